@@ -1,0 +1,122 @@
+# make             build the program (and the CUDA part where nvcc is found)
+# make demo        install what is missing, build, make a small corpus, prepare it, show the result
+# make test        install what is missing, build, run every test
+# make test-long   the long ones too: every sanitizer, 200 kills, fuzzing
+# make bench       ours beside the peers (Python packages in a virtual environment)
+# make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
+
+VARIANT ?= release
+ifeq ($(VARIANT),release)
+OUT := build
+else
+OUT := build/$(VARIANT)
+endif
+
+CC ?= gcc
+CXX ?= g++
+NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+
+PKGS := espeak-ng sndfile soxr libebur128 yaml-0.1 libxxhash libpng icu-i18n icu-uc jansson fftw3f
+WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wcast-qual -Wno-unused-parameter
+CFLAGS.release := -O2 -g
+CFLAGS.debug := -O0 -g3
+CFLAGS.asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
+CFLAGS.ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
+CFLAGS.tsan := -O1 -g -fsanitize=thread
+ifeq ($(CFLAGS.$(VARIANT)),)
+$(error unknown VARIANT '$(VARIANT)': use release, debug, asan, ubsan or tsan)
+endif
+# $(PKGCONFIG) is expanded only when something is compiled, so that `make deps` works on a bare machine.
+PKGCONFIG = $(eval PKGCONFIG := $$(shell pkg-config --cflags $(PKGS)))$(PKGCONFIG)
+PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) -D_GNU_SOURCE -Isrc $(PKGCONFIG) $(CFLAGS) -pthread
+ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(CFLAGS.$(VARIANT)) -Isrc $(CXXFLAGS) -pthread
+LIBS = $(PKGLIBS) -lcld2 -lm -ldl -pthread
+
+SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))
+SHIM := $(shell find src -name '*.cc' | sort)
+CU := $(shell find src -name '*.cu' | sort)
+OBJ := $(SRC:%.c=$(OUT)/obj/%.o) $(SHIM:%.cc=$(OUT)/obj/%.o)
+TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
+TOOLS := $(patsubst tests/tools/%.c,$(OUT)/tests/%,$(wildcard tests/tools/*.c))
+FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
+
+.PHONY: all cuda deps demo test test-long bench fuzz format clean help programs
+.SECONDARY:
+
+all: $(OUT)/myxtts cuda
+
+programs: all $(TESTS) $(TOOLS) $(BENCH)
+
+$(OUT)/myxtts: $(OUT)/obj/src/main.o $(OUT)/libmyxtts.a
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
+	@echo "built $@ ($(VARIANT))"
+
+$(OUT)/libmyxtts.a: $(OBJ)
+	@rm -f $@
+	ar rcs $@ $(OBJ)
+
+$(OUT)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/obj/%.o: %.cc
+	@mkdir -p $(@D)
+	$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
+
+ifeq ($(NVCC),)
+cuda:
+	@echo "CUDA part: not built, nvcc was not found; the program runs on the CPU"
+else
+CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+cuda: $(OUT)/libmyxtts_cuda.so
+	@echo "CUDA part: built $< with $(NVCC)"
+
+$(OUT)/libmyxtts_cuda.so: $(CU)
+	@mkdir -p $(@D)
+	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) -Isrc -Xcompiler -fPIC -shared -o $@ $(CU)
+endif
+
+# Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with everything but main.c.
+$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/libmyxtts.a
+	@mkdir -p $(@D)
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) -lcmocka $(LIBS)
+
+$(OUT)/tests/%.so: tests/tools/%_preload.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
+
+$(OUT)/bench/%: $(OUT)/obj/bench/%.o $(OUT)/libmyxtts.a
+	@mkdir -p $(@D)
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
+
+-include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
+
+deps:
+	@tools/deps.sh
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@tools/demo.sh $(OUT)/myxtts
+
+test: deps
+	@$(MAKE) --no-print-directory -j2 programs
+	@tools/run_tests.sh
+
+test-long: deps
+	@$(MAKE) --no-print-directory -j2 programs
+	@tools/run_tests.sh --long
+
+fuzz: deps
+	@tools/run_fuzz.sh
+
+bench: deps
+	@$(MAKE) --no-print-directory -j2 programs
+	@bench/prepare
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc' '*.cu')
+
+clean:
+	rm -rf build

@@ -1,0 +1,30 @@
+/* mel.h - log-mel features from mono audio: the one definition for training, validation and synthesis.
+ * Equal to librosa 0.10+: stft(center=True, pad_mode="reflect", window="hann" periodic, n_fft, hop, win), magnitude (power 1),
+ * filters.mel(htk=False, norm="slaney"), then the natural log of max(x, 1e-5).
+ * Units: samples are float [-1,1] at the configured rate; out is [frames, n_mels], row major.
+ * Threads: a MelPlan is read-only after mel_plan_open and may be shared; each thread has its own MelScratch. */
+#ifndef MYXTTS_MEL_H
+#define MYXTTS_MEL_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "config/config.h"
+
+#define MEL_FLOOR 1e-5f
+
+typedef struct MelPlan MelPlan;
+typedef struct MelScratch MelScratch;
+
+int mel_plan_open(MelPlan **p, const Config *cfg, Err *err);
+void mel_plan_close(MelPlan *p);
+int mel_scratch_open(MelScratch **s, const MelPlan *p, Err *err);
+void mel_scratch_close(MelScratch *s);
+
+int64_t mel_frames(const MelPlan *p, int64_t n_samples); /* 1 + n / hop; 0 when n_samples is 0 */
+int mel_bands(const MelPlan *p);
+const float *mel_filterbank(const MelPlan *p); /* [n_mels, n_fft/2 + 1] dense, for inversion and the GPU */
+/* Never fails. Any n_samples >= 1 (short clips are reflected as often as needed). */
+void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *samples, int64_t n_samples);
+
+#endif

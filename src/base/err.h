@@ -1,0 +1,49 @@
+/* err.h - errors a user can meet: a file, a line, a setting, a full disk.
+ * A function that can fail returns 0 or one of the negative codes below and fills the Err it was given:
+ * a sentence with the value and the place, and a hint where there is something to do about it.
+ * Programming mistakes do not come through here; they stop at ASSERT (check.h).
+ * Threads: an Err belongs to one thread at a time. Every function accepts err == NULL. */
+#ifndef MYXTTS_ERR_H
+#define MYXTTS_ERR_H
+
+#define ERR_CODES(X) \
+    X(ERR_IO, -1, "reading or writing a file failed") \
+    X(ERR_NOMEM, -2, "out of memory") \
+    X(ERR_USAGE, -3, "wrong use of the program") \
+    X(ERR_CONFIG, -4, "wrong setting") \
+    X(ERR_FORMAT, -5, "a file is not what it should be") \
+    X(ERR_DATA, -6, "the data cannot be used") \
+    X(ERR_DAMAGED, -7, "a checksum does not match") \
+    X(ERR_NOSPACE, -8, "the disk is full") \
+    X(ERR_STOPPED, -9, "stopped on request") \
+    X(ERR_WORKER, -10, "a worker failed") \
+    X(ERR_MISSING, -11, "something needed is not there") \
+    X(ERR_DEVICE, -12, "a device failed")
+
+enum {
+#define X(name, value, text) name = value,
+    ERR_CODES(X)
+#undef X
+};
+
+typedef struct Err {
+    int code;       /* 0: no error */
+    char msg[800];  /* one sentence, no newline at the end */
+    char hint[400]; /* what to do about it; may be empty */
+} Err;
+
+/* Replaces whatever err held; returns code, so that `return err_set(err, ERR_IO, ...)` reads well. */
+int err_set(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* As err_set, and appends ": " and the text of errno; a full disk becomes ERR_NOSPACE, no memory ERR_NOMEM. */
+int err_set_errno(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Adds the hint to an error that is already set; returns its code. */
+int err_hint(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Puts "prefix: " before the message (where it happened); returns its code. */
+int err_prefix(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void err_clear(Err *err);
+
+const char *err_name(int code); /* "ERR_IO"; "ERR_?" for a code that is not in the list */
+const char *err_text(int code); /* the general meaning, as in the list above */
+int err_exit_code(int code);    /* 0 all well, 2 wrong use (ERR_USAGE, ERR_CONFIG), 3 the machine or the data */
+
+#endif

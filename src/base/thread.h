@@ -1,0 +1,20 @@
+/* thread.h - named threads and a pool that runs one function over a range of items.
+ * "Threads do not have to be real": with workers = 0 everything runs inline in the caller, in order. */
+#ifndef MYXTTS_THREAD_H
+#define MYXTTS_THREAD_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct Thread {
+    pthread_t handle;
+    int running;
+} Thread;
+/* name: at most 15 bytes, shown by top and gdb. All signals are blocked in the new thread. */
+int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, Err *err);
+void thread_join(Thread *t); /* safe when not running */
+int thread_cores(void);      /* cores this process may use, >= 1 */
+
+#endif

@@ -1,0 +1,104 @@
+/* dataset.h - what is on disk: metadata lines -> utterances.
+ * dataset_open reads the metadata (mapped; ids and texts are slices of the mapping) and sorts each line into `utterances` or
+ * `rejected`; it does not touch audio. audio_probe (audio_file.h) is the pre-flight of one audio file.
+ * Forms: `id|raw|normalised`, `id|text`, `id|raw|normalised|speaker`, optional header line that names the columns
+ * (id/file/wav/audio..., text, normalized..., speaker, language), CRLF, BOM, tab or comma when the file says so.
+ * Threads: read-only after dataset_open. Everything lives until dataset_close, which is always safe. */
+#ifndef MYXTTS_DATASET_H
+#define MYXTTS_DATASET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "config/config.h"
+
+typedef struct Str { /* a slice; not NUL-terminated */
+    const char *p;
+    uint32_t n;
+} Str;
+
+typedef enum { SPLIT_TRAIN, SPLIT_VAL } Split;
+
+typedef struct Utterance {
+    Str id;            /* unique, a safe relative path without `..` */
+    Str text;          /* valid UTF-8, not empty; the normalised column when there is one */
+    Str speaker;       /* "" when the dataset has one speaker */
+    Str language;      /* from a language column, or "" */
+    uint32_t line;     /* 1-based line of the metadata file */
+    uint8_t split;     /* Split */
+    uint8_t file;      /* 0: metadata_train_file, 1: metadata_eval_file */
+} Utterance;
+
+/* Reasons, one X-macro: code name for JSON and rejected.tsv, and a sentence for people. */
+#define REJECT_REASONS(X) \
+    X(REJECT_EMPTY_LINE_ID, "empty_id", "the line has no id") \
+    X(REJECT_COLUMNS, "missing_columns", "the line has too few columns") \
+    X(REJECT_EMPTY_TEXT, "empty_text", "the text is empty") \
+    X(REJECT_UTF8, "invalid_utf8", "the line is not valid UTF-8") \
+    X(REJECT_LINE_TOO_LONG, "line_too_long", "the line is longer than 64 KiB") \
+    X(REJECT_UNSAFE_ID, "unsafe_id", "the id leads outside the dataset folder") \
+    X(REJECT_DUPLICATE_ID, "duplicate_id", "the id occurred before") \
+    X(REJECT_AUDIO_MISSING, "audio_missing", "there is no audio file for the id") \
+    X(REJECT_AUDIO_UNREADABLE, "audio_unreadable", "the audio file cannot be decoded") \
+    X(REJECT_AUDIO_EMPTY, "audio_empty", "the audio file holds no samples") \
+    X(REJECT_AUDIO_TOO_SHORT, "audio_too_short", "the audio is shorter than min_audio_length") \
+    X(REJECT_AUDIO_TOO_LONG, "audio_too_long", "the audio is longer than max_audio_length") \
+    X(REJECT_AUDIO_NOT_FINITE, "audio_not_finite", "the audio holds NaN or infinite samples") \
+    X(REJECT_AUDIO_SILENT, "audio_silent", "the audio holds only silence") \
+    X(REJECT_LANGUAGE, "unknown_language", "espeak-ng has no voice for the language") \
+    X(REJECT_NO_PHONEMES, "no_phonemes", "espeak-ng speaks nothing of the text") \
+    X(REJECT_PHONEMES_FAILED, "phonemizer_failed", "the phonemiser died or ran over its time limit on this text") \
+    X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length tokens") \
+    X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames")
+
+typedef enum {
+    REJECT_NONE,
+#define X(name, code, text) name,
+    REJECT_REASONS(X)
+#undef X
+    REJECT_COUNT
+} RejectReason;
+const char *reject_code(RejectReason r); /* "audio_missing" */
+const char *reject_text(RejectReason r);
+
+typedef struct Rejection {
+    Str id; /* may be empty */
+    uint32_t line;
+    uint8_t file;
+    RejectReason reason;
+    const char *detail; /* value and place, e.g. "0 Hz in the header"; never NULL, may be "" */
+} Rejection;
+
+typedef struct Dataset {
+    Utterance *utterances; /* [count] in file order, train file first */
+    size_t count, cap;
+    Rejection *rejected; /* [rejected_count] in the order found */
+    size_t rejected_count, rejected_cap;
+    size_t lines;              /* lines that are neither blank nor the header */
+    int has_header, columns;   /* of the train file */
+    char delimiter;            /* of the train file */
+    const char *root;          /* data_path */
+    const char *metadata_path[2]; /* [1] is NULL when the split is by hash */
+    FileMap metadata[2];
+    Hash128 metadata_hash[2];  /* of the bytes */
+    char *audio_dir[2];        /* absolute or relative folder that ids are looked up in */
+    Block block;
+} Dataset;
+
+int dataset_open(Dataset *d, const Config *cfg, Err *err); /* ERR_MISSING, ERR_IO, ERR_FORMAT, ERR_NOMEM */
+void dataset_close(Dataset *d);
+/* Adds a rejection found later (audio, phonemes). detail is copied. 0 or ERR_NOMEM. */
+int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);
+/* Path of the utterance's audio into out (an id may name its extension; else .wav .flac .mp3 .ogg .opus are tried, upper case too).
+ * 0, or ERR_MISSING with the places looked at. */
+int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
+/* Deterministic: a function of the id's bytes and the seed alone. */
+Split dataset_split(Str id, int64_t seed, double val_share);
+/* rejected.tsv: header, then file, line, id, reason code, detail; tabs and newlines in values become spaces. Atomic. */
+int dataset_write_rejected(const Dataset *d, const char *path, Err *err);
+
+#endif
