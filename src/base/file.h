@@ -66,6 +66,8 @@ typedef struct Hash128 {
 } Hash128;
 Hash128 hash_bytes(const void *p, size_t n);
 uint64_t hash64(const void *p, size_t n);
+struct iovec;
+uint64_t hash64_parts(const struct iovec *parts, int n); /* hash64 of the parts in a row */
 int hash_equal(Hash128 a, Hash128 b);
 int file_hash(Hash128 *h, const char *path, Err *err);
 

@@ -22,8 +22,8 @@ typedef struct Block {
     struct BlockChunk *head;
     size_t used; /* bytes handed out, for reports */
 } Block;
-void *block_alloc(Block *b, size_t size, size_t align);           /* zeroed; NULL on no memory */
-char *block_strndup(Block *b, const char *s, size_t n);           /* NUL-terminated copy; NULL on no memory */
+void *block_alloc(Block *b, size_t size, size_t align); /* zeroed; NULL on no memory */
+char *block_strndup(Block *b, const char *s, size_t n); /* NUL-terminated copy; NULL on no memory */
 void block_free(Block *b);
 
 /* Buf: bytes that grow. Zero-initialise; buf_free is always safe. After a failed append `failed` stays set and

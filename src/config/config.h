@@ -5,6 +5,7 @@
 #ifndef MYXTTS_CONFIG_H
 #define MYXTTS_CONFIG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -42,19 +43,19 @@ typedef struct Config {
     double mel_fmin, mel_fmax;                              /* Hz */
 
     /* data: what is on disk */
-    const char *data_path;           /* dataset root */
-    const char *cache_dir;           /* "" = <data_path>/myxtts-cache */
-    const char *metadata_train_file; /* relative to data_path; default metadata.csv */
-    const char *metadata_eval_file;  /* "" = split by hash of the id */
+    const char *data_path;                      /* dataset root */
+    const char *cache_dir;                      /* "" = <data_path>/myxtts-cache */
+    const char *metadata_train_file;            /* relative to data_path; default metadata.csv */
+    const char *metadata_eval_file;             /* "" = split by hash of the id */
     const char *wavs_train_dir, *wavs_eval_dir; /* relative to data_path; "" = wavs, then the root itself */
-    const char *metadata_delimiter;  /* auto, |, tab, comma */
-    double val_split;                /* share of ids held out when there is no metadata_eval_file */
+    const char *metadata_delimiter;             /* auto, |, tab, comma */
+    double val_split;                           /* share of ids held out when there is no metadata_eval_file */
     int64_t seed;
-    int enable_multispeaker;         /* off: one speaker, whatever the columns say */
-    const char *speaker_id_pattern;  /* POSIX extended regex on the id, group 1 is the speaker; "" = none */
+    int enable_multispeaker;        /* off: one speaker, whatever the columns say */
+    const char *speaker_id_pattern; /* POSIX extended regex on the id, group 1 is the speaker; "" = none */
 
     /* data: text */
-    const char *language;         /* for lines that name none, and the fall-back of detection */
+    const char *language; /* for lines that name none, and the fall-back of detection */
     LanguageMethod language_detection_method;
     StringList supported_languages; /* detection chooses among these */
     TextCleaner text_cleaners;
@@ -76,19 +77,19 @@ typedef struct Config {
     /* data: caches and loading */
     PreprocessingMode preprocessing_mode;
     CacheVerification cache_verification;
-    int num_workers;          /* CONFIG_AUTO = cores; 0 = inline */
+    int num_workers; /* CONFIG_AUTO = cores; 0 = inline */
     int batch_size;
     int prefetch_buffer_size; /* CONFIG_AUTO = max(2, min(8, 64 / batch_size)) */
     int pipeline_buffer_size; /* most device buffers */
     int native_loading;       /* alias use_tf_native_loading */
     int prefetch_to_gpu, enhanced_gpu_prefetch, optimize_cpu_gpu_overlap;
     int pin_memory, enable_memory_mapping;
-    int pad_to_fixed_length; /* alias enable_static_shapes */
-    int length_buckets;      /* how many static shapes when pad_to_fixed_length is off */
+    int pad_to_fixed_length;                                 /* alias enable_static_shapes */
+    int length_buckets;                                      /* how many static shapes when pad_to_fixed_length is off */
     double augment_gain_db, augment_noise_db, augment_speed; /* 0 = off */
 
     /* data: devices */
-    const char *data_gpu, *model_gpu; /* 0, 1, ..., cpu, sim0, sim1 */
+    const char *data_gpu, *model_gpu;      /* 0, 1, ..., cpu, sim0, sim1 */
     int data_gpu_memory, model_gpu_memory; /* MB; 0 = no cap */
     int enable_memory_isolation;
     int mixed_precision, enable_xla; /* enable_xla: fused kernels; alias enable_xla_compilation */
@@ -120,31 +121,47 @@ typedef struct Config {
 
 /* Every key at its default, preset `tiny`. Never fails for want of files. 0 or ERR_NOMEM. */
 int config_defaults(Config *cfg, Err *err);
-void config_close(Config *cfg); /* always safe on a zeroed or defaulted Config */
+void config_close(Config *cfg); /* always safe on a zeroed, loaded, closed or failed Config */
 
 /* Reads defaults, the preset, the YAML file (when path is not NULL) and the command line, in that order of precedence.
  * argv holds only options ("--batch-size", "16", "--batch-size=16", "--add-blank", "--no-add-blank", "--add-blank false");
  * options that are not keys of the table are collected by the caller before. Checks ranges, then rules between keys.
+ * cfg need not be initialised; after an error it is closed.
  * Errors: ERR_CONFIG with file:line (or the option), the nearest known key, the allowed range. */
 int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *err);
+/* The same with the YAML text in memory; name stands for the file in messages and origins. */
+int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err);
 
 /* 1 when `name` (with or without leading dashes, dashes or underscores) is a key or an alias of one. */
 int config_is_key(const char *name);
 /* 1 when the option takes a separate value argument (switches may stand alone). For building argv lists. */
 int config_takes_value(const char *name, const char *next_arg);
 
+/* The key or alias nearest to name, and how many letters differ; NULL when none is near enough to be what was meant. */
+const char *config_nearest_key(const char *name, int *distance);
+/* Letters to change, add, drop or swap between two names; dashes and underscores are the same. Names over 63 bytes: 64. */
+int config_name_distance(const char *a, const char *b);
+
 /* Whole table, one row per key, in table order: used by `myxtts config`, default.yaml and --help. */
+typedef enum { KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_STRING, KIND_LIST } ConfigKind;
 typedef struct ConfigRow {
-    const char *section, *key, *help, *range; /* range: "1 .. 4096", "auto | 0 .. 256", "cosine | noam | constant" */
-    char value[512];                          /* as YAML would write it */
-    char origin[300];                         /* "default", "preset nano", "FILE:LINE", "command line" */
+    const char *section, *key, *help;
+    char range[160];  /* "1 .. 4096", "auto | 0 .. 256", "cosine | noam | constant" */
+    char value[512];  /* as YAML would write it; a longer one ends in "..." */
+    char origin[300]; /* "default", "preset nano", "FILE:LINE", "command line" */
+    /* The value itself, by kind. An integer at `auto`, an enum and a device name are KIND_STRING. */
+    ConfigKind kind;
+    int64_t integer; /* KIND_BOOL, KIND_INT */
+    double number;
+    const char *string;
+    const StringList *list;
 } ConfigRow;
 int config_row_count(void);
-void config_row(const Config *cfg, int i, ConfigRow *row);
+void config_row(const Config *cfg, int i, ConfigRow *row); /* row points into cfg */
 
 /* The text of configs/default.yaml. */
 int config_write_default_yaml(Buf *out);
-/* Lines "  --batch-size N   help (1 .. 4096)" for --help; section NULL = all. */
+/* Lines "  --batch-size N   help [1 .. 4096]" for --help; section NULL = all. */
 void config_write_help(Buf *out, const char *section);
 
 #endif

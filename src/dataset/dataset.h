@@ -3,6 +3,9 @@
  * `rejected`; it does not touch audio. audio_probe (audio_file.h) is the pre-flight of one audio file.
  * Forms: `id|raw|normalised`, `id|text`, `id|raw|normalised|speaker`, optional header line that names the columns
  * (id/file/wav/audio..., text, normalized..., speaker, language), CRLF, BOM, tab or comma when the file says so.
+ * Three columns without a header are `id|raw|normalised`, unless the whole file speaks for `id|text|speaker`: at least 8 lines,
+ * sentences in the second column, in the third a few short names that keep coming back (speaker_guessed is then 1).
+ * An empty normalised column falls back to the raw one.
  * Threads: read-only after dataset_open. Everything lives until dataset_close, which is always safe. */
 #ifndef MYXTTS_DATASET_H
 #define MYXTTS_DATASET_H
@@ -24,23 +27,23 @@ typedef struct Str { /* a slice; not NUL-terminated */
 typedef enum { SPLIT_TRAIN, SPLIT_VAL } Split;
 
 typedef struct Utterance {
-    Str id;            /* unique, a safe relative path without `..` */
-    Str text;          /* valid UTF-8, not empty; the normalised column when there is one */
-    Str speaker;       /* "" when the dataset has one speaker */
-    Str language;      /* from a language column, or "" */
-    uint32_t line;     /* 1-based line of the metadata file */
-    uint8_t split;     /* Split */
-    uint8_t file;      /* 0: metadata_train_file, 1: metadata_eval_file */
+    Str id;        /* unique, a safe relative path without `..`; a leading "./" or name of the audio folder is left off */
+    Str text;      /* valid UTF-8 without NUL, not empty; the normalised column when there is one */
+    Str speaker;   /* "" when the dataset has one speaker */
+    Str language;  /* from a language column, or "" */
+    uint32_t line; /* 1-based line of the metadata file */
+    uint8_t split; /* Split */
+    uint8_t file;  /* 0: metadata_train_file, 1: metadata_eval_file */
 } Utterance;
 
 /* Reasons, one X-macro: code name for JSON and rejected.tsv, and a sentence for people. */
 #define REJECT_REASONS(X) \
     X(REJECT_EMPTY_LINE_ID, "empty_id", "the line has no id") \
-    X(REJECT_COLUMNS, "missing_columns", "the line has too few columns") \
+    X(REJECT_COLUMNS, "wrong_columns", "the line has too few or too many columns") \
     X(REJECT_EMPTY_TEXT, "empty_text", "the text is empty") \
-    X(REJECT_UTF8, "invalid_utf8", "the line is not valid UTF-8") \
+    X(REJECT_UTF8, "invalid_utf8", "the line is not valid UTF-8, or holds a NUL byte") \
     X(REJECT_LINE_TOO_LONG, "line_too_long", "the line is longer than 64 KiB") \
-    X(REJECT_UNSAFE_ID, "unsafe_id", "the id leads outside the dataset folder") \
+    X(REJECT_UNSAFE_ID, "unsafe_id", "the id is not a path inside the dataset folder") \
     X(REJECT_DUPLICATE_ID, "duplicate_id", "the id occurred before") \
     X(REJECT_AUDIO_MISSING, "audio_missing", "there is no audio file for the id") \
     X(REJECT_AUDIO_UNREADABLE, "audio_unreadable", "the audio file cannot be decoded") \
@@ -60,13 +63,13 @@ typedef enum {
 #define X(name, code, text) name,
     REJECT_REASONS(X)
 #undef X
-    REJECT_COUNT
+        REJECT_COUNT
 } RejectReason;
 const char *reject_code(RejectReason r); /* "audio_missing" */
 const char *reject_text(RejectReason r);
 
 typedef struct Rejection {
-    Str id; /* may be empty */
+    Str id; /* valid UTF-8; may be empty */
     uint32_t line;
     uint8_t file;
     RejectReason reason;
@@ -78,23 +81,30 @@ typedef struct Dataset {
     size_t count, cap;
     Rejection *rejected; /* [rejected_count] in the order found */
     size_t rejected_count, rejected_cap;
-    size_t lines;              /* lines that are neither blank nor the header */
-    int has_header, columns;   /* of the train file */
-    char delimiter;            /* of the train file */
-    const char *root;          /* data_path */
+    size_t lines;                 /* lines that are neither blank nor the header */
+    int has_header, columns;      /* of the train file */
+    char delimiter;               /* of the train file */
+    int speaker_guessed;          /* 1: the third of three columns was taken for the speaker, in any of the files */
+    const char *root;             /* data_path */
     const char *metadata_path[2]; /* [1] is NULL when the split is by hash */
     FileMap metadata[2];
-    Hash128 metadata_hash[2];  /* of the bytes */
-    char *audio_dir[2];        /* absolute or relative folder that ids are looked up in */
+    Hash128 metadata_hash[2]; /* of the bytes */
+    char *audio_dir[2];       /* absolute or relative folder that ids are looked up in */
     Block block;
 } Dataset;
 
-int dataset_open(Dataset *d, const Config *cfg, Err *err); /* ERR_MISSING, ERR_IO, ERR_FORMAT, ERR_NOMEM */
+/* d is overwritten: it must hold no open dataset. Creates nothing on disk. A file without one usable line is no error.
+ * ERR_MISSING (the hint lists what is there), ERR_IO, ERR_FORMAT (UTF-16), ERR_CONFIG (speaker_id_pattern, metadata_delimiter),
+ * ERR_NOMEM; the dataset is then closed.
+ * Audio folder: wavs_train_dir; when "", `wavs` beside the metadata file, else `wavs` in data_path, else data_path itself.
+ * For the eval file: wavs_eval_dir; when "", `wavs` beside it when that is another folder than data_path, else as for training. */
+int dataset_open(Dataset *d, const Config *cfg, Err *err);
 void dataset_close(Dataset *d);
-/* Adds a rejection found later (audio, phonemes). detail is copied. 0 or ERR_NOMEM. */
+/* Adds a rejection found later (audio, phonemes). detail is copied; id must live as long as the dataset. 0 or ERR_NOMEM. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);
-/* Path of the utterance's audio into out (an id may name its extension; else .wav .flac .mp3 .ogg .opus are tried, upper case too).
- * 0, or ERR_MISSING with the places looked at. */
+/* Path of the utterance's audio into out: an id that names a known extension is tried as it stands first; else .wav .flac .mp3
+ * .ogg .opus are added in turn, then in upper case, then the bare id. One stat when the first is there. Links are followed.
+ * 0, or ERR_MISSING with the places looked at. Threads: any. */
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
 /* Deterministic: a function of the id's bytes and the seed alone. */
 Split dataset_split(Str id, int64_t seed, double val_share);

@@ -12,11 +12,11 @@
 enum { TOKEN_PAD = 0, TOKEN_BOS = 1, TOKEN_EOS = 2, TOKEN_BLANK = 3, TOKEN_FIRST_SYMBOL = 4 };
 #define TOKENS_VERSION 1
 
-int tokens_count(void);                 /* ids are 0 .. count - 1 */
-uint32_t tokens_code_point(int id);     /* 0 for the four special ids */
-int tokens_find(uint32_t code_point);   /* id, or -1 */
+int tokens_count(void);                       /* ids are 0 .. count - 1 */
+uint32_t tokens_code_point(int id);           /* 0 for the four special ids */
+int tokens_find(uint32_t code_point);         /* id, or -1 */
 const char *tokens_name(int id, char out[8]); /* "<pad>", "<bos>", "<eos>", "<blank>", or the symbol in UTF-8 */
-Hash128 tokens_hash(void);              /* of version and all symbols */
+Hash128 tokens_hash(void);                    /* of version and all symbols */
 
 /* Appends uint16_t ids for UTF-8 text (valid) to out; code points outside the table go to unknown (uint32_t each), if not NULL.
  * blanks: a blank after every symbol. */

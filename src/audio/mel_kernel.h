@@ -1,0 +1,51 @@
+/* mel_kernel.h - private to src/audio: the arithmetic of a few mel frames at once, one frame per vector lane.
+ * All of it is IEEE double without contraction, so that the same clip gives the same bits with AVX-512, AVX2 or plain SSE2. */
+#ifndef MYXTTS_MEL_KERNEL_H
+#define MYXTTS_MEL_KERNEL_H
+
+#include "audio/fft.h"
+
+#define MEL_MAX_LANES 8
+
+typedef struct MelBand {
+    int first, count; /* bins with a weight */
+    int weight;       /* index of the first weight */
+} MelBand;
+
+typedef struct MelTables {
+    int n_fft, hop, n_bands, n_bins; /* n_bins: bins from 0 up that any band uses */
+    int packed;                      /* n_fft is even: two samples make one complex point */
+    FftPlan fft;                     /* n_fft / 2 points when packed, else n_fft */
+    double *window;                  /* [n_fft]; halved when packed, see magnitudes() */
+    int *offset, row;                /* [n_fft] into MelWork.across, and the floats in its rows; NULL, 0 unless hop divides n_fft */
+    double *half_turn;               /* [n_fft / 4 + 1][cos, sin]: exp(-2 pi i k / n_fft), when packed */
+    MelBand *bands;                  /* [n_bands] */
+    double *weights;
+} MelTables;
+
+/* Working memory of one batch; pointers aligned to 64 bytes. */
+typedef struct MelWork {
+    float *across;  /* [hop][row]: sample j of hop m at [j][m] */
+    double *points; /* [fft.n_stored][re, im][lanes] */
+    double *spare;  /* [fft.max_radix][re, im][lanes] */
+    double *bins;   /* [n_bins][lanes] magnitudes */
+    float *result;  /* [n_bands][lanes] log mel */
+} MelWork;
+
+/* segment: the samples of `lanes` frames, frame l from segment[l * hop] on. Fills w->result. */
+typedef void (*MelKernel)(const MelTables *t, MelWork *w, const float *segment);
+
+typedef struct MelVariant {
+    const char *name; /* "avx512", "avx2", "plain" */
+    int lanes;        /* frames per call */
+    MelKernel run;
+} MelVariant;
+
+/* The variant of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
+const MelVariant *mel_variant(const char *name);
+
+void mel_kernel_plain(const MelTables *t, MelWork *w, const float *segment);
+void mel_kernel_avx2(const MelTables *t, MelWork *w, const float *segment);
+void mel_kernel_avx512(const MelTables *t, MelWork *w, const float *segment);
+
+#endif

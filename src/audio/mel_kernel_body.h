@@ -1,0 +1,319 @@
+/* mel_kernel_body.h - window, Fourier transform, magnitude, bands and logarithm of LANES frames at once.
+ * Included by one small file per instruction set, which defines LANES (doubles in a vector register), KERNEL (the function's
+ * name) and TARGET (its attribute). No contraction to fused multiply-add, no reordering: every variant computes the same bits. */
+#include "audio/mel_kernel.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "audio/mel.h"
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+typedef double Lanes __attribute__((vector_size(8 * LANES)));
+typedef uint64_t LaneBits __attribute__((vector_size(8 * LANES)));
+typedef float LanesF __attribute__((vector_size(4 * LANES)));
+#ifndef WIDEN
+#define WIDEN(v) __builtin_convertvector(v, Lanes)
+#endif
+typedef float Four __attribute__((vector_size(16)));
+#if defined(__clang__)
+#define MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+typedef int32_t FourIndex __attribute__((vector_size(16)));
+#define MIX(a, b, i, j, k, l) __builtin_shuffle(a, b, (FourIndex){i, j, k, l})
+#endif
+
+typedef struct Point {
+    Lanes re, im;
+} Point;
+
+/* Macros, because functions with 64-byte arguments draw warnings about calling conventions even where all is inlined. */
+#define ADD(a, b) ((Point){(a).re + (b).re, (a).im + (b).im})
+#define SUB(a, b) ((Point){(a).re - (b).re, (a).im - (b).im})
+#define SUB_TURN(a, b) ((Point){(a).im - (b).im, (b).re - (a).re}) /* (a - b) times -i */
+#define MUL(a, w) ((Point){(a).re * (w)[0] - (a).im * (w)[1], (a).im * (w)[0] + (a).re * (w)[1]})
+
+/* Passes work on m butterflies whose points are `step` apart. */
+INLINE void butterfly8(Point *a, ptrdiff_t step, const double *w, const Point *in, int last)
+{
+    const double h = 0.70710678118654752440; /* sqrt(1/2) */
+    Point e0 = ADD(in[0], in[4]), o0 = SUB(in[0], in[4]);
+    Point e1 = ADD(in[1], in[5]), o1 = SUB(in[1], in[5]);
+    Point e2 = ADD(in[2], in[6]), o2 = SUB_TURN(in[2], in[6]);
+    Point e3 = ADD(in[3], in[7]), o3 = SUB(in[3], in[7]);
+    Point t1 = {(o1.re + o1.im) * h, (o1.im - o1.re) * h};
+    Point t3 = {(o3.im - o3.re) * h, (o3.re + o3.im) * -h};
+    Point s0 = ADD(e0, e2), s1 = ADD(e1, e3), d0 = SUB(e0, e2), d1 = SUB_TURN(e1, e3);
+    Point u0 = ADD(o0, o2), u1 = ADD(t1, t3), v0 = SUB(o0, o2), v1 = SUB_TURN(t1, t3);
+    Point y1 = ADD(u0, u1), y2 = ADD(d0, d1), y3 = ADD(v0, v1), y4 = SUB(s0, s1);
+    Point y5 = SUB(u0, u1), y6 = SUB(d0, d1), y7 = SUB(v0, v1);
+    a[0] = ADD(s0, s1);
+    if (last) { /* all twists are 1 */
+        a[step] = y1, a[2 * step] = y2, a[3 * step] = y3, a[4 * step] = y4;
+        a[5 * step] = y5, a[6 * step] = y6, a[7 * step] = y7;
+        return;
+    }
+    a[step] = MUL(y1, w), a[2 * step] = MUL(y2, w + 2), a[3 * step] = MUL(y3, w + 4), a[4 * step] = MUL(y4, w + 6);
+    a[5 * step] = MUL(y5, w + 8), a[6 * step] = MUL(y6, w + 10), a[7 * step] = MUL(y7, w + 12);
+}
+
+INLINE void pass8(Point *z, int m, ptrdiff_t step, const double *w, int last)
+{
+    for (int p = 0; p < m; p++, w += 14) {
+        Point *a = z + p;
+        Point in[8] = {a[0], a[step], a[2 * step], a[3 * step], a[4 * step], a[5 * step], a[6 * step], a[7 * step]};
+        butterfly8(a, step, w, in, last);
+    }
+}
+
+INLINE void pass4(Point *z, int m, ptrdiff_t step, const double *w)
+{
+    for (int p = 0; p < m; p++, w += 6) {
+        Point *a = z + p;
+        Point e0 = ADD(a[0], a[2 * step]), o0 = SUB(a[0], a[2 * step]);
+        Point e1 = ADD(a[step], a[3 * step]), o1 = SUB_TURN(a[step], a[3 * step]);
+        Point y1 = ADD(o0, o1), y2 = SUB(e0, e1), y3 = SUB(o0, o1);
+        a[0] = ADD(e0, e1);
+        a[step] = MUL(y1, w);
+        a[2 * step] = MUL(y2, w + 2);
+        a[3 * step] = MUL(y3, w + 4);
+    }
+}
+
+INLINE void pass2(Point *z, int m, ptrdiff_t step, const double *w)
+{
+    for (int p = 0; p < m; p++, w += 2) {
+        Point *a = z + p, s = ADD(a[0], a[step]), d = SUB(a[0], a[step]);
+        a[0] = s;
+        a[step] = MUL(d, w);
+    }
+}
+
+/* Any radix, by definition. spare holds one butterfly. */
+INLINE void pass_any(Point *z, int radix, int m, ptrdiff_t step, const double *w, const double *roots, Point *spare)
+{
+    for (int p = 0; p < m; p++, w += 2 * (radix - 1)) {
+        Point *a = z + p, sum = a[0];
+        for (int k = 0; k < radix; k++)
+            spare[k] = a[k * step];
+        for (int k = 1; k < radix; k++)
+            sum = ADD(sum, spare[k]);
+        a[0] = sum;
+        for (int j = 1; j < radix; j++) {
+            Point y = spare[0];
+            for (int k = 1, at = j; k < radix; k++, at = at + j >= radix ? at + j - radix : at + j) {
+                Point term = MUL(spare[k], roots + 2 * at);
+                y = ADD(y, term);
+            }
+            a[j * step] = MUL(y, w + 2 * (j - 1));
+        }
+    }
+}
+
+INLINE void run_pass(const FftPass *pass, Point *z, ptrdiff_t step, Point *spare)
+{
+    int m = pass->length / pass->radix;
+    if (pass->radix == 8 && m == 1)
+        pass8(z, 1, step, pass->twist, 1);
+    else if (pass->radix == 8)
+        pass8(z, m, step, pass->twist, 0);
+    else if (pass->radix == 4)
+        pass4(z, m, step, pass->twist);
+    else if (pass->radix == 2)
+        pass2(z, m, step, pass->twist);
+    else
+        pass_any(z, pass->radix, m, step, pass->twist, pass->roots, spare);
+}
+
+/* The first pass (run_pass or load_and_pass) crosses all points; the blocks it leaves are finished here, one by one, while
+ * they are in the nearest cache. */
+INLINE void finish_blocks(const FftPlan *f, Point *z, Point *spare)
+{
+    for (int at = 0; at < f->n_stored; at += f->block_step)
+        for (int i = 1; i < f->n_passes; i++)
+            for (int b = 0; b < f->block; b += f->passes[i].length)
+                run_pass(&f->passes[i], z + at + b, f->passes[i].length / f->passes[i].radix, spare);
+}
+
+/* When hop divides n_fft, sample j + k * hop of frame l is sample j of hop l + k: the segment is transposed once, and every
+ * sample of all frames is one vector, which starts at t->offset[sample]. */
+INLINE void transpose(const MelTables *t, MelWork *w, const float *x)
+{
+    size_t hop = (size_t)t->hop, row = (size_t)t->row, last = (size_t)(LANES + t->n_fft / t->hop - 2);
+    for (size_t m = 0; m <= last; m += 4) { /* four rows at a time; row is a multiple of 8, so there is room behind the last */
+        const float *x0 = x + m * hop, *x1 = x + (m + 1 < last ? m + 1 : last) * hop;
+        const float *x2 = x + (m + 2 < last ? m + 2 : last) * hop, *x3 = x + (m + 3 < last ? m + 3 : last) * hop;
+        float *to = w->across + m;
+        size_t j = 0;
+        for (; j + 4 <= hop; j += 4, to += 4 * row) {
+            Four a, b, c, d;
+            memcpy(&a, x0 + j, sizeof a), memcpy(&b, x1 + j, sizeof b), memcpy(&c, x2 + j, sizeof c), memcpy(&d, x3 + j, sizeof d);
+            Four ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c, d, 0, 4, 1, 5), ba = MIX(a, b, 2, 6, 3, 7), dc = MIX(c, d, 2, 6, 3, 7);
+            Four r0 = MIX(ab, cd, 0, 1, 4, 5), r1 = MIX(ab, cd, 2, 3, 6, 7);
+            Four r2 = MIX(ba, dc, 0, 1, 4, 5), r3 = MIX(ba, dc, 2, 3, 6, 7);
+            memcpy(to, &r0, sizeof r0), memcpy(to + row, &r1, sizeof r1);
+            memcpy(to + 2 * row, &r2, sizeof r2), memcpy(to + 3 * row, &r3, sizeof r3);
+        }
+        for (; j < hop; j++, to += row)
+            to[0] = x0[j], to[1] = x1[j], to[2] = x2[j], to[3] = x3[j];
+    }
+}
+
+/* Complex point i: samples 2i and 2i + 1, times the window. */
+INLINE void windowed(Point *out, const MelTables *t, const MelWork *w, int i)
+{
+    LanesF even, odd;
+    memcpy(&even, w->across + t->offset[2 * i], sizeof even);
+    memcpy(&odd, w->across + t->offset[2 * i + 1], sizeof odd);
+    out->re = WIDEN(even) * t->window[2 * i];
+    out->im = WIDEN(odd) * t->window[2 * i + 1];
+}
+
+/* Window and first pass in one go, for the usual case: hop divides n_fft, radix 8 first. */
+INLINE void load_and_pass(const MelTables *t, MelWork *w, const float *x)
+{
+    transpose(t, w, x);
+    Point *z = (Point *)w->points;
+    int m = t->fft.block;
+    const double *twist = t->fft.passes[0].twist;
+    for (int p = 0; p < m; p++, twist += 14) {
+        Point in[8];
+        windowed(&in[0], t, w, p), windowed(&in[1], t, w, p + m), windowed(&in[2], t, w, p + 2 * m);
+        windowed(&in[3], t, w, p + 3 * m), windowed(&in[4], t, w, p + 4 * m), windowed(&in[5], t, w, p + 5 * m);
+        windowed(&in[6], t, w, p + 6 * m), windowed(&in[7], t, w, p + 7 * m);
+        butterfly8(z + p, t->fft.block_step, twist, in, 0);
+    }
+}
+
+/* Any other case. */
+INLINE void load_then_pass(const MelTables *t, MelWork *w, const float *x)
+{
+    Point *z = (Point *)w->points;
+    const FftPlan *f = &t->fft;
+    for (int i = 0; i < f->n; i++) {
+        Point *at = z + i / f->block * f->block_step + i % f->block;
+        for (int part = 0; part < (t->packed ? 2 : 1); part++) {
+            int j = t->packed ? 2 * i + part : i;
+            Lanes v;
+            for (int l = 0; l < LANES; l++)
+                v[l] = (double)x[(size_t)l * (size_t)t->hop + (size_t)j];
+            if (part == 0)
+                at->re = v * t->window[j];
+            else
+                at->im = v * t->window[j];
+        }
+        if (!t->packed)
+            at->im = (Lanes){0};
+    }
+    if (f->n_passes)
+        run_pass(&f->passes[0], z, f->block_step, (Point *)w->spare);
+}
+
+/* sqrt(re^2 + im^2), relative error under 1e-10: 1/sqrt by its bit pattern (3.4 % off) and three steps of Newton. The same on
+ * every processor, and pipelined, which square root instructions are not. Zero gives zero. */
+INLINE void magnitude(Lanes *out, const Lanes *re, const Lanes *im)
+{
+    Lanes x = *re * *re + *im * *im, half = x * 0.5, y;
+    LaneBits bits;
+    memcpy(&bits, &x, sizeof x);
+    bits = 0x5FE6EB50C7B537A9u - (bits >> 1);
+    memcpy(&y, &bits, sizeof y);
+    y *= 1.5 - half * y * y;
+    y *= 1.5 - half * y * y;
+    y *= 1.5 - half * y * y;
+    *out = x * y;
+}
+
+INLINE void magnitudes(const MelTables *t, MelWork *w)
+{
+    const Point *z = (const Point *)w->points;
+    const int *place = t->fft.place;
+    Lanes *out = (Lanes *)w->bins;
+    int n = t->fft.n, bins = t->n_bins;
+    if (!t->packed) {
+        for (int k = 0; k < bins; k++)
+            magnitude(&out[k], &z[place[k]].re, &z[place[k]].im);
+        return;
+    }
+    /* Z = transform of x[2j] + i x[2j+1]. Even part E = (Z[k] + conj Z[n-k]) / 2, odd part O = (Z[k] - conj Z[n-k]) / 2i,
+     * X[k] = E + exp(-2 pi i k / 2n) O, X[n-k] = conj(E - exp(...) O). The window is halved when packed, so the halves are in. */
+    const Lanes zero = {0};
+    Lanes sum = (z[place[0]].re + z[place[0]].im) * 2.0, difference = (z[place[0]].re - z[place[0]].im) * 2.0;
+    magnitude(&out[0], &sum, &zero);
+    if (n < bins)
+        magnitude(&out[n], &difference, &zero);
+    for (int k = 1; k <= n / 2 && k < bins; k++) {
+        Point a = z[place[k]], b = z[place[n - k]];
+        Point even = {a.re + b.re, a.im - b.im};
+        Point half = {a.im + b.im, b.re - a.re}, odd = MUL(half, t->half_turn + 2 * k);
+        Point low = ADD(even, odd), high = SUB(even, odd);
+        magnitude(&out[k], &low.re, &low.im);
+        if (n - k < bins)
+            magnitude(&out[n - k], &high.re, &high.im);
+    }
+}
+
+/* Natural logarithm of normal positive numbers, relative error under 1e-11 everywhere (also beside 1): x = m 2^e with m in
+ * [sqrt(1/2), sqrt(2)), log m = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.1716, by its series up to s^15. */
+INLINE void logarithm(Lanes *v)
+{
+    Lanes x = *v;
+    LaneBits bits, e, mantissa;
+    Lanes m, exponent;
+    memcpy(&bits, &x, sizeof x);
+    e = (bits + (0x3FF0000000000000u - 0x3FE6A09E667F3BCDu)) >> 52; /* exponent + 1023 */
+    mantissa = bits - ((e - 1023) << 52);
+    e |= 0x4330000000000000u; /* as a double: 2^52 + e */
+    memcpy(&m, &mantissa, sizeof m);
+    memcpy(&exponent, &e, sizeof e);
+    exponent -= 4503599627370496.0 + 1023.0;
+    Lanes s = (m - 1.0) / (m + 1.0), q = s * s;
+    Lanes tail = q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q * (1.0 / 13 + q * (1.0 / 15)))))));
+    *v = exponent * 0.69314718055994530942 + 2.0 * (s + s * tail);
+}
+
+/* Also turns NaN into the floor. */
+INLINE void at_least(Lanes *v, double floor)
+{
+    LaneBits above = (LaneBits)(*v > floor), bits, floor_bits;
+    Lanes floors = (Lanes){0} + floor;
+    memcpy(&bits, v, sizeof bits);
+    memcpy(&floor_bits, &floors, sizeof floors);
+    bits = (bits & above) | (floor_bits & ~above);
+    memcpy(v, &bits, sizeof bits);
+}
+
+INLINE void bands(const MelTables *t, MelWork *w)
+{
+    const Lanes *mag = (const Lanes *)w->bins;
+    for (int b = 0; b < t->n_bands; b++) {
+        const MelBand *band = &t->bands[b];
+        const double *weight = t->weights + band->weight;
+        Lanes sum = {0};
+        for (int k = 0; k < band->count; k++)
+            sum += mag[band->first + k] * weight[k];
+        at_least(&sum, (double)MEL_FLOOR);
+        logarithm(&sum);
+        LanesF v = __builtin_convertvector(sum, LanesF);
+        memcpy(w->result + (size_t)b * LANES, &v, sizeof v);
+    }
+}
+
+TARGET void KERNEL(const MelTables *t, MelWork *w, const float *segment)
+{
+    if (t->offset && t->fft.passes[0].radix == 8 && t->fft.block > 1)
+        load_and_pass(t, w, segment);
+    else
+        load_then_pass(t, w, segment);
+    finish_blocks(&t->fft, (Point *)w->points, (Point *)w->spare);
+    magnitudes(t, w);
+    bands(t, w);
+}

@@ -1,0 +1,126 @@
+/* err.c - see err.h. */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Cuts a message that did not fit at a UTF-8 character border, so that what is printed stays valid. */
+static void cut_cleanly(char *s, size_t cap)
+{
+    size_t n = strlen(s);
+    if (n + 1 < cap)
+        return;
+    size_t start = n;
+    while (start > 0 && ((unsigned char)s[start - 1] & 0xC0) == 0x80)
+        start--;
+    if (start == 0)
+        return;
+    unsigned char lead = (unsigned char)s[start - 1];
+    size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (start - 1 + length > n)
+        s[start - 1] = 0;
+}
+
+int err_set(Err *err, int code, const char *fmt, ...)
+{
+    if (!err)
+        return code;
+    err->code = code;
+    err->hint[0] = 0;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    va_end(ap);
+    cut_cleanly(err->msg, sizeof err->msg);
+    return code;
+}
+
+int err_set_errno(Err *err, int code, const char *fmt, ...)
+{
+    int e = errno;
+    if (e == ENOSPC || e == EDQUOT)
+        code = ERR_NOSPACE;
+    else if (e == ENOMEM)
+        code = ERR_NOMEM;
+    if (!err)
+        return code;
+    err->code = code;
+    err->hint[0] = 0;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    va_end(ap);
+    size_t n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, ": %s", strerror(e));
+    cut_cleanly(err->msg, sizeof err->msg);
+    return code;
+}
+
+int err_hint(Err *err, const char *fmt, ...)
+{
+    if (!err)
+        return 0;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->hint, sizeof err->hint, fmt, ap);
+    va_end(ap);
+    cut_cleanly(err->hint, sizeof err->hint);
+    return err->code;
+}
+
+int err_prefix(Err *err, const char *fmt, ...)
+{
+    if (!err)
+        return 0;
+    char old[sizeof err->msg];
+    memcpy(old, err->msg, sizeof old);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    va_end(ap);
+    size_t n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, ": %s", old);
+    cut_cleanly(err->msg, sizeof err->msg);
+    return err->code;
+}
+
+void err_clear(Err *err)
+{
+    if (!err)
+        return;
+    err->code = 0;
+    err->msg[0] = err->hint[0] = 0;
+}
+
+const char *err_name(int code)
+{
+    switch (code) {
+#define X(name, value, text) \
+    case name: \
+        return #name;
+        ERR_CODES(X)
+#undef X
+    }
+    return "ERR_?";
+}
+
+const char *err_text(int code)
+{
+    switch (code) {
+#define X(name, value, text) \
+    case name: \
+        return text;
+        ERR_CODES(X)
+#undef X
+    }
+    return "unknown error";
+}
+
+int err_exit_code(int code)
+{
+    if (code == 0)
+        return 0;
+    return code == ERR_USAGE || code == ERR_CONFIG ? 2 : 3;
+}

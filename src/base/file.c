@@ -1,0 +1,303 @@
+/* file.c - see file.h. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int file_map(FileMap *m, const char *path, Err *err)
+{
+    *m = (FileMap){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
+    struct stat st;
+    int rc = 0;
+    if (fstat(fd, &st))
+        rc = err_set_errno(err, ERR_IO, "cannot read %s", path);
+    else if (!S_ISREG(st.st_mode))
+        rc = err_set(err, ERR_FORMAT, "%s is not a regular file", path);
+    else if (st.st_size > 0) {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+        if (p == MAP_FAILED)
+            rc = err_set_errno(err, ERR_IO, "cannot map %s (%lld bytes)", path, (long long)st.st_size);
+        else
+            *m = (FileMap){p, (size_t)st.st_size};
+    }
+    close(fd);
+    return rc;
+}
+
+void file_unmap(FileMap *m)
+{
+    if (m->data)
+        munmap((void *)(uintptr_t)m->data, m->size);
+    *m = (FileMap){0};
+}
+
+int file_read(Buf *out, const char *path, size_t limit, Err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
+    char piece[65536];
+    size_t total = 0;
+    int rc = 0;
+    for (;;) {
+        ssize_t n = read(fd, piece, sizeof piece);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            rc = err_set_errno(err, ERR_IO, "cannot read %s", path);
+            break;
+        }
+        if (n == 0)
+            break;
+        total += (size_t)n;
+        if (total > limit) {
+            rc = err_set(err, ERR_FORMAT, "%s is larger than %zu bytes", path, limit);
+            break;
+        }
+        buf_add(out, piece, (size_t)n);
+        if (out->failed) {
+            rc = err_set(err, ERR_NOMEM, "no memory to read %s", path);
+            break;
+        }
+    }
+    close(fd);
+    return rc;
+}
+
+void file_stamp_from(FileStamp *s, const struct stat *st)
+{
+    s->size = (uint64_t)st->st_size;
+    s->mtime_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+    s->ctime_ns = (uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec;
+    s->inode = (uint64_t)st->st_ino;
+}
+
+int file_stamp(FileStamp *s, const char *path, Err *err)
+{
+    struct stat st;
+    *s = (FileStamp){0};
+    if (stat(path, &st))
+        return err_set_errno(err, errno == ENOENT || errno == ENOTDIR ? ERR_MISSING : ERR_IO, "cannot look at %s", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_FORMAT, "%s is not a regular file", path);
+    file_stamp_from(s, &st);
+    return 0;
+}
+
+int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err)
+{
+    const char *at = p;
+    while (n > 0) {
+        ssize_t w = write(fd, at, n);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0) {
+            int code = err_set_errno(err, ERR_IO, "cannot write %s", path);
+            if (code == ERR_NOSPACE)
+                err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the same command again");
+            return code;
+        }
+        at += w;
+        n -= (size_t)w;
+    }
+    return 0;
+}
+
+int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path, Err *err)
+{
+    char *at = p;
+    while (n > 0) {
+        ssize_t r = pread(fd, at, n, (off_t)offset);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return err_set_errno(err, ERR_IO, "cannot read %s", path);
+        if (r == 0)
+            return err_set(err, ERR_FORMAT, "%s ends at byte %llu, %zu bytes too early", path, (unsigned long long)offset, n);
+        at += r;
+        offset += (uint64_t)r;
+        n -= (size_t)r;
+    }
+    return 0;
+}
+
+int file_sync_dir_of(const char *path, Err *err)
+{
+    char *dir = strdup(path);
+    if (!dir)
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    char *slash = strrchr(dir, '/');
+    if (!slash)
+        strcpy(dir, ".");
+    else
+        slash[slash == dir] = 0; /* "/x" -> "/" */
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = 0;
+    if (fd < 0)
+        rc = err_set_errno(err, ERR_IO, "cannot open the folder %s", dir);
+    else if (fsync(fd) && errno != EINVAL && errno != EROFS) /* some network file systems cannot sync a folder */
+        rc = err_set_errno(err, ERR_IO, "cannot sync the folder %s", dir);
+    if (fd >= 0)
+        close(fd);
+    free(dir);
+    return rc;
+}
+
+int file_writer_open(FileWriter *w, const char *path, Err *err)
+{
+    *w = (FileWriter){0};
+    size_t n = strlen(path);
+    w->path = strdup(path);
+    w->tmp_path = malloc(n + 32);
+    if (!w->path || !w->tmp_path) {
+        file_writer_abort(w);
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    }
+    snprintf(w->tmp_path, n + 32, "%s.tmp%ld", path, (long)getpid());
+    int fd = open(w->tmp_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        int code = err_set_errno(err, ERR_IO, "cannot create %s", w->tmp_path);
+        free(w->tmp_path);
+        w->tmp_path = NULL;
+        file_writer_abort(w);
+        return code;
+    }
+    w->fd_plus1 = fd + 1;
+    return 0;
+}
+
+int file_writer_write(FileWriter *w, const void *p, size_t n, Err *err)
+{
+    return file_write_all(w->fd_plus1 - 1, p, n, w->tmp_path, err);
+}
+
+int file_writer_commit(FileWriter *w, Err *err)
+{
+    int fd = w->fd_plus1 - 1;
+    if (fsync(fd))
+        return err_set_errno(err, ERR_IO, "cannot sync %s", w->tmp_path);
+    w->fd_plus1 = 0;
+    if (close(fd))
+        return err_set_errno(err, ERR_IO, "cannot close %s", w->tmp_path);
+    if (rename(w->tmp_path, w->path))
+        return err_set_errno(err, ERR_IO, "cannot rename %s to %s", w->tmp_path, w->path);
+    int rc = file_sync_dir_of(w->path, err);
+    free(w->tmp_path);
+    w->tmp_path = NULL; /* it has its new name: nothing left to remove */
+    file_writer_abort(w);
+    return rc;
+}
+
+void file_writer_abort(FileWriter *w)
+{
+    if (w->fd_plus1)
+        close(w->fd_plus1 - 1);
+    if (w->tmp_path)
+        unlink(w->tmp_path);
+    free(w->tmp_path);
+    free(w->path);
+    *w = (FileWriter){0};
+}
+
+int file_replace(const char *path, const void *p, size_t n, Err *err)
+{
+    FileWriter w;
+    int rc = file_writer_open(&w, path, err);
+    if (rc)
+        return rc;
+    rc = file_writer_write(&w, p, n, err);
+    if (!rc)
+        rc = file_writer_commit(&w, err);
+    if (rc)
+        file_writer_abort(&w);
+    return rc;
+}
+
+int file_make_dirs(const char *path, Err *err)
+{
+    char *p = strdup(path);
+    if (!p)
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    int rc = 0;
+    for (char *at = p + (p[0] == '/');; at++) {
+        if (*at != '/' && *at != 0)
+            continue;
+        char saved = *at;
+        *at = 0;
+        struct stat st;
+        if (p[0] && mkdir(p, 0777) && !(stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
+            rc = err_set_errno(err, ERR_IO, "cannot make the folder %s", p);
+            break;
+        }
+        *at = saved;
+        if (!saved)
+            break;
+    }
+    free(p);
+    return rc;
+}
+
+int file_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+char *file_join(const char *dir, const char *name)
+{
+    if (!dir || !dir[0])
+        return strdup(name);
+    size_t d = strlen(dir), n = strlen(name);
+    char *out = malloc(d + n + 2);
+    if (!out)
+        return NULL;
+    memcpy(out, dir, d);
+    if (out[d - 1] != '/')
+        out[d++] = '/';
+    memcpy(out + d, name, n + 1);
+    return out;
+}
+
+int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
+{
+    *l = (FileLock){0};
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_set_errno(err, ERR_IO, "cannot open the lock file %s", path);
+    /* Record locks, not flock: they belong to the process, so forked workers neither hold nor keep them. */
+    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int rc;
+    do {
+        rc = fcntl(fd, wait ? F_SETLKW : F_SETLK, &fl);
+    } while (rc && errno == EINTR);
+    if (rc) {
+        int code;
+        if (errno == EACCES || errno == EAGAIN) {
+            struct flock who = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+            long pid = fcntl(fd, F_GETLK, &who) == 0 && who.l_type != F_UNLCK ? (long)who.l_pid : 0;
+            if (holder)
+                *holder = pid;
+            code = err_set(err, ERR_STOPPED, "%s is held by process %ld", path, pid);
+        } else
+            code = err_set_errno(err, ERR_IO, "cannot lock %s", path);
+        close(fd);
+        return code;
+    }
+    l->fd_plus1 = fd + 1;
+    return 0;
+}
+
+void file_unlock(FileLock *l)
+{
+    if (l->fd_plus1)
+        close(l->fd_plus1 - 1);
+    *l = (FileLock){0};
+}

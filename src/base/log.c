@@ -1,0 +1,38 @@
+/* log.c - see log.h. flockfile makes a line of several prints one piece among threads. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+
+void log_init(Log *log, LogLevel level) { *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)}; }
+
+void log_line(Log *log, LogLevel level, const char *fmt, ...)
+{
+    static const char *const prefix[] = {"error: ", "warning: ", "", ""};
+    if (level != LOG_ERROR && (!log || level > log->level))
+        return;
+    FILE *out = log && log->out ? log->out : stderr;
+    flockfile(out);
+    Progress *p = log ? log->progress : NULL;
+    if (p && p->shown && log->is_tty)
+        fputs("\r\033[K", out);
+    fputs(prefix[level], out);
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(out, fmt, ap);
+    va_end(ap);
+    fputc('\n', out);
+    fflush(out);
+    funlockfile(out);
+}
+
+void log_err(Log *log, const Err *err)
+{
+    if (err->hint[0])
+        log_error(log, "%s\n  hint: %s", err->msg, err->hint);
+    else
+        log_error(log, "%s", err->msg);
+}

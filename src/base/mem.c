@@ -1,0 +1,161 @@
+/* mem.c - see mem.h. */
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+
+void *mem_calloc(size_t n, size_t size) { return calloc(n ? n : 1, size ? size : 1); } /* calloc checks the product itself */
+
+void *mem_realloc(void *p, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
+    return realloc(p, bytes ? bytes : 1);
+}
+
+void *mem_aligned(size_t align, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - align)
+        return NULL;
+    bytes = (bytes + align - 1) & ~(align - 1);
+    return aligned_alloc(align, bytes ? bytes : align);
+}
+
+int mem_grow(void *items, size_t *cap, size_t need, size_t size)
+{
+    if (need <= *cap)
+        return 0;
+    size_t want = *cap < 16 ? 16 : *cap;
+    while (want < need) {
+        if (want > SIZE_MAX / 2)
+            return ERR_NOMEM;
+        want *= 2;
+    }
+    void *old;
+    memcpy(&old, items, sizeof old); /* items is a T**; memcpy keeps the aliasing rules */
+    void *p = mem_realloc(old, want, size);
+    if (!p)
+        return ERR_NOMEM;
+    memcpy(items, &p, sizeof p);
+    *cap = want;
+    return 0;
+}
+
+#define CHUNK_BYTES (64 * 1024)
+
+struct BlockChunk {
+    struct BlockChunk *next;
+    size_t used, cap;
+    _Alignas(16) char data[];
+};
+
+void *block_alloc(Block *b, size_t size, size_t align)
+{
+    ASSERT_CMP(align, <=, 16);
+    struct BlockChunk *c = b->head;
+    size_t at = c ? (c->used + align - 1) & ~(align - 1) : 0;
+    if (!c || at > c->cap || size > c->cap - at) {
+        if (size > SIZE_MAX - sizeof *c)
+            return NULL;
+        size_t cap = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        c = calloc(1, sizeof *c + cap);
+        if (!c)
+            return NULL;
+        c->cap = cap;
+        c->next = b->head;
+        b->head = c;
+        at = 0;
+    }
+    c->used = at + size;
+    b->used += size;
+    return c->data + at;
+}
+
+char *block_strndup(Block *b, const char *s, size_t n)
+{
+    if (n == SIZE_MAX)
+        return NULL;
+    char *p = block_alloc(b, n + 1, 1);
+    if (p && n)
+        memcpy(p, s, n);
+    return p;
+}
+
+void block_free(Block *b)
+{
+    for (struct BlockChunk *c = b->head; c;) {
+        struct BlockChunk *next = c->next;
+        free(c);
+        c = next;
+    }
+    *b = (Block){0};
+}
+
+/* Room for n more bytes and a NUL. */
+static int buf_reserve(Buf *b, size_t n)
+{
+    if (b->failed)
+        return -1;
+    if (n > SIZE_MAX - b->size - 1 || mem_grow(&b->data, &b->cap, b->size + n + 1, 1)) {
+        b->failed = 1;
+        return -1;
+    }
+    return 0;
+}
+
+void buf_add(Buf *b, const void *p, size_t n)
+{
+    if (buf_reserve(b, n))
+        return;
+    if (n)
+        memcpy(b->data + b->size, p, n);
+    b->size += n;
+    b->data[b->size] = 0;
+}
+
+void buf_str(Buf *b, const char *s) { buf_add(b, s, strlen(s)); }
+
+void buf_zero(Buf *b, size_t n)
+{
+    if (buf_reserve(b, n))
+        return;
+    memset(b->data + b->size, 0, n + 1);
+    b->size += n;
+}
+
+void buf_printf(Buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        b->failed = 1;
+    else if (!buf_reserve(b, (size_t)n)) {
+        vsnprintf(b->data + b->size, (size_t)n + 1, fmt, again);
+        b->size += (size_t)n;
+    }
+    va_end(again);
+}
+
+void buf_clear(Buf *b)
+{
+    b->size = 0;
+    b->failed = 0;
+    if (b->data)
+        b->data[0] = 0;
+}
+
+void buf_free(Buf *b)
+{
+    free(b->data);
+    *b = (Buf){0};
+}

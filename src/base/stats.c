@@ -1,0 +1,88 @@
+/* stats.c - see stats.h. */
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void stats_add(Stats *s, double x)
+{
+    if (s->n == 0)
+        s->min = s->max = x;
+    s->n++;
+    double d = x - s->mean;
+    s->mean += d / (double)s->n;
+    s->m2 += d * (x - s->mean);
+    s->min = x < s->min ? x : s->min;
+    s->max = x > s->max ? x : s->max;
+}
+
+double stats_std(const Stats *s) { return s->n < 2 ? 0 : sqrt(s->m2 / (double)s->n); }
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double stats_percentile(double *x, size_t n, double q)
+{
+    if (n == 0)
+        return 0;
+    qsort(x, n, sizeof *x, compare_doubles);
+    double at = q * (double)(n - 1);
+    size_t i = (size_t)at;
+    if (i + 1 >= n)
+        return x[n - 1];
+    return x[i] + (at - (double)i) * (x[i + 1] - x[i]);
+}
+
+/* A step of 1, 2 or 5 times a power of ten (at least `least`), so that row borders are round numbers. */
+static double round_step(double raw, double least)
+{
+    if (raw <= least)
+        return least;
+    double p = pow(10, floor(log10(raw)));
+    double m = raw / p;
+    return (m <= 1.0001 ? 1 : m <= 2.0001 ? 2 : m <= 5.0001 ? 5 : 10) * p;
+}
+
+void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int width, const char *unit)
+{
+    if (n == 0 || bins < 1)
+        return;
+    double lo = x[0], hi = x[0];
+    int whole = 1;
+    for (size_t i = 0; i < n; i++) {
+        lo = x[i] < lo ? x[i] : lo;
+        hi = x[i] > hi ? x[i] : hi;
+        whole = whole && x[i] == floor(x[i]);
+    }
+    double step = round_step((hi - lo) / bins, whole ? 1 : 0.01);
+    double first = floor(lo / step) * step;
+    int rows = (int)floor((hi - first) / step) + 1;
+    size_t *count = mem_calloc((size_t)rows, sizeof *count);
+    if (!count) {
+        out->failed = 1;
+        return;
+    }
+    size_t most = 1;
+    for (size_t i = 0; i < n; i++) {
+        int r = (int)floor((x[i] - first) / step);
+        r = r < 0 ? 0 : r >= rows ? rows - 1 : r;
+        count[r]++;
+        most = count[r] > most ? count[r] : most;
+    }
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int digits = step >= 1 ? 0 : step >= 0.1 ? 1 : 2;
+    for (int r = 0; r < rows; r++) {
+        double a = first + r * step;
+        buf_printf(out, "  %8.*f - %-8.*f%s ", digits, a, digits, a + step, unit);
+        long units = lround((double)count[r] * width * 8 / (double)most);
+        if (count[r] > 0 && units == 0)
+            units = 1;
+        for (long k = 0; k < units / 8; k++)
+            buf_str(out, "█");
+        buf_printf(out, "%s %zu\n", eighths[units % 8], count[r]);
+    }
+    free(count);
+}

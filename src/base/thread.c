@@ -1,0 +1,41 @@
+/* thread.c - see thread.h. */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, Err *err)
+{
+    t->running = 0;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* the new thread inherits it: signals are the main thread's business */
+    int e = pthread_create(&t->handle, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (e) {
+        errno = e;
+        return err_set_errno(err, ERR_NOMEM, "cannot start the thread %s", name);
+    }
+    pthread_setname_np(t->handle, name);
+    t->running = 1;
+    return 0;
+}
+
+void thread_join(Thread *t)
+{
+    if (t->running)
+        pthread_join(t->handle, NULL);
+    t->running = 0;
+}
+
+int thread_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}

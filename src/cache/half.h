@@ -1,0 +1,11 @@
+/* half.h - IEEE half precision, for mels stored in two bytes a value. */
+#ifndef MYXTTS_HALF_H
+#define MYXTTS_HALF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void half_from_float(uint16_t *out, const float *in, size_t n); /* round to nearest even; too large becomes infinity */
+void half_to_float(float *out, const uint16_t *in, size_t n);
+
+#endif

@@ -1,0 +1,97 @@
+/* mel_features.c - what a record of the mel store holds: settings, key, payload, statistics. */
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "cache/features.h"
+#include "cache/half.h"
+#include "cache/mel_features.h"
+
+#define MEL_FEATURES_VERSION 1 /* raised when the same samples would give other features */
+
+Hash128 mel_settings_hash(const Config *cfg)
+{
+    Hasher h;
+    if (hasher_open(&h))
+        return (Hash128){0};
+    hasher_str(&h, "mel");
+    hasher_u64(&h, MEL_FEATURES_VERSION);
+    const int numbers[] = {cfg->sample_rate,
+                           cfg->n_fft,
+                           cfg->win_length,
+                           cfg->hop_length,
+                           cfg->n_mels,
+                           cfg->trim_silence,
+                           cfg->enable_loudness_normalization,
+                           cfg->mel_storage};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        hasher_u64(&h, (uint64_t)numbers[i]);
+    hasher_f64(&h, cfg->mel_fmin);
+    hasher_f64(&h, cfg->mel_fmax);
+    hasher_f64(&h, cfg->trim_silence ? cfg->trim_top_db : 0);
+    hasher_f64(&h, cfg->enable_loudness_normalization ? cfg->target_loudness_lufs : 0);
+    return hasher_close(&h);
+}
+
+Hash128 mel_key(Hash128 settings, Str id, Hash128 content)
+{
+    Hash128 parts[3] = {settings, hash_bytes(id.p, id.n), content};
+    return hash_bytes(parts, sizeof parts);
+}
+
+/* format of a mel record: storage in the low byte, bands above. */
+uint32_t mel_format(MelStorage storage, int bands) { return (uint32_t)storage | (uint32_t)bands << 8; }
+
+int mel_view(MelView *v, const StoreEntry *e)
+{
+    uint32_t bands = e->format >> 8, width = (e->format & 0xFF) == STORE_FLOAT16 ? 2 : 4;
+    uint64_t data = round_up((uint64_t)e->items * bands * width, 8);
+    if (bands == 0 || (e->format & 0xFF) > STORE_FLOAT16 || data + (uint64_t)bands * 16 != e->payload_size)
+        return ERR_DAMAGED;
+    *v = (MelView){.data = e->payload,
+                   .frames = e->items,
+                   .bands = bands,
+                   .storage = (MelStorage)(e->format & 0xFF),
+                   .sum = (const double *)(const void *)(e->payload + data),
+                   .source_seconds = (double)e->extra * 1e-6};
+    v->sum_squares = v->sum + bands;
+    return 0;
+}
+
+int mel_encode_payload(Buf *out, const float *mel, int64_t frames, int bands, MelStorage storage)
+{
+    size_t n = (size_t)frames * (size_t)bands;
+    buf_clear(out);
+    if (storage == STORE_FLOAT16) {
+        buf_zero(out, round_up(n * 2, 8));
+        if (!out->failed)
+            half_from_float((uint16_t *)(void *)out->data, mel, n);
+    } else {
+        buf_add(out, mel, n * 4);
+        buf_zero(out, round_up(n * 4, 8) - n * 4);
+    }
+    size_t sums = out->size;
+    buf_zero(out, (size_t)bands * 16);
+    if (out->failed)
+        return ERR_NOMEM;
+    double *sum = (double *)(void *)(out->data + sums), *squares = sum + bands;
+    for (int64_t f = 0; f < frames; f++)
+        for (int b = 0; b < bands; b++) {
+            double x = mel[f * bands + b];
+            sum[b] += x;
+            squares[b] += x * x;
+        }
+    return 0;
+}
+
+int mel_statistics(MelStatistics *head, const double **mean, const double **deviation, const Store *s)
+{
+    if (s->blob_size < sizeof *head)
+        return ERR_DAMAGED;
+    memcpy(head, s->blob, sizeof *head);
+    if (sizeof *head + (uint64_t)head->bands * 16 != s->blob_size)
+        return ERR_DAMAGED;
+    *mean = (const double *)(const void *)(s->blob + sizeof *head);
+    *deviation = *mean + head->bands;
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* mel_features.h - what mel_features.c offers to mel_cache.c; views are in features.h. */
+#ifndef MYXTTS_MEL_FEATURES_H
+#define MYXTTS_MEL_FEATURES_H
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "config/config.h"
+#include "dataset/dataset.h"
+
+Hash128 mel_key(Hash128 settings, Str id, Hash128 content);
+uint32_t mel_format(MelStorage storage, int bands);
+/* out = the payload of mel [frames, bands]: the values, then sums and sums of squares per band (double). 0 or ERR_NOMEM. */
+int mel_encode_payload(Buf *out, const float *mel, int64_t frames, int bands, MelStorage storage);
+
+#endif

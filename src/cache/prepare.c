@@ -1,0 +1,159 @@
+/* prepare.c - see prepare.h. */
+#include "cache/prepare.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+char *prepare_cache_dir(const Config *cfg)
+{
+    return cfg->cache_dir[0] ? strdup(cfg->cache_dir) : file_join(cfg->data_path, "myxtts-cache");
+}
+
+void prepare_report_free(PrepareReport *r)
+{
+    free(r->cache_dir);
+    free(r->rejected_path);
+    free(r->unknown);
+    *r = (PrepareReport){0};
+}
+
+static int lock_cache(FileLock *lock, const char *dir, Log *log, Err *err)
+{
+    char *path = file_join(dir, "lock");
+    if (!path)
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    long holder = 0;
+    int rc = file_lock(lock, path, 0, &holder, err);
+    if (rc == ERR_STOPPED) {
+        log_info(log, "another run (process %ld) is preparing %s: waiting for it to end", holder, dir);
+        rc = file_lock(lock, path, 1, NULL, err);
+    }
+    free(path);
+    return rc;
+}
+
+/* The limits on length are applied here: they choose among the features and never change them. */
+static int apply_limits(Stage *s, const PrepareOptions *options, PrepareReport *report, Err *err)
+{
+    const Config *cfg = s->cfg;
+    Store text = {0}, mel = {0};
+    int rc = options->text ? store_open(&text, s->dir, TEXT_STORE, err) : 0;
+    if (!rc && options->mel)
+        rc = store_open(&mel, s->dir, MEL_STORE, err);
+    for (size_t i = 0; i < s->dataset->count && !rc; i++) {
+        const Utterance *u = &s->dataset->utterances[i];
+        if (s->reason[i] != REJECT_NONE)
+            continue;
+        StoreEntry t = {0}, m = {0};
+        int64_t at;
+        if (options->text && (at = store_find(&text, u->id.p, u->id.n)) >= 0)
+            store_entry(&text, (uint64_t)at, &t);
+        if (options->mel && (at = store_find(&mel, u->id.p, u->id.n)) >= 0)
+            store_entry(&mel, (uint64_t)at, &m);
+        report->longest_text = t.items > report->longest_text ? t.items : report->longest_text;
+        report->longest_mel = m.items > report->longest_mel ? m.items : report->longest_mel;
+        char detail[128];
+        if (t.items > (uint32_t)cfg->max_text_length) {
+            snprintf(detail, sizeof detail, "%u tokens, max_text_length is %d", t.items, cfg->max_text_length);
+            rc = stage_reject(s, i, REJECT_TEXT_TOO_LONG, detail, err);
+        } else if (m.items > (uint32_t)cfg->max_mel_frames) {
+            snprintf(detail, sizeof detail, "%u frames, max_mel_frames is %d", m.items, cfg->max_mel_frames);
+            rc = stage_reject(s, i, REJECT_MEL_TOO_LONG, detail, err);
+        } else {
+            report->accepted++;
+            report->tokens += t.items;
+            report->frames += m.items;
+            report->audio_seconds += (double)m.extra * 1e-6;
+        }
+    }
+    if (!rc && options->text) {
+        TextSymbols head;
+        const uint32_t *symbols, *pairs;
+        if (text_symbols(&head, &symbols, &pairs, &text) == 0 && head.unknown_count > 0) {
+            report->unknown = mem_calloc(head.unknown_count, 8);
+            if (report->unknown) {
+                memcpy(report->unknown, pairs, (size_t)head.unknown_count * 8);
+                report->unknown_count = head.unknown_count;
+            }
+        }
+    }
+    store_close(&text);
+    store_close(&mel);
+    return rc;
+}
+
+static int compare_rejections(const void *a, const void *b)
+{
+    const Rejection *x = a, *y = b;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+static int cache_folder(char **dir, const Config *cfg, Err *err)
+{
+    *dir = prepare_cache_dir(cfg);
+    if (!*dir)
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    int rc = file_make_dirs(*dir, err);
+    if (!rc && access(*dir, W_OK))
+        rc = err_set_errno(err, ERR_IO, "cannot write to the cache folder %s", *dir);
+    if (rc && !cfg->cache_dir[0])
+        err_hint(err, "for a dataset that is read-only choose another place for the caches with --cache-dir");
+    return rc;
+}
+
+int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
+{
+    double start = clock_now();
+    *report = (PrepareReport){0};
+    Dataset dataset = {0};
+    FileLock lock = {0};
+    MelStage *mel = NULL;
+    Stage stage = {.cfg = cfg, .dataset = &dataset, .log = log};
+    stage.workers = cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    stage.verify = options->verify || cfg->cache_verification == VERIFY_FULL;
+    int rc = dataset_open(&dataset, cfg, err);
+    if (!rc)
+        rc = cache_folder(&report->cache_dir, cfg, err);
+    if (!rc)
+        rc = lock_cache(&lock, report->cache_dir, log, err);
+    if (rc)
+        goto done;
+    stage.dir = report->cache_dir;
+    stage.reason = mem_calloc(dataset.count, 1);
+    report->rejected_path = file_join(report->cache_dir, "rejected.tsv");
+    if (!stage.reason || !report->rejected_path) {
+        rc = err_set(err, ERR_NOMEM, "no memory for %zu utterances", dataset.count);
+        goto done;
+    }
+    if (options->mel)
+        rc = mel_stage_open(&mel, &stage, &report->mel, err);
+    if (!rc && options->text)
+        rc = text_cache_build(&stage, &report->text, err);
+    if (!rc && options->mel)
+        rc = mel_stage_run(mel, err);
+    if (!rc)
+        rc = apply_limits(&stage, options, report, err);
+    if (rc)
+        goto done;
+    report->lines = dataset.lines;
+    report->rejected = dataset.rejected_count;
+    qsort(dataset.rejected, dataset.rejected_count, sizeof *dataset.rejected, compare_rejections);
+    for (size_t i = 0; i < dataset.rejected_count; i++)
+        report->by_reason[dataset.rejected[i].reason]++;
+    rc = dataset_write_rejected(&dataset, report->rejected_path, err);
+done:
+    mel_stage_close(mel);
+    free(stage.reason);
+    file_unlock(&lock);
+    dataset_close(&dataset);
+    report->seconds = clock_now() - start;
+    return rc;
+}

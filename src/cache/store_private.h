@@ -1,0 +1,31 @@
+/* store_private.h - what store_read.c, store_verify.c and store_build.c share. */
+#ifndef MYXTTS_STORE_PRIVATE_H
+#define MYXTTS_STORE_PRIVATE_H
+
+#include "cache/store.h"
+#include "cache/store_format.h"
+
+static inline const IndexHeader *index_header(const Store *s) { return (const IndexHeader *)(const void *)s->index.data; }
+static inline const IndexEntry *index_entry(const Store *s, uint64_t i)
+{
+    return (const IndexEntry *)(const void *)(s->index.data + index_header(s)->entries_offset) + i;
+}
+static inline const IndexSegment *index_segment(const Store *s, uint32_t row)
+{
+    return (const IndexSegment *)(const void *)(s->index.data + index_header(s)->segments_offset) + row;
+}
+
+/* Checksums with the field itself as zero. */
+uint64_t index_checksum(const uint8_t *file, uint64_t size);
+uint64_t record_checksum(const uint8_t *record, uint64_t size);
+uint64_t segment_header_checksum(const SegmentHeader *h);
+
+/* 1 when the first 64 bytes are a segment header of this store with this number. */
+int segment_header_valid(const FileMap *m, const char *name, uint32_t number);
+/* The record at `offset` when it is whole and its checksum holds, else NULL. Never reads outside the map. */
+const RecordHeader *segment_record(const FileMap *m, uint64_t offset);
+
+void stamp_to_words(uint64_t out[4], const FileStamp *s);
+void stamp_from_words(FileStamp *s, const uint64_t in[4]);
+
+#endif

@@ -1,0 +1,15 @@
+/* cmd.h - the subcommands: argv[0] is the name of the subcommand; the result is the exit code of the program.
+ * 0 all well, 1 findings or failed checks, 2 wrong use, 3 the machine or the data failed. stdout is the product. */
+#ifndef MYXTTS_CMD_H
+#define MYXTTS_CMD_H
+
+#include "base/log.h"
+
+int cmd_prepare(int argc, char **argv, Log *log);
+int cmd_info(int argc, char **argv, Log *log);
+int cmd_config(int argc, char **argv, Log *log);
+int cmd_inspect(int argc, char **argv, Log *log);
+int cmd_phonemize(int argc, char **argv, Log *log);
+int cmd_mel(int argc, char **argv, Log *log);
+
+#endif

@@ -1,0 +1,135 @@
+/* cmd_config.c - `myxtts config`: every setting, its value, and where the value came from. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+static const char usage[] = "myxtts config [--config FILE] [any setting] [--json | --default-yaml]\n\n"
+                            "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or\n"
+                            "the command line. Later ones win in this order.";
+
+/* A string that JSON can hold: bytes that are not UTF-8 (possible in paths) become '?'. */
+static json_t *json_text(const char *s)
+{
+    json_t *value = json_string(s);
+    if (value)
+        return value;
+    char *copy = strdup(s);
+    for (char *p = copy; p && *p; p++)
+        *p = (unsigned char)*p >= 0x80 ? '?' : *p;
+    value = copy ? json_string(copy) : NULL;
+    free(copy);
+    return value;
+}
+
+static json_t *json_value(const ConfigRow *row)
+{
+    json_t *list;
+    switch (row->kind) {
+    case KIND_BOOL:
+        return json_boolean(row->integer);
+    case KIND_INT:
+        return json_integer(row->integer);
+    case KIND_FLOAT:
+        return json_real(row->number);
+    case KIND_STRING:
+        return json_text(row->string);
+    case KIND_LIST:
+        list = json_array();
+        for (int i = 0; list && i < row->list->count; i++)
+            if (json_array_append_new(list, json_text(row->list->items[i]))) {
+                json_decref(list);
+                list = NULL;
+            }
+        return list;
+    }
+    return NULL;
+}
+
+/* Takes over value; 0 or -1. */
+static int put(json_t *object, const char *key, json_t *value) { return json_object_set_new(object, key, value); }
+
+static int print_json(const Config *cfg, Err *err)
+{
+    json_t *all = json_object();
+    int failed = !all;
+    for (int i = 0; i < config_row_count() && !failed; i++) {
+        ConfigRow row;
+        config_row(cfg, i, &row);
+        json_t *entry = json_object();
+        failed = !entry || put(entry, "value", json_value(&row)) || put(entry, "origin", json_text(row.origin)) ||
+                 put(entry, "section", json_text(row.section)) || put(entry, "range", json_text(row.range)) ||
+                 put(entry, "help", json_text(row.help));
+        if (failed)
+            json_decref(entry);
+        else
+            failed = put(all, row.key, entry);
+    }
+    char *text = failed ? NULL : json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    if (text)
+        puts(text);
+    free(text);
+    json_decref(all);
+    return text ? 0 : err_set(err, ERR_NOMEM, "out of memory for the JSON text");
+}
+
+static void print_table(const Config *cfg)
+{
+    const int widest_value = 40;
+    int key_width = 0, value_width = 0;
+    const char *section = "";
+    ConfigRow row;
+    for (int i = 0; i < config_row_count(); i++) {
+        config_row(cfg, i, &row);
+        int n = (int)strlen(row.key), v = (int)strlen(row.value);
+        key_width = n > key_width ? n : key_width;
+        value_width = v > value_width && v <= widest_value ? v : value_width;
+    }
+    for (int i = 0; i < config_row_count(); i++) {
+        config_row(cfg, i, &row);
+        if (strcmp(section, row.section) != 0) {
+            section = row.section;
+            printf("%s%s\n", i ? "\n" : "", section);
+        }
+        printf("  %-*s  %-*s  %s\n", key_width, row.key, value_width, row.value, row.origin);
+    }
+}
+
+static int print_default_yaml(Err *err)
+{
+    Buf text = {0};
+    int rc = config_write_default_yaml(&text);
+    if (rc)
+        rc = err_set(err, rc, "out of memory for the configuration");
+    else
+        fwrite(text.data, 1, text.size, stdout);
+    buf_free(&text);
+    return rc;
+}
+
+int cmd_config(int argc, char **argv, Log *log)
+{
+    int default_yaml = 0;
+    const CmdOption own[] = {{"default-yaml", NULL, NULL, &default_yaml, "print a file with every setting at its default"}};
+    CmdLine line;
+    Err err = {0};
+    int rc = cmd_line_parse(&line, usage, own, 1, argc, argv, &err);
+
+    if (rc == 0 && !line.help) {
+        cmd_line_set_log(&line, log);
+        rc = cmd_line_expect(&line, 0, 0, "nothing", &err);
+        if (rc == 0 && default_yaml)
+            rc = print_default_yaml(&err);
+        else if (rc == 0 && line.json)
+            rc = print_json(&line.cfg, &err);
+        else if (rc == 0)
+            print_table(&line.cfg);
+        if (rc == 0 && (fflush(stdout) || ferror(stdout)))
+            rc = err_set_errno(&err, ERR_IO, "cannot write to stdout");
+    }
+    cmd_line_close(&line);
+    return rc ? cmd_fail(log, &err) : 0;
+}

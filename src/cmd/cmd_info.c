@@ -1,0 +1,267 @@
+/* cmd_info.c - myxtts info: what is in a dataset. Reads, never writes: the metadata and the header of every audio file. */
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ordered.h"
+#include "base/progress.h"
+#include "base/stats.h"
+#include "base/thread.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "dataset/audio_file.h"
+#include "dataset/dataset.h"
+#include "text/language.h"
+
+#define MOST_LINES 20 /* rejected lines shown in the terminal; --json has all */
+
+typedef struct Tally { /* name -> clips and seconds; few names, so a list does */
+    char name[64];
+    uint64_t clips;
+    double seconds;
+} Tally;
+typedef struct Tallies {
+    Tally *items;
+    size_t count, cap;
+} Tallies;
+
+static int tally_add(Tallies *t, const char *name, size_t n, double seconds)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%.*s", (int)(n < 60 ? n : 60), name);
+    size_t i = 0;
+    while (i < t->count && strcmp(t->items[i].name, key) != 0)
+        i++;
+    if (i == t->count) {
+        if (mem_grow(&t->items, &t->cap, t->count + 1, sizeof *t->items))
+            return ERR_NOMEM;
+        t->items[t->count] = (Tally){0};
+        memcpy(t->items[t->count++].name, key, sizeof key);
+    }
+    t->items[i].clips++;
+    t->items[i].seconds += seconds;
+    return 0;
+}
+
+static int compare_tallies(const void *a, const void *b) { return strcmp(((const Tally *)a)->name, ((const Tally *)b)->name); }
+
+typedef struct Info {
+    const Config *cfg;
+    Dataset dataset;
+    Tallies speakers, languages, rates;
+    double *seconds, *characters; /* [accepted] */
+    size_t accepted, validation;
+    double total_seconds;
+    Progress progress;
+    struct Slot {
+        AudioInfo audio;
+        RejectReason reason;
+        char detail[256], language[LANGUAGE_MAX];
+    } * slots;
+} Info;
+
+static size_t count_characters(Str s)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xC0) != 0x80;
+    return n;
+}
+
+static void look(void *user, int thread, int slot, uint64_t item)
+{
+    Info *info = user;
+    struct Slot *s = &info->slots[slot];
+    const Utterance *u = &info->dataset.utterances[item];
+    char path[PATH_MAX];
+    Err err = {0};
+    *s = (struct Slot){0};
+    language_choose(s->language, info->cfg, u->language, u->id, u->text.p, u->text.n);
+    if (dataset_audio_path(&info->dataset, u, path, sizeof path, &err)) {
+        s->reason = REJECT_AUDIO_MISSING;
+        snprintf(s->detail, sizeof s->detail, "%s", err.msg);
+    } else
+        s->reason =
+            audio_probe(&s->audio, path, info->cfg->min_audio_length, info->cfg->max_audio_length, s->detail, sizeof s->detail);
+}
+
+static int count(void *user, int slot, uint64_t item, Err *err)
+{
+    Info *info = user;
+    struct Slot *s = &info->slots[slot];
+    const Utterance *u = &info->dataset.utterances[item];
+    progress_add(&info->progress, 1);
+    int rc;
+    if (s->reason != REJECT_NONE)
+        rc = dataset_reject(&info->dataset, u->id, u->line, u->file, s->reason, s->detail);
+    else {
+        double seconds = (double)s->audio.frames / s->audio.rate;
+        char rate[32];
+        snprintf(rate, sizeof rate, "%d Hz, %d channel%s", s->audio.rate, s->audio.channels, s->audio.channels == 1 ? "" : "s");
+        info->seconds[info->accepted] = seconds;
+        info->characters[info->accepted++] = (double)count_characters(u->text);
+        info->validation += u->split == SPLIT_VAL;
+        info->total_seconds += seconds;
+        rc = tally_add(&info->speakers, u->speaker.p, u->speaker.n, seconds);
+        if (!rc)
+            rc = tally_add(&info->languages, s->language, strlen(s->language), seconds);
+        if (!rc)
+            rc = tally_add(&info->rates, rate, strlen(rate), seconds);
+    }
+    return rc ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
+}
+
+static int gather(Info *info, Log *log, Err *err)
+{
+    int rc = dataset_open(&info->dataset, info->cfg, err);
+    if (rc)
+        return rc;
+    size_t n = info->dataset.count;
+    int workers = info->cfg->num_workers == CONFIG_AUTO ? thread_cores() : info->cfg->num_workers;
+    int slots = workers > 0 ? workers * 8 : 1;
+    info->slots = mem_calloc((size_t)slots, sizeof *info->slots);
+    info->seconds = mem_calloc(n, sizeof *info->seconds);
+    info->characters = mem_calloc(n, sizeof *info->characters);
+    if (!info->slots || !info->seconds || !info->characters)
+        return err_set(err, ERR_NOMEM, "no memory for %zu utterances", n);
+    OrderedJob job = {.name = "info", .items = n, .workers = workers, .slots = slots, .user = info, .work = look, .finish = count};
+    progress_begin(&info->progress, log, "audio headers", "files", n);
+    rc = ordered_run(&job, err);
+    progress_end(&info->progress);
+    qsort(info->speakers.items, info->speakers.count, sizeof(Tally), compare_tallies);
+    qsort(info->languages.items, info->languages.count, sizeof(Tally), compare_tallies);
+    return rc;
+}
+
+static json_t *tallies_json(const Tallies *t)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < t->count; i++)
+        json_array_append_new(a, json_pack("{s:s, s:I, s:f}", "name", t->items[i].name, "clips", (json_int_t)t->items[i].clips,
+                                           "seconds", t->items[i].seconds));
+    return a;
+}
+
+static json_t *lengths_json(double *x, size_t n)
+{
+    double p50 = stats_percentile(x, n, 0.5), p95 = stats_percentile(x, n, 0.95);
+    Stats s = {0};
+    for (size_t i = 0; i < n; i++)
+        stats_add(&s, x[i]);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "mean", s.mean, "std", stats_std(&s), "min", s.min, "median", p50, "p95",
+                     p95, "max", s.max);
+}
+
+static void print_json(Info *info)
+{
+    const Dataset *d = &info->dataset;
+    json_t *rejected = json_array(), *reasons = json_object();
+    for (size_t i = 0; i < d->rejected_count; i++) {
+        const Rejection *r = &d->rejected[i];
+        const char *code = reject_code(r->reason);
+        json_t *id = json_stringn(r->id.p ? r->id.p : "", r->id.n);
+        json_array_append_new(rejected,
+                              json_pack("{s:s, s:I, s:o, s:s, s:s}", "file", d->metadata_path[r->file], "line", (json_int_t)r->line,
+                                        "id", id ? id : json_string(""), "reason", code, "detail", r->detail));
+        json_object_set_new(reasons, code, json_integer(json_integer_value(json_object_get(reasons, code)) + 1));
+    }
+    json_t *o =
+        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "lines", (json_int_t)d->lines, "clips",
+                  (json_int_t)info->accepted, "rejected", (json_int_t)d->rejected_count, "validation_clips",
+                  (json_int_t)info->validation, "seconds", info->total_seconds, "hours", info->total_seconds / 3600, "speakers",
+                  tallies_json(&info->speakers), "languages", tallies_json(&info->languages), "formats", tallies_json(&info->rates),
+                  "clip_seconds", lengths_json(info->seconds, info->accepted), "text_characters",
+                  lengths_json(info->characters, info->accepted), "reasons", reasons, "rejected_lines", rejected);
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(o);
+}
+
+static void print_tallies(const char *title, const Tallies *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        printf("  %-10s %-24s %8llu clips %9.2f min\n", i ? "" : title, t->items[i].name[0] ? t->items[i].name : "(one)",
+               (unsigned long long)t->items[i].clips, t->items[i].seconds / 60);
+}
+
+static void print_text(Info *info)
+{
+    const Dataset *d = &info->dataset;
+    char length[64];
+    progress_format_seconds(length, sizeof length, info->total_seconds);
+    printf("%s: %zu clips, %.2f hours (%s), %zu lines, %zu rejected\n", d->root, info->accepted, info->total_seconds / 3600, length,
+           d->lines, d->rejected_count);
+    printf("  %-10s %zu train, %zu validation\n", "split", info->accepted - info->validation, info->validation);
+    print_tallies("speakers", &info->speakers);
+    print_tallies("languages", &info->languages);
+    print_tallies("formats", &info->rates);
+    Buf out = {0};
+    buf_str(&out, "\nclip length\n");
+    stats_draw_histogram(&out, info->seconds, info->accepted, 12, 40, "s ");
+    buf_str(&out, "\ntext length\n");
+    stats_draw_histogram(&out, info->characters, info->accepted, 12, 40, "ch");
+    if (!out.failed && info->accepted)
+        fputs(out.data, stdout);
+    buf_free(&out);
+    if (!d->rejected_count)
+        return;
+    printf("\nrejected\n");
+    for (int reason = 1; reason < REJECT_COUNT; reason++) {
+        size_t n = 0;
+        for (size_t i = 0; i < d->rejected_count; i++)
+            n += d->rejected[i].reason == (RejectReason)reason;
+        if (n)
+            printf("  %6zu %-18s %s\n", n, reject_code((RejectReason)reason), reject_text((RejectReason)reason));
+    }
+    for (size_t i = 0; i < d->rejected_count && i < MOST_LINES; i++) {
+        const Rejection *r = &d->rejected[i];
+        printf("  %s:%u %.*s: %s%s%s\n", d->metadata_path[r->file], r->line, (int)r->id.n, r->id.p ? r->id.p : "",
+               reject_code(r->reason), r->detail[0] ? ", " : "", r->detail);
+    }
+    if (d->rejected_count > MOST_LINES)
+        printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
+}
+
+int cmd_info(int argc, char **argv, Log *log)
+{
+    CmdLine line;
+    Err err = {0};
+    Info info = {0};
+    int code = 0;
+    int rc = cmd_line_parse(&line,
+                            "myxtts info --data-path DIR [--json]\n\n"
+                            "Clips, hours, speakers, languages, lengths and the lines that cannot be used. Writes nothing to disk.",
+                            NULL, 0, argc, argv, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    if (!line.cfg.data_path[0]) {
+        rc = err_set(&err, ERR_USAGE, "info needs --data-path DIR, the folder with metadata.csv and wavs/");
+        goto done;
+    }
+    info.cfg = &line.cfg;
+    rc = gather(&info, log, &err);
+    if (rc)
+        goto done;
+    if (line.json)
+        print_json(&info);
+    else
+        print_text(&info);
+    code = info.dataset.rejected_count ? 1 : 0;
+done:
+    if (rc)
+        code = cmd_fail(log, &err);
+    dataset_close(&info.dataset);
+    free(info.speakers.items);
+    free(info.languages.items);
+    free(info.rates.items);
+    free(info.seconds);
+    free(info.characters);
+    free(info.slots);
+    cmd_line_close(&line);
+    return code;
+}

@@ -1,0 +1,259 @@
+/* cmd_inspect.c - myxtts inspect: what is in a cache. PATH is a cache folder, an index, or a segment. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cache/features.h"
+#include "cache/half.h"
+#include "cmd/cmd.h"
+#include "cmd/format.h"
+#include "cmd/options.h"
+#include "text/tokens.h"
+
+typedef struct Target {
+    char *dir, *names[2]; /* stores to look at */
+    int count;
+} Target;
+
+/* "dir", "dir/mel.index", "dir/mel-0001.seg" -> the folder and the stores meant. */
+static int find_target(Target *t, const char *path, Err *err)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return err_set_errno(err, ERR_MISSING, "cannot look at %s", path);
+    if (S_ISDIR(st.st_mode)) {
+        static const char *const names[] = {TEXT_STORE, MEL_STORE};
+        t->dir = strdup(path);
+        for (int i = 0; t->dir && i < 2; i++) {
+            char *index = store_index_path(path, names[i]);
+            if (index && file_exists(index))
+                t->names[t->count++] = strdup(names[i]);
+            free(index);
+        }
+        if (t->dir && t->count == 0) {
+            err_set(err, ERR_MISSING, "%s holds no cache", path);
+            return err_hint(err, "the cache of a dataset is in its folder myxtts-cache, or where --cache-dir said");
+        }
+    } else {
+        const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+        size_t n = strcspn(file, ".-");
+        t->dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+        t->names[0] = strndup(file, n);
+        t->count = 1;
+        const char *ext = strrchr(file, '.');
+        if (t->names[0] && (!ext || (strcmp(ext, ".index") != 0 && strcmp(ext, ".seg") != 0)))
+            return err_set(err, ERR_FORMAT, "%s is not part of a cache (an .index or a .seg file)", path);
+    }
+    if (!t->dir || !t->names[0])
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    return 0;
+}
+
+static void hash_text(char out[40], Hash128 h)
+{
+    snprintf(out, 40, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
+}
+
+static json_t *statistics_json(const Store *s)
+{
+    MelStatistics head;
+    const double *mean, *deviation;
+    if (mel_statistics(&head, &mean, &deviation, s))
+        return json_null();
+    json_t *means = json_array(), *deviations = json_array();
+    for (uint32_t b = 0; b < head.bands; b++) {
+        json_array_append_new(means, json_real(mean[b]));
+        json_array_append_new(deviations, json_real(deviation[b]));
+    }
+    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o}", "clips", (json_int_t)head.clips, "frames",
+                     (json_int_t)head.frames, "bands", (int)head.bands, "sample_rate", (int)head.sample_rate, "n_fft",
+                     (int)head.n_fft, "win_length", (int)head.win_length, "hop_length", (int)head.hop_length, "mel_fmin", head.fmin,
+                     "mel_fmax", head.fmax, "mean", means, "deviation", deviations);
+}
+
+static json_t *symbols_json(const Store *s)
+{
+    TextSymbols head;
+    const uint32_t *points, *pairs;
+    if (text_symbols(&head, &points, &pairs, s))
+        return json_null();
+    json_t *unknown = json_array();
+    for (uint32_t i = 0; i < head.unknown_count; i++) {
+        char point[16];
+        snprintf(point, sizeof point, "U+%04X", pairs[2 * i]);
+        json_array_append_new(unknown, json_pack("{s:s, s:I}", "code_point", point, "count", (json_int_t)pairs[2 * i + 1]));
+    }
+    return json_pack("{s:i, s:i, s:o}", "version", (int)head.version, "count", (int)head.count, "unknown", unknown);
+}
+
+static json_t *store_json(const Store *s)
+{
+    uint64_t items = 0, rejected = 0;
+    for (uint64_t i = 0; i < s->count; i++) {
+        StoreEntry e;
+        store_entry(s, i, &e);
+        items += e.status == 0 ? e.items : 0;
+        rejected += e.status != 0;
+    }
+    int is_mel = strcmp(s->name, MEL_STORE) == 0;
+    char settings[40];
+    hash_text(settings, s->settings);
+    json_t *o =
+        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:s}", "store", s->name, "folder", s->dir, "utterances",
+                  (json_int_t)(s->count - rejected), "rejected", (json_int_t)rejected, is_mel ? "frames" : "tokens",
+                  (json_int_t)items, "bytes", (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
+    json_object_set_new(o, is_mel ? "statistics" : "symbols", is_mel ? statistics_json(s) : symbols_json(s));
+    return o;
+}
+
+static json_t *text_entry_json(const StoreEntry *e)
+{
+    TextView v;
+    if (text_view(&v, e))
+        return json_pack("{s:s}", "error", "the record is damaged");
+    json_t *tokens = json_array(), *unknown = json_array();
+    for (uint32_t i = 0; i < v.token_count; i++)
+        json_array_append_new(tokens, json_integer(v.tokens[i]));
+    for (uint32_t i = 0; i < v.unknown_count; i++) {
+        char point[16];
+        snprintf(point, sizeof point, "U+%04X", v.unknown[i]);
+        json_array_append_new(unknown, json_string(point));
+    }
+    json_t *cleaned = json_stringn(v.cleaned, v.cleaned_size), *phonemes = json_stringn(v.phonemes, v.phonemes_size);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "language", v.language, "cleaned", cleaned ? cleaned : json_null(), "phonemes",
+                     phonemes ? phonemes : json_null(), "tokens", tokens, "unknown", unknown);
+}
+
+static json_t *mel_entry_json(const StoreEntry *e)
+{
+    MelView v;
+    if (mel_view(&v, e))
+        return json_pack("{s:s}", "error", "the record is damaged");
+    double low = HUGE_VAL, high = -HUGE_VAL, sum = 0;
+    for (uint64_t i = 0; i < (uint64_t)v.frames * v.bands; i++) {
+        float x;
+        if (v.storage == STORE_FLOAT16)
+            half_to_float(&x, (const uint16_t *)v.data + i, 1);
+        else
+            x = ((const float *)v.data)[i];
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+        sum += x;
+    }
+    double n = (double)v.frames * v.bands;
+    return json_pack("{s:i, s:i, s:s, s:f, s:f, s:f, s:f}", "frames", (int)v.frames, "bands", (int)v.bands, "storage",
+                     v.storage == STORE_FLOAT16 ? "float16" : "float32", "source_seconds", v.source_seconds, "min", n > 0 ? low : 0,
+                     "max", n > 0 ? high : 0, "mean", n > 0 ? sum / n : 0);
+}
+
+static json_t *entry_json(const Store *s, uint64_t i)
+{
+    StoreEntry e;
+    char key[40];
+    store_entry(s, i, &e);
+    hash_text(key, e.key);
+    json_t *o = e.status != 0 ? json_pack("{s:s, s:o}", "rejected", reject_code((RejectReason)e.status), "detail",
+                                          json_stringn((const char *)e.payload, e.payload_size))
+                : strcmp(s->name, MEL_STORE) == 0 ? mel_entry_json(&e)
+                                                  : text_entry_json(&e);
+    json_t *id = json_stringn(e.id, e.id_size);
+    json_object_set_new(o, "id", id ? id : json_null());
+    json_object_set_new(o, "key", json_string(key));
+    json_object_set_new(o, "segment", json_integer(e.segment));
+    json_object_set_new(o, "offset", json_integer((json_int_t)e.offset));
+    json_object_set_new(o, "bytes", json_integer((json_int_t)e.record_size));
+    return o;
+}
+
+/* The JSON object as lines for people: scalars as they are, long lists by their length. */
+static void print_object(const json_t *o, int indent)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        printf("%*s%-14s ", indent, "", key);
+        if (json_is_object(v)) {
+            putchar('\n');
+            print_object(v, indent + 2);
+        } else if (json_is_string(v))
+            printf("%s\n", json_string_value(v));
+        else if (json_is_integer(v) && strcmp(key, "bytes") == 0) {
+            char text[32];
+            format_bytes(text, sizeof text, (uint64_t)json_integer_value(v));
+            printf("%s\n", text);
+        } else if (json_is_integer(v))
+            printf("%lld\n", (long long)json_integer_value(v));
+        else if (json_is_real(v))
+            printf("%.4g\n", json_real_value(v));
+        else if (json_is_array(v)) {
+            char *text = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(4));
+            printf("(%zu) %.100s%s\n", json_array_size(v), text ? text : "", text && strlen(text) > 100 ? "..." : "");
+            free(text);
+        } else
+            printf("-\n");
+    }
+}
+
+static int inspect_store(json_t *all, const char *dir, const char *name, const char *id, Err *err)
+{
+    Store s;
+    int rc = store_open(&s, dir, name, err);
+    if (rc)
+        return rc;
+    json_t *o = store_json(&s);
+    if (id) {
+        int64_t at = store_find(&s, id, (uint32_t)strlen(id));
+        json_object_set_new(o, "utterance", at >= 0 ? entry_json(&s, (uint64_t)at) : json_null());
+    }
+    json_object_set_new(all, name, o);
+    store_close(&s);
+    return 0;
+}
+
+int cmd_inspect(int argc, char **argv, Log *log)
+{
+    const char *id = NULL;
+    const CmdOption own[] = {{"utterance", "ID", &id, NULL, "one utterance: its phonemes and tokens, its mel in numbers"}};
+    CmdLine line;
+    Err err = {0};
+    Target target = {0};
+    json_t *all = json_object();
+    int code = 0, found = 0;
+    int rc = cmd_line_parse(
+        &line, "myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache: PATH is its folder, or one of its files.", own,
+        1, argc, argv, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 1, 1, "the path of a cache", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    rc = find_target(&target, line.positional[0], &err);
+    for (int i = 0; i < target.count && !rc; i++) {
+        rc = inspect_store(all, target.dir, target.names[i], id, &err);
+        found |= !rc && json_is_object(json_object_get(json_object_get(all, target.names[i]), "utterance"));
+    }
+    if (rc)
+        goto done;
+    if (line.json) {
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        putchar('\n');
+    } else
+        print_object(all, 0);
+    if (id && !found) {
+        log_error(log, "there is no utterance '%s' in %s", id, line.positional[0]);
+        code = 1;
+    }
+done:
+    if (rc)
+        code = cmd_fail(log, &err);
+    json_decref(all);
+    free(target.dir);
+    free(target.names[0]);
+    free(target.names[1]);
+    cmd_line_close(&line);
+    return code;
+}

@@ -1,0 +1,142 @@
+/* cmd_prepare.c - myxtts prepare: a dataset folder -> caches. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "cache/prepare.h"
+#include "cmd/cmd.h"
+#include "cmd/format.h"
+#include "cmd/options.h"
+
+static const char *usage_text =
+    "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|all] [--verify] [--json]\n\n"
+    "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches and\n"
+    "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
+
+static json_t *stage_json(const StageReport *r, int verified)
+{
+    json_t *o = json_pack("{s:I, s:I, s:f}", "built", (json_int_t)r->built, "reused", (json_int_t)r->reused, "seconds", r->seconds);
+    if (verified)
+        json_object_set_new(o, "checked", json_integer((json_int_t)r->checked));
+    json_object_set_new(o, "damaged", json_integer((json_int_t)r->damaged));
+    return o;
+}
+
+static void print_json(const PrepareReport *r, const PrepareOptions *options)
+{
+    json_t *reasons = json_object(), *unknown = json_array();
+    for (int i = 1; i < REJECT_COUNT; i++)
+        if (r->by_reason[i])
+            json_object_set_new(reasons, reject_code((RejectReason)i), json_integer((json_int_t)r->by_reason[i]));
+    for (size_t i = 0; i < r->unknown_count; i++) {
+        char point[16], symbol[8];
+        snprintf(point, sizeof point, "U+%04X", r->unknown[2 * i]);
+        format_code_point(symbol, r->unknown[2 * i]);
+        json_array_append_new(unknown, json_pack("{s:s, s:s, s:I}", "code_point", point, "symbol", symbol, "count",
+                                                 (json_int_t)r->unknown[2 * i + 1]));
+    }
+    json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:f, s:f, s:I, s:I, s:o}", "lines", (json_int_t)r->lines,
+                          "accepted", (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected, "reasons", reasons, "text",
+                          stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify), "cache_dir",
+                          r->cache_dir, "rejected_file", r->rejected_path, "audio_seconds", r->audio_seconds, "seconds", r->seconds,
+                          "tokens", (json_int_t)r->tokens, "mel_frames", (json_int_t)r->frames, "unknown_symbols", unknown);
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(o);
+}
+
+static void print_stage(const char *name, const StageReport *r, int verified)
+{
+    printf("  %-9s built %llu, reused %llu, %.2f s", name, (unsigned long long)r->built, (unsigned long long)r->reused, r->seconds);
+    if (verified)
+        printf("; verified %llu records, %llu damaged", (unsigned long long)r->checked, (unsigned long long)r->damaged);
+    putchar('\n');
+}
+
+static void print_text(const PrepareReport *r, const PrepareOptions *options, const Config *cfg)
+{
+    printf("prepared %s in %.2f s, caches in %s\n", cfg->data_path, r->seconds, r->cache_dir);
+    printf("  %-9s %llu: accepted %llu, rejected %llu\n", "lines", (unsigned long long)r->lines, (unsigned long long)r->accepted,
+           (unsigned long long)r->rejected);
+    for (int i = 1; i < REJECT_COUNT; i++)
+        if (r->by_reason[i])
+            printf("  %-9s   %6llu %-18s %s\n", "", (unsigned long long)r->by_reason[i], reject_code((RejectReason)i),
+                   reject_text((RejectReason)i));
+    if (r->rejected)
+        printf("  %-9s   each one with line and reason: %s\n", "", r->rejected_path);
+    if (options->text)
+        print_stage("text", &r->text, options->verify);
+    if (options->mel)
+        print_stage("mel", &r->mel, options->verify);
+    if (options->mel && r->accepted) {
+        char length[64];
+        progress_format_seconds(length, sizeof length, r->audio_seconds);
+        printf("  %-9s %s of speech, %llu mel frames, longest clip %u frames\n", "audio", length, (unsigned long long)r->frames,
+               r->longest_mel);
+    }
+    if (options->text && r->accepted)
+        printf("  %-9s %llu, longest text %u\n", "tokens", (unsigned long long)r->tokens, r->longest_text);
+    for (size_t i = 0; i < r->unknown_count; i++) {
+        char symbol[8];
+        format_code_point(symbol, r->unknown[2 * i]);
+        printf("  %-9s U+%04X %s, %u times: not in the symbol table, left out of the tokens\n", i ? "" : "unknown",
+               r->unknown[2 * i], symbol, r->unknown[2 * i + 1]);
+    }
+    if (r->by_reason[REJECT_TEXT_TOO_LONG])
+        printf("  hint: texts need up to %u tokens: raise max_text_length (now %d)%s\n", r->longest_text, cfg->max_text_length,
+               cfg->add_blank ? ", or set add_blank to false, which halves the tokens" : "");
+    if (r->by_reason[REJECT_MEL_TOO_LONG])
+        printf("  hint: clips need up to %u frames: raise max_mel_frames (now %d)\n", r->longest_mel, cfg->max_mel_frames);
+}
+
+int cmd_prepare(int argc, char **argv, Log *log)
+{
+    const char *stages = "all";
+    PrepareOptions options = {0};
+    const CmdOption own[] = {
+        {"stages", "text|mel|all", &stages, NULL, "which caches to build (text needs no audio)"},
+        {"verify", NULL, NULL, &options.verify, "check every byte of the caches; damaged records are named and built anew"},
+    };
+    CmdLine line;
+    Err err = {0};
+    PrepareReport report = {0};
+    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err), code = 0;
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    options.text = strcmp(stages, "text") == 0 || strcmp(stages, "all") == 0;
+    options.mel = strcmp(stages, "mel") == 0 || strcmp(stages, "all") == 0;
+    if (!options.text && !options.mel) {
+        rc = err_set(&err, ERR_USAGE, "--stages is '%s', but must be text, mel or all", stages);
+        goto done;
+    }
+    if (!line.cfg.data_path[0]) {
+        rc = err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
+        goto done;
+    }
+    rc = prepare_run(&line.cfg, &options, &report, log, &err);
+    if (rc)
+        goto done;
+    options.verify |= line.cfg.cache_verification == VERIFY_FULL;
+    if (line.json)
+        print_json(&report, &options);
+    else
+        print_text(&report, &options, &line.cfg);
+    if (report.accepted == 0) {
+        log_error(log, "no line of %s can be used; the reasons are in %s", line.cfg.data_path, report.rejected_path);
+        code = 3;
+    } else if (report.text.damaged + report.mel.damaged > 0) {
+        log_warn(log, "damage was found and built anew; if nobody changed the files by hand, the disk deserves a look");
+        code = 1;
+    }
+done:
+    if (rc)
+        code = cmd_fail(log, &err);
+    prepare_report_free(&report);
+    cmd_line_close(&line);
+    return code;
+}

@@ -1,0 +1,217 @@
+/* options.c - see options.h. */
+#include "cmd/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMON_COUNT 6
+
+/* What one pass over argv collects. The common options are rows like the commands' own. */
+typedef struct Parse {
+    const CmdOption *own;
+    int own_count;
+    CmdOption common[COMMON_COUNT];
+    char **config; /* options for config_load, with their values */
+    int config_count;
+} Parse;
+
+static const CmdOption *find_in(const CmdOption *options, int count, const char *name, size_t n)
+{
+    for (int i = 0; i < count; i++) {
+        size_t k = 0;
+        const char *p = options[i].name;
+        while (k < n && p[k] && (name[k] == p[k] || (name[k] == '_' && p[k] == '-') || (name[k] == '-' && p[k] == '_')))
+            k++;
+        if (k == n && !p[k])
+            return &options[i];
+    }
+    return NULL;
+}
+
+/* arg without a leading dash pair and without "=value". */
+static const CmdOption *find_option(const Parse *p, const char *arg)
+{
+    const char *name = arg + strspn(arg, "-");
+    size_t n = strcspn(name, "=");
+    const CmdOption *o = find_in(p->own, p->own_count, name, n);
+    return o ? o : find_in(p->common, COMMON_COUNT, name, n);
+}
+
+static int unknown_option(const Parse *p, const char *arg, Err *err)
+{
+    char name[80], nearest[80] = "";
+    int best = 0;
+    const char *bare = arg + strspn(arg, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(bare, "="), bare);
+    const char *key = config_nearest_key(name, &best);
+    if (key)
+        snprintf(nearest, sizeof nearest, "%s", key);
+    else
+        best = strlen(name) < 4 ? 2 : 3;
+    for (int i = 0; i < p->own_count + COMMON_COUNT; i++) {
+        const CmdOption *o = i < p->own_count ? &p->own[i] : &p->common[i - p->own_count];
+        int distance = config_name_distance(name, o->name);
+        if (distance < best) {
+            best = distance;
+            snprintf(nearest, sizeof nearest, "%s", o->name);
+        }
+    }
+    for (char *c = nearest; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    err_set(err, ERR_USAGE, "%.*s: unknown option", (int)strcspn(arg, "="), arg);
+    return nearest[0] ? err_hint(err, "did you mean '--%s'?", nearest) : err_hint(err, "--help lists the options");
+}
+
+static int missing_value(const char *arg, const char *next, Err *err)
+{
+    int n = (int)strcspn(arg, "=");
+    err_set(err, ERR_USAGE, "%.*s: needs a value%s%s", n, arg, next ? ", but what follows is " : "", next ? next : "");
+    return next ? err_hint(err, "a value that begins with dashes is written %.*s=VALUE", n, arg) : ERR_USAGE;
+}
+
+/* Takes the option at argv[*i] and its value; *i moves to the last argument taken. */
+static int take_option(Parse *p, int *i, int argc, char **argv, Err *err)
+{
+    char *arg = argv[*i], *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+    const CmdOption *o = find_option(p, arg);
+    if (!o && !config_is_key(arg))
+        return unknown_option(p, arg, err);
+    const char *inline_value = strchr(arg, '=');
+    int wants_value = o ? o->arg && !inline_value : config_takes_value(arg, next);
+    if (wants_value && (!next || strncmp(next, "--", 2) == 0))
+        return missing_value(arg, next, err);
+    if (!o) {
+        p->config[p->config_count++] = arg;
+        if (wants_value)
+            p->config[p->config_count++] = argv[++*i];
+        return 0;
+    }
+    if (!o->arg && inline_value)
+        return err_set(err, ERR_USAGE, "%.*s: takes no value", (int)strcspn(arg, "="), arg);
+    if (o->arg)
+        *o->value = inline_value ? inline_value + 1 : argv[++*i];
+    if (o->flag)
+        *o->flag = 1;
+    return 0;
+}
+
+static void print_options(const CmdOption *options, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "  --%s%s%s", options[i].name, options[i].arg ? " " : "", options[i].arg ? options[i].arg : "");
+        printf("%-37s %s\n", name, options[i].help ? options[i].help : "");
+    }
+}
+
+static int print_help(const char *usage, const Parse *p, int all, Err *err)
+{
+    Buf text = {0};
+    printf("usage: %s\n", usage);
+    if (p->own_count > 0) {
+        printf("\noptions:\n");
+        print_options(p->own, p->own_count);
+    }
+    printf("\noptions of every command:\n");
+    print_options(p->common, COMMON_COUNT);
+    if (!all) {
+        printf("\nEvery key of the configuration is an option too: --batch-size 16. --help-all lists them.\n");
+        return 0;
+    }
+    static const char *const sections[] = {"model", "data", "training"};
+    for (int i = 0; i < 3; i++) {
+        buf_printf(&text, "\nconfiguration, %s:\n", sections[i]);
+        config_write_help(&text, sections[i]);
+    }
+    int failed = text.failed;
+    if (!failed)
+        fwrite(text.data, 1, text.size, stdout);
+    buf_free(&text);
+    return failed ? err_set(err, ERR_NOMEM, "out of memory for the help") : 0;
+}
+
+int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc, char **argv, Err *err)
+{
+    Err local = {0};
+    int rc = 0, options = 1, help_all = 0;
+
+    err = err ? err : &local;
+    *line = (CmdLine){0};
+    Parse p = {.own = own,
+               .own_count = own_count,
+               .common = {
+                   {"config", "FILE", &line->config_path, NULL, "YAML file with settings"},
+                   {"json", NULL, NULL, &line->json, "print JSON"},
+                   {"quiet", NULL, NULL, &line->quiet, "warnings and errors only"},
+                   {"verbose", NULL, NULL, &line->verbose, "more status lines"},
+                   {"help", NULL, NULL, &line->help, "this text"},
+                   {"help-all", NULL, NULL, &help_all, "this text with every key of the configuration"},
+               }};
+    p.config = mem_calloc((size_t)argc + 1, sizeof *p.config);
+    line->positional = mem_calloc((size_t)argc + 1, sizeof *line->positional);
+    if (!p.config || !line->positional) {
+        rc = err_set(err, ERR_NOMEM, "out of memory for the command line");
+        goto done;
+    }
+    for (int i = 1; i < argc && rc == 0; i++) {
+        const char *arg = argv[i];
+        if (!options || arg[0] != '-' || !arg[1])
+            line->positional[line->positional_count++] = argv[i];
+        else if (strcmp(arg, "--") == 0)
+            options = 0;
+        else if (strcmp(arg, "-h") == 0)
+            line->help = 1;
+        else if (arg[1] != '-')
+            rc = unknown_option(&p, arg, err);
+        else
+            rc = take_option(&p, &i, argc, argv, err);
+    }
+    if (rc == 0 && (line->help || help_all)) {
+        line->help = 1;
+        rc = print_help(usage, &p, help_all, err);
+    } else if (rc == 0) {
+        rc = config_load(&line->cfg, line->config_path, p.config_count, p.config, err);
+    }
+done:
+    free(p.config);
+    return rc;
+}
+
+int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err *err)
+{
+    int n = line->positional_count;
+    if (n >= min && n <= max)
+        return 0;
+    if (n < min) {
+        err_set(err, ERR_USAGE, "%s is missing", what);
+        err_hint(err, "--help shows how the command is called");
+    } else {
+        err_set(err, ERR_USAGE, "unexpected argument '%s'", line->positional[max]);
+        err_hint(err, "%s is expected; --help shows how the command is called", max > 0 ? what : "no argument");
+    }
+    return ERR_USAGE;
+}
+
+void cmd_line_set_log(const CmdLine *line, Log *log)
+{
+    if (!log)
+        return;
+    if (line->quiet)
+        log->level = LOG_WARN;
+    else if (line->verbose)
+        log->level = LOG_DEBUG;
+}
+
+void cmd_line_close(CmdLine *line)
+{
+    config_close(&line->cfg);
+    free(line->positional);
+    *line = (CmdLine){0};
+}
+
+int cmd_fail(Log *log, const Err *err)
+{
+    log_err(log, err);
+    return err_exit_code(err->code);
+}

@@ -1,0 +1,329 @@
+/* config.c - from defaults, preset, file and command line to one checked Config; where each value came from. */
+#include "config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "config/option_table.h"
+
+#define MAX_YAML_BYTES (1 << 20)
+
+static int set_text(Config *cfg, int row, const char *text, Origin origin, Err *err)
+{
+    RawValue raw = {.items = {text}, .count = 1};
+    int rc = option_set(&option_table[row], cfg, &cfg->state->strings, &raw, err);
+    if (rc == 0)
+        cfg->state->origins[row] = origin;
+    return rc;
+}
+
+static int open_defaults(Config *cfg, Err *err)
+{
+    *cfg = (Config){0};
+    cfg->state = mem_calloc(1, sizeof *cfg->state);
+    if (cfg->state)
+        cfg->state->origins = mem_calloc((size_t)option_count(), sizeof *cfg->state->origins);
+    if (!cfg->state || !cfg->state->origins)
+        return err_set(err, ERR_NOMEM, "out of memory for the configuration");
+    for (int i = 0; i < option_count(); i++) {
+        int rc = set_text(cfg, i, option_table[i].def, (Origin){ORIGIN_DEFAULT, 0}, err);
+        ASSERT(rc == 0 || rc == ERR_NOMEM); /* a default outside its own range is a mistake in the table */
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* After file and command line, so that a preset fills only what neither of them gave. */
+static int apply_preset(Config *cfg, Err *err)
+{
+    for (int i = 0; i < option_count(); i++) {
+        const char *value = option_preset(&option_table[i], cfg->model_size);
+        if (!value || cfg->state->origins[i].kind != ORIGIN_DEFAULT)
+            continue;
+        int rc = set_text(cfg, i, value, (Origin){ORIGIN_PRESET, 0}, err);
+        ASSERT(rc == 0 || rc == ERR_NOMEM);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int unknown_option(const char *arg, Err *err)
+{
+    char name[80];
+    const char *bare = arg + strspn(arg, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(bare, "="), bare);
+    err_set(err, ERR_CONFIG, "--%s: unknown option", name);
+    const char *nearest = config_nearest_key(name, NULL);
+    if (!nearest)
+        return ERR_CONFIG;
+    snprintf(name, sizeof name, "%s", nearest);
+    for (char *p = name; *p; p++)
+        *p = *p == '_' ? '-' : *p;
+    return err_hint(err, "did you mean '--%s'?", name);
+}
+
+static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *arg = argv[i], *value;
+        int negated, length, rc;
+        if (strncmp(arg, "--", 2) != 0 || !arg[2])
+            return err_set(err, ERR_CONFIG, "'%s' is not an option", arg);
+        int row = option_find_argument(arg, &negated, &value);
+        if (row < 0)
+            return unknown_option(arg, err);
+        length = (int)strcspn(arg, "=");
+        if (negated && value)
+            return err_set(err, ERR_CONFIG, "%.*s: takes no value", length, arg);
+        if (negated) {
+            value = "false";
+        } else if (!value && config_takes_value(arg, i + 1 < argc ? argv[i + 1] : NULL)) {
+            value = i + 1 < argc ? argv[++i] : NULL;
+            if (!value || strncmp(value, "--", 2) == 0) {
+                err_set(err, ERR_CONFIG, "%.*s: needs a value%s%s", length, arg, value ? ", but what follows is " : "",
+                        value ? value : "");
+                return value ? err_hint(err, "a value that begins with dashes is written %.*s=VALUE", length, arg) : ERR_CONFIG;
+            }
+        } else if (!value) {
+            value = "true";
+        }
+        rc = set_text(cfg, row, value, (Origin){ORIGIN_ARGUMENT, 0}, err);
+        if (rc) {
+            err_prefix(err, "%.*s", length, arg);
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int load(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
+{
+    int rc = open_defaults(cfg, err);
+    if (rc == 0 && name)
+        rc = yaml_load(cfg, name, yaml, size, err);
+    if (rc == 0)
+        rc = apply_arguments(cfg, argc, argv, err);
+    if (rc == 0)
+        rc = apply_preset(cfg, err);
+    if (rc == 0)
+        rc = config_check_rules(cfg, err);
+    if (rc)
+        config_close(cfg);
+    return rc;
+}
+
+int config_defaults(Config *cfg, Err *err)
+{
+    Err local = {0};
+    return load(cfg, NULL, NULL, 0, 0, NULL, err ? err : &local);
+}
+
+int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
+{
+    Err local = {0};
+    return load(cfg, name, yaml, size, argc, argv, err ? err : &local);
+}
+
+int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *err)
+{
+    Err local = {0};
+    Buf text = {0};
+    int rc;
+
+    err = err ? err : &local;
+    *cfg = (Config){0};
+    if (yaml_path && (rc = file_read(&text, yaml_path, MAX_YAML_BYTES, err))) {
+        buf_free(&text);
+        if (rc != ERR_MISSING)
+            return rc;
+        err_set(err, ERR_CONFIG, "there is no configuration file %s", yaml_path);
+        return err_hint(err, "`myxtts config --default-yaml > FILE` writes one to begin with");
+    }
+    rc = load(cfg, yaml_path, text.data, text.size, argc, argv, err);
+    buf_free(&text);
+    return rc;
+}
+
+void config_close(Config *cfg)
+{
+    if (!cfg)
+        return;
+    if (cfg->state) {
+        block_free(&cfg->state->strings);
+        free(cfg->state->origins);
+        free(cfg->state);
+    }
+    *cfg = (Config){0};
+}
+
+int config_is_key(const char *name)
+{
+    int negated;
+    const char *value;
+    return option_find_argument(name, &negated, &value) >= 0;
+}
+
+int config_takes_value(const char *name, const char *next_arg)
+{
+    int negated, flag;
+    const char *value;
+    int row = option_find_argument(name, &negated, &value);
+    if (row < 0 || negated || value)
+        return 0;
+    return option_table[row].type != OPT_BOOL || (next_arg && option_parse_bool(next_arg, &flag));
+}
+
+static int name_letter(char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
+
+/* Optimal string alignment distance: the three last rows of its table are enough. */
+int config_name_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 63 };
+    size_t na = strlen(a), nb = strlen(b);
+    if (na > LONGEST || nb > LONGEST)
+        return LONGEST + 1;
+    int rows[3][LONGEST + 1];
+    for (size_t j = 0; j <= nb; j++)
+        rows[0][j] = (int)j;
+    for (size_t i = 1; i <= na; i++) {
+        int *now = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+        now[0] = (int)i;
+        for (size_t j = 1; j <= nb; j++) {
+            int x = name_letter(a[i - 1]), y = name_letter(b[j - 1]);
+            int best = above[j - 1] + (x != y);
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && x == name_letter(b[j - 2]) && y == name_letter(a[i - 2]) && two_above[j - 2] + 1 < best)
+                best = two_above[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[na % 3][nb];
+}
+
+const char *config_nearest_key(const char *name, int *distance)
+{
+    size_t n = strlen(name);
+    int best = (int)(n < 4 ? 1 : n < 9 ? 2 : 3) + 1; /* a third of the letters wrong is another word, not a slip */
+    const char *nearest = NULL;
+    for (int i = 0; i < option_count(); i++) {
+        const Option *o = &option_table[i];
+        int d = config_name_distance(name, o->key);
+        if (d < best) {
+            best = d;
+            nearest = o->key;
+        }
+        for (const char *p = o->aliases ? o->aliases : ""; *p;) {
+            char alias[64];
+            size_t len = strcspn(p, " ");
+            snprintf(alias, sizeof alias, "%.*s", (int)len, p);
+            d = config_name_distance(name, alias);
+            if (d < best) {
+                best = d;
+                nearest = o->key;
+            }
+            p += len + (p[len] == ' ');
+        }
+    }
+    if (distance)
+        *distance = best;
+    return nearest;
+}
+
+int config_row_count(void) { return option_count(); }
+
+void config_origin(char *out, size_t cap, const Config *cfg, int row)
+{
+    const Origin *o = &cfg->state->origins[row];
+    switch (o->kind) {
+    case ORIGIN_DEFAULT:
+        snprintf(out, cap, "default");
+        break;
+    case ORIGIN_PRESET:
+        snprintf(out, cap, "preset %s", option_size_name(cfg->model_size));
+        break;
+    case ORIGIN_FILE:
+        snprintf(out, cap, "%s:%d", cfg->state->file, o->line);
+        break;
+    case ORIGIN_ARGUMENT:
+        snprintf(out, cap, "command line");
+        break;
+    }
+}
+
+static void typed_value(const Option *o, const Config *cfg, ConfigRow *row)
+{
+    const void *field = (const char *)cfg + o->offset;
+    int value;
+    switch (o->type) {
+    case OPT_BOOL:
+        row->kind = KIND_BOOL;
+        row->integer = *(const int *)field;
+        break;
+    case OPT_INT:
+    case OPT_INT_AUTO:
+        row->kind = KIND_INT;
+        row->integer = *(const int *)field;
+        if (o->type == OPT_INT_AUTO && row->integer == CONFIG_AUTO) {
+            row->kind = KIND_STRING;
+            row->string = "auto";
+        }
+        break;
+    case OPT_INT64:
+        row->kind = KIND_INT;
+        row->integer = *(const int64_t *)field;
+        break;
+    case OPT_FLOAT:
+        row->kind = KIND_FLOAT;
+        row->number = *(const double *)field;
+        break;
+    case OPT_ENUM:
+        row->kind = KIND_STRING;
+        memcpy(&value, field, sizeof value);
+        for (const OptionName *w = o->names; w->word && !row->string; w++)
+            row->string = w->value == value ? w->word : NULL;
+        break;
+    case OPT_LIST:
+        row->kind = KIND_LIST;
+        row->list = field;
+        break;
+    case OPT_STRING:
+    case OPT_CHOICE:
+    case OPT_DEVICE:
+        row->kind = KIND_STRING;
+        row->string = *(const char *const *)field;
+        break;
+    }
+}
+
+void config_row(const Config *cfg, int i, ConfigRow *row)
+{
+    ASSERT(cfg->state && i >= 0 && i < option_count());
+    const Option *o = &option_table[i];
+    Buf text = {0};
+
+    *row = (ConfigRow){.section = o->section, .key = o->key, .help = o->help};
+    option_range(row->range, sizeof row->range, o);
+    config_origin(row->origin, sizeof row->origin, cfg, i);
+    typed_value(o, cfg, row);
+    option_format(&text, o, cfg);
+    if (text.failed || !text.data) {
+        snprintf(row->value, sizeof row->value, "...");
+    } else if (text.size < sizeof row->value) {
+        memcpy(row->value, text.data, text.size + 1);
+    } else {
+        size_t n = sizeof row->value - 4;
+        while (n > 0 && ((unsigned char)text.data[n] & 0xC0) == 0x80)
+            n--;
+        memcpy(row->value, text.data, n);
+        memcpy(row->value + n, "...", 4);
+    }
+    buf_free(&text);
+}

@@ -1,0 +1,296 @@
+/* audio_file.c - libsndfile over memory. Everything a header can lie about is checked before anything is sized by it. */
+#include "dataset/audio_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sndfile.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#define CHUNK_FRAMES 8192
+#define FORMAT_MPEG 0x230000 /* SF_FORMAT_MPEG; libsndfile before 1.1 does not name it */
+#define ABSURD_SAMPLE 1e9f   /* finite, but no sound: its square would not be finite for long */
+
+/* The bytes of a file, read like a file. */
+typedef struct MemoryFile {
+    const uint8_t *data;
+    sf_count_t size, at;
+} MemoryFile;
+
+static sf_count_t memory_length(void *user) { return ((MemoryFile *)user)->size; }
+static sf_count_t memory_tell(void *user) { return ((MemoryFile *)user)->at; }
+static sf_count_t memory_write(const void *p, sf_count_t n, void *user)
+{
+    (void)p, (void)n, (void)user;
+    return 0;
+}
+static sf_count_t memory_seek(sf_count_t offset, int whence, void *user)
+{
+    MemoryFile *m = user;
+    sf_count_t base = whence == SEEK_CUR ? m->at : whence == SEEK_END ? m->size : 0, to;
+    if (__builtin_add_overflow(base, offset, &to) || to < 0)
+        return -1;
+    m->at = to;
+    return to;
+}
+static sf_count_t memory_read(void *p, sf_count_t n, void *user)
+{
+    MemoryFile *m = user;
+    if (m->at >= m->size || n <= 0)
+        return 0;
+    if (n > m->size - m->at)
+        n = m->size - m->at;
+    memcpy(p, m->data + m->at, (size_t)n);
+    m->at += n;
+    return n;
+}
+
+static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    if (cap)
+        vsnprintf(detail, cap, fmt, args);
+    va_end(args);
+    return reason;
+}
+
+static uint32_t big_u32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
+
+/* libsndfile silently shortens a WAV or AIFF whose sound chunk reaches past the end of the file. This finds such a chunk:
+ * 1 and the chunk's claimed and held bytes, else 0. Sizes that programs write when they cannot know the length (0, nearly 2^31 or
+ * 2^32) are not claims. */
+static int find_truncation(const uint8_t *p, size_t size, uint64_t *claimed, uint64_t *held)
+{
+    if (size < 12)
+        return 0;
+    int is_wav = memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WAVE", 4) == 0;
+    int is_aiff = memcmp(p, "FORM", 4) == 0 && (memcmp(p + 8, "AIFF", 4) == 0 || memcmp(p + 8, "AIFC", 4) == 0);
+    if (!is_wav && !is_aiff)
+        return 0;
+    for (uint64_t at = 12; at + 8 <= size;) {
+        uint64_t length = is_wav ? get_u32(p + at + 4) : big_u32(p + at + 4);
+        if (memcmp(p + at, is_wav ? "data" : "SSND", 4) == 0) {
+            int unknown = length == 0 || length >= 0xFFFF0000u || (length >= 0x7FFF0000u && length <= 0x7FFFFFFFu);
+            *claimed = length;
+            *held = size - at - 8;
+            return !unknown && *held < *claimed;
+        }
+        at += 8 + length + (length & 1);
+    }
+    return 0;
+}
+
+static int is_known_format(int format)
+{
+    switch (format & SF_FORMAT_TYPEMASK) {
+    case SF_FORMAT_WAV:
+    case SF_FORMAT_WAVEX:
+    case SF_FORMAT_RF64:
+    case SF_FORMAT_W64:
+    case SF_FORMAT_AIFF:
+    case SF_FORMAT_AU:
+    case SF_FORMAT_CAF:
+    case SF_FORMAT_NIST:
+    case SF_FORMAT_FLAC:
+    case SF_FORMAT_OGG:
+    case FORMAT_MPEG:
+        return 1;
+    default:
+        return 0; /* headerless, or a format whose guess cannot be trusted */
+    }
+}
+
+static int is_length_estimated(int format)
+{
+    int type = format & SF_FORMAT_TYPEMASK;
+    return type == SF_FORMAT_OGG || type == FORMAT_MPEG;
+}
+
+/* 0 Hz or no channels in a WAV: libsndfile's own message does not say so. */
+static RejectReason judge_wav_header(const uint8_t *p, size_t size, const char *path, char *detail, size_t cap)
+{
+    if (size < 36 || memcmp(p, "RIFF", 4) != 0 || memcmp(p + 8, "WAVEfmt ", 8) != 0)
+        return REJECT_NONE;
+    if (get_u32(p + 24) == 0)
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: 0 Hz in the header", path);
+    if (get_u16(p + 22) == 0)
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: 0 channels in the header", path);
+    return REJECT_NONE;
+}
+
+/* Opens bytes and judges all that the header says. *file is NULL after a rejection. */
+static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, MemoryFile *memory, const char *path, double max_seconds,
+                               char *detail, size_t cap)
+{
+    *file = NULL;
+    *info = (SF_INFO){0};
+    if (memory->size == 0)
+        return reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: the file is empty", path);
+    RejectReason r = judge_wav_header(memory->data, (size_t)memory->size, path, detail, cap);
+    if (r)
+        return r;
+    SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
+    SNDFILE *f = sf_open_virtual(&io, SFM_READ, info, memory);
+    if (!f)
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: not a sound file libsndfile can read (%s)", path,
+                      sf_error_number(sf_error(NULL)));
+    uint64_t claimed, held;
+    double seconds = info->samplerate > 0 ? (double)info->frames / info->samplerate : 0.0;
+    double limit = max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS;
+    if (!is_known_format(info->format))
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: sound format 0x%06x is not one this program reads", path,
+                   (unsigned)info->format);
+    else if (info->samplerate < 1 || info->samplerate > AUDIO_MAX_RATE)
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d Hz in the header", path, info->samplerate);
+    else if (info->channels < 1 || info->channels > AUDIO_MAX_CHANNELS)
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d channels in the header", path, info->channels);
+    else if (find_truncation(memory->data, (size_t)memory->size, &claimed, &held)) {
+        double frames = (double)info->frames, ratio = held > 0 ? (double)claimed / (double)held : 0.0;
+        if (held > 0 && frames > 0)
+            reject(r, detail, cap, "%s: truncated: header says %.0f frames, file holds %.0f", path, rint(frames * ratio), frames);
+        else
+            reject(r, detail, cap, "%s: truncated: header says %llu bytes of sound, file holds %llu", path,
+                   (unsigned long long)claimed, (unsigned long long)held);
+        r = REJECT_AUDIO_UNREADABLE;
+    } else if (info->frames <= 0)
+        r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: 0 frames in the header", path);
+    else if (seconds > limit && !is_length_estimated(info->format))
+        r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds, limit);
+    if (r) {
+        sf_close(f);
+        return r;
+    }
+    *file = f;
+    return REJECT_NONE;
+}
+
+RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, double max_seconds, char *detail, size_t cap)
+{
+    *out = (AudioInfo){0};
+    if (cap)
+        detail[0] = 0;
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        RejectReason why = errno == ENOENT || errno == ENOTDIR ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
+        return reject(why, detail, cap, "%s: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode))
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path,
+                      S_ISDIR(st.st_mode) ? "a folder, not a file" : "not a regular file");
+    FileMap map = {0};
+    Err err;
+    if (file_map(&map, path, &err))
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s", err.msg);
+    MemoryFile memory = {map.data, (sf_count_t)map.size, 0};
+    SNDFILE *f;
+    SF_INFO info;
+    RejectReason r = open_bytes(&f, &info, &memory, path, max_seconds, detail, cap);
+    if (!r) {
+        *out = (AudioInfo){info.frames, info.samplerate, info.channels};
+        double seconds = (double)info.frames / info.samplerate;
+        /* An estimated length may be off by a little; audio_decode counts for certain. */
+        double slack = is_length_estimated(info.format) ? 1.0 : 0.0;
+        if (min_seconds > 0 && seconds + slack < min_seconds)
+            r = reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, the least is %g s", path, seconds, min_seconds);
+        else if (max_seconds > 0 && seconds - slack > max_seconds)
+            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds, max_seconds);
+        sf_close(f);
+    }
+    file_unmap(&map);
+    return r;
+}
+
+void audio_buffer_free(AudioBuffer *a)
+{
+    free(a->samples);
+    free(a->scratch);
+    *a = (AudioBuffer){0};
+}
+
+static int grow(float **p, int64_t *cap, int64_t need)
+{
+    size_t have = (size_t)*cap;
+    int rc = mem_grow(p, &have, (size_t)need, sizeof **p);
+    *cap = (int64_t)have;
+    return rc;
+}
+
+static void mix(float *out, const float *in, int64_t frames, int channels)
+{
+    const float share = 1.0f / (float)channels;
+    for (int64_t i = 0; i < frames; i++) {
+        float sum = 0.0f;
+        for (int c = 0; c < channels; c++)
+            sum += in[i * channels + c];
+        out[i] = sum * share;
+    }
+}
+
+/* Index of the first sample that is NaN, infinite or absurd, or -1. */
+static int64_t find_bad(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabsf(x[i]) <= ABSURD_SAMPLE))
+            return i;
+    return -1;
+}
+
+RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path, double max_seconds, char *detail,
+                          size_t cap)
+{
+    out->frames = 0;
+    out->rate = 0;
+    if (cap)
+        detail[0] = 0;
+    MemoryFile memory = {bytes, (sf_count_t)size, 0};
+    SNDFILE *f;
+    SF_INFO info;
+    RejectReason r = open_bytes(&f, &info, &memory, path, max_seconds, detail, cap);
+    if (r)
+        return r;
+    const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info.samplerate);
+    int64_t n = 0;
+    while (!r) {
+        if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
+            grow(&out->scratch, &out->scratch_cap, (int64_t)CHUNK_FRAMES * info.channels)) {
+            r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: no memory for %.1f s of sound", path,
+                       (double)(n + CHUNK_FRAMES) / info.samplerate);
+            break;
+        }
+        float *to = info.channels == 1 ? out->samples + n : out->scratch;
+        sf_count_t got = sf_readf_float(f, to, CHUNK_FRAMES);
+        if (got <= 0)
+            break;
+        if (info.channels > 1)
+            mix(out->samples + n, out->scratch, got, info.channels);
+        int64_t bad = find_bad(out->samples + n, got);
+        if (bad >= 0)
+            r = reject(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", path, (long long)(n + bad),
+                       (double)out->samples[n + bad]);
+        n += got;
+        if (!r && n > limit)
+            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", path, (double)limit / info.samplerate);
+    }
+    int error = sf_error(f);
+    sf_close(f);
+    if (!r && n == 0)
+        r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: no sample could be decoded", path);
+    else if (!r && n < info.frames && !is_length_estimated(info.format))
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: truncated: header says %lld frames, file holds %lld%s%s", path,
+                   (long long)info.frames, (long long)n, error ? ": " : "", error ? sf_error_number(error) : "");
+    if (r)
+        return r;
+    out->frames = n;
+    out->rate = info.samplerate;
+    return REJECT_NONE;
+}

@@ -1,0 +1,460 @@
+/* metadata.c - see metadata.h. */
+#include "dataset/metadata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "dataset/records.h"
+
+#define SAMPLE_LINES 1000 /* that the delimiter and the number of columns are decided from */
+#define GUESS_MIN_LINES 8 /* fewer lines say nothing about the third column */
+#define GUESS_MAX_SPEAKERS 1024
+#define GUESS_MAX_NAME 40 /* bytes of a speaker's name */
+
+/* ---- text ---- */
+
+/* Offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates,
+ * nothing over U+10FFFF), or s.n. */
+static size_t utf8_bad(Str s)
+{
+    const uint8_t *p = (const uint8_t *)s.p;
+    size_t i = 0, n = s.n;
+    while (i < n) {
+        uint64_t eight;
+        if (n - i >= 8 && (memcpy(&eight, p + i, 8), !(eight & 0x8080808080808080u))) {
+            i += 8;
+            continue;
+        }
+        uint8_t c = p[i], lo = 0x80, hi = 0xBF;
+        size_t more;
+        if (c < 0x80) {
+            i++;
+            continue;
+        } else if (c >= 0xC2 && c <= 0xDF) {
+            more = 1;
+        } else if (c >= 0xE0 && c <= 0xEF) {
+            more = 2;
+            lo = c == 0xE0 ? 0xA0 : lo;
+            hi = c == 0xED ? 0x9F : hi;
+        } else if (c >= 0xF0 && c <= 0xF4) {
+            more = 3;
+            lo = c == 0xF0 ? 0x90 : lo;
+            hi = c == 0xF4 ? 0x8F : hi;
+        } else {
+            return i;
+        }
+        if (more > n - i - 1 || p[i + 1] < lo || p[i + 1] > hi)
+            return i;
+        for (size_t k = 2; k <= more; k++)
+            if ((p[i + k] & 0xC0) != 0x80)
+                return i;
+        i += more + 1;
+    }
+    return n;
+}
+
+static int looks_utf16(const uint8_t *b, size_t n)
+{
+    if (n >= 2 && ((b[0] == 0xFF && b[1] == 0xFE) || (b[0] == 0xFE && b[1] == 0xFF)))
+        return 1;
+    /* Without a mark: ASCII letters with a zero before or after each. */
+    return n >= 8 && ((b[0] && !b[1] && b[2] && !b[3] && b[4] && !b[5] && b[6] && !b[7]) ||
+                      (!b[0] && b[1] && !b[2] && b[3] && !b[4] && b[5] && !b[6] && b[7]));
+}
+
+/* ---- the form of the file ---- */
+
+typedef enum { ROLE_NONE, ROLE_FILE, ROLE_ID, ROLE_TEXT, ROLE_NORMALISED, ROLE_SPEAKER, ROLE_LANGUAGE, ROLE_COUNT } Role;
+
+/* Names a header may use, in lower case with `_` for blanks and dashes; each with a blank on both sides. */
+static const char *const role_names[ROLE_COUNT] = {
+    [ROLE_NONE] = "",
+    [ROLE_FILE] = " file filename file_name filepath file_path path audio audio_file audio_path audio_filepath "
+                  "wav wav_file wav_path wav_filename ",
+    [ROLE_ID] = " id fileid file_id wav_id audio_id clip clip_id utterance utterance_id ",
+    [ROLE_TEXT] = " text raw raw_text transcription transcript sentence ",
+    [ROLE_NORMALISED] = " normalized normalised normalized_text normalised_text text_normalized text_normalised "
+                        "normalized_transcription normalised_transcription normalized_transcript normalised_transcript ",
+    [ROLE_SPEAKER] = " speaker speaker_id speaker_name client_id ",
+    [ROLE_LANGUAGE] = " language lang language_id language_code locale ",
+};
+
+static Role column_role(Str s)
+{
+    char name[34] = " ";
+    if (!s.n || s.n > sizeof name - 3)
+        return ROLE_NONE;
+    for (uint32_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (!c)
+            return ROLE_NONE;
+        name[i + 1] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c == ' ' || c == '-' ? '_' : c;
+    }
+    name[s.n + 1] = ' ';
+    for (int role = ROLE_FILE; role < ROLE_COUNT; role++)
+        if (strstr(role_names[role], name))
+            return (Role)role;
+    return ROLE_NONE;
+}
+
+/* 1 when the record names columns, among them an id and a text; fills the form. The first column of a kind counts. */
+static int read_header(MetadataForm *f, const Record *rec)
+{
+    if (rec->kind != RECORD_FIELDS || rec->columns < 2 || rec->columns > RECORD_MAX_FIELDS)
+        return 0;
+    int at[ROLE_COUNT];
+    memset(at, -1, sizeof at);
+    for (int i = 0; i < rec->columns; i++) {
+        Role role = column_role(rec->fields[i]);
+        if (at[role] < 0)
+            at[role] = i;
+    }
+    /* Where a file names both, the path leads to the audio. */
+    int id = at[ROLE_FILE] >= 0 ? at[ROLE_FILE] : at[ROLE_ID];
+    if (id < 0 || (at[ROLE_TEXT] < 0 && at[ROLE_NORMALISED] < 0))
+        return 0;
+    f->has_header = 1;
+    f->columns = rec->columns;
+    f->id = id;
+    f->text = at[ROLE_TEXT] >= 0 ? at[ROLE_TEXT] : at[ROLE_NORMALISED];
+    f->normalised = at[ROLE_NORMALISED];
+    f->speaker = at[ROLE_SPEAKER];
+    f->language = at[ROLE_LANGUAGE];
+    return 1;
+}
+
+static int next_record(Records *r, Record *rec)
+{
+    while (records_next(r, rec))
+        if (rec->kind != RECORD_BLANK)
+            return 1;
+    return 0;
+}
+
+/* The delimiter most lines hold; where several do, the one that stands least in sentences. */
+static char find_delimiter(const uint8_t *bytes, size_t size)
+{
+    static const char candidates[] = {'|', '\t', ','};
+    size_t holds[3] = {0}, lines = 0;
+    Records r;
+    Record rec;
+    records_open(&r, bytes, size, '|');
+    while (lines < SAMPLE_LINES && next_record(&r, &rec)) {
+        lines++;
+        for (int i = 0; i < 3; i++)
+            holds[i] += memchr(rec.all.p, candidates[i], rec.all.n) != NULL;
+    }
+    int best = 0;
+    for (int i = 0; i < 3; i++) {
+        if (holds[i] && holds[i] * 2 >= lines)
+            return candidates[i];
+        if (holds[i] > holds[best])
+            best = i;
+    }
+    return candidates[best];
+}
+
+/* 1 when the third column of a file without a header names speakers (the rule is in dataset.h). Stops at the first line
+ * that speaks against it, so ordinary files cost one line. */
+static int third_is_speaker(const uint8_t *bytes, size_t size, char delimiter)
+{
+    uint64_t seen[GUESS_MAX_SPEAKERS * 2] = {0}; /* hashes, an open table; 16 KiB */
+    size_t lines = 0, sentences = 0, speakers = 0;
+    Records r;
+    Record rec;
+    records_open(&r, bytes, size, delimiter);
+    while (next_record(&r, &rec)) {
+        if (rec.kind != RECORD_FIELDS || rec.columns != 3)
+            continue;
+        Str text = rec.fields[1], name = rec.fields[2];
+        if (!name.n || name.n > GUESS_MAX_NAME || memchr(name.p, ' ', name.n))
+            return 0;
+        lines++;
+        sentences += text.n && memchr(text.p, ' ', text.n) != NULL;
+        uint64_t h = hash64(name.p, name.n) | 1;
+        size_t i = h >> 32;
+        while (seen[i %= GUESS_MAX_SPEAKERS * 2] && seen[i] != h)
+            i++;
+        if (!seen[i]) {
+            if (++speakers > GUESS_MAX_SPEAKERS)
+                return 0;
+            seen[i] = h;
+        }
+    }
+    return lines >= GUESS_MIN_LINES && speakers * 4 <= lines && sentences * 10 >= lines * 9;
+}
+
+static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char forced)
+{
+    static const char candidates[] = {'|', '\t', ','};
+    Records r;
+    Record rec;
+    *f = (MetadataForm){.id = 0, .text = 1, .normalised = -1, .speaker = -1, .language = -1};
+    for (int i = 0; i < 3; i++) {
+        if (forced && forced != candidates[i])
+            continue;
+        f->delimiter = candidates[i];
+        records_open(&r, bytes, size, candidates[i]);
+        if (next_record(&r, &rec) && read_header(f, &rec))
+            return;
+    }
+    f->delimiter = forced ? forced : find_delimiter(bytes, size);
+    size_t have[5] = {0};
+    records_open(&r, bytes, size, f->delimiter);
+    for (int i = 0; i < SAMPLE_LINES && next_record(&r, &rec); i++)
+        if (rec.kind == RECORD_FIELDS && rec.columns <= 4)
+            have[rec.columns]++;
+    for (int c = 2; c <= 4; c++)
+        if (have[c] && have[c] >= have[f->columns])
+            f->columns = c;
+    if (f->columns == 3 && third_is_speaker(bytes, size, f->delimiter)) {
+        f->speaker = 2;
+        f->speaker_guessed = 1;
+        return;
+    }
+    if (f->columns >= 3)
+        f->normalised = 2;
+    if (f->columns == 4)
+        f->speaker = 3;
+}
+
+/* ---- ids ---- */
+
+void id_table_free(IdTable *t)
+{
+    free(t->slots);
+    *t = (IdTable){0};
+}
+
+static int id_table_grow(IdTable *t)
+{
+    size_t cap = t->cap ? t->cap * 2 : 1024;
+    struct IdSlot *slots = mem_calloc(cap, sizeof *slots);
+    if (!slots)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < t->cap; i++) {
+        if (!t->slots[i].index_plus1)
+            continue;
+        size_t k = t->slots[i].hash & (cap - 1);
+        while (slots[k].index_plus1)
+            k = (k + 1) & (cap - 1);
+        slots[k] = t->slots[i];
+    }
+    free(t->slots);
+    t->slots = slots;
+    t->cap = cap;
+    return 0;
+}
+
+/* The slot that holds the id or where it belongs; NULL on no memory. */
+static struct IdSlot *id_table_find(IdTable *t, const Dataset *d, Str id)
+{
+    if (t->count * 2 >= t->cap && id_table_grow(t))
+        return NULL;
+    uint32_t hash = (uint32_t)hash64(id.p, id.n);
+    size_t k = hash & (t->cap - 1);
+    while (t->slots[k].index_plus1) {
+        struct IdSlot *s = &t->slots[k];
+        if (s->hash == hash && str_equal(d->utterances[s->index_plus1 - 1].id, id))
+            return s;
+        k = (k + 1) & (t->cap - 1);
+    }
+    t->slots[k].hash = hash;
+    return &t->slots[k];
+}
+
+/* Leaves off what means "here": "./" and the name of the audio folder. */
+static Str strip_prefixes(Str id, const MetadataOptions *opt)
+{
+    while (id.n > 2 && id.p[0] == '.' && id.p[1] == '/')
+        id = (Str){id.p + 2, id.n - 2};
+    for (int i = 0; i < 2; i++) {
+        size_t n = opt->prefix[i] ? strlen(opt->prefix[i]) : 0;
+        if (n && id.n > n && !memcmp(id.p, opt->prefix[i], n))
+            return (Str){id.p + n, id.n - (uint32_t)n};
+    }
+    return id;
+}
+
+/* NULL when the id is a relative path that stays where it is looked up; else what is wrong with it. A backslash counts as a
+ * separator, so that no system reads the id as more than this check did. */
+static const char *id_fault(Str id)
+{
+    for (uint32_t i = 0; i < id.n; i++) {
+        if (!id.p[i])
+            return "a NUL byte in the id";
+        if ((uint8_t)id.p[i] < 0x20 || id.p[i] == 0x7F)
+            return "a control character in the id";
+    }
+    char c = id.p[0];
+    if (c == '/' || c == '\\')
+        return "an absolute path";
+    if (id.n > 1 && id.p[1] == ':' && ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
+        return "a drive letter";
+    for (uint32_t i = 0, begin = 0; i <= id.n; i++) {
+        if (i < id.n && id.p[i] != '/' && id.p[i] != '\\')
+            continue;
+        if (i - begin == 2 && id.p[begin] == '.' && id.p[begin + 1] == '.')
+            return "`..` leads out of the folder";
+        begin = i + 1;
+    }
+    return NULL;
+}
+
+/* ---- lines ---- */
+
+typedef struct Parser {
+    Dataset *d;
+    IdTable *ids;
+    const MetadataForm *form;
+    const MetadataOptions *opt;
+    int file;
+} Parser;
+
+/* The field's value: the slice itself, or a copy with each "" made one quote. p is NULL on no memory. */
+static Str field_value(Parser *ps, const Record *rec, int column)
+{
+    if (column < 0 || column >= rec->columns || column >= RECORD_MAX_FIELDS)
+        return (Str){"", 0};
+    Str s = rec->fields[column];
+    if (!(rec->escaped >> column & 1))
+        return s;
+    char *out = block_alloc(&ps->d->block, s.n, 1);
+    if (!out)
+        return (Str){NULL, 0};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s.n; i++) {
+        out[n++] = s.p[i];
+        if (s.p[i] == '"')
+            i++;
+    }
+    return (Str){out, n};
+}
+
+static int reject(Parser *ps, const Record *rec, Str id, RejectReason reason, const char *detail)
+{
+    if (utf8_bad(id) < id.n)
+        id = (Str){"", 0};
+    return dataset_reject(ps->d, id, rec->line, ps->file, reason, detail);
+}
+
+static int reject_columns(Parser *ps, const Record *rec, Str id)
+{
+    char detail[160];
+    if (rec->kind == RECORD_QUOTE)
+        snprintf(detail, sizeof detail, "a quoted field is not closed, or has text after its closing quote");
+    else if (!ps->form->columns)
+        snprintf(detail, sizeof detail, "%d column%s; known are id|text, id|raw|normalised, id|raw|normalised|speaker, or a header",
+                 rec->columns, rec->columns == 1 ? "" : "s");
+    else
+        snprintf(detail, sizeof detail, "%d column%s where the file has %d", rec->columns, rec->columns == 1 ? "" : "s",
+                 ps->form->columns);
+    return reject(ps, rec, id, REJECT_COLUMNS, detail);
+}
+
+static int reject_duplicate(Parser *ps, const Record *rec, Str id, const Utterance *first)
+{
+    char detail[320]; /* a file name has at most 255 bytes */
+    const char *path = ps->d->metadata_path[first->file], *slash = path ? strrchr(path, '/') : NULL;
+    if (first->file == ps->file)
+        snprintf(detail, sizeof detail, "first on line %u", first->line);
+    else
+        snprintf(detail, sizeof detail, "first on line %u of %.255s", first->line,
+                 slash  ? slash + 1
+                 : path ? path
+                        : "the other file");
+    return reject(ps, rec, id, REJECT_DUPLICATE_ID, detail);
+}
+
+static int add_utterance(Parser *ps, const Record *rec, Str id)
+{
+    Dataset *d = ps->d;
+    const MetadataForm *f = ps->form;
+    Str text = field_value(ps, rec, f->normalised);
+    if (!text.n)
+        text = field_value(ps, rec, f->text);
+    Str speaker = field_value(ps, rec, f->speaker), language = field_value(ps, rec, f->language);
+    if (!text.p || !speaker.p || !language.p)
+        return ERR_NOMEM;
+    if (!text.n)
+        return reject(ps, rec, id, REJECT_EMPTY_TEXT, "");
+    struct IdSlot *slot = id_table_find(ps->ids, d, id);
+    if (!slot)
+        return ERR_NOMEM;
+    if (slot->index_plus1)
+        return reject_duplicate(ps, rec, id, &d->utterances[slot->index_plus1 - 1]);
+    if (mem_grow(&d->utterances, &d->cap, d->count + 1, sizeof *d->utterances))
+        return ERR_NOMEM;
+    d->utterances[d->count++] = (Utterance){.id = id,
+                                            .text = text,
+                                            .speaker = speaker,
+                                            .language = language,
+                                            .line = rec->line,
+                                            .split = SPLIT_TRAIN,
+                                            .file = (uint8_t)ps->file};
+    slot->index_plus1 = (uint32_t)d->count;
+    ps->ids->count++;
+    return 0;
+}
+
+static int parse_record(Parser *ps, const Record *rec)
+{
+    char detail[160];
+    Str id = field_value(ps, rec, rec->kind == RECORD_TOO_LONG ? -1 : ps->form->id);
+    if (!id.p)
+        return ERR_NOMEM;
+    if (rec->kind == RECORD_TOO_LONG) {
+        snprintf(detail, sizeof detail, "%zu bytes", rec->bytes);
+        return reject(ps, rec, ps->form->id == 0 ? rec->fields[0] : id, REJECT_LINE_TOO_LONG, detail);
+    }
+    size_t bad = utf8_bad(rec->all);
+    if (bad < rec->all.n) {
+        snprintf(detail, sizeof detail, "byte 0x%02X at offset %zu of the line", (uint8_t)rec->all.p[bad], bad);
+        return reject(ps, rec, id, REJECT_UTF8, detail);
+    }
+    if (rec->kind == RECORD_QUOTE || rec->columns != ps->form->columns)
+        return reject_columns(ps, rec, id);
+    if (!id.n)
+        return reject(ps, rec, id, REJECT_EMPTY_LINE_ID, "");
+    const char *fault = id_fault(id);
+    if (fault)
+        return reject(ps, rec, id, REJECT_UNSAFE_ID, fault);
+    const char *nul = memchr(rec->all.p, 0, rec->all.n);
+    if (nul) {
+        snprintf(detail, sizeof detail, "NUL byte at offset %zu of the line", (size_t)(nul - rec->all.p));
+        return reject(ps, rec, id, REJECT_UTF8, detail);
+    }
+    Str inside = strip_prefixes(id, ps->opt);
+    fault = id_fault(inside); /* "wavs//etc/x" is absolute once the folder is left off */
+    if (fault)
+        return reject(ps, rec, id, REJECT_UNSAFE_ID, fault);
+    return add_utterance(ps, rec, inside);
+}
+
+int metadata_parse(Dataset *d, IdTable *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
+                   const MetadataOptions *opt, Err *err)
+{
+    ASSERT(file == 0 || file == 1);
+    if (looks_utf16(bytes, size)) {
+        err_set(err, ERR_FORMAT, "the metadata is UTF-16 text, not UTF-8");
+        return err_hint(err, "convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW");
+    }
+    find_form(form, bytes, size, opt->delimiter);
+    Parser ps = {d, ids, form, opt, file};
+    Records r;
+    Record rec;
+    int skip = form->has_header;
+    records_open(&r, bytes, size, form->delimiter);
+    while (next_record(&r, &rec)) {
+        if (skip) {
+            skip = 0;
+            continue;
+        }
+        d->lines++;
+        if (parse_record(&ps, &rec))
+            return err_set(err, ERR_NOMEM, "no memory for %zu metadata lines", d->lines);
+    }
+    return 0;
+}

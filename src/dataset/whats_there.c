@@ -1,0 +1,120 @@
+/* whats_there.c - see whats_there.h. */
+#include "dataset/whats_there.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+
+#define MOST_NAMES 6       /* in a hint */
+#define MOST_ENTRIES 10000 /* of a folder that are looked at */
+
+typedef struct Listing {
+    char names[220]; /* "a, b, c" */
+    int count;       /* found; may exceed the names shown */
+} Listing;
+
+static void listing_add(Listing *l, const char *name)
+{
+    size_t used = strlen(l->names), n = strlen(name);
+    l->count++;
+    if (l->count > MOST_NAMES || used + n + 3 > sizeof l->names)
+        return;
+    if (used) {
+        memcpy(l->names + used, ", ", 2);
+        used += 2;
+    }
+    memcpy(l->names + used, name, n + 1);
+}
+
+static int is_table(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (!strcasecmp(dot, ".csv") || !strcasecmp(dot, ".txt") || !strcasecmp(dot, ".tsv") || !strcasecmp(dot, ".psv"));
+}
+
+static int is_kind(const char *dir, const char *name, mode_t kind)
+{
+    struct stat st;
+    char *path = file_join(dir, name);
+    int yes = path && !stat(path, &st) && (st.st_mode & S_IFMT) == kind;
+    free(path);
+    return yes;
+}
+
+/* Lists the visible entries of dir in the order the system gives: all, or only files that look like tables. below (may be NULL)
+ * receives the name of a subfolder that holds `wanted`. Returns 0 when the folder cannot be read. */
+static int list_folder(Listing *l, const char *dir, int only_tables, const char *wanted, char *below, size_t below_cap)
+{
+    *l = (Listing){0};
+    DIR *folder = opendir(dir);
+    if (!folder)
+        return 0;
+    struct dirent *e;
+    for (int i = 0; i < MOST_ENTRIES && (e = readdir(folder)); i++) {
+        if (e->d_name[0] == '.')
+            continue;
+        if (!only_tables || (is_table(e->d_name) && is_kind(dir, e->d_name, S_IFREG)))
+            listing_add(l, e->d_name);
+        if (below && !below[0] && (e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN)) {
+            char *sub = file_join(dir, e->d_name);
+            if (sub && is_kind(sub, wanted, S_IFREG))
+                snprintf(below, below_cap, "%s", e->d_name);
+            free(sub);
+        }
+    }
+    closedir(folder);
+    return 1;
+}
+
+int whats_there_no_root(const char *root, Err *err)
+{
+    struct stat st;
+    Listing l;
+    if (!root[0]) {
+        err_set(err, ERR_MISSING, "no dataset is named");
+        return err_hint(err, "use --data-path DIR, the folder that holds metadata.csv and wavs/");
+    }
+    if (!stat(root, &st)) {
+        err_set(err, ERR_MISSING, "%s is not a folder", root);
+        return err_hint(err, "--data-path takes the folder; a metadata file in it is named with --metadata-train-file");
+    }
+    err_set(err, ERR_MISSING, "the dataset folder %s does not exist", root);
+    char above[4096];
+    if ((size_t)snprintf(above, sizeof above, "%s", root) >= sizeof above)
+        return ERR_MISSING;
+    do {
+        char *slash = strrchr(above, '/');
+        if (!slash)
+            snprintf(above, sizeof above, ".");
+        else
+            slash[slash == above] = 0;
+    } while (stat(above, &st) && strcmp(above, ".") && strcmp(above, "/"));
+    if (!list_folder(&l, above, 0, NULL, NULL, 0))
+        return err_hint(err, "%.150s cannot be read", above);
+    if (!l.count)
+        return err_hint(err, "%.150s is there, and empty", above);
+    return err_hint(err, "%.150s holds: %s%s", above, l.names, l.count > MOST_NAMES ? ", ..." : "");
+}
+
+int whats_there_instead(const char *root, const char *name, const char *option, Err *err)
+{
+    Listing l;
+    char below[256] = "";
+    err_set(err, ERR_MISSING, "%.200s not found in %.500s", name, root);
+    if (!list_folder(&l, root, 1, name, below, sizeof below))
+        return err_hint(err, "the folder cannot be read");
+    if (below[0])
+        return err_hint(err, "it is in the folder below: use --data-path %.180s/%.150s", root, below);
+    if (l.count)
+        return err_hint(err, "found: %s%s; use %s", l.names, l.count > MOST_NAMES ? ", ..." : "", option);
+    list_folder(&l, root, 0, NULL, NULL, 0);
+    if (!l.count)
+        return err_hint(err, "the folder is empty; it should hold lines of id|text or id|raw|normalised in a file, and wavs/");
+    return err_hint(err, "the folder holds: %s%s, and no text file of lines like id|text", l.names,
+                    l.count > MOST_NAMES ? ", ..." : "");
+}

@@ -1,0 +1,52 @@
+/* main.c - the table of subcommands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+typedef struct Command {
+    const char *name;
+    int (*run)(int argc, char **argv, Log *log);
+    const char *help;
+} Command;
+
+static const Command commands[] = {
+    {"prepare", cmd_prepare, "read a dataset, build its text and mel caches, say what is wrong with it"},
+    {"info", cmd_info, "what is in a dataset: clips, hours, speakers, languages, lengths, rejected lines"},
+    {"config", cmd_config, "every setting, its value, and where the value came from"},
+    {"inspect", cmd_inspect, "what is in a cache"},
+    {"phonemize", cmd_phonemize, "text to IPA, line by line"},
+    {"mel", cmd_mel, "one audio file to log-mel, as .npy or as a picture"},
+};
+
+static int usage(FILE *out, int code)
+{
+    fputs("myxtts - trains text-to-speech voices and keeps the GPU busy\n\nusage: myxtts COMMAND [options]\n\n", out);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+    fputs("\n`myxtts COMMAND --help` explains a command, `myxtts config` lists every setting.\n"
+          "Exit codes: 0 all well, 1 findings, 2 wrong use, 3 the machine or the data failed.\n",
+          out);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    Log log;
+    log_init(&log, LOG_INFO);
+    if (argc < 2)
+        return usage(stderr, 2);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return usage(stdout, 0);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            int code = commands[i].run(argc - 1, argv + 1, &log);
+            if (fflush(stdout) || ferror(stdout)) {
+                log_error(&log, "cannot write to standard output");
+                return 3;
+            }
+            return code;
+        }
+    log_error(&log, "there is no command '%s'", argv[1]);
+    return usage(stderr, 2);
+}

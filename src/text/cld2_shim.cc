@@ -1,0 +1,23 @@
+#include "text/cld2_shim.h"
+
+#include <cld2/public/compact_lang_det.h>
+#include <cld2/public/encodings.h>
+#include <cstring>
+
+void cld2_detect(Cld2Guess guess[3], const char *text, int n)
+{
+    const CLD2::CLDHints hints = {nullptr, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
+    CLD2::Language language[3];
+    int percent[3], text_bytes = 0;
+    double score[3];
+    bool reliable = false;
+    CLD2::ExtDetectLanguageSummary(text, n, true, &hints, CLD2::kCLDFlagBestEffort, language, percent, score, nullptr, &text_bytes,
+                                   &reliable);
+    for (int i = 0; i < 3; i++) {
+        std::memset(&guess[i], 0, sizeof guess[i]);
+        if (language[i] == CLD2::UNKNOWN_LANGUAGE || percent[i] <= 0)
+            continue;
+        std::strncpy(guess[i].code, CLD2::LanguageCode(language[i]), sizeof guess[i].code - 1);
+        guess[i].percent = percent[i];
+    }
+}

@@ -1,0 +1,328 @@
+/* The path of a line, as in phonemizer 3.4.0 (punctuation.py, backend/espeak):
+ *   1. runs of punctuation, with the white space around them, cut the line into chunks; ',' and '.' between two digits
+ *      do not count as punctuation;
+ *   2. each chunk goes to espeak_TextToPhonemes until it is used up; the pieces are joined by one space;
+ *   3. white space at the ends goes, newlines become spaces, two spaces become one (once, from the left), flags of a change of
+ *      language, "(en)", go;
+ *   4. the runs of punctuation are put back between the chunks; one space before them goes.
+ * phonemizer asks espeak-ng for '_' between phonemes and removes every '_' again; asking for none gives the same text.
+ * Where phonemizer looks for a mark by its text it can hit an earlier decimal point ("1.5.") and returns two lines; here the
+ * mark's own place counts. */
+#include "text/phonemes.h"
+
+#include <dirent.h>
+#include <espeak-ng/espeak_ng.h>
+#include <espeak-ng/speak_lib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "text/unicode.h"
+
+#define PHONEMES_VERSION 1
+enum { MODE_IPA = 2, MAX_VOICES = 512 };
+
+typedef struct Voice {
+    const char *language, *identifier;
+} Voice;
+
+struct Phonemes {
+    Voice voices[MAX_VOICES];
+    int voice_count;
+    const Voice *current;
+    Block block;
+    Buf chunk, raw;
+};
+
+/* Folder that holds espeak-ng-data beside the program, or NULL. */
+static const char *bundle_path(char *out, size_t cap)
+{
+    if (getenv("ESPEAK_DATA_PATH"))
+        return NULL; /* espeak-ng reads it itself when no path is given */
+    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
+    if (n <= 0)
+        return NULL;
+    out[n] = 0;
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(out, '/');
+        if (!slash)
+            return NULL;
+        *slash = 0;
+    }
+    size_t used = strlen(out);
+    if (used + sizeof "/share/espeak-ng-data/phontab" > cap)
+        return NULL;
+    strcpy(out + used, "/share/espeak-ng-data/phontab");
+    if (access(out, R_OK) != 0)
+        return NULL;
+    out[used + sizeof "/share" - 1] = 0;
+    return out;
+}
+
+static int load_voices(Phonemes *p)
+{
+    const espeak_VOICE **list = espeak_ListVoices(NULL);
+    for (; list && *list && p->voice_count < MAX_VOICES; list++) {
+        /* languages: a priority byte and a name, repeated; the first is the voice's own. */
+        const char *languages = (*list)->languages, *id = (*list)->identifier;
+        if (!languages || !languages[0] || !id || !strncmp(id, "mb/", 3))
+            continue;
+        Voice v = {block_strndup(&p->block, languages + 1, strlen(languages + 1)), block_strndup(&p->block, id, strlen(id))};
+        if (!v.language || !v.identifier)
+            return ERR_NOMEM;
+        p->voices[p->voice_count++] = v;
+    }
+    return 0;
+}
+
+int phonemes_open(Phonemes **out, Err *err)
+{
+    char path[4096];
+    *out = NULL;
+    Phonemes *p = mem_calloc(1, sizeof *p);
+    if (!p)
+        return err_set(err, ERR_NOMEM, "no memory for the phonemiser");
+    const char *bundle = bundle_path(path, sizeof path);
+    if (espeak_Initialize(AUDIO_OUTPUT_RETRIEVAL, 0, bundle, espeakINITIALIZE_DONT_EXIT) < 0) {
+        const char *data = "";
+        espeak_Info(&data);
+        err_set(err, ERR_MISSING, "espeak-ng found no voice data in %s", data && *data ? data : "its usual places");
+        err_hint(err, "install the package espeak-ng-data, or set ESPEAK_DATA_PATH to the folder that holds espeak-ng-data");
+        goto fail;
+    }
+    if (load_voices(p) < 0) {
+        err_set(err, ERR_NOMEM, "no memory for the list of voices");
+        goto fail;
+    }
+    *out = p;
+    return 0;
+fail:
+    phonemes_close(p);
+    return err ? err->code : ERR_MISSING;
+}
+
+void phonemes_close(Phonemes *p)
+{
+    if (!p)
+        return;
+    espeak_Terminate();
+    block_free(&p->block);
+    buf_free(&p->chunk);
+    buf_free(&p->raw);
+    free(p);
+}
+
+static const Voice *find_voice(const Phonemes *p, const char *language)
+{
+    for (int i = 0; i < p->voice_count; i++) /* sorted by relevance: the first is the best */
+        if (!strcasecmp(p->voices[i].language, language))
+            return &p->voices[i];
+    return NULL;
+}
+
+int phonemes_has_voice(const Phonemes *p, const char *voice) { return find_voice(p, voice) != NULL; }
+
+int phonemes_set_voice(Phonemes *p, const char *language, Err *err)
+{
+    if (p->current && !strcasecmp(p->current->language, language))
+        return 0;
+    const Voice *v = find_voice(p, language);
+    if (!v || espeak_SetVoiceByName(v->identifier) != EE_OK)
+        return err_set(err, ERR_MISSING, "espeak-ng has no voice '%s'", language);
+    p->current = v;
+    return 0;
+}
+
+/* Length of the punctuation mark at `at`, or 0. */
+static size_t mark_length(const char *s, size_t n, size_t at)
+{
+    uint8_t c = (uint8_t)s[at];
+    switch (c) {
+    case '.':
+    case ',':
+        return !(at > 0 && s[at - 1] >= '0' && s[at - 1] <= '9' && at + 1 < n && s[at + 1] >= '0' && s[at + 1] <= '9');
+    case ';':
+    case ':':
+    case '!':
+    case '?':
+    case '"':
+    case '(':
+    case ')':
+    case '{':
+    case '}':
+    case '[':
+    case ']':
+        return 1;
+    case 0xC2: /* inverted marks and angle quotes */
+        return at + 1 < n && strchr("\xA1\xBF\xAB\xBB", s[at + 1]) ? 2 : 0;
+    case 0xE2: /* em dash, ellipsis, curved double quotes */
+        return at + 2 < n && s[at + 1] == (char)0x80 && strchr("\x94\xA6\x9C\x9D", s[at + 2]) ? 3 : 0;
+    default:
+        return 0;
+    }
+}
+
+static size_t space_length(const char *s, size_t n, size_t at)
+{
+    if (s[at] == ' ')
+        return 1;
+    if ((uint8_t)s[at] > ' ' && (uint8_t)s[at] < 0x80)
+        return 0;
+    size_t i = at;
+    return unicode_is_space(unicode_next(s, n, &i)) ? i - at : 0;
+}
+
+/* The next run of punctuation and white space that holds at least one mark: [*start, *end), or n, n. */
+static void find_run(const char *s, size_t n, size_t from, size_t *start, size_t *end)
+{
+    size_t i = from, step;
+    while (i < n) {
+        size_t begin = i;
+        int marks = 0;
+        while (i < n) {
+            if ((step = mark_length(s, n, i)))
+                marks = 1;
+            else if (!(step = space_length(s, n, i)))
+                break;
+            i += step;
+        }
+        if (marks) {
+            *start = begin;
+            *end = i;
+            return;
+        }
+        if (i == begin)
+            i++; /* a byte of a word; continuation bytes are no marks and no spaces */
+    }
+    *start = *end = n;
+}
+
+/* Step 3: raw -> out. */
+static void append_tidy(Buf *out, const char *s, size_t n)
+{
+    while (n && unicode_is_space((uint8_t)s[n - 1]) && (uint8_t)s[n - 1] < 0x80)
+        n--;
+    size_t i = 0;
+    while (i < n && unicode_is_space((uint8_t)s[i]) && (uint8_t)s[i] < 0x80)
+        i++;
+    size_t run = i;
+    while (i < n) {
+        if (s[i] == '\n' || s[i] == ' ') {
+            buf_add(out, s + run, i - run);
+            buf_add(out, " ", 1);
+            i += i + 1 < n && (s[i + 1] == ' ' || s[i + 1] == '\n') ? 2 : 1;
+            run = i;
+        } else if (s[i] == '(' && i + 1 < n) {
+            const char *close = memchr(s + i + 2, ')', n > i + 2 ? n - i - 2 : 0);
+            if (!close) {
+                i++;
+                continue;
+            }
+            buf_add(out, s + run, i - run);
+            i = run = (size_t)(close - s) + 1;
+        } else {
+            i++;
+        }
+    }
+    buf_add(out, s + run, i - run);
+}
+
+static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
+{
+    buf_clear(&p->chunk);
+    buf_add(&p->chunk, text, n);
+    buf_add(&p->chunk, "", 1);
+    if (p->chunk.failed)
+        return ERR_NOMEM;
+    const void *rest = p->chunk.data;
+    const char *first = NULL;
+    buf_clear(&p->raw);
+    while (rest) {
+        const void *before = rest;
+        const char *ipa = espeak_TextToPhonemes(&rest, espeakCHARS_UTF8, MODE_IPA);
+        if (ipa && *ipa) {
+            if (p->raw.size)
+                buf_add(&p->raw, " ", 1);
+            if (!rest && !p->raw.size)
+                first = ipa; /* the usual case, one clause: no copy */
+            else
+                buf_add(&p->raw, ipa, strlen(ipa));
+        }
+        if (rest == before)
+            break; /* no progress: it would never end */
+    }
+    if (first)
+        append_tidy(out, first, strlen(first));
+    else
+        append_tidy(out, p->raw.data ? p->raw.data : "", p->raw.size);
+    return p->raw.failed || out->failed ? ERR_NOMEM : 0;
+}
+
+int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
+{
+    size_t at = 0, total = 0;
+    while (at < n) {
+        size_t start, end;
+        find_run(text, n, at, &start, &end);
+        if (start > at) {
+            size_t before = out->size;
+            if (speak_chunk(p, out, text + at, start - at) < 0)
+                return ERR_NOMEM;
+            total += out->size - before;
+            if (end > start && out->size > before && out->data[out->size - 1] == ' ')
+                out->size--;
+        }
+        buf_add(out, text + start, end - start);
+        at = end;
+    }
+    if (spoken)
+        *spoken = total;
+    return out->failed ? ERR_NOMEM : 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+static int is_dictionary(const struct dirent *e)
+{
+    size_t n = strlen(e->d_name);
+    return n > 5 && !strcmp(e->d_name + n - 5, "_dict");
+}
+
+static void hash_file(Hasher *h, const char *dir, const char *name)
+{
+    FileMap map = {0};
+    char *path = file_join(dir, name);
+    hasher_str(h, name);
+    if (path && file_map(&map, path, NULL) == 0)
+        hasher_bytes(h, map.data, map.size);
+    file_unmap(&map);
+    free(path);
+}
+
+void phonemes_hash_version(Hasher *h, const char *dictionary)
+{
+    char path[4096], name[64];
+    const char *dir = NULL;
+    espeak_ng_InitializePath(bundle_path(path, sizeof path));
+    hasher_u64(h, PHONEMES_VERSION);
+    hasher_str(h, espeak_Info(&dir));
+    if (!dir)
+        return;
+    hash_file(h, dir, "phontab");
+    snprintf(name, sizeof name, "%s_dict", dictionary);
+    hash_file(h, dir, name);
+    struct dirent **list = NULL;
+    int count = scandir(dir, &list, is_dictionary, by_name);
+    for (int i = 0; i < count; i++) {
+        char *file = file_join(dir, list[i]->d_name);
+        FileStamp stamp = {0};
+        if (file)
+            file_stamp(&stamp, file, NULL);
+        hasher_str(h, list[i]->d_name);
+        hasher_u64(h, stamp.size);
+        free(file);
+        free(list[i]);
+    }
+    free(list);
+}

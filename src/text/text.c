@@ -1,0 +1,189 @@
+#include "text/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/uversion.h>
+
+#include "text/clean.h"
+#include "text/language.h"
+#include "text/phonemes.h"
+#include "text/tokens.h"
+#include "text/unicode.h"
+
+#define TEXT_VERSION 1 /* of the path as a whole */
+
+struct TextEngine {
+    const Config *cfg;
+    Phonemes *phonemes; /* NULL in character mode */
+    Cleaner cleaner;
+    UnicodeScratch scratch;
+    Buf normal;
+};
+
+int text_engine_open(TextEngine **out, const Config *cfg, Err *err)
+{
+    *out = NULL;
+    TextEngine *t = mem_calloc(1, sizeof *t);
+    if (!t)
+        return err_set(err, ERR_NOMEM, "no memory for the text engine");
+    t->cfg = cfg;
+    int rc = clean_open(&t->cleaner, cfg->text_cleaners, !cfg->use_phonemes, &t->scratch);
+    if (rc < 0)
+        err_set(err, rc, "no memory for the text cleaner");
+    else if (cfg->use_phonemes)
+        rc = phonemes_open(&t->phonemes, err);
+    if (rc < 0) {
+        text_engine_close(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
+void text_engine_close(TextEngine *t)
+{
+    if (!t)
+        return;
+    phonemes_close(t->phonemes);
+    clean_close(&t->cleaner);
+    unicode_scratch_free(&t->scratch);
+    buf_free(&t->normal);
+    free(t);
+}
+
+void text_result_free(TextResult *r)
+{
+    buf_free(&r->cleaned);
+    buf_free(&r->phonemes);
+    buf_free(&r->tokens);
+    buf_free(&r->unknown);
+}
+
+/* The voice that speaks the language: asked for, the code's own, or that of the language without its region. */
+static int choose_voice(TextEngine *t, TextResult *r)
+{
+    Err err = {0};
+    const char *forced = t->cfg->phoneme_language;
+    if (forced && *forced) {
+        char code[LANGUAGE_MAX];
+        if (language_normalise(code, forced, strlen(forced)) < 0 || phonemes_has_voice(t->phonemes, forced))
+            snprintf(code, sizeof code, "%s", forced);
+        const char *voice = phonemes_has_voice(t->phonemes, code) ? code : language_voice(code);
+        if (phonemes_set_voice(t->phonemes, voice, &err) == 0)
+            return 0;
+        snprintf(r->detail, sizeof r->detail, "espeak-ng has no voice '%s' (phoneme_language)", forced);
+        return -1;
+    }
+    char primary[LANGUAGE_MAX];
+    const char *voice = language_voice(r->language);
+    if (!phonemes_has_voice(t->phonemes, voice)) {
+        language_primary(primary, r->language);
+        voice = language_voice(primary);
+    }
+    if (phonemes_set_voice(t->phonemes, voice, &err) == 0)
+        return 0;
+    snprintf(r->detail, sizeof r->detail, "espeak-ng has no voice '%s' for the language '%s'", voice, r->language);
+    return -1;
+}
+
+static RejectReason no_memory(TextResult *r)
+{
+    snprintf(r->detail, sizeof r->detail, "out of memory");
+    return REJECT_PHONEMES_FAILED;
+}
+
+static RejectReason make_symbols(TextEngine *t, TextResult *r)
+{
+    size_t spoken = 0;
+    if (!t->phonemes) {
+        buf_add(&r->phonemes, r->cleaned.data, r->cleaned.size);
+        spoken = r->cleaned.size;
+    } else {
+        if (choose_voice(t, r) < 0)
+            return REJECT_LANGUAGE;
+        if (phonemes_speak(t->phonemes, &r->phonemes, &spoken, r->cleaned.data, r->cleaned.size) < 0)
+            return no_memory(r);
+    }
+    if (spoken == 0) {
+        snprintf(r->detail, sizeof r->detail, "only punctuation is left of \"%.*s\"",
+                 (int)unicode_valid_prefix(r->cleaned.data, r->cleaned.size < 60 ? r->cleaned.size : 60), r->cleaned.data);
+        return REJECT_NO_PHONEMES;
+    }
+    uint16_t bos = TOKEN_BOS, eos = TOKEN_EOS;
+    buf_add(&r->tokens, &bos, sizeof bos);
+    tokens_encode(&r->tokens, &r->unknown, r->phonemes.data, r->phonemes.size, t->cfg->add_blank);
+    buf_add(&r->tokens, &eos, sizeof eos);
+    buf_add(&r->phonemes, "", 1);
+    if (r->phonemes.failed || r->tokens.failed || r->unknown.failed)
+        return no_memory(r);
+    r->phonemes.size--; /* NUL-terminated, the NUL not counted */
+    size_t count = r->tokens.size / sizeof(uint16_t);
+    if (count > (size_t)t->cfg->max_text_length) {
+        snprintf(r->detail, sizeof r->detail, "%zu tokens, max_text_length is %d", count, t->cfg->max_text_length);
+        return REJECT_TEXT_TOO_LONG;
+    }
+    if (count == 2) {
+        snprintf(r->detail, sizeof r->detail, "no symbol of the text is in the symbol table");
+        return REJECT_NO_PHONEMES;
+    }
+    return REJECT_NONE;
+}
+
+RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_column, Str id)
+{
+    r->language[0] = r->detail[0] = 0;
+    buf_clear(&r->cleaned);
+    buf_clear(&r->phonemes);
+    buf_clear(&r->tokens);
+    buf_clear(&r->unknown);
+    size_t valid = unicode_valid_prefix(text.p, text.n);
+    if (valid != text.n) {
+        snprintf(r->detail, sizeof r->detail, "byte 0x%02X at position %zu of the text", (unsigned char)text.p[valid], valid);
+        return REJECT_UTF8;
+    }
+    buf_clear(&t->normal);
+    if (unicode_normalise(&t->scratch, &t->normal, text.p, text.n) < 0)
+        return no_memory(r);
+    if (t->normal.size == 0)
+        return REJECT_EMPTY_TEXT;
+    char primary[LANGUAGE_MAX];
+    language_choose(r->language, t->cfg, language_column, id, t->normal.data, t->normal.size);
+    language_primary(primary, r->language);
+    if (clean_text(&t->cleaner, &r->cleaned, t->normal.data, t->normal.size, primary) < 0)
+        return no_memory(r);
+    return make_symbols(t, r);
+}
+
+Hash128 text_settings_hash(const Config *cfg)
+{
+    Hasher h = {0};
+    Hash128 none = {0, 0};
+    if (hasher_open(&h) < 0)
+        return none;
+    char code[LANGUAGE_MAX] = "", dictionary[LANGUAGE_MAX];
+    UVersionInfo icu;
+    char icu_text[U_MAX_VERSION_STRING_LENGTH];
+    u_getVersion(icu);
+    u_versionToString(icu, icu_text);
+    language_normalise(code, cfg->language, strlen(cfg->language));
+    language_primary(dictionary, language_voice(code));
+    hasher_u64(&h, TEXT_VERSION);
+    hasher_u64(&h, CLEAN_VERSION);
+    hasher_str(&h, icu_text);
+    Hash128 symbols = tokens_hash();
+    hasher_bytes(&h, &symbols, sizeof symbols);
+    hasher_str(&h, cfg->language);
+    hasher_u64(&h, cfg->language_detection_method);
+    hasher_u64(&h, (uint64_t)cfg->supported_languages.count);
+    for (int i = 0; i < cfg->supported_languages.count; i++)
+        hasher_str(&h, cfg->supported_languages.items[i]);
+    hasher_u64(&h, cfg->text_cleaners);
+    hasher_u64(&h, (uint64_t)cfg->use_phonemes);
+    hasher_str(&h, cfg->phoneme_language);
+    hasher_u64(&h, (uint64_t)cfg->add_blank);
+    hasher_u64(&h, (uint64_t)cfg->max_text_length);
+    if (cfg->use_phonemes)
+        phonemes_hash_version(&h, strcmp(dictionary, "zh") ? dictionary : "cmn");
+    return hasher_close(&h);
+}

@@ -1,0 +1,136 @@
+/* dataset_folder.h - for the tests of src/dataset: a dataset folder of their own, filled file by file, opened, removed at the end. */
+#ifndef TESTS_DATASET_FOLDER_H
+#define TESTS_DATASET_FOLDER_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "dataset/dataset.h"
+
+typedef struct Folder {
+    char path[256];
+    Config cfg;
+    Dataset d;
+    Err err;
+} Folder;
+
+static inline void put_bytes(const Folder *f, const char *name, const void *p, size_t n)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", f->path, name);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(p, 1, n, out), n);
+    assert_int_equal(fclose(out), 0);
+}
+
+static inline void put(const Folder *f, const char *name, const char *text) { put_bytes(f, name, text, strlen(text)); }
+
+static inline void make_folder(const Folder *f, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", f->path, name);
+    assert_int_equal(file_make_dirs(path, NULL), 0);
+}
+
+static inline int setup(void **state)
+{
+    Folder *f = calloc(1, sizeof *f);
+    const char *tmp = getenv("TMPDIR");
+    snprintf(f->path, sizeof f->path, "%s/myxtts-dataset-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(f->path))
+        return -1;
+    f->cfg = (Config){.data_path = f->path,
+                      .metadata_train_file = "metadata.csv",
+                      .metadata_eval_file = "",
+                      .wavs_train_dir = "",
+                      .wavs_eval_dir = "",
+                      .metadata_delimiter = "auto",
+                      .val_split = 0.05,
+                      .seed = 7,
+                      .enable_multispeaker = 1,
+                      .speaker_id_pattern = ""};
+    *state = f;
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    Folder *f = *state;
+    char command[512];
+    dataset_close(&f->d);
+    dataset_close(&f->d); /* twice is harmless */
+    snprintf(command, sizeof command, "rm -rf '%s'", f->path);
+    int rc = system(command);
+    free(f);
+    return rc;
+}
+
+/* dataset_open expects nothing open in d. */
+static inline int open_code(Folder *f)
+{
+    dataset_close(&f->d);
+    return dataset_open(&f->d, &f->cfg, &f->err);
+}
+
+static inline void open_ok(Folder *f)
+{
+    if (open_code(f))
+        fail_msg("dataset_open: %s (%s)", f->err.msg, f->err.hint);
+}
+
+static inline void open_text(Folder *f, const char *text)
+{
+    put(f, "metadata.csv", text);
+    open_ok(f);
+}
+
+static inline void open_bytes(Folder *f, const void *p, size_t n)
+{
+    put_bytes(f, "metadata.csv", p, n);
+    open_ok(f);
+}
+
+static inline int same(Str s, const char *want) { return s.n == strlen(want) && !memcmp(s.p, want, s.n); }
+
+#define assert_str(s, want) \
+    do { \
+        if (!same(s, want)) \
+            fail_msg("'%.*s' where '%s' was expected", (int)(s).n, (s).p, want); \
+    } while (0)
+
+static inline void check(const Folder *f, size_t i, const char *id, const char *text, const char *speaker, uint32_t line)
+{
+    assert_true(i < f->d.count);
+    const Utterance *u = &f->d.utterances[i];
+    assert_str(u->id, id);
+    assert_str(u->text, text);
+    assert_str(u->speaker, speaker);
+    assert_int_equal(u->line, line);
+}
+
+static inline void check_reject(const Folder *f, size_t i, RejectReason reason, uint32_t line, const char *id,
+                                const char *in_detail)
+{
+    assert_true(i < f->d.rejected_count);
+    const Rejection *r = &f->d.rejected[i];
+    assert_string_equal(reject_code(r->reason), reject_code(reason));
+    assert_int_equal(r->line, line);
+    assert_str(r->id, id);
+    const char *detail = r->detail ? r->detail : "(null)";
+    if (!strstr(detail, in_detail))
+        fail_msg("'%s' does not hold '%s'", detail, in_detail);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif
