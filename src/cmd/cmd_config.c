@@ -58,11 +58,10 @@ static int print_json(const Config *cfg, Err *err)
     int failed = !all;
     for (int i = 0; i < config_row_count() && !failed; i++) {
         ConfigRow row;
-        config_row(cfg, i, &row);
         json_t *entry = json_object();
-        failed = !entry || put(entry, "value", json_value(&row)) || put(entry, "origin", json_text(row.origin)) ||
-                 put(entry, "section", json_text(row.section)) || put(entry, "range", json_text(row.range)) ||
-                 put(entry, "help", json_text(row.help));
+        failed = config_row(cfg, i, &row) || !entry || put(entry, "value", json_value(&row)) ||
+                 put(entry, "origin", json_text(row.origin)) || put(entry, "section", json_text(row.section)) ||
+                 put(entry, "range", json_text(row.range)) || put(entry, "help", json_text(row.help));
         if (failed)
             json_decref(entry);
         else
@@ -76,26 +75,29 @@ static int print_json(const Config *cfg, Err *err)
     return text ? 0 : err_set(err, ERR_NOMEM, "out of memory for the JSON text");
 }
 
-static void print_table(const Config *cfg)
+static int print_table(const Config *cfg, Err *err)
 {
     const int widest_value = 40;
     int key_width = 0, value_width = 0;
     const char *section = "";
     ConfigRow row;
     for (int i = 0; i < config_row_count(); i++) {
-        config_row(cfg, i, &row);
+        if (config_row(cfg, i, &row))
+            return err_set(err, ERR_NOMEM, "out of memory for the table");
         int n = (int)strlen(row.key), v = (int)strlen(row.value);
         key_width = n > key_width ? n : key_width;
         value_width = v > value_width && v <= widest_value ? v : value_width;
     }
     for (int i = 0; i < config_row_count(); i++) {
-        config_row(cfg, i, &row);
+        if (config_row(cfg, i, &row))
+            return err_set(err, ERR_NOMEM, "out of memory for the table");
         if (strcmp(section, row.section) != 0) {
             section = row.section;
             printf("%s%s\n", i ? "\n" : "", section);
         }
         printf("  %-*s  %-*s  %s\n", key_width, row.key, value_width, row.value, row.origin);
     }
+    return 0;
 }
 
 static int print_default_yaml(Err *err)
@@ -126,7 +128,7 @@ int cmd_config(int argc, char **argv, Log *log)
         else if (rc == 0 && line.json)
             rc = print_json(&line.cfg, &err);
         else if (rc == 0)
-            print_table(&line.cfg);
+            rc = print_table(&line.cfg, &err);
         if (rc == 0 && (fflush(stdout) || ferror(stdout)))
             rc = err_set_errno(&err, ERR_IO, "cannot write to stdout");
     }

@@ -303,7 +303,7 @@ static void typed_value(const Option *o, const Config *cfg, ConfigRow *row)
     }
 }
 
-void config_row(const Config *cfg, int i, ConfigRow *row)
+int config_row(const Config *cfg, int i, ConfigRow *row)
 {
     ASSERT(cfg->state && i >= 0 && i < option_count());
     const Option *o = &option_table[i];
@@ -314,8 +314,9 @@ void config_row(const Config *cfg, int i, ConfigRow *row)
     config_origin(row->origin, sizeof row->origin, cfg, i);
     typed_value(o, cfg, row);
     option_format(&text, o, cfg);
-    if (text.failed || !text.data) {
-        snprintf(row->value, sizeof row->value, "...");
+    int failed = text.failed || !text.data;
+    if (failed) {
+        snprintf(row->value, sizeof row->value, "?");
     } else if (text.size < sizeof row->value) {
         memcpy(row->value, text.data, text.size + 1);
     } else {
@@ -326,4 +327,5 @@ void config_row(const Config *cfg, int i, ConfigRow *row)
         memcpy(row->value + n, "...", 4);
     }
     buf_free(&text);
+    return failed ? ERR_NOMEM : 0;
 }

@@ -157,7 +157,7 @@ typedef struct ConfigRow {
     const StringList *list;
 } ConfigRow;
 int config_row_count(void);
-void config_row(const Config *cfg, int i, ConfigRow *row); /* row points into cfg */
+int config_row(const Config *cfg, int i, ConfigRow *row); /* 0 or ERR_NOMEM; row points into cfg */
 
 /* The text of configs/default.yaml. */
 int config_write_default_yaml(Buf *out);

@@ -145,7 +145,7 @@ const Option option_table[] = {
     STRING(D, language, "en", 2, 15, "Language of lines that name none, and of lines whose language cannot be told."),
     ENUM(D, language_detection_method, "metadata", language_methods, "Where the language of a line comes from: the metadata column, the file name, or the text itself."),
     LIST(D, supported_languages, "en,es,fr,de,it,pt,pl,tr,ru,nl,cs,ar,fa,zh,ja,hu,ko", 1, CONFIG_MAX_LIST, ',', "Languages that detection chooses among."),
-    ENUM(D, text_cleaners, "multilingual", cleaners, "none; basic (case and blanks); english (numbers and abbreviations of English text); multilingual (the same in the language of each line).", .one_item_list = 1),
+    ENUM(D, text_cleaners, "multilingual", cleaners, "none; basic: sentence marks, and lower case when use_phonemes is off; english: also numbers and abbreviations of English lines; multilingual: those of every line, in its own language.", .one_item_list = 1),
     BOOL(D, use_phonemes, "true", "Speak the text with espeak-ng and use its phonemes; off uses the characters of the cleaned text."),
     STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses by language."),
     INT(D, phoneme_timeout_ms, "5000", 100, 600000, "Milliseconds that espeak-ng may take for one line before the line is given up."),

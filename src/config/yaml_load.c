@@ -265,9 +265,9 @@ static int tab_indents(const char *text, size_t n, int line)
 /* libyaml's complaint as one sentence with file and line. */
 static int parser_error(const yaml_parser_t *parser, const char *name, const char *text, size_t n, Err *err)
 {
-    if (parser->error == YAML_MEMORY_ERROR)
+    const char *problem = parser->problem;
+    if (parser->error == YAML_MEMORY_ERROR || !problem) /* libyaml 0.2.5 does not always set the code when it has no memory */
         return err_set(err, ERR_NOMEM, "out of memory reading %s", name);
-    const char *problem = parser->problem ? parser->problem : "it cannot be read";
     if (parser->error == YAML_READER_ERROR) { /* knows the byte, not the line */
         int line = 1;
         for (size_t i = 0; i < parser->problem_offset && i < n; i++)

@@ -255,6 +255,8 @@ static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, in
     return 0;
 }
 
+#define MAX_METADATA ((size_t)4 << 30) /* bytes; slices count in 32 bits */
+
 static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, const char *name, Err *err)
 {
     MetadataOptions opt = {0};
@@ -272,16 +274,17 @@ static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, cons
             return err_set_errno(err, ERR_IO, "cannot open %s", path);
         return whats_there_instead(d->root, name, option, err);
     }
-    if (!S_ISREG(st.st_mode)) { /* said before file_map, which would wait for a writer at the end of a pipe */
+    if (!S_ISREG(st.st_mode)) { /* said before opening, which would wait for a writer at the end of a pipe */
         err_set(err, ERR_MISSING, "%s is %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "a pipe or a device");
         return err_hint(err, "name a text file with %s", option);
     }
-    if ((rc = file_map(&d->metadata[file], path, err)))
+    /* Read, not mapped: someone may save the file in an editor while we run, and a mapping of a file cut short is a crash. */
+    if ((rc = file_read(&d->metadata[file], path, MAX_METADATA, err)))
         return rc;
+    const uint8_t *bytes = (const uint8_t *)d->metadata[file].data;
     if (!(d->audio_dir[file] = find_audio_dir(d, cfg, file)) || find_prefixes(d, &opt, cfg, file))
         return err_set(err, ERR_NOMEM, "no memory to open %s", path);
-    d->metadata_hash[file] = hash_bytes(d->metadata[file].data, d->metadata[file].size);
-    if ((rc = metadata_parse(d, ids, &form, d->metadata[file].data, d->metadata[file].size, file, &opt, err))) {
+    if ((rc = metadata_parse(d, ids, &form, bytes, d->metadata[file].size, file, &opt, err))) {
         err_prefix(err, "%s", path);
         return rc;
     }
@@ -332,7 +335,7 @@ void dataset_close(Dataset *d)
     free(d->utterances);
     free(d->rejected);
     for (int i = 0; i < 2; i++)
-        file_unmap(&d->metadata[i]);
+        buf_free(&d->metadata[i]);
     block_free(&d->block);
     *d = (Dataset){0};
 }

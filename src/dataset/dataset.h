@@ -1,5 +1,5 @@
 /* dataset.h - what is on disk: metadata lines -> utterances.
- * dataset_open reads the metadata (mapped; ids and texts are slices of the mapping) and sorts each line into `utterances` or
+ * dataset_open reads the metadata (ids and texts are slices of it) and sorts each line into `utterances` or
  * `rejected`; it does not touch audio. audio_probe (audio_file.h) is the pre-flight of one audio file.
  * Forms: `id|raw|normalised`, `id|text`, `id|raw|normalised|speaker`, optional header line that names the columns
  * (id/file/wav/audio..., text, normalized..., speaker, language), CRLF, BOM, tab or comma when the file says so.
@@ -87,9 +87,8 @@ typedef struct Dataset {
     int speaker_guessed;          /* 1: the third of three columns was taken for the speaker, in any of the files */
     const char *root;             /* data_path */
     const char *metadata_path[2]; /* [1] is NULL when the split is by hash */
-    FileMap metadata[2];
-    Hash128 metadata_hash[2]; /* of the bytes */
-    char *audio_dir[2];       /* absolute or relative folder that ids are looked up in */
+    Buf metadata[2];              /* the bytes of the files */
+    char *audio_dir[2];           /* absolute or relative folder that ids are looked up in */
     Block block;
 } Dataset;
 

@@ -1,8 +1,10 @@
 #include "text/cld2_shim.h"
 
+#include <cstdio> // compact_lang_det.h uses FILE without it
+#include <cstring>
+
 #include <cld2/public/compact_lang_det.h>
 #include <cld2/public/encodings.h>
-#include <cstring>
 
 void cld2_detect(Cld2Guess guess[3], const char *text, int n)
 {

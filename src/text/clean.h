@@ -25,7 +25,7 @@ typedef struct Cleaner {
 } Cleaner;
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch); /* 0 or ERR_NOMEM */
-void clean_close(Cleaner *c);                                                      /* safe on a zeroed Cleaner */
+void clean_close(Cleaner *c);                                                     /* safe on a zeroed Cleaner */
 
 /* Appends the cleaned form of normalised text (unicode_normalise). language: primary code. 0, or ERR_NOMEM. */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language);
