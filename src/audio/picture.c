@@ -134,7 +134,7 @@ static void draw_text(Canvas *c, int x, int y, const char *s, Rgb colour)
 /* ---- the mel */
 
 #define MARGIN_LEFT 84
-#define MARGIN_RIGHT 96
+#define MARGIN_RIGHT 108
 #define MARGIN_TOP 16
 #define MARGIN_BOTTOM 40
 #define MAX_COLUMNS 3600
@@ -146,11 +146,15 @@ typedef struct Plot {
     Canvas canvas;
     int x, y, w, h; /* of the mel inside the canvas */
     float low, high;
+    Rgb colours[256];
 } Plot;
+
+/* What is not finite is drawn as the lowest value. */
+static float finite_or(float v, float other) { return isfinite(v) ? v : other; }
 
 static void draw_values(Plot *p, const float *mel, int64_t frames, int bands)
 {
-    float range = p->high > p->low ? p->high - p->low : 1.0f;
+    double scale = p->high > p->low ? 255.0 / ((double)p->high - (double)p->low) : 0.0;
     int height = p->h / bands;
     for (int i = 0; i < p->w; i++) {
         int64_t from = (int64_t)i * frames / p->w, to = (int64_t)(i + 1) * frames / p->w;
@@ -159,9 +163,9 @@ static void draw_values(Plot *p, const float *mel, int64_t frames, int bands)
         for (int b = 0; b < bands; b++) {
             double sum = 0.0;
             for (int64_t f = from; f < to; f++)
-                sum += (double)mel[f * bands + b];
+                sum += (double)finite_or(mel[f * bands + b], p->low);
             fill(&p->canvas, p->x + i, p->y + (bands - 1 - b) * height, 1, height,
-                 picture_colour((sum / (double)(to - from) - p->low) / range));
+                 p->colours[(int)((sum / (double)(to - from) - (double)p->low) * scale)]);
         }
     }
 }
@@ -202,7 +206,7 @@ static void draw_frequency(Plot *p, int bands, const double *edges)
     static const double marks[] = {0, 250, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12000, 16000, 20000, 24000};
     int last = 1 << 30;
     for (size_t i = 0; edges && i < sizeof marks / sizeof marks[0]; i++) {
-        if (marks[i] < edges[0] || marks[i] > edges[bands + 1])
+        if (marks[i] < edges[0] - 0.5 || marks[i] > edges[bands + 1] + 0.5) /* edges went through exp and log */
             continue;
         char text[32];
         double at = fmin(fmax(band_at(edges, bands, marks[i]), 0.0), bands);
@@ -227,7 +231,7 @@ static void draw_colour_bar(Plot *p)
 {
     int x = p->x + p->w + 16, width = 16;
     for (int i = 0; i < p->h; i++)
-        fill(&p->canvas, x, p->y + p->h - 1 - i, width, 1, picture_colour((double)i / (p->h - 1)));
+        fill(&p->canvas, x, p->y + p->h - 1 - i, width, 1, p->colours[i * 255 / (p->h - 1)]);
     for (int k = 0; k <= 4; k++) {
         char text[32];
         int y = p->y + p->h - k * p->h / 4;
@@ -250,11 +254,16 @@ int picture_mel(const char *path, const float *mel, int64_t frames, int bands, c
     p.canvas.pixels = mem_calloc((size_t)p.canvas.w * (size_t)p.canvas.h, sizeof(Rgb));
     if (!p.canvas.pixels)
         return err_set(err, ERR_NOMEM, "no memory for the picture %s", path);
-    p.low = p.high = mel[0];
+    p.low = HUGE_VALF;
+    p.high = -HUGE_VALF;
     for (int64_t i = 0; i < frames * bands; i++) {
-        p.low = mel[i] < p.low ? mel[i] : p.low;
-        p.high = mel[i] > p.high ? mel[i] : p.high;
+        p.low = fminf(p.low, finite_or(mel[i], p.low));
+        p.high = fmaxf(p.high, finite_or(mel[i], p.high));
     }
+    if (!(p.low <= p.high))
+        p.low = p.high = 0.0f;
+    for (int i = 0; i < 256; i++)
+        p.colours[i] = picture_colour(i / 255.0);
     fill(&p.canvas, 0, 0, p.canvas.w, p.canvas.h, paper);
     draw_values(&p, mel, frames, bands);
     draw_time(&p, frames, axes ? axes->seconds_per_frame : 0.0);

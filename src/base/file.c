@@ -12,7 +12,7 @@
 int file_map(FileMap *m, const char *path, Err *err)
 {
     *m = (FileMap){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
     struct stat st;
@@ -158,6 +158,8 @@ int file_writer_open(FileWriter *w, const char *path, Err *err)
     w->path = strdup(path);
     w->tmp_path = malloc(n + 32);
     if (!w->path || !w->tmp_path) {
+        free(w->tmp_path); /* no name in it yet: abort must not unlink what happens to stand there */
+        w->tmp_path = NULL;
         file_writer_abort(w);
         return err_set(err, ERR_NOMEM, "no memory for a path");
     }
@@ -233,7 +235,9 @@ int file_make_dirs(const char *path, Err *err)
         char saved = *at;
         *at = 0;
         struct stat st;
-        if (p[0] && mkdir(p, 0777) && !(stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
+        int e = p[0] && mkdir(p, 0777) ? errno : 0;
+        if (e && !(stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
+            errno = e; /* stat's own would hide a full disk */
             rc = err_set_errno(err, ERR_IO, "cannot make the folder %s", p);
             break;
         }

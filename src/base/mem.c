@@ -57,7 +57,7 @@ struct BlockChunk {
 
 void *block_alloc(Block *b, size_t size, size_t align)
 {
-    ASSERT_CMP(align, <=, 16);
+    ASSERT(align >= 1 && align <= 16 && (align & (align - 1)) == 0);
     struct BlockChunk *c = b->head;
     size_t at = c ? (c->used + align - 1) & ~(align - 1) : 0;
     if (!c || at > c->cap || size > c->cap - at) {

@@ -11,7 +11,7 @@
 
 void progress_format_seconds(char *out, size_t cap, double seconds)
 {
-    long s = seconds < 0 ? 0 : (long)(seconds + 0.5);
+    long s = !(seconds > 0) ? 0 : seconds > 1e15 ? 1000000000000000 : (long)(seconds + 0.5);
     if (s >= 3600)
         snprintf(out, cap, "%ld h %02ld min", s / 3600, s / 60 % 60);
     else if (s >= 60)
@@ -20,13 +20,23 @@ void progress_format_seconds(char *out, size_t cap, double seconds)
         snprintf(out, cap, "%ld s", s);
 }
 
+/* log_line looks at log->progress and at its `shown` under the lock of the stream; so they change under it. */
+static void log_attach(Log *log, Progress *p)
+{
+    if (!log)
+        return;
+    FILE *out = log->out ? log->out : stderr;
+    flockfile(out);
+    log->progress = p;
+    funlockfile(out);
+}
+
 void progress_begin(Progress *p, Log *log, const char *what, const char *unit, uint64_t total)
 {
     *p = (Progress){.log = log, .what = what, .unit = unit, .total = total, .start = clock_now()};
     p->last_print = p->start;
     pthread_mutex_init(&p->mutex, NULL);
-    if (log)
-        log->progress = p;
+    log_attach(log, p);
 }
 
 static void print_line(Progress *p, double now, int last)
@@ -37,7 +47,7 @@ static void print_line(Progress *p, double now, int last)
     if (last)
         progress_format_seconds(left, sizeof left, elapsed);
     else if (rate > 0)
-        progress_format_seconds(left, sizeof left, (double)(p->total - p->done) / rate);
+        progress_format_seconds(left, sizeof left, p->total > p->done ? (double)(p->total - p->done) / rate : 0);
     FILE *out = log->out ? log->out : stderr;
     flockfile(out);
     fprintf(out, "%s%s %llu/%llu %s (%.0f %%), %.4g %s/s%s%s%s", log->is_tty ? "\r\033[K" : "", p->what,
@@ -46,8 +56,8 @@ static void print_line(Progress *p, double now, int last)
             left[0] ? (last ? "" : " left") : "");
     fputs(log->is_tty && !last ? "" : "\n", out);
     fflush(out);
-    funlockfile(out);
     p->shown = 1;
+    funlockfile(out);
     p->last_print = now;
 }
 
@@ -68,8 +78,7 @@ void progress_end(Progress *p)
     pthread_mutex_lock(&p->mutex);
     if (p->shown)
         print_line(p, clock_now(), 1);
-    if (p->log)
-        p->log->progress = NULL;
+    log_attach(p->log, NULL);
     pthread_mutex_unlock(&p->mutex);
     pthread_mutex_destroy(&p->mutex);
 }

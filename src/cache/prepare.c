@@ -88,14 +88,6 @@ static int apply_limits(Stage *s, const PrepareOptions *options, PrepareReport *
     return rc;
 }
 
-static int compare_rejections(const void *a, const void *b)
-{
-    const Rejection *x = a, *y = b;
-    if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    return (x->line > y->line) - (x->line < y->line);
-}
-
 static int cache_folder(char **dir, const Config *cfg, Err *err)
 {
     *dir = prepare_cache_dir(cfg);
@@ -145,7 +137,7 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
         goto done;
     report->lines = dataset.lines;
     report->rejected = dataset.rejected_count;
-    qsort(dataset.rejected, dataset.rejected_count, sizeof *dataset.rejected, compare_rejections);
+    dataset_sort_rejected(&dataset);
     for (size_t i = 0; i < dataset.rejected_count; i++)
         report->by_reason[dataset.rejected[i].reason]++;
     rc = dataset_write_rejected(&dataset, report->rejected_path, err);

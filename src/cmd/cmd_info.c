@@ -130,6 +130,7 @@ static int gather(Info *info, Log *log, Err *err)
     progress_begin(&info->progress, log, "audio headers", "files", n);
     rc = ordered_run(&job, err);
     progress_end(&info->progress);
+    dataset_sort_rejected(&info->dataset);
     qsort(info->speakers.items, info->speakers.count, sizeof(Tally), compare_tallies);
     qsort(info->languages.items, info->languages.count, sizeof(Tally), compare_tallies);
     return rc;

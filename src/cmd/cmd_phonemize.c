@@ -76,7 +76,7 @@ static int print_line(void *user, uint64_t index, RejectReason reason, const Tex
         return err_hint(err, "`espeak-ng --voices` lists the voices, `--language en-us` chooses one");
     }
     /* Punctuation alone is no fault here: it is printed as it is. */
-    int fault = reason != REJECT_NONE && reason != REJECT_EMPTY_TEXT && reason != REJECT_NO_PHONEMES;
+    int fault = reason != REJECT_NONE && reason != REJECT_EMPTY_TEXT && !(reason == REJECT_NO_PHONEMES && r->phonemes.size);
     if (fault) {
         job->bad++;
         log_warn(job->log, "%s:%llu: %s%s%s", job->name, (unsigned long long)index + 1, reject_text(reason), *r->detail ? ": " : "",

@@ -72,6 +72,20 @@ static void add_value(Buf *out, const char *p, size_t n, char end)
             *c = ' ';
 }
 
+static int compare_rejections(const void *a, const void *b)
+{
+    const Rejection *x = a, *y = b;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+void dataset_sort_rejected(Dataset *d)
+{
+    if (d->rejected_count)
+        qsort(d->rejected, d->rejected_count, sizeof *d->rejected, compare_rejections);
+}
+
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err)
 {
     Buf out = {0};

@@ -101,6 +101,7 @@ int dataset_open(Dataset *d, const Config *cfg, Err *err);
 void dataset_close(Dataset *d);
 /* Adds a rejection found later (audio, phonemes). detail is copied; id must live as long as the dataset. 0 or ERR_NOMEM. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);
+void dataset_sort_rejected(Dataset *d); /* by file, then line */
 /* Path of the utterance's audio into out: an id that names a known extension is tried as it stands first; else .wav .flac .mp3
  * .ogg .opus are added in turn, then in upper case, then the bare id. One stat when the first is there. Links are followed.
  * 0, or ERR_MISSING with the places looked at. Threads: any. */

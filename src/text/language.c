@@ -6,16 +6,34 @@
 #include "text/cld2_shim.h"
 #include "text/unicode.h"
 
-/* Voices that are not called like the code, and codes that are spelled in more than one way. */
+/* Voices that are not called like the code, and codes that are spelled in more than one way. espeak-ng 1.51's voice "cmn" turns
+ * Chinese characters into Pinyin and then reads that as English; "cmn-latn-pinyin" reads both as Mandarin. */
 static const struct {
     const char *code, *voice, *primary; /* primary NULL: what stands before the dash */
 } voices[] = {
-    {"en", "en-us", NULL},     {"en-uk", "en-gb", NULL},  {"fr", "fr-fr", NULL},     {"zh", "cmn", NULL},
-    {"zh-cn", "cmn", NULL},    {"zh-tw", "cmn", NULL},    {"zh-sg", "cmn", NULL},    {"zh-hans", "cmn", NULL},
-    {"zh-hant", "cmn", NULL},  {"zh-hk", "yue", NULL},    {"cmn", "cmn", "zh"},      {"yue", "yue", "zh"},
-    {"jp", "ja", "ja"},        {"kr", "ko", "ko"},        {"cz", "cs", "cs"},        {"pt-pt", "pt", NULL},
-    {"es-es", "es", NULL},     {"es-mx", "es-419", NULL}, {"es-ar", "es-419", NULL}, {"es-us", "es-419", NULL},
-    {"es-co", "es-419", NULL}, {"no", "nb", NULL},        {"fa-ir", "fa", NULL},
+    {"en", "en-us", NULL},
+    {"en-uk", "en-gb", NULL},
+    {"fr", "fr-fr", NULL},
+    {"zh", "cmn-latn-pinyin", NULL},
+    {"zh-cn", "cmn-latn-pinyin", NULL},
+    {"zh-tw", "cmn-latn-pinyin", NULL},
+    {"zh-sg", "cmn-latn-pinyin", NULL},
+    {"zh-hans", "cmn-latn-pinyin", NULL},
+    {"zh-hant", "cmn-latn-pinyin", NULL},
+    {"zh-hk", "yue", NULL},
+    {"cmn", "cmn-latn-pinyin", "zh"},
+    {"yue", "yue", "zh"},
+    {"jp", "ja", "ja"},
+    {"kr", "ko", "ko"},
+    {"cz", "cs", "cs"},
+    {"pt-pt", "pt", NULL},
+    {"es-es", "es", NULL},
+    {"es-mx", "es-419", NULL},
+    {"es-ar", "es-419", NULL},
+    {"es-us", "es-419", NULL},
+    {"es-co", "es-419", NULL},
+    {"no", "nb", NULL},
+    {"fa-ir", "fa", NULL},
 };
 
 static const struct {

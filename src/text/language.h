@@ -14,7 +14,7 @@
 int language_normalise(char out[LANGUAGE_MAX], const char *code, size_t n);
 /* "pt-br" -> "pt", "cmn" -> "zh": what numbers, abbreviations and lower-casing go by. */
 void language_primary(char out[LANGUAGE_MAX], const char *code);
-/* espeak-ng's name for a code: "en" -> "en-us", "zh-cn" -> "cmn"; a code without an entry stands for itself. */
+/* espeak-ng's name for a code: "en" -> "en-us", "zh-cn" -> "cmn-latn-pinyin"; a code without an entry stands for itself. */
 const char *language_voice(const char *code);
 
 /* The language of a line; always leaves a code in out (the column's text cut short when it is no code at all). */

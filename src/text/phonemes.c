@@ -134,6 +134,8 @@ int phonemes_set_voice(Phonemes *p, const char *language, Err *err)
     return 0;
 }
 
+const char *phonemes_voice(const Phonemes *p) { return p->current ? p->current->language : ""; }
+
 /* Length of the punctuation mark at `at`, or 0. */
 static size_t mark_length(const char *s, size_t n, size_t at)
 {

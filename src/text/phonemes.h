@@ -21,12 +21,14 @@ int phonemes_has_voice(const Phonemes *p, const char *voice);
 /* Speaks with this voice from now on; free when it is the present one. ERR_MISSING when espeak-ng has no such voice. */
 int phonemes_set_voice(Phonemes *p, const char *voice, Err *err);
 
+const char *phonemes_voice(const Phonemes *p); /* the present one; "" when none was set */
+
 /* Appends the IPA of valid UTF-8 without NUL bytes. *spoken (may be NULL) is the number of bytes that came from espeak-ng, so 0
  * says that only punctuation is left. 0, or ERR_NOMEM. A voice must have been set. */
 int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n);
 
 /* Adds to h what decides the phonemes besides the text: library version, voice data, version of this file.
- * `voice` is the dictionary read for it ("en"); the others count with name and size. Needs no Phonemes. */
+ * The named dictionary ("en") counts with its bytes, the others with name and size. Needs no Phonemes. */
 void phonemes_hash_version(Hasher *h, const char *dictionary);
 
 #endif

@@ -87,6 +87,26 @@ static int choose_voice(TextEngine *t, TextResult *r)
     return -1;
 }
 
+/* The first character that the voice would only call "Chinese letter" or the like: Han for all but the Chinese voices (no kanji for
+ * the Japanese one), kana for all but Japanese, Hangul for all but Korean. 0 when it can read everything. */
+static uint32_t find_unreadable(const char *voice, const char *text, size_t n)
+{
+    int chinese = !strncmp(voice, "cmn", 3) || !strncmp(voice, "yue", 3) || !strncmp(voice, "hak", 3);
+    int japanese = !strncmp(voice, "ja", 2), korean = !strncmp(voice, "ko", 2);
+    for (size_t i = 0; i < n;) {
+        if ((uint8_t)text[i] < 0xE3) {
+            i++;
+            continue;
+        }
+        uint32_t cp = unicode_next(text, n, &i);
+        int han = (cp >= 0x3400 && cp < 0xA000) || (cp >= 0x20000 && cp < 0x32000);
+        int kana = cp >= 0x3041 && cp <= 0x30FF && cp != 0x30FB, hangul = cp >= 0xAC00 && cp < 0xD7B0;
+        if ((han && !chinese) || (kana && !japanese) || (hangul && !korean))
+            return cp;
+    }
+    return 0;
+}
+
 static RejectReason no_memory(TextResult *r)
 {
     snprintf(r->detail, sizeof r->detail, "out of memory");
@@ -102,6 +122,13 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
     } else {
         if (choose_voice(t, r) < 0)
             return REJECT_LANGUAGE;
+        const char *voice = phonemes_voice(t->phonemes);
+        uint32_t cp = find_unreadable(voice, r->cleaned.data, r->cleaned.size);
+        if (cp) {
+            snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s", voice, cp,
+                     strncmp(voice, "ja", 2) ? "" : "; write kanji as kana");
+            return REJECT_NO_PHONEMES;
+        }
         if (phonemes_speak(t->phonemes, &r->phonemes, &spoken, r->cleaned.data, r->cleaned.size) < 0)
             return no_memory(r);
     }
@@ -166,7 +193,8 @@ Hash128 text_settings_hash(const Config *cfg)
     char icu_text[U_MAX_VERSION_STRING_LENGTH];
     u_getVersion(icu);
     u_versionToString(icu, icu_text);
-    language_normalise(code, cfg->language, strlen(cfg->language));
+    const char *spoken = cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
+    language_normalise(code, spoken, strlen(spoken));
     language_primary(dictionary, language_voice(code));
     hasher_u64(&h, TEXT_VERSION);
     hasher_u64(&h, CLEAN_VERSION);

@@ -16,7 +16,7 @@ import phonemizer
 from phonemizer.backend import EspeakBackend
 
 HERE = pathlib.Path(__file__).parent
-VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn"}
+VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn-latn-pinyin"}
 SILENT = logging.getLogger("silent")
 SILENT.disabled = True
 
