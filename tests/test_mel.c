@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/thread.h"
 #include "dataset/audio_file.h"
 
 #define GOLDEN "tests/golden/"
@@ -204,6 +205,54 @@ static void test_place_does_not_matter(void **state)
     free(x);
 }
 
+typedef struct Job {
+    const MelPlan *plan;
+    const float *x;
+    int64_t n;
+    float *out;
+} Job;
+static void *run_job(void *arg)
+{
+    Job *job = arg;
+    MelScratch *scratch;
+    if (mel_scratch_open(&scratch, job->plan, NULL))
+        return NULL;
+    for (int i = 0; i < 5; i++)
+        mel_compute(job->plan, scratch, job->out, job->x, job->n);
+    mel_scratch_close(scratch);
+    return job;
+}
+
+/* One plan, four threads, the same bits. */
+static void test_threads(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    Config cfg = settings(1024, 1024, 256, 80, 0, 8000);
+    MelPlan *plan;
+    assert_int_equal(mel_plan_open(&plan, &cfg, NULL), 0);
+    Rng rng;
+    rng_seed(&rng, 6);
+    float *x = mem_calloc(N, sizeof(float));
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(0.1 * rng_normal(&rng));
+    size_t size = (size_t)mel_frames(plan, N) * 80 * sizeof(float);
+    Thread threads[4] = {{0}};
+    Job jobs[4];
+    for (int i = 0; i < 4; i++) {
+        jobs[i] = (Job){plan, x, N, malloc(size)};
+        assert_int_equal(thread_start(&threads[i], "mel", run_job, &jobs[i], NULL), 0);
+    }
+    for (int i = 0; i < 4; i++)
+        thread_join(&threads[i]);
+    for (int i = 1; i < 4; i++)
+        assert_memory_equal(jobs[i].out, jobs[0].out, size);
+    for (int i = 0; i < 4; i++)
+        free(jobs[i].out);
+    free(x);
+    mel_plan_close(plan);
+}
+
 static void test_known_tone(void **state)
 {
     (void)state;
@@ -265,6 +314,12 @@ static void test_settings_are_checked(void **state)
     mel_scratch_close(NULL);
 }
 
+/* Of a display, 0 to 1 (sRGB). */
+static double luminance(Rgb c)
+{
+    return 0.2126 * pow(c.r / 255.0, 2.2) + 0.7152 * pow(c.g / 255.0, 2.2) + 0.0722 * pow(c.b / 255.0, 2.2);
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -298,13 +353,13 @@ static void test_files(void **state)
     assert_int_equal(picture_mel(png, data, 3, 2, NULL, &err), 0);
     assert_int_equal(picture_mel(png, data, 0, 2, NULL, &err), ERR_DATA);
     assert_int_not_equal(picture_mel("/nonexistent-folder/a.png", data, 3, 2, NULL, &err), 0);
-    Rgb last = picture_colour(-1);
+    double before = luminance(picture_colour(-1));
     for (int i = 1; i <= 100; i++) { /* lightness rises all the way */
-        Rgb c = picture_colour(i / 100.0);
-        double before = 0.2126 * last.r + 0.7152 * last.g + 0.0722 * last.b, now = 0.2126 * c.r + 0.7152 * c.g + 0.0722 * c.b;
-        assert_true(now >= before - 1.0);
-        last = c;
+        double now = luminance(picture_colour(i / 100.0));
+        assert_true(now > before);
+        before = now;
     }
+    assert_true(luminance(picture_colour(NAN)) < 0.02 && luminance(picture_colour(2)) > 0.8);
     unlink(npy);
     unlink(png);
     rmdir(dir);
@@ -316,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_golden_cases),
         cmocka_unit_test(test_ljspeech),
         cmocka_unit_test(test_place_does_not_matter),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_known_tone),
         cmocka_unit_test(test_silence_and_bad_samples),
         cmocka_unit_test(test_settings_are_checked),

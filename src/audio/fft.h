@@ -1,7 +1,8 @@
 /* fft.h - the plan of a discrete Fourier transform of any length: factors, twiddles, and where each frequency ends up.
- * The transform itself runs on eight signals at once, one per vector lane (mel_kernel.c), in place and in double precision.
+ * The transform itself runs on several signals at once, one per vector lane (mel_kernel_body.h), in place and in double precision.
  * Why not single precision: the rounding error of a float transform is about 1e-7 of the loudest bin of the frame, which is
- * 1e-3 of a quiet band beside a loud vowel. Measured on 1.5 million mel values: see docs/DESIGN.md.
+ * 1e-3 of a quiet band beside a loud vowel. Of 1.53 million mel values of LJSpeech, fftwf had 676 more than 1e-4 off (worst 1.0e-3);
+ * this transform is within 5e-7.
  * Decimation in frequency, radix 8, 4, 2, then the odd prime factors. The output is left in digit-reversed order: `place` tells
  * where frequency f is, which costs nothing when every element is a whole cache line.
  * Threads: read-only after fft_plan_open. */

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Without an Err nobody knows which error it was; but it was one, and `return err_hint(...)` must not turn it into success. */
+#define CODE_UNKNOWN ERR_DATA
+
 /* Cuts a message that did not fit at a UTF-8 character border, so that what is printed stays valid. */
 static void cut_cleanly(char *s, size_t cap)
 {
@@ -61,7 +64,7 @@ int err_set_errno(Err *err, int code, const char *fmt, ...)
 int err_hint(Err *err, const char *fmt, ...)
 {
     if (!err)
-        return 0;
+        return CODE_UNKNOWN;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(err->hint, sizeof err->hint, fmt, ap);
@@ -73,7 +76,7 @@ int err_hint(Err *err, const char *fmt, ...)
 int err_prefix(Err *err, const char *fmt, ...)
 {
     if (!err)
-        return 0;
+        return CODE_UNKNOWN;
     char old[sizeof err->msg];
     memcpy(old, err->msg, sizeof old);
     va_list ap;

@@ -36,9 +36,9 @@ typedef struct Err {
 int err_set(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* As err_set, and appends ": " and the text of errno; a full disk becomes ERR_NOSPACE, no memory ERR_NOMEM. */
 int err_set_errno(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Adds the hint to an error that is already set; returns its code. */
+/* Adds the hint to an error that is already set; returns its code (ERR_DATA when err is NULL: never 0). */
 int err_hint(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Puts "prefix: " before the message (where it happened); returns its code. */
+/* Puts "prefix: " before the message (where it happened); returns its code, as err_hint does. */
 int err_prefix(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(Err *err);
 

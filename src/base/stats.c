@@ -50,16 +50,19 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
 {
     if (n == 0 || bins < 1)
         return;
-    double lo = x[0], hi = x[0];
+    double lo = INFINITY, hi = -INFINITY;
     int whole = 1;
     for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i]))
+            continue;
         lo = x[i] < lo ? x[i] : lo;
         hi = x[i] > hi ? x[i] : hi;
         whole = whole && x[i] == floor(x[i]);
     }
     double step = round_step((hi - lo) / bins, whole ? 1 : 0.01);
-    double first = floor(lo / step) * step;
-    int rows = (int)floor((hi - first) / step) + 1;
+    double first = floor(lo / step) * step, last = floor((hi - first) / step);
+    /* Values so large that a step drowns in their rounding (or none at all that is finite) share one row. */
+    int rows = last >= 0 && last <= 2.0 * bins + 2 ? (int)last + 1 : 1;
     size_t *count = mem_calloc((size_t)rows, sizeof *count);
     if (!count) {
         out->failed = 1;
@@ -67,8 +70,8 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
     }
     size_t most = 1;
     for (size_t i = 0; i < n; i++) {
-        int r = (int)floor((x[i] - first) / step);
-        r = r < 0 ? 0 : r >= rows ? rows - 1 : r;
+        double at = floor((x[i] - first) / step);
+        int r = !(at > 0) ? 0 : at >= rows ? rows - 1 : (int)at;
         count[r]++;
         most = count[r] > most ? count[r] : most;
     }

@@ -21,7 +21,6 @@
 #include "cache/mel_features.h"
 #include "dataset/audio_file.h"
 
-#define MEL_FEATURES_VERSION 1           /* raised when the same samples would give other features */
 #define SLOTS_PER_WORKER 4               /* results that may wait for their turn */
 #define MAX_AUDIO_FILE ((size_t)1 << 30) /* bytes; no clip within max_audio_length comes near it */
 
@@ -111,6 +110,10 @@ static int make_mel(MelStage *m, WorkerState *w, Result *r, const char *path)
     return mel_encode_payload(&r->payload, w->mel, frames, bands, cfg->mel_storage);
 }
 
+/* Reasons that lie in the bytes and the settings alone are remembered in the cache. Of the others nothing is: a file that could not be
+ * decoded may have met a lack of memory, and max_audio_length is no part of the key. The next run tries again. */
+static int is_lasting(RejectReason reason) { return reason == REJECT_AUDIO_NOT_FINITE || reason == REJECT_AUDIO_SILENT; }
+
 static void work(void *user, int thread, int slot, uint64_t item)
 {
     MelStage *m = user;
@@ -141,10 +144,9 @@ static void work(void *user, int thread, int slot, uint64_t item)
                 snprintf(r->detail, sizeof r->detail, "no memory for a clip of %.0f s", r->seconds);
         }
     }
-    if (rc) { /* not the file's doing for certain: nothing is remembered, the next run tries again */
+    if (rc)
         r->reason = rc == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
-        r->transient = 1;
-    }
+    r->transient = r->reason != REJECT_NONE && !is_lasting(r->reason);
 }
 
 static int place_reused(MelStage *m, Err *err)
@@ -176,11 +178,13 @@ static int finish(void *user, int slot, uint64_t item, Err *err)
     if (r->transient)
         return stage_reject(m->stage, i, r->reason, r->detail, err);
     if (r->same_as_old) {
-        m->report->reused++;
+        StoreEntry e;
+        store_entry(m->old, (uint64_t)p->number, &e);
+        m->report->reused += e.status == 0;
         return store_build_keep(m->build, (uint64_t)p->number, &p->stamp, err);
     }
     StoreRecord rec = {.id = u->id.p, .id_size = u->id.n, .key = r->key, .stamp = p->stamp, .status = (uint32_t)r->reason};
-    rec.extra = (uint64_t)(r->seconds * 1e6);
+    rec.extra = (uint64_t)llround(r->seconds * 1e6); /* cut off, a clip of exactly min_audio_length would be too short */
     if (r->reason != REJECT_NONE) {
         rec.payload = r->detail;
         rec.payload_size = strlen(r->detail);
@@ -416,7 +420,7 @@ int mel_stage_open(MelStage **out, Stage *s, StageReport *report, Err *err)
 {
     double start = clock_now();
     size_t count = s->dataset->count;
-    int threads = s->workers > 0 ? s->workers : 1, present;
+    int threads = s->workers > 0 ? s->workers : 1, present = 0;
     MelStage *m = *out = mem_calloc(1, sizeof *m);
     if (!m)
         return err_set(err, ERR_NOMEM, "no memory for the mel stage");
@@ -425,7 +429,9 @@ int mel_stage_open(MelStage **out, Stage *s, StageReport *report, Err *err)
     m->settings = mel_settings_hash(s->cfg);
     m->threads = threads;
     m->slots = threads * SLOTS_PER_WORKER;
-    int rc = stage_open_old(s, MEL_STORE, &m->old_store, &present, &m->damaged, report, err);
+    int rc = hash_equal(m->settings, (Hash128){0, 0}) ? err_set(err, ERR_NOMEM, "no memory to hash the settings") : 0;
+    if (!rc)
+        rc = stage_open_old(s, MEL_STORE, &m->old_store, &present, &m->damaged, report, err);
     if (!rc) {
         m->old = present ? &m->old_store : NULL;
         rc = store_build_open(&m->build, s->dir, MEL_STORE, m->old, m->settings, err);

@@ -1,6 +1,7 @@
 /* prepare.c - see prepare.h. */
 #include "cache/prepare.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +24,16 @@ void prepare_report_free(PrepareReport *r)
     *r = (PrepareReport){0};
 }
 
-static int lock_cache(FileLock *lock, const char *dir, Log *log, Err *err)
+/* *waited: another run was at work, so that what was read before may be old by now. */
+static int lock_cache(FileLock *lock, int *waited, const char *dir, Log *log, Err *err)
 {
     char *path = file_join(dir, "lock");
     if (!path)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     long holder = 0;
     int rc = file_lock(lock, path, 0, &holder, err);
-    if (rc == ERR_STOPPED) {
+    *waited = rc == ERR_STOPPED;
+    if (*waited) {
         log_info(log, "another run (process %ld) is preparing %s: waiting for it to end", holder, dir);
         rc = file_lock(lock, path, 1, NULL, err);
     }
@@ -88,6 +91,18 @@ static int apply_limits(Stage *s, const PrepareOptions *options, PrepareReport *
     return rc;
 }
 
+/* Drafts of rejected.tsv that a kill left behind. */
+static void remove_drafts(const char *dir)
+{
+    static const char draft[] = "rejected.tsv.tmp";
+    DIR *d = opendir(dir);
+    for (struct dirent *f; d && (f = readdir(d)) != NULL;)
+        if (strncmp(f->d_name, draft, sizeof draft - 1) == 0)
+            unlinkat(dirfd(d), f->d_name, 0);
+    if (d)
+        closedir(d);
+}
+
 static int cache_folder(char **dir, const Config *cfg, Err *err)
 {
     *dir = prepare_cache_dir(cfg);
@@ -114,10 +129,16 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
     int rc = dataset_open(&dataset, cfg, err);
     if (!rc)
         rc = cache_folder(&report->cache_dir, cfg, err);
+    int waited = 0;
     if (!rc)
-        rc = lock_cache(&lock, report->cache_dir, log, err);
+        rc = lock_cache(&lock, &waited, report->cache_dir, log, err);
+    if (!rc && waited) {
+        dataset_close(&dataset);
+        rc = dataset_open(&dataset, cfg, err);
+    }
     if (rc)
         goto done;
+    remove_drafts(report->cache_dir);
     stage.dir = report->cache_dir;
     stage.reason = mem_calloc(dataset.count, 1);
     report->rejected_path = file_join(report->cache_dir, "rejected.tsv");

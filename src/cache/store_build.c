@@ -107,17 +107,20 @@ static int salvage_index(StoreBuild *b, Err *err)
     return 0;
 }
 
-/* Number in "mel-0012.seg" or "mel-0012.part"; 0 when the name is another's. */
+/* Number in "mel-0012.seg" or "mel-0012.part"; 0 when the name is another's, or not written as ours are ("mel-12.seg"). */
 static uint32_t segment_number(const char *file, const char *name, int *part)
 {
     size_t n = strlen(name);
-    unsigned number;
-    int used = 0;
-    if (strncmp(file, name, n) != 0 || sscanf(file + n, "-%u.%n", &number, &used) != 1 || used == 0)
+    unsigned number = 0;
+    if (strncmp(file, name, n) != 0 || sscanf(file + n, "-%9u.", &number) != 1)
         return 0;
-    const char *ext = file + n + used;
-    *part = strcmp(ext, "part") == 0;
-    return *part || strcmp(ext, "seg") == 0 ? number : 0;
+    for (*part = 0; *part < 2; ++*part) {
+        char own[64];
+        snprintf(own, sizeof own, SEGMENT_FILE, name, number, *part ? "part" : "seg");
+        if (strcmp(file, own) == 0)
+            return number;
+    }
+    return 0;
 }
 
 static int number_in_rows(const StoreBuild *b, uint32_t number)
@@ -147,16 +150,18 @@ static int adopt_segments(StoreBuild *b, Err *err)
             continue;
         Row row = {.number = number};
         char *path = store_segment_path(b->dir, b->name, number, 0);
-        if (!path)
-            rc = no_memory(b, err);
-        else if (file_map(&row.map, path, NULL) == 0 && segment_header_valid(&row.map, b->name, number)) {
-            row.size = row.map.size;
-            rc = row_add(b, row, err);
-            if (rc)
-                file_unmap(&row.map);
-        } else
-            file_unmap(&row.map);
+        rc = path ? file_map(&row.map, path, err) : no_memory(b, err);
         free(path);
+        if (rc == ERR_FORMAT) { /* not a regular file; any other failure may pass, and must not cost the records */
+            rc = 0;
+            continue;
+        }
+        row.size = row.map.size;
+        int whole = !rc && segment_header_valid(&row.map, b->name, number);
+        if (whole)
+            rc = row_add(b, row, err);
+        if (!whole || rc)
+            file_unmap(&row.map);
     }
     closedir(d);
     qsort(b->rows, b->row_count, sizeof *b->rows, compare_rows);
@@ -208,9 +213,16 @@ static int salvage_part(StoreBuild *b, Err *err)
     if (file_exists(seg_path) && rename(seg_path, b->part_path))
         rc = err_set_errno(err, ERR_IO, "cannot rename %s", seg_path);
     free(seg_path);
-    if (rc || file_map(&row->map, b->part_path, NULL) || !segment_header_valid(&row->map, b->name, row->number)) {
+    if (!rc)
+        rc = file_map(&row->map, b->part_path, err);
+    if (rc == ERR_MISSING)
+        return 0;
+    if (rc && rc != ERR_FORMAT) /* ERR_FORMAT: not a regular file */
+        return rc;
+    if (!segment_header_valid(&row->map, b->name, row->number)) {
         file_unmap(&row->map);
-        return rc; /* part_open starts it anew */
+        unlink(b->part_path); /* killed before its first record; part_open starts it anew if there is need */
+        return 0;
     }
     rc = salvage_row(b, b->part_row, &row->size, err);
     if (!rc && (fd = open(b->part_path, O_RDWR | O_CLOEXEC)) < 0)
@@ -254,7 +266,7 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
     b->old = old;
     b->settings = settings;
     b->changed = !old || !hash_equal(old->settings, settings);
-    int rc = b->dir && b->name ? 0 : no_memory(b, err);
+    int rc = b->dir && b->name ? 0 : err_set(err, ERR_NOMEM, "no memory to build the %s cache", name);
     for (uint32_t row = 0; !rc && old && row < old->segment_count; row++)
         rc = row_add(b,
                      (Row){.number = index_segment(old, row)->number,
@@ -537,10 +549,19 @@ static int finish_part(StoreBuild *b, Err *err)
     return rc ? rc : file_sync_dir_of(b->part_path, err);
 }
 
+/* A part that came to nothing leaves its number free for the next one: two rows may then share it, and only one is a file. */
+static int number_is_live(const StoreBuild *b, uint32_t number)
+{
+    for (size_t i = 0; i < b->row_count; i++)
+        if (b->rows[i].number == number && b->rows[i].live > 0)
+            return 1;
+    return 0;
+}
+
 static void remove_unused_segments(StoreBuild *b)
 {
     for (size_t i = 0; i < b->row_count; i++) {
-        char *path = b->rows[i].live == 0 ? store_segment_path(b->dir, b->name, b->rows[i].number, 0) : NULL;
+        char *path = !number_is_live(b, b->rows[i].number) ? store_segment_path(b->dir, b->name, b->rows[i].number, 0) : NULL;
         if (path)
             unlink(path);
         free(path);
@@ -599,6 +620,17 @@ static int rewrite_all(StoreBuild *b, Err *err)
     return rc;
 }
 
+/* A rewrite that failed: its copies are of no use to anyone, the records are still where the index says. Once it is a segment
+ * it is left alone: the index may name it already, and if not, the next build takes it away. */
+static void drop_rewrite(StoreBuild *b)
+{
+    if (!b->part_fd_plus1)
+        return;
+    close(b->part_fd_plus1 - 1);
+    b->part_fd_plus1 = 0;
+    unlink(b->part_path);
+}
+
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err)
 {
     int rc = 0;
@@ -621,6 +653,12 @@ int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int 
             rc = write_index(b, blob, blob_size, err);
         if (!rc)
             remove_unused_segments(b);
+        else
+            drop_rewrite(b);
+        if (rc == ERR_NOSPACE && !rewrite) { /* the new state holds already; tidying it can wait for room */
+            err_clear(err);
+            rc = 0;
+        }
     }
     return rc;
 }

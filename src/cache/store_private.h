@@ -5,6 +5,8 @@
 #include "cache/store.h"
 #include "cache/store_format.h"
 
+#define SEGMENT_FILE "%s-%04u.%s" /* store, number, seg or part */
+
 static inline const IndexHeader *index_header(const Store *s) { return (const IndexHeader *)(const void *)s->index.data; }
 static inline const IndexEntry *index_entry(const Store *s, uint64_t i)
 {

@@ -19,7 +19,7 @@ char *store_index_path(const char *dir, const char *name)
 char *store_segment_path(const char *dir, const char *name, uint32_t number, int part)
 {
     char file[64];
-    snprintf(file, sizeof file, "%s-%04u.%s", name, number, part ? "part" : "seg");
+    snprintf(file, sizeof file, SEGMENT_FILE, name, number, part ? "part" : "seg");
     return file_join(dir, file);
 }
 
@@ -107,6 +107,8 @@ static int map_segments(Store *s, Err *err)
 {
     for (uint32_t row = 0; row < s->segment_count; row++) {
         const IndexSegment *seg = index_segment(s, row);
+        if (seg->number == 0 || (row > 0 && seg->number <= index_segment(s, row - 1)->number))
+            return err_set(err, ERR_DAMAGED, "the index of the %s cache is damaged: its segments are not in order", s->name);
         char *path = store_segment_path(s->dir, s->name, seg->number, 0);
         if (!path)
             return err_set(err, ERR_NOMEM, "no memory for a path");
@@ -140,7 +142,7 @@ static int check_entries(Store *s, const char *path, Err *err)
         if (e->segment >= s->segment_count || e->offset % STORE_ALIGN || e->payload_offset % STORE_ALIGN ||
             !inside(e->offset, 1, e->size, s->segments[e->segment].size) ||
             !inside(e->payload_offset, 1, e->payload_size, e->size) || !inside(e->id_offset, 1, e->id_size, h->ids_size) ||
-            e->size < sizeof(RecordHeader))
+            e->offset < sizeof(SegmentHeader) || e->payload_offset < sizeof(RecordHeader))
             return err_set(err, ERR_DAMAGED, "%s is damaged: entry %llu lies outside its segment", path, (unsigned long long)i);
         const char *id = (const char *)s->index.data + h->ids_offset + e->id_offset;
         uint32_t slot = (uint32_t)hash64(id, e->id_size) & s->by_id_mask;

@@ -1,4 +1,5 @@
 /* text_cache.c - text -> tokens, kept on disk. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ typedef struct Plan {
 
 typedef struct TextBuild {
     Stage *stage;
+    Config cfg; /* as the stage's, without the limit on length, which chooses among features and makes none (see prepare.c) */
     StoreBuild *build;
     Hash128 settings;
     Plan *plan;    /* [dataset->count] */
@@ -254,12 +256,16 @@ int text_cache_build(Stage *s, StageReport *report, Err *err)
 {
     double start = clock_now();
     Store old = {0};
-    int present;
+    int present = 0;
     uint8_t *damaged = NULL;
     Buf blob = {0};
     Progress progress;
-    TextBuild t = {.stage = s, .settings = text_settings_hash(s->cfg), .report = report, .progress = &progress};
-    int rc = stage_open_old(s, TEXT_STORE, &old, &present, &damaged, report, err);
+    TextBuild t = {.stage = s, .cfg = *s->cfg, .report = report, .progress = &progress};
+    t.cfg.max_text_length = INT_MAX;
+    t.settings = text_settings_hash(&t.cfg);
+    int rc = hash_equal(t.settings, (Hash128){0, 0}) ? err_set(err, ERR_NOMEM, "no memory to hash the settings") : 0;
+    if (!rc)
+        rc = stage_open_old(s, TEXT_STORE, &old, &present, &damaged, report, err);
     if (!rc)
         rc = store_build_open(&t.build, s->dir, TEXT_STORE, present ? &old : NULL, t.settings, err);
     if (!rc) {
@@ -275,7 +281,7 @@ int text_cache_build(Stage *s, StageReport *report, Err *err)
         PhonemePoolReport pool = {0};
         int workers = (uint64_t)s->workers > to_build ? (int)to_build : s->workers;
         progress_begin(&progress, s->log, "text", "lines", to_build);
-        rc = phoneme_pool_run(s->cfg, workers, &callbacks, &pool, s->log, err);
+        rc = phoneme_pool_run(&t.cfg, workers, &callbacks, &pool, s->log, err);
         progress_end(&progress);
     }
     if (!rc)

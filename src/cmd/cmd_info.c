@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "dataset/audio_file.h"
 #include "dataset/dataset.h"
 #include "text/language.h"
@@ -18,7 +19,7 @@
 #define MOST_LINES 20 /* rejected lines shown in the terminal; --json has all */
 
 typedef struct Tally { /* name -> clips and seconds; few names, so a list does */
-    char name[64];
+    char name[256];    /* UTF-8, cut between characters */
     uint64_t clips;
     double seconds;
 } Tally;
@@ -29,8 +30,11 @@ typedef struct Tallies {
 
 static int tally_add(Tallies *t, const char *name, size_t n, double seconds)
 {
-    char key[64];
-    snprintf(key, sizeof key, "%.*s", (int)(n < 60 ? n : 60), name);
+    char key[sizeof t->items->name] = "";
+    if (n >= sizeof key)
+        for (n = sizeof key - 1; n > 0 && ((unsigned char)name[n] & 0xC0) == 0x80;)
+            n--;
+    memcpy(key, name, n);
     size_t i = 0;
     while (i < t->count && strcmp(t->items[i].name, key) != 0)
         i++;
@@ -131,8 +135,10 @@ static int gather(Info *info, Log *log, Err *err)
     rc = ordered_run(&job, err);
     progress_end(&info->progress);
     dataset_sort_rejected(&info->dataset);
-    qsort(info->speakers.items, info->speakers.count, sizeof(Tally), compare_tallies);
-    qsort(info->languages.items, info->languages.count, sizeof(Tally), compare_tallies);
+    if (info->accepted) { /* otherwise the lists are NULL */
+        qsort(info->speakers.items, info->speakers.count, sizeof(Tally), compare_tallies);
+        qsort(info->languages.items, info->languages.count, sizeof(Tally), compare_tallies);
+    }
     return rc;
 }
 
@@ -140,8 +146,8 @@ static json_t *tallies_json(const Tallies *t)
 {
     json_t *a = json_array();
     for (size_t i = 0; i < t->count; i++)
-        json_array_append_new(a, json_pack("{s:s, s:I, s:f}", "name", t->items[i].name, "clips", (json_int_t)t->items[i].clips,
-                                           "seconds", t->items[i].seconds));
+        json_array_append_new(a, json_pack("{s:o, s:I, s:f}", "name", output_text(t->items[i].name, strlen(t->items[i].name)),
+                                           "clips", (json_int_t)t->items[i].clips, "seconds", t->items[i].seconds));
     return a;
 }
 
@@ -155,17 +161,18 @@ static json_t *lengths_json(double *x, size_t n)
                      p95, "max", s.max);
 }
 
-static void print_json(Info *info)
+static int print_json(Info *info, Err *err)
 {
     const Dataset *d = &info->dataset;
     json_t *rejected = json_array(), *reasons = json_object();
+    int failed = 0;
     for (size_t i = 0; i < d->rejected_count; i++) {
         const Rejection *r = &d->rejected[i];
         const char *code = reject_code(r->reason);
-        json_t *id = json_stringn(r->id.p ? r->id.p : "", r->id.n);
-        json_array_append_new(rejected,
-                              json_pack("{s:s, s:I, s:o, s:s, s:s}", "file", d->metadata_path[r->file], "line", (json_int_t)r->line,
-                                        "id", id ? id : json_string(""), "reason", code, "detail", r->detail));
+        const char *file = d->metadata_path[r->file];
+        failed |= json_array_append_new(rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file", output_text(file, strlen(file)),
+                                                            "line", (json_int_t)r->line, "id", output_text(r->id.p, r->id.n),
+                                                            "reason", code, "detail", output_text(r->detail, strlen(r->detail))));
         json_object_set_new(reasons, code, json_integer(json_integer_value(json_object_get(reasons, code)) + 1));
     }
     json_t *o =
@@ -175,9 +182,11 @@ static void print_json(Info *info)
                   tallies_json(&info->speakers), "languages", tallies_json(&info->languages), "formats", tallies_json(&info->rates),
                   "clip_seconds", lengths_json(info->seconds, info->accepted), "text_characters",
                   lengths_json(info->characters, info->accepted), "reasons", reasons, "rejected_lines", rejected);
-    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(o);
+    if (failed) {
+        json_decref(o);
+        o = NULL;
+    }
+    return output_print(o, 6, err);
 }
 
 static void print_tallies(const char *title, const Tallies *t)
@@ -249,7 +258,7 @@ int cmd_info(int argc, char **argv, Log *log)
     if (rc)
         goto done;
     if (line.json)
-        print_json(&info);
+        rc = print_json(&info, &err);
     else
         print_text(&info);
     code = info.dataset.rejected_count ? 1 : 0;

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/format.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "text/tokens.h"
 
 typedef struct Target {
@@ -65,13 +66,13 @@ static json_t *statistics_json(const Store *s)
         return json_null();
     json_t *means = json_array(), *deviations = json_array();
     for (uint32_t b = 0; b < head.bands; b++) {
-        json_array_append_new(means, json_real(mean[b]));
-        json_array_append_new(deviations, json_real(deviation[b]));
+        json_array_append_new(means, output_number(mean[b]));
+        json_array_append_new(deviations, output_number(deviation[b]));
     }
-    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o}", "clips", (json_int_t)head.clips, "frames",
+    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "clips", (json_int_t)head.clips, "frames",
                      (json_int_t)head.frames, "bands", (int)head.bands, "sample_rate", (int)head.sample_rate, "n_fft",
-                     (int)head.n_fft, "win_length", (int)head.win_length, "hop_length", (int)head.hop_length, "mel_fmin", head.fmin,
-                     "mel_fmax", head.fmax, "mean", means, "deviation", deviations);
+                     (int)head.n_fft, "win_length", (int)head.win_length, "hop_length", (int)head.hop_length, "mel_fmin",
+                     output_number(head.fmin), "mel_fmax", output_number(head.fmax), "mean", means, "deviation", deviations);
 }
 
 static json_t *symbols_json(const Store *s)
@@ -101,10 +102,10 @@ static json_t *store_json(const Store *s)
     int is_mel = strcmp(s->name, MEL_STORE) == 0;
     char settings[40];
     hash_text(settings, s->settings);
-    json_t *o =
-        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:s}", "store", s->name, "folder", s->dir, "utterances",
-                  (json_int_t)(s->count - rejected), "rejected", (json_int_t)rejected, is_mel ? "frames" : "tokens",
-                  (json_int_t)items, "bytes", (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
+    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:s}", "store", output_text(s->name, strlen(s->name)), "folder",
+                          output_text(s->dir, strlen(s->dir)), "utterances", (json_int_t)(s->count - rejected), "rejected",
+                          (json_int_t)rejected, is_mel ? "frames" : "tokens", (json_int_t)items, "bytes",
+                          (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
     json_object_set_new(o, is_mel ? "statistics" : "symbols", is_mel ? statistics_json(s) : symbols_json(s));
     return o;
 }
@@ -122,9 +123,9 @@ static json_t *text_entry_json(const StoreEntry *e)
         snprintf(point, sizeof point, "U+%04X", v.unknown[i]);
         json_array_append_new(unknown, json_string(point));
     }
-    json_t *cleaned = json_stringn(v.cleaned, v.cleaned_size), *phonemes = json_stringn(v.phonemes, v.phonemes_size);
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "language", v.language, "cleaned", cleaned ? cleaned : json_null(), "phonemes",
-                     phonemes ? phonemes : json_null(), "tokens", tokens, "unknown", unknown);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "language", output_text(v.language, strlen(v.language)), "cleaned",
+                     output_text(v.cleaned, v.cleaned_size), "phonemes", output_text(v.phonemes, v.phonemes_size), "tokens", tokens,
+                     "unknown", unknown);
 }
 
 static json_t *mel_entry_json(const StoreEntry *e)
@@ -144,9 +145,10 @@ static json_t *mel_entry_json(const StoreEntry *e)
         sum += x;
     }
     double n = (double)v.frames * v.bands;
-    return json_pack("{s:i, s:i, s:s, s:f, s:f, s:f, s:f}", "frames", (int)v.frames, "bands", (int)v.bands, "storage",
-                     v.storage == STORE_FLOAT16 ? "float16" : "float32", "source_seconds", v.source_seconds, "min", n > 0 ? low : 0,
-                     "max", n > 0 ? high : 0, "mean", n > 0 ? sum / n : 0);
+    return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "frames", (json_int_t)v.frames, "bands", (json_int_t)v.bands, "storage",
+                     v.storage == STORE_FLOAT16 ? "float16" : "float32", "source_seconds", output_number(v.source_seconds), "min",
+                     output_number(n > 0 ? low : 0), "max", output_number(n > 0 ? high : 0), "mean",
+                     output_number(n > 0 ? sum / n : 0));
 }
 
 static json_t *entry_json(const Store *s, uint64_t i)
@@ -156,11 +158,10 @@ static json_t *entry_json(const Store *s, uint64_t i)
     store_entry(s, i, &e);
     hash_text(key, e.key);
     json_t *o = e.status != 0 ? json_pack("{s:s, s:o}", "rejected", reject_code((RejectReason)e.status), "detail",
-                                          json_stringn((const char *)e.payload, e.payload_size))
+                                          output_text((const char *)e.payload, e.payload_size))
                 : strcmp(s->name, MEL_STORE) == 0 ? mel_entry_json(&e)
                                                   : text_entry_json(&e);
-    json_t *id = json_stringn(e.id, e.id_size);
-    json_object_set_new(o, "id", id ? id : json_null());
+    json_object_set_new(o, "id", output_text(e.id, e.id_size));
     json_object_set_new(o, "key", json_string(key));
     json_object_set_new(o, "segment", json_integer(e.segment));
     json_object_set_new(o, "offset", json_integer((json_int_t)e.offset));
@@ -207,11 +208,11 @@ static int inspect_store(json_t *all, const char *dir, const char *name, const c
     json_t *o = store_json(&s);
     if (id) {
         int64_t at = store_find(&s, id, (uint32_t)strlen(id));
-        json_object_set_new(o, "utterance", at >= 0 ? entry_json(&s, (uint64_t)at) : json_null());
+        rc = json_object_set_new(o, "utterance", at >= 0 ? entry_json(&s, (uint64_t)at) : json_null());
     }
-    json_object_set_new(all, name, o);
+    rc = json_object_set_new(all, name, o) || rc ? err_set(err, ERR_NOMEM, "no memory to show the %s cache", name) : 0;
     store_close(&s);
-    return 0;
+    return rc;
 }
 
 int cmd_inspect(int argc, char **argv, Log *log)
@@ -238,10 +239,9 @@ int cmd_inspect(int argc, char **argv, Log *log)
     }
     if (rc)
         goto done;
-    if (line.json) {
-        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        putchar('\n');
-    } else
+    if (line.json)
+        rc = output_print(json_incref(all), 9, &err);
+    else
         print_object(all, 0);
     if (id && !found) {
         log_error(log, "there is no utterance '%s' in %s", id, line.positional[0]);

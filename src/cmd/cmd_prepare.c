@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/format.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 
 static const char *usage_text =
     "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|all] [--verify] [--json]\n\n"
@@ -24,7 +25,7 @@ static json_t *stage_json(const StageReport *r, int verified)
     return o;
 }
 
-static void print_json(const PrepareReport *r, const PrepareOptions *options)
+static int print_json(const PrepareReport *r, const PrepareOptions *options, Err *err)
 {
     json_t *reasons = json_object(), *unknown = json_array();
     for (int i = 1; i < REJECT_COUNT; i++)
@@ -37,14 +38,14 @@ static void print_json(const PrepareReport *r, const PrepareOptions *options)
         json_array_append_new(unknown, json_pack("{s:s, s:s, s:I}", "code_point", point, "symbol", symbol, "count",
                                                  (json_int_t)r->unknown[2 * i + 1]));
     }
-    json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:f, s:f, s:I, s:I, s:o}", "lines", (json_int_t)r->lines,
-                          "accepted", (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected, "reasons", reasons, "text",
-                          stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify), "cache_dir",
-                          r->cache_dir, "rejected_file", r->rejected_path, "audio_seconds", r->audio_seconds, "seconds", r->seconds,
-                          "tokens", (json_int_t)r->tokens, "mel_frames", (json_int_t)r->frames, "unknown_symbols", unknown);
-    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(o);
+    json_t *o =
+        json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines", (json_int_t)r->lines, "accepted",
+                  (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected, "reasons", reasons, "text",
+                  stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify), "cache_dir",
+                  output_text(r->cache_dir, strlen(r->cache_dir)), "rejected_file",
+                  output_text(r->rejected_path, strlen(r->rejected_path)), "audio_seconds", r->audio_seconds, "seconds", r->seconds,
+                  "tokens", (json_int_t)r->tokens, "mel_frames", (json_int_t)r->frames, "unknown_symbols", unknown);
+    return output_print(o, 6, err);
 }
 
 static void print_stage(const char *name, const StageReport *r, int verified)
@@ -123,9 +124,11 @@ int cmd_prepare(int argc, char **argv, Log *log)
         goto done;
     options.verify |= line.cfg.cache_verification == VERIFY_FULL;
     if (line.json)
-        print_json(&report, &options);
+        rc = print_json(&report, &options, &err);
     else
         print_text(&report, &options, &line.cfg);
+    if (rc)
+        goto done;
     if (report.accepted == 0) {
         log_error(log, "no line of %s can be used; the reasons are in %s", line.cfg.data_path, report.rejected_path);
         code = 3;

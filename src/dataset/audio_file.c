@@ -83,6 +83,10 @@ static int find_truncation(const uint8_t *p, size_t size, uint64_t *claimed, uin
             int unknown = length == 0 || length >= 0xFFFF0000u || (length >= 0x7FFF0000u && length <= 0x7FFFFFFFu);
             *claimed = length;
             *held = size - at - 8;
+            if (is_aiff) { /* the chunk begins with eight bytes that are not sound */
+                *claimed -= length < 8 ? length : 8;
+                *held -= *held < 8 ? *held : 8;
+            }
             return !unknown && *held < *claimed;
         }
         at += 8 + length + (length & 1);
@@ -155,9 +159,12 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, MemoryFile *memory
     else if (info->channels < 1 || info->channels > AUDIO_MAX_CHANNELS)
         r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d channels in the header", path, info->channels);
     else if (find_truncation(memory->data, (size_t)memory->size, &claimed, &held)) {
-        double frames = (double)info->frames, ratio = held > 0 ? (double)claimed / (double)held : 0.0;
-        if (held > 0 && frames > 0)
-            reject(r, detail, cap, "%s: truncated: header says %.0f frames, file holds %.0f", path, rint(frames * ratio), frames);
+        double frames = (double)info->frames, frame_bytes = frames > 0 ? (double)held / frames : 0.0;
+        if (frame_bytes >= 1.0) /* PCM: whole bytes, and perhaps a piece of a frame at the end */
+            frame_bytes = floor(frame_bytes + 0.01);
+        if (frame_bytes > 0.0)
+            reject(r, detail, cap, "%s: truncated: header says %.0f frames, file holds %.0f", path,
+                   rint((double)claimed / frame_bytes), frames);
         else
             reject(r, detail, cap, "%s: truncated: header says %llu bytes of sound, file holds %llu", path,
                    (unsigned long long)claimed, (unsigned long long)held);

@@ -193,19 +193,33 @@ static void count_scripts(Scripts *s, const char *text, size_t n)
     }
 }
 
-/* CLD2's best guess among the supported languages that `wanted` accepts (NULL: all). */
+/* Neighbours that short lines are taken for; they count as the language on the right when they are not supported themselves. */
+static const char *const neighbours[][2] = {
+    {"az", "tr"}, {"tk", "tr"}, {"sk", "cs"}, {"gl", "es"},  {"ca", "es"}, {"af", "nl"}, {"lb", "de"},
+    {"uk", "ru"}, {"be", "ru"}, {"bg", "ru"}, {"sco", "en"}, {"co", "it"}, {"oc", "fr"},
+};
+
+static const char *neighbour_of(const char *code)
+{
+    for (size_t i = 0; i < COUNT(neighbours); i++)
+        if (!strcmp(neighbours[i][0], code))
+            return neighbours[i][1];
+    return NULL;
+}
+
+/* CLD2's best guess among the supported languages that `wanted` names (NULL: all), then among the neighbours of its guesses. */
 static int guess(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n, const char *wanted)
 {
     Cld2Guess g[3];
     cld2_detect(g, text, (int)(n > 1 << 20 ? 1 << 20 : n));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         char code[LANGUAGE_MAX], primary[LANGUAGE_MAX];
-        if (!g[i].code[0] || language_normalise(code, g[i].code, strlen(g[i].code)) < 0)
+        const Cld2Guess *this = &g[i % 3];
+        if (!this->code[0] || language_normalise(code, this->code, strlen(this->code)) < 0)
             continue;
-        if (!strcmp(code, "nn") || !strcmp(code, "iw"))
-            strcpy(code, code[0] == 'n' ? "nb" : "he");
         language_primary(primary, code);
-        if ((!wanted || strstr(wanted, primary)) && take(out, supported, primary))
+        const char *found = i < 3 ? primary : neighbour_of(primary);
+        if (found && (!wanted || strstr(wanted, found)) && take(out, supported, found))
             return 1;
     }
     return 0;

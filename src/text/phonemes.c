@@ -76,37 +76,53 @@ static int load_voices(Phonemes *p)
     return 0;
 }
 
+/* espeak_Initialize is content with an empty folder; *dir is where it looks. */
+static int has_voice_data(const char *bundle, const char **dir)
+{
+    espeak_ng_InitializePath(bundle);
+    espeak_Info(dir);
+    char *file = *dir ? file_join(*dir, "phontab") : NULL;
+    int there = file && access(file, R_OK) == 0;
+    free(file);
+    return there;
+}
+
+/* Once per process: every espeak_Initialize starts a thread of its own, and the second espeak_Terminate of a process waits for ever
+ * (1.51). So the library stays open until the process ends; it has a sample rate from its first start on. */
+static int initialise(const char *bundle)
+{
+    if (espeak_ng_GetSampleRate() > 0)
+        return 0;
+    return espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, bundle, espeakINITIALIZE_DONT_EXIT) < 0 ? -1 : 0;
+}
+
 int phonemes_open(Phonemes **out, Err *err)
 {
     char path[4096];
+    const char *data = NULL;
     *out = NULL;
     Phonemes *p = mem_calloc(1, sizeof *p);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the phonemiser");
     const char *bundle = bundle_path(path, sizeof path);
-    if (espeak_Initialize(AUDIO_OUTPUT_RETRIEVAL, 0, bundle, espeakINITIALIZE_DONT_EXIT) < 0) {
-        const char *data = "";
-        espeak_Info(&data);
+    if (!has_voice_data(bundle, &data) || initialise(bundle) < 0) {
         err_set(err, ERR_MISSING, "espeak-ng found no voice data in %s", data && *data ? data : "its usual places");
         err_hint(err, "install the package espeak-ng-data, or set ESPEAK_DATA_PATH to the folder that holds espeak-ng-data");
-        goto fail;
+        free(p);
+        return ERR_MISSING;
     }
     if (load_voices(p) < 0) {
-        err_set(err, ERR_NOMEM, "no memory for the list of voices");
-        goto fail;
+        phonemes_close(p);
+        return err_set(err, ERR_NOMEM, "no memory for the list of voices");
     }
     *out = p;
     return 0;
-fail:
-    phonemes_close(p);
-    return err ? err->code : ERR_MISSING;
 }
 
 void phonemes_close(Phonemes *p)
 {
     if (!p)
         return;
-    espeak_Terminate();
     block_free(&p->block);
     buf_free(&p->chunk);
     buf_free(&p->raw);

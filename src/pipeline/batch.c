@@ -1,0 +1,46 @@
+/* batch.c - see batch.h. */
+#include "pipeline/batch.h"
+
+#include "base/bytes.h"
+
+#define ALIGN 256
+
+static size_t place(size_t *at, size_t bytes)
+{
+    size_t offset = *at;
+    *at = (size_t)round_up(offset + bytes, ALIGN);
+    return offset;
+}
+
+/* The arrays both layouts begin with, in the same order and at the same offsets. */
+static size_t place_common(BatchLayout *l, size_t rows, size_t text)
+{
+    size_t at = 0;
+    l->tokens = place(&at, rows * text * 4);
+    l->text_length = place(&at, rows * 4);
+    l->mel_length = place(&at, rows * 4);
+    l->speaker = place(&at, rows * 4);
+    l->utterance = place(&at, rows * 4);
+    l->augment = place(&at, rows * 16);
+    l->sample_length = place(&at, rows * 4);
+    return at;
+}
+
+void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples)
+{
+    size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text);
+    l->mel = l->samples = at;
+    if (samples > 0)
+        l->samples = place(&at, rows * (size_t)samples * 4);
+    else
+        l->mel = place(&at, rows * (size_t)frames * (size_t)s->bands * (size_t)s->mel_bytes);
+    l->bytes = at;
+}
+
+void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames)
+{
+    size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text);
+    l->mel = place(&at, rows * (size_t)frames * (size_t)s->bands * 4);
+    l->samples = at;
+    l->bytes = at;
+}

@@ -1,0 +1,70 @@
+/* pipeline.h - batches on the model device, in order, ahead of need.
+ *
+ *   sampler -> workers: cache or audio file -> host slot -> [h2d] data device: preprocess -> [peer] model device -> the consumer's step
+ *                FREE -> FILLING -> READY ->  ...   PREPARING -> READY -> TRAINING -> FREE   (three device buffers, grown on demand)
+ *
+ * The consumer calls pipeline_take, makes its stream wait for batch->ready, enqueues its work, and calls pipeline_release with the same stream:
+ * nobody waits on the host unless the pipeline is behind. Order and bytes of the batches do not depend on workers, devices or timing.
+ * native_loading = false: the same work in pipeline_take, one stage after the other, nothing overlapping: the honest baseline.
+ * Threads: open, take, release, close from one thread. Every wait ends on pipeline_stop (any thread, or a signal handler's flag). */
+#ifndef MYXTTS_PIPELINE_H
+#define MYXTTS_PIPELINE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "device/device.h"
+#include "device/sim.h"
+#include "pipeline/batch.h"
+#include "pipeline/corpus.h"
+#include "pipeline/counters.h"
+#include "pipeline/sampler.h"
+
+typedef struct PipelineState { /* all that is needed to go on exactly here */
+    int64_t epoch, index;      /* of the next batch the consumer will take */
+    uint64_t seed;
+} PipelineState;
+
+typedef struct DeviceBatch { /* on the model device; valid from take to release */
+    BatchInfo info;
+    BatchLayout layout;
+    const uint8_t *memory; /* device memory; arrays at layout's offsets */
+    Event *ready;          /* the consumer's stream waits for it */
+    int buffer;            /* private */
+} DeviceBatch;
+
+typedef struct PipelineOptions {
+    const Config *cfg;
+    const Corpus *corpus;
+    Device *data, *model; /* may be the same */
+    Sim *sim;             /* simulated read and decode times; NULL = none */
+    PipelineState start;
+    int64_t epochs; /* 0 = for ever */
+    Log *log;
+} PipelineOptions;
+
+typedef struct PipelineReport {
+    StageSnapshot stages[STAGE_COUNT];
+    int workers, slots, buffers, buffers_at_start;
+    uint64_t data_bytes, model_bytes, pinned_bytes; /* memory in use */
+    int64_t batches, utterances, lost;              /* taken by the consumer; utterances that could not be loaded */
+    int64_t real_frames, padded_frames;
+} PipelineReport;
+
+typedef struct Pipeline Pipeline;
+int pipeline_open(Pipeline **p, const PipelineOptions *o, Err *err);
+/* 0 and a batch; ERR_STOPPED at the end or after pipeline_stop; the first error of any stage otherwise. */
+int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err);
+int pipeline_release(Pipeline *p, DeviceBatch *b, Stream *consumer, Err *err);
+void pipeline_stop(Pipeline *p);
+void pipeline_state(const Pipeline *p, PipelineState *s);
+void pipeline_report(Pipeline *p, PipelineReport *r);
+Counters *pipeline_counters(Pipeline *p);
+const Sampler *pipeline_sampler(const Pipeline *p);
+void pipeline_close(Pipeline *p);
+
+/* Device memory that the pipeline needs at the least on each device, before anything is allocated: three buffers and the tables. */
+int pipeline_plan(uint64_t *data_bytes, uint64_t *model_bytes, uint64_t *pinned_bytes, const PipelineOptions *o, Err *err);
+
+#endif

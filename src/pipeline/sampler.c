@@ -1,0 +1,271 @@
+/* sampler.c - see sampler.h. */
+#include "pipeline/sampler.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+
+#define MAX_BINS 512 /* lengths are told apart this finely when bucket borders are chosen */
+#define TEXT_MULTIPLE 8
+
+typedef struct Plan {
+    int64_t epoch;   /* -1: none */
+    uint32_t *items; /* [count] utterances, batch after batch */
+    uint32_t *start; /* [all_batches + 1] into items */
+    uint8_t *bucket; /* [all_batches] */
+    uint32_t *order; /* [all_batches] shuffled batch numbers */
+} Plan;
+
+struct Sampler {
+    SamplerOptions o;
+    uint32_t count;
+    SamplerBucket buckets[SAMPLER_MAX_BUCKETS];
+    int bucket_count;
+    uint32_t *members; /* [count] utterances by bucket, in dataset order within it */
+    uint32_t first[SAMPLER_MAX_BUCKETS + 1];
+    int64_t all_batches; /* of all ranks */
+    uint64_t padded_frames, real_frames;
+    Plan plans[2];
+};
+
+static int round_to(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+/* Borders of k buckets over bins with `weight` utterances and upper edges `edge` that waste the fewest frames: the classic
+ * dynamic programme over (buckets used, bins covered). cut [k]: last bin of each bucket; returns the buckets used. */
+static int best_borders(int *cut, const double *weight, const int *edge, int bins, int k, Err *err, int *out_of_memory)
+{
+    *out_of_memory = 0;
+    if (k > bins)
+        k = bins;
+    size_t cells = (size_t)(k + 1) * (size_t)(bins + 1);
+    double *cost = mem_calloc(cells, sizeof *cost), *sum = mem_calloc((size_t)bins + 1, sizeof *sum);
+    int *from = mem_calloc(cells, sizeof *from);
+    if (!cost || !sum || !from) {
+        *out_of_memory = err_set(err, ERR_NOMEM, "no memory to choose length buckets");
+        goto done;
+    }
+    for (int i = 0; i < bins; i++)
+        sum[i + 1] = sum[i] + weight[i];
+    for (int j = 0; j <= bins; j++)
+        cost[j] = j ? DBL_MAX : 0;
+    for (int b = 1; b <= k; b++) {
+        double *now = cost + (size_t)b * (size_t)(bins + 1), *before = now - (bins + 1);
+        int *back = from + (size_t)b * (size_t)(bins + 1);
+        now[0] = DBL_MAX;
+        for (int j = 1; j <= bins; j++) { /* bins i .. j-1 form the last bucket, all padded to edge[j-1] */
+            now[j] = DBL_MAX;
+            for (int i = b - 1; i < j; i++) {
+                if (before[i] == DBL_MAX)
+                    continue;
+                double c = before[i] + (sum[j] - sum[i]) * edge[j - 1];
+                if (c < now[j]) {
+                    now[j] = c;
+                    back[j] = i;
+                }
+            }
+        }
+    }
+    for (int b = k, j = bins; b > 0; b--) {
+        cut[b - 1] = j - 1;
+        j = from[(size_t)b * (size_t)(bins + 1) + (size_t)j];
+    }
+done:
+    free(cost);
+    free(sum);
+    free(from);
+    return k;
+}
+
+static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
+{
+    const SamplerOptions *o = &s->o;
+    uint32_t most_text = 0, most_frames = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        most_text = lengths[i].tokens > most_text ? lengths[i].tokens : most_text;
+        most_frames = lengths[i].frames > most_frames ? lengths[i].frames : most_frames;
+    }
+    if (o->fixed_text > 0) {
+        if (most_text > (uint32_t)o->fixed_text || most_frames > (uint32_t)o->fixed_frames)
+            return err_set(err, ERR_DATA, "an utterance has %u tokens or %u frames, more than the fixed shape of %d and %d",
+                           most_text, most_frames, o->fixed_text, o->fixed_frames);
+        s->buckets[0] = (SamplerBucket){o->fixed_text, round_to(o->fixed_frames, o->multiple), s->count};
+        s->bucket_count = 1;
+        return 0;
+    }
+    int width = (int)(most_frames / MAX_BINS) + 1, bins = (int)(most_frames / (uint32_t)width) + 1;
+    width = round_to(width, o->multiple);
+    bins = (int)most_frames / width + 1;
+    double weight[MAX_BINS + 2] = {0};
+    int edge[MAX_BINS + 2], cut[SAMPLER_MAX_BUCKETS], failed;
+    for (int i = 0; i < bins; i++)
+        edge[i] = (i + 1) * width;
+    for (uint32_t i = 0; i < s->count; i++)
+        weight[lengths[i].frames ? (lengths[i].frames - 1) / (uint32_t)width : 0]++;
+    while (bins > 1 && weight[bins - 1] == 0)
+        bins--;
+    s->bucket_count = best_borders(cut, weight, edge, bins, o->buckets, err, &failed);
+    if (failed)
+        return failed;
+    for (int b = 0; b < s->bucket_count; b++)
+        s->buckets[b] = (SamplerBucket){0, edge[cut[b]], 0};
+    return 0;
+}
+
+static int bucket_of(const Sampler *s, uint32_t frames)
+{
+    int b = 0;
+    while (b + 1 < s->bucket_count && frames > (uint32_t)s->buckets[b].frames)
+        b++;
+    return b;
+}
+
+/* Fills members by bucket, and the text length of every bucket: what is left over moves to longer buckets, so they must hold its text. */
+static void fill_members(Sampler *s, const SampleLength *lengths)
+{
+    if (s->o.fixed_text == 0)
+        for (uint32_t i = 0; i < s->count; i++) {
+            SamplerBucket *b = &s->buckets[bucket_of(s, lengths[i].frames)];
+            int text = round_to((int)lengths[i].tokens, TEXT_MULTIPLE);
+            b->text = text > b->text ? text : b->text;
+            b->utterances++;
+        }
+    for (int b = 1; b < s->bucket_count; b++)
+        if (s->buckets[b].text < s->buckets[b - 1].text)
+            s->buckets[b].text = s->buckets[b - 1].text;
+    uint32_t at[SAMPLER_MAX_BUCKETS + 1] = {0};
+    for (int b = 0; b < s->bucket_count; b++)
+        s->first[b + 1] = at[b + 1] = s->first[b] + s->buckets[b].utterances;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->members[at[bucket_of(s, lengths[i].frames)]++] = i;
+        s->real_frames += lengths[i].frames;
+    }
+}
+
+/* How many batches an epoch has, and their padding: only counts matter, so it is the same in every epoch. */
+static void count_batches(Sampler *s)
+{
+    uint32_t carry = 0, size = (uint32_t)s->o.batch_size;
+    uint64_t left_out = 0;
+    for (int b = 0; b < s->bucket_count; b++) {
+        uint32_t pool = carry + s->buckets[b].utterances, full = pool / size;
+        s->all_batches += full;
+        s->padded_frames += (uint64_t)full * size * (uint64_t)s->buckets[b].frames;
+        carry = pool % size;
+    }
+    if (carry > 0 && s->o.drop_last)
+        left_out = carry;
+    else if (carry > 0) { /* the rows that stay empty are padding too: the device computes them */
+        s->all_batches++;
+        s->padded_frames += (uint64_t)size * (uint64_t)s->buckets[s->bucket_count - 1].frames;
+    }
+    if (left_out && s->count)
+        s->real_frames -= s->real_frames * left_out / s->count;
+}
+
+static int plan_open(Plan *p, const Sampler *s, Err *err)
+{
+    size_t batches = (size_t)s->all_batches;
+    p->epoch = -1;
+    p->items = mem_calloc(s->count, sizeof *p->items);
+    p->start = mem_calloc(batches + 1, sizeof *p->start);
+    p->bucket = mem_calloc(batches, 1);
+    p->order = mem_calloc(batches, sizeof *p->order);
+    return p->items && p->start && p->bucket && p->order
+               ? 0
+               : err_set(err, ERR_NOMEM, "no memory for the order of %u utterances", s->count);
+}
+
+int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *lengths, uint32_t count, Err *err)
+{
+    *out = NULL;
+    ASSERT(o->batch_size > 0 && o->multiple > 0 && o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks);
+    ASSERT(o->fixed_text > 0 || (o->buckets > 0 && o->buckets <= SAMPLER_MAX_BUCKETS));
+    if (count == 0)
+        return err_set(err, ERR_DATA, "there is no utterance to make batches of");
+    Sampler *s = mem_calloc(1, sizeof *s);
+    if (!s)
+        return err_set(err, ERR_NOMEM, "no memory for the sampler");
+    s->o = *o;
+    s->count = count;
+    s->members = mem_calloc(count, sizeof *s->members);
+    int rc = s->members ? choose_buckets(s, lengths, err) : err_set(err, ERR_NOMEM, "no memory for %u utterances", count);
+    if (!rc) {
+        fill_members(s, lengths);
+        count_batches(s);
+        if (sampler_batches(s) == 0)
+            rc = err_set(err, ERR_DATA, "%u utterances do not fill one batch of %d for each of %d processes", count, o->batch_size,
+                         o->ranks);
+    }
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = plan_open(&s->plans[i], s, err);
+    if (rc) {
+        sampler_close(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void sampler_close(Sampler *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < 2; i++) {
+        free(s->plans[i].items);
+        free(s->plans[i].start);
+        free(s->plans[i].bucket);
+        free(s->plans[i].order);
+    }
+    free(s->members);
+    free(s);
+}
+
+int sampler_bucket_count(const Sampler *s) { return s->bucket_count; }
+const SamplerBucket *sampler_bucket(const Sampler *s, int i) { return &s->buckets[i]; }
+int64_t sampler_batches(const Sampler *s) { return s->o.ranks == 1 ? s->all_batches : s->all_batches / s->o.ranks; }
+double sampler_padding(const Sampler *s) { return s->padded_frames ? 1 - (double)s->real_frames / (double)s->padded_frames : 0; }
+
+void sampler_epoch(Sampler *s, int64_t epoch)
+{
+    Plan *p = &s->plans[epoch & 1];
+    if (p->epoch == epoch)
+        return;
+    Rng rng;
+    rng_seed(&rng, rng_mix(s->o.seed, (uint64_t)epoch));
+    uint32_t size = (uint32_t)s->o.batch_size, placed = 0, batch = 0;
+    for (int b = 0; b < s->bucket_count; b++) {
+        /* items[start[batch] .. placed) is what the shorter buckets left over */
+        uint32_t n = s->buckets[b].utterances;
+        memcpy(p->items + placed, s->members + s->first[b], n * sizeof *p->items);
+        rng_shuffle_u32(&rng, p->items + placed, n);
+        placed += n;
+        while (placed - p->start[batch] >= size) {
+            p->bucket[batch] = (uint8_t)b;
+            p->start[batch + 1] = p->start[batch] + size;
+            batch++;
+        }
+    }
+    if (placed > p->start[batch] && !s->o.drop_last) {
+        p->bucket[batch] = (uint8_t)(s->bucket_count - 1);
+        p->start[++batch] = placed;
+    }
+    ASSERT_CMP(batch, ==, s->all_batches);
+    for (uint32_t i = 0; i < batch; i++)
+        p->order[i] = i;
+    rng_shuffle_u32(&rng, p->order, batch);
+    p->epoch = epoch;
+}
+
+const uint32_t *sampler_batch(const Sampler *s, int64_t epoch, int64_t index, int *count, int *bucket)
+{
+    const Plan *p = &s->plans[epoch & 1];
+    ASSERT_CMP(p->epoch, ==, epoch);
+    ASSERT_CMP(index, <, sampler_batches(s));
+    uint32_t b = p->order[index * s->o.ranks + s->o.rank];
+    *count = (int)(p->start[b + 1] - p->start[b]);
+    *bucket = p->bucket[b];
+    return p->items + p->start[b];
+}
