@@ -1,7 +1,8 @@
-/* audio_file.c - libsndfile over memory. Everything a header can lie about is checked before anything is sized by it. */
+/* audio_file.c - libsndfile over bytes. Everything a header can lie about is checked before anything is sized by it. */
 #include "dataset/audio_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sndfile.h>
 #include <stdarg.h>
@@ -9,47 +10,63 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/file.h"
 #include "base/mem.h"
 
 #define CHUNK_FRAMES 8192
 #define FORMAT_MPEG 0x230000 /* SF_FORMAT_MPEG; libsndfile before 1.1 does not name it */
 #define ABSURD_SAMPLE 1e9f   /* finite, but no sound: its square would not be finite for long */
 
-/* The bytes of a file, read like a file. */
-typedef struct MemoryFile {
-    const uint8_t *data;
+/* The bytes of a sound: in memory, or still on disk. A file on disk is read, not mapped: somebody may cut it short meanwhile. */
+typedef struct Bytes {
+    const uint8_t *data; /* NULL: read from fd */
+    int fd;
     sf_count_t size, at;
-} MemoryFile;
+} Bytes;
 
-static sf_count_t memory_length(void *user) { return ((MemoryFile *)user)->size; }
-static sf_count_t memory_tell(void *user) { return ((MemoryFile *)user)->at; }
-static sf_count_t memory_write(const void *p, sf_count_t n, void *user)
+static size_t bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
+{
+    if (offset >= (uint64_t)b->size)
+        return 0;
+    if (n > (uint64_t)b->size - offset)
+        n = (size_t)((uint64_t)b->size - offset);
+    if (b->data) {
+        memcpy(p, b->data + offset, n);
+        return n;
+    }
+    ssize_t got;
+    do {
+        got = pread(b->fd, p, n, (off_t)offset);
+    } while (got < 0 && errno == EINTR);
+    return got > 0 ? (size_t)got : 0;
+}
+
+static sf_count_t io_length(void *user) { return ((Bytes *)user)->size; }
+static sf_count_t io_tell(void *user) { return ((Bytes *)user)->at; }
+static sf_count_t io_write(const void *p, sf_count_t n, void *user)
 {
     (void)p, (void)n, (void)user;
     return 0;
 }
-static sf_count_t memory_seek(sf_count_t offset, int whence, void *user)
+static sf_count_t io_seek(sf_count_t offset, int whence, void *user)
 {
-    MemoryFile *m = user;
-    sf_count_t base = whence == SEEK_CUR ? m->at : whence == SEEK_END ? m->size : 0, to;
+    Bytes *b = user;
+    sf_count_t base = whence == SEEK_CUR ? b->at : whence == SEEK_END ? b->size : 0, to;
     if (__builtin_add_overflow(base, offset, &to) || to < 0)
         return -1;
-    m->at = to;
+    b->at = to;
     return to;
 }
-static sf_count_t memory_read(void *p, sf_count_t n, void *user)
+static sf_count_t io_read(void *p, sf_count_t n, void *user)
 {
-    MemoryFile *m = user;
-    if (m->at >= m->size || n <= 0)
+    Bytes *b = user;
+    if (n <= 0)
         return 0;
-    if (n > m->size - m->at)
-        n = m->size - m->at;
-    memcpy(p, m->data + m->at, (size_t)n);
-    m->at += n;
-    return n;
+    size_t got = bytes_at(b, p, (size_t)n, (uint64_t)b->at);
+    b->at += (sf_count_t)got;
+    return (sf_count_t)got;
 }
 
 static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
@@ -69,17 +86,19 @@ static uint32_t big_u32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint3
 /* libsndfile silently shortens a WAV or AIFF whose sound chunk reaches past the end of the file. This finds such a chunk:
  * 1 and the chunk's claimed and held bytes, else 0. Sizes that programs write when they cannot know the length (0, nearly 2^31 or
  * 2^32) are not claims. */
-static int find_truncation(const uint8_t *p, size_t size, uint64_t *claimed, uint64_t *held)
+static int find_truncation(const Bytes *bytes, uint64_t *claimed, uint64_t *held)
 {
-    if (size < 12)
+    uint8_t p[12];
+    uint64_t size = (uint64_t)bytes->size;
+    if (bytes_at(bytes, p, 12, 0) < 12)
         return 0;
     int is_wav = memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WAVE", 4) == 0;
     int is_aiff = memcmp(p, "FORM", 4) == 0 && (memcmp(p + 8, "AIFF", 4) == 0 || memcmp(p + 8, "AIFC", 4) == 0);
     if (!is_wav && !is_aiff)
         return 0;
-    for (uint64_t at = 12; at + 8 <= size;) {
-        uint64_t length = is_wav ? get_u32(p + at + 4) : big_u32(p + at + 4);
-        if (memcmp(p + at, is_wav ? "data" : "SSND", 4) == 0) {
+    for (uint64_t at = 12; at + 8 <= size && bytes_at(bytes, p, 8, at) == 8;) {
+        uint64_t length = is_wav ? get_u32(p + 4) : big_u32(p + 4);
+        if (memcmp(p, is_wav ? "data" : "SSND", 4) == 0) {
             int unknown = length == 0 || length >= 0xFFFF0000u || (length >= 0x7FFF0000u && length <= 0x7FFFFFFFu);
             *claimed = length;
             *held = size - at - 8;
@@ -121,9 +140,10 @@ static int is_length_estimated(int format)
 }
 
 /* 0 Hz or no channels in a WAV: libsndfile's own message does not say so. */
-static RejectReason judge_wav_header(const uint8_t *p, size_t size, const char *path, char *detail, size_t cap)
+static RejectReason judge_wav_header(const Bytes *bytes, const char *path, char *detail, size_t cap)
 {
-    if (size < 36 || memcmp(p, "RIFF", 4) != 0 || memcmp(p + 8, "WAVEfmt ", 8) != 0)
+    uint8_t p[36];
+    if (bytes_at(bytes, p, 36, 0) < 36 || memcmp(p, "RIFF", 4) != 0 || memcmp(p + 8, "WAVEfmt ", 8) != 0)
         return REJECT_NONE;
     if (get_u32(p + 24) == 0)
         return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: 0 Hz in the header", path);
@@ -133,18 +153,18 @@ static RejectReason judge_wav_header(const uint8_t *p, size_t size, const char *
 }
 
 /* Opens bytes and judges all that the header says. *file is NULL after a rejection. */
-static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, MemoryFile *memory, const char *path, double max_seconds,
-                               char *detail, size_t cap)
+static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, const char *path, double max_seconds, char *detail,
+                               size_t cap)
 {
     *file = NULL;
     *info = (SF_INFO){0};
-    if (memory->size == 0)
+    if (bytes->size == 0)
         return reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: the file is empty", path);
-    RejectReason r = judge_wav_header(memory->data, (size_t)memory->size, path, detail, cap);
+    RejectReason r = judge_wav_header(bytes, path, detail, cap);
     if (r)
         return r;
-    SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
-    SNDFILE *f = sf_open_virtual(&io, SFM_READ, info, memory);
+    SF_VIRTUAL_IO io = {io_length, io_seek, io_read, io_write, io_tell};
+    SNDFILE *f = sf_open_virtual(&io, SFM_READ, info, bytes);
     if (!f)
         return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: not a sound file libsndfile can read (%s)", path,
                       sf_error_number(sf_error(NULL)));
@@ -158,7 +178,7 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, MemoryFile *memory
         r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d Hz in the header", path, info->samplerate);
     else if (info->channels < 1 || info->channels > AUDIO_MAX_CHANNELS)
         r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d channels in the header", path, info->channels);
-    else if (find_truncation(memory->data, (size_t)memory->size, &claimed, &held)) {
+    else if (find_truncation(bytes, &claimed, &held)) {
         double frames = (double)info->frames, frame_bytes = frames > 0 ? (double)held / frames : 0.0;
         if (frame_bytes >= 1.0) /* PCM: whole bytes, and perhaps a piece of a frame at the end */
             frame_bytes = floor(frame_bytes + 0.01);
@@ -194,14 +214,12 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
     if (!S_ISREG(st.st_mode))
         return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path,
                       S_ISDIR(st.st_mode) ? "a folder, not a file" : "not a regular file");
-    FileMap map = {0};
-    Err err;
-    if (file_map(&map, path, &err))
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s", err.msg);
-    MemoryFile memory = {map.data, (sf_count_t)map.size, 0};
+    Bytes bytes = {.fd = open(path, O_RDONLY | O_CLOEXEC), .size = (sf_count_t)st.st_size};
+    if (bytes.fd < 0)
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, strerror(errno));
     SNDFILE *f;
     SF_INFO info;
-    RejectReason r = open_bytes(&f, &info, &memory, path, max_seconds, detail, cap);
+    RejectReason r = open_bytes(&f, &info, &bytes, path, max_seconds, detail, cap);
     if (!r) {
         *out = (AudioInfo){info.frames, info.samplerate, info.channels};
         double seconds = (double)info.frames / info.samplerate;
@@ -213,7 +231,7 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
             r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds, max_seconds);
         sf_close(f);
     }
-    file_unmap(&map);
+    close(bytes.fd);
     return r;
 }
 
@@ -259,10 +277,10 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     out->rate = 0;
     if (cap)
         detail[0] = 0;
-    MemoryFile memory = {bytes, (sf_count_t)size, 0};
+    Bytes source = {.data = bytes, .fd = -1, .size = (sf_count_t)size};
     SNDFILE *f;
     SF_INFO info;
-    RejectReason r = open_bytes(&f, &info, &memory, path, max_seconds, detail, cap);
+    RejectReason r = open_bytes(&f, &info, &source, path, max_seconds, detail, cap);
     if (r)
         return r;
     const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info.samplerate);
