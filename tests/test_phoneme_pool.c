@@ -18,6 +18,10 @@
 #include "base/file.h"
 #include "text/phoneme_pool.h"
 
+/* libespeak-ng 1.51 loses memory on each change of voice; that is not ours to find here. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:libespeak-ng\n"; }
+
 static const char *const sentences[][2] = {
     {"en", "The kettle began to sing before anyone had found the cups."},
     {"de", "Wo ist die Bücherei? Dort drüben, hinter der Kirche!"},
@@ -200,10 +204,11 @@ static Outcome hurt_one(Run *r, int workers, int timeout_ms, void (*act)(Run *))
         assert_int_equal(r->got, 40); /* every line has its answer */
         assert_int_equal(o.report.restarts, 1);
         assert_true(r->failed_count <= 1);
-        if (r->failed_count == 1)
+        /* one worker with long lines sends each answer at once: after line 5 it is on line 6 */
+        if (r->failed_count == 1 && (workers > 1 || r->failed[0] == 6))
             return o;
     }
-    fail_msg("no line was ever lost");
+    fail_msg("the line that was hit was never the one that was lost");
     return (Outcome){0};
 }
 
@@ -278,6 +283,9 @@ static void act_tell_pids(Run *r)
 {
     pid_t pids[2] = {0, 0};
     children(pids, 2);
+    for (int i = 0; i < 2; i++) /* a stopped worker does not see that the socket was closed: only the kernel can end it */
+        if (pids[i] > 0)
+            kill(pids[i], SIGSTOP);
     if (write(atoi(r->note), pids, sizeof pids) != sizeof pids)
         abort();
     for (;;)
@@ -315,6 +323,8 @@ static void test_children_die_with_the_parent(void **state)
             if (alive)
                 clock_sleep(0.01);
         }
+        if (alive)
+            kill(pids[i], SIGKILL);
         assert_false(alive);
     }
 }

@@ -44,7 +44,7 @@ typedef struct Worker {
     uint32_t answered; /* since its start */
     uint32_t seen_started, seen_finished;
     double silent; /* s since its mark moved while it had work */
-    int ready;
+    int ready, worn;
     Buf out, in;
     size_t out_at; /* bytes of out already sent */
 } Worker;
@@ -73,7 +73,7 @@ static int start_worker(Pool *p, Worker *w)
     w->out_at = 0;
     w->answered = w->seen_started = w->seen_finished = 0;
     w->silent = 0;
-    w->ready = 0;
+    w->ready = w->worn = 0;
     if (pool_worker_start(&w->pid, &w->fd, w->mark, p->cfg, p->err) < 0)
         return ERR_WORKER;
     for (int i = 0; i < w->count; i++) /* what its predecessor left */
@@ -172,8 +172,9 @@ static int take_answer(Pool *p, Worker *w, const PoolAnswer *a, const char *byte
             err_hint(p->err, "%.*s", (int)a->phonemes, msg + a->cleaned);
         return ERR_WORKER;
     }
-    if (a->kind == POOL_READY) {
-        w->ready = 1;
+    if (a->kind == POOL_READY || a->kind == POOL_WORN) {
+        w->ready |= a->kind == POOL_READY;
+        w->worn |= a->kind == POOL_WORN;
         return 0;
     }
     ASSERT_CMP(w->count, >, 0);
@@ -226,6 +227,8 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
     char how[128] = "";
     uint32_t started = atomic_load(&w->mark->started), finished = atomic_load(&w->mark->finished);
     stop_worker(w, how, sizeof how);
+    if (w->worn)
+        return start_worker(p, w); /* it was due, and had answered all it began */
     if (timed_out)
         p->report->timeouts++;
     else
@@ -390,8 +393,8 @@ static int run_inline(const Config *cfg, const PhonemeCallbacks *cb, Err *err)
 
 int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report, Log *log, Err *err)
 {
-    PhonemePoolReport own;
-    Err own_err;
+    PhonemePoolReport own = {0};
+    Err own_err = {0};
     Pool p = {.cfg = cfg, .cb = cb, .report = report ? report : &own, .log = log, .err = err ? err : &own_err};
     if (workers > MAX_WORKERS)
         workers = MAX_WORKERS;

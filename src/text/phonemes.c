@@ -31,6 +31,7 @@ struct Phonemes {
     Voice voices[MAX_VOICES];
     int voice_count;
     const Voice *current;
+    uint64_t changes; /* of voice */
     Block block;
     Buf chunk, raw;
 };
@@ -147,9 +148,11 @@ int phonemes_set_voice(Phonemes *p, const char *language, Err *err)
     if (!v || espeak_SetVoiceByName(v->identifier) != EE_OK)
         return err_set(err, ERR_MISSING, "espeak-ng has no voice '%s'", language);
     p->current = v;
+    p->changes++;
     return 0;
 }
 
+uint64_t phonemes_voice_changes(const Phonemes *p) { return p->changes; }
 const char *phonemes_voice(const Phonemes *p) { return p->current ? p->current->language : ""; }
 
 /* Length of the punctuation mark at `at`, or 0. */

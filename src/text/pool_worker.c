@@ -73,6 +73,15 @@ static void add_answer(Buf *out, RejectReason reason, const TextResult *r)
     buf_add(out, "", 1);
 }
 
+/* An answer that is nothing but its kind. */
+static int send_word(int fd, Buf *out, uint32_t kind)
+{
+    PoolAnswer a = {.kind = kind};
+    buf_add(out, &a, sizeof a);
+    buf_add(out, "", 1);
+    return out->failed ? -1 : send_all(fd, out);
+}
+
 static void report_no_engine(int fd, const Err *err)
 {
     Buf out = {0};
@@ -117,12 +126,13 @@ static void serve(int fd, PoolMark *mark, const Config *cfg)
         report_no_engine(fd, &err);
         return;
     }
-    PoolAnswer ready = {.kind = POOL_READY};
-    buf_add(&out, &ready, sizeof ready);
-    buf_add(&out, "", 1);
-    if (send_all(fd, &out) < 0)
+    if (send_word(fd, &out, POOL_READY) < 0)
         return;
     for (;;) {
+        if (text_engine_is_worn(engine)) {
+            send_word(fd, &out, POOL_WORN);
+            return;
+        }
         ssize_t n = recv(fd, piece, sizeof piece, 0);
         if (n < 0 && errno == EINTR)
             continue;

@@ -16,7 +16,7 @@ typedef struct PoolRequest {
     uint32_t text, language, id; /* bytes */
 } PoolRequest;
 
-enum { POOL_READY, POOL_RESULT, POOL_NO_ENGINE };
+enum { POOL_READY, POOL_RESULT, POOL_NO_ENGINE, POOL_WORN }; /* worn: the worker ends now, in good order */
 
 /* Followed by unknown, tokens, cleaned, phonemes and a NUL, in this order: each is aligned when the answer is.
  * POOL_NO_ENGINE: `cleaned` is the sentence of the error, `phonemes` its hint. */

@@ -52,6 +52,12 @@ void text_engine_close(TextEngine *t)
     free(t);
 }
 
+int text_engine_is_worn(const TextEngine *t)
+{
+    enum { MOST_VOICE_CHANGES = 20000 }; /* 27 MB */
+    return t->phonemes && phonemes_voice_changes(t->phonemes) >= MOST_VOICE_CHANGES;
+}
+
 void text_result_free(TextResult *r)
 {
     buf_free(&r->cleaned);
@@ -146,10 +152,6 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
         return no_memory(r);
     r->phonemes.size--; /* NUL-terminated, the NUL not counted */
     size_t count = r->tokens.size / sizeof(uint16_t);
-    if (count > (size_t)t->cfg->max_text_length) {
-        snprintf(r->detail, sizeof r->detail, "%zu tokens, max_text_length is %d", count, t->cfg->max_text_length);
-        return REJECT_TEXT_TOO_LONG;
-    }
     if (count == 2) {
         snprintf(r->detail, sizeof r->detail, "no symbol of the text is in the symbol table");
         return REJECT_NO_PHONEMES;
@@ -210,7 +212,6 @@ Hash128 text_settings_hash(const Config *cfg)
     hasher_u64(&h, (uint64_t)cfg->use_phonemes);
     hasher_str(&h, cfg->phoneme_language);
     hasher_u64(&h, (uint64_t)cfg->add_blank);
-    hasher_u64(&h, (uint64_t)cfg->max_text_length);
     if (cfg->use_phonemes)
         phonemes_hash_version(&h, strcmp(dictionary, "zh") ? dictionary : "cmn");
     return hasher_close(&h);

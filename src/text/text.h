@@ -16,6 +16,9 @@ typedef struct TextEngine TextEngine;
 int text_engine_open(TextEngine **t, const Config *cfg, Err *err);
 void text_engine_close(TextEngine *t);
 
+/* 1 when the process should be replaced by a fresh one: libespeak-ng loses memory with each change of voice. */
+int text_engine_is_worn(const TextEngine *t);
+
 /* Result of one line; zero-initialise, reuse, text_result_free. */
 typedef struct TextResult {
     char language[16]; /* "en" */
