@@ -56,7 +56,7 @@ double audio_loudness(const float *x, int64_t n, int rate)
         return -HUGE_VAL;
     ebur128_state *state = ebur128_init(1, (unsigned long)rate, EBUR128_MODE_I);
     if (!state)
-        return -HUGE_VAL;
+        return NAN;
     int64_t block = (int64_t)rate * 4 / 10 + 1, fed = 0; /* a gating block, and one sample for rates that 10 does not divide */
     int failed = 0;
     do {
@@ -64,20 +64,19 @@ double audio_loudness(const float *x, int64_t n, int rate)
         fed += n;
     } while (!failed && fed < block);
     double lufs = -HUGE_VAL;
-    if (failed || ebur128_loudness_global(state, &lufs))
-        lufs = -HUGE_VAL;
+    failed |= ebur128_loudness_global(state, &lufs);
     ebur128_destroy(&state);
-    return isfinite(lufs) ? lufs : -HUGE_VAL;
+    return failed ? NAN : isfinite(lufs) ? lufs : -HUGE_VAL;
 }
 
 double audio_gain(const float *x, int64_t n, int rate, double target_lufs)
 {
     double lufs = audio_loudness(x, n, rate);
     if (!isfinite(lufs))
-        return 1.0;
+        return isnan(lufs) ? NAN : 1.0;
     float peak = 0.0f;
     for (int64_t i = 0; i < n; i++)
-        peak = fmaxf(peak, fabsf(x[i]));
+        peak = fabsf(x[i]) > peak ? fabsf(x[i]) : peak;
     double gain = pow(10.0, (target_lufs - lufs) / 20.0);
     return gain * peak > 1.0 ? 1.0 / peak : gain;
 }

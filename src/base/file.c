@@ -39,6 +39,12 @@ void file_unmap(FileMap *m)
     *m = (FileMap){0};
 }
 
+void file_forget(const FileMap *m)
+{
+    if (m->data)
+        madvise((void *)(uintptr_t)m->data, m->size, MADV_DONTNEED);
+}
+
 int file_read(Buf *out, const char *path, size_t limit, Err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -17,6 +17,8 @@ typedef struct FileMap {
 } FileMap;
 int file_map(FileMap *m, const char *path, Err *err);
 void file_unmap(FileMap *m);
+/* Gives the pages of the mapping back to the system; they are read again when touched. For passes over files larger than memory. */
+void file_forget(const FileMap *m);
 
 /* Reads a whole file of at most `limit` bytes into out (appended). ERR_FORMAT when larger. */
 int file_read(Buf *out, const char *path, size_t limit, Err *err);

@@ -17,7 +17,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     FILE *out = log && log->out ? log->out : stderr;
     flockfile(out);
     Progress *p = log ? log->progress : NULL;
-    if (p && p->shown && log->is_tty)
+    if (p && __atomic_load_n(&p->shown, __ATOMIC_RELAXED) && log->is_tty)
         fputs("\r\033[K", out);
     fputs(prefix[level], out);
     va_list ap;

@@ -56,7 +56,8 @@ static void print_line(Progress *p, double now, int last)
             left[0] ? (last ? "" : " left") : "");
     fputs(log->is_tty && !last ? "" : "\n", out);
     fflush(out);
-    p->shown = 1;
+    __atomic_store_n(&p->shown, 1,
+                     __ATOMIC_RELAXED); /* under the stream lock; atomic, since the thread sanitizer does not know that lock */
     funlockfile(out);
     p->last_print = now;
 }

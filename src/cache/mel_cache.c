@@ -361,6 +361,8 @@ static int finish_blob(MelStage *m, Buf *blob, Err *err)
         rc = store_build_entry(m->build, i, &e, err);
         if (rc || e.status != 0 || mel_view(&v, &e) || v.bands != bands)
             continue;
+        if (i % 64 == 0) /* each look maps a piece of the segment */
+            store_build_forget(m->build);
         head.clips++;
         head.frames += v.frames;
         for (size_t b = 0; b < bands; b++) {

@@ -53,6 +53,9 @@ uint64_t store_bytes(const Store *s);                                 /* of all 
 struct Progress;
 int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log, struct Progress *progress, Err *err);
 
+/* The record of one entry against its checksum: 1 when it is what was written. */
+int store_entry_whole(const Store *s, uint64_t i);
+
 /* One entry of the new state. */
 typedef struct StoreRecord {
     const char *id;
@@ -78,6 +81,7 @@ int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Er
 int store_build_add(StoreBuild *b, const StoreRecord *r, Err *err);
 /* A view of the i-th entry of the new state (for statistics before the commit). */
 int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *e, Err *err);
+void store_build_forget(StoreBuild *b); /* gives back the memory of what was looked at through store_build_entry */
 uint64_t store_build_count(const StoreBuild *b);
 /* 1 when the new state differs from the old one in any way (or there was none). */
 int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_size);

@@ -25,6 +25,8 @@
 
 #define SMALL_STORE (64u << 20) /* below this size a store is always kept in one tidy segment */
 #define MAX_SEGMENTS 8
+#define FLUSH_AFTER (8u << 20)   /* bytes */
+#define FORGET_AFTER (16u << 20) /* bytes read through a mapping */
 
 typedef struct Row { /* a segment of the new state */
     uint32_t number;
@@ -48,6 +50,7 @@ struct StoreBuild {
     uint32_t part_row; /* row of the segment being written */
     int part_fd_plus1;
     char *part_path;
+    uint64_t flushed;    /* bytes of the part that the disk has been told to write */
     IndexEntry *entries; /* id_offset into ids */
     size_t count, cap;
     Buf ids;
@@ -164,7 +167,8 @@ static int adopt_segments(StoreBuild *b, Err *err)
             file_unmap(&row.map);
     }
     closedir(d);
-    qsort(b->rows, b->row_count, sizeof *b->rows, compare_rows);
+    if (b->row_count) /* qsort wants no NULL */
+        qsort(b->rows, b->row_count, sizeof *b->rows, compare_rows);
     for (uint32_t row = 0; !rc && row < b->row_count; row++) {
         uint64_t end;
         rc = salvage_row(b, row, &end, err);
@@ -428,6 +432,10 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
     }
     IndexEntry e = entry_of_record(&h, b->part_row, part->size);
     part->size += h.size;
+    if (part->size - b->flushed > FLUSH_AFTER) { /* the disk begins now, so that the fsync at the end has little left to wait for */
+        sync_file_range(fd, (off_t)b->flushed, (off_t)(part->size - b->flushed), SYNC_FILE_RANGE_WRITE);
+        b->flushed = part->size;
+    }
     b->changed = 1;
     return entry_add(b, e, rec->id, err);
 }
@@ -464,6 +472,12 @@ int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
                         .offset = e->offset};
     stamp_from_words(&out->stamp, e->stamp);
     return 0;
+}
+
+void store_build_forget(StoreBuild *b)
+{
+    for (size_t i = 0; i < b->row_count; i++)
+        file_forget(&b->rows[i].map);
 }
 
 int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_size)
@@ -588,6 +602,7 @@ static int is_untidy(const StoreBuild *b)
 /* Copies every live record, in entry order, to a new segment. */
 static int rewrite_all(StoreBuild *b, Err *err)
 {
+    uint64_t seen = 0;
     uint32_t number = 0;
     for (size_t i = 0; i < b->row_count; i++)
         number = b->rows[i].live && b->rows[i].number > number ? b->rows[i].number : number;
@@ -613,6 +628,11 @@ static int rewrite_all(StoreBuild *b, Err *err)
             break;
         b->rows[e->segment].live -= e->size;
         part->live += e->size;
+        seen += e->size;
+        if (seen > FORGET_AFTER) { /* memory in use stays small, however large the store */
+            store_build_forget(b);
+            seen = 0;
+        }
         e->segment = b->part_row;
         e->offset = part->size;
         part->size += e->size;

@@ -8,6 +8,8 @@
 #include "base/progress.h"
 #include "cache/store_private.h"
 
+#define FORGET_AFTER (16u << 20) /* bytes read through the mapping */
+
 typedef struct Place {
     uint32_t segment;
     uint64_t offset, size;
@@ -35,7 +37,7 @@ static int gap_is_whole(const FileMap *m, uint64_t from, uint64_t to)
 }
 
 /* The record that the entry points to is the one that was written for it. */
-static int entry_is_whole(const Store *s, uint64_t i)
+int store_entry_whole(const Store *s, uint64_t i)
 {
     const IndexEntry *e = index_entry(s, i);
     const RecordHeader *r = segment_record(&s->segments[e->segment], e->offset);
@@ -58,13 +60,13 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
 
     int64_t findings = 0;
     *other = 0;
-    uint64_t k = 0;
+    uint64_t k = 0, seen = 0;
     for (uint32_t row = 0; row < s->segment_count; row++) {
         uint64_t at = sizeof(SegmentHeader), end = s->segments[row].size, bad_gaps = 0;
         for (; k < s->count && places[k].segment == row; k++) {
             const Place *p = &places[k];
             bad_gaps += p->offset < at || !gap_is_whole(&s->segments[row], at, p->offset);
-            if (!entry_is_whole(s, p->entry)) {
+            if (!store_entry_whole(s, p->entry)) {
                 StoreEntry e;
                 store_entry(s, p->entry, &e);
                 log_warn(log, "%s cache: the record of %.*s is damaged (segment %u, byte %llu)", s->name, (int)e.id_size, e.id,
@@ -73,6 +75,11 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
                 findings++;
             }
             at = p->offset + p->size;
+            seen += p->size;
+            if (seen > FORGET_AFTER) { /* memory in use stays small, however large the store */
+                file_forget(&s->segments[row]);
+                seen = 0;
+            }
             if (progress)
                 progress_add(progress, 1);
         }
@@ -80,6 +87,7 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
         if (bad_gaps)
             log_warn(log, "%s cache: segment %u is damaged in %llu places that hold no live record", s->name,
                      index_segment(s, row)->number, (unsigned long long)bad_gaps);
+        file_forget(&s->segments[row]);
         *other += bad_gaps;
         findings += (int64_t)bad_gaps;
     }
