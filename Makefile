@@ -3,6 +3,7 @@
 # make test        install what is missing, build, run every test
 # make test-long   the long ones too: every sanitizer, 200 kills, fuzzing
 # make bench       ours beside the peers (Python packages in a virtual environment)
+# make dist        a bundle for machines where nothing can be installed
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
 
 VARIANT ?= release
@@ -42,7 +43,7 @@ TOOLS := $(patsubst tests/tools/%.c,$(OUT)/tests/%,$(wildcard tests/tools/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all cuda deps demo test test-long bench fuzz format clean help programs
+.PHONY: all cuda deps dist demo test test-long bench fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts cuda
@@ -77,6 +78,13 @@ $(OUT)/libmyxtts_cuda.so: $(CU)
 	@mkdir -p $(@D)
 	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) -Isrc -Xcompiler -fPIC -shared -o $@ $(CU)
 endif
+
+# DT_RPATH, not DT_RUNPATH: it also serves the libraries that the libraries need.
+dist: all
+	@mkdir -p $(OUT)/dist/myxtts/bin
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $(OUT)/dist/myxtts/bin/myxtts $(OUT)/obj/src/main.o $(OUT)/libmyxtts.a $(LDFLAGS) \
+	    -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib' $(LIBS) -Wl,--no-as-needed $$(tools/dist.sh --extra $(OUT)/myxtts)
+	@tools/dist.sh $(OUT)
 
 # Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with everything but main.c.
 $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/libmyxtts.a

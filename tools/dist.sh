@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# A bundle that runs from any folder on a Linux machine with glibc >= 2.36 and nothing installed:
+#   myxtts/bin/myxtts           the program, which finds everything relative to itself
+#   myxtts/lib/                 the libraries it needs (not glibc's own), and the CUDA part where it was built
+#   myxtts/share/espeak-ng-data voices
+# usage: tools/dist.sh OUT_DIR    (called by `make dist`, which has linked OUT_DIR/dist/myxtts/bin/myxtts)
+#        tools/dist.sh --extra PROGRAM
+# --extra lists libraries that the bundled program has to name itself: those that a library with a search path of its own (DT_RUNPATH)
+# needs, because the loader then ignores the program's path for them. Once loaded for the program they serve everyone.
+set -eu
+if [ "$1" = --extra ]; then
+    ldd "$2" | awk '$3 ~ /^\// {print $3}' | while read -r lib; do
+        readelf -d "$lib" | grep -q RUNPATH || continue
+        readelf -d "$lib" | sed -n 's/.*NEEDED.*\[\(.*\)\].*/\1/p' | while read -r need; do
+            case $need in libc.so.*|libm.so.*|libpthread.so.*|libdl.so.*|librt.so.*|ld-linux*) continue ;; esac
+            ldd "$2" | awk -v n="$need" '$1 == n && $3 ~ /^\// {print $3}'
+        done
+    done | sort -u | tr '\n' ' '
+    exit 0
+fi
+out=$1
+root=$out/dist/myxtts
+mkdir -p "$root/lib" "$root/share"
+rm -rf "$root/lib"/* "$root/share"/*
+
+# Everything but glibc, which must be the machine's own.
+ldd "$root/bin/myxtts" | awk '$3 ~ /^\// {print $3}' | while read -r lib; do
+    case $(basename "$lib") in
+    libc.so.*|libm.so.*|libpthread.so.*|libdl.so.*|librt.so.*|libresolv.so.*|libutil.so.*|ld-linux*) ;;
+    *) cp -L "$lib" "$root/lib/" ;;
+    esac
+done
+[ ! -f "$out/libmyxtts_cuda.so" ] || cp "$out/libmyxtts_cuda.so" "$root/lib/"
+chmod -R u+w "$root/lib"
+strip --strip-unneeded "$root/bin/myxtts" "$root"/lib/*.so* 2>/dev/null || true
+
+data=""
+for d in "${ESPEAK_DATA_PATH:-}/espeak-ng-data" /usr/lib/*/espeak-ng-data /usr/share/espeak-ng-data /usr/lib/espeak-ng-data; do
+    if [ -f "$d/phontab" ]; then
+        data=$d
+        break
+    fi
+done
+if [ -z "$data" ]; then
+    echo "dist: espeak-ng's voice data was not found; install espeak-ng-data" >&2
+    exit 3
+fi
+cp -rL "$data" "$root/share/espeak-ng-data"
+cp LICENSE README.md "$root/"
+tar -C "$out/dist" -czf "$out/dist/myxtts-linux-$(uname -m).tar.gz" myxtts
+echo "dist: $out/dist/myxtts-linux-$(uname -m).tar.gz, $(du -h "$out/dist/myxtts-linux-$(uname -m).tar.gz" | cut -f1)B"

@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# Builds every tests/fuzz/fuzz_*.c with clang's fuzzer and the address and undefined sanitizers, runs each for 60 seconds
+# (FUZZ_SECONDS), two at a time, from small seeds made here. Inputs that broke something stay in build/fuzz/findings-NAME.
+# usage: tools/run_fuzz.sh [part of a name]      Exit 1 on a finding.
+set -u
+cd "$(dirname "$0")/.."
+seconds=${FUZZ_SECONDS:-60}
+filter=${1:-}
+out=build/fuzz
+packages=$(sed -n 's/^PKGS := //p' Makefile)
+flags="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
+mkdir -p "$out/obj"
+
+if ! command -v clang >/dev/null || ! echo 'int LLVMFuzzerTestOneInput(const char*p,long n){return 0;}' |
+    clang -w -x c -fsanitize=fuzzer,address,undefined -o "$out/probe" - 2>"$out/probe.log"; then
+    cat "$out/probe.log" >&2
+    echo "run_fuzz: clang with its fuzzer library is needed (Debian: clang libclang-rt-dev)" >&2
+    exit 3
+fi
+
+# shellcheck disable=SC2046,SC2086 # lists of flags
+cflags="-std=gnu11 -w -D_GNU_SOURCE -Isrc $(pkg-config --cflags $packages) -pthread $flags"
+libs="$(pkg-config --libs $packages) -lcld2 -lm -ldl -pthread"
+
+# An object is made again when its source or any header is newer.
+newest_header=$(find src -name '*.h' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
+compile() { # source
+    local object="$out/obj/${1//\//_}.o"
+    if [ ! -f "$object" ] || [ "$1" -nt "$object" ] || [ "$newest_header" -nt "$object" ]; then
+        # shellcheck disable=SC2086
+        case $1 in
+        *.cc) clang++ -std=c++17 -w -Isrc -pthread $flags -fsanitize=fuzzer-no-link,address,undefined -c -o "$object" "$1" ;;
+        *) clang $cflags -fsanitize=fuzzer-no-link,address,undefined -c -o "$object" "$1" ;;
+        esac || return 1
+    fi
+    return 0
+}
+export -f compile
+export out newest_header flags cflags
+echo "fuzz: building"
+failed=0 passed=0
+sources=$(find src \( -name '*.c' -o -name '*.cc' \) ! -path src/main.c | sort)
+# A source that clang refuses is a failure; the targets that do not need it run all the same.
+printf '%s\n' "$sources" | xargs -P 2 -I{} bash -c 'compile "$1" || { rm -f "$out/obj/${1//\//_}.o"; exit 1; }' _ {} || failed=1
+objects=()
+while IFS= read -r f; do
+    object="$out/obj/${f//\//_}.o"
+    [ -f "$object" ] && objects+=("$object") || echo "fuzz: $f does not build with clang"
+done <<<"$sources"
+rm -f "$out/libmyxtts.a"
+ar rcs "$out/libmyxtts.a" "${objects[@]}"
+
+# A few sound inputs per target, so that the fuzzer starts behind the first checks.
+seeds() { # name
+    local dir="$out/corpus-$1"
+    mkdir -p "$dir"
+    case $1 in
+    yaml)
+        printf 'data:\n  batch_size: 8\n  num_workers: 2\nmodel:\n  n_mels: 80\ntraining:\n  learning_rate: 1e-4\n' >"$dir/seed-1"
+        printf 'data: {batch_size: 56, "pin_memory": yes}\n# end\n' >"$dir/seed-2"
+        [ -f configs/default.yaml ] && cp configs/default.yaml "$dir/seed-3"
+        ;;
+    metadata)
+        printf '\001\200LJ001-0001|Printing, in 1455|Printing, in fourteen\nLJ001-0002|two|two\n' >"$dir/seed-1"
+        printf '\003\377id,text,speaker\r\na,"b ""c"", d",x\r\n../e,f,g\r\n' >"$dir/seed-2"
+        printf '\002\000\357\273\277id\ttext\na\tb\n' >"$dir/seed-3"
+        ;;
+    store) "$out/make_store_seed" "$dir" ;;
+    *) # audio headers and whatever else: small files of the real kinds
+        python3 - "$dir" <<'PY'
+import math, struct, sys, wave
+out = sys.argv[1]
+for i, (rate, channels, width) in enumerate(((8000, 1, 2), (22050, 2, 2), (16000, 1, 1), (48000, 8, 3))):
+    with wave.open(f"{out}/seed-{i}.wav", "wb") as w:
+        w.setnchannels(channels)
+        w.setsampwidth(width)
+        w.setframerate(rate)
+        w.writeframes(bytes(int(128 + 100 * math.sin(t / 9)) & 255 for t in range(256 * channels * width)))
+data = struct.pack("<64f", *(math.sin(t / 5) for t in range(64)))
+fmt = struct.pack("<HHIIHH", 3, 1, 16000, 64000, 4, 32)
+body = b"WAVEfmt " + struct.pack("<I", len(fmt)) + fmt + b"data" + struct.pack("<I", len(data)) + data
+open(f"{out}/seed-float.wav", "wb").write(b"RIFF" + struct.pack("<I", len(body)) + body)
+PY
+        ;;
+    esac
+}
+
+# The seeds of the store come from the store itself.
+cat >"$out/make_store_seed.c" <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+#include "cache/store.h"
+static void put(const char *dir, const char *name, int how, const Buf *index, const Buf *segment)
+{
+    Buf b = {0};
+    char head[3] = {(char)how, (char)(index->size & 255), (char)(index->size >> 8)};
+    buf_add(&b, head, 3);
+    buf_add(&b, index->data, index->size);
+    buf_add(&b, segment->data, segment->size);
+    char *path = file_join(dir, name);
+    file_replace(path, b.data, b.size, NULL);
+}
+int main(int argc, char **argv)
+{
+    char tmp[] = "/tmp/fuzz-seed-XXXXXX", name[16], *index_path, *segment_path;
+    Err err = {0};
+    Buf index = {0}, segment = {0};
+    StoreBuild *b;
+    static const unsigned char zeros[2000];
+    if (argc < 2 || !mkdtemp(tmp) || store_build_open(&b, tmp, "mel", NULL, (Hash128){0, 0}, &err))
+        return 1;
+    for (unsigned i = 0; i < 3; i++) {
+        StoreRecord r = {.id = name, .id_size = (uint32_t)snprintf(name, sizeof name, "clip-%04u", i), .items = 2, .status = i == 2,
+                         .payload = zeros, .payload_size = i * 900};
+        if (store_build_add(b, &r, &err))
+            return 1;
+    }
+    if (store_build_commit(b, zeros, 64, 0, &err))
+        return 1;
+    store_build_close(b);
+    index_path = store_index_path(tmp, "mel");
+    segment_path = store_segment_path(tmp, "mel", 1, 0);
+    if (file_read(&index, index_path, 1 << 20, &err) || file_read(&segment, segment_path, 1 << 20, &err))
+        return 1;
+    for (int how = 0; how < 16; how++) {
+        snprintf(name, sizeof name, "seed-%02d", how);
+        put(argv[1], name, how, &index, &segment);
+    }
+    unlink(index_path);
+    unlink(segment_path);
+    rmdir(tmp);
+    return 0;
+}
+C
+
+names=()
+for f in tests/fuzz/fuzz_*.c; do
+    [ -f "$f" ] || continue
+    name=$(basename "$f" .c)
+    name=${name#fuzz_}
+    case $name in *"$filter"*) names+=("$name") ;; esac
+done
+ready=()
+for name in ${names[@]+"${names[@]}"}; do
+    # shellcheck disable=SC2086
+    if { [ "$name" != store ] || clang $cflags -fsanitize=address,undefined -o "$out/make_store_seed" "$out/make_store_seed.c" "$out/libmyxtts.a" $libs -lstdc++; } &&
+        clang $cflags -fsanitize=fuzzer,address,undefined -c -o "$out/fuzz_$name.o" "tests/fuzz/fuzz_$name.c" &&
+        clang++ -fsanitize=fuzzer,address,undefined -o "$out/fuzz_$name" "$out/fuzz_$name.o" "$out/libmyxtts.a" $libs &&
+        ASAN_OPTIONS=detect_leaks=0 seeds "$name"; then
+        ready+=("$name")
+    else
+        echo "$name: does not build"
+        failed=$((failed + 1))
+    fi
+done
+
+fuzz_one() { # name
+    local log="$out/log-$1" max=4096 tmp
+    case $1 in store) max=12000 ;; yaml) max=8192 ;; esac
+    tmp=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)" myxtts-fuzz-XXXXXX)
+    mkdir -p "$out/findings-$1"
+    TMPDIR=$tmp UBSAN_OPTIONS=print_stacktrace=1 "$out/fuzz_$1" -max_total_time="$seconds" -max_len=$max -timeout=10 -rss_limit_mb=2048 \
+        -artifact_prefix="$out/findings-$1/" -print_final_stats=1 "$out/corpus-$1" >"$log" 2>&1 </dev/null
+    echo $? >"$log.rc"
+    rm -rf "$tmp"
+}
+export -f fuzz_one
+export seconds
+[ ${#ready[@]} -eq 0 ] || echo "fuzz: ${ready[*]}, $seconds s each, two at a time"
+[ ${#ready[@]} -eq 0 ] || printf '%s\n' "${ready[@]}" | xargs -P 2 -I{} bash -c 'fuzz_one "$1"' _ {}
+for name in ${ready[@]+"${ready[@]}"}; do
+    log="$out/log-$name"
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
+    if [ "$(cat "$log.rc")" = 0 ]; then
+        echo "$name: ${runs:-?} runs, ${speed:-?}/s, no findings"
+        passed=$((passed + 1))
+    else
+        echo "$name: ${runs:-?} runs, ${speed:-?}/s, FINDING:"
+        grep -nE 'ERROR|runtime error|assertion|SUMMARY|does not open|Test unit written' "$log" | head -8 | sed 's/^/    /'
+        grep -E '^ +#[0-9]+ ' "$log" | head -12
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
