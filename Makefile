@@ -39,7 +39,7 @@ SHIM := $(shell find src -name '*.cc' | sort)
 CU := $(shell find src -name '*.cu' | sort)
 OBJ := $(SRC:%.c=$(OUT)/obj/%.o) $(SHIM:%.cc=$(OUT)/obj/%.o)
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
-TOOLS := $(patsubst tests/tools/%.c,$(OUT)/tests/%,$(wildcard tests/tools/*.c))
+TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/tools/*_preload.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <math.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -37,7 +38,7 @@
 
 typedef struct Clip {
     char id[24];
-    char text[160];
+    char text[1000];
     int removed;
 } Clip;
 
@@ -149,9 +150,12 @@ static inline void corpus_write_metadata(const Corpus *c)
 
 static inline void corpus_add(Corpus *c, double seconds) /* one more clip; seconds 0: without audio */
 {
-    static const char *const openings[] = {"The old lamp", "A small green boat", "My brother", "Every second morning", "The long road"};
-    static const char *const verbs[] = {"turned slowly", "went over the hill", "was seen near the river", "stood still for a while"};
-    static const char *const ends[] = {"before noon.", "and nobody said a word.", "in the quiet town!", "for seven days?", "again, and again."};
+    static const char *const openings[] = {"The old lamp", "A small green boat", "My brother", "Every second morning",
+                                           "The long road"};
+    static const char *const verbs[] = {"turned slowly", "went over the hill", "was seen near the river",
+                                        "stood still for a while"};
+    static const char *const ends[] = {"before noon.", "and nobody said a word.", "in the quiet town!", "for seven days?",
+                                       "again, and again."};
     int i = c->count++;
     assert_true(i < MAX_CLIPS);
     Clip *clip = &c->clips[i];
@@ -218,16 +222,16 @@ typedef struct Run {
 } Run;
 
 /* The arguments of the program in args, NULL at the end; env: "NAME=value" pairs to add, NULL at the end, may be NULL. The process
- * leads a group of its own, so that it and all its children can be found and killed. */
-static inline void run_start(Run *r, const char *const *args, const char *const *env)
+ * leads a group of its own, so that it and all its children can be found and killed. uid 0: as this user. */
+static inline void run_start_as(Run *r, uid_t uid, const char *binary, const char *const *args, const char *const *env)
 {
     int out[2], err[2];
     *r = (Run){0};
-    if (access(program(), X_OK))
-        fail_msg("%s is not there: build it, or set MYXTTS_BIN", program());
+    if (access(binary, X_OK))
+        fail_msg("%s is not there: build it, or set MYXTTS_BIN", binary);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
-    const char *argv[MAX_ARGS] = {program()};
+    const char *argv[MAX_ARGS] = {binary};
     int n = 1;
     while (args[n - 1]) {
         assert_true(n < MAX_ARGS - 1);
@@ -243,6 +247,8 @@ static inline void run_start(Run *r, const char *const *args, const char *const 
         dup2(err[1], 2);
         for (int i = 0; env && env[i]; i++)
             putenv((char *)(uintptr_t)env[i]);
+        if (uid && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
+            _exit(125);
         execv(argv[0], (char *const *)(uintptr_t)argv);
         _exit(126);
     }
@@ -252,6 +258,8 @@ static inline void run_start(Run *r, const char *const *args, const char *const 
     r->out = out[0];
     r->err = err[0];
 }
+
+static inline void run_start(Run *r, const char *const *args, const char *const *env) { run_start_as(r, 0, program(), args, env); }
 
 /* Reads everything and waits for the end. A process that is not done after `limit` seconds is killed and the test fails. */
 static inline void run_wait(Run *r, double limit)
@@ -287,6 +295,49 @@ static inline void run_wait(Run *r, double limit)
     buf_add(&r->stderr_text, "", 0);
     if (hung)
         fail_msg("the program hung; stderr so far: %s", r->stderr_text.data);
+}
+
+/* Living processes (not zombies) whose parent, or whose group, is the given one; up to cap pids. */
+static inline int find_processes(pid_t *pids, int cap, pid_t parent, pid_t group)
+{
+    DIR *d = opendir("/proc");
+    assert_non_null(d);
+    int n = 0;
+    for (struct dirent *f; (f = readdir(d)) != NULL;) {
+        char path[300], text[1024] = "", state = 0;
+        int ppid = 0, pgrp = 0;
+        if (f->d_name[0] < '1' || f->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/stat", f->d_name);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        ssize_t got = read(fd, text, sizeof text - 1);
+        close(fd);
+        const char *after = got > 0 ? strrchr(text, ')') : NULL;
+        if (!after || sscanf(after + 1, " %c %d %d", &state, &ppid, &pgrp) != 3 || state == 'Z' || state == 'X')
+            continue;
+        if (((parent && ppid == parent) || (group && pgrp == group)) && n < cap)
+            pids[n++] = atoi(f->d_name);
+    }
+    closedir(d);
+    return n;
+}
+
+/* kill -9 of the program alone; its workers must go by themselves. */
+static inline void run_kill(Run *r)
+{
+    int status;
+    kill(r->pid, SIGKILL);
+    assert_int_equal(waitpid(r->pid, &status, 0), r->pid);
+    close(r->out);
+    close(r->err);
+    pid_t left[16];
+    int n = 1;
+    for (double end = clock_now() + 10; n > 0 && clock_now() < end; n > 0 ? clock_sleep(0.005) : (void)0)
+        n = find_processes(left, 16, 0, r->pid);
+    if (n > 0)
+        fail_msg("%d processes live on after the program was killed, one is %d", n, (int)left[0]);
 }
 
 static inline void run_free(Run *r)

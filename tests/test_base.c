@@ -18,6 +18,12 @@
 #include "base/stats.h"
 #include "cache/half.h"
 
+/* The sanitizers' allocators abort on huge sizes unless told to return NULL, as the system's does. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "allocator_may_return_null=1"; }
+
 static void test_err_codes(void **state)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* mel_kernel.h - private to src/audio: the arithmetic of a few mel frames at once, one frame per vector lane.
+/* mel_kernel.h - the arithmetic of a few mel frames at once, one frame per vector lane. Private to src/audio, except that the GPU takes
+ * its tables from here (mel_cuda.h).
  * All of it is IEEE double without contraction, so that the same clip gives the same bits with AVX-512, AVX2 or plain SSE2. */
 #ifndef MYXTTS_MEL_KERNEL_H
 #define MYXTTS_MEL_KERNEL_H
@@ -22,6 +23,9 @@ typedef struct MelTables {
     MelBand *bands;                  /* [n_bands] */
     double *weights;
 } MelTables;
+
+struct MelPlan;
+const MelTables *mel_tables(const struct MelPlan *p); /* live as long as the plan */
 
 /* Working memory of one batch; pointers aligned to 64 bytes. */
 typedef struct MelWork {

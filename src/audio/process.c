@@ -128,7 +128,7 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
     }
     if (loudness) {
         float gain = (float)audio_gain(x, count, p->sample_rate, p->target_lufs);
-        if (mem_grow(&p->adjusted, &p->adjusted_cap, (size_t)count, sizeof(float))) {
+        if (isnan(gain) || mem_grow(&p->adjusted, &p->adjusted_cap, (size_t)count, sizeof(float))) {
             snprintf(detail, cap, "no memory for %lld samples", (long long)count);
             return REJECT_AUDIO_UNREADABLE;
         }

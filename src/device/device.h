@@ -5,7 +5,8 @@
  *   cuda  "0", "1", ...    streams, events, peer copies; in libmyxtts_cuda.so, loaded at run time
  * Memory handed out by a device may be touched only by commands on its streams (host: by anyone).
  * Work is ordered within a stream; streams are ordered by events alone. Nothing here synchronises a whole device.
- * Errors of enqueued work come back from the next event_wait/stream_wait_idle on that device, and stick.
+ * Errors of enqueued work come back from the next event_wait/stream_wait_idle on that device, and stick: commands after it are skipped, but
+ * events still happen, so nobody hangs. A sim stream that waits for an event of a failed device fails with it.
  * Threads: a Device from any; a Stream from one thread at a time. */
 #ifndef MYXTTS_DEVICE_H
 #define MYXTTS_DEVICE_H
@@ -20,6 +21,18 @@ typedef struct Device Device;
 typedef struct Stream Stream;
 typedef struct Event Event;
 struct Sim;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What every stream and event begins with, whatever the implementation. */
+struct Stream {
+    Device *device;
+};
+struct Event {
+    Device *device;
+};
 
 typedef enum { DEVICE_HOST, DEVICE_SIM, DEVICE_CUDA } DeviceKind;
 
@@ -41,19 +54,23 @@ typedef struct DeviceOps {
     int (*pinned_alloc)(Device *d, void **p, size_t bytes, Err *err); /* host memory that copies of this device reach directly */
     void (*pinned_free)(Device *d, void *p);
     int (*stream_open)(Device *d, Stream **s, const char *name, Err *err);
-    void (*stream_close)(Stream *s); /* waits for its work */
+    void (*stream_close)(Stream *s); /* finishes its work first; a simulated one no longer takes its time over it */
     int (*stream_wait_idle)(Stream *s, Err *err);
+    /* The batch that following commands belong to (its simulated times, stalls and failures); -1, as at first: none. Only sim cares. */
+    void (*stream_batch)(Stream *s, int64_t batch);
     int (*event_open)(Device *d, Event **e, int timed, Err *err);
     void (*event_close)(Event *e);
-    int (*event_record)(Event *e, Stream *s, Err *err); /* the event happens when the stream gets here; may be recorded again */
-    int (*event_happened)(Event *e);                    /* 1, 0, or a negative code; an event never recorded has happened */
-    int (*event_wait)(Event *e, Err *err);              /* blocks the calling thread */
-    double (*event_seconds)(Event *a, Event *b);        /* from a to b, both timed and happened */
+    /* The event happens when the stream gets here. May be recorded again, on the same stream or once it has happened; whoever waits,
+     * waits for the last record made before the call that waits. */
+    int (*event_record)(Event *e, Stream *s, Err *err);
+    int (*event_happened)(Event *e);                         /* 1, 0, or a negative code; an event never recorded has happened */
+    int (*event_wait)(Event *e, Err *err);                   /* blocks the calling thread */
+    double (*event_seconds)(Event *a, Event *b);             /* from a to b, both timed and happened */
     int (*stream_wait_event)(Stream *s, Event *e, Err *err); /* the stream waits, not the caller; e may be another device's */
     int (*copy_in)(Stream *s, void *dst, const void *src, size_t bytes, Err *err);  /* host -> device */
     int (*copy_out)(Stream *s, void *dst, const void *src, size_t bytes, Err *err); /* device -> host */
-    int (*copy_peer)(Stream *s, void *dst, Device *dst_device, const void *src, size_t bytes,
-                     Err *err); /* s: of the source device */
+    /* s: of the source device; both of one kind (between host and GPU: copy_in, copy_out on the GPU's stream). */
+    int (*copy_peer)(Stream *s, void *dst, Device *dst_device, const void *src, size_t bytes, Err *err);
     int (*fill_zero)(Stream *s, void *dst, size_t bytes, Err *err);
     PeerPath (*peer_path)(Device *d, Device *other);
     /* Host and sim: runs fn(arg) as a kernel of the stream. arg is copied (at most DEVICE_ARG_BYTES). cuda: NULL; its kernels are
@@ -72,14 +89,14 @@ struct Device {
     int index;       /* number within its kind */
     uint64_t cap;    /* bytes; 0 = none */
     uint64_t used;   /* bytes taken through device_alloc; atomic */
-    struct Sim *sim; /* sim only: the machine it belongs to */
+    struct Sim *sim; /* sim only: the machine it belongs to; never NULL there */
     void *impl;
 };
 
 typedef struct DeviceOptions {
     uint64_t memory_cap; /* bytes; 0 = none */
-    struct Sim *sim;     /* needed for simN */
-    Log *log;
+    struct Sim *sim;     /* of simN; must outlive the device. NULL: a machine that takes no time (sim_parse of "") */
+    Log *log;            /* may be NULL */
 } DeviceOptions;
 
 /* name: cpu, simN, N, or auto (the first GPU, else cpu, and a line on the log says which and why). ERR_DEVICE with what is missing: no
@@ -90,5 +107,19 @@ void device_close(Device *d); /* NULL is fine; all its streams, events and memor
 int device_alloc(Device *d, void **p, size_t bytes, Err *err);
 void device_free(Device *d, void *p, size_t bytes);
 int device_same(const Device *a, const Device *b); /* one physical device */
+
+/* The implementations, for device_open. */
+int device_host_open(Device **d, const DeviceOptions *options, Err *err);
+int device_sim_open(Device **d, int index, const DeviceOptions *options, Err *err);
+
+/* What libmyxtts_cuda.so exports. Raise the number whenever a structure of this header or one of these functions changes. The library sets
+ * Device.name to the index ("0"), and itself says what is wrong: no driver, no such GPU, a GPU below sm_80. */
+#define DEVICE_CUDA_ABI 2
+int myxtts_cuda_abi(void);
+int myxtts_cuda_device_open(Device **d, int index, const DeviceOptions *options, Err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

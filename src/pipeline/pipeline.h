@@ -3,7 +3,7 @@
  *   sampler -> workers: cache or audio file -> host slot -> [h2d] data device: preprocess -> [peer] model device -> the consumer's step
  *                FREE -> FILLING -> READY ->  ...   PREPARING -> READY -> TRAINING -> FREE   (three device buffers, grown on demand)
  *
- * The consumer calls pipeline_take, makes its stream wait for batch->ready, enqueues its work, and calls pipeline_release with the same stream:
+ * The consumer calls pipeline_take, pipeline_await (its stream waits for the batch), enqueues its work, and calls pipeline_release with the same stream:
  * nobody waits on the host unless the pipeline is behind. Order and bytes of the batches do not depend on workers, devices or timing.
  * native_loading = false: the same work in pipeline_take, one stage after the other, nothing overlapping: the honest baseline.
  * Threads: open, take, release, close from one thread. Every wait ends on pipeline_stop (any thread, or a signal handler's flag). */
@@ -30,7 +30,8 @@ typedef struct DeviceBatch { /* on the model device; valid from take to release 
     BatchInfo info;
     BatchLayout layout;
     const uint8_t *memory; /* device memory; arrays at layout's offsets */
-    Event *ready;          /* the consumer's stream waits for it */
+    Event *ready;          /* happens when the batch is there; pipeline_await waits for it */
+    Device *ready_device;  /* whose event it is */
     int buffer;            /* private */
 } DeviceBatch;
 
@@ -40,7 +41,8 @@ typedef struct PipelineOptions {
     Device *data, *model; /* may be the same */
     Sim *sim;             /* simulated read and decode times; NULL = none */
     PipelineState start;
-    int64_t epochs; /* 0 = for ever */
+    int64_t epochs;       /* 0 = for ever */
+    double stuck_seconds; /* a loader silent for longer on one utterance stops the run; 0 = 120 */
     Log *log;
 } PipelineOptions;
 
@@ -56,6 +58,8 @@ typedef struct Pipeline Pipeline;
 int pipeline_open(Pipeline **p, const PipelineOptions *o, Err *err);
 /* 0 and a batch; ERR_STOPPED at the end or after pipeline_stop; the first error of any stage otherwise. */
 int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err);
+/* Makes the consumer's stream (of the model device) wait until the batch is there; the caller goes on. */
+int pipeline_await(Pipeline *p, const DeviceBatch *b, Stream *consumer, Err *err);
 int pipeline_release(Pipeline *p, DeviceBatch *b, Stream *consumer, Err *err);
 void pipeline_stop(Pipeline *p);
 void pipeline_state(const Pipeline *p, PipelineState *s);

@@ -2,9 +2,10 @@
  *
  *     FREE -> FILLING -> READY -> IN_USE -> FREE
  *
- * A slot holds one batch. Batches are opened, filled and taken in the order of their numbers; the items (utterances) of a batch are filled by any
- * worker in any order, several workers at once. Invariant: released <= taken <= ready <= opened <= released + slots.
- * Every wait also returns on ring_stop; the first error passed to it wins. Threads: any. */
+ * A slot holds one batch. Batches are opened, taken and released in the order of their numbers; the rows of a batch are filled by any worker in
+ * any order, several workers at once. Invariant: released <= taken <= opened <= released + slots.
+ * Every wait also returns on ring_stop; the first error passed to it wins.
+ * Threads: the functions lock the ring themselves; those named ..._locked want it held. */
 #ifndef MYXTTS_RING_H
 #define MYXTTS_RING_H
 
@@ -20,29 +21,43 @@ typedef enum { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_IN_USE } SlotState;
 typedef struct Slot {
     SlotState state;
     BatchInfo info;
-    const uint32_t *items; /* [info.count] corpus items */
-    int claimed, done;     /* items handed to workers, items filled */
-    int lost;              /* items that could not be loaded: their rows are empty */
+    uint32_t *items;   /* [rows] corpus items, info.count of them in use */
+    int claimed, done; /* rows handed to workers, rows filled */
+    int lost;          /* rows that could not be loaded: they are empty */
     BatchLayout layout;
-    uint8_t *memory; /* of the host slot, pinned when asked for */
+    uint8_t *memory; /* the host slot */
 } Slot;
 
 typedef struct Ring {
     pthread_mutex_t mutex;
-    pthread_cond_t work, ready; /* workers wait for work, the taker for a READY slot */
-    Slot *slots;                /* [count]; batch k is in slot k % count */
+    pthread_cond_t work;  /* a slot became free, or rows became claimable */
+    pthread_cond_t ready; /* a slot became READY */
+    Slot *slots;          /* [count]; batch k is in slot k % count */
     int count;
-    int64_t opened, taken, released; /* batches */
-    int64_t first;                   /* number of the first batch */
+    int64_t opened, taken, released; /* batches since the start */
+    int64_t end;                     /* batches there will be; INT64_MAX = for ever */
     int stopped;
-    Err error; /* of the first ring_stop with one */
-    int open;
+    Err error; /* of the first ring_stop that had one */
+    int is_open;
 } Ring;
 
-int ring_open(Ring *r, int slots, int64_t first_batch, Err *err);
-void ring_close(Ring *r); /* no thread may be inside */
+int ring_open(Ring *r, int slots, int rows, int64_t batches, Err *err);
+void ring_close(Ring *r); /* safe on a zeroed ring; no thread may be inside */
+
 /* Ends every wait, now and later. err may be NULL (an orderly end). */
 void ring_stop(Ring *r, const Err *err);
-int ring_stopped(Ring *r);
+/* 0 while it runs; ERR_STOPPED or the first error's code, with its text in err, once stopped. */
+int ring_check(Ring *r, Err *err);
+
+/* The oldest slot with rows nobody has claimed, or a FREE slot that may be opened for the next batch (state FREE: the caller fills in info and
+ * items and sets FILLING before it unlocks), or NULL when there is neither. */
+Slot *ring_find_work_locked(Ring *r);
+/* `rows` more rows of the slot are filled; the last makes it READY, and 1 is returned: the slot is then another thread's. */
+int ring_filled(Ring *r, Slot *s, int rows, int lost);
+
+/* The next READY slot in order, which becomes IN_USE; waits at most `seconds`. 0; ERR_STOPPED at the end or when stopped; 1 when the time is over. */
+int ring_take(Ring *r, Slot **s, double seconds, Err *err);
+void ring_release(Ring *r, Slot *s); /* in the order of taking */
+int ring_ready_count(Ring *r);       /* READY slots in a row that could be taken now */
 
 #endif

@@ -1,0 +1,43 @@
+/* devices.c - see devices.h. */
+#include "cmd/devices.h"
+
+#include <string.h>
+
+static int is_sim(const char *name) { return strncmp(name, "sim", 3) == 0; }
+
+int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
+{
+    *d = (Devices){0};
+    const char *data = cfg->data_gpu, *model = cfg->model_gpu;
+    /* One named and the other left to choose: both are the one that is named. */
+    if (strcmp(data, "auto") == 0 && strcmp(model, "auto") != 0)
+        data = model;
+    else if (strcmp(model, "auto") == 0 && strcmp(data, "auto") != 0)
+        model = data;
+    d->has_sim = cfg->sim[0] != 0;
+    int rc = sim_parse(&d->sim, cfg->sim, err);
+    if (rc)
+        return rc;
+    uint64_t data_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->data_gpu_memory << 20 : 0;
+    uint64_t model_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->model_gpu_memory << 20 : 0;
+    DeviceOptions o = {.memory_cap = model_cap, .sim = is_sim(model) ? &d->sim : NULL, .log = log};
+    rc = device_open(&d->model, model, &o, err);
+    if (!rc && (strcmp(data, model) == 0 || strcmp(data, d->model->name) == 0))
+        d->data = d->model;
+    else if (!rc) {
+        o = (DeviceOptions){.memory_cap = data_cap, .sim = is_sim(data) ? &d->sim : NULL, .log = log};
+        rc = device_open(&d->data, data, &o, err);
+    }
+    if (rc)
+        devices_close(d);
+    return rc;
+}
+
+void devices_close(Devices *d)
+{
+    if (d->data != d->model)
+        device_close(d->data);
+    device_close(d->model);
+    sim_close(&d->sim);
+    *d = (Devices){0};
+}

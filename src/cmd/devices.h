@@ -1,0 +1,20 @@
+/* devices.h - the devices that a command works with, opened from the settings: data_gpu, model_gpu, their caps, and --sim. */
+#ifndef MYXTTS_CMD_DEVICES_H
+#define MYXTTS_CMD_DEVICES_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "device/device.h"
+#include "device/sim.h"
+
+typedef struct Devices {
+    Sim sim;
+    int has_sim;          /* --sim was given */
+    Device *data, *model; /* may be one and the same */
+} Devices;
+
+int devices_open(Devices *d, const Config *cfg, Log *log, Err *err);
+void devices_close(Devices *d); /* always safe */
+
+#endif

@@ -1,0 +1,31 @@
+/* cuda_error.h - for the .cu files alone: sentences about CUDA calls that failed. The CUDA part is a library of its own and uses
+ * nothing of the program, so it fills the Err itself. */
+#ifndef MYXTTS_CUDA_ERROR_H
+#define MYXTTS_CUDA_ERROR_H
+
+#include <cuda_runtime.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+__attribute__((format(printf, 3, 4))) static inline int cuda_err(Err *err, int code, const char *fmt, ...)
+{
+    if (!err)
+        return code;
+    err->code = code;
+    err->hint[0] = 0;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+/* "GPU 0: copy to the device: an illegal memory access was encountered (cudaErrorIllegalAddress)" */
+static inline int cuda_err_call(Err *err, int device, const char *operation, cudaError_t e)
+{
+    return cuda_err(err, ERR_DEVICE, "GPU %d: %s: %s (%s)", device, operation, cudaGetErrorString(e), cudaGetErrorName(e));
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* nvml.h - the few functions of NVIDIA's management library that the monitor calls, as a table, so that the library is needed neither to build
+ * nor to run. Types and numbers are those of its public interface: results are 0 or an error number, handles are opaque pointers. */
+#ifndef MYXTTS_NVML_H
+#define MYXTTS_NVML_H
+
+#include "base/err.h"
+
+enum { NVML_CLOCK_SM = 1, NVML_PCIE_TX = 0, NVML_PCIE_RX = 1, NVML_TEMPERATURE_GPU = 0 };
+
+typedef struct NvmlUtilization {
+    unsigned gpu,
+        memory; /* percent of the driver's last period (up to a second) in which something ran, memory was read or written */
+} NvmlUtilization;
+
+typedef struct NvmlMemory {
+    unsigned long long total, free, used; /* bytes */
+} NvmlMemory;
+
+typedef struct Nvml {
+    void *library; /* NULL: nothing to unload */
+    int (*init)(void);
+    int (*shutdown)(void);
+    const char *(*error_string)(int result);
+    int (*device_by_index)(unsigned index, void **device);
+    int (*device_by_uuid)(const char *uuid, void **device);
+    int (*utilization)(void *device, NvmlUtilization *u);
+    int (*memory)(void *device, NvmlMemory *m);
+    int (*power)(void *device, unsigned *milliwatts);
+    int (*clock)(void *device, int which, unsigned *mhz);
+    int (*pcie)(void *device, int direction, unsigned *kb_per_s); /* measures for 20 ms before it answers */
+    int (*temperature)(void *device, int sensor, unsigned *celsius);
+} Nvml;
+
+/* ERR_MISSING when the library is not on this machine, or too old to have these functions. */
+int nvml_load(Nvml *nvml, Err *err);
+void nvml_unload(Nvml *nvml);
+
+#endif

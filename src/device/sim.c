@@ -1,0 +1,323 @@
+/* sim.c - see sim.h. */
+#include "device/sim.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "config/config.h"
+
+#define DEFAULT_MEMORY ((uint64_t)16 << 30)
+#define MOST_MS 3.6e6 /* an hour */
+
+struct SimDisk {
+    pthread_mutex_t mutex;
+    double next_free; /* clock_now() at which the last one who came will be done */
+};
+
+/* ---- stages ---- */
+
+static const char *const stage_names[STAGE_COUNT] = {"read", "decode", "h2d", "preprocess", "peer", "step"};
+
+const char *stage_name(StageId s)
+{
+    ASSERT(s >= 0 && s < STAGE_COUNT);
+    return stage_names[s];
+}
+
+int stage_find(const char *name, int n)
+{
+    for (int i = 0; i < STAGE_COUNT; i++)
+        if ((int)strlen(stage_names[i]) == n && !memcmp(stage_names[i], name, (size_t)n))
+            return i;
+    return -1;
+}
+
+/* ---- the list of keys ---- */
+
+typedef enum { KEY_MS, KEY_US, KEY_GBPS, KEY_JITTER, KEY_SEED, KEY_MEMORY, KEY_STALL, KEY_FAIL } KeyKind;
+
+static const struct Key {
+    const char *name;
+    KeyKind kind;
+    int stage;
+    double min, max;
+} keys[] = {
+    {"read_ms", KEY_MS, STAGE_READ, 0, MOST_MS},
+    {"decode_ms", KEY_MS, STAGE_DECODE, 0, MOST_MS},
+    {"h2d_gbps", KEY_GBPS, STAGE_H2D, 1e-3, 1e6},
+    {"h2d_us", KEY_US, STAGE_H2D, 0, 1e3 * MOST_MS},
+    {"preprocess_ms", KEY_MS, STAGE_PREPROCESS, 0, MOST_MS},
+    {"peer_gbps", KEY_GBPS, STAGE_PEER, 1e-3, 1e6},
+    {"peer_us", KEY_US, STAGE_PEER, 0, 1e3 * MOST_MS},
+    {"step_ms", KEY_MS, STAGE_STEP, 0, MOST_MS},
+    {"jitter", KEY_JITTER, -1, 0, 5},
+    {"stall", KEY_STALL, -1, 0, MOST_MS},
+    {"fail", KEY_FAIL, -1, 0, 1e15},
+    {"seed", KEY_SEED, -1, 0, 0x1p53},
+    {"memory_gb", KEY_MEMORY, -1, 1e-3, 4096},
+};
+enum { KEY_COUNT = sizeof keys / sizeof *keys };
+
+static int unknown_key(const char *word, const char *name, Err *err)
+{
+    err_set(err, ERR_CONFIG, "--sim: there is no key '%s' (in '%s')", name, word);
+    const char *nearest = NULL;
+    int best = 4;
+    for (int i = 0; i < KEY_COUNT; i++) {
+        int distance = config_name_distance(keys[i].name, name);
+        if (distance < best && distance < (int)strlen(keys[i].name)) {
+            best = distance;
+            nearest = keys[i].name;
+        }
+    }
+    if (nearest)
+        return err_hint(err, "did you mean '%s'?", nearest);
+    return err_hint(err, "the keys are read_ms, decode_ms, h2d_gbps, h2d_us, preprocess_ms, peer_gbps, peer_us, step_ms, jitter, "
+                         "stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
+}
+
+static int parse_number(double *x, const char *word, const char *text, double min, double max, int whole, Err *err)
+{
+    char *end;
+    *x = strtod(text, &end);
+    if (end == text || *end)
+        return err_set(err, ERR_CONFIG, "--sim: '%s' is not a number (in '%s')", text, word);
+    if (!(*x >= min && *x <= max))
+        return err_set(err, ERR_CONFIG, "--sim: %s is out of range in '%s': it must be %.15g to %.15g", text, word, min, max);
+    if (whole && *x != floor(*x))
+        return err_set(err, ERR_CONFIG, "--sim: %s must be a whole number (in '%s')", text, word);
+    return 0;
+}
+
+static int parse_stage(int *stage, const char *word, const char *name, Err *err)
+{
+    *stage = stage_find(name, (int)strlen(name));
+    if (*stage >= 0)
+        return 0;
+    err_set(err, ERR_CONFIG, "--sim: there is no stage '%s' (in '%s')", name, word);
+    for (int i = 0; i < STAGE_COUNT; i++)
+        if (config_name_distance(stage_names[i], name) <= 2)
+            return err_hint(err, "did you mean '%s'? The stages are read, decode, h2d, preprocess, peer, step", stage_names[i]);
+    return err_hint(err, "the stages are read, decode, h2d, preprocess, peer, step");
+}
+
+/* Cuts "a:b:c" at its colons; 0 unless there are exactly n parts. */
+static int cut_parts(char *text, char *parts[], int n)
+{
+    int have = 0;
+    for (char *p = text; p;) {
+        char *colon = strchr(p, ':');
+        if (colon)
+            *colon++ = 0;
+        if (have == n)
+            return 0;
+        parts[have++] = p;
+        p = colon;
+    }
+    return have == n;
+}
+
+static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
+{
+    char *parts[3];
+    int stage, rc;
+    double every, ms;
+    if (!cut_parts(value, parts, 3))
+        return err_set(err, ERR_CONFIG, "--sim: '%s' should be stall=STAGE:EVERY:MS, as in stall=h2d:50:400", word);
+    if ((rc = parse_stage(&stage, word, parts[0], err)) || (rc = parse_number(&every, word, parts[1], 1, 1e15, 1, err)) ||
+        (rc = parse_number(&ms, word, parts[2], key->min, key->max, 0, err)))
+        return rc;
+    if (sim->stall_count == SIM_MAX_STALLS)
+        return err_set(err, ERR_CONFIG, "--sim: more than %d stalls ('%s' is one too many)", SIM_MAX_STALLS, word);
+    sim->stalls[sim->stall_count++] = (SimStall){(StageId)stage, (int64_t)every, ms * 1e-3};
+    return 0;
+}
+
+static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
+{
+    char *parts[2];
+    int stage, rc;
+    double at;
+    if (!cut_parts(value, parts, 2))
+        return err_set(err, ERR_CONFIG, "--sim: '%s' should be fail=STAGE:AT, as in fail=peer:20", word);
+    if ((rc = parse_stage(&stage, word, parts[0], err)) || (rc = parse_number(&at, word, parts[1], key->min, key->max, 1, err)))
+        return rc;
+    if (sim->fail_at[stage] >= 0)
+        return err_set(err, ERR_CONFIG, "--sim: two failures of stage %s ('%s' is the second); there can be one",
+                       stage_names[stage], word);
+    sim->fail_at[stage] = (int64_t)at;
+    return 0;
+}
+
+static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s", word);
+    char *value = strchr(name, '=');
+    if (value)
+        *value++ = 0;
+    int row = 0;
+    while (row < KEY_COUNT && strcmp(keys[row].name, name))
+        row++;
+    if (row == KEY_COUNT)
+        return unknown_key(word, name, err);
+    const struct Key *key = &keys[row];
+    if (!value || !*value)
+        return err_set(err, ERR_CONFIG, "--sim: '%s' has no value; write %s=%s", word, name,
+                       key->kind == KEY_STALL  ? "STAGE:EVERY:MS"
+                       : key->kind == KEY_FAIL ? "STAGE:AT"
+                                               : "NUMBER");
+    if (key->kind == KEY_STALL)
+        return parse_stall(sim, key, word, value, err);
+    if (key->kind == KEY_FAIL)
+        return parse_fail(sim, key, word, value, err);
+    double x;
+    int rc = parse_number(&x, word, value, key->min, key->max, key->kind == KEY_SEED, err);
+    if (rc)
+        return rc;
+    if (*seen & 1u << row)
+        return err_set(err, ERR_CONFIG, "--sim: %s is there twice ('%s' is the second)", name, word);
+    *seen |= 1u << row;
+    switch (key->kind) {
+    case KEY_MS:
+        sim->seconds[key->stage] = x * 1e-3;
+        break;
+    case KEY_US:
+        sim->seconds[key->stage] = x * 1e-6;
+        break;
+    case KEY_GBPS:
+        sim->per_byte[key->stage] = 1e-9 / x;
+        break;
+    case KEY_JITTER:
+        sim->jitter = x;
+        break;
+    case KEY_SEED:
+        sim->seed = (uint64_t)x;
+        break;
+    case KEY_MEMORY:
+        sim->memory = (uint64_t)(x * (double)(1 << 30));
+        break;
+    case KEY_STALL:
+    case KEY_FAIL:
+        break;
+    }
+    return 0;
+}
+
+static int parse_list(Sim *sim, const char *spec, Err *err)
+{
+    uint32_t seen = 0;
+    size_t blank = strspn(spec, " \t");
+    if (!spec[blank])
+        return 0;
+    for (const char *p = spec; p;) {
+        const char *comma = strchr(p, ',');
+        size_t n = comma ? (size_t)(comma - p) : strlen(p);
+        const char *start = p;
+        p = comma ? comma + 1 : NULL;
+        for (; n && (*start == ' ' || *start == '\t'); start++)
+            n--;
+        while (n && (start[n - 1] == ' ' || start[n - 1] == '\t'))
+            n--;
+        char word[128];
+        if (n == 0)
+            return err_set(err, ERR_CONFIG, "--sim: nothing between two commas, or after the last one, in '%s'", spec);
+        if (n >= sizeof word)
+            return err_set(err, ERR_CONFIG, "--sim: '%.40s...' is too long for a key and its value", start);
+        memcpy(word, start, n);
+        word[n] = 0;
+        int rc = parse_word(sim, word, &seen, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int sim_parse(Sim *sim, const char *spec, Err *err)
+{
+    *sim = (Sim){.memory = DEFAULT_MEMORY};
+    for (int i = 0; i < STAGE_COUNT; i++)
+        sim->fail_at[i] = -1;
+    int rc = parse_list(sim, spec ? spec : "", err);
+    if (rc) {
+        *sim = (Sim){0};
+        return rc;
+    }
+    sim->disk = mem_calloc(1, sizeof *sim->disk);
+    if (!sim->disk)
+        return err_set(err, ERR_NOMEM, "no memory for a simulated machine");
+    pthread_mutex_init(&sim->disk->mutex, NULL);
+    return 0;
+}
+
+void sim_close(Sim *sim)
+{
+    if (sim->disk) {
+        pthread_mutex_destroy(&sim->disk->mutex);
+        free(sim->disk);
+    }
+    *sim = (Sim){0};
+}
+
+/* ---- times ---- */
+
+/* exp(sigma z - sigma^2 / 2) has mean 1 for any sigma, and deviation sqrt(exp(sigma^2) - 1): the jitter. */
+static double draw_factor(const Sim *sim, StageId stage, int64_t batch)
+{
+    Rng rng;
+    rng_seed(&rng, rng_mix(rng_mix(sim->seed, (uint64_t)stage), (uint64_t)batch));
+    double variance = log1p(sim->jitter * sim->jitter);
+    return exp(sqrt(variance) * rng_normal(&rng) - 0.5 * variance);
+}
+
+double sim_seconds(const Sim *sim, StageId stage, int64_t batch, uint64_t bytes)
+{
+    double t = sim->seconds[stage] + sim->per_byte[stage] * (double)bytes;
+    if (batch < 0)
+        return t;
+    if (sim->jitter > 0 && t > 0)
+        t *= draw_factor(sim, stage, batch);
+    for (int i = 0; i < sim->stall_count; i++) {
+        const SimStall *s = &sim->stalls[i];
+        if (s->stage == stage && batch % s->every == s->every - 1)
+            t += s->seconds;
+    }
+    return t;
+}
+
+int sim_fails(const Sim *sim, StageId stage, int64_t batch) { return batch >= 0 && sim->fail_at[stage] == batch; }
+
+/* ---- the disk ---- */
+
+static void sleep_until(double when)
+{
+    struct timespec t = {(time_t)when, (long)((when - floor(when)) * 1e9)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {
+    }
+}
+
+void sim_disk_read(Sim *sim, double seconds, const int *stop)
+{
+    enum { SLICE_MS = 10 };
+    if (seconds <= 0)
+        return;
+    struct SimDisk *disk = sim->disk;
+    pthread_mutex_lock(&disk->mutex);
+    double now = clock_now();
+    double done = disk->next_free = fmax(now, disk->next_free) + seconds;
+    pthread_mutex_unlock(&disk->mutex);
+    while (now < done && !(stop && __atomic_load_n(stop, __ATOMIC_ACQUIRE))) {
+        sleep_until(fmin(done, now + SLICE_MS * 1e-3));
+        now = clock_now();
+    }
+}

@@ -1,0 +1,526 @@
+/* feeder.c - see feeder.h. One mutex guards the buffers' states and the two queues; it is never held while waiting for a device. */
+#include "pipeline/feeder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+#define WATCH_SECONDS 0.5 /* how often a wait looks up to see whether a loader is stuck */
+#define MOST_BUFFERS 256
+#define GROW_WINDOW 16 /* batches over which waiting is judged */
+#define GROW_WAITS 2   /* waits in the window that ask for another buffer */
+
+typedef struct Buffer {
+    BufferState state;
+    BatchInfo info;
+    BatchLayout layout;
+    uint8_t *raw, *out, *final; /* raw, out on the data device; final on the model device (== out when they are one) */
+    Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
+    int used;       /* its events belong to a batch that went through */
+    double blocked; /* s the feeder waited for this buffer before that batch */
+} Buffer;
+
+struct Feeder {
+    FeederOptions o;
+    int two_devices;
+    Device *peer_device;        /* whose stream carries batches to the model device */
+    Stream *copy, *work, *peer; /* copy == work when copies have no stream of their own */
+    Buffer buffers[MOST_BUFFERS];
+    int count;
+    int free_queue[MOST_BUFFERS], free_head, free_count;
+    int ready_queue[MOST_BUFFERS], ready_head, ready_count;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int64_t asked, started; /* batches the consumer has asked for, batches begun */
+    int last_released;      /* buffer, or -1 */
+    int stopped, ended;     /* ended: the last batch has been enqueued */
+    Err error;
+    int waits, takes;                 /* in the window */
+    int buffer_shortage;              /* the feeder had to wait for a buffer in the window */
+    Event *prev_worked, *prev_peered; /* ends of the batch accounted for last, for the gaps between batches */
+    int has_prev;
+    Thread thread;
+};
+
+static void queue_put_int(int *queue, int head, int *count, int value) { queue[(head + (*count)++) % MOST_BUFFERS] = value; }
+
+static int queue_take_int(int *queue, int *head, int *count)
+{
+    int value = queue[*head];
+    *head = (*head + 1) % MOST_BUFFERS;
+    --*count;
+    return value;
+}
+
+static void close_buffer(Feeder *f, Buffer *b)
+{
+    Event *const events[] = {b->copy_start, b->copied, b->work_start, b->worked};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (events[i])
+            f->o.data->ops->event_close(events[i]);
+    if (b->peer_start)
+        f->peer_device->ops->event_close(b->peer_start);
+    if (b->peered)
+        f->peer_device->ops->event_close(b->peered);
+    if (b->consumed)
+        f->o.model->ops->event_close(b->consumed);
+    if (b->raw)
+        device_free(f->o.data, b->raw, f->o.raw_bytes);
+    if (b->out)
+        device_free(f->o.data, b->out, f->o.batch_bytes);
+    if (b->final && f->two_devices)
+        device_free(f->o.model, b->final, f->o.batch_bytes);
+    *b = (Buffer){0};
+}
+
+static int open_buffer(Feeder *f, Err *err)
+{
+    ASSERT_CMP(f->count, <, MOST_BUFFERS);
+    Buffer *b = &f->buffers[f->count];
+    const DeviceOps *d = f->o.data->ops;
+    void *p = NULL;
+    *b = (Buffer){0};
+    int rc = device_alloc(f->o.data, &p, f->o.raw_bytes, err);
+    b->raw = rc ? NULL : p;
+    if (!rc && !(rc = device_alloc(f->o.data, &p, f->o.batch_bytes, err)))
+        b->out = p;
+    if (!rc && f->two_devices && !(rc = device_alloc(f->o.model, &p, f->o.batch_bytes, err)))
+        b->final = p;
+    if (!rc && !f->two_devices)
+        b->final = b->out;
+    Event **const events[] = {&b->copy_start, &b->copied, &b->work_start, &b->worked};
+    for (size_t i = 0; i < sizeof events / sizeof *events && !rc; i++)
+        rc = d->event_open(f->o.data, events[i], 1, err);
+    if (!rc)
+        rc = f->peer_device->ops->event_open(f->peer_device, &b->peer_start, 1, err);
+    if (!rc)
+        rc = f->peer_device->ops->event_open(f->peer_device, &b->peered, 1, err);
+    if (!rc)
+        rc = f->o.model->ops->event_open(f->o.model, &b->consumed, 0, err);
+    if (rc) {
+        close_buffer(f, b);
+        return rc;
+    }
+    queue_put_int(f->free_queue, f->free_head, &f->free_count, f->count);
+    f->count++;
+    return 0;
+}
+
+/* The first error wins; everyone wakes up. */
+static void fail(Feeder *f, const Err *err)
+{
+    pthread_mutex_lock(&f->mutex);
+    if (err && err->code && err->code != ERR_STOPPED && !f->error.code)
+        f->error = *err;
+    f->stopped = 1;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->mutex);
+    ring_stop(f->o.ring, err && err->code != ERR_STOPPED ? err : NULL);
+}
+
+static void wait_changed_locked(Feeder *f)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(WATCH_SECONDS * 1e9);
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&f->changed, &f->mutex, &until);
+}
+
+static void swap_events(Event **a, Event **b)
+{
+    Event *t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* A device stage between two batches did nothing: it was blocked on its output for as long as the feeder had no buffer to begin with, and on
+ * its input for the rest. */
+static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *prev_end, Event *start, Event *end, const Buffer *b)
+{
+    double gap = f->has_prev ? d->event_seconds(prev_end, start) : 0;
+    gap = gap > 0 ? gap : 0;
+    double out = gap < b->blocked ? gap : b->blocked;
+    counters_add(f->o.counters, stage, d->event_seconds(start, end), gap - out, out);
+    counters_left(f->o.counters, stage, b->layout.bytes, 0);
+}
+
+/* What the device stages of the buffer's last batch took. Its consumer is done, so every event has happened. Buffers come by in the order of
+ * their batches; the end of this one is kept by trading events. */
+static void count_device_times(Feeder *f, Buffer *b)
+{
+    if (!b->used || f->o.counters->off)
+        return;
+    count_stage(f, STAGE_PREPROCESS, f->o.data->ops, f->prev_worked, b->work_start, b->worked, b);
+    swap_events(&f->prev_worked, &b->worked);
+    if (f->two_devices) {
+        count_stage(f, STAGE_PEER, f->peer_device->ops, f->prev_peered, b->peer_start, b->peered, b);
+        swap_events(&f->prev_peered, &b->peered);
+    }
+    f->has_prev = 1;
+}
+
+static Event *ready_event(const Feeder *f, const Buffer *b) { return f->two_devices ? b->peered : b->worked; }
+static Device *ready_device(const Feeder *f) { return f->two_devices ? f->peer_device : f->o.data; }
+
+/* Streams of one kind of device wait by themselves; between kinds this thread waits for them. */
+static int stream_wait(Device *stream_device, Stream *s, Device *event_device, Event *e, Err *err)
+{
+    if (stream_device->ops->kind == event_device->ops->kind)
+        return stream_device->ops->stream_wait_event(s, e, err);
+    return event_device->ops->event_wait(e, err);
+}
+
+static int carry_to_model(Feeder *f, Buffer *b, Err *err)
+{
+    const DeviceOps *p = f->peer_device->ops;
+    DeviceKind from = f->o.data->ops->kind, to = f->o.model->ops->kind;
+    if (from == to)
+        return p->copy_peer(f->peer, b->final, f->o.model, b->out, b->layout.bytes, err);
+    return from == DEVICE_HOST ? p->copy_in(f->peer, b->final, b->out, b->layout.bytes, err)
+                               : p->copy_out(f->peer, b->final, b->out, b->layout.bytes, err);
+}
+
+/* Enqueues everything for one batch. Waits for nothing. */
+static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
+{
+    const DeviceOps *d = f->o.data->ops;
+    b->info = s->info;
+    batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
+    PreprocessArgs args = {.raw = b->raw,
+                           .out = b->out,
+                           .in_layout = s->layout,
+                           .out_layout = b->layout,
+                           .rows = f->o.shape.rows,
+                           .text = s->info.text,
+                           .frames = s->info.frames,
+                           .bands = f->o.shape.bands,
+                           .mel_bytes = f->o.shape.mel_bytes,
+                           .samples = s->info.samples,
+                           .batch = s->info.number};
+    d->stream_batch(f->copy, s->info.number);
+    d->stream_batch(f->work, s->info.number);
+    int rc = d->event_record(b->copy_start, f->copy, err);
+    if (!rc)
+        rc = d->copy_in(f->copy, b->raw, s->memory, s->layout.bytes, err);
+    if (!rc)
+        rc = d->event_record(b->copied, f->copy, err);
+    if (!rc && f->work != f->copy)
+        rc = d->stream_wait_event(f->work, b->copied, err);
+    if (!rc)
+        rc = d->event_record(b->work_start, f->work, err);
+    if (!rc)
+        rc = preprocess_run(f->o.preprocess, f->work, &args, err);
+    if (!rc)
+        rc = d->event_record(b->worked, f->work, err);
+    if (rc || !f->two_devices)
+        return rc;
+    const DeviceOps *p = f->peer_device->ops;
+    p->stream_batch(f->peer, s->info.number);
+    rc = stream_wait(f->peer_device, f->peer, f->o.data, b->worked, err);
+    if (!rc)
+        rc = p->event_record(b->peer_start, f->peer, err);
+    if (!rc)
+        rc = carry_to_model(f, b, err);
+    return rc ? rc : p->event_record(b->peered, f->peer, err);
+}
+
+/* The next READY slot; without loader threads it is filled here. */
+static int next_slot(Feeder *f, Slot **s, Err *err)
+{
+    uint64_t since = counters_now(f->o.counters);
+    int rc;
+    for (;;) {
+        if (f->o.inline_loading && (rc = loader_fill_next(f->o.loader, err)) != 0 && rc != ERR_STOPPED)
+            return rc;
+        rc = ring_take(f->o.ring, s, WATCH_SECONDS, err);
+        if (rc != 1)
+            break;
+        loader_watch(f->o.loader);
+    }
+    if (!f->o.inline_loading)
+        counters_blocked_in(f->o.counters, STAGE_H2D, since);
+    return rc;
+}
+
+/* Grown while the consumer waits although the feeder is short of buffers; never shrunk. */
+static void consider_growing(Feeder *f)
+{
+    pthread_mutex_lock(&f->mutex);
+    int grow = f->waits >= GROW_WAITS && f->buffer_shortage && f->count < f->o.most_buffers;
+    if (f->takes >= GROW_WINDOW || grow)
+        f->takes = f->waits = f->buffer_shortage = 0;
+    if (grow) {
+        Err why = {0};
+        if (open_buffer(f, &why)) {
+            f->o.most_buffers = f->count; /* the cap is reached: this is all there is */
+            log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
+        } else
+            log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
+    }
+    pthread_mutex_unlock(&f->mutex);
+}
+
+/* A buffer whose last consumer is done. */
+static int next_buffer(Feeder *f, Buffer **out, Err *err)
+{
+    uint64_t since = counters_now(f->o.counters);
+    double start = clock_now();
+    consider_growing(f);
+    pthread_mutex_lock(&f->mutex);
+    int had_to_wait = f->free_count == 0;
+    while (!f->stopped && f->free_count == 0)
+        wait_changed_locked(f);
+    int stopped = f->stopped;
+    Buffer *b = stopped ? NULL : &f->buffers[queue_take_int(f->free_queue, &f->free_head, &f->free_count)];
+    if (b)
+        b->state = BUFFER_PREPARING;
+    if (had_to_wait)
+        f->buffer_shortage = 1;
+    pthread_mutex_unlock(&f->mutex);
+    if (stopped)
+        return err_set(err, ERR_STOPPED, "stopped");
+    int rc = b->used ? f->o.model->ops->event_wait(b->consumed, err) : 0;
+    if (rc)
+        return rc;
+    counters_blocked_out(f->o.counters, STAGE_H2D, since);
+    count_device_times(f, b);
+    b->blocked = clock_now() - start;
+    *out = b;
+    return 0;
+}
+
+/* Settings that forbid running ahead. */
+static int wait_for_turn(Feeder *f, Err *err)
+{
+    int rc = 0;
+    pthread_mutex_lock(&f->mutex);
+    if (!f->o.cfg->prefetch_to_gpu)
+        while (!f->stopped && f->started >= f->asked)
+            wait_changed_locked(f);
+    int before = -1;
+    if (!f->o.cfg->optimize_cpu_gpu_overlap && f->started > 0) {
+        while (!f->stopped && f->last_released < 0) /* the batch before has been handed back ... */
+            wait_changed_locked(f);
+        before = f->last_released;
+        f->last_released = -1;
+    }
+    rc = f->stopped ? err_set(err, ERR_STOPPED, "stopped") : 0;
+    pthread_mutex_unlock(&f->mutex);
+    if (!rc && before >= 0) /* ... and its step is over */
+        rc = f->o.model->ops->event_wait(f->buffers[before].consumed, err);
+    return rc;
+}
+
+/* One batch from slot to READY buffer. */
+static int feed_one(Feeder *f, Err *err)
+{
+    Slot *s = NULL;
+    Buffer *b = NULL;
+    int rc = wait_for_turn(f, err);
+    if (!rc)
+        rc = next_slot(f, &s, err);
+    if (rc)
+        return rc;
+    rc = next_buffer(f, &b, err);
+    uint64_t since = counters_now(f->o.counters);
+    if (!rc)
+        rc = enqueue(f, b, s, err);
+    if (rc)
+        return rc;
+    if (!f->o.synchronous) {
+        pthread_mutex_lock(&f->mutex);
+        b->state = BUFFER_READY;
+        f->started++;
+        queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
+        int depth = f->ready_count;
+        pthread_cond_broadcast(&f->changed);
+        pthread_mutex_unlock(&f->mutex);
+        counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, (uint64_t)depth);
+    } else
+        counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, 0);
+    rc = f->o.data->ops->event_wait(b->copied, err);
+    counters_busy(f->o.counters, STAGE_H2D, since);
+    if (rc)
+        return rc;
+    ring_release(f->o.ring, s);
+    b->used = 1;
+    if (f->o.synchronous) {
+        rc = ready_device(f)->ops->event_wait(ready_event(f, b), err);
+        b->state = BUFFER_READY;
+        queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
+        f->started++;
+    }
+    return rc;
+}
+
+static void *feeder_main(void *arg)
+{
+    Feeder *f = arg;
+    Err err = {0};
+    int rc;
+    do {
+        err_clear(&err);
+        rc = feed_one(f, &err);
+    } while (!rc);
+    if (rc == ERR_STOPPED && ring_check(f->o.ring, NULL) == 0) { /* the last batch: what is ready may still be taken */
+        pthread_mutex_lock(&f->mutex);
+        f->ended = 1;
+        pthread_cond_broadcast(&f->changed);
+        pthread_mutex_unlock(&f->mutex);
+    } else {
+        Err first = {0};
+        fail(f, ring_check(f->o.ring, &first) && first.code != ERR_STOPPED ? &first : &err);
+    }
+    return NULL;
+}
+
+int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
+{
+    int rc = 0;
+    if (f->o.synchronous && (rc = feed_one(f, err)) != 0)
+        return rc;
+    pthread_mutex_lock(&f->mutex);
+    f->asked++;
+    int late = f->ready_count == 0;
+    pthread_cond_broadcast(&f->changed);
+    while (!f->stopped && !f->ended && f->ready_count == 0)
+        wait_changed_locked(f);
+    if (f->stopped || f->ready_count == 0) {
+        rc = f->error.code ? f->error.code : ERR_STOPPED;
+        if (err && f->error.code)
+            *err = f->error;
+        else
+            err_set(err, ERR_STOPPED, f->stopped ? "stopped" : "the last batch has been taken");
+        pthread_mutex_unlock(&f->mutex);
+        return rc;
+    }
+    int index = queue_take_int(f->ready_queue, &f->ready_head, &f->ready_count);
+    Buffer *b = &f->buffers[index];
+    b->state = BUFFER_TRAINING;
+    pthread_mutex_unlock(&f->mutex);
+    late |= ready_device(f)->ops->event_happened(ready_event(f, b)) == 0;
+    pthread_mutex_lock(&f->mutex);
+    f->takes++;
+    f->waits += late;
+    pthread_mutex_unlock(&f->mutex);
+    *batch = (DeviceBatch){.info = b->info,
+                           .layout = b->layout,
+                           .memory = b->final,
+                           .ready = ready_event(f, b),
+                           .ready_device = ready_device(f),
+                           .buffer = index};
+    return 0;
+}
+
+int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err)
+{
+    return stream_wait(f->o.model, consumer, b->ready_device, b->ready, err);
+}
+
+int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)
+{
+    Buffer *b = &f->buffers[batch->buffer];
+    ASSERT_CMP(b->state, ==, BUFFER_TRAINING);
+    int rc = f->o.model->ops->event_record(b->consumed, consumer, err);
+    if (!rc && f->o.synchronous)
+        rc = f->o.model->ops->event_wait(b->consumed, err);
+    pthread_mutex_lock(&f->mutex);
+    b->state = BUFFER_FREE;
+    queue_put_int(f->free_queue, f->free_head, &f->free_count, batch->buffer);
+    f->last_released = batch->buffer;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->mutex);
+    return rc;
+}
+
+void feeder_stop(Feeder *f) { fail(f, NULL); }
+int feeder_buffers(const Feeder *f)
+{
+    Feeder *w = (Feeder *)(uintptr_t)f;
+    pthread_mutex_lock(&w->mutex);
+    int n = f->count;
+    pthread_mutex_unlock(&w->mutex);
+    return n;
+}
+uint64_t feeder_data_bytes(const Feeder *f) { return (uint64_t)feeder_buffers(f) * (f->o.raw_bytes + f->o.batch_bytes); }
+uint64_t feeder_model_bytes(const Feeder *f) { return f->two_devices ? (uint64_t)feeder_buffers(f) * f->o.batch_bytes : 0; }
+
+int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
+{
+    *out = NULL;
+    Feeder *f = mem_calloc(1, sizeof *f);
+    if (!f)
+        return err_set(err, ERR_NOMEM, "no memory for the feeder");
+    f->o = *o;
+    f->two_devices = !device_same(o->data, o->model);
+    f->peer_device = o->data->ops->kind == DEVICE_HOST && o->model->ops->kind != DEVICE_HOST ? o->model : o->data;
+    f->last_released = -1;
+    if (f->o.most_buffers > MOST_BUFFERS)
+        f->o.most_buffers = MOST_BUFFERS;
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&f->mutex, NULL);
+    pthread_cond_init(&f->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    const DeviceOps *d = o->data->ops;
+    int rc = d->stream_open(o->data, &f->work, "preprocess", err);
+    if (!rc && o->cfg->enhanced_gpu_prefetch)
+        rc = d->stream_open(o->data, &f->copy, "h2d", err);
+    else if (!rc)
+        f->copy = f->work;
+    if (!rc && f->two_devices)
+        rc = f->peer_device->ops->stream_open(f->peer_device, &f->peer, "peer", err);
+    if (!rc)
+        rc = d->event_open(o->data, &f->prev_worked, 1, err);
+    if (!rc)
+        rc = f->peer_device->ops->event_open(f->peer_device, &f->prev_peered, 1, err);
+    for (int i = 0; i < o->buffers && !rc; i++)
+        rc = open_buffer(f, err);
+    atomic_store(&o->counters->stage[STAGE_H2D].threads, 1);
+    atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, 1);
+    atomic_store(&o->counters->stage[STAGE_PEER].threads, f->two_devices);
+    if (!rc && !o->synchronous)
+        rc = thread_start(&f->thread, "feeder", feeder_main, f, err);
+    if (rc) {
+        feeder_close(f);
+        return rc;
+    }
+    *out = f;
+    return 0;
+}
+
+void feeder_close(Feeder *f)
+{
+    if (!f)
+        return;
+    fail(f, NULL);
+    thread_join(&f->thread);
+    const DeviceOps *d = f->o.data->ops;
+    /* Streams first: closing them waits for the work that still uses the buffers. */
+    if (f->peer)
+        f->peer_device->ops->stream_close(f->peer);
+    if (f->copy && f->copy != f->work)
+        d->stream_close(f->copy);
+    if (f->work)
+        d->stream_close(f->work);
+    for (int i = 0; i < f->count; i++) {
+        if (f->buffers[i].used)
+            f->o.model->ops->event_wait(f->buffers[i].consumed, NULL);
+        close_buffer(f, &f->buffers[i]);
+    }
+    if (f->prev_worked)
+        d->event_close(f->prev_worked);
+    if (f->prev_peered)
+        f->peer_device->ops->event_close(f->prev_peered);
+    pthread_mutex_destroy(&f->mutex);
+    pthread_cond_destroy(&f->changed);
+    free(f);
+}

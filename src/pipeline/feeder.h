@@ -1,0 +1,44 @@
+/* feeder.h - host slots -> data device -> model device. Private to src/pipeline (the consumer's side is pipeline.h).
+ *
+ *   FREE -> PREPARING -> READY -> TRAINING -> FREE
+ *
+ * A buffer is memory for one batch on both devices. One thread carries each batch through: waits for a READY slot and a free buffer, enqueues
+ * copy, preprocessing and peer copy on a stream each, ordered by events, and gives the slot back when its copy is done. Nobody
+ * synchronises a device. Two events a buffer matter to the consumer: `ready`, which its stream waits for, and `consumed`, which it records. */
+#ifndef MYXTTS_FEEDER_H
+#define MYXTTS_FEEDER_H
+
+#include "pipeline/loader.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/preprocess.h"
+#include "pipeline/ring.h"
+
+typedef enum { BUFFER_FREE, BUFFER_PREPARING, BUFFER_READY, BUFFER_TRAINING } BufferState;
+
+typedef struct FeederOptions {
+    const Config *cfg;
+    Device *data, *model;
+    Preprocess *preprocess;
+    Ring *ring;
+    Loader *loader;
+    Counters *counters;
+    BatchShape shape;
+    size_t raw_bytes, batch_bytes; /* of the largest batch: host slot, device batch */
+    int buffers, most_buffers;
+    int synchronous;    /* no thread: feeder_take does everything, one stage after the other */
+    int inline_loading; /* num_workers 0: the feeder fills the slots itself */
+    Log *log;
+} FeederOptions;
+
+typedef struct Feeder Feeder;
+int feeder_open(Feeder **f, const FeederOptions *o, Err *err);
+int feeder_take(Feeder *f, DeviceBatch *b, Err *err);
+int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err);
+int feeder_release(Feeder *f, DeviceBatch *b, Stream *consumer, Err *err);
+void feeder_stop(Feeder *f); /* ends every wait */
+int feeder_buffers(const Feeder *f);
+uint64_t feeder_data_bytes(const Feeder *f); /* device memory of the buffers now */
+uint64_t feeder_model_bytes(const Feeder *f);
+void feeder_close(Feeder *f); /* after ring_stop */
+
+#endif

@@ -1,0 +1,447 @@
+/* loader.c - see loader.h. */
+#include "pipeline/loader.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audio/process.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/thread.h"
+#include "dataset/audio_file.h"
+
+#define MOST_ROWS_AT_ONCE 8
+#define MAX_AUDIO_FILE ((size_t)1 << 30)
+
+typedef struct Worker {
+    Loader *loader;
+    Thread thread;
+    _Atomic uint64_t busy_since; /* ns; 0 = not in a row */
+    _Atomic uint32_t item;       /* corpus item it is working on */
+    _Atomic int finished;
+    AudioProcessor *processor; /* on_the_fly only */
+    AudioBuffer audio;
+    Buf bytes;
+} Worker;
+
+struct Loader {
+    LoaderOptions o;
+    Worker *workers; /* [max(1, workers)] */
+    int64_t batches_per_epoch;
+    int *segment_fd;          /* [segments] of the mel store, when it is not to be read through the mapping */
+    _Atomic uint8_t *checked; /* [corpus->count] 1: the record was verified, 2: it could not be loaded */
+    _Atomic int64_t lost;
+    int stop; /* ends simulated waits; __atomic */
+};
+
+int64_t loader_max_samples(const Config *cfg, int on_the_fly, int frames)
+{
+    return on_the_fly ? (int64_t)frames * cfg->hop_length : 0;
+}
+
+static uint64_t now_ns(void) { return (uint64_t)(clock_now() * 1e9); }
+
+/* Names an utterance that cannot be loaded, once. */
+static void lose(Loader *l, uint32_t item, const char *why)
+{
+    const CorpusItem *c = &l->o.corpus->items[item];
+    const Utterance *u = &l->o.corpus->dataset.utterances[c->utterance];
+    if (atomic_exchange(&l->checked[item], 2) == 2)
+        return;
+    atomic_fetch_add(&l->lost, 1);
+    log_warn(l->o.log, "%.*s is left out: %s", (int)u->id.n, u->id.p, why);
+}
+
+static void write_augmentation(const Loader *l, float out[4], int64_t epoch, uint32_t utterance)
+{
+    const Config *cfg = l->o.cfg;
+    Rng rng;
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)epoch), utterance));
+    out[0] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
+    out[1] = (float)cfg->augment_noise_db;
+    out[2] = (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
+    uint32_t bits = (uint32_t)rng_u64(&rng);
+    memcpy(&out[3], &bits, 4);
+}
+
+/* Copies the mel of an entry into the row, through the mapping or with pread. */
+static int read_mel(Loader *l, uint8_t *to, uint32_t item, const MelView *v, const StoreEntry *e, char *why, size_t cap)
+{
+    size_t bytes = (size_t)v->frames * v->bands * (size_t)l->o.shape.mel_bytes;
+    if (l->o.cfg->cache_verification != VERIFY_OFF && atomic_load(&l->checked[item]) == 0) {
+        if (!store_entry_whole(&l->o.corpus->mel, l->o.corpus->items[item].mel_entry)) {
+            snprintf(why, cap, "its record in the mel cache is damaged; `myxtts prepare --verify` builds it anew");
+            return ERR_DAMAGED;
+        }
+        atomic_store(&l->checked[item], 1);
+    }
+    if (!l->segment_fd) {
+        memcpy(to, v->data, bytes);
+        return 0;
+    }
+    const Store *s = &l->o.corpus->mel;
+    uint32_t row = 0;
+    while (row < s->segment_count &&
+           !(e->payload >= s->segments[row].data && e->payload < s->segments[row].data + s->segments[row].size))
+        row++;
+    ASSERT_CMP(row, <, s->segment_count);
+    Err err = {0};
+    int rc = file_pread_all(l->segment_fd[row], to, bytes, (uint64_t)(e->payload - s->segments[row].data), "the mel cache", &err);
+    if (rc)
+        snprintf(why, cap, "%s", err.msg);
+    return rc;
+}
+
+/* The samples of a clip into the row. read and decode are timed apart. */
+static int read_samples(Loader *l, Worker *w, float *to, int32_t *length, const CorpusItem *c, int64_t most, uint64_t *read_ended,
+                        char *why, size_t cap)
+{
+    const Config *cfg = l->o.cfg;
+    char path[PATH_MAX];
+    Err err = {0};
+    const float *samples;
+    int64_t n;
+    buf_clear(&w->bytes);
+    int rc = dataset_audio_path(&l->o.corpus->dataset, &l->o.corpus->dataset.utterances[c->utterance], path, sizeof path, &err);
+    if (!rc)
+        rc = file_read(&w->bytes, path, MAX_AUDIO_FILE, &err);
+    *read_ended = counters_now(l->o.counters);
+    if (rc) {
+        snprintf(why, cap, "%s", err.msg);
+        return rc;
+    }
+    RejectReason r = audio_decode(&w->audio, w->bytes.data, w->bytes.size, path, cfg->max_audio_length, why, cap);
+    if (!r)
+        r = audio_process(w->processor, &samples, &n, &w->audio, cfg->trim_silence, cfg->enable_loudness_normalization, why, cap);
+    if (r)
+        return ERR_DATA;
+    if (n > most) {
+        snprintf(why, cap, "%s has changed since it was prepared: %lld samples, at most %lld fit", path, (long long)n,
+                 (long long)most);
+        return ERR_DATA;
+    }
+    memcpy(to, samples, (size_t)n * sizeof *to);
+    *length = (int32_t)n;
+    return 0;
+}
+
+static void empty_row(const Slot *s, int row)
+{
+    const BatchLayout *b = &s->layout;
+    memset(s->memory + b->tokens + (size_t)row * (size_t)s->info.text * 4, 0, (size_t)s->info.text * 4);
+    const size_t arrays[] = {b->text_length, b->mel_length, b->speaker, b->sample_length};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        memset(s->memory + arrays[i] + (size_t)row * 4, 0, 4);
+    memset(s->memory + b->augment + (size_t)row * 16, 0, 16);
+    memset(s->memory + b->utterance + (size_t)row * 4, 0xFF, 4); /* -1 */
+}
+
+/* One row. 0, or 1 when the utterance is lost and the row empty. */
+static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
+{
+    const Corpus *corpus = l->o.corpus;
+    uint32_t item = s->items[row];
+    const CorpusItem *c = &corpus->items[item];
+    const BatchLayout *b = &s->layout;
+    char why[512] = "simulated failure";
+    StoreEntry te, me;
+    TextView tv;
+    MelView mv;
+    uint64_t start = counters_now(l->o.counters), read_ended;
+    int rc = injected ? ERR_DATA : 0;
+    int32_t sample_length = 0;
+    store_entry(&corpus->text, c->text_entry, &te);
+    store_entry(&corpus->mel, c->mel_entry, &me);
+    if (!rc && (text_view(&tv, &te) || mel_view(&mv, &me) || tv.token_count > (uint32_t)s->info.text ||
+                mv.frames > (uint32_t)s->info.frames)) {
+        snprintf(why, sizeof why, "its record in the cache is damaged");
+        rc = ERR_DAMAGED;
+    }
+    if (!rc && l->o.on_the_fly) {
+        float *to = (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
+        rc = read_samples(l, w, to, &sample_length, c, s->info.samples, &read_ended, why, sizeof why);
+    } else if (!rc) {
+        size_t stride = (size_t)s->info.frames * (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
+        rc = read_mel(l, s->memory + b->mel + (size_t)row * stride, item, &mv, &me, why, sizeof why);
+        read_ended = counters_now(l->o.counters);
+    } else
+        read_ended = counters_now(l->o.counters);
+    if (read_ended > start) {
+        atomic_fetch_add_explicit(&l->o.counters->stage[STAGE_READ].busy_ns, read_ended - start, memory_order_relaxed);
+        atomic_fetch_add_explicit(&l->o.counters->stage[STAGE_DECODE].blocked_in_ns, read_ended - start, memory_order_relaxed);
+    }
+    if (rc) {
+        empty_row(s, row);
+        lose(l, item, why);
+    } else {
+        int32_t *tokens = (int32_t *)(void *)(s->memory + b->tokens) + (size_t)row * (size_t)s->info.text;
+        for (uint32_t i = 0; i < tv.token_count; i++)
+            tokens[i] = tv.tokens[i];
+        memset(tokens + tv.token_count, 0, ((size_t)s->info.text - tv.token_count) * 4);
+        ((int32_t *)(void *)(s->memory + b->text_length))[row] = (int32_t)tv.token_count;
+        ((int32_t *)(void *)(s->memory + b->mel_length))[row] = (int32_t)mv.frames;
+        ((int32_t *)(void *)(s->memory + b->speaker))[row] = c->speaker;
+        ((int32_t *)(void *)(s->memory + b->utterance))[row] = (int32_t)c->utterance;
+        ((int32_t *)(void *)(s->memory + b->sample_length))[row] = sample_length;
+        write_augmentation(l, (float *)(void *)(s->memory + b->augment) + 4 * (size_t)row, s->info.epoch, c->utterance);
+    }
+    counters_busy(l->o.counters, STAGE_DECODE, read_ended);
+    counters_blocked_out(l->o.counters, STAGE_READ, read_ended);
+    return rc != 0;
+}
+
+/* Simulated read and decode times: the share of these rows in the batch's. */
+static void simulate(Loader *l, const Slot *s, int rows)
+{
+    Sim *sim = l->o.sim;
+    double share = (double)rows / s->info.count;
+    uint64_t start = counters_now(l->o.counters);
+    sim_disk_read(sim, share * sim_seconds(sim, STAGE_READ, s->info.number, s->layout.bytes), &l->stop);
+    uint64_t read_ended = counters_now(l->o.counters);
+    counters_busy(l->o.counters, STAGE_READ, start);
+    counters_blocked_in(l->o.counters, STAGE_DECODE, start);
+    double until = clock_now() + share * sim_seconds(sim, STAGE_DECODE, s->info.number, s->layout.bytes);
+    for (double left; (left = until - clock_now()) > 0 && !__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE);)
+        clock_sleep(left < 0.05 ? left : 0.05);
+    counters_busy(l->o.counters, STAGE_DECODE, read_ended);
+    counters_blocked_out(l->o.counters, STAGE_READ, read_ended);
+}
+
+static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
+{
+    int lost = 0;
+    if (l->o.sim)
+        simulate(l, s, rows);
+    for (int row = first; row < first + rows; row++) {
+        int injected = row == 0 && l->o.sim &&
+                       (sim_fails(l->o.sim, STAGE_READ, s->info.number) || sim_fails(l->o.sim, STAGE_DECODE, s->info.number));
+        atomic_store(&w->item, s->items[row]);
+        atomic_store(&w->busy_since, now_ns());
+        lost += fill_row(l, w, s, row, injected);
+        atomic_store(&w->busy_since, 0);
+    }
+    size_t bytes = s->layout.bytes;
+    if (ring_filled(l->o.ring, s, rows, lost)) { /* from here on the slot is another's */
+        counters_left(l->o.counters, STAGE_READ, bytes, 0);
+        counters_left(l->o.counters, STAGE_DECODE, bytes, (uint64_t)ring_ready_count(l->o.ring));
+    }
+}
+
+/* Gives the next batch to a FREE slot. The ring is locked. */
+static void open_slot_locked(Loader *l, Slot *s)
+{
+    Ring *r = l->o.ring;
+    const BatchShape *shape = &l->o.shape;
+    int64_t position = l->o.first_index + r->opened;
+    BatchInfo *info = &s->info;
+    int bucket;
+    *info = (BatchInfo){
+        .number = r->opened, .epoch = l->o.first_epoch + position / l->batches_per_epoch, .index = position % l->batches_per_epoch};
+    sampler_epoch(l->o.sampler, info->epoch);
+    const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &info->count, &bucket);
+    const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
+    memcpy(s->items, items, (size_t)info->count * sizeof *items);
+    info->text = b->text;
+    info->frames = b->frames;
+    info->samples = loader_max_samples(l->o.cfg, l->o.on_the_fly, b->frames);
+    for (int i = 0; i < info->count; i++) {
+        info->real_tokens += l->o.corpus->lengths[items[i]].tokens;
+        info->real_frames += l->o.corpus->lengths[items[i]].frames;
+    }
+    batch_layout_host(&s->layout, shape, info->text, info->frames, info->samples);
+    for (int row = info->count; row < shape->rows; row++)
+        empty_row(s, row);
+    s->claimed = s->done = s->lost = 0;
+    s->state = SLOT_FILLING;
+    r->opened++;
+}
+
+/* Claims rows. 0 when there are none now; -1 at the end. The ring is locked. */
+static int claim_locked(Loader *l, Slot **slot, int *first)
+{
+    Ring *r = l->o.ring;
+    Slot *s = ring_find_work_locked(r);
+    if (!s)
+        return r->opened >= r->end ? -1 : 0;
+    if (s->state == SLOT_FREE) {
+        open_slot_locked(l, s);
+        pthread_cond_broadcast(&r->work); /* rows for the others */
+    }
+    int share = s->info.count / (2 * (l->o.workers > 0 ? l->o.workers : 1));
+    int rows = l->o.on_the_fly ? 1 : share < 1 ? 1 : share > MOST_ROWS_AT_ONCE ? MOST_ROWS_AT_ONCE : share;
+    if (rows > s->info.count - s->claimed)
+        rows = s->info.count - s->claimed;
+    *slot = s;
+    *first = s->claimed;
+    s->claimed += rows;
+    return rows;
+}
+
+static void *worker_main(void *arg)
+{
+    Worker *w = arg;
+    Loader *l = w->loader;
+    Ring *r = l->o.ring;
+    pthread_mutex_lock(&r->mutex);
+    while (!r->stopped) { /* the loop starts with the ring locked */
+        Slot *s;
+        int first, rows = claim_locked(l, &s, &first);
+        if (rows < 0)
+            break;
+        if (rows == 0) {
+            uint64_t since = counters_now(l->o.counters);
+            pthread_cond_wait(&r->work, &r->mutex);
+            counters_blocked_out(l->o.counters, STAGE_READ, since);
+            counters_blocked_out(l->o.counters, STAGE_DECODE, since);
+            continue;
+        }
+        pthread_mutex_unlock(&r->mutex);
+        fill_rows(l, w, s, first, rows);
+        pthread_mutex_lock(&r->mutex);
+    }
+    pthread_mutex_unlock(&r->mutex);
+    atomic_store(&w->finished, 1);
+    return NULL;
+}
+
+int loader_fill_next(Loader *l, Err *err)
+{
+    Ring *r = l->o.ring;
+    Slot *s;
+    int first, rows;
+    for (;;) {
+        pthread_mutex_lock(&r->mutex);
+        rows = r->stopped ? -1 : claim_locked(l, &s, &first);
+        pthread_mutex_unlock(&r->mutex);
+        if (rows < 0)
+            return ring_check(r, err) ? err ? err->code : ERR_STOPPED : err_set(err, ERR_STOPPED, "the last batch has been filled");
+        if (rows == 0)
+            return 0; /* every slot is full */
+        fill_rows(l, &l->workers[0], s, first, rows);
+        if (first + rows == s->info.count)
+            return 0;
+    }
+}
+
+void loader_watch(Loader *l)
+{
+    for (int i = 0; i < (l->o.workers > 0 ? l->o.workers : 1); i++) {
+        uint64_t since = atomic_load(&l->workers[i].busy_since);
+        double seconds = since ? 1e-9 * (double)(now_ns() - since) : 0;
+        if (seconds < l->o.stuck_seconds)
+            continue;
+        const CorpusItem *c = &l->o.corpus->items[atomic_load(&l->workers[i].item)];
+        const Utterance *u = &l->o.corpus->dataset.utterances[c->utterance];
+        Err err = {0};
+        err_set(&err, ERR_WORKER, "loader %d has been reading %.*s for %.0f s", i, (int)u->id.n, u->id.p, seconds);
+        err_hint(&err, "the disk or network file system does not answer; remove the file, or copy the dataset to a local disk");
+        ring_stop(l->o.ring, &err);
+    }
+}
+
+int64_t loader_lost(const Loader *l) { return atomic_load(&((Loader *)(uintptr_t)l)->lost); }
+
+static int open_segments(Loader *l, Err *err)
+{
+    const Store *s = &l->o.corpus->mel;
+    l->segment_fd = mem_calloc(s->segment_count, sizeof *l->segment_fd);
+    if (!l->segment_fd)
+        return err_set(err, ERR_NOMEM, "no memory for the segments");
+    for (uint32_t i = 0; i < s->segment_count; i++)
+        l->segment_fd[i] = -1;
+    for (uint32_t i = 0; i < s->segment_count; i++) {
+        StoreEntry e;
+        uint32_t number = 0;
+        for (uint64_t k = 0; k < s->count && number == 0; k++) { /* the number of the segment that this mapping is */
+            store_entry(s, k, &e);
+            if (e.payload >= s->segments[i].data && e.payload < s->segments[i].data + s->segments[i].size)
+                number = e.segment;
+        }
+        char *path = store_segment_path(s->dir, s->name, number, 0);
+        if (!path)
+            return err_set(err, ERR_NOMEM, "no memory for a path");
+        l->segment_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+        int rc = l->segment_fd[i] < 0 ? err_set_errno(err, ERR_IO, "cannot open %s", path) : 0;
+        free(path);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int loader_open(Loader **out, const LoaderOptions *o, Err *err)
+{
+    *out = NULL;
+    Loader *l = mem_calloc(1, sizeof *l);
+    if (!l)
+        return err_set(err, ERR_NOMEM, "no memory for the loader");
+    l->o = *o;
+    l->batches_per_epoch = sampler_batches(o->sampler);
+    int states = o->workers > 0 ? o->workers : 1, rc = 0;
+    l->workers = mem_calloc((size_t)states, sizeof *l->workers);
+    l->checked = mem_calloc(o->corpus->count, sizeof *l->checked);
+    if (!l->workers || !l->checked)
+        rc = err_set(err, ERR_NOMEM, "no memory for %d loader workers", states);
+    if (!rc && !o->cfg->enable_memory_mapping && !o->on_the_fly)
+        rc = open_segments(l, err);
+    for (int i = 0; i < states && !rc; i++) {
+        l->workers[i].loader = l;
+        if (o->on_the_fly)
+            rc = audio_processor_open(&l->workers[i].processor, o->cfg, err);
+    }
+    atomic_store(&o->counters->stage[STAGE_READ].threads, states);
+    atomic_store(&o->counters->stage[STAGE_DECODE].threads, states);
+    for (int i = 0; i < o->workers && !rc; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "loader-%d", i);
+        rc = thread_start(&l->workers[i].thread, name, worker_main, &l->workers[i], err);
+    }
+    if (rc) {
+        ring_stop(o->ring, NULL);
+        loader_close(l);
+        return rc;
+    }
+    *out = l;
+    return 0;
+}
+
+int loader_close(Loader *l)
+{
+    if (!l)
+        return 0;
+    __atomic_store_n(&l->stop, 1, __ATOMIC_RELEASE);
+    int stuck = 0, states = l->o.workers > 0 ? l->o.workers : 1;
+    for (int i = 0; l->workers && i < states; i++) {
+        Worker *w = &l->workers[i];
+        uint64_t since = atomic_load(&w->busy_since);
+        int is_stuck =
+            w->thread.running && since && 1e-9 * (double)(now_ns() - since) >= l->o.stuck_seconds && !atomic_load(&w->finished);
+        if (is_stuck) { /* it may come back to its row at any time: its memory and the slot's must stay */
+            pthread_detach(w->thread.handle);
+            stuck++;
+            continue;
+        }
+        thread_join(&w->thread);
+        audio_processor_close(w->processor);
+        audio_buffer_free(&w->audio);
+        buf_free(&w->bytes);
+    }
+    if (stuck)
+        return 1;
+    for (uint32_t i = 0; l->segment_fd && i < l->o.corpus->mel.segment_count; i++)
+        if (l->segment_fd[i] >= 0)
+            close(l->segment_fd[i]);
+    free(l->segment_fd);
+    free((void *)(uintptr_t)l->checked);
+    free(l->workers);
+    free(l);
+    return 0;
+}

@@ -1,0 +1,282 @@
+/* pipeline.c - puts sampler, loader and feeder together; the plan of memory. */
+#include "pipeline/pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "pipeline/feeder.h"
+
+#define START_BUFFERS 3 /* preparing, ready, training */
+#define STUCK_SECONDS 120.0
+
+typedef struct Sizes { /* everything that follows from the settings and the corpus, before anything is allocated */
+    BatchShape shape;
+    size_t raw_bytes, batch_bytes; /* of the largest batch */
+    int slots, workers, on_the_fly, synchronous;
+} Sizes;
+
+struct Pipeline {
+    PipelineOptions o;
+    Sizes sizes;
+    Sampler *sampler;
+    Ring ring;
+    Loader *loader;
+    Preprocess *preprocess;
+    Feeder *feeder;
+    Counters counters;
+    uint8_t *slot_memory; /* all slots in one piece */
+    size_t slot_bytes;
+    int pinned;
+    SampleLength *lengths; /* [corpus->count] with room for slower speech */
+    int64_t taken;
+    int64_t utterances, real_frames, padded_frames;
+};
+
+static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptions *o, int on_the_fly, Err *err)
+{
+    const Config *cfg = o->cfg;
+    uint32_t n = o->corpus->count;
+    double stretch = on_the_fly ? 1 / (1 - cfg->augment_speed) : 1;
+    SamplerOptions so = {.batch_size = cfg->batch_size,
+                         .buckets = cfg->length_buckets,
+                         .multiple = cfg->reduction_factor,
+                         .seed = o->start.seed,
+                         .ranks = 1};
+    if (cfg->pad_to_fixed_length) {
+        so.fixed_text = cfg->max_text_length;
+        so.fixed_frames = (int)((cfg->max_mel_frames) * stretch) + (stretch > 1);
+    }
+    *lengths = mem_calloc(n, sizeof **lengths);
+    if (!*lengths)
+        return err_set(err, ERR_NOMEM, "no memory for %u utterances", n);
+    for (uint32_t i = 0; i < n; i++) {
+        (*lengths)[i] = o->corpus->lengths[i];
+        if (stretch > 1)
+            (*lengths)[i].frames = (uint32_t)((*lengths)[i].frames * stretch) + 1;
+    }
+    return sampler_open(s, &so, *lengths, n, err);
+}
+
+static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sampler)
+{
+    const Config *cfg = o->cfg;
+    z->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
+    z->synchronous = !cfg->native_loading;
+    z->workers = z->synchronous ? 0 : cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    z->slots = cfg->prefetch_buffer_size;
+    if (z->slots == CONFIG_AUTO)
+        z->slots = cfg->batch_size >= 32 ? 2 : cfg->batch_size <= 8 ? 8 : 64 / cfg->batch_size;
+    if (z->slots < 2)
+        z->slots = 2;
+    if (z->synchronous)
+        z->slots = 1;
+    z->shape = (BatchShape){.rows = cfg->batch_size, .bands = cfg->n_mels, .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4};
+    for (int i = 0; i < sampler_bucket_count(sampler); i++) {
+        const SamplerBucket *b = sampler_bucket(sampler, i);
+        BatchLayout raw, batch;
+        int64_t samples = loader_max_samples(cfg, z->on_the_fly, b->frames);
+        batch_layout_host(&raw, &z->shape, b->text, b->frames, samples);
+        batch_layout_device(&batch, &z->shape, b->text, b->frames);
+        z->raw_bytes = raw.bytes > z->raw_bytes ? raw.bytes : z->raw_bytes;
+        z->batch_bytes = batch.bytes > z->batch_bytes ? batch.bytes : z->batch_bytes;
+        z->shape.text = b->text > z->shape.text ? b->text : z->shape.text;
+        z->shape.frames = b->frames > z->shape.frames ? b->frames : z->shape.frames;
+        z->shape.samples = samples > z->shape.samples ? samples : z->shape.samples;
+    }
+}
+
+/* Least device memory of the buffers: what a cap has to leave room for. */
+static void least_bytes(uint64_t *data, uint64_t *model, const Sizes *z, int same)
+{
+    *data = (uint64_t)START_BUFFERS * (z->raw_bytes + z->batch_bytes);
+    *model = same ? 0 : (uint64_t)START_BUFFERS * z->batch_bytes;
+}
+
+int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const PipelineOptions *o, Err *err)
+{
+    Sampler *sampler = NULL;
+    SampleLength *lengths = NULL;
+    Sizes z = {0};
+    int rc = open_sampler(&sampler, &lengths, o, o->cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY, err);
+    if (!rc) {
+        find_sizes(&z, o, sampler);
+        least_bytes(data, model, &z, device_same(o->data, o->model));
+        *pinned = (uint64_t)z.slots * z.raw_bytes;
+    }
+    sampler_close(sampler);
+    free(lengths);
+    return rc;
+}
+
+static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
+{
+    if (d->cap == 0 || d->used + need <= d->cap)
+        return 0;
+    uint64_t megabytes = (d->used + need + (1 << 20) - 1) >> 20;
+    err_set(err, ERR_CONFIG, "%s is %llu MB, but the pipeline needs %llu MB on device %s for three buffers", key,
+            (unsigned long long)(d->cap >> 20), (unsigned long long)megabytes, d->name);
+    return err_hint(err, "set %s to at least %llu, or lower batch_size or max_mel_frames", key, (unsigned long long)megabytes);
+}
+
+static int take_slot_memory(Pipeline *p, Err *err)
+{
+    Sizes *z = &p->sizes;
+    void *memory = NULL;
+    p->slot_bytes = (size_t)z->slots * z->raw_bytes;
+    p->pinned = p->o.cfg->pin_memory;
+    if (p->pinned) {
+        int rc = p->o.data->ops->pinned_alloc(p->o.data, &memory, p->slot_bytes, err);
+        if (rc)
+            return rc;
+    } else if (!(memory = mem_aligned(4096, p->slot_bytes, 1)))
+        return err_set(err, ERR_NOMEM, "no memory for %d host slots of %zu bytes", z->slots, z->raw_bytes);
+    p->slot_memory = memory;
+    memset(memory, 0, p->slot_bytes);
+    for (int i = 0; i < z->slots; i++)
+        p->ring.slots[i].memory = p->slot_memory + (size_t)i * z->raw_bytes;
+    return 0;
+}
+
+int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
+{
+    *out = NULL;
+    Pipeline *p = mem_calloc(1, sizeof *p);
+    if (!p)
+        return err_set(err, ERR_NOMEM, "no memory for the pipeline");
+    p->o = *o;
+    const Config *cfg = o->cfg;
+    int same = device_same(o->data, o->model);
+    int rc = open_sampler(&p->sampler, &p->lengths, o, cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY, err);
+    if (rc)
+        goto fail;
+    find_sizes(&p->sizes, o, p->sampler);
+    uint64_t data, model;
+    least_bytes(&data, &model, &p->sizes, same);
+    if ((rc = check_cap(o->data, data, same ? "model_gpu_memory" : "data_gpu_memory", err)) ||
+        (rc = check_cap(o->model, model, "model_gpu_memory", err)))
+        goto fail;
+    int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
+    if (o->epochs > 0)
+        batches = o->epochs * per_epoch - (o->start.epoch * per_epoch + o->start.index);
+    if (o->start.index >= per_epoch) {
+        rc = err_set(err, ERR_DATA, "batch %lld of epoch %lld does not exist: an epoch has %lld batches now",
+                     (long long)o->start.index, (long long)o->start.epoch, (long long)per_epoch);
+        goto fail;
+    }
+    if ((rc = ring_open(&p->ring, p->sizes.slots, p->sizes.shape.rows, batches > 0 ? batches : 0, err)) ||
+        (rc = take_slot_memory(p, err)) ||
+        (rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err)))
+        goto fail;
+    LoaderOptions lo = {.cfg = cfg,
+                        .corpus = o->corpus,
+                        .sampler = p->sampler,
+                        .ring = &p->ring,
+                        .counters = &p->counters,
+                        .sim = o->sim,
+                        .shape = p->sizes.shape,
+                        .on_the_fly = p->sizes.on_the_fly,
+                        .workers = p->sizes.workers,
+                        .first_epoch = o->start.epoch,
+                        .first_index = o->start.index,
+                        .stuck_seconds = o->stuck_seconds > 0 ? o->stuck_seconds : STUCK_SECONDS,
+                        .log = o->log};
+    if ((rc = loader_open(&p->loader, &lo, err)))
+        goto fail;
+    FeederOptions fo = {.cfg = cfg,
+                        .data = o->data,
+                        .model = o->model,
+                        .preprocess = p->preprocess,
+                        .ring = &p->ring,
+                        .loader = p->loader,
+                        .counters = &p->counters,
+                        .shape = p->sizes.shape,
+                        .raw_bytes = p->sizes.raw_bytes,
+                        .batch_bytes = p->sizes.batch_bytes,
+                        .buffers = START_BUFFERS,
+                        .most_buffers = cfg->pipeline_buffer_size > START_BUFFERS ? cfg->pipeline_buffer_size : START_BUFFERS,
+                        .synchronous = p->sizes.synchronous,
+                        .inline_loading = p->sizes.workers == 0,
+                        .log = o->log};
+    if ((rc = feeder_open(&p->feeder, &fo, err)))
+        goto fail;
+    *out = p;
+    return 0;
+fail:
+    pipeline_close(p);
+    return rc;
+}
+
+int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err)
+{
+    int rc = feeder_take(p->feeder, b, err);
+    if (rc)
+        return rc;
+    p->taken++;
+    p->utterances += b->info.count;
+    p->real_frames += b->info.real_frames;
+    p->padded_frames += (int64_t)p->sizes.shape.rows * b->info.frames;
+    return 0;
+}
+
+int pipeline_await(Pipeline *p, const DeviceBatch *b, Stream *consumer, Err *err)
+{
+    return feeder_await(p->feeder, b, consumer, err);
+}
+int pipeline_release(Pipeline *p, DeviceBatch *b, Stream *consumer, Err *err)
+{
+    return feeder_release(p->feeder, b, consumer, err);
+}
+
+void pipeline_stop(Pipeline *p) { feeder_stop(p->feeder); }
+
+void pipeline_state(const Pipeline *p, PipelineState *s)
+{
+    int64_t per_epoch = sampler_batches(p->sampler), position = p->o.start.index + p->taken;
+    *s = (PipelineState){.epoch = p->o.start.epoch + position / per_epoch, .index = position % per_epoch, .seed = p->o.start.seed};
+}
+
+Counters *pipeline_counters(Pipeline *p) { return &p->counters; }
+const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
+
+void pipeline_report(Pipeline *p, PipelineReport *r)
+{
+    *r = (PipelineReport){.workers = p->sizes.workers,
+                          .slots = p->sizes.slots,
+                          .buffers = feeder_buffers(p->feeder),
+                          .buffers_at_start = START_BUFFERS,
+                          .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess),
+                          .model_bytes = feeder_model_bytes(p->feeder),
+                          .pinned_bytes = p->slot_bytes,
+                          .batches = p->taken,
+                          .utterances = p->utterances,
+                          .lost = loader_lost(p->loader),
+                          .real_frames = p->real_frames,
+                          .padded_frames = p->padded_frames};
+    counters_snapshot(&p->counters, r->stages);
+}
+
+void pipeline_close(Pipeline *p)
+{
+    if (!p)
+        return;
+    if (p->ring.is_open)
+        ring_stop(&p->ring, NULL);
+    feeder_close(p->feeder);
+    int stuck = loader_close(p->loader);
+    preprocess_close(p->preprocess);
+    if (stuck) /* a worker may still write to its slot: what it can reach is left to the end of the process */
+        return;
+    if (p->slot_memory && p->pinned)
+        p->o.data->ops->pinned_free(p->o.data, p->slot_memory);
+    else
+        free(p->slot_memory);
+    ring_close(&p->ring);
+    sampler_close(p->sampler);
+    free(p->lengths);
+    free(p);
+}

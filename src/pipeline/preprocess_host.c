@@ -1,0 +1,123 @@
+/* preprocess_host.c - the preprocessing on the CPU, for the devices cpu and simN. What is done to a value stands in preprocess_math.h. */
+#include <string.h>
+
+#include "base/check.h"
+#include "cache/half.h"
+#include "pipeline/preprocess_math.h"
+#include "pipeline/preprocess_private.h"
+
+/* One row of the batch. */
+typedef struct Row {
+    const PreprocessHost *h;
+    const PreprocessArgs *a;
+    size_t index;
+    float augment[AUGMENT_COUNT];
+} Row;
+
+static int32_t int_at(const uint8_t *memory, size_t array, size_t row)
+{
+    int32_t v;
+    memcpy(&v, memory + array + row * sizeof v, sizeof v);
+    return v;
+}
+
+static void put_int(uint8_t *memory, size_t array, size_t row, int32_t v) { memcpy(memory + array + row * sizeof v, &v, sizeof v); }
+
+/* Tokens and numbers go through as they are, but what lies behind the tokens is always 0. */
+static void copy_numbers(const Row *r)
+{
+    const PreprocessArgs *a = r->a;
+    const BatchLayout *in = &a->in_layout, *out = &a->out_layout;
+    size_t text = (size_t)a->text, row = r->index;
+    int32_t length = int_at(a->raw, in->text_length, row);
+    size_t tokens = length < 0 ? 0 : (size_t)length > text ? text : (size_t)length;
+    uint8_t *to = a->out + out->tokens + row * text * 4;
+    memcpy(to, a->raw + in->tokens + row * text * 4, tokens * 4);
+    memset(to + tokens * 4, 0, (text - tokens) * 4);
+    put_int(a->out, out->text_length, row, length);
+    put_int(a->out, out->speaker, row, int_at(a->raw, in->speaker, row));
+    put_int(a->out, out->utterance, row, int_at(a->raw, in->utterance, row));
+    memcpy(a->out + out->augment + row * 16, a->raw + in->augment + row * 16, 16);
+}
+
+/* Log mel of the row into out. Returns its frames. */
+static int cached_mel(const Row *r, float *out)
+{
+    const PreprocessArgs *a = r->a;
+    int32_t length = int_at(a->raw, a->in_layout.mel_length, r->index);
+    size_t frames = length < 0 ? 0 : length > a->frames ? (size_t)a->frames : (size_t)length, bands = (size_t)a->bands;
+    const uint8_t *in = a->raw + a->in_layout.mel + r->index * (size_t)a->frames * bands * (size_t)a->mel_bytes;
+    if (a->mel_bytes == 2)
+        half_to_float(out, (const uint16_t *)(const void *)in, frames * bands);
+    else
+        memcpy(out, in, frames * bands * sizeof *out);
+    put_int(a->out, a->out_layout.mel_length, r->index, (int32_t)frames);
+    put_int(a->out, a->out_layout.sample_length, r->index, int_at(a->raw, a->in_layout.sample_length, r->index));
+    return (int)frames;
+}
+
+static int mel_of_samples(const Row *r, float *out)
+{
+    const PreprocessArgs *a = r->a;
+    const PreprocessHost *h = r->h;
+    const float *x = (const float *)(const void *)(a->raw + a->in_layout.samples) + r->index * (size_t)a->samples;
+    Clip clip;
+    preprocess_clip(&clip, x, int_at(a->raw, a->in_layout.sample_length, r->index), r->augment[AUGMENT_SPEED], a->samples,
+                    a->frames, h->tables.mel->hop, h->tables.mel->n_fft % 2);
+    if (clip.step != 1.0) {
+        ASSERT_CMP(clip.n, <=, h->samples_cap);
+        for (int64_t i = 0; i < clip.n; i++)
+            h->samples[i] = preprocess_sample(&clip, i);
+        x = h->samples;
+    }
+    if (clip.n > 0)
+        mel_compute(h->plan, h->scratch, out, x, clip.n);
+    put_int(a->out, a->out_layout.mel_length, r->index, clip.frames);
+    put_int(a->out, a->out_layout.sample_length, r->index, (int32_t)clip.n);
+    return clip.frames;
+}
+
+static void finish_mel(const Row *r, float *mel, int frames)
+{
+    const PreprocessTables *t = &r->h->tables;
+    int bands = r->a->bands;
+    int64_t values = (int64_t)frames * bands;
+    float gain = r->augment[AUGMENT_GAIN], noise = r->augment[AUGMENT_NOISE];
+    double level = 0.0;
+    if (gain != 0.0f)
+        for (int64_t i = 0; i < values; i++)
+            mel[i] = preprocess_gain(mel[i], gain);
+    if (noise != 0.0f && values > 0) {
+        uint64_t sum = 0;
+        for (int64_t i = 0; i < values; i++)
+            sum += preprocess_loudness(mel[i]);
+        level = preprocess_noise_level(sum, values, noise);
+    }
+    uint32_t seed = exact_bitsf(r->augment[AUGMENT_SEED]);
+    for (int f = 0; f < frames; f++, mel += bands)
+        for (int b = 0; b < bands; b++) {
+            float x = noise != 0.0f ? preprocess_noise(mel[b], level, seed, f, b) : mel[b];
+            mel[b] = preprocess_normalise(x, t->mean[b], t->deviation[b]);
+        }
+}
+
+void preprocess_host_kernel(void *arg)
+{
+    const PreprocessTask *task = arg;
+    const PreprocessArgs *a = &task->args;
+    const PreprocessTables *t = &task->host->tables;
+    size_t row_values = (size_t)a->frames * (size_t)a->bands;
+    for (int row = 0; row < a->rows; row++) {
+        Row r = {.h = task->host, .a = a, .index = (size_t)row};
+        memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
+        r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
+        r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;
+        r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
+        float *mel = (float *)(void *)(a->out + a->out_layout.mel) + (size_t)row * row_values;
+        copy_numbers(&r);
+        int frames = a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel);
+        finish_mel(&r, mel, frames);
+        size_t used = (size_t)frames * (size_t)a->bands;
+        memset(mel + used, 0, (row_values - used) * sizeof *mel);
+    }
+}

@@ -1,0 +1,92 @@
+/* preprocess_math.h - private to the preprocessing: what happens to one value, the same bits on the CPU and on the GPU (audio/exact.h).
+ *
+ *   samples --speed--> samples --mel--> log mel x --gain--> x --noise--> x --normalise--> (x - mean[b]) / deviation[b]
+ *
+ * gain   adds gain_db * ln(10) / 20 to the log mel, not below the mel's floor.
+ * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) out of (seed, frame, band); level is noise_db below the mean of exp(x) over
+ *        the clip. White noise is as loud in every band of this filterbank, whose triangles have the same area.
+ * speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is faster, shorter and higher. s is raised where the result
+ *        would not fit into the frames of the batch: nothing is cut. */
+#ifndef MYXTTS_PREPROCESS_MATH_H
+#define MYXTTS_PREPROCESS_MATH_H
+
+#include <stdint.h>
+
+#include "audio/exact.h"
+
+#define LEAST_DEVIATION 1e-5        /* a band that never changes is not divided by zero */
+#define LOG_FLOOR (-11.512925490f)  /* log(MEL_FLOOR), as the mel has it */
+#define LN10_20 0.11512925464970229 /* ln(10) / 20 */
+#define SUM_SCALE 1073741824.0      /* 2^30: sums are made of integers, which come out the same in any order */
+#define SUM_MOST 1099511627776.0    /* 2^40: one value; 2^24 of them fit */
+
+enum { AUGMENT_GAIN, AUGMENT_NOISE, AUGMENT_SPEED, AUGMENT_SEED, AUGMENT_COUNT };
+
+EXACT float preprocess_gain(float x, float gain_db)
+{
+    if (gain_db == 0.0f)
+        return x;
+    x = exact_addf(x, exact_mulf(gain_db, (float)LN10_20));
+    return x < LOG_FLOOR ? LOG_FLOOR : x;
+}
+
+/* What one value adds to the sum of its clip; the mean of them, times SUM_SCALE, is the level of the clip. */
+EXACT uint64_t preprocess_loudness(float x)
+{
+    double v = exact_mul(exact_exp((double)x), SUM_SCALE);
+    return (uint64_t)(v < SUM_MOST ? v : SUM_MOST);
+}
+
+EXACT double preprocess_noise_level(uint64_t sum, int64_t values, float noise_db)
+{
+    double mean = exact_div((double)sum, exact_mul((double)values, SUM_SCALE));
+    return exact_mul(mean, exact_exp(-exact_mul((double)noise_db, LN10_20)));
+}
+
+EXACT float preprocess_noise(float x, double level, uint32_t seed, int64_t frame, int band)
+{
+    double u = exact_mul((double)(exact_hash(seed, (uint64_t)frame, (uint64_t)band) >> 11), 1.0 / 9007199254740992.0);
+    return (float)exact_log(exact_add(exact_exp((double)x), exact_mul(level, exact_add(0.5, u))));
+}
+
+EXACT float preprocess_normalise(float x, float mean, float deviation) { return exact_divf(exact_subf(x, mean), deviation); }
+
+/* A clip of samples and what becomes of it. */
+typedef struct Clip {
+    const float *x;
+    int64_t from; /* samples that are there */
+    int64_t n;    /* after the change of speed */
+    double step;  /* 1: as they are */
+    int frames;
+} Clip;
+
+/* length: as the loader says; samples, frames: what a row has room for; odd: n_fft % 2. */
+EXACT void preprocess_clip(Clip *c, const float *x, int64_t length, float speed, int64_t samples, int frames, int hop, int odd)
+{
+    int64_t most = (int64_t)frames * hop - 1 + odd; /* one more would be one frame more */
+    c->x = x;
+    c->from = length < 0 ? 0 : length > samples ? samples : length;
+    c->step = speed > 0.1f && speed < 10.0f ? (double)speed : 1.0;
+    c->n = c->step == 1.0 ? c->from : (int64_t)exact_div((double)c->from, c->step);
+    if (c->n > most && c->step != 1.0)
+        c->step = exact_div((double)c->from, (double)most);
+    if (c->n > most)
+        c->n = most;
+    if (c->n < 1)
+        c->n = c->from > 0 && most > 0 ? 1 : 0;
+    c->frames = c->n > 0 ? (int)(1 + (c->n - odd) / hop) : 0;
+}
+
+/* Sample i of 0 .. n - 1. */
+EXACT float preprocess_sample(const Clip *c, int64_t i)
+{
+    if (c->step == 1.0)
+        return c->x[i];
+    double at = exact_mul((double)i, c->step);
+    int64_t left = (int64_t)at;
+    left = left < c->from - 1 ? left : c->from - 1;
+    double a = c->x[left], b = c->x[left + 1 < c->from ? left + 1 : left];
+    return (float)exact_add(a, exact_mul(exact_sub(b, a), exact_sub(at, (double)left)));
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* preprocess_private.h - between preprocess.c and its two halves. */
+#ifndef MYXTTS_PREPROCESS_PRIVATE_H
+#define MYXTTS_PREPROCESS_PRIVATE_H
+
+#include "audio/mel_kernel.h"
+#include "pipeline/preprocess.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What both halves work from. Augmentations that the settings leave off are not looked for in the batch. */
+typedef struct PreprocessTables {
+    const MelTables *mel;
+    const float *mean, *deviation; /* [bands]; 0 and 1 without normalisation; deviation at least LEAST_DEVIATION */
+    int bands, max_rows;
+    int gain, noise, speed; /* 1: as the row of the batch says */
+} PreprocessTables;
+
+/* Host: runs as a kernel of a host or sim stream. */
+typedef struct PreprocessHost {
+    PreprocessTables tables;
+    const MelPlan *plan;
+    MelScratch *scratch;
+    float *samples; /* [samples_cap] a clip after the change of speed; NULL when that is off */
+    int64_t samples_cap;
+} PreprocessHost;
+
+typedef struct PreprocessTask { /* the argument of the kernel */
+    const PreprocessHost *host;
+    PreprocessArgs args;
+} PreprocessTask;
+void preprocess_host_kernel(void *task);
+
+/* CUDA: a table in libmyxtts_cuda.so. The device memory is taken by the caller, so that it counts against the cap. */
+#define PREPROCESS_CUDA_SYMBOL "myxtts_cuda_preprocess"
+typedef struct PreprocessCudaOps {
+    uint64_t (*bytes)(const PreprocessTables *t); /* of device memory it needs */
+    int (*open)(void **state, const PreprocessTables *t, int device, void *memory, Err *err);
+    int (*run)(void *state, void *native_stream, const PreprocessArgs *args, Err *err);
+    void (*close)(void *state);
+} PreprocessCudaOps;
+typedef const PreprocessCudaOps *(*PreprocessCudaGet)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

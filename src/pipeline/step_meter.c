@@ -1,0 +1,100 @@
+/* step_meter.c - see step_meter.h. */
+#include "pipeline/step_meter.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, Err *err)
+{
+    *m = (StepMeter){.device = d, .counters = counters, .skip = skip};
+    m->samples = mem_calloc(METER_KEEP, sizeof *m->samples);
+    int rc = m->samples ? d->ops->event_open(d, &m->previous_end, 1, err) : err_set(err, ERR_NOMEM, "no memory for the step meter");
+    for (int i = 0; i < METER_LAG && !rc; i++) {
+        rc = d->ops->event_open(d, &m->start[i], 1, err);
+        if (!rc)
+            rc = d->ops->event_open(d, &m->end[i], 1, err);
+    }
+    if (rc)
+        step_meter_close(m);
+    else if (counters)
+        atomic_store(&counters->stage[STAGE_STEP].threads, 1);
+    return rc;
+}
+
+void step_meter_close(StepMeter *m)
+{
+    for (int i = 0; i < METER_LAG; i++) {
+        if (m->start[i])
+            m->device->ops->event_close(m->start[i]);
+        if (m->end[i])
+            m->device->ops->event_close(m->end[i]);
+    }
+    if (m->previous_end)
+        m->device->ops->event_close(m->previous_end);
+    free(m->samples);
+    *m = (StepMeter){0};
+}
+
+/* Reads the oldest outstanding step, waiting for its end. */
+static int read_one(StepMeter *m, Err *err)
+{
+    const DeviceOps *ops = m->device->ops;
+    int i = (int)(m->read % METER_LAG);
+    int rc = ops->event_wait(m->end[i], err);
+    if (rc)
+        return rc;
+    double busy = ops->event_seconds(m->start[i], m->end[i]);
+    double wait = m->has_previous ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
+    wait = wait > 0 ? wait : 0;
+    if (m->read >= m->skip && m->has_previous) {
+        stats_add(&m->busy, busy);
+        stats_add(&m->wait, wait);
+        stats_add(&m->step, busy + wait);
+        m->samples[m->sample_count++ % METER_KEEP] = (StepSample){(float)(busy + wait), (float)wait, (float)busy};
+        if (m->counters) {
+            counters_add(m->counters, STAGE_STEP, busy, wait, 0);
+            counters_left(m->counters, STAGE_STEP, 0, 0);
+        }
+    }
+    Event *kept = m->previous_end; /* the end stays readable while its place in the ring is recorded anew */
+    m->previous_end = m->end[i];
+    m->end[i] = kept;
+    m->has_previous = 1;
+    m->read++;
+    return 0;
+}
+
+int step_meter_begin(StepMeter *m, Stream *s, Err *err)
+{
+    int rc = m->begun - m->read >= METER_LAG ? read_one(m, err) : 0;
+    return rc ? rc : m->device->ops->event_record(m->start[m->begun % METER_LAG], s, err);
+}
+
+int step_meter_end(StepMeter *m, Stream *s, Err *err)
+{
+    int rc = m->device->ops->event_record(m->end[m->begun % METER_LAG], s, err);
+    m->begun++;
+    return rc;
+}
+
+int step_meter_finish(StepMeter *m, Err *err)
+{
+    int rc = 0;
+    while (m->read < m->begun && !rc)
+        rc = read_one(m, err);
+    return rc;
+}
+
+double step_meter_wait_quantile(const StepMeter *m, double q)
+{
+    size_t n = (size_t)(m->sample_count < METER_KEEP ? m->sample_count : METER_KEEP);
+    double *x = mem_calloc(n, sizeof *x);
+    if (!x)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] = m->samples[i].wait;
+    double out = stats_percentile(x, n, q);
+    free(x);
+    return out;
+}

@@ -1,0 +1,214 @@
+/* The simulated machine: its list of keys and the sentences for wrong ones, the times it draws, its failures, its disk. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "base/thread.h"
+#include "device/sim.h"
+
+static void test_stage_names(void **state)
+{
+    static const char *const names[] = {"read", "decode", "h2d", "preprocess", "peer", "step"};
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        assert_string_equal(stage_name((StageId)i), names[i]);
+        assert_int_equal(stage_find(names[i], (int)strlen(names[i])), i);
+    }
+    assert_int_equal(stage_find("steps", 5), -1);
+    assert_int_equal(stage_find("steps", 4), STAGE_STEP);
+    assert_int_equal(stage_find("", 0), -1);
+}
+
+static void test_nothing_takes_no_time(void **state)
+{
+    static const char *const specs[] = {"", "  ", NULL};
+    for (int k = 0; k < 3; k++) {
+        Sim sim;
+        assert_int_equal(sim_parse(&sim, specs[k], NULL), 0);
+        for (int i = 0; i < STAGE_COUNT; i++) {
+            assert_true(sim_seconds(&sim, (StageId)i, 3, 1 << 30) == 0);
+            assert_false(sim_fails(&sim, (StageId)i, 0));
+        }
+        assert_int_equal(sim.memory, (uint64_t)16 << 30);
+        sim_close(&sim);
+        sim_close(&sim);
+    }
+}
+
+static void test_every_key(void **state)
+{
+    Sim sim;
+    Err err = {0};
+    const char *spec =
+        "read_ms=10, decode_ms=20,h2d_gbps=25,h2d_us=5,preprocess_ms=0.5 ,peer_gbps=300,peer_us=2,step_ms=150,seed=7,"
+        "stall=h2d:50:400,stall=read:3:1.5,fail=peer:20,fail=step:9,memory_gb=0.5";
+    assert_int_equal(sim_parse(&sim, spec, &err), 0);
+    assert_float_equal(sim_seconds(&sim, STAGE_READ, 0, 0), 10e-3, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_READ, 2, 0), 11.5e-3, 1e-12); /* the last of each group of three stalls */
+    assert_float_equal(sim_seconds(&sim, STAGE_READ, 3, 0), 10e-3, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_READ, 5, 0), 11.5e-3, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_DECODE, 0, 0), 20e-3, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_H2D, 0, 25000000), 5e-6 + 1e-3, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_H2D, 49, 0), 5e-6 + 0.4, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_H2D, -1, 0), 5e-6, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_PREPROCESS, 0, 0), 0.5e-3, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_PEER, 0, 300000000), 2e-6 + 1e-3, 1e-12);
+    assert_float_equal(sim_seconds(&sim, STAGE_STEP, 0, 12345), 0.15, 1e-12);
+    assert_true(sim_fails(&sim, STAGE_PEER, 20) && sim_fails(&sim, STAGE_STEP, 9));
+    assert_false(sim_fails(&sim, STAGE_PEER, 19) || sim_fails(&sim, STAGE_H2D, 20) || sim_fails(&sim, STAGE_STEP, -1));
+    assert_int_equal(sim.seed, 7);
+    assert_int_equal(sim.memory, (uint64_t)512 << 20);
+    sim_close(&sim);
+}
+
+static void test_wrong_specs(void **state)
+{
+    static const struct {
+        const char *spec, *sentence, *hint;
+    } cases[] = {
+        {"setp_ms=3", "'setp_ms'", "'step_ms'"},
+        {"jiter=3", "'jiter'", "'jitter'"},
+        {"memory=3", "'memory'", "'memory_gb'"},
+        {"bananas=3", "'bananas'", "the keys are read_ms"},
+        {"read_ms", "'read_ms' has no value", ""},
+        {"stall=", "stall=STAGE:EVERY:MS", ""},
+        {"read_ms=fast", "'fast' is not a number", ""},
+        {"read_ms=3x", "'3x' is not a number", ""},
+        {"read_ms=-1", "-1 is out of range in 'read_ms=-1': it must be 0 to 3600000", ""},
+        {"read_ms=nan", "out of range", ""},
+        {"read_ms=inf", "out of range", ""},
+        {"h2d_gbps=0", "it must be 0.001 to 1000000", ""},
+        {"jitter=5.5", "it must be 0 to 5", ""},
+        {"seed=1.5", "whole number", ""},
+        {"seed=1,read_ms=2,seed=3", "seed is there twice ('seed=3'", ""},
+        {"read_ms=1,,step_ms=2", "between two commas", ""},
+        {"read_ms=1,", "after the last one", ""},
+        {"stall=h2d:5", "should be stall=STAGE:EVERY:MS", ""},
+        {"stall=h2d:5:6:7", "should be stall=STAGE:EVERY:MS", ""},
+        {"stall=d2h:5:6", "no stage 'd2h'", "'h2d'"},
+        {"stall=bananas:5:6", "no stage 'bananas'", "the stages are read, decode"},
+        {"stall=h2d:0:6", "it must be 1 to", ""},
+        {"stall=h2d:2.5:6", "whole number", ""},
+        {"stall=h2d:2:-6", "out of range", ""},
+        {"fail=step", "should be fail=STAGE:AT", ""},
+        {"fail=step:-1", "out of range", ""},
+        {"fail=step:1,fail=step:2", "two failures of stage step", ""},
+        {"memory_gb=0", "it must be 0.001 to 4096", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Sim sim;
+        Err err = {0};
+        assert_int_equal(sim_parse(&sim, cases[i].spec, &err), ERR_CONFIG);
+        if (!strstr(err.msg, cases[i].sentence) || !strstr(err.hint, cases[i].hint) || (!cases[i].hint[0] && err.hint[0]))
+            fail_msg("'%s' gave '%s' with the hint '%s'", cases[i].spec, err.msg, err.hint);
+        sim_close(&sim);
+    }
+    char many[1024] = "stall=step:1:1", large[400];
+    for (int i = 1; i <= SIM_MAX_STALLS; i++)
+        strcat(many, ",stall=step:1:1");
+    memset(large, 'x', sizeof large - 1);
+    large[sizeof large - 1] = 0;
+    Sim sim;
+    Err err = {0};
+    assert_int_equal(sim_parse(&sim, many, &err), ERR_CONFIG);
+    assert_non_null(strstr(err.msg, "more than 16 stalls"));
+    assert_int_equal(sim_parse(&sim, large, &err), ERR_CONFIG);
+    assert_non_null(strstr(err.msg, "too long"));
+}
+
+/* 10,000 draws have the mean and the deviation asked for, stages and seeds differ, and the same batch has the same time every time. */
+static void test_drawn_times(void **state)
+{
+    static const double jitters[] = {0.05, 0.5, 1.0};
+    for (size_t k = 0; k < sizeof jitters / sizeof *jitters; k++) {
+        Sim a, b;
+        char spec[128];
+        snprintf(spec, sizeof spec, "read_ms=45,decode_ms=45,jitter=%g,seed=3", jitters[k]);
+        assert_int_equal(sim_parse(&a, spec, NULL), 0);
+        snprintf(spec, sizeof spec, "read_ms=45,decode_ms=45,jitter=%g,seed=4", jitters[k]);
+        assert_int_equal(sim_parse(&b, spec, NULL), 0);
+        assert_float_equal(sim_seconds(&a, STAGE_READ, -1, 0), 0.045, 1e-15); /* work of no batch takes the mean */
+        Stats drawn = {0}, product = {0};
+        for (int64_t i = 0; i < 10000; i++) {
+            double t = sim_seconds(&a, STAGE_READ, i, 0), other = sim_seconds(&a, STAGE_DECODE, i, 0);
+            assert_true(t > 0);
+            assert_true(t == sim_seconds(&a, STAGE_READ, i, 0));
+            assert_true(t != other);
+            assert_true(t != sim_seconds(&b, STAGE_READ, i, 0));
+            stats_add(&drawn, t);
+            stats_add(&product, (t / 0.045 - 1) * (other / 0.045 - 1));
+        }
+        double j = jitters[k];
+        assert_float_equal(drawn.mean, 0.045, 0.045 * 4 * j / 100); /* four deviations of the mean of 10,000 */
+        assert_float_equal(stats_std(&drawn) / drawn.mean, j, 0.1 * j);
+        assert_float_equal(product.mean, 0, 5 * j * j / 100); /* stages are independent */
+        sim_close(&a);
+        sim_close(&b);
+    }
+}
+
+typedef struct Reader {
+    Sim *sim;
+    int reads;
+    double seconds;
+    int *stop;
+    Thread thread;
+} Reader;
+
+static void *read_many(void *arg)
+{
+    Reader *r = arg;
+    for (int i = 0; i < r->reads; i++)
+        sim_disk_read(r->sim, r->seconds, r->stop);
+    return NULL;
+}
+
+/* One disk: what four readers read takes at least the sum of their times. */
+static void test_disk_is_one(void **state)
+{
+    Sim sim;
+    assert_int_equal(sim_parse(&sim, "", NULL), 0);
+    Reader readers[4];
+    double begun = clock_now();
+    for (int i = 0; i < 4; i++) {
+        readers[i] = (Reader){&sim, 5, 2e-3, NULL, {0}};
+        assert_int_equal(thread_start(&readers[i].thread, "reader", read_many, &readers[i], NULL), 0);
+    }
+    for (int i = 0; i < 4; i++)
+        thread_join(&readers[i].thread);
+    assert_true(clock_now() - begun >= 4 * 5 * 2e-3);
+    sim_disk_read(&sim, 0, NULL);
+    sim_close(&sim);
+}
+
+/* A read of an hour ends when asked to; without that the test would not return. */
+static void test_disk_stops(void **state)
+{
+    Sim sim;
+    int stop = 0;
+    assert_int_equal(sim_parse(&sim, "", NULL), 0);
+    Reader reader = {&sim, 1, 3600, &stop, {0}};
+    assert_int_equal(thread_start(&reader.thread, "reader", read_many, &reader, NULL), 0);
+    clock_sleep(5e-3);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    thread_join(&reader.thread);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stage_names), cmocka_unit_test(test_nothing_takes_no_time), cmocka_unit_test(test_every_key),
+        cmocka_unit_test(test_wrong_specs), cmocka_unit_test(test_drawn_times),           cmocka_unit_test(test_disk_is_one),
+        cmocka_unit_test(test_disk_stops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
