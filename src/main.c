@@ -17,6 +17,7 @@ static const Command commands[] = {
     {"inspect", cmd_inspect, "what is in a cache"},
     {"phonemize", cmd_phonemize, "text to IPA, line by line"},
     {"mel", cmd_mel, "one audio file to log-mel, as .npy or as a picture"},
+    {"bench", cmd_bench, "how fast the pipeline is, and which stage holds it up"},
 };
 
 static int usage(FILE *out, int code)

@@ -11,5 +11,6 @@ int cmd_config(int argc, char **argv, Log *log);
 int cmd_inspect(int argc, char **argv, Log *log);
 int cmd_phonemize(int argc, char **argv, Log *log);
 int cmd_mel(int argc, char **argv, Log *log);
+int cmd_bench(int argc, char **argv, Log *log);
 
 #endif

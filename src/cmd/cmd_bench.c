@@ -13,6 +13,7 @@
 #include "cmd/devices.h"
 #include "cmd/format.h"
 #include "cmd/options.h"
+#include "device/cuda_library.h"
 #include "device/monitor.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/step_meter.h"
@@ -37,6 +38,7 @@ typedef struct Bench {
     int checksum, no_counters;
     Hash128 hash; /* of all batches, in order */
     uint8_t *host;
+    int (*cuda_spin)(Stream *s, double seconds, Err *err); /* of the CUDA part */
     double start, first_batch, elapsed, cpu;
     PipelineReport report;
 } Bench;
@@ -95,6 +97,29 @@ static int add_to_hash(Bench *b, const DeviceBatch *batch, Err *err)
     return 0;
 }
 
+static void nothing(void *arg) { (void)arg; }
+static void sleep_a_while(void *arg) { clock_sleep(*(double *)arg); }
+
+/* The step itself: keeps the model device's stream busy for the set time. */
+static int step_work(Bench *b, Err *err)
+{
+    const Device *d = b->devices.model;
+    double seconds = b->step_seconds > 0 ? b->step_seconds : 0;
+    if (d->ops->kind == DEVICE_SIM)
+        return d->ops->run(b->stream, nothing, NULL, 0, STAGE_STEP, err);
+    if (seconds == 0)
+        return 0;
+    if (d->ops->kind == DEVICE_HOST)
+        return d->ops->run(b->stream, sleep_a_while, &seconds, sizeof seconds, -1, err);
+    if (!b->cuda_spin) {
+        void *symbol = cuda_library_symbol(d, "myxtts_cuda_spin", err);
+        if (!symbol)
+            return err->code;
+        memcpy(&b->cuda_spin, &symbol, sizeof symbol);
+    }
+    return b->cuda_spin(b->stream, seconds, err);
+}
+
 static int run_bench(Bench *b, Log *log, Err *err)
 {
     const DeviceOps *ops = b->devices.model->ops;
@@ -114,12 +139,7 @@ static int run_bench(Bench *b, Log *log, Err *err)
         }
         ops->stream_batch(b->stream, batch.info.number);
         if ((rc = pipeline_await(b->pipeline, &batch, b->stream, err)) || (rc = step_meter_begin(&b->meter, b->stream, err)) ||
-            (rc = ops->busy(b->stream,
-                            b->devices.has_sim    ? -1
-                            : b->step_seconds > 0 ? b->step_seconds
-                                                  : 0,
-                            STAGE_STEP, err)) ||
-            (rc = step_meter_end(&b->meter, b->stream, err)))
+            (rc = step_work(b, err)) || (rc = step_meter_end(&b->meter, b->stream, err)))
             break;
         if (b->checksum)
             rc = add_to_hash(b, &batch, err);
@@ -172,10 +192,14 @@ static void compute(const Bench *b, Figures *f)
 static json_t *monitor_json(const Bench *b)
 {
     MonitorSummary s;
-    if (!b->monitor || monitor_summary(b->monitor, 0, &s))
+    if (!b->monitor || !monitor_measures(b->monitor))
         return json_null();
-    return json_pack("{s:f, s:f, s:f, s:f}", "utilisation", s.utilisation.mean, "memory_mb", s.memory_mb.mean, "power_w",
-                     s.power_w.mean, "sm_clock_mhz", s.sm_clock_mhz.mean);
+    monitor_summary(b->monitor, 0, &s);
+    json_t *o = json_object();
+    for (int k = 0; k < MONITOR_COUNT; k++)
+        if (s.values[k].n)
+            json_object_set_new(o, monitor_value_name((MonitorValue)k), json_real(s.values[k].mean));
+    return o;
 }
 
 static void print_json(const Bench *b, const Figures *f)
@@ -234,9 +258,11 @@ static void print_text(const Bench *b, const Figures *f)
     if (r->lost)
         printf("  %-22s %lld\n", "utterances left out", (long long)r->lost);
     MonitorSummary s;
-    if (b->monitor && monitor_summary(b->monitor, 0, &s) == 0)
-        printf("  %-22s %.0f %% utilisation, %.0f MB, %.0f W, %.0f MHz\n", "GPU (NVML)", s.utilisation.mean, s.memory_mb.mean,
-               s.power_w.mean, s.sm_clock_mhz.mean);
+    if (b->monitor && monitor_measures(b->monitor)) {
+        monitor_summary(b->monitor, 0, &s);
+        printf("  %-22s %.0f %% utilisation, %.0f MB, %.0f W, %.0f MHz\n", "GPU (NVML)", s.values[MONITOR_UTILISATION].mean,
+               s.values[MONITOR_MEMORY].mean / 1e6, s.values[MONITOR_POWER].mean, s.values[MONITOR_CLOCK].mean);
+    }
     printf("\n  %-12s %8s %12s %12s %7s\n", "stage", "busy", "blocked in", "blocked out", "queue");
     for (int i = 0; i < STAGE_COUNT; i++) {
         const StageSnapshot *k = &r->stages[i];

@@ -318,6 +318,16 @@ static int wait_for_turn(Feeder *f, Err *err)
     return rc;
 }
 
+/* The copy itself is busy time; what else passed was spent on later stages (on the host they run in this thread). */
+static void count_copy(Feeder *f, const Buffer *b, uint64_t since)
+{
+    uint64_t now = counters_now(f->o.counters);
+    if (f->o.counters->off)
+        return;
+    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied), rest = 1e-9 * (double)(now - since) - busy;
+    counters_add(f->o.counters, STAGE_H2D, busy, 0, rest > 0 ? rest : 0);
+}
+
 /* One batch from slot to READY buffer. */
 static int feed_one(Feeder *f, Err *err)
 {
@@ -346,9 +356,9 @@ static int feed_one(Feeder *f, Err *err)
     } else
         counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, 0);
     rc = f->o.data->ops->event_wait(b->copied, err);
-    counters_busy(f->o.counters, STAGE_H2D, since);
     if (rc)
         return rc;
+    count_copy(f, b, since);
     ring_release(f->o.ring, s);
     b->used = 1;
     if (f->o.synchronous) {
