@@ -92,7 +92,8 @@ static int add_to_hash(Bench *b, const DeviceBatch *batch, Err *err)
         rc = ops->stream_wait_idle(b->stream, err);
     if (rc)
         return rc;
-    Hash128 both[2] = {b->hash, hash_bytes(b->host, batch->layout.bytes)};
+    BatchShape shape = {.rows = b->cfg->batch_size, .bands = b->cfg->n_mels};
+    Hash128 both[2] = {b->hash, batch_hash(b->host, &batch->layout, &batch->info, &shape)};
     b->hash = hash_bytes(both, sizeof both);
     return 0;
 }

@@ -437,14 +437,15 @@ static int count_gpus(int *count, Err *err)
     if (e == cudaSuccess || e == cudaErrorNoDevice)
         rc = cuda_err(err, ERR_DEVICE, "no GPU can be used: the NVIDIA driver is there, but it shows no GPU");
     else if (driver == 0)
-        rc = cuda_err(err, ERR_DEVICE, "no GPU can be used: there is no NVIDIA driver on this machine (%s)", cudaGetErrorString(e));
+        rc = cuda_err(err, ERR_DEVICE, "no GPU can be used: there is no NVIDIA driver on this machine");
     else if (e == cudaErrorInsufficientDriver)
         rc = cuda_err(err, ERR_DEVICE,
                       "no GPU can be used: the NVIDIA driver is for CUDA %d.%d, this program was built with CUDA %d.%d",
                       driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     else
         rc = cuda_err(err, ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
-    hint(err, e == cudaErrorInsufficientDriver && driver
+    hint(err, driver == 0 ? "install the driver, or use the device cpu"
+              : e == cudaErrorInsufficientDriver
                   ? "install a newer driver, or use the device cpu"
                   : "see what nvidia-smi says and CUDA_VISIBLE_DEVICES holds, or use the device cpu");
     return rc;

@@ -44,3 +44,20 @@ void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int fram
     l->samples = at;
     l->bytes = at;
 }
+
+Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, const BatchShape *s)
+{
+    size_t rows = (size_t)s->rows;
+    const struct {
+        size_t offset, bytes;
+    } arrays[] = {{l->tokens, rows * (size_t)info->text * 4},
+                  {l->text_length, rows * 4},
+                  {l->mel_length, rows * 4},
+                  {l->speaker, rows * 4},
+                  {l->utterance, rows * 4},
+                  {l->mel, rows * (size_t)info->frames * (size_t)s->bands * 4}};
+    Hash128 parts[sizeof arrays / sizeof *arrays];
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        parts[i] = hash_bytes(memory + arrays[i].offset, arrays[i].bytes);
+    return hash_bytes(parts, sizeof parts);
+}

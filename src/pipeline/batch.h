@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file.h"
 #include "config/config.h"
 
 /* Sizes of the memory of one batch. */
@@ -47,6 +48,8 @@ typedef struct BatchLayout {
 
 /* Layout for the padded sizes of one batch: rows are packed for T and M of this batch, so that only what is used is copied. */
 void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples);
+/* Hash of everything a device batch says (copied to the host): the arrays, not the unused bytes between them. */
+Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, const BatchShape *s);
 void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames);
 
 #endif

@@ -118,6 +118,6 @@ void preprocess_host_kernel(void *arg)
         int frames = a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel);
         finish_mel(&r, mel, frames);
         size_t used = (size_t)frames * (size_t)a->bands;
-        memset(mel + used, 1, (row_values - used) * sizeof *mel);
+        memset(mel + used, 0, (row_values - used) * sizeof *mel);
     }
 }
