@@ -2,6 +2,7 @@
 # make demo        install what is missing, build, make a small corpus, prepare it, show the result
 # make test        install what is missing, build, run every test
 # make test-long   the long ones too: every sanitizer, 200 kills, fuzzing
+# make test-gpu    the CUDA part, where there is a GPU
 # make bench       ours beside the peers (Python packages in a virtual environment)
 # make dist        a bundle for machines where nothing can be installed
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
@@ -43,7 +44,7 @@ TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/t
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all cuda deps dist demo test test-long bench fuzz format clean help programs
+.PHONY: all cuda deps dist demo test test-long test-gpu bench fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts cuda
@@ -74,7 +75,7 @@ CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=s
 cuda: $(OUT)/libmyxtts_cuda.so
 	@echo "CUDA part: built $< with $(NVCC)"
 
-$(OUT)/libmyxtts_cuda.so: $(CU)
+$(OUT)/libmyxtts_cuda.so: $(CU) $(shell find src -name '*.h')
 	@mkdir -p $(@D)
 	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) -Isrc -Xcompiler -fPIC -shared -o $@ $(CU)
 endif
@@ -122,6 +123,11 @@ fuzz: deps
 bench: deps
 	@$(MAKE) --no-print-directory -j2 programs
 	@bench/prepare
+
+# Needs a GPU (sm_80 or newer); without one it says so and is skipped.
+test-gpu: cuda
+	@tests/gpu/build.sh
+	@build/test_gpu; rc=$$?; [ $$rc = 77 ] && exit 0 || exit $$rc
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc' '*.cu')
