@@ -26,15 +26,20 @@ static void cut_cleanly(char *s, size_t cap)
         s[start - 1] = 0;
 }
 
+static void set_text(Err *err, int code, const char *fmt, va_list ap)
+{
+    err->code = code;
+    err->hint[0] = 0;
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+}
+
 int err_set(Err *err, int code, const char *fmt, ...)
 {
     if (!err)
         return code;
-    err->code = code;
-    err->hint[0] = 0;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    set_text(err, code, fmt, ap);
     va_end(ap);
     cut_cleanly(err->msg, sizeof err->msg);
     return code;
@@ -49,11 +54,9 @@ int err_set_errno(Err *err, int code, const char *fmt, ...)
         code = ERR_NOMEM;
     if (!err)
         return code;
-    err->code = code;
-    err->hint[0] = 0;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    set_text(err, code, fmt, ap);
     va_end(ap);
     size_t n = strlen(err->msg);
     snprintf(err->msg + n, sizeof err->msg - n, ": %s", strerror(e));
