@@ -213,6 +213,13 @@ static inline int is_long(void)
     return p && p[0] && strcmp(p, "0") != 0;
 }
 
+/* The sanitizers have costs in memory and time of their own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 typedef struct Run {
     pid_t pid;
     int out, err; /* pipes */
@@ -364,8 +371,12 @@ static inline json_t *prepare_with(const Corpus *c, const char *cache, int code,
         args[n++] = more[i];
     Run r;
     run_program_env(&r, args, NULL);
-    if (r.code != code)
-        fail_msg("exit code %d where %d was expected; stderr: %s", r.code, code, r.stderr_text.data);
+    if (r.code != code) {
+        Buf reasons = {0};
+        file_read(&reasons, path_of(cache, "rejected.tsv"), 4000, NULL);
+        fail_msg("exit code %d where %d was expected; stderr: %s%s", r.code, code, r.stderr_text.data,
+                 reasons.data ? reasons.data : "");
+    }
     json_t *o = json_loads(r.stdout_text.data, 0, NULL);
     if (!json_is_object(o))
         fail_msg("stdout is no JSON object: %s", r.stdout_text.data);

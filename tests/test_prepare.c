@@ -340,6 +340,26 @@ static void missing_audio_costs_nothing(void **state)
     assert_verified(c, c->cache);
 }
 
+/* A language without a voice is looked for again each time: the voice may have been installed. */
+static void unknown_language_is_tried_again(void **state)
+{
+    Corpus *c = *state;
+    corpus_fill(c, 2, 0.3);
+    const char text[] = "id|text|language\nclip00000|One of them.|en\nclip00001|Another one.|xx\n";
+    write_file(path_of(c->data, "metadata.csv"), text, sizeof text - 1);
+    for (int i = 0; i < 2; i++) {
+        json_t *o = prepare(c, 0, "--num-workers", "1");
+        check_number(o, 1, "accepted", NULL);
+        check_number(o, 1, "reasons", "unknown_language");
+        check_number(o, i ? 0 : 1, "text", "built");
+        json_decref(o);
+    }
+    Store s;
+    assert_int_equal(store_open(&s, c->cache, TEXT_STORE, NULL), 0);
+    assert_int_equal(s.count, 1);
+    store_close(&s);
+}
+
 static void cache_lies_in_the_dataset_by_default(void **state)
 {
     Corpus *c = *state;
@@ -379,6 +399,7 @@ int main(void)
         T(stages_run_alone),
         T(workers_change_no_byte),
         T(missing_audio_costs_nothing),
+        T(unknown_language_is_tried_again),
         T(cache_lies_in_the_dataset_by_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,9 +64,12 @@ static void kill_on_the_way(const Corpus *c, const char *old, const char *want, 
         }
         json_decref(prepare_with(c, cache, 0, more));
         assert_same_folders(cache, want);
-        if (compared++ % 4 == 0)
-            json_decref(prepare_with(
-                c, cache, 0, (const char *const[]){more[0], more[1], "--verify", more[2], more[3], more[4], more[5], NULL}));
+        if (compared++ % 4 == 0) {
+            const char *verify[16] = {"--verify"};
+            for (int i = 0; more[i]; i++)
+                verify[i + 1] = more[i];
+            json_decref(prepare_with(c, cache, 0, verify));
+        }
         begin = 1;
     }
 }

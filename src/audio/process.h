@@ -32,10 +32,10 @@ int audio_resample(AudioProcessor *p, const float **out, int64_t *n_out, const f
  * RMS at or below the loudest frame's by top_db. First and past-last kept sample. Returns the RMS of the loudest frame. */
 double audio_trim_range(int64_t *first, int64_t *last, const float *x, int64_t n, int frame, int hop, double top_db);
 /* Integrated loudness (EBU R128, libebur128, one channel counted once) in LUFS. A clip shorter than one gating block (400 ms) is
- * measured as if it were repeated, whole, until it fills one. -HUGE_VAL when it cannot be measured (silent). */
+ * measured as if it were repeated, whole, until it fills one. -HUGE_VAL when it cannot be measured (silent), NaN when there is no memory. */
 double audio_loudness(const float *x, int64_t n, int rate);
 /* The factor that brings a clip to target LUFS, made smaller where the highest sample would exceed 1 (no limiter: the shape of
- * the sound is kept, the clip stays softer). 1 when the loudness cannot be measured. */
+ * the sound is kept, the clip stays softer). 1 when the loudness cannot be measured, NaN when there is no memory. */
 double audio_gain(const float *x, int64_t n, int rate, double target_lufs);
 
 #endif

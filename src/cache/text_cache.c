@@ -1,5 +1,4 @@
 /* text_cache.c - text -> tokens, kept on disk. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,6 @@ typedef struct Plan {
 
 typedef struct TextBuild {
     Stage *stage;
-    Config cfg; /* as the stage's, without the limit on length, which chooses among features and makes none (see prepare.c) */
     StoreBuild *build;
     Hash128 settings;
     Plan *plan;    /* [dataset->count] */
@@ -121,15 +119,12 @@ static int pool_done(void *user, uint64_t index, RejectReason reason, const Text
         return rc;
     size_t i = t->placed++;
     const Utterance *u = &t->stage->dataset->utterances[i];
-    StoreRecord rec = {.id = u->id.p, .id_size = u->id.n, .key = text_key(t->settings, u), .status = (uint32_t)reason};
+    StoreRecord rec = {.id = u->id.p, .id_size = u->id.n, .key = text_key(t->settings, u)};
     progress_add(t->progress, 1);
-    if (reason == REJECT_PHONEMES_FAILED) /* not the text's doing for certain: the next run tries again */
+    /* No rejection is remembered: espeak-ng without memory or without its files has no voice, or speaks nothing, and does not say
+     * why. The few lines it is about are tried again by the next run. */
+    if (reason != REJECT_NONE)
         return stage_reject(t->stage, i, reason, r->detail, err);
-    if (reason != REJECT_NONE) {
-        rec.payload = r->detail;
-        rec.payload_size = strlen(r->detail);
-        return store_build_add(t->build, &rec, err);
-    }
     encode_payload(&t->payload, r);
     if (t->payload.failed)
         return err_set(err, ERR_NOMEM, "no memory for the tokens of %.*s", (int)u->id.n, u->id.p);
@@ -147,7 +142,7 @@ static int compare_pairs(const void *a, const void *b)
     return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-/* Symbol table and the unknown symbols of all entries; rejections that entries carry are passed on. */
+/* Symbol table and the unknown symbols of all entries. */
 static int finish_blob(TextBuild *t, Buf *blob, Err *err)
 {
     Buf seen = {0}; /* every unknown code point, one uint32_t each */
@@ -214,7 +209,7 @@ static void make_plan(TextBuild *t, const Store *old, int present, const uint8_t
             StoreEntry e;
             store_entry(old, (uint64_t)p->number, &e);
             TextView v;
-            if (hash_equal(e.key, key) && !(damaged && damaged[p->number]) && (e.status != 0 || text_view(&v, &e) == 0))
+            if (hash_equal(e.key, key) && !(damaged && damaged[p->number]) && e.status == 0 && text_view(&v, &e) == 0)
                 p->from = FROM_OLD;
         }
         if (p->from == FROM_NOWHERE) {
@@ -229,29 +224,6 @@ static void make_plan(TextBuild *t, const Store *old, int present, const uint8_t
     }
 }
 
-/* Rejections that stand in the records (no voice, nothing spoken). */
-static int pass_on_rejections(TextBuild *t, Err *err)
-{
-    uint64_t at = 0, n = store_build_count(t->build);
-    int rc = 0;
-    for (size_t i = 0; i < t->stage->dataset->count && at < n && !rc; i++) {
-        const Utterance *u = &t->stage->dataset->utterances[i];
-        StoreEntry e;
-        rc = store_build_entry(t->build, at, &e, err);
-        if (rc || e.id_size != u->id.n || memcmp(e.id, u->id.p, u->id.n) != 0)
-            continue;
-        at++;
-        if (e.status == 0 || t->stage->reason[i] != REJECT_NONE)
-            continue;
-        char detail[512];
-        snprintf(detail, sizeof detail, "%.*s", (int)(e.payload_size < 500 ? e.payload_size : 500), (const char *)e.payload);
-        RejectReason reason = e.status < REJECT_COUNT ? (RejectReason)e.status : REJECT_NO_PHONEMES;
-        t->report->reused -= t->plan[i].from != FROM_BUILD;
-        rc = stage_reject(t->stage, i, reason, detail, err);
-    }
-    return rc;
-}
-
 int text_cache_build(Stage *s, StageReport *report, Err *err)
 {
     double start = clock_now();
@@ -260,9 +232,7 @@ int text_cache_build(Stage *s, StageReport *report, Err *err)
     uint8_t *damaged = NULL;
     Buf blob = {0};
     Progress progress;
-    TextBuild t = {.stage = s, .cfg = *s->cfg, .report = report, .progress = &progress};
-    t.cfg.max_text_length = INT_MAX;
-    t.settings = text_settings_hash(&t.cfg);
+    TextBuild t = {.stage = s, .settings = text_settings_hash(s->cfg), .report = report, .progress = &progress};
     int rc = hash_equal(t.settings, (Hash128){0, 0}) ? err_set(err, ERR_NOMEM, "no memory to hash the settings") : 0;
     if (!rc)
         rc = stage_open_old(s, TEXT_STORE, &old, &present, &damaged, report, err);
@@ -281,13 +251,11 @@ int text_cache_build(Stage *s, StageReport *report, Err *err)
         PhonemePoolReport pool = {0};
         int workers = (uint64_t)s->workers > to_build ? (int)to_build : s->workers;
         progress_begin(&progress, s->log, "text", "lines", to_build);
-        rc = phoneme_pool_run(&t.cfg, workers, &callbacks, &pool, s->log, err);
+        rc = phoneme_pool_run(s->cfg, workers, &callbacks, &pool, s->log, err);
         progress_end(&progress);
     }
     if (!rc)
         rc = place_reused(&t, err);
-    if (!rc)
-        rc = pass_on_rejections(&t, err);
     if (!rc)
         rc = finish_blob(&t, &blob, err);
     if (!rc)

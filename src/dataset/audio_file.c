@@ -152,6 +152,19 @@ static RejectReason judge_wav_header(const Bytes *bytes, const char *path, char 
     return REJECT_NONE;
 }
 
+/* libsndfile keeps the reason why an open failed in one place for all threads: what it says there may be about another file. What
+ * the file begins with is certain. */
+static RejectReason reject_foreign(const Bytes *b, const char *path, char *detail, size_t cap)
+{
+    uint8_t head[8];
+    char text[4 * sizeof head] = "";
+    size_t n = bytes_at(b, head, sizeof head, 0);
+    for (size_t i = 0; i < n; i++)
+        snprintf(text + 3 * i, sizeof text - 3 * i, " %02x", head[i]);
+    return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: not a sound file libsndfile can read (%lld bytes that begin with%s)",
+                  path, (long long)b->size, text);
+}
+
 /* Opens bytes and judges all that the header says. *file is NULL after a rejection. */
 static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, const char *path, double max_seconds, char *detail,
                                size_t cap)
@@ -166,8 +179,7 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     SF_VIRTUAL_IO io = {io_length, io_seek, io_read, io_write, io_tell};
     SNDFILE *f = sf_open_virtual(&io, SFM_READ, info, bytes);
     if (!f)
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: not a sound file libsndfile can read (%s)", path,
-                      sf_error_number(sf_error(NULL)));
+        return reject_foreign(bytes, path, detail, cap);
     uint64_t claimed, held;
     double seconds = info->samplerate > 0 ? (double)info->frames / info->samplerate : 0.0;
     double limit = max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS;

@@ -26,9 +26,10 @@ typedef struct BatchInfo {
     int64_t number; /* batches since the start of training: epoch * batches_per_epoch + index */
     int64_t epoch, index;
     int count;        /* utterances, <= rows */
+    int lost;         /* of these, how many could not be loaded: their rows are empty */
     int text, frames; /* padded sizes of this batch (a bucket's shape, or the fixed one) */
     int64_t samples;
-    int64_t real_tokens, real_frames; /* without padding */
+    int64_t real_tokens, real_frames; /* without padding and without what is lost */
 } BatchInfo;
 
 /* Offsets of the arrays inside one block of memory, host slot or device buffer; 256-byte aligned.

@@ -56,7 +56,17 @@ static int open_store(Store *s, const char *dir, const char *name, Hash128 setti
     return rc;
 }
 
-static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *own, Err *err)
+/* cache_verification full: every byte before the first batch. */
+static int records_whole(const Corpus *c, const Utterance *u, uint64_t text, uint64_t mel, Log *log)
+{
+    const char *damaged = !store_entry_whole(&c->text, text) ? TEXT_STORE : !store_entry_whole(&c->mel, mel) ? MEL_STORE : NULL;
+    if (damaged)
+        log_warn(log, "%.*s is left out: its record in the %s cache is damaged; `myxtts prepare --verify` builds it anew",
+                 (int)u->id.n, u->id.p, damaged);
+    return !damaged;
+}
+
+static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *own, Log *log, Err *err)
 {
     size_t n = c->dataset.count;
     Hash128 settings = text_settings_hash(cfg);
@@ -83,6 +93,8 @@ static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *ow
         if (tv.token_count > (uint32_t)cfg->max_text_length || mv.frames > (uint32_t)cfg->max_mel_frames ||
             mv.source_seconds < cfg->min_audio_length || mv.source_seconds > cfg->max_audio_length)
             continue;
+        if (cfg->cache_verification == VERIFY_FULL && !records_whole(c, u, (uint64_t)t, (uint64_t)m, log))
+            continue;
         c->left_out--;
         c->items[c->count] = (CorpusItem){(uint32_t)i, (uint32_t)t, (uint32_t)m, own->speaker_of[i]};
         c->lengths[c->count++] = (SampleLength){tv.token_count, mv.frames};
@@ -108,7 +120,7 @@ int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err)
     if (!rc)
         rc = number_speakers(c, own, err);
     if (!rc)
-        rc = choose_items(c, cfg, split, own, err);
+        rc = choose_items(c, cfg, split, own, log, err);
     if (!rc && c->left_out > 0)
         log_debug(log, "%llu of %llu utterances are left out: prepare says why", (unsigned long long)c->left_out,
                   (unsigned long long)(c->left_out + c->count));

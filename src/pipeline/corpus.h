@@ -1,5 +1,6 @@
 /* corpus.h - the prepared dataset as the loader needs it: for every usable utterance its tokens, its mel and its speaker.
  * Opens metadata and caches (no audio file is looked at) and keeps what prepare accepted and what is not over the limits of length.
+ * cache_verification full: every record is checked here and a damaged one left out; otherwise the loader checks each when it is first used, unless off.
  * Threads: read-only after corpus_open. */
 #ifndef MYXTTS_CORPUS_H
 #define MYXTTS_CORPUS_H

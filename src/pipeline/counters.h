@@ -1,7 +1,7 @@
 /* counters.h - what every stage did with its time; cheap enough to stay on.
  * A stage is busy, blocked on its input (nothing to do) or blocked on its output (nowhere to put the result). Several threads of one stage add
  * up; `threads` says how many. Everything in diag/ is arithmetic on these numbers.
- * Threads: adding from any (relaxed atomics, one cache line a stage); a snapshot from any. */
+ * A Counters on the heap wants memory aligned to 64 bytes (mem_aligned). Threads: adding from any (relaxed atomics, one cache line a stage); a snapshot from any. */
 #ifndef MYXTTS_COUNTERS_H
 #define MYXTTS_COUNTERS_H
 
@@ -21,7 +21,7 @@ typedef struct StageCounter {
 
 typedef struct Counters {
     StageCounter stage[STAGE_COUNT];
-    int off; /* for measuring what counting costs */
+    _Atomic int off; /* for measuring what counting costs */
 } Counters;
 
 typedef struct StageSnapshot {

@@ -19,8 +19,11 @@ typedef struct Buffer {
     BufferState state;
     BatchInfo info;
     BatchLayout layout;
+    int awaited;                /* the consumer's stream has been told to wait for it */
     uint8_t *raw, *out, *final; /* raw, out on the data device; final on the model device (== out when they are one) */
     Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
+    int64_t order;  /* of its batch since the start */
+    int late;       /* the consumer waited for it */
     int used;       /* its events belong to a batch that went through */
     double blocked; /* s the feeder waited for this buffer before that batch */
 } Buffer;
@@ -37,7 +40,8 @@ struct Feeder {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     int64_t asked, started; /* batches the consumer has asked for, batches begun */
-    int last_released;      /* buffer, or -1 */
+    int last_released;      /* buffer, or -1; taken by wait_for_turn */
+    int last_consumed;      /* buffer that the consumer released last, or -1; the consumer's */
     int stopped, ended;     /* ended: the last batch has been enqueued */
     Err error;
     int waits, takes;                 /* in the window */
@@ -45,6 +49,7 @@ struct Feeder {
     Event *prev_worked, *prev_peered; /* ends of the batch accounted for last, for the gaps between batches */
     int has_prev;
     Thread thread;
+    _Atomic int finished; /* the thread has nothing more to do */
 };
 
 static void queue_put_int(int *queue, int head, int *count, int value) { queue[(head + (*count)++) % MOST_BUFFERS] = value; }
@@ -192,6 +197,8 @@ static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
 {
     const DeviceOps *d = f->o.data->ops;
     b->info = s->info;
+    b->order = f->started;
+    b->late = 0;
     batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
     PreprocessArgs args = {.raw = b->raw,
                            .out = b->out,
@@ -267,6 +274,26 @@ static void consider_growing(Feeder *f)
     pthread_mutex_unlock(&f->mutex);
 }
 
+static void count_wait_locked(Feeder *f, Buffer *b)
+{
+    f->waits += !b->late;
+    b->late = 1;
+}
+
+/* The model device is done with a batch. When its consumer has already taken the next one and that is not there, the device now waits for it,
+ * however far ahead the host is. */
+static void look_for_waiting(Feeder *f, int64_t order)
+{
+    pthread_mutex_lock(&f->mutex);
+    for (int i = 0; i < f->count; i++) {
+        Buffer *next = &f->buffers[i];
+        int taken = next->state == BUFFER_TRAINING || next->state == BUFFER_FREE; /* free: handed back before it was there */
+        if (taken && next->order == order + 1 && ready_device(f)->ops->event_happened(ready_event(f, next)) == 0)
+            count_wait_locked(f, next);
+    }
+    pthread_mutex_unlock(&f->mutex);
+}
+
 /* A buffer whose last consumer is done. */
 static int next_buffer(Feeder *f, Buffer **out, Err *err)
 {
@@ -279,10 +306,10 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
         wait_changed_locked(f);
     int stopped = f->stopped;
     Buffer *b = stopped ? NULL : &f->buffers[queue_take_int(f->free_queue, &f->free_head, &f->free_count)];
-    if (b)
+    if (b) { /* handed back is not yet free: the device may still be at it */
         b->state = BUFFER_PREPARING;
-    if (had_to_wait)
-        f->buffer_shortage = 1;
+        f->buffer_shortage |= had_to_wait || (b->used && f->o.model->ops->event_happened(b->consumed) == 0);
+    }
     pthread_mutex_unlock(&f->mutex);
     if (stopped)
         return err_set(err, ERR_STOPPED, "stopped");
@@ -290,6 +317,8 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
     if (rc)
         return rc;
     counters_blocked_out(f->o.counters, STAGE_H2D, since);
+    if (b->used)
+        look_for_waiting(f, b->order);
     count_device_times(f, b);
     b->blocked = clock_now() - start;
     *out = b;
@@ -333,7 +362,7 @@ static int feed_one(Feeder *f, Err *err)
 {
     Slot *s = NULL;
     Buffer *b = NULL;
-    int rc = wait_for_turn(f, err);
+    int rc = f->o.synchronous ? 0 : wait_for_turn(f, err); /* whoever takes has asked, and has released before */
     if (!rc)
         rc = next_slot(f, &s, err);
     if (rc)
@@ -363,6 +392,8 @@ static int feed_one(Feeder *f, Err *err)
     b->used = 1;
     if (f->o.synchronous) {
         rc = ready_device(f)->ops->event_wait(ready_event(f, b), err);
+        if (rc)
+            return rc;
         b->state = BUFFER_READY;
         queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
         f->started++;
@@ -388,20 +419,44 @@ static void *feeder_main(void *arg)
         Err first = {0};
         fail(f, ring_check(f->o.ring, &first) && first.code != ERR_STOPPED ? &first : &err);
     }
+    atomic_store(&f->finished, 1);
     return NULL;
+}
+
+/* Without loader threads the feeder's own thread may be stuck in a read: the consumer looks after it. */
+static void watch_feeder_locked(Feeder *f)
+{
+    Err first = {0};
+    pthread_mutex_unlock(&f->mutex);
+    loader_watch(f->o.loader);
+    if (ring_check(f->o.ring, &first))
+        fail(f, &first);
+    pthread_mutex_lock(&f->mutex);
 }
 
 int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
 {
     int rc = 0;
-    if (f->o.synchronous && (rc = feed_one(f, err)) != 0)
-        return rc;
+    if (f->o.synchronous) {
+        Err why = {0};
+        if ((rc = feed_one(f, &why)) && rc != ERR_STOPPED)
+            fail(f, &why); /* it stays so */
+        if (rc && err)
+            *err = why;
+        if (rc)
+            return rc;
+    }
     pthread_mutex_lock(&f->mutex);
     f->asked++;
-    int late = f->ready_count == 0;
+    /* A host that runs ahead may find nothing although its device has work left: then nobody waits yet. */
+    int idle = f->last_consumed < 0 || f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
+    int late = idle && f->ready_count == 0;
     pthread_cond_broadcast(&f->changed);
-    while (!f->stopped && !f->ended && f->ready_count == 0)
+    while (!f->stopped && !f->ended && f->ready_count == 0) {
         wait_changed_locked(f);
+        if (f->o.inline_loading && f->ready_count == 0)
+            watch_feeder_locked(f);
+    }
     if (f->stopped || f->ready_count == 0) {
         rc = f->error.code ? f->error.code : ERR_STOPPED;
         if (err && f->error.code)
@@ -415,10 +470,20 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
     Buffer *b = &f->buffers[index];
     b->state = BUFFER_TRAINING;
     pthread_mutex_unlock(&f->mutex);
-    late |= ready_device(f)->ops->event_happened(ready_event(f, b)) == 0;
+    int happened = ready_device(f)->ops->event_happened(ready_event(f, b));
+    if (happened < 0) { /* its device has failed: what is in the buffer is no batch */
+        Err why = {0};
+        rc = ready_device(f)->ops->event_wait(ready_event(f, b), &why);
+        fail(f, &why);
+        if (err)
+            *err = why;
+        return rc ? rc : happened;
+    }
+    b->awaited = 0;
     pthread_mutex_lock(&f->mutex);
     f->takes++;
-    f->waits += late;
+    if (late || (idle && happened == 0))
+        count_wait_locked(f, b);
     pthread_mutex_unlock(&f->mutex);
     *batch = (DeviceBatch){.info = b->info,
                            .layout = b->layout,
@@ -431,6 +496,7 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
 
 int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err)
 {
+    f->buffers[b->buffer].awaited = 1;
     return stream_wait(f->o.model, consumer, b->ready_device, b->ready, err);
 }
 
@@ -438,13 +504,16 @@ int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)
 {
     Buffer *b = &f->buffers[batch->buffer];
     ASSERT_CMP(b->state, ==, BUFFER_TRAINING);
-    int rc = f->o.model->ops->event_record(b->consumed, consumer, err);
+    /* `consumed` must not come before `ready`, or the next batch would be written over this one on its way. */
+    int rc = b->awaited ? 0 : feeder_await(f, batch, consumer, err),
+        recorded = f->o.model->ops->event_record(b->consumed, consumer, err);
+    rc = rc ? rc : recorded;
     if (!rc && f->o.synchronous)
         rc = f->o.model->ops->event_wait(b->consumed, err);
     pthread_mutex_lock(&f->mutex);
     b->state = BUFFER_FREE;
     queue_put_int(f->free_queue, f->free_head, &f->free_count, batch->buffer);
-    f->last_released = batch->buffer;
+    f->last_released = f->last_consumed = batch->buffer;
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->mutex);
     return rc;
@@ -471,7 +540,7 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     f->o = *o;
     f->two_devices = !device_same(o->data, o->model);
     f->peer_device = o->data->ops->kind == DEVICE_HOST && o->model->ops->kind != DEVICE_HOST ? o->model : o->data;
-    f->last_released = -1;
+    f->last_released = f->last_consumed = -1;
     if (f->o.most_buffers > MOST_BUFFERS)
         f->o.most_buffers = MOST_BUFFERS;
     pthread_condattr_t attr;
@@ -507,12 +576,16 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     return 0;
 }
 
-void feeder_close(Feeder *f)
+int feeder_close(Feeder *f)
 {
     if (!f)
-        return;
+        return 0;
     fail(f, NULL);
-    thread_join(&f->thread);
+    int stuck = f->o.inline_loading && f->thread.running && !loader_await(&f->finished, clock_now() + loader_patience(f->o.loader));
+    if (stuck) /* when it comes back it finds the ring stopped, and ends without touching a device */
+        pthread_detach(f->thread.handle);
+    else
+        thread_join(&f->thread);
     const DeviceOps *d = f->o.data->ops;
     /* Streams first: closing them waits for the work that still uses the buffers. */
     if (f->peer)
@@ -530,7 +603,10 @@ void feeder_close(Feeder *f)
         d->event_close(f->prev_worked);
     if (f->prev_peered)
         f->peer_device->ops->event_close(f->prev_peered);
+    if (stuck)
+        return 1;
     pthread_mutex_destroy(&f->mutex);
     pthread_cond_destroy(&f->changed);
     free(f);
+    return 0;
 }

@@ -39,6 +39,8 @@ void feeder_stop(Feeder *f); /* ends every wait */
 int feeder_buffers(const Feeder *f);
 uint64_t feeder_data_bytes(const Feeder *f); /* device memory of the buffers now */
 uint64_t feeder_model_bytes(const Feeder *f);
-void feeder_close(Feeder *f); /* after ring_stop */
+/* After ring_stop and loader_stop. 1 when its thread, reading itself (inline_loading), is stuck and left behind with the Feeder, the ring and the
+ * loader; everything on the devices is closed all the same. */
+int feeder_close(Feeder *f);
 
 #endif

@@ -19,7 +19,11 @@
 #include "dataset/audio_file.h"
 
 #define MOST_ROWS_AT_ONCE 8
+#define CLOSE_SECONDS 3.0
 #define MAX_AUDIO_FILE ((size_t)1 << 30)
+
+/* What is known of an utterance's records; bits of Loader.known. */
+enum { RECORD_WHOLE = 1, RECORD_DAMAGED = 2, RECORD_NAMED = 4 };
 
 typedef struct Worker {
     Loader *loader;
@@ -36,8 +40,8 @@ struct Loader {
     LoaderOptions o;
     Worker *workers; /* [max(1, workers)] */
     int64_t batches_per_epoch;
-    int *segment_fd;          /* [segments] of the mel store, when it is not to be read through the mapping */
-    _Atomic uint8_t *checked; /* [corpus->count] 1: the record was verified, 2: it could not be loaded */
+    int *segment_fd;        /* [segments] of the mel store, when it is not to be read through the mapping */
+    _Atomic uint8_t *known; /* [corpus->count] RECORD_... */
     _Atomic int64_t lost;
     int stop; /* ends simulated waits; __atomic */
 };
@@ -54,7 +58,7 @@ static void lose(Loader *l, uint32_t item, const char *why)
 {
     const CorpusItem *c = &l->o.corpus->items[item];
     const Utterance *u = &l->o.corpus->dataset.utterances[c->utterance];
-    if (atomic_exchange(&l->checked[item], 2) == 2)
+    if (atomic_fetch_or(&l->known[item], RECORD_NAMED) & RECORD_NAMED)
         return;
     atomic_fetch_add(&l->lost, 1);
     log_warn(l->o.log, "%.*s is left out: %s", (int)u->id.n, u->id.p, why);
@@ -72,17 +76,29 @@ static void write_augmentation(const Loader *l, float out[4], int64_t epoch, uin
     memcpy(&out[3], &bits, 4);
 }
 
+/* The records of an utterance against their checksums, once: a damaged one stays so in every epoch. on_the_fly takes no mel from the cache. */
+static int check_records(Loader *l, uint32_t item, char *why, size_t cap)
+{
+    const CorpusItem *c = &l->o.corpus->items[item];
+    if (l->o.cfg->cache_verification == VERIFY_OFF)
+        return 0;
+    uint8_t known = atomic_load(&l->known[item]);
+    if (known & RECORD_WHOLE)
+        return 0;
+    int text = store_entry_whole(&l->o.corpus->text, c->text_entry);
+    if (!(known & RECORD_DAMAGED) && text && (l->o.on_the_fly || store_entry_whole(&l->o.corpus->mel, c->mel_entry))) {
+        atomic_fetch_or(&l->known[item], RECORD_WHOLE);
+        return 0;
+    }
+    atomic_fetch_or(&l->known[item], RECORD_DAMAGED);
+    snprintf(why, cap, "its record in the %s cache is damaged; `myxtts prepare --verify` builds it anew", text ? "mel" : "text");
+    return ERR_DAMAGED;
+}
+
 /* Copies the mel of an entry into the row, through the mapping or with pread. */
-static int read_mel(Loader *l, uint8_t *to, uint32_t item, const MelView *v, const StoreEntry *e, char *why, size_t cap)
+static int read_mel(Loader *l, uint8_t *to, const MelView *v, const StoreEntry *e, char *why, size_t cap)
 {
     size_t bytes = (size_t)v->frames * v->bands * (size_t)l->o.shape.mel_bytes;
-    if (l->o.cfg->cache_verification != VERIFY_OFF && atomic_load(&l->checked[item]) == 0) {
-        if (!store_entry_whole(&l->o.corpus->mel, l->o.corpus->items[item].mel_entry)) {
-            snprintf(why, cap, "its record in the mel cache is damaged; `myxtts prepare --verify` builds it anew");
-            return ERR_DAMAGED;
-        }
-        atomic_store(&l->checked[item], 1);
-    }
     if (!l->segment_fd) {
         memcpy(to, v->data, bytes);
         return 0;
@@ -165,12 +181,14 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
         snprintf(why, sizeof why, "its record in the cache is damaged");
         rc = ERR_DAMAGED;
     }
+    if (!rc)
+        rc = check_records(l, item, why, sizeof why);
     if (!rc && l->o.on_the_fly) {
         float *to = (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
         rc = read_samples(l, w, to, &sample_length, c, s->info.samples, &read_ended, why, sizeof why);
     } else if (!rc) {
         size_t stride = (size_t)s->info.frames * (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
-        rc = read_mel(l, s->memory + b->mel + (size_t)row * stride, item, &mv, &me, why, sizeof why);
+        rc = read_mel(l, s->memory + b->mel + (size_t)row * stride, &mv, &me, why, sizeof why);
         read_ended = counters_now(l->o.counters);
     } else
         read_ended = counters_now(l->o.counters);
@@ -217,7 +235,7 @@ static void simulate(Loader *l, const Slot *s, int rows)
 
 static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
 {
-    int lost = 0;
+    LostRows lost = {0};
     if (l->o.sim)
         simulate(l, s, rows);
     for (int row = first; row < first + rows; row++) {
@@ -225,11 +243,15 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
                        (sim_fails(l->o.sim, STAGE_READ, s->info.number) || sim_fails(l->o.sim, STAGE_DECODE, s->info.number));
         atomic_store(&w->item, s->items[row]);
         atomic_store(&w->busy_since, now_ns());
-        lost += fill_row(l, w, s, row, injected);
+        if (fill_row(l, w, s, row, injected)) {
+            lost.rows++;
+            lost.tokens += l->o.corpus->lengths[s->items[row]].tokens;
+            lost.frames += l->o.corpus->lengths[s->items[row]].frames;
+        }
         atomic_store(&w->busy_since, 0);
     }
     size_t bytes = s->layout.bytes;
-    if (ring_filled(l->o.ring, s, rows, lost)) { /* from here on the slot is another's */
+    if (ring_filled(l->o.ring, s, rows, &lost)) { /* from here on the slot is another's */
         counters_left(l->o.counters, STAGE_READ, bytes, 0);
         counters_left(l->o.counters, STAGE_DECODE, bytes, (uint64_t)ring_ready_count(l->o.ring));
     }
@@ -243,8 +265,9 @@ static void open_slot_locked(Loader *l, Slot *s)
     int64_t position = l->o.first_index + r->opened;
     BatchInfo *info = &s->info;
     int bucket;
-    *info = (BatchInfo){
-        .number = r->opened, .epoch = l->o.first_epoch + position / l->batches_per_epoch, .index = position % l->batches_per_epoch};
+    *info = (BatchInfo){.number = l->o.first_epoch * l->batches_per_epoch + position,
+                        .epoch = l->o.first_epoch + position / l->batches_per_epoch,
+                        .index = position % l->batches_per_epoch};
     sampler_epoch(l->o.sampler, info->epoch);
     const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &info->count, &bucket);
     const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
@@ -259,7 +282,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     batch_layout_host(&s->layout, shape, info->text, info->frames, info->samples);
     for (int row = info->count; row < shape->rows; row++)
         empty_row(s, row);
-    s->claimed = s->done = s->lost = 0;
+    s->claimed = s->done = 0;
     s->state = SLOT_FILLING;
     r->opened++;
 }
@@ -349,6 +372,18 @@ void loader_watch(Loader *l)
 
 int64_t loader_lost(const Loader *l) { return atomic_load(&((Loader *)(uintptr_t)l)->lost); }
 
+double loader_patience(const Loader *l) { return l->o.stuck_seconds < CLOSE_SECONDS ? l->o.stuck_seconds : CLOSE_SECONDS; }
+
+int loader_await(const _Atomic int *finished, double until)
+{
+    double nap = 20e-6;
+    while (!atomic_load(finished) && clock_now() < until) {
+        clock_sleep(nap);
+        nap = nap < 5e-3 ? nap * 2 : nap;
+    }
+    return atomic_load(finished);
+}
+
 static int open_segments(Loader *l, Err *err)
 {
     const Store *s = &l->o.corpus->mel;
@@ -387,8 +422,8 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
     l->batches_per_epoch = sampler_batches(o->sampler);
     int states = o->workers > 0 ? o->workers : 1, rc = 0;
     l->workers = mem_calloc((size_t)states, sizeof *l->workers);
-    l->checked = mem_calloc(o->corpus->count, sizeof *l->checked);
-    if (!l->workers || !l->checked)
+    l->known = mem_calloc(o->corpus->count, sizeof *l->known);
+    if (!l->workers || !l->known)
         rc = err_set(err, ERR_NOMEM, "no memory for %d loader workers", states);
     if (!rc && !o->cfg->enable_memory_mapping && !o->on_the_fly)
         rc = open_segments(l, err);
@@ -413,18 +448,18 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
     return 0;
 }
 
+void loader_stop(Loader *l) { __atomic_store_n(&l->stop, 1, __ATOMIC_RELEASE); }
+
 int loader_close(Loader *l)
 {
     if (!l)
         return 0;
-    __atomic_store_n(&l->stop, 1, __ATOMIC_RELEASE);
+    loader_stop(l);
     int stuck = 0, states = l->o.workers > 0 ? l->o.workers : 1;
+    double until = clock_now() + loader_patience(l);
     for (int i = 0; l->workers && i < states; i++) {
         Worker *w = &l->workers[i];
-        uint64_t since = atomic_load(&w->busy_since);
-        int is_stuck =
-            w->thread.running && since && 1e-9 * (double)(now_ns() - since) >= l->o.stuck_seconds && !atomic_load(&w->finished);
-        if (is_stuck) { /* it may come back to its row at any time: its memory and the slot's must stay */
+        if (w->thread.running && !loader_await(&w->finished, until)) { /* it may come back to its row at any time */
             pthread_detach(w->thread.handle);
             stuck++;
             continue;
@@ -440,7 +475,7 @@ int loader_close(Loader *l)
         if (l->segment_fd[i] >= 0)
             close(l->segment_fd[i]);
     free(l->segment_fd);
-    free((void *)(uintptr_t)l->checked);
+    free((void *)(uintptr_t)l->known);
     free(l->workers);
     free(l);
     return 0;

@@ -33,11 +33,19 @@ typedef struct Loader Loader;
 int loader_open(Loader **l, const LoaderOptions *o, Err *err);
 /* Fills one batch in the calling thread (workers = 0). 0, or ERR_STOPPED at the end. */
 int loader_fill_next(Loader *l, Err *err);
-/* Looks for a row that has been worked on for longer than stuck_seconds; stops the ring with its name. */
+/* Looks for a row that has been worked on for longer than stuck_seconds; stops the ring with its name. For a thread that does not read
+ * itself: without overlap (native_loading off) the consumer does, and nobody watches it. */
 void loader_watch(Loader *l);
 int64_t loader_lost(const Loader *l); /* utterances that could not be loaded so far, each counted once */
-/* After ring_stop. A worker stuck in a read is left behind (and all it can reach with it) rather than waited for: 1 is returned then. */
+/* After ring_stop. A worker that is still in a read loader_patience later is left behind, and all it can
+ * reach with it: 1 is returned then. */
 int loader_close(Loader *l);
+void loader_stop(Loader *l); /* ends simulated waits of its threads, and of those in loader_fill_next */
+
+/* A thread that reads and does not end by itself this many seconds after the stop is left behind: stuck_seconds, or less. */
+double loader_patience(const Loader *l);
+/* Waits until *finished is not 0, or it is `until` (clock_now); returns *finished. */
+int loader_await(const _Atomic int *finished, double until);
 
 /* Samples that a clip of `frames` mel frames can have at the most, with room for slower speech; 0 when mels come from the cache. */
 int64_t loader_max_samples(const Config *cfg, int on_the_fly, int frames);

@@ -106,7 +106,7 @@ int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const Pipel
     if (!rc) {
         find_sizes(&z, o, sampler);
         least_bytes(data, model, &z, device_same(o->data, o->model));
-        *pinned = (uint64_t)z.slots * z.raw_bytes;
+        *pinned = o->cfg->pin_memory ? (uint64_t)z.slots * z.raw_bytes : 0;
     }
     sampler_close(sampler);
     free(lengths);
@@ -142,12 +142,14 @@ static int take_slot_memory(Pipeline *p, Err *err)
     return 0;
 }
 
+/* The tables of the preprocessing first: on a GPU they count against the cap as well. */
 int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
 {
     *out = NULL;
-    Pipeline *p = mem_calloc(1, sizeof *p);
+    Pipeline *p = mem_aligned(_Alignof(Pipeline), 1, sizeof *p); /* the counters want cache lines of their own */
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the pipeline");
+    memset(p, 0, sizeof *p);
     p->o = *o;
     const Config *cfg = o->cfg;
     int same = device_same(o->data, o->model);
@@ -155,6 +157,10 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
     if (rc)
         goto fail;
     find_sizes(&p->sizes, o, p->sampler);
+    if (cfg->augment_speed > 0 && !p->sizes.on_the_fly)
+        log_warn(o->log, "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
+    if ((rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err)))
+        goto fail;
     uint64_t data, model;
     least_bytes(&data, &model, &p->sizes, same);
     if ((rc = check_cap(o->data, data, same ? "model_gpu_memory" : "data_gpu_memory", err)) ||
@@ -169,8 +175,7 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         goto fail;
     }
     if ((rc = ring_open(&p->ring, p->sizes.slots, p->sizes.shape.rows, batches > 0 ? batches : 0, err)) ||
-        (rc = take_slot_memory(p, err)) ||
-        (rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err)))
+        (rc = take_slot_memory(p, err)))
         goto fail;
     LoaderOptions lo = {.cfg = cfg,
                         .corpus = o->corpus,
@@ -217,7 +222,7 @@ int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err)
     if (rc)
         return rc;
     p->taken++;
-    p->utterances += b->info.count;
+    p->utterances += b->info.count - b->info.lost;
     p->real_frames += b->info.real_frames;
     p->padded_frames += (int64_t)p->sizes.shape.rows * b->info.frames;
     return 0;
@@ -232,7 +237,11 @@ int pipeline_release(Pipeline *p, DeviceBatch *b, Stream *consumer, Err *err)
     return feeder_release(p->feeder, b, consumer, err);
 }
 
-void pipeline_stop(Pipeline *p) { feeder_stop(p->feeder); }
+void pipeline_stop(Pipeline *p)
+{
+    loader_stop(p->loader);
+    feeder_stop(p->feeder);
+}
 
 void pipeline_state(const Pipeline *p, PipelineState *s)
 {
@@ -251,7 +260,7 @@ void pipeline_report(Pipeline *p, PipelineReport *r)
                           .buffers_at_start = START_BUFFERS,
                           .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess),
                           .model_bytes = feeder_model_bytes(p->feeder),
-                          .pinned_bytes = p->slot_bytes,
+                          .pinned_bytes = p->pinned ? p->slot_bytes : 0,
                           .batches = p->taken,
                           .utterances = p->utterances,
                           .lost = loader_lost(p->loader),
@@ -260,17 +269,18 @@ void pipeline_report(Pipeline *p, PipelineReport *r)
     counters_snapshot(&p->counters, r->stages);
 }
 
-void pipeline_close(Pipeline *p)
+int pipeline_close(Pipeline *p)
 {
     if (!p)
-        return;
+        return 0;
     if (p->ring.is_open)
         ring_stop(&p->ring, NULL);
-    feeder_close(p->feeder);
-    int stuck = loader_close(p->loader);
+    if (p->loader)
+        loader_stop(p->loader);
+    int stuck = feeder_close(p->feeder) || loader_close(p->loader);
     preprocess_close(p->preprocess);
     if (stuck) /* a worker may still write to its slot: what it can reach is left to the end of the process */
-        return;
+        return 1;
     if (p->slot_memory && p->pinned)
         p->o.data->ops->pinned_free(p->o.data, p->slot_memory);
     else
@@ -279,4 +289,5 @@ void pipeline_close(Pipeline *p)
     sampler_close(p->sampler);
     free(p->lengths);
     free(p);
+    return 0;
 }

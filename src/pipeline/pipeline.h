@@ -50,7 +50,8 @@ typedef struct PipelineReport {
     StageSnapshot stages[STAGE_COUNT];
     int workers, slots, buffers, buffers_at_start;
     uint64_t data_bytes, model_bytes, pinned_bytes; /* memory in use */
-    int64_t batches, utterances, lost;              /* taken by the consumer; utterances that could not be loaded */
+    int64_t batches, utterances;                    /* taken by the consumer; without those that are lost */
+    int64_t lost; /* utterances that could not be loaded, each counted once, however many epochs */
     int64_t real_frames, padded_frames;
 } PipelineReport;
 
@@ -66,7 +67,9 @@ void pipeline_state(const Pipeline *p, PipelineState *s);
 void pipeline_report(Pipeline *p, PipelineReport *r);
 Counters *pipeline_counters(Pipeline *p);
 const Sampler *pipeline_sampler(const Pipeline *p);
-void pipeline_close(Pipeline *p);
+/* 0, or 1 when a thread does not come back from a read and is left behind: corpus, configuration and log must then stay open to the end of the
+ * process. The consumer's stream has to be idle, or done with the batches it has. */
+int pipeline_close(Pipeline *p);
 
 /* Device memory that the pipeline needs at the least on each device, before anything is allocated: three buffers and the tables. */
 int pipeline_plan(uint64_t *data_bytes, uint64_t *model_bytes, uint64_t *pinned_bytes, const PipelineOptions *o, Err *err);

@@ -90,11 +90,13 @@ Slot *ring_find_work_locked(Ring *r)
     return NULL;
 }
 
-int ring_filled(Ring *r, Slot *s, int rows, int lost)
+int ring_filled(Ring *r, Slot *s, int rows, const LostRows *lost)
 {
     pthread_mutex_lock(&r->mutex);
     s->done += rows;
-    s->lost += lost;
+    s->info.lost += lost->rows;
+    s->info.real_tokens -= lost->tokens;
+    s->info.real_frames -= lost->frames;
     ASSERT_CMP(s->done, <=, s->info.count);
     int complete = s->done == s->info.count;
     if (complete) {

@@ -23,7 +23,6 @@ typedef struct Slot {
     BatchInfo info;
     uint32_t *items;   /* [rows] corpus items, info.count of them in use */
     int claimed, done; /* rows handed to workers, rows filled */
-    int lost;          /* rows that could not be loaded: they are empty */
     BatchLayout layout;
     uint8_t *memory; /* the host slot */
 } Slot;
@@ -52,8 +51,14 @@ int ring_check(Ring *r, Err *err);
 /* The oldest slot with rows nobody has claimed, or a FREE slot that may be opened for the next batch (state FREE: the caller fills in info and
  * items and sets FILLING before it unlocks), or NULL when there is neither. */
 Slot *ring_find_work_locked(Ring *r);
-/* `rows` more rows of the slot are filled; the last makes it READY, and 1 is returned: the slot is then another thread's. */
-int ring_filled(Ring *r, Slot *s, int rows, int lost);
+/* What could not be loaded among some rows. */
+typedef struct LostRows {
+    int rows;
+    int64_t tokens, frames; /* that they would have had */
+} LostRows;
+/* `rows` more rows of the slot are filled, or empty because they are lost; the last makes it READY, and 1 is returned: the slot is then
+ * another thread's. */
+int ring_filled(Ring *r, Slot *s, int rows, const LostRows *lost);
 
 /* The next READY slot in order, which becomes IN_USE; waits at most `seconds`. 0; ERR_STOPPED at the end or when stopped; 1 when the time is over. */
 int ring_take(Ring *r, Slot **s, double seconds, Err *err);

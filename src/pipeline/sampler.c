@@ -17,6 +17,7 @@ typedef struct Plan {
     uint32_t *start; /* [all_batches + 1] into items */
     uint8_t *bucket; /* [all_batches] */
     uint32_t *order; /* [all_batches] shuffled batch numbers */
+    uint8_t *skip;   /* [count] 1: not in this epoch (drop_last); NULL without */
 } Plan;
 
 struct Sampler {
@@ -95,17 +96,20 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
         s->bucket_count = 1;
         return 0;
     }
-    int width = (int)(most_frames / MAX_BINS) + 1, bins = (int)(most_frames / (uint32_t)width) + 1;
-    width = round_to(width, o->multiple);
-    bins = (int)most_frames / width + 1;
-    double weight[MAX_BINS + 2] = {0};
-    int edge[MAX_BINS + 2], cut[SAMPLER_MAX_BUCKETS], failed;
-    for (int i = 0; i < bins; i++)
-        edge[i] = (i + 1) * width;
-    for (uint32_t i = 0; i < s->count; i++)
-        weight[lengths[i].frames ? (lengths[i].frames - 1) / (uint32_t)width : 0]++;
-    while (bins > 1 && weight[bins - 1] == 0)
-        bins--;
+    int width = round_to((int)(most_frames / MAX_BINS) + 1, o->multiple), bins = 0;
+    double weight[MAX_BINS + 1] = {0};
+    int edge[MAX_BINS + 1] = {0}, cut[SAMPLER_MAX_BUCKETS], failed;
+    for (uint32_t i = 0; i < s->count; i++) { /* the edge of a bin is the longest that lies in it, rounded up */
+        int frames = lengths[i].frames ? (int)lengths[i].frames : 1, bin = (frames - 1) / width;
+        int rounded = round_to(frames, o->multiple);
+        weight[bin]++;
+        edge[bin] = rounded > edge[bin] ? rounded : edge[bin];
+    }
+    for (int i = 0; i <= MAX_BINS; i++) /* empty bins are no place for a border */
+        if (weight[i] > 0) {
+            weight[bins] = weight[i];
+            edge[bins++] = edge[i];
+        }
     s->bucket_count = best_borders(cut, weight, edge, bins, o->buckets, err, &failed);
     if (failed)
         return failed;
@@ -173,7 +177,8 @@ static int plan_open(Plan *p, const Sampler *s, Err *err)
     p->start = mem_calloc(batches + 1, sizeof *p->start);
     p->bucket = mem_calloc(batches, 1);
     p->order = mem_calloc(batches, sizeof *p->order);
-    return p->items && p->start && p->bucket && p->order
+    p->skip = s->o.drop_last ? mem_calloc(s->count, 1) : NULL;
+    return p->items && p->start && p->bucket && p->order && (p->skip || !s->o.drop_last)
                ? 0
                : err_set(err, ERR_NOMEM, "no memory for the order of %u utterances", s->count);
 }
@@ -218,6 +223,7 @@ void sampler_close(Sampler *s)
         free(s->plans[i].start);
         free(s->plans[i].bucket);
         free(s->plans[i].order);
+        free(s->plans[i].skip);
     }
     free(s->members);
     free(s);
@@ -228,6 +234,17 @@ const SamplerBucket *sampler_bucket(const Sampler *s, int i) { return &s->bucket
 int64_t sampler_batches(const Sampler *s) { return s->o.ranks == 1 ? s->all_batches : s->all_batches / s->o.ranks; }
 double sampler_padding(const Sampler *s) { return s->padded_frames ? 1 - (double)s->real_frames / (double)s->padded_frames : 0; }
 
+/* Those that would not fill a batch are drawn from all, so that the longest are not left out in every epoch. */
+static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
+{
+    memset(p->skip, 0, s->count);
+    for (uint32_t left = s->count % (uint32_t)s->o.batch_size; left > 0;) {
+        uint32_t i = (uint32_t)rng_below(rng, s->count);
+        left -= !p->skip[i];
+        p->skip[i] = 1;
+    }
+}
+
 void sampler_epoch(Sampler *s, int64_t epoch)
 {
     Plan *p = &s->plans[epoch & 1];
@@ -236,10 +253,14 @@ void sampler_epoch(Sampler *s, int64_t epoch)
     Rng rng;
     rng_seed(&rng, rng_mix(s->o.seed, (uint64_t)epoch));
     uint32_t size = (uint32_t)s->o.batch_size, placed = 0, batch = 0;
+    if (p->skip)
+        draw_skipped(s, p, &rng);
     for (int b = 0; b < s->bucket_count; b++) {
         /* items[start[batch] .. placed) is what the shorter buckets left over */
-        uint32_t n = s->buckets[b].utterances;
-        memcpy(p->items + placed, s->members + s->first[b], n * sizeof *p->items);
+        uint32_t n = 0;
+        for (uint32_t i = s->first[b]; i < s->first[b + 1]; i++)
+            if (!p->skip || !p->skip[s->members[i]])
+                p->items[placed + n++] = s->members[i];
         rng_shuffle_u32(&rng, p->items + placed, n);
         placed += n;
         while (placed - p->start[batch] >= size) {
@@ -248,7 +269,7 @@ void sampler_epoch(Sampler *s, int64_t epoch)
             batch++;
         }
     }
-    if (placed > p->start[batch] && !s->o.drop_last) {
+    if (placed > p->start[batch]) {
         p->bucket[batch] = (uint8_t)(s->bucket_count - 1);
         p->start[++batch] = placed;
     }

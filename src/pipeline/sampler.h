@@ -24,7 +24,7 @@ typedef struct SamplerOptions {
     int multiple;                 /* padded frames are rounded up to a multiple of this (reduction factor) */
     uint64_t seed;
     int rank, ranks; /* this process takes batches rank, rank + ranks, ...; the others' are skipped */
-    int drop_last;   /* leave the batch that is not full to the next epoch's shuffle */
+    int drop_last;   /* no batch that is not full: a few utterances, others in every epoch, are left out */
 } SamplerOptions;
 
 typedef struct SamplerBucket {
@@ -38,7 +38,7 @@ void sampler_close(Sampler *s);
 int sampler_bucket_count(const Sampler *s);
 const SamplerBucket *sampler_bucket(const Sampler *s, int i);
 int64_t sampler_batches(const Sampler *s); /* per epoch and rank; the same in every epoch */
-double sampler_padding(const Sampler *s);  /* share of padded frames that are padding, over an epoch */
+double sampler_padding(const Sampler *s);  /* share of padded frames that are padding, over an epoch; drop_last: about */
 /* Plans an epoch (O(n), no allocation); batches of this and of the epoch before may be asked for (two plans are kept). */
 void sampler_epoch(Sampler *s, int64_t epoch);
 /* Utterances [*count] of batch `index` of `epoch`, and its bucket. The pointer lives until that epoch's plan is replaced. */

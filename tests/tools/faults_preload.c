@@ -3,12 +3,14 @@
  *   MYXTTS_FAIL_WRITE=N    write, pwrite, writev on files: ENOSPC        MYXTTS_FAIL_READ=N    read, pread, mmap of files: EIO
  *   MYXTTS_FAIL_FSYNC=N    EIO    MYXTTS_FAIL_RENAME=N   EIO             MYXTTS_FAIL_OPEN=N    open, openat, fopen: EMFILE
  *   MYXTTS_FAIL_STICKY=1   every later one fails too    MYXTTS_FAIL_MAIN_ONLY=1   not in forked children
+ *   MYXTTS_FAIL_OWN=1      memory: only calls from the program's own code (libsndfile 1.2 dies of NULL in its WAV header reader)
  *   MYXTTS_FAIL_COUNT=FILE appends the number of calls of each kind at the end, to know how far N may go
  * N counts from 1, from the moment main begins, separately in each forked child. Only the program named myxtts is touched.
  * Standard streams and pipes are left alone: the message about the fault has to come out. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,7 +27,8 @@ static const char *const kind_names[F_KINDS] = {"MALLOC", "WRITE", "READ", "FSYN
 static atomic_int active; /* 0 until set_up has seen that this is the program */
 static atomic_long calls[F_KINDS];
 static long fail_at[F_KINDS];
-static int sticky, main_only;
+static int sticky, main_only, own_only;
+static uintptr_t own_begin, own_end; /* code of the program itself */
 static pid_t main_pid;
 static __thread int busy; /* our own work does not count */
 
@@ -45,6 +48,23 @@ static int hit(Kind k)
         return 0;
     long n = atomic_fetch_add(&calls[k], 1) + 1;
     return fail_at[k] && (n == fail_at[k] || (sticky && n > fail_at[k]));
+}
+
+static int hit_memory(const void *caller)
+{
+    uintptr_t at = (uintptr_t)caller;
+    return (!own_only || (at >= own_begin && at < own_end)) && hit(F_MALLOC);
+}
+
+static int find_program(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size, (void)user;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
+            own_begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            own_end = own_begin + info->dlpi_phdr[i].p_memsz;
+        }
+    return 1; /* the program comes first */
 }
 
 static int is_file(int fd)
@@ -96,6 +116,9 @@ __attribute__((constructor)) static void set_up(void)
     sticky = value && value[0] == '1';
     value = getenv("MYXTTS_FAIL_MAIN_ONLY");
     main_only = value && value[0] == '1';
+    value = getenv("MYXTTS_FAIL_OWN");
+    own_only = value && value[0] == '1';
+    dl_iterate_phdr(find_program, NULL);
     main_pid = getpid();
     __register_atfork(NULL, NULL, count_anew, NULL);
     atexit(report);
@@ -114,13 +137,16 @@ static void *no_memory(void)
     return NULL;
 }
 
-void *malloc(size_t n) { return hit(F_MALLOC) ? no_memory() : __libc_malloc(n); }
-void *calloc(size_t n, size_t size) { return hit(F_MALLOC) ? no_memory() : __libc_calloc(n, size); }
-void *realloc(void *p, size_t n) { return hit(F_MALLOC) ? no_memory() : __libc_realloc(p, n); }
-void *aligned_alloc(size_t align, size_t n) { return hit(F_MALLOC) ? no_memory() : __libc_memalign(align, n); }
+void *malloc(size_t n) { return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_calloc(n, size); }
+void *realloc(void *p, size_t n) { return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_realloc(p, n); }
+void *aligned_alloc(size_t align, size_t n)
+{
+    return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_memalign(align, n);
+}
 int posix_memalign(void **p, size_t align, size_t n)
 {
-    void *q = hit(F_MALLOC) ? NULL : __libc_memalign(align, n);
+    void *q = hit_memory(__builtin_return_address(0)) ? NULL : __libc_memalign(align, n);
     if (!q)
         return ENOMEM;
     *p = q;

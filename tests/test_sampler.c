@@ -1,0 +1,410 @@
+/* test_sampler.c - which utterances form which batch: nothing lost or repeated, the order a function of seed and epoch, buckets that waste
+ * little, shards that do not overlap. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "pipeline/sampler.h"
+
+/* Lengths as speech has them: most in the middle, a few very long; text goes roughly with the frames. */
+static SampleLength *make_lengths(uint32_t n, uint32_t most, uint64_t seed)
+{
+    SampleLength *l = calloc(n + 1, sizeof *l);
+    Rng rng;
+    assert_non_null(l);
+    rng_seed(&rng, seed);
+    for (uint32_t i = 0; i < n; i++) {
+        double x = (rng_uniform(&rng) + rng_uniform(&rng) + rng_uniform(&rng)) / 3;
+        l[i].frames = 1 + (uint32_t)(x * (most - 1));
+        l[i].tokens = 1 + (uint32_t)(x * 150 + rng_uniform(&rng) * 40);
+    }
+    return l;
+}
+
+static SamplerOptions options(int batch_size)
+{
+    return (SamplerOptions){.batch_size = batch_size, .buckets = 8, .multiple = 1, .seed = 1, .ranks = 1};
+}
+
+static Sampler *open_sampler(const SamplerOptions *o, const SampleLength *l, uint32_t n)
+{
+    Sampler *s;
+    Err err = {0};
+    if (sampler_open(&s, o, l, n, &err))
+        fail_msg("%s", err.msg);
+    return s;
+}
+
+/* Walks one epoch; seen [n] counts. Returns the padded frames; every shape must hold its members. */
+static uint64_t walk(Sampler *s, const SamplerOptions *o, const SampleLength *l, int64_t epoch, uint32_t *seen, int *partial)
+{
+    uint64_t padded = 0;
+    sampler_epoch(s, epoch);
+    *partial = 0;
+    for (int64_t i = 0; i < sampler_batches(s); i++) {
+        int count, bucket;
+        const uint32_t *items = sampler_batch(s, epoch, i, &count, &bucket);
+        const SamplerBucket *b = sampler_bucket(s, bucket);
+        assert_true(bucket < sampler_bucket_count(s) && count > 0 && count <= o->batch_size);
+        assert_int_equal(b->frames % o->multiple, 0);
+        *partial += count < o->batch_size;
+        padded += (uint64_t)o->batch_size * (uint64_t)b->frames;
+        for (int k = 0; k < count; k++) {
+            seen[items[k]]++;
+            assert_true(l[items[k]].frames <= (uint32_t)b->frames);
+            assert_true(l[items[k]].tokens <= (uint32_t)b->text);
+        }
+    }
+    return padded;
+}
+
+static void test_every_utterance_once(void **state)
+{
+    const uint32_t sizes[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 101, 997, 1009, 5003};
+    const int batch_sizes[] = {1, 8, 16, 32};
+    for (size_t a = 0; a < sizeof sizes / sizeof *sizes; a++)
+        for (size_t b = 0; b < sizeof batch_sizes / sizeof *batch_sizes; b++)
+            for (int buckets = 1; buckets <= 64; buckets *= 4) {
+                uint32_t n = sizes[a];
+                SamplerOptions o = options(batch_sizes[b]);
+                o.buckets = buckets;
+                SampleLength *l = make_lengths(n, 700, n);
+                Sampler *s = open_sampler(&o, l, n);
+                assert_int_equal(sampler_batches(s), (n + (uint32_t)o.batch_size - 1) / (uint32_t)o.batch_size);
+                for (int64_t epoch = 0; epoch < 3; epoch++) {
+                    uint32_t *seen = calloc(n, sizeof *seen);
+                    int partial;
+                    walk(s, &o, l, epoch, seen, &partial);
+                    for (uint32_t i = 0; i < n; i++)
+                        assert_int_equal(seen[i], 1);
+                    assert_int_equal(partial, n % (uint32_t)o.batch_size != 0);
+                    free(seen);
+                }
+                sampler_close(s);
+                free(l);
+            }
+}
+
+static uint64_t order_hash(Sampler *s, int64_t epoch, int64_t from)
+{
+    uint64_t h = 0;
+    sampler_epoch(s, epoch);
+    for (int64_t i = from; i < sampler_batches(s); i++) {
+        int count, bucket;
+        const uint32_t *items = sampler_batch(s, epoch, i, &count, &bucket);
+        for (int k = 0; k < count; k++)
+            h = rng_mix(h, items[k]);
+        h = rng_mix(h, (uint64_t)bucket + 1000000);
+    }
+    return h;
+}
+
+static void test_order_is_a_function_of_seed_and_epoch(void **state)
+{
+    SampleLength *l = make_lengths(500, 600, 3);
+    SamplerOptions o = options(16);
+    uint64_t h[4][4];
+    for (int seed = 0; seed < 4; seed++) {
+        o.seed = (uint64_t)seed;
+        Sampler *s = open_sampler(&o, l, 500), *t = open_sampler(&o, l, 500);
+        for (int epoch = 0; epoch < 4; epoch++)
+            h[seed][epoch] = order_hash(s, epoch, 0);
+        for (int epoch = 3; epoch >= 0; epoch--) /* whatever was planned before */
+            assert_int_equal(order_hash(t, epoch, 0), h[seed][epoch]);
+        sampler_close(s);
+        sampler_close(t);
+    }
+    for (int a = 0; a < 16; a++)
+        for (int b = 0; b < a; b++)
+            assert_true(h[a / 4][a % 4] != h[b / 4][b % 4]);
+    free(l);
+}
+
+/* The batch before an epoch's border and the one after it may both be asked for. */
+static void test_two_epochs_are_kept(void **state)
+{
+    SampleLength *l = make_lengths(100, 300, 4);
+    SamplerOptions o = options(8);
+    Sampler *s = open_sampler(&o, l, 100);
+    uint32_t kept[8];
+    int count, bucket;
+    sampler_epoch(s, 6);
+    const uint32_t *items = sampler_batch(s, 6, 12, &count, &bucket);
+    memcpy(kept, items, (size_t)count * sizeof *kept);
+    sampler_epoch(s, 7);
+    sampler_epoch(s, 6);
+    assert_memory_equal(kept, sampler_batch(s, 6, 12, &count, &bucket), (size_t)count * sizeof *kept);
+    sampler_close(s);
+    free(l);
+}
+
+static void test_resume_continues(void **state)
+{
+    SampleLength *l = make_lengths(230, 600, 5);
+    SamplerOptions o = options(16);
+    Sampler *s = open_sampler(&o, l, 230);
+    for (int64_t epoch = 0; epoch < 3; epoch++)
+        for (int64_t index = 0; index < sampler_batches(s); index++) {
+            Sampler *t = open_sampler(&o, l, 230); /* a new process that knows epoch and index */
+            assert_int_equal(order_hash(s, epoch, index), order_hash(t, epoch, index));
+            assert_int_equal(order_hash(s, epoch + 1, 0), order_hash(t, epoch + 1, 0));
+            sampler_close(t);
+        }
+    sampler_close(s);
+    free(l);
+}
+
+static uint64_t cost_of(const SampleLength *l, uint32_t n, const int *edges, int k)
+{
+    uint64_t cost = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int b = 0;
+        while (b + 1 < k && l[i].frames > (uint32_t)edges[b])
+            b++;
+        cost += (uint64_t)edges[b];
+    }
+    return cost;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void test_buckets_waste_least(void **state)
+{
+    for (int trial = 0; trial < 60; trial++) {
+        uint32_t n = 50 + 37 * (uint32_t)trial, most = 100 + 6 * (uint32_t)trial, longest = 0;
+        SamplerOptions o = options(8);
+        o.buckets = 1 + trial % 12;
+        o.multiple = 1 + trial % 3;
+        SampleLength *l = make_lengths(n, most, (uint64_t)trial);
+        uint32_t *sorted = calloc(n, sizeof *sorted);
+        int ours[64], equal[64], quantile[64];
+        for (uint32_t i = 0; i < n; i++) {
+            sorted[i] = l[i].frames;
+            longest = l[i].frames > longest ? l[i].frames : longest;
+        }
+        qsort(sorted, n, sizeof *sorted, compare_u32);
+        for (int b = 0; b < o.buckets; b++) {
+            int e = (int)(longest * (uint32_t)(b + 1) / (uint32_t)o.buckets) + (b + 1 < o.buckets);
+            int q = (int)sorted[(uint64_t)n * (uint64_t)(b + 1) / (uint64_t)o.buckets - 1];
+            equal[b] = (e + o.multiple - 1) / o.multiple * o.multiple;
+            quantile[b] = (q + o.multiple - 1) / o.multiple * o.multiple;
+        }
+        Sampler *s = open_sampler(&o, l, n);
+        int k = sampler_bucket_count(s);
+        assert_true(k >= 1 && k <= o.buckets);
+        for (int b = 0; b < k; b++) {
+            ours[b] = sampler_bucket(s, b)->frames;
+            assert_true(b == 0 || ours[b] > ours[b - 1]);
+            assert_true(sampler_bucket(s, b)->utterances > 0);
+        }
+        uint64_t cost = cost_of(l, n, ours, k);
+        assert_true(cost <= cost_of(l, n, equal, o.buckets));
+        assert_true(cost <= cost_of(l, n, quantile, o.buckets));
+        sampler_close(s);
+        free(sorted);
+        free(l);
+    }
+}
+
+/* Clips that are much longer than there are bins. */
+static void test_long_clips(void **state)
+{
+    SampleLength *l = make_lengths(3000, 40000, 9);
+    l[17].frames = 65535;
+    SamplerOptions o = options(32);
+    o.multiple = 2;
+    Sampler *s = open_sampler(&o, l, 3000);
+    uint32_t *seen = calloc(3000, sizeof *seen);
+    int partial;
+    walk(s, &o, l, 0, seen, &partial);
+    assert_int_equal(sampler_bucket(s, sampler_bucket_count(s) - 1)->frames, 65536);
+    free(seen);
+    sampler_close(s);
+    free(l);
+}
+
+static void test_one_length_is_one_bucket(void **state)
+{
+    SampleLength l[40];
+    for (int i = 0; i < 40; i++)
+        l[i] = (SampleLength){12, 100};
+    SamplerOptions o = options(8);
+    Sampler *s = open_sampler(&o, l, 40);
+    assert_int_equal(sampler_bucket_count(s), 1);
+    assert_int_equal(sampler_bucket(s, 0)->frames, 100);
+    assert_true(sampler_padding(s) == 0);
+    sampler_close(s);
+}
+
+static void test_padding_is_what_a_count_says(void **state)
+{
+    for (int trial = 0; trial < 40; trial++) {
+        uint32_t n = 1 + 53 * (uint32_t)trial;
+        SamplerOptions o = options(1 + trial % 17);
+        o.buckets = 1 + trial % 9;
+        o.multiple = 1 + trial % 4;
+        if (trial % 5 == 4) {
+            o.fixed_text = 200;
+            o.fixed_frames = 801;
+        }
+        SampleLength *l = make_lengths(n, 800, (uint64_t)trial + 100);
+        Sampler *s = open_sampler(&o, l, n);
+        uint32_t *seen = calloc(n, sizeof *seen);
+        uint64_t real = 0;
+        int partial;
+        for (uint32_t i = 0; i < n; i++)
+            real += l[i].frames;
+        for (int64_t epoch = 0; epoch < 2; epoch++) {
+            uint64_t padded = walk(s, &o, l, epoch, seen, &partial);
+            assert_true(sampler_padding(s) == 1 - (double)real / (double)padded);
+        }
+        free(seen);
+        sampler_close(s);
+        free(l);
+    }
+}
+
+static void test_fixed_shape(void **state)
+{
+    SampleLength *l = make_lengths(99, 400, 6);
+    SamplerOptions o = options(10);
+    o.fixed_text = 256;
+    o.fixed_frames = 401;
+    o.multiple = 4;
+    Sampler *s = open_sampler(&o, l, 99);
+    assert_int_equal(sampler_bucket_count(s), 1);
+    assert_int_equal(sampler_bucket(s, 0)->text, 256);
+    assert_int_equal(sampler_bucket(s, 0)->frames, 404);
+    uint32_t seen[99] = {0};
+    int partial;
+    walk(s, &o, l, 0, seen, &partial);
+    for (int i = 0; i < 99; i++)
+        assert_int_equal(seen[i], 1);
+    sampler_close(s);
+    Err err = {0};
+    l[40].frames = 500;
+    assert_int_equal(sampler_open(&s, &o, l, 99, &err), ERR_DATA);
+    assert_non_null(strstr(err.msg, "500"));
+    assert_null(s);
+    free(l);
+}
+
+static void test_ranks_share_the_batches(void **state)
+{
+    const uint32_t n = 431;
+    SampleLength *l = make_lengths(n, 500, 7);
+    for (int ranks = 2; ranks <= 5; ranks++) {
+        SamplerOptions all = options(8);
+        Sampler *whole = open_sampler(&all, l, n);
+        uint32_t *seen = calloc(n, sizeof *seen), together = 0;
+        int64_t batches = sampler_batches(whole);
+        sampler_epoch(whole, 2);
+        for (int rank = 0; rank < ranks; rank++) {
+            SamplerOptions o = options(8);
+            o.rank = rank;
+            o.ranks = ranks;
+            Sampler *s = open_sampler(&o, l, n);
+            int partial;
+            assert_int_equal(sampler_batches(s), batches / ranks); /* all have the same number of steps */
+            walk(s, &o, l, 2, seen, &partial);
+            for (int64_t i = 0; i < sampler_batches(s); i++) {
+                int count, bucket, count2, bucket2;
+                const uint32_t *a = sampler_batch(s, 2, i, &count, &bucket);
+                const uint32_t *b = sampler_batch(whole, 2, i * ranks + rank, &count2, &bucket2);
+                assert_int_equal(count, count2);
+                assert_int_equal(bucket, bucket2);
+                assert_memory_equal(a, b, (size_t)count * sizeof *a);
+            }
+            sampler_close(s);
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            assert_true(seen[i] <= 1);
+            together += seen[i];
+        }
+        assert_true(n - together <= (uint32_t)(batches % ranks) * 8);
+        assert_true(batches % ranks != 0 || together == n);
+        free(seen);
+        sampler_close(whole);
+    }
+    free(l);
+}
+
+static void test_drop_last(void **state)
+{
+    SampleLength *l = make_lengths(107, 500, 8);
+    SamplerOptions o = options(10);
+    o.drop_last = 1;
+    Sampler *s = open_sampler(&o, l, 107);
+    assert_int_equal(sampler_batches(s), 10);
+    uint32_t left_out[2][107];
+    for (int epoch = 0; epoch < 2; epoch++) {
+        uint32_t seen[107] = {0}, total = 0;
+        int partial;
+        walk(s, &o, l, epoch, seen, &partial);
+        assert_int_equal(partial, 0);
+        for (int i = 0; i < 107; i++) {
+            assert_true(seen[i] <= 1);
+            total += seen[i];
+            left_out[epoch][i] = seen[i];
+        }
+        assert_int_equal(total, 100);
+    }
+    assert_memory_not_equal(left_out[0], left_out[1], sizeof left_out[0]); /* not always the same ones */
+    sampler_close(s);
+    Err err = {0};
+    assert_int_equal(sampler_open(&s, &o, l, 9, &err), ERR_DATA); /* nothing would be left */
+    assert_int_equal(sampler_open(&s, &o, l, 0, &err), ERR_DATA);
+    free(l);
+}
+
+static void test_large_corpus(void **state)
+{
+    const uint32_t n = 100000;
+    SampleLength *l = make_lengths(n, 1024, 10);
+    SamplerOptions o = options(32);
+    double start = clock_now();
+    Sampler *s = open_sampler(&o, l, n);
+    double opened = clock_now();
+    sampler_epoch(s, 0);
+    double planned = clock_now();
+    uint32_t *seen = calloc(n, sizeof *seen);
+    int partial;
+    walk(s, &o, l, 0, seen, &partial);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(seen[i], 1);
+    print_message("%u utterances: opened in %.1f ms, an epoch planned in %.2f ms, padding %.2f %%\n", n, 1e3 * (opened - start),
+                  1e3 * (planned - opened), 100 * sampler_padding(s));
+    free(seen);
+    sampler_close(s);
+    free(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_utterance_once),
+        cmocka_unit_test(test_order_is_a_function_of_seed_and_epoch),
+        cmocka_unit_test(test_two_epochs_are_kept),
+        cmocka_unit_test(test_resume_continues),
+        cmocka_unit_test(test_buckets_waste_least),
+        cmocka_unit_test(test_long_clips),
+        cmocka_unit_test(test_one_length_is_one_bucket),
+        cmocka_unit_test(test_padding_is_what_a_count_says),
+        cmocka_unit_test(test_fixed_shape),
+        cmocka_unit_test(test_ranks_share_the_batches),
+        cmocka_unit_test(test_drop_last),
+        cmocka_unit_test(test_large_corpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
