@@ -276,7 +276,8 @@ static void test_plan_is_what_is_taken(void **state)
         assert_int_equal(p.data_bytes, data);
         assert_int_equal(p.model_bytes, model);
         assert_int_equal(p.pinned_bytes, pinned);
-        assert_int_equal(r.devices.data->used, data + (r.devices.data == r.devices.model ? model : 0));
+        if (r.devices.data->ops->kind != DEVICE_HOST) /* memory of the host may be taken as pinned memory of the other device */
+            assert_int_equal(r.devices.data->used, data + (r.devices.data == r.devices.model ? model : 0));
         run_close(&r);
     }
 }

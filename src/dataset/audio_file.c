@@ -276,7 +276,15 @@ static void mix(float *out, const float *in, int64_t frames, int channels)
 /* Index of the first sample that is NaN, infinite or absurd, or -1. */
 static int64_t find_bad(const float *x, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
+    int64_t i = 0;
+    for (; i + 64 <= n; i += 64) { /* blocks without a way out in the middle: the compiler makes vectors of them */
+        int bad = 0;
+        for (int k = 0; k < 64; k++)
+            bad |= !(fabsf(x[i + k]) <= ABSURD_SAMPLE);
+        if (bad)
+            break;
+    }
+    for (; i < n; i++)
         if (!(fabsf(x[i]) <= ABSURD_SAMPLE))
             return i;
     return -1;

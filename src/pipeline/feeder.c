@@ -62,6 +62,28 @@ static int queue_take_int(int *queue, int *head, int *count)
     return value;
 }
 
+int feeder_batch_is_pinned(const Device *data, const Device *model)
+{
+    return data->ops->kind == DEVICE_HOST && model->ops->kind != DEVICE_HOST;
+}
+
+int feeder_batch_alloc(uint8_t **p, Device *data, Device *model, size_t bytes, Err *err)
+{
+    void *memory = NULL;
+    int rc = feeder_batch_is_pinned(data, model) ? model->ops->pinned_alloc(model, &memory, bytes, err)
+                                                 : device_alloc(data, &memory, bytes, err);
+    *p = rc ? NULL : memory;
+    return rc;
+}
+
+void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes)
+{
+    if (p && feeder_batch_is_pinned(data, model))
+        model->ops->pinned_free(model, p);
+    else if (p)
+        device_free(data, p, bytes);
+}
+
 static void close_buffer(Feeder *f, Buffer *b)
 {
     Event *const events[] = {b->copy_start, b->copied, b->work_start, b->worked};
@@ -76,8 +98,7 @@ static void close_buffer(Feeder *f, Buffer *b)
         f->o.model->ops->event_close(b->consumed);
     if (b->raw)
         device_free(f->o.data, b->raw, f->o.raw_bytes);
-    if (b->out)
-        device_free(f->o.data, b->out, f->o.batch_bytes);
+    feeder_batch_free(b->out, f->o.data, f->o.model, f->o.batch_bytes);
     if (b->final && f->two_devices)
         device_free(f->o.model, b->final, f->o.batch_bytes);
     *b = (Buffer){0};
@@ -90,10 +111,10 @@ static int open_buffer(Feeder *f, Err *err)
     const DeviceOps *d = f->o.data->ops;
     void *p = NULL;
     *b = (Buffer){0};
-    int rc = device_alloc(f->o.data, &p, f->o.raw_bytes, err);
+    int rc = f->o.raw_bytes ? device_alloc(f->o.data, &p, f->o.raw_bytes, err) : 0;
     b->raw = rc ? NULL : p;
-    if (!rc && !(rc = device_alloc(f->o.data, &p, f->o.batch_bytes, err)))
-        b->out = p;
+    if (!rc)
+        rc = feeder_batch_alloc(&b->out, f->o.data, f->o.model, f->o.batch_bytes, err);
     if (!rc && f->two_devices && !(rc = device_alloc(f->o.model, &p, f->o.batch_bytes, err)))
         b->final = p;
     if (!rc && !f->two_devices)
@@ -162,8 +183,10 @@ static void count_device_times(Feeder *f, Buffer *b)
 {
     if (!b->used || f->o.counters->off)
         return;
-    count_stage(f, STAGE_PREPROCESS, f->o.data->ops, f->prev_worked, b->work_start, b->worked, b);
-    swap_events(&f->prev_worked, &b->worked);
+    if (f->o.raw_bytes) { /* else the loader's workers have done and counted it */
+        count_stage(f, STAGE_PREPROCESS, f->o.data->ops, f->prev_worked, b->work_start, b->worked, b);
+        swap_events(&f->prev_worked, &b->worked);
+    }
     if (f->two_devices) {
         count_stage(f, STAGE_PEER, f->peer_device->ops, f->prev_peered, b->peer_start, b->peered, b);
         swap_events(&f->prev_peered, &b->peered);
@@ -214,7 +237,12 @@ static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
     d->stream_batch(f->copy, s->info.number);
     d->stream_batch(f->work, s->info.number);
     int rc = d->event_record(b->copy_start, f->copy, err);
-    if (!rc)
+    if (s->batch) { /* finished by the workers: slot and buffer trade memory, nothing is copied */
+        uint8_t *finished = s->batch;
+        s->batch = b->out;
+        b->out = finished;
+        b->final = f->two_devices ? b->final : b->out;
+    } else if (!rc)
         rc = d->copy_in(f->copy, b->raw, s->memory, s->layout.bytes, err);
     if (!rc)
         rc = d->event_record(b->copied, f->copy, err);
@@ -222,7 +250,7 @@ static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
         rc = d->stream_wait_event(f->work, b->copied, err);
     if (!rc)
         rc = d->event_record(b->work_start, f->work, err);
-    if (!rc)
+    if (!rc && !s->batch)
         rc = preprocess_run(f->o.preprocess, f->work, &args, err);
     if (!rc)
         rc = d->event_record(b->worked, f->work, err);
@@ -528,7 +556,11 @@ int feeder_buffers(const Feeder *f)
     pthread_mutex_unlock(&w->mutex);
     return n;
 }
-uint64_t feeder_data_bytes(const Feeder *f) { return (uint64_t)feeder_buffers(f) * (f->o.raw_bytes + f->o.batch_bytes); }
+uint64_t feeder_data_bytes(const Feeder *f)
+{
+    size_t batch = feeder_batch_is_pinned(f->o.data, f->o.model) ? 0 : f->o.batch_bytes; /* pinned memory counts as such */
+    return (uint64_t)feeder_buffers(f) * (f->o.raw_bytes + batch);
+}
 uint64_t feeder_model_bytes(const Feeder *f) { return f->two_devices ? (uint64_t)feeder_buffers(f) * f->o.batch_bytes : 0; }
 
 int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
@@ -539,7 +571,7 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the feeder");
     f->o = *o;
     f->two_devices = !device_same(o->data, o->model);
-    f->peer_device = o->data->ops->kind == DEVICE_HOST && o->model->ops->kind != DEVICE_HOST ? o->model : o->data;
+    f->peer_device = feeder_batch_is_pinned(o->data, o->model) ? o->model : o->data;
     f->last_released = f->last_consumed = -1;
     if (f->o.most_buffers > MOST_BUFFERS)
         f->o.most_buffers = MOST_BUFFERS;
@@ -564,7 +596,8 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     for (int i = 0; i < o->buffers && !rc; i++)
         rc = open_buffer(f, err);
     atomic_store(&o->counters->stage[STAGE_H2D].threads, 1);
-    atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, 1);
+    if (o->raw_bytes)
+        atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, 1);
     atomic_store(&o->counters->stage[STAGE_PEER].threads, f->two_devices);
     if (!rc && !o->synchronous)
         rc = thread_start(&f->thread, "feeder", feeder_main, f, err);

@@ -23,12 +23,18 @@ typedef struct FeederOptions {
     Loader *loader;
     Counters *counters;
     BatchShape shape;
-    size_t raw_bytes, batch_bytes; /* of the largest batch: host slot, device batch */
+    size_t raw_bytes, batch_bytes; /* of the largest batch: host slot as copied (0: slots come finished), device batch */
     int buffers, most_buffers;
     int synchronous;    /* no thread: feeder_take does everything, one stage after the other */
     int inline_loading; /* num_workers 0: the feeder fills the slots itself */
     Log *log;
 } FeederOptions;
+
+/* Memory for one finished batch beside the data device: pinned where a GPU will copy from it. For the buffers and, where the data device is the CPU, for the
+ * slots, which trade places with them. */
+int feeder_batch_is_pinned(const Device *data, const Device *model);
+int feeder_batch_alloc(uint8_t **p, Device *data, Device *model, size_t bytes, Err *err);
+void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes);
 
 typedef struct Feeder Feeder;
 int feeder_open(Feeder **f, const FeederOptions *o, Err *err);

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "dataset/audio_file.h"
+#include "pipeline/preprocess.h"
 
 #define MOST_ROWS_AT_ONCE 8
 #define CLOSE_SECONDS 3.0
@@ -34,6 +35,7 @@ typedef struct Worker {
     AudioProcessor *processor; /* on_the_fly only */
     AudioBuffer audio;
     Buf bytes;
+    Preprocess *preprocess; /* where the data device is the CPU */
 } Worker;
 
 struct Loader {
@@ -160,6 +162,26 @@ static void empty_row(const Slot *s, int row)
     memset(s->memory + b->utterance + (size_t)row * 4, 0xFF, 4); /* -1 */
 }
 
+/* What the data device would do, done here for one row. stored_mel: in the mapped cache, when it was not copied. */
+static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void *stored_mel)
+{
+    const BatchShape *shape = &l->o.shape;
+    uint64_t since = counters_now(l->o.counters);
+    PreprocessArgs args = {.raw = s->memory,
+                           .out = s->batch,
+                           .in_layout = s->layout,
+                           .rows = shape->rows,
+                           .text = s->info.text,
+                           .frames = s->info.frames,
+                           .bands = shape->bands,
+                           .mel_bytes = shape->mel_bytes,
+                           .samples = s->info.samples,
+                           .batch = s->info.number};
+    batch_layout_device(&args.out_layout, shape, s->info.text, s->info.frames);
+    preprocess_row(w->preprocess, &args, row, stored_mel);
+    counters_busy(l->o.counters, STAGE_PREPROCESS, since);
+}
+
 /* One row. 0, or 1 when the utterance is lost and the row empty. */
 static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
 {
@@ -174,6 +196,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
     uint64_t start = counters_now(l->o.counters), read_ended;
     int rc = injected ? ERR_DATA : 0;
     int32_t sample_length = 0;
+    const void *stored_mel = NULL;
     store_entry(&corpus->text, c->text_entry, &te);
     store_entry(&corpus->mel, c->mel_entry, &me);
     if (!rc && (text_view(&tv, &te) || mel_view(&mv, &me) || tv.token_count > (uint32_t)s->info.text ||
@@ -186,6 +209,9 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
     if (!rc && l->o.on_the_fly) {
         float *to = (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
         rc = read_samples(l, w, to, &sample_length, c, s->info.samples, &read_ended, why, sizeof why);
+    } else if (!rc && s->batch && !l->segment_fd) {
+        stored_mel = mv.data; /* read and finished in one pass, below */
+        read_ended = counters_now(l->o.counters);
     } else if (!rc) {
         size_t stride = (size_t)s->info.frames * (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
         rc = read_mel(l, s->memory + b->mel + (size_t)row * stride, &mv, &me, why, sizeof why);
@@ -212,6 +238,8 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
         write_augmentation(l, (float *)(void *)(s->memory + b->augment) + 4 * (size_t)row, s->info.epoch, c->utterance);
     }
     counters_busy(l->o.counters, STAGE_DECODE, read_ended);
+    if (s->batch)
+        finish_row(l, w, s, row, stored_mel);
     counters_blocked_out(l->o.counters, STAGE_READ, read_ended);
     return rc != 0;
 }
@@ -250,10 +278,15 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
         }
         atomic_store(&w->busy_since, 0);
     }
+    if (s->batch && first + rows == s->info.count) /* the rows that stay empty belong to whoever has the last */
+        for (int row = s->info.count; row < l->o.shape.rows; row++)
+            finish_row(l, w, s, row, NULL);
     size_t bytes = s->layout.bytes;
     if (ring_filled(l->o.ring, s, rows, &lost)) { /* from here on the slot is another's */
         counters_left(l->o.counters, STAGE_READ, bytes, 0);
         counters_left(l->o.counters, STAGE_DECODE, bytes, (uint64_t)ring_ready_count(l->o.ring));
+        if (l->o.host)
+            counters_left(l->o.counters, STAGE_PREPROCESS, bytes, (uint64_t)ring_ready_count(l->o.ring));
     }
 }
 
@@ -324,6 +357,8 @@ static void *worker_main(void *arg)
             pthread_cond_wait(&r->work, &r->mutex);
             counters_blocked_out(l->o.counters, STAGE_READ, since);
             counters_blocked_out(l->o.counters, STAGE_DECODE, since);
+            if (l->o.host)
+                counters_blocked_out(l->o.counters, STAGE_PREPROCESS, since);
             continue;
         }
         pthread_mutex_unlock(&r->mutex);
@@ -431,7 +466,11 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
         l->workers[i].loader = l;
         if (o->on_the_fly)
             rc = audio_processor_open(&l->workers[i].processor, o->cfg, err);
+        if (!rc && o->host)
+            rc = preprocess_open(&l->workers[i].preprocess, o->host, o->cfg, o->corpus->mean, o->corpus->deviation, err);
     }
+    if (o->host)
+        atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, states);
     atomic_store(&o->counters->stage[STAGE_READ].threads, states);
     atomic_store(&o->counters->stage[STAGE_DECODE].threads, states);
     for (int i = 0; i < o->workers && !rc; i++) {
@@ -466,6 +505,7 @@ int loader_close(Loader *l)
         }
         thread_join(&w->thread);
         audio_processor_close(w->processor);
+        preprocess_close(w->preprocess);
         audio_buffer_free(&w->audio);
         buf_free(&w->bytes);
     }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "device/device.h"
 #include "device/sim.h"
 #include "pipeline/corpus.h"
 #include "pipeline/counters.h"
@@ -23,6 +24,7 @@ typedef struct LoaderOptions {
     Sim *sim; /* may be NULL */
     BatchShape shape;
     int on_the_fly;
+    Device *host; /* set where the data device is the CPU: the workers finish their rows themselves, in slot->batch */
     int workers;
     int64_t first_epoch, first_index;
     double stuck_seconds; /* a row that takes longer stops the run with its name */

@@ -18,6 +18,7 @@ typedef struct Sizes { /* everything that follows from the settings and the corp
     BatchShape shape;
     size_t raw_bytes, batch_bytes; /* of the largest batch */
     int slots, workers, on_the_fly, synchronous;
+    int host_data; /* the data device is the CPU: the loader's workers preprocess */
 } Sizes;
 
 struct Pipeline {
@@ -67,6 +68,7 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
     const Config *cfg = o->cfg;
     z->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     z->synchronous = !cfg->native_loading;
+    z->host_data = o->data->ops->kind == DEVICE_HOST;
     z->workers = z->synchronous ? 0 : cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
     z->slots = cfg->prefetch_buffer_size;
     if (z->slots == CONFIG_AUTO)
@@ -90,11 +92,17 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
     }
 }
 
-/* Least device memory of the buffers: what a cap has to leave room for. */
-static void least_bytes(uint64_t *data, uint64_t *model, const Sizes *z, int same)
+/* Finished batches that wait in the slots, where the data device is the CPU. */
+static uint64_t slot_batch_bytes(const Sizes *z) { return z->host_data ? (uint64_t)z->slots * z->batch_bytes : 0; }
+
+/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU to copy from. */
+static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z, const PipelineOptions *o)
 {
-    *data = (uint64_t)START_BUFFERS * (z->raw_bytes + z->batch_bytes);
-    *model = same ? 0 : (uint64_t)START_BUFFERS * z->batch_bytes;
+    uint64_t batches = (uint64_t)START_BUFFERS * z->batch_bytes + slot_batch_bytes(z);
+    int is_pinned = feeder_batch_is_pinned(o->data, o->model);
+    *data = (is_pinned ? 0 : batches) + (z->host_data ? 0 : (uint64_t)START_BUFFERS * z->raw_bytes);
+    *model = device_same(o->data, o->model) ? 0 : (uint64_t)START_BUFFERS * z->batch_bytes;
+    *pinned = (o->cfg->pin_memory ? (uint64_t)z->slots * z->raw_bytes : 0) + (is_pinned ? batches : 0);
 }
 
 int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const PipelineOptions *o, Err *err)
@@ -105,8 +113,7 @@ int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const Pipel
     int rc = open_sampler(&sampler, &lengths, o, o->cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY, err);
     if (!rc) {
         find_sizes(&z, o, sampler);
-        least_bytes(data, model, &z, device_same(o->data, o->model));
-        *pinned = o->cfg->pin_memory ? (uint64_t)z.slots * z.raw_bytes : 0;
+        least_bytes(data, model, pinned, &z, o);
     }
     sampler_close(sampler);
     free(lengths);
@@ -139,7 +146,10 @@ static int take_slot_memory(Pipeline *p, Err *err)
     memset(memory, 0, p->slot_bytes);
     for (int i = 0; i < z->slots; i++)
         p->ring.slots[i].memory = p->slot_memory + (size_t)i * z->raw_bytes;
-    return 0;
+    int rc = 0;
+    for (int i = 0; i < z->slots && z->host_data && !rc; i++)
+        rc = feeder_batch_alloc(&p->ring.slots[i].batch, p->o.data, p->o.model, z->batch_bytes, err);
+    return rc;
 }
 
 /* The tables of the preprocessing first: on a GPU they count against the cap as well. */
@@ -161,8 +171,8 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         log_warn(o->log, "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
     if ((rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err)))
         goto fail;
-    uint64_t data, model;
-    least_bytes(&data, &model, &p->sizes, same);
+    uint64_t data, model, pinned;
+    least_bytes(&data, &model, &pinned, &p->sizes, o);
     if ((rc = check_cap(o->data, data, same ? "model_gpu_memory" : "data_gpu_memory", err)) ||
         (rc = check_cap(o->model, model, "model_gpu_memory", err)))
         goto fail;
@@ -185,6 +195,7 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .sim = o->sim,
                         .shape = p->sizes.shape,
                         .on_the_fly = p->sizes.on_the_fly,
+                        .host = p->sizes.host_data ? o->data : NULL,
                         .workers = p->sizes.workers,
                         .first_epoch = o->start.epoch,
                         .first_index = o->start.index,
@@ -200,7 +211,7 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .loader = p->loader,
                         .counters = &p->counters,
                         .shape = p->sizes.shape,
-                        .raw_bytes = p->sizes.raw_bytes,
+                        .raw_bytes = p->sizes.host_data ? 0 : p->sizes.raw_bytes,
                         .batch_bytes = p->sizes.batch_bytes,
                         .buffers = START_BUFFERS,
                         .most_buffers = cfg->pipeline_buffer_size > START_BUFFERS ? cfg->pipeline_buffer_size : START_BUFFERS,
@@ -254,18 +265,22 @@ const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
 
 void pipeline_report(Pipeline *p, PipelineReport *r)
 {
-    *r = (PipelineReport){.workers = p->sizes.workers,
-                          .slots = p->sizes.slots,
-                          .buffers = feeder_buffers(p->feeder),
-                          .buffers_at_start = START_BUFFERS,
-                          .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess),
-                          .model_bytes = feeder_model_bytes(p->feeder),
-                          .pinned_bytes = p->pinned ? p->slot_bytes : 0,
-                          .batches = p->taken,
-                          .utterances = p->utterances,
-                          .lost = loader_lost(p->loader),
-                          .real_frames = p->real_frames,
-                          .padded_frames = p->padded_frames};
+    int is_pinned = feeder_batch_is_pinned(p->o.data, p->o.model);
+    *r = (PipelineReport){
+        .workers = p->sizes.workers,
+        .slots = p->sizes.slots,
+        .buffers = feeder_buffers(p->feeder),
+        .buffers_at_start = START_BUFFERS,
+        .data_bytes =
+            feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess) + (is_pinned ? 0 : slot_batch_bytes(&p->sizes)),
+        .model_bytes = feeder_model_bytes(p->feeder),
+        .pinned_bytes = (p->pinned ? p->slot_bytes : 0) +
+                        (is_pinned ? (uint64_t)feeder_buffers(p->feeder) * p->sizes.batch_bytes + slot_batch_bytes(&p->sizes) : 0),
+        .batches = p->taken,
+        .utterances = p->utterances,
+        .lost = loader_lost(p->loader),
+        .real_frames = p->real_frames,
+        .padded_frames = p->padded_frames};
     counters_snapshot(&p->counters, r->stages);
 }
 
@@ -281,6 +296,8 @@ int pipeline_close(Pipeline *p)
     preprocess_close(p->preprocess);
     if (stuck) /* a worker may still write to its slot: what it can reach is left to the end of the process */
         return 1;
+    for (int i = 0; p->ring.is_open && i < p->ring.count; i++)
+        feeder_batch_free(p->ring.slots[i].batch, p->o.data, p->o.model, p->sizes.batch_bytes);
     if (p->slot_memory && p->pinned)
         p->o.data->ops->pinned_free(p->o.data, p->slot_memory);
     else

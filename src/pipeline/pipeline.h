@@ -6,6 +6,7 @@
  * The consumer calls pipeline_take, pipeline_await (its stream waits for the batch), enqueues its work, and calls pipeline_release with the same stream:
  * nobody waits on the host unless the pipeline is behind. Order and bytes of the batches do not depend on workers, devices or timing.
  * native_loading = false: the same work in pipeline_take, one stage after the other, nothing overlapping: the honest baseline.
+ * A consumer releases a batch before it takes the next: one that holds every buffer waits for itself.
  * Threads: open, take, release, close from one thread. Every wait ends on pipeline_stop (any thread, or a signal handler's flag). */
 #ifndef MYXTTS_PIPELINE_H
 #define MYXTTS_PIPELINE_H

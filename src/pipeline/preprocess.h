@@ -1,7 +1,7 @@
 /* preprocess.h - what happens to a batch on the data device: mel from samples (on_the_fly), halves to floats, normalisation, padding, augmentation.
  * The same work on every device: host and sim run preprocess_host.c as a kernel of their stream, CUDA runs preprocess_cuda.cu.
  * raw is a host slot's memory copied as it was (BatchLayout of batch_layout_host), out a device batch (batch_layout_device).
- * Padding of the output mel is exactly 0.0 after normalisation. Threads: a Preprocess belongs to one feeder. */
+ * Padding of the output mel is exactly 0.0 after normalisation. Threads: a Preprocess belongs to one thread at a time. */
 #ifndef MYXTTS_PREPROCESS_H
 #define MYXTTS_PREPROCESS_H
 
@@ -24,5 +24,8 @@ int preprocess_open(Preprocess **p, Device *d, const Config *cfg, const double *
 void preprocess_close(Preprocess *p);
 uint64_t preprocess_bytes(const Preprocess *p);                                     /* of device memory it holds, for the plan */
 int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *err); /* enqueues; never waits */
+/* One row in the calling thread, on the host: the loader's workers do it where the data device is the CPU. stored_mel: where the row's mel lies when
+ * it is not in raw (a mapped cache); NULL otherwise. Each thread needs a Preprocess of its own. */
+void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const void *stored_mel);
 
 #endif

@@ -11,6 +11,7 @@ typedef struct Row {
     const PreprocessHost *h;
     const PreprocessArgs *a;
     size_t index;
+    const void *mel; /* its mel as stored; NULL: in raw */
     float augment[AUGMENT_COUNT];
 } Row;
 
@@ -40,19 +41,70 @@ static void copy_numbers(const Row *r)
     memcpy(a->out + out->augment + row * 16, a->raw + in->augment + row * 16, 16);
 }
 
-/* Log mel of the row into out. Returns its frames. */
+/* No augmentation that works on mels. */
+static int is_plain(const Row *r) { return r->augment[AUGMENT_GAIN] == 0.0f && r->augment[AUGMENT_NOISE] == 0.0f; }
+
+/* preprocess_normalise for whole frames, as many at once as the CPU can. out may be in. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+#endif
+static void
+normalise(float *out, const float *in, const float *mean, const float *deviation, int frames, int bands)
+{
+    for (int f = 0; f < frames; f++, in += bands, out += bands)
+        for (int b = 0; b < bands; b++)
+            out[b] = (in[b] - mean[b]) / deviation[b];
+}
+
+/* Log mel to what the model sees. */
+static void finish_mel(const Row *r, float *mel, int frames)
+{
+    const PreprocessTables *t = &r->h->tables;
+    int bands = r->a->bands;
+    int64_t values = (int64_t)frames * bands;
+    float gain = r->augment[AUGMENT_GAIN], noise = r->augment[AUGMENT_NOISE];
+    double level = 0.0;
+    if (is_plain(r)) {
+        normalise(mel, mel, t->mean, t->deviation, frames, bands);
+        return;
+    }
+    if (gain != 0.0f)
+        for (int64_t i = 0; i < values; i++)
+            mel[i] = preprocess_gain(mel[i], gain);
+    if (noise != 0.0f && values > 0) {
+        uint64_t sum = 0;
+        for (int64_t i = 0; i < values; i++)
+            sum += preprocess_loudness(mel[i]);
+        level = preprocess_noise_level(sum, values, noise);
+    }
+    uint32_t seed = exact_bitsf(r->augment[AUGMENT_SEED]);
+    for (int f = 0; f < frames; f++, mel += bands)
+        for (int b = 0; b < bands; b++) {
+            float x = noise != 0.0f ? preprocess_noise(mel[b], level, seed, f, b) : mel[b];
+            mel[b] = preprocess_normalise(x, t->mean[b], t->deviation[b]);
+        }
+}
+
+/* The finished mel of the row into out. Returns its frames. */
 static int cached_mel(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
     int32_t length = int_at(a->raw, a->in_layout.mel_length, r->index);
     size_t frames = length < 0 ? 0 : length > a->frames ? (size_t)a->frames : (size_t)length, bands = (size_t)a->bands;
-    const uint8_t *in = a->raw + a->in_layout.mel + r->index * (size_t)a->frames * bands * (size_t)a->mel_bytes;
-    if (a->mel_bytes == 2)
-        half_to_float(out, (const uint16_t *)(const void *)in, frames * bands);
-    else
-        memcpy(out, in, frames * bands * sizeof *out);
+    const void *in = r->mel;
+    if (!in)
+        in = a->raw + a->in_layout.mel + r->index * (size_t)a->frames * bands * (size_t)a->mel_bytes;
     put_int(a->out, a->out_layout.mel_length, r->index, (int32_t)frames);
     put_int(a->out, a->out_layout.sample_length, r->index, int_at(a->raw, a->in_layout.sample_length, r->index));
+    if (a->mel_bytes == 4 && is_plain(r)) { /* nothing but normalising: one pass from where it lies */
+        normalise(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int)frames, a->bands);
+        return (int)frames;
+    }
+    if (a->mel_bytes == 2)
+        half_to_float(out, (const uint16_t *)in, frames * bands);
+    else
+        memcpy(out, in, frames * bands * sizeof *out);
+    finish_mel(r, out, (int)frames);
     return (int)frames;
 }
 
@@ -74,50 +126,29 @@ static int mel_of_samples(const Row *r, float *out)
         mel_compute(h->plan, h->scratch, out, x, clip.n);
     put_int(a->out, a->out_layout.mel_length, r->index, clip.frames);
     put_int(a->out, a->out_layout.sample_length, r->index, (int32_t)clip.n);
+    finish_mel(r, out, clip.frames);
     return clip.frames;
 }
 
-static void finish_mel(const Row *r, float *mel, int frames)
+void preprocess_host_row(const PreprocessTask *task, int row, const void *stored_mel)
 {
-    const PreprocessTables *t = &r->h->tables;
-    int bands = r->a->bands;
-    int64_t values = (int64_t)frames * bands;
-    float gain = r->augment[AUGMENT_GAIN], noise = r->augment[AUGMENT_NOISE];
-    double level = 0.0;
-    if (gain != 0.0f)
-        for (int64_t i = 0; i < values; i++)
-            mel[i] = preprocess_gain(mel[i], gain);
-    if (noise != 0.0f && values > 0) {
-        uint64_t sum = 0;
-        for (int64_t i = 0; i < values; i++)
-            sum += preprocess_loudness(mel[i]);
-        level = preprocess_noise_level(sum, values, noise);
-    }
-    uint32_t seed = exact_bitsf(r->augment[AUGMENT_SEED]);
-    for (int f = 0; f < frames; f++, mel += bands)
-        for (int b = 0; b < bands; b++) {
-            float x = noise != 0.0f ? preprocess_noise(mel[b], level, seed, f, b) : mel[b];
-            mel[b] = preprocess_normalise(x, t->mean[b], t->deviation[b]);
-        }
+    const PreprocessArgs *a = &task->args;
+    const PreprocessTables *t = &task->host->tables;
+    size_t row_values = (size_t)a->frames * (size_t)a->bands;
+    Row r = {.h = task->host, .a = a, .index = (size_t)row, .mel = stored_mel};
+    memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
+    r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
+    r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;
+    r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
+    float *mel = (float *)(void *)(a->out + a->out_layout.mel) + (size_t)row * row_values;
+    copy_numbers(&r);
+    size_t used = (size_t)(a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel)) * (size_t)a->bands;
+    memset(mel + used, 0, (row_values - used) * sizeof *mel);
 }
 
 void preprocess_host_kernel(void *arg)
 {
     const PreprocessTask *task = arg;
-    const PreprocessArgs *a = &task->args;
-    const PreprocessTables *t = &task->host->tables;
-    size_t row_values = (size_t)a->frames * (size_t)a->bands;
-    for (int row = 0; row < a->rows; row++) {
-        Row r = {.h = task->host, .a = a, .index = (size_t)row};
-        memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
-        r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
-        r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;
-        r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
-        float *mel = (float *)(void *)(a->out + a->out_layout.mel) + (size_t)row * row_values;
-        copy_numbers(&r);
-        int frames = a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel);
-        finish_mel(&r, mel, frames);
-        size_t used = (size_t)frames * (size_t)a->bands;
-        memset(mel + used, 0, (row_values - used) * sizeof *mel);
-    }
+    for (int row = 0; row < task->args.rows; row++)
+        preprocess_host_row(task, row, NULL);
 }

@@ -25,6 +25,7 @@ typedef struct Slot {
     int claimed, done; /* rows handed to workers, rows filled */
     BatchLayout layout;
     uint8_t *memory; /* the host slot */
+    uint8_t *batch;  /* the finished batch, where the workers preprocess (data device cpu); NULL elsewhere */
 } Slot;
 
 typedef struct Ring {
