@@ -38,6 +38,7 @@ typedef struct MelStatistics {
     uint32_t bands, sample_rate, n_fft, win_length, hop_length, zero;
     double fmin, fmax;
     uint64_t clips, frames;
+    uint64_t set; /* hash of the keys of the clips that were counted */
 } MelStatistics;
 /* Points mean and deviation [bands] into the store's blob. ERR_DAMAGED when it is not one. */
 int mel_statistics(MelStatistics *head, const double **mean, const double **deviation, const Store *s);

@@ -58,8 +58,9 @@ struct MelStage {
     uint8_t *damaged; /* [old->count], or NULL when it was not verified */
     Hash128 settings;
     MelPlan *mel;
-    Plan *plan;     /* [dataset->count] */
-    uint32_t *work; /* [work_count] utterances to read, in order */
+    Plan *plan;      /* [dataset->count] */
+    uint8_t *counts; /* [entries of the new state] 1: the clip is in the statistics */
+    uint32_t *work;  /* [work_count] utterances to read, in order */
     size_t work_count;
     size_t placed;
     WorkerState *workers;
@@ -336,7 +337,50 @@ static void close_workers(MelStage *m)
     m->mel = NULL;
 }
 
-/* Mean and deviation per band over all entries, added up in entry order so that the result never depends on who finished first. */
+static int no_memory_for_statistics(Err *err) { return err_set(err, ERR_NOMEM, "no memory for the statistics"); }
+
+/* The clips that count, by their keys alone: the same set has the same statistics. */
+static int hash_of_set(MelStage *m, uint64_t *set, Err *err)
+{
+    Hasher h;
+    int rc = hasher_open(&h) ? no_memory_for_statistics(err) : 0;
+    if (rc)
+        return rc;
+    for (uint64_t i = 0; i < store_build_count(m->build) && !rc; i++) {
+        StoreEntry e;
+        rc = store_build_entry(m->build, i, &e, err);
+        if (!rc && m->counts[i])
+            hasher_bytes(&h, &e.key, sizeof e.key);
+    }
+    *set = hasher_close(&h).lo;
+    return rc;
+}
+
+/* Adds up the sums of the clips that count, in entry order, so that the result never depends on who finished first. */
+static int add_sums(MelStage *m, MelStatistics *head, double *sums, Err *err)
+{
+    size_t bands = head->bands;
+    for (uint64_t i = 0; i < store_build_count(m->build); i++) {
+        StoreEntry e;
+        MelView v;
+        int rc = store_build_entry(m->build, i, &e, err);
+        if (rc)
+            return rc;
+        if (!m->counts[i] || mel_view(&v, &e) || v.bands != bands)
+            continue;
+        if (i % 64 == 0) /* each look maps a piece of the segment */
+            store_build_forget(m->build);
+        head->clips++;
+        head->frames += v.frames;
+        for (size_t b = 0; b < bands; b++) {
+            sums[b] += v.sum[b];
+            sums[bands + b] += v.sum_squares[b];
+        }
+    }
+    return 0;
+}
+
+/* Mean and deviation per band over the clips that are accepted so far: a function of the dataset and the settings, not of earlier runs. */
 static int finish_blob(MelStage *m, Buf *blob, Err *err)
 {
     const Config *cfg = m->stage->cfg;
@@ -347,39 +391,29 @@ static int finish_blob(MelStage *m, Buf *blob, Err *err)
                           .hop_length = (uint32_t)cfg->hop_length,
                           .fmin = cfg->mel_fmin,
                           .fmax = cfg->mel_fmax};
-    if (!store_build_changed(m->build, m->old ? m->old->blob : NULL, m->old ? m->old->blob_size : 0)) {
-        buf_add(blob, m->old->blob, m->old->blob_size); /* the same entries have the same statistics */
-        return blob->failed ? err_set(err, ERR_NOMEM, "no memory for the statistics") : 0;
+    MelStatistics before;
+    const double *mean, *deviation;
+    int rc = hash_of_set(m, &head.set, err);
+    if (rc)
+        return rc;
+    if (m->old && hash_equal(m->old->settings, m->settings) && mel_statistics(&before, &mean, &deviation, m->old) == 0 &&
+        before.set == head.set) {
+        buf_add(blob, m->old->blob, m->old->blob_size);
+        return blob->failed ? no_memory_for_statistics(err) : 0;
     }
     size_t bands = head.bands;
     double *sums = mem_calloc(bands * 2, sizeof *sums);
-    int rc = sums ? 0 : err_set(err, ERR_NOMEM, "no memory for the statistics");
-    uint64_t n = store_build_count(m->build);
-    for (uint64_t i = 0; i < n && !rc; i++) {
-        StoreEntry e;
-        MelView v;
-        rc = store_build_entry(m->build, i, &e, err);
-        if (rc || e.status != 0 || mel_view(&v, &e) || v.bands != bands)
-            continue;
-        if (i % 64 == 0) /* each look maps a piece of the segment */
-            store_build_forget(m->build);
-        head.clips++;
-        head.frames += v.frames;
-        for (size_t b = 0; b < bands; b++) {
-            sums[b] += v.sum[b];
-            sums[bands + b] += v.sum_squares[b];
-        }
-    }
+    rc = sums ? add_sums(m, &head, sums, err) : no_memory_for_statistics(err);
     for (size_t b = 0; b < bands && !rc; b++) {
-        double frames = head.frames ? (double)head.frames : 1, mean = sums[b] / frames;
-        double variance = sums[bands + b] / frames - mean * mean;
-        sums[b] = mean;
+        double frames = head.frames ? (double)head.frames : 1, average = sums[b] / frames;
+        double variance = sums[bands + b] / frames - average * average;
+        sums[b] = average;
         sums[bands + b] = variance > 0 ? sqrt(variance) : 0;
     }
     if (!rc) {
         buf_add(blob, &head, sizeof head);
         buf_add(blob, sums, bands * 2 * sizeof *sums);
-        rc = blob->failed ? err_set(err, ERR_NOMEM, "no memory for the statistics") : 0;
+        rc = blob->failed ? no_memory_for_statistics(err) : 0;
     }
     free(sums);
     return rc;
@@ -391,13 +425,16 @@ static int pass_on_rejections(MelStage *m, Err *err)
     const Config *cfg = m->stage->cfg;
     uint64_t at = 0, n = store_build_count(m->build);
     int rc = 0;
+    m->counts = mem_calloc(n, 1);
+    if (!m->counts)
+        return err_set(err, ERR_NOMEM, "no memory for %llu clips", (unsigned long long)n);
     for (size_t i = 0; i < m->stage->dataset->count && at < n && !rc; i++) {
         const Utterance *u = &m->stage->dataset->utterances[i];
         StoreEntry e;
         rc = store_build_entry(m->build, at, &e, err);
         if (rc || e.id_size != u->id.n || memcmp(e.id, u->id.p, u->id.n) != 0)
             continue;
-        at++;
+        uint64_t entry = at++;
         if (m->stage->reason[i] != REJECT_NONE)
             continue;
         char detail[512];
@@ -413,7 +450,8 @@ static int pass_on_rejections(MelStage *m, Err *err)
                      shorter ? cfg->min_audio_length : cfg->max_audio_length);
             m->report->reused -= (uint64_t)reused;
             rc = stage_reject(m->stage, i, shorter ? REJECT_AUDIO_TOO_SHORT : REJECT_AUDIO_TOO_LONG, detail, err);
-        }
+        } else
+            m->counts[entry] = 1;
     }
     return rc;
 }
@@ -503,6 +541,7 @@ void mel_stage_close(MelStage *m)
     store_close(&m->old_store);
     free(m->damaged);
     free(m->plan);
+    free(m->counts);
     free(m->work);
     free(m);
 }

@@ -162,11 +162,27 @@ static void empty_row(const Slot *s, int row)
     memset(s->memory + b->utterance + (size_t)row * 4, 0xFF, 4); /* -1 */
 }
 
+/* What some rows took, in ns; added to the shared counters once. */
+typedef struct RowTimes {
+    uint64_t read, decode, finish;
+} RowTimes;
+
+/* The stages of one worker take turns: while one is busy, those before it cannot hand on and those behind it have nothing to do. */
+static void count_rows(Loader *l, const RowTimes *t)
+{
+    Counters *c = l->o.counters;
+    if (t->read + t->decode + t->finish == 0)
+        return;
+    counters_add(c, STAGE_READ, 1e-9 * (double)t->read, 0, 1e-9 * (double)(t->decode + t->finish));
+    counters_add(c, STAGE_DECODE, 1e-9 * (double)t->decode, 1e-9 * (double)t->read, 1e-9 * (double)t->finish);
+    if (l->o.host)
+        counters_add(c, STAGE_PREPROCESS, 1e-9 * (double)t->finish, 1e-9 * (double)(t->read + t->decode), 0);
+}
+
 /* What the data device would do, done here for one row. stored_mel: in the mapped cache, when it was not copied. */
 static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void *stored_mel)
 {
     const BatchShape *shape = &l->o.shape;
-    uint64_t since = counters_now(l->o.counters);
     PreprocessArgs args = {.raw = s->memory,
                            .out = s->batch,
                            .in_layout = s->layout,
@@ -179,11 +195,10 @@ static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void 
                            .batch = s->info.number};
     batch_layout_device(&args.out_layout, shape, s->info.text, s->info.frames);
     preprocess_row(w->preprocess, &args, row, stored_mel);
-    counters_busy(l->o.counters, STAGE_PREPROCESS, since);
 }
 
 /* One row. 0, or 1 when the utterance is lost and the row empty. */
-static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
+static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTimes *times)
 {
     const Corpus *corpus = l->o.corpus;
     uint32_t item = s->items[row];
@@ -218,10 +233,6 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
         read_ended = counters_now(l->o.counters);
     } else
         read_ended = counters_now(l->o.counters);
-    if (read_ended > start) {
-        atomic_fetch_add_explicit(&l->o.counters->stage[STAGE_READ].busy_ns, read_ended - start, memory_order_relaxed);
-        atomic_fetch_add_explicit(&l->o.counters->stage[STAGE_DECODE].blocked_in_ns, read_ended - start, memory_order_relaxed);
-    }
     if (rc) {
         empty_row(s, row);
         lose(l, item, why);
@@ -237,10 +248,13 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected)
         ((int32_t *)(void *)(s->memory + b->sample_length))[row] = sample_length;
         write_augmentation(l, (float *)(void *)(s->memory + b->augment) + 4 * (size_t)row, s->info.epoch, c->utterance);
     }
-    counters_busy(l->o.counters, STAGE_DECODE, read_ended);
-    if (s->batch)
+    uint64_t decoded = counters_now(l->o.counters);
+    times->read += read_ended - start;
+    times->decode += decoded - read_ended;
+    if (s->batch) {
         finish_row(l, w, s, row, stored_mel);
-    counters_blocked_out(l->o.counters, STAGE_READ, read_ended);
+        times->finish += counters_now(l->o.counters) - decoded;
+    }
     return rc != 0;
 }
 
@@ -264,6 +278,7 @@ static void simulate(Loader *l, const Slot *s, int rows)
 static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
 {
     LostRows lost = {0};
+    RowTimes times = {0};
     if (l->o.sim)
         simulate(l, s, rows);
     for (int row = first; row < first + rows; row++) {
@@ -271,7 +286,7 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
                        (sim_fails(l->o.sim, STAGE_READ, s->info.number) || sim_fails(l->o.sim, STAGE_DECODE, s->info.number));
         atomic_store(&w->item, s->items[row]);
         atomic_store(&w->busy_since, now_ns());
-        if (fill_row(l, w, s, row, injected)) {
+        if (fill_row(l, w, s, row, injected, &times)) {
             lost.rows++;
             lost.tokens += l->o.corpus->lengths[s->items[row]].tokens;
             lost.frames += l->o.corpus->lengths[s->items[row]].frames;
@@ -281,6 +296,7 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
     if (s->batch && first + rows == s->info.count) /* the rows that stay empty belong to whoever has the last */
         for (int row = s->info.count; row < l->o.shape.rows; row++)
             finish_row(l, w, s, row, NULL);
+    count_rows(l, &times);
     size_t bytes = s->layout.bytes;
     if (ring_filled(l->o.ring, s, rows, &lost)) { /* from here on the slot is another's */
         counters_left(l->o.counters, STAGE_READ, bytes, 0);
