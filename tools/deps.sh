@@ -3,7 +3,7 @@
 set -eu
 packages="gcc g++ make pkg-config python3
 libespeak-ng-dev espeak-ng espeak-ng-data libsndfile1-dev libsoxr-dev libebur128-dev libyaml-dev libxxhash-dev libpng-dev
-libicu-dev libcld2-dev libjansson-dev
+libicu-dev libcld2-dev libjansson-dev libopenblas-dev
 libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
 missing=""
 for p in $packages; do

@@ -28,6 +28,7 @@ limit=300
 passed=0 failed=0 skipped=0
 names_failed=()
 root=$(mktemp -d "${TMPDIR:-/tmp}/myxtts-tests-XXXXXX")
+chmod 755 "$root"
 # A test that was killed may leave a small disk of its own mounted in there.
 clean() {
     grep -o " $root[^ ]*" /proc/mounts 2>/dev/null | while read -r m; do umount -l "$m"; done
@@ -51,6 +52,7 @@ run() { # log, command...: with a temporary folder of its own
     local log=$1 tmp
     shift
     tmp=$(mktemp -d "$root/t-XXXXXX")
+    chmod 755 "$tmp" # a test runs the program as another user
     TMPDIR=$tmp timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
     local rc=$?
     clean "$tmp"
