@@ -33,7 +33,7 @@ PKGCONFIG = $(eval PKGCONFIG := $$(shell pkg-config --cflags $(PKGS)))$(PKGCONFI
 PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) -D_GNU_SOURCE -Isrc $(PKGCONFIG) $(CFLAGS) -pthread
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(CFLAGS.$(VARIANT)) -Isrc $(CXXFLAGS) -pthread
-LIBS = $(PKGLIBS) -lcld2 -lm -ldl -pthread
+LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
 
 SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))
 SHIM := $(shell find src -name '*.cc' | sort)
@@ -62,6 +62,9 @@ $(OUT)/libmyxtts.a: $(OBJ)
 $(OUT)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Square roots without errno: the optimiser's loop is a vector loop then.
+$(OUT)/obj/src/ops/vector_%.o: CFLAGS += -fno-math-errno -fno-trapping-math
 
 $(OUT)/obj/%.o: %.cc
 	@mkdir -p $(@D)

@@ -1,0 +1,65 @@
+/* norm_host.h - residual sum with dropout, layer norm, and their gradients. Included by ops_host_body.h. */
+
+#define NORM_NUMBERS 8192 /* least numbers in a task */
+
+typedef struct NormTask {
+    HostOps *h;
+    REAL *sum, *out, *mean, *rstd, *dx, *dy, *dw, *db;
+    const REAL *x, *y, *w, *b, *dout, *dsum;
+    int64_t R;
+    int C, parts;
+    VectorDropout drop;
+} NormTask;
+
+static void norm_forward_task(void *arg, int task, int slot)
+{
+    NormTask *t = arg;
+    const int64_t C = t->C, end = host_begin(t->R, t->parts, task + 1);
+    for (int64_t r = host_begin(t->R, t->parts, task); r < end; r++) {
+        REAL *sum = t->sum + r * C;
+        if (t->y)
+            VEC(t->h)->dropout(sum, t->x + r * C, t->y + r * C, t->drop, (uint64_t)(r * C), C);
+        else if (sum != t->x + r * C)
+            memcpy(sum, t->x + r * C, (size_t)C * sizeof *sum);
+        VEC(t->h)->norm(t->out + r * C, t->mean + r, t->rstd + r, sum, t->w, t->b, C);
+    }
+}
+
+static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x, const void *y, const void *w,
+                         const void *b, int64_t R, int C, Dropout drop)
+{
+    HostOps *h = host_of(c);
+    NormTask t = {.h = h, .sum = sum, .out = out, .mean = mean, .rstd = rstd, .x = x, .y = y, .w = w, .b = b, .R = R, .C = C};
+    t.drop = host_dropout(c, drop);
+    t.parts = host_parts(R, NORM_NUMBERS / C + 1);
+    host_pool_run(h->pool, t.parts, norm_forward_task, &t);
+}
+
+static void norm_backward_task(void *arg, int task, int slot)
+{
+    NormTask *t = arg;
+    const int64_t C = t->C, end = host_begin(t->R, t->parts, task + 1);
+    REAL *dw = t->dw + task * 2 * C, *db = dw + C;
+    for (int64_t r = host_begin(t->R, t->parts, task); r < end; r++) {
+        VEC(t->h)->norm_grad(t->dx + r * C, dw, db, t->dout + r * C, t->dsum ? t->dsum + r * C : NULL, t->x + r * C, t->mean[r],
+                             t->rstd[r], t->w, C);
+        if (t->dy)
+            VEC(t->h)->dropout(t->dy + r * C, NULL, t->dx + r * C, t->drop, (uint64_t)(r * C), C);
+    }
+}
+
+static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, const void *dout, const void *dsum,
+                          const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop)
+{
+    HostOps *h = host_of(c);
+    NormTask t = {.h = h, .dx = dx, .dy = dy, .dout = dout, .dsum = dsum, .x = sum, .w = w, .R = R, .C = C};
+    t.mean = (REAL *)(uintptr_t)mean, t.rstd = (REAL *)(uintptr_t)rstd; /* only read */
+    t.drop = host_dropout(c, drop);
+    t.parts = host_parts(R, NORM_NUMBERS / C + 1);
+    REAL *sums = t.dw = sums_begin(h, t.parts, 2 * (int64_t)C); /* [parts][dw, db] */
+    host_pool_run(h->pool, t.parts, norm_backward_task, &t);
+    for (int p = 0; p < t.parts; p++) {
+        VEC(h)->add(dw, dw, sums + p * 2 * (int64_t)C, C);
+        VEC(h)->add(db, db, sums + (p * 2 + 1) * (int64_t)C, C);
+    }
+}

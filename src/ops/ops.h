@@ -1,0 +1,157 @@
+/* ops.h - the arithmetic of the network: one function table, filled for host (float, double) and for CUDA (float, bf16).
+ * The model is written once over this table and never asks what device it runs on.
+ *
+ * Types: `real` is the table's type of activations and working weights (float, double or bf16; pointers are void *). Gradients of parameters,
+ * statistics, losses and positions are `acc`: float (double in the double table). int32 for ids and lengths.
+ * Layout: row major, the last dimension is contiguous. B batch, T time, C channels, H heads, D head size.
+ * Gradients: parameters are always +=; activations are = unless the comment says +=. Pointers that may be NULL say so.
+ * Lengths: len [B] int32; rows t >= len[b] are padding. Every op that mixes rows (attention, convolution, pooling, losses) takes lengths and gives
+ * the same result whatever stands in the padding; row-wise ops do not care.
+ * Errors: shapes are asserted; failed launches come back from check. Everything is enqueued on c->stream; nothing waits or allocates.
+ * Determinism: results do not depend on thread counts; on CUDA no atomics on floats are used, so equal inputs give equal bits. */
+#ifndef MYXTTS_OPS_H
+#define MYXTTS_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "device/device.h"
+
+typedef enum { REAL_F32, REAL_F64, REAL_BF16 } RealType;
+typedef enum { ACT_NONE, ACT_RELU, ACT_TANH } Activation;
+
+/* What changes from step to step, read by the ops when they run and not when they are enqueued: a captured graph then serves every step. */
+typedef struct OpsStep {
+    uint64_t seed;  /* added to the seed of every Dropout */
+    int64_t number; /* of adamw, from 1; it replaces the argument `step` */
+    float lr;       /* of adamw; it replaces the argument `lr` */
+} OpsStep;
+
+typedef struct OpsContext {
+    const struct Ops *ops;
+    Device *device;
+    Stream *stream;
+    void *workspace; /* device memory for the ops' own use, ops->workspace_bytes at least */
+    size_t workspace_bytes;
+    const OpsStep *step; /* device memory; NULL: nothing is added, the arguments hold */
+    int threads; /* host: threads that compute, the caller among them; 0 and 1: the caller alone. Set before open. CUDA: unused */
+    void *own;   /* of the implementation: handles, tables */
+} OpsContext;
+
+/* Dropout: element i of a call is kept when u(seed, i) >= p and then scaled by 1 / (1 - p); u is Philox4x32-10 of the 64-bit seed and the index
+ * (philox.h), the same on every device. p = 0: nothing happens. Backward uses the same seed. */
+typedef struct Dropout {
+    float p;
+    uint64_t seed;
+} Dropout;
+
+/* Attention: O = softmax(scale * Q K^T, masked) V for each batch and head. Rows of q start at q + ((b * tq) + t) * ldq, head h at + h * D.
+ * causal: key j is visible to query i when j <= i. Keys j >= k_len[b] are invisible; queries i >= q_len[b], and all queries where k_len[b]
+ * is 0, give zeros (o, lse, guide_sum) and no gradient (dq, dk, dv are zero there).
+ * guide_weight != 0 adds the guided attention loss (Tachibana 2017): for valid i, j: P[i,j] * (1 - exp(-(j/k_len - i/q_len)^2 / (2 width^2))), summed over
+ * i and j; the row sums go to guide_sum, and guide_weight times their gradient joins dP in backward. The score matrix is never stored on CUDA. */
+typedef struct AttentionShape {
+    int batch, heads, head_size, tq, tk;
+    int64_t ldq, ldk, ldv, ldo; /* elements between rows */
+    int causal;
+    const int32_t *q_len, *k_len; /* [B] on the device */
+    float scale;
+    float guide_weight, guide_width;
+} AttentionShape;
+
+typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
+
+typedef struct Ops {
+    RealType real;
+    size_t real_bytes, acc_bytes;
+    int (*open)(OpsContext *c, Device *d, Stream *s, Err *err); /* handles and tables; workspace is the caller's */
+    void (*close)(OpsContext *c);                     /* safe on a zeroed context */
+    int (*check)(OpsContext *c, Err *err);            /* 0, or the first launch that failed since open */
+    size_t workspace_bytes; /* wanted; the larger the problem the better it is used, but this much always does */
+
+    /* out [M,N] = act(in [M,K] * w [N,K]^T + bias [N]); bias may be NULL. accumulate: out += (then act is NONE). */
+    void (*linear_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
+                           Activation act, int accumulate);
+    /* Gradients of the above. dout [M,N] is changed in place to the gradient before the activation (out is read for that; unused for NONE).
+     * din [M,K] = or += (accumulate); NULL: not wanted. dw [N,K] +=, dbias [N] += (NULL: none), both acc. */
+    void (*linear_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
+                            const void *w, int64_t M, int N, int K, Activation act, int accumulate);
+
+    /* sum [R,C] = x + dropout(y); y NULL: sum is x (and may be x itself). out [R,C] = layer norm of sum, eps 1e-5; mean, rstd [R] acc. */
+    void (*norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x, const void *y, const void *w,
+                         const void *b, int64_t R, int C, Dropout drop);
+    /* dx [R,C] = dsum (gradient that reaches sum from later, may be NULL) + the norm's part from dout; dy = dropout's gradient of dx (NULL: none).
+     * dw, db [C] acc +=. */
+    void (*norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, const void *dout, const void *dsum,
+                          const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop);
+
+    /* o [B,Tq,H*D]; lse [B,H,Tq] acc; guide_sum [B,H,Tq] acc (NULL when guide_weight is 0). */
+    void (*attention_forward)(OpsContext *c, void *o, void *lse, void *guide_sum, const void *q, const void *k, const void *v,
+                              const AttentionShape *s);
+    /* dq, dk, dv have the strides of q, k, v and are =. */
+    void (*attention_backward)(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
+                               const void *guide_sum, const void *q, const void *k, const void *v, const AttentionShape *s);
+    /* The weights themselves, mean over heads: p [B,Tq,Tk] acc. For pictures and tests. */
+    void (*attention_weights)(OpsContext *c, void *p, const void *q, const void *k, const void *lse, const AttentionShape *s);
+
+    /* out [B,T,C] = table[id] + alpha * PE(t) (sinusoids: channel 2i sin, 2i+1 cos of t / 10000^(2i/C)), then dropout. id NULL: out = in + alpha * PE. */
+    void (*embed_forward)(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in, const void *alpha, int B,
+                          int T, int C, Dropout drop);
+    /* dtable [V,C] acc += (with id), din = (without id, may be NULL), dalpha [1] acc +=. Rows t >= len[b] have no gradient (len may be NULL). */
+    void (*embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout, const int32_t *id,
+                           const int32_t *len, int B, int T, int C, int V, Dropout drop);
+
+    /* out [B,T,N] = act(conv over time, "same" zero padding, odd kernel K): w [N,K,C], bias [N]. Input rows t >= len[b] count as zero; output rows there are
+     * zero. */
+    void (*conv_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias, const int32_t *len, int B,
+                         int T, int C, int N, int K, Activation act);
+    void (*conv_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
+                          const void *w, const int32_t *len, int B, int T, int C, int N, int K,
+                          Activation act); /* din NULL: not wanted; dout is changed in place */
+
+    void (*dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n,
+                            Dropout drop); /* out may be in; backward is the same call on gradients */
+    void (*add_forward)(OpsContext *c, void *out, const void *a, const void *b, int64_t n); /* out = a + b; out may be either */
+    /* out [B,T,C] = in + v [B,C] at every t. Backward: dv [B,C] = sum over t < len[b] of dout (din is dout itself). */
+    void (*add_vector_forward)(OpsContext *c, void *out, const void *in, const void *v, int B, int T, int C);
+    void (*add_vector_backward)(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B, int T, int C, int accumulate);
+    /* out [B,C] = mean over t < len[b] of in (zero for len 0). */
+    void (*pool_forward)(OpsContext *c, void *out, const void *in, const int32_t *len, int B, int T, int C);
+    void (*pool_backward)(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T, int C);
+    /* out [B,N] = the same row in [N] for every b; backward: din [N] acc += sum over b. (Style tokens.) */
+    void (*broadcast_forward)(OpsContext *c, void *out, const void *in, int B, int64_t N);
+    void (*broadcast_backward)(OpsContext *c, void *din, const void *dout, int B, int64_t N);
+    /* Decoder input: out [B,G,r*n] (real) = frames of target [B,T,n] (float) in groups of r, moved one group later; the first group and groups
+     * g >= ceil(len[b] / r) are zero; len in frames. G = ceil(T / r). */
+    void (*shift_frames)(OpsContext *c, void *out, const float *target, const int32_t *len, int B, int T, int r, int n);
+
+    /* Losses: value [1] acc += weight * sum; dpred = weight * gradient of the sum (NULL: value only; d = pred - target, L1 |d|, MSE d^2, Huber d^2 / 2 up to delta, then
+     * delta (|d| - delta / 2)). Only rows t < len[b] count; others get gradient 0.
+     * pred [B,T,n] real, target [B,T,n] float. The weight holds the normalisation, so that accumulation over micro-batches is a sum. */
+    void (*loss_forward)(OpsContext *c, void *value, void *dpred, const void *pred, const float *target, const int32_t *len, int B,
+                         int T, int n, LossKind kind, float delta, float weight, int accumulate); /* accumulate: dpred += */
+    /* Stop: logits [B,T]; target 1 from row len[b] - 1 on, rows t < len[b] + after count; positive rows weigh `positive`. Binary cross-entropy.
+     * An item of length 0 counts nothing. Rows that do not count get gradient 0. dlogits NULL: value only. */
+    void (*stop_loss)(OpsContext *c, void *value, void *dlogits, const void *logits, const int32_t *len, int B, int T, int after,
+                      float positive, float weight);
+    /* value [1] acc += weight * sum over valid rows of guide_sum [B,H,T] (rows t < len[b]). */
+    void (*guide_loss)(OpsContext *c, void *value, const void *guide_sum, const int32_t *len, int B, int H, int T, float weight);
+
+    /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1, or 0 when one of them or
+     * the sum is not finite. */
+    void (*norm2)(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n);
+    /* AdamW on master [n] acc: grad is scaled by gscale [1] acc on the device (0: the step is skipped, nothing changes), m, v [n] acc, decay [n] uint8: 1 = weight
+     * decay applies. real_out [n]: the working copy in `real` (NULL when real is acc: master is used itself). */
+    void (*adamw)(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad, const uint8_t *decay,
+                  const void *gscale, int64_t n, float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step);
+    void (*convert)(OpsContext *c, void *real_out, const void *acc_in, int64_t n); /* acc -> real */
+    void (*unconvert)(OpsContext *c, void *acc_out, const void *real_in, int64_t n);
+} Ops;
+
+static inline int ops_check(OpsContext *c, Err *err) { return c->ops->check ? c->ops->check(c, err) : 0; }
+
+extern const Ops ops_host_f32, ops_host_f64;
+/* The CUDA tables live in libmyxtts_cuda.so: cuda_library_symbol(d, "myxtts_cuda_ops") -> const Ops *(*)(RealType). */
+
+#endif

@@ -1,0 +1,60 @@
+/* optimiser_host.h - norm of the gradient and AdamW (Loshchilov and Hutter 2017) on flat memory. Included by ops_host_body.h. */
+
+typedef struct AdamTask {
+    HostOps *h;
+    double *sums; /* [parts] */
+    REAL *p, *m, *v, *copy;
+    const REAL *grad;
+    const uint8_t *decay;
+    REAL gscale;
+    VectorAdam a;
+    int64_t n;
+    int parts;
+} AdamTask;
+
+static void norm2_task(void *arg, int task, int slot)
+{
+    AdamTask *t = arg;
+    int64_t i = host_begin(t->n, t->parts, task), end = host_begin(t->n, t->parts, task + 1);
+    t->sums[task] = VEC(t->h)->sum_squares(t->grad + i, end - i);
+}
+
+static void norm2_forward(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n)
+{
+    HostOps *h = host_of(c);
+    AdamTask t = {.h = h, .sums = h->sums, .grad = grad, .n = n, .parts = host_parts(n, 16384)};
+    host_pool_run(h->pool, t.parts, norm2_task, &t);
+    double sum = 0;
+    for (int p = 0; p < t.parts; p++)
+        sum += t.sums[p];
+    REAL value = *(REAL *)norm2 = (REAL)sum;
+    *finite = isfinite(value) != 0; /* an infinity or a NaN anywhere makes the sum one */
+}
+
+static void adamw_task(void *arg, int task, int slot)
+{
+    AdamTask *t = arg;
+    int64_t i = host_begin(t->n, t->parts, task), end = host_begin(t->n, t->parts, task + 1);
+    VEC(t->h)->adam(t->p + i, t->m + i, t->v + i, t->grad + i, t->decay + i, t->gscale, t->a, end - i);
+    if (t->copy && t->copy != t->p)
+        memcpy(t->copy + i, t->p + i, (size_t)(end - i) * sizeof *t->p);
+}
+
+static void adamw_update(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad, const uint8_t *decay,
+                         const void *gscale, int64_t n, float lr, float beta1, float beta2, float eps, float weight_decay,
+                         int64_t step)
+{
+    HostOps *h = host_of(c);
+    AdamTask t = {.h = h, .p = master, .copy = real_out, .m = m, .v = v, .grad = grad, .decay = decay, .n = n};
+    t.gscale = *(const REAL *)gscale;
+    if (t.gscale == 0)
+        return;
+    if (c->step)
+        step = c->step->number, lr = c->step->lr;
+    ASSERT_CMP(step, >=, 1);
+    t.a = (VectorAdam){.beta1 = beta1, .beta2 = beta2, .eps = eps, .lr = lr, .decay = weight_decay};
+    t.a.correct1 = 1 - pow((double)beta1, (double)step);
+    t.a.correct2 = 1 - pow((double)beta2, (double)step);
+    t.parts = host_parts(n, 16384);
+    host_pool_run(h->pool, t.parts, adamw_task, &t);
+}

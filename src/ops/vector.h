@@ -1,0 +1,65 @@
+/* vector.h - the inner loops of the host ops on contiguous memory, compiled once per instruction set. Private to src/ops.
+ * Single precision has its own exponential (relative error below 2e-7); double uses the C library's. */
+#ifndef MYXTTS_VECTOR_H
+#define MYXTTS_VECTOR_H
+
+#include <stdint.h>
+
+#include "ops/ops.h"
+
+typedef struct VectorDropout {
+    uint64_t seed;
+    uint32_t threshold; /* 0: all are kept */
+    float scale;
+} VectorDropout;
+
+typedef struct VectorAdam {
+    float beta1, beta2, eps, lr, decay;
+    double correct1, correct2; /* 1 - beta1^step, 1 - beta2^step */
+} VectorAdam;
+
+/* Pointers of one call do not overlap unless a comment says so. */
+#define VECTOR_TABLE(Table, REAL) \
+    typedef struct Table { \
+        /* x = softmax(x) of n >= 1 numbers; returns the logarithm of the sum of exponentials. */ \
+        REAL (*softmax)(REAL * x, int64_t n); \
+        void (*exp_minus)(REAL * x, REAL b, int64_t n); /* x = exp(x - b) */ \
+        /* w[j] = 1 - exp(-c (j * slope - offset)^2) */ \
+        void (*guide)(REAL * w, REAL slope, REAL offset, REAL c, int64_t n); \
+        /* d = p (d + weight * guide - delta) scale; guide may be NULL */ \
+        void (*softmax_grad)(REAL * d, const REAL *p, const REAL *guide, REAL weight, REAL delta, REAL scale, int64_t n); \
+        REAL (*dot)(const REAL *a, const REAL *b, int64_t n); \
+        void (*add)(REAL * out, const REAL *a, const REAL *b, int64_t n); /* out may be a or b */ \
+        void (*add_scaled)(REAL * out, const REAL *a, REAL scale, const REAL *b, \
+                           int64_t n); /* out = a + scale b; out may be a or b */ \
+        void (*bias_act)(REAL * out, const REAL *in, const REAL *bias, Activation act, \
+                         int64_t n);                                            /* bias NULL: none; out may be in */ \
+        void (*act_grad)(REAL * d, const REAL *out, Activation act, int64_t n); /* d *= act' */ \
+        /* out = (add or 0) + dropout(in), element 0 being number `index` of the call; out may be in or add */ \
+        void (*dropout)(REAL * out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index, int64_t n); \
+        void (*norm)(REAL * out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b, int64_t n); \
+        /* dx = (dsum or 0) + gradient; dw, db +=. dx may be dsum or dout */ \
+        void (*norm_grad)(REAL * dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in, REAL mean, REAL rstd, \
+                          const REAL *w, int64_t n); \
+        /* Returns the sum of the loss; d (may be NULL) = or += weight * gradient. */ \
+        double (*loss)(REAL * d, const REAL *pred, const float *target, LossKind kind, REAL delta, REAL weight, int accumulate, \
+                       int64_t n); \
+        double (*sum_squares)(const REAL *x, int64_t n); \
+        void (*adam)(REAL * p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale, VectorAdam a, int64_t n); \
+    } Table
+
+VECTOR_TABLE(VectorF32, float);
+VECTOR_TABLE(VectorF64, double);
+
+typedef struct Vectors {
+    const char *name; /* "avx512", "avx2", "plain" */
+    VectorF32 f32;
+    VectorF64 f64;
+} Vectors;
+
+extern const Vectors vectors_plain, vectors_avx2, vectors_avx512;
+
+/* The set of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
+const Vectors *vectors_choose(const char *name);
+
+#endif

@@ -1,0 +1,279 @@
+/* vector_body.h - plain loops for the compiler to vectorise. Included twice by each vector_<instruction set>.c, with REAL (float, double),
+ * NAME(x) (a name per type), the functions EXP, TANH, SQRT, LOG and LOWEST, the least argument of EXP. Loops come in two groups: element by element, rounded as written; and sums, where the order is the compiler's. */
+
+#ifndef VECTOR_COMMON
+#define VECTOR_COMMON
+#define INLINE static inline __attribute__((always_inline))
+
+/* Returns scale; exp(x) - 1 = scale * more + (scale - 1), with scale a power of two and more = exp(r) - 1 of a small r. */
+INLINE float exp_parts(float *more, float x)
+{
+    float y = x * 1.44269504088896341f;
+    int32_t k = (int32_t)(y + copysignf(0.5f, y));
+    float n = (float)k;
+    float r = x - n * 0.693359375f; /* ln 2 in two parts; the first has few bits, so that n times it is exact */
+    r = r + n * 2.12194440054690583e-4f;
+    float p = 1.0f / 5040;
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    *more = p * r * r + r;
+    union {
+        uint32_t bits;
+        float value;
+    } scale = {(uint32_t)(k + 127) << 23};
+    return scale.value;
+}
+
+/* For -88 <= x <= 88; below -87.7 the scale is zero and so is the result. NaN stays NaN. The limits are the caller's work, in a loop of its own: in
+ * this one they would become branches. */
+INLINE float exp_float(float x)
+{
+    float more, scale = exp_parts(&more, x);
+    return more * scale + scale;
+}
+
+INLINE float tanh_float(float x) /* for |x| <= 40 */
+{
+    float more, scale = exp_parts(&more, fabsf(x) * 2);
+    float e = more * scale + (scale - 1.0f); /* exp(2 |x|) - 1 without cancellation */
+    return copysignf(e / (e + 2.0f), x);
+}
+
+/* 64 words of 16 counters from `counter` on, in the order of the elements that use them. */
+static void philox_words(uint32_t out[64], uint64_t counter, uint64_t seed)
+{
+    uint32_t a[16], b[16], c[16] = {0}, d[16] = {0};
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int l = 0; l < 16; l++) {
+        a[l] = (uint32_t)(counter + (uint64_t)l);
+        b[l] = (uint32_t)((counter + (uint64_t)l) >> 32);
+    }
+    for (int i = 0; i < PHILOX_ROUNDS; i++, k0 += PHILOX_W0, k1 += PHILOX_W1)
+#pragma GCC unroll 1 /* unrolled completely it would not be vectorised */
+        for (int l = 0; l < 16; l++) {
+            uint64_t p = (uint64_t)PHILOX_M0 * a[l], q = (uint64_t)PHILOX_M1 * c[l];
+            a[l] = (uint32_t)(q >> 32) ^ b[l] ^ k0, b[l] = (uint32_t)q;
+            c[l] = (uint32_t)(p >> 32) ^ d[l] ^ k1, d[l] = (uint32_t)p;
+        }
+    for (int l = 0; l < 16; l++)
+        out[4 * l] = a[l], out[4 * l + 1] = b[l], out[4 * l + 2] = c[l], out[4 * l + 3] = d[l];
+}
+#endif
+
+/* --- element by element --- */
+
+static void NAME(exp_minus)(REAL *x, REAL b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        REAL y = x[i] - b;
+        x[i] = y < LOWEST ? LOWEST : y;
+    }
+    for (int64_t i = 0; i < n; i++)
+        x[i] = EXP(x[i]);
+}
+
+static void NAME(guide)(REAL *w, REAL slope, REAL offset, REAL c, int64_t n)
+{
+    for (int32_t j = 0; j < (int32_t)n; j++) {
+        REAL x = (REAL)j * slope - offset, y = -c * x * x;
+        w[j] = y < LOWEST ? LOWEST : y;
+    }
+    for (int64_t j = 0; j < n; j++)
+        w[j] = 1 - EXP(w[j]);
+}
+
+static void NAME(softmax_grad)(REAL *d, const REAL *p, const REAL *guide, REAL weight, REAL delta, REAL scale, int64_t n)
+{
+    if (guide)
+        for (int64_t i = 0; i < n; i++)
+            d[i] = p[i] * (d[i] + weight * guide[i] - delta) * scale;
+    else
+        for (int64_t i = 0; i < n; i++)
+            d[i] = p[i] * (d[i] - delta) * scale;
+}
+
+static void NAME(add)(REAL *out, const REAL *a, const REAL *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = a[i] + b[i];
+}
+
+static void NAME(add_scaled)(REAL *out, const REAL *a, REAL scale, const REAL *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = a[i] + scale * b[i];
+}
+
+static void NAME(bias_act)(REAL *out, const REAL *in, const REAL *bias, Activation act, int64_t n)
+{
+    if (bias)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = in[i] + bias[i];
+    else if (out != in)
+        memcpy(out, in, (size_t)n * sizeof *out);
+    if (act == ACT_RELU)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = out[i] < 0 ? 0 : out[i]; /* keeps NaN */
+    if (act == ACT_TANH) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = out[i] < -40 ? -40 : out[i];
+        for (int64_t i = 0; i < n; i++)
+            out[i] = out[i] > 40 ? 40 : out[i];
+        for (int64_t i = 0; i < n; i++)
+            out[i] = TANH(out[i]);
+    }
+}
+
+static void NAME(act_grad)(REAL *d, const REAL *out, Activation act, int64_t n)
+{
+    if (act == ACT_RELU)
+        for (int64_t i = 0; i < n; i++)
+            d[i] = out[i] > 0 ? d[i] : 0;
+    if (act == ACT_TANH)
+        for (int64_t i = 0; i < n; i++)
+            d[i] = d[i] * (1 - out[i] * out[i]);
+}
+
+static void NAME(dropout)(REAL *out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index, int64_t n)
+{
+    if (!drop.threshold) {
+        if (add)
+            NAME(add)(out, add, in, n);
+        else if (out != in)
+            memcpy(out, in, (size_t)n * sizeof *out);
+        return;
+    }
+    uint32_t words[64];
+    int64_t skip = (int64_t)(index % 4);
+    uint64_t counter = index / 4;
+    for (int64_t i = 0; i < n; counter += 16, skip = 0) {
+        philox_words(words, counter, drop.seed);
+        const uint32_t *w = words + skip;
+        int64_t m = n - i < 64 - skip ? n - i : 64 - skip;
+        REAL scale = (REAL)drop.scale;
+        if (add)
+            for (int64_t j = 0; j < m; j++)
+                out[i + j] = add[i + j] + ((w[j] >> 8) >= drop.threshold ? in[i + j] * scale : 0);
+        else
+            for (int64_t j = 0; j < m; j++)
+                out[i + j] = (w[j] >> 8) >= drop.threshold ? in[i + j] * scale : 0;
+        i += m;
+    }
+}
+
+static void NAME(adam)(REAL *p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale, VectorAdam a, int64_t n)
+{
+    REAL b1 = a.beta1, b2 = a.beta2, eps = a.eps, step = (REAL)(a.lr / a.correct1), root = (REAL)(1 / sqrt(a.correct2));
+    REAL shrink = (REAL)a.lr * (REAL)a.decay;
+    for (int64_t i = 0; i < n; i++) {
+        REAL g = grad[i] * gscale;
+        REAL mean = m[i] = b1 * m[i] + (1 - b1) * g;
+        REAL square = v[i] = b2 * v[i] + (1 - b2) * g * g;
+        REAL less = decay[i] ? shrink : 0;
+        p[i] = p[i] - p[i] * less - step * mean / (SQRT(square) * root + eps);
+    }
+}
+
+/* --- sums --- */
+#pragma GCC push_options
+#pragma GCC optimize("associative-math", "no-signed-zeros")
+
+static REAL NAME(dot)(const REAL *a, const REAL *b, int64_t n)
+{
+    REAL s = 0;
+    for (int64_t i = 0; i < n; i++)
+        s += a[i] * b[i];
+    return s;
+}
+
+static REAL NAME(sum)(const REAL *x, int64_t n)
+{
+    REAL s = 0;
+    for (int64_t i = 0; i < n; i++)
+        s += x[i];
+    return s;
+}
+
+static double NAME(sum_squares)(const REAL *x, int64_t n)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++)
+        s += (double)x[i] * (double)x[i];
+    return s;
+}
+
+static void NAME(norm)(REAL *out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b, int64_t n)
+{
+    REAL m = NAME(sum)(in, n) / (REAL)n, s = 0;
+    for (int64_t i = 0; i < n; i++)
+        s += (in[i] - m) * (in[i] - m);
+    REAL r = 1 / SQRT(s / (REAL)n + (REAL)1e-5);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (in[i] - m) * r * w[i] + b[i];
+    *mean = m, *rstd = r;
+}
+
+static void NAME(norm_grad)(REAL *dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in, REAL mean, REAL rstd,
+                            const REAL *w, int64_t n)
+{
+    REAL s = 0, t = 0;
+    for (int64_t i = 0; i < n; i++) {
+        REAL x = (in[i] - mean) * rstd, g = dout[i] * w[i];
+        s += g;
+        t += g * x;
+        dw[i] += dout[i] * x;
+        db[i] += dout[i];
+    }
+    s /= (REAL)n, t /= (REAL)n;
+    if (dsum)
+        for (int64_t i = 0; i < n; i++)
+            dx[i] = dsum[i] + rstd * (dout[i] * w[i] - s - (in[i] - mean) * rstd * t);
+    else
+        for (int64_t i = 0; i < n; i++)
+            dx[i] = rstd * (dout[i] * w[i] - s - (in[i] - mean) * rstd * t);
+}
+
+static double NAME(loss)(REAL *d, const REAL *pred, const float *target, LossKind kind, REAL delta, REAL weight, int accumulate,
+                         int64_t n)
+{
+    REAL s = 0;
+    for (int64_t i = 0; i < n; i++) {
+        REAL e = pred[i] - (REAL)target[i], size = e < 0 ? -e : e;
+        REAL square = kind == LOSS_MSE ? e * e : (REAL)0.5 * e * e,
+             line = kind == LOSS_L1 ? size : delta * (size - (REAL)0.5 * delta);
+        s += kind == LOSS_MSE || (kind == LOSS_HUBER && size < delta) ? square : line;
+    }
+    if (!d)
+        return s;
+    REAL slope = kind == LOSS_L1 ? weight : weight * delta; /* of the straight part */
+    for (int64_t i = 0; i < n; i++) {
+        REAL e = pred[i] - (REAL)target[i], size = e < 0 ? -e : e;
+        REAL sign = e > 0 ? slope : e < 0 ? -slope : e; /* 0 and NaN are themselves */
+        REAL g = kind == LOSS_MSE ? 2 * weight * e : kind == LOSS_HUBER && size < delta ? weight * e : sign;
+        d[i] = accumulate ? d[i] + g : g;
+    }
+    return s;
+}
+
+#pragma GCC optimize("finite-math-only")
+static REAL NAME(largest)(const REAL *x, int64_t n)
+{
+    REAL m = x[0];
+    for (int64_t i = 1; i < n; i++)
+        m = x[i] > m ? x[i] : m;
+    return m;
+}
+#pragma GCC pop_options
+
+static REAL NAME(softmax)(REAL *x, int64_t n)
+{
+    REAL m = NAME(largest)(x, n);
+    NAME(exp_minus)(x, m, n);
+    REAL s = NAME(sum)(x, n), inverse = 1 / s;
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= inverse;
+    return m + LOG(s);
+}

@@ -1,0 +1,517 @@
+/* ops_cases.h - THE table of op cases: every op of ops.h over plain and odd shapes, for finite differences, for one table against another, for padding
+ * and for throughput (ops_testing.h runs them). Plain C. */
+#ifndef MYXTTS_OPS_CASES_H
+#define MYXTTS_OPS_CASES_H
+
+#include "ops_testing.h"
+
+#define AT(slot) ops_at(r, slot)
+#define CALL(op, ...) r->c->ops->op(r->c, __VA_ARGS__)
+#define DROP(percent) ((Dropout){(float)(percent) / 100, 0x1234567890abcdefull})
+#define NAMES(...) enum { __VA_ARGS__ }
+
+/* --- linear: M N K act bias accumulate din --- */
+NAMES(LIN_IN, LIN_W, LIN_BIAS, LIN_OUT, LIN_DOUT, LIN_DIN, LIN_DW, LIN_DBIAS);
+static void linear_build(OpsRun *r, const int *s)
+{
+    int64_t M = s[0], N = s[1], K = s[2];
+    ops_tensor(r, LIN_IN, "in", KIND_REAL, ROLE_INPUT, M * K, 1);
+    ops_tensor(r, LIN_W, "w", KIND_REAL, ROLE_INPUT, N * K, 1 / sqrt((double)K));
+    if (s[4]) {
+        ops_tensor(r, LIN_BIAS, "bias", KIND_REAL, ROLE_INPUT, N, 0.5);
+        ops_gradient(r, LIN_DBIAS, LIN_BIAS, "dbias", ROLE_GRAD_ADD);
+    }
+    ops_output(r, LIN_OUT, LIN_DOUT, "out", "dout", M * N);
+    if (s[5]) {
+        r->t[LIN_OUT].role = ROLE_CHANGED;
+        for (int64_t i = 0; i < M * N; i++)
+            r->t[LIN_OUT].value[i] = 0.25;
+    }
+    if (s[6])
+        ops_gradient(r, LIN_DIN, LIN_IN, "din", ROLE_GRAD);
+    if (s[6] && s[5]) {
+        r->t[LIN_DIN].role = ROLE_GRAD_ADD;
+        for (int64_t i = 0; i < M * K; i++)
+            r->t[LIN_DIN].value[i] = 0.5;
+    }
+    ops_gradient(r, LIN_DW, LIN_W, "dw", ROLE_GRAD_ADD);
+}
+static void linear_go(OpsRun *r, const int *s)
+{
+    CALL(linear_forward, AT(LIN_OUT), AT(LIN_IN), AT(LIN_W), AT(LIN_BIAS), s[0], s[1], s[2], (Activation)s[3], s[5]);
+}
+static void linear_back(OpsRun *r, const int *s)
+{
+    CALL(linear_backward, AT(LIN_DIN), AT(LIN_DW), AT(LIN_DBIAS), AT(LIN_DOUT), AT(LIN_OUT), AT(LIN_IN), AT(LIN_W), s[0], s[1],
+         s[2], (Activation)s[3], s[5]);
+}
+static double linear_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2]; }
+
+/* --- norm: R C with_y percent dsum. sum is an output of its own: its seed is dsum --- */
+NAMES(NORM_X, NORM_Y, NORM_W, NORM_B, NORM_SUM, NORM_DSUM, NORM_OUT, NORM_DOUT, NORM_MEAN, NORM_RSTD, NORM_DX, NORM_DY, NORM_DW,
+      NORM_DB);
+static void norm_build(OpsRun *r, const int *s)
+{
+    int64_t n = (int64_t)s[0] * s[1];
+    ops_tensor(r, NORM_X, "x", KIND_REAL, ROLE_INPUT, n, 1);
+    ops_tensor(r, NORM_W, "w", KIND_REAL, ROLE_INPUT, s[1], 1);
+    ops_tensor(r, NORM_B, "b", KIND_REAL, ROLE_INPUT, s[1], 1);
+    ops_output(r, NORM_OUT, NORM_DOUT, "out", "dout", n);
+    ops_tensor(r, NORM_SUM, "sum", KIND_REAL, ROLE_OUTPUT, n, 0);
+    if (s[4])
+        ops_tensor(r, NORM_DSUM, "dsum", KIND_REAL, ROLE_SEED, n, 1)->of = NORM_SUM;
+    ops_tensor(r, NORM_MEAN, "mean", KIND_ACC, ROLE_OUTPUT, s[0], 0);
+    ops_tensor(r, NORM_RSTD, "rstd", KIND_ACC, ROLE_OUTPUT, s[0], 0);
+    ops_gradient(r, NORM_DX, NORM_X, "dx", ROLE_GRAD);
+    if (s[2]) {
+        ops_tensor(r, NORM_Y, "y", KIND_REAL, ROLE_INPUT, n, 1);
+        ops_gradient(r, NORM_DY, NORM_Y, "dy", ROLE_GRAD);
+    }
+    ops_gradient(r, NORM_DW, NORM_W, "dw", ROLE_GRAD_ADD);
+    ops_gradient(r, NORM_DB, NORM_B, "db", ROLE_GRAD_ADD);
+}
+static void norm_go(OpsRun *r, const int *s)
+{
+    CALL(norm_forward, AT(NORM_SUM), AT(NORM_OUT), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_X), AT(NORM_Y), AT(NORM_W), AT(NORM_B),
+         s[0], s[1], DROP(s[3]));
+}
+static void norm_back(OpsRun *r, const int *s)
+{
+    CALL(norm_backward, AT(NORM_DX), AT(NORM_DY), AT(NORM_DW), AT(NORM_DB), AT(NORM_DOUT), AT(NORM_DSUM), AT(NORM_SUM),
+         AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0], s[1], DROP(s[3]));
+}
+
+/* --- attention: B H D tq tk causal guide mixed packed. packed: q, k, v are thirds of wider rows, and so are their gradients --- */
+NAMES(ATT_Q, ATT_K, ATT_V, ATT_QLEN, ATT_KLEN, ATT_O, ATT_DO, ATT_LSE, ATT_GUIDE, ATT_DQ, ATT_DK, ATT_DV, ATT_P);
+static AttentionShape attention_shape(OpsRun *r, const int *s)
+{
+    int64_t wide = (int64_t)s[1] * s[2];
+    AttentionShape a = {.batch = s[0], .heads = s[1], .head_size = s[2], .tq = s[3], .tk = s[4], .causal = s[5]};
+    a.ldq = a.ldk = a.ldv = s[8] ? 3 * wide : wide;
+    a.ldo = wide;
+    a.q_len = AT(ATT_QLEN), a.k_len = AT(ATT_KLEN);
+    a.scale = 1 / sqrtf((float)s[2]);
+    a.guide_weight = s[6] ? 0.75f : 0, a.guide_width = 0.25f;
+    return a;
+}
+static void attention_build(OpsRun *r, const int *s)
+{
+    int B = s[0], H = s[1], D = s[2], tq = s[3], tk = s[4];
+    int64_t nq = (int64_t)B * tq * H * D, nk = (int64_t)B * tk * H * D;
+    ops_lengths(r, ATT_QLEN, "q_len", B, tq, s[7]);
+    ops_lengths(r, ATT_KLEN, "k_len", B, tk, s[7]);
+    if (s[7] && B > 5) /* item 2 has no queries and no keys; let item 5 have queries and no keys */
+        r->t[ATT_KLEN].value[5] = 0;
+    ops_output(r, ATT_O, ATT_DO, "o", "do", nq);
+    if (s[8]) { /* self attention on one buffer [B,T,3,H*D] */
+        ops_tensor(r, ATT_Q, "qkv", KIND_REAL, ROLE_INPUT, 3 * nq, 1);
+        ops_gradient(r, ATT_DQ, ATT_Q, "dqkv", ROLE_GRAD);
+        ops_hide_rows(r, ATT_Q, ATT_QLEN, B, tq, 3 * H * D);
+    } else {
+        ops_tensor(r, ATT_Q, "q", KIND_REAL, ROLE_INPUT, nq, 1);
+        ops_tensor(r, ATT_K, "k", KIND_REAL, ROLE_INPUT, nk, 1);
+        ops_tensor(r, ATT_V, "v", KIND_REAL, ROLE_INPUT, nk, 1);
+        ops_gradient(r, ATT_DQ, ATT_Q, "dq", ROLE_GRAD);
+        ops_gradient(r, ATT_DK, ATT_K, "dk", ROLE_GRAD);
+        ops_gradient(r, ATT_DV, ATT_V, "dv", ROLE_GRAD);
+        ops_hide_rows(r, ATT_Q, ATT_QLEN, B, tq, H * D);
+        ops_hide_rows(r, ATT_K, ATT_KLEN, B, tk, H * D);
+        ops_hide_rows(r, ATT_V, ATT_KLEN, B, tk, H * D);
+    }
+    ops_hide_rows(r, ATT_DO, ATT_QLEN, B, tq, H * D);
+    ops_tensor(r, ATT_LSE, "lse", KIND_ACC, ROLE_OUTPUT, (int64_t)B * H * tq, 0);
+    if (s[6])
+        ops_tensor(r, ATT_GUIDE, "guide_sum", KIND_ACC, ROLE_OUTPUT, (int64_t)B * H * tq, 0)->constant = 0.75;
+    if (s[9])
+        ops_tensor(r, ATT_P, "p", KIND_ACC, ROLE_OUTPUT, (int64_t)B * tq * tk, 0);
+}
+static void attention_pointers(OpsRun *r, const int *s, char *p[6])
+{
+    size_t third = (size_t)s[1] * (size_t)s[2] * r->c->ops->real_bytes;
+    for (int i = 0; i < 3; i++) {
+        p[i] = s[8] ? (char *)AT(ATT_Q) + (size_t)i * third : AT(ATT_Q + i);
+        p[3 + i] = s[8] ? (char *)AT(ATT_DQ) + (size_t)i * third : AT(ATT_DQ + i);
+    }
+}
+static void attention_go(OpsRun *r, const int *s)
+{
+    AttentionShape a = attention_shape(r, s);
+    char *p[6];
+    attention_pointers(r, s, p);
+    CALL(attention_forward, AT(ATT_O), AT(ATT_LSE), AT(ATT_GUIDE), p[0], p[1], p[2], &a);
+    if (AT(ATT_P))
+        CALL(attention_weights, AT(ATT_P), p[0], p[1], AT(ATT_LSE), &a);
+}
+static void attention_back(OpsRun *r, const int *s)
+{
+    AttentionShape a = attention_shape(r, s);
+    char *p[6];
+    attention_pointers(r, s, p);
+    CALL(attention_backward, p[3], p[4], p[5], AT(ATT_DO), AT(ATT_O), AT(ATT_LSE), AT(ATT_GUIDE), p[0], p[1], p[2], &a);
+}
+static double attention_flops(const int *s) { return 14.0 * s[0] * s[1] * s[2] * s[3] * s[4] / (s[5] ? 2 : 1); }
+
+/* --- embed: B T C V with_id percent mixed --- */
+NAMES(EMB_ID, EMB_TABLE, EMB_IN, EMB_ALPHA, EMB_LEN, EMB_OUT, EMB_DOUT, EMB_DTABLE, EMB_DIN, EMB_DALPHA);
+static void embed_build(OpsRun *r, const int *s)
+{
+    int B = s[0], T = s[1], C = s[2], V = s[3];
+    int64_t n = (int64_t)B * T * C;
+    ops_lengths(r, EMB_LEN, "len", B, T, s[6]);
+    ops_tensor(r, EMB_ALPHA, "alpha", KIND_REAL, ROLE_INPUT, 1, 1);
+    ops_output(r, EMB_OUT, EMB_DOUT, "out", "dout", n);
+    ops_hide_rows(r, EMB_DOUT, EMB_LEN, B, T, C);
+    for (int64_t i = 0; i < n; i++) /* finite differences know nothing of rows without gradient */
+        if (r->t[EMB_DOUT].hidden[i])
+            r->t[EMB_DOUT].value[i] = 0;
+    if (s[4]) {
+        OpsTensor *id = ops_tensor(r, EMB_ID, "id", KIND_INT, ROLE_FIXED, (int64_t)B * T, 0);
+        for (int64_t i = 0; i < id->n; i++)
+            id->value[i] = (double)rng_below(&r->rng, (uint64_t)V);
+        ops_tensor(r, EMB_TABLE, "table", KIND_REAL, ROLE_INPUT, (int64_t)V * C, 1);
+        ops_gradient(r, EMB_DTABLE, EMB_TABLE, "dtable", ROLE_GRAD_ADD);
+    } else {
+        ops_tensor(r, EMB_IN, "in", KIND_REAL, ROLE_INPUT, n, 1);
+        ops_gradient(r, EMB_DIN, EMB_IN, "din", ROLE_GRAD);
+    }
+    ops_gradient(r, EMB_DALPHA, EMB_ALPHA, "dalpha", ROLE_GRAD_ADD);
+}
+static void embed_go(OpsRun *r, const int *s)
+{
+    CALL(embed_forward, AT(EMB_OUT), AT(EMB_ID), AT(EMB_TABLE), AT(EMB_IN), AT(EMB_ALPHA), s[0], s[1], s[2], DROP(s[5]));
+}
+static void embed_back(OpsRun *r, const int *s)
+{
+    CALL(embed_backward, AT(EMB_DTABLE), AT(EMB_DIN), AT(EMB_DALPHA), AT(EMB_DOUT), AT(EMB_ID), AT(EMB_LEN), s[0], s[1], s[2], s[3],
+         DROP(s[5]));
+}
+
+/* --- conv: B T C N K act mixed din --- */
+NAMES(CONV_IN, CONV_W, CONV_BIAS, CONV_LEN, CONV_OUT, CONV_DOUT, CONV_DIN, CONV_DW, CONV_DBIAS);
+static void conv_build(OpsRun *r, const int *s)
+{
+    int B = s[0], T = s[1], C = s[2], N = s[3], K = s[4];
+    ops_lengths(r, CONV_LEN, "len", B, T, s[6]);
+    ops_tensor(r, CONV_IN, "in", KIND_REAL, ROLE_INPUT, (int64_t)B * T * C, 1);
+    ops_tensor(r, CONV_W, "w", KIND_REAL, ROLE_INPUT, (int64_t)N * K * C, 1 / sqrt((double)K * C));
+    ops_tensor(r, CONV_BIAS, "bias", KIND_REAL, ROLE_INPUT, N, 0.5);
+    ops_output(r, CONV_OUT, CONV_DOUT, "out", "dout", (int64_t)B * T * N);
+    if (s[7])
+        ops_gradient(r, CONV_DIN, CONV_IN, "din", ROLE_GRAD);
+    ops_gradient(r, CONV_DW, CONV_W, "dw", ROLE_GRAD_ADD);
+    ops_gradient(r, CONV_DBIAS, CONV_BIAS, "dbias", ROLE_GRAD_ADD);
+    ops_hide_rows(r, CONV_IN, CONV_LEN, B, T, C);
+    ops_hide_rows(r, CONV_DOUT, CONV_LEN, B, T, N);
+}
+static void conv_go(OpsRun *r, const int *s)
+{
+    CALL(conv_forward, AT(CONV_OUT), AT(CONV_IN), AT(CONV_W), AT(CONV_BIAS), AT(CONV_LEN), s[0], s[1], s[2], s[3], s[4],
+         (Activation)s[5]);
+}
+static void conv_back(OpsRun *r, const int *s)
+{
+    CALL(conv_backward, AT(CONV_DIN), AT(CONV_DW), AT(CONV_DBIAS), AT(CONV_DOUT), AT(CONV_OUT), AT(CONV_IN), AT(CONV_W),
+         AT(CONV_LEN), s[0], s[1], s[2], s[3], s[4], (Activation)s[5]);
+}
+static double conv_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2] * s[3] * s[4]; }
+
+/* --- element by element: dropout (n percent), add (n), add_vector (B T C mixed accumulate), pool (B T C mixed), broadcast (B N) --- */
+NAMES(ROW_A, ROW_B, ROW_LEN, ROW_OUT, ROW_DOUT, ROW_DA, ROW_DB);
+static void dropout_build(OpsRun *r, const int *s)
+{
+    ops_tensor(r, ROW_A, "in", KIND_REAL, ROLE_INPUT, s[0], 1);
+    ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", s[0]);
+    ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD);
+}
+static void dropout_go(OpsRun *r, const int *s) { CALL(dropout_forward, AT(ROW_OUT), AT(ROW_A), s[0], DROP(s[1])); }
+static void dropout_back(OpsRun *r, const int *s) { CALL(dropout_forward, AT(ROW_DA), AT(ROW_DOUT), s[0], DROP(s[1])); }
+
+static void add_build(OpsRun *r, const int *s)
+{
+    ops_tensor(r, ROW_A, "a", KIND_REAL, ROLE_INPUT, s[0], 1);
+    ops_tensor(r, ROW_B, "b", KIND_REAL, ROLE_INPUT, s[0], 1);
+    ops_tensor(r, ROW_OUT, "out", KIND_REAL, ROLE_OUTPUT, s[0], 1);
+}
+static void add_go(OpsRun *r, const int *s) { CALL(add_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_B), s[0]); }
+
+static void add_vector_build(OpsRun *r, const int *s)
+{
+    int B = s[0], T = s[1], C = s[2];
+    ops_lengths(r, ROW_LEN, "len", B, T, s[3]);
+    ops_tensor(r, ROW_A, "in", KIND_REAL, ROLE_INPUT, (int64_t)B * T * C, 1);
+    ops_tensor(r, ROW_B, "v", KIND_REAL, ROLE_INPUT, (int64_t)B * C, 1);
+    ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", (int64_t)B * T * C);
+    ops_gradient(r, ROW_DB, ROW_B, "dv", ROLE_GRAD);
+    ops_hide_rows(r, ROW_DOUT, ROW_LEN, B, T, C);
+    for (int64_t i = 0; i < r->t[ROW_DOUT].n; i++)
+        if (r->t[ROW_DOUT].hidden[i])
+            r->t[ROW_DOUT].value[i] = 0;
+    for (int64_t i = 0; s[4] && i < (int64_t)B * C; i++) {
+        r->t[ROW_DB].role = ROLE_GRAD_ADD;
+        r->t[ROW_DB].value[i] = 0.5;
+    }
+}
+static void add_vector_go(OpsRun *r, const int *s)
+{
+    CALL(add_vector_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_B), s[0], s[1], s[2]);
+}
+static void add_vector_back(OpsRun *r, const int *s)
+{
+    CALL(add_vector_backward, AT(ROW_DB), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1], s[2], s[4]);
+}
+
+static void pool_build(OpsRun *r, const int *s)
+{
+    int B = s[0], T = s[1], C = s[2];
+    ops_lengths(r, ROW_LEN, "len", B, T, s[3]);
+    ops_tensor(r, ROW_A, "in", KIND_REAL, ROLE_INPUT, (int64_t)B * T * C, 1);
+    ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", (int64_t)B * C);
+    ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD);
+    ops_hide_rows(r, ROW_A, ROW_LEN, B, T, C);
+}
+static void pool_go(OpsRun *r, const int *s) { CALL(pool_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2]); }
+static void pool_back(OpsRun *r, const int *s) { CALL(pool_backward, AT(ROW_DA), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1], s[2]); }
+
+static void broadcast_build(OpsRun *r, const int *s)
+{
+    ops_tensor(r, ROW_A, "in", KIND_REAL, ROLE_INPUT, s[1], 1);
+    ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", (int64_t)s[0] * s[1]);
+    ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD_ADD);
+}
+static void broadcast_go(OpsRun *r, const int *s) { CALL(broadcast_forward, AT(ROW_OUT), AT(ROW_A), s[0], s[1]); }
+static void broadcast_back(OpsRun *r, const int *s) { CALL(broadcast_backward, AT(ROW_DA), AT(ROW_DOUT), s[0], s[1]); }
+
+/* --- shift_frames: B T r n mixed --- */
+static void shift_build(OpsRun *r, const int *s)
+{
+    int B = s[0], T = s[1], n = s[3];
+    ops_lengths(r, ROW_LEN, "len", B, T, s[4]);
+    ops_tensor(r, ROW_A, "target", KIND_FLOAT, ROLE_FIXED, (int64_t)B * T * n, 1);
+    ops_tensor(r, ROW_OUT, "out", KIND_REAL, ROLE_OUTPUT, (int64_t)B * ((T + s[2] - 1) / s[2]) * s[2] * n, 0);
+    ops_hide_rows(r, ROW_A, ROW_LEN, B, T, n);
+}
+static void shift_go(OpsRun *r, const int *s) { CALL(shift_frames, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2], s[3]); }
+
+/* --- losses: B T n kind mixed accumulate; stop: B T after mixed; guide: B H T mixed --- */
+NAMES(LOSS_PRED, LOSS_TARGET, LOSS_LEN, LOSS_VALUE, LOSS_DPRED);
+static void value_build(OpsRun *r) { ops_tensor(r, LOSS_VALUE, "value", KIND_ACC, ROLE_CHANGED, 1, 1)->constant = 1; }
+static void loss_build(OpsRun *r, const int *s)
+{
+    int B = s[0], T = s[1], n = s[2];
+    int64_t all = (int64_t)B * T * n;
+    ops_lengths(r, LOSS_LEN, "len", B, T, s[4]);
+    ops_tensor(r, LOSS_PRED, "pred", KIND_REAL, ROLE_INPUT, all, 1);
+    ops_tensor(r, LOSS_TARGET, "target", KIND_FLOAT, ROLE_FIXED, all, 1);
+    for (int64_t i = 0; i < all; i++) /* never equal to the prediction, where the slope jumps */
+        r->t[LOSS_TARGET].value[i] = (double)(float)(r->t[LOSS_TARGET].value[i] + 0.0007);
+    value_build(r);
+    ops_gradient(r, LOSS_DPRED, LOSS_PRED, "dpred", ROLE_GRAD);
+    for (int64_t i = 0; s[5] && i < all; i++) {
+        r->t[LOSS_DPRED].role = ROLE_GRAD_ADD;
+        r->t[LOSS_DPRED].kind = KIND_REAL;
+        r->t[LOSS_DPRED].value[i] = 0.5;
+    }
+    ops_hide_rows(r, LOSS_PRED, LOSS_LEN, B, T, n);
+    ops_hide_rows(r, LOSS_TARGET, LOSS_LEN, B, T, n);
+}
+/* The value is computed with the gradient, in one call: forward alone passes NULL, backward asks for both into a value of no further use. */
+static void loss_go(OpsRun *r, const int *s)
+{
+    CALL(loss_forward, AT(LOSS_VALUE), NULL, AT(LOSS_PRED), AT(LOSS_TARGET), AT(LOSS_LEN), s[0], s[1], s[2], (LossKind)s[3], 0.5f,
+         0.25f, 0);
+}
+static void loss_back(OpsRun *r, const int *s)
+{
+    CALL(loss_forward, AT(LOSS_VALUE), AT(LOSS_DPRED), AT(LOSS_PRED), AT(LOSS_TARGET), AT(LOSS_LEN), s[0], s[1], s[2],
+         (LossKind)s[3], 0.5f, 0.25f, s[5]);
+}
+
+static void stop_build(OpsRun *r, const int *s)
+{
+    ops_lengths(r, LOSS_LEN, "len", s[0], s[1], s[3]);
+    ops_tensor(r, LOSS_PRED, "logits", KIND_REAL, ROLE_INPUT, (int64_t)s[0] * s[1], 3);
+    value_build(r);
+    ops_gradient(r, LOSS_DPRED, LOSS_PRED, "dlogits", ROLE_GRAD);
+    OpsTensor *t = &r->t[LOSS_PRED];
+    t->hidden = calloc((size_t)t->n + 1, 1);
+    for (int64_t i = 0; i < t->n; i++) {
+        double len = r->t[LOSS_LEN].value[i / s[1]];
+        t->hidden[i] = len == 0 || (double)(i % s[1]) >= len + s[2];
+    }
+}
+static void stop_go(OpsRun *r, const int *s)
+{
+    CALL(stop_loss, AT(LOSS_VALUE), NULL, AT(LOSS_PRED), AT(LOSS_LEN), s[0], s[1], s[2], 5, 0.25f);
+}
+static void stop_back(OpsRun *r, const int *s)
+{
+    CALL(stop_loss, AT(LOSS_VALUE), AT(LOSS_DPRED), AT(LOSS_PRED), AT(LOSS_LEN), s[0], s[1], s[2], 5, 0.25f);
+}
+
+static void guide_build(OpsRun *r, const int *s)
+{
+    int B = s[0], H = s[1], T = s[2];
+    ops_lengths(r, LOSS_LEN, "len", B, T, s[3]);
+    ops_tensor(r, LOSS_PRED, "guide_sum", KIND_ACC, ROLE_FIXED, (int64_t)B * H * T, 1);
+    value_build(r);
+    OpsTensor *t = &r->t[LOSS_PRED];
+    t->hidden = calloc((size_t)t->n + 1, 1);
+    for (int64_t i = 0; i < t->n; i++)
+        t->hidden[i] = (double)(i % T) >= r->t[LOSS_LEN].value[i / T / H];
+}
+static void guide_go(OpsRun *r, const int *s)
+{
+    CALL(guide_loss, AT(LOSS_VALUE), AT(LOSS_PRED), AT(LOSS_LEN), s[0], s[1], s[2], 0.25f);
+}
+
+/* --- optimiser: norm2 (n bad: 1 has a NaN), adamw (n skip copy), convert (n) --- */
+NAMES(OPT_P, OPT_M, OPT_V, OPT_GRAD, OPT_DECAY, OPT_SCALE, OPT_COPY, OPT_NORM, OPT_FINITE);
+static void norm2_build(OpsRun *r, const int *s)
+{
+    ops_tensor(r, OPT_GRAD, "grad", KIND_ACC, ROLE_FIXED, s[0], 1);
+    ops_tensor(r, OPT_NORM, "norm2", KIND_ACC, ROLE_OUTPUT, 1, 0);
+    ops_tensor(r, OPT_FINITE, "finite", KIND_INT, ROLE_OUTPUT, 1, 0)->value[0] = 7;
+}
+static void norm2_go(OpsRun *r, const int *s) { CALL(norm2, AT(OPT_NORM), AT(OPT_FINITE), AT(OPT_GRAD), s[0]); }
+
+static void adamw_build(OpsRun *r, const int *s)
+{
+    ops_tensor(r, OPT_P, "master", KIND_ACC, ROLE_CHANGED, s[0], 1);
+    ops_tensor(r, OPT_M, "m", KIND_ACC, ROLE_CHANGED, s[0], 0.1);
+    ops_tensor(r, OPT_V, "v", KIND_ACC, ROLE_CHANGED, s[0], 0.1);
+    ops_tensor(r, OPT_GRAD, "grad", KIND_ACC, ROLE_FIXED, s[0], 1);
+    ops_tensor(r, OPT_DECAY, "decay", KIND_BYTE, ROLE_FIXED, s[0], 0);
+    ops_tensor(r, OPT_SCALE, "gscale", KIND_ACC, ROLE_FIXED, 1, 0)->value[0] = s[1] ? 0 : 0.5;
+    if (s[2])
+        ops_tensor(r, OPT_COPY, "real_out", KIND_REAL, ROLE_CHANGED, s[0], 1);
+    for (int64_t i = 0; i < s[0]; i++) {
+        r->t[OPT_V].value[i] = fabs(r->t[OPT_V].value[i]);
+        r->t[OPT_DECAY].value[i] = (double)(i % 3 == 0);
+    }
+}
+static void adamw_go(OpsRun *r, const int *s)
+{
+    CALL(adamw, AT(OPT_P), AT(OPT_COPY), AT(OPT_M), AT(OPT_V), AT(OPT_GRAD), AT(OPT_DECAY), AT(OPT_SCALE), s[0], 0.01f, 0.9f, 0.98f,
+         1e-8f, 0.1f, 3);
+}
+
+static void convert_build(OpsRun *r, const int *s)
+{
+    ops_tensor(r, OPT_P, "acc", KIND_ACC, ROLE_FIXED, s[0], 1);
+    ops_tensor(r, OPT_COPY, "real", KIND_REAL, ROLE_OUTPUT, s[0], 0);
+    ops_tensor(r, OPT_M, "back", KIND_ACC, ROLE_OUTPUT, s[0], 0);
+}
+static void convert_go(OpsRun *r, const int *s)
+{
+    CALL(convert, AT(OPT_COPY), AT(OPT_P), s[0]);
+    CALL(unconvert, AT(OPT_M), AT(OPT_COPY), s[0]);
+}
+
+#define LINEAR(...) \
+    linear_build, linear_go, linear_back, linear_flops, { __VA_ARGS__ }
+#define NORM(...) \
+    norm_build, norm_go, norm_back, NULL, { __VA_ARGS__ }
+#define ATTENTION(...) \
+    attention_build, attention_go, attention_back, attention_flops, { __VA_ARGS__ }
+#define EMBED(...) \
+    embed_build, embed_go, embed_back, NULL, { __VA_ARGS__ }
+#define CONV(...) \
+    conv_build, conv_go, conv_back, conv_flops, { __VA_ARGS__ }
+#define OTHER(op, ...) \
+    op##_build, op##_go, NULL, NULL, { __VA_ARGS__ }
+#define OTHER_BACK(op, ...) \
+    op##_build, op##_go, op##_back, NULL, { __VA_ARGS__ }
+
+static const OpsCase ops_cases[] = {
+    /* M N K act bias accumulate din */
+    {"linear 1x1x1", LINEAR(1, 1, 1, ACT_NONE, 1, 0, 1), 0, 0},
+    {"linear 7x5x3 relu", LINEAR(7, 5, 3, ACT_RELU, 1, 0, 1), 0, 0},
+    {"linear 13x17x11 tanh", LINEAR(13, 17, 11, ACT_TANH, 1, 0, 1), 0, 0},
+    {"linear 8x16x32 without bias", LINEAR(8, 16, 32, ACT_NONE, 0, 0, 1), 0, 0},
+    {"linear 9x24x8 accumulated", LINEAR(9, 24, 8, ACT_NONE, 1, 1, 1), 0, 0},
+    {"linear 31x1x19 without din", LINEAR(31, 1, 19, ACT_NONE, 1, 0, 0), 0, 0},
+    {"linear 401x97x203 relu, in parts", LINEAR(401, 97, 203, ACT_RELU, 1, 0, 1), 0, 0},
+    {"linear 3x512x640, in parts", LINEAR(3, 512, 640, ACT_TANH, 1, 0, 1), 0, 0},
+    {"linear 640x192x768 accumulated", LINEAR(640, 192, 768, ACT_NONE, 0, 1, 1), 0, 0},
+    /* R C with_y percent dsum */
+    {"norm 1x8", NORM(1, 8, 0, 0, 0), 0, 0},
+    {"norm 5x7 residual", NORM(5, 7, 1, 0, 1), 0, 0},
+    {"norm 11x33 residual, dropout", NORM(11, 33, 1, 30, 1), 0, 0},
+    {"norm 3x64 residual, dropout, last", NORM(3, 64, 1, 50, 0), 0, 0},
+    {"norm 517x192 in parts", NORM(517, 192, 1, 10, 1), 0, 0},
+    /* B H D tq tk causal guide mixed packed weights */
+    {"attention 1 query, 1 key", ATTENTION(1, 1, 4, 1, 1, 0, 0, 0, 0, 1), 0, 0},
+    {"attention self", ATTENTION(2, 2, 8, 7, 7, 0, 0, 0, 0, 1), 0, 0},
+    {"attention self, mixed lengths", ATTENTION(5, 2, 8, 9, 9, 0, 0, 1, 0, 1), 0, 0},
+    {"attention causal, packed", ATTENTION(3, 2, 8, 11, 11, 1, 0, 1, 1, 1), 0, 0},
+    {"attention cross, guided", ATTENTION(6, 3, 16, 13, 5, 0, 1, 1, 0, 1), 0, 0},
+    {"attention cross, more keys", ATTENTION(3, 1, 5, 3, 17, 0, 1, 0, 0, 0), 0, 0},
+    {"attention causal, guided, 64", ATTENTION(5, 1, 64, 19, 19, 1, 1, 1, 0, 1), 0, 0},
+    {"attention causal, tq > tk", ATTENTION(2, 1, 4, 9, 6, 1, 0, 0, 0, 0), 0, 0},
+    {"attention causal, tiles", ATTENTION(2, 1, 64, 401, 401, 1, 0, 1, 1, 0), 0, 0},
+    {"attention cross, tiles", ATTENTION(2, 2, 32, 300, 331, 0, 1, 1, 0, 1), 0, 0},
+    /* B T C V with_id percent mixed */
+    {"embed 1", EMBED(1, 1, 2, 3, 1, 0, 0), 0, 0},
+    {"embed ids", EMBED(5, 7, 6, 11, 1, 0, 1), 0, 0},
+    {"embed ids, dropout", EMBED(3, 5, 70, 4, 1, 20, 1), 0, 0},
+    {"embed rows", EMBED(5, 9, 8, 0, 0, 0, 1), 0, 0},
+    {"embed rows, dropout", EMBED(2, 13, 67, 0, 0, 40, 0), 0, 0},
+    /* B T C N K act mixed din */
+    {"conv kernel 1", CONV(2, 5, 3, 4, 1, ACT_NONE, 0, 1), 0, 0},
+    {"conv kernel 3 relu", CONV(5, 7, 3, 5, 3, ACT_RELU, 1, 1), 0, 0},
+    {"conv kernel 5 tanh", CONV(5, 11, 6, 3, 5, ACT_TANH, 1, 1), 0, 0},
+    {"conv kernel 5, shorter items", CONV(6, 3, 2, 2, 5, ACT_TANH, 1, 1), 0, 0},
+    {"conv without din", CONV(3, 8, 4, 8, 3, ACT_NONE, 1, 0), 0, 0},
+    {"conv in parts", CONV(7, 131, 24, 257, 5, ACT_TANH, 1, 1), 0, 0},
+    {"dropout 1", OTHER_BACK(dropout, 1, 50), 0, 0},
+    {"dropout 1037", OTHER_BACK(dropout, 1037, 50), 0, 0},
+    {"dropout none", OTHER_BACK(dropout, 37, 0), 1, 0},
+    {"dropout in parts", OTHER_BACK(dropout, 70001, 10), 0, 0},
+    {"add 1", OTHER(add, 1), 0, 0},
+    {"add 40009", OTHER(add, 40009), 0, 0},
+    {"add_vector", OTHER_BACK(add_vector, 5, 7, 9, 1, 0), 0, 0},
+    {"add_vector accumulated", OTHER_BACK(add_vector, 6, 3, 16, 1, 1), 0, 0},
+    {"pool", OTHER_BACK(pool, 6, 9, 7, 1), 0, 0},
+    {"pool full", OTHER_BACK(pool, 2, 5, 33, 0), 0, 0},
+    {"broadcast", OTHER_BACK(broadcast, 5, 77), 0, 0},
+    {"shift_frames by 1", OTHER(shift, 5, 7, 1, 3, 1), 1, 0},
+    {"shift_frames by 2", OTHER(shift, 6, 7, 2, 5, 1), 1, 0},
+    {"shift_frames by 3", OTHER(shift, 6, 9, 3, 80, 1), 1, 0},
+    {"loss L1", OTHER_BACK(loss, 5, 7, 5, LOSS_L1, 1, 0), 0, 0},
+    {"loss Huber", OTHER_BACK(loss, 6, 9, 3, LOSS_HUBER, 1, 1), 0, 0},
+    {"loss square", OTHER_BACK(loss, 5, 8, 80, LOSS_MSE, 1, 0), 0, 0},
+    {"stop", OTHER_BACK(stop, 6, 11, 3, 1), 0, 0},
+    {"stop without more rows", OTHER_BACK(stop, 5, 8, 0, 1), 0, 0},
+    {"guide", OTHER(guide, 6, 3, 17, 1), 0, 0},
+    {"norm2", OTHER(norm2, 1), 0, 0},
+    {"norm2 in parts", OTHER(norm2, 70003), 0, 0},
+    {"adamw", OTHER(adamw, 37, 0, 1), 0, 0},
+    {"adamw in parts", OTHER(adamw, 70003, 0, 0), 0, 0},
+    {"adamw skipped", OTHER(adamw, 37, 1, 1), 1, 0},
+    {"convert", OTHER(convert, 1001), 1, 0},
+};
+#define OPS_CASES ((int)(sizeof ops_cases / sizeof ops_cases[0]))
+
+/* Shapes of a training step of the nano model: batch 32, 60 characters, 100 groups of frames. */
+static const OpsCase ops_speed_cases[] = {
+    {"linear 3200x576x192 (qkv)", LINEAR(3200, 576, 192, ACT_NONE, 1, 0, 1), 0, 0},
+    {"linear 3200x768x192 relu", LINEAR(3200, 768, 192, ACT_RELU, 1, 0, 1), 0, 0},
+    {"linear 3200x192x768", LINEAR(3200, 192, 768, ACT_NONE, 1, 0, 1), 0, 0},
+    {"linear 1920x128x128", LINEAR(1920, 128, 128, ACT_NONE, 1, 0, 1), 0, 0},
+    {"linear 32x192x64 (voice)", LINEAR(32, 192, 64, ACT_NONE, 1, 0, 1), 0, 0},
+    {"norm 3200x192, dropout", NORM(3200, 192, 1, 10, 1), 0, 0},
+    {"attention self, causal, 100", ATTENTION(32, 3, 64, 100, 100, 1, 0, 0, 1, 0), 0, 0},
+    {"attention cross, guided, 100x60", ATTENTION(32, 3, 64, 100, 60, 0, 1, 0, 0, 0), 0, 0},
+    {"attention self, 60", ATTENTION(32, 2, 64, 60, 60, 0, 0, 0, 1, 0), 0, 0},
+    {"embed 32x60x128", EMBED(32, 60, 128, 150, 1, 10, 0), 0, 0},
+    {"conv 32x200, 256 to 256, 5", CONV(32, 200, 256, 256, 5, ACT_TANH, 0, 1), 0, 0},
+    {"conv 32x200, 80 to 256, 5", CONV(32, 200, 80, 256, 5, ACT_TANH, 0, 1), 0, 0},
+    {"dropout 614400", OTHER_BACK(dropout, 614400, 50), 0, 0},
+    {"add 614400", OTHER(add, 614400), 0, 0},
+    {"loss L1 32x200x80", OTHER_BACK(loss, 32, 200, 80, LOSS_L1, 0, 0), 0, 0},
+    {"norm2 2.7 M", OTHER(norm2, 2700000), 0, 0},
+    {"adamw 2.7 M", OTHER(adamw, 2700000, 0, 0), 0, 0},
+};
+#define OPS_SPEED_CASES ((int)(sizeof ops_speed_cases / sizeof ops_speed_cases[0]))
+
+#endif

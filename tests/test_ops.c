@@ -1,0 +1,349 @@
+/* test_ops.c - the host ops: every case's gradients against finite differences in double, single precision against double, every instruction set, padding,
+ * dropout, numbers of threads, and AdamW against a slow reference. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ops/host_pool.h"
+#include "ops/ops_host.h"
+#include "ops/philox.h"
+#include "ops_cases.h"
+
+#define SEED 20240611
+
+static Device *device;
+static Stream *stream;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return device_open(&device, "cpu", &(DeviceOptions){0}, NULL) || device->ops->stream_open(device, &stream, "test", NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    device->ops->stream_close(stream);
+    device_close(device);
+    return 0;
+}
+
+static void context(OpsContext *c, const Ops *ops, int threads)
+{
+    Err err = {0};
+    if (ops_context_open(c, ops, device, stream, threads, &err))
+        fail_msg("%s", err.msg);
+}
+
+static void every_gradient_equals_differences(void **state)
+{
+    (void)state;
+    OpsContext c;
+    char problem[400];
+    context(&c, &ops_host_f64, 0);
+    for (int i = 0; i < OPS_CASES; i++) {
+        const OpsCase *k = &ops_cases[i];
+        if (k->flops && k->flops(k->shape) > 3e7)
+            continue; /* the large ones are there for their parts; (b) compares them */
+        if (ops_check_gradient(&c, k, SEED, 1e-6, problem, sizeof problem))
+            fail_msg("%s", problem);
+    }
+    ops_context_close(&c);
+}
+
+static void single_precision_equals_double(void **state)
+{
+    (void)state;
+    OpsContext a, b;
+    char problem[400];
+    double worst = 0;
+    context(&a, &ops_host_f32, 2);
+    context(&b, &ops_host_f64, 2);
+    const char *sets[] = {"plain", "avx2", "avx512"};
+    for (int s = 0; s < 3; s++) {
+        const Vectors *v = vectors_choose(sets[s]);
+        if (!v) {
+            print_message("SKIPPED: this processor has no %s\n", sets[s]);
+            continue;
+        }
+        ((HostOps *)a.own)->vectors = v;
+        for (int i = 0; i < OPS_CASES; i++)
+            if (ops_compare(&a, &b, &ops_cases[i], SEED + 1, 1e-5, &worst, problem, sizeof problem))
+                fail_msg("%s: %s", sets[s], problem);
+    }
+    print_message("worst error %.2g of the largest number\n", worst);
+    ops_context_close(&a);
+    ops_context_close(&b);
+}
+
+static void results_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const Ops *tables[] = {&ops_host_f32, &ops_host_f64};
+    char problem[400];
+    for (int t = 0; t < 2; t++)
+        for (int threads = 1; threads <= 4; threads *= 2) {
+            OpsContext a, b;
+            context(&a, tables[t], threads);
+            context(&b, tables[t], 0);
+            for (int i = 0; i < OPS_CASES; i++)
+                if (ops_compare(&a, &b, &ops_cases[i], SEED, 0, NULL, problem, sizeof problem))
+                    fail_msg("%d threads: %s", threads, problem);
+            ops_context_close(&a);
+            ops_context_close(&b);
+        }
+}
+
+static void padding_changes_nothing(void **state)
+{
+    (void)state;
+    const Ops *tables[] = {&ops_host_f32, &ops_host_f64};
+    char problem[400];
+    int hiding = 0;
+    for (int t = 0; t < 2; t++) {
+        OpsContext c;
+        context(&c, tables[t], 2);
+        for (int i = 0; i < OPS_CASES; i++) {
+            int rc = ops_check_hidden(&c, &ops_cases[i], SEED, problem, sizeof problem);
+            if (rc < 0)
+                fail_msg("%s", problem);
+            hiding += rc == 0;
+        }
+        ops_context_close(&c);
+    }
+    assert_in_range(hiding, 40, 1000);
+}
+
+/* Causal attention: what stands at and after position `from` reaches no output before it, and an output's gradient reaches nothing after it. */
+static void the_future_changes_nothing(void **state)
+{
+    (void)state;
+    OpsContext c;
+    context(&c, &ops_host_f32, 2);
+    for (int i = 0; i < OPS_CASES; i++) {
+        const OpsCase *k = &ops_cases[i];
+        if (k->build != attention_build || !k->shape[5] || k->shape[8])
+            continue;
+        int B = k->shape[0], wide = k->shape[1] * k->shape[2], tq = k->shape[3], tk = k->shape[4], from = tq / 2;
+        OpsRun r;
+        assert_int_equal(ops_run_open(&r, &c, k, SEED), 0);
+        OpsTensor *o = &r.t[ATT_O], *seed = &r.t[ATT_DO];
+        for (int64_t e = 0; e < seed->n; e++)
+            seed->value[e] = e / wide % tq < from ? seed->value[e] : 0;
+        assert_int_equal(ops_run(&r, 1), 0);
+        double *before = malloc((size_t)o->n * sizeof *before);
+        memcpy(before, o->result, (size_t)o->n * sizeof *before);
+        for (int s = ATT_DK; s <= ATT_DV && k->shape[6] == 0; s++)
+            for (int64_t e = 0; e < r.t[s].n; e++)
+                if (e / wide % tk >= from)
+                    assert_true(r.t[s].result[e] == 0);
+        for (int s = ATT_Q; s <= ATT_V; s++)
+            for (int64_t e = 0; e < r.t[s].n; e++)
+                if (e / wide % (s == ATT_Q ? tq : tk) >= from)
+                    r.t[s].value[e] = 100 - (double)(e % 7);
+        assert_int_equal(ops_run(&r, 1), 0);
+        int changed = 0;
+        for (int64_t e = 0; e < o->n; e++)
+            if (e / wide % tq < from)
+                assert_memory_equal(&o->result[e], &before[e], sizeof(double));
+            else
+                changed += o->result[e] != before[e];
+        assert_true(changed > 0 && B > 0);
+        free(before);
+        ops_run_close(&r);
+    }
+    ops_context_close(&c);
+}
+
+static void philox_is_philox(void **state)
+{
+    (void)state;
+    uint32_t w[4];
+    philox4x32(w, 0, 0); /* the known answer of Random123's kat_vectors for all zeros */
+    assert_int_equal(w[0], 0x6627e8d5);
+    assert_int_equal(w[1], 0xe169c58d);
+    assert_int_equal(w[2], 0xbc57ac4c);
+    assert_int_equal(w[3], 0x9b00dbd8);
+    assert_int_equal(philox_threshold(0), 0);
+    assert_int_equal(philox_threshold(0.5f), 1 << 23);
+    assert_int_equal(philox_threshold(0x1.000002p-2f), (1 << 22) + 1);
+}
+
+static void dropout_keeps_its_share(void **state)
+{
+    (void)state;
+    enum { N = 400000 };
+    float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *z = malloc(N * sizeof *z);
+    OpsContext c;
+    context(&c, &ops_host_f32, 2);
+    for (int i = 0; i < N; i++)
+        x[i] = 1;
+    for (int percent = 10; percent <= 90; percent += 40) {
+        Dropout d = {(float)percent / 100, 77 + (uint64_t)percent};
+        c.ops->dropout_forward(&c, y, x, N, d);
+        double kept = 0, pairs = 0, p = 1 - (double)d.p;
+        for (int i = 0; i < N; i++) {
+            assert_true(y[i] == 0 || y[i] == philox_scale(d.p));
+            assert_int_equal(y[i] != 0, philox_keep((uint64_t)i, d.seed, philox_threshold(d.p)));
+            kept += y[i] != 0;
+            pairs += i && y[i] != 0 && y[i - 1] != 0;
+        }
+        double noise = sqrt(p * (1 - p) / N);
+        assert_true(fabs(kept / N - p) < 5 * noise);
+        assert_true(fabs(pairs / N - p * p) < 10 * noise);
+        c.ops->dropout_forward(&c, z, x, N, d);
+        assert_memory_equal(y, z, N * sizeof *y);
+        d.seed++;
+        c.ops->dropout_forward(&c, z, x, N, d);
+        int differ = 0;
+        for (int i = 0; i < N; i++)
+            differ += y[i] != z[i];
+        assert_true(fabs((double)differ / N - 2 * p * (1 - p)) < 10 * noise);
+        OpsStep step = {.seed = UINT64_MAX}; /* one less again */
+        c.step = &step;
+        c.ops->dropout_forward(&c, z, x, N, d);
+        c.step = NULL;
+        assert_memory_equal(y, z, N * sizeof *y);
+    }
+    ops_context_close(&c);
+    free(x), free(y), free(z);
+}
+
+/* The exponential against the C library's, where softmax uses it. */
+static void exponential_is_close(void **state)
+{
+    (void)state;
+    const char *sets[] = {"plain", "avx2", "avx512"};
+    for (int s = 0; s < 3; s++) {
+        const Vectors *v = vectors_choose(sets[s]);
+        double worst = 0;
+        for (int64_t i = 0; v && i < 200000; i++) {
+            float x[1] = {-87.0f * (float)i / 200000}, b = (float)(i % 3) * 0.1f, in = x[0];
+            v->f32.exp_minus(x, b, 1);
+            float argument = in - b;
+            if (argument > -87.0f)
+                worst = fmax(worst, fabs((double)x[0] / exp((double)argument) - 1));
+            v->f32.bias_act(x, &argument, NULL, ACT_TANH, 1);
+            if (argument != 0)
+                worst = fmax(worst, fabs((double)x[0] / tanh((double)argument) - 1));
+        }
+        assert_true(worst < 2e-7);
+        float edge[] = {-1e4f, -200, NAN, 0};
+        if (v)
+            v->f32.exp_minus(edge, 0, 4);
+        assert_true(!v || (edge[0] == 0 && edge[1] == 0 && isnan(edge[2]) && edge[3] == 1));
+    }
+}
+
+static void adamw_equals_the_slow_one(void **state)
+{
+    (void)state;
+    enum { N = 1003, STEPS = 12 };
+    static double p[N], m[N], v[N], g[N], want[N], wm[N], wv[N];
+    static uint8_t decay[N];
+    Rng rng;
+    rng_seed(&rng, SEED);
+    OpsContext c;
+    context(&c, &ops_host_f64, 2);
+    for (int i = 0; i < N; i++)
+        p[i] = want[i] = rng_normal(&rng), decay[i] = (uint8_t)(i % 2), m[i] = v[i] = wm[i] = wv[i] = 0;
+    for (int step = 1, done = 1; step <= STEPS; step++) {
+        double gscale = step % 5 == 0 ? 0 : 0.25;
+        for (int i = 0; i < N; i++)
+            g[i] = step % 5 == 0 ? NAN : rng_normal(&rng);
+        c.ops->adamw(&c, p, NULL, m, v, g, decay, &gscale, N, 0.01f, 0.9f, 0.98f, 1e-8f, 0.1f, done);
+        if (gscale == 0)
+            continue; /* nothing may have changed */
+        for (int i = 0; i < N; i++) {
+            double x = g[i] * gscale, lr = 0.01f, b1 = 0.9f, b2 = 0.98f;
+            wm[i] = b1 * wm[i] + (1 - b1) * x;
+            wv[i] = b2 * wv[i] + (1 - b2) * x * x;
+            want[i] -= decay[i] ? lr * (double)0.1f * want[i] : 0;
+            want[i] -= lr * (wm[i] / (1 - pow(b1, done))) / (sqrt(wv[i] / (1 - pow(b2, done))) + (double)1e-8f);
+        }
+        done++;
+    }
+    for (int i = 0; i < N; i++) {
+        assert_true(fabs(p[i] - want[i]) < 1e-12 * (1 + fabs(want[i])));
+        assert_true(fabs(m[i] - wm[i]) < 1e-13 && fabs(v[i] - wv[i]) < 1e-13);
+    }
+    OpsStep step = {.number = 3, .lr = 0};
+    double gscale = 1, before = p[0];
+    c.step = &step; /* its learning rate, 0, replaces the argument */
+    g[0] = 1;
+    c.ops->adamw(&c, p, NULL, m, v, g, decay, &gscale, N, 0.01f, 0.9f, 0.98f, 1e-8f, 0.1f, 1);
+    assert_true(p[0] == before);
+    ops_context_close(&c);
+}
+
+static void norm2_sees_what_is_not_finite(void **state)
+{
+    (void)state;
+    enum { N = 50000 };
+    float *g = calloc(N, sizeof *g), norm2;
+    int32_t finite;
+    OpsContext c;
+    context(&c, &ops_host_f32, 2);
+    for (int i = 0; i < N; i++)
+        g[i] = 0.5f;
+    c.ops->norm2(&c, &norm2, &finite, g, N);
+    assert_true(norm2 == 0.25f * N && finite == 1);
+    const float bad[] = {NAN, INFINITY, -INFINITY, 1e30f};
+    for (int i = 0; i < 4; i++) {
+        g[N - 1 - i * 16000] = bad[i];
+        c.ops->norm2(&c, &norm2, &finite, g, N);
+        assert_int_equal(finite, 0);
+        g[N - 1 - i * 16000] = 0.5f;
+    }
+    ops_context_close(&c);
+    free(g);
+}
+
+typedef struct Count {
+    int runs[1000];
+    int slots;
+} Count;
+
+static void count_task(void *arg, int task, int slot)
+{
+    Count *c = arg;
+    __atomic_fetch_add(&c->runs[task], 1, __ATOMIC_RELAXED);
+    if (slot < 0 || slot >= c->slots)
+        abort();
+}
+
+static void the_pool_runs_each_task_once(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 5; threads++) {
+        HostPool *p;
+        assert_int_equal(host_pool_open(&p, threads, NULL), 0);
+        for (int round = 0; round < 300; round++) {
+            Count c = {.slots = threads};
+            int tasks = round * 7 % 1000;
+            host_pool_run(p, tasks, count_task, &c);
+            for (int i = 0; i < 1000; i++)
+                assert_int_equal(c.runs[i], i < tasks);
+            if (round % 100 == 99)
+                clock_sleep(0.002); /* the workers go to sleep and must wake */
+        }
+        host_pool_close(p);
+    }
+    host_pool_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_pool_runs_each_task_once),   cmocka_unit_test(philox_is_philox),
+        cmocka_unit_test(exponential_is_close),           cmocka_unit_test(every_gradient_equals_differences),
+        cmocka_unit_test(single_precision_equals_double), cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(padding_changes_nothing),        cmocka_unit_test(the_future_changes_nothing),
+        cmocka_unit_test(dropout_keeps_its_share),        cmocka_unit_test(adamw_equals_the_slow_one),
+        cmocka_unit_test(norm2_sees_what_is_not_finite),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
