@@ -28,7 +28,7 @@ static void embed_forward_task(void *arg, int task, int slot)
     EmbedTask *e = arg;
     const int64_t C = e->C;
     double *rate = host_slot(e->h, slot);
-    REAL *pe = (REAL *)(rate + C);
+    REAL *pe = (REAL *)(void *)(rate + C); /* the slot is scratch for both types */
     position_rates(rate, 0, e->C, e->C);
     int end = e->T * (task + 1) / e->parts;
     for (int t = e->T * task / e->parts; t < end; t++) {
@@ -59,7 +59,7 @@ static void embed_backward_task(void *arg, int task, int slot)
     EmbedTask *e = arg;
     const int c0 = (int)host_begin(e->C, e->parts, task), c1 = (int)host_begin(e->C, e->parts, task + 1), n = c1 - c0;
     double *rate = host_slot(e->h, slot), dalpha = 0;
-    REAL *pe = (REAL *)(rate + n), *d = pe + n;
+    REAL *pe = (REAL *)(void *)(rate + n), *d = pe + n;
     position_rates(rate, c0, c1, e->C);
     for (int t = 0; t < e->T; t++) {
         position_fill(pe, rate, c0, c1, t);

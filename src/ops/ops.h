@@ -66,8 +66,8 @@ typedef struct Ops {
     RealType real;
     size_t real_bytes, acc_bytes;
     int (*open)(OpsContext *c, Device *d, Stream *s, Err *err); /* handles and tables; workspace is the caller's */
-    void (*close)(OpsContext *c);                     /* safe on a zeroed context */
-    int (*check)(OpsContext *c, Err *err);            /* 0, or the first launch that failed since open */
+    void (*close)(OpsContext *c);                               /* safe on a zeroed context */
+    int (*check)(OpsContext *c, Err *err);                      /* 0, or the first launch that failed since open */
     size_t workspace_bytes; /* wanted; the larger the problem the better it is used, but this much always does */
 
     /* out [M,N] = act(in [M,K] * w [N,K]^T + bias [N]); bias may be NULL. accumulate: out += (then act is NONE). */
