@@ -45,7 +45,8 @@ static void copy_numbers(const Row *r)
 static int is_plain(const Row *r) { return r->augment[AUGMENT_GAIN] == 0.0f && r->augment[AUGMENT_NOISE] == 0.0f; }
 
 /* preprocess_normalise for whole frames, as many at once as the CPU can. out may be in. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+/* Not under the thread sanitizer: the choice is made before it is ready. */
 __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
 #endif
 static void
