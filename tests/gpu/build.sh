@@ -1,21 +1,33 @@
 #!/usr/bin/env bash
-# Builds build/test_gpu, which stands beside build/libmyxtts_cuda.so and loads it. Needs gcc alone (and nvcc when the library is not there yet):
-# no library but libc, so that the program built here also runs on a machine where nothing is installed.
+# Builds build/test_gpu and build/test_ops_gpu, which stand beside build/libmyxtts_cuda.so and load it. Needs gcc alone (and nvcc when the library is
+# not there yet; OpenBLAS's static library for the second): no library but libc is needed to run them, so that programs built here also run on
+# a machine where nothing is installed.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p build
-sources=(
-    tests/gpu/test_gpu.c
+flags=(-std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-format-truncation -ffunction-sections -fdata-sections
+    -D_GNU_SOURCE -Isrc -Itests -Wl,--gc-sections)
+common=(
     src/base/{err,mem,clock,thread,log,progress,rng,stats}.c
     src/config/config.c # one function of it; the linker drops the rest
     src/device/{device,device_host,device_sim,sim,cuda_library}.c
+)
+sources=(
+    tests/gpu/test_gpu.c "${common[@]}"
     src/audio/{mel,fft,mel_kernel_plain,mel_kernel_avx2,mel_kernel_avx512}.c
     src/cache/half.c
     src/pipeline/{batch,preprocess,preprocess_host}.c
 )
-"${CC:-gcc}" -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-format-truncation -ffunction-sections -fdata-sections \
-    -D_GNU_SOURCE -Isrc -Itests -o build/test_gpu "${sources[@]}" -Wl,--gc-sections -lm -ldl -pthread
+"${CC:-gcc}" "${flags[@]}" -o build/test_gpu "${sources[@]}" -lm -ldl -pthread
 echo "built build/test_gpu"
+
+openblas=$(ls /usr/lib/*/openblas-pthread/libopenblas.a /usr/lib/*/libopenblas.a 2>/dev/null | head -1 || true)
+if [ -n "$openblas" ]; then
+    "${CC:-gcc}" "${flags[@]}" -o build/test_ops_gpu tests/gpu/test_ops_gpu.c "${common[@]}" src/ops/*.c "$openblas" -lm -ldl -pthread
+    echo "built build/test_ops_gpu"
+else
+    echo "build/test_ops_gpu: not built, the static library of OpenBLAS (libopenblas-dev) was not found"
+fi
 if [ ! -f build/libmyxtts_cuda.so ]; then
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc)
     mapfile -t kernels < <(find src -name '*.cu' | sort)

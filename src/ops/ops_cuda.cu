@@ -1,0 +1,118 @@
+/* ops_cuda.cu - the tables of ops.h for CUDA, float and bf16, and what opens them. */
+#include <stdlib.h>
+
+#include "device/cuda_error.h"
+#include "ops/ops_cuda.h"
+
+#define PARTIAL_COLUMNS 32
+#define PARTIAL_GROUPS 8
+
+/* A block for 32 columns; eight groups of threads take every eighth row, then their sums are added in order. */
+__global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
+    add_partials_kernel(float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate)
+{
+    __shared__ float sums[PARTIAL_GROUPS][PARTIAL_COLUMNS];
+    int column = threadIdx.x % PARTIAL_COLUMNS, group = threadIdx.x / PARTIAL_COLUMNS;
+    int64_t i = (int64_t)blockIdx.x * PARTIAL_COLUMNS + column;
+    float sum = 0.0f;
+    if (i < n)
+        for (int r = group; r < rows; r += PARTIAL_GROUPS)
+            sum += from[r * stride + i];
+    sums[group][column] = sum;
+    __syncthreads();
+    if (group != 0 || i >= n)
+        return;
+    for (int g = 1; g < PARTIAL_GROUPS; g++)
+        sum += sums[g][column];
+    to[i] = accumulate ? to[i] + scale * sum : scale * sum;
+}
+
+void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate)
+{
+    LAUNCH(o, "add partial sums", (unsigned)divide_up(n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0, add_partials_kernel,
+           to, from, rows, stride, n, scale, accumulate);
+}
+
+extern "C" const Ops *myxtts_cuda_ops(RealType real);
+
+static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Err *err)
+{
+    c->ops = ops;
+    c->device = d;
+    c->stream = s;
+    c->own = NULL;
+    CudaOps *o = (CudaOps *)calloc(1, sizeof *o);
+    if (!o)
+        return cuda_err(err, ERR_NOMEM, "no memory for the ops of GPU %d", d->index);
+    o->device = d->index;
+    o->stream = (cudaStream_t)d->ops->stream_native(s);
+    cudaError_t e = cudaSetDevice(o->device);
+    if (e == cudaSuccess)
+        e = cudaDeviceGetAttribute(&o->processors, cudaDevAttrMultiProcessorCount, o->device);
+    int rc = e == cudaSuccess ? blas_open(&o->blas, err) : cuda_err_call(err, o->device, "open the ops", e);
+    if (rc) {
+        free(o);
+        return rc;
+    }
+    c->own = o;
+    return 0;
+}
+
+static void cuda_ops_close(OpsContext *c)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    if (!o)
+        return;
+    if (cudaSetDevice(o->device) == cudaSuccess)
+        blas_close(o->blas);
+    free(o);
+    c->own = NULL;
+}
+
+static int cuda_ops_check(OpsContext *c, Err *err)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    if (o->broken != cudaSuccess)
+        return cuda_err_call(err, o->device, o->operation, o->broken);
+    if (o->broken_blas)
+        return cuda_err(err, ERR_DEVICE, "GPU %d: %s: cuBLASLt says status %d", o->device, o->operation, o->broken_blas);
+    return 0;
+}
+
+static int cuda_f32_open(OpsContext *c, Device *d, Stream *s, Err *err)
+{
+    return cuda_ops_open(c, myxtts_cuda_ops(REAL_F32), d, s, err);
+}
+
+static int cuda_bf16_open(OpsContext *c, Device *d, Stream *s, Err *err)
+{
+    return cuda_ops_open(c, myxtts_cuda_ops(REAL_BF16), d, s, err);
+}
+
+template <typename T> static Ops make_table(RealType real)
+{
+    Ops ops = {};
+    ops.real = real;
+    ops.real_bytes = sizeof(T);
+    ops.acc_bytes = sizeof(float);
+    ops.open = real == REAL_F32 ? cuda_f32_open : cuda_bf16_open;
+    ops.close = cuda_ops_close;
+    ops.check = cuda_ops_check;
+    ops.workspace_bytes = BLAS_WORKSPACE + SCRATCH_BYTES;
+    linear_fill<T>(&ops);
+    norm_fill<T>(&ops);
+    attention_fill<T>(&ops);
+    embed_fill<T>(&ops);
+    conv_fill<T>(&ops);
+    pointwise_fill<T>(&ops);
+    loss_fill<T>(&ops);
+    adamw_fill<T>(&ops);
+    return ops;
+}
+
+/* The table for one type, or NULL where there is none. */
+extern "C" const Ops *myxtts_cuda_ops(RealType real)
+{
+    static const Ops f32 = make_table<float>(REAL_F32), b16 = make_table<bf16>(REAL_BF16);
+    return real == REAL_F32 ? &f32 : real == REAL_BF16 ? &b16 : NULL;
+}

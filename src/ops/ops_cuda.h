@@ -1,0 +1,244 @@
+/* ops_cuda.h - what the .cu files of the ops share: the state behind OpsContext.own, launching, vectors of eight elements, reductions.
+ * Everything is enqueued on one stream, so the workspace is free again for the next op as soon as an op has been enqueued.
+ * Sums over rows have two stages: blocks leave partial sums in the workspace, a second kernel adds them in a fixed order. */
+#ifndef MYXTTS_OPS_CUDA_H
+#define MYXTTS_OPS_CUDA_H
+
+#include <assert.h>
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#include "ops/ops.h"
+#include "ops/philox.h"
+
+typedef __nv_bfloat16 bf16;
+
+#define BLAS_WORKSPACE (size_t(32) << 20) /* what cuBLASLt wants on Hopper */
+#define SCRATCH_BYTES (size_t(64) << 20)  /* partial sums, unfolded input of convolutions */
+
+struct Blas; /* linear_cuda.cu */
+
+typedef struct CudaOps {
+    int device;
+    int processors; /* multiprocessors of the GPU */
+    cudaStream_t stream;
+    cudaError_t broken; /* the first failure to enqueue; it sticks */
+    int broken_blas;    /* a cublasStatus_t */
+    const char *operation;
+    struct Blas *blas;
+} CudaOps;
+
+/* The state of c, with its GPU selected for the calling thread. */
+static inline CudaOps *ops_enter(OpsContext *c)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    cudaError_t e = cudaSetDevice(o->device);
+    if (e != cudaSuccess && o->broken == cudaSuccess)
+        o->broken = e, o->operation = "select the GPU";
+    return o;
+}
+
+static inline void ops_launched(CudaOps *o, const char *operation)
+{
+    cudaError_t e = cudaGetLastError();
+    if (e != cudaSuccess && o->broken == cudaSuccess)
+        o->broken = e, o->operation = operation;
+}
+
+#ifndef LAUNCH
+#define LAUNCH(o, operation, grid, block, shared, kernel, ...) \
+    do { \
+        kernel<<<grid, block, shared, (o)->stream>>>(__VA_ARGS__); \
+        ops_launched(o, operation); \
+    } while (0)
+#define SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
+#endif
+
+static inline void *ops_scratch(OpsContext *c) { return (uint8_t *)c->workspace + BLAS_WORKSPACE; }
+static inline size_t ops_scratch_bytes(const OpsContext *c) { return c->workspace_bytes - BLAS_WORKSPACE; }
+
+static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int at_most(int64_t n, int64_t most) { return (int)(n < most ? n : most); }
+static inline int is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }
+
+/* Enough blocks to fill the GPU `times` over, and no more than there is work for. */
+static inline int fill_blocks(const CudaOps *o, int64_t work, int times)
+{
+    int64_t n = at_most(work, (int64_t)o->processors * times);
+    return n < 1 ? 1 : (int)n;
+}
+
+/* ---- elements ---- */
+
+__device__ __forceinline__ float to_float(float x) { return x; }
+__device__ __forceinline__ float to_float(bf16 x) { return __bfloat162float(x); }
+template <typename T> __device__ __forceinline__ T from_float(float x);
+template <> __device__ __forceinline__ float from_float<float>(float x) { return x; }
+template <> __device__ __forceinline__ bf16 from_float<bf16>(float x) { return __float2bfloat16_rn(x); }
+
+/* x as it will be read back. */
+template <typename T> __device__ __forceinline__ float rounded(float x) { return to_float(from_float<T>(x)); }
+
+__device__ __forceinline__ uint32_t pack_bf16(float low, float high)
+{
+    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
+    return *(uint32_t *)&p;
+}
+
+__device__ __forceinline__ float low_bf16(uint32_t p) { return __uint_as_float(p << 16); }
+__device__ __forceinline__ float high_bf16(uint32_t p) { return __uint_as_float(p & 0xFFFF0000u); }
+
+/* Eight neighbours, in 16-byte accesses. */
+__device__ __forceinline__ void load8(float x[8], const bf16 *p)
+{
+    uint4 u = *(const uint4 *)p;
+    x[0] = low_bf16(u.x), x[1] = high_bf16(u.x), x[2] = low_bf16(u.y), x[3] = high_bf16(u.y);
+    x[4] = low_bf16(u.z), x[5] = high_bf16(u.z), x[6] = low_bf16(u.w), x[7] = high_bf16(u.w);
+}
+
+__device__ __forceinline__ void load8(float x[8], const float *p)
+{
+    float4 a = *(const float4 *)p, b = *(const float4 *)(p + 4);
+    x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w, x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+}
+
+__device__ __forceinline__ void store8(bf16 *p, const float x[8])
+{
+    uint4 u = {pack_bf16(x[0], x[1]), pack_bf16(x[2], x[3]), pack_bf16(x[4], x[5]), pack_bf16(x[6], x[7])};
+    *(uint4 *)p = u;
+}
+
+__device__ __forceinline__ void store8(float *p, const float x[8])
+{
+    float4 a = {x[0], x[1], x[2], x[3]}, b = {x[4], x[5], x[6], x[7]};
+    *(float4 *)p = a, *(float4 *)(p + 4) = b;
+}
+
+/* V neighbours: V = 8 as above, V = 1 for odd shapes. */
+template <int V, typename T> __device__ __forceinline__ void load_some(float *x, const T *p)
+{
+    if constexpr (V == 8)
+        load8(x, p);
+    else
+        x[0] = to_float(*p);
+}
+
+template <int V, typename T> __device__ __forceinline__ void store_some(T *p, const float *x)
+{
+    if constexpr (V == 8)
+        store8(p, x);
+    else
+        *p = from_float<T>(x[0]);
+}
+
+/* ---- dropout ---- */
+
+typedef struct DropoutCuda {
+    uint64_t seed;
+    const OpsStep *step;
+    uint32_t threshold; /* 0: everything is kept */
+    float scale;
+} DropoutCuda;
+
+static inline DropoutCuda dropout_cuda(const OpsContext *c, Dropout d)
+{
+    DropoutCuda r = {d.seed, c->step, d.p > 0.0f ? philox_threshold(d.p) : 0, d.p > 0.0f ? philox_scale(d.p) : 1.0f};
+    return r;
+}
+
+__device__ __forceinline__ uint64_t dropout_seed(const DropoutCuda &d) { return d.seed + (d.step ? d.step->seed : 0); }
+
+/* x[0..V) are the elements from i on; with V = 8, i is a multiple of 8. */
+template <int V> __device__ __forceinline__ void drop_some(float *x, const DropoutCuda &d, uint64_t seed, int64_t i)
+{
+    if (d.threshold == 0)
+        return;
+    if constexpr (V == 8) {
+#pragma unroll
+        for (int half = 0; half < 8; half += 4) {
+            uint32_t w[4];
+            philox4x32(w, (uint64_t)(i + half) / 4, seed);
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                x[half + j] = w[j] >> 8 >= d.threshold ? x[half + j] * d.scale : 0.0f;
+        }
+    } else {
+        x[0] = philox_keep((uint64_t)i, seed, d.threshold) ? x[0] * d.scale : 0.0f;
+    }
+}
+
+/* ---- sums ---- */
+
+__device__ __forceinline__ float warp_sum(float x)
+{
+#pragma unroll
+    for (int d = 16; d > 0; d >>= 1)
+        x += __shfl_xor_sync(0xFFFFFFFFu, x, d);
+    return x;
+}
+
+/* The sum over the block, for every thread; blocks have whole warps. `shared` has 32 floats. */
+__device__ __forceinline__ float block_sum(float x, float *shared)
+{
+    x = warp_sum(x);
+    int warps = blockDim.x / 32;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        shared[threadIdx.x / 32] = x;
+    __syncthreads();
+    float sum = 0.0f;
+    for (int w = 0; w < warps; w++)
+        sum += shared[w];
+    return sum;
+}
+
+/* to[n] += (accumulate) or = scale * the sum over r of from[r * stride + n]; ops_cuda.cu. */
+void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate);
+
+/* ---- matrix products; linear_cuda.cu ---- */
+
+int blas_open(struct Blas **b, Err *err);
+void blas_close(struct Blas *b);
+
+/* Row major: d [rows, columns] = beta * d + op(a) op(b), a [rows, inner] or stored transposed, b [inner, columns] or stored transposed, all
+ * without gaps; beta 0 or 1. bias [columns] or NULL; act NONE or RELU. a, b, bias are `real`; d is `real`, or acc when d_acc. */
+typedef struct Product {
+    int64_t rows, columns, inner;
+    int a_transposed, b_transposed, d_acc, beta;
+    Activation act;
+} Product;
+
+void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p);
+
+/* dout [M,N] to the gradient before the activation, rows at or past the length to zero (len may be NULL; T rows for each), and its column
+ * sums added to dbias (may be NULL). */
+void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
+                             const int32_t *len, int T);
+/* out = tanh(out) where act is TANH, rows at or past the length to zero (len may be NULL). */
+void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act, const int32_t *len, int T);
+
+/* ---- the tables' functions ---- */
+
+/* Each file fills in its own, for one type. */
+template <typename T> void linear_fill(Ops *ops);
+template <typename T> void norm_fill(Ops *ops);
+template <typename T> void attention_fill(Ops *ops);
+template <typename T> void embed_fill(Ops *ops);
+template <typename T> void conv_fill(Ops *ops);
+template <typename T> void pointwise_fill(Ops *ops);
+template <typename T> void loss_fill(Ops *ops);
+template <typename T> void adamw_fill(Ops *ops);
+
+/* Attention for any type, head size up to ATTENTION_MOST and alignment; attention_any_cuda.cu. */
+#define ATTENTION_MOST 128
+template <typename T>
+void attention_any_forward(OpsContext *c, void *o, void *lse, void *guide_sum, const void *q, const void *k, const void *v,
+                           const AttentionShape *s);
+template <typename T>
+void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
+                            const void *guide_sum, const void *q, const void *k, const void *v, const AttentionShape *s);
+template <typename T>
+void attention_any_weights(OpsContext *c, void *p, const void *q, const void *k, const void *lse, const AttentionShape *s);
+
+#endif

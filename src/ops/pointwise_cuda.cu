@@ -1,0 +1,390 @@
+/* pointwise_cuda.cu - ops that read each element once: gradients of activations with the column sums of the bias, dropout, sums, means over
+ * time, broadcasts, the decoder's input, and changes of type. */
+#include "ops/ops_cuda.h"
+
+#define THREADS 256
+#define WARPS (THREADS / 32)
+#define BLOCKS_PER_PROCESSOR 16
+
+/* ---- activations ---- */
+
+/* A block for 32 * V columns and a share of the rows; partial [gridDim.y, N] gets the column sums. */
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS)
+    activation_backward_kernel(T *dout, float *partial, const T *out, int64_t M, int N, int act, const int32_t *len, int T_rows)
+{
+    __shared__ float sums[WARPS][32 * V];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = (blockIdx.x * 32 + lane) * V;
+    float sum[V];
+#pragma unroll
+    for (int j = 0; j < V; j++)
+        sum[j] = 0.0f;
+    if (column < N) {
+#pragma unroll 4
+        for (int64_t row = (int64_t)blockIdx.y * WARPS + warp; row < M; row += (int64_t)gridDim.y * WARPS) {
+            int64_t i = row * N + column;
+            float d[V], y[V];
+            int padding = len && row % T_rows >= len[row / T_rows];
+            if (padding) {
+#pragma unroll
+                for (int j = 0; j < V; j++)
+                    d[j] = 0.0f;
+                store_some<V>(dout + i, d);
+                continue;
+            }
+            load_some<V>(d, dout + i);
+            if (act != ACT_NONE) {
+                load_some<V>(y, out + i);
+#pragma unroll
+                for (int j = 0; j < V; j++)
+                    d[j] = rounded<T>(act == ACT_RELU ? (y[j] > 0.0f ? d[j] : 0.0f) : d[j] * (1.0f - y[j] * y[j]));
+                store_some<V>(dout + i, d);
+            }
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                sum[j] += d[j];
+        }
+    }
+    if (!partial)
+        return;
+#pragma unroll
+    for (int j = 0; j < V; j++)
+        sums[warp][j * 32 + lane] = sum[j]; /* one bank for each lane */
+    __syncthreads();
+    for (int at = threadIdx.x; at < 32 * V; at += THREADS) {
+        int to = (blockIdx.x * 32 + at % 32) * V + at / 32;
+        float total = 0.0f;
+        for (int w = 0; w < WARPS; w++)
+            total += sums[w][at];
+        if (to < N)
+            partial[(int64_t)blockIdx.y * N + to] = total;
+    }
+}
+
+template <typename T>
+static void activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
+                                const int32_t *len, int T_rows)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    int even = N % 8 == 0 && is_aligned(dout) && is_aligned(out);
+    unsigned across = (unsigned)divide_up(N, even ? 256 : 32);
+    int64_t wanted = divide_up((int64_t)o->processors * 8, across);
+    int rows = at_most(divide_up(M, WARPS), at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / N));
+    float *partial = dbias ? (float *)ops_scratch(c) : NULL;
+    dim3 grid(across, (unsigned)rows);
+    if (even) {
+        auto kernel = activation_backward_kernel<T, 8>;
+        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, kernel, (T *)dout, partial, (const T *)out, M, N, (int)act, len,
+               T_rows);
+    } else {
+        auto kernel = activation_backward_kernel<T, 1>;
+        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, kernel, (T *)dout, partial, (const T *)out, M, N, (int)act, len,
+               T_rows);
+    }
+    if (dbias)
+        ops_add_partials(o, (float *)dbias, partial, rows, N, N, 1.0f, 1);
+}
+
+void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
+                             const int32_t *len, int T)
+{
+    if (c->ops->real == REAL_F32)
+        activation_backward<float>(c, dout, dbias, out, M, N, act, len, T);
+    else
+        activation_backward<bf16>(c, dout, dbias, out, M, N, act, len, T);
+}
+
+/* Rows of padding to zero; tanh of the others when asked for. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) finish_rows_kernel(T *out, int64_t M, int N, int is_tanh, const int32_t *len, int T_rows)
+{
+    for (int64_t row = blockIdx.x; row < M; row += gridDim.x) {
+        int padding = len && row % T_rows >= len[row / T_rows];
+        if (!padding && !is_tanh)
+            continue;
+        for (int i = threadIdx.x; i < N; i += THREADS) {
+            T *to = out + row * N + i;
+            *to = padding ? from_float<T>(0.0f) : from_float<T>(tanhf(to_float(*to)));
+        }
+    }
+}
+
+void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act, const int32_t *len, int T)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    if (!len && act != ACT_TANH)
+        return;
+    int blocks = fill_blocks(o, M, 32);
+    if (c->ops->real == REAL_F32)
+        LAUNCH(o, "finish rows", blocks, THREADS, 0, finish_rows_kernel<float>, (float *)out, M, N, act == ACT_TANH, len, T);
+    else
+        LAUNCH(o, "finish rows", blocks, THREADS, 0, finish_rows_kernel<bf16>, (bf16 *)out, M, N, act == ACT_TANH, len, T);
+}
+
+/* ---- over flat memory ---- */
+
+/* out = f(i, a, b) for groups of V elements, b may be NULL. `n` counts elements; the odd end is left to a second launch. */
+template <typename A, typename T, int V, typename F>
+__global__ void __launch_bounds__(THREADS) flat_kernel(T *out, const A *a, const A *b, int64_t first, int64_t n, F f)
+{
+    for (int64_t i = first + ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += (int64_t)gridDim.x * THREADS * V) {
+        float x[V], y[V];
+        load_some<V>(x, a + i);
+        if (b)
+            load_some<V>(y, b + i);
+        f.template apply<V>(x, y, i);
+        store_some<V>(out + i, x);
+    }
+}
+
+template <typename A, typename T, typename F>
+static void flat(CudaOps *o, const char *operation, T *out, const A *a, const A *b, int64_t n, F f)
+{
+    int64_t even = is_aligned(out) && is_aligned(a) && is_aligned(b) ? n / 8 * 8 : 0;
+    if (even > 0) {
+        auto kernel = flat_kernel<A, T, 8, F>;
+        LAUNCH(o, operation, fill_blocks(o, divide_up(even / 8, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0, kernel, out, a, b,
+               (int64_t)0, even, f);
+    }
+    if (even < n) {
+        auto kernel = flat_kernel<A, T, 1, F>;
+        LAUNCH(o, operation, fill_blocks(o, divide_up(n - even, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0, kernel, out, a, b,
+               even, n, f);
+    }
+}
+
+struct DropFlat {
+    DropoutCuda drop;
+    template <int V> __device__ __forceinline__ void apply(float *x, const float *, int64_t i) const
+    {
+        drop_some<V>(x, drop, dropout_seed(drop), i);
+    }
+};
+
+struct AddFlat {
+    template <int V> __device__ __forceinline__ void apply(float *x, const float *y, int64_t) const
+    {
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            x[j] += y[j];
+    }
+};
+
+struct CopyFlat {
+    template <int V> __device__ __forceinline__ void apply(float *, const float *, int64_t) const {}
+};
+
+template <typename T> static void dropout_forward(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop)
+{
+    CudaOps *o = ops_enter(c);
+    if (drop.p <= 0.0f && out == in)
+        return;
+    flat(o, "dropout", (T *)out, (const T *)in, (const T *)NULL, n, DropFlat{dropout_cuda(c, drop)});
+}
+
+template <typename T> static void add_forward(OpsContext *c, void *out, const void *a, const void *b, int64_t n)
+{
+    flat(ops_enter(c), "add", (T *)out, (const T *)a, (const T *)b, n, AddFlat{});
+}
+
+template <typename T> static void convert(OpsContext *c, void *real_out, const void *acc_in, int64_t n)
+{
+    flat(ops_enter(c), "convert", (T *)real_out, (const float *)acc_in, (const float *)NULL, n, CopyFlat{});
+}
+
+template <typename T> static void unconvert(OpsContext *c, void *acc_out, const void *real_in, int64_t n)
+{
+    flat(ops_enter(c), "convert", (float *)acc_out, (const T *)real_in, (const T *)NULL, n, CopyFlat{});
+}
+
+/* ---- over time ---- */
+
+/* out [B,T,C] = (in or nothing) + scale * v [B,C]; `means`: scale is 1 / len and rows at or past the length are zero. */
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS)
+    spread_kernel(T *out, const T *in, const T *v, const int32_t *len, int B, int T_rows, int C, int means)
+{
+    int64_t n = (int64_t)B * T_rows * C;
+    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += (int64_t)gridDim.x * THREADS * V) {
+        int64_t row = i / C;
+        int c = (int)(i - row * C), b = (int)(row / T_rows), t = (int)(row - (int64_t)b * T_rows);
+        float x[V], y[V];
+        load_some<V>(y, v + (int64_t)b * C + c);
+        if (in)
+            load_some<V>(x, in + i);
+        float scale = !means ? 1.0f : t < len[b] ? 1.0f / (float)min(len[b], T_rows) : 0.0f;
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            x[j] = (in ? x[j] : 0.0f) + (scale == 0.0f ? 0.0f : scale * y[j]);
+        store_some<V>(out + i, x);
+    }
+}
+
+template <typename T>
+static void spread(CudaOps *o, void *out, const void *in, const void *v, const int32_t *len, int B, int T_rows, int C, int means)
+{
+    int even = C % 8 == 0 && is_aligned(out) && is_aligned(in) && is_aligned(v);
+    int64_t groups = (int64_t)B * T_rows * C / (even ? 8 : 1);
+    if (groups == 0)
+        return;
+    int blocks = fill_blocks(o, divide_up(groups, THREADS), BLOCKS_PER_PROCESSOR);
+    auto launch = [&](auto kernel) {
+        LAUNCH(o, "add a vector", blocks, THREADS, 0, kernel, (T *)out, (const T *)in, (const T *)v, len, B, T_rows, C, means);
+    };
+    if (even)
+        launch(spread_kernel<T, 8>);
+    else
+        launch(spread_kernel<T, 1>);
+}
+
+/* out [B,C] = (accumulate: out +) the sum over t < len[b] of in, or the mean. A block for 32 * V channels of one b. */
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS)
+    gather_kernel(T *out, const T *in, const int32_t *len, int T_rows, int C, int means, int accumulate)
+{
+    __shared__ float sums[WARPS][32 * V];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, c = (blockIdx.x * 32 + lane) * V, b = blockIdx.y;
+    int rows = len ? min(len[b], T_rows) : T_rows;
+    float sum[V], x[V];
+#pragma unroll
+    for (int j = 0; j < V; j++)
+        sum[j] = 0.0f;
+    if (c < C)
+#pragma unroll 4
+        for (int t = warp; t < rows; t += WARPS) {
+            load_some<V>(x, in + ((int64_t)b * T_rows + t) * C + c);
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                sum[j] += x[j];
+        }
+#pragma unroll
+    for (int j = 0; j < V; j++)
+        sums[warp][j * 32 + lane] = sum[j];
+    __syncthreads();
+    for (int at = threadIdx.x; at < 32 * V; at += THREADS) {
+        int channel = (blockIdx.x * 32 + at % 32) * V + at / 32;
+        if (channel >= C)
+            continue;
+        float total = 0.0f;
+        for (int w = 0; w < WARPS; w++)
+            total += sums[w][at];
+        if (means)
+            total = rows > 0 ? total / (float)rows : 0.0f;
+        T *to = out + (int64_t)b * C + channel;
+        *to = from_float<T>(accumulate ? to_float(*to) + total : total);
+    }
+}
+
+template <typename T>
+static void gather(CudaOps *o, void *out, const void *in, const int32_t *len, int B, int T_rows, int C, int means, int accumulate)
+{
+    int even = C % 8 == 0 && is_aligned(in) && C >= 256;
+    dim3 grid((unsigned)divide_up(C, even ? 256 : 32), (unsigned)B);
+    auto launch = [&](auto kernel) {
+        LAUNCH(o, "sum over time", grid, THREADS, 0, kernel, (T *)out, (const T *)in, len, T_rows, C, means, accumulate);
+    };
+    if (even)
+        launch(gather_kernel<T, 8>);
+    else
+        launch(gather_kernel<T, 1>);
+}
+
+template <typename T>
+static void add_vector_forward(OpsContext *c, void *out, const void *in, const void *v, int B, int T_rows, int C)
+{
+    spread<T>(ops_enter(c), out, in, v, NULL, B, T_rows, C, 0);
+}
+
+template <typename T>
+static void add_vector_backward(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B, int T_rows, int C,
+                                int accumulate)
+{
+    gather<T>(ops_enter(c), dv, dout, len, B, T_rows, C, 0, accumulate);
+}
+
+template <typename T>
+static void pool_forward(OpsContext *c, void *out, const void *in, const int32_t *len, int B, int T_rows, int C)
+{
+    gather<T>(ops_enter(c), out, in, len, B, T_rows, C, 1, 0);
+}
+
+template <typename T>
+static void pool_backward(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T_rows, int C)
+{
+    spread<T>(ops_enter(c), din, NULL, dout, len, B, T_rows, C, 1);
+}
+
+/* ---- broadcast and the decoder's input ---- */
+
+template <typename T> __global__ void __launch_bounds__(THREADS) broadcast_kernel(T *out, const T *in, int B, int64_t N)
+{
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < B * N; i += (int64_t)gridDim.x * THREADS)
+        out[i] = in[i % N];
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS) broadcast_backward_kernel(float *din, const T *dout, int B, int64_t N)
+{
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= N)
+        return;
+    float sum = 0.0f;
+    for (int b = 0; b < B; b++)
+        sum += to_float(dout[b * N + i]);
+    din[i] += sum;
+}
+
+template <typename T> static void broadcast_forward(OpsContext *c, void *out, const void *in, int B, int64_t N)
+{
+    CudaOps *o = ops_enter(c);
+    LAUNCH(o, "broadcast", fill_blocks(o, divide_up(B * N, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0, broadcast_kernel<T>,
+           (T *)out, (const T *)in, B, N);
+}
+
+template <typename T> static void broadcast_backward(OpsContext *c, void *din, const void *dout, int B, int64_t N)
+{
+    LAUNCH(ops_enter(c), "broadcast backward", (unsigned)divide_up(N, THREADS), THREADS, 0, broadcast_backward_kernel<T>,
+           (float *)din, (const T *)dout, B, N);
+}
+
+/* Group g of the output holds frames (g - 1) r ... g r - 1 of the target. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    shift_frames_kernel(T *out, const float *target, const int32_t *len, int B, int T_rows, int r, int n, int groups)
+{
+    int64_t width = (int64_t)r * n, all = (int64_t)B * groups * width;
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < all; i += (int64_t)gridDim.x * THREADS) {
+        int64_t row = i / width;
+        int b = (int)(row / groups), g = (int)(row % groups);
+        int64_t frame = (int64_t)(g - 1) * r + i % width / n;
+        int visible = g > 0 && (int64_t)g * r < min(len[b], T_rows);
+        out[i] = from_float<T>(visible ? target[((int64_t)b * T_rows + frame) * n + i % n] : 0.0f);
+    }
+}
+
+template <typename T>
+static void shift_frames(OpsContext *c, void *out, const float *target, const int32_t *len, int B, int T_rows, int r, int n)
+{
+    CudaOps *o = ops_enter(c);
+    int groups = (T_rows + r - 1) / r;
+    LAUNCH(o, "shift frames", fill_blocks(o, divide_up((int64_t)B * groups * r * n, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0,
+           shift_frames_kernel<T>, (T *)out, target, len, B, T_rows, r, n, groups);
+}
+
+template <typename T> void pointwise_fill(Ops *ops)
+{
+    ops->dropout_forward = dropout_forward<T>;
+    ops->add_forward = add_forward<T>;
+    ops->add_vector_forward = add_vector_forward<T>;
+    ops->add_vector_backward = add_vector_backward<T>;
+    ops->pool_forward = pool_forward<T>;
+    ops->pool_backward = pool_backward<T>;
+    ops->broadcast_forward = broadcast_forward<T>;
+    ops->broadcast_backward = broadcast_backward<T>;
+    ops->shift_frames = shift_frames<T>;
+    ops->convert = convert<T>;
+    ops->unconvert = unconvert<T>;
+}
+
+template void pointwise_fill<float>(Ops *ops);
+template void pointwise_fill<bf16>(Ops *ops);
