@@ -125,7 +125,7 @@ fuzz: deps
 
 bench: deps
 	@$(MAKE) --no-print-directory -j2 programs
-	@bench/prepare
+	@bench/prepare; a=$$?; bench/loader; b=$$?; bench/pipeline_model; c=$$?; exit $$((a | b | c))
 
 # Needs a GPU (sm_80 or newer); without one it says so and is skipped.
 test-gpu: cuda

@@ -20,6 +20,7 @@
 #include "pipeline/preprocess.h"
 
 #define MOST_ROWS_AT_ONCE 8
+#define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all of them */
 #define CLOSE_SECONDS 3.0
 #define MAX_AUDIO_FILE ((size_t)1 << 30)
 
@@ -36,6 +37,7 @@ typedef struct Worker {
     AudioBuffer audio;
     Buf bytes;
     Preprocess *preprocess; /* where the data device is the CPU */
+    unsigned rows;          /* loaded so far */
 } Worker;
 
 struct Loader {
@@ -197,9 +199,12 @@ static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void 
     preprocess_row(w->preprocess, &args, row, stored_mel);
 }
 
+static uint64_t tick(const Loader *l, unsigned weight) { return weight ? counters_now(l->o.counters) : 0; }
+
 /* One row. 0, or 1 when the utterance is lost and the row empty. */
 static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTimes *times)
 {
+    const unsigned weight = l->o.on_the_fly ? 1 : w->rows++ % TIMED_EVERY == 0 ? TIMED_EVERY : 0; /* 0: not timed */
     const Corpus *corpus = l->o.corpus;
     uint32_t item = s->items[row];
     const CorpusItem *c = &corpus->items[item];
@@ -208,7 +213,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     StoreEntry te, me;
     TextView tv;
     MelView mv;
-    uint64_t start = counters_now(l->o.counters), read_ended;
+    uint64_t start = tick(l, weight), read_ended;
     int rc = injected ? ERR_DATA : 0;
     int32_t sample_length = 0;
     const void *stored_mel = NULL;
@@ -226,13 +231,13 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
         rc = read_samples(l, w, to, &sample_length, c, s->info.samples, &read_ended, why, sizeof why);
     } else if (!rc && s->batch && !l->segment_fd) {
         stored_mel = mv.data; /* read and finished in one pass, below */
-        read_ended = counters_now(l->o.counters);
+        read_ended = tick(l, weight);
     } else if (!rc) {
         size_t stride = (size_t)s->info.frames * (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
         rc = read_mel(l, s->memory + b->mel + (size_t)row * stride, &mv, &me, why, sizeof why);
-        read_ended = counters_now(l->o.counters);
+        read_ended = tick(l, weight);
     } else
-        read_ended = counters_now(l->o.counters);
+        read_ended = tick(l, weight);
     if (rc) {
         empty_row(s, row);
         lose(l, item, why);
@@ -248,12 +253,12 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
         ((int32_t *)(void *)(s->memory + b->sample_length))[row] = sample_length;
         write_augmentation(l, (float *)(void *)(s->memory + b->augment) + 4 * (size_t)row, s->info.epoch, c->utterance);
     }
-    uint64_t decoded = counters_now(l->o.counters);
-    times->read += read_ended - start;
-    times->decode += decoded - read_ended;
+    uint64_t decoded = tick(l, weight);
+    times->read += weight * (read_ended - start);
+    times->decode += weight * (decoded - read_ended);
     if (s->batch) {
         finish_row(l, w, s, row, stored_mel);
-        times->finish += counters_now(l->o.counters) - decoded;
+        times->finish += weight * (tick(l, weight) - decoded);
     }
     return rc != 0;
 }
@@ -281,18 +286,18 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
     RowTimes times = {0};
     if (l->o.sim)
         simulate(l, s, rows);
+    atomic_store(&w->busy_since, now_ns()); /* once for the few rows: what it is for is minutes, not microseconds */
     for (int row = first; row < first + rows; row++) {
         int injected = row == 0 && l->o.sim &&
                        (sim_fails(l->o.sim, STAGE_READ, s->info.number) || sim_fails(l->o.sim, STAGE_DECODE, s->info.number));
         atomic_store(&w->item, s->items[row]);
-        atomic_store(&w->busy_since, now_ns());
         if (fill_row(l, w, s, row, injected, &times)) {
             lost.rows++;
             lost.tokens += l->o.corpus->lengths[s->items[row]].tokens;
             lost.frames += l->o.corpus->lengths[s->items[row]].frames;
         }
-        atomic_store(&w->busy_since, 0);
     }
+    atomic_store(&w->busy_since, 0);
     if (s->batch && first + rows == s->info.count) /* the rows that stay empty belong to whoever has the last */
         for (int row = s->info.count; row < l->o.shape.rows; row++)
             finish_row(l, w, s, row, NULL);
