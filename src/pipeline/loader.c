@@ -120,14 +120,13 @@ static int read_mel(Loader *l, uint8_t *to, const MelView *v, const StoreEntry *
     return rc;
 }
 
-/* The samples of a clip into the row. read and decode are timed apart. */
-static int read_samples(Loader *l, Worker *w, float *to, int32_t *length, const CorpusItem *c, int64_t most, uint64_t *read_ended,
-                        char *why, size_t cap)
+/* The samples of a clip into the row, or with to == NULL only into *samples (the worker's, until the next clip). read and decode are timed apart. */
+static int read_samples(Loader *l, Worker *w, float *to, const float **samples, int32_t *length, const CorpusItem *c, int64_t most,
+                        uint64_t *read_ended, char *why, size_t cap)
 {
     const Config *cfg = l->o.cfg;
     char path[PATH_MAX];
     Err err = {0};
-    const float *samples;
     int64_t n;
     buf_clear(&w->bytes);
     int rc = dataset_audio_path(&l->o.corpus->dataset, &l->o.corpus->dataset.utterances[c->utterance], path, sizeof path, &err);
@@ -140,7 +139,7 @@ static int read_samples(Loader *l, Worker *w, float *to, int32_t *length, const 
     }
     RejectReason r = audio_decode(&w->audio, w->bytes.data, w->bytes.size, path, cfg->max_audio_length, why, cap);
     if (!r)
-        r = audio_process(w->processor, &samples, &n, &w->audio, cfg->trim_silence, cfg->enable_loudness_normalization, why, cap);
+        r = audio_process(w->processor, samples, &n, &w->audio, cfg->trim_silence, cfg->enable_loudness_normalization, why, cap);
     if (r)
         return ERR_DATA;
     if (n > most) {
@@ -148,7 +147,8 @@ static int read_samples(Loader *l, Worker *w, float *to, int32_t *length, const 
                  (long long)most);
         return ERR_DATA;
     }
-    memcpy(to, samples, (size_t)n * sizeof *to);
+    if (to)
+        memcpy(to, *samples, (size_t)n * sizeof *to);
     *length = (int32_t)n;
     return 0;
 }
@@ -181,8 +181,8 @@ static void count_rows(Loader *l, const RowTimes *t)
         counters_add(c, STAGE_PREPROCESS, 1e-9 * (double)t->finish, 1e-9 * (double)(t->read + t->decode), 0);
 }
 
-/* What the data device would do, done here for one row. stored_mel: in the mapped cache, when it was not copied. */
-static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void *stored_mel)
+/* What the data device would do, done here for one row. stored: its mel in the mapped cache or its samples, when they were not copied. */
+static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void *stored)
 {
     const BatchShape *shape = &l->o.shape;
     PreprocessArgs args = {.raw = s->memory,
@@ -196,7 +196,7 @@ static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void 
                            .samples = s->info.samples,
                            .batch = s->info.number};
     batch_layout_device(&args.out_layout, shape, s->info.text, s->info.frames);
-    preprocess_row(w->preprocess, &args, row, stored_mel);
+    preprocess_row(w->preprocess, &args, row, stored);
 }
 
 static uint64_t tick(const Loader *l, unsigned weight) { return weight ? counters_now(l->o.counters) : 0; }
@@ -216,7 +216,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     uint64_t start = tick(l, weight), read_ended;
     int rc = injected ? ERR_DATA : 0;
     int32_t sample_length = 0;
-    const void *stored_mel = NULL;
+    const void *stored = NULL;
     store_entry(&corpus->text, c->text_entry, &te);
     store_entry(&corpus->mel, c->mel_entry, &me);
     if (!rc && (text_view(&tv, &te) || mel_view(&mv, &me) || tv.token_count > (uint32_t)s->info.text ||
@@ -227,10 +227,13 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     if (!rc)
         rc = check_records(l, item, why, sizeof why);
     if (!rc && l->o.on_the_fly) {
-        float *to = (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
-        rc = read_samples(l, w, to, &sample_length, c, s->info.samples, &read_ended, why, sizeof why);
+        const float *samples = NULL;
+        float *to = s->batch ? NULL : (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
+        rc = read_samples(l, w, to, &samples, &sample_length, c, s->info.samples, &read_ended, why, sizeof why);
+        if (!rc && s->batch)
+            stored = samples;
     } else if (!rc && s->batch && !l->segment_fd) {
-        stored_mel = mv.data; /* read and finished in one pass, below */
+        stored = mv.data; /* read and finished in one pass, below */
         read_ended = tick(l, weight);
     } else if (!rc) {
         size_t stride = (size_t)s->info.frames * (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
@@ -257,7 +260,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     times->read += weight * (read_ended - start);
     times->decode += weight * (decoded - read_ended);
     if (s->batch) {
-        finish_row(l, w, s, row, stored_mel);
+        finish_row(l, w, s, row, stored);
         times->finish += weight * (tick(l, weight) - decoded);
     }
     return rc != 0;

@@ -127,10 +127,10 @@ int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *er
     return p->device->ops->run(s, preprocess_host_kernel, &task, sizeof task, STAGE_PREPROCESS, err);
 }
 
-void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const void *stored_mel)
+void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const void *stored)
 {
     ASSERT_CMP(args->bands, ==, p->host.tables.bands);
     ASSERT(!p->cuda && args->out != NULL);
     PreprocessTask task = {.host = &p->host, .args = *args};
-    preprocess_host_row(&task, row, stored_mel);
+    preprocess_host_row(&task, row, stored);
 }

@@ -24,8 +24,8 @@ int preprocess_open(Preprocess **p, Device *d, const Config *cfg, const double *
 void preprocess_close(Preprocess *p);
 uint64_t preprocess_bytes(const Preprocess *p);                                     /* of device memory it holds, for the plan */
 int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *err); /* enqueues; never waits */
-/* One row in the calling thread, on the host: the loader's workers do it where the data device is the CPU. stored_mel: where the row's mel lies when
- * it is not in raw (a mapped cache); NULL otherwise. Each thread needs a Preprocess of its own. */
-void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const void *stored_mel);
+/* One row in the calling thread, on the host: the loader's workers do it where the data device is the CPU. stored: where the row's mel or samples lie
+ * when they are not in raw (a mapped cache, a decoder's buffer); NULL otherwise. Each thread needs a Preprocess of its own. */
+void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const void *stored);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct Row {
     const PreprocessHost *h;
     const PreprocessArgs *a;
     size_t index;
-    const void *mel; /* its mel as stored; NULL: in raw */
+    const void *stored; /* its mel as stored, or its samples, when they are elsewhere; NULL: in raw */
     float augment[AUGMENT_COUNT];
 } Row;
 
@@ -92,7 +92,7 @@ static int cached_mel(const Row *r, float *out)
     const PreprocessArgs *a = r->a;
     int32_t length = int_at(a->raw, a->in_layout.mel_length, r->index);
     size_t frames = length < 0 ? 0 : length > a->frames ? (size_t)a->frames : (size_t)length, bands = (size_t)a->bands;
-    const void *in = r->mel;
+    const void *in = r->stored;
     if (!in)
         in = a->raw + a->in_layout.mel + r->index * (size_t)a->frames * bands * (size_t)a->mel_bytes;
     put_int(a->out, a->out_layout.mel_length, r->index, (int32_t)frames);
@@ -113,7 +113,9 @@ static int mel_of_samples(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
     const PreprocessHost *h = r->h;
-    const float *x = (const float *)(const void *)(a->raw + a->in_layout.samples) + r->index * (size_t)a->samples;
+    const float *x = r->stored;
+    if (!x)
+        x = (const float *)(const void *)(a->raw + a->in_layout.samples) + r->index * (size_t)a->samples;
     Clip clip;
     preprocess_clip(&clip, x, int_at(a->raw, a->in_layout.sample_length, r->index), r->augment[AUGMENT_SPEED], a->samples,
                     a->frames, h->tables.mel->hop, h->tables.mel->n_fft % 2);
@@ -131,12 +133,12 @@ static int mel_of_samples(const Row *r, float *out)
     return clip.frames;
 }
 
-void preprocess_host_row(const PreprocessTask *task, int row, const void *stored_mel)
+void preprocess_host_row(const PreprocessTask *task, int row, const void *stored)
 {
     const PreprocessArgs *a = &task->args;
     const PreprocessTables *t = &task->host->tables;
     size_t row_values = (size_t)a->frames * (size_t)a->bands;
-    Row r = {.h = task->host, .a = a, .index = (size_t)row, .mel = stored_mel};
+    Row r = {.h = task->host, .a = a, .index = (size_t)row, .stored = stored};
     memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
     r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
     r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;

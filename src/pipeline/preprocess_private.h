@@ -31,7 +31,7 @@ typedef struct PreprocessTask { /* the argument of the kernel */
     PreprocessArgs args;
 } PreprocessTask;
 void preprocess_host_kernel(void *task);
-void preprocess_host_row(const PreprocessTask *task, int row, const void *stored_mel);
+void preprocess_host_row(const PreprocessTask *task, int row, const void *stored);
 
 /* CUDA: a table in libmyxtts_cuda.so. The device memory is taken by the caller, so that it counts against the cap. */
 #define PREPROCESS_CUDA_SYMBOL "myxtts_cuda_preprocess"
