@@ -20,6 +20,8 @@ int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
         return rc;
     uint64_t data_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->data_gpu_memory << 20 : 0;
     uint64_t model_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->model_gpu_memory << 20 : 0;
+    if (strcmp(data, model) == 0) /* one device for both: it may take what both may take */
+        model_cap += data_cap;
     DeviceOptions o = {.memory_cap = model_cap, .sim = is_sim(model) ? &d->sim : NULL, .log = log};
     rc = device_open(&d->model, model, &o, err);
     if (!rc && (strcmp(data, model) == 0 || strcmp(data, d->model->name) == 0))

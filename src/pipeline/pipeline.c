@@ -173,7 +173,7 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         goto fail;
     uint64_t data, model, pinned;
     least_bytes(&data, &model, &pinned, &p->sizes, o);
-    if ((rc = check_cap(o->data, data, same ? "model_gpu_memory" : "data_gpu_memory", err)) ||
+    if ((rc = check_cap(o->data, data, same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory", err)) ||
         (rc = check_cap(o->model, model, "model_gpu_memory", err)))
         goto fail;
     int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
