@@ -458,19 +458,7 @@ int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
         if (row->map.size < row->size)
             return err_set(err, ERR_IO, "%s became shorter while it was being written", b->part_path);
     }
-    *out = (StoreEntry){.id = b->ids.data + e->id_offset,
-                        .id_size = e->id_size,
-                        .key = {e->key[0], e->key[1]},
-                        .items = e->items,
-                        .status = e->status,
-                        .format = e->format,
-                        .extra = e->extra,
-                        .payload = row->map.data + e->offset + e->payload_offset,
-                        .payload_size = e->payload_size,
-                        .record_size = e->size,
-                        .segment = row->number,
-                        .offset = e->offset};
-    stamp_from_words(&out->stamp, e->stamp);
+    entry_view(out, e, b->ids.data, &row->map, row->number);
     return 0;
 }
 

@@ -27,6 +27,9 @@ int segment_header_valid(const FileMap *m, const char *name, uint32_t number);
 /* The record at `offset` when it is whole and its checksum holds, else NULL. Never reads outside the map. */
 const RecordHeader *segment_record(const FileMap *m, uint64_t offset);
 
+/* What an index entry says, with pointers into its segment. number: in the segment's file name. */
+void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment, uint32_t number);
+
 void stamp_to_words(uint64_t out[4], const FileStamp *s);
 void stamp_from_words(FileStamp *s, const uint64_t in[4]);
 

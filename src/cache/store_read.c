@@ -202,25 +202,31 @@ void store_close(Store *s)
     *s = (Store){0};
 }
 
-void store_entry(const Store *s, uint64_t i, StoreEntry *out)
+void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment, uint32_t number)
 {
-    ASSERT_CMP(i, <, s->count);
-    const IndexEntry *e = index_entry(s, i);
     *out = (StoreEntry){
-        .id = (const char *)s->index.data + index_header(s)->ids_offset + e->id_offset,
+        .id = ids + e->id_offset,
         .id_size = e->id_size,
         .key = {e->key[0], e->key[1]},
         .items = e->items,
         .status = e->status,
         .format = e->format,
         .extra = e->extra,
-        .payload = s->segments[e->segment].data + e->offset + e->payload_offset,
+        .payload = segment->data + e->offset + e->payload_offset,
         .payload_size = e->payload_size,
         .record_size = e->size,
-        .segment = index_segment(s, e->segment)->number,
+        .segment = number,
         .offset = e->offset,
     };
     stamp_from_words(&out->stamp, e->stamp);
+}
+
+void store_entry(const Store *s, uint64_t i, StoreEntry *out)
+{
+    ASSERT_CMP(i, <, s->count);
+    const IndexEntry *e = index_entry(s, i);
+    entry_view(out, e, (const char *)s->index.data + index_header(s)->ids_offset, &s->segments[e->segment],
+               index_segment(s, e->segment)->number);
 }
 
 int64_t store_find(const Store *s, const char *id, uint32_t id_size)
