@@ -165,10 +165,11 @@ static void close_bench(Bench *b)
     if (b->stream)
         b->devices.model->ops->stream_close(b->stream);
     step_meter_close(&b->meter);
-    pipeline_close(b->pipeline);
+    free(b->host);
+    if (pipeline_close(b->pipeline)) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+        return;
     corpus_close(&b->corpus);
     devices_close(&b->devices);
-    free(b->host);
 }
 
 typedef struct Figures {
