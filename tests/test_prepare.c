@@ -233,6 +233,28 @@ static void limits_choose_and_build_nothing(void **state)
 }
 
 /* A clip of exactly the least length is long enough, in a first run and in a second one. */
+/* Mean and deviation are those of the clips that are accepted now, whatever was built before. */
+static void statistics_forget_earlier_runs(void **state)
+{
+    Corpus *c = *state;
+    corpus_fill(c, CLIPS, 0.3);
+    json_decref(prepare(c, 0, "--num-workers", "1"));
+    Store before, grown, fresh;
+    Err err = {0};
+    assert_int_equal(store_open(&before, c->cache, MEL_STORE, &err), 0);
+    json_decref(prepare(c, 0, "--max-audio-length", "0.335"));
+    const char *dir = path_of(c->root, "fresh");
+    json_decref(prepare_with(c, dir, 0, (const char *const[]){"--max-audio-length", "0.335", NULL}));
+    assert_int_equal(store_open(&grown, c->cache, MEL_STORE, &err), 0);
+    assert_int_equal(store_open(&fresh, dir, MEL_STORE, &err), 0);
+    assert_int_equal(grown.blob_size, fresh.blob_size);
+    assert_memory_equal(grown.blob, fresh.blob, fresh.blob_size);
+    assert_memory_not_equal(grown.blob, before.blob, before.blob_size);
+    store_close(&before);
+    store_close(&grown);
+    store_close(&fresh);
+}
+
 static void exact_limits_hold(void **state)
 {
     Corpus *c = *state;
@@ -393,6 +415,7 @@ int main(void)
         T(reordered_lines_build_nothing),
         T(settings_touch_their_stages_only),
         T(limits_choose_and_build_nothing),
+        T(statistics_forget_earlier_runs),
         T(exact_limits_hold),
         T(raised_limit_takes_up_ogg),
         T(eval_file_joins_the_train_file),

@@ -62,7 +62,7 @@ typedef struct FileLock {
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err);
 void file_unlock(FileLock *l);
 
-/* 128-bit content hash (XXH3). Streams of any length; file_hash reads the file in 1 MiB pieces. */
+/* 128-bit content hash (XXH3). */
 typedef struct Hash128 {
     uint64_t lo, hi;
 } Hash128;
@@ -71,7 +71,6 @@ uint64_t hash64(const void *p, size_t n);
 struct iovec;
 uint64_t hash64_parts(const struct iovec *parts, int n); /* hash64 of the parts in a row */
 int hash_equal(Hash128 a, Hash128 b);
-int file_hash(Hash128 *h, const char *path, Err *err);
 
 /* Hasher: fields one after the other, each with its length, so that ("ab","c") and ("a","bc") differ. */
 typedef struct Hasher {

@@ -1,10 +1,6 @@
 /* hash.c - content hashes of file.h: XXH3 (xxHash 0.8), 64 and 128 bits. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
 
@@ -26,37 +22,6 @@ uint64_t hash64_parts(const struct iovec *parts, int n)
 }
 
 int hash_equal(Hash128 a, Hash128 b) { return a.lo == b.lo && a.hi == b.hi; }
-
-int file_hash(Hash128 *h, const char *path, Err *err)
-{
-    enum { PIECE = 1 << 20 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
-    int rc = 0;
-    char *piece = malloc(PIECE);
-    XXH3_state_t *state = XXH3_createState();
-    if (!piece || !state)
-        rc = err_set(err, ERR_NOMEM, "no memory to hash %s", path);
-    else
-        XXH3_128bits_reset(state);
-    while (!rc) {
-        ssize_t n = read(fd, piece, PIECE);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            rc = err_set_errno(err, ERR_IO, "cannot read %s", path);
-        if (n <= 0)
-            break;
-        XXH3_128bits_update(state, piece, (size_t)n);
-    }
-    if (!rc)
-        *h = from_xxh(XXH3_128bits_digest(state));
-    XXH3_freeState(state);
-    free(piece);
-    close(fd);
-    return rc;
-}
 
 int hasher_open(Hasher *h)
 {
