@@ -93,6 +93,9 @@ static inline void batch_make(TestBatch *b, const Config *cfg, int rows, int tex
         ints(b->raw, in->speaker)[r] = (int)rng_below(&rng, 10);
         ints(b->raw, in->utterance)[r] = empty ? -1 : 1000 + r;
         ints(b->raw, in->sample_length)[r] = (int32_t)n;
+        ints(b->raw, in->reference)[r] = (int)rng_below(&rng, (uint64_t)rows);
+        for (int i = 0; i < frames; i++) /* behind the clip too: that must not come through */
+            floats(b->raw, in->pitch)[r * frames + i] = (float)(4 * rng_uniform(&rng) - 2);
         for (int i = 0; i < tokens; i++)
             ints(b->raw, in->tokens)[r * text + i] = 1 + (int)rng_below(&rng, 100);
         float *augment = floats(b->raw, in->augment) + 4 * r;
@@ -128,6 +131,8 @@ static inline int64_t batch_differences(const PreprocessArgs *a, const uint8_t *
                                 {l->utterance, rows},
                                 {l->augment, rows * 4},
                                 {l->sample_length, rows},
+                                {l->reference, rows},
+                                {l->pitch, rows * (size_t)a->frames},
                                 {l->mel, rows * (size_t)a->frames * (size_t)a->bands}};
     int64_t count = 0;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)

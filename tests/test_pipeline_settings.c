@@ -132,6 +132,14 @@ static void check_verification(const char *name, const char *store, int32_t clip
         assert_null(strstr(line + 1, id)); /* named once */
         run_close(&r);
 
+        snprintf(options, sizeof options, "%s --num-workers %d --cache-verification fast --preprocessing-mode on_the_fly", base,
+                 workers);
+        run_open(&r, options, (RunOptions){.epochs = 2});
+        assert_int_equal(rows_of(&r, clip), 0); /* the pitch comes from the mel's record in this mode too */
+        pipeline_report(r.pipeline, &p);
+        assert_int_equal(p.lost, 1);
+        run_close(&r);
+
         snprintf(options, sizeof options, "%s --num-workers %d --cache-verification full", base, workers);
         run_open(&r, options, (RunOptions){.epochs = 3});
         assert_int_equal(r.corpus.count, CLIPS - 1); /* found before the first batch */

@@ -58,6 +58,7 @@ static void check_numbers(const TestBatch *b)
         assert_int_equal(ints(b->out, out->text_length)[r], n);
         assert_int_equal(ints(b->out, out->speaker)[r], ints(b->raw, in->speaker)[r]);
         assert_int_equal(ints(b->out, out->utterance)[r], ints(b->raw, in->utterance)[r]);
+        assert_int_equal(ints(b->out, out->reference)[r], ints(b->raw, in->reference)[r]);
         assert_memory_equal(b->out + out->augment + (size_t)r * 16, b->raw + in->augment + (size_t)r * 16, 16);
         for (int i = 0; i < b->args.text; i++) {
             size_t at = (size_t)(r * b->args.text + i);
@@ -66,9 +67,16 @@ static void check_numbers(const TestBatch *b)
     }
 }
 
-/* Everything behind the frames of each row is 0, bit by bit. */
+/* The pitch goes through as it is; everything behind the frames of each row is 0, bit by bit. */
 static void check_padding(const TestBatch *b)
 {
+    for (int r = 0; r < b->args.rows; r++)
+        for (int f = 0; f < b->args.frames; f++) {
+            int used = f < ints(b->out, b->args.out_layout.mel_length)[r];
+            size_t at = (size_t)r * (size_t)b->args.frames + (size_t)f;
+            assert_int_equal(exact_bitsf(floats(b->out, b->args.out_layout.pitch)[at]),
+                             used ? exact_bitsf(floats(b->raw, b->args.in_layout.pitch)[at]) : 0);
+        }
     for (int r = 0; r < b->args.rows; r++)
         for (int f = ints(b->out, b->args.out_layout.mel_length)[r]; f < b->args.frames; f++)
             for (int k = 0; k < b->args.bands; k++)

@@ -1,5 +1,5 @@
 /* features.h - what the two stores hold for one utterance, and how a stage of `prepare` builds them.
- * text: tokens, phonemes, the cleaned text, the language.   mel: frames of log-mel, and the sums for the corpus statistics.
+ * text: tokens, phonemes, the cleaned text, the language.   mel: frames of log-mel, the pitch of each, and the sums for the corpus statistics.
  * Threads: views are read-only; builds belong to one caller that holds the lock of the cache folder. */
 #ifndef MYXTTS_FEATURES_H
 #define MYXTTS_FEATURES_H
@@ -28,7 +28,9 @@ typedef struct MelView {
     const void *data; /* [frames, bands], float or IEEE half */
     uint32_t frames, bands;
     MelStorage storage;
+    const float *pitch;              /* [frames] log F0, as audio/pitch.h has it */
     const double *sum, *sum_squares; /* [bands] over the frames */
+    const double *pitch_sums;        /* [2] of the pitch: sum, sum of squares */
     double source_seconds;           /* length of the file before trimming */
 } MelView;
 int mel_view(MelView *v, const StoreEntry *e);
@@ -37,6 +39,7 @@ int mel_view(MelView *v, const StoreEntry *e);
 typedef struct MelStatistics {
     uint32_t bands, sample_rate, n_fft, win_length, hop_length, zero;
     double fmin, fmax;
+    double pitch_mean, pitch_deviation; /* of log F0 over all frames */
     uint64_t clips, frames;
     uint64_t set; /* hash of the keys of the clips that were counted */
 } MelStatistics;

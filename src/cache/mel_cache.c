@@ -1,4 +1,4 @@
-/* mel_cache.c - audio -> log-mel, kept on disk.
+/* mel_cache.c - audio -> log-mel and pitch, kept on disk.
  *
  * An entry holds for the bytes of its audio file and the settings. Hashing the bytes of a whole corpus at every start would take as
  * long as reading it, so an entry also holds the file's stamp (size, both times, inode): the same stamp means the same bytes, and only a
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "audio/mel.h"
+#include "audio/pitch.h"
 #include "audio/process.h"
 #include "base/clock.h"
 #include "base/ordered.h"
@@ -33,11 +34,12 @@ typedef struct Plan {
 
 typedef struct WorkerState { /* one per thread */
     MelScratch *scratch;
+    PitchScratch *pitch_scratch;
     AudioProcessor *processor;
     AudioBuffer audio;
     Buf bytes;
-    float *mel;
-    size_t mel_cap;
+    float *mel, *pitch;
+    size_t mel_cap, pitch_cap;
 } WorkerState;
 
 typedef struct Result { /* one per slot */
@@ -58,6 +60,7 @@ struct MelStage {
     uint8_t *damaged; /* [old->count], or NULL when it was not verified */
     Hash128 settings;
     MelPlan *mel;
+    PitchPlan *pitch;
     Plan *plan;      /* [dataset->count] */
     uint8_t *counts; /* [entries of the new state] 1: the clip is in the statistics */
     uint32_t *work;  /* [work_count] utterances to read, in order */
@@ -104,11 +107,14 @@ static int make_mel(MelStage *m, WorkerState *w, Result *r, const char *path)
         return 0;
     int64_t frames = mel_frames(m->mel, n);
     int bands = mel_bands(m->mel);
-    if (frames > UINT32_MAX / 2 || mem_grow(&w->mel, &w->mel_cap, (size_t)frames * (size_t)bands, sizeof *w->mel))
+    if (frames > UINT32_MAX / 2 || mem_grow(&w->mel, &w->mel_cap, (size_t)frames * (size_t)bands, sizeof *w->mel) ||
+        mem_grow(&w->pitch, &w->pitch_cap, (size_t)frames, sizeof *w->pitch))
         return ERR_NOMEM;
     mel_compute(m->mel, w->scratch, w->mel, samples, n);
+    if (pitch_compute(m->pitch, w->pitch_scratch, w->pitch, NULL, samples, n))
+        return ERR_NOMEM;
     r->frames = (uint32_t)frames;
-    return mel_encode_payload(&r->payload, w->mel, frames, bands, cfg->mel_storage);
+    return mel_encode_payload(&r->payload, w->mel, w->pitch, frames, bands, cfg->mel_storage);
 }
 
 /* Reasons that lie in the bytes and the settings alone are remembered in the cache. Of the others nothing is: a file that could not be
@@ -310,8 +316,12 @@ static int open_workers(MelStage *m, Err *err)
     if (!m->workers || !m->results)
         return err_set(err, ERR_NOMEM, "no memory for %d workers", threads);
     int rc = mel_plan_open(&m->mel, m->stage->cfg, err);
+    if (!rc)
+        rc = pitch_plan_open(&m->pitch, m->stage->cfg, err);
     for (int i = 0; i < threads && !rc; i++) {
         rc = mel_scratch_open(&m->workers[i].scratch, m->mel, err);
+        if (!rc)
+            rc = pitch_scratch_open(&m->workers[i].pitch_scratch, m->pitch, err);
         if (!rc)
             rc = audio_processor_open(&m->workers[i].processor, m->stage->cfg, err);
     }
@@ -322,19 +332,23 @@ static void close_workers(MelStage *m)
 {
     for (int i = 0; m->workers && i < m->threads; i++) {
         mel_scratch_close(m->workers[i].scratch);
+        pitch_scratch_close(m->workers[i].pitch_scratch);
         audio_processor_close(m->workers[i].processor);
         audio_buffer_free(&m->workers[i].audio);
         buf_free(&m->workers[i].bytes);
         free(m->workers[i].mel);
+        free(m->workers[i].pitch);
     }
     for (int i = 0; m->results && i < m->slots; i++)
         buf_free(&m->results[i].payload);
     mel_plan_close(m->mel);
+    pitch_plan_close(m->pitch);
     free(m->workers);
     free(m->results);
     m->workers = NULL;
     m->results = NULL;
     m->mel = NULL;
+    m->pitch = NULL;
 }
 
 static int no_memory_for_statistics(Err *err) { return err_set(err, ERR_NOMEM, "no memory for the statistics"); }
@@ -356,7 +370,8 @@ static int hash_of_set(MelStage *m, uint64_t *set, Err *err)
     return rc;
 }
 
-/* Adds up the sums of the clips that count, in entry order, so that the result never depends on who finished first. */
+/* Adds up the sums of the clips that count, in entry order, so that the result never depends on who finished first. sums [2 * bands + 2]: as in the
+ * records, the pitch at the end. */
 static int add_sums(MelStage *m, MelStatistics *head, double *sums, Err *err)
 {
     size_t bands = head->bands;
@@ -376,11 +391,21 @@ static int add_sums(MelStage *m, MelStatistics *head, double *sums, Err *err)
             sums[b] += v.sum[b];
             sums[bands + b] += v.sum_squares[b];
         }
+        sums[2 * bands] += v.pitch_sums[0];
+        sums[2 * bands + 1] += v.pitch_sums[1];
     }
     return 0;
 }
 
-/* Mean and deviation per band over the clips that are accepted so far: a function of the dataset and the settings, not of earlier runs. */
+/* Turns sum and sum of squares into mean and deviation. */
+static void finish_sums(double *sum, double *squares, uint64_t frames)
+{
+    double n = frames ? (double)frames : 1, average = *sum / n, variance = *squares / n - average * average;
+    *sum = average;
+    *squares = variance > 0 ? sqrt(variance) : 0;
+}
+
+/* Mean and deviation per band and of the pitch over the clips that are accepted so far: a function of the dataset and the settings, not of earlier runs. */
 static int finish_blob(MelStage *m, Buf *blob, Err *err)
 {
     const Config *cfg = m->stage->cfg;
@@ -402,15 +427,14 @@ static int finish_blob(MelStage *m, Buf *blob, Err *err)
         return blob->failed ? no_memory_for_statistics(err) : 0;
     }
     size_t bands = head.bands;
-    double *sums = mem_calloc(bands * 2, sizeof *sums);
+    double *sums = mem_calloc(bands * 2 + 2, sizeof *sums);
     rc = sums ? add_sums(m, &head, sums, err) : no_memory_for_statistics(err);
-    for (size_t b = 0; b < bands && !rc; b++) {
-        double frames = head.frames ? (double)head.frames : 1, average = sums[b] / frames;
-        double variance = sums[bands + b] / frames - average * average;
-        sums[b] = average;
-        sums[bands + b] = variance > 0 ? sqrt(variance) : 0;
-    }
+    for (size_t b = 0; b < bands && !rc; b++)
+        finish_sums(&sums[b], &sums[bands + b], head.frames);
     if (!rc) {
+        finish_sums(&sums[2 * bands], &sums[2 * bands + 1], head.frames);
+        head.pitch_mean = sums[2 * bands];
+        head.pitch_deviation = sums[2 * bands + 1];
         buf_add(blob, &head, sizeof head);
         buf_add(blob, sums, bands * 2 * sizeof *sums);
         rc = blob->failed ? no_memory_for_statistics(err) : 0;

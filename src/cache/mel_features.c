@@ -7,7 +7,7 @@
 #include "cache/half.h"
 #include "cache/mel_features.h"
 
-#define MEL_FEATURES_VERSION 1 /* raised when the same samples would give other features */
+#define MEL_FEATURES_VERSION 2 /* raised when the same samples would give other features */
 
 Hash128 mel_settings_hash(const Config *cfg)
 {
@@ -45,20 +45,22 @@ uint32_t mel_format(MelStorage storage, int bands) { return (uint32_t)storage | 
 int mel_view(MelView *v, const StoreEntry *e)
 {
     uint32_t bands = e->format >> 8, width = (e->format & 0xFF) == STORE_FLOAT16 ? 2 : 4;
-    uint64_t data = round_up((uint64_t)e->items * bands * width, 8);
-    if (bands == 0 || (e->format & 0xFF) > STORE_FLOAT16 || data + (uint64_t)bands * 16 != e->payload_size)
+    uint64_t data = round_up((uint64_t)e->items * bands * width, 8), sums = data + round_up((uint64_t)e->items * 4, 8);
+    if (bands == 0 || (e->format & 0xFF) > STORE_FLOAT16 || sums + (uint64_t)bands * 16 + 16 != e->payload_size)
         return ERR_DAMAGED;
     *v = (MelView){.data = e->payload,
                    .frames = e->items,
                    .bands = bands,
                    .storage = (MelStorage)(e->format & 0xFF),
-                   .sum = (const double *)(const void *)(e->payload + data),
+                   .pitch = (const float *)(const void *)(e->payload + data),
+                   .sum = (const double *)(const void *)(e->payload + sums),
                    .source_seconds = (double)e->extra * 1e-6};
     v->sum_squares = v->sum + bands;
+    v->pitch_sums = v->sum_squares + bands;
     return 0;
 }
 
-int mel_encode_payload(Buf *out, const float *mel, int64_t frames, int bands, MelStorage storage)
+int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands, MelStorage storage)
 {
     size_t n = (size_t)frames * (size_t)bands;
     buf_clear(out);
@@ -70,17 +72,22 @@ int mel_encode_payload(Buf *out, const float *mel, int64_t frames, int bands, Me
         buf_add(out, mel, n * 4);
         buf_zero(out, round_up(n * 4, 8) - n * 4);
     }
+    buf_add(out, pitch, (size_t)frames * 4);
+    buf_zero(out, round_up(out->size, 8) - out->size);
     size_t sums = out->size;
-    buf_zero(out, (size_t)bands * 16);
+    buf_zero(out, (size_t)bands * 16 + 16);
     if (out->failed)
         return ERR_NOMEM;
-    double *sum = (double *)(void *)(out->data + sums), *squares = sum + bands;
-    for (int64_t f = 0; f < frames; f++)
+    double *sum = (double *)(void *)(out->data + sums), *squares = sum + bands, *pitch_sums = squares + bands;
+    for (int64_t f = 0; f < frames; f++) {
+        pitch_sums[0] += pitch[f];
+        pitch_sums[1] += (double)pitch[f] * pitch[f];
         for (int b = 0; b < bands; b++) {
             double x = mel[f * bands + b];
             sum[b] += x;
             squares[b] += x * x;
         }
+    }
     return 0;
 }
 

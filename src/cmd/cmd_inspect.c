@@ -69,10 +69,11 @@ static json_t *statistics_json(const Store *s)
         json_array_append_new(means, output_number(mean[b]));
         json_array_append_new(deviations, output_number(deviation[b]));
     }
-    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "clips", (json_int_t)head.clips, "frames",
+    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "clips", (json_int_t)head.clips, "frames",
                      (json_int_t)head.frames, "bands", (int)head.bands, "sample_rate", (int)head.sample_rate, "n_fft",
                      (int)head.n_fft, "win_length", (int)head.win_length, "hop_length", (int)head.hop_length, "mel_fmin",
-                     output_number(head.fmin), "mel_fmax", output_number(head.fmax), "mean", means, "deviation", deviations);
+                     output_number(head.fmin), "mel_fmax", output_number(head.fmax), "pitch_mean", output_number(head.pitch_mean),
+                     "pitch_deviation", output_number(head.pitch_deviation), "mean", means, "deviation", deviations);
 }
 
 static json_t *symbols_json(const Store *s)
@@ -144,11 +145,11 @@ static json_t *mel_entry_json(const StoreEntry *e)
         high = x > high ? x : high;
         sum += x;
     }
-    double n = (double)v.frames * v.bands;
-    return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "frames", (json_int_t)v.frames, "bands", (json_int_t)v.bands, "storage",
-                     v.storage == STORE_FLOAT16 ? "float16" : "float32", "source_seconds", output_number(v.source_seconds), "min",
-                     output_number(n > 0 ? low : 0), "max", output_number(n > 0 ? high : 0), "mean",
-                     output_number(n > 0 ? sum / n : 0));
+    double n = (double)v.frames * v.bands, pitch = v.frames ? exp(v.pitch_sums[0] / v.frames) : 0;
+    return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "frames", (json_int_t)v.frames, "bands", (json_int_t)v.bands,
+                     "storage", v.storage == STORE_FLOAT16 ? "float16" : "float32", "source_seconds",
+                     output_number(v.source_seconds), "min", output_number(n > 0 ? low : 0), "max", output_number(n > 0 ? high : 0),
+                     "mean", output_number(n > 0 ? sum / n : 0), "pitch_hz", output_number(pitch));
 }
 
 static json_t *entry_json(const Store *s, uint64_t i)

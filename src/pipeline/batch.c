@@ -13,7 +13,7 @@ static size_t place(size_t *at, size_t bytes)
 }
 
 /* The arrays both layouts begin with, in the same order and at the same offsets. */
-static size_t place_common(BatchLayout *l, size_t rows, size_t text)
+static size_t place_common(BatchLayout *l, size_t rows, size_t text, size_t frames)
 {
     size_t at = 0;
     l->tokens = place(&at, rows * text * 4);
@@ -23,12 +23,14 @@ static size_t place_common(BatchLayout *l, size_t rows, size_t text)
     l->utterance = place(&at, rows * 4);
     l->augment = place(&at, rows * 16);
     l->sample_length = place(&at, rows * 4);
+    l->reference = place(&at, rows * 4);
+    l->pitch = place(&at, rows * frames * 4);
     return at;
 }
 
 void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples)
 {
-    size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text);
+    size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text, (size_t)frames);
     l->mel = l->samples = at;
     if (samples > 0)
         l->samples = place(&at, rows * (size_t)samples * 4);
@@ -39,7 +41,7 @@ void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames
 
 void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames)
 {
-    size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text);
+    size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text, (size_t)frames);
     l->mel = place(&at, rows * (size_t)frames * (size_t)s->bands * 4);
     l->samples = at;
     l->bytes = at;
@@ -55,6 +57,8 @@ Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo 
                   {l->mel_length, rows * 4},
                   {l->speaker, rows * 4},
                   {l->utterance, rows * 4},
+                  {l->reference, rows * 4},
+                  {l->pitch, rows * (size_t)info->frames * 4},
                   {l->mel, rows * (size_t)info->frames * (size_t)s->bands * 4}};
     Hash128 parts[sizeof arrays / sizeof *arrays];
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)

@@ -33,7 +33,7 @@ typedef struct BatchInfo {
 } BatchInfo;
 
 /* Offsets of the arrays inside one block of memory, host slot or device buffer; 256-byte aligned.
- * Host slot: tokens, lengths, ids, then mels as stored (or samples). Device batch: the same with mels as float. */
+ * Host slot: tokens, lengths, ids, pitch, then mels as stored (or samples). Device batch: the same with mels as float. */
 typedef struct BatchLayout {
     size_t tokens;        /* int32 [B, T] 0-padded */
     size_t text_length;   /* int32 [B] */
@@ -42,9 +42,12 @@ typedef struct BatchLayout {
     size_t utterance;     /* int32 [B] index in the dataset; -1 for empty rows */
     size_t augment;       /* float [B, 4] gain, noise, speed, seed as bits */
     size_t sample_length; /* int32 [B] */
-    size_t mel;           /* [B, M, n_mels] as stored (host) or float, normalised, 0-padded (device) */
-    size_t samples;       /* float [B, S] (host and raw device buffer, on_the_fly only) */
-    size_t bytes;         /* of the whole block */
+    size_t reference; /* int32 [B] row whose mel is this row's voice reference: another of the same speaker, drawn from (seed, batch
+                             number, row); the row itself when it is alone, lost or empty */
+    size_t pitch;     /* float [B, M] log F0, normalised over the corpus; 0-padded in the device batch */
+    size_t mel;       /* [B, M, n_mels] as stored (host) or float, normalised, 0-padded (device) */
+    size_t samples;   /* float [B, S] (host and raw device buffer, on_the_fly only) */
+    size_t bytes;     /* of the whole block */
 } BatchLayout;
 
 /* Layout for the padded sizes of one batch: rows are packed for T and M of this batch, so that only what is used is copied. */

@@ -18,11 +18,13 @@
 #include "base/thread.h"
 #include "dataset/audio_file.h"
 #include "pipeline/preprocess.h"
+#include "pipeline/preprocess_math.h"
 
 #define MOST_ROWS_AT_ONCE 8
 #define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all of them */
 #define CLOSE_SECONDS 3.0
 #define MAX_AUDIO_FILE ((size_t)1 << 30)
+#define REFERENCE_SALT 0x7265666572656e63u /* keeps its numbers apart from those of the augmentation */
 
 /* What is known of an utterance's records; bits of Loader.known. */
 enum { RECORD_WHOLE = 1, RECORD_DAMAGED = 2, RECORD_NAMED = 4 };
@@ -37,6 +39,7 @@ typedef struct Worker {
     AudioBuffer audio;
     Buf bytes;
     Preprocess *preprocess; /* where the data device is the CPU */
+    float *pitch;           /* [shape.frames] of a clip, when the cache is not read through the mapping */
     unsigned rows;          /* loaded so far */
 } Worker;
 
@@ -80,7 +83,7 @@ static void write_augmentation(const Loader *l, float out[4], int64_t epoch, uin
     memcpy(&out[3], &bits, 4);
 }
 
-/* The records of an utterance against their checksums, once: a damaged one stays so in every epoch. on_the_fly takes no mel from the cache. */
+/* The records of an utterance against their checksums, once: a damaged one stays so in every epoch. on_the_fly takes the pitch from the mel's. */
 static int check_records(Loader *l, uint32_t item, char *why, size_t cap)
 {
     const CorpusItem *c = &l->o.corpus->items[item];
@@ -90,7 +93,7 @@ static int check_records(Loader *l, uint32_t item, char *why, size_t cap)
     if (known & RECORD_WHOLE)
         return 0;
     int text = store_entry_whole(&l->o.corpus->text, c->text_entry);
-    if (!(known & RECORD_DAMAGED) && text && (l->o.on_the_fly || store_entry_whole(&l->o.corpus->mel, c->mel_entry))) {
+    if (!(known & RECORD_DAMAGED) && text && store_entry_whole(&l->o.corpus->mel, c->mel_entry)) {
         atomic_fetch_or(&l->known[item], RECORD_WHOLE);
         return 0;
     }
@@ -99,22 +102,21 @@ static int check_records(Loader *l, uint32_t item, char *why, size_t cap)
     return ERR_DAMAGED;
 }
 
-/* Copies the mel of an entry into the row, through the mapping or with pread. */
-static int read_mel(Loader *l, uint8_t *to, const MelView *v, const StoreEntry *e, char *why, size_t cap)
+/* Copies a piece of a record of the mel store, through the mapping or with pread. */
+static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, char *why, size_t cap)
 {
-    size_t bytes = (size_t)v->frames * v->bands * (size_t)l->o.shape.mel_bytes;
+    const uint8_t *at = piece;
     if (!l->segment_fd) {
-        memcpy(to, v->data, bytes);
+        memcpy(to, at, bytes);
         return 0;
     }
     const Store *s = &l->o.corpus->mel;
     uint32_t row = 0;
-    while (row < s->segment_count &&
-           !(e->payload >= s->segments[row].data && e->payload < s->segments[row].data + s->segments[row].size))
+    while (row < s->segment_count && !(at >= s->segments[row].data && at < s->segments[row].data + s->segments[row].size))
         row++;
     ASSERT_CMP(row, <, s->segment_count);
     Err err = {0};
-    int rc = file_pread_all(l->segment_fd[row], to, bytes, (uint64_t)(e->payload - s->segments[row].data), "the mel cache", &err);
+    int rc = file_pread_all(l->segment_fd[row], to, bytes, (uint64_t)(at - s->segments[row].data), "the mel cache", &err);
     if (rc)
         snprintf(why, cap, "%s", err.msg);
     return rc;
@@ -151,6 +153,80 @@ static int read_samples(Loader *l, Worker *w, float *to, const float **samples, 
         memcpy(to, *samples, (size_t)n * sizeof *to);
     *length = (int32_t)n;
     return 0;
+}
+
+/* As preprocess_normalise, several at once. out may be x. */
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("O3")))
+#endif
+static void
+normalise_pitch(float *out, const float *x, int64_t n, float mean, float deviation)
+{
+    for (int64_t t = 0; t < n; t++)
+        out[t] = (x[t] - mean) / deviation;
+}
+
+/* The pitch of the row: that of the cache, resampled as the clip will be where its speed is changed, and normalised. Done here on every machine, so
+ * that no device computes it in its own way. */
+static void write_pitch(const Loader *l, const Slot *s, int row, const float *contour, int64_t frames, int32_t sample_length)
+{
+    const Config *cfg = l->o.cfg;
+    const MelStatistics *m = &l->o.corpus->statistics;
+    const float mean = (float)m->pitch_mean;
+    const float deviation = (float)(m->pitch_deviation > LEAST_DEVIATION ? m->pitch_deviation : LEAST_DEVIATION);
+    float *out = (float *)(void *)(s->memory + s->layout.pitch) + (size_t)row * (size_t)s->info.frames, higher = 0;
+    Clip clip = {.step = 1.0, .frames = (int)frames};
+    if (l->o.on_the_fly) {
+        const float *augment = (const float *)(const void *)(s->memory + s->layout.augment) + AUGMENT_COUNT * (size_t)row;
+        preprocess_clip(&clip, NULL, sample_length, cfg->augment_speed > 0 ? augment[AUGMENT_SPEED] : 1.0f, s->info.samples,
+                        s->info.frames, cfg->hop_length, cfg->n_fft % 2);
+        higher = clip.step == 1.0 ? 0.0f : (float)exact_log(clip.step);
+    }
+    clip.x = contour;
+    clip.from = frames;
+    int64_t there = clip.step == 1.0 && frames < clip.frames ? frames : clip.frames;
+    if (clip.step != 1.0) {
+        for (int t = 0; t < clip.frames; t++)
+            out[t] = exact_addf(preprocess_sample(&clip, t), higher);
+        contour = out;
+    }
+    normalise_pitch(out, contour, there, mean, deviation);
+    for (int64_t t = there; t < clip.frames; t++) /* the file is longer now than it was: held */
+        out[t] = out[there - 1];
+}
+
+/* Which row of the batch lends its voice to which, once all of them are loaded. */
+static void choose_references(const Loader *l, const Slot *s)
+{
+    const BatchLayout *b = &s->layout;
+    const int32_t *speaker = (const int32_t *)(const void *)(s->memory + b->speaker);
+    const int32_t *utterance = (const int32_t *)(const void *)(s->memory + b->utterance);
+    int32_t *reference = (int32_t *)(void *)(s->memory + b->reference);
+    uint64_t seed = rng_mix(rng_mix((uint64_t)l->o.cfg->seed, REFERENCE_SALT), (uint64_t)s->info.number);
+    int rows = l->o.shape.rows, count = s->info.count;
+    for (int row = 0; row < rows; row++) {
+        uint64_t others = 0;
+        reference[row] = row;
+        if (row >= count || utterance[row] < 0)
+            continue;
+        for (int k = 0; k < count; k++)
+            others += (k != row) & (utterance[k] >= 0) & (speaker[k] == speaker[row]);
+        if (others == 0)
+            continue;
+        Rng rng;
+        rng_seed(&rng, rng_mix(seed, (uint64_t)row));
+        uint64_t left = rng_below(&rng, others) + 1;
+        for (int k = 0; k < count && left > 0; k++)
+            if (k != row && utterance[k] >= 0 && speaker[k] == speaker[row]) {
+                reference[row] = k;
+                left--;
+            }
+    }
+    if (s->batch) { /* the rows are finished: this array was not there yet */
+        BatchLayout out;
+        batch_layout_device(&out, &l->o.shape, s->info.text, s->info.frames);
+        memcpy(s->batch + out.reference, reference, (size_t)rows * sizeof *reference);
+    }
 }
 
 static void empty_row(const Slot *s, int row)
@@ -217,6 +293,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     int rc = injected ? ERR_DATA : 0;
     int32_t sample_length = 0;
     const void *stored = NULL;
+    const float *contour = w->pitch;
     store_entry(&corpus->text, c->text_entry, &te);
     store_entry(&corpus->mel, c->mel_entry, &me);
     if (!rc && (text_view(&tv, &te) || mel_view(&mv, &me) || tv.token_count > (uint32_t)s->info.text ||
@@ -226,6 +303,10 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     }
     if (!rc)
         rc = check_records(l, item, why, sizeof why);
+    if (!rc && l->segment_fd)
+        rc = read_piece(l, w->pitch, mv.pitch, (size_t)mv.frames * sizeof *mv.pitch, why, sizeof why);
+    else if (!rc)
+        contour = mv.pitch;
     if (!rc && l->o.on_the_fly) {
         const float *samples = NULL;
         float *to = s->batch ? NULL : (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
@@ -237,7 +318,8 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
         read_ended = tick(l, weight);
     } else if (!rc) {
         size_t stride = (size_t)s->info.frames * (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
-        rc = read_mel(l, s->memory + b->mel + (size_t)row * stride, &mv, &me, why, sizeof why);
+        rc = read_piece(l, s->memory + b->mel + (size_t)row * stride, mv.data,
+                        (size_t)mv.frames * mv.bands * (size_t)l->o.shape.mel_bytes, why, sizeof why);
         read_ended = tick(l, weight);
     } else
         read_ended = tick(l, weight);
@@ -255,6 +337,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
         ((int32_t *)(void *)(s->memory + b->utterance))[row] = (int32_t)c->utterance;
         ((int32_t *)(void *)(s->memory + b->sample_length))[row] = sample_length;
         write_augmentation(l, (float *)(void *)(s->memory + b->augment) + 4 * (size_t)row, s->info.epoch, c->utterance);
+        write_pitch(l, s, row, contour, mv.frames, sample_length);
     }
     uint64_t decoded = tick(l, weight);
     times->read += weight * (read_ended - start);
@@ -306,7 +389,9 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
             finish_row(l, w, s, row, NULL);
     count_rows(l, &times);
     size_t bytes = s->layout.bytes;
-    if (ring_filled(l->o.ring, s, rows, &lost)) { /* from here on the slot is another's */
+    if (ring_filled(l->o.ring, s, rows, &lost)) {
+        choose_references(l, s);
+        ring_ready(l->o.ring, s); /* from here on the slot is another's */
         counters_left(l->o.counters, STAGE_READ, bytes, 0);
         counters_left(l->o.counters, STAGE_DECODE, bytes, (uint64_t)ring_ready_count(l->o.ring));
         if (l->o.host)
@@ -484,11 +569,14 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
     l->known = mem_calloc(o->corpus->count, sizeof *l->known);
     if (!l->workers || !l->known)
         rc = err_set(err, ERR_NOMEM, "no memory for %d loader workers", states);
-    if (!rc && !o->cfg->enable_memory_mapping && !o->on_the_fly)
+    if (!rc && !o->cfg->enable_memory_mapping)
         rc = open_segments(l, err);
     for (int i = 0; i < states && !rc; i++) {
         l->workers[i].loader = l;
-        if (o->on_the_fly)
+        l->workers[i].pitch = l->segment_fd ? mem_calloc((size_t)o->shape.frames, sizeof(float)) : NULL;
+        if (l->segment_fd && !l->workers[i].pitch)
+            rc = err_set(err, ERR_NOMEM, "no memory for %d loader workers", states);
+        if (!rc && o->on_the_fly)
             rc = audio_processor_open(&l->workers[i].processor, o->cfg, err);
         if (!rc && o->host)
             rc = preprocess_open(&l->workers[i].preprocess, o->host, o->cfg, o->corpus->mean, o->corpus->deviation, err);
@@ -532,6 +620,7 @@ int loader_close(Loader *l)
         preprocess_close(w->preprocess);
         audio_buffer_free(&w->audio);
         buf_free(&w->bytes);
+        free(w->pitch);
     }
     if (stuck)
         return 1;

@@ -1,7 +1,7 @@
 /* preprocess.h - what happens to a batch on the data device: mel from samples (on_the_fly), halves to floats, normalisation, padding, augmentation.
  * The same work on every device: host and sim run preprocess_host.c as a kernel of their stream, CUDA runs preprocess_cuda.cu.
  * raw is a host slot's memory copied as it was (BatchLayout of batch_layout_host), out a device batch (batch_layout_device).
- * Padding of the output mel is exactly 0.0 after normalisation. Threads: a Preprocess belongs to one thread at a time. */
+ * Padding of the output mel is exactly 0.0 after normalisation. The pitch comes finished from the loader; only its padding is set here. Threads: a Preprocess belongs to one thread at a time. */
 #ifndef MYXTTS_PREPROCESS_H
 #define MYXTTS_PREPROCESS_H
 

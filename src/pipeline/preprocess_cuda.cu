@@ -56,7 +56,7 @@ EXACT int row_frames(const Batch &b, int row) /* in the cache */
     return n < 0 ? 0 : n > b.a.frames ? b.a.frames : n;
 }
 
-/* Tokens, lengths and numbers; a block for each row. */
+/* Tokens, lengths, numbers and pitch; a block for each row. */
 __global__ void numbers_kernel(Batch b)
 {
     const PreprocessArgs &a = b.a;
@@ -66,6 +66,17 @@ __global__ void numbers_kernel(Batch b)
     int32_t *to = array<int32_t>(a.out, out.tokens) + (size_t)row * a.text;
     for (int i = threadIdx.x; i < a.text; i += blockDim.x)
         to[i] = i < length ? from[i] : 0;
+    int frames, samples;
+    if (a.samples > 0) {
+        Clip c = row_clip(b, row);
+        frames = c.frames, samples = (int)c.n;
+    } else {
+        frames = row_frames(b, row), samples = array<const int32_t>(a.raw, in.sample_length)[row];
+    }
+    const float *pitch = array<const float>(a.raw, in.pitch) + (size_t)row * a.frames;
+    float *pitch_to = array<float>(a.out, out.pitch) + (size_t)row * a.frames;
+    for (int i = threadIdx.x; i < a.frames; i += blockDim.x)
+        pitch_to[i] = i < frames ? pitch[i] : 0.0f;
     if (threadIdx.x < AUGMENT_COUNT)
         array<uint32_t>(a.out, out.augment)[row * AUGMENT_COUNT + threadIdx.x] =
             array<const uint32_t>(a.raw, in.augment)[row * AUGMENT_COUNT + threadIdx.x];
@@ -74,13 +85,7 @@ __global__ void numbers_kernel(Batch b)
     array<int32_t>(a.out, out.text_length)[row] = length;
     array<int32_t>(a.out, out.speaker)[row] = array<const int32_t>(a.raw, in.speaker)[row];
     array<int32_t>(a.out, out.utterance)[row] = array<const int32_t>(a.raw, in.utterance)[row];
-    int frames, samples;
-    if (a.samples > 0) {
-        Clip c = row_clip(b, row);
-        frames = c.frames, samples = (int)c.n;
-    } else {
-        frames = row_frames(b, row), samples = array<const int32_t>(a.raw, in.sample_length)[row];
-    }
+    array<int32_t>(a.out, out.reference)[row] = array<const int32_t>(a.raw, in.reference)[row];
     array<int32_t>(a.out, out.mel_length)[row] = frames;
     array<int32_t>(a.out, out.sample_length)[row] = samples;
 }

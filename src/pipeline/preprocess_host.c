@@ -38,6 +38,7 @@ static void copy_numbers(const Row *r)
     put_int(a->out, out->text_length, row, length);
     put_int(a->out, out->speaker, row, int_at(a->raw, in->speaker, row));
     put_int(a->out, out->utterance, row, int_at(a->raw, in->utterance, row));
+    put_int(a->out, out->reference, row, int_at(a->raw, in->reference, row));
     memcpy(a->out + out->augment + row * 16, a->raw + in->augment + row * 16, 16);
 }
 
@@ -133,6 +134,15 @@ static int mel_of_samples(const Row *r, float *out)
     return clip.frames;
 }
 
+/* The pitch as the loader made it, and zeros behind the frames of the mel. */
+static void copy_pitch(const Row *r, size_t frames)
+{
+    size_t row_bytes = (size_t)r->a->frames * 4, used = frames * 4;
+    uint8_t *to = r->a->out + r->a->out_layout.pitch + r->index * row_bytes;
+    memcpy(to, r->a->raw + r->a->in_layout.pitch + r->index * row_bytes, used);
+    memset(to + used, 0, row_bytes - used);
+}
+
 void preprocess_host_row(const PreprocessTask *task, int row, const void *stored)
 {
     const PreprocessArgs *a = &task->args;
@@ -145,7 +155,8 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
     float *mel = (float *)(void *)(a->out + a->out_layout.mel) + (size_t)row * row_values;
     copy_numbers(&r);
-    size_t used = (size_t)(a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel)) * (size_t)a->bands;
+    size_t frames = (size_t)(a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel)), used = frames * (size_t)a->bands;
+    copy_pitch(&r, frames);
     memset(mel + used, 0, (row_values - used) * sizeof *mel);
 }
 

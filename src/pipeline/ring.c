@@ -99,12 +99,17 @@ int ring_filled(Ring *r, Slot *s, int rows, const LostRows *lost)
     s->info.real_frames -= lost->frames;
     ASSERT_CMP(s->done, <=, s->info.count);
     int complete = s->done == s->info.count;
-    if (complete) {
-        s->state = SLOT_READY;
-        pthread_cond_broadcast(&r->ready);
-    }
     pthread_mutex_unlock(&r->mutex);
     return complete;
+}
+
+void ring_ready(Ring *r, Slot *s)
+{
+    pthread_mutex_lock(&r->mutex);
+    ASSERT_CMP(s->done, ==, s->info.count);
+    s->state = SLOT_READY;
+    pthread_cond_broadcast(&r->ready);
+    pthread_mutex_unlock(&r->mutex);
 }
 
 int ring_take(Ring *r, Slot **out, double seconds, Err *err)

@@ -57,9 +57,10 @@ typedef struct LostRows {
     int rows;
     int64_t tokens, frames; /* that they would have had */
 } LostRows;
-/* `rows` more rows of the slot are filled, or empty because they are lost; the last makes it READY, and 1 is returned: the slot is then
- * another thread's. */
+/* `rows` more rows of the slot are filled, or empty because they are lost. 1 for whoever fills the last: the whole batch is then the caller's, to
+ * add what depends on all rows, until it calls ring_ready. */
 int ring_filled(Ring *r, Slot *s, int rows, const LostRows *lost);
+void ring_ready(Ring *r, Slot *s); /* the slot becomes READY, and another thread's */
 
 /* The next READY slot in order, which becomes IN_USE; waits at most `seconds`. 0; ERR_STOPPED at the end or when stopped; 1 when the time is over. */
 int ring_take(Ring *r, Slot **s, double seconds, Err *err);

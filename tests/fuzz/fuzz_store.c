@@ -98,6 +98,8 @@ static void look_at(const StoreEntry *e)
             sink ^= ((const uint8_t *)m.data)[k];
         for (uint32_t k = 0; k < m.bands; k++)
             sink ^= (uint8_t)(m.sum[k] > m.sum_squares[k]);
+        for (uint32_t k = 0; k < m.frames; k++)
+            sink ^= (uint8_t)(m.pitch[k] > m.pitch_sums[0] + m.pitch_sums[1]);
     }
 }
 

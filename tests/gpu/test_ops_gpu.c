@@ -7,6 +7,7 @@
 
 #include "device/cuda_graph.h"
 #include "device/cuda_library.h"
+#include "ops/ops_open.h"
 #include "ops_cases.h"
 
 #define F32_TOLERANCE 1e-5
@@ -40,6 +41,7 @@ static const OpsCase gpu_cases[] = {
     {"linear 65x3x40 accumulated", LINEAR(65, 3, 40, ACT_NONE, 1, 1, 1), 0, 0},
     {"linear 256x128x64 relu", LINEAR(256, 128, 64, ACT_RELU, 1, 0, 1), 0, 0},
     {"linear 200x80x136 relu, no bias", LINEAR(200, 80, 136, ACT_RELU, 0, 0, 1), 0, 0},
+    {"linear 4096x1024x512 relu, timed", LINEAR(4096, 1024, 512, ACT_RELU, 1, 0, 1), 0, 0},
     {"norm 37x256", NORM(37, 256, 1, 10, 1), 0, 0},
     {"norm 37x512", NORM(37, 512, 0, 0, 1), 0, 0},
     {"norm 61x768", NORM(61, 768, 1, 10, 1), 0, 0},
@@ -55,9 +57,13 @@ static const OpsCase gpu_cases[] = {
     {"attention 64, mixed, more keys", ATTENTION(6, 1, 64, 33, 261, 0, 0, 1, 0, 1), 0, 0},
     {"attention 64, causal, more keys", ATTENTION(6, 1, 64, 33, 161, 1, 1, 1, 0, 1), 0, 0},
     {"attention 64, causal, more queries", ATTENTION(6, 1, 64, 261, 35, 1, 1, 1, 0, 1), 0, 0},
+    {"attention 64, causal, many keys", ATTENTION(4, 2, 64, 800, 800, 1, 0, 1, 1, 0), 0, 0},
+    {"attention 64, guided, many keys", ATTENTION(6, 2, 64, 330, 530, 0, 1, 1, 0, 1), 0, 0},
+    {"attention 64, causal, guided, many keys", ATTENTION(4, 1, 64, 300, 600, 1, 1, 1, 0, 0), 0, 0},
     {"attention 128", ATTENTION(3, 2, 128, 21, 35, 0, 1, 1, 0, 1), 0, 0},
     {"embed wide", EMBED(3, 50, 264, 9, 1, 20, 1), 0, 0},
     {"embed long", EMBED(1, 1030, 16, 0, 0, 0, 0), 0, 0},
+    {"conv 16 to 264, tanh", CONV(5, 37, 16, 264, 3, ACT_TANH, 1, 1), 0, 0},
     {"conv 24 to 16", CONV(5, 37, 24, 16, 5, ACT_RELU, 1, 1), 0, 0},
     {"add_vector wide", OTHER_BACK(add_vector, 5, 19, 264, 1, 0), 0, 0},
     {"pool wide", OTHER_BACK(pool, 5, 19, 520, 1), 0, 0},
@@ -367,6 +373,8 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     MUST(s->c->device->ops->copy_in(s->c->stream, scale, &one, sizeof one, &err));
     double count = (double)parameters;
     TIME(s, "gradient norm", 1, 0, 4 * count, o->norm2(s->c, norm, finite, grad, parameters));
+    OpsGuard *guard = take_floats(s, sizeof *guard / 4);
+    TIME(s, "guard", 1, 0, 0, o->guard(s->c, guard, norm, norm, finite, scale, 1, 4));
     TIME(s, "AdamW", 1, 0, 31 * count,
          o->adamw(s->c, master, real, m, moment, grad, decay, scale, parameters, 1e-3f, 0.9f, 0.98f, 1e-8f, 0.01f, 3));
     TIME(s, "gradients to zero", 1, 0, 4 * count,
@@ -374,7 +382,8 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     give_back(s);
 }
 
-/* The tiny model: batch 32, text 200, mel 800, r = 1. */
+/* The tiny model: batch 32, text 200, mel 800, r = 1; decoder 768 x 8 layers, text and voice encoder (200 groups of 4 frames) 256 x 4 layers each, post-net of
+ * five convolutions. */
 static void speed_all(OpsContext *b16)
 {
     Speed s = {.c = b16, .noise = malloc(NOISE * 2)};
@@ -391,23 +400,24 @@ static void speed_all(OpsContext *b16)
     speed_linear(&s, "cross kv", 8, L, 1536, 256, ACT_NONE);
     speed_linear(&s, "up", 8, M, 3072, 768, ACT_RELU);
     speed_linear(&s, "down", 8, M, 768, 3072, ACT_NONE);
-    speed_linear(&s, "text qkv", 4, L, 768, 256, ACT_NONE);
-    speed_linear(&s, "text out", 4, L, 256, 256, ACT_NONE);
-    speed_linear(&s, "text up", 4, L, 1024, 256, ACT_RELU);
-    speed_linear(&s, "text down", 4, L, 256, 1024, ACT_NONE);
+    speed_linear(&s, "text, voice qkv", 8, L, 768, 256, ACT_NONE);
+    speed_linear(&s, "text, voice out", 8, L, 256, 256, ACT_NONE);
+    speed_linear(&s, "text, voice up", 8, L, 1024, 256, ACT_RELU);
+    speed_linear(&s, "text, voice down", 8, L, 256, 1024, ACT_NONE);
+    speed_linear(&s, "voice in", 1, L, 256, 320, ACT_NONE);
     speed_linear(&s, "pre-net 1", 1, M, 256, 80, ACT_RELU);
     speed_linear(&s, "pre-net 2", 1, M, 768, 256, ACT_RELU);
     speed_linear(&s, "mel head", 1, M, 80, 768, ACT_NONE);
     speed_linear(&s, "stop head", 1, M, 1, 768, ACT_NONE);
     speed_norm(&s, 25, M, 768);
-    speed_norm(&s, 9, L, 256);
+    speed_norm(&s, 18, L, 256);
     speed_attention(&s, "causal", 8, B, 12, mel, mel, 1, 0);
     speed_attention(&s, "cross, guided", 8, B, 12, mel, text, 0, 1);
-    speed_attention(&s, "text", 4, B, 4, text, text, 0, 0);
+    speed_attention(&s, "text, voice", 8, B, 4, text, text, 0, 0);
     speed_conv(&s, 1, B, mel, 80, 512, ACT_TANH);
     speed_conv(&s, 3, B, mel, 512, 512, ACT_TANH);
     speed_conv(&s, 1, B, mel, 512, 80, ACT_NONE);
-    speed_rest(&s, B, mel, 768, 75000000);
+    speed_rest(&s, B, mel, 768, 100000000);
     printf("  all of it: %.2f ms\n", s.step_ms);
     b16->device->ops->event_close(s.begin);
     b16->device->ops->event_close(s.end);
@@ -424,8 +434,8 @@ int main(int argc, char **argv)
         printf("SKIPPED: %s\n", why.msg);
         return 77;
     }
-    const Ops *(*tables)(RealType) = (const Ops *(*)(RealType))cuda_library_symbol(gpu, "myxtts_cuda_ops", &why);
-    if (!tables) {
+    const Ops *f32_table = ops_table(gpu, 0, &why), *b16_table = ops_table(gpu, 1, &why);
+    if (!f32_table || !b16_table) {
         printf("FAILED: %s\n", why.msg);
         return 1;
     }
@@ -434,8 +444,8 @@ int main(int argc, char **argv)
     MUST(device_open(&cpu, "cpu", &options, &err));
     MUST(gpu->ops->stream_open(gpu, &stream, "the ops", &err));
     MUST(cpu->ops->stream_open(cpu, &host_stream, "the ops", &err));
-    open_ops(&f32, tables(REAL_F32), gpu, stream);
-    open_ops(&b16, tables(REAL_BF16), gpu, stream);
+    open_ops(&f32, f32_table, gpu, stream);
+    open_ops(&b16, b16_table, gpu, stream);
     open_ops(&host, &ops_host_f64, cpu, host_stream);
     printf("device: %s\n", gpu->model);
     if (argc < 2 || !strcmp(argv[1], "check"))
