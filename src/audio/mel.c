@@ -215,18 +215,6 @@ int mel_use_instructions(MelPlan *p, const char *name)
     return variant != NULL;
 }
 
-/* Where numpy.pad(mode="reflect") takes sample i of a clip of n from: a mirror at both ends, without repeating the end samples. */
-static int64_t reflect(int64_t i, int64_t n)
-{
-    if (n == 1)
-        return 0;
-    int64_t period = 2 * (n - 1);
-    i %= period;
-    if (i < 0)
-        i += period;
-    return i < n ? i : period - i;
-}
-
 void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *samples, int64_t n)
 {
     const MelTables *t = &p->t;
@@ -240,7 +228,7 @@ void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *sampl
         else
             for (int64_t i = 0; i < span; i++) {
                 int64_t at = first + i;
-                s->segment[i] = samples[at >= 0 && at < n ? at : reflect(at, n)];
+                s->segment[i] = samples[at >= 0 && at < n ? at : mel_reflect(at, n)];
             }
         p->variant->run(t, &s->work, segment);
         int lanes = frames - f < width ? (int)(frames - f) : width;

@@ -153,7 +153,7 @@ EXACT float mel_band(const MelCuda &m, const double *magnitudes, int b)
 }
 
 /* Where numpy.pad(mode="reflect") takes sample i of a clip of n from. */
-EXACT int64_t mel_reflect(int64_t i, int64_t n)
+EXACT int64_t mel_cuda_reflect(int64_t i, int64_t n)
 {
     if (i >= 0 && i < n)
         return i;
@@ -189,7 +189,7 @@ template <typename Samples> EXACT void mel_fast_frame(const MelCuda &m, double2 
             else if (direct)
                 s = make_float2(__ldg(direct + 2 * i), __ldg(direct + 2 * i + 1));
             else
-                s = make_float2(x.at(mel_reflect(first + 2 * i, x.n)), x.at(mel_reflect(first + 2 * i + 1, x.n)));
+                s = make_float2(x.at(mel_cuda_reflect(first + 2 * i, x.n)), x.at(mel_cuda_reflect(first + 2 * i + 1, x.n)));
             v[k] = make_double2(exact_mul((double)s.x, w.x), exact_mul((double)s.y, w.y));
         }
         mel_butterfly8(v);
@@ -313,9 +313,9 @@ EXACT void mel_any_frame(const MelCuda &m, double2 *shared, double **magnitudes,
     double *out = (double *)(shared + (m.out_of_place ? 2 * n : n));
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         int j = m.packed ? 2 * i : i;
-        double2 v = make_double2(exact_mul((double)x.at(mel_reflect(first + j, x.n)), __ldg(m.window + j)), 0.0);
+        double2 v = make_double2(exact_mul((double)x.at(mel_cuda_reflect(first + j, x.n)), __ldg(m.window + j)), 0.0);
         if (m.packed)
-            v.y = exact_mul((double)x.at(mel_reflect(first + j + 1, x.n)), __ldg(m.window + j + 1));
+            v.y = exact_mul((double)x.at(mel_cuda_reflect(first + j + 1, x.n)), __ldg(m.window + j + 1));
         z[i] = v;
     }
     __syncthreads();

@@ -4,6 +4,8 @@
 #ifndef MYXTTS_MEL_KERNEL_H
 #define MYXTTS_MEL_KERNEL_H
 
+#include <stdint.h>
+
 #include "audio/fft.h"
 
 #define MEL_MAX_LANES 8
@@ -26,6 +28,18 @@ typedef struct MelTables {
 
 struct MelPlan;
 const MelTables *mel_tables(const struct MelPlan *p); /* live as long as the plan */
+
+/* Where numpy.pad(mode="reflect") takes sample i of a clip of n from: a mirror at both ends, without repeating the end samples. */
+static inline int64_t mel_reflect(int64_t i, int64_t n)
+{
+    if (n == 1)
+        return 0;
+    int64_t period = 2 * (n - 1);
+    i %= period;
+    if (i < 0)
+        i += period;
+    return i < n ? i : period - i;
+}
 
 /* Working memory of one batch; pointers aligned to 64 bytes. */
 typedef struct MelWork {

@@ -1,4 +1,4 @@
-/* picture.c - a canvas, a tiny font, axes, and libpng.
+/* picture.c - colours, libpng, and values as colours with axes around them.
  * The colour map is a path through the OKLCH colour space (Ottosson 2020): lightness rises evenly while the hue turns. */
 #include "audio/picture.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/draw.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 /* ---- colours */
 
@@ -59,21 +59,19 @@ static void png_failed(png_structp png, png_const_charp message)
 }
 static void png_warned(png_structp png, png_const_charp message) { (void)png, (void)message; }
 
-int picture_write_rgb(const char *path, const Rgb *pixels, int w, int h, Err *err)
+int picture_png(Buf *out, const Rgb *pixels, int w, int h, Err *err)
 {
-    Buf file = {0};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, png_failed, png_warned);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     if (!info) {
         png_destroy_write_struct(&png, NULL);
-        return err_set(err, ERR_NOMEM, "no memory for the picture %s", path);
+        return err_set(err, ERR_NOMEM, "no memory for a picture of %d x %d", w, h);
     }
     if (setjmp(png_jmpbuf(png))) {
         png_destroy_write_struct(&png, &info);
-        buf_free(&file);
-        return err_set(err, ERR_NOMEM, "libpng cannot make a picture of %d x %d for %s", w, h, path);
+        return err_set(err, ERR_NOMEM, "libpng cannot make a picture of %d x %d", w, h);
     }
-    png_set_write_fn(png, &file, png_to_buf, png_no_flush);
+    png_set_write_fn(png, out, png_to_buf, png_no_flush);
     png_set_IHDR(png, info, (png_uint_32)w, (png_uint_32)h, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
@@ -81,70 +79,37 @@ int picture_write_rgb(const char *path, const Rgb *pixels, int w, int h, Err *er
         png_write_row(png, (png_const_bytep)(pixels + (size_t)y * (size_t)w));
     png_write_end(png, info);
     png_destroy_write_struct(&png, &info);
-    int rc =
-        file.failed ? err_set(err, ERR_NOMEM, "no memory for the picture %s", path) : file_replace(path, file.data, file.size, err);
+    return out->failed ? err_set(err, ERR_NOMEM, "no memory for a picture of %d x %d", w, h) : 0;
+}
+
+int picture_write_rgb(const char *path, const Rgb *pixels, int w, int h, Err *err)
+{
+    Buf file = {0};
+    int rc = picture_png(&file, pixels, w, h, err);
+    if (rc)
+        err_prefix(err, "%s", path);
+    else
+        rc = file_replace(path, file.data, file.size, err);
     buf_free(&file);
     return rc;
 }
 
-/* ---- canvas and font */
-
-typedef struct Canvas {
-    Rgb *pixels;
-    int w, h;
-} Canvas;
-
-static void fill(Canvas *c, int x, int y, int w, int h, Rgb colour)
-{
-    for (int j = y < 0 ? 0 : y; j < y + h && j < c->h; j++)
-        for (int i = x < 0 ? 0 : x; i < x + w && i < c->w; i++)
-            c->pixels[(size_t)j * (size_t)c->w + (size_t)i] = colour;
-}
-
-#define GLYPH_W 5
-#define GLYPH_H 7
-#define FONT_SCALE 2
-#define LETTER_STEP ((GLYPH_W + 1) * FONT_SCALE)
-
-/* Seven rows of five dots, the leftmost dot is bit 4. */
-static const struct {
-    char letter;
-    uint8_t rows[GLYPH_H];
-} glyphs[] = {
-    {'0', {14, 17, 17, 21, 17, 17, 14}}, {'1', {4, 12, 4, 4, 4, 4, 14}},      {'2', {14, 17, 1, 6, 8, 16, 31}},
-    {'3', {30, 1, 1, 14, 1, 1, 30}},     {'4', {2, 6, 10, 18, 31, 2, 2}},     {'5', {31, 16, 30, 1, 1, 17, 14}},
-    {'6', {6, 8, 16, 30, 17, 17, 14}},   {'7', {31, 1, 2, 4, 4, 8, 8}},       {'8', {14, 17, 17, 14, 17, 17, 14}},
-    {'9', {14, 17, 17, 15, 1, 2, 12}},   {'.', {0, 0, 0, 0, 0, 12, 12}},      {'-', {0, 0, 0, 14, 0, 0, 0}},
-    {'k', {16, 16, 18, 20, 24, 20, 18}}, {'H', {17, 17, 17, 31, 17, 17, 17}}, {'z', {0, 0, 31, 2, 4, 8, 31}},
-    {'s', {0, 0, 15, 16, 14, 1, 30}},
-};
-
-static int text_width(const char *s) { return (int)strlen(s) * LETTER_STEP - FONT_SCALE; }
-
-static void draw_text(Canvas *c, int x, int y, const char *s, Rgb colour)
-{
-    for (; *s; s++, x += LETTER_STEP)
-        for (size_t g = 0; g < sizeof glyphs / sizeof glyphs[0]; g++)
-            for (int row = 0; glyphs[g].letter == *s && row < GLYPH_H; row++)
-                for (int col = 0; col < GLYPH_W; col++)
-                    if (glyphs[g].rows[row] >> (GLYPH_W - 1 - col) & 1)
-                        fill(c, x + col * FONT_SCALE, y + row * FONT_SCALE, FONT_SCALE, FONT_SCALE, colour);
-}
-
-/* ---- the mel */
+/* ---- values as colours */
 
 #define MARGIN_LEFT 84
 #define MARGIN_RIGHT 108
 #define MARGIN_TOP 16
 #define MARGIN_BOTTOM 40
+#define MARGIN_TITLE 36 /* more, for a title or a label */
+#define MARGIN_LABEL 28
 #define MAX_COLUMNS 3600
 #define TICK 6
 
-static const Rgb paper = {255, 255, 255}, ink = {40, 40, 48};
+static const Rgb paper = {255, 255, 255}, ink = {40, 40, 48}, faint = {168, 168, 176};
 
 typedef struct Plot {
     Canvas canvas;
-    int x, y, w, h; /* of the mel inside the canvas */
+    int x, y, w, h; /* of the values inside the canvas */
     float low, high;
     Rgb colours[256];
 } Plot;
@@ -152,43 +117,113 @@ typedef struct Plot {
 /* What is not finite is drawn as the lowest value. */
 static float finite_or(float v, float other) { return isfinite(v) ? v : other; }
 
-static void draw_values(Plot *p, const float *mel, int64_t frames, int bands)
+/* Colours for the range of n values, and a canvas with `more_*` pixels besides the usual margins. x, y, w, h are set. */
+static int plot_open(Plot *p, const float *values, int64_t n, int more_right, int more_bottom, Err *err)
+{
+    p->low = HUGE_VALF;
+    p->high = -HUGE_VALF;
+    for (int64_t i = 0; i < n; i++) {
+        p->low = fminf(p->low, finite_or(values[i], p->low));
+        p->high = fmaxf(p->high, finite_or(values[i], p->high));
+    }
+    if (!(p->low <= p->high))
+        p->low = p->high = 0.0f;
+    for (int i = 0; i < 256; i++)
+        p->colours[i] = picture_colour(i / 255.0);
+    return canvas_open(&p->canvas, p->x + p->w + MARGIN_RIGHT + more_right, p->y + p->h + MARGIN_BOTTOM + more_bottom, paper, err);
+}
+
+/* The cells that pixel i of `size` stands for. */
+static void cells_of(int64_t *from, int64_t *to, int i, int size, int64_t cells)
+{
+    *from = (int64_t)i * cells / size;
+    *to = (int64_t)(i + 1) * cells / size;
+    if (*to <= *from)
+        *to = *from + 1;
+}
+
+/* values: [along, across]: along goes to the right, across upwards, unless turned is set: then rows go upwards. */
+static void draw_values(Plot *p, const float *values, int64_t along, int64_t across, int turned)
 {
     double scale = p->high > p->low ? 255.0 / ((double)p->high - (double)p->low) : 0.0;
-    int height = p->h / bands;
+    int64_t step_x = turned ? 1 : across, step_y = turned ? along : 1;
     for (int i = 0; i < p->w; i++) {
-        int64_t from = (int64_t)i * frames / p->w, to = (int64_t)(i + 1) * frames / p->w;
-        if (to <= from)
-            to = from + 1;
-        for (int b = 0; b < bands; b++) {
-            double sum = 0.0;
-            for (int64_t f = from; f < to; f++)
-                sum += (double)finite_or(mel[f * bands + b], p->low);
-            fill(&p->canvas, p->x + i, p->y + (bands - 1 - b) * height, 1, height,
-                 p->colours[(int)((sum / (double)(to - from) - (double)p->low) * scale)]);
+        int64_t x0, x1, y0, y1, last = -1;
+        cells_of(&x0, &x1, i, p->w, along);
+        Rgb colour = paper;
+        for (int j = 0; j < p->h; j++) {
+            cells_of(&y0, &y1, j, p->h, across);
+            if (y0 != last) {
+                double sum = 0.0;
+                for (int64_t a = x0; a < x1; a++)
+                    for (int64_t b = y0; b < y1; b++)
+                        sum += (double)finite_or(values[a * step_x + b * step_y], p->low);
+                double mean = sum / (double)((x1 - x0) * (y1 - y0));
+                colour = p->colours[(int)fmin(fmax((mean - (double)p->low) * scale, 0.0), 255.0)];
+            }
+            last = y0;
+            draw_fill(&p->canvas, p->x + i, p->y + p->h - 1 - j, 1, 1, colour);
         }
     }
 }
 
-/* 1, 2 or 5 times a power of ten, at least `least`. */
-static double round_step(double least)
+static void draw_frame(Plot *p)
 {
-    double unit = pow(10.0, floor(log10(least)));
-    return least <= unit ? unit : least <= 2 * unit ? 2 * unit : least <= 5 * unit ? 5 * unit : 10 * unit;
+    draw_fill(&p->canvas, p->x - 1, p->y - 1, p->w + 2, 1, faint);
+    draw_fill(&p->canvas, p->x - 1, p->y + p->h, p->w + 2, 1, faint);
+    draw_fill(&p->canvas, p->x - 1, p->y, 1, p->h, faint);
+    draw_fill(&p->canvas, p->x + p->w, p->y, 1, p->h, faint);
 }
+
+static void tick_below(Plot *p, int x, const char *text)
+{
+    draw_fill(&p->canvas, x - 1, p->y + p->h, 2, TICK, ink);
+    draw_text(&p->canvas, x, p->y + p->h + TICK + 12, text, DRAW_TEXT_SIZE, DRAW_CENTRE, ink);
+}
+
+static void tick_left(Plot *p, int y, const char *text)
+{
+    draw_fill(&p->canvas, p->x - TICK, y - 1, TICK, 2, ink);
+    draw_text(&p->canvas, p->x - TICK - 5, y, text, DRAW_TEXT_SIZE, DRAW_RIGHT, ink);
+}
+
+static void draw_colour_bar(Plot *p)
+{
+    int x = p->x + p->w + 18, width = 16, digits = p->high - p->low < 4.0f ? 2 : 1;
+    for (int i = 0; i < p->h; i++)
+        draw_fill(&p->canvas, x, p->y + p->h - 1 - i, width, 1, p->colours[i * 255 / (p->h > 1 ? p->h - 1 : 1)]);
+    for (int k = 0; k <= 4; k++) {
+        char text[32];
+        int y = p->y + p->h - k * p->h / 4;
+        snprintf(text, sizeof text, "%.*f", digits, (double)(p->low + (p->high - p->low) * (float)k / 4));
+        draw_fill(&p->canvas, x + width, y - (k == 4 ? 0 : 1), 4, 1, ink);
+        draw_text(&p->canvas, x + width + 9, y, text, DRAW_TEXT_SIZE, DRAW_LEFT, ink);
+    }
+}
+
+/* Writes what a _pixels function has made. rc is that function's. */
+static int write_and_free(const char *path, Rgb *pixels, int w, int h, int rc, Err *err)
+{
+    if (rc == 0)
+        rc = picture_write_rgb(path, pixels, w, h, err);
+    else
+        err_prefix(err, "%s", path);
+    free(pixels);
+    return rc;
+}
+
+/* ---- the mel */
 
 static void draw_time(Plot *p, int64_t frames, double seconds_per_frame)
 {
-    double total = (double)frames * (seconds_per_frame > 0 ? seconds_per_frame : 1.0), step = round_step(total * 90 / p->w);
+    double total = (double)frames * (seconds_per_frame > 0 ? seconds_per_frame : 1.0), step = draw_round_step(total * 90 / p->w);
     if (!(seconds_per_frame > 0) && step < 1)
         step = 1;
     int digits = step < 0.1 ? 2 : step < 1 ? 1 : 0;
     for (int k = 0; k * step <= total; k++) {
         char text[32];
-        snprintf(text, sizeof text, "%.*f%s", digits, k * step, seconds_per_frame > 0 ? "s" : "");
-        int at = p->x + (int)(k * step / total * p->w);
-        fill(&p->canvas, at, p->y + p->h, 2, TICK, ink);
-        draw_text(&p->canvas, at + 1 - text_width(text) / 2, p->y + p->h + TICK + 4, text, ink);
+        snprintf(text, sizeof text, "%.*f%s", digits, k * step, seconds_per_frame > 0 ? " s" : "");
+        tick_below(p, p->x + (int)(k * step / total * p->w), text);
     }
 }
 
@@ -205,71 +240,117 @@ static void draw_frequency(Plot *p, int bands, const double *edges)
 {
     static const double marks[] = {0, 250, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12000, 16000, 20000, 24000};
     int last = 1 << 30;
+    char text[32];
     for (size_t i = 0; edges && i < sizeof marks / sizeof marks[0]; i++) {
         if (marks[i] < edges[0] - 0.5 || marks[i] > edges[bands + 1] + 0.5) /* edges went through exp and log */
             continue;
-        char text[32];
         double at = fmin(fmax(band_at(edges, bands, marks[i]), 0.0), bands);
         int y = p->y + p->h - (int)(at / bands * p->h);
-        if (last - y < 2 * GLYPH_H * FONT_SCALE)
+        if (last - y < 26)
             continue;
         last = y;
-        snprintf(text, sizeof text, marks[i] >= 1000 ? "%gkHz" : "%gHz", marks[i] >= 1000 ? marks[i] / 1000 : marks[i]);
-        fill(&p->canvas, p->x - TICK, y - 1, TICK, 2, ink);
-        draw_text(&p->canvas, p->x - TICK - 4 - text_width(text), y - GLYPH_H * FONT_SCALE / 2, text, ink);
+        snprintf(text, sizeof text, marks[i] >= 1000 ? "%g kHz" : "%g Hz", marks[i] >= 1000 ? marks[i] / 1000 : marks[i]);
+        tick_left(p, y, text);
     }
     for (int b = 0; !edges && b <= bands; b += bands > 40 ? 20 : 5) {
-        char text[32];
-        int y = p->y + p->h - b * (p->h / bands);
         snprintf(text, sizeof text, "%d", b);
-        fill(&p->canvas, p->x - TICK, y - 1, TICK, 2, ink);
-        draw_text(&p->canvas, p->x - TICK - 4 - text_width(text), y - GLYPH_H * FONT_SCALE / 2, text, ink);
+        tick_left(p, p->y + p->h - b * (p->h / bands), text);
     }
 }
 
-static void draw_colour_bar(Plot *p)
+int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t frames, int bands, const PictureAxes *axes, Err *err)
 {
-    int x = p->x + p->w + 16, width = 16;
-    for (int i = 0; i < p->h; i++)
-        fill(&p->canvas, x, p->y + p->h - 1 - i, width, 1, p->colours[i * 255 / (p->h - 1)]);
-    for (int k = 0; k <= 4; k++) {
-        char text[32];
-        int y = p->y + p->h - k * p->h / 4;
-        snprintf(text, sizeof text, "%.1f", (double)(p->low + (p->high - p->low) * (float)k / 4));
-        draw_text(&p->canvas, x + width + 6, y - GLYPH_H * FONT_SCALE / 2, text, ink);
-    }
-}
-
-int picture_mel(const char *path, const float *mel, int64_t frames, int bands, const PictureAxes *axes, Err *err)
-{
+    *pixels = NULL;
     if (frames < 1 || bands < 1)
-        return err_set(err, ERR_DATA, "there is nothing to draw in %s: %lld frames of %d bands", path, (long long)frames, bands);
+        return err_set(err, ERR_DATA, "there is nothing to draw: %lld frames of %d bands", (long long)frames, bands);
     Plot p = {.x = MARGIN_LEFT, .y = MARGIN_TOP};
     p.h = bands * (bands <= 40 ? 10 : bands <= 128 ? 5 : 4);
     p.w = frames >= MAX_COLUMNS ? MAX_COLUMNS : (int)frames * (frames < 300 ? 4 : frames < 900 ? 2 : 1);
     if (p.w < 320)
         p.w = 320;
-    p.canvas.w = p.w + MARGIN_LEFT + MARGIN_RIGHT;
-    p.canvas.h = p.h + MARGIN_TOP + MARGIN_BOTTOM;
-    p.canvas.pixels = mem_calloc((size_t)p.canvas.w * (size_t)p.canvas.h, sizeof(Rgb));
-    if (!p.canvas.pixels)
-        return err_set(err, ERR_NOMEM, "no memory for the picture %s", path);
-    p.low = HUGE_VALF;
-    p.high = -HUGE_VALF;
-    for (int64_t i = 0; i < frames * bands; i++) {
-        p.low = fminf(p.low, finite_or(mel[i], p.low));
-        p.high = fmaxf(p.high, finite_or(mel[i], p.high));
-    }
-    if (!(p.low <= p.high))
-        p.low = p.high = 0.0f;
-    for (int i = 0; i < 256; i++)
-        p.colours[i] = picture_colour(i / 255.0);
-    fill(&p.canvas, 0, 0, p.canvas.w, p.canvas.h, paper);
-    draw_values(&p, mel, frames, bands);
+    int rc = plot_open(&p, mel, frames * bands, 0, 0, err);
+    if (rc)
+        return rc;
+    draw_values(&p, mel, frames, bands, 0);
+    draw_frame(&p);
     draw_time(&p, frames, axes ? axes->seconds_per_frame : 0.0);
     draw_frequency(&p, bands, axes ? axes->edges : NULL);
     draw_colour_bar(&p);
-    int rc = picture_write_rgb(path, p.canvas.pixels, p.canvas.w, p.canvas.h, err);
-    free(p.canvas.pixels);
-    return rc;
+    *w = p.canvas.w, *h = p.canvas.h;
+    *pixels = canvas_take(&p.canvas);
+    return 0;
+}
+
+int picture_mel(const char *path, const float *mel, int64_t frames, int bands, const PictureAxes *axes, Err *err)
+{
+    Rgb *pixels;
+    int w = 0, h = 0, rc = picture_mel_pixels(&pixels, &w, &h, mel, frames, bands, axes, err);
+    return write_and_free(path, pixels, w, h, rc, err);
+}
+
+/* ---- a matrix */
+
+/* Pixels for n cells: whole pixels per cell up to about `most`. */
+static int extent(int64_t n, int most)
+{
+    if (n >= most)
+        return n <= 2 * most ? (int)n : most;
+    int64_t each = most / n;
+    return (int)(n * (each < 24 ? each : 24));
+}
+
+/* Ticks in the middles of cells, counted from 0. */
+static void draw_cells(Plot *p, int64_t n, int upwards)
+{
+    int size = upwards ? p->h : p->w;
+    double step = draw_round_step(fmax((double)n * (upwards ? 40 : 70) / size, 1.0));
+    for (double at = 0; at < (double)n; at += step) {
+        char text[32];
+        int pixel = (int)((at + 0.5) / (double)n * size);
+        snprintf(text, sizeof text, "%.0f", at);
+        if (upwards)
+            tick_left(p, p->y + p->h - pixel, text);
+        else
+            tick_below(p, p->x + pixel, text);
+    }
+}
+
+int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const float *values, int64_t rows, int64_t cols,
+                          const char *x_label, const char *y_label, Err *err)
+{
+    *pixels = NULL;
+    if (rows < 1 || cols < 1)
+        return err_set(err, ERR_DATA, "there is nothing to draw: %lld rows of %lld values", (long long)rows, (long long)cols);
+    const double title_size = 2.5;
+    Plot p = {.x = MARGIN_LEFT + (y_label ? 4 : -16), .y = MARGIN_TOP + (title ? MARGIN_TITLE : 0)};
+    p.w = extent(cols, 840);
+    p.h = extent(rows, 480);
+    p.w = p.w < 240 ? 240 : p.w;
+    p.h = p.h < 200 ? 200 : p.h;
+    int title_w = title ? (int)draw_text_width(title, title_size) : 0, more = title_w - p.w - MARGIN_RIGHT + 16;
+    int rc = plot_open(&p, values, rows * cols, more > 0 ? more : 0, x_label ? MARGIN_LABEL : 0, err);
+    if (rc)
+        return rc;
+    draw_values(&p, values, cols, rows, 1);
+    draw_frame(&p);
+    draw_cells(&p, cols, 0);
+    draw_cells(&p, rows, 1);
+    draw_colour_bar(&p);
+    if (title)
+        draw_text(&p.canvas, p.x, MARGIN_TOP + 12, title, title_size, DRAW_LEFT, ink);
+    if (x_label)
+        draw_text(&p.canvas, p.x + p.w / 2, p.y + p.h + MARGIN_BOTTOM + 8, x_label, DRAW_TEXT_SIZE, DRAW_CENTRE, ink);
+    if (y_label)
+        draw_text_up(&p.canvas, 22, p.y + p.h / 2, y_label, DRAW_TEXT_SIZE, ink);
+    *w = p.canvas.w, *h = p.canvas.h;
+    *pixels = canvas_take(&p.canvas);
+    return 0;
+}
+
+int picture_matrix(const char *path, const char *title, const float *values, int64_t rows, int64_t cols, const char *x_label,
+                   const char *y_label, Err *err)
+{
+    Rgb *pixels;
+    int w = 0, h = 0, rc = picture_matrix_pixels(&pixels, &w, &h, title, values, rows, cols, x_label, y_label, err);
+    return write_and_free(path, pixels, w, h, rc, err);
 }
