@@ -3,6 +3,7 @@
 # make test        install what is missing, build, run every test
 # make test-long   the long ones too: every sanitizer, 200 kills, fuzzing
 # make test-gpu    the CUDA part, where there is a GPU
+# make digits      train a voice on spoken digits (DIGITS_DATA=DIR), speak all of them (DIGITS_OUT=DIR), judge them
 # make bench       ours beside the peers (Python packages in a virtual environment)
 # make dist        a bundle for machines where nothing can be installed
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
@@ -44,7 +45,7 @@ TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/t
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all cuda deps dist demo test test-long test-gpu bench fuzz format clean help programs
+.PHONY: all cuda deps dist demo digits test test-long test-gpu bench fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts cuda
@@ -112,6 +113,13 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@tools/demo.sh $(OUT)/myxtts
 
+DIGITS_DATA ?= ../shared/data/fsdd
+DIGITS_OUT ?= build/digits
+digits: deps
+	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/digits
+	@tools/digits.sh $(OUT) $(DIGITS_DATA) $(DIGITS_OUT)
+	@$(OUT)/bench/digits --data $(DIGITS_DATA) --synth $(DIGITS_OUT)
+
 test: deps
 	@$(MAKE) --no-print-directory -j2 programs
 	@tools/run_tests.sh
@@ -130,7 +138,7 @@ bench: deps
 # Needs a GPU (sm_80 or newer); without one it says so and is skipped.
 test-gpu: cuda
 	@tests/gpu/build.sh
-	@build/test_gpu; rc=$$?; [ $$rc = 77 ] && exit 0 || exit $$rc
+	@for t in build/test_gpu build/test_ops_gpu; do [ -x $$t ] || continue; $$t; rc=$$?; [ $$rc = 0 ] || [ $$rc = 77 ] || exit $$rc; done
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc' '*.cu')

@@ -281,6 +281,47 @@ static void broadcast_build(OpsRun *r, const int *s)
 static void broadcast_go(OpsRun *r, const int *s) { CALL(broadcast_forward, AT(ROW_OUT), AT(ROW_A), s[0], s[1]); }
 static void broadcast_back(OpsRun *r, const int *s) { CALL(broadcast_backward, AT(ROW_DA), AT(ROW_DOUT), s[0], s[1]); }
 
+/* --- gather: B C; length_groups: B T r with_total; band_mean: rows n --- */
+static void gather_build(OpsRun *r, const int *s)
+{
+    int64_t n = (int64_t)s[0] * s[1];
+    OpsTensor *index = ops_tensor(r, ROW_LEN, "index", KIND_INT, ROLE_FIXED, s[0], 0);
+    for (int64_t b = 0; b < s[0]; b++) /* some rows are taken by several, some by none */
+        index->value[b] = (double)rng_below(&r->rng, (uint64_t)s[0]);
+    ops_tensor(r, ROW_A, "in", KIND_REAL, ROLE_INPUT, n, 1);
+    ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", n);
+    ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD);
+}
+static void gather_go(OpsRun *r, const int *s) { CALL(gather_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1]); }
+static void gather_back(OpsRun *r, const int *s) { CALL(gather_backward, AT(ROW_DA), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1]); }
+
+static void groups_build(OpsRun *r, const int *s)
+{
+    ops_lengths(r, ROW_LEN, "len", s[0], s[1], 1);
+    OpsTensor *out = ops_tensor(r, ROW_OUT, "out", KIND_INT, ROLE_OUTPUT, s[0], 0);
+    for (int b = 0; b < s[0]; b++)
+        out->value[b] = -7;
+    if (s[3])
+        ops_tensor(r, ROW_A, "total", KIND_ACC, ROLE_CHANGED, 1, 0)->value[0] = 5;
+}
+static void groups_go(OpsRun *r, const int *s) { CALL(length_groups, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[2]); }
+
+static void bands_build(OpsRun *r, const int *s)
+{
+    ops_tensor(r, ROW_A, "in", KIND_FLOAT, ROLE_FIXED, (int64_t)s[0] * s[1], 1);
+    ops_tensor(r, ROW_OUT, "out", KIND_FLOAT, ROLE_OUTPUT, s[0], 0);
+}
+static void bands_go(OpsRun *r, const int *s) { CALL(band_mean, AT(ROW_OUT), AT(ROW_A), s[0], s[1]); }
+
+/* --- fill_int: n value --- */
+static void fill_build(OpsRun *r, const int *s)
+{
+    OpsTensor *out = ops_tensor(r, ROW_OUT, "out", KIND_INT, ROLE_OUTPUT, s[0], 0);
+    for (int i = 0; i < s[0]; i++)
+        out->value[i] = 77;
+}
+static void fill_go(OpsRun *r, const int *s) { CALL(fill_int, AT(ROW_OUT), s[1], s[0]); }
+
 /* --- shift_frames: B T r n mixed --- */
 static void shift_build(OpsRun *r, const int *s)
 {
@@ -373,6 +414,25 @@ static void norm2_build(OpsRun *r, const int *s)
     ops_tensor(r, OPT_FINITE, "finite", KIND_INT, ROLE_OUTPUT, 1, 0)->value[0] = 7;
 }
 static void norm2_go(OpsRun *r, const int *s) { CALL(norm2, AT(OPT_NORM), AT(OPT_FINITE), AT(OPT_GRAD), s[0]); }
+
+/* --- guard: norm2 finite frames clip_percent spike seen. The mean so far is 1; the structure is compared byte by byte --- */
+static void guard_build(OpsRun *r, const int *s)
+{
+    OpsGuard g = {.norm = 3, .mean = 1, .seen = s[5], .skipped = 1, .consecutive = 2, .total = 4};
+    uint8_t bytes[sizeof g];
+    memcpy(bytes, &g, sizeof g);
+    OpsTensor *t = ops_tensor(r, OPT_P, "guard", KIND_BYTE, ROLE_CHANGED, sizeof g, 0);
+    for (size_t i = 0; i < sizeof g; i++)
+        t->value[i] = bytes[i];
+    ops_tensor(r, OPT_SCALE, "gscale", KIND_ACC, ROLE_OUTPUT, 1, 0);
+    ops_tensor(r, OPT_NORM, "norm2", KIND_ACC, ROLE_FIXED, 1, 0)->value[0] = s[0];
+    ops_tensor(r, OPT_FINITE, "finite", KIND_INT, ROLE_FIXED, 1, 0)->value[0] = s[1];
+    ops_tensor(r, OPT_M, "frames", KIND_ACC, ROLE_FIXED, 1, 0)->value[0] = s[2];
+}
+static void guard_go(OpsRun *r, const int *s)
+{
+    CALL(guard, AT(OPT_P), AT(OPT_SCALE), AT(OPT_NORM), AT(OPT_FINITE), AT(OPT_M), (float)s[3] / 100, (float)s[4]);
+}
 
 static void adamw_build(OpsRun *r, const int *s)
 {
@@ -474,6 +534,17 @@ static const OpsCase ops_cases[] = {
     {"pool", OTHER_BACK(pool, 6, 9, 7, 1), 0, 0},
     {"pool full", OTHER_BACK(pool, 2, 5, 33, 0), 0, 0},
     {"broadcast", OTHER_BACK(broadcast, 5, 77), 0, 0},
+    {"gather 1", OTHER_BACK(gather, 1, 1), 0, 0},
+    {"gather 7x13", OTHER_BACK(gather, 7, 13), 0, 0},
+    {"gather 33x300", OTHER_BACK(gather, 33, 300), 0, 0},
+    {"length_groups of 1", OTHER(groups, 1, 9, 1, 1), 1, 0},
+    {"length_groups of 2", OTHER(groups, 7, 9, 2, 1), 1, 0},
+    {"length_groups of 4, no total", OTHER(groups, 71, 803, 4, 0), 1, 0},
+    {"band_mean 1x1", OTHER(bands, 1, 1), 0, 0},
+    {"band_mean 37x80", OTHER(bands, 37, 80), 0, 0},
+    {"band_mean 5x33", OTHER(bands, 5, 33), 0, 0},
+    {"fill_int 1", OTHER(fill, 1, -3), 1, 0},
+    {"fill_int 517", OTHER(fill, 517, 1 << 30), 1, 0},
     {"shift_frames by 1", OTHER(shift, 5, 7, 1, 3, 1), 1, 0},
     {"shift_frames by 2", OTHER(shift, 6, 7, 2, 5, 1), 1, 0},
     {"shift_frames by 3", OTHER(shift, 6, 9, 3, 80, 1), 1, 0},
@@ -485,6 +556,12 @@ static const OpsCase ops_cases[] = {
     {"guide", OTHER(guide, 6, 3, 17, 1), 0, 0},
     {"norm2", OTHER(norm2, 1), 0, 0},
     {"norm2 in parts", OTHER(norm2, 70003), 0, 0},
+    {"guard, made", OTHER(guard, 400, 1, 37, 0, 4, 30), 0, 0},
+    {"guard, clipped", OTHER(guard, 400, 1, 7, 50, 4, 99), 0, 0},
+    {"guard, not finite", OTHER(guard, 400, 0, 37, 50, 4, 30), 0, 0},
+    {"guard, far too high", OTHER(guard, 40000, 1, 11, 50, 4, 20), 0, 0},
+    {"guard, high but early", OTHER(guard, 40000, 1, 11, 50, 4, 19), 0, 0},
+    {"guard, no frames", OTHER(guard, 0, 1, 0, 50, 4, 30), 0, 0},
     {"adamw", OTHER(adamw, 37, 0, 1), 0, 0},
     {"adamw in parts", OTHER(adamw, 70003, 0, 0), 0, 0},
     {"adamw skipped", OTHER(adamw, 37, 1, 1), 1, 0},

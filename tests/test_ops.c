@@ -9,6 +9,7 @@
 
 #include "ops/host_pool.h"
 #include "ops/ops_host.h"
+#include "ops/ops_open.h"
 #include "ops/philox.h"
 #include "ops_cases.h"
 
@@ -302,6 +303,58 @@ static void norm2_sees_what_is_not_finite(void **state)
     free(g);
 }
 
+static double guard_step(OpsContext *c, OpsGuard *g, double norm2, int32_t finite, double frames, float clip, float spike)
+{
+    double gscale = -1;
+    c->ops->guard(c, g, &gscale, &norm2, &finite, &frames, clip, spike);
+    return gscale;
+}
+
+static void the_guard_leaves_bad_steps_out(void **state)
+{
+    (void)state;
+    OpsContext c;
+    OpsGuard g = {0};
+    context(&c, &ops_host_f64, 0);
+    assert_true(guard_step(&c, &g, 100, 0, 10, 0, 4) == 0); /* not finite, from the first step on */
+    assert_true(g.skipped == 1 && g.consecutive == 1 && g.total == 1 && g.seen == 0 && g.mean == 0);
+    assert_true(guard_step(&c, &g, NAN, 0, 10, 0, 4) == 0);
+    assert_true(guard_step(&c, &g, INFINITY, 1, 10, 0, 4) == 0); /* the sum overflowed */
+    assert_true(g.skipped == 1 && g.consecutive == 3 && g.total == 3);
+    for (int i = 0; i < GUARD_SETTLE; i++) { /* norms 1, and one of 100: too early to count as a spike */
+        double norm = i == 7 ? 100 : 1;
+        assert_true(guard_step(&c, &g, norm * norm * 400, 1, 20, 0, 4) == 1.0 / 20);
+        assert_true(g.skipped == 0 && g.consecutive == 0 && g.total == 3 && g.seen == i + 1);
+        assert_true(g.norm == (float)norm);
+    }
+    assert_true(fabsf(g.mean - 119.0f / 20) < 1e-5f);
+    float mean = g.mean;
+    assert_true(guard_step(&c, &g, 24 * 24 * 400, 1, 20, 0, 4) == 0); /* 24 > 4 * 5.95 */
+    assert_true(g.skipped == 2 && g.consecutive == 1 && g.total == 4 && g.seen == GUARD_SETTLE && g.mean == mean && g.norm == 24);
+    assert_true(guard_step(&c, &g, 24 * 24 * 400, 1, 20, 0, 4) == 0);
+    assert_true(g.skipped == 2 && g.consecutive == 2 && g.total == 5);
+    assert_true(guard_step(&c, &g, 23 * 23 * 400, 1, 20, 0, 4) == 1.0 / 20); /* high, and not too high */
+    assert_true(g.skipped == 0 && g.consecutive == 0 && g.total == 5 && g.seen == GUARD_SETTLE + 1 && g.mean > mean);
+    /* Clipping: the norm after scaling is the limit; under it nothing changes; 0 is no limit. */
+    assert_true(fabs(guard_step(&c, &g, 8.0 * 8 * 400, 1, 20, 0.5f, 4) * sqrt(8.0 * 8 * 400) - 0.5) < 1e-12);
+    assert_true(guard_step(&c, &g, 0.25 * 0.25 * 400, 1, 20, 0.5f, 4) == 1.0 / 20);
+    assert_true(guard_step(&c, &g, 0, 1, 0, 0.5f, 4) == 0 && g.skipped == 0); /* a batch without a frame */
+    g = (OpsGuard){.mean = 10, .seen = 5000};                                 /* an old mean moves by a hundredth */
+    assert_true(guard_step(&c, &g, 400, 1, 20, 0, 4) > 0 && fabsf(g.mean - 9.91f) < 1e-5f);
+    ops_context_close(&c);
+}
+
+static void the_table_fits_the_device(void **state)
+{
+    (void)state;
+    Device *sim = NULL;
+    assert_ptr_equal(ops_table(device, 0, NULL), &ops_host_f32);
+    assert_ptr_equal(ops_table(device, 1, NULL), &ops_host_f32);
+    assert_int_equal(device_open(&sim, "sim0", &(DeviceOptions){0}, NULL), 0);
+    assert_ptr_equal(ops_table(sim, 1, NULL), &ops_host_f32);
+    device_close(sim);
+}
+
 typedef struct Count {
     int runs[1000];
     int slots;
@@ -343,7 +396,8 @@ int main(void)
         cmocka_unit_test(single_precision_equals_double), cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(padding_changes_nothing),        cmocka_unit_test(the_future_changes_nothing),
         cmocka_unit_test(dropout_keeps_its_share),        cmocka_unit_test(adamw_equals_the_slow_one),
-        cmocka_unit_test(norm2_sees_what_is_not_finite),
+        cmocka_unit_test(norm2_sees_what_is_not_finite),  cmocka_unit_test(the_guard_leaves_bad_steps_out),
+        cmocka_unit_test(the_table_fits_the_device),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,6 +1,7 @@
 /* adamw_cuda.cu - the optimiser over flat memory: one pass that reads gradient, moments and master weights, and writes the working copy too. */
 #include <math.h>
 
+#include "ops/guard.h"
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
@@ -56,6 +57,20 @@ static void norm2_of(OpsContext *c, void *norm2, int32_t *finite, const void *gr
     double *partial = (double *)ops_scratch(c);
     LAUNCH(o, "gradient norm", blocks, THREADS, 0, norm2_kernel, partial, (const float *)grad, n, groups);
     LAUNCH(o, "gradient norm", 1, THREADS, 0, norm2_finish_kernel, (float *)norm2, finite, partial, blocks);
+}
+
+static __global__ void guard_kernel(OpsGuard *g, float *gscale, const float *norm2, const int32_t *finite, const float *frames,
+                                    float clip, float spike)
+{
+    *gscale = (float)guard_decide(g, (double)*norm2, *finite, (double)*frames, (double)clip, (double)spike);
+}
+
+static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite, const void *frames,
+                  float clip, float spike)
+{
+    CudaOps *o = ops_enter(c);
+    LAUNCH(o, "watch the gradient", 1, 1, 0, guard_kernel, g, (float *)gscale, (const float *)norm2, finite, (const float *)frames,
+           clip, spike);
 }
 
 typedef struct AdamNumbers {
@@ -139,6 +154,7 @@ static void adamw(OpsContext *c, void *master, void *real_out, void *m, void *v,
 template <typename T> void adamw_fill(Ops *ops)
 {
     ops->norm2 = norm2_of;
+    ops->guard = guard;
     ops->adamw = adamw<T>;
 }
 

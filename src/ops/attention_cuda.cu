@@ -2,10 +2,7 @@
  * registers only, softmax is corrected as larger scores come up. Backward computes the scores again, in two passes that each own what they
  * write: one over queries (dq), one over keys (dk, dv). Nothing is added by two blocks, so equal inputs give equal bits.
  * A warp owns 32 rows (two fragments), which halves what is read from shared memory for each product. */
-#include <math.h>
-
-#include "ops/mma_cuda.h"
-#include "ops/ops_cuda.h"
+#include "ops/attention_cuda.h"
 
 #define WARPS 4
 #define THREADS (32 * WARPS)
@@ -13,45 +10,6 @@
 #define WARP_ROWS 32
 #define STEP 64          /* keys of one round, forward */
 #define BACKWARD_STEP 32 /* of one round, backward */
-#define LOG2E 1.4426950408889634f
-
-typedef struct Args {
-    bf16 *o, *dq, *dk, *dv;
-    const bf16 *q, *k, *v, *dout, *out;
-    float *lse, *guide_sum, *delta; /* [B,H,tq]; delta: sum over j of P dP, from `first` on */
-    const int32_t *q_len, *k_len;
-    int64_t ldq, ldk, ldv, ldo;
-    int heads, tq, tk, causal, first; /* first: batch item of block 0 */
-    float scale, guide_weight, guide_rate;
-} Args;
-
-/* Where a block is. */
-typedef struct Place {
-    int b, h, q_len, k_len;
-    int64_t row; /* of [B,H,tq] arrays */
-    float guide_q, guide_k;
-} Place;
-
-__device__ __forceinline__ Place place_of(const Args &a)
-{
-    Place p;
-    p.b = a.first + blockIdx.y / a.heads;
-    p.h = blockIdx.y % a.heads;
-    p.q_len = min(a.q_len[p.b], a.tq);
-    p.k_len = min(a.k_len[p.b], a.tk);
-    if (p.q_len <= 0 || p.k_len <= 0)
-        p.q_len = p.k_len = 0;
-    p.row = ((int64_t)p.b * a.heads + p.h) * a.tq;
-    p.guide_q = a.guide_rate / (float)p.q_len;
-    p.guide_k = a.guide_rate / (float)p.k_len;
-    return p;
-}
-
-__device__ __forceinline__ float guide_of(const Place &p, int i, int j)
-{
-    float d = (float)j * p.guide_k - (float)i * p.guide_q;
-    return 1.0f - exp2_fast(-d * d);
-}
 
 /* n rows from `from` on into a tile; rows at or past `end` are zeros. */
 template <int N> __device__ __forceinline__ void fetch(bf16 *tile, const bf16 *base, int64_t ld, int from, int end)
@@ -107,15 +65,6 @@ __device__ __forceinline__ void clear(float c[2][8][4])
                 c[m][n][i] = 0.0f;
 }
 
-/* The accumulators of columns 16 step ... + 15, as the left side of the next product. */
-template <int N> __device__ __forceinline__ void as_left(uint32_t a[4], const float c[N][4], int step)
-{
-    a[0] = pack_bf16(c[2 * step][0], c[2 * step][1]);
-    a[1] = pack_bf16(c[2 * step][2], c[2 * step][3]);
-    a[2] = pack_bf16(c[2 * step + 1][0], c[2 * step + 1][1]);
-    a[3] = pack_bf16(c[2 * step + 1][2], c[2 * step + 1][3]);
-}
-
 /* c [32 rows, 16 S columns of d] += left [32, 16 S'] times rows of a tile; left comes as accumulators. */
 template <int STEPS>
 __device__ __forceinline__ void add_product(float c[2][8][4], const float left[2][2 * STEPS][4], const bf16 *tile)
@@ -166,23 +115,11 @@ template <int N> __device__ __forceinline__ void dot_rows(float c[2][N][4], cons
     }
 }
 
-__device__ __forceinline__ float quad_sum(float x)
-{
-    x += __shfl_xor_sync(0xFFFFFFFFu, x, 1);
-    return x + __shfl_xor_sync(0xFFFFFFFFu, x, 2);
-}
-
-__device__ __forceinline__ float quad_max(float x)
-{
-    x = fmaxf(x, __shfl_xor_sync(0xFFFFFFFFu, x, 1));
-    return fmaxf(x, __shfl_xor_sync(0xFFFFFFFFu, x, 2));
-}
-
 /* ---- forward ---- */
 
 #define FORWARD_SHARED ((ROWS + 4 * STEP) * TILE_WIDTH * sizeof(bf16))
 
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(Args a)
+template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(AttentionArgs a)
 {
     SHARED_BYTES(shared);
     bf16 *qs = (bf16 *)shared, *ks = qs + ROWS * TILE_WIDTH, *vs = ks + 2 * STEP * TILE_WIDTH;
@@ -298,7 +235,7 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_fo
 #define QUERY_SHARED ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16))
 
 /* dq, and delta = dout . o + guide_weight * guide_sum for the next kernel. */
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Args a)
+template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(AttentionArgs a)
 {
     SHARED_BYTES(shared);
     bf16 *qs = (bf16 *)shared, *ds = qs + ROWS * TILE_WIDTH, *ks = ds + ROWS * TILE_WIDTH,
@@ -403,7 +340,7 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_qu
 #define KEY_SHARED ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16) + 4 * BACKWARD_STEP * sizeof(float))
 
 /* dk and dv. All products are turned over: rows are keys, columns are queries. */
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(Args a)
+template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(AttentionArgs a)
 {
     SHARED_BYTES(shared);
     bf16 *ks = (bf16 *)shared, *vs = ks + ROWS * TILE_WIDTH, *qs = vs + ROWS * TILE_WIDTH,
@@ -502,18 +439,6 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_ke
 
 /* ---- the table's functions ---- */
 
-static Args make_args(const AttentionShape *s)
-{
-    Args a = {};
-    a.q_len = s->q_len, a.k_len = s->k_len;
-    a.ldq = s->ldq, a.ldk = s->ldk, a.ldv = s->ldv, a.ldo = s->ldo;
-    a.heads = s->heads, a.tq = s->tq, a.tk = s->tk, a.causal = s->causal;
-    a.scale = s->scale;
-    a.guide_weight = s->guide_weight;
-    a.guide_rate = s->guide_weight != 0.0f ? sqrtf(0.5f * LOG2E) / s->guide_width : 0.0f; /* exp(-x^2 / 2 w^2) = 2^-(rate x)^2 */
-    return a;
-}
-
 static int fits(const AttentionShape *s, const void *a, const void *b, const void *c, const void *d)
 {
     return s->head_size == TILE_WIDTH && ((s->ldq | s->ldk | s->ldv | s->ldo) & 7) == 0 && is_aligned(a) && is_aligned(b) &&
@@ -530,22 +455,18 @@ static void attention_forward_bf16(OpsContext *c, void *o, void *lse, void *guid
     CudaOps *ops = ops_enter(c);
     if (s->batch == 0 || s->tq == 0)
         return;
-    Args a = make_args(s);
+    AttentionArgs a = make_args(s);
     a.o = (bf16 *)o, a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v;
     a.lse = (float *)lse, a.guide_sum = (float *)guide_sum;
+    if (hopper_attention(ops)) {
+        hopper_attention_forward(ops, &a, s->batch);
+        return;
+    }
     dim3 grid((unsigned)divide_up(s->tq, ROWS), (unsigned)(s->batch * s->heads)); /* blocks that share keys run together */
     if (s->guide_weight != 0.0f)
         LAUNCH(ops, "attention forward", grid, THREADS, FORWARD_SHARED, attention_forward_kernel<true>, a);
     else
         LAUNCH(ops, "attention forward", grid, THREADS, FORWARD_SHARED, attention_forward_kernel<false>, a);
-}
-
-/* More shared memory than a kernel gets unasked. */
-template <typename K> static void allow_shared(CudaOps *o, K kernel, size_t bytes)
-{
-    cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = "ask for shared memory";
 }
 
 static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
@@ -556,18 +477,26 @@ static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv,
         return;
     }
     CudaOps *ops = ops_enter(c);
-    Args a = make_args(s);
+    AttentionArgs a = make_args(s);
     a.dq = (bf16 *)dq, a.dk = (bf16 *)dk, a.dv = (bf16 *)dv;
     a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v, a.dout = (const bf16 *)dout, a.out = (const bf16 *)o;
     a.lse = (float *)lse, a.guide_sum = (float *)guide_sum, a.delta = (float *)ops_scratch(c);
     auto query = s->guide_weight != 0.0f ? attention_query_kernel<true> : attention_query_kernel<false>;
     auto key = s->guide_weight != 0.0f ? attention_key_kernel<true> : attention_key_kernel<false>;
     allow_shared(ops, key, KEY_SHARED);
-    int most = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float)) / ((int64_t)s->heads * (s->tq > 0 ? s->tq : 1)), s->batch);
+    size_t room = ops_scratch_bytes(c), kept = hopper_attention(ops) ? hopper_attention_kept(ops, &a) : 0;
+    int hopper = kept > 0 && kept <= room / 2; /* longer than that: the other kernels */
+    room -= hopper ? kept : 0;
+    int most = at_most((int64_t)(room / sizeof(float)) / ((int64_t)s->heads * (s->tq > 0 ? s->tq : 1)), s->batch);
     assert(most >= 1 || s->batch == 0);
     for (int first = 0; first < s->batch; first += most) {
         unsigned heads = (unsigned)((s->batch - first < most ? s->batch - first : most) * s->heads);
         a.first = first;
+        if (hopper) {
+            a.delta = (float *)ops_scratch(c) + kept / sizeof(float);
+            hopper_attention_backward(ops, &a, (float *)ops_scratch(c), (int)heads / s->heads);
+            continue;
+        }
         if (s->tq > 0)
             LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tq, ROWS), heads), THREADS, QUERY_SHARED, query, a);
         if (s->tk > 0)

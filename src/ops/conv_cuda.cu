@@ -3,7 +3,7 @@
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
-#define CHUNK_BYTES (size_t(24) << 20) /* unfolded; half of the L2 cache of a large GPU */
+#define CHUNK_BYTES (size_t(132) << 20) /* unfolded at once; large products, few launches */
 
 /* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's length. */
 template <typename T, int V>

@@ -16,10 +16,10 @@ __device__ __forceinline__ float position(int t, int c, double f)
     return c % 2 ? cosf(angle) : sinf(angle);
 }
 
-/* A thread keeps its V channels and walks over the rows. */
+/* A thread keeps its V channels and walks over time; a position is computed once for all items of the batch. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS) embed_forward_kernel(T *out, const int32_t *id, const T *table, const T *in,
-                                                                const T *alpha, int64_t rows, int T_rows, int C, DropoutCuda drop)
+                                                                const T *alpha, int B, int T_rows, int C, DropoutCuda drop)
 {
     int c = (blockIdx.x * 32 + threadIdx.x % 32) * V;
     if (c >= C)
@@ -30,22 +30,29 @@ __global__ void __launch_bounds__(THREADS) embed_forward_kernel(T *out, const in
 #pragma unroll
     for (int j = 0; j < V; j++)
         f[j] = frequency(c + j, C);
-    for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < rows; row += (int64_t)gridDim.y * WARPS) {
-        int t = (int)(row % T_rows);
-        float x[V];
-        load_some<V>(x, id ? table + (int64_t)id[row] * C + c : in + row * C + c);
+    for (int t = blockIdx.y * WARPS + threadIdx.x / 32; t < T_rows; t += gridDim.y * WARPS) {
+        float at[V];
 #pragma unroll
         for (int j = 0; j < V; j++)
-            x[j] += scale * position(t, c + j, f[j]);
-        drop_some<V>(x, drop, seed, row * C + c);
-        store_some<V>(out + row * C + c, x);
+            at[j] = scale * position(t, c + j, f[j]);
+#pragma unroll 4
+        for (int b = 0; b < B; b++) {
+            int64_t row = (int64_t)b * T_rows + t;
+            float x[V];
+            load_some<V>(x, id ? table + (int64_t)id[row] * C + c : in + row * C + c);
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                x[j] += at[j];
+            drop_some<V>(x, drop, seed, row * C + c);
+            store_some<V>(out + row * C + c, x);
+        }
     }
 }
 
 /* din (may be NULL), and partial [blocks]: sums of the gradient times the position, for alpha. */
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) embed_backward_kernel(T *din, float *partial, const T *dout, const int32_t *len,
-                                                                 int64_t rows, int T_rows, int C, DropoutCuda drop)
+__global__ void __launch_bounds__(THREADS)
+    embed_backward_kernel(T *din, float *partial, const T *dout, const int32_t *len, int B, int T_rows, int C, DropoutCuda drop)
 {
     __shared__ float shared[32];
     int c = (blockIdx.x * 32 + threadIdx.x % 32) * V;
@@ -56,22 +63,29 @@ __global__ void __launch_bounds__(THREADS) embed_backward_kernel(T *din, float *
 #pragma unroll
         for (int j = 0; j < V; j++)
             f[j] = frequency(c + j, C);
-        for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < rows; row += (int64_t)gridDim.y * WARPS) {
-            int t = (int)(row % T_rows), padding = len && t >= len[row / T_rows];
-            float d[V];
-            if (padding) {
+        for (int t = blockIdx.y * WARPS + threadIdx.x / 32; t < T_rows; t += gridDim.y * WARPS) {
+            float at[V];
 #pragma unroll
-                for (int j = 0; j < V; j++)
-                    d[j] = 0.0f;
-            } else {
-                load_some<V>(d, dout + row * C + c);
-                drop_some<V>(d, drop, seed, row * C + c);
+            for (int j = 0; j < V; j++)
+                at[j] = position(t, c + j, f[j]);
+#pragma unroll 4
+            for (int b = 0; b < B; b++) {
+                int64_t row = (int64_t)b * T_rows + t;
+                float d[V];
+                if (len && t >= len[b]) {
 #pragma unroll
-                for (int j = 0; j < V; j++)
-                    sum += d[j] * position(t, c + j, f[j]);
+                    for (int j = 0; j < V; j++)
+                        d[j] = 0.0f;
+                } else {
+                    load_some<V>(d, dout + row * C + c);
+                    drop_some<V>(d, drop, seed, row * C + c);
+#pragma unroll
+                    for (int j = 0; j < V; j++)
+                        sum += d[j] * at[j];
+                }
+                if (din)
+                    store_some<V>(din + row * C + c, d);
             }
-            if (din)
-                store_some<V>(din + row * C + c, d);
         }
     }
     sum = block_sum(sum, shared);
@@ -132,9 +146,9 @@ static void embed_forward(OpsContext *c, void *out, const int32_t *id, const voi
         return;
     int even = C % 8 == 0 && is_aligned(out) && is_aligned(id ? table : in);
     unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
-    dim3 grid(across, (unsigned)at_most(divide_up(rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
+    dim3 grid(across, (unsigned)at_most(divide_up(T_rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
     auto launch = [&](auto kernel) {
-        LAUNCH(o, "embed forward", grid, THREADS, 0, kernel, (T *)out, id, (const T *)table, (const T *)in, (const T *)alpha, rows,
+        LAUNCH(o, "embed forward", grid, THREADS, 0, kernel, (T *)out, id, (const T *)table, (const T *)in, (const T *)alpha, B,
                T_rows, C, dropout_cuda(c, drop));
     };
     if (even)
@@ -157,10 +171,10 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
     if (dalpha || to) {
         int even = C % 8 == 0 && is_aligned(dout) && is_aligned(to);
         unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
-        dim3 grid(across, (unsigned)at_most(divide_up(rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
+        dim3 grid(across, (unsigned)at_most(divide_up(T_rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
         auto launch = [&](auto kernel) {
-            LAUNCH(o, "embed backward", grid, THREADS, 0, kernel, to, dalpha ? partial : NULL, (const T *)dout, len, rows, T_rows,
-                   C, d);
+            LAUNCH(o, "embed backward", grid, THREADS, 0, kernel, to, dalpha ? partial : NULL, (const T *)dout, len, B, T_rows, C,
+                   d);
         };
         if (even)
             launch(embed_backward_kernel<T, 8>);

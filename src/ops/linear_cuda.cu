@@ -1,5 +1,6 @@
 /* linear_cuda.cu - matrix products through cuBLASLt: bf16 in, float sums, bias and ReLU in the product itself. What the library's own rules
- * choose for a shape is asked once and kept: equal shapes always get the same algorithm. Shapes it does not take (odd row lengths of bf16) go
+ * choose for a shape is asked once and kept. A large product is timed at its first use outside of a graph's capture: of the algorithms proposed, the
+ * fastest of those that give the same bits as the first one stays, so that timing never changes a result. Shapes it does not take (odd row lengths of bf16) go
  * through a plain kernel, products with very few columns (the stop head) through kernels that run at the speed of memory. */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,10 @@
 
 #define PLANS 256
 #define THIN 4 /* columns */
+#define CANDIDATES 8
+#define TUNE_WORK 1e9 /* multiplications from which a product is timed */
+#define TUNE_ROUNDS 5
+#define TUNE_GAIN 0.98f /* of the first one's time, at most, to replace it */
 
 /* All that the choice of an algorithm depends on. No padding: compared as bytes. */
 typedef struct PlanKey {
@@ -21,9 +26,11 @@ typedef struct Plan {
     PlanKey key;
     cublasLtMatmulDesc_t product;
     cublasLtMatrixLayout_t a, b, d;
-    cublasLtMatmulAlgo_t algorithm;
-    size_t workspace;
-    int usable; /* 0: the library has no algorithm for it */
+    cublasLtMatmulAlgo_t algorithms[CANDIDATES];
+    size_t workspaces[CANDIDATES];
+    int count;  /* of algorithms; 0: the library has none for it */
+    int chosen; /* of them */
+    int tuned;
 } Plan;
 
 struct Blas {
@@ -113,14 +120,16 @@ static cublasStatus_t plan_make(Blas *b, Plan *p, const PlanKey *key, const void
     PREFER(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment);
     PREFER(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment);
     PREFER(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment);
-    cublasLtMatmulHeuristicResult_t found = {};
+    cublasLtMatmulHeuristicResult_t found[CANDIDATES] = {};
     int count = 0;
     if (status == CUBLAS_STATUS_SUCCESS) {
-        cublasStatus_t asked =
-            api.cublasLtMatmulAlgoGetHeuristic(b->handle, p->product, p->a, p->b, p->d, p->d, preference, 1, &found, &count);
-        p->usable = asked == CUBLAS_STATUS_SUCCESS && count > 0 && found.state == CUBLAS_STATUS_SUCCESS;
-        p->algorithm = found.algo;
-        p->workspace = found.workspaceSize;
+        cublasStatus_t asked = api.cublasLtMatmulAlgoGetHeuristic(b->handle, p->product, p->a, p->b, p->d, p->d, preference,
+                                                                  CANDIDATES, found, &count);
+        for (int i = 0; asked == CUBLAS_STATUS_SUCCESS && i < count; i++)
+            if (found[i].state == CUBLAS_STATUS_SUCCESS) {
+                p->algorithms[p->count] = found[i].algo;
+                p->workspaces[p->count++] = found[i].workspaceSize;
+            }
     }
     if (preference)
         api.cublasLtMatmulPreferenceDestroy(preference);
@@ -148,6 +157,76 @@ static Plan *plan_of(CudaOps *o, const PlanKey *key, const void *bias)
     if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas)
         o->broken_blas = (int)status, o->operation = "plan a matrix product";
     return p;
+}
+
+static cublasStatus_t plan_run(OpsContext *c, Plan *p, int which, void *d, const void *a, const void *b)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    float one = 1.0f, beta = (float)p->key.beta;
+    return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, d, p->d, d, p->d,
+                                       &p->algorithms[which], c->workspace, p->workspaces[which], o->stream);
+}
+
+/* *sum += a number that depends on every bit of x and on its place. Whole numbers: the order does not matter. */
+static __global__ void __launch_bounds__(256) fingerprint_kernel(unsigned long long *sum, const uint32_t *x, int64_t n)
+{
+    unsigned long long own = 0;
+    for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < n; i += (int64_t)gridDim.x * 256)
+        own += (x[i] + 0x9E3779B97F4A7C15ull) * (2 * (unsigned long long)i + 1);
+    for (int step = 16; step > 0; step >>= 1)
+        own += __shfl_xor_sync(0xFFFFFFFFu, own, step);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(sum, own);
+}
+
+/* Seconds of one run, or a negative number when it fails or its result is not that of the first algorithm. */
+static float plan_time(OpsContext *c, Plan *p, int which, void *d, const void *a, const void *b, unsigned long long *first,
+                       cudaEvent_t begin, cudaEvent_t end)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    unsigned long long *sum = (unsigned long long *)((uint8_t *)c->workspace + BLAS_WORKSPACE), got = 0;
+    int64_t words = p->key.rows * p->key.columns * (p->key.real == REAL_BF16 && !p->key.d_acc ? 2 : 4) / 4;
+    float ms = 0;
+    if (plan_run(c, p, which, d, a, b) != CUBLAS_STATUS_SUCCESS || cudaMemsetAsync(sum, 0, sizeof *sum, o->stream) != cudaSuccess)
+        return -1;
+    LAUNCH(o, "look at a product", fill_blocks(o, divide_up(words, 256), 8), 256, 0, fingerprint_kernel, sum, (const uint32_t *)d,
+           words);
+    int failed = cudaMemcpyAsync(&got, sum, sizeof got, cudaMemcpyDeviceToHost, o->stream) != cudaSuccess ||
+                 cudaEventRecord(begin, o->stream) != cudaSuccess;
+    for (int i = 0; i < TUNE_ROUNDS && !failed; i++)
+        failed = plan_run(c, p, which, d, a, b) != CUBLAS_STATUS_SUCCESS;
+    failed = failed || cudaEventRecord(end, o->stream) != cudaSuccess || cudaEventSynchronize(end) != cudaSuccess ||
+             cudaEventElapsedTime(&ms, begin, end) != cudaSuccess;
+    if (which == 0)
+        *first = got;
+    return failed || got != *first ? -1 : ms;
+}
+
+/* Chooses among the algorithms of a plan; see the top of the file. Only for results that running again leaves as they are. */
+static void plan_tune(OpsContext *c, Plan *p, void *d, const void *a, const void *b)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (cudaStreamIsCapturing(o->stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone)
+        return;
+    p->tuned = 1;
+    if (p->count < 2 || p->key.beta || p->key.columns % 2 || (double)p->key.rows * p->key.columns * p->key.inner < TUNE_WORK)
+        return;
+    cudaEvent_t begin = NULL, end = NULL;
+    if (cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess) {
+        unsigned long long bits = 0;
+        float first = plan_time(c, p, 0, d, a, b, &bits, begin, end), best = first * TUNE_GAIN;
+        for (int i = 1; i < p->count && first > 0; i++) {
+            float now = plan_time(c, p, i, d, a, b, &bits, begin, end);
+            if (now > 0 && now < best)
+                best = now, p->chosen = i;
+        }
+    }
+    if (begin)
+        cudaEventDestroy(begin);
+    if (end)
+        cudaEventDestroy(end);
+    (void)cudaGetLastError(); /* what fails here is not needed */
 }
 
 /* ---- the plain kernel ---- */
@@ -224,7 +303,7 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     PlanKey key = {p->rows, p->columns, p->inner,     p->a_transposed, p->b_transposed, p->d_acc,
                    p->beta, p->act,     bias != NULL, c->ops->real,    aligned};
     Plan *plan = plan_of(o, &key, bias);
-    if (!plan->usable) {
+    if (plan->count == 0) {
         if (c->ops->real == REAL_F32)
             plain_product<float, float>(o, d, a, b, bias, p);
         else if (p->d_acc)
@@ -233,14 +312,13 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
             plain_product<bf16, bf16>(o, d, a, b, bias, p);
         return;
     }
-    const Cublas &api = o->blas->api;
-    float one = 1.0f, beta = (float)p->beta;
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
     if (bias)
-        status = api.cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+        status = o->blas->api.cublasLtMatmulDescSetAttribute(plan->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+    if (status == CUBLAS_STATUS_SUCCESS && !plan->tuned)
+        plan_tune(c, plan, d, a, b);
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = api.cublasLtMatmul(o->blas->handle, plan->product, &one, b, plan->a, a, plan->b, &beta, d, plan->d, d, plan->d,
-                                    &plan->algorithm, c->workspace, plan->workspace, o->stream);
+        status = plan_run(c, plan, plan->chosen, d, a, b);
     if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas)
         o->broken_blas = (int)status, o->operation = "matrix product";
 }

@@ -9,8 +9,8 @@
 #define NORM_EPS 1e-5f
 #define NORM_MOST 1024 /* channels of a row in registers */
 
-/* V: elements of one access; P: accesses of a lane for a row, 0 = as many as it takes, with every pass reading again. */
-template <typename T, int V, int P>
+/* Rows in registers: P pieces of a lane, all of them asked for before the first is used. */
+template <typename T, int P>
 __global__ void __launch_bounds__(32 * NORM_WARPS)
     norm_forward_kernel(T *sum, T *out, float *mean, float *rstd, const T *x, const T *y, const T *w, const T *b, int64_t R, int C,
                         DropoutCuda drop)
@@ -19,19 +19,83 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     int64_t row = (int64_t)blockIdx.x * NORM_WARPS + threadIdx.x / 32;
     if (row >= R)
         return;
-    uint64_t seed = dropout_seed(drop);
-    const int passes = P ? P : (C + 32 * V - 1) / (32 * V);
-    float kept[P ? P : 1][V], total = 0.0f;
-    const T *again = y && !P ? sum : x; /* where a second pass finds the row */
+    Piece<T> px[P], py[P];
 #pragma unroll
-    for (int pass = 0; pass < passes; pass++) {
-        int c = (pass * 32 + lane) * V;
-        float *v = kept[P ? pass : 0];
-        if (c >= C) {
-            for (int j = 0; j < V; j++)
-                v[j] = 0.0f;
-            continue;
+    for (int pass = 0; pass < P; pass++) {
+        int c = (pass * 32 + lane) * 8;
+        if (c < C) {
+            px[pass].load(x + row * C + c);
+            if (y)
+                py[pass].load(y + row * C + c);
         }
+    }
+    uint64_t seed = dropout_seed(drop);
+    float kept[P][8], total = 0.0f;
+#pragma unroll
+    for (int pass = 0; pass < P; pass++) {
+        int c = (pass * 32 + lane) * 8;
+        int64_t i = row * C + c;
+        float *v = kept[pass];
+        if (c >= C)
+            continue;
+        px[pass].unpack(v);
+        if (y) {
+            float d[8];
+            py[pass].unpack(d);
+            drop_some<8>(d, drop, seed, i);
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                v[j] = rounded<T>(v[j] + d[j]);
+        }
+        if (y || (sum && sum != x))
+            store8(sum + i, v);
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            total += v[j];
+    }
+    float average = warp_sum(total) / (float)C, square = 0.0f;
+#pragma unroll
+    for (int pass = 0; pass < P; pass++) {
+        if ((pass * 32 + lane) * 8 >= C)
+            continue;
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            square += (kept[pass][j] - average) * (kept[pass][j] - average);
+    }
+    float r = rsqrtf(warp_sum(square) / (float)C + NORM_EPS);
+#pragma unroll
+    for (int pass = 0; pass < P; pass++) {
+        int c = (pass * 32 + lane) * 8;
+        float *v = kept[pass], scale[8], shift[8];
+        if (c >= C)
+            continue;
+        load8(scale, w + c);
+        load8(shift, b + c);
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            v[j] = (v[j] - average) * r * scale[j] + shift[j];
+        store8(out + row * C + c, v);
+    }
+    if (lane == 0) {
+        mean[row] = average;
+        rstd[row] = r;
+    }
+}
+
+/* Any row: every pass reads it again. V: elements of one access. */
+template <typename T, int V>
+__global__ void __launch_bounds__(32 * NORM_WARPS)
+    norm_forward_any_kernel(T *sum, T *out, float *mean, float *rstd, const T *x, const T *y, const T *w, const T *b, int64_t R,
+                            int C, DropoutCuda drop)
+{
+    int lane = threadIdx.x % 32;
+    int64_t row = (int64_t)blockIdx.x * NORM_WARPS + threadIdx.x / 32;
+    if (row >= R)
+        return;
+    uint64_t seed = dropout_seed(drop);
+    float v[V], total = 0.0f, square = 0.0f;
+    const T *again = y ? sum : x; /* where a second pass finds the row */
+    for (int c = lane * V; c < C; c += 32 * V) {
         int64_t i = row * C + c;
         load_some<V>(v, x + i);
         if (y) {
@@ -48,28 +112,17 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
         for (int j = 0; j < V; j++)
             total += v[j];
     }
-    float average = warp_sum(total) / (float)C, square = 0.0f;
-#pragma unroll
-    for (int pass = 0; pass < passes; pass++) {
-        int c = (pass * 32 + lane) * V;
-        float *v = kept[P ? pass : 0];
-        if (c >= C)
-            continue;
-        if (!P)
-            load_some<V>(v, again + row * C + c);
+    float average = warp_sum(total) / (float)C;
+    for (int c = lane * V; c < C; c += 32 * V) {
+        load_some<V>(v, again + row * C + c);
 #pragma unroll
         for (int j = 0; j < V; j++)
             square += (v[j] - average) * (v[j] - average);
     }
     float r = rsqrtf(warp_sum(square) / (float)C + NORM_EPS);
-#pragma unroll
-    for (int pass = 0; pass < passes; pass++) {
-        int c = (pass * 32 + lane) * V;
-        float *v = kept[P ? pass : 0], scale[V], shift[V];
-        if (c >= C)
-            continue;
-        if (!P)
-            load_some<V>(v, again + row * C + c);
+    for (int c = lane * V; c < C; c += 32 * V) {
+        float scale[V], shift[V];
+        load_some<V>(v, again + row * C + c);
         load_some<V>(scale, w + c);
         load_some<V>(shift, b + c);
 #pragma unroll
@@ -83,100 +136,166 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
 }
 
-/* partial [blocks, 2, C]: sums of dout * normalised and of dout over the rows of a block. With P = 0 they are left to column kernels. */
-template <typename T, int V, int P>
-__global__ void __launch_bounds__(32 * BACKWARD_WARPS, P == 4   ? 2
-                                                       : P == 3 ? 3
-                                                                : 4)
+/* Blocks of a multiprocessor that the registers of norm_backward_kernel leave room for. */
+template <typename T> constexpr int resident_blocks(int pieces)
+{
+    return sizeof(T) == 2 ? (pieces > 3 ? 2 : pieces > 2 ? 3 : 4) : (pieces > 1 ? 2 : 4);
+}
+
+/* Rows in registers. partial [blocks, 2, C]: sums of dout * normalised and of dout over the rows of a block. What a warp's next row needs is asked
+ * for before the sums over the present one; rows wait in registers as they came. */
+template <typename T, int P>
+__global__ void __launch_bounds__(32 * BACKWARD_WARPS, resident_blocks<T>(P))
     norm_backward_kernel(T *dx, T *dy, float *partial, const T *dout, const T *dsum, const T *sum, const float *mean,
                          const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
 {
-    __shared__ float columns[P ? 2 * NORM_MOST : 1];
+    __shared__ float columns[2 * NORM_MOST];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint64_t seed = dropout_seed(drop);
-    const int passes = P ? P : (C + 32 * V - 1) / (32 * V);
-    float dw[P ? P : 1][V], db[P ? P : 1][V];
+    float dw[P][8], db[P][8], next_mean = 0.0f, next_rstd = 0.0f;
+    Piece<T> next_g[P], next_n[P], pw[P], pd[P];
+    auto ask = [&](int64_t row) {
+        next_mean = mean[row], next_rstd = rstd[row];
 #pragma unroll
-    for (int pass = 0; pass < (P ? P : 1); pass++)
+        for (int pass = 0; pass < P; pass++) {
+            int c = (pass * 32 + lane) * 8;
+            if (c < C) {
+                next_g[pass].load(dout + row * C + c);
+                next_n[pass].load(sum + row * C + c);
+            }
+        }
+    };
 #pragma unroll
-        for (int j = 0; j < V; j++)
+    for (int pass = 0; pass < P; pass++) {
+        int c = (pass * 32 + lane) * 8;
+        if (c < C)
+            pw[pass].load(w + c);
+#pragma unroll
+        for (int j = 0; j < 8; j++)
             dw[pass][j] = db[pass][j] = 0.0f;
-    for (int64_t row = (int64_t)blockIdx.x * BACKWARD_WARPS + warp; row < R; row += (int64_t)gridDim.x * BACKWARD_WARPS) {
-        float average = mean[row], r = rstd[row], sum1 = 0.0f, sum2 = 0.0f;
-        float g[P ? P : 1][V], n[P ? P : 1][V]; /* gradient of the normalised row, and that row */
+    }
+    const int64_t stride = (int64_t)gridDim.x * BACKWARD_WARPS, begin = (int64_t)blockIdx.x * BACKWARD_WARPS + warp;
+    if (begin < R)
+        ask(begin);
+    for (int64_t row = begin; row < R; row += stride) {
+        float average = next_mean, r = next_rstd, sum1 = 0.0f, sum2 = 0.0f;
+        Piece<T> now_g[P], now_n[P];
 #pragma unroll
-        for (int pass = 0; pass < passes; pass++) {
-            int c = (pass * 32 + lane) * V, at = P ? pass : 0;
-            if (c >= C)
+        for (int pass = 0; pass < P; pass++) {
+            int c = (pass * 32 + lane) * 8;
+            now_g[pass] = next_g[pass], now_n[pass] = next_n[pass];
+            if (c < C && dsum)
+                pd[pass].load(dsum + row * C + c);
+        }
+        if (row + stride < R)
+            ask(row + stride);
+#pragma unroll
+        for (int pass = 0; pass < P; pass++) {
+            if ((pass * 32 + lane) * 8 >= C)
                 continue;
-            float scale[V];
-            load_some<V>(g[at], dout + row * C + c);
-            load_some<V>(n[at], sum + row * C + c);
-            load_some<V>(scale, w + c);
+            float g[8], n[8], scale[8];
+            now_g[pass].unpack(g);
+            now_n[pass].unpack(n);
+            pw[pass].unpack(scale);
 #pragma unroll
-            for (int j = 0; j < V; j++) {
-                n[at][j] = (n[at][j] - average) * r;
-                dw[at][j] += g[at][j] * n[at][j];
-                db[at][j] += g[at][j];
-                g[at][j] *= scale[j];
-                sum1 += g[at][j];
-                sum2 += g[at][j] * n[at][j];
+            for (int j = 0; j < 8; j++) {
+                n[j] = (n[j] - average) * r;
+                dw[pass][j] += g[j] * n[j];
+                db[pass][j] += g[j];
+                sum1 += g[j] * scale[j];
+                sum2 += g[j] * scale[j] * n[j];
             }
         }
         sum1 = warp_sum(sum1) / (float)C;
         sum2 = warp_sum(sum2) / (float)C;
 #pragma unroll
-        for (int pass = 0; pass < passes; pass++) {
-            int c = (pass * 32 + lane) * V, at = P ? pass : 0;
+        for (int pass = 0; pass < P; pass++) {
+            int c = (pass * 32 + lane) * 8;
             if (c >= C)
                 continue;
             int64_t i = row * C + c;
-            if (!P) {
-                float scale[V];
-                load_some<V>(g[at], dout + i);
-                load_some<V>(n[at], sum + i);
-                load_some<V>(scale, w + c);
-#pragma unroll
-                for (int j = 0; j < V; j++) {
-                    n[at][j] = (n[at][j] - average) * r;
-                    g[at][j] *= scale[j];
-                }
-            }
-            float d[V];
+            float d[8], g[8], n[8], scale[8];
+            now_g[pass].unpack(g);
+            now_n[pass].unpack(n);
+            pw[pass].unpack(scale);
             if (dsum)
-                load_some<V>(d, dsum + i);
+                pd[pass].unpack(d);
 #pragma unroll
-            for (int j = 0; j < V; j++)
-                d[j] = (dsum ? d[j] : 0.0f) + r * (g[at][j] - sum1 - n[at][j] * sum2);
-            store_some<V>(dx + i, d);
+            for (int j = 0; j < 8; j++)
+                d[j] = (dsum ? d[j] : 0.0f) + r * (g[j] * scale[j] - sum1 - (n[j] - average) * r * sum2);
+            store8(dx + i, d);
             if (dy) {
 #pragma unroll
-                for (int j = 0; j < V; j++)
+                for (int j = 0; j < 8; j++)
                     d[j] = rounded<T>(d[j]);
-                drop_some<V>(d, drop, seed, i);
-                store_some<V>(dy + i, d);
+                drop_some<8>(d, drop, seed, i);
+                store8(dy + i, d);
             }
         }
     }
-    if constexpr (P > 0) {
-        for (int turn = 0; turn < BACKWARD_WARPS; turn++) {
-            if (turn == warp)
+    for (int turn = 0; turn < BACKWARD_WARPS; turn++) {
+        if (turn == warp)
 #pragma unroll
-                for (int pass = 0; pass < P; pass++) {
-                    int c = (pass * 32 + lane) * V;
-                    if (c >= C)
-                        continue;
+            for (int pass = 0; pass < P; pass++) {
+                int c = (pass * 32 + lane) * 8;
+                if (c >= C)
+                    continue;
 #pragma unroll
-                    for (int j = 0; j < V; j++) {
-                        columns[c + j] = (turn ? columns[c + j] : 0.0f) + dw[pass][j];
-                        columns[NORM_MOST + c + j] = (turn ? columns[NORM_MOST + c + j] : 0.0f) + db[pass][j];
-                    }
+                for (int j = 0; j < 8; j++) {
+                    columns[c + j] = (turn ? columns[c + j] : 0.0f) + dw[pass][j];
+                    columns[NORM_MOST + c + j] = (turn ? columns[NORM_MOST + c + j] : 0.0f) + db[pass][j];
                 }
-            __syncthreads();
+            }
+        __syncthreads();
+    }
+    for (int c = threadIdx.x; c < C; c += blockDim.x) {
+        partial[(int64_t)blockIdx.x * 2 * C + c] = columns[c];
+        partial[(int64_t)blockIdx.x * 2 * C + C + c] = columns[NORM_MOST + c];
+    }
+}
+
+/* Any row, read twice; the sums for dw and db are left to norm_columns_kernel. */
+template <typename T, int V>
+__global__ void __launch_bounds__(32 * BACKWARD_WARPS)
+    norm_backward_any_kernel(T *dx, T *dy, float *, const T *dout, const T *dsum, const T *sum, const float *mean,
+                             const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
+{
+    int lane = threadIdx.x % 32;
+    int64_t row = (int64_t)blockIdx.x * BACKWARD_WARPS + threadIdx.x / 32;
+    if (row >= R)
+        return;
+    uint64_t seed = dropout_seed(drop);
+    float average = mean[row], r = rstd[row], sum1 = 0.0f, sum2 = 0.0f, g[V], n[V], scale[V];
+    for (int c = lane * V; c < C; c += 32 * V) {
+        load_some<V>(g, dout + row * C + c);
+        load_some<V>(n, sum + row * C + c);
+        load_some<V>(scale, w + c);
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            sum1 += g[j] * scale[j];
+            sum2 += g[j] * scale[j] * (n[j] - average) * r;
         }
-        for (int c = threadIdx.x; c < C; c += blockDim.x) {
-            partial[(int64_t)blockIdx.x * 2 * C + c] = columns[c];
-            partial[(int64_t)blockIdx.x * 2 * C + C + c] = columns[NORM_MOST + c];
+    }
+    sum1 = warp_sum(sum1) / (float)C;
+    sum2 = warp_sum(sum2) / (float)C;
+    for (int c = lane * V; c < C; c += 32 * V) {
+        int64_t i = row * C + c;
+        float d[V];
+        load_some<V>(g, dout + i);
+        load_some<V>(n, sum + i);
+        load_some<V>(scale, w + c);
+        if (dsum)
+            load_some<V>(d, dsum + i);
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            d[j] = (dsum ? d[j] : 0.0f) + r * (g[j] * scale[j] - sum1 - (n[j] - average) * r * sum2);
+        store_some<V>(dx + i, d);
+        if (dy) {
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                d[j] = rounded<T>(d[j]);
+            drop_some<V>(d, drop, seed, i);
+            store_some<V>(dy + i, d);
         }
     }
 }
@@ -236,11 +355,11 @@ static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *
     };
     int even = C % 8 == 0 && is_aligned(sum) && is_aligned(out) && is_aligned(x) && is_aligned(y) && is_aligned(w) && is_aligned(b);
     if (even && C <= NORM_MOST)
-        with_passes((C + 255) / 256, [&](auto p) { launch(norm_forward_kernel<T, 8, decltype(p)::value>); });
+        with_passes((C + 255) / 256, [&](auto p) { launch(norm_forward_kernel<T, decltype(p)::value>); });
     else if (even)
-        launch(norm_forward_kernel<T, 8, 0>);
+        launch(norm_forward_any_kernel<T, 8>);
     else
-        launch(norm_forward_kernel<T, 1, 0>);
+        launch(norm_forward_any_kernel<T, 1>);
 }
 
 template <typename T>
@@ -254,7 +373,7 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
     float *partial = (float *)ops_scratch(c);
     DropoutCuda d = dropout_cuda(c, drop);
     int64_t most = (int64_t)(ops_scratch_bytes(c) / (2 * sizeof(float) * (size_t)C));
-    int resident = C > 768 ? 2 : C > 512 ? 3 : 4; /* blocks of a multiprocessor, as in the launch bounds */
+    int resident = resident_blocks<T>((C + 255) / 256);
     int rows = at_most(fill_blocks(o, divide_up(R, BACKWARD_WARPS), resident), most);
     auto launch = [&](auto kernel, int blocks) {
         LAUNCH(o, "norm backward", blocks, 32 * BACKWARD_WARPS, 0, kernel, (T *)dx, (T *)dy, partial, (const T *)dout,
@@ -263,19 +382,18 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
     int even =
         C % 8 == 0 && is_aligned(dx) && is_aligned(dy) && is_aligned(dout) && is_aligned(dsum) && is_aligned(sum) && is_aligned(w);
     if (even && C <= NORM_MOST) {
-        with_passes((C + 255) / 256, [&](auto p) { launch(norm_backward_kernel<T, 8, decltype(p)::value>, rows); });
+        with_passes((C + 255) / 256, [&](auto p) { launch(norm_backward_kernel<T, decltype(p)::value>, rows); });
     } else {
         rows = at_most(divide_up(R, NORM_WARPS), at_most(most, 64));
         dim3 grid((unsigned)divide_up(C, 32), (unsigned)rows);
         LAUNCH(o, "norm backward", grid, 32 * NORM_WARPS, 0, norm_columns_kernel<T>, partial, (const T *)dout, (const T *)sum,
                (const float *)mean, (const float *)rstd, R, C);
         if (even)
-            launch(norm_backward_kernel<T, 8, 0>, (int)divide_up(R, BACKWARD_WARPS));
+            launch(norm_backward_any_kernel<T, 8>, (int)divide_up(R, BACKWARD_WARPS));
         else
-            launch(norm_backward_kernel<T, 1, 0>, (int)divide_up(R, BACKWARD_WARPS));
+            launch(norm_backward_any_kernel<T, 1>, (int)divide_up(R, BACKWARD_WARPS));
     }
-    ops_add_partials(o, (float *)dw, partial, rows, 2 * C, C, 1.0f, 1);
-    ops_add_partials(o, (float *)db, partial + C, rows, 2 * C, C, 1.0f, 1);
+    ops_add_partial_pairs(o, (float *)dw, (float *)db, partial, rows, C);
 }
 
 template <typename T> void norm_fill(Ops *ops)

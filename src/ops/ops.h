@@ -28,6 +28,17 @@ typedef struct OpsStep {
     float lr;       /* of adamw; it replaces the argument `lr` */
 } OpsStep;
 
+/* What watches over the gradients, on the device; it goes into checkpoints as it is. */
+typedef struct OpsGuard {
+    float norm;          /* of the newest gradient, per frame */
+    float mean;          /* running mean of the norms of steps that were made */
+    int32_t seen;        /* steps made */
+    int32_t skipped;     /* the newest step was not made: 1 not finite, 2 far too high; 0 it was made */
+    int32_t consecutive; /* steps in a row that were not made */
+    int32_t total;       /* steps that were not made, ever */
+} OpsGuard;
+#define GUARD_SETTLE 20 /* steps before a high norm counts as one */
+
 typedef struct OpsContext {
     const struct Ops *ops;
     Device *device;
@@ -122,6 +133,15 @@ typedef struct Ops {
     /* out [B,N] = the same row in [N] for every b; backward: din [N] acc += sum over b. (Style tokens.) */
     void (*broadcast_forward)(OpsContext *c, void *out, const void *in, int B, int64_t N);
     void (*broadcast_backward)(OpsContext *c, void *din, const void *dout, int B, int64_t N);
+    void (*fill_zero)(OpsContext *c, void *p, size_t bytes);
+    void (*fill_int)(OpsContext *c, int32_t *out, int32_t value, int n);
+    /* out [B,C] = row index[b] of in [B,C]; backward: din [B,C] = sum over the b that took it, in their order. (Voice references.) */
+    void (*gather_forward)(OpsContext *c, void *out, const void *in, const int32_t *index, int B, int C);
+    void (*gather_backward)(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C);
+    /* out [B] = ceil(len[b] / r); total [1] acc += sum of len (NULL: not wanted). */
+    void (*length_groups)(OpsContext *c, int32_t *out, void *total, const int32_t *len, int B, int r);
+    /* out [rows] float = mean of in [rows,n] float. */
+    void (*band_mean)(OpsContext *c, float *out, const float *in, int64_t rows, int n);
     /* Decoder input: out [B,G,r*n] (real) = frames of target [B,T,n] (float) in groups of r, moved one group later; the first group and groups
      * g >= ceil(len[b] / r) are zero; len in frames. G = ceil(T / r). */
     void (*shift_frames)(OpsContext *c, void *out, const float *target, const int32_t *len, int B, int T, int r, int n);
@@ -141,6 +161,10 @@ typedef struct Ops {
     /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1, or 0 when one of them or
      * the sum is not finite. */
     void (*norm2)(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n);
+    /* Decides about a step: norm = sqrt(norm2) / frames; not finite, or over spike times the running mean once GUARD_SETTLE steps were made:
+     * gscale [1] acc = 0. Otherwise gscale = 1 / frames, made smaller so that the norm is at most clip (0: no limit). See guard.h. */
+    void (*guard)(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite, const void *frames,
+                  float clip, float spike);
     /* AdamW on master [n] acc: grad is scaled by gscale [1] acc on the device (0: the step is skipped, nothing changes), m, v [n] acc, decay [n] uint8: 1 = weight
      * decay applies. real_out [n]: the working copy in `real` (NULL when real is acc: master is used itself). */
     void (*adamw)(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad, const uint8_t *decay,
@@ -152,6 +176,17 @@ typedef struct Ops {
 static inline int ops_check(OpsContext *c, Err *err) { return c->ops->check ? c->ops->check(c, err) : 0; }
 
 extern const Ops ops_host_f32, ops_host_f64;
-/* The CUDA tables live in libmyxtts_cuda.so: cuda_library_symbol(d, "myxtts_cuda_ops") -> const Ops *(*)(RealType). */
+
+/* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of something in this header changes, with the size of
+ * the table below it. */
+#define OPS_ABI (1 << 16 | (int)sizeof(Ops))
+#ifdef __cplusplus
+extern "C" {
+#endif
+int myxtts_cuda_ops_abi(void);
+const Ops *myxtts_cuda_ops(RealType real); /* NULL where there is none */
+#ifdef __cplusplus
+}
+#endif
 
 #endif

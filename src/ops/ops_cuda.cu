@@ -5,35 +5,43 @@
 #include "ops/ops_cuda.h"
 
 #define PARTIAL_COLUMNS 32
-#define PARTIAL_GROUPS 8
+#define PARTIAL_GROUPS 32
 
-/* A block for 32 columns; eight groups of threads take every eighth row, then their sums are added in order. */
+/* A block for 32 columns; groups of threads take every 32nd row, then their sums are added in order. Columns from n1 on go to to2. */
 __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
-    add_partials_kernel(float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate)
+    add_partials_kernel(float *to, float *to2, const float *from, int rows, int64_t stride, int64_t n, int64_t n1, float scale,
+                        int accumulate)
 {
     __shared__ float sums[PARTIAL_GROUPS][PARTIAL_COLUMNS];
     int column = threadIdx.x % PARTIAL_COLUMNS, group = threadIdx.x / PARTIAL_COLUMNS;
     int64_t i = (int64_t)blockIdx.x * PARTIAL_COLUMNS + column;
     float sum = 0.0f;
     if (i < n)
+#pragma unroll 8
         for (int r = group; r < rows; r += PARTIAL_GROUPS)
             sum += from[r * stride + i];
     sums[group][column] = sum;
     __syncthreads();
     if (group != 0 || i >= n)
         return;
+#pragma unroll
     for (int g = 1; g < PARTIAL_GROUPS; g++)
         sum += sums[g][column];
-    to[i] = accumulate ? to[i] + scale * sum : scale * sum;
+    float *d = i < n1 ? to + i : to2 + (i - n1);
+    *d = accumulate ? *d + scale * sum : scale * sum;
 }
 
 void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate)
 {
     LAUNCH(o, "add partial sums", (unsigned)divide_up(n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0, add_partials_kernel,
-           to, from, rows, stride, n, scale, accumulate);
+           to, (float *)NULL, from, rows, stride, n, n, scale, accumulate);
 }
 
-extern "C" const Ops *myxtts_cuda_ops(RealType real);
+void ops_add_partial_pairs(CudaOps *o, float *to, float *to2, const float *from, int rows, int64_t n)
+{
+    LAUNCH(o, "add partial sums", (unsigned)divide_up(2 * n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0,
+           add_partials_kernel, to, to2, from, rows, 2 * n, 2 * n, n, 1.0f, 1);
+}
 
 static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Err *err)
 {
@@ -98,19 +106,22 @@ template <typename T> static Ops make_table(RealType real)
     ops.open = real == REAL_F32 ? cuda_f32_open : cuda_bf16_open;
     ops.close = cuda_ops_close;
     ops.check = cuda_ops_check;
-    ops.workspace_bytes = BLAS_WORKSPACE + SCRATCH_BYTES;
+    ops.workspace_bytes = BLAS_ALL + SCRATCH_BYTES;
     linear_fill<T>(&ops);
     norm_fill<T>(&ops);
     attention_fill<T>(&ops);
     embed_fill<T>(&ops);
     conv_fill<T>(&ops);
     pointwise_fill<T>(&ops);
+    rows_fill<T>(&ops);
     loss_fill<T>(&ops);
     adamw_fill<T>(&ops);
+    fill_fill(&ops);
     return ops;
 }
 
-/* The table for one type, or NULL where there is none. */
+extern "C" int myxtts_cuda_ops_abi(void) { return OPS_ABI; }
+
 extern "C" const Ops *myxtts_cuda_ops(RealType real)
 {
     static const Ops f32 = make_table<float>(REAL_F32), b16 = make_table<bf16>(REAL_BF16);

@@ -15,13 +15,16 @@
 typedef __nv_bfloat16 bf16;
 
 #define BLAS_WORKSPACE (size_t(32) << 20) /* what cuBLASLt wants on Hopper */
-#define SCRATCH_BYTES (size_t(64) << 20)  /* partial sums, unfolded input of convolutions */
+#define SCRATCH_BYTES (size_t(136) << 20) /* partial sums, unfolded input of convolutions */
+
+#define BLAS_ALL (BLAS_WORKSPACE + 4096) /* with a few numbers of our own behind it */
 
 struct Blas; /* linear_cuda.cu */
 
 typedef struct CudaOps {
     int device;
     int processors; /* multiprocessors of the GPU */
+    int hopper;     /* kernels of sm_90a: 1 there are, -1 there are none, 0 not asked yet */
     cudaStream_t stream;
     cudaError_t broken; /* the first failure to enqueue; it sticks */
     int broken_blas;    /* a cublasStatus_t */
@@ -55,8 +58,8 @@ static inline void ops_launched(CudaOps *o, const char *operation)
 #define SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
 
-static inline void *ops_scratch(OpsContext *c) { return (uint8_t *)c->workspace + BLAS_WORKSPACE; }
-static inline size_t ops_scratch_bytes(const OpsContext *c) { return c->workspace_bytes - BLAS_WORKSPACE; }
+static inline void *ops_scratch(OpsContext *c) { return (uint8_t *)c->workspace + BLAS_ALL; }
+static inline size_t ops_scratch_bytes(const OpsContext *c) { return c->workspace_bytes - BLAS_ALL; }
 
 static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int at_most(int64_t n, int64_t most) { return (int)(n < most ? n : most); }
@@ -114,6 +117,28 @@ __device__ __forceinline__ void store8(float *p, const float x[8])
     float4 a = {x[0], x[1], x[2], x[3]}, b = {x[4], x[5], x[6], x[7]};
     *(float4 *)p = a, *(float4 *)(p + 4) = b;
 }
+
+/* Eight neighbours as they lie in memory: loads can be started long before they are used. */
+template <typename T> struct Piece;
+
+template <> struct Piece<bf16> {
+    uint4 u;
+    __device__ __forceinline__ void load(const bf16 *p) { u = *(const uint4 *)p; }
+    __device__ __forceinline__ void unpack(float x[8]) const
+    {
+        x[0] = low_bf16(u.x), x[1] = high_bf16(u.x), x[2] = low_bf16(u.y), x[3] = high_bf16(u.y);
+        x[4] = low_bf16(u.z), x[5] = high_bf16(u.z), x[6] = low_bf16(u.w), x[7] = high_bf16(u.w);
+    }
+};
+
+template <> struct Piece<float> {
+    float4 a, b;
+    __device__ __forceinline__ void load(const float *p) { a = *(const float4 *)p, b = *(const float4 *)(p + 4); }
+    __device__ __forceinline__ void unpack(float x[8]) const
+    {
+        x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w, x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+    }
+};
 
 /* V neighbours: V = 8 as above, V = 1 for odd shapes. */
 template <int V, typename T> __device__ __forceinline__ void load_some(float *x, const T *p)
@@ -195,6 +220,8 @@ __device__ __forceinline__ float block_sum(float x, float *shared)
 
 /* to[n] += (accumulate) or = scale * the sum over r of from[r * stride + n]; ops_cuda.cu. */
 void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate);
+/* Two sums at once: from [rows][2][n], each added to its own. */
+void ops_add_partial_pairs(CudaOps *o, float *to, float *to2, const float *from, int rows, int64_t n);
 
 /* ---- matrix products; linear_cuda.cu ---- */
 
@@ -227,8 +254,10 @@ template <typename T> void attention_fill(Ops *ops);
 template <typename T> void embed_fill(Ops *ops);
 template <typename T> void conv_fill(Ops *ops);
 template <typename T> void pointwise_fill(Ops *ops);
+template <typename T> void rows_fill(Ops *ops);
 template <typename T> void loss_fill(Ops *ops);
 template <typename T> void adamw_fill(Ops *ops);
+void fill_fill(Ops *ops);
 
 /* Attention for any type, head size up to ATTENTION_MOST and alignment; attention_any_cuda.cu. */
 #define ATTENTION_MOST 128

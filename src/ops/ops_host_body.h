@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "ops/guard.h"
 #include "ops/ops_host.h"
 
 #define VEC(h) (&(h)->vectors->VECTOR)
@@ -77,11 +78,18 @@ const Ops TABLE = {
     .pool_backward = pool_backward,
     .broadcast_forward = broadcast_forward,
     .broadcast_backward = broadcast_backward,
+    .fill_zero = fill_zero,
+    .fill_int = fill_int,
+    .gather_forward = gather_forward,
+    .gather_backward = gather_backward,
+    .length_groups = length_groups,
+    .band_mean = band_mean,
     .shift_frames = shift_frames,
     .loss_forward = loss_forward,
     .stop_loss = stop_loss,
     .guide_loss = guide_loss,
     .norm2 = norm2_forward,
+    .guard = guard,
     .adamw = adamw_update,
     .convert = convert,
     .unconvert = convert,

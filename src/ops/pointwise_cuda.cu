@@ -8,45 +8,10 @@
 
 /* ---- activations ---- */
 
-/* A block for 32 * V columns and a share of the rows; partial [gridDim.y, N] gets the column sums. */
-template <typename T, int V>
-__global__ void __launch_bounds__(THREADS)
-    activation_backward_kernel(T *dout, float *partial, const T *out, int64_t M, int N, int act, const int32_t *len, int T_rows)
+/* The block's sums of columns, lane by lane, to partial [gridDim.y, N]. */
+template <int V> __device__ __forceinline__ void put_column_sums(float *partial, const float *sum, float (*sums)[32 * V], int N)
 {
-    __shared__ float sums[WARPS][32 * V];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = (blockIdx.x * 32 + lane) * V;
-    float sum[V];
-#pragma unroll
-    for (int j = 0; j < V; j++)
-        sum[j] = 0.0f;
-    if (column < N) {
-#pragma unroll 4
-        for (int64_t row = (int64_t)blockIdx.y * WARPS + warp; row < M; row += (int64_t)gridDim.y * WARPS) {
-            int64_t i = row * N + column;
-            float d[V], y[V];
-            int padding = len && row % T_rows >= len[row / T_rows];
-            if (padding) {
-#pragma unroll
-                for (int j = 0; j < V; j++)
-                    d[j] = 0.0f;
-                store_some<V>(dout + i, d);
-                continue;
-            }
-            load_some<V>(d, dout + i);
-            if (act != ACT_NONE) {
-                load_some<V>(y, out + i);
-#pragma unroll
-                for (int j = 0; j < V; j++)
-                    d[j] = rounded<T>(act == ACT_RELU ? (y[j] > 0.0f ? d[j] : 0.0f) : d[j] * (1.0f - y[j] * y[j]));
-                store_some<V>(dout + i, d);
-            }
-#pragma unroll
-            for (int j = 0; j < V; j++)
-                sum[j] += d[j];
-        }
-    }
-    if (!partial)
-        return;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
     for (int j = 0; j < V; j++)
         sums[warp][j * 32 + lane] = sum[j]; /* one bank for each lane */
@@ -61,6 +26,83 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+__device__ __forceinline__ float activation_gradient(float d, float y, int act)
+{
+    return act == ACT_RELU ? (y > 0.0f ? d : 0.0f) : d * (1.0f - y * y);
+}
+
+#define ROWS_AT_ONCE 4
+
+/* A block for 256 columns and a share of the rows; four rows of a warp are on their way at once. */
+template <typename T, int ACT, bool LENGTHS>
+__global__ void __launch_bounds__(THREADS)
+    activation_backward_kernel(T *dout, float *partial, const T *out, int64_t M, int N, const int32_t *len, int T_rows)
+{
+    __shared__ float sums[WARPS][32 * 8];
+    int column = (blockIdx.x * 32 + threadIdx.x % 32) * 8;
+    float sum[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    const int64_t stride = (int64_t)gridDim.y * WARPS;
+    if (column < N)
+        for (int64_t row0 = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row0 < M; row0 += ROWS_AT_ONCE * stride) {
+            Piece<T> pd[ROWS_AT_ONCE], py[ROWS_AT_ONCE];
+#pragma unroll
+            for (int u = 0; u < ROWS_AT_ONCE; u++) {
+                int64_t row = row0 + u * stride;
+                if (row < M) {
+                    pd[u].load(dout + row * N + column);
+                    if (ACT != ACT_NONE)
+                        py[u].load(out + row * N + column);
+                }
+            }
+#pragma unroll
+            for (int u = 0; u < ROWS_AT_ONCE; u++) {
+                int64_t row = row0 + u * stride;
+                if (row >= M)
+                    continue;
+                float d[8], y[8];
+                int padding = LENGTHS && row % T_rows >= len[row / T_rows];
+                pd[u].unpack(d);
+                if (ACT != ACT_NONE)
+                    py[u].unpack(y);
+#pragma unroll
+                for (int j = 0; j < 8; j++) {
+                    if (ACT != ACT_NONE)
+                        d[j] = rounded<T>(activation_gradient(d[j], y[j], ACT));
+                    if (LENGTHS && padding)
+                        d[j] = 0.0f;
+                    sum[j] += d[j];
+                }
+                if (ACT != ACT_NONE || padding)
+                    store8(dout + row * N + column, d);
+            }
+        }
+    if (partial)
+        put_column_sums<8>(partial, sum, sums, N);
+}
+
+/* The same for any number of columns; a block for 32 of them. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    activation_backward_any_kernel(T *dout, float *partial, const T *out, int64_t M, int N, int act, const int32_t *len, int T_rows)
+{
+    __shared__ float sums[WARPS][32];
+    int column = blockIdx.x * 32 + threadIdx.x % 32;
+    float sum = 0.0f;
+    if (column < N)
+        for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < M; row += (int64_t)gridDim.y * WARPS) {
+            int64_t i = row * N + column;
+            int padding = len && row % T_rows >= len[row / T_rows];
+            float d = padding ? 0.0f : to_float(dout[i]);
+            if (!padding && act != ACT_NONE)
+                d = rounded<T>(activation_gradient(d, to_float(out[i]), act));
+            if (padding || act != ACT_NONE)
+                dout[i] = from_float<T>(d);
+            sum += d;
+        }
+    if (partial)
+        put_column_sums<1>(partial, &sum, sums, N);
+}
+
 template <typename T>
 static void activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
                                 const int32_t *len, int T_rows)
@@ -72,15 +114,18 @@ static void activation_backward(OpsContext *c, void *dout, void *dbias, const vo
     int rows = at_most(divide_up(M, WARPS), at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / N));
     float *partial = dbias ? (float *)ops_scratch(c) : NULL;
     dim3 grid(across, (unsigned)rows);
-    if (even) {
-        auto kernel = activation_backward_kernel<T, 8>;
-        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, kernel, (T *)dout, partial, (const T *)out, M, N, (int)act, len,
-               T_rows);
-    } else {
-        auto kernel = activation_backward_kernel<T, 1>;
-        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, kernel, (T *)dout, partial, (const T *)out, M, N, (int)act, len,
-               T_rows);
-    }
+    auto launch = [&](auto kernel) {
+        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, kernel, (T *)dout, partial, (const T *)out, M, N, len, T_rows);
+    };
+    if (!even)
+        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, activation_backward_any_kernel<T>, (T *)dout, partial,
+               (const T *)out, M, N, (int)act, len, T_rows);
+    else if (act == ACT_RELU)
+        len ? launch(activation_backward_kernel<T, ACT_RELU, true>) : launch(activation_backward_kernel<T, ACT_RELU, false>);
+    else if (act == ACT_TANH)
+        len ? launch(activation_backward_kernel<T, ACT_TANH, true>) : launch(activation_backward_kernel<T, ACT_TANH, false>);
+    else
+        len ? launch(activation_backward_kernel<T, ACT_NONE, true>) : launch(activation_backward_kernel<T, ACT_NONE, false>);
     if (dbias)
         ops_add_partials(o, (float *)dbias, partial, rows, N, N, 1.0f, 1);
 }
@@ -95,30 +140,41 @@ void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void 
 }
 
 /* Rows of padding to zero; tanh of the others when asked for. */
-template <typename T>
+template <typename T, int V>
 __global__ void __launch_bounds__(THREADS) finish_rows_kernel(T *out, int64_t M, int N, int is_tanh, const int32_t *len, int T_rows)
 {
-    for (int64_t row = blockIdx.x; row < M; row += gridDim.x) {
+    int lanes = N / V; /* of a row */
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < M * lanes; i += (int64_t)gridDim.x * THREADS) {
+        int64_t row = i / lanes;
         int padding = len && row % T_rows >= len[row / T_rows];
         if (!padding && !is_tanh)
             continue;
-        for (int i = threadIdx.x; i < N; i += THREADS) {
-            T *to = out + row * N + i;
-            *to = padding ? from_float<T>(0.0f) : from_float<T>(tanhf(to_float(*to)));
-        }
+        T *to = out + i * V;
+        float x[V];
+        load_some<V>(x, to);
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            x[j] = padding ? 0.0f : tanhf(x[j]);
+        store_some<V>(to, x);
     }
+}
+
+template <typename T> static void finish_rows(CudaOps *o, T *out, int64_t M, int N, Activation act, const int32_t *len, int T_rows)
+{
+    int even = N % 8 == 0 && is_aligned(out),
+        blocks = fill_blocks(o, divide_up(M * N, THREADS * (even ? 8 : 1)), BLOCKS_PER_PROCESSOR);
+    auto kernel = even ? finish_rows_kernel<T, 8> : finish_rows_kernel<T, 1>;
+    LAUNCH(o, "finish rows", blocks, THREADS, 0, kernel, out, M, N, act == ACT_TANH, len, T_rows);
 }
 
 void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act, const int32_t *len, int T)
 {
-    CudaOps *o = (CudaOps *)c->own;
     if (!len && act != ACT_TANH)
         return;
-    int blocks = fill_blocks(o, M, 32);
     if (c->ops->real == REAL_F32)
-        LAUNCH(o, "finish rows", blocks, THREADS, 0, finish_rows_kernel<float>, (float *)out, M, N, act == ACT_TANH, len, T);
+        finish_rows<float>((CudaOps *)c->own, (float *)out, M, N, act, len, T);
     else
-        LAUNCH(o, "finish rows", blocks, THREADS, 0, finish_rows_kernel<bf16>, (bf16 *)out, M, N, act == ACT_TANH, len, T);
+        finish_rows<bf16>((CudaOps *)c->own, (bf16 *)out, M, N, act, len, T);
 }
 
 /* ---- over flat memory ---- */

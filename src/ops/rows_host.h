@@ -1,4 +1,4 @@
-/* rows_host.h - dropout, sums, mean over time, copies over the batch, decoder input, conversion. Included by ops_host_body.h. */
+/* rows_host.h - dropout, sums, mean over time, copies over the batch, lengths, decoder input, conversion. Included by ops_host_body.h. */
 
 #define ROWS_NUMBERS 16384 /* least numbers in a task */
 
@@ -113,6 +113,50 @@ static void broadcast_backward(OpsContext *c, void *din, const void *dout, int B
 {
     for (int b = 0; b < B; b++)
         VEC(host_of(c))->add(din, din, (const REAL *)dout + b * N, N);
+}
+
+static void fill_zero(OpsContext *c, void *p, size_t bytes) { memset(p, 0, bytes); }
+
+static void fill_int(OpsContext *c, int32_t *out, int32_t value, int n)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = value;
+}
+
+static void gather_forward(OpsContext *c, void *out, const void *in, const int32_t *index, int B, int C)
+{
+    for (int b = 0; b < B; b++)
+        memcpy((REAL *)out + (int64_t)b * C, (const REAL *)in + (int64_t)index[b] * C, (size_t)C * sizeof(REAL));
+}
+
+static void gather_backward(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C)
+{
+    memset(din, 0, (size_t)B * (size_t)C * sizeof(REAL));
+    for (int b = 0; b < B; b++) {
+        REAL *to = (REAL *)din + (int64_t)index[b] * C;
+        VEC(host_of(c))->add(to, to, (const REAL *)dout + (int64_t)b * C, C);
+    }
+}
+
+static void length_groups(OpsContext *c, int32_t *out, void *total, const int32_t *len, int B, int r)
+{
+    int64_t sum = 0;
+    for (int b = 0; b < B; b++) {
+        out[b] = (len[b] + r - 1) / r;
+        sum += len[b];
+    }
+    if (total)
+        *(REAL *)total += (REAL)sum;
+}
+
+static void band_mean(OpsContext *c, float *out, const float *in, int64_t rows, int n)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float sum = 0;
+        for (int k = 0; k < n; k++)
+            sum += in[i * n + k];
+        out[i] = sum / (float)n;
+    }
 }
 
 static void shift_frames_task(void *arg, int b, int slot)

@@ -1,0 +1,36 @@
+/* guard.h - whether a step is made, and by how much its gradient is scaled: the same arithmetic on every device. Private to src/ops. */
+#ifndef MYXTTS_GUARD_H
+#define MYXTTS_GUARD_H
+
+#include <math.h>
+
+#include "ops/ops.h"
+
+#ifdef __CUDACC__
+#define GUARD_CALL static __host__ __device__ inline
+#else
+#define GUARD_CALL static inline
+#endif
+
+/* The gradient is a sum over `frames` mel frames. Returns what it has to be multiplied with; 0: the step is left out. */
+GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double frames, double clip, double spike)
+{
+    double norm = frames > 0 ? sqrt(norm2) / frames : 0;
+    g->norm = (float)norm;
+    g->skipped = !finite || !isfinite(norm)                          ? 1
+                 : g->seen >= GUARD_SETTLE && norm > spike * g->mean ? 2
+                                                                     : 0;
+    if (g->skipped) {
+        g->consecutive++, g->total++;
+        return 0;
+    }
+    double share = 1.0 / (g->seen < 99 ? g->seen + 1 : 100);
+    g->mean = (float)(g->mean + (norm - g->mean) * share);
+    g->seen++;
+    g->consecutive = 0;
+    if (!(frames > 0)) /* a batch without a frame has no gradient */
+        return 0;
+    return (clip > 0 && norm > clip ? clip / norm : 1) / frames;
+}
+
+#endif
