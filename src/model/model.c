@@ -1,0 +1,217 @@
+/* model.c - the list of parameters of docs/MODEL.md, their memory, and the optimiser's step. */
+#include "model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+
+const char *loss_term_name(LossTerm t)
+{
+    static const char *const names[TERM_COUNT] = {"mel", "stop", "attention", "pitch", "energy"};
+    return names[t];
+}
+
+/* A product with bias; gain scales its first values, bias0 is the first value of the bias. kernel > 1: a convolution. */
+static LinearAt linear(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel, double gain, double bias0)
+{
+    char full[56];
+    double half = gain * sqrt(6.0 / ((double)(in + out) * kernel));
+    LinearAt at = {.out = out, .in = in};
+    snprintf(full, sizeof full, "%s.weight", name);
+    at.w = kernel > 1 ? params_add(l, prefix, full, INIT_UNIFORM, half, 1, out, kernel, in)
+                      : params_add(l, prefix, full, INIT_UNIFORM, half, 1, out, in, -1);
+    snprintf(full, sizeof full, "%s.bias", name);
+    at.b = params_add(l, prefix, full, INIT_VALUE, bias0, 0, out, -1, -1);
+    return at;
+}
+
+static LinearAt plain(ParamList *l, const char *prefix, const char *name, int out, int in)
+{
+    return linear(l, prefix, name, out, in, 1, 1, 0);
+}
+
+static NormAt norm(ParamList *l, const char *prefix, const char *name, int dim)
+{
+    char full[56];
+    NormAt at;
+    snprintf(full, sizeof full, "%s.weight", name);
+    at.w = params_add(l, prefix, full, INIT_VALUE, 1, 0, dim, -1, -1);
+    snprintf(full, sizeof full, "%s.bias", name);
+    at.b = params_add(l, prefix, full, INIT_VALUE, 0, 0, dim, -1, -1);
+    return at;
+}
+
+static void stack(ParamList *l, StackAt *s, const char *prefix, int dim, int heads, int layers, int memory_dim, uint64_t site)
+{
+    char at[40];
+    double gain = 1 / sqrt(2.0 * layers);
+    *s = (StackAt){.dim = dim, .heads = heads, .layers = layers, .memory_dim = memory_dim, .site = site};
+    for (int i = 0; i < layers; i++) {
+        LayerAt *w = &s->layer[i];
+        snprintf(at, sizeof at, "%slayers.%d.", prefix, i);
+        w->norm_self = norm(l, at, "norm_self", dim);
+        w->qkv = plain(l, at, "qkv", 3 * dim, dim);
+        w->out = linear(l, at, "out", dim, dim, 1, gain, 0);
+        if (memory_dim) {
+            w->norm_cross = norm(l, at, "norm_cross", dim);
+            w->cross_q = plain(l, at, "cross_q", dim, dim);
+            w->kv = plain(l, at, "kv", 2 * dim, memory_dim);
+            w->cross_out = linear(l, at, "cross_out", dim, dim, 1, gain, 0);
+        }
+        w->norm_feed = norm(l, at, "norm_feed", dim);
+        w->up = plain(l, at, "up", 4 * dim, dim);
+        w->down = linear(l, at, "down", dim, 4 * dim, 1, gain, 0);
+    }
+    s->norm = norm(l, prefix, "norm", dim);
+}
+
+static void list_voice(Model *m)
+{
+    ParamList *l = &m->params;
+    const Config *cfg = &m->cfg;
+    ModelAt *at = &m->at;
+    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim;
+    at->conv1 = linear(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, CONV_KERNEL, 1, 0);
+    at->conv2 = linear(l, "voice.", "conv2", A, A, CONV_KERNEL, 1, 0);
+    at->voice_position = params_add(l, "voice.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
+    stack(l, &at->voice, "voice.", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers, 0, 2000);
+    at->speaker = plain(l, "voice.", "speaker", S, A);
+    if (m->use_style) {
+        at->style_tokens = params_add(l, "voice.", "style_tokens", INIT_NORMAL, 0.5, 1, cfg->gst_num_style_tokens, S, -1);
+        at->style_query = plain(l, "voice.", "style_query", S, A);
+        at->style_key = (LinearAt){.b = -1, .out = S, .in = S}; /* a bias of the keys would move every score alike: no gradient */
+        at->style_key.w = params_add(l, "voice.", "style_key.weight", INIT_UNIFORM, sqrt(6.0 / (2 * S)), 1, S, S, -1);
+        at->style_value = plain(l, "voice.", "style_value", S, S);
+        at->style_out = plain(l, "voice.", "style_out", S, S);
+    }
+    at->to_text = plain(l, "voice.", "to_text", cfg->text_encoder_dim, S);
+    at->to_decoder = plain(l, "voice.", "to_decoder", cfg->decoder_dim, S);
+}
+
+static void list_all(Model *m)
+{
+    ParamList *l = &m->params;
+    const Config *cfg = &m->cfg;
+    ModelAt *at = &m->at;
+    const int Ct = cfg->text_encoder_dim, Cd = cfg->decoder_dim, n = cfg->n_mels, r = cfg->reduction_factor, P = cfg->prenet_dim;
+    at->symbols = params_add(l, "text.", "symbols", INIT_NORMAL, 0.1, 1, m->symbols, Ct, -1);
+    at->text_position = params_add(l, "text.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
+    stack(l, &at->text, "text.", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers, 0, 1000);
+    if (m->use_voice)
+        list_voice(m);
+    at->pre1 = plain(l, "decoder.", "pre1", P, r * n);
+    at->pre2 = plain(l, "decoder.", "pre2", P / 2, P);
+    at->pre_out = plain(l, "decoder.", "pre_out", Cd, P / 2);
+    at->decoder_position = params_add(l, "decoder.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
+    stack(l, &at->decoder, "decoder.", Cd, cfg->decoder_heads, cfg->decoder_layers, Ct, 3000);
+    at->mel = plain(l, "decoder.", "mel", r * n, Cd);
+    at->stop = linear(l, "decoder.", "stop", 1, Cd, 1, 1, -2);
+    if (m->use_pitch)
+        at->pitch = plain(l, "decoder.", "pitch", r, Cd);
+    if (m->use_energy)
+        at->energy = plain(l, "decoder.", "energy", r, Cd);
+    for (int i = 0; i < cfg->postnet_layers; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", i);
+        at->postnet[i] = linear(l, "postnet.", name, i == cfg->postnet_layers - 1 ? n : cfg->postnet_dim, i ? cfg->postnet_dim : n,
+                                CONV_KERNEL, 1, 0);
+    }
+}
+
+static int check_heads(const char *what, int dim, int heads, Err *err)
+{
+    if (dim % heads == 0 && dim % 2 == 0)
+        return 0;
+    return err_set(err, ERR_CONFIG, "%s is %d wide, which %d heads do not divide evenly", what, dim, heads);
+}
+
+int model_open(Model *m, const Config *cfg, int symbols, Err *err)
+{
+    memset(m, 0, sizeof *m);
+    int rc;
+    if ((rc = check_heads("the text encoder", cfg->text_encoder_dim, cfg->text_encoder_heads, err)) ||
+        (rc = check_heads("the voice encoder", cfg->audio_encoder_dim, cfg->audio_encoder_heads, err)) ||
+        (rc = check_heads("the decoder", cfg->decoder_dim, cfg->decoder_heads, err)) ||
+        (rc = check_heads("the voice vector", cfg->speaker_embedding_dim, cfg->gst_num_heads, err)))
+        return rc;
+    m->cfg = *cfg;
+    m->symbols = symbols;
+    m->use_voice = cfg->use_voice_conditioning;
+    m->use_style = cfg->use_voice_conditioning && cfg->use_gst;
+    m->use_pitch = cfg->pitch_loss_weight > 0;
+    m->use_energy = cfg->energy_loss_weight > 0;
+    list_all(m);
+    if (m->params.failed) {
+        model_close(m);
+        return err_set(err, ERR_NOMEM, "no memory for the list of parameters");
+    }
+    return 0;
+}
+
+void model_close(Model *m)
+{
+    params_close(&m->params);
+    memset(m, 0, sizeof *m);
+}
+
+static uint64_t even(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+uint64_t model_bytes(const Model *m, const Ops *ops, int training)
+{
+    uint64_t n = (uint64_t)m->params.size, acc = even(n * ops->acc_bytes);
+    uint64_t working = ops->real == REAL_BF16 ? even(n * ops->real_bytes) : 0;
+    return acc + working + (training ? 3 * acc + even(n) : 0);
+}
+
+void model_attach(Model *m, OpsContext *c, void *memory, int training)
+{
+    uint64_t n = (uint64_t)m->params.size, acc = even(n * c->ops->acc_bytes);
+    char *p = memory;
+    m->c = c;
+    m->masters = p, p += acc;
+    m->weights = m->masters;
+    if (c->ops->real == REAL_BF16)
+        m->weights = p, p += even(n * c->ops->real_bytes);
+    m->grads = m->moments1 = m->moments2 = m->decay = NULL;
+    if (!training)
+        return;
+    m->grads = p, p += acc;
+    m->moments1 = p, p += acc;
+    m->moments2 = p, p += acc;
+    m->decay = (uint8_t *)p;
+}
+
+static int load(Model *m, void *to, const float *from, Err *err)
+{
+    size_t bytes = (size_t)m->params.size * sizeof(float);
+    const DeviceOps *d = m->c->device->ops;
+    return from ? d->copy_in(m->c->stream, to, from, bytes, err) : d->fill_zero(m->c->stream, to, bytes, err);
+}
+
+int model_load(Model *m, const float *masters, const float *moments1, const float *moments2, const uint8_t *decay, Err *err)
+{
+    ASSERT_CMP(m->c->ops->acc_bytes, ==, sizeof(float));
+    int rc = load(m, m->masters, masters, err);
+    if (!rc && m->weights != m->masters)
+        m->c->ops->convert(m->c, m->weights, m->masters, m->params.size);
+    if (rc || !m->grads)
+        return rc;
+    if ((rc = load(m, m->moments1, moments1, err)) || (rc = load(m, m->moments2, moments2, err)))
+        return rc;
+    return m->c->device->ops->copy_in(m->c->stream, m->decay, decay, (size_t)m->params.size, err);
+}
+
+void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *finite, const void *sums)
+{
+    const Ops *ops = m->c->ops;
+    const Config *cfg = &m->cfg;
+    const int64_t n = m->params.size;
+    ops->norm2(m->c, norm2, finite, m->grads, n);
+    ops->guard(m->c, guard, scale, norm2, finite, (const char *)sums + SUM_FRAMES * ops->acc_bytes, (float)cfg->gradient_clip_norm,
+               (float)cfg->max_loss_spike_threshold);
+    ops->adamw(m->c, m->masters, m->weights == m->masters ? NULL : m->weights, m->moments1, m->moments2, m->grads, m->decay, scale,
+               n, (float)cfg->learning_rate, (float)cfg->beta1, (float)cfg->beta2, (float)cfg->adam_eps, (float)cfg->weight_decay,
+               1);
+}

@@ -1,0 +1,132 @@
+/* model.h - the network of docs/MODEL.md over the operations of ops.h: forward, losses, backward, update. Written once for every device.
+ * Everything is enqueued on the stream of the OpsContext; nothing waits or allocates after model_open.
+ *
+ *   model_open      the list of parameters and where each lies
+ *   model_attach    gives it memory: weights, gradients, moments (the caller's, from device_alloc)
+ *   run_build       cuts the memory of one batch's activations, for one shape
+ *   run_forward, run_losses, run_backward, model_update
+ *
+ * Types as in ops.h: `real` working weights and activations, `acc` masters, gradients and losses.
+ * Threads: one at a time. */
+#ifndef MYXTTS_MODEL_H
+#define MYXTTS_MODEL_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "config/config.h"
+#include "model/params.h"
+#include "ops/ops.h"
+
+#define MODEL_MAX_LAYERS 64
+#define MODEL_MAX_POSTNET 32
+#define VOICE_FRAMES 4 /* mel frames in one step of the voice encoder */
+#define CONV_KERNEL 5
+
+/* Where parameters lie: offsets in flat memory. */
+typedef struct LinearAt {
+    int64_t w, b; /* b -1: no bias */
+    int out, in;
+} LinearAt;
+
+typedef struct NormAt {
+    int64_t w, b;
+} NormAt;
+
+typedef struct LayerAt {
+    NormAt norm_self, norm_cross, norm_feed;
+    LinearAt qkv, out, cross_q, kv, cross_out, up, down;
+} LayerAt;
+
+typedef struct StackAt {
+    int dim, heads, layers;
+    int memory_dim; /* width of what the cross-attention looks at; 0: there is none */
+    uint64_t site;  /* first number of its dropouts */
+    LayerAt layer[MODEL_MAX_LAYERS];
+    NormAt norm;
+} StackAt;
+
+typedef struct ModelAt {
+    int64_t symbols, text_position, voice_position, decoder_position, style_tokens;
+    StackAt text, voice, decoder;
+    LinearAt conv1, conv2, speaker, style_query, style_key, style_value, style_out, to_text, to_decoder;
+    LinearAt pre1, pre2, pre_out, mel, stop, pitch, energy;
+    LinearAt postnet[MODEL_MAX_POSTNET];
+} ModelAt;
+
+typedef enum { TERM_MEL, TERM_STOP, TERM_ATTENTION, TERM_PITCH, TERM_ENERGY, TERM_COUNT } LossTerm;
+const char *loss_term_name(LossTerm t);
+
+/* Sums over the batches of one step, on the device; acc: float, or double in the double table. */
+typedef enum {
+    SUM_FRAMES = TERM_COUNT,
+    SUM_COUNT = 8
+} LossSum; /* [SUM_COUNT] acc: the terms, then the frames they are sums over */
+
+typedef struct Model {
+    Config cfg; /* copy; only numbers are used */
+    int symbols;
+    int use_voice, use_style, use_pitch, use_energy;
+    ParamList params;
+    ModelAt at;
+    OpsContext *c;
+    /* flat memory on the device, [params.size] each */
+    void *weights;  /* real; the masters themselves where real is acc */
+    void *masters;  /* acc */
+    void *grads;    /* acc; NULL: no training */
+    void *moments1; /* acc */
+    void *moments2; /* acc */
+    uint8_t *decay;
+} Model;
+
+/* symbols: size of the symbol table. ERR_CONFIG for sizes that do not go together, ERR_NOMEM. */
+int model_open(Model *m, const Config *cfg, int symbols, Err *err);
+void model_close(Model *m); /* always safe; memory that was attached is the caller's */
+
+/* Device bytes for weights alone (training = 0), or for weights, gradients, moments and flags. */
+uint64_t model_bytes(const Model *m, const Ops *ops, int training);
+void model_attach(Model *m, OpsContext *c, void *memory, int training);
+/* Enqueues copies of host numbers (float [params.size]; the host memory must live until the stream got there) into masters and weights. The first
+ * also zeroes moments and sets the decay flags. For float tables (real f32 or bf16) only. scratch: host bytes [params.size]. */
+int model_load(Model *m, const float *masters, const float *moments1, const float *moments2, const uint8_t *decay, Err *err);
+
+/* One batch on the device. Empty rows have lengths 0. */
+typedef struct ModelInput {
+    int B, T, M;                /* rows, text positions, mel frames; M a multiple of the reduction factor */
+    const int32_t *tokens;      /* [B, T] */
+    const int32_t *text_length; /* [B] */
+    const int32_t *mel_length;  /* [B] frames */
+    const int32_t *reference;   /* [B] row that gives the voice */
+    const float *mel;           /* [B, M, n_mels] normalised, zeros behind the end */
+    const float *pitch;         /* [B, M] */
+} ModelInput;
+
+typedef struct Run Run;
+/* Bytes of the activations of a batch of this shape; training = 0 leaves the gradients out. */
+uint64_t run_bytes(const Model *m, const Ops *ops, int B, int T, int M, int training);
+/* Cuts `memory` (run_bytes of it) for this shape. ERR_NOMEM. Many runs may share one memory when they are not used at once. */
+int run_open(Run **r, Model *m, const ModelInput *in, void *memory, int training, Err *err);
+void run_close(Run *r);
+/* Zeroes sums and gradients (before the first batch of a step). */
+void run_clear(Model *m, void *sums);
+/* training: dropout is on. */
+void run_forward(Run *r, int training);
+void run_losses(Run *r, void *sums /* [SUM_COUNT] acc on the device, += */);
+void run_backward(Run *r); /* adds to the gradients; wants losses and the forward of training */
+/* The optimiser. state, scale and finite: device memory, see ops.h. */
+void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *finite, const void *sums);
+
+/* What a run has computed, for tests, pictures and validation. On the device, real. */
+typedef struct RunOutput {
+    const void *before, *after; /* [B, M, n_mels]; the same without a post-net */
+    const void *stop;           /* [B, G] logits */
+    const void *voice;          /* [B, S] of each row's own mel, before the references are taken; NULL without voice conditioning */
+    int G;
+} RunOutput;
+void run_output(const Run *r, RunOutput *o);
+/* Weights of the last decoder layer's cross-attention, mean over its heads: p [B, G, T] acc on the device. */
+void run_attention(Run *r, void *p);
+/* Device memory of the run that run_attention does not read; NULL when there is less than this many bytes. */
+void *run_spare(const Run *r, uint64_t bytes);
+
+#endif

@@ -1,0 +1,68 @@
+/* params.c - the list of parameters and their first values. */
+#include "model/params.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit init, double value, int decay, int64_t a,
+                   int64_t b, int64_t c)
+{
+    if (l->count == l->room) {
+        int room = l->room ? 2 * l->room : 64;
+        Param *grown = mem_realloc(l->items, (size_t)room, sizeof *grown);
+        if (!grown) {
+            l->failed = 1;
+            return 0;
+        }
+        l->items = grown, l->room = room;
+    }
+    Param *p = &l->items[l->count++];
+    *p = (Param){.dims = b < 0 ? 1 : c < 0 ? 2 : 3, .shape = {a, b < 0 ? 1 : b, c < 0 ? 1 : c}};
+    snprintf(p->name, sizeof p->name, "%s%s", prefix, name);
+    p->count = p->shape[0] * p->shape[1] * p->shape[2];
+    p->offset = l->size;
+    p->init = init, p->value = value, p->decay = decay;
+    l->size += (p->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    l->numbers += p->count;
+    return p->offset;
+}
+
+void params_close(ParamList *l)
+{
+    free(l->items);
+    memset(l, 0, sizeof *l);
+}
+
+const Param *params_find(const ParamList *l, const char *name)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->items[i].name, name) == 0)
+            return &l->items[i];
+    return NULL;
+}
+
+void params_initialise(const ParamList *l, float *flat, uint64_t seed)
+{
+    memset(flat, 0, (size_t)l->size * sizeof *flat);
+    for (int i = 0; i < l->count; i++) {
+        const Param *p = &l->items[i];
+        Rng r;
+        rng_seed(&r, rng_mix(seed, hash_bytes(p->name, strlen(p->name)).lo));
+        for (int64_t k = 0; k < p->count; k++)
+            flat[p->offset + k] = (float)(p->init == INIT_VALUE     ? p->value
+                                          : p->init == INIT_UNIFORM ? p->value * (2 * rng_uniform(&r) - 1)
+                                                                    : p->value * rng_normal(&r));
+    }
+}
+
+void params_decay(const ParamList *l, uint8_t *flags)
+{
+    memset(flags, 0, (size_t)l->size);
+    for (int i = 0; i < l->count; i++)
+        memset(flags + l->items[i].offset, l->items[i].decay, (size_t)l->items[i].count);
+}

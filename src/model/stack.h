@@ -1,0 +1,76 @@
+/* stack.h - a stack of transformer layers, forward and backward. Private to src/model.
+ * The stack is a chain of norms: each adds the branch before it to the residual stream (with dropout) and normalises the sum. */
+#ifndef MYXTTS_STACK_H
+#define MYXTTS_STACK_H
+
+#include "model/model.h"
+
+/* Memory that is cut, or only counted (base NULL). */
+typedef struct Cut {
+    char *base;
+    uint64_t used;
+} Cut;
+void *cut_take(Cut *c, uint64_t bytes); /* 256-byte aligned; NULL while counting */
+
+/* One norm of the chain. */
+typedef struct NormRun {
+    void *sum, *out;   /* [R, C] real */
+    void *mean, *rstd; /* [R] acc */
+} NormRun;
+
+typedef struct LayerRun {
+    NormRun self, cross, feed;
+    void *qkv;       /* [R, 3C] */
+    void *o;         /* [R, C] */
+    void *lse;       /* [B, H, T] acc */
+    void *q, *kv;    /* [R, C], [B * Tm, 2C] */
+    void *cross_o;   /* [R, C] */
+    void *cross_lse; /* [B, H, T] acc */
+    void *guide;     /* [B, H, T] acc */
+    void *h;         /* [R, 4C] */
+} LayerRun;
+
+/* Memory that all stacks of a run use one after the other; each as large as the largest needs it. */
+typedef struct StackScratch {
+    void *y;            /* [R, C] output of a branch */
+    void *dx[2];        /* [R, C] gradient of the residual stream */
+    void *dy, *dn, *dO; /* [R, C] */
+    void *dwide;        /* [R, 4C] gradient of qkv or of the feed-forward's middle */
+    void *dkv;          /* [B * Tm, 2C] */
+} StackScratch;
+
+typedef struct StackRun {
+    const StackAt *at;
+    int B, T, Tm;
+    int causal;
+    const int32_t *len, *memory_len; /* [B] */
+    const void *memory;              /* [B, Tm, memory_dim] */
+    float guide_weight, guide_width; /* of every layer's cross-attention */
+    void *x;                         /* [R, C] what goes in */
+    LayerRun layer[MODEL_MAX_LAYERS];
+    NormRun last;
+} StackRun;
+
+void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int Tm);
+void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c, int training);
+/* s->x -> s->last.out. drop: of every branch. */
+void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop);
+/* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). dmemory [B, Tm, memory_dim] is =; NULL without cross-attention. */
+void *stack_backward(Model *m, StackRun *s, StackScratch *x, void *dmemory, const void *dout, float drop);
+AttentionShape stack_self_shape(const StackRun *s);
+AttentionShape stack_cross_shape(const StackRun *s);
+
+/* Weights and gradients at an offset. */
+static inline void *weight_at(const Model *m, int64_t offset)
+{
+    return (char *)m->weights + (size_t)offset * m->c->ops->real_bytes;
+}
+static inline void *grad_at(const Model *m, int64_t offset) { return (char *)m->grads + (size_t)offset * m->c->ops->acc_bytes; }
+static inline Dropout dropout_at(float p, uint64_t site) { return (Dropout){p, site * UINT64_C(0x9E3779B97F4A7C15)}; }
+
+void linear_run(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act);
+/* din NULL: not wanted. */
+void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in, int64_t rows, Activation act,
+                 int accumulate);
+
+#endif

@@ -1,0 +1,135 @@
+/* voice.c - the voice encoder: a mel -> the vector of its voice. Convolutions, a stack, the mean over time, style tokens. */
+#include <math.h>
+
+#include "model/run.h"
+
+void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training)
+{
+    const Config *cfg = &m->cfg;
+    const uint64_t e = ops->real_bytes, rows = (uint64_t)B * (uint64_t)((M + VOICE_FRAMES - 1) / VOICE_FRAMES);
+    const uint64_t A = (uint64_t)cfg->audio_encoder_dim, S = (uint64_t)cfg->speaker_embedding_dim * e, b = (uint64_t)B;
+    const uint64_t K = (uint64_t)cfg->gst_num_style_tokens;
+    v->M4 = (M + VOICE_FRAMES - 1) / VOICE_FRAMES;
+    v->len = cut_take(c, b * sizeof *v->len);
+    v->frames = cut_take(c, rows * (uint64_t)(VOICE_FRAMES * cfg->n_mels) * e);
+    v->a1 = cut_take(c, rows * A * e);
+    v->a2 = cut_take(c, rows * A * e);
+    stack_cut(&v->stack, &m->at.voice, ops, c, B, v->M4, 0);
+    v->stack.len = v->len;
+    v->pooled = cut_take(c, b * A * e);
+    v->speaker = cut_take(c, b * S);
+    if (m->use_style) {
+        v->query = cut_take(c, b * S);
+        v->key = cut_take(c, K * S);
+        v->value = cut_take(c, K * S);
+        v->keys = cut_take(c, b * K * S);
+        v->values = cut_take(c, b * K * S);
+        v->o = cut_take(c, b * S);
+        v->lse = cut_take(c, b * (uint64_t)cfg->gst_num_heads * ops->acc_bytes);
+        v->style = cut_take(c, b * S);
+        v->one = cut_take(c, b * sizeof *v->one);
+        v->tokens = cut_take(c, b * sizeof *v->tokens);
+    }
+    if (!training)
+        return;
+    v->dvector = cut_take(c, b * S);
+    v->dpooled = cut_take(c, b * A * e);
+    if (m->use_style) {
+        v->dO = cut_take(c, b * S);
+        v->dquery = cut_take(c, b * S);
+        v->dkeys = cut_take(c, b * K * S);
+        v->dvalues = cut_take(c, b * K * S);
+        v->dkey_sum = cut_take(c, K * (uint64_t)cfg->speaker_embedding_dim * ops->acc_bytes);
+        v->dkey = cut_take(c, K * S);
+        v->dtokens = cut_take(c, K * S);
+    }
+}
+
+static AttentionShape style_shape(const Model *m, const VoiceRun *v, int B)
+{
+    const int S = m->cfg.speaker_embedding_dim, heads = m->cfg.gst_num_heads;
+    return (AttentionShape){.batch = B,
+                            .heads = heads,
+                            .head_size = S / heads,
+                            .tq = 1,
+                            .tk = m->cfg.gst_num_style_tokens,
+                            .ldq = S,
+                            .ldk = S,
+                            .ldv = S,
+                            .ldo = S,
+                            .q_len = v->one,
+                            .k_len = v->tokens,
+                            .scale = 1.0f / sqrtf((float)(S / heads))};
+}
+
+void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop)
+{
+    const Ops *ops = m->c->ops;
+    const ModelAt *at = &m->at;
+    const Config *cfg = &m->cfg;
+    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens, B = in->B;
+    ops->length_groups(m->c, v->len, NULL, in->mel_length, B, VOICE_FRAMES);
+    ops->shift_frames(m->c, v->frames, in->mel, in->mel_length, B, in->M, VOICE_FRAMES, cfg->n_mels);
+    ops->conv_forward(m->c, v->a1, v->frames, weight_at(m, at->conv1.w), weight_at(m, at->conv1.b), v->len, B, v->M4, at->conv1.in,
+                      A, CONV_KERNEL, ACT_RELU);
+    ops->conv_forward(m->c, v->a2, v->a1, weight_at(m, at->conv2.w), weight_at(m, at->conv2.b), v->len, B, v->M4, A, A, CONV_KERNEL,
+                      ACT_RELU);
+    ops->embed_forward(m->c, v->stack.x, NULL, NULL, v->a2, weight_at(m, at->voice_position), B, v->M4, A,
+                       dropout_at(drop, at->voice.site + 900));
+    stack_forward(m, &v->stack, x, drop);
+    ops->pool_forward(m->c, v->pooled, v->stack.last.out, v->len, B, v->M4, A);
+    linear_run(m, &at->speaker, v->speaker, v->pooled, B, ACT_NONE);
+    if (!m->use_style)
+        return;
+    const AttentionShape shape = style_shape(m, v, B);
+    const void *tokens = weight_at(m, at->style_tokens);
+    ops->fill_int(m->c, v->one, 1, B);
+    ops->fill_int(m->c, v->tokens, K, B);
+    linear_run(m, &at->style_query, v->query, v->pooled, B, ACT_NONE);
+    linear_run(m, &at->style_key, v->key, tokens, K, ACT_NONE);
+    linear_run(m, &at->style_value, v->value, tokens, K, ACT_NONE);
+    ops->broadcast_forward(m->c, v->keys, v->key, B, (int64_t)K * S);
+    ops->broadcast_forward(m->c, v->values, v->value, B, (int64_t)K * S);
+    ops->attention_forward(m->c, v->o, v->lse, NULL, v->query, v->keys, v->values, &shape);
+    linear_run(m, &at->style_out, v->style, v->o, B, ACT_NONE);
+    ops->add_forward(m->c, v->speaker, v->speaker, v->style, (int64_t)B * S);
+}
+
+/* Gradient of keys or values of every row [B, K, S] -> of the product that made them, and of the tokens. */
+static void tokens_backward(Model *m, VoiceRun *v, const LinearAt *l, const void *drows, int B, int accumulate)
+{
+    const Ops *ops = m->c->ops;
+    const int64_t n = (int64_t)m->cfg.gst_num_style_tokens * m->cfg.speaker_embedding_dim;
+    ops->fill_zero(m->c, v->dkey_sum, (size_t)n * ops->acc_bytes);
+    ops->broadcast_backward(m->c, v->dkey_sum, drows, B, n);
+    ops->convert(m->c, v->dkey, v->dkey_sum, n);
+    linear_back(m, l, v->dtokens, v->dkey, NULL, weight_at(m, m->at.style_tokens), m->cfg.gst_num_style_tokens, ACT_NONE,
+                accumulate);
+}
+
+void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop)
+{
+    const Ops *ops = m->c->ops;
+    const ModelAt *at = &m->at;
+    const Config *cfg = &m->cfg;
+    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens, B = in->B;
+    linear_back(m, &at->speaker, v->dpooled, v->dvector, NULL, v->pooled, B, ACT_NONE, 0);
+    if (m->use_style) {
+        const AttentionShape shape = style_shape(m, v, B);
+        linear_back(m, &at->style_out, v->dO, v->dvector, NULL, v->o, B, ACT_NONE, 0);
+        ops->attention_backward(m->c, v->dquery, v->dkeys, v->dvalues, v->dO, v->o, v->lse, NULL, v->query, v->keys, v->values,
+                                &shape);
+        tokens_backward(m, v, &at->style_key, v->dkeys, B, 0);
+        tokens_backward(m, v, &at->style_value, v->dvalues, B, 1);
+        ops->broadcast_backward(m->c, grad_at(m, at->style_tokens), v->dtokens, 1, (int64_t)K * S);
+        linear_back(m, &at->style_query, v->dpooled, v->dquery, NULL, v->pooled, B, ACT_NONE, 1);
+    }
+    ops->pool_backward(m->c, x->y, v->dpooled, v->len, B, v->M4, A);
+    void *d = stack_backward(m, &v->stack, x, NULL, x->y, drop);
+    ops->embed_backward(m->c, NULL, x->dn, grad_at(m, at->voice_position), d, NULL, v->len, B, v->M4, A, 0,
+                        dropout_at(drop, at->voice.site + 900));
+    ops->conv_backward(m->c, x->dO, grad_at(m, at->conv2.w), grad_at(m, at->conv2.b), x->dn, v->a2, v->a1,
+                       weight_at(m, at->conv2.w), v->len, B, v->M4, A, A, CONV_KERNEL, ACT_RELU);
+    ops->conv_backward(m->c, NULL, grad_at(m, at->conv1.w), grad_at(m, at->conv1.b), x->dO, v->a1, v->frames,
+                       weight_at(m, at->conv1.w), v->len, B, v->M4, at->conv1.in, A, CONV_KERNEL, ACT_RELU);
+}

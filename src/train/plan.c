@@ -1,0 +1,118 @@
+/* plan.c - the memory of a run, before it begins. */
+#include <string.h>
+
+#include "model/speak.h"
+#include "text/tokens.h"
+#include "train/evaluate.h"
+#include "train/run_parts.h"
+
+/* The padded size of the largest batch. */
+static EngineShape largest_shape(const TrainerOptions *o)
+{
+    const Config *cfg = o->cfg;
+    EngineShape s = {.rows = cfg->batch_size};
+    const Corpus *both[] = {o->train, o->validation};
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; both[k] && i < both[k]->count; i++) {
+            s.text = (int)both[k]->lengths[i].tokens > s.text ? (int)both[k]->lengths[i].tokens : s.text;
+            s.frames = (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
+        }
+    if (cfg->pad_to_fixed_length)
+        s.text = cfg->max_text_length, s.frames = cfg->max_mel_frames;
+    if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY &&
+        cfg->augment_speed > 0) /* as the pipeline makes room for slowed clips */
+        s.frames = (int)(s.frames / (1 - cfg->augment_speed)) + 1;
+    s.frames = (s.frames + cfg->reduction_factor - 1) / cfg->reduction_factor * cfg->reduction_factor;
+    return s;
+}
+
+SpeakLimits speak_limits(const Config *cfg, const EngineShape *largest)
+{
+    SpeakLimits l = {.text = largest->text > 300 ? largest->text : 300, .reference = 256};
+    l.frames = largest->frames + largest->frames / 4 + 8 * cfg->reduction_factor;
+    return l;
+}
+
+void validation_config(Config *out, const Config *cfg)
+{
+    *out = *cfg;
+    out->augment_gain_db = out->augment_noise_db = out->augment_speed = 0;
+    out->pipeline_buffer_size = 3;
+    out->prefetch_buffer_size = 2;
+}
+
+static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus, Err *err)
+{
+    uint64_t data = 0, model = 0, pinned = 0;
+    PipelineOptions po = {.cfg = cfg, .corpus = corpus, .data = o->data, .model = o->model, .start = {.seed = (uint64_t)cfg->seed}};
+    int rc = pipeline_plan(&data, &model, &pinned, &po, err);
+    p->pipeline_data += data, p->pipeline_model += model, p->pinned += pinned;
+    return rc;
+}
+
+/* Everything for one batch size. */
+static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err)
+{
+    Config cfg = *o->cfg, val;
+    cfg.batch_size = batch;
+    validation_config(&val, &cfg);
+    memset(p, 0, sizeof *p);
+    p->shape = largest_shape(o);
+    p->shape.rows = batch;
+    EngineOptions e = {.cfg = &cfg, .device = o->model, .largest = p->shape, .symbols = tokens_count(), .training = 1};
+    EnginePlan ep;
+    int rc = engine_plan(&ep, &e, err);
+    if (rc)
+        return rc;
+    SpeakLimits limits = speak_limits(&cfg, &p->shape);
+    p->weights = ep.weights, p->activations = ep.activations, p->other = ep.total - ep.weights - ep.activations;
+    p->parameters = ep.parameters;
+    p->speaker = engine_plan_speaker(&e, &limits);
+    if ((rc = add_pipeline(p, o, &cfg, o->train, err)) ||
+        (o->validation && o->validation->count && (rc = add_pipeline(p, o, &val, o->validation, err))))
+        return rc;
+    int one = device_same(o->data, o->model);
+    p->model_total = ep.total + p->speaker + p->pipeline_model + (one ? p->pipeline_data : 0);
+    p->data_total = one ? p->model_total : p->pipeline_data;
+    return 0;
+}
+
+/* What a device may take: its cap, or nearly all of it. */
+static uint64_t limit_of(Device *d)
+{
+    DeviceMemory m;
+    d->ops->memory_info(d, &m);
+    uint64_t limit = m.cap ? m.cap : m.total - m.total / 20;
+    return limit > m.used ? limit - m.used : 1;
+}
+
+static int fits(const TrainPlan *p) { return p->model_total <= p->model_limit && p->data_total <= p->data_limit; }
+
+int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
+{
+    uint64_t model = limit_of(o->model), data = limit_of(o->data);
+    TrainPlan tried;
+    int low = 0, high = 4096;
+    while (low < high) { /* memory grows with the batch */
+        int middle = (low + high + 1) / 2;
+        int rc = plan_batch(&tried, o, middle, err);
+        if (rc)
+            return rc;
+        tried.model_limit = model, tried.data_limit = data;
+        if (fits(&tried))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    int rc = plan_batch(p, o, o->cfg->batch_size, err);
+    p->model_limit = model, p->data_limit = data, p->largest_batch = low;
+    if (rc || fits(p))
+        return rc;
+    int on_model = p->model_total > model;
+    err_set(err, ERR_CONFIG, "a batch of %d needs %llu MB on device %s, but there are %llu MB for it", o->cfg->batch_size,
+            (unsigned long long)(on_model ? p->model_total : p->data_total) >> 20, on_model ? o->model->name : o->data->name,
+            (unsigned long long)(on_model ? model : data) >> 20);
+    if (low < 1)
+        return err_hint(err, "not even one clip fits: use a smaller --model-size, a smaller --max-mel-frames, or a higher cap");
+    return err_hint(err, "--batch-size %d fits; --gradient-accumulation-steps makes up for it", low);
+}

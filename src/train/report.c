@@ -1,0 +1,157 @@
+/* report.c - what a run says: one line per interval, log.jsonl, the event file. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/progress.h"
+#include "train/run_parts.h"
+
+void report_step(Trainer *t, const StepResult *r)
+{
+    Interval *i = &t->interval;
+    if (r->guard.skipped) {
+        i->skipped++, t->skipped++;
+        log_warn(t->log, "step %lld was left out: its gradient %s (norm %g, usual %g); %d in a row", (long long)r->step,
+                 r->guard.skipped == 1 ? "is not finite" : "is far too high", (double)r->guard.norm, (double)r->guard.mean,
+                 r->guard.consecutive);
+        char text[64];
+        snprintf(text, sizeof text, "%s", r->guard.skipped == 1 ? "gradient not finite" : "gradient far too high");
+        report_event(t, "skipped", text);
+        return;
+    }
+    for (int k = 0; k < TERM_COUNT; k++)
+        i->terms[k] += r->terms[k];
+    i->loss += r->loss, i->norm += (double)r->guard.norm;
+    i->steps++;
+    for (int p = 0; p < PHASE_COUNT; p++)
+        i->phase[p] += r->seconds[p], stats_add(&t->phase[p], r->seconds[p]);
+}
+
+/* Mean, deviation, waiting and busy share of the meter's samples since the interval began. */
+static void meter_part(const StepMeter *m, int64_t from, Stats *step, double *wait_share, double *busy_share)
+{
+    double wait = 0, busy = 0, all = 0;
+    int64_t first = m->sample_count - from > METER_KEEP ? m->sample_count - METER_KEEP : from;
+    for (int64_t k = first; k < m->sample_count; k++) {
+        const StepSample *s = &m->samples[k % METER_KEEP];
+        stats_add(step, (double)s->step);
+        wait += (double)s->wait, busy += (double)s->busy, all += (double)s->step;
+    }
+    *wait_share = all > 0 ? wait / all : 0;
+    *busy_share = all > 0 ? busy / all : 0;
+}
+
+static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, run_log_number(v)); }
+
+void report_line(Trainer *t, double lr, int last)
+{
+    Interval *i = &t->interval;
+    PipelineReport p;
+    Stats step = {0};
+    double wait = 0, busy = 0, n = i->steps > 0 ? (double)i->steps : 1;
+    pipeline_report(t->pipeline, &p);
+    meter_part(&t->meter, i->sample, &step, &wait, &busy);
+    int accumulate = t->cfg->gradient_accumulation_steps;
+    double seconds = step.mean * accumulate, left = (double)(t->total - t->state.step) * seconds;
+    double variation = step.mean > 0 ? stats_std(&step) / step.mean : 0, all = step.mean * (double)step.n;
+    double share = p.padded_frames > i->padded ? 1 - (double)(p.real_frames - i->real) / (double)(p.padded_frames - i->padded) : 0;
+    double frames = all > 0 ? i->frames / all : 0, clips = all > 0 ? i->utterances / all : 0;
+    char terms[160] = "", remains[64];
+    for (int k = 0, at = 0; k < TERM_COUNT; k++)
+        at += snprintf(terms + at, sizeof terms - (size_t)at, "%s%s %.3f", k ? " " : "", loss_term_name(k), i->terms[k] / n);
+    progress_format_seconds(remains, sizeof remains, left);
+    t->loss = i->steps ? i->loss / n : t->loss;
+    log_info(t->log,
+             "step %lld/%lld  loss %.4f (%s)  lr %.2e | %.0f clips/s %.0f frames/s | step %.1f ms +-%.1f %%  wait %.1f %%  busy "
+             "%.1f %%  "
+             "padding %.1f %% | %s left",
+             (long long)t->state.step, (long long)t->total, t->loss, terms, lr, clips, frames, seconds * 1e3, 100 * variation,
+             100 * wait, 100 * busy, 100 * share, last ? "nothing" : remains);
+    json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)t->state.step);
+    number(o, "loss", t->loss);
+    for (int k = 0; k < TERM_COUNT; k++)
+        number(o, loss_term_name(k), i->terms[k] / n);
+    number(o, "gradient_norm", i->norm / n), number(o, "lr", lr);
+    number(o, "seconds", clock_now() - t->started);
+    number(o, "utterances_per_s", clips), number(o, "frames_per_s", frames);
+    number(o, "step_ms", seconds * 1e3), number(o, "step_variation", variation);
+    number(o, "wait_share", wait), number(o, "busy_share", busy), number(o, "padding_share", share);
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        char key[24];
+        snprintf(key, sizeof key, "%s_ms", phase_name(k));
+        number(o, key, i->phase[k] / n * 1e3);
+    }
+    json_t *times = json_array();
+    int64_t kept = t->meter.sample_count - i->sample;
+    for (int64_t k = kept > 2000 ? t->meter.sample_count - 2000 : i->sample; k < t->meter.sample_count; k++)
+        json_array_append_new(times, json_real(round((double)t->meter.samples[k % METER_KEEP].step * 1e6) / 1e3));
+    json_object_set_new(o, "step_times_ms", times);
+    json_object_set_new(o, "skipped", json_integer(i->skipped));
+    json_object_set_new(o, "model_bytes", json_integer((json_int_t)t->o.model->used));
+    json_object_set_new(o, "epoch", json_integer(t->state.data.epoch));
+    MonitorSummary gpu = {0};
+    if (t->monitor && monitor_measures(t->monitor)) {
+        monitor_summary(t->monitor, 0, &gpu);
+        if (gpu.values[MONITOR_UTILISATION].n)
+            number(o, "gpu_utilisation", gpu.values[MONITOR_UTILISATION].mean / 100);
+    }
+    Err err = {0};
+    if (run_log_write(t->run_log, o, &err))
+        log_warn(t->log, "log.jsonl: %s", err.msg);
+    if (t->events) {
+        const struct {
+            const char *tag;
+            double value;
+        } scalars[] = {{"loss/total", t->loss},
+                       {"train/lr", lr},
+                       {"train/gradient_norm", i->norm / n},
+                       {"speed/clips_per_s", clips},
+                       {"speed/step_ms", seconds * 1e3},
+                       {"speed/wait_percent", 100 * wait},
+                       {"speed/busy_percent", 100 * busy},
+                       {"speed/padding_percent", 100 * share}};
+        for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++)
+            event_log_scalar(t->events, scalars[k].tag, t->state.step, scalars[k].value);
+        for (int k = 0; k < TERM_COUNT; k++) {
+            char tag[32];
+            snprintf(tag, sizeof tag, "loss/%s", loss_term_name(k));
+            event_log_scalar(t->events, tag, t->state.step, i->terms[k] / n);
+        }
+    }
+    report_flush(t);
+    *i = (Interval){.padded = p.padded_frames, .real = p.real_frames, .sample = t->meter.sample_count};
+}
+
+void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss)
+{
+    json_t *o = json_pack("{s:s, s:I}", "event", "validation", "step", (json_int_t)t->state.step);
+    number(o, "loss", loss);
+    for (int k = 0; k < TERM_COUNT; k++) {
+        char tag[40];
+        number(o, loss_term_name(k), terms[k]);
+        snprintf(tag, sizeof tag, "validation/%s", loss_term_name(k));
+        event_log_scalar(t->events, tag, t->state.step, terms[k]);
+    }
+    event_log_scalar(t->events, "validation/total", t->state.step, loss);
+    Err err = {0};
+    if (run_log_write(t->run_log, o, &err))
+        log_warn(t->log, "log.jsonl: %s", err.msg);
+}
+
+void report_event(Trainer *t, const char *event, const char *text)
+{
+    Err err = {0};
+    json_t *o = json_pack("{s:s, s:I, s:s}", "event", event, "step", (json_int_t)t->state.step, "text", text);
+    if (run_log_write(t->run_log, o, &err))
+        log_warn(t->log, "log.jsonl: %s", err.msg);
+}
+
+void report_flush(Trainer *t)
+{
+    Err err = {0};
+    if (t->events && event_log_flush(t->events, &err) && !t->event_failed) {
+        t->event_failed = 1;
+        log_warn(t->log, "the event file is not written any more: %s; training goes on", err.msg);
+    }
+}

@@ -1,0 +1,150 @@
+/* run_log.c - see run_log.h. */
+#include "train/run_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+struct RunLog {
+    int fd_plus1;
+    char *path;
+    Buf line;
+    int torn; /* the file does not end with a newline */
+};
+
+static int ends_torn(RunLog *l, Err *err)
+{
+    int fd = l->fd_plus1 - 1;
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END);
+    if (size > 0) {
+        int rc = file_pread_all(fd, &last, 1, (uint64_t)size - 1, l->path, err);
+        if (rc)
+            return rc;
+    }
+    l->torn = last != '\n';
+    return 0;
+}
+
+int run_log_open(RunLog **out, const char *path, Err *err)
+{
+    *out = NULL;
+    RunLog *l = mem_calloc(1, sizeof *l);
+    int rc = 0;
+    if (!l || !(l->path = strdup(path))) {
+        rc = err_set(err, ERR_NOMEM, "no memory for the log %s", path);
+        goto fail;
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        rc = err_set_errno(err, ERR_IO, "cannot open the log %s", path);
+        goto fail;
+    }
+    l->fd_plus1 = fd + 1;
+    rc = ends_torn(l, err);
+    if (rc)
+        goto fail;
+    *out = l;
+    return 0;
+fail:
+    run_log_close(l);
+    return rc;
+}
+
+static int append(const char *p, size_t n, void *buf)
+{
+    buf_add(buf, p, n);
+    return ((Buf *)buf)->failed ? -1 : 0;
+}
+
+/* One write for the whole line; a part of it may get through when the disk fills up. */
+static int write_line(RunLog *l, Err *err)
+{
+    ssize_t n;
+    do
+        n = write(l->fd_plus1 - 1, l->line.data, l->line.size);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)l->line.size) {
+        l->torn = 0;
+        return 0;
+    }
+    if (n > 0) { /* a second write tells why, or completes the line after all */
+        l->torn = 1;
+        int rc = file_write_all(l->fd_plus1 - 1, l->line.data + n, l->line.size - (size_t)n, l->path, err);
+        l->torn = rc != 0;
+        return rc;
+    }
+    return err_set_errno(err, ERR_IO, "cannot write to %s", l->path);
+}
+
+int run_log_write(RunLog *l, json_t *object, Err *err)
+{
+    if (l->line.failed)
+        buf_free(&l->line);
+    buf_clear(&l->line);
+    if (l->torn)
+        buf_str(&l->line, "\n");
+    int made = object && json_dump_callback(object, append, &l->line, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
+    json_decref(object);
+    buf_str(&l->line, "\n");
+    if (!made || l->line.failed)
+        return err_set(err, ERR_NOMEM, "no memory for a line of %s", l->path);
+    return write_line(l, err);
+}
+
+int run_log_resume(RunLog *l, int64_t step, Err *err)
+{
+    if (step == 0)
+        return 0;
+    return run_log_write(l, json_pack("{s:s, s:I}", "event", "resume", "step", (json_int_t)step), err);
+}
+
+void run_log_close(RunLog *l)
+{
+    if (!l)
+        return;
+    if (l->fd_plus1)
+        close(l->fd_plus1 - 1);
+    free(l->path);
+    buf_free(&l->line);
+    free(l);
+}
+
+json_t *run_log_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
+
+int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *arg, int64_t *bad_lines, Err *err)
+{
+    if (bad_lines)
+        *bad_lines = 0;
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open the log %s", path);
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    int rc = 0;
+    while (rc == 0 && (errno = 0, n = getline(&line, &cap, f)) >= 0) {
+        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+            n--;
+        if (n == 0)
+            continue;
+        json_t *object = json_loadb(line, (size_t)n, 0, NULL);
+        if (json_is_object(object))
+            rc = fn(arg, object);
+        else if (bad_lines)
+            ++*bad_lines;
+        json_decref(object);
+    }
+    if (rc == 0 && errno)
+        rc = err_set_errno(err, ERR_IO, "cannot read the log %s", path);
+    free(line);
+    fclose(f);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* run_parts.h - the parts of a run that have files of their own. Private to src/train. */
+#ifndef MYXTTS_RUN_PARTS_H
+#define MYXTTS_RUN_PARTS_H
+
+#include "audio/griffin_lim.h"
+#include "base/stats.h"
+#include "device/monitor.h"
+#include "model/speak.h"
+#include "pipeline/step_meter.h"
+#include "train/event_log.h"
+#include "train/run_log.h"
+#include "train/trainer.h"
+
+void validation_config(Config *out, const Config *cfg); /* no augmentation, few buffers; strings stay those of cfg */
+
+/* Sums of the steps since the last line. */
+typedef struct Interval {
+    double terms[TERM_COUNT], loss, norm;
+    int64_t steps, skipped;
+    double frames, utterances;
+    int64_t padded, real; /* frames, of the pipeline's report at the start */
+    int64_t sample;       /* of the meter */
+    double phase[PHASE_COUNT];
+} Interval;
+
+struct Trainer {
+    TrainerOptions o;
+    const Config *cfg;
+    Log *log;
+    Engine *engine;
+    Pipeline *pipeline;
+    StepMeter meter;
+    Monitor *monitor;
+    Speaker *speaker;
+    GriffinLim *griffin;
+    VoiceClips clips;
+    Snapshot snapshot;
+    CheckpointWriter *writer;
+    EventLog *events;
+    RunLog *run_log;
+    TrainPlan plan;
+    TrainState state;
+    int64_t total;      /* last step */
+    int64_t first_step; /* before this run */
+    int64_t saved;      /* step of the newest checkpoint of this run */
+    Interval interval;
+    double loss, validation; /* newest */
+    Stats phase[PHASE_COUNT];
+    double started; /* clock, before the first step */
+    double seconds;
+    int64_t utterances, frames, skipped;
+    int64_t real_start, padded_start;
+    int stopped, early, event_failed, checkpoint_failed;
+    int64_t *sample_start;
+    int32_t **sample_tokens; /* of text2audio_texts */
+    int *sample_counts;
+    int samples;
+};
+
+/* report.c */
+void report_step(Trainer *t, const StepResult *r);
+void report_line(Trainer *t, double lr, int last);
+void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss);
+void report_event(Trainer *t, const char *event, const char *text);
+void report_flush(Trainer *t);
+
+/* evaluate.c: teacher-forced loss of the validation clips, pictures, then some of them spoken freely. */
+int evaluate_run(Trainer *t, double *loss, Err *err);
+int samples_open(Trainer *t, Err *err);
+void samples_close(Trainer *t);
+int samples_speak(Trainer *t, Err *err); /* text2audio_texts, into the event file */
+
+#endif

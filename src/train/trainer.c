@@ -1,0 +1,339 @@
+/* trainer.c - the run. */
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "text/tokens.h"
+#include "train/evaluate.h"
+#include "train/run_parts.h"
+#include "train/schedule.h"
+
+#define METER_SKIP 10 /* first steps that are not counted: the pipeline fills, graphs are captured */
+
+/* --- opening --- */
+
+/* Where to go on from. A fresh start into a folder that has checkpoints is refused: they would be mixed up. */
+static int load_state(Trainer *t, Err *err)
+{
+    const Config *cfg = t->cfg;
+    VoiceFile v;
+    char found[CHECKPOINT_PATH_SIZE];
+    int fresh = strcmp(cfg->resume, "none") == 0, automatic = strcmp(cfg->resume, "auto") == 0;
+    t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY};
+    int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, err) == 0;
+    if (fresh && there) {
+        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)", cfg->checkpoint_dir, found);
+        return err_hint(err, "move them away or name another --checkpoint-dir");
+    }
+    if (fresh || (automatic && !there && err->code == ERR_MISSING)) {
+        err_clear(err);
+        return engine_initialise(t->engine, err);
+    }
+    err_clear(err);
+    int rc = voice_file_open(&v, cfg->resume, cfg->checkpoint_dir, 0, NULL, t->log, err);
+    Model *m = engine_model(t->engine);
+    if (!rc)
+        rc = voice_file_state(&v, &t->state, err);
+    if (!rc && t->state.data.seed != (uint64_t)cfg->seed) {
+        err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, this run has %lld", v.path,
+                (unsigned long long)t->state.data.seed, (long long)cfg->seed);
+        err_hint(err, "a run goes on with the seed it began with; to begin anew use another --checkpoint-dir");
+        rc = err->code;
+    }
+    if (!rc && !(rc = voice_file_params(&v, m, "", t->snapshot.masters, err)) &&
+        !(rc = voice_file_params(&v, m, "adam.m.", t->snapshot.moments1, err)) &&
+        !(rc = voice_file_params(&v, m, "adam.v.", t->snapshot.moments2, err)))
+        rc = engine_load(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2, &t->state.guard, err);
+    if (!rc)
+        log_info(t->log, "going on from %s (step %lld, epoch %lld)", v.path, (long long)t->state.step,
+                 (long long)t->state.data.epoch);
+    voice_file_close(&v);
+    return rc;
+}
+
+static int open_logs(Trainer *t, Err *err)
+{
+    char path[CHECKPOINT_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/log.jsonl", t->cfg->checkpoint_dir);
+    int rc = run_log_open(&t->run_log, path, err);
+    if (!rc)
+        rc = run_log_resume(t->run_log, t->state.step, err);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!rc)
+        rc = event_log_open(&t->events, t->cfg->checkpoint_dir, (double)now.tv_sec, t->state.step ? t->state.step + 1 : 0, err);
+    return rc;
+}
+
+static int open_pipeline(Trainer *t, Err *err)
+{
+    PipelineOptions o = {.cfg = t->cfg,
+                         .corpus = t->o.train,
+                         .data = t->o.data,
+                         .model = t->o.model,
+                         .sim = t->o.sim,
+                         .start = t->state.data,
+                         .log = t->log};
+    int rc = pipeline_open(&t->pipeline, &o, err);
+    if (rc)
+        return rc;
+    int64_t batches = sampler_batches(pipeline_sampler(t->pipeline)), each = t->cfg->gradient_accumulation_steps;
+    int64_t by_epochs = (int64_t)t->cfg->epochs * batches / each;
+    t->total = t->cfg->max_steps && t->cfg->max_steps < by_epochs ? t->cfg->max_steps : by_epochs > 0 ? by_epochs : 1;
+    return step_meter_open(&t->meter, t->o.model, pipeline_counters(t->pipeline), METER_SKIP, err);
+}
+
+int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
+{
+    Trainer *t = *out = mem_calloc(1, sizeof *t);
+    if (!t)
+        return err_set(err, ERR_NOMEM, "no memory for the trainer");
+    t->o = *o, t->cfg = o->cfg, t->log = o->log;
+    t->validation = NAN;
+    int rc = train_plan(&t->plan, o, err);
+    if (rc)
+        return rc;
+    EngineOptions e = {
+        .cfg = o->cfg, .device = o->model, .largest = t->plan.shape, .symbols = tokens_count(), .training = 1, .log = o->log};
+    if ((rc = engine_open(&t->engine, &e, err)) || (rc = voice_clips_open(&t->clips, o->train, err)) ||
+        (rc = snapshot_open(&t->snapshot, engine_model(t->engine), o->cfg, o->train, &t->clips, o->model, err)) ||
+        (rc = checkpoint_writer_open(&t->writer, o->cfg->checkpoint_dir, o->cfg->keep_checkpoints, o->log, err)) ||
+        (rc = load_state(t, err)) || (rc = open_logs(t, err)) || (rc = open_pipeline(t, err)) ||
+        (rc = griffin_lim_open(&t->griffin, o->cfg, err)) || (rc = samples_open(t, err)))
+        return rc;
+    SpeakLimits limits = speak_limits(o->cfg, &t->plan.shape);
+    if ((rc = speaker_open(&t->speaker, engine_model(t->engine), &limits, err)))
+        return rc;
+    engine_poison(t->engine, o->poison_from, o->poison_count);
+    t->first_step = t->saved = t->state.step;
+    return o->model->ops->kind == DEVICE_CUDA ? monitor_open(&t->monitor, &o->model->index, 1, 0.1, o->log, err) : 0;
+}
+
+int trainer_close(Trainer *t)
+{
+    if (!t)
+        return 0;
+    if (t->pipeline)
+        pipeline_stop(t->pipeline);
+    monitor_close(t->monitor);
+    checkpoint_writer_close(t->writer);
+    speaker_close(t->speaker);
+    samples_close(t);
+    griffin_lim_close(t->griffin);
+    step_meter_close(&t->meter);
+    if (t->engine) {
+        Err ignored = {0};
+        t->o.model->ops->stream_wait_idle(engine_stream(t->engine), &ignored);
+    }
+    int stuck = pipeline_close(t->pipeline);
+    snapshot_close(&t->snapshot);
+    voice_clips_close(&t->clips);
+    engine_close(t->engine);
+    event_log_close(t->events);
+    run_log_close(t->run_log);
+    free(t);
+    return stuck;
+}
+
+/* --- running --- */
+
+/* What the guard says about a finished step. */
+static int take_result(Trainer *t, const StepResult *r, Err *err)
+{
+    report_step(t, r);
+    t->state.guard = r->guard;
+    if (r->guard.consecutive < t->cfg->guard_max_skips)
+        return 0;
+    const char *good = checkpoint_writer_last_good(t->writer);
+    err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s); the last good checkpoint is %s",
+            r->guard.consecutive, (long long)r->step, r->guard.skipped == 1 ? "not finite" : "far too high",
+            *good ? good : "not there: none was written");
+    return err_hint(err, "a lower --learning-rate often helps; so does looking at the clips of the last batches");
+}
+
+/* Results that are there; with drain all that are outstanding. */
+static int take_results(Trainer *t, int drain, Err *err)
+{
+    StepResult r;
+    int rc;
+    while ((rc = engine_result(t->engine, &r, drain, err)) == 1)
+        if ((rc = take_result(t, &r, err)))
+            return rc;
+    return rc;
+}
+
+static int one_step(Trainer *t, double lr, Err *err)
+{
+    Stream *stream = engine_stream(t->engine);
+    const int each = t->cfg->gradient_accumulation_steps;
+    for (int k = 0; k < each; k++) {
+        DeviceBatch b;
+        int rc = pipeline_take(t->pipeline, &b, err);
+        if (rc)
+            return rc;
+        t->o.model->ops->stream_batch(stream, b.info.number);
+        if ((rc = pipeline_await(t->pipeline, &b, stream, err)) == 0 && (rc = step_meter_begin(&t->meter, stream, err)) == 0)
+            rc = engine_take(t->engine, b.memory, &b.layout, &b.info, err);
+        int64_t frames = b.info.real_frames, clips = b.info.count - b.info.lost;
+        int released = pipeline_release(t->pipeline, &b, stream, rc ? NULL : err);
+        if ((rc = rc ? rc : released) || (rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err)) ||
+            (rc = step_meter_end(&t->meter, stream, err)))
+            return rc;
+        t->interval.frames += (double)frames, t->interval.utterances += (double)clips;
+        t->frames += frames, t->utterances += clips;
+        if (k < each - 1 && (rc = take_results(t, 0, err)))
+            return rc;
+    }
+    t->state.step++;
+    pipeline_state(t->pipeline, &t->state.data);
+    return take_results(t, 0, err);
+}
+
+/* Everything enqueued is done and counted; the time until the next step is nobody's wait. */
+static int settle(Trainer *t, Err *err)
+{
+    int rc = take_results(t, 1, err);
+    if (!rc)
+        rc = step_meter_finish(&t->meter, err);
+    t->meter.has_previous = 0;
+    return rc;
+}
+
+static int save(Trainer *t, int is_best, Err *err)
+{
+    t->checkpoint_failed = checkpoint_writer_wait(t->writer) != 0; /* of the one before; the staging memory is free now */
+    int rc = engine_save(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2, &t->state.guard, err);
+    if (rc)
+        return rc;
+    snapshot_set(&t->snapshot, &t->state);
+    rc = checkpoint_writer_submit(t->writer, t->state.step, is_best, t->snapshot.meta, t->snapshot.meta_count, t->snapshot.tensors,
+                                  t->snapshot.tensor_count, err);
+    if (rc) { /* a full memory is no reason to stop either */
+        log_warn(t->log, "no checkpoint at step %lld: %s; training goes on", (long long)t->state.step, err->msg);
+        t->checkpoint_failed = 1;
+        err_clear(err);
+        return 0;
+    }
+    t->saved = t->state.step;
+    return 0;
+}
+
+static int validate(Trainer *t, Err *err)
+{
+    double loss;
+    int rc = evaluate_run(t, &loss, err);
+    if (rc)
+        return rc;
+    t->validation = loss;
+    int better = loss < t->state.best_loss - t->cfg->early_stopping_min_delta || !isfinite(t->state.best_loss);
+    log_info(t->log, "validation at step %lld: loss %.4f%s", (long long)t->state.step, loss, better ? ", the best so far" : "");
+    if (better) {
+        t->state.best_loss = loss, t->state.best_step = t->state.step, t->state.stale = 0;
+        return save(t, 1, err);
+    }
+    t->state.stale++;
+    if (t->cfg->early_stopping_patience && t->state.stale >= t->cfg->early_stopping_patience) {
+        t->early = 1;
+        log_info(t->log, "no improvement in %lld validations: stopping, the best was step %lld with %.4f",
+                 (long long)t->state.stale, (long long)t->state.best_step, t->state.best_loss);
+    }
+    return 0;
+}
+
+/* What comes after a step that is due; last: the run ends here. */
+static int afterwards(Trainer *t, double lr, int last, Err *err)
+{
+    const Config *cfg = t->cfg;
+    const int64_t step = t->state.step;
+    int validates = t->o.validation && t->o.validation->count && (step % cfg->val_step == 0 || last);
+    int saves = step % cfg->save_step == 0 || last, speaks = t->samples && (step % cfg->text2audio_interval_steps == 0 || last);
+    int rc = 0;
+    if (validates || saves || speaks || last)
+        rc = settle(t, err);
+    if (!rc && (step % cfg->log_step == 0 || last))
+        report_line(t, lr, last);
+    if (!rc && validates)
+        rc = validate(t, err);
+    if (!rc && speaks)
+        rc = samples_speak(t, err);
+    if (!rc && saves && t->saved != step)
+        rc = save(t, 0, err);
+    return rc;
+}
+
+int trainer_run(Trainer *t, Err *err)
+{
+    int rc = 0;
+    double lr = 0;
+    t->started = clock_now();
+    if (t->state.step >= t->total)
+        log_info(t->log, "step %lld of %lld: nothing is left to do; raise --max-steps or --epochs to go on",
+                 (long long)t->state.step, (long long)t->total);
+    while (!rc && t->state.step < t->total && !t->early) {
+        if (t->o.stop && *t->o.stop) {
+            t->stopped = 1;
+            break;
+        }
+        lr = schedule_rate(t->cfg, t->state.step + 1, t->total);
+        rc = one_step(t, lr, err);
+        if (!rc)
+            rc = afterwards(t, lr, t->state.step == t->total, err);
+    }
+    t->seconds = clock_now() - t->started;
+    if (rc == ERR_STOPPED && t->o.stop && *t->o.stop)
+        t->stopped = 1, rc = 0, err_clear(err);
+    /* Saved on request, on early stopping, and after an error of the data; a failed device has nothing left to save. */
+    if (t->state.step > t->saved && (t->stopped || t->early || (rc && rc != ERR_DEVICE))) {
+        Err second = {0};
+        if (settle(t, &second) || (report_line(t, lr, 1), save(t, 0, &second)))
+            log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, second.msg);
+    }
+    if (checkpoint_writer_wait(t->writer))
+        t->checkpoint_failed = 1;
+    return rc;
+}
+
+Pipeline *trainer_pipeline(Trainer *t) { return t->pipeline; }
+
+void trainer_summary(Trainer *t, TrainSummary *s)
+{
+    const StepMeter *m = &t->meter;
+    memset(s, 0, sizeof *s);
+    s->first_step = t->first_step, s->step = t->state.step, s->total = t->total;
+    s->loss = t->loss, s->validation = t->validation, s->best_loss = t->state.best_loss, s->best_step = t->state.best_step;
+    s->seconds = t->seconds;
+    double all = m->step.mean * (double)m->step.n,
+           counted = t->state.step > t->first_step
+                         ? (double)m->step.n / (double)((t->state.step - t->first_step) * t->cfg->gradient_accumulation_steps)
+                         : 0;
+    s->step_mean = m->step.mean * t->cfg->gradient_accumulation_steps, s->step_std = stats_std(&m->step);
+    s->wait_share = all > 0 ? m->wait.mean * (double)m->wait.n / all : 0;
+    s->busy_share = all > 0 ? m->busy.mean * (double)m->busy.n / all : 0;
+    s->utterances_per_s = all > 0 ? (double)t->utterances * counted / all : 0;
+    s->frames_per_s = all > 0 ? (double)t->frames * counted / all : 0;
+    for (int p = 0; p < PHASE_COUNT; p++)
+        s->phase[p] = t->phase[p].mean;
+    s->skipped = t->skipped, s->stopped = t->stopped, s->early = t->early;
+    s->model_bytes = t->o.model->used, s->data_bytes = t->o.data->used;
+    s->checkpoint_failed = t->checkpoint_failed;
+    s->gpu_utilisation = NAN;
+    MonitorSummary gpu = {0};
+    if (t->monitor && monitor_measures(t->monitor)) {
+        monitor_summary(t->monitor, 0, &gpu);
+        if (gpu.values[MONITOR_UTILISATION].n)
+            s->gpu_utilisation = gpu.values[MONITOR_UTILISATION].mean / 100;
+    }
+    snprintf(s->last_checkpoint, sizeof s->last_checkpoint, "%s", checkpoint_writer_last_good(t->writer));
+    if (t->pipeline) {
+        pipeline_report(t->pipeline, &s->pipeline);
+        const PipelineReport *p = &s->pipeline;
+        s->padding = p->padded_frames ? 1 - (double)p->real_frames / (double)p->padded_frames : 0;
+    }
+}

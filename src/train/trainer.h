@@ -1,0 +1,76 @@
+/* trainer.h - a run: batches from the pipeline, steps of the engine, validation, checkpoints, logs.
+ * Where a run stands is in TrainState; going on from a checkpoint gives, on the CPU and on one GPU, the same bits as never having stopped.
+ * The folder checkpoint_dir holds the checkpoints, log.jsonl, the event file of TensorBoard, and pictures.
+ * Threads: one, besides those of pipeline and checkpoint writer. */
+#ifndef MYXTTS_TRAINER_H
+#define MYXTTS_TRAINER_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "device/device.h"
+#include "device/sim.h"
+#include "pipeline/corpus.h"
+#include "pipeline/pipeline.h"
+#include "train/engine.h"
+#include "train/snapshot.h"
+
+typedef struct TrainerOptions {
+    const Config *cfg;
+    Device *data, *model;              /* may be the same */
+    Sim *sim;                          /* NULL: none */
+    const Corpus *train, *validation;  /* the latter may be empty */
+    const volatile int *stop;          /* not 0: finish the step, save, return */
+    int64_t poison_from, poison_count; /* for tests: steps whose gradient becomes NaN */
+    Log *log;
+} TrainerOptions;
+
+/* Device memory of a run, before anything is taken. */
+typedef struct TrainPlan {
+    EngineShape shape;                      /* largest batch */
+    uint64_t weights;                       /* parameters, gradients, moments */
+    uint64_t activations, other;            /* other: batch, workspace, control */
+    uint64_t speaker;                       /* cached decoding, for spoken samples */
+    uint64_t pipeline_model, pipeline_data; /* batches in flight; of training and, while it runs, of validation */
+    uint64_t pinned;                        /* host */
+    uint64_t model_total, data_total;       /* on one device: both are the sum */
+    uint64_t model_limit, data_limit;       /* cap, or what the device has; 0: unknown */
+    int largest_batch;                      /* that fits into the limits; 0: not even one clip */
+    int64_t parameters;
+} TrainPlan;
+/* ERR_CONFIG when the batch does not fit, with the largest that does. The plan is filled all the same. */
+int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err);
+
+typedef struct TrainSummary {
+    int64_t first_step, step, total; /* from, to, last one planned */
+    double loss, validation;         /* of the last interval, of the last validation (NaN: none) */
+    double best_loss;
+    int64_t best_step;
+    double seconds;                                              /* of steps, without what came before */
+    double step_mean, step_std, wait_share, busy_share, padding; /* s, s, and shares of the run after its first steps */
+    double utterances_per_s, frames_per_s;
+    double phase[PHASE_COUNT];        /* mean seconds */
+    int64_t skipped;                  /* steps the guard left out in this run */
+    int stopped;                      /* by the user */
+    int early;                        /* validation did not improve any more */
+    uint64_t model_bytes, data_bytes; /* used at the end */
+    double gpu_utilisation;           /* NVML; NaN: not measured */
+    int checkpoint_failed;            /* the last one was not written */
+    char last_checkpoint[CHECKPOINT_PATH_SIZE];
+    PipelineReport pipeline;
+} TrainSummary;
+
+typedef struct Trainer Trainer;
+/* Takes all memory, loads the checkpoint to go on from, opens the logs. Nothing is written over what a run with --resume none finds: it has to be
+ * moved away first. */
+int trainer_open(Trainer **t, const TrainerOptions *o, Err *err);
+/* Runs to the end, to `stop`, or to an error. What was trained is saved in all three cases, as far as the disk allows. */
+int trainer_run(Trainer *t, Err *err);
+void trainer_summary(Trainer *t, TrainSummary *s);
+Pipeline *trainer_pipeline(Trainer *t);
+/* 0, or 1 when a reader is stuck (pipeline_close): corpora, configuration and log must then stay open. */
+int trainer_close(Trainer *t);
+
+#endif

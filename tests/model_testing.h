@@ -1,0 +1,151 @@
+/* model_testing.h - a small network on the CPU with a batch of its own, for tests. */
+#ifndef MYXTTS_MODEL_TESTING_H
+#define MYXTTS_MODEL_TESTING_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "model/model.h"
+
+/* Widths that are small and not alike, so that one taken for another is seen. */
+static const char *const small_network[] = {"--text-encoder-dim",      "16", "--text-encoder-layers",    "2", "--text-encoder-heads", "2",
+                                            "--audio-encoder-dim",     "32", "--audio-encoder-layers",   "1", "--audio-encoder-heads", "2",
+                                            "--decoder-dim",           "24", "--decoder-layers",         "2", "--decoder-heads",       "3",
+                                            "--speaker-embedding-dim", "8",  "--gst-num-style-tokens",   "3", "--gst-num-heads",       "2",
+                                            "--prenet-dim",            "12", "--postnet-layers",         "3", "--postnet-dim",         "10",
+                                            "--n-mels",                "8",  "--reduction-factor",       "2", "--mixed-precision",     "false"};
+
+typedef struct TestModel {
+    Config cfg;
+    Device *device;
+    Stream *stream;
+    OpsContext c;
+    Model m;
+    void *memory, *run_memory, *sums;
+    Run *run;
+    ModelInput in;
+    int32_t *ints; /* memory of the batch */
+    float *floats;
+} TestModel;
+
+/* more: options beside small_network; they win over it. */
+static inline void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const char *const *more)
+{
+    const char *argv[96];
+    int n = 0;
+    Err err = {0};
+    memset(t, 0, sizeof *t);
+    for (size_t i = 0; i < sizeof small_network / sizeof *small_network; i += 2) {
+        int given = 0;
+        for (int k = 0; k < argc; k += 2)
+            given |= strcmp(more[k], small_network[i]) == 0;
+        if (!given)
+            argv[n++] = small_network[i], argv[n++] = small_network[i + 1];
+    }
+    if (argc)
+        memcpy(argv + n, more, (size_t)argc * sizeof *more);
+    if (config_load(&t->cfg, NULL, n + argc, (char **)(uintptr_t)argv, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(device_open(&t->device, "cpu", &(DeviceOptions){0}, &err), 0);
+    assert_int_equal(t->device->ops->stream_open(t->device, &t->stream, "test", &err), 0);
+    t->c.threads = threads;
+    assert_int_equal(ops->open(&t->c, t->device, t->stream, &err), 0);
+    if (model_open(&t->m, &t->cfg, 13, &err))
+        fail_msg("%s", err.msg);
+    t->memory = aligned_alloc(256, model_bytes(&t->m, ops, 1));
+    memset(t->memory, 0, model_bytes(&t->m, ops, 1));
+    t->sums = calloc(SUM_COUNT, ops->acc_bytes);
+    model_attach(&t->m, &t->c, t->memory, 1);
+    params_decay(&t->m.params, t->m.decay);
+}
+
+static inline double test_number(const TestModel *t, const void *p, int64_t i)
+{
+    return t->c.ops->acc_bytes == 8 ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
+
+static inline void test_set(const TestModel *t, void *p, int64_t i, double value)
+{
+    if (t->c.ops->acc_bytes == 8)
+        ((double *)p)[i] = value;
+    else
+        ((float *)p)[i] = (float)value;
+}
+
+/* Random weights of every kind, the ones that begin as 0 or 1 too. */
+static inline void test_model_randomise(TestModel *t, uint64_t seed)
+{
+    Rng r;
+    rng_seed(&r, seed);
+    for (int i = 0; i < t->m.params.count; i++) {
+        const Param *p = &t->m.params.items[i];
+        double size = p->dims > 1 ? 1.2 / sqrt((double)(p->count / p->shape[0])) : 0.3, base = p->init == INIT_VALUE ? p->value : 0;
+        for (int64_t k = 0; k < p->count; k++)
+            test_set(t, t->m.masters, p->offset + k, base + size * rng_normal(&r));
+    }
+}
+
+/* A batch of B rows of random lengths; the last row is empty, the first full. Row b refers to row (b + 1) % (B - 1). */
+static inline void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed)
+{
+    const int n = t->cfg.n_mels;
+    Rng r;
+    Err err = {0};
+    rng_seed(&r, seed);
+    t->ints = calloc((size_t)B * (size_t)(T + 3), sizeof *t->ints);
+    t->floats = calloc((size_t)B * (size_t)M * (size_t)(n + 1), sizeof *t->floats);
+    int32_t *tokens = t->ints, *text = tokens + B * T, *mel = text + B, *reference = mel + B;
+    float *frames = t->floats, *pitch = frames + (size_t)B * (size_t)M * (size_t)n;
+    for (int b = 0; b < B; b++) {
+        text[b] = b == B - 1 ? 0 : b == 0 ? T : 1 + (int)rng_below(&r, (uint64_t)T);
+        mel[b] = b == B - 1 ? 0 : b == 0 ? M : 1 + (int)rng_below(&r, (uint64_t)M);
+        reference[b] = B > 1 && b < B - 1 ? (b + 1) % (B - 1) : b;
+        for (int i = 0; i < text[b]; i++)
+            tokens[b * T + i] = 1 + (int)rng_below(&r, 12);
+        for (int i = 0; i < mel[b] * n; i++)
+            frames[(size_t)b * (size_t)M * (size_t)n + (size_t)i] = (float)rng_normal(&r);
+        for (int i = 0; i < mel[b]; i++)
+            pitch[b * M + i] = (float)rng_normal(&r);
+    }
+    t->in = (ModelInput){B, T, M, tokens, text, mel, reference, frames, pitch};
+    uint64_t bytes = run_bytes(&t->m, t->c.ops, B, T, M, 1);
+    t->run_memory = aligned_alloc(256, bytes);
+    memset(t->run_memory, 0xFF, bytes); /* NaN: what is read before it is written shows */
+    assert_int_equal(run_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
+}
+
+static inline double test_model_loss(TestModel *t, int training, int backward)
+{
+    run_clear(&t->m, t->sums);
+    run_forward(t->run, training);
+    run_losses(t->run, t->sums);
+    if (backward)
+        run_backward(t->run);
+    double loss = 0;
+    for (int i = 0; i < TERM_COUNT; i++)
+        loss += test_number(t, t->sums, i);
+    return loss / test_number(t, t->sums, SUM_FRAMES);
+}
+
+static inline void test_model_close(TestModel *t)
+{
+    run_close(t->run);
+    model_close(&t->m);
+    if (t->c.ops)
+        t->c.ops->close(&t->c);
+    if (t->stream)
+        t->device->ops->stream_close(t->stream);
+    device_close(t->device);
+    config_close(&t->cfg);
+    free(t->memory), free(t->run_memory), free(t->sums), free(t->ints), free(t->floats);
+}
+
+#endif

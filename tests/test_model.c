@@ -1,0 +1,328 @@
+/* test_model.c - the network: its gradients against differences and against PyTorch, what is hidden stays hidden, every parameter learns. */
+#include "model_testing.h"
+
+#include <stdio.h>
+
+#include "train/safetensors.h"
+
+#define NONE 0, NULL
+
+static double norm_of(const TestModel *t, const void *p, const Param *w)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < w->count; i++)
+        sum += pow(test_number(t, p, w->offset + i), 2);
+    return sqrt(sum);
+}
+
+static void gradients_are_those_of_the_loss(void **state)
+{
+    const char *more[] = {"--dropout", "0.2", "--prenet-dropout", "0.3"};
+    TestModel t;
+    test_model_open(&t, &ops_host_f64, 1, 4, more);
+    test_model_randomise(&t, 5);
+    test_model_batch(&t, 5, 7, 12, 6);
+    double loss = test_model_loss(&t, 1, 1), worst = 0;
+    assert_true(isfinite(loss));
+    double frames = test_number(&t, t.sums, SUM_FRAMES);
+    double *grads = malloc((size_t)t.m.params.size * sizeof *grads);
+    memcpy(grads, t.m.grads, (size_t)t.m.params.size * sizeof *grads);
+    Rng r;
+    rng_seed(&r, 7);
+    int checked = 0;
+    for (int i = 0; i < t.m.params.count; i++) {
+        const Param *p = &t.m.params.items[i];
+        double scale = norm_of(&t, grads, p) / sqrt((double)p->count) / frames;
+        for (int k = 0; k < 6; k++) {
+            int64_t at = p->offset + (int64_t)rng_below(&r, (uint64_t)p->count);
+            double was = test_number(&t, t.m.masters, at), h = 1e-5, numeric;
+            test_set(&t, t.m.masters, at, was + h);
+            numeric = test_model_loss(&t, 1, 0);
+            test_set(&t, t.m.masters, at, was - h);
+            numeric = (numeric - test_model_loss(&t, 1, 0)) / (2 * h);
+            test_set(&t, t.m.masters, at, was);
+            double difference = fabs(numeric - grads[at] / frames);
+            worst = fmax(worst, difference / (fabs(numeric) + scale + 1e-6));
+            if (difference > 1e-4 * (fabs(numeric) + scale) + 1e-8) /* a kink of L1 or ReLU within h would show as far more */
+                fail_msg("%s[%lld]: difference quotient %.9g, gradient %.9g", p->name, (long long)(at - p->offset), numeric,
+                         grads[at] / frames);
+            checked++;
+        }
+    }
+    printf("%d gradients of the whole network in double: worst relative difference %.1e\n", checked, worst);
+    free(grads);
+    test_model_close(&t);
+}
+
+static void every_parameter_has_a_gradient(void **state)
+{
+    static const char *const variants[][2] = {{"--use-gst", "true"},
+                                              {"--use-gst", "false"},
+                                              {"--use-voice-conditioning", "false"},
+                                              {"--postnet-layers", "0"},
+                                              {"--pitch-loss-weight", "0"},
+                                              {"--energy-loss-weight", "0"},
+                                              {"--attention-loss-weight", "0"},
+                                              {"--mel-loss", "huber"}};
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        TestModel t;
+        test_model_open(&t, &ops_host_f32, 1, 2, variants[v]);
+        params_initialise(&t.m.params, t.m.masters, 3);
+        test_model_batch(&t, 5, 7, 12, 6);
+        assert_true(isfinite(test_model_loss(&t, 1, 1)));
+        for (int i = 0; i < t.m.params.count; i++) {
+            double size = norm_of(&t, t.m.grads, &t.m.params.items[i]);
+            if (!(size > 0) || !isfinite(size))
+                fail_msg("%s %s: %s has a gradient of norm %g", variants[v][0], variants[v][1], t.m.params.items[i].name, size);
+        }
+        test_model_close(&t);
+    }
+}
+
+/* All gradients, or an output, as bytes to compare. */
+static void *copy_of(const void *p, size_t bytes)
+{
+    void *c = malloc(bytes);
+    memcpy(c, p, bytes);
+    return c;
+}
+
+static void padding_changes_nothing(void **state)
+{
+    TestModel t;
+    test_model_open(&t, &ops_host_f32, 1, NONE);
+    params_initialise(&t.m.params, t.m.masters, 3);
+    test_model_batch(&t, 5, 9, 16, 8);
+    size_t bytes = (size_t)t.m.params.size * sizeof(float);
+    double loss = test_model_loss(&t, 1, 1);
+    void *grads = copy_of(t.m.grads, bytes);
+    const int n = t.cfg.n_mels;
+    Rng r;
+    rng_seed(&r, 1);
+    int changed = 0;
+    for (int b = 0; b < t.in.B; b++) {
+        for (int i = t.in.text_length[b]; i < t.in.T; i++, changed++)
+            t.ints[b * t.in.T + i] = (int32_t)rng_below(&r, 13);
+        for (int i = t.in.mel_length[b]; i < t.in.M; i++, changed++) {
+            for (int k = 0; k < n; k++)
+                t.floats[(b * t.in.M + i) * n + k] = (float)rng_normal(&r);
+            t.floats[t.in.B * t.in.M * n + b * t.in.M + i] = (float)rng_normal(&r);
+        }
+    }
+    assert_true(changed > 20);
+    /* The energy's target is read from padded rows, the group at the end of a clip holds frames behind it: neither may count. */
+    double again = test_model_loss(&t, 1, 1);
+    if (loss != again)
+        fail_msg("other values in the padding change the loss from %.9g to %.9g", loss, again);
+    assert_memory_equal(grads, t.m.grads, bytes);
+    free(grads);
+    test_model_close(&t);
+}
+
+static void the_future_changes_nothing(void **state)
+{
+    TestModel t;
+    RunOutput o;
+    test_model_open(&t, &ops_host_f32, 1, NONE);
+    params_initialise(&t.m.params, t.m.masters, 3);
+    test_model_batch(&t, 5, 9, 16, 8);
+    const int n = t.cfg.n_mels, step = 3, r = t.cfg.reduction_factor;
+    test_model_loss(&t, 0, 0);
+    run_output(t.run, &o);
+    size_t past = (size_t)(step * r * n) * sizeof(float), row = (size_t)(t.in.M * n) * sizeof(float);
+    void *before = copy_of(o.before, row), *stop = copy_of(o.stop, step * sizeof(float));
+    for (int i = (step - 1) * r * n; i < t.in.M * n; i++) /* row 0, whose voice comes from row 1; step g sees the frames of step g - 1 */
+        t.floats[i] += 1;
+    test_model_loss(&t, 0, 0);
+    assert_memory_equal(before, o.before, past);
+    assert_memory_equal(stop, o.stop, step * sizeof(float));
+    if (memcmp((char *)before + past, (const char *)o.before + past, row - past) == 0)
+        fail_msg("the mel that went in has no effect at all");
+    free(before), free(stop);
+    test_model_close(&t);
+}
+
+static void micro_batches_add_up(void **state)
+{
+    const char *more[] = {"--dropout", "0", "--prenet-dropout", "0"};
+    TestModel t;
+    Err err = {0};
+    test_model_open(&t, &ops_host_f64, 1, 4, more);
+    test_model_randomise(&t, 4);
+    test_model_batch(&t, 4, 6, 10, 2);
+    for (int b = 0; b < 4; b++) /* references stay within the halves */
+        t.ints[4 * 6 + 8 + b] = b ^ 1;
+    double whole = test_model_loss(&t, 1, 1);
+    double *grads = copy_of(t.m.grads, (size_t)t.m.params.size * sizeof(double));
+    static const int32_t local[2] = {1, 0};
+    run_clear(&t.m, t.sums);
+    for (int half = 0; half < 2; half++) {
+        ModelInput in = t.in;
+        Run *run;
+        int b = 2 * half;
+        in.B = 2, in.tokens += b * in.T, in.text_length += b, in.mel_length += b, in.reference = local;
+        in.mel += b * in.M * t.cfg.n_mels, in.pitch += b * in.M;
+        assert_int_equal(run_open(&run, &t.m, &in, t.run_memory, 1, &err), 0);
+        run_forward(run, 1), run_losses(run, t.sums), run_backward(run);
+        run_close(run);
+    }
+    double loss = 0;
+    for (int i = 0; i < TERM_COUNT; i++)
+        loss += test_number(&t, t.sums, i) / test_number(&t, t.sums, SUM_FRAMES);
+    assert_true(fabs(loss - whole) < 1e-12 * fabs(whole));
+    for (int64_t i = 0; i < t.m.params.size; i++)
+        assert_true(fabs(grads[i] - test_number(&t, t.m.grads, i)) < 1e-9);
+    free(grads);
+    test_model_close(&t);
+}
+
+static void threads_give_the_same_bits(void **state)
+{
+    void *grads = NULL;
+    double loss = 0;
+    for (int threads = 1; threads <= 3; threads++) {
+        TestModel t;
+        test_model_open(&t, &ops_host_f32, threads, NONE);
+        params_initialise(&t.m.params, t.m.masters, 3);
+        test_model_batch(&t, 5, 9, 16, 8);
+        double now = test_model_loss(&t, 1, 1);
+        size_t bytes = (size_t)t.m.params.size * sizeof(float);
+        if (grads) {
+            assert_true(now == loss);
+            assert_memory_equal(grads, t.m.grads, bytes);
+        }
+        free(grads);
+        grads = copy_of(t.m.grads, bytes), loss = now;
+        test_model_close(&t);
+    }
+    free(grads);
+}
+
+/* --- PyTorch --- */
+
+typedef struct Golden {
+    SafeTensors f;
+    TestModel t;
+} Golden;
+
+static const TensorView *golden(const Golden *g, const char *prefix, const char *name)
+{
+    char full[96];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const TensorView *v = safetensors_find(&g->f, full);
+    if (!v)
+        fail_msg("the golden file has no %s", full);
+    return v;
+}
+
+static void golden_open(Golden *g, const char *path)
+{
+    Err err = {0};
+    memset(g, 0, sizeof *g);
+    if (safetensors_open(&g->f, path, &err))
+        fail_msg("%s", err.msg);
+    TestModel *t = &g->t;
+    const char *yaml = safetensors_meta(&g->f, "config");
+    if (config_load_text(&t->cfg, path, yaml, strlen(yaml), 0, NULL, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(device_open(&t->device, "cpu", &(DeviceOptions){0}, &err), 0);
+    assert_int_equal(t->device->ops->stream_open(t->device, &t->stream, "test", &err), 0);
+    t->c.threads = 2;
+    assert_int_equal(ops_host_f32.open(&t->c, t->device, t->stream, &err), 0);
+    assert_int_equal(model_open(&t->m, &t->cfg, atoi(safetensors_meta(&g->f, "symbols")), &err), 0);
+    size_t bytes = model_bytes(&t->m, &ops_host_f32, 1);
+    t->memory = aligned_alloc(256, bytes);
+    memset(t->memory, 0, bytes);
+    t->sums = calloc(SUM_COUNT, sizeof(float));
+    model_attach(&t->m, &t->c, t->memory, 1);
+    params_decay(&t->m.params, t->m.decay);
+    int parameters = 0;
+    for (int i = 0; i < g->f.count; i++)
+        parameters += strncmp(g->f.tensors[i].name, "param.", 6) == 0;
+    assert_int_equal(parameters, t->m.params.count);
+    for (int i = 0; i < t->m.params.count; i++) {
+        const Param *p = &t->m.params.items[i];
+        const TensorView *v = golden(g, "param.", p->name);
+        if (v->bytes != (uint64_t)p->count * sizeof(float))
+            fail_msg("%s has %lld numbers, the golden file %llu bytes", p->name, (long long)p->count, (unsigned long long)v->bytes);
+        memcpy((float *)t->m.masters + p->offset, v->data, v->bytes);
+    }
+    const TensorView *mel = golden(g, "", "batch.mel"), *tokens = golden(g, "", "batch.tokens");
+    t->in = (ModelInput){.B = (int)mel->shape[0],
+                         .T = (int)tokens->shape[1],
+                         .M = (int)mel->shape[1],
+                         .tokens = tokens->data,
+                         .text_length = golden(g, "", "batch.text_length")->data,
+                         .mel_length = golden(g, "", "batch.mel_length")->data,
+                         .reference = golden(g, "", "batch.reference")->data,
+                         .mel = mel->data,
+                         .pitch = golden(g, "", "batch.pitch")->data};
+    t->run_memory = aligned_alloc(256, run_bytes(&t->m, &ops_host_f32, t->in.B, t->in.T, t->in.M, 1));
+    assert_int_equal(run_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
+}
+
+static double relative(const float *ours, const float *theirs, int64_t n)
+{
+    double d = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        d += pow((double)ours[i] - (double)theirs[i], 2);
+        size += pow((double)theirs[i], 2);
+    }
+    return sqrt(d) / (sqrt(size) + 1e-12);
+}
+
+static void the_same_as_pytorch(void **state)
+{
+    const char *path = getenv("MYXTTS_GOLDEN_MODEL");
+    Golden g;
+    golden_open(&g, path ? path : "tests/golden/model.safetensors");
+    TestModel *t = &g.t;
+    double loss = test_model_loss(t, 1, 1), frames = test_number(t, t->sums, SUM_FRAMES), worst = 0;
+    const float *terms = golden(&g, "", "loss.terms")->data, *total = golden(&g, "", "loss.total")->data;
+    for (int i = 0; i < TERM_COUNT; i++)
+        if (fabs(test_number(t, t->sums, i) / frames - (double)terms[i]) > 1e-5 * fabs((double)terms[i]))
+            fail_msg("term %s is %.8g, PyTorch says %.8g", loss_term_name(i), test_number(t, t->sums, i) / frames, (double)terms[i]);
+    assert_true(fabs(loss - (double)*total) < 1e-5 * (double)*total);
+    const char *name = "";
+    for (int i = 0; i < t->m.params.count; i++) {
+        const Param *p = &t->m.params.items[i];
+        float *grad = (float *)t->m.grads + p->offset;
+        for (int64_t k = 0; k < p->count; k++)
+            grad[k] /= (float)frames;
+        double d = relative(grad, golden(&g, "grad.", p->name)->data, p->count);
+        if (d > worst)
+            worst = d, name = p->name;
+        if (d > 1e-4)
+            fail_msg("gradient of %s: relative difference %.3g from PyTorch's", p->name, d);
+    }
+    printf("loss %.7g, PyTorch %.7g; %d gradients, worst relative difference %.1e (%s)\n", loss, (double)*total, t->m.params.count,
+           worst, name);
+
+    OpsGuard guard = {0};
+    OpsStep step = {0, 1, (float)t->cfg.learning_rate};
+    float scale, norm2;
+    int32_t finite;
+    t->c.step = &step;
+    const float *losses = golden(&g, "", "losses")->data;
+    for (int i = 0; i < 10; i++) {
+        loss = test_model_loss(t, 1, 1);
+        if (fabs(loss - (double)losses[i]) > 1e-4 * fabs((double)losses[i]))
+            fail_msg("loss of step %d is %.8g, PyTorch says %.8g", i + 1, loss, (double)losses[i]);
+        step.number = i + 1;
+        model_update(&t->m, &guard, &scale, &norm2, &finite, t->sums);
+    }
+    printf("10 steps of AdamW: loss %.6f, PyTorch %.6f\n", loss, (double)losses[9]);
+    safetensors_close(&g.f);
+    test_model_close(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_those_of_the_loss), cmocka_unit_test(every_parameter_has_a_gradient),
+        cmocka_unit_test(padding_changes_nothing),         cmocka_unit_test(the_future_changes_nothing),
+        cmocka_unit_test(micro_batches_add_up),            cmocka_unit_test(threads_give_the_same_bits),
+        cmocka_unit_test(the_same_as_pytorch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
