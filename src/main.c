@@ -17,6 +17,9 @@ static const Command commands[] = {
     {"inspect", cmd_inspect, "what is in a cache"},
     {"phonemize", cmd_phonemize, "text to IPA, line by line"},
     {"mel", cmd_mel, "one audio file to log-mel, as .npy or as a picture"},
+    {"train", cmd_train, "train a voice: prepares what is not prepared, resumes where it stopped"},
+    {"synth", cmd_synth, "speak a text with a trained voice"},
+    {"eval", cmd_eval, "loss and speech of a checkpoint on a dataset's held-out clips"},
     {"bench", cmd_bench, "how fast the pipeline is, and which stage holds it up"},
 };
 

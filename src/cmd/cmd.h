@@ -12,5 +12,8 @@ int cmd_inspect(int argc, char **argv, Log *log);
 int cmd_phonemize(int argc, char **argv, Log *log);
 int cmd_mel(int argc, char **argv, Log *log);
 int cmd_bench(int argc, char **argv, Log *log);
+int cmd_train(int argc, char **argv, Log *log);
+int cmd_synth(int argc, char **argv, Log *log);
+int cmd_eval(int argc, char **argv, Log *log);
 
 #endif

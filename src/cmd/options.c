@@ -174,7 +174,8 @@ int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int o
         rc = config_load(&line->cfg, line->config_path, p.config_count, p.config, err);
     }
 done:
-    free(p.config);
+    line->settings = p.config;
+    line->setting_count = p.config_count;
     return rc;
 }
 
@@ -207,6 +208,7 @@ void cmd_line_close(CmdLine *line)
 {
     config_close(&line->cfg);
     free(line->positional);
+    free(line->settings);
     *line = (CmdLine){0};
 }
 

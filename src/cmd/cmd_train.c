@@ -1,0 +1,226 @@
+/* cmd_train.c - myxtts train: a dataset folder -> a voice. */
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+#include "cache/prepare.h"
+#include "cmd/cmd.h"
+#include "cmd/devices.h"
+#include "cmd/format.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "train/trainer.h"
+
+static const char *usage_text =
+    "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] [--max-steps N]\n"
+    "             [--data-gpu D --model-gpu D] [--checkpoint-dir D] [--resume auto|PATH|none] [--json]\n\n"
+    "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in --checkpoint-dir\n"
+    "(log.jsonl, and an event file for TensorBoard). Ctrl-C saves and ends; a second Ctrl-C ends at once.";
+
+static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
+
+static void on_signal(int signal_number)
+{
+    if (stop_requested)
+        _exit(128 + signal_number);
+    stop_requested = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void print_settings(const Config *cfg, Log *log)
+{
+    for (int i = 0; i < config_row_count(); i++) {
+        ConfigRow row;
+        if (config_row(cfg, i, &row) == 0 && strcmp(row.origin, "default") != 0)
+            log_info(log, "  %-28s %s (%s)", row.key, row.value, row.origin);
+    }
+}
+
+static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
+{
+    char a[32], b[32], c[32], d[32], e[32], f[32];
+    format_bytes(a, sizeof a, p->model_total), format_bytes(b, sizeof b, p->model_limit);
+    format_bytes(c, sizeof c, p->weights), format_bytes(d, sizeof d, p->activations);
+    format_bytes(e, sizeof e, p->pipeline_model + (o->data == o->model ? p->pipeline_data : 0));
+    format_bytes(f, sizeof f, p->other + p->speaker);
+    log_info(log, "memory on %s (%s): %s of %s", o->model->name, o->model->model, a, b);
+    log_info(log, "  weights, gradients, moments %s; activations of %d x %d frames, %d symbols %s; batches %s; other %s", c,
+             p->shape.rows, p->shape.frames, p->shape.text, d, e, f);
+    if (o->data != o->model) {
+        format_bytes(a, sizeof a, p->data_total), format_bytes(b, sizeof b, p->data_limit);
+        log_info(log, "memory on %s (%s): %s of %s", o->data->name, o->data->model, a, b);
+    }
+    log_info(log, "  %.2f million parameters; the largest batch that fits is %d", (double)p->parameters * 1e-6, p->largest_batch);
+}
+
+static int print_json(const TrainSummary *s, const TrainPlan *p, Err *err)
+{
+    json_t *o = json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)s->first_step, "step", (json_int_t)s->step, "total_steps",
+                          (json_int_t)s->total);
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"loss", s->loss},
+                   {"validation_loss", s->validation},
+                   {"best_loss", s->best_loss},
+                   {"seconds", s->seconds},
+                   {"step_ms", s->step_mean * 1e3},
+                   {"step_variation", s->step_mean > 0 ? s->step_std / s->step_mean : 0},
+                   {"wait_share", s->wait_share},
+                   {"busy_share", s->busy_share},
+                   {"padding_share", s->padding},
+                   {"utterances_per_s", s->utterances_per_s},
+                   {"frames_per_s", s->frames_per_s},
+                   {"gpu_utilisation", s->gpu_utilisation}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new(o, numbers[i].key, output_number(numbers[i].value));
+    json_t *phases = json_object();
+    for (int i = 0; i < PHASE_COUNT; i++)
+        json_object_set_new(phases, phase_name(i), output_number(s->phase[i] * 1e3));
+    json_object_set_new(o, "phase_ms", phases);
+    json_object_set_new(o, "best_step", json_integer(s->best_step));
+    json_object_set_new(o, "skipped_steps", json_integer(s->skipped));
+    json_object_set_new(o, "stopped", json_boolean(s->stopped));
+    json_object_set_new(o, "early_stopped", json_boolean(s->early));
+    json_object_set_new(o, "parameters", json_integer(p->parameters));
+    json_object_set_new(o, "planned_model_bytes", json_integer((json_int_t)p->model_total));
+    json_object_set_new(o, "model_bytes", json_integer((json_int_t)s->model_bytes));
+    json_object_set_new(o, "planned_data_bytes", json_integer((json_int_t)p->data_total));
+    json_object_set_new(o, "data_bytes", json_integer((json_int_t)s->data_bytes));
+    json_object_set_new(o, "largest_batch", json_integer(p->largest_batch));
+    json_object_set_new(o, "checkpoint", output_text(s->last_checkpoint, strlen(s->last_checkpoint)));
+    return output_print(o, 9, err);
+}
+
+static void print_text(const TrainSummary *s)
+{
+    char time[64];
+    progress_format_seconds(time, sizeof time, s->seconds);
+    printf("%s at step %lld of %lld after %s: loss %.4f",
+           s->stopped ? "stopped"
+           : s->early ? "ended early"
+                      : "done",
+           (long long)s->step, (long long)s->total, time, s->loss);
+    if (isfinite(s->validation))
+        printf(", validation %.4f (best %.4f at step %lld)", s->validation, s->best_loss, (long long)s->best_step);
+    printf("\n  %-12s %.1f ms +-%.1f %%: forward %.1f, loss %.1f, backward %.1f, optimiser %.1f\n", "step", s->step_mean * 1e3,
+           s->step_mean > 0 ? 100 * s->step_std / s->step_mean : 0, s->phase[0] * 1e3, s->phase[1] * 1e3, s->phase[2] * 1e3,
+           s->phase[3] * 1e3);
+    printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput", s->utterances_per_s, s->frames_per_s,
+           100 * s->padding);
+    printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share, 100 * s->busy_share);
+    if (isfinite(s->gpu_utilisation))
+        printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
+    printf("\n  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
+           s->checkpoint_failed ? " (the last one could not be written)" : "");
+    if (s->skipped)
+        printf("  %-12s %lld steps were left out by the guard\n", "guard", (long long)s->skipped);
+}
+
+/* What a run has open; a reader that is stuck keeps it open to the end. */
+typedef struct TrainRun {
+    Devices devices;
+    Corpus train, validation;
+    Trainer *trainer;
+    TrainPlan plan;
+    TrainSummary summary;
+} TrainRun;
+
+static int prepare(const Config *cfg, Log *log, Err *err)
+{
+    PrepareReport report = {0};
+    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
+    if (!rc && report.accepted == 0)
+        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path, report.rejected_path);
+    if (!rc)
+        log_info(log, "data: %llu clips (%llu built now, %llu lines rejected%s%s)", (unsigned long long)report.accepted,
+                 (unsigned long long)report.mel.built, (unsigned long long)report.rejected, report.rejected ? ", see " : "",
+                 report.rejected ? report.rejected_path : "");
+    prepare_report_free(&report);
+    return rc;
+}
+
+static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
+{
+    int rc = prepare(cfg, log, err);
+    if (rc || (rc = devices_open(&r->devices, cfg, log, err)) || (rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err)))
+        return rc;
+    if ((rc = corpus_open(&r->validation, cfg, SPLIT_VAL, log, err)))
+        return rc;
+    if (!r->train.count)
+        return err_set(err, ERR_DATA, "no clip of %s is left to train on", cfg->data_path);
+    TrainerOptions o = {.cfg = cfg,
+                        .data = r->devices.data,
+                        .model = r->devices.model,
+                        .sim = r->devices.has_sim ? &r->devices.sim : NULL,
+                        .train = &r->train,
+                        .validation = &r->validation,
+                        .stop = &stop_requested,
+                        .log = log};
+    rc = train_plan(&r->plan, &o, err);
+    if (r->plan.parameters)
+        print_plan(&r->plan, &o, log);
+    if (rc)
+        return rc;
+    log_info(log, "settings that are not the default:");
+    print_settings(cfg, log);
+    log_info(log, "training on %u clips, validation on %u, %d speaker%s", r->train.count, r->validation.count,
+             r->train.speaker_count, r->train.speaker_count == 1 ? "" : "s");
+    catch_signals();
+    rc = trainer_open(&r->trainer, &o, err);
+    if (!rc)
+        rc = trainer_run(r->trainer, err);
+    if (r->trainer)
+        trainer_summary(r->trainer, &r->summary);
+    return rc;
+}
+
+int cmd_train(int argc, char **argv, Log *log)
+{
+    CmdLine line;
+    Err err = {0};
+    TrainRun *r = calloc(1, sizeof *r);
+    int code = 0, rc = cmd_line_parse(&line, usage_text, NULL, 0, argc, argv, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    if (!r)
+        rc = err_set(&err, ERR_NOMEM, "no memory to train");
+    else if (!line.cfg.data_path[0])
+        rc = err_set(&err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else
+        rc = run(r, &line.cfg, log, &err);
+    if (!rc && line.json)
+        rc = print_json(&r->summary, &r->plan, &err);
+    else if (!rc)
+        print_text(&r->summary);
+    if (!rc && r->summary.checkpoint_failed)
+        code = 3;
+done:
+    if (rc)
+        code = cmd_fail(log, &err);
+    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+        return code;
+    if (r) {
+        corpus_close(&r->validation);
+        corpus_close(&r->train);
+        devices_close(&r->devices);
+        free(r);
+    }
+    cmd_line_close(&line);
+    return code;
+}
