@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Trains the digit voice and lets it speak: usage: tools/digits.sh BUILD_FOLDER FSDD_FOLDER OUT_FOLDER
+# OUT_FOLDER gets 60 files <digit>_<speaker>.wav; the dataset, checkpoints and logs are in OUT_FOLDER/training.
+# DIGITS_OPTIONS: more options for `myxtts train`, as "--max-steps 100".
+set -eu
+build=$1 data=$2 out=$3
+myxtts=$build/myxtts
+words=(zero one two three four five six seven eight nine)
+speakers=(george jackson lucas nicolas theo yweweler)
+
+if [ ! -d "$data" ]; then
+    echo "digits: there is no folder '$data'; DIGITS_DATA=DIR names the folder of the recordings (fsdd)" >&2
+    exit 3
+fi
+mkdir -p "$out/training"
+tools/digits_data.sh "$data" "$out/training/data"
+# shellcheck disable=SC2086
+"$myxtts" train --config configs/digits.yaml --data-path "$out/training/data" --checkpoint-dir "$out/training/run" ${DIGITS_OPTIONS:-}
+checkpoint=$(ls "$out/training/run"/step-*.safetensors | sort | tail -1)
+capped=0
+for speaker in "${speakers[@]}"; do
+    for digit in {0..9}; do
+        "$myxtts" synth --quiet --checkpoint "$checkpoint" --text "${words[digit]}" --speaker "$speaker" \
+            --output "$out/${digit}_$speaker.wav" --attention-png "$out/training/attention_${digit}_$speaker.png" \
+            >>"$out/training/synth.txt" || capped=$((capped + 1))
+    done
+done
+echo "60 files in $out; $capped ran to the cap; what was said of each is in $out/training/synth.txt"
