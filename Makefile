@@ -75,7 +75,7 @@ ifeq ($(NVCC),)
 cuda:
 	@echo "CUDA part: not built, nvcc was not found; the program runs on the CPU"
 else
-CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90,code=compute_90
 cuda: $(OUT)/libmyxtts_cuda.so
 	@echo "CUDA part: built $< with $(NVCC)"
 

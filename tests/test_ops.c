@@ -344,6 +344,33 @@ static void the_guard_leaves_bad_steps_out(void **state)
     ops_context_close(&c);
 }
 
+/* Ops without a gradient share their code between the host's tables: these have their results written out. */
+static void small_ops_by_hand(void **state)
+{
+    (void)state;
+    OpsContext c;
+    context(&c, &ops_host_f32, 0);
+    int32_t len[] = {0, 1, 4, 5, 8, 801}, groups[6], filled[3] = {1, 2, 3};
+    const int32_t fours[] = {0, 1, 1, 2, 2, 201};
+    float total = 2, in[] = {1, 2, 6, -1, 0, -5}, mean[2];
+    c.ops->length_groups(&c, groups, &total, len, 6, 4);
+    assert_memory_equal(groups, fours, sizeof groups);
+    assert_true(total == 2 + 819);
+    c.ops->length_groups(&c, groups, NULL, len, 6, 1);
+    assert_memory_equal(groups, len, sizeof groups);
+    c.ops->band_mean(&c, mean, in, 2, 3);
+    assert_true(mean[0] == 3 && mean[1] == -2);
+    c.ops->fill_int(&c, filled, -9, 2);
+    assert_true(filled[0] == -9 && filled[1] == -9 && filled[2] == 3);
+    const int32_t index[] = {2, 2, 0};
+    float rows[] = {1, 2, 3, 4, 5, 6}, out[6];
+    c.ops->gather_forward(&c, out, rows, index, 3, 2);
+    assert_memory_equal(out, ((float[]){5, 6, 5, 6, 1, 2}), sizeof out);
+    c.ops->gather_backward(&c, out, rows, index, 3, 2);
+    assert_memory_equal(out, ((float[]){5, 6, 0, 0, 4, 6}), sizeof out);
+    ops_context_close(&c);
+}
+
 static void the_table_fits_the_device(void **state)
 {
     (void)state;
@@ -397,7 +424,7 @@ int main(void)
         cmocka_unit_test(padding_changes_nothing),        cmocka_unit_test(the_future_changes_nothing),
         cmocka_unit_test(dropout_keeps_its_share),        cmocka_unit_test(adamw_equals_the_slow_one),
         cmocka_unit_test(norm2_sees_what_is_not_finite),  cmocka_unit_test(the_guard_leaves_bad_steps_out),
-        cmocka_unit_test(the_table_fits_the_device),
+        cmocka_unit_test(the_table_fits_the_device),      cmocka_unit_test(small_ops_by_hand),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -25,11 +25,20 @@ done
 printf 'phrase-999|this clip does not exist|this clip does not exist\n' >>"$demo/metadata.csv"
 printf '../../etc/passwd|an id that leaves the folder|an id that leaves the folder\n' >>"$demo/metadata.csv"
 
-step "$myxtts" prepare --data-path "$demo"
-step "$myxtts" prepare --data-path "$demo"
-step "$myxtts" info --data-path "$demo" || true
+settings=(--config configs/demo.yaml --data-path "$demo")
+step "$myxtts" prepare "${settings[@]}"
+step "$myxtts" prepare "${settings[@]}"
+step "$myxtts" info "${settings[@]}" || true
 step "$myxtts" inspect "$demo/myxtts-cache" --utterance phrase-002
 step "$myxtts" phonemize --text "two green boats"
 step "$myxtts" mel "$demo/wavs/phrase-002.wav" --png "$demo/phrase-002.png"
+
+# The last one is a phrase that is not in the corpus.
+step "$myxtts" train "${settings[@]}" --checkpoint-dir "$demo/run"
+step "$myxtts" eval --checkpoint "$demo/run" --data-path "$demo"
+newest=$(ls "$demo"/run/step-*.safetensors | sort | tail -1)
+step "$myxtts" synth --checkpoint "$newest" --text "six white birds" --output "$demo/six-white-birds.wav" \
+    --png "$demo/six-white-birds.png" --attention-png "$demo/attention.png"
 echo
-echo "the corpus, its caches and a picture of a mel are in $demo"
+echo "in $demo: the corpus and its caches, a voice that was trained on it (run/), a phrase it had never heard (six-white-birds.wav),"
+echo "its mel and attention (six-white-birds.png, attention.png) and the loss over the steps (run/loss.png)"

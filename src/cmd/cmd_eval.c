@@ -72,13 +72,7 @@ static void match_speakers(Eval *e)
 static int evaluate(Eval *e, int clips, Log *log, Err *err)
 {
     const Config *cfg = &e->file.cfg;
-    EngineShape largest = {.rows = cfg->batch_size};
-    for (uint32_t i = 0; i < e->corpus.count; i++) {
-        largest.text = (int)e->corpus.lengths[i].tokens > largest.text ? (int)e->corpus.lengths[i].tokens : largest.text;
-        largest.frames = (int)e->corpus.lengths[i].frames > largest.frames ? (int)e->corpus.lengths[i].frames : largest.frames;
-    }
-    if (cfg->pad_to_fixed_length)
-        largest.text = cfg->max_text_length, largest.frames = cfg->max_mel_frames;
+    EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
     EngineOptions o = {.cfg = cfg, .device = e->devices.model, .largest = largest, .symbols = tokens_count(), .log = log};
     EvaluateOptions eo = {cfg, &e->corpus, e->devices.data, e->devices.model, log};
     SpeakLimits limits = speak_limits(cfg, &largest);

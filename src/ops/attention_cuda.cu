@@ -484,17 +484,13 @@ static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv,
     auto query = s->guide_weight != 0.0f ? attention_query_kernel<true> : attention_query_kernel<false>;
     auto key = s->guide_weight != 0.0f ? attention_key_kernel<true> : attention_key_kernel<false>;
     allow_shared(ops, key, KEY_SHARED);
-    size_t room = ops_scratch_bytes(c), kept = hopper_attention(ops) ? hopper_attention_kept(ops, &a) : 0;
-    int hopper = kept > 0 && kept <= room / 2; /* longer than that: the other kernels */
-    room -= hopper ? kept : 0;
-    int most = at_most((int64_t)(room / sizeof(float)) / ((int64_t)s->heads * (s->tq > 0 ? s->tq : 1)), s->batch);
+    int most = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float)) / ((int64_t)s->heads * (s->tq > 0 ? s->tq : 1)), s->batch);
     assert(most >= 1 || s->batch == 0);
     for (int first = 0; first < s->batch; first += most) {
         unsigned heads = (unsigned)((s->batch - first < most ? s->batch - first : most) * s->heads);
         a.first = first;
-        if (hopper) {
-            a.delta = (float *)ops_scratch(c) + kept / sizeof(float);
-            hopper_attention_backward(ops, &a, (float *)ops_scratch(c), (int)heads / s->heads);
+        if (hopper_attention(ops)) {
+            hopper_attention_backward(ops, &a, (int)heads / s->heads);
             continue;
         }
         if (s->tq > 0)

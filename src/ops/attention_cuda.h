@@ -27,12 +27,11 @@ typedef struct Place {
     float guide_q, guide_k;
 } Place;
 
-/* item: batch item times heads, from a.first on. */
-__device__ __forceinline__ Place place_at(const AttentionArgs &a, int item)
+__device__ __forceinline__ Place place_of(const AttentionArgs &a)
 {
     Place p;
-    p.b = a.first + item / a.heads;
-    p.h = item % a.heads;
+    p.b = a.first + blockIdx.y / a.heads;
+    p.h = blockIdx.y % a.heads;
     p.q_len = min(a.q_len[p.b], a.tq);
     p.k_len = min(a.k_len[p.b], a.tk);
     if (p.q_len <= 0 || p.k_len <= 0)
@@ -42,8 +41,6 @@ __device__ __forceinline__ Place place_at(const AttentionArgs &a, int item)
     p.guide_k = a.guide_rate / (float)p.k_len;
     return p;
 }
-
-__device__ __forceinline__ Place place_of(const AttentionArgs &a) { return place_at(a, (int)blockIdx.y); }
 
 __device__ __forceinline__ float guide_of(const Place &p, int i, int j)
 {
@@ -95,8 +92,7 @@ template <typename K> static inline void allow_shared(CudaOps *o, K kernel, size
 /* The kernels for Hopper; 0 when this GPU or this build has none. */
 int hopper_attention(CudaOps *o);
 void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch);
-/* `batch` items from a->first on; a->delta has room for them, `kept` for hopper_attention_kept bytes. */
-size_t hopper_attention_kept(const CudaOps *o, const AttentionArgs *a);
-void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, float *kept, int batch);
+/* `batch` items from a->first on; a->delta has room for them. */
+void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, int batch);
 
 #endif

@@ -10,12 +10,14 @@
 #define ALIGNMENT 1024 /* of tiles */
 
 #define SLACK 8.0f       /* powers of two by which a score may pass the base of the exponents */
-#define FORWARD_GROUPS 3 /* warpgroups of a block */
-#define BACKWARD_GROUPS 4
+#define FORWARD_GROUPS 1 /* warpgroups of a block */
+#define QUERY_GROUPS 1
+#define KEY_GROUPS 1
 
 #define SHARED_FOR(tiles, floats) (ALIGNMENT + (tiles)*TILE * sizeof(bf16) + (floats) * sizeof(float))
 #define FORWARD_SHARED SHARED_FOR(FORWARD_GROUPS + 4, 0)
-#define BACKWARD_SHARED SHARED_FOR(2 * BACKWARD_GROUPS + 4 + 2 * BACKWARD_GROUPS, 4 * STEP)
+#define QUERY_SHARED SHARED_FOR(2 * QUERY_GROUPS + 4, 0)
+#define KEY_SHARED SHARED_FOR(2 * KEY_GROUPS + 4, 4 * STEP)
 
 /* wgmma exists for sm_90a alone, not for what comes after it: elsewhere the kernels are empty and are never called. */
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
@@ -37,15 +39,31 @@ static __global__ void probe_kernel(int *out)
 
 #if HOPPER
 
-/* ROWS rows from `from` on into tiles; rows at or past `end` are zeros. */
-template <int ROWS, int THREADS> __device__ __forceinline__ void fetch(bf16 *tile, const bf16 *base, int64_t ld, int from, int end)
-{
-#pragma unroll
-    for (int i = threadIdx.x; i < ROWS * 8; i += THREADS) {
-        int row = i / 8, piece = i % 8, valid = from + row < end;
-        copy_async16(tile + tile_at(row, piece), base + (valid ? (from + row) * ld : 0) + piece * 8, valid);
+/* Rows of memory on their way into tiles: eight neighbouring threads bring a row, each always the same piece. */
+template <int THREADS> struct Rows {
+    const bf16 *at; /* this thread's piece of the next row it brings */
+    int64_t ld;
+    int row, to; /* to: its place in a tile */
+
+    __device__ __forceinline__ Rows(const bf16 *base, int64_t stride, int first)
+    {
+        row = first + threadIdx.x / 8;
+        ld = stride;
+        at = base + row * ld + threadIdx.x % 8 * 8;
+        to = tile_at(threadIdx.x / 8, threadIdx.x % 8);
     }
-}
+
+    /* The next N rows; those at or past `end` are zeros. */
+    template <int N> __device__ __forceinline__ void fetch(bf16 *tile, int end)
+    {
+        enum { APART = THREADS / 8 }; /* a multiple of 8: the place within a row does not change */
+#pragma unroll
+        for (int i = 0; i < N / APART; i++)
+            copy_async16(tile + to + i * APART * TILE_WIDTH, at + i * APART * ld, row + i * APART < end);
+        at += N * ld;
+        row += N;
+    }
+};
 
 /* The warp's 16 x 64 sums through its rows of a tile to memory; rows at or past `valid` become zeros, those at or past `end` are none. */
 __device__ __forceinline__ void put(bf16 *to, int64_t ld, bf16 *tile, const float c[8][4], int row0, int first, int valid, int end)
@@ -101,7 +119,7 @@ __device__ __forceinline__ float guide_rest(float base, float rate, float c)
 
 /* ---- forward ---- */
 
-template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GROUPS, 1) forward_kernel(AttentionArgs a)
+template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GROUPS, 4) forward_kernel(AttentionArgs a)
 {
 #if HOPPER
     enum { THREADS = WGMMA_GROUP * FORWARD_GROUPS, ROWS = 64 * FORWARD_GROUPS };
@@ -125,8 +143,11 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GRO
     const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
     int end = a.causal ? min(p.k_len, min(first + ROWS, p.q_len)) : p.k_len;
     int active = group < p.q_len, last = a.causal ? group + 63 : end; /* keys after `last` are not for this warpgroup */
-    fetch<ROWS, THREADS>(qs, a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first, p.q_len);
-    fetch<STEP, THREADS>(ks, k, a.ldk, 0, p.k_len);
+    Rows<THREADS> q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first), k_rows(k, a.ldk, 0),
+        v_rows(v, a.ldv, 0);
+    q_rows.template fetch<ROWS>(qs, p.q_len);
+    k_rows.template fetch<STEP>(ks, p.k_len);
+    v_rows.template fetch<STEP>(vs, p.k_len);
     copy_commit();
 
     /* base: exponents are counted from it, in powers of two; it follows the largest score only when that is far ahead. */
@@ -134,20 +155,22 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GRO
     clear(out);
     float scale2 = a.scale * LOG2E, row_guide[2] = {(float)(mine + g) * p.guide_q, (float)(mine + g + 8) * p.guide_q};
     uint64_t left = wgmma_tile(qs + threadIdx.x / WGMMA_GROUP * TILE);
-    /* Scores s of the keys from key0 on are there; those of the next keys are made meanwhile. */
-    auto round = [&](float(&s)[8][4], float(&next)[8][4], int key0, int stage) {
-        copy_wait<0>(); /* keys of the next round, values of this one */
+    for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
+        copy_wait<0>();
         wgmma_publish();
         __syncthreads();
-        if (key0 + 2 * STEP < end)
-            fetch<STEP, THREADS>(ks + stage * TILE, k, a.ldk, key0 + 2 * STEP, p.k_len);
-        if (key0 + STEP < end)
-            fetch<STEP, THREADS>(vs + (stage ^ 1) * TILE, v, a.ldv, key0 + STEP, p.k_len);
-        copy_commit();
+        if (key0 + STEP < end) {
+            k_rows.template fetch<STEP>(ks + (stage ^ 1) * TILE, p.k_len);
+            v_rows.template fetch<STEP>(vs + (stage ^ 1) * TILE, p.k_len);
+            copy_commit();
+        }
         if (!active || key0 > last)
-            return;
+            continue;
+        float s[8][4];
         wgmma_begin();
-        wgmma_dot(next, left, wgmma_tile(ks + (stage ^ 1) * TILE)); /* after the last keys: of no use, never read */
+        wgmma_dot(s, left, wgmma_tile(ks + stage * TILE));
+        wgmma_wait<0>();
+        wgmma_finish(s);
         if (key0 + STEP > p.k_len || (a.causal && key0 + STEP - 1 > mine))
 #pragma unroll
             for (int n = 0; n < 8; n++)
@@ -200,27 +223,8 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GRO
         wgmma_begin();
         wgmma_add(out, weights, wgmma_tile(vs + stage * TILE));
         wgmma_wait<0>();
-        wgmma_finish(next);
         wgmma_finish(out);
-    };
-    float even[8][4], odd[8][4];
-    copy_wait<0>();
-    wgmma_publish();
-    __syncthreads();
-    fetch<STEP, THREADS>(vs, v, a.ldv, 0, p.k_len);
-    if (STEP < end)
-        fetch<STEP, THREADS>(ks + TILE, k, a.ldk, STEP, p.k_len);
-    copy_commit();
-    wgmma_begin();
-    wgmma_dot(even, left, wgmma_tile(ks));
-    wgmma_wait<0>();
-    wgmma_finish(even);
-    for (int key0 = 0; key0 < end; key0 += 2 * STEP) {
-        round(even, odd, key0, 0);
-        if (key0 + STEP < end)
-            round(odd, even, key0 + STEP, 1);
     }
-    copy_wait<0>();
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         float sum = quad_sum(total[r]), inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
@@ -243,221 +247,249 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GRO
 #endif
 }
 
-/* ---- backward ---- */
+/* ---- backward: queries ---- */
 
-/* delta [B,H,tq] from a.first on: dout . o + guide_weight * guide_sum, 0 in padding. Eight lanes for each row of a head. */
-__global__ void __launch_bounds__(256) delta_kernel(AttentionArgs a, int64_t rows)
-{
-    int64_t i = ((int64_t)blockIdx.x * 256 + threadIdx.x) / 8; /* head after head within a row of the batch: neighbours in memory */
-    int lane = threadIdx.x % 8, h = (int)(i % a.heads);
-    int64_t row = i / a.heads;
-    int b = a.first + (int)(row / a.tq), t = (int)(row % a.tq);
-    float x[8], y[8], sum = 0.0f;
-    int valid = i < rows && t < a.q_len[b];
-    if (valid) {
-        int64_t at = ((int64_t)b * a.tq + t) * a.ldo + h * TILE_WIDTH + lane * 8;
-        load8(x, a.out + at);
-        load8(y, a.dout + at);
-#pragma unroll
-        for (int j = 0; j < 8; j++)
-            sum += x[j] * y[j];
-    }
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 4);
-    if (valid && a.guide_sum)
-        sum += a.guide_weight * a.guide_sum[((int64_t)b * a.heads + h) * a.tq + t];
-    if (lane == 0 && i < rows)
-        a.delta[((int64_t)(b - a.first) * a.heads + h) * a.tq + t] = sum;
-}
-
-/* A block for one head at a time. It takes 256 keys, 64 for each warpgroup, and walks over the queries: dk and dv stay in registers. Products are
- * turned over (rows are keys, columns are queries), 32 queries at once. dq of 64 queries is the work of one warpgroup in turn, a round
- * later, out of what all four left in shared memory; while more keys follow, it waits in `kept` [blocks, tiles of queries, 8, 128, 4], always touched
- * by the same threads. */
-template <bool GUIDE>
-__global__ void __launch_bounds__(WGMMA_GROUP *BACKWARD_GROUPS, 1) backward_kernel(AttentionArgs a, float *kept, int items)
+/* dq, and delta = dout . o + guide_weight * guide_sum for the next kernel. */
+template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *QUERY_GROUPS, 4) query_kernel(AttentionArgs a)
 {
 #if HOPPER
-    enum { THREADS = WGMMA_GROUP * BACKWARD_GROUPS, KEYS = 64 * BACKWARD_GROUPS };
+    enum { THREADS = WGMMA_GROUP * QUERY_GROUPS, ROWS = 64 * QUERY_GROUPS };
     SHARED_BYTES(shared);
-    bf16 *ks = tiles_begin(shared), *vs = ks + BACKWARD_GROUPS * TILE, *qs = vs + BACKWARD_GROUPS * TILE, *ds = qs + 2 * TILE,
-         *gradients = ds + 2 * TILE; /* [2][groups] tiles: rows are keys, columns are queries */
-    float *lses = (float *)(gradients + 2 * BACKWARD_GROUPS * TILE), *deltas = lses + 2 * STEP;
-    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, group = threadIdx.x / WGMMA_GROUP;
-    const int row0 = threadIdx.x / 32 * 16, row_in_group = row0 % 64;
-    const int tiles = (a.tq + STEP - 1) / STEP;
-    const float scale2 = a.scale * LOG2E, guide_weight = GUIDE ? a.guide_weight : 0.0f;
-    const uint64_t left_k = wgmma_tile(ks + group * TILE), left_v = wgmma_tile(vs + group * TILE);
-    float4 *mine = (float4 *)kept + (int64_t)blockIdx.x * tiles * 8 * WGMMA_GROUP + threadIdx.x % WGMMA_GROUP;
-    for (int item = blockIdx.x; item < items; item += gridDim.x) {
-        const Place p = place_at(a, item);
-        bf16 *dq = a.dq + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
-        const bf16 *q = a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
-        const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
-        const float *lse = a.lse + p.row, *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
-        auto fetch_queries = [&](int query0, int stage) {
-            fetch<STEP, THREADS>(qs + stage * TILE, q, a.ldq, query0, p.q_len);
-            fetch<STEP, THREADS>(ds + stage * TILE, dout, a.ldo, query0, p.q_len);
-            if (threadIdx.x < 2 * STEP) {
-                int i = threadIdx.x % STEP, valid = query0 + i < p.q_len;
-                const float *from = threadIdx.x < STEP ? lse : delta;
-                float *to = threadIdx.x < STEP ? lses : deltas;
-                copy_async4(to + stage * STEP + i, from + (valid ? query0 + i : 0), valid);
-            }
-        };
-        /* What 64 queries get from keys `base` ... + KEYS - 1. */
-        auto finish_queries = [&](int base, int query0, int buffer) {
-            int tile = query0 / STEP;
-            if (tile % BACKWARD_GROUPS != group)
-                return;
-            int end = a.causal ? min(p.k_len, query0 + STEP) : p.k_len; /* keys that count for them */
-            int last = base + KEYS >= end;
-            float sum[8][4];
-            uint64_t left = wgmma_tile(gradients + buffer * BACKWARD_GROUPS * TILE), right = wgmma_tile(ks);
-            wgmma_begin();
+    bf16 *qs = tiles_begin(shared), *ds = qs + QUERY_GROUPS * TILE, *ks = ds + QUERY_GROUPS * TILE, *vs = ks + 2 * TILE;
+    const Place p = place_of(a);
+    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    int first = (gridDim.x - 1 - blockIdx.x) * ROWS;
+    int row0 = threadIdx.x / 32 * 16, mine = first + row0, group = first + threadIdx.x / WGMMA_GROUP * 64;
+    bf16 *dq = a.dq + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
+    if (first >= p.q_len) {
+        put_zeros<THREADS>(dq, a.ldq, first, min(first + ROWS, a.tq));
+        return;
+    }
+    const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
+    const bf16 *out = a.out + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
+    float *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
+    int end = a.causal ? min(p.k_len, min(first + ROWS, p.q_len)) : p.k_len;
+    int active = group < p.q_len, last = a.causal ? group + 63 : end;
+    Rows<THREADS> q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first), d_rows(dout, a.ldo, first);
+    Rows<THREADS> k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, 0);
+    Rows<THREADS> v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, 0);
+    q_rows.template fetch<ROWS>(qs, p.q_len);
+    d_rows.template fetch<ROWS>(ds, p.q_len);
+    k_rows.template fetch<STEP>(ks, p.k_len);
+    v_rows.template fetch<STEP>(vs, p.k_len);
+    copy_commit();
+
+    /* Eight lanes for each of the warp's rows. */
 #pragma unroll
-            for (int step = 0; step < 4 * BACKWARD_GROUPS; step++)
-                wgmma_columns(sum, left + 128 * step, right + 128 * step, step > 0);
-            wgmma_commit();
-            wgmma_wait<0>();
-            wgmma_finish(sum);
-            if (base > 0)
+    for (int i = 0; i < 16; i += 4) {
+        int row = mine + i + lane / 8;
+        float x[8], y[8], sum = 0.0f;
+        if (row < p.q_len) {
+            load8(x, out + row * a.ldo + lane % 8 * 8);
+            load8(y, dout + row * a.ldo + lane % 8 * 8);
 #pragma unroll
-                for (int n = 0; n < 8; n++) {
-                    float4 x = mine[(tile * 8 + n) * WGMMA_GROUP];
-                    sum[n][0] += x.x, sum[n][1] += x.y, sum[n][2] += x.z, sum[n][3] += x.w;
-                }
-            if (!last) {
+            for (int j = 0; j < 8; j++)
+                sum += x[j] * y[j];
+        }
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 4);
+        if (lane % 8 == 0 && row < p.q_len)
+            delta[row] = sum + (GUIDE ? a.guide_weight * a.guide_sum[p.row + row] : 0.0f);
+    }
+    __syncwarp();
+    float lse2[2], minus[2], row_guide[2], scale2 = a.scale * LOG2E, guide_weight = GUIDE ? a.guide_weight : 0.0f;
 #pragma unroll
-                for (int n = 0; n < 8; n++)
-                    mine[(tile * 8 + n) * WGMMA_GROUP] = make_float4(sum[n][0], sum[n][1], sum[n][2], sum[n][3]);
-                return;
-            }
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                int row = query0 + row_in_group + g + 8 * r, valid = row < p.q_len;
-                if (row < a.tq)
-#pragma unroll
-                    for (int n = 0; n < 8; n++)
-                        *(uint32_t *)(dq + row * a.ldq + 8 * n + 2 * t) =
-                            valid ? pack_bf16(sum[n][2 * r] * a.scale, sum[n][2 * r + 1] * a.scale) : 0;
-            }
-        };
-        put_zeros<THREADS>(dq, a.ldq, (p.q_len + STEP - 1) / STEP * STEP, a.tq);
-        put_zeros<THREADS>(a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, (p.k_len + KEYS - 1) / KEYS * KEYS, a.tk);
-        put_zeros<THREADS>(a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, (p.k_len + KEYS - 1) / KEYS * KEYS, a.tk);
-        for (int base = 0; base < p.k_len; base += KEYS) {
-            const int begin = a.causal ? base : 0, keys = base + group * 64,
-                      key = base + row0 + g; /* key: of this lane's first row */
-            __syncthreads();
-            fetch<KEYS, THREADS>(ks, a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, base, p.k_len);
-            fetch<KEYS, THREADS>(vs, a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, base, p.k_len);
-            if (begin < p.q_len)
-                fetch_queries(begin, 0);
+    for (int r = 0; r < 2; r++) {
+        int row = mine + g + 8 * r, valid = row < p.q_len;
+        lse2[r] = valid ? a.lse[p.row + row] * LOG2E : 0.0f;
+        minus[r] = (valid ? delta[row] : 0.0f) - guide_weight;
+        row_guide[r] = (float)row * p.guide_q;
+    }
+
+    float sum[8][4];
+    clear(sum);
+    uint64_t left_q = wgmma_tile(qs + threadIdx.x / WGMMA_GROUP * TILE), left_d = wgmma_tile(ds + threadIdx.x / WGMMA_GROUP * TILE);
+    for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
+        copy_wait<0>();
+        wgmma_publish();
+        __syncthreads();
+        if (key0 + STEP < end) {
+            k_rows.template fetch<STEP>(ks + (stage ^ 1) * TILE, p.k_len);
+            v_rows.template fetch<STEP>(vs + (stage ^ 1) * TILE, p.k_len);
             copy_commit();
-            float sum_k[8][4], sum_v[8][4];
-            clear(sum_k);
-            clear(sum_v);
-            const float key_guide = (float)key * p.guide_k;
-            int stage = 0;
-            for (int query0 = begin; query0 < p.q_len; query0 += STEP, stage ^= 1) {
-                copy_wait<0>();
-                wgmma_publish();
-                __syncthreads();
-                if (query0 + STEP < p.q_len) {
-                    fetch_queries(query0 + STEP, stage ^ 1);
-                    copy_commit();
-                }
-                if (query0 > begin)
-                    finish_queries(base, query0 - STEP, stage ^ 1);
-                bf16 *to = gradients + (stage * BACKWARD_GROUPS + group) * TILE;
-                if (keys >= p.k_len || (a.causal && query0 + STEP - 1 < keys)) {
+        }
+        if (!active || key0 > last)
+            continue;
+        float s[8][4], d[8][4];
+        uint64_t keys = wgmma_tile(ks + stage * TILE);
+        wgmma_begin();
+        wgmma_dot(s, left_q, keys);
+        wgmma_dot(d, left_d, wgmma_tile(vs + stage * TILE));
+        wgmma_wait<1>();
+        wgmma_finish(s);
 #pragma unroll
-                    for (int i = threadIdx.x % WGMMA_GROUP; i < TILE / 8; i += WGMMA_GROUP)
-                        ((uint4 *)to)[i] = make_uint4(0, 0, 0, 0);
-                    continue;
-                }
-#pragma unroll 1
-                for (int half = 0; half < 2; half++) {
-                    const int first = query0 + 32 * half;
-                    const float *ls = lses + stage * STEP + 32 * half + 2 * t, *dl = deltas + stage * STEP + 32 * half + 2 * t;
-                    uint64_t queries = wgmma_tile(qs + stage * TILE) + 256 * half,
-                             douts = wgmma_tile(ds + stage * TILE) + 256 * half;
-                    float s[4][4], d[4][4];
-                    wgmma_begin();
-                    wgmma_dot32(s, left_k, queries);
-                    wgmma_dot32(d, left_v, douts);
-                    wgmma_wait<1>();
-                    wgmma_finish(s);
+        for (int n = 0; n < 8; n++)
 #pragma unroll
-                    for (int n = 0; n < 4; n++) {
-                        float2 l = *(const float2 *)(ls + 8 * n);
-#pragma unroll
-                        for (int i = 0; i < 4; i++)
-                            s[n][i] = exp2_fast(s[n][i] * scale2 - (i % 2 ? l.y : l.x) * LOG2E);
-                    }
-                    if (first + 32 > p.q_len || (a.causal && first < key - g + 15))
-#pragma unroll
-                        for (int n = 0; n < 4; n++)
-#pragma unroll
-                            for (int i = 0; i < 4; i++) {
-                                int row = first + 8 * n + 2 * t + i % 2;
-                                if (row >= p.q_len || (a.causal && key + i / 2 * 8 > row))
-                                    s[n][i] = 0.0f;
-                            }
-                    uint32_t weights[2][4];
-#pragma unroll
-                    for (int step = 0; step < 2; step++)
-                        as_left<4>(weights[step], s, step);
-                    wgmma_begin();
-                    wgmma_add(sum_v, weights, douts);
-                    wgmma_wait<1>();
-                    wgmma_finish(d);
-                    const float guide = key_guide - (float)(first + 2 * t) * p.guide_q;
-#pragma unroll
-                    for (int n = 0; n < 4; n++) {
-                        float2 l = *(const float2 *)(dl + 8 * n);
-#pragma unroll
-                        for (int i = 0; i < 4; i++) {
-                            float gradient = d[n][i] - ((i % 2 ? l.y : l.x) - guide_weight);
-                            if (GUIDE)
-                                gradient -= guide_weight * guide_rest(i < 2 ? guide : guide + 8.0f * p.guide_k, -p.guide_q,
-                                                                      (float)(8 * n + i % 2));
-                            s[n][i] *= gradient;
-                        }
-                    }
-                    uint32_t changes[2][4];
-#pragma unroll
-                    for (int step = 0; step < 2; step++) {
-                        as_left<4>(changes[step], s, step);
-#pragma unroll
-                        for (int part = 0; part < 4; part++) /* rows g and g + 8, columns of 8 */
-                            *(uint32_t *)(to + tile_at(row_in_group + g + part % 2 * 8, 4 * half + 2 * step + part / 2) + 2 * t) =
-                                changes[step][part];
-                    }
-                    wgmma_begin();
-                    wgmma_add(sum_k, changes, queries);
-                    wgmma_wait<0>();
-                    wgmma_finish(sum_v);
-                    wgmma_finish(sum_k);
-                }
-            }
-            copy_wait<0>();
-            wgmma_publish();
-            __syncthreads();
-            if (begin < p.q_len)
-                finish_queries(base, (p.q_len - 1) / STEP * STEP, stage ^ 1);
-            __syncthreads(); /* the keys have been read */
+            for (int i = 0; i < 4; i++)
+                s[n][i] = exp2_fast(s[n][i] * scale2 - lse2[i / 2]);
+        if (key0 + STEP > p.k_len || (a.causal && key0 + STEP - 1 > mine))
 #pragma unroll
             for (int n = 0; n < 8; n++)
 #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    sum_k[n][i] *= a.scale;
-            put(a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, ks, sum_k, row0, base, p.k_len, a.tk);
-            put(a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, vs, sum_v, row0, base, p.k_len, a.tk);
-        }
+                for (int i = 0; i < 4; i++) {
+                    int row = mine + g + i / 2 * 8, key = key0 + 8 * n + 2 * t + i % 2;
+                    if (key >= p.k_len || (a.causal && key > row))
+                        s[n][i] = 0.0f;
+                }
+        wgmma_wait<0>();
+        wgmma_finish(d);
+        float guide[2] = {(float)(key0 + 2 * t) * p.guide_k - row_guide[0], (float)(key0 + 2 * t) * p.guide_k - row_guide[1]};
+#pragma unroll
+        for (int n = 0; n < 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                float gradient = d[n][i] - minus[i / 2];
+                if (GUIDE)
+                    gradient -= guide_weight * guide_rest(guide[i / 2], p.guide_k, (float)(8 * n + i % 2));
+                s[n][i] *= gradient;
+            }
+        uint32_t gradients[4][4];
+#pragma unroll
+        for (int step = 0; step < 4; step++)
+            as_left<8>(gradients[step], s, step);
+        wgmma_begin();
+        wgmma_add(sum, gradients, keys);
+        wgmma_wait<0>();
+        wgmma_finish(sum);
     }
+#pragma unroll
+    for (int n = 0; n < 8; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            sum[n][i] *= a.scale;
+    __syncthreads();
+    put(dq, a.ldq, qs, sum, row0, first, p.q_len, a.tq);
+#endif
+}
+
+/* ---- backward: keys ---- */
+
+/* dk and dv. All products are turned over: rows are keys, columns are queries. */
+template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *KEY_GROUPS, 3) key_kernel(AttentionArgs a)
+{
+#if HOPPER
+    enum { THREADS = WGMMA_GROUP * KEY_GROUPS, ROWS = 64 * KEY_GROUPS };
+    SHARED_BYTES(shared);
+    bf16 *ks = tiles_begin(shared), *vs = ks + KEY_GROUPS * TILE, *qs = vs + KEY_GROUPS * TILE, *ds = qs + 2 * TILE;
+    float *lses = (float *)(ds + 2 * TILE), *deltas = lses + 2 * STEP;
+    const Place p = place_of(a);
+    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    int first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * 16, mine = first + row0;
+    int group = first + threadIdx.x / WGMMA_GROUP * 64;
+    bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
+    int begin = a.causal ? first : 0; /* a multiple of STEP */
+    if (first >= p.k_len || begin >= p.q_len) {
+        put_zeros<THREADS>(dk, a.ldk, first, min(first + ROWS, a.tk));
+        put_zeros<THREADS>(dv, a.ldv, first, min(first + ROWS, a.tk));
+        return;
+    }
+    const float *lse = a.lse + p.row, *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
+    Rows<THREADS> k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, first);
+    Rows<THREADS> v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, first);
+    Rows<THREADS> q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, begin);
+    Rows<THREADS> d_rows(a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH, a.ldo, begin);
+    const float *numbers = (threadIdx.x < STEP ? lse : delta) + threadIdx.x % STEP;
+    float *numbers_to = (threadIdx.x < STEP ? lses : deltas) + threadIdx.x % STEP;
+    auto fetch_queries = [&](int query0, int stage) {
+        q_rows.template fetch<STEP>(qs + stage * TILE, p.q_len);
+        d_rows.template fetch<STEP>(ds + stage * TILE, p.q_len);
+        if (threadIdx.x < 2 * STEP)
+            copy_async4(numbers_to + stage * STEP, numbers + query0, query0 + (int)threadIdx.x % STEP < p.q_len);
+    };
+    k_rows.template fetch<ROWS>(ks, p.k_len);
+    v_rows.template fetch<ROWS>(vs, p.k_len);
+    fetch_queries(begin, 0);
+    copy_commit();
+
+    float sum_k[8][4], sum_v[8][4], scale2 = a.scale * LOG2E, guide_weight = GUIDE ? a.guide_weight : 0.0f;
+    float row_guide[2] = {(float)(mine + g) * p.guide_k, (float)(mine + g + 8) * p.guide_k};
+    clear(sum_k);
+    clear(sum_v);
+    uint64_t left_k = wgmma_tile(ks + threadIdx.x / WGMMA_GROUP * TILE), left_v = wgmma_tile(vs + threadIdx.x / WGMMA_GROUP * TILE);
+    for (int query0 = begin, stage = 0; query0 < p.q_len; query0 += STEP, stage ^= 1) {
+        copy_wait<0>();
+        wgmma_publish();
+        __syncthreads();
+        if (query0 + STEP < p.q_len) {
+            fetch_queries(query0 + STEP, stage ^ 1);
+            copy_commit();
+        }
+        if (group >= p.k_len || (a.causal && query0 + STEP - 1 < group))
+            continue;
+        const float *ls = lses + stage * STEP + 2 * t, *dl = deltas + stage * STEP + 2 * t;
+        uint64_t queries = wgmma_tile(qs + stage * TILE), douts = wgmma_tile(ds + stage * TILE);
+        float s[8][4], d[8][4];
+        wgmma_begin();
+        wgmma_dot(s, left_k, queries);
+        wgmma_dot(d, left_v, douts);
+        wgmma_wait<1>();
+        wgmma_finish(s);
+#pragma unroll
+        for (int n = 0; n < 8; n++) {
+            float2 l = *(const float2 *)(ls + 8 * n);
+            l.x *= LOG2E, l.y *= LOG2E;
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                s[n][i] = exp2_fast(s[n][i] * scale2 - (i % 2 ? l.y : l.x));
+        }
+        if (query0 + STEP > p.q_len || (a.causal && query0 < mine + 15))
+#pragma unroll
+            for (int n = 0; n < 8; n++)
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    int key = mine + g + i / 2 * 8, row = query0 + 8 * n + 2 * t + i % 2;
+                    if (row >= p.q_len || (a.causal && key > row))
+                        s[n][i] = 0.0f;
+                }
+        uint32_t weights[4][4], gradients[4][4];
+#pragma unroll
+        for (int step = 0; step < 4; step++)
+            as_left<8>(weights[step], s, step);
+        wgmma_begin();
+        wgmma_add(sum_v, weights, douts);
+        wgmma_wait<1>();
+        wgmma_finish(d);
+        float guide[2] = {row_guide[0] - (float)(query0 + 2 * t) * p.guide_q, row_guide[1] - (float)(query0 + 2 * t) * p.guide_q};
+#pragma unroll
+        for (int n = 0; n < 8; n++) {
+            float2 l = *(const float2 *)(dl + 8 * n);
+            l.x -= guide_weight, l.y -= guide_weight;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                float gradient = d[n][i] - (i % 2 ? l.y : l.x);
+                if (GUIDE)
+                    gradient -= guide_weight * guide_rest(guide[i / 2], -p.guide_q, (float)(8 * n + i % 2));
+                s[n][i] *= gradient;
+            }
+        }
+#pragma unroll
+        for (int step = 0; step < 4; step++)
+            as_left<8>(gradients[step], s, step);
+        wgmma_begin();
+        wgmma_add(sum_k, gradients, queries);
+        wgmma_wait<0>();
+        wgmma_finish(sum_v);
+        wgmma_finish(sum_k);
+    }
+#pragma unroll
+    for (int n = 0; n < 8; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            sum_k[n][i] *= a.scale;
+    __syncthreads();
+    put(dk, a.ldk, ks, sum_k, row0, first, p.k_len, a.tk);
+    put(dv, a.ldv, vs, sum_v, row0, first, p.k_len, a.tk);
 #endif
 }
 
@@ -475,8 +507,10 @@ int hopper_attention(CudaOps *o)
         if (o->hopper == 1) {
             allow_shared(o, forward_kernel<false>, FORWARD_SHARED);
             allow_shared(o, forward_kernel<true>, FORWARD_SHARED);
-            allow_shared(o, backward_kernel<false>, BACKWARD_SHARED);
-            allow_shared(o, backward_kernel<true>, BACKWARD_SHARED);
+            allow_shared(o, query_kernel<false>, QUERY_SHARED);
+            allow_shared(o, query_kernel<true>, QUERY_SHARED);
+            allow_shared(o, key_kernel<false>, KEY_SHARED);
+            allow_shared(o, key_kernel<true>, KEY_SHARED);
         }
     }
     return o->hopper == 1;
@@ -490,18 +524,14 @@ void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch)
     LAUNCH(o, "attention forward", grid, WGMMA_GROUP * FORWARD_GROUPS, FORWARD_SHARED, kernel, *a);
 }
 
-size_t hopper_attention_kept(const CudaOps *o, const AttentionArgs *a)
+void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, int batch)
 {
-    return (size_t)o->processors * (size_t)divide_up(a->tq, STEP) * STEP * TILE_WIDTH * sizeof(float);
-}
-
-void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, float *kept, int batch)
-{
-    int64_t rows = (int64_t)batch * a->tq * a->heads;
-    int items = batch * a->heads;
-    auto kernel = a->guide_weight != 0.0f ? backward_kernel<true> : backward_kernel<false>;
-    if (rows > 0)
-        LAUNCH(o, "attention backward", (unsigned)divide_up(rows, 256 / 8), 256, 0, delta_kernel, *a, rows);
-    LAUNCH(o, "attention backward", at_most(items, o->processors), WGMMA_GROUP * BACKWARD_GROUPS, BACKWARD_SHARED, kernel, *a, kept,
-           items);
+    auto query = a->guide_weight != 0.0f ? query_kernel<true> : query_kernel<false>;
+    auto key = a->guide_weight != 0.0f ? key_kernel<true> : key_kernel<false>;
+    dim3 queries((unsigned)divide_up(a->tq, 64 * QUERY_GROUPS), (unsigned)(batch * a->heads));
+    dim3 keys((unsigned)divide_up(a->tk, 64 * KEY_GROUPS), (unsigned)(batch * a->heads));
+    if (a->tq > 0)
+        LAUNCH(o, "attention backward", queries, WGMMA_GROUP * QUERY_GROUPS, QUERY_SHARED, query, *a);
+    if (a->tk > 0)
+        LAUNCH(o, "attention backward", keys, WGMMA_GROUP * KEY_GROUPS, KEY_SHARED, key, *a);
 }

@@ -16,7 +16,7 @@ __device__ __forceinline__ float position(int t, int c, double f)
     return c % 2 ? cosf(angle) : sinf(angle);
 }
 
-/* A thread keeps its V channels and walks over time; a position is computed once for all items of the batch. */
+/* A thread keeps its V channels and walks over time; a position serves all its items of the batch. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS) embed_forward_kernel(T *out, const int32_t *id, const T *table, const T *in,
                                                                 const T *alpha, int B, int T_rows, int C, DropoutCuda drop)
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(THREADS) embed_forward_kernel(T *out, const in
         for (int j = 0; j < V; j++)
             at[j] = scale * position(t, c + j, f[j]);
 #pragma unroll 4
-        for (int b = 0; b < B; b++) {
+        for (int b = blockIdx.z; b < B; b += gridDim.z) {
             int64_t row = (int64_t)b * T_rows + t;
             float x[V];
             load_some<V>(x, id ? table + (int64_t)id[row] * C + c : in + row * C + c);
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(THREADS)
             for (int j = 0; j < V; j++)
                 at[j] = position(t, c + j, f[j]);
 #pragma unroll 4
-            for (int b = 0; b < B; b++) {
+            for (int b = blockIdx.z; b < B; b += gridDim.z) {
                 int64_t row = (int64_t)b * T_rows + t;
                 float d[V];
                 if (len && t >= len[b]) {
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     sum = block_sum(sum, shared);
     if (partial && threadIdx.x == 0)
-        partial[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+        partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = sum;
 }
 
 /* partial [shares, V, C]: the gradient of each symbol's row from one share of the text. blockIdx: symbol, share. */
@@ -136,6 +136,13 @@ __global__ void __launch_bounds__(THREADS) embed_table_kernel(float *partial, co
     }
 }
 
+/* Channels, time, and shares of the batch as far as they are needed to fill the GPU. */
+static dim3 embed_grid(const CudaOps *o, unsigned across, int T_rows, int B)
+{
+    int64_t wanted = (int64_t)o->processors * 8, times = at_most(divide_up(T_rows, WARPS), divide_up(wanted, across));
+    return dim3(across, (unsigned)times, (unsigned)at_most(B, divide_up(wanted, across * times)));
+}
+
 template <typename T>
 static void embed_forward(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in, const void *alpha, int B,
                           int T_rows, int C, Dropout drop)
@@ -146,7 +153,7 @@ static void embed_forward(OpsContext *c, void *out, const int32_t *id, const voi
         return;
     int even = C % 8 == 0 && is_aligned(out) && is_aligned(id ? table : in);
     unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
-    dim3 grid(across, (unsigned)at_most(divide_up(T_rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
+    dim3 grid = embed_grid(o, across, T_rows, B);
     auto launch = [&](auto kernel) {
         LAUNCH(o, "embed forward", grid, THREADS, 0, kernel, (T *)out, id, (const T *)table, (const T *)in, (const T *)alpha, B,
                T_rows, C, dropout_cuda(c, drop));
@@ -171,7 +178,7 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
     if (dalpha || to) {
         int even = C % 8 == 0 && is_aligned(dout) && is_aligned(to);
         unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
-        dim3 grid(across, (unsigned)at_most(divide_up(T_rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
+        dim3 grid = embed_grid(o, across, T_rows, B);
         auto launch = [&](auto kernel) {
             LAUNCH(o, "embed backward", grid, THREADS, 0, kernel, to, dalpha ? partial : NULL, (const T *)dout, len, B, T_rows, C,
                    d);
@@ -181,7 +188,7 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
         else
             launch(embed_backward_kernel<T, 1>);
         if (dalpha)
-            ops_add_partials(o, (float *)dalpha, partial, (int)(grid.x * grid.y), 1, 1, 1.0f, 1);
+            ops_add_partials(o, (float *)dalpha, partial, (int)(grid.x * grid.y * grid.z), 1, 1, 1.0f, 1);
     }
     if (id) {
         int64_t most = (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / ((int64_t)V * C);

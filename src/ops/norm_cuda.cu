@@ -1,5 +1,5 @@
-/* norm_cuda.cu - residual, dropout and layer norm in one pass; a warp for each row. Rows of up to 1024 channels stay in registers between
- * the sums; longer or odd ones are read again. */
+/* norm_cuda.cu - residual, dropout and layer norm in one pass; forward a warp for each row, backward a block. Rows of up to 1024
+ * channels stay in registers between the sums; longer or odd ones are read again. */
 #include <type_traits>
 
 #include "ops/ops_cuda.h"
@@ -136,121 +136,81 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
 }
 
-/* Blocks of a multiprocessor that the registers of norm_backward_kernel leave room for. */
-template <typename T> constexpr int resident_blocks(int pieces)
-{
-    return sizeof(T) == 2 ? (pieces > 3 ? 2 : pieces > 2 ? 3 : 4) : (pieces > 1 ? 2 : 4);
-}
-
-/* Rows in registers. partial [blocks, 2, C]: sums of dout * normalised and of dout over the rows of a block. What a warp's next row needs is asked
- * for before the sums over the present one; rows wait in registers as they came. */
-template <typename T, int P>
-__global__ void __launch_bounds__(32 * BACKWARD_WARPS, resident_blocks<T>(P))
+/* A block has a thread for every eight channels and takes one row after the other. partial [blocks, 2, C]: sums of dout * normalised and of dout
+ * over the block's rows. What the next row needs is asked for before the sums over the present one. */
+template <typename T>
+__global__ void __launch_bounds__(NORM_MOST / 8)
     norm_backward_kernel(T *dx, T *dy, float *partial, const T *dout, const T *dsum, const T *sum, const float *mean,
                          const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
 {
-    __shared__ float columns[2 * NORM_MOST];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint64_t seed = dropout_seed(drop);
-    float dw[P][8], db[P][8], next_mean = 0.0f, next_rstd = 0.0f;
-    Piece<T> next_g[P], next_n[P], pw[P], pd[P];
+    __shared__ float2 sums[2][NORM_MOST / 256];
+    const int c = threadIdx.x * 8, warps = blockDim.x / 32, has = c < C;
+    const uint64_t seed = dropout_seed(drop);
+    const float share = 1.0f / (float)C;
+    float dw[8], db[8], scale[8], next_mean, next_rstd;
+    Piece<T> next_g, next_n, next_d;
     auto ask = [&](int64_t row) {
         next_mean = mean[row], next_rstd = rstd[row];
-#pragma unroll
-        for (int pass = 0; pass < P; pass++) {
-            int c = (pass * 32 + lane) * 8;
-            if (c < C) {
-                next_g[pass].load(dout + row * C + c);
-                next_n[pass].load(sum + row * C + c);
-            }
+        if (has) {
+            next_g.load(dout + row * C + c);
+            next_n.load(sum + row * C + c);
+            if (dsum)
+                next_d.load(dsum + row * C + c);
         }
     };
 #pragma unroll
-    for (int pass = 0; pass < P; pass++) {
-        int c = (pass * 32 + lane) * 8;
-        if (c < C)
-            pw[pass].load(w + c);
-#pragma unroll
-        for (int j = 0; j < 8; j++)
-            dw[pass][j] = db[pass][j] = 0.0f;
-    }
-    const int64_t stride = (int64_t)gridDim.x * BACKWARD_WARPS, begin = (int64_t)blockIdx.x * BACKWARD_WARPS + warp;
-    if (begin < R)
-        ask(begin);
-    for (int64_t row = begin; row < R; row += stride) {
-        float average = next_mean, r = next_rstd, sum1 = 0.0f, sum2 = 0.0f;
-        Piece<T> now_g[P], now_n[P];
-#pragma unroll
-        for (int pass = 0; pass < P; pass++) {
-            int c = (pass * 32 + lane) * 8;
-            now_g[pass] = next_g[pass], now_n[pass] = next_n[pass];
-            if (c < C && dsum)
-                pd[pass].load(dsum + row * C + c);
-        }
-        if (row + stride < R)
-            ask(row + stride);
-#pragma unroll
-        for (int pass = 0; pass < P; pass++) {
-            if ((pass * 32 + lane) * 8 >= C)
-                continue;
-            float g[8], n[8], scale[8];
-            now_g[pass].unpack(g);
-            now_n[pass].unpack(n);
-            pw[pass].unpack(scale);
+    for (int j = 0; j < 8; j++)
+        dw[j] = db[j] = scale[j] = 0.0f;
+    if (has)
+        load8(scale, w + c);
+    ask(blockIdx.x);
+    int turn = 0;
+    for (int64_t row = blockIdx.x; row < R; row += gridDim.x, turn ^= 1) {
+        float average = next_mean, r = next_rstd, g[8], n[8], d[8], sum1 = 0.0f, sum2 = 0.0f;
+        next_g.unpack(g);
+        next_n.unpack(n);
+        if (dsum)
+            next_d.unpack(d);
+        if (row + gridDim.x < R)
+            ask(row + gridDim.x);
+        if (has)
 #pragma unroll
             for (int j = 0; j < 8; j++) {
                 n[j] = (n[j] - average) * r;
-                dw[pass][j] += g[j] * n[j];
-                db[pass][j] += g[j];
-                sum1 += g[j] * scale[j];
-                sum2 += g[j] * scale[j] * n[j];
+                dw[j] += g[j] * n[j];
+                db[j] += g[j];
+                g[j] *= scale[j];
+                sum1 += g[j];
+                sum2 += g[j] * n[j];
             }
+        sum1 = warp_sum(sum1), sum2 = warp_sum(sum2);
+        if (warps > 1) {
+            if (threadIdx.x % 32 == 0)
+                sums[turn][threadIdx.x / 32] = make_float2(sum1, sum2);
+            __syncthreads();
+            sum1 = sum2 = 0.0f;
+            for (int i = 0; i < warps; i++)
+                sum1 += sums[turn][i].x, sum2 += sums[turn][i].y;
         }
-        sum1 = warp_sum(sum1) / (float)C;
-        sum2 = warp_sum(sum2) / (float)C;
+        if (!has)
+            continue;
+        sum1 *= share, sum2 *= share;
+        int64_t i = row * C + c;
 #pragma unroll
-        for (int pass = 0; pass < P; pass++) {
-            int c = (pass * 32 + lane) * 8;
-            if (c >= C)
-                continue;
-            int64_t i = row * C + c;
-            float d[8], g[8], n[8], scale[8];
-            now_g[pass].unpack(g);
-            now_n[pass].unpack(n);
-            pw[pass].unpack(scale);
-            if (dsum)
-                pd[pass].unpack(d);
+        for (int j = 0; j < 8; j++)
+            d[j] = (dsum ? d[j] : 0.0f) + r * (g[j] - sum1 - n[j] * sum2);
+        store8(dx + i, d);
+        if (dy) {
 #pragma unroll
             for (int j = 0; j < 8; j++)
-                d[j] = (dsum ? d[j] : 0.0f) + r * (g[j] * scale[j] - sum1 - (n[j] - average) * r * sum2);
-            store8(dx + i, d);
-            if (dy) {
-#pragma unroll
-                for (int j = 0; j < 8; j++)
-                    d[j] = rounded<T>(d[j]);
-                drop_some<8>(d, drop, seed, i);
-                store8(dy + i, d);
-            }
+                d[j] = rounded<T>(d[j]);
+            drop_some<8>(d, drop, seed, i);
+            store8(dy + i, d);
         }
     }
-    for (int turn = 0; turn < BACKWARD_WARPS; turn++) {
-        if (turn == warp)
-#pragma unroll
-            for (int pass = 0; pass < P; pass++) {
-                int c = (pass * 32 + lane) * 8;
-                if (c >= C)
-                    continue;
-#pragma unroll
-                for (int j = 0; j < 8; j++) {
-                    columns[c + j] = (turn ? columns[c + j] : 0.0f) + dw[pass][j];
-                    columns[NORM_MOST + c + j] = (turn ? columns[NORM_MOST + c + j] : 0.0f) + db[pass][j];
-                }
-            }
-        __syncthreads();
-    }
-    for (int c = threadIdx.x; c < C; c += blockDim.x) {
-        partial[(int64_t)blockIdx.x * 2 * C + c] = columns[c];
-        partial[(int64_t)blockIdx.x * 2 * C + C + c] = columns[NORM_MOST + c];
+    if (has) {
+        store8(partial + (int64_t)blockIdx.x * 2 * C + c, dw);
+        store8(partial + (int64_t)blockIdx.x * 2 * C + C + c, db);
     }
 }
 
@@ -373,25 +333,24 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
     float *partial = (float *)ops_scratch(c);
     DropoutCuda d = dropout_cuda(c, drop);
     int64_t most = (int64_t)(ops_scratch_bytes(c) / (2 * sizeof(float) * (size_t)C));
-    int resident = resident_blocks<T>((C + 255) / 256);
-    int rows = at_most(fill_blocks(o, divide_up(R, BACKWARD_WARPS), resident), most);
-    auto launch = [&](auto kernel, int blocks) {
-        LAUNCH(o, "norm backward", blocks, 32 * BACKWARD_WARPS, 0, kernel, (T *)dx, (T *)dy, partial, (const T *)dout,
-               (const T *)dsum, (const T *)sum, (const float *)mean, (const float *)rstd, (const T *)w, R, C, d);
+    int warps = (C + 255) / 256, rows = at_most(fill_blocks(o, R, 24 / warps), most);
+    auto launch = [&](auto kernel, int blocks, int threads) {
+        LAUNCH(o, "norm backward", blocks, threads, 0, kernel, (T *)dx, (T *)dy, partial, (const T *)dout, (const T *)dsum,
+               (const T *)sum, (const float *)mean, (const float *)rstd, (const T *)w, R, C, d);
     };
     int even =
         C % 8 == 0 && is_aligned(dx) && is_aligned(dy) && is_aligned(dout) && is_aligned(dsum) && is_aligned(sum) && is_aligned(w);
     if (even && C <= NORM_MOST) {
-        with_passes((C + 255) / 256, [&](auto p) { launch(norm_backward_kernel<T, decltype(p)::value>, rows); });
+        launch(norm_backward_kernel<T>, rows, 32 * warps);
     } else {
         rows = at_most(divide_up(R, NORM_WARPS), at_most(most, 64));
         dim3 grid((unsigned)divide_up(C, 32), (unsigned)rows);
         LAUNCH(o, "norm backward", grid, 32 * NORM_WARPS, 0, norm_columns_kernel<T>, partial, (const T *)dout, (const T *)sum,
                (const float *)mean, (const float *)rstd, R, C);
         if (even)
-            launch(norm_backward_any_kernel<T, 8>, (int)divide_up(R, BACKWARD_WARPS));
+            launch(norm_backward_any_kernel<T, 8>, (int)divide_up(R, BACKWARD_WARPS), 32 * BACKWARD_WARPS);
         else
-            launch(norm_backward_any_kernel<T, 1>, (int)divide_up(R, BACKWARD_WARPS));
+            launch(norm_backward_any_kernel<T, 1>, (int)divide_up(R, BACKWARD_WARPS), 32 * BACKWARD_WARPS);
     }
     ops_add_partial_pairs(o, (float *)dw, (float *)db, partial, rows, C);
 }

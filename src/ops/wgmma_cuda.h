@@ -58,27 +58,6 @@ __device__ __forceinline__ void wgmma_rows(float c[8][4], uint64_t a, uint64_t b
                  : "l"(a), "l"(b), "r"(add));
 }
 
-/* c [64, 32] = (add: +=) a [64 rows, 16 columns] b [32 rows, 16 columns]^T, both tiles. */
-__device__ __forceinline__ void wgmma_rows32(float c[4][4], uint64_t a, uint64_t b, int add)
-{
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %18, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
-        "%14, %15}, %16, %17, p, 1, 1, 0, 0;\n}\n"
-        : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]),
-          "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3])
-        : "l"(a), "l"(b), "r"(add));
-}
-
-/* c [64, 64] = (add: +=) a [16 rows, 64 columns]^T b [16 rows, 64 columns], both tiles. */
-__device__ __forceinline__ void wgmma_columns(float c[8][4], uint64_t a, uint64_t b, int add)
-{
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " WGMMA_NAMES ", %32, %33, p, 1, 1, 1, 1;\n}\n"
-                 : WGMMA_SUMS(c)
-                 : "l"(a), "l"(b), "r"(add));
-}
-
 /* c [64, 64] += a [64, 16], in registers as mma_cuda.h has them, times b [16 rows, 64 columns], a tile. */
 __device__ __forceinline__ void wgmma_left(float c[8][4], const uint32_t a[4], uint64_t b)
 {
@@ -93,14 +72,6 @@ __device__ __forceinline__ void wgmma_dot(float c[8][4], uint64_t a, uint64_t b)
 #pragma unroll
     for (int step = 0; step < 4; step++)
         wgmma_rows(c, a + 2 * step, b + 2 * step, step > 0);
-    wgmma_commit();
-}
-
-__device__ __forceinline__ void wgmma_dot32(float c[4][4], uint64_t a, uint64_t b)
-{
-#pragma unroll
-    for (int step = 0; step < 4; step++)
-        wgmma_rows32(c, a + 2 * step, b + 2 * step, step > 0);
     wgmma_commit();
 }
 

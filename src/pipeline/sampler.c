@@ -9,7 +9,6 @@
 #include "base/rng.h"
 
 #define MAX_BINS 512 /* lengths are told apart this finely when bucket borders are chosen */
-#define TEXT_MULTIPLE 8
 
 typedef struct Plan {
     int64_t epoch;   /* -1: none */
@@ -132,7 +131,7 @@ static void fill_members(Sampler *s, const SampleLength *lengths)
     if (s->o.fixed_text == 0)
         for (uint32_t i = 0; i < s->count; i++) {
             SamplerBucket *b = &s->buckets[bucket_of(s, lengths[i].frames)];
-            int text = round_to((int)lengths[i].tokens, TEXT_MULTIPLE);
+            int text = round_to((int)lengths[i].tokens, SAMPLER_TEXT_MULTIPLE);
             b->text = text > b->text ? text : b->text;
             b->utterances++;
         }

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 
 #define SAMPLER_MAX_BUCKETS 64
+#define SAMPLER_TEXT_MULTIPLE 8 /* texts of a bucket are padded to a multiple of this */
 
 typedef struct SampleLength {
     uint32_t tokens, frames; /* of one utterance */

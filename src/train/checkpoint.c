@@ -51,10 +51,12 @@ static int64_t step_of(const char *name, const char **end)
 /* The process that writes, or wrote, the temporary file of this name; 0 when it is not one of ours. */
 static long writer_of(const char *name)
 {
+    static const char *const others[] = {BEST_NAME, "loss.png", "attention.png"}; /* the pictures of the run lie here too */
     const char *end = NULL;
-    if (strncmp(name, BEST_NAME, sizeof BEST_NAME - 1) == 0)
-        end = name + sizeof BEST_NAME - 1;
-    else if (step_of(name, &end) < 0)
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(name, others[i], strlen(others[i])) == 0)
+            end = name + strlen(others[i]);
+    if (!end && step_of(name, &end) < 0)
         return 0;
     if (strncmp(end, ".tmp", 4) != 0 || end[4] < '1' || end[4] > '9')
         return 0;

@@ -339,7 +339,7 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
 {
     EngineShape s = {e->o.largest.rows, info->text, info->frames};
     Device *d = e->o.device;
-    if (l->bytes > e->batch_bytes)
+    if (info->text > e->o.largest.text || info->frames > rounded(&e->o).frames || l->bytes > e->batch_bytes)
         return err_set(err, ERR_DATA, "a batch of %d symbols and %d frames is larger than the %d and %d that were planned",
                        info->text, info->frames, e->o.largest.text, e->o.largest.frames);
     e->layout = *l;

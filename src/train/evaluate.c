@@ -1,5 +1,6 @@
 /* evaluate.c - validation: the loss on clips that were held out, and real speech. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,12 @@ static void show_look(Trainer *t, const EngineLook *l)
                                                pictures[i].columns, pictures[i].x, pictures[i].y, &err);
         if (!rc)
             event_log_picture(t->events, pictures[i].tag, t->state.step, pixels, w, h);
+        if (!rc && i == 2) { /* the newest one also as a file, to look at without TensorBoard */
+            char path[CHECKPOINT_PATH_SIZE + 16];
+            snprintf(path, sizeof path, "%s/attention.png", t->cfg->checkpoint_dir);
+            if (picture_write_rgb(path, pixels, w, h, &err))
+                log_warn(t->log, "no picture of the attention: %s", err.msg);
+        }
         free(rc ? NULL : pixels);
     }
 }

@@ -29,6 +29,8 @@ int evaluate_speech(SpeechScore *s, Speaker *speaker, const SpeakLimits *limits,
 /* Mean voice vector [size] of the clips of a speaker. ERR_MISSING when there is none. */
 int speaker_voice(Speaker *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err);
 
+/* The padded size of the largest batch of both corpora; b may be NULL. */
+EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b);
 SpeakLimits speak_limits(const Config *cfg, const EngineShape *largest);
 
 #endif

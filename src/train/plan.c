@@ -2,21 +2,21 @@
 #include <string.h>
 
 #include "model/speak.h"
+#include "pipeline/sampler.h"
 #include "text/tokens.h"
 #include "train/evaluate.h"
 #include "train/run_parts.h"
 
-/* The padded size of the largest batch. */
-static EngineShape largest_shape(const TrainerOptions *o)
+EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
 {
-    const Config *cfg = o->cfg;
     EngineShape s = {.rows = cfg->batch_size};
-    const Corpus *both[] = {o->train, o->validation};
+    const Corpus *both[] = {a, b};
     for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; both[k] && i < both[k]->count; i++) {
             s.text = (int)both[k]->lengths[i].tokens > s.text ? (int)both[k]->lengths[i].tokens : s.text;
             s.frames = (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
         }
+    s.text = (s.text + SAMPLER_TEXT_MULTIPLE - 1) / SAMPLER_TEXT_MULTIPLE * SAMPLER_TEXT_MULTIPLE;
     if (cfg->pad_to_fixed_length)
         s.text = cfg->max_text_length, s.frames = cfg->max_mel_frames;
     if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY &&
@@ -50,6 +50,23 @@ static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg
     return rc;
 }
 
+/* Buffers that the limits leave room for when everything that is planned has been taken; a pipeline begins with three. */
+static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
+{
+    TrainPlan one = {0};
+    Err err = {0};
+    int most = o->cfg->pipeline_buffer_size;
+    if (add_pipeline(&one, o, o->cfg, o->train, &err))
+        return 3;
+    int same = device_same(o->data, o->model);
+    const uint64_t each[] = {one.pipeline_data / 3, one.pipeline_model / 3}, /* at the most */
+        room[] = {p->data_limit - p->data_total, same ? p->data_limit - p->data_total : p->model_limit - p->model_total};
+    for (int i = 0; i < 2; i++)
+        if (each[i] && room[i] / each[i] < (uint64_t)(most - 3))
+            most = 3 + (int)(room[i] / each[i]);
+    return most;
+}
+
 /* Everything for one batch size. */
 static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err)
 {
@@ -57,8 +74,7 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err
     cfg.batch_size = batch;
     validation_config(&val, &cfg);
     memset(p, 0, sizeof *p);
-    p->shape = largest_shape(o);
-    p->shape.rows = batch;
+    p->shape = corpus_shape(&cfg, o->train, o->validation);
     EngineOptions e = {.cfg = &cfg, .device = o->model, .largest = p->shape, .symbols = tokens_count(), .training = 1};
     EnginePlan ep;
     int rc = engine_plan(&ep, &e, err);
@@ -105,13 +121,17 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
             high = middle - 1;
     }
     int rc = plan_batch(p, o, o->cfg->batch_size, err);
-    p->model_limit = model, p->data_limit = data, p->largest_batch = low;
-    if (rc || fits(p))
+    p->model_limit = model, p->data_limit = data, p->largest_batch = low, p->buffers = 3;
+    if (rc)
         return rc;
+    if (fits(p)) {
+        p->buffers = most_buffers(p, o);
+        return 0;
+    }
     int on_model = p->model_total > model;
-    err_set(err, ERR_CONFIG, "a batch of %d needs %llu MB on device %s, but there are %llu MB for it", o->cfg->batch_size,
-            (unsigned long long)(on_model ? p->model_total : p->data_total) >> 20, on_model ? o->model->name : o->data->name,
-            (unsigned long long)(on_model ? model : data) >> 20);
+    err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, but there are %.1f MB for it", o->cfg->batch_size,
+            (double)(on_model ? p->model_total : p->data_total) / 1048576, on_model ? o->model->name : o->data->name,
+            (double)(on_model ? model : data) / 1048576);
     if (low < 1)
         return err_hint(err, "not even one clip fits: use a smaller --model-size, a smaller --max-mel-frames, or a higher cap");
     return err_hint(err, "--batch-size %d fits; --gradient-accumulation-steps makes up for it", low);

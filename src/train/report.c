@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "train/run_parts.h"
+#include "train/schedule.h"
 
 void report_step(Trainer *t, const StepResult *r)
 {
@@ -17,7 +18,7 @@ void report_step(Trainer *t, const StepResult *r)
                  r->guard.consecutive);
         char text[64];
         snprintf(text, sizeof text, "%s", r->guard.skipped == 1 ? "gradient not finite" : "gradient far too high");
-        report_event(t, "skipped", text);
+        report_event(t, "skipped", r->step, text);
         return;
     }
     for (int k = 0; k < TERM_COUNT; k++)
@@ -44,8 +45,9 @@ static void meter_part(const StepMeter *m, int64_t from, Stats *step, double *wa
 
 static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, run_log_number(v)); }
 
-void report_line(Trainer *t, double lr, int last)
+void report_line(Trainer *t, int64_t at, int last)
 {
+    const double lr = schedule_rate(t->cfg, at, t->total);
     Interval *i = &t->interval;
     PipelineReport p;
     Stats step = {0};
@@ -53,22 +55,24 @@ void report_line(Trainer *t, double lr, int last)
     pipeline_report(t->pipeline, &p);
     meter_part(&t->meter, i->sample, &step, &wait, &busy);
     int accumulate = t->cfg->gradient_accumulation_steps;
-    double seconds = step.mean * accumulate, left = (double)(t->total - t->state.step) * seconds;
-    double variation = step.mean > 0 ? stats_std(&step) / step.mean : 0, all = step.mean * (double)step.n;
+    double seconds = step.mean * accumulate, left = (double)(t->total - at) * seconds;
+    double variation = step.mean > 0 ? stats_std(&step) / step.mean : 0;
     double share = p.padded_frames > i->padded ? 1 - (double)(p.real_frames - i->real) / (double)(p.padded_frames - i->padded) : 0;
-    double frames = all > 0 ? i->frames / all : 0, clips = all > 0 ? i->utterances / all : 0;
+    double per_batch = step.mean > 0 && i->batches > 0 ? 1 / (step.mean * (double)i->batches) : 0;
+    double frames = i->frames * per_batch, clips = i->utterances * per_batch;
     char terms[160] = "", remains[64];
-    for (int k = 0, at = 0; k < TERM_COUNT; k++)
-        at += snprintf(terms + at, sizeof terms - (size_t)at, "%s%s %.3f", k ? " " : "", loss_term_name(k), i->terms[k] / n);
+    for (int k = 0, used = 0; k < TERM_COUNT; k++)
+        used += snprintf(terms + used, sizeof terms - (size_t)used, "%s%s %.3f", k ? " " : "", loss_term_name(k), i->terms[k] / n);
     progress_format_seconds(remains, sizeof remains, left);
+    char speed[200] = "speed is measured after the first steps";
+    if (step.n)
+        snprintf(speed, sizeof speed,
+                 "%.0f clips/s %.0f frames/s | step %.1f ms +-%.1f %%  wait %.1f %%  busy %.1f %%  padding %.1f %% | %s left",
+                 clips, frames, seconds * 1e3, 100 * variation, 100 * wait, 100 * busy, 100 * share,
+                 at >= t->total ? "nothing" : remains);
     t->loss = i->steps ? i->loss / n : t->loss;
-    log_info(t->log,
-             "step %lld/%lld  loss %.4f (%s)  lr %.2e | %.0f clips/s %.0f frames/s | step %.1f ms +-%.1f %%  wait %.1f %%  busy "
-             "%.1f %%  "
-             "padding %.1f %% | %s left",
-             (long long)t->state.step, (long long)t->total, t->loss, terms, lr, clips, frames, seconds * 1e3, 100 * variation,
-             100 * wait, 100 * busy, 100 * share, last ? "nothing" : remains);
-    json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)t->state.step);
+    log_info(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)at, (long long)t->total, t->loss, terms, lr, speed);
+    json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)at);
     number(o, "loss", t->loss);
     for (int k = 0; k < TERM_COUNT; k++)
         number(o, loss_term_name(k), i->terms[k] / n);
@@ -112,15 +116,37 @@ void report_line(Trainer *t, double lr, int last)
                        {"speed/busy_percent", 100 * busy},
                        {"speed/padding_percent", 100 * share}};
         for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++)
-            event_log_scalar(t->events, scalars[k].tag, t->state.step, scalars[k].value);
+            event_log_scalar(t->events, scalars[k].tag, at, scalars[k].value);
         for (int k = 0; k < TERM_COUNT; k++) {
             char tag[32];
             snprintf(tag, sizeof tag, "loss/%s", loss_term_name(k));
-            event_log_scalar(t->events, tag, t->state.step, i->terms[k] / n);
+            event_log_scalar(t->events, tag, at, i->terms[k] / n);
         }
     }
     report_flush(t);
+    if (t->o.watch) {
+        TrainerView view = {t->pipeline, &t->meter, i->sample, at};
+        t->o.watch(t->o.watch_arg, &view, last);
+    }
     *i = (Interval){.padded = p.padded_frames, .real = p.real_frames, .sample = t->meter.sample_count};
+}
+
+void report_start(Trainer *t)
+{
+    const Config *cfg = t->cfg;
+    Err err = {0};
+    json_t *o =
+        json_pack("{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",
+                  (json_int_t)t->state.step, "total_steps", (json_int_t)t->total, "batch_size", cfg->batch_size,
+                  "gradient_accumulation_steps", cfg->gradient_accumulation_steps, "model_gpu", t->o.model->name, "data_gpu",
+                  t->o.data->name, "device", t->o.model->model, "parameters", (json_int_t)t->plan.parameters, "mixed_precision",
+                  cfg->mixed_precision, "static_shapes", cfg->pad_to_fixed_length, "graph_mode", cfg->enable_graph_mode);
+    ConfigRow row;
+    for (int i = 0; i < config_row_count(); i++)
+        if (config_row(cfg, i, &row) == 0 && (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0))
+            json_object_set_new(o, row.key, json_string(row.value));
+    if (run_log_write(t->run_log, o, &err))
+        log_warn(t->log, "log.jsonl: %s", err.msg);
 }
 
 void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss)
@@ -139,10 +165,10 @@ void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss)
         log_warn(t->log, "log.jsonl: %s", err.msg);
 }
 
-void report_event(Trainer *t, const char *event, const char *text)
+void report_event(Trainer *t, const char *event, int64_t step, const char *text)
 {
     Err err = {0};
-    json_t *o = json_pack("{s:s, s:I, s:s}", "event", event, "step", (json_int_t)t->state.step, "text", text);
+    json_t *o = json_pack("{s:s, s:I, s:s}", "event", event, "step", (json_int_t)step, "text", text);
     if (run_log_write(t->run_log, o, &err))
         log_warn(t->log, "log.jsonl: %s", err.msg);
 }

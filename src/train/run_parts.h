@@ -17,7 +17,8 @@ void validation_config(Config *out, const Config *cfg); /* no augmentation, few 
 typedef struct Interval {
     double terms[TERM_COUNT], loss, norm;
     int64_t steps, skipped;
-    double frames, utterances;
+    double frames, utterances; /* enqueued, in `batches` */
+    int64_t batches;
     int64_t padded, real; /* frames, of the pipeline's report at the start */
     int64_t sample;       /* of the meter */
     double phase[PHASE_COUNT];
@@ -39,6 +40,7 @@ struct Trainer {
     EventLog *events;
     RunLog *run_log;
     TrainPlan plan;
+    Config pipeline_cfg; /* cfg with the buffers of the plan */
     TrainState state;
     int64_t total;      /* last step */
     int64_t first_step; /* before this run */
@@ -50,7 +52,7 @@ struct Trainer {
     double seconds;
     int64_t utterances, frames, skipped;
     int64_t real_start, padded_start;
-    int stopped, early, event_failed, checkpoint_failed;
+    int stopped, early, gave_up, event_failed, checkpoint_failed;
     int64_t *sample_start;
     int32_t **sample_tokens; /* of text2audio_texts */
     int *sample_counts;
@@ -58,11 +60,13 @@ struct Trainer {
 };
 
 /* report.c */
+void report_start(Trainer *t);
 void report_step(Trainer *t, const StepResult *r);
-void report_line(Trainer *t, double lr, int last);
+void report_line(Trainer *t, int64_t step, int last); /* of the steps up to this one */
 void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss);
-void report_event(Trainer *t, const char *event, const char *text);
+void report_event(Trainer *t, const char *event, int64_t step, const char *text);
 void report_flush(Trainer *t);
+void report_curve(Trainer *t); /* curve.c: loss.png */
 
 /* evaluate.c: teacher-forced loss of the validation clips, pictures, then some of them spoken freely. */
 int evaluate_run(Trainer *t, double *loss, Err *err);

@@ -28,8 +28,9 @@ static int load_state(Trainer *t, Err *err)
     int fresh = strcmp(cfg->resume, "none") == 0, automatic = strcmp(cfg->resume, "auto") == 0;
     t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY};
     int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, err) == 0;
-    if (fresh && there) {
-        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)", cfg->checkpoint_dir, found);
+    if (fresh && (there || err->code == ERR_DAMAGED)) {
+        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)", cfg->checkpoint_dir,
+                there ? found : "damaged ones");
         return err_hint(err, "move them away or name another --checkpoint-dir");
     }
     if (fresh || (automatic && !there && err->code == ERR_MISSING)) {
@@ -74,7 +75,9 @@ static int open_logs(Trainer *t, Err *err)
 
 static int open_pipeline(Trainer *t, Err *err)
 {
-    PipelineOptions o = {.cfg = t->cfg,
+    t->pipeline_cfg = *t->cfg;
+    t->pipeline_cfg.pipeline_buffer_size = t->plan.buffers;
+    PipelineOptions o = {.cfg = &t->pipeline_cfg,
                          .corpus = t->o.train,
                          .data = t->o.data,
                          .model = t->o.model,
@@ -82,6 +85,14 @@ static int open_pipeline(Trainer *t, Err *err)
                          .start = t->state.data,
                          .log = t->log};
     int rc = pipeline_open(&t->pipeline, &o, err);
+    if (rc == ERR_DATA &&
+        o.start.index) { /* other clips or another batch size than when it was saved: the place in the epoch is gone */
+        log_warn(t->log, "%s; going on with epoch %lld", err->msg, (long long)o.start.epoch + 1);
+        err_clear(err);
+        t->state.data.epoch++, t->state.data.index = 0;
+        o.start = t->state.data;
+        rc = pipeline_open(&t->pipeline, &o, err);
+    }
     if (rc)
         return rc;
     int64_t batches = sampler_batches(pipeline_sampler(t->pipeline)), each = t->cfg->gradient_accumulation_steps;
@@ -149,12 +160,13 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
 {
     report_step(t, r);
     t->state.guard = r->guard;
+    if (r->step % t->cfg->log_step == 0) /* when the step has happened, not when it was enqueued: nobody waits for a line */
+        report_line(t, r->step, 0);
     if (r->guard.consecutive < t->cfg->guard_max_skips)
         return 0;
-    const char *good = checkpoint_writer_last_good(t->writer);
-    err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s); the last good checkpoint is %s",
-            r->guard.consecutive, (long long)r->step, r->guard.skipped == 1 ? "not finite" : "far too high",
-            *good ? good : "not there: none was written");
+    t->gave_up = 1;
+    err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s)", r->guard.consecutive, (long long)r->step,
+            r->guard.skipped == 1 ? "not finite" : "far too high");
     return err_hint(err, "a lower --learning-rate often helps; so does looking at the clips of the last batches");
 }
 
@@ -186,7 +198,7 @@ static int one_step(Trainer *t, double lr, Err *err)
         if ((rc = rc ? rc : released) || (rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err)) ||
             (rc = step_meter_end(&t->meter, stream, err)))
             return rc;
-        t->interval.frames += (double)frames, t->interval.utterances += (double)clips;
+        t->interval.frames += (double)frames, t->interval.utterances += (double)clips, t->interval.batches++;
         t->frames += frames, t->utterances += clips;
         if (k < each - 1 && (rc = take_results(t, 0, err)))
             return rc;
@@ -208,7 +220,8 @@ static int settle(Trainer *t, Err *err)
 
 static int save(Trainer *t, int is_best, Err *err)
 {
-    t->checkpoint_failed = checkpoint_writer_wait(t->writer) != 0; /* of the one before; the staging memory is free now */
+    checkpoint_writer_wait(t->writer); /* for the one before: the staging memory is free then. If it failed, it was said */
+    t->checkpoint_failed = 0;
     int rc = engine_save(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2, &t->state.guard, err);
     if (rc)
         return rc;
@@ -248,7 +261,7 @@ static int validate(Trainer *t, Err *err)
 }
 
 /* What comes after a step that is due; last: the run ends here. */
-static int afterwards(Trainer *t, double lr, int last, Err *err)
+static int afterwards(Trainer *t, int last, Err *err)
 {
     const Config *cfg = t->cfg;
     const int64_t step = t->state.step;
@@ -257,8 +270,8 @@ static int afterwards(Trainer *t, double lr, int last, Err *err)
     int rc = 0;
     if (validates || saves || speaks || last)
         rc = settle(t, err);
-    if (!rc && (step % cfg->log_step == 0 || last))
-        report_line(t, lr, last);
+    if (!rc && last && step % cfg->log_step)
+        report_line(t, step, 1);
     if (!rc && validates)
         rc = validate(t, err);
     if (!rc && speaks)
@@ -271,8 +284,8 @@ static int afterwards(Trainer *t, double lr, int last, Err *err)
 int trainer_run(Trainer *t, Err *err)
 {
     int rc = 0;
-    double lr = 0;
     t->started = clock_now();
+    report_start(t);
     if (t->state.step >= t->total)
         log_info(t->log, "step %lld of %lld: nothing is left to do; raise --max-steps or --epochs to go on",
                  (long long)t->state.step, (long long)t->total);
@@ -281,10 +294,11 @@ int trainer_run(Trainer *t, Err *err)
             t->stopped = 1;
             break;
         }
-        lr = schedule_rate(t->cfg, t->state.step + 1, t->total);
-        rc = one_step(t, lr, err);
+        rc = one_step(t, schedule_rate(t->cfg, t->state.step + 1, t->total), err);
+        if (t->monitor && t->state.step == t->first_step + METER_SKIP)
+            monitor_restart(t->monitor);
         if (!rc)
-            rc = afterwards(t, lr, t->state.step == t->total, err);
+            rc = afterwards(t, t->state.step == t->total, err);
     }
     t->seconds = clock_now() - t->started;
     if (rc == ERR_STOPPED && t->o.stop && *t->o.stop)
@@ -292,11 +306,18 @@ int trainer_run(Trainer *t, Err *err)
     /* Saved on request, on early stopping, and after an error of the data; a failed device has nothing left to save. */
     if (t->state.step > t->saved && (t->stopped || t->early || (rc && rc != ERR_DEVICE))) {
         Err second = {0};
-        if (settle(t, &second) || (report_line(t, lr, 1), save(t, 0, &second)))
+        if (settle(t, &second) || (report_line(t, t->state.step, 1), save(t, 0, &second)))
             log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, second.msg);
     }
+    report_curve(t);
     if (checkpoint_writer_wait(t->writer))
         t->checkpoint_failed = 1;
+    if (t->gave_up) { /* weights did not change in the steps that were left out: what was saved last is good */
+        const char *good = checkpoint_writer_last_good(t->writer);
+        size_t n = strlen(err->msg);
+        snprintf(err->msg + n, sizeof err->msg - n, "; the last good checkpoint is %s",
+                 *good ? good : "not there: none was written");
+    }
     return rc;
 }
 
@@ -330,7 +351,8 @@ void trainer_summary(Trainer *t, TrainSummary *s)
         if (gpu.values[MONITOR_UTILISATION].n)
             s->gpu_utilisation = gpu.values[MONITOR_UTILISATION].mean / 100;
     }
-    snprintf(s->last_checkpoint, sizeof s->last_checkpoint, "%s", checkpoint_writer_last_good(t->writer));
+    if (t->writer)
+        snprintf(s->last_checkpoint, sizeof s->last_checkpoint, "%s", checkpoint_writer_last_good(t->writer));
     if (t->pipeline) {
         pipeline_report(t->pipeline, &s->pipeline);
         const PipelineReport *p = &s->pipeline;

@@ -14,15 +14,27 @@
 #include "device/sim.h"
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/step_meter.h"
 #include "train/engine.h"
 #include "train/snapshot.h"
 
+/* What a watcher sees. */
+typedef struct TrainerView {
+    Pipeline *pipeline;
+    const StepMeter *meter;
+    int64_t sample_from; /* of the meter: where the interval began */
+    int64_t step;
+} TrainerView;
+
 typedef struct TrainerOptions {
     const Config *cfg;
-    Device *data, *model;              /* may be the same */
-    Sim *sim;                          /* NULL: none */
-    const Corpus *train, *validation;  /* the latter may be empty */
-    const volatile int *stop;          /* not 0: finish the step, save, return */
+    Device *data, *model;             /* may be the same */
+    Sim *sim;                         /* NULL: none */
+    const Corpus *train, *validation; /* the latter may be empty */
+    const volatile int *stop;         /* not 0: finish the step, save, return */
+    /* Called at every log line and at the end (last), for those who look from outside; may be NULL. */
+    void (*watch)(void *arg, const struct TrainerView *view, int last);
+    void *watch_arg;
     int64_t poison_from, poison_count; /* for tests: steps whose gradient becomes NaN */
     Log *log;
 } TrainerOptions;
@@ -38,6 +50,7 @@ typedef struct TrainPlan {
     uint64_t model_total, data_total;       /* on one device: both are the sum */
     uint64_t model_limit, data_limit;       /* cap, or what the device has; 0: unknown */
     int largest_batch;                      /* that fits into the limits; 0: not even one clip */
+    int buffers;                            /* most that the pipeline of training may grow to: the rest stays for what is planned */
     int64_t parameters;
 } TrainPlan;
 /* ERR_CONFIG when the batch does not fit, with the largest that does. The plan is filled all the same. */

@@ -31,6 +31,6 @@ fi
 if [ ! -f build/libmyxtts_cuda.so ]; then
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc)
     mapfile -t kernels < <(find src -name '*.cu' | sort)
-    "$nvcc" -O3 -std=c++17 -arch=sm_90 -Isrc -Xcompiler -fPIC -shared -o build/libmyxtts_cuda.so "${kernels[@]}"
+    "$nvcc" -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -Isrc -Xcompiler -fPIC -shared -o build/libmyxtts_cuda.so "${kernels[@]}"
     echo "built build/libmyxtts_cuda.so"
 fi
