@@ -49,6 +49,7 @@ void decoder_forward(Run *r, float drop, float pre_drop)
     const Config *cfg = &m->cfg;
     const int B = r->in.B, G = r->G, C = cfg->decoder_dim, P = cfg->prenet_dim;
     const int64_t rows = (int64_t)B * G;
+    model_mark(m, "pre-net", -1, 0);
     ops->shift_frames(m->c, r->frames, r->in.mel, r->in.mel_length, B, r->in.M, cfg->reduction_factor, cfg->n_mels);
     linear_run(m, &at->pre1, r->h1, r->frames, rows, ACT_RELU);
     if (pre_drop > 0) /* in place: what is dropped is 0, as if the ReLU had closed */
@@ -63,12 +64,14 @@ void decoder_forward(Run *r, float drop, float pre_drop)
                        dropout_at(drop, SITE_IN));
     stack_forward(m, &r->decoder, &r->scratch, drop);
     const void *d = r->decoder.last.out;
+    model_mark(m, "heads", -1, 0);
     linear_run(m, &at->mel, r->before, d, rows, ACT_NONE);
     linear_run(m, &at->stop, r->stop, d, rows, ACT_NONE);
     if (m->use_pitch)
         linear_run(m, &at->pitch, r->pitch, d, rows, ACT_NONE);
     if (m->use_energy)
         linear_run(m, &at->energy, r->energy, d, rows, ACT_NONE);
+    model_mark(m, "post-net", -1, 0);
     postnet_forward(r);
 }
 
@@ -81,7 +84,9 @@ void decoder_backward(Run *r, float drop, float pre_drop)
     const int B = r->in.B, G = r->G, C = cfg->decoder_dim, P = cfg->prenet_dim;
     const int64_t rows = (int64_t)B * G;
     const void *d = r->decoder.last.out;
+    model_mark(m, "post-net", -1, 1);
     postnet_backward(r);
+    model_mark(m, "heads", -1, 1);
     linear_back(m, &at->mel, r->dd, r->dbefore, NULL, d, rows, ACT_NONE, 0);
     linear_back(m, &at->stop, r->dd, r->dstop, NULL, d, rows, ACT_NONE, 1);
     if (m->use_pitch)
@@ -90,6 +95,7 @@ void decoder_backward(Run *r, float drop, float pre_drop)
         linear_back(m, &at->energy, r->dd, r->denergy, NULL, d, rows, ACT_NONE, 1);
     void *dx = stack_backward(m, &r->decoder, &r->scratch, r->dmemory, r->dd, drop);
     void *din = r->dd; /* its content has been used up */
+    model_mark(m, "pre-net", -1, 1);
     ops->embed_backward(m->c, NULL, din, grad_at(m, at->decoder_position), dx, NULL, r->group_len, B, G, C, 0,
                         dropout_at(drop, SITE_IN));
     if (m->use_voice)

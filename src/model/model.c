@@ -47,7 +47,14 @@ static void stack(ParamList *l, StackAt *s, const char *prefix, int dim, int hea
 {
     char at[40];
     double gain = 1 / sqrt(2.0 * layers);
-    *s = (StackAt){.dim = dim, .heads = heads, .layers = layers, .memory_dim = memory_dim, .site = site};
+    *s = (StackAt){.name = strncmp(prefix, "text", 4) == 0    ? "text"
+                           : strncmp(prefix, "voice", 5) == 0 ? "voice"
+                                                              : "decoder",
+                   .dim = dim,
+                   .heads = heads,
+                   .layers = layers,
+                   .memory_dim = memory_dim,
+                   .site = site};
     for (int i = 0; i < layers; i++) {
         LayerAt *w = &s->layer[i];
         snprintf(at, sizeof at, "%slayers.%d.", prefix, i);

@@ -39,6 +39,7 @@ typedef struct LayerAt {
 } LayerAt;
 
 typedef struct StackAt {
+    const char *name; /* "text", "voice", "decoder" */
     int dim, heads, layers;
     int memory_dim; /* width of what the cross-attention looks at; 0: there is none */
     uint64_t site;  /* first number of its dropouts */
@@ -77,7 +78,15 @@ typedef struct Model {
     void *moments1; /* acc */
     void *moments2; /* acc */
     uint8_t *decay;
+    /* Called where a part of the network begins (layer -1: it has none), for whoever measures parts; NULL: nobody does. Not under graph capture. */
+    void (*mark)(void *arg, const char *part, int layer, int backward);
+    void *mark_arg;
 } Model;
+static inline void model_mark(const Model *m, const char *part, int layer, int backward)
+{
+    if (m->mark)
+        m->mark(m->mark_arg, part, layer, backward);
+}
 
 /* symbols: size of the symbol table. ERR_CONFIG for sizes that do not go together, ERR_NOMEM. */
 int model_open(Model *m, const Config *cfg, int symbols, Err *err);

@@ -127,12 +127,15 @@ void run_forward(Run *r, int training)
     const ModelInput *in = &r->in;
     const float drop = training ? (float)cfg->dropout : 0, pre_drop = training ? (float)cfg->prenet_dropout : 0;
     const int Ct = cfg->text_encoder_dim, S = cfg->speaker_embedding_dim;
+    model_mark(m, "text in", -1, 0);
     ops->length_groups(m->c, r->group_len, NULL, in->mel_length, in->B, cfg->reduction_factor);
     ops->embed_forward(m->c, r->text.x, in->tokens, weight_at(m, at->symbols), NULL, weight_at(m, at->text_position), in->B, in->T,
                        Ct, dropout_at(drop, SITE_TEXT));
     stack_forward(m, &r->text, &r->scratch, drop);
     if (m->use_voice) {
+        model_mark(m, "voice in", -1, 0);
         voice_forward(m, &r->voice, &r->scratch, in, drop);
+        model_mark(m, "voice out", -1, 0);
         ops->gather_forward(m->c, r->reference, r->voice.speaker, in->reference, in->B, S);
         linear_run(m, &at->to_text, r->voice_text, r->reference, in->B, ACT_NONE);
         linear_run(m, &at->to_decoder, r->voice_decoder, r->reference, in->B, ACT_NONE);
@@ -184,13 +187,16 @@ void run_backward(Run *r)
     const int Ct = cfg->text_encoder_dim, S = cfg->speaker_embedding_dim;
     decoder_backward(r, drop, pre_drop);
     if (m->use_voice) {
+        model_mark(m, "voice out", -1, 1);
         ops->add_vector_backward(m->c, r->dvoice_text, r->dmemory, in->text_length, in->B, in->T, Ct, 0);
         linear_back(m, &at->to_text, r->dreference, r->dvoice_text, NULL, r->reference, in->B, ACT_NONE, 0);
         linear_back(m, &at->to_decoder, r->dreference, r->dvoice_decoder, NULL, r->reference, in->B, ACT_NONE, 1);
         ops->gather_backward(m->c, r->voice.dvector, r->dreference, in->reference, in->B, S);
         voice_backward(m, &r->voice, &r->scratch, in, drop);
     }
+    model_mark(m, "text out", -1, 1);
     void *dx = stack_backward(m, &r->text, &r->scratch, NULL, r->dmemory, drop);
+    model_mark(m, "text in", -1, 1);
     ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens, in->text_length, in->B,
                         in->T, Ct, m->symbols, dropout_at(drop, SITE_TEXT));
 }

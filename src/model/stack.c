@@ -136,6 +136,7 @@ void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop)
     for (int i = 0; i < at->layers; i++) {
         LayerRun *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
+        model_mark(m, at->name, i, 0);
         stream = chain(m, s, &l->self, &w->norm_self, stream, y, drop, site++);
         linear_run(m, &w->qkv, l->qkv, l->self.out, rows, ACT_NONE);
         ops->attention_forward(m->c, l->o, l->lse, NULL, l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
@@ -189,6 +190,7 @@ void *stack_backward(Model *m, StackRun *s, StackScratch *x, void *dmemory, cons
     for (int i = at->layers - 1; i >= 0; i--) {
         LayerRun *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
+        model_mark(m, at->name, i, 1);
         linear_back(m, &w->down, x->dwide, x->dy, NULL, l->h, rows, ACT_NONE, 0);
         linear_back(m, &w->up, x->dn, x->dwide, l->h, l->feed.out, rows, ACT_RELU, 0);
         chain_back(&b, &l->feed, &w->norm_feed, x->dn, 0);

@@ -77,6 +77,7 @@ void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
     ops->embed_forward(m->c, v->stack.x, NULL, NULL, v->a2, weight_at(m, at->voice_position), B, v->M4, A,
                        dropout_at(drop, at->voice.site + 900));
     stack_forward(m, &v->stack, x, drop);
+    model_mark(m, "voice out", -1, 0);
     ops->pool_forward(m->c, v->pooled, v->stack.last.out, v->len, B, v->M4, A);
     linear_run(m, &at->speaker, v->speaker, v->pooled, B, ACT_NONE);
     if (!m->use_style)
@@ -126,6 +127,7 @@ void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in
     }
     ops->pool_backward(m->c, x->y, v->dpooled, v->len, B, v->M4, A);
     void *d = stack_backward(m, &v->stack, x, NULL, x->y, drop);
+    model_mark(m, "voice in", -1, 1);
     ops->embed_backward(m->c, NULL, x->dn, grad_at(m, at->voice_position), d, NULL, v->len, B, v->M4, A, 0,
                         dropout_at(drop, at->voice.site + 900));
     ops->conv_backward(m->c, x->dO, grad_at(m, at->conv2.w), grad_at(m, at->conv2.b), x->dn, v->a2, v->a1,

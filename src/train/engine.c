@@ -378,6 +378,7 @@ static void do_work(void *arg)
         run_backward(w->shape->run);
         break;
     case PHASE_OPTIMISER:
+        model_mark(&e->m, "optimiser", -1, 1);
         model_update(&e->m, &e->control->outcome.guard, &e->control->scale, &e->control->norm2, &e->control->finite, e->sums);
         break;
     }
