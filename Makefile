@@ -121,10 +121,12 @@ digits: deps
 	@$(OUT)/bench/digits --data $(DIGITS_DATA) --synth $(DIGITS_OUT)
 
 test: deps
+	@tools/deps.sh tests
 	@$(MAKE) --no-print-directory -j2 programs
 	@tools/run_tests.sh
 
 test-long: deps
+	@tools/deps.sh tests
 	@$(MAKE) --no-print-directory -j2 programs
 	@tools/run_tests.sh --long
 

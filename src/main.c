@@ -20,7 +20,13 @@ static const Command commands[] = {
     {"train", cmd_train, "train a voice: prepares what is not prepared, resumes where it stopped"},
     {"synth", cmd_synth, "speak a text with a trained voice"},
     {"eval", cmd_eval, "loss and speech of a checkpoint on a dataset's held-out clips"},
+    {"validate", cmd_validate, "settings against machine and data: what is wrong, why, and --fix"},
+    {"diagnose", cmd_diagnose, "what holds the training up: a run of the real pipeline and step, and a verdict"},
+    {"profile", cmd_profile, "data, step, dual: where the time goes, measured on the real pipeline and the real step"},
     {"bench", cmd_bench, "how fast the pipeline is, and which stage holds it up"},
+    {"compare", cmd_compare, "two training runs beside each other: which is faster, and how sure that is"},
+    {"scaling", cmd_scaling, "throughput over batch size, from the logs of several runs"},
+    {"monitor", cmd_monitor, "a live view of a training run in the terminal"},
 };
 
 static int usage(FILE *out, int code)

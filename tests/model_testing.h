@@ -16,12 +16,42 @@
 #include "model/model.h"
 
 /* Widths that are small and not alike, so that one taken for another is seen. */
-static const char *const small_network[] = {"--text-encoder-dim",      "16", "--text-encoder-layers",    "2", "--text-encoder-heads", "2",
-                                            "--audio-encoder-dim",     "32", "--audio-encoder-layers",   "1", "--audio-encoder-heads", "2",
-                                            "--decoder-dim",           "24", "--decoder-layers",         "2", "--decoder-heads",       "3",
-                                            "--speaker-embedding-dim", "8",  "--gst-num-style-tokens",   "3", "--gst-num-heads",       "2",
-                                            "--prenet-dim",            "12", "--postnet-layers",         "3", "--postnet-dim",         "10",
-                                            "--n-mels",                "8",  "--reduction-factor",       "2", "--mixed-precision",     "false"};
+static const char *const small_network[] = {"--text-encoder-dim",
+                                            "16",
+                                            "--text-encoder-layers",
+                                            "2",
+                                            "--text-encoder-heads",
+                                            "2",
+                                            "--audio-encoder-dim",
+                                            "32",
+                                            "--audio-encoder-layers",
+                                            "1",
+                                            "--audio-encoder-heads",
+                                            "2",
+                                            "--decoder-dim",
+                                            "24",
+                                            "--decoder-layers",
+                                            "2",
+                                            "--decoder-heads",
+                                            "3",
+                                            "--speaker-embedding-dim",
+                                            "8",
+                                            "--gst-num-style-tokens",
+                                            "3",
+                                            "--gst-num-heads",
+                                            "2",
+                                            "--prenet-dim",
+                                            "12",
+                                            "--postnet-layers",
+                                            "3",
+                                            "--postnet-dim",
+                                            "10",
+                                            "--n-mels",
+                                            "8",
+                                            "--reduction-factor",
+                                            "2",
+                                            "--mixed-precision",
+                                            "false"};
 
 typedef struct TestModel {
     Config cfg;

@@ -47,9 +47,9 @@ static void linear_back(OpsRun *r, const int *s)
 }
 static double linear_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2]; }
 
-/* --- norm: R C with_y percent dsum. sum is an output of its own: its seed is dsum --- */
+/* --- norm: R C with_y percent dsum. sum is an output of its own: its seed is dsum. A bias (zero) stands before y, its gradient is dy_sum --- */
 NAMES(NORM_X, NORM_Y, NORM_W, NORM_B, NORM_SUM, NORM_DSUM, NORM_OUT, NORM_DOUT, NORM_MEAN, NORM_RSTD, NORM_DX, NORM_DY, NORM_DW,
-      NORM_DB);
+      NORM_DB, NORM_BIAS, NORM_BRANCH, NORM_DY_SUM);
 static void norm_build(OpsRun *r, const int *s)
 {
     int64_t n = (int64_t)s[0] * s[1];
@@ -66,19 +66,24 @@ static void norm_build(OpsRun *r, const int *s)
     if (s[2]) {
         ops_tensor(r, NORM_Y, "y", KIND_REAL, ROLE_INPUT, n, 1);
         ops_gradient(r, NORM_DY, NORM_Y, "dy", ROLE_GRAD);
+        ops_tensor(r, NORM_BIAS, "bias", KIND_REAL, ROLE_INPUT, s[1], 0);
+        ops_tensor(r, NORM_BRANCH, "y + bias", KIND_REAL, ROLE_OUTPUT, n, 0);
+        ops_gradient(r, NORM_DY_SUM, NORM_BIAS, "dy_sum", ROLE_GRAD_ADD);
     }
     ops_gradient(r, NORM_DW, NORM_W, "dw", ROLE_GRAD_ADD);
     ops_gradient(r, NORM_DB, NORM_B, "db", ROLE_GRAD_ADD);
 }
 static void norm_go(OpsRun *r, const int *s)
 {
-    CALL(norm_forward, AT(NORM_SUM), AT(NORM_OUT), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_X), AT(NORM_Y), AT(NORM_W), AT(NORM_B),
-         s[0], s[1], DROP(s[3]));
+    if (s[2])
+        CALL(add_vector_forward, AT(NORM_BRANCH), AT(NORM_Y), AT(NORM_BIAS), 1, s[0], s[1]);
+    CALL(norm_forward, AT(NORM_SUM), AT(NORM_OUT), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_X), AT(NORM_BRANCH), AT(NORM_W),
+         AT(NORM_B), s[0], s[1], DROP(s[3]));
 }
 static void norm_back(OpsRun *r, const int *s)
 {
-    CALL(norm_backward, AT(NORM_DX), AT(NORM_DY), AT(NORM_DW), AT(NORM_DB), AT(NORM_DOUT), AT(NORM_DSUM), AT(NORM_SUM),
-         AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0], s[1], DROP(s[3]));
+    CALL(norm_backward, AT(NORM_DX), AT(NORM_DY), AT(NORM_DW), AT(NORM_DB), AT(NORM_DY_SUM), AT(NORM_DOUT), AT(NORM_DSUM),
+         AT(NORM_SUM), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0], s[1], DROP(s[3]));
 }
 
 /* --- attention: B H D tq tk causal guide mixed packed. packed: q, k, v are thirds of wider rows, and so are their gradients --- */

@@ -131,7 +131,8 @@ static void the_future_changes_nothing(void **state)
     run_output(t.run, &o);
     size_t past = (size_t)(step * r * n) * sizeof(float), row = (size_t)(t.in.M * n) * sizeof(float);
     void *before = copy_of(o.before, row), *stop = copy_of(o.stop, step * sizeof(float));
-    for (int i = (step - 1) * r * n; i < t.in.M * n; i++) /* row 0, whose voice comes from row 1; step g sees the frames of step g - 1 */
+    for (int i = (step - 1) * r * n; i < t.in.M * n;
+         i++) /* row 0, whose voice comes from row 1; step g sees the frames of step g - 1 */
         t.floats[i] += 1;
     test_model_loss(&t, 0, 0);
     assert_memory_equal(before, o.before, past);
@@ -281,7 +282,8 @@ static void the_same_as_pytorch(void **state)
     const float *terms = golden(&g, "", "loss.terms")->data, *total = golden(&g, "", "loss.total")->data;
     for (int i = 0; i < TERM_COUNT; i++)
         if (fabs(test_number(t, t->sums, i) / frames - (double)terms[i]) > 1e-5 * fabs((double)terms[i]))
-            fail_msg("term %s is %.8g, PyTorch says %.8g", loss_term_name(i), test_number(t, t->sums, i) / frames, (double)terms[i]);
+            fail_msg("term %s is %.8g, PyTorch says %.8g", loss_term_name(i), test_number(t, t->sums, i) / frames,
+                     (double)terms[i]);
     assert_true(fabs(loss - (double)*total) < 1e-5 * (double)*total);
     const char *name = "";
     for (int i = 0; i < t->m.params.count; i++) {
@@ -319,9 +321,12 @@ static void the_same_as_pytorch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_those_of_the_loss), cmocka_unit_test(every_parameter_has_a_gradient),
-        cmocka_unit_test(padding_changes_nothing),         cmocka_unit_test(the_future_changes_nothing),
-        cmocka_unit_test(micro_batches_add_up),            cmocka_unit_test(threads_give_the_same_bits),
+        cmocka_unit_test(gradients_are_those_of_the_loss),
+        cmocka_unit_test(every_parameter_has_a_gradient),
+        cmocka_unit_test(padding_changes_nothing),
+        cmocka_unit_test(the_future_changes_nothing),
+        cmocka_unit_test(micro_batches_add_up),
+        cmocka_unit_test(threads_give_the_same_bits),
         cmocka_unit_test(the_same_as_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,14 @@ int cmd_inspect(int argc, char **argv, Log *log);
 int cmd_phonemize(int argc, char **argv, Log *log);
 int cmd_mel(int argc, char **argv, Log *log);
 int cmd_bench(int argc, char **argv, Log *log);
+int cmd_profile(int argc, char **argv, Log *log);
 int cmd_train(int argc, char **argv, Log *log);
+int cmd_diagnose(int argc, char **argv, Log *log);
 int cmd_synth(int argc, char **argv, Log *log);
 int cmd_eval(int argc, char **argv, Log *log);
+int cmd_compare(int argc, char **argv, Log *log);
+int cmd_scaling(int argc, char **argv, Log *log);
+int cmd_monitor(int argc, char **argv, Log *log);
+int cmd_validate(int argc, char **argv, Log *log);
 
 #endif

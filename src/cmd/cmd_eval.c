@@ -142,6 +142,8 @@ int cmd_eval(int argc, char **argv, Log *log)
         rc = err_set(&err, ERR_USAGE, "eval needs --checkpoint D, what `myxtts train` wrote");
     else if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "eval needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else if (clips && (atoi(clips) < 0 || (atoi(clips) == 0 && strcmp(clips, "0") != 0)))
+        rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", clips);
     if (!rc)
         rc = voice_file_open(&e.file, checkpoint, checkpoint, line.setting_count, line.settings, log, &err);
     e.own = &line.cfg;

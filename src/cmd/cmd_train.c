@@ -14,6 +14,7 @@
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "diag/watch.h"
 #include "train/trainer.h"
 
 static const char *usage_text =
@@ -65,7 +66,7 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
     log_info(log, "  %.2f million parameters; the largest batch that fits is %d", (double)p->parameters * 1e-6, p->largest_batch);
 }
 
-static int print_json(const TrainSummary *s, const TrainPlan *p, Err *err)
+static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, Err *err)
 {
     json_t *o = json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)s->first_step, "step", (json_int_t)s->step, "total_steps",
                           (json_int_t)s->total);
@@ -100,11 +101,16 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, Err *err)
     json_object_set_new(o, "planned_data_bytes", json_integer((json_int_t)p->data_total));
     json_object_set_new(o, "data_bytes", json_integer((json_int_t)s->data_bytes));
     json_object_set_new(o, "largest_batch", json_integer(p->largest_batch));
+    if (v) {
+        json_object_set_new(o, "bottleneck", json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
+        json_object_set_new(o, "cause", json_string(cause_name(v->cause)));
+        json_object_set_new(o, "verdict", json_string(v->sentence));
+    }
     json_object_set_new(o, "checkpoint", output_text(s->last_checkpoint, strlen(s->last_checkpoint)));
     return output_print(o, 9, err);
 }
 
-static void print_text(const TrainSummary *s)
+static void print_text(const TrainSummary *s, const Verdict *v)
 {
     char time[64];
     progress_format_seconds(time, sizeof time, s->seconds);
@@ -125,6 +131,11 @@ static void print_text(const TrainSummary *s)
         printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
     printf("\n  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
            s->checkpoint_failed ? " (the last one could not be written)" : "");
+    if (v)
+        printf("  %-12s %s\n", "verdict", v->sentence);
+    if (v && v->best >= 0)
+        printf("  %-12s %s would give %.2f times the throughput (forecast)\n", "", v->gains[v->best].change,
+               v->gains[v->best].predicted);
     if (s->skipped)
         printf("  %-12s %lld steps were left out by the guard\n", "guard", (long long)s->skipped);
 }
@@ -136,6 +147,9 @@ typedef struct TrainRun {
     Trainer *trainer;
     TrainPlan plan;
     TrainSummary summary;
+    Watch watch;
+    Verdict verdict;
+    int has_verdict;
 } TrainRun;
 
 static int prepare(const Config *cfg, Log *log, Err *err)
@@ -168,7 +182,10 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                         .train = &r->train,
                         .validation = &r->validation,
                         .stop = &stop_requested,
+                        .watch = watch_interval,
+                        .watch_arg = &r->watch,
                         .log = log};
+    r->watch = (Watch){cfg, r->devices.data, r->devices.model, log, 0};
     rc = train_plan(&r->plan, &o, err);
     if (r->plan.parameters)
         print_plan(&r->plan, &o, log);
@@ -184,6 +201,9 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
         rc = trainer_run(r->trainer, err);
     if (r->trainer)
         trainer_summary(r->trainer, &r->summary);
+    Err unknown = {0}; /* too short a run, or no memory: no verdict */
+    if (!rc)
+        r->has_verdict = watch_verdict(&r->verdict, &r->watch, trainer_pipeline(r->trainer), &unknown) == 0;
     return rc;
 }
 
@@ -205,9 +225,9 @@ int cmd_train(int argc, char **argv, Log *log)
     else
         rc = run(r, &line.cfg, log, &err);
     if (!rc && line.json)
-        rc = print_json(&r->summary, &r->plan, &err);
+        rc = print_json(&r->summary, &r->plan, r->has_verdict ? &r->verdict : NULL, &err);
     else if (!rc)
-        print_text(&r->summary);
+        print_text(&r->summary, r->has_verdict ? &r->verdict : NULL);
     if (!rc && r->summary.checkpoint_failed)
         code = 3;
 done:

@@ -167,16 +167,25 @@ typedef struct Back {
     void *dx; /* gradient of the stream behind the norm that comes next; NULL at the end of the chain */
 } Back;
 
-/* Through one norm: afterwards x->dy is the gradient of the branch before it. first: there is no branch. */
-static void chain_back(Back *b, const NormRun *n, const NormAt *at, const void *dout, int first)
+/* Through one norm: afterwards x->dy is the gradient of the branch before it, and the bias of the branch's last linear, `branch`, has its
+ * gradient; branch_back does the rest of that linear. branch NULL: there is no branch. */
+static void chain_back(Back *b, const NormRun *n, const NormAt *at, const void *dout, const LinearAt *branch)
 {
     Model *m = b->m;
     void *to = b->dx == b->x->dx[0] ? b->x->dx[1] : b->x->dx[0];
-    m->c->ops->norm_backward(m->c, to, first ? NULL : b->x->dy, grad_at(m, at->w), grad_at(m, at->b), dout, b->dx,
-                             first ? b->s->x : n->sum, n->mean, n->rstd, weight_at(m, at->w), (int64_t)b->s->B * b->s->T,
-                             b->s->at->dim, dropout_at(first ? 0 : b->drop, b->s->at->site + (uint64_t)b->site));
+    m->c->ops->norm_backward(m->c, to, branch ? b->x->dy : NULL, grad_at(m, at->w), grad_at(m, at->b),
+                             branch && branch->b >= 0 ? grad_at(m, branch->b) : NULL, dout, b->dx, branch ? n->sum : b->s->x,
+                             n->mean, n->rstd, weight_at(m, at->w), (int64_t)b->s->B * b->s->T, b->s->at->dim,
+                             dropout_at(branch ? b->drop : 0, b->s->at->site + (uint64_t)b->site));
     b->site--;
     b->dx = to;
+}
+
+static void branch_back(const Back *b, const LinearAt *l, void *din, const void *in)
+{
+    Model *m = b->m;
+    m->c->ops->linear_backward(m->c, din, grad_at(m, l->w), NULL, b->x->dy, NULL, in, weight_at(m, l->w),
+                               (int64_t)b->s->B * b->s->T, l->out, l->in, ACT_NONE, 0);
 }
 
 void *stack_backward(Model *m, StackRun *s, StackScratch *x, void *dmemory, const void *dout, float drop)
@@ -186,27 +195,27 @@ void *stack_backward(Model *m, StackRun *s, StackScratch *x, void *dmemory, cons
     const int64_t rows = (int64_t)s->B * s->T, memory_rows = (int64_t)s->B * s->Tm, C = at->dim;
     const AttentionShape self = stack_self_shape(s), cross = stack_cross_shape(s);
     Back b = {m, s, x, drop, at->layers * (at->memory_dim ? 3 : 2), NULL};
-    chain_back(&b, &s->last, &at->norm, dout, at->layers == 0);
+    chain_back(&b, &s->last, &at->norm, dout, at->layers ? &at->layer[at->layers - 1].down : NULL);
     for (int i = at->layers - 1; i >= 0; i--) {
         LayerRun *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
         model_mark(m, at->name, i, 1);
-        linear_back(m, &w->down, x->dwide, x->dy, NULL, l->h, rows, ACT_NONE, 0);
+        branch_back(&b, &w->down, x->dwide, l->h);
         linear_back(m, &w->up, x->dn, x->dwide, l->h, l->feed.out, rows, ACT_RELU, 0);
-        chain_back(&b, &l->feed, &w->norm_feed, x->dn, 0);
+        chain_back(&b, &l->feed, &w->norm_feed, x->dn, at->memory_dim ? &w->cross_out : &w->out);
         if (at->memory_dim) {
-            linear_back(m, &w->cross_out, x->dO, x->dy, NULL, l->cross_o, rows, ACT_NONE, 0);
+            branch_back(&b, &w->cross_out, x->dO, l->cross_o);
             ops->attention_backward(m->c, x->dwide, x->dkv, part(m, x->dkv, C), x->dO, l->cross_o, l->cross_lse,
                                     s->guide_weight != 0 ? l->guide : NULL, l->q, l->kv, part(m, l->kv, C), &cross);
             linear_back(m, &w->kv, dmemory, x->dkv, NULL, s->memory, memory_rows, ACT_NONE, i < at->layers - 1);
             linear_back(m, &w->cross_q, x->dn, x->dwide, NULL, l->cross.out, rows, ACT_NONE, 0);
-            chain_back(&b, &l->cross, &w->norm_cross, x->dn, 0);
+            chain_back(&b, &l->cross, &w->norm_cross, x->dn, &w->out);
         }
-        linear_back(m, &w->out, x->dO, x->dy, NULL, l->o, rows, ACT_NONE, 0);
+        branch_back(&b, &w->out, x->dO, l->o);
         ops->attention_backward(m->c, x->dwide, part(m, x->dwide, C), part(m, x->dwide, 2 * C), x->dO, l->o, l->lse, NULL, l->qkv,
                                 part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
         linear_back(m, &w->qkv, x->dn, x->dwide, NULL, l->self.out, rows, ACT_NONE, 0);
-        chain_back(&b, &l->self, &w->norm_self, x->dn, i == 0);
+        chain_back(&b, &l->self, &w->norm_self, x->dn, i > 0 ? &at->layer[i - 1].down : NULL);
     }
     return b.dx;
 }

@@ -484,8 +484,10 @@ static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv,
     auto query = s->guide_weight != 0.0f ? attention_query_kernel<true> : attention_query_kernel<false>;
     auto key = s->guide_weight != 0.0f ? attention_key_kernel<true> : attention_key_kernel<false>;
     allow_shared(ops, key, KEY_SHARED);
-    int most = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float)) / ((int64_t)s->heads * (s->tq > 0 ? s->tq : 1)), s->batch);
+    int64_t numbers = (int64_t)s->heads * (s->tq > 0 ? s->tq : 1); /* of an item */
+    int most = at_most((int64_t)(ops_scratch_bytes(c) / (2 * sizeof(float))) / numbers, s->batch);
     assert(most >= 1 || s->batch == 0);
+    a.lse2 = a.delta + most * numbers;
     for (int first = 0; first < s->batch; first += most) {
         unsigned heads = (unsigned)((s->batch - first < most ? s->batch - first : most) * s->heads);
         a.first = first;

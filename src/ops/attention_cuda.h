@@ -14,6 +14,7 @@ typedef struct AttentionArgs {
     bf16 *o, *dq, *dk, *dv;
     const bf16 *q, *k, *v, *dout, *out;
     float *lse, *guide_sum, *delta; /* [B,H,tq]; delta: sum over j of P dP, from `first` on */
+    float *lse2;                    /* room like delta's, for Hopper's kernels */
     const int32_t *q_len, *k_len;
     int64_t ldq, ldk, ldv, ldo;
     int heads, tq, tk, causal, first; /* first: batch item of block 0 */
@@ -92,7 +93,7 @@ template <typename K> static inline void allow_shared(CudaOps *o, K kernel, size
 /* The kernels for Hopper; 0 when this GPU or this build has none. */
 int hopper_attention(CudaOps *o);
 void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch);
-/* `batch` items from a->first on; a->delta has room for them. */
+/* `batch` items from a->first on; a->delta and a->lse2 have room for them. */
 void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, int batch);
 
 #endif

@@ -1,23 +1,22 @@
 /* attention_hopper_cuda.cu - what attention_cuda.cu does, with Hopper's warpgroup products (sm_90a). A
- * warpgroup owns 64 rows, takes the other side 64 rows at a time straight out of shared memory, and keeps its sums in registers. Several
- * warpgroups share a multiprocessor, so that the products of one run during the exponentials of another.
+ * block is one warpgroup: it owns 64 rows, takes the other side 64 rows at a time straight out of shared memory, and keeps its sums in registers. Several
+ * blocks share a multiprocessor, so that the products of one run during the exponentials of another.
  * Fetching runs one round ahead; one barrier in each round says both that a tile has come and that the one before it is free. */
 #include "ops/attention_cuda.h"
 #include "ops/wgmma_cuda.h"
 
 #define STEP 64 /* rows of the other side in one round */
 #define TILE (64 * TILE_WIDTH)
+#define TILE_BYTES (TILE * 2)
+#define THREADS WGMMA_GROUP
 #define ALIGNMENT 1024 /* of tiles */
 
-#define SLACK 8.0f       /* powers of two by which a score may pass the base of the exponents */
-#define FORWARD_GROUPS 1 /* warpgroups of a block */
-#define QUERY_GROUPS 1
-#define KEY_GROUPS 1
+#define SLACK 8.0f /* powers of two by which a score may pass the base of the exponents */
 
 #define SHARED_FOR(tiles, floats) (ALIGNMENT + (tiles)*TILE * sizeof(bf16) + (floats) * sizeof(float))
-#define FORWARD_SHARED SHARED_FOR(FORWARD_GROUPS + 4, 0)
-#define QUERY_SHARED SHARED_FOR(2 * QUERY_GROUPS + 4, 0)
-#define KEY_SHARED SHARED_FOR(2 * KEY_GROUPS + 4, 4 * STEP)
+#define FORWARD_SHARED SHARED_FOR(5, 0)
+#define QUERY_SHARED SHARED_FOR(6, 0)
+#define KEY_SHARED SHARED_FOR(6, 4 * STEP)
 
 /* wgmma exists for sm_90a alone, not for what comes after it: elsewhere the kernels are empty and are never called. */
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
@@ -40,28 +39,31 @@ static __global__ void probe_kernel(int *out)
 #if HOPPER
 
 /* Rows of memory on their way into tiles: eight neighbouring threads bring a row, each always the same piece. */
-template <int THREADS> struct Rows {
+struct Rows {
     const bf16 *at; /* this thread's piece of the next row it brings */
-    int64_t ld;
-    int row, to; /* to: its place in a tile */
+    int64_t apart;  /* elements between the rows of one thread */
+    int row;
+    uint32_t to; /* its place in the first tile, in shared memory */
 
-    __device__ __forceinline__ Rows(const bf16 *base, int64_t stride, int first)
+    __device__ __forceinline__ Rows(const bf16 *base, int64_t ld, int first, const bf16 *tile)
     {
         row = first + threadIdx.x / 8;
-        ld = stride;
+        apart = ld * (THREADS / 8);
         at = base + row * ld + threadIdx.x % 8 * 8;
-        to = tile_at(threadIdx.x / 8, threadIdx.x % 8);
+        to = shared_address(tile + tile_at(threadIdx.x / 8, threadIdx.x % 8));
+        asm volatile("" : "+r"(to)); /* kept, not computed again in every round */
     }
 
-    /* The next N rows; those at or past `end` are zeros. */
-    template <int N> __device__ __forceinline__ void fetch(bf16 *tile, int end)
+    /* The next 64 rows, `further` bytes behind the first tile; those at or past `end` are zeros. */
+    __device__ __forceinline__ void fetch(int end, uint32_t further = 0)
     {
         enum { APART = THREADS / 8 }; /* a multiple of 8: the place within a row does not change */
 #pragma unroll
-        for (int i = 0; i < N / APART; i++)
-            copy_async16(tile + to + i * APART * TILE_WIDTH, at + i * APART * ld, row + i * APART < end);
-        at += N * ld;
-        row += N;
+        for (int i = 0; i < 64 / APART; i++) {
+            copy_async16_to(to + further + i * APART * TILE_WIDTH * 2, at, row + i * APART < end);
+            at += apart;
+        }
+        row += 64;
     }
 };
 
@@ -88,7 +90,7 @@ __device__ __forceinline__ void put(bf16 *to, int64_t ld, bf16 *tile, const floa
 }
 
 /* Rows first ... end - 1. */
-template <int THREADS> __device__ __forceinline__ void put_zeros(bf16 *to, int64_t ld, int first, int end)
+__device__ __forceinline__ void put_zeros(bf16 *to, int64_t ld, int first, int end)
 {
     for (int i = threadIdx.x; i < (end - first) * 8; i += THREADS)
         *(uint4 *)(to + (first + i / 8) * ld + i % 8 * 8) = make_uint4(0, 0, 0, 0);
@@ -119,20 +121,19 @@ __device__ __forceinline__ float guide_rest(float base, float rate, float c)
 
 /* ---- forward ---- */
 
-template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GROUPS, 4) forward_kernel(AttentionArgs a)
+template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArgs a)
 {
 #if HOPPER
-    enum { THREADS = WGMMA_GROUP * FORWARD_GROUPS, ROWS = 64 * FORWARD_GROUPS };
     SHARED_BYTES(shared);
-    bf16 *qs = tiles_begin(shared), *ks = qs + FORWARD_GROUPS * TILE, *vs = ks + 2 * TILE;
+    bf16 *qs = tiles_begin(shared), *ks = qs + TILE, *vs = ks + 2 * TILE;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    int first = (gridDim.x - 1 - blockIdx.x) * ROWS; /* with causal, the longest rows start first */
-    int row0 = threadIdx.x / 32 * 16, mine = first + row0, group = first + threadIdx.x / WGMMA_GROUP * 64;
+    int first = (gridDim.x - 1 - blockIdx.x) * 64; /* with causal, the longest rows start first */
+    int row0 = threadIdx.x / 32 * 16, mine = first + row0;
     bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
-        put_zeros<THREADS>(o, a.ldo, first, min(first + ROWS, a.tq));
-        for (int i = first + threadIdx.x; i < min(first + ROWS, a.tq); i += THREADS) {
+        put_zeros(o, a.ldo, first, min(first + 64, a.tq));
+        for (int i = first + threadIdx.x; i < min(first + 64, a.tq); i += THREADS) {
             a.lse[p.row + i] = 0.0f;
             if (a.guide_sum)
                 a.guide_sum[p.row + i] = 0.0f;
@@ -141,34 +142,31 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GRO
     }
     const bf16 *k = a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH;
     const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    int end = a.causal ? min(p.k_len, min(first + ROWS, p.q_len)) : p.k_len;
-    int active = group < p.q_len, last = a.causal ? group + 63 : end; /* keys after `last` are not for this warpgroup */
-    Rows<THREADS> q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first), k_rows(k, a.ldk, 0),
-        v_rows(v, a.ldv, 0);
-    q_rows.template fetch<ROWS>(qs, p.q_len);
-    k_rows.template fetch<STEP>(ks, p.k_len);
-    v_rows.template fetch<STEP>(vs, p.k_len);
+    int end = a.causal ? min(p.k_len, min(first + 64, p.q_len)) : p.k_len;
+    Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first, qs);
+    Rows k_rows(k, a.ldk, 0, ks), v_rows(v, a.ldv, 0, vs);
+    q_rows.fetch(p.q_len);
+    k_rows.fetch(p.k_len);
+    v_rows.fetch(p.k_len);
     copy_commit();
 
     /* base: exponents are counted from it, in powers of two; it follows the largest score only when that is far ahead. */
     float out[8][4], base[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f}, rest[2] = {0.0f, 0.0f};
     clear(out);
     float scale2 = a.scale * LOG2E, row_guide[2] = {(float)(mine + g) * p.guide_q, (float)(mine + g + 8) * p.guide_q};
-    uint64_t left = wgmma_tile(qs + threadIdx.x / WGMMA_GROUP * TILE);
+    const uint32_t left = wgmma_tile(qs), keys = wgmma_tile(ks), values = wgmma_tile(vs);
     for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
         __syncthreads();
         if (key0 + STEP < end) {
-            k_rows.template fetch<STEP>(ks + (stage ^ 1) * TILE, p.k_len);
-            v_rows.template fetch<STEP>(vs + (stage ^ 1) * TILE, p.k_len);
+            k_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
+            v_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
             copy_commit();
         }
-        if (!active || key0 > last)
-            continue;
         float s[8][4];
         wgmma_begin();
-        wgmma_dot(s, left, wgmma_tile(ks + stage * TILE));
+        wgmma_dot(s, left, keys + stage * WGMMA_TILE);
         wgmma_wait<0>();
         wgmma_finish(s);
         if (key0 + STEP > p.k_len || (a.causal && key0 + STEP - 1 > mine))
@@ -221,7 +219,7 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GRO
         for (int step = 0; step < 4; step++)
             as_left<8>(weights[step], s, step);
         wgmma_begin();
-        wgmma_add(out, weights, wgmma_tile(vs + stage * TILE));
+        wgmma_add(out, weights, values + stage * WGMMA_TILE);
         wgmma_wait<0>();
         wgmma_finish(out);
     }
@@ -249,34 +247,32 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *FORWARD_GRO
 
 /* ---- backward: queries ---- */
 
-/* dq, and delta = dout . o + guide_weight * guide_sum for the next kernel. */
-template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *QUERY_GROUPS, 4) query_kernel(AttentionArgs a)
+/* dq; and for the next kernel delta = dout . o + guide_weight * (guide_sum - 1), and lse in powers of two. */
+template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel(AttentionArgs a)
 {
 #if HOPPER
-    enum { THREADS = WGMMA_GROUP * QUERY_GROUPS, ROWS = 64 * QUERY_GROUPS };
     SHARED_BYTES(shared);
-    bf16 *qs = tiles_begin(shared), *ds = qs + QUERY_GROUPS * TILE, *ks = ds + QUERY_GROUPS * TILE, *vs = ks + 2 * TILE;
+    bf16 *qs = tiles_begin(shared), *ds = qs + TILE, *ks = ds + TILE, *vs = ks + 2 * TILE;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    int first = (gridDim.x - 1 - blockIdx.x) * ROWS;
-    int row0 = threadIdx.x / 32 * 16, mine = first + row0, group = first + threadIdx.x / WGMMA_GROUP * 64;
+    int first = (gridDim.x - 1 - blockIdx.x) * 64;
+    int row0 = threadIdx.x / 32 * 16, mine = first + row0;
     bf16 *dq = a.dq + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
-        put_zeros<THREADS>(dq, a.ldq, first, min(first + ROWS, a.tq));
+        put_zeros(dq, a.ldq, first, min(first + 64, a.tq));
         return;
     }
     const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     const bf16 *out = a.out + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     float *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
-    int end = a.causal ? min(p.k_len, min(first + ROWS, p.q_len)) : p.k_len;
-    int active = group < p.q_len, last = a.causal ? group + 63 : end;
-    Rows<THREADS> q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first), d_rows(dout, a.ldo, first);
-    Rows<THREADS> k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, 0);
-    Rows<THREADS> v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, 0);
-    q_rows.template fetch<ROWS>(qs, p.q_len);
-    d_rows.template fetch<ROWS>(ds, p.q_len);
-    k_rows.template fetch<STEP>(ks, p.k_len);
-    v_rows.template fetch<STEP>(vs, p.k_len);
+    int end = a.causal ? min(p.k_len, min(first + 64, p.q_len)) : p.k_len;
+    Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first, qs), d_rows(dout, a.ldo, first, ds);
+    Rows k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, 0, ks);
+    Rows v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, 0, vs);
+    q_rows.fetch(p.q_len);
+    d_rows.fetch(p.q_len);
+    k_rows.fetch(p.k_len);
+    v_rows.fetch(p.k_len);
     copy_commit();
 
     /* Eight lanes for each of the warp's rows. */
@@ -295,7 +291,7 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *QUERY_GROUP
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 4);
         if (lane % 8 == 0 && row < p.q_len)
-            delta[row] = sum + (GUIDE ? a.guide_weight * a.guide_sum[p.row + row] : 0.0f);
+            delta[row] = sum + (GUIDE ? a.guide_weight * (a.guide_sum[p.row + row] - 1.0f) : 0.0f);
     }
     __syncwarp();
     float lse2[2], minus[2], row_guide[2], scale2 = a.scale * LOG2E, guide_weight = GUIDE ? a.guide_weight : 0.0f;
@@ -303,29 +299,29 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *QUERY_GROUP
     for (int r = 0; r < 2; r++) {
         int row = mine + g + 8 * r, valid = row < p.q_len;
         lse2[r] = valid ? a.lse[p.row + row] * LOG2E : 0.0f;
-        minus[r] = (valid ? delta[row] : 0.0f) - guide_weight;
+        minus[r] = valid ? delta[row] : 0.0f;
+        if (t == 0 && valid)
+            a.lse2[delta - a.delta + row] = lse2[r];
         row_guide[r] = (float)row * p.guide_q;
     }
 
     float sum[8][4];
     clear(sum);
-    uint64_t left_q = wgmma_tile(qs + threadIdx.x / WGMMA_GROUP * TILE), left_d = wgmma_tile(ds + threadIdx.x / WGMMA_GROUP * TILE);
+    const uint32_t left_q = wgmma_tile(qs), left_d = wgmma_tile(ds), all_keys = wgmma_tile(ks), values = wgmma_tile(vs);
     for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
         __syncthreads();
         if (key0 + STEP < end) {
-            k_rows.template fetch<STEP>(ks + (stage ^ 1) * TILE, p.k_len);
-            v_rows.template fetch<STEP>(vs + (stage ^ 1) * TILE, p.k_len);
+            k_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
+            v_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
             copy_commit();
         }
-        if (!active || key0 > last)
-            continue;
         float s[8][4], d[8][4];
-        uint64_t keys = wgmma_tile(ks + stage * TILE);
+        uint32_t keys = all_keys + stage * WGMMA_TILE;
         wgmma_begin();
         wgmma_dot(s, left_q, keys);
-        wgmma_dot(d, left_d, wgmma_tile(vs + stage * TILE));
+        wgmma_dot(d, left_d, values + stage * WGMMA_TILE);
         wgmma_wait<1>();
         wgmma_finish(s);
 #pragma unroll
@@ -376,39 +372,37 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *QUERY_GROUP
 /* ---- backward: keys ---- */
 
 /* dk and dv. All products are turned over: rows are keys, columns are queries. */
-template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *KEY_GROUPS, 3) key_kernel(AttentionArgs a)
+template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(AttentionArgs a)
 {
 #if HOPPER
-    enum { THREADS = WGMMA_GROUP * KEY_GROUPS, ROWS = 64 * KEY_GROUPS };
     SHARED_BYTES(shared);
-    bf16 *ks = tiles_begin(shared), *vs = ks + KEY_GROUPS * TILE, *qs = vs + KEY_GROUPS * TILE, *ds = qs + 2 * TILE;
+    bf16 *ks = tiles_begin(shared), *vs = ks + TILE, *qs = vs + TILE, *ds = qs + 2 * TILE;
     float *lses = (float *)(ds + 2 * TILE), *deltas = lses + 2 * STEP;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    int first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * 16, mine = first + row0;
-    int group = first + threadIdx.x / WGMMA_GROUP * 64;
+    int first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16, mine = first + row0;
     bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
     int begin = a.causal ? first : 0; /* a multiple of STEP */
     if (first >= p.k_len || begin >= p.q_len) {
-        put_zeros<THREADS>(dk, a.ldk, first, min(first + ROWS, a.tk));
-        put_zeros<THREADS>(dv, a.ldv, first, min(first + ROWS, a.tk));
+        put_zeros(dk, a.ldk, first, min(first + 64, a.tk));
+        put_zeros(dv, a.ldv, first, min(first + 64, a.tk));
         return;
     }
-    const float *lse = a.lse + p.row, *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
-    Rows<THREADS> k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, first);
-    Rows<THREADS> v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, first);
-    Rows<THREADS> q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, begin);
-    Rows<THREADS> d_rows(a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH, a.ldo, begin);
-    const float *numbers = (threadIdx.x < STEP ? lse : delta) + threadIdx.x % STEP;
+    const int64_t numbers_at = ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
+    Rows k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, first, ks);
+    Rows v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, first, vs);
+    Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, begin, qs);
+    Rows d_rows(a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH, a.ldo, begin, ds);
+    const float *numbers = (threadIdx.x < STEP ? a.lse2 : a.delta) + numbers_at + threadIdx.x % STEP;
     float *numbers_to = (threadIdx.x < STEP ? lses : deltas) + threadIdx.x % STEP;
     auto fetch_queries = [&](int query0, int stage) {
-        q_rows.template fetch<STEP>(qs + stage * TILE, p.q_len);
-        d_rows.template fetch<STEP>(ds + stage * TILE, p.q_len);
-        if (threadIdx.x < 2 * STEP)
-            copy_async4(numbers_to + stage * STEP, numbers + query0, query0 + (int)threadIdx.x % STEP < p.q_len);
+        q_rows.fetch(p.q_len, stage * TILE_BYTES);
+        d_rows.fetch(p.q_len, stage * TILE_BYTES);
+        static_assert(THREADS == 2 * STEP, "a thread for each number");
+        copy_async4(numbers_to + stage * STEP, numbers + query0, query0 + (int)threadIdx.x % STEP < p.q_len);
     };
-    k_rows.template fetch<ROWS>(ks, p.k_len);
-    v_rows.template fetch<ROWS>(vs, p.k_len);
+    k_rows.fetch(p.k_len);
+    v_rows.fetch(p.k_len);
     fetch_queries(begin, 0);
     copy_commit();
 
@@ -416,7 +410,7 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *KEY_GROUPS,
     float row_guide[2] = {(float)(mine + g) * p.guide_k, (float)(mine + g + 8) * p.guide_k};
     clear(sum_k);
     clear(sum_v);
-    uint64_t left_k = wgmma_tile(ks + threadIdx.x / WGMMA_GROUP * TILE), left_v = wgmma_tile(vs + threadIdx.x / WGMMA_GROUP * TILE);
+    const uint32_t left_k = wgmma_tile(ks), left_v = wgmma_tile(vs), all_queries = wgmma_tile(qs), all_douts = wgmma_tile(ds);
     for (int query0 = begin, stage = 0; query0 < p.q_len; query0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
@@ -425,10 +419,8 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *KEY_GROUPS,
             fetch_queries(query0 + STEP, stage ^ 1);
             copy_commit();
         }
-        if (group >= p.k_len || (a.causal && query0 + STEP - 1 < group))
-            continue;
         const float *ls = lses + stage * STEP + 2 * t, *dl = deltas + stage * STEP + 2 * t;
-        uint64_t queries = wgmma_tile(qs + stage * TILE), douts = wgmma_tile(ds + stage * TILE);
+        uint32_t queries = all_queries + stage * WGMMA_TILE, douts = all_douts + stage * WGMMA_TILE;
         float s[8][4], d[8][4];
         wgmma_begin();
         wgmma_dot(s, left_k, queries);
@@ -438,7 +430,6 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *KEY_GROUPS,
 #pragma unroll
         for (int n = 0; n < 8; n++) {
             float2 l = *(const float2 *)(ls + 8 * n);
-            l.x *= LOG2E, l.y *= LOG2E;
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 s[n][i] = exp2_fast(s[n][i] * scale2 - (i % 2 ? l.y : l.x));
@@ -464,7 +455,6 @@ template <bool GUIDE> __global__ void __launch_bounds__(WGMMA_GROUP *KEY_GROUPS,
 #pragma unroll
         for (int n = 0; n < 8; n++) {
             float2 l = *(const float2 *)(dl + 8 * n);
-            l.x -= guide_weight, l.y -= guide_weight;
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 float gradient = d[n][i] - (i % 2 ? l.y : l.x);
@@ -518,20 +508,19 @@ int hopper_attention(CudaOps *o)
 
 void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch)
 {
-    dim3 grid((unsigned)divide_up(a->tq, 64 * FORWARD_GROUPS),
-              (unsigned)(batch * a->heads)); /* blocks that share keys run together */
+    dim3 grid((unsigned)divide_up(a->tq, 64), (unsigned)(batch * a->heads)); /* blocks that share keys run together */
     auto kernel = a->guide_weight != 0.0f ? forward_kernel<true> : forward_kernel<false>;
-    LAUNCH(o, "attention forward", grid, WGMMA_GROUP * FORWARD_GROUPS, FORWARD_SHARED, kernel, *a);
+    LAUNCH(o, "attention forward", grid, THREADS, FORWARD_SHARED, kernel, *a);
 }
 
 void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, int batch)
 {
     auto query = a->guide_weight != 0.0f ? query_kernel<true> : query_kernel<false>;
     auto key = a->guide_weight != 0.0f ? key_kernel<true> : key_kernel<false>;
-    dim3 queries((unsigned)divide_up(a->tq, 64 * QUERY_GROUPS), (unsigned)(batch * a->heads));
-    dim3 keys((unsigned)divide_up(a->tk, 64 * KEY_GROUPS), (unsigned)(batch * a->heads));
+    dim3 queries((unsigned)divide_up(a->tq, 64), (unsigned)(batch * a->heads));
+    dim3 keys((unsigned)divide_up(a->tk, 64), (unsigned)(batch * a->heads));
     if (a->tq > 0)
-        LAUNCH(o, "attention backward", queries, WGMMA_GROUP * QUERY_GROUPS, QUERY_SHARED, query, *a);
+        LAUNCH(o, "attention backward", queries, THREADS, QUERY_SHARED, query, *a);
     if (a->tk > 0)
-        LAUNCH(o, "attention backward", keys, WGMMA_GROUP * KEY_GROUPS, KEY_SHARED, key, *a);
+        LAUNCH(o, "attention backward", keys, THREADS, KEY_SHARED, key, *a);
 }

@@ -1,7 +1,9 @@
 /* linear_cuda.cu - matrix products through cuBLASLt: bf16 in, float sums, bias and ReLU in the product itself. What the library's own rules
  * choose for a shape is asked once and kept. A large product is timed at its first use outside of a graph's capture: of the algorithms proposed, the
  * fastest of those that give the same bits as the first one stays, so that timing never changes a result. Shapes it does not take (odd row lengths of bf16) go
- * through a plain kernel, products with very few columns (the stop head) through kernels that run at the speed of memory. */
+ * through a plain kernel, products with very few columns through those of thin_cuda.cu.
+ * The two products of a backward pass run side by side, the one for the weights on a stream of its own: the GPU is never without work
+ * while the last blocks of one of them end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,6 @@
 #include "ops/ops_cuda.h"
 
 #define PLANS 256
-#define THIN 4 /* columns */
 #define CANDIDATES 8
 #define TUNE_WORK 1e9 /* multiplications from which a product is timed */
 #define TUNE_ROUNDS 5
@@ -159,12 +160,15 @@ static Plan *plan_of(CudaOps *o, const PlanKey *key, const void *bias)
     return p;
 }
 
-static cublasStatus_t plan_run(OpsContext *c, Plan *p, int which, void *d, const void *a, const void *b)
+/* side: on the side stream; the scratch memory, which no product uses otherwise while that stream runs, is its workspace. */
+static cublasStatus_t plan_run(OpsContext *c, Plan *p, int which, void *d, const void *a, const void *b, int side)
 {
     CudaOps *o = (CudaOps *)c->own;
+    static_assert(SCRATCH_BYTES >= BLAS_WORKSPACE, "the side stream's workspace");
     float one = 1.0f, beta = (float)p->key.beta;
     return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, d, p->d, d, p->d,
-                                       &p->algorithms[which], c->workspace, p->workspaces[which], o->stream);
+                                       &p->algorithms[which], side ? ops_scratch(c) : c->workspace, p->workspaces[which],
+                                       side ? o->side : o->stream);
 }
 
 /* *sum += a number that depends on every bit of x and on its place. Whole numbers: the order does not matter. */
@@ -187,14 +191,15 @@ static float plan_time(OpsContext *c, Plan *p, int which, void *d, const void *a
     unsigned long long *sum = (unsigned long long *)((uint8_t *)c->workspace + BLAS_WORKSPACE), got = 0;
     int64_t words = p->key.rows * p->key.columns * (p->key.real == REAL_BF16 && !p->key.d_acc ? 2 : 4) / 4;
     float ms = 0;
-    if (plan_run(c, p, which, d, a, b) != CUBLAS_STATUS_SUCCESS || cudaMemsetAsync(sum, 0, sizeof *sum, o->stream) != cudaSuccess)
+    if (plan_run(c, p, which, d, a, b, 0) != CUBLAS_STATUS_SUCCESS ||
+        cudaMemsetAsync(sum, 0, sizeof *sum, o->stream) != cudaSuccess)
         return -1;
     LAUNCH(o, "look at a product", fill_blocks(o, divide_up(words, 256), 8), 256, 0, fingerprint_kernel, sum, (const uint32_t *)d,
            words);
     int failed = cudaMemcpyAsync(&got, sum, sizeof got, cudaMemcpyDeviceToHost, o->stream) != cudaSuccess ||
                  cudaEventRecord(begin, o->stream) != cudaSuccess;
     for (int i = 0; i < TUNE_ROUNDS && !failed; i++)
-        failed = plan_run(c, p, which, d, a, b) != CUBLAS_STATUS_SUCCESS;
+        failed = plan_run(c, p, which, d, a, b, 0) != CUBLAS_STATUS_SUCCESS;
     failed = failed || cudaEventRecord(end, o->stream) != cudaSuccess || cudaEventSynchronize(end) != cudaSuccess ||
              cudaEventElapsedTime(&ms, begin, end) != cudaSuccess;
     if (which == 0)
@@ -303,7 +308,7 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     PlanKey key = {p->rows, p->columns, p->inner,     p->a_transposed, p->b_transposed, p->d_acc,
                    p->beta, p->act,     bias != NULL, c->ops->real,    aligned};
     Plan *plan = plan_of(o, &key, bias);
-    if (plan->count == 0) {
+    if (plan->count == 0) { /* always on the stream itself: right, if later */
         if (c->ops->real == REAL_F32)
             plain_product<float, float>(o, d, a, b, bias, p);
         else if (p->d_acc)
@@ -318,91 +323,32 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     if (status == CUBLAS_STATUS_SUCCESS && !plan->tuned)
         plan_tune(c, plan, d, a, b);
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = plan_run(c, plan, plan->chosen, d, a, b);
+        status = plan_run(c, plan, plan->chosen, d, a, b, p->side);
     if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas)
         o->broken_blas = (int)status, o->operation = "matrix product";
 }
 
-/* ---- few columns ---- */
-
-/* out [M,N] for N <= THIN; a warp for each row. */
-template <typename T>
-__global__ void __launch_bounds__(256)
-    thin_forward_kernel(T *out, const T *in, const T *w, const T *bias, int64_t M, int N, int K, int act, int accumulate)
-{
-    int lane = threadIdx.x % 32;
-    for (int64_t row = (int64_t)blockIdx.x * 8 + threadIdx.x / 32; row < M; row += (int64_t)gridDim.x * 8) {
-        float sum[THIN] = {};
-        for (int k = lane; k < K; k += 32) {
-            float x = to_float(in[row * K + k]);
-#pragma unroll
-            for (int n = 0; n < THIN; n++)
-                if (n < N)
-                    sum[n] += x * to_float(w[(int64_t)n * K + k]);
-        }
-#pragma unroll
-        for (int n = 0; n < THIN; n++) {
-            float x = warp_sum(sum[n]);
-            if (n >= N || lane != 0)
-                continue;
-            x += bias ? to_float(bias[n]) : 0.0f;
-            x = act == ACT_RELU ? fmaxf(x, 0.0f) : act == ACT_TANH ? tanhf(x) : x;
-            T *to = out + row * N + n;
-            *to = from_float<T>(accumulate ? to_float(*to) + x : x);
-        }
-    }
-}
-
-/* din [M,K] from dout [M,N] and w [N,K]. */
-template <typename T>
-__global__ void __launch_bounds__(256) thin_input_kernel(T *din, const T *dout, const T *w, int64_t M, int N, int K, int accumulate)
-{
-    int lane = threadIdx.x % 32;
-    for (int64_t row = (int64_t)blockIdx.x * 8 + threadIdx.x / 32; row < M; row += (int64_t)gridDim.x * 8) {
-        float d[THIN];
-#pragma unroll
-        for (int n = 0; n < THIN; n++)
-            d[n] = n < N ? to_float(dout[row * N + n]) : 0.0f;
-        for (int k = lane; k < K; k += 32) {
-            T *to = din + row * K + k;
-            float x = accumulate ? to_float(*to) : 0.0f;
-#pragma unroll
-            for (int n = 0; n < THIN; n++)
-                if (n < N)
-                    x += d[n] * to_float(w[(int64_t)n * K + k]);
-            *to = from_float<T>(x);
-        }
-    }
-}
-
-/* partial [blocks of rows, N, K] of dw; a block for 32 inputs and a share of the rows. */
-template <typename T>
-__global__ void __launch_bounds__(256) thin_weight_kernel(float *partial, const T *dout, const T *in, int64_t M, int N, int K)
-{
-    __shared__ float sums[8][THIN][32];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k = blockIdx.x * 32 + lane;
-    float sum[THIN] = {};
-    if (k < K)
-        for (int64_t row = (int64_t)blockIdx.y * 8 + warp; row < M; row += (int64_t)gridDim.y * 8) {
-            float x = to_float(in[row * K + k]);
-#pragma unroll
-            for (int n = 0; n < THIN; n++)
-                if (n < N)
-                    sum[n] += x * to_float(dout[row * N + n]);
-        }
-#pragma unroll
-    for (int n = 0; n < THIN; n++)
-        sums[warp][n][lane] = sum[n];
-    __syncthreads();
-    if (warp >= N || k >= K) /* N <= 8 warps */
-        return;
-    float x = 0.0f;
-    for (int i = 0; i < 8; i++)
-        x += sums[i][warp][lane];
-    partial[((int64_t)blockIdx.y * N + warp) * K + k] = x;
-}
-
 /* ---- linear ---- */
+
+static void side_call(CudaOps *o, cudaError_t e)
+{
+    if (e != cudaSuccess && o->broken == cudaSuccess)
+        o->broken = e, o->operation = "run products side by side";
+}
+
+/* What is enqueued on the side stream from here on runs after all that the stream has now; after side_end the stream waits for it. Under the
+ * capture of a graph these become its branches. */
+static void side_begin(CudaOps *o)
+{
+    side_call(o, cudaEventRecord(o->forked, o->stream));
+    side_call(o, cudaStreamWaitEvent(o->side, o->forked, 0));
+}
+
+static void side_end(CudaOps *o)
+{
+    side_call(o, cudaEventRecord(o->joined, o->side));
+    side_call(o, cudaStreamWaitEvent(o->stream, o->joined, 0));
+}
 
 template <typename T>
 static void linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
@@ -413,8 +359,7 @@ static void linear_forward(OpsContext *c, void *out, const void *in, const void 
     if (M == 0)
         return;
     if (N <= THIN) {
-        LAUNCH(o, "linear forward", fill_blocks(o, divide_up(M, 8), 16), 256, 0, thin_forward_kernel<T>, (T *)out, (const T *)in,
-               (const T *)w, (const T *)bias, M, N, K, (int)act, accumulate);
+        thin_linear_forward(c, out, in, w, bias, M, N, K, act, accumulate);
         return;
     }
     Product p = {M, N, K, 0, 1, 0, accumulate != 0, act == ACT_RELU ? ACT_RELU : ACT_NONE};
@@ -434,22 +379,19 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
     if (act != ACT_NONE || dbias)
         ops_activation_backward(c, dout, dbias, out, M, N, act, NULL, 0);
     if (N <= THIN) {
-        int rows = at_most(at_most(divide_up(M, 8), 64), (int64_t)(ops_scratch_bytes(c) / (sizeof(float) * (size_t)N * (size_t)K)));
-        dim3 grid((unsigned)divide_up(K, 32), (unsigned)rows);
-        float *partial = (float *)ops_scratch(c);
-        LAUNCH(o, "linear backward", grid, 256, 0, thin_weight_kernel<T>, partial, (const T *)dout, (const T *)in, M, N, K);
-        ops_add_partials(o, (float *)dw, partial, rows, (int64_t)N * K, (int64_t)N * K, 1.0f, 1);
-        if (din)
-            LAUNCH(o, "linear backward", fill_blocks(o, divide_up(M, 8), 16), 256, 0, thin_input_kernel<T>, (T *)din,
-                   (const T *)dout, (const T *)w, M, N, K, accumulate);
+        thin_linear_backward(c, din, dw, dout, in, w, M, N, K, accumulate);
         return;
     }
-    Product weight = {N, K, M, 1, 0, 1, 1, ACT_NONE};
-    blas_product(c, dw, dout, in, NULL, &weight);
-    if (din) {
-        Product input = {M, K, N, 0, 0, 0, accumulate != 0, ACT_NONE};
-        blas_product(c, din, dout, w, NULL, &input);
+    Product weight = {N, K, M, 1, 0, 1, 1, ACT_NONE, din != NULL};
+    if (!din) {
+        blas_product(c, dw, dout, in, NULL, &weight);
+        return;
     }
+    Product input = {M, K, N, 0, 0, 0, accumulate != 0, ACT_NONE, 0};
+    side_begin(o);
+    blas_product(c, dw, dout, in, NULL, &weight);
+    blas_product(c, din, dout, w, NULL, &input);
+    side_end(o);
 }
 
 template <typename T> void linear_fill(Ops *ops)

@@ -43,10 +43,14 @@ __device__ __forceinline__ void load_matrices_transposed(uint32_t r[4], const __
 }
 
 /* 16 or 4 bytes from global to shared memory, zeros when `valid` is 0; done after copy_wait. */
+__device__ __forceinline__ void copy_async16_to(uint32_t to, const void *from, int valid)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid ? 16 : 0) : "memory");
+}
+
 __device__ __forceinline__ void copy_async16(void *to, const void *from, int valid)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(valid ? 16 : 0)
-                 : "memory");
+    copy_async16_to(shared_address(to), from, valid);
 }
 
 __device__ __forceinline__ void copy_async4(void *to, const void *from, int valid)

@@ -136,18 +136,18 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
 }
 
-/* A block has a thread for every eight channels and takes one row after the other. partial [blocks, 2, C]: sums of dout * normalised and of dout
- * over the block's rows. What the next row needs is asked for before the sums over the present one. */
+/* A block has a thread for every eight channels and takes one row after the other. partial [blocks, 3, C]: sums of dout * normalised, of dout, and
+ * of dy over the block's rows (`wanted` of them: 2 or 3). What the next row needs is asked for before the sums over the present one. */
 template <typename T>
 __global__ void __launch_bounds__(NORM_MOST / 8)
-    norm_backward_kernel(T *dx, T *dy, float *partial, const T *dout, const T *dsum, const T *sum, const float *mean,
+    norm_backward_kernel(T *dx, T *dy, float *partial, int wanted, const T *dout, const T *dsum, const T *sum, const float *mean,
                          const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
 {
     __shared__ float2 sums[2][NORM_MOST / 256];
     const int c = threadIdx.x * 8, warps = blockDim.x / 32, has = c < C;
     const uint64_t seed = dropout_seed(drop);
     const float share = 1.0f / (float)C;
-    float dw[8], db[8], scale[8], next_mean, next_rstd;
+    float dw[8], db[8], dys[8], scale[8], next_mean, next_rstd;
     Piece<T> next_g, next_n, next_d;
     auto ask = [&](int64_t row) {
         next_mean = mean[row], next_rstd = rstd[row];
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(NORM_MOST / 8)
     };
 #pragma unroll
     for (int j = 0; j < 8; j++)
-        dw[j] = db[j] = scale[j] = 0.0f;
+        dw[j] = db[j] = dys[j] = scale[j] = 0.0f;
     if (has)
         load8(scale, w + c);
     ask(blockIdx.x);
@@ -206,18 +206,24 @@ __global__ void __launch_bounds__(NORM_MOST / 8)
                 d[j] = rounded<T>(d[j]);
             drop_some<8>(d, drop, seed, i);
             store8(dy + i, d);
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                dys[j] += d[j];
         }
     }
     if (has) {
-        store8(partial + (int64_t)blockIdx.x * 2 * C + c, dw);
-        store8(partial + (int64_t)blockIdx.x * 2 * C + C + c, db);
+        float *to = partial + (int64_t)blockIdx.x * wanted * C + c;
+        store8(to, dw);
+        store8(to + C, db);
+        if (wanted > 2)
+            store8(to + 2 * C, dys);
     }
 }
 
 /* Any row, read twice; the sums for dw and db are left to norm_columns_kernel. */
 template <typename T, int V>
 __global__ void __launch_bounds__(32 * BACKWARD_WARPS)
-    norm_backward_any_kernel(T *dx, T *dy, float *, const T *dout, const T *dsum, const T *sum, const float *mean,
+    norm_backward_any_kernel(T *dx, T *dy, float *, int, const T *dout, const T *dsum, const T *sum, const float *mean,
                              const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
 {
     int lane = threadIdx.x % 32;
@@ -323,7 +329,7 @@ static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *
 }
 
 template <typename T>
-static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, const void *dout, const void *dsum,
+static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum, const void *dout, const void *dsum,
                           const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop)
 {
     CudaOps *o = ops_enter(c);
@@ -332,16 +338,18 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
         return;
     float *partial = (float *)ops_scratch(c);
     DropoutCuda d = dropout_cuda(c, drop);
-    int64_t most = (int64_t)(ops_scratch_bytes(c) / (2 * sizeof(float) * (size_t)C));
+    int wanted = dy && dy_sum ? 3 : 2;
+    int64_t most = (int64_t)(ops_scratch_bytes(c) / (3 * sizeof(float) * (size_t)C));
     int warps = (C + 255) / 256, rows = at_most(fill_blocks(o, R, 24 / warps), most);
     auto launch = [&](auto kernel, int blocks, int threads) {
-        LAUNCH(o, "norm backward", blocks, threads, 0, kernel, (T *)dx, (T *)dy, partial, (const T *)dout, (const T *)dsum,
+        LAUNCH(o, "norm backward", blocks, threads, 0, kernel, (T *)dx, (T *)dy, partial, wanted, (const T *)dout, (const T *)dsum,
                (const T *)sum, (const float *)mean, (const float *)rstd, (const T *)w, R, C, d);
     };
     int even =
         C % 8 == 0 && is_aligned(dx) && is_aligned(dy) && is_aligned(dout) && is_aligned(dsum) && is_aligned(sum) && is_aligned(w);
     if (even && C <= NORM_MOST) {
         launch(norm_backward_kernel<T>, rows, 32 * warps);
+        ops_add_partial_sums(o, (float *)dw, (float *)db, (float *)dy_sum, partial, rows, C, wanted);
     } else {
         rows = at_most(divide_up(R, NORM_WARPS), at_most(most, 64));
         dim3 grid((unsigned)divide_up(C, 32), (unsigned)rows);
@@ -351,8 +359,10 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
             launch(norm_backward_any_kernel<T, 8>, (int)divide_up(R, BACKWARD_WARPS), 32 * BACKWARD_WARPS);
         else
             launch(norm_backward_any_kernel<T, 1>, (int)divide_up(R, BACKWARD_WARPS), 32 * BACKWARD_WARPS);
+        ops_add_partial_sums(o, (float *)dw, (float *)db, NULL, partial, rows, C, 2);
+        if (wanted > 2)
+            ops_activation_backward(c, dy, dy_sum, NULL, R, C, ACT_NONE, NULL, 0);
     }
-    ops_add_partial_pairs(o, (float *)dw, (float *)db, partial, rows, C);
 }
 
 template <typename T> void norm_fill(Ops *ops)

@@ -4,10 +4,10 @@
 
 typedef struct NormTask {
     HostOps *h;
-    REAL *sum, *out, *mean, *rstd, *dx, *dy, *dw, *db;
+    REAL *sum, *out, *mean, *rstd, *dx, *dy, *dw;
     const REAL *x, *y, *w, *b, *dout, *dsum;
     int64_t R;
-    int C, parts;
+    int C, parts, sums_dy;
     VectorDropout drop;
 } NormTask;
 
@@ -39,27 +39,33 @@ static void norm_backward_task(void *arg, int task, int slot)
 {
     NormTask *t = arg;
     const int64_t C = t->C, end = host_begin(t->R, t->parts, task + 1);
-    REAL *dw = t->dw + task * 2 * C, *db = dw + C;
+    REAL *dw = t->dw + task * 3 * C, *db = dw + C, *dy_sum = db + C;
     for (int64_t r = host_begin(t->R, t->parts, task); r < end; r++) {
         VEC(t->h)->norm_grad(t->dx + r * C, dw, db, t->dout + r * C, t->dsum ? t->dsum + r * C : NULL, t->x + r * C, t->mean[r],
                              t->rstd[r], t->w, C);
-        if (t->dy)
-            VEC(t->h)->dropout(t->dy + r * C, NULL, t->dx + r * C, t->drop, (uint64_t)(r * C), C);
+        if (!t->dy)
+            continue;
+        VEC(t->h)->dropout(t->dy + r * C, NULL, t->dx + r * C, t->drop, (uint64_t)(r * C), C);
+        if (t->sums_dy)
+            VEC(t->h)->add(dy_sum, dy_sum, t->dy + r * C, C);
     }
 }
 
-static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, const void *dout, const void *dsum,
+static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum, const void *dout, const void *dsum,
                           const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop)
 {
     HostOps *h = host_of(c);
     NormTask t = {.h = h, .dx = dx, .dy = dy, .dout = dout, .dsum = dsum, .x = sum, .w = w, .R = R, .C = C};
+    t.sums_dy = dy_sum != NULL;
     t.mean = (REAL *)(uintptr_t)mean, t.rstd = (REAL *)(uintptr_t)rstd; /* only read */
     t.drop = host_dropout(c, drop);
     t.parts = host_parts(R, NORM_NUMBERS / C + 1);
-    REAL *sums = t.dw = sums_begin(h, t.parts, 2 * (int64_t)C); /* [parts][dw, db] */
+    REAL *sums = t.dw = sums_begin(h, t.parts, 3 * (int64_t)C); /* [parts][dw, db, dy_sum] */
     host_pool_run(h->pool, t.parts, norm_backward_task, &t);
     for (int p = 0; p < t.parts; p++) {
-        VEC(h)->add(dw, dw, sums + p * 2 * (int64_t)C, C);
-        VEC(h)->add(db, db, sums + (p * 2 + 1) * (int64_t)C, C);
+        VEC(h)->add(dw, dw, sums + p * 3 * (int64_t)C, C);
+        VEC(h)->add(db, db, sums + (p * 3 + 1) * (int64_t)C, C);
+        if (dy_sum)
+            VEC(h)->add(dy_sum, dy_sum, sums + (p * 3 + 2) * (int64_t)C, C);
     }
 }

@@ -93,8 +93,8 @@ typedef struct Ops {
     void (*norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x, const void *y, const void *w,
                          const void *b, int64_t R, int C, Dropout drop);
     /* dx [R,C] = dsum (gradient that reaches sum from later, may be NULL) + the norm's part from dout; dy = dropout's gradient of dx (NULL: none).
-     * dw, db [C] acc +=. */
-    void (*norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, const void *dout, const void *dsum,
+     * dw, db [C] acc +=. dy_sum [C] acc += the column sums of dy, which is the gradient of a bias that was added to y (NULL: not wanted, or no dy). */
+    void (*norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum, const void *dout, const void *dsum,
                           const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop);
 
     /* o [B,Tq,H*D]; lse [B,H,Tq] acc; guide_sum [B,H,Tq] acc (NULL when guide_weight is 0). */
@@ -179,7 +179,7 @@ extern const Ops ops_host_f32, ops_host_f64;
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of something in this header changes, with the size of
  * the table below it. */
-#define OPS_ABI (1 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (2 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -7,10 +7,10 @@
 #define PARTIAL_COLUMNS 32
 #define PARTIAL_GROUPS 32
 
-/* A block for 32 columns; groups of threads take every 32nd row, then their sums are added in order. Columns from n1 on go to to2. */
+/* A block for 32 columns; groups of threads take every 32nd row, then their sums are added in order. Every `width` columns have their own place. */
 __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
-    add_partials_kernel(float *to, float *to2, const float *from, int rows, int64_t stride, int64_t n, int64_t n1, float scale,
-                        int accumulate)
+    add_partials_kernel(float *to, float *to2, float *to3, const float *from, int rows, int64_t stride, int64_t n, int64_t width,
+                        float scale, int accumulate)
 {
     __shared__ float sums[PARTIAL_GROUPS][PARTIAL_COLUMNS];
     int column = threadIdx.x % PARTIAL_COLUMNS, group = threadIdx.x / PARTIAL_COLUMNS;
@@ -27,20 +27,30 @@ __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
 #pragma unroll
     for (int g = 1; g < PARTIAL_GROUPS; g++)
         sum += sums[g][column];
-    float *d = i < n1 ? to + i : to2 + (i - n1);
+    float *d = i < width ? to + i : i < 2 * width ? to2 + (i - width) : to3 + (i - 2 * width);
     *d = accumulate ? *d + scale * sum : scale * sum;
 }
 
 void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate)
 {
     LAUNCH(o, "add partial sums", (unsigned)divide_up(n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0, add_partials_kernel,
-           to, (float *)NULL, from, rows, stride, n, n, scale, accumulate);
+           to, (float *)NULL, (float *)NULL, from, rows, stride, n, n, scale, accumulate);
 }
 
-void ops_add_partial_pairs(CudaOps *o, float *to, float *to2, const float *from, int rows, int64_t n)
+void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows, int64_t n, int count)
 {
-    LAUNCH(o, "add partial sums", (unsigned)divide_up(2 * n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0,
-           add_partials_kernel, to, to2, from, rows, 2 * n, 2 * n, n, 1.0f, 1);
+    LAUNCH(o, "add partial sums", (unsigned)divide_up(count * n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0,
+           add_partials_kernel, to, to2, to3, from, rows, count * n, count * n, n, 1.0f, 1);
+}
+
+static void side_close(CudaOps *o)
+{
+    if (o->forked)
+        cudaEventDestroy(o->forked);
+    if (o->joined)
+        cudaEventDestroy(o->joined);
+    if (o->side)
+        cudaStreamDestroy(o->side);
 }
 
 static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Err *err)
@@ -57,8 +67,15 @@ static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Er
     cudaError_t e = cudaSetDevice(o->device);
     if (e == cudaSuccess)
         e = cudaDeviceGetAttribute(&o->processors, cudaDevAttrMultiProcessorCount, o->device);
+    if (e == cudaSuccess)
+        e = cudaStreamCreateWithFlags(&o->side, cudaStreamNonBlocking);
+    if (e == cudaSuccess)
+        e = cudaEventCreateWithFlags(&o->forked, cudaEventDisableTiming);
+    if (e == cudaSuccess)
+        e = cudaEventCreateWithFlags(&o->joined, cudaEventDisableTiming);
     int rc = e == cudaSuccess ? blas_open(&o->blas, err) : cuda_err_call(err, o->device, "open the ops", e);
     if (rc) {
+        side_close(o);
         free(o);
         return rc;
     }
@@ -71,8 +88,10 @@ static void cuda_ops_close(OpsContext *c)
     CudaOps *o = (CudaOps *)c->own;
     if (!o)
         return;
-    if (cudaSetDevice(o->device) == cudaSuccess)
+    if (cudaSetDevice(o->device) == cudaSuccess) {
         blas_close(o->blas);
+        side_close(o);
+    }
     free(o);
     c->own = NULL;
 }

@@ -26,6 +26,8 @@ typedef struct CudaOps {
     int processors; /* multiprocessors of the GPU */
     int hopper;     /* kernels of sm_90a: 1 there are, -1 there are none, 0 not asked yet */
     cudaStream_t stream;
+    cudaStream_t side; /* for what runs beside it; forked and joined tie the two */
+    cudaEvent_t forked, joined;
     cudaError_t broken; /* the first failure to enqueue; it sticks */
     int broken_blas;    /* a cublasStatus_t */
     const char *operation;
@@ -220,8 +222,8 @@ __device__ __forceinline__ float block_sum(float x, float *shared)
 
 /* to[n] += (accumulate) or = scale * the sum over r of from[r * stride + n]; ops_cuda.cu. */
 void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate);
-/* Two sums at once: from [rows][2][n], each added to its own. */
-void ops_add_partial_pairs(CudaOps *o, float *to, float *to2, const float *from, int rows, int64_t n);
+/* Two or three sums at once: from [rows][count][n], each added to its own. */
+void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows, int64_t n, int count);
 
 /* ---- matrix products; linear_cuda.cu ---- */
 
@@ -234,9 +236,17 @@ typedef struct Product {
     int64_t rows, columns, inner;
     int a_transposed, b_transposed, d_acc, beta;
     Activation act;
+    int side; /* on the side stream: linear_cuda.cu */
 } Product;
 
 void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p);
+
+/* linear_forward and the products of linear_backward (dout is before the activation already) for N <= THIN; thin_cuda.cu. */
+#define THIN 4
+void thin_linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
+                         Activation act, int accumulate);
+void thin_linear_backward(OpsContext *c, void *din, void *dw, const void *dout, const void *in, const void *w, int64_t M, int N,
+                          int K, int accumulate);
 
 /* dout [M,N] to the gradient before the activation, rows at or past the length to zero (len may be NULL; T rows for each), and its column
  * sums added to dbias (may be NULL). */

@@ -31,8 +31,8 @@ static void norm2_forward(OpsContext *c, void *norm2, int32_t *finite, const voi
     *finite = isfinite(value) != 0; /* an infinity or a NaN anywhere makes the sum one */
 }
 
-static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite, const void *frames, float clip,
-                  float spike)
+static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite, const void *frames,
+                  float clip, float spike)
 {
     *(REAL *)gscale = (REAL)guard_decide(g, (double)*(const REAL *)norm2, *finite, (double)*(const REAL *)frames, clip, spike);
 }

@@ -42,32 +42,40 @@ template <int N> __device__ __forceinline__ void wgmma_finish(float (&c)[N][4])
 /* What this thread wrote to shared memory becomes visible to the matrix units (a barrier must follow). */
 __device__ __forceinline__ void wgmma_publish(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/* A tile's descriptor: address and distances in units of 16 bytes, eight rows are 1024 bytes, swizzle of 128 bytes. Further columns (16 of them: + 2)
- * and further rows (16 of them: + 128) are added to it. */
-__device__ __forceinline__ uint64_t wgmma_tile(const __nv_bfloat16 *tile)
+/* A tile's place: the lower half of its descriptor, address and distances in units of 16 bytes. Further columns (16 of them: + 2), further rows (16
+ * of them: + 128) and further tiles (+ WGMMA_TILE) are added to it. Should be the same expression in all threads, not one with threadIdx in
+ * it: the instruction takes it from a register that all threads share. */
+#define WGMMA_TILE (64 * TILE_WIDTH * 2 / 16)
+__device__ __forceinline__ uint32_t wgmma_tile(const __nv_bfloat16 *tile)
 {
-    return (uint64_t)((shared_address(tile) & 0x3FFFF) >> 4) | (uint64_t)1 << 16 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)1 << 62;
+    return (shared_address(tile) & 0x3FFFF) >> 4 | 1u << 16;
+}
+
+/* With the upper half: eight rows are 1024 bytes, swizzle of 128 bytes. */
+__device__ __forceinline__ uint64_t wgmma_descriptor(uint32_t place)
+{
+    return (uint64_t)(1024 >> 4 | 1u << 30) << 32 | place;
 }
 
 /* c [64, 64] = (add: +=) a [64 rows, 16 columns] b [64 rows, 16 columns]^T, both tiles. */
-__device__ __forceinline__ void wgmma_rows(float c[8][4], uint64_t a, uint64_t b, int add)
+__device__ __forceinline__ void wgmma_rows(float c[8][4], uint32_t a, uint32_t b, int add)
 {
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " WGMMA_NAMES ", %32, %33, p, 1, 1, 0, 0;\n}\n"
                  : WGMMA_SUMS(c)
-                 : "l"(a), "l"(b), "r"(add));
+                 : "l"(wgmma_descriptor(a)), "l"(wgmma_descriptor(b)), "r"(add));
 }
 
 /* c [64, 64] += a [64, 16], in registers as mma_cuda.h has them, times b [16 rows, 64 columns], a tile. */
-__device__ __forceinline__ void wgmma_left(float c[8][4], const uint32_t a[4], uint64_t b)
+__device__ __forceinline__ void wgmma_left(float c[8][4], const uint32_t a[4], uint32_t b)
 {
     asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " WGMMA_NAMES ", {%32, %33, %34, %35}, %36, 1, 1, 1, 1;\n"
                  : WGMMA_SUMS(c)
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(wgmma_descriptor(b)));
 }
 
 /* c = rows of two tiles multiplied along all 64 columns; enqueued as one group. */
-__device__ __forceinline__ void wgmma_dot(float c[8][4], uint64_t a, uint64_t b)
+__device__ __forceinline__ void wgmma_dot(float c[8][4], uint32_t a, uint32_t b)
 {
 #pragma unroll
     for (int step = 0; step < 4; step++)
@@ -76,7 +84,7 @@ __device__ __forceinline__ void wgmma_dot(float c[8][4], uint64_t a, uint64_t b)
 }
 
 /* c += left [64, 16 STEPS] times that many rows of a tile; enqueued as one group. */
-template <int STEPS> __device__ __forceinline__ void wgmma_add(float c[8][4], const uint32_t (&left)[STEPS][4], uint64_t b)
+template <int STEPS> __device__ __forceinline__ void wgmma_add(float c[8][4], const uint32_t (&left)[STEPS][4], uint32_t b)
 {
 #pragma unroll
     for (int step = 0; step < STEPS; step++)

@@ -60,3 +60,60 @@ void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT])
         };
     }
 }
+
+static TraceRow *row_of(Counters *c, int64_t batch) { return &c->trace[(uint64_t)batch % TRACE_KEEP]; }
+
+void counters_trace_begin(Counters *c, int64_t batch, int rows)
+{
+    TraceRow *r = row_of(c, batch);
+    for (int t = 0; t < TRACE_COUNT; t++)
+        atomic_store_explicit(&r->ns[t], 0, memory_order_relaxed);
+    atomic_store_explicit(&r->rows, (uint32_t)rows, memory_order_relaxed);
+}
+
+void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns)
+{
+    if (!c->off)
+        atomic_fetch_add_explicit(&row_of(c, batch)->ns[t], ns, memory_order_relaxed);
+}
+
+void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds)
+{
+    if (!c->off)
+        atomic_store_explicit(&row_of(c, batch)->ns[t], seconds > 0 ? (uint64_t)(seconds * 1e9) : 0, memory_order_relaxed);
+}
+
+void counters_depths(Counters *c, int64_t batch, int host_ready, int device_ready)
+{
+    if (c->off)
+        return;
+    TraceRow *r = row_of(c, batch);
+    atomic_store_explicit(&r->host_ready, (uint16_t)host_ready, memory_order_relaxed);
+    atomic_store_explicit(&r->device_ready, (uint16_t)device_ready, memory_order_relaxed);
+}
+
+double counters_trace(const Counters *c, int64_t batch, TraceId t)
+{
+    return 1e-9 * (double)atomic_load_explicit(&c->trace[(uint64_t)batch % TRACE_KEEP].ns[t], memory_order_relaxed);
+}
+
+uint64_t counters_read_begin(Counters *c, int *alone)
+{
+    *alone = atomic_fetch_add_explicit(&c->reading, 1, memory_order_relaxed) == 0;
+    return counters_now(c);
+}
+
+uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone)
+{
+    uint64_t before = atomic_load_explicit(&c->read_end, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&c->reading, 1, memory_order_relaxed);
+    if (c->off)
+        return 0;
+    while (end > before &&
+           !atomic_compare_exchange_weak_explicit(&c->read_end, &before, end, memory_order_relaxed, memory_order_relaxed)) {
+    }
+    uint64_t from = before > start ? before : start, disk = end > from ? end - from : 0;
+    atomic_fetch_add_explicit(alone ? &c->alone_ns : &c->shared_ns, alone ? end - start : disk, memory_order_relaxed);
+    atomic_fetch_add_explicit(alone ? &c->alone_n : &c->shared_n, 1, memory_order_relaxed);
+    return disk;
+}

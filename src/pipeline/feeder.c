@@ -22,7 +22,7 @@ typedef struct Buffer {
     int awaited;                /* the consumer's stream has been told to wait for it */
     uint8_t *raw, *out, *final; /* raw, out on the data device; final on the model device (== out when they are one) */
     Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
-    int64_t order;  /* of its batch since the start */
+    int64_t order;  /* of its batch since the start; -1: none yet */
     int late;       /* the consumer waited for it */
     int used;       /* its events belong to a batch that went through */
     double blocked; /* s the feeder waited for this buffer before that batch */
@@ -110,7 +110,7 @@ static int open_buffer(Feeder *f, Err *err)
     Buffer *b = &f->buffers[f->count];
     const DeviceOps *d = f->o.data->ops;
     void *p = NULL;
-    *b = (Buffer){0};
+    *b = (Buffer){.order = -1};
     int rc = f->o.raw_bytes ? device_alloc(f->o.data, &p, f->o.raw_bytes, err) : 0;
     b->raw = rc ? NULL : p;
     if (!rc)
@@ -173,8 +173,10 @@ static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *pre
     double gap = f->has_prev ? d->event_seconds(prev_end, start) : 0;
     gap = gap > 0 ? gap : 0;
     double out = gap < b->blocked ? gap : b->blocked;
-    counters_add(f->o.counters, stage, d->event_seconds(start, end), gap - out, out);
+    double busy = d->event_seconds(start, end);
+    counters_add(f->o.counters, stage, busy, gap - out, out);
     counters_left(f->o.counters, stage, b->layout.bytes, 0);
+    counters_trace_set(f->o.counters, b->order, stage == STAGE_PEER ? TRACE_PEER : TRACE_PREPROCESS, busy);
 }
 
 /* What the device stages of the buffer's last batch took. Its consumer is done, so every event has happened. Buffers come by in the order of
@@ -382,6 +384,8 @@ static void count_copy(Feeder *f, const Buffer *b, uint64_t since)
     if (f->o.counters->off)
         return;
     double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied), rest = 1e-9 * (double)(now - since) - busy;
+    counters_trace_set(f->o.counters, b->order, TRACE_H2D, busy);
+    counters_trace_set(f->o.counters, b->order, TRACE_FEED, busy + rest);
     counters_add(f->o.counters, STAGE_H2D, busy, 0, rest > 0 ? rest : 0);
 }
 
@@ -462,6 +466,21 @@ static void watch_feeder_locked(Feeder *f)
     pthread_mutex_lock(&f->mutex);
 }
 
+/* Batches that are on the model device and whose step has not ended, less the one whose turn it is: what the device has in stock, however far
+ * ahead the host is. */
+static int batches_ahead_locked(Feeder *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->count && !f->o.counters->off; i++) {
+        const Buffer *b = &f->buffers[i];
+        int has_batch = b->state == BUFFER_READY || b->state == BUFFER_TRAINING || (b->state == BUFFER_FREE && b->order >= 0);
+        if (has_batch && b->state == BUFFER_FREE)
+            has_batch = f->o.model->ops->event_happened(b->consumed) == 0;
+        n += has_batch && ready_device(f)->ops->event_happened(ready_event(f, b)) != 0;
+    }
+    return n > 0 ? n - 1 : 0;
+}
+
 int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
 {
     int rc = 0;
@@ -477,6 +496,7 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
     pthread_mutex_lock(&f->mutex);
     f->asked++;
     /* A host that runs ahead may find nothing although its device has work left: then nobody waits yet. */
+    int64_t order = f->asked - 1;
     int idle = f->last_consumed < 0 || f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
     int late = idle && f->ready_count == 0;
     pthread_cond_broadcast(&f->changed);
@@ -508,7 +528,9 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
         return rc ? rc : happened;
     }
     b->awaited = 0;
+    int slots = f->o.counters->off ? 0 : ring_ready_count(f->o.ring);
     pthread_mutex_lock(&f->mutex);
+    counters_depths(f->o.counters, order, slots, batches_ahead_locked(f));
     f->takes++;
     if (late || (idle && happened == 0))
         count_wait_locked(f, b);

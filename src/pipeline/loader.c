@@ -41,6 +41,8 @@ typedef struct Worker {
     Preprocess *preprocess; /* where the data device is the CPU */
     float *pitch;           /* [shape.frames] of a clip, when the cache is not read through the mapping */
     unsigned rows;          /* loaded so far */
+    int alone;              /* nobody else was reading when its read began */
+    uint64_t disk;          /* TRACE_DISK of its last read, ns */
 } Worker;
 
 struct Loader {
@@ -122,9 +124,24 @@ static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, char
     return rc;
 }
 
+/* Time stamps around a read; 0 for a row that is not timed. A simulated disk is counted where it is simulated. */
+static uint64_t begin_read(Loader *l, Worker *w, unsigned weight)
+{
+    w->disk = 0;
+    return !weight ? 0 : l->o.sim ? counters_now(l->o.counters) : counters_read_begin(l->o.counters, &w->alone);
+}
+
+static uint64_t end_read(Loader *l, Worker *w, uint64_t start, unsigned weight)
+{
+    uint64_t now = weight ? counters_now(l->o.counters) : 0;
+    if (weight && !l->o.sim)
+        w->disk = counters_read_end(l->o.counters, start, now, w->alone);
+    return now;
+}
+
 /* The samples of a clip into the row, or with to == NULL only into *samples (the worker's, until the next clip). read and decode are timed apart. */
 static int read_samples(Loader *l, Worker *w, float *to, const float **samples, int32_t *length, const CorpusItem *c, int64_t most,
-                        uint64_t *read_ended, char *why, size_t cap)
+                        uint64_t start, uint64_t *read_ended, char *why, size_t cap)
 {
     const Config *cfg = l->o.cfg;
     char path[PATH_MAX];
@@ -134,7 +151,7 @@ static int read_samples(Loader *l, Worker *w, float *to, const float **samples, 
     int rc = dataset_audio_path(&l->o.corpus->dataset, &l->o.corpus->dataset.utterances[c->utterance], path, sizeof path, &err);
     if (!rc)
         rc = file_read(&w->bytes, path, MAX_AUDIO_FILE, &err);
-    *read_ended = counters_now(l->o.counters);
+    *read_ended = end_read(l, w, start, 1);
     if (rc) {
         snprintf(why, cap, "%s", err.msg);
         return rc;
@@ -242,15 +259,22 @@ static void empty_row(const Slot *s, int row)
 
 /* What some rows took, in ns; added to the shared counters once. */
 typedef struct RowTimes {
-    uint64_t read, decode, finish;
+    uint64_t read, disk, decode, finish; /* disk: see TRACE_DISK */
 } RowTimes;
 
 /* The stages of one worker take turns: while one is busy, those before it cannot hand on and those behind it have nothing to do. */
-static void count_rows(Loader *l, const RowTimes *t)
+static void count_rows(Loader *l, int64_t number, const RowTimes *t)
 {
     Counters *c = l->o.counters;
     if (t->read + t->decode + t->finish == 0)
         return;
+    int64_t batch = number - c->first; /* beside a simulated disk the copy from the mapped cache is work of the worker */
+    counters_trace_add(c, batch, l->o.sim ? TRACE_DECODE : TRACE_READ, t->read);
+    counters_trace_add(c, batch, TRACE_DECODE, t->decode);
+    if (!l->o.sim)
+        counters_trace_add(c, batch, TRACE_DISK, t->disk);
+    if (l->o.host)
+        counters_trace_add(c, batch, TRACE_PREPROCESS, t->finish);
     counters_add(c, STAGE_READ, 1e-9 * (double)t->read, 0, 1e-9 * (double)(t->decode + t->finish));
     counters_add(c, STAGE_DECODE, 1e-9 * (double)t->decode, 1e-9 * (double)t->read, 1e-9 * (double)t->finish);
     if (l->o.host)
@@ -289,7 +313,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     StoreEntry te, me;
     TextView tv;
     MelView mv;
-    uint64_t start = tick(l, weight), read_ended;
+    uint64_t start = begin_read(l, w, weight), read_ended;
     int rc = injected ? ERR_DATA : 0;
     int32_t sample_length = 0;
     const void *stored = NULL;
@@ -310,19 +334,19 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     if (!rc && l->o.on_the_fly) {
         const float *samples = NULL;
         float *to = s->batch ? NULL : (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
-        rc = read_samples(l, w, to, &samples, &sample_length, c, s->info.samples, &read_ended, why, sizeof why);
+        rc = read_samples(l, w, to, &samples, &sample_length, c, s->info.samples, start, &read_ended, why, sizeof why);
         if (!rc && s->batch)
             stored = samples;
     } else if (!rc && s->batch && !l->segment_fd) {
         stored = mv.data; /* read and finished in one pass, below */
-        read_ended = tick(l, weight);
+        read_ended = end_read(l, w, start, weight);
     } else if (!rc) {
         size_t stride = (size_t)s->info.frames * (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
         rc = read_piece(l, s->memory + b->mel + (size_t)row * stride, mv.data,
                         (size_t)mv.frames * mv.bands * (size_t)l->o.shape.mel_bytes, why, sizeof why);
-        read_ended = tick(l, weight);
+        read_ended = end_read(l, w, start, weight);
     } else
-        read_ended = tick(l, weight);
+        read_ended = end_read(l, w, start, weight);
     if (rc) {
         empty_row(s, row);
         lose(l, item, why);
@@ -341,6 +365,7 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     }
     uint64_t decoded = tick(l, weight);
     times->read += weight * (read_ended - start);
+    times->disk += weight * w->disk;
     times->decode += weight * (decoded - read_ended);
     if (s->batch) {
         finish_row(l, w, s, row, stored);
@@ -354,14 +379,20 @@ static void simulate(Loader *l, const Slot *s, int rows)
 {
     Sim *sim = l->o.sim;
     double share = (double)rows / s->info.count;
-    uint64_t start = counters_now(l->o.counters);
+    Counters *k = l->o.counters;
+    int alone;
+    int64_t batch = s->info.number - k->first;
+    uint64_t read_ended, start = counters_read_begin(k, &alone);
     sim_disk_read(sim, share * sim_seconds(sim, STAGE_READ, s->info.number, s->layout.bytes), &l->stop);
-    uint64_t read_ended = counters_now(l->o.counters);
+    read_ended = counters_now(k);
+    counters_trace_add(k, batch, TRACE_DISK, counters_read_end(k, start, read_ended, alone));
+    counters_trace_add(k, batch, TRACE_READ, read_ended - start);
     counters_busy(l->o.counters, STAGE_READ, start);
     counters_blocked_in(l->o.counters, STAGE_DECODE, start);
     double until = clock_now() + share * sim_seconds(sim, STAGE_DECODE, s->info.number, s->layout.bytes);
     for (double left; (left = until - clock_now()) > 0 && !__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE);)
         clock_sleep(left < 0.05 ? left : 0.05);
+    counters_trace_add(k, batch, TRACE_DECODE, counters_now(k) - read_ended);
     counters_busy(l->o.counters, STAGE_DECODE, read_ended);
     counters_blocked_out(l->o.counters, STAGE_READ, read_ended);
 }
@@ -387,7 +418,7 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
     if (s->batch && first + rows == s->info.count) /* the rows that stay empty belong to whoever has the last */
         for (int row = s->info.count; row < l->o.shape.rows; row++)
             finish_row(l, w, s, row, NULL);
-    count_rows(l, &times);
+    count_rows(l, s->info.number, &times);
     size_t bytes = s->layout.bytes;
     if (ring_filled(l->o.ring, s, rows, &lost)) {
         choose_references(l, s);
@@ -424,6 +455,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     batch_layout_host(&s->layout, shape, info->text, info->frames, info->samples);
     for (int row = info->count; row < shape->rows; row++)
         empty_row(s, row);
+    counters_trace_begin(l->o.counters, r->opened, info->count);
     s->claimed = s->done = 0;
     s->state = SLOT_FILLING;
     r->opened++;
@@ -564,6 +596,7 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the loader");
     l->o = *o;
     l->batches_per_epoch = sampler_batches(o->sampler);
+    o->counters->first = o->first_epoch * l->batches_per_epoch + o->first_index;
     int states = o->workers > 0 ? o->workers : 1, rc = 0;
     l->workers = mem_calloc((size_t)states, sizeof *l->workers);
     l->known = mem_calloc(o->corpus->count, sizeof *l->known);

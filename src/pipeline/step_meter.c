@@ -47,6 +47,10 @@ static int read_one(StepMeter *m, Err *err)
     double busy = ops->event_seconds(m->start[i], m->end[i]);
     double wait = m->has_previous ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
     wait = wait > 0 ? wait : 0;
+    if (m->counters) {
+        counters_trace_set(m->counters, m->read, TRACE_STEP, busy);
+        counters_trace_set(m->counters, m->read, TRACE_WAIT, wait);
+    }
     if (m->read >= m->skip && m->has_previous) {
         stats_add(&m->busy, busy);
         stats_add(&m->wait, wait);

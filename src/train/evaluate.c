@@ -48,6 +48,16 @@ int speaker_voice(Speaker *s, float *voice, const VoiceClips *clips, int32_t spe
     return rc;
 }
 
+/* As speaker_voice; a speaker of whom no clip is kept (all are held out, or there are very many) gets the first voice that is there. */
+static int some_voice(Speaker *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err)
+{
+    int rc = speaker_voice(s, voice, clips, speaker, size, err);
+    if (rc != ERR_MISSING || !clips->count)
+        return rc;
+    err_clear(err);
+    return speaker_voice(s, voice, clips, clips->speaker[0], size, err);
+}
+
 int evaluate_speech(SpeechScore *out, Speaker *speaker, const SpeakLimits *limits, const Config *cfg, const Corpus *c,
                     const VoiceClips *clips, int most, Err *err)
 {
@@ -64,7 +74,7 @@ int evaluate_speech(SpeechScore *out, Speaker *speaker, const SpeakLimits *limit
         if (!count)
             continue;
         if (cfg->use_voice_conditioning &&
-            (rc = speaker_voice(speaker, voice, clips, c->items[item].speaker, cfg->speaker_embedding_dim, err)))
+            (rc = some_voice(speaker, voice, clips, c->items[item].speaker, cfg->speaker_embedding_dim, err)))
             break;
         if ((rc = speaker_say(speaker, &speech, tokens, count, cfg->use_voice_conditioning ? voice : NULL,
                               (uint64_t)cfg->seed + (uint64_t)k, 0.5f, err)))
@@ -252,7 +262,7 @@ int samples_speak(Trainer *t, Err *err)
     float *voice = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *voice);
     int rc = voice ? 0 : err_set(err, ERR_NOMEM, "no memory to speak");
     if (!rc && cfg->use_voice_conditioning)
-        rc = speaker_voice(t->speaker, voice, &t->clips, 0, cfg->speaker_embedding_dim, err);
+        rc = some_voice(t->speaker, voice, &t->clips, 0, cfg->speaker_embedding_dim, err);
     for (int i = 0; i < t->samples && !rc; i++) {
         Speech s;
         char tag[32];

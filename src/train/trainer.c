@@ -19,6 +19,22 @@
 
 /* --- opening --- */
 
+/* The numbers of a network mean something only for the mels it was trained on. */
+static int check_features(const VoiceFile *v, const Config *cfg, Err *err)
+{
+    static const char *const keys[] = {"sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "mel_fmin", "mel_fmax"};
+    ConfigRow was, is;
+    for (int i = 0; i < config_row_count(); i++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            if (config_row(cfg, i, &is) || strcmp(is.key, keys[k]) != 0 || config_row(&v->cfg, i, &was) ||
+                strcmp(is.value, was.value) == 0)
+                continue;
+            err_set(err, ERR_CONFIG, "%s was trained with %s %s, this run has %s", v->path, is.key, was.value, is.value);
+            return err_hint(err, "keep the setting as it was, or begin anew in another --checkpoint-dir");
+        }
+    return 0;
+}
+
 /* Where to go on from. A fresh start into a folder that has checkpoints is refused: they would be mixed up. */
 static int load_state(Trainer *t, Err *err)
 {
@@ -48,6 +64,10 @@ static int load_state(Trainer *t, Err *err)
         err_hint(err, "a run goes on with the seed it began with; to begin anew use another --checkpoint-dir");
         rc = err->code;
     }
+    if (!rc)
+        rc = check_features(&v, cfg, err);
+    if (t->state.guard.consecutive >= cfg->guard_max_skips) /* a run that gave up is given as many tries again */
+        t->state.guard.consecutive = 0;
     if (!rc && !(rc = voice_file_params(&v, m, "", t->snapshot.masters, err)) &&
         !(rc = voice_file_params(&v, m, "adam.m.", t->snapshot.moments1, err)) &&
         !(rc = voice_file_params(&v, m, "adam.v.", t->snapshot.moments2, err)))
@@ -309,6 +329,7 @@ int trainer_run(Trainer *t, Err *err)
         if (settle(t, &second) || (report_line(t, t->state.step, 1), save(t, 0, &second)))
             log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, second.msg);
     }
+    report_event(t, "end", t->state.step, rc ? "error" : t->stopped ? "stopped" : t->early ? "no improvement" : "done");
     report_curve(t);
     if (checkpoint_writer_wait(t->writer))
         t->checkpoint_failed = 1;

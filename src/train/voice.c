@@ -123,8 +123,8 @@ static int no_such_speaker(const Voice *v, const char *name, Err *err)
 
 int voice_of_speaker(Voice *v, const char *name, Err *err)
 {
-    int found = -1;
-    for (int i = 0; i < v->file.speaker_count; i++)
+    int found = name || !v->file.clips.count ? -1 : v->file.clips.speaker[0]; /* the first of whom there is a clip */
+    for (int i = 0; i < v->file.speaker_count && found < 0; i++)
         if (!name || strcmp(v->file.speakers[i], name) == 0) {
             found = i;
             break;

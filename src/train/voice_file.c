@@ -130,7 +130,7 @@ int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, fl
             err_set(err, ERR_CONFIG, "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",
                     v->path, name, t ? "of another shape" : "not there", (long long)p->shape[0], (long long)p->shape[1],
                     (long long)p->shape[2]);
-            return err_hint(err, "keep the sizes of the network as they were, or begin anew with --resume none");
+            return err_hint(err, "keep the sizes of the network as they were; a new network begins in another --checkpoint-dir");
         }
         memcpy(flat + p->offset, t->data, t->bytes);
     }

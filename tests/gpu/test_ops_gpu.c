@@ -291,13 +291,14 @@ static void speed_norm(Speed *s, int times, int64_t R, int C)
     void *x = take(s, n), *y = take(s, n), *sum = take(s, n), *out = take(s, n), *dx = take(s, n), *dy = take(s, n),
          *dout = take(s, n);
     void *w = take(s, C), *b = take(s, C), *mean = take_floats(s, R), *rstd = take_floats(s, R), *dw = take_floats(s, C);
-    void *db = take_floats(s, C), *dsum = take(s, n);
+    void *db = take_floats(s, C), *dy_sum = take_floats(s, C), *dsum = take(s, n);
     char label[96];
     Dropout drop = {0.1f, 5};
     snprintf(label, sizeof label, "norm %ldx%d forward", (long)R, C);
     TIME(s, label, times, 0, 8.0 * (double)n, o->norm_forward(s->c, sum, out, mean, rstd, x, y, w, b, R, C, drop));
     snprintf(label, sizeof label, "norm %ldx%d backward", (long)R, C);
-    TIME(s, label, times, 0, 10.0 * (double)n, o->norm_backward(s->c, dx, dy, dw, db, dout, dsum, sum, mean, rstd, w, R, C, drop));
+    TIME(s, label, times, 0, 10.0 * (double)n,
+         o->norm_backward(s->c, dx, dy, dw, db, dy_sum, dout, dsum, sum, mean, rstd, w, R, C, drop));
     give_back(s);
 }
 

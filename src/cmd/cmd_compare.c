@@ -1,0 +1,183 @@
+/* cmd_compare.c - myxtts compare and myxtts scaling: runs beside each other, from their logs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "diag/compare.h"
+#include "diag/html.h"
+#include "diag/svg.h"
+
+static const char *compare_usage =
+    "myxtts compare A B [--png F] [--html F] [--json]\n\n"
+    "Two training runs beside each other: A and B are folders with checkpoints, or the log.jsonl in them. Says which is faster and "
+    "how sure that is (95 % intervals from a bootstrap over pieces of consecutive steps).";
+static const char *scaling_usage =
+    "myxtts scaling RUN... [--png F] [--json]\n\n"
+    "Throughput over batch size, from the logs of runs that differ in it. Says from which batch size on a "
+    "larger one brings nothing.";
+
+/* A number of an option; otherwise where it was not given. */
+static int number_option(double *out, const char *name, const char *value, double otherwise, Err *err)
+{
+    char *end;
+    *out = otherwise;
+    if (!value)
+        return 0;
+    *out = strtod(value, &end);
+    if (end == value || *end || !isfinite(*out) || *out < 0)
+        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from 0 on", name, value);
+    return 0;
+}
+
+static void print_compare(const Compare *c)
+{
+    char verdict[500], a[64], b[64], change[300], title[96];
+    compare_verdict(verdict, sizeof verdict, c);
+    printf("A  %s (%zu batch times)\nB  %s (%zu batch times)\n\n", c->name_a, c->a->time_count - c->skip_a, c->name_b,
+           c->b->time_count - c->skip_b);
+    printf("%-28s %16s %16s   B against A\n", "", "A", "B");
+    for (int i = 0; i < COMPARE_COUNT; i++) {
+        const Comparison *r = &c->rows[i];
+        if (!isfinite(r->a) && !isfinite(r->b))
+            continue;
+        compare_row_value(a, sizeof a, i, r->a);
+        compare_row_value(b, sizeof b, i, r->b);
+        compare_row_change(change, sizeof change, i, r);
+        snprintf(title, sizeof title, i == COMPARE_TIME_TO_LOSS ? "%s %.4g" : "%s", compare_row_title(i), c->target);
+        printf("%-28s %16s %16s   %s\n", title, a, b, change);
+    }
+    json_t *all = compare_json(c), *settings = json_object_get(all, "settings"), *v;
+    size_t k;
+    json_array_foreach(settings, k, v)
+    {
+        const char *key = json_string_value(json_object_get(v, "key")), *x = json_string_value(json_object_get(v, "a")),
+                   *y = json_string_value(json_object_get(v, "b"));
+        printf("%s%-28s %16s %16s\n", k ? "" : "\nsettings that differ\n", key, x[0] ? x : "-", y[0] ? y : "-");
+    }
+    json_decref(all);
+    if (!c->a->start && !c->b->start)
+        printf("\nNeither log says the settings of its run.\n");
+    else if (!c->a->start || !c->b->start)
+        printf("\nThe log of %s does not say the settings of its run.\n", c->a->start ? "B" : "A");
+    printf("\n%s\nMemory, loss and the time to a loss happened once in each run: chance is not ruled out.\n", verdict);
+}
+
+int cmd_compare(int argc, char **argv, Log *log)
+{
+    const char *png = NULL, *html = NULL, *loss = NULL, *skip = NULL;
+    const CmdOption own[] = {
+        {"png", "FILE", &png, NULL, "a picture of the step times"},
+        {"html", "FILE", &html, NULL, "a page with everything"},
+        {"loss", "L", &loss, NULL, "the loss to reach (the lowest that both runs reach)"},
+        {"skip", "N", &skip, NULL, "batches to leave out at the beginning (a tenth, at most 100)"},
+    };
+    CmdLine line;
+    Err err = {0};
+    RunRecord a = {0}, b = {0};
+    Compare c;
+    double target, first;
+    int rc = cmd_line_parse(&line, compare_usage, own, sizeof own / sizeof *own, argc, argv, &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    if ((rc = cmd_line_expect(&line, 2, 2, "two runs", &err)) || (rc = number_option(&target, "loss", loss, (double)NAN, &err)) ||
+        (rc = number_option(&first, "skip", skip, -1, &err)) || (rc = run_record_load(&a, line.positional[0], &err)) ||
+        (rc = run_record_load(&b, line.positional[1], &err)) ||
+        (rc = compare_runs(&c, &a, &b, (int64_t)fmin(first, 1e12), target, &err)))
+        goto done;
+    if (png && (rc = compare_picture(&c, png, &err)))
+        goto done;
+    if (html) {
+        json_t *report = compare_report(&c);
+        rc = report ? html_write(html, report, &err) : err_set(&err, ERR_NOMEM, "no memory for the page %s", html);
+        json_decref(report);
+        if (rc)
+            goto done;
+    }
+    if (line.json)
+        rc = output_print(compare_json(&c), 7, &err);
+    else
+        print_compare(&c);
+done:
+    run_record_close(&a);
+    run_record_close(&b);
+    cmd_line_close(&line);
+    return rc ? cmd_fail(log, &err) : 0;
+}
+
+/* A share as "12.3 %", or "-". */
+static const char *share(char out[16], double v)
+{
+    if (isfinite(v))
+        snprintf(out, 16, "%.1f %%", 100 * v);
+    else
+        snprintf(out, 16, "-");
+    return out;
+}
+
+static void print_scaling(const Scaling *s)
+{
+    char text[700], a[16], b[16], c[16], d[16], memory[32];
+    printf("%6s %10s %22s %10s %10s %8s %8s %8s %10s  run\n", "batch", "ms/batch", "clips/s (95 % sure)", "of linear", "variation",
+           "wait", "busy", "GPU", "memory");
+    for (int i = 0; i < s->count; i++) {
+        const ScalingRun *r = &s->runs[i];
+        char rate[80], n[3][32];
+        svg_number(n[0], r->clips_per_s), svg_number(n[1], r->low), svg_number(n[2], r->high);
+        snprintf(rate, sizeof rate, isfinite(r->low) ? "%s (%s to %s)" : "%s", n[0], n[1], n[2]);
+        compare_row_value(memory, sizeof memory, COMPARE_MEMORY, r->bytes);
+        printf("%6.4g %10.2f %22s %8.0f %% %10s %8s %8s %8s %10s  %s\n", r->batch, r->step_ms.a, rate, 100 * r->linear,
+               share(a, r->variation), share(b, r->wait_share), share(c, r->busy_share), share(d, r->utilisation), memory, r->name);
+    }
+    scaling_verdict(text, sizeof text, s);
+    printf("\n%s\n", text);
+    scaling_caution(text, sizeof text, s);
+    if (text[0])
+        printf("%s\n", text);
+}
+
+int cmd_scaling(int argc, char **argv, Log *log)
+{
+    const char *png = NULL, *skip = NULL;
+    const CmdOption own[] = {
+        {"png", "FILE", &png, NULL, "a picture: clips/s over batch size"},
+        {"skip", "N", &skip, NULL, "batches to leave out at the beginning (a tenth, at most 100)"},
+    };
+    CmdLine line;
+    Err err = {0};
+    Scaling s = {0};
+    RunRecord *runs = NULL;
+    int n = 0;
+    double first;
+    int rc = cmd_line_parse(&line, scaling_usage, own, sizeof own / sizeof *own, argc, argv, &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    if ((rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err)) || (rc = number_option(&first, "skip", skip, -1, &err)))
+        goto done;
+    runs = mem_calloc((size_t)line.positional_count, sizeof *runs);
+    if (!runs)
+        rc = err_set(&err, ERR_NOMEM, "no memory for %d runs", line.positional_count);
+    for (; !rc && n < line.positional_count; n++)
+        rc = run_record_load(&runs[n], line.positional[n], &err);
+    if (!rc)
+        rc = scaling_runs(&s, runs, n, (int64_t)fmin(first, 1e12), &err);
+    if (!rc && png)
+        rc = scaling_picture(&s, png, &err);
+    if (!rc && line.json)
+        rc = output_print(scaling_json(&s), 7, &err);
+    else if (!rc)
+        print_scaling(&s);
+done:
+    scaling_close(&s);
+    for (int i = 0; runs && i < line.positional_count; i++)
+        run_record_close(&runs[i]);
+    free(runs);
+    cmd_line_close(&line);
+    return rc ? cmd_fail(log, &err) : 0;
+}

@@ -1,0 +1,216 @@
+/* cmd_diagnose.c - myxtts diagnose: what holds the training up, proved by a run of the real pipeline and the real step. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cache/prepare.h"
+#include "cmd/cmd.h"
+#include "cmd/devices.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "diag/html.h"
+#include "diag/sections.h"
+
+static const char *usage_text =
+    "myxtts diagnose --data-path DIR [--config F] [--output F] [--html F] [--num-batches N] [--apply] [--thresholds] [--json]\n\n"
+    "Runs the real pipeline into the real training step for some batches (on simulated GPUs, --sim, into a step that takes the "
+    "machine's\n"
+    "time) and says which stage holds the training up, why, and what each change would give. Prepares what is not prepared. Writes "
+    "no\n"
+    "checkpoint and no setting; --apply runs again with the best change and shows what it really gives.\n"
+    "Exit code 0: nothing was found, 1: findings.";
+
+typedef struct Diagnosis {
+    Config cfg; /* a copy: --apply changes it */
+    Devices devices;
+    Corpus corpus;
+    Observation o, after;
+    Verdict v;
+    Preflight preflight;
+    StorageTest storage;
+    int64_t batches;
+} Diagnosis;
+
+static int prepare(const Config *cfg, Log *log, Err *err)
+{
+    PrepareReport report = {0};
+    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
+    if (!rc && report.accepted == 0)
+        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path, report.rejected_path);
+    prepare_report_free(&report);
+    return rc;
+}
+
+static int observe_now(Observation *o, const Diagnosis *d, const Devices *devices, const Config *cfg, int64_t batches, Log *log,
+                       Err *err)
+{
+    ObserveOptions options = {.cfg = cfg,
+                              .data = devices->data,
+                              .model = devices->model,
+                              .sim = devices->has_sim ? (Sim *)(uintptr_t)&devices->sim : NULL,
+                              .corpus = &d->corpus,
+                              .batches = batches,
+                              .log = log};
+    return observe(o, &options, err);
+}
+
+/* Once more with the best change; what it gives stands beside what was predicted. */
+static int apply_best(Diagnosis *d, Log *log, Err *err)
+{
+    if (d->v.best < 0) {
+        log_info(log, "no setting is predicted to help: nothing to apply");
+        return 0;
+    }
+    Gain *g = &d->v.gains[d->v.best];
+    Config cfg = d->cfg;
+    if (!gain_apply(g, &cfg))
+        return 0;
+    log_info(log, "running again with %s", g->change);
+    Devices devices;
+    int rc = devices_open(&devices, &cfg, log, err);
+    if (!rc)
+        rc = observe_now(&d->after, d, &devices, &cfg, d->o.n - d->o.from, log, err);
+    if (!rc && d->o.utterances_per_s > 0)
+        g->measured = d->after.utterances_per_s / d->o.utterances_per_s;
+    devices_close(&devices);
+    return rc;
+}
+
+static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
+{
+    d->cfg = line->cfg;
+    int rc = prepare(&d->cfg, log, err);
+    if (rc || (rc = devices_open(&d->devices, &d->cfg, log, err)) || (rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err)))
+        return rc;
+    if (!d->corpus.count)
+        return err_set(err, ERR_DATA, "no clip of %s is left to train on", d->cfg.data_path);
+    PreflightOptions po = {.cfg = &d->cfg,
+                           .data = d->devices.data,
+                           .model = d->devices.model,
+                           .sim = d->devices.has_sim ? &d->devices.sim : NULL,
+                           .log = log};
+    if ((rc = preflight_run(&d->preflight, &po, err)))
+        return rc;
+    storage_measure(&d->storage, &d->cfg, &d->corpus);
+    if ((rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err)) || (rc = doctor_judge(&d->v, &d->o, err)))
+        return rc;
+    return apply ? apply_best(d, log, err) : 0;
+}
+
+static int write_text(const char *path, const json_t *report, Err *err)
+{
+    Buf text = {0};
+    report_text(&text, report);
+    int rc = text.failed ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
+    if (!rc && path)
+        rc = file_replace(path, text.data, text.size, err);
+    else if (!rc)
+        fwrite(text.data, 1, text.size, stdout);
+    buf_free(&text);
+    return rc;
+}
+
+static int print_thresholds(int json, Err *err)
+{
+    if (json)
+        return output_print(thresholds_json(), 9, err);
+    Buf text = {0};
+    thresholds_text(&text);
+    int rc = text.failed ? err_set(err, ERR_NOMEM, "no memory for the table") : 0;
+    if (!rc)
+        fwrite(text.data, 1, text.size, stdout);
+    buf_free(&text);
+    return rc;
+}
+
+static void command_text(Buf *out, int argc, char **argv)
+{
+    buf_str(out, "myxtts");
+    for (int i = 0; i < argc; i++)
+        buf_printf(out, " %s", argv[i]);
+}
+
+static int report(Diagnosis *d, const char *command, const char *output, const char *html, int json, int *findings, Err *err)
+{
+    ReportInput in = {.cfg = &d->cfg,
+                      .data = d->devices.data,
+                      .model = d->devices.model,
+                      .corpus = &d->corpus,
+                      .o = &d->o,
+                      .v = &d->v,
+                      .preflight = &d->preflight,
+                      .storage = &d->storage,
+                      .command = command,
+                      .title = "myxtts diagnose"};
+    json_t *r = report_make(&in);
+    if (!r)
+        return err_set(err, ERR_NOMEM, "no memory for the report");
+    *findings = report_findings(r);
+    int rc = output ? write_text(output, r, err) : 0;
+    if (!rc && html)
+        rc = html_write(html, r, err);
+    if (!rc)
+        rc = json ? output_print(json_incref(r), 9, err) : write_text(NULL, r, err);
+    json_decref(r);
+    return rc;
+}
+
+int cmd_diagnose(int argc, char **argv, Log *log)
+{
+    const char *batches = NULL, *output = NULL, *html = NULL;
+    int apply = 0, thresholds = 0;
+    const CmdOption own[] = {
+        {"num-batches", "N", &batches, NULL, "batches to observe after the warm-up (as many as a few seconds allow)"},
+        {"output", "FILE", &output, NULL, "also write the text of the report to FILE"},
+        {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
+        {"apply", NULL, NULL, &apply, "run again with the best change, and show what it gives (no file is changed)"},
+        {"thresholds", NULL, NULL, &thresholds, "print the table of what is good, acceptable and bad, and end"},
+    };
+    CmdLine line;
+    Err err = {0};
+    Buf command = {0};
+    int code = 0, findings = 0;
+    Diagnosis *d = calloc(1, sizeof *d);
+    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    char *end = NULL;
+    if (!d)
+        rc = err_set(&err, ERR_NOMEM, "no memory to diagnose");
+    else if (batches && ((d->batches = strtoll(batches, &end, 10)) < 12 || *end))
+        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 12 on", batches);
+    else if (thresholds)
+        rc = print_thresholds(line.json, &err);
+    else if (!line.cfg.data_path[0])
+        rc = err_set(&err, ERR_USAGE, "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else
+        rc = run(d, &line, apply, log, &err);
+    if (rc || thresholds)
+        goto done;
+    command_text(&command, argc, argv);
+    rc = command.failed ? err_set(&err, ERR_NOMEM, "no memory for the report")
+                        : report(d, command.data, output, html, line.json, &findings, &err);
+    code = findings > 0;
+done:
+    if (rc)
+        code = cmd_fail(log, &err);
+    buf_free(&command);
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+        return code;
+    if (d) {
+        observation_close(&d->o);
+        observation_close(&d->after);
+        preflight_free(&d->preflight);
+        corpus_close(&d->corpus);
+        devices_close(&d->devices);
+        free(d);
+    }
+    cmd_line_close(&line);
+    return code;
+}

@@ -1,0 +1,175 @@
+/* cmd_profile.c - myxtts profile data | step | dual: where the time goes, on the real pipeline and the real step. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/thread.h"
+#include "cache/prepare.h"
+#include "cmd/cmd.h"
+#include "cmd/devices.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "diag/html.h"
+#include "diag/profile.h"
+
+static const char *usage_text =
+    "myxtts profile data --data-path DIR [--batch-size N] [--num-batches N] [--benchmark] [--output F] [--json]\n"
+    "       myxtts profile step --data-path DIR [--num-steps N] [--batch-size N] [--layers] [--json]\n"
+    "       myxtts profile dual --data-path DIR --data-gpu D --model-gpu D [--num-steps N] [--json]\n\n"
+    "data: how evenly batches come when nobody holds them up; --benchmark tries batch sizes and numbers of workers.\n"
+    "step: waiting for data, forward, loss, backward, optimiser of the real training step; --layers takes it apart.\n"
+    "dual: loading, preprocessing, transfer, training and gaps on two devices (they may be one), and what one device would give.\n"
+    "--sim describes a simulated machine. Nothing is written but --output and --html.";
+
+typedef struct Profile {
+    Config cfg;
+    Devices devices;
+    Corpus corpus;
+    json_t *report;
+} Profile;
+
+static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
+{
+    PrepareReport report = {0};
+    p->cfg = *cfg;
+    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
+    if (!rc && report.accepted == 0)
+        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path, report.rejected_path);
+    prepare_report_free(&report);
+    if (rc || (rc = devices_open(&p->devices, &p->cfg, log, err)))
+        return rc;
+    return corpus_open(&p->corpus, &p->cfg, SPLIT_TRAIN, log, err);
+}
+
+/* "8,16,32" -> numbers; 0 on a wrong list. */
+static int read_list(int *out, int most, const char *text)
+{
+    int n = 0;
+    for (const char *p = text; *p;) {
+        char *end;
+        long v = strtol(p, &end, 10);
+        if (end == p || v < 0 || v > 4096 || n == most || (*end && *end != ','))
+            return 0;
+        out[n++] = (int)v;
+        p = *end ? end + 1 : end;
+    }
+    return n;
+}
+
+static int positive(const char *option, const char *text, int64_t least, int64_t *out, Err *err)
+{
+    char *end = NULL;
+    if (!text)
+        return 0;
+    *out = strtoll(text, &end, 10);
+    if (*end || *out < least)
+        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %lld on", option, text, (long long)least);
+    return 0;
+}
+
+static int finish(Profile *p, int argc, char **argv, const char *output, const char *html, int json, Err *err)
+{
+    Buf text = {0}, command = {0};
+    buf_str(&command, "myxtts");
+    for (int i = 0; i < argc; i++)
+        buf_printf(&command, " %s", argv[i]);
+    json_object_set_new(p->report, "command", output_text(command.data, command.size));
+    profile_text(&text, p->report);
+    int rc = text.failed || command.failed ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
+    if (!rc && output)
+        rc = file_replace(output, text.data, text.size, err);
+    if (!rc && html)
+        rc = html_write(html, p->report, err);
+    if (!rc && json)
+        rc = output_print(json_incref(p->report), 9, err);
+    else if (!rc)
+        fwrite(text.data, 1, text.size, stdout);
+    buf_free(&text);
+    buf_free(&command);
+    return rc;
+}
+
+int cmd_profile(int argc, char **argv, Log *log)
+{
+    const char *batches = NULL, *steps = NULL, *output = NULL, *html = NULL, *sizes = "8,16,32", *workers = NULL, *repeats = NULL;
+    int benchmark = 0, layers = 0;
+    const CmdOption own[] = {
+        {"num-batches", "N", &batches, NULL, "data: batches to take (as many as a few seconds allow)"},
+        {"num-steps", "N", &steps, NULL, "step, dual: steps to make"},
+        {"benchmark", NULL, NULL, &benchmark, "data: try a grid of batch sizes and numbers of workers"},
+        {"grid-batch", "LIST", &sizes, NULL, "batch sizes of the grid (8,16,32)"},
+        {"grid-workers", "LIST", &workers, NULL, "numbers of workers of the grid (1, 2, 4, ... up to the cores)"},
+        {"repeats", "N", &repeats, NULL, "how often each cell of the grid is measured (3)"},
+        {"layers", NULL, NULL, &layers, "step: the time of each layer"},
+        {"output", "FILE", &output, NULL, "also write the text to FILE"},
+        {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
+    };
+    CmdLine line;
+    Err err = {0};
+    Profile *p = calloc(1, sizeof *p);
+    int64_t n = 0, again = 3;
+    int code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 1, 1, "what to profile: data, step or dual", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    const char *what = line.positional[0];
+    if (!p)
+        rc = err_set(&err, ERR_NOMEM, "no memory to profile");
+    else if (strcmp(what, "data") && strcmp(what, "step") && strcmp(what, "dual"))
+        rc = err_set(&err, ERR_USAGE, "there is no profile '%s'; there are: data, step, dual", what);
+    else if (!line.cfg.data_path[0])
+        rc = err_set(&err, ERR_USAGE, "profile needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else if (!(rc = positive("num-batches", batches, 12, &n, &err)) && !(rc = positive("num-steps", steps, 12, &n, &err)) &&
+             !(rc = positive("repeats", repeats, 1, &again, &err)))
+        rc = open_profile(p, &line.cfg, log, &err);
+    if (rc)
+        goto done;
+    ObserveOptions o = {.cfg = &p->cfg,
+                        .data = p->devices.data,
+                        .model = p->devices.model,
+                        .sim = p->devices.has_sim ? &p->devices.sim : NULL,
+                        .corpus = &p->corpus,
+                        .batches = n,
+                        .log = log};
+    if (strcmp(what, "data") == 0 && benchmark) {
+        Grid g = {.repeats = (int)again, .batches = n};
+        g.size_count = read_list(g.sizes, GRID_MOST, sizes);
+        if (workers)
+            g.worker_count = read_list(g.workers, GRID_MOST, workers);
+        for (int w = 1, cores = thread_cores(); !workers && g.worker_count < GRID_MOST; w = w * 2 < cores ? w * 2 : cores) {
+            g.workers[g.worker_count++] = w;
+            if (w == cores)
+                break;
+        }
+        if (!g.size_count || !g.worker_count || g.sizes[0] < 1)
+            rc = err_set(&err, ERR_USAGE, "--grid-batch and --grid-workers are lists as 8,16,32");
+        if (!rc)
+            rc = profile_grid(&p->report, &o, &g, &err);
+    } else if (strcmp(what, "data") == 0) {
+        rc = profile_data(&p->report, &o, &err);
+    } else if (strcmp(what, "step") == 0) {
+        rc = profile_step(&p->report, &o, layers, &err);
+    } else {
+        rc = profile_dual(&p->report, &o, &err);
+    }
+    if (!rc)
+        rc = finish(p, argc, argv, output, html, line.json, &err);
+done:
+    if (rc)
+        code = cmd_fail(log, &err);
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+        return code;
+    if (p) {
+        json_decref(p->report);
+        corpus_close(&p->corpus);
+        devices_close(&p->devices);
+        free(p);
+    }
+    cmd_line_close(&line);
+    return code;
+}

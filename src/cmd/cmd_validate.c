@@ -1,0 +1,421 @@
+/* cmd_validate.c - myxtts validate: a configuration against its schema, the machine and the data; --fix puts it right in place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/thread.h"
+#include "cmd/cmd.h"
+#include "cmd/devices.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "diag/preflight.h"
+#include "diag/text_diff.h"
+
+static const char usage[] = "myxtts validate [--config FILE] [--data-path DIR] [--fix] [--strict] [--json] [any setting]\n\n"
+                            "Holds a configuration against its schema, this machine and the dataset, and says of each finding what "
+                            "it is, why it matters, what\n"
+                            "was read or measured, and what to do. --fix changes the values in the file in place, keeps every "
+                            "comment and the order, leaves\n"
+                            "FILE.bak.N behind, shows the difference and validates again. Exit code 0: nothing left; 1: errors are "
+                            "left (--strict: or warnings).";
+
+#define MOST_BYTES (1 << 20)
+#define MOST_ROUNDS 6
+#define MOST_BACKUPS 10000
+
+typedef struct Validation {
+    const char *path; /* NULL: no file */
+    int argc;
+    char **argv; /* settings of the command line */
+    int fix, strict;
+    Log quiet; /* for parts that would say the same in every round */
+    Buf original, text;
+    Preflight found; /* by the last examination */
+    Preflight fixed; /* the first one's, when something was changed */
+    Buf diff;
+    char backup[PATH_MAX];
+} Validation;
+
+/* ---- one examination ---- */
+
+static int examine_machine(Validation *v, Preflight *p, const Config *cfg, Err *err)
+{
+    Devices devices;
+    Err why = {0};
+    int failed = devices_open(&devices, cfg, &v->quiet, &why);
+    PreflightOptions o = {.cfg = cfg,
+                          .data = failed ? NULL : devices.data,
+                          .model = failed ? NULL : devices.model,
+                          .device_error = failed ? &why : NULL,
+                          .sim = !failed && devices.has_sim ? &devices.sim : NULL,
+                          .log = &v->quiet};
+    int rc = preflight_run(p, &o, err);
+    if (!failed)
+        devices_close(&devices);
+    return rc;
+}
+
+/* All findings about `text`, in which everything that can be put right is. */
+static int examine(Validation *v, Preflight *p, Buf *text, Err *err)
+{
+    const char *name = v->path ? v->path : "(no file)";
+    SchemaReport schema = {0};
+    Config cfg = {0};
+    int rc = schema_repair(&schema, text, name, v->argc, v->argv, err);
+    if (!rc)
+        rc = preflight_schema(p, &schema, name, err);
+    if (!rc && schema.loads) {
+        rc = config_load_text(&cfg, name, text->data, text->size, v->argc, v->argv, err);
+        if (!rc)
+            rc = examine_machine(v, p, &cfg, err);
+        config_close(&cfg);
+    }
+    schema_report_free(&schema);
+    for (size_t i = 0; i < p->count && !rc && v->path; i++) {
+        Finding *f = &p->findings[i];
+        Err why = {0};
+        if (!f->set_value || f->severity == FINDING_NOTE)
+            continue;
+        rc = schema_set(text, f->key, f->set_value, &why);
+        if (rc == ERR_CONFIG) { /* the file is written in a way that cannot be changed there */
+            f->set_value = NULL;
+            rc = 0;
+        } else if (rc) {
+            rc = err_set(err, rc, "%s", why.msg);
+        }
+    }
+    return rc;
+}
+
+static int same_text(const Buf *a, const Buf *b)
+{
+    return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+}
+
+static int copy_text(Buf *to, const Buf *from, Err *err)
+{
+    buf_clear(to);
+    buf_add(to, from->data, from->size);
+    return to->failed ? err_set(err, ERR_NOMEM, "out of memory for the file") : 0;
+}
+
+/* ---- the file ---- */
+
+/* A copy of the file under the first number that is free. */
+static int write_backup(Validation *v, mode_t mode, Err *err)
+{
+    int fd = -1;
+    for (int i = 1; i <= MOST_BACKUPS && fd < 0; i++) {
+        if ((size_t)snprintf(v->backup, sizeof v->backup, "%s.bak.%d", v->path, i) >= sizeof v->backup)
+            return err_set(err, ERR_IO, "the name of %s is too long for a backup", v->path);
+        fd = open(v->backup, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+        if (fd < 0 && errno != EEXIST)
+            return err_set_errno(err, ERR_IO, "cannot make the backup %s", v->backup);
+    }
+    if (fd < 0)
+        return err_set(err, ERR_IO, "there are %d backups of %s already", MOST_BACKUPS, v->path);
+    int rc = file_write_all(fd, v->original.data, v->original.size, v->backup, err);
+    if (!rc && fsync(fd))
+        rc = err_set_errno(err, ERR_IO, "cannot write the backup %s", v->backup);
+    if (close(fd) && !rc)
+        rc = err_set_errno(err, ERR_IO, "cannot write the backup %s", v->backup);
+    if (rc)
+        unlink(v->backup);
+    return rc;
+}
+
+/* The backup, then the new text in place of the old: through a link, with its rights. */
+static int write_file(Validation *v, Err *err)
+{
+    struct stat st;
+    char *target = realpath(v->path, NULL);
+    int rc = 0;
+    if (!target || stat(target, &st))
+        rc = err_set_errno(err, ERR_IO, "cannot find %s any more", v->path);
+    else if (access(target, W_OK)) {
+        rc = err_set_errno(err, ERR_IO, "cannot change %s", v->path);
+    } else if (!(rc = write_backup(v, st.st_mode, err))) {
+        rc = file_replace(target, v->text.data, v->text.size, err);
+        if (rc)
+            unlink(v->backup);
+        else if (chmod(target, st.st_mode & 07777) || (st.st_uid != geteuid() && chown(target, st.st_uid, st.st_gid)))
+            log_warn(&v->quiet, "%s has a new owner or other rights now", v->path);
+    }
+    free(target);
+    return rc;
+}
+
+/* Rounds until nothing changes, then writes. What was found first stays in v->fixed. */
+static int put_right(Validation *v, Err *err)
+{
+    Buf before = {0};
+    int rc = 0;
+    for (int i = 0; i < MOST_ROUNDS && !rc; i++) {
+        Preflight found = {0};
+        if (!(rc = copy_text(&before, &v->text, err)))
+            rc = examine(v, &found, &v->text, err);
+        if (i == 0)
+            v->fixed = found;
+        else
+            preflight_free(&found);
+        if (same_text(&before, &v->text))
+            break;
+    }
+    buf_free(&before);
+    if (rc || same_text(&v->text, &v->original))
+        return rc;
+    if ((rc = write_file(v, err)))
+        return rc;
+    if (text_diff(&v->diff, v->backup, v->original.data, v->original.size, v->path, v->text.data, v->text.size))
+        return err_set(err, ERR_NOMEM, "out of memory for the difference");
+    buf_clear(&v->text);
+    return file_read(&v->text, v->path, MOST_BYTES, err);
+}
+
+/* ---- what is printed ---- */
+
+static int counts_of(const Preflight *p, Area a)
+{
+    int n = 0;
+    for (size_t i = 0; i < p->count; i++)
+        n += p->findings[i].area == a;
+    for (size_t i = 0; i < p->row_count; i++)
+        n += p->rows[i].area == a;
+    return n;
+}
+
+static void print_finding(const Finding *f)
+{
+    int place = f->place[0] && strcmp(f->place, "default") != 0;
+    printf("  %-8s %s%s%s\n", severity_name(f->severity), place ? f->place : "", place ? ": " : "", f->what);
+    if (f->value[0] && !strstr(f->what, f->value))
+        printf("    now    %s\n", f->value);
+    if (f->why[0])
+        printf("    why    %s\n", f->why);
+    if (f->fix[0])
+        printf("    fix    %s\n", f->fix);
+}
+
+static void print_counts(const char *name, const Preflight *p)
+{
+    int e = preflight_tally(p, FINDING_ERROR), w = preflight_tally(p, FINDING_WARNING), n = preflight_tally(p, FINDING_NOTE);
+    printf("%s: %d error%s, %d warning%s, %d note%s\n", name, e, e == 1 ? "" : "s", w, w == 1 ? "" : "s", n, n == 1 ? "" : "s");
+}
+
+static void print_text(const Validation *v)
+{
+    const char *name = v->path ? v->path : "defaults and command line";
+    if (v->diff.size) {
+        print_counts(name, &v->fixed);
+        for (size_t i = 0; i < v->fixed.count; i++)
+            if (v->fixed.findings[i].severity != FINDING_NOTE)
+                print_finding(&v->fixed.findings[i]);
+        printf("\n%s\nchanged; the old file is %s. Once more:\n\n", v->diff.data, v->backup);
+    } else if (v->fix) {
+        printf("nothing to change\n\n");
+    }
+    for (int a = 0; a < AREA_COUNT; a++) {
+        if (!counts_of(&v->found, (Area)a))
+            continue;
+        printf("%s\n", area_title((Area)a));
+        for (size_t i = 0; i < v->found.row_count; i++) {
+            const PreflightRow *r = &v->found.rows[i];
+            if (r->area == (Area)a)
+                printf("  %-10s %-16s %s%s%s%s\n", r->status == STATUS_INFO ? "" : status_name(r->status), r->name, r->value,
+                       r->note[0] ? " (" : "", r->note, r->note[0] ? ")" : "");
+        }
+        for (size_t i = 0; i < v->found.count; i++)
+            if (v->found.findings[i].area == (Area)a)
+                print_finding(&v->found.findings[i]);
+    }
+    printf("\n");
+    print_counts(name, &v->found);
+}
+
+static json_t *text_json(const char *s) { return output_text(s, strlen(s)); }
+
+static json_t *finding_json(const Finding *f)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "severity", severity_name(f->severity), "key", text_json(f->key),
+                     "place", text_json(f->place), "what", text_json(f->what), "why", text_json(f->why), "value",
+                     text_json(f->value), "fix", text_json(f->fix), "set", f->set_value ? text_json(f->set_value) : json_null());
+}
+
+static json_t *sections_json(const Preflight *p)
+{
+    json_t *sections = json_array();
+    for (int a = 0; a < AREA_COUNT; a++) {
+        json_t *rows = json_array(), *findings = json_array();
+        for (size_t i = 0; i < p->row_count; i++) {
+            const PreflightRow *r = &p->rows[i];
+            if (r->area == (Area)a)
+                json_array_append_new(rows,
+                                      json_pack("{s:o, s:o, s:s, s:o}", "name", text_json(r->name), "value", text_json(r->value),
+                                                "status", status_name(r->status), "note", text_json(r->note)));
+        }
+        for (size_t i = 0; i < p->count; i++)
+            if (p->findings[i].area == (Area)a)
+                json_array_append_new(findings, finding_json(&p->findings[i]));
+        json_array_append_new(sections, json_pack("{s:s, s:s, s:o, s:o}", "name", area_name((Area)a), "title", area_title((Area)a),
+                                                  "rows", rows, "findings", findings));
+    }
+    return sections;
+}
+
+static void machine_text(char *out, size_t cap)
+{
+    struct utsname u;
+    int cores = thread_cores();
+    if (uname(&u))
+        memset(&u, 0, sizeof u);
+    snprintf(out, cap, "%d core%s, %s %s", cores, cores == 1 ? "" : "s", u.sysname, u.machine);
+}
+
+static int print_json(const Validation *v, Err *err)
+{
+    const Preflight *p = &v->found;
+    json_t *issues = json_array(), *advice = json_array(), *changes = json_array(), *fixed = json_array();
+    char date[40] = "", machine[200];
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &local);
+    machine_text(machine, sizeof machine);
+    for (size_t i = 0; i < p->count; i++) {
+        const Finding *f = &p->findings[i];
+        if (f->severity != FINDING_NOTE)
+            json_array_append_new(issues, text_json(f->what));
+        if (f->fix[0])
+            json_array_append_new(advice, text_json(f->fix));
+    }
+    const Preflight *changed = v->diff.size ? &v->fixed : p;
+    for (size_t i = 0; i < changed->count; i++) {
+        const Finding *f = &changed->findings[i];
+        if (f->set_value)
+            json_array_append_new(changes, json_pack("{s:o, s:o, s:o, s:o}", "key", text_json(f->key), "from", text_json(f->value),
+                                                     "to", text_json(f->set_value), "why", text_json(f->why)));
+        if (v->diff.size && f->severity != FINDING_NOTE)
+            json_array_append_new(fixed, finding_json(f));
+    }
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:{s:i, s:i, s:i}, s:o, s:o, s:o, s:o}", "title", "myxtts validate", "date",
+                          date, "machine", machine, "command", v->fix ? "validate --fix" : "validate", "file",
+                          v->path ? text_json(v->path) : json_null(), "counts", "error", preflight_tally(p, FINDING_ERROR),
+                          "warning", preflight_tally(p, FINDING_WARNING), "note", preflight_tally(p, FINDING_NOTE), "sections",
+                          sections_json(p), "issues", issues, "recommendations", advice, "configuration_changes", changes);
+    if (o && (json_object_set_new(o, "found_before", fixed) ||
+              json_object_set_new(o, "backup", v->diff.size ? text_json(v->backup) : json_null()) ||
+              json_object_set_new(o, "diff", output_text(v->diff.size ? v->diff.data : "", v->diff.size)))) {
+        json_decref(o);
+        o = NULL;
+    }
+    return output_print(o, 9, err);
+}
+
+/* ---- the command ---- */
+
+/* Settings go to *settings, everything else stays in argv: the file may be what makes the settings sound, so they are not loaded alone. */
+static int split_arguments(Validation *v, int argc, char **argv, char **rest, char **settings)
+{
+    int n = 1;
+    rest[0] = argv[0];
+    v->argv = settings;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0 || !argv[i][2] || !config_is_key(argv[i])) {
+            rest[n++] = argv[i];
+            continue;
+        }
+        settings[v->argc++] = argv[i];
+        if (config_takes_value(argv[i], i + 1 < argc ? argv[i + 1] : NULL) && i + 1 < argc)
+            settings[v->argc++] = argv[++i];
+    }
+    return n;
+}
+
+/* Wrong settings on the command line are wrong use; what only the file can put right is not their fault. */
+static int check_arguments(const Validation *v, Err *err)
+{
+    Config cfg;
+    int rc = config_load(&cfg, NULL, v->argc, v->argv, err);
+    config_close(&cfg);
+    return rc == ERR_CONFIG && strncmp(err->msg, "--", 2) != 0 && err->msg[0] != '\'' ? 0 : rc;
+}
+
+static int validate(Validation *v, Err *err)
+{
+    int rc = v->path ? file_read(&v->original, v->path, MOST_BYTES, err) : 0;
+    if (rc == ERR_MISSING) {
+        err_set(err, ERR_CONFIG, "there is no configuration file %s", v->path);
+        return err_hint(err, "`myxtts config --default-yaml > FILE` writes one to begin with");
+    }
+    if (!rc)
+        rc = copy_text(&v->text, &v->original, err);
+    if (!rc && v->fix)
+        rc = put_right(v, err);
+    if (rc)
+        return rc;
+    Buf scratch = {0};
+    if (!(rc = copy_text(&scratch, &v->text, err)))
+        rc = examine(v, &v->found, &scratch, err);
+    buf_free(&scratch);
+    return rc;
+}
+
+int cmd_validate(int argc, char **argv, Log *log)
+{
+    Validation v = {0};
+    const CmdOption own[] = {
+        {"config", "FILE", &v.path, NULL, "the file that is validated; without it defaults and command line are"},
+        {"fix", NULL, NULL, &v.fix, "change the file in place, with a numbered backup"},
+        {"strict", NULL, NULL, &v.strict, "warnings count as errors"},
+    };
+    CmdLine line = {0};
+    Err err = {0};
+    int code = 0, rc = 0;
+    char **rest = mem_calloc((size_t)argc + 1, sizeof *rest), **settings = mem_calloc((size_t)argc + 1, sizeof *settings);
+    if (!rest || !settings) {
+        rc = err_set(&err, ERR_NOMEM, "out of memory for the command line");
+        goto done;
+    }
+    int n = split_arguments(&v, argc, argv, rest, settings);
+    rc = cmd_line_parse(&line, usage, own, sizeof own / sizeof *own, n, rest, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 0, 0, "nothing", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    v.quiet = *log;
+    v.quiet.level = LOG_WARN;
+    if (v.fix && !v.path)
+        rc = err_set(&err, ERR_USAGE, "--fix needs --config FILE, the file to change");
+    if (!rc)
+        rc = check_arguments(&v, &err);
+    if (!rc)
+        rc = validate(&v, &err);
+    if (!rc && line.json)
+        rc = print_json(&v, &err);
+    else if (!rc)
+        print_text(&v);
+    if (!rc && (preflight_tally(&v.found, FINDING_ERROR) || (v.strict && preflight_tally(&v.found, FINDING_WARNING))))
+        code = 1;
+done:
+    if (rc)
+        code = cmd_fail(log, &err);
+    preflight_free(&v.found);
+    preflight_free(&v.fixed);
+    buf_free(&v.original);
+    buf_free(&v.text);
+    buf_free(&v.diff);
+    cmd_line_close(&line);
+    free(rest);
+    free(settings);
+    return code;
+}

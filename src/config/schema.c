@@ -1,0 +1,731 @@
+/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, put it right from the last line up (so that the lines of the others
+ * stay where they are), add what has to move, look again. Then the rules between keys, one at a time (schema_rules.c). */
+#include "config/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "config/option_table.h"
+#include "config/schema_private.h"
+#include "config/yaml_edit.h"
+#include "config/yaml_tree.h"
+
+#define MOST_ROUNDS 8
+#define MOST_PROBLEMS 500
+
+typedef enum { DO_NOTHING, DO_SET, DO_RENAME, DO_COMMENT_OUT } Deed;
+
+typedef struct Action { /* at a pair; what it is about is the problem's */
+    Deed deed;
+    size_t problem;
+    int top_level; /* the pair is a section, or a key outside of one */
+    int line;
+    char key[128], value[600]; /* name of the pair; new value or name */
+} Action;
+
+typedef struct Addition { /* a pair for another section */
+    size_t problem;
+    const char *section;
+    char key[128], value[600];
+} Addition;
+
+typedef struct Walk {
+    SchemaReport *report;
+    YamlTree tree;
+    const Buf *text;
+    Config defaults;
+    ModelSize size;
+    Action *actions;
+    size_t action_count, action_cap;
+    Addition *additions;
+    size_t addition_count, addition_cap;
+    int *first_line; /* [option_count()] where a key was read first; 0: not yet */
+    Buf *first_value;
+    int show_lines; /* lines are those of the text as it was given */
+    int failed;
+} Walk;
+
+static const YamlNode *node(const Walk *w, int i) { return &w->tree.nodes[i]; }
+
+/* ---- problems and what to do about them ---- */
+
+SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section, const char *key)
+{
+    if (mem_grow(&r->items, &r->cap, r->count + 1, sizeof *r->items))
+        return NULL;
+    SchemaProblem *p = &r->items[r->count++];
+    *p = (SchemaProblem){.line = line};
+    snprintf(p->section, sizeof p->section, "%s", section ? section : "");
+    snprintf(p->key, sizeof p->key, "%s", key ? key : "");
+    return p;
+}
+
+static SchemaProblem *problem(Walk *w, int key_node, const char *section, const char *key)
+{
+    if (w->report->count >= MOST_PROBLEMS)
+        return NULL;
+    SchemaProblem *p = schema_problem(w->report, w->show_lines && key_node >= 0 ? node(w, key_node)->line : 0, section, key);
+    w->failed |= !p;
+    return p;
+}
+
+static void act(Walk *w, const SchemaProblem *p, Deed deed, int key_node, int top_level, const char *value)
+{
+    if (strlen(node(w, key_node)->value) >= sizeof w->actions->key || strlen(value) >= sizeof w->actions->value)
+        return;
+    if (mem_grow(&w->actions, &w->action_cap, w->action_count + 1, sizeof *w->actions)) {
+        w->failed = 1;
+        return;
+    }
+    Action *a = &w->actions[w->action_count++];
+    *a = (Action){.deed = deed, .problem = (size_t)(p - w->report->items), .top_level = top_level, .line = node(w, key_node)->line};
+    snprintf(a->key, sizeof a->key, "%s", node(w, key_node)->value);
+    snprintf(a->value, sizeof a->value, "%s", value);
+}
+
+/* The value as it stands in the text, in one line. 0, or -1: it does not fit in one. */
+static int source_of(const Walk *w, int value_node, char *out, size_t cap)
+{
+    const YamlNode *v = node(w, yaml_tree_resolve(&w->tree, value_node));
+    size_t n = v->end - v->content;
+    if ((v->kind == NODE_SCALAR ? v->quote == '|' : !v->flow) || n >= cap || memchr(w->tree.text + v->content, '\n', n))
+        return -1;
+    for (size_t i = 0; i < w->tree.count; i++)
+        if (node(w, (int)i)->anchor && node(w, (int)i)->start >= v->content && node(w, (int)i)->start < v->end)
+            return -1;
+    memcpy(out, w->tree.text + v->content, n);
+    out[n] = 0;
+    return 0;
+}
+
+/* Plans the pair for another section; -1: its value cannot be moved. */
+static int add(Walk *w, const SchemaProblem *p, const char *section, const char *key, int value_node)
+{
+    char value[sizeof w->additions->value];
+    if (strlen(key) >= sizeof w->additions->key || source_of(w, value_node, value, sizeof value))
+        return -1;
+    if (mem_grow(&w->additions, &w->addition_cap, w->addition_count + 1, sizeof *w->additions)) {
+        w->failed = 1;
+        return -1;
+    }
+    Addition *a = &w->additions[w->addition_count++];
+    *a = (Addition){.problem = (size_t)(p - w->report->items), .section = section};
+    snprintf(a->key, sizeof a->key, "%s", key);
+    snprintf(a->value, sizeof a->value, "%s", value[0] ? value : "~");
+    return 0;
+}
+
+static void comment_out(Walk *w, SchemaProblem *p, int key_node, int top_level, const char *fix)
+{
+    snprintf(p->fix, sizeof p->fix, "%s", fix);
+    act(w, p, DO_COMMENT_OUT, key_node, top_level, "");
+}
+
+/* ---- values ---- */
+
+static void default_text(const Walk *w, const Option *o, char *out, size_t cap)
+{
+    Buf text = {0};
+    const char *preset = option_preset(o, w->size);
+    if (!preset)
+        option_format(&text, o, &w->defaults);
+    snprintf(out, cap, "%s", preset ? preset : text.data ? text.data : "");
+    buf_free(&text);
+}
+
+/* 1 when the key takes the text as its value. */
+static int takes(const Option *o, const char *text)
+{
+    Config scratch = {0};
+    Block strings = {0};
+    Err err = {0};
+    RawValue raw = {.items = {text}, .count = 1};
+    int rc = option_set(o, &scratch, &strings, &raw, &err);
+    block_free(&strings);
+    return rc == 0;
+}
+
+static int nearest_word(const Option *o, const char *text, char *out, size_t cap)
+{
+    static const OptionName switches[] = {{"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}, {"on", 1}, {"off", 0}, {NULL, 0}};
+    int best = strlen(text) < 4 ? 2 : 3, is_switch = o->type == OPT_BOOL;
+    const OptionName *found = NULL;
+    for (const OptionName *n = is_switch ? switches : o->names; n && n->word; n++) {
+        int distance = config_name_distance(n->word, text);
+        if (distance < best) {
+            best = distance;
+            found = n;
+        }
+    }
+    if (!found)
+        return 0;
+    snprintf(out, cap, "%s", is_switch ? (found->value ? "true" : "false") : found->word);
+    return 1;
+}
+
+/* What was meant, where that is plain; else the default. */
+static void suggest(const Walk *w, const Option *o, const RawValue *raw, char *out, size_t cap)
+{
+    const char *s = raw->count == 1 ? raw->items[0] : "";
+    char *end;
+    if ((o->type == OPT_BOOL || o->type == OPT_ENUM || o->type == OPT_CHOICE) && s[0] && nearest_word(o, s, out, cap))
+        return;
+    if (o->type == OPT_INT || o->type == OPT_INT_AUTO || o->type == OPT_INT64 || o->type == OPT_FLOAT) {
+        double x = strtod(s, &end);
+        if (*s && !*end && x > -1e15 && x < 1e15) { /* 010, 32.5 */
+            if (o->type == OPT_FLOAT)
+                option_format_double(out, cap, x);
+            else
+                snprintf(out, cap, "%lld", (long long)(x < 0 ? x - 0.5 : x + 0.5));
+            if (takes(o, out))
+                return;
+        }
+    }
+    if (o->type == OPT_DEVICE) { /* cuda:0, gpu1 */
+        const char *digits = s + strcspn(s, "0123456789");
+        snprintf(out, cap, "%.3s", digits);
+        if (*s && *digits && strncmp(s, "sim", 3) != 0 && takes(o, out))
+            return;
+    }
+    if (raw->is_list && raw->count == 1 && o->type != OPT_LIST && takes(o, s)) {
+        snprintf(out, cap, "%s", s);
+        return;
+    }
+    default_text(w, o, out, cap);
+}
+
+static int core_tag(const char *tag) { return !tag || strncmp(tag, "tag:yaml.org,2002:", 18) == 0; }
+
+/* The value as the table wants it. 0; 1: it has no value; 2: a kind of node or a tag that cannot be read. */
+static int read_value(const Walk *w, RawValue *raw, int value_node)
+{
+    const YamlNode *v = node(w, yaml_tree_resolve(&w->tree, value_node));
+    *raw = (RawValue){0};
+    if (v->kind == NODE_MAP)
+        return 2;
+    if (v->kind == NODE_SCALAR) {
+        raw->items[0] = v->value;
+        raw->count = 1;
+        return v->is_null ? 1 : core_tag(v->tag) && strlen(v->value) == v->size ? 0 : 2;
+    }
+    raw->is_list = 1;
+    for (int i = v->first; i >= 0; i = node(w, i)->next) {
+        const YamlNode *item = node(w, yaml_tree_resolve(&w->tree, i));
+        if (raw->count == CONFIG_MAX_LIST || item->kind != NODE_SCALAR || item->is_null || !core_tag(item->tag) ||
+            strlen(item->value) != item->size)
+            return 2;
+        raw->items[raw->count++] = item->value;
+    }
+    return 0;
+}
+
+static void set_value(Walk *w, SchemaProblem *p, const Option *o, const RawValue *raw, int key_node)
+{
+    char value[600];
+    suggest(w, o, raw, value, sizeof value);
+    snprintf(p->fix, sizeof p->fix, "%s: %.150s", o->key, value);
+    act(w, p, DO_SET, key_node, 0, value);
+}
+
+/* A key that was read before, under another name or in another section, has to say the same. */
+static void check_repeated(Walk *w, const char *section, const Option *o, int row, int key_node, const Config *scratch)
+{
+    Buf now = {0};
+    option_format(&now, o, scratch);
+    w->failed |= now.failed;
+    if (!w->first_line[row]) {
+        w->first_line[row] = node(w, key_node)->line;
+        w->first_value[row] = now;
+        return;
+    }
+    if (!now.failed && strcmp(now.data, w->first_value[row].data) != 0) {
+        SchemaProblem *p = problem(w, key_node, section, o->key);
+        if (p) {
+            snprintf(p->what, sizeof p->what, "%s is %.100s, but line %d already set it to %.100s", o->key, now.data,
+                     w->first_line[row], w->first_value[row].data);
+            comment_out(w, p, key_node, 0, "make the later line a comment");
+        }
+    }
+    buf_free(&now);
+}
+
+static void check_value(Walk *w, const char *section, int row, int key_node)
+{
+    const Option *o = &option_table[row];
+    int value_node = node(w, key_node)->next;
+    RawValue raw;
+    Config scratch = {0};
+    Block strings = {0};
+    Err err = {0};
+    SchemaProblem *p;
+    int kind = read_value(w, &raw, value_node);
+    if (kind == 1) {
+        if ((p = problem(w, key_node, section, o->key))) {
+            snprintf(p->what, sizeof p->what, "%s has no value", o->key);
+            comment_out(w, p, key_node, 0, "make the line a comment, which leaves the default");
+        }
+        return;
+    }
+    if (kind == 0 && option_set(o, &scratch, &strings, &raw, &err) == 0)
+        check_repeated(w, section, o, row, key_node, &scratch);
+    else if ((p = problem(w, key_node, section, o->key))) {
+        if (kind == 0) {
+            snprintf(p->what, sizeof p->what, "%s", err.msg);
+            snprintf(p->hint, sizeof p->hint, "%s", err.hint);
+        } else {
+            char range[200];
+            option_range(range, sizeof range, o);
+            snprintf(p->what, sizeof p->what, "%s has a value that cannot be read here; it takes %s", o->key, range);
+        }
+        set_value(w, p, o, &raw, key_node);
+    }
+    block_free(&strings);
+}
+
+/* ---- keys ---- */
+
+/* 1 when any section of the text gives the key a value, under any of its names. */
+static int is_given(const Walk *w, int row)
+{
+    const YamlTree *t = &w->tree;
+    for (int s = node(w, t->root)->first; s >= 0; s = node(w, node(w, s)->next)->next) {
+        int body = yaml_tree_resolve(t, node(w, s)->next);
+        if (node(w, body)->kind != NODE_MAP)
+            continue;
+        for (int k = node(w, body)->first; k >= 0; k = node(w, node(w, k)->next)->next) {
+            const YamlNode *key = node(w, k);
+            int found = key->kind == NODE_SCALAR ? option_find(key->value, key->size) : -1;
+            for (int i = 0; i < 3 && found == row; i++)
+                if (yaml_tree_is(t, s, option_sections[i]) && option_in_section(&option_table[row], option_sections[i]))
+                    return 1;
+        }
+    }
+    return 0;
+}
+
+/* The pair belongs under `key` in another section: a comment here, a pair there unless there is one. */
+static void move(Walk *w, SchemaProblem *p, const Option *o, int key_node, int top_level)
+{
+    int row = (int)(o - option_table);
+    if (is_given(w, row)) {
+        comment_out(w, p, key_node, top_level, "make the line a comment: the key is set elsewhere");
+    } else if (add(w, p, o->section, o->key, node(w, key_node)->next) == 0) {
+        char fix[200];
+        snprintf(fix, sizeof fix, "move it to section %s as '%s'", o->section, o->key);
+        comment_out(w, p, key_node, top_level, fix);
+    } else {
+        comment_out(w, p, key_node, top_level, "make the line a comment");
+    }
+}
+
+static void unknown_key(Walk *w, const char *section, int key_node)
+{
+    const char *key = node(w, key_node)->value, *nearest = config_nearest_key(key, NULL);
+    char quoted[100];
+    SchemaProblem *p = problem(w, key_node, section, key);
+    if (!p)
+        return;
+    option_quote(quoted, sizeof quoted, key);
+    snprintf(p->what, sizeof p->what, "unknown key %s in section %s", quoted, section);
+    if (!nearest) {
+        snprintf(p->hint, sizeof p->hint, "`myxtts config` lists every key");
+        comment_out(w, p, key_node, 0, "make the line a comment");
+        return;
+    }
+    const Option *o = &option_table[option_find(nearest, strlen(nearest))];
+    snprintf(p->hint, sizeof p->hint, "nearest is '%s'", nearest);
+    if (!option_in_section(o, section) || is_given(w, (int)(o - option_table))) {
+        move(w, p, o, key_node, 0);
+    } else {
+        snprintf(p->fix, sizeof p->fix, "rename it to '%s'", nearest);
+        act(w, p, DO_RENAME, key_node, 0, nearest);
+    }
+}
+
+/* All pairs of a map for a section, then the lines of the map become a comment. */
+static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, int section_map, int key_node, int top_level,
+                       const char *fix)
+{
+    map = yaml_tree_resolve(&w->tree, map);
+    if (node(w, map)->kind != NODE_MAP)
+        return;
+    size_t planned = w->addition_count;
+    for (int k = node(w, map)->first; k >= 0; k = node(w, node(w, k)->next)->next) {
+        const YamlNode *key = node(w, k);
+        if (key->kind != NODE_SCALAR || key->size != strlen(key->value)) {
+            w->addition_count = planned;
+            return;
+        }
+        if (section_map >= 0 && yaml_tree_find(&w->tree, section_map, key->value, 0) >= 0)
+            continue;
+        if (add(w, p, section, key->value, node(w, k)->next)) {
+            w->addition_count = planned;
+            return;
+        }
+    }
+    comment_out(w, p, key_node, top_level, fix);
+}
+
+static void check_pair(Walk *w, const char *section, int body, int key_node)
+{
+    const YamlNode *key = node(w, key_node);
+    SchemaProblem *p;
+    if (key->kind != NODE_SCALAR || strlen(key->value) != key->size || !core_tag(key->tag)) {
+        if ((p = problem(w, key_node, section, "")))
+            snprintf(p->what, sizeof p->what, "a key of section %s is not a plain word", section);
+        return;
+    }
+    int first = yaml_tree_find(&w->tree, body, key->value, 0);
+    if (first != key_node) {
+        if ((p = problem(w, key_node, section, key->value))) {
+            snprintf(p->what, sizeof p->what, "key '%.100s' is given twice, first in line %d", key->value, node(w, first)->line);
+            comment_out(w, p, key_node, 0, "make the later line a comment");
+        }
+        return;
+    }
+    if (strcmp(key->value, "<<") == 0) {
+        if ((p = problem(w, key_node, section, "<<"))) {
+            snprintf(p->what, sizeof p->what, "merge keys (<<) are not read");
+            merge_into(w, p, section, key->next, body, key_node, 0, "write the keys out in this section");
+        }
+        return;
+    }
+    int row = option_find(key->value, key->size);
+    if (row < 0) {
+        unknown_key(w, section, key_node);
+    } else if (!option_in_section(&option_table[row], section)) {
+        if ((p = problem(w, key_node, section, key->value))) {
+            snprintf(p->what, sizeof p->what, "key '%s' stands in section %s, but belongs to section %s", key->value, section,
+                     option_table[row].section);
+            move(w, p, &option_table[row], key_node, 0);
+        }
+    } else {
+        check_value(w, section, row, key_node);
+    }
+}
+
+/* ---- sections ---- */
+
+static void unknown_section(Walk *w, int key_node)
+{
+    const char *name = node(w, key_node)->value, *near = NULL, *nearest;
+    char quoted[100];
+    int body = yaml_tree_resolve(&w->tree, node(w, key_node)->next), row = option_find(name, strlen(name));
+    SchemaProblem *p = problem(w, key_node, "", name);
+    if (!p)
+        return;
+    option_quote(quoted, sizeof quoted, name);
+    if (row >= 0) {
+        snprintf(p->what, sizeof p->what, "key %s stands outside of a section", quoted);
+        move(w, p, &option_table[row], key_node, 1);
+        return;
+    }
+    snprintf(p->what, sizeof p->what, "unknown section %s; there are model, data and training", quoted);
+    for (int i = 0; i < 3 && !near; i++)
+        if (config_name_distance(name, option_sections[i]) <= (strlen(name) < 6 ? 1 : 3))
+            near = option_sections[i];
+    if (near && (node(w, body)->kind == NODE_MAP || node(w, body)->is_null)) {
+        int there = yaml_tree_find(&w->tree, w->tree.root, near, 0);
+        if (there < 0) {
+            snprintf(p->fix, sizeof p->fix, "rename it to '%s'", near);
+            act(w, p, DO_RENAME, key_node, 1, near);
+        } else {
+            char fix[200];
+            snprintf(fix, sizeof fix, "move its keys to section %s", near);
+            merge_into(w, p, near, body, node(w, there)->next, key_node, 1, fix);
+        }
+    } else if (node(w, body)->kind == NODE_SCALAR && (nearest = config_nearest_key(name, NULL))) {
+        move(w, p, &option_table[option_find(nearest, strlen(nearest))], key_node, 1);
+    } else {
+        comment_out(w, p, key_node, 1, "make its lines a comment");
+    }
+}
+
+static void check_section(Walk *w, int key_node)
+{
+    const YamlNode *key = node(w, key_node);
+    const char *section = NULL;
+    SchemaProblem *p;
+    if (key->kind != NODE_SCALAR || strlen(key->value) != key->size || !core_tag(key->tag)) {
+        if ((p = problem(w, key_node, "", "")))
+            snprintf(p->what, sizeof p->what, "the name of a section is not a plain word");
+        return;
+    }
+    int first = yaml_tree_find(&w->tree, w->tree.root, key->value, 0), body = yaml_tree_resolve(&w->tree, key->next);
+    for (int i = 0; i < 3; i++)
+        section = strcmp(key->value, option_sections[i]) == 0 ? option_sections[i] : section;
+    if (first != key_node) {
+        if (!(p = problem(w, key_node, "", key->value)))
+            return;
+        snprintf(p->what, sizeof p->what, "section '%.100s' is given twice, first in line %d", key->value, node(w, first)->line);
+        if (section && node(w, body)->kind == NODE_MAP)
+            merge_into(w, p, section, body, node(w, first)->next, key_node, 1, "move its keys to the first one");
+        else
+            comment_out(w, p, key_node, 1, "make the later one a comment");
+    } else if (!section) {
+        unknown_section(w, key_node);
+    } else if (node(w, body)->kind == NODE_MAP) {
+        for (int k = node(w, body)->first; k >= 0; k = node(w, node(w, k)->next)->next)
+            check_pair(w, section, body, k);
+    } else if (!node(w, body)->is_null && (p = problem(w, key_node, "", section))) {
+        snprintf(p->what, sizeof p->what, "section %s must hold keys and values", section);
+        snprintf(p->hint, sizeof p->hint, "write one indented `key: value` per line");
+        comment_out(w, p, key_node, 1, "make its lines a comment");
+    }
+}
+
+static void find_model_size(Walk *w)
+{
+    int section = yaml_tree_find(&w->tree, w->tree.root, "model", 0), row = option_find("model_size", 10);
+    int key = section >= 0 ? yaml_tree_find(&w->tree, node(w, section)->next, "model_size", 0) : -1;
+    const YamlNode *v = key >= 0 ? node(w, yaml_tree_resolve(&w->tree, node(w, key)->next)) : NULL;
+    w->size = w->defaults.model_size;
+    if (!v || v->kind != NODE_SCALAR)
+        return;
+    Config scratch = {0};
+    Block strings = {0};
+    RawValue raw = {.items = {v->value}, .count = 1};
+    if (option_set(&option_table[row], &scratch, &strings, &raw, NULL) == 0)
+        w->size = scratch.model_size;
+    block_free(&strings);
+}
+
+/* ---- one round ---- */
+
+static void walk(Walk *w)
+{
+    int root = w->tree.root;
+    SchemaProblem *p;
+    if (root < 0 || node(w, root)->is_null)
+        return;
+    if (node(w, root)->kind != NODE_MAP) {
+        if ((p = problem(w, root, "", ""))) {
+            snprintf(p->what, sizeof p->what, "the file must hold the sections model, data and training");
+            snprintf(p->hint, sizeof p->hint, "`myxtts config --default-yaml` prints an example");
+        }
+        return;
+    }
+    find_model_size(w);
+    for (int k = node(w, root)->first; k >= 0; k = node(w, node(w, k)->next)->next)
+        check_section(w, k);
+}
+
+static int later_first(const void *a, const void *b)
+{
+    const Action *x = a, *y = b;
+    if (x->line != y->line)
+        return x->line > y->line ? -1 : 1;
+    return x->problem > y->problem ? -1 : x->problem < y->problem;
+}
+
+/* Does what was planned; 1 when something changed, 0, or ERR_NOMEM. */
+static int put_right(Walk *w, Buf *text, size_t first_problem, Err *err)
+{
+    SchemaProblem *problems = w->report->items;
+    int changed = 0;
+    if (w->action_count)
+        qsort(w->actions, w->action_count, sizeof *w->actions, later_first);
+    for (size_t i = 0; i < w->action_count; i++) {
+        const Action *a = &w->actions[i];
+        SchemaProblem *p = &problems[a->problem];
+        YamlPlace at = {a->top_level ? NULL : p->section, a->key, a->line};
+        Err why = {0};
+        int rc = a->deed == DO_SET      ? yaml_edit_set(text, &at, a->value, &why)
+                 : a->deed == DO_RENAME ? yaml_edit_rename(text, &at, a->value, &why)
+                                        : yaml_edit_comment_out(text, &at, &why);
+        if (rc == ERR_NOMEM)
+            return err_set(err, rc, "%s", why.msg);
+        p->fixed = rc == 0;
+        changed |= rc == 0;
+        if (rc) {
+            p->fix[0] = 0;
+            snprintf(p->hint, sizeof p->hint, "%s", why.msg);
+        }
+    }
+    for (size_t i = 0; i < w->addition_count; i++) {
+        const Addition *a = &w->additions[i];
+        SchemaProblem *p = &problems[a->problem];
+        Err why = {0};
+        int rc = p->fixed ? yaml_edit_set(text, &(YamlPlace){a->section, a->key, 0}, a->value, &why) : 0;
+        if (rc == ERR_NOMEM)
+            return err_set(err, rc, "%s", why.msg);
+        w->show_lines &= rc != 0 || !p->fixed;
+    }
+    for (size_t i = first_problem; i < w->report->count; i++)
+        if (!problems[i].fixed)
+            problems[i].fix[0] = 0;
+    return changed;
+}
+
+static int round_of(Walk *w, Buf *text, Err *err)
+{
+    size_t before = w->report->count;
+    int rc = yaml_tree_parse(&w->tree, text->data, text->size, err);
+    if (rc)
+        return rc;
+    w->text = text;
+    w->action_count = w->addition_count = 0;
+    walk(w);
+    rc = w->failed ? err_set(err, ERR_NOMEM, "out of memory for the findings") : put_right(w, text, before, err);
+    yaml_tree_close(&w->tree);
+    for (int i = 0; i < option_count(); i++) {
+        buf_free(&w->first_value[i]);
+        w->first_value[i] = (Buf){0};
+        w->first_line[i] = 0;
+    }
+    return rc;
+}
+
+/* What an earlier round left is either found again, then that one counts, or it went with something else. */
+static void settle(SchemaReport *r, size_t before)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        SchemaProblem *p = &r->items[i];
+        int again = 0;
+        for (size_t k = before; i < before && !p->fixed && k < r->count && !again; k++)
+            if (strcmp(r->items[k].what, p->what) == 0 && strcmp(r->items[k].key, p->key) == 0) {
+                again = 1;
+                r->items[k].line = p->line;
+            }
+        if (i < before && !p->fixed && !again) {
+            p->fixed = 1;
+            snprintf(p->fix, sizeof p->fix, "goes with another change");
+        }
+        if (!again)
+            r->items[kept++] = *p;
+    }
+    r->count = kept;
+}
+
+static int rounds(Walk *w, Buf *text, Err *err)
+{
+    int rc = 1;
+    w->show_lines = 1;
+    for (int i = 0; i < MOST_ROUNDS && rc > 0; i++) {
+        size_t before = w->report->count;
+        rc = round_of(w, text, err);
+        if (rc >= 0)
+            settle(w->report, before);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- the whole file ---- */
+
+/* 0: YAML that can be edited. 1: a problem that ends it all. 2: it loads, but cannot be edited. Tabs in the indentation are put right. */
+static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
+{
+    YamlTree tree;
+    Err why = {0};
+    int rc = yaml_tree_parse(&tree, text->data, text->size, &why), documents = tree.documents;
+    yaml_tree_close(&tree);
+    if (rc == ERR_NOMEM)
+        return err_set(err, rc, "%s", why.msg);
+    if (!rc && documents <= 1)
+        return 0;
+    Config cfg;
+    Err said = {0};
+    int loads = config_load_text(&cfg, name, text->data, text->size, 0, NULL, &said) == 0;
+    config_close(&cfg);
+    if (loads) /* UTF-16, say: sound, but not to be edited */
+        return 2;
+    SchemaProblem *p = schema_problem(r, 0, "", "");
+    if (!p)
+        return err_set(err, ERR_NOMEM, "out of memory for the findings");
+    size_t n = strlen(name);
+    const char *sentence = said.msg;
+    if (strncmp(sentence, name, n) == 0 && sentence[n] == ':') {
+        p->line = atoi(sentence + n + 1);
+        sentence += n + 1 + strspn(sentence + n + 1, "0123456789");
+        sentence += strspn(sentence, ": ");
+    }
+    snprintf(p->what, sizeof p->what, "%s", sentence);
+    snprintf(p->hint, sizeof p->hint, "%s", said.hint);
+    if (!rc)
+        return 1;
+    Buf blanks = {0};
+    buf_add(&blanks, text->data, text->size);
+    int lines = blanks.failed ? ERR_NOMEM : yaml_edit_tabs(&blanks);
+    if (lines > 0 && yaml_tree_parse(&tree, blanks.data, blanks.size, &why) == 0) {
+        yaml_tree_close(&tree);
+        snprintf(p->fix, sizeof p->fix, "blanks in place of the tabs in %d line%s", lines, lines == 1 ? "" : "s");
+        p->fixed = 1;
+        Buf old = *text;
+        *text = blanks;
+        blanks = old;
+    }
+    buf_free(&blanks);
+    return p->fixed ? 0 : 1;
+}
+
+int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char **argv, Err *err)
+{
+    Walk w = {.report = r};
+    int rc = check_syntax(r, text, name, err);
+    r->loads = 0;
+    if (rc == 2)
+        return schema_rules(r, text, name, 1, argc, argv, err);
+    if (rc)
+        return rc < 0 ? rc : 0;
+    if ((rc = config_defaults(&w.defaults, err)))
+        return rc;
+    w.first_line = mem_calloc((size_t)option_count(), sizeof *w.first_line);
+    w.first_value = mem_calloc((size_t)option_count(), sizeof *w.first_value);
+    if (!w.first_line || !w.first_value)
+        rc = err_set(err, ERR_NOMEM, "out of memory for the findings");
+    if (!rc)
+        rc = rounds(&w, text, err);
+    int open = 0;
+    for (size_t i = 0; i < r->count; i++)
+        open |= !r->items[i].fixed;
+    if (!rc && !open)
+        rc = schema_rules(r, text, name, w.show_lines, argc, argv, err);
+    free(w.first_line);
+    free(w.first_value);
+    free(w.actions);
+    free(w.additions);
+    config_close(&w.defaults);
+    return rc;
+}
+
+void schema_report_free(SchemaReport *r)
+{
+    free(r->items);
+    *r = (SchemaReport){0};
+}
+
+const char *schema_section(const char *key)
+{
+    int row = option_find(key, strlen(key));
+    return row >= 0 ? option_table[row].section : NULL;
+}
+
+int schema_set(Buf *text, const char *key, const char *value, Err *err)
+{
+    int row = option_find(key, strlen(key)), found = 0;
+    ASSERT(row >= 0);
+    const Option *o = &option_table[row];
+    YamlTree t;
+    int rc = yaml_tree_parse(&t, text->data, text->size, err);
+    if (rc)
+        return rc;
+    for (int s = t.root >= 0 ? t.nodes[t.root].first : -1; s >= 0 && !rc; s = t.nodes[t.nodes[s].next].next) {
+        int body = yaml_tree_resolve(&t, t.nodes[s].next);
+        if (t.nodes[s].kind != NODE_SCALAR || t.nodes[body].kind != NODE_MAP)
+            continue;
+        for (int k = t.nodes[body].first; k >= 0 && !rc; k = t.nodes[t.nodes[k].next].next) {
+            const YamlNode *n = &t.nodes[k];
+            if (n->kind != NODE_SCALAR || option_find(n->value, n->size) != row)
+                continue;
+            found = 1;
+            rc = yaml_edit_set(text, &(YamlPlace){t.nodes[s].value, n->value, 0}, value, err);
+        }
+    }
+    yaml_tree_close(&t);
+    if (rc || found)
+        return rc;
+    return yaml_edit_set(text, &(YamlPlace){o->section, o->key, 0}, value, err);
+}

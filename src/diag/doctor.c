@@ -1,0 +1,341 @@
+/* doctor.c - see doctor.h. */
+#include "diag/doctor.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "diag/thresholds.h"
+
+#define MOST_OF_IT 0.5     /* share of what can be gained that the removal of stalls must give */
+#define PART_OF_IT 0.25    /* and of what the model device waits: two stages that are slow alike hide what each could give */
+#define SATURATED 0.90     /* share of time that a server works when it is the limit */
+#define MODEL_WAITS 0.04   /* of the forecast: what the stages' times explain of the waiting */
+#define OUTLIER_SHARE 0.05 /* of the time of steps */
+
+const char *cause_name(Cause c)
+{
+    static const char *const names[] = {"none", "storage", "workers", "buffers", "bandwidth", "compute", "stall", "outliers"};
+    return names[c];
+}
+
+TraceId stage_trace(StageId s)
+{
+    static const TraceId traces[STAGE_COUNT] = {TRACE_DISK, TRACE_DECODE, TRACE_H2D, TRACE_PREPROCESS, TRACE_PEER, TRACE_STEP};
+    return traces[s];
+}
+
+int stage_present(const Observation *o, StageId s) { return s == STAGE_PEER ? o->two_devices : s == STAGE_H2D ? !o->host_data : 1; }
+
+static void add_evidence(Verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_evidence(Verdict *v, const char *fmt, ...)
+{
+    if (v->evidence_count == MOST_EVIDENCE)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(v->evidence[v->evidence_count++], sizeof v->evidence[0], fmt, args);
+    va_end(args);
+}
+
+/* Time per batch that a stage could keep up, if nothing else held it up. */
+static double stage_period(const Observation *o, StageId s)
+{
+    int workers = o->report.workers > 0 ? o->report.workers : 1;
+    double read = observation_mean(o, o->serial_disk ? TRACE_DISK : TRACE_READ), decode = observation_mean(o, TRACE_DECODE);
+    double own = o->host_data ? observation_mean(o, TRACE_PREPROCESS) : 0;
+    switch (s) {
+    case STAGE_READ:
+        return o->serial_disk ? read : read / workers;
+    case STAGE_DECODE:
+        return (read + decode + own) / workers;
+    case STAGE_PREPROCESS:
+        return o->host_data ? own / workers : observation_mean(o, TRACE_PREPROCESS);
+    default:
+        return observation_mean(o, stage_trace(s));
+    }
+}
+
+/* --- what is wrong with each stage --- */
+
+/* Forecasts without each stage, and without its stalls or outliers. */
+static int look_at_stages(Verdict *v, const Observation *o, Err *err)
+{
+    float *without = mem_calloc((size_t)o->n + 1, sizeof *without);
+    int rc = without ? 0 : err_set(err, ERR_NOMEM, "no memory to judge");
+    for (int s = 0; s < STAGE_COUNT && !rc; s++) {
+        v->stage_gain[s] = v->steady_gain[s] = 1;
+        if (!stage_present(o, (StageId)s))
+            continue;
+        ForecastSettings f;
+        Forecast result;
+        forecast_settings(&f, o);
+        f.scale[s] = 0;
+        if ((rc = forecast_gain(&result, o, &f, &v->present, err)))
+            break;
+        v->stage_gain[s] = result.gain;
+        TraceId t = stage_trace((StageId)s);
+        double usual;
+        int found = cycle_find(&v->cycle[s], o->trace[t], o->n, CYCLE_LONGEST);
+        if (found)
+            cycle_remove(without, o->trace[t], o->n, &v->cycle[s]);
+        else
+            found = (v->outliers[s] = outliers_remove(without, o->trace[t], o->n, &usual)) > 0;
+        if (!found)
+            continue;
+        f.scale[s] = 1;
+        f.instead[t] = without;
+        if (!o->serial_disk && t == TRACE_DISK)
+            f.instead[TRACE_READ] = without;
+        if ((rc = forecast_gain(&result, o, &f, &v->present, err)) == 0)
+            v->steady_gain[s] = result.gain;
+    }
+    free(without);
+    return rc;
+}
+
+static int best_of(const double gain[STAGE_COUNT], int with_step)
+{
+    int best = -1;
+    for (int s = 0; s < (with_step ? STAGE_COUNT : STAGE_STEP); s++)
+        if (best < 0 || gain[s] > gain[best])
+            best = s;
+    return best;
+}
+
+static void name(Verdict *v, int stage, Cause cause)
+{
+    v->stage = stage;
+    v->cause = cause;
+    v->period = cause == CAUSE_STALL ? v->cycle[stage].period : 0;
+}
+
+/* --- the decision --- */
+
+static int more_buffers(Forecast *f, const Verdict *v, const Observation *o, Err *err)
+{
+    ForecastSettings s;
+    forecast_settings(&s, o);
+    s.slots = s.slots * 4 < 1024 ? s.slots * 4 : 1024;
+    s.most_buffers = s.most_buffers * 4 < 256 ? s.most_buffers * 4 : 256;
+    s.start_buffers = s.most_buffers;
+    return forecast_gain(f, o, &s, &v->present, err);
+}
+
+static int more_workers(Forecast *f, const Verdict *v, const Observation *o, Err *err)
+{
+    ForecastSettings s;
+    forecast_settings(&s, o);
+    s.synchronous = 0;
+    s.workers = doctor_most_workers(o);
+    s.slots = s.slots < 4 ? 4 : s.slots;
+    return forecast_gain(f, o, &s, &v->present, err);
+}
+
+/* The trainer waits. */
+static int name_the_slow(Verdict *v, const Observation *o, Err *err)
+{
+    const Limit *cost = threshold(LIMIT_STALL_COST);
+    int slow = best_of(v->stage_gain, 0), uneven = best_of(v->steady_gain, 1);
+    Forecast buffers, workers;
+    int rc = more_buffers(&buffers, v, o, err);
+    if (!rc)
+        rc = more_workers(&workers, v, o, err);
+    if (rc)
+        return rc;
+    double most = v->stage_gain[slow] - 1, idle = v->present.wait_share / (1 - v->present.wait_share);
+    double steady = v->steady_gain[uneven] - 1;
+    if (steady > cost->bad && steady >= MOST_OF_IT * fmin(most, idle) && steady >= PART_OF_IT * idle) {
+        name(v, uneven, v->cycle[uneven].period ? CAUSE_STALL : CAUSE_OUTLIERS);
+        return 0;
+    }
+    const double *used = v->present.used;
+    double fullest = 0;
+    for (int s = 0; s < STAGE_STEP; s++)
+        fullest = fmax(fullest, used[s]);
+    int overlapped = !o->synchronous && o->prefetch && o->overlap;
+    if (overlapped && fullest < SATURATED && buffers.gain - 1 >= MOST_OF_IT * idle) {
+        name(v, slow, CAUSE_BUFFERS);
+        return 0;
+    }
+    int few_workers = workers.gain - 1 >= MOST_OF_IT * most && doctor_most_workers(o) > o->report.workers;
+    switch (slow) {
+    case STAGE_READ: /* a worker that waits for a disk with time to spare needs company */
+        if (o->serial_disk && used[STAGE_READ] < 0.85 && workers.gain - 1 >= 0.8 * most && few_workers)
+            name(v, STAGE_DECODE, CAUSE_WORKERS);
+        else
+            name(v, STAGE_READ, CAUSE_STORAGE);
+        break;
+    case STAGE_DECODE:
+        name(v, STAGE_DECODE, few_workers ? CAUSE_WORKERS : CAUSE_COMPUTE);
+        break;
+    case STAGE_PREPROCESS:
+        name(v, STAGE_PREPROCESS, o->host_data && few_workers ? CAUSE_WORKERS : CAUSE_COMPUTE);
+        break;
+    default:
+        name(v, slow, CAUSE_BANDWIDTH);
+    }
+    return 0;
+}
+
+/* The trainer does not wait: only the step itself can be meant. */
+static void look_at_step(Verdict *v, const Observation *o)
+{
+    double next = 0;
+    for (int s = 0; s < STAGE_STEP; s++)
+        if (stage_present(o, (StageId)s))
+            next = fmax(next, stage_period(o, (StageId)s));
+    double step = observation_mean(o, TRACE_STEP), gain = v->steady_gain[STAGE_STEP] - 1;
+    if (v->cycle[STAGE_STEP].period && gain > threshold(LIMIT_STALL_COST)->bad)
+        name(v, STAGE_STEP, CAUSE_STALL);
+    else if (v->outliers[STAGE_STEP] > 0 && gain > OUTLIER_SHARE)
+        name(v, STAGE_STEP, CAUSE_OUTLIERS);
+    else if (step > threshold(LIMIT_STEP_DOMINATES)->bad * next)
+        name(v, STAGE_STEP, CAUSE_COMPUTE);
+}
+
+/* Stalls or outliers that cost something although the trainer waits little on the average. */
+static int is_costly(const Verdict *v, const Observation *o)
+{
+    const double least = threshold(LIMIT_STALL_COST)->bad;
+    for (int s = 0; s < STAGE_STEP; s++)
+        if ((v->cycle[s].period || v->outliers[s] > 0) && v->steady_gain[s] - 1 > least && o->wait_share > least)
+            return 1;
+    return 0;
+}
+
+/* --- words --- */
+
+static void write_sentence(Verdict *v, const Observation *o)
+{
+    const char *stage = v->stage >= 0 ? stage_name((StageId)v->stage) : "";
+    double wait = 100 * o->wait_share;
+    const Cycle *c = v->stage >= 0 ? &v->cycle[v->stage] : NULL;
+    char *out = v->sentence;
+    const size_t cap = sizeof v->sentence;
+    if (o->synchronous && v->cause != CAUSE_NONE && v->stage != STAGE_STEP) {
+        snprintf(out, cap,
+                 "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the model device waits %.1f "
+                 "%% of the "
+                 "time; the longest part of it is stage %s.",
+                 wait, stage);
+        return;
+    }
+    switch (v->cause) {
+    case CAUSE_NONE:
+        snprintf(out, cap, "Nothing holds the training up: the model device is busy %.1f %% of the time and waits %.1f %%.",
+                 100 * o->busy_share, wait);
+        break;
+    case CAUSE_STORAGE:
+        snprintf(out, cap,
+                 "The disk holds the training up: reading takes %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                 1e3 * stage_period(o, STAGE_READ), wait);
+        break;
+    case CAUSE_WORKERS:
+        if (o->report.workers == 0)
+            snprintf(out, cap,
+                     "There are no loader workers: the feeder itself needs %.1f ms to load a batch, and the model device waits "
+                     "%.1f %% of the time.",
+                     1e3 * stage_period(o, STAGE_DECODE), wait);
+        else
+            snprintf(out, cap,
+                     "Too few loader workers: %d of them need %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                     o->report.workers, 1e3 * stage_period(o, STAGE_DECODE), wait);
+        break;
+    case CAUSE_BUFFERS:
+        snprintf(out, cap,
+                 "Too few buffers: no stage is busy all the time, but %s (and what lies between it and the step) varies or takes "
+                 "longer than "
+                 "%d host slots and %d device buffers can cover; the model device waits %.1f %% of the time.",
+                 stage, o->report.slots, o->report.buffers, wait);
+        break;
+    case CAUSE_BANDWIDTH:
+        snprintf(out, cap, "The copy %s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                 v->stage == STAGE_PEER ? "between the devices" : "to the data device", 1e3 * stage_period(o, (StageId)v->stage),
+                 wait);
+        break;
+    case CAUSE_COMPUTE:
+        if (v->stage == STAGE_STEP)
+            snprintf(
+                out, cap,
+                "The step is the limit, everything else has reserve: %.1f ms a batch; the model device waits %.1f %% of the time.",
+                1e3 * stage_period(o, STAGE_STEP), wait);
+        else
+            snprintf(out, cap, "%s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                     v->stage == STAGE_DECODE ? "Decoding" : "Preprocessing", 1e3 * stage_period(o, (StageId)v->stage), wait);
+        break;
+    case CAUSE_STALL:
+        snprintf(out, cap,
+                 "Stage %s stalls every %d steps: %.1f ms instead of %.1f ms; without that training would be %.2f times as fast.",
+                 stage, v->period, 1e3 * (c->usual + c->excess), 1e3 * c->usual, v->steady_gain[v->stage]);
+        break;
+    case CAUSE_OUTLIERS:
+        snprintf(
+            out, cap,
+            "A few batches take far longer than the rest in stage %s (%lld of %lld): without them training would be %.2f times as "
+            "fast. Long clips do that.",
+            stage, (long long)v->outliers[v->stage], (long long)o->n, v->steady_gain[v->stage]);
+        break;
+    }
+}
+
+static void write_evidence(Verdict *v, const Observation *o)
+{
+    for (int s = 0; s < STAGE_COUNT; s++) {
+        double own = 1e3 * observation_mean(o, stage_trace((StageId)s)), used = 100 * v->present.used[s];
+        if (s == v->stage && s != STAGE_STEP)
+            add_evidence(
+                v, "%s: %.2f ms a batch, at work %.0f %% of the time; training would be %.2f times as fast if it took no time",
+                stage_name((StageId)s), own, used, v->stage_gain[s]);
+        else if (s == STAGE_STEP)
+            add_evidence(v, "step: %.2f ms a batch, at work %.0f %% of the time", own, used);
+    }
+    const StageSnapshot *h = &o->stages[STAGE_H2D];
+    double all = h->busy + h->blocked_in + h->blocked_out;
+    if (all > 0)
+        add_evidence(v, "the feeder waited %.0f %% of the time for loaded batches and %.0f %% for device buffers",
+                     100 * h->blocked_in / all, 100 * h->blocked_out / all);
+    double host = 0, device = 0;
+    for (int64_t k = o->from; k < o->n; k++)
+        host += (double)o->host_ready[k], device += (double)o->device_ready[k];
+    add_evidence(v, "in stock: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one in work, on the average",
+                 host / (double)(o->n - o->from), o->report.slots, device / (double)(o->n - o->from), o->report.buffers);
+    for (int s = 0; s < STAGE_COUNT; s++)
+        if (v->cycle[s].period)
+            add_evidence(v, "%s takes %.1f ms more every %d batches (seen %d times)", stage_name((StageId)s),
+                         1e3 * v->cycle[s].excess, v->cycle[s].period, v->cycle[s].hits);
+    if (o->cpu_share >= 0)
+        add_evidence(v, "host CPU %.0f %% of %d cores", 100 * o->cpu_share, o->cores);
+    add_evidence(
+        v, "self-check: the model of the pipeline gives %.2f ms a batch for the present settings, measured %.2f ms (%+.1f %%)%s",
+        1e3 * v->present.period, 1e3 * o->period, 100 * v->check, v->trusted ? "" : "; the forecasts are not to be trusted");
+}
+
+int doctor_judge(Verdict *v, const Observation *o, Err *err)
+{
+    *v = (Verdict){.stage = -1, .best = -1};
+    ForecastSettings s;
+    forecast_settings(&s, o);
+    int rc = forecast_run(&v->present, o, &s, err);
+    if (rc)
+        return rc;
+    v->check = o->period > 0 ? v->present.period / o->period - 1 : 0;
+    v->trusted = fabs(v->check) <= threshold(LIMIT_FORECAST)->bad;
+    if ((rc = look_at_stages(v, o, err)))
+        return rc;
+    int waits = o->wait_share >= threshold(LIMIT_WAIT)->good && (v->present.wait_share >= MODEL_WAITS || !v->trusted);
+    if (waits || is_costly(v, o))
+        rc = name_the_slow(v, o, err);
+    else
+        look_at_step(v, o);
+    if (rc || (rc = doctor_gains(v, o, err)))
+        return rc;
+    write_sentence(v, o);
+    write_evidence(v, o);
+    return 0;
+}
+
+int verdict_has_fault(const Verdict *v) { return v->cause != CAUSE_NONE && !(v->stage == STAGE_STEP && v->cause == CAUSE_COMPUTE); }

@@ -1,0 +1,202 @@
+/* doctor_gains.c - what each change would give, by the forecast. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag/doctor.h"
+#include "diag/thresholds.h"
+
+#define MOST_WORKERS 64      /* nobody needs more to hide waiting */
+#define NEARLY 0.98          /* of the most that a setting can give: the smallest value that gives so much is named */
+#define MOST_HOST_SLOTS 1024 /* as the settings allow */
+#define MOST_DEVICE_BUFFERS 256
+
+int doctor_most_workers(const Observation *o)
+{
+    int now = o->report.workers > 0 ? o->report.workers : 1, most = MOST_WORKERS;
+    if (!o->simulated || o->cpu_share > 0.7) { /* work, not waiting: it needs cores */
+        double busy = o->cpu_share > 0.02 ? o->cpu_share : 0.02;
+        double room = now * 0.95 / busy;
+        most = room > o->cores ? (int)fmin(room, 2.0 * o->cores) : o->cores;
+    }
+    return most < now ? now : most > MOST_WORKERS ? MOST_WORKERS : most;
+}
+
+static Gain *add_gain(Verdict *v)
+{
+    Gain *g = &v->gains[v->gain_count < MOST_GAINS ? v->gain_count++ : MOST_GAINS - 1];
+    *g = (Gain){.what_if = -1, .measured = NAN, .predicted = 1};
+    return g;
+}
+
+static void add_setting(Verdict *v, const char *key, const char *value, double predicted)
+{
+    Gain *g = add_gain(v);
+    snprintf(g->key, sizeof g->key, "%s", key);
+    snprintf(g->value, sizeof g->value, "%s", value);
+    snprintf(g->change, sizeof g->change, "%s: %s", key, value);
+    g->predicted = predicted;
+}
+
+/* A number of the settings: how the forecast is told. */
+typedef void (*SetNumber)(ForecastSettings *s, int value);
+static void set_workers(ForecastSettings *s, int value) { s->workers = value; }
+static void set_slots(ForecastSettings *s, int value) { s->slots = value; }
+static void set_buffers(ForecastSettings *s, int value) { s->most_buffers = value; }
+
+static int gain_of(double *gain, const Verdict *v, const Observation *o, SetNumber set, int value, Err *err)
+{
+    ForecastSettings s;
+    Forecast f;
+    forecast_settings(&s, o);
+    set(&s, value);
+    int rc = forecast_gain(&f, o, &s, &v->present, err);
+    *gain = f.gain;
+    return rc;
+}
+
+/* The smallest value from `first` to `last` that gives nearly as much as the best of them; when none gives anything: `first`. */
+static int add_number(Verdict *v, const Observation *o, const char *key, SetNumber set, int first, int last, Err *err)
+{
+    char text[24];
+    double most, gain = 1;
+    int value = first;
+    if (first > last)
+        return 0;
+    int rc = gain_of(&most, v, o, set, last, err);
+    for (; !rc; value = value < 2 * first ? value + 1 : value + value / 4 < last ? value + value / 4 : last) {
+        rc = gain_of(&gain, v, o, set, value, err);
+        if (value >= last || gain >= NEARLY * most)
+            break;
+    }
+    if (rc)
+        return rc;
+    snprintf(text, sizeof text, "%d", value);
+    add_setting(v, key, text, gain);
+    return 0;
+}
+
+/* Switches that are off. */
+static int add_switches(Verdict *v, const Observation *o, Err *err)
+{
+    const struct {
+        const char *key;
+        int on;
+    } switches[] = {{"native_loading", !o->synchronous},
+                    {"prefetch_to_gpu", o->prefetch},
+                    {"optimize_cpu_gpu_overlap", o->overlap},
+                    {"enhanced_gpu_prefetch", o->own_copy}};
+    int rc = 0;
+    for (int i = 0; i < 4 && !rc; i++) {
+        if (switches[i].on || (i > 0 && o->synchronous) || (i == 3 && o->host_data))
+            continue;
+        ForecastSettings s;
+        Forecast f;
+        forecast_settings(&s, o);
+        if (i == 0) {
+            s.synchronous = 0;
+            s.workers = o->num_workers;
+            s.slots = o->batch_size >= 32 ? 2 : o->batch_size <= 8 ? 8 : 64 / o->batch_size;
+        }
+        s.prefetch |= i == 1, s.overlap |= i == 2, s.own_copy |= i == 3;
+        rc = forecast_gain(&f, o, &s, &v->present, err);
+        add_setting(v, switches[i].key, "true", f.gain);
+    }
+    return rc;
+}
+
+/* Data and model on one device: no copy between them. On a GPU the preprocessing then takes its time from the step. */
+static int add_one_device(Verdict *v, const Observation *o, Err *err)
+{
+    if (!o->two_devices || o->host_data || o->synchronous)
+        return 0;
+    ForecastSettings s;
+    Forecast f;
+    forecast_settings(&s, o);
+    s.two_devices = 0;
+    double step = observation_mean(o, TRACE_STEP);
+    if (!o->simulated && step > 0)
+        s.scale[STAGE_STEP] = 1 + observation_mean(o, TRACE_PREPROCESS) / step;
+    int rc = forecast_gain(&f, o, &s, &v->present, err);
+    if (!rc)
+        add_setting(v, "data_gpu", o->model_name, f.gain);
+    return rc;
+}
+
+static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
+{
+    static const char *const words[STAGE_COUNT] = {"storage twice as fast",
+                                                   "decoding twice as fast",
+                                                   "copies to the data device twice as fast",
+                                                   "preprocessing twice as fast",
+                                                   "copies between the devices twice as fast",
+                                                   "the step twice as fast"};
+    int rc = 0;
+    for (int i = 0; i < STAGE_COUNT && !rc; i++) {
+        if (!stage_present(o, (StageId)i))
+            continue;
+        ForecastSettings s;
+        Forecast f;
+        forecast_settings(&s, o);
+        s.scale[i] = 0.5;
+        if ((rc = forecast_gain(&f, o, &s, &v->present, err)))
+            break;
+        Gain *g = add_gain(v);
+        snprintf(g->change, sizeof g->change, "%s", words[i]);
+        g->what_if = i;
+        g->predicted = f.gain;
+    }
+    return rc;
+}
+
+int doctor_gains(Verdict *v, const Observation *o, Err *err)
+{
+    int rc = add_switches(v, o, err), workers = o->report.workers;
+    if (!rc && !o->synchronous) {
+        int most = doctor_most_workers(o);
+        rc = add_number(v, o, "num_workers", set_workers, workers + 1, most, err);
+        int slots = o->report.slots * 2, buffers = o->most_buffers + 1;
+        if (!rc)
+            rc = add_number(v, o, "prefetch_buffer_size", set_slots, slots,
+                            slots * 4 < MOST_HOST_SLOTS ? slots * 4 : MOST_HOST_SLOTS, err);
+        if (!rc)
+            rc = add_number(v, o, "pipeline_buffer_size", set_buffers, buffers,
+                            buffers * 6 < MOST_DEVICE_BUFFERS ? buffers * 6 : MOST_DEVICE_BUFFERS, err);
+    }
+    if (!rc)
+        rc = add_one_device(v, o, err);
+    double least = 1 + threshold(LIMIT_GAIN)->good;
+    for (int i = 0; i < v->gain_count; i++)
+        if (v->gains[i].predicted >= least && (v->best < 0 || v->gains[i].predicted > v->gains[v->best].predicted))
+            v->best = i;
+    return rc ? rc : add_what_ifs(v, o, err);
+}
+
+int gain_apply(const Gain *g, Config *cfg)
+{
+    int number = atoi(g->value);
+    const struct {
+        const char *key;
+        int *to;
+        int value;
+    } settings[] = {
+        {"num_workers", &cfg->num_workers, number},
+        {"prefetch_buffer_size", &cfg->prefetch_buffer_size, number},
+        {"pipeline_buffer_size", &cfg->pipeline_buffer_size, number},
+        {"native_loading", &cfg->native_loading, 1},
+        {"prefetch_to_gpu", &cfg->prefetch_to_gpu, 1},
+        {"optimize_cpu_gpu_overlap", &cfg->optimize_cpu_gpu_overlap, 1},
+        {"enhanced_gpu_prefetch", &cfg->enhanced_gpu_prefetch, 1},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (strcmp(settings[i].key, g->key) == 0) {
+            *settings[i].to = settings[i].value;
+            return 1;
+        }
+    if (strcmp(g->key, "data_gpu") == 0) {
+        cfg->data_gpu = g->value;
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,281 @@
+/* forecast.c - see forecast.h. */
+#include "diag/forecast.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "pipeline/step_meter.h"
+
+/* As in loader.c and feeder.c. */
+#define MOST_ROWS_AT_ONCE 8
+#define GROW_WINDOW 16
+#define GROW_WAITS 2
+#define MOST_BUFFERS 256
+#define MOST_WORKERS 512
+
+/* A device buffer that has been handed back: when, and when the device is done with it. */
+typedef struct Freed {
+    double at, consumed;
+    int64_t order; /* of its batch; -1: new */
+} Freed;
+
+typedef struct Machine {
+    const Observation *o;
+    const ForecastSettings *s;
+    int64_t n;
+    double worker[MOST_WORKERS]; /* free at */
+    double disk, feeder, copy, work, peer, host, step_end;
+    double *slot_free; /* [n] slot of batch k given back */
+    double *ready;     /* [n] batch k on the model device */
+    double *taken;     /* [n] the consumer has it */
+    double *end;       /* [n] of its step */
+    double *consumed;  /* [n] */
+    Freed free[MOST_BUFFERS];
+    int free_count, buffers, waits, takes, shortage;
+    int64_t last_late; /* newest batch counted as waited for */
+    double used[STAGE_COUNT], waited;
+} Machine;
+
+void forecast_settings(ForecastSettings *s, const Observation *o)
+{
+    *s = (ForecastSettings){.workers = o->report.workers,
+                            .slots = o->report.slots,
+                            .start_buffers = o->from_start ? o->start_buffers : o->report.buffers,
+                            .most_buffers = o->most_buffers,
+                            .synchronous = o->synchronous,
+                            .two_devices = o->two_devices,
+                            .host_data = o->host_data,
+                            .host_model = o->host_model,
+                            .on_the_fly = o->on_the_fly,
+                            .prefetch = o->prefetch,
+                            .overlap = o->overlap,
+                            .own_copy = o->own_copy,
+                            .held = o->held,
+                            .serial_disk = o->serial_disk,
+                            .rows_factor = 1};
+    for (int i = 0; i < STAGE_COUNT; i++)
+        s->scale[i] = 1;
+}
+
+static StageId stage_of(TraceId t)
+{
+    switch (t) {
+    case TRACE_READ:
+    case TRACE_DISK:
+        return STAGE_READ;
+    case TRACE_DECODE:
+        return STAGE_DECODE;
+    case TRACE_PREPROCESS:
+        return STAGE_PREPROCESS;
+    case TRACE_PEER:
+        return STAGE_PEER;
+    case TRACE_STEP:
+    case TRACE_WAIT:
+        return STAGE_STEP;
+    default:
+        return STAGE_H2D;
+    }
+}
+
+static double time_of(const Machine *m, TraceId t, int64_t k)
+{
+    const float *x = m->s->instead[t] ? m->s->instead[t] : m->o->trace[t];
+    return (double)x[k] * m->s->scale[stage_of(t)] * m->s->rows_factor;
+}
+
+/* The workers fill the slot of batch k, some rows at a time, oldest batch first; returns when it is ready. */
+static double load(Machine *m, int64_t k)
+{
+    const ForecastSettings *s = m->s;
+    int count = (int)lround((double)m->o->rows[k] * s->rows_factor), share = count / (2 * s->workers);
+    int rows = s->on_the_fly ? 1 : share < 1 ? 1 : share > MOST_ROWS_AT_ONCE ? MOST_ROWS_AT_ONCE : share;
+    double open = k >= s->slots ? m->slot_free[k - s->slots] : 0, ready = open;
+    double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k), decode = time_of(m, TRACE_DECODE, k);
+    decode += s->host_data ? time_of(m, TRACE_PREPROCESS, k) : 0;
+    count = count < 1 ? 1 : count;
+    for (int first = 0; first < count; first += rows) {
+        double part = (double)(rows < count - first ? rows : count - first) / count;
+        int w = 0;
+        for (int i = 1; i < s->workers; i++)
+            w = m->worker[i] < m->worker[w] ? i : w;
+        double start = fmax(m->worker[w], open), read_end;
+        if (s->serial_disk)
+            read_end = m->disk = fmax(start, m->disk) + part * disk;
+        else
+            read_end = start + part * read;
+        m->worker[w] = read_end + part * decode;
+        ready = fmax(ready, m->worker[w]);
+        m->used[STAGE_DECODE] += (m->worker[w] - start) / s->workers;
+    }
+    m->used[STAGE_READ] += s->serial_disk ? disk : read / s->workers;
+    return ready;
+}
+
+static double load_inline(Machine *m, int64_t k, double start)
+{
+    double read = time_of(m, m->s->serial_disk ? TRACE_DISK : TRACE_READ, k), decode = time_of(m, TRACE_DECODE, k);
+    decode += m->s->host_data ? time_of(m, TRACE_PREPROCESS, k) : 0;
+    m->used[STAGE_READ] += read;
+    m->used[STAGE_DECODE] += read + decode;
+    return start + read + decode;
+}
+
+static void put_free(Machine *m, Freed f)
+{
+    int at = m->free_count++;
+    for (; at > 0 && m->free[at - 1].at > f.at; at--) /* queued in the order of being handed back */
+        m->free[at] = m->free[at - 1];
+    m->free[at] = f;
+}
+
+static void count_wait(Machine *m, int64_t k)
+{
+    m->waits += k > m->last_late;
+    m->last_late = k > m->last_late ? k : m->last_late;
+}
+
+/* A device buffer for batch k, wanted at t; returns when the feeder has it. */
+static double take_buffer(Machine *m, int64_t k, double t)
+{
+    int grow = m->waits >= GROW_WAITS && m->shortage && m->buffers < m->s->most_buffers && m->buffers < MOST_BUFFERS;
+    if (m->takes >= GROW_WINDOW || grow)
+        m->takes = m->waits = m->shortage = 0;
+    if (grow) {
+        m->buffers++;
+        put_free(m, (Freed){.at = t, .consumed = t, .order = -1});
+    }
+    Freed f = m->free[0];
+    memmove(m->free, m->free + 1, (size_t)--m->free_count * sizeof *m->free);
+    double have = fmax(t, f.at);
+    m->shortage |= f.at > t || f.consumed > have;
+    have = fmax(have, f.consumed);
+    int64_t next = f.order + 1;
+    if (f.order >= 0 && next < k && m->taken[next] <= have && m->ready[next] > have)
+        count_wait(m, next);
+    return have;
+}
+
+/* What the feeder's thread needed for the batch besides the copy: waking up, bookkeeping. On a stream that copies share with the preprocessing
+ * it cannot be told from waiting for that. */
+static double feeder_overhead(const Observation *o, int64_t k)
+{
+    double rest = (double)o->trace[TRACE_FEED][k] - (double)o->trace[TRACE_H2D][k];
+    return o->host_data || !o->own_copy || rest < 0 ? 0 : rest;
+}
+
+/* Batch k from its slot, filled at `filled`, to the model device; returns when it was enqueued. */
+static double feed(Machine *m, int64_t k, double filled)
+{
+    const ForecastSettings *s = m->s;
+    double t = fmax(m->feeder, filled);
+    if (!s->prefetch)
+        t = fmax(t, m->host);
+    if (!s->overlap && k > 0)
+        t = fmax(t, fmax(m->host, m->consumed[k - 1]));
+    t = take_buffer(m, k, t);
+    double h2d = s->host_data ? 0 : time_of(m, TRACE_H2D, k), done;
+    double preprocess = s->host_data ? 0 : time_of(m, TRACE_PREPROCESS, k);
+    double copied = fmax(t, s->own_copy ? m->copy : m->work) + h2d;
+    m->copy = copied;
+    done = m->work = fmax(copied, m->work) + preprocess;
+    if (s->two_devices) {
+        double peer = time_of(m, TRACE_PEER, k);
+        done = m->peer = fmax(done, m->peer) + peer;
+        m->used[STAGE_PEER] += peer;
+    }
+    m->used[STAGE_H2D] += h2d;
+    m->used[STAGE_PREPROCESS] += preprocess;
+    m->ready[k] = done;
+    m->feeder = m->slot_free[k] = copied + feeder_overhead(m->o, k);
+    return t;
+}
+
+/* The consumer's turn: its host may be ahead of its device. */
+static void step(Machine *m, int64_t k, double enqueued)
+{
+    const ForecastSettings *s = m->s;
+    double asked = m->host, t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k);
+    int idle = k == 0 || m->consumed[k - 1] <= asked;
+    m->takes++;
+    if (idle && (enqueued > asked || m->ready[k] > t))
+        count_wait(m, k);
+    m->taken[k] = t;
+    if (k >= METER_LAG)
+        t = fmax(t, m->end[k - METER_LAG]);
+    double start = fmax(fmax(t, m->ready[k]), m->step_end);
+    m->waited += start - m->step_end;
+    m->end[k] = m->step_end = start + took;
+    m->consumed[k] = s->held ? m->end[k] : start;
+    m->host = s->host_model ? m->end[k] : t;
+    put_free(m, (Freed){.at = s->host_model && !s->held ? start : m->host, .consumed = m->consumed[k], .order = k});
+    m->used[STAGE_STEP] += took;
+}
+
+/* native_loading off: one thing after the other, in the consumer's thread. */
+static void step_synchronous(Machine *m, int64_t k)
+{
+    double t = load_inline(m, k, m->step_end), start = m->step_end;
+    const TraceId more[] = {TRACE_H2D, TRACE_PREPROCESS, TRACE_PEER};
+    for (int i = 0; i < 3; i++)
+        if ((more[i] != TRACE_PEER || m->s->two_devices) && (more[i] == TRACE_PEER || !m->s->host_data)) {
+            double took = time_of(m, more[i], k);
+            m->used[stage_of(more[i])] += took;
+            t += took;
+        }
+    double took = time_of(m, TRACE_STEP, k);
+    m->waited += t - start;
+    m->used[STAGE_STEP] += took;
+    m->end[k] = m->step_end = t + took;
+}
+
+int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, Err *err)
+{
+    *f = (Forecast){0};
+    int64_t n = o->n;
+    Machine *m = mem_calloc(1, sizeof *m);
+    double *memory = mem_calloc((size_t)n * 5 + 1, sizeof *memory);
+    if (!m || !memory) {
+        free(m);
+        free(memory);
+        return err_set(err, ERR_NOMEM, "no memory for a forecast");
+    }
+    *m = (Machine){.o = o, .s = s, .n = n, .last_late = -1, .buffers = s->start_buffers};
+    m->slot_free = memory, m->ready = memory + n, m->taken = memory + 2 * n, m->end = memory + 3 * n, m->consumed = memory + 4 * n;
+    for (int i = 0; i < m->buffers; i++)
+        m->free[m->free_count++] = (Freed){.order = -1};
+    double window = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (k == o->from) {
+            window = m->step_end;
+            m->waited = 0;
+            memset(m->used, 0, sizeof m->used);
+        }
+        if (s->synchronous) {
+            step_synchronous(m, k);
+            continue;
+        }
+        double filled =
+            s->workers > 0 ? load(m, k) : load_inline(m, k, fmax(m->feeder, k >= s->slots ? m->slot_free[k - s->slots] : 0));
+        step(m, k, feed(m, k, filled));
+    }
+    double total = m->step_end - window;
+    f->period = n > o->from ? total / (double)(n - o->from) : 0;
+    f->wait_share = total > 0 ? m->waited / total : 0;
+    for (int i = 0; i < STAGE_COUNT; i++)
+        f->used[i] = total > 0 ? m->used[i] / total : 0;
+    f->buffers = m->buffers;
+    f->gain = 1;
+    free(m);
+    free(memory);
+    return 0;
+}
+
+int forecast_gain(Forecast *f, const Observation *o, const ForecastSettings *s, const Forecast *base, Err *err)
+{
+    int rc = forecast_run(f, o, s, err);
+    if (!rc && f->period > 0)
+        f->gain = base->period * s->rows_factor / f->period;
+    return rc;
+}

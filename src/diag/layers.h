@@ -1,0 +1,25 @@
+/* layers.h - how long each part of the network takes, forward and backward: events between the parts of real steps on real batches, without
+ * graphs. Not on simulated GPUs, whose step is a time and no network. Threads: one. */
+#ifndef MYXTTS_DIAG_LAYERS_H
+#define MYXTTS_DIAG_LAYERS_H
+
+#include "base/stats.h"
+#include "diag/observation.h"
+
+#define MOST_PARTS 256
+
+typedef struct LayerTime {
+    const char *part;
+    int layer;               /* -1: the part has no layers */
+    Stats forward, backward; /* s */
+} LayerTime;
+
+typedef struct LayerTimes {
+    LayerTime parts[MOST_PARTS];
+    int count;
+    int64_t steps;
+} LayerTimes;
+
+int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *err);
+
+#endif

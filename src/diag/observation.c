@@ -1,0 +1,369 @@
+/* observation.c - see observation.h. */
+#include "diag/observation.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/thread.h"
+#include "pipeline/step_meter.h"
+#include "text/tokens.h"
+#include "train/engine.h"
+#include "train/schedule.h"
+#include "train/trainer.h"
+
+#define DEFAULT_SECONDS 8.0
+#define LEAST_BATCHES 160 /* when nothing is said: three periods of 50, after the warm-up */
+#define MOST_BATCHES 420
+#define FEWEST_BATCHES 12 /* when even these take long */
+#define SIM_SKIP 24       /* the warm-up; the buffers grow in it */
+#define CUDA_SKIP 40      /* every shape is captured as a graph the second time it comes */
+#define HOST_SKIP 3
+#define SERIAL_RATIO \
+    0.7 /* of a read that had the disk for itself: so much of the others was theirs alone when it serves one at a time */
+#define SERIAL_SAMPLES 20
+
+_Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
+
+typedef struct Session {
+    const ObserveOptions *o;
+    Pipeline *pipeline;
+    Engine *engine;
+    Stream *stream;
+    int own_stream;
+    StepMeter meter;
+    Monitor *monitor;
+    int64_t steps;
+    Stats phase[PHASE_COUNT];
+    StageSnapshot before[STAGE_COUNT];
+    PipelineReport report_before;
+    double cpu, wall;
+    EnginePlan plan;
+} Session;
+
+static double cpu_seconds(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+void observation_close(Observation *o)
+{
+    for (int t = 0; t < TRACE_COUNT; t++)
+        free(o->trace[t]);
+    free(o->host_ready);
+    free(o->device_ready);
+    free(o->rows);
+    free(o->gpu_history);
+    *o = (Observation){0};
+}
+
+double observation_mean(const Observation *o, TraceId t)
+{
+    double sum = 0;
+    for (int64_t k = o->from; k < o->n; k++)
+        sum += (double)o->trace[t][k];
+    return o->n > o->from ? sum / (double)(o->n - o->from) : 0;
+}
+
+/* --- from the counters --- */
+
+static int take_arrays(Observation *o, Err *err)
+{
+    size_t n = (size_t)o->n + 1;
+    int failed = 0;
+    for (int t = 0; t < TRACE_COUNT; t++)
+        failed |= !(o->trace[t] = mem_calloc(n, sizeof(float)));
+    failed |= !(o->host_ready = mem_calloc(n, sizeof(float))) | !(o->device_ready = mem_calloc(n, sizeof(float)));
+    failed |= !(o->rows = mem_calloc(n, sizeof(int)));
+    return failed ? err_set(err, ERR_NOMEM, "no memory for the times of %lld batches", (long long)o->n) : 0;
+}
+
+static int is_serial(const Counters *c)
+{
+    if (c->alone_n < SERIAL_SAMPLES || c->shared_n < SERIAL_SAMPLES) /* nothing to compare: the careful guess */
+        return 1;
+    double alone = (double)c->alone_ns / (double)c->alone_n, shared = (double)c->shared_ns / (double)c->shared_n;
+    return shared > SERIAL_RATIO * alone;
+}
+
+static void describe(Observation *o, const Config *cfg, const Device *data, const Device *model)
+{
+    o->batch_size = cfg->batch_size;
+    o->num_workers = cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    o->start_buffers = o->report.buffers_at_start;
+    o->most_buffers = cfg->pipeline_buffer_size > o->start_buffers ? cfg->pipeline_buffer_size : o->start_buffers;
+    o->synchronous = !cfg->native_loading;
+    o->two_devices = !device_same(data, model);
+    o->host_data = data->ops->kind == DEVICE_HOST;
+    o->host_model = model->ops->kind == DEVICE_HOST;
+    o->simulated = model->ops->kind == DEVICE_SIM;
+    o->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
+    o->prefetch = cfg->prefetch_to_gpu;
+    o->overlap = cfg->optimize_cpu_gpu_overlap;
+    o->own_copy = cfg->enhanced_gpu_prefetch;
+    o->cores = thread_cores();
+    memcpy(o->data_name, data->name, sizeof o->data_name);
+    memcpy(o->model_name, model->name, sizeof o->model_name);
+    memcpy(o->model_model, model->model, sizeof o->model_model);
+}
+
+static void summarise(Observation *o)
+{
+    Stats step = {0};
+    double wait = 0, busy = 0, rows = 0;
+    for (int64_t k = o->from; k < o->n; k++) {
+        double w = (double)o->trace[TRACE_WAIT][k], b = (double)o->trace[TRACE_STEP][k];
+        stats_add(&step, w + b);
+        wait += w, busy += b, rows += o->rows[k];
+    }
+    double all = wait + busy;
+    o->period = o->step_mean = step.mean;
+    o->step_std = stats_std(&step);
+    o->wait_share = all > 0 ? wait / all : 0;
+    o->busy_share = all > 0 ? busy / all : 0;
+    o->utterances_per_s = all > 0 ? rows / all : 0;
+    const PipelineReport *r = &o->report;
+    o->padding = r->padded_frames ? 1 - (double)r->real_frames / (double)r->padded_frames : 0;
+    const StageSnapshot *h = &r->stages[STAGE_H2D], *p = &r->stages[STAGE_PEER];
+    o->h2d_bytes = h->items ? h->bytes / h->items : 0;
+    o->peer_bytes = p->items ? p->bytes / p->items : 0;
+}
+
+/* The device times of a batch are known when its buffer is used again, those of its step METER_LAG steps later: the last ones are not. */
+static int64_t unknown_tail(const PipelineReport *r) { return r->buffers > METER_LAG + 1 ? r->buffers : METER_LAG + 1; }
+
+int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data, const Device *model, int64_t skip,
+                              int held, Err *err)
+{
+    const Counters *c = pipeline_counters(p);
+    *o = (Observation){.cpu_share = -1, .held = held};
+    pipeline_report(p, &o->report);
+    memcpy(o->stages, o->report.stages, sizeof o->stages);
+    describe(o, cfg, data, model);
+    int64_t end = o->report.batches - unknown_tail(&o->report), first = end > TRACE_KEEP - 64 ? end - (TRACE_KEEP - 64) : 0;
+    o->n = end - first;
+    o->from_start = first == 0;
+    o->from = skip > first ? skip - first : 0;
+    if (o->n - o->from < FEWEST_BATCHES / 2) {
+        *o = (Observation){0};
+        return 1;
+    }
+    int rc = take_arrays(o, err);
+    if (rc) {
+        observation_close(o);
+        return rc;
+    }
+    for (int64_t k = 0; k < o->n; k++) {
+        const TraceRow *row = &c->trace[(first + k) % TRACE_KEEP];
+        for (int t = 0; t < TRACE_COUNT; t++)
+            o->trace[t][k] = (float)counters_trace(c, first + k, (TraceId)t);
+        o->rows[k] = (int)row->rows;
+        o->host_ready[k] = (float)row->host_ready;
+        o->device_ready[k] = (float)row->device_ready;
+    }
+    o->serial_disk = is_serial(c);
+    summarise(o);
+    return 0;
+}
+
+/* --- a run of its own --- */
+
+static int open_session(Session *s, int64_t skip, Err *err)
+{
+    const ObserveOptions *o = s->o;
+    const DeviceOps *ops = o->model->ops;
+    int rc = 0;
+    if (ops->kind != DEVICE_SIM && !o->no_step) {
+        TrainerOptions to = {.cfg = o->cfg, .data = o->data, .model = o->model, .sim = o->sim, .train = o->corpus, .log = o->log};
+        TrainPlan plan;
+        if ((rc = train_plan(&plan, &to, err)))
+            return rc;
+        EngineOptions e = {
+            .cfg = o->cfg, .device = o->model, .largest = plan.shape, .symbols = tokens_count(), .training = 1, .log = o->log};
+        if ((rc = engine_plan(&s->plan, &e, err)) || (rc = engine_open(&s->engine, &e, err)) ||
+            (rc = engine_initialise(s->engine, err)))
+            return rc;
+        s->stream = engine_stream(s->engine);
+    } else {
+        if ((rc = ops->stream_open(o->model, &s->stream, "step", err)))
+            return rc;
+        s->own_stream = 1;
+    }
+    PipelineOptions po = {.cfg = o->cfg,
+                          .corpus = o->corpus,
+                          .data = o->data,
+                          .model = o->model,
+                          .sim = o->sim,
+                          .start = {.seed = (uint64_t)o->cfg->seed},
+                          .log = o->log};
+    if ((rc = pipeline_open(&s->pipeline, &po, err)) ||
+        (rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err)))
+        return rc;
+    int gpus[2], n = 0;
+    if (ops->kind == DEVICE_CUDA)
+        gpus[n++] = o->model->index;
+    if (n && o->data != o->model && o->data->ops->kind == DEVICE_CUDA)
+        gpus[n++] = o->data->index;
+    return n ? monitor_open(&s->monitor, gpus, n, 0.05, o->log, err) : 0;
+}
+
+static void nothing(void *arg) { (void)arg; }
+
+static int take_results(Session *s, int wait, Err *err)
+{
+    StepResult r;
+    int rc;
+    while ((rc = engine_result(s->engine, &r, wait, err)) == 1)
+        for (int p = 0; p < PHASE_COUNT && s->steps > s->meter.skip; p++)
+            stats_add(&s->phase[p], r.seconds[p]);
+    return rc;
+}
+
+static int one_step(Session *s, Err *err)
+{
+    const ObserveOptions *o = s->o;
+    const DeviceOps *ops = o->model->ops;
+    DeviceBatch b;
+    int rc = pipeline_take(s->pipeline, &b, err), released;
+    if (rc)
+        return rc;
+    ops->stream_batch(s->stream, b.info.number);
+    s->steps++;
+    if ((rc = pipeline_await(s->pipeline, &b, s->stream, err)) == 0)
+        rc = step_meter_begin(&s->meter, s->stream, err);
+    if (!s->engine) {
+        if (!rc && !o->no_step)
+            rc = ops->run(s->stream, nothing, NULL, 0, STAGE_STEP, err);
+        if (!rc)
+            rc = step_meter_end(&s->meter, s->stream, err);
+        released = pipeline_release(s->pipeline, &b, s->stream, rc ? NULL : err);
+        return rc ? rc : released;
+    }
+    if (!rc)
+        rc = engine_take(s->engine, b.memory, &b.layout, &b.info, err);
+    released = pipeline_release(s->pipeline, &b, s->stream, rc ? NULL : err);
+    double lr = schedule_rate(o->cfg, s->steps, 1000000);
+    if ((rc = rc ? rc : released) || (rc = engine_step(s->engine, s->steps, 1, 1, lr, err)) ||
+        (rc = step_meter_end(&s->meter, s->stream, err)))
+        return rc;
+    return take_results(s, 0, err);
+}
+
+static int enough(const Session *s, int64_t done, double seconds)
+{
+    const ObserveOptions *o = s->o;
+    if (o->batches > 0)
+        return done >= o->batches;
+    double budget = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;
+    int64_t least = o->model->ops->kind == DEVICE_SIM ? LEAST_BATCHES : FEWEST_BATCHES;
+    return done >= MOST_BATCHES || (done >= least && seconds > budget) || (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
+}
+
+static int run_session(Session *s, int64_t skip, Err *err)
+{
+    const ObserveOptions *o = s->o;
+    Progress progress;
+    /* without a number of batches the time is the limit: what is shown is the most there may be */
+    progress_begin(&progress, o->log, "observing", "batches", (uint64_t)((o->batches > 0 ? o->batches : MOST_BATCHES) + skip));
+    int rc = 0;
+    double start = clock_now();
+    for (int64_t i = 0; !rc; i++) {
+        if (i == skip) {
+            counters_snapshot(pipeline_counters(s->pipeline), s->before);
+            pipeline_report(s->pipeline, &s->report_before);
+            if (s->monitor)
+                monitor_restart(s->monitor);
+            s->cpu = cpu_seconds();
+            s->wall = clock_now();
+        }
+        PipelineReport now;
+        pipeline_report(s->pipeline, &now); /* the last ones come on top */
+        if (i >= skip && enough(s, i - skip - unknown_tail(&now), clock_now() - start))
+            break;
+        rc = one_step(s, err);
+        progress_add(&progress, 1);
+    }
+    if (!rc)
+        rc = step_meter_finish(&s->meter, err);
+    if (!rc && s->engine)
+        rc = take_results(s, 1, err);
+    s->cpu = cpu_seconds() - s->cpu;
+    s->wall = clock_now() - s->wall;
+    progress_end(&progress);
+    return rc;
+}
+
+/* Counters of the window alone. */
+static void keep_window(Observation *o, const Session *s)
+{
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        StageSnapshot *now = &o->stages[i];
+        const StageSnapshot *old = &s->before[i];
+        now->busy -= old->busy, now->blocked_in -= old->blocked_in, now->blocked_out -= old->blocked_out;
+        now->items -= old->items, now->bytes -= old->bytes;
+    }
+    o->cpu_share = s->wall > 0 ? s->cpu / s->wall / o->cores : -1;
+    if (s->engine) {
+        o->has_phases = s->phase[0].n > 0;
+        for (int p = 0; p < PHASE_COUNT; p++)
+            o->phase[p] = s->phase[p].mean, o->phase_std[p] = stats_std(&s->phase[p]);
+        o->parameters = s->plan.parameters;
+        o->engine_bytes = engine_bytes(s->engine);
+        o->graphs = s->o->model->ops->kind == DEVICE_CUDA && s->o->cfg->enable_graph_mode && !s->o->cfg->enable_eager_debug;
+    }
+    if (!s->monitor || !monitor_measures(s->monitor))
+        return;
+    o->has_gpu = 1;
+    monitor_summary(s->monitor, 0, &o->gpu[0]);
+    if (o->two_devices && !o->host_data)
+        monitor_summary(s->monitor, 1, &o->gpu[1]);
+    o->gpu_history = mem_calloc(MONITOR_HISTORY, sizeof *o->gpu_history);
+    o->gpu_samples = o->gpu_history ? monitor_history(s->monitor, 0, o->gpu_history, MONITOR_HISTORY) : 0;
+}
+
+static int close_session(Session *s)
+{
+    if (s->pipeline)
+        pipeline_stop(s->pipeline);
+    monitor_close(s->monitor);
+    if (s->stream && s->own_stream)
+        s->stream->device->ops->stream_close(s->stream);
+    else if (s->stream)
+        s->o->model->ops->stream_wait_idle(s->stream, NULL);
+    step_meter_close(&s->meter);
+    int stuck = pipeline_close(s->pipeline);
+    engine_close(s->engine);
+    return stuck;
+}
+
+int observe(Observation *o, const ObserveOptions *options, Err *err)
+{
+    *o = (Observation){0};
+    Session *s = mem_calloc(1, sizeof *s);
+    if (!s)
+        return err_set(err, ERR_NOMEM, "no memory to observe the pipeline");
+    s->o = options;
+    DeviceKind kind = options->model->ops->kind;
+    int64_t skip = kind == DEVICE_SIM ? SIM_SKIP : kind == DEVICE_CUDA ? CUDA_SKIP : HOST_SKIP;
+    int rc = open_session(s, skip, err);
+    if (!rc)
+        rc = run_session(s, skip, err);
+    if (!rc) {
+        rc = observation_from_pipeline(o, s->pipeline, options->cfg, options->data, options->model, skip, !s->engine, err);
+        if (rc > 0)
+            rc = err_set(err, ERR_USAGE, "too few batches to say anything: at least %d are needed", FEWEST_BATCHES);
+        if (!rc)
+            keep_window(o, s);
+    }
+    if (close_session(s)) { /* a reader is stuck: what it looks at stays */
+        observation_close(o);
+        return rc ? rc : err_set(err, ERR_WORKER, "a loader does not come back from a read");
+    }
+    free(s);
+    return rc;
+}

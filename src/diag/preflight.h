@@ -1,0 +1,76 @@
+/* preflight.h - a configuration against the machine and the data, before anything is trained.
+ * Every finding is read or measured in this run; what cannot be measured here (no GPU, no dataset) is a note that says so. Nothing is
+ * written, made or changed. Threads: one. */
+#ifndef MYXTTS_DIAG_PREFLIGHT_H
+#define MYXTTS_DIAG_PREFLIGHT_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "config/config.h"
+#include "config/schema.h"
+#include "device/device.h"
+#include "device/sim.h"
+#include "diag/thresholds.h"
+
+typedef enum { FINDING_ERROR, FINDING_WARNING, FINDING_NOTE } Severity;
+const char *severity_name(Severity s); /* "error", "warning", "note" */
+
+/* Parts of the report, in order. */
+typedef enum {
+    AREA_CONFIGURATION,
+    AREA_LOADER,
+    AREA_SHAPES,
+    AREA_GRAPH,
+    AREA_DEVICES,
+    AREA_MEMORY,
+    AREA_DATA,
+    AREA_STORAGE,
+    AREA_LIMITS,
+    AREA_COUNT
+} Area;
+const char *area_name(Area a);  /* "configuration" */
+const char *area_title(Area a); /* "Graph and fused kernels" */
+
+typedef struct Finding {
+    Severity severity;
+    Area area;
+    const char *key;        /* of the configuration, or "" */
+    const char *place;      /* "FILE:LINE", "default", "command line", or "" */
+    const char *what, *why; /* sentences */
+    const char *value;      /* as read or measured; may be "" */
+    const char *fix;        /* what to do; may be "" */
+    const char *set_value;  /* the value for key that does away with it; NULL: nothing in the file does */
+} Finding;
+
+typedef struct PreflightRow { /* something read or measured, good or bad */
+    Area area;
+    const char *name, *value, *note;
+    Status status;
+} PreflightRow;
+
+typedef struct Preflight { /* zero-initialise */
+    Finding *findings;
+    size_t count, cap;
+    PreflightRow *rows;
+    size_t row_count, row_cap;
+    Block strings; /* everything above points into it, or is constant */
+    int failed;    /* no memory */
+} Preflight;
+void preflight_free(Preflight *p); /* always safe */
+int preflight_tally(const Preflight *p, Severity s);
+
+typedef struct PreflightOptions {
+    const Config *cfg;
+    Device *data, *model;    /* NULL when they could not be opened */
+    const Err *device_error; /* why not; NULL otherwise */
+    Sim *sim;                /* NULL: none */
+    Log *log;
+} PreflightOptions;
+
+/* What was wrong with the file. name: of the file. fixed problems are errors with a fix, the others errors without. */
+int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err *err);
+/* All the other checks. 0 whatever is found; ERR_NOMEM. */
+int preflight_run(Preflight *p, const PreflightOptions *o, Err *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* profile_private.h - what the profiles share. */
+#ifndef MYXTTS_DIAG_PROFILE_PRIVATE_H
+#define MYXTTS_DIAG_PROFILE_PRIVATE_H
+
+#include "diag/profile.h"
+#include "diag/sections.h"
+
+/* What is usually said of a series; times in ms. */
+typedef struct Spread {
+    double mean, std, min, max, median, p95, p99, variation;
+    int lag; /* 2 .. 20, with the highest autocorrelation */
+    double correlation;
+} Spread;
+int spread_of(Spread *s, const float *x, int64_t n, Err *err); /* x in seconds */
+json_t *spread_json(const Spread *s);
+void spread_rows(json_t *section, const Spread *s);
+
+json_t *profile_number(double v); /* null for what is not finite */
+json_t *profile_begin(const char *title, const Observation *o);
+void profile_section(json_t *report, json_t *section);
+void profile_chart(json_t *report, json_t *chart);
+json_t *profile_line(const char *id, const char *title, const char *y, const float *x, int64_t n);
+float *profile_times(const Observation *o); /* end-to-end times of the window, malloc'd; NULL on no memory */
+
+#endif

@@ -1,0 +1,267 @@
+/* report.c - the verdict and what follows from it, as JSON; the whole report as text. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "diag/sections.h"
+#include "diag/thresholds.h"
+
+static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
+
+/* --- the verdict --- */
+
+static json_t *gain_json(const Gain *g)
+{
+    json_t *o = json_pack("{s:s, s:s, s:s}", "change", g->change, "key", g->key, "value", g->value);
+    json_object_set_new(o, "predicted", number(g->predicted));
+    json_object_set_new(o, "measured", number(g->measured));
+    json_object_set_new(o, "what_if", g->what_if >= 0 ? json_string(stage_name((StageId)g->what_if)) : json_null());
+    return o;
+}
+
+void report_verdict(json_t *report, const Verdict *v, const Observation *o)
+{
+    json_t *evidence = json_array(), *gains = json_array();
+    for (int i = 0; i < v->evidence_count; i++)
+        json_array_append_new(evidence, json_string(v->evidence[i]));
+    for (int i = 0; i < v->gain_count; i++)
+        json_array_append_new(gains, gain_json(&v->gains[i]));
+    json_object_set_new(report, "bottleneck", json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
+    json_object_set_new(report, "cause", json_string(cause_name(v->cause)));
+    json_object_set_new(report, "period_steps", v->period ? json_integer(v->period) : json_null());
+    json_object_set_new(report, "verdict", json_string(v->sentence));
+    json_object_set_new(report, "verdict_status", json_string(verdict_has_fault(v) ? "bad" : "good"));
+    json_object_set_new(report, "evidence", evidence);
+    json_object_set_new(report, "gains", gains);
+    json_object_set_new(report, "utterances_per_s", number(o->utterances_per_s));
+    json_object_set_new(report, "step_ms", number(1e3 * o->period));
+    json_object_set_new(report, "wait_share", number(o->wait_share));
+    json_object_set_new(report, "forecast_check", number(v->check));
+    json_object_set_new(report, "forecast_trusted", json_boolean(v->trusted));
+}
+
+/* --- what follows --- */
+
+static void add_line(json_t *list, const char *text) { json_array_append_new(list, json_string(text)); }
+
+/* What can be done about a fault besides the settings the forecast knows. */
+static void add_advice(json_t *list, const Verdict *v, const Observation *o)
+{
+    switch (v->cause) {
+    case CAUSE_STORAGE:
+        add_line(list, "Put the dataset's cache on a faster disk (a local SSD), or halve what is read with mel_storage: float16.");
+        break;
+    case CAUSE_WORKERS:
+        if (o->on_the_fly)
+            add_line(list, "preprocessing_mode: precompute decodes every clip once, before training.");
+        break;
+    case CAUSE_BANDWIDTH:
+        if (v->stage == STAGE_PEER)
+            add_line(list, "Use one GPU for data and model, or GPUs with a direct link between them.");
+        else
+            add_line(
+                list,
+                "Keep pin_memory on; mel_storage: float16 halves what is copied; look at the GPU's PCIe link (width, generation).");
+        break;
+    case CAUSE_COMPUTE:
+        if (v->stage == STAGE_STEP)
+            add_line(
+                list,
+                "The data side has reserve: only a faster step (mixed_precision, enable_graph_mode, a smaller model_size, a faster "
+                "GPU) makes training faster.");
+        else if (v->stage == STAGE_PREPROCESS)
+            add_line(list, "preprocessing_mode: precompute takes the mel out of the run; a faster data device helps too.");
+        else
+            add_line(list, "All cores are at work: preprocessing_mode: precompute, or a machine with more cores.");
+        break;
+    case CAUSE_STALL:
+        add_line(
+            list,
+            "Look for what comes back at that rate: a background job, a flush, a validation, a garbage collection, the network "
+            "file system. More buffers hide what is short.");
+        break;
+    case CAUSE_OUTLIERS:
+        add_line(list, "Look at the longest clips: a smaller max_mel_frames or more length_buckets evens the batches out.");
+        break;
+    case CAUSE_BUFFERS:
+    case CAUSE_NONE:
+        break;
+    }
+}
+
+static void current_value(char *out, size_t cap, const Config *cfg, const char *key)
+{
+    ConfigRow row;
+    snprintf(out, cap, "?");
+    for (int i = 0; i < config_row_count(); i++)
+        if (config_row(cfg, i, &row) == 0 && strcmp(row.key, key) == 0)
+            snprintf(out, cap, "%s", row.value);
+}
+
+static void add_consequences(json_t *report, const ReportInput *in)
+{
+    json_t *issues = json_array(), *recommendations = json_array(), *changes = json_array(), *section, *finding;
+    const Verdict *v = in->v;
+    size_t i, k;
+    if (verdict_has_fault(v))
+        add_line(issues, v->sentence);
+    json_array_foreach(json_object_get(report, "sections"), i, section)
+        json_array_foreach(json_object_get(section, "findings"), k, finding)
+    {
+        const char *severity = json_string_value(json_object_get(finding, "severity"));
+        const char *what = json_string_value(json_object_get(finding, "what"));
+        const char *fix = json_string_value(json_object_get(finding, "fix"));
+        if (!severity || !what || strcmp(what, v->sentence) == 0)
+            continue;
+        if (strcmp(severity, "note") != 0)
+            add_line(issues, what);
+        if (fix && *fix && strcmp(severity, "note") != 0)
+            add_line(recommendations, fix);
+    }
+    if (v->best >= 0) {
+        const Gain *g = &v->gains[v->best];
+        char text[300], from[120];
+        snprintf(text, sizeof text, "Set %s: %.2f times the throughput, by the model of the pipeline%s.", g->change, g->predicted,
+                 v->trusted ? "" : " (which does not fit this run: try it)");
+        add_line(recommendations, text);
+        current_value(from, sizeof from, in->cfg, g->key);
+        snprintf(text, sizeof text, "predicted throughput %.2f times", g->predicted);
+        json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", g->key, "from", from, "to", g->value, "why", text));
+    }
+    add_advice(recommendations, v, in->o);
+    for (size_t f = 0; in->preflight && f < in->preflight->count; f++) {
+        const Finding *p = &in->preflight->findings[f];
+        char from[120];
+        if (!p->set_value || !p->key[0] || (v->best >= 0 && strcmp(p->key, v->gains[v->best].key) == 0))
+            continue;
+        current_value(from, sizeof from, in->cfg, p->key);
+        json_array_append_new(changes,
+                              json_pack("{s:s, s:s, s:s, s:s}", "key", p->key, "from", from, "to", p->set_value, "why", p->what));
+    }
+    json_object_set_new(report, "issues", issues);
+    json_object_set_new(report, "recommendations", recommendations);
+    json_object_set_new(report, "configuration_changes", changes);
+}
+
+json_t *report_make(const ReportInput *in)
+{
+    char date[64];
+    time_t now = time(NULL);
+    struct tm t;
+    localtime_r(&now, &t);
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &t);
+    char machine[240];
+    snprintf(machine, sizeof machine, "%s (%s)%s%s, %d cores", in->model->name, in->model->model,
+             in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name, in->o->cores);
+    json_t *r = json_pack("{s:s, s:s, s:s}", "title", in->title, "date", date, "machine", machine);
+    json_t *command = json_string(in->command);
+    json_object_set_new(r, "command", command ? command : json_string("?"));
+    report_verdict(r, in->v, in->o);
+    json_object_set_new(r, "sections", sections_make(in));
+    add_consequences(r, in);
+    json_object_set_new(r, "charts", charts_make(in->o, in->v));
+    return r;
+}
+
+int report_findings(const json_t *report)
+{
+    size_t i, k;
+    const json_t *section, *finding;
+    int n = 0;
+    json_array_foreach(json_object_get(report, "sections"), i, section)
+        json_array_foreach(json_object_get(section, "findings"), k, finding) n +=
+        strcmp(json_string_value(json_object_get(finding, "severity")), "note") != 0;
+    return n;
+}
+
+/* --- text --- */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static void print_list(Buf *out, const char *title, const json_t *list)
+{
+    size_t i;
+    const json_t *line;
+    buf_printf(out, "\n%s\n", title);
+    if (json_array_size(list) == 0)
+        buf_str(out, "  none\n");
+    json_array_foreach(list, i, line) buf_printf(out, "  %zu. %s\n", i + 1, json_string_value(line));
+}
+
+static void print_section(Buf *out, size_t number, const json_t *s)
+{
+    size_t i;
+    const json_t *row, *f;
+    buf_printf(out, "\n[%zu] %s\n", number, text_of(s, "title"));
+    json_array_foreach(json_object_get(s, "rows"), i, row)
+    {
+        const char *status = text_of(row, "status"), *note = text_of(row, "note");
+        buf_printf(out, "  %-10s %-32s %s%s%s%s\n", strcmp(status, "info") == 0 ? "" : status, text_of(row, "name"),
+                   text_of(row, "value"), *note ? " (" : "", note, *note ? ")" : "");
+    }
+    json_array_foreach(json_object_get(s, "findings"), i, f)
+        buf_printf(out, "  %s: %s [%s]; %s. Fix: %s\n", text_of(f, "severity"), text_of(f, "what"), text_of(f, "value"),
+                   text_of(f, "why"), text_of(f, "fix"));
+}
+
+void report_text(Buf *out, const json_t *r)
+{
+    size_t i;
+    const json_t *x;
+    buf_printf(out, "%s\n%s, %s\n%s\n", text_of(r, "title"), text_of(r, "date"), text_of(r, "machine"), text_of(r, "command"));
+    json_array_foreach(json_object_get(r, "sections"), i, x) print_section(out, i + 1, x);
+    print_list(out, "ISSUES", json_object_get(r, "issues"));
+    print_list(out, "RECOMMENDATIONS", json_object_get(r, "recommendations"));
+    buf_str(out, "\nCONFIGURATION CHANGES\n");
+    const json_t *changes = json_object_get(r, "configuration_changes");
+    if (json_array_size(changes) == 0)
+        buf_str(out, "  none\n");
+    json_array_foreach(changes, i, x)
+        buf_printf(out, "  %s: %s -> %s (%s)\n", text_of(x, "key"), text_of(x, "from"), text_of(x, "to"), text_of(x, "why"));
+    buf_printf(out, "\nVERDICT\n  bottleneck %s, cause %s\n  %s\n", text_of(r, "bottleneck"), text_of(r, "cause"),
+               text_of(r, "verdict"));
+    json_array_foreach(json_object_get(r, "evidence"), i, x) buf_printf(out, "  - %s\n", json_string_value(x));
+    buf_str(out, "\n  what a change would give (throughput after / before)\n");
+    json_array_foreach(json_object_get(r, "gains"), i, x)
+    {
+        const json_t *measured = json_object_get(x, "measured");
+        buf_printf(out, "    %-44s %.2f", text_of(x, "change"), json_number_value(json_object_get(x, "predicted")));
+        if (json_is_number(measured))
+            buf_printf(out, ", measured %.2f", json_number_value(measured));
+        buf_str(out, "\n");
+    }
+}
+
+/* --- the table of thresholds --- */
+
+json_t *thresholds_json(void)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        const Limit *l = threshold((LimitId)i);
+        json_array_append_new(all, json_pack("{s:s, s:s, s:f, s:f, s:b, s:s, s:s}", "name", l->name, "measure", l->measure, "good",
+                                             l->good * l->factor, "bad", l->bad * l->factor, "more_is_better", l->more_is_better,
+                                             "unit", l->unit, "note", l->note));
+    }
+    return all;
+}
+
+void thresholds_text(Buf *out)
+{
+    buf_printf(out, "%-58s %-14s %-16s %s\n", "measure", "good", "acceptable", "bad");
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        const Limit *l = threshold((LimitId)i);
+        char good[32], between[32] = "", bad[32];
+        const double a = l->good * l->factor, b = l->bad * l->factor;
+        snprintf(good, sizeof good, "%s %g %s", l->more_is_better ? ">=" : "<", a, l->unit);
+        snprintf(bad, sizeof bad, "%s %g %s", l->more_is_better ? "<" : l->good == l->bad ? ">=" : ">", b, l->unit);
+        if (l->good != l->bad)
+            snprintf(between, sizeof between, "%g-%g %s", l->more_is_better ? b : a, l->more_is_better ? a : b, l->unit);
+        buf_printf(out, "%-58s %-14s %-16s %s%s%s\n", l->measure, good, between, bad, *l->note ? "; " : "", l->note);
+    }
+}

@@ -1,0 +1,167 @@
+/* run_record.c - see run_record.h. */
+#include "diag/run_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "train/run_log.h"
+
+static double number(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static int64_t integer(const json_t *o, const char *key, int64_t otherwise)
+{
+    double v = number(o, key);
+    return v >= 0 && v < 1e15 ? (int64_t)v : otherwise;
+}
+
+/* Everything after `step` does not count any more. */
+static void take_back(RunRecord *r, int64_t step)
+{
+    while (r->line_count && r->lines[r->line_count - 1].step > step)
+        r->line_count--;
+    while (r->validation_count && r->validation[r->validation_count - 1].step > step)
+        r->validation_count--;
+    const RunLine *last = r->line_count ? &r->lines[r->line_count - 1] : NULL;
+    r->time_count = last ? last->first_time + last->times : 0;
+    r->base_seconds = last ? last->seconds : 0;
+}
+
+static int add_line(RunRecord *r, const json_t *o)
+{
+    const json_t *times = json_object_get(o, "step_times_ms");
+    size_t n = json_array_size(times);
+    if (mem_grow(&r->lines, &r->line_cap, r->line_count + 1, sizeof *r->lines) ||
+        mem_grow(&r->times, &r->time_cap, r->time_count + n, sizeof *r->times))
+        return ERR_NOMEM;
+    RunLine *l = &r->lines[r->line_count];
+    *l = (RunLine){.step = integer(o, "step", 0),
+                   .seconds = r->base_seconds + number(o, "seconds"),
+                   .loss = number(o, "loss"),
+                   .step_ms = number(o, "step_ms"),
+                   .wait_share = number(o, "wait_share"),
+                   .busy_share = number(o, "busy_share"),
+                   .padding_share = number(o, "padding_share"),
+                   .utterances_per_s = number(o, "utterances_per_s"),
+                   .frames_per_s = number(o, "frames_per_s"),
+                   .gpu_utilisation = number(o, "gpu_utilisation"),
+                   .queue_ready = number(o, "queue_ready"),
+                   .queue_slots = number(o, "queue_slots"),
+                   .model_bytes = number(o, "model_bytes"),
+                   .first_time = r->time_count};
+    for (size_t i = 0; i < n; i++) {
+        const json_t *t = json_array_get(times, i);
+        if (json_is_number(t) && json_number_value(t) > 0)
+            r->times[r->time_count++] = json_number_value(t);
+    }
+    l->times = r->time_count - l->first_time;
+    r->line_count++;
+    return 0;
+}
+
+static int add(void *arg, json_t *o)
+{
+    RunRecord *r = arg;
+    const char *event = json_string_value(json_object_get(o, "event"));
+    if (!event)
+        return 0;
+    r->ended = strcmp(event, "end") == 0;
+    if (strcmp(event, "step") == 0)
+        return add_line(r, o);
+    if (strcmp(event, "resume") == 0) {
+        r->resumed++;
+        take_back(r, integer(o, "step", 0));
+    } else if (strcmp(event, "start") == 0) {
+        json_decref(r->start);
+        r->start = json_incref(o);
+        r->total_steps = integer(o, "total_steps", r->total_steps);
+        r->batch_size = integer(o, "batch_size", r->batch_size);
+        r->accumulation = integer(o, "gradient_accumulation_steps", r->accumulation);
+        r->accumulation = r->accumulation < 1 ? 1 : r->accumulation;
+    } else if (strcmp(event, "validation") == 0) {
+        if (mem_grow(&r->validation, &r->validation_cap, r->validation_count + 1, sizeof *r->validation))
+            return ERR_NOMEM;
+        r->validation[r->validation_count++] = (RunPoint){integer(o, "step", 0), number(o, "loss")};
+    } else if (strcmp(event, "skipped") == 0) {
+        r->skipped++;
+    }
+    return 0;
+}
+
+int run_record_load(RunRecord *r, const char *where, Err *err)
+{
+    struct stat st;
+    *r = (RunRecord){.accumulation = 1};
+    r->path = stat(where, &st) == 0 && S_ISDIR(st.st_mode) ? file_join(where, "log.jsonl") : strdup(where);
+    if (!r->path)
+        return err_set(err, ERR_NOMEM, "no memory for the log of %s", where);
+    int rc = run_log_each(r->path, add, r, &r->bad_lines, err);
+    if (rc == ERR_MISSING)
+        err_hint(err, "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
+    else if (rc == ERR_NOMEM)
+        err_set(err, ERR_NOMEM, "no memory for the log %s", r->path);
+    return rc;
+}
+
+void run_record_close(RunRecord *r)
+{
+    free(r->path);
+    free(r->lines);
+    free(r->times);
+    free(r->validation);
+    json_decref(r->start);
+    *r = (RunRecord){0};
+}
+
+const char *run_record_setting(const RunRecord *r, const char *key, char *out, size_t cap)
+{
+    const json_t *v = json_object_get(r->start, key);
+    if (json_is_string(v))
+        snprintf(out, cap, "%s", json_string_value(v));
+    else if (json_is_number(v))
+        snprintf(out, cap, "%.10g", json_number_value(v));
+    else if (json_is_boolean(v))
+        snprintf(out, cap, "%s", json_is_true(v) ? "yes" : "no");
+    else if (cap)
+        out[0] = 0;
+    return out;
+}
+
+double run_record_clips(const RunRecord *r)
+{
+    if (r->batch_size)
+        return (double)r->batch_size;
+    /* The median line: the first one counts clips of steps whose time is not in it. */
+    double *clips = mem_calloc(r->line_count ? r->line_count : 1, sizeof *clips), found;
+    size_t n = 0;
+    for (size_t i = 0; clips && i < r->line_count; i++) {
+        const RunLine *l = &r->lines[i];
+        double v = l->utterances_per_s * l->step_ms / 1e3 / (double)r->accumulation;
+        if (v > 0)
+            clips[n++] = v;
+    }
+    found = n ? fmax(1, round(stats_percentile(clips, n, 0.5))) : (double)NAN;
+    free(clips);
+    return found;
+}
+
+double run_record_mean(const RunRecord *r, size_t member)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < r->line_count; i++) {
+        double v = *(const double *)(const void *)((const char *)&r->lines[i] + member);
+        if (isfinite(v))
+            sum += v, n++;
+    }
+    return n ? sum / (double)n : (double)NAN;
+}

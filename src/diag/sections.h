@@ -1,0 +1,45 @@
+/* sections.h - the report of `myxtts diagnose` as one JSON object, from which text, JSON and HTML are drawn: no figure is computed twice.
+ * Eight sections (hardware, configuration, code path, loader, graph and kernels, memory, storage, run), then the verdict, what follows from it, and
+ * charts. Threads: one. */
+#ifndef MYXTTS_DIAG_SECTIONS_H
+#define MYXTTS_DIAG_SECTIONS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "diag/doctor.h"
+#include "diag/preflight.h"
+#include "diag/storage.h"
+
+typedef struct ReportInput {
+    const Config *cfg;
+    Device *data, *model;
+    const Corpus *corpus;
+    const Observation *o;
+    const Verdict *v;
+    const Preflight *preflight; /* NULL: none */
+    const StorageTest *storage;
+    const char *command; /* as typed */
+    const char *title;
+} ReportInput;
+
+/* NULL on no memory. */
+json_t *report_make(const ReportInput *in);
+int report_findings(const json_t *report); /* errors and warnings of all sections, and a bottleneck */
+void report_text(Buf *out, const json_t *report);
+
+/* Parts, for other tools. Each adds to what it is given. */
+json_t *section_begin(const char *name, const char *title);
+void section_row(json_t *section, Status status, const char *name, const char *note, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void section_finding(json_t *section, const char *severity, const char *what, const char *why, const char *value, const char *fix);
+void report_verdict(json_t *report, const Verdict *v,
+                    const Observation *o); /* bottleneck, cause, period_steps, verdict, evidence, gains */
+json_t *charts_make(const Observation *o, const Verdict *v);
+json_t *thresholds_json(void);
+void thresholds_text(Buf *out);
+
+/* The eight sections, of sections.c. */
+json_t *sections_make(const ReportInput *in);
+
+#endif

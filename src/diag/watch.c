@@ -1,0 +1,41 @@
+/* watch.c - see watch.h. */
+#include "diag/watch.h"
+
+#include "diag/thresholds.h"
+
+#define WARN_AGAIN 1000 /* steps: a run that goes on starving is not told so at every line */
+#define SKIP 16         /* batches, while the pipeline filled up */
+
+int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
+{
+    Observation o;
+    int rc = observation_from_pipeline(&o, p, w->cfg, w->data, w->model, SKIP, 0, err);
+    if (rc)
+        return rc;
+    rc = doctor_judge(v, &o, err);
+    observation_close(&o);
+    return rc;
+}
+
+void watch_interval(void *arg, const TrainerView *view, int last)
+{
+    Watch *w = arg;
+    const StepMeter *m = view->meter;
+    double wait = 0, all = 0;
+    int64_t first = m->sample_count - view->sample_from > METER_KEEP ? m->sample_count - METER_KEEP : view->sample_from;
+    for (int64_t i = first; i < m->sample_count; i++) {
+        wait += (double)m->samples[i % METER_KEEP].wait;
+        all += (double)m->samples[i % METER_KEEP].step;
+    }
+    if (last || m->sample_count - first < 8 || all <= 0 || threshold_judge(LIMIT_WAIT, wait / all) == STATUS_GOOD ||
+        (w->warned && view->step - w->warned < WARN_AGAIN))
+        return;
+    Verdict v;
+    Err err = {0};
+    w->warned = view->step;
+    if (watch_verdict(&v, w, view->pipeline, &err) == 0)
+        log_warn(w->log, "the model device waited %.0f %% of the time for data: %s%s%s", 100 * wait / all, v.sentence,
+                 v.best >= 0 ? " Try " : "", v.best >= 0 ? v.gains[v.best].change : "");
+    else
+        log_warn(w->log, "the model device waited %.0f %% of the time for data; `myxtts diagnose` says why", 100 * wait / all);
+}

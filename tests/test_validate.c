@@ -1,0 +1,457 @@
+/* test_validate.c - myxtts validate: the repair of files, the checks of machine and data, and the command with its backups and exit codes. */
+#include "pipeline_testing.h"
+
+#include <jansson.h>
+#include <sys/resource.h>
+
+#include "cmd/cmd.h"
+#include "config/schema.h"
+#include "diag/preflight.h"
+#include "diag/text_diff.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* ---- the schema ---- */
+
+static void repaired(const char *before, const char *after, int problems)
+{
+    SchemaReport r = {0};
+    Err err = {0};
+    Buf text = {0};
+    buf_str(&text, before);
+    assert_int_equal(schema_repair(&r, &text, "t.yaml", 0, NULL, &err), 0);
+    if (strcmp(text.data, after) != 0)
+        fail_msg("wanted\n%s\ngot\n%s", after, text.data);
+    if ((int)r.count != problems)
+        fail_msg("%zu problems, not %d, in\n%s", r.count, problems, before);
+    if (!r.loads)
+        fail_msg("does not load: %s", text.data);
+    for (size_t i = 0; i < r.count; i++)
+        assert_true(r.items[i].fixed && r.items[i].fix[0] && r.items[i].what[0]);
+    schema_report_free(&r);
+    buf_free(&text);
+}
+
+static void test_repairs(void **state)
+{
+    static const struct {
+        const char *before, *after;
+        int problems;
+    } cases[] = {
+        {"", "", 0},
+        {"data:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 0},
+        {"data:\n  bach_size: 8 # c\n", "data:\n  batch_size: 8 # c\n", 1},
+        {"data:\n  bach_size: 0\n", "data:\n  batch_size: 32\n", 2},
+        {"data:\n  batch_size: 0\n  num_workers: 999\n", "data:\n  batch_size: 32\n  num_workers: auto\n", 2},
+        {"data:\n  batch_size: \"many\"\n", "data:\n  batch_size: \"32\"\n", 1},
+        {"data:\n  batch_size: 08\n", "data:\n  batch_size: 8\n", 1},
+        {"data:\n  batch_size: 8.6\n", "data:\n  batch_size: 9\n", 1},
+        {"data:\n  pin_memory: ture\n", "data:\n  pin_memory: true\n", 1},
+        {"data:\n  data_gpu: cuda:1\n", "data:\n  data_gpu: 1\n", 1},
+        {"data:\n  batch_size: 8\n  batch_size: 9 # two\n", "data:\n  batch_size: 8\n  # batch_size: 9 # two\n", 1},
+        {"data:\n  batch_size: 8\n  batch_size: 8\n", "data:\n  batch_size: 8\n  # batch_size: 8\n", 1},
+        {"data:\n  batch_size: [1, # one\n    2]\n  num_workers: 999\n", "data:\n  batch_size: 32\n  # one\n  num_workers: auto\n",
+         2},
+        {"x: &s\n  trim_top_db: 5\nata:\n  <<: *s\n", "# x: &s\n#   trim_top_db: 5\ndata:\n  trim_top_db: 5\n  # <<: *s\n", 3},
+        {"data: {batch_size: 8, batch_size: 9}\n", "data: {batch_size: 8}\n", 1},
+        {"data:\n  native_loading: true\n  use_tf_native_loading: false\n",
+         "data:\n  native_loading: true\n  # use_tf_native_loading: false\n", 1},
+        {"data:\n  batch_size:\n", "data:\n  # batch_size:\n", 1},
+        {"data:\n  epochs: 3\ntraining:\n  lr: 0.001\n", "data:\n  # epochs: 3\ntraining:\n  lr: 0.001\n  epochs: 3\n", 1},
+        {"data:\n  epochs: 3\n", "data:\n  # epochs: 3\ntraining:\n  epochs: 3\n", 1},
+        {"batch_size: 8\n", "# batch_size: 8\ndata:\n  batch_size: 8\n", 1},
+        {"dat:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 1},
+        {"data:\n  batch_size: 8\ndata:\n  num_workers: 2\n  batch_size: 9\n",
+         "data:\n  batch_size: 8\n  num_workers: 2\n# data:\n#   num_workers: 2\n#   batch_size: 9\n", 1},
+        {"x: &s\n  trim_top_db: 35\ndata:\n  <<: *s\n  batch_size: 8\n",
+         "# x: &s\n#   trim_top_db: 35\ndata:\n  # <<: *s\n  batch_size: 8\n  trim_top_db: 35\n", 2},
+        {"data:\n  quux: 3\n", "data:\n  # quux: 3\n", 1},
+        {"data: 5\n", "# data: 5\n", 1},
+        {"data:\n\tbatch_size: 8\n", "data:\n  batch_size: 8\n", 1},
+        {"model:\n  win_length: 2048\n", "model:\n  win_length: 1024\n", 1},
+        {"model:\n  n_fft: 1023\n  win_length: 1024\n", "model:\n  n_fft: 1024\n  win_length: 1024\n", 1},
+        {"model:\n  sample_rate: 8000\n", "model:\n  sample_rate: 8000\n  mel_fmax: 4000\n", 1},
+        {"model:\n  decoder_heads: 5\n", "model:\n  decoder_heads: 4\n", 1},
+        {"model:\n  model_size: nano\n  decoder_dim: 9\n", "model:\n  model_size: nano\n  decoder_dim: 192\n", 1},
+        {"training:\n  learning_rate: 0\n", "training:\n  learning_rate: 0.0003\n", 1},
+        {"data:\n  supported_languages: [en, xx, fa, en]\n", "data:\n  supported_languages: [en, fa]\n", 1},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        repaired(cases[i].before, cases[i].after, cases[i].problems);
+}
+
+/* Lines are those of the file as it is, and what cannot be put right stays and says why. */
+static void test_problems(void **state)
+{
+    SchemaReport r = {0};
+    Err err = {0};
+    Buf text = {0};
+    buf_str(&text, "training:\n  epoch: 3\n  speling: 1\ndata:\n  batch_size: 0\n");
+    assert_int_equal(schema_repair(&r, &text, "t.yaml", 0, NULL, &err), 0);
+    assert_int_equal(r.count, 3);
+    assert_int_equal(r.items[0].line, 2);
+    assert_int_equal(r.items[2].line, 5);
+    assert_string_equal(r.items[2].what, "batch_size is 0, but must be between 1 and 4096");
+    assert_string_equal(r.items[2].fix, "batch_size: 32");
+    schema_report_free(&r);
+    buf_clear(&text);
+    buf_str(&text, "data:\n  language: 77\n  batch_size: 0\n");
+    assert_int_equal(schema_repair(&r, &text, "t.yaml", 0, NULL, &err), 0);
+    assert_false(r.loads);
+    assert_int_equal(r.count, 2);
+    assert_true(r.items[0].fixed && !r.items[1].fixed && r.items[1].hint[0]);
+    assert_string_equal(r.items[1].key, "language");
+    schema_report_free(&r);
+    static const char *const hopeless[] = {"data: [1\n", "- a\n", "data:\n  a: 1\n---\ndata:\n",
+                                           "\xFF\xFE"
+                                           "d"};
+    for (size_t i = 0; i < COUNT(hopeless); i++) {
+        buf_clear(&text);
+        buf_str(&text, hopeless[i]);
+        assert_int_equal(schema_repair(&r, &text, "t.yaml", 0, NULL, &err), 0);
+        assert_true(r.count == 1 && !r.loads && !r.items[0].fixed && r.items[0].what[0]);
+        assert_string_equal(text.data, hopeless[i]);
+        schema_report_free(&r);
+    }
+    /* the command line is not the file's to change */
+    char *argv[] = {"--win-length", "4000"};
+    buf_clear(&text);
+    buf_str(&text, "model:\n  n_fft: 2048\n");
+    assert_int_equal(schema_repair(&r, &text, "t.yaml", 2, argv, &err), 0);
+    assert_true(!r.loads && r.count == 1 && !r.items[0].fixed);
+    assert_string_equal(text.data, "model:\n  n_fft: 2048\n");
+    schema_report_free(&r);
+    buf_free(&text);
+}
+
+/* ---- the difference ---- */
+
+static void test_difference(void **state)
+{
+    static const struct {
+        const char *a, *b, *diff;
+    } cases[] = {
+        {"x\n", "x\n", ""},
+        {"", "a\n", "--- a\n+++ b\n@@ -0,0 +1,1 @@\n+a\n"},
+        {"a\n", "", "--- a\n+++ b\n@@ -1,1 +0,0 @@\n-a\n"},
+        {"a\nb\nc\n", "a\nB\nc\n", "--- a\n+++ b\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
+        {"a", "a\n", "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"},
+        {"1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n1\n2\n", "1\n3\n4\n5\n6\n7\n8\n9\n0\n1\nx\n2\n",
+         "--- a\n+++ b\n@@ -1,5 +1,4 @@\n 1\n-2\n 3\n 4\n 5\n@@ -9,4 +8,5 @@\n 9\n 0\n 1\n+x\n 2\n"},
+        {"a\nb\na\nb\n", "b\na\nb\na\n", "--- a\n+++ b\n@@ -1,4 +1,4 @@\n-a\n b\n a\n b\n+a\n"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Buf out = {0};
+        buf_str(&out, "");
+        assert_int_equal(text_diff(&out, "a", cases[i].a, strlen(cases[i].a), "b", cases[i].b, strlen(cases[i].b)), 0);
+        assert_string_equal(out.data, cases[i].diff);
+        buf_free(&out);
+    }
+    Buf a = {0}, b = {0}, out = {0}; /* too many changes: still a difference, as one piece */
+    for (int i = 0; i < 3000; i++) {
+        buf_printf(&a, "a%d\n", i);
+        buf_printf(&b, "b%d\n", i);
+    }
+    assert_int_equal(text_diff(&out, "a", a.data, a.size, "b", b.data, b.size), 0);
+    assert_non_null(strstr(out.data, "@@ -1,3000 +1,3000 @@"));
+    buf_free(&a);
+    buf_free(&b);
+    buf_free(&out);
+}
+
+/* ---- machine and data ---- */
+
+/* The finding about a key, or NULL; "" finds by a part of its sentence. */
+static const Finding *find(const Preflight *p, const char *key, const char *part)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if ((!*key || strcmp(p->findings[i].key, key) == 0) && (!*part || strstr(p->findings[i].what, part)))
+            return &p->findings[i];
+    return NULL;
+}
+
+static const PreflightRow *row_of(const Preflight *p, Area area, const char *name)
+{
+    for (size_t i = 0; i < p->row_count; i++)
+        if (p->rows[i].area == area && strcmp(p->rows[i].name, name) == 0)
+            return &p->rows[i];
+    return NULL;
+}
+
+static void examine(Preflight *p, const char *more)
+{
+    Config cfg;
+    Devices devices;
+    Log log;
+    Err why = {0}, err = {0};
+    load_config(&cfg, more);
+    log_init(&log, LOG_ERROR);
+    int failed = devices_open(&devices, &cfg, &log, &why);
+    PreflightOptions o = {.cfg = &cfg,
+                          .data = failed ? NULL : devices.data,
+                          .model = failed ? NULL : devices.model,
+                          .device_error = failed ? &why : NULL,
+                          .log = &log};
+    assert_int_equal(preflight_run(p, &o, &err), 0);
+    for (size_t i = 0; i < p->count; i++)
+        assert_true(p->findings[i].what[0] && p->findings[i].why[0]);
+    if (!failed)
+        devices_close(&devices);
+    config_close(&cfg);
+}
+
+static void test_a_sound_machine(void **state)
+{
+    Preflight p = {0};
+    examine(&p, "--checkpoint-dir /tmp --resume none --length-buckets 16 --batch-size 4");
+    for (size_t i = 0; i < p.count; i++)
+        if (p.findings[i].severity != FINDING_NOTE)
+            fail_msg("%s", p.findings[i].what);
+    const PreflightRow *padding = row_of(&p, AREA_SHAPES, "padding"), *caches = row_of(&p, AREA_DATA, "caches");
+    assert_true(padding && caches && padding->status != STATUS_UNKNOWN);
+    assert_string_equal(caches->value, "60 of 60 clips");
+    assert_true(row_of(&p, AREA_MEMORY, "device cpu") && row_of(&p, AREA_LIMITS, "open files"));
+    preflight_free(&p);
+}
+
+static void test_settings_that_hold_a_run_up(void **state)
+{
+    static const struct {
+        const char *option, *key, *value;
+    } cases[] = {
+        {"--native-loading false", "native_loading", "true"},
+        {"--num-workers 0", "num_workers", "auto"},
+        {"--num-workers 250", "num_workers", "auto"},
+        {"--prefetch-buffer-size 1", "prefetch_buffer_size", "auto"},
+        {"--cache-verification off", "cache_verification", "fast"},
+        {"--enable-eager-debug true", "enable_eager_debug", "false"},
+        {"--model-gpu sim0 --data-gpu sim0 --pin-memory false", "pin_memory", "true"},
+        {"--model-gpu sim0 --data-gpu sim0 --prefetch-to-gpu false", "prefetch_to_gpu", "true"},
+        {"--model-gpu-memory 4000 --enable-memory-isolation false", "enable_memory_isolation", "true"},
+        {"--pad-to-fixed-length true --max-mel-frames 2000", "pad_to_fixed_length", "false"},
+        {"--length-buckets 1 --batch-size 4", "length_buckets", NULL},
+        {"--batch-size 500", "batch_size", "60"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Preflight p = {0};
+        examine(&p, cases[i].option);
+        const Finding *f = find(&p, cases[i].key, "");
+        if (!f || f->severity != FINDING_WARNING)
+            fail_msg("%s: not found", cases[i].option);
+        /* it came from the command line: an advice, nothing for the file */
+        assert_null(f->set_value);
+        if (cases[i].value && !strstr(f->fix, cases[i].value))
+            fail_msg("%s: the fix is %s", cases[i].option, f->fix);
+        preflight_free(&p);
+    }
+}
+
+static void test_devices_and_memory(void **state)
+{
+    Preflight p = {0};
+    examine(&p, "--data-gpu 63 --model-gpu cpu");
+    const Finding *f = find(&p, "data_gpu", "GPU 63");
+    assert_true(f && f->severity == FINDING_ERROR);
+    preflight_free(&p);
+    examine(&p, "--sim step_ns=3");
+    assert_non_null(find(&p, "sim", "step_ns"));
+    preflight_free(&p);
+    examine(&p, "--model-gpu sim0 --data-gpu sim0 --model-gpu-memory 30 --data-gpu-memory 30");
+    f = find(&p, "batch_size", "needs");
+    assert_true(f && f->severity == FINDING_ERROR && f->fix[0]);
+    preflight_free(&p);
+    examine(&p, "--model-gpu sim0 --data-gpu sim0 --model-gpu-memory 1000000 --model-size nano");
+    assert_non_null(find(&p, "model_gpu_memory", "more than device"));
+    preflight_free(&p);
+}
+
+static void test_data_that_is_not_ready(void **state)
+{
+    Preflight p = {0};
+    char more[700];
+    examine(&p, "--data-path /nonexistent-dataset");
+    const Finding *f = find(&p, "data_path", "");
+    assert_true(f && f->severity == FINDING_ERROR);
+    preflight_free(&p);
+    snprintf(more, sizeof more, "--cache-dir %s", folder_file(&corpora.folder, "elsewhere"));
+    examine(&p, more);
+    f = find(&p, "", "no");
+    const PreflightRow *row = row_of(&p, AREA_DATA, "caches"), *room = row_of(&p, AREA_STORAGE, "caches");
+    assert_true(f && row && strcmp(row->value, "not prepared") == 0 && room && strstr(room->note, "needed"));
+    preflight_free(&p);
+    examine(&p, "--n-mels 24");
+    assert_non_null(find(&p, "", "other settings"));
+    preflight_free(&p);
+    /* a recording that changed, one that is gone */
+    Buf first = file_bytes(clip_file(3)), second = file_bytes(clip_file(4));
+    file_put(clip_file(3), first.data, first.size / 2 * 2 - 200);
+    unlink(clip_file(4));
+    examine(&p, "");
+    f = find(&p, "", "stale");
+    assert_true(f && strstr(f->what, "1 recordings") && find(&p, "", "1 lines of the metadata have no recording"));
+    preflight_free(&p);
+    file_put(clip_file(4), second.data, second.size);
+    file_put(clip_file(3), first.data, first.size);
+    buf_free(&first);
+    buf_free(&second);
+    prepare_caches("");
+}
+
+static void test_places_and_limits(void **state)
+{
+    Preflight p = {0};
+    struct rlimit files, few;
+    char more[700];
+    snprintf(more, sizeof more, "--checkpoint-dir %s/x", clip_file(0)); /* below a file */
+    examine(&p, more);
+    const Finding *f = find(&p, "checkpoint_dir", "no folder");
+    assert_true(f && f->severity == FINDING_ERROR);
+    preflight_free(&p);
+    examine(&p, "--resume /nonexistent.safetensors");
+    assert_non_null(find(&p, "resume", "nothing to go on from"));
+    preflight_free(&p);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    few = files;
+    few.rlim_cur = 64;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    examine(&p, "");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    f = find(&p, "", "open files");
+    assert_true(f && f->severity == FINDING_ERROR && strstr(f->fix, "ulimit -n"));
+    preflight_free(&p);
+}
+
+/* ---- the command ---- */
+
+/* Runs `myxtts validate --config FILE MORE --json`; its exit code and its report. */
+static int validate(const char *path, const char *more, json_t **report)
+{
+    char text[2000], *argv[MOST_OPTIONS] = {0}, *save = NULL, name[] = "validate";
+    int argc = 0;
+    Log log;
+    log_init(&log, LOG_ERROR);
+    FILE *silent = fopen("/dev/null", "w");
+    log.out = silent;
+    snprintf(text, sizeof text, "--config %s --json %s", path, more);
+    argv[argc++] = name;
+    for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        argv[argc++] = w;
+    fflush(stdout);
+    FILE *out = tmpfile();
+    int old = dup(1);
+    assert_true(out && old >= 0 && dup2(fileno(out), 1) == 1);
+    int code = cmd_validate(argc, argv, &log);
+    fflush(stdout);
+    dup2(old, 1);
+    close(old);
+    rewind(out);
+    *report = json_loadf(out, 0, NULL);
+    fclose(out);
+    fclose(silent);
+    return code;
+}
+
+static json_int_t errors_of(const json_t *report, const char *kind)
+{
+    return json_integer_value(json_object_get(json_object_get(report, "counts"), kind));
+}
+
+static void test_fix_in_place(void **state)
+{
+    static const char before[] = "# mine\r\ndata:\r\n   batch_size : 0 # zero\r\n   native_loading: off\r\nmodel: {use_gst: ture}";
+    static const char after[] = "# mine\r\ndata:\r\n   batch_size : 32 # zero\r\n   native_loading: true\r\nmodel: {use_gst: true}";
+    Folder folder = folder_make();
+    char path[300], link[300];
+    json_t *report;
+    snprintf(path, sizeof path, "%s", folder_file(&folder, "c.yaml"));
+    snprintf(link, sizeof link, "%s", folder_file(&folder, "link.yaml"));
+    file_put(path, before, strlen(before));
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(validate(path, "--data-gpu cpu --model-gpu cpu", &report), 1);
+    assert_int_equal(errors_of(report, "error"), 2);
+    assert_int_equal(errors_of(report, "warning"), 1);
+    json_decref(report);
+    assert_string_equal(folder_names(&folder), "c.yaml ");
+
+    assert_int_equal(validate(path, "--fix --strict --data-gpu cpu --model-gpu cpu", &report), 0);
+    assert_int_equal(errors_of(report, "error"), 0);
+    const char *diff = json_string_value(json_object_get(report, "diff"));
+    assert_true(diff && strstr(diff, "-   batch_size : 0 # zero\r\n") && strstr(diff, "+   batch_size : 32 # zero\r\n"));
+    json_decref(report);
+    Buf now = file_bytes(path), backup = file_bytes(folder_file(&folder, "c.yaml.bak.1"));
+    assert_string_equal(now.data, after);
+    assert_string_equal(backup.data, before);
+    struct stat st;
+    assert_true(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640);
+    buf_free(&now);
+    buf_free(&backup);
+
+    /* nothing to change, no backup */
+    assert_int_equal(validate(path, "--fix --data-gpu cpu --model-gpu cpu", &report), 0);
+    assert_true(json_is_null(json_object_get(report, "backup")));
+    json_decref(report);
+    assert_string_equal(folder_names(&folder), "c.yaml c.yaml.bak.1 ");
+
+    /* the next number, and through a link */
+    file_put(path, "data:\n  batch_size: 0\n", 22);
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(validate(link, "--fix --data-gpu cpu --model-gpu cpu", &report), 0);
+    json_decref(report);
+    assert_int_equal(validate(path, "--data-gpu cpu --model-gpu cpu", &report), 0);
+    json_decref(report);
+    file_put(path, "data:\n  batch_size: 0\n", 22);
+    assert_int_equal(validate(path, "--fix --data-gpu cpu --model-gpu cpu", &report), 0);
+    json_decref(report);
+    assert_string_equal(folder_names(&folder), "c.yaml c.yaml.bak.1 c.yaml.bak.2 link.yaml link.yaml.bak.1 ");
+    assert_true(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    folder_remove(&folder);
+}
+
+static void test_exit_codes(void **state)
+{
+    Folder folder = folder_make();
+    char path[300];
+    json_t *report;
+    const char *cpu = "--data-gpu cpu --model-gpu cpu";
+    char more[200];
+    snprintf(path, sizeof path, "%s", folder_file(&folder, "c.yaml"));
+    file_put(path, "data:\n  native_loading: false\n", 30);
+    assert_int_equal(validate(path, cpu, &report), 0); /* a warning */
+    json_decref(report);
+    snprintf(more, sizeof more, "--strict %s", cpu);
+    assert_int_equal(validate(path, more, &report), 1);
+    json_decref(report);
+    file_put(path, "data:\n  language: 77\n", 21); /* only a person knows */
+    snprintf(more, sizeof more, "--fix %s", cpu);
+    assert_int_equal(validate(path, more, &report), 1);
+    assert_int_equal(errors_of(report, "error"), 1);
+    json_decref(report);
+    assert_string_equal(folder_names(&folder), "c.yaml ");
+    assert_int_equal(validate(folder_file(&folder, "none.yaml"), cpu, &report), 2);
+    assert_null(report);
+    assert_int_equal(validate(path, "--batch-size none", &report), 2);
+    assert_null(report);
+    /* sound only together with the file */
+    file_put(path, "model:\n  n_fft: 4096\n", 21);
+    snprintf(more, sizeof more, "--win-length 4000 %s", cpu);
+    assert_int_equal(validate(path, more, &report), 0);
+    json_decref(report);
+    folder_remove(&folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_repairs),
+        cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_difference),
+        cmocka_unit_test(test_a_sound_machine),
+        cmocka_unit_test(test_settings_that_hold_a_run_up),
+        cmocka_unit_test(test_devices_and_memory),
+        cmocka_unit_test(test_data_that_is_not_ready),
+        cmocka_unit_test(test_places_and_limits),
+        cmocka_unit_test(test_fix_in_place),
+        cmocka_unit_test(test_exit_codes),
+    };
+    return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);
+}
