@@ -6,6 +6,7 @@
  * Each machine is shown to `myxtts diagnose --json`; its answer is compared with what was injected. Some of the changes that the doctor lists
  * are then made - a setting on the command line, or a stage of the machine twice as fast - and the throughput before and after is measured with
  * `myxtts bench pipeline`, beside the gain it predicted.
+ * --only: the first N machines of that class. A run that this computer disturbed is made again (see call_run_quietly).
  * Prints a table per class and one JSON line. Exit status 0 when the targets hold: the injected stage named on at least 95 % of the faulty
  * machines, no healthy machine with a bottleneck, every period within 10 %, 90 % of the gains within 10 %. 1 otherwise, 3 when it cannot work. */
 #include "base/log.h"

@@ -48,8 +48,8 @@ typedef struct CmdLine {
     Config cfg;              /* loaded and checked; not loaded when help is set */
     const char *config_path; /* NULL: no file was given */
     int json, quiet, verbose;
-    int help;          /* --help was given and has been answered on stdout: there is nothing left to do */
-    char **settings;   /* [setting_count] the arguments that are keys of the configuration, with their values */
+    int help;        /* --help was given and has been answered on stdout: there is nothing left to do */
+    char **settings; /* [setting_count] the arguments that are keys of the configuration, with their values */
     int setting_count;
     char **positional; /* [positional_count], in order */
     int positional_count;

@@ -28,7 +28,7 @@
 
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
 
-typedef struct Session {
+typedef struct Trial {
     const ObserveOptions *o;
     Pipeline *pipeline;
     Engine *engine;
@@ -42,7 +42,7 @@ typedef struct Session {
     PipelineReport report_before;
     double cpu, wall;
     EnginePlan plan;
-} Session;
+} Trial;
 
 static double cpu_seconds(void)
 {
@@ -173,7 +173,7 @@ int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, co
 
 /* --- a run of its own --- */
 
-static int open_session(Session *s, int64_t skip, Err *err)
+static int open_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
     const DeviceOps *ops = o->model->ops;
@@ -214,7 +214,7 @@ static int open_session(Session *s, int64_t skip, Err *err)
 
 static void nothing(void *arg) { (void)arg; }
 
-static int take_results(Session *s, int wait, Err *err)
+static int take_results(Trial *s, int wait, Err *err)
 {
     StepResult r;
     int rc;
@@ -224,7 +224,7 @@ static int take_results(Session *s, int wait, Err *err)
     return rc;
 }
 
-static int one_step(Session *s, Err *err)
+static int one_step(Trial *s, Err *err)
 {
     const ObserveOptions *o = s->o;
     const DeviceOps *ops = o->model->ops;
@@ -254,7 +254,7 @@ static int one_step(Session *s, Err *err)
     return take_results(s, 0, err);
 }
 
-static int enough(const Session *s, int64_t done, double seconds)
+static int enough(const Trial *s, int64_t done, double seconds)
 {
     const ObserveOptions *o = s->o;
     if (o->batches > 0)
@@ -264,7 +264,7 @@ static int enough(const Session *s, int64_t done, double seconds)
     return done >= MOST_BATCHES || (done >= least && seconds > budget) || (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
 }
 
-static int run_session(Session *s, int64_t skip, Err *err)
+static int run_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
     Progress progress;
@@ -299,7 +299,7 @@ static int run_session(Session *s, int64_t skip, Err *err)
 }
 
 /* Counters of the window alone. */
-static void keep_window(Observation *o, const Session *s)
+static void keep_window(Observation *o, const Trial *s)
 {
     for (int i = 0; i < STAGE_COUNT; i++) {
         StageSnapshot *now = &o->stages[i];
@@ -326,7 +326,7 @@ static void keep_window(Observation *o, const Session *s)
     o->gpu_samples = o->gpu_history ? monitor_history(s->monitor, 0, o->gpu_history, MONITOR_HISTORY) : 0;
 }
 
-static int close_session(Session *s)
+static int close_trial(Trial *s)
 {
     if (s->pipeline)
         pipeline_stop(s->pipeline);
@@ -344,15 +344,15 @@ static int close_session(Session *s)
 int observe(Observation *o, const ObserveOptions *options, Err *err)
 {
     *o = (Observation){0};
-    Session *s = mem_calloc(1, sizeof *s);
+    Trial *s = mem_calloc(1, sizeof *s);
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory to observe the pipeline");
     s->o = options;
     DeviceKind kind = options->model->ops->kind;
     int64_t skip = kind == DEVICE_SIM ? SIM_SKIP : kind == DEVICE_CUDA ? CUDA_SKIP : HOST_SKIP;
-    int rc = open_session(s, skip, err);
+    int rc = open_trial(s, skip, err);
     if (!rc)
-        rc = run_session(s, skip, err);
+        rc = run_trial(s, skip, err);
     if (!rc) {
         rc = observation_from_pipeline(o, s->pipeline, options->cfg, options->data, options->model, skip, !s->engine, err);
         if (rc > 0)
@@ -360,7 +360,7 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
         if (!rc)
             keep_window(o, s);
     }
-    if (close_session(s)) { /* a reader is stuck: what it looks at stays */
+    if (close_trial(s)) { /* a reader is stuck: what it looks at stays */
         observation_close(o);
         return rc ? rc : err_set(err, ERR_WORKER, "a loader does not come back from a read");
     }

@@ -29,8 +29,11 @@ void section_row(json_t *section, Status status, const char *name, const char *n
 
 void section_finding(json_t *section, const char *severity, const char *what, const char *why, const char *value, const char *fix)
 {
-    json_array_append_new(json_object_get(section, "findings"), json_pack("{s:s, s:s, s:s, s:s, s:s}", "severity", severity, "what",
-                                                                          what, "why", why, "value", value, "fix", fix));
+    json_t *f = json_pack("{s:s, s:s, s:s, s:s, s:s}", "severity", severity, "what", what, "why", why, "value", value, "fix", fix);
+    if (!f) /* a path that is not UTF-8: the finding stays */
+        f = json_pack("{s:s, s:s, s:s, s:s, s:s}", "severity", severity, "what", "a finding whose text cannot be shown", "why", "",
+                      "value", "", "fix", "");
+    json_array_append_new(json_object_get(section, "findings"), f);
 }
 
 /* Rows and findings of the checks before the run. */
@@ -310,6 +313,13 @@ static json_t *run(const ReportInput *in)
     if (o->has_gpu) {
         double points = swing(o);
         section_row(s, threshold_judge(LIMIT_GPU_SWING, points), "GPU utilisation swings", "", "%.0f points", 100 * points);
+    }
+    if (o->synchronous && o->period > 0) { /* else they are hidden behind the step, or named by the verdict */
+        double load = (observation_mean(o, TRACE_READ) + observation_mean(o, TRACE_DECODE)) / o->period;
+        double transfer = (observation_mean(o, TRACE_H2D) + observation_mean(o, TRACE_PEER)) / o->period;
+        section_row(s, threshold_judge(LIMIT_LOAD, load), "loading, not hidden", "", "%.1f %% of step time", 100 * load);
+        section_row(s, threshold_judge(LIMIT_TRANSFER, transfer), "transfer, not hidden", "", "%.1f %% of step time",
+                    100 * transfer);
     }
     add_stage_rows(s, o, v);
     section_row(s, threshold_judge(LIMIT_FORECAST, fabs(v->check)), "self-check of the forecast",

@@ -110,11 +110,46 @@ __device__ __forceinline__ bf16 *tiles_begin(unsigned char *shared)
     return (bf16 *)(shared + (ALIGNMENT - shared_address(shared) % ALIGNMENT) % ALIGNMENT);
 }
 
-/* 2^-d^2 of the guide, d counted from `base` on for columns + c. */
-__device__ __forceinline__ float guide_rest(float base, float rate, float c)
+/* 2^-d^2 of the guide along a tile, for a thread's columns: d = base of the row + rate * column. WALKING: from eight columns to the next by two
+ * multiplications, since neighbours differ by a factor that itself changes by one; every tile begins anew. Only where no number on the way leaves
+ * the range of float (guide_can_walk); otherwise each one by itself. */
+template <bool WALKING> struct Guide {
+    float rate, base[2];
+    float now[4], factor[4]; /* in the order of a fragment */
+
+    __device__ __forceinline__ Guide(float base0, float base1, float of_column)
+    {
+        rate = of_column;
+        base[0] = base0, base[1] = base1;
+        if (WALKING)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                float d = base[i / 2] + (float)(i % 2) * rate;
+                now[i] = exp2_fast(-d * d);
+                factor[i] = exp2_fast(-16.0f * rate * (d + 4.0f * rate));
+            }
+    }
+
+    /* For column 8 n + i % 2 of row i / 2; the columns in their order. change: guide_change. */
+    __device__ __forceinline__ float at(int n, int i, float change)
+    {
+        if (!WALKING) {
+            float d = base[i / 2] + (float)(8 * n + i % 2) * rate;
+            return exp2_fast(-d * d);
+        }
+        if (n > 0) {
+            now[i] *= factor[i];
+            factor[i] *= change;
+        }
+        return now[i];
+    }
+};
+
+__device__ __forceinline__ float guide_change(float rate) { return exp2_fast(-128.0f * rate * rate); }
+
+__device__ __forceinline__ bool guide_can_walk(const AttentionArgs &a, const Place &p)
 {
-    float d = base + c * rate;
-    return exp2_fast(-d * d);
+    return a.guide_rate + (float)STEP * fmaxf(p.guide_q, p.guide_k) < 10.0f; /* d^2 < 100 */
 }
 
 #endif
@@ -154,6 +189,8 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kern
     float out[8][4], base[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f}, rest[2] = {0.0f, 0.0f};
     clear(out);
     float scale2 = a.scale * LOG2E, row_guide[2] = {(float)(mine + g) * p.guide_q, (float)(mine + g + 8) * p.guide_q};
+    const float change = guide_change(p.guide_k);
+    const bool walking = guide_can_walk(a, p);
     const uint32_t left = wgmma_tile(qs), keys = wgmma_tile(ks), values = wgmma_tile(vs);
     for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
         copy_wait<0>();
@@ -200,20 +237,23 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kern
                     out[n][2 * r + 1] *= fix;
                 }
             }
-#pragma unroll
-        for (int r = 0; r < 2; r++) {
-            float guide = (float)(key0 + 2 * t) * p.guide_k - row_guide[r];
+        auto weigh = [&](auto guide) {
 #pragma unroll
             for (int n = 0; n < 8; n++)
 #pragma unroll
-                for (int j = 0; j < 2; j++) {
-                    float weight = exp2_fast(s[n][2 * r + j] * scale2 - base[r]);
-                    s[n][2 * r + j] = weight;
-                    total[r] += weight;
-                    if (GUIDE)
-                        rest[r] += weight * guide_rest(guide, p.guide_k, (float)(8 * n + j));
+                for (int i = 0; i < 4; i++) {
+                    float weight = exp2_fast(s[n][i] * scale2 - base[i / 2]);
+                    s[n][i] = weight;
+                    total[i / 2] += weight;
+                    if constexpr (GUIDE)
+                        rest[i / 2] += weight * guide.at(n, i, change);
                 }
-        }
+        };
+        float column = (float)(key0 + 2 * t) * p.guide_k;
+        if (GUIDE && walking)
+            weigh(Guide<true>(column - row_guide[0], column - row_guide[1], p.guide_k));
+        else
+            weigh(Guide<false>(column - row_guide[0], column - row_guide[1], p.guide_k));
         uint32_t weights[4][4];
 #pragma unroll
         for (int step = 0; step < 4; step++)
@@ -294,7 +334,9 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel
             delta[row] = sum + (GUIDE ? a.guide_weight * (a.guide_sum[p.row + row] - 1.0f) : 0.0f);
     }
     __syncwarp();
-    float lse2[2], minus[2], row_guide[2], scale2 = a.scale * LOG2E, guide_weight = GUIDE ? a.guide_weight : 0.0f;
+    float lse2[2], minus[2], row_guide[2], scale2 = a.scale * LOG2E;
+    const float change = guide_change(p.guide_k);
+    const bool walking = guide_can_walk(a, p);
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         int row = mine + g + 8 * r, valid = row < p.q_len;
@@ -340,16 +382,22 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel
                 }
         wgmma_wait<0>();
         wgmma_finish(d);
-        float guide[2] = {(float)(key0 + 2 * t) * p.guide_k - row_guide[0], (float)(key0 + 2 * t) * p.guide_k - row_guide[1]};
+        auto multiply = [&](auto guide) {
 #pragma unroll
-        for (int n = 0; n < 8; n++)
+            for (int n = 0; n < 8; n++)
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                float gradient = d[n][i] - minus[i / 2];
-                if (GUIDE)
-                    gradient -= guide_weight * guide_rest(guide[i / 2], p.guide_k, (float)(8 * n + i % 2));
-                s[n][i] *= gradient;
-            }
+                for (int i = 0; i < 4; i++) {
+                    float gradient = d[n][i] - minus[i / 2];
+                    if constexpr (GUIDE)
+                        gradient -= a.guide_weight * guide.at(n, i, change);
+                    s[n][i] *= gradient;
+                }
+        };
+        float column = (float)(key0 + 2 * t) * p.guide_k;
+        if (GUIDE && walking)
+            multiply(Guide<true>(column - row_guide[0], column - row_guide[1], p.guide_k));
+        else
+            multiply(Guide<false>(column - row_guide[0], column - row_guide[1], p.guide_k));
         uint32_t gradients[4][4];
 #pragma unroll
         for (int step = 0; step < 4; step++)
@@ -406,7 +454,9 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(A
     fetch_queries(begin, 0);
     copy_commit();
 
-    float sum_k[8][4], sum_v[8][4], scale2 = a.scale * LOG2E, guide_weight = GUIDE ? a.guide_weight : 0.0f;
+    float sum_k[8][4], sum_v[8][4], scale2 = a.scale * LOG2E;
+    const float change = guide_change(p.guide_q);
+    const bool walking = guide_can_walk(a, p);
     float row_guide[2] = {(float)(mine + g) * p.guide_k, (float)(mine + g + 8) * p.guide_k};
     clear(sum_k);
     clear(sum_v);
@@ -451,18 +501,24 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(A
         wgmma_add(sum_v, weights, douts);
         wgmma_wait<1>();
         wgmma_finish(d);
-        float guide[2] = {row_guide[0] - (float)(query0 + 2 * t) * p.guide_q, row_guide[1] - (float)(query0 + 2 * t) * p.guide_q};
+        auto multiply = [&](auto guide) {
 #pragma unroll
-        for (int n = 0; n < 8; n++) {
-            float2 l = *(const float2 *)(dl + 8 * n);
+            for (int n = 0; n < 8; n++) {
+                float2 l = *(const float2 *)(dl + 8 * n);
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                float gradient = d[n][i] - (i % 2 ? l.y : l.x);
-                if (GUIDE)
-                    gradient -= guide_weight * guide_rest(guide[i / 2], -p.guide_q, (float)(8 * n + i % 2));
-                s[n][i] *= gradient;
+                for (int i = 0; i < 4; i++) {
+                    float gradient = d[n][i] - (i % 2 ? l.y : l.x);
+                    if constexpr (GUIDE)
+                        gradient -= a.guide_weight * guide.at(n, i, change);
+                    s[n][i] *= gradient;
+                }
             }
-        }
+        };
+        float column = (float)(query0 + 2 * t) * p.guide_q;
+        if (GUIDE && walking)
+            multiply(Guide<true>(row_guide[0] - column, row_guide[1] - column, -p.guide_q));
+        else
+            multiply(Guide<false>(row_guide[0] - column, row_guide[1] - column, -p.guide_q));
 #pragma unroll
         for (int step = 0; step < 4; step++)
             as_left<8>(gradients[step], s, step);

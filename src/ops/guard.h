@@ -17,9 +17,7 @@ GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double fra
 {
     double norm = frames > 0 ? sqrt(norm2) / frames : 0;
     g->norm = (float)norm;
-    g->skipped = !finite || !isfinite(norm)                          ? 1
-                 : g->seen >= GUARD_SETTLE && norm > spike * g->mean ? 2
-                                                                     : 0;
+    g->skipped = !finite || !isfinite(norm) ? 1 : g->seen >= GUARD_SETTLE && norm > spike * g->mean ? 2 : 0;
     if (g->skipped) {
         g->consecutive++, g->total++;
         return 0;

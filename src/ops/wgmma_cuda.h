@@ -52,10 +52,7 @@ __device__ __forceinline__ uint32_t wgmma_tile(const __nv_bfloat16 *tile)
 }
 
 /* With the upper half: eight rows are 1024 bytes, swizzle of 128 bytes. */
-__device__ __forceinline__ uint64_t wgmma_descriptor(uint32_t place)
-{
-    return (uint64_t)(1024 >> 4 | 1u << 30) << 32 | place;
-}
+__device__ __forceinline__ uint64_t wgmma_descriptor(uint32_t place) { return (uint64_t)(1024 >> 4 | 1u << 30) << 32 | place; }
 
 /* c [64, 64] = (add: +=) a [64 rows, 16 columns] b [64 rows, 16 columns]^T, both tiles. */
 __device__ __forceinline__ void wgmma_rows(float c[8][4], uint32_t a, uint32_t b, int add)
