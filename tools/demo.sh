@@ -35,10 +35,14 @@ step "$myxtts" mel "$demo/wavs/phrase-002.wav" --png "$demo/phrase-002.png"
 
 # The last one is a phrase that is not in the corpus.
 step "$myxtts" train "${settings[@]}" --checkpoint-dir "$demo/run"
-step "$myxtts" eval --checkpoint "$demo/run" --data-path "$demo"
+if tail -1 "$demo/run/log.jsonl" | grep -q '"stopped"'; then
+    echo "the demo was stopped" >&2
+    exit 1
+fi
+step "$myxtts" eval --checkpoint "$demo/run" --data-path "$demo" || [ $? = 1 ] # 1: some clips did not end by themselves
 newest=$(ls "$demo"/run/step-*.safetensors | sort | tail -1)
 step "$myxtts" synth --checkpoint "$newest" --text "six white birds" --output "$demo/six-white-birds.wav" \
-    --png "$demo/six-white-birds.png" --attention-png "$demo/attention.png"
+    --png "$demo/six-white-birds.png" --attention-png "$demo/attention.png" || [ $? = 1 ]
 echo
 echo "in $demo: the corpus and its caches, a voice that was trained on it (run/), a phrase it had never heard (six-white-birds.wav),"
 echo "its mel and attention (six-white-birds.png, attention.png) and the loss over the steps (run/loss.png)"

@@ -16,13 +16,24 @@ mkdir -p "$out/training"
 tools/digits_data.sh "$data" "$out/training/data"
 # shellcheck disable=SC2086
 "$myxtts" train --config configs/digits.yaml --data-path "$out/training/data" --checkpoint-dir "$out/training/run" ${DIGITS_OPTIONS:-}
+if tail -1 "$out/training/run/log.jsonl" | grep -q '"stopped"'; then
+    echo "digits: the training was stopped before its end; run it again to go on" >&2
+    exit 1
+fi
 checkpoint=$(ls "$out/training/run"/step-*.safetensors | sort | tail -1)
 capped=0
+: >"$out/training/synth.txt"
 for speaker in "${speakers[@]}"; do
     for digit in {0..9}; do
+        result=0
         "$myxtts" synth --quiet --checkpoint "$checkpoint" --text "${words[digit]}" --speaker "$speaker" \
             --output "$out/${digit}_$speaker.wav" --attention-png "$out/training/attention_${digit}_$speaker.png" \
-            >>"$out/training/synth.txt" || capped=$((capped + 1))
+            >>"$out/training/synth.txt" || result=$?
+        case $result in
+        0) ;;
+        1) capped=$((capped + 1)) ;;
+        *) exit "$result" ;;
+        esac
     done
 done
 echo "60 files in $out; $capped ran to the cap; what was said of each is in $out/training/synth.txt"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int file_map(FileMap *m, const char *path, Err *err)
@@ -161,6 +162,10 @@ int file_writer_open(FileWriter *w, const char *path, Err *err)
 {
     *w = (FileWriter){0};
     size_t n = strlen(path);
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+        !S_ISDIR(st.st_mode)) /* renaming onto it would replace a device or a pipe */
+        return err_set(err, ERR_IO, "%s is not a regular file: nothing is written there", path);
     w->path = strdup(path);
     w->tmp_path = malloc(n + 32);
     if (!w->path || !w->tmp_path) {

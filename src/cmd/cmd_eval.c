@@ -52,6 +52,8 @@ static int open_data(Eval *e, Log *log, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for statistics");
     for (int i = 0; i < cfg->n_mels; i++)
         e->statistics[i] = (double)e->file.mean[i], e->statistics[cfg->n_mels + i] = (double)e->file.deviation[i];
+    if (e->file.pitch_deviation > 0)
+        e->corpus.statistics.pitch_mean = e->file.pitch_mean, e->corpus.statistics.pitch_deviation = e->file.pitch_deviation;
     e->corpus.mean = e->statistics, e->corpus.deviation = e->statistics + cfg->n_mels;
     return 0;
 }
@@ -74,7 +76,7 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
     const Config *cfg = &e->file.cfg;
     EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
     EngineOptions o = {.cfg = cfg, .device = e->devices.model, .largest = largest, .symbols = tokens_count(), .log = log};
-    EvaluateOptions eo = {cfg, &e->corpus, e->devices.data, e->devices.model, log};
+    EvaluateOptions eo = {cfg, &e->corpus, e->devices.data, e->devices.model, log, NULL, NULL};
     SpeakLimits limits = speak_limits(cfg, &largest);
     int rc = engine_open(&e->engine, &o, err);
     if (rc)

@@ -135,7 +135,7 @@ int cmd_synth(int argc, char **argv, Log *log)
         rc = speak(&s, &line, log, &err);
     if (!rc)
         rc = report(&s, line.json, &err);
-    if (!rc && s.spoken.capped)
+    if (!rc && (s.spoken.capped || s.spoken.left_out))
         code = 1;
 done:
     if (rc)

@@ -21,7 +21,7 @@ static const char *usage_text =
     "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] [--max-steps N]\n"
     "             [--data-gpu D --model-gpu D] [--checkpoint-dir D] [--resume auto|PATH|none] [--json]\n\n"
     "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in --checkpoint-dir\n"
-    "(log.jsonl, and an event file for TensorBoard). Ctrl-C saves and ends; a second Ctrl-C ends at once.";
+    "(log.jsonl, and an event file for TensorBoard). Ctrl-C saves and ends with exit code 0; a second Ctrl-C ends at once.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
@@ -38,6 +38,7 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL); /* a lost connection */
 }
 
 static void print_settings(const Config *cfg, Log *log)
@@ -78,7 +79,7 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
                    {"best_loss", s->best_loss},
                    {"seconds", s->seconds},
                    {"step_ms", s->step_mean * 1e3},
-                   {"step_variation", s->step_mean > 0 ? s->step_std / s->step_mean : 0},
+                   {"step_variation", s->step_std / s->step_mean},
                    {"wait_share", s->wait_share},
                    {"busy_share", s->busy_share},
                    {"padding_share", s->padding},
@@ -114,22 +115,32 @@ static void print_text(const TrainSummary *s, const Verdict *v)
 {
     char time[64];
     progress_format_seconds(time, sizeof time, s->seconds);
-    printf("%s at step %lld of %lld after %s: loss %.4f",
+    printf("%s at step %lld of %lld after %s",
            s->stopped ? "stopped"
            : s->early ? "ended early"
                       : "done",
-           (long long)s->step, (long long)s->total, time, s->loss);
+           (long long)s->step, (long long)s->total, time);
+    if (isfinite(s->loss))
+        printf(": loss %.4f", s->loss);
     if (isfinite(s->validation))
         printf(", validation %.4f (best %.4f at step %lld)", s->validation, s->best_loss, (long long)s->best_step);
-    printf("\n  %-12s %.1f ms +-%.1f %%: forward %.1f, loss %.1f, backward %.1f, optimiser %.1f\n", "step", s->step_mean * 1e3,
-           s->step_mean > 0 ? 100 * s->step_std / s->step_mean : 0, s->phase[0] * 1e3, s->phase[1] * 1e3, s->phase[2] * 1e3,
-           s->phase[3] * 1e3);
-    printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput", s->utterances_per_s, s->frames_per_s,
-           100 * s->padding);
-    printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share, 100 * s->busy_share);
-    if (isfinite(s->gpu_utilisation))
-        printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
-    printf("\n  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
+    printf("\n");
+    if (isfinite(s->step_mean)) {
+        printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);
+        if (isfinite(s->step_std))
+            printf(" +-%.1f %%", 100 * s->step_std / s->step_mean);
+        printf(": forward %.1f, loss %.1f, backward %.1f, optimiser %.1f\n", s->phase[0] * 1e3, s->phase[1] * 1e3,
+               s->phase[2] * 1e3, s->phase[3] * 1e3);
+        printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput", s->utterances_per_s, s->frames_per_s,
+               100 * s->padding);
+        printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share, 100 * s->busy_share);
+        if (isfinite(s->gpu_utilisation))
+            printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
+        printf("\n");
+    } else {
+        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not counted\n", "speed");
+    }
+    printf("  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
            s->checkpoint_failed ? " (the last one could not be written)" : "");
     if (v)
         printf("  %-12s %s\n", "verdict", v->sentence);
@@ -166,6 +177,20 @@ static int prepare(const Config *cfg, Log *log, Err *err)
     return rc;
 }
 
+/* Share of clips whose batch of B holds another clip of their speaker, for batches drawn at random. */
+static double found_share(const Corpus *c, int B)
+{
+    double sum = 0;
+    uint32_t *clips = calloc((size_t)c->speaker_count, sizeof *clips);
+    for (uint32_t i = 0; clips && i < c->count; i++)
+        clips[c->items[i].speaker]++;
+    for (int32_t s = 0; clips && s < c->speaker_count && c->count > 1; s++)
+        if (clips[s])
+            sum += clips[s] * (1 - pow(1 - (double)(clips[s] - 1) / (double)(c->count - 1), B - 1));
+    free(clips);
+    return c->count ? sum / c->count : 0;
+}
+
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
     int rc = prepare(cfg, log, err);
@@ -195,6 +220,11 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
     print_settings(cfg, log);
     log_info(log, "training on %u clips, validation on %u, %d speaker%s", r->train.count, r->validation.count,
              r->train.speaker_count, r->train.speaker_count == 1 ? "" : "s");
+    if (r->train.speaker_count > 1 && cfg->use_voice_conditioning)
+        log_info(log,
+                 "  %.0f %% of the clips find another clip of their speaker in their batch as voice reference; the others refer to "
+                 "themselves",
+                 100 * found_share(&r->train, cfg->batch_size));
     catch_signals();
     rc = trainer_open(&r->trainer, &o, err);
     if (!rc)

@@ -188,7 +188,7 @@ const Option option_table[] = {
     INT(D, model_gpu_memory, "0", 0, 1048576, "Cap on the memory of the model device, in MB; 0 is none."),
     BOOL(D, enable_memory_isolation, "true", "Hold both devices to their caps, planned before the first step."),
     BOOL(D, mixed_precision, "true", "Compute in bf16 with fp32 master weights and reductions.", ALSO("training")),
-    BOOL(D, enable_xla, "true", "Fused kernels.", ALIAS("enable_xla_compilation"), ALSO("training")),
+    BOOL(D, enable_xla, "true", "On a GPU: bias and activation inside the matrix products; off runs them as kernels of their own.", ALIAS("enable_xla_compilation"), ALSO("training")),
     STRING(D, sim, "", 0, 1000, "Description of the simulated machine with the devices sim0, sim1, ...; \"\" for none."),
 
     /* training */
@@ -205,8 +205,8 @@ const Option option_table[] = {
     INT(T, gradient_accumulation_steps, "1", 1, 1024, "Batches whose gradients make one step; the effective batch grows by this factor.", ALIAS("grad_accum")),
     ENUM(T, scheduler, "cosine", schedules, "Course of the learning rate after the warm-up."),
     BOOL(T, enable_graph_mode, "true", "Capture the step as a CUDA graph for each shape."),
-    BOOL(T, enable_eager_debug, "false", "Check every operation as it runs; slow."),
-    BOOL(T, deterministic, "false", "The same bits in every run on the same device; somewhat slower on a GPU."),
+    BOOL(T, enable_eager_debug, "false", "Run the step without graphs and wait for each of its phases, so that an error is named where it happens; slow, GPU only."),
+    BOOL(T, deterministic, "false", "On a GPU take the algorithms of matrix products as the library offers them instead of the fastest that gave the same bits when timed. The CPU is always exact."),
     ENUM(T, mel_loss, "l1", mel_losses, "Distance between predicted and true mel."),
     FLOAT(T, huber_delta, "1", 0.000001, 1000, "Where the Huber loss turns from square to linear."),
     FLOAT(T, mel_loss_weight, "1", 0, 1000, "Weight of the mel loss."),

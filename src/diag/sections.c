@@ -335,8 +335,13 @@ static json_t *run(const ReportInput *in)
 json_t *sections_make(const ReportInput *in)
 {
     json_t *all = json_array();
-    json_t *(*const make[])(const ReportInput *) = {hardware, configuration, code_path, loader, graph, memory, storage, run};
-    for (size_t i = 0; i < sizeof make / sizeof *make; i++)
-        json_array_append_new(all, make[i](in));
+    json_array_append_new(all, hardware(in));
+    json_array_append_new(all, configuration(in));
+    json_array_append_new(all, code_path(in));
+    json_array_append_new(all, loader(in));
+    json_array_append_new(all, graph(in));
+    json_array_append_new(all, memory(in));
+    json_array_append_new(all, storage(in));
+    json_array_append_new(all, run(in));
     return all;
 }

@@ -3,7 +3,7 @@
  *
  *   model_open      the list of parameters and where each lies
  *   model_attach    gives it memory: weights, gradients, moments (the caller's, from device_alloc)
- *   run_build       cuts the memory of one batch's activations, for one shape
+ *   run_open        cuts the memory of one batch's activations, for one shape
  *   run_forward, run_losses, run_backward, model_update
  *
  * Types as in ops.h: `real` working weights and activations, `acc` masters, gradients and losses.
@@ -96,7 +96,7 @@ void model_close(Model *m); /* always safe; memory that was attached is the call
 uint64_t model_bytes(const Model *m, const Ops *ops, int training);
 void model_attach(Model *m, OpsContext *c, void *memory, int training);
 /* Enqueues copies of host numbers (float [params.size]; the host memory must live until the stream got there) into masters and weights. The first
- * also zeroes moments and sets the decay flags. For float tables (real f32 or bf16) only. scratch: host bytes [params.size]. */
+ * also zeroes moments and sets the decay flags. decay [params.size]: of params_decay. For float tables (real f32 or bf16) only. */
 int model_load(Model *m, const float *masters, const float *moments1, const float *moments2, const uint8_t *decay, Err *err);
 
 /* One batch on the device. Empty rows have lengths 0. */

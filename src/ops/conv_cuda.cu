@@ -5,16 +5,16 @@
 #define THREADS 256
 #define CHUNK_BYTES (size_t(132) << 20) /* unfolded at once; large products, few launches */
 
-/* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's length. */
+/* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's length. An input row is read once
+ * and goes to all the places that see it; K / 2 rows before and behind an item are there for their zeros. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
     unfold_kernel(T *columns, const T *in, const int32_t *len, int first, int items, int T_rows, int C, int K)
 {
-    uint32_t n = (uint32_t)items * T_rows * K * C;
-    for (uint32_t i = (blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += gridDim.x * THREADS * V) {
-        uint32_t tap = i / (uint32_t)C, row = tap / (uint32_t)K, item = row / (uint32_t)T_rows;
-        int c = (int)(i - tap * C), k = (int)(tap - row * K), t = (int)(row - item * T_rows) + k - K / 2;
-        int b = first + (int)item;
+    const uint32_t pieces = (uint32_t)C / V, rows = (uint32_t)(T_rows + K - 1), n = (uint32_t)items * rows * pieces;
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+        uint32_t row = i / pieces, item = row / rows;
+        int c = (int)(i - row * pieces) * V, t = (int)(row - item * rows) - K / 2, b = first + (int)item;
         float x[V];
         if (t >= 0 && t < T_rows && t < len[b]) {
             load_some<V>(x, in + ((int64_t)b * T_rows + t) * C + c);
@@ -23,7 +23,11 @@ __global__ void __launch_bounds__(THREADS)
             for (int j = 0; j < V; j++)
                 x[j] = 0.0f;
         }
-        store_some<V>(columns + i, x);
+        for (int k = 0; k < K; k++) {
+            int to = t - (k - K / 2);
+            if (to >= 0 && to < T_rows)
+                store_some<V>(columns + (((int64_t)item * T_rows + to) * K + k) * C + c, x);
+        }
     }
 }
 
@@ -69,7 +73,7 @@ static void unfold(OpsContext *c, T *columns, const void *in, const int32_t *len
 {
     CudaOps *o = (CudaOps *)c->own;
     int even = C % 8 == 0 && is_aligned(in);
-    int blocks = fill_blocks(o, divide_up((int64_t)items * T_rows * K * C, THREADS * (even ? 8 : 1)), 16);
+    int blocks = fill_blocks(o, divide_up((int64_t)items * (T_rows + K - 1) * C, THREADS * (even ? 8 : 1)), 32);
     auto launch = [&](auto kernel) {
         LAUNCH(o, "unfold", blocks, THREADS, 0, kernel, columns, (const T *)in, len, first, items, T_rows, C, K);
     };

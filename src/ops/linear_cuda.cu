@@ -1,9 +1,7 @@
 /* linear_cuda.cu - matrix products through cuBLASLt: bf16 in, float sums, bias and ReLU in the product itself. What the library's own rules
  * choose for a shape is asked once and kept. A large product is timed at its first use outside of a graph's capture: of the algorithms proposed, the
  * fastest of those that give the same bits as the first one stays, so that timing never changes a result. Shapes it does not take (odd row lengths of bf16) go
- * through a plain kernel, products with very few columns through those of thin_cuda.cu.
- * The two products of a backward pass run side by side, the one for the weights on a stream of its own: the GPU is never without work
- * while the last blocks of one of them end. */
+ * through a plain kernel, products with very few columns through those of thin_cuda.cu. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,15 +158,12 @@ static Plan *plan_of(CudaOps *o, const PlanKey *key, const void *bias)
     return p;
 }
 
-/* side: on the side stream; the scratch memory, which no product uses otherwise while that stream runs, is its workspace. */
-static cublasStatus_t plan_run(OpsContext *c, Plan *p, int which, void *d, const void *a, const void *b, int side)
+static cublasStatus_t plan_run(OpsContext *c, Plan *p, int which, void *d, const void *a, const void *b)
 {
     CudaOps *o = (CudaOps *)c->own;
-    static_assert(SCRATCH_BYTES >= BLAS_WORKSPACE, "the side stream's workspace");
     float one = 1.0f, beta = (float)p->key.beta;
     return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, d, p->d, d, p->d,
-                                       &p->algorithms[which], side ? ops_scratch(c) : c->workspace, p->workspaces[which],
-                                       side ? o->side : o->stream);
+                                       &p->algorithms[which], c->workspace, p->workspaces[which], o->stream);
 }
 
 /* *sum += a number that depends on every bit of x and on its place. Whole numbers: the order does not matter. */
@@ -191,15 +186,14 @@ static float plan_time(OpsContext *c, Plan *p, int which, void *d, const void *a
     unsigned long long *sum = (unsigned long long *)((uint8_t *)c->workspace + BLAS_WORKSPACE), got = 0;
     int64_t words = p->key.rows * p->key.columns * (p->key.real == REAL_BF16 && !p->key.d_acc ? 2 : 4) / 4;
     float ms = 0;
-    if (plan_run(c, p, which, d, a, b, 0) != CUBLAS_STATUS_SUCCESS ||
-        cudaMemsetAsync(sum, 0, sizeof *sum, o->stream) != cudaSuccess)
+    if (plan_run(c, p, which, d, a, b) != CUBLAS_STATUS_SUCCESS || cudaMemsetAsync(sum, 0, sizeof *sum, o->stream) != cudaSuccess)
         return -1;
     LAUNCH(o, "look at a product", fill_blocks(o, divide_up(words, 256), 8), 256, 0, fingerprint_kernel, sum, (const uint32_t *)d,
            words);
     int failed = cudaMemcpyAsync(&got, sum, sizeof got, cudaMemcpyDeviceToHost, o->stream) != cudaSuccess ||
                  cudaEventRecord(begin, o->stream) != cudaSuccess;
     for (int i = 0; i < TUNE_ROUNDS && !failed; i++)
-        failed = plan_run(c, p, which, d, a, b, 0) != CUBLAS_STATUS_SUCCESS;
+        failed = plan_run(c, p, which, d, a, b) != CUBLAS_STATUS_SUCCESS;
     failed = failed || cudaEventRecord(end, o->stream) != cudaSuccess || cudaEventSynchronize(end) != cudaSuccess ||
              cudaEventElapsedTime(&ms, begin, end) != cudaSuccess;
     if (which == 0)
@@ -215,7 +209,8 @@ static void plan_tune(OpsContext *c, Plan *p, void *d, const void *a, const void
     if (cudaStreamIsCapturing(o->stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone)
         return;
     p->tuned = 1;
-    if (p->count < 2 || p->key.beta || p->key.columns % 2 || (double)p->key.rows * p->key.columns * p->key.inner < TUNE_WORK)
+    if (c->deterministic || p->count < 2 || p->key.beta || p->key.columns % 2 ||
+        (double)p->key.rows * p->key.columns * p->key.inner < TUNE_WORK)
         return;
     cudaEvent_t begin = NULL, end = NULL;
     if (cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess) {
@@ -308,7 +303,7 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     PlanKey key = {p->rows, p->columns, p->inner,     p->a_transposed, p->b_transposed, p->d_acc,
                    p->beta, p->act,     bias != NULL, c->ops->real,    aligned};
     Plan *plan = plan_of(o, &key, bias);
-    if (plan->count == 0) { /* always on the stream itself: right, if later */
+    if (plan->count == 0) {
         if (c->ops->real == REAL_F32)
             plain_product<float, float>(o, d, a, b, bias, p);
         else if (p->d_acc)
@@ -323,38 +318,27 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     if (status == CUBLAS_STATUS_SUCCESS && !plan->tuned)
         plan_tune(c, plan, d, a, b);
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = plan_run(c, plan, plan->chosen, d, a, b, p->side);
+        status = plan_run(c, plan, plan->chosen, d, a, b);
     if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas)
         o->broken_blas = (int)status, o->operation = "matrix product";
 }
 
 /* ---- linear ---- */
 
-static void side_call(CudaOps *o, cudaError_t e)
+/* What the fused product does to its result, as a pass of its own. */
+template <typename T> __global__ void __launch_bounds__(256) bias_kernel(T *out, const T *bias, int64_t n, int N, int act)
 {
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = "run products side by side";
-}
-
-/* What is enqueued on the side stream from here on runs after all that the stream has now; after side_end the stream waits for it. Under the
- * capture of a graph these become its branches. */
-static void side_begin(CudaOps *o)
-{
-    side_call(o, cudaEventRecord(o->forked, o->stream));
-    side_call(o, cudaStreamWaitEvent(o->side, o->forked, 0));
-}
-
-static void side_end(CudaOps *o)
-{
-    side_call(o, cudaEventRecord(o->joined, o->side));
-    side_call(o, cudaStreamWaitEvent(o->stream, o->joined, 0));
+    for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < n; i += (int64_t)gridDim.x * 256) {
+        float x = to_float(out[i]) + (bias ? to_float(bias[i % N]) : 0.0f);
+        out[i] = from_float<T>(act == ACT_RELU ? fmaxf(x, 0.0f) : act == ACT_TANH ? tanhf(x) : x);
+    }
 }
 
 template <typename T>
 static void linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
                            Activation act, int accumulate)
 {
-    CudaOps *o = ops_enter(c);
+    ops_enter(c);
     assert(M >= 0 && N > 0 && K > 0 && !(accumulate && act != ACT_NONE));
     if (M == 0)
         return;
@@ -363,6 +347,13 @@ static void linear_forward(OpsContext *c, void *out, const void *in, const void 
         return;
     }
     Product p = {M, N, K, 0, 1, 0, accumulate != 0, act == ACT_RELU ? ACT_RELU : ACT_NONE};
+    if (c->unfused && !accumulate && (bias || act != ACT_NONE)) {
+        p.act = ACT_NONE;
+        blas_product(c, out, in, w, NULL, &p);
+        LAUNCH(o, "bias and activation", fill_blocks(o, divide_up(M * N, 256), 16), 256, 0, bias_kernel<T>, (T *)out,
+               (const T *)bias, M * N, N, (int)act);
+        return;
+    }
     blas_product(c, out, in, w, bias, &p);
     if (act == ACT_TANH)
         ops_finish_rows(c, out, M, N, ACT_TANH, NULL, 0);
@@ -372,7 +363,7 @@ template <typename T>
 static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
                             const void *w, int64_t M, int N, int K, Activation act, int accumulate)
 {
-    CudaOps *o = ops_enter(c);
+    ops_enter(c);
     assert(M >= 0 && N > 0 && K > 0);
     if (M == 0)
         return;
@@ -382,16 +373,12 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
         thin_linear_backward(c, din, dw, dout, in, w, M, N, K, accumulate);
         return;
     }
-    Product weight = {N, K, M, 1, 0, 1, 1, ACT_NONE, din != NULL};
-    if (!din) {
-        blas_product(c, dw, dout, in, NULL, &weight);
-        return;
-    }
-    Product input = {M, K, N, 0, 0, 0, accumulate != 0, ACT_NONE, 0};
-    side_begin(o);
+    Product weight = {N, K, M, 1, 0, 1, 1, ACT_NONE};
     blas_product(c, dw, dout, in, NULL, &weight);
-    blas_product(c, din, dout, w, NULL, &input);
-    side_end(o);
+    if (din) {
+        Product input = {M, K, N, 0, 0, 0, accumulate != 0, ACT_NONE};
+        blas_product(c, din, dout, w, NULL, &input);
+    }
 }
 
 template <typename T> void linear_fill(Ops *ops)

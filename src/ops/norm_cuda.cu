@@ -7,7 +7,8 @@
 #define NORM_WARPS 8
 #define BACKWARD_WARPS 4
 #define NORM_EPS 1e-5f
-#define NORM_MOST 1024 /* channels of a row in registers */
+#define NORM_MOST 1024                               /* channels of a row in registers */
+#define RESIDENT_WARPS(T) (sizeof(T) == 2 ? 24 : 16) /* of the backward kernel on a multiprocessor; all its blocks run at once */
 
 /* Rows in registers: P pieces of a lane, all of them asked for before the first is used. */
 template <typename T, int P>
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
 /* A block has a thread for every eight channels and takes one row after the other. partial [blocks, 3, C]: sums of dout * normalised, of dout, and
  * of dy over the block's rows (`wanted` of them: 2 or 3). What the next row needs is asked for before the sums over the present one. */
 template <typename T>
-__global__ void __launch_bounds__(NORM_MOST / 8)
+__global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST / 256))
     norm_backward_kernel(T *dx, T *dy, float *partial, int wanted, const T *dout, const T *dsum, const T *sum, const float *mean,
                          const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
 {
@@ -340,7 +341,7 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
     DropoutCuda d = dropout_cuda(c, drop);
     int wanted = dy && dy_sum ? 3 : 2;
     int64_t most = (int64_t)(ops_scratch_bytes(c) / (3 * sizeof(float) * (size_t)C));
-    int warps = (C + 255) / 256, rows = at_most(fill_blocks(o, R, 24 / warps), most);
+    int warps = (C + 255) / 256, rows = at_most(fill_blocks(o, R, RESIDENT_WARPS(T) / warps), most);
     auto launch = [&](auto kernel, int blocks, int threads) {
         LAUNCH(o, "norm backward", blocks, threads, 0, kernel, (T *)dx, (T *)dy, partial, wanted, (const T *)dout, (const T *)dsum,
                (const T *)sum, (const float *)mean, (const float *)rstd, (const T *)w, R, C, d);

@@ -47,7 +47,10 @@ typedef struct OpsContext {
     size_t workspace_bytes;
     const OpsStep *step; /* device memory; NULL: nothing is added, the arguments hold */
     int threads; /* host: threads that compute, the caller among them; 0 and 1: the caller alone. Set before open. CUDA: unused */
-    void *own;   /* of the implementation: handles, tables */
+    /* CUDA, set before open. deterministic: algorithms of products are taken as the library offers them, none is timed. unfused: bias and
+     * activation are operations of their own after the product. */
+    int deterministic, unfused;
+    void *own; /* of the implementation: handles, tables */
 } OpsContext;
 
 /* Dropout: element i of a call is kept when u(seed, i) >= p and then scaled by 1 / (1 - p); u is Philox4x32-10 of the 64-bit seed and the index
@@ -179,7 +182,7 @@ extern const Ops ops_host_f32, ops_host_f64;
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of something in this header changes, with the size of
  * the table below it. */
-#define OPS_ABI (2 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (3 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

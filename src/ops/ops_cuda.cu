@@ -43,16 +43,6 @@ void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const f
            add_partials_kernel, to, to2, to3, from, rows, count * n, count * n, n, 1.0f, 1);
 }
 
-static void side_close(CudaOps *o)
-{
-    if (o->forked)
-        cudaEventDestroy(o->forked);
-    if (o->joined)
-        cudaEventDestroy(o->joined);
-    if (o->side)
-        cudaStreamDestroy(o->side);
-}
-
 static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Err *err)
 {
     c->ops = ops;
@@ -67,15 +57,8 @@ static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Er
     cudaError_t e = cudaSetDevice(o->device);
     if (e == cudaSuccess)
         e = cudaDeviceGetAttribute(&o->processors, cudaDevAttrMultiProcessorCount, o->device);
-    if (e == cudaSuccess)
-        e = cudaStreamCreateWithFlags(&o->side, cudaStreamNonBlocking);
-    if (e == cudaSuccess)
-        e = cudaEventCreateWithFlags(&o->forked, cudaEventDisableTiming);
-    if (e == cudaSuccess)
-        e = cudaEventCreateWithFlags(&o->joined, cudaEventDisableTiming);
     int rc = e == cudaSuccess ? blas_open(&o->blas, err) : cuda_err_call(err, o->device, "open the ops", e);
     if (rc) {
-        side_close(o);
         free(o);
         return rc;
     }
@@ -88,10 +71,8 @@ static void cuda_ops_close(OpsContext *c)
     CudaOps *o = (CudaOps *)c->own;
     if (!o)
         return;
-    if (cudaSetDevice(o->device) == cudaSuccess) {
+    if (cudaSetDevice(o->device) == cudaSuccess)
         blas_close(o->blas);
-        side_close(o);
-    }
     free(o);
     c->own = NULL;
 }

@@ -26,8 +26,6 @@ typedef struct CudaOps {
     int processors; /* multiprocessors of the GPU */
     int hopper;     /* kernels of sm_90a: 1 there are, -1 there are none, 0 not asked yet */
     cudaStream_t stream;
-    cudaStream_t side; /* for what runs beside it; forked and joined tie the two */
-    cudaEvent_t forked, joined;
     cudaError_t broken; /* the first failure to enqueue; it sticks */
     int broken_blas;    /* a cublasStatus_t */
     const char *operation;
@@ -236,7 +234,6 @@ typedef struct Product {
     int64_t rows, columns, inner;
     int a_transposed, b_transposed, d_acc, beta;
     Activation act;
-    int side; /* on the side stream: linear_cuda.cu */
 } Product;
 
 void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p);

@@ -3,11 +3,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -242,6 +245,7 @@ typedef struct Job {
  * result and good are under the mutex. */
 struct CheckpointWriter {
     char *dir;
+    int lock_plus1; /* the folder, held for this writer */
     int keep;
     Log *log;
     Thread thread;
@@ -373,6 +377,17 @@ static void remove_leftovers(CheckpointWriter *w)
         closedir(d);
 }
 
+/* The lock goes when the process does, however it ends. A file system without locks is used without. */
+static int lock_folder(CheckpointWriter *w, Err *err)
+{
+    int fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    w->lock_plus1 = fd + 1;
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return 0;
+    err_set(err, ERR_USAGE, "another run is writing its checkpoints to %s", w->dir);
+    return err_hint(err, "wait for it, stop it, or name another --checkpoint-dir");
+}
+
 int checkpoint_writer_open(CheckpointWriter **out, const char *dir, int keep, Log *log, Err *err)
 {
     *out = NULL;
@@ -389,7 +404,7 @@ int checkpoint_writer_open(CheckpointWriter **out, const char *dir, int keep, Lo
         rc = err_set(err, ERR_NOMEM, "no memory for the writer of checkpoints");
         goto fail;
     }
-    if ((rc = file_make_dirs(w->dir, err)))
+    if ((rc = file_make_dirs(w->dir, err)) || (rc = lock_folder(w, err)))
         goto fail;
     remove_leftovers(w);
     if (access(w->dir, W_OK | X_OK))
@@ -481,6 +496,8 @@ void checkpoint_writer_close(CheckpointWriter *w)
     pthread_mutex_destroy(&w->mutex);
     pthread_cond_destroy(&w->changed);
     block_free(&w->job.block);
+    if (w->lock_plus1)
+        close(w->lock_plus1 - 1);
     free(w->dir);
     free(w);
 }

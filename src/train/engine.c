@@ -14,7 +14,7 @@
 #include "device/sim.h"
 #include "ops/ops_open.h"
 
-#define MAX_SHAPES 160 /* of training and validation together; more are run without graphs */
+#define MAX_SHAPES 160 /* of training and validation together: two for each length bucket are 128 at the most */
 
 const char *phase_name(Phase p)
 {
@@ -65,6 +65,7 @@ struct Engine {
     float *sums;      /* device: inside control */
     Slot slots[ENGINE_LAG];
     int64_t enqueued, harvested; /* batches */
+    double seconds[PHASE_COUNT]; /* of the harvested batches of the step */
     void *pinned;
     size_t pinned_bytes;
     Shape shapes[MAX_SHAPES];
@@ -175,6 +176,8 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
     if ((rc = model_open(&e->m, o->cfg, o->symbols, err)) || (rc = d->ops->stream_open(d, &e->stream, "step", err)))
         return rc;
     e->c.threads = thread_cores();
+    e->c.deterministic = o->cfg->deterministic;
+    e->c.unfused = !o->cfg->enable_xla;
     if ((rc = e->ops->open(&e->c, d, e->stream, err)))
         return rc;
     size_blocks(e);
@@ -440,9 +443,8 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     return rc;
 }
 
-static void read_slot(const Engine *e, const Slot *s, StepResult *r)
+static void read_slot(Engine *e, const Slot *s, StepResult *r)
 {
-    const DeviceOps *d = e->o.device->ops;
     const Outcome *o = s->outcome;
     memset(r, 0, sizeof *r);
     r->step = s->number;
@@ -452,8 +454,8 @@ static void read_slot(const Engine *e, const Slot *s, StepResult *r)
         r->loss += r->terms[i];
     }
     r->guard = o->guard;
-    for (int p = 0; p < PHASE_COUNT; p++)
-        r->seconds[p] = d->event_seconds(s->at[p], s->at[p + 1]);
+    memcpy(r->seconds, e->seconds, sizeof r->seconds);
+    memset(e->seconds, 0, sizeof e->seconds);
 }
 
 int engine_result(Engine *e, StepResult *r, int wait, Err *err)
@@ -469,6 +471,8 @@ int engine_result(Engine *e, StepResult *r, int wait, Err *err)
         if (!must && rc == 0)
             return 0;
         e->harvested++;
+        for (int p = 0; p < PHASE_COUNT; p++)
+            e->seconds[p] += d->event_seconds(s->at[p], s->at[p + 1]);
         if (s->last) {
             read_slot(e, s, r);
             return 1;

@@ -34,7 +34,7 @@ typedef struct StepResult {
     double loss;                 /* their sum */
     double frames;               /* real mel frames */
     OpsGuard guard;              /* skipped, norm, ... after this step */
-    double seconds[PHASE_COUNT]; /* of its last batch */
+    double seconds[PHASE_COUNT]; /* of all its batches */
 } StepResult;
 
 typedef struct Engine Engine;

@@ -168,27 +168,42 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EngineL
     return rc ? rc : ended;
 }
 
+static void raise(uint64_t *peak, const Device *d)
+{
+    uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED);
+    if (peak && used > *peak)
+        *peak = used;
+}
+
 int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err)
 {
-    Config cfg;
+    Config *cfg = mem_calloc(1, sizeof *cfg); /* a reader that is stuck keeps it */
     Pipeline *p = NULL;
-    validation_config(&cfg, o->cfg);
+    if (!cfg)
+        return err_set(err, ERR_NOMEM, "no memory to validate");
+    validation_config(cfg, o->cfg);
     /* From epoch 0 each time: every validation sees the same batches. */
-    PipelineOptions po = {.cfg = &cfg,
+    PipelineOptions po = {.cfg = cfg,
                           .corpus = o->corpus,
                           .data = o->data,
                           .model = o->model,
-                          .start = {.seed = (uint64_t)cfg.seed},
+                          .start = {.seed = (uint64_t)cfg->seed},
                           .epochs = 1,
                           .log = o->log};
     int rc = pipeline_open(&p, &po, err);
+    raise(o->peak_model, o->model);
+    raise(o->peak_data, o->data);
     if (!rc)
         rc = all_batches(e, p, terms, look, err);
+    raise(o->peak_model, o->model); /* rings may have grown */
+    raise(o->peak_data, o->data);
     if (p)
         pipeline_stop(p);
     Err ignored = {0};
     o->model->ops->stream_wait_idle(engine_stream(e), &ignored);
-    pipeline_close(p);
+    if (pipeline_close(p))
+        return rc ? rc : err_set(err, ERR_WORKER, "a loader does not come back from a read in validation");
+    free(cfg);
     return rc;
 }
 
@@ -196,7 +211,7 @@ int evaluate_run(Trainer *t, double *loss, Err *err)
 {
     double terms[TERM_COUNT] = {0};
     EngineLook look = {0};
-    EvaluateOptions o = {t->cfg, t->o.validation, t->o.data, t->o.model, t->log};
+    EvaluateOptions o = {t->cfg, t->o.validation, t->o.data, t->o.model, t->log, &t->peak_model, &t->peak_data};
     int rc = evaluate_loss(terms, &look, t->engine, &o, err);
     *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)

@@ -12,6 +12,7 @@ typedef struct EvaluateOptions {
     const Corpus *corpus;
     Device *data, *model;
     Log *log;
+    uint64_t *peak_model, *peak_data; /* raised to what the devices have in use while the clips go through; may be NULL */
 } EvaluateOptions;
 
 /* Teacher-forced loss per frame over all clips of the corpus, without dropout and augmentation. look (NULL: none): the first clip. */

@@ -26,7 +26,10 @@ void report_step(Trainer *t, const StepResult *r)
     i->loss += r->loss, i->norm += (double)r->guard.norm;
     i->steps++;
     for (int p = 0; p < PHASE_COUNT; p++)
-        i->phase[p] += r->seconds[p], stats_add(&t->phase[p], r->seconds[p]);
+        i->phase[p] += r->seconds[p];
+    if (t->meter.sample_count > 0) /* as the step is measured: not in the first steps */
+        for (int p = 0; p < PHASE_COUNT; p++)
+            stats_add(&t->phase[p], r->seconds[p]);
 }
 
 /* Mean, deviation, waiting and busy share of the meter's samples since the interval began. */
@@ -61,8 +64,10 @@ void report_line(Trainer *t, int64_t at, int last)
     double per_batch = step.mean > 0 && i->batches > 0 ? 1 / (step.mean * (double)i->batches) : 0;
     double frames = i->frames * per_batch, clips = i->utterances * per_batch;
     char terms[160] = "", remains[64];
-    for (int k = 0, used = 0; k < TERM_COUNT; k++)
-        used += snprintf(terms + used, sizeof terms - (size_t)used, "%s%s %.3f", k ? " " : "", loss_term_name(k), i->terms[k] / n);
+    for (int k = 0; k < TERM_COUNT; k++) {
+        size_t used = strlen(terms);
+        snprintf(terms + used, sizeof terms - used, "%s%s %.3f", k ? " " : "", loss_term_name(k), i->terms[k] / n);
+    }
     progress_format_seconds(remains, sizeof remains, left);
     char speed[200] = "speed is measured after the first steps";
     if (step.n)

@@ -51,9 +51,8 @@ struct Trainer {
     double started; /* clock, before the first step */
     double seconds;
     int64_t utterances, frames, skipped;
-    int64_t real_start, padded_start;
+    uint64_t peak_model, peak_data; /* bytes in use at the most */
     int stopped, early, gave_up, event_failed, checkpoint_failed;
-    int64_t *sample_start;
     int32_t **sample_tokens; /* of text2audio_texts */
     int *sample_counts;
     int samples;

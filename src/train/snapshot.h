@@ -68,7 +68,8 @@ typedef struct VoiceFile {
     char path[CHECKPOINT_PATH_SIZE];
     Config cfg; /* its own settings, those of argv on top */
     int has_cfg;
-    const float *mean, *deviation; /* [n_mels] */
+    const float *mean, *deviation;      /* [n_mels] */
+    double pitch_mean, pitch_deviation; /* 0: not there */
     int64_t step;
     char **speakers; /* [speaker_count] */
     int speaker_count;
@@ -77,6 +78,8 @@ typedef struct VoiceFile {
 /* what, dir: as checkpoint_find. argv: settings that win over those in the file. ERR_FORMAT for files of another kind, with what they are. */
 int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log, Err *err);
 void voice_file_close(VoiceFile *v);
+/* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes are voice_file_params' to check. */
+int voice_file_same(const char *path, const Config *was, const Config *is, Err *err);
 /* Flat host numbers [m->params.size] of the file, for the network m; prefix "" (weights), "adam.m." or "adam.v.". ERR_CONFIG names the first tensor
  * that is missing or of another shape. */
 int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, float *flat, Err *err);

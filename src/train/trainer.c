@@ -19,22 +19,6 @@
 
 /* --- opening --- */
 
-/* The numbers of a network mean something only for the mels it was trained on. */
-static int check_features(const VoiceFile *v, const Config *cfg, Err *err)
-{
-    static const char *const keys[] = {"sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "mel_fmin", "mel_fmax"};
-    ConfigRow was, is;
-    for (int i = 0; i < config_row_count(); i++)
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-            if (config_row(cfg, i, &is) || strcmp(is.key, keys[k]) != 0 || config_row(&v->cfg, i, &was) ||
-                strcmp(is.value, was.value) == 0)
-                continue;
-            err_set(err, ERR_CONFIG, "%s was trained with %s %s, this run has %s", v->path, is.key, was.value, is.value);
-            return err_hint(err, "keep the setting as it was, or begin anew in another --checkpoint-dir");
-        }
-    return 0;
-}
-
 /* Where to go on from. A fresh start into a folder that has checkpoints is refused: they would be mixed up. */
 static int load_state(Trainer *t, Err *err)
 {
@@ -65,7 +49,7 @@ static int load_state(Trainer *t, Err *err)
         rc = err->code;
     }
     if (!rc)
-        rc = check_features(&v, cfg, err);
+        rc = voice_file_same(v.path, &v.cfg, cfg, err);
     if (t->state.guard.consecutive >= cfg->guard_max_skips) /* a run that gave up is given as many tries again */
         t->state.guard.consecutive = 0;
     if (!rc && !(rc = voice_file_params(&v, m, "", t->snapshot.masters, err)) &&
@@ -127,7 +111,7 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     if (!t)
         return err_set(err, ERR_NOMEM, "no memory for the trainer");
     t->o = *o, t->cfg = o->cfg, t->log = o->log;
-    t->validation = NAN;
+    t->loss = t->validation = NAN;
     int rc = train_plan(&t->plan, o, err);
     if (rc)
         return rc;
@@ -182,7 +166,7 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
     t->state.guard = r->guard;
     if (r->step % t->cfg->log_step == 0) /* when the step has happened, not when it was enqueued: nobody waits for a line */
         report_line(t, r->step, 0);
-    if (r->guard.consecutive < t->cfg->guard_max_skips)
+    if (r->guard.consecutive < t->cfg->guard_max_skips || t->gave_up)
         return 0;
     t->gave_up = 1;
     err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s)", r->guard.consecutive, (long long)r->step,
@@ -265,19 +249,22 @@ static int validate(Trainer *t, Err *err)
     if (rc)
         return rc;
     t->validation = loss;
-    int better = loss < t->state.best_loss - t->cfg->early_stopping_min_delta || !isfinite(t->state.best_loss);
+    const int first = !isfinite(t->state.best_loss), better = isfinite(loss) && (first || loss < t->state.best_loss);
+    const int much = first || loss < t->state.best_loss - t->cfg->early_stopping_min_delta; /* enough to go on for */
     log_info(t->log, "validation at step %lld: loss %.4f%s", (long long)t->state.step, loss, better ? ", the best so far" : "");
     if (better) {
-        t->state.best_loss = loss, t->state.best_step = t->state.step, t->state.stale = 0;
-        return save(t, 1, err);
+        t->state.best_loss = loss, t->state.best_step = t->state.step;
+        t->state.stale = much ? 0 : t->state.stale + 1;
+        rc = save(t, 1, err);
+    } else {
+        t->state.stale++;
     }
-    t->state.stale++;
-    if (t->cfg->early_stopping_patience && t->state.stale >= t->cfg->early_stopping_patience) {
+    if (!rc && t->cfg->early_stopping_patience && t->state.stale >= t->cfg->early_stopping_patience) {
         t->early = 1;
         log_info(t->log, "no improvement in %lld validations: stopping, the best was step %lld with %.4f",
                  (long long)t->state.stale, (long long)t->state.best_step, t->state.best_loss);
     }
-    return 0;
+    return rc;
 }
 
 /* What comes after a step that is due; last: the run ends here. */
@@ -355,15 +342,17 @@ void trainer_summary(Trainer *t, TrainSummary *s)
            counted = t->state.step > t->first_step
                          ? (double)m->step.n / (double)((t->state.step - t->first_step) * t->cfg->gradient_accumulation_steps)
                          : 0;
-    s->step_mean = m->step.mean * t->cfg->gradient_accumulation_steps, s->step_std = stats_std(&m->step);
-    s->wait_share = all > 0 ? m->wait.mean * (double)m->wait.n / all : 0;
-    s->busy_share = all > 0 ? m->busy.mean * (double)m->busy.n / all : 0;
-    s->utterances_per_s = all > 0 ? (double)t->utterances * counted / all : 0;
-    s->frames_per_s = all > 0 ? (double)t->frames * counted / all : 0;
+    const int each = t->cfg->gradient_accumulation_steps;
+    s->step_mean = all > 0 ? m->step.mean * each : NAN, s->step_std = m->step.n > 1 ? stats_std(&m->step) * each : NAN;
+    s->wait_share = all > 0 ? m->wait.mean * (double)m->wait.n / all : NAN;
+    s->busy_share = all > 0 ? m->busy.mean * (double)m->busy.n / all : NAN;
+    s->utterances_per_s = all > 0 ? (double)t->utterances * counted / all : NAN;
+    s->frames_per_s = all > 0 ? (double)t->frames * counted / all : NAN;
     for (int p = 0; p < PHASE_COUNT; p++)
-        s->phase[p] = t->phase[p].mean;
+        s->phase[p] = t->phase[p].n ? t->phase[p].mean : NAN;
     s->skipped = t->skipped, s->stopped = t->stopped, s->early = t->early;
-    s->model_bytes = t->o.model->used, s->data_bytes = t->o.data->used;
+    s->model_bytes = t->peak_model > t->o.model->used ? t->peak_model : t->o.model->used;
+    s->data_bytes = t->peak_data > t->o.data->used ? t->peak_data : t->o.data->used;
     s->checkpoint_failed = t->checkpoint_failed;
     s->gpu_utilisation = NAN;
     MonitorSummary gpu = {0};
@@ -377,6 +366,6 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     if (t->pipeline) {
         pipeline_report(t->pipeline, &s->pipeline);
         const PipelineReport *p = &s->pipeline;
-        s->padding = p->padded_frames ? 1 - (double)p->real_frames / (double)p->padded_frames : 0;
+        s->padding = p->padded_frames ? 1 - (double)p->real_frames / (double)p->padded_frames : NAN;
     }
 }

@@ -68,7 +68,7 @@ typedef struct TrainSummary {
     int64_t skipped;                  /* steps the guard left out in this run */
     int stopped;                      /* by the user */
     int early;                        /* validation did not improve any more */
-    uint64_t model_bytes, data_bytes; /* used at the end */
+    uint64_t model_bytes, data_bytes; /* in use at the most */
     double gpu_utilisation;           /* NVML; NaN: not measured */
     int checkpoint_failed;            /* the last one was not written */
     char last_checkpoint[CHECKPOINT_PATH_SIZE];

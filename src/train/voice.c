@@ -17,7 +17,7 @@
 #include "train/evaluate.h"
 
 #define PAUSE_SECONDS 0.2 /* between sentences */
-#define LONGEST_TEXT 400  /* tokens spoken at once, or as many as the network was trained with */
+#define LONGEST_TEXT 400  /* tokens spoken at once; fewer where max_text_length is less */
 #define LONGEST_REFERENCE 1024
 
 struct Voice {
@@ -167,6 +167,12 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
     if (rc || (rc = mel_plan_open(&plan, cfg, err)) || (rc = mel_scratch_open(&scratch, plan, err)))
         goto done;
     frames = mel_frames(plan, n);
+    if (n < (int64_t)(cfg->min_audio_length * cfg->sample_rate) || frames <= VOICE_FRAMES) {
+        rc = err_set(err, ERR_DATA,
+                     "%s cannot be used as a reference: %.3f s of it are no silence; some seconds of speech are needed", path,
+                     (double)n / cfg->sample_rate);
+        goto done;
+    }
     if (!(mel = mem_calloc((size_t)frames * (size_t)cfg->n_mels, sizeof *mel))) {
         rc = err_set(err, ERR_NOMEM, "no memory for the reference %s", path);
         goto done;
@@ -277,6 +283,17 @@ static int say_tokens(Voice *v, Spoken *out, const uint16_t *tokens, int count, 
     return rc;
 }
 
+/* Bytes of the beginning of a text, for a message: whole characters. */
+static int shown(const char *p, size_t n)
+{
+    size_t end = n < 60 ? n : 60;
+    while (end && end < n && ((unsigned char)p[end] & 0xC0) == 0x80)
+        end--;
+    while (end && (p[end - 1] == '\n' || p[end - 1] == '\r'))
+        end--;
+    return (int)end;
+}
+
 static int say_part(Voice *v, Spoken *out, const char *p, size_t n, TextResult *r, Err *err)
 {
     while (n && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
@@ -290,12 +307,17 @@ static int say_part(Voice *v, Spoken *out, const char *p, size_t n, TextResult *
     if (!why && count <= v->limits.text)
         return say_tokens(v, out, (const uint16_t *)(const void *)r->tokens.data, count, err);
     size_t cut = middle_cut(p, n);
+    if (why == REJECT_EMPTY_TEXT || why == REJECT_NO_PHONEMES) { /* a line of dashes, a lone mark: the rest is spoken */
+        log_warn(v->o.log, "\"%.*s\" is left out: %s", shown(p, n), p, *r->detail ? r->detail : reject_text(why));
+        out->left_out++;
+        return 0;
+    }
     if (why && (why != REJECT_TEXT_TOO_LONG || !cut))
-        return err_set(err, ERR_DATA, "\"%.*s\" cannot be spoken: %s%s%s", (int)(n < 60 ? n : 60), p, reject_text(why),
-                       *r->detail ? ": " : "", r->detail);
+        return err_set(err, ERR_DATA, "\"%.*s\" cannot be spoken: %s%s%s", shown(p, n), p, reject_text(why), *r->detail ? ": " : "",
+                       r->detail);
     if (!cut)
         return err_set(err, ERR_DATA, "\"%.*s...\" has %d tokens and no place to cut it; at most %d are spoken at once",
-                       (int)(n < 60 ? n : 60), p, count, v->limits.text);
+                       shown(p, n), p, count, v->limits.text);
     int rc = say_part(v, out, p, cut, r, err);
     return rc ? rc : say_part(v, out, p + cut, n - cut, r, err);
 }

@@ -41,6 +41,7 @@ typedef struct Spoken {
     float *attention; /* [steps, text] of the first part */
     int steps, text;
     int parts, capped;                               /* capped: parts that did not end by themselves */
+    int left_out;                                    /* parts with nothing in them that can be spoken; each was warned of */
     double diagonal;                                 /* mean over the parts */
     double text_seconds, mel_seconds, audio_seconds; /* time it took */
 } Spoken;

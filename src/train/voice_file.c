@@ -79,6 +79,51 @@ static void read_clips(VoiceFile *v)
                             .speaker = (int32_t *)(uintptr_t)speaker};
 }
 
+int voice_file_same(const char *path, const Config *was, const Config *is, Err *err)
+{
+    static const char *const keys[] = {"text_encoder_heads",
+                                       "audio_encoder_heads",
+                                       "decoder_heads",
+                                       "gst_num_heads",
+                                       "reduction_factor",
+                                       "sample_rate",
+                                       "n_fft",
+                                       "win_length",
+                                       "hop_length",
+                                       "n_mels",
+                                       "mel_fmin",
+                                       "mel_fmax",
+                                       "use_phonemes",
+                                       "add_blank"};
+    ConfigRow a, b;
+    for (int i = 0; i < config_row_count(); i++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            if (config_row(was, i, &a) || strcmp(a.key, keys[k]) != 0 || config_row(is, i, &b) || strcmp(a.value, b.value) == 0)
+                continue;
+            err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key, a.value, b.value,
+                    b.origin);
+            return err_hint(err, "leave the setting as it was; a new network begins in another --checkpoint-dir");
+        }
+    return 0;
+}
+
+/* The settings in the file with those of the command line on top. */
+static int read_config(VoiceFile *v, const char *text, int argc, char **argv, Err *err)
+{
+    Config was;
+    int rc = config_load_text(&v->cfg, v->path, text, strlen(text), argc, argv, err);
+    if (rc)
+        return rc;
+    v->has_cfg = 1;
+    if (!argc)
+        return 0;
+    if ((rc = config_load_text(&was, v->path, text, strlen(text), 0, NULL, err)) == 0) {
+        rc = voice_file_same(v->path, &was, &v->cfg, err);
+        config_close(&was);
+    }
+    return rc;
+}
+
 int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log, Err *err)
 {
     memset(v, 0, sizeof *v);
@@ -88,9 +133,8 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
     const char *format = safetensors_meta(&v->file, "format"), *config = safetensors_meta(&v->file, "config");
     if (!format || strcmp(format, SNAPSHOT_FORMAT) != 0 || !config)
         return foreign(v, err, format ? "another format" : "no mark of one");
-    if ((rc = config_load_text(&v->cfg, v->path, config, strlen(config), argc, argv, err)))
+    if ((rc = read_config(v, config, argc, argv, err)))
         return rc;
-    v->has_cfg = 1;
     uint64_t bytes = (uint64_t)v->cfg.n_mels * sizeof(float);
     v->mean = numbers(v, "mel.mean", "F32", bytes);
     v->deviation = numbers(v, "mel.deviation", "F32", bytes);
@@ -98,6 +142,11 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
         return foreign(v, err, "no statistics of its mels");
     const int64_t *state = numbers(v, "train.state", "I64", 6 * sizeof(int64_t));
     v->step = state ? state[0] : 0;
+    const char *pitch = safetensors_meta(&v->file, "pitch");
+    json_t *o = pitch ? json_loads(pitch, 0, NULL) : NULL;
+    v->pitch_mean = json_number_value(json_object_get(o, "mean"));
+    v->pitch_deviation = json_number_value(json_object_get(o, "deviation"));
+    json_decref(o);
     if ((rc = check_symbols(v, err)) || (rc = read_speakers(v, err)))
         return rc;
     read_clips(v);

@@ -270,11 +270,12 @@ static void print_time(Speed *s, const char *name, int times, double flops, doub
     printf("\n");
 }
 
-static void speed_linear(Speed *s, const char *name, int times, int64_t M, int N, int K, Activation act)
+/* bias_apart: its gradient comes from elsewhere (the norm that follows). */
+static void speed_linear(Speed *s, const char *name, int times, int64_t M, int N, int K, Activation act, int bias_apart)
 {
     const Ops *o = s->c->ops;
     void *in = take(s, M * K), *w = take(s, (int64_t)N * K), *bias = take(s, N), *out = take(s, M * N), *dout = take(s, M * N);
-    void *din = take(s, M * K), *dw = take_floats(s, (int64_t)N * K), *dbias = take_floats(s, N);
+    void *din = take(s, M * K), *dw = take_floats(s, (int64_t)N * K), *dbias = bias_apart ? NULL : take_floats(s, N);
     char label[96];
     double flops = 2.0 * (double)M * N * K;
     snprintf(label, sizeof label, "linear %s %ldx%dx%d forward", name, (long)M, N, K);
@@ -358,7 +359,7 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     TIME(s, "embed decoder backward", 1, 0, 4 * size, o->embed_backward(s->c, NULL, y, dalpha, x, NULL, len, B, T, C, 0, drop));
     TIME(s, "embed text forward", 1, 0, 0, o->embed_forward(s->c, y, id, table, NULL, alpha, B, 200, 256, drop));
     TIME(s, "embed text backward", 1, 0, 0, o->embed_backward(s->c, dtable, NULL, dalpha, x, id, text_len, B, 200, 256, 200, drop));
-    TIME(s, "add", 8, 0, 6 * size, o->add_forward(s->c, z, x, y, n));
+    TIME(s, "add", 3, 0, 6.0 * B * T * 80, o->add_forward(s->c, z, x, y, (int64_t)B * T * 80));
     TIME(s, "dropout", 2, 0, 4 * size, o->dropout_forward(s->c, y, x, n, drop));
     TIME(s, "add_vector forward", 1, 0, 4 * size, o->add_vector_forward(s->c, y, x, v, B, T, C));
     TIME(s, "add_vector backward", 1, 0, 2 * size, o->add_vector_backward(s->c, v, x, len, B, T, C, 0));
@@ -396,20 +397,21 @@ static void speed_all(OpsContext *b16)
     MUST(b16->device->ops->event_open(b16->device, &s.end, 1, &err));
     const int B = 32, mel = 800, text = 200, M = B * mel, L = B * text;
     printf("tiny, bf16, batch %d, text %d, mel %d: calls of a step x time of one\n", B, text, mel);
-    speed_linear(&s, "qkv", 8, M, 2304, 768, ACT_NONE);
-    speed_linear(&s, "out, cross q, cross out", 24, M, 768, 768, ACT_NONE);
-    speed_linear(&s, "cross kv", 8, L, 1536, 256, ACT_NONE);
-    speed_linear(&s, "up", 8, M, 3072, 768, ACT_RELU);
-    speed_linear(&s, "down", 8, M, 768, 3072, ACT_NONE);
-    speed_linear(&s, "text, voice qkv", 8, L, 768, 256, ACT_NONE);
-    speed_linear(&s, "text, voice out", 8, L, 256, 256, ACT_NONE);
-    speed_linear(&s, "text, voice up", 8, L, 1024, 256, ACT_RELU);
-    speed_linear(&s, "text, voice down", 8, L, 256, 1024, ACT_NONE);
-    speed_linear(&s, "voice in", 1, L, 256, 320, ACT_NONE);
-    speed_linear(&s, "pre-net 1", 1, M, 256, 80, ACT_RELU);
-    speed_linear(&s, "pre-net 2", 1, M, 768, 256, ACT_RELU);
-    speed_linear(&s, "mel head", 1, M, 80, 768, ACT_NONE);
-    speed_linear(&s, "stop head", 1, M, 1, 768, ACT_NONE);
+    speed_linear(&s, "qkv", 8, M, 2304, 768, ACT_NONE, 0);
+    speed_linear(&s, "out, cross out", 16, M, 768, 768, ACT_NONE, 1);
+    speed_linear(&s, "cross q", 8, M, 768, 768, ACT_NONE, 0);
+    speed_linear(&s, "cross kv", 8, L, 1536, 256, ACT_NONE, 0);
+    speed_linear(&s, "up", 8, M, 3072, 768, ACT_RELU, 0);
+    speed_linear(&s, "down", 8, M, 768, 3072, ACT_NONE, 1);
+    speed_linear(&s, "text, voice qkv", 8, L, 768, 256, ACT_NONE, 0);
+    speed_linear(&s, "text, voice out", 8, L, 256, 256, ACT_NONE, 1);
+    speed_linear(&s, "text, voice up", 8, L, 1024, 256, ACT_RELU, 0);
+    speed_linear(&s, "text, voice down", 8, L, 256, 1024, ACT_NONE, 1);
+    speed_linear(&s, "voice in", 1, L, 256, 320, ACT_NONE, 0);
+    speed_linear(&s, "pre-net 1", 1, M, 256, 80, ACT_RELU, 0);
+    speed_linear(&s, "pre-net 2", 1, M, 768, 256, ACT_RELU, 0);
+    speed_linear(&s, "mel head", 1, M, 80, 768, ACT_NONE, 0);
+    speed_linear(&s, "stop, pitch, energy heads", 3, M, 1, 768, ACT_NONE, 0);
     speed_norm(&s, 25, M, 768);
     speed_norm(&s, 18, L, 256);
     speed_attention(&s, "causal", 8, B, 12, mel, mel, 1, 0);
