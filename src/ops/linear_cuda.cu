@@ -350,8 +350,8 @@ static void linear_forward(OpsContext *c, void *out, const void *in, const void 
     if (c->unfused && !accumulate && (bias || act != ACT_NONE)) {
         p.act = ACT_NONE;
         blas_product(c, out, in, w, NULL, &p);
-        LAUNCH(o, "bias and activation", fill_blocks(o, divide_up(M * N, 256), 16), 256, 0, bias_kernel<T>, (T *)out,
-               (const T *)bias, M * N, N, (int)act);
+        LAUNCH(ops_enter(c), "bias and activation", fill_blocks((CudaOps *)c->own, divide_up(M * N, 256), 16), 256, 0,
+               bias_kernel<T>, (T *)out, (const T *)bias, M * N, N, (int)act);
         return;
     }
     blas_product(c, out, in, w, bias, &p);
