@@ -4,7 +4,7 @@
 # make test-long   the long ones too: every sanitizer, 200 kills, fuzzing
 # make test-gpu    the CUDA part, where there is a GPU
 # make digits      train a voice on spoken digits (DIGITS_DATA=DIR), speak all of them (DIGITS_OUT=DIR), judge them
-# make bench       ours beside the peers (Python packages in a virtual environment)
+# make bench       ours beside the peers (Python packages in a virtual environment); make bench-doctor: 300 simulated machines
 # make dist        a bundle for machines where nothing can be installed
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
 
@@ -45,7 +45,7 @@ TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/t
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all cuda deps dist demo digits test test-long test-gpu bench fuzz format clean help programs
+.PHONY: all cuda deps dist demo digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts cuda
@@ -135,12 +135,19 @@ fuzz: deps
 
 bench: deps
 	@$(MAKE) --no-print-directory -j2 programs
-	@bench/prepare; a=$$?; bench/loader; b=$$?; bench/pipeline_model; c=$$?; exit $$((a | b | c))
+	@rc=0; for b in bench/prepare bench/loader bench/pipeline_model bench/train_step $(OUT)/bench/fix_configs; do $$b || rc=1; done; exit $$rc
+
+# The doctor on 300 simulated machines: half an hour, on a machine that is otherwise idle.
+bench-doctor: deps
+	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/doctor
+	@$(OUT)/bench/doctor --jobs 2
 
 # Needs a GPU (sm_80 or newer); without one it says so and is skipped.
 test-gpu: cuda
 	@tests/gpu/build.sh
 	@for t in build/test_gpu build/test_ops_gpu; do [ -x $$t ] || continue; $$t; rc=$$?; [ $$rc = 0 ] || [ $$rc = 77 ] || exit $$rc; done
+	@if [ -d $(DIGITS_DATA) ] && [ -x $(OUT)/myxtts ]; then tools/digits_data.sh $(DIGITS_DATA) build/gpu_digits && \
+	    tests/gpu/train_gpu.sh $(OUT)/myxtts build/gpu_digits; else echo "SKIPPED: training on the GPU (no $(DIGITS_DATA), or no $(OUT)/myxtts)"; fi
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc' '*.cu')

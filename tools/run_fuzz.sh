@@ -66,6 +66,11 @@ seeds() { # name
         printf '\002\000\357\273\277id\ttext\na\tb\n' >"$dir/seed-3"
         ;;
     store) "$out/make_store_seed" "$dir" ;;
+    yaml_edit) # the first byte chooses: edit or repair
+        printf '\000data:\n  batch_size: 8 # clips\nmodel: {n_mels: 80}\n' >"$dir/seed-1"
+        printf '\200data:\n  batch_sise: 8\n  pin_memory: &a "yes"\ntraining:\n  epochs: *a\n' >"$dir/seed-2"
+        ;;
+    safetensors) ;; # it changes a file of its own
     *) # audio headers and whatever else: small files of the real kinds
         python3 - "$dir" <<'PY'
 import math, struct, sys, wave

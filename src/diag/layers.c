@@ -10,7 +10,8 @@
 #include "train/schedule.h"
 #include "train/trainer.h"
 
-#define WARM_STEPS 2
+#define HOST_WARM 2
+#define MOST_WARM 300
 #define MOST_MARKS 1024
 
 typedef struct Mark {
@@ -73,12 +74,16 @@ static void add_step(LayerTimes *l, const Recorder *r)
 static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const Config *cfg, int64_t steps, Err *err)
 {
     Model *m = engine_model(e);
+    /* On a GPU a shape has its products tuned when it first comes: an epoch goes by before anything is measured. */
+    int64_t warm = HOST_WARM;
+    if (r->device->ops->kind == DEVICE_CUDA)
+        warm = sampler_batches(pipeline_sampler(p)) < MOST_WARM ? sampler_batches(pipeline_sampler(p)) : MOST_WARM;
     int rc = 0;
-    for (int64_t i = 0; i < steps + WARM_STEPS && !rc; i++) {
+    for (int64_t i = 0; i < steps + warm && !rc; i++) {
         DeviceBatch b;
         StepResult result;
         r->count = 0;
-        m->mark = i >= WARM_STEPS ? on_mark : NULL;
+        m->mark = i >= warm ? on_mark : NULL;
         m->mark_arg = r;
         if ((rc = pipeline_take(p, &b, err)))
             break;

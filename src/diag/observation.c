@@ -269,7 +269,8 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
     const ObserveOptions *o = s->o;
     Progress progress;
     /* without a number of batches the time is the limit: what is shown is the most there may be */
-    progress_begin(&progress, o->log, "observing", "batches", (uint64_t)((o->batches > 0 ? o->batches : MOST_BATCHES) + skip));
+    progress_begin(&progress, o->log, "observing", "batches",
+                   (uint64_t)((o->batches > 0 ? o->batches : MOST_BATCHES) + skip + o->cfg->pipeline_buffer_size));
     int rc = 0;
     double start = clock_now();
     for (int64_t i = 0; !rc; i++) {

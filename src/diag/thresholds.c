@@ -16,7 +16,7 @@ static const Limit limits[LIMIT_COUNT] = {
                      "from here on a periodic stall, its period named"},
     [LIMIT_STORAGE] = {"storage_read", "storage, 1 MiB reads past the page cache", 0.020, 0.050, 0, "ms", 1000, ""},
     [LIMIT_PADDING] = {"padding", "padding share", 0.05, 0.20, 0, "%", 100, ""},
-    [LIMIT_STALL_COST] = {"stall_cost", "throughput that a periodic stall or outliers cost", 0.02, 0.02, 0, "%", 100,
+    [LIMIT_STALL_COST] = {"stall_cost", "throughput that a periodic stall or outliers cost", 0.04, 0.04, 0, "%", 100,
                           "less than this is not named"},
     [LIMIT_STEP_DOMINATES] = {"step_dominates", "step time over the time per batch of the next slowest stage", 3, 3, 0, "times", 1,
                               "beyond it: the step is the limit, everything else has reserve (bottleneck step, cause compute)"},
