@@ -46,6 +46,7 @@ int spread_of(Spread *s, const float *x, int64_t n, Err *err)
     s->p99 = stats_percentile(copy, (size_t)n, 0.99);
     s->variation = s->mean > 0 ? s->std / s->mean : 0;
     s->lag = cycle_best_lag(x, n, 20, &s->correlation);
+    s->noise = s->correlation < 2.5 / sqrt((double)(n > 0 ? n : 1));
     free(copy);
     return 0;
 }
@@ -60,7 +61,8 @@ json_t *spread_json(const Spread *s)
                   {"median_ms", s->median}, {"p95_ms", s->p95}, {"p99_ms", s->p99}, {"variation", s->variation}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         json_object_set_new(o, values[i].key, number(values[i].value));
-    json_object_set_new(o, "cycle_lag", s->correlation >= threshold(LIMIT_CYCLE)->bad ? json_integer(s->lag) : json_null());
+    json_object_set_new(o, "cycle_lag",
+                        !s->noise && s->correlation >= threshold(LIMIT_CYCLE)->bad ? json_integer(s->lag) : json_null());
     json_object_set_new(o, "cycle_correlation", number(s->correlation));
     return o;
 }
@@ -72,7 +74,7 @@ void spread_rows(json_t *section, const Spread *s)
     section_row(section, STATUS_INFO, "p95, p99", "", "%.2f, %.2f ms", s->p95, s->p99);
     section_row(section, threshold_judge(LIMIT_VARIATION, s->variation), "variation", "deviation / mean", "%.1f %%",
                 100 * s->variation);
-    Status cycle = threshold_judge(LIMIT_CYCLE, s->correlation);
+    Status cycle = threshold_judge(LIMIT_CYCLE, s->noise ? 0 : s->correlation);
     section_row(section, cycle, "cycle", "highest autocorrelation, lags 2-20",
                 cycle == STATUS_BAD ? "every %d batches (%.2f)" : "none (lag %d: %.2f)", s->lag, s->correlation);
 }

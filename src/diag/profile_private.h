@@ -10,6 +10,7 @@ typedef struct Spread {
     double mean, std, min, max, median, p95, p99, variation;
     int lag; /* 2 .. 20, with the highest autocorrelation */
     double correlation;
+    int noise; /* so few values that chance alone gives this */
 } Spread;
 int spread_of(Spread *s, const float *x, int64_t n, Err *err); /* x in seconds */
 json_t *spread_json(const Spread *s);
