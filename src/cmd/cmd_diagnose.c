@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cache/prepare.h"
 #include "cmd/cmd.h"
+#include "cmd/data.h"
 #include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -33,16 +33,6 @@ typedef struct Diagnosis {
     StorageTest storage;
     int64_t batches;
 } Diagnosis;
-
-static int prepare(const Config *cfg, Log *log, Err *err)
-{
-    PrepareReport report = {0};
-    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
-    if (!rc && report.accepted == 0)
-        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path, report.rejected_path);
-    prepare_report_free(&report);
-    return rc;
-}
 
 static int observe_now(Observation *o, const Diagnosis *d, const Devices *devices, const Config *cfg, int64_t batches, Log *log,
                        Err *err)
@@ -82,7 +72,7 @@ static int apply_best(Diagnosis *d, Log *log, Err *err)
 static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     d->cfg = line->cfg;
-    int rc = prepare(&d->cfg, log, err);
+    int rc = data_prepare(&d->cfg, 1, log, err);
     if (rc || (rc = devices_open(&d->devices, &d->cfg, log, err)) || (rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err)))
         return rc;
     if (!d->corpus.count)

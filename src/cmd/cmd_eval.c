@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/prepare.h"
 #include "cmd/cmd.h"
+#include "cmd/data.h"
 #include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -34,10 +34,8 @@ typedef struct Eval {
 static int open_data(Eval *e, Log *log, Err *err)
 {
     Config *cfg = &e->file.cfg;
-    PrepareReport report = {0};
     cfg->cache_dir = e->own->cache_dir;
-    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
-    prepare_report_free(&report);
+    int rc = data_prepare(cfg, 1, log, err);
     if (rc || (rc = devices_open(&e->devices, e->own, log, err)) || (rc = corpus_open(&e->corpus, cfg, SPLIT_VAL, log, err)))
         return rc;
     if (!e->corpus.count) {

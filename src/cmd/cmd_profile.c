@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/thread.h"
-#include "cache/prepare.h"
 #include "cmd/cmd.h"
+#include "cmd/data.h"
 #include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -33,12 +33,8 @@ typedef struct Profile {
 
 static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
 {
-    PrepareReport report = {0};
     p->cfg = *cfg;
-    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
-    if (!rc && report.accepted == 0)
-        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path, report.rejected_path);
-    prepare_report_free(&report);
+    int rc = data_prepare(cfg, 1, log, err);
     if (rc || (rc = devices_open(&p->devices, &p->cfg, log, err)))
         return rc;
     return corpus_open(&p->corpus, &p->cfg, SPLIT_TRAIN, log, err);

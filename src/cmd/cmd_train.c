@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/progress.h"
-#include "cache/prepare.h"
 #include "cmd/cmd.h"
+#include "cmd/data.h"
 #include "cmd/devices.h"
 #include "cmd/format.h"
 #include "cmd/options.h"
@@ -163,20 +163,6 @@ typedef struct TrainRun {
     int has_verdict;
 } TrainRun;
 
-static int prepare(const Config *cfg, Log *log, Err *err)
-{
-    PrepareReport report = {0};
-    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
-    if (!rc && report.accepted == 0)
-        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path, report.rejected_path);
-    if (!rc)
-        log_info(log, "data: %llu clips (%llu built now, %llu lines rejected%s%s)", (unsigned long long)report.accepted,
-                 (unsigned long long)report.mel.built, (unsigned long long)report.rejected, report.rejected ? ", see " : "",
-                 report.rejected ? report.rejected_path : "");
-    prepare_report_free(&report);
-    return rc;
-}
-
 /* Share of clips whose batch of B holds another clip of their speaker, for batches drawn at random. */
 static double found_share(const Corpus *c, int B)
 {
@@ -193,7 +179,7 @@ static double found_share(const Corpus *c, int B)
 
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
-    int rc = prepare(cfg, log, err);
+    int rc = data_prepare(cfg, 0, log, err);
     if (rc || (rc = devices_open(&r->devices, cfg, log, err)) || (rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err)))
         return rc;
     if ((rc = corpus_open(&r->validation, cfg, SPLIT_VAL, log, err)))
