@@ -129,7 +129,8 @@ int cmd_synth(int argc, char **argv, Log *log)
         rc = err_set(&err, ERR_USAGE, "synth needs --output F.wav");
     else if (s.reference && s.speaker)
         rc = err_set(&err, ERR_USAGE, "--reference and --speaker both say whose voice it is: give one");
-    else if (s.iterations && (atoi(s.iterations) < 1 || atoi(s.iterations) > 10000))
+    else if (s.iterations &&
+             (strspn(s.iterations, "0123456789") != strlen(s.iterations) || atoi(s.iterations) < 1 || atoi(s.iterations) > 10000))
         rc = err_set(&err, ERR_USAGE, "--iterations is '%s', but must be from 1 to 10000", s.iterations);
     if (!rc)
         rc = speak(&s, &line, log, &err);

@@ -192,8 +192,8 @@ static int begin(Speaker *s, const int32_t *tokens, int count, const float *voic
         (rc = wait_idle(s, err)))
         return rc;
     ops->fill_int(m->c, s->one, 1, 1);
-    ops->fill_zero(m->c, s->zeros, (size_t)s->G * (size_t)Cd * ops->real_bytes);
-    ops->fill_zero(m->c, s->zeros, (size_t)(cfg->reduction_factor * cfg->n_mels) * ops->real_bytes);
+    const size_t rows = (size_t)s->G * (size_t)Cd, frames = (size_t)(cfg->reduction_factor * cfg->n_mels);
+    ops->fill_zero(m->c, s->zeros, (rows > frames ? rows : frames) * ops->real_bytes);
     ops->embed_forward(m->c, s->text.x, s->tokens, weight_at(m, w->symbols), NULL, weight_at(m, w->text_position), 1, T, Ct,
                        (Dropout){0});
     stack_forward(m, &s->text, &s->scratch, 0);
