@@ -1,36 +1,66 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests]
 # tests: also a browser for the test of the HTML report, where there is one to install; that test is skipped without it.
+# A recogniser and a synthesiser, to judge speech with, are installed where that works without asking anybody.
+# The program is built and runs without them. What could not be installed is tried again after `make clean`.
+# shellcheck disable=SC2086 # lists of packages are split on purpose
 set -eu
 packages="gcc g++ make pkg-config python3
 libespeak-ng-dev espeak-ng espeak-ng-data libsndfile1-dev libsoxr-dev libebur128-dev libyaml-dev libxxhash-dev libpng-dev
 libicu-dev libcld2-dev libjansson-dev libopenblas-dev
 libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
-missing=""
-for p in $packages; do
-    dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null | grep -qx installed || missing="$missing $p"
-done
-optional=""
-if [ "${1:-}" = tests ] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    optional=chromium
+# Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
+recogniser="libpocketsphinx3 pocketsphinx-en-us"
+tried=$(dirname "$0")/../build/deps-tried # packages that could not be installed
+
+without() { # packages...: those that are not installed
+    for p in "$@"; do
+        dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null | grep -qx installed || printf ' %s' "$p"
+    done
+}
+missing=$(without $packages)
+wanted=$(without $recogniser flite)
+if [ "${1:-}" = tests ] && ! command -v chromium >/dev/null; then
+    wanted="$wanted chromium"
 fi
-[ -n "$missing$optional" ] || exit 0
-if ! command -v apt-get >/dev/null; then
-    echo "deps: these Debian packages (or their like) are needed and this system has no apt-get:$missing" >&2
+[ -n "$missing$wanted" ] || exit 0
+optional=""
+for p in $wanted; do
+    grep -qx "$p" "$tried" 2>/dev/null || optional="$optional $p"
+done
+
+say_what_is_missing() {
+    local gone
+    gone=$(without $recogniser)
+    [ -z "$gone" ] || echo "deps: without$gone the words of a voice cannot be judged" >&2
+    [ -z "$(without flite)" ] || echo "deps: without flite the tests that listen to it are skipped" >&2
+}
+as_root="" can_install=1
+command -v apt-get >/dev/null || can_install=0
+if [ "$(id -u)" != 0 ]; then
+    as_root=sudo
+    command -v sudo >/dev/null || can_install=0
+fi
+if [ -n "$missing" ] && [ "$can_install" = 0 ]; then
+    echo "deps: these Debian packages (or their like) are needed:$missing" >&2
+    echo "  hint: ask an administrator to run: apt-get install$missing" >&2
     exit 3
 fi
-sudo=""
-if [ "$(id -u)" != 0 ]; then
-    if ! command -v sudo >/dev/null; then
-        echo "deps: missing:$missing" >&2
-        echo "  hint: ask an administrator to run: apt-get install$missing" >&2
-        exit 3
-    fi
-    sudo=sudo
+if [ -z "$missing" ] && [ -n "$as_root" ] && ! sudo -n true 2>/dev/null; then
+    can_install=0 # nobody is asked for a password for what is not needed
 fi
-echo "deps: installing$missing $optional" >&2
+if [ -z "$missing$optional" ] || [ "$can_install" = 0 ]; then
+    say_what_is_missing
+    exit 0
+fi
+echo "deps: installing$missing$optional" >&2
 export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
-# shellcheck disable=SC2086
-[ -z "$missing" ] || $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
-[ -z "$optional" ] || $sudo apt-get install -y -qq --no-install-recommends $optional >/dev/null || echo "deps: $optional could not be installed" >&2
+$as_root apt-get update -qq || [ -z "$missing" ]
+[ -z "$missing" ] || $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+for p in $optional; do
+    $as_root apt-get install -y -qq --no-install-recommends "$p" >/dev/null && continue
+    echo "deps: $p could not be installed" >&2
+    mkdir -p "$(dirname "$tried")"
+    echo "$p" >>"$tried"
+done
+say_what_is_missing
