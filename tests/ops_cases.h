@@ -86,29 +86,28 @@ static void norm_back(OpsRun *r, const int *s)
          AT(NORM_SUM), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0], s[1], DROP(s[3]));
 }
 
-/* --- attention: B H D tq tk causal guide mixed packed. packed: q, k, v are thirds of wider rows, and so are their gradients --- */
-NAMES(ATT_Q, ATT_K, ATT_V, ATT_QLEN, ATT_KLEN, ATT_O, ATT_DO, ATT_LSE, ATT_GUIDE, ATT_DQ, ATT_DK, ATT_DV, ATT_P);
+/* --- attention: B H D tq tk mixed packed. packed: q, k, v are thirds of wider rows, and so are their gradients --- */
+NAMES(ATT_Q, ATT_K, ATT_V, ATT_QLEN, ATT_KLEN, ATT_O, ATT_DO, ATT_LSE, ATT_DQ, ATT_DK, ATT_DV);
 static AttentionShape attention_shape(OpsRun *r, const int *s)
 {
     int64_t wide = (int64_t)s[1] * s[2];
-    AttentionShape a = {.batch = s[0], .heads = s[1], .head_size = s[2], .tq = s[3], .tk = s[4], .causal = s[5]};
-    a.ldq = a.ldk = a.ldv = s[8] ? 3 * wide : wide;
+    AttentionShape a = {.batch = s[0], .heads = s[1], .head_size = s[2], .tq = s[3], .tk = s[4]};
+    a.ldq = a.ldk = a.ldv = s[6] ? 3 * wide : wide;
     a.ldo = wide;
     a.q_len = AT(ATT_QLEN), a.k_len = AT(ATT_KLEN);
     a.scale = 1 / sqrtf((float)s[2]);
-    a.guide_weight = s[6] ? 0.75f : 0, a.guide_width = 0.25f;
     return a;
 }
 static void attention_build(OpsRun *r, const int *s)
 {
     int B = s[0], H = s[1], D = s[2], tq = s[3], tk = s[4];
     int64_t nq = (int64_t)B * tq * H * D, nk = (int64_t)B * tk * H * D;
-    ops_lengths(r, ATT_QLEN, "q_len", B, tq, s[7]);
-    ops_lengths(r, ATT_KLEN, "k_len", B, tk, s[7]);
-    if (s[7] && B > 5) /* item 2 has no queries and no keys; let item 5 have queries and no keys */
+    ops_lengths(r, ATT_QLEN, "q_len", B, tq, s[5]);
+    ops_lengths(r, ATT_KLEN, "k_len", B, tk, s[5]);
+    if (s[5] && B > 5) /* item 2 has no queries and no keys; let item 5 have queries and no keys */
         r->t[ATT_KLEN].value[5] = 0;
     ops_output(r, ATT_O, ATT_DO, "o", "do", nq);
-    if (s[8]) { /* self attention on one buffer [B,T,3,H*D] */
+    if (s[6]) { /* self attention on one buffer [B,T,3,H*D] */
         ops_tensor(r, ATT_Q, "qkv", KIND_REAL, ROLE_INPUT, 3 * nq, 1);
         ops_gradient(r, ATT_DQ, ATT_Q, "dqkv", ROLE_GRAD);
         ops_hide_rows(r, ATT_Q, ATT_QLEN, B, tq, 3 * H * D);
@@ -125,17 +124,13 @@ static void attention_build(OpsRun *r, const int *s)
     }
     ops_hide_rows(r, ATT_DO, ATT_QLEN, B, tq, H * D);
     ops_tensor(r, ATT_LSE, "lse", KIND_ACC, ROLE_OUTPUT, (int64_t)B * H * tq, 0);
-    if (s[6])
-        ops_tensor(r, ATT_GUIDE, "guide_sum", KIND_ACC, ROLE_OUTPUT, (int64_t)B * H * tq, 0)->constant = 0.75;
-    if (s[9])
-        ops_tensor(r, ATT_P, "p", KIND_ACC, ROLE_OUTPUT, (int64_t)B * tq * tk, 0);
 }
 static void attention_pointers(OpsRun *r, const int *s, char *p[6])
 {
     size_t third = (size_t)s[1] * (size_t)s[2] * r->c->ops->real_bytes;
     for (int i = 0; i < 3; i++) {
-        p[i] = s[8] ? (char *)AT(ATT_Q) + (size_t)i * third : AT(ATT_Q + i);
-        p[3 + i] = s[8] ? (char *)AT(ATT_DQ) + (size_t)i * third : AT(ATT_DQ + i);
+        p[i] = s[6] ? (char *)AT(ATT_Q) + (size_t)i * third : AT(ATT_Q + i);
+        p[3 + i] = s[6] ? (char *)AT(ATT_DQ) + (size_t)i * third : AT(ATT_DQ + i);
     }
 }
 static void attention_go(OpsRun *r, const int *s)
@@ -143,18 +138,16 @@ static void attention_go(OpsRun *r, const int *s)
     AttentionShape a = attention_shape(r, s);
     char *p[6];
     attention_pointers(r, s, p);
-    CALL(attention_forward, AT(ATT_O), AT(ATT_LSE), AT(ATT_GUIDE), p[0], p[1], p[2], &a);
-    if (AT(ATT_P))
-        CALL(attention_weights, AT(ATT_P), p[0], p[1], AT(ATT_LSE), &a);
+    CALL(attention_forward, AT(ATT_O), AT(ATT_LSE), p[0], p[1], p[2], &a);
 }
 static void attention_back(OpsRun *r, const int *s)
 {
     AttentionShape a = attention_shape(r, s);
     char *p[6];
     attention_pointers(r, s, p);
-    CALL(attention_backward, p[3], p[4], p[5], AT(ATT_DO), AT(ATT_O), AT(ATT_LSE), AT(ATT_GUIDE), p[0], p[1], p[2], &a);
+    CALL(attention_backward, p[3], p[4], p[5], AT(ATT_DO), AT(ATT_O), AT(ATT_LSE), p[0], p[1], p[2], &a);
 }
-static double attention_flops(const int *s) { return 14.0 * s[0] * s[1] * s[2] * s[3] * s[4] / (s[5] ? 2 : 1); }
+static double attention_flops(const int *s) { return 14.0 * s[0] * s[1] * s[2] * s[3] * s[4]; }
 
 /* --- embed: B T C V with_id percent mixed --- */
 NAMES(EMB_ID, EMB_TABLE, EMB_IN, EMB_ALPHA, EMB_LEN, EMB_OUT, EMB_DOUT, EMB_DTABLE, EMB_DIN, EMB_DALPHA);
@@ -327,18 +320,18 @@ static void fill_build(OpsRun *r, const int *s)
 }
 static void fill_go(OpsRun *r, const int *s) { CALL(fill_int, AT(ROW_OUT), s[1], s[0]); }
 
-/* --- shift_frames: B T r n mixed --- */
-static void shift_build(OpsRun *r, const int *s)
+/* --- group_frames: B T r n mixed --- */
+static void frames_build(OpsRun *r, const int *s)
 {
     int B = s[0], T = s[1], n = s[3];
     ops_lengths(r, ROW_LEN, "len", B, T, s[4]);
-    ops_tensor(r, ROW_A, "target", KIND_FLOAT, ROLE_FIXED, (int64_t)B * T * n, 1);
+    ops_tensor(r, ROW_A, "mel", KIND_FLOAT, ROLE_FIXED, (int64_t)B * T * n, 1);
     ops_tensor(r, ROW_OUT, "out", KIND_REAL, ROLE_OUTPUT, (int64_t)B * ((T + s[2] - 1) / s[2]) * s[2] * n, 0);
     ops_hide_rows(r, ROW_A, ROW_LEN, B, T, n);
 }
-static void shift_go(OpsRun *r, const int *s) { CALL(shift_frames, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2], s[3]); }
+static void frames_go(OpsRun *r, const int *s) { CALL(group_frames, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2], s[3]); }
 
-/* --- losses: B T n kind mixed accumulate; stop: B T after mixed; guide: B H T mixed --- */
+/* --- losses: B T n kind mixed accumulate --- */
 NAMES(LOSS_PRED, LOSS_TARGET, LOSS_LEN, LOSS_VALUE, LOSS_DPRED);
 static void value_build(OpsRun *r) { ops_tensor(r, LOSS_VALUE, "value", KIND_ACC, ROLE_CHANGED, 1, 1)->constant = 1; }
 static void loss_build(OpsRun *r, const int *s)
@@ -372,43 +365,7 @@ static void loss_back(OpsRun *r, const int *s)
          (LossKind)s[3], 0.5f, 0.25f, s[5]);
 }
 
-static void stop_build(OpsRun *r, const int *s)
-{
-    ops_lengths(r, LOSS_LEN, "len", s[0], s[1], s[3]);
-    ops_tensor(r, LOSS_PRED, "logits", KIND_REAL, ROLE_INPUT, (int64_t)s[0] * s[1], 3);
-    value_build(r);
-    ops_gradient(r, LOSS_DPRED, LOSS_PRED, "dlogits", ROLE_GRAD);
-    OpsTensor *t = &r->t[LOSS_PRED];
-    t->hidden = calloc((size_t)t->n + 1, 1);
-    for (int64_t i = 0; i < t->n; i++) {
-        double len = r->t[LOSS_LEN].value[i / s[1]];
-        t->hidden[i] = len == 0 || (double)(i % s[1]) >= len + s[2];
-    }
-}
-static void stop_go(OpsRun *r, const int *s)
-{
-    CALL(stop_loss, AT(LOSS_VALUE), NULL, AT(LOSS_PRED), AT(LOSS_LEN), s[0], s[1], s[2], 5, 0.25f);
-}
-static void stop_back(OpsRun *r, const int *s)
-{
-    CALL(stop_loss, AT(LOSS_VALUE), AT(LOSS_DPRED), AT(LOSS_PRED), AT(LOSS_LEN), s[0], s[1], s[2], 5, 0.25f);
-}
-
-static void guide_build(OpsRun *r, const int *s)
-{
-    int B = s[0], H = s[1], T = s[2];
-    ops_lengths(r, LOSS_LEN, "len", B, T, s[3]);
-    ops_tensor(r, LOSS_PRED, "guide_sum", KIND_ACC, ROLE_FIXED, (int64_t)B * H * T, 1);
-    value_build(r);
-    OpsTensor *t = &r->t[LOSS_PRED];
-    t->hidden = calloc((size_t)t->n + 1, 1);
-    for (int64_t i = 0; i < t->n; i++)
-        t->hidden[i] = (double)(i % T) >= r->t[LOSS_LEN].value[i / T / H];
-}
-static void guide_go(OpsRun *r, const int *s)
-{
-    CALL(guide_loss, AT(LOSS_VALUE), AT(LOSS_PRED), AT(LOSS_LEN), s[0], s[1], s[2], 0.25f);
-}
+#include "ops_cases_symbols.h"
 
 /* --- optimiser: norm2 (n bad: 1 has a NaN), adamw (n skip copy), convert (n) --- */
 NAMES(OPT_P, OPT_M, OPT_V, OPT_GRAD, OPT_DECAY, OPT_SCALE, OPT_COPY, OPT_NORM, OPT_FINITE);
@@ -504,17 +461,16 @@ static const OpsCase ops_cases[] = {
     {"norm 11x33 residual, dropout", NORM(11, 33, 1, 30, 1), 0, 0},
     {"norm 3x64 residual, dropout, last", NORM(3, 64, 1, 50, 0), 0, 0},
     {"norm 517x192 in parts", NORM(517, 192, 1, 10, 1), 0, 0},
-    /* B H D tq tk causal guide mixed packed weights */
-    {"attention 1 query, 1 key", ATTENTION(1, 1, 4, 1, 1, 0, 0, 0, 0, 1), 0, 0},
-    {"attention self", ATTENTION(2, 2, 8, 7, 7, 0, 0, 0, 0, 1), 0, 0},
-    {"attention self, mixed lengths", ATTENTION(5, 2, 8, 9, 9, 0, 0, 1, 0, 1), 0, 0},
-    {"attention causal, packed", ATTENTION(3, 2, 8, 11, 11, 1, 0, 1, 1, 1), 0, 0},
-    {"attention cross, guided", ATTENTION(6, 3, 16, 13, 5, 0, 1, 1, 0, 1), 0, 0},
-    {"attention cross, more keys", ATTENTION(3, 1, 5, 3, 17, 0, 1, 0, 0, 0), 0, 0},
-    {"attention causal, guided, 64", ATTENTION(5, 1, 64, 19, 19, 1, 1, 1, 0, 1), 0, 0},
-    {"attention causal, tq > tk", ATTENTION(2, 1, 4, 9, 6, 1, 0, 0, 0, 0), 0, 0},
-    {"attention causal, tiles", ATTENTION(2, 1, 64, 401, 401, 1, 0, 1, 1, 0), 0, 0},
-    {"attention cross, tiles", ATTENTION(2, 2, 32, 300, 331, 0, 1, 1, 0, 1), 0, 0},
+    /* B H D tq tk mixed packed */
+    {"attention 1 query, 1 key", ATTENTION(1, 1, 4, 1, 1, 0, 0), 0, 0},
+    {"attention self", ATTENTION(2, 2, 8, 7, 7, 0, 0), 0, 0},
+    {"attention self, mixed lengths", ATTENTION(5, 2, 8, 9, 9, 1, 0), 0, 0},
+    {"attention self, packed", ATTENTION(3, 2, 8, 11, 11, 1, 1), 0, 0},
+    {"attention cross", ATTENTION(6, 3, 16, 13, 5, 1, 0), 0, 0},
+    {"attention cross, more keys", ATTENTION(3, 1, 5, 3, 17, 0, 0), 0, 0},
+    {"attention self, 64", ATTENTION(5, 1, 64, 19, 19, 1, 0), 0, 0},
+    {"attention self, tiles", ATTENTION(2, 1, 64, 401, 401, 1, 1), 0, 0},
+    {"attention cross, tiles", ATTENTION(2, 2, 32, 300, 331, 1, 0), 0, 0},
     /* B T C V with_id percent mixed */
     {"embed 1", EMBED(1, 1, 2, 3, 1, 0, 0), 0, 0},
     {"embed ids", EMBED(5, 7, 6, 11, 1, 0, 1), 0, 0},
@@ -550,15 +506,49 @@ static const OpsCase ops_cases[] = {
     {"band_mean 5x33", OTHER(bands, 5, 33), 0, 0},
     {"fill_int 1", OTHER(fill, 1, -3), 1, 0},
     {"fill_int 517", OTHER(fill, 517, 1 << 30), 1, 0},
-    {"shift_frames by 1", OTHER(shift, 5, 7, 1, 3, 1), 1, 0},
-    {"shift_frames by 2", OTHER(shift, 6, 7, 2, 5, 1), 1, 0},
-    {"shift_frames by 3", OTHER(shift, 6, 9, 3, 80, 1), 1, 0},
+    {"group_frames of 1", OTHER(frames, 5, 7, 1, 3, 1), 1, 0},
+    {"group_frames of 2", OTHER(frames, 6, 7, 2, 5, 1), 1, 0},
+    {"group_frames of 4", OTHER(frames, 6, 10, 4, 80, 1), 1, 0},
     {"loss L1", OTHER_BACK(loss, 5, 7, 5, LOSS_L1, 1, 0), 0, 0},
     {"loss Huber", OTHER_BACK(loss, 6, 9, 3, LOSS_HUBER, 1, 1), 0, 0},
     {"loss square", OTHER_BACK(loss, 5, 8, 80, LOSS_MSE, 1, 0), 0, 0},
-    {"stop", OTHER_BACK(stop, 6, 11, 3, 1), 0, 0},
-    {"stop without more rows", OTHER_BACK(stop, 5, 8, 0, 1), 0, 0},
-    {"guide", OTHER(guide, 6, 3, 17, 1), 0, 0},
+    /* B T M n whole with_cost */
+    {"align 1 symbol, 1 frame", OTHER(align, 1, 1, 1, 1, 1, 1), 1, 0},
+    {"align 1 symbol", OTHER(align, 6, 1, 9, 3, 1, 1), 1, 0},
+    {"align whole numbers", OTHER(align, 6, 7, 31, 3, 1, 1), 1, 0},
+    {"align whole numbers, no cost", OTHER(align, 11, 31, 97, 5, 1, 0), 1, 0},
+    {"align more symbols than frames", OTHER(align, 6, 9, 4, 2, 1, 1), 1, 0},
+    {"align", OTHER(align, 6, 13, 64, 80, 0, 1), 0, 0},
+    {"align, more of it", OTHER(align, 5, 37, 131, 17, 0, 1), 0, 0},
+    {"align, as in training", OTHER(align, 5, 131, 620, 80, 0, 1), 0, 0},
+    {"align, the longest there are", OTHER(align, 5, 200, 907, 80, 0, 1), 0, 0},
+    /* B T M with_length */
+    {"durations_place 1", OTHER(place, 1, 1, 1, 1), 1, 0},
+    {"durations_place", OTHER(place, 6, 7, 23, 1), 1, 0},
+    {"durations_place, cut off", OTHER(place, 6, 13, 11, 1), 1, 0},
+    {"durations_place, no length", OTHER(place, 11, 301, 997, 0), 1, 0},
+    /* B T M C */
+    {"repeat 1", OTHER_BACK(repeat, 1, 1, 1, 1), 0, 0},
+    {"repeat", OTHER_BACK(repeat, 6, 7, 23, 5), 0, 0},
+    {"repeat, cut off", OTHER_BACK(repeat, 6, 13, 11, 16), 0, 0},
+    {"repeat, wide", OTHER_BACK(repeat, 5, 11, 37, 264), 0, 0},
+    /* B T M */
+    {"symbol_means 1", OTHER(means, 1, 1, 1), 0, 0},
+    {"symbol_means", OTHER(means, 6, 17, 53), 0, 0},
+    {"symbol_means, cut off", OTHER(means, 6, 300, 211), 0, 0},
+    /* B T C in_place */
+    {"add_traits 1", OTHER_BACK(traits, 1, 1, 1, 0), 0, 0},
+    {"add_traits", OTHER_BACK(traits, 6, 7, 13, 0), 0, 0},
+    {"add_traits in place", OTHER_BACK(traits, 5, 9, 16, 1), 0, 0},
+    {"add_traits, wide", OTHER_BACK(traits, 6, 31, 264, 0), 0, 0},
+    /* B T M n */
+    {"align_loss 1", OTHER_BACK(align_loss, 1, 1, 1, 1), 0, 0},
+    {"align_loss", OTHER_BACK(align_loss, 6, 7, 23, 5), 0, 0},
+    {"align_loss, cut off", OTHER_BACK(align_loss, 6, 13, 11, 80), 0, 0},
+    /* B T */
+    {"traits_loss 1", OTHER_BACK(traits_loss, 1, 1), 0, 0},
+    {"traits_loss", OTHER_BACK(traits_loss, 6, 17), 0, 0},
+    {"traits_loss, more of it", OTHER_BACK(traits_loss, 7, 301), 0, 0},
     {"norm2", OTHER(norm2, 1), 0, 0},
     {"norm2 in parts", OTHER(norm2, 70003), 0, 0},
     {"guard, made", OTHER(guard, 400, 1, 37, 0, 4, 30), 0, 0},
@@ -574,22 +564,25 @@ static const OpsCase ops_cases[] = {
 };
 #define OPS_CASES ((int)(sizeof ops_cases / sizeof ops_cases[0]))
 
-/* Shapes of a training step of the nano model: batch 32, 60 characters, 100 groups of frames. */
+/* Shapes of a training step of a small model: batch 32, 60 symbols, 200 frames. */
 static const OpsCase ops_speed_cases[] = {
-    {"linear 3200x576x192 (qkv)", LINEAR(3200, 576, 192, ACT_NONE, 1, 0, 1), 0, 0},
-    {"linear 3200x768x192 relu", LINEAR(3200, 768, 192, ACT_RELU, 1, 0, 1), 0, 0},
-    {"linear 3200x192x768", LINEAR(3200, 192, 768, ACT_NONE, 1, 0, 1), 0, 0},
+    {"linear 6400x576x192 (qkv)", LINEAR(6400, 576, 192, ACT_NONE, 1, 0, 1), 0, 0},
+    {"linear 6400x192x576 (down)", LINEAR(6400, 192, 576, ACT_NONE, 1, 0, 1), 0, 0},
     {"linear 1920x128x128", LINEAR(1920, 128, 128, ACT_NONE, 1, 0, 1), 0, 0},
     {"linear 32x192x64 (voice)", LINEAR(32, 192, 64, ACT_NONE, 1, 0, 1), 0, 0},
-    {"norm 3200x192, dropout", NORM(3200, 192, 1, 10, 1), 0, 0},
-    {"attention self, causal, 100", ATTENTION(32, 3, 64, 100, 100, 1, 0, 0, 1, 0), 0, 0},
-    {"attention cross, guided, 100x60", ATTENTION(32, 3, 64, 100, 60, 0, 1, 0, 0, 0), 0, 0},
-    {"attention self, 60", ATTENTION(32, 2, 64, 60, 60, 0, 0, 0, 1, 0), 0, 0},
+    {"norm 6400x192, dropout", NORM(6400, 192, 1, 10, 1), 0, 0},
+    {"attention self, 200", ATTENTION(32, 3, 64, 200, 200, 0, 1), 0, 0},
+    {"attention self, 60", ATTENTION(32, 2, 64, 60, 60, 0, 1), 0, 0},
     {"embed 32x60x128", EMBED(32, 60, 128, 150, 1, 10, 0), 0, 0},
-    {"conv 32x200, 256 to 256, 5", CONV(32, 200, 256, 256, 5, ACT_TANH, 0, 1), 0, 0},
-    {"conv 32x200, 80 to 256, 5", CONV(32, 200, 80, 256, 5, ACT_TANH, 0, 1), 0, 0},
-    {"dropout 614400", OTHER_BACK(dropout, 614400, 50), 0, 0},
-    {"add 614400", OTHER(add, 614400), 0, 0},
+    {"conv 32x200, 192 to 576, 3 (up)", CONV(32, 200, 192, 576, 3, ACT_RELU, 0, 1), 0, 0},
+    {"conv 32x50, 320 to 128, 5 (voice)", CONV(32, 50, 320, 128, 5, ACT_RELU, 0, 1), 0, 0},
+    {"dropout 1228800", OTHER_BACK(dropout, 1228800, 50), 0, 0},
+    {"add 1228800", OTHER(add, 1228800), 0, 0},
+    {"align 32x60, 200 frames of 80", OTHER(align, 32, 60, 200, 80, 0, 1), 0, 0},
+    {"repeat 32x60, 200 frames of 192", OTHER_BACK(repeat, 32, 60, 200, 192), 0, 0},
+    {"add_traits 32x60x128", OTHER_BACK(traits, 32, 60, 128, 0), 0, 0},
+    {"align_loss 32x60, 200 frames of 80", OTHER_BACK(align_loss, 32, 60, 200, 80), 0, 0},
+    {"traits_loss 32x60", OTHER_BACK(traits_loss, 32, 60), 0, 0},
     {"loss L1 32x200x80", OTHER_BACK(loss, 32, 200, 80, LOSS_L1, 0, 0), 0, 0},
     {"norm2 2.7 M", OTHER(norm2, 2700000), 0, 0},
     {"adamw 2.7 M", OTHER(adamw, 2700000, 0, 0), 0, 0},

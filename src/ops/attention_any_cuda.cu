@@ -14,7 +14,7 @@
 template <typename T> struct AnyArgs {
     T *o, *dq, *dk, *dv;
     const T *q, *k, *v, *dout, *out;
-    float *lse, *guide_sum, *delta, *weights;
+    float *lse, *delta;
     AttentionShape s;
     int first;
 };
@@ -35,12 +35,6 @@ template <typename T> __device__ __forceinline__ AnyPlace any_place(const AnyArg
         p.q_len = p.k_len = 0;
     p.row = ((int64_t)p.b * a.s.heads + p.h) * a.s.tq;
     return p;
-}
-
-__device__ __forceinline__ float any_guide(const AttentionShape &s, const AnyPlace &p, int i, int j)
-{
-    float d = ((float)j / (float)p.k_len - (float)i / (float)p.q_len) / s.guide_width;
-    return 1.0f - expf(-0.5f * d * d);
 }
 
 /* `count` rows from `from` on into shared memory; rows at or past `end` are zeros. */
@@ -97,37 +91,31 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_forward_ker
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, D = s.head_size, first = blockIdx.x * WARPS, row = first + warp;
     const T *k = a.k + (int64_t)p.b * s.tk * s.ldk + (int64_t)p.h * D, *v = a.v + (int64_t)p.b * s.tk * s.ldv + (int64_t)p.h * D;
     any_fetch(qs, a.q + (int64_t)p.b * s.tq * s.ldq + (int64_t)p.h * D, s.ldq, first, WARPS, p.q_len, D);
-    float most = -INFINITY, total = 0.0f, guided = 0.0f, sums[CHANNELS] = {};
-    int end = first >= p.q_len ? 0 : s.causal ? min(p.k_len, first + WARPS) : p.k_len;
+    float most = -INFINITY, total = 0.0f, sums[CHANNELS] = {};
+    int end = first >= p.q_len ? 0 : p.k_len;
     for (int key0 = 0; key0 < end; key0 += ROUND) {
         __syncthreads();
         any_fetch(ks, k, s.ldk, key0, ROUND, p.k_len, D);
         any_fetch(vs, v, s.ldv, key0, ROUND, p.k_len, D);
         __syncthreads();
-        int key = key0 + lane, visible = key < p.k_len && !(s.causal && key > row);
+        int visible = key0 + lane < p.k_len;
         float score = visible ? any_dot(qs + warp * PITCH, ks + lane * PITCH, D) * s.scale : -INFINITY;
         float now = fmaxf(most, warp_max(score));
-        float fix = now == -INFINITY ? 1.0f : expf(most - now), weight = visible ? expf(score - now) : 0.0f;
+        float fix = expf(most - now), weight = visible ? expf(score - now) : 0.0f;
         most = now;
         total = total * fix + weight;
-        if (s.guide_weight != 0.0f)
-            guided = guided * fix + (visible ? weight * any_guide(s, p, row, key) : 0.0f);
 #pragma unroll
         for (int i = 0; i < CHANNELS; i++)
             sums[i] *= fix;
         any_add(sums, weight, vs, D);
     }
     total = warp_sum(total);
-    guided = warp_sum(guided);
     if (row >= s.tq)
         return;
     int valid = row < p.q_len;
     any_put(a.o + ((int64_t)p.b * s.tq + row) * s.ldo + (int64_t)p.h * D, sums, valid ? 1.0f / total : 0.0f, D);
-    if (lane == 0) {
+    if (lane == 0)
         a.lse[p.row + row] = valid ? most + logf(total) : 0.0f;
-        if (a.guide_sum)
-            a.guide_sum[p.row + row] = valid ? guided / total : 0.0f;
-    }
 }
 
 /* dq and delta. */
@@ -149,24 +137,18 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_query_kerne
         lse = a.lse[p.row + row];
     }
     delta = warp_sum(delta);
-    if (row < p.q_len && s.guide_weight != 0.0f)
-        delta += s.guide_weight * a.guide_sum[p.row + row];
     if (lane == 0 && row < p.q_len)
         a.delta[((int64_t)(p.b - a.first) * s.heads + p.h) * s.tq + row] = delta;
-    int end = first >= p.q_len ? 0 : s.causal ? min(p.k_len, first + WARPS) : p.k_len;
+    int end = first >= p.q_len ? 0 : p.k_len;
     for (int key0 = 0; key0 < end; key0 += ROUND) {
         __syncthreads();
         any_fetch(ks, k, s.ldk, key0, ROUND, p.k_len, D);
         any_fetch(vs, v, s.ldv, key0, ROUND, p.k_len, D);
         __syncthreads();
-        int key = key0 + lane;
         float x = 0.0f;
-        if (row < p.q_len && key < p.k_len && !(s.causal && key > row)) {
+        if (row < p.q_len && key0 + lane < p.k_len) {
             float weight = expf(any_dot(qs + warp * PITCH, ks + lane * PITCH, D) * s.scale - lse);
-            x = any_dot(ds + warp * PITCH, vs + lane * PITCH, D) - delta;
-            if (s.guide_weight != 0.0f)
-                x += s.guide_weight * any_guide(s, p, row, key);
-            x *= weight;
+            x = weight * (any_dot(ds + warp * PITCH, vs + lane * PITCH, D) - delta);
         }
         any_add(sums, x, ks, D);
     }
@@ -187,20 +169,17 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_key_kernel(
     any_fetch(ks, a.k + k_at, s.ldk, first, WARPS, p.k_len, D);
     any_fetch(vs, a.v + v_at, s.ldv, first, WARPS, p.k_len, D);
     float sum_k[CHANNELS] = {}, sum_v[CHANNELS] = {};
-    int begin = s.causal ? first / ROUND * ROUND : 0, end = first >= p.k_len ? 0 : p.q_len;
-    for (int query0 = begin; query0 < end; query0 += ROUND) {
+    int end = first >= p.k_len ? 0 : p.q_len;
+    for (int query0 = 0; query0 < end; query0 += ROUND) {
         __syncthreads();
         any_fetch(qs, q, s.ldq, query0, ROUND, p.q_len, D);
         any_fetch(ds, dout, s.ldo, query0, ROUND, p.q_len, D);
         __syncthreads();
         int row = query0 + lane;
         float weight = 0.0f, x = 0.0f;
-        if (row < p.q_len && key < p.k_len && !(s.causal && key > row)) {
+        if (row < p.q_len && key < p.k_len) {
             weight = expf(any_dot(qs + lane * PITCH, ks + warp * PITCH, D) * s.scale - a.lse[p.row + row]);
-            x = any_dot(ds + lane * PITCH, vs + warp * PITCH, D) - delta[row];
-            if (s.guide_weight != 0.0f)
-                x += s.guide_weight * any_guide(s, p, row, key);
-            x *= weight;
+            x = weight * (any_dot(ds + lane * PITCH, vs + warp * PITCH, D) - delta[row]);
         }
         any_add(sum_k, x, qs, D);
         any_add(sum_v, weight, ds, D);
@@ -209,27 +188,6 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_key_kernel(
         return;
     any_put(a.dk + k_at + key * s.ldk, sum_k, s.scale, D);
     any_put(a.dv + v_at + key * s.ldv, sum_v, 1.0f, D);
-}
-
-/* weights [B,tq,tk], the mean over heads; a thread for each. */
-template <typename T> __global__ void __launch_bounds__(THREADS) any_weights_kernel(AnyArgs<T> a)
-{
-    const AttentionShape &s = a.s;
-    int64_t n = (int64_t)s.batch * s.tq * s.tk;
-    for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < n; at += (int64_t)gridDim.x * THREADS) {
-        int j = (int)(at % s.tk), i = (int)(at / s.tk % s.tq), b = (int)(at / s.tk / s.tq);
-        float sum = 0.0f;
-        if (i < s.q_len[b] && j < s.k_len[b] && !(s.causal && j > i))
-            for (int h = 0; h < s.heads; h++) {
-                const T *q = a.q + ((int64_t)b * s.tq + i) * s.ldq + (int64_t)h * s.head_size;
-                const T *k = a.k + ((int64_t)b * s.tk + j) * s.ldk + (int64_t)h * s.head_size;
-                float score = 0.0f;
-                for (int d = 0; d < s.head_size; d++)
-                    score += to_float(q[d]) * to_float(k[d]);
-                sum += expf(score * s.scale - a.lse[((int64_t)b * s.heads + h) * s.tq + i]);
-            }
-        a.weights[at] = sum / (float)s.heads;
-    }
 }
 
 template <typename T> static AnyArgs<T> any_args(const void *q, const void *k, const void *v, const AttentionShape *s)
@@ -242,31 +200,32 @@ template <typename T> static AnyArgs<T> any_args(const void *q, const void *k, c
 }
 
 template <typename T>
-void attention_any_forward(OpsContext *c, void *o, void *lse, void *guide_sum, const void *q, const void *k, const void *v,
-                           const AttentionShape *s)
+void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v, const AttentionShape *s)
 {
     CudaOps *ops = ops_enter(c);
     if (s->batch == 0 || s->tq == 0)
         return;
     AnyArgs<T> a = any_args<T>(q, k, v, s);
-    a.o = (T *)o, a.lse = (float *)lse, a.guide_sum = (float *)guide_sum;
-    dim3 grid((unsigned)divide_up(s->tq, WARPS), (unsigned)(s->batch * s->heads));
-    LAUNCH(ops, "attention forward", grid, THREADS, 0, any_forward_kernel<T>, a);
+    a.o = (T *)o, a.lse = (float *)lse;
+    int most = attention_items(s, s->batch);
+    for (a.first = 0; a.first < s->batch; a.first += most) {
+        unsigned heads = (unsigned)((s->batch - a.first < most ? s->batch - a.first : most) * s->heads);
+        LAUNCH(ops, "attention forward", dim3((unsigned)divide_up(s->tq, WARPS), heads), THREADS, 0, any_forward_kernel<T>, a);
+    }
 }
 
 template <typename T>
 void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                            const void *guide_sum, const void *q, const void *k, const void *v, const AttentionShape *s)
+                            const void *q, const void *k, const void *v, const AttentionShape *s)
 {
     CudaOps *ops = ops_enter(c);
     AnyArgs<T> a = any_args<T>(q, k, v, s);
     a.dq = (T *)dq, a.dk = (T *)dk, a.dv = (T *)dv, a.dout = (const T *)dout, a.out = (const T *)o;
-    a.lse = (float *)lse, a.guide_sum = (float *)guide_sum, a.delta = (float *)ops_scratch(c);
-    int most = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float)) / ((int64_t)s->heads * (s->tq > 0 ? s->tq : 1)), s->batch);
-    assert(most >= 1 || s->batch == 0);
-    for (int first = 0; first < s->batch; first += most) {
-        unsigned heads = (unsigned)((s->batch - first < most ? s->batch - first : most) * s->heads);
-        a.first = first;
+    a.lse = (float *)lse, a.delta = (float *)ops_scratch(c);
+    int64_t numbers = (int64_t)s->heads * (s->tq > 0 ? s->tq : 1); /* of an item */
+    int most = attention_items(s, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / numbers);
+    for (a.first = 0; a.first < s->batch; a.first += most) {
+        unsigned heads = (unsigned)((s->batch - a.first < most ? s->batch - a.first : most) * s->heads);
         if (s->tq > 0)
             LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tq, WARPS), heads), THREADS, 0, any_query_kernel<T>, a);
         if (s->tk > 0)
@@ -274,22 +233,10 @@ void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const v
     }
 }
 
-template <typename T>
-void attention_any_weights(OpsContext *c, void *p, const void *q, const void *k, const void *lse, const AttentionShape *s)
-{
-    CudaOps *ops = ops_enter(c);
-    AnyArgs<T> a = any_args<T>(q, k, NULL, s);
-    a.weights = (float *)p, a.lse = (float *)lse;
-    int64_t n = (int64_t)s->batch * s->tq * s->tk;
-    if (n > 0)
-        LAUNCH(ops, "attention weights", fill_blocks(ops, divide_up(n, THREADS), 16), THREADS, 0, any_weights_kernel<T>, a);
-}
-
 #define INSTANCES(T) \
-    template void attention_any_forward<T>(OpsContext *, void *, void *, void *, const void *, const void *, const void *, \
+    template void attention_any_forward<T>(OpsContext *, void *, void *, const void *, const void *, const void *, \
                                            const AttentionShape *); \
     template void attention_any_backward<T>(OpsContext *, void *, void *, void *, const void *, const void *, const void *, \
-                                            const void *, const void *, const void *, const void *, const AttentionShape *); \
-    template void attention_any_weights<T>(OpsContext *, void *, const void *, const void *, const void *, const AttentionShape *);
+                                            const void *, const void *, const void *, const AttentionShape *);
 INSTANCES(float)
 INSTANCES(bf16)

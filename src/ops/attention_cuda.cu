@@ -119,43 +119,39 @@ template <int N> __device__ __forceinline__ void dot_rows(float c[2][N][4], cons
 
 #define FORWARD_SHARED ((ROWS + 4 * STEP) * TILE_WIDTH * sizeof(bf16))
 
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(AttentionArgs a)
+static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(AttentionArgs a)
 {
     SHARED_BYTES(shared);
     bf16 *qs = (bf16 *)shared, *ks = qs + ROWS * TILE_WIDTH, *vs = ks + 2 * STEP * TILE_WIDTH;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    int first = (gridDim.x - 1 - blockIdx.x) * ROWS; /* with causal, the longest rows start first */
+    int first = blockIdx.x * ROWS;
     int row0 = warp * WARP_ROWS, mine = first + row0;
     bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
         put_zeros(o, a.ldo, first, a.tq);
-        for (int i = first + threadIdx.x; i < min(first + ROWS, a.tq); i += THREADS) {
+        for (int i = first + threadIdx.x; i < min(first + ROWS, a.tq); i += THREADS)
             a.lse[p.row + i] = 0.0f;
-            if (a.guide_sum)
-                a.guide_sum[p.row + i] = 0.0f;
-        }
         return;
     }
     const bf16 *q = a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
     const bf16 *k = a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH;
     const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    int end = a.causal ? min(p.k_len, min(first + ROWS, p.q_len)) : p.k_len;
     fetch<ROWS>(qs, q, a.ldq, first, p.q_len);
     fetch<STEP>(ks, k, a.ldk, 0, p.k_len);
     fetch<STEP>(vs, v, a.ldv, 0, p.k_len);
     copy_commit();
 
-    float out[2][8][4], most[2][2], total[2][2], guided[2][2];
+    float out[2][8][4], most[2][2], total[2][2];
     clear(out);
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
         for (int r = 0; r < 2; r++)
-            most[m][r] = -INFINITY, total[m][r] = 0.0f, guided[m][r] = 0.0f;
+            most[m][r] = -INFINITY, total[m][r] = 0.0f;
     float scale2 = a.scale * LOG2E;
-    for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
-        if (key0 + STEP < end) {
+    for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
+        if (key0 + STEP < p.k_len) {
             fetch<STEP>(ks + (stage ^ 1) * STEP * TILE_WIDTH, k, a.ldk, key0 + STEP, p.k_len);
             fetch<STEP>(vs + (stage ^ 1) * STEP * TILE_WIDTH, v, a.ldv, key0 + STEP, p.k_len);
             copy_commit();
@@ -164,20 +160,18 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_fo
             copy_wait<0>();
         }
         __syncthreads();
-        if (mine < p.q_len && !(a.causal && key0 > mine + WARP_ROWS - 1)) {
+        if (mine < p.q_len) {
             float s[2][8][4];
             dot_rows<8>(s, qs, row0, ks + stage * STEP * TILE_WIDTH);
-            if (key0 + STEP > p.k_len || (a.causal && key0 + STEP - 1 > mine))
+            if (key0 + STEP > p.k_len)
 #pragma unroll
                 for (int m = 0; m < 2; m++)
 #pragma unroll
                     for (int n = 0; n < 8; n++)
 #pragma unroll
-                        for (int i = 0; i < 4; i++) {
-                            int row = mine + 16 * m + g + i / 2 * 8, key = key0 + 8 * n + 2 * t + i % 2;
-                            if (key >= p.k_len || (a.causal && key > row))
+                        for (int i = 0; i < 4; i++)
+                            if (key0 + 8 * n + 2 * t + i % 2 >= p.k_len)
                                 s[m][n][i] = -INFINITY;
-                        }
 #pragma unroll
             for (int m = 0; m < 2; m++)
 #pragma unroll
@@ -187,10 +181,9 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_fo
                     for (int n = 0; n < 8; n++)
                         now = fmaxf(now, fmaxf(s[m][n][2 * r], s[m][n][2 * r + 1]));
                     now = quad_max(now);
-                    float base = now == -INFINITY ? 0.0f : now * scale2, fix = exp2_fast(most[m][r] * scale2 - base);
+                    float base = now * scale2, fix = exp2_fast(most[m][r] * scale2 - base); /* some key is visible */
                     most[m][r] = now;
                     total[m][r] *= fix;
-                    guided[m][r] *= fix;
 #pragma unroll
                     for (int n = 0; n < 8; n++) {
                         out[m][n][2 * r] *= fix;
@@ -199,8 +192,6 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_fo
                         for (int i = 2 * r; i < 2 * r + 2; i++) {
                             s[m][n][i] = exp2_fast(s[m][n][i] * scale2 - base);
                             total[m][r] += s[m][n][i];
-                            if (GUIDE)
-                                guided[m][r] += s[m][n][i] * guide_of(p, mine + 16 * m + g + 8 * r, key0 + 8 * n + 2 * t + i % 2);
                         }
                     }
                 }
@@ -212,15 +203,10 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_fo
     for (int m = 0; m < 2; m++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            float sum = quad_sum(total[m][r]), inverse = sum > 0.0f ? 1.0f / sum : 0.0f,
-                  guide = GUIDE ? quad_sum(guided[m][r]) : 0.0f;
+            float sum = quad_sum(total[m][r]), inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
             int row = mine + 16 * m + g + 8 * r;
-            if (t == 0 && row < a.tq) {
-                int valid = row < p.q_len;
-                a.lse[p.row + row] = valid ? most[m][r] * a.scale + logf(sum) : 0.0f;
-                if (a.guide_sum)
-                    a.guide_sum[p.row + row] = valid ? guide * inverse : 0.0f;
-            }
+            if (t == 0 && row < a.tq)
+                a.lse[p.row + row] = row < p.q_len ? most[m][r] * a.scale + logf(sum) : 0.0f;
 #pragma unroll
             for (int n = 0; n < 8; n++) {
                 out[m][n][2 * r] *= inverse;
@@ -234,15 +220,15 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_fo
 
 #define QUERY_SHARED ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16))
 
-/* dq, and delta = dout . o + guide_weight * guide_sum for the next kernel. */
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(AttentionArgs a)
+/* dq, and delta = dout . o for the next kernel. */
+static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(AttentionArgs a)
 {
     SHARED_BYTES(shared);
     bf16 *qs = (bf16 *)shared, *ds = qs + ROWS * TILE_WIDTH, *ks = ds + ROWS * TILE_WIDTH,
          *vs = ks + 2 * BACKWARD_STEP * TILE_WIDTH;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    int first = (gridDim.x - 1 - blockIdx.x) * ROWS, row0 = warp * WARP_ROWS, mine = first + row0;
+    int first = blockIdx.x * ROWS, row0 = warp * WARP_ROWS, mine = first + row0;
     bf16 *dq = a.dq + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
         put_zeros(dq, a.ldq, first, a.tq);
@@ -254,7 +240,6 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_qu
     const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     const bf16 *out = a.out + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     float *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
-    int end = a.causal ? min(p.k_len, min(first + ROWS, p.q_len)) : p.k_len;
     fetch<ROWS>(qs, q, a.ldq, first, p.q_len);
     fetch<ROWS>(ds, dout, a.ldo, first, p.q_len);
     fetch<BACKWARD_STEP>(ks, k, a.ldk, 0, p.k_len);
@@ -277,7 +262,7 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_qu
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 4);
         if (lane % 8 == 0 && row < p.q_len)
-            delta[row] = sum + (GUIDE ? a.guide_weight * a.guide_sum[p.row + row] : 0.0f);
+            delta[row] = sum;
     }
     __syncwarp();
     float lse2[2][2], minus[2][2], scale2 = a.scale * LOG2E;
@@ -292,8 +277,8 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_qu
 
     float sum[2][8][4];
     clear(sum);
-    for (int key0 = 0, stage = 0; key0 < end; key0 += BACKWARD_STEP, stage ^= 1) {
-        if (key0 + BACKWARD_STEP < end) {
+    for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += BACKWARD_STEP, stage ^= 1) {
+        if (key0 + BACKWARD_STEP < p.k_len) {
             fetch<BACKWARD_STEP>(ks + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, k, a.ldk, key0 + BACKWARD_STEP, p.k_len);
             fetch<BACKWARD_STEP>(vs + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, v, a.ldv, key0 + BACKWARD_STEP, p.k_len);
             copy_commit();
@@ -302,23 +287,20 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_qu
             copy_wait<0>();
         }
         __syncthreads();
-        if (mine < p.q_len && !(a.causal && key0 > mine + WARP_ROWS - 1)) {
+        if (mine < p.q_len) {
             const bf16 *kt = ks + stage * BACKWARD_STEP * TILE_WIDTH, *vt = vs + stage * BACKWARD_STEP * TILE_WIDTH;
             float s[2][4][4], d[2][4][4];
             dot_rows<4>(s, qs, row0, kt);
             dot_rows<4>(d, ds, row0, vt);
-            int masked = key0 + BACKWARD_STEP > p.k_len || (a.causal && key0 + BACKWARD_STEP - 1 > mine);
+            int masked = key0 + BACKWARD_STEP > p.k_len;
 #pragma unroll
             for (int m = 0; m < 2; m++)
 #pragma unroll
                 for (int n = 0; n < 4; n++)
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
-                        int row = mine + 16 * m + g + i / 2 * 8, key = key0 + 8 * n + 2 * t + i % 2;
                         float weight = exp2_fast(s[m][n][i] * scale2 - lse2[m][i / 2]), gradient = d[m][n][i] - minus[m][i / 2];
-                        if (GUIDE)
-                            gradient += a.guide_weight * guide_of(p, row, key);
-                        int visible = !masked || (key < p.k_len && !(a.causal && key > row));
+                        int visible = !masked || key0 + 8 * n + 2 * t + i % 2 < p.k_len;
                         s[m][n][i] = visible ? weight * gradient : 0.0f;
                     }
             add_product<2>(sum, s, kt);
@@ -340,18 +322,16 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_qu
 #define KEY_SHARED ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16) + 4 * BACKWARD_STEP * sizeof(float))
 
 /* dk and dv. All products are turned over: rows are keys, columns are queries. */
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(AttentionArgs a)
+static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(AttentionArgs a)
 {
     SHARED_BYTES(shared);
     bf16 *ks = (bf16 *)shared, *vs = ks + ROWS * TILE_WIDTH, *qs = vs + ROWS * TILE_WIDTH,
          *ds = qs + 2 * BACKWARD_STEP * TILE_WIDTH;
     float *lses = (float *)(ds + 2 * BACKWARD_STEP * TILE_WIDTH), *deltas = lses + 2 * BACKWARD_STEP;
     const Place p = place_of(a);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    int first = blockIdx.x * ROWS, row0 = warp * WARP_ROWS, mine = first + row0;
+    int t = threadIdx.x % 4, first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * WARP_ROWS, mine = first + row0;
     bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    int begin = a.causal ? first : 0; /* a multiple of BACKWARD_STEP */
-    if (first >= p.k_len || begin >= p.q_len) {
+    if (first >= p.k_len) {
         put_zeros(dk, a.ldk, first, a.tk);
         put_zeros(dv, a.ldv, first, a.tk);
         return;
@@ -373,13 +353,13 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_ke
     };
     fetch<ROWS>(ks, k, a.ldk, first, p.k_len);
     fetch<ROWS>(vs, v, a.ldv, first, p.k_len);
-    fetch_queries(begin, 0);
+    fetch_queries(0, 0);
     copy_commit();
 
     float sum_k[2][8][4], sum_v[2][8][4], scale2 = a.scale * LOG2E;
     clear(sum_k);
     clear(sum_v);
-    for (int query0 = begin, stage = 0; query0 < p.q_len; query0 += BACKWARD_STEP, stage ^= 1) {
+    for (int query0 = 0, stage = 0; query0 < p.q_len; query0 += BACKWARD_STEP, stage ^= 1) {
         if (query0 + BACKWARD_STEP < p.q_len) {
             fetch_queries(query0 + BACKWARD_STEP, stage ^ 1);
             copy_commit();
@@ -388,11 +368,11 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_ke
             copy_wait<0>();
         }
         __syncthreads();
-        if (mine < p.k_len && !(a.causal && query0 + BACKWARD_STEP - 1 < mine)) {
+        if (mine < p.k_len) {
             const bf16 *qt = qs + stage * BACKWARD_STEP * TILE_WIDTH, *dt = ds + stage * BACKWARD_STEP * TILE_WIDTH;
             const float *ls = lses + stage * BACKWARD_STEP, *dl = deltas + stage * BACKWARD_STEP;
             float s[2][4][4], d[2][4][4];
-            int masked = query0 + BACKWARD_STEP > p.q_len || (a.causal && query0 < mine + WARP_ROWS - 1);
+            int masked = query0 + BACKWARD_STEP > p.q_len;
             dot_rows<4>(s, ks, row0, qt);
 #pragma unroll
             for (int n = 0; n < 4; n++) {
@@ -401,9 +381,8 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_ke
                 for (int m = 0; m < 2; m++)
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
-                        int key = mine + 16 * m + g + i / 2 * 8, row = query0 + 8 * n + 2 * t + i % 2;
                         float weight = exp2_fast(s[m][n][i] * scale2 - (i % 2 ? l.y : l.x) * LOG2E);
-                        int visible = !masked || (row < p.q_len && !(a.causal && key > row));
+                        int visible = !masked || query0 + 8 * n + 2 * t + i % 2 < p.q_len;
                         s[m][n][i] = visible ? weight : 0.0f;
                     }
             }
@@ -415,12 +394,8 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 2) attention_ke
 #pragma unroll
                 for (int m = 0; m < 2; m++)
 #pragma unroll
-                    for (int i = 0; i < 4; i++) {
-                        float gradient = d[m][n][i] - (i % 2 ? l.y : l.x);
-                        if (GUIDE)
-                            gradient += a.guide_weight * guide_of(p, query0 + 8 * n + 2 * t + i % 2, mine + 16 * m + g + i / 2 * 8);
-                        s[m][n][i] *= gradient;
-                    }
+                    for (int i = 0; i < 4; i++)
+                        s[m][n][i] *= d[m][n][i] - (i % 2 ? l.y : l.x);
             }
             add_product<2>(sum_k, s, qt);
         }
@@ -445,11 +420,11 @@ static int fits(const AttentionShape *s, const void *a, const void *b, const voi
            is_aligned(c) && is_aligned(d);
 }
 
-static void attention_forward_bf16(OpsContext *c, void *o, void *lse, void *guide_sum, const void *q, const void *k, const void *v,
+static void attention_forward_bf16(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
                                    const AttentionShape *s)
 {
     if (!fits(s, o, q, k, v)) {
-        attention_any_forward<bf16>(c, o, lse, guide_sum, q, k, v, s);
+        attention_any_forward<bf16>(c, o, lse, q, k, v, s);
         return;
     }
     CudaOps *ops = ops_enter(c);
@@ -457,48 +432,47 @@ static void attention_forward_bf16(OpsContext *c, void *o, void *lse, void *guid
         return;
     AttentionArgs a = make_args(s);
     a.o = (bf16 *)o, a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v;
-    a.lse = (float *)lse, a.guide_sum = (float *)guide_sum;
-    if (hopper_attention(ops)) {
-        hopper_attention_forward(ops, &a, s->batch);
-        return;
+    a.lse = (float *)lse;
+    int most = attention_items(s, s->batch);
+    for (a.first = 0; a.first < s->batch; a.first += most) {
+        int items = s->batch - a.first < most ? s->batch - a.first : most;
+        dim3 grid((unsigned)divide_up(s->tq, ROWS), (unsigned)(items * s->heads)); /* blocks that share keys run together */
+        if (hopper_attention(ops))
+            hopper_attention_forward(ops, &a, items);
+        else
+            LAUNCH(ops, "attention forward", grid, THREADS, FORWARD_SHARED, attention_forward_kernel, a);
     }
-    dim3 grid((unsigned)divide_up(s->tq, ROWS), (unsigned)(s->batch * s->heads)); /* blocks that share keys run together */
-    if (s->guide_weight != 0.0f)
-        LAUNCH(ops, "attention forward", grid, THREADS, FORWARD_SHARED, attention_forward_kernel<true>, a);
-    else
-        LAUNCH(ops, "attention forward", grid, THREADS, FORWARD_SHARED, attention_forward_kernel<false>, a);
 }
 
 static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                                    const void *guide_sum, const void *q, const void *k, const void *v, const AttentionShape *s)
+                                    const void *q, const void *k, const void *v, const AttentionShape *s)
 {
     if (!fits(s, o, q, k, v) || !fits(s, dout, dq, dk, dv)) {
-        attention_any_backward<bf16>(c, dq, dk, dv, dout, o, lse, guide_sum, q, k, v, s);
+        attention_any_backward<bf16>(c, dq, dk, dv, dout, o, lse, q, k, v, s);
         return;
     }
     CudaOps *ops = ops_enter(c);
     AttentionArgs a = make_args(s);
     a.dq = (bf16 *)dq, a.dk = (bf16 *)dk, a.dv = (bf16 *)dv;
     a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v, a.dout = (const bf16 *)dout, a.out = (const bf16 *)o;
-    a.lse = (float *)lse, a.guide_sum = (float *)guide_sum, a.delta = (float *)ops_scratch(c);
-    auto query = s->guide_weight != 0.0f ? attention_query_kernel<true> : attention_query_kernel<false>;
-    auto key = s->guide_weight != 0.0f ? attention_key_kernel<true> : attention_key_kernel<false>;
-    allow_shared(ops, key, KEY_SHARED);
+    a.lse = (float *)lse, a.delta = (float *)ops_scratch(c);
+    if (!hopper_attention(ops))
+        allow_shared(ops, attention_key_kernel, KEY_SHARED);
     int64_t numbers = (int64_t)s->heads * (s->tq > 0 ? s->tq : 1); /* of an item */
-    int most = at_most((int64_t)(ops_scratch_bytes(c) / (2 * sizeof(float))) / numbers, s->batch);
-    assert(most >= 1 || s->batch == 0);
+    int most = attention_items(s, (int64_t)(ops_scratch_bytes(c) / (2 * sizeof(float))) / numbers);
     a.lse2 = a.delta + most * numbers;
-    for (int first = 0; first < s->batch; first += most) {
-        unsigned heads = (unsigned)((s->batch - first < most ? s->batch - first : most) * s->heads);
-        a.first = first;
+    for (a.first = 0; a.first < s->batch; a.first += most) {
+        int items = s->batch - a.first < most ? s->batch - a.first : most;
+        dim3 queries((unsigned)divide_up(s->tq, ROWS), (unsigned)(items * s->heads));
+        dim3 keys((unsigned)divide_up(s->tk, ROWS), (unsigned)(items * s->heads));
         if (hopper_attention(ops)) {
-            hopper_attention_backward(ops, &a, (int)heads / s->heads);
+            hopper_attention_backward(ops, &a, items);
             continue;
         }
         if (s->tq > 0)
-            LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tq, ROWS), heads), THREADS, QUERY_SHARED, query, a);
+            LAUNCH(ops, "attention backward", queries, THREADS, QUERY_SHARED, attention_query_kernel, a);
         if (s->tk > 0)
-            LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tk, ROWS), heads), THREADS, KEY_SHARED, key, a);
+            LAUNCH(ops, "attention backward", keys, THREADS, KEY_SHARED, attention_key_kernel, a);
     }
 }
 
@@ -506,12 +480,10 @@ template <> void attention_fill<bf16>(Ops *ops)
 {
     ops->attention_forward = attention_forward_bf16;
     ops->attention_backward = attention_backward_bf16;
-    ops->attention_weights = attention_any_weights<bf16>;
 }
 
 template <> void attention_fill<float>(Ops *ops)
 {
     ops->attention_forward = attention_any_forward<float>;
     ops->attention_backward = attention_any_backward<float>;
-    ops->attention_weights = attention_any_weights<float>;
 }

@@ -3,8 +3,6 @@
 #ifndef MYXTTS_ATTENTION_CUDA_H
 #define MYXTTS_ATTENTION_CUDA_H
 
-#include <math.h>
-
 #include "ops/mma_cuda.h"
 #include "ops/ops_cuda.h"
 
@@ -13,19 +11,18 @@
 typedef struct AttentionArgs {
     bf16 *o, *dq, *dk, *dv;
     const bf16 *q, *k, *v, *dout, *out;
-    float *lse, *guide_sum, *delta; /* [B,H,tq]; delta: sum over j of P dP, from `first` on */
-    float *lse2;                    /* room like delta's, for Hopper's kernels */
+    float *lse, *delta; /* [B,H,tq]; delta: sum over j of P dP, from `first` on */
+    float *lse2;        /* room like delta's, for Hopper's kernels */
     const int32_t *q_len, *k_len;
     int64_t ldq, ldk, ldv, ldo;
-    int heads, tq, tk, causal, first; /* first: batch item of block 0 */
-    float scale, guide_weight, guide_rate;
+    int heads, tq, tk, first; /* first: batch item of block 0 */
+    float scale;
 } AttentionArgs;
 
 /* Where a block is. */
 typedef struct Place {
     int b, h, q_len, k_len;
     int64_t row; /* of [B,H,tq] arrays */
-    float guide_q, guide_k;
 } Place;
 
 __device__ __forceinline__ Place place_of(const AttentionArgs &a)
@@ -38,15 +35,7 @@ __device__ __forceinline__ Place place_of(const AttentionArgs &a)
     if (p.q_len <= 0 || p.k_len <= 0)
         p.q_len = p.k_len = 0;
     p.row = ((int64_t)p.b * a.heads + p.h) * a.tq;
-    p.guide_q = a.guide_rate / (float)p.q_len;
-    p.guide_k = a.guide_rate / (float)p.k_len;
     return p;
-}
-
-__device__ __forceinline__ float guide_of(const Place &p, int i, int j)
-{
-    float d = (float)j * p.guide_k - (float)i * p.guide_q;
-    return 1.0f - exp2_fast(-d * d);
 }
 
 /* The accumulators of columns 16 step ... + 15, as the left side of the next product. */
@@ -75,25 +64,15 @@ static inline AttentionArgs make_args(const AttentionShape *s)
     AttentionArgs a = {};
     a.q_len = s->q_len, a.k_len = s->k_len;
     a.ldq = s->ldq, a.ldk = s->ldk, a.ldv = s->ldv, a.ldo = s->ldo;
-    a.heads = s->heads, a.tq = s->tq, a.tk = s->tk, a.causal = s->causal;
+    a.heads = s->heads, a.tq = s->tq, a.tk = s->tk;
     a.scale = s->scale;
-    a.guide_weight = s->guide_weight;
-    a.guide_rate = s->guide_weight != 0.0f ? sqrtf(0.5f * LOG2E) / s->guide_width : 0.0f; /* exp(-x^2 / 2 w^2) = 2^-(rate x)^2 */
     return a;
-}
-
-/* More shared memory than a kernel gets unasked. */
-template <typename K> static inline void allow_shared(CudaOps *o, K kernel, size_t bytes)
-{
-    cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = "ask for shared memory";
 }
 
 /* The kernels for Hopper; 0 when this GPU or this build has none. */
 int hopper_attention(CudaOps *o);
-void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch);
 /* `batch` items from a->first on; a->delta and a->lse2 have room for them. */
+void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch);
 void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, int batch);
 
 #endif

@@ -110,74 +110,27 @@ __device__ __forceinline__ bf16 *tiles_begin(unsigned char *shared)
     return (bf16 *)(shared + (ALIGNMENT - shared_address(shared) % ALIGNMENT) % ALIGNMENT);
 }
 
-/* 2^-d^2 of the guide along a tile, for a thread's columns: d = base of the row + rate * column. WALKING: from eight columns to the next by two
- * multiplications, since neighbours differ by a factor that itself changes by one; every tile begins anew. Only where no number on the way leaves
- * the range of float (guide_can_walk); otherwise each one by itself. */
-template <bool WALKING> struct Guide {
-    float rate, base[2];
-    float now[4], factor[4]; /* in the order of a fragment */
-
-    __device__ __forceinline__ Guide(float base0, float base1, float of_column)
-    {
-        rate = of_column;
-        base[0] = base0, base[1] = base1;
-        if (WALKING)
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                float d = base[i / 2] + (float)(i % 2) * rate;
-                now[i] = exp2_fast(-d * d);
-                factor[i] = exp2_fast(-16.0f * rate * (d + 4.0f * rate));
-            }
-    }
-
-    /* For column 8 n + i % 2 of row i / 2; the columns in their order. change: guide_change. */
-    __device__ __forceinline__ float at(int n, int i, float change)
-    {
-        if (!WALKING) {
-            float d = base[i / 2] + (float)(8 * n + i % 2) * rate;
-            return exp2_fast(-d * d);
-        }
-        if (n > 0) {
-            now[i] *= factor[i];
-            factor[i] *= change;
-        }
-        return now[i];
-    }
-};
-
-__device__ __forceinline__ float guide_change(float rate) { return exp2_fast(-128.0f * rate * rate); }
-
-__device__ __forceinline__ bool guide_can_walk(const AttentionArgs &a, const Place &p)
-{
-    return a.guide_rate + (float)STEP * fmaxf(p.guide_q, p.guide_k) < 10.0f; /* d^2 < 100 */
-}
-
 #endif
 
 /* ---- forward ---- */
 
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArgs a)
+static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArgs a)
 {
 #if HOPPER
     SHARED_BYTES(shared);
     bf16 *qs = tiles_begin(shared), *ks = qs + TILE, *vs = ks + 2 * TILE;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    int first = (gridDim.x - 1 - blockIdx.x) * 64; /* with causal, the longest rows start first */
-    int row0 = threadIdx.x / 32 * 16, mine = first + row0;
+    int first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16, mine = first + row0;
     bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
         put_zeros(o, a.ldo, first, min(first + 64, a.tq));
-        for (int i = first + threadIdx.x; i < min(first + 64, a.tq); i += THREADS) {
+        for (int i = first + threadIdx.x; i < min(first + 64, a.tq); i += THREADS)
             a.lse[p.row + i] = 0.0f;
-            if (a.guide_sum)
-                a.guide_sum[p.row + i] = 0.0f;
-        }
         return;
     }
     const bf16 *k = a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH;
     const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    int end = a.causal ? min(p.k_len, min(first + 64, p.q_len)) : p.k_len;
     Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first, qs);
     Rows k_rows(k, a.ldk, 0, ks), v_rows(v, a.ldv, 0, vs);
     q_rows.fetch(p.q_len);
@@ -186,17 +139,15 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kern
     copy_commit();
 
     /* base: exponents are counted from it, in powers of two; it follows the largest score only when that is far ahead. */
-    float out[8][4], base[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f}, rest[2] = {0.0f, 0.0f};
+    float out[8][4], base[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
     clear(out);
-    float scale2 = a.scale * LOG2E, row_guide[2] = {(float)(mine + g) * p.guide_q, (float)(mine + g + 8) * p.guide_q};
-    const float change = guide_change(p.guide_k);
-    const bool walking = guide_can_walk(a, p);
+    const float scale2 = a.scale * LOG2E;
     const uint32_t left = wgmma_tile(qs), keys = wgmma_tile(ks), values = wgmma_tile(vs);
-    for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
+    for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
         __syncthreads();
-        if (key0 + STEP < end) {
+        if (key0 + STEP < p.k_len) {
             k_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
             v_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
             copy_commit();
@@ -206,15 +157,13 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kern
         wgmma_dot(s, left, keys + stage * WGMMA_TILE);
         wgmma_wait<0>();
         wgmma_finish(s);
-        if (key0 + STEP > p.k_len || (a.causal && key0 + STEP - 1 > mine))
+        if (key0 + STEP > p.k_len)
 #pragma unroll
             for (int n = 0; n < 8; n++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    int row = mine + g + i / 2 * 8, key = key0 + 8 * n + 2 * t + i % 2;
-                    if (key >= p.k_len || (a.causal && key > row))
+                for (int i = 0; i < 4; i++)
+                    if (key0 + 8 * n + 2 * t + i % 2 >= p.k_len)
                         s[n][i] = -INFINITY;
-                }
         float most[2];
 #pragma unroll
         for (int r = 0; r < 2; r++) {
@@ -230,30 +179,19 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kern
                 float now = fmaxf(base[r], most[r]), fix = exp2_fast(base[r] - now);
                 base[r] = now;
                 total[r] *= fix;
-                rest[r] *= fix;
 #pragma unroll
                 for (int n = 0; n < 8; n++) {
                     out[n][2 * r] *= fix;
                     out[n][2 * r + 1] *= fix;
                 }
             }
-        auto weigh = [&](auto guide) {
 #pragma unroll
-            for (int n = 0; n < 8; n++)
+        for (int n = 0; n < 8; n++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    float weight = exp2_fast(s[n][i] * scale2 - base[i / 2]);
-                    s[n][i] = weight;
-                    total[i / 2] += weight;
-                    if constexpr (GUIDE)
-                        rest[i / 2] += weight * guide.at(n, i, change);
-                }
-        };
-        float column = (float)(key0 + 2 * t) * p.guide_k;
-        if (GUIDE && walking)
-            weigh(Guide<true>(column - row_guide[0], column - row_guide[1], p.guide_k));
-        else
-            weigh(Guide<false>(column - row_guide[0], column - row_guide[1], p.guide_k));
+            for (int i = 0; i < 4; i++) {
+                s[n][i] = exp2_fast(s[n][i] * scale2 - base[i / 2]);
+                total[i / 2] += s[n][i];
+            }
         uint32_t weights[4][4];
 #pragma unroll
         for (int step = 0; step < 4; step++)
@@ -266,14 +204,9 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kern
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         float sum = quad_sum(total[r]), inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-        float guide = GUIDE ? 1.0f - quad_sum(rest[r]) * inverse : 0.0f;
         int row = mine + g + 8 * r;
-        if (t == 0 && row < a.tq) {
-            int valid = row < p.q_len;
-            a.lse[p.row + row] = valid ? base[r] * (1.0f / LOG2E) + logf(sum) : 0.0f;
-            if (a.guide_sum)
-                a.guide_sum[p.row + row] = valid ? guide : 0.0f;
-        }
+        if (t == 0 && row < a.tq)
+            a.lse[p.row + row] = row < p.q_len ? base[r] * (1.0f / LOG2E) + logf(sum) : 0.0f;
 #pragma unroll
         for (int n = 0; n < 8; n++) {
             out[n][2 * r] *= inverse;
@@ -287,16 +220,15 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) forward_kern
 
 /* ---- backward: queries ---- */
 
-/* dq; and for the next kernel delta = dout . o + guide_weight * (guide_sum - 1), and lse in powers of two. */
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel(AttentionArgs a)
+/* dq; and for the next kernel delta = dout . o, and lse in powers of two. */
+static __global__ void __launch_bounds__(THREADS, 4) query_kernel(AttentionArgs a)
 {
 #if HOPPER
     SHARED_BYTES(shared);
     bf16 *qs = tiles_begin(shared), *ds = qs + TILE, *ks = ds + TILE, *vs = ks + 2 * TILE;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    int first = (gridDim.x - 1 - blockIdx.x) * 64;
-    int row0 = threadIdx.x / 32 * 16, mine = first + row0;
+    int first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16, mine = first + row0;
     bf16 *dq = a.dq + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
         put_zeros(dq, a.ldq, first, min(first + 64, a.tq));
@@ -305,7 +237,6 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel
     const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     const bf16 *out = a.out + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     float *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
-    int end = a.causal ? min(p.k_len, min(first + 64, p.q_len)) : p.k_len;
     Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first, qs), d_rows(dout, a.ldo, first, ds);
     Rows k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, 0, ks);
     Rows v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, 0, vs);
@@ -331,12 +262,10 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 4);
         if (lane % 8 == 0 && row < p.q_len)
-            delta[row] = sum + (GUIDE ? a.guide_weight * (a.guide_sum[p.row + row] - 1.0f) : 0.0f);
+            delta[row] = sum;
     }
     __syncwarp();
-    float lse2[2], minus[2], row_guide[2], scale2 = a.scale * LOG2E;
-    const float change = guide_change(p.guide_k);
-    const bool walking = guide_can_walk(a, p);
+    float lse2[2], minus[2], scale2 = a.scale * LOG2E;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         int row = mine + g + 8 * r, valid = row < p.q_len;
@@ -344,17 +273,16 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel
         minus[r] = valid ? delta[row] : 0.0f;
         if (t == 0 && valid)
             a.lse2[delta - a.delta + row] = lse2[r];
-        row_guide[r] = (float)row * p.guide_q;
     }
 
     float sum[8][4];
     clear(sum);
     const uint32_t left_q = wgmma_tile(qs), left_d = wgmma_tile(ds), all_keys = wgmma_tile(ks), values = wgmma_tile(vs);
-    for (int key0 = 0, stage = 0; key0 < end; key0 += STEP, stage ^= 1) {
+    for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
         __syncthreads();
-        if (key0 + STEP < end) {
+        if (key0 + STEP < p.k_len) {
             k_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
             v_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
             copy_commit();
@@ -371,33 +299,20 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 s[n][i] = exp2_fast(s[n][i] * scale2 - lse2[i / 2]);
-        if (key0 + STEP > p.k_len || (a.causal && key0 + STEP - 1 > mine))
+        if (key0 + STEP > p.k_len)
 #pragma unroll
             for (int n = 0; n < 8; n++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    int row = mine + g + i / 2 * 8, key = key0 + 8 * n + 2 * t + i % 2;
-                    if (key >= p.k_len || (a.causal && key > row))
+                for (int i = 0; i < 4; i++)
+                    if (key0 + 8 * n + 2 * t + i % 2 >= p.k_len)
                         s[n][i] = 0.0f;
-                }
         wgmma_wait<0>();
         wgmma_finish(d);
-        auto multiply = [&](auto guide) {
 #pragma unroll
-            for (int n = 0; n < 8; n++)
+        for (int n = 0; n < 8; n++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    float gradient = d[n][i] - minus[i / 2];
-                    if constexpr (GUIDE)
-                        gradient -= a.guide_weight * guide.at(n, i, change);
-                    s[n][i] *= gradient;
-                }
-        };
-        float column = (float)(key0 + 2 * t) * p.guide_k;
-        if (GUIDE && walking)
-            multiply(Guide<true>(column - row_guide[0], column - row_guide[1], p.guide_k));
-        else
-            multiply(Guide<false>(column - row_guide[0], column - row_guide[1], p.guide_k));
+            for (int i = 0; i < 4; i++)
+                s[n][i] *= d[n][i] - minus[i / 2];
         uint32_t gradients[4][4];
 #pragma unroll
         for (int step = 0; step < 4; step++)
@@ -420,18 +335,16 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 4) query_kernel
 /* ---- backward: keys ---- */
 
 /* dk and dv. All products are turned over: rows are keys, columns are queries. */
-template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(AttentionArgs a)
+static __global__ void __launch_bounds__(THREADS, 3) key_kernel(AttentionArgs a)
 {
 #if HOPPER
     SHARED_BYTES(shared);
     bf16 *ks = tiles_begin(shared), *vs = ks + TILE, *qs = vs + TILE, *ds = qs + 2 * TILE;
     float *lses = (float *)(ds + 2 * TILE), *deltas = lses + 2 * STEP;
     const Place p = place_of(a);
-    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    int first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16, mine = first + row0;
+    int t = threadIdx.x % 4, first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16;
     bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
-    int begin = a.causal ? first : 0; /* a multiple of STEP */
-    if (first >= p.k_len || begin >= p.q_len) {
+    if (first >= p.k_len) {
         put_zeros(dk, a.ldk, first, min(first + 64, a.tk));
         put_zeros(dv, a.ldv, first, min(first + 64, a.tk));
         return;
@@ -439,8 +352,8 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(A
     const int64_t numbers_at = ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
     Rows k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, first, ks);
     Rows v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, first, vs);
-    Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, begin, qs);
-    Rows d_rows(a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH, a.ldo, begin, ds);
+    Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, 0, qs);
+    Rows d_rows(a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH, a.ldo, 0, ds);
     const float *numbers = (threadIdx.x < STEP ? a.lse2 : a.delta) + numbers_at + threadIdx.x % STEP;
     float *numbers_to = (threadIdx.x < STEP ? lses : deltas) + threadIdx.x % STEP;
     auto fetch_queries = [&](int query0, int stage) {
@@ -451,17 +364,14 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(A
     };
     k_rows.fetch(p.k_len);
     v_rows.fetch(p.k_len);
-    fetch_queries(begin, 0);
+    fetch_queries(0, 0);
     copy_commit();
 
     float sum_k[8][4], sum_v[8][4], scale2 = a.scale * LOG2E;
-    const float change = guide_change(p.guide_q);
-    const bool walking = guide_can_walk(a, p);
-    float row_guide[2] = {(float)(mine + g) * p.guide_k, (float)(mine + g + 8) * p.guide_k};
     clear(sum_k);
     clear(sum_v);
     const uint32_t left_k = wgmma_tile(ks), left_v = wgmma_tile(vs), all_queries = wgmma_tile(qs), all_douts = wgmma_tile(ds);
-    for (int query0 = begin, stage = 0; query0 < p.q_len; query0 += STEP, stage ^= 1) {
+    for (int query0 = 0, stage = 0; query0 < p.q_len; query0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
         __syncthreads();
@@ -484,15 +394,13 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(A
             for (int i = 0; i < 4; i++)
                 s[n][i] = exp2_fast(s[n][i] * scale2 - (i % 2 ? l.y : l.x));
         }
-        if (query0 + STEP > p.q_len || (a.causal && query0 < mine + 15))
+        if (query0 + STEP > p.q_len)
 #pragma unroll
             for (int n = 0; n < 8; n++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    int key = mine + g + i / 2 * 8, row = query0 + 8 * n + 2 * t + i % 2;
-                    if (row >= p.q_len || (a.causal && key > row))
+                for (int i = 0; i < 4; i++)
+                    if (query0 + 8 * n + 2 * t + i % 2 >= p.q_len)
                         s[n][i] = 0.0f;
-                }
         uint32_t weights[4][4], gradients[4][4];
 #pragma unroll
         for (int step = 0; step < 4; step++)
@@ -501,24 +409,13 @@ template <bool GUIDE> __global__ void __launch_bounds__(THREADS, 3) key_kernel(A
         wgmma_add(sum_v, weights, douts);
         wgmma_wait<1>();
         wgmma_finish(d);
-        auto multiply = [&](auto guide) {
 #pragma unroll
-            for (int n = 0; n < 8; n++) {
-                float2 l = *(const float2 *)(dl + 8 * n);
+        for (int n = 0; n < 8; n++) {
+            float2 l = *(const float2 *)(dl + 8 * n);
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    float gradient = d[n][i] - (i % 2 ? l.y : l.x);
-                    if constexpr (GUIDE)
-                        gradient -= a.guide_weight * guide.at(n, i, change);
-                    s[n][i] *= gradient;
-                }
-            }
-        };
-        float column = (float)(query0 + 2 * t) * p.guide_q;
-        if (GUIDE && walking)
-            multiply(Guide<true>(row_guide[0] - column, row_guide[1] - column, -p.guide_q));
-        else
-            multiply(Guide<false>(row_guide[0] - column, row_guide[1] - column, -p.guide_q));
+            for (int i = 0; i < 4; i++)
+                s[n][i] *= d[n][i] - (i % 2 ? l.y : l.x);
+        }
 #pragma unroll
         for (int step = 0; step < 4; step++)
             as_left<8>(gradients[step], s, step);
@@ -551,12 +448,9 @@ int hopper_attention(CudaOps *o)
             e = cudaFuncGetAttributes(&probe, probe_kernel);
         o->hopper = e == cudaSuccess && major == 9 && probe.sharedSizeBytes > 0 ? 1 : -1;
         if (o->hopper == 1) {
-            allow_shared(o, forward_kernel<false>, FORWARD_SHARED);
-            allow_shared(o, forward_kernel<true>, FORWARD_SHARED);
-            allow_shared(o, query_kernel<false>, QUERY_SHARED);
-            allow_shared(o, query_kernel<true>, QUERY_SHARED);
-            allow_shared(o, key_kernel<false>, KEY_SHARED);
-            allow_shared(o, key_kernel<true>, KEY_SHARED);
+            allow_shared(o, forward_kernel, FORWARD_SHARED);
+            allow_shared(o, query_kernel, QUERY_SHARED);
+            allow_shared(o, key_kernel, KEY_SHARED);
         }
     }
     return o->hopper == 1;
@@ -565,18 +459,15 @@ int hopper_attention(CudaOps *o)
 void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch)
 {
     dim3 grid((unsigned)divide_up(a->tq, 64), (unsigned)(batch * a->heads)); /* blocks that share keys run together */
-    auto kernel = a->guide_weight != 0.0f ? forward_kernel<true> : forward_kernel<false>;
-    LAUNCH(o, "attention forward", grid, THREADS, FORWARD_SHARED, kernel, *a);
+    LAUNCH(o, "attention forward", grid, THREADS, FORWARD_SHARED, forward_kernel, *a);
 }
 
 void hopper_attention_backward(CudaOps *o, const AttentionArgs *a, int batch)
 {
-    auto query = a->guide_weight != 0.0f ? query_kernel<true> : query_kernel<false>;
-    auto key = a->guide_weight != 0.0f ? key_kernel<true> : key_kernel<false>;
     dim3 queries((unsigned)divide_up(a->tq, 64), (unsigned)(batch * a->heads));
     dim3 keys((unsigned)divide_up(a->tk, 64), (unsigned)(batch * a->heads));
     if (a->tq > 0)
-        LAUNCH(o, "attention backward", queries, THREADS, QUERY_SHARED, query, *a);
+        LAUNCH(o, "attention backward", queries, THREADS, QUERY_SHARED, query_kernel, *a);
     if (a->tk > 0)
-        LAUNCH(o, "attention backward", keys, THREADS, KEY_SHARED, key, *a);
+        LAUNCH(o, "attention backward", keys, THREADS, KEY_SHARED, key_kernel, *a);
 }

@@ -7,7 +7,7 @@
 typedef struct AttentionTask {
     HostOps *h;
     const AttentionShape *s;
-    REAL *o, *lse, *guide, *dq, *dk, *dv, *p;
+    REAL *o, *lse, *dq, *dk, *dv;
     const REAL *q, *k, *v, *dout, *result;
 } AttentionTask;
 
@@ -36,20 +36,10 @@ static AttentionPart attention_part(const AttentionShape *s, int b, int h)
     return p;
 }
 
-static inline int attention_visible(const AttentionShape *s, const AttentionPart *p, int query)
-{
-    return s->causal && query + 1 < p->kl ? query + 1 : p->kl;
-}
-
 static void rows_zero(REAL *x, int64_t ld, int from, int to, int n)
 {
     for (int i = from; i < to; i++)
         memset(x + i * ld, 0, (size_t)n * sizeof *x);
-}
-
-static void guide_fill(HostOps *h, REAL *w, const AttentionShape *s, const AttentionPart *p, int query, int n)
-{
-    VEC(h)->guide(w, (REAL)1 / (REAL)p->kl, (REAL)query / (REAL)p->ql, 1 / (2 * (REAL)s->guide_width * (REAL)s->guide_width), n);
 }
 
 static void attention_forward_task(void *arg, int task, int slot)
@@ -57,109 +47,61 @@ static void attention_forward_task(void *arg, int task, int slot)
     AttentionTask *t = arg;
     const AttentionShape *s = t->s;
     HostOps *h = t->h;
-    const int D = s->head_size, guided = s->guide_weight != 0 && t->guide;
+    const int D = s->head_size;
     AttentionPart p = attention_part(s, task / s->heads, task % s->heads);
-    REAL *score = host_slot(h, slot), *guide = score + TILE_MOST / sizeof(REAL);
+    REAL *score = host_slot(h, slot);
     for (int i0 = 0; i0 < p.ql; i0 += p.tile) {
-        int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile, keys = attention_visible(s, &p, i0 + rows - 1);
-        gemm(0, 1, rows, keys, D, (REAL)s->scale, t->q + p.q + i0 * s->ldq, s->ldq, t->k + p.k, s->ldk, 0, score, keys);
-        for (int i = 0; i < rows; i++) {
-            REAL *row = score + (int64_t)i * keys;
-            int n = attention_visible(s, &p, i0 + i);
-            t->lse[p.row + i0 + i] = VEC(h)->softmax(row, n);
-            memset(row + n, 0, (size_t)(keys - n) * sizeof *row);
-            if (guided) {
-                guide_fill(h, guide, s, &p, i0 + i, n);
-                t->guide[p.row + i0 + i] = VEC(h)->dot(row, guide, n);
-            }
-        }
-        gemm(0, 0, rows, D, keys, 1, score, keys, t->v + p.v, s->ldv, 0, t->o + p.o + i0 * s->ldo, s->ldo);
+        int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile;
+        gemm(0, 1, rows, p.kl, D, (REAL)s->scale, t->q + p.q + i0 * s->ldq, s->ldq, t->k + p.k, s->ldk, 0, score, p.kl);
+        for (int i = 0; i < rows; i++)
+            t->lse[p.row + i0 + i] = VEC(h)->softmax(score + (int64_t)i * p.kl, p.kl);
+        gemm(0, 0, rows, D, p.kl, 1, score, p.kl, t->v + p.v, s->ldv, 0, t->o + p.o + i0 * s->ldo, s->ldo);
     }
     rows_zero(t->o + p.o, s->ldo, p.ql, s->tq, D);
     rows_zero(t->lse + p.row, 1, p.ql, s->tq, 1);
-    if (t->guide)
-        rows_zero(t->guide + p.row, 1, guided ? p.ql : 0, s->tq, 1);
 }
 
-static void attention_forward(OpsContext *c, void *o, void *lse, void *guide_sum, const void *q, const void *k, const void *v,
+static void attention_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
                               const AttentionShape *s)
 {
-    ASSERT(s->guide_weight == 0 || guide_sum);
-    AttentionTask t = {.h = host_of(c), .s = s, .o = o, .lse = lse, .guide = guide_sum, .q = q, .k = k, .v = v};
+    AttentionTask t = {.h = host_of(c), .s = s, .o = o, .lse = lse, .q = q, .k = k, .v = v};
     host_pool_run(t.h->pool, s->batch * s->heads, attention_forward_task, &t);
 }
 
-/* With P = softmax(scale Q K^T) and dP = dO V^T + the guide's: dS = scale P (dP - rowsum(P dP)), where rowsum(P dP) = dO . O + the guide's share. */
+/* With P = softmax(scale Q K^T) and dP = dO V^T: dS = scale P (dP - rowsum(P dP)), where rowsum(P dP) = dO . O. */
 static void attention_backward_task(void *arg, int task, int slot)
 {
     AttentionTask *t = arg;
     const AttentionShape *s = t->s;
     HostOps *h = t->h;
-    const int D = s->head_size, guided = s->guide_weight != 0;
+    const int D = s->head_size;
     AttentionPart p = attention_part(s, task / s->heads, task % s->heads);
-    const int64_t quarter = TILE_MOST / sizeof(REAL);
-    REAL *weight = host_slot(h, slot), *d = weight + quarter, *guide = d + quarter;
+    REAL *weight = host_slot(h, slot), *d = weight + TILE_MOST / sizeof(REAL);
     const REAL *q = t->q + p.q, *k = t->k + p.k, *v = t->v + p.v, *dout = t->dout + p.o, *o = t->result + p.o;
     rows_zero(t->dk + p.k, s->ldk, 0, s->tk, D);
     rows_zero(t->dv + p.v, s->ldv, 0, s->tk, D);
     rows_zero(t->dq + p.q, s->ldq, p.ql, s->tq, D);
     for (int i0 = 0; i0 < p.ql; i0 += p.tile) {
-        int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile, keys = attention_visible(s, &p, i0 + rows - 1);
+        int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile;
         const REAL *qi = q + i0 * s->ldq, *di = dout + i0 * s->ldo, *oi = o + i0 * s->ldo;
-        gemm(0, 1, rows, keys, D, (REAL)s->scale, qi, s->ldq, k, s->ldk, 0, weight, keys);
-        gemm(0, 1, rows, keys, D, 1, di, s->ldo, v, s->ldv, 0, d, keys);
+        gemm(0, 1, rows, p.kl, D, (REAL)s->scale, qi, s->ldq, k, s->ldk, 0, weight, p.kl);
+        gemm(0, 1, rows, p.kl, D, 1, di, s->ldo, v, s->ldv, 0, d, p.kl);
         for (int i = 0; i < rows; i++) {
-            REAL *wi = weight + (int64_t)i * keys, *dp = d + (int64_t)i * keys;
-            int n = attention_visible(s, &p, i0 + i);
+            REAL *wi = weight + (int64_t)i * p.kl, *dp = d + (int64_t)i * p.kl;
             REAL delta = VEC(h)->dot(di + i * s->ldo, oi + i * s->ldo, D);
-            VEC(h)->exp_minus(wi, t->lse[p.row + i0 + i], n);
-            if (guided) {
-                guide_fill(h, guide, s, &p, i0 + i, n);
-                delta += (REAL)s->guide_weight * t->guide[p.row + i0 + i];
-            }
-            VEC(h)->softmax_grad(dp, wi, guided ? guide : NULL, (REAL)s->guide_weight, delta, (REAL)s->scale, n);
-            memset(wi + n, 0, (size_t)(keys - n) * sizeof *wi);
-            memset(dp + n, 0, (size_t)(keys - n) * sizeof *dp);
+            VEC(h)->exp_minus(wi, t->lse[p.row + i0 + i], p.kl);
+            VEC(h)->softmax_grad(dp, wi, delta, (REAL)s->scale, p.kl);
         }
-        gemm(0, 0, rows, D, keys, 1, d, keys, k, s->ldk, 0, t->dq + p.q + i0 * s->ldq, s->ldq);
-        gemm(1, 0, keys, D, rows, 1, d, keys, qi, s->ldq, 1, t->dk + p.k, s->ldk);
-        gemm(1, 0, keys, D, rows, 1, weight, keys, di, s->ldo, 1, t->dv + p.v, s->ldv);
+        gemm(0, 0, rows, D, p.kl, 1, d, p.kl, k, s->ldk, 0, t->dq + p.q + i0 * s->ldq, s->ldq);
+        gemm(1, 0, p.kl, D, rows, 1, d, p.kl, qi, s->ldq, 1, t->dk + p.k, s->ldk);
+        gemm(1, 0, p.kl, D, rows, 1, weight, p.kl, di, s->ldo, 1, t->dv + p.v, s->ldv);
     }
 }
 
 static void attention_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                               const void *guide_sum, const void *q, const void *k, const void *v, const AttentionShape *s)
+                               const void *q, const void *k, const void *v, const AttentionShape *s)
 {
-    ASSERT(s->guide_weight == 0 || guide_sum);
     AttentionTask t = {.h = host_of(c), .s = s, .dq = dq, .dk = dk, .dv = dv, .dout = dout, .result = o, .q = q, .k = k, .v = v};
-    t.lse = (REAL *)(uintptr_t)lse, t.guide = (REAL *)(uintptr_t)guide_sum; /* only read */
+    t.lse = (REAL *)(uintptr_t)lse; /* only read */
     host_pool_run(t.h->pool, s->batch * s->heads, attention_backward_task, &t);
-}
-
-static void attention_weights_task(void *arg, int b, int slot)
-{
-    AttentionTask *t = arg;
-    const AttentionShape *s = t->s;
-    REAL *score = host_slot(t->h, slot);
-    memset(t->p + (int64_t)b * s->tq * s->tk, 0, (size_t)s->tq * (size_t)s->tk * sizeof(REAL));
-    for (int head = 0; head < s->heads; head++) {
-        AttentionPart p = attention_part(s, b, head);
-        for (int i0 = 0; i0 < p.ql; i0 += p.tile) {
-            int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile;
-            gemm(0, 1, rows, p.kl, s->head_size, (REAL)s->scale, t->q + p.q + i0 * s->ldq, s->ldq, t->k + p.k, s->ldk, 0, score,
-                 p.kl);
-            for (int i = 0; i < rows; i++) {
-                REAL *row = score + (int64_t)i * p.kl, *out = t->p + ((int64_t)b * s->tq + i0 + i) * s->tk;
-                int n = attention_visible(s, &p, i0 + i);
-                VEC(t->h)->exp_minus(row, t->lse[p.row + i0 + i], n);
-                VEC(t->h)->add_scaled(out, out, (REAL)1 / (REAL)s->heads, row, n);
-            }
-        }
-    }
-}
-
-static void attention_weights(OpsContext *c, void *p, const void *q, const void *k, const void *lse, const AttentionShape *s)
-{
-    AttentionTask t = {.h = host_of(c), .s = s, .p = p, .q = q, .k = k, .lse = (REAL *)(uintptr_t)lse};
-    host_pool_run(t.h->pool, s->batch, attention_weights_task, &t);
 }

@@ -1,101 +1,118 @@
 /* conv_cuda.cu - convolution over time as a matrix product: the K rows that an output row sees are laid side by side in the workspace
  * ("unfolded"), a few batch items at a time, so that they are still in the GPU's cache when the product reads them. */
+#include <type_traits>
+
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
-#define CHUNK_BYTES (size_t(132) << 20) /* unfolded at once; large products, few launches */
+#define CHUNK_BYTES \
+    (size_t(96) << 20) /* unfolded at once; large products, few launches. What is left serves timing (product_cuda.cu) */
 
-/* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's length. An input row is read once
- * and goes to all the places that see it; K / 2 rows before and behind an item are there for their zeros. */
-template <typename T, int V>
+/* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's length. An input row is read
+ * once and goes to all the places that see it; K / 2 rows before and behind an item are there for their zeros. blockIdx.y: the item. TAPS: K, or 0
+ * for any. */
+template <typename T, int V, int TAPS>
 __global__ void __launch_bounds__(THREADS)
-    unfold_kernel(T *columns, const T *in, const int32_t *len, int first, int items, int T_rows, int C, int K)
+    unfold_kernel(T *columns, const T *in, const int32_t *len, int first, int T_rows, int C, int K)
 {
-    const uint32_t pieces = (uint32_t)C / V, rows = (uint32_t)(T_rows + K - 1), n = (uint32_t)items * rows * pieces;
-    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
-        uint32_t row = i / pieces, item = row / rows;
-        int c = (int)(i - row * pieces) * V, t = (int)(row - item * rows) - K / 2, b = first + (int)item;
-        float x[V];
-        if (t >= 0 && t < T_rows && t < len[b]) {
-            load_some<V>(x, in + ((int64_t)b * T_rows + t) * C + c);
-        } else {
+    const int taps = TAPS ? TAPS : K, b = first + (int)blockIdx.y, length = min(len[b], T_rows);
+    const uint32_t pieces = (uint32_t)C / V, i = blockIdx.x * THREADS + threadIdx.x, row = i / pieces;
+    const int c = (int)(i - row * pieces) * V, t = (int)row - taps / 2;
+    if (row >= (uint32_t)(T_rows + taps - 1))
+        return;
+    typename PieceOf<V, T>::type x;
+    if (t >= 0 && t < length)
+        x.load(in + ((int64_t)b * T_rows + t) * C + c);
+    else
+        x.clear();
+    columns += (int64_t)blockIdx.y * T_rows * taps * C + c;
 #pragma unroll
-            for (int j = 0; j < V; j++)
-                x[j] = 0.0f;
-        }
-        for (int k = 0; k < K; k++) {
-            int to = t - (k - K / 2);
-            if (to >= 0 && to < T_rows)
-                store_some<V>(columns + (((int64_t)item * T_rows + to) * K + k) * C + c, x);
-        }
+    for (int k = 0; k < taps; k++) {
+        int to = (int)row - k;
+        if (to >= 0 && to < T_rows)
+            x.store(columns + ((int64_t)to * taps + k) * C);
     }
 }
 
 /* The way back: din row t is the sum over taps of columns row t - (k - K / 2), tap k. */
-template <typename T, int V>
+template <typename T, int V, int TAPS>
 __global__ void __launch_bounds__(THREADS)
-    fold_kernel(T *din, const T *columns, const int32_t *len, int first, int items, int T_rows, int C, int K)
+    fold_kernel(T *din, const T *columns, const int32_t *len, int first, int T_rows, int C, int K)
 {
-    uint32_t n = (uint32_t)items * T_rows * C;
-    for (uint32_t i = (blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += gridDim.x * THREADS * V) {
-        uint32_t row = i / (uint32_t)C, item = row / (uint32_t)T_rows;
-        int c = (int)(i - row * C), t = (int)(row - item * T_rows), b = first + (int)item;
-        float x[V], y[V];
+    const int taps = TAPS ? TAPS : K, b = first + (int)blockIdx.y, length = min(len[b], T_rows);
+    const uint32_t pieces = (uint32_t)C / V, i = blockIdx.x * THREADS + threadIdx.x, row = i / pieces;
+    const int c = (int)(i - row * pieces) * V, t = (int)row;
+    if (t >= T_rows)
+        return;
+    columns += (int64_t)blockIdx.y * T_rows * taps * C + c;
+    float sum[V];
 #pragma unroll
-        for (int j = 0; j < V; j++)
-            x[j] = 0.0f;
-        if (t < len[b])
-            for (int k = 0; k < K; k++) {
-                int from = t - (k - K / 2);
-                if (from < 0 || from >= T_rows || from >= len[b]) /* the gradient of rows of padding is zero */
-                    continue;
-                load_some<V>(y, columns + (((int64_t)item * T_rows + from) * K + k) * C + c);
+    for (int j = 0; j < V; j++)
+        sum[j] = 0.0f;
+    if (t < length)
 #pragma unroll
-                for (int j = 0; j < V; j++)
-                    x[j] += y[j];
-            }
-        store_some<V>(din + (int64_t)first * T_rows * C + i, x);
-    }
+        for (int k = 0; k < taps; k++) {
+            int from = t + taps / 2 - k;
+            float x[V];
+            typename PieceOf<V, T>::type p;
+            if (from >= 0 && from < length) /* the gradient of rows of padding is zero */
+                p.load(columns + ((int64_t)from * taps + k) * C);
+            else
+                p.clear();
+            p.unpack(x);
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                sum[j] += x[j];
+        }
+    store_some<V>(din + ((int64_t)b * T_rows + t) * C + c, sum);
 }
 
 /* Items whose unfolded rows go into the workspace at once. */
 static int chunk_items(const OpsContext *c, size_t real, int B, int T_rows, int C, int K)
 {
     size_t item = real * (size_t)T_rows * (size_t)C * (size_t)K, most = ops_scratch_bytes(c);
-    assert(item <= most && item < (size_t)1 << 31); /* the kernels count in 32 bits */
+    assert(item <= most && (size_t)(T_rows + K) * (size_t)C < (size_t)1 << 31); /* the kernels count an item in 32 bits */
     size_t wanted = most < CHUNK_BYTES ? most : CHUNK_BYTES;
     int64_t items = (int64_t)(wanted / item);
-    return at_most(items < 1 ? 1 : items, B);
+    return at_most(items < 1 ? 1 : at_most(items, 65535), B);
+}
+
+/* Calls f with V and K as constants. */
+template <typename F> static void with_shape(int even, int K, F f)
+{
+    typedef std::integral_constant<int, 8> Eight;
+    if (!even)
+        f(std::integral_constant<int, 1>(), std::integral_constant<int, 0>());
+    else if (K == 3)
+        f(Eight(), std::integral_constant<int, 3>());
+    else if (K == 5)
+        f(Eight(), std::integral_constant<int, 5>());
+    else
+        f(Eight(), std::integral_constant<int, 0>());
 }
 
 template <typename T>
 static void unfold(OpsContext *c, T *columns, const void *in, const int32_t *len, int first, int items, int T_rows, int C, int K)
 {
     CudaOps *o = (CudaOps *)c->own;
-    int even = C % 8 == 0 && is_aligned(in);
-    int blocks = fill_blocks(o, divide_up((int64_t)items * (T_rows + K - 1) * C, THREADS * (even ? 8 : 1)), 32);
-    auto launch = [&](auto kernel) {
-        LAUNCH(o, "unfold", blocks, THREADS, 0, kernel, columns, (const T *)in, len, first, items, T_rows, C, K);
-    };
-    if (even)
-        launch(unfold_kernel<T, 8>);
-    else
-        launch(unfold_kernel<T, 1>);
+    with_shape(C % 8 == 0 && is_aligned(in), K, [&](auto v, auto taps) {
+        enum { V = decltype(v)::value };
+        dim3 grid((unsigned)divide_up((int64_t)(T_rows + K - 1) * (C / V), THREADS), (unsigned)items);
+        auto kernel = unfold_kernel<T, V, decltype(taps)::value>;
+        LAUNCH(o, "unfold", grid, THREADS, 0, kernel, columns, (const T *)in, len, first, T_rows, C, K);
+    });
 }
 
 template <typename T>
 static void fold(OpsContext *c, void *din, const T *columns, const int32_t *len, int first, int items, int T_rows, int C, int K)
 {
     CudaOps *o = (CudaOps *)c->own;
-    int even = C % 8 == 0 && is_aligned(din);
-    int blocks = fill_blocks(o, divide_up((int64_t)items * T_rows * C, THREADS * (even ? 8 : 1)), 16);
-    auto launch = [&](auto kernel) {
-        LAUNCH(o, "fold", blocks, THREADS, 0, kernel, (T *)din, columns, len, first, items, T_rows, C, K);
-    };
-    if (even)
-        launch(fold_kernel<T, 8>);
-    else
-        launch(fold_kernel<T, 1>);
+    with_shape(C % 8 == 0 && is_aligned(din), K, [&](auto v, auto taps) {
+        enum { V = decltype(v)::value };
+        dim3 grid((unsigned)divide_up((int64_t)T_rows * (C / V), THREADS), (unsigned)items);
+        auto kernel = fold_kernel<T, V, decltype(taps)::value>;
+        LAUNCH(o, "fold", grid, THREADS, 0, kernel, (T *)din, columns, len, first, T_rows, C, K);
+    });
 }
 
 template <typename T>

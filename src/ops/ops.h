@@ -61,18 +61,24 @@ typedef struct Dropout {
 } Dropout;
 
 /* Attention: O = softmax(scale * Q K^T, masked) V for each batch and head. Rows of q start at q + ((b * tq) + t) * ldq, head h at + h * D.
- * causal: key j is visible to query i when j <= i. Keys j >= k_len[b] are invisible; queries i >= q_len[b], and all queries where k_len[b]
- * is 0, give zeros (o, lse, guide_sum) and no gradient (dq, dk, dv are zero there).
- * guide_weight != 0 adds the guided attention loss (Tachibana 2017): for valid i, j: P[i,j] * (1 - exp(-(j/k_len - i/q_len)^2 / (2 width^2))), summed over
- * i and j; the row sums go to guide_sum, and guide_weight times their gradient joins dP in backward. The score matrix is never stored on CUDA. */
+ * Keys j >= k_len[b] are invisible; queries i >= q_len[b], and all queries where k_len[b] is 0, give zeros (o, lse) and no gradient
+ * (dq, dk, dv are zero there). The score matrix is never stored on CUDA. */
 typedef struct AttentionShape {
     int batch, heads, head_size, tq, tk;
-    int64_t ldq, ldk, ldv, ldo; /* elements between rows */
-    int causal;
+    int64_t ldq, ldk, ldv, ldo;   /* elements between rows */
     const int32_t *q_len, *k_len; /* [B] on the device */
     float scale;
-    float guide_weight, guide_width;
 } AttentionShape;
+
+/* Which frames belong to which symbol, on the device; durations_place fills start and symbol from durations. */
+typedef struct Durations {
+    int32_t *frames; /* [B,T] frames of a symbol; 0 behind the text */
+    int32_t *start;  /* [B,T] its first frame */
+    int32_t *symbol; /* [B,M] the symbol of a frame; -1 behind the last */
+} Durations;
+
+/* Columns of what is predicted for every symbol. */
+typedef enum { TRAIT_DURATION, TRAIT_PITCH, TRAIT_ENERGY, TRAIT_COUNT } Trait;
 
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
@@ -100,14 +106,12 @@ typedef struct Ops {
     void (*norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum, const void *dout, const void *dsum,
                           const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop);
 
-    /* o [B,Tq,H*D]; lse [B,H,Tq] acc; guide_sum [B,H,Tq] acc (NULL when guide_weight is 0). */
-    void (*attention_forward)(OpsContext *c, void *o, void *lse, void *guide_sum, const void *q, const void *k, const void *v,
+    /* o [B,Tq,H*D]; lse [B,H,Tq] acc. */
+    void (*attention_forward)(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
                               const AttentionShape *s);
     /* dq, dk, dv have the strides of q, k, v and are =. */
     void (*attention_backward)(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                               const void *guide_sum, const void *q, const void *k, const void *v, const AttentionShape *s);
-    /* The weights themselves, mean over heads: p [B,Tq,Tk] acc. For pictures and tests. */
-    void (*attention_weights)(OpsContext *c, void *p, const void *q, const void *k, const void *lse, const AttentionShape *s);
+                               const void *q, const void *k, const void *v, const AttentionShape *s);
 
     /* out [B,T,C] = table[id] + alpha * PE(t) (sinusoids: channel 2i sin, 2i+1 cos of t / 10000^(2i/C)), then dropout. id NULL: out = in + alpha * PE. */
     void (*embed_forward)(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in, const void *alpha, int B,
@@ -145,21 +149,45 @@ typedef struct Ops {
     void (*length_groups)(OpsContext *c, int32_t *out, void *total, const int32_t *len, int B, int r);
     /* out [rows] float = mean of in [rows,n] float. */
     void (*band_mean)(OpsContext *c, float *out, const float *in, int64_t rows, int n);
-    /* Decoder input: out [B,G,r*n] (real) = frames of target [B,T,n] (float) in groups of r, moved one group later; the first group and groups
-     * g >= ceil(len[b] / r) are zero; len in frames. G = ceil(T / r). */
-    void (*shift_frames)(OpsContext *c, void *out, const float *target, const int32_t *len, int B, int T, int r, int n);
+    /* out [B,G,r*n] (real) = frames of mel [B,T,n] (float) in groups of r side by side; frames at or past len[b] are zero. G = ceil(T / r). */
+    void (*group_frames)(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T, int r, int n);
+
+    /* --- symbols and frames --- */
+
+    /* Monotonic search (docs/MODEL.md): frames [B,T] = the durations that give every symbol at least one frame, in order, and maximise the sum
+     * over frames of mel[m] . mu[s] - |mu[s]|^2 / 2. mu [B,T,n] real, mel [B,M,n] float. cost [B] float = mean over the clip's frames of
+     * |mel - mu|^2 / n along that path (NULL: not wanted). Items with more symbols than frames: the first mel_len[b] symbols get one
+     * frame each. Ties stay with the earlier symbol as late as possible (walking back from the end: move only where moving is better). */
+    void (*align_search)(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel, const int32_t *text_len,
+                         const int32_t *mel_len, int B, int T, int M, int n);
+    /* start and symbol from d->frames. Frames past M are cut off. length [B] (NULL: not wanted) = the sum of an item's frames, at most M. */
+    void (*durations_place)(OpsContext *c, const Durations *d, int32_t *length, const int32_t *text_len, int B, int T, int M);
+    /* out [B,M,C] = in [B,T,C] at the symbol of each frame; zero where there is none. */
+    void (*repeat_forward)(OpsContext *c, void *out, const void *in, const Durations *d, int B, int T, int M, int C);
+    /* din [B,T,C] = sum over the frames of each symbol, in their order. */
+    void (*repeat_backward)(OpsContext *c, void *din, const void *dout, const Durations *d, int B, int T, int M, int C);
+    /* out [B,T] = mean of in [B,M] over the frames of each symbol; 0 for symbols without frames. */
+    void (*symbol_means)(OpsContext *c, float *out, const float *in, const Durations *d, int B, int T, int M);
+    /* out [B,T,C] = in + pitch[b,t] w_pitch + energy[b,t] w_energy; pitch, energy float [B,T]; out may be in. */
+    void (*add_traits_forward)(OpsContext *c, void *out, const void *in, const float *pitch, const float *energy,
+                               const void *w_pitch, const void *w_energy, int64_t rows, int C);
+    /* dw_pitch, dw_energy [C] acc += sum over rows t < len[b] of pitch (energy) times dout [B,T,C]. (din is dout itself.) */
+    void (*add_traits_backward)(OpsContext *c, void *dw_pitch, void *dw_energy, const void *dout, const float *pitch,
+                                const float *energy, const int32_t *len, int B, int T, int C);
 
     /* Losses: value [1] acc += weight * sum; dpred = weight * gradient of the sum (NULL: value only; d = pred - target, L1 |d|, MSE d^2, Huber d^2 / 2 up to delta, then
      * delta (|d| - delta / 2)). Only rows t < len[b] count; others get gradient 0.
      * pred [B,T,n] real, target [B,T,n] float. The weight holds the normalisation, so that accumulation over micro-batches is a sum. */
     void (*loss_forward)(OpsContext *c, void *value, void *dpred, const void *pred, const float *target, const int32_t *len, int B,
                          int T, int n, LossKind kind, float delta, float weight, int accumulate); /* accumulate: dpred += */
-    /* Stop: logits [B,T]; target 1 from row len[b] - 1 on, rows t < len[b] + after count; positive rows weigh `positive`. Binary cross-entropy.
-     * An item of length 0 counts nothing. Rows that do not count get gradient 0. dlogits NULL: value only. */
-    void (*stop_loss)(OpsContext *c, void *value, void *dlogits, const void *logits, const int32_t *len, int B, int T, int after,
-                      float positive, float weight);
-    /* value [1] acc += weight * sum over valid rows of guide_sum [B,H,T] (rows t < len[b]). */
-    void (*guide_loss)(OpsContext *c, void *value, const void *guide_sum, const int32_t *len, int B, int H, int T, float weight);
+    /* value [1] acc += weight * sum over frames of |mel - mu[symbol]|^2; dmu [B,T,n] = its gradient (NULL: value only). */
+    void (*align_loss)(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel, const Durations *d,
+                       const int32_t *text_len, int B, int T, int M, int n, float weight);
+    /* What is predicted for every symbol, pred [B,T,TRAIT_COUNT] real, against what it is; rows t < len[b] count, others get gradient 0.
+     * values [TRAIT_COUNT] acc +=: weight[0] * (exp(l) - d + d (log d - l)), weight[1] * (p - pitch)^2, weight[2] * (e - energy)^2. A symbol
+     * without frames counts as one of duration 1. dpred = the gradient; NULL: values only. */
+    void (*traits_loss)(OpsContext *c, void *values, void *dpred, const void *pred, const int32_t *frames, const float *pitch,
+                        const float *energy, const int32_t *len, int B, int T, const float weight[TRAIT_COUNT]);
 
     /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1, or 0 when one of them or
      * the sum is not finite. */
@@ -182,7 +210,7 @@ extern const Ops ops_host_f32, ops_host_f64;
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of something in this header changes, with the size of
  * the table below it. */
-#define OPS_ABI (3 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (4 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

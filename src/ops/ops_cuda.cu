@@ -115,10 +115,15 @@ template <typename T> static Ops make_table(RealType real)
     pointwise_fill<T>(&ops);
     rows_fill<T>(&ops);
     loss_fill<T>(&ops);
+    align_fill<T>(&ops);
+    symbols_fill<T>(&ops);
     adamw_fill<T>(&ops);
     fill_fill(&ops);
     return ops;
 }
+
+/* For tests and for whoever wonders why a step is slow; not in the table. */
+extern "C" int myxtts_cuda_ops_untimed(const OpsContext *c) { return blas_untimed(((const CudaOps *)c->own)->blas); }
 
 extern "C" int myxtts_cuda_ops_abi(void) { return OPS_ABI; }
 

@@ -19,7 +19,7 @@ typedef __nv_bfloat16 bf16;
 
 #define BLAS_ALL (BLAS_WORKSPACE + 4096) /* with a few numbers of our own behind it */
 
-struct Blas; /* linear_cuda.cu */
+struct Blas; /* product_cuda.cu */
 
 typedef struct CudaOps {
     int device;
@@ -57,6 +57,14 @@ static inline void ops_launched(CudaOps *o, const char *operation)
     } while (0)
 #define SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
+
+/* More shared memory than a kernel gets unasked. */
+template <typename K> static inline void allow_shared(CudaOps *o, K kernel, size_t bytes)
+{
+    cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (e != cudaSuccess && o->broken == cudaSuccess)
+        o->broken = e, o->operation = "ask for shared memory";
+}
 
 static inline void *ops_scratch(OpsContext *c) { return (uint8_t *)c->workspace + BLAS_ALL; }
 static inline size_t ops_scratch_bytes(const OpsContext *c) { return c->workspace_bytes - BLAS_ALL; }
@@ -124,6 +132,8 @@ template <typename T> struct Piece;
 template <> struct Piece<bf16> {
     uint4 u;
     __device__ __forceinline__ void load(const bf16 *p) { u = *(const uint4 *)p; }
+    __device__ __forceinline__ void store(bf16 *p) const { *(uint4 *)p = u; }
+    __device__ __forceinline__ void clear() { u = make_uint4(0, 0, 0, 0); }
     __device__ __forceinline__ void unpack(float x[8]) const
     {
         x[0] = low_bf16(u.x), x[1] = high_bf16(u.x), x[2] = low_bf16(u.y), x[3] = high_bf16(u.y);
@@ -134,10 +144,28 @@ template <> struct Piece<bf16> {
 template <> struct Piece<float> {
     float4 a, b;
     __device__ __forceinline__ void load(const float *p) { a = *(const float4 *)p, b = *(const float4 *)(p + 4); }
+    __device__ __forceinline__ void store(float *p) const { *(float4 *)p = a, *(float4 *)(p + 4) = b; }
+    __device__ __forceinline__ void clear() { a = b = make_float4(0.0f, 0.0f, 0.0f, 0.0f); }
     __device__ __forceinline__ void unpack(float x[8]) const
     {
         x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w, x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
     }
+};
+
+/* One element, by the same names. */
+template <typename T> struct Single {
+    T x;
+    __device__ __forceinline__ void load(const T *p) { x = *p; }
+    __device__ __forceinline__ void store(T *p) const { *p = x; }
+    __device__ __forceinline__ void clear() { x = from_float<T>(0.0f); }
+    __device__ __forceinline__ void unpack(float *y) const { y[0] = to_float(x); }
+};
+
+template <int V, typename T> struct PieceOf {
+    typedef Single<T> type;
+};
+template <typename T> struct PieceOf<8, T> {
+    typedef Piece<T> type;
 };
 
 /* V neighbours: V = 8 as above, V = 1 for odd shapes. */
@@ -223,10 +251,12 @@ void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_
 /* Two or three sums at once: from [rows][count][n], each added to its own. */
 void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows, int64_t n, int count);
 
-/* ---- matrix products; linear_cuda.cu ---- */
+/* ---- matrix products; product_cuda.cu ---- */
 
 int blas_open(struct Blas **b, Err *err);
 void blas_close(struct Blas *b);
+/* Products that were first used during a graph's capture, so that none of their algorithms could be timed. */
+int blas_untimed(const struct Blas *b);
 
 /* Row major: d [rows, columns] = beta * d + op(a) op(b), a [rows, inner] or stored transposed, b [inner, columns] or stored transposed, all
  * without gaps; beta 0 or 1. bias [columns] or NULL; act NONE or RELU. a, b, bias are `real`; d is `real`, or acc when d_acc. */
@@ -237,6 +267,9 @@ typedef struct Product {
 } Product;
 
 void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p);
+/* dw [N,K] += dout^T in and dbias [N] += the sums of dout's columns, in one product, where the library can and that is faster. 0: nothing
+ * was done. Not for inputs in the workspace. */
+int blas_weight_sums(OpsContext *c, void *dw, void *dbias, const void *dout, const void *in, int64_t M, int N, int K);
 
 /* linear_forward and the products of linear_backward (dout is before the activation already) for N <= THIN; thin_cuda.cu. */
 #define THIN 4
@@ -249,7 +282,7 @@ void thin_linear_backward(OpsContext *c, void *din, void *dw, const void *dout, 
  * sums added to dbias (may be NULL). */
 void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
                              const int32_t *len, int T);
-/* out = tanh(out) where act is TANH, rows at or past the length to zero (len may be NULL). */
+/* out [M,N] = tanh(out) where act is TANH, rows at or past the length to zero (len may be NULL; T rows for each). */
 void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act, const int32_t *len, int T);
 
 /* ---- the tables' functions ---- */
@@ -263,18 +296,25 @@ template <typename T> void conv_fill(Ops *ops);
 template <typename T> void pointwise_fill(Ops *ops);
 template <typename T> void rows_fill(Ops *ops);
 template <typename T> void loss_fill(Ops *ops);
+template <typename T> void align_fill(Ops *ops);
+template <typename T> void symbols_fill(Ops *ops);
 template <typename T> void adamw_fill(Ops *ops);
 void fill_fill(Ops *ops);
 
 /* Attention for any type, head size up to ATTENTION_MOST and alignment; attention_any_cuda.cu. */
 #define ATTENTION_MOST 128
+/* Batch items of one launch, at most `most`: a grid has 65535 blocks in y, and heads take as many. */
+static inline int attention_items(const AttentionShape *s, int64_t most)
+{
+    most = at_most(at_most(most, 65535 / s->heads), s->batch);
+    assert(most >= 1 || s->batch == 0);
+    return (int)most;
+}
+
 template <typename T>
-void attention_any_forward(OpsContext *c, void *o, void *lse, void *guide_sum, const void *q, const void *k, const void *v,
-                           const AttentionShape *s);
+void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v, const AttentionShape *s);
 template <typename T>
 void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                            const void *guide_sum, const void *q, const void *k, const void *v, const AttentionShape *s);
-template <typename T>
-void attention_any_weights(OpsContext *c, void *p, const void *q, const void *k, const void *lse, const AttentionShape *s);
+                            const void *q, const void *k, const void *v, const AttentionShape *s);
 
 #endif

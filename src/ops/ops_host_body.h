@@ -2,6 +2,7 @@
  * VECTOR (the member of Vectors) and TABLE (the name of the table). */
 #include <cblas.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -49,6 +50,8 @@ static int ops_nothing_fails(OpsContext *c, Err *err) { return 0; }
 
 #include "ops/loss_host.h"
 
+#include "ops/align_host.h"
+
 #include "ops/optimiser_host.h"
 
 const Ops TABLE = {
@@ -65,7 +68,6 @@ const Ops TABLE = {
     .norm_backward = norm_backward,
     .attention_forward = attention_forward,
     .attention_backward = attention_backward,
-    .attention_weights = attention_weights,
     .embed_forward = embed_forward,
     .embed_backward = embed_backward,
     .conv_forward = conv_forward,
@@ -84,10 +86,17 @@ const Ops TABLE = {
     .gather_backward = gather_backward,
     .length_groups = length_groups,
     .band_mean = band_mean,
-    .shift_frames = shift_frames,
+    .group_frames = group_frames,
+    .align_search = align_search,
+    .durations_place = durations_place,
+    .repeat_forward = repeat_forward,
+    .repeat_backward = repeat_backward,
+    .symbol_means = symbol_means,
+    .add_traits_forward = add_traits_forward,
+    .add_traits_backward = add_traits_backward,
     .loss_forward = loss_forward,
-    .stop_loss = stop_loss,
-    .guide_loss = guide_loss,
+    .align_loss = align_loss,
+    .traits_loss = traits_loss,
     .norm2 = norm2_forward,
     .guard = guard,
     .adamw = adamw_update,

@@ -1,5 +1,5 @@
 /* pointwise_cuda.cu - ops that read each element once: gradients of activations with the column sums of the bias, dropout, sums, means over
- * time, broadcasts, the decoder's input, and changes of type. */
+ * time, broadcasts, frames in groups, and changes of type. */
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
@@ -31,6 +31,13 @@ __device__ __forceinline__ float activation_gradient(float d, float y, int act)
     return act == ACT_RELU ? (y > 0.0f ? d : 0.0f) : d * (1.0f - y * y);
 }
 
+/* Rows with lengths are counted in 32 bits: 64-bit division costs more than the rest. */
+__device__ __forceinline__ bool is_padding(int64_t row, const int32_t *len, int T_rows)
+{
+    uint32_t b = (uint32_t)row / (uint32_t)T_rows;
+    return (int)((uint32_t)row - b * (uint32_t)T_rows) >= len[b];
+}
+
 #define ROWS_AT_ONCE 4
 
 /* A block for 256 columns and a share of the rows; four rows of a warp are on their way at once. */
@@ -45,10 +52,12 @@ __global__ void __launch_bounds__(THREADS)
     if (column < N)
         for (int64_t row0 = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row0 < M; row0 += ROWS_AT_ONCE * stride) {
             Piece<T> pd[ROWS_AT_ONCE], py[ROWS_AT_ONCE];
+            bool padding[ROWS_AT_ONCE];
 #pragma unroll
             for (int u = 0; u < ROWS_AT_ONCE; u++) {
                 int64_t row = row0 + u * stride;
-                if (row < M) {
+                padding[u] = LENGTHS && row < M && is_padding(row, len, T_rows);
+                if (row < M && !padding[u]) {
                     pd[u].load(dout + row * N + column);
                     if (ACT != ACT_NONE)
                         py[u].load(out + row * N + column);
@@ -59,8 +68,12 @@ __global__ void __launch_bounds__(THREADS)
                 int64_t row = row0 + u * stride;
                 if (row >= M)
                     continue;
+                if (LENGTHS && padding[u]) {
+                    pd[u].clear();
+                    pd[u].store(dout + row * N + column);
+                    continue;
+                }
                 float d[8], y[8];
-                int padding = LENGTHS && row % T_rows >= len[row / T_rows];
                 pd[u].unpack(d);
                 if (ACT != ACT_NONE)
                     py[u].unpack(y);
@@ -68,11 +81,9 @@ __global__ void __launch_bounds__(THREADS)
                 for (int j = 0; j < 8; j++) {
                     if (ACT != ACT_NONE)
                         d[j] = rounded<T>(activation_gradient(d[j], y[j], ACT));
-                    if (LENGTHS && padding)
-                        d[j] = 0.0f;
                     sum[j] += d[j];
                 }
-                if (ACT != ACT_NONE || padding)
+                if (ACT != ACT_NONE)
                     store8(dout + row * N + column, d);
             }
         }
@@ -91,7 +102,7 @@ __global__ void __launch_bounds__(THREADS)
     if (column < N)
         for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < M; row += (int64_t)gridDim.y * WARPS) {
             int64_t i = row * N + column;
-            int padding = len && row % T_rows >= len[row / T_rows];
+            int padding = len && is_padding(row, len, T_rows);
             float d = padding ? 0.0f : to_float(dout[i]);
             if (!padding && act != ACT_NONE)
                 d = rounded<T>(activation_gradient(d, to_float(out[i]), act));
@@ -108,6 +119,7 @@ static void activation_backward(OpsContext *c, void *dout, void *dbias, const vo
                                 const int32_t *len, int T_rows)
 {
     CudaOps *o = (CudaOps *)c->own;
+    assert(!len || M < (int64_t)1 << 32);
     int even = N % 8 == 0 && is_aligned(dout) && is_aligned(out);
     unsigned across = (unsigned)divide_up(N, even ? 256 : 32);
     int64_t wanted = divide_up((int64_t)o->processors * 8, across);
@@ -137,44 +149,6 @@ void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void 
         activation_backward<float>(c, dout, dbias, out, M, N, act, len, T);
     else
         activation_backward<bf16>(c, dout, dbias, out, M, N, act, len, T);
-}
-
-/* Rows of padding to zero; tanh of the others when asked for. */
-template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) finish_rows_kernel(T *out, int64_t M, int N, int is_tanh, const int32_t *len, int T_rows)
-{
-    int lanes = N / V; /* of a row */
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < M * lanes; i += (int64_t)gridDim.x * THREADS) {
-        int64_t row = i / lanes;
-        int padding = len && row % T_rows >= len[row / T_rows];
-        if (!padding && !is_tanh)
-            continue;
-        T *to = out + i * V;
-        float x[V];
-        load_some<V>(x, to);
-#pragma unroll
-        for (int j = 0; j < V; j++)
-            x[j] = padding ? 0.0f : tanhf(x[j]);
-        store_some<V>(to, x);
-    }
-}
-
-template <typename T> static void finish_rows(CudaOps *o, T *out, int64_t M, int N, Activation act, const int32_t *len, int T_rows)
-{
-    int even = N % 8 == 0 && is_aligned(out),
-        blocks = fill_blocks(o, divide_up(M * N, THREADS * (even ? 8 : 1)), BLOCKS_PER_PROCESSOR);
-    auto kernel = even ? finish_rows_kernel<T, 8> : finish_rows_kernel<T, 1>;
-    LAUNCH(o, "finish rows", blocks, THREADS, 0, kernel, out, M, N, act == ACT_TANH, len, T_rows);
-}
-
-void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act, const int32_t *len, int T)
-{
-    if (!len && act != ACT_TANH)
-        return;
-    if (c->ops->real == REAL_F32)
-        finish_rows<float>((CudaOps *)c->own, (float *)out, M, N, act, len, T);
-    else
-        finish_rows<bf16>((CudaOps *)c->own, (bf16 *)out, M, N, act, len, T);
 }
 
 /* ---- over flat memory ---- */
@@ -229,6 +203,49 @@ struct AddFlat {
 struct CopyFlat {
     template <int V> __device__ __forceinline__ void apply(float *, const float *, int64_t) const {}
 };
+
+struct TanhFlat {
+    template <int V> __device__ __forceinline__ void apply(float *x, const float *, int64_t) const
+    {
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            x[j] = tanhf(x[j]);
+    }
+};
+
+/* Rows at or past the length, which lie side by side; blockIdx.y: the batch item. */
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS) clear_padding_kernel(T *out, const int32_t *len, int T_rows, int N)
+{
+    int length = max(0, min(len[blockIdx.y], T_rows));
+    int64_t n = (int64_t)(T_rows - length) * N;
+    typename PieceOf<V, T>::type zeros;
+    zeros.clear();
+    out += ((int64_t)blockIdx.y * T_rows + length) * N;
+    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += (int64_t)gridDim.x * THREADS * V)
+        zeros.store(out + i);
+}
+
+template <typename T> static void finish_rows(CudaOps *o, T *out, int64_t M, int N, Activation act, const int32_t *len, int T_rows)
+{
+    if (act == ACT_TANH)
+        flat(o, "tanh", out, (const T *)out, (const T *)NULL, M * N, TanhFlat{});
+    if (!len)
+        return;
+    int even = N % 8 == 0 && is_aligned(out);
+    int64_t items = M / T_rows, work = divide_up((int64_t)T_rows * N, THREADS * (even ? 8 : 1));
+    auto kernel = even ? clear_padding_kernel<T, 8> : clear_padding_kernel<T, 1>;
+    dim3 grid((unsigned)fill_blocks(o, work, (int)divide_up(BLOCKS_PER_PROCESSOR, items)), (unsigned)items);
+    LAUNCH(o, "clear padding", grid, THREADS, 0, kernel, out, len, T_rows, N);
+}
+
+void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act, const int32_t *len, int T)
+{
+    if (c->ops->real == REAL_F32)
+        finish_rows<float>((CudaOps *)c->own, (float *)out, M, N, act, len, T);
+    else
+        finish_rows<bf16>((CudaOps *)c->own, (bf16 *)out, M, N, act, len, T);
+}
 
 template <typename T> static void dropout_forward(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop)
 {
@@ -370,7 +387,7 @@ static void pool_backward(OpsContext *c, void *din, const void *dout, const int3
     spread<T>(ops_enter(c), din, NULL, dout, len, B, T_rows, C, 1);
 }
 
-/* ---- broadcast and the decoder's input ---- */
+/* ---- broadcast and groups of frames ---- */
 
 template <typename T> __global__ void __launch_bounds__(THREADS) broadcast_kernel(T *out, const T *in, int B, int64_t N)
 {
@@ -403,28 +420,39 @@ template <typename T> static void broadcast_backward(OpsContext *c, void *din, c
            (float *)din, (const T *)dout, B, N);
 }
 
-/* Group g of the output holds frames (g - 1) r ... g r - 1 of the target. */
-template <typename T>
+/* blockIdx.y: the batch item. Groups side by side are the frames as they lie in memory; what is behind the length is zeros. */
+template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
-    shift_frames_kernel(T *out, const float *target, const int32_t *len, int B, int T_rows, int r, int n, int groups)
+    group_frames_kernel(T *out, const float *mel, const int32_t *len, int64_t in_item, int64_t out_item, int T_rows, int n)
 {
-    int64_t width = (int64_t)r * n, all = (int64_t)B * groups * width;
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < all; i += (int64_t)gridDim.x * THREADS) {
-        int64_t row = i / width;
-        int b = (int)(row / groups), g = (int)(row % groups);
-        int64_t frame = (int64_t)(g - 1) * r + i % width / n;
-        int visible = g > 0 && (int64_t)g * r < min(len[b], T_rows);
-        out[i] = from_float<T>(visible ? target[((int64_t)b * T_rows + frame) * n + i % n] : 0.0f);
+    int64_t valid = (int64_t)max(0, min(len[blockIdx.y], T_rows)) * n;
+    mel += blockIdx.y * in_item;
+    out += blockIdx.y * out_item;
+    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < out_item; i += (int64_t)gridDim.x * THREADS * V) {
+        float x[V];
+        if (i < valid) {
+            load_some<V>(x, mel + i);
+        } else {
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                x[j] = 0.0f;
+        }
+        store_some<V>(out + i, x);
     }
 }
 
 template <typename T>
-static void shift_frames(OpsContext *c, void *out, const float *target, const int32_t *len, int B, int T_rows, int r, int n)
+static void group_frames(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T_rows, int r, int n)
 {
     CudaOps *o = ops_enter(c);
-    int groups = (T_rows + r - 1) / r;
-    LAUNCH(o, "shift frames", fill_blocks(o, divide_up((int64_t)B * groups * r * n, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0,
-           shift_frames_kernel<T>, (T *)out, target, len, B, T_rows, r, n, groups);
+    int64_t in_item = (int64_t)T_rows * n, out_item = divide_up(T_rows, r) * r * n;
+    if (B == 0 || out_item == 0)
+        return;
+    int even = n % 8 == 0 && is_aligned(out) && is_aligned(mel);
+    int blocks = fill_blocks(o, divide_up(out_item, THREADS * (even ? 8 : 1)), BLOCKS_PER_PROCESSOR);
+    auto kernel = even ? group_frames_kernel<T, 8> : group_frames_kernel<T, 1>;
+    LAUNCH(o, "group frames", dim3((unsigned)blocks, (unsigned)B), THREADS, 0, kernel, (T *)out, mel, len, in_item, out_item,
+           T_rows, n);
 }
 
 template <typename T> void pointwise_fill(Ops *ops)
@@ -437,7 +465,7 @@ template <typename T> void pointwise_fill(Ops *ops)
     ops->pool_backward = pool_backward<T>;
     ops->broadcast_forward = broadcast_forward<T>;
     ops->broadcast_backward = broadcast_backward<T>;
-    ops->shift_frames = shift_frames<T>;
+    ops->group_frames = group_frames<T>;
     ops->convert = convert<T>;
     ops->unconvert = unconvert<T>;
 }

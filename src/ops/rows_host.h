@@ -1,4 +1,4 @@
-/* rows_host.h - dropout, sums, mean over time, copies over the batch, lengths, decoder input, conversion. Included by ops_host_body.h. */
+/* rows_host.h - dropout, sums, mean over time, copies over the batch, lengths, groups of frames, conversion. Included by ops_host_body.h. */
 
 #define ROWS_NUMBERS 16384 /* least numbers in a task */
 
@@ -159,26 +159,21 @@ static void band_mean(OpsContext *c, float *out, const float *in, int64_t rows, 
     }
 }
 
-static void shift_frames_task(void *arg, int b, int slot)
+static void group_frames_task(void *arg, int b, int slot)
 {
     RowsTask *t = arg;
-    int groups = (t->T + t->r - 1) / t->r, valid = (host_len(t->len, b, t->T) + t->r - 1) / t->r;
-    int64_t wide = (int64_t)t->r * t->C;
-    REAL *out = t->out + (int64_t)b * groups * wide;
-    const float *target = t->target + (int64_t)b * t->T * t->C;
-    memset(out, 0, (size_t)wide * sizeof *out);
-    for (int64_t i = wide; i < valid * wide; i++)
-        out[i] = (REAL)target[i - wide];
-    if (valid > 0)
-        memset(out + valid * wide, 0, (size_t)((groups - valid) * wide) * sizeof *out);
-    else
-        memset(out, 0, (size_t)(groups * wide) * sizeof *out);
+    int64_t groups = (t->T + t->r - 1) / t->r, valid = (int64_t)host_len(t->len, b, t->T) * t->C, all = groups * t->r * t->C;
+    REAL *out = t->out + b * all;
+    const float *mel = t->target + (int64_t)b * t->T * t->C;
+    for (int64_t i = 0; i < valid; i++)
+        out[i] = (REAL)mel[i];
+    memset(out + valid, 0, (size_t)(all - valid) * sizeof *out);
 }
 
-static void shift_frames(OpsContext *c, void *out, const float *target, const int32_t *len, int B, int T, int r, int n)
+static void group_frames(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T, int r, int n)
 {
-    RowsTask t = {.h = host_of(c), .out = out, .target = target, .len = len, .T = T, .C = n, .r = r};
-    host_pool_run(t.h->pool, B, shift_frames_task, &t);
+    RowsTask t = {.h = host_of(c), .out = out, .target = mel, .len = len, .T = T, .C = n, .r = r};
+    host_pool_run(t.h->pool, B, group_frames_task, &t);
 }
 
 static void convert(OpsContext *c, void *out, const void *in, int64_t n)

@@ -1,4 +1,4 @@
-/* thin_cuda.cu - linears with very few outputs (the stop, pitch and energy heads): a matrix product would compute mostly nothing, these run at
+/* thin_cuda.cu - linears with very few outputs (what is predicted for every symbol): a matrix product would compute mostly nothing, these run at
  * the speed of memory. */
 #include <type_traits>
 

@@ -23,11 +23,8 @@ typedef struct VectorAdam {
     typedef struct Table { \
         /* x = softmax(x) of n >= 1 numbers; returns the logarithm of the sum of exponentials. */ \
         REAL (*softmax)(REAL * x, int64_t n); \
-        void (*exp_minus)(REAL * x, REAL b, int64_t n); /* x = exp(x - b) */ \
-        /* w[j] = 1 - exp(-c (j * slope - offset)^2) */ \
-        void (*guide)(REAL * w, REAL slope, REAL offset, REAL c, int64_t n); \
-        /* d = p (d + weight * guide - delta) scale; guide may be NULL */ \
-        void (*softmax_grad)(REAL * d, const REAL *p, const REAL *guide, REAL weight, REAL delta, REAL scale, int64_t n); \
+        void (*exp_minus)(REAL * x, REAL b, int64_t n);                                   /* x = exp(x - b) */ \
+        void (*softmax_grad)(REAL * d, const REAL *p, REAL delta, REAL scale, int64_t n); /* d = p (d - delta) scale */ \
         REAL (*dot)(const REAL *a, const REAL *b, int64_t n); \
         void (*add)(REAL * out, const REAL *a, const REAL *b, int64_t n); /* out may be a or b */ \
         void (*add_scaled)(REAL * out, const REAL *a, REAL scale, const REAL *b, \

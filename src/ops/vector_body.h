@@ -75,24 +75,10 @@ static void NAME(exp_minus)(REAL *x, REAL b, int64_t n)
         x[i] = EXP(x[i]);
 }
 
-static void NAME(guide)(REAL *w, REAL slope, REAL offset, REAL c, int64_t n)
+static void NAME(softmax_grad)(REAL *d, const REAL *p, REAL delta, REAL scale, int64_t n)
 {
-    for (int32_t j = 0; j < (int32_t)n; j++) {
-        REAL x = (REAL)j * slope - offset, y = -c * x * x;
-        w[j] = y < LOWEST ? LOWEST : y;
-    }
-    for (int64_t j = 0; j < n; j++)
-        w[j] = 1 - EXP(w[j]);
-}
-
-static void NAME(softmax_grad)(REAL *d, const REAL *p, const REAL *guide, REAL weight, REAL delta, REAL scale, int64_t n)
-{
-    if (guide)
-        for (int64_t i = 0; i < n; i++)
-            d[i] = p[i] * (d[i] + weight * guide[i] - delta) * scale;
-    else
-        for (int64_t i = 0; i < n; i++)
-            d[i] = p[i] * (d[i] - delta) * scale;
+    for (int64_t i = 0; i < n; i++)
+        d[i] = p[i] * (d[i] - delta) * scale;
 }
 
 static void NAME(add)(REAL *out, const REAL *a, const REAL *b, int64_t n)

@@ -1,5 +1,5 @@
 /* test_ops_gpu.c - the ops on a real GPU: every case of ops_cases.h in float and bf16 against the host in double, padding, equal bits of two runs,
- * numbers that change from step to step, capture as a graph; then the time of each op on the shapes of the tiny model.
+ * numbers that change from step to step, capture as a graph; then the time of each op on the shapes of a training step.
  * Built by build.sh, needs no library on the machine it runs on but the CUDA driver and cuBLAS.
  *   test_ops_gpu [check|speed [WORD]]   both without an argument; WORD: only the checks whose name has it
  * Exit code 0, 1 when a check failed, 77 when there is no GPU. */
@@ -35,7 +35,7 @@ static void report(const char *what, const char *name, int ok, const char *probl
         } \
     } while (0)
 
-/* Shapes that only matter here: whole tiles, rows in registers, rows longer than that, chunks of a convolution. */
+/* Shapes that only matter here: whole tiles, rows in registers, rows longer than that, chunks of a convolution, strips of symbols. */
 static const OpsCase gpu_cases[] = {
     {"linear 64x1x96", LINEAR(64, 1, 96, ACT_RELU, 1, 0, 1), 0, 0},
     {"linear 65x3x40 accumulated", LINEAR(65, 3, 40, ACT_NONE, 1, 1, 1), 0, 0},
@@ -49,24 +49,33 @@ static const OpsCase gpu_cases[] = {
     {"norm 19x1000", NORM(19, 1000, 1, 0, 1), 0, 0},
     {"norm 9x1536", NORM(9, 1536, 1, 10, 1), 0, 0},
     {"norm 9x1029", NORM(9, 1029, 1, 10, 1), 0, 0},
-    {"attention 64, one key", ATTENTION(2, 2, 64, 1, 1, 0, 0, 0, 0, 1), 0, 0},
-    {"attention 64, exact tiles", ATTENTION(1, 2, 64, 128, 128, 1, 0, 0, 1, 1), 0, 0},
-    {"attention 64, exact tiles, guided", ATTENTION(1, 2, 64, 128, 64, 0, 1, 0, 0, 1), 0, 0},
-    {"attention 64, mixed, packed", ATTENTION(6, 2, 64, 133, 133, 1, 0, 1, 1, 1), 0, 0},
-    {"attention 64, mixed, cross, guided", ATTENTION(6, 2, 64, 150, 77, 0, 1, 1, 0, 1), 0, 0},
-    {"attention 64, mixed, more keys", ATTENTION(6, 1, 64, 33, 261, 0, 0, 1, 0, 1), 0, 0},
-    {"attention 64, causal, more keys", ATTENTION(6, 1, 64, 33, 161, 1, 1, 1, 0, 1), 0, 0},
-    {"attention 64, causal, more queries", ATTENTION(6, 1, 64, 261, 35, 1, 1, 1, 0, 1), 0, 0},
-    {"attention 64, causal, many keys", ATTENTION(4, 2, 64, 800, 800, 1, 0, 1, 1, 0), 0, 0},
-    {"attention 64, guided, many keys", ATTENTION(6, 2, 64, 330, 530, 0, 1, 1, 0, 1), 0, 0},
-    {"attention 64, causal, guided, many keys", ATTENTION(4, 1, 64, 300, 600, 1, 1, 1, 0, 0), 0, 0},
-    {"attention 128", ATTENTION(3, 2, 128, 21, 35, 0, 1, 1, 0, 1), 0, 0},
+    {"attention 64, one key", ATTENTION(2, 2, 64, 1, 1, 0, 0), 0, 0},
+    {"attention 64, exact tiles", ATTENTION(1, 2, 64, 128, 128, 0, 1), 0, 0},
+    {"attention 64, exact tiles, cross", ATTENTION(1, 2, 64, 128, 64, 0, 0), 0, 0},
+    {"attention 64, mixed, packed", ATTENTION(6, 2, 64, 133, 133, 1, 1), 0, 0},
+    {"attention 64, mixed, cross", ATTENTION(6, 2, 64, 150, 77, 1, 0), 0, 0},
+    {"attention 64, mixed, more keys", ATTENTION(6, 1, 64, 33, 261, 1, 0), 0, 0},
+    {"attention 64, mixed, more queries", ATTENTION(6, 1, 64, 261, 35, 1, 0), 0, 0},
+    {"attention 64, many keys", ATTENTION(4, 2, 64, 800, 800, 1, 1), 0, 0},
+    {"attention 128", ATTENTION(3, 2, 128, 21, 35, 1, 0), 0, 0},
     {"embed wide", EMBED(3, 50, 264, 9, 1, 20, 1), 0, 0},
     {"embed long", EMBED(1, 1030, 16, 0, 0, 0, 0), 0, 0},
     {"conv 16 to 264, tanh", CONV(5, 37, 16, 264, 3, ACT_TANH, 1, 1), 0, 0},
     {"conv 24 to 16", CONV(5, 37, 24, 16, 5, ACT_RELU, 1, 1), 0, 0},
     {"add_vector wide", OTHER_BACK(add_vector, 5, 19, 264, 1, 0), 0, 0},
     {"pool wide", OTHER_BACK(pool, 5, 19, 520, 1), 0, 0},
+    {"conv 64 to 192, 3, relu", CONV(6, 75, 64, 192, 3, ACT_RELU, 1, 1), 0, 0},
+    {"conv 384 to 1152, 3, relu, timed", CONV(3, 700, 384, 1152, 3, ACT_RELU, 1, 1), 0, 0},
+    {"align 128 symbols", OTHER(align, 5, 128, 300, 4, 1, 1), 1, 0},
+    {"align 129 symbols", OTHER(align, 11, 129, 257, 3, 1, 1), 1, 0},
+    {"align 300 symbols", OTHER(align, 5, 300, 700, 2, 1, 1), 1, 0},
+    {"align 777 symbols", OTHER(align, 3, 777, 800, 3, 1, 1), 1, 0},
+    {"align 1100 symbols", OTHER(align, 5, 1100, 1300, 2, 1, 1), 1, 0},
+    {"align 4096 frames", OTHER(align, 2, 260, 4096, 2, 1, 1), 1, 0},
+    {"align 100 symbols, 80 bands", OTHER(align, 6, 100, 640, 80, 0, 1), 0, 0},
+    {"repeat, many", OTHER_BACK(repeat, 7, 120, 640, 384), 0, 0},
+    {"add_traits, many", OTHER_BACK(traits, 7, 120, 384, 0), 0, 0},
+    {"align_loss, many", OTHER_BACK(align_loss, 7, 120, 640, 80), 0, 0},
 };
 #define GPU_CASES ((int)(sizeof gpu_cases / sizeof gpu_cases[0]))
 
@@ -172,6 +181,17 @@ static void check_graph(OpsContext *c, const OpsCase *k)
     ops_run_close(&captured);
 }
 
+/* The search cuts what its workspace does not hold into chunks of frames; the result is the same. */
+static void check_chunks(OpsContext *c, OpsContext *host, const OpsCase *k)
+{
+    char problem[400];
+    size_t all = c->workspace_bytes;
+    c->workspace_bytes = all - (134u << 20);
+    report("in chunks, against the host", k->name, ops_compare(c, host, k, 11, F32_TOLERANCE, NULL, problem, sizeof problem) == 0,
+           problem);
+    c->workspace_bytes = all;
+}
+
 static void check_all(OpsContext *f32, OpsContext *b16, OpsContext *host, const char *word)
 {
     for (int i = 0; i < OPS_CASES + GPU_CASES; i++) {
@@ -181,8 +201,14 @@ static void check_all(OpsContext *f32, OpsContext *b16, OpsContext *host, const 
         check_case(f32, host, k, F32_TOLERANCE);
         check_case(b16, host, k, BF16_TOLERANCE);
         check_graph(b16, k);
+        if (k->build == align_build)
+            check_chunks(f32, host, k);
     }
     check_step(f32);
+    Err why = {0}; /* every shape was used before it was captured */
+    int (*untimed)(const OpsContext *) =
+        (int (*)(const OpsContext *))cuda_library_symbol(b16->device, "myxtts_cuda_ops_untimed", &why);
+    report("graph", "products", untimed && untimed(b16) == 0, untimed ? "some were captured before they were timed" : why.msg);
     printf("checks: %d passed, %d failed; largest errors: f32 %.2g, bf16 %.2g\n", passed, failed, worst_f32, worst_bf16);
 }
 
@@ -303,40 +329,68 @@ static void speed_norm(Speed *s, int times, int64_t R, int C)
     give_back(s);
 }
 
-static void speed_attention(Speed *s, const char *name, int times, int B, int H, int tq, int tk, int causal, int guided)
+static void speed_attention(Speed *s, const char *name, int times, int B, int H, int T)
 {
     const Ops *o = s->c->ops;
-    int64_t wide = (int64_t)H * 64, q_row = causal ? 3 * wide : wide, k_row = causal ? 3 * wide : 2 * wide;
-    char *q = take(s, B * tq * q_row), *k = causal ? q + 2 * wide : take(s, B * tk * k_row), *v = k + 2 * wide;
-    char *dq = take(s, B * tq * q_row), *dk = causal ? dq + 2 * wide : take(s, B * tk * k_row), *dv = dk + 2 * wide;
-    void *out = take(s, B * tq * wide), *dout = take(s, B * tq * wide), *lse = take_floats(s, (int64_t)B * H * tq);
-    void *guide = take_floats(s, (int64_t)B * H * tq);
-    AttentionShape a = {.batch = B, .heads = H, .head_size = 64, .tq = tq, .tk = tk, .ldq = q_row, .ldk = k_row, .ldv = k_row};
-    a.ldo = wide, a.causal = causal, a.scale = 0.125f, a.guide_weight = guided ? 0.01f : 0, a.guide_width = 0.25f;
-    a.q_len = take_lengths(s, B, tq), a.k_len = take_lengths(s, B, tk);
-    double flops = 4.0 * B * H * 64 * (double)tq * tk / (causal ? 2 : 1);
+    int64_t wide = (int64_t)H * 64, row = 3 * wide;
+    char *q = take(s, B * T * row), *dq = take(s, B * T * row);
+    char *k = q + 2 * wide, *v = k + 2 * wide, *dk = dq + 2 * wide, *dv = dk + 2 * wide;
+    void *out = take(s, B * T * wide), *dout = take(s, B * T * wide), *lse = take_floats(s, (int64_t)B * H * T);
+    AttentionShape a = {.batch = B, .heads = H, .head_size = 64, .tq = T, .tk = T, .ldq = row, .ldk = row, .ldv = row};
+    a.ldo = wide, a.scale = 0.125f;
+    a.q_len = a.k_len = take_lengths(s, B, T);
+    double flops = 4.0 * B * H * 64 * (double)T * T;
     char label[96];
-    snprintf(label, sizeof label, "attention %s %dx%d forward", name, tq, tk);
-    TIME(s, label, times, flops, 0, o->attention_forward(s->c, out, lse, guided ? guide : NULL, q, k, v, &a));
-    snprintf(label, sizeof label, "attention %s %dx%d backward", name, tq, tk);
-    TIME(s, label, times, 2.5 * flops, 0,
-         o->attention_backward(s->c, dq, dk, dv, dout, out, lse, guided ? guide : NULL, q, k, v, &a));
+    snprintf(label, sizeof label, "attention %s %d forward", name, T);
+    TIME(s, label, times, flops, 0, o->attention_forward(s->c, out, lse, q, k, v, &a));
+    snprintf(label, sizeof label, "attention %s %d backward", name, T);
+    TIME(s, label, times, 2.5 * flops, 0, o->attention_backward(s->c, dq, dk, dv, dout, out, lse, q, k, v, &a));
     give_back(s);
 }
 
-static void speed_conv(Speed *s, int times, int B, int T, int C, int N, Activation act)
+static void speed_conv(Speed *s, const char *name, int times, int B, int T, int C, int N, int K, Activation act)
 {
     const Ops *o = s->c->ops;
-    int64_t rows = (int64_t)B * T;
-    void *in = take(s, rows * C), *w = take(s, (int64_t)N * 5 * C), *bias = take(s, N), *out = take(s, rows * N);
-    void *dout = take(s, rows * N), *din = take(s, rows * C), *dw = take_floats(s, (int64_t)N * 5 * C), *db = take_floats(s, N);
+    int64_t rows = (int64_t)B * T, weights = (int64_t)N * K * C;
+    void *in = take(s, rows * C), *w = take(s, weights), *bias = take(s, N), *out = take(s, rows * N);
+    void *dout = take(s, rows * N), *din = take(s, rows * C), *dw = take_floats(s, weights), *db = take_floats(s, N);
     int32_t *len = take_lengths(s, B, T);
-    double flops = 2.0 * (double)rows * N * 5 * C;
+    double flops = 2.0 * (double)rows * (double)weights;
     char label[96];
-    snprintf(label, sizeof label, "conv %d to %d, 5 forward", C, N);
-    TIME(s, label, times, flops, 0, o->conv_forward(s->c, out, in, w, bias, len, B, T, C, N, 5, act));
-    snprintf(label, sizeof label, "conv %d to %d, 5 backward", C, N);
-    TIME(s, label, times, 2 * flops, 0, o->conv_backward(s->c, din, dw, db, dout, out, in, w, len, B, T, C, N, 5, act));
+    snprintf(label, sizeof label, "conv %s %d to %d, %d forward", name, C, N, K);
+    TIME(s, label, times, flops, 0, o->conv_forward(s->c, out, in, w, bias, len, B, T, C, N, K, act));
+    snprintf(label, sizeof label, "conv %s %d to %d, %d backward", name, C, N, K);
+    TIME(s, label, times, 2 * flops, 0, o->conv_backward(s->c, din, dw, db, dout, out, in, w, len, B, T, C, N, K, act));
+    give_back(s);
+}
+
+/* Between symbols and frames: T symbols of Ct channels, M frames of n bands and C channels. */
+static void speed_symbols(Speed *s, int B, int T, int M, int n, int Ct, int C)
+{
+    const Ops *o = s->c->ops;
+    void *mu = take(s, (int64_t)B * T * n), *dmu = take(s, (int64_t)B * T * n), *mel = take_floats(s, (int64_t)B * M * n);
+    void *states = take(s, (int64_t)B * T * C), *frames = take(s, (int64_t)B * M * C), *memory = take(s, (int64_t)B * T * Ct);
+    void *pitch = take_floats(s, (int64_t)B * T), *energy = take_floats(s, (int64_t)B * T), *values = take_floats(s, TRAIT_COUNT);
+    void *pred = take(s, (int64_t)B * T * TRAIT_COUNT), *cost = take_floats(s, B), *f0 = take_floats(s, (int64_t)B * M);
+    void *w = take(s, Ct), *dw = take_floats(s, Ct), *dw2 = take_floats(s, Ct), *groups = take(s, (int64_t)B * M * n);
+    Durations d = {take_floats(s, (int64_t)B * T), take_floats(s, (int64_t)B * T), take_floats(s, (int64_t)B * M)};
+    int32_t *text = take_lengths(s, B, T), *length = take_lengths(s, B, M);
+    const float weight[TRAIT_COUNT] = {1e-6f, 1e-6f, 1e-6f};
+    double all = (double)B * M * n, wide = (double)B * M * C;
+    o->unconvert(s->c, mel, groups, (int64_t)B * M * n); /* noise: durations as they come */
+    TIME(s, "align_search", 1, 2 * all * T, 0, o->align_search(s->c, d.frames, cost, mu, mel, text, length, B, T, M, n));
+    TIME(s, "durations_place", 1, 0, 0, o->durations_place(s->c, &d, NULL, text, B, T, M));
+    TIME(s, "band_mean", 1, 0, 4 * all, o->band_mean(s->c, f0, mel, (int64_t)B * M, n));
+    TIME(s, "symbol_means", 2, 0, 0, o->symbol_means(s->c, pitch, f0, &d, B, T, M));
+    TIME(s, "add_traits forward", 1, 0, 4.0 * B * T * Ct,
+         o->add_traits_forward(s->c, memory, memory, pitch, energy, w, w, (int64_t)B * T, Ct));
+    TIME(s, "add_traits backward", 1, 0, 2.0 * B * T * Ct,
+         o->add_traits_backward(s->c, dw, dw2, memory, pitch, energy, text, B, T, Ct));
+    TIME(s, "repeat forward", 1, 0, 2 * wide, o->repeat_forward(s->c, frames, states, &d, B, T, M, C));
+    TIME(s, "repeat backward", 1, 0, 2 * wide, o->repeat_backward(s->c, states, frames, &d, B, T, M, C));
+    TIME(s, "align_loss", 1, 0, 4 * all, o->align_loss(s->c, values, dmu, mu, mel, &d, text, B, T, M, n, 1e-6f));
+    TIME(s, "traits_loss", 1, 0, 0, o->traits_loss(s->c, values, pred, pred, d.frames, pitch, energy, text, B, T, weight));
+    TIME(s, "group_frames", 1, 0, 6 * all, o->group_frames(s->c, groups, mel, length, B, M, 4, n));
     give_back(s);
 }
 
@@ -365,8 +419,6 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     TIME(s, "add_vector backward", 1, 0, 2 * size, o->add_vector_backward(s->c, v, x, len, B, T, C, 0));
     TIME(s, "loss L1 with gradient", 2, 0, 8.0 * B * T * 80,
          o->loss_forward(s->c, value, y, x, target, len, B, T, 80, LOSS_L1, 1, 1e-6f, 0));
-    TIME(s, "stop loss", 1, 0, 0, o->stop_loss(s->c, value, y, x, len, B, T, 3, 5, 1e-6f));
-    TIME(s, "shift_frames", 1, 0, 0, o->shift_frames(s->c, y, target, len, B, T, 1, 80));
     give_back(s);
     void *master = take_floats(s, parameters), *m = take_floats(s, parameters), *moment = take_floats(s, parameters);
     void *grad = take_floats(s, parameters), *decay = take_floats(s, parameters / 4 + 1), *real = take(s, parameters);
@@ -384,8 +436,8 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     give_back(s);
 }
 
-/* The tiny model: batch 32, text 200, mel 800, r = 1; decoder 768 x 8 layers, text and voice encoder (200 groups of 4 frames) 256 x 4 layers each, post-net of
- * five convolutions. */
+/* A network of middle size (docs/MODEL.md): batch 48, 128 symbols, 640 frames; decoder 384 x 6 layers, text 384 x 4, voice (160 groups of four
+ * frames) 256 x 2, F = 3 C. */
 static void speed_all(OpsContext *b16)
 {
     Speed s = {.c = b16, .noise = malloc(NOISE * 2)};
@@ -395,32 +447,34 @@ static void speed_all(OpsContext *b16)
         ops_store(s.noise, KIND_REAL, 2, i, 0.5 * rng_normal(&rng));
     MUST(b16->device->ops->event_open(b16->device, &s.begin, 1, &err));
     MUST(b16->device->ops->event_open(b16->device, &s.end, 1, &err));
-    const int B = 32, mel = 800, text = 200, M = B * mel, L = B * text;
-    printf("tiny, bf16, batch %d, text %d, mel %d: calls of a step x time of one\n", B, text, mel);
-    speed_linear(&s, "qkv", 8, M, 2304, 768, ACT_NONE, 0);
-    speed_linear(&s, "out, cross out", 16, M, 768, 768, ACT_NONE, 1);
-    speed_linear(&s, "cross q", 8, M, 768, 768, ACT_NONE, 0);
-    speed_linear(&s, "cross kv", 8, L, 1536, 256, ACT_NONE, 0);
-    speed_linear(&s, "up", 8, M, 3072, 768, ACT_RELU, 0);
-    speed_linear(&s, "down", 8, M, 768, 3072, ACT_NONE, 1);
-    speed_linear(&s, "text, voice qkv", 8, L, 768, 256, ACT_NONE, 0);
-    speed_linear(&s, "text, voice out", 8, L, 256, 256, ACT_NONE, 1);
-    speed_linear(&s, "text, voice up", 8, L, 1024, 256, ACT_RELU, 0);
-    speed_linear(&s, "text, voice down", 8, L, 256, 1024, ACT_NONE, 1);
-    speed_linear(&s, "voice in", 1, L, 256, 320, ACT_NONE, 0);
-    speed_linear(&s, "pre-net 1", 1, M, 256, 80, ACT_RELU, 0);
-    speed_linear(&s, "pre-net 2", 1, M, 768, 256, ACT_RELU, 0);
-    speed_linear(&s, "mel head", 1, M, 80, 768, ACT_NONE, 0);
-    speed_linear(&s, "stop, pitch, energy heads", 3, M, 1, 768, ACT_NONE, 0);
-    speed_norm(&s, 25, M, 768);
-    speed_norm(&s, 18, L, 256);
-    speed_attention(&s, "causal", 8, B, 12, mel, mel, 1, 0);
-    speed_attention(&s, "cross, guided", 8, B, 12, mel, text, 0, 1);
-    speed_attention(&s, "text, voice", 8, B, 4, text, text, 0, 0);
-    speed_conv(&s, 1, B, mel, 80, 512, ACT_TANH);
-    speed_conv(&s, 3, B, mel, 512, 512, ACT_TANH);
-    speed_conv(&s, 1, B, mel, 512, 80, ACT_NONE);
-    speed_rest(&s, B, mel, 768, 100000000);
+    const int B = 48, mel = 640, text = 128, groups = mel / 4, M = B * mel, L = B * text, G = B * groups;
+    printf("bf16, batch %d, text %d, mel %d: calls of a step x time of one\n", B, text, mel);
+    speed_linear(&s, "qkv", 6, M, 1152, 384, ACT_NONE, 0);
+    speed_linear(&s, "out", 6, M, 384, 384, ACT_NONE, 1);
+    speed_conv(&s, "up", 6, B, mel, 384, 1152, 3, ACT_RELU);
+    speed_linear(&s, "down", 6, M, 384, 1152, ACT_NONE, 1);
+    speed_linear(&s, "text qkv", 4, L, 1152, 384, ACT_NONE, 0);
+    speed_linear(&s, "text out", 4, L, 384, 384, ACT_NONE, 1);
+    speed_conv(&s, "text up", 4, B, text, 384, 1152, 3, ACT_RELU);
+    speed_linear(&s, "text down", 4, L, 384, 1152, ACT_NONE, 1);
+    speed_conv(&s, "voice in", 1, B, groups, 320, 256, 5, ACT_RELU);
+    speed_linear(&s, "voice qkv", 2, G, 768, 256, ACT_NONE, 0);
+    speed_linear(&s, "voice out", 2, G, 256, 256, ACT_NONE, 1);
+    speed_conv(&s, "voice up", 2, B, groups, 256, 768, 3, ACT_RELU);
+    speed_linear(&s, "voice down", 2, G, 256, 768, ACT_NONE, 1);
+    speed_conv(&s, "predictor", 2, B, text, 384, 256, 3, ACT_RELU);
+    speed_linear(&s, "traits", 1, L, TRAIT_COUNT, 256, ACT_NONE, 0);
+    speed_linear(&s, "prior", 1, L, 80, 384, ACT_NONE, 0);
+    speed_linear(&s, "lift", 1, L, 384, 384, ACT_NONE, 0);
+    speed_linear(&s, "mel head", 1, M, 80, 384, ACT_NONE, 0);
+    speed_norm(&s, 13, M, 384);
+    speed_norm(&s, 9, L, 384);
+    speed_norm(&s, 5, G, 256);
+    speed_attention(&s, "decoder", 6, B, 6, mel);
+    speed_attention(&s, "text", 4, B, 6, text);
+    speed_attention(&s, "voice", 2, B, 4, groups);
+    speed_symbols(&s, B, text, mel, 80, 384, 384);
+    speed_rest(&s, B, mel, 384, 30000000);
     printf("  all of it: %.2f ms\n", s.step_ms);
     b16->device->ops->event_close(s.begin);
     b16->device->ops->event_close(s.end);
