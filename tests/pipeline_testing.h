@@ -75,7 +75,8 @@ static inline void make_dataset(void)
     assert_non_null(f);
     for (int i = 0; i < CLIPS; i++) {
         char text[400] = "";
-        for (int w = 0; w < 2 + (i * 7) % 19; w++) {
+        int count = 2 + (i * 7) % 19, most = (int)((clip_seconds(i) * 22050 / 256 - 3) / 7); /* every symbol needs a frame */
+        for (int w = 0; w < (count < most ? count : most); w++) {
             strcat(text, w ? " " : "");
             strcat(text, words[(i + 3 * w) % 11]);
         }
@@ -92,7 +93,7 @@ static inline void load_config(Config *cfg, const char *more)
 {
     static const char base[] = "--use-phonemes false --text-cleaners basic --min-audio-length 0.05 --val-split 0 --batch-size 8 "
                                "--enable-multispeaker true --num-workers 2 --data-gpu cpu --model-gpu cpu "
-                               "--preprocessing-mode precompute --seed 7 --n-mels 20 --reduction-factor 2 --length-buckets 3";
+                               "--preprocessing-mode precompute --seed 7 --n-mels 20 --length-buckets 3";
     char text[4000], *argv[MOST_OPTIONS], *save = NULL;
     int argc = 0;
     Err err = {0};

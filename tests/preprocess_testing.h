@@ -21,8 +21,7 @@ typedef struct TestBatch {
 
 static inline Config mel_settings(int n_fft, int win, int hop, int bands)
 {
-    return (Config){.reduction_factor = 1,
-                    .sample_rate = 22050,
+    return (Config){.sample_rate = 22050,
                     .n_fft = n_fft,
                     .win_length = win,
                     .hop_length = hop,

@@ -255,7 +255,7 @@ static void test_config_json(void **state)
     assert_string_equal(json_string_value(json_object_get(rate, "section")), "training");
     assert_string_equal(json_string_value(json_object_get(rate, "range")), "0 .. 1");
     assert_true(strlen(json_string_value(json_object_get(rate, "help"))) > 0);
-    assert_true(json_is_true(json_object_get(json_object_get(all, "add_blank"), "value")));
+    assert_true(json_is_false(json_object_get(json_object_get(all, "add_blank"), "value")));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(all, "batch_size"), "value")), 32);
     assert_string_equal(json_string_value(json_object_get(json_object_get(all, "num_workers"), "value")), "auto");
     assert_int_equal(json_array_size(list), 2);

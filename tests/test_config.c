@@ -86,7 +86,7 @@ static void test_defaults(void **state)
     Config c;
     assert_int_equal(config_defaults(&c, NULL), 0);
     assert_int_equal(c.model_size, SIZE_TINY);
-    assert_int_equal(c.decoder_dim, 768);
+    assert_int_equal(c.decoder_dim, 384);
     assert_int_equal(c.sample_rate, 22050);
     assert_int_equal(c.n_fft, 1024);
     assert_int_equal(c.hop_length, 256);
@@ -104,7 +104,7 @@ static void test_defaults(void **state)
     assert_int_equal(c.batch_size, 32);
     assert_true(c.trim_top_db == 40 && c.target_loudness_lufs == -23);
     assert_string_equal(c.data_gpu, "auto");
-    assert_true(c.learning_rate == 3e-4 && c.adam_eps == 1e-8 && c.beta2 == 0.98);
+    assert_true(c.learning_rate == 1e-3 && c.adam_eps == 1e-8 && c.beta2 == 0.98);
     assert_int_equal(c.text2audio_texts.count, 1);
     config_close(&c);
     config_close(&c); /* always safe */
@@ -115,13 +115,11 @@ static void test_presets(void **state)
 {
     static const struct {
         const char *name;
-        int text[3], audio[3], decoder[3], voice, reduction;
+        int text[3], audio[3], decoder[3], voice, predictor;
     } want[] = {
-        {"nano", {128, 2, 2}, {128, 2, 2}, {192, 3, 3}, 64, 2},
-        {"tiny", {256, 4, 4}, {256, 4, 4}, {768, 8, 12}, 256, 1},
-        {"small", {384, 6, 6}, {512, 6, 8}, {1024, 12, 16}, 320, 1},
-        {"normal", {512, 8, 8}, {768, 8, 12}, {1536, 16, 24}, 512, 1},
-        {"big", {768, 10, 12}, {1024, 10, 16}, {2048, 20, 32}, 640, 1},
+        {"nano", {128, 3, 2}, {128, 1, 2}, {128, 4, 2}, 64, 128},    {"tiny", {384, 4, 6}, {256, 2, 4}, {384, 6, 6}, 256, 256},
+        {"small", {512, 5, 8}, {384, 3, 6}, {512, 8, 8}, 320, 256},  {"normal", {640, 6, 10}, {512, 4, 8}, {640, 10, 10}, 512, 384},
+        {"big", {768, 8, 12}, {512, 6, 8}, {768, 12, 12}, 640, 384},
     };
     for (int i = 0; i < COUNT(want); i++) {
         Config c;
@@ -139,7 +137,7 @@ static void test_presets(void **state)
         assert_int_equal(c.decoder_layers, want[i].decoder[1]);
         assert_int_equal(c.decoder_heads, want[i].decoder[2]);
         assert_int_equal(c.speaker_embedding_dim, want[i].voice);
-        assert_int_equal(c.reduction_factor, want[i].reduction);
+        assert_int_equal(c.predictor_dim, want[i].predictor);
         snprintf(origin, sizeof origin, "preset %s", size);
         ConfigRow row;
         row_of(&c, "decoder_dim", &row);
@@ -178,7 +176,7 @@ static void test_precedence_and_origins(void **state)
     assert_int_equal(config_load_text(&c, "t.yaml", yaml, strlen(yaml), COUNT(argv), argv, &err), 0);
     assert_value(&c, "batch_size", "48", "command line");
     assert_value(&c, "model_size", "small", "command line");
-    assert_value(&c, "text_encoder_dim", "384", "preset small");
+    assert_value(&c, "text_encoder_dim", "512", "preset small");
     assert_value(&c, "decoder_dim", "384", "t.yaml:3");
     assert_value(&c, "trim_silence", "false", "command line");
     assert_value(&c, "add_blank", "true", "command line");

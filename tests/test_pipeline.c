@@ -169,7 +169,7 @@ static void check_content(const char *options)
         }
         assert_int_equal(info->real_tokens, tokens);
         assert_int_equal(info->real_frames, frames);
-        assert_int_equal(info->frames % r.cfg.reduction_factor, 0);
+        assert_int_equal(info->frames % SAMPLER_FRAME_MULTIPLE, 0);
     }
     assert_int_equal(r.err.code, ERR_STOPPED);
     for (int e = 0; e < 3; e++)
@@ -184,7 +184,7 @@ static void test_every_utterance_once_an_epoch(void **state)
     check_content("--data-gpu sim0 --model-gpu sim1 --batch-size 7 --length-buckets 5");
     check_content("--batch-size 59");
     check_content("--batch-size 61 --native-loading false");
-    check_content("--preprocessing-mode on_the_fly --batch-size 1 --reduction-factor 3");
+    check_content("--preprocessing-mode on_the_fly --batch-size 1");
 }
 
 static void test_normalised(void **state)

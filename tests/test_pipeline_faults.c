@@ -413,7 +413,7 @@ static void test_start_on_a_large_corpus(void **state)
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     for (int i = 0; i < LINES; i++)
-        fprintf(f, "many%05d|a line of text that is number %d of a great many more than these\n", i, i);
+        fprintf(f, "many%05d|a b c\n", i); /* short enough for the clip */
     fclose(f);
     snprintf(path, sizeof path, "%s/large/wavs/many00000.wav", corpora.folder.path);
     write_clip(path, 1, 0.1);

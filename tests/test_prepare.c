@@ -151,7 +151,7 @@ static const struct {
     const char *option, *value;
     int text, mel; /* 1: every clip is built anew */
 } settings[] = {
-    {"--add-blank", "false", 1, 0},
+    {"--add-blank", "true", 1, 0},
     {"--language", "de", 1, 0},
     {"--text-cleaners", "basic", 1, 0},
     {"--use-phonemes", "false", 1, 0},

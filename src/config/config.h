@@ -18,6 +18,7 @@ typedef enum { PREPROCESS_AUTO, PREPROCESS_PRECOMPUTE, PREPROCESS_ON_THE_FLY } P
 typedef enum { VERIFY_OFF, VERIFY_FAST, VERIFY_FULL } CacheVerification;
 typedef enum { CLEANER_NONE, CLEANER_BASIC, CLEANER_ENGLISH, CLEANER_MULTILINGUAL } TextCleaner;
 typedef enum { SCHEDULE_COSINE, SCHEDULE_NOAM, SCHEDULE_CONSTANT } Schedule;
+typedef enum { DECODER_PARALLEL } DecoderStrategy;
 typedef enum { MEL_LOSS_L1, MEL_LOSS_HUBER } MelLoss;
 
 #define CONFIG_AUTO (-1) /* value of the integer keys that accept `auto` */
@@ -35,10 +36,11 @@ typedef struct Config {
     int audio_encoder_dim, audio_encoder_layers, audio_encoder_heads; /* voice encoder over the reference mel */
     int decoder_dim, decoder_layers, decoder_heads;
     int speaker_embedding_dim; /* voice vector */
-    int reduction_factor;      /* mel frames per decoder step */
     int use_voice_conditioning, use_gst, gst_num_style_tokens, gst_num_heads;
-    int prenet_dim, postnet_layers, postnet_dim;
-    double dropout, prenet_dropout;
+    int feed_forward_ratio; /* width of a feed-forward part over that of its layer */
+    int predictor_dim;      /* of the predictor of duration, pitch and energy */
+    DecoderStrategy decoder_strategy;
+    double dropout;
     int sample_rate, n_fft, win_length, hop_length, n_mels; /* Hz, samples, samples, samples, bands */
     double mel_fmin, mel_fmax;                              /* Hz */
 
@@ -104,8 +106,9 @@ typedef struct Config {
     int enable_graph_mode, enable_eager_debug, deterministic;
     MelLoss mel_loss;
     double huber_delta;
-    double mel_loss_weight, stop_loss_weight, attention_loss_weight, pitch_loss_weight, energy_loss_weight;
-    double stop_token_positive_weight, guided_attention_width;
+    double minutes; /* 0: not limited */
+    int listen_clips;
+    double mel_loss_weight, align_loss_weight, duration_loss_weight, pitch_loss_weight, energy_loss_weight;
     double max_loss_spike_threshold; /* guard: gradient norm over this many times its running mean skips the step */
     int guard_max_skips;             /* consecutive skipped steps that stop the run */
     int early_stopping_patience;     /* validations without improvement; 0 = off */

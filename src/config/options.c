@@ -40,6 +40,7 @@ static const OptionName delimiters[] = {{"auto", 0}, {"|", 1},  {"tab", 2}, {"co
                                         {"pipe", 1}, {"\t", 2}, {",", 3},   {NULL, 0}};
 static const OptionName schedules[] = {
     {"cosine", SCHEDULE_COSINE}, {"noam", SCHEDULE_NOAM}, {"constant", SCHEDULE_CONSTANT}, {NULL, 0}};
+static const OptionName strategies[] = {{"non_autoregressive", DECODER_PARALLEL}, {"parallel", DECODER_PARALLEL}, {NULL, 0}};
 static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_HUBER}, {NULL, 0}};
 
 /* The second factor is 0 times the size of an array that only exists when the field has the row's type. */
@@ -97,27 +98,25 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 /* clang-format off */
 const Option option_table[] = {
     /* model: the network */
-    ENUM(M, model_size, "tiny", model_sizes, "Preset that gives the sizes of the network, the reduction factor and the learning rate; keys given beside it win."),
-    INT(M, text_encoder_dim, "256", 16, 8192, "Width of the text encoder."),
+    ENUM(M, model_size, "tiny", model_sizes, "Preset that gives the sizes of the network and the learning rate; keys given beside it win."),
+    INT(M, text_encoder_dim, "384", 16, 8192, "Width of the text encoder."),
     INT(M, text_encoder_layers, "4", 1, 64, "Transformer layers of the text encoder."),
-    INT(M, text_encoder_heads, "4", 1, 128, "Attention heads of the text encoder; they divide text_encoder_dim."),
+    INT(M, text_encoder_heads, "6", 1, 128, "Attention heads of the text encoder; they divide text_encoder_dim."),
     INT(M, audio_encoder_dim, "256", 16, 8192, "Width of the voice encoder, which listens to a reference mel of the speaker."),
-    INT(M, audio_encoder_layers, "4", 1, 64, "Transformer layers of the voice encoder."),
+    INT(M, audio_encoder_layers, "2", 1, 64, "Transformer layers of the voice encoder."),
     INT(M, audio_encoder_heads, "4", 1, 128, "Attention heads of the voice encoder; they divide audio_encoder_dim."),
-    INT(M, decoder_dim, "768", 16, 8192, "Width of the mel decoder."),
-    INT(M, decoder_layers, "8", 1, 64, "Transformer layers of the mel decoder."),
-    INT(M, decoder_heads, "12", 1, 128, "Attention heads of the mel decoder; they divide decoder_dim."),
+    INT(M, decoder_dim, "384", 16, 8192, "Width of the mel decoder."),
+    INT(M, decoder_layers, "6", 1, 64, "Transformer layers of the mel decoder."),
+    INT(M, decoder_heads, "6", 1, 128, "Attention heads of the mel decoder; they divide decoder_dim."),
     INT(M, speaker_embedding_dim, "256", 8, 4096, "Length of the voice vector."),
-    INT(M, reduction_factor, "1", 1, 8, "Mel frames that one decoder step predicts."),
     BOOL(M, use_voice_conditioning, "true", "Condition the decoder on the voice vector of a reference clip."),
     BOOL(M, use_gst, "true", "Global style tokens beside the voice vector.", ALIAS("enable_gst")),
     INT(M, gst_num_style_tokens, "10", 1, 256, "How many style tokens there are."),
     INT(M, gst_num_heads, "4", 1, 64, "Attention heads over the style tokens; they divide speaker_embedding_dim."),
-    INT(M, prenet_dim, "256", 8, 4096, "Hidden width of the decoder's pre-net."),
-    INT(M, postnet_layers, "5", 0, 32, "Convolutions of the post-net; 0 leaves it out."),
-    INT(M, postnet_dim, "512", 8, 4096, "Channels of the post-net."),
+    INT(M, feed_forward_ratio, "3", 1, 8, "Width of the feed-forward part of a layer, as a multiple of the layer's."),
+    INT(M, predictor_dim, "256", 8, 4096, "Width of the predictor of duration, pitch and energy."),
+    ENUM(M, decoder_strategy, "non_autoregressive", strategies, "How frames are made: non_autoregressive computes all of them at once, each symbol with its own duration."),
     FLOAT(M, dropout, "0.1", 0, 0.9, "Dropout of the transformer layers."),
-    FLOAT(M, prenet_dropout, "0.5", 0, 0.9, "Dropout of the pre-net, also active at synthesis."),
 
     /* model: the features it sees */
     INT(M, sample_rate, "22050", 4000, 192000, "Samples per second; other recordings are resampled.", ALSO("data")),
@@ -149,7 +148,7 @@ const Option option_table[] = {
     BOOL(D, use_phonemes, "true", "Speak the text with espeak-ng and use its phonemes; off uses the characters of the cleaned text."),
     STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses by language."),
     INT(D, phoneme_timeout_ms, "5000", 100, 600000, "Milliseconds that espeak-ng may take for one line before the line is given up."),
-    BOOL(D, add_blank, "true", "Put a blank token after every symbol."),
+    BOOL(D, add_blank, "false", "Put a blank token after every symbol."),
     INT(D, max_text_length, "500", 4, 65535, "Most tokens of a line; longer lines are left out and counted.", ALSO("model")),
 
     /* data: audio */
@@ -193,35 +192,35 @@ const Option option_table[] = {
 
     /* training */
     INT(T, epochs, "1000", 1, 1000000, "Passes over the training clips."),
+    FLOAT(T, minutes, "0", 0, 100000, "Time to train in, in minutes: a step is measured and max_steps set from it. 0 is no limit."),
     INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0 counts epochs only."),
-    FLOAT(T, learning_rate, "0.0003", 0, 1, "Highest learning rate, reached after warmup_steps.", ALIAS("lr")),
+    FLOAT(T, learning_rate, "0.001", 0, 1, "Highest learning rate, reached after warmup_steps.", ALIAS("lr")),
     FLOAT(T, min_learning_rate, "0.00001", 0, 1, "Learning rate at the end of the cosine."),
     FLOAT(T, weight_decay, "0.01", 0, 1, "Decay of AdamW, not applied to biases and norms."),
     FLOAT(T, beta1, "0.9", 0, 0.999999, "AdamW: memory of the mean gradient."),
     FLOAT(T, beta2, "0.98", 0, 0.999999, "AdamW: memory of the squared gradient."),
     FLOAT(T, adam_eps, "1e-8", 1e-16, 0.01, "AdamW: added to the root of the squared gradient.", ALIAS("eps")),
     FLOAT(T, gradient_clip_norm, "1", 0, 1000000, "Norm that the whole gradient is clipped to; 0 is off."),
-    INT(T, warmup_steps, "1000", 0, 1000000, "Steps of linear warm-up."),
+    INT(T, warmup_steps, "400", 0, 1000000, "Steps of linear warm-up."),
     INT(T, gradient_accumulation_steps, "1", 1, 1024, "Batches whose gradients make one step; the effective batch grows by this factor.", ALIAS("grad_accum")),
     ENUM(T, scheduler, "cosine", schedules, "Course of the learning rate after the warm-up."),
     BOOL(T, enable_graph_mode, "true", "Capture the step as a CUDA graph for each shape."),
     BOOL(T, enable_eager_debug, "false", "Run the step without graphs and wait for each of its phases, so that an error is named where it happens; slow, GPU only."),
-    BOOL(T, deterministic, "false", "On a GPU take the algorithms of matrix products as the library offers them instead of the fastest that gave the same bits when timed. The CPU is always exact."),
+    BOOL(T, deterministic, "false", "On a GPU take the algorithms of matrix products as the library offers them instead of timing them: then two runs give the same numbers. The CPU is always exact."),
     ENUM(T, mel_loss, "l1", mel_losses, "Distance between predicted and true mel."),
     FLOAT(T, huber_delta, "1", 0.000001, 1000, "Where the Huber loss turns from square to linear."),
     FLOAT(T, mel_loss_weight, "1", 0, 1000, "Weight of the mel loss."),
-    FLOAT(T, stop_loss_weight, "1", 0, 1000, "Weight of the stop loss."),
-    FLOAT(T, attention_loss_weight, "1", 0, 1000, "Weight of guided attention; 0 is off."),
-    FLOAT(T, pitch_loss_weight, "0.1", 0, 1000, "Weight of the pitch loss; 0 is off."),
-    FLOAT(T, energy_loss_weight, "0.1", 0, 1000, "Weight of the energy loss; 0 is off."),
-    FLOAT(T, stop_token_positive_weight, "5", 0.001, 10000, "How much more a frame after the end counts in the stop loss."),
-    FLOAT(T, guided_attention_width, "0.25", 0.01, 10, "Width of the diagonal that guided attention allows."),
+    FLOAT(T, align_loss_weight, "1", 0.001, 1000, "Weight of the loss that the alignment of symbols and frames is learned from."),
+    FLOAT(T, duration_loss_weight, "1", 0.001, 1000, "Weight of the loss of the durations of symbols."),
+    FLOAT(T, pitch_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the pitch of symbols."),
+    FLOAT(T, energy_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the energy of symbols."),
     FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000, "A gradient norm over this many times its running mean skips the step."),
     INT(T, guard_max_skips, "20", 1, 100000, "Consecutive skipped steps that stop the run."),
     INT(T, early_stopping_patience, "0", 0, 100000, "Validations without improvement that stop the run; 0 is off."),
     FLOAT(T, early_stopping_min_delta, "0.0005", 0, 1000, "Smallest fall of the validation loss that counts as improvement."),
     INT(T, save_step, "1000", 1, 100000000, "Steps from one checkpoint to the next."),
     INT(T, val_step, "500", 1, 100000000, "Steps from one validation to the next."),
+    INT(T, listen_clips, "8", 0, 1000, "Validation clips that are spoken at every validation and listened to, by a recogniser where there is one; 0 is off."),
     INT(T, log_step, "50", 1, 100000000, "Steps from one log line to the next."),
     INT(T, keep_checkpoints, "3", 1, 10000, "Newest checkpoints that are kept; the best one is kept besides."),
     STRING(T, checkpoint_dir, "checkpoints", 1, PATH_MAX_BYTES, "Folder of the checkpoints and logs."),
@@ -237,19 +236,18 @@ int option_count(void) { return (int)(sizeof option_table / sizeof option_table[
 static const struct Preset {
     const char *key, *values[5];
 } presets[] = {
-    {"text_encoder_dim", {"128", "256", "384", "512", "768"}},
-    {"text_encoder_layers", {"2", "4", "6", "8", "10"}},
-    {"text_encoder_heads", {"2", "4", "6", "8", "12"}},
-    {"audio_encoder_dim", {"128", "256", "512", "768", "1024"}},
-    {"audio_encoder_layers", {"2", "4", "6", "8", "10"}},
-    {"audio_encoder_heads", {"2", "4", "8", "12", "16"}},
-    {"decoder_dim", {"192", "768", "1024", "1536", "2048"}},
-    {"decoder_layers", {"3", "8", "12", "16", "20"}},
-    {"decoder_heads", {"3", "12", "16", "24", "32"}},
+    {"text_encoder_dim", {"128", "384", "512", "640", "768"}},
+    {"text_encoder_layers", {"3", "4", "5", "6", "8"}},
+    {"text_encoder_heads", {"2", "6", "8", "10", "12"}},
+    {"audio_encoder_dim", {"128", "256", "384", "512", "512"}},
+    {"audio_encoder_layers", {"1", "2", "3", "4", "6"}},
+    {"audio_encoder_heads", {"2", "4", "6", "8", "8"}},
+    {"decoder_dim", {"128", "384", "512", "640", "768"}},
+    {"decoder_layers", {"4", "6", "8", "10", "12"}},
+    {"decoder_heads", {"2", "6", "8", "10", "12"}},
     {"speaker_embedding_dim", {"64", "256", "320", "512", "640"}},
-    {"reduction_factor", {"2", "1", "1", "1", "1"}},
-    {"postnet_dim", {"256", "512", "512", "512", "512"}},
-    {"learning_rate", {"0.001", "0.0003", "0.0002", "0.0001", "0.0001"}},
+    {"predictor_dim", {"128", "256", "256", "384", "384"}},
+    {"learning_rate", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
 };
 
 const char *option_preset(const Option *o, ModelSize size)

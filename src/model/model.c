@@ -9,12 +9,12 @@
 
 const char *loss_term_name(LossTerm t)
 {
-    static const char *const names[TERM_COUNT] = {"mel", "stop", "attention", "pitch", "energy"};
+    static const char *const names[TERM_COUNT] = {"mel", "align", "duration", "pitch", "energy"};
     return names[t];
 }
 
-/* A product with bias; gain scales its first values, bias0 is the first value of the bias. kernel > 1: a convolution. */
-static LinearAt linear(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel, double gain, double bias0)
+/* A product with bias; gain scales its first values. kernel > 1: a convolution. */
+static LinearAt linear(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel, double gain)
 {
     char full[56];
     double half = gain * sqrt(6.0 / ((double)(in + out) * kernel));
@@ -23,13 +23,13 @@ static LinearAt linear(ParamList *l, const char *prefix, const char *name, int o
     at.w = kernel > 1 ? params_add(l, prefix, full, INIT_UNIFORM, half, 1, out, kernel, in)
                       : params_add(l, prefix, full, INIT_UNIFORM, half, 1, out, in, -1);
     snprintf(full, sizeof full, "%s.bias", name);
-    at.b = params_add(l, prefix, full, INIT_VALUE, bias0, 0, out, -1, -1);
+    at.b = params_add(l, prefix, full, INIT_VALUE, 0, 0, out, -1, -1);
     return at;
 }
 
 static LinearAt plain(ParamList *l, const char *prefix, const char *name, int out, int in)
 {
-    return linear(l, prefix, name, out, in, 1, 1, 0);
+    return linear(l, prefix, name, out, in, 1, 1);
 }
 
 static NormAt norm(ParamList *l, const char *prefix, const char *name, int dim)
@@ -43,35 +43,23 @@ static NormAt norm(ParamList *l, const char *prefix, const char *name, int dim)
     return at;
 }
 
-static void stack(ParamList *l, StackAt *s, const char *prefix, int dim, int heads, int layers, int memory_dim, uint64_t site)
+static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads, int layers, int ratio, uint64_t site)
 {
-    char at[40];
+    char at[40], end[16];
     double gain = 1 / sqrt(2.0 * layers);
-    *s = (StackAt){.name = strncmp(prefix, "text", 4) == 0    ? "text"
-                           : strncmp(prefix, "voice", 5) == 0 ? "voice"
-                                                              : "decoder",
-                   .dim = dim,
-                   .heads = heads,
-                   .layers = layers,
-                   .memory_dim = memory_dim,
-                   .site = site};
+    *s = (StackAt){.name = name, .dim = dim, .heads = heads, .layers = layers, .feed = ratio * dim, .site = site};
     for (int i = 0; i < layers; i++) {
         LayerAt *w = &s->layer[i];
-        snprintf(at, sizeof at, "%slayers.%d.", prefix, i);
+        snprintf(at, sizeof at, "%s.layers.%d.", name, i);
         w->norm_self = norm(l, at, "norm_self", dim);
         w->qkv = plain(l, at, "qkv", 3 * dim, dim);
-        w->out = linear(l, at, "out", dim, dim, 1, gain, 0);
-        if (memory_dim) {
-            w->norm_cross = norm(l, at, "norm_cross", dim);
-            w->cross_q = plain(l, at, "cross_q", dim, dim);
-            w->kv = plain(l, at, "kv", 2 * dim, memory_dim);
-            w->cross_out = linear(l, at, "cross_out", dim, dim, 1, gain, 0);
-        }
+        w->out = linear(l, at, "out", dim, dim, 1, gain);
         w->norm_feed = norm(l, at, "norm_feed", dim);
-        w->up = plain(l, at, "up", 4 * dim, dim);
-        w->down = linear(l, at, "down", dim, 4 * dim, 1, gain, 0);
+        w->up = linear(l, at, "up", s->feed, dim, FEED_KERNEL, 1);
+        w->down = linear(l, at, "down", dim, s->feed, 1, gain);
     }
-    s->norm = norm(l, prefix, "norm", dim);
+    snprintf(end, sizeof end, "%s.", name);
+    s->norm = norm(l, end, "norm", dim);
 }
 
 static void list_voice(Model *m)
@@ -80,10 +68,10 @@ static void list_voice(Model *m)
     const Config *cfg = &m->cfg;
     ModelAt *at = &m->at;
     const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim;
-    at->conv1 = linear(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, CONV_KERNEL, 1, 0);
-    at->conv2 = linear(l, "voice.", "conv2", A, A, CONV_KERNEL, 1, 0);
+    at->voice_conv1 = linear(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, VOICE_KERNEL, 1);
+    at->voice_conv2 = linear(l, "voice.", "conv2", A, A, VOICE_KERNEL, 1);
     at->voice_position = params_add(l, "voice.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->voice, "voice.", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers, 0, 2000);
+    stack(l, &at->voice, "voice", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers, cfg->feed_forward_ratio, 2000);
     at->speaker = plain(l, "voice.", "speaker", S, A);
     if (m->use_style) {
         at->style_tokens = params_add(l, "voice.", "style_tokens", INIT_NORMAL, 0.5, 1, cfg->gst_num_style_tokens, S, -1);
@@ -94,7 +82,6 @@ static void list_voice(Model *m)
         at->style_out = plain(l, "voice.", "style_out", S, S);
     }
     at->to_text = plain(l, "voice.", "to_text", cfg->text_encoder_dim, S);
-    at->to_decoder = plain(l, "voice.", "to_decoder", cfg->decoder_dim, S);
 }
 
 static void list_all(Model *m)
@@ -102,29 +89,24 @@ static void list_all(Model *m)
     ParamList *l = &m->params;
     const Config *cfg = &m->cfg;
     ModelAt *at = &m->at;
-    const int Ct = cfg->text_encoder_dim, Cd = cfg->decoder_dim, n = cfg->n_mels, r = cfg->reduction_factor, P = cfg->prenet_dim;
-    at->symbols = params_add(l, "text.", "symbols", INIT_NORMAL, 0.1, 1, m->symbols, Ct, -1);
+    const int Ct = cfg->text_encoder_dim, Cd = cfg->decoder_dim, n = cfg->n_mels, P = cfg->predictor_dim;
+    at->symbols = params_add(l, "text.", "symbols", INIT_NORMAL, 1, 1, m->symbols, Ct, -1);
     at->text_position = params_add(l, "text.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->text, "text.", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers, 0, 1000);
+    stack(l, &at->text, "text", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers, cfg->feed_forward_ratio, 1000);
     if (m->use_voice)
         list_voice(m);
-    at->pre1 = plain(l, "decoder.", "pre1", P, r * n);
-    at->pre2 = plain(l, "decoder.", "pre2", P / 2, P);
-    at->pre_out = plain(l, "decoder.", "pre_out", Cd, P / 2);
+    at->prior = plain(l, "text.", "prior", n, Ct);
+    at->conv1 = linear(l, "predictor.", "conv1", P, Ct, FEED_KERNEL, 1);
+    at->norm1 = norm(l, "predictor.", "norm1", P);
+    at->conv2 = linear(l, "predictor.", "conv2", P, P, FEED_KERNEL, 1);
+    at->norm2 = norm(l, "predictor.", "norm2", P);
+    at->traits = plain(l, "predictor.", "traits", TRAIT_COUNT, P);
+    at->pitch = params_add(l, "decoder.", "pitch", INIT_NORMAL, 0.1, 0, Ct, -1, -1);
+    at->energy = params_add(l, "decoder.", "energy", INIT_NORMAL, 0.1, 0, Ct, -1, -1);
+    at->lift = plain(l, "decoder.", "lift", Cd, Ct);
     at->decoder_position = params_add(l, "decoder.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->decoder, "decoder.", Cd, cfg->decoder_heads, cfg->decoder_layers, Ct, 3000);
-    at->mel = plain(l, "decoder.", "mel", r * n, Cd);
-    at->stop = linear(l, "decoder.", "stop", 1, Cd, 1, 1, -2);
-    if (m->use_pitch)
-        at->pitch = plain(l, "decoder.", "pitch", r, Cd);
-    if (m->use_energy)
-        at->energy = plain(l, "decoder.", "energy", r, Cd);
-    for (int i = 0; i < cfg->postnet_layers; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "%d", i);
-        at->postnet[i] = linear(l, "postnet.", name, i == cfg->postnet_layers - 1 ? n : cfg->postnet_dim, i ? cfg->postnet_dim : n,
-                                CONV_KERNEL, 1, 0);
-    }
+    stack(l, &at->decoder, "decoder", Cd, cfg->decoder_heads, cfg->decoder_layers, cfg->feed_forward_ratio, 3000);
+    at->mel = plain(l, "decoder.", "mel", n, Cd);
 }
 
 static int check_heads(const char *what, int dim, int heads, Err *err)
@@ -147,8 +129,6 @@ int model_open(Model *m, const Config *cfg, int symbols, Err *err)
     m->symbols = symbols;
     m->use_voice = cfg->use_voice_conditioning;
     m->use_style = cfg->use_voice_conditioning && cfg->use_gst;
-    m->use_pitch = cfg->pitch_loss_weight > 0;
-    m->use_energy = cfg->energy_loss_weight > 0;
     list_all(m);
     if (m->params.failed) {
         model_close(m);

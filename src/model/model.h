@@ -19,9 +19,9 @@
 #include "ops/ops.h"
 
 #define MODEL_MAX_LAYERS 64
-#define MODEL_MAX_POSTNET 32
 #define VOICE_FRAMES 4 /* mel frames in one step of the voice encoder */
-#define CONV_KERNEL 5
+#define VOICE_KERNEL 5 /* of the convolutions before its stack */
+#define FEED_KERNEL 3  /* of the feed-forward parts and the predictor */
 
 /* Where parameters lie: offsets in flat memory. */
 typedef struct LinearAt {
@@ -34,15 +34,14 @@ typedef struct NormAt {
 } NormAt;
 
 typedef struct LayerAt {
-    NormAt norm_self, norm_cross, norm_feed;
-    LinearAt qkv, out, cross_q, kv, cross_out, up, down;
+    NormAt norm_self, norm_feed;
+    LinearAt qkv, out, up, down; /* up: a convolution */
 } LayerAt;
 
 typedef struct StackAt {
-    const char *name; /* "text", "voice", "decoder" */
-    int dim, heads, layers;
-    int memory_dim; /* width of what the cross-attention looks at; 0: there is none */
-    uint64_t site;  /* first number of its dropouts */
+    const char *name;             /* "text", "voice", "decoder" */
+    int dim, heads, layers, feed; /* feed: width of the feed-forward parts */
+    uint64_t site;                /* first number of its dropouts */
     LayerAt layer[MODEL_MAX_LAYERS];
     NormAt norm;
 } StackAt;
@@ -50,12 +49,16 @@ typedef struct StackAt {
 typedef struct ModelAt {
     int64_t symbols, text_position, voice_position, decoder_position, style_tokens;
     StackAt text, voice, decoder;
-    LinearAt conv1, conv2, speaker, style_query, style_key, style_value, style_out, to_text, to_decoder;
-    LinearAt pre1, pre2, pre_out, mel, stop, pitch, energy;
-    LinearAt postnet[MODEL_MAX_POSTNET];
+    LinearAt voice_conv1, voice_conv2, speaker, style_query, style_key, style_value, style_out, to_text;
+    LinearAt prior;                /* what a symbol's mel looks like, for the alignment */
+    LinearAt conv1, conv2, traits; /* the predictor of duration, pitch and energy */
+    NormAt norm1, norm2;
+    int64_t pitch, energy; /* what pitch and energy add to a symbol */
+    LinearAt lift, mel;
 } ModelAt;
 
-typedef enum { TERM_MEL, TERM_STOP, TERM_ATTENTION, TERM_PITCH, TERM_ENERGY, TERM_COUNT } LossTerm;
+/* Duration, pitch and energy in the order of Trait. */
+typedef enum { TERM_MEL, TERM_ALIGN, TERM_DURATION, TERM_PITCH, TERM_ENERGY, TERM_COUNT } LossTerm;
 const char *loss_term_name(LossTerm t);
 
 /* Sums over the batches of one step, on the device; acc: float, or double in the double table. */
@@ -67,7 +70,7 @@ typedef enum {
 typedef struct Model {
     Config cfg; /* copy; only numbers are used */
     int symbols;
-    int use_voice, use_style, use_pitch, use_energy;
+    int use_voice, use_style;
     ParamList params;
     ModelAt at;
     OpsContext *c;
@@ -101,13 +104,13 @@ int model_load(Model *m, const float *masters, const float *moments1, const floa
 
 /* One batch on the device. Empty rows have lengths 0. */
 typedef struct ModelInput {
-    int B, T, M;                /* rows, text positions, mel frames; M a multiple of the reduction factor */
+    int B, T, M;                /* rows, symbols, mel frames */
     const int32_t *tokens;      /* [B, T] */
     const int32_t *text_length; /* [B] */
     const int32_t *mel_length;  /* [B] frames */
     const int32_t *reference;   /* [B] row that gives the voice */
     const float *mel;           /* [B, M, n_mels] normalised, zeros behind the end */
-    const float *pitch;         /* [B, M] */
+    const float *pitch;         /* [B, M] log F0, normalised */
 } ModelInput;
 
 typedef struct Run Run;
@@ -125,17 +128,17 @@ void run_backward(Run *r); /* adds to the gradients; wants losses and the forwar
 /* The optimiser. state, scale and finite: device memory, see ops.h. */
 void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *finite, const void *sums);
 
-/* What a run has computed, for tests, pictures and validation. On the device, real. */
+/* What a run has computed, for tests, pictures and validation. On the device. */
 typedef struct RunOutput {
-    const void *before, *after; /* [B, M, n_mels]; the same without a post-net */
-    const void *stop;           /* [B, G] logits */
-    const void *voice;          /* [B, S] of each row's own mel, before the references are taken; NULL without voice conditioning */
-    int G;
+    const void *mel;       /* [B, M, n_mels] real */
+    const void *mu;        /* [B, T, n_mels] real */
+    const void *traits;    /* [B, T, TRAIT_COUNT] real: predicted */
+    const int32_t *frames; /* [B, T] durations found */
+    const float *pitch;    /* [B, T] of the clip */
+    const float *energy;   /* [B, T] of the clip */
+    const float *cost;     /* [B] of the alignment: mean squared distance of the mel from mu */
+    const void *voice; /* [B, S] real, of each row's own mel, before the references are taken; NULL without voice conditioning */
 } RunOutput;
 void run_output(const Run *r, RunOutput *o);
-/* Weights of the last decoder layer's cross-attention, mean over its heads: p [B, G, T] acc on the device. */
-void run_attention(Run *r, void *p);
-/* Device memory of the run that run_attention does not read; NULL when there is less than this many bytes. */
-void *run_spare(const Run *r, uint64_t bytes);
 
 #endif

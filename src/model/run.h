@@ -1,4 +1,4 @@
-/* run.h - the activations of one batch. Private to src/model. G decoder steps, M4 steps of the voice encoder. */
+/* run.h - the activations of one batch. Private to src/model. M4: steps of the voice encoder. */
 #ifndef MYXTTS_RUN_H
 #define MYXTTS_RUN_H
 
@@ -25,41 +25,66 @@ typedef struct VoiceRun {
     void *dkey, *dtokens;                  /* [K, S] */
 } VoiceRun;
 
+/* The predictor: memory -> duration, pitch and energy of every symbol. */
+typedef struct PredictorRun {
+    void *a1, *a2;  /* [B, T, P] after the convolutions */
+    NormRun n1, n2; /* [B, T, P]; sum is unused */
+    void *traits;   /* [B, T, TRAIT_COUNT] */
+    void *dtraits;  /* like it */
+    void *dp[2];    /* [B, T, P] */
+} PredictorRun;
+
+/* From symbols with durations, pitch and energy to the mel. */
+typedef struct DecoderRun {
+    Durations d;           /* [B, T], [B, T], [B, M] */
+    float *pitch, *energy; /* [B, T] */
+    const int32_t *len;    /* [B] frames */
+    int B, T, M;
+    void *prosody;  /* [B, T, Ct] memory with pitch and energy */
+    void *states;   /* [B, T, Cd] */
+    void *frames;   /* [B, M, Cd] */
+    StackRun stack; /* [B, M, Cd] */
+    void *mel;      /* [B, M, n] */
+    void *dmel;     /* [B, M, n] */
+    void *dd;       /* [B, M, Cd] gradient of the stack's output, then of frames */
+    void *dstates;  /* [B, T, Cd] */
+} DecoderRun;
+
 struct Run {
     Model *m;
     ModelInput in;
-    int G, training;
-    int32_t *group_len; /* [B] */
+    int training;
+    int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
     StackScratch scratch;
     StackRun text;
     VoiceRun voice;
-    void *reference;     /* [B, S] voice vector of the reference row */
-    void *voice_text;    /* [B, Ct] */
-    void *voice_decoder; /* [B, Cd] */
-    void *memory;        /* [B, T, Ct] */
-    void *frames;        /* [B, G, r n] */
-    void *h1, *h2, *x;   /* [B, G, P], [B, G, P / 2], [B, G, Cd] */
-    StackRun decoder;
-    void *before, *after;          /* [B, M, n] */
-    void *stop;                    /* [B, G] */
-    void *pitch, *energy;          /* [B, M] */
-    float *energy_target;          /* [B, M] */
-    void *post[MODEL_MAX_POSTNET]; /* [B, M, postnet_dim]; the last one [B, M, n] */
+    void *reference;  /* [B, S] voice vector of the reference row */
+    void *voice_text; /* [B, Ct] */
+    void *memory;     /* [B, T, Ct] */
+    void *mu;         /* [B, T, n] */
+    float *cost;      /* [B] */
+    float *energy;    /* [B, M] of every frame */
+    PredictorRun predictor;
+    DecoderRun decoder;
     /* gradients */
-    void *dbefore, *dafter, *dstop, *dpitch, *denergy;
-    void *dpost[2]; /* [B, M, max(postnet_dim, n)] */
-    void *dd;       /* [B, G, Cd] gradient of the decoder's output */
-    void *dmemory;  /* [B, T, Ct] */
-    void *dreference, *dvoice_text, *dvoice_decoder;
-    void *dh1, *dh2;
+    void *dmu;     /* [B, T, n] */
+    void *dmemory; /* [B, T, Ct] */
+    void *dreference, *dvoice_text;
 };
 
 /* voice.c. drop 0: no dropout. */
 void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);
 void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop);
 void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop); /* from v->dvector */
-/* decoder.c */
-void decoder_forward(Run *r, float drop, float pre_drop);
-void decoder_backward(Run *r, float drop, float pre_drop);
+/* predictor.c. len [B]: symbols. */
+void predictor_cut(PredictorRun *p, const Model *m, const Ops *ops, Cut *c, int B, int T, int training);
+void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T, float drop);
+/* From p->dtraits. */
+void predictor_backward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T, float drop);
+/* decoder.c. The durations (d.frames), pitch and energy are given; text_len [B]. */
+void decoder_cut(DecoderRun *r, const Model *m, const Ops *ops, Cut *c, int B, int T, int M, int training);
+void decoder_forward(Model *m, DecoderRun *r, StackScratch *x, const void *memory, float drop);
+/* From r->dmel; dmemory [B, T, Ct] is =. */
+void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, const int32_t *text_len, float drop);
 
 #endif

@@ -19,15 +19,11 @@ typedef struct NormRun {
 } NormRun;
 
 typedef struct LayerRun {
-    NormRun self, cross, feed;
-    void *qkv;       /* [R, 3C] */
-    void *o;         /* [R, C] */
-    void *lse;       /* [B, H, T] acc */
-    void *q, *kv;    /* [R, C], [B * Tm, 2C] */
-    void *cross_o;   /* [R, C] */
-    void *cross_lse; /* [B, H, T] acc */
-    void *guide;     /* [B, H, T] acc */
-    void *h;         /* [R, 4C] */
+    NormRun self, feed;
+    void *qkv; /* [R, 3C] */
+    void *o;   /* [R, C] */
+    void *lse; /* [B, H, T] acc */
+    void *h;   /* [R, F] */
 } LayerRun;
 
 /* Memory that all stacks of a run use one after the other; each as large as the largest needs it. */
@@ -35,30 +31,24 @@ typedef struct StackScratch {
     void *y;            /* [R, C] output of a branch */
     void *dx[2];        /* [R, C] gradient of the residual stream */
     void *dy, *dn, *dO; /* [R, C] */
-    void *dwide;        /* [R, 4C] gradient of qkv or of the feed-forward's middle */
-    void *dkv;          /* [B * Tm, 2C] */
+    void *dwide;        /* [R, max(3C, F)] gradient of qkv or of the feed-forward's middle */
 } StackScratch;
 
 typedef struct StackRun {
     const StackAt *at;
-    int B, T, Tm;
-    int causal;
-    const int32_t *len, *memory_len; /* [B] */
-    const void *memory;              /* [B, Tm, memory_dim] */
-    float guide_weight, guide_width; /* of every layer's cross-attention */
-    void *x;                         /* [R, C] what goes in */
+    int B, T;
+    const int32_t *len; /* [B] */
+    void *x;            /* [R, C] what goes in */
     LayerRun layer[MODEL_MAX_LAYERS];
     NormRun last;
 } StackRun;
 
-void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int Tm);
+void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T);
 void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c, int training);
 /* s->x -> s->last.out. drop: of every branch. */
 void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop);
-/* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). dmemory [B, Tm, memory_dim] is =; NULL without cross-attention. */
-void *stack_backward(Model *m, StackRun *s, StackScratch *x, void *dmemory, const void *dout, float drop);
-AttentionShape stack_self_shape(const StackRun *s);
-AttentionShape stack_cross_shape(const StackRun *s);
+/* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). */
+void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, float drop);
 
 /* Weights and gradients at an offset. */
 static inline void *weight_at(const Model *m, int64_t offset)
@@ -68,9 +58,14 @@ static inline void *weight_at(const Model *m, int64_t offset)
 static inline void *grad_at(const Model *m, int64_t offset) { return (char *)m->grads + (size_t)offset * m->c->ops->acc_bytes; }
 static inline Dropout dropout_at(float p, uint64_t site) { return (Dropout){p, site * UINT64_C(0x9E3779B97F4A7C15)}; }
 
+void norm_cut(NormRun *n, const Ops *ops, Cut *c, int64_t rows, int dim);
 void linear_run(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act);
 /* din NULL: not wanted. */
 void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in, int64_t rows, Activation act,
                  int accumulate);
+/* Convolutions over time; kernel is that of the weights. din NULL: not wanted. */
+void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B, int T, Activation act);
+void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out, const void *in, const int32_t *len,
+               int B, int T, Activation act);
 
 #endif

@@ -14,7 +14,7 @@ void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M
     v->frames = cut_take(c, rows * (uint64_t)(VOICE_FRAMES * cfg->n_mels) * e);
     v->a1 = cut_take(c, rows * A * e);
     v->a2 = cut_take(c, rows * A * e);
-    stack_cut(&v->stack, &m->at.voice, ops, c, B, v->M4, 0);
+    stack_cut(&v->stack, &m->at.voice, ops, c, B, v->M4);
     v->stack.len = v->len;
     v->pooled = cut_take(c, b * A * e);
     v->speaker = cut_take(c, b * S);
@@ -69,11 +69,9 @@ void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
     const Config *cfg = &m->cfg;
     const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens, B = in->B;
     ops->length_groups(m->c, v->len, NULL, in->mel_length, B, VOICE_FRAMES);
-    ops->shift_frames(m->c, v->frames, in->mel, in->mel_length, B, in->M, VOICE_FRAMES, cfg->n_mels);
-    ops->conv_forward(m->c, v->a1, v->frames, weight_at(m, at->conv1.w), weight_at(m, at->conv1.b), v->len, B, v->M4, at->conv1.in,
-                      A, CONV_KERNEL, ACT_RELU);
-    ops->conv_forward(m->c, v->a2, v->a1, weight_at(m, at->conv2.w), weight_at(m, at->conv2.b), v->len, B, v->M4, A, A, CONV_KERNEL,
-                      ACT_RELU);
+    ops->group_frames(m->c, v->frames, in->mel, in->mel_length, B, in->M, VOICE_FRAMES, cfg->n_mels);
+    conv_run(m, &at->voice_conv1, VOICE_KERNEL, v->a1, v->frames, v->len, B, v->M4, ACT_RELU);
+    conv_run(m, &at->voice_conv2, VOICE_KERNEL, v->a2, v->a1, v->len, B, v->M4, ACT_RELU);
     ops->embed_forward(m->c, v->stack.x, NULL, NULL, v->a2, weight_at(m, at->voice_position), B, v->M4, A,
                        dropout_at(drop, at->voice.site + 900));
     stack_forward(m, &v->stack, x, drop);
@@ -91,7 +89,7 @@ void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
     linear_run(m, &at->style_value, v->value, tokens, K, ACT_NONE);
     ops->broadcast_forward(m->c, v->keys, v->key, B, (int64_t)K * S);
     ops->broadcast_forward(m->c, v->values, v->value, B, (int64_t)K * S);
-    ops->attention_forward(m->c, v->o, v->lse, NULL, v->query, v->keys, v->values, &shape);
+    ops->attention_forward(m->c, v->o, v->lse, v->query, v->keys, v->values, &shape);
     linear_run(m, &at->style_out, v->style, v->o, B, ACT_NONE);
     ops->add_forward(m->c, v->speaker, v->speaker, v->style, (int64_t)B * S);
 }
@@ -118,20 +116,17 @@ void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in
     if (m->use_style) {
         const AttentionShape shape = style_shape(m, v, B);
         linear_back(m, &at->style_out, v->dO, v->dvector, NULL, v->o, B, ACT_NONE, 0);
-        ops->attention_backward(m->c, v->dquery, v->dkeys, v->dvalues, v->dO, v->o, v->lse, NULL, v->query, v->keys, v->values,
-                                &shape);
+        ops->attention_backward(m->c, v->dquery, v->dkeys, v->dvalues, v->dO, v->o, v->lse, v->query, v->keys, v->values, &shape);
         tokens_backward(m, v, &at->style_key, v->dkeys, B, 0);
         tokens_backward(m, v, &at->style_value, v->dvalues, B, 1);
         ops->broadcast_backward(m->c, grad_at(m, at->style_tokens), v->dtokens, 1, (int64_t)K * S);
         linear_back(m, &at->style_query, v->dpooled, v->dquery, NULL, v->pooled, B, ACT_NONE, 1);
     }
     ops->pool_backward(m->c, x->y, v->dpooled, v->len, B, v->M4, A);
-    void *d = stack_backward(m, &v->stack, x, NULL, x->y, drop);
+    void *d = stack_backward(m, &v->stack, x, x->y, drop);
     model_mark(m, "voice in", -1, 1);
     ops->embed_backward(m->c, NULL, x->dn, grad_at(m, at->voice_position), d, NULL, v->len, B, v->M4, A, 0,
                         dropout_at(drop, at->voice.site + 900));
-    ops->conv_backward(m->c, x->dO, grad_at(m, at->conv2.w), grad_at(m, at->conv2.b), x->dn, v->a2, v->a1,
-                       weight_at(m, at->conv2.w), v->len, B, v->M4, A, A, CONV_KERNEL, ACT_RELU);
-    ops->conv_backward(m->c, NULL, grad_at(m, at->conv1.w), grad_at(m, at->conv1.b), x->dO, v->a1, v->frames,
-                       weight_at(m, at->conv1.w), v->len, B, v->M4, at->conv1.in, A, CONV_KERNEL, ACT_RELU);
+    conv_back(m, &at->voice_conv2, VOICE_KERNEL, x->dO, x->dn, v->a2, v->a1, v->len, B, v->M4, ACT_RELU);
+    conv_back(m, &at->voice_conv1, VOICE_KERNEL, NULL, x->dO, v->a1, v->frames, v->len, B, v->M4, ACT_RELU);
 }

@@ -70,6 +70,7 @@ static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *ow
 {
     size_t n = c->dataset.count;
     Hash128 settings = text_settings_hash(cfg);
+    uint64_t too_short = 0;
     c->items = mem_calloc(n, sizeof *c->items);
     c->lengths = mem_calloc(n, sizeof *c->lengths);
     if (!c->items || !c->lengths)
@@ -93,12 +94,20 @@ static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *ow
         if (tv.token_count > (uint32_t)cfg->max_text_length || mv.frames > (uint32_t)cfg->max_mel_frames ||
             mv.source_seconds < cfg->min_audio_length || mv.source_seconds > cfg->max_audio_length)
             continue;
+        if (tv.token_count > mv.frames) { /* every symbol needs a frame of its own */
+            if (!too_short++)
+                log_warn(log, "%.*s is left out: its text has %u symbols, its recording only %u frames", (int)u->id.n, u->id.p,
+                         tv.token_count, mv.frames);
+            continue;
+        }
         if (cfg->cache_verification == VERIFY_FULL && !records_whole(c, u, (uint64_t)t, (uint64_t)m, log))
             continue;
         c->left_out--;
         c->items[c->count] = (CorpusItem){(uint32_t)i, (uint32_t)t, (uint32_t)m, own->speaker_of[i]};
         c->lengths[c->count++] = (SampleLength){tv.token_count, mv.frames};
     }
+    if (too_short > 1)
+        log_warn(log, "%llu clips are left out because they are too short for their texts", (unsigned long long)too_short);
     return 0;
 }
 

@@ -45,7 +45,7 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
     double stretch = on_the_fly ? 1 / (1 - cfg->augment_speed) : 1;
     SamplerOptions so = {.batch_size = cfg->batch_size,
                          .buckets = cfg->length_buckets,
-                         .multiple = cfg->reduction_factor,
+                         .multiple = SAMPLER_FRAME_MULTIPLE,
                          .seed = o->start.seed,
                          .ranks = 1};
     if (cfg->pad_to_fixed_length) {

@@ -9,6 +9,7 @@
 #include "device/sim.h"
 #include "pipeline/preprocess_math.h"
 #include "pipeline/preprocess_private.h"
+#include "pipeline/sampler.h"
 
 struct Preprocess {
     Device *device;
@@ -40,7 +41,7 @@ static int fill_statistics(Preprocess *p, int bands, const double *mean, const d
 static int64_t most_samples(const Config *cfg)
 {
     double stretch = 1.0 / (1.0 - cfg->augment_speed);
-    return ((int64_t)((double)cfg->max_mel_frames * stretch) + 2 + cfg->reduction_factor) * cfg->hop_length;
+    return ((int64_t)((double)cfg->max_mel_frames * stretch) + 2 + SAMPLER_FRAME_MULTIPLE) * cfg->hop_length;
 }
 
 static int open_host(Preprocess *p, const Config *cfg, Err *err)

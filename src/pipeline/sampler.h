@@ -12,7 +12,8 @@
 #include "base/mem.h"
 
 #define SAMPLER_MAX_BUCKETS 64
-#define SAMPLER_TEXT_MULTIPLE 8 /* texts of a bucket are padded to a multiple of this */
+#define SAMPLER_TEXT_MULTIPLE 8  /* texts of a bucket are padded to a multiple of this */
+#define SAMPLER_FRAME_MULTIPLE 8 /* and its clips, in frames */
 
 typedef struct SampleLength {
     uint32_t tokens, frames; /* of one utterance */
@@ -22,7 +23,7 @@ typedef struct SamplerOptions {
     int batch_size;
     int buckets;                  /* 1 .. SAMPLER_MAX_BUCKETS; ignored with fixed_text */
     int fixed_text, fixed_frames; /* > 0: one static shape (pad_to_fixed_length) */
-    int multiple;                 /* padded frames are rounded up to a multiple of this (reduction factor) */
+    int multiple;                 /* padded frames are rounded up to a multiple of this */
     uint64_t seed;
     int rank, ranks; /* this process takes batches rank, rank + ranks, ...; the others' are skipped */
     int drop_last;   /* no batch that is not full: a few utterances, others in every epoch, are left out */

@@ -1,0 +1,56 @@
+/* synthesis.h - the network speaks: text and a voice -> mel, in one pass. Mels, pitch and energy are normalised, as the network sees them.
+ * Several utterances may be spoken at once. The device is waited for twice: durations are chosen on the host.
+ * Threads: one at a time, not while steps of the same OpsContext are enqueued. */
+#ifndef MYXTTS_SYNTHESIS_H
+#define MYXTTS_SYNTHESIS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/model.h"
+
+typedef struct Synthesiser Synthesiser;
+
+typedef struct SynthesisLimits {
+    int rows;      /* most utterances at once */
+    int text;      /* most symbols of an utterance */
+    int frames;    /* mel frames that there is room for */
+    int reference; /* most frames of a reference clip that are listened to */
+    int grow;      /* more memory is taken when an utterance needs more frames; otherwise that is ERR_DATA */
+} SynthesisLimits;
+
+/* Device bytes that synthesiser_open will take. */
+uint64_t synthesiser_bytes(const Model *m, const Ops *ops, const SynthesisLimits *limits);
+/* m: attached, its weights loaded. */
+int synthesiser_open(Synthesiser **s, Model *m, const SynthesisLimits *limits, Err *err);
+void synthesiser_close(Synthesiser *s); /* NULL is fine */
+
+/* voice [S] (speaker_embedding_dim) of a normalised mel [frames, n_mels]; frames over the limit are left out. */
+int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frames, Err *err);
+
+typedef struct SynthesisText {
+    const int32_t *tokens; /* [count] */
+    int count;
+    const float *voice; /* [S]; NULL where the network has no voice conditioning */
+} SynthesisText;
+
+typedef struct SynthesisStyle {
+    double speed; /* 1: as learned, 2: twice as fast */
+    double pitch; /* added to every symbol's pitch, in deviations of the corpus */
+} SynthesisStyle;
+
+typedef struct Speech {
+    float *mel;            /* [frames, n_mels]; malloc'd, as all here */
+    int32_t *durations;    /* [text] frames of each symbol, at least 1 */
+    float *pitch, *energy; /* [text] as they went into the decoder */
+    int frames, text;
+} Speech;
+/* out [rows]. ERR_DATA: too many symbols or frames, or numbers that are not finite. */
+int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows, const SynthesisStyle *style, Err *err);
+void speech_free(Speech *s);
+
+/* Whole frames for expected durations: the running sum is kept to half a frame, and every symbol gets at least one. Returns their sum.
+ * out [n]; log_duration [n]. */
+int64_t durations_round(int32_t *out, const float *log_duration, int n, double speed);
+
+#endif
