@@ -20,6 +20,7 @@ static const Command commands[] = {
     {"train", cmd_train, "train a voice: prepares what is not prepared, resumes where it stopped"},
     {"synth", cmd_synth, "speak a text with a trained voice"},
     {"eval", cmd_eval, "loss and speech of a checkpoint on a dataset's held-out clips"},
+    {"align", cmd_align, "where every symbol of a dataset begins and ends: a table, TextGrids, a picture"},
     {"validate", cmd_validate, "settings against machine and data: what is wrong, why, and --fix"},
     {"diagnose", cmd_diagnose, "what holds the training up: a run of the real pipeline and step, and a verdict"},
     {"profile", cmd_profile, "data, step, dual: where the time goes, measured on the real pipeline and the real step"},

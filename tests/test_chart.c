@@ -9,6 +9,7 @@
 #include "audio/picture.h"
 #include "audio/wav.h"
 #include "dataset/audio_file.h"
+#include "text/tokens.h"
 
 static int same(Rgb a, Rgb b) { return a.r == b.r && a.g == b.g && a.b == b.b; }
 static int near(Rgb a, Rgb b) { return abs(a.r - b.r) + abs(a.g - b.g) + abs(a.b - b.b) < 70; }
@@ -274,7 +275,8 @@ static void test_text(void **state)
     }
     assert_true(draw_text_width("", 2) == 0);
     assert_true(draw_text_width("mm", 2) > 2 * draw_text_width("m", 2));
-    assert_true(draw_text_width("\xd8\xb3\xd9\x84", 2) == draw_text_width("\xe2\x82\xac\xe2\x82\xac", 2)); /* two characters each */
+    assert_true(draw_text_width("\xd8\xb3\xd9\x84", 2) == draw_text_width("\xe3\x81\x82\xe3\x81\x82", 2)); /* two boxes each */
+    assert_true(draw_text_width("o\xcc\x83", 2) == draw_text_width("o", 2)); /* a mark stands above its letter */
     /* upwards: the same dots, turned */
     Canvas a, b;
     canvas_open(&a, 61, 61, white, NULL);
@@ -302,6 +304,52 @@ static void test_text(void **state)
     assert_true(a.pixels[4 * 8 + 4].r == 0 && a.pixels[0].b == 3 && a.pixels[2 * 8 + 2].r == 255);
     canvas_close(&a);
     canvas_close(&a);
+}
+
+/* Every symbol that espeak-ng speaks with has a letter of its own. */
+static void test_symbols(void **state)
+{
+    (void)state;
+    enum { SIZE = 64 };
+    const Rgb white = {255, 255, 255}, black = {0, 0, 0};
+    const int count = tokens_count();
+    Rgb(*shown)[SIZE * SIZE] = calloc((size_t)count, sizeof *shown);
+    assert_non_null(shown);
+    for (int id = TOKEN_FIRST_SYMBOL; id < count; id++) {
+        uint32_t code = tokens_code_point(id);
+        char name[8];
+        int phonetic = (code >= 0x250 && code < 0x370) || (code >= 0x3B2 && code <= 0x3C7) || (code >= 0x1D00 && code < 0x1E00);
+        if (!phonetic)
+            continue;
+        if (!draw_has(code))
+            fail_msg("%s has no letter", tokens_name(id, name));
+        Canvas c;
+        assert_int_equal(canvas_open(&c, SIZE, SIZE, white, NULL), 0);
+        draw_text(&c, 20, 32, tokens_name(id, name), 2, DRAW_LEFT, black);
+        memcpy(shown[id], c.pixels, sizeof *shown);
+        canvas_close(&c);
+        for (int other = TOKEN_FIRST_SYMBOL; other < id; other++)
+            if (shown[other][0].r && memcmp(shown[other], shown[id], sizeof *shown) == 0 && code != 0x3B5) { /* another epsilon */
+                char with[8];
+                fail_msg("%s looks like %s", name, tokens_name(other, with));
+            }
+    }
+    free(shown);
+    assert_false(draw_has(0x628));
+    /* marks stand above and below their letter, not in it: n with a tilde, and with a line below */
+    static const char *const marked[] = {"n", "n\xCC\x83", "n\xCC\xA9", "\xC3\xB1"};
+    int ink[4][3] = {{0}}; /* above the letter, in its rows, below the line */
+    for (int k = 0; k < 4; k++) {
+        Canvas c;
+        assert_int_equal(canvas_open(&c, SIZE, SIZE, white, NULL), 0);
+        draw_text(&c, 20, 32, marked[k], 2, DRAW_LEFT, black);
+        for (int i = 0; i < SIZE * SIZE; i++)
+            ink[k][i / SIZE < 28 ? 0 : i / SIZE < 40 ? 1 : 2] += c.pixels[i].r < 128;
+        canvas_close(&c);
+        assert_int_equal(ink[k][1], ink[0][1]);
+        assert_int_equal(ink[k][0] > 5, k & 1);
+        assert_int_equal(ink[k][2] > 2, k == 2);
+    }
 }
 
 static void test_wav(void **state)
@@ -348,9 +396,10 @@ static void test_wav(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_legend_and_title), cmocka_unit_test(test_odd_charts),
-        cmocka_unit_test(test_files), cmocka_unit_test(test_matrix),           cmocka_unit_test(test_text),
-        cmocka_unit_test(test_wav),
+        cmocka_unit_test(test_lines),      cmocka_unit_test(test_legend_and_title),
+        cmocka_unit_test(test_odd_charts), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_matrix),     cmocka_unit_test(test_text),
+        cmocka_unit_test(test_symbols),    cmocka_unit_test(test_wav),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

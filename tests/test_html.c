@@ -366,6 +366,30 @@ static void test_gains_of_other_machines_stand_apart(void **state)
     free(page);
 }
 
+/* Files become part of the page; what is not there or is no PNG is left out without a word. */
+static void test_pictures(void **state)
+{
+    (void)state;
+    Folder f = folder_make();
+    Err err = {0};
+    static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n', 0, 0xFB, 0xFF};
+    assert_int_equal(file_replace(folder_file(&f, "a.png"), png, sizeof png, &err), 0);
+    assert_int_equal(file_replace(folder_file(&f, "b.png"), png, sizeof png - 1, &err), 0);
+    assert_int_equal(file_replace(folder_file(&f, "text.png"), "no picture at all", 17, &err), 0);
+    json_t *r = json_pack("{s:[{s:s, s:s}, {s:s, s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}", "pictures", "title", ODD, "path",
+                          folder_file(&f, "a.png"), "title", "b", "path", folder_file(&f, "b.png"), "note", ODD, "title", "c",
+                          "path", folder_file(&f, "text.png"), "title", "d", "path", folder_file(&f, "missing.png"));
+    assert_non_null(r);
+    char *page = page_of(r);
+    assert_int_equal(count(page, "<img "), 2);
+    assert_int_equal(count(page, "src=\"data:image/png;base64,iVBORw0KGgoA+/8=\""), 1);
+    assert_int_equal(count(page, "src=\"data:image/png;base64,iVBORw0KGgoA+w==\""), 1);
+    assert_int_equal(count(page, "<script>"), 0);
+    assert_int_equal(count(page, "img-src data:"), 1);
+    free(page);
+    folder_remove(&f);
+}
+
 static int write_page(const char *path, json_t *report)
 {
     Err err = {0};
@@ -391,6 +415,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_cannot_write),
         cmocka_unit_test(test_gains_of_other_machines_stand_apart),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

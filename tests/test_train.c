@@ -105,13 +105,17 @@ static void looking_does_not_disturb(void **state)
 {
     const char *calm = new_folder(), *watched = new_folder();
     train(calm, "--gradient-accumulation-steps 2", plain);
-    train(watched, "--gradient-accumulation-steps 2 --val-step 1 --text2audio-interval-steps 3 --log-step 1 --save-step 2", plain);
+    train(watched,
+          "--gradient-accumulation-steps 2 --val-step 1 --listen-clips 2 --text2audio-interval-steps 3 "
+          "--log-step 1 --save-step 2",
+          plain);
     int n = compare_checkpoints(step_file(calm, 20), step_file(watched, 20), "train.");
     int64_t steps[64];
     double values[64];
     int validations = read_lines(watched, "validation", "loss", steps, values, 64);
     assert_int_equal(validations, 20);
-    assert_int_equal(read_lines(watched, "spoken", "clips", steps, values, 64), 20);
+    int heard = read_lines(watched, "heard", "clips", steps, values, 64); /* listeners that are busy leave some out */
+    assert_true(heard >= 1 && heard <= 20 && steps[heard - 1] == 20);
     printf("%d validations, speech and checkpoints in between: the same bits in %d tensors\n", validations, n);
 }
 
@@ -190,7 +194,7 @@ static int64_t state_of(const char *path, int field)
     if (safetensors_open(&f, path, &err))
         fail_msg("%s", err.msg);
     const TensorView *t = safetensors_find(&f, "train.state");
-    assert_true(t && t->bytes == 48);
+    assert_true(t && t->bytes == SNAPSHOT_STATE * sizeof(int64_t));
     int64_t v = ((const int64_t *)t->data)[field];
     safetensors_close(&f);
     return v;
@@ -226,7 +230,7 @@ static void newest_and_best_are_kept(void **state)
     /* So high a rate that it gets worse again. */
     TrainSummary s =
         train(folder.path,
-              "--learning-rate 0.1 --warmup-steps 6 --scheduler constant --val-step 2 --save-step 1 --keep-checkpoints 2 "
+              "--learning-rate 0.5 --warmup-steps 16 --scheduler constant --val-step 2 --save-step 1 --keep-checkpoints 2 "
               "--early-stopping-min-delta 0 --max-steps 16 --max-loss-spike-threshold 1000000",
               plain);
     int n = read_lines(folder.path, "validation", "loss", steps, losses, 64);
@@ -443,7 +447,7 @@ static void speakers_without_a_training_clip(void **state)
     fclose(f);
     buf_free(&lines);
     static const char more[] = "--metadata-train-file lonely.csv --speaker-id-pattern (clip[0-9]+) --val-step 5 --max-steps 10 "
-                               "--text2audio-interval-steps 5";
+                               "--text2audio-interval-steps 5 --listen-clips 2";
     int rc = job_try(&j, folder, more, plain);
     if (rc)
         fail_msg("%s", j.err.msg);
@@ -454,7 +458,7 @@ static void speakers_without_a_training_clip(void **state)
             there |= j.train.items[k].speaker == j.validation.items[i].speaker;
         lonely += !there;
     }
-    assert_int_equal(read_lines(folder, "spoken", "clips", steps, clips, 8), 2);
+    assert_true(read_lines(folder, "heard", "clips", steps, clips, 8) >= 1);
     printf("%d speakers, %d held-out clips of speakers that training has not heard: %g spoken\n", j.train.speaker_count, lonely,
            clips[0]);
     assert_true(lonely > 0 && clips[0] > 0);

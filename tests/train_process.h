@@ -12,15 +12,14 @@ static const char small_voice[] =
     "  text_encoder_dim: 16\n  text_encoder_layers: 1\n  text_encoder_heads: 2\n"
     "  audio_encoder_dim: 16\n  audio_encoder_layers: 1\n  audio_encoder_heads: 2\n"
     "  decoder_dim: 32\n  decoder_layers: 1\n  decoder_heads: 2\n  speaker_embedding_dim: 8\n"
-    "  gst_num_style_tokens: 4\n  gst_num_heads: 2\n  prenet_dim: 16\n  postnet_layers: 1\n"
-    "  postnet_dim: 16\n  reduction_factor: 2\n"
+    "  gst_num_style_tokens: 4\n  gst_num_heads: 2\n  predictor_dim: 16\n"
     "  sample_rate: 8000\n  n_fft: 256\n  win_length: 200\n  hop_length: 100\n  n_mels: 16\n"
     "  mel_fmax: 4000\n"
     "data:\n"
     "  use_phonemes: false\n  text_cleaners: basic\n  val_split: 0.2\n  batch_size: 3\n  length_buckets: 2\n"
     "  data_gpu: cpu\n  model_gpu: cpu\n  num_workers: 1\n  mixed_precision: false\n  max_mel_frames: 100\n"
     "training:\n"
-    "  log_step: 5\n  text2audio_interval_steps: 0\n  warmup_steps: 4\n  learning_rate: 0.002\n";
+    "  log_step: 5\n  text2audio_interval_steps: 0\n  listen_clips: 0\n  warmup_steps: 4\n  learning_rate: 0.002\n";
 
 /* 18 clips of three speakers, one of a fourth, and the settings in voice.yaml. */
 static inline void make_voice_corpus(Corpus *c)

@@ -28,10 +28,10 @@ static const char small_voice[] =
     "--sample-rate 8000 --n-fft 256 --win-length 200 --hop-length 100 --n-mels 16 --mel-fmax 4000 "
     "--text-encoder-dim 16 --text-encoder-layers 1 --text-encoder-heads 2 --audio-encoder-dim 16 --audio-encoder-layers 1 "
     "--audio-encoder-heads 2 --decoder-dim 32 --decoder-layers 2 --decoder-heads 2 --speaker-embedding-dim 8 "
-    "--gst-num-style-tokens 4 --gst-num-heads 2 --prenet-dim 16 --postnet-layers 2 --postnet-dim 16 --reduction-factor 2 "
+    "--gst-num-style-tokens 4 --gst-num-heads 2 --predictor-dim 16 "
     "--mixed-precision false --val-split 0.2 --batch-size 4 --length-buckets 3 --num-workers 2 --data-gpu cpu --model-gpu cpu "
     "--seed 7 --learning-rate 0.002 --warmup-steps 4 --max-steps 20 --log-step 5 --save-step 1000 --val-step 1000 "
-    "--text2audio-interval-steps 0";
+    "--text2audio-interval-steps 0 --listen-clips 0";
 
 /* ---- the corpus ---- */
 

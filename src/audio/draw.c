@@ -1,11 +1,12 @@
-/* draw.c - see draw.h. The letters are a few dots on a grid of 5 x 9; neighbouring dots are joined by strokes, which makes smooth text of
- * any size from a small table. */
+/* draw.c - see draw.h. The letters are a few dots (glyphs.h); neighbouring dots are joined by strokes, which makes
+ * smooth text of any size from a small table. */
 #include "audio/draw.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/glyphs.h"
 #include "base/mem.h"
 
 int canvas_open(Canvas *c, int w, int h, Rgb paper, Err *err)
@@ -94,140 +95,34 @@ void draw_paint(Canvas *c, Rgb colour, double opacity)
 
 /* ---- letters */
 
-#define GLYPH_W 5
-#define GLYPH_H 9 /* 7 rows for capitals, 2 below the line */
-#define PEN 0.82  /* width of the strokes, in dots */
+#define PEN 0.82 /* width of the strokes, in dots */
 
-/* From ' ' to '~', then the box. Nine rows of five dots; the leftmost dot is bit 4. */
-static const uint8_t glyphs['~' - ' ' + 2][GLYPH_H] = {
-    {0},                                /* space */
-    {4, 4, 4, 4, 4, 0, 4},              /* ! */
-    {10, 10, 10},                       /* " */
-    {10, 10, 31, 10, 31, 10, 10},       /* # */
-    {4, 15, 20, 14, 5, 30, 4},          /* $ */
-    {24, 25, 2, 4, 8, 19, 3},           /* % */
-    {12, 18, 20, 8, 21, 18, 13},        /* & */
-    {4, 4},                             /* ' */
-    {2, 4, 8, 8, 8, 4, 2},              /* ( */
-    {8, 4, 2, 2, 2, 4, 8},              /* ) */
-    {0, 4, 21, 14, 21, 4},              /* * */
-    {0, 4, 4, 31, 4, 4},                /* + */
-    {0, 0, 0, 0, 0, 0, 4, 8},           /* , */
-    {0, 0, 0, 14},                      /* - */
-    {0, 0, 0, 0, 0, 0, 4},              /* . */
-    {1, 1, 2, 4, 8, 16, 16},            /* / */
-    {14, 17, 17, 17, 17, 17, 14},       /* 0 */
-    {4, 12, 4, 4, 4, 4, 14},            /* 1 */
-    {14, 17, 1, 2, 4, 8, 31},           /* 2 */
-    {14, 17, 1, 6, 1, 17, 14},          /* 3 */
-    {2, 6, 10, 18, 31, 2, 2},           /* 4 */
-    {31, 16, 30, 1, 1, 17, 14},         /* 5 */
-    {6, 8, 16, 30, 17, 17, 14},         /* 6 */
-    {31, 1, 2, 4, 8, 8, 8},             /* 7 */
-    {14, 17, 17, 14, 17, 17, 14},       /* 8 */
-    {14, 17, 17, 15, 1, 2, 12},         /* 9 */
-    {0, 0, 4, 0, 0, 0, 4},              /* : */
-    {0, 0, 4, 0, 0, 0, 4, 8},           /* ; */
-    {2, 4, 8, 16, 8, 4, 2},             /* < */
-    {0, 0, 31, 0, 31},                  /* = */
-    {8, 4, 2, 1, 2, 4, 8},              /* > */
-    {14, 17, 1, 2, 4, 0, 4},            /* ? */
-    {14, 17, 23, 21, 23, 16, 14},       /* @ */
-    {4, 10, 17, 17, 31, 17, 17},        /* A */
-    {30, 17, 17, 30, 17, 17, 30},       /* B */
-    {14, 17, 16, 16, 16, 17, 14},       /* C */
-    {30, 17, 17, 17, 17, 17, 30},       /* D */
-    {31, 16, 16, 30, 16, 16, 31},       /* E */
-    {31, 16, 16, 30, 16, 16, 16},       /* F */
-    {14, 17, 16, 19, 17, 17, 14},       /* G */
-    {17, 17, 17, 31, 17, 17, 17},       /* H */
-    {14, 4, 4, 4, 4, 4, 14},            /* I */
-    {1, 1, 1, 1, 1, 17, 14},            /* J */
-    {17, 18, 20, 24, 20, 18, 17},       /* K */
-    {16, 16, 16, 16, 16, 16, 31},       /* L */
-    {17, 27, 21, 17, 17, 17, 17},       /* M */
-    {17, 17, 25, 21, 19, 17, 17},       /* N */
-    {14, 17, 17, 17, 17, 17, 14},       /* O */
-    {30, 17, 17, 30, 16, 16, 16},       /* P */
-    {14, 17, 17, 17, 21, 18, 13},       /* Q */
-    {30, 17, 17, 30, 20, 18, 17},       /* R */
-    {15, 16, 16, 14, 1, 1, 30},         /* S */
-    {31, 4, 4, 4, 4, 4, 4},             /* T */
-    {17, 17, 17, 17, 17, 17, 14},       /* U */
-    {17, 17, 17, 17, 17, 10, 4},        /* V */
-    {17, 17, 17, 17, 21, 21, 10},       /* W */
-    {17, 17, 10, 4, 10, 17, 17},        /* X */
-    {17, 17, 10, 4, 4, 4, 4},           /* Y */
-    {31, 1, 2, 4, 8, 16, 31},           /* Z */
-    {14, 8, 8, 8, 8, 8, 14},            /* [ */
-    {16, 16, 8, 4, 2, 1, 1},            /* \ */
-    {14, 2, 2, 2, 2, 2, 14},            /* ] */
-    {4, 10, 17},                        /* ^ */
-    {0, 0, 0, 0, 0, 0, 0, 31},          /* _ */
-    {8, 4},                             /* ` */
-    {0, 0, 14, 1, 15, 17, 15},          /* a */
-    {16, 16, 30, 17, 17, 17, 30},       /* b */
-    {0, 0, 14, 17, 16, 17, 14},         /* c */
-    {1, 1, 15, 17, 17, 17, 15},         /* d */
-    {0, 0, 14, 17, 31, 16, 14},         /* e */
-    {6, 8, 28, 8, 8, 8, 8},             /* f */
-    {0, 0, 15, 17, 17, 17, 15, 1, 14},  /* g */
-    {16, 16, 30, 17, 17, 17, 17},       /* h */
-    {4, 0, 4, 4, 4, 4, 4},              /* i */
-    {2, 0, 2, 2, 2, 2, 2, 2, 12},       /* j */
-    {16, 16, 18, 20, 24, 20, 18},       /* k */
-    {8, 8, 8, 8, 8, 8, 4},              /* l */
-    {0, 0, 26, 21, 21, 21, 21},         /* m */
-    {0, 0, 30, 17, 17, 17, 17},         /* n */
-    {0, 0, 14, 17, 17, 17, 14},         /* o */
-    {0, 0, 30, 17, 17, 17, 30, 16, 16}, /* p */
-    {0, 0, 15, 17, 17, 17, 15, 1, 1},   /* q */
-    {0, 0, 22, 24, 16, 16, 16},         /* r */
-    {0, 0, 15, 16, 14, 1, 30},          /* s */
-    {8, 8, 28, 8, 8, 8, 6},             /* t */
-    {0, 0, 17, 17, 17, 17, 15},         /* u */
-    {0, 0, 17, 17, 17, 10, 4},          /* v */
-    {0, 0, 17, 17, 21, 21, 10},         /* w */
-    {0, 0, 17, 10, 4, 10, 17},          /* x */
-    {0, 0, 17, 17, 17, 17, 15, 1, 14},  /* y */
-    {0, 0, 31, 2, 4, 8, 31},            /* z */
-    {2, 4, 4, 8, 4, 4, 2},              /* { */
-    {4, 4, 4, 4, 4, 4, 4},              /* | */
-    {8, 4, 4, 2, 4, 4, 8},              /* } */
-    {0, 0, 8, 21, 2},                   /* ~ */
-    {31, 17, 17, 17, 17, 17, 31},       /* anything else */
-};
-
-typedef struct Glyph {
-    const uint8_t *rows;
-    int first, width; /* of the columns in use */
-} Glyph;
-
-/* The next character of *s, which moves on; 0 at the end. */
-static int next_glyph(Glyph *g, const char **s)
+/* The next character of *s (UTF-8), which moves on; 0 at the end. */
+static int next_parts(GlyphParts *g, const char **s)
 {
-    uint8_t byte = (uint8_t) * *s, columns = 0;
-    if (!byte)
+    const uint8_t *p = (const uint8_t *)*s;
+    uint32_t code = p[0];
+    int more = p[0] >= 0xF0 ? 3 : p[0] >= 0xE0 ? 2 : p[0] >= 0xC0 ? 1 : 0, n = 1;
+    if (!code)
         return 0;
-    do
-        (*s)++;
-    while (byte >= 0xC0 && ((uint8_t) * *s & 0xC0) == 0x80); /* the rest of a UTF-8 character */
-    g->rows = glyphs[byte >= ' ' && byte <= '~' ? byte - ' ' : '~' - ' ' + 1];
-    for (int r = 0; r < GLYPH_H; r++)
-        columns |= g->rows[r];
-    int last = GLYPH_W - 1;
-    g->first = 0;
-    while (columns && !(columns & 16 >> g->first))
-        g->first++;
-    while (columns && !(columns & 16 >> last))
-        last--;
-    g->width = columns ? last - g->first + 1 : 2;
+    if (code >= 0x80)
+        code &= more ? 0x3Fu >> more : 0;
+    while (n <= more && (p[n] & 0xC0) == 0x80)
+        code = code << 6 | (p[n++] & 0x3Fu);
+    *s += n;
+    glyph_find(g, code);
     return 1;
+}
+
+int draw_has(uint32_t code_point)
+{
+    GlyphParts g;
+    return glyph_find(&g, code_point);
 }
 
 static int dot(const Glyph *g, int col, int row)
 {
-    return col >= 0 && col < GLYPH_W && row >= 0 && row < GLYPH_H && (g->rows[row] >> (GLYPH_W - 1 - col) & 1);
+    return col >= 0 && col < GLYPH_W && row >= 0 && row < g->count && (g->rows[row] >> (GLYPH_W - 1 - col) & 1);
 }
 
 /* Text runs along (ax, ay), letters hang down along (-ay, ax). */
@@ -242,45 +137,84 @@ static void join(const Pen *p, double c0, double r0, double c1, double r1)
                 p->x + (c1 * p->ax - r1 * p->ay) * p->size, p->y + (c1 * p->ay + r1 * p->ax) * p->size, PEN * p->size);
 }
 
-static void draw_glyph(const Pen *p, const Glyph *g, double at)
+/* The first dot in use is `at` dots along the text, the first row `down` rows below the top of the capitals. */
+static void draw_glyph(const Pen *p, const Glyph *g, double at, double down)
 {
     at -= g->first;
-    for (int r = 0; r < GLYPH_H; r++)
+    for (int r = 0; r < g->count; r++)
         for (int c = 0; c < GLYPH_W; c++) {
+            const double x = at + c, y = down + r;
             if (!dot(g, c, r))
                 continue;
-            join(p, at + c, r, at + c, r);
+            join(p, x, y, x, y);
             if (dot(g, c + 1, r))
-                join(p, at + c, r, at + c + 1, r);
+                join(p, x, y, x + 1, y);
             if (dot(g, c, r + 1))
-                join(p, at + c, r, at + c, r + 1);
+                join(p, x, y, x, y + 1);
             /* a diagonal where there is no way around the corner */
             if (dot(g, c + 1, r + 1) && !dot(g, c + 1, r) && !dot(g, c, r + 1))
-                join(p, at + c, r, at + c + 1, r + 1);
+                join(p, x, y, x + 1, y + 1);
             if (dot(g, c - 1, r + 1) && !dot(g, c - 1, r) && !dot(g, c, r + 1))
-                join(p, at + c, r, at + c - 1, r + 1);
+                join(p, x, y, x - 1, y + 1);
         }
 }
 
 #define LETTER_GAP 2 /* dots from the last of a letter to the first of the next */
 
-/* From the first dot to the last, in dots. */
+/* From the first dot to the last, in dots. Marks take no room, unless there is no letter that they stand with. */
 static int text_dots(const char *s)
 {
-    Glyph g;
+    GlyphParts g;
     int dots = 0;
-    while (next_glyph(&g, &s))
-        dots += g.width - 1 + LETTER_GAP;
+    while (next_parts(&g, &s))
+        if (g.has_letter || !dots)
+            dots += (g.has_letter ? g.letter.width : g.mark.glyph.width) - 1 + LETTER_GAP;
     return dots > LETTER_GAP ? dots - LETTER_GAP : 0;
 }
 
 double draw_text_width(const char *s, double size) { return *s ? (text_dots(s) + PEN) * size : 0.0; }
 
+/* Where marks of a letter go. */
+typedef struct Under {
+    double at;       /* of its first dot */
+    int width;       /* in dots */
+    int top, bottom; /* rows from the top of the capitals that are taken */
+} Under;
+
+static void draw_mark(const Pen *p, const GlyphMark *m, Under *u)
+{
+    const int rows = m->glyph.count;
+    double at = u->at + (u->width - m->glyph.width) / 2.0;
+    if (m->tie)
+        at = u->at + u->width - 1 + (LETTER_GAP - m->glyph.width + 1) / 2.0;
+    if (m->place == GLYPH_ABOVE) {
+        draw_glyph(p, &m->glyph, at, u->top - 1 - rows);
+        u->top -= rows + 1;
+    } else if (m->place == GLYPH_BELOW) {
+        draw_glyph(p, &m->glyph, at, u->bottom + 2);
+        u->bottom += rows + 1;
+    } else {
+        draw_glyph(p, &m->glyph, at, (u->top + u->bottom - rows + 1) / 2.0);
+    }
+}
+
 static void draw_run(const Pen *p, const char *s, Rgb colour)
 {
-    Glyph g;
-    for (int at = 0; next_glyph(&g, &s); at += g.width - 1 + LETTER_GAP)
-        draw_glyph(p, &g, at);
+    GlyphParts g;
+    Under u = {.width = 5, .top = 2, .bottom = 6}; /* a mark at the beginning: as with a small letter */
+    int at = 0;
+    while (next_parts(&g, &s)) {
+        if (g.has_letter) {
+            draw_glyph(p, &g.letter, at, -GLYPH_CAPITAL);
+            u = (Under){at, g.letter.width, g.letter.top - GLYPH_CAPITAL, g.letter.bottom - GLYPH_CAPITAL};
+            at += g.letter.width - 1 + LETTER_GAP;
+        } else if (!at) {
+            u.width = g.mark.glyph.width;
+            at = u.width - 1 + LETTER_GAP;
+        }
+        if (g.has_mark)
+            draw_mark(p, &g.mark, &u);
+    }
     draw_paint(p->canvas, colour, 1.0);
 }
 

@@ -27,10 +27,11 @@ void draw_fill(Canvas *c, int x, int y, int w, int h, Rgb colour);
 void draw_stroke(Canvas *c, double x0, double y0, double x1, double y1, double width);
 void draw_paint(Canvas *c, Rgb colour, double opacity);
 
-/* Text in ASCII; any other character (UTF-8) is drawn as a box. `size` is the pitch of the letters' dots: capitals are 6 * size + stroke
- * pixels high, 2 is good for labels. */
+/* Text in UTF-8, in the letters of glyphs.h; any other character is drawn as a box. `size` is the pitch of the
+ * letters' dots: capitals are 6 * size + stroke pixels high, 2 is good for labels. */
 #define DRAW_TEXT_SIZE 2.0
 typedef enum { DRAW_LEFT, DRAW_CENTRE, DRAW_RIGHT } DrawAlign;
+int draw_has(uint32_t code_point); /* 1: it is not drawn as a box */
 double draw_text_width(const char *s, double size);
 /* x: where the text begins, has its middle or ends; y: the middle of the capitals. */
 void draw_text(Canvas *c, double x, double y, const char *s, double size, DrawAlign align, Rgb colour);

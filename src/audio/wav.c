@@ -1,16 +1,23 @@
 /* wav.c - RIFF/WAVE with one fmt chunk (format 1, PCM) and one data chunk. */
 #include "audio/wav.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/file.h"
 
-int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err)
+static int too_long(int64_t n, int rate, Err *err)
 {
-    if (n < 0 || n > WAV_MAX_SAMPLES || rate < 1)
-        return err_set(err, ERR_DATA, "a WAV file cannot hold %lld samples at %d Hz", (long long)n, rate);
-    uint8_t head[WAV_HEADER_BYTES];
+    if (n >= 0 && n <= WAV_MAX_SAMPLES && rate >= 1)
+        return 0;
+    return err_set(err, ERR_DATA, "a WAV file cannot hold %lld samples at %d Hz", (long long)n, rate);
+}
+
+static void header(uint8_t head[WAV_HEADER_BYTES], int64_t n, int rate)
+{
     const uint32_t bytes = (uint32_t)(2 * n);
     memcpy(head, "RIFF", 4);
     put_u32(head + 4, bytes + WAV_HEADER_BYTES - 8);
@@ -24,9 +31,13 @@ int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err)
     put_u16(head + 34, 16);                 /* bits */
     memcpy(head + 36, "data", 4);
     put_u32(head + 40, bytes);
-    buf_add(out, head, sizeof head);
+}
+
+/* Appends 16-bit samples. */
+static int add_samples(Buf *out, const float *samples, int64_t n, Err *err)
+{
     size_t at = out->size;
-    buf_zero(out, bytes);
+    buf_zero(out, 2 * (size_t)n);
     if (out->failed)
         return err_set(err, ERR_NOMEM, "no memory for %lld samples of audio", (long long)n);
     for (int64_t i = 0; i < n; i++) {
@@ -35,6 +46,53 @@ int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err)
         put_u16((uint8_t *)out->data + at + 2 * (size_t)i, (uint16_t)(int16_t)lrintf(v));
     }
     return 0;
+}
+
+int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err)
+{
+    uint8_t head[WAV_HEADER_BYTES];
+    int rc = too_long(n, rate, err);
+    if (rc)
+        return rc;
+    header(head, n, rate);
+    buf_add(out, head, sizeof head);
+    return add_samples(out, samples, n, err);
+}
+
+int wav_writer_open(WavWriter *w, const char *path, int rate, Err *err)
+{
+    uint8_t head[WAV_HEADER_BYTES];
+    *w = (WavWriter){.rate = rate};
+    header(head, 0, rate); /* the sizes come with commit */
+    int rc = file_writer_open(&w->file, path, err);
+    return rc ? rc : file_writer_write(&w->file, head, sizeof head, err);
+}
+
+int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err)
+{
+    int rc = too_long(w->count + n, w->rate, err);
+    w->bytes.size = 0;
+    if (rc || (rc = add_samples(&w->bytes, samples, n, err)))
+        return rc;
+    w->count += n;
+    return file_writer_write(&w->file, w->bytes.data, w->bytes.size, err);
+}
+
+int wav_writer_commit(WavWriter *w, Err *err)
+{
+    uint8_t head[WAV_HEADER_BYTES];
+    header(head, w->count, w->rate);
+    if (pwrite(w->file.fd_plus1 - 1, head, sizeof head, 0) != (ssize_t)sizeof head)
+        return err_set_errno(err, errno == ENOSPC ? ERR_NOSPACE : ERR_IO, "cannot write to %s", w->file.path);
+    int rc = file_writer_commit(&w->file, err);
+    buf_free(&w->bytes);
+    return rc;
+}
+
+void wav_writer_abort(WavWriter *w)
+{
+    file_writer_abort(&w->file);
+    buf_free(&w->bytes);
 }
 
 int wav_write(const char *path, const float *samples, int64_t n, int rate, Err *err)

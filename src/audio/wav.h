@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #define WAV_HEADER_BYTES 44
@@ -15,5 +16,17 @@
 int wav_write(const char *path, const float *samples, int64_t n, int rate, Err *err);
 /* The bytes of the file, appended to out. ERR_DATA, ERR_NOMEM. */
 int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err);
+
+/* The same, written while it is made. Appears whole, with commit, or not at all; zero-initialise; abort is always safe. */
+typedef struct WavWriter {
+    FileWriter file;
+    Buf bytes; /* of the last add */
+    int64_t count;
+    int rate;
+} WavWriter;
+int wav_writer_open(WavWriter *w, const char *path, int rate, Err *err);
+int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err);
+int wav_writer_commit(WavWriter *w, Err *err);
+void wav_writer_abort(WavWriter *w);
 
 #endif

@@ -17,6 +17,7 @@ int cmd_train(int argc, char **argv, Log *log);
 int cmd_diagnose(int argc, char **argv, Log *log);
 int cmd_synth(int argc, char **argv, Log *log);
 int cmd_eval(int argc, char **argv, Log *log);
+int cmd_align(int argc, char **argv, Log *log);
 int cmd_compare(int argc, char **argv, Log *log);
 int cmd_scaling(int argc, char **argv, Log *log);
 int cmd_monitor(int argc, char **argv, Log *log);

@@ -4,19 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/data.h"
 #include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "diag/voice_report.h"
 #include "text/tokens.h"
 #include "train/evaluate.h"
+#include "train/hearing.h"
+#include "train/voice.h"
 
-static const char *usage_text = "myxtts eval --checkpoint D --data-path DIR [--clips N] [--json]\n\n"
-                                "The loss of a checkpoint on the clips of DIR that are held out (all clips where none is), and how "
-                                "it speaks N of them from their text alone.";
+static const char *usage_text =
+    "myxtts eval --checkpoint D --data-path DIR [--clips N] [--lines F] [--json]\n\n"
+    "Speaks N of the clips of DIR that are held out (all clips where none is) from their text alone, and says what a\n"
+    "recogniser hears beside what it hears in the recordings, and how far the sound is from them; and the loss on all\n"
+    "held-out clips. --lines: the words of these lines are judged instead of the clips'. Exit code 1 when more than 10\n"
+    "words in 100 are lost on the way from the recordings to the voice.";
 
-#define SPOKEN_CLIPS 8
+#define SPOKEN_CLIPS 20
+#define LOST_POINTS 0.10 /* share of words that may be lost before it is a finding */
 
 typedef struct Eval {
     const Config *own; /* of the command line: devices and folders are this machine's, not the checkpoint's */
@@ -25,9 +34,12 @@ typedef struct Eval {
     Corpus corpus;
     double *statistics; /* [2 n_mels] of the checkpoint: a network sees mels as it was trained on them */
     Engine *engine;
-    Speaker *speaker;
+    Synthesiser *synthesiser;
+    Hearing *hearing;
     double terms[TERM_COUNT], loss;
-    SpeechScore speech;
+    Heard heard;
+    WordScore lines; /* of --lines */
+    VoiceReport report;
     int all;
 } Eval;
 
@@ -69,13 +81,37 @@ static void match_speakers(Eval *e)
     }
 }
 
+/* Speaks clips from their text alone and listens to them. */
+static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log *log, Err *err)
+{
+    const Config *cfg = &e->file.cfg;
+    SynthesisLimits limits = synthesis_limits(largest);
+    limits.grow = 1;
+    int rc = synthesiser_open(&e->synthesiser, m, &limits, err);
+    if (rc || (rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err)))
+        return rc;
+    const int n = hearing_count(e->hearing);
+    Speech *speech = calloc((size_t)n, sizeof *speech);
+    if (!speech)
+        return err_set(err, ERR_NOMEM, "no memory to speak %d clips", n);
+    for (int i = 0; i < n && !rc; i++)
+        rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, hearing_item(e->hearing, i), &e->file.clips, err);
+    if (!rc)
+        rc = hearing_submit(e->hearing, e->file.step, speech, e->file.mean, e->file.deviation, err);
+    for (int i = 0; i < n; i++)
+        speech_free(&speech[i]);
+    free(speech);
+    if (!rc && (rc = hearing_result(e->hearing, &e->heard, 1, err)) == 1)
+        rc = 0;
+    return rc;
+}
+
 static int evaluate(Eval *e, int clips, Log *log, Err *err)
 {
     const Config *cfg = &e->file.cfg;
     EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
     EngineOptions o = {.cfg = cfg, .device = e->devices.model, .largest = largest, .symbols = tokens_count(), .log = log};
     EvaluateOptions eo = {cfg, &e->corpus, e->devices.data, e->devices.model, log, NULL, NULL};
-    SpeakLimits limits = speak_limits(cfg, &largest);
     int rc = engine_open(&e->engine, &o, err);
     if (rc)
         return rc;
@@ -90,44 +126,123 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
     for (int i = 0; i < TERM_COUNT; i++)
         e->loss += e->terms[i];
     match_speakers(e);
-    if (clips && (rc = speaker_open(&e->speaker, m, &limits, err)) == 0)
-        rc = evaluate_speech(&e->speech, e->speaker, &limits, cfg, &e->corpus, &e->file.clips, clips, err);
+    if (clips && (rc = listen(e, m, &largest, clips, log, err)))
+        return rc;
+    VoiceHeard heard = voice_heard(&e->heard);
+    VoiceReportOptions ro = {.cfg = cfg,
+                             .engine = e->engine,
+                             .align = &eo,
+                             .terms = e->terms,
+                             .step = e->file.step,
+                             .heard = e->heard.voice.words ? &heard : NULL};
+    return voice_report(&e->report, &ro, err);
+}
+
+/* --- lines --- */
+
+/* Speaks line after line and lets all cores listen. */
+static int judge_lines(Eval *e, const char *checkpoint, const char *path, const CmdLine *line, Log *log, Err *err)
+{
+    VoiceOptions o = {
+        .checkpoint = checkpoint, .argc = line->setting_count, .argv = line->settings, .device = e->devices.model, .log = log};
+    Buf text = {0};
+    Voice *voice = NULL;
+    JudgeClip *clips = NULL;
+    int n = 0, room = 0, rc = file_read(&text, path, (size_t)64 << 20, err);
+    if (!rc)
+        rc = voice_open(&voice, &o, err);
+    for (size_t at = 0; !rc && at < text.size;) {
+        size_t size = strcspn(text.data + at, "\n");
+        Spoken spoken;
+        if (size > text.size - at)
+            size = text.size - at;
+        if (n == room) {
+            room = room ? 2 * room : 64;
+            JudgeClip *grown = realloc(clips, (size_t)room * sizeof *grown);
+            if (!grown) {
+                rc = err_set(err, ERR_NOMEM, "no memory for %d lines", room);
+                break;
+            }
+            clips = grown;
+        }
+        if (size && !(rc = voice_say(voice, &spoken, text.data + at, size, NULL, NULL, err)))
+            clips[n++] = (JudgeClip){.samples = spoken.samples, .count = spoken.count, .said = spoken.said};
+        if (n)
+            clips[n - 1].rate = voice_file(voice)->cfg.sample_rate;
+        at += size + 1;
+    }
+    if (!rc && !n)
+        rc = err_set(err, ERR_DATA, "%s holds no line to speak", path);
+    if (!rc && !(rc = judge_clips(clips, n, e->file.cfg.language, thread_cores(), err)))
+        e->lines = judge_score(clips, n);
+    if (rc == ERR_MISSING && clips) { /* said with the clips: there is no recogniser */
+        err_clear(err);
+        rc = 0;
+    }
+    judge_clips_free(clips, n);
+    voice_close(voice);
+    buf_free(&text);
     return rc;
+}
+
+/* --- report --- */
+
+static int lost_words(const Eval *e)
+{
+    const WordScore *voice = e->lines.words ? &e->lines : &e->heard.voice, *real = &e->heard.recordings;
+    return voice->words && real->words && voice->share > real->share + LOST_POINTS;
 }
 
 static int report(const Eval *e, int json, Err *err)
 {
-    const SpeechScore *s = &e->speech;
+    const Heard *h = &e->heard;
     if (json) {
         json_t *terms = json_object();
         for (int i = 0; i < TERM_COUNT; i++)
             json_object_set_new(terms, loss_term_name(i), output_number(e->terms[i]));
-        return output_print(json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i, s:i, s:o, s:o}", "checkpoint",
-                                      output_text(e->file.path, strlen(e->file.path)), "step", (json_int_t)e->file.step, "clips",
-                                      (json_int_t)e->corpus.count, "held_out", !e->all, "loss", output_number(e->loss), "terms",
-                                      terms, "spoken", s->clips, "ended", s->ended, "length_ratio", output_number(s->length),
-                                      "attention_diagonal", output_number(s->diagonal)),
-                            7, err);
+        json_t *o = json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", output_text(e->file.path, strlen(e->file.path)),
+                              "step", (json_int_t)e->file.step, "clips", (json_int_t)e->corpus.count, "held_out", !e->all, "loss",
+                              output_number(e->loss), "terms", terms, "spoken", h->clips);
+        heard_json(o, h);
+        if (e->lines.words) {
+            json_object_set_new(o, "words", json_integer(e->lines.words));
+            json_object_set_new(o, "words_wrong", json_integer(e->lines.wrong));
+            json_object_set_new(o, "words_wrong_share", json_real(e->lines.share));
+        }
+        json_t *findings = voice_report_json(&e->report);
+        if (findings)
+            json_object_set(o, "findings", json_object_get(findings, "findings"));
+        json_decref(findings);
+        return output_print(o, 7, err);
     }
-    printf("%s (step %lld) on %u %sclips: loss %.4f (", e->file.path, (long long)e->file.step, e->corpus.count,
-           e->all ? "" : "held-out ", e->loss);
+    if (h->clips) {
+        char sentence[400];
+        heard_sentence(h, sentence, sizeof sentence);
+        printf("%s (step %lld), %d %sclips spoken from their text: %s\n", e->file.path, (long long)e->file.step, h->clips,
+               e->all ? "" : "held-out ", sentence);
+    }
+    if (e->lines.words)
+        printf("  the lines: %.1f %% of %d words wrong\n", 100 * e->lines.share, e->lines.words);
+    if (lost_words(e))
+        printf("  many words are lost between the recordings and the voice: it needs more training, or more data\n");
+    if (h->judge[0])
+        printf("  judged by %s\n", h->judge);
+    for (int i = 0; i < e->report.count; i++)
+        printf("  %s\n    %s\n", e->report.findings[i].evidence, e->report.findings[i].advice);
+    printf("  loss on %u %sclips: %.4f (", e->corpus.count, e->all ? "" : "held-out ", e->loss);
     for (int i = 0; i < TERM_COUNT; i++)
         printf("%s%s %.4f", i ? ", " : "", loss_term_name(i), e->terms[i]);
     printf(")\n");
-    if (s->clips)
-        printf("  spoken from the text alone: %d of %d ended by themselves, %.2f times as long as the real ones, attention on the "
-               "diagonal "
-               "%.0f %%\n",
-               s->ended, s->clips, s->length, 100 * s->diagonal);
     return 0;
 }
 
 int cmd_eval(int argc, char **argv, Log *log)
 {
-    const char *checkpoint = NULL, *clips = NULL;
+    const char *checkpoint = NULL, *clips = NULL, *lines = NULL;
     const CmdOption own[] = {
         {"checkpoint", "D", &checkpoint, NULL, "a checkpoint, or a folder of them"},
-        {"clips", "N", &clips, NULL, "clips to speak from their text alone (8); 0 for none"},
+        {"clips", "N", &clips, NULL, "clips to speak from their text alone (20); 0 for none"},
+        {"lines", "F", &lines, NULL, "a file of lines to speak and judge"},
     };
     CmdLine line;
     Err err = {0};
@@ -149,14 +264,18 @@ int cmd_eval(int argc, char **argv, Log *log)
     e.own = &line.cfg;
     if (!rc && !(rc = open_data(&e, log, &err)))
         rc = evaluate(&e, clips ? atoi(clips) : SPOKEN_CLIPS, log, &err);
+    if (!rc && lines)
+        rc = judge_lines(&e, checkpoint, lines, &line, log, &err);
     if (!rc)
         rc = report(&e, line.json, &err);
-    if (!rc && e.speech.ended < e.speech.clips)
+    if (!rc && (lost_words(&e) || e.report.count > 0))
         code = 1;
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    speaker_close(e.speaker);
+    voice_report_close(&e.report);
+    hearing_close(e.hearing);
+    synthesiser_close(e.synthesiser);
     engine_close(e.engine);
     corpus_close(&e.corpus);
     free(e.statistics);

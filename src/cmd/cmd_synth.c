@@ -1,5 +1,7 @@
-/* cmd_synth.c - myxtts synth: a text in a trained voice. */
+/* cmd_synth.c - myxtts synth: a text, or many lines of text, in a trained voice. */
+#include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,26 +9,87 @@
 #include "audio/mel.h"
 #include "audio/picture.h"
 #include "audio/wav.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/ordered.h"
+#include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "train/pictures.h"
 #include "train/voice.h"
 
-static const char *usage_text = "myxtts synth --checkpoint D --text \"...\" | --text-file F --output out.wav [--reference R.wav | "
-                                "--speaker S] [--png mel.png]\n\n"
-                                "Speaks the text with a voice that `myxtts train` made. D is a checkpoint or a folder of them (its "
-                                "best one is used). The voice is that of a\n"
-                                "recording (--reference), of a speaker of the training data (--speaker), or of the first speaker.";
+static const char *usage_text =
+    "myxtts synth --checkpoint D --text \"...\" | --text-file F --output out.wav [--speed 1.2] [--pitch +2]\n"
+    "             [--reference R.wav | --speaker S] [--png mel.png] [--alignment-png F.png]\n"
+    "myxtts synth --checkpoint D --lines F --output-dir DIR [--json] ...\n\n"
+    "Speaks the text with a voice that `myxtts train` made. D is a checkpoint or a folder of them (its best one is used).\n"
+    "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of the first\n"
+    "speaker. With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
 
 typedef struct Synth {
-    const char *checkpoint, *text, *text_file, *output, *reference, *speaker, *png, *attention, *iterations;
+    const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png, *alignment_png,
+        *iterations, *speed, *pitch;
     Devices devices;
     Voice *voice;
     Spoken spoken;
     FileMap file;
+    WavWriter wav;
+    VoicePart first; /* of a text, kept for the pictures */
+    int json;
+    double open_seconds;
 } Synth;
+
+/* --- one text --- */
+
+/* Copies what the pictures need of the first part. */
+static int keep_first(Synth *s, const VoicePart *p, Err *err)
+{
+    const size_t values = (size_t)p->frames * (size_t)voice_file(s->voice)->cfg.n_mels, text = (size_t)p->speech.text;
+    s->first.frames = p->frames, s->first.speech.text = p->speech.text;
+    s->first.mel = malloc(values * sizeof(float));
+    s->first.tokens = malloc(text * sizeof(int32_t));
+    s->first.speech.durations = malloc(text * sizeof(int32_t));
+    s->first.speech.pitch = malloc(text * sizeof(float));
+    if (!s->first.mel || !s->first.tokens || !s->first.speech.durations || !s->first.speech.pitch)
+        return err_set(err, ERR_NOMEM, "no memory for a picture");
+    memcpy(s->first.mel, p->mel, values * sizeof(float));
+    memcpy(s->first.tokens, p->tokens, text * sizeof(int32_t));
+    memcpy(s->first.speech.durations, p->speech.durations, text * sizeof(int32_t));
+    memcpy(s->first.speech.pitch, p->speech.pitch, text * sizeof(float));
+    return 0;
+}
+
+static int take_part(void *arg, const VoicePart *part, const float *samples, int64_t count, Err *err)
+{
+    Synth *s = arg;
+    int rc = 0;
+    if (!s->first.mel && (s->png || s->alignment_png))
+        rc = keep_first(s, part, err);
+    return rc ? rc : wav_writer_add(&s->wav, samples, count, err);
+}
+
+/* The mel of the first part with its symbols and their pitch. */
+static int alignment_picture(const Synth *s, Err *err)
+{
+    const VoiceFile *f = voice_file(s->voice);
+    const VoicePart *p = &s->first;
+    EngineLook look = {.predicted = p->mel,
+                       .tokens = p->tokens,
+                       .durations = p->speech.durations,
+                       .pitch = p->speech.pitch,
+                       .frames = (int)p->frames,
+                       .bands = f->cfg.n_mels,
+                       .text = p->speech.text};
+    PictureScale scale = {.cfg = &f->cfg, .pitch_mean = f->pitch_mean, .pitch_deviation = f->pitch_deviation, .title = s->output};
+    Rgb *pixels;
+    int w, h, rc = picture_spoken_pixels(&pixels, &w, &h, &look, &scale, err);
+    if (!rc)
+        rc = picture_write_rgb(s->alignment_png, pixels, w, h, err);
+    free(pixels);
+    return rc;
+}
 
 static int pictures(const Synth *s, Err *err)
 {
@@ -37,65 +100,247 @@ static int pictures(const Synth *s, Err *err)
         if ((rc = mel_plan_open(&plan, cfg, err)))
             return rc;
         PictureAxes axes = {(double)cfg->hop_length / cfg->sample_rate, mel_edges(plan)};
-        rc = picture_mel(s->png, s->spoken.mel, s->spoken.frames, cfg->n_mels, &axes, err);
+        rc = picture_mel(s->png, s->first.mel, s->first.frames, cfg->n_mels, &axes, err);
         mel_plan_close(plan);
     }
-    if (!rc && s->attention)
-        rc = picture_matrix(s->attention, "attention", s->spoken.attention, s->spoken.steps, s->spoken.text, "symbol",
-                            "decoder step", err);
-    return rc;
+    return !rc && s->alignment_png ? alignment_picture(s, err) : rc;
 }
 
-static int speak(Synth *s, const CmdLine *line, Log *log, Err *err)
+static int report(const Synth *s, Err *err)
 {
-    int rc = devices_open(&s->devices, &line->cfg, log, err);
-    if (rc)
-        return rc;
-    VoiceOptions o = {.checkpoint = s->checkpoint,
-                      .argc = line->setting_count,
-                      .argv = line->settings,
-                      .device = s->devices.model,
-                      .iterations = s->iterations ? atoi(s->iterations) : 0,
-                      .seed = (uint64_t)line->cfg.seed,
-                      .log = log};
-    if ((rc = voice_open(&s->voice, &o, err)) || (s->reference && (rc = voice_of_recording(s->voice, s->reference, err))) ||
-        (s->speaker && (rc = voice_of_speaker(s->voice, s->speaker, err))))
-        return rc;
+    const Spoken *p = &s->spoken;
+    const VoiceFile *f = voice_file(s->voice);
+    double length = (double)p->count / f->cfg.sample_rate, took = p->text_seconds + p->mel_seconds + p->audio_seconds;
+    if (s->json)
+        return output_print(json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
+                                      output_text(s->output, strlen(s->output)), "checkpoint",
+                                      output_text(f->path, strlen(f->path)), "step", (json_int_t)f->step, "seconds", length,
+                                      "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts", p->parts,
+                                      "left_out", p->left_out, "real_time_factor", took / length, "text_seconds", p->text_seconds,
+                                      "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
+                                      p->first_seconds, "load_seconds", s->open_seconds),
+                            6, err);
+    printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound %.4f); first sound "
+           "after %.2f s\n",
+           s->output, length, (long long)f->step, took, took / length, p->text_seconds / length, p->mel_seconds / length,
+           p->audio_seconds / length, p->first_seconds);
+    return 0;
+}
+
+static int speak_text(Synth *s, Err *err)
+{
     const char *text = s->text;
     size_t size = text ? strlen(text) : 0;
+    int rc = 0;
     if (s->text_file) {
         if ((rc = file_map(&s->file, s->text_file, err)))
             return rc;
         text = (const char *)s->file.data, size = s->file.size;
     }
-    if ((rc = voice_say(s->voice, &s->spoken, text, size, err)))
+    if ((rc = wav_writer_open(&s->wav, s->output, voice_file(s->voice)->cfg.sample_rate, err)) ||
+        (rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err)) || (rc = wav_writer_commit(&s->wav, err)) ||
+        (rc = pictures(s, err)))
         return rc;
-    const Config *cfg = &voice_file(s->voice)->cfg;
-    rc = wav_write(s->output, s->spoken.samples, s->spoken.count, cfg->sample_rate, err);
-    return rc ? rc : pictures(s, err);
+    return report(s, err);
 }
 
-static int report(const Synth *s, int json, Err *err)
+/* --- many lines --- */
+
+typedef struct LineResult {
+    Spoken spoken;
+    Err err;
+} LineResult;
+
+/* The network speaks one line at a time; sound is made by all cores. */
+typedef struct Lines {
+    Synth *s;
+    const char **line;
+    size_t *size;
+    uint64_t count;
+    pthread_mutex_t network;
+    GriffinLim **griffin; /* [workers] */
+    LineResult *slots;
+    int failed, left_out;
+    double seconds, first_at;
+} Lines;
+
+static void speak_line(void *user, int thread, int slot, uint64_t item)
 {
-    const Spoken *p = &s->spoken;
-    const VoiceFile *f = voice_file(s->voice);
-    double length = (double)p->count / f->cfg.sample_rate, took = p->text_seconds + p->mel_seconds + p->audio_seconds;
-    if (json)
-        return output_print(json_pack("{s:o, s:o, s:I, s:f, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "output",
-                                      output_text(s->output, strlen(s->output)), "checkpoint",
-                                      output_text(f->path, strlen(f->path)), "step", (json_int_t)f->step, "seconds", length,
-                                      "frames", (json_int_t)p->frames, "parts", p->parts, "capped", p->capped, "attention_diagonal",
-                                      p->diagonal, "real_time_factor", took / length, "text_seconds", p->text_seconds,
-                                      "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds),
-                            6, err);
-    printf(
-        "%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.3f: text %.3f, mel %.3f, sound %.3f), attention on the "
-        "diagonal %.0f %%\n",
-        s->output, length, (long long)f->step, took, took / length, p->text_seconds / length, p->mel_seconds / length,
-        p->audio_seconds / length, 100 * p->diagonal);
-    if (p->capped)
-        printf("  %d of %d parts did not end by themselves within %d frames: the voice needs more training\n", p->capped, p->parts,
-               f->cfg.max_mel_frames);
+    Lines *l = user;
+    LineResult *r = &l->slots[slot];
+    Spoken *out = &r->spoken;
+    VoiceText rest = {l->line[item], l->size[item]};
+    VoicePart part;
+    memset(r, 0, sizeof *r);
+    for (int rc = 1; rc == 1;) {
+        pthread_mutex_lock(&l->network);
+        rc = voice_next(l->s->voice, &rest, &part, &out->left_out, &r->err);
+        pthread_mutex_unlock(&l->network);
+        if (rc != 1)
+            break;
+        float *samples;
+        int64_t n;
+        double from = clock_now();
+        rc = voice_sound(l->s->voice, l->griffin[thread], &samples, &n, &part, rest.n > 0, &r->err);
+        float *grown = rc ? NULL : realloc(out->samples, (size_t)(out->count + n) * sizeof *grown);
+        if (grown) {
+            out->samples = grown;
+            memcpy(grown + out->count, samples, (size_t)n * sizeof *grown);
+            out->audio_seconds += clock_now() - from;
+            rc = spoken_add(out, &part, n, &r->err);
+            rc = rc ? rc : 1;
+        } else if (!rc) {
+            rc = err_set(&r->err, ERR_NOMEM, "no memory for %lld samples", (long long)n);
+        }
+        free(grown ? samples : NULL);
+        voice_part_free(&part);
+    }
+    if (!r->err.code && !out->parts)
+        err_set(&r->err, ERR_DATA, "there is nothing to speak in the line");
+}
+
+static int finish_line(void *user, int slot, uint64_t item, Err *err)
+{
+    Lines *l = user;
+    LineResult *r = &l->slots[slot];
+    const Spoken *p = &r->spoken;
+    const int rate = voice_file(l->s->voice)->cfg.sample_rate;
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%02llu.wav", l->s->output_dir, (unsigned long long)item + 1), rc = 0;
+    if (n >= (int)sizeof path)
+        return err_set(err, ERR_USAGE, "--output-dir is too long a path");
+    if (!r->err.code)
+        rc = wav_write(path, p->samples, p->count, rate, err);
+    if (!rc && l->s->json) {
+        double length = (double)p->count / rate;
+        json_t *o = json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1, "output",
+                              r->err.code ? json_null() : output_text(path, strlen(path)), "seconds", length, "symbols",
+                              (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "text_seconds", p->text_seconds,
+                              "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds);
+        json_object_set_new(o, "error", r->err.code ? output_text(r->err.msg, strlen(r->err.msg)) : json_null());
+        char *text = json_dumps(o, JSON_REAL_PRECISION(6));
+        json_decref(o);
+        printf("%s\n", text ? text : "{}");
+        free(text);
+    } else if (!rc && r->err.code) {
+        fprintf(stderr, "%s:%llu: %s\n", l->s->lines, (unsigned long long)item + 1, r->err.msg);
+    }
+    l->failed += r->err.code != 0, l->left_out += p->left_out, l->seconds += (double)p->count / rate;
+    spoken_free(&r->spoken);
+    return rc;
+}
+
+static int cut_lines(Lines *l, Err *err)
+{
+    const char *p = (const char *)l->s->file.data, *end = p + l->s->file.size;
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t n = 0;
+        for (const char *at = p; at < end; n++) {
+            const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
+            size_t size = (size_t)(stop - at);
+            if (pass)
+                l->line[n] = at, l->size[n] = size && at[size - 1] == '\r' ? size - 1 : size;
+            at = stop + 1;
+        }
+        l->count = n;
+        if (pass || !n)
+            continue;
+        l->line = calloc((size_t)n, sizeof *l->line);
+        l->size = calloc((size_t)n, sizeof *l->size);
+        if (!l->line || !l->size)
+            return err_set(err, ERR_NOMEM, "no memory for %llu lines", (unsigned long long)n);
+    }
+    if (!l->count)
+        return err_set(err, ERR_DATA, "%s holds no line to speak", l->s->lines);
+    return 0;
+}
+
+static int speak_lines(Synth *s, int *findings, Err *err)
+{
+    const int workers = thread_cores();
+    Lines l = {.s = s};
+    int rc = file_map(&s->file, s->lines, err);
+    if (rc || (rc = file_make_dirs(s->output_dir, err)) || (rc = cut_lines(&l, err)))
+        goto done;
+    pthread_mutex_init(&l.network, NULL);
+    l.griffin = calloc((size_t)workers, sizeof *l.griffin);
+    l.slots = calloc((size_t)workers * 2, sizeof *l.slots);
+    if (!l.griffin || !l.slots)
+        rc = err_set(err, ERR_NOMEM, "no memory to speak %llu lines", (unsigned long long)l.count);
+    for (int i = 0; i < workers && !rc; i++)
+        rc = griffin_lim_open(&l.griffin[i], &voice_file(s->voice)->cfg, err);
+    double from = clock_now();
+    OrderedJob job = {"speak", l.count, workers, workers * 2, &l, speak_line, finish_line};
+    if (!rc)
+        rc = ordered_run(&job, err);
+    double took = clock_now() - from;
+    if (!rc && !s->json)
+        printf("%s: %llu lines, %.1f s of speech in %.2f s (real-time factor %.4f)%s\n", s->output_dir, (unsigned long long)l.count,
+               l.seconds, took, took / l.seconds, l.failed ? "; not all lines could be spoken" : "");
+    *findings = l.failed || l.left_out;
+done:
+    for (int i = 0; i < workers && l.griffin; i++)
+        griffin_lim_close(l.griffin[i]);
+    free(l.griffin), free(l.slots), free(l.line), free(l.size);
+    return rc;
+}
+
+/* --- the command --- */
+
+/* A number of the command line. */
+static int number(double *out, const char *name, const char *text, double low, double high, Err *err)
+{
+    char *end;
+    if (!text)
+        return 0;
+    errno = 0;
+    *out = strtod(text, &end);
+    if (!errno && *text && !*end && *out >= low && *out <= high)
+        return 0;
+    return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %g to %g", name, text, low, high);
+}
+
+static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *err)
+{
+    double iterations = 0, speed = 1, pitch = 0, from = clock_now();
+    int rc;
+    if ((rc = number(&iterations, "iterations", s->iterations, 1, 10000, err)) ||
+        (rc = number(&speed, "speed", s->speed, 0.25, 4, err)) || (rc = number(&pitch, "pitch", s->pitch, -24, 24, err)) ||
+        (rc = devices_open(&s->devices, &line->cfg, log, err)))
+        return rc;
+    VoiceOptions o = {.checkpoint = s->checkpoint,
+                      .argc = line->setting_count,
+                      .argv = line->settings,
+                      .device = s->devices.model,
+                      .iterations = (int)iterations,
+                      .speed = speed,
+                      .pitch = pitch,
+                      .log = log};
+    if ((rc = voice_open(&s->voice, &o, err)) || (s->reference && (rc = voice_of_recording(s->voice, s->reference, err))) ||
+        (s->speaker && (rc = voice_of_speaker(s->voice, s->speaker, err))))
+        return rc;
+    s->open_seconds = clock_now() - from;
+    if (s->lines)
+        return speak_lines(s, findings, err);
+    rc = speak_text(s, err);
+    *findings = s->spoken.left_out;
+    return rc;
+}
+
+static int check_options(const Synth *s, Err *err)
+{
+    if (!s->checkpoint)
+        return err_set(err, ERR_USAGE, "synth needs --checkpoint D, what `myxtts train` wrote");
+    if (!!s->text + !!s->text_file + !!s->lines != 1)
+        return err_set(err, ERR_USAGE, "synth needs one of --text \"...\", --text-file F and --lines F");
+    if (s->lines && (!s->output_dir || s->output))
+        return err_set(err, ERR_USAGE, "with --lines the speech goes to --output-dir DIR, one file for each line");
+    if (!s->lines && (!s->output || s->output_dir))
+        return err_set(err, ERR_USAGE, "synth needs --output F.wav");
+    if (s->lines && (s->png || s->alignment_png))
+        return err_set(err, ERR_USAGE, "--%s draws one text and cannot be used with --lines", s->png ? "png" : "alignment-png");
+    if (s->reference && s->speaker)
+        return err_set(err, ERR_USAGE, "--reference and --speaker both say whose voice it is: give one");
     return 0;
 }
 
@@ -106,44 +351,38 @@ int cmd_synth(int argc, char **argv, Log *log)
         {"checkpoint", "D", &s.checkpoint, NULL, "a checkpoint, or a folder of them"},
         {"text", "TEXT", &s.text, NULL, "what to say"},
         {"text-file", "F", &s.text_file, NULL, "a file with what to say (UTF-8)"},
+        {"lines", "F", &s.lines, NULL, "a file of lines, each spoken into a file of its own"},
         {"output", "F.wav", &s.output, NULL, "where the speech goes"},
+        {"output-dir", "DIR", &s.output_dir, NULL, "where the speech of --lines goes: 01.wav, 02.wav, ..."},
+        {"speed", "X", &s.speed, NULL, "1.2 speaks a fifth faster (1)"},
+        {"pitch", "N", &s.pitch, NULL, "semitones up or down (0)"},
         {"reference", "R.wav", &s.reference, NULL, "speak in the voice of this recording"},
         {"speaker", "S", &s.speaker, NULL, "speak in the voice of this speaker of the training data"},
-        {"png", "F.png", &s.png, NULL, "draw the mel"},
-        {"attention-png", "F.png", &s.attention, NULL, "draw which symbol each step attended to"},
+        {"png", "F.png", &s.png, NULL, "draw the mel of the first sentence"},
+        {"alignment-png", "F.png", &s.alignment_png, NULL, "draw its mel with symbols, durations and pitch"},
         {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim (60)"},
     };
     CmdLine line;
     Err err = {0};
-    int code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int findings = 0, code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if (!s.checkpoint)
-        rc = err_set(&err, ERR_USAGE, "synth needs --checkpoint D, what `myxtts train` wrote");
-    else if (!s.text == !s.text_file)
-        rc = err_set(&err, ERR_USAGE, "synth needs either --text \"...\" or --text-file F");
-    else if (!s.output)
-        rc = err_set(&err, ERR_USAGE, "synth needs --output F.wav");
-    else if (s.reference && s.speaker)
-        rc = err_set(&err, ERR_USAGE, "--reference and --speaker both say whose voice it is: give one");
-    else if (s.iterations &&
-             (strspn(s.iterations, "0123456789") != strlen(s.iterations) || atoi(s.iterations) < 1 || atoi(s.iterations) > 10000))
-        rc = err_set(&err, ERR_USAGE, "--iterations is '%s', but must be from 1 to 10000", s.iterations);
-    if (!rc)
-        rc = speak(&s, &line, log, &err);
-    if (!rc)
-        rc = report(&s, line.json, &err);
-    if (!rc && (s.spoken.capped || s.spoken.left_out))
+    s.json = line.json;
+    if (!(rc = check_options(&s, &err)))
+        rc = speak(&s, &line, &findings, log, &err);
+    if (!rc && findings)
         code = 1;
 done:
     if (rc)
         code = cmd_fail(log, &err);
+    wav_writer_abort(&s.wav);
+    voice_part_free(&s.first);
     spoken_free(&s.spoken);
-    voice_close(s.voice);
     file_unmap(&s.file);
+    voice_close(s.voice);
     devices_close(&s.devices);
     cmd_line_close(&line);
     return code;

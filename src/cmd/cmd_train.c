@@ -14,6 +14,7 @@
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "diag/voice_report.h"
 #include "diag/watch.h"
 #include "train/trainer.h"
 
@@ -56,7 +57,7 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
     format_bytes(a, sizeof a, p->model_total), format_bytes(b, sizeof b, p->model_limit);
     format_bytes(c, sizeof c, p->weights), format_bytes(d, sizeof d, p->activations);
     format_bytes(e, sizeof e, p->pipeline_model + (o->data == o->model ? p->pipeline_data : 0));
-    format_bytes(f, sizeof f, p->other + p->speaker);
+    format_bytes(f, sizeof f, p->other + p->synthesis);
     log_info(log, "memory on %s (%s): %s of %s", o->model->name, o->model->model, a, b);
     log_info(log, "  weights, gradients, moments %s; activations of %d x %d frames, %d symbols %s; batches %s; other %s", c,
              p->shape.rows, p->shape.frames, p->shape.text, d, e, f);
@@ -67,7 +68,7 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
     log_info(log, "  %.2f million parameters; the largest batch that fits is %d", (double)p->parameters * 1e-6, p->largest_batch);
 }
 
-static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, Err *err)
+static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, const VoiceWatch *w, Err *err)
 {
     json_t *o = json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)s->first_step, "step", (json_int_t)s->step, "total_steps",
                           (json_int_t)s->total);
@@ -107,11 +108,17 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
         json_object_set_new(o, "cause", json_string(cause_name(v->cause)));
         json_object_set_new(o, "verdict", json_string(v->sentence));
     }
+    json_t *findings = json_array();
+    for (int i = 0; i < w->count; i++)
+        json_array_append_new(findings, voice_finding_json(&w->findings[i], &w->facts));
+    json_object_set_new(o, "findings", findings);
+    if (s->heard.clips)
+        heard_json(o, &s->heard);
     json_object_set_new(o, "checkpoint", output_text(s->last_checkpoint, strlen(s->last_checkpoint)));
     return output_print(o, 9, err);
 }
 
-static void print_text(const TrainSummary *s, const Verdict *v)
+static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch *w)
 {
     char time[64];
     progress_format_seconds(time, sizeof time, s->seconds);
@@ -140,6 +147,11 @@ static void print_text(const TrainSummary *s, const Verdict *v)
     } else {
         printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not counted\n", "speed");
     }
+    if (s->heard.clips) {
+        char sentence[400];
+        heard_sentence(&s->heard, sentence, sizeof sentence);
+        printf("  %-12s %s\n", "heard", sentence);
+    }
     printf("  %-12s %s%s\n", "checkpoint", *s->last_checkpoint ? s->last_checkpoint : "none",
            s->checkpoint_failed ? " (the last one could not be written)" : "");
     if (v)
@@ -149,6 +161,8 @@ static void print_text(const TrainSummary *s, const Verdict *v)
                v->gains[v->best].predicted);
     if (s->skipped)
         printf("  %-12s %lld steps were left out by the guard\n", "guard", (long long)s->skipped);
+    for (int i = 0; i < w->count; i++)
+        printf("  %-12s %s %s\n", i ? "" : "voice", w->findings[i].evidence, w->findings[i].advice);
 }
 
 /* What a run has open; a reader that is stuck keeps it open to the end. */
@@ -161,6 +175,7 @@ typedef struct TrainRun {
     Watch watch;
     Verdict verdict;
     int has_verdict;
+    VoiceWatch voice;
 } TrainRun;
 
 /* Share of clips whose batch of B holds another clip of their speaker, for batches drawn at random. */
@@ -196,7 +211,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                         .watch = watch_interval,
                         .watch_arg = &r->watch,
                         .log = log};
-    r->watch = (Watch){cfg, r->devices.data, r->devices.model, log, 0};
+    r->watch = (Watch){cfg, r->devices.data, r->devices.model, log, 0, &r->voice};
     rc = train_plan(&r->plan, &o, err);
     if (r->plan.parameters)
         print_plan(&r->plan, &o, log);
@@ -211,12 +226,14 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                  "  %.0f %% of the clips find another clip of their speaker in their batch as voice reference; the others refer to "
                  "themselves",
                  100 * found_share(&r->train, cfg->batch_size));
+    voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
     catch_signals();
     rc = trainer_open(&r->trainer, &o, err);
     if (!rc)
         rc = trainer_run(r->trainer, err);
     if (r->trainer)
         trainer_summary(r->trainer, &r->summary);
+    voice_watch_end(&r->voice);
     Err unknown = {0}; /* too short a run, or no memory: no verdict */
     if (!rc)
         r->has_verdict = watch_verdict(&r->verdict, &r->watch, trainer_pipeline(r->trainer), &unknown) == 0;
@@ -241,9 +258,9 @@ int cmd_train(int argc, char **argv, Log *log)
     else
         rc = run(r, &line.cfg, log, &err);
     if (!rc && line.json)
-        rc = print_json(&r->summary, &r->plan, r->has_verdict ? &r->verdict : NULL, &err);
+        rc = print_json(&r->summary, &r->plan, r->has_verdict ? &r->verdict : NULL, &r->voice, &err);
     else if (!rc)
-        print_text(&r->summary, r->has_verdict ? &r->verdict : NULL);
+        print_text(&r->summary, r->has_verdict ? &r->verdict : NULL, &r->voice);
     if (!rc && r->summary.checkpoint_failed)
         code = 3;
 done:
@@ -252,6 +269,7 @@ done:
     if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays until the program ends */
         return code;
     if (r) {
+        voice_watch_close(&r->voice);
         corpus_close(&r->validation);
         corpus_close(&r->train);
         devices_close(&r->devices);

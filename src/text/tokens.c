@@ -31,6 +31,9 @@ int tokens_count(void) { return TOKENS_COUNT; }
 
 uint32_t tokens_code_point(int id) { return id >= 0 && id < TOKENS_COUNT ? code_points[id] : 0; }
 
+/* Space and punctuation stand before the digits. */
+int tokens_is_letter(int id) { return id >= ID_0x0030 && id < TOKENS_COUNT && code_points[id] != 0x2016; }
+
 int tokens_find(uint32_t cp) { return cp < DIRECT_SIZE && ids[cp] ? ids[cp] : -1; }
 
 const char *tokens_name(int id, char out[8])

@@ -16,6 +16,7 @@ int tokens_count(void);                       /* ids are 0 .. count - 1 */
 uint32_t tokens_code_point(int id);           /* 0 for the four special ids */
 int tokens_find(uint32_t code_point);         /* id, or -1 */
 const char *tokens_name(int id, char out[8]); /* "<pad>", "<bos>", "<eos>", "<blank>", or the symbol in UTF-8 */
+int tokens_is_letter(int id);                 /* letters, digits, phonemes and their marks: what words consist of */
 Hash128 tokens_hash(void);                    /* of version and all symbols */
 
 /* Appends uint16_t ids for UTF-8 text (valid) to out; code points outside the table go to unknown (uint32_t each), if not NULL.

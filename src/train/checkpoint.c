@@ -54,7 +54,8 @@ static int64_t step_of(const char *name, const char **end)
 /* The process that writes, or wrote, the temporary file of this name; 0 when it is not one of ours. */
 static long writer_of(const char *name)
 {
-    static const char *const others[] = {BEST_NAME, "loss.png", "attention.png"}; /* the pictures of the run lie here too */
+    /* the pictures of the run lie here too */
+    static const char *const others[] = {BEST_NAME, "loss.png", "alignment.png", "mel.png", "pitch.png"};
     const char *end = NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strncmp(name, others[i], strlen(others[i])) == 0)

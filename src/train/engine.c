@@ -13,6 +13,7 @@
 #include "device/cuda_library.h"
 #include "device/sim.h"
 #include "ops/ops_open.h"
+#include "pipeline/sampler.h"
 
 #define MAX_SHAPES 160 /* of training and validation together: two for each length bucket are 128 at the most */
 
@@ -93,7 +94,7 @@ static uint64_t batch_room(const Config *cfg, const EngineShape *s)
 static EngineShape rounded(const EngineOptions *o)
 {
     EngineShape s = o->largest;
-    int r = o->cfg->reduction_factor;
+    const int r = SAMPLER_FRAME_MULTIPLE;
     s.frames = (s.frames + r - 1) / r * r;
     return s;
 }
@@ -128,14 +129,14 @@ int engine_plan(EnginePlan *p, const EngineOptions *o, Err *err)
     return rc;
 }
 
-uint64_t engine_plan_speaker(const EngineOptions *o, const SpeakLimits *limits)
+uint64_t engine_plan_synthesis(const EngineOptions *o, const SynthesisLimits *limits)
 {
     Model m;
     Err err = {0};
     const Ops *ops = ops_table(o->device, o->cfg->mixed_precision, &err);
     if (!ops || model_open(&m, o->cfg, o->symbols, &err))
         return 0;
-    uint64_t bytes = speaker_bytes(&m, ops, limits);
+    uint64_t bytes = synthesiser_bytes(&m, ops, limits);
     model_close(&m);
     return bytes;
 }
@@ -529,61 +530,75 @@ static int fetch(Engine *e, float **out, const void *real, int64_t n, Err *err)
     return rc;
 }
 
-typedef struct AttentionWork {
-    Run *run;
-    void *p;
-} AttentionWork;
-
-static void do_attention(void *arg)
+/* Plain device memory -> a new host array. */
+static int fetch_plain(Engine *e, void *out, const void *from, size_t bytes, Err *err)
 {
-    const AttentionWork *w = arg;
-    run_attention(w->run, w->p);
+    void **to = out;
+    if (!(*to = malloc(bytes)))
+        return err_set(err, ERR_NOMEM, "no memory for a picture");
+    return e->o.device->ops->copy_out(e->stream, *to, from, bytes, err);
 }
 
-int engine_look(Engine *e, EngineLook *l, Err *err)
+/* As p, `n` elements of the working type further on. */
+static const void *real_at(const Engine *e, const void *p, int64_t n) { return (const char *)p + n * (int64_t)e->ops->real_bytes; }
+
+int engine_look(Engine *e, int row, EngineLook *l, Err *err)
 {
     Device *d = e->o.device;
-    const EngineShape *s = &e->now->size;
     RunOutput o;
     int32_t text = 0, frames = 0;
+    const uint8_t *b = e->batch;
+    const BatchLayout *at = &e->layout;
+    const size_t r = (size_t)row, T = (size_t)e->now->size.text, M = (size_t)e->now->size.frames;
+    const size_t word = sizeof(int32_t);
+    int rc;
     memset(l, 0, sizeof *l);
     run_output(e->now->run, &o);
     l->bands = e->o.cfg->n_mels;
-    const uint8_t *b = e->batch;
-    int rc;
-    if ((rc = d->ops->copy_out(e->stream, &text, b + e->layout.text_length, sizeof text, err)) ||
-        (rc = d->ops->copy_out(e->stream, &frames, b + e->layout.mel_length, sizeof frames, err)) ||
+    if ((rc = d->ops->copy_out(e->stream, &text, b + at->text_length + r * word, word, err)) ||
+        (rc = d->ops->copy_out(e->stream, &frames, b + at->mel_length + r * word, word, err)) ||
         (rc = d->ops->stream_wait_idle(e->stream, err)))
         return rc;
-    l->text = text, l->frames = frames, l->steps = (frames + e->o.cfg->reduction_factor - 1) / e->o.cfg->reduction_factor;
-    int64_t n = (int64_t)frames * l->bands;
-    if (!n || (rc = fetch(e, &l->predicted, o.after, n, err)))
+    l->text = text, l->frames = frames;
+    const int64_t n = (int64_t)frames * l->bands, symbol = (int64_t)(r * T), frame = (int64_t)(r * M);
+    const size_t symbols = (size_t)text, mel = (size_t)frame * (size_t)l->bands;
+    if (!n || !text)
+        return 0;
+    const void *out = real_at(e, o.mel, frame * l->bands), *mu = real_at(e, o.mu, symbol * l->bands),
+               *traits = real_at(e, o.traits, symbol * TRAIT_COUNT);
+    if ((rc = fetch(e, &l->predicted, out, n, err)) || (rc = fetch(e, &l->mu, mu, (int64_t)text * l->bands, err)) ||
+        (rc = fetch(e, &l->traits, traits, (int64_t)text * TRAIT_COUNT, err)) ||
+        (rc = fetch_plain(e, &l->target, b + at->mel + mel * 4, (size_t)n * sizeof(float), err)) ||
+        (rc = fetch_plain(e, &l->tokens, b + at->tokens + r * T * word, symbols * word, err)) ||
+        (rc = fetch_plain(e, &l->durations, o.frames + symbol, symbols * word, err)) ||
+        (rc = fetch_plain(e, &l->pitch, o.pitch + symbol, symbols * sizeof(float), err)))
         return rc;
-    if (!(l->target = malloc((size_t)n * sizeof(float))) ||
-        !(l->attention = malloc((size_t)l->steps * (size_t)text * sizeof(float))))
-        return err_set(err, ERR_NOMEM, "no memory for a picture");
-    if ((rc = d->ops->copy_out(e->stream, l->target, b + e->layout.mel, (size_t)n * sizeof(float), err)))
-        return rc;
-    /* The weights of all rows go where activations lie that the pictures do not need. */
-    void *room = run_spare(e->now->run, (uint64_t)s->rows * (uint64_t)o.G * (uint64_t)s->text * sizeof(float));
-    if (!room) { /* a text far longer than the network is wide: no picture of it */
-        free(l->attention);
-        l->attention = NULL;
-        return d->ops->stream_wait_idle(e->stream, err);
-    }
-    AttentionWork w = {e->now->run, room};
-    if (d->ops->run)
-        rc = d->ops->run(e->stream, do_attention, &w, sizeof w, -1, err);
-    else
-        do_attention(&w);
-    for (int i = 0; i < l->steps && !rc; i++) /* row 0: [G, T] of which [steps, text] */
-        rc = d->ops->copy_out(e->stream, l->attention + (size_t)i * (size_t)text, (float *)room + (size_t)i * (size_t)s->text,
-                              (size_t)text * sizeof(float), err);
-    return rc ? rc : d->ops->stream_wait_idle(e->stream, err);
+    return d->ops->stream_wait_idle(e->stream, err);
 }
 
 void engine_look_free(EngineLook *l)
 {
-    free(l->predicted), free(l->target), free(l->attention);
+    free(l->predicted), free(l->target), free(l->mu), free(l->traits), free(l->tokens), free(l->durations), free(l->pitch);
     memset(l, 0, sizeof *l);
 }
+
+int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err)
+{
+    const EngineShape *s = &e->now->size;
+    RunOutput o;
+    run_output(e->now->run, &o);
+    const DeviceOps *d = e->o.device->ops;
+    int rc = d->copy_out(e->stream, durations, o.frames, (size_t)s->rows * (size_t)s->text * sizeof *durations, err);
+    if (!rc)
+        rc = d->copy_out(e->stream, cost, o.cost, (size_t)s->rows * sizeof *cost, err);
+    return rc ? rc : d->stream_wait_idle(e->stream, err);
+}
+
+const uint8_t *engine_batch(const Engine *e, const BatchLayout **l, const BatchInfo **info)
+{
+    *l = &e->layout;
+    *info = &e->info;
+    return e->batch;
+}
+
+int engine_rows(const Engine *e) { return e->o.largest.rows; }

@@ -15,7 +15,7 @@
 #include "config/config.h"
 #include "device/device.h"
 #include "model/model.h"
-#include "model/speak.h"
+#include "model/synthesis.h"
 #include "pipeline/batch.h"
 
 #define ENGINE_LAG 4
@@ -54,8 +54,8 @@ typedef struct EnginePlan {
     int64_t parameters;
 } EnginePlan;
 int engine_plan(EnginePlan *p, const EngineOptions *o, Err *err);
-/* And a Speaker on it (speak.h). */
-uint64_t engine_plan_speaker(const EngineOptions *o, const SpeakLimits *limits);
+/* And a Synthesiser on it. */
+uint64_t engine_plan_synthesis(const EngineOptions *o, const SynthesisLimits *limits);
 
 int engine_open(Engine **e, const EngineOptions *o, Err *err);
 void engine_close(Engine *e); /* NULL is fine; finishes what is enqueued */
@@ -83,14 +83,23 @@ int engine_result(Engine *e, StepResult *r, int wait, Err *err);
 int engine_evaluate_begin(Engine *e, Err *err);
 int engine_evaluate(Engine *e, Err *err);
 int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err *err);
-/* Pictures of the first row of the batch evaluated last: mel as predicted (after the post-net) and target [frames, n_mels], weights [steps, text].
- * The arrays are malloc'd; lengths are those of the row. Waits. */
+/* What the network made of one row of the batch evaluated last, with the clip's own durations. The arrays are
+ * malloc'd; lengths are those of the row. Waits. */
 typedef struct EngineLook {
-    float *predicted, *target, *attention;
-    int frames, bands, steps, text;
+    float *predicted, *target;   /* [frames, bands] */
+    float *mu;                   /* [text, bands] */
+    float *traits;               /* [text, TRAIT_COUNT] predicted */
+    int32_t *tokens, *durations; /* [text] */
+    float *pitch;                /* [text] of the clip */
+    int frames, bands, text;
 } EngineLook;
-int engine_look(Engine *e, EngineLook *l, Err *err);
+int engine_look(Engine *e, int row, EngineLook *l, Err *err);
 void engine_look_free(EngineLook *l);
+/* The alignment of the batch evaluated last: durations [rows, info.text] and cost [rows]. Waits. */
+int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err);
+/* The batch taken last: device memory with its arrays at l's offsets, until the next is taken. */
+const uint8_t *engine_batch(const Engine *e, const BatchLayout **l, const BatchInfo **info);
+int engine_rows(const Engine *e); /* of every batch */
 
 /* For tests: the gradient of the steps from..from + count - 1 becomes NaN. */
 void engine_poison(Engine *e, int64_t from, int64_t count);

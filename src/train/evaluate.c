@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/picture.h"
 #include "base/mem.h"
 #include "cache/features.h"
 #include "text/text.h"
 #include "train/evaluate.h"
+#include "train/other_texts.h"
+#include "train/pictures.h"
 #include "train/run_parts.h"
-
-#define SPOKEN 4 /* validation clips that are spoken freely */
 
 /* The tokens of an item of a corpus; returns how many, at most `most`. */
 static int item_tokens(int32_t *out, const Corpus *c, uint32_t item, int most)
@@ -27,15 +26,15 @@ static int item_tokens(int32_t *out, const Corpus *c, uint32_t item, int most)
     return n;
 }
 
-int speaker_voice(Speaker *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err)
+int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err)
 {
     float *one = mem_calloc((size_t)size, sizeof *one);
     int taken = 0, rc = one ? 0 : err_set(err, ERR_NOMEM, "no memory for a voice");
     memset(voice, 0, (size_t)size * sizeof *voice);
     for (int i = 0; i < clips->count && !rc; i++)
         if (clips->speaker[i] == speaker) {
-            rc = speaker_listen(s, one, clips->mel + (size_t)i * (size_t)clips->frames * (size_t)clips->bands, clips->length[i],
-                                err);
+            rc = synthesiser_listen(s, one, clips->mel + (size_t)i * (size_t)clips->frames * (size_t)clips->bands, clips->length[i],
+                                    err);
             for (int k = 0; k < size && !rc; k++)
                 voice[k] += one[k];
             taken++;
@@ -49,7 +48,7 @@ int speaker_voice(Speaker *s, float *voice, const VoiceClips *clips, int32_t spe
 }
 
 /* As speaker_voice; a speaker of whom no clip is kept (all are held out, or there are very many) gets the first voice that is there. */
-static int some_voice(Speaker *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err)
+static int some_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err)
 {
     int rc = speaker_voice(s, voice, clips, speaker, size, err);
     if (rc != ERR_MISSING || !clips->count)
@@ -58,94 +57,40 @@ static int some_voice(Speaker *s, float *voice, const VoiceClips *clips, int32_t
     return speaker_voice(s, voice, clips, clips->speaker[0], size, err);
 }
 
-int evaluate_speech(SpeechScore *out, Speaker *speaker, const SpeakLimits *limits, const Config *cfg, const Corpus *c,
-                    const VoiceClips *clips, int most, Err *err)
+int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item, const VoiceClips *clips, Err *err)
 {
-    int32_t *tokens = mem_calloc((size_t)limits->text, sizeof *tokens);
+    const int most = cfg->max_text_length;
+    int32_t *tokens = mem_calloc((size_t)most, sizeof *tokens);
     float *voice = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *voice);
     int rc = tokens && voice ? 0 : err_set(err, ERR_NOMEM, "no memory to speak");
-    *out = (SpeechScore){0};
-    for (int k = 0; k < most && !rc && (uint32_t)k < c->count; k++) {
-        uint32_t item = (uint32_t)k; /* spread over the clips where there are more */
-        if (c->count > (uint32_t)most)
-            item = (uint32_t)((uint64_t)c->count * (uint64_t)k / (uint64_t)most);
-        int count = item_tokens(tokens, c, item, limits->text);
-        Speech speech;
-        if (!count)
-            continue;
-        if (cfg->use_voice_conditioning &&
-            (rc = some_voice(speaker, voice, clips, c->items[item].speaker, cfg->speaker_embedding_dim, err)))
-            break;
-        if ((rc = speaker_say(speaker, &speech, tokens, count, cfg->use_voice_conditioning ? voice : NULL,
-                              (uint64_t)cfg->seed + (uint64_t)k, 0.5f, err)))
-            break;
-        out->clips++, out->ended += !speech.capped;
-        out->length += (double)speech.frames / (double)c->lengths[item].frames;
-        out->diagonal += speech_diagonal(&speech);
-        speech_free(&speech);
-    }
-    if (out->clips)
-        out->length /= out->clips, out->diagonal /= out->clips;
+    memset(out, 0, sizeof *out);
+    if (!rc && cfg->use_voice_conditioning)
+        rc = some_voice(s, voice, clips, c->items[item].speaker, cfg->speaker_embedding_dim, err);
+    SynthesisText text = {.tokens = tokens, .voice = voice};
+    if (!rc && !(text.count = item_tokens(tokens, c, item, most)))
+        rc = err_set(err, ERR_DAMAGED, "the text of a clip in the cache is damaged");
+    if (!rc)
+        rc = synthesiser_speak(s, out, &text, 1, &(SynthesisStyle){.speed = 1}, err);
     free(tokens), free(voice);
     return rc;
 }
 
-/* Some validation clips, spoken from their text in their speaker's voice, without the true mel. */
-static int speak_some(Trainer *t, Err *err)
-{
-    SpeechScore s;
-    SpeakLimits limits = speak_limits(t->cfg, &t->plan.shape);
-    int rc = evaluate_speech(&s, t->speaker, &limits, t->cfg, t->o.validation, &t->clips, SPOKEN, err);
-    if (rc || !s.clips)
-        return rc;
-    log_info(
-        t->log,
-        "  spoken freely: %d of %d ended by themselves, %.2f times as long as the real ones, attention on the diagonal %.0f %%",
-        s.ended, s.clips, s.length, 100 * s.diagonal);
-    event_log_scalar(t->events, "speech/ended", t->state.step, (double)s.ended / s.clips);
-    event_log_scalar(t->events, "speech/length", t->state.step, s.length);
-    event_log_scalar(t->events, "speech/diagonal", t->state.step, s.diagonal);
-    json_t *o =
-        json_pack("{s:s, s:I, s:i, s:i}", "event", "spoken", "step", (json_int_t)t->state.step, "clips", s.clips, "ended", s.ended);
-    json_object_set_new(o, "length", run_log_number(s.length));
-    json_object_set_new(o, "diagonal", run_log_number(s.diagonal));
-    Err lost = {0};
-    if (run_log_write(t->run_log, o, &lost))
-        log_warn(t->log, "log.jsonl: %s", lost.msg);
-    return 0;
-}
-
+/* The same clip at every validation, as pictures. */
 static void show_look(Trainer *t, const EngineLook *l)
 {
-    Rgb *pixels;
-    int w, h;
-    Err err = {0};
-    const struct {
-        const char *tag, *title, *x, *y;
-        const float *values;
-        int rows, columns;
-    } pictures[] = {{"mel/true", "mel, true", "frame", "band", l->target, l->frames, l->bands},
-                    {"mel/predicted", "mel, predicted", "frame", "band", l->predicted, l->frames, l->bands},
-                    {"attention", "attention", "symbol", "decoder step", l->attention, l->steps, l->text}};
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
-        if (!pictures[i].values)
-            continue;
-        int rc = i < 2 ? picture_mel_pixels(&pixels, &w, &h, pictures[i].values, pictures[i].rows, pictures[i].columns, NULL, &err)
-                       : picture_matrix_pixels(&pixels, &w, &h, pictures[i].title, pictures[i].values, pictures[i].rows,
-                                               pictures[i].columns, pictures[i].x, pictures[i].y, &err);
-        if (!rc)
-            event_log_picture(t->events, pictures[i].tag, t->state.step, pixels, w, h);
-        if (!rc && i == 2) { /* the newest one also as a file, to look at without TensorBoard */
-            char path[CHECKPOINT_PATH_SIZE + 16];
-            snprintf(path, sizeof path, "%s/attention.png", t->cfg->checkpoint_dir);
-            if (picture_write_rgb(path, pixels, w, h, &err))
-                log_warn(t->log, "no picture of the attention: %s", err.msg);
-        }
-        free(rc ? NULL : pixels);
-    }
+    char title[64];
+    const MelStatistics *pitch = &t->o.train->statistics;
+    snprintf(title, sizeof title, "a clip of validation, step %lld", (long long)t->state.step);
+    PictureScale scale = {.cfg = t->cfg,
+                          .mean = t->snapshot.mean,
+                          .deviation = t->snapshot.deviation,
+                          .pitch_mean = pitch->pitch_mean,
+                          .pitch_deviation = pitch->pitch_deviation,
+                          .title = title};
+    pictures_of_look(t->cfg->checkpoint_dir, t->events, t->state.step, l, &scale, t->log);
 }
 
-static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EngineLook *look, Err *err)
+static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EvaluatedBatch each, void *arg, Err *err)
 {
     double frames = 0;
     int64_t batches = sampler_batches(pipeline_sampler(p));
@@ -161,8 +106,8 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EngineL
         rc = rc ? rc : released;
         if (!rc)
             rc = engine_evaluate(e, err);
-        if (!rc && i == 0 && look)
-            rc = engine_look(e, look, err);
+        if (!rc && each)
+            rc = each(arg, e, i, err);
     }
     int ended = engine_evaluate_end(e, terms, &frames, rc ? NULL : err);
     return rc ? rc : ended;
@@ -175,7 +120,7 @@ static void raise(uint64_t *peak, const Device *d)
         *peak = used;
 }
 
-int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err)
+int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each, void *arg, Err *err)
 {
     Config *cfg = mem_calloc(1, sizeof *cfg); /* a reader that is stuck keeps it */
     Pipeline *p = NULL;
@@ -194,7 +139,7 @@ int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const E
     raise(o->peak_model, o->model);
     raise(o->peak_data, o->data);
     if (!rc)
-        rc = all_batches(e, p, terms, look, err);
+        rc = all_batches(e, p, terms, each, arg, err);
     raise(o->peak_model, o->model); /* rings may have grown */
     raise(o->peak_data, o->data);
     if (p)
@@ -207,20 +152,64 @@ int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const E
     return rc;
 }
 
-int evaluate_run(Trainer *t, double *loss, Err *err)
+static int look_at_first(void *arg, Engine *e, int64_t number, Err *err) { return number ? 0 : engine_look(e, 0, arg, err); }
+
+int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err)
 {
-    double terms[TERM_COUNT] = {0};
+    return evaluate_batches(terms, e, o, look ? look_at_first : NULL, look, err);
+}
+
+int hear_results(Trainer *t, int wait, Err *err)
+{
+    Heard h;
+    int rc = t->hearing ? hearing_result(t->hearing, &h, wait, err) : 0;
+    if (rc == 1) {
+        t->heard = h;
+        report_heard(t, &h);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* Speaks the clips that are listened to. Listeners that are still busy are left alone, but for the last ones of a run. */
+static int speak_clips(Trainer *t, int last, Err *err)
+{
+    const int n = t->hearing ? hearing_count(t->hearing) : 0;
+    int rc = hear_results(t, last, err);
+    Speech *speech = mem_calloc((size_t)n + 1, sizeof *speech);
+    if (!speech)
+        return err_set(err, ERR_NOMEM, "no memory to speak");
+    for (int i = 0; i < n && !rc; i++)
+        rc = speak_item(t->synthesiser, &speech[i], t->cfg, t->o.validation, hearing_item(t->hearing, i), &t->clips, err);
+    if (rc == ERR_DATA) { /* durations that have run away, early in a training: nobody can listen to that */
+        log_warn(t->log, "the clips cannot be spoken yet: %s", err->msg);
+        err_clear(err);
+        rc = 0;
+    } else if (!rc && n) {
+        rc = hearing_submit(t->hearing, t->state.step, speech, t->snapshot.mean, t->snapshot.deviation, err);
+        rc = rc < 0 ? rc : 0;
+    }
+    for (int i = 0; i < n; i++)
+        speech_free(&speech[i]);
+    free(speech);
+    return rc;
+}
+
+int evaluate_run(Trainer *t, double *loss, int last, Err *err)
+{
+    double terms[TERM_COUNT] = {0}, own_text = NAN;
     EngineLook look = {0};
     EvaluateOptions o = {t->cfg, t->o.validation, t->o.data, t->o.model, t->log, &t->peak_model, &t->peak_data};
     int rc = evaluate_loss(terms, &look, t->engine, &o, err);
     *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
         *loss += terms[i];
+    if (!rc)
+        rc = evaluate_own_text(&own_text, terms[TERM_ALIGN], t->engine, &o, err);
     if (!rc) {
-        report_validation(t, terms, *loss);
+        report_validation(t, terms, *loss, own_text);
         if (look.predicted)
             show_look(t, &look);
-        rc = speak_some(t, err);
+        rc = speak_clips(t, last, err);
     }
     engine_look_free(&look);
     return rc;
@@ -248,7 +237,7 @@ int samples_open(Trainer *t, Err *err)
             log_warn(t->log, "text2audio_texts: \"%s\" cannot be spoken: %s", text, r.detail);
             continue;
         }
-        int n = (int)(r.tokens.size / sizeof(uint16_t)), most = speak_limits(t->cfg, &t->plan.shape).text;
+        int n = (int)(r.tokens.size / sizeof(uint16_t)), most = synthesis_limits(&t->plan.shape).text;
         int32_t *tokens = mem_calloc((size_t)(n > 0 ? n : 1), sizeof *tokens);
         if (!tokens || n > most) {
             free(tokens);
@@ -277,12 +266,12 @@ int samples_speak(Trainer *t, Err *err)
     float *voice = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *voice);
     int rc = voice ? 0 : err_set(err, ERR_NOMEM, "no memory to speak");
     if (!rc && cfg->use_voice_conditioning)
-        rc = some_voice(t->speaker, voice, &t->clips, 0, cfg->speaker_embedding_dim, err);
+        rc = some_voice(t->synthesiser, voice, &t->clips, 0, cfg->speaker_embedding_dim, err);
     for (int i = 0; i < t->samples && !rc; i++) {
         Speech s;
         char tag[32];
-        if ((rc = speaker_say(t->speaker, &s, t->sample_tokens[i], t->sample_counts[i], cfg->use_voice_conditioning ? voice : NULL,
-                              (uint64_t)cfg->seed, 0.5f, err)))
+        SynthesisText text = {t->sample_tokens[i], t->sample_counts[i], voice};
+        if ((rc = synthesiser_speak(t->synthesiser, &s, &text, 1, &(SynthesisStyle){.speed = 1}, err)))
             break;
         int64_t n = griffin_lim_samples(t->griffin, s.frames);
         float *samples = mem_calloc((size_t)n, sizeof *samples);

@@ -1,7 +1,7 @@
 /* plan.c - the memory of a run, before it begins. */
 #include <string.h>
 
-#include "model/speak.h"
+#include "model/synthesis.h"
 #include "pipeline/sampler.h"
 #include "text/tokens.h"
 #include "train/evaluate.h"
@@ -22,15 +22,14 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
     if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY &&
         cfg->augment_speed > 0) /* as the pipeline makes room for slowed clips */
         s.frames = (int)(s.frames / (1 - cfg->augment_speed)) + 1;
-    s.frames = (s.frames + cfg->reduction_factor - 1) / cfg->reduction_factor * cfg->reduction_factor;
+    s.frames = (s.frames + SAMPLER_FRAME_MULTIPLE - 1) / SAMPLER_FRAME_MULTIPLE * SAMPLER_FRAME_MULTIPLE;
     return s;
 }
 
-SpeakLimits speak_limits(const Config *cfg, const EngineShape *largest)
+SynthesisLimits synthesis_limits(const EngineShape *largest)
 {
-    SpeakLimits l = {.text = largest->text > 300 ? largest->text : 300, .reference = 256};
-    l.frames = largest->frames + largest->frames / 4 + 8 * cfg->reduction_factor;
-    return l;
+    return (SynthesisLimits){
+        .rows = 1, .text = largest->text > 300 ? largest->text : 300, .frames = 2 * largest->frames, .reference = 256};
 }
 
 void validation_config(Config *out, const Config *cfg)
@@ -80,15 +79,15 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err
     int rc = engine_plan(&ep, &e, err);
     if (rc)
         return rc;
-    SpeakLimits limits = speak_limits(&cfg, &p->shape);
+    SynthesisLimits limits = synthesis_limits(&p->shape);
     p->weights = ep.weights, p->activations = ep.activations, p->other = ep.total - ep.weights - ep.activations;
     p->parameters = ep.parameters;
-    p->speaker = engine_plan_speaker(&e, &limits);
+    p->synthesis = engine_plan_synthesis(&e, &limits);
     if ((rc = add_pipeline(p, o, &cfg, o->train, err)) ||
         (o->validation && o->validation->count && (rc = add_pipeline(p, o, &val, o->validation, err))))
         return rc;
     int one = device_same(o->data, o->model);
-    p->model_total = ep.total + p->speaker + p->pipeline_model + (one ? p->pipeline_data : 0);
+    p->model_total = ep.total + p->synthesis + p->pipeline_model + (one ? p->pipeline_data : 0);
     p->data_total = one ? p->model_total : p->pipeline_data;
     return 0;
 }

@@ -155,7 +155,7 @@ void report_start(Trainer *t)
         log_warn(t->log, "log.jsonl: %s", err.msg);
 }
 
-void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss)
+void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, double own_text)
 {
     json_t *o = json_pack("{s:s, s:I}", "event", "validation", "step", (json_int_t)t->state.step);
     number(o, "loss", loss);
@@ -166,6 +166,32 @@ void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss)
         event_log_scalar(t->events, tag, t->state.step, terms[k]);
     }
     event_log_scalar(t->events, "validation/total", t->state.step, loss);
+    number(o, "own_text", own_text);
+    if (isfinite(own_text))
+        event_log_scalar(t->events, "validation/own_text", t->state.step, own_text);
+    Err err = {0};
+    if (run_log_write(t->run_log, o, &err))
+        log_warn(t->log, "log.jsonl: %s", err.msg);
+}
+
+void report_heard(Trainer *t, const Heard *h)
+{
+    char sentence[400];
+    heard_sentence(h, sentence, sizeof sentence);
+    log_info(t->log, "heard at step %lld: %s", (long long)h->step, sentence);
+    json_t *o = json_pack("{s:s, s:I, s:i}", "event", "heard", "step", (json_int_t)h->step, "clips", h->clips);
+    heard_json(o, h);
+    const struct {
+        const char *tag;
+        double value;
+    } numbers[] = {{"heard/words_wrong_percent", 100 * h->voice.share},
+                   {"heard/recordings_words_wrong_percent", 100 * h->recordings.share},
+                   {"heard/length_ratio", h->length_ratio},
+                   {"heard/mcd_db", h->mcd_db},
+                   {"heard/f0_rmse_semitones", h->f0_rmse_semitones}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (isfinite(numbers[i].value))
+            event_log_scalar(t->events, numbers[i].tag, h->step, numbers[i].value);
     Err err = {0};
     if (run_log_write(t->run_log, o, &err))
         log_warn(t->log, "log.jsonl: %s", err.msg);

@@ -5,9 +5,10 @@
 #include "audio/griffin_lim.h"
 #include "base/stats.h"
 #include "device/monitor.h"
-#include "model/speak.h"
+#include "model/synthesis.h"
 #include "pipeline/step_meter.h"
 #include "train/event_log.h"
+#include "train/hearing.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
 
@@ -32,7 +33,9 @@ struct Trainer {
     Pipeline *pipeline;
     StepMeter meter;
     Monitor *monitor;
-    Speaker *speaker;
+    Synthesiser *synthesiser;
+    Hearing *hearing; /* NULL: there is nothing to listen to */
+    Heard heard;      /* newest; clips 0: none yet */
     GriffinLim *griffin;
     VoiceClips clips;
     Snapshot snapshot;
@@ -42,7 +45,12 @@ struct Trainer {
     TrainPlan plan;
     Config pipeline_cfg; /* cfg with the buffers of the plan */
     TrainState state;
-    int64_t total;      /* last step */
+    int64_t total; /* last step */
+    int64_t val_step, save_step, sample_step;
+    int64_t most_steps;  /* by max_steps and epochs */
+    int measuring;       /* --minutes: the last step is not known yet */
+    double measure_from; /* clock */
+    int64_t measure_step;
     int64_t first_step; /* before this run */
     int64_t saved;      /* step of the newest checkpoint of this run */
     Interval interval;
@@ -62,13 +70,21 @@ struct Trainer {
 void report_start(Trainer *t);
 void report_step(Trainer *t, const StepResult *r);
 void report_line(Trainer *t, int64_t step, int last); /* of the steps up to this one */
-void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss);
+/* own_text: what the clips' own texts explain that others do not (other_texts.h); NaN: not known. */
+void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, double own_text);
 void report_event(Trainer *t, const char *event, int64_t step, const char *text);
 void report_flush(Trainer *t);
 void report_curve(Trainer *t); /* curve.c: loss.png */
 
+/* budget.c: --minutes. step is called after every step. */
+void budget_open(Trainer *t);
+void budget_step(Trainer *t);
+
+/* evaluate.c: what was heard since the last call is reported; wait: for what is under way. */
+int hear_results(Trainer *t, int wait, Err *err);
+void report_heard(Trainer *t, const Heard *h);
 /* evaluate.c: teacher-forced loss of the validation clips, pictures, then some of them spoken freely. */
-int evaluate_run(Trainer *t, double *loss, Err *err);
+int evaluate_run(Trainer *t, double *loss, int last, Err *err);
 int samples_open(Trainer *t, Err *err);
 void samples_close(Trainer *t);
 int samples_speak(Trainer *t, Err *err); /* text2audio_texts, into the event file */

@@ -135,6 +135,20 @@ static char *symbols_json(void)
     return text;
 }
 
+/* The longest text and clip that the network learns from. */
+static char *longest_json(const Corpus *c)
+{
+    uint32_t text = 0, frames = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        text = c->lengths[i].tokens > text ? c->lengths[i].tokens : text;
+        frames = c->lengths[i].frames > frames ? c->lengths[i].frames : frames;
+    }
+    json_t *o = json_pack("{s:i, s:i}", "text", (int)text, "frames", (int)frames);
+    char *out = json_dumps(o, 0);
+    json_decref(o);
+    return out;
+}
+
 static void tensor(Snapshot *s, const char *name, const char *dtype, const void *data, uint64_t bytes, int dims, int64_t a,
                    int64_t b, int64_t c)
 {
@@ -164,13 +178,13 @@ static int add_params(Snapshot *s, Err *err)
 
 static void add_rest(Snapshot *s, const VoiceClips *clips, int bands)
 {
-    static const char *const fixed[] = {"format", "config", "symbols", "speakers", "pitch", "step"};
-    const char *values[] = {SNAPSHOT_FORMAT, s->config, s->symbols, s->speakers, s->pitch, s->step_text};
+    static const char *const fixed[] = {"format", "config", "symbols", "speakers", "pitch", "longest", "step"};
+    const char *values[] = {SNAPSHOT_FORMAT, s->config, s->symbols, s->speakers, s->pitch, s->longest, s->step_text};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         s->meta[s->meta_count++] = (MetaEntry){fixed[i], values[i]};
     tensor(s, strdup("mel.mean"), "F32", s->mean, (uint64_t)bands * 4, 1, bands, 1, 1);
     tensor(s, strdup("mel.deviation"), "F32", s->deviation, (uint64_t)bands * 4, 1, bands, 1, 1);
-    tensor(s, strdup("train.state"), "I64", s->state, sizeof s->state, 1, 6, 1, 1);
+    tensor(s, strdup("train.state"), "I64", s->state, sizeof s->state, 1, SNAPSHOT_STATE, 1, 1);
     tensor(s, strdup("train.best"), "F64", &s->best, sizeof s->best, 1, 1, 1, 1);
     tensor(s, strdup("train.guard"), "U8", &s->guard, sizeof s->guard, 1, (int64_t)sizeof s->guard, 1, 1);
     if (clips->count) {
@@ -199,7 +213,8 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
     json_t *pitch = json_pack("{s:f, s:f}", "mean", corpus->statistics.pitch_mean, "deviation", corpus->statistics.pitch_deviation);
     s->pitch = json_dumps(pitch, JSON_REAL_PRECISION(17));
     json_decref(pitch);
-    if (!s->tensors || !s->meta || !s->mean || !s->config || !s->speakers || !s->symbols || !s->pitch)
+    s->longest = longest_json(corpus);
+    if (!s->tensors || !s->meta || !s->mean || !s->config || !s->speakers || !s->symbols || !s->pitch || !s->longest)
         return err_set(err, ERR_NOMEM, "no memory for checkpoints of %lld parameters", (long long)m->params.numbers);
     s->deviation = s->mean + bands;
     for (int i = 0; i < bands; i++)
@@ -217,13 +232,14 @@ void snapshot_close(Snapshot *s)
     if (s->memory)
         s->device->ops->pinned_free(s->device, s->memory);
     free(s->tensors), free(s->meta), free(s->mean);
-    free(s->config), free(s->speakers), free(s->symbols), free(s->pitch);
+    free(s->config), free(s->speakers), free(s->symbols), free(s->pitch), free(s->longest);
     memset(s, 0, sizeof *s);
 }
 
 void snapshot_set(Snapshot *s, const TrainState *t)
 {
-    const int64_t state[6] = {t->step, t->data.epoch, t->data.index, (int64_t)t->data.seed, t->best_step, t->stale};
+    const int64_t state[SNAPSHOT_STATE] = {t->step,      t->data.epoch, t->data.index, (int64_t)t->data.seed,
+                                           t->best_step, t->stale,      t->total};
     memcpy(s->state, state, sizeof state);
     s->best = t->best_loss;
     s->guard = t->guard;

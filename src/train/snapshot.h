@@ -13,7 +13,8 @@
 #include "pipeline/pipeline.h"
 #include "train/checkpoint.h"
 
-#define SNAPSHOT_FORMAT "myxtts-checkpoint-1"
+#define SNAPSHOT_FORMAT "myxtts-checkpoint-2"
+#define SNAPSHOT_FORMAT_1 "myxtts-checkpoint-1" /* the autoregressive network */
 
 /* Where a run stands. */
 typedef struct TrainState {
@@ -22,6 +23,7 @@ typedef struct TrainState {
     int64_t best_step;
     double best_loss; /* of validation; INFINITY before the first */
     int64_t stale;    /* validations since the best one */
+    int64_t total;    /* last step, where --minutes has set it; 0: not yet, or not by --minutes */
     OpsGuard guard;
 } TrainState;
 
@@ -39,6 +41,8 @@ void voice_clips_close(VoiceClips *v);
 /* The normalised mel [frames, bands] of an item of the corpus; returns its frames, at most `most`, or a negative code. */
 int corpus_mel(float *out, const Corpus *corpus, uint32_t item, int most, Err *err);
 
+#define SNAPSHOT_STATE 7 /* numbers of train.state */
+
 /* Host copies of a run's numbers, ready to be written. */
 typedef struct Snapshot {
     const Model *m;
@@ -49,11 +53,11 @@ typedef struct Snapshot {
     TensorView *tensors;
     MetaEntry *meta;
     int tensor_count, meta_count;
-    int64_t state[6];
+    int64_t state[SNAPSHOT_STATE];
     double best;
     OpsGuard guard;
     float *mean, *deviation; /* [n_mels] */
-    char *config, *speakers, *symbols, *pitch;
+    char *config, *speakers, *symbols, *pitch, *longest;
     char step_text[24];
 } Snapshot;
 /* corpus and clips must outlive it. */
@@ -71,7 +75,8 @@ typedef struct VoiceFile {
     const float *mean, *deviation;      /* [n_mels] */
     double pitch_mean, pitch_deviation; /* 0: not there */
     int64_t step;
-    char **speakers; /* [speaker_count] */
+    int longest_text; /* symbols of the longest text it was trained on; 0: not known */
+    char **speakers;  /* [speaker_count] */
     int speaker_count;
     VoiceClips clips; /* views */
 } VoiceFile;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "text/tokens.h"
 #include "train/evaluate.h"
 #include "train/run_parts.h"
@@ -102,6 +103,7 @@ static int open_pipeline(Trainer *t, Err *err)
     int64_t batches = sampler_batches(pipeline_sampler(t->pipeline)), each = t->cfg->gradient_accumulation_steps;
     int64_t by_epochs = (int64_t)t->cfg->epochs * batches / each;
     t->total = t->cfg->max_steps && t->cfg->max_steps < by_epochs ? t->cfg->max_steps : by_epochs > 0 ? by_epochs : 1;
+    budget_open(t);
     return step_meter_open(&t->meter, t->o.model, pipeline_counters(t->pipeline), METER_SKIP, err);
 }
 
@@ -123,8 +125,11 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
         (rc = load_state(t, err)) || (rc = open_logs(t, err)) || (rc = open_pipeline(t, err)) ||
         (rc = griffin_lim_open(&t->griffin, o->cfg, err)) || (rc = samples_open(t, err)))
         return rc;
-    SpeakLimits limits = speak_limits(o->cfg, &t->plan.shape);
-    if ((rc = speaker_open(&t->speaker, engine_model(t->engine), &limits, err)))
+    SynthesisLimits limits = synthesis_limits(&t->plan.shape);
+    if ((rc = synthesiser_open(&t->synthesiser, engine_model(t->engine), &limits, err)))
+        return rc;
+    if (o->validation && o->validation->count && o->cfg->listen_clips &&
+        (rc = hearing_open(&t->hearing, o->cfg, o->validation, o->cfg->listen_clips, thread_cores() / 4, o->log, err)))
         return rc;
     engine_poison(t->engine, o->poison_from, o->poison_count);
     t->first_step = t->saved = t->state.step;
@@ -137,9 +142,10 @@ int trainer_close(Trainer *t)
         return 0;
     if (t->pipeline)
         pipeline_stop(t->pipeline);
+    hearing_close(t->hearing);
     monitor_close(t->monitor);
     checkpoint_writer_close(t->writer);
-    speaker_close(t->speaker);
+    synthesiser_close(t->synthesiser);
     samples_close(t);
     griffin_lim_close(t->griffin);
     step_meter_close(&t->meter);
@@ -242,10 +248,10 @@ static int save(Trainer *t, int is_best, Err *err)
     return 0;
 }
 
-static int validate(Trainer *t, Err *err)
+static int validate(Trainer *t, int last, Err *err)
 {
     double loss;
-    int rc = evaluate_run(t, &loss, err);
+    int rc = evaluate_run(t, &loss, last, err);
     if (rc)
         return rc;
     t->validation = loss;
@@ -272,15 +278,16 @@ static int afterwards(Trainer *t, int last, Err *err)
 {
     const Config *cfg = t->cfg;
     const int64_t step = t->state.step;
-    int validates = t->o.validation && t->o.validation->count && (step % cfg->val_step == 0 || last);
-    int saves = step % cfg->save_step == 0 || last, speaks = t->samples && (step % cfg->text2audio_interval_steps == 0 || last);
+    int validates = t->o.validation && t->o.validation->count && (step % t->val_step == 0 || last) && !t->measuring;
+    int saves = (step % t->save_step == 0 && !t->measuring) || last;
+    int speaks = t->samples && ((step % t->sample_step == 0 && !t->measuring) || last);
     int rc = 0;
     if (validates || saves || speaks || last)
         rc = settle(t, err);
     if (!rc && last && step % cfg->log_step)
         report_line(t, step, 1);
     if (!rc && validates)
-        rc = validate(t, err);
+        rc = validate(t, last, err);
     if (!rc && speaks)
         rc = samples_speak(t, err);
     if (!rc && saves && t->saved != step)
@@ -304,6 +311,7 @@ int trainer_run(Trainer *t, Err *err)
         rc = one_step(t, schedule_rate(t->cfg, t->state.step + 1, t->total), err);
         if (t->monitor && t->state.step == t->first_step + METER_SKIP)
             monitor_restart(t->monitor);
+        budget_step(t);
         if (!rc)
             rc = afterwards(t, t->state.step == t->total, err);
     }
@@ -316,6 +324,9 @@ int trainer_run(Trainer *t, Err *err)
         if (settle(t, &second) || (report_line(t, t->state.step, 1), save(t, 0, &second)))
             log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, second.msg);
     }
+    Err unheard = {0};
+    if (!rc && hear_results(t, 1, &unheard))
+        log_warn(t->log, "what the voice says was not judged: %s", unheard.msg);
     report_event(t, "end", t->state.step, rc ? "error" : t->stopped ? "stopped" : t->early ? "no improvement" : "done");
     report_curve(t);
     if (checkpoint_writer_wait(t->writer))
@@ -338,6 +349,7 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     s->first_step = t->first_step, s->step = t->state.step, s->total = t->total;
     s->loss = t->loss, s->validation = t->validation, s->best_loss = t->state.best_loss, s->best_step = t->state.best_step;
     s->seconds = t->seconds;
+    s->heard = t->heard;
     double all = m->step.mean * (double)m->step.n,
            counted = t->state.step > t->first_step
                          ? (double)m->step.n / (double)((t->state.step - t->first_step) * t->cfg->gradient_accumulation_steps)

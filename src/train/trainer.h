@@ -16,6 +16,7 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/step_meter.h"
 #include "train/engine.h"
+#include "train/hearing.h"
 #include "train/snapshot.h"
 
 /* What a watcher sees. */
@@ -44,7 +45,7 @@ typedef struct TrainPlan {
     EngineShape shape;                      /* largest batch */
     uint64_t weights;                       /* parameters, gradients, moments */
     uint64_t activations, other;            /* other: batch, workspace, control */
-    uint64_t speaker;                       /* cached decoding, for spoken samples */
+    uint64_t synthesis;                     /* for spoken samples */
     uint64_t pipeline_model, pipeline_data; /* batches in flight; of training and, while it runs, of validation */
     uint64_t pinned;                        /* host */
     uint64_t model_total, data_total;       /* on one device: both are the sum */
@@ -72,6 +73,7 @@ typedef struct TrainSummary {
     double gpu_utilisation;           /* NVML; NaN: not measured */
     int checkpoint_failed;            /* the last one was not written */
     char last_checkpoint[CHECKPOINT_PATH_SIZE];
+    Heard heard; /* what was heard last; clips 0: nothing */
     PipelineReport pipeline;
 } TrainSummary;
 

@@ -1,6 +1,8 @@
 /* voice.c - a checkpoint that speaks. */
 #include "train/voice.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +18,11 @@
 #include "text/tokens.h"
 #include "train/evaluate.h"
 
-#define PAUSE_SECONDS 0.2 /* between sentences */
-#define LONGEST_TEXT 400  /* tokens spoken at once; fewer where max_text_length is less */
+#define PAUSE_SECONDS 0.2  /* between sentences */
+#define PIECE_SECONDS 0.05 /* between pieces of a sentence */
+#define LONGEST_TEXT 400   /* tokens spoken at once; fewer where max_text_length is less, or where none so long was learned from */
+#define SHORT_TEXT 64      /* as much is always spoken at once */
+#define ROOM_FRAMES 1024   /* at first; it grows */
 #define LONGEST_REFERENCE 1024
 
 struct Voice {
@@ -29,8 +34,8 @@ struct Voice {
     Model m;
     void *weights, *workspace;
     uint64_t weight_bytes, workspace_bytes;
-    Speaker *speaker;
-    SpeakLimits limits;
+    Synthesiser *synthesiser;
+    SynthesisLimits limits;
     GriffinLim *griffin;
     TextEngine *text;
     float *vector; /* [S] */
@@ -74,12 +79,17 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     if (rc || (rc = load_network(v, err)))
         return rc;
     const Config *cfg = &v->file.cfg;
-    v->limits = (SpeakLimits){cfg->max_text_length < LONGEST_TEXT ? cfg->max_text_length : LONGEST_TEXT, cfg->max_mel_frames,
-                              LONGEST_REFERENCE};
+    int learned = v->file.longest_text > SHORT_TEXT ? v->file.longest_text : SHORT_TEXT;
+    int most = v->file.longest_text > 0 && learned < LONGEST_TEXT ? learned : LONGEST_TEXT;
+    v->limits = (SynthesisLimits){.rows = 1,
+                                  .text = cfg->max_text_length < most ? cfg->max_text_length : most,
+                                  .frames = ROOM_FRAMES,
+                                  .reference = LONGEST_REFERENCE,
+                                  .grow = 1};
     v->vector = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *v->vector);
     if (!v->vector)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
-    if ((rc = speaker_open(&v->speaker, &v->m, &v->limits, err)) || (rc = griffin_lim_open(&v->griffin, cfg, err)))
+    if ((rc = synthesiser_open(&v->synthesiser, &v->m, &v->limits, err)) || (rc = griffin_lim_open(&v->griffin, cfg, err)))
         return rc;
     return text_engine_open(&v->text, cfg, err);
 }
@@ -91,7 +101,7 @@ void voice_close(Voice *v)
     Device *d = v->o.device;
     text_engine_close(v->text);
     griffin_lim_close(v->griffin);
-    speaker_close(v->speaker);
+    synthesiser_close(v->synthesiser);
     if (v->ops)
         v->ops->close(&v->c);
     if (v->stream)
@@ -133,7 +143,7 @@ int voice_of_speaker(Voice *v, const char *name, Err *err)
         return no_such_speaker(v, name ? name : "", err);
     if (!v->m.use_voice)
         return 0;
-    int rc = speaker_voice(v->speaker, v->vector, &v->file.clips, found, v->file.cfg.speaker_embedding_dim, err);
+    int rc = speaker_voice(v->synthesiser, v->vector, &v->file.clips, found, v->file.cfg.speaker_embedding_dim, err);
     v->has_vector = !rc;
     if (rc == ERR_MISSING)
         err_hint(err, "the checkpoint keeps clips of its first speakers only; give a recording with --reference");
@@ -180,7 +190,7 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
     mel_compute(plan, scratch, mel, samples, n);
     for (int64_t i = 0; i < frames * cfg->n_mels; i++)
         mel[i] = (mel[i] - v->file.mean[i % cfg->n_mels]) / v->file.deviation[i % cfg->n_mels];
-    rc = speaker_listen(v->speaker, v->vector, mel, (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE), err);
+    rc = synthesiser_listen(v->synthesiser, v->vector, mel, (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE), err);
     v->has_vector = !rc;
 done:
     free(mel);
@@ -227,62 +237,6 @@ static size_t middle_cut(const char *p, size_t n)
     return 0;
 }
 
-static int grow(float **p, int64_t have, int64_t more, Err *err)
-{
-    float *grown = mem_realloc(*p, (size_t)(have + more), sizeof *grown);
-    if (!grown)
-        return err_set(err, ERR_NOMEM, "no memory for %lld more samples", (long long)more);
-    *p = grown;
-    return 0;
-}
-
-static int add_sound(Voice *v, Spoken *out, Speech *s, Err *err)
-{
-    const Config *cfg = &v->file.cfg;
-    const int bands = cfg->n_mels;
-    int64_t values = (int64_t)s->frames * bands, n = griffin_lim_samples(v->griffin, s->frames);
-    int64_t pause = out->count ? (int64_t)(PAUSE_SECONDS * cfg->sample_rate) : 0;
-    double from = clock_now();
-    int rc = grow(&out->mel, out->frames * bands, values, err);
-    if (rc || (rc = grow(&out->samples, out->count, pause + n, err)))
-        return rc;
-    float *mel = out->mel + out->frames * bands, *samples = out->samples + out->count;
-    for (int64_t i = 0; i < values; i++)
-        mel[i] = s->mel[i] * v->file.deviation[i % bands] + v->file.mean[i % bands];
-    memset(samples, 0, (size_t)pause * sizeof *samples);
-    rc = griffin_lim_run(v->griffin, samples + pause, mel, s->frames, v->o.iterations ? v->o.iterations : GRIFFIN_LIM_ITERATIONS,
-                         v->o.seed, err);
-    out->frames += s->frames, out->count += pause + n;
-    out->audio_seconds += clock_now() - from;
-    return rc;
-}
-
-static int say_tokens(Voice *v, Spoken *out, const uint16_t *tokens, int count, Err *err)
-{
-    int32_t *wide = mem_calloc((size_t)count, sizeof *wide);
-    Speech s = {0};
-    if (!wide)
-        return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
-    for (int i = 0; i < count; i++)
-        wide[i] = tokens[i];
-    double from = clock_now();
-    int rc =
-        speaker_say(v->speaker, &s, wide, count, v->m.use_voice ? v->vector : NULL, v->o.seed + (uint64_t)out->parts, 0.5f, err);
-    out->mel_seconds += clock_now() - from;
-    free(wide);
-    if (rc)
-        return rc;
-    out->diagonal = (out->diagonal * out->parts + speech_diagonal(&s)) / (out->parts + 1);
-    out->parts++, out->capped += s.capped;
-    rc = add_sound(v, out, &s, err);
-    if (!out->attention) {
-        out->attention = s.attention, out->steps = s.steps, out->text = s.text;
-        s.attention = NULL;
-    }
-    speech_free(&s);
-    return rc;
-}
-
 /* Bytes of the beginning of a text, for a message: whole characters. */
 static int shown(const char *p, size_t n)
 {
@@ -294,45 +248,157 @@ static int shown(const char *p, size_t n)
     return (int)end;
 }
 
-static int say_part(Voice *v, Spoken *out, const char *p, size_t n, TextResult *r, Err *err)
+void voice_part_free(VoicePart *p)
 {
-    while (n && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
-        p++, n--;
-    if (!n)
-        return 0;
-    double from = clock_now();
-    RejectReason why = text_process(v->text, r, (Str){p, n}, (Str){"", 0}, (Str){"", 0});
-    out->text_seconds += clock_now() - from;
-    int count = (int)(r->tokens.size / sizeof(uint16_t));
-    if (!why && count <= v->limits.text)
-        return say_tokens(v, out, (const uint16_t *)(const void *)r->tokens.data, count, err);
-    size_t cut = middle_cut(p, n);
-    if (why == REJECT_EMPTY_TEXT || why == REJECT_NO_PHONEMES) { /* a line of dashes, a lone mark: the rest is spoken */
-        log_warn(v->o.log, "\"%.*s\" is left out: %s", shown(p, n), p, *r->detail ? r->detail : reject_text(why));
-        out->left_out++;
-        return 0;
-    }
-    if (why && (why != REJECT_TEXT_TOO_LONG || !cut))
-        return err_set(err, ERR_DATA, "\"%.*s\" cannot be spoken: %s%s%s", shown(p, n), p, reject_text(why), *r->detail ? ": " : "",
-                       r->detail);
-    if (!cut)
-        return err_set(err, ERR_DATA, "\"%.*s...\" has %d tokens and no place to cut it; at most %d are spoken at once",
-                       shown(p, n), p, count, v->limits.text);
-    int rc = say_part(v, out, p, cut, r, err);
-    return rc ? rc : say_part(v, out, p + cut, n - cut, r, err);
+    free(p->mel), free(p->tokens), free(p->said);
+    speech_free(&p->speech);
+    memset(p, 0, sizeof *p);
 }
 
-int voice_say(Voice *v, Spoken *out, const char *text, size_t size, Err *err)
+static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int count, Err *err)
+{
+    const Config *cfg = &v->file.cfg;
+    const int bands = cfg->n_mels;
+    double deviation = v->file.pitch_deviation > 0 ? v->file.pitch_deviation : 1;
+    SynthesisStyle style = {.speed = v->o.speed > 0 ? v->o.speed : 1, .pitch = v->o.pitch * log(2) / 12 / deviation};
+    if (!(part->tokens = mem_calloc((size_t)count, sizeof *part->tokens)))
+        return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
+    for (int i = 0; i < count; i++)
+        part->tokens[i] = tokens[i];
+    double from = clock_now();
+    SynthesisText text = {part->tokens, count, v->vector};
+    int rc = synthesiser_speak(v->synthesiser, &part->speech, &text, 1, &style, err);
+    if (rc)
+        return rc;
+    part->mel = part->speech.mel, part->speech.mel = NULL;
+    part->frames = part->speech.frames;
+    for (int64_t i = 0; i < part->frames * bands; i++)
+        part->mel[i] = part->mel[i] * v->file.deviation[i % bands] + v->file.mean[i % bands];
+    part->mel_seconds = clock_now() - from;
+    return 0;
+}
+
+enum { NOTHING_TO_SAY, SPOKEN, TOO_LONG };
+
+/* The piece p [n] of a text becomes a part. One of the above, or a negative code. */
+static int speak_piece(Voice *v, VoicePart *part, const char *p, size_t n, TextResult *r, int *left_out, Err *err)
+{
+    double from = clock_now();
+    RejectReason why = text_process(v->text, r, (Str){p, n}, (Str){"", 0}, (Str){"", 0});
+    part->text_seconds += clock_now() - from;
+    int count = (int)(r->tokens.size / sizeof(uint16_t));
+    if (why == REJECT_EMPTY_TEXT || why == REJECT_NO_PHONEMES) { /* a line of dashes, a lone mark: the rest is spoken */
+        log_warn(v->o.log, "\"%.*s\" is left out: %s", shown(p, n), p, *r->detail ? r->detail : reject_text(why));
+        (*left_out)++;
+        return NOTHING_TO_SAY;
+    }
+    if (why == REJECT_TEXT_TOO_LONG || (!why && count > v->limits.text))
+        return TOO_LONG;
+    if (why)
+        return err_set(err, ERR_DATA, "\"%.*s\" cannot be spoken: %s%s%s", shown(p, n), p, reject_text(why), *r->detail ? ": " : "",
+                       r->detail);
+    if (!(part->said = strndup(r->cleaned.data ? r->cleaned.data : "", r->cleaned.size)))
+        return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
+    int rc = speak_tokens(v, part, (const uint16_t *)(const void *)r->tokens.data, count, err);
+    return rc ? rc : SPOKEN;
+}
+
+static void skip_blanks(VoiceText *text)
+{
+    while (text->n && *text->p && strchr(" \n\r\t", *text->p))
+        text->p++, text->n--;
+}
+
+int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err)
 {
     TextResult r = {0};
-    memset(out, 0, sizeof *out);
+    memset(part, 0, sizeof *part);
     int rc = v->m.use_voice && !v->has_vector ? voice_of_speaker(v, NULL, err) : 0;
-    while (size && !rc) {
-        size_t n = sentence_end(text, size);
-        rc = say_part(v, out, text, n, &r, err);
-        text += n, size -= n;
+    skip_blanks(text);
+    while (!rc && text->n) {
+        size_t sentence = sentence_end(text->p, text->n), n = sentence;
+        while ((rc = speak_piece(v, part, text->p, n, &r, left_out, err)) == TOO_LONG) {
+            size_t cut = middle_cut(text->p, n);
+            if (!cut) {
+                rc = err_set(err, ERR_DATA, "\"%.*s...\" has no place to cut it; at most %d symbols are spoken at once",
+                             shown(text->p, n), text->p, v->limits.text);
+                break;
+            }
+            n = cut;
+        }
+        part->pause = n == sentence ? PAUSE_SECONDS : PIECE_SECONDS;
+        text->p += n, text->n -= n;
+        skip_blanks(text);
     }
     text_result_free(&r);
+    if (rc < 0)
+        voice_part_free(part);
+    return rc;
+}
+
+int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part, int more, Err *err)
+{
+    int64_t n = griffin_lim_samples(g, part->frames), pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
+    *count = n + pause;
+    if (!(*samples = mem_calloc((size_t)*count, sizeof **samples)))
+        return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)*count);
+    int rc =
+        griffin_lim_run(g, *samples, part->mel, part->frames, v->o.iterations ? v->o.iterations : GRIFFIN_LIM_ITERATIONS, 1, err);
+    if (rc) {
+        free(*samples);
+        *samples = NULL;
+    }
+    return rc;
+}
+
+int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err)
+{
+    size_t have = out->said ? strlen(out->said) : 0, more = strlen(part->said);
+    char *said = realloc(out->said, have + more + 2);
+    if (!said)
+        return err_set(err, ERR_NOMEM, "no memory for %zu characters", have + more);
+    snprintf(said + have, more + 2, "%s%s", have ? " " : "", part->said);
+    out->said = said;
+    out->parts++, out->count += count, out->frames += part->frames, out->symbols += part->speech.text;
+    out->text_seconds += part->text_seconds, out->mel_seconds += part->mel_seconds;
+    return 0;
+}
+
+static int collect(Spoken *out, const float *samples, int64_t count, Err *err)
+{
+    float *grown = mem_realloc(out->samples, (size_t)(out->count + count), sizeof *grown);
+    if (!grown)
+        return err_set(err, ERR_NOMEM, "no memory for %lld more samples", (long long)count);
+    out->samples = grown;
+    memcpy(grown + out->count, samples, (size_t)count * sizeof *grown);
+    return 0;
+}
+
+int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err)
+{
+    VoiceText rest = {text, size};
+    VoicePart part;
+    const double begun = clock_now();
+    int rc;
+    memset(out, 0, sizeof *out);
+    while ((rc = voice_next(v, &rest, &part, &out->left_out, err)) == 1) {
+        float *samples;
+        int64_t count;
+        double from = clock_now();
+        rc = voice_sound(v, v->griffin, &samples, &count, &part, rest.n > 0, err);
+        out->audio_seconds += clock_now() - from;
+        if (!rc)
+            rc = sink ? sink(arg, &part, samples, count, err) : collect(out, samples, count, err);
+        if (!rc) {
+            if (!out->parts)
+                out->first_seconds = clock_now() - begun;
+            rc = spoken_add(out, &part, count, err);
+            free(samples);
+        }
+        voice_part_free(&part);
+        if (rc)
+            break;
+    }
     if (!rc && !out->parts)
         rc = err_set(err, ERR_DATA, "there is nothing to speak in the text");
     if (rc)
@@ -342,6 +408,6 @@ int voice_say(Voice *v, Spoken *out, const char *text, size_t size, Err *err)
 
 void spoken_free(Spoken *s)
 {
-    free(s->samples), free(s->mel), free(s->attention);
+    free(s->samples), free(s->said);
     memset(s, 0, sizeof *s);
 }

@@ -1,16 +1,17 @@
 /* voice.h - a trained voice: a checkpoint that speaks. Text -> tokens -> mel -> samples.
- * Long text is cut at the ends of sentences, and where a sentence is too long for the network also at commas and between words; the parts are spoken one
- * after the other with a short silence between sentences.
- * Threads: one; it holds the process' TextEngine (text.h). */
+ * Text is spoken part by part: sentences, and where a sentence is longer than any the network learned from also pieces of it, cut at commas or
+ * between words. Each part can be heard before the next is computed, and memory does not grow with the text.
+ * Threads: one; it holds the process' TextEngine (text.h). voice_sound may run in other threads, each with its own GriffinLim. */
 #ifndef MYXTTS_VOICE_H
 #define MYXTTS_VOICE_H
 
 #include <stdint.h>
 
+#include "audio/griffin_lim.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "device/device.h"
-#include "model/speak.h"
+#include "model/synthesis.h"
 #include "train/snapshot.h"
 
 typedef struct Voice Voice;
@@ -21,7 +22,8 @@ typedef struct VoiceOptions {
     char **argv;
     Device *device;
     int iterations; /* of Griffin-Lim; 0: the default */
-    uint64_t seed;  /* of the pre-net's dropout */
+    double speed;   /* 1: as learned */
+    double pitch;   /* semitones, up or down */
     Log *log;
 } VoiceOptions;
 
@@ -33,19 +35,44 @@ const VoiceFile *voice_file(const Voice *v);
 int voice_of_speaker(Voice *v, const char *name, Err *err);
 int voice_of_recording(Voice *v, const char *path, Err *err);
 
+/* Text that is still to be spoken. */
+typedef struct VoiceText {
+    const char *p; /* UTF-8 */
+    size_t n;
+} VoiceText;
+
+/* One part of it. Arrays are malloc'd. */
+typedef struct VoicePart {
+    float *mel;      /* [frames, n_mels] log mel */
+    int32_t *tokens; /* [speech.text] */
+    char *said;      /* the text as it was spoken: numbers and abbreviations in words */
+    Speech speech;   /* durations, pitch, energy; its own mel is gone */
+    int64_t frames;
+    double pause;                     /* seconds of silence behind it when more follows */
+    double text_seconds, mel_seconds; /* time it took */
+} VoicePart;
+void voice_part_free(VoicePart *p);
+
+/* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are warned of and counted in *left_out. */
+int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
+/* The sound of a part, with its pause where more follows: samples [*count], malloc'd. */
+int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part, int more, Err *err);
+
+/* All of a text at once. */
 typedef struct Spoken {
     float *samples; /* [count] at the checkpoint's sample_rate; malloc'd, as all here */
-    int64_t count;
-    float *mel; /* [frames, n_mels] log mel of all parts */
-    int64_t frames;
-    float *attention; /* [steps, text] of the first part */
-    int steps, text;
-    int parts, capped;                               /* capped: parts that did not end by themselves */
-    int left_out;                                    /* parts with nothing in them that can be spoken; each was warned of */
-    double diagonal;                                 /* mean over the parts */
+    int64_t count, frames, symbols;
+    char *said; /* of all parts, a blank between them */
+    int parts, left_out;
     double text_seconds, mel_seconds, audio_seconds; /* time it took */
+    double first_seconds;                            /* until the first part could be heard */
 } Spoken;
-int voice_say(Voice *v, Spoken *out, const char *text, size_t size, Err *err);
+/* Called with every part as soon as it can be heard. Not 0: stop, and return it. */
+typedef int (*VoiceSink)(void *arg, const VoicePart *part, const float *samples, int64_t count, Err *err);
+/* sink NULL: the samples are collected in out; otherwise out->samples stays NULL. */
+int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err);
+/* Adds a part with so many samples to the counts and to `said`. */
+int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err);
 void spoken_free(Spoken *s);
 
 #endif

@@ -85,7 +85,7 @@ int voice_file_same(const char *path, const Config *was, const Config *is, Err *
                                        "audio_encoder_heads",
                                        "decoder_heads",
                                        "gst_num_heads",
-                                       "reduction_factor",
+                                       "feed_forward_ratio",
                                        "sample_rate",
                                        "n_fft",
                                        "win_length",
@@ -131,6 +131,11 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
     if (rc || (rc = safetensors_open(&v->file, v->path, err)))
         return rc;
     const char *format = safetensors_meta(&v->file, "format"), *config = safetensors_meta(&v->file, "config");
+    if (format && strcmp(format, SNAPSHOT_FORMAT_1) == 0) {
+        err_set(err, ERR_FORMAT, "%s holds the autoregressive network of an earlier version, which this program does not run",
+                v->path);
+        return err_hint(err, "train again, into another --checkpoint-dir; a voice that speaks takes minutes now");
+    }
     if (!format || strcmp(format, SNAPSHOT_FORMAT) != 0 || !config)
         return foreign(v, err, format ? "another format" : "no mark of one");
     if ((rc = read_config(v, config, argc, argv, err)))
@@ -140,12 +145,16 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
     v->deviation = numbers(v, "mel.deviation", "F32", bytes);
     if (!v->mean || !v->deviation)
         return foreign(v, err, "no statistics of its mels");
-    const int64_t *state = numbers(v, "train.state", "I64", 6 * sizeof(int64_t));
+    const int64_t *state = numbers(v, "train.state", "I64", SNAPSHOT_STATE * sizeof(int64_t));
     v->step = state ? state[0] : 0;
     const char *pitch = safetensors_meta(&v->file, "pitch");
     json_t *o = pitch ? json_loads(pitch, 0, NULL) : NULL;
     v->pitch_mean = json_number_value(json_object_get(o, "mean"));
     v->pitch_deviation = json_number_value(json_object_get(o, "deviation"));
+    json_decref(o);
+    const char *longest = safetensors_meta(&v->file, "longest");
+    o = longest ? json_loads(longest, 0, NULL) : NULL;
+    v->longest_text = (int)json_integer_value(json_object_get(o, "text"));
     json_decref(o);
     if ((rc = check_symbols(v, err)) || (rc = read_speakers(v, err)))
         return rc;
@@ -188,7 +197,7 @@ int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, fl
 
 int voice_file_state(const VoiceFile *v, TrainState *s, Err *err)
 {
-    const int64_t *state = numbers(v, "train.state", "I64", 6 * sizeof(int64_t));
+    const int64_t *state = numbers(v, "train.state", "I64", SNAPSHOT_STATE * sizeof(int64_t));
     const double *best = numbers(v, "train.best", "F64", sizeof(double));
     const void *guard = numbers(v, "train.guard", "U8", sizeof(OpsGuard));
     if (!state || !best || !guard || state[0] < 0 || state[1] < 0 || state[2] < 0)
@@ -197,7 +206,8 @@ int voice_file_state(const VoiceFile *v, TrainState *s, Err *err)
                       .data = {.epoch = state[1], .index = state[2], .seed = (uint64_t)state[3]},
                       .best_step = state[4],
                       .best_loss = *best,
-                      .stale = state[5]};
+                      .stale = state[5],
+                      .total = state[6]};
     memcpy(&s->guard, guard, sizeof s->guard);
     return 0;
 }

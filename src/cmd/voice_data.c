@@ -1,0 +1,66 @@
+/* voice_data.c - see voice_data.h. */
+#include "cmd/voice_data.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cmd/data.h"
+#include "text/tokens.h"
+
+int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
+{
+    *v = (VoiceData){0};
+    int rc = voice_file_open(&v->file, checkpoint, checkpoint, line->setting_count, line->settings, log, err);
+    if (rc)
+        return rc;
+    Config *cfg = &v->file.cfg;
+    cfg->data_path = line->cfg.data_path, cfg->cache_dir = line->cfg.cache_dir;
+    if ((rc = data_prepare(cfg, 1, log, err)) || (rc = devices_open(&v->devices, &line->cfg, log, err)))
+        return rc;
+    const size_t bands = (size_t)cfg->n_mels;
+    if (!(v->statistics = mem_calloc(2 * bands, sizeof *v->statistics)))
+        return err_set(err, ERR_NOMEM, "no memory for the statistics of %zu bands", bands);
+    for (size_t i = 0; i < bands; i++) {
+        v->statistics[i] = (double)v->file.mean[i];
+        v->statistics[bands + i] = (double)v->file.deviation[i];
+    }
+    return 0;
+}
+
+int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
+{
+    int rc = corpus_open(c, &v->file.cfg, split, log, err);
+    if (rc)
+        return rc;
+    if (v->file.pitch_deviation > 0) {
+        c->statistics.pitch_mean = v->file.pitch_mean;
+        c->statistics.pitch_deviation = v->file.pitch_deviation;
+    }
+    c->mean = v->statistics, c->deviation = v->statistics + v->file.cfg.n_mels;
+    return 0;
+}
+
+int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *err)
+{
+    EngineOptions o = {.cfg = &v->file.cfg, .device = v->devices.model, .largest = *largest, .symbols = tokens_count(), .log = log};
+    int rc = engine_open(&v->engine, &o, err);
+    if (rc)
+        return rc;
+    const Model *m = engine_model(v->engine);
+    float *flat = mem_calloc((size_t)m->params.size, sizeof *flat);
+    rc = flat ? voice_file_params(&v->file, m, "", flat, err)
+              : err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)m->params.numbers);
+    if (!rc)
+        rc = engine_load(v->engine, flat, NULL, NULL, NULL, err);
+    free(flat);
+    return rc;
+}
+
+void voice_data_close(VoiceData *v)
+{
+    engine_close(v->engine);
+    devices_close(&v->devices);
+    free(v->statistics);
+    voice_file_close(&v->file);
+    *v = (VoiceData){0};
+}

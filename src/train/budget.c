@@ -1,0 +1,77 @@
+/* budget.c - a run that has so many minutes: its last step is set from the time that steps take, and set again when they take another time. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/progress.h"
+#include "train/run_parts.h"
+
+#define FIRST_SHARE 0.04  /* of the time, before the number of steps is set */
+#define FIRST_SECONDS 3.0 /* at least; less where the whole time is short */
+#define LOOKS 10          /* at the clock in a run */
+#define LAST_LOOK 0.85    /* of the time; then the learning rate is nearly at its end and the steps stay */
+#define TOLERANCE 0.03    /* a last step that is off by less stays as it is */
+#define RESERVE 0.98      /* of the time that is left; the rest is for validations and checkpoints */
+#define VALIDATIONS 10    /* in a run, unless val_step is set */
+#define CHECKPOINTS 5     /* likewise save_step */
+
+static int is_default(const Config *cfg, const char *key)
+{
+    ConfigRow row;
+    for (int i = 0; i < config_row_count(); i++)
+        if (config_row(cfg, i, &row) == 0 && strcmp(row.key, key) == 0)
+            return strcmp(row.origin, "default") == 0;
+    return 0;
+}
+
+static int64_t part_of(int64_t total, int parts) { return total / parts > 0 ? total / parts : 1; }
+
+static void set_steps(Trainer *t, int64_t total)
+{
+    const Config *cfg = t->cfg;
+    t->total = total;
+    if (is_default(cfg, "val_step"))
+        t->val_step = part_of(total, VALIDATIONS);
+    if (is_default(cfg, "save_step"))
+        t->save_step = part_of(total, CHECKPOINTS);
+    if (is_default(cfg, "text2audio_interval_steps"))
+        t->sample_step = part_of(total, CHECKPOINTS);
+}
+
+void budget_open(Trainer *t)
+{
+    t->val_step = t->cfg->val_step, t->save_step = t->cfg->save_step, t->sample_step = t->cfg->text2audio_interval_steps;
+    t->most_steps = t->total;
+    t->measuring = t->cfg->minutes > 0 && t->state.total == 0;
+    if (t->cfg->minutes > 0 && t->state.total > 0)
+        set_steps(t, t->state.total < t->total ? t->state.total : t->total);
+}
+
+/* A run that goes on after a stop keeps the last step it had: the time before the stop is not known. */
+void budget_step(Trainer *t)
+{
+    const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
+    if (budget <= 0 || t->first_step > 0 || elapsed > LAST_LOOK * budget)
+        return;
+    const double first = fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, 0.2 * budget));
+    if (t->measure_from <= 0) { /* the first steps of each shape are slower: they are not counted */
+        if (elapsed > first / 2)
+            t->measure_from = now, t->measure_step = t->state.step;
+        return;
+    }
+    const int64_t steps = t->state.step - t->measure_step;
+    if (elapsed < first || steps < 2 || (!t->measuring && now - t->measure_from < budget / LOOKS))
+        return;
+    const double each = (now - t->measure_from) / (double)steps;
+    int64_t total = t->state.step + (int64_t)fmax(1, RESERVE * (budget - elapsed) / each);
+    total = total < t->most_steps ? total : t->most_steps;
+    t->measure_from = now, t->measure_step = t->state.step;
+    if (!t->measuring && fabs((double)(total - t->total)) < TOLERANCE * (double)t->total)
+        return;
+    t->measuring = 0;
+    t->state.total = total;
+    set_steps(t, total);
+    char time[64];
+    progress_format_seconds(time, sizeof time, budget);
+    log_info(t->log, "a step takes %.1f ms: %lld steps in %s", each * 1e3, (long long)t->total, time);
+}

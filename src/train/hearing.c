@@ -1,0 +1,388 @@
+/* hearing.c - a thread that makes sound of mels, listens to it, and compares it with the recordings. */
+#include "train/hearing.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "audio/griffin_lim.h"
+#include "audio/mel.h"
+#include "audio/pitch.h"
+#include "audio/process.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/ordered.h"
+#include "base/thread.h"
+#include "cache/features.h"
+#include "dataset/audio_file.h"
+#include "judge/distance.h"
+
+#define NICENESS 10
+#define LARGEST_FILE ((size_t)1 << 30)
+
+/* A sound and what is known of it. */
+typedef struct Sound {
+    float *samples, *mel, *pitch; /* [count], [frames, n_mels] log mel, [frames] log F0 */
+    uint8_t *voiced;              /* [frames] */
+    int64_t count, frames;
+    int words, wrong;
+} Sound;
+
+typedef struct Clip {
+    uint32_t item;
+    char *said;
+    Sound recording, voice;
+    int has_recording; /* 1: there, -1: cannot be read */
+    SoundDistance distance;
+    int has_distance;
+} Clip;
+
+/* What a thread needs to make and judge sound. */
+typedef struct Ear {
+    Recogniser *recogniser;
+    GriffinLim *griffin;
+    MelScratch *mel;
+    PitchScratch *pitch;
+    AudioProcessor *processor;
+    AudioBuffer audio;
+    Buf bytes, heard;
+    Err err;
+} Ear;
+
+struct Hearing {
+    const Config *cfg;
+    const Corpus *corpus;
+    Log *log;
+    Clip *clips;
+    int count, threads;
+    Ear *ears;
+    MelPlan *mel;
+    PitchPlan *pitch;
+    char judge[96], why_not[256];
+    Thread thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t change;
+    int stop, busy, done; /* busy: clips are under way; done: their result waits */
+    int64_t step;
+    Heard result;
+    Err err;
+};
+
+static void sound_free(Sound *s)
+{
+    free(s->samples), free(s->mel), free(s->pitch), free(s->voiced);
+    memset(s, 0, sizeof *s);
+}
+
+/* --- one clip --- */
+
+static int fill_pitch(const Hearing *h, Ear *e, Sound *s)
+{
+    s->pitch = mem_calloc((size_t)s->frames + 1, sizeof *s->pitch);
+    s->voiced = mem_calloc((size_t)s->frames + 1, 1);
+    if (!s->pitch || !s->voiced || pitch_frames(h->pitch, s->count) > s->frames + 1)
+        return ERR_NOMEM;
+    return pitch_compute(h->pitch, e->pitch, s->pitch, s->voiced, s->samples, s->count);
+}
+
+static int judge_sound(const Hearing *h, Ear *e, Sound *s, const char *said, Err *err)
+{
+    JudgeClip c = {.samples = s->samples, .count = s->count, .rate = h->cfg->sample_rate, .said = said};
+    if (!e->recogniser)
+        return 0;
+    int rc = judge_clip(&c, e->recogniser, &e->heard, err);
+    s->words = c.words, s->wrong = c.wrong;
+    judge_clips_clear(&c, 1);
+    return rc;
+}
+
+/* The recording as the network learned from it: resampled, trimmed. 1: there. */
+static int read_recording(const Hearing *h, Ear *e, Clip *c)
+{
+    const Config *cfg = h->cfg;
+    const Utterance *u = &h->corpus->dataset.utterances[h->corpus->items[c->item].utterance];
+    Err err = {0};
+    char detail[256], path[4096];
+    const float *samples;
+    Sound *s = &c->recording;
+    int there = 0;
+    e->bytes.size = 0;
+    if (dataset_audio_path(&h->corpus->dataset, u, path, sizeof path, &err) || file_read(&e->bytes, path, LARGEST_FILE, &err))
+        goto done;
+    if (audio_decode(&e->audio, e->bytes.data, e->bytes.size, path, cfg->max_audio_length, detail, sizeof detail) ||
+        audio_process(e->processor, &samples, &s->count, &e->audio, cfg->trim_silence, cfg->enable_loudness_normalization, detail,
+                      sizeof detail))
+        goto done;
+    s->frames = mel_frames(h->mel, s->count);
+    s->samples = mem_calloc((size_t)s->count, sizeof *s->samples);
+    s->mel = mem_calloc((size_t)s->frames * (size_t)cfg->n_mels, sizeof *s->mel);
+    if (!s->samples || !s->mel)
+        goto done;
+    memcpy(s->samples, samples, (size_t)s->count * sizeof *samples);
+    mel_compute(h->mel, e->mel, s->mel, s->samples, s->count);
+    there = fill_pitch(h, e, s) == 0 && judge_sound(h, e, s, c->said, &err) == 0;
+    if (there) { /* the sound itself is not needed any more */
+        free(s->samples);
+        s->samples = NULL;
+    }
+done:
+    if (!there)
+        sound_free(s);
+    return there;
+}
+
+static void hear_clip(void *user, int thread, int slot, uint64_t item)
+{
+    Hearing *h = user;
+    Ear *e = &h->ears[thread];
+    Clip *c = &h->clips[item];
+    Sound *s = &c->voice;
+    pthread_mutex_lock(&h->mutex);
+    int stop = h->stop;
+    pthread_mutex_unlock(&h->mutex);
+    if (e->err.code || stop)
+        return;
+    if (!c->has_recording)
+        c->has_recording = read_recording(h, e, c) ? 1 : -1;
+    s->count = griffin_lim_samples(e->griffin, s->frames);
+    if (!(s->samples = mem_calloc((size_t)s->count, sizeof *s->samples))) {
+        err_set(&e->err, ERR_NOMEM, "no memory for a spoken clip");
+        return;
+    }
+    if (griffin_lim_run(e->griffin, s->samples, s->mel, s->frames, GRIFFIN_LIM_ITERATIONS, 1, &e->err) || fill_pitch(h, e, s) ||
+        judge_sound(h, e, s, c->said, &e->err))
+        return;
+    Err ignored = {0}; /* clips that are too long for a comparison are left out of it */
+    c->has_distance = c->has_recording > 0 &&
+                      sound_distance(&c->distance, c->recording.mel, c->recording.pitch, c->recording.voiced, c->recording.frames,
+                                     s->mel, s->pitch, s->voiced, s->frames, h->cfg->n_mels, &ignored) == 0;
+}
+
+static int next_clip(void *user, int slot, uint64_t item, Err *err) { return 0; }
+
+/* --- the thread --- */
+
+static int open_ears(Hearing *h, Err *err)
+{
+    int rc = 0;
+    for (int i = 0; i < h->threads && !rc; i++) {
+        Ear *e = &h->ears[i];
+        if (e->griffin)
+            continue;
+        if ((rc = griffin_lim_open(&e->griffin, h->cfg, err)) || (rc = mel_scratch_open(&e->mel, h->mel, err)) ||
+            (rc = pitch_scratch_open(&e->pitch, h->pitch, err)) || (rc = audio_processor_open(&e->processor, h->cfg, err)))
+            break;
+        Err missing = {0};
+        if (!h->why_not[0] && recogniser_open(&e->recogniser, h->cfg->language, &missing))
+            snprintf(h->why_not, sizeof h->why_not, "%s", missing.msg);
+        if (e->recogniser && !h->judge[0])
+            snprintf(h->judge, sizeof h->judge, "%s", recogniser_name(e->recogniser));
+    }
+    return rc;
+}
+
+static void sum_up(Hearing *h, Heard *out)
+{
+    int64_t spoken = 0, recorded = 0;
+    int compared = 0, pitched = 0;
+    *out = (Heard){.step = h->step};
+    memcpy(out->judge, h->judge, sizeof out->judge);
+    memcpy(out->why_not, h->why_not, sizeof out->why_not);
+    for (int i = 0; i < h->count; i++) {
+        const Clip *c = &h->clips[i];
+        out->clips++;
+        out->voice.words += c->voice.words, out->voice.wrong += c->voice.wrong;
+        out->recordings.words += c->recording.words, out->recordings.wrong += c->recording.wrong;
+        if (!c->has_distance)
+            continue;
+        spoken += c->voice.frames, recorded += c->recording.frames;
+        out->mcd_db += c->distance.mcd_db, compared++;
+        if (isfinite(c->distance.f0_rmse_semitones))
+            out->f0_rmse_semitones += c->distance.f0_rmse_semitones, pitched++;
+    }
+    out->voice.share = out->voice.words ? (double)out->voice.wrong / out->voice.words : NAN;
+    out->recordings.share = out->recordings.words ? (double)out->recordings.wrong / out->recordings.words : NAN;
+    out->length_ratio = recorded ? (double)spoken / (double)recorded : NAN;
+    out->mcd_db = compared ? out->mcd_db / compared : NAN;
+    out->f0_rmse_semitones = pitched ? out->f0_rmse_semitones / pitched : NAN;
+}
+
+static void *listen_on(void *arg)
+{
+    Hearing *h = arg;
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
+    pthread_mutex_lock(&h->mutex);
+    for (;;) {
+        while (!h->stop && !(h->busy && !h->done))
+            pthread_cond_wait(&h->change, &h->mutex);
+        if (h->stop)
+            break;
+        pthread_mutex_unlock(&h->mutex);
+        Err err = {0};
+        OrderedJob job = {"listen", (uint64_t)h->count, h->threads > 1 ? h->threads : 0, 2 * h->threads, h, hear_clip, next_clip};
+        if (!open_ears(h, &err))
+            ordered_run(&job, &err);
+        for (int i = 0; i < h->threads && !err.code; i++)
+            err = h->ears[i].err;
+        pthread_mutex_lock(&h->mutex);
+        h->err = err;
+        sum_up(h, &h->result);
+        h->done = 1;
+        pthread_cond_broadcast(&h->change);
+    }
+    pthread_mutex_unlock(&h->mutex);
+    return NULL;
+}
+
+/* --- for the owner --- */
+
+static char *said_of(const Corpus *c, uint32_t item)
+{
+    StoreEntry e;
+    TextView v;
+    store_entry(&c->text, c->items[item].text_entry, &e);
+    return text_view(&v, &e) ? strdup("") : strndup(v.cleaned, v.cleaned_size);
+}
+
+int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int most, int threads, Log *log, Err *err)
+{
+    Hearing *h = *out = mem_calloc(1, sizeof *h);
+    if (!h)
+        return err_set(err, ERR_NOMEM, "no memory to listen");
+    h->cfg = cfg, h->corpus = corpus, h->log = log;
+    h->threads = threads > 1 ? threads : 1;
+    h->count = corpus->count < (uint32_t)most ? (int)corpus->count : most;
+    pthread_mutex_init(&h->mutex, NULL);
+    pthread_cond_init(&h->change, NULL);
+    h->clips = mem_calloc((size_t)h->count + 1, sizeof *h->clips);
+    h->ears = mem_calloc((size_t)h->threads, sizeof *h->ears);
+    if (!h->clips || !h->ears)
+        return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
+    for (int i = 0; i < h->count; i++) {
+        h->clips[i].item = (uint32_t)((uint64_t)corpus->count * (uint64_t)i / (uint64_t)h->count);
+        if (!(h->clips[i].said = said_of(corpus, h->clips[i].item)))
+            return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
+    }
+    int rc = mel_plan_open(&h->mel, cfg, err);
+    if (!rc)
+        rc = pitch_plan_open(&h->pitch, cfg, err);
+    return rc ? rc : thread_start(&h->thread, "listener", listen_on, h, err);
+}
+
+void hearing_close(Hearing *h)
+{
+    if (!h)
+        return;
+    pthread_mutex_lock(&h->mutex);
+    h->stop = 1;
+    pthread_cond_broadcast(&h->change);
+    pthread_mutex_unlock(&h->mutex);
+    thread_join(&h->thread);
+    for (int i = 0; h->clips && i < h->count; i++) {
+        free(h->clips[i].said);
+        sound_free(&h->clips[i].recording);
+        sound_free(&h->clips[i].voice);
+    }
+    for (int i = 0; h->ears && i < h->threads; i++) {
+        Ear *e = &h->ears[i];
+        recogniser_close(e->recogniser);
+        griffin_lim_close(e->griffin);
+        mel_scratch_close(e->mel);
+        pitch_scratch_close(e->pitch);
+        audio_processor_close(e->processor);
+        audio_buffer_free(&e->audio);
+        buf_free(&e->heard);
+        buf_free(&e->bytes);
+    }
+    mel_plan_close(h->mel);
+    pitch_plan_close(h->pitch);
+    pthread_mutex_destroy(&h->mutex);
+    pthread_cond_destroy(&h->change);
+    free(h->clips), free(h->ears), free(h);
+}
+
+int hearing_count(const Hearing *h) { return h->count; }
+uint32_t hearing_item(const Hearing *h, int i) { return h->clips[i].item; }
+
+int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *mean, const float *deviation, Err *err)
+{
+    const int bands = h->cfg->n_mels;
+    pthread_mutex_lock(&h->mutex);
+    int taken = h->busy;
+    pthread_mutex_unlock(&h->mutex);
+    if (taken)
+        return 1;
+    for (int i = 0; i < h->count; i++) {
+        Sound *s = &h->clips[i].voice;
+        const int64_t values = (int64_t)speech[i].frames * bands;
+        sound_free(s);
+        s->frames = speech[i].frames;
+        if (!(s->mel = mem_calloc((size_t)values, sizeof *s->mel)))
+            return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
+        for (int64_t k = 0; k < values; k++)
+            s->mel[k] = speech[i].mel[k] * deviation[k % bands] + mean[k % bands];
+    }
+    pthread_mutex_lock(&h->mutex);
+    h->busy = 1, h->done = 0, h->step = step;
+    pthread_cond_broadcast(&h->change);
+    pthread_mutex_unlock(&h->mutex);
+    return 0;
+}
+
+int hearing_result(Hearing *h, Heard *out, int wait, Err *err)
+{
+    pthread_mutex_lock(&h->mutex);
+    while (wait && h->busy && !h->done)
+        pthread_cond_wait(&h->change, &h->mutex);
+    int there = h->busy && h->done;
+    if (there) {
+        *out = h->result;
+        h->busy = h->done = 0;
+        if (h->err.code) {
+            *err = h->err;
+            there = h->err.code;
+        }
+    }
+    pthread_mutex_unlock(&h->mutex);
+    return there;
+}
+
+void heard_sentence(const Heard *h, char *out, size_t cap)
+{
+    char rest[160] = "";
+    if (isfinite(h->mcd_db))
+        snprintf(rest, sizeof rest, "; %.1f dB from the recordings, pitch off by %.1f semitones, %.2f times as long", h->mcd_db,
+                 h->f0_rmse_semitones, h->length_ratio);
+    if (h->voice.words && h->recordings.words)
+        snprintf(out, cap, "%.0f %% of the words wrong; in the recordings %.0f %%%s", 100 * h->voice.share,
+                 100 * h->recordings.share, rest);
+    else if (h->voice.words)
+        snprintf(out, cap, "%.0f %% of the words wrong%s", 100 * h->voice.share, rest);
+    else
+        snprintf(out, cap, "words were not judged (%.120s)%s", h->why_not, rest);
+}
+
+static void words_json(json_t *o, const char *words, const char *wrong, const char *share, const WordScore *s)
+{
+    json_object_set_new(o, words, s->words ? json_integer(s->words) : json_null());
+    json_object_set_new(o, wrong, s->words ? json_integer(s->wrong) : json_null());
+    json_object_set_new(o, share, s->words ? json_real(s->share) : json_null());
+}
+
+static json_t *number_json(double v) { return isfinite(v) ? json_real(v) : json_null(); }
+
+void heard_json(json_t *o, const Heard *h)
+{
+    words_json(o, "words", "words_wrong", "words_wrong_share", &h->voice);
+    words_json(o, "recordings_words", "recordings_words_wrong", "recordings_words_wrong_share", &h->recordings);
+    json_object_set_new(o, "length_ratio", number_json(h->length_ratio));
+    json_object_set_new(o, "mcd_db", number_json(h->mcd_db));
+    json_object_set_new(o, "f0_rmse_semitones", number_json(h->f0_rmse_semitones));
+    json_object_set_new(o, "judge", h->judge[0] ? json_string(h->judge) : json_null());
+    json_object_set_new(o, "judge_missing", h->judge[0] ? json_null() : json_string(h->why_not));
+}
