@@ -459,7 +459,7 @@ static int diagnose(char **text, const char *options)
     snprintf(words, sizeof words,
              "--data-path %s --cache-dir %s --use-phonemes false --text-cleaners basic --min-audio-length 0.05 --val-split 0 "
              "--batch-size 8 "
-             "--num-workers 2 --seed 7 --n-mels 20 --reduction-factor 2 --length-buckets 3 --quiet %s",
+             "--num-workers 2 --seed 7 --n-mels 20 --length-buckets 3 --quiet %s",
              corpora.data, corpora.cache, options);
     for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
         argv[argc++] = w;
@@ -484,13 +484,16 @@ static int diagnose(char **text, const char *options)
 
 static void test_command(void **state)
 {
-    char *text, options[600], report[300], page[300];
+    char *text, options[900], report[300], page[300], picture[300];
+    Err err = {0};
+    snprintf(picture, sizeof picture, "%s", folder_file(&corpora.folder, "loss.png"));
+    assert_int_equal(file_replace(picture, "\x89PNG\r\n\x1a\n\0", 9, &err), 0);
     snprintf(report, sizeof report, "%s", folder_file(&corpora.folder, "report.txt"));
     snprintf(page, sizeof page, "%s", folder_file(&corpora.folder, "report.html"));
     snprintf(options, sizeof options,
-             "--data-gpu sim0 --model-gpu sim1 --num-batches 40 --json --apply --output %s --html %s --sim "
+             "%s --data-gpu sim0 --model-gpu sim1 --num-batches 40 --json --apply --output %s --html %s --sim "
              "read_ms=1,decode_ms=60,h2d_us=1000,preprocess_ms=2,peer_us=1000,step_ms=10",
-             report, page);
+             corpora.folder.path, report, page);
     assert_int_equal(diagnose(&text, options), 1);
     json_error_t error;
     json_t *r = json_loads(text, 0, &error);
@@ -501,6 +504,7 @@ static void test_command(void **state)
     assert_int_equal(json_array_size(json_object_get(r, "sections")), 8);
     assert_true(json_array_size(json_object_get(r, "charts")) >= 6);
     assert_int_equal(json_array_size(json_object_get(r, "configuration_changes")) > 0, 1);
+    assert_int_equal(json_array_size(json_object_get(r, "pictures")), 1); /* of the run's folder */
     int measured = 0;
     size_t i;
     json_t *g;
@@ -514,7 +518,9 @@ static void test_command(void **state)
     free(text);
     assert_true(file_exists(report) && file_exists(page));
     Buf b = {0};
-    Err err = {0};
+    assert_int_equal(file_read(&b, page, 1 << 20, &err), 0);
+    assert_non_null(memmem(b.data, b.size, "<img alt=\"Loss\" src=\"data:image/png;base64,iVBORw0KGgoA\"", 50));
+    buf_clear(&b);
     assert_int_equal(file_read(&b, report, 1 << 20, &err), 0);
     buf_add(&b, "", 1);
     for (const char *const *w = (const char *const[]){"ISSUES", "RECOMMENDATIONS", "CONFIGURATION CHANGES", "VERDICT", "[8]", NULL};
@@ -523,6 +529,9 @@ static void test_command(void **state)
     buf_free(&b);
     unlink(report);
     unlink(page);
+    unlink(picture);
+    assert_int_equal(diagnose(&text, "/nowhere/at/all --num-batches 12"), 3);
+    free(text);
     assert_int_equal(diagnose(&text, "--thresholds"), 0);
     assert_non_null(strstr(text, "padding share"));
     free(text);

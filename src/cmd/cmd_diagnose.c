@@ -1,4 +1,5 @@
-/* cmd_diagnose.c - myxtts diagnose: what holds the training up, proved by a run of the real pipeline and the real step. */
+/* cmd_diagnose.c - myxtts diagnose: what holds the training up, proved by a run of the real pipeline and the real step; of a run's folder,
+ * what is wrong with its voice (diagnose_voice.c). */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,22 +10,34 @@
 #include "cmd/cmd.h"
 #include "cmd/data.h"
 #include "cmd/devices.h"
+#include "cmd/diagnose_voice.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "diag/html.h"
 #include "diag/sections.h"
+#include "train/snapshot.h"
 
 static const char *usage_text =
-    "myxtts diagnose --data-path DIR [--config F] [--output F] [--html F] [--num-batches N] [--apply] [--thresholds] [--json]\n\n"
+    "myxtts diagnose --data-path DIR [--config F] [--output F] [--html F] [--num-batches N] [--apply] [--thresholds]\n"
+    "                [--json]\n"
+    "myxtts diagnose RUN [--data-path DIR] [--output F] [--json]\n"
+    "myxtts diagnose RUN --html F [--data-path DIR] ...\n\n"
     "Runs the real pipeline into the real training step for some batches (on simulated GPUs, --sim, into a step that takes the "
     "machine's\n"
     "time) and says which stage holds the training up, why, and what each change would give. Prepares what is not prepared. Writes "
     "no\n"
     "checkpoint and no setting; --apply runs again with the best change and shows what it really gives.\n"
-    "Exit code 0: nothing was found, 1: findings.";
+    "Of RUN, a folder of `myxtts train`, it says what is wrong with the voice, from its log; with the dataset it was trained on "
+    "also from\n"
+    "the recordings and the alignment of every clip, and writes the lines whose text does not seem to be what is said to "
+    "suspects.tsv\n"
+    "in RUN. With --html, RUN is a run whose settings, data and pictures the page is made of. Exit code 0: nothing was found, 1: "
+    "findings.";
 
 typedef struct Diagnosis {
-    Config cfg; /* a copy: --apply changes it */
+    Config cfg;      /* a copy: --apply changes it */
+    const char *run; /* folder; NULL: none */
+    VoiceFile file;  /* of the run, where its settings are used */
     Devices devices;
     Corpus corpus;
     Observation o, after;
@@ -69,11 +82,26 @@ static int apply_best(Diagnosis *d, Log *log, Err *err)
     return rc;
 }
 
-static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
+/* The settings to look at: the command line's, or those of the run's newest checkpoint with these on top. */
+static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err)
 {
     d->cfg = line->cfg;
-    int rc = data_prepare(&d->cfg, 1, log, err);
-    if (rc || (rc = devices_open(&d->devices, &d->cfg, log, err)) || (rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err)))
+    if (line->cfg.data_path[0])
+        return 0;
+    if (!d->run)
+        return err_set(err, ERR_USAGE, "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/, or a RUN");
+    int rc = voice_file_open(&d->file, "auto", d->run, line->setting_count, line->settings, log, err);
+    if (rc)
+        return rc;
+    d->cfg = d->file.cfg;
+    return 0;
+}
+
+static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
+{
+    int rc = choose_settings(d, line, log, err);
+    if (rc || (rc = data_prepare(&d->cfg, 1, log, err)) || (rc = devices_open(&d->devices, &d->cfg, log, err)) ||
+        (rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err)))
         return rc;
     if (!d->corpus.count)
         return err_set(err, ERR_DATA, "no clip of %s is left to train on", d->cfg.data_path);
@@ -134,7 +162,8 @@ static int report(Diagnosis *d, const char *command, const char *output, const c
                       .preflight = &d->preflight,
                       .storage = &d->storage,
                       .command = command,
-                      .title = "myxtts diagnose"};
+                      .title = "myxtts diagnose",
+                      .run = d->run};
     json_t *r = report_make(&in);
     if (!r)
         return err_set(err, ERR_NOMEM, "no memory for the report");
@@ -166,19 +195,26 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     Diagnosis *d = calloc(1, sizeof *d);
     int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_expect(&line, 0, 1, "one folder of a training run", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    if (line.positional_count && !batches && !html && !apply && !thresholds) {
+        rc = diagnose_voice(&line, line.positional[0], output, &findings, log, &err);
+        code = findings > 0;
+        goto done;
+    }
     char *end = NULL;
+    if (d && line.positional_count)
+        d->run = line.positional[0];
     if (!d)
         rc = err_set(&err, ERR_NOMEM, "no memory to diagnose");
     else if (batches && ((d->batches = strtoll(batches, &end, 10)) < 12 || *end))
         rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 12 on", batches);
     else if (thresholds)
         rc = print_thresholds(line.json, &err);
-    else if (!line.cfg.data_path[0])
-        rc = err_set(&err, ERR_USAGE, "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else if (d->run && !file_exists(d->run))
+        rc = err_set(&err, ERR_MISSING, "there is no %s: RUN is the --checkpoint-dir of a training", d->run);
     else
         rc = run(d, &line, apply, log, &err);
     if (rc || thresholds)
@@ -199,6 +235,7 @@ done:
         preflight_free(&d->preflight);
         corpus_close(&d->corpus);
         devices_close(&d->devices);
+        voice_file_close(&d->file);
         free(d);
     }
     cmd_line_close(&line);

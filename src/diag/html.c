@@ -10,6 +10,8 @@
 #include "diag/html_style.h"
 #include "diag/svg.h"
 
+#define MOST_PICTURE_BYTES ((size_t)16 << 20)
+
 typedef struct Word {
     const char *name, *shown;
     int rank; /* how bad */
@@ -74,7 +76,8 @@ static void head(Buf *b, const json_t *r)
     static const char *const about[] = {"date", "machine"};
     int any = 0;
     buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+               "style-src 'unsafe-inline'; img-src data:\">\n"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
     if (filled(json_object_get(r, "title")))
         put(b, json_object_get(r, "title"));
@@ -269,6 +272,51 @@ static void charts(Buf *b, const json_t *r)
     buf_str(b, "</div>\n");
 }
 
+/* The bytes in the letters of base64 (RFC 4648). */
+static void base64(Buf *b, const uint8_t *p, size_t n)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        const size_t left = n - i;
+        uint32_t v = (uint32_t)p[i] << 16;
+        v |= left > 1 ? (uint32_t)p[i + 1] << 8 : 0;
+        v |= left > 2 ? p[i + 2] : 0;
+        const char four[] = {letters[v >> 18], letters[v >> 12 & 63], left > 1 ? letters[v >> 6 & 63] : '=',
+                             left > 2 ? letters[v & 63] : '='};
+        buf_add(b, four, sizeof four);
+    }
+}
+
+/* One that is not there, or is no PNG, is left out. */
+static void picture(Buf *b, const json_t *p)
+{
+    static const char magic[] = "\x89PNG\r\n\x1a\n";
+    Buf file = {0};
+    if (file_read(&file, string(p, "path"), MOST_PICTURE_BYTES, NULL) == 0 && file.size > 8 && memcmp(file.data, magic, 8) == 0) {
+        buf_str(b, "<figure class=\"card\">");
+        element(b, "figcaption", "", json_object_get(p, "title"));
+        buf_str(b, "<img alt=\"");
+        put(b, json_object_get(p, "title"));
+        buf_str(b, "\" src=\"data:image/png;base64,");
+        base64(b, (const uint8_t *)file.data, file.size);
+        buf_str(b, "\">");
+        element(b, "p", " class=\"why\"", json_object_get(p, "note"));
+        buf_str(b, "</figure>\n");
+    }
+    buf_free(&file);
+}
+
+static void pictures(Buf *b, const json_t *r)
+{
+    const json_t *all = json_object_get(r, "pictures");
+    if (!json_array_size(all))
+        return;
+    buf_str(b, "<h2>The training run</h2>\n<div class=\"pictures\">\n");
+    for (size_t i = 0; i < json_array_size(all); i++)
+        picture(b, json_array_get(all, i));
+    buf_str(b, "</div>\n");
+}
+
 static void finding(Buf *b, const json_t *f)
 {
     buf_str(b, "<div class=\"finding\"><p>");
@@ -339,6 +387,7 @@ int html_write(const char *path, const json_t *report, Err *err)
     card_of_list(&b, report, "recommendations", "Recommendations", NULL);
     changes(&b, report);
     charts(&b, report);
+    pictures(&b, report);
     if (json_array_size(sections))
         buf_str(&b, "<h2>What was measured</h2>\n");
     for (size_t i = 0; i < json_array_size(sections); i++)

@@ -59,6 +59,8 @@ static const char html_style[] =
     ".head{display:flex;flex-wrap:wrap;gap:.6rem;align-items:baseline;justify-content:space-between}\n"
     ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));gap:.8rem}\n"
     "figure.card{margin:0;padding:.8rem .8rem .4rem}figcaption{font-weight:600;font-size:.92rem;margin:0 .2rem .3rem}\n"
+    ".pictures figure{margin-bottom:.8rem}\n"
+    ".pictures img{display:block;max-width:100%;height:auto;margin:0 auto;background:#fff;border-radius:4px}\n"
     ".legend{display:flex;flex-wrap:wrap;gap:.1rem .9rem;font-size:.8rem;color:var(--soft);margin:0 .2rem "
     ".4rem;padding:0;list-style:none}\n"
     ".legend li{margin:0}.legend i{display:inline-block;width:.65rem;height:.65rem;border-radius:2px;margin-inline-end:.35rem}\n"

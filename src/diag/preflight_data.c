@@ -147,7 +147,7 @@ static double padding(const Survey *s, int buckets)
     const Config *c = s->cfg;
     Sampler *sampler = NULL;
     SamplerOptions o = {
-        .batch_size = c->batch_size, .buckets = buckets, .multiple = c->reduction_factor, .seed = (uint64_t)c->seed, .ranks = 1};
+        .batch_size = c->batch_size, .buckets = buckets, .multiple = SAMPLER_FRAME_MULTIPLE, .seed = (uint64_t)c->seed, .ranks = 1};
     if (buckets == 0) {
         o.fixed_text = c->max_text_length;
         o.fixed_frames = c->max_mel_frames;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "diag/sections.h"
 #include "diag/thresholds.h"
 
@@ -144,6 +145,30 @@ static void add_consequences(json_t *report, const ReportInput *in)
     json_object_set_new(report, "configuration_changes", changes);
 }
 
+/* What a training run has drawn: loss.png, and how it hears a clip of validation. */
+static json_t *run_pictures(const char *run)
+{
+    static const struct {
+        const char *file, *title, *note;
+    } known[] = {
+        {"loss.png", "Loss", "Training and validation over the steps."},
+        {"alignment.png", "Alignment",
+         "Symbols upwards, time to the right: how well each moment fits each symbol, and the path that was "
+         "chosen. A path that climbs steadily along bright cells is what to look for; a pattern that repeats "
+         "from bottom to top says that the network does not tell symbols apart yet."},
+        {"mel.png", "Mel", "The recording above; below it what the network makes of text and durations."},
+        {"pitch.png", "Pitch", "Of each symbol: in the recording, and as it is predicted from the text."},
+    };
+    json_t *all = json_array();
+    for (size_t i = 0; i < sizeof known / sizeof *known && run; i++) {
+        char *path = file_join(run, known[i].file);
+        if (path && file_exists(path))
+            json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "title", known[i].title, "path", path, "note", known[i].note));
+        free(path);
+    }
+    return all;
+}
+
 json_t *report_make(const ReportInput *in)
 {
     char date[64];
@@ -161,6 +186,7 @@ json_t *report_make(const ReportInput *in)
     json_object_set_new(r, "sections", sections_make(in));
     add_consequences(r, in);
     json_object_set_new(r, "charts", charts_make(in->o, in->v));
+    json_object_set_new(r, "pictures", run_pictures(in->run));
     return r;
 }
 

@@ -21,6 +21,7 @@ typedef struct ReportInput {
     const StorageTest *storage;
     const char *command; /* as typed */
     const char *title;
+    const char *run; /* folder of a training run whose pictures belong to the report; NULL: none */
 } ReportInput;
 
 /* NULL on no memory. */

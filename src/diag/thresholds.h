@@ -16,6 +16,25 @@ typedef enum {
     LIMIT_STEP_DOMINATES, /* step time / time per batch of the next slowest stage */
     LIMIT_FORECAST,       /* forecast of the present settings against what was measured, share */
     LIMIT_GAIN,           /* predicted gain that is worth a recommendation, share */
+    /* of a voice and its recordings: voice_doctor.h */
+    LIMIT_VOICE_OWN_TEXT,  /* what a clip's own text explains of it that another text does not, share */
+    LIMIT_VOICE_COST,      /* mean squared distance of the mel from the alignment's; 1: it knows nothing */
+    LIMIT_VOICE_ONES,      /* symbols with one frame, share */
+    LIMIT_VOICE_HELD,      /* frames that the longest tenth of the symbols has, share */
+    LIMIT_VOICE_DURATIONS, /* variation of durations that is predicted, share */
+    LIMIT_VOICE_PITCH,     /* variation of pitch that is predicted, share */
+    LIMIT_VOICE_SUSPECT,   /* robust deviations by which a text fits worse than the rest's */
+    LIMIT_VOICE_WORDS,     /* words heard wrong, share over that of the recordings */
+    LIMIT_VOICE_DEAF,      /* words of the recordings themselves that are heard wrong, share */
+    LIMIT_VOICE_RISE,      /* validation loss over its lowest, share */
+    LIMIT_VOICE_SILENT,    /* clips that are mostly silence, share */
+    LIMIT_VOICE_CLIPPED,   /* clips that are clipped, share */
+    LIMIT_VOICE_FAST,      /* phonemes a second */
+    LIMIT_VOICE_SLOW,      /* the same */
+    LIMIT_VOICE_HIGH,      /* Hz, fundamental frequency */
+    LIMIT_VOICE_LOW,       /* the same */
+    LIMIT_VOICE_CLIPS,     /* clips to learn from */
+    LIMIT_VOICE_MINUTES,   /* of speech */
     LIMIT_COUNT
 } LimitId;
 

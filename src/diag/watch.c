@@ -22,6 +22,8 @@ void watch_interval(void *arg, const TrainerView *view, int last)
     Watch *w = arg;
     const StepMeter *m = view->meter;
     double wait = 0, all = 0;
+    if (w->voice)
+        voice_watch_step(w->voice, view->step);
     int64_t first = m->sample_count - view->sample_from > METER_KEEP ? m->sample_count - METER_KEEP : view->sample_from;
     for (int64_t i = first; i < m->sample_count; i++) {
         wait += (double)m->samples[i % METER_KEEP].wait;

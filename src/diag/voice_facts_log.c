@@ -1,0 +1,102 @@
+/* voice_facts_log.c - the curves of a run from its log.jsonl. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "diag/voice_facts.h"
+#include "train/run_log.h"
+
+static double number(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static int64_t integer(const json_t *o, const char *key)
+{
+    double v = number(o, key);
+    return v >= 0 && v < 1e15 ? (int64_t)v : 0;
+}
+
+/* Everything after `step` does not count any more. */
+static void take_back(VoiceFacts *f, int64_t step)
+{
+    while (f->train_count && f->train[f->train_count - 1].step > step)
+        f->train_count--;
+    while (f->validation_count && f->validation[f->validation_count - 1].step > step)
+        f->validation_count--;
+    while (f->heard_count && f->heard[f->heard_count - 1].step > step)
+        f->heard_count--;
+}
+
+static int add_point(VoicePoint **points, size_t *count, size_t *cap, const json_t *o)
+{
+    if (mem_grow(points, cap, *count + 1, sizeof **points))
+        return ERR_NOMEM;
+    VoicePoint *p = &(*points)[(*count)++];
+    *p = (VoicePoint){.step = integer(o, "step"), .loss = number(o, "loss"), .own_text = number(o, "own_text")};
+    for (int i = 0; i < TERM_COUNT; i++)
+        p->terms[i] = number(o, loss_term_name((LossTerm)i));
+    return 0;
+}
+
+static int add_heard(VoiceFacts *f, const json_t *o)
+{
+    if (mem_grow(&f->heard, &f->heard_cap, f->heard_count + 1, sizeof *f->heard))
+        return ERR_NOMEM;
+    f->heard[f->heard_count++] = (VoiceHeard){.step = integer(o, "step"),
+                                              .words = integer(o, "words"),
+                                              .words_wrong = integer(o, "words_wrong"),
+                                              .recordings_words = integer(o, "recordings_words"),
+                                              .recordings_words_wrong = integer(o, "recordings_words_wrong"),
+                                              .mcd_db = number(o, "mcd_db"),
+                                              .f0_rmse_semitones = number(o, "f0_rmse_semitones"),
+                                              .length_ratio = number(o, "length_ratio")};
+    return 0;
+}
+
+static int add_line(void *arg, json_t *o)
+{
+    VoiceFacts *f = arg;
+    const char *event = json_string_value(json_object_get(o, "event"));
+    if (!event)
+        return 0;
+    if (strcmp(event, "start") == 0)
+        f->ended = 0, f->total_steps = integer(o, "total_steps");
+    else if (strcmp(event, "end") == 0)
+        f->ended = 1;
+    else if (strcmp(event, "resume") == 0)
+        take_back(f, integer(o, "step"));
+    else if (strcmp(event, "step") == 0)
+        return add_point(&f->train, &f->train_count, &f->train_cap, o);
+    else if (strcmp(event, "validation") == 0)
+        return add_point(&f->validation, &f->validation_count, &f->validation_cap, o);
+    else if (strcmp(event, "heard") == 0)
+        return add_heard(f, o);
+    return 0;
+}
+
+int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
+{
+    struct stat st;
+    char *path = stat(where, &st) == 0 && S_ISDIR(st.st_mode) ? file_join(where, "log.jsonl") : strdup(where);
+    if (!path)
+        return err_set(err, ERR_NOMEM, "no memory for the log of %s", where);
+    f->train_count = f->validation_count = f->heard_count = 0;
+    int rc = run_log_each(path, add_line, f, NULL, err);
+    if (rc == ERR_MISSING)
+        err_hint(err, "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
+    else if (rc == ERR_NOMEM)
+        err_set(err, ERR_NOMEM, "no memory for the log %s", path);
+    free(path);
+    return rc;
+}
+
+void voice_facts_from_config(VoiceFacts *f, const Config *cfg)
+{
+    f->weight[TERM_MEL] = cfg->mel_loss_weight, f->weight[TERM_ALIGN] = cfg->align_loss_weight;
+    f->weight[TERM_DURATION] = cfg->duration_loss_weight, f->weight[TERM_PITCH] = cfg->pitch_loss_weight;
+    f->weight[TERM_ENERGY] = cfg->energy_loss_weight;
+}
