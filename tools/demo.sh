@@ -1,48 +1,62 @@
 #!/usr/bin/env bash
-# A small corpus of short phrases spoken by espeak-ng, then every step of the program on it. usage: tools/demo.sh build/myxtts
+# A small corpus of sentences spoken by flite, then every step of the program on it, to a sentence it has not heard and what a recogniser
+# hears in it. usage: tools/demo.sh BUILD_FOLDER
+# DEMO_DIR: where it goes (build/demo); DEMO_MINUTES: of training; DEMO_LINES: sentences of the corpus; FLITE: flite's program.
 set -eu
-myxtts=$1
+cd "$(dirname "$0")/.."
+build=$1
+myxtts=$build/myxtts
 demo=${DEMO_DIR:-build/demo}
+minutes=${DEMO_MINUTES:-5}
 say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
 step() { say "$@"; "$@"; }
 
-# The phrases share their words, so that a voice can learn each word from several of them and then say a phrase it has not heard.
+# Sentences that are not in the corpus; every word of them is, in others. The recogniser gets all of them right when flite itself says them:
+# what it gets wrong is the voice's.
 rm -rf "$demo"
-mkdir -p "$demo/wavs"
-n=0
-for count in one two three four five six seven eight; do
-    for colour in red green blue white black; do
-        for thing in birds stones boats; do
-            n=$((n + 1))
-            [ $((n % 2)) = 0 ] || continue
-            id=$(printf 'phrase-%03d' "$n")
-            espeak-ng -v en-us -s 150 -w "$demo/wavs/$id.wav" "$count $colour $thing"
-            printf '%s|%s %s %s|%s %s %s\n' "$id" "$count" "$colour" "$thing" "$count" "$colour" "$thing" >>"$demo/metadata.csv"
-        done
-    done
-done
+mkdir -p "$demo/reference/slt"
+cat >"$demo/sentences.txt" <<'END'
+My brother found three keys in the garden.
+Can you find my blue jacket today?
+Please bring the yellow blanket.
+My friend painted the wooden table.
+I found a silver ring for my daughter.
+END
+tools/demo_text.sh "${DEMO_LINES:-600}" "$demo/sentences.txt" >"$demo/text.csv"
+step tools/flite_corpus.sh "$demo" "$demo/text.csv" slt
 # Two lines that cannot be used, to show what becomes of them.
-printf 'phrase-999|this clip does not exist|this clip does not exist\n' >>"$demo/metadata.csv"
+printf 'demo-9999|this clip does not exist|this clip does not exist\n' >>"$demo/metadata.csv"
 printf '../../etc/passwd|an id that leaves the folder|an id that leaves the folder\n' >>"$demo/metadata.csv"
 
 settings=(--config configs/demo.yaml --data-path "$demo")
 step "$myxtts" prepare "${settings[@]}"
 step "$myxtts" prepare "${settings[@]}"
 step "$myxtts" info "${settings[@]}" || true
-step "$myxtts" inspect "$demo/myxtts-cache" --utterance phrase-002
-step "$myxtts" phonemize --text "two green boats"
-step "$myxtts" mel "$demo/wavs/phrase-002.wav" --png "$demo/phrase-002.png"
+step "$myxtts" inspect "$demo/myxtts-cache" --utterance demo-0002
+step "$myxtts" phonemize --text "My brother found three keys in the garden."
+step "$myxtts" mel "$demo/wavs/demo-0002.wav" --png "$demo/demo-0002.png"
 
-# The last one is a phrase that is not in the corpus.
-step "$myxtts" train "${settings[@]}" --checkpoint-dir "$demo/run"
+step "$myxtts" train "${settings[@]}" --checkpoint-dir "$demo/run" --minutes "$minutes"
 if tail -1 "$demo/run/log.jsonl" | grep -q '"stopped"'; then
     echo "the demo was stopped" >&2
     exit 1
 fi
-step "$myxtts" eval --checkpoint "$demo/run" --data-path "$demo" || [ $? = 1 ] # 1: some clips did not end by themselves
-newest=$(ls "$demo"/run/step-*.safetensors | sort | tail -1)
-step "$myxtts" synth --checkpoint "$newest" --text "six white birds" --output "$demo/six-white-birds.wav" \
-    --png "$demo/six-white-birds.png" --attention-png "$demo/attention.png" || [ $? = 1 ]
+step "$myxtts" eval --checkpoint "$demo/run" --data-path "$demo" || [ $? = 1 ] # 1: findings
+step "$myxtts" align --checkpoint "$demo/run" --data-path "$demo" --output "$demo/align" || [ $? = 1 ]
+newest=$(find "$demo/run" -maxdepth 1 -name 'step-*.safetensors' | sort | tail -1)
+step "$myxtts" synth --checkpoint "$newest" --text "My brother found three keys in the garden." --output "$demo/keys.wav" --png "$demo/keys.png" || [ $? = 1 ]
+step "$myxtts" synth --checkpoint "$newest" --lines "$demo/sentences.txt" --output-dir "$demo/spoken/slt" || [ $? = 1 ]
+
+n=0
+while IFS= read -r line; do
+    n=$((n + 1))
+    "${FLITE:-flite}" -voice slt -t "$line" -o "$demo/reference/slt/$(printf %02d "$n").wav"
+done <"$demo/sentences.txt"
+if "$build/bench/voice" --check; then
+    step "$build/bench/voice" --out "$demo" --config configs/demo.yaml --heard || [ $? = 1 ]
+else
+    echo "there is no recogniser on this machine (apt-get install libpocketsphinx3 pocketsphinx-en-us): listen to $demo/spoken/slt yourself"
+fi
 echo
-echo "in $demo: the corpus and its caches, a voice that was trained on it (run/), a phrase it had never heard (six-white-birds.wav),"
-echo "its mel and attention (six-white-birds.png, attention.png) and the loss over the steps (run/loss.png)"
+echo "in $demo: the corpus and its caches, a voice that was trained on it (run/), sentences it had never heard (keys.wav, spoken/), the mel of"
+echo "the first (keys.png), which symbol is where in the recordings (align/) and the loss over the steps (run/loss.png)"

@@ -21,19 +21,13 @@ if tail -1 "$out/training/run/log.jsonl" | grep -q '"stopped"'; then
     exit 1
 fi
 checkpoint=$(ls "$out/training/run"/step-*.safetensors | sort | tail -1)
-capped=0
 : >"$out/training/synth.txt"
+printf '%s\n' "${words[@]}" >"$out/training/words.txt"
 for speaker in "${speakers[@]}"; do
+    "$myxtts" synth --quiet --json --checkpoint "$checkpoint" --lines "$out/training/words.txt" --speaker "$speaker" \
+        --output-dir "$out/training/$speaker" >>"$out/training/synth.txt"
     for digit in {0..9}; do
-        result=0
-        "$myxtts" synth --quiet --checkpoint "$checkpoint" --text "${words[digit]}" --speaker "$speaker" \
-            --output "$out/${digit}_$speaker.wav" --attention-png "$out/training/attention_${digit}_$speaker.png" \
-            >>"$out/training/synth.txt" || result=$?
-        case $result in
-        0) ;;
-        1) capped=$((capped + 1)) ;;
-        *) exit "$result" ;;
-        esac
+        mv "$out/training/$speaker/$(printf %02d $((digit + 1))).wav" "$out/${digit}_$speaker.wav"
     done
 done
-echo "60 files in $out; $capped ran to the cap; what was said of each is in $out/training/synth.txt"
+echo "60 files in $out; what was said of each is in $out/training/synth.txt"

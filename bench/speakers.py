@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Whose voice is it? Every spoken sentence of every speaker, recognised by an embedding nobody here trained and by its pitch.
+
+usage: bench/speakers.py OUT [--spoken FOLDER] [--least SHARE]
+  OUT            what tools/voice.sh leaves: reference/VOICE/NN.wav (the recordings) and spoken/VOICE/NN.wav (the voice)
+  --spoken       another folder with a folder for each speaker, as OUT/griffin-lim
+  --least SHARE  exit 1 when fewer are recognised, for a speaker and a measure (0.95)
+Needs Python with resemblyzer (PyPI; its weights come inside the package, nothing is fetched), numpy, soundfile; for example
+  python3 -m venv build/speakers && build/speakers/bin/pip install torch resemblyzer soundfile && build/speakers/bin/python bench/speakers.py build/voice
+
+Embedding: Resemblyzer's of the sentence; the speaker is the one whose mean embedding over the recordings has the highest cosine.
+Pitch: the median of log F0 over the frames with a voice (autocorrelation, 60 to 400 Hz); the speaker is the one whose mean over the
+recordings is nearest. A sentence is never compared with the same sentence of the recordings: it is left out of the mean. The
+recordings themselves are judged by the same rule, which says how well the measure can do at all.
+Prints a table and one JSON line. Exit 2: wrong use, 3: something is missing.
+"""
+import argparse
+import json
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+
+def fail(text):
+    print(f"speakers: {text}", file=sys.stderr)
+    sys.exit(3)
+
+
+def load(path):
+    import soundfile
+    x, rate = soundfile.read(path, dtype="float32")
+    return (x if x.ndim == 1 else x.mean(1)), rate
+
+
+def median_pitch(path):
+    """Median of log F0 over the frames with a voice; NaN when there is none. Normalised autocorrelation of 40 ms, the first high peak."""
+    x, rate = load(path)
+    size, hop = int(0.04 * rate), int(0.01 * rate)
+    low, high = int(rate / 400), int(rate / 60)
+    if len(x) < size + high:
+        return float("nan")
+    frames = np.lib.stride_tricks.sliding_window_view(x, size + high)[::hop].astype(np.float64)
+    frames = frames - frames.mean(1, keepdims=True)
+    energy = (frames[:, :size] ** 2).sum(1)
+    n = 1 << int(np.ceil(np.log2(size + high + size)))
+    cross = np.fft.irfft(np.conj(np.fft.rfft(frames[:, :size], n)) * np.fft.rfft(frames, n), n)[:, : high + 1]
+    squares = np.cumsum(np.pad(frames**2, ((0, 0), (1, 0))), axis=1)
+    moved = squares[:, size:size + high + 1] - squares[:, :high + 1]
+    r = cross / np.sqrt(np.maximum(energy[:, None] * moved, 1e-12))
+    loud = energy > 0.01 * energy.max()
+    found = []
+    for row in r[loud]:
+        best = row[low:].max()
+        if best < 0.6:
+            continue
+        # The smallest lag that is a peak nearly as high: not twice the period.
+        for lag in range(low, high):
+            if row[lag] >= 0.9 * best and row[lag] >= row[lag - 1] and row[lag] >= row[lag + 1]:
+                found.append(np.log(rate / lag))
+                break
+    return float(np.median(found)) if found else float("nan")
+
+
+def listen(folder, speakers):
+    """{speaker: {sentence: path}}"""
+    found = {}
+    for s in speakers:
+        d = os.path.join(folder, s)
+        if not os.path.isdir(d):
+            fail(f"there is no {d}")
+        found[s] = {int(f[:-4]): os.path.join(d, f) for f in os.listdir(d) if f.endswith(".wav") and f[:-4].isdigit()}
+        if not found[s]:
+            fail(f"there is no NN.wav in {d}")
+    return found
+
+
+def features(files, measure):
+    """{speaker: {sentence: feature}}"""
+    flat = [(s, n, p) for s, of in files.items() for n, p in of.items()]
+    values = measure([p for _, _, p in flat])
+    out = {s: {} for s in files}
+    for (s, n, _), v in zip(flat, values):
+        out[s][n] = v
+    return out
+
+
+def embed_all(paths):
+    from resemblyzer import VoiceEncoder, preprocess_wav
+    encoder = VoiceEncoder("cpu", verbose=False)
+    return [encoder.embed_utterance(preprocess_wav(p)) for p in paths]
+
+
+def pitch_all(paths):
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(median_pitch, paths, chunksize=8))
+
+
+def mean_without(values, sentence):
+    """Mean over the recordings of a speaker, without the given sentence where others are left."""
+    kept = [v for n, v in values.items() if n != sentence] or list(values.values())
+    return np.nanmean(np.array(kept), axis=0)
+
+
+def nearest_embedding(value, centres):
+    return max(centres, key=lambda s: float(np.dot(value, centres[s]) / (np.linalg.norm(value) * np.linalg.norm(centres[s]) + 1e-12)))
+
+
+def nearest_pitch(value, centres):
+    return min(centres, key=lambda s: abs(value - centres[s])) if np.isfinite(value) else None
+
+
+def judge(real, clips, nearest):
+    """{speaker: {heard speaker: sentences}}"""
+    heard = {}
+    for s, of in clips.items():
+        heard[s] = {}
+        for n, value in of.items():
+            who = nearest(value, {r: mean_without(real[r], n) for r in real})
+            heard[s][who] = heard[s].get(who, 0) + 1
+    return heard
+
+
+def shares(heard):
+    return {s: of.get(s, 0) / sum(of.values()) for s, of in heard.items()}
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+    p.add_argument("out")
+    p.add_argument("--spoken")
+    p.add_argument("--least", type=float, default=0.95)
+    o = p.parse_args()
+    reference, spoken = os.path.join(o.out, "reference"), o.spoken or os.path.join(o.out, "spoken")
+    for d in (reference, spoken):
+        if not os.path.isdir(d):
+            fail(f"there is no folder {d}")
+    speakers = sorted(d for d in os.listdir(reference) if os.path.isdir(os.path.join(reference, d)))
+    if len(speakers) < 2:
+        fail(f"{reference} has {len(speakers)} speaker: with fewer than two there is nothing to tell apart")
+    real, made = listen(reference, speakers), listen(spoken, speakers)
+    result, passed = {}, True
+    for name, measure, nearest in (("embedding", embed_all, nearest_embedding), ("pitch", pitch_all, nearest_pitch)):
+        try:
+            a = features(real, measure)
+        except ImportError as e:
+            fail(f"{name}: {e}; pip install resemblyzer soundfile")
+        b = features(made, measure)
+        result[name] = {"recordings": judge(a, a, nearest), "spoken": judge(a, b, nearest)}
+        if name == "pitch":
+            hz = lambda of: {s: round(float(np.exp(np.nanmedian(list(v.values())))), 1) for s, v in of.items()}
+            result[name].update(recordings_hz=hz(a), spoken_hz=hz(b))
+    print(f"{'recognised as themselves':26s} " + " ".join(f"{s:>8s}" for s in speakers))
+    for name, r in result.items():
+        for kind in ("recordings", "spoken"):
+            share = shares(r[kind])
+            print(f"  by {name + ', ' + kind:21s} " + " ".join(f"{100 * share[s]:7.1f}%" for s in speakers))
+            if kind == "spoken":
+                passed &= min(share.values()) >= o.least
+    for kind in ("recordings", "spoken"):
+        print(f"  {'pitch in Hz, ' + kind:24s} " + " ".join(f"{result['pitch'][kind + '_hz'][s]:8.1f}" for s in speakers))
+    for name, r in result.items():
+        for s in speakers:
+            wrong = {w or "nobody": n for w, n in r["spoken"][s].items() if w != s}
+            if wrong:
+                print(f"  {s} by {name}: heard as " + ", ".join(f"{w} {n} times" for w, n in sorted(wrong.items(), key=lambda i: -i[1])))
+    print("well" if passed else "NOT RECOGNISED", f"(at least {100 * o.least:g} % are wanted)")
+    json.dump({"speakers": speakers, "sentences": {s: len(made[s]) for s in speakers}, "least": o.least, "passed": bool(passed),
+               **{name: {"recordings": shares(r["recordings"]), "spoken": shares(r["spoken"]),
+                         **{k: v for k, v in r.items() if k.endswith("_hz")}} for name, r in result.items()}}, sys.stdout)
+    print()
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
