@@ -1,8 +1,11 @@
 # make             build the program (and the CUDA part where nvcc is found)
-# make demo        install what is missing, build, make a small corpus, prepare it, show the result
+# make demo        install what is missing, build, let flite speak a small corpus, train a voice on it (DEMO_MINUTES=M), speak sentences that
+#                  are not in it, let a recogniser hear them
 # make test        install what is missing, build, run every test
 # make test-long   the long ones too: every sanitizer, 200 kills, fuzzing
 # make test-gpu    the CUDA part, where there is a GPU
+# make voice       a voice from text alone: flite speaks the lines of VOICE_DATA=DIR, a network learns them (VOICE_MINUTES=M) and speaks the
+#                  sentences of VOICE_TEXT=FILE, a recogniser judges; all of it in VOICE_OUT=DIR; tools/voice.sh explains the rest
 # make digits      train a voice on spoken digits (DIGITS_DATA=DIR), speak all of them (DIGITS_OUT=DIR), judge them
 # make bench       ours beside the peers (Python packages in a virtual environment); make bench-doctor: 300 simulated machines
 # make dist        a bundle for machines where nothing can be installed
@@ -45,7 +48,7 @@ TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/t
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all cuda deps dist demo digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
+.PHONY: all cuda deps dist demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts cuda
@@ -75,13 +78,19 @@ ifeq ($(NVCC),)
 cuda:
 	@echo "CUDA part: not built, nvcc was not found; the program runs on the CPU"
 else
-CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90,code=compute_90
+# A100 (also RTX 30 and 40), H100 and H200, B200, RTX 50; what comes after them translates the last one when it starts.
+CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_100,code=sm_100 \
+    -gencode arch=compute_120,code=sm_120 -gencode arch=compute_90,code=compute_90
 cuda: $(OUT)/libmyxtts_cuda.so
 	@echo "CUDA part: built $< with $(NVCC)"
 
-$(OUT)/libmyxtts_cuda.so: $(CU) $(shell find src -name '*.h')
+$(OUT)/libmyxtts_cuda.so: $(CU:%.cu=$(OUT)/obj/%.cu.o)
 	@mkdir -p $(@D)
-	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) -Isrc -Xcompiler -fPIC -shared -o $@ $(CU)
+	$(NVCC) -Xcompiler -fPIC -shared -o $@ $^
+
+$(OUT)/obj/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) --compress-mode=size -Isrc -Xcompiler -fPIC -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endif
 
 # DT_RPATH, not DT_RUNPATH: it also serves the libraries that the libraries need.
@@ -110,8 +119,13 @@ deps:
 	@tools/deps.sh
 
 demo: deps
-	@$(MAKE) --no-print-directory all
-	@tools/demo.sh $(OUT)/myxtts
+	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/voice
+	@tools/demo.sh $(OUT)
+
+# Variables given to make reach tools/voice.sh through the environment.
+voice: deps
+	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/voice
+	@VOICE_BUILD=$(OUT) tools/voice.sh
 
 DIGITS_DATA ?= ../shared/data/fsdd
 DIGITS_OUT ?= build/digits
@@ -146,6 +160,7 @@ bench-doctor: deps
 test-gpu: cuda
 	@tests/gpu/build.sh
 	@for t in build/test_gpu build/test_ops_gpu; do [ -x $$t ] || continue; $$t; rc=$$?; [ $$rc = 0 ] || [ $$rc = 77 ] || exit $$rc; done
+	@tests/gpu/sanitize.sh
 	@if [ -d $(DIGITS_DATA) ] && [ -x $(OUT)/myxtts ]; then tools/digits_data.sh $(DIGITS_DATA) build/gpu_digits && \
 	    tests/gpu/train_gpu.sh $(OUT)/myxtts build/gpu_digits; else echo "SKIPPED: training on the GPU (no $(DIGITS_DATA), or no $(OUT)/myxtts)"; fi
 
