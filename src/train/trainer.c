@@ -325,7 +325,7 @@ int trainer_run(Trainer *t, Err *err)
             log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, second.msg);
     }
     Err unheard = {0};
-    if (!rc && hear_results(t, 1, &unheard))
+    if (!rc && hear_results(t, !t->stopped, &unheard))
         log_warn(t->log, "what the voice says was not judged: %s", unheard.msg);
     report_event(t, "end", t->state.step, rc ? "error" : t->stopped ? "stopped" : t->early ? "no improvement" : "done");
     report_curve(t);
