@@ -3,6 +3,7 @@
 #include "train_process.h"
 
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #define STEPS 40
 
@@ -47,6 +48,7 @@ static void kills_at_random_moments(void **state)
             steps_kept += now > at;
             at = now;
         }
+        mkdir(folder, 0777);                                           /* a kill may have come before the run made it */
         write_file(path_of(folder, "loss.png.tmp3999999"), "torn", 4); /* as if a picture had been on its way */
         train_to_end(c, folder, STEPS, saves, NULL, 0);
         tensors = compare_checkpoints(step_file(whole, STEPS), step_file(folder, STEPS), NULL);
