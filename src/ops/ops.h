@@ -157,7 +157,8 @@ typedef struct Ops {
     /* Monotonic search (docs/MODEL.md): frames [B,T] = the durations that give every symbol at least one frame, in order, and maximise the sum
      * over frames of mel[m] . mu[s] - |mu[s]|^2 / 2. mu [B,T,n] real, mel [B,M,n] float. cost [B] float = mean over the clip's frames of
      * |mel - mu|^2 / n along that path (NULL: not wanted). Items with more symbols than frames: the first mel_len[b] symbols get one
-     * frame each. Ties stay with the earlier symbol as late as possible (walking back from the end: move only where moving is better). */
+     * frame each. Ties go to the later symbol: walking back from the end, the path moves
+     * on to the symbol before only where that is strictly better. */
     void (*align_search)(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel, const int32_t *text_len,
                          const int32_t *mel_len, int B, int T, int M, int n);
     /* start and symbol from d->frames. Frames past M are cut off. length [B] (NULL: not wanted) = the sum of an item's frames, at most M. */
