@@ -7,12 +7,10 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
-#include "cmd/data.h"
-#include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/voice_data.h"
 #include "diag/voice_report.h"
-#include "text/tokens.h"
 #include "train/evaluate.h"
 #include "train/hearing.h"
 #include "train/voice.h"
@@ -28,12 +26,8 @@ static const char *usage_text =
 #define LOST_POINTS 0.10 /* share of words that may be lost before it is a finding */
 
 typedef struct Eval {
-    const Config *own; /* of the command line: devices and folders are this machine's, not the checkpoint's */
-    VoiceFile file;
-    Devices devices;
+    VoiceData data;
     Corpus corpus;
-    double *statistics; /* [2 n_mels] of the checkpoint: a network sees mels as it was trained on them */
-    Engine *engine;
     Synthesiser *synthesiser;
     Hearing *hearing;
     double terms[TERM_COUNT], loss;
@@ -43,29 +37,18 @@ typedef struct Eval {
     int all;
 } Eval;
 
-static int open_data(Eval *e, Log *log, Err *err)
+static int open_data(Eval *e, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
 {
-    Config *cfg = &e->file.cfg;
-    cfg->cache_dir = e->own->cache_dir;
-    int rc = data_prepare(cfg, 1, log, err);
-    if (rc || (rc = devices_open(&e->devices, e->own, log, err)) || (rc = corpus_open(&e->corpus, cfg, SPLIT_VAL, log, err)))
+    int rc = voice_data_open(&e->data, checkpoint, line, log, err);
+    if (rc || (rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_VAL, log, err)))
         return rc;
     if (!e->corpus.count) {
         corpus_close(&e->corpus);
         e->all = 1;
-        if ((rc = corpus_open(&e->corpus, cfg, SPLIT_TRAIN, log, err)))
+        if ((rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_TRAIN, log, err)))
             return rc;
     }
-    if (!e->corpus.count)
-        return err_set(err, ERR_DATA, "%s has no clip that can be used", cfg->data_path);
-    if (!(e->statistics = calloc((size_t)cfg->n_mels * 2, sizeof *e->statistics)))
-        return err_set(err, ERR_NOMEM, "no memory for statistics");
-    for (int i = 0; i < cfg->n_mels; i++)
-        e->statistics[i] = (double)e->file.mean[i], e->statistics[cfg->n_mels + i] = (double)e->file.deviation[i];
-    if (e->file.pitch_deviation > 0)
-        e->corpus.statistics.pitch_mean = e->file.pitch_mean, e->corpus.statistics.pitch_deviation = e->file.pitch_deviation;
-    e->corpus.mean = e->statistics, e->corpus.deviation = e->statistics + cfg->n_mels;
-    return 0;
+    return e->corpus.count ? 0 : err_set(err, ERR_DATA, "%s has no clip that can be used", line->cfg.data_path);
 }
 
 /* Speakers of the dataset may have other numbers than in the checkpoint: they are matched by name; unknown ones get the first voice. */
@@ -74,8 +57,8 @@ static void match_speakers(Eval *e)
     for (uint32_t i = 0; i < e->corpus.count; i++) {
         Str name = e->corpus.speakers[e->corpus.items[i].speaker];
         int found = 0;
-        for (int k = 0; k < e->file.speaker_count; k++)
-            if (strlen(e->file.speakers[k]) == name.n && memcmp(e->file.speakers[k], name.p, name.n) == 0)
+        for (int k = 0; k < e->data.file.speaker_count; k++)
+            if (strlen(e->data.file.speakers[k]) == name.n && memcmp(e->data.file.speakers[k], name.p, name.n) == 0)
                 found = k;
         e->corpus.items[i].speaker = found;
     }
@@ -84,7 +67,7 @@ static void match_speakers(Eval *e)
 /* Speaks clips from their text alone and listens to them. */
 static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log *log, Err *err)
 {
-    const Config *cfg = &e->file.cfg;
+    const Config *cfg = &e->data.file.cfg;
     SynthesisLimits limits = synthesis_limits(largest);
     limits.grow = 1;
     int rc = synthesiser_open(&e->synthesiser, m, &limits, err);
@@ -95,9 +78,9 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     if (!speech)
         return err_set(err, ERR_NOMEM, "no memory to speak %d clips", n);
     for (int i = 0; i < n && !rc; i++)
-        rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, hearing_item(e->hearing, i), &e->file.clips, err);
+        rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, hearing_item(e->hearing, i), &e->data.file.clips, err);
     if (!rc)
-        rc = hearing_submit(e->hearing, e->file.step, speech, e->file.mean, e->file.deviation, err);
+        rc = hearing_submit(e->hearing, e->data.file.step, speech, e->data.file.mean, e->data.file.deviation, err);
     for (int i = 0; i < n; i++)
         speech_free(&speech[i]);
     free(speech);
@@ -108,32 +91,23 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
 
 static int evaluate(Eval *e, int clips, Log *log, Err *err)
 {
-    const Config *cfg = &e->file.cfg;
+    const Config *cfg = &e->data.file.cfg;
     EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
-    EngineOptions o = {.cfg = cfg, .device = e->devices.model, .largest = largest, .symbols = tokens_count(), .log = log};
-    EvaluateOptions eo = {cfg, &e->corpus, e->devices.data, e->devices.model, log, NULL, NULL};
-    int rc = engine_open(&e->engine, &o, err);
-    if (rc)
-        return rc;
-    Model *m = engine_model(e->engine);
-    float *flat = calloc((size_t)m->params.size, sizeof *flat);
-    rc = flat ? voice_file_params(&e->file, m, "", flat, err) : err_set(err, ERR_NOMEM, "no memory for the parameters");
-    if (!rc)
-        rc = engine_load(e->engine, flat, NULL, NULL, NULL, err);
-    free(flat);
-    if (rc || (rc = evaluate_loss(e->terms, NULL, e->engine, &eo, err)))
+    EvaluateOptions eo = {cfg, &e->corpus, e->data.devices.data, e->data.devices.model, log, NULL, NULL};
+    int rc = voice_data_engine(&e->data, &largest, log, err);
+    if (rc || (rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err)))
         return rc;
     for (int i = 0; i < TERM_COUNT; i++)
         e->loss += e->terms[i];
     match_speakers(e);
-    if (clips && (rc = listen(e, m, &largest, clips, log, err)))
+    if (clips && (rc = listen(e, engine_model(e->data.engine), &largest, clips, log, err)))
         return rc;
     VoiceHeard heard = voice_heard(&e->heard);
     VoiceReportOptions ro = {.cfg = cfg,
-                             .engine = e->engine,
+                             .engine = e->data.engine,
                              .align = &eo,
                              .terms = e->terms,
-                             .step = e->file.step,
+                             .step = e->data.file.step,
                              .heard = e->heard.voice.words ? &heard : NULL};
     return voice_report(&e->report, &ro, err);
 }
@@ -144,7 +118,7 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
 static int judge_lines(Eval *e, const char *checkpoint, const char *path, const CmdLine *line, Log *log, Err *err)
 {
     VoiceOptions o = {
-        .checkpoint = checkpoint, .argc = line->setting_count, .argv = line->settings, .device = e->devices.model, .log = log};
+        .checkpoint = checkpoint, .argc = line->setting_count, .argv = line->settings, .device = e->data.devices.model, .log = log};
     Buf text = {0};
     Voice *voice = NULL;
     JudgeClip *clips = NULL;
@@ -173,7 +147,7 @@ static int judge_lines(Eval *e, const char *checkpoint, const char *path, const 
     }
     if (!rc && !n)
         rc = err_set(err, ERR_DATA, "%s holds no line to speak", path);
-    if (!rc && !(rc = judge_clips(clips, n, e->file.cfg.language, thread_cores(), err)))
+    if (!rc && !(rc = judge_clips(clips, n, e->data.file.cfg.language, thread_cores(), err)))
         e->lines = judge_score(clips, n);
     if (rc == ERR_MISSING && clips) { /* said with the clips: there is no recogniser */
         err_clear(err);
@@ -200,9 +174,10 @@ static int report(const Eval *e, int json, Err *err)
         json_t *terms = json_object();
         for (int i = 0; i < TERM_COUNT; i++)
             json_object_set_new(terms, loss_term_name(i), output_number(e->terms[i]));
-        json_t *o = json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", output_text(e->file.path, strlen(e->file.path)),
-                              "step", (json_int_t)e->file.step, "clips", (json_int_t)e->corpus.count, "held_out", !e->all, "loss",
-                              output_number(e->loss), "terms", terms, "spoken", h->clips);
+        json_t *o = json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint",
+                              output_text(e->data.file.path, strlen(e->data.file.path)), "step", (json_int_t)e->data.file.step,
+                              "clips", (json_int_t)e->corpus.count, "held_out", !e->all, "loss", output_number(e->loss), "terms",
+                              terms, "spoken", h->clips);
         heard_json(o, h);
         if (e->lines.words) {
             json_object_set_new(o, "words", json_integer(e->lines.words));
@@ -218,7 +193,7 @@ static int report(const Eval *e, int json, Err *err)
     if (h->clips) {
         char sentence[400];
         heard_sentence(h, sentence, sizeof sentence);
-        printf("%s (step %lld), %d %sclips spoken from their text: %s\n", e->file.path, (long long)e->file.step, h->clips,
+        printf("%s (step %lld), %d %sclips spoken from their text: %s\n", e->data.file.path, (long long)e->data.file.step, h->clips,
                e->all ? "" : "held-out ", sentence);
     }
     if (e->lines.words)
@@ -259,10 +234,7 @@ int cmd_eval(int argc, char **argv, Log *log)
         rc = err_set(&err, ERR_USAGE, "eval needs --data-path DIR, the folder with metadata.csv and wavs/");
     else if (clips && (atoi(clips) < 0 || (atoi(clips) == 0 && strcmp(clips, "0") != 0)))
         rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", clips);
-    if (!rc)
-        rc = voice_file_open(&e.file, checkpoint, checkpoint, line.setting_count, line.settings, log, &err);
-    e.own = &line.cfg;
-    if (!rc && !(rc = open_data(&e, log, &err)))
+    if (!rc && !(rc = open_data(&e, checkpoint, &line, log, &err)))
         rc = evaluate(&e, clips ? atoi(clips) : SPOKEN_CLIPS, log, &err);
     if (!rc && lines)
         rc = judge_lines(&e, checkpoint, lines, &line, log, &err);
@@ -276,11 +248,8 @@ done:
     voice_report_close(&e.report);
     hearing_close(e.hearing);
     synthesiser_close(e.synthesiser);
-    engine_close(e.engine);
     corpus_close(&e.corpus);
-    free(e.statistics);
-    devices_close(&e.devices);
-    voice_file_close(&e.file);
+    voice_data_close(&e.data);
     cmd_line_close(&line);
     return code;
 }
