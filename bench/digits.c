@@ -1,37 +1,38 @@
-/* digits.c - which digit is it? Spoken digits, recognised by the nearest real recordings. It judges the voices that training made,
- * and was fixed before there were any.
+/* digits.c - which digit is it? Spoken digits, recognised by the nearest real recordings. It judges the
+ * voices that training made, and was fixed before there were any.
  *
  *   digits --data DIR --synth DIR [--require 0.9] [--cap-seconds X] [--json] [--threads N]
  *   digits --data DIR --baseline [--json]      the recordings alone
  *   digits --data DIR --compare                the settings below, one changed at a time
  *   digits --self-check                        on sounds it makes itself
  *
- * --data: a dataset folder whose texts are the words zero ... nine and whose metadata names the speaker (the Free Spoken Digit
- * Dataset: 6 speakers, 25 takes of each digit). --synth: <digit>_<speaker>.wav for each digit and each of those speakers.
- * Three figures, always over the same features and distance:
- *   - made:      every made clip against ALL real recordings of ALL speakers (also those the voice was trained on: the question is
- *                whether the clip is the right word, not whether it is new);
- *   - one speaker's recordings against the recordings of the others (none of the own voice among the neighbours): the baseline;
- *   - every recording against all other recordings, itself left out: what real speech gets under the rule of the made clips.
- * A silent clip counts as wrong. Exit 0: at least --require of the made clips are right; 1: fewer, or the self-check failed; 2: wrong
- * use; 3: something is missing or unreadable. A clip within 50 ms of --cap-seconds is named as one that did not stop by itself.
+ * --data: a dataset folder whose texts are the words zero ... nine and whose metadata names the speaker (the
+ * Free Spoken Digit Dataset: 6 speakers, 25 takes of each digit). --synth: <digit>_<speaker>.wav for each
+ * digit and each of those speakers. Three figures, always over the same features and distance:
+ *   - made:      every made clip against ALL real recordings of ALL speakers (also those the voice was
+ * trained on: the question is whether the clip is the right word, not whether it is new);
+ *   - one speaker's recordings against the recordings of the others (none of the own voice among the
+ * neighbours): the baseline;
+ *   - every recording against all other recordings, itself left out: what real speech gets under the rule of
+ * the made clips. A silent clip counts as wrong. Exit 0: at least --require of the made clips are right; 1:
+ * fewer, or the self-check failed; 2: wrong use; 3: something is missing or unreadable. A clip within 50 ms
+ * of --cap-seconds is named as one that did not stop by itself.
  *
- * The judge. Audio at 8 kHz, silence cut at 30 dB below the loudest frame, loudness as `prepare` sets it (src/audio/process.h). The
- * program's own log mel (src/audio/mel.h): FFT 512, window 400, hop 100, 40 bands to 4 kHz; values more than 60 dB below the
- * clip's highest are raised to that floor. Cosine transform, 13 coefficients with the 0th; over the clip each has its mean taken away
- * (the channel) and is divided by its deviation (what is left of it, and of the speaker). Beside them their slopes over 5 frames
- * (regression, as usual for cepstra) with weight 2: 26 numbers a frame. Distance of two frames: sum of absolute differences.
- * Dynamic time warping in the symmetric form of Sakoe and Chiba (1978): a diagonal step counts twice, the sum is divided by the
- * sum of both lengths; band of 0.3 of the longer clip around the diagonal. The three nearest vote; with three different digits the
- * nearest wins.
+ * The judge. Audio at 8 kHz, silence cut at 30 dB below the loudest frame, loudness as `prepare` sets it
+ * (src/audio/process.h). The program's own log mel (src/audio/mel.h): FFT 512, window 400, hop 100, 40 bands
+ * to 4 kHz; values more than 60 dB below the clip's highest are raised to that floor. Cosine transform, 13
+ * coefficients with the 0th; over the clip each has its mean taken away (the channel) and is divided by its
+ * deviation (what is left of it, and of the speaker). Beside them their slopes over 5 frames (regression, as
+ * usual for cepstra) with weight 2: 26 numbers a frame. Distance of two frames: sum of absolute differences.
+ * Dynamic time warping in the symmetric form of Sakoe and Chiba (1978): a diagonal step counts twice, the sum
+ * is divided by the sum of both lengths; band of 0.3 of the longer clip around the diagonal. The three
+ * nearest vote; with three different digits the nearest wins.
  *
- * How it was chosen: by the two figures over the 1,500 real recordings alone, in percent (others' = one speaker against the others', all =
- * against all others; one clip is 0.07). From cepstra as in any textbook, each thing below was tried in turn and the better kept; the
- * five nearest do as well as three. `--compare` prints the table again, the judge with one thing changed in each row:
- *                                         others'      all
- *   the judge                               89.07    99.47
- *   the nearest alone decides               87.67    99.33
- *   the five nearest vote                   89.13    99.40
+ * How it was chosen: by the two figures over the 1,500 real recordings alone, in percent (others' = one
+ * speaker against the others', all = against all others; one clip is 0.07). From cepstra as in any textbook,
+ * each thing below was tried in turn and the better kept; the five nearest do as well as three. `--compare`
+ * prints the table again, the judge with one thing changed in each row: others'      all the judge
+ * 89.07    99.47 the nearest alone decides               87.67    99.33 the five nearest vote 89.13    99.40
  *   no slopes                               85.60    99.33
  *   slopes with weight 1                    88.00    99.40
  *   not divided by the deviation            82.00    99.40
@@ -75,7 +76,8 @@ static const JudgeSettings judge = {.name = "the judge",
                                     .local = LOCAL_ABSOLUTE,
                                     .k = 3};
 
-static const char *const digit_words[10] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
+static const char *const digit_words[10] = {"zero", "one", "two",   "three", "four",
+                                            "five", "six", "seven", "eight", "nine"};
 
 typedef struct Options {
     const char *data, *synth;
@@ -123,13 +125,14 @@ static int set_name_speakers(Set *s, const Dataset *d, Err *err)
         char name[64];
         Str who = d->utterances[i].speaker;
         if (!who.n || who.n >= sizeof name)
-            return err_set(err, ERR_DATA, "%s:%u: no speaker, or one with a name over 63 bytes", d->metadata_path[0],
-                           d->utterances[i].line);
+            return err_set(err, ERR_DATA, "%s:%u: no speaker, or one with a name over 63 bytes",
+                           d->metadata_path[0], d->utterances[i].line);
         snprintf(name, sizeof name, "%.*s", (int)who.n, who.p);
         if (speaker_find(s, name) >= 0)
             continue;
         if (s->speaker_count == MAX_SPEAKERS)
-            return err_set(err, ERR_DATA, "%s names more than %d speakers", d->metadata_path[0], MAX_SPEAKERS);
+            return err_set(err, ERR_DATA, "%s names more than %d speakers", d->metadata_path[0],
+                           MAX_SPEAKERS);
         memcpy(s->speakers[s->speaker_count++], name, sizeof name);
     }
     qsort(s->speakers, (size_t)s->speaker_count, sizeof s->speakers[0], compare_names);
@@ -139,7 +142,8 @@ static int set_name_speakers(Set *s, const Dataset *d, Err *err)
 static int set_fill(Set *s, Ear *e, const Dataset *d, Err *err)
 {
     if (d->rejected_count || !d->count)
-        return err_set(err, ERR_DATA, "%s: %zu of %zu lines cannot be used", d->metadata_path[0], d->rejected_count, d->lines);
+        return err_set(err, ERR_DATA, "%s: %zu of %zu lines cannot be used", d->metadata_path[0],
+                       d->rejected_count, d->lines);
     int rc = set_name_speakers(s, d, err);
     s->clips = rc ? NULL : mem_calloc(d->count, sizeof *s->clips);
     if (!s->clips)
@@ -153,8 +157,8 @@ static int set_fill(Set *s, Ear *e, const Dataset *d, Err *err)
         c->speaker = speaker_find(s, speaker);
         c->digit = digit_of(u->text);
         if (c->digit < 0)
-            return err_set(err, ERR_DATA, "%s:%u: the text is '%.*s', not a digit in words", d->metadata_path[0], u->line,
-                           (int)u->text.n, u->text.p);
+            return err_set(err, ERR_DATA, "%s:%u: the text is '%.*s', not a digit in words",
+                           d->metadata_path[0], u->line, (int)u->text.n, u->text.p);
         rc = dataset_audio_path(d, u, path, sizeof path, err);
         if (!rc)
             rc = ear_listen_file(e, c, path, err);
@@ -185,8 +189,10 @@ static int set_open(Set *s, const JudgeSettings *settings, const char *folder, E
     return rc;
 }
 
-/* The files <digit>_<speaker>.wav, ten for every speaker of the recordings, in that order. All must be there. */
-static int set_open_synth(Set *s, const JudgeSettings *settings, const Set *real, const char *folder, Err *err)
+/* The files <digit>_<speaker>.wav, ten for every speaker of the recordings, in that order. All must be there.
+ */
+static int set_open_synth(Set *s, const JudgeSettings *settings, const Set *real, const char *folder,
+                          Err *err)
 {
     Ear e;
     memset(s, 0, sizeof *s);
@@ -236,8 +242,8 @@ static double result_share(const Result *r) { return r->asked_all ? (double)r->r
 typedef enum { AGAINST_ALL, AGAINST_OTHER_CLIPS, AGAINST_OTHER_SPEAKERS } Against;
 
 /* distances: [clips, real]; for the last two rules clips and real are the same set. */
-static int result_make(Result *r, const JudgeSettings *settings, const float *distances, const Set *clips, const Set *real,
-                       Against rule, Err *err)
+static int result_make(Result *r, const JudgeSettings *settings, const float *distances, const Set *clips,
+                       const Set *real, Against rule, Err *err)
 {
     memset(r, 0, sizeof *r);
     r->count = clips->count;
@@ -250,8 +256,8 @@ static int result_make(Result *r, const JudgeSettings *settings, const float *di
     for (size_t i = 0; i < clips->count; i++) {
         const Clip *c = &clips->clips[i];
         size_t skip = rule == AGAINST_OTHER_CLIPS ? i : real->count;
-        int heard = judge_digit(&r->nearest[i], settings, distances + i * real->count, real->clips, real->count, skip,
-                                rule == AGAINST_OTHER_SPEAKERS ? c->speaker : -1);
+        int heard = judge_digit(&r->nearest[i], settings, distances + i * real->count, real->clips,
+                                real->count, skip, rule == AGAINST_OTHER_SPEAKERS ? c->speaker : -1);
         int right = heard == c->digit;
         r->answers[i] = heard;
         r->right[c->speaker] += right;
@@ -324,7 +330,8 @@ static int compare_settings(const Options *o, Err *err)
             break;
         rc = baseline_make(&b, &v[i], &real, o->threads, err);
         if (!rc) {
-            printf("%-36s %8.2f %8.2f\n", v[i].name, 100 * result_share(&b.speakers), 100 * result_share(&b.clips));
+            printf("%-36s %8.2f %8.2f\n", v[i].name, 100 * result_share(&b.speakers),
+                   100 * result_share(&b.clips));
             fflush(stdout);
             baseline_free(&b);
         }
@@ -344,7 +351,10 @@ typedef struct Report {
     double seconds;   /* that the comparison took */
 } Report;
 
-static int clip_at_cap(const Options *o, const Clip *c) { return o->cap_seconds > 0 && c->file_seconds >= o->cap_seconds - 0.05; }
+static int clip_at_cap(const Options *o, const Clip *c)
+{
+    return o->cap_seconds > 0 && c->file_seconds >= o->cap_seconds - 0.05;
+}
 
 static int report_at_cap(const Report *r)
 {
@@ -383,7 +393,8 @@ static void print_confusion(const Result *r)
 
 static void print_lengths(const Report *r)
 {
-    printf("\nseconds of voice        recordings        made clips (* outside the range of the digit's recordings)\n");
+    printf("\nseconds of voice        recordings        made clips (* outside the range of the digit's "
+           "recordings)\n");
     printf("%-14s %6s %13s", "", "mean", "range");
     for (int s = 0; s < r->made->speaker_count; s++)
         printf(" %9s", r->made->speakers[s]);
@@ -410,24 +421,27 @@ static void print_made(const Report *r)
         if (heard < 0)
             printf("  %-24s silent\n", made->clips[i].name);
         else if (heard != made->clips[i].digit)
-            printf("  %-24s heard as %d, nearest is %s\n", made->clips[i].name, heard, r->real->clips[r->result->nearest[i]].name);
+            printf("  %-24s heard as %d, nearest is %s\n", made->clips[i].name, heard,
+                   r->real->clips[r->result->nearest[i]].name);
     }
     print_lengths(r);
     if (r->o->cap_seconds > 0) {
         printf("\nclips at the cap of %.2f s: %d\n", r->o->cap_seconds, report_at_cap(r));
         for (size_t i = 0; i < made->count; i++)
             if (clip_at_cap(r->o, &made->clips[i]))
-                printf("  %-24s %.2f s: it did not stop by itself\n", made->clips[i].name, made->clips[i].file_seconds);
+                printf("  %-24s %.2f s: it did not stop by itself\n", made->clips[i].name,
+                       made->clips[i].file_seconds);
     }
-    printf("\nnearest recording is of the clip's own speaker: made %d of %d, recordings %d of %d\n", r->result->same_voice,
-           r->result->asked_all, r->baseline->clips.same_voice, r->baseline->clips.asked_all);
+    printf("\nnearest recording is of the clip's own speaker: made %d of %d, recordings %d of %d\n",
+           r->result->same_voice, r->result->asked_all, r->baseline->clips.same_voice,
+           r->baseline->clips.asked_all);
 }
 
 static void report_print(const Report *r)
 {
     const Set *real = r->real;
-    printf("%zu recordings, %d speakers; the %d nearest by time warping vote; %.1f s\n\n", real->count, real->speaker_count,
-           judge.k, r->seconds);
+    printf("%zu recordings, %d speakers; the %d nearest by time warping vote; %.1f s\n\n", real->count,
+           real->speaker_count, judge.k, r->seconds);
     printf("%-34s", "right, in percent");
     for (int s = 0; s < real->speaker_count; s++)
         printf(" %9s", real->speakers[s]);
@@ -438,8 +452,9 @@ static void report_print(const Report *r)
     print_shares(real, "recordings, all others", &r->baseline->clips);
     if (r->made) {
         print_made(r);
-        printf("\n%s: %d of %d made clips are right, %.1f %%; asked for %.1f %%\n", report_passed(r) ? "ok" : "BELOW",
-               r->result->right_all, r->result->asked_all, 100 * result_share(r->result), 100 * r->o->require);
+        printf("\n%s: %d of %d made clips are right, %.1f %%; asked for %.1f %%\n",
+               report_passed(r) ? "ok" : "BELOW", r->result->right_all, r->result->asked_all,
+               100 * result_share(r->result), 100 * r->o->require);
     } else {
         printf("\nrecordings against the other speakers'\n");
         print_confusion(&r->baseline->speakers);
@@ -452,15 +467,17 @@ static json_t *json_result(const Set *real, const Result *r)
 {
     json_t *speakers = json_object(), *confusion = json_array();
     for (int s = 0; s < real->speaker_count; s++)
-        json_object_set_new(speakers, real->speakers[s], json_pack("{s:i,s:i}", "right", r->right[s], "asked", r->asked[s]));
+        json_object_set_new(speakers, real->speakers[s],
+                            json_pack("{s:i,s:i}", "right", r->right[s], "asked", r->asked[s]));
     for (int d = 0; d < 10; d++) {
         json_t *row = json_array();
         for (int h = 0; h < 11; h++)
             json_array_append_new(row, json_integer(r->confusion[d][h]));
         json_array_append_new(confusion, row);
     }
-    return json_pack("{s:f,s:i,s:i,s:i,s:o,s:o}", "accuracy", result_share(r), "right", r->right_all, "asked", r->asked_all,
-                     "nearest_is_same_speaker", r->same_voice, "speakers", speakers, "confusion", confusion);
+    return json_pack("{s:f,s:i,s:i,s:i,s:o,s:o}", "accuracy", result_share(r), "right", r->right_all, "asked",
+                     r->asked_all, "nearest_is_same_speaker", r->same_voice, "speakers", speakers,
+                     "confusion", confusion);
 }
 
 static json_t *json_made(const Report *r)
@@ -469,13 +486,15 @@ static json_t *json_made(const Report *r)
     for (size_t i = 0; i < r->made->count; i++) {
         const Clip *c = &r->made->clips[i];
         int heard = r->result->answers[i];
-        json_array_append_new(clips, json_pack("{s:s,s:i,s:s,s:o,s:o,s:b,s:f,s:f,s:f,s:o}", "clip", c->name, "digit", c->digit,
-                                               "speaker", r->made->speakers[c->speaker], "heard",
-                                               heard < 0 ? json_null() : json_integer(heard), "nearest",
-                                               heard < 0 ? json_null() : json_string(r->real->clips[r->result->nearest[i]].name),
-                                               "right", heard == c->digit, "voice_seconds", c->voice_seconds, "file_seconds",
-                                               c->file_seconds, "recordings_mean_seconds", r->length[c->digit].mean, "at_cap",
-                                               r->o->cap_seconds > 0 ? json_boolean(clip_at_cap(r->o, c)) : json_null()));
+        json_array_append_new(
+            clips,
+            json_pack("{s:s,s:i,s:s,s:o,s:o,s:b,s:f,s:f,s:f,s:o}", "clip", c->name, "digit", c->digit,
+                      "speaker", r->made->speakers[c->speaker], "heard",
+                      heard < 0 ? json_null() : json_integer(heard), "nearest",
+                      heard < 0 ? json_null() : json_string(r->real->clips[r->result->nearest[i]].name),
+                      "right", heard == c->digit, "voice_seconds", c->voice_seconds, "file_seconds",
+                      c->file_seconds, "recordings_mean_seconds", r->length[c->digit].mean, "at_cap",
+                      r->o->cap_seconds > 0 ? json_boolean(clip_at_cap(r->o, c)) : json_null()));
     }
     json_object_set_new(o, "required", json_real(r->o->require));
     json_object_set_new(o, "passed", json_boolean(report_passed(r)));
@@ -486,9 +505,10 @@ static json_t *json_made(const Report *r)
 
 static int report_json(const Report *r, Err *err)
 {
-    json_t *o = json_pack("{s:I,s:f,s:{s:o,s:o}}", "recordings", (json_int_t)r->real->count, "seconds", r->seconds, "baseline",
-                          "other_speakers", json_result(r->real, &r->baseline->speakers), "all_others",
-                          json_result(r->real, &r->baseline->clips));
+    json_t *o =
+        json_pack("{s:I,s:f,s:{s:o,s:o}}", "recordings", (json_int_t)r->real->count, "seconds", r->seconds,
+                  "baseline", "other_speakers", json_result(r->real, &r->baseline->speakers), "all_others",
+                  json_result(r->real, &r->baseline->clips));
     if (o && r->made)
         json_object_set_new(o, "made", json_made(r));
     return output_print(o, 6, err);
@@ -507,7 +527,8 @@ static int judge_run(int *passed, const Options *o, Err *err)
     if (!rc && o->synth) {
         rc = set_open_synth(&made, &judge, &real, o->synth, err);
         if (!rc)
-            rc = pairs_measure(&distances, &judge, made.clips, made.count, real.clips, real.count, o->threads, err);
+            rc = pairs_measure(&distances, &judge, made.clips, made.count, real.clips, real.count, o->threads,
+                               err);
         if (!rc)
             rc = result_make(&result, &judge, distances, &made, &real, AGAINST_ALL, err);
         report.made = &made;
@@ -534,17 +555,19 @@ static int judge_run(int *passed, const Options *o, Err *err)
 
 #include "digits_check.h"
 
-static const char usage_text[] = "usage: digits --data DIR --synth DIR [--require 0.9] [--cap-seconds X] [--json] [--threads N]\n"
-                                 "       digits --data DIR --baseline [--json] [--threads N]\n"
-                                 "       digits --data DIR --compare [--threads N]\n"
-                                 "       digits --self-check\n";
+static const char usage_text[] =
+    "usage: digits --data DIR --synth DIR [--require 0.9] [--cap-seconds X] [--json] [--threads N]\n"
+    "       digits --data DIR --baseline [--json] [--threads N]\n"
+    "       digits --data DIR --compare [--threads N]\n"
+    "       digits --self-check\n";
 
 static int parse_number(double *out, const char *name, const char *text, double min, double max, Err *err)
 {
     char *end;
     *out = strtod(text, &end);
     if (end == text || *end || !(*out >= min && *out <= max))
-        return err_set(err, ERR_USAGE, "%s is '%s', but must be a number between %g and %g", name, text, min, max);
+        return err_set(err, ERR_USAGE, "%s is '%s', but must be a number between %g and %g", name, text, min,
+                       max);
     return 0;
 }
 

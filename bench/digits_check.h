@@ -1,20 +1,22 @@
-/* digits_check.h - the judge on sounds made here: does it tell what is different, accept what is the same, and fail when it should?
- * Included by digits.c only. */
+/* digits_check.h - the judge on sounds made here: does it tell what is different, accept what is the same,
+ * and fail when it should? Included by digits.c only. */
 #ifndef MYXTTS_DIGITS_CHECK_H
 #define MYXTTS_DIGITS_CHECK_H
 
 #define CHECK_SPEAKERS 3
 #define CHECK_TAKES 2
 
-/* Ten words of noise shaped by two gliding resonances; the speaker shifts them, colours the whole and adds a hum; the take changes
- * the length and the loudness. */
+/* Ten words of noise shaped by two gliding resonances; the speaker shifts them, colours the whole and adds a
+ * hum; the take changes the length and the loudness. */
 static int make_sound(AudioBuffer *a, int digit, int speaker, int take, Rng *rng)
 {
     static const double first[10][2] = {{300, 800}, {800, 300}, {300, 300}, {800, 800}, {550, 550},
                                         {300, 800}, {800, 300}, {550, 300}, {300, 550}, {800, 800}};
-    static const double second[10][2] = {{1200, 1200}, {2800, 1200}, {2800, 2800}, {1200, 2800}, {2800, 1200},
-                                         {2800, 2000}, {1200, 2400}, {2000, 1200}, {1600, 2800}, {2800, 1800}};
-    double shift = 1 + 0.04 * (speaker - 1), seconds = (0.4 + 0.05 * digit) * (1 + 0.12 * take - 0.1 * speaker);
+    static const double second[10][2] = {{1200, 1200}, {2800, 1200}, {2800, 2800}, {1200, 2800},
+                                         {2800, 1200}, {2800, 2000}, {1200, 2400}, {2000, 1200},
+                                         {1600, 2800}, {2800, 1800}};
+    double shift = 1 + 0.04 * (speaker - 1),
+           seconds = (0.4 + 0.05 * digit) * (1 + 0.12 * take - 0.1 * speaker);
     int n = (int)(seconds * JUDGE_RATE), quiet = JUDGE_RATE / 10;
     float *x = mem_realloc(a->samples, (size_t)(n + 2 * quiet), sizeof *x);
     if (!x)
@@ -28,7 +30,8 @@ static int make_sound(AudioBuffer *a, int digit, int speaker, int take, Rng *rng
         for (int f = 0; f < 2; f++) {
             const double *edges = f ? second[digit] : first[digit];
             double hz = (edges[0] + (edges[1] - edges[0]) * fmin(fmax(t, 0), 1)) * shift, radius = 0.97;
-            double next = noise + 2 * radius * cos(2 * M_PI * hz / JUDGE_RATE) * y[f][0] - radius * radius * y[f][1];
+            double next =
+                noise + 2 * radius * cos(2 * M_PI * hz / JUDGE_RATE) * y[f][0] - radius * radius * y[f][1];
             y[f][1] = y[f][0];
             y[f][0] = next;
             sum += next;
@@ -82,7 +85,8 @@ static double plain_distance(const JudgeSettings *s, const Clip *a, const Clip *
                 c += fabs((double)a->rows[i * a->dim + d] - b->rows[j * b->dim + d]);
             double up = i ? at[-b->frames] : INFINITY, left = j ? at[-1] : INFINITY;
             double across = i && j ? at[-b->frames - 1] : i || j ? INFINITY : 0;
-            *at = llabs(i * m - j * n) > reach ? INFINITY : fmin(fmin(up, left) + c, across + s->diagonal * c);
+            *at =
+                llabs(i * m - j * n) > reach ? INFINITY : fmin(fmin(up, left) + c, across + s->diagonal * c);
         }
     return table[a->frames * b->frames - 1] / (a->frames + b->frames);
 }
@@ -117,7 +121,8 @@ static int check_distances(int *passed, const Set *s, const float *distances, Er
     check(passed, worst_turned < 1e-4, "the distance is the same both ways");
     int zero = 1;
     for (size_t i = 0; i < s->count; i++)
-        zero &= warp_distance(&w, &judge, &s->clips[i], &s->clips[i]) == 0 && distances[i * s->count + i] == 0;
+        zero &=
+            warp_distance(&w, &judge, &s->clips[i], &s->clips[i]) == 0 && distances[i * s->count + i] == 0;
     check(passed, zero, "a clip has distance 0 to itself");
     warp_scratch_free(&w);
     free(table);
@@ -148,7 +153,8 @@ static int check_failures(int *passed, Set *s, const float *distances, Err *err)
     if (!rc)
         rc = pairs_measure(&row, &judge, &silent, 1, s->clips, s->count, 1, err);
     if (!rc)
-        check(passed, judge_digit(NULL, &judge, row, s->clips, s->count, s->count, -1) == -1, "silence is no digit");
+        check(passed, judge_digit(NULL, &judge, row, s->clips, s->count, s->count, -1) == -1,
+              "silence is no digit");
     free(row);
     clip_free(&silent);
     ear_close(&e);
@@ -168,7 +174,8 @@ static int self_check(int *passed, Err *err)
     if (!rc)
         rc = pairs_measure(&three, &judge, s.clips, s.count, NULL, 0, 3, err);
     if (!rc)
-        check(passed, !memcmp(one, three, s.count * s.count * sizeof *one), "one thread and three give the same bits");
+        check(passed, !memcmp(one, three, s.count * s.count * sizeof *one),
+              "one thread and three give the same bits");
     if (!rc)
         rc = check_distances(passed, &s, one, err);
     if (!rc)
@@ -177,9 +184,11 @@ static int self_check(int *passed, Err *err)
         int alone = 1;
         for (size_t i = 0; i < s.count; i++)
             alone &= b.clips.nearest[i] != i && s.clips[b.speakers.nearest[i]].speaker != s.clips[i].speaker;
-        check(passed, alone, "no clip is its own neighbour, and none of its speaker's where others are asked for");
+        check(passed, alone,
+              "no clip is its own neighbour, and none of its speaker's where others are asked for");
         check(passed, b.clips.right_all == b.clips.asked_all, "made words are recognised among all others");
-        check(passed, b.speakers.right_all >= b.speakers.asked_all * 0.95, "made words are recognised by other voices");
+        check(passed, b.speakers.right_all >= b.speakers.asked_all * 0.95,
+              "made words are recognised by other voices");
         rc = check_failures(passed, &s, one, err);
     }
     baseline_free(&b);

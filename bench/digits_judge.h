@@ -1,5 +1,5 @@
-/* digits_judge.h - the ear of bench/digits: features of a clip, distance of two clips, all distances of two sets. See digits.c.
- * Included by digits.c only. Same input, same numbers, whatever the number of threads. */
+/* digits_judge.h - the ear of bench/digits: features of a clip, distance of two clips, all distances of two
+ * sets. See digits.c. Included by digits.c only. Same input, same numbers, whatever the number of threads. */
 #ifndef MYXTTS_DIGITS_JUDGE_H
 #define MYXTTS_DIGITS_JUDGE_H
 
@@ -29,14 +29,15 @@ typedef struct JudgeSettings {
     const char *name;
     int n_fft, win, hop, n_mels; /* samples, samples, samples, bands from 0 to 4 kHz */
     double trim_db;              /* silence: this far below the loudest frame */
-    double range_db;             /* log mels lower than the clip's highest by more than this are raised to that floor; 0: off */
-    int cepstra;                 /* coefficients of the cosine transform, the 0th included; 0: the bands themselves */
-    double slopes;               /* weight of the slopes over 5 frames beside the values; 0: none */
-    int variance;                /* each coefficient has mean 0 over the clip; 1: and deviation 1 */
-    double band;                 /* half width of the Sakoe-Chiba band, as a share of the longer clip */
-    float diagonal;              /* weight of a diagonal step; 2: the symmetric form of Sakoe and Chiba */
-    JudgeLocal local;            /* distance of two frames */
-    int k;                       /* neighbours that vote */
+    double range_db;  /* log mels lower than the clip's highest by more than this are raised to that floor; 0:
+                         off */
+    int cepstra;      /* coefficients of the cosine transform, the 0th included; 0: the bands themselves */
+    double slopes;    /* weight of the slopes over 5 frames beside the values; 0: none */
+    int variance;     /* each coefficient has mean 0 over the clip; 1: and deviation 1 */
+    double band;      /* half width of the Sakoe-Chiba band, as a share of the longer clip */
+    float diagonal;   /* weight of a diagonal step; 2: the symmetric form of Sakoe and Chiba */
+    JudgeLocal local; /* distance of two frames */
+    int k;            /* neighbours that vote */
 } JudgeSettings;
 
 typedef struct Clip {
@@ -144,7 +145,8 @@ static void normalise_rows(float *rows, int frames, int dim, int count, int vari
     }
 }
 
-/* Slopes of the first `count` columns into the next `count`: regression over two frames to each side, edges repeated. */
+/* Slopes of the first `count` columns into the next `count`: regression over two frames to each side, edges
+ * repeated. */
 static void add_slopes(float *rows, int frames, int dim, int count, double weight)
 {
     for (int t = 0; t < frames; t++)
@@ -152,7 +154,8 @@ static void add_slopes(float *rows, int frames, int dim, int count, double weigh
             double slope = 0;
             for (int w = 1; w <= 2; w++) {
                 int after = t + w < frames ? t + w : frames - 1, before = t - w > 0 ? t - w : 0;
-                slope += w * (rows[(size_t)after * (size_t)dim + (size_t)d] - rows[(size_t)before * (size_t)dim + (size_t)d]);
+                slope += w * (rows[(size_t)after * (size_t)dim + (size_t)d] -
+                              rows[(size_t)before * (size_t)dim + (size_t)d]);
             }
             rows[(size_t)t * (size_t)dim + (size_t)(count + d)] = (float)(weight * slope / 10);
         }
@@ -168,7 +171,8 @@ static int ear_features(Ear *e, Clip *c, const float *samples, int64_t n, Err *e
     ASSERT(c->dim <= JUDGE_MAX_DIM);
     c->rows = mem_calloc((size_t)frames, (size_t)c->dim * sizeof *c->rows);
     c->cols = mem_aligned(64, (size_t)c->dim, (size_t)c->stride * sizeof *c->cols);
-    if (!c->rows || !c->cols || mem_grow(&e->mel, &e->mel_cap, (size_t)frames * (size_t)s->n_mels, sizeof *e->mel))
+    if (!c->rows || !c->cols ||
+        mem_grow(&e->mel, &e->mel_cap, (size_t)frames * (size_t)s->n_mels, sizeof *e->mel))
         return err_set(err, ERR_NOMEM, "no memory for the features of %s", c->name);
     mel_compute(e->plan, e->scratch, e->mel, samples, n);
     if (s->range_db > 0)
@@ -187,11 +191,13 @@ static int ear_features(Ear *e, Clip *c, const float *samples, int64_t n, Err *e
     memset(c->cols, 0, (size_t)c->dim * (size_t)c->stride * sizeof *c->cols);
     for (int t = 0; t < frames; t++)
         for (int d = 0; d < c->dim; d++)
-            c->cols[(size_t)d * (size_t)c->stride + (size_t)t] = c->rows[(size_t)t * (size_t)c->dim + (size_t)d];
+            c->cols[(size_t)d * (size_t)c->stride + (size_t)t] =
+                c->rows[(size_t)t * (size_t)c->dim + (size_t)d];
     return 0;
 }
 
-/* Fills c (name and label stay as they are) from the decoded clip in `in`. A silent clip is no error: voice_seconds is 0. */
+/* Fills c (name and label stay as they are) from the decoded clip in `in`. A silent clip is no error:
+ * voice_seconds is 0. */
 static int ear_listen(Ear *e, Clip *c, const AudioBuffer *in, Err *err)
 {
     char detail[200];
@@ -214,7 +220,8 @@ static int ear_listen_file(Ear *e, Clip *c, const char *path, Err *err)
     int rc = file_map(&map, path, err);
     if (rc)
         return rc;
-    RejectReason why = audio_decode(&e->audio, map.data, map.size, path, JUDGE_MAX_SECONDS, detail, sizeof detail);
+    RejectReason why =
+        audio_decode(&e->audio, map.data, map.size, path, JUDGE_MAX_SECONDS, detail, sizeof detail);
     file_unmap(&map);
     if (why != REJECT_NONE)
         return err_set(err, ERR_DATA, "%s: %s: %s", path, reject_text(why), detail);
@@ -268,8 +275,9 @@ static int64_t warp_reach(const JudgeSettings *s, const Clip *a, const Clip *b)
     return (int64_t)(fmax(s->band * longer, 2) * (longer - 1));
 }
 
-/* Cost of the cheapest path from corner to corner, divided by the sum of both lengths. Steps right, down (weight 1) and diagonal,
- * within the band around the diagonal. The same for (a, b) and (b, a) up to rounding; INFINITY when one is silent. */
+/* Cost of the cheapest path from corner to corner, divided by the sum of both lengths. Steps right, down
+ * (weight 1) and diagonal, within the band around the diagonal. The same for (a, b) and (b, a) up to
+ * rounding; INFINITY when one is silent. */
 static float warp_distance(WarpScratch *w, const JudgeSettings *s, const Clip *a, const Clip *b)
 {
     if (!a->frames || !b->frames)
@@ -286,8 +294,8 @@ static float warp_distance(WarpScratch *w, const JudgeSettings *s, const Clip *a
         int first = i * m > reach ? (int)low : 0, last = high < m ? (int)high : (int)m;
         int lanes = JUDGE_LANES, from = first / lanes * lanes, to = (last + lanes) / lanes * lanes;
         local_costs(w->costs, a->rows + (size_t)i * (size_t)a->dim, b, from, to, s->local);
-        /* The band moves right only: what lies left of it in `here` is from two rows before and must not be reached; to the right
-         * of it nothing was written yet. */
+        /* The band moves right only: what lies left of it in `here` is from two rows before and must not be
+         * reached; to the right of it nothing was written yet. */
         float left = INFINITY;
         here[first - 1] = INFINITY;
         for (int j = first; j <= last; j++) {
@@ -330,15 +338,16 @@ static void *pairs_run(void *arg)
         }
         p->out[i * p->a_count + i] = 0;
         for (size_t j = i + 1; j < p->a_count; j++)
-            p->out[i * p->a_count + j] = p->out[j * p->a_count + i] = warp_distance(&w, p->set, &p->a[i], &p->a[j]);
+            p->out[i * p->a_count + j] = p->out[j * p->a_count + i] =
+                warp_distance(&w, p->set, &p->a[i], &p->a[j]);
     }
     warp_scratch_free(&w);
     return NULL;
 }
 
 /* *out: malloc'd [a_count, b_count, or a_count when b is NULL]. */
-static int pairs_measure(float **out, const JudgeSettings *set, const Clip *a, size_t a_count, const Clip *b, size_t b_count,
-                         int threads, Err *err)
+static int pairs_measure(float **out, const JudgeSettings *set, const Clip *a, size_t a_count, const Clip *b,
+                         size_t b_count, int threads, Err *err)
 {
     Pairs p = {.set = set, .a = a, .b = b, .a_count = a_count, .b_count = b ? b_count : a_count};
     for (size_t i = 0; i < a_count; i++)
@@ -364,10 +373,11 @@ static int pairs_measure(float **out, const JudgeSettings *set, const Clip *a, s
     return rc;
 }
 
-/* The digit that most of the k nearest carry, a tie decided by the nearest of those digits; -1 when there is no neighbour.
- * skip: index that does not count (the clip itself), or count; speaker: one whose clips do not count, or -1. */
-static int judge_digit(size_t *nearest, const JudgeSettings *s, const float *distances, const Clip *clips, size_t count,
-                       size_t skip, int speaker)
+/* The digit that most of the k nearest carry, a tie decided by the nearest of those digits; -1 when there is
+ * no neighbour. skip: index that does not count (the clip itself), or count; speaker: one whose clips do not
+ * count, or -1. */
+static int judge_digit(size_t *nearest, const JudgeSettings *s, const float *distances, const Clip *clips,
+                       size_t count, size_t skip, int speaker)
 {
     size_t best[JUDGE_MAX_K];
     int found = 0;

@@ -1,14 +1,18 @@
-/* doctor.c - does the doctor name the true cause? 300 simulated machines: 240 with a fault that was put there, 60 with none.
+/* doctor.c - does the doctor name the true cause? 300 simulated machines: 240 with a fault that was put
+ * there, 60 with none.
  *
- * usage: build/bench/doctor [--program FILE] [--machines N] [--only CLASS] [--seed S] [--jobs N] [--batches N] [--no-gains] [--list]
+ * usage: build/bench/doctor [--program FILE] [--machines N] [--only CLASS] [--seed S] [--jobs N] [--batches
+ * N] [--no-gains] [--list]
  *                           [--report FILE]
  *
- * Each machine is shown to `myxtts diagnose --json`; its answer is compared with what was injected. Some of the changes that the doctor lists
- * are then made - a setting on the command line, or a stage of the machine twice as fast - and the throughput before and after is measured with
- * `myxtts bench pipeline`, beside the gain it predicted.
- * --only: the first N machines of that class. A run that this computer disturbed is made again (see call_run_quietly).
- * Prints a table per class and one JSON line. Exit status 0 when the targets hold: the injected stage named on at least 95 % of the faulty
- * machines, no healthy machine with a bottleneck, every period within 10 %, 90 % of the gains within 10 %. 1 otherwise, 3 when it cannot work. */
+ * Each machine is shown to `myxtts diagnose --json`; its answer is compared with what was injected. Some of
+ * the changes that the doctor lists are then made - a setting on the command line, or a stage of the machine
+ * twice as fast - and the throughput before and after is measured with `myxtts bench pipeline`, beside the
+ * gain it predicted.
+ * --only: the first N machines of that class. A run that this computer disturbed is made again (see
+ * call_run_quietly). Prints a table per class and one JSON line. Exit status 0 when the targets hold: the
+ * injected stage named on at least 95 % of the faulty machines, no healthy machine with a bottleneck, every
+ * period within 10 %, 90 % of the gains within 10 %. 1 otherwise, 3 when it cannot work. */
 #include "base/log.h"
 #include "base/thread.h"
 #include "doctor_machines.h"
@@ -39,7 +43,8 @@ static void *watch_main(void *arg)
     return NULL;
 }
 
-/* As call_run; a run that was disturbed is made again, and the least disturbed one counts. What came out plays no part in that. */
+/* As call_run; a run that was disturbed is made again, and the least disturbed one counts. What came out
+ * plays no part in that. */
 static int call_run_quietly(json_t **answer, Judge *j, Call *c, double *noise, Err *err)
 {
     double best = INFINITY;
@@ -99,7 +104,8 @@ static int batches_for(const Judge *j, const Machine *m)
 }
 
 /* Throughput of the machine, with `key` set to `value` when it is not NULL. */
-static int measure(Run *out, Judge *j, const Machine *m, int long_clips, int batches, const char *key, const char *value, Err *err)
+static int measure(Run *out, Judge *j, const Machine *m, int long_clips, int batches, const char *key,
+                   const char *value, Err *err)
 {
     Call c = {0};
     json_t *answer = NULL;
@@ -109,8 +115,8 @@ static int measure(Run *out, Judge *j, const Machine *m, int long_clips, int bat
         call_set(&c, key, value);
     double noise = 0;
     int rc = call_run_quietly(&answer, j, &c, &noise, err);
-    *out = (Run){json_at(answer, "utterances_per_s", NULL), json_at(answer, "step_ms", "mean"), json_at(answer, "wait_share", NULL),
-                 noise};
+    *out = (Run){json_at(answer, "utterances_per_s", NULL), json_at(answer, "step_ms", "mean"),
+                 json_at(answer, "wait_share", NULL), noise};
     if (!rc && !(out->utterances > 0))
         rc = err_set(err, ERR_FORMAT, "bench pipeline gave no throughput");
     json_decref(answer);
@@ -120,7 +126,8 @@ static int measure(Run *out, Judge *j, const Machine *m, int long_clips, int bat
 
 /* ---- one machine ---- */
 
-/* Really long clips have to cost something: the machine with short ones is faster. Otherwise the copy is made slower. */
+/* Really long clips have to cost something: the machine with short ones is faster. Otherwise the copy is made
+ * slower. */
 static int make_fair(Judge *j, Machine *m, const Sizes *sizes, Err *err)
 {
     int batches = batches_for(j, m);
@@ -141,7 +148,8 @@ static int make_fair(Judge *j, Machine *m, const Sizes *sizes, Err *err)
     return 1;
 }
 
-/* A setting (key, value), or one stage of the machine twice as fast (what_if). Another change cannot be made here. */
+/* A setting (key, value), or one stage of the machine twice as fast (what_if). Another change cannot be made
+ * here. */
 static int read_gain(Gain *to, const json_t *g)
 {
     *to = (Gain){.predicted = json_at(g, "predicted", NULL), .measured = NAN, .stage = STAGES};
@@ -154,7 +162,8 @@ static int read_gain(Gain *to, const json_t *g)
     return (to->key[0] || to->stage < STAGES) && isfinite(to->predicted);
 }
 
-/* Of all that the doctor lists: the best setting, the best stage to speed up, and any other one, also of those that it says are no use. */
+/* Of all that the doctor lists: the best setting, the best stage to speed up, and any other one, also of
+ * those that it says are no use. */
 static void read_gains(Result *r, const json_t *answer)
 {
     Gain all[MOST_LISTED];
@@ -234,7 +243,8 @@ static int judge_one(Judge *j, Result *r, const Sizes *sizes, Err *err)
         Machine changed = r->m;
         if (g->stage < STAGES)
             speed_up(&changed, g->stage, sizes);
-        rc = measure(&after, j, &changed, r->m.long_clips, batches, g->stage < STAGES ? NULL : g->key, g->value, err);
+        rc = measure(&after, j, &changed, r->m.long_clips, batches, g->stage < STAGES ? NULL : g->key,
+                     g->value, err);
         g->measured = rc ? NAN : after.utterances / before.utterances;
         g->noise = rc ? 0 : fmax(after.noise, before.noise);
     }
@@ -263,8 +273,9 @@ static void *job_main(void *arg)
 
 /* ---- before the first machine ---- */
 
-/* Bytes of a batch, from the time that a copy of known speed takes. The copy between devices shows them to the byte; the one from the host a
- * little more, for the thread that asks for it wakes up late: where the two are alike they are the same, and the machines of a seed do not change. */
+/* Bytes of a batch, from the time that a copy of known speed takes. The copy between devices shows them to
+ * the byte; the one from the host a little more, for the thread that asks for it wakes up late: where the two
+ * are alike they are the same, and the machines of a seed do not change. */
 static int find_sizes(Sizes *sizes, Judge *j, Err *err)
 {
     for (int i = 0; i < BATCH_SIZES; i++) {
@@ -362,7 +373,8 @@ static int options_parse(Options *o, int argc, char **argv, Err *err)
         else if (!strcmp(word, "--only"))
             right = (o->only = class_find(value)) >= 0;
         else
-            return err_set(err, ERR_USAGE, "there is no option '%s'; see the first lines of bench/doctor.c", word);
+            return err_set(err, ERR_USAGE, "there is no option '%s'; see the first lines of bench/doctor.c",
+                           word);
         if (!right)
             return err_set(err, ERR_USAGE, "%s cannot be '%s'", word, value);
         i += taken;
@@ -403,7 +415,8 @@ int main(int argc, char **argv)
     Summary s = {0};
     rc = thread_start(&j.watch.thread, "watch", watch_main, &j.watch, &err);
     if (!rc)
-        rc = mkdtemp(dir) ? judge_all(&j, &log, dir, &err) : err_set_errno(&err, ERR_IO, "cannot make %s", dir);
+        rc = mkdtemp(dir) ? judge_all(&j, &log, dir, &err)
+                          : err_set_errno(&err, ERR_IO, "cannot make %s", dir);
     atomic_store(&j.watch.stop, 1);
     thread_join(&j.watch.thread);
     double seconds = clock_now() - start;

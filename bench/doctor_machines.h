@@ -1,8 +1,10 @@
-/* doctor_machines.h - the simulated machines of bench/doctor: drawn from a seed, each with one fault whose stage and cause are known because it was
- * put there. Included by doctor.c only. Nothing here comes from the doctor that is judged.
+/* doctor_machines.h - the simulated machines of bench/doctor: drawn from a seed, each with one fault whose
+ * stage and cause are known because it was put there. Included by doctor.c only. Nothing here comes from the
+ * doctor that is judged.
  *
- * A fault counts only when it costs something: a small model of the pipeline (below) runs each machine with and without it, and a machine whose
- * fault costs less than LEAST_COST of its speed, or that something else explains as well, is drawn anew. Times are ms per batch. */
+ * A fault counts only when it costs something: a small model of the pipeline (below) runs each machine with
+ * and without it, and a machine whose fault costs less than LEAST_COST of its speed, or that something else
+ * explains as well, is drawn anew. Times are ms per batch. */
 #ifndef MYXTTS_DOCTOR_MACHINES_H
 #define MYXTTS_DOCTOR_MACHINES_H
 
@@ -42,15 +44,17 @@ static const struct ClassRow {
     const char *name;
     int count; /* of 300 */
 } classes[CLASSES] = {
-    {"healthy", 60},         {"slow_disk", 24}, {"slow_decode", 24}, {"few_workers", 24}, {"slow_h2d", 24},   {"slow_peer", 24},
-    {"slow_preprocess", 24}, {"slow_step", 20}, {"few_buffers", 20}, {"stall", 24},       {"long_clips", 16}, {"two_causes", 16},
+    {"healthy", 60},     {"slow_disk", 24}, {"slow_decode", 24},     {"few_workers", 24},
+    {"slow_h2d", 24},    {"slow_peer", 24}, {"slow_preprocess", 24}, {"slow_step", 20},
+    {"few_buffers", 20}, {"stall", 24},     {"long_clips", 16},      {"two_causes", 16},
 };
 enum { ALL_MACHINES = 300, MOST_STALLS = 12, BATCH_SIZES = 3 };
 static const int batch_sizes[BATCH_SIZES] = {4, 8, 16};
 
 #define LEAST_COST 0.10 /* of the speed: what an injected fault has to take away */
-#define MARGIN 1.15     /* gain of mending it, in the model; 1 / (1 - LEAST_COST) and something for the model's error */
-#define CHUNK_MS 0.07   /* a worker wakes up late by so much after each piece of a batch */
+#define MARGIN \
+    1.15 /* gain of mending it, in the model; 1 / (1 - LEAST_COST) and something for the model's error */
+#define CHUNK_MS 0.07 /* a worker wakes up late by so much after each piece of a batch */
 #define MODEL_BATCHES 400
 
 /* Bytes of a batch on its way to the data device and to the model device, measured. */
@@ -84,14 +88,16 @@ typedef struct Machine {
 } Machine;
 
 /* ---- a model of the pipeline ----
- * Workers take the pieces of the batches in order: disk (one), then decoding. A slot is in use until its copy is over; a device buffer from the
- * start of the copy to the end of the step. Buffers start at three and are added while the step waits. */
+ * Workers take the pieces of the batches in order: disk (one), then decoding. A slot is in use until its copy
+ * is over; a device buffer from the start of the copy to the end of the step. Buffers start at three and are
+ * added while the step waits. */
 
 typedef struct ModelRun {
     double period, busy; /* ms a step; share of the time the step works */
 } ModelRun;
 
-/* As sim.h says: log-normal, mean 1, a function of (seed, stage, batch). Drawn in the way the simulator does, the model sees the run that will be. */
+/* As sim.h says: log-normal, mean 1, a function of (seed, stage, batch). Drawn in the way the simulator does,
+ * the model sees the run that will be. */
 static double drawn(const Machine *m, int stage, int batch)
 {
     double t = m->ms[stage], variance = log1p(m->jitter * m->jitter);
@@ -109,8 +115,10 @@ static double drawn(const Machine *m, int stage, int batch)
 static ModelRun model_run(const Machine *m)
 {
     enum { FIRST = 40, MOST_WORKERS = 64 };
-    double worker[MOST_WORKERS] = {0}, disk = 0, copied[MODEL_BATCHES], stepped[MODEL_BATCHES], worked = 0, peered = 0, work = 0;
-    int rows = batch_sizes[m->size], slots = m->slots < 2 ? 2 : m->slots, have = 3, waits = 0, window = 0, short_of = 0;
+    double worker[MOST_WORKERS] = {0}, disk = 0, copied[MODEL_BATCHES], stepped[MODEL_BATCHES], worked = 0,
+           peered = 0, work = 0;
+    int rows = batch_sizes[m->size], slots = m->slots < 2 ? 2 : m->slots, have = 3, waits = 0, window = 0,
+        short_of = 0;
     int piece = rows / (2 * m->workers), first_buffer = 0;
     piece = piece < 1 ? 1 : piece > 8 ? 8 : piece;
     int buffer_of[MODEL_BATCHES]; /* the batch whose buffer this one takes over, or -1 */
@@ -152,7 +160,10 @@ static ModelRun model_run(const Machine *m)
 }
 
 /* How much faster the machine would be; > 1. */
-static double gain_to(const Machine *m, const Machine *other) { return model_run(m).period / model_run(other).period; }
+static double gain_to(const Machine *m, const Machine *other)
+{
+    return model_run(m).period / model_run(other).period;
+}
 
 static double gain_without_stage(const Machine *m, int stage)
 {
@@ -221,8 +232,8 @@ static int draw_healthy(Machine *m, Rng *rng)
     if (m->number % 4 == 1) /* times that vary, and a stall now and then: the buffers take them */
         m->jitter = between(rng, 0.15, 0.35);
     if (m->number % 6 == 2)
-        m->stalls[m->stall_count++] =
-            (StallAt){from(rng, READ, PREPROCESS), from(rng, 10, 40), round(m->ms[STEP] * between(rng, 0.5, 1.5))};
+        m->stalls[m->stall_count++] = (StallAt){from(rng, READ, PREPROCESS), from(rng, 10, 40),
+                                                round(m->ms[STEP] * between(rng, 0.5, 1.5))};
     truth(m, STAGES, 1u << NO_CAUSE);
     return model_run(m).busy >= 0.975;
 }
@@ -242,7 +253,8 @@ static int draw_slow(Machine *m, Rng *rng, int stage, unsigned causes)
     return gain_without_stage(m, stage) >= MARGIN && other < 1.03 && gain_with_buffers(m) < 1.03;
 }
 
-/* Decoding that is slow although there are many workers: the doctor may say that there are too few or that the work is too much. */
+/* Decoding that is slow although there are many workers: the doctor may say that there are too few or that
+ * the work is too much. */
 static int draw_slow_decode(Machine *m, Rng *rng)
 {
     if (!draw_slow(m, rng, DECODE, 1u << WORKERS | 1u << COMPUTE))
@@ -250,7 +262,8 @@ static int draw_slow_decode(Machine *m, Rng *rng)
     int workers = from(rng, 4, 10);
     m->ms[DECODE] *= (double)workers / m->workers;
     m->workers = workers;
-    return gain_without_stage(m, DECODE) >= MARGIN && gain_with_buffers(m) < 1.03 && gain_with_workers(m, 2 * workers) >= MARGIN;
+    return gain_without_stage(m, DECODE) >= MARGIN && gain_with_buffers(m) < 1.03 &&
+           gain_with_workers(m, 2 * workers) >= MARGIN;
 }
 
 static int draw_few_workers(Machine *m, Rng *rng)
@@ -260,7 +273,8 @@ static int draw_few_workers(Machine *m, Rng *rng)
     m->ms[DECODE] = m->ms[STEP] * m->workers * 1.17 * pow(2.8, rng_uniform(rng));
     m->ms[READ] = fmin(m->ms[READ], 0.2 * m->ms[DECODE]);
     truth(m, DECODE, 1u << WORKERS);
-    return gain_with_workers(m, 16) >= MARGIN && gain_without_stage(m, READ) < 1 + 0.5 * (gain_without_stage(m, DECODE) - 1) &&
+    return gain_with_workers(m, 16) >= MARGIN &&
+           gain_without_stage(m, READ) < 1 + 0.5 * (gain_without_stage(m, DECODE) - 1) &&
            gain_with_buffers(m) < 1.03;
 }
 
@@ -310,7 +324,8 @@ static int draw_stall(Machine *m, Rng *rng)
     if (stage == PEER)
         m->one_device = 0;
     m->period = from(rng, 5, 40);
-    m->stalls[0] = (StallAt){stage, m->period, round(m->ms[STEP] * (between(rng, 0.2, 0.9) * m->period + between(rng, 0, 8)))};
+    m->stalls[0] = (StallAt){stage, m->period,
+                             round(m->ms[STEP] * (between(rng, 0.2, 0.9) * m->period + between(rng, 0, 8)))};
     m->stall_count = 1;
     truth(m, stage, 1u << STALL);
     double gain = gain_without_stalls(m);
@@ -351,8 +366,8 @@ static int is_irregular(const Machine *m)
     return 1;
 }
 
-/* A few batches that take far longer, at odd places: half of them stalls without a period, half really long clips, whose bytes
- * take their time on one of the two copies. */
+/* A few batches that take far longer, at odd places: half of them stalls without a period, half really long
+ * clips, whose bytes take their time on one of the two copies. */
 static int draw_long_clips(Machine *m, Rng *rng)
 {
     static const int by_stall[] = {READ, DECODE, H2D, PREPROCESS, PEER};
@@ -372,12 +387,16 @@ static int draw_long_clips(Machine *m, Rng *rng)
     }
     int n = from(rng, 4, 7);
     for (int i = 0; i < n; i++)
-        m->stalls[m->stall_count++] = (StallAt){stage, from(rng, 17, 110), round(m->ms[STEP] * between(rng, 4, 12))};
+        m->stalls[m->stall_count++] =
+            (StallAt){stage, from(rng, 17, 110), round(m->ms[STEP] * between(rng, 4, 12))};
     double gain = gain_without_stalls(m);
     return is_irregular(m) && gain >= MARGIN && gain < 2;
 }
 
-static double stage_period(const Machine *m, int stage) { return m->ms[stage] / (stage == DECODE ? m->workers : 1); }
+static double stage_period(const Machine *m, int stage)
+{
+    return m->ms[stage] / (stage == DECODE ? m->workers : 1);
+}
 
 static int draw_two_causes(Machine *m, Rng *rng)
 {
@@ -438,19 +457,23 @@ static int draw(Machine *m, Rng *rng)
     return 0;
 }
 
-/* A machine as the user would write it. Copies are given as a bandwidth, with a tenth of their time as latency. */
+/* A machine as the user would write it. Copies are given as a bandwidth, with a tenth of their time as
+ * latency. */
 static void write_spec(Machine *m, const Sizes *sizes)
 {
     Buf b = {0};
-    buf_printf(&b, "read_ms=%.3f,decode_ms=%.3f,preprocess_ms=%.3f,step_ms=%.3f", m->ms[READ], m->ms[DECODE], m->ms[PREPROCESS],
-               m->ms[STEP]);
-    buf_printf(&b, ",h2d_us=%.0f,h2d_gbps=%.6f", 100 * m->ms[H2D], sizes->h2d[m->size] / (0.9e6 * m->ms[H2D]));
+    buf_printf(&b, "read_ms=%.3f,decode_ms=%.3f,preprocess_ms=%.3f,step_ms=%.3f", m->ms[READ], m->ms[DECODE],
+               m->ms[PREPROCESS], m->ms[STEP]);
+    buf_printf(&b, ",h2d_us=%.0f,h2d_gbps=%.6f", 100 * m->ms[H2D],
+               sizes->h2d[m->size] / (0.9e6 * m->ms[H2D]));
     if (!m->one_device)
-        buf_printf(&b, ",peer_us=%.0f,peer_gbps=%.6f", 100 * m->ms[PEER], sizes->peer[m->size] / (0.9e6 * m->ms[PEER]));
+        buf_printf(&b, ",peer_us=%.0f,peer_gbps=%.6f", 100 * m->ms[PEER],
+                   sizes->peer[m->size] / (0.9e6 * m->ms[PEER]));
     if (m->jitter > 0)
         buf_printf(&b, ",jitter=%.3f", m->jitter);
     for (int i = 0; i < m->stall_count; i++)
-        buf_printf(&b, ",stall=%s:%d:%.1f", stage_words[m->stalls[i].stage], m->stalls[i].every, m->stalls[i].ms);
+        buf_printf(&b, ",stall=%s:%d:%.1f", stage_words[m->stalls[i].stage], m->stalls[i].every,
+                   m->stalls[i].ms);
     buf_printf(&b, ",seed=%u", m->seed);
     ASSERT(!b.failed && b.size < sizeof m->spec);
     memcpy(m->spec, b.data, b.size + 1);
@@ -467,7 +490,8 @@ static void speed_up(Machine *m, int stage, const Sizes *sizes)
     write_spec(m, sizes);
 }
 
-/* Machine `number` of its class: a function of (seed, class, number) and of the bytes of a batch, whatever else is drawn. */
+/* Machine `number` of its class: a function of (seed, class, number) and of the bytes of a batch, whatever
+ * else is drawn. */
 static void machine_draw(Machine *m, uint64_t seed, Class class, int number, const Sizes *sizes)
 {
     Rng rng;
@@ -475,7 +499,8 @@ static void machine_draw(Machine *m, uint64_t seed, Class class, int number, con
     int draws = 0, fair = 0;
     while (!fair) {
         ASSERT_CMP(draws, <, 100000);
-        *m = (Machine){.class = class, .number = number, .draws = ++draws, .seed = (unsigned)rng_below(&rng, 1000000)};
+        *m = (Machine){
+            .class = class, .number = number, .draws = ++draws, .seed = (unsigned)rng_below(&rng, 1000000)};
         fair = draw(m, &rng);
     }
     ModelRun run = model_run(m);
@@ -489,7 +514,8 @@ static void machine_draw(Machine *m, uint64_t seed, Class class, int number, con
     write_spec(m, sizes);
 }
 
-/* The machines of the first `count` of ALL_MACHINES, every class in its share from the start. Returns how many; out has ALL_MACHINES places. */
+/* The machines of the first `count` of ALL_MACHINES, every class in its share from the start. Returns how
+ * many; out has ALL_MACHINES places. */
 static int machines_draw(Machine *out, int count, int only, uint64_t seed, const Sizes *sizes)
 {
     int next[CLASSES] = {0}, n = 0;

@@ -1,5 +1,5 @@
-/* doctor_report.h - what the machines of bench/doctor were judged to be: the results, their sums per class, the table, the report.
- * Included by doctor.c only. */
+/* doctor_report.h - what the machines of bench/doctor were judged to be: the results, their sums per class,
+ * the table, the report. Included by doctor.c only. */
 #ifndef MYXTTS_DOCTOR_REPORT_H
 #define MYXTTS_DOCTOR_REPORT_H
 
@@ -21,7 +21,7 @@
 
 typedef struct Gain {
     char change[96], key[64], value[64];
-    int stage;                         /* that is twice as fast, where the change is no setting; STAGES: it is one */
+    int stage; /* that is twice as fast, where the change is no setting; STAGES: it is one */
     double predicted, measured, noise; /* NAN: not measured */
 } Gain;
 
@@ -33,7 +33,8 @@ typedef struct Result {
     Gain gains[MOST_GAINS];
     int gain_count, listed, unknown; /* measured; named; of a kind that cannot be made here */
     int stage_right, cause_right, period_right, first_right, left_out;
-    double diagnose_s, before_ms, wait_share, noise; /* noise: the share of the diagnosis that this computer lost to other work */
+    double diagnose_s, before_ms, wait_share,
+        noise; /* noise: the share of the diagnosis that this computer lost to other work */
 } Result;
 
 typedef struct Options {
@@ -42,8 +43,9 @@ typedef struct Options {
     uint64_t seed;
 } Options;
 
-/* A thread that wants to wake up every two milliseconds and notes how late it does: other work on this computer stops simulated machines in
- * the same way, and a machine that was really stopped is not the one that was drawn. */
+/* A thread that wants to wake up every two milliseconds and notes how late it does: other work on this
+ * computer stops simulated machines in the same way, and a machine that was really stopped is not the one
+ * that was drawn. */
 typedef struct Watch {
     Thread thread;
     _Atomic int stop;
@@ -64,15 +66,18 @@ typedef struct Judge {
 /* ---- what came out ---- */
 
 typedef struct Tally {
-    int total, stage, first, cause, periods, periods_right, gains, gains_near, material, material_near, listed, unknown, mendable,
-        mended, left_out, no_answer;
+    int total, stage, first, cause, periods, periods_right, gains, gains_near, material, material_near,
+        listed, unknown, mendable, mended, left_out, no_answer;
 } Tally;
 
 static int is_near(const Gain *g) { return fabs(g->predicted / g->measured - 1) <= NEAR; }
 static int is_material(const Gain *g) { return fmax(g->predicted, g->measured) >= MATERIAL; }
 
 /* Machines where a setting helps: more workers, more buffers. */
-static int is_mendable(const Machine *m) { return m->class == FEW_WORKERS || m->class == SLOW_DECODE || m->class == FEW_BUFFERS; }
+static int is_mendable(const Machine *m)
+{
+    return m->class == FEW_WORKERS || m->class == SLOW_DECODE || m->class == FEW_BUFFERS;
+}
 
 static void tally_add(Tally *t, const Result *r)
 {
@@ -131,8 +136,8 @@ static void summarise(Summary *s, const Judge *j)
     s->holds[1] = s->healthy.stage == s->healthy.total;
     s->holds[2] = s->all.periods_right == s->all.periods;
     s->holds[3] = share_of(s->all.gains_near, s->all.gains) >= GAIN_TARGET;
-    s->holds[4] =
-        share_of(s->all.material_near, s->all.material) >= GAIN_TARGET && (s->all.material || !s->all.mendable || j->o.no_gains);
+    s->holds[4] = share_of(s->all.material_near, s->all.material) >= GAIN_TARGET &&
+                  (s->all.material || !s->all.mendable || j->o.no_gains);
 }
 
 static void cell(char out[24], int part, int whole)
@@ -152,18 +157,19 @@ static void table_row(Buf *b, const char *name, const Tally *t, int markdown)
     cell(c[3], t->gains_near, t->gains);
     cell(c[4], t->material_near, t->material);
     cell(c[5], t->no_answer, t->no_answer);
-    buf_printf(b, markdown ? "| %s | %s | %s | %s | %s | %s | %s |\n" : "%-16s %9s %9s %9s %9s %9s %9s\n", name, c[0], c[1], c[2],
-               c[3], c[4], c[5]);
+    buf_printf(b, markdown ? "| %s | %s | %s | %s | %s | %s | %s |\n" : "%-16s %9s %9s %9s %9s %9s %9s\n",
+               name, c[0], c[1], c[2], c[3], c[4], c[5]);
 }
 
 static void table(Buf *b, const Summary *s, int markdown)
 {
     if (markdown)
-        buf_str(b, "| class | stage | and cause | period | gains within 10 % | of those above 5 % | no answer "
-                   "|\n|---|---|---|---|---|---|---|\n");
+        buf_str(b,
+                "| class | stage | and cause | period | gains within 10 % | of those above 5 % | no answer "
+                "|\n|---|---|---|---|---|---|---|\n");
     else
-        buf_printf(b, "%-16s %9s %9s %9s %9s %9s %9s\n", "class", "stage", "and cause", "period", "gains", "above 5 %",
-                   "no answer");
+        buf_printf(b, "%-16s %9s %9s %9s %9s %9s %9s\n", "class", "stage", "and cause", "period", "gains",
+                   "above 5 %", "no answer");
     for (int i = 0; i < CLASSES; i++)
         if (s->class[i].total)
             table_row(b, classes[i].name, &s->class[i], markdown);
@@ -194,8 +200,9 @@ static void said(char out[96], const Result *r)
 
 static void settings(char out[128], const Machine *m)
 {
-    snprintf(out, 128, "%d workers, batch %d, prefetch %d, buffers %d, %s%s", m->workers, batch_sizes[m->size], m->slots,
-             m->buffers, m->one_device ? "one device" : "two devices", m->long_clips ? ", long clips" : "");
+    snprintf(out, 128, "%d workers, batch %d, prefetch %d, buffers %d, %s%s", m->workers,
+             batch_sizes[m->size], m->slots, m->buffers, m->one_device ? "one device" : "two devices",
+             m->long_clips ? ", long clips" : "");
 }
 
 /* The failures, every one of them, with what is needed to see them again. */
@@ -212,11 +219,13 @@ static void failures(Buf *b, const Judge *j, int causes_too)
         said(got, r);
         settings(how, &r->m);
         if (!any++)
-            buf_str(b, "| class, number | injected | said | its cost | the step waited | noise | settings | --sim "
-                       "|\n|---|---|---|---|---|---|---|---|\n");
-        buf_printf(b, "| %s %d | %s | %s%s%s | %.0f %% | %.1f %% | %.1f %% | %s | `%s` |\n", classes[r->m.class].name, r->m.number,
-                   want, got, r->problem[0] ? ": " : "", r->problem, 100 * r->m.cost, 100 * r->wait_share, 100 * r->noise, how,
-                   r->m.spec);
+            buf_str(
+                b,
+                "| class, number | injected | said | its cost | the step waited | noise | settings | --sim "
+                "|\n|---|---|---|---|---|---|---|---|\n");
+        buf_printf(b, "| %s %d | %s | %s%s%s | %.0f %% | %.1f %% | %.1f %% | %s | `%s` |\n",
+                   classes[r->m.class].name, r->m.number, want, got, r->problem[0] ? ": " : "", r->problem,
+                   100 * r->m.cost, 100 * r->wait_share, 100 * r->noise, how, r->m.spec);
     }
     if (!any)
         buf_str(b, "None.\n");
@@ -236,8 +245,8 @@ static void gain_failures(Buf *b, const Judge *j)
             if (!any++)
                 buf_str(b, "| class, number | change | predicted | measured | noise | settings | --sim "
                            "|\n|---|---|---|---|---|---|---|\n");
-            buf_printf(b, "| %s %d | %s | %.3f | %.3f | %.1f %% | %s | `%s` |\n", classes[r->m.class].name, r->m.number, g->change,
-                       g->predicted, g->measured, 100 * g->noise, how, r->m.spec);
+            buf_printf(b, "| %s %d | %s | %.3f | %.3f | %.1f %% | %s | `%s` |\n", classes[r->m.class].name,
+                       r->m.number, g->change, g->predicted, g->measured, 100 * g->noise, how, r->m.spec);
         }
     }
     if (!any)
@@ -246,17 +255,20 @@ static void gain_failures(Buf *b, const Judge *j)
 
 static void all_machines(Buf *b, const Judge *j)
 {
-    buf_str(b, "| class, number | injected | said | model | measured | the step waited | gains: predicted (measured) "
+    buf_str(b, "| class, number | injected | said | model | measured | the step waited | gains: predicted "
+               "(measured) "
                "|\n|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < j->count; i++) {
         const Result *r = &j->results[i];
         char want[96], got[96];
         expected(want, &r->m);
         said(got, r);
-        buf_printf(b, "| %s %d | %s | %s | %.2f ms | %.2f ms | %.1f %% |", classes[r->m.class].name, r->m.number, want,
-                   r->left_out ? "left out: costs too little" : got, r->m.period_ms, r->before_ms, 100 * r->wait_share);
+        buf_printf(b, "| %s %d | %s | %s | %.2f ms | %.2f ms | %.1f %% |", classes[r->m.class].name,
+                   r->m.number, want, r->left_out ? "left out: costs too little" : got, r->m.period_ms,
+                   r->before_ms, 100 * r->wait_share);
         for (int k = 0; k < r->gain_count; k++)
-            buf_printf(b, "%s %s %.2f (%.2f)", k ? "," : "", r->gains[k].change, r->gains[k].predicted, r->gains[k].measured);
+            buf_printf(b, "%s %s %.2f (%.2f)", k ? "," : "", r->gains[k].change, r->gains[k].predicted,
+                       r->gains[k].measured);
         buf_str(b, " |\n");
     }
 }
@@ -265,13 +277,15 @@ static int write_report(const Judge *j, const Summary *s, double seconds, Err *e
 {
     Buf b = {0};
     buf_printf(&b,
-               "# The doctor on %d simulated machines\n\nSeed %llu, %d at a time, %.0f s; one diagnosis takes %.1f s. A machine's "
+               "# The doctor on %d simulated machines\n\nSeed %llu, %d at a time, %.0f s; one diagnosis "
+               "takes %.1f s. A machine's "
                "fault costs at "
-               "least %.0f %% of its speed; the model that made sure of it\nis %.1f %% off the measured step time (median). %d "
+               "least %.0f %% of its speed; the model that made sure of it\nis %.1f %% off the measured step "
+               "time (median). %d "
                "runs were made again because this computer was busy with something else (noise: the share of "
                "the time that a thread woke up late), %d were noisy every time.\n\n",
-               j->count, (unsigned long long)j->o.seed, j->o.jobs, seconds, s->diagnose_s, 100 * LEAST_COST, 100 * s->model_error,
-               atomic_load(&j->repeated), atomic_load(&j->noisy));
+               j->count, (unsigned long long)j->o.seed, j->o.jobs, seconds, s->diagnose_s, 100 * LEAST_COST,
+               100 * s->model_error, atomic_load(&j->repeated), atomic_load(&j->noisy));
     table(&b, s, 1);
     buf_str(&b, "\n## Wrong stage, false alarm or wrong period\n\n");
     failures(&b, j, 0);
@@ -281,7 +295,8 @@ static int write_report(const Judge *j, const Summary *s, double seconds, Err *e
     gain_failures(&b, j);
     buf_str(&b, "\n## All machines\n\n");
     all_machines(&b, j);
-    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for the report") : file_replace(j->o.report, b.data, b.size, err);
+    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for the report")
+                      : file_replace(j->o.report, b.data, b.size, err);
     buf_free(&b);
     return rc;
 }
@@ -290,20 +305,23 @@ static void print_verdicts(const Judge *j, const Summary *s)
 {
     static const char *const words[2] = {"MISSED", "holds "};
     const Tally *a = &s->all;
-    printf("\n%s  stages: %d of %d faulty machines (%.1f %%, at least 95 %%)\n", words[s->holds[0]], s->faulty.stage,
-           s->faulty.total, 100 * share_of(s->faulty.stage, s->faulty.total));
-    printf("%s  false alarms: %d of %d healthy machines (none)\n", words[s->holds[1]], s->healthy.total - s->healthy.stage,
-           s->healthy.total);
+    printf("\n%s  stages: %d of %d faulty machines (%.1f %%, at least 95 %%)\n", words[s->holds[0]],
+           s->faulty.stage, s->faulty.total, 100 * share_of(s->faulty.stage, s->faulty.total));
+    printf("%s  false alarms: %d of %d healthy machines (none)\n", words[s->holds[1]],
+           s->healthy.total - s->healthy.stage, s->healthy.total);
     printf("%s  periods within 10 %%: %d of %d (all)\n", words[s->holds[2]], a->periods_right, a->periods);
-    printf("%s  gains within 10 %%: %d of %d (%.1f %%, at least 90 %%)\n", words[s->holds[3]], a->gains_near, a->gains,
-           100 * share_of(a->gains_near, a->gains));
-    printf("%s  of those above 5 %%: %d of %d (%.1f %%, at least 90 %%)\n", words[s->holds[4]], a->material_near, a->material,
-           100 * share_of(a->material_near, a->material));
+    printf("%s  gains within 10 %%: %d of %d (%.1f %%, at least 90 %%)\n", words[s->holds[3]], a->gains_near,
+           a->gains, 100 * share_of(a->gains_near, a->gains));
+    printf("%s  of those above 5 %%: %d of %d (%.1f %%, at least 90 %%)\n", words[s->holds[4]],
+           a->material_near, a->material, 100 * share_of(a->material_near, a->material));
     if (a->mendable)
-        printf("        machines that a setting mends, and a proposed one did: %d of %d\n", a->mended, a->mendable);
-    printf("        gains listed: %d, of which at most %d on a machine were measured; of a kind that cannot be made here: %d\n",
+        printf("        machines that a setting mends, and a proposed one did: %d of %d\n", a->mended,
+               a->mendable);
+    printf("        gains listed: %d, of which at most %d on a machine were measured; of a kind that cannot "
+           "be made here: %d\n",
            a->listed, MOST_GAINS, a->unknown);
-    printf("        runs made again because this computer was busy with something else: %d; busy all %d times: %d\n",
+    printf("        runs made again because this computer was busy with something else: %d; busy all %d "
+           "times: %d\n",
            atomic_load(&j->repeated), MOST_TRIES, atomic_load(&j->noisy));
     if (a->left_out)
         printf("        left out, because the long clips cost too little: %d\n", a->left_out);
@@ -316,19 +334,21 @@ static void print_json(const Judge *j, const Summary *s, double seconds)
         const Tally *t = &s->class[i];
         if (t->total)
             json_object_set_new(per_class, classes[i].name,
-                                json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "total", t->total, "stage", t->stage, "cause",
-                                          t->cause, "periods", t->periods, "periods_right", t->periods_right, "gains", t->gains,
-                                          "gains_near", t->gains_near));
+                                json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "total", t->total, "stage",
+                                          t->stage, "cause", t->cause, "periods", t->periods, "periods_right",
+                                          t->periods_right, "gains", t->gains, "gains_near", t->gains_near));
     }
     const Tally *a = &s->all;
     json_t *o = json_pack(
-        "{s:s, s:I, s:i, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o}", "bench",
-        "doctor", "seed", (json_int_t)j->o.seed, "machines", a->total, "jobs", j->o.jobs, "seconds", seconds, "diagnose_seconds",
-        s->diagnose_s, "stage_share", share_of(s->faulty.stage, s->faulty.total), "larger_cause_first", s->class[TWO_CAUSES].first,
-        "false_alarms", s->healthy.total - s->healthy.stage, "periods", a->periods, "periods_right", a->periods_right, "gains",
-        a->gains, "gains_near", a->gains_near, "material_gains", a->material, "material_gains_near", a->material_near, "mendable",
-        a->mendable, "mended", a->mended, "runs_repeated", atomic_load(&j->repeated), "runs_noisy", atomic_load(&j->noisy),
-        "left_out", a->left_out, "classes", per_class);
+        "{s:s, s:I, s:i, s:i, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, "
+        "s:i, s:o}",
+        "bench", "doctor", "seed", (json_int_t)j->o.seed, "machines", a->total, "jobs", j->o.jobs, "seconds",
+        seconds, "diagnose_seconds", s->diagnose_s, "stage_share", share_of(s->faulty.stage, s->faulty.total),
+        "larger_cause_first", s->class[TWO_CAUSES].first, "false_alarms", s->healthy.total - s->healthy.stage,
+        "periods", a->periods, "periods_right", a->periods_right, "gains", a->gains, "gains_near",
+        a->gains_near, "material_gains", a->material, "material_gains_near", a->material_near, "mendable",
+        a->mendable, "mended", a->mended, "runs_repeated", atomic_load(&j->repeated), "runs_noisy",
+        atomic_load(&j->noisy), "left_out", a->left_out, "classes", per_class);
     json_dumpf(o, stdout, JSON_REAL_PRECISION(5));
     putchar('\n');
     json_decref(o);
@@ -343,8 +363,8 @@ static void print_confusion(const Judge *j)
             continue;
         expected(want, &r->m);
         said(got, r);
-        printf("  %s %d: %s, said %s%s%.160s\n", classes[r->m.class].name, r->m.number, want, got, r->problem[0] ? ": " : "",
-               r->problem);
+        printf("  %s %d: %s, said %s%s%.160s\n", classes[r->m.class].name, r->m.number, want, got,
+               r->problem[0] ? ": " : "", r->problem);
     }
 }
 
@@ -355,8 +375,8 @@ static void print_list(const Judge *j)
         char want[96], how[128];
         expected(want, m);
         settings(how, m);
-        printf("%s %d\t%s\tcosts %.0f %%\t%.2f ms a step\tdraw %d\t%s\t%s\n", classes[m->class].name, m->number, want,
-               100 * m->cost, m->period_ms, m->draws, how, m->spec);
+        printf("%s %d\t%s\tcosts %.0f %%\t%.2f ms a step\tdraw %d\t%s\t%s\n", classes[m->class].name,
+               m->number, want, 100 * m->cost, m->period_ms, m->draws, how, m->spec);
     }
 }
 

@@ -1,5 +1,5 @@
-/* doctor_run.h - how bench/doctor asks the program: a corpus of tones made here, the program as another process, its answers as JSON.
- * Included by doctor.c only. */
+/* doctor_run.h - how bench/doctor asks the program: a corpus of tones made here, the program as another
+ * process, its answers as JSON. Included by doctor.c only. */
 #ifndef MYXTTS_DOCTOR_RUN_H
 #define MYXTTS_DOCTOR_RUN_H
 
@@ -98,7 +98,8 @@ static void child_main(Call *c, int out, int complaints)
     _exit(127);
 }
 
-/* Runs the call; *answer is its output read as JSON, the caller's. Exit status 1 (findings) is an answer too. */
+/* Runs the call; *answer is its output read as JSON, the caller's. Exit status 1 (findings) is an answer too.
+ */
 static int call_run(json_t **answer, Call *c, Err *err)
 {
     *answer = NULL;
@@ -135,8 +136,8 @@ static int call_run(json_t **answer, Call *c, Err *err)
         rc = err_set(err, ERR_WORKER, "%s ended with %d: %.200s", c->argv[1], code, complaints.data);
     json_error_t where;
     if (!rc && !(*answer = json_loads(out.data, 0, &where)))
-        rc = err_set(err, ERR_FORMAT, "%s printed no JSON (line %d: %s); it ended with %d: %.160s", c->argv[1], where.line,
-                     where.text, code, complaints.data);
+        rc = err_set(err, ERR_FORMAT, "%s printed no JSON (line %d: %s); it ended with %d: %.160s",
+                     c->argv[1], where.line, where.text, code, complaints.data);
     buf_free(&out);
     buf_free(&complaints);
     return rc;
@@ -175,13 +176,16 @@ static int tone_write(const char *path, double seconds, double hz, Err *err)
         int16_t x = (int16_t)lround(9000 * sin(2 * M_PI * hz * i / RATE) * sin(M_PI * i / n));
         buf_add(&b, &x, 2);
     }
-    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for a tone") : file_replace(path, b.data, b.size, err);
+    int rc =
+        b.failed ? err_set(err, ERR_NOMEM, "no memory for a tone") : file_replace(path, b.data, b.size, err);
     buf_free(&b);
     return rc;
 }
 
-/* `count` clips of `seconds` and `more` of `longer`, all with the same text, so that every batch of a length has the same bytes. */
-static int corpus_write(const char *program, const char *dir, int count, double seconds, int more, double longer, Err *err)
+/* `count` clips of `seconds` and `more` of `longer`, all with the same text, so that every batch of a length
+ * has the same bytes. */
+static int corpus_write(const char *program, const char *dir, int count, double seconds, int more,
+                        double longer, Err *err)
 {
     char path[512];
     Buf lines = {0};
@@ -194,7 +198,8 @@ static int corpus_write(const char *program, const char *dir, int count, double 
     }
     snprintf(path, sizeof path, "%s/metadata.csv", dir);
     if (!rc)
-        rc = lines.failed ? err_set(err, ERR_NOMEM, "no memory for metadata") : file_replace(path, lines.data, lines.size, err);
+        rc = lines.failed ? err_set(err, ERR_NOMEM, "no memory for metadata")
+                          : file_replace(path, lines.data, lines.size, err);
     buf_free(&lines);
     if (rc)
         return rc;

@@ -1,5 +1,6 @@
-/* espeak_bare.c - the floor of the text stage: a bare loop over the espeak-ng C API, whole lines, results thrown away.
- * usage: espeak_bare METADATA.csv [COLUMN]     prints {"lines": N, "seconds": S} (initialisation not counted) */
+/* espeak_bare.c - the floor of the text stage: a bare loop over the espeak-ng C API, whole lines, results
+ * thrown away. usage: espeak_bare METADATA.csv [COLUMN]     prints {"lines": N, "seconds": S} (initialisation
+ * not counted) */
 #include <espeak-ng/speak_lib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 int main(int argc, char **argv)
 {
     FILE *f = argc > 1 ? fopen(argv[1], "r") : NULL;
-    if (!f || espeak_Initialize(AUDIO_OUTPUT_RETRIEVAL, 0, NULL, 0) < 0 || espeak_SetVoiceByName("en-us") != EE_OK) {
+    if (!f || espeak_Initialize(AUDIO_OUTPUT_RETRIEVAL, 0, NULL, 0) < 0 ||
+        espeak_SetVoiceByName("en-us") != EE_OK) {
         fprintf(stderr, "usage: espeak_bare METADATA.csv [COLUMN]; needs espeak-ng's en-us voice\n");
         return 2;
     }

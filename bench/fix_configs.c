@@ -1,10 +1,11 @@
-/* fix_configs.c - broken configuration files, made at random from a seed, each put right by `myxtts validate --fix` and then looked at by a
- * program that shares nothing with it: does the file validate and load; is it the old file but for the lines of the difference that was
- * shown, byte for byte; is every line in which nothing was broken still there, in order; are all comments; does a second --fix change nothing?
+/* fix_configs.c - broken configuration files, made at random from a seed, each put right by `myxtts validate
+ * --fix` and then looked at by a program that shares nothing with it: does the file validate and load; is it
+ * the old file but for the lines of the difference that was shown, byte for byte; is every line in which
+ * nothing was broken still there, in order; are all comments; does a second --fix change nothing?
  *
  * usage: build/bench/fix_configs [--count 200] [--seed 1] [--program build/myxtts] [--keep DIR]
- * Prints what was broken, how many of the files passed, and the failures; then one line of JSON. Exit 1 when a file failed. --keep: the files
- * stay in DIR. */
+ * Prints what was broken, how many of the files passed, and the failures; then one line of JSON. Exit 1 when
+ * a file failed. --keep: the files stay in DIR. */
 #include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -47,7 +48,10 @@ static const Key keys[] = {
     {"data", "max_mel_frames", {"512", "256", "384"}, {"1", "100000", "long", "12.7"}},
     {"data", "data_gpu", {"cpu", "auto", "sim0"}, {"gpu", "cuda:0", "99", "~61"}},
     {"data", "length_buckets", {"8", "4", "16"}, {"0", "65", "few", "8 buckets"}},
-    {"data", "supported_languages", {"[en, fa]", "[en, de, fr, fa]", "[en, \"fa\"]"}, {"[en, xx]", "[]", "[en, en]", "[en, ~]"}},
+    {"data",
+     "supported_languages",
+     {"[en, fa]", "[en, de, fr, fa]", "[en, \"fa\"]"},
+     {"[en, xx]", "[]", "[en, en]", "[en, ~]"}},
     {"data", "mel_storage", {"float32", "float16", "float32"}, {"float8", "flaot32", "16", "[a, b]"}},
     {"training", "epochs", {"10", "100", "1000"}, {"0", "1e99", "ten", "5.5"}},
     {"training", "learning_rate", {"1e-3", "0.0003", "2.0e-4"}, {"5", "-1", "slow", "0"}},
@@ -60,22 +64,23 @@ static const Key keys[] = {
     {"training", "beta2", {"0.98", "0.999", "0.95"}, {"1", "2", "beta", "-0.5"}},
 };
 
-static const char *const words[] = {"as in the paper",
-                                    "do not touch",
-                                    "\xD8\xA8\xD8\xB1\xD8\xA7\xDB\x8C \xD9\x81\xD8\xA7\xD8\xB1\xD8\xB3\xDB\x8C",
-                                    "was 16: too small",
-                                    "tab\there\tand",
-                                    "\xC3\xBC"
-                                    "ber \xE2\x86\x92 \xE2\x80\x9Cquoted\xE2\x80\x9D",
-                                    "[not, a, list]",
-                                    "{nor: a map}",
-                                    "- nor an item",
-                                    "key: value in words",
-                                    "\"quotes\" 'too'",
-                                    "&a *b !c",
-                                    "100% # twice",
-                                    "\xF0\x9F\x8E\xA4",
-                                    ""};
+static const char *const words[] = {
+    "as in the paper",
+    "do not touch",
+    "\xD8\xA8\xD8\xB1\xD8\xA7\xDB\x8C \xD9\x81\xD8\xA7\xD8\xB1\xD8\xB3\xDB\x8C",
+    "was 16: too small",
+    "tab\there\tand",
+    "\xC3\xBC"
+    "ber \xE2\x86\x92 \xE2\x80\x9Cquoted\xE2\x80\x9D",
+    "[not, a, list]",
+    "{nor: a map}",
+    "- nor an item",
+    "key: value in words",
+    "\"quotes\" 'too'",
+    "&a *b !c",
+    "100% # twice",
+    "\xF0\x9F\x8E\xA4",
+    ""};
 static const char *const strange[] = {"quux", "use_tf_xyz_loading_v9", "zzzz", "experimental_thing_x"};
 
 typedef struct Line {
@@ -246,7 +251,8 @@ static void block_key(File *f, const Key *k, int indent, int broken)
 }
 
 /* Two keys with one value: an anchor and an alias of it. */
-static void anchored(File *f, const char *first, const char *second, const char *v, const char *bad, int indent)
+static void anchored(File *f, const char *first, const char *second, const char *v, const char *bad,
+                     int indent)
 {
     int broken = chance(f, 40), at_alias = chance(f, 50);
     Line *l = line(f);
@@ -454,7 +460,8 @@ static void unmake(File *f)
 static int run(Buf *out, const char *program, const char *command, const char *path, const char *more)
 {
     char line_of_shell[3000], bytes[4096];
-    snprintf(line_of_shell, sizeof line_of_shell, "'%s' %s --config '%s' %s 2>&1", program, command, path, more);
+    snprintf(line_of_shell, sizeof line_of_shell, "'%s' %s --config '%s' %s 2>&1", program, command, path,
+             more);
     FILE *p = popen(line_of_shell, "r");
     if (!p)
         return -1;
@@ -524,7 +531,10 @@ static int apply(Buf *out, const Buf *old, const char *diff)
     return !out->failed;
 }
 
-static int same(const Buf *a, const Buf *b) { return a->size == b->size && (!a->size || memcmp(a->data, b->data, a->size) == 0); }
+static int same(const Buf *a, const Buf *b)
+{
+    return a->size == b->size && (!a->size || memcmp(a->data, b->data, a->size) == 0);
+}
 
 /* Every line without a defect is in the result, in order. The one that is missing, or NULL. */
 static const char *missing_line(const File *f, const Buf *result)
@@ -582,7 +592,10 @@ static int judge(File *f, const char *program, const char *path, char *why, size
     report = json_loadb(out.data ? out.data : "", out.size, 0, NULL);
     if (code != 0 || !report) {
         const char *issue = json_string_value(json_array_get(json_object_get(report, "issues"), 0));
-        snprintf(why, cap, "validate --fix ends with %d: %.300s", code, issue ? issue : out.data ? out.data : "");
+        snprintf(why, cap, "validate --fix ends with %d: %.300s", code,
+                 issue      ? issue
+                 : out.data ? out.data
+                            : "");
         goto done;
     }
     snprintf(other, sizeof other, "%s.bak.1", path);
@@ -674,12 +687,13 @@ int main(int argc, char **argv)
         }
         unmake(&f);
     }
-    printf("%d of %d broken files (%d defects, seed %llu) validate after --fix, differ only in the lines shown, keep every sound "
+    printf("%d of %d broken files (%d defects, seed %llu) validate after --fix, differ only in the lines "
+           "shown, keep every sound "
            "line and "
            "comment, and are left alone by a second --fix\n",
            passed, count, defects, (unsigned long long)seed);
-    json_t *o = json_pack("{s:s, s:i, s:i, s:i, s:I, s:o}", "bench", "fix_configs", "files", count, "passed", passed, "defects",
-                          defects, "seed", (json_int_t)seed, "failures", failures);
+    json_t *o = json_pack("{s:s, s:i, s:i, s:i, s:I, s:o}", "bench", "fix_configs", "files", count, "passed",
+                          passed, "defects", defects, "seed", (json_int_t)seed, "failures", failures);
     json_dumpf(o, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(o);

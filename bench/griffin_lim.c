@@ -1,6 +1,7 @@
-/* griffin_lim.c - mel to audio on one thread: how long it takes and how close the mel of the result is to the given one.
- * usage: griffin_lim ITERATIONS [--write DIR] FILE...     the audio files' own mels are given
- * prints {"clips": N, "audio_s": A, "seconds": S, "rtf": R, "difference": D}; D is the mean of |log mel - log mel|.
+/* griffin_lim.c - mel to audio on one thread: how long it takes and how close the mel of the result is to the
+ * given one. usage: griffin_lim ITERATIONS [--write DIR] FILE...     the audio files' own mels are given
+ * prints {"clips": N, "audio_s": A, "seconds": S, "rtf": R, "difference": D}; D is the mean of |log mel - log
+ * mel|.
  * --write leaves the samples of every clip as DIR/<name of the file>.npy, float32 [1, n]. */
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@ typedef struct Sums {
     int64_t values;
 } Sums;
 
-static int one_clip(Sums *sums, GriffinLim *g, MelPlan *plan, MelScratch *scratch, int rate, const char *path, int iterations,
-                    const char *dir, Err *err)
+static int one_clip(Sums *sums, GriffinLim *g, MelPlan *plan, MelScratch *scratch, int rate, const char *path,
+                    int iterations, const char *dir, Err *err)
 {
     Buf bytes = {0};
     AudioBuffer audio = {0};
@@ -31,7 +32,8 @@ static int one_clip(Sums *sums, GriffinLim *g, MelPlan *plan, MelScratch *scratc
     buf_free(&bytes);
     if (rc)
         return rc;
-    int64_t frames = mel_frames(plan, audio.frames), n = griffin_lim_samples(g, frames), values = frames * mel_bands(plan);
+    int64_t frames = mel_frames(plan, audio.frames), n = griffin_lim_samples(g, frames),
+            values = frames * mel_bands(plan);
     float *given = malloc(sizeof *given * (size_t)values), *got = malloc(sizeof *got * (size_t)values);
     float *samples = malloc(sizeof *samples * (size_t)n);
     mel_compute(plan, scratch, given, audio.samples, audio.frames);
@@ -79,8 +81,9 @@ int main(int argc, char **argv)
     if (rc)
         fprintf(stderr, "griffin_lim: %s\n", err.msg);
     else
-        printf("{\"clips\": %d, \"audio_s\": %.3f, \"seconds\": %.4f, \"rtf\": %.5f, \"difference\": %.5f}\n", argc - first,
-               sums.audio, sums.seconds, sums.seconds / sums.audio, sums.difference / (double)sums.values);
+        printf("{\"clips\": %d, \"audio_s\": %.3f, \"seconds\": %.4f, \"rtf\": %.5f, \"difference\": %.5f}\n",
+               argc - first, sums.audio, sums.seconds, sums.seconds / sums.audio,
+               sums.difference / (double)sums.values);
     griffin_lim_close(g);
     mel_scratch_close(scratch);
     mel_plan_close(plan);

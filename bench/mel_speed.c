@@ -15,7 +15,8 @@ int main(int argc, char **argv)
     Err err = {0};
     MelPlan *plan = NULL;
     MelScratch *scratch = NULL;
-    if (argc < 3 || config_defaults(&cfg, &err) || mel_plan_open(&plan, &cfg, &err) || mel_scratch_open(&scratch, plan, &err)) {
+    if (argc < 3 || config_defaults(&cfg, &err) || mel_plan_open(&plan, &cfg, &err) ||
+        mel_scratch_open(&scratch, plan, &err)) {
         fprintf(stderr, "usage: mel_speed SECONDS FILE...  %s\n", err.msg);
         return 2;
     }

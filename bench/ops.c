@@ -1,5 +1,5 @@
-/* ops.c - speed of the host ops on the shapes of a training step: one forward and backward of each case. A table, then a JSON line.
- * build/bench/ops [--threads N] [--double] [--seconds S per case] */
+/* ops.c - speed of the host ops on the shapes of a training step: one forward and backward of each case. A
+ * table, then a JSON line. build/bench/ops [--threads N] [--double] [--seconds S per case] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ int main(int argc, char **argv)
         return err_exit_code(rc);
     }
     const char *name = ops->real == REAL_F64 ? "double" : "single";
-    printf("%s precision, %d thread%s; forward and backward\n%-36s %10s %10s %10s\n", name, threads, threads == 1 ? "" : "s",
-           "case", "us", "GFLOP/s", "GB/s");
+    printf("%s precision, %d thread%s; forward and backward\n%-36s %10s %10s %10s\n", name, threads,
+           threads == 1 ? "" : "s", "case", "us", "GFLOP/s", "GB/s");
     Buf json = {0};
     for (int i = 0; i < OPS_SPEED_CASES; i++) {
         const OpsCase *k = &ops_speed_cases[i];
@@ -55,7 +55,8 @@ int main(int argc, char **argv)
             printf("%-36s %10.1f %10s %10.1f\n", k->name, seconds * 1e6, "", bytes / seconds * 1e-9);
         buf_printf(&json, "%s\"%s\": %.2f", i ? ", " : "", k->name, seconds * 1e6);
     }
-    printf("{\"bench\": \"ops\", \"real\": \"%s\", \"threads\": %d, \"us\": {%s}}\n", name, threads, json.data);
+    printf("{\"bench\": \"ops\", \"real\": \"%s\", \"threads\": %d, \"us\": {%s}}\n", name, threads,
+           json.data);
     buf_free(&json);
     ops_context_close(&c);
     device->ops->stream_close(stream);

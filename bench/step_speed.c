@@ -1,8 +1,10 @@
-/* step_speed.c - training steps alone: the real network, batches that are already on the device, no files. Prints one JSON line.
- * usage: step_speed [--device cpu|0] [--size nano|tiny|...] [--batch 32] [--text 128] [--mel 800] [--steps 30] [--precision bf16|fp32]
+/* step_speed.c - training steps alone: the real network, batches that are already on the device, no files.
+ * Prints one JSON line. usage: step_speed [--device cpu|0] [--size nano|tiny|...] [--batch 32] [--text 128]
+ * [--mel 800] [--steps 30] [--precision bf16|fp32]
  *                   [--deterministic] [--no-graph]
- *        step_speed ... --epoch FILE [--buckets 8] [--epochs 2]   whole epochs in length buckets; FILE: a line `tokens frames` for each clip
- *        step_speed --clips SETTINGS...                            prints such lines of a prepared corpus (--data-path DIR, ...) */
+ *        step_speed ... --epoch FILE [--buckets 8] [--epochs 2]   whole epochs in length buckets; FILE: a
+ * line `tokens frames` for each clip step_speed --clips SETTINGS...                            prints such
+ * lines of a prepared corpus (--data-path DIR, ...) */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -55,7 +57,8 @@ static int noise_open(Noise *n, const Bench *b, int text, int mel, Err *err)
     BatchLayout *l = &n->layout;
     Rng r;
     rng_seed(&r, 1);
-    batch_layout_device(l, &(BatchShape){.rows = rows, .text = text, .frames = mel, .bands = bands}, text, mel);
+    batch_layout_device(l, &(BatchShape){.rows = rows, .text = text, .frames = mel, .bands = bands}, text,
+                        mel);
     n->info = (BatchInfo){.count = rows, .text = text, .frames = mel, .real_frames = (int64_t)rows * mel};
     uint8_t *host = calloc(1, l->bytes);
     if (!host)
@@ -65,7 +68,8 @@ static int noise_open(Noise *n, const Bench *b, int text, int mel, Err *err)
         ((int32_t *)(void *)(host + l->mel_length))[i] = mel;
         ((int32_t *)(void *)(host + l->reference))[i] = (i + 1) % rows;
         for (int k = 0; k < text; k++)
-            ((int32_t *)(void *)(host + l->tokens))[i * text + k] = 1 + (int)rng_below(&r, (uint64_t)tokens_count() - 1);
+            ((int32_t *)(void *)(host + l->tokens))[i * text + k] =
+                1 + (int)rng_below(&r, (uint64_t)tokens_count() - 1);
         for (int64_t k = 0; k < (int64_t)mel * bands; k++)
             ((float *)(void *)(host + l->mel))[(int64_t)i * mel * bands + k] = (float)rng_normal(&r);
         for (int k = 0; k < mel; k++)
@@ -89,7 +93,8 @@ static void noise_close(Noise *n, const Bench *b)
 
 static int bench_open(Bench *b, const EngineShape *largest, size_t steps, Err *err)
 {
-    EngineOptions eo = {.cfg = b->cfg, .device = b->d, .largest = *largest, .symbols = tokens_count(), .training = 1};
+    EngineOptions eo = {
+        .cfg = b->cfg, .device = b->d, .largest = *largest, .symbols = tokens_count(), .training = 1};
     int rc = engine_open(&b->e, &eo, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = b->d->ops->event_open(b->d, &b->ends[i], 1, err);
@@ -154,24 +159,26 @@ static int end(Bench *b, double *seconds, Err *err)
 /* The sizes of the network, under the names of their settings: the peer takes them from here. */
 static json_t *network_json(const Config *c)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:i, s:i, s:i, s:i, s:f, s:i, s:i}",
-                     "text_encoder_dim", c->text_encoder_dim, "text_encoder_layers", c->text_encoder_layers, "text_encoder_heads",
-                     c->text_encoder_heads, "audio_encoder_dim", c->audio_encoder_dim, "audio_encoder_layers",
-                     c->audio_encoder_layers, "audio_encoder_heads", c->audio_encoder_heads, "decoder_dim", c->decoder_dim,
-                     "decoder_layers", c->decoder_layers, "decoder_heads", c->decoder_heads, "speaker_embedding_dim",
-                     c->speaker_embedding_dim, "use_voice_conditioning", c->use_voice_conditioning, "use_gst", c->use_gst,
-                     "gst_num_style_tokens", c->gst_num_style_tokens, "gst_num_heads", c->gst_num_heads, "predictor_dim",
-                     c->predictor_dim, "feed_forward_ratio", c->feed_forward_ratio, "dropout", c->dropout, "n_mels", c->n_mels,
-                     "symbols", tokens_count());
+    return json_pack(
+        "{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:i, s:i, s:i, s:i, s:f, s:i, s:i}",
+        "text_encoder_dim", c->text_encoder_dim, "text_encoder_layers", c->text_encoder_layers,
+        "text_encoder_heads", c->text_encoder_heads, "audio_encoder_dim", c->audio_encoder_dim,
+        "audio_encoder_layers", c->audio_encoder_layers, "audio_encoder_heads", c->audio_encoder_heads,
+        "decoder_dim", c->decoder_dim, "decoder_layers", c->decoder_layers, "decoder_heads", c->decoder_heads,
+        "speaker_embedding_dim", c->speaker_embedding_dim, "use_voice_conditioning",
+        c->use_voice_conditioning, "use_gst", c->use_gst, "gst_num_style_tokens", c->gst_num_style_tokens,
+        "gst_num_heads", c->gst_num_heads, "predictor_dim", c->predictor_dim, "feed_forward_ratio",
+        c->feed_forward_ratio, "dropout", c->dropout, "n_mels", c->n_mels, "symbols", tokens_count());
 }
 
 /* What both kinds of run say; more: the rest, which is taken. */
 static void print(Bench *b, json_t *more)
 {
     const Options *o = b->o;
-    json_t *j = json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:I, s:f}", "device", b->d->model, "size", o->size, "precision",
-                          o->precision, "batch", o->batch, "median_ms", stats_percentile(b->times, b->count, 0.5) * 1e3, "best_ms",
-                          b->all.min * 1e3, "variation", b->all.mean > 0 ? stats_std(&b->all) / b->all.mean : 0, "parameters",
+    json_t *j = json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:I, s:f}", "device", b->d->model, "size",
+                          o->size, "precision", o->precision, "batch", o->batch, "median_ms",
+                          stats_percentile(b->times, b->count, 0.5) * 1e3, "best_ms", b->all.min * 1e3,
+                          "variation", b->all.mean > 0 ? stats_std(&b->all) / b->all.mean : 0, "parameters",
                           (json_int_t)engine_model(b->e)->params.numbers, "loss", b->loss);
     for (int p = 0; p < PHASE_COUNT; p++) {
         char key[32];
@@ -202,9 +209,10 @@ static int measure_step(Bench *b, Err *err)
     for (int i = 0; i < o->steps && !rc; i++)
         rc = step(b, &n, err);
     if (!rc && !(rc = end(b, &seconds, err)))
-        print(b, json_pack("{s:i, s:i, s:i, s:f, s:f, s:f}", "text", o->text, "mel", o->mel, "steps", o->steps, "step_ms",
-                           seconds / o->steps * 1e3, "wall_ms", (clock_now() - from) / o->steps * 1e3, "frames_per_s",
-                           (double)o->batch * o->mel * o->steps / seconds));
+        print(b,
+              json_pack("{s:i, s:i, s:i, s:f, s:f, s:f}", "text", o->text, "mel", o->mel, "steps", o->steps,
+                        "step_ms", seconds / o->steps * 1e3, "wall_ms", (clock_now() - from) / o->steps * 1e3,
+                        "frames_per_s", (double)o->batch * o->mel * o->steps / seconds));
     noise_close(&n, b);
     return rc;
 }
@@ -263,7 +271,11 @@ static int epoch_open(Epoch *e, Bench *b, Err *err)
 {
     const Options *o = b->o;
     int rc = read_clips(&e->clips, &e->clip_count, o->epoch, err);
-    SamplerOptions so = {.batch_size = o->batch, .buckets = o->buckets, .multiple = SAMPLER_FRAME_MULTIPLE, .seed = 1, .ranks = 1};
+    SamplerOptions so = {.batch_size = o->batch,
+                         .buckets = o->buckets,
+                         .multiple = SAMPLER_FRAME_MULTIPLE,
+                         .seed = 1,
+                         .ranks = 1};
     if (rc || (rc = sampler_open(&e->sampler, &so, e->clips, e->clip_count, err)))
         return rc;
     sampler_epoch(e->sampler, 0);
@@ -271,7 +283,8 @@ static int epoch_open(Epoch *e, Bench *b, Err *err)
     const SamplerBucket *last = sampler_bucket(e->sampler, sampler_bucket_count(e->sampler) - 1);
     size_t bytes = (size_t)batches * 2 * (size_t)o->batch * sizeof *e->lengths;
     void *pinned = NULL;
-    if ((rc = bench_open(b, &(EngineShape){o->batch, last->text, last->frames}, (size_t)(batches * o->epochs), err)) ||
+    if ((rc = bench_open(b, &(EngineShape){o->batch, last->text, last->frames}, (size_t)(batches * o->epochs),
+                         err)) ||
         (rc = b->d->ops->pinned_alloc(b->d, &pinned, bytes, err)))
         return rc;
     e->lengths = pinned;
@@ -285,7 +298,8 @@ static int epoch_open(Epoch *e, Bench *b, Err *err)
         }
     }
     for (int i = 0; i < sampler_bucket_count(e->sampler) && !rc; i++)
-        rc = noise_open(&e->noise[i], b, sampler_bucket(e->sampler, i)->text, sampler_bucket(e->sampler, i)->frames, err);
+        rc = noise_open(&e->noise[i], b, sampler_bucket(e->sampler, i)->text,
+                        sampler_bucket(e->sampler, i)->frames, err);
     return rc;
 }
 
@@ -306,12 +320,13 @@ static void print_epoch(Bench *b, const Epoch *e, double seconds)
     for (uint32_t i = 0; i < e->clip_count; i++)
         frames += e->clips[i].frames;
     for (int i = 0; i < sampler_bucket_count(e->sampler); i++)
-        json_array_append_new(shapes,
-                              json_pack("[i, i]", sampler_bucket(e->sampler, i)->text, sampler_bucket(e->sampler, i)->frames));
-    print(b,
-          json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "batches", (json_int_t)batches, "clips", (json_int_t)e->clip_count,
-                    "frames", (json_int_t)frames, "padding", sampler_padding(e->sampler), "epoch_s", seconds, "step_ms",
-                    seconds / (double)batches * 1e3, "frames_per_s", (double)frames / seconds, "shapes", shapes));
+        json_array_append_new(shapes, json_pack("[i, i]", sampler_bucket(e->sampler, i)->text,
+                                                sampler_bucket(e->sampler, i)->frames));
+    print(b, json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "batches", (json_int_t)batches, "clips",
+                       (json_int_t)e->clip_count, "frames", (json_int_t)frames, "padding",
+                       sampler_padding(e->sampler), "epoch_s", seconds, "step_ms",
+                       seconds / (double)batches * 1e3, "frames_per_s", (double)frames / seconds, "shapes",
+                       shapes));
 }
 
 static int measure_epoch(Bench *b, Err *err)
@@ -320,7 +335,8 @@ static int measure_epoch(Bench *b, Err *err)
     int rc = epoch_open(&e, b, err);
     int64_t batches = rc ? 0 : sampler_batches(e.sampler);
     int seen[SAMPLER_MAX_BUCKETS] = {0}, warm = b->d->ops->kind == DEVICE_HOST ? 1 : 4;
-    for (int64_t i = 0; i < batches && !rc; i++) { /* every shape: products are timed the first time, graphs made the second */
+    for (int64_t i = 0; i < batches && !rc;
+         i++) { /* every shape: products are timed the first time, graphs made the second */
         int count, bucket;
         sampler_batch(e.sampler, 0, i, &count, &bucket);
         for (; seen[bucket] < warm && !rc; seen[bucket]++)
@@ -369,11 +385,18 @@ int main(int argc, char **argv)
     const struct {
         const char *name, **word;
         int *number, value; /* value: of an option that stands alone */
-    } known[] = {
-        {"--device", &o.device, NULL, 0},  {"--size", &o.size, NULL, 0},      {"--precision", &o.precision, NULL, 0},
-        {"--epoch", &o.epoch, NULL, 0},    {"--batch", NULL, &o.batch, -1},   {"--text", NULL, &o.text, -1},
-        {"--mel", NULL, &o.mel, -1},       {"--steps", NULL, &o.steps, -1},   {"--buckets", NULL, &o.buckets, -1},
-        {"--epochs", NULL, &o.epochs, -1}, {"--no-graph", NULL, &o.graph, 0}, {"--deterministic", NULL, &o.deterministic, 1}};
+    } known[] = {{"--device", &o.device, NULL, 0},
+                 {"--size", &o.size, NULL, 0},
+                 {"--precision", &o.precision, NULL, 0},
+                 {"--epoch", &o.epoch, NULL, 0},
+                 {"--batch", NULL, &o.batch, -1},
+                 {"--text", NULL, &o.text, -1},
+                 {"--mel", NULL, &o.mel, -1},
+                 {"--steps", NULL, &o.steps, -1},
+                 {"--buckets", NULL, &o.buckets, -1},
+                 {"--epochs", NULL, &o.epochs, -1},
+                 {"--no-graph", NULL, &o.graph, 0},
+                 {"--deterministic", NULL, &o.deterministic, 1}};
     if (argc > 1 && strcmp(argv[1], "--clips") == 0)
         return print_clips(argc - 2, argv + 2);
     for (int i = 1; i < argc; i++) {

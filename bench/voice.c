@@ -1,25 +1,26 @@
 /* voice.c - how many words of a voice are heard wrong, beside those of the recordings it learned from.
  *
- *   voice --out DIR [--text FILE] [--voices A,B] [--config FILE] [--most POINTS] [--curve [--minutes M]] [--heard]
+ *   voice --out DIR [--text FILE] [--voices A,B] [--config FILE] [--most POINTS] [--curve [--minutes M]]
+ * [--heard]
  *         [--iterations N] [--language L] [--threads N] [--json-file FILE]
  *   voice --check                   is there a recogniser? Names it, or says what is missing (exit 3)
  *
- * DIR is what tools/voice.sh leaves: sentences.txt (or --text; one sentence a line, spelled out, line N is clip NN.wav), and for each
- * speaker reference/SPEAKER/NN.wav, the sentences by the one it learned from, and spoken/SPEAKER/NN.wav, by the voice. --voices: all
- * speakers of spoken/ when it is not given.
- * Three sets of the same sentences are heard by a recogniser that nobody here trained (src/judge):
- *   recordings    reference/ as it is;
- *   Griffin-Lim   the same through what the voice goes through: trimmed and set to its loudness as `prepare` does it, mel, Griffin-Lim as in
- *                 `synth`. It is written to DIR/griffin-lim/SPEAKER, to be listened to. No voice with this vocoder can be expected to do better;
- *   voice         spoken/.
- * Words wrong: substituted, left out and added, in percent of the words said. The difference voice - Griffin-Lim has a 95 % interval
- * (bootstrap over sentences, the two of a sentence always drawn together). Length: of the voice's clips, silence at both ends cut, in
- * parts of that of the Griffin-Lim ones.
- * Without reference/ only the voice is judged.
- * What was heard is kept in DIR/heard.tsv: a second run listens only to what is new. Remove it when src/judge changes.
- * --curve: also spoken/minutes-M/SPEAKER/NN.wav, as many sentences as there are: words wrong over minutes of training; --minutes says how
- * long the voice itself was trained. --heard: what was heard, sentence by sentence. The last line is one JSON object.
- * Exit 0: well; 1: a speaker is more than --most points over Griffin-Lim; 2: wrong use; 3: something is missing or unreadable. */
+ * DIR is what tools/voice.sh leaves: sentences.txt (or --text; one sentence a line, spelled out, line N is
+ * clip NN.wav), and for each speaker reference/SPEAKER/NN.wav, the sentences by the one it learned from, and
+ * spoken/SPEAKER/NN.wav, by the voice. --voices: all speakers of spoken/ when it is not given. Three sets of
+ * the same sentences are heard by a recogniser that nobody here trained (src/judge): recordings    reference/
+ * as it is; Griffin-Lim   the same through what the voice goes through: trimmed and set to its loudness as
+ * `prepare` does it, mel, Griffin-Lim as in `synth`. It is written to DIR/griffin-lim/SPEAKER, to be listened
+ * to. No voice with this vocoder can be expected to do better; voice         spoken/. Words wrong:
+ * substituted, left out and added, in percent of the words said. The difference voice - Griffin-Lim has a 95
+ * % interval (bootstrap over sentences, the two of a sentence always drawn together). Length: of the voice's
+ * clips, silence at both ends cut, in parts of that of the Griffin-Lim ones. Without reference/ only the
+ * voice is judged. What was heard is kept in DIR/heard.tsv: a second run listens only to what is new. Remove
+ * it when src/judge changes.
+ * --curve: also spoken/minutes-M/SPEAKER/NN.wav, as many sentences as there are: words wrong over minutes of
+ * training; --minutes says how long the voice itself was trained. --heard: what was heard, sentence by
+ * sentence. The last line is one JSON object. Exit 0: well; 1: a speaker is more than --most points over
+ * Griffin-Lim; 2: wrong use; 3: something is missing or unreadable. */
 #include <dirent.h>
 #include <getopt.h>
 #include <math.h>
@@ -94,7 +95,8 @@ static int compare_points(const void *a, const void *b)
 static int add_speaker(Judgement *j, const char *name, size_t n, Err *err)
 {
     if (!n || n >= NAME_SIZE || j->speaker_count == MAX_SPEAKERS)
-        return err_set(err, ERR_USAGE, "'%.*s' is no name of a speaker, or there are more than %d", (int)n, name, MAX_SPEAKERS);
+        return err_set(err, ERR_USAGE, "'%.*s' is no name of a speaker, or there are more than %d", (int)n,
+                       name, MAX_SPEAKERS);
     snprintf(j->speakers[j->speaker_count++], NAME_SIZE, "%.*s", (int)n, name);
     return 0;
 }
@@ -139,7 +141,8 @@ static int find_folders(Judgement *j, Err *err)
 
 /* ---- listening ---- */
 
-static int hear(Heard *h, Judgement *j, const char *folder, const char *speaker, const char *what, int some, Err *err)
+static int hear(Heard *h, Judgement *j, const char *folder, const char *speaker, const char *what, int some,
+                Err *err)
 {
     char path[PATH_SIZE];
     const Options *o = j->o;
@@ -195,7 +198,8 @@ static Row compare(Judgement *j, int speaker, LengthKind kind, const Point *poin
             for (int i = 0; i < j->text.count; i++) {
                 const Heard *own = k == SET_VOICE && point ? &point->heard[s] : &j->heard[s][k];
                 int is_long = j->text.items[i].words > LONG_WORDS;
-                if ((speaker >= 0 && s != speaker) || (kind != LENGTH_ANY && is_long != (kind == LENGTH_LONG)) || !own->clips ||
+                if ((speaker >= 0 && s != speaker) ||
+                    (kind != LENGTH_ANY && is_long != (kind == LENGTH_LONG)) || !own->clips ||
                     (point && !point->heard[s].there[i]))
                     continue;
                 (k == SET_COPIES ? j->theirs : j->mine)[n++] = own->clips[i];
@@ -218,7 +222,8 @@ static void print_row(const Judgement *j, const char *name, const Row *r)
         printf(" %10.1f %% %9.1f %%", 100 * r->score[SET_RECORDINGS].share, 100 * r->score[SET_COPIES].share);
     printf(" %8.1f %%", 100 * r->score[SET_VOICE].share);
     char difference[64];
-    snprintf(difference, sizeof difference, "%+.1f (%+.1f .. %+.1f)", r->difference.points, r->difference.low, r->difference.high);
+    snprintf(difference, sizeof difference, "%+.1f (%+.1f .. %+.1f)", r->difference.points, r->difference.low,
+             r->difference.high);
     if (j->has_reference)
         printf("   %-30s %6.2f", difference, r->length);
     printf("\n");
@@ -249,12 +254,13 @@ static void print_heard(const Judgement *j)
 {
     for (int s = 0; s < j->speaker_count; s++)
         for (int i = 0; i < j->text.count; i++) {
-            printf("%s %02d  %-12s %s\n", j->speakers[s], j->text.items[i].line, "said", j->text.items[i].text);
+            printf("%s %02d  %-12s %s\n", j->speakers[s], j->text.items[i].line, "said",
+                   j->text.items[i].text);
             for (int k = 0; k < SET_COUNT; k++) {
                 const JudgeClip *c = j->heard[s][k].clips ? &j->heard[s][k].clips[i] : NULL;
                 if (c)
-                    printf("%*s  %-12s %s  (%d of %d wrong)\n", (int)strlen(j->speakers[s]) + 3, "", set_names[k],
-                           *c->heard ? c->heard : "-", c->wrong, c->words);
+                    printf("%*s  %-12s %s  (%d of %d wrong)\n", (int)strlen(j->speakers[s]) + 3, "",
+                           set_names[k], *c->heard ? c->heard : "-", c->wrong, c->words);
             }
         }
     printf("\n");
@@ -272,11 +278,13 @@ static int report(json_t **result, Judgement *j)
     printf("  %-22s %9s %9s", "", "sentences", "words");
     if (j->has_reference)
         printf(" %12s %11s", set_names[SET_RECORDINGS], set_names[SET_COPIES]);
-    printf(" %10s%s\n", set_names[SET_VOICE], j->has_reference ? "   voice - Griffin-Lim, points    length" : "");
+    printf(" %10s%s\n", set_names[SET_VOICE],
+           j->has_reference ? "   voice - Griffin-Lim, points    length" : "");
     for (int s = 0; s < j->speaker_count; s++) {
         Row r = compare(j, s, LENGTH_ANY, NULL);
         print_row(j, j->speakers[s], &r);
-        json_array_append_new(speakers, json_row(j, "speaker", output_text(j->speakers[s], strlen(j->speakers[s])), &r));
+        json_array_append_new(
+            speakers, json_row(j, "speaker", output_text(j->speakers[s], strlen(j->speakers[s])), &r));
         if (o->most >= 0 && r.difference.points > o->most)
             passed = 0;
     }
@@ -300,7 +308,8 @@ static int report(json_t **result, Judgement *j)
         json_array_append_new(curve, json_row(j, "minutes", json_real(j->points[p].minutes), &r));
     }
     if (j->point_count && o->minutes >= 0) {
-        /* The voice itself on the sentences of the last point, so that the end of the curve can be compared. */
+        /* The voice itself on the sentences of the last point, so that the end of the curve can be compared.
+         */
         Point last = j->points[j->point_count - 1];
         for (int s = 0; s < j->speaker_count; s++) {
             uint8_t *there = last.heard[s].there;
@@ -313,12 +322,14 @@ static int report(json_t **result, Judgement *j)
         json_array_append_new(curve, json_row(j, "minutes", json_real(o->minutes), &r));
     }
     if (o->most >= 0)
-        printf("\n%s: at most %g points more than Griffin-Lim are allowed\n", passed ? "well" : "TOO MANY", o->most);
-    *result = json_pack("{s:s, s:i, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "recogniser", j->recogniser, "sentences",
-                        j->text.count, "words", j->text.words, "iterations", o->iterations, "most",
-                        o->most >= 0 ? json_real(o->most) : json_null(), "passed", passed, "speakers", speakers, "all",
-                        json_row(j, NULL, NULL, &all), "short", json_row(j, NULL, NULL, &brief), "long",
-                        json_row(j, NULL, NULL, &lengthy), "curve", curve);
+        printf("\n%s: at most %g points more than Griffin-Lim are allowed\n", passed ? "well" : "TOO MANY",
+               o->most);
+    *result =
+        json_pack("{s:s, s:i, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "recogniser", j->recogniser,
+                  "sentences", j->text.count, "words", j->text.words, "iterations", o->iterations, "most",
+                  o->most >= 0 ? json_real(o->most) : json_null(), "passed", passed, "speakers", speakers,
+                  "all", json_row(j, NULL, NULL, &all), "short", json_row(j, NULL, NULL, &brief), "long",
+                  json_row(j, NULL, NULL, &lengthy), "curve", curve);
     return passed;
 }
 
@@ -374,7 +385,8 @@ static int judge_voice(int *passed, const Options *o, const char *recogniser, Er
 /* ---- the command line ---- */
 
 static const char usage_text[] =
-    "usage: voice --out DIR [--text FILE] [--voices A,B] [--config FILE] [--most POINTS] [--curve [--minutes M]] [--heard]\n"
+    "usage: voice --out DIR [--text FILE] [--voices A,B] [--config FILE] [--most POINTS] [--curve [--minutes "
+    "M]] [--heard]\n"
     "             [--iterations N] [--language L] [--threads N] [--json-file FILE]\n"
     "       voice --check [--language L]\n";
 
@@ -383,13 +395,28 @@ static int parse_number(double *out, const char *name, const char *text, double 
     char *end;
     *out = strtod(text, &end);
     if (end == text || *end || !(*out >= min && *out <= max))
-        return err_set(err, ERR_USAGE, "%s is '%s', but must be a number between %g and %g", name, text, min, max);
+        return err_set(err, ERR_USAGE, "%s is '%s', but must be a number between %g and %g", name, text, min,
+                       max);
     return 0;
 }
 
 static int parse_options(Options *o, int argc, char **argv, Err *err)
 {
-    enum { OUT = 1, TEXT, VOICES, CONFIG, MOST, CURVE, MINUTES, HEARD, ITERATIONS, LANGUAGE, THREADS, JSON_FILE, CHECK };
+    enum {
+        OUT = 1,
+        TEXT,
+        VOICES,
+        CONFIG,
+        MOST,
+        CURVE,
+        MINUTES,
+        HEARD,
+        ITERATIONS,
+        LANGUAGE,
+        THREADS,
+        JSON_FILE,
+        CHECK
+    };
     static const struct option table[] = {{"out", 1, NULL, OUT},
                                           {"text", 1, NULL, TEXT},
                                           {"voices", 1, NULL, VOICES},

@@ -1,4 +1,5 @@
-/* voice_clips.h - for voice.c: sentences, the clips in which they are spoken, and what the recogniser hears in them. */
+/* voice_clips.h - for voice.c: sentences, the clips in which they are spoken, and what the recogniser hears
+ * in them. */
 #ifndef MYXTTS_VOICE_CLIPS_H
 #define MYXTTS_VOICE_CLIPS_H
 
@@ -17,7 +18,8 @@
 #include "judge/words.h"
 
 #define PATH_SIZE 4096
-/* The recogniser takes clips of 300 s at most, and its search slows down in long ones: clips over PIECE_MOST are cut. */
+/* The recogniser takes clips of 300 s at most, and its search slows down in long ones: clips over PIECE_MOST
+ * are cut. */
 #define PIECE_MOST 60.0
 #define PIECE_FROM 20.0
 #define PIECE_TO 35.0
@@ -56,7 +58,8 @@ static int text_read(Text *t, const char *path, Err *err)
         line++;
         char *copy = strndup(p, n);
         int words = 0;
-        if (!copy || words_wrong(copy, "", &words) < 0 || mem_grow(&t->items, &cap, (size_t)t->count + 1, sizeof *t->items)) {
+        if (!copy || words_wrong(copy, "", &words) < 0 ||
+            mem_grow(&t->items, &cap, (size_t)t->count + 1, sizeof *t->items)) {
             free(copy);
             rc = err_set(err, ERR_DATA, "%s:%d: too many words for one sentence", path, line);
             break;
@@ -100,7 +103,8 @@ static int clip_load(AudioBuffer *a, const char *path, Err *err)
     return rc;
 }
 
-/* Where to cut the first piece off a long clip: the middle of the quietest tenth of a second between PIECE_FROM and PIECE_TO. */
+/* Where to cut the first piece off a long clip: the middle of the quietest tenth of a second between
+ * PIECE_FROM and PIECE_TO. */
 static int64_t cut_place(const float *x, int rate)
 {
     int64_t span = rate / 10, step = rate / 100 + 1, best = 0;
@@ -115,7 +119,8 @@ static int64_t cut_place(const float *x, int rate)
     return best;
 }
 
-/* Clips of sentences, heard. clips[i] belongs to sentence i; words, wrong and heard are set where there[i]. */
+/* Clips of sentences, heard. clips[i] belongs to sentence i; words, wrong and heard are set where there[i].
+ */
 typedef struct Heard {
     JudgeClip *clips; /* [count] without sound */
     double *seconds;  /* [count] without the silence at both ends */
@@ -193,8 +198,9 @@ static int heard_join(Heard *h, const Pieces *p, const Text *t, Err *err)
 
 /* ---- what was heard before ---- */
 
-/* The recogniser takes a quarter of the time of the sound, and always hears the same in the same sound: a file keeps what it heard, one line
- * of 32 digits (hash of recogniser and sound), a tab and the words for each clip. */
+/* The recogniser takes a quarter of the time of the sound, and always hears the same in the same sound: a
+ * file keeps what it heard, one line of 32 digits (hash of recogniser and sound), a tab and the words for
+ * each clip. */
 typedef struct Memory {
     struct MemoryLine {
         char key[33], *heard;
@@ -224,7 +230,8 @@ static int memory_add(Memory *m, const char *key, const char *heard, size_t n, E
     return 0;
 }
 
-/* A file that is not there, or lines that are none, count as nothing heard. path and recogniser are kept, not copied. */
+/* A file that is not there, or lines that are none, count as nothing heard. path and recogniser are kept, not
+ * copied. */
 static int memory_open(Memory *m, const char *path, const char *recogniser, Err *err)
 {
     Buf file = {0};
@@ -232,8 +239,8 @@ static int memory_open(Memory *m, const char *path, const char *recogniser, Err 
     *m = (Memory){.path = path, .recogniser = recogniser};
     if (!file_exists(path) || (rc = file_read(&file, path, (size_t)256 << 20, err)))
         return rc;
-    for (const char *p = file.data, *all = p + file.size, *end; !rc && p < all && (end = memchr(p, '\n', (size_t)(all - p)));
-         p = end + 1)
+    for (const char *p = file.data, *all = p + file.size, *end;
+         !rc && p < all && (end = memchr(p, '\n', (size_t)(all - p))); p = end + 1)
         if (end - p > 32 && p[32] == '\t' && strspn(p, "0123456789abcdef") == 32)
             rc = memory_add(m, p, p + 33, (size_t)(end - p) - 33, err);
     buf_free(&file);
@@ -279,7 +286,8 @@ static int memory_hear(Memory *m, Pieces *p, const char *language, int threads, 
     for (int k = 0; k < m->count && n && !rc; k++)
         buf_printf(&file, "%s\t%s\n", m->lines[k].key, m->lines[k].heard);
     if (!rc && n)
-        rc = file.failed ? err_set(err, ERR_NOMEM, "no memory for %s", m->path) : file_replace(m->path, file.data, file.size, err);
+        rc = file.failed ? err_set(err, ERR_NOMEM, "no memory for %s", m->path)
+                         : file_replace(m->path, file.data, file.size, err);
     buf_free(&file);
     free(fresh);
     free(at);
@@ -288,8 +296,8 @@ static int memory_hear(Memory *m, Pieces *p, const char *language, int threads, 
 }
 
 /* Every sentence in folder/NN.wav. some: clips may be missing (there[i] is 0), else that is ERR_MISSING. */
-static int heard_make(Heard *h, const Text *t, const char *folder, int some, const Config *cfg, Memory *memory,
-                      const char *language, int threads, Err *err)
+static int heard_make(Heard *h, const Text *t, const char *folder, int some, const Config *cfg,
+                      Memory *memory, const char *language, int threads, Err *err)
 {
     AudioBuffer audio = {0};
     AudioProcessor *processor = NULL;
@@ -300,7 +308,8 @@ static int heard_make(Heard *h, const Text *t, const char *folder, int some, con
     h->clips = mem_calloc(n, sizeof *h->clips);
     h->seconds = mem_calloc(n, sizeof *h->seconds);
     h->there = mem_calloc(n, sizeof *h->there);
-    int rc = h->clips && h->seconds && h->there ? audio_processor_open(&processor, cfg, err) : err_set(err, ERR_NOMEM, "no memory");
+    int rc = h->clips && h->seconds && h->there ? audio_processor_open(&processor, cfg, err)
+                                                : err_set(err, ERR_NOMEM, "no memory");
     for (int i = 0; i < t->count && !rc; i++) {
         char path[PATH_SIZE], detail[300];
         const float *trimmed;
@@ -310,7 +319,8 @@ static int heard_make(Heard *h, const Text *t, const char *folder, int some, con
                 rc = err_set(err, ERR_MISSING, "there is no %s", path);
             continue;
         }
-        if ((rc = clip_load(&audio, path, err)) || (rc = pieces_add(&pieces, audio.samples, audio.frames, audio.rate, i, err)))
+        if ((rc = clip_load(&audio, path, err)) ||
+            (rc = pieces_add(&pieces, audio.samples, audio.frames, audio.rate, i, err)))
             break;
         h->there[i] = 1;
         if (audio_process(processor, &trimmed, &length, &audio, 1, 0, detail, sizeof detail) == REJECT_NONE)
@@ -359,11 +369,12 @@ static int copy_clip(const CopyJob *j, Copier *c, int line, Err *err)
     int rc = clip_load(&c->audio, from, err);
     if (rc)
         return rc;
-    if (audio_process(c->processor, &x, &n, &c->audio, j->cfg->trim_silence, j->cfg->enable_loudness_normalization, detail,
-                      sizeof detail) != REJECT_NONE)
+    if (audio_process(c->processor, &x, &n, &c->audio, j->cfg->trim_silence,
+                      j->cfg->enable_loudness_normalization, detail, sizeof detail) != REJECT_NONE)
         return err_set(err, ERR_DATA, "%s: %s", from, detail);
     int64_t frames = mel_frames(j->plan, n), samples = griffin_lim_samples(c->griffin, frames);
-    float *mel = mem_calloc((size_t)frames, sizeof *mel * (size_t)j->cfg->n_mels), *out = mem_calloc((size_t)samples, sizeof *out);
+    float *mel = mem_calloc((size_t)frames, sizeof *mel * (size_t)j->cfg->n_mels),
+          *out = mem_calloc((size_t)samples, sizeof *out);
     if (mel && out) {
         mel_compute(j->plan, c->scratch, mel, x, n);
         rc = griffin_lim_run(c->griffin, out, mel, frames, j->iterations, 1, err);
@@ -388,7 +399,8 @@ static void copy_work(void *user, int thread, int slot, uint64_t item)
 static int copy_finish(void *user, int slot, uint64_t item, Err *err) { return 0; }
 
 /* Every sentence of folder `from` through mel and Griffin-Lim into folder `to`. */
-static int copies_make(const Text *t, const char *from, const char *to, const Config *cfg, int iterations, int threads, Err *err)
+static int copies_make(const Text *t, const char *from, const char *to, const Config *cfg, int iterations,
+                       int threads, Err *err)
 {
     MelPlan *plan = NULL;
     Copier *copiers = mem_calloc((size_t)threads, sizeof *copiers);

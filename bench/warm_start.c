@@ -1,6 +1,7 @@
-/* warm_start.c - what a trainer does first on a prepared dataset: all tokens and mel offsets in hand, checked against the metadata.
- * Looks at the metadata and the caches, not at the audio files. usage: warm_start DATA_PATH CACHE_DIR
- * prints {"utterances": N, "tokens": N, "mels": N, "sum": S, "inside_ms": T}; time the whole process from outside. */
+/* warm_start.c - what a trainer does first on a prepared dataset: all tokens and mel offsets in hand, checked
+ * against the metadata. Looks at the metadata and the caches, not at the audio files. usage: warm_start
+ * DATA_PATH CACHE_DIR prints {"utterances": N, "tokens": N, "mels": N, "sum": S, "inside_ms": T}; time the
+ * whole process from outside. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,8 +48,8 @@ int main(int argc, char **argv)
             mels += e.status == 0;
         }
     }
-    printf("{\"utterances\": %llu, \"tokens\": %llu, \"mels\": %llu, \"sum\": %llu, \"inside_ms\": %.2f}\n", valid, tokens, mels,
-           sum, 1e3 * (clock_now() - start));
+    printf("{\"utterances\": %llu, \"tokens\": %llu, \"mels\": %llu, \"sum\": %llu, \"inside_ms\": %.2f}\n",
+           valid, tokens, mels, sum, 1e3 * (clock_now() - start));
     store_close(&text);
     store_close(&mel);
     dataset_close(&d);

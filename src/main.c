@@ -22,8 +22,10 @@ static const Command commands[] = {
     {"eval", cmd_eval, "loss and speech of a checkpoint on a dataset's held-out clips"},
     {"align", cmd_align, "where every symbol of a dataset begins and ends: a table, TextGrids, a picture"},
     {"validate", cmd_validate, "settings against machine and data: what is wrong, why, and --fix"},
-    {"diagnose", cmd_diagnose, "what holds the training up: a run of the real pipeline and step, and a verdict"},
-    {"profile", cmd_profile, "data, step, dual: where the time goes, measured on the real pipeline and the real step"},
+    {"diagnose", cmd_diagnose,
+     "what holds the training up: a run of the real pipeline and step, and a verdict"},
+    {"profile", cmd_profile,
+     "data, step, dual: where the time goes, measured on the real pipeline and the real step"},
     {"bench", cmd_bench, "how fast the pipeline is, and which stage holds it up"},
     {"compare", cmd_compare, "two training runs beside each other: which is faster, and how sure that is"},
     {"scaling", cmd_scaling, "throughput over batch size, from the logs of several runs"},
@@ -32,7 +34,9 @@ static const Command commands[] = {
 
 static int usage(FILE *out, int code)
 {
-    fputs("myxtts - trains text-to-speech voices and keeps the GPU busy\n\nusage: myxtts COMMAND [options]\n\n", out);
+    fputs(
+        "myxtts - trains text-to-speech voices and keeps the GPU busy\n\nusage: myxtts COMMAND [options]\n\n",
+        out);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
     fputs("\n`myxtts COMMAND --help` explains a command, `myxtts config` lists every setting.\n"

@@ -1,4 +1,5 @@
-/* dataset_folder.h - for the tests of src/dataset: a dataset folder of their own, filled file by file, opened, removed at the end. */
+/* dataset_folder.h - for the tests of src/dataset: a dataset folder of their own, filled file by file,
+ * opened, removed at the end. */
 #ifndef TESTS_DATASET_FOLDER_H
 #define TESTS_DATASET_FOLDER_H
 
@@ -33,7 +34,10 @@ static inline void put_bytes(const Folder *f, const char *name, const void *p, s
     assert_int_equal(fclose(out), 0);
 }
 
-static inline void put(const Folder *f, const char *name, const char *text) { put_bytes(f, name, text, strlen(text)); }
+static inline void put(const Folder *f, const char *name, const char *text)
+{
+    put_bytes(f, name, text, strlen(text));
+}
 
 static inline void make_folder(const Folder *f, const char *name)
 {
@@ -108,7 +112,8 @@ static inline int same(Str s, const char *want) { return s.n == strlen(want) && 
             fail_msg("'%.*s' where '%s' was expected", (int)(s).n, (s).p, want); \
     } while (0)
 
-static inline void check(const Folder *f, size_t i, const char *id, const char *text, const char *speaker, uint32_t line)
+static inline void check(const Folder *f, size_t i, const char *id, const char *text, const char *speaker,
+                         uint32_t line)
 {
     assert_true(i < f->d.count);
     const Utterance *u = &f->d.utterances[i];

@@ -1,4 +1,5 @@
-/* folder_testing.h - a folder for one test, made under $TMPDIR and removed with everything in it; its files read, compared, damaged. */
+/* folder_testing.h - a folder for one test, made under $TMPDIR and removed with everything in it; its files
+ * read, compared, damaged. */
 #ifndef MYXTTS_FOLDER_TESTING_H
 #define MYXTTS_FOLDER_TESTING_H
 
@@ -33,7 +34,10 @@ static inline Folder folder_make(void)
     return f;
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *w) { return remove(path); }
+static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *w)
+{
+    return remove(path);
+}
 static inline void folder_remove(Folder *f) { nftw(f->path, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
 /* The path of a file in the folder; four may be in use at once. */
@@ -113,7 +117,8 @@ static inline void assert_folders_equal(const Folder *a, const Folder *b)
     for (char *save, *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
         Buf x = file_bytes(folder_file(a, name)), y = file_bytes(folder_file(b, name));
         if (x.size != y.size || memcmp(x.data, y.data, x.size) != 0)
-            fail_msg("%s differs between %s (%zu bytes) and %s (%zu bytes)", name, a->path, x.size, b->path, y.size);
+            fail_msg("%s differs between %s (%zu bytes) and %s (%zu bytes)", name, a->path, x.size, b->path,
+                     y.size);
         buf_free(&x);
         buf_free(&y);
     }

@@ -63,7 +63,8 @@ typedef struct TestModel {
 } TestModel;
 
 /* more: options beside small_network; they win over it. */
-static inline void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const char *const *more)
+static inline void test_model_open(TestModel *t, const Ops *ops, int threads, int argc,
+                                   const char *const *more)
 {
     const char *argv[96];
     int n = 0;
@@ -113,13 +114,15 @@ static inline void test_model_randomise(TestModel *t, uint64_t seed)
     rng_seed(&r, seed);
     for (int i = 0; i < t->m.params.count; i++) {
         const Param *p = &t->m.params.items[i];
-        double size = p->dims > 1 ? 1.2 / sqrt((double)(p->count / p->shape[0])) : 0.3, base = p->init == INIT_VALUE ? p->value : 0;
+        double size = p->dims > 1 ? 1.2 / sqrt((double)(p->count / p->shape[0])) : 0.3,
+               base = p->init == INIT_VALUE ? p->value : 0;
         for (int64_t k = 0; k < p->count; k++)
             test_set(t, t->m.masters, p->offset + k, base + size * rng_normal(&r));
     }
 }
 
-/* A batch of B rows of random lengths; the last row is empty, the first full. Row b refers to row (b + 1) % (B - 1). */
+/* A batch of B rows of random lengths; the last row is empty, the first full. Row b refers to row (b + 1) %
+ * (B - 1). */
 static inline void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed)
 {
     const int n = t->cfg.n_mels;

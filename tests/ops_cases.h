@@ -1,5 +1,5 @@
-/* ops_cases.h - THE table of op cases: every op of ops.h over plain and odd shapes, for finite differences, for one table against another, for padding
- * and for throughput (ops_testing.h runs them). Plain C. */
+/* ops_cases.h - THE table of op cases: every op of ops.h over plain and odd shapes, for finite differences,
+ * for one table against another, for padding and for throughput (ops_testing.h runs them). Plain C. */
 #ifndef MYXTTS_OPS_CASES_H
 #define MYXTTS_OPS_CASES_H
 
@@ -38,18 +38,20 @@ static void linear_build(OpsRun *r, const int *s)
 }
 static void linear_go(OpsRun *r, const int *s)
 {
-    CALL(linear_forward, AT(LIN_OUT), AT(LIN_IN), AT(LIN_W), AT(LIN_BIAS), s[0], s[1], s[2], (Activation)s[3], s[5]);
+    CALL(linear_forward, AT(LIN_OUT), AT(LIN_IN), AT(LIN_W), AT(LIN_BIAS), s[0], s[1], s[2], (Activation)s[3],
+         s[5]);
 }
 static void linear_back(OpsRun *r, const int *s)
 {
-    CALL(linear_backward, AT(LIN_DIN), AT(LIN_DW), AT(LIN_DBIAS), AT(LIN_DOUT), AT(LIN_OUT), AT(LIN_IN), AT(LIN_W), s[0], s[1],
-         s[2], (Activation)s[3], s[5]);
+    CALL(linear_backward, AT(LIN_DIN), AT(LIN_DW), AT(LIN_DBIAS), AT(LIN_DOUT), AT(LIN_OUT), AT(LIN_IN),
+         AT(LIN_W), s[0], s[1], s[2], (Activation)s[3], s[5]);
 }
 static double linear_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2]; }
 
-/* --- norm: R C with_y percent dsum. sum is an output of its own: its seed is dsum. A bias (zero) stands before y, its gradient is dy_sum --- */
-NAMES(NORM_X, NORM_Y, NORM_W, NORM_B, NORM_SUM, NORM_DSUM, NORM_OUT, NORM_DOUT, NORM_MEAN, NORM_RSTD, NORM_DX, NORM_DY, NORM_DW,
-      NORM_DB, NORM_BIAS, NORM_BRANCH, NORM_DY_SUM);
+/* --- norm: R C with_y percent dsum. sum is an output of its own: its seed is dsum. A bias (zero) stands
+ * before y, its gradient is dy_sum --- */
+NAMES(NORM_X, NORM_Y, NORM_W, NORM_B, NORM_SUM, NORM_DSUM, NORM_OUT, NORM_DOUT, NORM_MEAN, NORM_RSTD, NORM_DX,
+      NORM_DY, NORM_DW, NORM_DB, NORM_BIAS, NORM_BRANCH, NORM_DY_SUM);
 static void norm_build(OpsRun *r, const int *s)
 {
     int64_t n = (int64_t)s[0] * s[1];
@@ -77,16 +79,17 @@ static void norm_go(OpsRun *r, const int *s)
 {
     if (s[2])
         CALL(add_vector_forward, AT(NORM_BRANCH), AT(NORM_Y), AT(NORM_BIAS), 1, s[0], s[1]);
-    CALL(norm_forward, AT(NORM_SUM), AT(NORM_OUT), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_X), AT(NORM_BRANCH), AT(NORM_W),
-         AT(NORM_B), s[0], s[1], DROP(s[3]));
+    CALL(norm_forward, AT(NORM_SUM), AT(NORM_OUT), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_X), AT(NORM_BRANCH),
+         AT(NORM_W), AT(NORM_B), s[0], s[1], DROP(s[3]));
 }
 static void norm_back(OpsRun *r, const int *s)
 {
-    CALL(norm_backward, AT(NORM_DX), AT(NORM_DY), AT(NORM_DW), AT(NORM_DB), AT(NORM_DY_SUM), AT(NORM_DOUT), AT(NORM_DSUM),
-         AT(NORM_SUM), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0], s[1], DROP(s[3]));
+    CALL(norm_backward, AT(NORM_DX), AT(NORM_DY), AT(NORM_DW), AT(NORM_DB), AT(NORM_DY_SUM), AT(NORM_DOUT),
+         AT(NORM_DSUM), AT(NORM_SUM), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0], s[1], DROP(s[3]));
 }
 
-/* --- attention: B H D tq tk mixed packed. packed: q, k, v are thirds of wider rows, and so are their gradients --- */
+/* --- attention: B H D tq tk mixed packed. packed: q, k, v are thirds of wider rows, and so are their
+ * gradients --- */
 NAMES(ATT_Q, ATT_K, ATT_V, ATT_QLEN, ATT_KLEN, ATT_O, ATT_DO, ATT_LSE, ATT_DQ, ATT_DK, ATT_DV);
 static AttentionShape attention_shape(OpsRun *r, const int *s)
 {
@@ -176,12 +179,13 @@ static void embed_build(OpsRun *r, const int *s)
 }
 static void embed_go(OpsRun *r, const int *s)
 {
-    CALL(embed_forward, AT(EMB_OUT), AT(EMB_ID), AT(EMB_TABLE), AT(EMB_IN), AT(EMB_ALPHA), s[0], s[1], s[2], DROP(s[5]));
+    CALL(embed_forward, AT(EMB_OUT), AT(EMB_ID), AT(EMB_TABLE), AT(EMB_IN), AT(EMB_ALPHA), s[0], s[1], s[2],
+         DROP(s[5]));
 }
 static void embed_back(OpsRun *r, const int *s)
 {
-    CALL(embed_backward, AT(EMB_DTABLE), AT(EMB_DIN), AT(EMB_DALPHA), AT(EMB_DOUT), AT(EMB_ID), AT(EMB_LEN), s[0], s[1], s[2], s[3],
-         DROP(s[5]));
+    CALL(embed_backward, AT(EMB_DTABLE), AT(EMB_DIN), AT(EMB_DALPHA), AT(EMB_DOUT), AT(EMB_ID), AT(EMB_LEN),
+         s[0], s[1], s[2], s[3], DROP(s[5]));
 }
 
 /* --- conv: B T C N K act mixed din --- */
@@ -203,17 +207,18 @@ static void conv_build(OpsRun *r, const int *s)
 }
 static void conv_go(OpsRun *r, const int *s)
 {
-    CALL(conv_forward, AT(CONV_OUT), AT(CONV_IN), AT(CONV_W), AT(CONV_BIAS), AT(CONV_LEN), s[0], s[1], s[2], s[3], s[4],
-         (Activation)s[5]);
+    CALL(conv_forward, AT(CONV_OUT), AT(CONV_IN), AT(CONV_W), AT(CONV_BIAS), AT(CONV_LEN), s[0], s[1], s[2],
+         s[3], s[4], (Activation)s[5]);
 }
 static void conv_back(OpsRun *r, const int *s)
 {
-    CALL(conv_backward, AT(CONV_DIN), AT(CONV_DW), AT(CONV_DBIAS), AT(CONV_DOUT), AT(CONV_OUT), AT(CONV_IN), AT(CONV_W),
-         AT(CONV_LEN), s[0], s[1], s[2], s[3], s[4], (Activation)s[5]);
+    CALL(conv_backward, AT(CONV_DIN), AT(CONV_DW), AT(CONV_DBIAS), AT(CONV_DOUT), AT(CONV_OUT), AT(CONV_IN),
+         AT(CONV_W), AT(CONV_LEN), s[0], s[1], s[2], s[3], s[4], (Activation)s[5]);
 }
 static double conv_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2] * s[3] * s[4]; }
 
-/* --- element by element: dropout (n percent), add (n), add_vector (B T C mixed accumulate), pool (B T C mixed), broadcast (B N) --- */
+/* --- element by element: dropout (n percent), add (n), add_vector (B T C mixed accumulate), pool (B T C
+ * mixed), broadcast (B N) --- */
 NAMES(ROW_A, ROW_B, ROW_LEN, ROW_OUT, ROW_DOUT, ROW_DA, ROW_DB);
 static void dropout_build(OpsRun *r, const int *s)
 {
@@ -221,8 +226,14 @@ static void dropout_build(OpsRun *r, const int *s)
     ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", s[0]);
     ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD);
 }
-static void dropout_go(OpsRun *r, const int *s) { CALL(dropout_forward, AT(ROW_OUT), AT(ROW_A), s[0], DROP(s[1])); }
-static void dropout_back(OpsRun *r, const int *s) { CALL(dropout_forward, AT(ROW_DA), AT(ROW_DOUT), s[0], DROP(s[1])); }
+static void dropout_go(OpsRun *r, const int *s)
+{
+    CALL(dropout_forward, AT(ROW_OUT), AT(ROW_A), s[0], DROP(s[1]));
+}
+static void dropout_back(OpsRun *r, const int *s)
+{
+    CALL(dropout_forward, AT(ROW_DA), AT(ROW_DOUT), s[0], DROP(s[1]));
+}
 
 static void add_build(OpsRun *r, const int *s)
 {
@@ -267,8 +278,14 @@ static void pool_build(OpsRun *r, const int *s)
     ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD);
     ops_hide_rows(r, ROW_A, ROW_LEN, B, T, C);
 }
-static void pool_go(OpsRun *r, const int *s) { CALL(pool_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2]); }
-static void pool_back(OpsRun *r, const int *s) { CALL(pool_backward, AT(ROW_DA), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1], s[2]); }
+static void pool_go(OpsRun *r, const int *s)
+{
+    CALL(pool_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2]);
+}
+static void pool_back(OpsRun *r, const int *s)
+{
+    CALL(pool_backward, AT(ROW_DA), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1], s[2]);
+}
 
 static void broadcast_build(OpsRun *r, const int *s)
 {
@@ -276,8 +293,14 @@ static void broadcast_build(OpsRun *r, const int *s)
     ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", (int64_t)s[0] * s[1]);
     ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD_ADD);
 }
-static void broadcast_go(OpsRun *r, const int *s) { CALL(broadcast_forward, AT(ROW_OUT), AT(ROW_A), s[0], s[1]); }
-static void broadcast_back(OpsRun *r, const int *s) { CALL(broadcast_backward, AT(ROW_DA), AT(ROW_DOUT), s[0], s[1]); }
+static void broadcast_go(OpsRun *r, const int *s)
+{
+    CALL(broadcast_forward, AT(ROW_OUT), AT(ROW_A), s[0], s[1]);
+}
+static void broadcast_back(OpsRun *r, const int *s)
+{
+    CALL(broadcast_backward, AT(ROW_DA), AT(ROW_DOUT), s[0], s[1]);
+}
 
 /* --- gather: B C; length_groups: B T r with_total; band_mean: rows n --- */
 static void gather_build(OpsRun *r, const int *s)
@@ -290,8 +313,14 @@ static void gather_build(OpsRun *r, const int *s)
     ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", n);
     ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD);
 }
-static void gather_go(OpsRun *r, const int *s) { CALL(gather_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1]); }
-static void gather_back(OpsRun *r, const int *s) { CALL(gather_backward, AT(ROW_DA), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1]); }
+static void gather_go(OpsRun *r, const int *s)
+{
+    CALL(gather_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1]);
+}
+static void gather_back(OpsRun *r, const int *s)
+{
+    CALL(gather_backward, AT(ROW_DA), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1]);
+}
 
 static void groups_build(OpsRun *r, const int *s)
 {
@@ -302,7 +331,10 @@ static void groups_build(OpsRun *r, const int *s)
     if (s[3])
         ops_tensor(r, ROW_A, "total", KIND_ACC, ROLE_CHANGED, 1, 0)->value[0] = 5;
 }
-static void groups_go(OpsRun *r, const int *s) { CALL(length_groups, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[2]); }
+static void groups_go(OpsRun *r, const int *s)
+{
+    CALL(length_groups, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[2]);
+}
 
 static void bands_build(OpsRun *r, const int *s)
 {
@@ -329,11 +361,17 @@ static void frames_build(OpsRun *r, const int *s)
     ops_tensor(r, ROW_OUT, "out", KIND_REAL, ROLE_OUTPUT, (int64_t)B * ((T + s[2] - 1) / s[2]) * s[2] * n, 0);
     ops_hide_rows(r, ROW_A, ROW_LEN, B, T, n);
 }
-static void frames_go(OpsRun *r, const int *s) { CALL(group_frames, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2], s[3]); }
+static void frames_go(OpsRun *r, const int *s)
+{
+    CALL(group_frames, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1], s[2], s[3]);
+}
 
 /* --- losses: B T n kind mixed accumulate --- */
 NAMES(LOSS_PRED, LOSS_TARGET, LOSS_LEN, LOSS_VALUE, LOSS_DPRED);
-static void value_build(OpsRun *r) { ops_tensor(r, LOSS_VALUE, "value", KIND_ACC, ROLE_CHANGED, 1, 1)->constant = 1; }
+static void value_build(OpsRun *r)
+{
+    ops_tensor(r, LOSS_VALUE, "value", KIND_ACC, ROLE_CHANGED, 1, 1)->constant = 1;
+}
 static void loss_build(OpsRun *r, const int *s)
 {
     int B = s[0], T = s[1], n = s[2];
@@ -353,16 +391,17 @@ static void loss_build(OpsRun *r, const int *s)
     ops_hide_rows(r, LOSS_PRED, LOSS_LEN, B, T, n);
     ops_hide_rows(r, LOSS_TARGET, LOSS_LEN, B, T, n);
 }
-/* The value is computed with the gradient, in one call: forward alone passes NULL, backward asks for both into a value of no further use. */
+/* The value is computed with the gradient, in one call: forward alone passes NULL, backward asks for both
+ * into a value of no further use. */
 static void loss_go(OpsRun *r, const int *s)
 {
-    CALL(loss_forward, AT(LOSS_VALUE), NULL, AT(LOSS_PRED), AT(LOSS_TARGET), AT(LOSS_LEN), s[0], s[1], s[2], (LossKind)s[3], 0.5f,
-         0.25f, 0);
+    CALL(loss_forward, AT(LOSS_VALUE), NULL, AT(LOSS_PRED), AT(LOSS_TARGET), AT(LOSS_LEN), s[0], s[1], s[2],
+         (LossKind)s[3], 0.5f, 0.25f, 0);
 }
 static void loss_back(OpsRun *r, const int *s)
 {
-    CALL(loss_forward, AT(LOSS_VALUE), AT(LOSS_DPRED), AT(LOSS_PRED), AT(LOSS_TARGET), AT(LOSS_LEN), s[0], s[1], s[2],
-         (LossKind)s[3], 0.5f, 0.25f, s[5]);
+    CALL(loss_forward, AT(LOSS_VALUE), AT(LOSS_DPRED), AT(LOSS_PRED), AT(LOSS_TARGET), AT(LOSS_LEN), s[0],
+         s[1], s[2], (LossKind)s[3], 0.5f, 0.25f, s[5]);
 }
 
 #include "ops_cases_symbols.h"
@@ -375,9 +414,13 @@ static void norm2_build(OpsRun *r, const int *s)
     ops_tensor(r, OPT_NORM, "norm2", KIND_ACC, ROLE_OUTPUT, 1, 0);
     ops_tensor(r, OPT_FINITE, "finite", KIND_INT, ROLE_OUTPUT, 1, 0)->value[0] = 7;
 }
-static void norm2_go(OpsRun *r, const int *s) { CALL(norm2, AT(OPT_NORM), AT(OPT_FINITE), AT(OPT_GRAD), s[0]); }
+static void norm2_go(OpsRun *r, const int *s)
+{
+    CALL(norm2, AT(OPT_NORM), AT(OPT_FINITE), AT(OPT_GRAD), s[0]);
+}
 
-/* --- guard: norm2 finite frames clip_percent spike seen. The mean so far is 1; the structure is compared byte by byte --- */
+/* --- guard: norm2 finite frames clip_percent spike seen. The mean so far is 1; the structure is compared
+ * byte by byte --- */
 static void guard_build(OpsRun *r, const int *s)
 {
     OpsGuard g = {.norm = 3, .mean = 1, .seen = s[5], .skipped = 1, .consecutive = 2, .total = 4};
@@ -393,7 +436,8 @@ static void guard_build(OpsRun *r, const int *s)
 }
 static void guard_go(OpsRun *r, const int *s)
 {
-    CALL(guard, AT(OPT_P), AT(OPT_SCALE), AT(OPT_NORM), AT(OPT_FINITE), AT(OPT_M), (float)s[3] / 100, (float)s[4]);
+    CALL(guard, AT(OPT_P), AT(OPT_SCALE), AT(OPT_NORM), AT(OPT_FINITE), AT(OPT_M), (float)s[3] / 100,
+         (float)s[4]);
 }
 
 static void adamw_build(OpsRun *r, const int *s)
@@ -413,8 +457,8 @@ static void adamw_build(OpsRun *r, const int *s)
 }
 static void adamw_go(OpsRun *r, const int *s)
 {
-    CALL(adamw, AT(OPT_P), AT(OPT_COPY), AT(OPT_M), AT(OPT_V), AT(OPT_GRAD), AT(OPT_DECAY), AT(OPT_SCALE), s[0], 0.01f, 0.9f, 0.98f,
-         1e-8f, 0.1f, 3);
+    CALL(adamw, AT(OPT_P), AT(OPT_COPY), AT(OPT_M), AT(OPT_V), AT(OPT_GRAD), AT(OPT_DECAY), AT(OPT_SCALE),
+         s[0], 0.01f, 0.9f, 0.98f, 1e-8f, 0.1f, 3);
 }
 
 static void convert_build(OpsRun *r, const int *s)

@@ -1,10 +1,12 @@
-/* ops_cases_symbols.h - the cases of ops that stand between symbols and frames; a part of ops_cases.h, which includes it. */
+/* ops_cases_symbols.h - the cases of ops that stand between symbols and frames; a part of ops_cases.h, which
+ * includes it. */
 #ifndef MYXTTS_OPS_CASES_SYMBOLS_H
 #define MYXTTS_OPS_CASES_SYMBOLS_H
 
-/* --- symbols and frames. align: B T M n whole with_cost. whole: small whole numbers, so that every sum is exact and paths tie --- */
-NAMES(SYM_LEN, SYM_MEL_LEN, SYM_FRAMES, SYM_START, SYM_SYMBOL, SYM_A, SYM_B, SYM_C, SYM_W, SYM_W2, SYM_OUT, SYM_DOUT, SYM_DA,
-      SYM_DW, SYM_DW2);
+/* --- symbols and frames. align: B T M n whole with_cost. whole: small whole numbers, so that every sum is
+ * exact and paths tie --- */
+NAMES(SYM_LEN, SYM_MEL_LEN, SYM_FRAMES, SYM_START, SYM_SYMBOL, SYM_A, SYM_B, SYM_C, SYM_W, SYM_W2, SYM_OUT,
+      SYM_DOUT, SYM_DA, SYM_DW, SYM_DW2);
 static OpsTensor *whole_tensor(OpsRun *r, int slot, const char *name, TensorRole role, int64_t n, int fill)
 {
     OpsTensor *t = ops_tensor(r, slot, name, KIND_INT, role, n, 0);
@@ -17,8 +19,8 @@ static void align_build(OpsRun *r, const int *s)
     int B = s[0], T = s[1], M = s[2], n = s[3];
     ops_lengths(r, SYM_LEN, "text_len", B, T, 1);
     ops_lengths(r, SYM_MEL_LEN, "mel_len", B, M, 1);
-    for (int b = 0; b < B;
-         b++) { /* 1: one symbol, many frames; 4: more symbols than frames; 5: frames, no symbols; 7: as many of both */
+    for (int b = 0; b < B; b++) { /* 1: one symbol, many frames; 4: more symbols than frames; 5: frames, no
+                                     symbols; 7: as many of both */
         int some[] = {M, M - 1, M, M, T / 2, M, 0, T < M ? T : M, M, M / 2},
             text[] = {T, 1, 0, (T + 1) / 2, T, 0, T, T, T - 1, T / 3};
         r->t[SYM_MEL_LEN].value[b] = some[b % 10] < 1 ? b % 10 != 6 : some[b % 10];
@@ -37,7 +39,8 @@ static void align_build(OpsRun *r, const int *s)
 }
 static void align_go(OpsRun *r, const int *s)
 {
-    CALL(align_search, AT(SYM_FRAMES), AT(SYM_OUT), AT(SYM_A), AT(SYM_B), AT(SYM_LEN), AT(SYM_MEL_LEN), s[0], s[1], s[2], s[3]);
+    CALL(align_search, AT(SYM_FRAMES), AT(SYM_OUT), AT(SYM_A), AT(SYM_B), AT(SYM_LEN), AT(SYM_MEL_LEN), s[0],
+         s[1], s[2], s[3]);
 }
 
 /* Durations of B items: some symbols have no frames, some items more frames than M, some fewer. */
@@ -45,8 +48,10 @@ static void durations_build(OpsRun *r, int B, int T, int M, int placed)
 {
     ops_lengths(r, SYM_LEN, "text_len", B, T, 1);
     OpsTensor *f = whole_tensor(r, SYM_FRAMES, "frames", ROLE_FIXED, (int64_t)B * T, 0);
-    OpsTensor *start = whole_tensor(r, SYM_START, "start", placed ? ROLE_FIXED : ROLE_OUTPUT, (int64_t)B * T, -7);
-    OpsTensor *symbol = whole_tensor(r, SYM_SYMBOL, "symbol", placed ? ROLE_FIXED : ROLE_OUTPUT, (int64_t)B * M, -7);
+    OpsTensor *start =
+        whole_tensor(r, SYM_START, "start", placed ? ROLE_FIXED : ROLE_OUTPUT, (int64_t)B * T, -7);
+    OpsTensor *symbol =
+        whole_tensor(r, SYM_SYMBOL, "symbol", placed ? ROLE_FIXED : ROLE_OUTPUT, (int64_t)B * M, -7);
     for (int b = 0; b < B; b++) {
         int text = (int)r->t[SYM_LEN].value[b], at = 0;
         for (int t = 0; t < text; t++)
@@ -60,7 +65,10 @@ static void durations_build(OpsRun *r, int B, int T, int M, int placed)
             symbol->value[(int64_t)b * M + at] = -1;
     }
 }
-static Durations durations_of(OpsRun *r) { return (Durations){AT(SYM_FRAMES), AT(SYM_START), AT(SYM_SYMBOL)}; }
+static Durations durations_of(OpsRun *r)
+{
+    return (Durations){AT(SYM_FRAMES), AT(SYM_START), AT(SYM_SYMBOL)};
+}
 /* Marks frames without a symbol in [B,M,n], and symbols without frames in [B,T,n]. */
 static void hide_frames(OpsRun *r, int slot, int n)
 {
@@ -151,11 +159,13 @@ static void traits_build(OpsRun *r, const int *s)
 static void traits_go(OpsRun *r, const int *s)
 {
     void *in = s[3] ? AT(SYM_OUT) : AT(SYM_A);
-    CALL(add_traits_forward, AT(SYM_OUT), in, AT(SYM_B), AT(SYM_C), AT(SYM_W), AT(SYM_W2), (int64_t)s[0] * s[1], s[2]);
+    CALL(add_traits_forward, AT(SYM_OUT), in, AT(SYM_B), AT(SYM_C), AT(SYM_W), AT(SYM_W2),
+         (int64_t)s[0] * s[1], s[2]);
 }
 static void traits_back(OpsRun *r, const int *s)
 {
-    CALL(add_traits_backward, AT(SYM_DW), AT(SYM_DW2), AT(SYM_DOUT), AT(SYM_B), AT(SYM_C), AT(SYM_LEN), s[0], s[1], s[2]);
+    CALL(add_traits_backward, AT(SYM_DW), AT(SYM_DW2), AT(SYM_DOUT), AT(SYM_B), AT(SYM_C), AT(SYM_LEN), s[0],
+         s[1], s[2]);
 }
 
 /* As the other losses: forward passes NULL, backward asks for value and gradient. */
@@ -198,7 +208,8 @@ static void traits_loss_build(OpsRun *r, const int *s)
 static void traits_loss_run(OpsRun *r, const int *s, void *dpred)
 {
     static const float weight[TRAIT_COUNT] = {0.25f, 0.5f, 2};
-    CALL(traits_loss, AT(SYM_OUT), dpred, AT(SYM_A), AT(SYM_FRAMES), AT(SYM_B), AT(SYM_C), AT(SYM_LEN), s[0], s[1], weight);
+    CALL(traits_loss, AT(SYM_OUT), dpred, AT(SYM_A), AT(SYM_FRAMES), AT(SYM_B), AT(SYM_C), AT(SYM_LEN), s[0],
+         s[1], weight);
 }
 static void traits_loss_go(OpsRun *r, const int *s) { traits_loss_run(r, s, NULL); }
 static void traits_loss_back(OpsRun *r, const int *s) { traits_loss_run(r, s, AT(SYM_DA)); }

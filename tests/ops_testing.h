@@ -1,6 +1,7 @@
-/* ops_testing.h - runs one op case on any table of ops: makes its tensors from a seed, calls forward and backward, brings everything back as doubles.
- * Plain C, no test library, so that the GPU's test program can use it too. Functions return 0, or -1 with a sentence in r->problem.
- * Every buffer stands between two guards that are looked at after each run; outputs begin as NaN, gradients that are added to begin as something. */
+/* ops_testing.h - runs one op case on any table of ops: makes its tensors from a seed, calls forward and
+ * backward, brings everything back as doubles. Plain C, no test library, so that the GPU's test program can
+ * use it too. Functions return 0, or -1 with a sentence in r->problem. Every buffer stands between two guards
+ * that are looked at after each run; outputs begin as NaN, gradients that are added to begin as something. */
 #ifndef MYXTTS_OPS_TESTING_H
 #define MYXTTS_OPS_TESTING_H
 
@@ -17,9 +18,19 @@
 #define OPS_GUARD 256 /* bytes before and after */
 
 typedef enum { KIND_REAL, KIND_ACC, KIND_FLOAT, KIND_INT, KIND_BYTE } TensorKind;
-/* INPUT: differentiable. FIXED: not. OUTPUT: = by forward. CHANGED: read and written by forward (or, as a seed, by backward). SEED: the gradient of
- * an output, given to backward. GRAD: = by backward. GRAD_ADD: += by backward. */
-typedef enum { ROLE_NONE, ROLE_INPUT, ROLE_FIXED, ROLE_OUTPUT, ROLE_CHANGED, ROLE_SEED, ROLE_GRAD, ROLE_GRAD_ADD } TensorRole;
+/* INPUT: differentiable. FIXED: not. OUTPUT: = by forward. CHANGED: read and written by forward (or, as a
+ * seed, by backward). SEED: the gradient of an output, given to backward. GRAD: = by backward. GRAD_ADD: +=
+ * by backward. */
+typedef enum {
+    ROLE_NONE,
+    ROLE_INPUT,
+    ROLE_FIXED,
+    ROLE_OUTPUT,
+    ROLE_CHANGED,
+    ROLE_SEED,
+    ROLE_GRAD,
+    ROLE_GRAD_ADD
+} TensorRole;
 
 typedef struct OpsTensor {
     const char *name;
@@ -41,7 +52,7 @@ typedef struct OpsCase {
     void (*build)(struct OpsRun *r, const int *shape);
     void (*forward)(struct OpsRun *r, const int *shape);
     void (*backward)(struct OpsRun *r, const int *shape); /* NULL: none */
-    double (*flops)(const int *shape);                    /* of forward and backward; NULL: bytes are what counts */
+    double (*flops)(const int *shape); /* of forward and backward; NULL: bytes are what counts */
     int shape[12];
     int exact;        /* tables must agree to the bit (in what they can represent) */
     double tolerance; /* multiplies the allowed error; 0: 1 */
@@ -68,8 +79,8 @@ static inline double ops_round(double x)
     return (double)f;
 }
 
-static inline OpsTensor *ops_tensor(OpsRun *r, int slot, const char *name, TensorKind kind, TensorRole role, int64_t n,
-                                    double scale)
+static inline OpsTensor *ops_tensor(OpsRun *r, int slot, const char *name, TensorKind kind, TensorRole role,
+                                    int64_t n, double scale)
 {
     OpsTensor *t = &r->t[slot];
     *t = (OpsTensor){.name = name, .kind = kind, .role = role, .n = n, .of = -1};
@@ -81,7 +92,8 @@ static inline OpsTensor *ops_tensor(OpsRun *r, int slot, const char *name, Tenso
 }
 
 /* An output and the gradient that backward gets for it. */
-static inline void ops_output(OpsRun *r, int slot, int seed_slot, const char *name, const char *seed_name, int64_t n)
+static inline void ops_output(OpsRun *r, int slot, int seed_slot, const char *name, const char *seed_name,
+                              int64_t n)
 {
     ops_tensor(r, slot, name, KIND_REAL, ROLE_OUTPUT, n, 0);
     ops_tensor(r, seed_slot, seed_name, KIND_REAL, ROLE_SEED, n, 1)->of = slot;
@@ -111,7 +123,10 @@ static inline void ops_hide_rows(OpsRun *r, int slot, int lengths, int B, int T,
         t->hidden[i] = (double)(i / n % T) >= r->t[lengths].value[i / n / T];
 }
 
-static inline void *ops_at(OpsRun *r, int slot) { return r->t[slot].memory ? r->t[slot].memory + OPS_GUARD : NULL; }
+static inline void *ops_at(OpsRun *r, int slot)
+{
+    return r->t[slot].memory ? r->t[slot].memory + OPS_GUARD : NULL;
+}
 
 /* --- moving --- */
 
@@ -261,7 +276,8 @@ static inline int ops_run(OpsRun *r, int backward)
 
 static inline int ops_is_result(const OpsTensor *t)
 {
-    return t->name && (t->role == ROLE_OUTPUT || t->role == ROLE_CHANGED || t->role == ROLE_GRAD || t->role == ROLE_GRAD_ADD);
+    return t->name && (t->role == ROLE_OUTPUT || t->role == ROLE_CHANGED || t->role == ROLE_GRAD ||
+                       t->role == ROLE_GRAD_ADD);
 }
 
 /* sum of outputs times their seeds */
@@ -281,7 +297,8 @@ static inline double ops_objective(const OpsRun *r)
 }
 
 /* --- (a) gradients against central differences; the table must be in double --- */
-static inline int ops_check_gradient(OpsContext *c, const OpsCase *k, uint64_t seed, double tolerance, char *problem, size_t size)
+static inline int ops_check_gradient(OpsContext *c, const OpsCase *k, uint64_t seed, double tolerance,
+                                     char *problem, size_t size)
 {
     OpsRun r;
     int rc = ops_run_open(&r, c, k, seed);
@@ -316,7 +333,8 @@ static inline int ops_check_gradient(OpsContext *c, const OpsCase *k, uint64_t s
             x->value[i] = old;
             double want = (side[1] - side[0]) / (2 * h);
             if (!rc && !(fabs(want - grad[i]) <= tolerance * largest)) {
-                snprintf(r.problem, sizeof r.problem, "%s: %s[%lld] is %.9g, by differences %.9g (largest %.3g)", k->name, g->name,
+                snprintf(r.problem, sizeof r.problem,
+                         "%s: %s[%lld] is %.9g, by differences %.9g (largest %.3g)", k->name, g->name,
                          (long long)i, grad[i], want, largest);
                 rc = -1;
             }
@@ -329,8 +347,9 @@ static inline int ops_check_gradient(OpsContext *c, const OpsCase *k, uint64_t s
     return rc;
 }
 
-/* Between forward and backward. A ReLU's slope jumps at zero, and rounding alone decides on which side a sum as good as zero falls. Where one table has
- * exactly zero and the other a positive number within the tolerance, r goes on with what `other` has: backward is then compared on the same side. */
+/* Between forward and backward. A ReLU's slope jumps at zero, and rounding alone decides on which side a sum
+ * as good as zero falls. Where one table has exactly zero and the other a positive number within the
+ * tolerance, r goes on with what `other` has: backward is then compared on the same side. */
 static inline int ops_same_side(OpsRun *r, const OpsRun *other, double tolerance)
 {
     if (ops_download(r))
@@ -354,9 +373,10 @@ static inline int ops_same_side(OpsRun *r, const OpsRun *other, double tolerance
     return 0;
 }
 
-/* --- (b) one table against another: error relative to the largest number of the tensor. tolerance 0: to the bit --- */
-static inline int ops_compare(OpsContext *a, OpsContext *b, const OpsCase *k, uint64_t seed, double tolerance, double *worst,
-                              char *problem, size_t size)
+/* --- (b) one table against another: error relative to the largest number of the tensor. tolerance 0: to the
+ * bit --- */
+static inline int ops_compare(OpsContext *a, OpsContext *b, const OpsCase *k, uint64_t seed, double tolerance,
+                              double *worst, char *problem, size_t size)
 {
     OpsRun x, y;
     int rc = ops_run_open(&x, a, k, seed);
@@ -392,8 +412,8 @@ static inline int ops_compare(OpsContext *a, OpsContext *b, const OpsCase *k, ui
                 *worst = e;
             if (!(e <= tolerance)) {
                 snprintf(x.problem, sizeof x.problem,
-                         "%s: %s[%lld] is %.9g and %.9g (error %.2g of the largest, %.3g; allowed %.2g)", k->name, t->name,
-                         (long long)i, t->result[i], u->result[i], e, largest, tolerance);
+                         "%s: %s[%lld] is %.9g and %.9g (error %.2g of the largest, %.3g; allowed %.2g)",
+                         k->name, t->name, (long long)i, t->result[i], u->result[i], e, largest, tolerance);
                 rc = -1;
             }
         }
@@ -429,8 +449,9 @@ static inline int ops_check_hidden(OpsContext *c, const OpsCase *k, uint64_t see
     for (int s = 0; s < OPS_TENSORS; s++) {
         for (int64_t i = 0; i < r.t[s].n && before[s] && !rc; i++)
             if (memcmp(&before[s][i], &r.t[s].result[i], sizeof(double)) != 0) {
-                snprintf(r.problem, sizeof r.problem, "%s: %s[%lld] changed from %.9g to %.9g with the padding", k->name,
-                         r.t[s].name, (long long)i, before[s][i], r.t[s].result[i]);
+                snprintf(r.problem, sizeof r.problem,
+                         "%s: %s[%lld] changed from %.9g to %.9g with the padding", k->name, r.t[s].name,
+                         (long long)i, before[s][i], r.t[s].result[i]);
                 rc = -1;
             }
         free(before[s]);

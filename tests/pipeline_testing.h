@@ -1,5 +1,5 @@
-/* pipeline_testing.h - a small prepared corpus, made once for a test program, and the real pipeline over it on any devices, with what the
- * consumer saw: the hash of every batch, in order. */
+/* pipeline_testing.h - a small prepared corpus, made once for a test program, and the real pipeline over it
+ * on any devices, with what the consumer saw: the hash of every batch, in order. */
 #ifndef TESTS_PIPELINE_TESTING_H
 #define TESTS_PIPELINE_TESTING_H
 
@@ -65,7 +65,8 @@ static inline const char *clip_file(int i)
 
 static inline void make_dataset(void)
 {
-    static const char *const words[] = {"the", "old", "lamp", "turned", "slowly", "over", "a", "green", "hill", "and", "stayed"};
+    static const char *const words[] = {"the", "old",   "lamp", "turned", "slowly", "over",
+                                        "a",   "green", "hill", "and",    "stayed"};
     Err err = {0};
     corpora.folder = folder_make();
     snprintf(corpora.data, sizeof corpora.data, "%s", folder_file(&corpora.folder, "data"));
@@ -75,7 +76,8 @@ static inline void make_dataset(void)
     assert_non_null(f);
     for (int i = 0; i < CLIPS; i++) {
         char text[400] = "";
-        int count = 2 + (i * 7) % 19, most = (int)((clip_seconds(i) * 22050 / 256 - 3) / 7); /* every symbol needs a frame */
+        int count = 2 + (i * 7) % 19,
+            most = (int)((clip_seconds(i) * 22050 / 256 - 3) / 7); /* every symbol needs a frame */
         for (int w = 0; w < (count < most ? count : most); w++) {
             strcat(text, w ? " " : "");
             strcat(text, words[(i + 3 * w) % 11]);
@@ -91,13 +93,15 @@ static inline void make_dataset(void)
 /* Options in one string, separated by blanks: later ones win. */
 static inline void load_config(Config *cfg, const char *more)
 {
-    static const char base[] = "--use-phonemes false --text-cleaners basic --min-audio-length 0.05 --val-split 0 --batch-size 8 "
-                               "--enable-multispeaker true --num-workers 2 --data-gpu cpu --model-gpu cpu "
-                               "--preprocessing-mode precompute --seed 7 --n-mels 20 --length-buckets 3";
+    static const char base[] =
+        "--use-phonemes false --text-cleaners basic --min-audio-length 0.05 --val-split 0 --batch-size 8 "
+        "--enable-multispeaker true --num-workers 2 --data-gpu cpu --model-gpu cpu "
+        "--preprocessing-mode precompute --seed 7 --n-mels 20 --length-buckets 3";
     char text[4000], *argv[MOST_OPTIONS], *save = NULL;
     int argc = 0;
     Err err = {0};
-    int n = snprintf(text, sizeof text, "--data-path %s --cache-dir %s %s %s", corpora.data, corpora.cache, base, more);
+    int n = snprintf(text, sizeof text, "--data-path %s --cache-dir %s %s %s", corpora.data, corpora.cache,
+                     base, more);
     assert_true(n > 0 && (size_t)n < sizeof text);
     for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
         assert_true(argc < MOST_OPTIONS);
@@ -240,7 +244,8 @@ static inline int run_next(Run *r, Hash128 *h)
     ops->stream_batch(r->stream, r->batch.info.number);
     if ((rc = pipeline_await(r->pipeline, &r->batch, r->stream, &r->err)) ||
         (rc = ops->copy_out(r->stream, r->host, r->batch.memory, r->batch.layout.bytes, &r->err)) ||
-        (rc = pipeline_release(r->pipeline, &r->batch, r->stream, &r->err)) || (rc = ops->stream_wait_idle(r->stream, &r->err)))
+        (rc = pipeline_release(r->pipeline, &r->batch, r->stream, &r->err)) ||
+        (rc = ops->stream_wait_idle(r->stream, &r->err)))
         return rc;
     BatchShape shape = {.rows = r->cfg.batch_size, .bands = r->cfg.n_mels};
     if (h)
@@ -248,7 +253,10 @@ static inline int run_next(Run *r, Hash128 *h)
     return 0;
 }
 
-static inline const int32_t *batch_ints(const Run *r, size_t offset) { return (const int32_t *)(const void *)(r->host + offset); }
+static inline const int32_t *batch_ints(const Run *r, size_t offset)
+{
+    return (const int32_t *)(const void *)(r->host + offset);
+}
 static inline const float *batch_mel(const Run *r, int row)
 {
     return (const float *)(const void *)(r->host + r->batch.layout.mel) +
@@ -304,7 +312,8 @@ static inline double median(float *x, size_t n)
     return n ? x[n / 2] : 0;
 }
 
-/* The pipeline into a consumer whose step takes the machine's step_ms and that runs ahead as far as the meter lets it. */
+/* The pipeline into a consumer whose step takes the machine's step_ms and that runs ahead as far as the meter
+ * lets it. */
 static inline Timing measure(const char *more, int batches)
 {
     Run r;
@@ -312,14 +321,17 @@ static inline Timing measure(const char *more, int batches)
     Timing t = {0};
     run_open(&r, more, (RunOptions){0});
     const DeviceOps *ops = r.devices.model->ops;
-    assert_int_equal(step_meter_open(&m, r.devices.model, pipeline_counters(r.pipeline), batches / 10, &r.err), 0);
+    assert_int_equal(
+        step_meter_open(&m, r.devices.model, pipeline_counters(r.pipeline), batches / 10, &r.err), 0);
     DeviceBatch b;
     for (int i = 0; i < batches && !t.rc; i++)
         if (!(t.rc = pipeline_take(r.pipeline, &b, &t.err))) {
             ops->stream_batch(r.stream, b.info.number);
-            if ((t.rc = pipeline_await(r.pipeline, &b, r.stream, &t.err)) || (t.rc = step_meter_begin(&m, r.stream, &t.err)) ||
+            if ((t.rc = pipeline_await(r.pipeline, &b, r.stream, &t.err)) ||
+                (t.rc = step_meter_begin(&m, r.stream, &t.err)) ||
                 (t.rc = ops->run(r.stream, nothing, NULL, 0, STAGE_STEP, &t.err)) ||
-                (t.rc = step_meter_end(&m, r.stream, &t.err)) || (t.rc = pipeline_release(r.pipeline, &b, r.stream, &t.err)))
+                (t.rc = step_meter_end(&m, r.stream, &t.err)) ||
+                (t.rc = pipeline_release(r.pipeline, &b, r.stream, &t.err)))
                 break;
         }
     if (!t.rc)

@@ -1,5 +1,6 @@
-/* prepare_testing.h - for the tests of `myxtts prepare`, `info` and `inspect`: a corpus of their own (short sounds, short phrases) in a
- * temporary folder, the program run as a process of its own, and folders compared byte by byte. */
+/* prepare_testing.h - for the tests of `myxtts prepare`, `info` and `inspect`: a corpus of their own (short
+ * sounds, short phrases) in a temporary folder, the program run as a process of its own, and folders compared
+ * byte by byte. */
 #ifndef TESTS_PREPARE_TESTING_H
 #define TESTS_PREPARE_TESTING_H
 
@@ -115,7 +116,8 @@ static inline uint8_t *make_wav(size_t *size, int kind, double seconds, int rate
         double level = t < 0.15 || t > 0.85 ? 0.0005 : 0.4;
         phase += 6.283185307179586 * hz / rate;
         for (int c = 0; c < channels; c++)
-            put_u16(out + 44 + 2 * (i * (size_t)channels + (size_t)c), (uint16_t)(int16_t)lrint(32000 * level * sin(phase + c)));
+            put_u16(out + 44 + 2 * (i * (size_t)channels + (size_t)c),
+                    (uint16_t)(int16_t)lrint(32000 * level * sin(phase + c)));
     }
     *size = 44 + bytes;
     return out;
@@ -150,12 +152,12 @@ static inline void corpus_write_metadata(const Corpus *c)
 
 static inline void corpus_add(Corpus *c, double seconds) /* one more clip; seconds 0: without audio */
 {
-    static const char *const openings[] = {"The old lamp", "A small green boat", "My brother", "Every second morning",
-                                           "The long road"};
+    static const char *const openings[] = {"The old lamp", "A small green boat", "My brother",
+                                           "Every second morning", "The long road"};
     static const char *const verbs[] = {"turned slowly", "went over the hill", "was seen near the river",
                                         "stood still for a while"};
-    static const char *const ends[] = {"before noon.", "and nobody said a word.", "in the quiet town!", "for seven days?",
-                                       "again, and again."};
+    static const char *const ends[] = {"before noon.", "and nobody said a word.", "in the quiet town!",
+                                       "for seven days?", "again, and again."};
     int i = c->count++;
     assert_true(i < MAX_CLIPS);
     Clip *clip = &c->clips[i];
@@ -228,9 +230,11 @@ typedef struct Run {
     long peak_kib;
 } Run;
 
-/* The arguments of the program in args, NULL at the end; env: "NAME=value" pairs to add, NULL at the end, may be NULL. The process
- * leads a group of its own, so that it and all its children can be found and killed. uid 0: as this user. */
-static inline void run_start_as(Run *r, uid_t uid, const char *binary, const char *const *args, const char *const *env)
+/* The arguments of the program in args, NULL at the end; env: "NAME=value" pairs to add, NULL at the end, may
+ * be NULL. The process leads a group of its own, so that it and all its children can be found and killed. uid
+ * 0: as this user. */
+static inline void run_start_as(Run *r, uid_t uid, const char *binary, const char *const *args,
+                                const char *const *env)
 {
     int out[2], err[2];
     *r = (Run){0};
@@ -266,9 +270,13 @@ static inline void run_start_as(Run *r, uid_t uid, const char *binary, const cha
     r->err = err[0];
 }
 
-static inline void run_start(Run *r, const char *const *args, const char *const *env) { run_start_as(r, 0, program(), args, env); }
+static inline void run_start(Run *r, const char *const *args, const char *const *env)
+{
+    run_start_as(r, 0, program(), args, env);
+}
 
-/* Reads everything and waits for the end. A process that is not done after `limit` seconds is killed and the test fails. */
+/* Reads everything and waits for the end. A process that is not done after `limit` seconds is killed and the
+ * test fails. */
 static inline void run_wait(Run *r, double limit)
 {
     struct pollfd fds[2] = {{.fd = r->out, .events = POLLIN}, {.fd = r->err, .events = POLLIN}};
@@ -322,7 +330,8 @@ static inline int find_processes(pid_t *pids, int cap, pid_t parent, pid_t group
         ssize_t got = read(fd, text, sizeof text - 1);
         close(fd);
         const char *after = got > 0 ? strrchr(text, ')') : NULL;
-        if (!after || sscanf(after + 1, " %c %d %d", &state, &ppid, &pgrp) != 3 || state == 'Z' || state == 'X')
+        if (!after || sscanf(after + 1, " %c %d %d", &state, &ppid, &pgrp) != 3 || state == 'Z' ||
+            state == 'X')
             continue;
         if (((parent && ppid == parent) || (group && pgrp == group)) && n < cap)
             pids[n++] = atoi(f->d_name);
@@ -408,7 +417,8 @@ static inline int64_t number_at(const json_t *o, const char *first, const char *
         long long got_ = number_at(o, first, second), want_ = (want); \
         if (got_ != want_) { \
             char *all_ = json_dumps(o, JSON_INDENT(1)); \
-            fail_msg("%s %s is %lld, not %lld, in %s", first, (second) ? (const char *)(second) : "", got_, want_, all_); \
+            fail_msg("%s %s is %lld, not %lld, in %s", first, (second) ? (const char *)(second) : "", got_, \
+                     want_, all_); \
         } \
     } while (0)
 
@@ -423,7 +433,10 @@ static inline int64_t number_at(const json_t *o, const char *first, const char *
 
 /* ---- comparing ---- */
 
-static inline int is_kept(const struct dirent *f) { return f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0; }
+static inline int is_kept(const struct dirent *f)
+{
+    return f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0;
+}
 
 static inline Buf read_file(const char *path)
 {
@@ -455,7 +468,8 @@ static inline void assert_same_folders(const char *a, const char *b)
         while (same < f.size && same < g.size && f.data[same] == g.data[same])
             same++;
         if (f.size != g.size || same != f.size)
-            fail_msg("%s differs at byte %zu (%zu and %zu bytes) in %s and %s", p, same, f.size, g.size, a, b);
+            fail_msg("%s differs at byte %zu (%zu and %zu bytes) in %s and %s", p, same, f.size, g.size, a,
+                     b);
         buf_free(&f);
         buf_free(&g);
         free(x[i]);
@@ -480,9 +494,10 @@ static inline void assert_same_stores(const char *a, const char *b, const char *
         StoreEntry e, f;
         store_entry(&s, i, &e);
         store_entry(&t, i, &f);
-        if (e.id_size != f.id_size || memcmp(e.id, f.id, e.id_size) != 0 || !hash_equal(e.key, f.key) || e.items != f.items ||
-            e.status != f.status || e.format != f.format || e.extra != f.extra || e.payload_size != f.payload_size ||
-            memcmp(e.payload, f.payload, e.payload_size) != 0 || memcmp(&e.stamp, &f.stamp, sizeof e.stamp) != 0)
+        if (e.id_size != f.id_size || memcmp(e.id, f.id, e.id_size) != 0 || !hash_equal(e.key, f.key) ||
+            e.items != f.items || e.status != f.status || e.format != f.format || e.extra != f.extra ||
+            e.payload_size != f.payload_size || memcmp(e.payload, f.payload, e.payload_size) != 0 ||
+            memcmp(&e.stamp, &f.stamp, sizeof e.stamp) != 0)
             fail_msg("entry %llu of %s (%.*s) differs", (unsigned long long)i, name, (int)e.id_size, e.id);
     }
     store_close(&s);

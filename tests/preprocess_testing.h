@@ -49,21 +49,32 @@ static inline void make_samples(float *x, int64_t n, Rng *rng)
     double hz = 80 + 400 * rng_uniform(rng), loud = pow(10, -3 * rng_uniform(rng));
     for (int64_t i = 0; i < n; i++) {
         double envelope = 0.5 + 0.5 * sin(2 * M_PI * (double)i / 5000);
-        double tone = sin(2 * M_PI * hz * (double)i / 22050) + 0.3 * sin(2 * M_PI * 7 * hz * (double)i / 22050);
+        double tone =
+            sin(2 * M_PI * hz * (double)i / 22050) + 0.3 * sin(2 * M_PI * 7 * hz * (double)i / 22050);
         x[i] = (float)(loud * (0.5 * envelope * tone + 0.02 * (2 * rng_uniform(rng) - 1)));
     }
 }
 
-/* The last row is empty, the first is as long as there is room, the others are random; augmentation on every second row. samples 0: cache. */
-static inline void batch_make(TestBatch *b, const Config *cfg, int rows, int text, int frames, int mel_bytes, int64_t samples,
-                              uint64_t seed)
+/* The last row is empty, the first is as long as there is room, the others are random; augmentation on every
+ * second row. samples 0: cache. */
+static inline void batch_make(TestBatch *b, const Config *cfg, int rows, int text, int frames, int mel_bytes,
+                              int64_t samples, uint64_t seed)
 {
     Rng rng;
     rng_seed(&rng, seed);
     int bands = cfg->n_mels;
-    BatchShape shape = {.rows = rows, .text = text, .frames = frames, .bands = bands, .samples = samples, .mel_bytes = mel_bytes};
-    *b = (TestBatch){
-        .args = {.rows = rows, .text = text, .frames = frames, .bands = bands, .mel_bytes = mel_bytes, .samples = samples}};
+    BatchShape shape = {.rows = rows,
+                        .text = text,
+                        .frames = frames,
+                        .bands = bands,
+                        .samples = samples,
+                        .mel_bytes = mel_bytes};
+    *b = (TestBatch){.args = {.rows = rows,
+                              .text = text,
+                              .frames = frames,
+                              .bands = bands,
+                              .mel_bytes = mel_bytes,
+                              .samples = samples}};
     BatchLayout *in = &b->args.in_layout, *out = &b->args.out_layout;
     batch_layout_host(in, &shape, text, frames, samples);
     batch_layout_device(out, &shape, text, frames);
@@ -85,7 +96,8 @@ static inline void batch_make(TestBatch *b, const Config *cfg, int rows, int tex
         int empty = rows > 1 && r == rows - 1, full = r == 0;
         int tokens = empty ? 0 : full ? text : (int)rng_below(&rng, (uint64_t)text + 1);
         int length = empty ? 0 : full ? frames : 1 + (int)rng_below(&rng, (uint64_t)frames);
-        int64_t most = (int64_t)frames * cfg->hop_length - 1 < samples ? (int64_t)frames * cfg->hop_length - 1 : samples;
+        int64_t most =
+            (int64_t)frames * cfg->hop_length - 1 < samples ? (int64_t)frames * cfg->hop_length - 1 : samples;
         int64_t n = samples == 0 || empty ? 0 : full ? most : 1 + (int64_t)rng_below(&rng, (uint64_t)most);
         ints(b->raw, in->text_length)[r] = tokens;
         ints(b->raw, in->mel_length)[r] = length;

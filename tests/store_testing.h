@@ -1,4 +1,5 @@
-/* store_testing.h - stores of made-up records, built the way the stages of `prepare` do it: keep, else salvage, else add. */
+/* store_testing.h - stores of made-up records, built the way the stages of `prepare` do it: keep, else
+ * salvage, else add. */
 #ifndef MYXTTS_STORE_TESTING_H
 #define MYXTTS_STORE_TESTING_H
 
@@ -10,7 +11,8 @@
 #define STORE "mel"
 #define MAX_ITEMS 1024
 
-typedef struct Item { /* a record is a function of these two; the version stands for the content of its source */
+typedef struct Item { /* a record is a function of these two; the version stands for the content of its source
+                       */
     uint32_t number, version;
 } Item;
 
@@ -61,8 +63,8 @@ static inline StoreRecord item_record(Item it, char id[32], uint8_t *payload, si
     return r;
 }
 
-static inline int build_one(StoreBuild *b, const Store *old, const uint8_t *damaged, Item it, const BuildOptions *o,
-                            uint8_t *payload, BuildReport *report, Err *err)
+static inline int build_one(StoreBuild *b, const Store *old, const uint8_t *damaged, Item it,
+                            const BuildOptions *o, uint8_t *payload, BuildReport *report, Err *err)
 {
     char id[32];
     StoreRecord rec = item_record(it, id, payload, o->payload);
@@ -88,7 +90,8 @@ static inline int build_one(StoreBuild *b, const Store *old, const uint8_t *dama
 }
 
 /* From whatever is in the folder to the state `items`. */
-static inline int build(const Folder *f, const Item *items, size_t n, const BuildOptions *o, BuildReport *report, Err *err)
+static inline int build(const Folder *f, const Item *items, size_t n, const BuildOptions *o,
+                        BuildReport *report, Err *err)
 {
     static const BuildOptions plain = {0};
     BuildReport unused;
@@ -124,7 +127,8 @@ static inline int build(const Folder *f, const Item *items, size_t n, const Buil
     return rc;
 }
 
-static inline void build_ok(const Folder *f, const Item *items, size_t n, const BuildOptions *o, BuildReport *report)
+static inline void build_ok(const Folder *f, const Item *items, size_t n, const BuildOptions *o,
+                            BuildReport *report)
 {
     Err err = {0};
     if (build(f, items, n, o, report, &err))
@@ -151,7 +155,8 @@ static inline void assert_state(const Folder *f, const Item *items, size_t n, co
         assert_memory_equal(got.id, want.id, want.id_size);
         assert_true(hash_equal(got.key, want.key));
         assert_memory_equal(&got.stamp, &want.stamp, sizeof got.stamp);
-        assert_true(got.items == want.items && got.status == want.status && got.format == want.format && got.extra == want.extra);
+        assert_true(got.items == want.items && got.status == want.status && got.format == want.format &&
+                    got.extra == want.extra);
         assert_int_equal(got.payload_size, want.payload_size);
         assert_memory_equal(got.payload, payload, want.payload_size);
         assert_int_equal((uintptr_t)got.payload % STORE_ALIGN, 0);

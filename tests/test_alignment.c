@@ -28,7 +28,8 @@ static void aligner_open(Aligner *a, const char *more, Split split)
     memset(a, 0, sizeof *a);
     log_init(&a->log, LOG_ERROR);
     load_config(&a->cfg, NULL, more);
-    if (devices_open(&a->devices, &a->cfg, &a->log, &err) || corpus_open(&a->corpus, &a->cfg, split, &a->log, &err))
+    if (devices_open(&a->devices, &a->cfg, &a->log, &err) ||
+        corpus_open(&a->corpus, &a->cfg, split, &a->log, &err))
         fail_msg("%s", err.msg);
     EngineOptions o = {.cfg = &a->cfg,
                        .device = a->devices.model,
@@ -37,7 +38,8 @@ static void aligner_open(Aligner *a, const char *more, Split split)
                        .log = &a->log};
     if (engine_open(&a->engine, &o, &err) || engine_initialise(a->engine, &err))
         fail_msg("%s", err.msg);
-    a->options = (EvaluateOptions){&a->cfg, &a->corpus, a->devices.data, a->devices.model, &a->log, NULL, NULL};
+    a->options =
+        (EvaluateOptions){&a->cfg, &a->corpus, a->devices.data, a->devices.model, &a->log, NULL, NULL};
 }
 
 static void aligner_close(Aligner *a)
@@ -174,7 +176,8 @@ static void test_words(void **state)
 {
     (void)state;
     assert_string_equal(spans_of("ab cd", 0, alignment_words), "1-3 4-6 ");
-    assert_string_equal(spans_of("ab cd", 1, alignment_words), "1-5 7-11 "); /* blanks belong to what is before them */
+    assert_string_equal(spans_of("ab cd", 1, alignment_words),
+                        "1-5 7-11 "); /* blanks belong to what is before them */
     assert_string_equal(spans_of("don't, 'he' said", 0, alignment_words), "1-6 9-11 13-17 ");
     assert_string_equal(spans_of("don't", 1, alignment_words), "1-11 ");
     assert_string_equal(spans_of("a\xE2\x80\x94"
@@ -369,7 +372,8 @@ static int check_files(const char *dir)
             assert_int_equal(r->word[0] != 0, plain);
             if (plain) {
                 int word = atoi(r->word);
-                assert_true(word == last || (word == last + 1 && (last < 0 || strcmp(rows[to - 1].symbol, "<space>") == 0)));
+                assert_true(word == last ||
+                            (word == last + 1 && (last < 0 || strcmp(rows[to - 1].symbol, "<space>") == 0)));
                 last = word;
             }
             phones += plain;
@@ -556,7 +560,8 @@ static void test_command(void **state)
     char run[400], more[1500], out[2000];
     snprintf(run, sizeof run, "%s", new_folder());
     train(run, "--max-steps 6", (JobOptions){0});
-    int n = snprintf(more, sizeof more, "--checkpoint %s --data-path %s --cache-dir %s --data-gpu cpu --model-gpu cpu", run,
+    int n = snprintf(more, sizeof more,
+                     "--checkpoint %s --data-path %s --cache-dir %s --data-gpu cpu --model-gpu cpu", run,
                      lab.data, lab.cache);
     snprintf(more + n, sizeof more - (size_t)n, " --json");
     assert_int_equal(align_command(more, out, sizeof out), 0);
@@ -587,9 +592,11 @@ static void test_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_clip_once), cmocka_unit_test(test_sink_stops), cmocka_unit_test(test_words),
-        cmocka_unit_test(test_phones),          cmocka_unit_test(test_seconds),    cmocka_unit_test(test_textgrid),
-        cmocka_unit_test(test_files),           cmocka_unit_test(test_trimmed),    cmocka_unit_test(test_command),
+        cmocka_unit_test(test_every_clip_once), cmocka_unit_test(test_sink_stops),
+        cmocka_unit_test(test_words),           cmocka_unit_test(test_phones),
+        cmocka_unit_test(test_seconds),         cmocka_unit_test(test_textgrid),
+        cmocka_unit_test(test_files),           cmocka_unit_test(test_trimmed),
+        cmocka_unit_test(test_command),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

@@ -1,4 +1,5 @@
-/* test_audio_file.c - good files of every kind, and every bad one we could think of: each gets its reason, none crashes. */
+/* test_audio_file.c - good files of every kind, and every bad one we could think of: each gets its reason,
+ * none crashes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +63,8 @@ static void make(Fixture *f, const char *file, int format, int rate, int channel
         fail_msg("%s: %s", file, sf_strerror(NULL));
     float *x = mem_calloc((size_t)(frames * channels) + 1, sizeof(float));
     for (int64_t i = 0; i < frames * channels; i++)
-        x[i] = (float)(0.5 * sin(2 * M_PI * 100.0 * (double)(i % channels + 1) * (double)(i / channels) / rate));
+        x[i] =
+            (float)(0.5 * sin(2 * M_PI * 100.0 * (double)(i % channels + 1) * (double)(i / channels) / rate));
     assert_int_equal(sf_writef_float(out, x, frames), frames);
     sf_close(out);
     free(x);
@@ -97,7 +99,8 @@ static void expect_both(Fixture *f, RejectReason reason, const char *words)
     for (int i = 0; i < 2; i++) {
         RejectReason r = i == 0 ? probe(f, &info, 0, 60) : decode(f, 60);
         if (r != reason || !strstr(f->detail, words))
-            fail_msg("%s: reason %d, not %d; detail: %s", i ? "decode" : "probe", (int)r, (int)reason, f->detail);
+            fail_msg("%s: reason %d, not %d; detail: %s", i ? "decode" : "probe", (int)r, (int)reason,
+                     f->detail);
     }
     assert_int_equal(f->audio.frames, 0);
 }
@@ -143,7 +146,8 @@ static void test_kinds(void **state)
                 want += 0.5 * sin(2 * M_PI * 100.0 * c * (double)i / kinds[k].rate) / channels;
             worst = fmax(worst, fabs(want - (double)f->audio.samples[i]));
         }
-        print_message("%-7s %5d Hz %d channels: within %.2g\n", kinds[k].file, kinds[k].rate, channels, worst);
+        print_message("%-7s %5d Hz %d channels: within %.2g\n", kinds[k].file, kinds[k].rate, channels,
+                      worst);
         assert_true(worst < kinds[k].tolerance);
     }
 }
@@ -254,8 +258,8 @@ static void test_not_audio(void **state)
     AudioInfo info;
     put_bytes(f, "empty.wav", "", 0);
     expect_both(f, REJECT_AUDIO_EMPTY, "empty");
-    static const char text[] =
-        "This is a text file that somebody renamed. It is long enough to be anything at all, but it is text.\n";
+    static const char text[] = "This is a text file that somebody renamed. It is long enough to be anything "
+                               "at all, but it is text.\n";
     put_bytes(f, "text.wav", text, sizeof text - 1);
     expect_both(f, REJECT_AUDIO_UNREADABLE, "not a sound file");
     /* Names that make libsndfile guess headerless formats when it opens by name. */
@@ -275,7 +279,8 @@ static void test_not_audio(void **state)
     assert_int_equal(mkfifo(f->path, 0600), 0);
     assert_int_equal(probe(f, &info, 0, 0), REJECT_AUDIO_UNREADABLE); /* and does not wait for a writer */
     f->detail[0] = 'x';
-    assert_int_not_equal(audio_probe(&info, f->path, 0, 0, f->detail, 0), REJECT_NONE); /* no room for words */
+    assert_int_not_equal(audio_probe(&info, f->path, 0, 0, f->detail, 0),
+                         REJECT_NONE); /* no room for words */
     assert_int_equal(f->detail[0], 'x');
 }
 

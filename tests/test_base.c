@@ -29,10 +29,11 @@ static void test_err_codes(void **state)
     static const struct {
         int code, exit_code;
         const char *name;
-    } rows[] = {{ERR_IO, 3, "ERR_IO"},           {ERR_NOMEM, 3, "ERR_NOMEM"},     {ERR_USAGE, 2, "ERR_USAGE"},
-                {ERR_CONFIG, 2, "ERR_CONFIG"},   {ERR_FORMAT, 3, "ERR_FORMAT"},   {ERR_DATA, 3, "ERR_DATA"},
-                {ERR_DAMAGED, 3, "ERR_DAMAGED"}, {ERR_NOSPACE, 3, "ERR_NOSPACE"}, {ERR_STOPPED, 3, "ERR_STOPPED"},
-                {ERR_WORKER, 3, "ERR_WORKER"},   {ERR_MISSING, 3, "ERR_MISSING"}, {ERR_DEVICE, 3, "ERR_DEVICE"}};
+    } rows[] = {
+        {ERR_IO, 3, "ERR_IO"},           {ERR_NOMEM, 3, "ERR_NOMEM"},     {ERR_USAGE, 2, "ERR_USAGE"},
+        {ERR_CONFIG, 2, "ERR_CONFIG"},   {ERR_FORMAT, 3, "ERR_FORMAT"},   {ERR_DATA, 3, "ERR_DATA"},
+        {ERR_DAMAGED, 3, "ERR_DAMAGED"}, {ERR_NOSPACE, 3, "ERR_NOSPACE"}, {ERR_STOPPED, 3, "ERR_STOPPED"},
+        {ERR_WORKER, 3, "ERR_WORKER"},   {ERR_MISSING, 3, "ERR_MISSING"}, {ERR_DEVICE, 3, "ERR_DEVICE"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_true(rows[i].code < 0);
         assert_string_equal(err_name(rows[i].code), rows[i].name);
@@ -233,10 +234,12 @@ static void test_bytes(void **state)
     put_u32(p, 0x01020304);
     assert_memory_equal(p, "\x04\x03\x02\x01", 4);
     put_u64(p, 0x0102030405060708);
-    assert_true(p[0] == 8 && p[7] == 1 && get_u64(p) == 0x0102030405060708 && get_u32(p) == 0x05060708 && get_u16(p) == 0x0708);
+    assert_true(p[0] == 8 && p[7] == 1 && get_u64(p) == 0x0102030405060708 && get_u32(p) == 0x05060708 &&
+                get_u16(p) == 0x0708);
     put_u16(p, 0xABCD);
     assert_true(p[0] == 0xCD && p[1] == 0xAB);
-    assert_true(round_up(0, 64) == 0 && round_up(1, 64) == 64 && round_up(64, 64) == 64 && round_up(65, 64) == 128);
+    assert_true(round_up(0, 64) == 0 && round_up(1, 64) == 64 && round_up(64, 64) == 64 &&
+                round_up(65, 64) == 128);
 }
 
 /* xoshiro256** as a linear map, written another way: bits in arrays, multiplication by shifts and sums. */
@@ -327,7 +330,8 @@ static void test_rng_spread(void **state)
     assert_true(fabs(g.mean) < 0.02 && fabs(stats_std(&g) - 1) < 0.02 && g.max > 3 && g.min < -3);
     for (int i = 0; i < 100; i++)
         assert_int_equal(rng_below(&r, 1), 0);
-    assert_true(rng_mix(1, 2) != rng_mix(2, 1) && rng_mix(1, 2) != rng_mix(1, 3) && rng_mix(1, 2) == rng_mix(1, 2));
+    assert_true(rng_mix(1, 2) != rng_mix(2, 1) && rng_mix(1, 2) != rng_mix(1, 3) &&
+                rng_mix(1, 2) == rng_mix(1, 2));
 }
 
 static void test_rng_shuffle(void **state)
@@ -361,7 +365,8 @@ static void test_stats(void **state)
     assert_true(s.min == 1e9 + 2 && s.max == 1e9 + 9);
     double y[] = {40, 10, 30, 20};
     assert_true(stats_percentile(y, 4, 0) == 10 && stats_percentile(y, 4, 1) == 40);
-    assert_true(fabs(stats_percentile(y, 4, 0.5) - 25) < 1e-12 && fabs(stats_percentile(y, 4, 0.25) - 17.5) < 1e-12);
+    assert_true(fabs(stats_percentile(y, 4, 0.5) - 25) < 1e-12 &&
+                fabs(stats_percentile(y, 4, 0.25) - 17.5) < 1e-12);
     assert_true(stats_percentile(y, 1, 0.9) == 10 && stats_percentile(y, 0, 0.5) == 0);
 }
 

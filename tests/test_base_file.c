@@ -28,7 +28,8 @@ static void test_map(void **state)
     assert_int_equal(file_map(&m, f.path, &err), ERR_FORMAT);
     assert_int_equal(file_map(&m, folder_file(&f, "a/b"), &err), ERR_IO);
     mkfifo(folder_file(&f, "pipe"), 0666);
-    assert_int_equal(file_map(&m, folder_file(&f, "pipe"), &err), ERR_FORMAT); /* at once: nobody will ever write into it */
+    assert_int_equal(file_map(&m, folder_file(&f, "pipe"), &err),
+                     ERR_FORMAT); /* at once: nobody will ever write into it */
     folder_remove(&f);
 }
 
@@ -160,7 +161,8 @@ static void test_stamp(void **state)
     assert_int_equal(file_stamp(&a, path, &err), 0);
     assert_int_equal(file_stamp(&b, path, &err), 0);
     assert_memory_equal(&a, &b, sizeof a);
-    /* The same size, in place, and the old time put back: a tick later, since clocks of file systems are coarse. */
+    /* The same size, in place, and the old time put back: a tick later, since clocks of file systems are
+     * coarse. */
     usleep(20000);
     file_put_byte(path, 1, 'X');
     struct timespec times[2] = {st.st_atim, st.st_mtim};

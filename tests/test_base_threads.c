@@ -72,7 +72,9 @@ static void test_queue_of_many(void **state)
     assert_int_equal(queue_open(&p.q, 5, NULL), 0);
     for (uint32_t i = 0; i < PRODUCERS + CONSUMERS; i++) {
         members[i] = (Member){.party = &p, .number = i};
-        assert_int_equal(thread_start(&members[i].thread, "party", i < PRODUCERS ? produce : consume, &members[i], NULL), 0);
+        assert_int_equal(
+            thread_start(&members[i].thread, "party", i < PRODUCERS ? produce : consume, &members[i], NULL),
+            0);
     }
     for (int i = 0; i < PRODUCERS; i++)
         thread_join(&members[i].thread);
@@ -224,7 +226,8 @@ static void test_threads(void **state)
     assert_int_equal(thread_start(&t, "a name that is too long for it", look_at_mask, &set, NULL), 0);
     thread_join(&t);
     thread_join(&t);
-    assert_true(sigismember(&set, SIGINT) == 1 && sigismember(&set, SIGTERM) == 1 && sigismember(&set, SIGCHLD) == 1);
+    assert_true(sigismember(&set, SIGINT) == 1 && sigismember(&set, SIGTERM) == 1 &&
+                sigismember(&set, SIGCHLD) == 1);
     assert_true(sigismember(&set, SIGSEGV) == 0 && sigismember(&set, SIGBUS) == 0);
     pthread_sigmask(SIG_BLOCK, NULL, &own);
     assert_int_equal(sigismember(&own, SIGINT), 0);
@@ -272,8 +275,9 @@ static void test_log(void **state)
     log_err(&c.log, &err);
     err_hint(&err, "the way out");
     log_err(&c.log, &err);
-    assert_string_equal(catch_text(&c),
-                        "a 1\nwarning: b\nerror: c\nerror: the sentence\nerror: the sentence\n  hint: the way out\n");
+    assert_string_equal(
+        catch_text(&c),
+        "a 1\nwarning: b\nerror: c\nerror: the sentence\nerror: the sentence\n  hint: the way out\n");
     catch_close(&c);
     catch_open(&c, LOG_ERROR, 0);
     log_warn(&c.log, "hidden");
@@ -323,8 +327,9 @@ static void test_progress_lines(void **state)
     progress_add(&p, 300); /* more than was announced is no reason for nonsense */
     log_info(&c.log, "a word");
     progress_end(&p);
-    assert_string_equal(catch_text(&c), "\r\033[Kmel 300/200 clips (150 %), 3 clips/s, 0 s left\r\033[Ka word\n"
-                                        "\r\033[Kmel 300/200 clips (150 %), 3 clips/s, 1 min 40 s\n");
+    assert_string_equal(catch_text(&c),
+                        "\r\033[Kmel 300/200 clips (150 %), 3 clips/s, 0 s left\r\033[Ka word\n"
+                        "\r\033[Kmel 300/200 clips (150 %), 3 clips/s, 1 min 40 s\n");
     catch_close(&c);
 
     progress_begin(&p, NULL, "mel", "clips", 0);
@@ -384,7 +389,8 @@ static void test_lines_of_many_threads_stay_whole(void **state)
     progress_end(&p);
     int lines = 0;
     catch_text(&c);
-    for (const char *at = c.text; (at = strstr(at, "0123456789012345678901234567890123456789\n")) != NULL; at++)
+    for (const char *at = c.text; (at = strstr(at, "0123456789012345678901234567890123456789\n")) != NULL;
+         at++)
         lines++;
     assert_int_equal(lines, 1200);
     catch_close(&c);

@@ -80,13 +80,15 @@ static void test_lines(void **state)
            high = height_at(&x, last - 3, red);
     assert_true(low - middle < 10 && middle - high > x.h / 2);
     free(x.p);
-    /* x to the right, also when it is given; a gap where there is no number, nothing at or below zero on a logarithmic axis */
+    /* x to the right, also when it is given; a gap where there is no number, nothing at or below zero on a
+     * logarithmic axis */
     const double xs[] = {0, 1, 2, 3, 4}, gap[] = {5, 5, NAN, 5, 5}, zero[] = {5, 5, 0, 5, 5};
     ChartSeries g = {NULL, xs, gap, 5, red}, z = {NULL, xs, zero, 5, red};
     x = chart(NULL, &g, 1, 0);
     columns(&x, red, &first, &last);
     assert_true(height_at(&x, (first + last) / 2, red) < 0);
-    assert_true(height_at(&x, first + (last - first) / 8, red) > 0 && height_at(&x, last - (last - first) / 8, red) > 0);
+    assert_true(height_at(&x, first + (last - first) / 8, red) > 0 &&
+                height_at(&x, last - (last - first) / 8, red) > 0);
     free(x.p);
     x = chart(NULL, &z, 1, 1);
     assert_true(height_at(&x, (first + last) / 2, red) < 0);
@@ -133,17 +135,24 @@ static void test_odd_charts(void **state)
     static double many[100000];
     for (int i = 0; i < 100000; i++)
         many[i] = sin(i * 0.01) * exp(-i * 1e-5);
-    const double nothing[] = {NAN, HUGE_VAL, -HUGE_VAL}, minus[] = {-1, -2, -3}, wide[] = {1e-300, 1e300, -1e300, 1e-5},
-                 close[] = {1.0, 1.0 + 1e-12, 1.0}, one[] = {42}, zero[] = {0, 0}, thin[] = {1e-30, 2e-30},
-                 steps[] = {123456, 123457};
+    const double nothing[] = {NAN, HUGE_VAL, -HUGE_VAL}, minus[] = {-1, -2, -3},
+                 wide[] = {1e-300, 1e300, -1e300, 1e-5}, close[] = {1.0, 1.0 + 1e-12, 1.0}, one[] = {42},
+                 zero[] = {0, 0}, thin[] = {1e-30, 2e-30}, steps[] = {123456, 123457};
     char name[400];
     memset(name, 'W', sizeof name - 1);
     name[sizeof name - 1] = 0;
     const ChartSeries cases[] = {
-        {"nothing", NULL, nothing, 3, {0}}, {"minus", NULL, minus, 3, {0}}, {"wide", NULL, wide, 4, {0}},
-        {"close", NULL, close, 3, {0}},     {"one", NULL, one, 1, {0}},     {"many", NULL, many, 100000, {0}},
-        {name, NULL, zero, 2, {0}},         {"thin", NULL, thin, 2, {0}},   {"\xd8\xb3\xd9\x84", NULL, one, 1, {0}},
-        {"steps", steps, steps, 2, {0}},    {"none", NULL, one, 0, {0}},
+        {"nothing", NULL, nothing, 3, {0}},
+        {"minus", NULL, minus, 3, {0}},
+        {"wide", NULL, wide, 4, {0}},
+        {"close", NULL, close, 3, {0}},
+        {"one", NULL, one, 1, {0}},
+        {"many", NULL, many, 100000, {0}},
+        {name, NULL, zero, 2, {0}},
+        {"thin", NULL, thin, 2, {0}},
+        {"\xd8\xb3\xd9\x84", NULL, one, 1, {0}},
+        {"steps", steps, steps, 2, {0}},
+        {"none", NULL, one, 0, {0}},
     };
     const int n = (int)(sizeof cases / sizeof cases[0]);
     for (int log_y = 0; log_y < 2; log_y++) {
@@ -241,7 +250,8 @@ static void test_matrix(void **state)
     assert_true(x.w < 1200 && x.h < 900);
     free(x.p);
     const float nothing[] = {NAN, HUGE_VALF};
-    assert_int_equal(picture_matrix_pixels(&x.p, &x.w, &x.h, "a title that is much longer than the picture below it is wide",
+    assert_int_equal(picture_matrix_pixels(&x.p, &x.w, &x.h,
+                                           "a title that is much longer than the picture below it is wide",
                                            nothing, 1, 2, "x", "y", &err),
                      0);
     assert_true(x.w > 500);
@@ -269,14 +279,17 @@ static void test_text(void **state)
         assert_true(letter == ' ' ? ink == 0 : ink >= 4);
         memcpy(shown[(int)letter], c.pixels, sizeof shown[0]);
         for (char other = ' '; other < letter; other++)
-            if (memcmp(shown[(int)other], shown[(int)letter], sizeof shown[0]) == 0 && !(other == '0' && letter == 'O'))
+            if (memcmp(shown[(int)other], shown[(int)letter], sizeof shown[0]) == 0 &&
+                !(other == '0' && letter == 'O'))
                 fail_msg("'%c' looks like '%c'", other, letter);
         canvas_close(&c);
     }
     assert_true(draw_text_width("", 2) == 0);
     assert_true(draw_text_width("mm", 2) > 2 * draw_text_width("m", 2));
-    assert_true(draw_text_width("\xd8\xb3\xd9\x84", 2) == draw_text_width("\xe3\x81\x82\xe3\x81\x82", 2)); /* two boxes each */
-    assert_true(draw_text_width("o\xcc\x83", 2) == draw_text_width("o", 2)); /* a mark stands above its letter */
+    assert_true(draw_text_width("\xd8\xb3\xd9\x84", 2) ==
+                draw_text_width("\xe3\x81\x82\xe3\x81\x82", 2)); /* two boxes each */
+    assert_true(draw_text_width("o\xcc\x83", 2) ==
+                draw_text_width("o", 2)); /* a mark stands above its letter */
     /* upwards: the same dots, turned */
     Canvas a, b;
     canvas_open(&a, 61, 61, white, NULL);
@@ -318,7 +331,8 @@ static void test_symbols(void **state)
     for (int id = TOKEN_FIRST_SYMBOL; id < count; id++) {
         uint32_t code = tokens_code_point(id);
         char name[8];
-        int phonetic = (code >= 0x250 && code < 0x370) || (code >= 0x3B2 && code <= 0x3C7) || (code >= 0x1D00 && code < 0x1E00);
+        int phonetic = (code >= 0x250 && code < 0x370) || (code >= 0x3B2 && code <= 0x3C7) ||
+                       (code >= 0x1D00 && code < 0x1E00);
         if (!phonetic)
             continue;
         if (!draw_has(code))
@@ -329,7 +343,8 @@ static void test_symbols(void **state)
         memcpy(shown[id], c.pixels, sizeof *shown);
         canvas_close(&c);
         for (int other = TOKEN_FIRST_SYMBOL; other < id; other++)
-            if (shown[other][0].r && memcmp(shown[other], shown[id], sizeof *shown) == 0 && code != 0x3B5) { /* another epsilon */
+            if (shown[other][0].r && memcmp(shown[other], shown[id], sizeof *shown) == 0 &&
+                code != 0x3B5) { /* another epsilon */
                 char with[8];
                 fail_msg("%s looks like %s", name, tokens_name(other, with));
             }

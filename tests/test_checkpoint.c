@@ -1,6 +1,7 @@
-/* test_checkpoint.c - a folder of checkpoints: written in the background, pruned, found again; and what is left after kills, full disks,
- * read-only folders and failing calls. For kills and faults this program runs itself as a child: `test_checkpoint --writer ...`. The
- * faults come from the preloaded tests/faults.so, which touches only programs that call themselves myxtts. */
+/* test_checkpoint.c - a folder of checkpoints: written in the background, pruned, found again; and what is
+ * left after kills, full disks, read-only folders and failing calls. For kills and faults this program runs
+ * itself as a child: `test_checkpoint --writer ...`. The faults come from the preloaded tests/faults.so,
+ * which touches only programs that call themselves myxtts. */
 #include "folder_testing.h"
 
 #include <errno.h>
@@ -169,9 +170,11 @@ static void steps_are_pruned_and_the_best_stays(void **state)
         assert_int_equal(checkpoint_writer_wait(w), 0);
         assert_int_equal(assert_content(checkpoint_writer_last_good(w)), step * 1000);
         if (step == 2)
-            assert_string_equal(folder_names(&s->f), "best.safetensors step-00001000.safetensors step-00002000.safetensors ");
+            assert_string_equal(folder_names(&s->f),
+                                "best.safetensors step-00001000.safetensors step-00002000.safetensors ");
     }
-    assert_string_equal(folder_names(&s->f), "best.safetensors step-00005000.safetensors step-00006000.safetensors ");
+    assert_string_equal(folder_names(&s->f),
+                        "best.safetensors step-00005000.safetensors step-00006000.safetensors ");
     assert_int_equal(assert_content(folder_file(&s->f, "best.safetensors")), 3000);
     assert_int_equal(submit(w, c, 7000, 1), 0);
     checkpoint_writer_close(w); /* finishes the job */
@@ -179,7 +182,8 @@ static void steps_are_pruned_and_the_best_stays(void **state)
     assert_true(stat(folder_file(&s->f, "best.safetensors"), &best) == 0 &&
                 stat(folder_file(&s->f, "step-00007000.safetensors"), &step) == 0);
     assert_int_equal(best.st_ino, step.st_ino); /* two names of one file */
-    assert_string_equal(folder_names(&s->f), "best.safetensors step-00006000.safetensors step-00007000.safetensors ");
+    assert_string_equal(folder_names(&s->f),
+                        "best.safetensors step-00006000.safetensors step-00007000.safetensors ");
     assert_log_empty(s);
     checkpoint_writer_close(NULL);
     free(c);
@@ -208,7 +212,8 @@ static void without_hard_links_the_best_is_a_copy(void **state)
     Content *c = malloc(sizeof *c);
     CheckpointWriter *w = writer(s, 1);
     no_links = 1;
-    int rc = submit(w, c, 1, 1) || checkpoint_writer_wait(w) || submit(w, c, 2, 0) || checkpoint_writer_wait(w);
+    int rc =
+        submit(w, c, 1, 1) || checkpoint_writer_wait(w) || submit(w, c, 2, 0) || checkpoint_writer_wait(w);
     no_links = 0;
     assert_int_equal(rc, 0);
     checkpoint_writer_close(w);
@@ -261,7 +266,8 @@ static void later_steps_of_another_run_stay(void **state)
     assert_int_equal(assert_content(checkpoint_writer_last_good(w)), 500);
     for (int step = 110; step <= 120; step += 10)
         assert_true(submit(w, c, step, 0) == 0 && checkpoint_writer_wait(w) == 0);
-    assert_string_equal(folder_names(&s->f), "step-00000120.safetensors step-00000400.safetensors step-00000500.safetensors ");
+    assert_string_equal(folder_names(&s->f),
+                        "step-00000120.safetensors step-00000400.safetensors step-00000500.safetensors ");
     assert_logged(s, "step-00000500.safetensors, from a run that was further than step 110");
     checkpoint_writer_close(w);
     free(c);
@@ -279,14 +285,20 @@ static void leftovers_of_dead_writers_are_removed(void **state)
     snprintf(own, sizeof own, "best.safetensors.tmp%d", (int)getpid());
     snprintf(alive, sizeof alive, "step-00000004.safetensors.tmp%d", (int)getppid());
     snprintf(old, sizeof old, "step-00000005.safetensors.tmp%d", (int)getppid());
-    const char *const names[] = {
-        dead, own, alive, old, "notes.tmp1", "step-00000003.safetensors.tmpx", "step-3.safetensors.tmp99999999"};
+    const char *const names[] = {dead,
+                                 own,
+                                 alive,
+                                 old,
+                                 "notes.tmp1",
+                                 "step-00000003.safetensors.tmpx",
+                                 "step-3.safetensors.tmp99999999"};
     for (int i = 0; i < 7; i++)
         file_put(folder_file(&s->f, names[i]), "x", 1);
     const struct timespec ancient[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
     assert_int_equal(utimensat(AT_FDCWD, folder_file(&s->f, old), ancient, 0), 0);
     checkpoint_writer_close(writer(s, 2));
-    snprintf(want, sizeof want, "notes.tmp1 step-00000003.safetensors.tmpx %s step-3.safetensors.tmp99999999 ", alive);
+    snprintf(want, sizeof want,
+             "notes.tmp1 step-00000003.safetensors.tmpx %s step-3.safetensors.tmp99999999 ", alive);
     assert_string_equal(folder_names(&s->f), want);
     assert_logged(s, dead);
 }
@@ -387,7 +399,8 @@ static int can_mount(const Folder *f)
 {
     if (mount_disk(f->path, 1024, 0) == 0)
         return 1;
-    print_message("SKIPPED: no small disk can be mounted here (%s); failing writes are tried alone\n", strerror(errno));
+    print_message("SKIPPED: no small disk can be mounted here (%s); failing writes are tried alone\n",
+                  strerror(errno));
     return 0;
 }
 
@@ -427,7 +440,8 @@ static void a_full_disk_keeps_the_old_one(void **state)
     assert_true(full > 3 && enough > 3);
     assert_logged(s, "checkpoint at step 2 was not written: cannot write ");
     assert_logged(s, "No space left on device; training goes on, the last good one is ");
-    assert_logged(s, "step-00000001.safetensors\n  hint: free some space, or put the checkpoints on another disk");
+    assert_logged(
+        s, "step-00000001.safetensors\n  hint: free some space, or put the checkpoints on another disk");
     free(c);
 }
 
@@ -466,8 +480,8 @@ static void say(const char *what, long long n)
         _exit(4);
 }
 
-/* --writer DIR FIRST COUNT: COUNT checkpoints from step FIRST on (0: after the newest valid one), every third the best, each reported
- * on stdout once it is finished. */
+/* --writer DIR FIRST COUNT: COUNT checkpoints from step FIRST on (0: after the newest valid one), every third
+ * the best, each reported on stdout once it is finished. */
 static int writer_main(char **args)
 {
     const char *dir = args[0];
@@ -516,7 +530,8 @@ typedef struct Child {
     Buf text;
 } Child;
 
-static void child_start(Child *c, State *s, const char *first, const char *count, uid_t uid, const char *const *env)
+static void child_start(Child *c, State *s, const char *first, const char *count, uid_t uid,
+                        const char *const *env)
 {
     int out[2];
     *c = (Child){0};
@@ -561,7 +576,8 @@ static int child_end(Child *c)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* The last step reported as `what` that is a multiple of `every`, 0 when there is none. A line that was cut off by a kill does not count. */
+/* The last step reported as `what` that is a multiple of `every`, 0 when there is none. A line that was cut
+ * off by a kill does not count. */
 static long long last_said(const Child *c, const char *what, int every)
 {
     long long last = 0;
@@ -600,16 +616,16 @@ static void kills_at_random_moments(void **state)
         assert_int_equal(last_said(&c, "failed", 1), 0);
         int64_t found = find(s, "auto"), best = find(s, "best");
         if (found < last && !(last == 0 && found == ERR_MISSING))
-            fail_msg("seed %llu, kill %d: step %lld was finished, found is %lld", (unsigned long long)seed, i, last,
-                     (long long)found);
+            fail_msg("seed %llu, kill %d: step %lld was finished, found is %lld", (unsigned long long)seed, i,
+                     last, (long long)found);
         if (best < last_best && !(last_best == 0 && best == ERR_MISSING))
-            fail_msg("seed %llu, kill %d: step %lld was finished as the best, it is %lld", (unsigned long long)seed, i, last_best,
-                     (long long)best);
+            fail_msg("seed %llu, kill %d: step %lld was finished as the best, it is %lld",
+                     (unsigned long long)seed, i, last_best, (long long)best);
         leftovers += strstr(folder_names(&s->f), ".tmp") != NULL;
         buf_free(&c.text);
     }
-    print_message("seed %llu: %d kills, %lld checkpoints finished, a temporary was left %d times\n", (unsigned long long)seed,
-                  KILLS, last, leftovers);
+    print_message("seed %llu: %d kills, %lld checkpoints finished, a temporary was left %d times\n",
+                  (unsigned long long)seed, KILLS, last, leftovers);
     assert_true(last > 10);
     checkpoint_writer_close(writer(s, 2));
     assert_null(strstr(folder_names(&s->f), ".tmp"));
@@ -652,8 +668,8 @@ static const char *fault_library(void)
     return realpath(path, full);
 }
 
-/* One run from a folder that holds step 1 alone: steps 2 to 4 (first "0": found by the child) with the n-th call failing. Returns how many
- * it said were not written. */
+/* One run from a folder that holds step 1 alone: steps 2 to 4 (first "0": found by the child) with the n-th
+ * call failing. Returns how many it said were not written. */
 static int try_fault(State *s, const char *first, const char *const *env, const char *label)
 {
     folder_remove(&s->f);
@@ -690,7 +706,9 @@ static long count_calls(State *s, const char *first, const char *preload, const 
     snprintf(counts, sizeof counts, "%s.calls", s->f.path);
     snprintf(env_count, sizeof env_count, "MYXTTS_FAIL_COUNT=%s", counts);
     unlink(counts);
-    assert_int_equal(try_fault(s, first, (const char *const[]){preload, env_count, "MYXTTS_FAIL_OWN=1", NULL}, "counting"), 0);
+    assert_int_equal(
+        try_fault(s, first, (const char *const[]){preload, env_count, "MYXTTS_FAIL_OWN=1", NULL}, "counting"),
+        0);
     Buf text = file_bytes(counts);
     unlink(counts);
     snprintf(want, sizeof want, "%s ", kind);
@@ -724,14 +742,17 @@ static void failing_calls(void **state)
         skip();
     }
     for (int k = 0; k < 6; k++) {
-        const char *first = strcmp(kinds[k], "READ") == 0 ? "0" : "2"; /* nothing else is read while all goes well */
+        const char *first =
+            strcmp(kinds[k], "READ") == 0 ? "0" : "2"; /* nothing else is read while all goes well */
         long calls = count_calls(s, first, preload, kinds[k]);
         int failures = 0, runs = 0;
         for (int sticky = 0; sticky < 2; sticky++)
             for (long n = 1; n <= calls; n++, runs++) {
-                const char *const env[] = {preload, fault, "MYXTTS_FAIL_OWN=1", sticky ? "MYXTTS_FAIL_STICKY=1" : NULL, NULL};
+                const char *const env[] = {preload, fault, "MYXTTS_FAIL_OWN=1",
+                                           sticky ? "MYXTTS_FAIL_STICKY=1" : NULL, NULL};
                 snprintf(fault, sizeof fault, "MYXTTS_FAIL_%s=%ld", kinds[k], n);
-                snprintf(label, sizeof label, "%s number %ld%s", kinds[k], n, sticky ? " and all later ones" : "");
+                snprintf(label, sizeof label, "%s number %ld%s", kinds[k], n,
+                         sticky ? " and all later ones" : "");
                 failures += try_fault(s, first, env, label) > 0;
             }
         print_message("%s: %ld calls, %d runs, %d with an error\n", kinds[k], calls, runs, failures);

@@ -80,11 +80,12 @@ static void test_options_are_sorted(void **state)
     const char *output = "default.npy";
     int force = 0;
 
-    assert_int_equal(parse(&line, &a,
-                           "try one.wav --batch-size 16 --output=o.npy - --add-blank two.wav --no-trim-silence --json "
-                           "--force_write --target-loudness-lufs -20 -- --seed",
-                           &output, &force, &err),
-                     0);
+    assert_int_equal(
+        parse(&line, &a,
+              "try one.wav --batch-size 16 --output=o.npy - --add-blank two.wav --no-trim-silence --json "
+              "--force_write --target-loudness-lufs -20 -- --seed",
+              &output, &force, &err),
+        0);
     assert_string_equal(output, "o.npy");
     assert_int_equal(force, 1);
     assert_true(line.json && !line.quiet && !line.verbose && !line.help);
@@ -107,7 +108,8 @@ static void test_options_are_sorted(void **state)
 
     output = "default.npy";
     force = 0;
-    assert_int_equal(parse(&line, &a, "try --output a --output b --add-blank false x", &output, &force, &err), 0);
+    assert_int_equal(parse(&line, &a, "try --output a --output b --add-blank false x", &output, &force, &err),
+                     0);
     assert_string_equal(output, "b");
     assert_int_equal(force, 0);
     assert_int_equal(line.cfg.add_blank, 0);
@@ -126,15 +128,20 @@ static void test_option_errors(void **state)
         {"try --bach-size 3", ERR_USAGE, "--bach-size: unknown option", "did you mean '--batch-size'?"},
         {"try --jsn", ERR_USAGE, "--jsn: unknown option", "did you mean '--json'?"},
         {"try --force-writ", ERR_USAGE, "--force-writ: unknown option", "did you mean '--force-write'?"},
-        {"try --something-quite-different", ERR_USAGE, "--something-quite-different: unknown option", "--help lists"},
+        {"try --something-quite-different", ERR_USAGE, "--something-quite-different: unknown option",
+         "--help lists"},
         {"try -o x", ERR_USAGE, "-o: unknown option", ""},
         {"try --output", ERR_USAGE, "--output: needs a value", ""},
-        {"try --output --json", ERR_USAGE, "--output: needs a value, but what follows is --json", "--output=VALUE"},
+        {"try --output --json", ERR_USAGE, "--output: needs a value, but what follows is --json",
+         "--output=VALUE"},
         {"try --json=3", ERR_USAGE, "--json: takes no value", ""},
         {"try --batch-size", ERR_USAGE, "--batch-size: needs a value", ""},
-        {"try --batch-size 0", ERR_CONFIG, "--batch-size: batch_size is 0, but must be between 1 and 4096", ""},
-        {"try --config /no/such/file.yaml", ERR_CONFIG, "there is no configuration file /no/such/file.yaml", "--default-yaml"},
-        {"try --win-length 4096", ERR_CONFIG, "win_length is 4096 (command line) and n_fft is 1024 (default)", ""},
+        {"try --batch-size 0", ERR_CONFIG, "--batch-size: batch_size is 0, but must be between 1 and 4096",
+         ""},
+        {"try --config /no/such/file.yaml", ERR_CONFIG, "there is no configuration file /no/such/file.yaml",
+         "--default-yaml"},
+        {"try --win-length 4096", ERR_CONFIG, "win_length is 4096 (command line) and n_fft is 1024 (default)",
+         ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CmdLine line;
@@ -143,7 +150,8 @@ static void test_option_errors(void **state)
         const char *output = NULL;
         int force = 0, rc = parse(&line, &a, cases[i].args, &output, &force, &err);
         if (rc != cases[i].code || !strstr(err.msg, cases[i].message) || !strstr(err.hint, cases[i].hint))
-            fail_msg("%s: %d '%s' (hint '%s'), expected '%s'", cases[i].args, rc, err.msg, err.hint, cases[i].message);
+            fail_msg("%s: %d '%s' (hint '%s'), expected '%s'", cases[i].args, rc, err.msg, err.hint,
+                     cases[i].message);
         assert_int_equal(err_exit_code(rc), 2);
         cmd_line_close(&line);
     }
@@ -243,23 +251,27 @@ static void test_config_json(void **state)
 {
     Buf out = {0}, said = {0};
     json_error_t error;
-    int rc = run_config(&out, &said, "config --json --learning-rate 1e-4 --supported-languages en,fa --data-path \xFF.d");
+    int rc = run_config(&out, &said,
+                        "config --json --learning-rate 1e-4 --supported-languages en,fa --data-path \xFF.d");
     assert_int_equal(rc, 0);
     json_t *all = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(all);
     assert_int_equal(json_object_size(all), config_row_count());
     json_t *rate = json_object_get(all, "learning_rate"),
            *list = json_object_get(json_object_get(all, "supported_languages"), "value");
-    assert_true(json_is_real(json_object_get(rate, "value")) && json_real_value(json_object_get(rate, "value")) == 1e-4);
+    assert_true(json_is_real(json_object_get(rate, "value")) &&
+                json_real_value(json_object_get(rate, "value")) == 1e-4);
     assert_string_equal(json_string_value(json_object_get(rate, "origin")), "command line");
     assert_string_equal(json_string_value(json_object_get(rate, "section")), "training");
     assert_string_equal(json_string_value(json_object_get(rate, "range")), "0 .. 1");
     assert_true(strlen(json_string_value(json_object_get(rate, "help"))) > 0);
     assert_true(json_is_false(json_object_get(json_object_get(all, "add_blank"), "value")));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(all, "batch_size"), "value")), 32);
-    assert_string_equal(json_string_value(json_object_get(json_object_get(all, "num_workers"), "value")), "auto");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(all, "num_workers"), "value")),
+                        "auto");
     assert_int_equal(json_array_size(list), 2);
-    assert_string_equal(json_string_value(json_object_get(json_object_get(all, "data_path"), "value")), "?.d");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(all, "data_path"), "value")),
+                        "?.d");
     json_decref(all);
     buf_free(&out);
     buf_free(&said);
@@ -274,7 +286,8 @@ static void test_config_other_calls(void **state)
     buf_clear(&out);
     assert_int_equal(run_config(&out, &said, "config --bach-size 3"), 2);
     assert_int_equal(out.size, 0);
-    assert_string_equal(said.data, "error: --bach-size: unknown option\n  hint: did you mean '--batch-size'?\n");
+    assert_string_equal(said.data,
+                        "error: --bach-size: unknown option\n  hint: did you mean '--batch-size'?\n");
     buf_clear(&said);
     assert_int_equal(run_config(&out, &said, "config extra"), 2);
     assert_non_null(strstr(said.data, "unexpected argument 'extra'"));
@@ -287,8 +300,12 @@ static void test_config_other_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options_are_sorted), cmocka_unit_test(test_option_errors), cmocka_unit_test(test_help),
-        cmocka_unit_test(test_log_level),          cmocka_unit_test(test_config_table),  cmocka_unit_test(test_config_json),
+        cmocka_unit_test(test_options_are_sorted),
+        cmocka_unit_test(test_option_errors),
+        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_log_level),
+        cmocka_unit_test(test_config_table),
+        cmocka_unit_test(test_config_json),
         cmocka_unit_test(test_config_other_calls),
     };
     return cmocka_run_group_tests_name("cmd_options", tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_compare.c - runs made with known differences: found where they are, not where they are not; settings, resumes, losses, scaling. */
+/* test_compare.c - runs made with known differences: found where they are, not where they are not; settings,
+ * resumes, losses, scaling. */
 #include <math.h>
 
 #include "folder_testing.h"
@@ -25,7 +26,8 @@ static void make_times(double *out, const Made *m, int n)
     rng_seed(&rng, rng_mix(m->seed, 77));
     for (int i = 0; i < n; i++) {
         wave = m->memory * wave + sqrt(1 - m->memory * m->memory) * rng_normal(&rng);
-        out[i] = fmax(m->ms * 0.05, m->ms * (1 + m->noise * wave) * (m->period && i % m->period == 0 ? 2 : 1));
+        out[i] =
+            fmax(m->ms * 0.05, m->ms * (1 + m->noise * wave) * (m->period && i % m->period == 0 ? 2 : 1));
     }
 }
 
@@ -37,9 +39,10 @@ static const char *make_log(const Folder *f, const char *name, Made m)
     assert_int_equal(run_log_open(&l, path, NULL), 0);
     if (m.batch)
         run_log_write(l,
-                      json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:i, s:i, s:b}", "event", "start", "step", 0, "batch_size", m.batch,
-                                "gradient_accumulation_steps", m.accumulation ? m.accumulation : 1, "model_gpu", "cpu",
-                                "model_size", "nano", "total_steps", m.steps, "num_workers", 4, "mixed_precision", 0),
+                      json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:i, s:i, s:b}", "event", "start", "step", 0,
+                                "batch_size", m.batch, "gradient_accumulation_steps",
+                                m.accumulation ? m.accumulation : 1, "model_gpu", "cpu", "model_size", "nano",
+                                "total_steps", m.steps, "num_workers", 4, "mixed_precision", 0),
                       NULL);
     make_times(t, &m, m.steps);
     for (int i = 0; i + m.per_line <= m.steps; i += m.per_line) {
@@ -52,9 +55,10 @@ static const char *make_log(const Folder *f, const char *name, Made m)
         seconds += sum / 1e3;
         int rows = m.batch ? m.batch : 24, parts = m.accumulation ? m.accumulation : 1;
         run_log_write(l,
-                      json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:I}", "event", "step", "step", i + m.per_line,
-                                "loss", m.loss_from - m.loss_per_step * i, "seconds", seconds, "step_ms", sum / m.per_line * parts,
-                                "wait_share", m.wait * (1 + 0.1 * sin(i)), "busy_share", 1 - m.wait, "utterances_per_s",
+                      json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:I}", "event", "step", "step",
+                                i + m.per_line, "loss", m.loss_from - m.loss_per_step * i, "seconds", seconds,
+                                "step_ms", sum / m.per_line * parts, "wait_share",
+                                m.wait * (1 + 0.1 * sin(i)), "busy_share", 1 - m.wait, "utterances_per_s",
                                 rows * m.per_line / sum * 1e3, "step_times_ms", times, "model_bytes",
                                 (json_int_t)(100000000 + 2000000 * rows)),
                       NULL);
@@ -64,8 +68,14 @@ static const char *make_log(const Folder *f, const char *name, Made m)
     return path;
 }
 
-static const Made usual = {
-    .ms = 40, .noise = 0.05, .steps = 1000, .per_line = 50, .batch = 16, .loss_from = 3, .loss_per_step = 0.001, .wait = 0.02};
+static const Made usual = {.ms = 40,
+                           .noise = 0.05,
+                           .steps = 1000,
+                           .per_line = 50,
+                           .batch = 16,
+                           .loss_from = 3,
+                           .loss_per_step = 0.001,
+                           .wait = 0.02};
 
 static RunRecord load(const char *path)
 {
@@ -101,7 +111,8 @@ static void test_known_difference(void **state)
     assert_true(fabs(c.rows[COMPARE_STEP].a - 40) < 0.5 && fabs(t->a - 400) < 5);
     char words[500];
     compare_verdict(words, sizeof words, &c);
-    if (strncmp(words, "B is 12 % faster than A (95 % sure: 11 to 13 %).", 20) != 0 || !strstr(words, "95 % sure"))
+    if (strncmp(words, "B is 12 % faster than A (95 % sure: 11 to 13 %).", 20) != 0 ||
+        !strstr(words, "95 % sure"))
         fail_msg("%s", words);
     compare_row_change(words, sizeof words, COMPARE_STEP, &c.rows[COMPARE_STEP]);
     assert_non_null(strstr(words, "11 % lower (95 % sure: "));
@@ -115,7 +126,8 @@ static void test_known_difference(void **state)
     folder_remove(&f);
 }
 
-/* Equal runs are called different in at most 5 of 100; a difference of 10 % is seen. Over noise of each kind. */
+/* Equal runs are called different in at most 5 of 100; a difference of 10 % is seen. Over noise of each kind.
+ */
 static void test_false_alarms(void **state)
 {
     (void)state;
@@ -136,11 +148,13 @@ static void test_false_alarms(void **state)
             make_times(x, &a, a.steps);
             make_times(y, &b, b.steps);
             Comparison c;
-            assert_int_equal(compare_samples(&c, COMPARE_MEAN, x, (size_t)a.steps, y, (size_t)b.steps, NULL), 0);
+            assert_int_equal(compare_samples(&c, COMPARE_MEAN, x, (size_t)a.steps, y, (size_t)b.steps, NULL),
+                             0);
             called += c.sure != 0;
             for (int j = 0; j < b.steps; j++)
                 y[j] *= 1.1;
-            assert_int_equal(compare_samples(&c, COMPARE_MEAN, x, (size_t)a.steps, y, (size_t)b.steps, NULL), 0);
+            assert_int_equal(compare_samples(&c, COMPARE_MEAN, x, (size_t)a.steps, y, (size_t)b.steps, NULL),
+                             0);
             seen += c.sure > 0, wrong += c.sure < 0;
         }
         print_message("kind %zu: called different %d of 100, 10 %% seen %d of 100\n", k, called, seen);
@@ -256,7 +270,8 @@ static void test_logs_of_odd_kinds(void **state)
         "{\"event\":\"step\",\"step\":20,\"seconds\":10,\"loss\":2,\"step_times_ms\":[4,5,null,-1]}\n"
         "{\"event\":\"validation\",\"step\":20,\"loss\":2.5}\n"
         "{\"event\":\"resume\",\"step\":12}\n{\"event\":\"start\",\"batch_size\":16}\n[1]\nnot json\n"
-        "{\"event\":\"step\",\"step\":20,\"seconds\":4,\"loss\":1,\"step_times_ms\":[7]}\n{\"event\":\"end\"}\n{\"ev";
+        "{\"event\":\"step\",\"step\":20,\"seconds\":4,\"loss\":1,\"step_times_ms\":[7]}\n{\"event\":\"end\"}"
+        "\n{\"ev";
     file_put(folder_file(&f, "log.jsonl"), text, sizeof text - 1);
     r = load(f.path);
     assert_int_equal(r.line_count, 2);
@@ -334,7 +349,8 @@ static void test_scaling(void **state)
     assert_true(fabs(s.bytes_per_clip - 2e6) < 1e3);
     char words[700];
     scaling_verdict(words, sizeof words, &s);
-    assert_non_null(strstr(words, s.best == 2 ? "Batches of 32 are the fastest" : "Batches of 32 are enough"));
+    assert_non_null(
+        strstr(words, s.best == 2 ? "Batches of 32 are the fastest" : "Batches of 32 are enough"));
     assert_non_null(strstr(words, "2.0 MB"));
     scaling_caution(words, sizeof words, &s);
     assert_string_equal(words, "");

@@ -1,4 +1,5 @@
-/* test_config.c - the option table, the command line, precedence and origins, and what is derived from the table. */
+/* test_config.c - the option table, the command line, precedence and origins, and what is derived from the
+ * table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +66,8 @@ static void test_rows_are_sound(void **state)
         const Option *o = &option_table[i];
         ConfigRow row;
         assert_true(strlen(o->help) > 4 && o->help[strlen(o->help) - 1] == '.');
-        assert_true(strcmp(o->section, "model") == 0 || strcmp(o->section, "data") == 0 || strcmp(o->section, "training") == 0);
+        assert_true(strcmp(o->section, "model") == 0 || strcmp(o->section, "data") == 0 ||
+                    strcmp(o->section, "training") == 0);
         assert_int_equal(option_find(o->key, strlen(o->key)), i); /* no alias of another row hides it */
         for (const char *p = o->aliases; p && *p;) {
             size_t n = strcspn(p, " ");
@@ -75,7 +77,8 @@ static void test_rows_are_sound(void **state)
         config_row(&cfg, i, &row);
         assert_true(row.value[0] && row.range[0] && row.origin[0]);
         assert_string_equal(row.origin, option_preset(o, SIZE_TINY) ? "preset tiny" : "default");
-        if (option_preset(o, SIZE_TINY)) /* the table's own default is the preset's, so that help and docs agree */
+        if (option_preset(
+                o, SIZE_TINY)) /* the table's own default is the preset's, so that help and docs agree */
             assert_string_equal(o->def, option_preset(o, SIZE_TINY));
     }
     config_close(&cfg);
@@ -117,8 +120,10 @@ static void test_presets(void **state)
         const char *name;
         int text[3], audio[3], decoder[3], voice, predictor;
     } want[] = {
-        {"nano", {128, 3, 2}, {128, 1, 2}, {128, 4, 2}, 64, 128},    {"tiny", {384, 4, 6}, {256, 2, 4}, {384, 6, 6}, 256, 256},
-        {"small", {512, 5, 8}, {384, 3, 6}, {512, 8, 8}, 320, 256},  {"normal", {640, 6, 10}, {512, 4, 8}, {640, 10, 10}, 512, 384},
+        {"nano", {128, 3, 2}, {128, 1, 2}, {128, 4, 2}, 64, 128},
+        {"tiny", {384, 4, 6}, {256, 2, 4}, {384, 6, 6}, 256, 256},
+        {"small", {512, 5, 8}, {384, 3, 6}, {512, 8, 8}, 320, 256},
+        {"normal", {640, 6, 10}, {512, 4, 8}, {640, 10, 10}, 512, 384},
         {"big", {768, 8, 12}, {512, 6, 8}, {768, 12, 12}, 640, 384},
     };
     for (int i = 0; i < COUNT(want); i++) {
@@ -158,7 +163,8 @@ static void test_precedence_and_origins(void **state)
                                "  add_blank: no\n"
                                "training:\n"
                                "  lr: 1e-4\n";
-    char a[] = "--batch-size", b[] = "48", d[] = "--no-trim-silence", e[] = "--model-size=small", f[] = "--add-blank", g[] = "true";
+    char a[] = "--batch-size", b[] = "48", d[] = "--no-trim-silence", e[] = "--model-size=small",
+         f[] = "--add-blank", g[] = "true";
     char *argv[] = {a, b, d, e, f, g};
     Config c;
     Err err = {0};
@@ -194,7 +200,9 @@ static void test_argument_errors(void **state)
         {{"--batch-size", "0"}, "--batch-size: batch_size is 0, but must be between 1 and 4096", ""},
         {{"--batch-size=x"}, "--batch-size: batch_size is 'x', but must be an integer", ""},
         {{"--batch-size"}, "--batch-size: needs a value", ""},
-        {{"--batch-size", "--seed", "3"}, "--batch-size: needs a value, but what follows is --seed", "--batch-size=VALUE"},
+        {{"--batch-size", "--seed", "3"},
+         "--batch-size: needs a value, but what follows is --seed",
+         "--batch-size=VALUE"},
         {{"--no-add-blank=true"}, "--no-add-blank: takes no value", ""},
         {{"--no-batch-size"}, "--no-batch-size: unknown option", ""},
         {{"--add-blank", "maybe"}, "'maybe' is not an option", ""},
@@ -212,7 +220,8 @@ static void test_argument_errors(void **state)
         }
         int rc = config_load(&c, NULL, argc, argv, &err);
         if (rc != ERR_CONFIG || !strstr(err.msg, cases[i].message) || !strstr(err.hint, cases[i].hint))
-            fail_msg("%s gives %d '%s' (hint '%s'), expected '%s'", argv[0], rc, err.msg, err.hint, cases[i].message);
+            fail_msg("%s gives %d '%s' (hint '%s'), expected '%s'", argv[0], rc, err.msg, err.hint,
+                     cases[i].message);
     }
 }
 
@@ -258,9 +267,11 @@ static void test_argument_values(void **state)
 static void test_names(void **state)
 {
     int distance;
-    assert_true(config_is_key("batch_size") && config_is_key("--batch-size") && config_is_key("--batch-size=3"));
+    assert_true(config_is_key("batch_size") && config_is_key("--batch-size") &&
+                config_is_key("--batch-size=3"));
     assert_true(config_is_key("lr") && config_is_key("--no-add-blank") && config_is_key("--disable-xla"));
-    assert_false(config_is_key("--output") || config_is_key("--no-batch-size") || config_is_key("") || config_is_key("--"));
+    assert_false(config_is_key("--output") || config_is_key("--no-batch-size") || config_is_key("") ||
+                 config_is_key("--"));
     assert_true(config_takes_value("--batch-size", "3") && config_takes_value("--batch-size", NULL));
     assert_false(config_takes_value("--batch-size=3", "4"));
     assert_true(config_takes_value("--add-blank", "off"));
@@ -287,7 +298,8 @@ static void test_default_yaml(void **state)
     if (file_read(&file, "configs/default.yaml", 1 << 20, &err))
         fail_msg("%s (tests run in the root of the sources)", err.msg);
     if (file.size != text.size || memcmp(file.data, text.data, text.size) != 0)
-        fail_msg("configs/default.yaml is not what the table says: build/myxtts config --default-yaml > configs/default.yaml");
+        fail_msg("configs/default.yaml is not what the table says: build/myxtts config --default-yaml > "
+                 "configs/default.yaml");
     assert_int_equal(config_defaults(&defaults, &err), 0);
     if (config_load(&loaded, "configs/default.yaml", 0, NULL, &err))
         fail_msg("%s", err.msg);
@@ -296,7 +308,8 @@ static void test_default_yaml(void **state)
         config_row(&defaults, i, &b);
         assert_string_equal(a.value, b.value);
         char line[100];
-        snprintf(line, sizeof line, "%s%s: ", option_preset(&option_table[i], SIZE_TINY) ? "\n  #" : "\n  ", a.key);
+        snprintf(line, sizeof line, "%s%s: ", option_preset(&option_table[i], SIZE_TINY) ? "\n  #" : "\n  ",
+                 a.key);
         assert_non_null(strstr(text.data, line));
         if (!option_preset(&option_table[i], SIZE_TINY))
             assert_non_null(strstr(a.origin, "configs/default.yaml:"));
@@ -313,7 +326,8 @@ static void test_round_trip(void **state)
     static const char yaml[] =
         "model:\n  dropout: 0.123456789012345\n"
         "data:\n  cache_dir: \"a \\\"b\\\" \\\\ \\x07 # : c\"\n  wavs_train_dir: 'yes'\n  data_path: '- x'\n"
-        "  phoneme_language: 'n'\n  speaker_id_pattern: \"\\u0085(\xD8\xB3)\"\n  data_gpu: 3\n  num_workers: 7\n"
+        "  phoneme_language: 'n'\n  speaker_id_pattern: \"\\u0085(\xD8\xB3)\"\n  data_gpu: 3\n  num_workers: "
+        "7\n"
         "training:\n  weight_decay: 1.25e-7\n  resume: ''\n"
         "  text2audio_texts: ['a, b', '[c]', 'd: e']\n";
     Config first, second;

@@ -1,4 +1,5 @@
-/* test_config_yaml.c - YAML files that load, those that do not and what is said about them, and the rules between keys. */
+/* test_config_yaml.c - YAML files that load, those that do not and what is said about them, and the rules
+ * between keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,8 +72,8 @@ static void test_yaml_values(void **state)
         {"", "batch_size", "32"},
         {"# only a comment\n", "batch_size", "32"},
         {"training:\n  text2audio_texts: []\n", "text2audio_texts", "[]"},
-        {"training:\n  text2audio_texts:\n    - One, two.\n    - \"\xD8\xB3\xD9\x84\xD8\xA7\xD9\x85\"\n", "text2audio_texts",
-         "[\"One, two.\", \"\xD8\xB3\xD9\x84\xD8\xA7\xD9\x85\"]"},
+        {"training:\n  text2audio_texts:\n    - One, two.\n    - \"\xD8\xB3\xD9\x84\xD8\xA7\xD9\x85\"\n",
+         "text2audio_texts", "[\"One, two.\", \"\xD8\xB3\xD9\x84\xD8\xA7\xD9\x85\"]"},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         Config c;
@@ -92,10 +93,12 @@ static void test_yaml_errors(void **state)
     static const struct {
         const char *yaml, *message, *hint;
     } cases[] = {
-        {"data:\n  bach_size: 3\n", "t.yaml:2: unknown key 'bach_size' in section data", "did you mean 'batch_size'?"},
+        {"data:\n  bach_size: 3\n", "t.yaml:2: unknown key 'bach_size' in section data",
+         "did you mean 'batch_size'?"},
         {"data:\n  batch_size: 0\n", "t.yaml:2: batch_size is 0, but must be between 1 and 4096", ""},
         {"data:\n\n  batch_size: 5000\n", "t.yaml:3: batch_size is 5000, but must be between 1 and 4096", ""},
-        {"data:\n  batch_size: many\n", "t.yaml:2: batch_size is 'many', but must be an integer between 1 and 4096", ""},
+        {"data:\n  batch_size: many\n",
+         "t.yaml:2: batch_size is 'many', but must be an integer between 1 and 4096", ""},
         {"data:\n  batch_size: 1.5\n", "t.yaml:2: batch_size is '1.5', but must be an integer", ""},
         {"data:\n  batch_size: 0x10\n", "t.yaml:2: batch_size is '0x10', but must be an integer", ""},
         {"data:\n  batch_size: 1:30\n", "t.yaml:2: batch_size is '1:30', but must be an integer", ""},
@@ -109,22 +112,26 @@ static void test_yaml_errors(void **state)
         {"training:\n  learning_rate: .inf\n", "t.yaml:2: learning_rate is '.inf'", "finite"},
         {"training:\n  learning_rate: nan\n", "t.yaml:2: learning_rate is 'nan'", "finite"},
         {"training:\n  learning_rate: 1e999\n", "t.yaml:2: learning_rate is '1e999'", "finite"},
-        {"training:\n  scheduler: cosin\n", "t.yaml:2: scheduler is 'cosin', but must be one of cosine, noam, constant",
+        {"training:\n  scheduler: cosin\n",
+         "t.yaml:2: scheduler is 'cosin', but must be one of cosine, noam, constant",
          "did you mean 'cosine'?"},
         {"data:\n  add_blank: maybe\n", "t.yaml:2: add_blank is 'maybe', but must be true or false", ""},
         {"data:\n  data_gpu: gpu0\n", "t.yaml:2: data_gpu is 'gpu0', but must be auto, cpu", ""},
         {"data:\n  data_gpu: 64\n", "t.yaml:2: data_gpu is '64'", ""},
         {"data:\n  supported_languages: []\n", "t.yaml:2: supported_languages has 0 items", ""},
-        {"data:\n  supported_languages: [en, [fa]]\n", "t.yaml:2: item 2 of supported_languages is a list", ""},
+        {"data:\n  supported_languages: [en, [fa]]\n", "t.yaml:2: item 2 of supported_languages is a list",
+         ""},
         {"data:\n  text_cleaners: [basic, english]\n", "t.yaml:2: text_cleaners is a list", ""},
-        {"training:\n  batch_size: 3\n", "t.yaml:2: key 'batch_size' stands in section training, but belongs to section data",
+        {"training:\n  batch_size: 3\n",
+         "t.yaml:2: key 'batch_size' stands in section training, but belongs to section data",
          "move the line under `data:`"},
         {"training:\n  bach_size: 3\n", "t.yaml:2: unknown key 'bach_size' in section training",
          "did you mean 'batch_size' of section data?"},
         {"batch_size: 3\n", "t.yaml:1: key 'batch_size' stands outside of a section", "under `data:`"},
         {"dta:\n  batch_size: 3\n", "t.yaml:1: unknown section 'dta'", "did you mean 'data'?"},
         {"trainig:\n  epochs: 3\n", "t.yaml:1: unknown section 'trainig'", "did you mean 'training'?"},
-        {"data:\n  batch_size: 3\n  batch_size: 3\n", "t.yaml:3: key 'batch_size' is given twice, first in line 2", ""},
+        {"data:\n  batch_size: 3\n  batch_size: 3\n",
+         "t.yaml:3: key 'batch_size' is given twice, first in line 2", ""},
         {"data:\n  seed: 3\ndata:\n  seed: 3\n", "t.yaml:3: key 'data' is given twice, first in line 1", ""},
         {"data:\n  mixed_precision: true\ntraining:\n  mixed_precision: false\n",
          "t.yaml:4: mixed_precision is 'false', but line 2 already set it to 'true'", "same value"},
@@ -143,17 +150,19 @@ static void test_yaml_errors(void **state)
         {"data:\n  batch_size: !mine 3\n", "t.yaml:2: batch_size has the tag '!mine'", ""},
         {"data:\n  batch_size: *nowhere\n", "t.yaml:2: not valid YAML", ""},
         {"data:\n  language: x\n", "t.yaml:2: language is 'x', but must be a text of 2 to 15 bytes", ""},
-        {"model:\n  model_size: huge\n", "t.yaml:2: model_size is 'huge', but must be one of nano, tiny, small, normal, big", ""},
+        {"model:\n  model_size: huge\n",
+         "t.yaml:2: model_size is 'huge', but must be one of nano, tiny, small, normal, big", ""},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         Config c;
         Err err = {0};
         int rc = load_text(&c, cases[i].yaml, &err);
         if (rc != ERR_CONFIG || !strstr(err.msg, cases[i].message) || !strstr(err.hint, cases[i].hint))
-            fail_msg("%s\ngives %d '%s' (hint '%s'),\nexpected '%s' (hint '%s')", cases[i].yaml, rc, err.msg, err.hint,
-                     cases[i].message, cases[i].hint);
+            fail_msg("%s\ngives %d '%s' (hint '%s'),\nexpected '%s' (hint '%s')", cases[i].yaml, rc, err.msg,
+                     err.hint, cases[i].message, cases[i].hint);
         assert_null(c.state);
-        assert_int_equal(load_text(&c, cases[i].yaml, NULL), ERR_CONFIG); /* an error without an Err is one too */
+        assert_int_equal(load_text(&c, cases[i].yaml, NULL),
+                         ERR_CONFIG); /* an error without an Err is one too */
     }
 }
 
@@ -164,41 +173,54 @@ static void test_rules(void **state)
     static const struct {
         const char *yaml, *message, *hint;
     } cases[] = {
-        {"model:\n  win_length: 2048\n", "win_length is 2048 (t.yaml:2) and n_fft is 1024 (default)", "n_fft to 2048 or more"},
+        {"model:\n  win_length: 2048\n", "win_length is 2048 (t.yaml:2) and n_fft is 1024 (default)",
+         "n_fft to 2048 or more"},
         {"model:\n  n_fft: 1025\n", "n_fft is 1025 (t.yaml:2): the FFT length must be even", ""},
-        {"model:\n  hop_length: 1025\n", "hop_length is 1025 (t.yaml:2) and win_length is 1024 (default)", "1024 or less"},
-        {"model:\n  sample_rate: 8000\n", "mel_fmax is 8000 (default) and sample_rate is 8000 (t.yaml:2)", "4000 or less"},
+        {"model:\n  hop_length: 1025\n", "hop_length is 1025 (t.yaml:2) and win_length is 1024 (default)",
+         "1024 or less"},
+        {"model:\n  sample_rate: 8000\n", "mel_fmax is 8000 (default) and sample_rate is 8000 (t.yaml:2)",
+         "4000 or less"},
         {"model:\n  mel_fmin: 8000\n", "mel_fmin is 8000 (t.yaml:2) and mel_fmax is 8000 (default)", ""},
-        {"model:\n  n_mels: 512\n  n_fft: 1022\n  win_length: 400\n", "n_mels is 512 (t.yaml:2) and n_fft is 1022 (t.yaml:3)",
-         "511"},
+        {"model:\n  n_mels: 512\n  n_fft: 1022\n  win_length: 400\n",
+         "n_mels is 512 (t.yaml:2) and n_fft is 1022 (t.yaml:3)", "511"},
         {"model:\n  decoder_heads: 7\n", "decoder_heads is 7 (t.yaml:2) and decoder_dim is 384 (preset tiny)",
          "decoder_heads to 6"},
-        {"model:\n  text_encoder_heads: 5\n", "text_encoder_heads is 5 (t.yaml:2) and text_encoder_dim is 384", ""},
-        {"model:\n  audio_encoder_dim: 132\n", "audio_encoder_dim is 132 (t.yaml:2): the width must be a multiple of 8", "136"},
-        {"model:\n  gst_num_heads: 5\n", "gst_num_heads is 5 (t.yaml:2) and speaker_embedding_dim is 256", ""},
-        {"data:\n  min_audio_length: 30\n", "min_audio_length is 30 (t.yaml:2) and max_audio_length is 30 (default)", ""},
+        {"model:\n  text_encoder_heads: 5\n",
+         "text_encoder_heads is 5 (t.yaml:2) and text_encoder_dim is 384", ""},
+        {"model:\n  audio_encoder_dim: 132\n",
+         "audio_encoder_dim is 132 (t.yaml:2): the width must be a multiple of 8", "136"},
+        {"model:\n  gst_num_heads: 5\n", "gst_num_heads is 5 (t.yaml:2) and speaker_embedding_dim is 256",
+         ""},
+        {"data:\n  min_audio_length: 30\n",
+         "min_audio_length is 30 (t.yaml:2) and max_audio_length is 30 (default)", ""},
         {"data:\n  speaker_id_pattern: \"(a\"\n", "speaker_id_pattern is \"(a\" (t.yaml:2): not a POSIX", ""},
-        {"data:\n  speaker_id_pattern: \"abc\"\n", "speaker_id_pattern is abc (t.yaml:2): there is no group", "parentheses"},
-        {"data:\n  language: english\n", "language is english (t.yaml:2): not a language code", "two letters"},
-        {"data:\n  supported_languages: [en, xx]\n", "supported_languages is [en, xx] (t.yaml:2): 'xx' is no language",
-         "known are en"},
+        {"data:\n  speaker_id_pattern: \"abc\"\n", "speaker_id_pattern is abc (t.yaml:2): there is no group",
+         "parentheses"},
+        {"data:\n  language: english\n", "language is english (t.yaml:2): not a language code",
+         "two letters"},
+        {"data:\n  supported_languages: [en, xx]\n",
+         "supported_languages is [en, xx] (t.yaml:2): 'xx' is no language", "known are en"},
         {"data:\n  supported_languages: [en, en]\n", "'en' is there twice", ""},
         {"data:\n  language: fa\n  supported_languages: [en]\n  language_detection_method: auto\n",
          "language is fa (t.yaml:2) and supported_languages is [en] (t.yaml:3)", ""},
-        {"training:\n  learning_rate: 1e-6\n", "min_learning_rate is 0.00001 (default) and learning_rate is 0.000001 (t.yaml:2)",
-         ""},
-        {"training:\n  learning_rate: 0\n  min_learning_rate: 0\n", "learning_rate is 0 (t.yaml:2): nothing would be learned", ""},
+        {"training:\n  learning_rate: 1e-6\n",
+         "min_learning_rate is 0.00001 (default) and learning_rate is 0.000001 (t.yaml:2)", ""},
+        {"training:\n  learning_rate: 0\n  min_learning_rate: 0\n",
+         "learning_rate is 0 (t.yaml:2): nothing would be learned", ""},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         Config c;
         Err err = {0};
         int rc = load_text(&c, cases[i].yaml, &err);
         if (rc != ERR_CONFIG || !strstr(err.msg, cases[i].message) || !strstr(err.hint, cases[i].hint))
-            fail_msg("%s\ngives %d '%s' (hint '%s'),\nexpected '%s'", cases[i].yaml, rc, err.msg, err.hint, cases[i].message);
+            fail_msg("%s\ngives %d '%s' (hint '%s'),\nexpected '%s'", cases[i].yaml, rc, err.msg, err.hint,
+                     cases[i].message);
     }
     Config c;
-    must_load(&c, "model:\n  sample_rate: 8000\n  n_fft: 512\n  win_length: 400\n  hop_length: 100\n  mel_fmax: 4000\n"
-                  "data:\n  language: en-us\n  speaker_id_pattern: ^[0-9]_([a-z]+)_\n");
+    must_load(
+        &c,
+        "model:\n  sample_rate: 8000\n  n_fft: 512\n  win_length: 400\n  hop_length: 100\n  mel_fmax: 4000\n"
+        "data:\n  language: en-us\n  speaker_id_pattern: ^[0-9]_([a-z]+)_\n");
     config_close(&c);
 }
 
@@ -282,8 +304,9 @@ static int load_blocks(const char *path)
 
 static void test_seed_documents(void **state)
 {
-    static const char *const names[] = {"000_2f3a83042772ef64.txt", "001_ef3d3eca4f1f9deb.txt", "002_48c8c7ab217fc2a0.txt",
-                                        "003_17927805ee4ccf12.txt", "004_f92d1bfab2ff2ecb.txt"};
+    static const char *const names[] = {"000_2f3a83042772ef64.txt", "001_ef3d3eca4f1f9deb.txt",
+                                        "002_48c8c7ab217fc2a0.txt", "003_17927805ee4ccf12.txt",
+                                        "004_f92d1bfab2ff2ecb.txt"};
     const char *data = getenv("MYXTTS_DATA");
     int blocks = 0;
     for (int i = 0; i < COUNT(names); i++) {
@@ -301,8 +324,9 @@ static void test_seed_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_yaml_values),         cmocka_unit_test(test_yaml_errors),    cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_documented_settings), cmocka_unit_test(test_seed_documents),
+        cmocka_unit_test(test_yaml_values),    cmocka_unit_test(test_yaml_errors),
+        cmocka_unit_test(test_rules),          cmocka_unit_test(test_documented_settings),
+        cmocka_unit_test(test_seed_documents),
     };
     return cmocka_run_group_tests_name("config_yaml", tests, NULL, NULL);
 }

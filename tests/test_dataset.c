@@ -20,7 +20,8 @@ static void test_rejected_tsv(void **state)
     Folder *f = *state;
     char path[512];
     open_text(f, "good,text\n\"a\tb\nc\",text\nd,\n");
-    assert_int_equal(dataset_reject(&f->d, f->d.utterances[0].id, 1, 0, REJECT_AUDIO_EMPTY, "0\tsamples\r\nin it"), 0);
+    assert_int_equal(
+        dataset_reject(&f->d, f->d.utterances[0].id, 1, 0, REJECT_AUDIO_EMPTY, "0\tsamples\r\nin it"), 0);
     snprintf(path, sizeof path, "%s/rejected.tsv", f->path);
     assert_int_equal(dataset_write_rejected(&f->d, path, &f->err), 0);
     Buf b = {0};
@@ -106,22 +107,27 @@ static void test_audio_lookup(void **state)
     char path[512];
     make_folder(f, "wavs/spk1");
     make_folder(f, "wavs/folder.wav");
-    static const char *const files[] = {"wavs/a.wav",      "wavs/b.flac", "wavs/c.OPUS",    "wavs/d.ogg",
-                                        "wavs/spk1/1.mp3", "wavs/e.f",    "wavs/g.wav.wav", "wavs/\xC3\xA9.wav"};
+    static const char *const files[] = {"wavs/a.wav",     "wavs/b.flac",      "wavs/c.OPUS",
+                                        "wavs/d.ogg",     "wavs/spk1/1.mp3",  "wavs/e.f",
+                                        "wavs/g.wav.wav", "wavs/\xC3\xA9.wav"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         put(f, files[i], "x");
-    open_text(f, "a|t\nb|t\nc|t\nd.ogg|t\nwavs/spk1/"
-                 "1|t\ne.f|t\ng.wav|t\nspk1\\1.mp3|t\n\xC3\xA9|t\nmissing|t\nfolder|t\nno.wav|t\n./a.wav|t\n");
+    open_text(f,
+              "a|t\nb|t\nc|t\nd.ogg|t\nwavs/spk1/"
+              "1|t\ne.f|t\ng.wav|t\nspk1\\1.mp3|t\n\xC3\xA9|t\nmissing|t\nfolder|t\nno.wav|t\n./a.wav|t\n");
     assert_int_equal(f->d.rejected_count, 0);
-    static const char *const want[] = {"wavs/a.wav", "wavs/b.flac",    "wavs/c.OPUS",     "wavs/d.ogg",       "wavs/spk1/1.mp3",
-                                       "wavs/e.f",   "wavs/g.wav.wav", "wavs/spk1/1.mp3", "wavs/\xC3\xA9.wav"};
+    static const char *const want[] = {"wavs/a.wav",     "wavs/b.flac",     "wavs/c.OPUS",
+                                       "wavs/d.ogg",     "wavs/spk1/1.mp3", "wavs/e.f",
+                                       "wavs/g.wav.wav", "wavs/spk1/1.mp3", "wavs/\xC3\xA9.wav"};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
         expect_path(f, i, want[i]);
     expect_path(f, 12, "wavs/a.wav");
     assert_int_equal(dataset_audio_path(&f->d, &f->d.utterances[9], path, sizeof path, &f->err), ERR_MISSING);
     assert_non_null(strstr(f->err.msg, "/wavs/missing with .wav"));
-    assert_int_equal(dataset_audio_path(&f->d, &f->d.utterances[10], path, sizeof path, &f->err), ERR_MISSING);
-    assert_int_equal(dataset_audio_path(&f->d, &f->d.utterances[11], path, sizeof path, &f->err), ERR_MISSING);
+    assert_int_equal(dataset_audio_path(&f->d, &f->d.utterances[10], path, sizeof path, &f->err),
+                     ERR_MISSING);
+    assert_int_equal(dataset_audio_path(&f->d, &f->d.utterances[11], path, sizeof path, &f->err),
+                     ERR_MISSING);
     assert_int_equal(dataset_audio_path(&f->d, &f->d.utterances[0], path, 8, &f->err), ERR_MISSING);
     /* Links are followed: clusters are full of them. */
     char link[512];
@@ -196,7 +202,8 @@ static void test_mistyped_paths(void **state)
     assert_int_equal(open_fails(f, "metadata.csv not found in", "empty"), ERR_MISSING);
     put(f, "list.txt", "a|b\n");
     put(f, "notes.md", "x");
-    assert_int_equal(open_fails(f, "metadata.csv not found in", "found: list.txt; use --metadata-train-file"), ERR_MISSING);
+    assert_int_equal(open_fails(f, "metadata.csv not found in", "found: list.txt; use --metadata-train-file"),
+                     ERR_MISSING);
     make_folder(f, "inner");
     put(f, "inner/metadata.csv", "a|b\n");
     assert_int_equal(open_fails(f, "metadata.csv not found in", "/inner"), ERR_MISSING);
@@ -239,7 +246,8 @@ static void open_corpus(Folder *f, const char *name)
     const char *data = getenv("MYXTTS_DATA");
     snprintf(path, sizeof path, "%s/%s", data && data[0] ? data : "../shared/data", name);
     if (!file_exists(path)) {
-        fprintf(stderr, "SKIPPED: %s is not there; set MYXTTS_DATA to the folder that holds %s\n", path, name);
+        fprintf(stderr, "SKIPPED: %s is not there; set MYXTTS_DATA to the folder that holds %s\n", path,
+                name);
         skip();
     }
     f->cfg.data_path = path;
@@ -251,7 +259,8 @@ static void test_ljspeech(void **state)
     Folder *f = *state;
     open_corpus(f, "ljspeech-text");
     if (f->d.rejected_count)
-        fail_msg("line %u: %s %s", f->d.rejected[0].line, reject_code(f->d.rejected[0].reason), f->d.rejected[0].detail);
+        fail_msg("line %u: %s %s", f->d.rejected[0].line, reject_code(f->d.rejected[0].reason),
+                 f->d.rejected[0].detail);
     assert_int_equal(f->d.count, 13100);
     assert_int_equal(f->d.lines, 13100);
     assert_int_equal(f->d.speaker_guessed, 0);
@@ -289,8 +298,9 @@ static void test_fsdd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_reject_codes),  T(test_rejected_tsv),   T(test_speaker_pattern), T(test_split), T(test_audio_lookup),
-        T(test_audio_folders), T(test_mistyped_paths), T(test_ljspeech),        T(test_fsdd),
+        T(test_reject_codes),   T(test_rejected_tsv), T(test_speaker_pattern),
+        T(test_split),          T(test_audio_lookup), T(test_audio_folders),
+        T(test_mistyped_paths), T(test_ljspeech),     T(test_fsdd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Devices without a GPU: memory and its cap, copies, order by events, the times of the simulated GPU, failures, opening and closing.
- * Times are asserted on the events' own clock, which does not depend on how busy this machine is; real work in these tests is far shorter than
- * the modelled times. */
+/* Devices without a GPU: memory and its cap, copies, order by events, the times of the simulated GPU,
+ * failures, opening and closing. Times are asserted on the events' own clock, which does not depend on how
+ * busy this machine is; real work in these tests is far shorter than the modelled times. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,8 @@ static void test_names(void **state)
 {
     Device *d;
     Err err = {0};
-    static const char *const wrong[] = {"", "gpu", "sim", "simx", "sim1x", "-1", "0x1", "CPU", "sim-1", "99999999999"};
+    static const char *const wrong[] = {"",   "gpu", "sim", "simx",  "sim1x",
+                                        "-1", "0x1", "CPU", "sim-1", "99999999999"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(device_open(&d, wrong[i], NULL, &err), ERR_DEVICE);
         assert_null(d);
@@ -141,7 +142,8 @@ static void check_cap(const char *name)
     assert_int_equal(device_alloc(d, &two, 2 * mb, &err), ERR_DEVICE);
     assert_null(two);
     char sentence[200];
-    snprintf(sentence, sizeof sentence, "device %s: 2.0 MB asked for, but 9.0 MB are in use and its cap is 10.0 MB", name);
+    snprintf(sentence, sizeof sentence,
+             "device %s: 2.0 MB asked for, but 9.0 MB are in use and its cap is 10.0 MB", name);
     assert_string_equal(err.msg, sentence);
     assert_int_equal(device_alloc(d, &two, SIZE_MAX - 100, &err), ERR_DEVICE);
     last = memory_of(d, 1 * mb); /* exactly full */
@@ -179,7 +181,8 @@ static void test_simulated_memory_ends(void **state)
     Err err = {0};
     void *p = memory_of(m.a, 6 << 20), *q;
     assert_int_equal(device_alloc(m.a, &q, 6 << 20, &err), ERR_DEVICE);
-    assert_non_null(strstr(err.msg, "sim0 is out of memory: 6.0 MB asked for, 6.0 MB in use, and it has 10.2 MB"));
+    assert_non_null(
+        strstr(err.msg, "sim0 is out of memory: 6.0 MB asked for, 6.0 MB in use, and it has 10.2 MB"));
     assert_int_equal(m.a->used, 6 << 20); /* what was not given is not counted */
     q = memory_of(m.b, 6 << 20);          /* the other device has its own */
     device_free(m.a, p, 6 << 20);
@@ -198,7 +201,8 @@ static void *take_blocks(void *arg)
     Taker *t = arg;
     void *p;
     for (int i = 0; i < 1000; i++)
-        t->got += device_alloc(t->d, &p, 64, NULL) == 0 ? (t->d->ops->memory_free(t->d, p), 1) : 0; /* the account keeps them */
+        t->got += device_alloc(t->d, &p, 64, NULL) == 0 ? (t->d->ops->memory_free(t->d, p), 1)
+                                                        : 0; /* the account keeps them */
     return NULL;
 }
 
@@ -324,7 +328,8 @@ static void mark_kernel(void *arg)
     m->order[__atomic_fetch_add(m->next, 1, __ATOMIC_RELAXED)] = m->who;
 }
 
-/* Three streams on two devices, each waiting for the one before; enqueued last first, the slow one at the beginning. */
+/* Three streams on two devices, each waiting for the one before; enqueued last first, the slow one at the
+ * beginning. */
 static void test_order_by_events(void **state)
 {
     Machine m = machine_open("preprocess_ms=5,step_ms=1");
@@ -334,7 +339,8 @@ static void test_order_by_events(void **state)
     Event *one = event_of(m.a), *two = event_of(m.b), *end = event_of(m.a);
     for (int round = 0; round < 8; round++) {
         m.a->ops->run(first, mark_kernel, &(Mark){order, &next, 0}, sizeof(Mark), STAGE_PREPROCESS, NULL);
-        m.a->ops->event_record(one, first, NULL); /* recorded again in every round, perhaps before it has happened */
+        m.a->ops->event_record(one, first,
+                               NULL); /* recorded again in every round, perhaps before it has happened */
         m.b->ops->stream_wait_event(second, one, NULL);
         m.b->ops->run(second, mark_kernel, &(Mark){order, &next, 1}, sizeof(Mark), STAGE_STEP, NULL);
         m.b->ops->event_record(two, second, NULL);
@@ -411,7 +417,8 @@ static void test_host_and_sim(void **state)
 
 /* ---- times ---- */
 
-/* Holds a stream until everything that is measured is enqueued, so that times depend on the model and not on this thread. */
+/* Holds a stream until everything that is measured is enqueued, so that times depend on the model and not on
+ * this thread. */
 typedef struct Gate {
     int entered, released;
     double enqueued, late; /* late: at most this long after its virtual start did the gate really begin */
@@ -473,7 +480,8 @@ static void test_kernels_in_a_row(void **state)
     machine_close(&m);
 }
 
-/* Two streams behind one starting event: their times are independent of each other, or not when they share a copy engine. */
+/* Two streams behind one starting event: their times are independent of each other, or not when they share a
+ * copy engine. */
 typedef struct Pair {
     Stream *s[2];
     Event *begin, *end[2];
@@ -633,18 +641,21 @@ static void test_failure(void **state)
             assert_int_equal(m.a->ops->copy_peer(s, y, m.b, x, 4, NULL), 0);
             assert_int_equal(m.a->ops->event_record(copied, s, NULL), 0);
             assert_int_equal(m.b->ops->stream_wait_event(t, copied, NULL), 0);
-            assert_int_equal(m.b->ops->run(t, mark_kernel, &(Mark){order, &next, i}, sizeof(Mark), STAGE_STEP, NULL), 0);
+            assert_int_equal(
+                m.b->ops->run(t, mark_kernel, &(Mark){order, &next, i}, sizeof(Mark), STAGE_STEP, NULL), 0);
             assert_int_equal(m.b->ops->event_record(done, t, NULL), 0);
             int rc = m.b->ops->event_wait(done, &err); /* the failure came over with the event */
             assert_int_equal(rc, i < 5 ? 0 : ERR_DEVICE);
             assert_int_equal(m.b->ops->event_happened(done), i < 5 ? 1 : ERR_DEVICE);
         }
         char sentence[100];
-        snprintf(sentence, sizeof sentence, "device sim0: simulated failure of stage %s at batch 5", stages[k]);
+        snprintf(sentence, sizeof sentence, "device sim0: simulated failure of stage %s at batch 5",
+                 stages[k]);
         assert_string_equal(err.msg, sentence);
         assert_int_equal(next, 5); /* no step after it */
         err_clear(&err);
-        assert_int_equal(m.a->ops->event_wait(copied, &err), ERR_DEVICE); /* it sticks, on every stream of the device */
+        assert_int_equal(m.a->ops->event_wait(copied, &err),
+                         ERR_DEVICE); /* it sticks, on every stream of the device */
         assert_string_equal(err.msg, sentence);
         assert_int_equal(m.a->ops->stream_wait_idle(apart, &err), ERR_DEVICE);
         assert_int_equal(m.a->ops->stream_wait_idle(s, NULL), ERR_DEVICE);
@@ -678,7 +689,8 @@ static void test_no_failure_without_a_batch(void **state)
 
 /* ---- stopping anywhere ---- */
 
-/* Random work on two devices, closed at a random moment in a random order: nothing hangs, and the sanitizers find nothing. */
+/* Random work on two devices, closed at a random moment in a random order: nothing hangs, and the sanitizers
+ * find nothing. */
 static void test_closing_at_any_moment(void **state)
 {
     enum { STREAMS = 4, EVENTS = 6 };

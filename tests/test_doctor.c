@@ -1,5 +1,6 @@
-/* test_doctor.c - the doctor and what it stands on: traces of the pipeline, cycles, the forecast, the verdict on machines with a known fault, the
- * report. Most machines are made of drawn times alone, so that nothing depends on the clock; a few are run through the real pipeline. */
+/* test_doctor.c - the doctor and what it stands on: traces of the pipeline, cycles, the forecast, the verdict
+ * on machines with a known fault, the report. Most machines are made of drawn times alone, so that nothing
+ * depends on the clock; a few are run through the real pipeline. */
 #include "pipeline_testing.h"
 
 #include <jansson.h>
@@ -87,7 +88,8 @@ typedef struct Machine {
     int period;
 } Machine;
 
-/* An observation as the pipeline would leave it on this machine; what was "measured" is what the forecast says. */
+/* An observation as the pipeline would leave it on this machine; what was "measured" is what the forecast
+ * says. */
 static void make_observation(Observation *o, const Machine *m)
 {
     static const struct {
@@ -140,41 +142,48 @@ static void make_observation(Observation *o, const Machine *m)
 
 #define FAST "read_ms=4,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,"
 static const Machine machines[] = {
-    {"slow disk", "read_ms=50,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20,jitter=0.2", 2, 8, 8, 1, "read",
-     "storage", 0},
-    {"slow disk, many workers", "read_ms=35,decode_ms=40,h2d_us=2000,preprocess_ms=4,step_ms=20,jitter=0.1", 8, 8, 8, 0, "read",
-     "storage", 0},
-    {"slow decoding", "read_ms=4,decode_ms=120,h2d_us=2000,preprocess_ms=4,step_ms=20,jitter=0.2", 2, 8, 8, 0, "decode", "workers",
-     0},
-    {"one worker", "read_ms=4,decode_ms=40,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20", 1, 8, 8, 1, "decode", "workers",
-     0},
-    {"slow copy", "read_ms=4,decode_ms=6,h2d_us=45000,preprocess_ms=4,peer_us=2000,step_ms=20,jitter=0.2", 2, 8, 8, 1, "h2d",
-     "bandwidth", 0},
-    {"slow preprocessing", "read_ms=4,decode_ms=6,h2d_us=2000,preprocess_ms=45,peer_us=2000,step_ms=20,jitter=0.2", 2, 8, 8, 1,
+    {"slow disk", "read_ms=50,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20,jitter=0.2", 2,
+     8, 8, 1, "read", "storage", 0},
+    {"slow disk, many workers", "read_ms=35,decode_ms=40,h2d_us=2000,preprocess_ms=4,step_ms=20,jitter=0.1",
+     8, 8, 8, 0, "read", "storage", 0},
+    {"slow decoding", "read_ms=4,decode_ms=120,h2d_us=2000,preprocess_ms=4,step_ms=20,jitter=0.2", 2, 8, 8, 0,
+     "decode", "workers", 0},
+    {"one worker", "read_ms=4,decode_ms=40,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20", 1, 8, 8, 1,
+     "decode", "workers", 0},
+    {"slow copy", "read_ms=4,decode_ms=6,h2d_us=45000,preprocess_ms=4,peer_us=2000,step_ms=20,jitter=0.2", 2,
+     8, 8, 1, "h2d", "bandwidth", 0},
+    {"slow preprocessing",
+     "read_ms=4,decode_ms=6,h2d_us=2000,preprocess_ms=45,peer_us=2000,step_ms=20,jitter=0.2", 2, 8, 8, 1,
      "preprocess", "compute", 0},
-    {"slow peer copy", "read_ms=4,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=45000,step_ms=20,jitter=0.2", 2, 8, 8, 1, "peer",
-     "bandwidth", 0},
+    {"slow peer copy",
+     "read_ms=4,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=45000,step_ms=20,jitter=0.2", 2, 8, 8, 1,
+     "peer", "bandwidth", 0},
     {"slow step", FAST "step_ms=60,jitter=0.2", 2, 8, 8, 1, "step", "compute", 0},
-    {"healthy", "read_ms=9,decode_ms=12,h2d_us=4000,preprocess_ms=12,peer_us=4000,step_ms=20,jitter=0.1", 2, 8, 8, 1, "none",
-     "none", 0},
-    {"healthy, uneven", "read_ms=9,decode_ms=12,h2d_us=4000,preprocess_ms=11,peer_us=4000,step_ms=20,jitter=0.4", 2, 8, 8, 1,
+    {"healthy", "read_ms=9,decode_ms=12,h2d_us=4000,preprocess_ms=12,peer_us=4000,step_ms=20,jitter=0.1", 2,
+     8, 8, 1, "none", "none", 0},
+    {"healthy, uneven",
+     "read_ms=9,decode_ms=12,h2d_us=4000,preprocess_ms=11,peer_us=4000,step_ms=20,jitter=0.4", 2, 8, 8, 1,
      "none", "none", 0},
-    {"healthy, one device", "read_ms=12,decode_ms=20,h2d_us=8000,preprocess_ms=9,step_ms=20,jitter=0.2", 4, 2, 8, 0, "none", "none",
-     0},
-    {"healthy, one worker", "read_ms=6,decode_ms=8,h2d_us=4000,preprocess_ms=8,step_ms=20", 1, 8, 8, 0, "none", "none", 0},
+    {"healthy, one device", "read_ms=12,decode_ms=20,h2d_us=8000,preprocess_ms=9,step_ms=20,jitter=0.2", 4, 2,
+     8, 0, "none", "none", 0},
+    {"healthy, one worker", "read_ms=6,decode_ms=8,h2d_us=4000,preprocess_ms=8,step_ms=20", 1, 8, 8, 0,
+     "none", "none", 0},
     {"a short stall that buffers hide", FAST "step_ms=10,stall=read:40:30", 2, 8, 8, 1, "none", "none", 0},
     {"the disk stalls", FAST "step_ms=20,jitter=0.2,stall=read:20:300", 2, 8, 8, 1, "read", "stall", 20},
     {"decoding stalls", FAST "step_ms=20,jitter=0.2,stall=decode:31:1500", 2, 8, 8, 1, "decode", "stall", 31},
     {"the copy stalls", FAST "step_ms=20,jitter=0.2,stall=h2d:7:150", 2, 8, 8, 1, "h2d", "stall", 7},
-    {"preprocessing stalls", FAST "step_ms=20,stall=preprocess:50:400", 2, 8, 8, 1, "preprocess", "stall", 50},
+    {"preprocessing stalls", FAST "step_ms=20,stall=preprocess:50:400", 2, 8, 8, 1, "preprocess", "stall",
+     50},
     {"the peer copy stalls", FAST "step_ms=20,jitter=0.3,stall=peer:13:200", 2, 8, 8, 1, "peer", "stall", 13},
     {"the step stalls", FAST "step_ms=10,jitter=0.1,stall=step:17:80", 2, 8, 8, 1, "step", "stall", 17},
-    {"stalls without a rule", FAST "step_ms=20,jitter=0.1,stall=h2d:43:400,stall=h2d:59:400,stall=h2d:31:400", 2, 8, 8, 1, "h2d",
-     "outliers", 0},
-    {"three buffers for a long way", "read_ms=4,decode_ms=6,h2d_us=16000,preprocess_ms=16,peer_us=16000,step_ms=20", 2, 8, 3, 1,
-     "h2d", "buffers", 0},
-    {"a slow disk and slower preprocessing", "read_ms=30,decode_ms=6,h2d_us=2000,preprocess_ms=60,step_ms=20,jitter=0.1", 2, 8, 8,
-     0, "preprocess", "compute", 0},
+    {"stalls without a rule", FAST "step_ms=20,jitter=0.1,stall=h2d:43:400,stall=h2d:59:400,stall=h2d:31:400",
+     2, 8, 8, 1, "h2d", "outliers", 0},
+    {"three buffers for a long way",
+     "read_ms=4,decode_ms=6,h2d_us=16000,preprocess_ms=16,peer_us=16000,step_ms=20", 2, 8, 3, 1, "h2d",
+     "buffers", 0},
+    {"a slow disk and slower preprocessing",
+     "read_ms=30,decode_ms=6,h2d_us=2000,preprocess_ms=60,step_ms=20,jitter=0.1", 2, 8, 8, 0, "preprocess",
+     "compute", 0},
 };
 
 static void test_verdicts(void **state)
@@ -189,8 +198,8 @@ static void test_verdicts(void **state)
         assert_int_equal(doctor_judge(&v, &o, &err), 0);
         const char *stage = v.stage < 0 ? "none" : stage_name((StageId)v.stage);
         if (strcmp(stage, m->stage) || strcmp(cause_name(v.cause), m->cause) || v.period != m->period) {
-            print_message("%s: %s/%s/%d instead of %s/%s/%d: %s\n", m->name, stage, cause_name(v.cause), v.period, m->stage,
-                          m->cause, m->period, v.sentence);
+            print_message("%s: %s/%s/%d instead of %s/%s/%d: %s\n", m->name, stage, cause_name(v.cause),
+                          v.period, m->stage, m->cause, m->period, v.sentence);
             wrong++;
         }
         assert_true(fabs(v.check) < 1e-6 && v.trusted);
@@ -236,7 +245,9 @@ static void check_near(double a, double b)
 /* Machines without variation, where the answer can be worked out by hand. */
 static void test_forecast(void **state)
 {
-    const Machine slow = {"", "read_ms=10,decode_ms=60,h2d_us=5000,preprocess_ms=8,peer_us=6000,step_ms=20", 1, 8, 8, 1, "", "", 0};
+    const Machine slow = {
+        "", "read_ms=10,decode_ms=60,h2d_us=5000,preprocess_ms=8,peer_us=6000,step_ms=20", 1, 8, 8, 1, "", "",
+        0};
     Observation o;
     make_observation(&o, &slow);
     check_near(period_with(&o, NULL), 0.070); /* one worker reads and decodes */
@@ -246,25 +257,35 @@ static void test_forecast(void **state)
     check_near(period_with(&o, no_overlap), 0.109);
     check_near(period_with(&o, twice_the_rows), 0.140);
     observation_close(&o);
-    const Machine disk = {"", "read_ms=40,decode_ms=1,h2d_us=5000,preprocess_ms=8,peer_us=6000,step_ms=20", 2, 8, 8, 1, "", "", 0};
+    const Machine disk = {
+        "", "read_ms=40,decode_ms=1,h2d_us=5000,preprocess_ms=8,peer_us=6000,step_ms=20", 2, 8, 8, 1, "", "",
+        0};
     make_observation(&o, &disk);
     check_near(period_with(&o, eight_workers), 0.040); /* one disk, however many workers */
     check_near(period_with(&o, parallel_disk), 0.020);
     observation_close(&o);
-    const Machine far = {"", "read_ms=4,decode_ms=6,h2d_us=16000,preprocess_ms=16,peer_us=16000,step_ms=20", 2, 8, 3, 1, "", "", 0};
+    const Machine far = {"", "read_ms=4,decode_ms=6,h2d_us=16000,preprocess_ms=16,peer_us=16000,step_ms=20",
+                         2,  8,
+                         3,  1,
+                         "", "",
+                         0};
     make_observation(&o, &far);
     check_near(period_with(&o, NULL), 0.068 / 3); /* three buffers go round the whole way */
     check_near(period_with(&o, eight_buffers), 0.020);
     check_near(period_with(&o, one_after_the_other), 0.068);
     check_near(period_with(&o, shared_stream), 0.032); /* copy and preprocessing take turns */
     observation_close(&o);
-    const Machine host = {"", "read_ms=20,decode_ms=20,h2d_us=30000,preprocess_ms=1,step_ms=20", 8, 2, 8, 0, "", "", 0};
+    const Machine host = {
+        "", "read_ms=20,decode_ms=20,h2d_us=30000,preprocess_ms=1,step_ms=20", 8, 2, 8, 0, "", "", 0};
     make_observation(&o, &host);
     check_near(period_with(&o, NULL), 0.030);
-    check_near(period_with(&o, one_slot),
-               0.0525); /* filled, copied, filled: the rows are read one after the other, the last is decoded last */
+    check_near(
+        period_with(&o, one_slot),
+        0.0525); /* filled, copied, filled: the rows are read one after the other, the last is decoded last */
     observation_close(&o);
-    const Machine peer = {"", "read_ms=1,decode_ms=1,h2d_us=26000,preprocess_ms=8,peer_us=30000,step_ms=20", 2, 8, 8, 1, "", "", 0};
+    const Machine peer = {
+        "", "read_ms=1,decode_ms=1,h2d_us=26000,preprocess_ms=8,peer_us=30000,step_ms=20", 2, 8, 8, 1, "", "",
+        0};
     make_observation(&o, &peer);
     check_near(period_with(&o, NULL), 0.030);
     check_near(period_with(&o, no_peer), 0.026);
@@ -303,7 +324,8 @@ static void test_thresholds(void **state)
     assert_int_equal(threshold_judge(LIMIT_STORAGE, 0.060), STATUS_BAD);
     assert_int_equal(threshold_judge(LIMIT_PADDING, NAN), STATUS_UNKNOWN);
     for (int i = 0; i < LIMIT_COUNT; i++)
-        assert_true(threshold((LimitId)i)->name && threshold((LimitId)i)->measure && threshold((LimitId)i)->note);
+        assert_true(threshold((LimitId)i)->name && threshold((LimitId)i)->measure &&
+                    threshold((LimitId)i)->note);
     Buf b = {0};
     thresholds_text(&b);
     assert_non_null(strstr(b.data, "trainer waits on data"));
@@ -366,8 +388,8 @@ static void test_disk_time(void **state)
 /* The traces hold what the machine took for every batch: at least that, since threads wake up late. */
 static void test_traces(void **state)
 {
-    static const char spec[] =
-        "read_ms=3,decode_ms=5,h2d_us=2000,preprocess_ms=2,peer_us=1000,step_ms=4,jitter=0.3,seed=5,stall=peer:9:12";
+    static const char spec[] = "read_ms=3,decode_ms=5,h2d_us=2000,preprocess_ms=2,peer_us=1000,step_ms=4,"
+                               "jitter=0.3,seed=5,stall=peer:9:12";
     static const struct {
         TraceId trace;
         StageId stage;
@@ -389,8 +411,8 @@ static void test_traces(void **state)
         for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
             double least = sim_seconds(&sim, pairs[i].stage, k, 0), seen = (double)o.trace[pairs[i].trace][k];
             if (seen < 0.999 * least - 1e-6)
-                fail_msg("%s of batch %lld: %.3f ms, less than the machine's %.3f ms", stage_name(pairs[i].stage), (long long)k,
-                         1e3 * seen, 1e3 * least);
+                fail_msg("%s of batch %lld: %.3f ms, less than the machine's %.3f ms",
+                         stage_name(pairs[i].stage), (long long)k, 1e3 * seen, 1e3 * least);
         }
         disk += (double)o.trace[TRACE_DISK][k];
         drawn += sim_seconds(&sim, STAGE_READ, k, 0);
@@ -410,15 +432,18 @@ static void test_real_pipelines(void **state)
         const char *options, *stage, *cause;
         int period;
     } runs[] = {
-        {"--data-gpu sim0 --model-gpu sim1 --sim read_ms=40,decode_ms=2,h2d_us=1000,preprocess_ms=2,peer_us=1000,step_ms=10",
+        {"--data-gpu sim0 --model-gpu sim1 --sim "
+         "read_ms=40,decode_ms=2,h2d_us=1000,preprocess_ms=2,peer_us=1000,step_ms=10",
          "read", "storage", 0},
-        {"--data-gpu sim0 --model-gpu sim0 --num-workers 1 --sim read_ms=1,decode_ms=40,h2d_us=1000,preprocess_ms=2,step_ms=10",
+        {"--data-gpu sim0 --model-gpu sim0 --num-workers 1 --sim "
+         "read_ms=1,decode_ms=40,h2d_us=1000,preprocess_ms=2,step_ms=10",
          "decode", "workers", 0},
         {"--data-gpu sim0 --model-gpu sim1 --sim "
          "read_ms=2,decode_ms=2,h2d_us=1000,preprocess_ms=2,peer_us=1000,step_ms=10,stall=h2d:10:250",
          "h2d", "stall", 10},
-        {"--data-gpu sim0 --model-gpu sim1 --sim read_ms=8,decode_ms=8,h2d_us=1000,preprocess_ms=8,peer_us=1000,step_ms=20", "none",
-         "none", 0},
+        {"--data-gpu sim0 --model-gpu sim1 --sim "
+         "read_ms=8,decode_ms=8,h2d_us=1000,preprocess_ms=8,peer_us=1000,step_ms=20",
+         "none", "none", 0},
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         Observation o;
@@ -427,9 +452,10 @@ static void test_real_pipelines(void **state)
         look(&o, runs[i].options, 60);
         assert_int_equal(doctor_judge(&v, &o, &err), 0);
         const char *stage = v.stage < 0 ? "none" : stage_name((StageId)v.stage);
-        if (strcmp(stage, runs[i].stage) || strcmp(cause_name(v.cause), runs[i].cause) || v.period != runs[i].period)
-            fail_msg("%s: %s/%s/%d, check %+.1f %%: %s", runs[i].options, stage, cause_name(v.cause), v.period, 100 * v.check,
-                     v.sentence);
+        if (strcmp(stage, runs[i].stage) || strcmp(cause_name(v.cause), runs[i].cause) ||
+            v.period != runs[i].period)
+            fail_msg("%s: %s/%s/%d, check %+.1f %%: %s", runs[i].options, stage, cause_name(v.cause),
+                     v.period, 100 * v.check, v.sentence);
         observation_close(&o);
     }
 }
@@ -457,7 +483,8 @@ static int diagnose(char **text, const char *options)
     Log log;
     log_init(&log, LOG_ERROR);
     snprintf(words, sizeof words,
-             "--data-path %s --cache-dir %s --use-phonemes false --text-cleaners basic --min-audio-length 0.05 --val-split 0 "
+             "--data-path %s --cache-dir %s --use-phonemes false --text-cleaners basic --min-audio-length "
+             "0.05 --val-split 0 "
              "--batch-size 8 "
              "--num-workers 2 --seed 7 --n-mels 20 --length-buckets 3 --quiet %s",
              corpora.data, corpora.cache, options);
@@ -490,10 +517,11 @@ static void test_command(void **state)
     assert_int_equal(file_replace(picture, "\x89PNG\r\n\x1a\n\0", 9, &err), 0);
     snprintf(report, sizeof report, "%s", folder_file(&corpora.folder, "report.txt"));
     snprintf(page, sizeof page, "%s", folder_file(&corpora.folder, "report.html"));
-    snprintf(options, sizeof options,
-             "%s --data-gpu sim0 --model-gpu sim1 --num-batches 40 --json --apply --output %s --html %s --sim "
-             "read_ms=1,decode_ms=60,h2d_us=1000,preprocess_ms=2,peer_us=1000,step_ms=10",
-             corpora.folder.path, report, page);
+    snprintf(
+        options, sizeof options,
+        "%s --data-gpu sim0 --model-gpu sim1 --num-batches 40 --json --apply --output %s --html %s --sim "
+        "read_ms=1,decode_ms=60,h2d_us=1000,preprocess_ms=2,peer_us=1000,step_ms=10",
+        corpora.folder.path, report, page);
     assert_int_equal(diagnose(&text, options), 1);
     json_error_t error;
     json_t *r = json_loads(text, 0, &error);
@@ -510,7 +538,8 @@ static void test_command(void **state)
     json_t *g;
     json_array_foreach(json_object_get(r, "gains"), i, g)
     {
-        assert_true(json_is_string(json_object_get(g, "change")) && json_is_number(json_object_get(g, "predicted")));
+        assert_true(json_is_string(json_object_get(g, "change")) &&
+                    json_is_number(json_object_get(g, "predicted")));
         measured += json_is_number(json_object_get(g, "measured"));
     }
     assert_int_equal(measured, 1);
@@ -519,11 +548,13 @@ static void test_command(void **state)
     assert_true(file_exists(report) && file_exists(page));
     Buf b = {0};
     assert_int_equal(file_read(&b, page, 1 << 20, &err), 0);
-    assert_non_null(memmem(b.data, b.size, "<img alt=\"Loss\" src=\"data:image/png;base64,iVBORw0KGgoA\"", 50));
+    assert_non_null(
+        memmem(b.data, b.size, "<img alt=\"Loss\" src=\"data:image/png;base64,iVBORw0KGgoA\"", 50));
     buf_clear(&b);
     assert_int_equal(file_read(&b, report, 1 << 20, &err), 0);
     buf_add(&b, "", 1);
-    for (const char *const *w = (const char *const[]){"ISSUES", "RECOMMENDATIONS", "CONFIGURATION CHANGES", "VERDICT", "[8]", NULL};
+    for (const char *const *w = (const char *const[]){"ISSUES", "RECOMMENDATIONS", "CONFIGURATION CHANGES",
+                                                      "VERDICT", "[8]", NULL};
          *w; w++)
         assert_non_null(strstr(b.data, *w));
     buf_free(&b);

@@ -1,5 +1,6 @@
-/* test_event_log.c - TensorBoard event files, byte by byte, without TensorBoard; and what happens when the disk does not take them.
- * test_event_log --write DIR leaves two event files (a run and its resumed rest) for tests/golden/compare_events.py. */
+/* test_event_log.c - TensorBoard event files, byte by byte, without TensorBoard; and what happens when the
+ * disk does not take them. test_event_log --write DIR leaves two event files (a run and its resumed rest) for
+ * tests/golden/compare_events.py. */
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -26,7 +27,8 @@ static void test_crc(void **state)
     assert_int_equal(event_log_crc("123456789", 9), 0xE3069283);
     assert_int_equal(event_log_crc(NULL, 0), 0);
     /* rotated right by 15, plus a constant */
-    assert_int_equal(event_log_masked_crc("123456789", 9), (uint32_t)(((0xE3069283u >> 15) | (0xE3069283u << 17)) + 0xA282EAD8u));
+    assert_int_equal(event_log_masked_crc("123456789", 9),
+                     (uint32_t)(((0xE3069283u >> 15) | (0xE3069283u << 17)) + 0xA282EAD8u));
 }
 
 /* ---- a reader of protobuf, just enough */
@@ -126,7 +128,8 @@ static Field record(const Buf *file, int i)
 /* The Value of a record whose Event has this step. */
 static Field value_of(const Field *event, int64_t step, const char *tag)
 {
-    Field at = inside(event, 2), summary = inside(event, 5), value = inside(&summary, 1), name = inside(&value, 1);
+    Field at = inside(event, 2), summary = inside(event, 5), value = inside(&summary, 1),
+          name = inside(&value, 1);
     assert_int_equal(step ? at.varint : (uint64_t)(at.kind + 1), step);
     assert_true(is_text(&name, tag));
     return value;
@@ -223,7 +226,8 @@ static void test_values(void **state)
         assert_int_equal(number.kind, 5);
         assert_true(as_float(&number) == 1.0f / (float)(i + 1));
     }
-    Field e = record(&b, 4), v = value_of(&e, 3, "mel/predicted"), image = inside(&v, 4), png = inside(&image, 4);
+    Field e = record(&b, 4), v = value_of(&e, 3, "mel/predicted"), image = inside(&v, 4),
+          png = inside(&image, 4);
     assert_int_equal(inside(&image, 1).varint, PICTURE_H);
     assert_int_equal(inside(&image, 2).varint, PICTURE_W);
     assert_int_equal(inside(&image, 3).varint, 3);
@@ -237,8 +241,8 @@ static void test_values(void **state)
     assert_memory_equal(wav.data, "RIFF", 4);
     assert_true(is_text(&type, "audio/wav"));
     e = record(&b, 6), v = value_of(&e, 3, "config");
-    Field tensor = inside(&v, 8), text = inside(&tensor, 8), about = inside(&v, 9), plugin = inside(&about, 1),
-          name = inside(&plugin, 1);
+    Field tensor = inside(&v, 8), text = inside(&tensor, 8), about = inside(&v, 9),
+          plugin = inside(&about, 1), name = inside(&plugin, 1);
     assert_int_equal(inside(&tensor, 1).varint, 7);
     assert_true(is_text(&text, "batch_size: **32**") && is_text(&name, "text"));
     e = record(&b, 7), v = value_of(&e, INT64_C(1) << 40, "minus");

@@ -1,5 +1,5 @@
-/* test_griffin_lim.c - mel to audio: the mel of the result is the given one, nearly; short, silent, broken and loud input; same seed, same
- * bits. How close librosa comes is in tests/golden/compare_griffin_lim.py. */
+/* test_griffin_lim.c - mel to audio: the mel of the result is the given one, nearly; short, silent, broken
+ * and loud input; same seed, same bits. How close librosa comes is in tests/golden/compare_griffin_lim.py. */
 #include <glob.h>
 #include <math.h>
 
@@ -14,7 +14,12 @@
 
 static Config settings(int n_fft, int win, int hop, int bands, double fmax)
 {
-    return (Config){.sample_rate = RATE, .n_fft = n_fft, .win_length = win, .hop_length = hop, .n_mels = bands, .mel_fmax = fmax};
+    return (Config){.sample_rate = RATE,
+                    .n_fft = n_fft,
+                    .win_length = win,
+                    .hop_length = hop,
+                    .n_mels = bands,
+                    .mel_fmax = fmax};
 }
 
 typedef struct Voice {
@@ -28,7 +33,8 @@ static Voice voice_open(Config cfg)
 {
     Voice v = {.bands = cfg.n_mels};
     Err err = {0};
-    if (mel_plan_open(&v.plan, &cfg, &err) || mel_scratch_open(&v.scratch, v.plan, &err) || griffin_lim_open(&v.g, &cfg, &err))
+    if (mel_plan_open(&v.plan, &cfg, &err) || mel_scratch_open(&v.scratch, v.plan, &err) ||
+        griffin_lim_open(&v.g, &cfg, &err))
         fail_msg("%s", err.msg);
     return v;
 }
@@ -111,23 +117,29 @@ static void test_lengths(void **state)
 static void test_settings(void **state)
 {
     (void)state;
-    /* n_fft, window, hop, bands; the difference is what these settings give, rounded up: few bands say little, much overlap helps */
+    /* n_fft, window, hop, bands; the difference is what these settings give, rounded up: few bands say
+     * little, much overlap helps */
     static const struct {
         int n_fft, win, hop, bands;
         double fmax, limit;
     } cases[] = {
-        {1024, 1024, 256, 80, 8000, 0.07},   {1024, 800, 200, 80, 8000, 0.06},  {1024, 1024, 300, 40, 7600, 0.025},
-        {2048, 2048, 512, 128, 11025, 0.12}, {512, 400, 100, 80, 4000, 0.1},    {600, 600, 150, 64, 8000, 0.065},
-        {134, 134, 67, 20, 11025, 0.04},     {1022, 801, 256, 80, 8000, 0.045}, {1024, 1024, 64, 80, 8000, 0.075},
+        {1024, 1024, 256, 80, 8000, 0.07},  {1024, 800, 200, 80, 8000, 0.06},
+        {1024, 1024, 300, 40, 7600, 0.025}, {2048, 2048, 512, 128, 11025, 0.12},
+        {512, 400, 100, 80, 4000, 0.1},     {600, 600, 150, 64, 8000, 0.065},
+        {134, 134, 67, 20, 11025, 0.04},    {1022, 801, 256, 80, 8000, 0.045},
+        {1024, 1024, 64, 80, 8000, 0.075},
     };
     const int64_t n = 16000;
     float *x = buzz(n);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        Voice v = voice_open(settings(cases[i].n_fft, cases[i].win, cases[i].hop, cases[i].bands, cases[i].fmax));
+        Voice v =
+            voice_open(settings(cases[i].n_fft, cases[i].win, cases[i].hop, cases[i].bands, cases[i].fmax));
         int64_t frames;
         float *mel = mel_of(&v, x, n, &frames);
-        double start = difference(&v, mel, frames, 0), end = difference(&v, mel, frames, GRIFFIN_LIM_ITERATIONS);
-        print_message("n_fft %4d, window %4d, hop %3d, %3d bands: mean |log mel difference| %.3f, %.3f with random phases\n",
+        double start = difference(&v, mel, frames, 0),
+               end = difference(&v, mel, frames, GRIFFIN_LIM_ITERATIONS);
+        print_message("n_fft %4d, window %4d, hop %3d, %3d bands: mean |log mel difference| %.3f, %.3f with "
+                      "random phases\n",
                       cases[i].n_fft, cases[i].win, cases[i].hop, cases[i].bands, end, start);
         assert_true(end < cases[i].limit);
         assert_true(end < start / 2);
@@ -184,8 +196,8 @@ static void test_ljspeech(void **state)
         if (audio_decode(&audio, b.data, b.size, found.gl_pathv[i], 0, detail, sizeof detail))
             fail_msg("%s", detail);
         buf_free(&b);
-        /* Half as loud: phases found anew can add up to more than the recording's peak, and the limit to -1 .. 1, which is tested
-         * elsewhere, would then count as a difference in every band. */
+        /* Half as loud: phases found anew can add up to more than the recording's peak, and the limit to -1
+         * .. 1, which is tested elsewhere, would then count as a difference in every band. */
         for (int64_t k = 0; k < audio.frames; k++)
             audio.samples[k] *= 0.5f;
         int64_t frames;
@@ -195,7 +207,8 @@ static void test_ljspeech(void **state)
         sum += d;
         free(mel);
     }
-    print_message("%d clips of LJSpeech, 32 iterations: mean |log mel difference| %.4f\n", clips, sum / clips);
+    print_message("%d clips of LJSpeech, 32 iterations: mean |log mel difference| %.4f\n", clips,
+                  sum / clips);
     assert_true(sum / clips < 0.085);
     audio_buffer_free(&audio);
     globfree(&found);
@@ -244,7 +257,8 @@ static void test_broken_and_loud(void **state)
         peak = fmaxf(peak, fabsf(y[i]));
     assert_true(peak > 0.999f && peak <= 1.0f); /* made softer, all of it, until it just fits */
     free(y);
-    /* the limit changes the level and nothing else: too loud by a factor of 100, and the same clip within the limit */
+    /* the limit changes the level and nothing else: too loud by a factor of 100, and the same clip within the
+     * limit */
     float *x = buzz(5000), loud = 0.0f, soft = 0.0f;
     int64_t n = griffin_lim_samples(v.g, frames), given;
     assert_true(n <= 5000);
@@ -303,7 +317,8 @@ static void test_same_bits(void **state)
     int64_t frames;
     float *x = buzz(n), *mel = mel_of(&v, x, n, &frames);
     size_t bytes = (size_t)griffin_lim_samples(v.g, frames) * sizeof(float);
-    float *a = speak(&v, mel, frames, 12, 7), *b = speak(&w, mel, frames, 12, 7), *other = speak(&w, mel, frames, 12, 8);
+    float *a = speak(&v, mel, frames, 12, 7), *b = speak(&w, mel, frames, 12, 7),
+          *other = speak(&w, mel, frames, 12, 8);
     assert_memory_equal(a, b, bytes);
     assert_memory_not_equal(a, other, bytes);
     free(b);
@@ -335,8 +350,12 @@ static void test_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lengths),   cmocka_unit_test(test_settings),         cmocka_unit_test(test_tone),
-        cmocka_unit_test(test_ljspeech),  cmocka_unit_test(test_short_and_silent), cmocka_unit_test(test_broken_and_loud),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_tone),
+        cmocka_unit_test(test_ljspeech),
+        cmocka_unit_test(test_short_and_silent),
+        cmocka_unit_test(test_broken_and_loud),
         cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

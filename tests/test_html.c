@@ -1,5 +1,5 @@
-/* test_html.c - the page of a report as text. `test_html --sample FILE` writes the page that test_html.sh looks at in a
- * browser. */
+/* test_html.c - the page of a report as text. `test_html --sample FILE` writes the page that test_html.sh
+ * looks at in a browser. */
 #include <jansson.h>
 #include <math.h>
 
@@ -9,7 +9,8 @@
 #include "diag/html.h"
 #include "diag/svg.h"
 
-#define ODD "<script>alert(1)</script> & \"quoted\" 'single' \xD8\xB3\xD9\x84\xD8\xA7\xD9\x85 \xF0\x9F\x8E\x99"
+#define ODD \
+    "<script>alert(1)</script> & \"quoted\" 'single' \xD8\xB3\xD9\x84\xD8\xA7\xD9\x85 \xF0\x9F\x8E\x99"
 
 static json_t *series(const char *name, const double *x, const double *y, size_t n)
 {
@@ -27,10 +28,11 @@ static json_t *series(const char *name, const double *x, const double *y, size_t
     return s;
 }
 
-static json_t *chart(const char *id, const char *kind, const char *title, const char *x_label, const char *y_label)
+static json_t *chart(const char *id, const char *kind, const char *title, const char *x_label,
+                     const char *y_label)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[]}", "id", id, "kind", kind, "title", title, "x_label", x_label, "y_label",
-                     y_label, "series");
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[]}", "id", id, "kind", kind, "title", title, "x_label",
+                     x_label, "y_label", y_label, "series");
 }
 
 static void add(json_t *c, json_t *s) { json_array_append_new(json_object_get(c, "series"), s); }
@@ -66,7 +68,8 @@ static void step_charts(json_t *charts)
     mark(c, 16, "period 16");
     json_array_append_new(charts, c);
     for (int i = 0; i < 300; i++)
-        depth[i] = (double)rng_below(&rng, 5), gpu[i] = i > 100 && i < 110 ? (double)NAN : 60 + 10 * rng_normal(&rng);
+        depth[i] = (double)rng_below(&rng, 5),
+        gpu[i] = i > 100 && i < 110 ? (double)NAN : 60 + 10 * rng_normal(&rng);
     c = chart("queues", "line", "Batches that wait, per queue", "step", "batches");
     add(c, series("host", NULL, depth, 300));
     add(c, series("device", NULL, depth, 150));
@@ -79,8 +82,10 @@ static void step_charts(json_t *charts)
 static void other_charts(json_t *charts)
 {
     static const char *const stages[] = {"read", "decode", "h2d", "preprocess", "peer", "step"};
-    const double busy[] = {12, 88, 5, 9, 3, 47}, in[] = {0, 4, 80, 70, 81, 51}, out[] = {86, 6, 13, 19, 14, 0};
-    json_t *names = json_array(), *c = chart("stages", "stacked", "What each stage does", "", "% of the time");
+    const double busy[] = {12, 88, 5, 9, 3, 47}, in[] = {0, 4, 80, 70, 81, 51},
+                 out[] = {86, 6, 13, 19, 14, 0};
+    json_t *names = json_array(),
+           *c = chart("stages", "stacked", "What each stage does", "", "% of the time");
     for (int i = 0; i < 6; i++)
         json_array_append_new(names, json_string(stages[i]));
     json_object_set_new(c, "categories", names);
@@ -98,7 +103,8 @@ static void other_charts(json_t *charts)
     json_array_append_new(charts, c);
     c = chart("all_edges", "histogram", "The same with all edges", "MB", "");
     add(c, series("", (double[]){5, 15, 25, 35, 45}, (double[]){3, 9, 4, 1, 0}, 5));
-    json_array_append_new(json_object_get(json_array_get(json_object_get(c, "series"), 0), "x"), json_real(55));
+    json_array_append_new(json_object_get(json_array_get(json_object_get(c, "series"), 0), "x"),
+                          json_real(55));
     json_array_append_new(charts, c);
     c = chart("empty_line", "line", "A line without values", "step", "ms");
     add(c, series("none", NULL, NULL, 0));
@@ -116,39 +122,48 @@ static void other_charts(json_t *charts)
 static json_t *sample(void)
 {
     json_t *r =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:[s, s, s]}", "title", "Why the GPU waits", "date", "2025-01-31 12:00",
-                  "machine", "16 cores, 64 GB, one GPU", "command", "myxtts diagnose --data-path ./data --html report.html",
-                  "bottleneck", "decode", "cause", "workers", "period_steps", 16, "verdict",
-                  "Decoding holds the run up: 4 workers are busy 88 % of the time while the model GPU waits 51 % of every step.",
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:[s, s, s]}", "title", "Why the GPU waits",
+                  "date", "2025-01-31 12:00", "machine", "16 cores, 64 GB, one GPU", "command",
+                  "myxtts diagnose --data-path ./data --html report.html", "bottleneck", "decode", "cause",
+                  "workers", "period_steps", 16, "verdict",
+                  "Decoding holds the run up: 4 workers are busy 88 % of the time while the model GPU waits "
+                  "51 % of every step.",
                   "evidence", "decode is busy 88 % of the time; no other stage is busy more than 47 %",
                   "read waits 86 % of the time for room in the queue after it", ODD);
-    json_object_set_new(r, "gains",
-                        json_pack("[{s:s, s:s, s:s, s:f, s:f}, {s:s, s:s, s:s, s:f, s:n}, {s:s, s:s, s:s, s:f, s:n}]", "change",
-                                  "num_workers: 8", "key", "num_workers", "value", "8", "predicted", 1.82, "measured", 1.79,
-                                  "change", "preprocessing_mode: precompute", "key", "preprocessing_mode", "value", "precompute",
-                                  "predicted", 2.05, "measured", "change", "prefetch_buffer_size: 16", "key",
-                                  "prefetch_buffer_size", "value", "16", "predicted", 1.004, "measured"));
-    json_object_set_new(r, "issues", json_pack("[s, s]", "The model GPU waits 51 % of the time on data.", ODD));
+    json_object_set_new(
+        r, "gains",
+        json_pack("[{s:s, s:s, s:s, s:f, s:f}, {s:s, s:s, s:s, s:f, s:n}, {s:s, s:s, s:s, s:f, s:n}]",
+                  "change", "num_workers: 8", "key", "num_workers", "value", "8", "predicted", 1.82,
+                  "measured", 1.79, "change", "preprocessing_mode: precompute", "key", "preprocessing_mode",
+                  "value", "precompute", "predicted", 2.05, "measured", "change", "prefetch_buffer_size: 16",
+                  "key", "prefetch_buffer_size", "value", "16", "predicted", 1.004, "measured"));
+    json_object_set_new(r, "issues",
+                        json_pack("[s, s]", "The model GPU waits 51 % of the time on data.", ODD));
     json_object_set_new(r, "recommendations",
                         json_pack("[s, s]", "Raise num_workers to 8: the machine has 16 cores.",
                                   "Prepare the mels once: myxtts prepare --data-path ./data"));
-    json_object_set_new(r, "configuration_changes",
-                        json_pack("[{s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}]", "key", "num_workers", "from", "4", "to", "8",
-                                  "why", "decoding is the bottleneck and 12 cores are idle", "key", "checkpoint_dir", "from", ODD,
-                                  "to", "/a/very/long/path/without/any/space/in/it/that/would/push/a/narrow/page/wide/open", "why",
-                                  ODD));
+    json_object_set_new(
+        r, "configuration_changes",
+        json_pack("[{s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}]", "key", "num_workers", "from", "4", "to",
+                  "8", "why", "decoding is the bottleneck and 12 cores are idle", "key", "checkpoint_dir",
+                  "from", ODD, "to",
+                  "/a/very/long/path/without/any/space/in/it/that/would/push/a/narrow/page/wide/open", "why",
+                  ODD));
     json_object_set_new(
         r, "sections",
         json_pack("[{s:s, s:s, s:[{s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}], s:[]},"
-                  " {s:s, s:s, s:[{s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}], s:[{s:s, s:s, s:s, s:s, s:s},"
+                  " {s:s, s:s, s:[{s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:s}], "
+                  "s:[{s:s, s:s, s:s, s:s, s:s},"
                   " {s:s, s:s, s:s}]}]",
-                  "name", "hardware", "title", "Hardware", "rows", "name", "cores", "value", "16", "status", "info", "note", "",
-                  "name", "GPU 0", "value", "not there", "status", "unknown", "note", "no NVIDIA driver on this machine",
-                  "findings", "name", "pipeline", "title", "Pipeline and training", "rows", "name", "model GPU busy", "value",
-                  "49 %", "status", "bad", "note", "good from 80 %", "name", "step time variation", "value", "24 %", "status",
-                  "acceptable", "note", "", "name", "padding", "value", "1.2 %", "status", "good", "note", ODD, "findings",
-                  "severity", "error", "what", "Too few workers", "why", "A GPU that waits does not train.", "value",
-                  "num_workers = 4", "fix", "num_workers: 8", "severity", "warning", "what", ODD, "why", ODD));
+                  "name", "hardware", "title", "Hardware", "rows", "name", "cores", "value", "16", "status",
+                  "info", "note", "", "name", "GPU 0", "value", "not there", "status", "unknown", "note",
+                  "no NVIDIA driver on this machine", "findings", "name", "pipeline", "title",
+                  "Pipeline and training", "rows", "name", "model GPU busy", "value", "49 %", "status", "bad",
+                  "note", "good from 80 %", "name", "step time variation", "value", "24 %", "status",
+                  "acceptable", "note", "", "name", "padding", "value", "1.2 %", "status", "good", "note",
+                  ODD, "findings", "severity", "error", "what", "Too few workers", "why",
+                  "A GPU that waits does not train.", "value", "num_workers = 4", "fix", "num_workers: 8",
+                  "severity", "warning", "what", ODD, "why", ODD));
     json_t *charts = json_array();
     step_charts(charts);
     other_charts(charts);
@@ -205,7 +220,8 @@ static void test_foreign_text_stays_text(void **state)
     char *page = page_of(sample());
     assert_null(strstr(page, "<script"));
     assert_null(strstr(page, "'single'"));
-    assert_true(count(page, "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quoted&quot; &#39;single&#39;") >= 8);
+    assert_true(
+        count(page, "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quoted&quot; &#39;single&#39;") >= 8);
     free(page);
     Buf b = {0};
     svg_escape(&b, "a\x01\x7F\n<\0>", 7);
@@ -217,7 +233,8 @@ static void test_foreign_text_stays_text(void **state)
 static void test_nothing_from_elsewhere(void **state)
 {
     (void)state;
-    static const char *const forbidden[] = {"http:", "https:", " src=", " href=", "url(", "@import", "<link", "<img", "<iframe"};
+    static const char *const forbidden[] = {"http:",   "https:", " src=", " href=", "url(",
+                                            "@import", "<link",  "<img",  "<iframe"};
     char *page = page_of(sample());
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         if (strstr(page, forbidden[i]))
@@ -238,8 +255,8 @@ static void test_little(void **state)
     assert_non_null(strstr(page, "None found."));
     free(page);
     /* members of the wrong kind are left out */
-    page = page_of(json_pack("{s:i, s:s, s:{}, s:[i, n, {}], s:[n, i], s:[{s:[s, n]}]}", "title", 5, "verdict", "", "gains",
-                             "issues", 1, "charts", 3, "sections", "rows", "x"));
+    page = page_of(json_pack("{s:i, s:s, s:{}, s:[i, n, {}], s:[n, i], s:[{s:[s, n]}]}", "title", 5,
+                             "verdict", "", "gains", "issues", 1, "charts", 3, "sections", "rows", "x"));
     assert_non_null(strstr(page, "</html>"));
     free(page);
 }
@@ -355,9 +372,10 @@ static void test_numbers(void **state)
 static void test_gains_of_other_machines_stand_apart(void **state)
 {
     (void)state;
-    json_t *r = json_pack("{s:[{s:s, s:f, s:n}, {s:s, s:f, s:s}, {s:s, s:f, s:s}]}", "gains", "change", "num_workers: 8",
-                          "predicted", 1.5, "what_if", "change", "a disk twice as fast", "predicted", 0.9, "what_if", "read",
-                          "change", "x", "predicted", 1.0, "what_if", "step");
+    json_t *r =
+        json_pack("{s:[{s:s, s:f, s:n}, {s:s, s:f, s:s}, {s:s, s:f, s:s}]}", "gains", "change",
+                  "num_workers: 8", "predicted", 1.5, "what_if", "change", "a disk twice as fast",
+                  "predicted", 0.9, "what_if", "read", "change", "x", "predicted", 1.0, "what_if", "step");
     char *page = page_of(r);
     assert_int_equal(count(page, "another machine"), 1);
     assert_true(strstr(page, "<code>num_workers: 8</code>") < strstr(page, "another machine"));
@@ -376,9 +394,10 @@ static void test_pictures(void **state)
     assert_int_equal(file_replace(folder_file(&f, "a.png"), png, sizeof png, &err), 0);
     assert_int_equal(file_replace(folder_file(&f, "b.png"), png, sizeof png - 1, &err), 0);
     assert_int_equal(file_replace(folder_file(&f, "text.png"), "no picture at all", 17, &err), 0);
-    json_t *r = json_pack("{s:[{s:s, s:s}, {s:s, s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}", "pictures", "title", ODD, "path",
-                          folder_file(&f, "a.png"), "title", "b", "path", folder_file(&f, "b.png"), "note", ODD, "title", "c",
-                          "path", folder_file(&f, "text.png"), "title", "d", "path", folder_file(&f, "missing.png"));
+    json_t *r = json_pack("{s:[{s:s, s:s}, {s:s, s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}", "pictures", "title",
+                          ODD, "path", folder_file(&f, "a.png"), "title", "b", "path",
+                          folder_file(&f, "b.png"), "note", ODD, "title", "c", "path",
+                          folder_file(&f, "text.png"), "title", "d", "path", folder_file(&f, "missing.png"));
     assert_non_null(r);
     char *page = page_of(r);
     assert_int_equal(count(page, "<img "), 2);

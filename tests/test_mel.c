@@ -1,4 +1,5 @@
-/* test_mel.c - the mel against librosa's golden files, every instruction set against the others, pictures and .npy files. */
+/* test_mel.c - the mel against librosa's golden files, every instruction set against the others, pictures and
+ * .npy files. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,7 +116,8 @@ static void test_golden_cases(void **state)
         snprintf(path, sizeof path, GOLDEN "mel_%s.npy", cases[i].name);
         if (npy_read(path, &golden, &rows, &cols, &err))
             fail_msg("%s", err.msg);
-        Config cfg = settings(cases[i].n_fft, cases[i].win, cases[i].hop, cases[i].bands, cases[i].fmin, cases[i].fmax);
+        Config cfg = settings(cases[i].n_fft, cases[i].win, cases[i].hop, cases[i].bands, cases[i].fmin,
+                              cases[i].fmax);
         /* exactly n samples in memory, so that a sanitizer sees any reading past them */
         float *x = mem_calloc((size_t)n, sizeof(float));
         memcpy(x, audio.samples, (size_t)n * sizeof(float));
@@ -137,7 +139,8 @@ static void test_golden_cases(void **state)
         }
         Errors e = {0, 0};
         compare(&e, first, golden, rows * cols);
-        print_message("%-10s %4lld frames: mel within %.2g, log mel within %.2g\n", cases[i].name, (long long)rows, e.a, e.b);
+        print_message("%-10s %4lld frames: mel within %.2g, log mel within %.2g\n", cases[i].name,
+                      (long long)rows, e.a, e.b);
         assert_true(e.a < 5e-6);
         assert_true(e.b < 5e-6);
         free(first);
@@ -177,8 +180,8 @@ static void test_ljspeech(void **state)
     }
     assert_int_equal(row, rows);
     /* B is against librosa's float32, whose own logarithms are 2e-3 off beside a mel value of 1. */
-    print_message("%zu clips, %lld golden frames: mel within %.2g, log mel within %.2g\n", clips.gl_pathc, (long long)rows, e.a,
-                  e.b);
+    print_message("%zu clips, %lld golden frames: mel within %.2g, log mel within %.2g\n", clips.gl_pathc,
+                  (long long)rows, e.a, e.b);
     assert_true(e.a < 1e-5);
     audio_buffer_free(&audio);
     globfree(&clips);
@@ -197,7 +200,8 @@ static void test_place_does_not_matter(void **state)
     for (int i = 0; i < N + 5 * HOP; i++)
         x[i] = (float)(0.1 * rng_normal(&rng));
     int64_t frames_a, frames_b;
-    float *a = mel_of(&cfg, x, N + 5 * HOP, NULL, &frames_a), *b = mel_of(&cfg, x + 5 * HOP, N, NULL, &frames_b);
+    float *a = mel_of(&cfg, x, N + 5 * HOP, NULL, &frames_a),
+          *b = mel_of(&cfg, x + 5 * HOP, N, NULL, &frames_b);
     for (int64_t f = 2; f < frames_b - 2; f++) /* the ends are reflected */
         assert_memory_equal(b + f * 80, a + (f + 5) * 80, 80 * sizeof(float));
     free(a);
@@ -256,7 +260,8 @@ static void test_threads(void **state)
 static void test_known_tone(void **state)
 {
     (void)state;
-    /* A sine in the middle of a bin has magnitude n_fft / 4 there (Hann), and half of it in the two bins beside. */
+    /* A sine in the middle of a bin has magnitude n_fft / 4 there (Hann), and half of it in the two bins
+     * beside. */
     Config cfg = settings(1024, 1024, 256, 80, 0, 8000);
     MelPlan *plan;
     assert_int_equal(mel_plan_open(&plan, &cfg, NULL), 0);

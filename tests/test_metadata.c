@@ -57,9 +57,8 @@ static void test_third_column_of_speakers(void **state)
 static void test_headers(void **state)
 {
     Folder *f = *state;
-    open_text(
-        f,
-        "Speaker Name|Audio-File|Transcription|normalized_text|LANG|junk\nann|w/1.wav|It is 1.|It is one.|de|z\nbob|2|two||fr|\n");
+    open_text(f, "Speaker Name|Audio-File|Transcription|normalized_text|LANG|junk\nann|w/1.wav|It is 1.|It "
+                 "is one.|de|z\nbob|2|two||fr|\n");
     assert_int_equal(f->d.has_header, 1);
     assert_int_equal(f->d.columns, 6);
     assert_int_equal(f->d.lines, 2);
@@ -272,7 +271,8 @@ static void test_unsafe_ids(void **state)
                                       "b",
                                       "wavs/C:/x",
                                       "wavs/\\x"};
-    static const char *const good[] = {"..a", "a..b", "a..", "...", "a/b.c/d", "C", "-x", "\xC3\xA9", "a b", "a\\b"};
+    static const char *const good[] = {"..a", "a..b", "a..",      "...", "a/b.c/d",
+                                       "C",   "-x",   "\xC3\xA9", "a b", "a\\b"};
     size_t bads = sizeof bad / sizeof *bad, goods = sizeof good / sizeof *good;
     Buf b = {0};
     for (size_t i = 0; i < bads; i++)

@@ -1,4 +1,5 @@
-/* test_model.c - the network: its gradients against differences and against PyTorch, what is hidden stays hidden, every parameter learns. */
+/* test_model.c - the network: its gradients against differences and against PyTorch, what is hidden stays
+ * hidden, every parameter learns. */
 #include "model_testing.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ static double loss_seen_by(TestModel *t, const Param *p)
     double all = test_model_loss(t, 1, 0);
     if (strncmp(p->name, "predictor.", 10) == 0)
         return all;
-    return (test_number(t, t->sums, TERM_MEL) + test_number(t, t->sums, TERM_ALIGN)) / test_number(t, t->sums, SUM_FRAMES);
+    return (test_number(t, t->sums, TERM_MEL) + test_number(t, t->sums, TERM_ALIGN)) /
+           test_number(t, t->sums, SUM_FRAMES);
 }
 
 static void gradients_are_those_of_the_loss(void **state)
@@ -52,9 +54,10 @@ static void gradients_are_those_of_the_loss(void **state)
             test_set(&t, t.m.masters, at, was);
             double difference = fabs(numeric - grads[at] / frames);
             worst = fmax(worst, difference / (fabs(numeric) + scale + 1e-6));
-            if (difference > 1e-4 * (fabs(numeric) + scale) + 1e-8) /* a kink of L1 or ReLU within h would show as far more */
-                fail_msg("%s[%lld]: difference quotient %.9g, gradient %.9g", p->name, (long long)(at - p->offset), numeric,
-                         grads[at] / frames);
+            if (difference > 1e-4 * (fabs(numeric) + scale) +
+                                 1e-8) /* a kink of L1 or ReLU within h would show as far more */
+                fail_msg("%s[%lld]: difference quotient %.9g, gradient %.9g", p->name,
+                         (long long)(at - p->offset), numeric, grads[at] / frames);
             checked++;
         }
     }
@@ -79,7 +82,8 @@ static void every_parameter_has_a_gradient(void **state)
         for (int i = 0; i < t.m.params.count; i++) {
             double size = norm_of(&t, t.m.grads, &t.m.params.items[i]);
             if (!(size > 0) || !isfinite(size))
-                fail_msg("%s %s: %s has a gradient of norm %g", variants[v][0], variants[v][1], t.m.params.items[i].name, size);
+                fail_msg("%s %s: %s has a gradient of norm %g", variants[v][0], variants[v][1],
+                         t.m.params.items[i].name, size);
         }
         test_model_close(&t);
     }
@@ -250,7 +254,8 @@ static void golden_open(Golden *g, const char *path)
         const Param *p = &t->m.params.items[i];
         const TensorView *v = golden(g, "param.", p->name);
         if (v->bytes != (uint64_t)p->count * sizeof(float))
-            fail_msg("%s has %lld numbers, the golden file %llu bytes", p->name, (long long)p->count, (unsigned long long)v->bytes);
+            fail_msg("%s has %lld numbers, the golden file %llu bytes", p->name, (long long)p->count,
+                     (unsigned long long)v->bytes);
         memcpy((float *)t->m.masters + p->offset, v->data, v->bytes);
     }
     const TensorView *mel = golden(g, "", "batch.mel"), *tokens = golden(g, "", "batch.tokens");
@@ -286,12 +291,13 @@ static void compare_with_pytorch(const char *path)
     const float *terms = golden(&g, "", "loss.terms")->data, *total = golden(&g, "", "loss.total")->data;
     for (int i = 0; i < TERM_COUNT; i++)
         if (fabs(test_number(t, t->sums, i) / frames - (double)terms[i]) > 1e-5 * fabs((double)terms[i]))
-            fail_msg("term %s is %.8g, PyTorch says %.8g", loss_term_name(i), test_number(t, t->sums, i) / frames,
-                     (double)terms[i]);
+            fail_msg("term %s is %.8g, PyTorch says %.8g", loss_term_name(i),
+                     test_number(t, t->sums, i) / frames, (double)terms[i]);
     assert_true(fabs(loss - (double)*total) < 1e-5 * (double)*total);
     RunOutput out;
     run_output(t->run, &out);
-    assert_memory_equal(out.frames, golden(&g, "", "out.durations")->data, (size_t)(t->in.B * t->in.T) * sizeof(int32_t));
+    assert_memory_equal(out.frames, golden(&g, "", "out.durations")->data,
+                        (size_t)(t->in.B * t->in.T) * sizeof(int32_t));
     const char *name = "";
     for (int i = 0; i < t->m.params.count; i++) {
         const Param *p = &t->m.params.items[i];
@@ -304,8 +310,8 @@ static void compare_with_pytorch(const char *path)
         if (d > 1e-4)
             fail_msg("gradient of %s: relative difference %.3g from PyTorch's", p->name, d);
     }
-    printf("loss %.7g, PyTorch %.7g; %d gradients, worst relative difference %.1e (%s)\n", loss, (double)*total, t->m.params.count,
-           worst, name);
+    printf("loss %.7g, PyTorch %.7g; %d gradients, worst relative difference %.1e (%s)\n", loss,
+           (double)*total, t->m.params.count, worst, name);
 
     OpsGuard guard = {0};
     OpsStep step = {0, 1, (float)t->cfg.learning_rate};

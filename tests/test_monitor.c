@@ -1,4 +1,5 @@
-/* The GPU monitor: without NVML it says so and stays safe; with a library made here, its numbers come through. */
+/* The GPU monitor: without NVML it says so and stays safe; with a library made here, its numbers come
+ * through. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +52,10 @@ static int device_by_index(unsigned index, void **device)
     *device = &numbers[index];
     return 0;
 }
-static int device_by_uuid(const char *uuid, void **device) { return strcmp(uuid, "GPU-c0ffee") ? 6 : (*device = &numbers[3], 0); }
+static int device_by_uuid(const char *uuid, void **device)
+{
+    return strcmp(uuid, "GPU-c0ffee") ? 6 : (*device = &numbers[3], 0);
+}
 static int utilization(void *device, NvmlUtilization *u)
 {
     *u = (NvmlUtilization){(unsigned)*(int *)device / 10, 77};

@@ -5,7 +5,8 @@
 
 #include "diag/monitor_view.h"
 
-static void assert_spark(const char *expected, const double *y, size_t n, int columns, double low, double high)
+static void assert_spark(const char *expected, const double *y, size_t n, int columns, double low,
+                         double high)
 {
     Buf b = {0};
     monitor_view_sparkline(&b, y, n, columns, low, high);
@@ -38,13 +39,18 @@ static RunRecord load(const Folder *f, const char *text)
     return r;
 }
 
-#define START "{\"event\":\"start\",\"batch_size\":32,\"model_size\":\"tiny\",\"model_gpu\":\"0\",\"total_steps\":12000}\n"
+#define START \
+    "{\"event\":\"start\",\"batch_size\":32,\"model_size\":\"tiny\",\"model_gpu\":\"0\",\"total_steps\":" \
+    "12000}\n"
 #define LINE_1 \
-    "{\"event\":\"step\",\"step\":100,\"seconds\":5,\"loss\":3,\"step_ms\":50,\"wait_share\":0.4,\"busy_share\":0.6,\"step_times_" \
+    "{\"event\":\"step\",\"step\":100,\"seconds\":5,\"loss\":3,\"step_ms\":50,\"wait_share\":0.4,\"busy_" \
+    "share\":0.6,\"step_times_" \
     "ms\":[40,60]}\n"
 #define LINE_2 \
-    "{\"event\":\"step\",\"step\":6000,\"seconds\":300,\"loss\":1.25,\"step_ms\":50,\"wait_share\":0.02,\"busy_share\":0.98," \
-    "\"padding_share\":0.015,\"utterances_per_s\":640,\"frames_per_s\":52000,\"queue_ready\":3,\"queue_slots\":4,\"model_bytes\":" \
+    "{\"event\":\"step\",\"step\":6000,\"seconds\":300,\"loss\":1.25,\"step_ms\":50,\"wait_share\":0.02," \
+    "\"busy_share\":0.98," \
+    "\"padding_share\":0.015,\"utterances_per_s\":640,\"frames_per_s\":52000,\"queue_ready\":3,\"queue_" \
+    "slots\":4,\"model_bytes\":" \
     "2500000000," \
     "\"step_times_ms\":[45,55,50,50]}\n"
 
@@ -68,7 +74,8 @@ static void test_frame(void **state)
     (void)state;
     Folder f = folder_make();
     RunRecord r =
-        load(&f, START LINE_1 LINE_2 "{\"event\":\"validation\",\"step\":6000,\"loss\":1.5}\n{\"event\":\"skipped\",\"step\":3}\n");
+        load(&f, START LINE_1 LINE_2
+             "{\"event\":\"validation\",\"step\":6000,\"loss\":1.5}\n{\"event\":\"skipped\",\"step\":3}\n");
     static MonitorView v;
     v = (MonitorView){.run = &r, .age = 2, .width = 200, .gpu_count = 1, .wants_gpu = 1};
     char *text = frame(&v);
@@ -105,10 +112,9 @@ static void test_frame(void **state)
     free(text);
     Buf b = {0};
     monitor_view_line(&b, &v);
-    assert_has(
-        b.data,
-        "step 6000/12000  loss 1.2500  batch 50.00 ms ±7.1 %  wait 2.0 %  busy 98.0 %  padding 1.5 %  queue 3.0  GPU 0 97 %  "
-        "5 min 00 s left\n");
+    assert_has(b.data, "step 6000/12000  loss 1.2500  batch 50.00 ms ±7.1 %  wait 2.0 %  busy 98.0 %  "
+                       "padding 1.5 %  queue 3.0  GPU 0 97 %  "
+                       "5 min 00 s left\n");
     buf_free(&b);
     json_t *o = monitor_view_json(&v);
     assert_string_equal(json_string_value(json_object_get(o, "state")), "running");
@@ -136,8 +142,10 @@ static void test_states(void **state)
         {START LINE_1 LINE_2, 800, VIEW_RUNNING, "running"}, /* lines come every 295 s */
         {START LINE_1 LINE_2, 900, VIEW_SILENT, "no new line for 15 min 00 s"},
         {START LINE_1 "{\"event\":\"end\"}\n", 1, VIEW_ENDED, "ended"},
-        {START LINE_1 "{\"event\":\"end\"}\n{\"event\":\"resume\",\"step\":100}\n", 1, VIEW_RUNNING, "running"},
-        {START "{\"event\":\"step\",\"step\":12000,\"seconds\":5}\n", 900, VIEW_ENDED, "ended, 15 min 00 s ago"},
+        {START LINE_1 "{\"event\":\"end\"}\n{\"event\":\"resume\",\"step\":100}\n", 1, VIEW_RUNNING,
+         "running"},
+        {START "{\"event\":\"step\",\"step\":12000,\"seconds\":5}\n", 900, VIEW_ENDED,
+         "ended, 15 min 00 s ago"},
     };
     Folder f = folder_make();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

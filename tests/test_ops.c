@@ -1,5 +1,6 @@
-/* test_ops.c - the host ops: every case's gradients against finite differences in double, single precision against double, every instruction set, padding,
- * dropout, numbers of threads, and AdamW against a slow reference. */
+/* test_ops.c - the host ops: every case's gradients against finite differences in double, single precision
+ * against double, every instruction set, padding, dropout, numbers of threads, and AdamW against a slow
+ * reference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,8 @@ static Stream *stream;
 static int set_up(void **state)
 {
     (void)state;
-    return device_open(&device, "cpu", &(DeviceOptions){0}, NULL) || device->ops->stream_open(device, &stream, "test", NULL);
+    return device_open(&device, "cpu", &(DeviceOptions){0}, NULL) ||
+           device->ops->stream_open(device, &stream, "test", NULL);
 }
 
 static int tear_down(void **state)
@@ -222,7 +224,8 @@ static void adamw_equals_the_slow_one(void **state)
             wm[i] = b1 * wm[i] + (1 - b1) * x;
             wv[i] = b2 * wv[i] + (1 - b2) * x * x;
             want[i] -= decay[i] ? lr * (double)0.1f * want[i] : 0;
-            want[i] -= lr * (wm[i] / (1 - pow(b1, done))) / (sqrt(wv[i] / (1 - pow(b2, done))) + (double)1e-8f);
+            want[i] -=
+                lr * (wm[i] / (1 - pow(b1, done))) / (sqrt(wv[i] / (1 - pow(b2, done))) + (double)1e-8f);
         }
         done++;
     }
@@ -262,7 +265,8 @@ static void norm2_sees_what_is_not_finite(void **state)
     free(g);
 }
 
-static double guard_step(OpsContext *c, OpsGuard *g, double norm2, int32_t finite, double frames, float clip, float spike)
+static double guard_step(OpsContext *c, OpsGuard *g, double norm2, int32_t finite, double frames, float clip,
+                         float spike)
 {
     double gscale = -1;
     c->ops->guard(c, g, &gscale, &norm2, &finite, &frames, clip, spike);
@@ -289,22 +293,24 @@ static void the_guard_leaves_bad_steps_out(void **state)
     assert_true(fabsf(g.mean - 119.0f / 20) < 1e-5f);
     float mean = g.mean;
     assert_true(guard_step(&c, &g, 24 * 24 * 400, 1, 20, 0, 4) == 0); /* 24 > 4 * 5.95 */
-    assert_true(g.skipped == 2 && g.consecutive == 1 && g.total == 4 && g.seen == GUARD_SETTLE && g.mean == mean && g.norm == 24);
+    assert_true(g.skipped == 2 && g.consecutive == 1 && g.total == 4 && g.seen == GUARD_SETTLE &&
+                g.mean == mean && g.norm == 24);
     assert_true(guard_step(&c, &g, 24 * 24 * 400, 1, 20, 0, 4) == 0);
     assert_true(g.skipped == 2 && g.consecutive == 2 && g.total == 5);
     assert_true(guard_step(&c, &g, 23 * 23 * 400, 1, 20, 0, 4) == 1.0 / 20); /* high, and not too high */
-    assert_true(g.skipped == 0 && g.consecutive == 0 && g.total == 5 && g.seen == GUARD_SETTLE + 1 && g.mean > mean);
+    assert_true(g.skipped == 0 && g.consecutive == 0 && g.total == 5 && g.seen == GUARD_SETTLE + 1 &&
+                g.mean > mean);
     /* Clipping: the norm after scaling is the limit; under it nothing changes; 0 is no limit. */
     assert_true(fabs(guard_step(&c, &g, 8.0 * 8 * 400, 1, 20, 0.5f, 4) * sqrt(8.0 * 8 * 400) - 0.5) < 1e-12);
     assert_true(guard_step(&c, &g, 0.25 * 0.25 * 400, 1, 20, 0.5f, 4) == 1.0 / 20);
     assert_true(guard_step(&c, &g, 0, 1, 0, 0.5f, 4) == 0 && g.skipped == 0); /* a batch without a frame */
-    g = (OpsGuard){.mean = 10, .seen = 5000};                                 /* an old mean moves by a hundredth */
+    g = (OpsGuard){.mean = 10, .seen = 5000}; /* an old mean moves by a hundredth */
     assert_true(guard_step(&c, &g, 400, 1, 20, 0, 4) > 0 && fabsf(g.mean - 9.91f) < 1e-5f);
     ops_context_close(&c);
 }
 
-/* All ways to give frames m0 and later to symbols t and later; among the best of them the one whose last symbol has most frames, then the one
- * before it, and so on: what walking back takes. */
+/* All ways to give frames m0 and later to symbols t and later; among the best of them the one whose last
+ * symbol has most frames, then the one before it, and so on: what walking back takes. */
 typedef struct Paths {
     int T, M, n, now[8], best[8];
     const float *mu, *mel;

@@ -1,4 +1,5 @@
-/* The pool of phonemiser processes: same results for any number of workers, in order; a killed or stopped worker costs one line. */
+/* The pool of phonemiser processes: same results for any number of workers, in order; a killed or stopped
+ * worker costs one line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,7 +149,8 @@ static void need_proc_children(void)
 {
     pid_t pids[1];
     if (children(pids, 1) < 0) {
-        print_message("SKIPPED: /proc/self/task/*/children is not there (kernel without CONFIG_PROC_CHILDREN)\n");
+        print_message(
+            "SKIPPED: /proc/self/task/*/children is not there (kernel without CONFIG_PROC_CHILDREN)\n");
         skip();
     }
 }
@@ -194,7 +196,8 @@ static void test_done_can_stop(void **state)
     assert_true(children(pids, 4) <= 0);
 }
 
-/* Hurts a worker in the middle of a run of long lines until a line was hit (between two lines nothing is lost): never more than one. */
+/* Hurts a worker in the middle of a run of long lines until a line was hit (between two lines nothing is
+ * lost): never more than one. */
 static Outcome hurt_one(Run *r, int workers, int timeout_ms, void (*act)(Run *))
 {
     for (int tries = 0; tries < 20; tries++) {
@@ -283,7 +286,8 @@ static void act_tell_pids(Run *r)
 {
     pid_t pids[2] = {0, 0};
     children(pids, 2);
-    for (int i = 0; i < 2; i++) /* a stopped worker does not see that the socket was closed: only the kernel can end it */
+    for (int i = 0; i < 2;
+         i++) /* a stopped worker does not see that the socket was closed: only the kernel can end it */
         if (pids[i] > 0)
             kill(pids[i], SIGSTOP);
     if (write(atoi(r->note), pids, sizeof pids) != sizeof pids)

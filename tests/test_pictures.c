@@ -57,7 +57,8 @@ static void example_close(Example *e)
 }
 
 typedef int (*Draw)(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
-static const Draw all[] = {picture_alignment_pixels, picture_mels_pixels, picture_pitch_pixels, picture_spoken_pixels};
+static const Draw all[] = {picture_alignment_pixels, picture_mels_pixels, picture_pitch_pixels,
+                           picture_spoken_pixels};
 enum { ALL = sizeof all / sizeof *all };
 
 typedef struct Pixels {
@@ -110,7 +111,8 @@ static void test_path_follows_the_durations(void **state)
     Pixels x = draw(picture_alignment_pixels, &e);
     int first, last;
     columns(&x, path, &first, &last);
-    double frame = (last - first - 1) / (double)FRAMES, low = height_at(&x, first + 2, path), high = height_at(&x, last - 2, path);
+    double frame = (last - first - 1) / (double)FRAMES, low = height_at(&x, first + 2, path),
+           high = height_at(&x, last - 2, path);
     assert_true(low > high + 80); /* upwards */
     double row = (low - high) / (TEXT - 1);
     int64_t at = 0;
@@ -141,10 +143,12 @@ static void test_mels_share_axes_and_colours(void **state)
     for (; shift < x.h && !equal; shift += !equal) {
         equal = 1;
         for (int y = top; y < top + panel && equal; y++)
-            equal = y + shift < x.h && memcmp(&x.p[y * x.w + left], &x.p[(y + shift) * x.w + left], 300 * sizeof(Rgb)) == 0;
+            equal = y + shift < x.h &&
+                    memcmp(&x.p[y * x.w + left], &x.p[(y + shift) * x.w + left], 300 * sizeof(Rgb)) == 0;
     }
     assert_true(equal);
-    assert_true(near(x.p[(top + panel - 3) * x.w + left + 2], picture_colour(1))); /* the first symbol's band */
+    assert_true(
+        near(x.p[(top + panel - 3) * x.w + left + 2], picture_colour(1))); /* the first symbol's band */
     assert_true(near(x.p[(top + 2) * x.w + left + 2], picture_colour(0)));
     free(x.p);
     /* what is louder than the recording has its loudest colour, not one of its own */
@@ -152,7 +156,8 @@ static void test_mels_share_axes_and_colours(void **state)
         e.look.predicted[i] *= 3;
     Pixels louder = draw(picture_mels_pixels, &e);
     for (int y = top; y < top + panel; y++)
-        assert_memory_equal(&louder.p[y * x.w + left], &louder.p[(y + shift) * x.w + left], 300 * sizeof(Rgb));
+        assert_memory_equal(&louder.p[y * x.w + left], &louder.p[(y + shift) * x.w + left],
+                            300 * sizeof(Rgb));
     free(louder.p);
     example_close(&e);
 }
@@ -202,14 +207,16 @@ static void test_odd_clips(void **state)
         for (int odd = 0; odd < 4; odd++) {
             Example e;
             example_open(&e, sizes[k].text, sizes[k].frames, sizes[k].bands);
-            for (int t = 1; t + 1 < sizes[k].text && odd; t++) /* blanks; letters that are not drawn; marks and stress */
+            for (int t = 1; t + 1 < sizes[k].text && odd;
+                 t++) /* blanks; letters that are not drawn; marks and stress */
                 e.look.tokens[t] = odd == 1   ? t % 2 ? e.look.tokens[t] : TOKEN_BLANK
                                    : odd == 2 ? tokens_find(0x628 + (uint32_t)t % 8)
                                               : tokens_find(t % 3 == 0   ? 0x2C8
                                                             : t % 3 == 1 ? 'a'
                                                                          : 0x303);
             if (odd == 3)
-                e.look.target[0] = NAN, e.look.predicted[0] = HUGE_VALF, e.look.mu[0] = NAN, e.look.traits[1] = NAN;
+                e.look.target[0] = NAN, e.look.predicted[0] = HUGE_VALF, e.look.mu[0] = NAN,
+                e.look.traits[1] = NAN;
             e.scale.title = odd ? "\xD8\xB3\xD9\x84" : NULL;
             for (int d = 0; d < ALL; d++) {
                 Pixels x = draw(all[d], &e), again = draw(all[d], &e);

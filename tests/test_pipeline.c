@@ -1,5 +1,5 @@
-/* test_pipeline.c - the batches: the same bytes for any number of workers, on any devices, with and without overlap, after stopping anywhere and
- * going on; every utterance once an epoch; what the report counts. */
+/* test_pipeline.c - the batches: the same bytes for any number of workers, on any devices, with and without
+ * overlap, after stopping anywhere and going on; every utterance once an epoch; what the report counts. */
 #include "pipeline_testing.h"
 
 enum { MOST = 200 };
@@ -55,7 +55,9 @@ static void test_bytes_on_the_fly(void **state) { same_bytes("--preprocessing-mo
 
 static void test_bytes_augmented(void **state)
 {
-    same_bytes("--preprocessing-mode on_the_fly --augment-gain-db 6 --augment-noise-db 30 --augment-speed 0.2", machines + 5);
+    same_bytes(
+        "--preprocessing-mode on_the_fly --augment-gain-db 6 --augment-noise-db 30 --augment-speed 0.2",
+        machines + 5);
 }
 
 static void test_bytes_fixed_shape(void **state)
@@ -120,7 +122,9 @@ static void test_a_state_that_does_not_exist(void **state)
     assert_int_equal(run_try(&r, "", (RunOptions){.start = {.epoch = 1, .index = PER_EPOCH}}), ERR_DATA);
     assert_non_null(strstr(r.err.msg, "batch 8 of epoch 1"));
     run_close(&r);
-    run_open(&r, "", (RunOptions){.epochs = 2, .start = {.epoch = 5, .index = 3}}); /* more epochs were done than are wanted now */
+    run_open(&r, "",
+             (RunOptions){.epochs = 2,
+                          .start = {.epoch = 5, .index = 3}}); /* more epochs were done than are wanted now */
     assert_int_equal(run_next(&r, NULL), ERR_STOPPED);
     run_close(&r);
 }
@@ -214,7 +218,8 @@ static void test_modes_agree(void **state)
         assert_int_equal(a.batch.layout.bytes, b.batch.layout.bytes);
         assert_int_equal(a.batch.info.real_frames, b.batch.info.real_frames);
         for (int row = 0; row < 8; row++) {
-            assert_int_equal(batch_ints(&a, a.batch.layout.mel_length)[row], batch_ints(&b, b.batch.layout.mel_length)[row]);
+            assert_int_equal(batch_ints(&a, a.batch.layout.mel_length)[row],
+                             batch_ints(&b, b.batch.layout.mel_length)[row]);
             for (int k = 0; k < a.batch.info.frames * a.cfg.n_mels; k++)
                 assert_true(fabsf(batch_mel(&a, row)[k] - batch_mel(&b, row)[k]) < 1e-3f);
         }
@@ -228,7 +233,8 @@ static void test_report(void **state)
     Run r;
     PipelineReport p;
     int64_t utterances = 0, padded = 0, real = 0;
-    run_open(&r, "--num-workers 2 --data-gpu sim0 --model-gpu sim1 --prefetch-buffer-size 5", (RunOptions){.epochs = 2});
+    run_open(&r, "--num-workers 2 --data-gpu sim0 --model-gpu sim1 --prefetch-buffer-size 5",
+             (RunOptions){.epochs = 2});
     for (int i = 0; i < 11; i++) {
         assert_int_equal(run_next(&r, NULL), 0);
         utterances += r.batch.info.count;
@@ -270,13 +276,15 @@ static void test_plan_is_what_is_taken(void **state)
         uint64_t data, model, pinned;
         PipelineReport p;
         run_open(&r, pairs[i], (RunOptions){0});
-        PipelineOptions o = {.cfg = &r.cfg, .corpus = &r.corpus, .data = r.devices.data, .model = r.devices.model};
+        PipelineOptions o = {
+            .cfg = &r.cfg, .corpus = &r.corpus, .data = r.devices.data, .model = r.devices.model};
         assert_int_equal(pipeline_plan(&data, &model, &pinned, &o, &r.err), 0);
         pipeline_report(r.pipeline, &p);
         assert_int_equal(p.data_bytes, data);
         assert_int_equal(p.model_bytes, model);
         assert_int_equal(p.pinned_bytes, pinned);
-        if (r.devices.data->ops->kind != DEVICE_HOST) /* memory of the host may be taken as pinned memory of the other device */
+        if (r.devices.data->ops->kind !=
+            DEVICE_HOST) /* memory of the host may be taken as pinned memory of the other device */
             assert_int_equal(r.devices.data->used, data + (r.devices.data == r.devices.model ? model : 0));
         run_close(&r);
     }
@@ -308,7 +316,8 @@ static void test_step_meter(void **state)
 {
     Run r;
     StepMeter m;
-    run_open(&r, "--data-gpu sim0 --model-gpu sim1 --sim step_ms=10,h2d_us=1000,preprocess_ms=1", (RunOptions){.epochs = 3});
+    run_open(&r, "--data-gpu sim0 --model-gpu sim1 --sim step_ms=10,h2d_us=1000,preprocess_ms=1",
+             (RunOptions){.epochs = 3});
     const DeviceOps *ops = r.devices.model->ops;
     assert_int_equal(step_meter_open(&m, r.devices.model, pipeline_counters(r.pipeline), 4, &r.err), 0);
     int n = 0;

@@ -1,5 +1,5 @@
-/* test_pipeline_faults.c - the pipeline when things go wrong: stopped at any moment, damaged and missing and stuck files, devices that fail or
- * have no memory; and long runs that stay as small as they began. */
+/* test_pipeline_faults.c - the pipeline when things go wrong: stopped at any moment, damaged and missing and
+ * stuck files, devices that fail or have no memory; and long runs that stay as small as they began. */
 #include "pipeline_testing.h"
 
 #include <pthread.h>
@@ -58,13 +58,17 @@ static const char *const kinds[] = {
     "--num-workers 0",
     "--num-workers 8 --preprocessing-mode on_the_fly",
     "--native-loading false",
-    TWO "--num-workers 2 --sim read_ms=1,decode_ms=2,h2d_us=500,preprocess_ms=1,peer_us=500,step_ms=1,jitter=1",
-    TWO "--num-workers 0 --sim read_ms=2,decode_ms=1,h2d_us=500,preprocess_ms=1,peer_us=500,step_ms=1,jitter=1",
+    TWO
+    "--num-workers 2 --sim read_ms=1,decode_ms=2,h2d_us=500,preprocess_ms=1,peer_us=500,step_ms=1,jitter=1",
+    TWO
+    "--num-workers 0 --sim read_ms=2,decode_ms=1,h2d_us=500,preprocess_ms=1,peer_us=500,step_ms=1,jitter=1",
     "--data-gpu sim0 --model-gpu sim0 --sim h2d_us=200,preprocess_ms=4,step_ms=1 --prefetch-to-gpu false",
     "--data-gpu cpu --model-gpu sim0 --sim h2d_us=900,step_ms=3 --optimize-cpu-gpu-overlap false",
     "--data-gpu sim0 --model-gpu cpu --sim h2d_us=900,preprocess_ms=1",
     TWO "--native-loading false --sim read_ms=3,h2d_us=500,step_ms=1",
-    TWO "--num-workers 4 --enable-memory-mapping false --sim read_ms=5,stall=read:3:60000", /* one minute, were it not stopped */
+    TWO
+    "--num-workers 4 --enable-memory-mapping false --sim read_ms=5,stall=read:3:60000", /* one minute, were it
+                                                                                           not stopped */
     TWO "--num-workers 0 --sim decode_ms=2,stall=decode:3:60000",
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -82,7 +86,8 @@ static void stop_once(const char *options, Rng *rng)
     } else if (how == 1) { /* closed with a batch in hand */
         double end = clock_now() + s.after;
         int taken = 0;
-        while (!strstr(options, "60000") && (clock_now() < end || !taken) && pipeline_take(r.pipeline, &r.batch, &r.err) == 0) {
+        while (!strstr(options, "60000") && (clock_now() < end || !taken) &&
+               pipeline_take(r.pipeline, &r.batch, &r.err) == 0) {
             assert_int_equal(pipeline_release(r.pipeline, &r.batch, r.stream, &r.err), 0);
             taken = pipeline_take(r.pipeline, &r.batch, &r.err) == 0;
             if (taken && clock_now() < end)
@@ -121,7 +126,8 @@ static void test_stopped_at_random_moments(void **state)
 
 /* ---- files ---- */
 
-/* Runs to the end; returns what is lost, after checking that just clip `u` is missing in every epoch and that it is named. */
+/* Runs to the end; returns what is lost, after checking that just clip `u` is missing in every epoch and that
+ * it is named. */
 static void check_one_lost(const char *options, int32_t u, const char *why)
 {
     Run r;
@@ -157,7 +163,8 @@ static void check_one_lost(const char *options, int32_t u, const char *why)
     run_close(&r);
 }
 
-static const char *const loaders[] = {"--num-workers 0", "--num-workers 3", "--native-loading false", TWO "--num-workers 2"};
+static const char *const loaders[] = {"--num-workers 0", "--num-workers 3", "--native-loading false",
+                                      TWO "--num-workers 2"};
 enum { LOADERS = sizeof loaders / sizeof *loaders };
 
 static void check_bad_audio(const char *why)
@@ -189,7 +196,8 @@ static void test_bad_audio_files(void **state)
     assert_int_equal(rename(away, path), 0);
 }
 
-/* A loader that does not come back stops the run, with the name of what it reads. What it can reach is left to the end of the process. */
+/* A loader that does not come back stops the run, with the name of what it reads. What it can reach is left
+ * to the end of the process. */
 static Run left_behind[8];
 static int left_count;
 
@@ -215,8 +223,9 @@ static void check_stuck(const char *options, int stopped_by_user)
     }
     r->devices.model->ops->stream_close(r->stream);
     r->stream = NULL;
-    assert_int_equal(pipeline_close(r->pipeline), 1);                                     /* left behind */
-    assert_true(r->devices.data->ops->kind == DEVICE_HOST || r->devices.data->used == 0); /* but nothing on a GPU */
+    assert_int_equal(pipeline_close(r->pipeline), 1); /* left behind */
+    assert_true(r->devices.data->ops->kind == DEVICE_HOST ||
+                r->devices.data->used == 0); /* but nothing on a GPU */
     devices_close(&r->devices);
     atomic_store(&stuck_on, 0); /* it comes back after all, and finds nothing to do */
     check_threads(threads);
@@ -243,7 +252,8 @@ static void test_stuck_reads(void **state)
 static void test_slow_reads(void **state)
 {
     Run r;
-    run_open(&r, "--num-workers 2 --sim read_ms=40,decode_ms=40", (RunOptions){.epochs = 1, .stuck_seconds = 0.02});
+    run_open(&r, "--num-workers 2 --sim read_ms=40,decode_ms=40",
+             (RunOptions){.epochs = 1, .stuck_seconds = 0.02});
     int n = 0;
     while (run_next(&r, NULL) == 0)
         n++;
@@ -321,9 +331,10 @@ static void test_failed_step(void **state)
 
 static void test_device_out_of_memory(void **state)
 {
-    const char *const options[] = {TWO "--pad-to-fixed-length true --sim memory_gb=0.001",
-                                   "--data-gpu cpu --model-gpu sim0 --pad-to-fixed-length true --sim memory_gb=0.001",
-                                   "--data-gpu sim0 --model-gpu sim0 --sim memory_gb=0.001 --preprocessing-mode on_the_fly"};
+    const char *const options[] = {
+        TWO "--pad-to-fixed-length true --sim memory_gb=0.001",
+        "--data-gpu cpu --model-gpu sim0 --pad-to-fixed-length true --sim memory_gb=0.001",
+        "--data-gpu sim0 --model-gpu sim0 --sim memory_gb=0.001 --preprocessing-mode on_the_fly"};
     int threads = threads_now();
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         Run r;
@@ -381,7 +392,8 @@ static void stays_small(const char *options, int batches, int from)
         }
     }
     long pages = resident_pages() - first;
-    print_message("%d batches: %ld KiB more than after %d (%s)\n", batches, pages * (sysconf(_SC_PAGESIZE) / 1024), from, options);
+    print_message("%d batches: %ld KiB more than after %d (%s)\n", batches,
+                  pages * (sysconf(_SC_PAGESIZE) / 1024), from, options);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they keep what is freed */
     assert_true(pages * sysconf(_SC_PAGESIZE) < 256 << 10);
 #endif
@@ -422,7 +434,8 @@ static void test_start_on_a_large_corpus(void **state)
         snprintf(name, sizeof name, "%s/large/wavs/many%05d.wav", corpora.folder.path, i);
         assert_int_equal(link(path, name), 0);
     }
-    snprintf(options, sizeof options, "--data-path %s/large --cache-dir %s/large-cache --batch-size 32 --max-audio-length 20",
+    snprintf(options, sizeof options,
+             "--data-path %s/large --cache-dir %s/large-cache --batch-size 32 --max-audio-length 20",
              corpora.folder.path, corpora.folder.path);
     Config cfg;
     Log log;
@@ -438,7 +451,8 @@ static void test_start_on_a_large_corpus(void **state)
     double start = clock_now();
     run_open(&r, options, (RunOptions){0});
     assert_int_equal(run_next(&r, NULL), 0);
-    print_message("%d utterances: %.1f ms from the start to the first batch\n", LINES, 1e3 * (clock_now() - start));
+    print_message("%d utterances: %.1f ms from the start to the first batch\n", LINES,
+                  1e3 * (clock_now() - start));
     assert_int_equal(r.corpus.count, LINES);
     run_close(&r);
 }

@@ -1,5 +1,6 @@
-/* test_pipeline_settings.c - every setting of the pipeline: changing it changes what it names. Times are those of simulated machines, in which a
- * late thread costs nothing; where the real clock has a part in them, only halves and doubles are told apart. */
+/* test_pipeline_settings.c - every setting of the pipeline: changing it changes what it names. Times are
+ * those of simulated machines, in which a late thread costs nothing; where the real clock has a part in them,
+ * only halves and doubles are told apart. */
 #include "pipeline_testing.h"
 
 #include "base/thread.h"
@@ -58,7 +59,8 @@ static void test_preprocessing_mode(void **state)
     Run r; /* and it is samples that go to the device: 256 floats a frame instead of 20 */
     PipelineReport mels, samples;
     for (int k = 0; k < 2; k++) {
-        run_open(&r, k ? "--preprocessing-mode on_the_fly" : "--preprocessing-mode precompute", (RunOptions){.epochs = 1});
+        run_open(&r, k ? "--preprocessing-mode on_the_fly" : "--preprocessing-mode precompute",
+                 (RunOptions){.epochs = 1});
         while (run_next(&r, NULL) == 0) {
         }
         pipeline_report(r.pipeline, k ? &samples : &mels);
@@ -132,7 +134,8 @@ static void check_verification(const char *name, const char *store, int32_t clip
         assert_null(strstr(line + 1, id)); /* named once */
         run_close(&r);
 
-        snprintf(options, sizeof options, "%s --num-workers %d --cache-verification fast --preprocessing-mode on_the_fly", base,
+        snprintf(options, sizeof options,
+                 "%s --num-workers %d --cache-verification fast --preprocessing-mode on_the_fly", base,
                  workers);
         run_open(&r, options, (RunOptions){.epochs = 2});
         assert_int_equal(rows_of(&r, clip), 0); /* the pitch comes from the mel's record in this mode too */
@@ -229,7 +232,8 @@ static void test_prefetch_buffer_size(void **state)
         PipelineReport p;
         char options[200];
         int want = 64 / size < 8 ? 64 / size : 8;
-        snprintf(options, sizeof options, "--prefetch-buffer-size auto --num-workers 0 --batch-size %d", size);
+        snprintf(options, sizeof options, "--prefetch-buffer-size auto --num-workers 0 --batch-size %d",
+                 size);
         run_open(&r, options, (RunOptions){0});
         pipeline_report(r.pipeline, &p);
         assert_int_equal(p.slots, want > 2 ? want : 2);
@@ -240,7 +244,8 @@ static void test_prefetch_buffer_size(void **state)
 static void test_pipeline_buffer_size(void **state)
 {
     const char *steady = TWO "--sim h2d_us=2000,preprocess_ms=2,peer_us=2000,step_ms=8";
-    const char *jittery = TWO "--sim h2d_us=1000,preprocess_ms=3,peer_us=1000,step_ms=5,stall=preprocess:5:40";
+    const char *jittery =
+        TWO "--sim h2d_us=1000,preprocess_ms=3,peer_us=1000,step_ms=5,stall=preprocess:5:40";
     char options[400];
     int at[] = {3, 4, 6};
     for (int i = 0; i < 3; i++) {
@@ -250,13 +255,16 @@ static void test_pipeline_buffer_size(void **state)
         assert_int_equal(t.report.buffers_at_start, 3);
         assert_int_equal(t.report.buffers, at[i]); /* up to what it allows */
     }
-    snprintf(options, sizeof options, "%s --pipeline-buffer-size 1000 --data-gpu-memory 2", jittery); /* and under the cap */
+    snprintf(options, sizeof options, "%s --pipeline-buffer-size 1000 --data-gpu-memory 2",
+             jittery); /* and under the cap */
     Timing t = measure(options, 120);
     assert_int_equal(t.rc, 0);
-    print_message("%d buffers with %.2f of 2 MB\n", t.report.buffers, (double)t.report.data_bytes / (1 << 20));
+    print_message("%d buffers with %.2f of 2 MB\n", t.report.buffers,
+                  (double)t.report.data_bytes / (1 << 20));
     assert_true(t.report.data_bytes <= 2 << 20);
     assert_true(t.report.buffers > 3 && t.report.buffers < 60);
-    assert_true(t.report.data_bytes + t.report.data_bytes / (uint64_t)t.report.buffers > 2 << 20 || t.report.buffers > 5);
+    assert_true(t.report.data_bytes + t.report.data_bytes / (uint64_t)t.report.buffers > 2 << 20 ||
+                t.report.buffers > 5);
     snprintf(options, sizeof options, "%s --pipeline-buffer-size 8", steady);
     t = measure(options, 40);
     if (t.wait == 0 && t.period < 0.0085) /* a machine that kept pace has no reason to grow */
@@ -294,8 +302,10 @@ static void test_enhanced_gpu_prefetch(void **state)
 
 static void test_optimize_cpu_gpu_overlap(void **state)
 {
-    Timing off = measure(TWO "--sim h2d_us=6000,preprocess_ms=6,step_ms=14 --optimize-cpu-gpu-overlap false", 20);
-    Timing on = measure(TWO "--sim h2d_us=6000,preprocess_ms=6,step_ms=14 --optimize-cpu-gpu-overlap true", 20);
+    Timing off =
+        measure(TWO "--sim h2d_us=6000,preprocess_ms=6,step_ms=14 --optimize-cpu-gpu-overlap false", 20);
+    Timing on =
+        measure(TWO "--sim h2d_us=6000,preprocess_ms=6,step_ms=14 --optimize-cpu-gpu-overlap true", 20);
     assert_true(off.rc == 0 && on.rc == 0);
     assert_true(off.wait > 0.0119); /* begun only when the step before is over */
     assert_true(on.wait < 0.006);
@@ -326,7 +336,8 @@ static void test_pin_memory(void **state)
         Run r;
         PipelineReport p;
         pinned_calls = 0;
-        run_open(&r, pin ? ONE "--pin-memory true" : ONE "--pin-memory false", (RunOptions){.epochs = 1, .spy = spy_on_pinning});
+        run_open(&r, pin ? ONE "--pin-memory true" : ONE "--pin-memory false",
+                 (RunOptions){.epochs = 1, .spy = spy_on_pinning});
         assert_int_equal(run_next(&r, NULL), 0);
         pipeline_report(r.pipeline, &p);
         assert_int_equal(pinned_calls, pin); /* all slots in one piece */
@@ -394,14 +405,17 @@ static void test_static_shapes(void **state)
     int text, frames;
     uint32_t count;
     double padding;
-    assert_int_equal(
-        shapes_of("--pad-to-fixed-length true --max-text-length 333 --max-mel-frames 222", &text, &frames, &count, &padding), 1);
-    assert_true(text == 333 && frames == 224 && count == CLIPS); /* frames: a multiple of SAMPLER_FRAME_MULTIPLE */
-    assert_int_equal(
-        shapes_of("--enable-static-shapes true --max-text-length 300 --max-mel-frames 200", &text, &frames, &count, &padding), 1);
+    assert_int_equal(shapes_of("--pad-to-fixed-length true --max-text-length 333 --max-mel-frames 222", &text,
+                               &frames, &count, &padding),
+                     1);
+    assert_true(text == 333 && frames == 224 &&
+                count == CLIPS); /* frames: a multiple of SAMPLER_FRAME_MULTIPLE */
+    assert_int_equal(shapes_of("--enable-static-shapes true --max-text-length 300 --max-mel-frames 200",
+                               &text, &frames, &count, &padding),
+                     1);
     assert_true(text == 300 && frames == 200);
-    assert_true(
-        shapes_of("--pad-to-fixed-length false --max-text-length 333 --max-mel-frames 222", &text, &frames, &count, &padding) > 1);
+    assert_true(shapes_of("--pad-to-fixed-length false --max-text-length 333 --max-mel-frames 222", &text,
+                          &frames, &count, &padding) > 1);
     assert_true(text < 333 && frames < 222 && count == CLIPS);
     /* what is over a limit is left out, not cut */
     shapes_of("--max-mel-frames 60", &text, &frames, &count, &padding);
@@ -511,7 +525,8 @@ static void test_augmentation(void **state)
     run_open(&r, "--preprocessing-mode on_the_fly --augment-speed 0.3", (RunOptions){.epochs = 1});
     while (run_next(&r, NULL) == 0)
         for (int row = 0; row < r.batch.info.count; row++) {
-            int32_t u = batch_ints(&r, r.batch.layout.utterance)[row], m = batch_ints(&r, r.batch.layout.mel_length)[row];
+            int32_t u = batch_ints(&r, r.batch.layout.utterance)[row],
+                    m = batch_ints(&r, r.batch.layout.mel_length)[row];
             longer += m > (int32_t)r.corpus.lengths[u].frames;
             shorter += m < (int32_t)r.corpus.lengths[u].frames;
             assert_true(m <= r.batch.info.frames);

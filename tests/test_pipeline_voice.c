@@ -1,4 +1,5 @@
-/* test_pipeline_voice.c - the two arrays about the voice: the pitch of every row as the cache has it, and the row that lends its voice. */
+/* test_pipeline_voice.c - the two arrays about the voice: the pitch of every row as the cache has it, and the
+ * row that lends its voice. */
 #include "pipeline_testing.h"
 
 #include "audio/pitch.h"
@@ -7,7 +8,8 @@
 
 static const float *batch_pitch(const Run *r, int row)
 {
-    return (const float *)(const void *)(r->host + r->batch.layout.pitch) + (size_t)row * (size_t)r->batch.info.frames;
+    return (const float *)(const void *)(r->host + r->batch.layout.pitch) +
+           (size_t)row * (size_t)r->batch.info.frames;
 }
 
 static void view_of(const Run *r, MelView *v, int32_t utterance)
@@ -27,7 +29,8 @@ static void test_cache_holds_the_pitch(void **state)
 {
     Run r;
     char options[500];
-    snprintf(options, sizeof options, "--cache-dir %s/plain --trim-silence false --enable-loudness-normalization false",
+    snprintf(options, sizeof options,
+             "--cache-dir %s/plain --trim-silence false --enable-loudness-normalization false",
              corpora.folder.path); /* samples as in the file */
     prepare_caches(options);
     run_open(&r, options, (RunOptions){0});
@@ -75,7 +78,8 @@ static void check_pitch(const char *options, int resampled)
     const MelStatistics *m = &r.corpus.statistics;
     while (run_next(&r, NULL) == 0)
         for (int row = 0; row < r.cfg.batch_size; row++) {
-            int32_t u = batch_ints(&r, r.batch.layout.utterance)[row], frames = batch_ints(&r, r.batch.layout.mel_length)[row];
+            int32_t u = batch_ints(&r, r.batch.layout.utterance)[row],
+                    frames = batch_ints(&r, r.batch.layout.mel_length)[row];
             const float *got = batch_pitch(&r, row);
             for (int t = frames; t < r.batch.info.frames; t++)
                 assert_true(got[t] == 0);
@@ -110,7 +114,8 @@ static void test_pitch_is_the_cache_s(void **state)
     check_pitch("--enable-memory-mapping false", 0);
     check_pitch("--data-gpu sim0 --model-gpu sim1 --num-workers 8", 0);
     check_pitch("--preprocessing-mode on_the_fly", 0);
-    check_pitch("--preprocessing-mode on_the_fly --enable-memory-mapping false --data-gpu sim0 --model-gpu sim0", 0);
+    check_pitch(
+        "--preprocessing-mode on_the_fly --enable-memory-mapping false --data-gpu sim0 --model-gpu sim0", 0);
     check_pitch("--augment-speed 0.3", 0); /* does nothing to what comes from the cache */
     check_pitch("--pad-to-fixed-length true --max-mel-frames 140 --max-text-length 300 --batch-size 7", 0);
 }
@@ -126,11 +131,14 @@ static void test_modes_agree(void **state)
 {
     Run a, b;
     run_open(&a, "--preprocessing-mode precompute", (RunOptions){.epochs = 1});
-    run_open(&b, "--preprocessing-mode on_the_fly --data-gpu sim0 --model-gpu sim1", (RunOptions){.epochs = 1});
+    run_open(&b, "--preprocessing-mode on_the_fly --data-gpu sim0 --model-gpu sim1",
+             (RunOptions){.epochs = 1});
     while (run_next(&a, NULL) == 0) {
         assert_int_equal(run_next(&b, NULL), 0);
-        assert_memory_equal(batch_pitch(&a, 0), batch_pitch(&b, 0), (size_t)(8 * a.batch.info.frames) * sizeof(float));
-        assert_memory_equal(batch_ints(&a, a.batch.layout.reference), batch_ints(&b, b.batch.layout.reference), 8 * 4);
+        assert_memory_equal(batch_pitch(&a, 0), batch_pitch(&b, 0),
+                            (size_t)(8 * a.batch.info.frames) * sizeof(float));
+        assert_memory_equal(batch_ints(&a, a.batch.layout.reference),
+                            batch_ints(&b, b.batch.layout.reference), 8 * 4);
     }
     run_close(&a);
     run_close(&b);
@@ -155,12 +163,15 @@ static void test_pitch_is_normalised(void **state)
 
 static int is_filled(const Run *r, int row) { return batch_ints(r, r->batch.layout.utterance)[row] >= 0; }
 
-/* Checks a batch; returns how many rows have another's voice. Which one is a function of seed, batch number and row alone: pinned here, because a run
- * that is resumed with another version has to go on with the same batches. */
+/* Checks a batch; returns how many rows have another's voice. Which one is a function of seed, batch number
+ * and row alone: pinned here, because a run that is resumed with another version has to go on with the same
+ * batches. */
 static int check_references(const Run *r)
 {
-    const int32_t *reference = batch_ints(r, r->batch.layout.reference), *speaker = batch_ints(r, r->batch.layout.speaker);
-    uint64_t seed = rng_mix(rng_mix((uint64_t)r->cfg.seed, 0x7265666572656e63u), (uint64_t)r->batch.info.number);
+    const int32_t *reference = batch_ints(r, r->batch.layout.reference),
+                  *speaker = batch_ints(r, r->batch.layout.speaker);
+    uint64_t seed =
+        rng_mix(rng_mix((uint64_t)r->cfg.seed, 0x7265666572656e63u), (uint64_t)r->batch.info.number);
     int lent = 0;
     for (int row = 0; row < r->cfg.batch_size; row++) {
         int32_t from = reference[row], others[128];
@@ -209,7 +220,8 @@ static void test_references(void **state)
     }
 }
 
-/* Rows that are drawn, not the next one or always the same: in a batch of all clips everyone lends sometimes. */
+/* Rows that are drawn, not the next one or always the same: in a batch of all clips everyone lends sometimes.
+ */
 static void test_references_are_drawn(void **state)
 {
     enum { EPOCHS = 12 };

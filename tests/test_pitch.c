@@ -1,5 +1,6 @@
-/* test_pitch.c - the pitch of signals whose pitch is known: tones, sweeps, silence, noise; every instruction set and every thread the same.
- * `test_pitch --contour FILE` prints frame, Hz and voiced of an audio file, for tests/golden/compare_pitch.py. */
+/* test_pitch.c - the pitch of signals whose pitch is known: tones, sweeps, silence, noise; every instruction
+ * set and every thread the same. `test_pitch --contour FILE` prints frame, Hz and voiced of an audio file,
+ * for tests/golden/compare_pitch.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,8 +28,12 @@ typedef struct Contour {
 
 static Config settings(int rate, int n_fft, int hop)
 {
-    return (Config){
-        .sample_rate = rate, .n_fft = n_fft, .win_length = n_fft, .hop_length = hop, .n_mels = 20, .mel_fmax = rate / 2.0};
+    return (Config){.sample_rate = rate,
+                    .n_fft = n_fft,
+                    .win_length = n_fft,
+                    .hop_length = hop,
+                    .n_mels = 20,
+                    .mel_fmax = rate / 2.0};
 }
 
 /* x is copied to memory of exactly n samples, so that a sanitizer sees any reading past them. */
@@ -51,7 +56,8 @@ static Contour contour_of(const Config *cfg, const float *x, int64_t n, const ch
         assert_true(c.log_hz[c.frames] == 123.0f && c.voiced[c.frames] == 45);
         free(exact);
         for (int64_t t = 0; t < c.frames; t++) {
-            assert_true(c.log_hz[t] >= (float)log(PITCH_LOW) - 1e-5f && c.log_hz[t] <= (float)log(PITCH_HIGH) + 1e-5f);
+            assert_true(c.log_hz[t] >= (float)log(PITCH_LOW) - 1e-5f &&
+                        c.log_hz[t] <= (float)log(PITCH_HIGH) + 1e-5f);
             assert_true(c.voiced[t] <= 1);
         }
     }
@@ -101,7 +107,8 @@ static void check_steady(int rate, int n_fft, int hop, double hz, int is_sine, d
     Contour c = contour_of(&cfg, x, n, NULL);
     for (int64_t t = 0; t < c.frames; t++)
         if (!c.voiced[t] || fabs(expm1((double)c.log_hz[t] - log(hz))) > most)
-            fail_msg("%g Hz at %d Hz, frame %lld: %g Hz, voiced %d", hz, rate, (long long)t, exp(c.log_hz[t]), c.voiced[t]);
+            fail_msg("%g Hz at %d Hz, frame %lld: %g Hz, voiced %d", hz, rate, (long long)t, exp(c.log_hz[t]),
+                     c.voiced[t]);
     contour_free(&c);
     free(x);
 }
@@ -132,8 +139,8 @@ static void check_sweep(double a, double b, double seconds)
     for (int64_t t = 3; t < c.frames - 3; t++) { /* at the ends the window stands still */
         double want = log(sweep_hz(a, b, 256.0 * (double)t / (double)n));
         if (!c.voiced[t] || fabs((double)c.log_hz[t] - want) > 0.01)
-            fail_msg("sweep %g - %g, frame %lld: %g Hz instead of %g, voiced %d", a, b, (long long)t, exp(c.log_hz[t]), exp(want),
-                     c.voiced[t]);
+            fail_msg("sweep %g - %g, frame %lld: %g Hz instead of %g, voiced %d", a, b, (long long)t,
+                     exp(c.log_hz[t]), exp(want), c.voiced[t]);
     }
     contour_free(&c);
     free(x);
@@ -211,7 +218,9 @@ static void test_gaps(void **state)
     }
     assert_true(last_low > 0 && first_high > last_low + 10);
     for (int64_t t = 0; t < c.frames; t++) {
-        double share = t < last_low ? 0 : t > first_high ? 1 : (double)(t - last_low) / (double)(first_high - last_low);
+        double share = t < last_low     ? 0
+                       : t > first_high ? 1
+                                        : (double)(t - last_low) / (double)(first_high - last_low);
         assert_true(fabs((double)c.log_hz[t] - (log(110) + share * log(2))) < 0.02);
     }
     contour_free(&c);
@@ -278,7 +287,8 @@ static void check_same(const Contour *a, const Contour *b)
 
 static void test_instructions_agree(void **state)
 {
-    static const int shapes[][3] = {{22050, 1024, 256}, {16000, 800, 200}, {48000, 2048, 512}, {8000, 512, 100}};
+    static const int shapes[][3] = {
+        {22050, 1024, 256}, {16000, 800, 200}, {48000, 2048, 512}, {8000, 512, 100}};
     enum { N = 40000 };
     float *x = new_samples(N);
     fill_speech(x, N, 5);
@@ -397,8 +407,9 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--contour") == 0)
         return print_contour(argv[2]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steady_tones),  cmocka_unit_test(test_sweeps),         cmocka_unit_test(test_no_voice),
-        cmocka_unit_test(test_gaps),          cmocka_unit_test(test_short_clips),    cmocka_unit_test(test_instructions_agree),
+        cmocka_unit_test(test_steady_tones),  cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_no_voice),      cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_short_clips),   cmocka_unit_test(test_instructions_agree),
         cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_noise_is_borne),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

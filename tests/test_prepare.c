@@ -1,4 +1,5 @@
-/* test_prepare.c - what `myxtts prepare` builds, and what it leaves alone: incremental runs, settings, workers. */
+/* test_prepare.c - what `myxtts prepare` builds, and what it leaves alone: incremental runs, settings,
+ * workers. */
 #include "prepare_testing.h"
 
 #include <sndfile.h>
@@ -96,7 +97,9 @@ static void touched_audio_builds_nothing(void **state)
     json_decref(o);
     copy_folder(c->cache, path_of(c->root, "before"));
     expect_built(c, 0, 0, "--num-workers", "1");
-    assert_same_folders(c->cache, path_of(c->root, "before")); /* the new stamps were kept: not even the index is written again */
+    assert_same_folders(
+        c->cache,
+        path_of(c->root, "before")); /* the new stamps were kept: not even the index is written again */
     assert_same_caches(c->cache, prepare_fresh(c, "fresh"));
 }
 
@@ -187,12 +190,14 @@ static void settings_touch_their_stages_only(void **state)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *option = settings[i].option, *value = settings[i].value;
         json_t *o = prepare(c, 0, option, value);
-        if (number_at(o, "text", "built") != settings[i].text * CLIPS || number_at(o, "mel", "built") != settings[i].mel * CLIPS)
-            fail_msg("%s %s: text built %lld, mel built %lld", option, value, (long long)number_at(o, "text", "built"),
-                     (long long)number_at(o, "mel", "built"));
+        if (number_at(o, "text", "built") != settings[i].text * CLIPS ||
+            number_at(o, "mel", "built") != settings[i].mel * CLIPS)
+            fail_msg("%s %s: text built %lld, mel built %lld", option, value,
+                     (long long)number_at(o, "text", "built"), (long long)number_at(o, "mel", "built"));
         json_decref(o);
         expect_built(c, 0, 0, option, value);
-        expect_built(c, settings[i].text * CLIPS, settings[i].mel * CLIPS, "--num-workers", "1"); /* and back */
+        expect_built(c, settings[i].text * CLIPS, settings[i].mel * CLIPS, "--num-workers",
+                     "1"); /* and back */
         assert_same_caches(c->cache, path_of(c->root, "first"));
     }
 }
@@ -268,7 +273,8 @@ static void exact_limits_hold(void **state)
     }
 }
 
-/* The length of an OGG is certain only after decoding; what was too long then is looked at again when the limit is raised. */
+/* The length of an OGG is certain only after decoding; what was too long then is looked at again when the
+ * limit is raised. */
 static void raised_limit_takes_up_ogg(void **state)
 {
     Corpus *c = *state;
@@ -302,7 +308,8 @@ static void eval_file_joins_the_train_file(void **state)
     expect_built(c, CLIPS, CLIPS, "--num-workers", "1");
     corpus_add(c, 0.3);
     char line[256];
-    snprintf(line, sizeof line, "%s|%s\n%s|%s\n", c->clips[CLIPS].id, c->clips[CLIPS].text, c->clips[0].id, "Twice.");
+    snprintf(line, sizeof line, "%s|%s\n%s|%s\n", c->clips[CLIPS].id, c->clips[CLIPS].text, c->clips[0].id,
+             "Twice.");
     write_file(path_of(c->data, "eval.csv"), line, strlen(line));
     json_t *o = prepare(c, 0, "--metadata-eval-file", "eval.csv");
     check_number(o, 1, "text", "built");
@@ -339,7 +346,8 @@ static void workers_change_no_byte(void **state)
     for (int i = 0; i < 4; i++) {
         char dir[64];
         snprintf(dir, sizeof dir, "cache%s", workers[i]);
-        json_t *o = prepare_with(c, path_of(c->root, dir), 0, (const char *const[]){"--num-workers", workers[i], NULL});
+        json_t *o = prepare_with(c, path_of(c->root, dir), 0,
+                                 (const char *const[]){"--num-workers", workers[i], NULL});
         check_number(o, 60, "accepted", NULL);
         json_decref(o);
         assert_same_folders(path_of(c->root, dir), path_of(c->root, "cache0"));

@@ -1,5 +1,5 @@
-/* test_prepare_damage.c - flipped bytes, missing and cut files: `prepare --verify` finds and heals them, and no reader crashes.
- * MYXTTS_LONG=1: every byte of every cache file. */
+/* test_prepare_damage.c - flipped bytes, missing and cut files: `prepare --verify` finds and heals them, and
+ * no reader crashes. MYXTTS_LONG=1: every byte of every cache file. */
 #include "prepare_testing.h"
 
 static const char *const files[] = {"text.index", "text-0001.seg", "mel.index", "mel-0001.seg"};
@@ -58,8 +58,10 @@ static void assert_reads(const Good *g, const char *what, const char *const *arg
 static void assert_readers_live(const Good *g, const char *what)
 {
     const Corpus *c = g->c;
-    assert_reads(g, what, (const char *const[]){"inspect", c->cache, "--json", "--utterance", c->clips[1].id, NULL});
-    assert_reads(g, what, (const char *const[]){"inspect", path_of(c->cache, "mel-0001.seg"), "--json", NULL});
+    assert_reads(g, what,
+                 (const char *const[]){"inspect", c->cache, "--json", "--utterance", c->clips[1].id, NULL});
+    assert_reads(g, what,
+                 (const char *const[]){"inspect", path_of(c->cache, "mel-0001.seg"), "--json", NULL});
 }
 
 /* --verify finds the damage and heals it; afterwards all is as it was. */
@@ -107,8 +109,8 @@ static void try_flip(const Good *g, int file, size_t at, uint8_t mask, int reade
         assert_readers_live(g, what);
         const Corpus *c = g->c; /* a plain run need not see it, but must not fall over it */
         assert_reads(g, what,
-                     (const char *const[]){"prepare", "--data-path", c->data, "--cache-dir", c->cache, "--json", more[0], more[1],
-                                           more[2], more[3], NULL});
+                     (const char *const[]){"prepare", "--data-path", c->data, "--cache-dir", c->cache,
+                                           "--json", more[0], more[1], more[2], more[3], NULL});
         restore(g);
         flip(g, file, at, mask);
     }
@@ -158,8 +160,8 @@ static void cut_and_missing_files_are_healed(void **state)
                 assert_int_equal(truncate(path, (off_t)left), 0);
             assert_readers_live(&g, what);
             Run r;
-            run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache, "--json", more[0], more[1], more[2],
-                        more[3]);
+            run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache, "--json", more[0],
+                        more[1], more[2], more[3]);
             if (r.code != 0 && r.code != 1)
                 fail_msg("%s: exit code %d: %s", what, r.code, r.stderr_text.data);
             if (part && r.code != 1)
@@ -198,7 +200,8 @@ static void strangers_are_left_alone(void **state)
     Good g;
     open_good(&g, *state, 5);
     const Corpus *c = g.c;
-    static const char *const strangers[] = {"notes.txt", "mel-0001.seg.bak", "mel-x.seg", "text-0001.segment", "melody-0001.seg"};
+    static const char *const strangers[] = {"notes.txt", "mel-0001.seg.bak", "mel-x.seg", "text-0001.segment",
+                                            "melody-0001.seg"};
     restore(&g);
     for (int i = 0; i < 5; i++)
         write_file(path_of(c->cache, strangers[i]), "mine", 4);

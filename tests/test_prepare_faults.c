@@ -1,5 +1,6 @@
-/* test_prepare_faults.c - a full disk, and the N-th call of the system failing: a sentence, an exit code, the old cache untouched, and
- * a clean run afterwards that gives the very same caches. The calls fail through a preloaded library, tests/faults.so in the build. */
+/* test_prepare_faults.c - a full disk, and the N-th call of the system failing: a sentence, an exit code, the
+ * old cache untouched, and a clean run afterwards that gives the very same caches. The calls fail through a
+ * preloaded library, tests/faults.so in the build. */
 #include "prepare_testing.h"
 
 #include <sys/mount.h>
@@ -28,13 +29,15 @@ static void assert_old_state_whole(const Corpus *c, const char *store, uint64_t 
     for (uint64_t i = 0; i < s.count; i++) {
         StoreEntry e;
         store_entry(&s, i, &e);
-        assert_true(e.status == 0 && e.id_size == strlen(c->clips[i].id) && memcmp(e.id, c->clips[i].id, e.id_size) == 0);
+        assert_true(e.status == 0 && e.id_size == strlen(c->clips[i].id) &&
+                    memcmp(e.id, c->clips[i].id, e.id_size) == 0);
     }
     free(damaged);
     store_close(&s);
 }
 
-/* From ten clips to forty on disks of many sizes: some too small at once, some too small in the middle, some only for tidying up. */
+/* From ten clips to forty on disks of many sizes: some too small at once, some too small in the middle, some
+ * only for tidying up. */
 static void full_disk_leaves_the_old_cache(void **state)
 {
     Corpus *c = *state;
@@ -43,7 +46,8 @@ static void full_disk_leaves_the_old_cache(void **state)
     snprintf(want, sizeof want, "%s/want", c->root);
     assert_int_equal(mkdir(c->cache, 0777), 0);
     if (mount_disk(c->cache, 1024, 0)) {
-        print_message("SKIPPED: no small disk can be mounted here (%s); a full disk is tried with failing writes alone\n",
+        print_message("SKIPPED: no small disk can be mounted here (%s); a full disk is tried with failing "
+                      "writes alone\n",
                       strerror(errno));
         skip();
     }
@@ -174,8 +178,8 @@ static int count_files(const char *dir)
     return n;
 }
 
-/* Memory denied to the libraries too: libsndfile 1.2 dies of it when it reads the header of a WAV, and espeak-ng may. The caches
- * must come out right even then. */
+/* Memory denied to the libraries too: libsndfile 1.2 dies of it when it reads the header of a WAV, and
+ * espeak-ng may. The caches must come out right even then. */
 static int is_library_crash(const char *kind, const char *const extra[2], int code)
 {
     return strcmp(kind, "MALLOC") == 0 && extra[1] == NULL && (code == -SIGSEGV || code == -SIGABRT);
@@ -194,7 +198,8 @@ static void try_fault(Faults *f, const char *kind, long n, const char *const ext
         fail_msg("%s number %ld: ended with %d: %s", kind, n, code, r.stderr_text.data);
     if (code >= 2 && !strstr(r.stderr_text.data, "error: "))
         fail_msg("%s number %ld: exit code %d without a sentence: %s", kind, n, code, r.stderr_text.data);
-    if ((code == 0 || code == 1) && (strcmp(kind, "MALLOC") != 0 || extra[1])) { /* jansson leaves out what it has no memory for */
+    if ((code == 0 || code == 1) &&
+        (strcmp(kind, "MALLOC") != 0 || extra[1])) { /* jansson leaves out what it has no memory for */
         json_t *o = json_loads(r.stdout_text.data, 0, NULL);
         if (!o)
             fail_msg("%s number %ld: exit code %d, but no JSON: %s", kind, n, code, r.stdout_text.data);
@@ -251,14 +256,16 @@ static void run_loops(Corpus *c, int from_old)
     loop(&f, "READ", OWN, 25);
     loop(&f, "MALLOC", OWN, 40);
     loop(&f, "MALLOC", NULL, 20);
-    print_message("%d runs, %d of them ended with an error, %d inside a library\n", f.runs, f.failures, f.crashes);
+    print_message("%d runs, %d of them ended with an error, %d inside a library\n", f.runs, f.failures,
+                  f.crashes);
     assert_true(f.failures > 10);
 }
 
 static void failing_calls_in_a_first_build(void **state) { run_loops(*state, 0); }
 static void failing_calls_in_an_incremental_build(void **state) { run_loops(*state, 1); }
 
-/* In the worker processes (and the program itself): at most a line is lost, or the run ends with a sentence. */
+/* In the worker processes (and the program itself): at most a line is lost, or the run ends with a sentence.
+ */
 static void failing_calls_in_workers(void **state)
 {
     Faults f;
@@ -293,8 +300,11 @@ static void no_write_succeeds_any_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(full_disk_leaves_the_old_cache), T(failing_calls_in_a_first_build), T(failing_calls_in_an_incremental_build),
-        T(failing_calls_in_workers),       T(no_write_succeeds_any_more),
+        T(full_disk_leaves_the_old_cache),
+        T(failing_calls_in_a_first_build),
+        T(failing_calls_in_an_incremental_build),
+        T(failing_calls_in_workers),
+        T(no_write_succeeds_any_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_prepare_input.c - everything that can be wrong with a dataset, in one corpus: each line gets its reason, the run goes on. */
+/* test_prepare_input.c - everything that can be wrong with a dataset, in one corpus: each line gets its
+ * reason, the run goes on. */
 #include "prepare_testing.h"
 
 typedef struct Bad {
@@ -115,7 +116,8 @@ static void add_bad_lines(const Corpus *c)
     sound(c, "bangs");
     line("bangs", "!!! ?!", "no_phonemes");
     sound(c, "smile");
-    line("smile", "\xF0\x9F\x98\x80\xF0\x9F\x8E\x89", NULL); /* reason set below: espeak-ng may have names for emoji */
+    line("smile", "\xF0\x9F\x98\x80\xF0\x9F\x8E\x89",
+         NULL); /* reason set below: espeak-ng may have names for emoji */
     expected_count--;
     sound(c, "latin");
     line("latin", "caf\xE9", "invalid_utf8");
@@ -164,7 +166,8 @@ static void every_bad_thing_gets_its_reason(void **state)
     assert_int_equal(fclose(metadata), 0);
 
     Run r;
-    int code = run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache, "--json", "--num-workers", "2");
+    int code = run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache, "--json",
+                           "--num-workers", "2");
     if (code != 0)
         fail_msg("exit code %d: %s", code, r.stderr_text.data);
     if (!SANITIZED && r.peak_kib > 300 * 1024)
@@ -215,7 +218,8 @@ static void every_bad_thing_gets_its_reason(void **state)
     check_number(o, 0, "text", "built");
     check_number(o, 0, "mel", "built");
     check_number(o, accepted, "accepted", NULL);
-    check_number(o, accepted + 3, "text", "reused"); /* two clips that are not finite and a silent one fall out after the text */
+    check_number(o, accepted + 3, "text",
+                 "reused"); /* two clips that are not finite and a silent one fall out after the text */
     check_number(o, accepted, "mel", "reused");
     json_decref(o);
     assert_same_folders(c->cache, path_of(c->root, "before"));
@@ -322,8 +326,9 @@ static void memory_grows_little_with_lines(void **state)
             corpus_add(c, 0);
         corpus_write_metadata(c);
         Run r;
-        int code = run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", path_of(c->root, i ? "b" : "a"), "--stages",
-                               "text", "--use-phonemes", "false", "--num-workers", "2", "--json");
+        int code =
+            run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", path_of(c->root, i ? "b" : "a"),
+                        "--stages", "text", "--use-phonemes", "false", "--num-workers", "2", "--json");
         if (code != 0)
             fail_msg("exit code %d: %s", code, r.stderr_text.data);
         peak[i] = r.peak_kib;
@@ -348,8 +353,9 @@ static void memory_does_not_grow_with_audio(void **state)
             corpus_add(c, 3);
         corpus_write_metadata(c);
         Run r;
-        assert_int_equal(run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", path_of(c->root, i ? "b" : "a"),
-                                     "--stages", "mel", "--num-workers", "1", "--json"),
+        assert_int_equal(run_program(&r, "prepare", "--data-path", c->data, "--cache-dir",
+                                     path_of(c->root, i ? "b" : "a"), "--stages", "mel", "--num-workers", "1",
+                                     "--json"),
                          0);
         peak[i] = r.peak_kib;
         run_free(&r);
@@ -362,8 +368,9 @@ static void memory_does_not_grow_with_audio(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(every_bad_thing_gets_its_reason), T(unreadable_audio_is_told),       T(nothing_usable_is_an_error),
-        T(odd_names_are_told_in_json),      T(memory_grows_little_with_lines), T(memory_does_not_grow_with_audio),
+        T(every_bad_thing_gets_its_reason), T(unreadable_audio_is_told),
+        T(nothing_usable_is_an_error),      T(odd_names_are_told_in_json),
+        T(memory_grows_little_with_lines),  T(memory_does_not_grow_with_audio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

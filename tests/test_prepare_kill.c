@@ -1,5 +1,5 @@
-/* test_prepare_kill.c - `prepare` killed at random moments, and its workers killed or stopped. What comes out in the end is, byte by
- * byte, what an undisturbed run gives. MYXTTS_LONG=1: ten times as many kills. */
+/* test_prepare_kill.c - `prepare` killed at random moments, and its workers killed or stopped. What comes out
+ * in the end is, byte by byte, what an undisturbed run gives. MYXTTS_LONG=1: ten times as many kills. */
 #include "prepare_testing.h"
 
 #define BIG 1500
@@ -43,7 +43,8 @@ static int killed_after(const Corpus *c, const char *cache, const char *const *m
 }
 
 /* Kills runs from `old` (NULL: from nothing) to the state `want` until there were `kills` of them. */
-static void kill_on_the_way(const Corpus *c, const char *old, const char *want, const char *const *more, double seconds, int kills)
+static void kill_on_the_way(const Corpus *c, const char *old, const char *want, const char *const *more,
+                            double seconds, int kills)
 {
     Rng rng;
     uint64_t seed = (uint64_t)clock_now() * 1000003u + (uint64_t)getpid();
@@ -97,7 +98,8 @@ static void kills_during_a_change_of_settings(void **state)
     kill_on_the_way(c, old, want, other, seconds, is_long() ? 100 : 8);
 }
 
-/* Lines edited, taken away and added: old and new records end up in one segment, written anew after the first commit. */
+/* Lines edited, taken away and added: old and new records end up in one segment, written anew after the first
+ * commit. */
 static void kills_during_an_incremental_build(void **state)
 {
     Corpus *c = *state;
@@ -134,7 +136,8 @@ static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms
         }
     }
     corpus_write_metadata(c);
-    const char *const more[] = {"--num-workers", "2", "--phoneme-timeout-ms", timeout_ms, "--max-text-length", "9999", NULL};
+    const char *const more[] = {"--num-workers", "2", "--phoneme-timeout-ms", timeout_ms, "--max-text-length",
+                                "9999",          NULL};
     char want[256], cache[256];
     snprintf(want, sizeof want, "%s/want", c->root);
     snprintf(cache, sizeof cache, "%s/cache", c->root);
@@ -156,7 +159,8 @@ static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms
             fail_msg("exit code %d: %s", r.code, r.stderr_text.data);
         json_t *o = json_loads(r.stdout_text.data, 0, NULL);
         int64_t rejected = number_at(o, "rejected", NULL);
-        assert_true(rejected == 0 || rejected == 1); /* 0: between two items, or when there was no more to do */
+        assert_true(rejected == 0 ||
+                    rejected == 1); /* 0: between two items, or when there was no more to do */
         check_number(o, SPOKEN - rejected, "accepted", NULL);
         check_number(o, SPOKEN - rejected, "text", "built");
         if (rejected) {
@@ -183,15 +187,25 @@ static void disturb_workers(Corpus *c, int signal_number, const char *timeout_ms
     assert_true(lost > 0);
 }
 
-static void a_killed_worker_costs_one_utterance(void **state) { disturb_workers(*state, SIGKILL, "5000", "signal 9"); }
-static void a_crashed_worker_costs_one_utterance(void **state) { disturb_workers(*state, SIGSEGV, "5000", "signal 11"); }
-static void a_stopped_worker_costs_one_utterance(void **state) { disturb_workers(*state, SIGSTOP, "300", "300 ms"); }
+static void a_killed_worker_costs_one_utterance(void **state)
+{
+    disturb_workers(*state, SIGKILL, "5000", "signal 9");
+}
+static void a_crashed_worker_costs_one_utterance(void **state)
+{
+    disturb_workers(*state, SIGSEGV, "5000", "signal 11");
+}
+static void a_stopped_worker_costs_one_utterance(void **state)
+{
+    disturb_workers(*state, SIGSTOP, "300", "300 ms");
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(kills_during_the_first_build),        T(kills_during_a_change_of_settings),    T(kills_during_an_incremental_build),
-        T(a_killed_worker_costs_one_utterance), T(a_crashed_worker_costs_one_utterance), T(a_stopped_worker_costs_one_utterance),
+        T(kills_during_the_first_build),         T(kills_during_a_change_of_settings),
+        T(kills_during_an_incremental_build),    T(a_killed_worker_costs_one_utterance),
+        T(a_crashed_worker_costs_one_utterance), T(a_stopped_worker_costs_one_utterance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

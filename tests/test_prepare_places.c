@@ -119,9 +119,11 @@ static void cache_dir_that_is_no_folder(void **state)
     assert_int_equal(run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache), 3);
     assert_non_null(strstr(r.stderr_text.data, c->cache));
     run_free(&r);
-    assert_int_equal(run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", path_of(c->cache, "below")), 3);
+    assert_int_equal(
+        run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", path_of(c->cache, "below")), 3);
     run_free(&r);
-    json_decref(prepare_with(c, path_of(c->root, "a/b/c"), 0, (const char *const[]){NULL})); /* folders are made */
+    json_decref(
+        prepare_with(c, path_of(c->root, "a/b/c"), 0, (const char *const[]){NULL})); /* folders are made */
 }
 
 /* ---- info ---- */
@@ -133,7 +135,8 @@ static void info_counts(void **state)
     FILE *f = fopen(path_of(c->data, "metadata.csv"), "wb");
     fprintf(f, "id|text|speaker|language\n");
     for (int i = 0; i < 6; i++)
-        fprintf(f, "%s|%s|%s|%s\n", c->clips[i].id, c->clips[i].text, i % 3 ? "anna" : "bert", i < 2 ? "de" : "en");
+        fprintf(f, "%s|%s|%s|%s\n", c->clips[i].id, c->clips[i].text, i % 3 ? "anna" : "bert",
+                i < 2 ? "de" : "en");
     fclose(f);
     char command[512];
     copy_folder(c->data, path_of(c->root, "before"));
@@ -151,11 +154,13 @@ static void info_counts(void **state)
     assert_string_equal(json_string_value(json_object_get(json_array_get(speakers, 0), "name")), "anna");
     assert_int_equal(json_integer_value(json_object_get(json_array_get(speakers, 0), "clips")), 4);
     assert_int_equal(json_array_size(languages), 2);
-    assert_float_equal(json_real_value(json_object_get(json_object_get(o, "clip_seconds"), "max")), 0.55, 0.001);
+    assert_float_equal(json_real_value(json_object_get(json_object_get(o, "clip_seconds"), "max")), 0.55,
+                       0.001);
     json_decref(o);
     run_free(&r);
     assert_int_equal(run_program(&r, "info", "--data-path", c->data), 0);
-    const char *const lines[] = {"6 clips", "anna", "bert", "clip length", "text length", "22050 Hz, 1 channel", "\xE2\x96\x88"};
+    const char *const lines[] = {
+        "6 clips", "anna", "bert", "clip length", "text length", "22050 Hz, 1 channel", "\xE2\x96\x88"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (!strstr(r.stdout_text.data, lines[i]))
             fail_msg("no '%s' in: %s", lines[i], r.stdout_text.data);
@@ -207,7 +212,8 @@ static void info_tells_rejections(void **state)
 static json_t *inspect(const char *path, const char *id, int code)
 {
     Run r;
-    run_program_env(&r, (const char *const[]){"inspect", path, "--json", id ? "--utterance" : NULL, id, NULL}, NULL);
+    run_program_env(&r, (const char *const[]){"inspect", path, "--json", id ? "--utterance" : NULL, id, NULL},
+                    NULL);
     if (r.code != code)
         fail_msg("inspect %s: exit code %d: %s", path, r.code, r.stderr_text.data);
     if (code >= 2) {
@@ -236,8 +242,12 @@ static void inspect_shows_what_is_there(void **state)
     check_number(o, 1, "mel", "rejected");
     check_number(o, 4, "mel", "utterances");
     check_number(o, 1, "mel", "segments");
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(json_object_get(o, "mel"), "statistics"), "bands")), 80);
-    assert_int_equal(json_array_size(json_object_get(json_object_get(json_object_get(o, "mel"), "statistics"), "mean")), 80);
+    assert_int_equal(json_integer_value(
+                         json_object_get(json_object_get(json_object_get(o, "mel"), "statistics"), "bands")),
+                     80);
+    assert_int_equal(
+        json_array_size(json_object_get(json_object_get(json_object_get(o, "mel"), "statistics"), "mean")),
+        80);
     json_decref(o);
     o = inspect(c->cache, c->clips[2].id, 0);
     const json_t *text = json_object_get(json_object_get(o, "text"), "utterance"),
@@ -267,7 +277,8 @@ static void inspect_shows_what_is_there(void **state)
     inspect(path_of(c->root, "nowhere"), NULL, 3);
     inspect(c->data, NULL, 3); /* a folder without a cache */
     Run r;
-    assert_int_equal(run_program(&r, "inspect", c->cache, "--utterance", c->clips[0].id), 0); /* and for people */
+    assert_int_equal(run_program(&r, "inspect", c->cache, "--utterance", c->clips[0].id),
+                     0); /* and for people */
     assert_non_null(strstr(r.stdout_text.data, "phonemes"));
     assert_non_null(strstr(r.stdout_text.data, c->clips[0].text));
     run_free(&r);
@@ -278,8 +289,13 @@ static void inspect_shows_what_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(two_runs_at_once), T(waiting_run_sees_new_lines), T(read_only_dataset),           T(cache_dir_that_is_no_folder),
-        T(info_counts),      T(info_tells_rejections),      T(inspect_shows_what_is_there),
+        T(two_runs_at_once),
+        T(waiting_run_sees_new_lines),
+        T(read_only_dataset),
+        T(cache_dir_that_is_no_folder),
+        T(info_counts),
+        T(info_tells_rejections),
+        T(inspect_shows_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_preprocess.c - the preprocessing on the devices cpu and sim0, against its definition written anew with libm. */
+/* test_preprocess.c - the preprocessing on the devices cpu and sim0, against its definition written anew with
+ * libm. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,8 @@ static float raw_value(const TestBatch *b, int row, int frame, int band)
 
 static float *out_frame(const TestBatch *b, int row, int frame)
 {
-    return floats(b->out, b->args.out_layout.mel) + ((size_t)row * (size_t)b->args.frames + (size_t)frame) * (size_t)b->args.bands;
+    return floats(b->out, b->args.out_layout.mel) +
+           ((size_t)row * (size_t)b->args.frames + (size_t)frame) * (size_t)b->args.bands;
 }
 
 static void check_numbers(const TestBatch *b)
@@ -59,7 +61,8 @@ static void check_numbers(const TestBatch *b)
         assert_int_equal(ints(b->out, out->speaker)[r], ints(b->raw, in->speaker)[r]);
         assert_int_equal(ints(b->out, out->utterance)[r], ints(b->raw, in->utterance)[r]);
         assert_int_equal(ints(b->out, out->reference)[r], ints(b->raw, in->reference)[r]);
-        assert_memory_equal(b->out + out->augment + (size_t)r * 16, b->raw + in->augment + (size_t)r * 16, 16);
+        assert_memory_equal(b->out + out->augment + (size_t)r * 16, b->raw + in->augment + (size_t)r * 16,
+                            16);
         for (int i = 0; i < b->args.text; i++) {
             size_t at = (size_t)(r * b->args.text + i);
             assert_int_equal(ints(b->out, out->tokens)[at], i < n ? ints(b->raw, in->tokens)[at] : 0);
@@ -97,7 +100,8 @@ static void check_cached(int mel_bytes, int normalise)
         for (int r = 0; r < s[0]; r++) {
             int frames = ints(b.raw, b.args.in_layout.mel_length)[r];
             assert_int_equal(ints(b.out, b.args.out_layout.mel_length)[r], frames);
-            assert_int_equal(ints(b.out, b.args.out_layout.sample_length)[r], ints(b.raw, b.args.in_layout.sample_length)[r]);
+            assert_int_equal(ints(b.out, b.args.out_layout.sample_length)[r],
+                             ints(b.raw, b.args.in_layout.sample_length)[r]);
             for (int f = 0; f < frames; f++)
                 for (int k = 0; k < s[3]; k++) {
                     double x = raw_value(&b, r, f, k), d = fmax(b.deviation[k], 1e-5);
@@ -164,7 +168,8 @@ static void test_noise(void **state)
     int noisy = 0;
     for (int r = 0; r < 6; r++) {
         int frames = ints(b.raw, b.args.in_layout.mel_length)[r];
-        double db = floats(b.raw, b.args.in_layout.augment)[4 * r + 1], sum = 0, added = 0, least = 1e9, most = 0;
+        double db = floats(b.raw, b.args.in_layout.augment)[4 * r + 1], sum = 0, added = 0, least = 1e9,
+               most = 0;
         for (int f = 0; f < frames; f++)
             for (int k = 0; k < 80; k++)
                 sum += exp(raw_value(&b, r, f, k));
@@ -234,7 +239,8 @@ static void test_on_the_fly(void **state)
         check_padding(&b);
         for (int r = 0; r < 4; r++) {
             int64_t n = ints(b.raw, b.args.in_layout.sample_length)[r], frames;
-            float *mel = mel_of(&cfg, floats(b.raw, b.args.in_layout.samples) + r * b.args.samples, n, &frames);
+            float *mel =
+                mel_of(&cfg, floats(b.raw, b.args.in_layout.samples) + r * b.args.samples, n, &frames);
             assert_int_equal(ints(b.out, b.args.out_layout.sample_length)[r], n);
             assert_int_equal(ints(b.out, b.args.out_layout.mel_length)[r], frames);
             assert_memory_equal(out_frame(&b, r, 0), mel, (size_t)frames * (size_t)s[3] * 4);
@@ -274,7 +280,8 @@ static void test_speed(void **state)
         float *y = calloc((size_t)n, sizeof *y);
         for (int64_t i = 0; i < n; i++) {
             double at = (double)i * speed, left = floor(at);
-            double a = x[(int64_t)left], c = x[(int64_t)left + 1 < lengths[r] ? (int64_t)left + 1 : (int64_t)left];
+            double a = x[(int64_t)left],
+                   c = x[(int64_t)left + 1 < lengths[r] ? (int64_t)left + 1 : (int64_t)left];
             y[i] = (float)(a + (c - a) * (at - left));
         }
         float *mel = mel_of(&cfg, y, n, &got_frames);
@@ -324,11 +331,13 @@ static void test_wild_lengths(void **state)
         const int32_t wild[] = {INT32_MAX, -1, INT32_MIN, 100, 9 * 256};
         const float speeds[] = {0.5f, NAN, -1.0f, 1e30f, 0.0f};
         for (int r = 0; r < 5; r++) {
-            ints(b.raw, b.args.in_layout.mel_length)[r] = ints(b.raw, b.args.in_layout.sample_length)[r] = wild[r];
+            ints(b.raw, b.args.in_layout.mel_length)[r] = ints(b.raw, b.args.in_layout.sample_length)[r] =
+                wild[r];
             ints(b.raw, b.args.in_layout.text_length)[r] = r == 2 ? INT32_MIN : r == 3 ? INT32_MAX : 2;
             floats(b.raw, b.args.in_layout.augment)[4 * r + 2] = speeds[r];
             if (from_samples)
-                memset(floats(b.raw, b.args.in_layout.samples) + r * b.args.samples, 0, (size_t)b.args.samples * 4);
+                memset(floats(b.raw, b.args.in_layout.samples) + r * b.args.samples, 0,
+                       (size_t)b.args.samples * 4);
         }
         run_on("cpu", &b, &cfg, 0);
         check_padding(&b);
@@ -389,9 +398,15 @@ static void test_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),      cmocka_unit_test(test_cached),       cmocka_unit_test(test_gain),
-        cmocka_unit_test(test_noise),      cmocka_unit_test(test_on_the_fly),   cmocka_unit_test(test_speed),
-        cmocka_unit_test(test_off_is_off), cmocka_unit_test(test_wild_lengths), cmocka_unit_test(test_sim_is_the_same),
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_cached),
+        cmocka_unit_test(test_gain),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_on_the_fly),
+        cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_off_is_off),
+        cmocka_unit_test(test_wild_lengths),
+        cmocka_unit_test(test_sim_is_the_same),
         cmocka_unit_test(test_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

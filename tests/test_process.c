@@ -76,8 +76,9 @@ static double bessel(double x)
     return sum;
 }
 
-/* Another resampler, slow and by definition: Kaiser-windowed sinc, 192 zero crossings a side, -120 dB, cut at 0.97 of the lower
- * Nyquist frequency. It makes the 48 kHz and 8 kHz versions of a clip, so that soxr is not tested against itself. */
+/* Another resampler, slow and by definition: Kaiser-windowed sinc, 192 zero crossings a side, -120 dB, cut at
+ * 0.97 of the lower Nyquist frequency. It makes the 48 kHz and 8 kHz versions of a clip, so that soxr is not
+ * tested against itself. */
 static float *sinc_resample(const float *x, int64_t n, int from, int to, int64_t *n_out)
 {
     double cut = 0.97 * (to < from ? (double)to / from : 1.0), reach = 192 / cut, beta = 12.3;
@@ -123,8 +124,9 @@ static int by_size(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-/* The mel of a version at another rate, resampled back by us, beside the mel of the original: bands whose upper edge is below 0.9 of
- * the version's Nyquist frequency; the first and last two frames, which see samples that do not exist, are left out. */
+/* The mel of a version at another rate, resampled back by us, beside the mel of the original: bands whose
+ * upper edge is below 0.9 of the version's Nyquist frequency; the first and last two frames, which see
+ * samples that do not exist, are left out. */
 static void compare_mels(const char *what, const AudioBuffer *clip, int rate)
 {
     AudioProcessor *p = open_processor();
@@ -152,11 +154,11 @@ static void compare_mels(const char *what, const AudioBuffer *clip, int rate)
         }
     qsort(relative, (size_t)count, sizeof(double), by_size);
     double l2 = sqrt(difference / power);
-    print_message(
-        "%s at %d Hz, %d bands: relative L2 %.3g %%; elements: median %.3g %%, 99 %% within %.3g %%, worst %.3g %%, over 1 %%: "
-        "%lld of %lld\n",
-        what, rate, bands, 100 * l2, 100 * relative[count / 2], 100 * relative[count * 99 / 100], 100 * relative[count - 1],
-        (long long)over, (long long)count);
+    print_message("%s at %d Hz, %d bands: relative L2 %.3g %%; elements: median %.3g %%, 99 %% within %.3g "
+                  "%%, worst %.3g %%, over 1 %%: "
+                  "%lld of %lld\n",
+                  what, rate, bands, 100 * l2, 100 * relative[count / 2], 100 * relative[count * 99 / 100],
+                  100 * relative[count - 1], (long long)over, (long long)count);
     assert_true(bands > 40);
     assert_true(l2 < 0.01);
     assert_true(relative[count * 99 / 100] < 0.01);
@@ -256,8 +258,8 @@ static void test_trim_equals_librosa(void **state)
         int64_t first, last;
         audio_trim_range(&first, &last, clip.samples, clip.frames, 1024, 256, top_db);
         if (first != want_first || last != want_last)
-            fail_msg("%s at %g dB: %lld .. %lld, librosa %lld .. %lld", line_name, top_db, (long long)first, (long long)last,
-                     want_first, want_last);
+            fail_msg("%s at %g dB: %lld .. %lld, librosa %lld .. %lld", line_name, top_db, (long long)first,
+                     (long long)last, want_first, want_last);
         checked++;
     }
     print_message("%d trims equal to librosa's\n", checked);
@@ -293,7 +295,8 @@ static void test_trim_made(void **state)
 static void test_loudness(void **state)
 {
     (void)state;
-    /* EBU Tech 3341: a 1 kHz sine with a peak of -23 dBFS in both of two channels is -23 LUFS; in one channel 3.01 less. */
+    /* EBU Tech 3341: a 1 kHz sine with a peak of -23 dBFS in both of two channels is -23 LUFS; in one
+     * channel 3.01 less. */
     double amplitude = pow(10, -23 / 20.0);
     float *x = sine(RATE * 5, RATE, 1000, amplitude);
     double lufs = audio_loudness(x, RATE * 5, RATE);
@@ -350,8 +353,12 @@ static void test_chain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resample),  cmocka_unit_test(test_resampled_mel),       cmocka_unit_test(test_resampled_speech),
-        cmocka_unit_test(test_trim_made), cmocka_unit_test(test_trim_equals_librosa), cmocka_unit_test(test_loudness),
+        cmocka_unit_test(test_resample),
+        cmocka_unit_test(test_resampled_mel),
+        cmocka_unit_test(test_resampled_speech),
+        cmocka_unit_test(test_trim_made),
+        cmocka_unit_test(test_trim_equals_librosa),
+        cmocka_unit_test(test_loudness),
         cmocka_unit_test(test_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

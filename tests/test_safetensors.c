@@ -1,5 +1,5 @@
-/* test_safetensors.c - what is written is read again, by us and by the Python package, and nothing else passes: every changed byte,
- * every cut, every foreign file gets a sentence. */
+/* test_safetensors.c - what is written is read again, by us and by the Python package, and nothing else
+ * passes: every changed byte, every cut, every foreign file gets a sentence. */
 #include "folder_testing.h"
 
 #include "base/bytes.h"
@@ -34,15 +34,19 @@ static const uint16_t halves[4] = {0x3F80, 0xC000, 0x0000, 0x7F80}; /* BF16: 1, 
 static const float scalar = 42.5f;
 
 static const TensorView sample[] = {
-    {"text/bytes", "U8", 1, {5}, bytes, 5},      {"decoder.weight", "F32", 2, {2, 3}, floats, 24},
-    {"halves", "BF16", 3, {1, 2, 2}, halves, 8}, {"\xD9\x88\xD8\xB2\xD9\x86 \"quoted\"\\", "I32", 1, {2}, ints, 8},
-    {"empty", "F32", 2, {0, 7}, NULL, 0},        {"steps", "I64", 1, {3}, longs, 24},
+    {"text/bytes", "U8", 1, {5}, bytes, 5},
+    {"decoder.weight", "F32", 2, {2, 3}, floats, 24},
+    {"halves", "BF16", 3, {1, 2, 2}, halves, 8},
+    {"\xD9\x88\xD8\xB2\xD9\x86 \"quoted\"\\", "I32", 1, {2}, ints, 8},
+    {"empty", "F32", 2, {0, 7}, NULL, 0},
+    {"steps", "I64", 1, {3}, longs, 24},
     {"scalar", "F32", 0, {0}, &scalar, 4},
 };
-static const MetaEntry sample_meta[] = {{"config", "model:\n  size: \"nano\"\n"},
-                                        {"symbols", "\xC9\x99\xCB\x88 \xE2\x80\x9Cq\xE2\x80\x9D \xF0\x9F\x98\x80 \t\x01"},
-                                        {"", ""},
-                                        {"step", "1000"}};
+static const MetaEntry sample_meta[] = {
+    {"config", "model:\n  size: \"nano\"\n"},
+    {"symbols", "\xC9\x99\xCB\x88 \xE2\x80\x9Cq\xE2\x80\x9D \xF0\x9F\x98\x80 \t\x01"},
+    {"", ""},
+    {"step", "1000"}};
 
 static void write_sample(const char *path)
 {
@@ -76,7 +80,8 @@ static void assert_sample(const SafeTensors *f)
 /* A sentence that names the file and says what is wrong, and a hint. */
 static void assert_sentence(const char *path, int rc, const Err *err)
 {
-    if (rc >= 0 || rc != err->code || !strstr(err->msg, path) || strlen(err->msg) < strlen(path) + 10 || !err->hint[0])
+    if (rc >= 0 || rc != err->code || !strstr(err->msg, path) || strlen(err->msg) < strlen(path) + 10 ||
+        !err->hint[0])
         fail_msg("code %d (%d): '%s', hint '%s'", rc, err->code, err->msg, err->hint);
 }
 
@@ -274,7 +279,8 @@ static void wrong_headers_get_a_sentence(void **state)
         {X("F32", "[2]", "[0,99999999999999999999]") "}", 8, "not JSON"},
         {X("F33", "[2]", "[0,8]") "}", 8, "'F33', which is not known"},
         {X("F32\\u001b[2J", "[2]", "[0,8]") "}", 8, "F32?[2J"},
-        {X("F32", "[2]", "[0,8]") ",\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "not JSON: duplicate"},
+        {X("F32", "[2]", "[0,8]") ",\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8,
+         "not JSON: duplicate"},
         {"{\"x\":{\"dtype\":\"F32\",\"data_offsets\":[0,8]}}", 8, "does not describe a tensor"},
         {"{\"x\":3}", 0, "does not describe a tensor"},
         {"{\"x\":{\"dtype\":\"F32\",\"shape\":[[2]],\"data_offsets\":[0,8]}}", 8, "nested 4 deep"},
@@ -372,13 +378,15 @@ static void wrong_tensors_are_not_written(void **state)
                                 : safetensors_write(path, &wrong_meta[i - COUNT(bad)], 1, t, 1, &err);
         if (rc != ERR_DATA || !strstr(err.msg, path))
             fail_msg("case %d: %d %s", i, rc, err.msg);
-        assert_int_equal(safetensors_write(path, NULL, 0, i < COUNT(bad) ? t : NULL, i < COUNT(bad) ? 1 : 0, NULL), 0);
+        assert_int_equal(
+            safetensors_write(path, NULL, 0, i < COUNT(bad) ? t : NULL, i < COUNT(bad) ? 1 : 0, NULL), 0);
         assert_int_equal(unlink(path), 0);
     }
     const MetaEntry twice[] = {{"a", "1"}, {"b", "1"}, {"a", "2"}};
     Err err = {0};
     assert_int_equal(safetensors_write(path, twice, 3, NULL, 0, &err), ERR_DATA);
-    assert_int_equal(safetensors_write(folder_file(*state, "no/such/folder"), NULL, 0, &good, 1, &err), ERR_IO);
+    assert_int_equal(safetensors_write(folder_file(*state, "no/such/folder"), NULL, 0, &good, 1, &err),
+                     ERR_IO);
     assert_string_equal(folder_names(*state), "");
 }
 
@@ -402,7 +410,8 @@ static const char *python(void)
 static int run_script(const char *interpreter, const char *verb, const char *path)
 {
     char command[1200];
-    snprintf(command, sizeof command, "'%s' tests/golden/compare_checkpoint.py %s '%s' >&2", interpreter, verb, path);
+    snprintf(command, sizeof command, "'%s' tests/golden/compare_checkpoint.py %s '%s' >&2", interpreter,
+             verb, path);
     return system(command);
 }
 
@@ -424,7 +433,8 @@ static void python_reads_ours_and_we_read_pythons(void **state)
     assert_sample(&f);
     assert_int_equal(f.has_checksum, 0);
     safetensors_close(&f);
-    /* Ours, loaded and saved again by Python with its metadata: the checksum no longer goes with the bytes, and that is said. */
+    /* Ours, loaded and saved again by Python with its metadata: the checksum no longer goes with the bytes,
+     * and that is said. */
     write_sample(path);
     assert_int_equal(run_script(interpreter, "resave", path), 0);
     assert_refused(path, ERR_DAMAGED, "was changed");

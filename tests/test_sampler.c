@@ -1,5 +1,5 @@
-/* test_sampler.c - which utterances form which batch: nothing lost or repeated, the order a function of seed and epoch, buckets that waste
- * little, shards that do not overlap. */
+/* test_sampler.c - which utterances form which batch: nothing lost or repeated, the order a function of seed
+ * and epoch, buckets that waste little, shards that do not overlap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,8 @@ static Sampler *open_sampler(const SamplerOptions *o, const SampleLength *l, uin
 }
 
 /* Walks one epoch; seen [n] counts. Returns the padded frames; every shape must hold its members. */
-static uint64_t walk(Sampler *s, const SamplerOptions *o, const SampleLength *l, int64_t epoch, uint32_t *seen, int *partial)
+static uint64_t walk(Sampler *s, const SamplerOptions *o, const SampleLength *l, int64_t epoch,
+                     uint32_t *seen, int *partial)
 {
     uint64_t padded = 0;
     sampler_epoch(s, epoch);
@@ -77,7 +78,8 @@ static void test_every_utterance_once(void **state)
                 o.buckets = buckets;
                 SampleLength *l = make_lengths(n, 700, n);
                 Sampler *s = open_sampler(&o, l, n);
-                assert_int_equal(sampler_batches(s), (n + (uint32_t)o.batch_size - 1) / (uint32_t)o.batch_size);
+                assert_int_equal(sampler_batches(s),
+                                 (n + (uint32_t)o.batch_size - 1) / (uint32_t)o.batch_size);
                 for (int64_t epoch = 0; epoch < 3; epoch++) {
                     uint32_t *seen = calloc(n, sizeof *seen);
                     int partial;
@@ -383,8 +385,8 @@ static void test_large_corpus(void **state)
     walk(s, &o, l, 0, seen, &partial);
     for (uint32_t i = 0; i < n; i++)
         assert_int_equal(seen[i], 1);
-    print_message("%u utterances: opened in %.1f ms, an epoch planned in %.2f ms, padding %.2f %%\n", n, 1e3 * (opened - start),
-                  1e3 * (planned - opened), 100 * sampler_padding(s));
+    print_message("%u utterances: opened in %.1f ms, an epoch planned in %.2f ms, padding %.2f %%\n", n,
+                  1e3 * (opened - start), 1e3 * (planned - opened), 100 * sampler_padding(s));
     free(seen);
     sampler_close(s);
     free(l);

@@ -1,4 +1,5 @@
-/* The simulated machine: its list of keys and the sentences for wrong ones, the times it draws, its failures, its disk. */
+/* The simulated machine: its list of keys and the sentences for wrong ones, the times it draws, its failures,
+ * its disk. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,12 +48,13 @@ static void test_every_key(void **state)
 {
     Sim sim;
     Err err = {0};
-    const char *spec =
-        "read_ms=10, decode_ms=20,h2d_gbps=25,h2d_us=5,preprocess_ms=0.5 ,peer_gbps=300,peer_us=2,step_ms=150,seed=7,"
-        "stall=h2d:50:400,stall=read:3:1.5,fail=peer:20,fail=step:9,memory_gb=0.5";
+    const char *spec = "read_ms=10, decode_ms=20,h2d_gbps=25,h2d_us=5,preprocess_ms=0.5 "
+                       ",peer_gbps=300,peer_us=2,step_ms=150,seed=7,"
+                       "stall=h2d:50:400,stall=read:3:1.5,fail=peer:20,fail=step:9,memory_gb=0.5";
     assert_int_equal(sim_parse(&sim, spec, &err), 0);
     assert_float_equal(sim_seconds(&sim, STAGE_READ, 0, 0), 10e-3, 1e-12);
-    assert_float_equal(sim_seconds(&sim, STAGE_READ, 2, 0), 11.5e-3, 1e-12); /* the last of each group of three stalls */
+    assert_float_equal(sim_seconds(&sim, STAGE_READ, 2, 0), 11.5e-3,
+                       1e-12); /* the last of each group of three stalls */
     assert_float_equal(sim_seconds(&sim, STAGE_READ, 3, 0), 10e-3, 1e-12);
     assert_float_equal(sim_seconds(&sim, STAGE_READ, 5, 0), 11.5e-3, 1e-12);
     assert_float_equal(sim_seconds(&sim, STAGE_DECODE, 0, 0), 20e-3, 1e-12);
@@ -63,7 +65,8 @@ static void test_every_key(void **state)
     assert_float_equal(sim_seconds(&sim, STAGE_PEER, 0, 300000000), 2e-6 + 1e-3, 1e-12);
     assert_float_equal(sim_seconds(&sim, STAGE_STEP, 0, 12345), 0.15, 1e-12);
     assert_true(sim_fails(&sim, STAGE_PEER, 20) && sim_fails(&sim, STAGE_STEP, 9));
-    assert_false(sim_fails(&sim, STAGE_PEER, 19) || sim_fails(&sim, STAGE_H2D, 20) || sim_fails(&sim, STAGE_STEP, -1));
+    assert_false(sim_fails(&sim, STAGE_PEER, 19) || sim_fails(&sim, STAGE_H2D, 20) ||
+                 sim_fails(&sim, STAGE_STEP, -1));
     assert_int_equal(sim.seed, 7);
     assert_int_equal(sim.memory, (uint64_t)512 << 20);
     sim_close(&sim);
@@ -107,7 +110,8 @@ static void test_wrong_specs(void **state)
         Sim sim;
         Err err = {0};
         assert_int_equal(sim_parse(&sim, cases[i].spec, &err), ERR_CONFIG);
-        if (!strstr(err.msg, cases[i].sentence) || !strstr(err.hint, cases[i].hint) || (!cases[i].hint[0] && err.hint[0]))
+        if (!strstr(err.msg, cases[i].sentence) || !strstr(err.hint, cases[i].hint) ||
+            (!cases[i].hint[0] && err.hint[0]))
             fail_msg("'%s' gave '%s' with the hint '%s'", cases[i].spec, err.msg, err.hint);
         sim_close(&sim);
     }
@@ -124,7 +128,8 @@ static void test_wrong_specs(void **state)
     assert_non_null(strstr(err.msg, "too long"));
 }
 
-/* 10,000 draws have the mean and the deviation asked for, stages and seeds differ, and the same batch has the same time every time. */
+/* 10,000 draws have the mean and the deviation asked for, stages and seeds differ, and the same batch has the
+ * same time every time. */
 static void test_drawn_times(void **state)
 {
     static const double jitters[] = {0.05, 0.5, 1.0};
@@ -135,7 +140,8 @@ static void test_drawn_times(void **state)
         assert_int_equal(sim_parse(&a, spec, NULL), 0);
         snprintf(spec, sizeof spec, "read_ms=45,decode_ms=45,jitter=%g,seed=4", jitters[k]);
         assert_int_equal(sim_parse(&b, spec, NULL), 0);
-        assert_float_equal(sim_seconds(&a, STAGE_READ, -1, 0), 0.045, 1e-15); /* work of no batch takes the mean */
+        assert_float_equal(sim_seconds(&a, STAGE_READ, -1, 0), 0.045,
+                           1e-15); /* work of no batch takes the mean */
         Stats drawn = {0}, product = {0};
         for (int64_t i = 0; i < 10000; i++) {
             double t = sim_seconds(&a, STAGE_READ, i, 0), other = sim_seconds(&a, STAGE_DECODE, i, 0);
@@ -147,7 +153,8 @@ static void test_drawn_times(void **state)
             stats_add(&product, (t / 0.045 - 1) * (other / 0.045 - 1));
         }
         double j = jitters[k];
-        assert_float_equal(drawn.mean, 0.045, 0.045 * 4 * j / 100); /* four deviations of the mean of 10,000 */
+        assert_float_equal(drawn.mean, 0.045,
+                           0.045 * 4 * j / 100); /* four deviations of the mean of 10,000 */
         assert_float_equal(stats_std(&drawn) / drawn.mean, j, 0.1 * j);
         assert_float_equal(product.mean, 0, 5 * j * j / 100); /* stages are independent */
         sim_close(&a);
@@ -206,8 +213,9 @@ static void test_disk_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stage_names), cmocka_unit_test(test_nothing_takes_no_time), cmocka_unit_test(test_every_key),
-        cmocka_unit_test(test_wrong_specs), cmocka_unit_test(test_drawn_times),           cmocka_unit_test(test_disk_is_one),
+        cmocka_unit_test(test_stage_names), cmocka_unit_test(test_nothing_takes_no_time),
+        cmocka_unit_test(test_every_key),   cmocka_unit_test(test_wrong_specs),
+        cmocka_unit_test(test_drawn_times), cmocka_unit_test(test_disk_is_one),
         cmocka_unit_test(test_disk_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_store.c - states of a store: built, taken over, interrupted, tidied; a kill or a full disk at any moment costs nothing. */
+/* test_store.c - states of a store: built, taken over, interrupted, tidied; a kill or a full disk at any
+ * moment costs nothing. */
 #include "store_testing.h"
 
 #include <errno.h>
@@ -192,7 +193,8 @@ static void test_torn_part_at_every_length(void **state)
         mkdir(f.path, 0777);
         file_put(folder_file(&f, "mel-0001.part"), part.data, cut);
         build_ok(&f, first, n, &small, &r);
-        assert_int_equal(r.salvaged, cut < sizeof(SegmentHeader) ? 0 : (cut - sizeof(SegmentHeader)) / record);
+        assert_int_equal(r.salvaged,
+                         cut < sizeof(SegmentHeader) ? 0 : (cut - sizeof(SegmentHeader)) / record);
         assert_folders_equal(&whole, &f);
     }
     buf_free(&part);
@@ -289,7 +291,8 @@ static void test_strays_are_removed(void **state)
     size_t n = items_first(first, 5);
     build_ok(&f, first, n, NULL, NULL);
     static const char *const strays[] = {"mel-0009.seg", "mel-0007.part", "mel.index.tmp123"};
-    static const char *const others[] = {"mel-1.seg", "melody-0001.seg", "mel-0001.segment", "text-0001.seg", "mel-0002.txt"};
+    static const char *const others[] = {"mel-1.seg", "melody-0001.seg", "mel-0001.segment", "text-0001.seg",
+                                         "mel-0002.txt"};
     for (size_t i = 0; i < 3; i++)
         file_put(folder_file(&f, strays[i]), "x", 1);
     for (size_t i = 0; i < 5; i++)
@@ -372,7 +375,8 @@ static void test_too_many_segments_become_one(void **state)
     folder_remove(&f);
 }
 
-/* A child goes through the states; it is killed at random moments and started again, until it comes to the end by itself. */
+/* A child goes through the states; it is killed at random moments and started again, until it comes to the
+ * end by itself. */
 static void test_kills(void **state)
 {
     enum { STATES = 3 };
@@ -493,7 +497,8 @@ static void test_full_disk(void **state)
     if (mount("tmpfs", f.path, "tmpfs", 0, "size=1m") == 0)
         mounted = f;
     else {
-        print_message("SKIPPED: a small tmpfs cannot be mounted here (%s); the full disk is not tested\n", strerror(errno));
+        print_message("SKIPPED: a small tmpfs cannot be mounted here (%s); the full disk is not tested\n",
+                      strerror(errno));
         folder_remove(&f);
         skip();
     }

@@ -1,5 +1,5 @@
-/* test_store_damage.c - whatever happened to the files of a store: opening fails with a sentence or verifying finds it, reading what
- * opened never leaves the mapping, and the next build has the right state again. */
+/* test_store_damage.c - whatever happened to the files of a store: opening fails with a sentence or verifying
+ * finds it, reading what opened never leaves the mapping, and the next build has the right state again. */
 #include "store_testing.h"
 
 #include "cache/features.h"
@@ -87,7 +87,8 @@ static void test_every_flipped_byte_is_found(void **state)
     folder_remove(&f);
 }
 
-/* After the flip a verifying build has every record again, in sound files; at most two records had to be made anew. */
+/* After the flip a verifying build has every record again, in sound files; at most two records had to be made
+ * anew. */
 static void test_flipped_bytes_are_repaired(void **state)
 {
     Folder f, sound;
@@ -210,9 +211,11 @@ static void test_hostile_index_with_a_valid_checksum(void **state)
     memcpy(&h, sound.data, sizeof h);
     uint64_t size = sound.size;
 #define IN_HEADER(member) offsetof(IndexHeader, member), sizeof h.member
-#define IN_SEGMENT(member) h.segments_offset + offsetof(IndexSegment, member), sizeof((IndexSegment *)0)->member
+#define IN_SEGMENT(member) \
+    h.segments_offset + offsetof(IndexSegment, member), sizeof((IndexSegment *)0)->member
 #define IN_ENTRY(i, member) \
-    h.entries_offset + (i) * sizeof(IndexEntry) + offsetof(IndexEntry, member), sizeof((IndexEntry *)0)->member
+    h.entries_offset + (i) * sizeof(IndexEntry) + offsetof(IndexEntry, member), \
+        sizeof((IndexEntry *)0)->member
     const struct {
         const char *what;
         size_t at, width;
@@ -227,14 +230,20 @@ static void test_hostile_index_with_a_valid_checksum(void **state)
         {"ids", IN_HEADER(ids_offset), {size + 1, size, UINT64_MAX, UINT64_MAX - 20}, 4},
         {"ids size", IN_HEADER(ids_size), {0, 1, size, UINT64_MAX, UINT64_MAX - h.ids_offset + 1}, 5},
         {"blob", IN_HEADER(blob_offset), {size + 8, size, UINT64_MAX - 7, h.blob_offset + 1}, 4},
-        {"blob size", IN_HEADER(blob_size), {sizeof blob, size, UINT64_MAX, UINT64_MAX - h.blob_offset + 1}, 4},
+        {"blob size",
+         IN_HEADER(blob_size),
+         {sizeof blob, size, UINT64_MAX, UINT64_MAX - h.blob_offset + 1},
+         4},
         {"file size", IN_HEADER(file_size), {0, size - 1, size + 1, UINT64_MAX}, 4},
         {"segment number", IN_SEGMENT(number), {0, 2, UINT32_MAX}, 3},
         {"segment size", IN_SEGMENT(size), {0, 64, UINT64_MAX}, 3},
         {"offset", IN_ENTRY(2, offset), {0, 1, 63, 1 << 20, UINT64_MAX - 63, UINT64_MAX}, 6},
         {"size", IN_ENTRY(2, size), {0, 1, 1 << 20, UINT64_MAX, UINT64_MAX - 127}, 5},
         {"payload size", IN_ENTRY(3, payload_size), {1 << 20, UINT64_MAX, UINT64_MAX - 191}, 3},
-        {"payload offset", IN_ENTRY(3, payload_offset), {0, 64, 193, 1 << 20, UINT32_MAX - 63, UINT32_MAX}, 6},
+        {"payload offset",
+         IN_ENTRY(3, payload_offset),
+         {0, 64, 193, 1 << 20, UINT32_MAX - 63, UINT32_MAX},
+         6},
         {"segment of an entry", IN_ENTRY(1, segment), {1, 1000, UINT32_MAX}, 3},
         {"id size", IN_ENTRY(3, id_size), {1000, UINT32_MAX}, 2},
         {"id offset", IN_ENTRY(0, id_offset), {h.ids_size, 1 << 20, UINT64_MAX, UINT64_MAX - 8}, 4},
@@ -246,7 +255,8 @@ static void test_hostile_index_with_a_valid_checksum(void **state)
             put_hostile(path, &sound, attacks[a].at, attacks[a].values[v], attacks[a].width);
             int rc = store_open(&s, f.path, STORE, &err);
             if (rc != ERR_DAMAGED && rc != ERR_FORMAT)
-                fail_msg("%s = %llu was taken: %d", attacks[a].what, (unsigned long long)attacks[a].values[v], rc);
+                fail_msg("%s = %llu was taken: %d", attacks[a].what, (unsigned long long)attacks[a].values[v],
+                         rc);
             assert_true(err.msg[0] != 0);
             store_close(&s);
         }
@@ -281,7 +291,8 @@ static void test_hostile_records(void **state)
     rng_seed(&r, 10);
     uint8_t *copy = malloc(sound.size);
     for (size_t at = 0; at + 8 <= sizeof(RecordHeader) - 8; at += 4) {
-        const uint64_t values[] = {0, 1, 127, UINT32_MAX, UINT64_MAX, sound.size, rng_u64(&r), rng_below(&r, 64) * 64};
+        const uint64_t values[] = {0,          1,          127,         UINT32_MAX,
+                                   UINT64_MAX, sound.size, rng_u64(&r), rng_below(&r, 64) * 64};
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             memcpy(copy, sound.data, sound.size);
             memcpy(copy + sizeof(SegmentHeader) + at, &values[v], v % 2 ? 4 : 8);

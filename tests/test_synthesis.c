@@ -1,4 +1,5 @@
-/* test_synthesis.c - the network speaks: the same numbers as in training, every symbol spoken, speed, pitch, voices, limits. */
+/* test_synthesis.c - the network speaks: the same numbers as in training, every symbol spoken, speed, pitch,
+ * voices, limits. */
 #include "model_testing.h"
 
 #include <stdio.h>
@@ -35,7 +36,8 @@ static Synthesiser *open_synthesiser(TestModel *t, int rows, int text, int frame
     return s;
 }
 
-static Speech speak(Synthesiser *s, const int32_t *tokens, int count, const float *voice, const SynthesisStyle *style)
+static Speech speak(Synthesiser *s, const int32_t *tokens, int count, const float *voice,
+                    const SynthesisStyle *style)
 {
     Speech out;
     Err err = {0};
@@ -45,7 +47,10 @@ static Speech speak(Synthesiser *s, const int32_t *tokens, int count, const floa
     return out;
 }
 
-static const float *row_mel(const TestModel *t, int row) { return t->in.mel + (size_t)row * M * (size_t)t->cfg.n_mels; }
+static const float *row_mel(const TestModel *t, int row)
+{
+    return t->in.mel + (size_t)row * M * (size_t)t->cfg.n_mels;
+}
 
 static double worst_of(const float *a, const float *b, size_t n)
 {
@@ -55,8 +60,8 @@ static double worst_of(const float *a, const float *b, size_t n)
     return worst;
 }
 
-/* The traits that training would have predicted for row 0 are those that speech is made of; and with the durations, pitch and energy that
- * it chose, the training network gives the same mel. */
+/* The traits that training would have predicted for row 0 are those that speech is made of; and with the
+ * durations, pitch and energy that it chose, the training network gives the same mel. */
 static void speech_is_what_the_network_says(void **state)
 {
     for (int variant = 0; variant < 2; variant++) {
@@ -128,7 +133,8 @@ static void speed_and_pitch_move(void **state)
     float voice[8] = {0.5f};
     open_model(&t, LIST(plain));
     Synthesiser *s = open_synthesiser(&t, 1, T, 64, 1);
-    Speech a = speak(s, t.in.tokens, T, voice, &usual), b = speak(s, t.in.tokens, T, voice, &(SynthesisStyle){.speed = 0.5});
+    Speech a = speak(s, t.in.tokens, T, voice, &usual),
+           b = speak(s, t.in.tokens, T, voice, &(SynthesisStyle){.speed = 0.5});
     Speech c = speak(s, t.in.tokens, T, voice, &(SynthesisStyle){.speed = 1, .pitch = 1.5});
     assert_true(abs(b.frames - 2 * a.frames) <= 2);
     assert_int_equal(a.frames, c.frames);

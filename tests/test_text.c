@@ -114,7 +114,8 @@ static void test_cleaners(void **state)
 
 static void test_numbers(void **state)
 {
-    CLEAN("en", "1,000 and 1,234,567.", "one thousand and one million two hundred thirty-four thousand five hundred sixty-seven.");
+    CLEAN("en", "1,000 and 1,234,567.",
+          "one thousand and one million two hundred thirty-four thousand five hundred sixty-seven.");
     CLEAN("en", "1, 2 and 3.", "one, two and three.");
     CLEAN("en", "3.14 and -5", "three point one four and minus five");
     CLEAN("en", "the 1st, 22nd, 3rd", "the first, twenty-second, third");
@@ -129,11 +130,13 @@ static void test_numbers(void **state)
     CLEAN("en", "2024-03-05", "March fifth, twenty twenty-four");
     CLEAN("en", "3/4 of 1/2", "three quarters of one half");
     CLEAN("en", "MP3 5km 007", "MP three five km zero zero seven");
-    CLEAN("en", "12345678901234567", "one two three four five six seven eight nine zero one two three four five six seven");
+    CLEAN("en", "12345678901234567",
+          "one two three four five six seven eight nine zero one two three four five six seven");
     CLEAN("en", "1.2.3", "one point two point three");
     CLEAN("en", "99999999999999999999.9999999999999999999999%",
           "nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine "
-          "nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine "
+          "nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine nine "
+          "nine nine nine nine nine "
           "nine "
           "nine nine%");
     CLEAN("de", "1.000,5 am 3. Mai, 22", "eintausend Komma fünf am dritten Mai, zweiundzwanzig");
@@ -168,8 +171,9 @@ static void test_language_codes(void **state)
     assert_string_equal(language_voice("de"), "de");
 }
 
-static const StringList seventeen = {
-    .items = {"en", "es", "fr", "de", "it", "pt", "pl", "tr", "ru", "nl", "cs", "ar", "fa", "zh", "ja", "hu", "ko"}, .count = 17};
+static const StringList seventeen = {.items = {"en", "es", "fr", "de", "it", "pt", "pl", "tr", "ru", "nl",
+                                               "cs", "ar", "fa", "zh", "ja", "hu", "ko"},
+                                     .count = 17};
 
 static void expect_from_id(const char *id, const char *want)
 {
@@ -369,7 +373,8 @@ static void test_text_process(void **state)
     assert_string_equal(r.phonemes.data, "bɔ̃ʒˈuʁ");
     assert_int_equal(process(t, &r, "colour", "en-gb"), REJECT_NONE);
     assert_string_equal(r.phonemes.data, "kˈʌlə");
-    assert_int_equal(process(t, &r, "colour", "en-zz"), REJECT_NONE); /* a region without a voice: the language's */
+    assert_int_equal(process(t, &r, "colour", "en-zz"),
+                     REJECT_NONE); /* a region without a voice: the language's */
     assert_int_equal(process(t, &r, "colour", "xx"), REJECT_LANGUAGE);
     assert_non_null(strstr(r.detail, "'xx'"));
     assert_int_equal(process(t, &r, "", ""), REJECT_EMPTY_TEXT);

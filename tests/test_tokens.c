@@ -1,4 +1,5 @@
-/* The symbol table: ids are fixed, every symbol is found again, unknown ones are reported with their code point. */
+/* The symbol table: ids are fixed, every symbol is found again, unknown ones are reported with their code
+ * point. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +88,8 @@ static void test_encode(void **state)
     buf_free(&unknown);
 }
 
-/* Character mode: the lower-case alphabets of the languages that are not written with thousands of characters. */
+/* Character mode: the lower-case alphabets of the languages that are not written with thousands of
+ * characters. */
 static void test_alphabets(void **state)
 {
     static const char *const alphabets[] = {

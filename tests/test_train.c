@@ -1,4 +1,5 @@
-/* test_train.c - runs of the trainer: resume to the bit, workers, validation, schedule, early stopping, refusals, the guard. */
+/* test_train.c - runs of the trainer: resume to the bit, workers, validation, schedule, early stopping,
+ * refusals, the guard. */
 #include "train_testing.h"
 
 #include "train/schedule.h"
@@ -32,8 +33,9 @@ static void stop_and_go(const char *what, const char *more, const char *const *s
 static void resume_is_exact(void **state)
 {
     stop_and_go("cosine", "--log-step 1", (const char *const[]){"step 10/20", NULL});
-    stop_and_go("cosine, every few steps", "--log-step 1",
-                (const char *const[]){"step 1/20", "step 3/20", "step 7/20", "step 13/20", "step 19/20", NULL});
+    stop_and_go(
+        "cosine, every few steps", "--log-step 1",
+        (const char *const[]){"step 1/20", "step 3/20", "step 7/20", "step 13/20", "step 19/20", NULL});
     stop_and_go("noam, validation every 4", "--log-step 1 --scheduler noam --val-step 4",
                 (const char *const[]){"step 6/20", "step 9/20", NULL});
     stop_and_go("4 batches a step", "--log-step 1 --gradient-accumulation-steps 4 --scheduler constant",
@@ -54,7 +56,8 @@ static void ten_and_ten_are_twenty(void **state)
     s = train(parts, same, plain);
     assert_true(s.first_step == 10 && s.step == 20);
     int n = compare_checkpoints(step_file(whole, 20), step_file(parts, 20), NULL);
-    assert_true(checkpoints_differ(step_file(parts, 10), step_file(parts, 20), "decoder.layers.0.qkv.weight"));
+    assert_true(
+        checkpoints_differ(step_file(parts, 10), step_file(parts, 20), "decoder.layers.0.qkv.weight"));
     s = train(parts, same, plain); /* nothing left to do */
     assert_true(s.first_step == 20 && s.step == 20);
     printf("20 = 10 + 10 in all %d tensors\n", n);
@@ -63,15 +66,16 @@ static void ten_and_ten_are_twenty(void **state)
 /* The losses of every interval and the last weights do not depend on how the batches come. */
 static void same_for_any_way_of_loading(void **state)
 {
-    static const char *const ways[] = {"--num-workers 2",
-                                       "--num-workers 0",
-                                       "--num-workers 1",
-                                       "--num-workers 8",
-                                       "--native-loading false",
-                                       "--pipeline-buffer-size 3",
-                                       "--enable-memory-mapping false",
-                                       "--model-gpu sim0 --data-gpu sim0",
-                                       "--model-gpu sim0 --data-gpu sim1 --sim jitter=0.5,step_ms=3,read_ms=2"};
+    static const char *const ways[] = {
+        "--num-workers 2",
+        "--num-workers 0",
+        "--num-workers 1",
+        "--num-workers 8",
+        "--native-loading false",
+        "--pipeline-buffer-size 3",
+        "--enable-memory-mapping false",
+        "--model-gpu sim0 --data-gpu sim0",
+        "--model-gpu sim0 --data-gpu sim1 --sim jitter=0.5,step_ms=3,read_ms=2"};
     const char *first = NULL;
     double losses[32], others[32];
     int64_t steps[32];
@@ -79,7 +83,8 @@ static void same_for_any_way_of_loading(void **state)
     for (int i = 0; i < (int)(sizeof ways / sizeof *ways); i++) {
         const char *folder = new_folder();
         char more[300];
-        snprintf(more, sizeof more, "%s --save-step 5", ways[i]); /* a checkpoint waits for its step, so each line has 5 steps */
+        snprintf(more, sizeof more, "%s --save-step 5",
+                 ways[i]); /* a checkpoint waits for its step, so each line has 5 steps */
         train(folder, more, plain);
         int m = read_lines(folder, "step", "loss", steps, i ? others : losses, 32);
         if (!first) {
@@ -91,13 +96,15 @@ static void same_for_any_way_of_loading(void **state)
         assert_int_equal(m, n);
         for (int k = 0; k < n; k++)
             if (losses[k] != others[k])
-                fail_msg("%s: the loss at step %lld is %.17g, not %.17g", ways[i], (long long)steps[k], others[k], losses[k]);
+                fail_msg("%s: the loss at step %lld is %.17g, not %.17g", ways[i], (long long)steps[k],
+                         others[k], losses[k]);
         tensors = compare_checkpoints(step_file(first, 20), step_file(folder, 20), NULL);
         Folder used = {0};
         snprintf(used.path, sizeof used.path, "%s", folder);
         folder_remove(&used);
     }
-    printf("%d ways of loading, workers 0, 1, 2, 8 and simulated GPUs among them: the same losses (%.4f ... %.4f) and %d tensors\n",
+    printf("%d ways of loading, workers 0, 1, 2, 8 and simulated GPUs among them: the same losses (%.4f ... "
+           "%.4f) and %d tensors\n",
            (int)(sizeof ways / sizeof *ways), losses[0], losses[n - 1], tensors);
 }
 
@@ -114,9 +121,11 @@ static void looking_does_not_disturb(void **state)
     double values[64];
     int validations = read_lines(watched, "validation", "loss", steps, values, 64);
     assert_int_equal(validations, 20);
-    int heard = read_lines(watched, "heard", "clips", steps, values, 64); /* listeners that are busy leave some out */
+    int heard =
+        read_lines(watched, "heard", "clips", steps, values, 64); /* listeners that are busy leave some out */
     assert_true(heard >= 1 && heard <= 20 && steps[heard - 1] == 20);
-    printf("%d validations, speech and checkpoints in between: the same bits in %d tensors\n", validations, n);
+    printf("%d validations, speech and checkpoints in between: the same bits in %d tensors\n", validations,
+           n);
 }
 
 /* ---- the course of a run ---- */
@@ -124,7 +133,8 @@ static void looking_does_not_disturb(void **state)
 static void rates_are_those_of_the_formulas(void **state)
 {
     Config cfg;
-    load_config(&cfg, NULL, "--learning-rate 0.004 --min-learning-rate 0.0002 --warmup-steps 100 --scheduler cosine");
+    load_config(&cfg, NULL,
+                "--learning-rate 0.004 --min-learning-rate 0.0002 --warmup-steps 100 --scheduler cosine");
     const double peak = 0.004, low = 0.0002;
     assert_true(fabs(schedule_rate(&cfg, 1, 1100) - peak / 100) < 1e-12);
     assert_true(fabs(schedule_rate(&cfg, 50, 1100) - peak / 2) < 1e-12);
@@ -136,7 +146,8 @@ static void rates_are_those_of_the_formulas(void **state)
     for (int64_t s = 2; s <= 1100; s++) /* up, then down, without a jump */
         assert_true(s <= 100 ? schedule_rate(&cfg, s, 1100) > schedule_rate(&cfg, s - 1, 1100)
                              : schedule_rate(&cfg, s, 1100) < schedule_rate(&cfg, s - 1, 1100));
-    assert_true(schedule_rate(&cfg, 40, 60) > 0 && schedule_rate(&cfg, 60, 60) > 0); /* a run shorter than its warm-up */
+    assert_true(schedule_rate(&cfg, 40, 60) > 0 &&
+                schedule_rate(&cfg, 60, 60) > 0); /* a run shorter than its warm-up */
     config_close(&cfg);
     load_config(&cfg, NULL, "--learning-rate 0.004 --warmup-steps 100 --scheduler noam");
     assert_true(fabs(schedule_rate(&cfg, 25, 1000) - peak / 4) < 1e-12);
@@ -181,8 +192,10 @@ static void it_learns(void **state)
     double losses[64], checks[8];
     int64_t steps[64];
     train(folder, "--max-steps 150 --log-step 10 --val-step 50", plain);
-    int n = read_lines(folder, "step", "loss", steps, losses, 64), m = read_lines(folder, "validation", "loss", steps, checks, 8);
-    printf("loss %.3f -> %.3f in 150 steps, validation %.3f -> %.3f\n", losses[0], losses[n - 1], checks[0], checks[m - 1]);
+    int n = read_lines(folder, "step", "loss", steps, losses, 64),
+        m = read_lines(folder, "validation", "loss", steps, checks, 8);
+    printf("loss %.3f -> %.3f in 150 steps, validation %.3f -> %.3f\n", losses[0], losses[n - 1], checks[0],
+           checks[m - 1]);
     assert_int_equal(m, 3);
     assert_true(losses[n - 1] < 0.7 * losses[0] && checks[m - 1] < checks[0]);
 }
@@ -206,14 +219,15 @@ static void early_stopping_keeps_the_best(void **state)
     char best[500];
     snprintf(best, sizeof best, "%s/best.safetensors", folder);
     /* So low a rate that no validation is better by much. */
-    const char *more = "--learning-rate 1e-9 --min-learning-rate 0 --val-step 2 --early-stopping-patience 3 --max-steps 40";
+    const char *more =
+        "--learning-rate 1e-9 --min-learning-rate 0 --val-step 2 --early-stopping-patience 3 --max-steps 40";
     TrainSummary s = train(folder, more, plain);
     assert_true(s.early && !s.stopped);
     assert_int_equal(s.step, 8);
     assert_int_equal(state_of(best, 0), s.best_step);
     assert_int_equal(state_of(step_file(folder, 8), 5), 3);
-    printf("no improvement: stopped at step %lld, the best is step %lld with %.4f\n", (long long)s.step, (long long)s.best_step,
-           s.best_loss);
+    printf("no improvement: stopped at step %lld, the best is step %lld with %.4f\n", (long long)s.step,
+           (long long)s.best_step, s.best_loss);
     s = train(folder, more, plain); /* what was stale stays so */
     assert_int_equal(s.first_step, 8);
     assert_int_equal(s.step, 10);
@@ -228,11 +242,11 @@ static void newest_and_best_are_kept(void **state)
     double best = INFINITY;
     snprintf(folder.path, sizeof folder.path, "%s", new_folder());
     /* So high a rate that it gets worse again. */
-    TrainSummary s =
-        train(folder.path,
-              "--learning-rate 0.5 --warmup-steps 16 --scheduler constant --val-step 2 --save-step 1 --keep-checkpoints 2 "
-              "--early-stopping-min-delta 0 --max-steps 16 --max-loss-spike-threshold 1000000",
-              plain);
+    TrainSummary s = train(folder.path,
+                           "--learning-rate 0.5 --warmup-steps 16 --scheduler constant --val-step 2 "
+                           "--save-step 1 --keep-checkpoints 2 "
+                           "--early-stopping-min-delta 0 --max-steps 16 --max-loss-spike-threshold 1000000",
+                           plain);
     int n = read_lines(folder.path, "validation", "loss", steps, losses, 64);
     assert_int_equal(n, 8);
     for (int i = 0; i < n; i++)
@@ -243,7 +257,8 @@ static void newest_and_best_are_kept(void **state)
     assert_int_equal(state_of(folder_file(&folder, "best.safetensors"), 0), best_step);
     char names[4096];
     snprintf(names, sizeof names, "%s", folder_names(&folder));
-    printf("best step %lld of 16 (%.3f, at the end %.3f); kept: %s\n", (long long)best_step, best, losses[n - 1], names);
+    printf("best step %lld of 16 (%.3f, at the end %.3f); kept: %s\n", (long long)best_step, best,
+           losses[n - 1], names);
     assert_true(best_step < 16); /* or this test shows nothing */
     assert_non_null(strstr(names, "best.safetensors"));
     assert_non_null(strstr(names, "step-00000015.safetensors step-00000016.safetensors "));
@@ -267,7 +282,8 @@ static void refused(const char *folder, const char *more, int code, const char *
 #define WORDS(...) \
     (const char *const[]) { __VA_ARGS__, NULL }
 
-/* Mels of another kind with the same number of bands: caches of their own, so that only the checkpoint can object. */
+/* Mels of another kind with the same number of bands: caches of their own, so that only the checkpoint can
+ * object. */
 static void refused_features(const char *folder)
 {
     Config cfg;
@@ -292,7 +308,8 @@ static void what_does_not_go_together_is_refused(void **state)
     train(folder.path, "--max-steps 6 --save-step 2", plain);
     assert_int_equal(file_make_dirs(copy.path, NULL), 0);
     folder_copy(&copy, &folder);
-    refused(folder.path, "--resume none", ERR_USAGE, WORDS("--resume none", "step-00000006", "--checkpoint-dir"));
+    refused(folder.path, "--resume none", ERR_USAGE,
+            WORDS("--resume none", "step-00000006", "--checkpoint-dir"));
     refused(folder.path, "--seed 8", ERR_CONFIG, WORDS("--seed 7", "8", "--checkpoint-dir"));
     refused(folder.path, "--decoder-dim 64", ERR_CONFIG, WORDS("decoder", "step-00000006"));
     refused(folder.path, "--decoder-layers 3", ERR_CONFIG, WORDS("decoder.layers.2", "not there"));
@@ -300,7 +317,8 @@ static void what_does_not_go_together_is_refused(void **state)
     refused(folder.path, "--resume /nowhere/at/all.safetensors", ERR_MISSING, WORDS("/nowhere/at/all"));
     refused(folder.path, "--resume /dev/null", ERR_FORMAT, WORDS("/dev/null"));
     /* Not a checkpoint was touched. */
-    static const char *const names[] = {"step-00000002.safetensors", "step-00000004.safetensors", "step-00000006.safetensors"};
+    static const char *const names[] = {"step-00000002.safetensors", "step-00000004.safetensors",
+                                        "step-00000006.safetensors"};
     for (int i = 0; i < 3; i++) {
         Buf a = file_bytes(folder_file(&folder, names[i])), b = file_bytes(folder_file(&copy, names[i]));
         assert_true(a.size == b.size && memcmp(a.data, b.data, a.size) == 0);
@@ -316,7 +334,8 @@ static void what_does_not_go_together_is_refused(void **state)
     assert_true(s.first_step == 6 && s.step == 8);
 }
 
-/* A damaged newest one: the one before it. All damaged: no silent new beginning, not even when it is asked for. */
+/* A damaged newest one: the one before it. All damaged: no silent new beginning, not even when it is asked
+ * for. */
 static void changed_byte_is_found(void **state)
 {
     Folder folder = {0};
@@ -324,7 +343,8 @@ static void changed_byte_is_found(void **state)
     snprintf(folder.path, sizeof folder.path, "%s", new_folder());
     train(folder.path, "--max-steps 6 --save-step 2", plain);
     Buf bytes = file_bytes(folder_file(&folder, "step-00000006.safetensors"));
-    file_put_byte(folder_file(&folder, "step-00000006.safetensors"), bytes.size / 2, bytes.data[bytes.size / 2] ^ 1);
+    file_put_byte(folder_file(&folder, "step-00000006.safetensors"), bytes.size / 2,
+                  bytes.data[bytes.size / 2] ^ 1);
     assert_int_equal(job_try(&j, folder.path, "--max-steps 5", (JobOptions){0}), 0);
     assert_int_equal(j.summary.first_step, 4);
     assert_non_null(strstr(job_log(&j), "step-00000006.safetensors"));
@@ -368,21 +388,25 @@ static void bad_gradient_is_left_out(void **state)
         int events = read_lines(ten, "skipped", "text", steps, values, 8);
         assert_int_equal(events, 2);
         assert_true(steps[0] == 6 && steps[1] == 7);
-        assert_true(checkpoints_differ(step_file(five, 5), step_file(ten, 10), "decoder.layers.0.qkv.weight"));
-        printf("%s: %.*s; %d tensors unchanged in that step\n", d ? "sim" : "cpu", (int)strcspn(said, "\n"), said, n);
+        assert_true(
+            checkpoints_differ(step_file(five, 5), step_file(ten, 10), "decoder.layers.0.qkv.weight"));
+        printf("%s: %.*s; %d tensors unchanged in that step\n", d ? "sim" : "cpu", (int)strcspn(said, "\n"),
+               said, n);
         job_close(&j);
     }
 }
 
 static void bad_gradients_in_a_row_stop_the_run(void **state)
 {
-    static const char *const more[] = {"--max-steps 100 --save-step 5 --guard-max-skips 4",
-                                       "--max-steps 100 --save-step 5 --guard-max-skips 4 --keep-checkpoints 1",
-                                       "--max-steps 100 --save-step 5 --guard-max-skips 4 --model-gpu sim0 --data-gpu sim0"};
+    static const char *const more[] = {
+        "--max-steps 100 --save-step 5 --guard-max-skips 4",
+        "--max-steps 100 --save-step 5 --guard-max-skips 4 --keep-checkpoints 1",
+        "--max-steps 100 --save-step 5 --guard-max-skips 4 --model-gpu sim0 --data-gpu sim0"};
     for (int k = 0; k < 3; k++) {
         const char *folder = new_folder();
         Job j;
-        assert_int_equal(job_try(&j, folder, more[k], (JobOptions){.poison_from = 7, .poison_count = 1000}), ERR_DATA);
+        assert_int_equal(job_try(&j, folder, more[k], (JobOptions){.poison_from = 7, .poison_count = 1000}),
+                         ERR_DATA);
         printf("stopped: %s\n", j.err.msg);
         assert_non_null(strstr(j.err.msg, "4 steps in a row"));
         const char *name = strstr(j.err.msg, folder); /* the checkpoint that is named is there, and good */
@@ -406,7 +430,8 @@ static void bad_gradients_in_a_row_stop_the_run(void **state)
     }
     /* The first good one is not written yet. */
     Job j;
-    assert_int_equal(job_try(&j, new_folder(), "--guard-max-skips 2", (JobOptions){.poison_from = 1, .poison_count = 1000}),
+    assert_int_equal(job_try(&j, new_folder(), "--guard-max-skips 2",
+                             (JobOptions){.poison_from = 1, .poison_count = 1000}),
                      ERR_DATA);
     printf("stopped: %s\n", j.err.msg);
     job_close(&j);
@@ -431,7 +456,8 @@ static void other_batch_size_goes_on(void **state)
     assert_true(s.first_step == 20 && s.step == 25);
 }
 
-/* Every clip is a speaker of its own: those held out have no clip to take their voice from, and validation still speaks. */
+/* Every clip is a speaker of its own: those held out have no clip to take their voice from, and validation
+ * still speaks. */
 static void speakers_without_a_training_clip(void **state)
 {
     const char *folder = new_folder();
@@ -442,12 +468,14 @@ static void speakers_without_a_training_clip(void **state)
     FILE *f = fopen(folder_file(&lab.folder, "data/lonely.csv"), "w");
     assert_non_null(f);
     buf_add(&lines, "", 1);
-    for (char *save = NULL, *line = strtok_r((char *)lines.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    for (char *save = NULL, *line = strtok_r((char *)lines.data, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save))
         fprintf(f, "%.*s\n", (int)(strrchr(line, '|') - line), line); /* without the speaker */
     fclose(f);
     buf_free(&lines);
-    static const char more[] = "--metadata-train-file lonely.csv --speaker-id-pattern (clip[0-9]+) --val-step 5 --max-steps 10 "
-                               "--text2audio-interval-steps 5 --listen-clips 2";
+    static const char more[] =
+        "--metadata-train-file lonely.csv --speaker-id-pattern (clip[0-9]+) --val-step 5 --max-steps 10 "
+        "--text2audio-interval-steps 5 --listen-clips 2";
     int rc = job_try(&j, folder, more, plain);
     if (rc)
         fail_msg("%s", j.err.msg);
@@ -459,8 +487,8 @@ static void speakers_without_a_training_clip(void **state)
         lonely += !there;
     }
     assert_true(read_lines(folder, "heard", "clips", steps, clips, 8) >= 1);
-    printf("%d speakers, %d held-out clips of speakers that training has not heard: %g spoken\n", j.train.speaker_count, lonely,
-           clips[0]);
+    printf("%d speakers, %d held-out clips of speakers that training has not heard: %g spoken\n",
+           j.train.speaker_count, lonely, clips[0]);
     assert_true(lonely > 0 && clips[0] > 0);
     job_close(&j);
 }
@@ -472,9 +500,11 @@ static void failed_device_ends_the_run(void **state)
         const char *folder = new_folder();
         char more[200];
         Job j;
-        snprintf(more, sizeof more, "--model-gpu sim0 --data-gpu sim1 --sim fail=%s:9 --save-step 4", where[i]);
+        snprintf(more, sizeof more, "--model-gpu sim0 --data-gpu sim1 --sim fail=%s:9 --save-step 4",
+                 where[i]);
         assert_int_equal(job_try(&j, folder, more, plain), ERR_DEVICE);
-        printf("%s: %s; last checkpoint step %lld\n", where[i], j.err.msg, (long long)state_of(j.summary.last_checkpoint, 0));
+        printf("%s: %s; last checkpoint step %lld\n", where[i], j.err.msg,
+               (long long)state_of(j.summary.last_checkpoint, 0));
         assert_true(j.summary.step < 20);
         assert_int_equal(state_of(j.summary.last_checkpoint, 0) % 4, 0);
         job_close(&j);

@@ -1,5 +1,6 @@
-/* test_train_faults.c - `myxtts train` killed at random moments, on a full disk, with failing calls, interrupted, and for long: what is trained in
- * the end is, bit by bit, what an undisturbed run gives. MYXTTS_LONG=1: 100 kills, 5,000 steps. */
+/* test_train_faults.c - `myxtts train` killed at random moments, on a full disk, with failing calls,
+ * interrupted, and for long: what is trained in the end is, bit by bit, what an undisturbed run gives.
+ * MYXTTS_LONG=1: 100 kills, 5,000 steps. */
 #include "train_process.h"
 
 #include <sys/mount.h>
@@ -12,7 +13,8 @@
 static void kills_at_random_moments(void **state)
 {
     Corpus *c = *state;
-    int kills = is_long() ? 100 : 15, done = 0, compared = 0, early = 0, saves = 1, tensors = 0, steps_kept = 0;
+    int kills = is_long() ? 100 : 15, done = 0, compared = 0, early = 0, saves = 1, tensors = 0,
+        steps_kept = 0;
     Rng rng;
     uint64_t seed = (uint64_t)clock_now() * 1000003u + (uint64_t)getpid();
     char whole[256], folder[256];
@@ -43,13 +45,14 @@ static void kills_at_random_moments(void **state)
             done++;
             int64_t now = check_folder(folder);
             if (now < at)
-                fail_msg("seed %llu: step %lld was there, now %lld is the newest", (unsigned long long)seed, (long long)at,
-                         (long long)now);
+                fail_msg("seed %llu: step %lld was there, now %lld is the newest", (unsigned long long)seed,
+                         (long long)at, (long long)now);
             steps_kept += now > at;
             at = now;
         }
-        mkdir(folder, 0777);                                           /* a kill may have come before the run made it */
-        write_file(path_of(folder, "loss.png.tmp3999999"), "torn", 4); /* as if a picture had been on its way */
+        mkdir(folder, 0777); /* a kill may have come before the run made it */
+        write_file(path_of(folder, "loss.png.tmp3999999"), "torn",
+                   4); /* as if a picture had been on its way */
         train_to_end(c, folder, STEPS, saves, NULL, 0);
         tensors = compare_checkpoints(step_file(whole, STEPS), step_file(folder, STEPS), NULL);
         struct dirent **list;
@@ -63,7 +66,8 @@ static void kills_at_random_moments(void **state)
         remove_folder(folder);
         compared++;
     }
-    print_message("%d kills in runs of %.2f s (seed %llu), %d of them after new checkpoints, %d runs ended before: %d times the "
+    print_message("%d kills in runs of %.2f s (seed %llu), %d of them after new checkpoints, %d runs ended "
+                  "before: %d times the "
                   "same bits in %d "
                   "tensors as without a kill\n",
                   done, seconds, (unsigned long long)seed, steps_kept, early, compared, tensors);
@@ -93,13 +97,13 @@ static void full_disk_at_a_checkpoint(void **state)
     train_start(&r, c, folder, 12, 2, (const char *const[]){"--keep-checkpoints", "10", NULL}, NULL);
     run_wait(&r, 120);
     const char *said = strstr((const char *)r.stderr_text.data, "was not written");
-    if (r.code != 3 || !said || !strstr(said, "training goes on, the last good one is") || !strstr(said, "No space left") ||
-        !strstr((const char *)r.stderr_text.data, "step 12/12"))
+    if (r.code != 3 || !said || !strstr(said, "training goes on, the last good one is") ||
+        !strstr(said, "No space left") || !strstr((const char *)r.stderr_text.data, "step 12/12"))
         fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
     assert_non_null(strstr((const char *)r.stdout_text.data, "the last one could not be written"));
     int64_t at = check_folder(folder);
-    print_message("disk of %ld KiB full: trained to step 12, %.*s; newest step %lld\n", kib, (int)strcspn(said, "\n"), said,
-                  (long long)at);
+    print_message("disk of %ld KiB full: trained to step 12, %.*s; newest step %lld\n", kib,
+                  (int)strcspn(said, "\n"), said, (long long)at);
     assert_true(at > 0 && at < 12);
     run_free(&r);
     snprintf(options, sizeof options, "size=%ldk", kib * 4); /* room is made */
@@ -110,7 +114,8 @@ static void full_disk_at_a_checkpoint(void **state)
     /* Old ones make room: with one kept, a disk for two and a half is enough for all. */
     snprintf(options, sizeof options, "size=%ldk", (long)(st.st_size / 1024) * 5 / 2 + 200);
     assert_int_equal(mount("myxtts-test", folder, "tmpfs", 0, options), 0);
-    train_to_end(c, folder, 12, 2, (const char *const[]){"--keep-checkpoints", "1", "--val-split", "0", NULL}, 0);
+    train_to_end(c, folder, 12, 2, (const char *const[]){"--keep-checkpoints", "1", "--val-split", "0", NULL},
+                 0);
     assert_int_equal(check_folder(folder), 12);
     assert_int_equal(umount(folder), 0);
 }
@@ -125,7 +130,8 @@ static const char *fault_library(void)
     return realpath(path, full);
 }
 
-/* One call of the system fails: training goes on where it can, the exit code is 3 only when the last checkpoint is not there. */
+/* One call of the system fails: training goes on where it can, the exit code is 3 only when the last
+ * checkpoint is not there. */
 static void failing_calls(void **state)
 {
     static const char *const kinds[] = {"WRITE", "FSYNC", "RENAME", "OPEN", "READ", "MALLOC"};
@@ -144,7 +150,8 @@ static void failing_calls(void **state)
     make_voice_corpus(c);
     train_to_end(c, whole, 12, 2, NULL, 0);
     Run r;
-    train_start(&r, c, folder, 12, 2, NULL, (const char *const[]){preload, counts, "MYXTTS_FAIL_OWN=1", NULL});
+    train_start(&r, c, folder, 12, 2, NULL,
+                (const char *const[]){preload, counts, "MYXTTS_FAIL_OWN=1", NULL});
     run_wait(&r, 120);
     if (r.code != 0) {
         print_message("SKIPPED: the fault library cannot be loaded into this build of the program\n");
@@ -168,10 +175,12 @@ static void failing_calls(void **state)
             long at = 1 + (long)rng_below(&rng, (uint64_t)total);
             snprintf(fault, sizeof fault, "MYXTTS_FAIL_%s=%ld", kinds[k], at);
             remove_folder(folder);
-            train_start(&r, c, folder, 12, 2, NULL, (const char *const[]){preload, fault, "MYXTTS_FAIL_OWN=1", NULL});
+            train_start(&r, c, folder, 12, 2, NULL,
+                        (const char *const[]){preload, fault, "MYXTTS_FAIL_OWN=1", NULL});
             run_wait(&r, 120);
             const char *err = (const char *)r.stderr_text.data;
-            int not_written = strstr(err, "was not written") != NULL || strstr(err, "no checkpoint at step") != NULL;
+            int not_written =
+                strstr(err, "was not written") != NULL || strstr(err, "no checkpoint at step") != NULL;
             int there = access(step_file(folder, 12), F_OK) == 0;
             if (r.code != 0 && r.code != 3)
                 fail_msg("%s: exit code %d: %s", fault, r.code, err);
@@ -184,13 +193,15 @@ static void failing_calls(void **state)
             check_folder(folder);
             well += r.code == 0 && !not_written, went_on += r.code == 0 && not_written;
             failed += r.code == 3 && !there, lost += r.code == 3 && there;
-            /* A run that fails in its last validation has made its steps: they are saved, the loss of that validation is not known. */
+            /* A run that fails in its last validation has made its steps: they are saved, the loss of that
+             * validation is not known. */
             const char *without = r.code == 3 && there ? "train." : NULL;
             run_free(&r);
             train_to_end(c, folder, 12, 2, NULL, 0);
             compare_checkpoints(step_file(whole, 12), step_file(folder, 12), without);
         }
-        print_message("%s, 1 of %ld calls, %d times: %d unharmed, %d a checkpoint lost and gone on, %d ended with 3 (%d with the "
+        print_message("%s, 1 of %ld calls, %d times: %d unharmed, %d a checkpoint lost and gone on, %d ended "
+                      "with 3 (%d with the "
                       "last one there); "
                       "resumed to the same bits\n",
                       kinds[k], total, tries, well, went_on, failed + lost, lost);
@@ -210,13 +221,15 @@ static void interrupt_saves(void **state)
     int64_t before = 0;
     for (int i = 0; i < 2; i++) {
         Run r;
-        train_start(&r, c, folder, 1000000, 1000000, (const char *const[]){"--epochs", "1000000", NULL}, NULL);
+        train_start(&r, c, folder, 1000000, 1000000, (const char *const[]){"--epochs", "1000000", NULL},
+                    NULL);
         wait_for(&r, "clips/s"); /* a line of the log */
         kill(r.pid, signals[i]);
         run_wait(&r, 120);
         int64_t at = check_folder(folder);
         if (r.code != 0 || !strstr((const char *)r.stdout_text.data, "stopped at step"))
-            fail_msg("exit code %d: %s%s", r.code, (const char *)r.stdout_text.data, (const char *)r.stderr_text.data);
+            fail_msg("exit code %d: %s%s", r.code, (const char *)r.stdout_text.data,
+                     (const char *)r.stderr_text.data);
         char said[64];
         snprintf(said, sizeof said, "stopped at step %lld of", (long long)at);
         assert_non_null(strstr((const char *)r.stdout_text.data, said));
@@ -227,8 +240,10 @@ static void interrupt_saves(void **state)
     }
     /* A second one does not wait for a step that takes long. */
     Run r;
-    train_start(&r, c, path_of(c->root, "slow"), 1000, 1000,
-                (const char *const[]){"--model-gpu", "sim0", "--data-gpu", "sim0", "--sim", "step_ms=60000", NULL}, NULL);
+    train_start(
+        &r, c, path_of(c->root, "slow"), 1000, 1000,
+        (const char *const[]){"--model-gpu", "sim0", "--data-gpu", "sim0", "--sim", "step_ms=60000", NULL},
+        NULL);
     wait_for(&r, "training on");
     clock_sleep(0.5);
     kill(r.pid, SIGINT);
@@ -263,7 +278,8 @@ static void memory_stays_flat(void **state)
     make_voice_corpus(c);
     Run r;
     train_start(&r, c, path_of(c->root, "long"), steps + 100000, 20,
-                (const char *const[]){"--log-step", "10", "--val-step", "25", "--epochs", "1000000", NULL}, NULL);
+                (const char *const[]){"--log-step", "10", "--val-step", "25", "--epochs", "1000000", NULL},
+                NULL);
     wait_for(&r, "step 60/");
     long first = resident_kib(r.pid);
     snprintf(last, sizeof last, "step %d/", steps);
@@ -272,8 +288,9 @@ static void memory_stays_flat(void **state)
     kill(r.pid, SIGINT);
     run_wait(&r, 120);
     assert_int_equal(r.code, 0);
-    print_message("memory after 60 steps %ld KiB, after %d steps %ld KiB (%+ld), with %d validations and %d checkpoints\n", first,
-                  steps, end, end - first, steps / 25, steps / 20);
+    print_message("memory after 60 steps %ld KiB, after %d steps %ld KiB (%+ld), with %d validations and %d "
+                  "checkpoints\n",
+                  first, steps, end, end - first, steps / 25, steps / 20);
     if (!SANITIZED)
         assert_true(end - first < 2048);
     run_free(&r);
@@ -282,7 +299,8 @@ static void memory_stays_flat(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(kills_at_random_moments), T(full_disk_at_a_checkpoint), T(failing_calls), T(interrupt_saves), T(memory_stays_flat),
+        T(kills_at_random_moments), T(full_disk_at_a_checkpoint), T(failing_calls),
+        T(interrupt_saves),         T(memory_stays_flat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_train_memory.c - the memory plan of a run against what it really takes, and caps as hard limits, on simulated GPUs and on the CPU. */
+/* test_train_memory.c - the memory plan of a run against what it really takes, and caps as hard limits, on
+ * simulated GPUs and on the CPU. */
 #include "train_testing.h"
 
 static const JobOptions plain;
@@ -16,8 +17,10 @@ static Spy spies[2];
 static int spied_alloc(Device *d, void **p, size_t bytes, Err *err)
 {
     Spy *s = d == spies[0].device ? &spies[0] : &spies[1];
-    uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED), most = __atomic_load_n(&s->most, __ATOMIC_RELAXED);
-    while (used > most && !__atomic_compare_exchange_n(&s->most, &most, used, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED),
+             most = __atomic_load_n(&s->most, __ATOMIC_RELAXED);
+    while (used > most &&
+           !__atomic_compare_exchange_n(&s->most, &most, used, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     return s->real->memory_alloc(d, p, bytes, err);
 }
@@ -43,7 +46,10 @@ static void spy_off(Job *j)
         j->devices.data->ops = spies[1].real;
 }
 
-static double away(uint64_t used, uint64_t planned) { return planned ? (double)used / (double)planned - 1 : used ? 1 : 0; }
+static double away(uint64_t used, uint64_t planned)
+{
+    return planned ? (double)used / (double)planned - 1 : used ? 1 : 0;
+}
 
 static const char *const machines[] = {"--model-gpu sim0 --data-gpu sim1", "--model-gpu sim0 --data-gpu sim0",
                                        "--model-gpu sim0 --data-gpu cpu", "--model-gpu cpu --data-gpu cpu"};
@@ -59,8 +65,10 @@ static void plan_is_what_is_used(void **state)
         for (int k = 0; k < 3; k++) {
             char more[500];
             Job j;
-            snprintf(more, sizeof more, "%s %s --pipeline-buffer-size 3 --val-step 4 --max-steps 8 --text2audio-interval-steps 4",
-                     machines[m], settings[k]);
+            snprintf(
+                more, sizeof more,
+                "%s %s --pipeline-buffer-size 3 --val-step 4 --max-steps 8 --text2audio-interval-steps 4",
+                machines[m], settings[k]);
             job_prepare(&j, new_folder(), more, plain);
             assert_int_equal(train_plan(&j.plan, &j.options, &j.err), 0);
             assert_int_equal(j.devices.model->used, 0);
@@ -74,9 +82,11 @@ static void plan_is_what_is_used(void **state)
                    data = m == 1 || m == 3 ? model : away(spies[1].most, j.plan.data_total);
             uint64_t last = j.devices.model->used;
             spy_off(&j);
-            printf("%-34s %-8.8s planned %8llu / %8llu bytes, used %+.2f %% / %+.2f %%; open %llu / %llu, at the end %llu\n",
-                   machines[m], settings[k], (unsigned long long)j.plan.model_total, (unsigned long long)j.plan.data_total,
-                   100 * model, 100 * data, (unsigned long long)opened, (unsigned long long)opened_data, (unsigned long long)last);
+            printf("%-34s %-8.8s planned %8llu / %8llu bytes, used %+.2f %% / %+.2f %%; open %llu / %llu, at "
+                   "the end %llu\n",
+                   machines[m], settings[k], (unsigned long long)j.plan.model_total,
+                   (unsigned long long)j.plan.data_total, 100 * model, 100 * data, (unsigned long long)opened,
+                   (unsigned long long)opened_data, (unsigned long long)last);
             worst = fmax(worst, fmax(fabs(model), fabs(data)));
             assert_true(spies[0].most <= j.plan.model_total && spies[1].most <= j.plan.data_total);
             assert_int_equal(last, opened); /* validation gave back what it took */
@@ -86,11 +96,13 @@ static void plan_is_what_is_used(void **state)
     assert_true(worst < 0.02);
 }
 
-/* A cap to the byte, on a machine whose pipeline would like more buffers: it runs through, validation and speech included. */
+/* A cap to the byte, on a machine whose pipeline would like more buffers: it runs through, validation and
+ * speech included. */
 static void cap_as_planned_runs_through(void **state)
 {
-    static const char slow[] = "--sim step_ms=1,h2d_us=500,preprocess_ms=9,peer_us=9000 --val-step 12 --max-steps 30 --log-step 30 "
-                               "--text2audio-interval-steps 12";
+    static const char slow[] =
+        "--sim step_ms=1,h2d_us=500,preprocess_ms=9,peer_us=9000 --val-step 12 --max-steps 30 --log-step 30 "
+        "--text2audio-interval-steps 12";
     for (int m = 0; m < 2; m++) {
         char more[500];
         Job j;
@@ -113,14 +125,16 @@ static void cap_as_planned_runs_through(void **state)
             trainer_summary(j.trainer, &j.summary);
             assert_int_equal(j.summary.step, 30);
             assert_true(spies[0].most <= caps.model_cap && (m == 1 || spies[1].most <= caps.data_cap));
-            printf("%s, caps %llu and %llu: 30 steps, most used %llu and %llu\n", machines[m], (unsigned long long)caps.model_cap,
-                   (unsigned long long)caps.data_cap, (unsigned long long)spies[0].most, (unsigned long long)spies[1].most);
+            printf("%s, caps %llu and %llu: 30 steps, most used %llu and %llu\n", machines[m],
+                   (unsigned long long)caps.model_cap, (unsigned long long)caps.data_cap,
+                   (unsigned long long)spies[0].most, (unsigned long long)spies[1].most);
             job_close(&j);
         }
     }
 }
 
-/* Too small a cap: refused before anything is taken, with the largest batch that fits; that one runs, one more does not. */
+/* Too small a cap: refused before anything is taken, with the largest batch that fits; that one runs, one
+ * more does not. */
 static void largest_batch_that_fits_runs(void **state)
 {
     for (int m = 0; m < 3; m++)

@@ -1,4 +1,5 @@
-/* test_validate.c - myxtts validate: the repair of files, the checks of machine and data, and the command with its backups and exit codes. */
+/* test_validate.c - myxtts validate: the repair of files, the checks of machine and data, and the command
+ * with its backups and exit codes. */
 #include "pipeline_testing.h"
 
 #include <jansson.h>
@@ -48,16 +49,19 @@ static void test_repairs(void **state)
         {"data:\n  batch_size: 8.6\n", "data:\n  batch_size: 9\n", 1},
         {"data:\n  pin_memory: ture\n", "data:\n  pin_memory: true\n", 1},
         {"data:\n  data_gpu: cuda:1\n", "data:\n  data_gpu: 1\n", 1},
-        {"data:\n  batch_size: 8\n  batch_size: 9 # two\n", "data:\n  batch_size: 8\n  # batch_size: 9 # two\n", 1},
+        {"data:\n  batch_size: 8\n  batch_size: 9 # two\n",
+         "data:\n  batch_size: 8\n  # batch_size: 9 # two\n", 1},
         {"data:\n  batch_size: 8\n  batch_size: 8\n", "data:\n  batch_size: 8\n  # batch_size: 8\n", 1},
-        {"data:\n  batch_size: [1, # one\n    2]\n  num_workers: 999\n", "data:\n  batch_size: 32\n  # one\n  num_workers: auto\n",
-         2},
-        {"x: &s\n  trim_top_db: 5\nata:\n  <<: *s\n", "# x: &s\n#   trim_top_db: 5\ndata:\n  trim_top_db: 5\n  # <<: *s\n", 3},
+        {"data:\n  batch_size: [1, # one\n    2]\n  num_workers: 999\n",
+         "data:\n  batch_size: 32\n  # one\n  num_workers: auto\n", 2},
+        {"x: &s\n  trim_top_db: 5\nata:\n  <<: *s\n",
+         "# x: &s\n#   trim_top_db: 5\ndata:\n  trim_top_db: 5\n  # <<: *s\n", 3},
         {"data: {batch_size: 8, batch_size: 9}\n", "data: {batch_size: 8}\n", 1},
         {"data:\n  native_loading: true\n  use_tf_native_loading: false\n",
          "data:\n  native_loading: true\n  # use_tf_native_loading: false\n", 1},
         {"data:\n  batch_size:\n", "data:\n  # batch_size:\n", 1},
-        {"data:\n  epochs: 3\ntraining:\n  lr: 0.001\n", "data:\n  # epochs: 3\ntraining:\n  lr: 0.001\n  epochs: 3\n", 1},
+        {"data:\n  epochs: 3\ntraining:\n  lr: 0.001\n",
+         "data:\n  # epochs: 3\ntraining:\n  lr: 0.001\n  epochs: 3\n", 1},
         {"data:\n  epochs: 3\n", "data:\n  # epochs: 3\ntraining:\n  epochs: 3\n", 1},
         {"batch_size: 8\n", "# batch_size: 8\ndata:\n  batch_size: 8\n", 1},
         {"dat:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 1},
@@ -72,7 +76,8 @@ static void test_repairs(void **state)
         {"model:\n  n_fft: 1023\n  win_length: 1024\n", "model:\n  n_fft: 1024\n  win_length: 1024\n", 1},
         {"model:\n  sample_rate: 8000\n", "model:\n  sample_rate: 8000\n  mel_fmax: 4000\n", 1},
         {"model:\n  decoder_heads: 5\n", "model:\n  decoder_heads: 4\n", 1},
-        {"model:\n  model_size: nano\n  decoder_dim: 9\n", "model:\n  model_size: nano\n  decoder_dim: 128\n", 1},
+        {"model:\n  model_size: nano\n  decoder_dim: 9\n", "model:\n  model_size: nano\n  decoder_dim: 128\n",
+         1},
         {"training:\n  learning_rate: 0\n", "training:\n  learning_rate: 0.0003\n", 1},
         {"data:\n  supported_languages: [en, xx, fa, en]\n", "data:\n  supported_languages: [en, fa]\n", 1},
     };
@@ -143,7 +148,8 @@ static void test_difference(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         Buf out = {0};
         buf_str(&out, "");
-        assert_int_equal(text_diff(&out, "a", cases[i].a, strlen(cases[i].a), "b", cases[i].b, strlen(cases[i].b)), 0);
+        assert_int_equal(
+            text_diff(&out, "a", cases[i].a, strlen(cases[i].a), "b", cases[i].b, strlen(cases[i].b)), 0);
         assert_string_equal(out.data, cases[i].diff);
         buf_free(&out);
     }
@@ -207,7 +213,8 @@ static void test_a_sound_machine(void **state)
     for (size_t i = 0; i < p.count; i++)
         if (p.findings[i].severity != FINDING_NOTE)
             fail_msg("%s", p.findings[i].what);
-    const PreflightRow *padding = row_of(&p, AREA_SHAPES, "padding"), *caches = row_of(&p, AREA_DATA, "caches");
+    const PreflightRow *padding = row_of(&p, AREA_SHAPES, "padding"),
+                       *caches = row_of(&p, AREA_DATA, "caches");
     assert_true(padding && caches && padding->status != STATUS_UNKNOWN);
     assert_string_equal(caches->value, "60 of 60 clips");
     assert_true(row_of(&p, AREA_MEMORY, "device cpu") && row_of(&p, AREA_LIMITS, "open files"));
@@ -288,7 +295,8 @@ static void test_data_that_is_not_ready(void **state)
     unlink(clip_file(4));
     examine(&p, "");
     f = find(&p, "", "stale");
-    assert_true(f && strstr(f->what, "1 recordings") && find(&p, "", "1 lines of the metadata have no recording"));
+    assert_true(f && strstr(f->what, "1 recordings") &&
+                find(&p, "", "1 lines of the metadata have no recording"));
     preflight_free(&p);
     file_put(clip_file(4), second.data, second.size);
     file_put(clip_file(3), first.data, first.size);
@@ -358,8 +366,10 @@ static json_int_t errors_of(const json_t *report, const char *kind)
 
 static void test_fix_in_place(void **state)
 {
-    static const char before[] = "# mine\r\ndata:\r\n   batch_size : 0 # zero\r\n   native_loading: off\r\nmodel: {use_gst: ture}";
-    static const char after[] = "# mine\r\ndata:\r\n   batch_size : 32 # zero\r\n   native_loading: true\r\nmodel: {use_gst: true}";
+    static const char before[] =
+        "# mine\r\ndata:\r\n   batch_size : 0 # zero\r\n   native_loading: off\r\nmodel: {use_gst: ture}";
+    static const char after[] =
+        "# mine\r\ndata:\r\n   batch_size : 32 # zero\r\n   native_loading: true\r\nmodel: {use_gst: true}";
     Folder folder = folder_make();
     char path[300], link[300];
     json_t *report;
@@ -376,7 +386,8 @@ static void test_fix_in_place(void **state)
     assert_int_equal(validate(path, "--fix --strict --data-gpu cpu --model-gpu cpu", &report), 0);
     assert_int_equal(errors_of(report, "error"), 0);
     const char *diff = json_string_value(json_object_get(report, "diff"));
-    assert_true(diff && strstr(diff, "-   batch_size : 0 # zero\r\n") && strstr(diff, "+   batch_size : 32 # zero\r\n"));
+    assert_true(diff && strstr(diff, "-   batch_size : 0 # zero\r\n") &&
+                strstr(diff, "+   batch_size : 32 # zero\r\n"));
     json_decref(report);
     Buf now = file_bytes(path), backup = file_bytes(folder_file(&folder, "c.yaml.bak.1"));
     assert_string_equal(now.data, after);

@@ -1,5 +1,5 @@
-/* test_voice.c - `myxtts synth` and `myxtts eval` with checkpoints of a tiny trained run: what they write, whose voice it is, long texts, and a
- * sentence for everything that is no checkpoint. */
+/* test_voice.c - `myxtts synth` and `myxtts eval` with checkpoints of a tiny trained run: what they write,
+ * whose voice it is, long texts, and a sentence for everything that is no checkpoint. */
 #include "train_process.h"
 
 #include <sndfile.h>
@@ -27,7 +27,8 @@ static int teardown_lab(void **state)
     return teardown(&made);
 }
 
-/* `synth --json` with the text to out.wav; more: NULL at the end. Exit code 1 is a voice that does not end by itself. */
+/* `synth --json` with the text to out.wav; more: NULL at the end. Exit code 1 is a voice that does not end by
+ * itself. */
 static json_t *synth(const char *text, const char *out, const char *const *more)
 {
     const char *args[MAX_ARGS] = {"synth", "--checkpoint", lab.folder,     "--text", text, "--output",
@@ -92,8 +93,9 @@ static void text_becomes_a_wav(void **state)
 {
     const char *out = path_of(lab.c->root, "out.wav"), *png = path_of(lab.c->root, "mel.png");
     json_t *o = SYNTH("old hill", out, "--png", png);
-    static const char *const keys[] = {"seconds",          "frames",       "parts",       "left_out",      "step",
-                                       "real_time_factor", "text_seconds", "mel_seconds", "audio_seconds", "first_sound_seconds"};
+    static const char *const keys[] = {
+        "seconds",          "frames",       "parts",       "left_out",      "step",
+        "real_time_factor", "text_seconds", "mel_seconds", "audio_seconds", "first_sound_seconds"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         real_at(o, keys[i]);
     SF_INFO info = {0};
@@ -116,8 +118,8 @@ static void text_becomes_a_wav(void **state)
     int64_t step = (int64_t)real_at(o, "step");
     assert_true(step == 20 || step == 40 || step == 60);
     assert_non_null(strstr(json_string_value(json_object_get(o, "checkpoint")), "best.safetensors"));
-    print_message("%.2f s of speech from step %lld, loudest sample %.3f, real-time factor %.3f\n", real_at(o, "seconds"),
-                  (long long)step, loud, real_at(o, "real_time_factor"));
+    print_message("%.2f s of speech from step %lld, loudest sample %.3f, real-time factor %.3f\n",
+                  real_at(o, "seconds"), (long long)step, loud, real_at(o, "real_time_factor"));
     Buf a = read_file(png);
     assert_true(a.size > 100 && memcmp(a.data, "\x89PNG", 4) == 0);
     buf_free(&a);
@@ -135,16 +137,16 @@ static void same_again(void **state)
     same_bytes(one, two, 1);
     same_bytes(one, three, 0);
     Run r;
-    run_program(&r, "synth", "--checkpoint", step_file(lab.folder, 20), "--text", "green hill", "--iterations", "4", "--output",
-                four);
+    run_program(&r, "synth", "--checkpoint", step_file(lab.folder, 20), "--text", "green hill",
+                "--iterations", "4", "--output", four);
     assert_true(r.code == 0 || r.code == 1);
     assert_non_null(strstr((const char *)r.stdout_text.data, "from step 20"));
     run_free(&r);
     /* From a file, with what editors put into it. */
     static const char text[] = "\xEF\xBB\xBFgreen hill\r\n";
     write_file(path_of(lab.c->root, "say.txt"), text, sizeof text - 1);
-    run_program(&r, "synth", "--checkpoint", lab.folder, "--text-file", path_of(lab.c->root, "say.txt"), "--iterations", "4",
-                "--output", four);
+    run_program(&r, "synth", "--checkpoint", lab.folder, "--text-file", path_of(lab.c->root, "say.txt"),
+                "--iterations", "4", "--output", four);
     assert_true(r.code == 0 || r.code == 1);
     run_free(&r);
     same_bytes(one, four, 1);
@@ -158,10 +160,12 @@ static void lines_become_files(void **state)
     static const char text[] = "green hill\n\nold stone\r\n";
     write_file(lines, text, sizeof text - 1);
     Run r;
-    run_program(&r, "synth", "--checkpoint", lab.folder, "--lines", lines, "--output-dir", dir, "--iterations", "4", "--json");
+    run_program(&r, "synth", "--checkpoint", lab.folder, "--lines", lines, "--output-dir", dir,
+                "--iterations", "4", "--json");
     assert_int_equal(r.code, 1);
     int found = 0;
-    for (char *save = NULL, *line = strtok_r((char *)r.stdout_text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    for (char *save = NULL, *line = strtok_r((char *)r.stdout_text.data, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
         json_t *o = json_loads(line, 0, NULL);
         assert_int_equal(json_integer_value(json_object_get(o, "line")), ++found);
         assert_int_equal(json_is_null(json_object_get(o, "error")), found != 2);
@@ -172,7 +176,8 @@ static void lines_become_files(void **state)
     json_decref(SYNTH("old stone", alone, "--speed", "1"));
     same_bytes(alone, path_of(dir, "03.wav"), 1);
     /* Half the speed is far longer than twice the speed. */
-    json_t *slow = SYNTH("old stone", alone, "--speed", "0.5"), *fast = SYNTH("old stone", alone, "--speed", "2");
+    json_t *slow = SYNTH("old stone", alone, "--speed", "0.5"),
+           *fast = SYNTH("old stone", alone, "--speed", "2");
     assert_true(real_at(slow, "frames") > 1.5 * real_at(fast, "frames"));
     json_decref(slow), json_decref(fast);
 }
@@ -199,17 +204,22 @@ static void long_text_is_cut(void **state)
             assert_int_equal(parts, cases[i].parts);
         /* Between sentences there is a fifth of a second, between pieces of one a twentieth. */
         double pause = i >= 4 && i <= 5 ? 0.05 : 0.2;
-        assert_true(fabs(real_at(o, "seconds") - real_at(o, "frames") * 100 / 8000 - pause * (parts - 1)) < 0.03 * parts);
+        assert_true(fabs(real_at(o, "seconds") - real_at(o, "frames") * 100 / 8000 - pause * (parts - 1)) <
+                    0.03 * parts);
         json_decref(o);
     }
     const char *out = path_of(lab.c->root, "none.wav");
-    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text", " \n ", "--output", out), WORDS("nothing to speak"));
-    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text", "", "--output", out), WORDS("nothing to speak"));
+    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text", " \n ", "--output", out),
+                   WORDS("nothing to speak"));
+    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text", "", "--output", out),
+                   WORDS("nothing to speak"));
     char word[300];
     memset(word, 'a', sizeof word - 1);
     word[sizeof word - 1] = 0;
-    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--max-text-length", "34", "--text", word, "--output", out),
-                   WORDS("aaaa"));
+    expect_failure(
+        3,
+        ARGS("synth", "--checkpoint", lab.folder, "--max-text-length", "34", "--text", word, "--output", out),
+        WORDS("aaaa"));
     assert_true(access(out, F_OK) != 0);
 }
 
@@ -228,17 +238,20 @@ static void whose_voice_it_is(void **state)
     same_bytes(boris, third, 0);
     same_bytes(boris, heard, 0); /* one clip, not the mean of four */
     const char *out = path_of(lab.c->root, "none.wav");
-    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--speaker", "carla"),
-                   WORDS("carla", "4: anna, boris, dora, چارلی"));
-    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference", "/nowhere.wav"),
+    expect_failure(
+        3, ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--speaker", "carla"),
+        WORDS("carla", "4: anna, boris, dora, چارلی"));
+    expect_failure(3,
+                   ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference",
+                        "/nowhere.wav"),
                    WORDS("/nowhere.wav"));
     expect_failure(3,
                    ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference",
                         path_of(lab.c->root, "voice.yaml")),
                    WORDS("voice.yaml", "reference"));
     expect_failure(2,
-                   ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference", clip_path(lab.c, 1),
-                        "--speaker", "anna"),
+                   ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference",
+                        clip_path(lab.c, 1), "--speaker", "anna"),
                    WORDS("--reference", "--speaker"));
     size_t n = 44 + 16000;
     uint8_t *silence = calloc(1, n);
@@ -248,8 +261,10 @@ static void whose_voice_it_is(void **state)
     Run r; /* a second of nothing: refused with a sentence or spoken, but no crash */
     run_program(&r, "synth", "--checkpoint", lab.folder, "--text", "old", "--output", out, "--reference",
                 path_of(lab.c->root, "silence.wav"));
-    print_message("a silent reference: %d: %s", r.code, (const char *)(r.code == 3 ? r.stderr_text.data : r.stdout_text.data));
-    assert_true(r.code == 3 ? strstr((const char *)r.stderr_text.data, "silence.wav") != NULL : r.code >= 0 && r.code <= 1);
+    print_message("a silent reference: %d: %s", r.code,
+                  (const char *)(r.code == 3 ? r.stderr_text.data : r.stdout_text.data));
+    assert_true(r.code == 3 ? strstr((const char *)r.stderr_text.data, "silence.wav") != NULL
+                            : r.code >= 0 && r.code <= 1);
     run_free(&r);
 }
 
@@ -278,8 +293,8 @@ static void recording_is_heard_as_in_training(void **state)
     train_to_end(lab.c, folder, 60, 60, (const char *const[]){"--val-split", "0", NULL}, 0);
     for (int i = 0; i < 3; i++) {
         Run r;
-        run_program(&r, "synth", "--checkpoint", folder, "--text", "old hill", "--output", out[i], whose[i][0], whose[i][1],
-                    "--iterations", "4");
+        run_program(&r, "synth", "--checkpoint", folder, "--text", "old hill", "--output", out[i],
+                    whose[i][0], whose[i][1], "--iterations", "4");
         if (r.code != 0 && r.code != 1)
             fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
         run_free(&r);
@@ -292,8 +307,8 @@ static void recording_is_heard_as_in_training(void **state)
         power += (double)(a[i] * a[i]), error += (double)((a[i] - b[i]) * (a[i] - b[i]));
         away += i < k ? (double)((a[i] - c[i]) * (a[i] - c[i])) : 0;
     }
-    print_message("the speaker's clip as a reference: %.1e of the sound differs; another clip: %.1e\n", error / power,
-                  away / power);
+    print_message("the speaker's clip as a reference: %.1e of the sound differs; another clip: %.1e\n",
+                  error / power, away / power);
     assert_true(error / power < 1e-6);
     assert_true(k != n || away / power > 1e-4);
     free(a), free(b), free(c);
@@ -306,10 +321,13 @@ static void without_voice_conditioning(void **state)
     snprintf(folder, sizeof folder, "%s/plain", lab.c->root);
     train_to_end(lab.c, folder, 4, 4, (const char *const[]){"--use-voice-conditioning", "false", NULL}, 0);
     Run r;
-    run_program(&r, "synth", "--checkpoint", folder, "--text", "old hill", "--output", out, "--iterations", "2");
+    run_program(&r, "synth", "--checkpoint", folder, "--text", "old hill", "--output", out, "--iterations",
+                "2");
     assert_true(r.code == 0 || r.code == 1);
     run_free(&r);
-    expect_failure(2, ARGS("synth", "--checkpoint", folder, "--text", "old", "--output", out, "--reference", clip_path(lab.c, 1)),
+    expect_failure(2,
+                   ARGS("synth", "--checkpoint", folder, "--text", "old", "--output", out, "--reference",
+                        clip_path(lab.c, 1)),
                    WORDS("without voice conditioning"));
 }
 
@@ -345,9 +363,11 @@ static void write_variant(const char *to, const char *key, const char *value, co
 static void not_a_checkpoint(const char *name, const char *word)
 {
     const char *path = path_of(lab.c->root, name), *out = path_of(lab.c->root, "none.wav");
-    expect_failure(3, ARGS("synth", "--checkpoint", path, "--text", "old", "--output", out), WORDS(path, word));
-    expect_failure(3, ARGS("eval", "--checkpoint", path, "--data-path", lab.c->data, "--cache-dir", lab.c->cache),
+    expect_failure(3, ARGS("synth", "--checkpoint", path, "--text", "old", "--output", out),
                    WORDS(path, word));
+    expect_failure(
+        3, ARGS("eval", "--checkpoint", path, "--data-path", lab.c->data, "--cache-dir", lab.c->cache),
+        WORDS(path, word));
     assert_true(access(out, F_OK) != 0);
 }
 
@@ -374,11 +394,12 @@ static void foreign_files_get_a_sentence(void **state)
     /* Ours, but damaged or of another program. */
     write_variant(path_of(root, "same.safetensors"), NULL, NULL, NULL);
     Run r;
-    run_program(&r, "synth", "--checkpoint", path_of(root, "same.safetensors"), "--text", "old", "--output", path_of(root, "s.wav"),
-                "--iterations", "2");
+    run_program(&r, "synth", "--checkpoint", path_of(root, "same.safetensors"), "--text", "old", "--output",
+                path_of(root, "s.wav"), "--iterations", "2");
     assert_true(r.code == 0 || r.code == 1); /* so the copies below fail for what was changed */
     run_free(&r);
-    write_variant(path_of(root, "symbols.safetensors"), "symbols", "{\"version\": 99, \"code_points\": [1, 2, 3]}", NULL);
+    write_variant(path_of(root, "symbols.safetensors"), "symbols",
+                  "{\"version\": 99, \"code_points\": [1, 2, 3]}", NULL);
     not_a_checkpoint("symbols.safetensors", "symbol table");
     write_variant(path_of(root, "nosymbols.safetensors"), "symbols", "what?", NULL);
     not_a_checkpoint("nosymbols.safetensors", "symbol table");
@@ -399,12 +420,14 @@ static void foreign_files_get_a_sentence(void **state)
     const char *out = path_of(root, "none.wav"), *bad = path_of(root, "config.safetensors"),
                *lost = path_of(root, "lost.safetensors");
     write_variant(bad, "config", "{\"model\": {\"n_mels\": \"many\"}}", NULL);
-    expect_failure(2, ARGS("synth", "--checkpoint", bad, "--text", "old", "--output", out), WORDS("config.safetensors", "n_mels"));
+    expect_failure(2, ARGS("synth", "--checkpoint", bad, "--text", "old", "--output", out),
+                   WORDS("config.safetensors", "n_mels"));
     write_variant(lost, NULL, NULL, "decoder.mel.weight");
     expect_failure(2, ARGS("synth", "--checkpoint", lost, "--text", "old", "--output", out),
                    WORDS("lost.safetensors", "decoder.mel.weight"));
-    expect_failure(2, ARGS("synth", "--checkpoint", lab.folder, "--decoder-dim", "48", "--text", "old", "--output", out),
-                   WORDS("of another shape"));
+    expect_failure(
+        2, ARGS("synth", "--checkpoint", lab.folder, "--decoder-dim", "48", "--text", "old", "--output", out),
+        WORDS("of another shape"));
 }
 
 /* ---- wrong use ---- */
@@ -414,20 +437,26 @@ static void wrong_use_gets_a_sentence(void **state)
     const char *out = path_of(lab.c->root, "none.wav");
     expect_failure(2, ARGS("synth", "--text", "old", "--output", out), WORDS("--checkpoint"));
     expect_failure(2, ARGS("synth", "--checkpoint", lab.folder, "--output", out), WORDS("--text"));
-    expect_failure(2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--text-file", "b", "--output", out),
-                   WORDS("one of"));
+    expect_failure(
+        2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--text-file", "b", "--output", out),
+        WORDS("one of"));
     expect_failure(2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a"), WORDS("--output"));
-    expect_failure(2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--output", out, "--iterations", "many"),
-                   WORDS("many"));
-    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text-file", "/nowhere.txt", "--output", out),
+    expect_failure(
+        2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--output", out, "--iterations", "many"),
+        WORDS("many"));
+    expect_failure(3,
+                   ARGS("synth", "--checkpoint", lab.folder, "--text-file", "/nowhere.txt", "--output", out),
                    WORDS("/nowhere.txt"));
-    expect_failure(3, ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--iterations", "2", "--output", "/nowhere/a.wav"),
+    expect_failure(3,
+                   ARGS("synth", "--checkpoint", lab.folder, "--text", "old", "--iterations", "2", "--output",
+                        "/nowhere/a.wav"),
                    WORDS("/nowhere/a.wav"));
     expect_failure(2, ARGS("eval", "--data-path", lab.c->data), WORDS("--checkpoint"));
     expect_failure(2, ARGS("eval", "--checkpoint", lab.folder), WORDS("--data-path"));
-    expect_failure(
-        2, ARGS("eval", "--checkpoint", lab.folder, "--data-path", lab.c->data, "--cache-dir", lab.c->cache, "--clips", "some"),
-        WORDS("--clips", "some"));
+    expect_failure(2,
+                   ARGS("eval", "--checkpoint", lab.folder, "--data-path", lab.c->data, "--cache-dir",
+                        lab.c->cache, "--clips", "some"),
+                   WORDS("--clips", "some"));
     expect_failure(3, ARGS("eval", "--checkpoint", lab.folder, "--data-path", "/nowhere"), WORDS("/nowhere"));
     expect_failure(2, ARGS("train", "--checkpoint-dir", lab.folder), WORDS("--data-path"));
 }
@@ -438,10 +467,12 @@ static double validation_loss(int64_t step)
 {
     Buf text = read_file(path_of(lab.folder, "log.jsonl"));
     double loss = NAN;
-    for (char *save = NULL, *line = strtok_r((char *)text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    for (char *save = NULL, *line = strtok_r((char *)text.data, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
         json_t *o = json_loads(line, 0, NULL);
         const char *event = json_string_value(json_object_get(o, "event"));
-        if (event && strcmp(event, "validation") == 0 && json_integer_value(json_object_get(o, "step")) == step)
+        if (event && strcmp(event, "validation") == 0 &&
+            json_integer_value(json_object_get(o, "step")) == step)
             loss = json_number_value(json_object_get(o, "loss"));
         json_decref(o);
     }
@@ -455,8 +486,8 @@ static void eval_gives_what_training_saw(void **state)
     for (int k = 0; k < 3; k++) {
         const char *path = k == 0 ? lab.folder : step_file(lab.folder, k * 20);
         Run r;
-        run_program(&r, "eval", "--checkpoint", path, "--data-path", lab.c->data, "--cache-dir", lab.c->cache, "--json", "--clips",
-                    "3");
+        run_program(&r, "eval", "--checkpoint", path, "--data-path", lab.c->data, "--cache-dir", lab.c->cache,
+                    "--json", "--clips", "3");
         json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
         if (r.code < 0 || r.code > 1 || !o)
             fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
@@ -465,11 +496,13 @@ static void eval_gives_what_training_saw(void **state)
         assert_true(json_is_true(json_object_get(o, "held_out")));
         const json_t *terms = json_object_get(o, "terms");
         double sum = 0;
-        for (const char *const *t = (const char *const[]){"mel", "align", "duration", "pitch", "energy", NULL}; *t; t++)
+        for (const char *const *t =
+                 (const char *const[]){"mel", "align", "duration", "pitch", "energy", NULL};
+             *t; t++)
             sum += real_at(terms, *t);
         double loss = real_at(o, "loss"), seen = validation_loss((int64_t)real_at(o, "step"));
-        print_message("step %.0f: loss %.7g in eval, %.7g while training; %.1f dB from the recordings\n", real_at(o, "step"), loss,
-                      seen, real_at(o, "mcd_db"));
+        print_message("step %.0f: loss %.7g in eval, %.7g while training; %.1f dB from the recordings\n",
+                      real_at(o, "step"), loss, seen, real_at(o, "mcd_db"));
         assert_true(fabs(sum / loss - 1) < 1e-5);
         assert_true(fabs(loss / seen - 1) < 1e-5);
         assert_int_equal((int)real_at(o, "spoken"), 3);
@@ -478,8 +511,8 @@ static void eval_gives_what_training_saw(void **state)
     }
     /* Other data: all of it, where nothing is held out; and its own statistics are not used. */
     Run r;
-    run_program(&r, "eval", "--checkpoint", lab.folder, "--data-path", lab.c->data, "--cache-dir", path_of(lab.c->root, "cache2"),
-                "--val-split", "0", "--clips", "0", "--json");
+    run_program(&r, "eval", "--checkpoint", lab.folder, "--data-path", lab.c->data, "--cache-dir",
+                path_of(lab.c->root, "cache2"), "--val-split", "0", "--clips", "0", "--json");
     json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
     if (r.code < 0 || r.code > 1 || !o) /* 1: findings */
         fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);

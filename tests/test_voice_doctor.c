@@ -54,7 +54,8 @@ static VoiceFacts healthy(void)
         f.weight[i] = i < TERM_PITCH ? 1 : 0.5;
     f.clips = ALIGNED, f.lines = ALIGNED, f.seconds = 3600;
     f.f0 = 190, f.sounds_per_s = 11.5, f.sounds = 42, f.rare_sounds = 1;
-    f.looked = 200, f.looked_quiet = 1, f.looked_clipped = 2, f.clipped_samples = 1e-6, f.pitch_variance = 0.2;
+    f.looked = 200, f.looked_quiet = 1, f.looked_clipped = 2, f.clipped_samples = 1e-6,
+    f.pitch_variance = 0.2;
     f.clip = mem_calloc(ALIGNED, sizeof *f.clip);
     assert_non_null(f.clip);
     f.clip_count = ALIGNED;
@@ -78,7 +79,8 @@ static VoiceFinding only(const VoiceFacts *f, VoiceCause cause)
     int n = voice_doctor(found, VOICE_CAUSE_COUNT, f);
     for (int i = 0; i < n; i++)
         if (found[i].cause != cause)
-            fail_msg("%s, not only %s: %s", voice_cause_name(found[i].cause), voice_cause_name(cause), found[i].evidence);
+            fail_msg("%s, not only %s: %s", voice_cause_name(found[i].cause), voice_cause_name(cause),
+                     found[i].evidence);
     if (n != 1)
         fail_msg("%s was not found", voice_cause_name(cause));
     assert_true(strlen(found[0].evidence) > 20 && strlen(found[0].advice) > 20);
@@ -116,7 +118,8 @@ static void test_overfitting(void **state)
     f.train_count = f.validation_count = 0;
     add_curves(&f, 9000, 0.5, 4000, 0.02);
     VoiceFinding v = only(&f, VOICE_OVERFITTING);
-    assert_true(v.step >= 4000 && v.step <= 5500); /* where the fall still outweighs the rise a little longer */
+    assert_true(v.step >= 4000 &&
+                v.step <= 5500); /* where the fall still outweighs the rise a little longer */
     has(v.advice, "best.safetensors");
     /* The training loss does not fall: the run got worse, not its memory. */
     for (size_t i = 0; i < f.train_count; i++)
@@ -233,12 +236,14 @@ static void test_words(void **state)
     add_heard(&f, 8000, 60, 24);
     has(only(&f, VOICE_WORDS).advice, "30 % at step 6000");
     f.heard_count = 1;
-    f.heard[0] = (VoiceHeard){.step = 1, .words = 20, .words_wrong = 3, .recordings_words = 20, .recordings_words_wrong = 1};
+    f.heard[0] = (VoiceHeard){
+        .step = 1, .words = 20, .words_wrong = 3, .recordings_words = 20, .recordings_words_wrong = 1};
     nothing(&f); /* too few words to be sure */
     f.heard[0] = (VoiceHeard){.step = 1, .words = 400, .words_wrong = 500, .recordings_words = 400};
     only(&f, VOICE_WORDS); /* more words than were said */
     /* As bad as the recordings is no praise where those are not understood. */
-    f.heard[0] = (VoiceHeard){.step = 1, .words = 97, .words_wrong = 97, .recordings_words = 97, .recordings_words_wrong = 95};
+    f.heard[0] = (VoiceHeard){
+        .step = 1, .words = 97, .words_wrong = 97, .recordings_words = 97, .recordings_words_wrong = 95};
     has(only(&f, VOICE_WORDS).evidence, "hardly understands the recordings");
     f.heard[0].recordings_words_wrong = 60, f.heard[0].words_wrong = 60;
     nothing(&f);
@@ -323,17 +328,18 @@ static void test_no_praise(void **state)
 
 static void test_log(void **state)
 {
-    static const char text[] = "{\"event\":\"start\",\"step\":0,\"total_steps\":900}\n"
-                               "{\"event\":\"step\",\"step\":100,\"loss\":1.5,\"align\":0.25}\n"
-                               "{\"event\":\"validation\",\"step\":100,\"loss\":1.6,\"align\":0.3,\"own_text\":0.02}\n"
-                               "{\"event\":\"heard\",\"step\":100,\"words\":10,\"words_wrong\":9,\"recordings_words\":10,"
-                               "\"recordings_words_wrong\":1,\"mcd_db\":null,\"length_ratio\":0.9}\n"
-                               "{\"event\":\"step\",\"step\":200,\"loss\":9}\n"
-                               "{\"event\":\"validation\",\"step\":200,\"loss\":9}\n"
-                               "{\"event\":\"end\",\"step\":200,\"text\":\"stopped\"}\n"
-                               "{\"event\":\"resume\",\"step\":100}\n"
-                               "{\"event\":\"start\",\"step\":100,\"total_steps\":800}\n"
-                               "{\"event\":\"step\",\"step\":150,\"loss\":1.2}\n{\"event\":\"st";
+    static const char text[] =
+        "{\"event\":\"start\",\"step\":0,\"total_steps\":900}\n"
+        "{\"event\":\"step\",\"step\":100,\"loss\":1.5,\"align\":0.25}\n"
+        "{\"event\":\"validation\",\"step\":100,\"loss\":1.6,\"align\":0.3,\"own_text\":0.02}\n"
+        "{\"event\":\"heard\",\"step\":100,\"words\":10,\"words_wrong\":9,\"recordings_words\":10,"
+        "\"recordings_words_wrong\":1,\"mcd_db\":null,\"length_ratio\":0.9}\n"
+        "{\"event\":\"step\",\"step\":200,\"loss\":9}\n"
+        "{\"event\":\"validation\",\"step\":200,\"loss\":9}\n"
+        "{\"event\":\"end\",\"step\":200,\"text\":\"stopped\"}\n"
+        "{\"event\":\"resume\",\"step\":100}\n"
+        "{\"event\":\"start\",\"step\":100,\"total_steps\":800}\n"
+        "{\"event\":\"step\",\"step\":150,\"loss\":1.2}\n{\"event\":\"st";
     Folder folder = folder_make();
     VoiceFacts f;
     Err err = {0};
@@ -381,7 +387,8 @@ static void test_other_texts(void **state)
         store_entry(&c.text, c.items[i].text_entry, &a);
         store_entry(&c.text, o.corpus.items[i].text_entry, &b);
         assert_int_equal(text_view(&own, &a) | text_view(&other, &b), 0);
-        int same = own.token_count == other.token_count && memcmp(own.tokens, other.tokens, own.token_count * 2) == 0;
+        int same = own.token_count == other.token_count &&
+                   memcmp(own.tokens, other.tokens, own.token_count * 2) == 0;
         assert_int_equal(same, !o.changed[i]);
         assert_int_equal(o.corpus.lengths[i].tokens, other.token_count);
         assert_true(other.token_count <= c.lengths[i].frames);
@@ -450,10 +457,12 @@ static void test_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy),     cmocka_unit_test(test_overfitting), cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_durations),   cmocka_unit_test(test_pitch),       cmocka_unit_test(test_recordings),
-        cmocka_unit_test(test_sample_rate), cmocka_unit_test(test_words),       cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_order),       cmocka_unit_test(test_no_praise),   cmocka_unit_test(test_log),
+        cmocka_unit_test(test_healthy),     cmocka_unit_test(test_overfitting),
+        cmocka_unit_test(test_alignment),   cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_pitch),       cmocka_unit_test(test_recordings),
+        cmocka_unit_test(test_sample_rate), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_texts),       cmocka_unit_test(test_order),
+        cmocka_unit_test(test_no_praise),   cmocka_unit_test(test_log),
         cmocka_unit_test(test_other_texts), cmocka_unit_test(test_corpus),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);

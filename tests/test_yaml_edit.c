@@ -1,4 +1,5 @@
-/* test_yaml_edit.c - edits of a YAML text: the very bytes that change, and the texts that are not touched because they cannot be. */
+/* test_yaml_edit.c - edits of a YAML text: the very bytes that change, and the texts that are not touched
+ * because they cannot be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,9 +48,12 @@ static void test_values(void **state)
         {"plain", "data:\n  batch_size: 0\n", "data", "batch_size", "8", "data:\n  batch_size: 8\n"},
         {"comment behind", "data:\n  batch_size: 0   # why\n  # next\n", "data", "batch_size", "8",
          "data:\n  batch_size: 8   # why\n  # next\n"},
-        {"odd blanks", "data:\n   batch_size :    0  \n", "data", "batch_size", "8", "data:\n   batch_size :    8  \n"},
-        {"double quotes stay", "data:\n  batch_size: \"0\"\n", "data", "batch_size", "8", "data:\n  batch_size: \"8\"\n"},
-        {"single quotes stay", "data:\n  batch_size: '0' # x\n", "data", "batch_size", "8", "data:\n  batch_size: '8' # x\n"},
+        {"odd blanks", "data:\n   batch_size :    0  \n", "data", "batch_size", "8",
+         "data:\n   batch_size :    8  \n"},
+        {"double quotes stay", "data:\n  batch_size: \"0\"\n", "data", "batch_size", "8",
+         "data:\n  batch_size: \"8\"\n"},
+        {"single quotes stay", "data:\n  batch_size: '0' # x\n", "data", "batch_size", "8",
+         "data:\n  batch_size: '8' # x\n"},
         {"quotes around a list go", "data:\n  a: 'x'\n", "data", "a", "[y, z]", "data:\n  a: [y, z]\n"},
         {"CRLF", "data:\r\n  a: 1\r\n  b: 2\r\n", "data", "a", "3", "data:\r\n  a: 3\r\n  b: 2\r\n"},
         {"byte order mark",
@@ -58,30 +62,38 @@ static void test_values(void **state)
          "data", "a", "3",
          "\xEF\xBB\xBF"
          "data:\n  a: 3\n"},
-        {"unicode before", "# \xD8\xB3\xD9\x84\xD8\xA7\xD9\x85 \xF0\x9F\x8E\xA4\ndata:\n  t: \"\xC3\xA4\"\n  a: 1\n", "data", "a",
-         "3", "# \xD8\xB3\xD9\x84\xD8\xA7\xD9\x85 \xF0\x9F\x8E\xA4\ndata:\n  t: \"\xC3\xA4\"\n  a: 3\n"},
+        {"unicode before",
+         "# \xD8\xB3\xD9\x84\xD8\xA7\xD9\x85 \xF0\x9F\x8E\xA4\ndata:\n  t: \"\xC3\xA4\"\n  a: 1\n", "data",
+         "a", "3", "# \xD8\xB3\xD9\x84\xD8\xA7\xD9\x85 \xF0\x9F\x8E\xA4\ndata:\n  t: \"\xC3\xA4\"\n  a: 3\n"},
         {"flow", "data: {a: 1, b: 2} # c\n", "data", "a", "3", "data: {a: 3, b: 2} # c\n"},
         {"flow without blanks", "data: {\"a\":1,\"b\":2}", "data", "b", "3", "data: {\"a\":1,\"b\":3}"},
-        {"flow root", "{data: {a: 1}, model: {n: 2}}\n", "model", "n", "3", "{data: {a: 1}, model: {n: 3}}\n"},
+        {"flow root", "{data: {a: 1}, model: {n: 2}}\n", "model", "n", "3",
+         "{data: {a: 1}, model: {n: 3}}\n"},
         {"no value", "data:\n  a:\n  b: 1\n", "data", "a", "3", "data:\n  a: 3\n  b: 1\n"},
-        {"no value, comment", "data:\n  a: # later\n  b: 1\n", "data", "a", "3", "data:\n  a: 3 # later\n  b: 1\n"},
+        {"no value, comment", "data:\n  a: # later\n  b: 1\n", "data", "a", "3",
+         "data:\n  a: 3 # later\n  b: 1\n"},
         {"no value at the end", "data:\n  a:", "data", "a", "3", "data:\n  a: 3"},
         {"no value in flow", "data: {a: , b: 1}\n", "data", "a", "3", "data: {a: 3, b: 1}\n"},
         {"no colon in flow", "data: {a, b: 1}\n", "data", "a", "3", "data: {a: 3, b: 1}\n"},
         {"null", "data:\n  a: ~\n", "data", "a", "3", "data:\n  a: 3\n"},
-        {"flow list", "data:\n  a: [x,\n      y] # end\n  b: 1\n", "data", "a", "z", "data:\n  a: z # end\n  b: 1\n"},
+        {"flow list", "data:\n  a: [x,\n      y] # end\n  b: 1\n", "data", "a", "z",
+         "data:\n  a: z # end\n  b: 1\n"},
         {"comments in a flow list", "data:\n  a: [x, # one\n      y]\n  b: 1\n", "data", "a", "z",
          "data:\n  a: z\n  # one\n  b: 1\n"},
         {"block list", "data:\n  a: # list\n    - x # one\n    - y\n  b: 1\n", "data", "a", "z",
          "data:\n  a: z # list\n  #   - x # one\n  #   - y\n  b: 1\n"},
         {"block list without indentation", "data:\n  a:\n  - x\n  - y\n  b: 1\n", "data", "a", "z",
          "data:\n  a: z\n  # - x\n  # - y\n  b: 1\n"},
-        {"block text", "data:\n  a: | # text\n    one\n    two\n\n  b: 1\n", "data", "a", "z", "data:\n  a: z # text\n\n  b: 1\n"},
+        {"block text", "data:\n  a: | # text\n    one\n    two\n\n  b: 1\n", "data", "a", "z",
+         "data:\n  a: z # text\n\n  b: 1\n"},
         {"folded text at the end", "data:\n  a: >-\n    one", "data", "a", "z", "data:\n  a: z"},
-        {"plain text of two lines", "data:\n  a: one\n    two # c\n  b: 1\n", "data", "a", "z", "data:\n  a: z # c\n  b: 1\n"},
+        {"plain text of two lines", "data:\n  a: one\n    two # c\n  b: 1\n", "data", "a", "z",
+         "data:\n  a: z # c\n  b: 1\n"},
         {"tag", "data:\n  a: !!str 5\n", "data", "a", "3", "data:\n  a: 3\n"},
-        {"document marks", "%YAML 1.1\n---\ndata:\n  a: 1\n...\n", "data", "a", "3", "%YAML 1.1\n---\ndata:\n  a: 3\n...\n"},
-        {"hash in a text", "data:\n  t: \"# no\"\n  a: 1 # yes\n", "data", "a", "3", "data:\n  t: \"# no\"\n  a: 3 # yes\n"},
+        {"document marks", "%YAML 1.1\n---\ndata:\n  a: 1\n...\n", "data", "a", "3",
+         "%YAML 1.1\n---\ndata:\n  a: 3\n...\n"},
+        {"hash in a text", "data:\n  t: \"# no\"\n  a: 1 # yes\n", "data", "a", "3",
+         "data:\n  t: \"# no\"\n  a: 3 # yes\n"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         check_set(&cases[i]);
@@ -92,9 +104,11 @@ static void test_anchors(void **state)
     static const Case cases[] = {
         {"alias", "data:\n  a: &x 1\n  b: *x\n", "data", "b", "3", "data:\n  a: &x 1\n  b: 3\n"},
         {"anchor nobody names", "data:\n  a: &x 1\n", "data", "a", "3", "data:\n  a: &x 3\n"},
-        {"anchor in use", "data:\n  a: &x 1 # c\n  b: *x\n  c: *x\n", "data", "a", "3", "data:\n  a: 3 # c\n  b: &x 1\n  c: *x\n"},
+        {"anchor in use", "data:\n  a: &x 1 # c\n  b: *x\n  c: *x\n", "data", "a", "3",
+         "data:\n  a: 3 # c\n  b: &x 1\n  c: *x\n"},
         {"alias in flow", "data: {a: &x 1, b: *x }\n", "data", "b", "3", "data: {a: &x 1, b: 3 }\n"},
-        {"anchor of a list", "data:\n  a: &x [1, 2]\n  b: *x\n", "data", "a", "3", "data:\n  a: 3\n  b: &x [1, 2]\n"},
+        {"anchor of a list", "data:\n  a: &x [1, 2]\n  b: *x\n", "data", "a", "3",
+         "data:\n  a: 3\n  b: &x [1, 2]\n"},
         {"the same name twice", "data:\n  a: &x 1\n  b: *x\n  c: &x 2\n  d: *x\n", "data", "c", "3",
          "data:\n  a: &x 1\n  b: *x\n  c: 3\n  d: &x 2\n"},
         {"section with an anchor", "model: &m\n  a: 1\n", "model", "a", "3", "model: &m\n  a: 3\n"},
@@ -120,17 +134,23 @@ static void test_new_pairs(void **state)
         {"flow", "data: {a: 1}\n", "data", "k", "3", "data: {a: 1, k: 3}\n"},
         {"flow, comma at the end", "data: {a: 1,\n}\n", "data", "k", "3", "data: {a: 1, k: 3,\n}\n"},
         {"empty flow", "data: {}\n", "data", "k", "3", "data: {k: 3}\n"},
-        {"section without keys", "model:\n   x: 1\ndata:\n# end\n", "data", "k", "3", "model:\n   x: 1\ndata:\n   k: 3\n# end\n"},
-        {"section of comments", "data: # mine\n  # a: 1\n", "data", "k", "3", "data: # mine\n  k: 3\n  # a: 1\n"},
+        {"section without keys", "model:\n   x: 1\ndata:\n# end\n", "data", "k", "3",
+         "model:\n   x: 1\ndata:\n   k: 3\n# end\n"},
+        {"section of comments", "data: # mine\n  # a: 1\n", "data", "k", "3",
+         "data: # mine\n  k: 3\n  # a: 1\n"},
         {"section that is null", "data: ~\n", "data", "k", "3", "data: \n  k: 3\n"},
-        {"section that is null in flow", "{data: , model: {}}\n", "data", "k", "3", "{data: {k: 3}, model: {}}\n"},
-        {"no section", "model:\n    x: 1\n# end\n", "data", "k", "3", "model:\n    x: 1\n# end\ndata:\n    k: 3\n"},
+        {"section that is null in flow", "{data: , model: {}}\n", "data", "k", "3",
+         "{data: {k: 3}, model: {}}\n"},
+        {"no section", "model:\n    x: 1\n# end\n", "data", "k", "3",
+         "model:\n    x: 1\n# end\ndata:\n    k: 3\n"},
         {"no section, no newline", "model:\n  x: 1", "data", "k", "3", "model:\n  x: 1\ndata:\n  k: 3"},
-        {"no section, CRLF", "model:\r\n  x: 1\r\n", "data", "k", "3", "model:\r\n  x: 1\r\ndata:\r\n  k: 3\r\n"},
+        {"no section, CRLF", "model:\r\n  x: 1\r\n", "data", "k", "3",
+         "model:\r\n  x: 1\r\ndata:\r\n  k: 3\r\n"},
         {"no section in flow", "{model: {x: 1}}\n", "data", "k", "3", "{model: {x: 1}, data: {k: 3}}\n"},
         {"no section before the end mark", "---\nmodel:\n  x: 1\n...\n", "data", "k", "3",
          "---\nmodel:\n  x: 1\ndata:\n  k: 3\n...\n"},
-        {"indented file", "  model:\n    x: 1\n", "data", "k", "3", "  model:\n    x: 1\n  data:\n    k: 3\n"},
+        {"indented file", "  model:\n    x: 1\n", "data", "k", "3",
+         "  model:\n    x: 1\n  data:\n    k: 3\n"},
         {"empty file", "", "data", "k", "3", "data:\n  k: 3\n"},
         {"only a mark", "\xEF\xBB\xBF", "data", "k", "3",
          "\xEF\xBB\xBF"
@@ -191,11 +211,16 @@ static void test_comment_out(void **state)
 static void test_rename_and_get(void **state)
 {
     Err err = {0};
-    Buf text = text_of("data:\n  'bach_size' : 8 # c\n  t: &x \"two words\"\n  u: *x\n  v: [1, 2]\n  w:\n    - 1\n"), got = {0};
+    Buf text = text_of(
+            "data:\n  'bach_size' : 8 # c\n  t: &x \"two words\"\n  u: *x\n  v: [1, 2]\n  w:\n    - 1\n"),
+        got = {0};
     assert_int_equal(yaml_edit_rename(&text, &(YamlPlace){"data", "bach_size", 2}, "batch_size", &err), 0);
-    assert_string_equal(text.data, "data:\n  'batch_size' : 8 # c\n  t: &x \"two words\"\n  u: *x\n  v: [1, 2]\n  w:\n    - 1\n");
+    assert_string_equal(
+        text.data,
+        "data:\n  'batch_size' : 8 # c\n  t: &x \"two words\"\n  u: *x\n  v: [1, 2]\n  w:\n    - 1\n");
     assert_int_equal(yaml_edit_rename(&text, &(YamlPlace){"data", "nothing", 0}, "b", &err), ERR_CONFIG);
-    const char *const keys[] = {"t", "u", "v"}, *const values[] = {"\"two words\"", "\"two words\"", "[1, 2]"};
+    const char *const keys[] = {"t", "u", "v"}, *const values[] = {"\"two words\"", "\"two words\"",
+                                                                   "[1, 2]"};
     for (size_t i = 0; i < 3; i++) {
         buf_clear(&got);
         assert_int_equal(yaml_edit_get(&got, &text, &(YamlPlace){"data", keys[i], 0}, &err), 0);
@@ -210,7 +235,8 @@ static void test_rename_and_get(void **state)
     buf_free(&got);
 }
 
-/* Every key of the shipped file set to another value, one after the other: only its own line changes, and it loads with that value. */
+/* Every key of the shipped file set to another value, one after the other: only its own line changes, and it
+ * loads with that value. */
 static void test_every_key_of_the_default_file(void **state)
 {
     Err err = {0};
@@ -248,7 +274,8 @@ static void test_every_key_of_the_default_file(void **state)
         if (differing != 1)
             fail_msg("%s: %zu lines differ", row.key, differing);
         Config changed;
-        if (config_load_text(&changed, "t", one.data, one.size, 0, NULL, &err) == 0) { /* else a rule between keys */
+        if (config_load_text(&changed, "t", one.data, one.size, 0, NULL, &err) ==
+            0) { /* else a rule between keys */
             assert_int_equal(config_row(&changed, i, &read), 0);
             assert_string_equal(read.value, value);
             config_close(&changed);
@@ -259,13 +286,14 @@ static void test_every_key_of_the_default_file(void **state)
     buf_free(&text);
 }
 
-/* Texts made of pieces at random: an edit is refused and changes nothing, or the result has the value and all the comments. */
+/* Texts made of pieces at random: an edit is refused and changes nothing, or the result has the value and all
+ * the comments. */
 static void test_random_texts(void **state)
 {
-    static const char *const pieces[] = {"data:", "\n",     "  ",   "a",        ": ",   "1",      "# c\n", "{",     "}",
-                                         "[",     "]",      ", ",   "&x ",      "*x",   "\"",     "'",     "- ",    "|\n",
-                                         "\r\n",  "\t",     "b:",   "\n  a: 2", "? ",   "model:", "...",   "---\n", "\xC3\xA4",
-                                         "~",     "!!str ", "<<: ", "\n\n",     ">-\n", "null"};
+    static const char *const pieces[] = {
+        "data:", "\n",     "  ",  "a",     ": ",       "1",  "# c\n",  "{",    "}",    "[",    "]",
+        ", ",    "&x ",    "*x",  "\"",    "'",        "- ", "|\n",    "\r\n", "\t",   "b:",   "\n  a: 2",
+        "? ",    "model:", "...", "---\n", "\xC3\xA4", "~",  "!!str ", "<<: ", "\n\n", ">-\n", "null"};
     int accepted = 0;
     Rng rng;
     rng_seed(&rng, 5);

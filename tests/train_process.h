@@ -1,5 +1,5 @@
-/* train_process.h - `myxtts train` as a process of its own: a corpus of tones, a network that takes a few milliseconds for a step, checkpoints
- * compared tensor by tensor. On top of prepare_testing.h. */
+/* train_process.h - `myxtts train` as a process of its own: a corpus of tones, a network that takes a few
+ * milliseconds for a step, checkpoints compared tensor by tensor. On top of prepare_testing.h. */
 #ifndef TESTS_TRAIN_PROCESS_H
 #define TESTS_TRAIN_PROCESS_H
 
@@ -19,7 +19,8 @@ static const char small_voice[] =
     "  use_phonemes: false\n  text_cleaners: basic\n  val_split: 0.2\n  batch_size: 3\n  length_buckets: 2\n"
     "  data_gpu: cpu\n  model_gpu: cpu\n  num_workers: 1\n  mixed_precision: false\n  max_mel_frames: 100\n"
     "training:\n"
-    "  log_step: 5\n  text2audio_interval_steps: 0\n  listen_clips: 0\n  warmup_steps: 4\n  learning_rate: 0.002\n";
+    "  log_step: 5\n  text2audio_interval_steps: 0\n  listen_clips: 0\n  warmup_steps: 4\n  learning_rate: "
+    "0.002\n";
 
 /* 18 clips of three speakers, one of a fourth, and the settings in voice.yaml. */
 static inline void make_voice_corpus(Corpus *c)
@@ -41,16 +42,17 @@ static inline void make_voice_corpus(Corpus *c)
 }
 
 /* Starts `train` into a folder with more options. */
-static inline void train_start(Run *r, const Corpus *c, const char *folder, int steps, int save, const char *const *more,
-                               const char *const *env)
+static inline void train_start(Run *r, const Corpus *c, const char *folder, int steps, int save,
+                               const char *const *more, const char *const *env)
 {
-    const char *args[MAX_ARGS] = {"train",       "--config", path_of(c->root, "voice.yaml"), "--data-path", c->data,
-                                  "--cache-dir", c->cache};
+    const char *args[MAX_ARGS] = {
+        "train", "--config", path_of(c->root, "voice.yaml"), "--data-path", c->data, "--cache-dir", c->cache};
     static char numbers[2][16];
     int n = 7;
     snprintf(numbers[0], sizeof numbers[0], "%d", steps);
     snprintf(numbers[1], sizeof numbers[1], "%d", save);
-    const char *const own[] = {"--checkpoint-dir", folder, "--max-steps", numbers[0], "--save-step", numbers[1], NULL};
+    const char *const own[] = {"--checkpoint-dir", folder,     "--max-steps", numbers[0],
+                               "--save-step",      numbers[1], NULL};
     for (int i = 0; own[i]; i++)
         args[n++] = own[i];
     for (int i = 0; more && more[i]; i++)
@@ -58,7 +60,8 @@ static inline void train_start(Run *r, const Corpus *c, const char *folder, int 
     run_start(r, args, env);
 }
 
-static inline void train_to_end(const Corpus *c, const char *folder, int steps, int save, const char *const *more, int code)
+static inline void train_to_end(const Corpus *c, const char *folder, int steps, int save,
+                                const char *const *more, int code)
 {
     Run r;
     train_start(&r, c, folder, steps, save, more, NULL);

@@ -1,5 +1,6 @@
-/* train_testing.h - a small corpus of tones, made and prepared once for a test program, a network that takes a few milliseconds for a step, and
- * runs of the trainer in this process: their log, their checkpoints, compared tensor by tensor. */
+/* train_testing.h - a small corpus of tones, made and prepared once for a test program, a network that takes
+ * a few milliseconds for a step, and runs of the trainer in this process: their log, their checkpoints,
+ * compared tensor by tensor. */
 #ifndef TESTS_TRAIN_TESTING_H
 #define TESTS_TRAIN_TESTING_H
 
@@ -24,13 +25,17 @@ static struct {
 } lab;
 
 static const char small_voice[] =
-    "--use-phonemes false --text-cleaners basic --min-audio-length 0.05 --trim-silence false --enable-multispeaker true "
+    "--use-phonemes false --text-cleaners basic --min-audio-length 0.05 --trim-silence false "
+    "--enable-multispeaker true "
     "--sample-rate 8000 --n-fft 256 --win-length 200 --hop-length 100 --n-mels 16 --mel-fmax 4000 "
-    "--text-encoder-dim 16 --text-encoder-layers 1 --text-encoder-heads 2 --audio-encoder-dim 16 --audio-encoder-layers 1 "
+    "--text-encoder-dim 16 --text-encoder-layers 1 --text-encoder-heads 2 --audio-encoder-dim 16 "
+    "--audio-encoder-layers 1 "
     "--audio-encoder-heads 2 --decoder-dim 32 --decoder-layers 2 --decoder-heads 2 --speaker-embedding-dim 8 "
     "--gst-num-style-tokens 4 --gst-num-heads 2 --predictor-dim 16 "
-    "--mixed-precision false --val-split 0.2 --batch-size 4 --length-buckets 3 --num-workers 2 --data-gpu cpu --model-gpu cpu "
-    "--seed 7 --learning-rate 0.002 --warmup-steps 4 --max-steps 20 --log-step 5 --save-step 1000 --val-step 1000 "
+    "--mixed-precision false --val-split 0.2 --batch-size 4 --length-buckets 3 --num-workers 2 --data-gpu "
+    "cpu --model-gpu cpu "
+    "--seed 7 --learning-rate 0.002 --warmup-steps 4 --max-steps 20 --log-step 5 --save-step 1000 --val-step "
+    "1000 "
     "--text2audio-interval-steps 0 --listen-clips 0";
 
 /* ---- the corpus ---- */
@@ -67,8 +72,8 @@ static inline void load_config(Config *cfg, const char *checkpoints, const char 
     char text[6000], *argv[MOST_OPTIONS], *save = NULL;
     int argc = 0;
     Err err = {0};
-    int n = snprintf(text, sizeof text, "--data-path %s --cache-dir %s --checkpoint-dir %s %s %s", lab.data, lab.cache,
-                     checkpoints ? checkpoints : "unused", small_voice, more);
+    int n = snprintf(text, sizeof text, "--data-path %s --cache-dir %s --checkpoint-dir %s %s %s", lab.data,
+                     lab.cache, checkpoints ? checkpoints : "unused", small_voice, more);
     assert_true(n > 0 && (size_t)n < sizeof text);
     for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
         assert_true(argc < MOST_OPTIONS);
@@ -88,7 +93,8 @@ static inline void load_config(Config *cfg, const char *checkpoints, const char 
 
 static inline int setup_lab(void **state)
 {
-    static const char *const words[] = {"old", "lamp", "turned", "over", "a", "green", "hill", "and", "stayed"};
+    static const char *const words[] = {"old",   "lamp", "turned", "over",  "a",
+                                        "green", "hill", "and",    "stayed"};
     Config cfg;
     Log log;
     Err err = {0};
@@ -194,7 +200,8 @@ static inline void job_prepare(Job *j, const char *folder, const char *more, Job
         fail_msg("%s", j->err.msg);
     j->devices.data = j->devices.model;
     d.memory_cap = o.data_cap;
-    if (strcmp(j->cfg.model_gpu, j->cfg.data_gpu) != 0 && device_open(&j->devices.data, j->cfg.data_gpu, &d, &j->err))
+    if (strcmp(j->cfg.model_gpu, j->cfg.data_gpu) != 0 &&
+        device_open(&j->devices.data, j->cfg.data_gpu, &d, &j->err))
         fail_msg("%s", j->err.msg);
     if (corpus_open(&j->train, &j->cfg, SPLIT_TRAIN, &j->log, &j->err) ||
         corpus_open(&j->validation, &j->cfg, SPLIT_VAL, &j->log, &j->err))
@@ -261,7 +268,8 @@ static inline const char *step_file(const char *folder, int64_t step)
 
 static inline int is_there(const char *path) { return access(path, F_OK) == 0; }
 
-/* Every tensor of both files but those whose names begin with `without` (NULL: all), bit by bit. Returns how many were compared. */
+/* Every tensor of both files but those whose names begin with `without` (NULL: all), bit by bit. Returns how
+ * many were compared. */
 static inline int compare_checkpoints(const char *a, const char *b, const char *without)
 {
     SafeTensors x, y;
@@ -321,7 +329,8 @@ static inline int take_line(void *arg, json_t *o)
 }
 
 /* The numbers of one key in all lines of one kind; returns how many. */
-static inline int read_lines(const char *folder, const char *event, const char *key, int64_t *steps, double *values, int cap)
+static inline int read_lines(const char *folder, const char *event, const char *key, int64_t *steps,
+                             double *values, int cap)
 {
     char path[500];
     Err err = {0};

@@ -17,7 +17,8 @@
 #define LEGEND_ROW 26
 #define LEGEND_LINE 26 /* pixels of line before a name */
 
-static const Rgb paper = {255, 255, 255}, ink = {40, 40, 48}, soft = {96, 96, 106}, grid = {228, 229, 233}, axis = {150, 150, 160};
+static const Rgb paper = {255, 255, 255}, ink = {40, 40, 48}, soft = {96, 96, 106}, grid = {228, 229, 233},
+                 axis = {150, 150, 160};
 
 Rgb chart_colour(int i)
 {
@@ -47,7 +48,10 @@ static double on_axis(const Axis *a, double v)
         return NAN;
     return !a->log ? v : v > 0.0 ? log10(v) : NAN;
 }
-static double pixel_of(const Axis *a, double on) { return a->from + (on - a->low) / (a->high - a->low) * (a->to - a->from); }
+static double pixel_of(const Axis *a, double on)
+{
+    return a->from + (on - a->low) / (a->high - a->low) * (a->to - a->from);
+}
 
 static void find_ranges(Chart *c, const ChartSeries *series, int n_series)
 {
@@ -73,12 +77,14 @@ static void find_ranges(Chart *c, const ChartSeries *series, int n_series)
             break;
     }
     double room = 0.04 * (c->y.high - c->y.low);
-    int from_zero = !c->y.log && c->y.low >= 0.0 && c->y.low < 0.4 * c->y.high; /* near enough: show where zero is */
+    int from_zero =
+        !c->y.log && c->y.low >= 0.0 && c->y.low < 0.4 * c->y.high; /* near enough: show where zero is */
     c->y.low = from_zero ? 0.0 : c->y.low - room;
     c->y.high += room;
 }
 
-/* Short text for a tick; step tells how many digits matter, size (the largest on the axis) whether to count in thousands. */
+/* Short text for a tick; step tells how many digits matter, size (the largest on the axis) whether to count
+ * in thousands. */
 static void tick_text(char text[32], double v, double step, double size)
 {
     if (fabs(v) < step * 1e-6)
@@ -115,7 +121,8 @@ static void tick_y(Chart *c, double v, double step, int named)
     draw_text(&c->canvas, c->x.from - 12, y, text, DRAW_TEXT_SIZE, DRAW_RIGHT, soft);
 }
 
-/* Powers of ten; 2 and 5 times them where few decades leave room; every third decade where many leave none. */
+/* Powers of ten; 2 and 5 times them where few decades leave room; every third decade where many leave none.
+ */
 static void ticks_log(Chart *c)
 {
     double decades = c->y.high - c->y.low, per_decade = (c->y.from - c->y.to) / decades;
@@ -150,7 +157,8 @@ static void draw_axes(Chart *c, const char *x_label, const char *y_label)
     draw_fill(&c->canvas, c->x.from, c->y.to, 1, c->y.from - c->y.to + 1, axis);
     draw_fill(&c->canvas, c->x.from, c->y.from, c->x.to - c->x.from, 1, axis);
     if (x_label)
-        draw_text(&c->canvas, (c->x.from + c->x.to) / 2.0, CHART_H - 22, x_label, DRAW_TEXT_SIZE, DRAW_CENTRE, ink);
+        draw_text(&c->canvas, (c->x.from + c->x.to) / 2.0, CHART_H - 22, x_label, DRAW_TEXT_SIZE, DRAW_CENTRE,
+                  ink);
     if (y_label)
         draw_text_up(&c->canvas, 22, (c->y.from + c->y.to) / 2.0, y_label, DRAW_TEXT_SIZE, ink);
 }
@@ -169,7 +177,8 @@ static int legend(Chart *c, int y, const ChartSeries *series, int n_series)
         if (c) {
             draw_stroke(&c->canvas, x + 2, middle, x + LEGEND_LINE - 2, middle, 4);
             draw_paint(&c->canvas, series[k].colour, 1.0);
-            draw_text(&c->canvas, x + LEGEND_LINE + 8, middle, series[k].name, DRAW_TEXT_SIZE, DRAW_LEFT, ink);
+            draw_text(&c->canvas, x + LEGEND_LINE + 8, middle, series[k].name, DRAW_TEXT_SIZE, DRAW_LEFT,
+                      ink);
         }
         x += need + 30;
     }
@@ -181,7 +190,8 @@ static void draw_line(Chart *c, const ChartSeries *s)
     double last_x = NAN, last_y = NAN;
     for (int64_t i = 0; i < s->n; i++) {
         double x = pixel_of(&c->x, on_axis(&c->x, x_of(s, i))), y = pixel_of(&c->y, on_axis(&c->y, s->y[i]));
-        int alone = isnan(last_x) && (i + 1 == s->n || isnan(on_axis(&c->y, s->y[i + 1])) || isnan(on_axis(&c->x, x_of(s, i + 1))));
+        int alone = isnan(last_x) && (i + 1 == s->n || isnan(on_axis(&c->y, s->y[i + 1])) ||
+                                      isnan(on_axis(&c->x, x_of(s, i + 1))));
         if (isnan(x) || isnan(y)) {
             last_x = last_y = NAN;
             continue;
@@ -195,8 +205,8 @@ static void draw_line(Chart *c, const ChartSeries *s)
     draw_paint(&c->canvas, s->colour, 0.92);
 }
 
-int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const char *x_label, const char *y_label,
-                       const ChartSeries *series, int n_series, int log_y, Err *err)
+int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const char *x_label,
+                       const char *y_label, const ChartSeries *series, int n_series, int log_y, Err *err)
 {
     *pixels = NULL;
     Chart c = {.y.log = log_y};
@@ -225,8 +235,8 @@ int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const ch
     return 0;
 }
 
-int chart_lines(const char *path, const char *title, const char *x_label, const char *y_label, const ChartSeries *series,
-                int n_series, int log_y, Err *err)
+int chart_lines(const char *path, const char *title, const char *x_label, const char *y_label,
+                const ChartSeries *series, int n_series, int log_y, Err *err)
 {
     Rgb *pixels;
     int w, h, rc = chart_lines_pixels(&pixels, &w, &h, title, x_label, y_label, series, n_series, log_y, err);

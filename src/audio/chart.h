@@ -1,6 +1,6 @@
 /* chart.h - line charts as PNG files or pixels: loss curves, learning rates, any y over x.
- * Values that are not finite (on a logarithmic axis also those not above zero) leave a gap in their line. Files appear whole or not at all.
- * Threads: any. */
+ * Values that are not finite (on a logarithmic axis also those not above zero) leave a gap in their line.
+ * Files appear whole or not at all. Threads: any. */
 #ifndef MYXTTS_CHART_H
 #define MYXTTS_CHART_H
 
@@ -21,10 +21,10 @@ typedef struct ChartSeries {
 Rgb chart_colour(int i);
 
 /* title and labels are ASCII, may be NULL. log_y: a logarithmic y axis. ERR_IO, ERR_NOSPACE, ERR_NOMEM. */
-int chart_lines(const char *path, const char *title, const char *x_label, const char *y_label, const ChartSeries *series,
-                int n_series, int log_y, Err *err);
+int chart_lines(const char *path, const char *title, const char *x_label, const char *y_label,
+                const ChartSeries *series, int n_series, int log_y, Err *err);
 /* The same in memory: *pixels [*h][*w], malloc'd; NULL after a failure. */
-int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const char *x_label, const char *y_label,
-                       const ChartSeries *series, int n_series, int log_y, Err *err);
+int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const char *x_label,
+                       const char *y_label, const ChartSeries *series, int n_series, int log_y, Err *err);
 
 #endif

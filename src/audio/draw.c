@@ -1,5 +1,5 @@
-/* draw.c - see draw.h. The letters are a few dots (glyphs.h); neighbouring dots are joined by strokes, which makes
- * smooth text of any size from a small table. */
+/* draw.c - see draw.h. The letters are a few dots (glyphs.h); neighbouring dots are joined by strokes, which
+ * makes smooth text of any size from a small table. */
 #include "audio/draw.h"
 
 #include <math.h>
@@ -51,15 +51,19 @@ void draw_stroke(Canvas *c, double x0, double y0, double x1, double y1, double w
     if (!isfinite(x0) || !isfinite(y0) || !isfinite(x1) || !isfinite(y1))
         return;
     const double reach = width / 2 + 0.5, dx = x1 - x0, dy = y1 - y0, length2 = dx * dx + dy * dy;
-    const int left = limit(floor(fmin(x0, x1) - reach), c->w), right = limit(ceil(fmax(x0, x1) + reach), c->w);
-    const int top = limit(floor(fmin(y0, y1) - reach), c->h), bottom = limit(ceil(fmax(y0, y1) + reach), c->h);
+    const int left = limit(floor(fmin(x0, x1) - reach), c->w),
+              right = limit(ceil(fmax(x0, x1) + reach), c->w);
+    const int top = limit(floor(fmin(y0, y1) - reach), c->h),
+              bottom = limit(ceil(fmax(y0, y1) + reach), c->h);
     if (left >= right || top >= bottom)
         return;
     for (int y = top; y < bottom; y++)
         for (int x = left; x < right; x++) {
             double px = x + 0.5 - x0, py = y + 0.5 - y0;
             double t = length2 > 0.0 ? fmin(fmax((px * dx + py * dy) / length2, 0.0), 1.0) : 0.0;
-            double inside = reach - hypot(px - t * dx, py - t * dy); /* 0 at the outer edge of the last touched pixel, 1 within */
+            double inside =
+                reach -
+                hypot(px - t * dx, py - t * dy); /* 0 at the outer edge of the last touched pixel, 1 within */
             if (inside <= 0.0)
                 continue;
             uint8_t *to = &c->coverage[(size_t)y * (size_t)c->w + (size_t)x];
@@ -87,7 +91,8 @@ void draw_paint(Canvas *c, Rgb colour, double opacity)
                 continue;
             double share = opacity * c->coverage[at] / 255.0;
             Rgb *p = &c->pixels[at];
-            *p = (Rgb){blend(p->r, colour.r, share), blend(p->g, colour.g, share), blend(p->b, colour.b, share)};
+            *p = (Rgb){blend(p->r, colour.r, share), blend(p->g, colour.g, share),
+                       blend(p->b, colour.b, share)};
             c->coverage[at] = 0;
         }
     c->x0 = c->y0 = c->x1 = c->y1 = 0;
@@ -122,7 +127,8 @@ int draw_has(uint32_t code_point)
 
 static int dot(const Glyph *g, int col, int row)
 {
-    return col >= 0 && col < GLYPH_W && row >= 0 && row < g->count && (g->rows[row] >> (GLYPH_W - 1 - col) & 1);
+    return col >= 0 && col < GLYPH_W && row >= 0 && row < g->count &&
+           (g->rows[row] >> (GLYPH_W - 1 - col) & 1);
 }
 
 /* Text runs along (ax, ay), letters hang down along (-ay, ax). */
@@ -133,11 +139,13 @@ typedef struct Pen {
 
 static void join(const Pen *p, double c0, double r0, double c1, double r1)
 {
-    draw_stroke(p->canvas, p->x + (c0 * p->ax - r0 * p->ay) * p->size, p->y + (c0 * p->ay + r0 * p->ax) * p->size,
-                p->x + (c1 * p->ax - r1 * p->ay) * p->size, p->y + (c1 * p->ay + r1 * p->ax) * p->size, PEN * p->size);
+    draw_stroke(p->canvas, p->x + (c0 * p->ax - r0 * p->ay) * p->size,
+                p->y + (c0 * p->ay + r0 * p->ax) * p->size, p->x + (c1 * p->ax - r1 * p->ay) * p->size,
+                p->y + (c1 * p->ay + r1 * p->ax) * p->size, PEN * p->size);
 }
 
-/* The first dot in use is `at` dots along the text, the first row `down` rows below the top of the capitals. */
+/* The first dot in use is `at` dots along the text, the first row `down` rows below the top of the capitals.
+ */
 static void draw_glyph(const Pen *p, const Glyph *g, double at, double down)
 {
     at -= g->first;
@@ -161,7 +169,8 @@ static void draw_glyph(const Pen *p, const Glyph *g, double at, double down)
 
 #define LETTER_GAP 2 /* dots from the last of a letter to the first of the next */
 
-/* From the first dot to the last, in dots. Marks take no room, unless there is no letter that they stand with. */
+/* From the first dot to the last, in dots. Marks take no room, unless there is no letter that they stand
+ * with. */
 static int text_dots(const char *s)
 {
     GlyphParts g;
@@ -222,14 +231,22 @@ void draw_text(Canvas *c, double x, double y, const char *s, double size, DrawAl
 {
     double width = draw_text_width(s, size), half_pen = PEN * size / 2;
     x += half_pen - (align == DRAW_LEFT ? 0.0 : align == DRAW_CENTRE ? width / 2 : width);
-    Pen p = {.canvas = c, .x = floor(x) + 0.5, .y = floor(y - 3 * size) + 0.5, .ax = 1.0, .size = size}; /* sharp stems */
+    Pen p = {.canvas = c,
+             .x = floor(x) + 0.5,
+             .y = floor(y - 3 * size) + 0.5,
+             .ax = 1.0,
+             .size = size}; /* sharp stems */
     draw_run(&p, s, colour);
 }
 
 void draw_text_up(Canvas *c, double x, double y, const char *s, double size, Rgb colour)
 {
     double width = draw_text_width(s, size), half_pen = PEN * size / 2;
-    Pen p = {.canvas = c, .x = floor(x - 3 * size) + 0.5, .y = floor(y + width / 2 - half_pen) + 0.5, .ay = -1.0, .size = size};
+    Pen p = {.canvas = c,
+             .x = floor(x - 3 * size) + 0.5,
+             .y = floor(y + width / 2 - half_pen) + 0.5,
+             .ay = -1.0,
+             .size = size};
     draw_run(&p, s, colour);
 }
 

@@ -1,7 +1,8 @@
 /* exact.h - arithmetic that gives the same bits on the CPU and on the GPU.
- * Every operation is one IEEE operation, rounded to nearest even: no fused multiply-add, no reordering, no library function (libm and CUDA
- * round exp and log differently). exact_exp and exact_log are good to about 1e-11, far below the float that they end in.
- * Included by C files and by .cu files; in the latter the functions are device functions. */
+ * Every operation is one IEEE operation, rounded to nearest even: no fused multiply-add, no reordering, no
+ * library function (libm and CUDA round exp and log differently). exact_exp and exact_log are good to about
+ * 1e-11, far below the float that they end in. Included by C files and by .cu files; in the latter the
+ * functions are device functions. */
 #ifndef MYXTTS_EXACT_H
 #define MYXTTS_EXACT_H
 
@@ -62,10 +63,12 @@ EXACT uint32_t exact_bitsf(float a)
 
 #endif
 
-/* Natural logarithm of a normal positive number; the operations of logarithm() in mel_kernel_body.h, one by one. */
+/* Natural logarithm of a normal positive number; the operations of logarithm() in mel_kernel_body.h, one by
+ * one. */
 EXACT double exact_log(double x)
 {
-    uint64_t bits = exact_bits(x), e = (bits + (0x3FF0000000000000u - 0x3FE6A09E667F3BCDu)) >> 52; /* exponent + 1023 */
+    uint64_t bits = exact_bits(x),
+             e = (bits + (0x3FF0000000000000u - 0x3FE6A09E667F3BCDu)) >> 52; /* exponent + 1023 */
     double m = exact_of_bits(bits - ((e - 1023) << 52));
     double exponent = exact_sub(exact_of_bits(e | 0x4330000000000000u), 4503599627370496.0 + 1023.0);
     double s = exact_div(exact_sub(m, 1.0), exact_add(m, 1.0)), q = exact_mul(s, s);
@@ -81,11 +84,12 @@ EXACT double exact_log(double x)
     return exact_add(exact_mul(exponent, 0.69314718055994530942), log_m);
 }
 
-/* exp of x, which is taken to lie within -60 .. 60: x = k ln 2 + r with |r| <= 0.35, then the series of exp r up to r^11. ln 2 is taken in two
- * parts, so that k times the first is without error. */
+/* exp of x, which is taken to lie within -60 .. 60: x = k ln 2 + r with |r| <= 0.35, then the series of exp r
+ * up to r^11. ln 2 is taken in two parts, so that k times the first is without error. */
 EXACT double exact_exp(double x)
 {
-    const double shift = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves the nearest integer in the low bits */
+    const double shift =
+        6755399441055744.0; /* 1.5 * 2^52: adding it leaves the nearest integer in the low bits */
     x = x < -60.0 ? -60.0 : x > 60.0 ? 60.0 : x;
     double t = exact_add(exact_mul(x, 1.4426950408889634074), shift), k = exact_sub(t, shift);
     double r = exact_sub(exact_sub(x, exact_mul(k, 0x1.62e42feep-1)), exact_mul(k, 0x1.a39ef35793c76p-33));

@@ -1,6 +1,7 @@
-/* fft_body.h - the passes of a Fourier transform on LANES signals at once, in place: see fft.h for the plan and the order of the output.
- * Included by the body of a kernel, which defines REAL (double, float), LANES (of them in a vector) and TARGET (the attribute of the
- * instruction set), and which forbids contraction: every variant computes the same bits. */
+/* fft_body.h - the passes of a Fourier transform on LANES signals at once, in place: see fft.h for the plan
+ * and the order of the output. Included by the body of a kernel, which defines REAL (double, float), LANES
+ * (of them in a vector) and TARGET (the attribute of the instruction set), and which forbids contraction:
+ * every variant computes the same bits. */
 #include <stddef.h>
 #include <string.h>
 
@@ -14,11 +15,13 @@ typedef struct Point {
     Lanes re, im;
 } Point;
 
-/* Macros, because functions with 64-byte arguments draw warnings about calling conventions even where all is inlined. */
+/* Macros, because functions with 64-byte arguments draw warnings about calling conventions even where all is
+ * inlined. */
 #define ADD(a, b) ((Point){(a).re + (b).re, (a).im + (b).im})
 #define SUB(a, b) ((Point){(a).re - (b).re, (a).im - (b).im})
 #define SUB_TURN(a, b) ((Point){(a).im - (b).im, (b).re - (a).re}) /* (a - b) times -i */
-#define MUL(a, w) ((Point){(a).re * (REAL)(w)[0] - (a).im * (REAL)(w)[1], (a).im * (REAL)(w)[0] + (a).re * (REAL)(w)[1]})
+#define MUL(a, w) \
+    ((Point){(a).re * (REAL)(w)[0] - (a).im * (REAL)(w)[1], (a).im * (REAL)(w)[0] + (a).re * (REAL)(w)[1]})
 
 /* Passes work on m butterflies whose points are `step` apart. */
 INLINE void butterfly8(Point *a, ptrdiff_t step, const double *w, const Point *in, int last)
@@ -40,7 +43,8 @@ INLINE void butterfly8(Point *a, ptrdiff_t step, const double *w, const Point *i
         a[5 * step] = y5, a[6 * step] = y6, a[7 * step] = y7;
         return;
     }
-    a[step] = MUL(y1, w), a[2 * step] = MUL(y2, w + 2), a[3 * step] = MUL(y3, w + 4), a[4 * step] = MUL(y4, w + 6);
+    a[step] = MUL(y1, w), a[2 * step] = MUL(y2, w + 2), a[3 * step] = MUL(y3, w + 4),
+    a[4 * step] = MUL(y4, w + 6);
     a[5 * step] = MUL(y5, w + 8), a[6 * step] = MUL(y6, w + 10), a[7 * step] = MUL(y7, w + 12);
 }
 
@@ -48,7 +52,8 @@ INLINE void pass8(Point *z, int m, ptrdiff_t step, const double *w, int last)
 {
     for (int p = 0; p < m; p++, w += 14) {
         Point *a = z + p;
-        Point in[8] = {a[0], a[step], a[2 * step], a[3 * step], a[4 * step], a[5 * step], a[6 * step], a[7 * step]};
+        Point in[8] = {a[0],        a[step],     a[2 * step], a[3 * step],
+                       a[4 * step], a[5 * step], a[6 * step], a[7 * step]};
         butterfly8(a, step, w, in, last);
     }
 }
@@ -77,7 +82,8 @@ INLINE void pass2(Point *z, int m, ptrdiff_t step, const double *w)
 }
 
 /* Any radix, by definition. spare holds one butterfly. */
-INLINE void pass_any(Point *z, int radix, int m, ptrdiff_t step, const double *w, const double *roots, Point *spare)
+INLINE void pass_any(Point *z, int radix, int m, ptrdiff_t step, const double *w, const double *roots,
+                     Point *spare)
 {
     for (int p = 0; p < m; p++, w += 2 * (radix - 1)) {
         Point *a = z + p, sum = a[0];
@@ -112,8 +118,8 @@ INLINE void run_pass(const FftPass *pass, Point *z, ptrdiff_t step, Point *spare
         pass_any(z, pass->radix, m, step, pass->twist, pass->roots, spare);
 }
 
-/* The first pass (run_pass, or one of the kernel's own) crosses all points; the blocks it leaves are finished here, one by one, while
- * they are in the nearest cache. */
+/* The first pass (run_pass, or one of the kernel's own) crosses all points; the blocks it leaves are finished
+ * here, one by one, while they are in the nearest cache. */
 INLINE void finish_blocks(const FftPlan *f, Point *z, Point *spare)
 {
     for (int at = 0; at < f->n_stored; at += f->block_step)

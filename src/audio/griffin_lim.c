@@ -1,5 +1,6 @@
-/* griffin_lim.c - memory, padding and the rounds. Reproduces Perraudin, Balazs and Sondergaard, "A fast Griffin-Lim algorithm", 2013, in
- * the form of librosa 0.11 griffinlim: the direction of c[n] - m / (1 + m) c[n-1] is that of c[n] + m (c[n] - c[n-1]). */
+/* griffin_lim.c - memory, padding and the rounds. Reproduces Perraudin, Balazs and Sondergaard, "A fast
+ * Griffin-Lim algorithm", 2013, in the form of librosa 0.11 griffinlim: the direction of c[n] - m / (1 + m)
+ * c[n-1] is that of c[n] + m (c[n] - c[n-1]). */
 #include "audio/griffin_lim.h"
 
 #include <math.h>
@@ -14,10 +15,11 @@
 
 #define LANES GRIFFIN_LIM_LANES
 #define MOMENTUM 0.99
-#define UPDATES 40       /* of the first guess; 10 leave a little, 150 gain nothing */
-#define LOUDEST 10.0f    /* log mel; a sine at full scale is below 5 for any usual setting */
-#define BELOW_FLOOR 0.3f /* a band at MEL_FLOOR may hold anything up to it; this much, so that what comes out stays below */
-#define SMALLEST 1e-9f   /* smaller magnitudes are 0: slow denormal numbers, and never heard */
+#define UPDATES 40    /* of the first guess; 10 leave a little, 150 gain nothing */
+#define LOUDEST 10.0f /* log mel; a sine at full scale is below 5 for any usual setting */
+#define BELOW_FLOOR \
+    0.3f /* a band at MEL_FLOOR may hold anything up to it; this much, so that what comes out stays below */
+#define SMALLEST 1e-9f /* smaller magnitudes are 0: slow denormal numbers, and never heard */
 
 struct GriffinLim {
     MelPlan *plan;
@@ -39,8 +41,8 @@ static int check_settings(const Config *cfg, Err *err)
     if (cfg->n_fft % 2)
         return err_set(err, ERR_CONFIG, "n_fft is %d: audio can be made only with an even one", cfg->n_fft);
     if (cfg->hop_length < 2 || cfg->hop_length > cfg->win_length)
-        return err_set(err, ERR_CONFIG, "hop_length is %d: audio can be made only with 2 .. win_length (%d)", cfg->hop_length,
-                       cfg->win_length);
+        return err_set(err, ERR_CONFIG, "hop_length is %d: audio can be made only with 2 .. win_length (%d)",
+                       cfg->hop_length, cfg->win_length);
     return 0;
 }
 
@@ -58,7 +60,8 @@ static int open_tables(GriffinLim *g)
     t->per_band = mem_calloc((size_t)m->n_bands, sizeof(float));
     t->per_bin = mem_calloc((size_t)m->n_bins + 1, sizeof(float));
     g->offset = mem_calloc((size_t)m->n_fft, sizeof(int));
-    if (!t->analysis || !t->synthesis || !t->natural || !t->weights || !t->per_band || !t->per_bin || !g->offset)
+    if (!t->analysis || !t->synthesis || !t->natural || !t->weights || !t->per_band || !t->per_bin ||
+        !g->offset)
         return ERR_NOMEM;
     for (int i = 0; i < m->n_fft; i++) { /* the mel's window is halved */
         t->analysis[i] = (float)m->window[i];
@@ -80,7 +83,10 @@ static int open_tables(GriffinLim *g)
     return 0;
 }
 
-static float *lanes_alloc(int64_t n) { return mem_aligned(64, (size_t)(n > 0 ? n : 1) * LANES, sizeof(float)); }
+static float *lanes_alloc(int64_t n)
+{
+    return mem_aligned(64, (size_t)(n > 0 ? n : 1) * LANES, sizeof(float));
+}
 
 static int open_work(GriffinLim *g)
 {
@@ -109,8 +115,9 @@ int griffin_lim_open(GriffinLim **out, const Config *cfg, Err *err)
         goto fail;
     g->t.mel = mel_tables(g->plan);
     if (g->t.mel->n_bins == 0) {
-        rc = err_set(err, ERR_CONFIG, "no frequency of n_fft %d lies between mel_fmin (%g Hz) and mel_fmax (%g Hz)", cfg->n_fft,
-                     cfg->mel_fmin, cfg->mel_fmax);
+        rc = err_set(err, ERR_CONFIG,
+                     "no frequency of n_fft %d lies between mel_fmin (%g Hz) and mel_fmax (%g Hz)",
+                     cfg->n_fft, cfg->mel_fmin, cfg->mel_fmax);
         goto fail;
     }
     g->variant = griffin_lim_variant(NULL);
@@ -212,7 +219,10 @@ static int reserve(GriffinLim *g, int64_t frames, Err *err)
 }
 
 /* Where position p is: sample p - n_fft / 2 of the clip, or a mirrored one. */
-static float *at_position(const GriffinLim *g, float *x, int64_t p) { return x + p % g->t.mel->hop * g->row + p / g->t.mel->hop; }
+static float *at_position(const GriffinLim *g, float *x, int64_t p)
+{
+    return x + p % g->t.mel->hop * g->row + p / g->t.mel->hop;
+}
 
 /* What the frames hold of mirrored samples belongs to the samples themselves. */
 static void fold(const GriffinLim *g, float *x, int64_t n, int64_t frames)
@@ -229,7 +239,8 @@ static void mirror(const GriffinLim *g, float *x, int64_t n, int64_t frames)
         *at_position(g, x, p) = *at_position(g, x, pad + mel_reflect(p - pad, n));
 }
 
-/* 1 / sum of the squared windows over every sample of the clip; 0 outside of it and where no window reaches. */
+/* 1 / sum of the squared windows over every sample of the clip; 0 outside of it and where no window reaches.
+ */
 static void fill_gain(GriffinLim *g, int64_t n, int64_t frames)
 {
     const MelTables *m = g->t.mel;
@@ -309,10 +320,12 @@ static void turn_all(GriffinLim *g, float *out, const float *in, int64_t n, int6
     mirror(g, out, n, frames);
 }
 
-int griffin_lim_run(GriffinLim *g, float *samples, const float *log_mel, int64_t frames, int iterations, uint64_t seed, Err *err)
+int griffin_lim_run(GriffinLim *g, float *samples, const float *log_mel, int64_t frames, int iterations,
+                    uint64_t seed, Err *err)
 {
     if (frames < 1 || iterations < 0)
-        return err_set(err, ERR_DATA, "no audio of %lld frames in %d iterations", (long long)frames, iterations);
+        return err_set(err, ERR_DATA, "no audio of %lld frames in %d iterations", (long long)frames,
+                       iterations);
     int rc = reserve(g, frames, err);
     if (rc)
         return rc;

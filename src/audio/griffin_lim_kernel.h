@@ -1,7 +1,8 @@
-/* griffin_lim_kernel.h - the arithmetic of griffin_lim.h on eight frames at once, one per vector lane, in single precision. Private to
- * src/audio. No contraction: the same bits with AVX2 and without.
- * A signal lies across: its sample m * hop + j is at [j * row + m]. Sample i of frames f .. f + 7 is then eight floats in a row, from
- * offset[i] + f on, whatever the hop. Frame f begins at sample f * hop; the clip itself begins n_fft / 2 after the first frame. */
+/* griffin_lim_kernel.h - the arithmetic of griffin_lim.h on eight frames at once, one per vector lane, in
+ * single precision. Private to src/audio. No contraction: the same bits with AVX2 and without. A signal lies
+ * across: its sample m * hop + j is at [j * row + m]. Sample i of frames f .. f + 7 is then eight floats in a
+ * row, from offset[i] + f on, whatever the hop. Frame f begins at sample f * hop; the clip itself begins
+ * n_fft / 2 after the first frame. */
 #ifndef MYXTTS_GRIFFIN_LIM_KERNEL_H
 #define MYXTTS_GRIFFIN_LIM_KERNEL_H
 
@@ -30,11 +31,12 @@ typedef struct GriffinLimWork {
 } GriffinLimWork;
 
 /* magnitudes [n_bins][8] for the bands mel [n_bands][8] (all > 0), after `updates` multiplicative updates. */
-typedef void (*GriffinLimInvert)(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes, const float *mel, int updates);
+typedef void (*GriffinLimInvert)(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes,
+                                 const float *mel, int updates);
 
-/* One round for eight frames: the transform of `in`, in the direction less momentum times `previous` (which it then replaces), with
- * magnitudes between the given ones and its own, back into samples, added to `out`. in == NULL: the spectrum is taken from `previous` as it
- * is, and that is cleared. */
+/* One round for eight frames: the transform of `in`, in the direction less momentum times `previous` (which
+ * it then replaces), with magnitudes between the given ones and its own, back into samples, added to `out`.
+ * in == NULL: the spectrum is taken from `previous` as it is, and that is cleared. */
 typedef struct GriffinLimRound {
     float *out;              /* across, at the first of the frames */
     const float *in;         /* likewise */
@@ -55,9 +57,11 @@ typedef struct GriffinLimVariant {
 /* The variant of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
 const GriffinLimVariant *griffin_lim_variant(const char *name);
 
-void griffin_lim_invert_plain(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes, const float *mel, int updates);
+void griffin_lim_invert_plain(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes,
+                              const float *mel, int updates);
 void griffin_lim_turn_plain(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimRound *r);
-void griffin_lim_invert_avx2(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes, const float *mel, int updates);
+void griffin_lim_invert_avx2(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes,
+                             const float *mel, int updates);
 void griffin_lim_turn_avx2(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimRound *r);
 
 #endif

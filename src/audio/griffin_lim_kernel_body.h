@@ -1,5 +1,5 @@
-/* griffin_lim_kernel_body.h - see griffin_lim_kernel.h. Included by one small file per instruction set, which defines INVERT and TURN (the
- * functions' names) and TARGET (their attribute). */
+/* griffin_lim_kernel_body.h - see griffin_lim_kernel.h. Included by one small file per instruction set, which
+ * defines INVERT and TURN (the functions' names) and TARGET (their attribute). */
 #include "audio/griffin_lim_kernel.h"
 
 #include <stddef.h>
@@ -37,7 +37,8 @@ INLINE void spread(const GriffinLimTables *t, GriffinLimWork *w)
 }
 
 /* ratio[b] = given / (sum of the band's magnitudes) */
-INLINE void compare_bands(const GriffinLimTables *t, GriffinLimWork *w, const Lanes *given, const Lanes *magnitudes)
+INLINE void compare_bands(const GriffinLimTables *t, GriffinLimWork *w, const Lanes *given,
+                          const Lanes *magnitudes)
 {
     Lanes *ratio = (Lanes *)w->ratio;
     for (int b = 0; b < t->mel->n_bands; b++) {
@@ -50,9 +51,10 @@ INLINE void compare_bands(const GriffinLimTables *t, GriffinLimWork *w, const La
     }
 }
 
-/* Richardson-Lucy (Kullback-Leibler): every band's ratio of given to present goes back to its bins. It errs by equal factors, not by equal
- * amounts, as the logarithm of a mel should. */
-TARGET void INVERT(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes, const float *mel, int updates)
+/* Richardson-Lucy (Kullback-Leibler): every band's ratio of given to present goes back to its bins. It errs
+ * by equal factors, not by equal amounts, as the logarithm of a mel should. */
+TARGET void INVERT(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes, const float *mel,
+                   int updates)
 {
     const Lanes *given = (const Lanes *)mel;
     Lanes *s = (Lanes *)magnitudes, *ratio = (Lanes *)w->ratio;
@@ -89,7 +91,8 @@ INLINE void load(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimR
     finish_blocks(f, z, (Point *)w->spare);
 }
 
-/* 1 / sqrt by its bit pattern and three steps of Newton: the same on every processor. A large number for 0. */
+/* 1 / sqrt by its bit pattern and three steps of Newton: the same on every processor. A large number for 0.
+ */
 INLINE void inverse_root(Lanes *out, const Lanes *x)
 {
     Lanes half = *x * 0.5f, y;
@@ -104,8 +107,8 @@ INLINE void inverse_root(Lanes *out, const Lanes *x)
 }
 
 /* With Z the transform of even + i odd samples and n half of n_fft:
- *   E = (Z[k] + conj Z[n-k]) / 2, O = (Z[k] - conj Z[n-k]) / 2i, X[k] = E + exp(-2 pi i k / 2n) O, conj X[n-k] = E - exp(...) O
- * The halves are in the window. */
+ *   E = (Z[k] + conj Z[n-k]) / 2, O = (Z[k] - conj Z[n-k]) / 2i, X[k] = E + exp(-2 pi i k / 2n) O, conj
+ * X[n-k] = E - exp(...) O The halves are in the window. */
 INLINE void unpack(const GriffinLimTables *t, GriffinLimWork *w)
 {
     const Point *z = (const Point *)w->points;
@@ -126,7 +129,8 @@ INLINE void unpack(const GriffinLimTables *t, GriffinLimWork *w)
     }
 }
 
-/* Back by the same relations. Real and imaginary parts change places: this makes the transform an inverse one. */
+/* Back by the same relations. Real and imaginary parts change places: this makes the transform an inverse
+ * one. */
 INLINE void pack(const GriffinLimTables *t, GriffinLimWork *w)
 {
     Point *z = (Point *)w->points;
@@ -146,10 +150,11 @@ INLINE void pack(const GriffinLimTables *t, GriffinLimWork *w)
     }
 }
 
-/* The new spectrum. Direction: that of x - momentum * previous; zero has none and stays zero. Length: the geometric mean of the first guess
- * and of the signal's own magnitudes after one update towards the given bands. The guess alone ties every frequency to a smooth spectrum
- * that no signal has; the signal alone drifts away. After 32 rounds on 32 clips of LJSpeech the mean of |log mel difference| is 0.074 this
- * way and 0.095 with the guess alone (clips at half level, clear of the limit to -1 .. 1). */
+/* The new spectrum. Direction: that of x - momentum * previous; zero has none and stays zero. Length: the
+ * geometric mean of the first guess and of the signal's own magnitudes after one update towards the given
+ * bands. The guess alone ties every frequency to a smooth spectrum that no signal has; the signal alone
+ * drifts away. After 32 rounds on 32 clips of LJSpeech the mean of |log mel difference| is 0.074 this way and
+ * 0.095 with the guess alone (clips at half level, clear of the limit to -1 .. 1). */
 INLINE void turn_bins(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimRound *r)
 {
     Point *s = (Point *)w->spectrum, *previous = (Point *)r->previous;

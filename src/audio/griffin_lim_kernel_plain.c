@@ -1,4 +1,5 @@
-/* griffin_lim_kernel_plain.c - eight frames in two registers: SSE2, NEON, or whatever the compiler makes of it. And the choice. */
+/* griffin_lim_kernel_plain.c - eight frames in two registers: SSE2, NEON, or whatever the compiler makes of
+ * it. And the choice. */
 #define INVERT griffin_lim_invert_plain
 #define TURN griffin_lim_turn_plain
 #define TARGET

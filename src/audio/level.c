@@ -1,12 +1,13 @@
 /* level.c - how loud a clip is, frame by frame (trim) and as a whole (loudness).
- * Trim reproduces librosa 0.11 effects.trim: feature.rms(center=True, zeros outside), amplitude_to_db(ref=np.max, amin=1e-5). */
+ * Trim reproduces librosa 0.11 effects.trim: feature.rms(center=True, zeros outside),
+ * amplitude_to_db(ref=np.max, amin=1e-5). */
 #include <ebur128.h>
 #include <math.h>
 
 #include "audio/process.h"
 
-/* Mean square of the frame centred on f * hop. Eight sums side by side, so that the order of additions does not depend on the
- * compiler and the loop is not bound by the latency of one. */
+/* Mean square of the frame centred on f * hop. Eight sums side by side, so that the order of additions does
+ * not depend on the compiler and the loop is not bound by the latency of one. */
 static double frame_power(const float *x, int64_t n, int frame, int hop, int64_t f)
 {
     int64_t from = f * hop - frame / 2, to = from + frame;
@@ -21,10 +22,12 @@ static double frame_power(const float *x, int64_t n, int frame, int hop, int64_t
             sums[l] += (double)x[i + l] * (double)x[i + l];
     for (; i < to; i++)
         sums[0] += (double)x[i] * (double)x[i];
-    return (((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))) / frame;
+    return (((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))) /
+           frame;
 }
 
-double audio_trim_range(int64_t *first, int64_t *last, const float *x, int64_t n, int frame, int hop, double top_db)
+double audio_trim_range(int64_t *first, int64_t *last, const float *x, int64_t n, int frame, int hop,
+                        double top_db)
 {
     const double least = 1e-10; /* amin squared */
     int64_t frames = n > 0 ? 1 + (n - frame % 2) / hop : 0, begin = 0, end = frames;
@@ -57,7 +60,8 @@ double audio_loudness(const float *x, int64_t n, int rate)
     ebur128_state *state = ebur128_init(1, (unsigned long)rate, EBUR128_MODE_I);
     if (!state)
         return NAN;
-    int64_t block = (int64_t)rate * 4 / 10 + 1, fed = 0; /* a gating block, and one sample for rates that 10 does not divide */
+    int64_t block = (int64_t)rate * 4 / 10 + 1,
+            fed = 0; /* a gating block, and one sample for rates that 10 does not divide */
     int failed = 0;
     do {
         failed |= ebur128_add_frames_float(state, x, (size_t)n);

@@ -1,5 +1,6 @@
-/* mel.c - plan, padding and batching of the mel. Reproduces librosa 0.11 feature.melspectrogram(power=1, center=True,
- * pad_mode="reflect") and filters.mel(htk=False, norm="slaney"); numpy.pad(mode="reflect") at the ends. */
+/* mel.c - plan, padding and batching of the mel. Reproduces librosa 0.11 feature.melspectrogram(power=1,
+ * center=True, pad_mode="reflect") and filters.mel(htk=False, norm="slaney"); numpy.pad(mode="reflect") at
+ * the ends. */
 #include "audio/mel.h"
 
 #include <math.h>
@@ -23,13 +24,20 @@ struct MelScratch {
 };
 
 /* The Slaney scale: linear below 1 kHz (15 mel = 1 kHz), then logarithmic with 27 mel for a factor of 6.4. */
-static double hz_to_mel(double hz) { return hz < 1000.0 ? 3.0 * hz / 200.0 : 15.0 + 27.0 * log(hz / 1000.0) / log(6.4); }
-static double mel_to_hz(double mel) { return mel < 15.0 ? 200.0 * mel / 3.0 : 1000.0 * exp(log(6.4) * (mel - 15.0) / 27.0); }
+static double hz_to_mel(double hz)
+{
+    return hz < 1000.0 ? 3.0 * hz / 200.0 : 15.0 + 27.0 * log(hz / 1000.0) / log(6.4);
+}
+static double mel_to_hz(double mel)
+{
+    return mel < 15.0 ? 200.0 * mel / 3.0 : 1000.0 * exp(log(6.4) * (mel - 15.0) / 27.0);
+}
 
 /* Triangle of band b at frequency hz, with unit area. */
 static double band_weight(const double *edges, int b, double hz)
 {
-    double up = (hz - edges[b]) / (edges[b + 1] - edges[b]), down = (edges[b + 2] - hz) / (edges[b + 2] - edges[b + 1]);
+    double up = (hz - edges[b]) / (edges[b + 1] - edges[b]),
+           down = (edges[b + 2] - hz) / (edges[b + 2] - edges[b + 1]);
     double w = up < down ? up : down;
     return w > 0.0 ? w * 2.0 / (edges[b + 2] - edges[b]) : 0.0;
 }
@@ -96,16 +104,19 @@ static int fill_offsets(MelTables *t)
 static int check_settings(const Config *cfg, Err *err)
 {
     if (cfg->n_fft < 2 || cfg->hop_length < 1 || cfg->n_mels < 1 || cfg->sample_rate < 1)
-        return err_set(err, ERR_CONFIG, "no mel with n_fft %d, hop_length %d, n_mels %d at %d Hz", cfg->n_fft, cfg->hop_length,
-                       cfg->n_mels, cfg->sample_rate);
+        return err_set(err, ERR_CONFIG, "no mel with n_fft %d, hop_length %d, n_mels %d at %d Hz", cfg->n_fft,
+                       cfg->hop_length, cfg->n_mels, cfg->sample_rate);
     if (cfg->win_length < 1 || cfg->win_length > cfg->n_fft)
-        return err_set(err, ERR_CONFIG, "win_length %d is not within 1 .. n_fft (%d)", cfg->win_length, cfg->n_fft);
+        return err_set(err, ERR_CONFIG, "win_length %d is not within 1 .. n_fft (%d)", cfg->win_length,
+                       cfg->n_fft);
     if (!(cfg->mel_fmin >= 0.0) || !(cfg->mel_fmax > cfg->mel_fmin)) {
-        err_set(err, ERR_CONFIG, "no mel bands between %g Hz (mel_fmin) and %g Hz (mel_fmax)", cfg->mel_fmin, cfg->mel_fmax);
+        err_set(err, ERR_CONFIG, "no mel bands between %g Hz (mel_fmin) and %g Hz (mel_fmax)", cfg->mel_fmin,
+                cfg->mel_fmax);
         return err_hint(err, "mel_fmin must be at least 0 and mel_fmax above it");
     }
     if (cfg->mel_fmax > cfg->sample_rate / 2.0) {
-        err_set(err, ERR_CONFIG, "mel_fmax %g Hz is above half of sample_rate (%d Hz)", cfg->mel_fmax, cfg->sample_rate);
+        err_set(err, ERR_CONFIG, "mel_fmax %g Hz is above half of sample_rate (%d Hz)", cfg->mel_fmax,
+                cfg->sample_rate);
         return err_hint(err, "set mel_fmax to %g or less", cfg->sample_rate / 2.0);
     }
     return 0;
@@ -147,7 +158,8 @@ int mel_plan_open(MelPlan **out, const Config *cfg, Err *err)
     return 0;
 no_memory:
     mel_plan_close(p);
-    return err_set(err, ERR_NOMEM, "no memory for the mel plan (n_fft %d, %d bands)", cfg->n_fft, cfg->n_mels);
+    return err_set(err, ERR_NOMEM, "no memory for the mel plan (n_fft %d, %d bands)", cfg->n_fft,
+                   cfg->n_mels);
 }
 
 void mel_plan_close(MelPlan *p)
@@ -178,8 +190,10 @@ int mel_scratch_open(MelScratch **out, const MelPlan *p, Err *err)
     s->work.spare = mem_aligned(64, (size_t)t->fft.max_radix * point, sizeof(double));
     s->work.bins = mem_aligned(64, bins * MEL_MAX_LANES, sizeof(double));
     s->work.result = mem_aligned(64, (size_t)t->n_bands * MEL_MAX_LANES, sizeof(float));
-    s->segment = mem_aligned(64, (size_t)(MEL_MAX_LANES - 1) * (size_t)t->hop + (size_t)t->n_fft, sizeof(float));
-    if (!s->work.across || !s->work.points || !s->work.spare || !s->work.bins || !s->work.result || !s->segment) {
+    s->segment =
+        mem_aligned(64, (size_t)(MEL_MAX_LANES - 1) * (size_t)t->hop + (size_t)t->n_fft, sizeof(float));
+    if (!s->work.across || !s->work.points || !s->work.spare || !s->work.bins || !s->work.result ||
+        !s->segment) {
         mel_scratch_close(s);
         *out = NULL;
         return err_set(err, ERR_NOMEM, "no memory for the mel buffers");

@@ -1,10 +1,11 @@
 /* mel.h - log-mel features from mono audio: the one definition for training, validation and synthesis.
- * Equal to librosa 0.10+: stft(center=True, pad_mode="reflect", window="hann" periodic, n_fft, hop, win), magnitude (power 1),
- * filters.mel(htk=False, norm="slaney"), then the natural log of max(x, 1e-5).
- * Computed in double precision throughout and rounded once, at the end: a single precision transform misses 1e-4 in the quiet
- * bands of loud frames. The same bits on every processor, whatever its vector width, and for every position in a batch.
- * Units: samples are float [-1,1] at the configured rate; out is [frames, n_mels], row major.
- * Threads: a MelPlan is read-only after mel_plan_open and may be shared; each thread has its own MelScratch. No locks. */
+ * Equal to librosa 0.10+: stft(center=True, pad_mode="reflect", window="hann" periodic, n_fft, hop, win),
+ * magnitude (power 1), filters.mel(htk=False, norm="slaney"), then the natural log of max(x, 1e-5). Computed
+ * in double precision throughout and rounded once, at the end: a single precision transform misses 1e-4 in
+ * the quiet bands of loud frames. The same bits on every processor, whatever its vector width, and for every
+ * position in a batch. Units: samples are float [-1,1] at the configured rate; out is [frames, n_mels], row
+ * major. Threads: a MelPlan is read-only after mel_plan_open and may be shared; each thread has its own
+ * MelScratch. No locks. */
 #ifndef MYXTTS_MEL_H
 #define MYXTTS_MEL_H
 
@@ -18,8 +19,10 @@
 typedef struct MelPlan MelPlan;
 typedef struct MelScratch MelScratch;
 
-/* ERR_CONFIG for settings that describe no filterbank, ERR_NOMEM. Uses sample_rate, n_fft (any number >= 2, also odd), win_length
- * (<= n_fft, centred in the frame), hop_length, n_mels, mel_fmin, mel_fmax. The close functions accept NULL. */
+/* ERR_CONFIG for settings that describe no filterbank, ERR_NOMEM. Uses sample_rate, n_fft (any number >= 2,
+ * also odd), win_length
+ * (<= n_fft, centred in the frame), hop_length, n_mels, mel_fmin, mel_fmax. The close functions accept NULL.
+ */
 int mel_plan_open(MelPlan **p, const Config *cfg, Err *err);
 void mel_plan_close(MelPlan *p);
 int mel_scratch_open(MelScratch **s, const MelPlan *p, Err *err);
@@ -34,7 +37,8 @@ void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *sampl
 /* Centre frequencies in Hz of all bands, the edges included: [n_mels + 2]. For pictures. */
 const double *mel_edges(const MelPlan *p);
 const char *mel_instructions(const MelPlan *p); /* "avx512", "avx2" or "plain" */
-/* For tests: another variant by that name. 1 when this processor has it, else 0 and the plan stays as it was. */
+/* For tests: another variant by that name. 1 when this processor has it, else 0 and the plan stays as it was.
+ */
 int mel_use_instructions(MelPlan *p, const char *name);
 
 #endif

@@ -1,10 +1,11 @@
 /* mel_cuda.h - the mel on a GPU: the same bits as mel_compute. For .cu files.
- * Every operation of mel_kernel_body.h is repeated in the same order, in double precision and without fused multiply-add; only who computes
- * which frame differs. Why double: see fft.h. An H200 does half as many double as single operations, and the transform is held back by
- * memory close to the processor as much as by arithmetic, so it costs little there.
- * mel_fast_frame: n_fft 1024. One warp computes one frame; three passes of radix 8 over 512 points, 16 points in the registers of each
- *   thread, exchanged through shared memory with one gap after every 8 points, so that no pass has bank conflicts.
- * mel_any_frame: any other length. One block computes one frame; as many passes as the length has factors, in shared memory. */
+ * Every operation of mel_kernel_body.h is repeated in the same order, in double precision and without fused
+ * multiply-add; only who computes which frame differs. Why double: see fft.h. An H200 does half as many
+ * double as single operations, and the transform is held back by memory close to the processor as much as by
+ * arithmetic, so it costs little there. mel_fast_frame: n_fft 1024. One warp computes one frame; three passes
+ * of radix 8 over 512 points, 16 points in the registers of each thread, exchanged through shared memory with
+ * one gap after every 8 points, so that no pass has bank conflicts. mel_any_frame: any other length. One
+ * block computes one frame; as many passes as the length has factors, in shared memory. */
 #ifndef MYXTTS_MEL_CUDA_H
 #define MYXTTS_MEL_CUDA_H
 
@@ -58,22 +59,28 @@ static inline size_t mel_cuda_put(uint8_t *image, size_t *at, const void *data, 
     return offset;
 }
 
-/* Fills m with addresses that hold once `image` stands at `memory` on the GPU. image NULL: only counts. Returns the bytes of the image. */
+/* Fills m with addresses that hold once `image` stands at `memory` on the GPU. image NULL: only counts.
+ * Returns the bytes of the image. */
 static inline size_t mel_cuda_layout(MelCuda *m, const MelTables *t, uint8_t *image, const uint8_t *memory)
 {
     size_t at = 0;
     const FftPlan *f = &t->fft;
     *m = {};
-    m->n_fft = t->n_fft, m->hop = t->hop, m->n_bands = t->n_bands, m->n_bins = t->n_bins, m->packed = t->packed;
+    m->n_fft = t->n_fft, m->hop = t->hop, m->n_bands = t->n_bands, m->n_bins = t->n_bins,
+    m->packed = t->packed;
     m->n = f->n, m->n_passes = f->n_passes;
-    m->window = (const double *)(memory + mel_cuda_put(image, &at, t->window, (size_t)t->n_fft * sizeof(double)));
-    m->half_turn = (const double2 *)(memory + mel_cuda_put(image, &at, t->half_turn, (size_t)(t->n_fft / 4 + 1) * sizeof(double2)));
+    m->window =
+        (const double *)(memory + mel_cuda_put(image, &at, t->window, (size_t)t->n_fft * sizeof(double)));
+    m->half_turn = (const double2 *)(memory + mel_cuda_put(image, &at, t->half_turn,
+                                                           (size_t)(t->n_fft / 4 + 1) * sizeof(double2)));
     for (int i = 0; i < f->n_passes; i++) {
         const FftPass *p = &f->passes[i];
         size_t twists = (size_t)(p->length / p->radix) * (size_t)(p->radix - 1);
         m->passes[i].radix = p->radix, m->passes[i].length = p->length;
-        m->passes[i].twist = (const double2 *)(memory + mel_cuda_put(image, &at, p->twist, twists * sizeof(double2)));
-        m->passes[i].roots = (const double2 *)(memory + mel_cuda_put(image, &at, p->roots, (size_t)p->radix * sizeof(double2)));
+        m->passes[i].twist =
+            (const double2 *)(memory + mel_cuda_put(image, &at, p->twist, twists * sizeof(double2)));
+        m->passes[i].roots = (const double2 *)(memory + mel_cuda_put(image, &at, p->roots,
+                                                                     (size_t)p->radix * sizeof(double2)));
         m->out_of_place |= p->radix != 8 && p->radix != 4 && p->radix != 2;
     }
     size_t places = at;
@@ -94,7 +101,8 @@ static inline size_t mel_cuda_layout(MelCuda *m, const MelTables *t, uint8_t *im
     }
     at = (bands + (size_t)t->n_bands * sizeof(int4) + 255) / 256 * 256;
     m->bands = (const int4 *)(memory + bands);
-    m->weights = (const double *)(memory + mel_cuda_put(image, &at, t->weights, (size_t)weights * sizeof(double)));
+    m->weights =
+        (const double *)(memory + mel_cuda_put(image, &at, t->weights, (size_t)weights * sizeof(double)));
     return at;
 }
 
@@ -102,18 +110,24 @@ static inline size_t mel_cuda_layout(MelCuda *m, const MelTables *t, uint8_t *im
 
 EXACT double2 mel_add(double2 a, double2 b) { return make_double2(exact_add(a.x, b.x), exact_add(a.y, b.y)); }
 EXACT double2 mel_sub(double2 a, double2 b) { return make_double2(exact_sub(a.x, b.x), exact_sub(a.y, b.y)); }
-EXACT double2 mel_sub_turn(double2 a, double2 b) { return make_double2(exact_sub(a.y, b.y), exact_sub(b.x, a.x)); }
+EXACT double2 mel_sub_turn(double2 a, double2 b)
+{
+    return make_double2(exact_sub(a.y, b.y), exact_sub(b.x, a.x));
+}
 EXACT double2 mel_mul(double2 a, double2 w)
 {
-    return make_double2(exact_sub(exact_mul(a.x, w.x), exact_mul(a.y, w.y)), exact_add(exact_mul(a.y, w.x), exact_mul(a.x, w.y)));
+    return make_double2(exact_sub(exact_mul(a.x, w.x), exact_mul(a.y, w.y)),
+                        exact_add(exact_mul(a.y, w.x), exact_mul(a.x, w.y)));
 }
 
 /* A transform of 8 points, in place, without the twists. */
 EXACT void mel_butterfly8(double2 *v)
 {
     const double h = 0.70710678118654752440;
-    double2 e0 = mel_add(v[0], v[4]), o0 = mel_sub(v[0], v[4]), e1 = mel_add(v[1], v[5]), o1 = mel_sub(v[1], v[5]);
-    double2 e2 = mel_add(v[2], v[6]), o2 = mel_sub_turn(v[2], v[6]), e3 = mel_add(v[3], v[7]), o3 = mel_sub(v[3], v[7]);
+    double2 e0 = mel_add(v[0], v[4]), o0 = mel_sub(v[0], v[4]), e1 = mel_add(v[1], v[5]),
+            o1 = mel_sub(v[1], v[5]);
+    double2 e2 = mel_add(v[2], v[6]), o2 = mel_sub_turn(v[2], v[6]), e3 = mel_add(v[3], v[7]),
+            o3 = mel_sub(v[3], v[7]);
     double2 t1 = make_double2(exact_mul(exact_add(o1.x, o1.y), h), exact_mul(exact_sub(o1.y, o1.x), h));
     double2 t3 = make_double2(exact_mul(exact_sub(o3.y, o3.x), h), exact_mul(exact_add(o3.x, o3.y), -h));
     double2 s0 = mel_add(e0, e2), s1 = mel_add(e1, e3), d0 = mel_sub(e0, e2), d1 = mel_sub_turn(e1, e3);
@@ -167,9 +181,11 @@ EXACT int64_t mel_cuda_reflect(int64_t i, int64_t n)
 }
 
 /* ---- n_fft 1024: a warp and MEL_FAST_STORED points of shared memory for each frame ----
- * Samples: anything with `float at(int64_t i)` for i in 0 .. n - 1, `int64_t n`, and `const float *direct(first, count)`, which is
- * NULL or the samples as they lie in memory. Leaves the magnitudes at the front of z. */
-template <typename Samples> EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_t frame, int lane)
+ * Samples: anything with `float at(int64_t i)` for i in 0 .. n - 1, `int64_t n`, and `const float
+ * *direct(first, count)`, which is NULL or the samples as they lie in memory. Leaves the magnitudes at the
+ * front of z. */
+template <typename Samples>
+EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_t frame, int lane)
 {
     const int64_t first = frame * m.hop - m.n_fft / 2;
     const float *direct = x.direct(first, 2 * MEL_FAST_N);
@@ -189,7 +205,8 @@ template <typename Samples> EXACT void mel_fast_frame(const MelCuda &m, double2 
             else if (direct)
                 s = make_float2(__ldg(direct + 2 * i), __ldg(direct + 2 * i + 1));
             else
-                s = make_float2(x.at(mel_cuda_reflect(first + 2 * i, x.n)), x.at(mel_cuda_reflect(first + 2 * i + 1, x.n)));
+                s = make_float2(x.at(mel_cuda_reflect(first + 2 * i, x.n)),
+                                x.at(mel_cuda_reflect(first + 2 * i + 1, x.n)));
             v[k] = make_double2(exact_mul((double)s.x, w.x), exact_mul((double)s.y, w.y));
         }
         mel_butterfly8(v);
@@ -213,7 +230,8 @@ template <typename Samples> EXACT void mel_fast_frame(const MelCuda &m, double2 
             z[at + 9 * k] = v[k];
     }
     __syncwarp();
-    double2 v[2][8]; /* 64 blocks of 8 points; frequency f goes to f + f / 8, which is not where its points came from */
+    double2 v[2][8]; /* 64 blocks of 8 points; frequency f goes to f + f / 8, which is not where its points
+                        came from */
 #pragma unroll
     for (int half = 0; half < 2; half++) {
 #pragma unroll
@@ -305,7 +323,8 @@ EXACT void mel_pass(const MelCudaPass &pass, double2 *z, double2 *other, int n)
 
 /* Leaves the magnitudes at *magnitudes; the whole block calls it, and a barrier is its last step. */
 template <typename Samples>
-EXACT void mel_any_frame(const MelCuda &m, double2 *shared, double **magnitudes, const Samples &x, int64_t frame)
+EXACT void mel_any_frame(const MelCuda &m, double2 *shared, double **magnitudes, const Samples &x,
+                         int64_t frame)
 {
     const int n = m.n;
     const int64_t first = frame * m.hop - m.n_fft / 2;
@@ -313,7 +332,8 @@ EXACT void mel_any_frame(const MelCuda &m, double2 *shared, double **magnitudes,
     double *out = (double *)(shared + (m.out_of_place ? 2 * n : n));
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         int j = m.packed ? 2 * i : i;
-        double2 v = make_double2(exact_mul((double)x.at(mel_cuda_reflect(first + j, x.n)), __ldg(m.window + j)), 0.0);
+        double2 v =
+            make_double2(exact_mul((double)x.at(mel_cuda_reflect(first + j, x.n)), __ldg(m.window + j)), 0.0);
         if (m.packed)
             v.y = exact_mul((double)x.at(mel_cuda_reflect(first + j + 1, x.n)), __ldg(m.window + j + 1));
         z[i] = v;

@@ -1,6 +1,6 @@
-/* mel_kernel.h - the arithmetic of a few mel frames at once, one frame per vector lane. Private to src/audio, except that the GPU takes
- * its tables from here (mel_cuda.h).
- * All of it is IEEE double without contraction, so that the same clip gives the same bits with AVX-512, AVX2 or plain SSE2. */
+/* mel_kernel.h - the arithmetic of a few mel frames at once, one frame per vector lane. Private to src/audio,
+ * except that the GPU takes its tables from here (mel_cuda.h). All of it is IEEE double without contraction,
+ * so that the same clip gives the same bits with AVX-512, AVX2 or plain SSE2. */
 #ifndef MYXTTS_MEL_KERNEL_H
 #define MYXTTS_MEL_KERNEL_H
 
@@ -20,16 +20,18 @@ typedef struct MelTables {
     int packed;                      /* n_fft is even: two samples make one complex point */
     FftPlan fft;                     /* n_fft / 2 points when packed, else n_fft */
     double *window;                  /* [n_fft]; halved when packed, see magnitudes() */
-    int *offset, row;                /* [n_fft] into MelWork.across, and the floats in its rows; NULL, 0 unless hop divides n_fft */
-    double *half_turn;               /* [n_fft / 4 + 1][cos, sin]: exp(-2 pi i k / n_fft), when packed */
-    MelBand *bands;                  /* [n_bands] */
+    int *offset,
+        row; /* [n_fft] into MelWork.across, and the floats in its rows; NULL, 0 unless hop divides n_fft */
+    double *half_turn; /* [n_fft / 4 + 1][cos, sin]: exp(-2 pi i k / n_fft), when packed */
+    MelBand *bands;    /* [n_bands] */
     double *weights;
 } MelTables;
 
 struct MelPlan;
 const MelTables *mel_tables(const struct MelPlan *p); /* live as long as the plan */
 
-/* Where numpy.pad(mode="reflect") takes sample i of a clip of n from: a mirror at both ends, without repeating the end samples. */
+/* Where numpy.pad(mode="reflect") takes sample i of a clip of n from: a mirror at both ends, without
+ * repeating the end samples. */
 static inline int64_t mel_reflect(int64_t i, int64_t n)
 {
     if (n == 1)

@@ -1,6 +1,7 @@
 /* mel_kernel_body.h - window, Fourier transform, magnitude, bands and logarithm of LANES frames at once.
- * Included by one small file per instruction set, which defines LANES (doubles in a vector register), KERNEL (the function's
- * name) and TARGET (its attribute). No contraction to fused multiply-add, no reordering: every variant computes the same bits. */
+ * Included by one small file per instruction set, which defines LANES (doubles in a vector register), KERNEL
+ * (the function's name) and TARGET (its attribute). No contraction to fused multiply-add, no reordering:
+ * every variant computes the same bits. */
 #include "audio/mel_kernel.h"
 
 #include <stddef.h>
@@ -31,20 +32,24 @@ typedef int32_t FourIndex __attribute__((vector_size(16)));
 #define MIX(a, b, i, j, k, l) __builtin_shuffle(a, b, (FourIndex){i, j, k, l})
 #endif
 
-/* When hop divides n_fft, sample j + k * hop of frame l is sample j of hop l + k: the segment is transposed once, and every
- * sample of all frames is one vector, which starts at t->offset[sample]. */
+/* When hop divides n_fft, sample j + k * hop of frame l is sample j of hop l + k: the segment is transposed
+ * once, and every sample of all frames is one vector, which starts at t->offset[sample]. */
 INLINE void transpose(const MelTables *t, MelWork *w, const float *x)
 {
     size_t hop = (size_t)t->hop, row = (size_t)t->row, last = (size_t)(LANES + t->n_fft / t->hop - 2);
-    for (size_t m = 0; m <= last; m += 4) { /* four rows at a time; row is a multiple of 8, so there is room behind the last */
+    for (size_t m = 0; m <= last;
+         m += 4) { /* four rows at a time; row is a multiple of 8, so there is room behind the last */
         const float *x0 = x + m * hop, *x1 = x + (m + 1 < last ? m + 1 : last) * hop;
-        const float *x2 = x + (m + 2 < last ? m + 2 : last) * hop, *x3 = x + (m + 3 < last ? m + 3 : last) * hop;
+        const float *x2 = x + (m + 2 < last ? m + 2 : last) * hop,
+                    *x3 = x + (m + 3 < last ? m + 3 : last) * hop;
         float *to = w->across + m;
         size_t j = 0;
         for (; j + 4 <= hop; j += 4, to += 4 * row) {
             Four a, b, c, d;
-            memcpy(&a, x0 + j, sizeof a), memcpy(&b, x1 + j, sizeof b), memcpy(&c, x2 + j, sizeof c), memcpy(&d, x3 + j, sizeof d);
-            Four ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c, d, 0, 4, 1, 5), ba = MIX(a, b, 2, 6, 3, 7), dc = MIX(c, d, 2, 6, 3, 7);
+            memcpy(&a, x0 + j, sizeof a), memcpy(&b, x1 + j, sizeof b), memcpy(&c, x2 + j, sizeof c),
+                memcpy(&d, x3 + j, sizeof d);
+            Four ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c, d, 0, 4, 1, 5), ba = MIX(a, b, 2, 6, 3, 7),
+                 dc = MIX(c, d, 2, 6, 3, 7);
             Four r0 = MIX(ab, cd, 0, 1, 4, 5), r1 = MIX(ab, cd, 2, 3, 6, 7);
             Four r2 = MIX(ba, dc, 0, 1, 4, 5), r3 = MIX(ba, dc, 2, 3, 6, 7);
             memcpy(to, &r0, sizeof r0), memcpy(to + row, &r1, sizeof r1);
@@ -75,7 +80,8 @@ INLINE void load_and_pass(const MelTables *t, MelWork *w, const float *x)
     for (int p = 0; p < m; p++, twist += 14) {
         Point in[8];
         windowed(&in[0], t, w, p), windowed(&in[1], t, w, p + m), windowed(&in[2], t, w, p + 2 * m);
-        windowed(&in[3], t, w, p + 3 * m), windowed(&in[4], t, w, p + 4 * m), windowed(&in[5], t, w, p + 5 * m);
+        windowed(&in[3], t, w, p + 3 * m), windowed(&in[4], t, w, p + 4 * m),
+            windowed(&in[5], t, w, p + 5 * m);
         windowed(&in[6], t, w, p + 6 * m), windowed(&in[7], t, w, p + 7 * m);
         butterfly8(z + p, t->fft.block_step, twist, in, 0);
     }
@@ -105,8 +111,9 @@ INLINE void load_then_pass(const MelTables *t, MelWork *w, const float *x)
         run_pass(&f->passes[0], z, f->block_step, (Point *)w->spare);
 }
 
-/* sqrt(re^2 + im^2), relative error under 1e-10: 1/sqrt by its bit pattern (3.4 % off) and three steps of Newton. The same on
- * every processor, and pipelined, which square root instructions are not. Zero gives zero. */
+/* sqrt(re^2 + im^2), relative error under 1e-10: 1/sqrt by its bit pattern (3.4 % off) and three steps of
+ * Newton. The same on every processor, and pipelined, which square root instructions are not. Zero gives
+ * zero. */
 INLINE void magnitude(Lanes *out, const Lanes *re, const Lanes *im)
 {
     Lanes x = *re * *re + *im * *im, half = x * 0.5, y;
@@ -131,8 +138,9 @@ INLINE void magnitudes(const MelTables *t, MelWork *w)
             magnitude(&out[k], &z[place[k]].re, &z[place[k]].im);
         return;
     }
-    /* Z = transform of x[2j] + i x[2j+1]. Even part E = (Z[k] + conj Z[n-k]) / 2, odd part O = (Z[k] - conj Z[n-k]) / 2i,
-     * X[k] = E + exp(-2 pi i k / 2n) O, X[n-k] = conj(E - exp(...) O). The window is halved when packed, so the halves are in. */
+    /* Z = transform of x[2j] + i x[2j+1]. Even part E = (Z[k] + conj Z[n-k]) / 2, odd part O = (Z[k] - conj
+     * Z[n-k]) / 2i, X[k] = E + exp(-2 pi i k / 2n) O, X[n-k] = conj(E - exp(...) O). The window is halved
+     * when packed, so the halves are in. */
     const Lanes zero = {0};
     Lanes sum = (z[place[0]].re + z[place[0]].im) * 2.0, difference = (z[place[0]].re - z[place[0]].im) * 2.0;
     magnitude(&out[0], &sum, &zero);
@@ -149,8 +157,9 @@ INLINE void magnitudes(const MelTables *t, MelWork *w)
     }
 }
 
-/* Natural logarithm of normal positive numbers, relative error under 1e-11 everywhere (also beside 1): x = m 2^e with m in
- * [sqrt(1/2), sqrt(2)), log m = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.1716, by its series up to s^15. */
+/* Natural logarithm of normal positive numbers, relative error under 1e-11 everywhere (also beside 1): x = m
+ * 2^e with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.1716, by its series
+ * up to s^15. */
 INLINE void logarithm(Lanes *v)
 {
     Lanes x = *v;
@@ -164,7 +173,10 @@ INLINE void logarithm(Lanes *v)
     memcpy(&exponent, &e, sizeof e);
     exponent -= 4503599627370496.0 + 1023.0;
     Lanes s = (m - 1.0) / (m + 1.0), q = s * s;
-    Lanes tail = q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q * (1.0 / 13 + q * (1.0 / 15)))))));
+    Lanes tail =
+        q *
+        (1.0 / 3 +
+         q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q * (1.0 / 13 + q * (1.0 / 15)))))));
     *v = exponent * 0.69314718055994530942 + 2.0 * (s + s * tail);
 }
 

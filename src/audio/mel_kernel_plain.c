@@ -1,4 +1,5 @@
-/* mel_kernel_plain.c - two frames at once: SSE2, NEON, or whatever the compiler makes of 16-byte vectors. And the choice. */
+/* mel_kernel_plain.c - two frames at once: SSE2, NEON, or whatever the compiler makes of 16-byte vectors. And
+ * the choice. */
 #define LANES 2
 #define KERNEL mel_kernel_plain
 #define TARGET
@@ -16,7 +17,8 @@ static int is_supported(const char *name)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (strcmp(name, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
     if (strcmp(name, "avx2") == 0)
         return __builtin_cpu_supports("avx2");
 #endif

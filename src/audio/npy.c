@@ -1,4 +1,5 @@
-/* npy.c - see numpy.lib.format, version 1.0: magic, header length, a Python dictionary padded to 64 bytes, the data. */
+/* npy.c - see numpy.lib.format, version 1.0: magic, header length, a Python dictionary padded to 64 bytes,
+ * the data. */
 #include "audio/npy.h"
 
 #include <stdio.h>
@@ -17,7 +18,8 @@ int npy_write(const char *path, const float *data, int64_t rows, int64_t cols, E
     char head[192];
     memset(head, ' ', sizeof head);
     memcpy(head, MAGIC, MAGIC_SIZE);
-    int used = LEAD + snprintf(head + LEAD, sizeof head - LEAD, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, %lld), }",
+    int used = LEAD + snprintf(head + LEAD, sizeof head - LEAD,
+                               "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, %lld), }",
                                (long long)rows, (long long)cols);
     size_t total = round_up((uint64_t)used + 1, 64);
     head[used] = ' ';
@@ -36,7 +38,8 @@ int npy_write(const char *path, const float *data, int64_t rows, int64_t cols, E
     return rc;
 }
 
-static int parse_header(const FileMap *m, const char *path, size_t *start, int64_t *rows, int64_t *cols, Err *err)
+static int parse_header(const FileMap *m, const char *path, size_t *start, int64_t *rows, int64_t *cols,
+                        Err *err)
 {
     char head[1024];
     long long r, c;
@@ -50,11 +53,13 @@ static int parse_header(const FileMap *m, const char *path, size_t *start, int64
     const char *shape = strstr(head, "'shape': (");
     if (!strstr(head, "'descr': '<f4'") || !strstr(head, "'fortran_order': False") || !shape ||
         sscanf(shape, "'shape': (%lld, %lld)", &r, &c) != 2)
-        return err_set(err, ERR_FORMAT, "%s: not a float32 C-order array of two dimensions: %.200s", path, head);
+        return err_set(err, ERR_FORMAT, "%s: not a float32 C-order array of two dimensions: %.200s", path,
+                       head);
     size_t elements = (m->size - LEAD - length) / sizeof(float);
     if (r < 0 || c < 0 || (c > 0 && (unsigned long long)r > elements / (unsigned long long)c) ||
         (size_t)r * (size_t)c * sizeof(float) != m->size - LEAD - length)
-        return err_set(err, ERR_FORMAT, "%s: header says %lld x %lld, file holds %zu numbers", path, r, c, elements);
+        return err_set(err, ERR_FORMAT, "%s: header says %lld x %lld, file holds %zu numbers", path, r, c,
+                       elements);
     *start = LEAD + length;
     *rows = r;
     *cols = c;

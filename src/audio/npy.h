@@ -1,4 +1,5 @@
-/* npy.h - NumPy's .npy files, format 1.0, float32, C order, two dimensions. Written atomically. Threads: any. */
+/* npy.h - NumPy's .npy files, format 1.0, float32, C order, two dimensions. Written atomically. Threads: any.
+ */
 #ifndef MYXTTS_NPY_H
 #define MYXTTS_NPY_H
 
@@ -7,7 +8,8 @@
 #include "base/err.h"
 
 int npy_write(const char *path, const float *data, int64_t rows, int64_t cols, Err *err);
-/* *data is malloc'd, [*rows, *cols]. ERR_FORMAT for anything but a little-endian float32 C-order array of two dimensions. */
+/* *data is malloc'd, [*rows, *cols]. ERR_FORMAT for anything but a little-endian float32 C-order array of two
+ * dimensions. */
 int npy_read(const char *path, float **data, int64_t *rows, int64_t *cols, Err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* picture.c - colours, libpng, and values as colours with axes around them.
- * The colour map is a path through the OKLCH colour space (Ottosson 2020): lightness rises evenly while the hue turns. */
+ * The colour map is a path through the OKLCH colour space (Ottosson 2020): lightness rises evenly while the
+ * hue turns. */
 #include "audio/picture.h"
 
 #include <math.h>
@@ -73,8 +74,8 @@ int picture_png(Buf *out, const Rgb *pixels, int w, int h, Err *err)
         return err_set(err, ERR_NOMEM, "libpng cannot make a picture of %d x %d", w, h);
     }
     png_set_write_fn(png, out, png_to_buf, png_no_flush);
-    png_set_IHDR(png, info, (png_uint_32)w, (png_uint_32)h, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                 PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png, info, (png_uint_32)w, (png_uint_32)h, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     for (int y = 0; y < h; y++)
         png_write_row(png, (png_const_bytep)(pixels + (size_t)y * (size_t)w));
@@ -97,11 +98,13 @@ int picture_write_rgb(const char *path, const Rgb *pixels, int w, int h, Err *er
 
 /* ---- values as colours */
 
-/* A canvas with `more_*` pixels besides the usual margins, and colours for the range of n values. x, y, w, h are set. */
+/* A canvas with `more_*` pixels besides the usual margins, and colours for the range of n values. x, y, w, h
+ * are set. */
 static int plot_open(Plot *p, const float *values, int64_t n, int more_right, int more_bottom, Err *err)
 {
     plot_range(p, values, n);
-    return canvas_open(p->canvas, p->x + p->w + PLOT_RIGHT + more_right, p->y + p->h + PLOT_BOTTOM + more_bottom, plot_paper, err);
+    return canvas_open(p->canvas, p->x + p->w + PLOT_RIGHT + more_right,
+                       p->y + p->h + PLOT_BOTTOM + more_bottom, plot_paper, err);
 }
 
 /* Writes what a _pixels function has made. rc is that function's. */
@@ -117,15 +120,20 @@ static int write_and_free(const char *path, Rgb *pixels, int w, int h, int rc, E
 
 /* ---- the mel */
 
-int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t frames, int bands, const PictureAxes *axes, Err *err)
+int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t frames, int bands,
+                       const PictureAxes *axes, Err *err)
 {
     *pixels = NULL;
     if (frames < 1 || bands < 1)
-        return err_set(err, ERR_DATA, "there is nothing to draw: %lld frames of %d bands", (long long)frames, bands);
+        return err_set(err, ERR_DATA, "there is nothing to draw: %lld frames of %d bands", (long long)frames,
+                       bands);
     Canvas canvas = {0};
     Plot p = {.canvas = &canvas, .x = PLOT_LEFT, .y = PLOT_TOP};
     p.h = bands * (bands <= 40 ? 10 : bands <= 128 ? 5 : 4);
-    p.w = frames >= PLOT_MOST_COLUMNS ? PLOT_MOST_COLUMNS : (int)frames * (frames < 300 ? 4 : frames < 900 ? 2 : 1);
+    p.w = frames >= PLOT_MOST_COLUMNS ? PLOT_MOST_COLUMNS
+                                      : (int)frames * (frames < 300   ? 4
+                                                       : frames < 900 ? 2
+                                                                      : 1);
     if (p.w < 320)
         p.w = 320;
     int rc = plot_open(&p, mel, frames * bands, 0, 0, err);
@@ -141,7 +149,8 @@ int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t f
     return 0;
 }
 
-int picture_mel(const char *path, const float *mel, int64_t frames, int bands, const PictureAxes *axes, Err *err)
+int picture_mel(const char *path, const float *mel, int64_t frames, int bands, const PictureAxes *axes,
+                Err *err)
 {
     Rgb *pixels;
     int w = 0, h = 0, rc = picture_mel_pixels(&pixels, &w, &h, mel, frames, bands, axes, err);
@@ -175,19 +184,22 @@ static void draw_cells(Plot *p, int64_t n, int upwards)
     }
 }
 
-int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const float *values, int64_t rows, int64_t cols,
-                          const char *x_label, const char *y_label, Err *err)
+int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const float *values, int64_t rows,
+                          int64_t cols, const char *x_label, const char *y_label, Err *err)
 {
     *pixels = NULL;
     if (rows < 1 || cols < 1)
-        return err_set(err, ERR_DATA, "there is nothing to draw: %lld rows of %lld values", (long long)rows, (long long)cols);
+        return err_set(err, ERR_DATA, "there is nothing to draw: %lld rows of %lld values", (long long)rows,
+                       (long long)cols);
     Canvas canvas = {0};
-    Plot p = {.canvas = &canvas, .x = PLOT_LEFT + (y_label ? 4 : -16), .y = PLOT_TOP + (title ? PLOT_TITLE : 0)};
+    Plot p = {
+        .canvas = &canvas, .x = PLOT_LEFT + (y_label ? 4 : -16), .y = PLOT_TOP + (title ? PLOT_TITLE : 0)};
     p.w = extent(cols, 840);
     p.h = extent(rows, 480);
     p.w = p.w < 240 ? 240 : p.w;
     p.h = p.h < 200 ? 200 : p.h;
-    int title_w = title ? (int)draw_text_width(title, PLOT_TITLE_SIZE) : 0, more = title_w - p.w - PLOT_RIGHT + 16;
+    int title_w = title ? (int)draw_text_width(title, PLOT_TITLE_SIZE) : 0,
+        more = title_w - p.w - PLOT_RIGHT + 16;
     int rc = plot_open(&p, values, rows * cols, more > 0 ? more : 0, x_label ? PLOT_LABEL : 0, err);
     if (rc)
         return rc;
@@ -199,7 +211,8 @@ int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const
     if (title)
         draw_text(&canvas, p.x, PLOT_TOP + 12, title, PLOT_TITLE_SIZE, DRAW_LEFT, plot_ink);
     if (x_label)
-        draw_text(&canvas, p.x + p.w / 2, p.y + p.h + PLOT_BOTTOM + 8, x_label, DRAW_TEXT_SIZE, DRAW_CENTRE, plot_ink);
+        draw_text(&canvas, p.x + p.w / 2, p.y + p.h + PLOT_BOTTOM + 8, x_label, DRAW_TEXT_SIZE, DRAW_CENTRE,
+                  plot_ink);
     if (y_label)
         draw_text_up(&canvas, 22, p.y + p.h / 2, y_label, DRAW_TEXT_SIZE, plot_ink);
     *w = canvas.w, *h = canvas.h;
@@ -207,10 +220,11 @@ int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const
     return 0;
 }
 
-int picture_matrix(const char *path, const char *title, const float *values, int64_t rows, int64_t cols, const char *x_label,
-                   const char *y_label, Err *err)
+int picture_matrix(const char *path, const char *title, const float *values, int64_t rows, int64_t cols,
+                   const char *x_label, const char *y_label, Err *err)
 {
     Rgb *pixels;
-    int w = 0, h = 0, rc = picture_matrix_pixels(&pixels, &w, &h, title, values, rows, cols, x_label, y_label, err);
+    int w = 0, h = 0,
+        rc = picture_matrix_pixels(&pixels, &w, &h, title, values, rows, cols, x_label, y_label, err);
     return write_and_free(path, pixels, w, h, rc, err);
 }

@@ -1,6 +1,6 @@
-/* picture.h - pictures of mels and of attention: PNG files with axes, and the colour map. Files appear whole or not at all.
- * The functions that end in _pixels leave the picture in memory: *pixels [*h][*w], top row first, malloc'd; NULL after a failure.
- * Threads: any. */
+/* picture.h - pictures of mels and of attention: PNG files with axes, and the colour map. Files appear whole
+ * or not at all. The functions that end in _pixels leave the picture in memory: *pixels [*h][*w], top row
+ * first, malloc'd; NULL after a failure. Threads: any. */
 #ifndef MYXTTS_PICTURE_H
 #define MYXTTS_PICTURE_H
 
@@ -13,7 +13,8 @@ typedef struct Rgb {
     uint8_t r, g, b;
 } Rgb;
 
-/* Dark blue over red to pale yellow; equal steps of t look like equal steps of lightness. t is clamped to [0, 1]; NaN is 0. */
+/* Dark blue over red to pale yellow; equal steps of t look like equal steps of lightness. t is clamped to [0,
+ * 1]; NaN is 0. */
 Rgb picture_colour(double t);
 
 /* pixels: [h][w], top row first. ERR_IO, ERR_NOSPACE, ERR_NOMEM. */
@@ -25,17 +26,19 @@ typedef struct PictureAxes {
     double seconds_per_frame; /* 0: frames are counted instead */
     const double *edges;      /* [bands + 2] Hz, as mel_edges; NULL: bands are counted instead */
 } PictureAxes;
-/* mel: [frames, bands], time to the right, low frequencies at the bottom, a colour bar with the range of values.
- * Clips of more than 3600 frames are drawn with the mean of neighbouring frames. axes may be NULL. */
-int picture_mel(const char *path, const float *mel, int64_t frames, int bands, const PictureAxes *axes, Err *err);
-int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t frames, int bands, const PictureAxes *axes,
-                       Err *err);
+/* mel: [frames, bands], time to the right, low frequencies at the bottom, a colour bar with the range of
+ * values. Clips of more than 3600 frames are drawn with the mean of neighbouring frames. axes may be NULL. */
+int picture_mel(const char *path, const float *mel, int64_t frames, int bands, const PictureAxes *axes,
+                Err *err);
+int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t frames, int bands,
+                       const PictureAxes *axes, Err *err);
 
-/* A matrix such as attention weights: values [rows, cols], column 0 at the left, row 0 at the bottom, a colour bar. Small ones are
- * enlarged, large ones drawn with the mean of neighbouring cells. title and labels are ASCII, may be NULL. */
-int picture_matrix(const char *path, const char *title, const float *values, int64_t rows, int64_t cols, const char *x_label,
-                   const char *y_label, Err *err);
-int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const float *values, int64_t rows, int64_t cols,
-                          const char *x_label, const char *y_label, Err *err);
+/* A matrix such as attention weights: values [rows, cols], column 0 at the left, row 0 at the bottom, a
+ * colour bar. Small ones are enlarged, large ones drawn with the mean of neighbouring cells. title and labels
+ * are ASCII, may be NULL. */
+int picture_matrix(const char *path, const char *title, const float *values, int64_t rows, int64_t cols,
+                   const char *x_label, const char *y_label, Err *err);
+int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const float *values, int64_t rows,
+                          int64_t cols, const char *x_label, const char *y_label, Err *err);
 
 #endif

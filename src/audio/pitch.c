@@ -1,5 +1,6 @@
-/* pitch.c - see pitch.h. Three passes over a clip: dips of every frame, the cheapest path forward, the path back.
- * Weights of the path were chosen on LJSpeech against librosa's pyin (tests/golden/compare_pitch.py). */
+/* pitch.c - see pitch.h. Three passes over a clip: dips of every frame, the cheapest path forward, the path
+ * back. Weights of the path were chosen on LJSpeech against librosa's pyin (tests/golden/compare_pitch.py).
+ */
 #include "audio/pitch.h"
 
 #include <math.h>
@@ -42,11 +43,12 @@
 typedef struct Variant {
     const char *name;
     void (*differences)(float *d, const float *x, int64_t n, int lags);
-    void (*filter)(float *to, const float *phases, int64_t stride, int64_t n, int step, const float *taps, int n_taps);
+    void (*filter)(float *to, const float *phases, int64_t stride, int64_t n, int step, const float *taps,
+                   int n_taps);
 } Variant;
 
-/* The difference of a frame is the sum of those of `blocks` blocks, half of them on either side of its centre; a frame is `per_frame` blocks long,
- * so that every block is worked on once. */
+/* The difference of a frame is the sum of those of `blocks` blocks, half of them on either side of its
+ * centre; a frame is `per_frame` blocks long, so that every block is worked on once. */
 struct PitchPlan {
     const Variant *variant;
     int hop, odd;
@@ -90,7 +92,8 @@ static int is_supported(const char *name)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (strcmp(name, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
     if (strcmp(name, "avx2") == 0)
         return __builtin_cpu_supports("avx2");
 #endif
@@ -127,7 +130,8 @@ int pitch_plan_open(PitchPlan **out, const Config *cfg, Err *err)
 {
     *out = NULL;
     if (cfg->sample_rate < 1 || cfg->hop_length < 1)
-        return err_set(err, ERR_CONFIG, "no pitch at %d Hz with hop_length %d", cfg->sample_rate, cfg->hop_length);
+        return err_set(err, ERR_CONFIG, "no pitch at %d Hz with hop_length %d", cfg->sample_rate,
+                       cfg->hop_length);
     PitchPlan *p = mem_calloc(1, sizeof *p);
     double rate = cfg->sample_rate, high = PITCH_HIGH < rate / 4.01 ? PITCH_HIGH : rate / 4.01;
     if (p) {
@@ -226,7 +230,8 @@ static int lower_rate(const PitchPlan *p, PitchScratch *s, const float *x, int64
 /* Keeps a dip at `lag` among the best of the frame. */
 static void keep(const PitchPlan *p, Frame *f, const float *d, int lag)
 {
-    float l = d[lag - 1], m = d[lag], r = d[lag + 1], bend = l - 2 * m + r, shift = bend > 0 ? 0.5f * (l - r) / bend : 0;
+    float l = d[lag - 1], m = d[lag], r = d[lag + 1], bend = l - 2 * m + r,
+          shift = bend > 0 ? 0.5f * (l - r) / bend : 0;
     float depth = m - 0.25f * (l - r) * shift;
     double hz = exact_div(p->low_rate, (double)((float)lag + shift));
     float log_hz = (float)exact_log(hz < PITCH_LOW ? PITCH_LOW : hz > p->high ? p->high : hz);
@@ -258,7 +263,10 @@ static void find_dips(const PitchPlan *p, Frame *f, float *d)
 }
 
 /* Where block m begins, at the low rate. */
-static int64_t block_start(const PitchPlan *p, int64_t m) { return m * p->hop / ((int64_t)p->per_frame * p->step); }
+static int64_t block_start(const PitchPlan *p, int64_t m)
+{
+    return m * p->hop / ((int64_t)p->per_frame * p->step);
+}
 
 /* The blocks whose differences stay within the clip; all of them when these are too few for a frame. */
 static void usable_blocks(const PitchPlan *p, int64_t *from, int64_t *to, int64_t frames, int64_t count)
@@ -276,7 +284,8 @@ static void usable_blocks(const PitchPlan *p, int64_t *from, int64_t *to, int64_
     }
 }
 
-/* The dips of every frame. A frame whose window would reach over an end of the clip takes the nearest place where it does not. */
+/* The dips of every frame. A frame whose window would reach over an end of the clip takes the nearest place
+ * where it does not. */
 static float find_all_dips(const PitchPlan *p, PitchScratch *s, int64_t frames, int64_t count)
 {
     int64_t from, to, done;
@@ -322,7 +331,8 @@ static void step_forward(const PitchPlan *p, Frame *f, const Frame *before, floa
         int state = k < f->count ? k : CANDIDATES, from = CANDIDATES;
         float best = total[CANDIDATES] + (state == CANDIDATES ? 0 : SWITCH_COST);
         for (int j = 0; before && j < before->count; j++) {
-            float cost = total[j] + (state == CANDIDATES ? SWITCH_COST : step_cost(p, before->log_hz[j], f->log_hz[k]));
+            float cost = total[j] +
+                         (state == CANDIDATES ? SWITCH_COST : step_cost(p, before->log_hz[j], f->log_hz[k]));
             if (cost < best) {
                 best = cost;
                 from = j;
@@ -361,15 +371,18 @@ static int64_t fill_gaps(float *out, uint8_t *voiced, int64_t frames)
     return count;
 }
 
-int pitch_compute(const PitchPlan *p, PitchScratch *s, float *out, uint8_t *voiced, const float *samples, int64_t n)
+int pitch_compute(const PitchPlan *p, PitchScratch *s, float *out, uint8_t *voiced, const float *samples,
+                  int64_t n)
 {
     int64_t frames = pitch_frames(p, n), count = n > 0 ? low_length(p, n) : 0;
     if (frames == 0)
         return 0;
-    if (mem_grow(&s->frames, &s->frames_cap, (size_t)frames, sizeof *s->frames) || lower_rate(p, s, samples, n))
+    if (mem_grow(&s->frames, &s->frames_cap, (size_t)frames, sizeof *s->frames) ||
+        lower_rate(p, s, samples, n))
         return ERR_NOMEM;
     float total[CANDIDATES + 1] = {0};
-    float loudest = find_all_dips(p, s, frames, count), quiet = loudest * QUIET > SILENT ? loudest * QUIET : SILENT;
+    float loudest = find_all_dips(p, s, frames, count),
+          quiet = loudest * QUIET > SILENT ? loudest * QUIET : SILENT;
     for (int64_t t = 0; t < frames; t++)
         step_forward(p, &s->frames[t], t ? &s->frames[t - 1] : NULL, total, quiet);
     int state = CANDIDATES;

@@ -1,6 +1,6 @@
-/* pitch_kernel_body.h - the two inner loops of the pitch, PITCH_GROUP values side by side. Included by pitch.c once per instruction set, which
- * defines WIDTH (floats in a register), NAME(f) and TARGET. Every value is added up in the same order whatever the width, without
- * contraction: the same bits everywhere. */
+/* pitch_kernel_body.h - the two inner loops of the pitch, PITCH_GROUP values side by side. Included by
+ * pitch.c once per instruction set, which defines WIDTH (floats in a register), NAME(f) and TARGET. Every
+ * value is added up in the same order whatever the width, without contraction: the same bits everywhere. */
 #define PART NAME(Part)
 typedef float PART __attribute__((vector_size(4 * WIDTH)));
 
@@ -15,8 +15,8 @@ typedef float PART __attribute__((vector_size(4 * WIDTH)));
 #define ZERO(k) PART sum##k = {0};
 #define PUT(k) memcpy(to + k * WIDTH, &sum##k, sizeof sum##k);
 
-/* d [lags, a multiple of PITCH_GROUP]: d[lag] = sum over the n samples j from x on of (x[j - s] - x[j - s + lag])^2, with s about lag / 2: the two
- * lie on either side of j. s is one number for half a group. */
+/* d [lags, a multiple of PITCH_GROUP]: d[lag] = sum over the n samples j from x on of (x[j - s] - x[j - s +
+ * lag])^2, with s about lag / 2: the two lie on either side of j. s is one number for half a group. */
 TARGET static void NAME(differences)(float *d, const float *x, int64_t n, int lags)
 {
     for (int lag = 0; lag < lags; lag += PITCH_GROUP) {
@@ -38,8 +38,10 @@ TARGET static void NAME(differences)(float *d, const float *x, int64_t n, int la
     }
 }
 
-/* to [n, a multiple of PITCH_GROUP] = sum over k of taps[k] * phases[k % step][i + k / step]; the phases are `stride` apart. */
-TARGET static void NAME(filter)(float *to, const float *phases, int64_t stride, int64_t n, int step, const float *taps, int n_taps)
+/* to [n, a multiple of PITCH_GROUP] = sum over k of taps[k] * phases[k % step][i + k / step]; the phases are
+ * `stride` apart. */
+TARGET static void NAME(filter)(float *to, const float *phases, int64_t stride, int64_t n, int step,
+                                const float *taps, int n_taps)
 {
     for (int64_t i = 0; i < n; i += PITCH_GROUP, to += PITCH_GROUP) {
         EACH(ZERO)

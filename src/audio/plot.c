@@ -82,7 +82,8 @@ void plot_colour_bar(Plot *p)
 {
     int x = p->x + p->w + 18, width = 16, digits = p->high - p->low < 4.0f ? 2 : 1;
     for (int i = 0; i < p->h; i++)
-        draw_fill(p->canvas, x, p->y + p->h - 1 - i, width, 1, p->colours[i * 255 / (p->h > 1 ? p->h - 1 : 1)]);
+        draw_fill(p->canvas, x, p->y + p->h - 1 - i, width, 1,
+                  p->colours[i * 255 / (p->h > 1 ? p->h - 1 : 1)]);
     for (int k = 0; k <= 4; k++) {
         char text[32];
         int y = p->y + p->h - k * p->h / 4;
@@ -94,7 +95,8 @@ void plot_colour_bar(Plot *p)
 
 void plot_time(Plot *p, int64_t frames, double seconds_per_frame)
 {
-    double total = (double)frames * (seconds_per_frame > 0 ? seconds_per_frame : 1.0), step = draw_round_step(total * 90 / p->w);
+    double total = (double)frames * (seconds_per_frame > 0 ? seconds_per_frame : 1.0),
+           step = draw_round_step(total * 90 / p->w);
     if (!(seconds_per_frame > 0) && step < 1)
         step = 1;
     int digits = step < 0.1 ? 2 : step < 1 ? 1 : 0;
@@ -116,18 +118,21 @@ static double band_at(const double *edges, int bands, double hz)
 
 void plot_frequency(Plot *p, int bands, const double *edges)
 {
-    static const double marks[] = {0, 250, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12000, 16000, 20000, 24000};
+    static const double marks[] = {0,    250,  500,   1000,  2000,  3000, 4000,
+                                   6000, 8000, 12000, 16000, 20000, 24000};
     int last = 1 << 30;
     char text[32];
     for (size_t i = 0; edges && i < sizeof marks / sizeof marks[0]; i++) {
-        if (marks[i] < edges[0] - 0.5 || marks[i] > edges[bands + 1] + 0.5) /* edges went through exp and log */
+        if (marks[i] < edges[0] - 0.5 ||
+            marks[i] > edges[bands + 1] + 0.5) /* edges went through exp and log */
             continue;
         double at = fmin(fmax(band_at(edges, bands, marks[i]), 0.0), bands);
         int y = p->y + p->h - (int)(at / bands * p->h);
         if (last - y < 26)
             continue;
         last = y;
-        snprintf(text, sizeof text, marks[i] >= 1000 ? "%g kHz" : "%g Hz", marks[i] >= 1000 ? marks[i] / 1000 : marks[i]);
+        snprintf(text, sizeof text, marks[i] >= 1000 ? "%g kHz" : "%g Hz",
+                 marks[i] >= 1000 ? marks[i] / 1000 : marks[i]);
         plot_tick_left(p, y, text);
     }
     for (int b = 0; !edges && b <= bands; b += bands > 40 ? 20 : 5) {

@@ -58,13 +58,14 @@ static int set_rates(AudioProcessor *p, int rate_in, int rate_out, Err *err)
     if (failed || !p->resampler) {
         soxr_delete(p->resampler);
         p->resampler = NULL;
-        return err_set(err, ERR_NOMEM, "soxr cannot resample %d Hz to %d Hz: %s", rate_in, rate_out, failed ? failed : "no memory");
+        return err_set(err, ERR_NOMEM, "soxr cannot resample %d Hz to %d Hz: %s", rate_in, rate_out,
+                       failed ? failed : "no memory");
     }
     return 0;
 }
 
-int audio_resample(AudioProcessor *p, const float **out, int64_t *n_out, const float *in, int64_t n, int rate_in, int rate_out,
-                   Err *err)
+int audio_resample(AudioProcessor *p, const float **out, int64_t *n_out, const float *in, int64_t n,
+                   int rate_in, int rate_out, Err *err)
 {
     *out = in;
     *n_out = n;
@@ -81,11 +82,11 @@ int audio_resample(AudioProcessor *p, const float **out, int64_t *n_out, const f
     while (have < want) {
         size_t took = 0, gave = 0;
         int ended = used == (size_t)n;
-        soxr_error_t failed =
-            soxr_process(p->resampler, ended ? NULL : in + used, (size_t)n - used, &took, p->resampled + have, want - have, &gave);
+        soxr_error_t failed = soxr_process(p->resampler, ended ? NULL : in + used, (size_t)n - used, &took,
+                                           p->resampled + have, want - have, &gave);
         if (failed)
-            return err_set(err, ERR_NOMEM, "soxr failed on %lld samples from %d Hz to %d Hz: %s", (long long)n, rate_in, rate_out,
-                           failed);
+            return err_set(err, ERR_NOMEM, "soxr failed on %lld samples from %d Hz to %d Hz: %s",
+                           (long long)n, rate_in, rate_out, failed);
         used += took;
         have += gave;
         if (ended && gave == 0)
@@ -98,8 +99,8 @@ int audio_resample(AudioProcessor *p, const float **out, int64_t *n_out, const f
     return 0;
 }
 
-RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n, const AudioBuffer *in, int trim, int loudness,
-                           char *detail, size_t cap)
+RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n, const AudioBuffer *in,
+                           int trim, int loudness, char *detail, size_t cap)
 {
     Err err;
     *samples = NULL;
@@ -134,7 +135,9 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
         }
         for (int64_t i = 0; i < count; i++) {
             float v = x[i] * gain;
-            p->adjusted[i] = v > 1.0f ? 1.0f : v < -1.0f ? -1.0f : v; /* only rounding of the gain can exceed 1 */
+            p->adjusted[i] = v > 1.0f    ? 1.0f
+                             : v < -1.0f ? -1.0f
+                                         : v; /* only rounding of the gain can exceed 1 */
         }
         x = p->adjusted;
     }

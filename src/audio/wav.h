@@ -1,5 +1,5 @@
-/* wav.h - mono WAV files, 16-bit PCM. Samples are float, full scale at -1 and 1, rounded to nearest; louder ones are cut off, NaN is 0.
- * Threads: any. */
+/* wav.h - mono WAV files, 16-bit PCM. Samples are float, full scale at -1 and 1, rounded to nearest; louder
+ * ones are cut off, NaN is 0. Threads: any. */
 #ifndef MYXTTS_WAV_H
 #define MYXTTS_WAV_H
 
@@ -17,7 +17,8 @@ int wav_write(const char *path, const float *samples, int64_t n, int rate, Err *
 /* The bytes of the file, appended to out. ERR_DATA, ERR_NOMEM. */
 int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err);
 
-/* The same, written while it is made. Appears whole, with commit, or not at all; zero-initialise; abort is always safe. */
+/* The same, written while it is made. Appears whole, with commit, or not at all; zero-initialise; abort is
+ * always safe. */
 typedef struct WavWriter {
     FileWriter file;
     Buf bytes; /* of the last add */

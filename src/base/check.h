@@ -18,8 +18,8 @@
     do { \
         long long a_ = (long long)(a), b_ = (long long)(b); \
         if (!(a_ op b_)) { \
-            fprintf(stderr, "%s:%d: %s: assertion failed: %s %s %s (%lld and %lld)\n", __FILE__, __LINE__, __func__, #a, #op, #b, \
-                    a_, b_); \
+            fprintf(stderr, "%s:%d: %s: assertion failed: %s %s %s (%lld and %lld)\n", __FILE__, __LINE__, \
+                    __func__, #a, #op, #b, a_, b_); \
             abort(); \
         } \
     } while (0)

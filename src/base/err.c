@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Without an Err nobody knows which error it was; but it was one, and `return err_hint(...)` must not turn it into success. */
+/* Without an Err nobody knows which error it was; but it was one, and `return err_hint(...)` must not turn it
+ * into success. */
 #define CODE_UNKNOWN ERR_DATA
 
 /* Cuts a message that did not fit at a UTF-8 character border, so that what is printed stays valid. */

@@ -34,7 +34,8 @@ typedef struct Err {
 
 /* Replaces whatever err held; returns code, so that `return err_set(err, ERR_IO, ...)` reads well. */
 int err_set(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* As err_set, and appends ": " and the text of errno; a full disk becomes ERR_NOSPACE, no memory ERR_NOMEM. */
+/* As err_set, and appends ": " and the text of errno; a full disk becomes ERR_NOSPACE, no memory ERR_NOMEM.
+ */
 int err_set_errno(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Adds the hint to an error that is already set; returns its code (ERR_DATA when err is NULL: never 0). */
 int err_hint(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -44,6 +45,6 @@ void err_clear(Err *err);
 
 const char *err_name(int code); /* "ERR_IO"; "ERR_?" for a code that is not in the list */
 const char *err_text(int code); /* the general meaning, as in the list above */
-int err_exit_code(int code);    /* 0 all well, 2 wrong use (ERR_USAGE, ERR_CONFIG), 3 the machine or the data */
+int err_exit_code(int code); /* 0 all well, 2 wrong use (ERR_USAGE, ERR_CONFIG), 3 the machine or the data */
 
 #endif

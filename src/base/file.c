@@ -13,7 +13,8 @@
 int file_map(FileMap *m, const char *path, Err *err)
 {
     *m = (FileMap){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
+    int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
     struct stat st;
@@ -92,7 +93,8 @@ int file_stamp(FileStamp *s, const char *path, Err *err)
     struct stat st;
     *s = (FileStamp){0};
     if (stat(path, &st))
-        return err_set_errno(err, errno == ENOENT || errno == ENOTDIR ? ERR_MISSING : ERR_IO, "cannot look at %s", path);
+        return err_set_errno(err, errno == ENOENT || errno == ENOTDIR ? ERR_MISSING : ERR_IO,
+                             "cannot look at %s", path);
     if (!S_ISREG(st.st_mode))
         return err_set(err, ERR_FORMAT, "%s is not a regular file", path);
     file_stamp_from(s, &st);
@@ -109,7 +111,8 @@ int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err)
         if (w < 0) {
             int code = err_set_errno(err, ERR_IO, "cannot write %s", path);
             if (code == ERR_NOSPACE)
-                err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the same command again");
+                err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run "
+                              "the same command again");
             return code;
         }
         at += w;
@@ -128,7 +131,8 @@ int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path,
         if (r < 0)
             return err_set_errno(err, ERR_IO, "cannot read %s", path);
         if (r == 0)
-            return err_set(err, ERR_FORMAT, "%s ends at byte %llu, %zu bytes too early", path, (unsigned long long)offset, n);
+            return err_set(err, ERR_FORMAT, "%s ends at byte %llu, %zu bytes too early", path,
+                           (unsigned long long)offset, n);
         at += r;
         offset += (uint64_t)r;
         n -= (size_t)r;
@@ -150,7 +154,8 @@ int file_sync_dir_of(const char *path, Err *err)
     int rc = 0;
     if (fd < 0)
         rc = err_set_errno(err, ERR_IO, "cannot open the folder %s", dir);
-    else if (fsync(fd) && errno != EINVAL && errno != EROFS) /* some network file systems cannot sync a folder */
+    else if (fsync(fd) && errno != EINVAL &&
+             errno != EROFS) /* some network file systems cannot sync a folder */
         rc = err_set_errno(err, ERR_IO, "cannot sync the folder %s", dir);
     if (fd >= 0)
         close(fd);

@@ -17,7 +17,8 @@ typedef struct FileMap {
 } FileMap;
 int file_map(FileMap *m, const char *path, Err *err);
 void file_unmap(FileMap *m);
-/* Gives the pages of the mapping back to the system; they are read again when touched. For passes over files larger than memory. */
+/* Gives the pages of the mapping back to the system; they are read again when touched. For passes over files
+ * larger than memory. */
 void file_forget(const FileMap *m);
 
 /* Reads a whole file of at most `limit` bytes into out (appended). ERR_FORMAT when larger. */
@@ -44,18 +45,20 @@ void file_writer_abort(FileWriter *w);
 /* All three at once. */
 int file_replace(const char *path, const void *p, size_t n, Err *err);
 
-/* write() / pread() until all n bytes are done; path is for the message. Short reads are ERR_FORMAT ("ends at byte N"). */
+/* write() / pread() until all n bytes are done; path is for the message. Short reads are ERR_FORMAT ("ends at
+ * byte N"). */
 int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err);
 int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path, Err *err);
 int file_sync_dir_of(const char *path, Err *err); /* fsync of the folder that holds path */
 
 int file_make_dirs(const char *path, Err *err); /* mkdir -p */
 int file_exists(const char *path);
-char *file_join(const char *dir, const char *name); /* "dir/name", malloc'd; NULL on no memory; dir "" or NULL: name */
+char *file_join(const char *dir,
+                const char *name); /* "dir/name", malloc'd; NULL on no memory; dir "" or NULL: name */
 
-/* FileLock: one process at a time. file_lock takes an advisory lock on path (created if needed). When another process
- * holds it and wait is 0, returns ERR_STOPPED and *holder (may be NULL) is its pid; with wait != 0 it blocks.
- * The lock is not inherited by forked children and vanishes with the process, however it dies. */
+/* FileLock: one process at a time. file_lock takes an advisory lock on path (created if needed). When another
+ * process holds it and wait is 0, returns ERR_STOPPED and *holder (may be NULL) is its pid; with wait != 0 it
+ * blocks. The lock is not inherited by forked children and vanishes with the process, however it dies. */
 typedef struct FileLock {
     int fd_plus1;
 } FileLock;

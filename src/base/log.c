@@ -7,7 +7,10 @@
 
 #include "base/progress.h"
 
-void log_init(Log *log, LogLevel level) { *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)}; }
+void log_init(Log *log, LogLevel level)
+{
+    *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)};
+}
 
 void log_line(Log *log, LogLevel level, const char *fmt, ...)
 {

@@ -8,7 +8,10 @@
 
 #include "base/check.h"
 
-void *mem_calloc(size_t n, size_t size) { return calloc(n ? n : 1, size ? size : 1); } /* calloc checks the product itself */
+void *mem_calloc(size_t n, size_t size)
+{
+    return calloc(n ? n : 1, size ? size : 1);
+} /* calloc checks the product itself */
 
 void *mem_realloc(void *p, size_t n, size_t size)
 {

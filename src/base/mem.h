@@ -14,7 +14,8 @@ void *mem_calloc(size_t n, size_t size);
 void *mem_realloc(void *p, size_t n, size_t size);
 /* n * size bytes aligned to `align` (a power of two, >= sizeof(void *)), not zeroed. Free with free(). */
 void *mem_aligned(size_t align, size_t n, size_t size);
-/* Grows *items (elements of `size` bytes, capacity *cap) to hold at least `need`, doubling. 0 or ERR_NOMEM. */
+/* Grows *items (elements of `size` bytes, capacity *cap) to hold at least `need`, doubling. 0 or ERR_NOMEM.
+ */
 int mem_grow(void *items, size_t *cap, size_t need, size_t size);
 
 /* Block: many small objects with one lifetime. Zero-initialise (Block b = {0}); block_free is always safe. */
@@ -26,8 +27,8 @@ void *block_alloc(Block *b, size_t size, size_t align); /* zeroed; NULL on no me
 char *block_strndup(Block *b, const char *s, size_t n); /* NUL-terminated copy; NULL on no memory */
 void block_free(Block *b);
 
-/* Buf: bytes that grow. Zero-initialise; buf_free is always safe. After a failed append `failed` stays set and
- * further appends do nothing, so a caller may append many times and test once. */
+/* Buf: bytes that grow. Zero-initialise; buf_free is always safe. After a failed append `failed` stays set
+ * and further appends do nothing, so a caller may append many times and test once. */
 typedef struct Buf {
     char *data; /* NUL-terminated after buf_printf and buf_str, for use as a string */
     size_t size, cap;

@@ -1,4 +1,5 @@
-/* ordered.c - see ordered.h. One mutex; a condition for workers (room ahead) and one for the caller (next result). */
+/* ordered.c - see ordered.h. One mutex; a condition for workers (room ahead) and one for the caller (next
+ * result). */
 #include "base/ordered.h"
 
 #include <pthread.h>
@@ -67,7 +68,8 @@ int ordered_run(const OrderedJob *job, Err *err)
     Shared s = {.job = job};
     Worker *workers = mem_calloc((size_t)job->workers, sizeof *workers);
     s.done = mem_calloc((size_t)job->slots, 1);
-    int rc = workers && s.done ? 0 : err_set(err, ERR_NOMEM, "no memory for %d workers", job->workers), running = 0;
+    int rc = workers && s.done ? 0 : err_set(err, ERR_NOMEM, "no memory for %d workers", job->workers),
+        running = 0;
     pthread_mutex_init(&s.mutex, NULL);
     pthread_cond_init(&s.room, NULL);
     pthread_cond_init(&s.ready, NULL);
@@ -78,7 +80,8 @@ int ordered_run(const OrderedJob *job, Err *err)
         Err thread_err;
         if (thread_start(&workers[i].thread, name, worker_main, &workers[i], &thread_err) == 0)
             running++;
-        else if (running == 0 && i + 1 == job->workers) { /* fewer threads than asked for is slower, none is an error */
+        else if (running == 0 &&
+                 i + 1 == job->workers) { /* fewer threads than asked for is slower, none is an error */
             rc = thread_err.code;
             if (err)
                 *err = thread_err;

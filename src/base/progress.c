@@ -20,7 +20,8 @@ void progress_format_seconds(char *out, size_t cap, double seconds)
         snprintf(out, cap, "%ld s", s);
 }
 
-/* log_line looks at log->progress and at its `shown` under the lock of the stream; so they change under it. */
+/* log_line looks at log->progress and at its `shown` under the lock of the stream; so they change under it.
+ */
 static void log_attach(Log *log, Progress *p)
 {
     if (!log)
@@ -47,17 +48,18 @@ static void print_line(Progress *p, double now, int last)
     if (last)
         progress_format_seconds(left, sizeof left, elapsed);
     else if (rate > 0)
-        progress_format_seconds(left, sizeof left, p->total > p->done ? (double)(p->total - p->done) / rate : 0);
+        progress_format_seconds(left, sizeof left,
+                                p->total > p->done ? (double)(p->total - p->done) / rate : 0);
     FILE *out = log->out ? log->out : stderr;
     flockfile(out);
     fprintf(out, "%s%s %llu/%llu %s (%.0f %%), %.4g %s/s%s%s%s", log->is_tty ? "\r\033[K" : "", p->what,
             (unsigned long long)p->done, (unsigned long long)p->total, p->unit,
-            p->total ? 100.0 * (double)p->done / (double)p->total : 100.0, rate, p->unit, left[0] ? ", " : "", left,
-            left[0] ? (last ? "" : " left") : "");
+            p->total ? 100.0 * (double)p->done / (double)p->total : 100.0, rate, p->unit, left[0] ? ", " : "",
+            left, left[0] ? (last ? "" : " left") : "");
     fputs(log->is_tty && !last ? "" : "\n", out);
     fflush(out);
-    __atomic_store_n(&p->shown, 1,
-                     __ATOMIC_RELAXED); /* under the stream lock; atomic, since the thread sanitizer does not know that lock */
+    __atomic_store_n(&p->shown, 1, __ATOMIC_RELAXED); /* under the stream lock; atomic, since the thread
+                                                         sanitizer does not know that lock */
     funlockfile(out);
     p->last_print = now;
 }
@@ -68,7 +70,8 @@ void progress_add(Progress *p, uint64_t n)
     p->done += n;
     if (p->log && p->log->level >= LOG_INFO) {
         double now = clock_now();
-        if (now - p->start >= QUIET_SECONDS && now - p->last_print >= (p->log->is_tty ? TTY_EVERY : PLAIN_EVERY))
+        if (now - p->start >= QUIET_SECONDS &&
+            now - p->last_print >= (p->log->is_tty ? TTY_EVERY : PLAIN_EVERY))
             print_line(p, now, 0);
     }
     pthread_mutex_unlock(&p->mutex);

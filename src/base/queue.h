@@ -17,9 +17,9 @@ typedef struct Queue {
 } Queue;
 
 int queue_open(Queue *q, uint32_t cap, Err *err);
-void queue_close(Queue *q);                   /* safe on a zeroed queue; no thread may be inside */
-int queue_put(Queue *q, uint32_t item);       /* waits for room; 0, or ERR_STOPPED */
-int queue_take(Queue *q, uint32_t *item);     /* waits for an item; 0, or ERR_STOPPED once stopped and empty */
+void queue_close(Queue *q);               /* safe on a zeroed queue; no thread may be inside */
+int queue_put(Queue *q, uint32_t item);   /* waits for room; 0, or ERR_STOPPED */
+int queue_take(Queue *q, uint32_t *item); /* waits for an item; 0, or ERR_STOPPED once stopped and empty */
 int queue_try_take(Queue *q, uint32_t *item); /* 1 taken, 0 nothing there */
 void queue_stop(Queue *q);                    /* wakes every waiter; puts fail, takes drain what is left */
 uint32_t queue_count(Queue *q);

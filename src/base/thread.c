@@ -12,11 +12,12 @@ int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, E
     t->running = 0;
     sigset_t all, old;
     sigfillset(&all);
-    static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE,
-                                     SIGILL}; /* of the thread itself; blocked, they would kill without a word */
+    static const int own_faults[] = {
+        SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* of the thread itself; blocked, they would kill without a word */
     for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
         sigdelset(&all, own_faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* the new thread inherits it: signals are the main thread's business */
+    pthread_sigmask(SIG_SETMASK, &all,
+                    &old); /* the new thread inherits it: signals are the main thread's business */
     int e = pthread_create(&t->handle, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (e) {

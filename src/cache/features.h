@@ -1,6 +1,7 @@
 /* features.h - what the two stores hold for one utterance, and how a stage of `prepare` builds them.
- * text: tokens, phonemes, the cleaned text, the language.   mel: frames of log-mel, the pitch of each, and the sums for the corpus statistics.
- * Threads: views are read-only; builds belong to one caller that holds the lock of the cache folder. */
+ * text: tokens, phonemes, the cleaned text, the language.   mel: frames of log-mel, the pitch of each, and
+ * the sums for the corpus statistics. Threads: views are read-only; builds belong to one caller that holds
+ * the lock of the cache folder. */
 #ifndef MYXTTS_FEATURES_H
 #define MYXTTS_FEATURES_H
 
@@ -22,7 +23,8 @@ typedef struct TextView {           /* into the mapping */
     uint32_t token_count, unknown_count, phonemes_size, cleaned_size;
     char language[16];
 } TextView;
-int text_view(TextView *v, const StoreEntry *e); /* ERR_DAMAGED when the sizes do not add up; status must be 0 */
+int text_view(TextView *v,
+              const StoreEntry *e); /* ERR_DAMAGED when the sizes do not add up; status must be 0 */
 
 typedef struct MelView {
     const void *data; /* [frames, bands], float or IEEE half */
@@ -51,7 +53,8 @@ typedef struct TextSymbols {
     uint32_t version, count;      /* of the table; count code points (uint32_t) follow, ids 0 .. count - 1 */
     uint32_t unknown_count, zero; /* then pairs of uint32_t: code point, occurrences */
 } TextSymbols;
-int text_symbols(TextSymbols *head, const uint32_t **code_points, const uint32_t **unknown_pairs, const Store *s);
+int text_symbols(TextSymbols *head, const uint32_t **code_points, const uint32_t **unknown_pairs,
+                 const Store *s);
 
 typedef struct StageReport {
     uint64_t built, reused;    /* utterances whose features are now in the store */
@@ -70,13 +73,16 @@ typedef struct Stage {
 } Stage;
 int stage_reject(Stage *s, size_t utterance, RejectReason reason, const char *detail, Err *err);
 
-/* Opens the old state. *present is 0 when there is none that can be used (a damaged one is named on the log). With s->verify the
- * damaged entries are marked in *damaged [old->count], malloc'd; otherwise *damaged is NULL. */
-int stage_open_old(Stage *s, const char *store, Store *old, int *present, uint8_t **damaged, StageReport *report, Err *err);
+/* Opens the old state. *present is 0 when there is none that can be used (a damaged one is named on the log).
+ * With s->verify the damaged entries are marked in *damaged [old->count], malloc'd; otherwise *damaged is
+ * NULL. */
+int stage_open_old(Stage *s, const char *store, Store *old, int *present, uint8_t **damaged,
+                   StageReport *report, Err *err);
 
 int text_cache_build(Stage *s, StageReport *report, Err *err);
-/* The mel stage in two halves, so that the pre-flight of the audio comes before the text: open looks at every file (and at the header
- * of each one that is new), run builds. Text stage between the two. close is always safe. */
+/* The mel stage in two halves, so that the pre-flight of the audio comes before the text: open looks at every
+ * file (and at the header of each one that is new), run builds. Text stage between the two. close is always
+ * safe. */
 typedef struct MelStage MelStage;
 int mel_stage_open(MelStage **m, Stage *s, StageReport *report, Err *err);
 int mel_stage_run(MelStage *m, Err *err);

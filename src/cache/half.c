@@ -1,4 +1,5 @@
-/* half.c - see half.h. The arithmetic trick of multiplying by a power of two lets the FPU do the rounding of subnormals. */
+/* half.c - see half.h. The arithmetic trick of multiplying by a power of two lets the FPU do the rounding of
+ * subnormals. */
 #include "cache/half.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* mel_cache.c - audio -> log-mel and pitch, kept on disk.
  *
- * An entry holds for the bytes of its audio file and the settings. Hashing the bytes of a whole corpus at every start would take as
- * long as reading it, so an entry also holds the file's stamp (size, both times, inode): the same stamp means the same bytes, and only a
- * file whose stamp has changed is read again; if its bytes turn out the same, the entry stays and gets the new stamp. */
+ * An entry holds for the bytes of its audio file and the settings. Hashing the bytes of a whole corpus at
+ * every start would take as long as reading it, so an entry also holds the file's stamp (size, both times,
+ * inode): the same stamp means the same bytes, and only a file whose stamp has changed is read again; if its
+ * bytes turn out the same, the entry stays and gets the new stamp. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -74,7 +75,8 @@ struct MelStage {
     Progress progress;
 };
 
-/* The file's bytes, and a check that they did not change while being read. 0, or a negative code with the reason in detail. */
+/* The file's bytes, and a check that they did not change while being read. 0, or a negative code with the
+ * reason in detail. */
 static int read_audio(Buf *bytes, const char *path, const FileStamp *expected, char *detail, size_t cap)
 {
     Err err = {0};
@@ -97,17 +99,19 @@ static int make_mel(MelStage *m, WorkerState *w, Result *r, const char *path)
     const Config *cfg = m->stage->cfg;
     const float *samples;
     int64_t n;
-    r->reason = audio_decode(&w->audio, w->bytes.data, w->bytes.size, path, cfg->max_audio_length, r->detail, sizeof r->detail);
+    r->reason = audio_decode(&w->audio, w->bytes.data, w->bytes.size, path, cfg->max_audio_length, r->detail,
+                             sizeof r->detail);
     if (r->reason != REJECT_NONE)
         return 0;
     r->seconds = (double)w->audio.frames / w->audio.rate;
-    r->reason = audio_process(w->processor, &samples, &n, &w->audio, cfg->trim_silence, cfg->enable_loudness_normalization,
-                              r->detail, sizeof r->detail);
+    r->reason = audio_process(w->processor, &samples, &n, &w->audio, cfg->trim_silence,
+                              cfg->enable_loudness_normalization, r->detail, sizeof r->detail);
     if (r->reason != REJECT_NONE)
         return 0;
     int64_t frames = mel_frames(m->mel, n);
     int bands = mel_bands(m->mel);
-    if (frames > UINT32_MAX / 2 || mem_grow(&w->mel, &w->mel_cap, (size_t)frames * (size_t)bands, sizeof *w->mel) ||
+    if (frames > UINT32_MAX / 2 ||
+        mem_grow(&w->mel, &w->mel_cap, (size_t)frames * (size_t)bands, sizeof *w->mel) ||
         mem_grow(&w->pitch, &w->pitch_cap, (size_t)frames, sizeof *w->pitch))
         return ERR_NOMEM;
     mel_compute(m->mel, w->scratch, w->mel, samples, n);
@@ -117,9 +121,13 @@ static int make_mel(MelStage *m, WorkerState *w, Result *r, const char *path)
     return mel_encode_payload(&r->payload, w->mel, w->pitch, frames, bands, cfg->mel_storage);
 }
 
-/* Reasons that lie in the bytes and the settings alone are remembered in the cache. Of the others nothing is: a file that could not be
- * decoded may have met a lack of memory, and max_audio_length is no part of the key. The next run tries again. */
-static int is_lasting(RejectReason reason) { return reason == REJECT_AUDIO_NOT_FINITE || reason == REJECT_AUDIO_SILENT; }
+/* Reasons that lie in the bytes and the settings alone are remembered in the cache. Of the others nothing is:
+ * a file that could not be decoded may have met a lack of memory, and max_audio_length is no part of the key.
+ * The next run tries again. */
+static int is_lasting(RejectReason reason)
+{
+    return reason == REJECT_AUDIO_NOT_FINITE || reason == REJECT_AUDIO_SILENT;
+}
 
 static void work(void *user, int thread, int slot, uint64_t item)
 {
@@ -190,8 +198,10 @@ static int finish(void *user, int slot, uint64_t item, Err *err)
         m->report->reused += e.status == 0;
         return store_build_keep(m->build, (uint64_t)p->number, &p->stamp, err);
     }
-    StoreRecord rec = {.id = u->id.p, .id_size = u->id.n, .key = r->key, .stamp = p->stamp, .status = (uint32_t)r->reason};
-    rec.extra = (uint64_t)llround(r->seconds * 1e6); /* cut off, a clip of exactly min_audio_length would be too short */
+    StoreRecord rec = {
+        .id = u->id.p, .id_size = u->id.n, .key = r->key, .stamp = p->stamp, .status = (uint32_t)r->reason};
+    rec.extra = (uint64_t)llround(r->seconds *
+                                  1e6); /* cut off, a clip of exactly min_audio_length would be too short */
     if (r->reason != REJECT_NONE) {
         rec.payload = r->detail;
         rec.payload_size = strlen(r->detail);
@@ -219,11 +229,14 @@ static int make_plan(MelStage *m, Err *err)
         if (!missing)
             missing = file_stamp(&p->stamp, path, &why);
         if (missing) {
-            rc = stage_reject(m->stage, i, missing == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE, why.msg, err);
+            rc = stage_reject(m->stage, i,
+                              missing == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE,
+                              why.msg, err);
             continue;
         }
         p->number = m->old ? store_find(m->old, u->id.p, u->id.n) : -1;
-        int usable = p->number >= 0 && hash_equal(m->old->settings, m->settings) && !(m->damaged && m->damaged[p->number]);
+        int usable = p->number >= 0 && hash_equal(m->old->settings, m->settings) &&
+                     !(m->damaged && m->damaged[p->number]);
         if (usable) {
             StoreEntry e;
             MelView v;
@@ -265,13 +278,14 @@ static void probe_work(void *user, int thread, int slot, uint64_t item)
     AudioInfo info;
     Err err = {0};
     p->detail[slot][0] = 0;
-    if (dataset_audio_path(p->m->stage->dataset, &p->m->stage->dataset->utterances[p->m->work[item]], path, sizeof path, &err)) {
+    if (dataset_audio_path(p->m->stage->dataset, &p->m->stage->dataset->utterances[p->m->work[item]], path,
+                           sizeof path, &err)) {
         p->reason[slot] = REJECT_AUDIO_MISSING;
         snprintf(p->detail[slot], sizeof p->detail[slot], "%s", err.msg);
         return;
     }
-    p->reason[slot] =
-        audio_probe(&info, path, cfg->min_audio_length, cfg->max_audio_length, p->detail[slot], sizeof p->detail[slot]);
+    p->reason[slot] = audio_probe(&info, path, cfg->min_audio_length, cfg->max_audio_length, p->detail[slot],
+                                  sizeof p->detail[slot]);
 }
 
 static int probe_finish(void *user, int slot, uint64_t item, Err *err)
@@ -295,7 +309,8 @@ static int preflight(MelStage *m, int workers, Err *err)
     p.detail = mem_calloc((size_t)m->slots, sizeof *p.detail);
     int rc = p.reason && p.detail ? 0 : err_set(err, ERR_NOMEM, "no memory for the pre-flight");
     if (!rc) {
-        OrderedJob job = {.name = "probe", .items = m->work_count, .workers = workers, .slots = m->slots, .user = &p};
+        OrderedJob job = {
+            .name = "probe", .items = m->work_count, .workers = workers, .slots = m->slots, .user = &p};
         job.work = probe_work;
         job.finish = probe_finish;
         progress_begin(&m->progress, m->stage->log, "audio headers", "files", m->work_count);
@@ -351,7 +366,10 @@ static void close_workers(MelStage *m)
     m->pitch = NULL;
 }
 
-static int no_memory_for_statistics(Err *err) { return err_set(err, ERR_NOMEM, "no memory for the statistics"); }
+static int no_memory_for_statistics(Err *err)
+{
+    return err_set(err, ERR_NOMEM, "no memory for the statistics");
+}
 
 /* The clips that count, by their keys alone: the same set has the same statistics. */
 static int hash_of_set(MelStage *m, uint64_t *set, Err *err)
@@ -370,8 +388,8 @@ static int hash_of_set(MelStage *m, uint64_t *set, Err *err)
     return rc;
 }
 
-/* Adds up the sums of the clips that count, in entry order, so that the result never depends on who finished first. sums [2 * bands + 2]: as in the
- * records, the pitch at the end. */
+/* Adds up the sums of the clips that count, in entry order, so that the result never depends on who finished
+ * first. sums [2 * bands + 2]: as in the records, the pitch at the end. */
 static int add_sums(MelStage *m, MelStatistics *head, double *sums, Err *err)
 {
     size_t bands = head->bands;
@@ -405,7 +423,8 @@ static void finish_sums(double *sum, double *squares, uint64_t frames)
     *squares = variance > 0 ? sqrt(variance) : 0;
 }
 
-/* Mean and deviation per band and of the pitch over the clips that are accepted so far: a function of the dataset and the settings, not of earlier runs. */
+/* Mean and deviation per band and of the pitch over the clips that are accepted so far: a function of the
+ * dataset and the settings, not of earlier runs. */
 static int finish_blob(MelStage *m, Buf *blob, Err *err)
 {
     const Config *cfg = m->stage->cfg;
@@ -421,8 +440,8 @@ static int finish_blob(MelStage *m, Buf *blob, Err *err)
     int rc = hash_of_set(m, &head.set, err);
     if (rc)
         return rc;
-    if (m->old && hash_equal(m->old->settings, m->settings) && mel_statistics(&before, &mean, &deviation, m->old) == 0 &&
-        before.set == head.set) {
+    if (m->old && hash_equal(m->old->settings, m->settings) &&
+        mel_statistics(&before, &mean, &deviation, m->old) == 0 && before.set == head.set) {
         buf_add(blob, m->old->blob, m->old->blob_size);
         return blob->failed ? no_memory_for_statistics(err) : 0;
     }
@@ -443,7 +462,8 @@ static int finish_blob(MelStage *m, Buf *blob, Err *err)
     return rc;
 }
 
-/* Rejections that stand in the records, and the limits on length, which are a choice and not a property of the features. */
+/* Rejections that stand in the records, and the limits on length, which are a choice and not a property of
+ * the features. */
 static int pass_on_rejections(MelStage *m, Err *err)
 {
     const Config *cfg = m->stage->cfg;
@@ -465,15 +485,20 @@ static int pass_on_rejections(MelStage *m, Err *err)
         double seconds = (double)e.extra * 1e-6;
         int reused = m->plan[i].from == FROM_OLD || m->plan[i].from == FROM_SALVAGE;
         if (e.status != 0) {
-            snprintf(detail, sizeof detail, "%.*s", (int)(e.payload_size < 500 ? e.payload_size : 500), (const char *)e.payload);
+            snprintf(detail, sizeof detail, "%.*s", (int)(e.payload_size < 500 ? e.payload_size : 500),
+                     (const char *)e.payload);
             m->report->reused -= (uint64_t)reused;
-            rc = stage_reject(m->stage, i, e.status < REJECT_COUNT ? (RejectReason)e.status : REJECT_AUDIO_UNREADABLE, detail, err);
+            rc = stage_reject(m->stage, i,
+                              e.status < REJECT_COUNT ? (RejectReason)e.status : REJECT_AUDIO_UNREADABLE,
+                              detail, err);
         } else if (seconds > cfg->max_audio_length || seconds < cfg->min_audio_length) {
             int shorter = seconds < cfg->min_audio_length;
-            snprintf(detail, sizeof detail, "%.2f s, %s is %g s", seconds, shorter ? "min_audio_length" : "max_audio_length",
+            snprintf(detail, sizeof detail, "%.2f s, %s is %g s", seconds,
+                     shorter ? "min_audio_length" : "max_audio_length",
                      shorter ? cfg->min_audio_length : cfg->max_audio_length);
             m->report->reused -= (uint64_t)reused;
-            rc = stage_reject(m->stage, i, shorter ? REJECT_AUDIO_TOO_SHORT : REJECT_AUDIO_TOO_LONG, detail, err);
+            rc = stage_reject(m->stage, i, shorter ? REJECT_AUDIO_TOO_SHORT : REJECT_AUDIO_TOO_LONG, detail,
+                              err);
         } else
             m->counts[entry] = 1;
     }
@@ -493,7 +518,9 @@ int mel_stage_open(MelStage **out, Stage *s, StageReport *report, Err *err)
     m->settings = mel_settings_hash(s->cfg);
     m->threads = threads;
     m->slots = threads * SLOTS_PER_WORKER;
-    int rc = hash_equal(m->settings, (Hash128){0, 0}) ? err_set(err, ERR_NOMEM, "no memory to hash the settings") : 0;
+    int rc = hash_equal(m->settings, (Hash128){0, 0})
+                 ? err_set(err, ERR_NOMEM, "no memory to hash the settings")
+                 : 0;
     if (!rc)
         rc = stage_open_old(s, MEL_STORE, &m->old_store, &present, &m->damaged, report, err);
     if (!rc) {
@@ -503,7 +530,8 @@ int mel_stage_open(MelStage **out, Stage *s, StageReport *report, Err *err)
     if (!rc) {
         m->plan = mem_calloc(count, sizeof *m->plan);
         m->work = mem_calloc(count, sizeof *m->work);
-        rc = m->plan && m->work ? make_plan(m, err) : err_set(err, ERR_NOMEM, "no memory for %zu utterances", count);
+        rc = m->plan && m->work ? make_plan(m, err)
+                                : err_set(err, ERR_NOMEM, "no memory for %zu utterances", count);
     }
     if (!rc && m->work_count > 0)
         rc = preflight(m, s->workers, err);
@@ -535,7 +563,8 @@ int mel_stage_run(MelStage *m, Err *err)
     if (m->work_count > 0) {
         rc = open_workers(m, err);
         if (!rc) {
-            OrderedJob job = {.name = "mel", .items = m->work_count, .workers = s->workers, .slots = m->slots, .user = m};
+            OrderedJob job = {
+                .name = "mel", .items = m->work_count, .workers = s->workers, .slots = m->slots, .user = m};
             job.work = work;
             job.finish = finish;
             progress_begin(&m->progress, s->log, "mel", "clips", m->work_count);

@@ -45,8 +45,10 @@ uint32_t mel_format(MelStorage storage, int bands) { return (uint32_t)storage | 
 int mel_view(MelView *v, const StoreEntry *e)
 {
     uint32_t bands = e->format >> 8, width = (e->format & 0xFF) == STORE_FLOAT16 ? 2 : 4;
-    uint64_t data = round_up((uint64_t)e->items * bands * width, 8), sums = data + round_up((uint64_t)e->items * 4, 8);
-    if (bands == 0 || (e->format & 0xFF) > STORE_FLOAT16 || sums + (uint64_t)bands * 16 + 16 != e->payload_size)
+    uint64_t data = round_up((uint64_t)e->items * bands * width, 8),
+             sums = data + round_up((uint64_t)e->items * 4, 8);
+    if (bands == 0 || (e->format & 0xFF) > STORE_FLOAT16 ||
+        sums + (uint64_t)bands * 16 + 16 != e->payload_size)
         return ERR_DAMAGED;
     *v = (MelView){.data = e->payload,
                    .frames = e->items,
@@ -60,7 +62,8 @@ int mel_view(MelView *v, const StoreEntry *e)
     return 0;
 }
 
-int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands, MelStorage storage)
+int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands,
+                       MelStorage storage)
 {
     size_t n = (size_t)frames * (size_t)bands;
     buf_clear(out);

@@ -9,8 +9,9 @@
 
 Hash128 mel_key(Hash128 settings, Str id, Hash128 content);
 uint32_t mel_format(MelStorage storage, int bands);
-/* out = the payload of mel [frames, bands] and pitch [frames]: the values, then sums and sums of squares (double) per band and of the pitch. 0 or
- * ERR_NOMEM. */
-int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands, MelStorage storage);
+/* out = the payload of mel [frames, bands] and pitch [frames]: the values, then sums and sums of squares
+ * (double) per band and of the pitch. 0 or ERR_NOMEM. */
+int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands,
+                       MelStorage storage);
 
 #endif

@@ -63,7 +63,8 @@ static int apply_limits(Stage *s, const PrepareOptions *options, PrepareReport *
         report->longest_mel = m.items > report->longest_mel ? m.items : report->longest_mel;
         char detail[128];
         if (t.items > (uint32_t)cfg->max_text_length) {
-            snprintf(detail, sizeof detail, "%u tokens, max_text_length is %d", t.items, cfg->max_text_length);
+            snprintf(detail, sizeof detail, "%u tokens, max_text_length is %d", t.items,
+                     cfg->max_text_length);
             rc = stage_reject(s, i, REJECT_TEXT_TOO_LONG, detail, err);
         } else if (m.items > (uint32_t)cfg->max_mel_frames) {
             snprintf(detail, sizeof detail, "%u frames, max_mel_frames is %d", m.items, cfg->max_mel_frames);

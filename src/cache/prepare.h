@@ -1,7 +1,7 @@
 /* prepare.h - the first whole capability: a dataset folder -> caches that can be trusted.
- * Reads the metadata, looks at every audio header, builds what is missing or changed, writes rejected.tsv beside the caches.
- * Two runs on one cache folder: the second waits for the first and then finds the work done.
- * Threads: call from one, in a process with no other threads (phonemiser processes are forked). */
+ * Reads the metadata, looks at every audio header, builds what is missing or changed, writes rejected.tsv
+ * beside the caches. Two runs on one cache folder: the second waits for the first and then finds the work
+ * done. Threads: call from one, in a process with no other threads (phonemiser processes are forked). */
 #ifndef MYXTTS_PREPARE_H
 #define MYXTTS_PREPARE_H
 

@@ -15,7 +15,8 @@ int stage_reject(Stage *s, size_t i, RejectReason reason, const char *detail, Er
     return 0;
 }
 
-int stage_open_old(Stage *s, const char *store, Store *old, int *present, uint8_t **damaged, StageReport *report, Err *err)
+int stage_open_old(Stage *s, const char *store, Store *old, int *present, uint8_t **damaged,
+                   StageReport *report, Err *err)
 {
     *present = 0;
     *damaged = NULL;

@@ -1,14 +1,16 @@
 /* store_build.c - from one state of a store to the next.
  *
- * The new state is a list of entries in the caller's order. Each comes from a record of the old state (keep), from a record
- * that an interrupted build left behind (salvage), or from a new record appended to the segment being written (add).
+ * The new state is a list of entries in the caller's order. Each comes from a record of the old state (keep),
+ * from a record that an interrupted build left behind (salvage), or from a new record appended to the segment
+ * being written (add).
  *
  *   mel-0002.part   records appended here; whole ones survive a kill and are found again by their ids
  *   mel-0002.seg    the same file after fsync and rename
  *   mel.index       replaced last; from that moment on the new state holds
  *   old segments    removed when no entry needs them any more
  *
- * Because the caller adds in a fixed order, a build that was killed and run again writes the very bytes of one that was not. */
+ * Because the caller adds in a fixed order, a build that was killed and run again writes the very bytes of
+ * one that was not. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +63,10 @@ struct StoreBuild {
     int changed;
 };
 
-static int no_memory(const StoreBuild *b, Err *err) { return err_set(err, ERR_NOMEM, "no memory to build the %s cache", b->name); }
+static int no_memory(const StoreBuild *b, Err *err)
+{
+    return err_set(err, ERR_NOMEM, "no memory to build the %s cache", b->name);
+}
 
 static int row_add(StoreBuild *b, Row row, Err *err)
 {
@@ -110,7 +115,8 @@ static int salvage_index(StoreBuild *b, Err *err)
     return 0;
 }
 
-/* Number in "mel-0012.seg" or "mel-0012.part"; 0 when the name is another's, or not written as ours are ("mel-12.seg"). */
+/* Number in "mel-0012.seg" or "mel-0012.part"; 0 when the name is another's, or not written as ours are
+ * ("mel-12.seg"). */
 static uint32_t segment_number(const char *file, const char *name, int *part)
 {
     size_t n = strlen(name);
@@ -155,7 +161,8 @@ static int adopt_segments(StoreBuild *b, Err *err)
         char *path = store_segment_path(b->dir, b->name, number, 0);
         rc = path ? file_map(&row.map, path, err) : no_memory(b, err);
         free(path);
-        if (rc == ERR_FORMAT) { /* not a regular file; any other failure may pass, and must not cost the records */
+        if (rc ==
+            ERR_FORMAT) { /* not a regular file; any other failure may pass, and must not cost the records */
             rc = 0;
             continue;
         }
@@ -176,7 +183,8 @@ static int adopt_segments(StoreBuild *b, Err *err)
     return rc;
 }
 
-/* Files of this store that nothing refers to, left by a kill between two steps; those numbered keep_part may still be of use. */
+/* Files of this store that nothing refers to, left by a kill between two steps; those numbered keep_part may
+ * still be of use. */
 static void remove_strays(StoreBuild *b, uint32_t keep_part)
 {
     DIR *d = opendir(b->dir);
@@ -187,7 +195,8 @@ static void remove_strays(StoreBuild *b, uint32_t keep_part)
         int part;
         uint32_t number = segment_number(f->d_name, b->name, &part);
         int stray = number && number != keep_part && (part || !number_in_rows(b, number));
-        stray = stray || (strncmp(f->d_name, b->name, n) == 0 && strncmp(f->d_name + n, ".index.tmp", 10) == 0);
+        stray =
+            stray || (strncmp(f->d_name, b->name, n) == 0 && strncmp(f->d_name + n, ".index.tmp", 10) == 0);
         if (stray)
             unlinkat(dirfd(d), f->d_name, 0);
     }
@@ -258,7 +267,8 @@ static int part_open(StoreBuild *b, Err *err)
     return file_write_all(fd, &h, sizeof h, b->part_path, err);
 }
 
-int store_build_open(StoreBuild **out, const char *dir, const char *name, const Store *old, Hash128 settings, Err *err)
+int store_build_open(StoreBuild **out, const char *dir, const char *name, const Store *old, Hash128 settings,
+                     Err *err)
 {
     ASSERT_CMP(strlen(name), <, 16);
     StoreBuild *b = mem_calloc(1, sizeof *b);
@@ -299,12 +309,14 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
     return 0;
 }
 
-static int64_t find_salvaged(const StoreBuild *b, const char *id, uint32_t id_size, const Hash128 *key, const FileStamp *stamp)
+static int64_t find_salvaged(const StoreBuild *b, const char *id, uint32_t id_size, const Hash128 *key,
+                             const FileStamp *stamp)
 {
     uint64_t words[4];
     if (stamp)
         stamp_to_words(words, stamp);
-    for (uint32_t slot = (uint32_t)hash64(id, id_size) & b->by_id_mask; b->by_id[slot]; slot = (slot + 1) & b->by_id_mask) {
+    for (uint32_t slot = (uint32_t)hash64(id, id_size) & b->by_id_mask; b->by_id[slot];
+         slot = (slot + 1) & b->by_id_mask) {
         const RecordHeader *r = salvaged_record(b, b->by_id[slot] - 1);
         if (r->id_size != id_size || memcmp(r + 1, id, id_size) != 0 || r->settings[0] != b->settings.lo ||
             r->settings[1] != b->settings.hi)
@@ -320,7 +332,8 @@ int64_t store_build_find_by_key(const StoreBuild *b, const char *id, uint32_t id
     return find_salvaged(b, id, id_size, &key, NULL);
 }
 
-int64_t store_build_find_by_stamp(const StoreBuild *b, const char *id, uint32_t id_size, const FileStamp *stamp)
+int64_t store_build_find_by_stamp(const StoreBuild *b, const char *id, uint32_t id_size,
+                                  const FileStamp *stamp)
 {
     return find_salvaged(b, id, id_size, NULL, stamp);
 }
@@ -349,7 +362,8 @@ int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, 
         memcpy(e.stamp, words, sizeof words);
     }
     b->changed |= old_entry != b->count;
-    return entry_add(b, e, id, err); /* the rows begin with the old segments in the same order, so e.segment holds */
+    return entry_add(b, e, id,
+                     err); /* the rows begin with the old segments in the same order, so e.segment holds */
 }
 
 static IndexEntry entry_of_record(const RecordHeader *r, uint32_t row, uint64_t offset)
@@ -418,13 +432,15 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
                 done -= parts[i].iov_len;
                 continue;
             }
-            rc = file_write_all(fd, (const char *)parts[i].iov_base + done, parts[i].iov_len - done, b->part_path, err);
+            rc = file_write_all(fd, (const char *)parts[i].iov_base + done, parts[i].iov_len - done,
+                                b->part_path, err);
             done = 0;
         }
     }
     if (rc) {
         if (rc == ERR_NOSPACE)
-            err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the same command again: "
+            err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the "
+                          "same command again: "
                           "it goes on where it stopped");
         if (ftruncate(fd, (off_t)part->size) == 0) /* the torn record; the next build would cut it anyway */
             lseek(fd, 0, SEEK_END);
@@ -432,7 +448,8 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
     }
     IndexEntry e = entry_of_record(&h, b->part_row, part->size);
     part->size += h.size;
-    if (part->size - b->flushed > FLUSH_AFTER) { /* the disk begins now, so that the fsync at the end has little left to wait for */
+    if (part->size - b->flushed >
+        FLUSH_AFTER) { /* the disk begins now, so that the fsync at the end has little left to wait for */
         sync_file_range(fd, (off_t)b->flushed, (off_t)(part->size - b->flushed), SYNC_FILE_RANGE_WRITE);
         b->flushed = part->size;
     }
@@ -544,14 +561,17 @@ static int finish_part(StoreBuild *b, Err *err)
     char *seg = store_segment_path(b->dir, b->name, part->number, 0);
     if (!seg)
         return no_memory(b, err);
-    int rc = rename(b->part_path, seg) ? err_set_errno(err, ERR_IO, "cannot rename %s to %s", b->part_path, seg) : 0;
+    int rc = rename(b->part_path, seg)
+                 ? err_set_errno(err, ERR_IO, "cannot rename %s to %s", b->part_path, seg)
+                 : 0;
     free(seg);
     close(fd);
     b->part_fd_plus1 = 0;
     return rc ? rc : file_sync_dir_of(b->part_path, err);
 }
 
-/* A part that came to nothing leaves its number free for the next one: two rows may then share it, and only one is a file. */
+/* A part that came to nothing leaves its number free for the next one: two rows may then share it, and only
+ * one is a file. */
 static int number_is_live(const StoreBuild *b, uint32_t number)
 {
     for (size_t i = 0; i < b->row_count; i++)
@@ -563,7 +583,9 @@ static int number_is_live(const StoreBuild *b, uint32_t number)
 static void remove_unused_segments(StoreBuild *b)
 {
     for (size_t i = 0; i < b->row_count; i++) {
-        char *path = !number_is_live(b, b->rows[i].number) ? store_segment_path(b->dir, b->name, b->rows[i].number, 0) : NULL;
+        char *path = !number_is_live(b, b->rows[i].number)
+                         ? store_segment_path(b->dir, b->name, b->rows[i].number, 0)
+                         : NULL;
         if (path)
             unlink(path);
         free(path);
@@ -611,7 +633,8 @@ static int rewrite_all(StoreBuild *b, Err *err)
     Row *part = rc ? NULL : &b->rows[b->part_row];
     for (size_t i = 0; i < b->count && !rc; i++) {
         IndexEntry *e = &b->entries[i];
-        rc = file_write_all(b->part_fd_plus1 - 1, b->rows[e->segment].map.data + e->offset, e->size, b->part_path, err);
+        rc = file_write_all(b->part_fd_plus1 - 1, b->rows[e->segment].map.data + e->offset, e->size,
+                            b->part_path, err);
         if (rc)
             break;
         b->rows[e->segment].live -= e->size;
@@ -628,8 +651,9 @@ static int rewrite_all(StoreBuild *b, Err *err)
     return rc;
 }
 
-/* A rewrite that failed: its copies are of no use to anyone, the records are still where the index says. Once it is a segment
- * it is left alone: the index may name it already, and if not, the next build takes it away. */
+/* A rewrite that failed: its copies are of no use to anyone, the records are still where the index says. Once
+ * it is a segment it is left alone: the index may name it already, and if not, the next build takes it away.
+ */
 static void drop_rewrite(StoreBuild *b)
 {
     if (!b->part_fd_plus1)

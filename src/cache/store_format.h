@@ -1,7 +1,7 @@
 /* store_format.h - the bytes of a store on disk. docs/FORMATS.md tells the same as prose.
- * A store `mel` is the file mel.index and the segments mel-0001.seg, mel-0002.seg ... that it names. Segments are immutable;
- * a segment being written is mel-0002.part and counts for nothing until the index names it. All numbers little-endian.
- * Private to src/cache. */
+ * A store `mel` is the file mel.index and the segments mel-0001.seg, mel-0002.seg ... that it names. Segments
+ * are immutable; a segment being written is mel-0002.part and counts for nothing until the index names it.
+ * All numbers little-endian. Private to src/cache. */
 #ifndef MYXTTS_STORE_FORMAT_H
 #define MYXTTS_STORE_FORMAT_H
 
@@ -23,7 +23,8 @@ typedef struct SegmentHeader { /* first 64 bytes of a segment */
 } SegmentHeader;
 static_assert(sizeof(SegmentHeader) == 64, "segment header");
 
-typedef struct RecordHeader { /* then the id, zeros to a multiple of 64, the payload, zeros to a multiple of 64 */
+typedef struct RecordHeader { /* then the id, zeros to a multiple of 64, the payload, zeros to a multiple of
+                                 64 */
     uint32_t magic, id_size;
     uint64_t size; /* of the whole record, header and zeros included */
     uint64_t payload_size;

@@ -7,7 +7,10 @@
 
 #define SEGMENT_FILE "%s-%04u.%s" /* store, number, seg or part */
 
-static inline const IndexHeader *index_header(const Store *s) { return (const IndexHeader *)(const void *)s->index.data; }
+static inline const IndexHeader *index_header(const Store *s)
+{
+    return (const IndexHeader *)(const void *)s->index.data;
+}
 static inline const IndexEntry *index_entry(const Store *s, uint64_t i)
 {
     return (const IndexEntry *)(const void *)(s->index.data + index_header(s)->entries_offset) + i;
@@ -28,7 +31,8 @@ int segment_header_valid(const FileMap *m, const char *name, uint32_t number);
 const RecordHeader *segment_record(const FileMap *m, uint64_t offset);
 
 /* What an index entry says, with pointers into its segment. number: in the segment's file name. */
-void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment, uint32_t number);
+void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment,
+                uint32_t number);
 
 void stamp_to_words(uint64_t out[4], const FileStamp *s);
 void stamp_from_words(FileStamp *s, const uint64_t in[4]);

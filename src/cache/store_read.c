@@ -27,8 +27,9 @@ char *store_segment_path(const char *dir, const char *name, uint32_t number, int
 static uint64_t checksum_without(const uint8_t *p, uint64_t size, size_t at)
 {
     static const uint8_t zeros[8] = {0};
-    struct iovec parts[3] = {
-        {(void *)(uintptr_t)p, at}, {(void *)(uintptr_t)zeros, 8}, {(void *)(uintptr_t)(p + at + 8), size - at - 8}};
+    struct iovec parts[3] = {{(void *)(uintptr_t)p, at},
+                             {(void *)(uintptr_t)zeros, 8},
+                             {(void *)(uintptr_t)(p + at + 8), size - at - 8}};
     return hash64_parts(parts, 3);
 }
 
@@ -40,7 +41,10 @@ uint64_t record_checksum(const uint8_t *record, uint64_t size)
 {
     return checksum_without(record, size, offsetof(RecordHeader, checksum));
 }
-uint64_t segment_header_checksum(const SegmentHeader *h) { return hash64(h, offsetof(SegmentHeader, checksum)); }
+uint64_t segment_header_checksum(const SegmentHeader *h)
+{
+    return hash64(h, offsetof(SegmentHeader, checksum));
+}
 
 void stamp_to_words(uint64_t out[4], const FileStamp *s)
 {
@@ -70,10 +74,12 @@ const RecordHeader *segment_record(const FileMap *m, uint64_t offset)
     if (offset % STORE_ALIGN || offset > m->size || m->size - offset < sizeof(RecordHeader))
         return NULL;
     const RecordHeader *r = (const RecordHeader *)(const void *)(m->data + offset);
-    if (r->magic != RECORD_MAGIC || r->size < sizeof *r || r->size % STORE_ALIGN || r->size > m->size - offset)
+    if (r->magic != RECORD_MAGIC || r->size < sizeof *r || r->size % STORE_ALIGN ||
+        r->size > m->size - offset)
         return NULL;
-    if (r->id_size > r->size - sizeof *r || r->payload_offset > r->size || r->payload_size > r->size - r->payload_offset ||
-        r->payload_offset % STORE_ALIGN || r->payload_offset < sizeof *r + r->id_size)
+    if (r->id_size > r->size - sizeof *r || r->payload_offset > r->size ||
+        r->payload_size > r->size - r->payload_offset || r->payload_offset % STORE_ALIGN ||
+        r->payload_offset < sizeof *r + r->id_size)
         return NULL;
     return record_checksum(m->data + offset, r->size) == r->checksum ? r : NULL;
 }
@@ -92,13 +98,17 @@ static int check_index(const Store *s, const char *path, Err *err)
     if (size < sizeof *h || memcmp(h->magic, INDEX_MAGIC, 8) != 0)
         return err_set(err, ERR_FORMAT, "%s is not the index of a cache", path);
     if (h->version != STORE_VERSION)
-        return err_set(err, ERR_FORMAT, "%s has format version %u, this program reads version %d", path, h->version, STORE_VERSION);
+        return err_set(err, ERR_FORMAT, "%s has format version %u, this program reads version %d", path,
+                       h->version, STORE_VERSION);
     if (h->file_size != size || h->checksum != index_checksum(s->index.data, size))
         return err_set(err, ERR_DAMAGED, "%s is damaged: its checksum does not match", path);
-    /* The checksum vouches for accidents, not for a hand that wrote a matching one: bounds are checked all the same. */
-    if (h->count > UINT32_MAX / 4 || !inside(h->segments_offset, h->segment_count, sizeof(IndexSegment), size) ||
-        !inside(h->entries_offset, h->count, sizeof(IndexEntry), size) || !inside(h->ids_offset, 1, h->ids_size, size) ||
-        !inside(h->blob_offset, 1, h->blob_size, size) || h->segments_offset % 8 || h->entries_offset % 8 || h->blob_offset % 8)
+    /* The checksum vouches for accidents, not for a hand that wrote a matching one: bounds are checked all
+     * the same. */
+    if (h->count > UINT32_MAX / 4 ||
+        !inside(h->segments_offset, h->segment_count, sizeof(IndexSegment), size) ||
+        !inside(h->entries_offset, h->count, sizeof(IndexEntry), size) ||
+        !inside(h->ids_offset, 1, h->ids_size, size) || !inside(h->blob_offset, 1, h->blob_size, size) ||
+        h->segments_offset % 8 || h->entries_offset % 8 || h->blob_offset % 8)
         return err_set(err, ERR_DAMAGED, "%s is damaged: its tables lie outside the file", path);
     return 0;
 }
@@ -108,7 +118,8 @@ static int map_segments(Store *s, Err *err)
     for (uint32_t row = 0; row < s->segment_count; row++) {
         const IndexSegment *seg = index_segment(s, row);
         if (seg->number == 0 || (row > 0 && seg->number <= index_segment(s, row - 1)->number))
-            return err_set(err, ERR_DAMAGED, "the index of the %s cache is damaged: its segments are not in order", s->name);
+            return err_set(err, ERR_DAMAGED,
+                           "the index of the %s cache is damaged: its segments are not in order", s->name);
         char *path = store_segment_path(s->dir, s->name, seg->number, 0);
         if (!path)
             return err_set(err, ERR_NOMEM, "no memory for a path");
@@ -116,8 +127,8 @@ static int map_segments(Store *s, Err *err)
         if (rc == ERR_MISSING)
             rc = err_set(err, ERR_DAMAGED, "%s is missing, though the index names it", path);
         else if (!rc && s->segments[row].size != seg->size)
-            rc = err_set(err, ERR_DAMAGED, "%s has %zu bytes, the index says %llu", path, s->segments[row].size,
-                         (unsigned long long)seg->size);
+            rc = err_set(err, ERR_DAMAGED, "%s has %zu bytes, the index says %llu", path,
+                         s->segments[row].size, (unsigned long long)seg->size);
         else if (!rc && !segment_header_valid(&s->segments[row], s->name, seg->number))
             rc = err_set(err, ERR_DAMAGED, "%s is damaged: its header is wrong", path);
         free(path);
@@ -141,9 +152,11 @@ static int check_entries(Store *s, const char *path, Err *err)
         const IndexEntry *e = index_entry(s, i);
         if (e->segment >= s->segment_count || e->offset % STORE_ALIGN || e->payload_offset % STORE_ALIGN ||
             !inside(e->offset, 1, e->size, s->segments[e->segment].size) ||
-            !inside(e->payload_offset, 1, e->payload_size, e->size) || !inside(e->id_offset, 1, e->id_size, h->ids_size) ||
-            e->offset < sizeof(SegmentHeader) || e->payload_offset < sizeof(RecordHeader))
-            return err_set(err, ERR_DAMAGED, "%s is damaged: entry %llu lies outside its segment", path, (unsigned long long)i);
+            !inside(e->payload_offset, 1, e->payload_size, e->size) ||
+            !inside(e->id_offset, 1, e->id_size, h->ids_size) || e->offset < sizeof(SegmentHeader) ||
+            e->payload_offset < sizeof(RecordHeader))
+            return err_set(err, ERR_DAMAGED, "%s is damaged: entry %llu lies outside its segment", path,
+                           (unsigned long long)i);
         const char *id = (const char *)s->index.data + h->ids_offset + e->id_offset;
         uint32_t slot = (uint32_t)hash64(id, e->id_size) & s->by_id_mask;
         while (s->by_id[slot])
@@ -202,7 +215,8 @@ void store_close(Store *s)
     *s = (Store){0};
 }
 
-void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment, uint32_t number)
+void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment,
+                uint32_t number)
 {
     *out = (StoreEntry){
         .id = ids + e->id_offset,
@@ -234,7 +248,8 @@ int64_t store_find(const Store *s, const char *id, uint32_t id_size)
     if (s->count == 0)
         return -1;
     const char *ids = (const char *)s->index.data + index_header(s)->ids_offset;
-    for (uint32_t slot = (uint32_t)hash64(id, id_size) & s->by_id_mask; s->by_id[slot]; slot = (slot + 1) & s->by_id_mask) {
+    for (uint32_t slot = (uint32_t)hash64(id, id_size) & s->by_id_mask; s->by_id[slot];
+         slot = (slot + 1) & s->by_id_mask) {
         const IndexEntry *e = index_entry(s, s->by_id[slot] - 1);
         if (e->id_size == id_size && memcmp(ids + e->id_offset, id, id_size) == 0)
             return s->by_id[slot] - 1;

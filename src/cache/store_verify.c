@@ -1,6 +1,6 @@
 /* store_verify.c - every byte of a store against its checksums.
- * The index has been checked by store_open and says where each live record lies; what lies between live records must be whole
- * records too (replaced ones), so that no byte of a segment goes unlooked at. */
+ * The index has been checked by store_open and says where each live record lies; what lies between live
+ * records must be whole records too (replaced ones), so that no byte of a segment goes unlooked at. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,12 +42,14 @@ int store_entry_whole(const Store *s, uint64_t i)
     const IndexEntry *e = index_entry(s, i);
     const RecordHeader *r = segment_record(&s->segments[e->segment], e->offset);
     const char *id = (const char *)s->index.data + index_header(s)->ids_offset + e->id_offset;
-    return r && r->size == e->size && r->payload_offset == e->payload_offset && r->payload_size == e->payload_size &&
-           r->items == e->items && r->status == e->status && r->format == e->format && r->extra == e->extra &&
-           memcmp(r->key, e->key, sizeof r->key) == 0 && r->id_size == e->id_size && memcmp(r + 1, id, e->id_size) == 0;
+    return r && r->size == e->size && r->payload_offset == e->payload_offset &&
+           r->payload_size == e->payload_size && r->items == e->items && r->status == e->status &&
+           r->format == e->format && r->extra == e->extra && memcmp(r->key, e->key, sizeof r->key) == 0 &&
+           r->id_size == e->id_size && memcmp(r + 1, id, e->id_size) == 0;
 }
 
-int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log, Progress *progress, Err *err)
+int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log, Progress *progress,
+                     Err *err)
 {
     Place *places = mem_calloc(s->count, sizeof *places);
     if (!places)
@@ -69,8 +71,8 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
             if (!store_entry_whole(s, p->entry)) {
                 StoreEntry e;
                 store_entry(s, p->entry, &e);
-                log_warn(log, "%s cache: the record of %.*s is damaged (segment %u, byte %llu)", s->name, (int)e.id_size, e.id,
-                         e.segment, (unsigned long long)e.offset);
+                log_warn(log, "%s cache: the record of %.*s is damaged (segment %u, byte %llu)", s->name,
+                         (int)e.id_size, e.id, e.segment, (unsigned long long)e.offset);
                 damaged[p->entry] = 1;
                 findings++;
             }

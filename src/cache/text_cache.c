@@ -21,7 +21,8 @@ int text_view(TextView *v, const StoreEntry *e)
         return ERR_DAMAGED;
     memcpy(&p, e->payload, sizeof p);
     uint64_t tokens_bytes = ((uint64_t)p.token_count * 2 + 3) & ~(uint64_t)3;
-    if (sizeof p + tokens_bytes + (uint64_t)p.unknown_count * 4 + p.phonemes_size + p.cleaned_size != e->payload_size ||
+    if (sizeof p + tokens_bytes + (uint64_t)p.unknown_count * 4 + p.phonemes_size + p.cleaned_size !=
+            e->payload_size ||
         p.language[15] != 0 || p.token_count != e->items)
         return ERR_DAMAGED;
     const uint8_t *at = e->payload + sizeof p;
@@ -59,7 +60,8 @@ Hash128 text_key(Hash128 settings, const Utterance *u)
 {
     struct {
         Hash128 settings, id, text, language;
-    } parts = {settings, hash_bytes(u->id.p, u->id.n), hash_bytes(u->text.p, u->text.n), hash_bytes(u->language.p, u->language.n)};
+    } parts = {settings, hash_bytes(u->id.p, u->id.n), hash_bytes(u->text.p, u->text.n),
+               hash_bytes(u->language.p, u->language.n)};
     return hash_bytes(&parts, sizeof parts);
 }
 
@@ -99,7 +101,8 @@ static int pool_next(void *user, PhonemeItem *item)
 static int place_reused(TextBuild *t, Err *err)
 {
     int rc = 0;
-    for (; !rc && t->placed < t->stage->dataset->count && t->plan[t->placed].from != FROM_BUILD; t->placed++) {
+    for (; !rc && t->placed < t->stage->dataset->count && t->plan[t->placed].from != FROM_BUILD;
+         t->placed++) {
         const Plan *p = &t->plan[t->placed];
         if (p->from == FROM_NOWHERE)
             continue;
@@ -121,8 +124,8 @@ static int pool_done(void *user, uint64_t index, RejectReason reason, const Text
     const Utterance *u = &t->stage->dataset->utterances[i];
     StoreRecord rec = {.id = u->id.p, .id_size = u->id.n, .key = text_key(t->settings, u)};
     progress_add(t->progress, 1);
-    /* No rejection is remembered: espeak-ng without memory or without its files has no voice, or speaks nothing, and does not say
-     * why. The few lines it is about are tried again by the next run. */
+    /* No rejection is remembered: espeak-ng without memory or without its files has no voice, or speaks
+     * nothing, and does not say why. The few lines it is about are tried again by the next run. */
     if (reason != REJECT_NONE)
         return stage_reject(t->stage, i, reason, r->detail, err);
     encode_payload(&t->payload, r);
@@ -169,7 +172,8 @@ static int finish_blob(TextBuild *t, Buf *blob, Err *err)
                 pairs[2 * kinds++] = pairs[2 * i], pairs[2 * kinds - 1] = 0;
             pairs[2 * kinds - 1]++;
         }
-        TextSymbols head = {.version = TOKENS_VERSION, .count = (uint32_t)tokens_count(), .unknown_count = (uint32_t)kinds};
+        TextSymbols head = {
+            .version = TOKENS_VERSION, .count = (uint32_t)tokens_count(), .unknown_count = (uint32_t)kinds};
         buf_add(blob, &head, sizeof head);
         for (int id = 0; id < tokens_count(); id++) {
             uint32_t cp = tokens_code_point(id);
@@ -184,7 +188,8 @@ static int finish_blob(TextBuild *t, Buf *blob, Err *err)
     return rc;
 }
 
-int text_symbols(TextSymbols *head, const uint32_t **code_points, const uint32_t **unknown_pairs, const Store *s)
+int text_symbols(TextSymbols *head, const uint32_t **code_points, const uint32_t **unknown_pairs,
+                 const Store *s)
 {
     if (s->blob_size < sizeof *head)
         return ERR_DAMAGED;
@@ -209,7 +214,8 @@ static void make_plan(TextBuild *t, const Store *old, int present, const uint8_t
             StoreEntry e;
             store_entry(old, (uint64_t)p->number, &e);
             TextView v;
-            if (hash_equal(e.key, key) && !(damaged && damaged[p->number]) && e.status == 0 && text_view(&v, &e) == 0)
+            if (hash_equal(e.key, key) && !(damaged && damaged[p->number]) && e.status == 0 &&
+                text_view(&v, &e) == 0)
                 p->from = FROM_OLD;
         }
         if (p->from == FROM_NOWHERE) {
@@ -232,8 +238,11 @@ int text_cache_build(Stage *s, StageReport *report, Err *err)
     uint8_t *damaged = NULL;
     Buf blob = {0};
     Progress progress;
-    TextBuild t = {.stage = s, .settings = text_settings_hash(s->cfg), .report = report, .progress = &progress};
-    int rc = hash_equal(t.settings, (Hash128){0, 0}) ? err_set(err, ERR_NOMEM, "no memory to hash the settings") : 0;
+    TextBuild t = {
+        .stage = s, .settings = text_settings_hash(s->cfg), .report = report, .progress = &progress};
+    int rc = hash_equal(t.settings, (Hash128){0, 0})
+                 ? err_set(err, ERR_NOMEM, "no memory to hash the settings")
+                 : 0;
     if (!rc)
         rc = stage_open_old(s, TEXT_STORE, &old, &present, &damaged, report, err);
     if (!rc)

@@ -141,12 +141,15 @@ static int report(const Align *a, const AlignedClip *worst, int json, Err *err)
     if (json)
         return output_print(json_pack("{s:I, s:I, s:f, s:o, s:o}", "clips", (json_int_t)a->aligned, "symbols",
                                       (json_int_t)a->symbols, "seconds", seconds, "output",
-                                      output_text(a->output, strlen(a->output)), "mean_cost", output_number(cost)),
+                                      output_text(a->output, strlen(a->output)), "mean_cost",
+                                      output_number(cost)),
                             7, err);
-    printf("%s: %llu clips, %llu symbols, %.1f s of speech, aligned with step %lld", a->output, (unsigned long long)a->aligned,
-           (unsigned long long)a->symbols, seconds, (long long)a->v.file.step);
+    printf("%s: %llu clips, %llu symbols, %.1f s of speech, aligned with step %lld", a->output,
+           (unsigned long long)a->aligned, (unsigned long long)a->symbols, seconds,
+           (long long)a->v.file.step);
     if (worst)
-        printf("; mean cost %.4f, at the most %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n, id_of(worst).p);
+        printf("; mean cost %.4f, at the most %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n,
+               id_of(worst).p);
     printf("\n");
     return 0;
 }
@@ -173,7 +176,8 @@ static int run(Align *a, const CmdLine *line, const char *checkpoint, int most, 
         return err_set(err, ERR_NOMEM, "no memory for a path");
     if (!(rc = file_make_dirs(a->output, err)) && !(rc = find_durations(a, log, err)) &&
         !(rc = alignment_write_times(a->output, a->clips, a->count, &a->v.file.cfg, log, err)) &&
-        !(rc = alignment_write_costs(a->output, a->clips, a->count, &worst, err)) && !(rc = write_picture(a, err)))
+        !(rc = alignment_write_costs(a->output, a->clips, a->count, &worst, err)) &&
+        !(rc = write_picture(a, err)))
         rc = report(a, worst, line->json, err);
     free(folder);
     return rc;
@@ -204,7 +208,8 @@ int cmd_align(int argc, char **argv, Log *log)
     };
     CmdLine line;
     Err err = {0};
-    int code = 0, most = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int code = 0, most = 0,
+        rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)
@@ -217,7 +222,8 @@ int cmd_align(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc ==
+        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
         return code;
     engine_look_free(&a.look);
     block_free(&a.durations);

@@ -18,12 +18,13 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/step_meter.h"
 
-static const char *usage_text = "myxtts bench pipeline --data-path DIR [--data-gpu D --model-gpu D] [--batch-size N] "
-                                "[--num-batches N] [--step-ms X] [--json]\n\n"
-                                "Runs the real pipeline on a prepared dataset into a consumer that takes X ms per step (0: as fast "
-                                "as it can), and says how long the\n"
-                                "consumer waited and what every stage did with its time. Devices: cpu, sim0, sim1, 0, 1, ...; "
-                                "--sim describes a simulated machine.";
+static const char *usage_text =
+    "myxtts bench pipeline --data-path DIR [--data-gpu D --model-gpu D] [--batch-size N] "
+    "[--num-batches N] [--step-ms X] [--json]\n\n"
+    "Runs the real pipeline on a prepared dataset into a consumer that takes X ms per step (0: as fast "
+    "as it can), and says how long the\n"
+    "consumer waited and what every stage did with its time. Devices: cpu, sim0, sim1, 0, 1, ...; "
+    "--sim describes a simulated machine.";
 
 typedef struct Bench {
     const Config *cfg;
@@ -47,7 +48,8 @@ static double cpu_seconds(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 static int open_bench(Bench *b, Log *log, Err *err)
@@ -67,7 +69,8 @@ static int open_bench(Bench *b, Log *log, Err *err)
                          .start = {.seed = (uint64_t)b->cfg->seed},
                          .log = log};
     Device *model = b->devices.model;
-    if ((rc = pipeline_open(&b->pipeline, &o, err)) || (rc = model->ops->stream_open(model, &b->stream, "step", err)))
+    if ((rc = pipeline_open(&b->pipeline, &o, err)) ||
+        (rc = model->ops->stream_open(model, &b->stream, "step", err)))
         return rc;
     pipeline_counters(b->pipeline)->off = b->no_counters;
     int64_t skip = b->batches / 10 < 10 ? b->batches / 10 : 10;
@@ -139,8 +142,9 @@ static int run_bench(Bench *b, Log *log, Err *err)
             cpu = cpu_seconds();
         }
         ops->stream_batch(b->stream, batch.info.number);
-        if ((rc = pipeline_await(b->pipeline, &batch, b->stream, err)) || (rc = step_meter_begin(&b->meter, b->stream, err)) ||
-            (rc = step_work(b, err)) || (rc = step_meter_end(&b->meter, b->stream, err)))
+        if ((rc = pipeline_await(b->pipeline, &batch, b->stream, err)) ||
+            (rc = step_meter_begin(&b->meter, b->stream, err)) || (rc = step_work(b, err)) ||
+            (rc = step_meter_end(&b->meter, b->stream, err)))
             break;
         if (b->checksum)
             rc = add_to_hash(b, &batch, err);
@@ -166,7 +170,8 @@ static void close_bench(Bench *b)
         b->devices.model->ops->stream_close(b->stream);
     step_meter_close(&b->meter);
     free(b->host);
-    if (pipeline_close(b->pipeline)) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (pipeline_close(b->pipeline)) /* a reader is stuck and may come back: what it looks at stays until the
+                                        program ends */
         return;
     corpus_close(&b->corpus);
     devices_close(&b->devices);
@@ -187,7 +192,8 @@ static void compute(const Bench *b, Figures *f)
     f->wait_share = total > 0 ? m->wait.mean * steps / total : 0;
     f->wait_p99 = step_meter_wait_quantile(m, 0.99);
     f->variation = m->step.mean > 0 ? stats_std(&m->step) / m->step.mean : 0;
-    f->padding = b->report.padded_frames ? 1 - (double)b->report.real_frames / (double)b->report.padded_frames : 0;
+    f->padding =
+        b->report.padded_frames ? 1 - (double)b->report.real_frames / (double)b->report.padded_frames : 0;
     f->cpu_share = b->elapsed > 0 ? b->cpu / b->elapsed / thread_cores() : 0;
 }
 
@@ -210,16 +216,19 @@ static void print_json(const Bench *b, const Figures *f)
     json_t *stages = json_array();
     for (int i = 0; i < STAGE_COUNT; i++) {
         const StageSnapshot *s = &r->stages[i];
-        json_array_append_new(stages, json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:i}", "name", stage_name((StageId)i), "busy",
-                                                s->busy, "blocked_in", s->blocked_in, "blocked_out", s->blocked_out, "queue",
-                                                s->queue, "batches", (json_int_t)s->items, "threads", s->threads));
+        json_array_append_new(
+            stages, json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:i}", "name", stage_name((StageId)i), "busy",
+                              s->busy, "blocked_in", s->blocked_in, "blocked_out", s->blocked_out, "queue",
+                              s->queue, "batches", (json_int_t)s->items, "threads", s->threads));
     }
-    json_t *o = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:{s:f, s:f}, s:f, s:f, s:f, s:I, s:I, s:f, s:f, s:o}", "data_gpu",
-                          b->devices.data->name, "model_gpu", b->devices.model->name, "utterances_per_s", f->utterances_per_s,
-                          "frames_per_s", f->frames_per_s, "wait_share", f->wait_share, "wait_p99_ms", f->wait_p99 * 1e3, "step_ms",
-                          "mean", b->meter.step.mean * 1e3, "std", stats_std(&b->meter.step) * 1e3, "step_variation", f->variation,
-                          "padding_share", f->padding, "host_cpu_share", f->cpu_share, "batches", (json_int_t)r->batches, "lost",
-                          (json_int_t)r->lost, "first_batch_ms", b->first_batch * 1e3, "seconds", b->elapsed, "stages", stages);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:f, s:f, s:f, s:f, s:{s:f, s:f}, s:f, s:f, s:f, s:I, s:I, s:f, s:f, s:o}", "data_gpu",
+        b->devices.data->name, "model_gpu", b->devices.model->name, "utterances_per_s", f->utterances_per_s,
+        "frames_per_s", f->frames_per_s, "wait_share", f->wait_share, "wait_p99_ms", f->wait_p99 * 1e3,
+        "step_ms", "mean", b->meter.step.mean * 1e3, "std", stats_std(&b->meter.step) * 1e3, "step_variation",
+        f->variation, "padding_share", f->padding, "host_cpu_share", f->cpu_share, "batches",
+        (json_int_t)r->batches, "lost", (json_int_t)r->lost, "first_batch_ms", b->first_batch * 1e3,
+        "seconds", b->elapsed, "stages", stages);
     json_object_set_new(o, "memory",
                         json_pack("{s:I, s:I, s:I}", "data_bytes", (json_int_t)r->data_bytes, "model_bytes",
                                   (json_int_t)r->model_bytes, "pinned_bytes", (json_int_t)r->pinned_bytes));
@@ -229,7 +238,8 @@ static void print_json(const Bench *b, const Figures *f)
     json_object_set_new(o, "gpu", monitor_json(b));
     if (b->checksum) {
         char text[40];
-        snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)b->hash.hi, (unsigned long long)b->hash.lo);
+        snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)b->hash.hi,
+                 (unsigned long long)b->hash.lo);
         json_object_set_new(o, "checksum", json_string(text));
     }
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(7));
@@ -244,26 +254,31 @@ static void print_text(const Bench *b, const Figures *f)
     format_bytes(data, sizeof data, r->data_bytes);
     format_bytes(model, sizeof model, r->model_bytes);
     format_bytes(pinned, sizeof pinned, r->pinned_bytes);
-    printf("pipeline on %s (%s)%s%s, %lld batches of %d, %d workers, %d host slots, %d device buffers (3 at the start)\n",
-           b->devices.model->name, b->devices.model->model, b->devices.data == b->devices.model ? "" : ", data on ",
-           b->devices.data == b->devices.model ? "" : b->devices.data->name, (long long)r->batches, b->cfg->batch_size, r->workers,
-           r->slots, r->buffers);
-    printf("  %-22s %.0f utterances/s, %.0f mel frames/s\n", "throughput", f->utterances_per_s, f->frames_per_s);
-    printf("  %-22s %.2f %% of the time, p99 %.3f ms\n", "the consumer waited", f->wait_share * 100, f->wait_p99 * 1e3);
-    printf("  %-22s %.3f ms, std %.3f, variation %.1f %%\n", "step", b->meter.step.mean * 1e3, stats_std(&b->meter.step) * 1e3,
-           f->variation * 100);
+    printf("pipeline on %s (%s)%s%s, %lld batches of %d, %d workers, %d host slots, %d device buffers (3 at "
+           "the start)\n",
+           b->devices.model->name, b->devices.model->model,
+           b->devices.data == b->devices.model ? "" : ", data on ",
+           b->devices.data == b->devices.model ? "" : b->devices.data->name, (long long)r->batches,
+           b->cfg->batch_size, r->workers, r->slots, r->buffers);
+    printf("  %-22s %.0f utterances/s, %.0f mel frames/s\n", "throughput", f->utterances_per_s,
+           f->frames_per_s);
+    printf("  %-22s %.2f %% of the time, p99 %.3f ms\n", "the consumer waited", f->wait_share * 100,
+           f->wait_p99 * 1e3);
+    printf("  %-22s %.3f ms, std %.3f, variation %.1f %%\n", "step", b->meter.step.mean * 1e3,
+           stats_std(&b->meter.step) * 1e3, f->variation * 100);
     printf("  %-22s %.2f %%\n", "padding", f->padding * 100);
-    printf("  %-22s %.0f %% of %d cores; first batch after %.0f ms\n", "host CPU", f->cpu_share * 100, thread_cores(),
-           b->first_batch * 1e3);
-    printf("  %-22s %s on %s, %s more on %s, %s pinned\n", "memory", data, b->devices.data->name, model, b->devices.model->name,
-           pinned);
+    printf("  %-22s %.0f %% of %d cores; first batch after %.0f ms\n", "host CPU", f->cpu_share * 100,
+           thread_cores(), b->first_batch * 1e3);
+    printf("  %-22s %s on %s, %s more on %s, %s pinned\n", "memory", data, b->devices.data->name, model,
+           b->devices.model->name, pinned);
     if (r->lost)
         printf("  %-22s %lld\n", "utterances left out", (long long)r->lost);
     MonitorSummary s;
     if (b->monitor && monitor_measures(b->monitor)) {
         monitor_summary(b->monitor, 0, &s);
-        printf("  %-22s %.0f %% utilisation, %.0f MB, %.0f W, %.0f MHz\n", "GPU (NVML)", s.values[MONITOR_UTILISATION].mean,
-               s.values[MONITOR_MEMORY].mean / 1e6, s.values[MONITOR_POWER].mean, s.values[MONITOR_CLOCK].mean);
+        printf("  %-22s %.0f %% utilisation, %.0f MB, %.0f W, %.0f MHz\n", "GPU (NVML)",
+               s.values[MONITOR_UTILISATION].mean, s.values[MONITOR_MEMORY].mean / 1e6,
+               s.values[MONITOR_POWER].mean, s.values[MONITOR_CLOCK].mean);
     }
     printf("\n  %-12s %8s %12s %12s %7s\n", "stage", "busy", "blocked in", "blocked out", "queue");
     for (int i = 0; i < STAGE_COUNT; i++) {
@@ -275,7 +290,8 @@ static void print_text(const Bench *b, const Figures *f)
                100 * k->blocked_in / total, 100 * k->blocked_out / total, k->queue);
     }
     if (b->checksum)
-        printf("\n  checksum of all batches %016llx%016llx\n", (unsigned long long)b->hash.hi, (unsigned long long)b->hash.lo);
+        printf("\n  checksum of all batches %016llx%016llx\n", (unsigned long long)b->hash.hi,
+               (unsigned long long)b->hash.lo);
 }
 
 int cmd_bench(int argc, char **argv, Log *log)
@@ -284,7 +300,8 @@ int cmd_bench(int argc, char **argv, Log *log)
     Bench b = {.start = clock_now(), .step_seconds = -1};
     const CmdOption own[] = {
         {"num-batches", "N", &batches, NULL, "batches to take (200)"},
-        {"step-ms", "X", &step, NULL, "time the consumer takes per step; 0 = as fast as it can (0, or step_ms of --sim)"},
+        {"step-ms", "X", &step, NULL,
+         "time the consumer takes per step; 0 = as fast as it can (0, or step_ms of --sim)"},
         {"checksum", NULL, NULL, &b.checksum, "read every batch back and print a checksum of all of them"},
         {"no-counters", NULL, NULL, &b.no_counters, "switch the counters off, to see what they cost"},
     };

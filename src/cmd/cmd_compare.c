@@ -14,7 +14,8 @@
 
 static const char *compare_usage =
     "myxtts compare A B [--png F] [--html F] [--json]\n\n"
-    "Two training runs beside each other: A and B are folders with checkpoints, or the log.jsonl in them. Says which is faster and "
+    "Two training runs beside each other: A and B are folders with checkpoints, or the log.jsonl in them. "
+    "Says which is faster and "
     "how sure that is (95 % intervals from a bootstrap over pieces of consecutive steps).";
 static const char *scaling_usage =
     "myxtts scaling RUN... [--png F] [--json]\n\n"
@@ -38,8 +39,8 @@ static void print_compare(const Compare *c)
 {
     char verdict[500], a[64], b[64], change[300], title[96];
     compare_verdict(verdict, sizeof verdict, c);
-    printf("A  %s (%zu batch times)\nB  %s (%zu batch times)\n\n", c->name_a, c->a->time_count - c->skip_a, c->name_b,
-           c->b->time_count - c->skip_b);
+    printf("A  %s (%zu batch times)\nB  %s (%zu batch times)\n\n", c->name_a, c->a->time_count - c->skip_a,
+           c->name_b, c->b->time_count - c->skip_b);
     printf("%-28s %16s %16s   B against A\n", "", "A", "B");
     for (int i = 0; i < COMPARE_COUNT; i++) {
         const Comparison *r = &c->rows[i];
@@ -48,23 +49,27 @@ static void print_compare(const Compare *c)
         compare_row_value(a, sizeof a, i, r->a);
         compare_row_value(b, sizeof b, i, r->b);
         compare_row_change(change, sizeof change, i, r);
-        snprintf(title, sizeof title, i == COMPARE_TIME_TO_LOSS ? "%s %.4g" : "%s", compare_row_title(i), c->target);
+        snprintf(title, sizeof title, i == COMPARE_TIME_TO_LOSS ? "%s %.4g" : "%s", compare_row_title(i),
+                 c->target);
         printf("%-28s %16s %16s   %s\n", title, a, b, change);
     }
     json_t *all = compare_json(c), *settings = json_object_get(all, "settings"), *v;
     size_t k;
     json_array_foreach(settings, k, v)
     {
-        const char *key = json_string_value(json_object_get(v, "key")), *x = json_string_value(json_object_get(v, "a")),
+        const char *key = json_string_value(json_object_get(v, "key")),
+                   *x = json_string_value(json_object_get(v, "a")),
                    *y = json_string_value(json_object_get(v, "b"));
-        printf("%s%-28s %16s %16s\n", k ? "" : "\nsettings that differ\n", key, x[0] ? x : "-", y[0] ? y : "-");
+        printf("%s%-28s %16s %16s\n", k ? "" : "\nsettings that differ\n", key, x[0] ? x : "-",
+               y[0] ? y : "-");
     }
     json_decref(all);
     if (!c->a->start && !c->b->start)
         printf("\nNeither log says the settings of its run.\n");
     else if (!c->a->start || !c->b->start)
         printf("\nThe log of %s does not say the settings of its run.\n", c->a->start ? "B" : "A");
-    printf("\n%s\nMemory, loss and the time to a loss happened once in each run: chance is not ruled out.\n", verdict);
+    printf("\n%s\nMemory, loss and the time to a loss happened once in each run: chance is not ruled out.\n",
+           verdict);
 }
 
 int cmd_compare(int argc, char **argv, Log *log)
@@ -85,8 +90,10 @@ int cmd_compare(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if ((rc = cmd_line_expect(&line, 2, 2, "two runs", &err)) || (rc = number_option(&target, "loss", loss, (double)NAN, &err)) ||
-        (rc = number_option(&first, "skip", skip, -1, &err)) || (rc = run_record_load(&a, line.positional[0], &err)) ||
+    if ((rc = cmd_line_expect(&line, 2, 2, "two runs", &err)) ||
+        (rc = number_option(&target, "loss", loss, (double)NAN, &err)) ||
+        (rc = number_option(&first, "skip", skip, -1, &err)) ||
+        (rc = run_record_load(&a, line.positional[0], &err)) ||
         (rc = run_record_load(&b, line.positional[1], &err)) ||
         (rc = compare_runs(&c, &a, &b, (int64_t)fmin(first, 1e12), target, &err)))
         goto done;
@@ -94,7 +101,8 @@ int cmd_compare(int argc, char **argv, Log *log)
         goto done;
     if (html) {
         json_t *report = compare_report(&c);
-        rc = report ? html_write(html, report, &err) : err_set(&err, ERR_NOMEM, "no memory for the page %s", html);
+        rc = report ? html_write(html, report, &err)
+                    : err_set(&err, ERR_NOMEM, "no memory for the page %s", html);
         json_decref(report);
         if (rc)
             goto done;
@@ -123,16 +131,17 @@ static const char *share(char out[16], double v)
 static void print_scaling(const Scaling *s)
 {
     char text[700], a[16], b[16], c[16], d[16], memory[32];
-    printf("%6s %10s %22s %10s %10s %8s %8s %8s %10s  run\n", "batch", "ms/batch", "clips/s (95 % sure)", "of linear", "variation",
-           "wait", "busy", "GPU", "memory");
+    printf("%6s %10s %22s %10s %10s %8s %8s %8s %10s  run\n", "batch", "ms/batch", "clips/s (95 % sure)",
+           "of linear", "variation", "wait", "busy", "GPU", "memory");
     for (int i = 0; i < s->count; i++) {
         const ScalingRun *r = &s->runs[i];
         char rate[80], n[3][32];
         svg_number(n[0], r->clips_per_s), svg_number(n[1], r->low), svg_number(n[2], r->high);
         snprintf(rate, sizeof rate, isfinite(r->low) ? "%s (%s to %s)" : "%s", n[0], n[1], n[2]);
         compare_row_value(memory, sizeof memory, COMPARE_MEMORY, r->bytes);
-        printf("%6.4g %10.2f %22s %8.0f %% %10s %8s %8s %8s %10s  %s\n", r->batch, r->step_ms.a, rate, 100 * r->linear,
-               share(a, r->variation), share(b, r->wait_share), share(c, r->busy_share), share(d, r->utilisation), memory, r->name);
+        printf("%6.4g %10.2f %22s %8.0f %% %10s %8s %8s %8s %10s  %s\n", r->batch, r->step_ms.a, rate,
+               100 * r->linear, share(a, r->variation), share(b, r->wait_share), share(c, r->busy_share),
+               share(d, r->utilisation), memory, r->name);
     }
     scaling_verdict(text, sizeof text, s);
     printf("\n%s\n", text);
@@ -158,7 +167,8 @@ int cmd_scaling(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if ((rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err)) || (rc = number_option(&first, "skip", skip, -1, &err)))
+    if ((rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err)) ||
+        (rc = number_option(&first, "skip", skip, -1, &err)))
         goto done;
     runs = mem_calloc((size_t)line.positional_count, sizeof *runs);
     if (!runs)

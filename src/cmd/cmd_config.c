@@ -7,9 +7,10 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
-static const char usage[] = "myxtts config [--config FILE] [any setting] [--json | --default-yaml]\n\n"
-                            "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or\n"
-                            "the command line. Later ones win in this order.";
+static const char usage[] =
+    "myxtts config [--config FILE] [any setting] [--json | --default-yaml]\n\n"
+    "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or\n"
+    "the command line. Later ones win in this order.";
 
 /* A string that JSON can hold: bytes that are not UTF-8 (possible in paths) become '?'. */
 static json_t *json_text(const char *s)
@@ -50,7 +51,10 @@ static json_t *json_value(const ConfigRow *row)
 }
 
 /* Takes over value; 0 or -1. */
-static int put(json_t *object, const char *key, json_t *value) { return json_object_set_new(object, key, value); }
+static int put(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value);
+}
 
 static int print_json(const Config *cfg, Err *err)
 {
@@ -60,8 +64,9 @@ static int print_json(const Config *cfg, Err *err)
         ConfigRow row;
         json_t *entry = json_object();
         failed = config_row(cfg, i, &row) || !entry || put(entry, "value", json_value(&row)) ||
-                 put(entry, "origin", json_text(row.origin)) || put(entry, "section", json_text(row.section)) ||
-                 put(entry, "range", json_text(row.range)) || put(entry, "help", json_text(row.help));
+                 put(entry, "origin", json_text(row.origin)) ||
+                 put(entry, "section", json_text(row.section)) || put(entry, "range", json_text(row.range)) ||
+                 put(entry, "help", json_text(row.help));
         if (failed)
             json_decref(entry);
         else
@@ -115,7 +120,8 @@ static int print_default_yaml(Err *err)
 int cmd_config(int argc, char **argv, Log *log)
 {
     int default_yaml = 0;
-    const CmdOption own[] = {{"default-yaml", NULL, NULL, &default_yaml, "print a file with every setting at its default"}};
+    const CmdOption own[] = {
+        {"default-yaml", NULL, NULL, &default_yaml, "print a file with every setting at its default"}};
     CmdLine line;
     Err err = {0};
     int rc = cmd_line_parse(&line, usage, own, 1, argc, argv, &err);

@@ -1,5 +1,5 @@
-/* cmd_diagnose.c - myxtts diagnose: what holds the training up, proved by a run of the real pipeline and the real step; of a run's folder,
- * what is wrong with its voice (diagnose_voice.c). */
+/* cmd_diagnose.c - myxtts diagnose: what holds the training up, proved by a run of the real pipeline and the
+ * real step; of a run's folder, what is wrong with its voice (diagnose_voice.c). */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,20 +18,26 @@
 #include "train/snapshot.h"
 
 static const char *usage_text =
-    "myxtts diagnose --data-path DIR [--config F] [--output F] [--html F] [--num-batches N] [--apply] [--thresholds]\n"
+    "myxtts diagnose --data-path DIR [--config F] [--output F] [--html F] [--num-batches N] [--apply] "
+    "[--thresholds]\n"
     "                [--json]\n"
     "myxtts diagnose RUN [--data-path DIR] [--output F] [--json]\n"
     "myxtts diagnose RUN --html F [--data-path DIR] ...\n\n"
-    "Runs the real pipeline into the real training step for some batches (on simulated GPUs, --sim, into a step that takes the "
+    "Runs the real pipeline into the real training step for some batches (on simulated GPUs, --sim, into a "
+    "step that takes the "
     "machine's\n"
-    "time) and says which stage holds the training up, why, and what each change would give. Prepares what is not prepared. Writes "
+    "time) and says which stage holds the training up, why, and what each change would give. Prepares what "
+    "is not prepared. Writes "
     "no\n"
     "checkpoint and no setting; --apply runs again with the best change and shows what it really gives.\n"
-    "Of RUN, a folder of `myxtts train`, it says what is wrong with the voice, from its log; with the dataset it was trained on "
+    "Of RUN, a folder of `myxtts train`, it says what is wrong with the voice, from its log; with the "
+    "dataset it was trained on "
     "also from\n"
-    "the recordings and the alignment of every clip, and writes the lines whose text does not seem to be what is said to "
+    "the recordings and the alignment of every clip, and writes the lines whose text does not seem to be "
+    "what is said to "
     "suspects.tsv\n"
-    "in RUN. With --html, RUN is a run whose settings, data and pictures the page is made of. Exit code 0: nothing was found, 1: "
+    "in RUN. With --html, RUN is a run whose settings, data and pictures the page is made of. Exit code 0: "
+    "nothing was found, 1: "
     "findings.";
 
 typedef struct Diagnosis {
@@ -47,8 +53,8 @@ typedef struct Diagnosis {
     int64_t batches;
 } Diagnosis;
 
-static int observe_now(Observation *o, const Diagnosis *d, const Devices *devices, const Config *cfg, int64_t batches, Log *log,
-                       Err *err)
+static int observe_now(Observation *o, const Diagnosis *d, const Devices *devices, const Config *cfg,
+                       int64_t batches, Log *log, Err *err)
 {
     ObserveOptions options = {.cfg = cfg,
                               .data = devices->data,
@@ -89,7 +95,8 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
     if (line->cfg.data_path[0])
         return 0;
     if (!d->run)
-        return err_set(err, ERR_USAGE, "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/, or a RUN");
+        return err_set(err, ERR_USAGE,
+                       "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/, or a RUN");
     int rc = voice_file_open(&d->file, "auto", d->run, line->setting_count, line->settings, log, err);
     if (rc)
         return rc;
@@ -100,7 +107,8 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
 static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
-    if (rc || (rc = data_prepare(&d->cfg, 1, log, err)) || (rc = devices_open(&d->devices, &d->cfg, log, err)) ||
+    if (rc || (rc = data_prepare(&d->cfg, 1, log, err)) ||
+        (rc = devices_open(&d->devices, &d->cfg, log, err)) ||
         (rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err)))
         return rc;
     if (!d->corpus.count)
@@ -113,7 +121,8 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
     if ((rc = preflight_run(&d->preflight, &po, err)))
         return rc;
     storage_measure(&d->storage, &d->cfg, &d->corpus);
-    if ((rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err)) || (rc = doctor_judge(&d->v, &d->o, err)))
+    if ((rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err)) ||
+        (rc = doctor_judge(&d->v, &d->o, err)))
         return rc;
     return apply ? apply_best(d, log, err) : 0;
 }
@@ -151,7 +160,8 @@ static void command_text(Buf *out, int argc, char **argv)
         buf_printf(out, " %s", argv[i]);
 }
 
-static int report(Diagnosis *d, const char *command, const char *output, const char *html, int json, int *findings, Err *err)
+static int report(Diagnosis *d, const char *command, const char *output, const char *html, int json,
+                  int *findings, Err *err)
 {
     ReportInput in = {.cfg = &d->cfg,
                       .data = d->devices.data,
@@ -182,11 +192,14 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     const char *batches = NULL, *output = NULL, *html = NULL;
     int apply = 0, thresholds = 0;
     const CmdOption own[] = {
-        {"num-batches", "N", &batches, NULL, "batches to observe after the warm-up (as many as a few seconds allow)"},
+        {"num-batches", "N", &batches, NULL,
+         "batches to observe after the warm-up (as many as a few seconds allow)"},
         {"output", "FILE", &output, NULL, "also write the text of the report to FILE"},
         {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
-        {"apply", NULL, NULL, &apply, "run again with the best change, and show what it gives (no file is changed)"},
-        {"thresholds", NULL, NULL, &thresholds, "print the table of what is good, acceptable and bad, and end"},
+        {"apply", NULL, NULL, &apply,
+         "run again with the best change, and show what it gives (no file is changed)"},
+        {"thresholds", NULL, NULL, &thresholds,
+         "print the table of what is good, acceptable and bad, and end"},
     };
     CmdLine line;
     Err err = {0};
@@ -227,7 +240,8 @@ done:
     if (rc)
         code = cmd_fail(log, &err);
     buf_free(&command);
-    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc ==
+        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
         return code;
     if (d) {
         observation_close(&d->o);

@@ -17,9 +17,12 @@
 
 static const char *usage_text =
     "myxtts eval --checkpoint D --data-path DIR [--clips N] [--lines F] [--json]\n\n"
-    "Speaks N of the clips of DIR that are held out (all clips where none is) from their text alone, and says what a\n"
-    "recogniser hears beside what it hears in the recordings, and how far the sound is from them; and the loss on all\n"
-    "held-out clips. --lines: the words of these lines are judged instead of the clips'. Exit code 1 when more than 10\n"
+    "Speaks N of the clips of DIR that are held out (all clips where none is) from their text alone, and "
+    "says what a\n"
+    "recogniser hears beside what it hears in the recordings, and how far the sound is from them; and the "
+    "loss on all\n"
+    "held-out clips. --lines: the words of these lines are judged instead of the clips'. Exit code 1 when "
+    "more than 10\n"
     "words in 100 are lost on the way from the recordings to the voice.";
 
 #define SPOKEN_CLIPS 20
@@ -48,17 +51,20 @@ static int open_data(Eval *e, const char *checkpoint, const CmdLine *line, Log *
         if ((rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_TRAIN, log, err)))
             return rc;
     }
-    return e->corpus.count ? 0 : err_set(err, ERR_DATA, "%s has no clip that can be used", line->cfg.data_path);
+    return e->corpus.count ? 0
+                           : err_set(err, ERR_DATA, "%s has no clip that can be used", line->cfg.data_path);
 }
 
-/* Speakers of the dataset may have other numbers than in the checkpoint: they are matched by name; unknown ones get the first voice. */
+/* Speakers of the dataset may have other numbers than in the checkpoint: they are matched by name; unknown
+ * ones get the first voice. */
 static void match_speakers(Eval *e)
 {
     for (uint32_t i = 0; i < e->corpus.count; i++) {
         Str name = e->corpus.speakers[e->corpus.items[i].speaker];
         int found = 0;
         for (int k = 0; k < e->data.file.speaker_count; k++)
-            if (strlen(e->data.file.speakers[k]) == name.n && memcmp(e->data.file.speakers[k], name.p, name.n) == 0)
+            if (strlen(e->data.file.speakers[k]) == name.n &&
+                memcmp(e->data.file.speakers[k], name.p, name.n) == 0)
                 found = k;
         e->corpus.items[i].speaker = found;
     }
@@ -78,9 +84,11 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     if (!speech)
         return err_set(err, ERR_NOMEM, "no memory to speak %d clips", n);
     for (int i = 0; i < n && !rc; i++)
-        rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, hearing_item(e->hearing, i), &e->data.file.clips, err);
+        rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, hearing_item(e->hearing, i),
+                        &e->data.file.clips, err);
     if (!rc)
-        rc = hearing_submit(e->hearing, e->data.file.step, speech, e->data.file.mean, e->data.file.deviation, err);
+        rc = hearing_submit(e->hearing, e->data.file.step, speech, e->data.file.mean, e->data.file.deviation,
+                            err);
     for (int i = 0; i < n; i++)
         speech_free(&speech[i]);
     free(speech);
@@ -115,10 +123,14 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
 /* --- lines --- */
 
 /* Speaks line after line and lets all cores listen. */
-static int judge_lines(Eval *e, const char *checkpoint, const char *path, const CmdLine *line, Log *log, Err *err)
+static int judge_lines(Eval *e, const char *checkpoint, const char *path, const CmdLine *line, Log *log,
+                       Err *err)
 {
-    VoiceOptions o = {
-        .checkpoint = checkpoint, .argc = line->setting_count, .argv = line->settings, .device = e->data.devices.model, .log = log};
+    VoiceOptions o = {.checkpoint = checkpoint,
+                      .argc = line->setting_count,
+                      .argv = line->settings,
+                      .device = e->data.devices.model,
+                      .log = log};
     Buf text = {0};
     Voice *voice = NULL;
     JudgeClip *clips = NULL;
@@ -175,9 +187,9 @@ static int report(const Eval *e, int json, Err *err)
         for (int i = 0; i < TERM_COUNT; i++)
             json_object_set_new(terms, loss_term_name(i), output_number(e->terms[i]));
         json_t *o = json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint",
-                              output_text(e->data.file.path, strlen(e->data.file.path)), "step", (json_int_t)e->data.file.step,
-                              "clips", (json_int_t)e->corpus.count, "held_out", !e->all, "loss", output_number(e->loss), "terms",
-                              terms, "spoken", h->clips);
+                              output_text(e->data.file.path, strlen(e->data.file.path)), "step",
+                              (json_int_t)e->data.file.step, "clips", (json_int_t)e->corpus.count, "held_out",
+                              !e->all, "loss", output_number(e->loss), "terms", terms, "spoken", h->clips);
         heard_json(o, h);
         if (e->lines.words) {
             json_object_set_new(o, "words", json_integer(e->lines.words));
@@ -193,13 +205,14 @@ static int report(const Eval *e, int json, Err *err)
     if (h->clips) {
         char sentence[400];
         heard_sentence(h, sentence, sizeof sentence);
-        printf("%s (step %lld), %d %sclips spoken from their text: %s\n", e->data.file.path, (long long)e->data.file.step, h->clips,
-               e->all ? "" : "held-out ", sentence);
+        printf("%s (step %lld), %d %sclips spoken from their text: %s\n", e->data.file.path,
+               (long long)e->data.file.step, h->clips, e->all ? "" : "held-out ", sentence);
     }
     if (e->lines.words)
         printf("  the lines: %.1f %% of %d words wrong\n", 100 * e->lines.share, e->lines.words);
     if (lost_words(e))
-        printf("  many words are lost between the recordings and the voice: it needs more training, or more data\n");
+        printf("  many words are lost between the recordings and the voice: it needs more training, or more "
+               "data\n");
     if (h->judge[0])
         printf("  judged by %s\n", h->judge);
     for (int i = 0; i < e->report.count; i++)

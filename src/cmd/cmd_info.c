@@ -1,4 +1,5 @@
-/* cmd_info.c - myxtts info: what is in a dataset. Reads, never writes: the metadata and the header of every audio file. */
+/* cmd_info.c - myxtts info: what is in a dataset. Reads, never writes: the metadata and the header of every
+ * audio file. */
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -49,7 +50,10 @@ static int tally_add(Tallies *t, const char *name, size_t n, double seconds)
     return 0;
 }
 
-static int compare_tallies(const void *a, const void *b) { return strcmp(((const Tally *)a)->name, ((const Tally *)b)->name); }
+static int compare_tallies(const void *a, const void *b)
+{
+    return strcmp(((const Tally *)a)->name, ((const Tally *)b)->name);
+}
 
 typedef struct Info {
     const Config *cfg;
@@ -87,8 +91,8 @@ static void look(void *user, int thread, int slot, uint64_t item)
         s->reason = REJECT_AUDIO_MISSING;
         snprintf(s->detail, sizeof s->detail, "%s", err.msg);
     } else
-        s->reason =
-            audio_probe(&s->audio, path, info->cfg->min_audio_length, info->cfg->max_audio_length, s->detail, sizeof s->detail);
+        s->reason = audio_probe(&s->audio, path, info->cfg->min_audio_length, info->cfg->max_audio_length,
+                                s->detail, sizeof s->detail);
 }
 
 static int count(void *user, int slot, uint64_t item, Err *err)
@@ -103,7 +107,8 @@ static int count(void *user, int slot, uint64_t item, Err *err)
     else {
         double seconds = (double)s->audio.frames / s->audio.rate;
         char rate[32];
-        snprintf(rate, sizeof rate, "%d Hz, %d channel%s", s->audio.rate, s->audio.channels, s->audio.channels == 1 ? "" : "s");
+        snprintf(rate, sizeof rate, "%d Hz, %d channel%s", s->audio.rate, s->audio.channels,
+                 s->audio.channels == 1 ? "" : "s");
         info->seconds[info->accepted] = seconds;
         info->characters[info->accepted++] = (double)count_characters(u->text);
         info->validation += u->split == SPLIT_VAL;
@@ -130,7 +135,13 @@ static int gather(Info *info, Log *log, Err *err)
     info->characters = mem_calloc(n, sizeof *info->characters);
     if (!info->slots || !info->seconds || !info->characters)
         return err_set(err, ERR_NOMEM, "no memory for %zu utterances", n);
-    OrderedJob job = {.name = "info", .items = n, .workers = workers, .slots = slots, .user = info, .work = look, .finish = count};
+    OrderedJob job = {.name = "info",
+                      .items = n,
+                      .workers = workers,
+                      .slots = slots,
+                      .user = info,
+                      .work = look,
+                      .finish = count};
     progress_begin(&info->progress, log, "audio headers", "files", n);
     rc = ordered_run(&job, err);
     progress_end(&info->progress);
@@ -146,8 +157,9 @@ static json_t *tallies_json(const Tallies *t)
 {
     json_t *a = json_array();
     for (size_t i = 0; i < t->count; i++)
-        json_array_append_new(a, json_pack("{s:o, s:I, s:f}", "name", output_text(t->items[i].name, strlen(t->items[i].name)),
-                                           "clips", (json_int_t)t->items[i].clips, "seconds", t->items[i].seconds));
+        json_array_append_new(a, json_pack("{s:o, s:I, s:f}", "name",
+                                           output_text(t->items[i].name, strlen(t->items[i].name)), "clips",
+                                           (json_int_t)t->items[i].clips, "seconds", t->items[i].seconds));
     return a;
 }
 
@@ -157,8 +169,8 @@ static json_t *lengths_json(double *x, size_t n)
     Stats s = {0};
     for (size_t i = 0; i < n; i++)
         stats_add(&s, x[i]);
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "mean", s.mean, "std", stats_std(&s), "min", s.min, "median", p50, "p95",
-                     p95, "max", s.max);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "mean", s.mean, "std", stats_std(&s), "min", s.min,
+                     "median", p50, "p95", p95, "max", s.max);
 }
 
 static int print_json(Info *info, Err *err)
@@ -170,18 +182,21 @@ static int print_json(Info *info, Err *err)
         const Rejection *r = &d->rejected[i];
         const char *code = reject_code(r->reason);
         const char *file = d->metadata_path[r->file];
-        failed |= json_array_append_new(rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file", output_text(file, strlen(file)),
-                                                            "line", (json_int_t)r->line, "id", output_text(r->id.p, r->id.n),
-                                                            "reason", code, "detail", output_text(r->detail, strlen(r->detail))));
-        json_object_set_new(reasons, code, json_integer(json_integer_value(json_object_get(reasons, code)) + 1));
+        failed |= json_array_append_new(
+            rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file", output_text(file, strlen(file)), "line",
+                                (json_int_t)r->line, "id", output_text(r->id.p, r->id.n), "reason", code,
+                                "detail", output_text(r->detail, strlen(r->detail))));
+        json_object_set_new(reasons, code,
+                            json_integer(json_integer_value(json_object_get(reasons, code)) + 1));
     }
-    json_t *o =
-        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "lines", (json_int_t)d->lines, "clips",
-                  (json_int_t)info->accepted, "rejected", (json_int_t)d->rejected_count, "validation_clips",
-                  (json_int_t)info->validation, "seconds", info->total_seconds, "hours", info->total_seconds / 3600, "speakers",
-                  tallies_json(&info->speakers), "languages", tallies_json(&info->languages), "formats", tallies_json(&info->rates),
-                  "clip_seconds", lengths_json(info->seconds, info->accepted), "text_characters",
-                  lengths_json(info->characters, info->accepted), "reasons", reasons, "rejected_lines", rejected);
+    json_t *o = json_pack(
+        "{s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "lines", (json_int_t)d->lines,
+        "clips", (json_int_t)info->accepted, "rejected", (json_int_t)d->rejected_count, "validation_clips",
+        (json_int_t)info->validation, "seconds", info->total_seconds, "hours", info->total_seconds / 3600,
+        "speakers", tallies_json(&info->speakers), "languages", tallies_json(&info->languages), "formats",
+        tallies_json(&info->rates), "clip_seconds", lengths_json(info->seconds, info->accepted),
+        "text_characters", lengths_json(info->characters, info->accepted), "reasons", reasons,
+        "rejected_lines", rejected);
     if (failed) {
         json_decref(o);
         o = NULL;
@@ -192,8 +207,9 @@ static int print_json(Info *info, Err *err)
 static void print_tallies(const char *title, const Tallies *t)
 {
     for (size_t i = 0; i < t->count; i++)
-        printf("  %-10s %-24s %8llu clips %9.2f min\n", i ? "" : title, t->items[i].name[0] ? t->items[i].name : "(one)",
-               (unsigned long long)t->items[i].clips, t->items[i].seconds / 60);
+        printf("  %-10s %-24s %8llu clips %9.2f min\n", i ? "" : title,
+               t->items[i].name[0] ? t->items[i].name : "(one)", (unsigned long long)t->items[i].clips,
+               t->items[i].seconds / 60);
 }
 
 static void print_text(Info *info)
@@ -201,9 +217,10 @@ static void print_text(Info *info)
     const Dataset *d = &info->dataset;
     char length[64];
     progress_format_seconds(length, sizeof length, info->total_seconds);
-    printf("%s: %zu clips, %.2f hours (%s), %zu lines, %zu rejected\n", d->root, info->accepted, info->total_seconds / 3600, length,
-           d->lines, d->rejected_count);
-    printf("  %-10s %zu train, %zu validation\n", "split", info->accepted - info->validation, info->validation);
+    printf("%s: %zu clips, %.2f hours (%s), %zu lines, %zu rejected\n", d->root, info->accepted,
+           info->total_seconds / 3600, length, d->lines, d->rejected_count);
+    printf("  %-10s %zu train, %zu validation\n", "split", info->accepted - info->validation,
+           info->validation);
     print_tallies("speakers", &info->speakers);
     print_tallies("languages", &info->languages);
     print_tallies("formats", &info->rates);
@@ -223,12 +240,13 @@ static void print_text(Info *info)
         for (size_t i = 0; i < d->rejected_count; i++)
             n += d->rejected[i].reason == (RejectReason)reason;
         if (n)
-            printf("  %6zu %-18s %s\n", n, reject_code((RejectReason)reason), reject_text((RejectReason)reason));
+            printf("  %6zu %-18s %s\n", n, reject_code((RejectReason)reason),
+                   reject_text((RejectReason)reason));
     }
     for (size_t i = 0; i < d->rejected_count && i < MOST_LINES; i++) {
         const Rejection *r = &d->rejected[i];
-        printf("  %s:%u %.*s: %s%s%s\n", d->metadata_path[r->file], r->line, (int)r->id.n, r->id.p ? r->id.p : "",
-               reject_code(r->reason), r->detail[0] ? ", " : "", r->detail);
+        printf("  %s:%u %.*s: %s%s%s\n", d->metadata_path[r->file], r->line, (int)r->id.n,
+               r->id.p ? r->id.p : "", reject_code(r->reason), r->detail[0] ? ", " : "", r->detail);
     }
     if (d->rejected_count > MOST_LINES)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
@@ -242,7 +260,8 @@ int cmd_info(int argc, char **argv, Log *log)
     int code = 0;
     int rc = cmd_line_parse(&line,
                             "myxtts info --data-path DIR [--json]\n\n"
-                            "Clips, hours, speakers, languages, lengths and the lines that cannot be used. Writes nothing to disk.",
+                            "Clips, hours, speakers, languages, lengths and the lines that cannot be used. "
+                            "Writes nothing to disk.",
                             NULL, 0, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);

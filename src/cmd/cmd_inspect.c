@@ -36,7 +36,8 @@ static int find_target(Target *t, const char *path, Err *err)
         }
         if (t->dir && t->count == 0) {
             err_set(err, ERR_MISSING, "%s holds no cache", path);
-            return err_hint(err, "the cache of a dataset is in its folder myxtts-cache, or where --cache-dir said");
+            return err_hint(
+                err, "the cache of a dataset is in its folder myxtts-cache, or where --cache-dir said");
         }
     } else {
         const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
@@ -69,11 +70,13 @@ static json_t *statistics_json(const Store *s)
         json_array_append_new(means, output_number(mean[b]));
         json_array_append_new(deviations, output_number(deviation[b]));
     }
-    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "clips", (json_int_t)head.clips, "frames",
-                     (json_int_t)head.frames, "bands", (int)head.bands, "sample_rate", (int)head.sample_rate, "n_fft",
-                     (int)head.n_fft, "win_length", (int)head.win_length, "hop_length", (int)head.hop_length, "mel_fmin",
-                     output_number(head.fmin), "mel_fmax", output_number(head.fmax), "pitch_mean", output_number(head.pitch_mean),
-                     "pitch_deviation", output_number(head.pitch_deviation), "mean", means, "deviation", deviations);
+    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "clips",
+                     (json_int_t)head.clips, "frames", (json_int_t)head.frames, "bands", (int)head.bands,
+                     "sample_rate", (int)head.sample_rate, "n_fft", (int)head.n_fft, "win_length",
+                     (int)head.win_length, "hop_length", (int)head.hop_length, "mel_fmin",
+                     output_number(head.fmin), "mel_fmax", output_number(head.fmax), "pitch_mean",
+                     output_number(head.pitch_mean), "pitch_deviation", output_number(head.pitch_deviation),
+                     "mean", means, "deviation", deviations);
 }
 
 static json_t *symbols_json(const Store *s)
@@ -86,9 +89,11 @@ static json_t *symbols_json(const Store *s)
     for (uint32_t i = 0; i < head.unknown_count; i++) {
         char point[16];
         snprintf(point, sizeof point, "U+%04X", pairs[2 * i]);
-        json_array_append_new(unknown, json_pack("{s:s, s:I}", "code_point", point, "count", (json_int_t)pairs[2 * i + 1]));
+        json_array_append_new(
+            unknown, json_pack("{s:s, s:I}", "code_point", point, "count", (json_int_t)pairs[2 * i + 1]));
     }
-    return json_pack("{s:i, s:i, s:o}", "version", (int)head.version, "count", (int)head.count, "unknown", unknown);
+    return json_pack("{s:i, s:i, s:o}", "version", (int)head.version, "count", (int)head.count, "unknown",
+                     unknown);
 }
 
 static json_t *store_json(const Store *s)
@@ -103,10 +108,11 @@ static json_t *store_json(const Store *s)
     int is_mel = strcmp(s->name, MEL_STORE) == 0;
     char settings[40];
     hash_text(settings, s->settings);
-    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:s}", "store", output_text(s->name, strlen(s->name)), "folder",
-                          output_text(s->dir, strlen(s->dir)), "utterances", (json_int_t)(s->count - rejected), "rejected",
-                          (json_int_t)rejected, is_mel ? "frames" : "tokens", (json_int_t)items, "bytes",
-                          (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
+    json_t *o = json_pack(
+        "{s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:s}", "store", output_text(s->name, strlen(s->name)), "folder",
+        output_text(s->dir, strlen(s->dir)), "utterances", (json_int_t)(s->count - rejected), "rejected",
+        (json_int_t)rejected, is_mel ? "frames" : "tokens", (json_int_t)items, "bytes",
+        (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
     json_object_set_new(o, is_mel ? "statistics" : "symbols", is_mel ? statistics_json(s) : symbols_json(s));
     return o;
 }
@@ -124,9 +130,9 @@ static json_t *text_entry_json(const StoreEntry *e)
         snprintf(point, sizeof point, "U+%04X", v.unknown[i]);
         json_array_append_new(unknown, json_string(point));
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "language", output_text(v.language, strlen(v.language)), "cleaned",
-                     output_text(v.cleaned, v.cleaned_size), "phonemes", output_text(v.phonemes, v.phonemes_size), "tokens", tokens,
-                     "unknown", unknown);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "language", output_text(v.language, strlen(v.language)),
+                     "cleaned", output_text(v.cleaned, v.cleaned_size), "phonemes",
+                     output_text(v.phonemes, v.phonemes_size), "tokens", tokens, "unknown", unknown);
 }
 
 static json_t *mel_entry_json(const StoreEntry *e)
@@ -146,10 +152,11 @@ static json_t *mel_entry_json(const StoreEntry *e)
         sum += x;
     }
     double n = (double)v.frames * v.bands, pitch = v.frames ? exp(v.pitch_sums[0] / v.frames) : 0;
-    return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "frames", (json_int_t)v.frames, "bands", (json_int_t)v.bands,
-                     "storage", v.storage == STORE_FLOAT16 ? "float16" : "float32", "source_seconds",
-                     output_number(v.source_seconds), "min", output_number(n > 0 ? low : 0), "max", output_number(n > 0 ? high : 0),
-                     "mean", output_number(n > 0 ? sum / n : 0), "pitch_hz", output_number(pitch));
+    return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "frames", (json_int_t)v.frames, "bands",
+                     (json_int_t)v.bands, "storage", v.storage == STORE_FLOAT16 ? "float16" : "float32",
+                     "source_seconds", output_number(v.source_seconds), "min", output_number(n > 0 ? low : 0),
+                     "max", output_number(n > 0 ? high : 0), "mean", output_number(n > 0 ? sum / n : 0),
+                     "pitch_hz", output_number(pitch));
 }
 
 static json_t *entry_json(const Store *s, uint64_t i)
@@ -158,8 +165,8 @@ static json_t *entry_json(const Store *s, uint64_t i)
     char key[40];
     store_entry(s, i, &e);
     hash_text(key, e.key);
-    json_t *o = e.status != 0 ? json_pack("{s:s, s:o}", "rejected", reject_code((RejectReason)e.status), "detail",
-                                          output_text((const char *)e.payload, e.payload_size))
+    json_t *o = e.status != 0 ? json_pack("{s:s, s:o}", "rejected", reject_code((RejectReason)e.status),
+                                          "detail", output_text((const char *)e.payload, e.payload_size))
                 : strcmp(s->name, MEL_STORE) == 0 ? mel_entry_json(&e)
                                                   : text_entry_json(&e);
     json_object_set_new(o, "id", output_text(e.id, e.id_size));
@@ -193,7 +200,8 @@ static void print_object(const json_t *o, int indent)
             printf("%.4g\n", json_real_value(v));
         else if (json_is_array(v)) {
             char *text = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(4));
-            printf("(%zu) %.100s%s\n", json_array_size(v), text ? text : "", text && strlen(text) > 100 ? "..." : "");
+            printf("(%zu) %.100s%s\n", json_array_size(v), text ? text : "",
+                   text && strlen(text) > 100 ? "..." : "");
             free(text);
         } else
             printf("-\n");
@@ -211,7 +219,9 @@ static int inspect_store(json_t *all, const char *dir, const char *name, const c
         int64_t at = store_find(&s, id, (uint32_t)strlen(id));
         rc = json_object_set_new(o, "utterance", at >= 0 ? entry_json(&s, (uint64_t)at) : json_null());
     }
-    rc = json_object_set_new(all, name, o) || rc ? err_set(err, ERR_NOMEM, "no memory to show the %s cache", name) : 0;
+    rc = json_object_set_new(all, name, o) || rc
+             ? err_set(err, ERR_NOMEM, "no memory to show the %s cache", name)
+             : 0;
     store_close(&s);
     return rc;
 }
@@ -219,15 +229,17 @@ static int inspect_store(json_t *all, const char *dir, const char *name, const c
 int cmd_inspect(int argc, char **argv, Log *log)
 {
     const char *id = NULL;
-    const CmdOption own[] = {{"utterance", "ID", &id, NULL, "one utterance: its phonemes and tokens, its mel in numbers"}};
+    const CmdOption own[] = {
+        {"utterance", "ID", &id, NULL, "one utterance: its phonemes and tokens, its mel in numbers"}};
     CmdLine line;
     Err err = {0};
     Target target = {0};
     json_t *all = json_object();
     int code = 0, found = 0;
-    int rc = cmd_line_parse(
-        &line, "myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache: PATH is its folder, or one of its files.", own,
-        1, argc, argv, &err);
+    int rc = cmd_line_parse(&line,
+                            "myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache: PATH is "
+                            "its folder, or one of its files.",
+                            own, 1, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 1, 1, "the path of a cache", &err);
     if (rc || line.help)

@@ -1,4 +1,5 @@
-/* cmd_mel.c - `myxtts mel`: the mel of one clip, exactly as training would see it before trim and loudness. */
+/* cmd_mel.c - `myxtts mel`: the mel of one clip, exactly as training would see it before trim and loudness.
+ */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,9 +18,10 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
-static const char usage[] = "myxtts mel FILE [--output F.npy] [--png F.png] [--json] [any setting]\n\n"
-                            "Computes the mel of one audio file: decode, mono, resample to sample_rate; no trim, no loudness.\n"
-                            "--output writes float32 [frames, n_mels] in C order; --png draws it; without either, a summary.";
+static const char usage[] =
+    "myxtts mel FILE [--output F.npy] [--png F.png] [--json] [any setting]\n\n"
+    "Computes the mel of one audio file: decode, mono, resample to sample_rate; no trim, no loudness.\n"
+    "--output writes float32 [frames, n_mels] in C order; --png draws it; without either, a summary.";
 
 typedef struct Clip {
     int file_rate, rate, bands;
@@ -105,7 +107,8 @@ done:
 static void draw_on_terminal(const Clip *c)
 {
     struct winsize size = {0};
-    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80, rows = 40;
+    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80,
+        rows = 40;
     if (columns > 160)
         columns = 160;
     if (columns > c->frames)
@@ -125,8 +128,8 @@ static void draw_on_terminal(const Clip *c)
                         stats_add(&cell, (double)c->mel[f * c->bands + b]);
                 half[k] = picture_colour((cell.mean - c->stats.min) / range);
             }
-            printf("\x1b[38;2;%d;%d;%dm\x1b[48;2;%d;%d;%dm\u2580", half[0].r, half[0].g, half[0].b, half[1].r, half[1].g,
-                   half[1].b);
+            printf("\x1b[38;2;%d;%d;%dm\x1b[48;2;%d;%d;%dm\u2580", half[0].r, half[0].g, half[0].b, half[1].r,
+                   half[1].g, half[1].b);
         }
         printf("\x1b[0m\n");
     }
@@ -134,10 +137,11 @@ static void draw_on_terminal(const Clip *c)
 
 static int print_json(const Clip *c, const char *path, const char *output, const char *png, Err *err)
 {
-    json_t *o = json_pack("{s:i, s:i, s:f, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:s?, s:s?, s:s?}", "file_rate", c->file_rate,
-                          "sample_rate", c->rate, "seconds", (double)c->samples / c->rate, "samples", (json_int_t)c->samples,
-                          "frames", (json_int_t)c->frames, "n_mels", c->bands, "min", c->stats.min, "max", c->stats.max, "mean",
-                          c->stats.mean, "std", stats_std(&c->stats), "file", path, "output", output, "png", png);
+    json_t *o = json_pack("{s:i, s:i, s:f, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:s?, s:s?, s:s?}", "file_rate",
+                          c->file_rate, "sample_rate", c->rate, "seconds", (double)c->samples / c->rate,
+                          "samples", (json_int_t)c->samples, "frames", (json_int_t)c->frames, "n_mels",
+                          c->bands, "min", c->stats.min, "max", c->stats.max, "mean", c->stats.mean, "std",
+                          stats_std(&c->stats), "file", path, "output", output, "png", png);
     char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
     json_decref(o);
     if (!text)
@@ -150,8 +154,8 @@ static int print_json(const Clip *c, const char *path, const char *output, const
 static void print_summary(const Clip *c, const char *path)
 {
     printf("%s: %d Hz, %.3f s\n", path, c->file_rate, (double)c->samples / c->rate);
-    printf("mel at %d Hz: %lld frames x %d bands, min %.3f, max %.3f, mean %.3f, deviation %.3f\n", c->rate, (long long)c->frames,
-           c->bands, c->stats.min, c->stats.max, c->stats.mean, stats_std(&c->stats));
+    printf("mel at %d Hz: %lld frames x %d bands, min %.3f, max %.3f, mean %.3f, deviation %.3f\n", c->rate,
+           (long long)c->frames, c->bands, c->stats.min, c->stats.max, c->stats.mean, stats_std(&c->stats));
 }
 
 int cmd_mel(int argc, char **argv, Log *log)
@@ -191,8 +195,8 @@ int cmd_mel(int argc, char **argv, Log *log)
         if (isatty(STDOUT_FILENO))
             draw_on_terminal(&clip);
     } else
-        log_info(log, "%s: %lld frames x %d bands%s%s%s%s", path, (long long)clip.frames, clip.bands, output ? " -> " : "",
-                 output ? output : "", png ? " -> " : "", png ? png : "");
+        log_info(log, "%s: %lld frames x %d bands%s%s%s%s", path, (long long)clip.frames, clip.bands,
+                 output ? " -> " : "", output ? output : "", png ? " -> " : "", png ? png : "");
 done:
     clip_free(&clip);
     cmd_line_close(&line);

@@ -1,4 +1,5 @@
-/* cmd_monitor.c - myxtts monitor: a run as it goes on, in the terminal. It only reads: the run's log and NVML. */
+/* cmd_monitor.c - myxtts monitor: a run as it goes on, in the terminal. It only reads: the run's log and
+ * NVML. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -41,7 +42,8 @@ static void newer(char **best, struct timespec *when, char *path)
 {
     struct stat st;
     if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-        (!*best || st.st_mtim.tv_sec > when->tv_sec || (st.st_mtim.tv_sec == when->tv_sec && st.st_mtim.tv_nsec > when->tv_nsec))) {
+        (!*best || st.st_mtim.tv_sec > when->tv_sec ||
+         (st.st_mtim.tv_sec == when->tv_sec && st.st_mtim.tv_nsec > when->tv_nsec))) {
         free(*best);
         *best = path, *when = st.st_mtim;
         return;
@@ -92,8 +94,10 @@ static int refresh(Watch *w, Err *err)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot look at %s", w->log_path);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    w->view.age = fmax(0, (double)(now.tv_sec - st.st_mtim.tv_sec) + 1e-9 * (double)(now.tv_nsec - st.st_mtim.tv_nsec));
-    if (w->run.path && st.st_size == w->size && st.st_mtim.tv_sec == w->seen.tv_sec && st.st_mtim.tv_nsec == w->seen.tv_nsec)
+    w->view.age =
+        fmax(0, (double)(now.tv_sec - st.st_mtim.tv_sec) + 1e-9 * (double)(now.tv_nsec - st.st_mtim.tv_nsec));
+    if (w->run.path && st.st_size == w->size && st.st_mtim.tv_sec == w->seen.tv_sec &&
+        st.st_mtim.tv_nsec == w->seen.tv_nsec)
         return 0;
     RunRecord next;
     int rc = run_record_load(&next, w->log_path, err);
@@ -187,7 +191,8 @@ static int show(Watch *w, int whole, Err *err)
     return rc;
 }
 
-/* Until Ctrl-C or the end of the run. Signals are taken by waiting for them, so that no handler has to reach in here. */
+/* Until Ctrl-C or the end of the run. Signals are taken by waiting for them, so that no handler has to reach
+ * in here. */
 static int follow(Watch *w, double interval, Err *err)
 {
     sigset_t wanted, before;
@@ -245,7 +250,8 @@ int cmd_monitor(int argc, char **argv, Log *log)
         char *end;
         interval = strtod(every, &end);
         if (end == every || *end || !(interval >= 0.05 && interval <= 3600)) {
-            rc = err_set(&err, ERR_USAGE, "--interval is '%s', but must be seconds between 0.05 and 3600", every);
+            rc = err_set(&err, ERR_USAGE, "--interval is '%s', but must be seconds between 0.05 and 3600",
+                         every);
             goto done;
         }
     }

@@ -13,7 +13,8 @@
 
 static const char usage[] =
     "myxtts phonemize [--language en-us] [--text T | FILE | -] [options]\n\n"
-    "Prints the phonemes (IPA with stress and punctuation) of each line, in order, one line for each; an empty line for an empty "
+    "Prints the phonemes (IPA with stress and punctuation) of each line, in order, one line for each; an "
+    "empty line for an empty "
     "one.\n"
     "The text is spoken as it stands; --clean writes numbers and abbreviations out first, as prepare does.\n"
     "Lines are worked on in batches; --num-workers 0 answers each line before it reads the next.";
@@ -59,10 +60,11 @@ static int print_json(uint64_t index, RejectReason reason, const TextResult *r)
         memcpy(&id, r->tokens.data + i, 2);
         json_array_append_new(tokens, json_integer(id));
     }
-    json_t *o = json_pack("{s:I,s:s,s:s%,s:s%,s:o,s:o}", "line", (json_int_t)index + 1, "language", r->language, "text",
-                          r->cleaned.data ? r->cleaned.data : "", r->cleaned.size, "phonemes",
-                          r->phonemes.data ? r->phonemes.data : "", r->phonemes.size, "tokens", tokens, "rejected",
-                          reason == REJECT_NONE ? json_null() : json_string(reject_code(reason)));
+    json_t *o =
+        json_pack("{s:I,s:s,s:s%,s:s%,s:o,s:o}", "line", (json_int_t)index + 1, "language", r->language,
+                  "text", r->cleaned.data ? r->cleaned.data : "", r->cleaned.size, "phonemes",
+                  r->phonemes.data ? r->phonemes.data : "", r->phonemes.size, "tokens", tokens, "rejected",
+                  reason == REJECT_NONE ? json_null() : json_string(reject_code(reason)));
     int rc = o ? json_dumpf(o, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER) : -1;
     json_decref(o);
     return rc < 0 || putchar('\n') == EOF ? -1 : 0;
@@ -76,16 +78,18 @@ static int print_line(void *user, uint64_t index, RejectReason reason, const Tex
         return err_hint(err, "`espeak-ng --voices` lists the voices, `--language en-us` chooses one");
     }
     /* Punctuation alone is no fault here: it is printed as it is. */
-    int fault = reason != REJECT_NONE && reason != REJECT_EMPTY_TEXT && !(reason == REJECT_NO_PHONEMES && r->phonemes.size);
+    int fault = reason != REJECT_NONE && reason != REJECT_EMPTY_TEXT &&
+                !(reason == REJECT_NO_PHONEMES && r->phonemes.size);
     if (fault) {
         job->bad++;
-        log_warn(job->log, "%s:%llu: %s%s%s", job->name, (unsigned long long)index + 1, reject_text(reason), *r->detail ? ": " : "",
-                 r->detail);
+        log_warn(job->log, "%s:%llu: %s%s%s", job->name, (unsigned long long)index + 1, reject_text(reason),
+                 *r->detail ? ": " : "", r->detail);
     }
     int rc = 0;
     if (job->json)
         rc = print_json(index, reason, r);
-    else if (!fault && r->phonemes.size && fwrite(r->phonemes.data, 1, r->phonemes.size, stdout) != r->phonemes.size)
+    else if (!fault && r->phonemes.size &&
+             fwrite(r->phonemes.data, 1, r->phonemes.size, stdout) != r->phonemes.size)
         rc = -1;
     if (!job->json && putchar('\n') == EOF)
         rc = -1;

@@ -13,12 +13,14 @@
 
 static const char *usage_text =
     "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|all] [--verify] [--json]\n\n"
-    "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches and\n"
+    "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches "
+    "and\n"
     "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
 
 static json_t *stage_json(const StageReport *r, int verified)
 {
-    json_t *o = json_pack("{s:I, s:I, s:f}", "built", (json_int_t)r->built, "reused", (json_int_t)r->reused, "seconds", r->seconds);
+    json_t *o = json_pack("{s:I, s:I, s:f}", "built", (json_int_t)r->built, "reused", (json_int_t)r->reused,
+                          "seconds", r->seconds);
     if (verified)
         json_object_set_new(o, "checked", json_integer((json_int_t)r->checked));
     json_object_set_new(o, "damaged", json_integer((json_int_t)r->damaged));
@@ -30,41 +32,45 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
     json_t *reasons = json_object(), *unknown = json_array();
     for (int i = 1; i < REJECT_COUNT; i++)
         if (r->by_reason[i])
-            json_object_set_new(reasons, reject_code((RejectReason)i), json_integer((json_int_t)r->by_reason[i]));
+            json_object_set_new(reasons, reject_code((RejectReason)i),
+                                json_integer((json_int_t)r->by_reason[i]));
     for (size_t i = 0; i < r->unknown_count; i++) {
         char point[16], symbol[8];
         snprintf(point, sizeof point, "U+%04X", r->unknown[2 * i]);
         format_code_point(symbol, r->unknown[2 * i]);
-        json_array_append_new(unknown, json_pack("{s:s, s:s, s:I}", "code_point", point, "symbol", symbol, "count",
-                                                 (json_int_t)r->unknown[2 * i + 1]));
+        json_array_append_new(unknown, json_pack("{s:s, s:s, s:I}", "code_point", point, "symbol", symbol,
+                                                 "count", (json_int_t)r->unknown[2 * i + 1]));
     }
-    json_t *o =
-        json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines", (json_int_t)r->lines, "accepted",
-                  (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected, "reasons", reasons, "text",
-                  stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify), "cache_dir",
-                  output_text(r->cache_dir, strlen(r->cache_dir)), "rejected_file",
-                  output_text(r->rejected_path, strlen(r->rejected_path)), "audio_seconds", r->audio_seconds, "seconds", r->seconds,
-                  "tokens", (json_int_t)r->tokens, "mel_frames", (json_int_t)r->frames, "unknown_symbols", unknown);
+    json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines",
+                          (json_int_t)r->lines, "accepted", (json_int_t)r->accepted, "rejected",
+                          (json_int_t)r->rejected, "reasons", reasons, "text",
+                          stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify),
+                          "cache_dir", output_text(r->cache_dir, strlen(r->cache_dir)), "rejected_file",
+                          output_text(r->rejected_path, strlen(r->rejected_path)), "audio_seconds",
+                          r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens,
+                          "mel_frames", (json_int_t)r->frames, "unknown_symbols", unknown);
     return output_print(o, 6, err);
 }
 
 static void print_stage(const char *name, const StageReport *r, int verified)
 {
-    printf("  %-9s built %llu, reused %llu, %.2f s", name, (unsigned long long)r->built, (unsigned long long)r->reused, r->seconds);
+    printf("  %-9s built %llu, reused %llu, %.2f s", name, (unsigned long long)r->built,
+           (unsigned long long)r->reused, r->seconds);
     if (verified)
-        printf("; verified %llu records, %llu damaged", (unsigned long long)r->checked, (unsigned long long)r->damaged);
+        printf("; verified %llu records, %llu damaged", (unsigned long long)r->checked,
+               (unsigned long long)r->damaged);
     putchar('\n');
 }
 
 static void print_text(const PrepareReport *r, const PrepareOptions *options, const Config *cfg)
 {
     printf("prepared %s in %.2f s, caches in %s\n", cfg->data_path, r->seconds, r->cache_dir);
-    printf("  %-9s %llu: accepted %llu, rejected %llu\n", "lines", (unsigned long long)r->lines, (unsigned long long)r->accepted,
-           (unsigned long long)r->rejected);
+    printf("  %-9s %llu: accepted %llu, rejected %llu\n", "lines", (unsigned long long)r->lines,
+           (unsigned long long)r->accepted, (unsigned long long)r->rejected);
     for (int i = 1; i < REJECT_COUNT; i++)
         if (r->by_reason[i])
-            printf("  %-9s   %6llu %-18s %s\n", "", (unsigned long long)r->by_reason[i], reject_code((RejectReason)i),
-                   reject_text((RejectReason)i));
+            printf("  %-9s   %6llu %-18s %s\n", "", (unsigned long long)r->by_reason[i],
+                   reject_code((RejectReason)i), reject_text((RejectReason)i));
     if (r->rejected)
         printf("  %-9s   each one with line and reason: %s\n", "", r->rejected_path);
     if (options->text)
@@ -74,22 +80,24 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
     if (options->mel && r->accepted) {
         char length[64];
         progress_format_seconds(length, sizeof length, r->audio_seconds);
-        printf("  %-9s %s of speech, %llu mel frames, longest clip %u frames\n", "audio", length, (unsigned long long)r->frames,
-               r->longest_mel);
+        printf("  %-9s %s of speech, %llu mel frames, longest clip %u frames\n", "audio", length,
+               (unsigned long long)r->frames, r->longest_mel);
     }
     if (options->text && r->accepted)
         printf("  %-9s %llu, longest text %u\n", "tokens", (unsigned long long)r->tokens, r->longest_text);
     for (size_t i = 0; i < r->unknown_count; i++) {
         char symbol[8];
         format_code_point(symbol, r->unknown[2 * i]);
-        printf("  %-9s U+%04X %s, %u times: not in the symbol table, left out of the tokens\n", i ? "" : "unknown",
-               r->unknown[2 * i], symbol, r->unknown[2 * i + 1]);
+        printf("  %-9s U+%04X %s, %u times: not in the symbol table, left out of the tokens\n",
+               i ? "" : "unknown", r->unknown[2 * i], symbol, r->unknown[2 * i + 1]);
     }
     if (r->by_reason[REJECT_TEXT_TOO_LONG])
-        printf("  hint: texts need up to %u tokens: raise max_text_length (now %d)%s\n", r->longest_text, cfg->max_text_length,
+        printf("  hint: texts need up to %u tokens: raise max_text_length (now %d)%s\n", r->longest_text,
+               cfg->max_text_length,
                cfg->add_blank ? ", or set add_blank to false, which halves the tokens" : "");
     if (r->by_reason[REJECT_MEL_TOO_LONG])
-        printf("  hint: clips need up to %u frames: raise max_mel_frames (now %d)\n", r->longest_mel, cfg->max_mel_frames);
+        printf("  hint: clips need up to %u frames: raise max_mel_frames (now %d)\n", r->longest_mel,
+               cfg->max_mel_frames);
 }
 
 int cmd_prepare(int argc, char **argv, Log *log)
@@ -98,7 +106,8 @@ int cmd_prepare(int argc, char **argv, Log *log)
     PrepareOptions options = {0};
     const CmdOption own[] = {
         {"stages", "text|mel|all", &stages, NULL, "which caches to build (text needs no audio)"},
-        {"verify", NULL, NULL, &options.verify, "check every byte of the caches; damaged records are named and built anew"},
+        {"verify", NULL, NULL, &options.verify,
+         "check every byte of the caches; damaged records are named and built anew"},
     };
     CmdLine line;
     Err err = {0};
@@ -116,7 +125,8 @@ int cmd_prepare(int argc, char **argv, Log *log)
         goto done;
     }
     if (!line.cfg.data_path[0]) {
-        rc = err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc =
+            err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
         goto done;
     }
     rc = prepare_run(&line.cfg, &options, &report, log, &err);
@@ -130,10 +140,13 @@ int cmd_prepare(int argc, char **argv, Log *log)
     if (rc)
         goto done;
     if (report.accepted == 0) {
-        log_error(log, "no line of %s can be used; the reasons are in %s", line.cfg.data_path, report.rejected_path);
+        log_error(log, "no line of %s can be used; the reasons are in %s", line.cfg.data_path,
+                  report.rejected_path);
         code = 3;
     } else if (report.text.damaged + report.mel.damaged > 0) {
-        log_warn(log, "damage was found and built anew; if nobody changed the files by hand, the disk deserves a look");
+        log_warn(
+            log,
+            "damage was found and built anew; if nobody changed the files by hand, the disk deserves a look");
         code = 1;
     }
 done:

@@ -1,4 +1,5 @@
-/* cmd_profile.c - myxtts profile data | step | dual: where the time goes, on the real pipeline and the real step. */
+/* cmd_profile.c - myxtts profile data | step | dual: where the time goes, on the real pipeline and the real
+ * step. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +17,16 @@
 #include "diag/profile.h"
 
 static const char *usage_text =
-    "myxtts profile data --data-path DIR [--batch-size N] [--num-batches N] [--benchmark] [--output F] [--json]\n"
+    "myxtts profile data --data-path DIR [--batch-size N] [--num-batches N] [--benchmark] [--output F] "
+    "[--json]\n"
     "       myxtts profile step --data-path DIR [--num-steps N] [--batch-size N] [--layers] [--json]\n"
     "       myxtts profile dual --data-path DIR --data-gpu D --model-gpu D [--num-steps N] [--json]\n\n"
-    "data: how evenly batches come when nobody holds them up; --benchmark tries batch sizes and numbers of workers.\n"
-    "step: waiting for data, forward, loss, backward, optimiser of the real training step; --layers takes it apart.\n"
-    "dual: loading, preprocessing, transfer, training and gaps on two devices (they may be one), and what one device would give.\n"
+    "data: how evenly batches come when nobody holds them up; --benchmark tries batch sizes and numbers of "
+    "workers.\n"
+    "step: waiting for data, forward, loss, backward, optimiser of the real training step; --layers takes it "
+    "apart.\n"
+    "dual: loading, preprocessing, transfer, training and gaps on two devices (they may be one), and what "
+    "one device would give.\n"
     "--sim describes a simulated machine. Nothing is written but --output and --html.";
 
 typedef struct Profile {
@@ -62,7 +67,8 @@ static int positive(const char *option, const char *text, int64_t least, int64_t
         return 0;
     *out = strtoll(text, &end, 10);
     if (*end || *out < least)
-        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %lld on", option, text, (long long)least);
+        return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %lld on", option, text,
+                       (long long)least);
     return 0;
 }
 
@@ -90,14 +96,16 @@ static int finish(Profile *p, int argc, char **argv, const char *output, const c
 
 int cmd_profile(int argc, char **argv, Log *log)
 {
-    const char *batches = NULL, *steps = NULL, *output = NULL, *html = NULL, *sizes = "8,16,32", *workers = NULL, *repeats = NULL;
+    const char *batches = NULL, *steps = NULL, *output = NULL, *html = NULL, *sizes = "8,16,32",
+               *workers = NULL, *repeats = NULL;
     int benchmark = 0, layers = 0;
     const CmdOption own[] = {
         {"num-batches", "N", &batches, NULL, "data: batches to take (as many as a few seconds allow)"},
         {"num-steps", "N", &steps, NULL, "step, dual: steps to make"},
         {"benchmark", NULL, NULL, &benchmark, "data: try a grid of batch sizes and numbers of workers"},
         {"grid-batch", "LIST", &sizes, NULL, "batch sizes of the grid (8,16,32)"},
-        {"grid-workers", "LIST", &workers, NULL, "numbers of workers of the grid (1, 2, 4, ... up to the cores)"},
+        {"grid-workers", "LIST", &workers, NULL,
+         "numbers of workers of the grid (1, 2, 4, ... up to the cores)"},
         {"repeats", "N", &repeats, NULL, "how often each cell of the grid is measured (3)"},
         {"layers", NULL, NULL, &layers, "step: the time of each layer"},
         {"output", "FILE", &output, NULL, "also write the text to FILE"},
@@ -119,8 +127,10 @@ int cmd_profile(int argc, char **argv, Log *log)
     else if (strcmp(what, "data") && strcmp(what, "step") && strcmp(what, "dual"))
         rc = err_set(&err, ERR_USAGE, "there is no profile '%s'; there are: data, step, dual", what);
     else if (!line.cfg.data_path[0])
-        rc = err_set(&err, ERR_USAGE, "profile needs --data-path DIR, the folder with metadata.csv and wavs/");
-    else if (!(rc = positive("num-batches", batches, 12, &n, &err)) && !(rc = positive("num-steps", steps, 12, &n, &err)) &&
+        rc =
+            err_set(&err, ERR_USAGE, "profile needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else if (!(rc = positive("num-batches", batches, 12, &n, &err)) &&
+             !(rc = positive("num-steps", steps, 12, &n, &err)) &&
              !(rc = positive("repeats", repeats, 1, &again, &err)))
         rc = open_profile(p, &line.cfg, log, &err);
     if (rc)
@@ -137,7 +147,8 @@ int cmd_profile(int argc, char **argv, Log *log)
         g.size_count = read_list(g.sizes, GRID_MOST, sizes);
         if (workers)
             g.worker_count = read_list(g.workers, GRID_MOST, workers);
-        for (int w = 1, cores = thread_cores(); !workers && g.worker_count < GRID_MOST; w = w * 2 < cores ? w * 2 : cores) {
+        for (int w = 1, cores = thread_cores(); !workers && g.worker_count < GRID_MOST;
+             w = w * 2 < cores ? w * 2 : cores) {
             g.workers[g.worker_count++] = w;
             if (w == cores)
                 break;
@@ -158,7 +169,8 @@ int cmd_profile(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc ==
+        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
         return code;
     if (p) {
         json_decref(p->report);

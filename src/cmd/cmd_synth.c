@@ -24,13 +24,15 @@ static const char *usage_text =
     "myxtts synth --checkpoint D --text \"...\" | --text-file F --output out.wav [--speed 1.2] [--pitch +2]\n"
     "             [--reference R.wav | --speaker S] [--png mel.png] [--alignment-png F.png]\n"
     "myxtts synth --checkpoint D --lines F --output-dir DIR [--json] ...\n\n"
-    "Speaks the text with a voice that `myxtts train` made. D is a checkpoint or a folder of them (its best one is used).\n"
-    "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of the first\n"
+    "Speaks the text with a voice that `myxtts train` made. D is a checkpoint or a folder of them (its best "
+    "one is used).\n"
+    "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of "
+    "the first\n"
     "speaker. With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
 
 typedef struct Synth {
-    const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png, *alignment_png,
-        *iterations, *speed, *pitch;
+    const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png,
+        *alignment_png, *iterations, *speed, *pitch;
     Devices devices;
     Voice *voice;
     Spoken spoken;
@@ -46,7 +48,8 @@ typedef struct Synth {
 /* Copies what the pictures need of the first part. */
 static int keep_first(Synth *s, const VoicePart *p, Err *err)
 {
-    const size_t values = (size_t)p->frames * (size_t)voice_file(s->voice)->cfg.n_mels, text = (size_t)p->speech.text;
+    const size_t values = (size_t)p->frames * (size_t)voice_file(s->voice)->cfg.n_mels,
+                 text = (size_t)p->speech.text;
     s->first.frames = p->frames, s->first.speech.text = p->speech.text;
     s->first.mel = malloc(values * sizeof(float));
     s->first.tokens = malloc(text * sizeof(int32_t));
@@ -82,7 +85,10 @@ static int alignment_picture(const Synth *s, Err *err)
                        .frames = (int)p->frames,
                        .bands = f->cfg.n_mels,
                        .text = p->speech.text};
-    PictureScale scale = {.cfg = &f->cfg, .pitch_mean = f->pitch_mean, .pitch_deviation = f->pitch_deviation, .title = s->output};
+    PictureScale scale = {.cfg = &f->cfg,
+                          .pitch_mean = f->pitch_mean,
+                          .pitch_deviation = f->pitch_deviation,
+                          .title = s->output};
     Rgb *pixels;
     int w, h, rc = picture_spoken_pixels(&pixels, &w, &h, &look, &scale, err);
     if (!rc)
@@ -110,20 +116,23 @@ static int report(const Synth *s, Err *err)
 {
     const Spoken *p = &s->spoken;
     const VoiceFile *f = voice_file(s->voice);
-    double length = (double)p->count / f->cfg.sample_rate, took = p->text_seconds + p->mel_seconds + p->audio_seconds;
+    double length = (double)p->count / f->cfg.sample_rate,
+           took = p->text_seconds + p->mel_seconds + p->audio_seconds;
     if (s->json)
-        return output_print(json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
-                                      output_text(s->output, strlen(s->output)), "checkpoint",
-                                      output_text(f->path, strlen(f->path)), "step", (json_int_t)f->step, "seconds", length,
-                                      "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts", p->parts,
-                                      "left_out", p->left_out, "real_time_factor", took / length, "text_seconds", p->text_seconds,
-                                      "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
-                                      p->first_seconds, "load_seconds", s->open_seconds),
-                            6, err);
-    printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound %.4f); first sound "
+        return output_print(
+            json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
+                      output_text(s->output, strlen(s->output)), "checkpoint",
+                      output_text(f->path, strlen(f->path)), "step", (json_int_t)f->step, "seconds", length,
+                      "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts", p->parts,
+                      "left_out", p->left_out, "real_time_factor", took / length, "text_seconds",
+                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds,
+                      "first_sound_seconds", p->first_seconds, "load_seconds", s->open_seconds),
+            6, err);
+    printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
+           "%.4f); first sound "
            "after %.2f s\n",
-           s->output, length, (long long)f->step, took, took / length, p->text_seconds / length, p->mel_seconds / length,
-           p->audio_seconds / length, p->first_seconds);
+           s->output, length, (long long)f->step, took, took / length, p->text_seconds / length,
+           p->mel_seconds / length, p->audio_seconds / length, p->first_seconds);
     return 0;
 }
 
@@ -138,8 +147,8 @@ static int speak_text(Synth *s, Err *err)
         text = (const char *)s->file.data, size = s->file.size;
     }
     if ((rc = wav_writer_open(&s->wav, s->output, voice_file(s->voice)->cfg.sample_rate, err)) ||
-        (rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err)) || (rc = wav_writer_commit(&s->wav, err)) ||
-        (rc = pictures(s, err)))
+        (rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err)) ||
+        (rc = wav_writer_commit(&s->wav, err)) || (rc = pictures(s, err)))
         return rc;
     return report(s, err);
 }
@@ -206,18 +215,21 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     const Spoken *p = &r->spoken;
     const int rate = voice_file(l->s->voice)->cfg.sample_rate;
     char path[4096];
-    int n = snprintf(path, sizeof path, "%s/%02llu.wav", l->s->output_dir, (unsigned long long)item + 1), rc = 0;
+    int n = snprintf(path, sizeof path, "%s/%02llu.wav", l->s->output_dir, (unsigned long long)item + 1),
+        rc = 0;
     if (n >= (int)sizeof path)
         return err_set(err, ERR_USAGE, "--output-dir is too long a path");
     if (!r->err.code)
         rc = wav_write(path, p->samples, p->count, rate, err);
     if (!rc && l->s->json) {
         double length = (double)p->count / rate;
-        json_t *o = json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1, "output",
-                              r->err.code ? json_null() : output_text(path, strlen(path)), "seconds", length, "symbols",
-                              (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "text_seconds", p->text_seconds,
-                              "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds);
-        json_object_set_new(o, "error", r->err.code ? output_text(r->err.msg, strlen(r->err.msg)) : json_null());
+        json_t *o = json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1,
+                              "output", r->err.code ? json_null() : output_text(path, strlen(path)),
+                              "seconds", length, "symbols", (json_int_t)p->symbols, "parts", p->parts,
+                              "left_out", p->left_out, "text_seconds", p->text_seconds, "mel_seconds",
+                              p->mel_seconds, "audio_seconds", p->audio_seconds);
+        json_object_set_new(o, "error",
+                            r->err.code ? output_text(r->err.msg, strlen(r->err.msg)) : json_null());
         char *text = json_dumps(o, JSON_REAL_PRECISION(6));
         json_decref(o);
         printf("%s\n", text ? text : "{}");
@@ -275,8 +287,9 @@ static int speak_lines(Synth *s, int *findings, Err *err)
         rc = ordered_run(&job, err);
     double took = clock_now() - from;
     if (!rc && !s->json)
-        printf("%s: %llu lines, %.1f s of speech in %.2f s (real-time factor %.4f)%s\n", s->output_dir, (unsigned long long)l.count,
-               l.seconds, took, took / l.seconds, l.failed ? "; not all lines could be spoken" : "");
+        printf("%s: %llu lines, %.1f s of speech in %.2f s (real-time factor %.4f)%s\n", s->output_dir,
+               (unsigned long long)l.count, l.seconds, took, took / l.seconds,
+               l.failed ? "; not all lines could be spoken" : "");
     *findings = l.failed || l.left_out;
 done:
     for (int i = 0; i < workers && l.griffin; i++)
@@ -305,7 +318,8 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     double iterations = 0, speed = 1, pitch = 0, from = clock_now();
     int rc;
     if ((rc = number(&iterations, "iterations", s->iterations, 1, 10000, err)) ||
-        (rc = number(&speed, "speed", s->speed, 0.25, 4, err)) || (rc = number(&pitch, "pitch", s->pitch, -24, 24, err)) ||
+        (rc = number(&speed, "speed", s->speed, 0.25, 4, err)) ||
+        (rc = number(&pitch, "pitch", s->pitch, -24, 24, err)) ||
         (rc = devices_open(&s->devices, &line->cfg, log, err)))
         return rc;
     VoiceOptions o = {.checkpoint = s->checkpoint,
@@ -316,7 +330,8 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .speed = speed,
                       .pitch = pitch,
                       .log = log};
-    if ((rc = voice_open(&s->voice, &o, err)) || (s->reference && (rc = voice_of_recording(s->voice, s->reference, err))) ||
+    if ((rc = voice_open(&s->voice, &o, err)) ||
+        (s->reference && (rc = voice_of_recording(s->voice, s->reference, err))) ||
         (s->speaker && (rc = voice_of_speaker(s->voice, s->speaker, err))))
         return rc;
     s->open_seconds = clock_now() - from;
@@ -334,11 +349,13 @@ static int check_options(const Synth *s, Err *err)
     if (!!s->text + !!s->text_file + !!s->lines != 1)
         return err_set(err, ERR_USAGE, "synth needs one of --text \"...\", --text-file F and --lines F");
     if (s->lines && (!s->output_dir || s->output))
-        return err_set(err, ERR_USAGE, "with --lines the speech goes to --output-dir DIR, one file for each line");
+        return err_set(err, ERR_USAGE,
+                       "with --lines the speech goes to --output-dir DIR, one file for each line");
     if (!s->lines && (!s->output || s->output_dir))
         return err_set(err, ERR_USAGE, "synth needs --output F.wav");
     if (s->lines && (s->png || s->alignment_png))
-        return err_set(err, ERR_USAGE, "--%s draws one text and cannot be used with --lines", s->png ? "png" : "alignment-png");
+        return err_set(err, ERR_USAGE, "--%s draws one text and cannot be used with --lines",
+                       s->png ? "png" : "alignment-png");
     if (s->reference && s->speaker)
         return err_set(err, ERR_USAGE, "--reference and --speaker both say whose voice it is: give one");
     return 0;
@@ -364,7 +381,8 @@ int cmd_synth(int argc, char **argv, Log *log)
     };
     CmdLine line;
     Err err = {0};
-    int findings = 0, code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    int findings = 0, code = 0,
+        rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)

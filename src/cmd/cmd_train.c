@@ -19,10 +19,13 @@
 #include "train/trainer.h"
 
 static const char *usage_text =
-    "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] [--max-steps N]\n"
+    "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
+    "[--max-steps N]\n"
     "             [--data-gpu D --model-gpu D] [--checkpoint-dir D] [--resume auto|PATH|none] [--json]\n\n"
-    "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in --checkpoint-dir\n"
-    "(log.jsonl, and an event file for TensorBoard). Ctrl-C saves and ends with exit code 0; a second Ctrl-C ends at once.";
+    "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in "
+    "--checkpoint-dir\n"
+    "(log.jsonl, and an event file for TensorBoard). Ctrl-C saves and ends with exit code 0; a second Ctrl-C "
+    "ends at once.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
@@ -59,19 +62,23 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
     format_bytes(e, sizeof e, p->pipeline_model + (o->data == o->model ? p->pipeline_data : 0));
     format_bytes(f, sizeof f, p->other + p->synthesis);
     log_info(log, "memory on %s (%s): %s of %s", o->model->name, o->model->model, a, b);
-    log_info(log, "  weights, gradients, moments %s; activations of %d x %d frames, %d symbols %s; batches %s; other %s", c,
-             p->shape.rows, p->shape.frames, p->shape.text, d, e, f);
+    log_info(log,
+             "  weights, gradients, moments %s; activations of %d x %d frames, %d symbols %s; batches %s; "
+             "other %s",
+             c, p->shape.rows, p->shape.frames, p->shape.text, d, e, f);
     if (o->data != o->model) {
         format_bytes(a, sizeof a, p->data_total), format_bytes(b, sizeof b, p->data_limit);
         log_info(log, "memory on %s (%s): %s of %s", o->data->name, o->data->model, a, b);
     }
-    log_info(log, "  %.2f million parameters; the largest batch that fits is %d", (double)p->parameters * 1e-6, p->largest_batch);
+    log_info(log, "  %.2f million parameters; the largest batch that fits is %d",
+             (double)p->parameters * 1e-6, p->largest_batch);
 }
 
-static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, const VoiceWatch *w, Err *err)
+static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, const VoiceWatch *w,
+                      Err *err)
 {
-    json_t *o = json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)s->first_step, "step", (json_int_t)s->step, "total_steps",
-                          (json_int_t)s->total);
+    json_t *o = json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)s->first_step, "step",
+                          (json_int_t)s->step, "total_steps", (json_int_t)s->total);
     const struct {
         const char *key;
         double value;
@@ -104,7 +111,8 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
     json_object_set_new(o, "data_bytes", json_integer((json_int_t)s->data_bytes));
     json_object_set_new(o, "largest_batch", json_integer(p->largest_batch));
     if (v) {
-        json_object_set_new(o, "bottleneck", json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
+        json_object_set_new(o, "bottleneck",
+                            json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
         json_object_set_new(o, "cause", json_string(cause_name(v->cause)));
         json_object_set_new(o, "verdict", json_string(v->sentence));
     }
@@ -130,22 +138,26 @@ static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch
     if (isfinite(s->loss))
         printf(": loss %.4f", s->loss);
     if (isfinite(s->validation))
-        printf(", validation %.4f (best %.4f at step %lld)", s->validation, s->best_loss, (long long)s->best_step);
+        printf(", validation %.4f (best %.4f at step %lld)", s->validation, s->best_loss,
+               (long long)s->best_step);
     printf("\n");
     if (isfinite(s->step_mean)) {
         printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);
         if (isfinite(s->step_std))
             printf(" +-%.1f %%", 100 * s->step_std / s->step_mean);
-        printf(": forward %.1f, loss %.1f, backward %.1f, optimiser %.1f\n", s->phase[0] * 1e3, s->phase[1] * 1e3,
-               s->phase[2] * 1e3, s->phase[3] * 1e3);
-        printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput", s->utterances_per_s, s->frames_per_s,
-               100 * s->padding);
-        printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share, 100 * s->busy_share);
+        printf(": forward %.1f, loss %.1f, backward %.1f, optimiser %.1f\n", s->phase[0] * 1e3,
+               s->phase[1] * 1e3, s->phase[2] * 1e3, s->phase[3] * 1e3);
+        printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput",
+               s->utterances_per_s, s->frames_per_s, 100 * s->padding);
+        printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share,
+               100 * s->busy_share);
         if (isfinite(s->gpu_utilisation))
             printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
         printf("\n");
     } else {
-        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not counted\n", "speed");
+        printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not "
+               "counted\n",
+               "speed");
     }
     if (s->heard.clips) {
         char sentence[400];
@@ -195,7 +207,8 @@ static double found_share(const Corpus *c, int B)
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
     int rc = data_prepare(cfg, 0, log, err);
-    if (rc || (rc = devices_open(&r->devices, cfg, log, err)) || (rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err)))
+    if (rc || (rc = devices_open(&r->devices, cfg, log, err)) ||
+        (rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err)))
         return rc;
     if ((rc = corpus_open(&r->validation, cfg, SPLIT_VAL, log, err)))
         return rc;
@@ -223,7 +236,8 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
              r->train.speaker_count, r->train.speaker_count == 1 ? "" : "s");
     if (r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         log_info(log,
-                 "  %.0f %% of the clips find another clip of their speaker in their batch as voice reference; the others refer to "
+                 "  %.0f %% of the clips find another clip of their speaker in their batch as voice "
+                 "reference; the others refer to "
                  "themselves",
                  100 * found_share(&r->train, cfg->batch_size));
     voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
@@ -266,7 +280,8 @@ int cmd_train(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays until
+                                           the program ends */
         return code;
     if (r) {
         voice_watch_close(&r->voice);

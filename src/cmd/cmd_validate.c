@@ -1,4 +1,5 @@
-/* cmd_validate.c - myxtts validate: a configuration against its schema, the machine and the data; --fix puts it right in place. */
+/* cmd_validate.c - myxtts validate: a configuration against its schema, the machine and the data; --fix puts
+ * it right in place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -20,13 +21,14 @@
 #include "diag/preflight.h"
 #include "diag/text_diff.h"
 
-static const char usage[] = "myxtts validate [--config FILE] [--data-path DIR] [--fix] [--strict] [--json] [any setting]\n\n"
-                            "Holds a configuration against its schema, this machine and the dataset, and says of each finding what "
-                            "it is, why it matters, what\n"
-                            "was read or measured, and what to do. --fix changes the values in the file in place, keeps every "
-                            "comment and the order, leaves\n"
-                            "FILE.bak.N behind, shows the difference and validates again. Exit code 0: nothing left; 1: errors are "
-                            "left (--strict: or warnings).";
+static const char usage[] =
+    "myxtts validate [--config FILE] [--data-path DIR] [--fix] [--strict] [--json] [any setting]\n\n"
+    "Holds a configuration against its schema, this machine and the dataset, and says of each finding what "
+    "it is, why it matters, what\n"
+    "was read or measured, and what to do. --fix changes the values in the file in place, keeps every "
+    "comment and the order, leaves\n"
+    "FILE.bak.N behind, shows the difference and validates again. Exit code 0: nothing left; 1: errors are "
+    "left (--strict: or warnings).";
 
 #define MOST_BYTES (1 << 20)
 #define MOST_ROUNDS 6
@@ -147,7 +149,8 @@ static int write_file(Validation *v, Err *err)
         rc = file_replace(target, v->text.data, v->text.size, err);
         if (rc)
             unlink(v->backup);
-        else if (chmod(target, st.st_mode & 07777) || (st.st_uid != geteuid() && chown(target, st.st_uid, st.st_gid)))
+        else if (chmod(target, st.st_mode & 07777) ||
+                 (st.st_uid != geteuid() && chown(target, st.st_uid, st.st_gid)))
             log_warn(&v->quiet, "%s has a new owner or other rights now", v->path);
     }
     free(target);
@@ -175,7 +178,8 @@ static int put_right(Validation *v, Err *err)
         return rc;
     if ((rc = write_file(v, err)))
         return rc;
-    if (text_diff(&v->diff, v->backup, v->original.data, v->original.size, v->path, v->text.data, v->text.size))
+    if (text_diff(&v->diff, v->backup, v->original.data, v->original.size, v->path, v->text.data,
+                  v->text.size))
         return err_set(err, ERR_NOMEM, "out of memory for the difference");
     buf_clear(&v->text);
     return file_read(&v->text, v->path, MOST_BYTES, err);
@@ -207,8 +211,10 @@ static void print_finding(const Finding *f)
 
 static void print_counts(const char *name, const Preflight *p)
 {
-    int e = preflight_tally(p, FINDING_ERROR), w = preflight_tally(p, FINDING_WARNING), n = preflight_tally(p, FINDING_NOTE);
-    printf("%s: %d error%s, %d warning%s, %d note%s\n", name, e, e == 1 ? "" : "s", w, w == 1 ? "" : "s", n, n == 1 ? "" : "s");
+    int e = preflight_tally(p, FINDING_ERROR), w = preflight_tally(p, FINDING_WARNING),
+        n = preflight_tally(p, FINDING_NOTE);
+    printf("%s: %d error%s, %d warning%s, %d note%s\n", name, e, e == 1 ? "" : "s", w, w == 1 ? "" : "s", n,
+           n == 1 ? "" : "s");
 }
 
 static void print_text(const Validation *v)
@@ -230,8 +236,8 @@ static void print_text(const Validation *v)
         for (size_t i = 0; i < v->found.row_count; i++) {
             const PreflightRow *r = &v->found.rows[i];
             if (r->area == (Area)a)
-                printf("  %-10s %-16s %s%s%s%s\n", r->status == STATUS_INFO ? "" : status_name(r->status), r->name, r->value,
-                       r->note[0] ? " (" : "", r->note, r->note[0] ? ")" : "");
+                printf("  %-10s %-16s %s%s%s%s\n", r->status == STATUS_INFO ? "" : status_name(r->status),
+                       r->name, r->value, r->note[0] ? " (" : "", r->note, r->note[0] ? ")" : "");
         }
         for (size_t i = 0; i < v->found.count; i++)
             if (v->found.findings[i].area == (Area)a)
@@ -245,9 +251,10 @@ static json_t *text_json(const char *s) { return output_text(s, strlen(s)); }
 
 static json_t *finding_json(const Finding *f)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "severity", severity_name(f->severity), "key", text_json(f->key),
-                     "place", text_json(f->place), "what", text_json(f->what), "why", text_json(f->why), "value",
-                     text_json(f->value), "fix", text_json(f->fix), "set", f->set_value ? text_json(f->set_value) : json_null());
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "severity", severity_name(f->severity),
+                     "key", text_json(f->key), "place", text_json(f->place), "what", text_json(f->what),
+                     "why", text_json(f->why), "value", text_json(f->value), "fix", text_json(f->fix), "set",
+                     f->set_value ? text_json(f->set_value) : json_null());
 }
 
 static json_t *sections_json(const Preflight *p)
@@ -258,15 +265,15 @@ static json_t *sections_json(const Preflight *p)
         for (size_t i = 0; i < p->row_count; i++) {
             const PreflightRow *r = &p->rows[i];
             if (r->area == (Area)a)
-                json_array_append_new(rows,
-                                      json_pack("{s:o, s:o, s:s, s:o}", "name", text_json(r->name), "value", text_json(r->value),
-                                                "status", status_name(r->status), "note", text_json(r->note)));
+                json_array_append_new(rows, json_pack("{s:o, s:o, s:s, s:o}", "name", text_json(r->name),
+                                                      "value", text_json(r->value), "status",
+                                                      status_name(r->status), "note", text_json(r->note)));
         }
         for (size_t i = 0; i < p->count; i++)
             if (p->findings[i].area == (Area)a)
                 json_array_append_new(findings, finding_json(&p->findings[i]));
-        json_array_append_new(sections, json_pack("{s:s, s:s, s:o, s:o}", "name", area_name((Area)a), "title", area_title((Area)a),
-                                                  "rows", rows, "findings", findings));
+        json_array_append_new(sections, json_pack("{s:s, s:s, s:o, s:o}", "name", area_name((Area)a), "title",
+                                                  area_title((Area)a), "rows", rows, "findings", findings));
     }
     return sections;
 }
@@ -301,16 +308,18 @@ static int print_json(const Validation *v, Err *err)
     for (size_t i = 0; i < changed->count; i++) {
         const Finding *f = &changed->findings[i];
         if (f->set_value)
-            json_array_append_new(changes, json_pack("{s:o, s:o, s:o, s:o}", "key", text_json(f->key), "from", text_json(f->value),
-                                                     "to", text_json(f->set_value), "why", text_json(f->why)));
+            json_array_append_new(changes, json_pack("{s:o, s:o, s:o, s:o}", "key", text_json(f->key), "from",
+                                                     text_json(f->value), "to", text_json(f->set_value),
+                                                     "why", text_json(f->why)));
         if (v->diff.size && f->severity != FINDING_NOTE)
             json_array_append_new(fixed, finding_json(f));
     }
-    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:{s:i, s:i, s:i}, s:o, s:o, s:o, s:o}", "title", "myxtts validate", "date",
-                          date, "machine", machine, "command", v->fix ? "validate --fix" : "validate", "file",
-                          v->path ? text_json(v->path) : json_null(), "counts", "error", preflight_tally(p, FINDING_ERROR),
-                          "warning", preflight_tally(p, FINDING_WARNING), "note", preflight_tally(p, FINDING_NOTE), "sections",
-                          sections_json(p), "issues", issues, "recommendations", advice, "configuration_changes", changes);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:{s:i, s:i, s:i}, s:o, s:o, s:o, s:o}", "title", "myxtts validate",
+        "date", date, "machine", machine, "command", v->fix ? "validate --fix" : "validate", "file",
+        v->path ? text_json(v->path) : json_null(), "counts", "error", preflight_tally(p, FINDING_ERROR),
+        "warning", preflight_tally(p, FINDING_WARNING), "note", preflight_tally(p, FINDING_NOTE), "sections",
+        sections_json(p), "issues", issues, "recommendations", advice, "configuration_changes", changes);
     if (o && (json_object_set_new(o, "found_before", fixed) ||
               json_object_set_new(o, "backup", v->diff.size ? text_json(v->backup) : json_null()) ||
               json_object_set_new(o, "diff", output_text(v->diff.size ? v->diff.data : "", v->diff.size)))) {
@@ -322,7 +331,8 @@ static int print_json(const Validation *v, Err *err)
 
 /* ---- the command ---- */
 
-/* Settings go to *settings, everything else stays in argv: the file may be what makes the settings sound, so they are not loaded alone. */
+/* Settings go to *settings, everything else stays in argv: the file may be what makes the settings sound, so
+ * they are not loaded alone. */
 static int split_arguments(Validation *v, int argc, char **argv, char **rest, char **settings)
 {
     int n = 1;
@@ -373,14 +383,16 @@ int cmd_validate(int argc, char **argv, Log *log)
 {
     Validation v = {0};
     const CmdOption own[] = {
-        {"config", "FILE", &v.path, NULL, "the file that is validated; without it defaults and command line are"},
+        {"config", "FILE", &v.path, NULL,
+         "the file that is validated; without it defaults and command line are"},
         {"fix", NULL, NULL, &v.fix, "change the file in place, with a numbered backup"},
         {"strict", NULL, NULL, &v.strict, "warnings count as errors"},
     };
     CmdLine line = {0};
     Err err = {0};
     int code = 0, rc = 0;
-    char **rest = mem_calloc((size_t)argc + 1, sizeof *rest), **settings = mem_calloc((size_t)argc + 1, sizeof *settings);
+    char **rest = mem_calloc((size_t)argc + 1, sizeof *rest),
+         **settings = mem_calloc((size_t)argc + 1, sizeof *settings);
     if (!rest || !settings) {
         rc = err_set(&err, ERR_NOMEM, "out of memory for the command line");
         goto done;
@@ -404,7 +416,8 @@ int cmd_validate(int argc, char **argv, Log *log)
         rc = print_json(&v, &err);
     else if (!rc)
         print_text(&v);
-    if (!rc && (preflight_tally(&v.found, FINDING_ERROR) || (v.strict && preflight_tally(&v.found, FINDING_WARNING))))
+    if (!rc && (preflight_tally(&v.found, FINDING_ERROR) ||
+                (v.strict && preflight_tally(&v.found, FINDING_WARNING))))
         code = 1;
 done:
     if (rc)

@@ -8,11 +8,14 @@ int data_prepare(const Config *cfg, int quiet, Log *log, Err *err)
     PrepareReport report = {0};
     int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
     if (!rc && report.accepted == 0)
-        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path, report.rejected_path);
+        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path,
+                     report.rejected_path);
     if (!rc)
-        log_line(log, quiet ? LOG_DEBUG : LOG_INFO, "data: %llu clips (%llu built now, %llu lines rejected%s%s)",
-                 (unsigned long long)report.accepted, (unsigned long long)report.mel.built, (unsigned long long)report.rejected,
-                 report.rejected ? ", see " : "", report.rejected ? report.rejected_path : "");
+        log_line(log, quiet ? LOG_DEBUG : LOG_INFO,
+                 "data: %llu clips (%llu built now, %llu lines rejected%s%s)",
+                 (unsigned long long)report.accepted, (unsigned long long)report.mel.built,
+                 (unsigned long long)report.rejected, report.rejected ? ", see " : "",
+                 report.rejected ? report.rejected_path : "");
     prepare_report_free(&report);
     return rc;
 }

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "config/config.h"
 
-/* Builds what is missing or changed and says what there is (a line of LOG_INFO, of LOG_DEBUG where quiet). ERR_DATA when no line can be used. Call before threads
- * are started: phonemisers are forked. */
+/* Builds what is missing or changed and says what there is (a line of LOG_INFO, of LOG_DEBUG where quiet).
+ * ERR_DATA when no line can be used. Call before threads are started: phonemisers are forked. */
 int data_prepare(const Config *cfg, int quiet, Log *log, Err *err);
 
 #endif

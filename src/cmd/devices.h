@@ -1,4 +1,5 @@
-/* devices.h - the devices that a command works with, opened from the settings: data_gpu, model_gpu, their caps, and --sim. */
+/* devices.h - the devices that a command works with, opened from the settings: data_gpu, model_gpu, their
+ * caps, and --sim. */
 #ifndef MYXTTS_CMD_DEVICES_H
 #define MYXTTS_CMD_DEVICES_H
 

@@ -156,7 +156,8 @@ static int print(const Patient *p, const char *output, int json, Err *err)
     return rc;
 }
 
-int diagnose_voice(const CmdLine *line, const char *run, const char *output, int *findings, Log *log, Err *err)
+int diagnose_voice(const CmdLine *line, const char *run, const char *output, int *findings, Log *log,
+                   Err *err)
 {
     Patient *p = mem_calloc(1, sizeof *p);
     int rc = p ? examine(p, line, run, log, err) : err_set(err, ERR_NOMEM, "no memory to diagnose");

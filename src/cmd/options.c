@@ -21,7 +21,8 @@ static const CmdOption *find_in(const CmdOption *options, int count, const char 
     for (int i = 0; i < count; i++) {
         size_t k = 0;
         const char *p = options[i].name;
-        while (k < n && p[k] && (name[k] == p[k] || (name[k] == '_' && p[k] == '-') || (name[k] == '-' && p[k] == '_')))
+        while (k < n && p[k] &&
+               (name[k] == p[k] || (name[k] == '_' && p[k] == '-') || (name[k] == '-' && p[k] == '_')))
             k++;
         if (k == n && !p[k])
             return &options[i];
@@ -60,13 +61,15 @@ static int unknown_option(const Parse *p, const char *arg, Err *err)
     for (char *c = nearest; *c; c++)
         *c = *c == '_' ? '-' : *c;
     err_set(err, ERR_USAGE, "%.*s: unknown option", (int)strcspn(arg, "="), arg);
-    return nearest[0] ? err_hint(err, "did you mean '--%s'?", nearest) : err_hint(err, "--help lists the options");
+    return nearest[0] ? err_hint(err, "did you mean '--%s'?", nearest)
+                      : err_hint(err, "--help lists the options");
 }
 
 static int missing_value(const char *arg, const char *next, Err *err)
 {
     int n = (int)strcspn(arg, "=");
-    err_set(err, ERR_USAGE, "%.*s: needs a value%s%s", n, arg, next ? ", but what follows is " : "", next ? next : "");
+    err_set(err, ERR_USAGE, "%.*s: needs a value%s%s", n, arg, next ? ", but what follows is " : "",
+            next ? next : "");
     return next ? err_hint(err, "a value that begins with dashes is written %.*s=VALUE", n, arg) : ERR_USAGE;
 }
 
@@ -100,7 +103,8 @@ static void print_options(const CmdOption *options, int count)
 {
     for (int i = 0; i < count; i++) {
         char name[100];
-        snprintf(name, sizeof name, "  --%s%s%s", options[i].name, options[i].arg ? " " : "", options[i].arg ? options[i].arg : "");
+        snprintf(name, sizeof name, "  --%s%s%s", options[i].name, options[i].arg ? " " : "",
+                 options[i].arg ? options[i].arg : "");
         printf("%-37s %s\n", name, options[i].help ? options[i].help : "");
     }
 }
@@ -116,7 +120,8 @@ static int print_help(const char *usage, const Parse *p, int all, Err *err)
     printf("\noptions of every command:\n");
     print_options(p->common, COMMON_COUNT);
     if (!all) {
-        printf("\nEvery key of the configuration is an option too: --batch-size 16. --help-all lists them.\n");
+        printf(
+            "\nEvery key of the configuration is an option too: --batch-size 16. --help-all lists them.\n");
         return 0;
     }
     static const char *const sections[] = {"model", "data", "training"};
@@ -131,7 +136,8 @@ static int print_help(const char *usage, const Parse *p, int all, Err *err)
     return failed ? err_set(err, ERR_NOMEM, "out of memory for the help") : 0;
 }
 
-int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc, char **argv, Err *err)
+int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc,
+                   char **argv, Err *err)
 {
     Err local = {0};
     int rc = 0, options = 1, help_all = 0;
@@ -189,7 +195,8 @@ int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err
         err_hint(err, "--help shows how the command is called");
     } else {
         err_set(err, ERR_USAGE, "unexpected argument '%s'", line->positional[max]);
-        err_hint(err, "%s is expected; --help shows how the command is called", max > 0 ? what : "no argument");
+        err_hint(err, "%s is expected; --help shows how the command is called",
+                 max > 0 ? what : "no argument");
     }
     return ERR_USAGE;
 }

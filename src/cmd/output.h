@@ -1,5 +1,6 @@
-/* output.h - JSON on stdout that is always JSON: foreign bytes and odd numbers are made fit for it, a lack of memory is an error.
- * Values are new references, as jansson's own; NULL on no memory, which output_print turns into the error. Threads: one. */
+/* output.h - JSON on stdout that is always JSON: foreign bytes and odd numbers are made fit for it, a lack of
+ * memory is an error. Values are new references, as jansson's own; NULL on no memory, which output_print
+ * turns into the error. Threads: one. */
 #ifndef MYXTTS_CMD_OUTPUT_H
 #define MYXTTS_CMD_OUTPUT_H
 

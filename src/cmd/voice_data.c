@@ -42,7 +42,11 @@ int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
 
 int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *err)
 {
-    EngineOptions o = {.cfg = &v->file.cfg, .device = v->devices.model, .largest = *largest, .symbols = tokens_count(), .log = log};
+    EngineOptions o = {.cfg = &v->file.cfg,
+                       .device = v->devices.model,
+                       .largest = *largest,
+                       .symbols = tokens_count(),
+                       .log = log};
     int rc = engine_open(&v->engine, &o, err);
     if (rc)
         return rc;

@@ -1,4 +1,5 @@
-/* config.c - from defaults, preset, file and command line to one checked Config; where each value came from. */
+/* config.c - from defaults, preset, file and command line to one checked Config; where each value came from.
+ */
 #include "config/config.h"
 
 #include <stdio.h>
@@ -85,9 +86,11 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
         } else if (!value && config_takes_value(arg, i + 1 < argc ? argv[i + 1] : NULL)) {
             value = i + 1 < argc ? argv[++i] : NULL;
             if (!value || strncmp(value, "--", 2) == 0) {
-                err_set(err, ERR_CONFIG, "%.*s: needs a value%s%s", length, arg, value ? ", but what follows is " : "",
-                        value ? value : "");
-                return value ? err_hint(err, "a value that begins with dashes is written %.*s=VALUE", length, arg) : ERR_CONFIG;
+                err_set(err, ERR_CONFIG, "%.*s: needs a value%s%s", length, arg,
+                        value ? ", but what follows is " : "", value ? value : "");
+                return value ? err_hint(err, "a value that begins with dashes is written %.*s=VALUE", length,
+                                        arg)
+                             : ERR_CONFIG;
             }
         } else if (!value) {
             value = "true";
@@ -123,7 +126,8 @@ int config_defaults(Config *cfg, Err *err)
     return load(cfg, NULL, NULL, 0, 0, NULL, err ? err : &local);
 }
 
-int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
+int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
+                     Err *err)
 {
     Err local = {0};
     return load(cfg, name, yaml, size, argc, argv, err ? err : &local);
@@ -200,7 +204,8 @@ int config_name_distance(const char *a, const char *b)
                 best = above[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && x == name_letter(b[j - 2]) && y == name_letter(a[i - 2]) && two_above[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && x == name_letter(b[j - 2]) && y == name_letter(a[i - 2]) &&
+                two_above[j - 2] + 1 < best)
                 best = two_above[j - 2] + 1;
             now[j] = best;
         }
@@ -211,7 +216,10 @@ int config_name_distance(const char *a, const char *b)
 const char *config_nearest_key(const char *name, int *distance)
 {
     size_t n = strlen(name);
-    int best = (int)(n < 4 ? 1 : n < 9 ? 2 : 3) + 1; /* a third of the letters wrong is another word, not a slip */
+    int best = (int)(n < 4   ? 1
+                     : n < 9 ? 2
+                             : 3) +
+               1; /* a third of the letters wrong is another word, not a slip */
     const char *nearest = NULL;
     for (int i = 0; i < option_count(); i++) {
         const Option *o = &option_table[i];

@@ -1,7 +1,8 @@
 /* config.h - every setting of the program, with its unit and range.
- * The table in options.c gives each field its YAML key, default, range and help; file, command line, `myxtts config`,
- * configs/default.yaml and --help are all derived from it. Precedence: default < preset < file < command line.
- * Threads: read-only after config_load. Strings belong to the Config and live until config_close. */
+ * The table in options.c gives each field its YAML key, default, range and help; file, command line, `myxtts
+ * config`, configs/default.yaml and --help are all derived from it. Precedence: default < preset < file <
+ * command line. Threads: read-only after config_load. Strings belong to the Config and live until
+ * config_close. */
 #ifndef MYXTTS_CONFIG_H
 #define MYXTTS_CONFIG_H
 
@@ -33,7 +34,8 @@ typedef struct Config {
     /* model: the network and the features it sees */
     ModelSize model_size;
     int text_encoder_dim, text_encoder_layers, text_encoder_heads;
-    int audio_encoder_dim, audio_encoder_layers, audio_encoder_heads; /* voice encoder over the reference mel */
+    int audio_encoder_dim, audio_encoder_layers,
+        audio_encoder_heads; /* voice encoder over the reference mel */
     int decoder_dim, decoder_layers, decoder_heads;
     int speaker_embedding_dim; /* voice vector */
     int use_voice_conditioning, use_gst, gst_num_style_tokens, gst_num_heads;
@@ -51,7 +53,7 @@ typedef struct Config {
     const char *metadata_eval_file;             /* "" = split by hash of the id */
     const char *wavs_train_dir, *wavs_eval_dir; /* relative to data_path; "" = wavs, then the root itself */
     const char *metadata_delimiter;             /* auto, |, tab, comma */
-    double val_split;                           /* share of ids held out when there is no metadata_eval_file */
+    double val_split; /* share of ids held out when there is no metadata_eval_file */
     int64_t seed;
     int enable_multispeaker;        /* off: one speaker, whatever the columns say */
     const char *speaker_id_pattern; /* POSIX extended regex on the id, group 1 is the speaker; "" = none */
@@ -86,8 +88,8 @@ typedef struct Config {
     int native_loading;       /* alias use_tf_native_loading */
     int prefetch_to_gpu, enhanced_gpu_prefetch, optimize_cpu_gpu_overlap;
     int pin_memory, enable_memory_mapping;
-    int pad_to_fixed_length;                                 /* alias enable_static_shapes */
-    int length_buckets;                                      /* how many static shapes when pad_to_fixed_length is off */
+    int pad_to_fixed_length; /* alias enable_static_shapes */
+    int length_buckets;      /* how many static shapes when pad_to_fixed_length is off */
     double augment_gain_db, augment_noise_db, augment_speed; /* 0 = off */
 
     /* data: devices */
@@ -109,7 +111,8 @@ typedef struct Config {
     double minutes; /* 0: not limited */
     int listen_clips;
     double mel_loss_weight, align_loss_weight, duration_loss_weight, pitch_loss_weight, energy_loss_weight;
-    double max_loss_spike_threshold; /* guard: gradient norm over this many times its running mean skips the step */
+    double max_loss_spike_threshold; /* guard: gradient norm over this many times its running mean skips the
+                                        step */
     int guard_max_skips;             /* consecutive skipped steps that stop the run */
     int early_stopping_patience;     /* validations without improvement; 0 = off */
     double early_stopping_min_delta;
@@ -126,23 +129,26 @@ typedef struct Config {
 int config_defaults(Config *cfg, Err *err);
 void config_close(Config *cfg); /* always safe on a zeroed, loaded, closed or failed Config */
 
-/* Reads defaults, the preset, the YAML file (when path is not NULL) and the command line, in that order of precedence.
- * argv holds only options ("--batch-size", "16", "--batch-size=16", "--add-blank", "--no-add-blank", "--add-blank false");
- * options that are not keys of the table are collected by the caller before. Checks ranges, then rules between keys.
- * cfg need not be initialised; after an error it is closed.
+/* Reads defaults, the preset, the YAML file (when path is not NULL) and the command line, in that order of
+ * precedence. argv holds only options ("--batch-size", "16", "--batch-size=16", "--add-blank",
+ * "--no-add-blank", "--add-blank false"); options that are not keys of the table are collected by the caller
+ * before. Checks ranges, then rules between keys. cfg need not be initialised; after an error it is closed.
  * Errors: ERR_CONFIG with file:line (or the option), the nearest known key, the allowed range. */
 int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *err);
 /* The same with the YAML text in memory; name stands for the file in messages and origins. */
-int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err);
+int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
+                     Err *err);
 
 /* 1 when `name` (with or without leading dashes, dashes or underscores) is a key or an alias of one. */
 int config_is_key(const char *name);
 /* 1 when the option takes a separate value argument (switches may stand alone). For building argv lists. */
 int config_takes_value(const char *name, const char *next_arg);
 
-/* The key or alias nearest to name, and how many letters differ; NULL when none is near enough to be what was meant. */
+/* The key or alias nearest to name, and how many letters differ; NULL when none is near enough to be what was
+ * meant. */
 const char *config_nearest_key(const char *name, int *distance);
-/* Letters to change, add, drop or swap between two names; dashes and underscores are the same. Names over 63 bytes: 64. */
+/* Letters to change, add, drop or swap between two names; dashes and underscores are the same. Names over 63
+ * bytes: 64. */
 int config_name_distance(const char *a, const char *b);
 
 /* Whole table, one row per key, in table order: used by `myxtts config`, default.yaml and --help. */

@@ -76,7 +76,8 @@ static int check_network(const Config *c, Err *err)
         {"text_encoder_dim", "text_encoder_heads", c->text_encoder_dim, c->text_encoder_heads},
         {"audio_encoder_dim", "audio_encoder_heads", c->audio_encoder_dim, c->audio_encoder_heads},
         {"decoder_dim", "decoder_heads", c->decoder_dim, c->decoder_heads},
-        {"speaker_embedding_dim", "gst_num_heads", c->speaker_embedding_dim, c->use_gst ? c->gst_num_heads : 1},
+        {"speaker_embedding_dim", "gst_num_heads", c->speaker_embedding_dim,
+         c->use_gst ? c->gst_num_heads : 1},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i].dim % 8) {
@@ -97,7 +98,8 @@ static int check_network(const Config *c, Err *err)
 static int check_data(const Config *c, Err *err)
 {
     if (c->min_audio_length >= c->max_audio_length) {
-        violated_pair(c, "min_audio_length", "max_audio_length", "no clip could be long and short enough", err);
+        violated_pair(c, "min_audio_length", "max_audio_length", "no clip could be long and short enough",
+                      err);
         return err_hint(err, "both are seconds");
     }
     if (c->speaker_id_pattern[0]) {
@@ -154,7 +156,8 @@ static int check_languages(const Config *c, Err *err)
         found |= strncmp(code, c->language, 2) == 0;
     }
     if (!found && c->language_detection_method == LANGUAGE_AUTO) {
-        violated_pair(c, "language", "supported_languages", "detection falls back to a language that it does not support", err);
+        violated_pair(c, "language", "supported_languages",
+                      "detection falls back to a language that it does not support", err);
         return err_hint(err, "choose one of supported_languages, or add it there");
     }
     return 0;

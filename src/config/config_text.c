@@ -6,8 +6,8 @@
 
 #define LINE_WIDTH 110
 
-/* Appends text in lines that begin with lead (after the first) and break at blanks, not inside brackets; column: where the
- * first line stands. Ends with a newline. */
+/* Appends text in lines that begin with lead (after the first) and break at blanks, not inside brackets;
+ * column: where the first line stands. Ends with a newline. */
 static void wrap(Buf *out, const char *text, const char *lead, size_t column)
 {
     int first = 1;
@@ -53,7 +53,8 @@ static void write_comment(Buf *out, const Option *o)
     if (option_preset(o, SIZE_NANO)) {
         buf_str(out, "  # By model_size:");
         for (int size = SIZE_NANO; size <= SIZE_BIG; size++)
-            buf_printf(out, "%s %s %s", size ? "," : "", option_size_name((ModelSize)size), option_preset(o, (ModelSize)size));
+            buf_printf(out, "%s %s %s", size ? "," : "", option_size_name((ModelSize)size),
+                       option_preset(o, (ModelSize)size));
         buf_str(out, ".\n");
     }
     if (o->aliases)
@@ -69,8 +70,10 @@ int config_write_default_yaml(Buf *out)
     int rc = config_defaults(&cfg, NULL);
     if (rc)
         return rc;
-    buf_str(out, "# Every setting with its default. Written by `myxtts config --default-yaml`; copy it and keep what you change.\n"
-                 "# Later ones win: default, preset (model_size), this file, command line (--batch-size 16 for batch_size).\n"
+    buf_str(out, "# Every setting with its default. Written by `myxtts config --default-yaml`; copy it and "
+                 "keep what you change.\n"
+                 "# Later ones win: default, preset (model_size), this file, command line (--batch-size 16 "
+                 "for batch_size).\n"
                  "# Keys that follow model_size are commented out, so that another size changes them all.\n");
     for (int i = 0; i < option_count(); i++) {
         const Option *o = &option_table[i];

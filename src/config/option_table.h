@@ -20,7 +20,8 @@ typedef enum {
     OPT_DEVICE    /* const char *: auto, cpu, 0, 1, ..., sim0, sim1, ... */
 } OptionType;
 
-/* Words for a value. The first word of a value is how it is written; the others are also read. Ends with word NULL. */
+/* Words for a value. The first word of a value is how it is written; the others are also read. Ends with word
+ * NULL. */
 typedef struct OptionName {
     const char *word;
     int value;
@@ -50,8 +51,8 @@ const char *option_size_name(ModelSize size);
 
 /* Row of a key or alias; name is compared with dashes and underscores as the same. -1 when there is none. */
 int option_find(const char *name, size_t n);
-/* As option_find for a command-line name (dashes in front, "=value" behind), and finds `no-KEY` of a switch and
- * `disable-X` of a switch `enable-X`: *negated is then 1. *value: what follows '=', or NULL. */
+/* As option_find for a command-line name (dashes in front, "=value" behind), and finds `no-KEY` of a switch
+ * and `disable-X` of a switch `enable-X`: *negated is then 1. *value: what follows '=', or NULL. */
 int option_find_argument(const char *arg, int *negated, const char **value);
 int option_in_section(const Option *o, const char *section); /* its own or one of `also` */
 
@@ -67,7 +68,8 @@ typedef struct RawValue {
 int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw, Err *err);
 /* The field as YAML would write it, as a whole (appended to out). */
 void option_format(Buf *out, const Option *o, const Config *cfg);
-void option_format_double(char *out, size_t cap, double x); /* short, reads back to the same bits, a number in YAML 1.1 too */
+void option_format_double(char *out, size_t cap,
+                          double x); /* short, reads back to the same bits, a number in YAML 1.1 too */
 /* "1 .. 4096", "auto | 0 .. 256", "cosine | noam | constant" */
 void option_range(char *out, size_t cap, const Option *o);
 /* 1 and *out when the word is true/yes/on/1 or false/no/off/0, in any case. */
@@ -86,7 +88,8 @@ struct ConfigState {
     const char *file; /* name of the YAML file for messages; NULL = none */
     Origin *origins;  /* [option_count()] */
 };
-void config_origin(char *out, size_t cap, const Config *cfg, int row); /* "default", "preset nano", "FILE:LINE", ... */
+void config_origin(char *out, size_t cap, const Config *cfg,
+                   int row); /* "default", "preset nano", "FILE:LINE", ... */
 
 /* Walks the YAML text and sets what it finds, with lines as origins. name: the file, for messages. */
 int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *err);

@@ -1,6 +1,7 @@
-/* option_value.c - one value of the option table: from text to field, with type and range checked, and back to text.
- * The types of the table decide what a text means, never its looks: `no` is false for a switch and a word for a string,
- * `1e-4` is a number (a YAML 1.1 reader calls it a string), `010` is refused because YAML 1.1 and 1.2 read it differently. */
+/* option_value.c - one value of the option table: from text to field, with type and range checked, and back
+ * to text. The types of the table decide what a text means, never its looks: `no` is false for a switch and a
+ * word for a string, `1e-4` is a number (a YAML 1.1 reader calls it a string), `010` is refused because
+ * YAML 1.1 and 1.2 read it differently. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +48,8 @@ void option_quote(char *out, size_t cap, const char *s)
 
 typedef enum { NUMBER_OK, NUMBER_NONE, NUMBER_LEADING_ZERO, NUMBER_NOT_FINITE } NumberKind;
 
-/* Decimal numbers only: sign, digits (with _ between them, as YAML 1.1 has it), fraction, exponent; blanks around. */
+/* Decimal numbers only: sign, digits (with _ between them, as YAML 1.1 has it), fraction, exponent; blanks
+ * around. */
 static NumberKind parse_number(const char *s, double *out)
 {
     char digits[64];
@@ -73,7 +75,8 @@ static NumberKind parse_number(const char *s, double *out)
         char c = s[i];
         if (isdigit((unsigned char)c)) {
             mantissa += !exponent;
-        } else if (c == '_' && i > 0 && isdigit((unsigned char)s[i - 1]) && i + 1 < n && isdigit((unsigned char)s[i + 1])) {
+        } else if (c == '_' && i > 0 && isdigit((unsigned char)s[i - 1]) && i + 1 < n &&
+                   isdigit((unsigned char)s[i + 1])) {
             continue;
         } else if (c == '.' && !dot && !exponent) {
             dot = 1;
@@ -108,7 +111,8 @@ void option_format_double(char *out, size_t cap, double x)
             break;
     }
     char *e = strchr(out, 'e');
-    if (e && !strchr(out, '.') && strlen(out) + 3 <= cap) { /* YAML 1.1 wants a dot in a number with an exponent */
+    if (e && !strchr(out, '.') &&
+        strlen(out) + 3 <= cap) { /* YAML 1.1 wants a dot in a number with an exponent */
         memmove(e + 2, e, strlen(e) + 1);
         memcpy(e, ".0", 2);
     }
@@ -125,8 +129,8 @@ static void describe_words(char *out, size_t cap, const Option *o, const char *b
         for (const OptionName *v = o->names; v < w; v++)
             first = first && v->value != w->value;
         if (first && used < cap)
-            used +=
-                (size_t)snprintf(out + used, cap - used, strcmp(w->word, "|") ? "%s%s" : "%s\"%s\"", used ? between : "", w->word);
+            used += (size_t)snprintf(out + used, cap - used, strcmp(w->word, "|") ? "%s%s" : "%s\"%s\"",
+                                     used ? between : "", w->word);
     }
 }
 
@@ -264,7 +268,8 @@ static int store_string(const char **field, Block *strings, const char *s, size_
 static int same_word(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++) {
-        int x = *a == '-' ? '_' : tolower((unsigned char)*a), y = *b == '-' ? '_' : tolower((unsigned char)*b);
+        int x = *a == '-' ? '_' : tolower((unsigned char)*a),
+            y = *b == '-' ? '_' : tolower((unsigned char)*b);
         if (x != y)
             return 0;
     }
@@ -327,8 +332,8 @@ static int set_list(const Option *o, Config *cfg, Block *strings, const RawValue
         }
     }
     if (list.count < o->min || list.count > o->max)
-        return err_set(err, ERR_CONFIG, "%s has %d items, but must have between %d and %d", o->key, list.count, (int)o->min,
-                       (int)o->max);
+        return err_set(err, ERR_CONFIG, "%s has %d items, but must have between %d and %d", o->key,
+                       list.count, (int)o->min, (int)o->max);
     *FIELD_AT(StringList, o, cfg) = list;
     return 0;
 }
@@ -387,7 +392,8 @@ static void format_string(Buf *out, const char *s)
     int flag, bare = isalpha((unsigned char)s[0]) || s[0] == '/' || s[0] == '_';
     for (const char *p = s; *p && bare; p++)
         bare = isalnum((unsigned char)*p) || strchr("_./-", *p) != NULL;
-    if (bare && !option_parse_bool(s, &flag) && strcasecmp(s, "null") != 0 && strcasecmp(s, "y") != 0 && strcasecmp(s, "n") != 0) {
+    if (bare && !option_parse_bool(s, &flag) && strcasecmp(s, "null") != 0 && strcasecmp(s, "y") != 0 &&
+        strcasecmp(s, "n") != 0) {
         buf_str(out, s);
         return;
     }

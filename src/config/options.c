@@ -1,5 +1,6 @@
 /* options.c - THE option table: one row per setting, and the presets of model_size.
- * Everything that knows a setting (YAML, command line, help, `myxtts config`, configs/default.yaml) reads these rows. */
+ * Everything that knows a setting (YAML, command line, help, `myxtts config`, configs/default.yaml) reads
+ * these rows. */
 #include <string.h>
 
 #include "config/option_table.h"
@@ -8,12 +9,19 @@ const char *const option_sections[3] = {"model", "data", "training"};
 
 static const OptionName model_sizes[] = {{"nano", SIZE_NANO},     {"tiny", SIZE_TINY}, {"small", SIZE_SMALL},
                                          {"normal", SIZE_NORMAL}, {"big", SIZE_BIG},   {NULL, 0}};
-static const OptionName language_methods[] = {
-    {"metadata", LANGUAGE_FROM_METADATA}, {"filename", LANGUAGE_FROM_FILENAME}, {"auto", LANGUAGE_AUTO}, {NULL, 0}};
-static const OptionName mel_storages[] = {
-    {"float32", STORE_FLOAT32}, {"float16", STORE_FLOAT16}, {"fp32", STORE_FLOAT32}, {"fp16", STORE_FLOAT16}, {NULL, 0}};
-static const OptionName preprocessing_modes[] = {
-    {"auto", PREPROCESS_AUTO}, {"precompute", PREPROCESS_PRECOMPUTE}, {"on_the_fly", PREPROCESS_ON_THE_FLY}, {NULL, 0}};
+static const OptionName language_methods[] = {{"metadata", LANGUAGE_FROM_METADATA},
+                                              {"filename", LANGUAGE_FROM_FILENAME},
+                                              {"auto", LANGUAGE_AUTO},
+                                              {NULL, 0}};
+static const OptionName mel_storages[] = {{"float32", STORE_FLOAT32},
+                                          {"float16", STORE_FLOAT16},
+                                          {"fp32", STORE_FLOAT32},
+                                          {"fp16", STORE_FLOAT16},
+                                          {NULL, 0}};
+static const OptionName preprocessing_modes[] = {{"auto", PREPROCESS_AUTO},
+                                                 {"precompute", PREPROCESS_PRECOMPUTE},
+                                                 {"on_the_fly", PREPROCESS_ON_THE_FLY},
+                                                 {NULL, 0}};
 static const OptionName verifications[] = {{"off", VERIFY_OFF},
                                            {"fast", VERIFY_FAST},
                                            {"full", VERIFY_FULL},
@@ -40,12 +48,14 @@ static const OptionName delimiters[] = {{"auto", 0}, {"|", 1},  {"tab", 2}, {"co
                                         {"pipe", 1}, {"\t", 2}, {",", 3},   {NULL, 0}};
 static const OptionName schedules[] = {
     {"cosine", SCHEDULE_COSINE}, {"noam", SCHEDULE_NOAM}, {"constant", SCHEDULE_CONSTANT}, {NULL, 0}};
-static const OptionName strategies[] = {{"non_autoregressive", DECODER_PARALLEL}, {"parallel", DECODER_PARALLEL}, {NULL, 0}};
+static const OptionName strategies[] = {
+    {"non_autoregressive", DECODER_PARALLEL}, {"parallel", DECODER_PARALLEL}, {NULL, 0}};
 static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_HUBER}, {NULL, 0}};
 
 /* The second factor is 0 times the size of an array that only exists when the field has the row's type. */
 #define FIELD(f, T) (offsetof(Config, f) + 0 * sizeof(char[_Generic(((Config *)0)->f, T : 1, default : -1)]))
-#define FIELD_ENUM(f) (offsetof(Config, f) + 0 * sizeof(char[sizeof(((Config *)0)->f) == sizeof(int) ? 1 : -1]))
+#define FIELD_ENUM(f) \
+    (offsetof(Config, f) + 0 * sizeof(char[sizeof(((Config *)0)->f) == sizeof(int) ? 1 : -1]))
 #define ROW(T, s, f, at, d, lo, hi, text) \
     .section = s, .key = #f, .type = T, .offset = at, .def = d, .min = lo, .max = hi, .help = text
 #define BOOL(s, f, d, text, ...) \
@@ -98,13 +108,17 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 /* clang-format off */
 const Option option_table[] = {
     /* model: the network */
-    ENUM(M, model_size, "tiny", model_sizes, "Preset that gives the sizes of the network and the learning rate; keys given beside it win."),
+    ENUM(M, model_size, "tiny", model_sizes,
+         "Preset that gives the sizes of the network and the learning rate; keys given beside it win."),
     INT(M, text_encoder_dim, "384", 16, 8192, "Width of the text encoder."),
     INT(M, text_encoder_layers, "4", 1, 64, "Transformer layers of the text encoder."),
-    INT(M, text_encoder_heads, "6", 1, 128, "Attention heads of the text encoder; they divide text_encoder_dim."),
-    INT(M, audio_encoder_dim, "256", 16, 8192, "Width of the voice encoder, which listens to a reference mel of the speaker."),
+    INT(M, text_encoder_heads, "6", 1, 128,
+         "Attention heads of the text encoder; they divide text_encoder_dim."),
+    INT(M, audio_encoder_dim, "256", 16, 8192,
+         "Width of the voice encoder, which listens to a reference mel of the speaker."),
     INT(M, audio_encoder_layers, "2", 1, 64, "Transformer layers of the voice encoder."),
-    INT(M, audio_encoder_heads, "4", 1, 128, "Attention heads of the voice encoder; they divide audio_encoder_dim."),
+    INT(M, audio_encoder_heads, "4", 1, 128,
+         "Attention heads of the voice encoder; they divide audio_encoder_dim."),
     INT(M, decoder_dim, "384", 16, 8192, "Width of the mel decoder."),
     INT(M, decoder_layers, "6", 1, 64, "Transformer layers of the mel decoder."),
     INT(M, decoder_heads, "6", 1, 128, "Attention heads of the mel decoder; they divide decoder_dim."),
@@ -112,127 +126,198 @@ const Option option_table[] = {
     BOOL(M, use_voice_conditioning, "true", "Condition the decoder on the voice vector of a reference clip."),
     BOOL(M, use_gst, "true", "Global style tokens beside the voice vector.", ALIAS("enable_gst")),
     INT(M, gst_num_style_tokens, "10", 1, 256, "How many style tokens there are."),
-    INT(M, gst_num_heads, "4", 1, 64, "Attention heads over the style tokens; they divide speaker_embedding_dim."),
-    INT(M, feed_forward_ratio, "3", 1, 8, "Width of the feed-forward part of a layer, as a multiple of the layer's."),
+    INT(M, gst_num_heads, "4", 1, 64,
+         "Attention heads over the style tokens; they divide speaker_embedding_dim."),
+    INT(M, feed_forward_ratio, "3", 1, 8,
+         "Width of the feed-forward part of a layer, as a multiple of the layer's."),
     INT(M, predictor_dim, "256", 8, 4096, "Width of the predictor of duration, pitch and energy."),
-    ENUM(M, decoder_strategy, "non_autoregressive", strategies, "How frames are made: non_autoregressive computes all of them at once, each symbol with its own duration."),
+    ENUM(M, decoder_strategy, "non_autoregressive", strategies,
+         "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
+         "duration."),
     FLOAT(M, dropout, "0.1", 0, 0.9, "Dropout of the transformer layers."),
 
     /* model: the features it sees */
-    INT(M, sample_rate, "22050", 4000, 192000, "Samples per second; other recordings are resampled.", ALSO("data")),
+    INT(M, sample_rate, "22050", 4000, 192000,
+         "Samples per second; other recordings are resampled.", ALSO("data")),
     INT(M, n_fft, "1024", 64, 16384, "FFT length of the mel, in samples.", ALSO("data")),
-    INT(M, win_length, "1024", 32, 16384, "Window length of the mel, in samples; at most n_fft.", ALSO("data")),
-    INT(M, hop_length, "256", 16, 8192, "Samples from one mel frame to the next; at most win_length.", ALSO("data")),
+    INT(M, win_length, "1024", 32, 16384,
+         "Window length of the mel, in samples; at most n_fft.", ALSO("data")),
+    INT(M, hop_length, "256", 16, 8192,
+         "Samples from one mel frame to the next; at most win_length.", ALSO("data")),
     INT(M, n_mels, "80", 8, 512, "Mel bands.", ALSO("data")),
     FLOAT(M, mel_fmin, "0", 0, 96000, "Lowest frequency of the mel, in Hz.", ALIAS("fmin"), ALSO("data")),
-    FLOAT(M, mel_fmax, "8000", 1, 96000, "Highest frequency of the mel, in Hz; at most half of sample_rate.", ALIAS("fmax"), ALSO("data")),
+    FLOAT(M, mel_fmax, "8000", 1, 96000,
+         "Highest frequency of the mel, in Hz; at most half of sample_rate.", ALIAS("fmax"), ALSO("data")),
 
     /* data: what is on disk */
     STRING(D, data_path, "", 0, PATH_MAX_BYTES, "Folder of the dataset.", ALIAS("dataset_path train_data")),
-    STRING(D, cache_dir, "", 0, PATH_MAX_BYTES, "Folder of the caches; \"\" is myxtts-cache inside data_path."),
-    STRING(D, metadata_train_file, "metadata.csv", 1, PATH_MAX_BYTES, "Metadata file, relative to data_path."),
-    STRING(D, metadata_eval_file, "", 0, PATH_MAX_BYTES, "Metadata file of the validation clips; \"\" holds out val_split of the ids."),
-    STRING(D, wavs_train_dir, "", 0, PATH_MAX_BYTES, "Folder of the recordings, relative to data_path; \"\" is wavs, or data_path itself."),
-    STRING(D, wavs_eval_dir, "", 0, PATH_MAX_BYTES, "Folder of the validation recordings; \"\" is the same as for training."),
+    STRING(D, cache_dir, "", 0, PATH_MAX_BYTES,
+         "Folder of the caches; \"\" is myxtts-cache inside data_path."),
+    STRING(D, metadata_train_file, "metadata.csv", 1, PATH_MAX_BYTES,
+         "Metadata file, relative to data_path."),
+    STRING(D, metadata_eval_file, "", 0, PATH_MAX_BYTES,
+         "Metadata file of the validation clips; \"\" holds out val_split of the ids."),
+    STRING(D, wavs_train_dir, "", 0, PATH_MAX_BYTES,
+         "Folder of the recordings, relative to data_path; \"\" is wavs, or data_path itself."),
+    STRING(D, wavs_eval_dir, "", 0, PATH_MAX_BYTES,
+         "Folder of the validation recordings; \"\" is the same as for training."),
     CHOICE(D, metadata_delimiter, "auto", delimiters, "What stands between the columns of the metadata."),
-    FLOAT(D, val_split, "0.05", 0, 0.9, "Share of the ids held out for validation when there is no metadata_eval_file."),
-    INT64(D, seed, "1234", 0, 9007199254740991.0, "Seed of the split, the order of the clips, the initial weights and dropout.", ALSO("training")),
-    BOOL(D, enable_multispeaker, "true", "Use the speaker column or speaker_id_pattern; off treats all clips as one speaker."),
-    STRING(D, speaker_id_pattern, "", 0, 1000, "POSIX extended regular expression on the id whose first group is the speaker; \"\" for none."),
+    FLOAT(D, val_split, "0.05", 0, 0.9,
+         "Share of the ids held out for validation when there is no metadata_eval_file."),
+    INT64(D, seed, "1234", 0, 9007199254740991.0,
+         "Seed of the split, the order of the clips, the initial weights and dropout.", ALSO("training")),
+    BOOL(D, enable_multispeaker, "true",
+         "Use the speaker column or speaker_id_pattern; off treats all clips as one speaker."),
+    STRING(D, speaker_id_pattern, "", 0, 1000,
+         "POSIX extended regular expression on the id whose first group is the speaker; \"\" for none."),
 
     /* data: text */
-    STRING(D, language, "en", 2, 15, "Language of lines that name none, and of lines whose language cannot be told."),
-    ENUM(D, language_detection_method, "metadata", language_methods, "Where the language of a line comes from: the metadata column, the file name, or the text itself."),
-    LIST(D, supported_languages, "en,es,fr,de,it,pt,pl,tr,ru,nl,cs,ar,fa,zh,ja,hu,ko", 1, CONFIG_MAX_LIST, ',', "Languages that detection chooses among."),
-    ENUM(D, text_cleaners, "multilingual", cleaners, "none; basic: sentence marks, and lower case when use_phonemes is off; english: also numbers and abbreviations of English lines; multilingual: those of every line, in its own language.", .one_item_list = 1),
-    BOOL(D, use_phonemes, "true", "Speak the text with espeak-ng and use its phonemes; off uses the characters of the cleaned text."),
+    STRING(D, language, "en", 2, 15,
+         "Language of lines that name none, and of lines whose language cannot be told."),
+    ENUM(D, language_detection_method, "metadata", language_methods,
+         "Where the language of a line comes from: the metadata column, the file name, or the text itself."),
+    LIST(D, supported_languages,
+         "en,es,fr,de,it,pt,pl,tr,ru,nl,cs,ar,fa,zh,ja,hu,ko", 1, CONFIG_MAX_LIST, ',',
+         "Languages that detection chooses among."),
+    ENUM(D, text_cleaners, "multilingual", cleaners,
+         "none; basic: sentence marks, and lower case when use_phonemes is off; "
+         "english: also numbers and abbreviations of English lines; multilingual: "
+         "those of every line, in its own language.", .one_item_list = 1),
+    BOOL(D, use_phonemes, "true",
+         "Speak the text with espeak-ng and use its phonemes; off uses the characters of the cleaned text."),
     STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses by language."),
-    INT(D, phoneme_timeout_ms, "5000", 100, 600000, "Milliseconds that espeak-ng may take for one line before the line is given up."),
+    INT(D, phoneme_timeout_ms, "5000", 100, 600000,
+         "Milliseconds that espeak-ng may take for one line before the line is given up."),
     BOOL(D, add_blank, "false", "Put a blank token after every symbol."),
-    INT(D, max_text_length, "500", 4, 65535, "Most tokens of a line; longer lines are left out and counted.", ALSO("model")),
+    INT(D, max_text_length, "500", 4, 65535,
+         "Most tokens of a line; longer lines are left out and counted.", ALSO("model")),
 
     /* data: audio */
     BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip."),
-    FLOAT(D, trim_top_db, "40", 5, 120, "Decibels below the loudest frame that count as silence. 40 keeps the quiet endings of words; 20-30 cuts closer and may take them."),
+    FLOAT(D, trim_top_db, "40", 5, 120,
+         "Decibels below the loudest frame that count as silence. 40 keeps the quiet endings of words; "
+         "20-30 cuts closer and may take them."),
     BOOL(D, enable_loudness_normalization, "true", "Bring every clip to target_loudness_lufs (EBU R128)."),
     FLOAT(D, target_loudness_lufs, "-23", -70, -5, "Loudness of a clip, in LUFS."),
     FLOAT(D, min_audio_length, "0.1", 0, 3600, "Seconds; shorter recordings are left out and counted."),
     FLOAT(D, max_audio_length, "30", 0.1, 36000, "Seconds; longer recordings are left out and counted."),
-    INT(D, max_mel_frames, "1024", 8, 65535, "Most mel frames of a clip; longer clips are left out and counted."),
+    INT(D, max_mel_frames, "1024", 8, 65535,
+         "Most mel frames of a clip; longer clips are left out and counted."),
     ENUM(D, mel_storage, "float32", mel_storages, "Numbers of the mel cache; float16 takes half the disk."),
 
     /* data: caches and loading */
-    ENUM(D, preprocessing_mode, "auto", preprocessing_modes, "precompute: mels from the cache; on_the_fly: samples from disk, mel on the data device; auto chooses."),
-    ENUM(D, cache_verification, "fast", verifications, "fast: header, sizes and source stamps; full: every checksum; off. true is full, false is off."),
-    INT_AUTO(D, num_workers, 0, 256, "Worker threads of the loader and worker processes of the phonemiser; auto is one per core, 0 works inline."),
+    ENUM(D, preprocessing_mode, "auto", preprocessing_modes,
+         "precompute: mels from the cache; on_the_fly: samples from disk, mel on the data device; auto "
+         "chooses."),
+    ENUM(D, cache_verification, "fast", verifications,
+         "fast: header, sizes and source stamps; full: every checksum; off. true is full, false is off."),
+    INT_AUTO(D, num_workers, 0, 256,
+         "Worker threads of the loader and worker processes of the phonemiser; auto is one per core, 0 "
+         "works inline."),
     INT(D, batch_size, "32", 1, 4096, "Clips in a batch."),
-    INT_AUTO(D, prefetch_buffer_size, 1, 1024, "Batches prepared ahead in host memory; auto is 64 / batch_size, at least 2 and at most 8."),
-    INT(D, pipeline_buffer_size, "8", 3, 1024, "Most device buffers that the ring may grow to; it starts with 3.", ALIAS("buffer_size")),
-    BOOL(D, native_loading, "true", "The asynchronous pipeline; off: the trainer loads each batch itself, for comparison.", ALIAS("use_tf_native_loading")),
+    INT_AUTO(D, prefetch_buffer_size, 1, 1024,
+         "Batches prepared ahead in host memory; auto is 64 / batch_size, at least 2 and at most 8."),
+    INT(D, pipeline_buffer_size, "8", 3, 1024,
+         "Most device buffers that the ring may grow to; it starts with 3.", ALIAS("buffer_size")),
+    BOOL(D, native_loading, "true",
+         "The asynchronous pipeline; off: the trainer loads each batch "
+         "itself, for comparison.", ALIAS("use_tf_native_loading")),
     BOOL(D, prefetch_to_gpu, "true", "Copy batches to the data device ahead of need."),
     BOOL(D, enhanced_gpu_prefetch, "true", "Copy on a stream of its own."),
     BOOL(D, optimize_cpu_gpu_overlap, "true", "Overlap copy, preprocessing and training step."),
     BOOL(D, pin_memory, "true", "Page-locked memory for batches on the host."),
     BOOL(D, enable_memory_mapping, "true", "Map the caches; off reads them."),
-    BOOL(D, pad_to_fixed_length, "false", "Pad every batch to max_text_length and max_mel_frames; off pads to the shape of a length bucket.", ALIAS("enable_static_shapes")),
+    BOOL(D, pad_to_fixed_length, "false",
+         "Pad every batch to max_text_length and max_mel_frames; off pads "
+         "to the shape of a length bucket.", ALIAS("enable_static_shapes")),
     INT(D, length_buckets, "8", 1, 64, "Shapes that clips are sorted into when pad_to_fixed_length is off."),
     FLOAT(D, augment_gain_db, "0", 0, 24, "Random gain of up to this many decibels, up or down; 0 is off."),
     FLOAT(D, augment_noise_db, "0", 0, 80, "White noise this many decibels below the clip; 0 is off."),
     FLOAT(D, augment_speed, "0", 0, 0.5, "Random change of speed by up to this share; 0 is off."),
 
     /* data: devices */
-    DEVICE(D, data_gpu, "auto", "Device that prepares batches: a GPU number, cpu, or a simulated GPU; auto is the first GPU, or cpu."),
-    DEVICE(D, model_gpu, "auto", "Device that trains: a GPU number, cpu, or a simulated GPU; auto is the first GPU, or cpu. It may be the same as data_gpu."),
+    DEVICE(D, data_gpu, "auto",
+         "Device that prepares batches: a GPU number, cpu, or a simulated GPU; auto is the first GPU, or "
+         "cpu."),
+    DEVICE(D, model_gpu, "auto",
+         "Device that trains: a GPU number, cpu, or a simulated GPU; auto is the first GPU, or cpu. It may "
+         "be the same as data_gpu."),
     INT(D, data_gpu_memory, "0", 0, 1048576, "Cap on the memory of the data device, in MB; 0 is none."),
     INT(D, model_gpu_memory, "0", 0, 1048576, "Cap on the memory of the model device, in MB; 0 is none."),
-    BOOL(D, enable_memory_isolation, "true", "Hold both devices to their caps, planned before the first step."),
-    BOOL(D, mixed_precision, "true", "Compute in bf16 with fp32 master weights and reductions.", ALSO("training")),
-    BOOL(D, enable_xla, "true", "On a GPU: bias and activation inside the matrix products; off runs them as kernels of their own.", ALIAS("enable_xla_compilation"), ALSO("training")),
-    STRING(D, sim, "", 0, 1000, "Description of the simulated machine with the devices sim0, sim1, ...; \"\" for none."),
+    BOOL(D, enable_memory_isolation, "true",
+         "Hold both devices to their caps, planned before the first step."),
+    BOOL(D, mixed_precision, "true",
+         "Compute in bf16 with fp32 master weights and reductions.", ALSO("training")),
+    BOOL(D, enable_xla, "true",
+         "On a GPU: bias and activation inside the "
+         "matrix products; off runs them as kernels of "
+         "their own.", ALIAS("enable_xla_compilation"), ALSO("training")),
+    STRING(D, sim, "", 0, 1000,
+         "Description of the simulated machine with the devices sim0, sim1, ...; \"\" for none."),
 
     /* training */
     INT(T, epochs, "1000", 1, 1000000, "Passes over the training clips."),
-    FLOAT(T, minutes, "0", 0, 100000, "Time to train in, in minutes: a step is measured and max_steps set from it. 0 is no limit."),
+    FLOAT(T, minutes, "0", 0, 100000,
+         "Time to train in, in minutes: a step is measured and max_steps set from it. 0 is no limit."),
     INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0 counts epochs only."),
     FLOAT(T, learning_rate, "0.001", 0, 1, "Highest learning rate, reached after warmup_steps.", ALIAS("lr")),
     FLOAT(T, min_learning_rate, "0.00001", 0, 1, "Learning rate at the end of the cosine."),
     FLOAT(T, weight_decay, "0.01", 0, 1, "Decay of AdamW, not applied to biases and norms."),
     FLOAT(T, beta1, "0.9", 0, 0.999999, "AdamW: memory of the mean gradient."),
     FLOAT(T, beta2, "0.98", 0, 0.999999, "AdamW: memory of the squared gradient."),
-    FLOAT(T, adam_eps, "1e-8", 1e-16, 0.01, "AdamW: added to the root of the squared gradient.", ALIAS("eps")),
+    FLOAT(T, adam_eps, "1e-8", 1e-16, 0.01,
+         "AdamW: added to the root of the squared gradient.", ALIAS("eps")),
     FLOAT(T, gradient_clip_norm, "1", 0, 1000000, "Norm that the whole gradient is clipped to; 0 is off."),
     INT(T, warmup_steps, "400", 0, 1000000, "Steps of linear warm-up."),
-    INT(T, gradient_accumulation_steps, "1", 1, 1024, "Batches whose gradients make one step; the effective batch grows by this factor.", ALIAS("grad_accum")),
+    INT(T, gradient_accumulation_steps, "1", 1, 1024,
+         "Batches whose gradients make one step; the effective batch grows by this "
+         "factor.", ALIAS("grad_accum")),
     ENUM(T, scheduler, "cosine", schedules, "Course of the learning rate after the warm-up."),
     BOOL(T, enable_graph_mode, "true", "Capture the step as a CUDA graph for each shape."),
-    BOOL(T, enable_eager_debug, "false", "Run the step without graphs and wait for each of its phases, so that an error is named where it happens; slow, GPU only."),
-    BOOL(T, deterministic, "false", "On a GPU take the algorithms of matrix products as the library offers them instead of timing them: then two runs give the same numbers. The CPU is always exact."),
+    BOOL(T, enable_eager_debug, "false",
+         "Run the step without graphs and wait for each of its phases, so that an error is named where it "
+         "happens; slow, GPU only."),
+    BOOL(T, deterministic, "false",
+         "On a GPU take the algorithms of matrix products as the library offers them instead of timing "
+         "them: then two runs give the same numbers. The CPU is always exact."),
     ENUM(T, mel_loss, "l1", mel_losses, "Distance between predicted and true mel."),
     FLOAT(T, huber_delta, "1", 0.000001, 1000, "Where the Huber loss turns from square to linear."),
     FLOAT(T, mel_loss_weight, "1", 0, 1000, "Weight of the mel loss."),
-    FLOAT(T, align_loss_weight, "1", 0.001, 1000, "Weight of the loss that the alignment of symbols and frames is learned from."),
+    FLOAT(T, align_loss_weight, "1", 0.001, 1000,
+         "Weight of the loss that the alignment of symbols and frames is learned from."),
     FLOAT(T, duration_loss_weight, "1", 0.001, 1000, "Weight of the loss of the durations of symbols."),
     FLOAT(T, pitch_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the pitch of symbols."),
     FLOAT(T, energy_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the energy of symbols."),
-    FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000, "A gradient norm over this many times its running mean skips the step."),
+    FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000,
+         "A gradient norm over this many times its running mean skips the step."),
     INT(T, guard_max_skips, "20", 1, 100000, "Consecutive skipped steps that stop the run."),
-    INT(T, early_stopping_patience, "0", 0, 100000, "Validations without improvement that stop the run; 0 is off."),
-    FLOAT(T, early_stopping_min_delta, "0.0005", 0, 1000, "Smallest fall of the validation loss that counts as improvement."),
+    INT(T, early_stopping_patience, "0", 0, 100000,
+         "Validations without improvement that stop the run; 0 is off."),
+    FLOAT(T, early_stopping_min_delta, "0.0005", 0, 1000,
+         "Smallest fall of the validation loss that counts as improvement."),
     INT(T, save_step, "1000", 1, 100000000, "Steps from one checkpoint to the next."),
     INT(T, val_step, "500", 1, 100000000, "Steps from one validation to the next."),
-    INT(T, listen_clips, "8", 0, 1000, "Validation clips that are spoken at every validation and listened to, by a recogniser where there is one; 0 is off."),
+    INT(T, listen_clips, "8", 0, 1000,
+         "Validation clips that are spoken at every validation and listened to, by a recogniser where "
+         "there is one; 0 is off."),
     INT(T, log_step, "50", 1, 100000000, "Steps from one log line to the next."),
-    INT(T, keep_checkpoints, "3", 1, 10000, "Newest checkpoints that are kept; the best one is kept besides."),
+    INT(T, keep_checkpoints, "3", 1, 10000,
+         "Newest checkpoints that are kept; the best one is kept besides."),
     STRING(T, checkpoint_dir, "checkpoints", 1, PATH_MAX_BYTES, "Folder of the checkpoints and logs."),
-    STRING(T, resume, "auto", 1, PATH_MAX_BYTES, "auto: go on from the newest valid checkpoint when there is one; none: begin anew; or the path of a checkpoint."),
-    INT(T, text2audio_interval_steps, "1000", 0, 100000000, "Steps from one spoken sample to the next; 0 is off."),
-    LIST(T, text2audio_texts, "The quick brown fox jumps over the lazy dog.", 0, CONFIG_MAX_LIST, '|', "Sentences that the samples speak; on the command line with | between them."),
+    STRING(T, resume, "auto", 1, PATH_MAX_BYTES,
+         "auto: go on from the newest valid checkpoint when there is one; none: begin anew; or the path of "
+         "a checkpoint."),
+    INT(T, text2audio_interval_steps, "1000", 0, 100000000,
+         "Steps from one spoken sample to the next; 0 is off."),
+    LIST(T, text2audio_texts, "The quick brown fox jumps over the lazy dog.", 0, CONFIG_MAX_LIST, '|',
+         "Sentences that the samples speak; on the command line with | between them."),
 };
 /* clang-format on */
 
 int option_count(void) { return (int)(sizeof option_table / sizeof option_table[0]); }
 
-/* Keys that follow model_size, in the order nano, tiny, small, normal, big. The sizes are those of docs/MODEL.md. */
+/* Keys that follow model_size, in the order nano, tiny, small, normal, big. The sizes are those of
+ * docs/MODEL.md. */
 static const struct Preset {
     const char *key, *values[5];
 } presets[] = {
@@ -288,7 +373,8 @@ static int in_words(const char *words, const char *name, size_t n)
 int option_find(const char *name, size_t n)
 {
     for (int i = 0; i < option_count(); i++)
-        if (same_name(option_table[i].key, strlen(option_table[i].key), name, n) || in_words(option_table[i].aliases, name, n))
+        if (same_name(option_table[i].key, strlen(option_table[i].key), name, n) ||
+            in_words(option_table[i].aliases, name, n))
             return i;
     return -1;
 }

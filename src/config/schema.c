@@ -1,5 +1,6 @@
-/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, put it right from the last line up (so that the lines of the others
- * stay where they are), add what has to move, look again. Then the rules between keys, one at a time (schema_rules.c). */
+/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, put it right from the last line up (so
+ * that the lines of the others stay where they are), add what has to move, look again. Then the rules between
+ * keys, one at a time (schema_rules.c). */
 #include "config/schema.h"
 
 #include <stdio.h>
@@ -66,21 +67,26 @@ static SchemaProblem *problem(Walk *w, int key_node, const char *section, const 
 {
     if (w->report->count >= MOST_PROBLEMS)
         return NULL;
-    SchemaProblem *p = schema_problem(w->report, w->show_lines && key_node >= 0 ? node(w, key_node)->line : 0, section, key);
+    SchemaProblem *p =
+        schema_problem(w->report, w->show_lines && key_node >= 0 ? node(w, key_node)->line : 0, section, key);
     w->failed |= !p;
     return p;
 }
 
 static void act(Walk *w, const SchemaProblem *p, Deed deed, int key_node, int top_level, const char *value)
 {
-    if (strlen(node(w, key_node)->value) >= sizeof w->actions->key || strlen(value) >= sizeof w->actions->value)
+    if (strlen(node(w, key_node)->value) >= sizeof w->actions->key ||
+        strlen(value) >= sizeof w->actions->value)
         return;
     if (mem_grow(&w->actions, &w->action_cap, w->action_count + 1, sizeof *w->actions)) {
         w->failed = 1;
         return;
     }
     Action *a = &w->actions[w->action_count++];
-    *a = (Action){.deed = deed, .problem = (size_t)(p - w->report->items), .top_level = top_level, .line = node(w, key_node)->line};
+    *a = (Action){.deed = deed,
+                  .problem = (size_t)(p - w->report->items),
+                  .top_level = top_level,
+                  .line = node(w, key_node)->line};
     snprintf(a->key, sizeof a->key, "%s", node(w, key_node)->value);
     snprintf(a->value, sizeof a->value, "%s", value);
 }
@@ -90,10 +96,12 @@ static int source_of(const Walk *w, int value_node, char *out, size_t cap)
 {
     const YamlNode *v = node(w, yaml_tree_resolve(&w->tree, value_node));
     size_t n = v->end - v->content;
-    if ((v->kind == NODE_SCALAR ? v->quote == '|' : !v->flow) || n >= cap || memchr(w->tree.text + v->content, '\n', n))
+    if ((v->kind == NODE_SCALAR ? v->quote == '|' : !v->flow) || n >= cap ||
+        memchr(w->tree.text + v->content, '\n', n))
         return -1;
     for (size_t i = 0; i < w->tree.count; i++)
-        if (node(w, (int)i)->anchor && node(w, (int)i)->start >= v->content && node(w, (int)i)->start < v->end)
+        if (node(w, (int)i)->anchor && node(w, (int)i)->start >= v->content &&
+            node(w, (int)i)->start < v->end)
             return -1;
     memcpy(out, w->tree.text + v->content, n);
     out[n] = 0;
@@ -149,7 +157,8 @@ static int takes(const Option *o, const char *text)
 
 static int nearest_word(const Option *o, const char *text, char *out, size_t cap)
 {
-    static const OptionName switches[] = {{"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}, {"on", 1}, {"off", 0}, {NULL, 0}};
+    static const OptionName switches[] = {{"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0},
+                                          {"on", 1},   {"off", 0},   {NULL, 0}};
     int best = strlen(text) < 4 ? 2 : 3, is_switch = o->type == OPT_BOOL;
     const OptionName *found = NULL;
     for (const OptionName *n = is_switch ? switches : o->names; n && n->word; n++) {
@@ -170,7 +179,8 @@ static void suggest(const Walk *w, const Option *o, const RawValue *raw, char *o
 {
     const char *s = raw->count == 1 ? raw->items[0] : "";
     char *end;
-    if ((o->type == OPT_BOOL || o->type == OPT_ENUM || o->type == OPT_CHOICE) && s[0] && nearest_word(o, s, out, cap))
+    if ((o->type == OPT_BOOL || o->type == OPT_ENUM || o->type == OPT_CHOICE) && s[0] &&
+        nearest_word(o, s, out, cap))
         return;
     if (o->type == OPT_INT || o->type == OPT_INT_AUTO || o->type == OPT_INT64 || o->type == OPT_FLOAT) {
         double x = strtod(s, &end);
@@ -213,8 +223,8 @@ static int read_value(const Walk *w, RawValue *raw, int value_node)
     raw->is_list = 1;
     for (int i = v->first; i >= 0; i = node(w, i)->next) {
         const YamlNode *item = node(w, yaml_tree_resolve(&w->tree, i));
-        if (raw->count == CONFIG_MAX_LIST || item->kind != NODE_SCALAR || item->is_null || !core_tag(item->tag) ||
-            strlen(item->value) != item->size)
+        if (raw->count == CONFIG_MAX_LIST || item->kind != NODE_SCALAR || item->is_null ||
+            !core_tag(item->tag) || strlen(item->value) != item->size)
             return 2;
         raw->items[raw->count++] = item->value;
     }
@@ -230,7 +240,8 @@ static void set_value(Walk *w, SchemaProblem *p, const Option *o, const RawValue
 }
 
 /* A key that was read before, under another name or in another section, has to say the same. */
-static void check_repeated(Walk *w, const char *section, const Option *o, int row, int key_node, const Config *scratch)
+static void check_repeated(Walk *w, const char *section, const Option *o, int row, int key_node,
+                           const Config *scratch)
 {
     Buf now = {0};
     option_format(&now, o, scratch);
@@ -243,8 +254,8 @@ static void check_repeated(Walk *w, const char *section, const Option *o, int ro
     if (!now.failed && strcmp(now.data, w->first_value[row].data) != 0) {
         SchemaProblem *p = problem(w, key_node, section, o->key);
         if (p) {
-            snprintf(p->what, sizeof p->what, "%s is %.100s, but line %d already set it to %.100s", o->key, now.data,
-                     w->first_line[row], w->first_value[row].data);
+            snprintf(p->what, sizeof p->what, "%s is %.100s, but line %d already set it to %.100s", o->key,
+                     now.data, w->first_line[row], w->first_value[row].data);
             comment_out(w, p, key_node, 0, "make the later line a comment");
         }
     }
@@ -277,7 +288,8 @@ static void check_value(Walk *w, const char *section, int row, int key_node)
         } else {
             char range[200];
             option_range(range, sizeof range, o);
-            snprintf(p->what, sizeof p->what, "%s has a value that cannot be read here; it takes %s", o->key, range);
+            snprintf(p->what, sizeof p->what, "%s has a value that cannot be read here; it takes %s", o->key,
+                     range);
         }
         set_value(w, p, o, &raw, key_node);
     }
@@ -298,7 +310,8 @@ static int is_given(const Walk *w, int row)
             const YamlNode *key = node(w, k);
             int found = key->kind == NODE_SCALAR ? option_find(key->value, key->size) : -1;
             for (int i = 0; i < 3 && found == row; i++)
-                if (yaml_tree_is(t, s, option_sections[i]) && option_in_section(&option_table[row], option_sections[i]))
+                if (yaml_tree_is(t, s, option_sections[i]) &&
+                    option_in_section(&option_table[row], option_sections[i]))
                     return 1;
         }
     }
@@ -345,8 +358,8 @@ static void unknown_key(Walk *w, const char *section, int key_node)
 }
 
 /* All pairs of a map for a section, then the lines of the map become a comment. */
-static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, int section_map, int key_node, int top_level,
-                       const char *fix)
+static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, int section_map, int key_node,
+                       int top_level, const char *fix)
 {
     map = yaml_tree_resolve(&w->tree, map);
     if (node(w, map)->kind != NODE_MAP)
@@ -380,7 +393,8 @@ static void check_pair(Walk *w, const char *section, int body, int key_node)
     int first = yaml_tree_find(&w->tree, body, key->value, 0);
     if (first != key_node) {
         if ((p = problem(w, key_node, section, key->value))) {
-            snprintf(p->what, sizeof p->what, "key '%.100s' is given twice, first in line %d", key->value, node(w, first)->line);
+            snprintf(p->what, sizeof p->what, "key '%.100s' is given twice, first in line %d", key->value,
+                     node(w, first)->line);
             comment_out(w, p, key_node, 0, "make the later line a comment");
         }
         return;
@@ -397,8 +411,8 @@ static void check_pair(Walk *w, const char *section, int body, int key_node)
         unknown_key(w, section, key_node);
     } else if (!option_in_section(&option_table[row], section)) {
         if ((p = problem(w, key_node, section, key->value))) {
-            snprintf(p->what, sizeof p->what, "key '%s' stands in section %s, but belongs to section %s", key->value, section,
-                     option_table[row].section);
+            snprintf(p->what, sizeof p->what, "key '%s' stands in section %s, but belongs to section %s",
+                     key->value, section, option_table[row].section);
             move(w, p, &option_table[row], key_node, 0);
         }
     } else {
@@ -453,15 +467,18 @@ static void check_section(Walk *w, int key_node)
             snprintf(p->what, sizeof p->what, "the name of a section is not a plain word");
         return;
     }
-    int first = yaml_tree_find(&w->tree, w->tree.root, key->value, 0), body = yaml_tree_resolve(&w->tree, key->next);
+    int first = yaml_tree_find(&w->tree, w->tree.root, key->value, 0),
+        body = yaml_tree_resolve(&w->tree, key->next);
     for (int i = 0; i < 3; i++)
         section = strcmp(key->value, option_sections[i]) == 0 ? option_sections[i] : section;
     if (first != key_node) {
         if (!(p = problem(w, key_node, "", key->value)))
             return;
-        snprintf(p->what, sizeof p->what, "section '%.100s' is given twice, first in line %d", key->value, node(w, first)->line);
+        snprintf(p->what, sizeof p->what, "section '%.100s' is given twice, first in line %d", key->value,
+                 node(w, first)->line);
         if (section && node(w, body)->kind == NODE_MAP)
-            merge_into(w, p, section, body, node(w, first)->next, key_node, 1, "move its keys to the first one");
+            merge_into(w, p, section, body, node(w, first)->next, key_node, 1,
+                       "move its keys to the first one");
         else
             comment_out(w, p, key_node, 1, "make the later one a comment");
     } else if (!section) {
@@ -568,7 +585,8 @@ static int round_of(Walk *w, Buf *text, Err *err)
     w->text = text;
     w->action_count = w->addition_count = 0;
     walk(w);
-    rc = w->failed ? err_set(err, ERR_NOMEM, "out of memory for the findings") : put_right(w, text, before, err);
+    rc = w->failed ? err_set(err, ERR_NOMEM, "out of memory for the findings")
+                   : put_right(w, text, before, err);
     yaml_tree_close(&w->tree);
     for (int i = 0; i < option_count(); i++) {
         buf_free(&w->first_value[i]);
@@ -615,7 +633,8 @@ static int rounds(Walk *w, Buf *text, Err *err)
 
 /* ---- the whole file ---- */
 
-/* 0: YAML that can be edited. 1: a problem that ends it all. 2: it loads, but cannot be edited. Tabs in the indentation are put right. */
+/* 0: YAML that can be edited. 1: a problem that ends it all. 2: it loads, but cannot be edited. Tabs in the
+ * indentation are put right. */
 static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
 {
     YamlTree tree;
@@ -651,7 +670,8 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     int lines = blanks.failed ? ERR_NOMEM : yaml_edit_tabs(&blanks);
     if (lines > 0 && yaml_tree_parse(&tree, blanks.data, blanks.size, &why) == 0) {
         yaml_tree_close(&tree);
-        snprintf(p->fix, sizeof p->fix, "blanks in place of the tabs in %d line%s", lines, lines == 1 ? "" : "s");
+        snprintf(p->fix, sizeof p->fix, "blanks in place of the tabs in %d line%s", lines,
+                 lines == 1 ? "" : "s");
         p->fixed = 1;
         Buf old = *text;
         *text = blanks;

@@ -1,7 +1,7 @@
-/* schema.h - everything that is wrong with a configuration file, not only the first thing, and a text in which it is put right.
- * Wrong here is what config_load refuses. Values are never guessed: a slip of the pen becomes the nearest word, a value that cannot be used
- * becomes the default; a line that cannot stay becomes a comment, so that nothing is lost.
- * Threads: any, each with its own text and report. */
+/* schema.h - everything that is wrong with a configuration file, not only the first thing, and a text in
+ * which it is put right. Wrong here is what config_load refuses. Values are never guessed: a slip of the pen
+ * becomes the nearest word, a value that cannot be used becomes the default; a line that cannot stay becomes
+ * a comment, so that nothing is lost. Threads: any, each with its own text and report. */
 #ifndef MYXTTS_SCHEMA_H
 #define MYXTTS_SCHEMA_H
 
@@ -24,12 +24,13 @@ typedef struct SchemaReport { /* zero-initialise */
     int loads; /* the repaired text does */
 } SchemaReport;
 
-/* text: in, as the file is; out, repaired as far as it can be. name, argc, argv: as in config_load_text, whose arguments must be sound by
- * themselves. 0 whatever was found; ERR_NOMEM. */
+/* text: in, as the file is; out, repaired as far as it can be. name, argc, argv: as in config_load_text,
+ * whose arguments must be sound by themselves. 0 whatever was found; ERR_NOMEM. */
 int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char **argv, Err *err);
 void schema_report_free(SchemaReport *r);
 
-/* Sets a key in a text that loads, under the name and in the section where it stands; in all of them where it stands more than once. */
+/* Sets a key in a text that loads, under the name and in the section where it stands; in all of them where it
+ * stands more than once. */
 int schema_set(Buf *text, const char *key, const char *value, Err *err);
 /* The section that the table gives a key, or NULL. */
 const char *schema_section(const char *key);

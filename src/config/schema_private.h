@@ -4,9 +4,10 @@
 
 #include "config/schema.h"
 
-SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section, const char *key); /* NULL: no memory */
-/* The rules between keys, for a text without any other problem: each violation, put right where there is one way to do it, until the text
- * loads or one is left. lines: those of the text are still those of the file. */
+SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section,
+                              const char *key); /* NULL: no memory */
+/* The rules between keys, for a text without any other problem: each violation, put right where there is one
+ * way to do it, until the text loads or one is left. lines: those of the text are still those of the file. */
 int schema_rules(SchemaReport *r, Buf *text, const char *name, int lines, int argc, char **argv, Err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* schema_rules.c - the rules between keys (config_rules.c), one violation after the other.
- * A violation is read from the loader's own sentence: "win_length is 2048 (FILE:3) and n_fft is 1024 (default): the window must fit ...". */
+ * A violation is read from the loader's own sentence: "win_length is 2048 (FILE:3) and n_fft is 1024
+ * (default): the window must fit ...". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ static const char *read_named(Named *n, const char *s)
     size_t length = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
     const char *value = s + length + 4, *open, *close;
     *n = (Named){0};
-    if (!length || length >= sizeof n->key || strncmp(s + length, " is ", 4) != 0 || option_find(s, length) < 0)
+    if (!length || length >= sizeof n->key || strncmp(s + length, " is ", 4) != 0 ||
+        option_find(s, length) < 0)
         return NULL;
     open = strstr(value, " (");
     close = open ? strchr(open, ')') : NULL;
@@ -45,7 +47,8 @@ static int known_language(const char *code)
     return strlen(code) == 2 && strstr(" en es fr de it pt pl tr ru nl cs ar fa zh ja hu ko ", code) != NULL;
 }
 
-/* The list of the file without what detection does not know and what is there twice, and with `more` where it is not NULL. */
+/* The list of the file without what detection does not know and what is there twice, and with `more` where it
+ * is not NULL. */
 static int sound_languages(char *out, size_t cap, const Buf *text, const char *more)
 {
     YamlTree t;
@@ -73,13 +76,15 @@ static int sound_languages(char *out, size_t cap, const Buf *text, const char *m
     snprintf(out, cap, "[");
     for (int k = 0; k < count && used + 8 < cap; k++)
         used += (size_t)snprintf(out + used, cap - used, "%s%s", k ? ", " : "",
-                                 strcmp(seen[k], "no") == 0 ? "\"no\"" : seen[k]); /* `no` is false to some readers */
+                                 strcmp(seen[k], "no") == 0 ? "\"no\""
+                                                            : seen[k]); /* `no` is false to some readers */
     snprintf(out + used, cap - used, "]");
     return count > 0;
 }
 
 /* The key to change, mostly the first of the two, and its value; 0 when only a person can say. */
-static int value_for(const char **changes, char *out, size_t cap, const Named *a, const Named *b, const Buf *text)
+static int value_for(const char **changes, char *out, size_t cap, const Named *a, const Named *b,
+                     const Buf *text)
 {
     const char *key = a->key;
     double x = a->number, y = b->number;

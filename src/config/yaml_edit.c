@@ -1,4 +1,5 @@
-/* yaml_edit.c - see yaml_edit.h. An edit is a list of splices (bytes out, bytes in) that is applied only when the result says what it should. */
+/* yaml_edit.c - see yaml_edit.h. An edit is a list of splices (bytes out, bytes in) that is applied only when
+ * the result says what it should. */
 #include "config/yaml_edit.h"
 
 #include <stdio.h>
@@ -22,15 +23,15 @@ typedef struct Edit {
     size_t count, cap;
     Buf in;
     ChangeKind change;
-    int map, key;                       /* nodes: the map that changes (-1: the empty document), the pair that does */
+    int map, key; /* nodes: the map that changes (-1: the empty document), the pair that does */
     const char *section, *name, *value; /* of the new pair, key or value */
     Err *err;
 } Edit;
 
 static int refuse(Edit *e, const char *why)
 {
-    return err_set(e->err, ERR_CONFIG, "%s%s%s cannot be edited: %s", e->section ? e->section : "", e->section ? "." : "",
-                   e->name ? e->name : "the text", why);
+    return err_set(e->err, ERR_CONFIG, "%s%s%s cannot be edited: %s", e->section ? e->section : "",
+                   e->section ? "." : "", e->name ? e->name : "the text", why);
 }
 
 static const YamlNode *node(const Edit *e, int i) { return &e->tree.nodes[i]; }
@@ -270,13 +271,15 @@ static int indent_of(const Edit *e)
         return 2;
     for (int k = t->nodes[root].first; k >= 0; k = t->nodes[t->nodes[k].next].next) {
         const YamlNode *v = value_of(e, k);
-        if (v->kind == NODE_MAP && !v->flow && v->first >= 0 && node(e, v->first)->column > node(e, k)->column)
+        if (v->kind == NODE_MAP && !v->flow && v->first >= 0 &&
+            node(e, v->first)->column > node(e, k)->column)
             return node(e, v->first)->column - node(e, k)->column;
     }
     return 2;
 }
 
-/* Sets e->map and e->key of a place; the key stays -1 when it is not there, the map too when its section is not. */
+/* Sets e->map and e->key of a place; the key stays -1 when it is not there, the map too when its section is
+ * not. */
 static void find(Edit *e, const YamlPlace *at)
 {
     const YamlTree *t = &e->tree;
@@ -342,7 +345,8 @@ static void keep_comments(Edit *e, size_t from, size_t to, int column)
 
 /* ---- anchors ---- */
 
-/* An anchor of node i is about to go with the bytes [from, to): the first alias elsewhere takes it over, with the value. */
+/* An anchor of node i is about to go with the bytes [from, to): the first alias elsewhere takes it over, with
+ * the value. */
 static int hand_over_anchor(Edit *e, int i, size_t from, size_t to)
 {
     const YamlNode *n = node(e, i);
@@ -351,7 +355,8 @@ static int hand_over_anchor(Edit *e, int i, size_t from, size_t to)
     int alias = yaml_tree_alias_of(&e->tree, i, from, to);
     if (alias < 0)
         return 0;
-    int simple = (n->kind == NODE_SCALAR && n->quote != '|') || (n->flow && find_comment(e, n->content, n->end) == n->end);
+    int simple = (n->kind == NODE_SCALAR && n->quote != '|') ||
+                 (n->flow && find_comment(e, n->content, n->end) == n->end);
     if (!simple || n->tag || !one_line(e, n->content, n->end))
         return refuse(e, "an alias names it, and it does not fit there");
     const YamlNode *a = node(e, alias);
@@ -364,7 +369,10 @@ static int hand_over_anchor(Edit *e, int i, size_t from, size_t to)
     return 0;
 }
 
-static int inside(const Edit *e, int i, size_t from, size_t to) { return node(e, i)->start >= from && node(e, i)->start < to; }
+static int inside(const Edit *e, int i, size_t from, size_t to)
+{
+    return node(e, i)->start >= from && node(e, i)->start < to;
+}
 
 static int hand_over_all(Edit *e, size_t from, size_t to)
 {
@@ -497,7 +505,8 @@ static void format_pair(Buf *out, const Edit *e, int column, int with_section, i
     if (flow && with_section)
         buf_printf(out, "%s: {%s: %s}", e->section, e->name, e->value);
     else if (with_section)
-        buf_printf(out, "%*s%s:%s%*s%s: %s", column, "", e->section, b, column + indent_of(e), "", e->name, e->value);
+        buf_printf(out, "%*s%s:%s%*s%s: %s", column, "", e->section, b, column + indent_of(e), "", e->name,
+                   e->value);
     else if (flow)
         buf_printf(out, "%s: %s", e->name, e->value);
     else
@@ -545,7 +554,8 @@ static int document_ends(const Edit *e, size_t at)
 {
     for (at = line_end(e, at); at < e->tree.size; at = line_end(e, next_line(e, at))) {
         size_t next = next_line(e, at);
-        if (e->tree.size - next >= 3 && (memcmp(e->tree.text + next, "...", 3) == 0 || memcmp(e->tree.text + next, "---", 3) == 0))
+        if (e->tree.size - next >= 3 &&
+            (memcmp(e->tree.text + next, "...", 3) == 0 || memcmp(e->tree.text + next, "---", 3) == 0))
             return 1;
         if (next >= e->tree.size)
             break;
@@ -733,7 +743,8 @@ int yaml_edit_get(Buf *out, const Buf *text, const YamlPlace *at, Err *err)
         const YamlNode *v = node(&e, yaml_tree_resolve(&e.tree, node(&e, e.key)->next));
         int simple = (v->kind == NODE_SCALAR && v->quote != '|') || (v->kind != NODE_SCALAR && v->flow);
         for (size_t i = 0; i < e.tree.count && simple; i++)
-            simple = !(node(&e, (int)i)->anchor && node(&e, (int)i)->start >= v->content && node(&e, (int)i)->start < v->end);
+            simple = !(node(&e, (int)i)->anchor && node(&e, (int)i)->start >= v->content &&
+                       node(&e, (int)i)->start < v->end);
         if (!simple || !one_line(&e, v->content, v->end))
             rc = refuse(&e, "its value takes more than one line");
         else

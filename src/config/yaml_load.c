@@ -1,5 +1,6 @@
 /* yaml_load.c - a YAML text into the option table, with the line of every value.
- * libyaml composes the document (anchors and aliases included); the walk below knows exactly two levels: sections, then keys. */
+ * libyaml composes the document (anchors and aliases included); the walk below knows exactly two levels:
+ * sections, then keys. */
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
@@ -19,7 +20,9 @@ static int line_of(const yaml_node_t *node) { return (int)node->start_mark.line 
 /* What a message calls a node. */
 static const char *kind_of(const yaml_node_t *node)
 {
-    return node->type == YAML_MAPPING_NODE ? "a mapping" : node->type == YAML_SEQUENCE_NODE ? "a list" : "a single value";
+    return node->type == YAML_MAPPING_NODE    ? "a mapping"
+           : node->type == YAML_SEQUENCE_NODE ? "a list"
+                                              : "a single value";
 }
 
 static int is_null(const yaml_node_t *node)
@@ -27,21 +30,25 @@ static int is_null(const yaml_node_t *node)
     if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
         return 0;
     const char *s = (const char *)node->data.scalar.value;
-    return !*s || strcmp(s, "~") == 0 || strcmp(s, "null") == 0 || strcmp(s, "Null") == 0 || strcmp(s, "NULL") == 0;
+    return !*s || strcmp(s, "~") == 0 || strcmp(s, "null") == 0 || strcmp(s, "Null") == 0 ||
+           strcmp(s, "NULL") == 0;
 }
 
-/* The text of a scalar, or NULL with the error set: other node, tag that is not one of YAML's own, NUL inside. */
+/* The text of a scalar, or NULL with the error set: other node, tag that is not one of YAML's own, NUL
+ * inside. */
 static const char *scalar_text(Walk *w, const yaml_node_t *node, const char *what, int line)
 {
     char quoted[100];
     if (node->type != YAML_SCALAR_NODE) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: %s is %s, but must be a single value", w->file, line, what, kind_of(node));
+        err_set(w->err, ERR_CONFIG, "%s:%d: %s is %s, but must be a single value", w->file, line, what,
+                kind_of(node));
         return NULL;
     }
     const char *tag = (const char *)node->tag, *text = (const char *)node->data.scalar.value;
     if (tag && strncmp(tag, "tag:yaml.org,2002:", 18) != 0) {
         option_quote(quoted, sizeof quoted, tag);
-        err_set(w->err, ERR_CONFIG, "%s:%d: %s has the tag %s, which means nothing here", w->file, line, what, quoted);
+        err_set(w->err, ERR_CONFIG, "%s:%d: %s has the tag %s, which means nothing here", w->file, line, what,
+                quoted);
         return NULL;
     }
     if (strlen(text) != node->data.scalar.length) {
@@ -57,8 +64,9 @@ static int read_value(Walk *w, RawValue *raw, const Option *o, const yaml_node_t
     *raw = (RawValue){0};
     if (is_null(node)) {
         err_set(w->err, ERR_CONFIG, "%s:%d: %s has no value", w->file, line, o->key);
-        return err_hint(w->err, o->type == OPT_STRING ? "write \"\" for an empty text, or leave the key out for its default"
-                                                      : "write a value after the colon, or leave the key out for its default");
+        return err_hint(w->err, o->type == OPT_STRING
+                                    ? "write \"\" for an empty text, or leave the key out for its default"
+                                    : "write a value after the colon, or leave the key out for its default");
     }
     if (node->type != YAML_SEQUENCE_NODE) {
         raw->count = 1;
@@ -70,7 +78,8 @@ static int read_value(Walk *w, RawValue *raw, const Option *o, const yaml_node_t
         const yaml_node_t *item = yaml_document_get_node(w->document, *i);
         ASSERT(item);
         if (raw->count == CONFIG_MAX_LIST)
-            return err_set(w->err, ERR_CONFIG, "%s:%d: %s has more than %d items", w->file, line_of(item), o->key, CONFIG_MAX_LIST);
+            return err_set(w->err, ERR_CONFIG, "%s:%d: %s has more than %d items", w->file, line_of(item),
+                           o->key, CONFIG_MAX_LIST);
         snprintf(what, sizeof what, "item %d of %s", raw->count + 1, o->key);
         if (is_null(item))
             return err_set(w->err, ERR_CONFIG, "%s:%d: %s has no value", w->file, line_of(item), what);
@@ -113,8 +122,8 @@ static int check_repeated(Walk *w, const Option *o, const RawValue *raw, int lin
             char old_text[100], new_text[100];
             option_quote(old_text, sizeof old_text, before.data);
             option_quote(new_text, sizeof new_text, after.data);
-            rc = err_set(w->err, ERR_CONFIG, "%s:%d: %s is %s, but line %d already set it to %s", w->file, line, o->key, new_text,
-                         line_before, old_text);
+            rc = err_set(w->err, ERR_CONFIG, "%s:%d: %s is %s, but line %d already set it to %s", w->file,
+                         line, o->key, new_text, line_before, old_text);
             err_hint(w->err, "a key may stand in two places, or under two names, only with the same value");
         }
     }
@@ -132,15 +141,16 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
     if (!key)
         return ERR_CONFIG;
     if (strcmp(key, "<<") == 0)
-        return err_set(w->err, ERR_CONFIG, "%s:%d: merge keys (<<) are not read; write the keys of section %s out", w->file, line,
+        return err_set(w->err, ERR_CONFIG,
+                       "%s:%d: merge keys (<<) are not read; write the keys of section %s out", w->file, line,
                        section);
     int row = option_find(key, strlen(key));
     if (row < 0)
         return unknown_key(w, key, section, line);
     const Option *o = &option_table[row];
     if (!option_in_section(o, section)) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: key '%s' stands in section %s, but belongs to section %s", w->file, line, key, section,
-                o->section);
+        err_set(w->err, ERR_CONFIG, "%s:%d: key '%s' stands in section %s, but belongs to section %s",
+                w->file, line, key, section, o->section);
         return err_hint(w->err, "move the line under `%s:`", o->section);
     }
     int rc = read_value(w, &raw, o, value_node, line);
@@ -158,24 +168,27 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
     return 0;
 }
 
-/* The same key twice in one mapping, which YAML forbids and many readers let pass with the last one winning. */
+/* The same key twice in one mapping, which YAML forbids and many readers let pass with the last one winning.
+ */
 static int check_duplicates(Walk *w, const yaml_node_t *mapping)
 {
     yaml_node_pair_t *first = mapping->data.mapping.pairs.start, *end = mapping->data.mapping.pairs.top;
     const long most = 1000;
     if (end - first > most)
-        return err_set(w->err, ERR_CONFIG, "%s:%d: a mapping with more than %ld keys", w->file, line_of(mapping), most);
+        return err_set(w->err, ERR_CONFIG, "%s:%d: a mapping with more than %ld keys", w->file,
+                       line_of(mapping), most);
     for (yaml_node_pair_t *b = first; b < end; b++) {
         const yaml_node_t *nb = yaml_document_get_node(w->document, b->key);
         for (yaml_node_pair_t *a = first; a < b; a++) {
             const yaml_node_t *na = yaml_document_get_node(w->document, a->key);
-            if (na->type != YAML_SCALAR_NODE || nb->type != YAML_SCALAR_NODE || na->data.scalar.length != nb->data.scalar.length ||
+            if (na->type != YAML_SCALAR_NODE || nb->type != YAML_SCALAR_NODE ||
+                na->data.scalar.length != nb->data.scalar.length ||
                 memcmp(na->data.scalar.value, nb->data.scalar.value, na->data.scalar.length) != 0)
                 continue;
             char quoted[100];
             option_quote(quoted, sizeof quoted, (const char *)nb->data.scalar.value);
-            err_set(w->err, ERR_CONFIG, "%s:%d: key %s is given twice, first in line %d", w->file, line_of(nb), quoted,
-                    line_of(na));
+            err_set(w->err, ERR_CONFIG, "%s:%d: key %s is given twice, first in line %d", w->file,
+                    line_of(nb), quoted, line_of(na));
             return err_hint(w->err, "remove one of the two lines");
         }
     }
@@ -191,7 +204,8 @@ static int unknown_section(Walk *w, const char *name, int line)
         err_set(w->err, ERR_CONFIG, "%s:%d: key %s stands outside of a section", w->file, line, quoted);
         return err_hint(w->err, "put it, indented, under `%s:`", option_table[row].section);
     }
-    err_set(w->err, ERR_CONFIG, "%s:%d: unknown section %s; there are model, data and training", w->file, line, quoted);
+    err_set(w->err, ERR_CONFIG, "%s:%d: unknown section %s; there are model, data and training", w->file,
+            line, quoted);
     for (int i = 0; i < 3; i++)
         if (config_name_distance(name, option_sections[i]) <= (strlen(name) < 6 ? 1 : 3))
             return err_hint(w->err, "did you mean '%s'?", option_sections[i]);
@@ -215,14 +229,15 @@ static int walk_section(Walk *w, const yaml_node_t *name_node, const yaml_node_t
     if (is_null(body)) /* a section whose keys are all commented out */
         return 0;
     if (body->type != YAML_MAPPING_NODE) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: section %s is %s, but must hold keys and values", w->file, line, section,
-                kind_of(body));
+        err_set(w->err, ERR_CONFIG, "%s:%d: section %s is %s, but must hold keys and values", w->file, line,
+                section, kind_of(body));
         return err_hint(w->err, "write one indented `key: value` per line");
     }
     if ((rc = check_duplicates(w, body)))
         return rc;
     for (yaml_node_pair_t *p = body->data.mapping.pairs.start; p < body->data.mapping.pairs.top; p++) {
-        rc = walk_pair(w, section, yaml_document_get_node(w->document, p->key), yaml_document_get_node(w->document, p->value));
+        rc = walk_pair(w, section, yaml_document_get_node(w->document, p->key),
+                       yaml_document_get_node(w->document, p->value));
         if (rc)
             return rc;
     }
@@ -235,14 +250,16 @@ static int walk_root(Walk *w, const yaml_node_t *root)
     if (is_null(root))
         return 0;
     if (root->type != YAML_MAPPING_NODE) {
-        err_set(w->err, ERR_CONFIG, "%s:%d: the file is %s, but must hold the sections model, data and training", w->file,
+        err_set(w->err, ERR_CONFIG,
+                "%s:%d: the file is %s, but must hold the sections model, data and training", w->file,
                 line_of(root), kind_of(root));
         return err_hint(w->err, "`myxtts config --default-yaml` prints an example");
     }
     if ((rc = check_duplicates(w, root)))
         return rc;
     for (yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top; p++) {
-        rc = walk_section(w, yaml_document_get_node(w->document, p->key), yaml_document_get_node(w->document, p->value));
+        rc = walk_section(w, yaml_document_get_node(w->document, p->key),
+                          yaml_document_get_node(w->document, p->value));
         if (rc)
             return rc;
     }
@@ -266,7 +283,8 @@ static int tab_indents(const char *text, size_t n, int line)
 static int parser_error(const yaml_parser_t *parser, const char *name, const char *text, size_t n, Err *err)
 {
     const char *problem = parser->problem;
-    if (parser->error == YAML_MEMORY_ERROR || !problem) /* libyaml 0.2.5 does not always set the code when it has no memory */
+    if (parser->error == YAML_MEMORY_ERROR ||
+        !problem) /* libyaml 0.2.5 does not always set the code when it has no memory */
         return err_set(err, ERR_NOMEM, "out of memory reading %s", name);
     if (parser->error == YAML_READER_ERROR) { /* knows the byte, not the line */
         int line = 1;
@@ -278,11 +296,13 @@ static int parser_error(const yaml_parser_t *parser, const char *name, const cha
     }
     int line = (int)parser->problem_mark.line + 1;
     if (tab_indents(text, n, line)) {
-        err_set(err, ERR_CONFIG, "%s:%d: a tab stands in the indentation, where YAML allows only blanks", name, line);
+        err_set(err, ERR_CONFIG, "%s:%d: a tab stands in the indentation, where YAML allows only blanks",
+                name, line);
         return err_hint(err, "replace the tab by blanks");
     }
     return err_set(err, ERR_CONFIG, "%s:%d: not valid YAML: %s (column %d)%s%s", name, line, problem,
-                   (int)parser->problem_mark.column + 1, parser->context ? ", " : "", parser->context ? parser->context : "");
+                   (int)parser->problem_mark.column + 1, parser->context ? ", " : "",
+                   parser->context ? parser->context : "");
 }
 
 int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *err)
@@ -310,7 +330,8 @@ int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *e
         } else if (rc == 0) {
             const yaml_node_t *other = yaml_document_get_root_node(&second);
             if (other)
-                rc = err_set(err, ERR_CONFIG, "%s:%d: a second YAML document begins here, but a configuration is one document",
+                rc = err_set(err, ERR_CONFIG,
+                             "%s:%d: a second YAML document begins here, but a configuration is one document",
                              name, (int)second.start_mark.line + 1);
             yaml_document_delete(&second);
         }

@@ -1,4 +1,5 @@
-/* yaml_tree.c - see yaml_tree.h. libyaml's events carry marks; marks count characters, the tree counts bytes. */
+/* yaml_tree.c - see yaml_tree.h. libyaml's events carry marks; marks count characters, the tree counts bytes.
+ */
 #include "config/yaml_tree.h"
 
 #include <stdint.h>
@@ -57,13 +58,15 @@ static size_t skip_properties(const YamlTree *t, size_t at, size_t limit)
 
 static int is_null_text(const char *s)
 {
-    return !*s || strcmp(s, "~") == 0 || strcmp(s, "null") == 0 || strcmp(s, "Null") == 0 || strcmp(s, "NULL") == 0;
+    return !*s || strcmp(s, "~") == 0 || strcmp(s, "null") == 0 || strcmp(s, "Null") == 0 ||
+           strcmp(s, "NULL") == 0;
 }
 
 static const char *copy(Reader *r, const void *s, size_t n) { return block_strndup(&r->t->strings, s, n); }
 
 /* Appends a node under the collection being read; its number, or a negative code. */
-static int add_node(Reader *r, NodeKind kind, const yaml_event_t *e, const yaml_char_t *anchor, const yaml_char_t *tag)
+static int add_node(Reader *r, NodeKind kind, const yaml_event_t *e, const yaml_char_t *anchor,
+                    const yaml_char_t *tag)
 {
     YamlTree *t = r->t;
     if (mem_grow(&t->nodes, &t->cap, t->count + 1, sizeof *t->nodes))
@@ -124,16 +127,17 @@ static int add_alias(Reader *r, const yaml_event_t *e)
         return id;
     YamlTree *t = r->t;
     for (int i = id - 1; i >= 0 && t->nodes[id].target < 0; i--)
-        if (t->nodes[i].kind != NODE_ALIAS && t->nodes[i].anchor && strcmp(t->nodes[i].anchor, t->nodes[id].anchor) == 0)
+        if (t->nodes[i].kind != NODE_ALIAS && t->nodes[i].anchor &&
+            strcmp(t->nodes[i].anchor, t->nodes[id].anchor) == 0)
             t->nodes[id].target = i;
     int target = t->nodes[id].target;
     for (int up = t->nodes[id].parent; up >= 0; up = t->nodes[up].parent)
         if (up == target)
-            return err_set(r->err, ERR_CONFIG, "line %d: the alias *%s stands inside of what it names", t->nodes[id].line,
-                           t->nodes[id].anchor);
+            return err_set(r->err, ERR_CONFIG, "line %d: the alias *%s stands inside of what it names",
+                           t->nodes[id].line, t->nodes[id].anchor);
     return target >= 0 ? 0
-                       : err_set(r->err, ERR_CONFIG, "line %d: there is no anchor &%s before this line", t->nodes[id].line,
-                                 t->nodes[id].anchor);
+                       : err_set(r->err, ERR_CONFIG, "line %d: there is no anchor &%s before this line",
+                                 t->nodes[id].line, t->nodes[id].anchor);
 }
 
 static int open_collection(Reader *r, NodeKind kind, const yaml_event_t *e)
@@ -144,12 +148,13 @@ static int open_collection(Reader *r, NodeKind kind, const yaml_event_t *e)
     if (id < 0)
         return id;
     YamlNode *n = &r->t->nodes[id];
-    n->flow =
-        map ? e->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE : e->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+    n->flow = map ? e->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE
+                  : e->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
     if (n->anchor || n->tag)
         n->content = skip_properties(r->t, n->start, r->t->size);
     if (r->depth == YAML_TREE_DEPTH)
-        return err_set(r->err, ERR_CONFIG, "line %d: nested more than %d levels deep", n->line, YAML_TREE_DEPTH);
+        return err_set(r->err, ERR_CONFIG, "line %d: nested more than %d levels deep", n->line,
+                       YAML_TREE_DEPTH);
     r->open[r->depth] = id;
     r->last[r->depth++] = -1;
     return 0;
@@ -193,7 +198,8 @@ static int read_events(Reader *r, yaml_parser_t *parser)
         if (!yaml_parser_parse(parser, &e)) {
             if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
                 return no_memory(r->err);
-            return err_set(r->err, ERR_CONFIG, "line %d: not valid YAML: %s", (int)parser->problem_mark.line + 1, parser->problem);
+            return err_set(r->err, ERR_CONFIG, "line %d: not valid YAML: %s",
+                           (int)parser->problem_mark.line + 1, parser->problem);
         }
         done = e.type == YAML_STREAM_END_EVENT;
         r->t->documents += e.type == YAML_DOCUMENT_START_EVENT;
@@ -220,7 +226,8 @@ int yaml_tree_parse(YamlTree *t, const char *text, size_t size, Err *err)
         rc = no_memory(err);
     else if (!rc) {
         yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-        size_t bom = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* a set encoding is not looked for */
+        size_t bom =
+            size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* a set encoding is not looked for */
         yaml_parser_set_input_string(&parser, (const unsigned char *)t->text + bom, size - bom);
         rc = read_events(&r, &parser);
         yaml_parser_delete(&parser);

@@ -1,6 +1,6 @@
-/* yaml_tree.h - a YAML text as a tree that knows the bytes of every node, for edits at the very place. Private to src/config.
- * Aliases stay nodes of their own, so that each use can be changed alone. Depth is limited, so that walks may recurse.
- * Threads: read-only after yaml_tree_parse. */
+/* yaml_tree.h - a YAML text as a tree that knows the bytes of every node, for edits at the very place.
+ * Private to src/config. Aliases stay nodes of their own, so that each use can be changed alone. Depth is
+ * limited, so that walks may recurse. Threads: read-only after yaml_tree_parse. */
 #ifndef MYXTTS_YAML_TREE_H
 #define MYXTTS_YAML_TREE_H
 
@@ -38,15 +38,18 @@ typedef struct YamlTree {
     Block strings;
 } YamlTree;
 
-/* text must outlive the tree. ERR_CONFIG: not YAML, not UTF-8, or nested too deeply; ERR_NOMEM. Closed after an error. */
+/* text must outlive the tree. ERR_CONFIG: not YAML, not UTF-8, or nested too deeply; ERR_NOMEM. Closed after
+ * an error. */
 int yaml_tree_parse(YamlTree *t, const char *text, size_t size, Err *err);
 void yaml_tree_close(YamlTree *t); /* always safe */
 
-int yaml_tree_resolve(const YamlTree *t, int node);              /* the node itself, or what an alias stands for */
+int yaml_tree_resolve(const YamlTree *t, int node); /* the node itself, or what an alias stands for */
 int yaml_tree_is(const YamlTree *t, int node, const char *text); /* a scalar with this text */
-/* Key node of the first pair named `key` in a map; line > 0: of the last one whose key stands in that line. -1: none. */
+/* Key node of the first pair named `key` in a map; line > 0: of the last one whose key stands in that line.
+ * -1: none. */
 int yaml_tree_find(const YamlTree *t, int map, const char *key, int line);
-/* First alias that stands for the node, in the order of the text, and outside of the bytes [from, to); -1: none. */
+/* First alias that stands for the node, in the order of the text, and outside of the bytes [from, to); -1:
+ * none. */
 int yaml_tree_alias_of(const YamlTree *t, int node, size_t from, size_t to);
 
 #endif

@@ -1,4 +1,5 @@
-/* audio_file.c - libsndfile over bytes. Everything a header can lie about is checked before anything is sized by it. */
+/* audio_file.c - libsndfile over bytes. Everything a header can lie about is checked before anything is sized
+ * by it. */
 #include "dataset/audio_file.h"
 
 #include <errno.h>
@@ -19,7 +20,8 @@
 #define FORMAT_MPEG 0x230000 /* SF_FORMAT_MPEG; libsndfile before 1.1 does not name it */
 #define ABSURD_SAMPLE 1e9f   /* finite, but no sound: its square would not be finite for long */
 
-/* The bytes of a sound: in memory, or still on disk. A file on disk is read, not mapped: somebody may cut it short meanwhile. */
+/* The bytes of a sound: in memory, or still on disk. A file on disk is read, not mapped: somebody may cut it
+ * short meanwhile. */
 typedef struct Bytes {
     const uint8_t *data; /* NULL: read from fd */
     int fd;
@@ -81,11 +83,14 @@ static RejectReason reject(RejectReason reason, char *detail, size_t cap, const 
     return reason;
 }
 
-static uint32_t big_u32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
+static uint32_t big_u32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
 
-/* libsndfile silently shortens a WAV or AIFF whose sound chunk reaches past the end of the file. This finds such a chunk:
- * 1 and the chunk's claimed and held bytes, else 0. Sizes that programs write when they cannot know the length (0, nearly 2^31 or
- * 2^32) are not claims. */
+/* libsndfile silently shortens a WAV or AIFF whose sound chunk reaches past the end of the file. This finds
+ * such a chunk: 1 and the chunk's claimed and held bytes, else 0. Sizes that programs write when they cannot
+ * know the length (0, nearly 2^31 or 2^32) are not claims. */
 static int find_truncation(const Bytes *bytes, uint64_t *claimed, uint64_t *held)
 {
     uint8_t p[12];
@@ -93,13 +98,15 @@ static int find_truncation(const Bytes *bytes, uint64_t *claimed, uint64_t *held
     if (bytes_at(bytes, p, 12, 0) < 12)
         return 0;
     int is_wav = memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WAVE", 4) == 0;
-    int is_aiff = memcmp(p, "FORM", 4) == 0 && (memcmp(p + 8, "AIFF", 4) == 0 || memcmp(p + 8, "AIFC", 4) == 0);
+    int is_aiff =
+        memcmp(p, "FORM", 4) == 0 && (memcmp(p + 8, "AIFF", 4) == 0 || memcmp(p + 8, "AIFC", 4) == 0);
     if (!is_wav && !is_aiff)
         return 0;
     for (uint64_t at = 12; at + 8 <= size && bytes_at(bytes, p, 8, at) == 8;) {
         uint64_t length = is_wav ? get_u32(p + 4) : big_u32(p + 4);
         if (memcmp(p, is_wav ? "data" : "SSND", 4) == 0) {
-            int unknown = length == 0 || length >= 0xFFFF0000u || (length >= 0x7FFF0000u && length <= 0x7FFFFFFFu);
+            int unknown =
+                length == 0 || length >= 0xFFFF0000u || (length >= 0x7FFF0000u && length <= 0x7FFFFFFFu);
             *claimed = length;
             *held = size - at - 8;
             if (is_aiff) { /* the chunk begins with eight bytes that are not sound */
@@ -152,8 +159,8 @@ static RejectReason judge_wav_header(const Bytes *bytes, const char *path, char 
     return REJECT_NONE;
 }
 
-/* libsndfile keeps the reason why an open failed in one place for all threads: what it says there may be about another file. What
- * the file begins with is certain. */
+/* libsndfile keeps the reason why an open failed in one place for all threads: what it says there may be
+ * about another file. What the file begins with is certain. */
 static RejectReason reject_foreign(const Bytes *b, const char *path, char *detail, size_t cap)
 {
     uint8_t head[8];
@@ -161,13 +168,14 @@ static RejectReason reject_foreign(const Bytes *b, const char *path, char *detai
     size_t n = bytes_at(b, head, sizeof head, 0);
     for (size_t i = 0; i < n; i++)
         snprintf(text + 3 * i, sizeof text - 3 * i, " %02x", head[i]);
-    return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: not a sound file libsndfile can read (%lld bytes that begin with%s)",
-                  path, (long long)b->size, text);
+    return reject(REJECT_AUDIO_UNREADABLE, detail, cap,
+                  "%s: not a sound file libsndfile can read (%lld bytes that begin with%s)", path,
+                  (long long)b->size, text);
 }
 
 /* Opens bytes and judges all that the header says. *file is NULL after a rejection. */
-static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, const char *path, double max_seconds, char *detail,
-                               size_t cap)
+static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, const char *path,
+                               double max_seconds, char *detail, size_t cap)
 {
     *file = NULL;
     *info = (SF_INFO){0};
@@ -184,12 +192,13 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     double seconds = info->samplerate > 0 ? (double)info->frames / info->samplerate : 0.0;
     double limit = max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS;
     if (!is_known_format(info->format))
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: sound format 0x%06x is not one this program reads", path,
-                   (unsigned)info->format);
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
+                   "%s: sound format 0x%06x is not one this program reads", path, (unsigned)info->format);
     else if (info->samplerate < 1 || info->samplerate > AUDIO_MAX_RATE)
         r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d Hz in the header", path, info->samplerate);
     else if (info->channels < 1 || info->channels > AUDIO_MAX_CHANNELS)
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d channels in the header", path, info->channels);
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %d channels in the header", path,
+                   info->channels);
     else if (find_truncation(bytes, &claimed, &held)) {
         double frames = (double)info->frames, frame_bytes = frames > 0 ? (double)held / frames : 0.0;
         if (frame_bytes >= 1.0) /* PCM: whole bytes, and perhaps a piece of a frame at the end */
@@ -213,14 +222,16 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     return REJECT_NONE;
 }
 
-RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, double max_seconds, char *detail, size_t cap)
+RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, double max_seconds,
+                         char *detail, size_t cap)
 {
     *out = (AudioInfo){0};
     if (cap)
         detail[0] = 0;
     struct stat st;
     if (stat(path, &st) != 0) {
-        RejectReason why = errno == ENOENT || errno == ENOTDIR ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
+        RejectReason why =
+            errno == ENOENT || errno == ENOTDIR ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
         return reject(why, detail, cap, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode))
@@ -238,9 +249,11 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
         /* An estimated length may be off by a little; audio_decode counts for certain. */
         double slack = is_length_estimated(info.format) ? 1.0 : 0.0;
         if (min_seconds > 0 && seconds + slack < min_seconds)
-            r = reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, the least is %g s", path, seconds, min_seconds);
+            r = reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, the least is %g s", path, seconds,
+                       min_seconds);
         else if (max_seconds > 0 && seconds - slack > max_seconds)
-            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds, max_seconds);
+            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds,
+                       max_seconds);
         sf_close(f);
     }
     close(bytes.fd);
@@ -277,7 +290,8 @@ static void mix(float *out, const float *in, int64_t frames, int channels)
 static int64_t find_bad(const float *x, int64_t n)
 {
     int64_t i = 0;
-    for (; i + 64 <= n; i += 64) { /* blocks without a way out in the middle: the compiler makes vectors of them */
+    for (; i + 64 <= n;
+         i += 64) { /* blocks without a way out in the middle: the compiler makes vectors of them */
         int bad = 0;
         for (int k = 0; k < 64; k++)
             bad |= !(fabsf(x[i + k]) <= ABSURD_SAMPLE);
@@ -290,8 +304,8 @@ static int64_t find_bad(const float *x, int64_t n)
     return -1;
 }
 
-RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path, double max_seconds, char *detail,
-                          size_t cap)
+RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
+                          double max_seconds, char *detail, size_t cap)
 {
     out->frames = 0;
     out->rate = 0;
@@ -320,19 +334,22 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
             mix(out->samples + n, out->scratch, got, info.channels);
         int64_t bad = find_bad(out->samples + n, got);
         if (bad >= 0)
-            r = reject(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", path, (long long)(n + bad),
-                       (double)out->samples[n + bad]);
+            r = reject(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", path,
+                       (long long)(n + bad), (double)out->samples[n + bad]);
         n += got;
         if (!r && n > limit)
-            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", path, (double)limit / info.samplerate);
+            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", path,
+                       (double)limit / info.samplerate);
     }
     int error = sf_error(f);
     sf_close(f);
     if (!r && n == 0)
         r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: no sample could be decoded", path);
     else if (!r && n < info.frames && !is_length_estimated(info.format))
-        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: truncated: header says %lld frames, file holds %lld%s%s", path,
-                   (long long)info.frames, (long long)n, error ? ": " : "", error ? sf_error_number(error) : "");
+        r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
+                   "%s: truncated: header says %lld frames, file holds %lld%s%s", path,
+                   (long long)info.frames, (long long)n, error ? ": " : "",
+                   error ? sf_error_number(error) : "");
     if (r)
         return r;
     out->frames = n;

@@ -1,4 +1,5 @@
-/* dataset.c - see dataset.h: opens the metadata of a dataset, gives each utterance its speaker and its side of the split. */
+/* dataset.c - see dataset.h: opens the metadata of a dataset, gives each utterance its speaker and its side
+ * of the split. */
 #include "dataset/dataset.h"
 
 #include <errno.h>
@@ -30,7 +31,8 @@ static int is_folder(const char *path)
 
 static const char *or_empty(const char *s) { return s ? s : ""; }
 
-/* "dir/name", or name itself when it is absolute, without slashes at the end, in the dataset's block; NULL on no memory. */
+/* "dir/name", or name itself when it is absolute, without slashes at the end, in the dataset's block; NULL on
+ * no memory. */
 static char *path_in(Dataset *d, const char *dir, const char *name)
 {
     size_t a = name[0] == '/' ? 0 : strlen(dir), b = strlen(name);
@@ -55,7 +57,8 @@ int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason rea
         return ERR_NOMEM;
     if (mem_grow(&d->rejected, &d->rejected_cap, d->rejected_count + 1, sizeof *d->rejected))
         return ERR_NOMEM;
-    d->rejected[d->rejected_count++] = (Rejection){.id = id, .line = line, .file = (uint8_t)file, .reason = reason, .detail = copy};
+    d->rejected[d->rejected_count++] =
+        (Rejection){.id = id, .line = line, .file = (uint8_t)file, .reason = reason, .detail = copy};
     return 0;
 }
 
@@ -156,7 +159,8 @@ static int compile_pattern(regex_t *re, const char *pattern, Err *err)
     }
     if (!re->re_nsub) {
         regfree(re);
-        err_set(err, ERR_CONFIG, "speaker_id_pattern '%s' has no group ( ) that would be the speaker", pattern);
+        err_set(err, ERR_CONFIG, "speaker_id_pattern '%s' has no group ( ) that would be the speaker",
+                pattern);
         return err_hint(err, "put parentheses around the speaker's part, as in ^(p[0-9]+)_");
     }
     return 0;
@@ -207,7 +211,8 @@ static void set_splits(Dataset *d, const Config *cfg)
 {
     for (size_t i = 0; i < d->count; i++) {
         Utterance *u = &d->utterances[i];
-        u->split = d->metadata_path[1] ? (u->file ? SPLIT_VAL : SPLIT_TRAIN) : dataset_split(u->id, cfg->seed, cfg->val_split);
+        u->split = d->metadata_path[1] ? (u->file ? SPLIT_VAL : SPLIT_TRAIN)
+                                       : dataset_split(u->id, cfg->seed, cfg->val_split);
     }
 }
 
@@ -235,7 +240,8 @@ static char *find_audio_dir(Dataset *d, const Config *cfg, int file)
     if (set[0])
         return path_in(d, d->root, set);
     const char *metadata = d->metadata_path[file], *slash = strrchr(metadata, '/');
-    char *beside = slash ? block_strndup(&d->block, metadata, (size_t)(slash - metadata)) : block_strndup(&d->block, ".", 1);
+    char *beside = slash ? block_strndup(&d->block, metadata, (size_t)(slash - metadata))
+                         : block_strndup(&d->block, ".", 1);
     char *wavs = beside ? path_in(d, beside, "wavs") : NULL;
     if (!wavs)
         return NULL;
@@ -247,8 +253,8 @@ static char *find_audio_dir(Dataset *d, const Config *cfg, int file)
     return !wavs || is_folder(wavs) ? wavs : path_in(d, d->root, "");
 }
 
-/* What an id may repeat of the audio folder's name: the setting as written, or `wavs`; unless a folder of that name stands
- * inside the audio folder, where the id then means that one. */
+/* What an id may repeat of the audio folder's name: the setting as written, or `wavs`; unless a folder of
+ * that name stands inside the audio folder, where the id then means that one. */
 static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, int file)
 {
     const char *set = or_empty(file ? cfg->wavs_eval_dir : cfg->wavs_train_dir);
@@ -289,10 +295,12 @@ static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, cons
         return whats_there_instead(d->root, name, option, err);
     }
     if (!S_ISREG(st.st_mode)) { /* said before opening, which would wait for a writer at the end of a pipe */
-        err_set(err, ERR_MISSING, "%s is %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "a pipe or a device");
+        err_set(err, ERR_MISSING, "%s is %s, not a file", path,
+                S_ISDIR(st.st_mode) ? "a folder" : "a pipe or a device");
         return err_hint(err, "name a text file with %s", option);
     }
-    /* Read, not mapped: someone may save the file in an editor while we run, and a mapping of a file cut short is a crash. */
+    /* Read, not mapped: someone may save the file in an editor while we run, and a mapping of a file cut
+     * short is a crash. */
     if ((rc = file_read(&d->metadata[file], path, MAX_METADATA, err)))
         return rc;
     const uint8_t *bytes = (const uint8_t *)d->metadata[file].data;
@@ -356,7 +364,8 @@ void dataset_close(Dataset *d)
 
 /* ---- audio files of ids ---- */
 
-static const char *const extensions[] = {".wav", ".flac", ".mp3", ".ogg", ".opus", ".WAV", ".FLAC", ".MP3", ".OGG", ".OPUS"};
+static const char *const extensions[] = {".wav", ".flac", ".mp3", ".ogg", ".opus",
+                                         ".WAV", ".FLAC", ".MP3", ".OGG", ".OPUS"};
 #define EXTENSIONS (sizeof extensions / sizeof *extensions)
 
 static int names_extension(Str id)
@@ -415,5 +424,6 @@ int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t c
     }
     if (given)
         return err_set(err, ERR_MISSING, "no file %s/%.*s", dir, shown_bytes(u->id), u->id.p);
-    return err_set(err, ERR_MISSING, "no file %s/%.*s with .wav, .flac, .mp3, .ogg or .opus", dir, shown_bytes(u->id), u->id.p);
+    return err_set(err, ERR_MISSING, "no file %s/%.*s with .wav, .flac, .mp3, .ogg or .opus", dir,
+                   shown_bytes(u->id), u->id.p);
 }

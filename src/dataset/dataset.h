@@ -1,11 +1,11 @@
 /* dataset.h - what is on disk: metadata lines -> utterances.
  * dataset_open reads the metadata (ids and texts are slices of it) and sorts each line into `utterances` or
  * `rejected`; it does not touch audio. audio_probe (audio_file.h) is the pre-flight of one audio file.
- * Forms: `id|raw|normalised`, `id|text`, `id|raw|normalised|speaker`, optional header line that names the columns
- * (id/file/wav/audio..., text, normalized..., speaker, language), CRLF, BOM, tab or comma when the file says so.
- * Three columns without a header are `id|raw|normalised`, unless the whole file speaks for `id|text|speaker`: at least 8 lines,
- * sentences in the second column, in the third a few short names that keep coming back (speaker_guessed is then 1).
- * An empty normalised column falls back to the raw one.
+ * Forms: `id|raw|normalised`, `id|text`, `id|raw|normalised|speaker`, optional header line that names the
+ * columns (id/file/wav/audio..., text, normalized..., speaker, language), CRLF, BOM, tab or comma when the
+ * file says so. Three columns without a header are `id|raw|normalised`, unless the whole file speaks for
+ * `id|text|speaker`: at least 8 lines, sentences in the second column, in the third a few short names that
+ * keep coming back (speaker_guessed is then 1). An empty normalised column falls back to the raw one.
  * Threads: read-only after dataset_open. Everything lives until dataset_close, which is always safe. */
 #ifndef MYXTTS_DATASET_H
 #define MYXTTS_DATASET_H
@@ -27,8 +27,9 @@ typedef struct Str { /* a slice; not NUL-terminated */
 typedef enum { SPLIT_TRAIN, SPLIT_VAL } Split;
 
 typedef struct Utterance {
-    Str id;        /* unique, a safe relative path without `..`; a leading "./" or name of the audio folder is left off */
-    Str text;      /* valid UTF-8 without NUL, not empty; the normalised column when there is one */
+    Str id;   /* unique, a safe relative path without `..`; a leading "./" or name of the audio folder is left
+                 off */
+    Str text; /* valid UTF-8 without NUL, not empty; the normalised column when there is one */
     Str speaker;   /* "" when the dataset has one speaker */
     Str language;  /* from a language column, or "" */
     uint32_t line; /* 1-based line of the metadata file */
@@ -54,7 +55,8 @@ typedef struct Utterance {
     X(REJECT_AUDIO_SILENT, "audio_silent", "the audio holds only silence") \
     X(REJECT_LANGUAGE, "unknown_language", "espeak-ng has no voice for the language") \
     X(REJECT_NO_PHONEMES, "no_phonemes", "espeak-ng speaks nothing of the text") \
-    X(REJECT_PHONEMES_FAILED, "phonemizer_failed", "the phonemiser died or ran over its time limit on this text") \
+    X(REJECT_PHONEMES_FAILED, "phonemizer_failed", \
+      "the phonemiser died or ran over its time limit on this text") \
     X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length tokens") \
     X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames")
 
@@ -81,34 +83,37 @@ typedef struct Dataset {
     size_t count, cap;
     Rejection *rejected; /* [rejected_count] in the order found */
     size_t rejected_count, rejected_cap;
-    size_t lines;                 /* lines that are neither blank nor the header */
-    int has_header, columns;      /* of the train file */
-    char delimiter;               /* of the train file */
-    int speaker_guessed;          /* 1: the third of three columns was taken for the speaker, in any of the files */
-    const char *root;             /* data_path */
+    size_t lines;            /* lines that are neither blank nor the header */
+    int has_header, columns; /* of the train file */
+    char delimiter;          /* of the train file */
+    int speaker_guessed; /* 1: the third of three columns was taken for the speaker, in any of the files */
+    const char *root;    /* data_path */
     const char *metadata_path[2]; /* [1] is NULL when the split is by hash */
     Buf metadata[2];              /* the bytes of the files */
     char *audio_dir[2];           /* absolute or relative folder that ids are looked up in */
     Block block;
 } Dataset;
 
-/* d is overwritten: it must hold no open dataset. Creates nothing on disk. A file without one usable line is no error.
- * ERR_MISSING (the hint lists what is there), ERR_IO, ERR_FORMAT (UTF-16), ERR_CONFIG (speaker_id_pattern, metadata_delimiter),
- * ERR_NOMEM; the dataset is then closed.
- * Audio folder: wavs_train_dir; when "", `wavs` beside the metadata file, else `wavs` in data_path, else data_path itself.
- * For the eval file: wavs_eval_dir; when "", `wavs` beside it when that is another folder than data_path, else as for training. */
+/* d is overwritten: it must hold no open dataset. Creates nothing on disk. A file without one usable line is
+ * no error. ERR_MISSING (the hint lists what is there), ERR_IO, ERR_FORMAT (UTF-16), ERR_CONFIG
+ * (speaker_id_pattern, metadata_delimiter), ERR_NOMEM; the dataset is then closed. Audio folder:
+ * wavs_train_dir; when "", `wavs` beside the metadata file, else `wavs` in data_path, else data_path itself.
+ * For the eval file: wavs_eval_dir; when "", `wavs` beside it when that is another folder than data_path,
+ * else as for training. */
 int dataset_open(Dataset *d, const Config *cfg, Err *err);
 void dataset_close(Dataset *d);
-/* Adds a rejection found later (audio, phonemes). detail is copied; id must live as long as the dataset. 0 or ERR_NOMEM. */
+/* Adds a rejection found later (audio, phonemes). detail is copied; id must live as long as the dataset. 0 or
+ * ERR_NOMEM. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);
 void dataset_sort_rejected(Dataset *d); /* by file, then line */
-/* Path of the utterance's audio into out: an id that names a known extension is tried as it stands first; else .wav .flac .mp3
- * .ogg .opus are added in turn, then in upper case, then the bare id. One stat when the first is there. Links are followed.
- * 0, or ERR_MISSING with the places looked at. Threads: any. */
+/* Path of the utterance's audio into out: an id that names a known extension is tried as it stands first;
+ * else .wav .flac .mp3 .ogg .opus are added in turn, then in upper case, then the bare id. One stat when the
+ * first is there. Links are followed. 0, or ERR_MISSING with the places looked at. Threads: any. */
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
 /* Deterministic: a function of the id's bytes and the seed alone. */
 Split dataset_split(Str id, int64_t seed, double val_share);
-/* rejected.tsv: header, then file, line, id, reason code, detail; tabs and newlines in values become spaces. Atomic. */
+/* rejected.tsv: header, then file, line, id, reason code, detail; tabs and newlines in values become spaces.
+ * Atomic. */
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err);
 
 #endif

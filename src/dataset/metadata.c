@@ -15,8 +15,8 @@
 
 /* ---- text ---- */
 
-/* Offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates,
- * nothing over U+10FFFF), or s.n. */
+/* Offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms,
+ * no surrogates, nothing over U+10FFFF), or s.n. */
 static size_t utf8_bad(Str s)
 {
     const uint8_t *p = (const uint8_t *)s.p;
@@ -66,17 +66,28 @@ static int looks_utf16(const uint8_t *b, size_t n)
 
 /* ---- the form of the file ---- */
 
-typedef enum { ROLE_NONE, ROLE_FILE, ROLE_ID, ROLE_TEXT, ROLE_NORMALISED, ROLE_SPEAKER, ROLE_LANGUAGE, ROLE_COUNT } Role;
+typedef enum {
+    ROLE_NONE,
+    ROLE_FILE,
+    ROLE_ID,
+    ROLE_TEXT,
+    ROLE_NORMALISED,
+    ROLE_SPEAKER,
+    ROLE_LANGUAGE,
+    ROLE_COUNT
+} Role;
 
 /* Names a header may use, in lower case with `_` for blanks and dashes; each with a blank on both sides. */
 static const char *const role_names[ROLE_COUNT] = {
     [ROLE_NONE] = "",
-    [ROLE_FILE] = " file filename file_name filepath file_path path audio audio_file audio_path audio_filepath "
-                  "wav wav_file wav_path wav_filename ",
+    [ROLE_FILE] =
+        " file filename file_name filepath file_path path audio audio_file audio_path audio_filepath "
+        "wav wav_file wav_path wav_filename ",
     [ROLE_ID] = " id fileid file_id wav_id audio_id clip clip_id utterance utterance_id ",
     [ROLE_TEXT] = " text raw raw_text transcription transcript sentence ",
-    [ROLE_NORMALISED] = " normalized normalised normalized_text normalised_text text_normalized text_normalised "
-                        "normalized_transcription normalised_transcription normalized_transcript normalised_transcript ",
+    [ROLE_NORMALISED] =
+        " normalized normalised normalized_text normalised_text text_normalized text_normalised "
+        "normalized_transcription normalised_transcription normalized_transcript normalised_transcript ",
     [ROLE_SPEAKER] = " speaker speaker_id speaker_name client_id ",
     [ROLE_LANGUAGE] = " language lang language_id language_code locale ",
 };
@@ -99,7 +110,8 @@ static Role column_role(Str s)
     return ROLE_NONE;
 }
 
-/* 1 when the record names columns, among them an id and a text; fills the form. The first column of a kind counts. */
+/* 1 when the record names columns, among them an id and a text; fills the form. The first column of a kind
+ * counts. */
 static int read_header(MetadataForm *f, const Record *rec)
 {
     if (rec->kind != RECORD_FIELDS || rec->columns < 2 || rec->columns > RECORD_MAX_FIELDS)
@@ -156,8 +168,8 @@ static char find_delimiter(const uint8_t *bytes, size_t size)
     return candidates[best];
 }
 
-/* 1 when the third column of a file without a header names speakers (the rule is in dataset.h). Stops at the first line
- * that speaks against it, so ordinary files cost one line. */
+/* 1 when the third column of a file without a header names speakers (the rule is in dataset.h). Stops at the
+ * first line that speaks against it, so ordinary files cost one line. */
 static int third_is_speaker(const uint8_t *bytes, size_t size, char delimiter)
 {
     uint64_t seen[GUESS_MAX_SPEAKERS * 2] = {0}; /* hashes, an open table; 16 KiB */
@@ -278,8 +290,8 @@ static Str strip_prefixes(Str id, const MetadataOptions *opt)
     return id;
 }
 
-/* NULL when the id is a relative path that stays where it is looked up; else what is wrong with it. A backslash counts as a
- * separator, so that no system reads the id as more than this check did. */
+/* NULL when the id is a relative path that stays where it is looked up; else what is wrong with it. A
+ * backslash counts as a separator, so that no system reads the id as more than this check did. */
 static const char *id_fault(Str id)
 {
     for (uint32_t i = 0; i < id.n; i++) {
@@ -346,11 +358,12 @@ static int reject_columns(Parser *ps, const Record *rec, Str id)
     if (rec->kind == RECORD_QUOTE)
         snprintf(detail, sizeof detail, "a quoted field is not closed, or has text after its closing quote");
     else if (!ps->form->columns)
-        snprintf(detail, sizeof detail, "%d column%s; known are id|text, id|raw|normalised, id|raw|normalised|speaker, or a header",
+        snprintf(detail, sizeof detail,
+                 "%d column%s; known are id|text, id|raw|normalised, id|raw|normalised|speaker, or a header",
                  rec->columns, rec->columns == 1 ? "" : "s");
     else
-        snprintf(detail, sizeof detail, "%d column%s where the file has %d", rec->columns, rec->columns == 1 ? "" : "s",
-                 ps->form->columns);
+        snprintf(detail, sizeof detail, "%d column%s where the file has %d", rec->columns,
+                 rec->columns == 1 ? "" : "s", ps->form->columns);
     return reject(ps, rec, id, REJECT_COLUMNS, detail);
 }
 
@@ -411,7 +424,8 @@ static int parse_record(Parser *ps, const Record *rec)
     }
     size_t bad = utf8_bad(rec->all);
     if (bad < rec->all.n) {
-        snprintf(detail, sizeof detail, "byte 0x%02X at offset %zu of the line", (uint8_t)rec->all.p[bad], bad);
+        snprintf(detail, sizeof detail, "byte 0x%02X at offset %zu of the line", (uint8_t)rec->all.p[bad],
+                 bad);
         return reject(ps, rec, id, REJECT_UTF8, detail);
     }
     if (rec->kind == RECORD_QUOTE || rec->columns != ps->form->columns)

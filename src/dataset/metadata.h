@@ -1,7 +1,8 @@
-/* metadata.h - the bytes of a metadata file -> utterances and rejections of a Dataset. Touches no file, so it can be fuzzed.
- * First the form is decided (delimiter, header, which column is what), then every line is judged: too long, UTF-8, columns,
- * id, text, duplicate; the first fault found is the reason. Ids and texts are slices of the bytes, or of the dataset's block
- * where a quoted field had to be unescaped: the bytes must outlive the dataset. */
+/* metadata.h - the bytes of a metadata file -> utterances and rejections of a Dataset. Touches no file, so it
+ * can be fuzzed. First the form is decided (delimiter, header, which column is what), then every line is
+ * judged: too long, UTF-8, columns, id, text, duplicate; the first fault found is the reason. Ids and texts
+ * are slices of the bytes, or of the dataset's block where a quoted field had to be unescaped: the bytes must
+ * outlive the dataset. */
 #ifndef MYXTTS_METADATA_H
 #define MYXTTS_METADATA_H
 

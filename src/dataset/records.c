@@ -80,8 +80,8 @@ static const char *closing_quote(const char *p, const char *end, int *escaped)
     return NULL;
 }
 
-/* Splits one record with quoted fields that begins at p and may use bytes up to end (a line end or the end of the file).
- * Returns where the record stops (its line end, or end), or NULL when the quoting is wrong. */
+/* Splits one record with quoted fields that begins at p and may use bytes up to end (a line end or the end of
+ * the file). Returns where the record stops (its line end, or end), or NULL when the quoting is wrong. */
 static const char *split_quoted(Record *rec, const char *p, const char *end, char delimiter, char newline)
 {
     rec->columns = 0;
@@ -111,7 +111,8 @@ static const char *split_quoted(Record *rec, const char *p, const char *end, cha
     }
 }
 
-/* The last line end that a record beginning at p may reach when its first line, up to eol, leaves a quote open. */
+/* The last line end that a record beginning at p may reach when its first line, up to eol, leaves a quote
+ * open. */
 static const char *furthest_end(const Records *r, const char *p, const char *eol)
 {
     const char *last = eol;

@@ -1,7 +1,8 @@
-/* records.h - bytes of a table of text -> records -> fields, in place: nothing is copied, nothing is allocated.
- * A record is one line; in comma files a quoted field ("...", with "" for a quote) may hold delimiters and line ends, so a
- * record may span lines. Lines end with LF or CRLF; with CR alone when the file holds no LF.
- * A damaged record costs one line: reading always goes on at the next line. Any bytes are accepted. */
+/* records.h - bytes of a table of text -> records -> fields, in place: nothing is copied, nothing is
+ * allocated. A record is one line; in comma files a quoted field ("...", with "" for a quote) may hold
+ * delimiters and line ends, so a record may span lines. Lines end with LF or CRLF; with CR alone when the
+ * file holds no LF. A damaged record costs one line: reading always goes on at the next line. Any bytes are
+ * accepted. */
 #ifndef MYXTTS_RECORDS_H
 #define MYXTTS_RECORDS_H
 
@@ -11,8 +12,9 @@
 #include "dataset/dataset.h"
 
 #define RECORD_MAX_BYTES 65536 /* longer lines are not looked into */
-#define RECORD_MAX_LINES 100   /* a quoted field that is still open after so many lines is taken for a stray quote */
-#define RECORD_MAX_FIELDS 32   /* further fields are counted, not kept */
+#define RECORD_MAX_LINES \
+    100 /* a quoted field that is still open after so many lines is taken for a stray quote */
+#define RECORD_MAX_FIELDS 32 /* further fields are counted, not kept */
 
 typedef enum {
     RECORD_FIELDS,
@@ -23,10 +25,10 @@ typedef enum {
 
 typedef struct Record {
     RecordKind kind;
-    uint32_t line;                 /* 1-based, of the record's first byte */
-    Str all;                       /* the record without its line end; for RECORD_TOO_LONG only its beginning */
-    size_t bytes;                  /* of the whole line, for messages */
-    int columns;                   /* fields found; may exceed RECORD_MAX_FIELDS */
+    uint32_t line; /* 1-based, of the record's first byte */
+    Str all;       /* the record without its line end; for RECORD_TOO_LONG only its beginning */
+    size_t bytes;  /* of the whole line, for messages */
+    int columns;   /* fields found; may exceed RECORD_MAX_FIELDS */
     Str fields[RECORD_MAX_FIELDS]; /* without white space around, without the quotes around */
     uint32_t escaped;              /* bit i: fields[i] holds "" that stand for " */
 } Record;

@@ -34,7 +34,8 @@ static void listing_add(Listing *l, const char *name)
 static int is_table(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return dot && (!strcasecmp(dot, ".csv") || !strcasecmp(dot, ".txt") || !strcasecmp(dot, ".tsv") || !strcasecmp(dot, ".psv"));
+    return dot && (!strcasecmp(dot, ".csv") || !strcasecmp(dot, ".txt") || !strcasecmp(dot, ".tsv") ||
+                   !strcasecmp(dot, ".psv"));
 }
 
 static int is_kind(const char *dir, const char *name, mode_t kind)
@@ -46,9 +47,11 @@ static int is_kind(const char *dir, const char *name, mode_t kind)
     return yes;
 }
 
-/* Lists the visible entries of dir in the order the system gives: all, or only files that look like tables. below (may be NULL)
- * receives the name of a subfolder that holds `wanted`. Returns 0 when the folder cannot be read. */
-static int list_folder(Listing *l, const char *dir, int only_tables, const char *wanted, char *below, size_t below_cap)
+/* Lists the visible entries of dir in the order the system gives: all, or only files that look like tables.
+ * below (may be NULL) receives the name of a subfolder that holds `wanted`. Returns 0 when the folder cannot
+ * be read. */
+static int list_folder(Listing *l, const char *dir, int only_tables, const char *wanted, char *below,
+                       size_t below_cap)
 {
     *l = (Listing){0};
     DIR *folder = opendir(dir);
@@ -81,7 +84,8 @@ int whats_there_no_root(const char *root, Err *err)
     }
     if (!stat(root, &st)) {
         err_set(err, ERR_MISSING, "%s is not a folder", root);
-        return err_hint(err, "--data-path takes the folder; a metadata file in it is named with --metadata-train-file");
+        return err_hint(
+            err, "--data-path takes the folder; a metadata file in it is named with --metadata-train-file");
     }
     err_set(err, ERR_MISSING, "the dataset folder %s does not exist", root);
     char above[4096];
@@ -114,7 +118,9 @@ int whats_there_instead(const char *root, const char *name, const char *option, 
         return err_hint(err, "found: %s%s; use %s", l.names, l.count > MOST_NAMES ? ", ..." : "", option);
     list_folder(&l, root, 0, NULL, NULL, 0);
     if (!l.count)
-        return err_hint(err, "the folder is empty; it should hold lines of id|text or id|raw|normalised in a file, and wavs/");
+        return err_hint(
+            err,
+            "the folder is empty; it should hold lines of id|text or id|raw|normalised in a file, and wavs/");
     return err_hint(err, "the folder holds: %s%s, and no text file of lines like id|text", l.names,
                     l.count > MOST_NAMES ? ", ..." : "");
 }

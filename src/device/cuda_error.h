@@ -1,5 +1,5 @@
-/* cuda_error.h - for the .cu files alone: sentences about CUDA calls that failed. The CUDA part is a library of its own and uses
- * nothing of the program, so it fills the Err itself. */
+/* cuda_error.h - for the .cu files alone: sentences about CUDA calls that failed. The CUDA part is a library
+ * of its own and uses nothing of the program, so it fills the Err itself. */
 #ifndef MYXTTS_CUDA_ERROR_H
 #define MYXTTS_CUDA_ERROR_H
 
@@ -25,7 +25,8 @@ __attribute__((format(printf, 3, 4))) static inline int cuda_err(Err *err, int c
 /* "GPU 0: copy to the device: an illegal memory access was encountered (cudaErrorIllegalAddress)" */
 static inline int cuda_err_call(Err *err, int device, const char *operation, cudaError_t e)
 {
-    return cuda_err(err, ERR_DEVICE, "GPU %d: %s: %s (%s)", device, operation, cudaGetErrorString(e), cudaGetErrorName(e));
+    return cuda_err(err, ERR_DEVICE, "GPU %d: %s: %s (%s)", device, operation, cudaGetErrorString(e),
+                    cudaGetErrorName(e));
 }
 
 #endif

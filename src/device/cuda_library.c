@@ -1,5 +1,5 @@
-/* cuda_library.c - see cuda_library.h. The library is found by the function table of the device, which lies inside it, so that where it was
- * loaded from is decided in one place (device.c) and kept nowhere. */
+/* cuda_library.c - see cuda_library.h. The library is found by the function table of the device, which lies
+ * inside it, so that where it was loaded from is decided in one place (device.c) and kept nowhere. */
 #include "device/cuda_library.h"
 
 #include <dlfcn.h>

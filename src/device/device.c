@@ -54,7 +54,9 @@ static void *open_library(char *found, size_t cap, Err *err)
     snprintf(found, cap, "%s", LIBRARY);
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
-        err_set(err, ERR_DEVICE, "no GPU can be used: %s is neither beside the program nor in ../lib nor where libraries are found",
+        err_set(err, ERR_DEVICE,
+                "no GPU can be used: %s is neither beside the program nor in ../lib nor where libraries are "
+                "found",
                 LIBRARY);
         err_hint(err, "build it with `make` where nvcc is installed, or use the device cpu");
     }
@@ -71,13 +73,14 @@ static int load_cuda(Cuda *cuda, Err *err)
     *(void **)&abi = dlsym(library, "myxtts_cuda_abi"); /* the way POSIX has it for functions */
     *(void **)&cuda->open = dlsym(library, "myxtts_cuda_device_open");
     if (!abi || !cuda->open || abi() != DEVICE_CUDA_ABI) {
-        err_set(err, ERR_DEVICE, "%s is of another version: it has interface %d, this program needs %d", path, abi ? abi() : 0,
-                DEVICE_CUDA_ABI);
+        err_set(err, ERR_DEVICE, "%s is of another version: it has interface %d, this program needs %d", path,
+                abi ? abi() : 0, DEVICE_CUDA_ABI);
         return err_hint(err, "use the one that was built together with this program");
     }
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!driver) {
-        err_set(err, ERR_DEVICE, "no GPU can be used: there is no NVIDIA driver on this machine (libcuda.so.1 is not found)");
+        err_set(err, ERR_DEVICE,
+                "no GPU can be used: there is no NVIDIA driver on this machine (libcuda.so.1 is not found)");
         return err_hint(err, "install the driver, or use the device cpu");
     }
     return 0;
@@ -136,7 +139,8 @@ int device_open(Device **d, const char *name, const DeviceOptions *options, Err 
     if (parse_index(name) >= 0)
         return open_cuda(d, parse_index(name), options, err);
     err_set(err, ERR_DEVICE, "there is no device '%s'", name);
-    return err_hint(err, "devices are cpu, auto, the number of a GPU (0, 1, ...) and simulated GPUs (sim0, sim1, ...)");
+    return err_hint(
+        err, "devices are cpu, auto, the number of a GPU (0, 1, ...) and simulated GPUs (sim0, sim1, ...)");
 }
 
 void device_close(Device *d)
@@ -145,23 +149,29 @@ void device_close(Device *d)
         d->ops->close(d);
 }
 
-int device_same(const Device *a, const Device *b) { return a->ops->kind == b->ops->kind && a->index == b->index; }
+int device_same(const Device *a, const Device *b)
+{
+    return a->ops->kind == b->ops->kind && a->index == b->index;
+}
 
 /* ---- memory ---- */
 
-/* The bytes are taken from the account before there is memory, so that two threads cannot both get the last ones. */
+/* The bytes are taken from the account before there is memory, so that two threads cannot both get the last
+ * ones. */
 int device_alloc(Device *d, void **p, size_t bytes, Err *err)
 {
     *p = NULL;
     uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED);
     do {
         if (d->cap && (bytes > d->cap || used > d->cap - bytes)) {
-            err_set(err, ERR_DEVICE, "device %s: %.1f MB asked for, but %.1f MB are in use and its cap is %.1f MB", d->name,
+            err_set(err, ERR_DEVICE,
+                    "device %s: %.1f MB asked for, but %.1f MB are in use and its cap is %.1f MB", d->name,
                     in_mb(bytes), in_mb(used), in_mb(d->cap));
             return err_hint(err, "raise the memory cap of the device to %.0f MB, or use smaller batches",
                             in_mb(used + bytes) + 0.5);
         }
-    } while (!__atomic_compare_exchange_n(&d->used, &used, used + bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(&d->used, &used, used + bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     int rc = d->ops->memory_alloc(d, p, bytes, err);
     if (rc)
         __atomic_fetch_sub(&d->used, bytes, __ATOMIC_RELAXED);

@@ -1,13 +1,13 @@
 /* device.h - the machine: one function table, three implementations.
  *   host  "cpu"            the CPU; streams run their commands at once, in the calling thread
- *   sim   "sim0", "sim1"   GPUs made of threads: own memory with a cap, streams, events, copy engines with a bandwidth and a latency,
- *                          kernels that take a set time (sim.h); they do the real work too, so results are the same bytes
- *   cuda  "0", "1", ...    streams, events, peer copies; in libmyxtts_cuda.so, loaded at run time
- * Memory handed out by a device may be touched only by commands on its streams (host: by anyone).
- * Work is ordered within a stream; streams are ordered by events alone. Nothing here synchronises a whole device.
- * Errors of enqueued work come back from the next event_wait/stream_wait_idle on that device, and stick: commands after it are skipped, but
- * events still happen, so nobody hangs. A sim stream that waits for an event of a failed device fails with it.
- * Threads: a Device from any; a Stream from one thread at a time. */
+ *   sim   "sim0", "sim1"   GPUs made of threads: own memory with a cap, streams, events, copy engines with a
+ * bandwidth and a latency, kernels that take a set time (sim.h); they do the real work too, so results are
+ * the same bytes cuda  "0", "1", ...    streams, events, peer copies; in libmyxtts_cuda.so, loaded at run
+ * time Memory handed out by a device may be touched only by commands on its streams (host: by anyone). Work
+ * is ordered within a stream; streams are ordered by events alone. Nothing here synchronises a whole device.
+ * Errors of enqueued work come back from the next event_wait/stream_wait_idle on that device, and stick:
+ * commands after it are skipped, but events still happen, so nobody hangs. A sim stream that waits for an
+ * event of a failed device fails with it. Threads: a Device from any; a Stream from one thread at a time. */
 #ifndef MYXTTS_DEVICE_H
 #define MYXTTS_DEVICE_H
 
@@ -45,36 +45,44 @@ typedef struct DeviceMemory {
 /* How two devices can exchange memory. */
 typedef enum { PEER_SAME, PEER_DIRECT, PEER_STAGED } PeerPath;
 
-/* The function table. `impl` is the implementation's own. Functions that can fail return 0 or a negative code. */
+/* The function table. `impl` is the implementation's own. Functions that can fail return 0 or a negative
+ * code. */
 typedef struct DeviceOps {
     DeviceKind kind;
     void (*close)(Device *d);
-    int (*memory_alloc)(Device *d, void **p, size_t bytes, Err *err); /* 256-byte aligned; the cap is enforced by device_alloc */
+    int (*memory_alloc)(Device *d, void **p, size_t bytes,
+                        Err *err); /* 256-byte aligned; the cap is enforced by device_alloc */
     void (*memory_free)(Device *d, void *p);
-    int (*pinned_alloc)(Device *d, void **p, size_t bytes, Err *err); /* host memory that copies of this device reach directly */
+    int (*pinned_alloc)(Device *d, void **p, size_t bytes,
+                        Err *err); /* host memory that copies of this device reach directly */
     void (*pinned_free)(Device *d, void *p);
     int (*stream_open)(Device *d, Stream **s, const char *name, Err *err);
-    void (*stream_close)(Stream *s); /* finishes its work first; a simulated one no longer takes its time over it */
+    void (*stream_close)(
+        Stream *s); /* finishes its work first; a simulated one no longer takes its time over it */
     int (*stream_wait_idle)(Stream *s, Err *err);
-    /* The batch that following commands belong to (its simulated times, stalls and failures); -1, as at first: none. Only sim cares. */
+    /* The batch that following commands belong to (its simulated times, stalls and failures); -1, as at
+     * first: none. Only sim cares. */
     void (*stream_batch)(Stream *s, int64_t batch);
     int (*event_open)(Device *d, Event **e, int timed, Err *err);
     void (*event_close)(Event *e);
-    /* The event happens when the stream gets here. May be recorded again, on the same stream or once it has happened; whoever waits,
-     * waits for the last record made before the call that waits. */
+    /* The event happens when the stream gets here. May be recorded again, on the same stream or once it has
+     * happened; whoever waits, waits for the last record made before the call that waits. */
     int (*event_record)(Event *e, Stream *s, Err *err);
-    int (*event_happened)(Event *e);                         /* 1, 0, or a negative code; an event never recorded has happened */
-    int (*event_wait)(Event *e, Err *err);                   /* blocks the calling thread */
-    double (*event_seconds)(Event *a, Event *b);             /* from a to b, both timed and happened */
-    int (*stream_wait_event)(Stream *s, Event *e, Err *err); /* the stream waits, not the caller; e may be another device's */
+    int (*event_happened)(Event *e); /* 1, 0, or a negative code; an event never recorded has happened */
+    int (*event_wait)(Event *e, Err *err);       /* blocks the calling thread */
+    double (*event_seconds)(Event *a, Event *b); /* from a to b, both timed and happened */
+    int (*stream_wait_event)(Stream *s, Event *e,
+                             Err *err); /* the stream waits, not the caller; e may be another device's */
     int (*copy_in)(Stream *s, void *dst, const void *src, size_t bytes, Err *err);  /* host -> device */
     int (*copy_out)(Stream *s, void *dst, const void *src, size_t bytes, Err *err); /* device -> host */
-    /* s: of the source device; both of one kind (between host and GPU: copy_in, copy_out on the GPU's stream). */
+    /* s: of the source device; both of one kind (between host and GPU: copy_in, copy_out on the GPU's
+     * stream). */
     int (*copy_peer)(Stream *s, void *dst, Device *dst_device, const void *src, size_t bytes, Err *err);
     int (*fill_zero)(Stream *s, void *dst, size_t bytes, Err *err);
     PeerPath (*peer_path)(Device *d, Device *other);
-    /* Host and sim: runs fn(arg) as a kernel of the stream. arg is copied (at most DEVICE_ARG_BYTES). cuda: NULL; its kernels are
-     * launched by the .cu files that know them, on stream_native(s). sim_stage: which sim time applies, or -1. */
+    /* Host and sim: runs fn(arg) as a kernel of the stream. arg is copied (at most DEVICE_ARG_BYTES). cuda:
+     * NULL; its kernels are launched by the .cu files that know them, on stream_native(s). sim_stage: which
+     * sim time applies, or -1. */
     int (*run)(Stream *s, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage, Err *err);
     void *(*stream_native)(Stream *s); /* cuda: the cudaStream_t; others NULL */
     void (*memory_info)(Device *d, DeviceMemory *m);
@@ -95,12 +103,13 @@ struct Device {
 
 typedef struct DeviceOptions {
     uint64_t memory_cap; /* bytes; 0 = none */
-    struct Sim *sim;     /* of simN; must outlive the device. NULL: a machine that takes no time (sim_parse of "") */
-    Log *log;            /* may be NULL */
+    struct Sim
+        *sim; /* of simN; must outlive the device. NULL: a machine that takes no time (sim_parse of "") */
+    Log *log; /* may be NULL */
 } DeviceOptions;
 
-/* name: cpu, simN, N, or auto (the first GPU, else cpu, and a line on the log says which and why). ERR_DEVICE with what is missing: no
- * driver, no such GPU, a GPU too old (below sm_80), no libmyxtts_cuda.so. */
+/* name: cpu, simN, N, or auto (the first GPU, else cpu, and a line on the log says which and why). ERR_DEVICE
+ * with what is missing: no driver, no such GPU, a GPU too old (below sm_80), no libmyxtts_cuda.so. */
 int device_open(Device **d, const char *name, const DeviceOptions *options, Err *err);
 void device_close(Device *d); /* NULL is fine; all its streams, events and memory must be closed before */
 /* Within the cap, or ERR_DEVICE that names the device, the cap, what is in use and what was asked for. */
@@ -112,8 +121,9 @@ int device_same(const Device *a, const Device *b); /* one physical device */
 int device_host_open(Device **d, const DeviceOptions *options, Err *err);
 int device_sim_open(Device **d, int index, const DeviceOptions *options, Err *err);
 
-/* What libmyxtts_cuda.so exports. Raise the number whenever a structure of this header or one of these functions changes. The library sets
- * Device.name to the index ("0"), and itself says what is wrong: no driver, no such GPU, a GPU below sm_80. */
+/* What libmyxtts_cuda.so exports. Raise the number whenever a structure of this header or one of these
+ * functions changes. The library sets Device.name to the index ("0"), and itself says what is wrong: no
+ * driver, no such GPU, a GPU below sm_80. */
 #define DEVICE_CUDA_ABI 2
 int myxtts_cuda_abi(void);
 int myxtts_cuda_device_open(Device **d, int index, const DeviceOptions *options, Err *err);

@@ -1,5 +1,6 @@
-/* device_cuda.cu - the function table of device.h on CUDA. Part of libmyxtts_cuda.so, which the program loads at run time; it is
- * linked with the static CUDA runtime and needs nothing but the driver. GPUs of compute capability 8.0 and above. */
+/* device_cuda.cu - the function table of device.h on CUDA. Part of libmyxtts_cuda.so, which the program loads
+ * at run time; it is linked with the static CUDA runtime and needs nothing but the driver. GPUs of compute
+ * capability 8.0 and above. */
 #include <mutex>
 #include <new>
 #include <stdlib.h>
@@ -21,11 +22,13 @@ typedef struct CudaDevice {
     uint64_t total;     /* bytes of memory */
     int peer[MAX_GPUS]; /* PEER_*: whether this one reaches that one; atomic */
 
-    /* Copies from a GPU that does not reach this one go through pinned memory: while one half is filled by the source, the other is
-     * drained by this GPU. The mutexes are held while a copy is enqueued, leave before arrive; the events keep the order on the GPUs. */
+    /* Copies from a GPU that does not reach this one go through pinned memory: while one half is filled by
+     * the source, the other is drained by this GPU. The mutexes are held while a copy is enqueued, leave
+     * before arrive; the events keep the order on the GPUs. */
     std::mutex leave, arrive;
-    cudaEvent_t filled[2];  /* of copies that leave this GPU; under leave */
-    uint8_t *bounce;        /* [2][BOUNCE_BYTES]; NULL when every other GPU reaches this one. It and the rest: under arrive */
+    cudaEvent_t filled[2]; /* of copies that leave this GPU; under leave */
+    uint8_t *bounce; /* [2][BOUNCE_BYTES]; NULL when every other GPU reaches this one. It and the rest: under
+                        arrive */
     cudaEvent_t drained[2]; /* of copies that arrive here */
     cudaStream_t import;
 
@@ -51,7 +54,8 @@ static CudaDevice *of(Device *d) { return (CudaDevice *)d->impl; }
 static CudaStream *of(Stream *s) { return (CudaStream *)s; }
 static CudaEvent *of(Event *e) { return (CudaEvent *)e; }
 
-/* The calling thread's current GPU. The runtime keeps it per thread and does nothing when it is set already. */
+/* The calling thread's current GPU. The runtime keeps it per thread and does nothing when it is set already.
+ */
 static cudaError_t enter(const CudaDevice *d) { return cudaSetDevice(d->index); }
 
 static int report_broken(CudaDevice *d, Err *err)
@@ -95,8 +99,9 @@ static int cuda_memory_alloc(Device *dev, void **p, size_t bytes, Err *err)
     cudaGetLastError();
     size_t free_bytes = 0, total = 0;
     if (e == cudaErrorMemoryAllocation && cudaMemGetInfo(&free_bytes, &total) == cudaSuccess)
-        return cuda_err(err, ERR_DEVICE, "GPU %d (%s): no memory for %.1f MB; %.1f of %.1f MB are free", d->index, d->device.model,
-                        (double)bytes / 1e6, (double)free_bytes / 1e6, (double)total / 1e6);
+        return cuda_err(err, ERR_DEVICE, "GPU %d (%s): no memory for %.1f MB; %.1f of %.1f MB are free",
+                        d->index, d->device.model, (double)bytes / 1e6, (double)free_bytes / 1e6,
+                        (double)total / 1e6);
     return cuda_err_call(err, d->index, "allocate memory", e);
 }
 
@@ -116,8 +121,8 @@ static int cuda_pinned_alloc(Device *dev, void **p, size_t bytes, Err *err)
     if (e == cudaSuccess)
         return 0;
     cudaGetLastError();
-    return cuda_err(err, ERR_NOMEM, "GPU %d: no page-locked host memory of %.1f MB: %s", d->index, (double)bytes / 1e6,
-                    cudaGetErrorString(e));
+    return cuda_err(err, ERR_NOMEM, "GPU %d: no page-locked host memory of %.1f MB: %s", d->index,
+                    (double)bytes / 1e6, cudaGetErrorString(e));
 }
 
 static void cuda_pinned_free(Device *dev, void *p)
@@ -241,14 +246,16 @@ static int cuda_event_wait(Event *event, Err *err)
 static double cuda_event_seconds(Event *a, Event *b)
 {
     float ms = 0.0f;
-    if (enter(of(a)->d) != cudaSuccess || cudaEventElapsedTime(&ms, of(a)->event, of(b)->event) != cudaSuccess) {
+    if (enter(of(a)->d) != cudaSuccess ||
+        cudaEventElapsedTime(&ms, of(a)->event, of(b)->event) != cudaSuccess) {
         cudaGetLastError();
         return 0.0;
     }
     return (double)ms * 1e-3;
 }
 
-/* An event of the host or of a simulated GPU cannot be waited for by a GPU: then the caller waits, as the host's streams do. */
+/* An event of the host or of a simulated GPU cannot be waited for by a GPU: then the caller waits, as the
+ * host's streams do. */
 static int cuda_stream_wait_event(Stream *stream, Event *event, Err *err)
 {
     CudaStream *s = of(stream);
@@ -275,7 +282,8 @@ static int cuda_copy_out(Stream *stream, void *dst, const void *src, size_t byte
 {
     CudaStream *s = of(stream);
     TRY(s->d, enter(s->d), "select the GPU", err);
-    TRY(s->d, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, s->stream), "copy from the device", err);
+    TRY(s->d, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, s->stream), "copy from the device",
+        err);
     return 0;
 }
 
@@ -317,13 +325,15 @@ static PeerPath cuda_peer_path(Device *dev, Device *other)
 }
 
 /* Neither the caller nor a GPU waits for longer than the other half takes. */
-static int copy_staged(CudaStream *s, uint8_t *dst, CudaDevice *to, const uint8_t *src, size_t bytes, Err *err)
+static int copy_staged(CudaStream *s, uint8_t *dst, CudaDevice *to, const uint8_t *src, size_t bytes,
+                       Err *err)
 {
     static const char *const operation = "copy between GPUs through the host";
     CudaDevice *d = s->d;
     if (!to->bounce)
-        return cuda_err(err, ERR_DEVICE, "GPU %d does not reach GPU %d, and there is no memory to go through the host", d->index,
-                        to->index);
+        return cuda_err(err, ERR_DEVICE,
+                        "GPU %d does not reach GPU %d, and there is no memory to go through the host",
+                        d->index, to->index);
     std::lock_guard<std::mutex> leave(d->leave), arrive(to->arrive);
     int half = 0;
     for (size_t at = 0; at < bytes; at += BOUNCE_BYTES, half ^= 1) {
@@ -339,27 +349,31 @@ static int copy_staged(CudaStream *s, uint8_t *dst, CudaDevice *to, const uint8_
         TRY(to, cudaEventRecord(to->drained[half], to->import), operation, err);
     }
     TRY(d, enter(d), operation, err);
-    TRY(d, cudaStreamWaitEvent(s->stream, to->drained[half ^ 1], 0), operation, err); /* the last chunk's: then all have arrived */
+    TRY(d, cudaStreamWaitEvent(s->stream, to->drained[half ^ 1], 0), operation,
+        err); /* the last chunk's: then all have arrived */
     return 0;
 }
 
-static int cuda_copy_peer(Stream *stream, void *dst, Device *dst_device, const void *src, size_t bytes, Err *err)
+static int cuda_copy_peer(Stream *stream, void *dst, Device *dst_device, const void *src, size_t bytes,
+                          Err *err)
 {
     CudaStream *s = of(stream);
     if (bytes == 0)
         return 0;
     if (dst_device->ops->kind != DEVICE_CUDA)
-        return cuda_err(err, ERR_DEVICE, "GPU %d: a copy to device %s has to be a copy to host memory", s->d->index,
-                        dst_device->name);
+        return cuda_err(err, ERR_DEVICE, "GPU %d: a copy to device %s has to be a copy to host memory",
+                        s->d->index, dst_device->name);
     CudaDevice *to = of(dst_device);
     PeerPath path = cuda_peer_path(&s->d->device, dst_device);
     if (path == PEER_STAGED)
         return copy_staged(s, (uint8_t *)dst, to, (const uint8_t *)src, bytes, err);
     TRY(s->d, enter(s->d), "select the GPU", err);
     if (path == PEER_SAME)
-        TRY(s->d, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, s->stream), "copy within the device", err);
+        TRY(s->d, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, s->stream),
+            "copy within the device", err);
     else
-        TRY(s->d, cudaMemcpyPeerAsync(dst, to->index, src, s->d->index, bytes, s->stream), "copy between GPUs", err);
+        TRY(s->d, cudaMemcpyPeerAsync(dst, to->index, src, s->d->index, bytes, s->stream),
+            "copy between GPUs", err);
     return 0;
 }
 
@@ -439,11 +453,13 @@ static int count_gpus(int *count, Err *err)
     else if (driver == 0)
         rc = cuda_err(err, ERR_DEVICE, "no GPU can be used: there is no NVIDIA driver on this machine");
     else if (e == cudaErrorInsufficientDriver)
-        rc = cuda_err(err, ERR_DEVICE,
-                      "no GPU can be used: the NVIDIA driver is for CUDA %d.%d, this program was built with CUDA %d.%d",
-                      driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+        rc = cuda_err(
+            err, ERR_DEVICE,
+            "no GPU can be used: the NVIDIA driver is for CUDA %d.%d, this program was built with CUDA %d.%d",
+            driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     else
-        rc = cuda_err(err, ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+        rc = cuda_err(err, ERR_DEVICE, "no GPU can be used: %s (%s)", cudaGetErrorString(e),
+                      cudaGetErrorName(e));
     hint(err, driver == 0 ? "install the driver, or use the device cpu"
               : e == cudaErrorInsufficientDriver
                   ? "install a newer driver, or use the device cpu"
@@ -496,8 +512,8 @@ extern "C" int myxtts_cuda_device_open(Device **out, int index, const DeviceOpti
     if (e != cudaSuccess)
         return cuda_err_call(err, index, "ask for its properties", e);
     if (properties.major < 8) {
-        rc = cuda_err(err, ERR_DEVICE, "GPU %d (%s) has compute capability %d.%d; 8.0 or above is needed", index, properties.name,
-                      properties.major, properties.minor);
+        rc = cuda_err(err, ERR_DEVICE, "GPU %d (%s) has compute capability %d.%d; 8.0 or above is needed",
+                      index, properties.name, properties.major, properties.minor);
         hint(err, "GPUs since 2020 (A100, RTX 30) have it; use another one, or the device cpu");
         return rc;
     }
@@ -536,7 +552,8 @@ static int graph_begin(Stream *stream, Err *err)
 {
     CudaStream *s = of(stream);
     TRY(s->d, enter(s->d), "select the GPU", err);
-    TRY(s->d, cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal), "begin to capture a graph", err);
+    TRY(s->d, cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal), "begin to capture a graph",
+        err);
     return 0;
 }
 

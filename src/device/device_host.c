@@ -1,5 +1,5 @@
-/* device_host.c - the device "cpu": every command runs at once in the calling thread, so a stream is always idle and an event is the moment
- * at which it was recorded. See device.h. */
+/* device_host.c - the device "cpu": every command runs at once in the calling thread, so a stream is always
+ * idle and an event is the moment at which it was recorded. See device.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,10 @@ static double host_event_seconds(Event *a, Event *b)
     return to - from;
 }
 
-static int host_stream_wait_event(Stream *s, Event *e, Err *err) { return e->device->ops->event_wait(e, err); }
+static int host_stream_wait_event(Stream *s, Event *e, Err *err)
+{
+    return e->device->ops->event_wait(e, err);
+}
 
 static int host_copy(Stream *s, void *dst, const void *src, size_t bytes, Err *err)
 {
@@ -91,8 +94,8 @@ static int host_copy(Stream *s, void *dst, const void *src, size_t bytes, Err *e
 static int host_copy_peer(Stream *s, void *dst, Device *dst_device, const void *src, size_t bytes, Err *err)
 {
     if (dst_device->ops->kind != DEVICE_HOST)
-        return err_set(err, ERR_DEVICE, "device cpu: a copy to device %s has to go through a stream of %s", dst_device->name,
-                       dst_device->name);
+        return err_set(err, ERR_DEVICE, "device cpu: a copy to device %s has to go through a stream of %s",
+                       dst_device->name, dst_device->name);
     memmove(dst, src, bytes);
     return 0;
 }
@@ -103,10 +106,14 @@ static int host_fill_zero(Stream *s, void *dst, size_t bytes, Err *err)
     return 0;
 }
 
-static PeerPath host_peer_path(Device *d, Device *other) { return other->ops->kind == DEVICE_HOST ? PEER_SAME : PEER_STAGED; }
+static PeerPath host_peer_path(Device *d, Device *other)
+{
+    return other->ops->kind == DEVICE_HOST ? PEER_SAME : PEER_STAGED;
+}
 
 /* The argument is copied here as on the other devices, so that a kernel may change its own. */
-static int host_run(Stream *s, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage, Err *err)
+static int host_run(Stream *s, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage,
+                    Err *err)
 {
     _Alignas(16) char copy[DEVICE_ARG_BYTES];
     ASSERT_CMP(arg_bytes, <=, sizeof copy);

@@ -1,15 +1,16 @@
 /* device_sim.c - a GPU made of threads. See device.h, sim.h.
  *
- * A stream is a thread with a queue of commands. Each command does its real work and takes the time that the simulated machine gives it. Time is
- * kept as numbers, so that a thread that wakes up late does not make the machine slower:
- *     start = max(end of the command before, time of the event waited for, time it was enqueued, time its copy engine is free)
- *     end   = start + max(modelled time, time the work really took)
- * and the thread sleeps until `end`. Events carry these times. A stream that is behind the clock catches up because it does not sleep.
- * Copy engines: one for each direction (in, out, to peers), shared by the device's streams. Kernels of two streams do not slow each other.
- * Closing a stream makes it hurry: it does all its work, but sleeps no more; and a stream that hurries makes those hurry whose events it waits
- * for, up to the record of that event. So a close never waits for simulated time.
- * Lifetimes: an event lives until it is closed and no queued command names it; a Gpu until it is closed and has no event; the shell of a stream
- * until it is closed and no event was last recorded on it. */
+ * A stream is a thread with a queue of commands. Each command does its real work and takes the time that the
+ * simulated machine gives it. Time is kept as numbers, so that a thread that wakes up late does not make the
+ * machine slower: start = max(end of the command before, time of the event waited for, time it was enqueued,
+ * time its copy engine is free) end   = start + max(modelled time, time the work really took) and the thread
+ * sleeps until `end`. Events carry these times. A stream that is behind the clock catches up because it does
+ * not sleep. Copy engines: one for each direction (in, out, to peers), shared by the device's streams.
+ * Kernels of two streams do not slow each other. Closing a stream makes it hurry: it does all its work, but
+ * sleeps no more; and a stream that hurries makes those hurry whose events it waits for, up to the record of
+ * that event. So a close never waits for simulated time. Lifetimes: an event lives until it is closed and no
+ * queued command names it; a Gpu until it is closed and has no event; the shell of a stream until it is
+ * closed and no event was last recorded on it. */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -26,10 +27,15 @@
 #include "device/device.h"
 #include "device/sim.h"
 
-enum { QUEUE_CAP = 1024, QUEUE_ROOM = QUEUE_CAP - 64 }; /* who waits for room is woken at ROOM, not for every single place */
+enum {
+    QUEUE_CAP = 1024,
+    QUEUE_ROOM = QUEUE_CAP - 64
+}; /* who waits for room is woken at ROOM, not for every single place */
 enum { KEPT_RECORDS = 8 };
 enum { ALIGNMENT = 256 };
-#define GARBAGE_BYTES ((size_t)64 << 20) /* fresh memory is filled with 0xFF (a NaN) up to here, as a GPU's is not zero either */
+#define GARBAGE_BYTES \
+    ((size_t)64 \
+     << 20) /* fresh memory is filled with 0xFF (a NaN) up to here, as a GPU's is not zero either */
 
 typedef enum { ENGINE_NONE = -1, ENGINE_IN, ENGINE_OUT, ENGINE_PEER, ENGINE_COUNT } Engine;
 
@@ -159,7 +165,8 @@ static int sim_memory_alloc(Device *d, void **p, size_t bytes, Err *err)
         g->memory_used += bytes;
     pthread_mutex_unlock(&g->mutex);
     if (!fits)
-        return err_set(err, ERR_DEVICE, "device %s is out of memory: %.1f MB asked for, %.1f MB in use, and it has %.1f MB",
+        return err_set(err, ERR_DEVICE,
+                       "device %s is out of memory: %.1f MB asked for, %.1f MB in use, and it has %.1f MB",
                        d->name, (double)bytes * mb, (double)used * mb, (double)total * mb);
     char *block = mem_aligned(ALIGNMENT, bytes + ALIGNMENT, 1);
     if (!block) {
@@ -235,7 +242,8 @@ static void event_release(SimEvent *e)
 
 static void stream_hurry(SimStream *s, uint64_t to);
 
-/* Makes the stream hurry that will record e. No two locks are held at once; what is used in between is held by references. */
+/* Makes the stream hurry that will record e. No two locks are held at once; what is used in between is held
+ * by references. */
 static void event_hurry(SimEvent *e)
 {
     pthread_mutex_lock(&e->mutex);
@@ -301,7 +309,8 @@ static void event_happen(SimEvent *e, uint64_t generation, double at)
     pthread_mutex_unlock(&e->mutex);
 }
 
-/* Waits until record `generation` has happened. One so old that it is not kept has the time of the oldest that is. */
+/* Waits until record `generation` has happened. One so old that it is not kept has the time of the oldest
+ * that is. */
 static Record event_await(SimEvent *e, uint64_t generation)
 {
     pthread_mutex_lock(&e->mutex);
@@ -347,7 +356,10 @@ static double event_time(SimEvent *e)
     return at;
 }
 
-static double sim_event_seconds(Event *a, Event *b) { return event_time((SimEvent *)b) - event_time((SimEvent *)a); }
+static double sim_event_seconds(Event *a, Event *b)
+{
+    return event_time((SimEvent *)b) - event_time((SimEvent *)a);
+}
 
 /* ---- streams: the thread's side ---- */
 
@@ -403,7 +415,8 @@ static void execute_work(SimStream *s, Command *c)
         sleep_until(s, s->time);
 }
 
-/* A failed event of another device is that device's failure: what follows here would work on memory that was never written. */
+/* A failed event of another device is that device's failure: what follows here would work on memory that was
+ * never written. */
 static void execute_wait(SimStream *s, SimEvent *e, uint64_t generation)
 {
     pthread_mutex_lock(&s->mutex);
@@ -504,7 +517,8 @@ static int sim_stream_open(Device *d, Stream **out, const char *name, Err *err)
     char label[16];
     snprintf(label, sizeof label, "%.6s %s", d->name, name);
     s->ring = mem_aligned(_Alignof(Command), QUEUE_CAP, sizeof *s->ring);
-    int rc = s->ring ? thread_start(&s->thread, label, stream_main, s, err) : no_memory(d, "a stream's queue", err);
+    int rc = s->ring ? thread_start(&s->thread, label, stream_main, s, err)
+                     : no_memory(d, "a stream's queue", err);
     if (rc) {
         stream_release(s);
         return rc;
@@ -547,7 +561,8 @@ static void sim_stream_batch(Stream *s, int64_t batch) { ((SimStream *)s)->batch
 
 static void *sim_stream_native(Stream *s) { return NULL; }
 
-/* The next free place of the queue, to be filled and handed over by enqueue_end; the stream is locked in between. */
+/* The next free place of the queue, to be filled and handed over by enqueue_end; the stream is locked in
+ * between. */
 static Command *enqueue_begin(SimStream *s, CommandKind kind, Engine engine, int stage)
 {
     double now = clock_now();
@@ -580,7 +595,8 @@ static void enqueue_end(SimStream *s)
     pthread_mutex_unlock(&s->mutex);
 }
 
-static int enqueue_copy(SimStream *s, Engine engine, int stage, double seconds, void *dst, const void *src, size_t bytes)
+static int enqueue_copy(SimStream *s, Engine engine, int stage, double seconds, void *dst, const void *src,
+                        size_t bytes)
 {
     Command *c = enqueue_begin(s, CMD_COPY, engine, stage);
     c->seconds = seconds;
@@ -594,30 +610,33 @@ static int enqueue_copy(SimStream *s, Engine engine, int stage, double seconds, 
 static int sim_copy_in(Stream *stream, void *dst, const void *src, size_t bytes, Err *err)
 {
     SimStream *s = (SimStream *)stream;
-    return enqueue_copy(s, ENGINE_IN, STAGE_H2D, sim_seconds(stream->device->sim, STAGE_H2D, s->batch, bytes), dst, src, bytes);
+    return enqueue_copy(s, ENGINE_IN, STAGE_H2D, sim_seconds(stream->device->sim, STAGE_H2D, s->batch, bytes),
+                        dst, src, bytes);
 }
 
 /* The way back has no stage of its own: bandwidth and latency of h2d, without jitter, stalls and failures. */
 static int sim_copy_out(Stream *stream, void *dst, const void *src, size_t bytes, Err *err)
 {
     SimStream *s = (SimStream *)stream;
-    return enqueue_copy(s, ENGINE_OUT, -1, sim_seconds(stream->device->sim, STAGE_H2D, -1, bytes), dst, src, bytes);
+    return enqueue_copy(s, ENGINE_OUT, -1, sim_seconds(stream->device->sim, STAGE_H2D, -1, bytes), dst, src,
+                        bytes);
 }
 
-static int sim_copy_peer(Stream *stream, void *dst, Device *dst_device, const void *src, size_t bytes, Err *err)
+static int sim_copy_peer(Stream *stream, void *dst, Device *dst_device, const void *src, size_t bytes,
+                         Err *err)
 {
     SimStream *s = (SimStream *)stream;
     switch (sim_peer_path(stream->device, dst_device)) {
     case PEER_SAME:
         return enqueue_copy(s, ENGINE_NONE, -1, 0, dst, src, bytes);
     case PEER_DIRECT:
-        return enqueue_copy(s, ENGINE_PEER, STAGE_PEER, sim_seconds(stream->device->sim, STAGE_PEER, s->batch, bytes), dst, src,
-                            bytes);
+        return enqueue_copy(s, ENGINE_PEER, STAGE_PEER,
+                            sim_seconds(stream->device->sim, STAGE_PEER, s->batch, bytes), dst, src, bytes);
     case PEER_STAGED:
         break;
     }
-    return err_set(err, ERR_DEVICE, "device %s: simulated GPUs copy only to each other, not to device %s", stream->device->name,
-                   dst_device->name);
+    return err_set(err, ERR_DEVICE, "device %s: simulated GPUs copy only to each other, not to device %s",
+                   stream->device->name, dst_device->name);
 }
 
 static int sim_fill_zero(Stream *stream, void *dst, size_t bytes, Err *err)
@@ -630,7 +649,8 @@ static int sim_fill_zero(Stream *stream, void *dst, size_t bytes, Err *err)
     return 0;
 }
 
-static int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage, Err *err)
+static int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage,
+                   Err *err)
 {
     ASSERT_CMP(arg_bytes, <=, DEVICE_ARG_BYTES);
     SimStream *s = (SimStream *)stream;

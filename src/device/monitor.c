@@ -106,7 +106,8 @@ static void *monitor_main(void *arg)
             pthread_mutex_lock(&m->mutex);
             keep_sample(g, &s, memory_total);
         }
-        next = fmax(next + m->interval, clock_now()); /* looking may take longer than the interval: then it is the interval */
+        next = fmax(next + m->interval,
+                    clock_now()); /* looking may take longer than the interval: then it is the interval */
         wait_until(m, next);
     }
     pthread_mutex_unlock(&m->mutex);
@@ -115,7 +116,8 @@ static void *monitor_main(void *arg)
 
 /* ---- opening ---- */
 
-/* The word that CUDA_VISIBLE_DEVICES has for GPU `index`: a number or a UUID. 0: it is set and has none. Unset: the number itself. */
+/* The word that CUDA_VISIBLE_DEVICES has for GPU `index`: a number or a UUID. 0: it is set and has none.
+ * Unset: the number itself. */
 static int visible_word(char *out, size_t cap, int index)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -143,10 +145,12 @@ static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
         return;
     }
     int is_number = strspn(word, "0123456789") == strlen(word);
-    int rc = is_number ? m->nvml.device_by_index((unsigned)atoi(word), &g->handle) : m->nvml.device_by_uuid(word, &g->handle);
+    int rc = is_number ? m->nvml.device_by_index((unsigned)atoi(word), &g->handle)
+                       : m->nvml.device_by_uuid(word, &g->handle);
     if (rc) {
         g->handle = NULL;
-        log_info(log, "NVML does not know GPU %d (%s): its utilisation is not measured", index, m->nvml.error_string(rc));
+        log_info(log, "NVML does not know GPU %d (%s): its utilisation is not measured", index,
+                 m->nvml.error_string(rc));
         return;
     }
     m->measured++;
@@ -165,7 +169,8 @@ static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
     return m->measured ? thread_start(&m->thread, "monitor", monitor_main, m, err) : 0;
 }
 
-int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, int n, double interval, Log *log, Err *err)
+int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, int n, double interval,
+                      Log *log, Err *err)
 {
     *out = NULL;
     ASSERT(interval > 0);

@@ -1,7 +1,8 @@
-/* monitor.h - what the GPUs do while a program runs, from NVML, by a thread that looks every `interval` seconds.
- * Without NVML (no driver) it says so in one line and measures nothing: every call stays safe, every count is 0, nothing is made up.
- * GPUs are numbered as CUDA numbers them under CUDA_VISIBLE_DEVICES. What a GPU does not report (PCIe throughput on some virtual machines) has
- * no values. Threads: open and close from one; the rest from any. */
+/* monitor.h - what the GPUs do while a program runs, from NVML, by a thread that looks every `interval`
+ * seconds. Without NVML (no driver) it says so in one line and measures nothing: every call stays safe, every
+ * count is 0, nothing is made up. GPUs are numbered as CUDA numbers them under CUDA_VISIBLE_DEVICES. What a
+ * GPU does not report (PCIe throughput on some virtual machines) has no values. Threads: open and close from
+ * one; the rest from any. */
 #ifndef MYXTTS_MONITOR_H
 #define MYXTTS_MONITOR_H
 
@@ -42,7 +43,8 @@ const char *monitor_value_name(MonitorValue v); /* "utilisation", "memory", ... 
 /* gpu_indices: [n], n may be 0. 0 also when NVML or a GPU is missing; then a line on the log says so. */
 int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Log *log, Err *err);
 /* The same with the caller's functions in place of NVML; NULL: none. */
-int monitor_open_with(Monitor **m, const struct Nvml *nvml, const int *gpu_indices, int n, double interval, Log *log, Err *err);
+int monitor_open_with(Monitor **m, const struct Nvml *nvml, const int *gpu_indices, int n, double interval,
+                      Log *log, Err *err);
 void monitor_close(Monitor *m);         /* NULL is fine */
 int monitor_measures(const Monitor *m); /* 1 when at least one GPU is measured */
 /* gpu: position in gpu_indices. */

@@ -1,5 +1,6 @@
-/* nvml.h - the few functions of NVIDIA's management library that the monitor calls, as a table, so that the library is needed neither to build
- * nor to run. Types and numbers are those of its public interface: results are 0 or an error number, handles are opaque pointers. */
+/* nvml.h - the few functions of NVIDIA's management library that the monitor calls, as a table, so that the
+ * library is needed neither to build nor to run. Types and numbers are those of its public interface: results
+ * are 0 or an error number, handles are opaque pointers. */
 #ifndef MYXTTS_NVML_H
 #define MYXTTS_NVML_H
 
@@ -8,8 +9,8 @@
 enum { NVML_CLOCK_SM = 1, NVML_PCIE_TX = 0, NVML_PCIE_RX = 1, NVML_TEMPERATURE_GPU = 0 };
 
 typedef struct NvmlUtilization {
-    unsigned gpu,
-        memory; /* percent of the driver's last period (up to a second) in which something ran, memory was read or written */
+    unsigned gpu, memory; /* percent of the driver's last period (up to a second) in which something ran,
+                             memory was read or written */
 } NvmlUtilization;
 
 typedef struct NvmlMemory {

@@ -82,18 +82,21 @@ static int unknown_key(const char *word, const char *name, Err *err)
     }
     if (nearest)
         return err_hint(err, "did you mean '%s'?", nearest);
-    return err_hint(err, "the keys are read_ms, decode_ms, h2d_gbps, h2d_us, preprocess_ms, peer_gbps, peer_us, step_ms, jitter, "
+    return err_hint(err, "the keys are read_ms, decode_ms, h2d_gbps, h2d_us, preprocess_ms, peer_gbps, "
+                         "peer_us, step_ms, jitter, "
                          "stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
 }
 
-static int parse_number(double *x, const char *word, const char *text, double min, double max, int whole, Err *err)
+static int parse_number(double *x, const char *word, const char *text, double min, double max, int whole,
+                        Err *err)
 {
     char *end;
     *x = strtod(text, &end);
     if (end == text || *end)
         return err_set(err, ERR_CONFIG, "--sim: '%s' is not a number (in '%s')", text, word);
     if (!(*x >= min && *x <= max))
-        return err_set(err, ERR_CONFIG, "--sim: %s is out of range in '%s': it must be %.15g to %.15g", text, word, min, max);
+        return err_set(err, ERR_CONFIG, "--sim: %s is out of range in '%s': it must be %.15g to %.15g", text,
+                       word, min, max);
     if (whole && *x != floor(*x))
         return err_set(err, ERR_CONFIG, "--sim: %s must be a whole number (in '%s')", text, word);
     return 0;
@@ -107,7 +110,9 @@ static int parse_stage(int *stage, const char *word, const char *name, Err *err)
     err_set(err, ERR_CONFIG, "--sim: there is no stage '%s' (in '%s')", name, word);
     for (int i = 0; i < STAGE_COUNT; i++)
         if (config_name_distance(stage_names[i], name) <= 2)
-            return err_hint(err, "did you mean '%s'? The stages are read, decode, h2d, preprocess, peer, step", stage_names[i]);
+            return err_hint(err,
+                            "did you mean '%s'? The stages are read, decode, h2d, preprocess, peer, step",
+                            stage_names[i]);
     return err_hint(err, "the stages are read, decode, h2d, preprocess, peer, step");
 }
 
@@ -133,12 +138,15 @@ static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *
     int stage, rc;
     double every, ms;
     if (!cut_parts(value, parts, 3))
-        return err_set(err, ERR_CONFIG, "--sim: '%s' should be stall=STAGE:EVERY:MS, as in stall=h2d:50:400", word);
-    if ((rc = parse_stage(&stage, word, parts[0], err)) || (rc = parse_number(&every, word, parts[1], 1, 1e15, 1, err)) ||
+        return err_set(err, ERR_CONFIG, "--sim: '%s' should be stall=STAGE:EVERY:MS, as in stall=h2d:50:400",
+                       word);
+    if ((rc = parse_stage(&stage, word, parts[0], err)) ||
+        (rc = parse_number(&every, word, parts[1], 1, 1e15, 1, err)) ||
         (rc = parse_number(&ms, word, parts[2], key->min, key->max, 0, err)))
         return rc;
     if (sim->stall_count == SIM_MAX_STALLS)
-        return err_set(err, ERR_CONFIG, "--sim: more than %d stalls ('%s' is one too many)", SIM_MAX_STALLS, word);
+        return err_set(err, ERR_CONFIG, "--sim: more than %d stalls ('%s' is one too many)", SIM_MAX_STALLS,
+                       word);
     sim->stalls[sim->stall_count++] = (SimStall){(StageId)stage, (int64_t)every, ms * 1e-3};
     return 0;
 }
@@ -150,10 +158,12 @@ static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *v
     double at;
     if (!cut_parts(value, parts, 2))
         return err_set(err, ERR_CONFIG, "--sim: '%s' should be fail=STAGE:AT, as in fail=peer:20", word);
-    if ((rc = parse_stage(&stage, word, parts[0], err)) || (rc = parse_number(&at, word, parts[1], key->min, key->max, 1, err)))
+    if ((rc = parse_stage(&stage, word, parts[0], err)) ||
+        (rc = parse_number(&at, word, parts[1], key->min, key->max, 1, err)))
         return rc;
     if (sim->fail_at[stage] >= 0)
-        return err_set(err, ERR_CONFIG, "--sim: two failures of stage %s ('%s' is the second); there can be one",
+        return err_set(err, ERR_CONFIG,
+                       "--sim: two failures of stage %s ('%s' is the second); there can be one",
                        stage_names[stage], word);
     sim->fail_at[stage] = (int64_t)at;
     return 0;
@@ -231,7 +241,8 @@ static int parse_list(Sim *sim, const char *spec, Err *err)
             n--;
         char word[128];
         if (n == 0)
-            return err_set(err, ERR_CONFIG, "--sim: nothing between two commas, or after the last one, in '%s'", spec);
+            return err_set(err, ERR_CONFIG,
+                           "--sim: nothing between two commas, or after the last one, in '%s'", spec);
         if (n >= sizeof word)
             return err_set(err, ERR_CONFIG, "--sim: '%.40s...' is too long for a key and its value", start);
         memcpy(word, start, n);
@@ -295,7 +306,10 @@ double sim_seconds(const Sim *sim, StageId stage, int64_t batch, uint64_t bytes)
     return t;
 }
 
-int sim_fails(const Sim *sim, StageId stage, int64_t batch) { return batch >= 0 && sim->fail_at[stage] == batch; }
+int sim_fails(const Sim *sim, StageId stage, int64_t batch)
+{
+    return batch >= 0 && sim->fail_at[stage] == batch;
+}
 
 /* ---- the disk ---- */
 

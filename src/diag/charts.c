@@ -9,8 +9,8 @@
 
 static json_t *chart(const char *id, const char *kind, const char *title, const char *x, const char *y)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[], s:[]}", "id", id, "kind", kind, "title", title, "x_label", x, "y_label",
-                     y, "series", "categories", "marks");
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[], s:[]}", "id", id, "kind", kind, "title", title,
+                     "x_label", x, "y_label", y, "series", "categories", "marks");
 }
 
 static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
@@ -23,7 +23,8 @@ static void add_series(json_t *c, const char *name, const double *x, const doubl
         json_array_append_new(xs, x ? number(x[i]) : json_integer(i));
         json_array_append_new(ys, number(y[i]));
     }
-    json_array_append_new(json_object_get(c, "series"), json_pack("{s:s, s:o, s:o}", "name", name, "x", xs, "y", ys));
+    json_array_append_new(json_object_get(c, "series"),
+                          json_pack("{s:s, s:o, s:o}", "name", name, "x", xs, "y", ys));
 }
 
 static void add_mark(json_t *c, double x, const char *label)
@@ -77,7 +78,8 @@ static json_t *stages(const Observation *o)
         double all = k->busy + k->blocked_in + k->blocked_out;
         if (!stage_present(o, (StageId)i) || all <= 0)
             continue;
-        y[0][n] = 100 * k->busy / all, y[1][n] = 100 * k->blocked_in / all, y[2][n] = 100 * k->blocked_out / all;
+        y[0][n] = 100 * k->busy / all, y[1][n] = 100 * k->blocked_in / all,
+        y[2][n] = 100 * k->blocked_out / all;
         n++;
         json_array_append_new(json_object_get(c, "categories"), json_string(stage_name((StageId)i)));
     }
@@ -116,7 +118,8 @@ static json_t *stage_times(const Observation *o, double *scratch)
 
 static json_t *autocorrelation(const Observation *o, const Verdict *v)
 {
-    json_t *c = chart("autocorrelation", "line", "Autocorrelation of step times", "lag (steps)", "correlation");
+    json_t *c =
+        chart("autocorrelation", "line", "Autocorrelation of step times", "lag (steps)", "correlation");
     int64_t n = o->n - o->from;
     float *steps = malloc((size_t)(n + 1) * sizeof *steps);
     double x[LAGS], y[LAGS];

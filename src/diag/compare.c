@@ -13,7 +13,8 @@
 #define MOST_PIECES 20
 #define LEAST_PIECES 4
 #define PIECE_LEAST 12 /* values of a piece */
-/* Pieces of slow swings still lean on their neighbours. With this, equal runs are called different in less than 5 of 100. */
+/* Pieces of slow swings still lean on their neighbours. With this, equal runs are called different in less
+ * than 5 of 100. */
 #define MARGIN 1.2
 #define DRAWS 4000
 #define DRAW_SEED 0x636f6d7061726532ull /* always the same draws: the same logs give the same words */
@@ -77,7 +78,8 @@ static double change_of(CompareWhat what, double a, double b)
     return what == COMPARE_DIFFERENCE ? b - a : a > 0 && b > 0 ? log(b / a) : (double)NAN;
 }
 
-/* Student's t for 97.5 % with `freedom` degrees: the expansion about the normal distribution (Abramowitz and Stegun 26.7.5). */
+/* Student's t for 97.5 % with `freedom` degrees: the expansion about the normal distribution (Abramowitz and
+ * Stegun 26.7.5). */
 static double student_975(double freedom)
 {
     double z = NORMAL_975, z2 = z * z, v = freedom;
@@ -85,7 +87,8 @@ static double student_975(double freedom)
            z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * v * v * v);
 }
 
-int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na, const double *b, size_t nb, Err *err)
+int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na, const double *b, size_t nb,
+                    Err *err)
 {
     Pieces x, y;
     cut(&x, a, na);
@@ -104,7 +107,8 @@ int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na,
     size_t n = 0;
     rng_seed(&rng, DRAW_SEED);
     for (int i = 0; i < DRAWS; i++) {
-        double from = value_of(what, &x, draw(&x, &rng)), to = value_of(what, &y, draw(&y, &rng)), v = change_of(what, from, to);
+        double from = value_of(what, &x, draw(&x, &rng)), to = value_of(what, &y, draw(&y, &rng)),
+               v = change_of(what, from, to);
         if (isfinite(v))
             drawn[n++] = v;
     }
@@ -117,11 +121,13 @@ int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na,
         return 0;
     low = fmin(low, here), high = fmax(high, here);
     c->sure = low > 0 ? 1 : high < 0 ? -1 : 0;
-    c->low = what == COMPARE_DIFFERENCE ? low : exp(low), c->high = what == COMPARE_DIFFERENCE ? high : exp(high);
+    c->low = what == COMPARE_DIFFERENCE ? low : exp(low),
+    c->high = what == COMPARE_DIFFERENCE ? high : exp(high);
     return 0;
 }
 
-/* A member of the lines, those that have it. The first line is left out where there are enough: it also counts the filling. */
+/* A member of the lines, those that have it. The first line is left out where there are enough: it also
+ * counts the filling. */
 static size_t member_of(double *out, const RunRecord *r, size_t member)
 {
     size_t n = 0;
@@ -133,7 +139,8 @@ static size_t member_of(double *out, const RunRecord *r, size_t member)
     return n;
 }
 
-static int compare_member(Comparison *c, CompareWhat what, const RunRecord *a, const RunRecord *b, size_t member, Err *err)
+static int compare_member(Comparison *c, CompareWhat what, const RunRecord *a, const RunRecord *b,
+                          size_t member, Err *err)
 {
     double *x = mem_calloc(a->line_count + b->line_count + 1, sizeof *x);
     if (!x)
@@ -199,14 +206,16 @@ static int has_steps(const RunRecord *r, Err *err)
     if (r->time_count)
         return 0;
     err_set(err, ERR_DATA, "%s holds no step time", r->path);
-    return err_hint(err, "a run writes its first line after log_step steps; is this the log.jsonl of `myxtts train`?");
+    return err_hint(
+        err, "a run writes its first line after log_step steps; is this the log.jsonl of `myxtts train`?");
 }
 
 static void name_of(char out[128], const RunRecord *r)
 {
     size_t n = strlen(r->path), tail = strlen("/log.jsonl");
     n = n > tail && strcmp(r->path + n - tail, "/log.jsonl") == 0 ? n - tail : n;
-    snprintf(out, 128, "%s%.*s", n > 120 ? "..." : "", (int)(n > 120 ? 120 : n), r->path + (n > 120 ? n - 120 : 0));
+    snprintf(out, 128, "%s%.*s", n > 120 ? "..." : "", (int)(n > 120 ? 120 : n),
+             r->path + (n > 120 ? n - 120 : 0));
 }
 
 int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t skip, double target, Err *err)
@@ -225,7 +234,8 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
         (rc = compare_samples(&row[COMPARE_SPREAD], COMPARE_VARIATION, x, nx, y, ny, err)))
         return rc;
     /* A step is all batches of its accumulation; a batch is what was timed. */
-    double steps = (double)b->accumulation / (double)a->accumulation, ca = run_record_clips(a), cb = run_record_clips(b);
+    double steps = (double)b->accumulation / (double)a->accumulation, ca = run_record_clips(a),
+           cb = run_record_clips(b);
     Comparison *s = &row[COMPARE_STEP], *t = &row[COMPARE_THROUGHPUT];
     *s = batch;
     s->a *= (double)a->accumulation, s->b *= (double)b->accumulation;
@@ -296,7 +306,8 @@ static int measure(ScalingRun *r, int64_t skip, Err *err)
     if (rc)
         return rc;
     /* A run against itself: two draws, so the width is sqrt(2) times that of its mean. */
-    double half = isfinite(r->step_ms.low) ? (log(r->step_ms.high) - log(r->step_ms.low)) / 2 / sqrt(2) : (double)NAN;
+    double half =
+        isfinite(r->step_ms.low) ? (log(r->step_ms.high) - log(r->step_ms.low)) / 2 / sqrt(2) : (double)NAN;
     r->clips_per_s = 1e3 * r->batch / r->step_ms.a;
     r->low = r->clips_per_s * exp(-half), r->high = r->clips_per_s * exp(half);
     r->variation = spread.a;

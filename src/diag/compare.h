@@ -1,11 +1,13 @@
-/* compare.h - two runs beside each other, and many of them over their batch size; with how sure a difference is.
+/* compare.h - two runs beside each other, and many of them over their batch size; with how sure a difference
+ * is.
  *
- * Step times follow each other closely (a stall every 16 steps, buckets of lengths, a neighbour on the machine), so single steps must not
- * be drawn as if they were independent. Each run is cut into 4 to 20 pieces of consecutive steps; pieces are drawn with replacement
- * (a bootstrap over blocks, 4,000 times, always the same draws), and the interval is widened as Student's t is wider than the normal
- * distribution for so few pieces, and by a fifth more for swings longer than a piece. Two runs differ when the 95 % interval of their
- * ratio leaves 1 out (of a difference of shares: 0). What happens once per run (memory, the time to a loss) has no interval, and the
- * report says so. Threads: any. */
+ * Step times follow each other closely (a stall every 16 steps, buckets of lengths, a neighbour on the
+ * machine), so single steps must not be drawn as if they were independent. Each run is cut into 4 to 20
+ * pieces of consecutive steps; pieces are drawn with replacement (a bootstrap over blocks, 4,000 times,
+ * always the same draws), and the interval is widened as Student's t is wider than the normal distribution
+ * for so few pieces, and by a fifth more for swings longer than a piece. Two runs differ when the 95 %
+ * interval of their ratio leaves 1 out (of a difference of shares: 0). What happens once per run (memory, the
+ * time to a loss) has no interval, and the report says so. Threads: any. */
 #ifndef MYXTTS_COMPARE_H
 #define MYXTTS_COMPARE_H
 
@@ -31,7 +33,8 @@ typedef struct Comparison {
 } Comparison;
 
 /* a: [na], b: [nb] in the order in which they were measured; they stay as they are. 0 or ERR_NOMEM. */
-int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na, const double *b, size_t nb, Err *err);
+int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na, const double *b, size_t nb,
+                    Err *err);
 
 typedef enum {
     COMPARE_STEP,         /* ms of a step (all batches of its accumulation) */
@@ -58,8 +61,9 @@ typedef struct Compare {
     int verdict_sure;                     /* 1: B is faster, -1: slower, 0: no difference can be told */
 } Compare;
 
-/* skip: step times to leave out (warming up); -1: a tenth, at most 100. target: NaN for the lowest loss that both reach.
- * The records stay the caller's and must outlive c. ERR_DATA when a log has no step; ERR_NOMEM. */
+/* skip: step times to leave out (warming up); -1: a tenth, at most 100. target: NaN for the lowest loss that
+ * both reach. The records stay the caller's and must outlive c. ERR_DATA when a log has no step; ERR_NOMEM.
+ */
 int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t skip, double target, Err *err);
 const char *compare_row_name(CompareRow row);  /* "step_ms", as in JSON */
 const char *compare_row_title(CompareRow row); /* "step time" */
@@ -88,17 +92,20 @@ typedef struct ScalingRun {
 typedef struct Scaling {
     ScalingRun *runs; /* [count], by batch size */
     int count;
-    int best;              /* the highest throughput */
-    int enough;            /* the smallest batch whose throughput cannot be told from the best or is within 3 % of it */
+    int best;   /* the highest throughput */
+    int enough; /* the smallest batch whose throughput cannot be told from the best or is within 3 % of it */
     double bytes_per_clip; /* from the runs' memory; NaN: fewer than two batch sizes say it */
 } Scaling;
 
-/* runs: [n], n >= 1. ERR_DATA when a log has no step or no batch size; ERR_NOMEM. Call scaling_close in every case. */
+/* runs: [n], n >= 1. ERR_DATA when a log has no step or no batch size; ERR_NOMEM. Call scaling_close in every
+ * case. */
 int scaling_runs(Scaling *s, const RunRecord *runs, int n, int64_t skip, Err *err);
 void scaling_close(Scaling *s);
-/* Two or three sentences: what a larger batch brings, from which size on it brings no more, what memory it takes. */
+/* Two or three sentences: what a larger batch brings, from which size on it brings no more, what memory it
+ * takes. */
 void scaling_verdict(char *out, size_t cap, const Scaling *s);
-/* Settings other than the batch size that are not the same in all runs, as a sentence; "" when there are none. */
+/* Settings other than the batch size that are not the same in all runs, as a sentence; "" when there are
+ * none. */
 void scaling_caution(char *out, size_t cap, const Scaling *s);
 json_t *scaling_json(const Scaling *s);
 int scaling_picture(const Scaling *s, const char *path, Err *err);

@@ -66,7 +66,8 @@ void compare_row_value(char *out, size_t cap, CompareRow row, double v)
 }
 
 /* A ratio in words. "12 % lower", "2.4 times as high"; up and down: "higher", "lower". */
-static void ratio_words(char *out, size_t cap, double ratio, const char *up, const char *times, const char *down)
+static void ratio_words(char *out, size_t cap, double ratio, const char *up, const char *times,
+                        const char *down)
 {
     double percent = fabs(ratio - 1) * 100;
     if (ratio >= 2)
@@ -87,7 +88,8 @@ static void interval_words(char *out, size_t cap, double low, double high)
     snprintf(out, cap, "%.*f to %.*f %%", decimals, least, decimals, most);
 }
 
-static void ratio_change(char *out, size_t cap, const Comparison *r, const char *up, const char *times, const char *down)
+static void ratio_change(char *out, size_t cap, const Comparison *r, const char *up, const char *times,
+                         const char *down)
 {
     char change[64], low[64], high[64];
     ratio_words(change, sizeof change, r->change, up, times, down);
@@ -112,9 +114,11 @@ void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison 
     } else if (!isfinite(r->low)) {
         snprintf(out, cap, "%+.1f points", 100 * r->change);
     } else if (r->sure) {
-        snprintf(out, cap, "%+.1f points (95 %% sure: %+.1f to %+.1f)", 100 * r->change, 100 * r->low, 100 * r->high);
+        snprintf(out, cap, "%+.1f points (95 %% sure: %+.1f to %+.1f)", 100 * r->change, 100 * r->low,
+                 100 * r->high);
     } else {
-        snprintf(out, cap, "no difference that can be told (95 %% sure: %+.1f to %+.1f points)", 100 * r->low, 100 * r->high);
+        snprintf(out, cap, "no difference that can be told (95 %% sure: %+.1f to %+.1f points)", 100 * r->low,
+                 100 * r->high);
     }
 }
 
@@ -132,14 +136,17 @@ void compare_verdict(char *out, size_t cap, const Compare *c)
     ratio_words(change, sizeof change, speed.change, "faster", "fast", "slower");
     const char *than = speed.change >= 2 ? "as" : "than";
     if (!isfinite(speed.low)) {
-        snprintf(out, cap, "B is %s %s A%s, but the logs hold too few steps to be sure of it.", change, than, in);
+        snprintf(out, cap, "B is %s %s A%s, but the logs hold too few steps to be sure of it.", change, than,
+                 in);
     } else if (speed.sure) {
         interval_words(low, sizeof low, speed.low, speed.high);
         snprintf(out, cap, "B is %s %s A%s (95 %% sure: %s).", change, than, in, low);
     } else {
         ratio_words(low, sizeof low, speed.low, "faster", "fast", "slower");
         ratio_words(high, sizeof high, speed.high, "faster", "fast", "slower");
-        snprintf(out, cap, "No difference in speed can be told%s: B is between %s and %s than A (95 %% sure).", in, low, high);
+        snprintf(out, cap,
+                 "No difference in speed can be told%s: B is between %s and %s than A (95 %% sure).", in, low,
+                 high);
     }
 }
 
@@ -185,8 +192,8 @@ static json_t *settings_that_differ(const RunRecord *a, const RunRecord *b)
             run_record_setting(a, key, x, sizeof x);
             run_record_setting(b, key, y, sizeof y);
             if (strcmp(x, y) != 0)
-                json_array_append_new(list,
-                                      json_pack("{s:o, s:o, s:o}", "key", text_json(key), "a", text_json(x), "b", text_json(y)));
+                json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "key", text_json(key), "a",
+                                                      text_json(x), "b", text_json(y)));
         }
     }
     return list;
@@ -201,9 +208,10 @@ json_t *compare_json(const Compare *c)
                   c->verdict_sure > 0   ? "b"
                   : c->verdict_sure < 0 ? "a"
                                         : "neither",
-                  "a", text_json(c->name_a), "b", text_json(c->name_b), "step_times", (json_int_t)(c->a->time_count - c->skip_a),
-                  (json_int_t)(c->b->time_count - c->skip_b), "loss_target", run_log_number(c->target), "loss_target_steps",
-                  (json_int_t)c->target_step_a, (json_int_t)c->target_step_b, "settings", settings_that_differ(c->a, c->b));
+                  "a", text_json(c->name_a), "b", text_json(c->name_b), "step_times",
+                  (json_int_t)(c->a->time_count - c->skip_a), (json_int_t)(c->b->time_count - c->skip_b),
+                  "loss_target", run_log_number(c->target), "loss_target_steps", (json_int_t)c->target_step_a,
+                  (json_int_t)c->target_step_b, "settings", settings_that_differ(c->a, c->b));
     for (int i = 0; o && i < COMPARE_COUNT; i++)
         json_object_set_new(o, rows[i].name, interval_json(&c->rows[i]));
     return o;
@@ -227,11 +235,11 @@ static json_t *loss_series(const char *name, const RunRecord *r)
     return json_pack("{s:s, s:o, s:o}", "name", name, "x", x, "y", y);
 }
 
-static json_t *two(const char *id, const char *kind, const char *title, const char *x_label, const char *y_label, json_t *a,
-                   json_t *b)
+static json_t *two(const char *id, const char *kind, const char *title, const char *x_label,
+                   const char *y_label, json_t *a, json_t *b)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[o, o]}", "id", id, "kind", kind, "title", title, "x_label", x_label, "y_label",
-                     y_label, "series", a, b);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[o, o]}", "id", id, "kind", kind, "title", title, "x_label",
+                     x_label, "y_label", y_label, "series", a, b);
 }
 
 static json_t *compare_charts(const Compare *c)
@@ -239,18 +247,20 @@ static json_t *compare_charts(const Compare *c)
     const RunRecord *a = c->a, *b = c->b;
     json_t *list = json_array();
     for (int k = 0; k < 2; k++)
-        json_array_append_new(list, two(k ? "histogram" : "step_times", k ? "histogram" : "line",
-                                        k ? "How long a batch takes" : "Batch times", k ? "ms" : "batch", k ? "batches" : "ms",
-                                        json_pack("{s:s, s:o}", "name", "A", "y", numbers(a->times, a->time_count)),
-                                        json_pack("{s:s, s:o}", "name", "B", "y", numbers(b->times, b->time_count))));
-    json_array_append_new(list,
-                          two("loss", "line", "Loss over the time of training", "s", "", loss_series("A", a), loss_series("B", b)));
+        json_array_append_new(
+            list, two(k ? "histogram" : "step_times", k ? "histogram" : "line",
+                      k ? "How long a batch takes" : "Batch times", k ? "ms" : "batch", k ? "batches" : "ms",
+                      json_pack("{s:s, s:o}", "name", "A", "y", numbers(a->times, a->time_count)),
+                      json_pack("{s:s, s:o}", "name", "B", "y", numbers(b->times, b->time_count))));
+    json_array_append_new(list, two("loss", "line", "Loss over the time of training", "s", "",
+                                    loss_series("A", a), loss_series("B", b)));
     return list;
 }
 
 static json_t *row(const char *name, const char *value, const char *status, const char *note)
 {
-    return json_pack("{s:s, s:o, s:s, s:o}", "name", name, "value", text_json(value), "status", status, "note", text_json(note));
+    return json_pack("{s:s, s:o, s:s, s:o}", "name", name, "value", text_json(value), "status", status,
+                     "note", text_json(note));
 }
 
 json_t *compare_report(const Compare *c)
@@ -283,22 +293,25 @@ json_t *compare_report(const Compare *c)
         json_array_append_new(settings, row(json_string_value(json_object_get(v, "key")), line, "info", ""));
     }
     json_decref(differ);
-    return json_pack("{s:s, s:s, s:s, s:s, s:[s, s], s:[{s:s, s:s, s:o}, {s:s, s:s, s:o}], s:o}", "title", "Two runs compared",
-                     "date", date, "verdict", verdict, "verdict_status",
-                     c->verdict_sure > 0   ? "good"
-                     : c->verdict_sure < 0 ? "bad"
-                                           : "info",
-                     "evidence",
-                     "Intervals come from a bootstrap over pieces of consecutive steps; the first steps of each run are left out.",
-                     "Memory, loss and the time to a loss happened once in each run: chance is not ruled out.", "sections", "name",
-                     "measures", "title", "Measures", "rows", measures, "name", "runs", "title", "Runs and settings that differ",
-                     "rows", settings, "charts", compare_charts(c));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:[s, s], s:[{s:s, s:s, s:o}, {s:s, s:s, s:o}], s:o}", "title",
+        "Two runs compared", "date", date, "verdict", verdict, "verdict_status",
+        c->verdict_sure > 0   ? "good"
+        : c->verdict_sure < 0 ? "bad"
+                              : "info",
+        "evidence",
+        "Intervals come from a bootstrap over pieces of consecutive steps; the first steps of each run are "
+        "left out.",
+        "Memory, loss and the time to a loss happened once in each run: chance is not ruled out.", "sections",
+        "name", "measures", "title", "Measures", "rows", measures, "name", "runs", "title",
+        "Runs and settings that differ", "rows", settings, "charts", compare_charts(c));
 }
 
 int compare_picture(const Compare *c, const char *path, Err *err)
 {
-    ChartSeries s[2] = {{.name = "A", .y = c->a->times, .n = (int64_t)c->a->time_count, .colour = chart_colour(0)},
-                        {.name = "B", .y = c->b->times, .n = (int64_t)c->b->time_count, .colour = chart_colour(1)}};
+    ChartSeries s[2] = {
+        {.name = "A", .y = c->a->times, .n = (int64_t)c->a->time_count, .colour = chart_colour(0)},
+        {.name = "B", .y = c->b->times, .n = (int64_t)c->b->time_count, .colour = chart_colour(1)}};
     return chart_lines(path, "Batch times of two runs", "batch", "ms", s, 2, 0, err);
 }
 
@@ -314,15 +327,21 @@ void scaling_verdict(char *out, size_t cap, const Scaling *s)
         snprintf(memory, sizeof memory, " Each clip more in a batch takes about %.1f MB on the model device.",
                  s->bytes_per_clip / 1e6);
     if (s->count == 1)
-        snprintf(out, cap, "One run: %s clips/s with batches of %.3g; scaling needs runs of two batch sizes.", a, first->batch);
+        snprintf(out, cap, "One run: %s clips/s with batches of %.3g; scaling needs runs of two batch sizes.",
+                 a, first->batch);
     else if (s->best == 0)
-        snprintf(out, cap, "The smallest batch, %.3g, is as fast as any: %s clips/s.%s", first->batch, a, memory);
+        snprintf(out, cap, "The smallest batch, %.3g, is as fast as any: %s clips/s.%s", first->batch, a,
+                 memory);
     else if (s->enough == s->best)
-        snprintf(out, cap, "Batches of %.3g are the fastest: %s clips/s, %.3g times those of %.3g (%.0f %% of linear).%s%s",
-                 best->batch, a, best->clips_per_s / first->clips_per_s, first->batch, 100 * best->linear,
-                 s->best == s->count - 1 ? " It still grows at the largest batch tried." : "", memory);
+        snprintf(
+            out, cap,
+            "Batches of %.3g are the fastest: %s clips/s, %.3g times those of %.3g (%.0f %% of linear).%s%s",
+            best->batch, a, best->clips_per_s / first->clips_per_s, first->batch, 100 * best->linear,
+            s->best == s->count - 1 ? " It still grows at the largest batch tried." : "", memory);
     else
-        snprintf(out, cap, "Batches of %.3g are enough: %s clips/s; %.3g reach %s, which is within 3 %% or cannot be told apart.%s",
+        snprintf(out, cap,
+                 "Batches of %.3g are enough: %s clips/s; %.3g reach %s, which is within 3 %% or cannot be "
+                 "told apart.%s",
                  enough->batch, b, best->batch, a, memory);
 }
 
@@ -360,16 +379,19 @@ json_t *scaling_json(const Scaling *s)
     for (int i = 0; i < s->count; i++) {
         const ScalingRun *r = &s->runs[i];
         json_array_append_new(
-            runs, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run", text_json(r->name), "batch_size",
-                            run_log_number(r->batch), "batch_ms", run_log_number(r->step_ms.a), "clips_per_s",
-                            run_log_number(r->clips_per_s), "low", run_log_number(r->low), "high", run_log_number(r->high),
-                            "linear", run_log_number(r->linear), "variation", run_log_number(r->variation), "wait_share",
-                            run_log_number(r->wait_share), "busy_share", run_log_number(r->busy_share), "gpu_utilisation",
-                            run_log_number(r->utilisation), "model_bytes", run_log_number(r->bytes)));
+            runs, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+                            text_json(r->name), "batch_size", run_log_number(r->batch), "batch_ms",
+                            run_log_number(r->step_ms.a), "clips_per_s", run_log_number(r->clips_per_s),
+                            "low", run_log_number(r->low), "high", run_log_number(r->high), "linear",
+                            run_log_number(r->linear), "variation", run_log_number(r->variation),
+                            "wait_share", run_log_number(r->wait_share), "busy_share",
+                            run_log_number(r->busy_share), "gpu_utilisation", run_log_number(r->utilisation),
+                            "model_bytes", run_log_number(r->bytes)));
     }
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "verdict", verdict, "caution", caution, "best_batch_size",
-                     run_log_number(s->runs[s->best].batch), "enough_batch_size", run_log_number(s->runs[s->enough].batch),
-                     "bytes_per_clip", run_log_number(s->bytes_per_clip), "runs", runs);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "verdict", verdict, "caution", caution,
+                     "best_batch_size", run_log_number(s->runs[s->best].batch), "enough_batch_size",
+                     run_log_number(s->runs[s->enough].batch), "bytes_per_clip",
+                     run_log_number(s->bytes_per_clip), "runs", runs);
 }
 
 int scaling_picture(const Scaling *s, const char *path, Err *err)
@@ -381,8 +403,10 @@ int scaling_picture(const Scaling *s, const char *path, Err *err)
     double *x = v, *y = v + n, *line = y + n;
     for (size_t i = 0; i < n; i++)
         x[i] = s->runs[i].batch, y[i] = s->runs[i].clips_per_s;
-    line[1] = x[n - 1], line[3] = y[0] / x[0] * x[n - 1]; /* from nothing to what the smallest batch promises */
-    ChartSeries series[2] = {{"measured", x, y, s->count, chart_colour(0)}, {"linear", line, line + 2, 2, chart_colour(7)}};
+    line[1] = x[n - 1],
+    line[3] = y[0] / x[0] * x[n - 1]; /* from nothing to what the smallest batch promises */
+    ChartSeries series[2] = {{"measured", x, y, s->count, chart_colour(0)},
+                             {"linear", line, line + 2, 2, chart_colour(7)}};
     int rc = chart_lines(path, "Throughput over batch size", "batch size", "clips/s", series, 2, 0, err);
     free(v);
     return rc;

@@ -83,7 +83,8 @@ static int holds(const float *x, int64_t n, const Cycle *c)
         on += is_on && is_long;
         others += !is_on && is_long;
     }
-    return (double)on >= NEARLY_ALL * (double)all && (double)others <= OTHERS * (double)all && on >= LEAST_HITS;
+    return (double)on >= NEARLY_ALL * (double)all && (double)others <= OTHERS * (double)all &&
+           on >= LEAST_HITS;
 }
 
 int cycle_find(Cycle *c, const float *x, int64_t n, int longest)
@@ -109,7 +110,8 @@ int cycle_find(Cycle *c, const float *x, int64_t n, int longest)
         for (int k = 0; k < period; k++) {
             double excess, certain = standing_out(&phases[k], &all, usual, &excess);
             Cycle found = {period, k, (int)phases[k].count, usual, excess, certain};
-            if (certain >= CERTAIN && certain > c->certain && excess > STANDS_OUT * usual + 10 * RESOLUTION && holds(x, n, &found))
+            if (certain >= CERTAIN && certain > c->certain && excess > STANDS_OUT * usual + 10 * RESOLUTION &&
+                holds(x, n, &found))
                 *c = found;
         }
     }
@@ -130,7 +132,8 @@ int64_t outliers_remove(float *out, const float *x, int64_t n, double *usual)
     float *s = n >= 8 ? sorted(x, n) : NULL;
     if (!s)
         return 0;
-    double median = (double)s[n / 2], low = fmax((double)s[n / 4], 1e-9), high = fmax((double)s[3 * n / 4], 1e-9);
+    double median = (double)s[n / 2], low = fmax((double)s[n / 4], 1e-9),
+           high = fmax((double)s[3 * n / 4], 1e-9);
     free(s);
     *usual = median;
     double sigma = fmax(log(high / low) / 1.349, 0.05);

@@ -10,25 +10,31 @@
 #include "base/mem.h"
 #include "diag/thresholds.h"
 
-#define MOST_OF_IT 0.5     /* share of what can be gained that the removal of stalls must give */
-#define PART_OF_IT 0.25    /* and of what the model device waits: two stages that are slow alike hide what each could give */
+#define MOST_OF_IT 0.5 /* share of what can be gained that the removal of stalls must give */
+#define PART_OF_IT \
+    0.25 /* and of what the model device waits: two stages that are slow alike hide what each could give */
 #define SATURATED 0.90     /* share of time that a server works when it is the limit */
 #define MODEL_WAITS 0.04   /* of the forecast: what the stages' times explain of the waiting */
 #define OUTLIER_SHARE 0.05 /* of the time of steps */
 
 const char *cause_name(Cause c)
 {
-    static const char *const names[] = {"none", "storage", "workers", "buffers", "bandwidth", "compute", "stall", "outliers"};
+    static const char *const names[] = {"none",      "storage", "workers", "buffers",
+                                        "bandwidth", "compute", "stall",   "outliers"};
     return names[c];
 }
 
 TraceId stage_trace(StageId s)
 {
-    static const TraceId traces[STAGE_COUNT] = {TRACE_DISK, TRACE_DECODE, TRACE_H2D, TRACE_PREPROCESS, TRACE_PEER, TRACE_STEP};
+    static const TraceId traces[STAGE_COUNT] = {TRACE_DISK,       TRACE_DECODE, TRACE_H2D,
+                                                TRACE_PREPROCESS, TRACE_PEER,   TRACE_STEP};
     return traces[s];
 }
 
-int stage_present(const Observation *o, StageId s) { return s == STAGE_PEER ? o->two_devices : s == STAGE_H2D ? !o->host_data : 1; }
+int stage_present(const Observation *o, StageId s)
+{
+    return s == STAGE_PEER ? o->two_devices : s == STAGE_H2D ? !o->host_data : 1;
+}
 
 static void add_evidence(Verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add_evidence(Verdict *v, const char *fmt, ...)
@@ -45,7 +51,8 @@ static void add_evidence(Verdict *v, const char *fmt, ...)
 static double stage_period(const Observation *o, StageId s)
 {
     int workers = o->report.workers > 0 ? o->report.workers : 1;
-    double read = observation_mean(o, o->serial_disk ? TRACE_DISK : TRACE_READ), decode = observation_mean(o, TRACE_DECODE);
+    double read = observation_mean(o, o->serial_disk ? TRACE_DISK : TRACE_READ),
+           decode = observation_mean(o, TRACE_DECODE);
     double own = o->host_data ? observation_mean(o, TRACE_PREPROCESS) : 0;
     switch (s) {
     case STAGE_READ:
@@ -202,7 +209,8 @@ static int is_costly(const Verdict *v, const Observation *o)
 {
     const double least = threshold(LIMIT_STALL_COST)->bad;
     for (int s = 0; s < STAGE_STEP; s++)
-        if ((v->cycle[s].period || v->outliers[s] > 0) && v->steady_gain[s] - 1 > least && o->wait_share > least)
+        if ((v->cycle[s].period || v->outliers[s] > 0) && v->steady_gain[s] - 1 > least &&
+            o->wait_share > least)
             return 1;
     return 0;
 }
@@ -218,7 +226,8 @@ static void write_sentence(Verdict *v, const Observation *o)
     const size_t cap = sizeof v->sentence;
     if (o->synchronous && v->cause != CAUSE_NONE && v->stage != STAGE_STEP) {
         snprintf(out, cap,
-                 "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the model device waits %.1f "
+                 "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the "
+                 "model device waits %.1f "
                  "%% of the "
                  "time; the longest part of it is stage %s.",
                  wait, stage);
@@ -226,58 +235,68 @@ static void write_sentence(Verdict *v, const Observation *o)
     }
     switch (v->cause) {
     case CAUSE_NONE:
-        snprintf(out, cap, "Nothing holds the training up: the model device is busy %.1f %% of the time and waits %.1f %%.",
-                 100 * o->busy_share, wait);
+        snprintf(
+            out, cap,
+            "Nothing holds the training up: the model device is busy %.1f %% of the time and waits %.1f %%.",
+            100 * o->busy_share, wait);
         break;
     case CAUSE_STORAGE:
         snprintf(out, cap,
-                 "The disk holds the training up: reading takes %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                 "The disk holds the training up: reading takes %.1f ms a batch, and the model device waits "
+                 "%.1f %% of the time.",
                  1e3 * stage_period(o, STAGE_READ), wait);
         break;
     case CAUSE_WORKERS:
         if (o->report.workers == 0)
             snprintf(out, cap,
-                     "There are no loader workers: the feeder itself needs %.1f ms to load a batch, and the model device waits "
+                     "There are no loader workers: the feeder itself needs %.1f ms to load a batch, and the "
+                     "model device waits "
                      "%.1f %% of the time.",
                      1e3 * stage_period(o, STAGE_DECODE), wait);
         else
             snprintf(out, cap,
-                     "Too few loader workers: %d of them need %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                     "Too few loader workers: %d of them need %.1f ms a batch, and the model device waits "
+                     "%.1f %% of the time.",
                      o->report.workers, 1e3 * stage_period(o, STAGE_DECODE), wait);
         break;
     case CAUSE_BUFFERS:
         snprintf(out, cap,
-                 "Too few buffers: no stage is busy all the time, but %s (and what lies between it and the step) varies or takes "
+                 "Too few buffers: no stage is busy all the time, but %s (and what lies between it and the "
+                 "step) varies or takes "
                  "longer than "
                  "%d host slots and %d device buffers can cover; the model device waits %.1f %% of the time.",
                  stage, o->report.slots, o->report.buffers, wait);
         break;
     case CAUSE_BANDWIDTH:
-        snprintf(out, cap, "The copy %s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
-                 v->stage == STAGE_PEER ? "between the devices" : "to the data device", 1e3 * stage_period(o, (StageId)v->stage),
-                 wait);
+        snprintf(out, cap,
+                 "The copy %s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                 v->stage == STAGE_PEER ? "between the devices" : "to the data device",
+                 1e3 * stage_period(o, (StageId)v->stage), wait);
         break;
     case CAUSE_COMPUTE:
         if (v->stage == STAGE_STEP)
-            snprintf(
-                out, cap,
-                "The step is the limit, everything else has reserve: %.1f ms a batch; the model device waits %.1f %% of the time.",
-                1e3 * stage_period(o, STAGE_STEP), wait);
+            snprintf(out, cap,
+                     "The step is the limit, everything else has reserve: %.1f ms a batch; the model device "
+                     "waits %.1f %% of the time.",
+                     1e3 * stage_period(o, STAGE_STEP), wait);
         else
-            snprintf(out, cap, "%s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
-                     v->stage == STAGE_DECODE ? "Decoding" : "Preprocessing", 1e3 * stage_period(o, (StageId)v->stage), wait);
+            snprintf(out, cap,
+                     "%s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
+                     v->stage == STAGE_DECODE ? "Decoding" : "Preprocessing",
+                     1e3 * stage_period(o, (StageId)v->stage), wait);
         break;
     case CAUSE_STALL:
         snprintf(out, cap,
-                 "Stage %s stalls every %d steps: %.1f ms instead of %.1f ms; without that training would be %.2f times as fast.",
+                 "Stage %s stalls every %d steps: %.1f ms instead of %.1f ms; without that training would be "
+                 "%.2f times as fast.",
                  stage, v->period, 1e3 * (c->usual + c->excess), 1e3 * c->usual, v->steady_gain[v->stage]);
         break;
     case CAUSE_OUTLIERS:
-        snprintf(
-            out, cap,
-            "A few batches take far longer than the rest in stage %s (%lld of %lld): without them training would be %.2f times as "
-            "fast. Long clips do that.",
-            stage, (long long)v->outliers[v->stage], (long long)o->n, v->steady_gain[v->stage]);
+        snprintf(out, cap,
+                 "A few batches take far longer than the rest in stage %s (%lld of %lld): without them "
+                 "training would be %.2f times as "
+                 "fast. Long clips do that.",
+                 stage, (long long)v->outliers[v->stage], (long long)o->n, v->steady_gain[v->stage]);
         break;
     }
 }
@@ -287,31 +306,38 @@ static void write_evidence(Verdict *v, const Observation *o)
     for (int s = 0; s < STAGE_COUNT; s++) {
         double own = 1e3 * observation_mean(o, stage_trace((StageId)s)), used = 100 * v->present.used[s];
         if (s == v->stage && s != STAGE_STEP)
-            add_evidence(
-                v, "%s: %.2f ms a batch, at work %.0f %% of the time; training would be %.2f times as fast if it took no time",
-                stage_name((StageId)s), own, used, v->stage_gain[s]);
+            add_evidence(v,
+                         "%s: %.2f ms a batch, at work %.0f %% of the time; training would be %.2f times as "
+                         "fast if it took no time",
+                         stage_name((StageId)s), own, used, v->stage_gain[s]);
         else if (s == STAGE_STEP)
             add_evidence(v, "step: %.2f ms a batch, at work %.0f %% of the time", own, used);
     }
     const StageSnapshot *h = &o->stages[STAGE_H2D];
     double all = h->busy + h->blocked_in + h->blocked_out;
     if (all > 0)
-        add_evidence(v, "the feeder waited %.0f %% of the time for loaded batches and %.0f %% for device buffers",
-                     100 * h->blocked_in / all, 100 * h->blocked_out / all);
+        add_evidence(
+            v, "the feeder waited %.0f %% of the time for loaded batches and %.0f %% for device buffers",
+            100 * h->blocked_in / all, 100 * h->blocked_out / all);
     double host = 0, device = 0;
     for (int64_t k = o->from; k < o->n; k++)
         host += (double)o->host_ready[k], device += (double)o->device_ready[k];
-    add_evidence(v, "in stock: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one in work, on the average",
-                 host / (double)(o->n - o->from), o->report.slots, device / (double)(o->n - o->from), o->report.buffers);
+    add_evidence(v,
+                 "in stock: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one in "
+                 "work, on the average",
+                 host / (double)(o->n - o->from), o->report.slots, device / (double)(o->n - o->from),
+                 o->report.buffers);
     for (int s = 0; s < STAGE_COUNT; s++)
         if (v->cycle[s].period)
             add_evidence(v, "%s takes %.1f ms more every %d batches (seen %d times)", stage_name((StageId)s),
                          1e3 * v->cycle[s].excess, v->cycle[s].period, v->cycle[s].hits);
     if (o->cpu_share >= 0)
         add_evidence(v, "host CPU %.0f %% of %d cores", 100 * o->cpu_share, o->cores);
-    add_evidence(
-        v, "self-check: the model of the pipeline gives %.2f ms a batch for the present settings, measured %.2f ms (%+.1f %%)%s",
-        1e3 * v->present.period, 1e3 * o->period, 100 * v->check, v->trusted ? "" : "; the forecasts are not to be trusted");
+    add_evidence(v,
+                 "self-check: the model of the pipeline gives %.2f ms a batch for the present settings, "
+                 "measured %.2f ms (%+.1f %%)%s",
+                 1e3 * v->present.period, 1e3 * o->period, 100 * v->check,
+                 v->trusted ? "" : "; the forecasts are not to be trusted");
 }
 
 int doctor_judge(Verdict *v, const Observation *o, Err *err)
@@ -326,7 +352,8 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
     v->trusted = fabs(v->check) <= threshold(LIMIT_FORECAST)->bad;
     if ((rc = look_at_stages(v, o, err)))
         return rc;
-    int waits = o->wait_share >= threshold(LIMIT_WAIT)->good && (v->present.wait_share >= MODEL_WAITS || !v->trusted);
+    int waits =
+        o->wait_share >= threshold(LIMIT_WAIT)->good && (v->present.wait_share >= MODEL_WAITS || !v->trusted);
     if (waits || is_costly(v, o))
         rc = name_the_slow(v, o, err);
     else
@@ -338,4 +365,7 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
     return 0;
 }
 
-int verdict_has_fault(const Verdict *v) { return v->cause != CAUSE_NONE && !(v->stage == STAGE_STEP && v->cause == CAUSE_COMPUTE); }
+int verdict_has_fault(const Verdict *v)
+{
+    return v->cause != CAUSE_NONE && !(v->stage == STAGE_STEP && v->cause == CAUSE_COMPUTE);
+}

@@ -1,10 +1,11 @@
-/* doctor.h - one verdict from an observation: the stage that holds the training up, why, and what each possible change would give.
- * A stage is at fault when the forecast says that training would be faster if only that stage were: busy shares alone do not tell a stage that works all
- * the time from one that is merely never idle. What is named is decided in this order:
- *   a stall or outliers whose removal gives most of what can be gained; a stage that is too slow all the time; too few buffers.
- * Where the trainer does not wait for data nothing is at fault, but for a stall of the step itself, or a step that is slower by far than everything else
- * (LIMIT_STEP_DOMINATES): then the step is named, which is no fault of the pipeline.
- * Threads: any. */
+/* doctor.h - one verdict from an observation: the stage that holds the training up, why, and what each
+ * possible change would give. A stage is at fault when the forecast says that training would be faster if
+ * only that stage were: busy shares alone do not tell a stage that works all the time from one that is merely
+ * never idle. What is named is decided in this order: a stall or outliers whose removal gives most of what
+ * can be gained; a stage that is too slow all the time; too few buffers. Where the trainer does not wait for
+ * data nothing is at fault, but for a stall of the step itself, or a step that is slower by far than
+ * everything else (LIMIT_STEP_DOMINATES): then the step is named, which is no fault of the pipeline. Threads:
+ * any. */
 #ifndef MYXTTS_DIAG_DOCTOR_H
 #define MYXTTS_DIAG_DOCTOR_H
 

@@ -7,8 +7,10 @@
 #include "diag/doctor.h"
 #include "diag/thresholds.h"
 
-#define MOST_WORKERS 64      /* nobody needs more to hide waiting */
-#define NEARLY 0.98          /* of the most that a setting can give: the smallest value that gives so much is named */
+#define MOST_WORKERS 64 /* nobody needs more to hide waiting */
+#define NEARLY \
+    0.98 /* of the most that a setting can give: the smallest value that gives so much is named \
+          */
 #define MOST_HOST_SLOTS 1024 /* as the settings allow */
 #define MOST_DEVICE_BUFFERS 256
 
@@ -56,8 +58,10 @@ static int gain_of(double *gain, const Verdict *v, const Observation *o, SetNumb
     return rc;
 }
 
-/* The smallest value from `first` to `last` that gives nearly as much as the best of them; when none gives anything: `first`. */
-static int add_number(Verdict *v, const Observation *o, const char *key, SetNumber set, int first, int last, Err *err)
+/* The smallest value from `first` to `last` that gives nearly as much as the best of them; when none gives
+ * anything: `first`. */
+static int add_number(Verdict *v, const Observation *o, const char *key, SetNumber set, int first, int last,
+                      Err *err)
 {
     char text[24];
     double most, gain = 1;
@@ -106,7 +110,8 @@ static int add_switches(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
-/* Data and model on one device: no copy between them. On a GPU the preprocessing then takes its time from the step. */
+/* Data and model on one device: no copy between them. On a GPU the preprocessing then takes its time from the
+ * step. */
 static int add_one_device(Verdict *v, const Observation *o, Err *err)
 {
     if (!o->two_devices || o->host_data || o->synchronous)
@@ -168,7 +173,8 @@ int doctor_gains(Verdict *v, const Observation *o, Err *err)
         rc = add_one_device(v, o, err);
     double least = 1 + threshold(LIMIT_GAIN)->good;
     for (int i = 0; i < v->gain_count; i++)
-        if (v->gains[i].predicted >= least && (v->best < 0 || v->gains[i].predicted > v->gains[v->best].predicted))
+        if (v->gains[i].predicted >= least &&
+            (v->best < 0 || v->gains[i].predicted > v->gains[v->best].predicted))
             v->best = i;
     return rc ? rc : add_what_ifs(v, o, err);
 }

@@ -92,7 +92,8 @@ static double load(Machine *m, int64_t k)
     int count = (int)lround((double)m->o->rows[k] * s->rows_factor), share = count / (2 * s->workers);
     int rows = s->on_the_fly ? 1 : share < 1 ? 1 : share > MOST_ROWS_AT_ONCE ? MOST_ROWS_AT_ONCE : share;
     double open = k >= s->slots ? m->slot_free[k - s->slots] : 0, ready = open;
-    double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k), decode = time_of(m, TRACE_DECODE, k);
+    double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k),
+           decode = time_of(m, TRACE_DECODE, k);
     decode += s->host_data ? time_of(m, TRACE_PREPROCESS, k) : 0;
     count = count < 1 ? 1 : count;
     for (int first = 0; first < count; first += rows) {
@@ -115,7 +116,8 @@ static double load(Machine *m, int64_t k)
 
 static double load_inline(Machine *m, int64_t k, double start)
 {
-    double read = time_of(m, m->s->serial_disk ? TRACE_DISK : TRACE_READ, k), decode = time_of(m, TRACE_DECODE, k);
+    double read = time_of(m, m->s->serial_disk ? TRACE_DISK : TRACE_READ, k),
+           decode = time_of(m, TRACE_DECODE, k);
     decode += m->s->host_data ? time_of(m, TRACE_PREPROCESS, k) : 0;
     m->used[STAGE_READ] += read;
     m->used[STAGE_DECODE] += read + decode;
@@ -139,7 +141,8 @@ static void count_wait(Machine *m, int64_t k)
 /* A device buffer for batch k, wanted at t; returns when the feeder has it. */
 static double take_buffer(Machine *m, int64_t k, double t)
 {
-    int grow = m->waits >= GROW_WAITS && m->shortage && m->buffers < m->s->most_buffers && m->buffers < MOST_BUFFERS;
+    int grow =
+        m->waits >= GROW_WAITS && m->shortage && m->buffers < m->s->most_buffers && m->buffers < MOST_BUFFERS;
     if (m->takes >= GROW_WINDOW || grow)
         m->takes = m->waits = m->shortage = 0;
     if (grow) {
@@ -157,8 +160,8 @@ static double take_buffer(Machine *m, int64_t k, double t)
     return have;
 }
 
-/* What the feeder's thread needed for the batch besides the copy: waking up, bookkeeping. On a stream that copies share with the preprocessing
- * it cannot be told from waiting for that. */
+/* What the feeder's thread needed for the batch besides the copy: waking up, bookkeeping. On a stream that
+ * copies share with the preprocessing it cannot be told from waiting for that. */
 static double feeder_overhead(const Observation *o, int64_t k)
 {
     double rest = (double)o->trace[TRACE_FEED][k] - (double)o->trace[TRACE_H2D][k];
@@ -209,7 +212,9 @@ static void step(Machine *m, int64_t k, double enqueued)
     m->end[k] = m->step_end = start + took;
     m->consumed[k] = s->held ? m->end[k] : start;
     m->host = s->host_model ? m->end[k] : t;
-    put_free(m, (Freed){.at = s->host_model && !s->held ? start : m->host, .consumed = m->consumed[k], .order = k});
+    put_free(
+        m,
+        (Freed){.at = s->host_model && !s->held ? start : m->host, .consumed = m->consumed[k], .order = k});
     m->used[STAGE_STEP] += took;
 }
 
@@ -242,7 +247,8 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
         return err_set(err, ERR_NOMEM, "no memory for a forecast");
     }
     *m = (Machine){.o = o, .s = s, .n = n, .last_late = -1, .buffers = s->start_buffers};
-    m->slot_free = memory, m->ready = memory + n, m->taken = memory + 2 * n, m->end = memory + 3 * n, m->consumed = memory + 4 * n;
+    m->slot_free = memory, m->ready = memory + n, m->taken = memory + 2 * n, m->end = memory + 3 * n,
+    m->consumed = memory + 4 * n;
     for (int i = 0; i < m->buffers; i++)
         m->free[m->free_count++] = (Freed){.order = -1};
     double window = 0;
@@ -257,7 +263,9 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
             continue;
         }
         double filled =
-            s->workers > 0 ? load(m, k) : load_inline(m, k, fmax(m->feeder, k >= s->slots ? m->slot_free[k - s->slots] : 0));
+            s->workers > 0
+                ? load(m, k)
+                : load_inline(m, k, fmax(m->feeder, k >= s->slots ? m->slot_free[k - s->slots] : 0));
         step(m, k, feed(m, k, filled));
     }
     double total = m->step_end - window;
@@ -272,7 +280,8 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
     return 0;
 }
 
-int forecast_gain(Forecast *f, const Observation *o, const ForecastSettings *s, const Forecast *base, Err *err)
+int forecast_gain(Forecast *f, const Observation *o, const ForecastSettings *s, const Forecast *base,
+                  Err *err)
 {
     int rc = forecast_run(f, o, s, err);
     if (!rc && f->period > 0)

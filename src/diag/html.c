@@ -17,8 +17,11 @@ typedef struct Word {
     int rank; /* how bad */
 } Word;
 
-static const Word statuses[] = {
-    {"good", "good", 2}, {"acceptable", "acceptable", 3}, {"bad", "bad", 4}, {"info", "info", 0}, {"unknown", "not measured", 1}};
+static const Word statuses[] = {{"good", "good", 2},
+                                {"acceptable", "acceptable", 3},
+                                {"bad", "bad", 4},
+                                {"info", "info", 0},
+                                {"unknown", "not measured", 1}};
 static const Word severities[] = {{"error", "error", 4}, {"warning", "warning", 3}, {"note", "note", 0}};
 
 static const Word *find_word(const Word *words, size_t n, const char *name)
@@ -117,12 +120,17 @@ static void list(Buf *b, const char *tag, const json_t *items)
 static void verdict(Buf *b, const json_t *r)
 {
     const json_t *say = json_object_get(r, "verdict"), *period = json_object_get(r, "period_steps");
-    const char *stage = string(r, "bottleneck"), *cause = string(r, "cause"), *given = string(r, "verdict_status");
+    const char *stage = string(r, "bottleneck"), *cause = string(r, "cause"),
+               *given = string(r, "verdict_status");
     const Word *w = word_of(statuses, given);
     if (!filled(say))
         return;
     int found = stage[0] && strcmp(stage, "none") != 0;
-    buf_printf(b, "<section class=\"verdict %s\">\n", w ? w->name : found ? "bad" : stage[0] ? "good" : "info");
+    buf_printf(b, "<section class=\"verdict %s\">\n",
+               w          ? w->name
+               : found    ? "bad"
+               : stage[0] ? "good"
+                          : "info");
     element(b, "p", " class=\"say\"", say);
     if (found || filled(period)) {
         buf_str(b, "\n<div class=\"chips\">");
@@ -161,7 +169,8 @@ static void meter(Buf *b, const json_t *v, double most)
 {
     double gain = json_is_number(v) ? json_number_value(v) - 1 : 0;
     if (json_is_number(v))
-        buf_printf(b, "<i style=\"width:%.1f%%\"></i>", gain > 0 && most > 0 ? 100 * fmin(gain / most, 1) : 0);
+        buf_printf(b, "<i style=\"width:%.1f%%\"></i>",
+                   gain > 0 && most > 0 ? 100 * fmin(gain / most, 1) : 0);
 }
 
 static void gains(Buf *b, const json_t *r)
@@ -172,18 +181,21 @@ static void gains(Buf *b, const json_t *r)
     if (!json_array_size(all))
         return;
     for (size_t i = 0; i < json_array_size(all); i++) {
-        const json_t *g = json_array_get(all, i), *p = json_object_get(g, "predicted"), *m = json_object_get(g, "measured");
+        const json_t *g = json_array_get(all, i), *p = json_object_get(g, "predicted"),
+                     *m = json_object_get(g, "measured");
         measured |= json_is_number(m);
-        most = fmax(most, fmax(json_is_number(p) ? json_number_value(p) - 1 : 0, json_is_number(m) ? json_number_value(m) - 1 : 0));
+        most = fmax(most, fmax(json_is_number(p) ? json_number_value(p) - 1 : 0,
+                               json_is_number(m) ? json_number_value(m) - 1 : 0));
     }
-    buf_printf(
-        b,
-        "<h2>What each change would bring</h2>\n<div class=\"card\"><table>\n<thead><tr><th>change</th><th class=\"meter\"></th>"
-        "<th class=\"n\">predicted</th>%s</tr></thead>\n",
-        measured ? "<th class=\"n\">measured</th>" : "");
+    buf_printf(b,
+               "<h2>What each change would bring</h2>\n<div "
+               "class=\"card\"><table>\n<thead><tr><th>change</th><th class=\"meter\"></th>"
+               "<th class=\"n\">predicted</th>%s</tr></thead>\n",
+               measured ? "<th class=\"n\">measured</th>" : "");
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *g = json_array_get(all, i);
-        int other = json_is_string(json_object_get(g, "what_if")); /* no setting: a machine that is faster somewhere */
+        int other = json_is_string(
+            json_object_get(g, "what_if")); /* no setting: a machine that is faster somewhere */
         if (other && !others++)
             buf_printf(b, "<tr><th colspan=\"%d\">another machine</th></tr>\n", 3 + measured);
         buf_printf(b, "<tr><td dir=\"auto\">%s", other ? "" : "<code>");
@@ -292,7 +304,8 @@ static void picture(Buf *b, const json_t *p)
 {
     static const char magic[] = "\x89PNG\r\n\x1a\n";
     Buf file = {0};
-    if (file_read(&file, string(p, "path"), MOST_PICTURE_BYTES, NULL) == 0 && file.size > 8 && memcmp(file.data, magic, 8) == 0) {
+    if (file_read(&file, string(p, "path"), MOST_PICTURE_BYTES, NULL) == 0 && file.size > 8 &&
+        memcmp(file.data, magic, 8) == 0) {
         buf_str(b, "<figure class=\"card\">");
         element(b, "figcaption", "", json_object_get(p, "title"));
         buf_str(b, "<img alt=\"");
@@ -393,7 +406,8 @@ int html_write(const char *path, const json_t *report, Err *err)
     for (size_t i = 0; i < json_array_size(sections); i++)
         section(&b, json_array_get(sections, i));
     buf_str(&b, "</main>\n</body>\n</html>\n");
-    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for the page %s", path) : file_replace(path, b.data, b.size, err);
+    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for the page %s", path)
+                      : file_replace(path, b.data, b.size, err);
     buf_free(&b);
     return rc;
 }

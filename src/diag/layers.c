@@ -34,7 +34,8 @@ static void on_mark(void *arg, const char *part, int layer, int backward)
     if (r->count == MOST_MARKS || r->failed)
         return;
     Event **e = &r->events[r->count];
-    if ((!*e && r->device->ops->event_open(r->device, e, 1, &r->err)) || r->device->ops->event_record(*e, r->stream, &r->err)) {
+    if ((!*e && r->device->ops->event_open(r->device, e, 1, &r->err)) ||
+        r->device->ops->event_record(*e, r->stream, &r->err)) {
         r->failed = 1;
         return;
     }
@@ -53,14 +54,16 @@ static LayerTime *find_part(LayerTimes *l, const Mark *m)
     return t;
 }
 
-/* The times between the marks of one step; a part that was marked more than once counts once, with the sum. */
+/* The times between the marks of one step; a part that was marked more than once counts once, with the sum.
+ */
 static void add_step(LayerTimes *l, const Recorder *r)
 {
     double sums[MOST_PARTS][2] = {{0}};
     for (int i = 0; i + 1 < r->count; i++) {
         LayerTime *t = find_part(l, &r->marks[i]);
         if (t && r->marks[i].part[0])
-            sums[t - l->parts][r->marks[i].backward] += r->device->ops->event_seconds(r->events[i], r->events[i + 1]);
+            sums[t - l->parts][r->marks[i].backward] +=
+                r->device->ops->event_seconds(r->events[i], r->events[i + 1]);
     }
     for (int i = 0; i < l->count; i++) {
         if (sums[i][0] > 0)
@@ -71,13 +74,16 @@ static void add_step(LayerTimes *l, const Recorder *r)
     l->steps++;
 }
 
-static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const Config *cfg, int64_t steps, Err *err)
+static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const Config *cfg, int64_t steps,
+                     Err *err)
 {
     Model *m = engine_model(e);
-    /* On a GPU a shape has its products tuned when it first comes: an epoch goes by before anything is measured. */
+    /* On a GPU a shape has its products tuned when it first comes: an epoch goes by before anything is
+     * measured. */
     int64_t warm = HOST_WARM;
     if (r->device->ops->kind == DEVICE_CUDA)
-        warm = sampler_batches(pipeline_sampler(p)) < MOST_WARM ? sampler_batches(pipeline_sampler(p)) : MOST_WARM;
+        warm = sampler_batches(pipeline_sampler(p)) < MOST_WARM ? sampler_batches(pipeline_sampler(p))
+                                                                : MOST_WARM;
     int rc = 0;
     for (int64_t i = 0; i < steps + warm && !rc; i++) {
         DeviceBatch b;
@@ -90,7 +96,8 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
         if ((rc = pipeline_await(p, &b, r->stream, err)) == 0)
             rc = engine_take(e, b.memory, &b.layout, &b.info, err);
         int released = pipeline_release(p, &b, r->stream, rc ? NULL : err);
-        if ((rc = rc ? rc : released) || (rc = engine_step(e, i + 1, 1, 1, schedule_rate(cfg, i + 1, 1000000), err)))
+        if ((rc = rc ? rc : released) ||
+            (rc = engine_step(e, i + 1, 1, 1, schedule_rate(cfg, i + 1, 1000000), err)))
             break;
         if (m->mark)
             on_mark(r, "", -1, 0); /* the end of the last part */
@@ -117,12 +124,20 @@ int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *e
     Pipeline *p = NULL;
     TrainPlan plan;
     TrainerOptions to = {.cfg = &cfg, .data = o->data, .model = o->model, .train = o->corpus, .log = o->log};
-    PipelineOptions po = {
-        .cfg = &cfg, .corpus = o->corpus, .data = o->data, .model = o->model, .start = {.seed = (uint64_t)cfg.seed}, .log = o->log};
+    PipelineOptions po = {.cfg = &cfg,
+                          .corpus = o->corpus,
+                          .data = o->data,
+                          .model = o->model,
+                          .start = {.seed = (uint64_t)cfg.seed},
+                          .log = o->log};
     int rc = r ? train_plan(&plan, &to, err) : err_set(err, ERR_NOMEM, "no memory to measure layers");
     if (!rc) {
-        EngineOptions eo = {
-            .cfg = &cfg, .device = o->model, .largest = plan.shape, .symbols = tokens_count(), .training = 1, .log = o->log};
+        EngineOptions eo = {.cfg = &cfg,
+                            .device = o->model,
+                            .largest = plan.shape,
+                            .symbols = tokens_count(),
+                            .training = 1,
+                            .log = o->log};
         if ((rc = engine_open(&e, &eo, err)) == 0 && (rc = engine_initialise(e, err)) == 0)
             rc = pipeline_open(&p, &po, err);
     }

@@ -1,5 +1,6 @@
-/* layers.h - how long each part of the network takes, forward and backward: events between the parts of real steps on real batches, without
- * graphs. Not on simulated GPUs, whose step is a time and no network. Threads: one. */
+/* layers.h - how long each part of the network takes, forward and backward: events between the parts of real
+ * steps on real batches, without graphs. Not on simulated GPUs, whose step is a time and no network. Threads:
+ * one. */
 #ifndef MYXTTS_DIAG_LAYERS_H
 #define MYXTTS_DIAG_LAYERS_H
 

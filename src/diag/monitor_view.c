@@ -32,7 +32,10 @@ void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, do
     }
 }
 
-static const RunLine *last_line(const RunRecord *r) { return r->line_count ? &r->lines[r->line_count - 1] : NULL; }
+static const RunLine *last_line(const RunRecord *r)
+{
+    return r->line_count ? &r->lines[r->line_count - 1] : NULL;
+}
 
 /* Mean and deviation of the newest line's batch times. */
 static Stats newest_times(const RunRecord *r)
@@ -238,8 +241,9 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
         run_record_setting(r, "batch_size", setting[1], sizeof setting[1]);
         run_record_setting(r, "model_gpu", setting[2], sizeof setting[2]);
         run_record_setting(r, "data_gpu", setting[3], sizeof setting[3]);
-        buf_printf(&line, "run     %s%s%s%s%s%s%s%s", setting[0][0] ? " " : "", setting[0], setting[1][0] ? "  batches of " : "",
-                   setting[1], setting[2][0] ? "  model on " : "", setting[2], setting[3][0] ? "  data on " : "", setting[3]);
+        buf_printf(&line, "run     %s%s%s%s%s%s%s%s", setting[0][0] ? " " : "", setting[0],
+                   setting[1][0] ? "  batches of " : "", setting[1], setting[2][0] ? "  model on " : "",
+                   setting[2], setting[3][0] ? "  data on " : "", setting[3]);
         add_line(out, &line, v);
     }
     progress_line(&line, r);
@@ -289,7 +293,8 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
         add_line(out, &line, v);
     }
     if (r->skipped || r->resumed) {
-        buf_printf(&line, "notes    %lld steps left out, %d times resumed", (long long)r->skipped, r->resumed);
+        buf_printf(&line, "notes    %lld steps left out, %d times resumed", (long long)r->skipped,
+                   r->resumed);
         add_line(out, &line, v);
     }
     buf_free(&line);
@@ -319,7 +324,8 @@ void monitor_view_line(Buf *out, const MonitorView *v)
     if (isfinite(l->queue_ready))
         buf_printf(out, "  queue %.1f", l->queue_ready);
     for (int k = 0; k < v->gpu_count; k++)
-        if (v->history_count[k] && isfinite(v->history[k][v->history_count[k] - 1].values[MONITOR_UTILISATION]))
+        if (v->history_count[k] &&
+            isfinite(v->history[k][v->history_count[k] - 1].values[MONITOR_UTILISATION]))
             buf_printf(out, "  GPU %d %.0f %%", v->gpus[k],
                        (double)v->history[k][v->history_count[k] - 1].values[MONITOR_UTILISATION]);
     double left = time_left(r);
@@ -341,15 +347,17 @@ json_t *monitor_view_json(const MonitorView *v)
         int n = v->history_count[k];
         if (!v->summary[k].samples || !n)
             continue;
-        json_t *g = json_pack("{s:i, s:o}", "gpu", v->gpus[k], "memory_total", run_log_number(v->summary[k].memory_total));
+        json_t *g = json_pack("{s:i, s:o}", "gpu", v->gpus[k], "memory_total",
+                              run_log_number(v->summary[k].memory_total));
         for (int i = 0; i < MONITOR_COUNT; i++)
-            json_object_set_new(g, monitor_value_name(i), run_log_number((double)v->history[k][n - 1].values[i]));
+            json_object_set_new(g, monitor_value_name(i),
+                                run_log_number((double)v->history[k][n - 1].values[i]));
         json_array_append_new(gpus, g);
     }
-    json_t *o =
-        json_pack("{s:o, s:s, s:I, s:I, s:o, s:o, s:o}", "run", path ? path : json_null(), "state", states[monitor_view_state(v)],
-                  "step", (json_int_t)(l ? l->step : 0), "total_steps", (json_int_t)r->total_steps, "seconds_left",
-                  run_log_number(time_left(r)), "age_s", run_log_number(v->age), "gpus", gpus);
+    json_t *o = json_pack("{s:o, s:s, s:I, s:I, s:o, s:o, s:o}", "run", path ? path : json_null(), "state",
+                          states[monitor_view_state(v)], "step", (json_int_t)(l ? l->step : 0), "total_steps",
+                          (json_int_t)r->total_steps, "seconds_left", run_log_number(time_left(r)), "age_s",
+                          run_log_number(v->age), "gpus", gpus);
     l = l ? l : &none;
     const struct {
         const char *name;

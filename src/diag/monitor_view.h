@@ -1,5 +1,6 @@
-/* monitor_view.h - what a run does now, as a few lines for a terminal, one plain line, or an object: from its log and from the GPUs.
- * Nothing is measured here and nothing is waited for; what the log does not say is left out. Threads: one. */
+/* monitor_view.h - what a run does now, as a few lines for a terminal, one plain line, or an object: from its
+ * log and from the GPUs. Nothing is measured here and nothing is waited for; what the log does not say is
+ * left out. Threads: one. */
 #ifndef MYXTTS_MONITOR_VIEW_H
 #define MYXTTS_MONITOR_VIEW_H
 
@@ -30,8 +31,9 @@ void monitor_view_frame(Buf *out, const MonitorView *v); /* lines, each ended; a
 void monitor_view_line(Buf *out, const MonitorView *v);  /* one line, ended */
 json_t *monitor_view_json(const MonitorView *v);         /* NULL on no memory */
 
-/* Appends at most `columns` signs from low to high for the n values; each sign is the highest of its part. low: what the lowest sign means
- * (NaN: the lowest value); high: what the highest sign means at least (NaN: the highest value). Values that are not finite are blanks. */
+/* Appends at most `columns` signs from low to high for the n values; each sign is the highest of its part.
+ * low: what the lowest sign means (NaN: the lowest value); high: what the highest sign means at least (NaN:
+ * the highest value). Values that are not finite are blanks. */
 void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, double low, double high);
 
 #endif

@@ -23,7 +23,8 @@
 #define CUDA_SKIP 40      /* every shape is captured as a graph the second time it comes */
 #define HOST_SKIP 3
 #define SERIAL_RATIO \
-    0.7 /* of a read that had the disk for itself: so much of the others was theirs alone when it serves one at a time */
+    0.7 /* of a read that had the disk for itself: so much of the others was theirs alone when it serves one \
+           at a time */
 #define SERIAL_SAMPLES 20
 
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
@@ -48,7 +49,8 @@ static double cpu_seconds(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 void observation_close(Observation *o)
@@ -78,16 +80,19 @@ static int take_arrays(Observation *o, Err *err)
     int failed = 0;
     for (int t = 0; t < TRACE_COUNT; t++)
         failed |= !(o->trace[t] = mem_calloc(n, sizeof(float)));
-    failed |= !(o->host_ready = mem_calloc(n, sizeof(float))) | !(o->device_ready = mem_calloc(n, sizeof(float)));
+    failed |=
+        !(o->host_ready = mem_calloc(n, sizeof(float))) | !(o->device_ready = mem_calloc(n, sizeof(float)));
     failed |= !(o->rows = mem_calloc(n, sizeof(int)));
     return failed ? err_set(err, ERR_NOMEM, "no memory for the times of %lld batches", (long long)o->n) : 0;
 }
 
 static int is_serial(const Counters *c)
 {
-    if (c->alone_n < SERIAL_SAMPLES || c->shared_n < SERIAL_SAMPLES) /* nothing to compare: the careful guess */
+    if (c->alone_n < SERIAL_SAMPLES ||
+        c->shared_n < SERIAL_SAMPLES) /* nothing to compare: the careful guess */
         return 1;
-    double alone = (double)c->alone_ns / (double)c->alone_n, shared = (double)c->shared_ns / (double)c->shared_n;
+    double alone = (double)c->alone_ns / (double)c->alone_n,
+           shared = (double)c->shared_ns / (double)c->shared_n;
     return shared > SERIAL_RATIO * alone;
 }
 
@@ -96,7 +101,8 @@ static void describe(Observation *o, const Config *cfg, const Device *data, cons
     o->batch_size = cfg->batch_size;
     o->num_workers = cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
     o->start_buffers = o->report.buffers_at_start;
-    o->most_buffers = cfg->pipeline_buffer_size > o->start_buffers ? cfg->pipeline_buffer_size : o->start_buffers;
+    o->most_buffers =
+        cfg->pipeline_buffer_size > o->start_buffers ? cfg->pipeline_buffer_size : o->start_buffers;
     o->synchronous = !cfg->native_loading;
     o->two_devices = !device_same(data, model);
     o->host_data = data->ops->kind == DEVICE_HOST;
@@ -134,18 +140,23 @@ static void summarise(Observation *o)
     o->peer_bytes = p->items ? p->bytes / p->items : 0;
 }
 
-/* The device times of a batch are known when its buffer is used again, those of its step METER_LAG steps later: the last ones are not. */
-static int64_t unknown_tail(const PipelineReport *r) { return r->buffers > METER_LAG + 1 ? r->buffers : METER_LAG + 1; }
+/* The device times of a batch are known when its buffer is used again, those of its step METER_LAG steps
+ * later: the last ones are not. */
+static int64_t unknown_tail(const PipelineReport *r)
+{
+    return r->buffers > METER_LAG + 1 ? r->buffers : METER_LAG + 1;
+}
 
-int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data, const Device *model, int64_t skip,
-                              int held, Err *err)
+int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
+                              const Device *model, int64_t skip, int held, Err *err)
 {
     const Counters *c = pipeline_counters(p);
     *o = (Observation){.cpu_share = -1, .held = held};
     pipeline_report(p, &o->report);
     memcpy(o->stages, o->report.stages, sizeof o->stages);
     describe(o, cfg, data, model);
-    int64_t end = o->report.batches - unknown_tail(&o->report), first = end > TRACE_KEEP - 64 ? end - (TRACE_KEEP - 64) : 0;
+    int64_t end = o->report.batches - unknown_tail(&o->report),
+            first = end > TRACE_KEEP - 64 ? end - (TRACE_KEEP - 64) : 0;
     o->n = end - first;
     o->from_start = first == 0;
     o->from = skip > first ? skip - first : 0;
@@ -179,12 +190,21 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
     const DeviceOps *ops = o->model->ops;
     int rc = 0;
     if (ops->kind != DEVICE_SIM && !o->no_step) {
-        TrainerOptions to = {.cfg = o->cfg, .data = o->data, .model = o->model, .sim = o->sim, .train = o->corpus, .log = o->log};
+        TrainerOptions to = {.cfg = o->cfg,
+                             .data = o->data,
+                             .model = o->model,
+                             .sim = o->sim,
+                             .train = o->corpus,
+                             .log = o->log};
         TrainPlan plan;
         if ((rc = train_plan(&plan, &to, err)))
             return rc;
-        EngineOptions e = {
-            .cfg = o->cfg, .device = o->model, .largest = plan.shape, .symbols = tokens_count(), .training = 1, .log = o->log};
+        EngineOptions e = {.cfg = o->cfg,
+                           .device = o->model,
+                           .largest = plan.shape,
+                           .symbols = tokens_count(),
+                           .training = 1,
+                           .log = o->log};
         if ((rc = engine_plan(&s->plan, &e, err)) || (rc = engine_open(&s->engine, &e, err)) ||
             (rc = engine_initialise(s->engine, err)))
             return rc;
@@ -261,7 +281,8 @@ static int enough(const Trial *s, int64_t done, double seconds)
         return done >= o->batches;
     double budget = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;
     int64_t least = o->model->ops->kind == DEVICE_SIM ? LEAST_BATCHES : FEWEST_BATCHES;
-    return done >= MOST_BATCHES || (done >= least && seconds > budget) || (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
+    return done >= MOST_BATCHES || (done >= least && seconds > budget) ||
+           (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
 }
 
 static int run_trial(Trial *s, int64_t skip, Err *err)
@@ -269,8 +290,9 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
     const ObserveOptions *o = s->o;
     Progress progress;
     /* without a number of batches the time is the limit: what is shown is the most there may be */
-    progress_begin(&progress, o->log, "observing", "batches",
-                   (uint64_t)((o->batches > 0 ? o->batches : MOST_BATCHES) + skip + o->cfg->pipeline_buffer_size));
+    progress_begin(
+        &progress, o->log, "observing", "batches",
+        (uint64_t)((o->batches > 0 ? o->batches : MOST_BATCHES) + skip + o->cfg->pipeline_buffer_size));
     int rc = 0;
     double start = clock_now();
     for (int64_t i = 0; !rc; i++) {
@@ -315,7 +337,8 @@ static void keep_window(Observation *o, const Trial *s)
             o->phase[p] = s->phase[p].mean, o->phase_std[p] = stats_std(&s->phase[p]);
         o->parameters = s->plan.parameters;
         o->engine_bytes = engine_bytes(s->engine);
-        o->graphs = s->o->model->ops->kind == DEVICE_CUDA && s->o->cfg->enable_graph_mode && !s->o->cfg->enable_eager_debug;
+        o->graphs = s->o->model->ops->kind == DEVICE_CUDA && s->o->cfg->enable_graph_mode &&
+                    !s->o->cfg->enable_eager_debug;
     }
     if (!s->monitor || !monitor_measures(s->monitor))
         return;
@@ -355,9 +378,11 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
     if (!rc)
         rc = run_trial(s, skip, err);
     if (!rc) {
-        rc = observation_from_pipeline(o, s->pipeline, options->cfg, options->data, options->model, skip, !s->engine, err);
+        rc = observation_from_pipeline(o, s->pipeline, options->cfg, options->data, options->model, skip,
+                                       !s->engine, err);
         if (rc > 0)
-            rc = err_set(err, ERR_USAGE, "too few batches to say anything: at least %d are needed", FEWEST_BATCHES);
+            rc = err_set(err, ERR_USAGE, "too few batches to say anything: at least %d are needed",
+                         FEWEST_BATCHES);
         if (!rc)
             keep_window(o, s);
     }

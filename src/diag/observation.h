@@ -1,6 +1,7 @@
-/* observation.h - what a pipeline and its consumer did over some batches: the only input of doctor and forecast.
- * observe() runs the real pipeline into the real training step (on simulated GPUs: into a step that takes the machine's time) and writes no file.
- * observation_from_pipeline() looks at a run that exists already. Seconds everywhere. Threads: one. */
+/* observation.h - what a pipeline and its consumer did over some batches: the only input of doctor and
+ * forecast. observe() runs the real pipeline into the real training step (on simulated GPUs: into a step that
+ * takes the machine's time) and writes no file. observation_from_pipeline() looks at a run that exists
+ * already. Seconds everywhere. Threads: one. */
 #ifndef MYXTTS_DIAG_OBSERVATION_H
 #define MYXTTS_DIAG_OBSERVATION_H
 
@@ -21,10 +22,10 @@ typedef struct ObserveOptions {
     Device *data, *model; /* may be the same */
     Sim *sim;             /* NULL: none */
     const Corpus *corpus;
-    int64_t
-        batches; /* after the warm-up; 0: as many as `seconds` allow, and enough to see periods of 50 steps where a step is short */
-    double seconds; /* about how long; 0: 8 */
-    int no_step;    /* the consumer takes no time: the pipeline alone */
+    int64_t batches; /* after the warm-up; 0: as many as `seconds` allow, and enough to see periods of 50
+                        steps where a step is short */
+    double seconds;  /* about how long; 0: 8 */
+    int no_step;     /* the consumer takes no time: the pipeline alone */
     Log *log;
 } ObserveOptions;
 
@@ -70,9 +71,10 @@ typedef struct Observation {
 } Observation;
 
 int observe(Observation *o, const ObserveOptions *options, Err *err);
-/* Of a pipeline that has run, at its end. 1 when there are too few batches to say anything. held: see above. */
-int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data, const Device *model, int64_t skip,
-                              int held, Err *err);
+/* Of a pipeline that has run, at its end. 1 when there are too few batches to say anything. held: see above.
+ */
+int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
+                              const Device *model, int64_t skip, int held, Err *err);
 void observation_close(Observation *o); /* safe on a zeroed one */
 
 double observation_mean(const Observation *o, TraceId t); /* over the window */

@@ -1,4 +1,5 @@
-/* preflight.c - the list of findings, and the checks that need only the configuration and the number of cores. */
+/* preflight.c - the list of findings, and the checks that need only the configuration and the number of
+ * cores. */
 #include "diag/preflight.h"
 
 #include <stdarg.h>
@@ -9,7 +10,10 @@
 #include "base/thread.h"
 #include "diag/preflight_private.h"
 
-const char *severity_name(Severity s) { return s == FINDING_ERROR ? "error" : s == FINDING_WARNING ? "warning" : "note"; }
+const char *severity_name(Severity s)
+{
+    return s == FINDING_ERROR ? "error" : s == FINDING_WARNING ? "warning" : "note";
+}
 
 static const struct {
     const char *name, *title;
@@ -125,13 +129,15 @@ int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err 
 {
     for (size_t i = 0; i < r->count; i++) {
         const SchemaProblem *q = &r->items[i];
-        append(p, (Finding){.severity = FINDING_ERROR,
-                            .area = AREA_CONFIGURATION,
-                            .key = preflight_say(p, "%s", q->key),
-                            .place = q->line ? preflight_say(p, "%s:%d", name, q->line) : preflight_say(p, "%s", name),
-                            .what = preflight_say(p, "%s", q->what),
-                            .why = "no command reads the file as long as this is in it",
-                            .fix = q->fixed ? preflight_say(p, "%s", q->fix) : preflight_say(p, "%s", q->hint)});
+        append(p,
+               (Finding){.severity = FINDING_ERROR,
+                         .area = AREA_CONFIGURATION,
+                         .key = preflight_say(p, "%s", q->key),
+                         .place = q->line ? preflight_say(p, "%s:%d", name, q->line)
+                                          : preflight_say(p, "%s", name),
+                         .what = preflight_say(p, "%s", q->what),
+                         .why = "no command reads the file as long as this is in it",
+                         .fix = q->fixed ? preflight_say(p, "%s", q->fix) : preflight_say(p, "%s", q->hint)});
     }
     return p->failed ? err_set(err, ERR_NOMEM, "out of memory for the findings") : 0;
 }
@@ -146,15 +152,16 @@ static void check_switches(Survey *s)
         int on, matters;
     } switches[] = {
         {"native_loading", "the asynchronous pipeline is off",
-         "the trainer reads, decodes and copies each batch itself and the device waits for all of it", c->native_loading, 1},
-        {"prefetch_to_gpu", "batches are copied only when they are needed", "the device waits for every copy", c->prefetch_to_gpu,
-         s->apart},
-        {"enhanced_gpu_prefetch", "copies share a stream with other work", "a copy waits for kernels in front of it",
-         c->enhanced_gpu_prefetch, s->apart},
+         "the trainer reads, decodes and copies each batch itself and the device waits for all of it",
+         c->native_loading, 1},
+        {"prefetch_to_gpu", "batches are copied only when they are needed", "the device waits for every copy",
+         c->prefetch_to_gpu, s->apart},
+        {"enhanced_gpu_prefetch", "copies share a stream with other work",
+         "a copy waits for kernels in front of it", c->enhanced_gpu_prefetch, s->apart},
         {"optimize_cpu_gpu_overlap", "copy, preprocessing and step run one after the other",
          "their times add up instead of hiding behind the step", c->optimize_cpu_gpu_overlap, s->apart},
-        {"pin_memory", "batches lie in ordinary memory", "the driver copies them once more before the GPU can have them",
-         c->pin_memory, s->apart},
+        {"pin_memory", "batches lie in ordinary memory",
+         "the driver copies them once more before the GPU can have them", c->pin_memory, s->apart},
     };
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         if (switches[i].on)
@@ -167,20 +174,23 @@ static void check_switches(Survey *s)
                                            .why = switches[i].why,
                                            .set_value = "true"});
         else
-            preflight_finding(s, (Finding){.severity = FINDING_NOTE,
-                                           .area = AREA_LOADER,
-                                           .key = switches[i].key,
-                                           .what = preflight_say(s->p, "%s is off; it does nothing on device %s", switches[i].key,
-                                                                 s->o->model ? s->o->model->name : s->cfg->model_gpu),
-                                           .why = "on a GPU it would matter",
-                                           .fix = "leave it out of the file"});
+            preflight_finding(
+                s, (Finding){.severity = FINDING_NOTE,
+                             .area = AREA_LOADER,
+                             .key = switches[i].key,
+                             .what = preflight_say(s->p, "%s is off; it does nothing on device %s",
+                                                   switches[i].key,
+                                                   s->o->model ? s->o->model->name : s->cfg->model_gpu),
+                             .why = "on a GPU it would matter",
+                             .fix = "leave it out of the file"});
     }
 }
 
 static void check_workers(Survey *s)
 {
     const Config *c = s->cfg;
-    preflight_row(s, AREA_LOADER, "cores", preflight_say(s->p, "%d", s->cores), STATUS_INFO, "that this process may use");
+    preflight_row(s, AREA_LOADER, "cores", preflight_say(s->p, "%d", s->cores), STATUS_INFO,
+                  "that this process may use");
     preflight_row(s, AREA_LOADER, "workers", preflight_say(s->p, "%d", s->workers), STATUS_INFO,
                   c->num_workers == CONFIG_AUTO ? "auto" : "");
     Finding f = {.severity = FINDING_WARNING, .area = AREA_LOADER, .key = "num_workers", .set_value = "auto"};
@@ -189,13 +199,14 @@ static void check_workers(Survey *s)
         f.why = "nothing is read while the rest of the pipeline works";
         preflight_finding(s, f);
     } else if (c->num_workers > s->cores) {
-        f.what = preflight_say(s->p, "%d workers on %d core%s", c->num_workers, s->cores, s->cores == 1 ? "" : "s");
+        f.what = preflight_say(s->p, "%d workers on %d core%s", c->num_workers, s->cores,
+                               s->cores == 1 ? "" : "s");
         f.why = "more threads than cores take turns and hold up the one that feeds the device";
         preflight_finding(s, f);
-    } else if (c->num_workers != CONFIG_AUTO && c->num_workers > 0 && c->preprocessing_mode == PREPROCESS_ON_THE_FLY &&
-               c->num_workers * 2 < s->cores) {
-        f.what = preflight_say(s->p, "%d worker%s on %d cores, and audio is decoded while training", c->num_workers,
-                               c->num_workers == 1 ? "" : "s", s->cores);
+    } else if (c->num_workers != CONFIG_AUTO && c->num_workers > 0 &&
+               c->preprocessing_mode == PREPROCESS_ON_THE_FLY && c->num_workers * 2 < s->cores) {
+        f.what = preflight_say(s->p, "%d worker%s on %d cores, and audio is decoded while training",
+                               c->num_workers, c->num_workers == 1 ? "" : "s", s->cores);
         f.why = "decoding takes most of a worker's time, and more than half of the cores are left out of it";
         preflight_finding(s, f);
     }
@@ -214,11 +225,13 @@ static void check_workers(Survey *s)
                                        .why = "a damaged record would be trained on",
                                        .set_value = "fast"});
     if (!c->enable_memory_mapping)
-        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
-                                       .area = AREA_LOADER,
-                                       .key = "enable_memory_mapping",
-                                       .what = "caches are read, not mapped",
-                                       .why = "each record is copied once more; on some network disks that is the better way"});
+        preflight_finding(
+            s, (Finding){
+                   .severity = FINDING_NOTE,
+                   .area = AREA_LOADER,
+                   .key = "enable_memory_mapping",
+                   .what = "caches are read, not mapped",
+                   .why = "each record is copied once more; on some network disks that is the better way"});
 }
 
 /* ---- graph, kernels ---- */
@@ -241,19 +254,23 @@ static void check_graph(Survey *s)
     preflight_row(s, AREA_GRAPH, "graph mode", c->enable_graph_mode ? "true" : "false",
                   c->enable_graph_mode ? STATUS_GOOD : STATUS_BAD, "");
     if (!c->enable_graph_mode)
-        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
-                                       .area = AREA_GRAPH,
-                                       .key = "enable_graph_mode",
-                                       .what = "steps are launched kernel by kernel",
-                                       .why = "the host launches every kernel of every step anew, and a busy host holds the GPU up",
-                                       .set_value = "true"});
+        preflight_finding(
+            s,
+            (Finding){
+                .severity = FINDING_WARNING,
+                .area = AREA_GRAPH,
+                .key = "enable_graph_mode",
+                .what = "steps are launched kernel by kernel",
+                .why = "the host launches every kernel of every step anew, and a busy host holds the GPU up",
+                .set_value = "true"});
     if (!c->enable_xla)
-        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
-                                       .area = AREA_GRAPH,
-                                       .key = "enable_xla",
-                                       .what = "fused kernels are off",
-                                       .why = "every operation then reads and writes all of its numbers by itself",
-                                       .set_value = "true"});
+        preflight_finding(
+            s, (Finding){.severity = FINDING_WARNING,
+                         .area = AREA_GRAPH,
+                         .key = "enable_xla",
+                         .what = "fused kernels are off",
+                         .why = "every operation then reads and writes all of its numbers by itself",
+                         .set_value = "true"});
 }
 
 int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
@@ -261,7 +278,8 @@ int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
     Survey s = {.o = o, .cfg = o->cfg, .p = p, .cores = thread_cores()};
     s.workers = o->cfg->num_workers == CONFIG_AUTO ? s.cores : o->cfg->num_workers;
     s.on_gpu = o->model && o->model->ops->kind == DEVICE_CUDA;
-    s.apart = (o->model && o->model->ops->kind != DEVICE_HOST) || (o->data && o->data->ops->kind != DEVICE_HOST);
+    s.apart =
+        (o->model && o->model->ops->kind != DEVICE_HOST) || (o->data && o->data->ops->kind != DEVICE_HOST);
     check_switches(&s);
     check_workers(&s);
     check_graph(&s);

@@ -1,6 +1,6 @@
 /* preflight.h - a configuration against the machine and the data, before anything is trained.
- * Every finding is read or measured in this run; what cannot be measured here (no GPU, no dataset) is a note that says so. Nothing is
- * written, made or changed. Threads: one. */
+ * Every finding is read or measured in this run; what cannot be measured here (no GPU, no dataset) is a note
+ * that says so. Nothing is written, made or changed. Threads: one. */
 #ifndef MYXTTS_DIAG_PREFLIGHT_H
 #define MYXTTS_DIAG_PREFLIGHT_H
 
@@ -68,7 +68,8 @@ typedef struct PreflightOptions {
     Log *log;
 } PreflightOptions;
 
-/* What was wrong with the file. name: of the file. fixed problems are errors with a fix, the others errors without. */
+/* What was wrong with the file. name: of the file. fixed problems are errors with a fix, the others errors
+ * without. */
 int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err *err);
 /* All the other checks. 0 whatever is found; ERR_NOMEM. */
 int preflight_run(Preflight *p, const PreflightOptions *o, Err *err);

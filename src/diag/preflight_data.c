@@ -1,4 +1,5 @@
-/* preflight_data.c - the dataset, what is prepared of it, how well its lengths fit the shapes, and whether a batch of it fits the memory. */
+/* preflight_data.c - the dataset, what is prepared of it, how well its lengths fit the shapes, and whether a
+ * batch of it fits the memory. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +29,8 @@ static uint64_t estimate_cache(const Survey *s, const Dataset *d, int *probed)
         char path[PATH_MAX], detail[256];
         AudioInfo info;
         if (dataset_audio_path(d, &d->utterances[i], path, sizeof path, NULL) == 0 &&
-            audio_probe(&info, path, c->min_audio_length, c->max_audio_length, detail, sizeof detail) == REJECT_NONE &&
+            audio_probe(&info, path, c->min_audio_length, c->max_audio_length, detail, sizeof detail) ==
+                REJECT_NONE &&
             info.rate > 0) {
             seconds += (double)info.frames / info.rate;
             ++*probed;
@@ -51,14 +53,18 @@ static void not_prepared(Survey *s, const Err *why)
         s->cache_estimate = estimate_cache(s, &d, &probed);
         dataset_close(&d);
     }
-    preflight_row(s, AREA_DATA, "caches", damaged ? "damaged" : "not prepared", damaged ? STATUS_BAD : STATUS_ACCEPTABLE,
-                  probed ? preflight_say(p, "about %s, from the headers of %d clips", preflight_bytes(p, s->cache_estimate), probed)
+    preflight_row(s, AREA_DATA, "caches", damaged ? "damaged" : "not prepared",
+                  damaged ? STATUS_BAD : STATUS_ACCEPTABLE,
+                  probed ? preflight_say(p, "about %s, from the headers of %d clips",
+                                         preflight_bytes(p, s->cache_estimate), probed)
                          : "");
     preflight_finding(
         s, (Finding){.severity = FINDING_WARNING,
                      .area = AREA_DATA,
-                     .what = preflight_say(p, "the caches %s: %.500s", damaged ? "are damaged" : "are not ready", why->msg),
-                     .why = "padding and the memory plan cannot be measured without the caches; training builds them first, "
+                     .what = preflight_say(p, "the caches %s: %.500s",
+                                           damaged ? "are damaged" : "are not ready", why->msg),
+                     .why = "padding and the memory plan cannot be measured without the caches; training "
+                            "builds them first, "
                             "which takes its time",
                      .value = damaged ? "damaged" : "not prepared",
                      .fix = preflight_say(p, "myxtts prepare --data-path %.300s", s->cfg->data_path)});
@@ -114,31 +120,36 @@ static void check_caches(Survey *s)
     look(&f, c, s->cfg);
     uint64_t stale = f.missing + f.changed_text + f.changed_audio;
     s->segments = (uint64_t)c->text.segment_count + c->mel.segment_count;
-    preflight_row(s, AREA_DATA, "caches", preflight_say(p, "%llu of %zu clips", (unsigned long long)f.fresh, c->dataset.count),
+    preflight_row(s, AREA_DATA, "caches",
+                  preflight_say(p, "%llu of %zu clips", (unsigned long long)f.fresh, c->dataset.count),
                   stale ? STATUS_ACCEPTABLE : STATUS_GOOD,
                   preflight_say(p, "%s; %llu new or changed, %llu refused, %llu without audio",
-                                preflight_bytes(p, store_bytes(&c->text) + store_bytes(&c->mel)), (unsigned long long)stale,
-                                (unsigned long long)f.refused, (unsigned long long)f.no_audio));
+                                preflight_bytes(p, store_bytes(&c->text) + store_bytes(&c->mel)),
+                                (unsigned long long)stale, (unsigned long long)f.refused,
+                                (unsigned long long)f.no_audio));
     if (stale)
         preflight_finding(
             s, (Finding){.severity = FINDING_WARNING,
                          .area = AREA_DATA,
-                         .what = preflight_say(p,
-                                               "the caches are stale: %llu clips are new, %llu texts and %llu recordings "
-                                               "have changed since",
-                                               (unsigned long long)f.missing, (unsigned long long)f.changed_text,
-                                               (unsigned long long)f.changed_audio),
+                         .what = preflight_say(
+                             p,
+                             "the caches are stale: %llu clips are new, %llu texts and %llu recordings "
+                             "have changed since",
+                             (unsigned long long)f.missing, (unsigned long long)f.changed_text,
+                             (unsigned long long)f.changed_audio),
                          .why = "training builds them anew before its first step; nothing stale is used",
                          .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
                          .fix = preflight_say(p, "myxtts prepare --data-path %.300s", s->cfg->data_path)});
     if (f.no_audio)
         preflight_finding(
-            s, (Finding){.severity = FINDING_WARNING,
-                         .area = AREA_DATA,
-                         .what = preflight_say(p, "%llu lines of the metadata have no recording", (unsigned long long)f.no_audio),
-                         .why = "they are left out of the training",
-                         .value = preflight_say(p, "%llu of %zu", (unsigned long long)f.no_audio, c->dataset.count),
-                         .fix = preflight_say(p, "myxtts info --data-path %.300s lists them", s->cfg->data_path)});
+            s, (Finding){
+                   .severity = FINDING_WARNING,
+                   .area = AREA_DATA,
+                   .what = preflight_say(p, "%llu lines of the metadata have no recording",
+                                         (unsigned long long)f.no_audio),
+                   .why = "they are left out of the training",
+                   .value = preflight_say(p, "%llu of %zu", (unsigned long long)f.no_audio, c->dataset.count),
+                   .fix = preflight_say(p, "myxtts info --data-path %.300s lists them", s->cfg->data_path)});
 }
 
 /* Share of padding for a number of buckets; 0: the fixed shape. NaN when it cannot be told. */
@@ -146,8 +157,11 @@ static double padding(const Survey *s, int buckets)
 {
     const Config *c = s->cfg;
     Sampler *sampler = NULL;
-    SamplerOptions o = {
-        .batch_size = c->batch_size, .buckets = buckets, .multiple = SAMPLER_FRAME_MULTIPLE, .seed = (uint64_t)c->seed, .ranks = 1};
+    SamplerOptions o = {.batch_size = c->batch_size,
+                        .buckets = buckets,
+                        .multiple = SAMPLER_FRAME_MULTIPLE,
+                        .seed = (uint64_t)c->seed,
+                        .ranks = 1};
     if (buckets == 0) {
         o.fixed_text = c->max_text_length;
         o.fixed_frames = c->max_mel_frames;
@@ -166,8 +180,10 @@ static void check_padding(Survey *s)
     int now = c->pad_to_fixed_length ? 0 : c->length_buckets, best = now;
     double share = padding(s, now), best_share = share;
     Status status = threshold_judge(LIMIT_PADDING, share);
-    preflight_row(s, AREA_SHAPES, "padding", isnan(share) ? "?" : preflight_say(p, "%.1f %%", 100 * share), status,
-                  now ? preflight_say(p, "%d length buckets, %u clips", now, s->train.count) : "one fixed shape for every batch");
+    preflight_row(s, AREA_SHAPES, "padding", isnan(share) ? "?" : preflight_say(p, "%.1f %%", 100 * share),
+                  status,
+                  now ? preflight_say(p, "%d length buckets, %u clips", now, s->train.count)
+                      : "one fixed shape for every batch");
     if (status != STATUS_BAD)
         return;
     static const int tries[] = {8, 16, 32, 64};
@@ -187,14 +203,16 @@ static void check_padding(Survey *s)
                  .why = "the device computes them and throws them away",
                  .value = preflight_say(p, "%.1f %% measured over %u clips", 100 * share, s->train.count)};
     if (best == now) {
-        f.fix = "no number of buckets does better on these lengths; a larger dataset or a smaller batch_size does";
+        f.fix = "no number of buckets does better on these lengths; a larger dataset or a smaller batch_size "
+                "does";
         f.severity = FINDING_NOTE;
     } else if (now) {
         f.set_value = preflight_say(p, "%d", best);
         f.fix = preflight_say(p, "length_buckets: %d (%.1f %% measured)", best, 100 * best_share);
     } else {
         f.set_value = "false";
-        f.fix = preflight_say(p, "pad_to_fixed_length: false (%.1f %% measured with %d buckets)", 100 * best_share, best);
+        f.fix = preflight_say(p, "pad_to_fixed_length: false (%.1f %% measured with %d buckets)",
+                              100 * best_share, best);
     }
     preflight_finding(s, f);
 }
@@ -204,31 +222,38 @@ static void check_counts(Survey *s)
     Preflight *p = s->p;
     const Config *c = s->cfg;
     const Dataset *d = &s->train.dataset;
-    preflight_row(s, AREA_DATA, "clips", preflight_say(p, "%u to train, %u to validate", s->train.count, s->validation.count),
-                  s->train.count ? STATUS_INFO : STATUS_BAD, preflight_say(p, "%d speakers", s->train.speaker_count));
+    preflight_row(s, AREA_DATA, "clips",
+                  preflight_say(p, "%u to train, %u to validate", s->train.count, s->validation.count),
+                  s->train.count ? STATUS_INFO : STATUS_BAD,
+                  preflight_say(p, "%d speakers", s->train.speaker_count));
     if (d->rejected_count)
+        preflight_finding(
+            s,
+            (Finding){.severity = FINDING_WARNING,
+                      .area = AREA_DATA,
+                      .what = preflight_say(p, "%zu of %zu lines of the metadata cannot be used",
+                                            d->rejected_count, d->lines),
+                      .why = "they are left out of the training",
+                      .value = preflight_say(p, "%zu of %zu", d->rejected_count, d->lines),
+                      .fix = preflight_say(p, "myxtts info --data-path %.300s lists them with their reasons",
+                                           c->data_path)});
+    if (s->train.count == 0)
+        preflight_finding(
+            s, (Finding){.severity = FINDING_ERROR,
+                         .area = AREA_DATA,
+                         .what = "no clip is left to train on",
+                         .why = "every line is refused, over a limit of length, or held out for validation",
+                         .value = preflight_say(p, "0 of %zu", d->count),
+                         .fix = "see rejected.tsv beside the caches"});
+    else if (s->train.count < (uint32_t)c->batch_size)
         preflight_finding(
             s, (Finding){.severity = FINDING_WARNING,
                          .area = AREA_DATA,
-                         .what = preflight_say(p, "%zu of %zu lines of the metadata cannot be used", d->rejected_count, d->lines),
-                         .why = "they are left out of the training",
-                         .value = preflight_say(p, "%zu of %zu", d->rejected_count, d->lines),
-                         .fix = preflight_say(p, "myxtts info --data-path %.300s lists them with their reasons", c->data_path)});
-    if (s->train.count == 0)
-        preflight_finding(s, (Finding){.severity = FINDING_ERROR,
-                                       .area = AREA_DATA,
-                                       .what = "no clip is left to train on",
-                                       .why = "every line is refused, over a limit of length, or held out for validation",
-                                       .value = preflight_say(p, "0 of %zu", d->count),
-                                       .fix = "see rejected.tsv beside the caches"});
-    else if (s->train.count < (uint32_t)c->batch_size)
-        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
-                                       .area = AREA_DATA,
-                                       .key = "batch_size",
-                                       .what = preflight_say(p, "a batch of %d is more than the %u clips there are", c->batch_size,
-                                                             s->train.count),
-                                       .why = "every batch has empty rows that are computed all the same",
-                                       .set_value = preflight_say(p, "%u", s->train.count)});
+                         .key = "batch_size",
+                         .what = preflight_say(p, "a batch of %d is more than the %u clips there are",
+                                               c->batch_size, s->train.count),
+                         .why = "every batch has empty rows that are computed all the same",
+                         .set_value = preflight_say(p, "%u", s->train.count)});
     if (s->train.count && s->validation.count == 0)
         preflight_finding(s, (Finding){.severity = FINDING_NOTE,
                                        .area = AREA_DATA,
@@ -243,14 +268,16 @@ void preflight_data(Survey *s)
     const Config *c = s->cfg;
     Err err = {0};
     if (!c->data_path[0]) {
-        preflight_finding(s,
-                          (Finding){.severity = FINDING_NOTE,
-                                    .area = AREA_DATA,
-                                    .key = "data_path",
-                                    .what = "not measured: caches, padding, and room for the caches, because no dataset is named",
-                                    .why = "these checks look at the real clips",
-                                    .value = "none",
-                                    .fix = "--data-path DIR"});
+        preflight_finding(
+            s,
+            (Finding){
+                .severity = FINDING_NOTE,
+                .area = AREA_DATA,
+                .key = "data_path",
+                .what = "not measured: caches, padding, and room for the caches, because no dataset is named",
+                .why = "these checks look at the real clips",
+                .value = "none",
+                .fix = "--data-path DIR"});
         return;
     }
     int rc = corpus_open(&s->train, c, SPLIT_TRAIN, NULL, &err);
@@ -316,41 +343,49 @@ void preflight_memory(Survey *s)
     int rc = train_plan(&s->plan, &t, &err);
     if (!s->plan.parameters)
         return;
-    const char *lengths = real ? "with the longest clip of the dataset" : "with the longest clip that the limits allow";
+    const char *lengths =
+        real ? "with the longest clip of the dataset" : "with the longest clip that the limits allow";
     preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->model->name),
-                  preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.model_total), preflight_bytes(p, s->plan.model_limit)),
+                  preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.model_total),
+                                preflight_bytes(p, s->plan.model_limit)),
                   s->plan.model_total > s->plan.model_limit ? STATUS_BAD : STATUS_GOOD, lengths);
     if (!device_same(o->data, o->model))
         preflight_row(s, AREA_MEMORY, preflight_say(p, "device %s", o->data->name),
-                      preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.data_total), preflight_bytes(p, s->plan.data_limit)),
+                      preflight_say(p, "%s of %s", preflight_bytes(p, s->plan.data_total),
+                                    preflight_bytes(p, s->plan.data_limit)),
                       s->plan.data_total > s->plan.data_limit ? STATUS_BAD : STATUS_GOOD, lengths);
-    preflight_row(s, AREA_MEMORY, "parameters", preflight_say(p, "%.2f million", (double)s->plan.parameters * 1e-6), STATUS_INFO,
-                  "");
-    preflight_row(s, AREA_MEMORY, "largest batch", preflight_say(p, "%d", s->plan.largest_batch), STATUS_INFO, lengths);
+    preflight_row(s, AREA_MEMORY, "parameters",
+                  preflight_say(p, "%.2f million", (double)s->plan.parameters * 1e-6), STATUS_INFO, "");
+    preflight_row(s, AREA_MEMORY, "largest batch", preflight_say(p, "%d", s->plan.largest_batch), STATUS_INFO,
+                  lengths);
     if (rc) {
         int largest = real ? s->plan.largest_batch : 0;
         Finding f = {.severity = real ? FINDING_ERROR : FINDING_NOTE,
                      .area = AREA_MEMORY,
                      .key = "batch_size",
                      .what = preflight_say(p, "%.400s (%s)", err.msg, lengths),
-                     .why =
-                         real ? "the run would end before its first step" : "whether it fits depends on the clips of the dataset",
+                     .why = real ? "the run would end before its first step"
+                                 : "whether it fits depends on the clips of the dataset",
                      .fix = largest > 0 ? NULL : preflight_say(p, "%.300s", err.hint),
                      .set_value = largest > 0 ? preflight_say(p, "%d", largest) : NULL};
         preflight_finding(s, f);
     }
     uint64_t available = available_memory();
     if (available)
-        preflight_row(s, AREA_MEMORY, "host memory", preflight_say(p, "%s available", preflight_bytes(p, available)), STATUS_INFO,
+        preflight_row(s, AREA_MEMORY, "host memory",
+                      preflight_say(p, "%s available", preflight_bytes(p, available)), STATUS_INFO,
                       preflight_say(p, "%s for batches", preflight_bytes(p, s->plan.pinned)));
     if (available && s->plan.pinned > available / 2)
         preflight_finding(
-            s, (Finding){.severity = FINDING_WARNING,
-                         .area = AREA_MEMORY,
-                         .key = "prefetch_buffer_size",
-                         .what = preflight_say(p, "batches in host memory take %s of the %s that are available",
-                                               preflight_bytes(p, s->plan.pinned), preflight_bytes(p, available)),
-                         .why = "page-locked memory cannot be swapped out, and the page cache of the dataset has no room",
-                         .set_value = c->prefetch_buffer_size == CONFIG_AUTO ? NULL : "auto",
-                         .fix = c->prefetch_buffer_size == CONFIG_AUTO ? "a smaller batch_size" : NULL});
+            s,
+            (Finding){
+                .severity = FINDING_WARNING,
+                .area = AREA_MEMORY,
+                .key = "prefetch_buffer_size",
+                .what = preflight_say(p, "batches in host memory take %s of the %s that are available",
+                                      preflight_bytes(p, s->plan.pinned), preflight_bytes(p, available)),
+                .why =
+                    "page-locked memory cannot be swapped out, and the page cache of the dataset has no room",
+                .set_value = c->prefetch_buffer_size == CONFIG_AUTO ? NULL : "auto",
+                .fix = c->prefetch_buffer_size == CONFIG_AUTO ? "a smaller batch_size" : NULL});
 }

@@ -1,4 +1,5 @@
-/* preflight_devices.c - the GPUs that are there against those that are asked for, their generation, their memory and the caps on it. */
+/* preflight_devices.c - the GPUs that are there against those that are asked for, their generation, their
+ * memory and the caps on it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ static void list_gpus(Gpus *g)
     g->count = g->count > MOST_GPUS ? MOST_GPUS : g->count;
     for (int i = 0, device; i < g->count; i++)
         if (d.get(&device, i) || d.name(g->names[i], sizeof g->names[i], device) ||
-            d.attribute(&g->major[i], CAPABILITY_MAJOR, device) || d.attribute(&g->minor[i], CAPABILITY_MINOR, device))
+            d.attribute(&g->major[i], CAPABILITY_MAJOR, device) ||
+            d.attribute(&g->minor[i], CAPABILITY_MINOR, device))
             snprintf(g->names[i], sizeof g->names[i], "GPU that does not answer");
     /* The library stays loaded: the CUDA part may be using it. */
 }
@@ -67,8 +69,9 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
     Finding f = {.severity = FINDING_ERROR, .area = AREA_DEVICES, .key = key};
     int is_number = name[0] >= '0' && name[0] <= '9', number = atoi(name);
     if (is_number && number >= g->count) {
-        f.what = preflight_say(p, "%s is GPU %s, but %s%s", key, name, g->count ? "" : "there is none: ",
-                               g->count ? preflight_say(p, "there %s %d", g->count == 1 ? "is" : "are", g->count) : g->why);
+        f.what = preflight_say(
+            p, "%s is GPU %s, but %s%s", key, name, g->count ? "" : "there is none: ",
+            g->count ? preflight_say(p, "there %s %d", g->count == 1 ? "is" : "are", g->count) : g->why);
         f.why = "nothing can run on a device that is not there";
         f.set_value = "auto";
         preflight_finding(s, f);
@@ -102,8 +105,8 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
         device_open(&d, "0", &(DeviceOptions){0}, &err);
         device_close(d);
         f.severity = FINDING_WARNING;
-        f.what = preflight_say(p, "%s falls back to the CPU although there %s %d GPU%s", key, g->count == 1 ? "is" : "are",
-                               g->count, g->count == 1 ? "" : "s");
+        f.what = preflight_say(p, "%s falls back to the CPU although there %s %d GPU%s", key,
+                               g->count == 1 ? "is" : "are", g->count, g->count == 1 ? "" : "s");
         f.why = preflight_say(p, "%.500s", err.code ? err.msg : "the GPU did not open when it was asked for");
         f.fix = preflight_say(p, "%.300s", err.hint);
         preflight_finding(s, f);
@@ -128,8 +131,8 @@ static void check_cap(Survey *s, const char *key, int megabytes, Device *device)
     device->ops->memory_info(device, &m);
     if (m.total && (uint64_t)megabytes << 20 > m.total) {
         f = (Finding){.severity = FINDING_WARNING, .area = AREA_DEVICES, .key = key};
-        f.what = preflight_say(s->p, "the cap of %d MB is more than device %s has (%s)", megabytes, device->name,
-                               preflight_bytes(s->p, m.total));
+        f.what = preflight_say(s->p, "the cap of %d MB is more than device %s has (%s)", megabytes,
+                               device->name, preflight_bytes(s->p, m.total));
         f.why = "the plan would count on memory that is not there";
         f.set_value = "0";
         preflight_finding(s, f);
@@ -143,21 +146,26 @@ static void check_precision(Survey *s, const Gpus *g)
     int on = s->cfg->mixed_precision;
     if (!s->on_gpu) {
         preflight_row(s, AREA_GRAPH, "mixed precision", on ? "true" : "false", STATUS_UNKNOWN,
-                      d ? preflight_say(p, "device %s computes in float either way", d->name) : "there is no model device");
+                      d ? preflight_say(p, "device %s computes in float either way", d->name)
+                        : "there is no model device");
         return;
     }
     int known = d->index < g->count && g->major[d->index] > 0;
     const char *generation =
-        known ? preflight_say(p, "compute capability %d.%d", g->major[d->index], g->minor[d->index]) : "capability not told";
-    preflight_row(s, AREA_GRAPH, "mixed precision", on ? "bf16" : "float", on ? STATUS_GOOD : STATUS_ACCEPTABLE, generation);
+        known ? preflight_say(p, "compute capability %d.%d", g->major[d->index], g->minor[d->index])
+              : "capability not told";
+    preflight_row(s, AREA_GRAPH, "mixed precision", on ? "bf16" : "float",
+                  on ? STATUS_GOOD : STATUS_ACCEPTABLE, generation);
     if (!on && known && g->major[d->index] >= 8)
-        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
-                                       .area = AREA_GRAPH,
-                                       .key = "mixed_precision",
-                                       .what = preflight_say(p, "the matrix units of %s (%s) know bf16, but mixed precision is off",
-                                                             d->model, generation),
-                                       .why = "products in float take more time and twice the memory for activations",
-                                       .set_value = "true"});
+        preflight_finding(
+            s, (Finding){.severity = FINDING_WARNING,
+                         .area = AREA_GRAPH,
+                         .key = "mixed_precision",
+                         .what = preflight_say(
+                             p, "the matrix units of %s (%s) know bf16, but mixed precision is off", d->model,
+                             generation),
+                         .why = "products in float take more time and twice the memory for activations",
+                         .set_value = "true"});
 }
 
 void preflight_devices(Survey *s)
@@ -168,17 +176,19 @@ void preflight_devices(Survey *s)
     Gpus g;
     list_gpus(&g);
     for (int i = 0; i < g.count; i++)
-        preflight_row(
-            s, AREA_DEVICES, preflight_say(p, "GPU %d", i), preflight_say(p, "%s", g.names[i]),
-            g.major[i] >= 8 ? STATUS_GOOD : STATUS_BAD,
-            preflight_say(p, "compute capability %d.%d%s", g.major[i], g.minor[i], g.major[i] >= 8 ? "" : ", 8.0 is needed"));
+        preflight_row(s, AREA_DEVICES, preflight_say(p, "GPU %d", i), preflight_say(p, "%s", g.names[i]),
+                      g.major[i] >= 8 ? STATUS_GOOD : STATUS_BAD,
+                      preflight_say(p, "compute capability %d.%d%s", g.major[i], g.minor[i],
+                                    g.major[i] >= 8 ? "" : ", 8.0 is needed"));
     if (g.count == 0) {
         preflight_row(s, AREA_DEVICES, "GPUs", "none", STATUS_UNKNOWN, preflight_say(p, "%s", g.why));
-        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
-                                       .area = AREA_DEVICES,
-                                       .what = preflight_say(p, "not measured: GPU memory, generation, graph capture; %s", g.why),
-                                       .why = "these checks need a GPU",
-                                       .value = "0 GPUs"});
+        preflight_finding(
+            s, (Finding){
+                   .severity = FINDING_NOTE,
+                   .area = AREA_DEVICES,
+                   .what = preflight_say(p, "not measured: GPU memory, generation, graph capture; %s", g.why),
+                   .why = "these checks need a GPU",
+                   .value = "0 GPUs"});
     }
     size_t before = p->count;
     Sim sim = {0};
@@ -206,12 +216,15 @@ void preflight_devices(Survey *s)
     check_cap(s, "model_gpu_memory", c->model_gpu_memory, o->model);
     check_precision(s, &g);
     if (g.count >= 2 && o->data && o->data == o->model && s->on_gpu)
-        preflight_finding(s,
-                          (Finding){.severity = FINDING_NOTE,
-                                    .area = AREA_DEVICES,
-                                    .key = "data_gpu",
-                                    .what = preflight_say(p, "%d GPUs are there, and one does both jobs", g.count),
-                                    .why = "a second GPU can prepare the batches while the first one trains; `myxtts profile dual` "
-                                           "measures what that gives",
-                                    .fix = "data_gpu: another number than model_gpu"});
+        preflight_finding(
+            s,
+            (Finding){
+                .severity = FINDING_NOTE,
+                .area = AREA_DEVICES,
+                .key = "data_gpu",
+                .what = preflight_say(p, "%d GPUs are there, and one does both jobs", g.count),
+                .why =
+                    "a second GPU can prepare the batches while the first one trains; `myxtts profile dual` "
+                    "measures what that gives",
+                .fix = "data_gpu: another number than model_gpu"});
 }

@@ -22,10 +22,11 @@ typedef struct Survey {
 
 /* A string in the report's memory; "" on no memory. */
 const char *preflight_say(Preflight *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a finding; strings that are NULL become "". place is filled from the key; where the command line set the key, only an advice is left of
- * set_value. fix NULL with a set_value: "key: value". */
+/* Adds a finding; strings that are NULL become "". place is filled from the key; where the command line set
+ * the key, only an advice is left of set_value. fix NULL with a set_value: "key: value". */
 void preflight_finding(Survey *s, Finding f);
-void preflight_row(Survey *s, Area area, const char *name, const char *value, Status status, const char *note);
+void preflight_row(Survey *s, Area area, const char *name, const char *value, Status status,
+                   const char *note);
 const char *preflight_bytes(Preflight *p, uint64_t bytes); /* "1.2 GB" */
 
 void preflight_devices(Survey *s); /* devices, their memory caps, arithmetic */

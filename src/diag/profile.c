@@ -24,13 +24,21 @@ json_t *profile_begin(const char *title, const Observation *o)
     time_t now = time(NULL);
     struct tm t;
     strftime(date, sizeof date, "%Y-%m-%d %H:%M", localtime_r(&now, &t));
-    snprintf(machine, sizeof machine, "%s (%s)%s%s, %d core%s", o->model_name, o->model_model, o->two_devices ? ", data on " : "",
-             o->two_devices ? o->data_name : "", o->cores, o->cores == 1 ? "" : "s");
-    return json_pack("{s:s, s:s, s:s, s:[], s:[]}", "title", title, "date", date, "machine", machine, "sections", "charts");
+    snprintf(machine, sizeof machine, "%s (%s)%s%s, %d core%s", o->model_name, o->model_model,
+             o->two_devices ? ", data on " : "", o->two_devices ? o->data_name : "", o->cores,
+             o->cores == 1 ? "" : "s");
+    return json_pack("{s:s, s:s, s:s, s:[], s:[]}", "title", title, "date", date, "machine", machine,
+                     "sections", "charts");
 }
 
-void profile_section(json_t *report, json_t *section) { json_array_append_new(json_object_get(report, "sections"), section); }
-void profile_chart(json_t *report, json_t *chart) { json_array_append_new(json_object_get(report, "charts"), chart); }
+void profile_section(json_t *report, json_t *section)
+{
+    json_array_append_new(json_object_get(report, "sections"), section);
+}
+void profile_chart(json_t *report, json_t *chart)
+{
+    json_array_append_new(json_object_get(report, "charts"), chart);
+}
 
 int spread_of(Spread *s, const float *x, int64_t n, Err *err)
 {
@@ -57,12 +65,14 @@ json_t *spread_json(const Spread *s)
     const struct {
         const char *key;
         double value;
-    } values[] = {{"mean_ms", s->mean},     {"std_ms", s->std}, {"min_ms", s->min}, {"max_ms", s->max},
-                  {"median_ms", s->median}, {"p95_ms", s->p95}, {"p99_ms", s->p99}, {"variation", s->variation}};
+    } values[] = {{"mean_ms", s->mean}, {"std_ms", s->std},         {"min_ms", s->min},
+                  {"max_ms", s->max},   {"median_ms", s->median},   {"p95_ms", s->p95},
+                  {"p99_ms", s->p99},   {"variation", s->variation}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         json_object_set_new(o, values[i].key, number(values[i].value));
     json_object_set_new(o, "cycle_lag",
-                        !s->noise && s->correlation >= threshold(LIMIT_CYCLE)->bad ? json_integer(s->lag) : json_null());
+                        !s->noise && s->correlation >= threshold(LIMIT_CYCLE)->bad ? json_integer(s->lag)
+                                                                                   : json_null());
     json_object_set_new(o, "cycle_correlation", number(s->correlation));
     return o;
 }
@@ -70,13 +80,15 @@ json_t *spread_json(const Spread *s)
 void spread_rows(json_t *section, const Spread *s)
 {
     section_row(section, STATUS_INFO, "mean, deviation", "", "%.2f ms, %.2f ms", s->mean, s->std);
-    section_row(section, STATUS_INFO, "least, median, most", "", "%.2f, %.2f, %.2f ms", s->min, s->median, s->max);
+    section_row(section, STATUS_INFO, "least, median, most", "", "%.2f, %.2f, %.2f ms", s->min, s->median,
+                s->max);
     section_row(section, STATUS_INFO, "p95, p99", "", "%.2f, %.2f ms", s->p95, s->p99);
-    section_row(section, threshold_judge(LIMIT_VARIATION, s->variation), "variation", "deviation / mean", "%.1f %%",
-                100 * s->variation);
+    section_row(section, threshold_judge(LIMIT_VARIATION, s->variation), "variation", "deviation / mean",
+                "%.1f %%", 100 * s->variation);
     Status cycle = threshold_judge(LIMIT_CYCLE, s->noise ? 0 : s->correlation);
     section_row(section, cycle, "cycle", "highest autocorrelation, lags 2-20",
-                cycle == STATUS_BAD ? "every %d batches (%.2f)" : "none (lag %d: %.2f)", s->lag, s->correlation);
+                cycle == STATUS_BAD ? "every %d batches (%.2f)" : "none (lag %d: %.2f)", s->lag,
+                s->correlation);
 }
 
 json_t *profile_line(const char *id, const char *title, const char *y, const float *x, int64_t n)
@@ -86,8 +98,8 @@ json_t *profile_line(const char *id, const char *title, const char *y, const flo
         json_array_append_new(xs, json_integer(i));
         json_array_append_new(ys, json_real(1e3 * (double)x[i]));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[{s:s, s:o, s:o}]}", "id", id, "kind", "line", "title", title, "x_label", "batch",
-                     "y_label", y, "series", "name", title, "x", xs, "y", ys);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[{s:s, s:o, s:o}]}", "id", id, "kind", "line", "title",
+                     title, "x_label", "batch", "y_label", y, "series", "name", title, "x", xs, "y", ys);
 }
 
 /* End-to-end times of the window: waiting and working. */
@@ -117,9 +129,11 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
                *section = section_begin("data", "From one batch to the next, nobody holding them up");
         spread_rows(section, &s);
         section_row(section, STATUS_INFO, "throughput", "", "%.0f utterances/s", o.utterances_per_s);
-        section_row(section, threshold_judge(LIMIT_PADDING, o.padding), "padding", "", "%.1f %%", 100 * o.padding);
-        section_row(section, STATUS_INFO, "settings", "", "batch size %d, %d workers, %d host slots, %d device buffers",
-                    o.batch_size, o.report.workers, o.report.slots, o.report.buffers);
+        section_row(section, threshold_judge(LIMIT_PADDING, o.padding), "padding", "", "%.1f %%",
+                    100 * o.padding);
+        section_row(section, STATUS_INFO, "settings", "",
+                    "batch size %d, %d workers, %d host slots, %d device buffers", o.batch_size,
+                    o.report.workers, o.report.slots, o.report.buffers);
         profile_section(r, section);
         profile_chart(r, profile_line("batches", "time from batch to batch", "ms", times, o.n - o.from));
         json_object_set_new(r, "batch_times", spread_json(&s));
@@ -169,7 +183,8 @@ int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, 
     int rc = cells ? 0 : err_set(err, ERR_NOMEM, "no memory for %d cells", count);
     for (int i = 0; i < count && !rc; i++)
         cells[i] = (Cell){.size = g->sizes[i / g->worker_count], .workers = g->workers[i % g->worker_count]};
-    for (int k = 0; k < g->repeats && !rc; k++) /* round by round, so that a slow minute of the machine meets every cell */
+    for (int k = 0; k < g->repeats && !rc;
+         k++) /* round by round, so that a slow minute of the machine meets every cell */
         for (int i = 0; i < count && !rc; i++)
             rc = measure_cell(&cells[i], options, g, err);
     if (!rc) {
@@ -189,25 +204,27 @@ int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, 
         for (int i = 0; i < count; i++) {
             char name[48];
             snprintf(name, sizeof name, "batch %d, %d workers", cells[i].size, cells[i].workers);
-            section_row(section, i == best ? STATUS_GOOD : STATUS_INFO, name, i == best ? "recommended" : "", "%.0f +- %.0f",
-                        cells[i].rate.mean, stats_std(&cells[i].rate));
-            json_array_append_new(list,
-                                  json_pack("{s:i, s:i, s:f, s:f}", "batch_size", cells[i].size, "num_workers", cells[i].workers,
-                                            "utterances_per_s", cells[i].rate.mean, "std", stats_std(&cells[i].rate)));
+            section_row(section, i == best ? STATUS_GOOD : STATUS_INFO, name, i == best ? "recommended" : "",
+                        "%.0f +- %.0f", cells[i].rate.mean, stats_std(&cells[i].rate));
+            json_array_append_new(list, json_pack("{s:i, s:i, s:f, s:f}", "batch_size", cells[i].size,
+                                                  "num_workers", cells[i].workers, "utterances_per_s",
+                                                  cells[i].rate.mean, "std", stats_std(&cells[i].rate)));
             json_array_append_new(categories, json_string(name));
             json_array_append_new(y, json_real(cells[i].rate.mean));
         }
         profile_section(r, section);
-        profile_chart(r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:[{s:s, s:o}]}", "id", "grid", "kind", "bars", "title",
-                                   "throughput", "x_label", "", "y_label", "utterances/s", "categories", categories, "series",
-                                   "name", "utterances/s", "y", y));
+        profile_chart(r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:[{s:s, s:o}]}", "id", "grid", "kind",
+                                   "bars", "title", "throughput", "x_label", "", "y_label", "utterances/s",
+                                   "categories", categories, "series", "name", "utterances/s", "y", y));
         json_object_set_new(r, "grid", list);
         json_object_set_new(r, "recommended",
-                            json_pack("{s:i, s:i, s:f, s:f}", "batch_size", cells[best].size, "num_workers", cells[best].workers,
-                                      "utterances_per_s", cells[best].rate.mean, "sure", sure));
+                            json_pack("{s:i, s:i, s:f, s:f}", "batch_size", cells[best].size, "num_workers",
+                                      cells[best].workers, "utterances_per_s", cells[best].rate.mean, "sure",
+                                      sure));
         char verdict[240];
         snprintf(verdict, sizeof verdict,
-                 "batch_size %d with num_workers %d is the fastest: %.0f utterances/s; %.0f %% sure that it beats the next (%.0f).",
+                 "batch_size %d with num_workers %d is the fastest: %.0f utterances/s; %.0f %% sure that it "
+                 "beats the next (%.0f).",
                  cells[best].size, cells[best].workers, cells[best].rate.mean, 100 * sure,
                  second >= 0 ? cells[second].rate.mean : 0);
         json_object_set_new(r, "verdict", json_string(verdict));

@@ -1,5 +1,5 @@
-/* profile.h - the profiles as reports (the JSON of sections.h): data, its grid, step, dual. Each runs the real pipeline. *report is the caller's.
- * Threads: one. */
+/* profile.h - the profiles as reports (the JSON of sections.h): data, its grid, step, dual. Each runs the
+ * real pipeline. *report is the caller's. Threads: one. */
 #ifndef MYXTTS_DIAG_PROFILE_H
 #define MYXTTS_DIAG_PROFILE_H
 

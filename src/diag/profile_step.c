@@ -10,13 +10,14 @@
 #include "diag/thresholds.h"
 #include "train/engine.h"
 
-static void add_phase(json_t *section, json_t *phases, const char *name, double mean, double std, double period, Status status)
+static void add_phase(json_t *section, json_t *phases, const char *name, double mean, double std,
+                      double period, Status status)
 {
     section_row(section, status, name, "", "%8.3f ms +- %.3f, %5.1f %%", 1e3 * mean, 1e3 * std,
                 period > 0 ? 100 * mean / period : 0);
-    json_object_set_new(
-        phases, name,
-        json_pack("{s:f, s:f, s:f}", "mean_ms", 1e3 * mean, "std_ms", 1e3 * std, "share", period > 0 ? mean / period : 0));
+    json_object_set_new(phases, name,
+                        json_pack("{s:f, s:f, s:f}", "mean_ms", 1e3 * mean, "std_ms", 1e3 * std, "share",
+                                  period > 0 ? mean / period : 0));
 }
 
 static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
@@ -25,16 +26,18 @@ static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
     if (!l)
         return err_set(err, ERR_NOMEM, "no memory for the times of layers");
     int rc = layers_measure(l, options, 12, err);
-    json_t *section = section_begin("layers", "Parts of the network: forward, backward"), *list = json_array();
+    json_t *section = section_begin("layers", "Parts of the network: forward, backward"),
+           *list = json_array();
     for (int i = 0; i < l->count && !rc; i++) {
         const LayerTime *t = &l->parts[i];
         char name[48];
         if (!t->part[0])
             continue;
         snprintf(name, sizeof name, t->layer >= 0 ? "%s layer %d" : "%s", t->part, t->layer);
-        section_row(section, STATUS_INFO, name, "", "%8.3f ms, %8.3f ms", 1e3 * t->forward.mean, 1e3 * t->backward.mean);
-        json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "part", name, "forward_ms", 1e3 * t->forward.mean, "backward_ms",
-                                              1e3 * t->backward.mean));
+        section_row(section, STATUS_INFO, name, "", "%8.3f ms, %8.3f ms", 1e3 * t->forward.mean,
+                    1e3 * t->backward.mean);
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "part", name, "forward_ms",
+                                              1e3 * t->forward.mean, "backward_ms", 1e3 * t->backward.mean));
     }
     profile_section(report, section);
     json_object_set_new(report, "layers", list);
@@ -63,20 +66,23 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
     rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
     if (!rc) {
         json_t *r = *report = profile_begin("myxtts profile step", &o), *phases = json_object();
-        json_t *section = section_begin("step", "The training step"), *spread = section_begin("times", "From step to step");
+        json_t *section = section_begin("step", "The training step"),
+               *spread = section_begin("times", "From step to step");
         Stats wait = {0};
         for (int64_t i = o.from; i < o.n; i++)
             stats_add(&wait, (double)o.trace[TRACE_WAIT][i]);
-        add_phase(section, phases, "data", wait.mean, stats_std(&wait), o.period, threshold_judge(LIMIT_WAIT, o.wait_share));
+        add_phase(section, phases, "data", wait.mean, stats_std(&wait), o.period,
+                  threshold_judge(LIMIT_WAIT, o.wait_share));
         if (o.has_phases)
             for (int p = 0; p < PHASE_COUNT; p++)
                 add_phase(section, phases, phase_name(p), o.phase[p], o.phase_std[p], o.period, STATUS_INFO);
         else
             add_phase(section, phases, "step", observation_mean(&o, TRACE_STEP), 0, o.period, STATUS_INFO);
-        section_row(section, threshold_judge(LIMIT_GPU_BUSY, o.busy_share), "device busy", "from events on its stream", "%.1f %%",
-                    100 * o.busy_share);
+        section_row(section, threshold_judge(LIMIT_GPU_BUSY, o.busy_share), "device busy",
+                    "from events on its stream", "%.1f %%", 100 * o.busy_share);
         if (o.has_gpu && o.gpu[0].values[MONITOR_UTILISATION].n)
-            section_row(section, STATUS_INFO, "NVML utilisation", "", "%.0f %%", o.gpu[0].values[MONITOR_UTILISATION].mean);
+            section_row(section, STATUS_INFO, "NVML utilisation", "", "%.0f %%",
+                        o.gpu[0].values[MONITOR_UTILISATION].mean);
         else
             section_row(section, STATUS_UNKNOWN, "NVML utilisation", "", "not measured: no GPU");
         section_row(section, STATUS_INFO, "throughput", "", "%.0f utterances/s", o.utterances_per_s);
@@ -97,16 +103,18 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
 }
 
 /* One stage of the way of a batch through two devices. */
-static double stage_row(json_t *section, json_t *stages, const char *name, const Observation *o, const TraceId *traces, int n,
-                        LimitId limit, double shown)
+static double stage_row(json_t *section, json_t *stages, const char *name, const Observation *o,
+                        const TraceId *traces, int n, LimitId limit, double shown)
 {
     double sum = 0;
     for (int i = 0; i < n; i++)
         sum += observation_mean(o, traces[i]);
     double share = o->period > 0 ? sum / o->period : 0;
     /* Work that is hidden behind the step costs nothing: only with a waiting trainer it is judged. */
-    Status status = limit < LIMIT_COUNT && shown > threshold(LIMIT_WAIT)->good ? threshold_judge(limit, share) : STATUS_INFO;
-    section_row(section, status, name, "per batch", "%8.3f ms, %5.1f %% of the time from step to step", 1e3 * sum, 100 * share);
+    Status status = limit < LIMIT_COUNT && shown > threshold(LIMIT_WAIT)->good ? threshold_judge(limit, share)
+                                                                               : STATUS_INFO;
+    section_row(section, status, name, "per batch", "%8.3f ms, %5.1f %% of the time from step to step",
+                1e3 * sum, 100 * share);
     json_object_set_new(stages, name, json_pack("{s:f, s:f}", "mean_ms", 1e3 * sum, "share", share));
     return sum;
 }
@@ -117,8 +125,9 @@ static void gpu_rows(json_t *section, const char *name, const MonitorSummary *g)
         section_row(section, STATUS_UNKNOWN, name, "", "not measured: no GPU there");
         return;
     }
-    section_row(section, STATUS_INFO, name, "NVML", "%.0f %% utilisation, %.0f MB, %.0f W", g->values[MONITOR_UTILISATION].mean,
-                g->values[MONITOR_MEMORY].mean / 1e6, g->values[MONITOR_POWER].mean);
+    section_row(section, STATUS_INFO, name, "NVML", "%.0f %% utilisation, %.0f MB, %.0f W",
+                g->values[MONITOR_UTILISATION].mean, g->values[MONITOR_MEMORY].mean / 1e6,
+                g->values[MONITOR_POWER].mean);
 }
 
 static int single_device(json_t *report, json_t *section, const Observation *o, Err *err)
@@ -126,7 +135,8 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
     Forecast now, one;
     ForecastSettings s;
     if (!o->two_devices || o->host_data || o->synchronous) {
-        section_row(section, STATUS_INFO, "one device", "", "data and model are on one already, or the data on the CPU");
+        section_row(section, STATUS_INFO, "one device", "",
+                    "data and model are on one already, or the data on the CPU");
         json_object_set_new(report, "single_device", json_null());
         return 0;
     }
@@ -138,15 +148,18 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
     if (rc)
         return rc;
     section_row(section, STATUS_INFO, "one device instead of two", "forecast",
-                "%.3f ms a batch instead of %.3f: %.2f times the throughput", 1e3 * one.period, 1e3 * now.period, one.gain);
-    json_object_set_new(report, "single_device", json_pack("{s:f, s:f}", "predicted", one.gain, "step_ms", 1e3 * one.period));
+                "%.3f ms a batch instead of %.3f: %.2f times the throughput", 1e3 * one.period,
+                1e3 * now.period, one.gain);
+    json_object_set_new(report, "single_device",
+                        json_pack("{s:f, s:f}", "predicted", one.gain, "step_ms", 1e3 * one.period));
     return 0;
 }
 
 int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
 {
     static const TraceId load[] = {TRACE_READ, TRACE_DECODE}, preprocess[] = {TRACE_PREPROCESS},
-                         transfer[] = {TRACE_H2D, TRACE_PEER}, training[] = {TRACE_STEP}, gaps[] = {TRACE_WAIT};
+                         transfer[] = {TRACE_H2D, TRACE_PEER}, training[] = {TRACE_STEP},
+                         gaps[] = {TRACE_WAIT};
     Observation o = {0};
     Verdict *v = NULL;
     Spread s;
@@ -157,7 +170,8 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
     rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
     if (!rc) {
         json_t *r = *report = profile_begin("myxtts profile dual", &o), *stages = json_object();
-        json_t *section = section_begin("stages", "The way of a batch"), *gpus = section_begin("devices", "Devices");
+        json_t *section = section_begin("stages", "The way of a batch"),
+               *gpus = section_begin("devices", "Devices");
         double sum[5];
         sum[0] = stage_row(section, stages, "load", &o, load, 2, LIMIT_LOAD, o.wait_share);
         sum[0] /= o.report.workers > 1 ? o.report.workers : 1; /* workers load at once */
@@ -180,7 +194,8 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         profile_section(r, gpus);
         profile_chart(r, profile_line("steps", "time from step to step", "ms", times, o.n - o.from));
         json_object_set_new(r, "stages", stages);
-        json_object_set_new(r, "overlap", json_pack("{s:f, s:f}", "achieved", achieved, "possible", possible));
+        json_object_set_new(r, "overlap",
+                            json_pack("{s:f, s:f}", "achieved", achieved, "possible", possible));
         json_object_set_new(r, "step_times", spread_json(&s));
         if (!rc)
             rc = judge(r, &v, &o, err);
@@ -196,7 +211,8 @@ void profile_text(Buf *out, const json_t *report)
     size_t i, k;
     json_t *section, *row;
     buf_printf(out, "%s, %s\n%s\n", json_string_value(json_object_get(report, "title")),
-               json_string_value(json_object_get(report, "date")), json_string_value(json_object_get(report, "machine")));
+               json_string_value(json_object_get(report, "date")),
+               json_string_value(json_object_get(report, "machine")));
     json_array_foreach(json_object_get(report, "sections"), i, section)
     {
         buf_printf(out, "\n%s\n", json_string_value(json_object_get(section, "title")));
@@ -206,16 +222,18 @@ void profile_text(Buf *out, const json_t *report)
                        *note = json_string_value(json_object_get(row, "note"));
             int plain = strcmp(status, "info") == 0;
             buf_printf(out, "  %-26s %s%s%s%s%s%s\n", json_string_value(json_object_get(row, "name")),
-                       json_string_value(json_object_get(row, "value")), plain ? "" : "  [", plain ? "" : status, plain ? "" : "]",
-                       note && *note ? "  " : "", note ? note : "");
+                       json_string_value(json_object_get(row, "value")), plain ? "" : "  [",
+                       plain ? "" : status, plain ? "" : "]", note && *note ? "  " : "", note ? note : "");
         }
     }
     const char *verdict = json_string_value(json_object_get(report, "verdict"));
     json_t *gain;
     if (verdict)
         buf_printf(out, "\nverdict: %s\n", verdict);
-    json_array_foreach(json_object_get(report, "evidence"), i, row) buf_printf(out, "  - %s\n", json_string_value(row));
+    json_array_foreach(json_object_get(report, "evidence"), i, row)
+        buf_printf(out, "  - %s\n", json_string_value(row));
     json_array_foreach(json_object_get(report, "gains"), i, gain)
-        buf_printf(out, "  %-40s %.2f times the throughput, predicted\n", json_string_value(json_object_get(gain, "change")),
+        buf_printf(out, "  %-40s %.2f times the throughput, predicted\n",
+                   json_string_value(json_object_get(gain, "change")),
                    json_number_value(json_object_get(gain, "predicted")));
 }

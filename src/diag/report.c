@@ -17,7 +17,8 @@ static json_t *gain_json(const Gain *g)
     json_t *o = json_pack("{s:s, s:s, s:s}", "change", g->change, "key", g->key, "value", g->value);
     json_object_set_new(o, "predicted", number(g->predicted));
     json_object_set_new(o, "measured", number(g->measured));
-    json_object_set_new(o, "what_if", g->what_if >= 0 ? json_string(stage_name((StageId)g->what_if)) : json_null());
+    json_object_set_new(o, "what_if",
+                        g->what_if >= 0 ? json_string(stage_name((StageId)g->what_if)) : json_null());
     return o;
 }
 
@@ -28,7 +29,8 @@ void report_verdict(json_t *report, const Verdict *v, const Observation *o)
         json_array_append_new(evidence, json_string(v->evidence[i]));
     for (int i = 0; i < v->gain_count; i++)
         json_array_append_new(gains, gain_json(&v->gains[i]));
-    json_object_set_new(report, "bottleneck", json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
+    json_object_set_new(report, "bottleneck",
+                        json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
     json_object_set_new(report, "cause", json_string(cause_name(v->cause)));
     json_object_set_new(report, "period_steps", v->period ? json_integer(v->period) : json_null());
     json_object_set_new(report, "verdict", json_string(v->sentence));
@@ -51,7 +53,8 @@ static void add_advice(json_t *list, const Verdict *v, const Observation *o)
 {
     switch (v->cause) {
     case CAUSE_STORAGE:
-        add_line(list, "Put the dataset's cache on a faster disk (a local SSD), or halve what is read with mel_storage: float16.");
+        add_line(list, "Put the dataset's cache on a faster disk (a local SSD), or halve what is read with "
+                       "mel_storage: float16.");
         break;
     case CAUSE_WORKERS:
         if (o->on_the_fly)
@@ -61,29 +64,29 @@ static void add_advice(json_t *list, const Verdict *v, const Observation *o)
         if (v->stage == STAGE_PEER)
             add_line(list, "Use one GPU for data and model, or GPUs with a direct link between them.");
         else
-            add_line(
-                list,
-                "Keep pin_memory on; mel_storage: float16 halves what is copied; look at the GPU's PCIe link (width, generation).");
+            add_line(list, "Keep pin_memory on; mel_storage: float16 halves what is copied; look at the "
+                           "GPU's PCIe link (width, generation).");
         break;
     case CAUSE_COMPUTE:
         if (v->stage == STAGE_STEP)
-            add_line(
-                list,
-                "The data side has reserve: only a faster step (mixed_precision, enable_graph_mode, a smaller model_size, a faster "
-                "GPU) makes training faster.");
+            add_line(list, "The data side has reserve: only a faster step (mixed_precision, "
+                           "enable_graph_mode, a smaller model_size, a faster "
+                           "GPU) makes training faster.");
         else if (v->stage == STAGE_PREPROCESS)
-            add_line(list, "preprocessing_mode: precompute takes the mel out of the run; a faster data device helps too.");
+            add_line(list, "preprocessing_mode: precompute takes the mel out of the run; a faster data "
+                           "device helps too.");
         else
-            add_line(list, "All cores are at work: preprocessing_mode: precompute, or a machine with more cores.");
+            add_line(list,
+                     "All cores are at work: preprocessing_mode: precompute, or a machine with more cores.");
         break;
     case CAUSE_STALL:
-        add_line(
-            list,
-            "Look for what comes back at that rate: a background job, a flush, a validation, a garbage collection, the network "
-            "file system. More buffers hide what is short.");
+        add_line(list, "Look for what comes back at that rate: a background job, a flush, a validation, a "
+                       "garbage collection, the network "
+                       "file system. More buffers hide what is short.");
         break;
     case CAUSE_OUTLIERS:
-        add_line(list, "Look at the longest clips: a smaller max_mel_frames or more length_buckets evens the batches out.");
+        add_line(list, "Look at the longest clips: a smaller max_mel_frames or more length_buckets evens the "
+                       "batches out.");
         break;
     case CAUSE_BUFFERS:
     case CAUSE_NONE:
@@ -102,7 +105,8 @@ static void current_value(char *out, size_t cap, const Config *cfg, const char *
 
 static void add_consequences(json_t *report, const ReportInput *in)
 {
-    json_t *issues = json_array(), *recommendations = json_array(), *changes = json_array(), *section, *finding;
+    json_t *issues = json_array(), *recommendations = json_array(), *changes = json_array(), *section,
+           *finding;
     const Verdict *v = in->v;
     size_t i, k;
     if (verdict_has_fault(v))
@@ -123,12 +127,13 @@ static void add_consequences(json_t *report, const ReportInput *in)
     if (v->best >= 0) {
         const Gain *g = &v->gains[v->best];
         char text[300], from[120];
-        snprintf(text, sizeof text, "Set %s: %.2f times the throughput, by the model of the pipeline%s.", g->change, g->predicted,
-                 v->trusted ? "" : " (which does not fit this run: try it)");
+        snprintf(text, sizeof text, "Set %s: %.2f times the throughput, by the model of the pipeline%s.",
+                 g->change, g->predicted, v->trusted ? "" : " (which does not fit this run: try it)");
         add_line(recommendations, text);
         current_value(from, sizeof from, in->cfg, g->key);
         snprintf(text, sizeof text, "predicted throughput %.2f times", g->predicted);
-        json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", g->key, "from", from, "to", g->value, "why", text));
+        json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", g->key, "from", from, "to",
+                                                 g->value, "why", text));
     }
     add_advice(recommendations, v, in->o);
     for (size_t f = 0; in->preflight && f < in->preflight->count; f++) {
@@ -137,8 +142,8 @@ static void add_consequences(json_t *report, const ReportInput *in)
         if (!p->set_value || !p->key[0] || (v->best >= 0 && strcmp(p->key, v->gains[v->best].key) == 0))
             continue;
         current_value(from, sizeof from, in->cfg, p->key);
-        json_array_append_new(changes,
-                              json_pack("{s:s, s:s, s:s, s:s}", "key", p->key, "from", from, "to", p->set_value, "why", p->what));
+        json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", p->key, "from", from, "to",
+                                                 p->set_value, "why", p->what));
     }
     json_object_set_new(report, "issues", issues);
     json_object_set_new(report, "recommendations", recommendations);
@@ -163,7 +168,8 @@ static json_t *run_pictures(const char *run)
     for (size_t i = 0; i < sizeof known / sizeof *known && run; i++) {
         char *path = file_join(run, known[i].file);
         if (path && file_exists(path))
-            json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "title", known[i].title, "path", path, "note", known[i].note));
+            json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "title", known[i].title, "path", path,
+                                                 "note", known[i].note));
         free(path);
     }
     return all;
@@ -178,7 +184,8 @@ json_t *report_make(const ReportInput *in)
     strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &t);
     char machine[240];
     snprintf(machine, sizeof machine, "%s (%s)%s%s, %d cores", in->model->name, in->model->model,
-             in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name, in->o->cores);
+             in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name,
+             in->o->cores);
     json_t *r = json_pack("{s:s, s:s, s:s}", "title", in->title, "date", date, "machine", machine);
     json_t *command = json_string(in->command);
     json_object_set_new(r, "command", command ? command : json_string("?"));
@@ -227,19 +234,20 @@ static void print_section(Buf *out, size_t number, const json_t *s)
     json_array_foreach(json_object_get(s, "rows"), i, row)
     {
         const char *status = text_of(row, "status"), *note = text_of(row, "note");
-        buf_printf(out, "  %-10s %-32s %s%s%s%s\n", strcmp(status, "info") == 0 ? "" : status, text_of(row, "name"),
-                   text_of(row, "value"), *note ? " (" : "", note, *note ? ")" : "");
+        buf_printf(out, "  %-10s %-32s %s%s%s%s\n", strcmp(status, "info") == 0 ? "" : status,
+                   text_of(row, "name"), text_of(row, "value"), *note ? " (" : "", note, *note ? ")" : "");
     }
     json_array_foreach(json_object_get(s, "findings"), i, f)
-        buf_printf(out, "  %s: %s [%s]; %s. Fix: %s\n", text_of(f, "severity"), text_of(f, "what"), text_of(f, "value"),
-                   text_of(f, "why"), text_of(f, "fix"));
+        buf_printf(out, "  %s: %s [%s]; %s. Fix: %s\n", text_of(f, "severity"), text_of(f, "what"),
+                   text_of(f, "value"), text_of(f, "why"), text_of(f, "fix"));
 }
 
 void report_text(Buf *out, const json_t *r)
 {
     size_t i;
     const json_t *x;
-    buf_printf(out, "%s\n%s, %s\n%s\n", text_of(r, "title"), text_of(r, "date"), text_of(r, "machine"), text_of(r, "command"));
+    buf_printf(out, "%s\n%s, %s\n%s\n", text_of(r, "title"), text_of(r, "date"), text_of(r, "machine"),
+               text_of(r, "command"));
     json_array_foreach(json_object_get(r, "sections"), i, x) print_section(out, i + 1, x);
     print_list(out, "ISSUES", json_object_get(r, "issues"));
     print_list(out, "RECOMMENDATIONS", json_object_get(r, "recommendations"));
@@ -247,16 +255,18 @@ void report_text(Buf *out, const json_t *r)
     const json_t *changes = json_object_get(r, "configuration_changes");
     if (json_array_size(changes) == 0)
         buf_str(out, "  none\n");
-    json_array_foreach(changes, i, x)
-        buf_printf(out, "  %s: %s -> %s (%s)\n", text_of(x, "key"), text_of(x, "from"), text_of(x, "to"), text_of(x, "why"));
-    buf_printf(out, "\nVERDICT\n  bottleneck %s, cause %s\n  %s\n", text_of(r, "bottleneck"), text_of(r, "cause"),
-               text_of(r, "verdict"));
-    json_array_foreach(json_object_get(r, "evidence"), i, x) buf_printf(out, "  - %s\n", json_string_value(x));
+    json_array_foreach(changes, i, x) buf_printf(out, "  %s: %s -> %s (%s)\n", text_of(x, "key"),
+                                                 text_of(x, "from"), text_of(x, "to"), text_of(x, "why"));
+    buf_printf(out, "\nVERDICT\n  bottleneck %s, cause %s\n  %s\n", text_of(r, "bottleneck"),
+               text_of(r, "cause"), text_of(r, "verdict"));
+    json_array_foreach(json_object_get(r, "evidence"), i, x)
+        buf_printf(out, "  - %s\n", json_string_value(x));
     buf_str(out, "\n  what a change would give (throughput after / before)\n");
     json_array_foreach(json_object_get(r, "gains"), i, x)
     {
         const json_t *measured = json_object_get(x, "measured");
-        buf_printf(out, "    %-44s %.2f", text_of(x, "change"), json_number_value(json_object_get(x, "predicted")));
+        buf_printf(out, "    %-44s %.2f", text_of(x, "change"),
+                   json_number_value(json_object_get(x, "predicted")));
         if (json_is_number(measured))
             buf_printf(out, ", measured %.2f", json_number_value(measured));
         buf_str(out, "\n");
@@ -270,9 +280,10 @@ json_t *thresholds_json(void)
     json_t *all = json_array();
     for (int i = 0; i < LIMIT_COUNT; i++) {
         const Limit *l = threshold((LimitId)i);
-        json_array_append_new(all, json_pack("{s:s, s:s, s:f, s:f, s:b, s:s, s:s}", "name", l->name, "measure", l->measure, "good",
-                                             l->good * l->factor, "bad", l->bad * l->factor, "more_is_better", l->more_is_better,
-                                             "unit", l->unit, "note", l->note));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:f, s:f, s:b, s:s, s:s}", "name", l->name,
+                                             "measure", l->measure, "good", l->good * l->factor, "bad",
+                                             l->bad * l->factor, "more_is_better", l->more_is_better, "unit",
+                                             l->unit, "note", l->note));
     }
     return all;
 }
@@ -285,9 +296,15 @@ void thresholds_text(Buf *out)
         char good[32], between[32] = "", bad[32];
         const double a = l->good * l->factor, b = l->bad * l->factor;
         snprintf(good, sizeof good, "%s %g %s", l->more_is_better ? ">=" : "<", a, l->unit);
-        snprintf(bad, sizeof bad, "%s %g %s", l->more_is_better ? "<" : l->good == l->bad ? ">=" : ">", b, l->unit);
+        snprintf(bad, sizeof bad, "%s %g %s",
+                 l->more_is_better   ? "<"
+                 : l->good == l->bad ? ">="
+                                     : ">",
+                 b, l->unit);
         if (l->good != l->bad)
-            snprintf(between, sizeof between, "%g-%g %s", l->more_is_better ? b : a, l->more_is_better ? a : b, l->unit);
-        buf_printf(out, "%-58s %-14s %-16s %s%s%s\n", l->measure, good, between, bad, *l->note ? "; " : "", l->note);
+            snprintf(between, sizeof between, "%g-%g %s", l->more_is_better ? b : a,
+                     l->more_is_better ? a : b, l->unit);
+        buf_printf(out, "%-58s %-14s %-16s %s%s%s\n", l->measure, good, between, bad, *l->note ? "; " : "",
+                   l->note);
     }
 }

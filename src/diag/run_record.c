@@ -106,7 +106,8 @@ int run_record_load(RunRecord *r, const char *where, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the log of %s", where);
     int rc = run_log_each(r->path, add, r, &r->bad_lines, err);
     if (rc == ERR_MISSING)
-        err_hint(err, "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
+        err_hint(err,
+                 "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
     else if (rc == ERR_NOMEM)
         err_set(err, ERR_NOMEM, "no memory for the log %s", r->path);
     return rc;

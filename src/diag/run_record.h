@@ -1,6 +1,6 @@
-/* run_record.h - a training run as its log.jsonl tells it: settings, one entry per line of the log, every step time.
- * Steps that a later resume took back ("resume" at step N: those after N) are not in it; `seconds` goes on across resumes.
- * Threads: any, one record at a time. */
+/* run_record.h - a training run as its log.jsonl tells it: settings, one entry per line of the log, every
+ * step time. Steps that a later resume took back ("resume" at step N: those after N) are not in it; `seconds`
+ * goes on across resumes. Threads: any, one record at a time. */
 #ifndef MYXTTS_RUN_RECORD_H
 #define MYXTTS_RUN_RECORD_H
 
@@ -43,8 +43,8 @@ typedef struct RunRecord {
     double base_seconds; /* of the runs before the last resume */
 } RunRecord;
 
-/* where: a log, or the folder that holds log.jsonl. ERR_MISSING, ERR_IO, ERR_NOMEM; a log without any line is not an error.
- * Call run_record_close in every case. */
+/* where: a log, or the folder that holds log.jsonl. ERR_MISSING, ERR_IO, ERR_NOMEM; a log without any line is
+ * not an error. Call run_record_close in every case. */
 int run_record_load(RunRecord *r, const char *where, Err *err);
 void run_record_close(RunRecord *r); /* safe on a zeroed record */
 
@@ -52,7 +52,8 @@ void run_record_close(RunRecord *r); /* safe on a zeroed record */
 const char *run_record_setting(const RunRecord *r, const char *key, char *out, size_t cap);
 /* Clips of one batch: batch_size, else what the rates of the lines come to; NaN when neither is known. */
 double run_record_clips(const RunRecord *r);
-/* Mean of a member of the lines, given by its offset in RunLine, over those that have it; NaN when none has. */
+/* Mean of a member of the lines, given by its offset in RunLine, over those that have it; NaN when none has.
+ */
 double run_record_mean(const RunRecord *r, size_t member);
 
 #endif

@@ -1,6 +1,6 @@
-/* sections.h - the report of `myxtts diagnose` as one JSON object, from which text, JSON and HTML are drawn: no figure is computed twice.
- * Eight sections (hardware, configuration, code path, loader, graph and kernels, memory, storage, run), then the verdict, what follows from it, and
- * charts. Threads: one. */
+/* sections.h - the report of `myxtts diagnose` as one JSON object, from which text, JSON and HTML are drawn:
+ * no figure is computed twice. Eight sections (hardware, configuration, code path, loader, graph and kernels,
+ * memory, storage, run), then the verdict, what follows from it, and charts. Threads: one. */
 #ifndef MYXTTS_DIAG_SECTIONS_H
 #define MYXTTS_DIAG_SECTIONS_H
 
@@ -33,7 +33,8 @@ void report_text(Buf *out, const json_t *report);
 json_t *section_begin(const char *name, const char *title);
 void section_row(json_t *section, Status status, const char *name, const char *note, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-void section_finding(json_t *section, const char *severity, const char *what, const char *why, const char *value, const char *fix);
+void section_finding(json_t *section, const char *severity, const char *what, const char *why,
+                     const char *value, const char *fix);
 void report_verdict(json_t *report, const Verdict *v,
                     const Observation *o); /* bottleneck, cause, period_steps, verdict, evidence, gains */
 json_t *charts_make(const Observation *o, const Verdict *v);

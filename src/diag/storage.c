@@ -76,7 +76,8 @@ static void read_audio(StorageTest *t, const Corpus *corpus, void *buffer, Rng *
             char path[PATH_MAX];
             Err ignored = {0};
             int direct, fd;
-            if (dataset_audio_path(&corpus->dataset, &corpus->dataset.utterances[c->utterance], path, sizeof path, &ignored))
+            if (dataset_audio_path(&corpus->dataset, &corpus->dataset.utterances[c->utterance], path,
+                                   sizeof path, &ignored))
                 continue;
             double start = clock_now();
             if ((fd = open_file(path, &direct)) < 0)
@@ -114,8 +115,10 @@ void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
     char *dir = prepare_cache_dir(cfg);
     double until = clock_now() + MOST_SECONDS;
     Rng rng;
-    rng_seed(&rng,
-             (uint64_t)(clock_now() * 1e9)); /* other places in every run: what was read last time may be in a cache below us */
+    rng_seed(
+        &rng,
+        (uint64_t)(clock_now() *
+                   1e9)); /* other places in every run: what was read last time may be in a cache below us */
     if (!buffer || !dir || corpus->count == 0)
         snprintf(t->why_not, sizeof t->why_not, "there is nothing to read");
     else if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY)

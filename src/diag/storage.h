@@ -1,5 +1,6 @@
 /* storage.h - how long the disk takes when the page cache does not help: reads of the dataset's own files.
- * With O_DIRECT where the file system allows it, else after asking the system to drop the pages. Nothing is written. Threads: one. */
+ * With O_DIRECT where the file system allows it, else after asking the system to drop the pages. Nothing is
+ * written. Threads: one. */
 #ifndef MYXTTS_DIAG_STORAGE_H
 #define MYXTTS_DIAG_STORAGE_H
 

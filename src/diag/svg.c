@@ -114,8 +114,14 @@ static int load(Plot *p)
 }
 
 double svg_x_of(const Values *v, size_t i) { return i < v->x_n ? v->x[i] : v->x_n ? (double)NAN : (double)i; }
-double svg_px(const Plot *p, double x) { return p->left + (x - p->x0) / (p->x1 - p->x0) * (p->right - p->left); }
-double svg_py(const Plot *p, double y) { return p->bottom - (y - p->y0) / (p->y1 - p->y0) * (p->bottom - p->top); }
+double svg_px(const Plot *p, double x)
+{
+    return p->left + (x - p->x0) / (p->x1 - p->x0) * (p->right - p->left);
+}
+double svg_py(const Plot *p, double y)
+{
+    return p->bottom - (y - p->y0) / (p->y1 - p->y0) * (p->bottom - p->top);
+}
 
 void svg_widen(double *lo, double *hi, int with_zero)
 {
@@ -156,8 +162,8 @@ void svg_y_axis(Plot *p)
     for (int i = 0; i <= ticks; i++) {
         double v = p->y0 + i * step, y = svg_py(p, v);
         svg_tick_text(s, v, step);
-        buf_printf(p->out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>", fabs(v) < step * 1e-6 ? "axis" : "grid", p->left, y,
-                   p->right);
+        buf_printf(p->out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>",
+                   fabs(v) < step * 1e-6 ? "axis" : "grid", p->left, y, p->right);
         svg_label(p->out, p->left - 5, y + 3.8, "tick", "end", s);
     }
     svg_label(p->out, 4, 12, "name", "start", p->y_label);
@@ -248,7 +254,8 @@ static void line(Plot *p, const Values *v, int colour)
     buf_str(p->out, "\"/>");
 }
 
-/* Invisible columns; the one under the pointer (or the finger) shows the values near it. The style sheet does it, without a script. */
+/* Invisible columns; the one under the pointer (or the finger) shows the values near it. The style sheet does
+ * it, without a script. */
 static void hover(Plot *p)
 {
     const Values *first = &p->series[0];
@@ -261,7 +268,8 @@ static void hover(Plot *p)
         char s[32];
         svg_number(s, x);
         buf_printf(p->out,
-                   "<g class=\"at\"><path d=\"M%.1f %.1fV%.1f\"/><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
+                   "<g class=\"at\"><path d=\"M%.1f %.1fV%.1f\"/><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                   "height=\"%.1f\"/>",
                    svg_px(p, x), p->top, p->bottom, svg_px(p, x) - w / 2, p->top, w, p->bottom - p->top);
         buf_printf(p->out, "<text x=\"%.1f\" y=\"12\" text-anchor=\"end\">%s:", p->right, s);
         for (int k = 0; k < p->count && k < 4; k++) {
@@ -310,7 +318,8 @@ static void line_chart(Plot *p)
 
 void svg_chart(Buf *out, const json_t *chart)
 {
-    Plot p = {.out = out, .chart = chart, .left = 40, .top = 22, .right = SVG_WIDTH - 8, .bottom = SVG_HEIGHT - 38};
+    Plot p = {
+        .out = out, .chart = chart, .left = 40, .top = 22, .right = SVG_WIDTH - 8, .bottom = SVG_HEIGHT - 38};
     const char *kind = string(chart, "kind");
     int rc = load(&p);
     if (!rc && strcmp(kind, "histogram") == 0)

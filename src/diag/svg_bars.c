@@ -67,7 +67,9 @@ static double upper_edge(const Values *v, size_t i)
 {
     if (v->x_n > v->n)
         return v->x[i + 1];
-    return i + 1 < v->n ? (v->x[i] + v->x[i + 1]) / 2 : v->n > 1 ? v->x[i] + (v->x[i] - v->x[i - 1]) / 2 : v->x[i] + 0.5;
+    return i + 1 < v->n ? (v->x[i] + v->x[i + 1]) / 2
+           : v->n > 1   ? v->x[i] + (v->x[i] - v->x[i - 1]) / 2
+                        : v->x[i] + 0.5;
 }
 
 int svg_histogram(Plot *p)
@@ -81,7 +83,8 @@ int svg_histogram(Plot *p)
         v->n = v->n < v->x_n ? v->n : v->x_n;
         for (size_t i = 0; i < v->n; i++)
             if (isfinite(lower_edge(v, i)) && isfinite(v->y[i]) && isfinite(upper_edge(v, i)))
-                xlo = fmin(xlo, lower_edge(v, i)), xhi = fmax(xhi, upper_edge(v, i)), most = fmax(most, v->y[i]);
+                xlo = fmin(xlo, lower_edge(v, i)), xhi = fmax(xhi, upper_edge(v, i)),
+                most = fmax(most, v->y[i]);
     }
     int empty = !(xlo <= xhi);
     svg_widen(&xlo, &xhi, 0);
@@ -97,11 +100,11 @@ int svg_histogram(Plot *p)
             char from[32], to[32], count[32];
             svg_number(from, a), svg_number(to, b), svg_number(count, v->y[i]);
             double w = svg_px(p, b) - svg_px(p, a);
-            buf_printf(
-                p->out,
-                "<rect class=\"bar s%d%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"><title>%s to %s: %s</title></rect>",
-                k % SVG_COLOURS, p->count > 1 ? " see" : "", svg_px(p, a) + 0.4, svg_py(p, v->y[i]), fmax(w - 0.8, 0.4),
-                p->bottom - svg_py(p, v->y[i]), from, to, count);
+            buf_printf(p->out,
+                       "<rect class=\"bar s%d%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" "
+                       "height=\"%.1f\"><title>%s to %s: %s</title></rect>",
+                       k % SVG_COLOURS, p->count > 1 ? " see" : "", svg_px(p, a) + 0.4, svg_py(p, v->y[i]),
+                       fmax(w - 0.8, 0.4), p->bottom - svg_py(p, v->y[i]), from, to, count);
         }
     svg_x_axis(p, 0);
     if (empty)
@@ -187,8 +190,10 @@ static void upright(Plot *p, size_t n)
         category(p, i, &c);
         for (int k = 0; k < p->count; k++) {
             double v = value(p, k, i), a = svg_py(p, fmax(v, 0)), b = svg_py(p, fmin(v, 0));
-            buf_printf(p->out, "<rect class=\"bar s%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\">", k % SVG_COLOURS,
-                       p->left + slot * (double)i + gap / 2 + w * k, a, fmax(w - 0.3, 0.4), fmax(b - a, 0.2));
+            buf_printf(p->out,
+                       "<rect class=\"bar s%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\">",
+                       k % SVG_COLOURS, p->left + slot * (double)i + gap / 2 + w * k, a, fmax(w - 0.3, 0.4),
+                       fmax(b - a, 0.2));
             bar_title(p, &c, k, v);
             buf_str(p->out, "</rect>");
         }
@@ -246,31 +251,36 @@ static void lying(Plot *p, size_t n, int stacked)
     double step = svg_round_step((hi - lo) / 4.5), height;
     int lines = stacked ? 1 : p->count;
     double row = fmax(ROW, 13.0 * lines + 6);
-    p->left = 10 + 6.6 * fmin((double)longest, MOST_LETTERS), p->top = 8, p->bottom = p->top + row * (double)(n ? n : 1);
+    p->left = 10 + 6.6 * fmin((double)longest, MOST_LETTERS), p->top = 8,
+    p->bottom = p->top + row * (double)(n ? n : 1);
     p->x0 = floor(lo / step + 1e-9) * step, p->x1 = ceil(hi / step - 1e-9) * step;
     height = p->bottom + 38;
     svg_open(p, height);
     for (double v = p->x0; v <= p->x1 + step * 1e-6; v += step) {
         char s[32];
         svg_tick_text(s, v, step);
-        buf_printf(p->out, "<path class=\"%s\" d=\"M%.1f %.1fV%.1f\"/>", fabs(v) < step * 1e-6 ? "axis" : "grid", svg_px(p, v),
-                   p->top, p->bottom);
-        svg_label(p->out, svg_px(p, v), p->bottom + 15, "tick", svg_px(p, v) > p->right - 8 ? "end" : "middle", s);
+        buf_printf(p->out, "<path class=\"%s\" d=\"M%.1f %.1fV%.1f\"/>",
+                   fabs(v) < step * 1e-6 ? "axis" : "grid", svg_px(p, v), p->top, p->bottom);
+        svg_label(p->out, svg_px(p, v), p->bottom + 15, "tick",
+                  svg_px(p, v) > p->right - 8 ? "end" : "middle", s);
     }
     for (size_t i = 0; i < n; i++) {
         double y = p->top + row * (double)i, sum = 0, h = (row - 6) / lines;
         category(p, i, &c);
-        buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"cat\" text-anchor=\"end\">", p->left - 6, y + row / 2 + 4);
+        buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"cat\" text-anchor=\"end\">", p->left - 6,
+                   y + row / 2 + 4);
         short_name(p->out, c.name, MOST_LETTERS);
         buf_str(p->out, "</text>");
         for (int k = 0; k < p->count; k++) {
-            double v = value(p, k, i), a = stacked ? sum : fmin(v, 0), b = stacked ? sum + fmax(v, 0) : fmax(v, 0);
+            double v = value(p, k, i), a = stacked ? sum : fmin(v, 0),
+                   b = stacked ? sum + fmax(v, 0) : fmax(v, 0);
             sum = b;
             if (b <= a)
                 continue;
-            buf_printf(p->out, "<rect class=\"bar s%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\">", k % SVG_COLOURS,
-                       svg_px(p, a), y + 3 + (stacked ? 0 : h * k), fmax(svg_px(p, b) - svg_px(p, a) - (stacked ? 0.6 : 0), 0.4),
-                       h - (lines > 1 ? 1 : 0));
+            buf_printf(p->out,
+                       "<rect class=\"bar s%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\">",
+                       k % SVG_COLOURS, svg_px(p, a), y + 3 + (stacked ? 0 : h * k),
+                       fmax(svg_px(p, b) - svg_px(p, a) - (stacked ? 0.6 : 0), 0.4), h - (lines > 1 ? 1 : 0));
             bar_title(p, &c, k, v);
             buf_str(p->out, "</rect>");
         }

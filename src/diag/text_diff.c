@@ -1,5 +1,5 @@
-/* text_diff.c - see text_diff.h. The greedy algorithm of Myers (1986), "An O(ND) Difference Algorithm and Its Variations", on the lines
- * between the common beginning and the common end. */
+/* text_diff.c - see text_diff.h. The greedy algorithm of Myers (1986), "An O(ND) Difference Algorithm and Its
+ * Variations", on the lines between the common beginning and the common end. */
 #include "diag/text_diff.h"
 
 #include <stdlib.h>
@@ -39,10 +39,12 @@ static int same(const Line *a, const Line *b)
     return a->n == b->n && a->whole == b->whole && (a->n == 0 || memcmp(a->p, b->p, a->n) == 0);
 }
 
-/* gone[i]: line i of a is not in b; come[j]: line j of b is not in a. Over the middle a[from .. a_end), b[from .. b_end). */
+/* gone[i]: line i of a is not in b; come[j]: line j of b is not in a. Over the middle a[from .. a_end),
+ * b[from .. b_end). */
 static int compare(char *gone, char *come, const Lines *a, const Lines *b, long from, long a_end, long b_end)
 {
-    long n = a_end - from, m = b_end - from, most = n + m < MOST_CHANGES ? n + m : MOST_CHANGES, width = 2 * most + 1;
+    long n = a_end - from, m = b_end - from, most = n + m < MOST_CHANGES ? n + m : MOST_CHANGES,
+         width = 2 * most + 1;
     int *trace = mem_calloc((size_t)(most + 1), (size_t)width * sizeof *trace);
     if (!trace)
         return ERR_NOMEM;
@@ -92,7 +94,8 @@ static void put_line(Buf *out, char sign, const Line *l)
 }
 
 /* The hunk that begins with the change at (i, j); moves both behind it. */
-static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone, const char *come, long *i, long *j)
+static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone, const char *come, long *i,
+                     long *j)
 {
     long a0 = *i > CONTEXT ? *i - CONTEXT : 0, b0 = *j - (*i - a0), x = *i, y = *j, quiet = 0;
     while (x < a->count || y < b->count) {
@@ -121,8 +124,8 @@ static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone,
     *j = y;
 }
 
-int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_size, const char *new_name, const char *new_text,
-              size_t new_size)
+int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_size, const char *new_name,
+              const char *new_text, size_t new_size)
 {
     Lines a = {0}, b = {0};
     char *gone = NULL, *come = NULL;

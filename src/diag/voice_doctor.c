@@ -14,7 +14,9 @@
 #define YOUNG_STEPS 1000  /* a run that is still going on is not told before this what it has not learned */
 #define LATER 3           /* validations after the lowest, all above it, before it is called overfitting */
 #define PREDICTED_CLIPS 8 /* held-out clips that predictions are judged by, at the least */
-#define SUSPECT_WAY 0.4   /* from a usual fit to that of a text that is not said: suspects are further along */
+#define SUSPECT_WAY \
+    0.4                   /* from a usual fit to that of a text that is not said: suspects are further along \
+                           */
 #define SUSPECT_CLIPS 30  /* clips that an outlier can be told among, at the least */
 #define JUDGED_WORDS 50   /* of the recordings, from which the judge itself is judged */
 #define SURE 2.0          /* standard errors between two shares of words */
@@ -22,15 +24,17 @@
 
 const char *voice_cause_name(VoiceCause c)
 {
-    static const char *const names[VOICE_CAUSE_COUNT] = {"sample_rate", "silence",  "alignment",   "durations", "words",
-                                                         "texts",       "clipping", "overfitting", "pitch",     "few_clips"};
+    static const char *const names[VOICE_CAUSE_COUNT] = {
+        "sample_rate", "silence",  "alignment",   "durations", "words",
+        "texts",       "clipping", "overfitting", "pitch",     "few_clips"};
     ASSERT(c >= 0 && c < VOICE_CAUSE_COUNT);
     return names[c];
 }
 
 void voice_facts_clear(VoiceFacts *f)
 {
-    *f = (VoiceFacts){.seconds = NAN, .f0 = NAN, .sounds_per_s = NAN, .clipped_samples = NAN, .pitch_variance = NAN};
+    *f = (VoiceFacts){
+        .seconds = NAN, .f0 = NAN, .sounds_per_s = NAN, .clipped_samples = NAN, .pitch_variance = NAN};
     f->cost = f->own_text = f->ones = f->held = f->frames_per_symbol = NAN;
     f->pitch_explained = f->duration_explained = NAN;
     for (int i = 0; i < TERM_COUNT; i++)
@@ -88,7 +92,8 @@ int voice_suspects(VoiceFacts *f, Err *err)
             continue;
         const double fit = c->cost / c->other;
         c->score = (fit - median) / deviation;
-        c->suspect = threshold_judge(LIMIT_VOICE_SUSPECT, c->score) == STATUS_BAD && fit > median + SUSPECT_WAY * (1 - median);
+        c->suspect = threshold_judge(LIMIT_VOICE_SUSPECT, c->score) == STATUS_BAD &&
+                     fit > median + SUSPECT_WAY * (1 - median);
         f->suspects += c->suspect;
     }
     qsort(f->clip, f->clip_count, sizeof *f->clip, compare_scores);
@@ -112,7 +117,10 @@ __attribute__((format(printf, 3, 4))) static void add(char *out, size_t cap, con
 static int is_bad(LimitId id, double value) { return threshold_judge(id, value) == STATUS_BAD; }
 
 /* Known, and not good. */
-static int is_odd(LimitId id, double value) { return is_bad(id, value) || threshold_judge(id, value) == STATUS_ACCEPTABLE; }
+static int is_odd(LimitId id, double value)
+{
+    return is_bad(id, value) || threshold_judge(id, value) == STATUS_ACCEPTABLE;
+}
 
 static int64_t newest_step(const VoiceFacts *f)
 {
@@ -143,12 +151,13 @@ static int find_sample_rate(VoiceFinding *v, const VoiceFacts *f)
     if (isfinite(f0))
         EVIDENCE(v, "%s a voice of %.0f Hz (most are between 85 and 250)", isfinite(rate) ? "," : "", f0);
     EVIDENCE(v, ".");
-    ADVICE(v,
-           "Listen to one of them. If it sounds %s, the headers name a sample rate that is not the recordings' "
-           "(22050 for sound of 16000 plays 1.38 times as fast): write the true rate into the files and prepare "
-           "again. "
-           "If the speaker talks like that, nothing is wrong.",
-           fast ? "hurried and high" : "dragging and deep");
+    ADVICE(
+        v,
+        "Listen to one of them. If it sounds %s, the headers name a sample rate that is not the recordings' "
+        "(22050 for sound of 16000 plays 1.38 times as fast): write the true rate into the files and prepare "
+        "again. "
+        "If the speaker talks like that, nothing is wrong.",
+        fast ? "hurried and high" : "dragging and deep");
     return 1;
 }
 
@@ -157,13 +166,14 @@ static int find_silence(VoiceFinding *v, const VoiceFacts *f)
     if (!f->looked && !f->silent_lines)
         return 0;
     double quiet = f->looked ? (double)f->looked_quiet / (double)f->looked : 0;
-    double all = (double)(f->clips + f->silent_lines), share = ((double)f->silent_lines + quiet * (double)f->clips) / all;
+    double all = (double)(f->clips + f->silent_lines),
+           share = ((double)f->silent_lines + quiet * (double)f->clips) / all;
     if (!is_bad(LIMIT_VOICE_SILENT, share))
         return 0;
     EVIDENCE(v, "%.0f %% of the recordings hold hardly any speech", 100 * share);
     if (f->silent_lines)
-        EVIDENCE(v, ": %lld of %lld were left out because nothing but silence is in them", (long long)f->silent_lines,
-                 (long long)all);
+        EVIDENCE(v, ": %lld of %lld were left out because nothing but silence is in them",
+                 (long long)f->silent_lines, (long long)all);
     if (f->looked_quiet)
         EVIDENCE(v, "%s %lld of %lld that were looked at are silent for more than half of their time",
                  f->silent_lines ? ", and" : ":", (long long)f->looked_quiet, (long long)f->looked);
@@ -235,7 +245,8 @@ static int find_alignment(VoiceFinding *v, const VoiceFacts *f)
         return 0;
     EVIDENCE(v, "The network does not know which sound belongs to which symbol: ");
     if (isfinite(share))
-        EVIDENCE(v, "a recording fits its own text hardly better than another clip's (by %.1f %%)", 100 * share);
+        EVIDENCE(v, "a recording fits its own text hardly better than another clip's (by %.1f %%)",
+                 100 * share);
     else
         EVIDENCE(v,
                  "the distance of recordings from what it expects of their symbols is %.2f, 1 is that of "
@@ -256,7 +267,8 @@ static int find_durations(VoiceFinding *v, const VoiceFacts *f)
 {
     int collapsed = f->frames_per_symbol >= SPEECH_FRAMES && is_bad(LIMIT_VOICE_ONES, f->ones);
     v->step = newest_step(f);
-    if (!isfinite(f->own_text) || is_bad(LIMIT_VOICE_OWN_TEXT, f->own_text)) /* then they are its consequence */
+    if (!isfinite(f->own_text) ||
+        is_bad(LIMIT_VOICE_OWN_TEXT, f->own_text)) /* then they are its consequence */
         return 0;
     if (collapsed || is_bad(LIMIT_VOICE_HELD, f->held)) {
         EVIDENCE(v,
@@ -276,7 +288,8 @@ static int find_durations(VoiceFinding *v, const VoiceFacts *f)
              "real ones differ "
              "(%lld clips).",
              100 * fmax(0, f->duration_explained), (long long)f->predicted_clips);
-    ADVICE(v, "The voice would speak like a metronome. Train longer; if it stays, raise duration_loss_weight.");
+    ADVICE(v,
+           "The voice would speak like a metronome. Train longer; if it stays, raise duration_loss_weight.");
     return 1;
 }
 
@@ -337,7 +350,8 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
             rise[k] += (p[i].terms[k] - p[best].terms[k]) / LATER;
     }
     const int64_t to = newest_step(f);
-    const double before = train_loss(f, best ? p[best - 1].step : -1, p[best].step), now = train_loss(f, p[n - 2].step, to);
+    const double before = train_loss(f, best ? p[best - 1].step : -1, p[best].step),
+                 now = train_loss(f, p[n - 2].step, to);
     if (!is_bad(LIMIT_VOICE_RISE, last / p[best].loss - 1) || !(now < before))
         return 0;
     int most = 0;
@@ -349,7 +363,8 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
              "The voice learns its clips by heart since step %lld: the loss of held-out clips was %.4f there "
              "and has been %.4f "
              "in the last %d validations (%+.1f %%), while the training loss went from %.4f to %.4f",
-             (long long)p[best].step, p[best].loss, last, LATER, 100 * (last / p[best].loss - 1), before, now);
+             (long long)p[best].step, p[best].loss, last, LATER, 100 * (last / p[best].loss - 1), before,
+             now);
     if (rise[most] > 0)
         EVIDENCE(v, "; most of the rise is in %s", loss_term_name((LossTerm)most));
     EVIDENCE(v, ".");
@@ -366,13 +381,15 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
         return 0;
     const double n = (double)h->words, m = (double)h->recordings_words;
     const double a = (double)h->words_wrong / n, b = (double)h->recordings_words_wrong / m;
-    const double error = sqrt(fmin(a, 1) * fmax(0, 1 - a) / n + b * fmax(0, 1 - b) / m); /* more words may be wrong than said */
+    const double error = sqrt(fmin(a, 1) * fmax(0, 1 - a) / n +
+                              b * fmax(0, 1 - b) / m); /* more words may be wrong than said */
     if (is_bad(LIMIT_VOICE_DEAF, b) && h->recordings_words >= JUDGED_WORDS) {
         v->step = h->step;
-        EVIDENCE(v,
-                 "The judge hardly understands the recordings themselves: of their %lld words it heard %lld wrong "
-                 "(%.0f %%). What it hears of the voice (%.0f %% wrong) tells nothing then.",
-                 (long long)h->recordings_words, (long long)h->recordings_words_wrong, 100 * b, 100 * a);
+        EVIDENCE(
+            v,
+            "The judge hardly understands the recordings themselves: of their %lld words it heard %lld wrong "
+            "(%.0f %%). What it hears of the voice (%.0f %% wrong) tells nothing then.",
+            (long long)h->recordings_words, (long long)h->recordings_words_wrong, 100 * b, 100 * a);
         ADVICE(v, "Listen to some recordings with their texts before you. Texts of other clips do this, as "
                   "do noise, a wrong "
                   "sample rate, and a language that the judge does not know.");
@@ -391,7 +408,8 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
     const VoiceHeard *first = &f->heard[0];
     const double then = first->words > 0 ? (double)first->words_wrong / (double)first->words : (double)NAN;
     if (f->heard_count > 1 && then - a > 0.05)
-        ADVICE(v, "It was %.0f %% at step %lld and gets better: train on. ", 100 * then, (long long)first->step);
+        ADVICE(v, "It was %.0f %% at step %lld and gets better: train on. ", 100 * then,
+               (long long)first->step);
     ADVICE(v, "Listen to some sentences. See the other findings first, if there are any; then train longer, "
               "on more recordings, "
               "or with a larger model_size.");
@@ -416,16 +434,17 @@ static int find_texts(VoiceFinding *v, const VoiceFacts *f)
 
 int voice_doctor(VoiceFinding *out, int most, const VoiceFacts *f)
 {
-    static int (*const find[VOICE_CAUSE_COUNT])(VoiceFinding *, const VoiceFacts *) = {[VOICE_SAMPLE_RATE] = find_sample_rate,
-                                                                                       [VOICE_SILENCE] = find_silence,
-                                                                                       [VOICE_ALIGNMENT] = find_alignment,
-                                                                                       [VOICE_DURATIONS] = find_durations,
-                                                                                       [VOICE_WORDS] = find_words,
-                                                                                       [VOICE_TEXTS] = find_texts,
-                                                                                       [VOICE_CLIPPING] = find_clipping,
-                                                                                       [VOICE_OVERFITTING] = find_overfitting,
-                                                                                       [VOICE_PITCH] = find_pitch,
-                                                                                       [VOICE_FEW_CLIPS] = find_few_clips};
+    static int (*const find[VOICE_CAUSE_COUNT])(VoiceFinding *,
+                                                const VoiceFacts *) = {[VOICE_SAMPLE_RATE] = find_sample_rate,
+                                                                       [VOICE_SILENCE] = find_silence,
+                                                                       [VOICE_ALIGNMENT] = find_alignment,
+                                                                       [VOICE_DURATIONS] = find_durations,
+                                                                       [VOICE_WORDS] = find_words,
+                                                                       [VOICE_TEXTS] = find_texts,
+                                                                       [VOICE_CLIPPING] = find_clipping,
+                                                                       [VOICE_OVERFITTING] = find_overfitting,
+                                                                       [VOICE_PITCH] = find_pitch,
+                                                                       [VOICE_FEW_CLIPS] = find_few_clips};
     int n = 0;
     for (int c = 0; c < VOICE_CAUSE_COUNT && n < most; c++) {
         VoiceFinding v = {.cause = (VoiceCause)c, .step = -1};

@@ -19,7 +19,8 @@ void voice_facts_from_config(VoiceFacts *f, const Config *cfg);
 
 /* Both splits of a dataset; validation may be NULL. From the caches, but for up to `look` recordings that are
  * decoded (0: none). ERR_NOMEM; a recording that cannot be read is not looked at. */
-int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *train, const Corpus *validation, int look, Err *err);
+int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *train, const Corpus *validation,
+                            int look, Err *err);
 
 /* All clips of o->corpus through the network twice: with their own texts, and with those of others; then
  * voice_suspects. The engine's weights are loaded and it is large enough (corpus_shape). Needs two clips with

@@ -36,14 +36,16 @@ static int take_predictions(Pass *p, const ClipAlignment *clip, Err *err)
 {
     EngineLook l;
     int rc = engine_look(p->engine, clip->row, &l, err);
-    if (!rc && mem_grow(&p->predicted, &p->predicted_cap, p->predicted_count + (size_t)l.text, sizeof *p->predicted))
+    if (!rc &&
+        mem_grow(&p->predicted, &p->predicted_cap, p->predicted_count + (size_t)l.text, sizeof *p->predicted))
         rc = err_set(err, ERR_NOMEM, "no memory for the predictions of a clip");
     for (int t = 0; t < l.text && !rc; t++)
-        p->predicted[p->predicted_count++] = (Predicted){.pitch = l.traits[t * TRAIT_COUNT + TRAIT_PITCH],
-                                                         .true_pitch = l.pitch[t],
-                                                         .log_duration = l.traits[t * TRAIT_COUNT + TRAIT_DURATION],
-                                                         .duration = l.durations[t] > 0 ? l.durations[t] : 1,
-                                                         .speaker = p->corpus->items[clip->item].speaker};
+        p->predicted[p->predicted_count++] =
+            (Predicted){.pitch = l.traits[t * TRAIT_COUNT + TRAIT_PITCH],
+                        .true_pitch = l.pitch[t],
+                        .log_duration = l.traits[t * TRAIT_COUNT + TRAIT_DURATION],
+                        .duration = l.durations[t] > 0 ? l.durations[t] : 1,
+                        .speaker = p->corpus->items[clip->item].speaker};
     engine_look_free(&l);
     p->f->predicted_clips += rc == 0;
     return rc;
@@ -177,8 +179,8 @@ int voice_facts_from_alignment(VoiceFacts *f, Engine *e, const EvaluateOptions *
         held_out += (uint32_t)is_held_out(c, i);
     }
     p.all_splits = held_out < ENOUGH_HELD_OUT;
-    if (!rc && c->count > 1 && !(rc = align_clips(e, o, take_own, &p, err)) && !(rc = align_with_others(&p, o, err)) &&
-        !(rc = sum_predictions(f, &p, err)))
+    if (!rc && c->count > 1 && !(rc = align_clips(e, o, take_own, &p, err)) &&
+        !(rc = align_with_others(&p, o, err)) && !(rc = sum_predictions(f, &p, err)))
         rc = sum_clips(f, c, err);
     if (!rc)
         sum_durations(f, p.durations);

@@ -42,7 +42,8 @@ static double frame_level(const float *x, int64_t n)
 /* Mostly silence: the quiet frames between the first and the last that prepare keeps. */
 static int is_quiet(const Config *cfg, const AudioBuffer *a)
 {
-    const int64_t size = a->rate / FRAMES_PER_S > 0 ? a->rate / FRAMES_PER_S : 1, n = (a->frames + size - 1) / size;
+    const int64_t size = a->rate / FRAMES_PER_S > 0 ? a->rate / FRAMES_PER_S : 1,
+                  n = (a->frames + size - 1) / size;
     double loudest = 0;
     for (int64_t i = 0; i < n; i++)
         loudest = fmax(loudest, frame_level(a->samples + i * size, i < n - 1 ? size : a->frames - i * size));
@@ -82,20 +83,23 @@ static int64_t count_clipped(const AudioBuffer *a)
             clipped += run;
         run = fabsf(x) >= flat;
     }
-    for (int64_t i = 0; i < a->frames && !clipped && (double)top > 1 / FULL_SCALE; i++) /* a lossy file of a clipped one */
+    for (int64_t i = 0; i < a->frames && !clipped && (double)top > 1 / FULL_SCALE;
+         i++) /* a lossy file of a clipped one */
         clipped += (double)fabsf(a->samples[i]) >= FULL_SCALE;
     return clipped;
 }
 
-static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t item, AudioBuffer *a, int64_t sums[2])
+static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t item, AudioBuffer *a,
+                    int64_t sums[2])
 {
     const Utterance *u = &c->dataset.utterances[c->items[item].utterance];
     char path[PATH_MAX], detail[256];
     FileMap map = {0};
     if (dataset_audio_path(&c->dataset, u, path, sizeof path, NULL) || file_map(&map, path, NULL))
         return;
-    if (audio_decode(a, map.data, map.size, path, cfg->max_audio_length, detail, sizeof detail) == REJECT_NONE && a->frames > 0 &&
-        a->rate > 0) {
+    if (audio_decode(a, map.data, map.size, path, cfg->max_audio_length, detail, sizeof detail) ==
+            REJECT_NONE &&
+        a->frames > 0 && a->rate > 0) {
         const int64_t clipped = count_clipped(a);
         f->looked++;
         sums[0] += clipped, sums[1] += a->frames;
@@ -127,7 +131,8 @@ static int text_of(TextView *v, const Corpus *c, uint32_t item)
 static int is_sound(int token)
 {
     const int8_t type = u_charType((UChar32)tokens_code_point(token));
-    return token >= TOKEN_FIRST_SYMBOL && (type == U_LOWERCASE_LETTER || type == U_UPPERCASE_LETTER || type == U_OTHER_LETTER);
+    return token >= TOKEN_FIRST_SYMBOL &&
+           (type == U_LOWERCASE_LETTER || type == U_UPPERCASE_LETTER || type == U_OTHER_LETTER);
 }
 
 typedef struct Sounds {
@@ -151,12 +156,15 @@ static void count_sounds(Sounds *s, const Corpus *c, double seconds_per_frame)
     }
 }
 
-static int speech_rate(VoiceFacts *f, const Corpus *const both[2], size_t clips, double seconds_per_frame, Err *err)
+static int speech_rate(VoiceFacts *f, const Corpus *const both[2], size_t clips, double seconds_per_frame,
+                       Err *err)
 {
     const size_t kinds = (size_t)tokens_count();
     Sounds s = {.is_sound = mem_calloc(kinds, 1), .seen = mem_calloc(kinds, sizeof *s.seen)};
     s.rate = mem_calloc(clips, sizeof *s.rate);
-    int rc = s.is_sound && s.seen && s.rate ? 0 : err_set(err, ERR_NOMEM, "no memory for the sounds of %zu clips", clips);
+    int rc = s.is_sound && s.seen && s.rate
+                 ? 0
+                 : err_set(err, ERR_NOMEM, "no memory for the sounds of %zu clips", clips);
     for (size_t i = 0; i < kinds && !rc; i++)
         s.is_sound[i] = (uint8_t)is_sound((int)i);
     for (int k = 0; k < 2 && !rc; k++)
@@ -235,7 +243,8 @@ static void count_silent(VoiceFacts *f, const Corpus *c)
     f->lines = (int64_t)c->dataset.count;
 }
 
-int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *train, const Corpus *validation, int look, Err *err)
+int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *train, const Corpus *validation,
+                            int look, Err *err)
 {
     const Corpus *const both[2] = {train, validation};
     const double seconds_per_frame = (double)cfg->hop_length / cfg->sample_rate;

@@ -36,7 +36,8 @@ static int add_point(VoicePoint **points, size_t *count, size_t *cap, const json
     if (mem_grow(points, cap, *count + 1, sizeof **points))
         return ERR_NOMEM;
     VoicePoint *p = &(*points)[(*count)++];
-    *p = (VoicePoint){.step = integer(o, "step"), .loss = number(o, "loss"), .own_text = number(o, "own_text")};
+    *p = (VoicePoint){
+        .step = integer(o, "step"), .loss = number(o, "loss"), .own_text = number(o, "own_text")};
     for (int i = 0; i < TERM_COUNT; i++)
         p->terms[i] = number(o, loss_term_name((LossTerm)i));
     return 0;
@@ -87,7 +88,8 @@ int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
     f->train_count = f->validation_count = f->heard_count = 0;
     int rc = run_log_each(path, add_line, f, NULL, err);
     if (rc == ERR_MISSING)
-        err_hint(err, "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
+        err_hint(err,
+                 "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
     else if (rc == ERR_NOMEM)
         err_set(err, ERR_NOMEM, "no memory for the log %s", path);
     free(path);

@@ -93,9 +93,10 @@ static json_t *suspects(const VoiceFacts *f)
     json_t *a = json_array();
     for (size_t i = 0; i < f->clip_count; i++)
         if (f->clip[i].suspect)
-            json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o}", "id", text(f->clip[i].id), "score",
-                                               run_log_number(f->clip[i].score), "cost", run_log_number(f->clip[i].cost), "text",
-                                               text(f->clip[i].words)));
+            json_array_append_new(a,
+                                  json_pack("{s:o, s:o, s:o, s:o}", "id", text(f->clip[i].id), "score",
+                                            run_log_number(f->clip[i].score), "cost",
+                                            run_log_number(f->clip[i].cost), "text", text(f->clip[i].words)));
     return a;
 }
 
@@ -105,8 +106,9 @@ json_t *voice_finding_json(const VoiceFinding *v, const VoiceFacts *f)
                     : v->cause == VOICE_SILENCE  ? names(&f->silent)
                     : v->cause == VOICE_CLIPPING ? names(&f->clipped)
                                                  : json_array();
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "cause", voice_cause_name(v->cause), "evidence", text(v->evidence), "advice",
-                     text(v->advice), "step", v->step < 0 ? json_null() : json_integer(v->step), "clips", clips);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "cause", voice_cause_name(v->cause), "evidence",
+                     text(v->evidence), "advice", text(v->advice), "step",
+                     v->step < 0 ? json_null() : json_integer(v->step), "clips", clips);
 }
 
 static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, run_log_number(v)); }
@@ -182,31 +184,35 @@ static void say_losses(Buf *out, const VoiceFacts *f)
                 best = &f->validation[i];
         buf_printf(out, "%s held-out clips %.4f", t ? "," : "", v->loss);
         if (v->step >= 0)
-            buf_printf(out, " at step %lld (lowest %.4f at %lld)", (long long)v->step, best->loss, (long long)best->step);
+            buf_printf(out, " at step %lld (lowest %.4f at %lld)", (long long)v->step, best->loss,
+                       (long long)best->step);
     }
     buf_str(out, t || v ? "\n" : " none in the log\n");
 }
 
 static void say_alignment(Buf *out, const VoiceFacts *f)
 {
-    buf_printf(out, "  %-12s distance %.2f, %.1f %% less than with the text of another clip (%zu clips)\n", "alignment", f->cost,
-               100 * f->own_text, f->clip_count);
+    buf_printf(out, "  %-12s distance %.2f, %.1f %% less than with the text of another clip (%zu clips)\n",
+               "alignment", f->cost, 100 * f->own_text, f->clip_count);
     buf_printf(out,
                "  %-12s %.1f frames a symbol; %.0f %% of the symbols have one, the longest tenth has %.0f %% "
                "of all\n",
                "durations", f->frames_per_symbol, 100 * f->ones, 100 * f->held);
     if (f->predicted_clips)
-        buf_printf(out, "  %-12s %.0f %% of how durations differ and %.0f %% of how the pitch moves, %lld clips\n", "predicted",
-                   100 * f->duration_explained, 100 * f->pitch_explained, (long long)f->predicted_clips);
+        buf_printf(out,
+                   "  %-12s %.0f %% of how durations differ and %.0f %% of how the pitch moves, %lld clips\n",
+                   "predicted", 100 * f->duration_explained, 100 * f->pitch_explained,
+                   (long long)f->predicted_clips);
 }
 
 static void say_heard(Buf *out, const VoiceFacts *f)
 {
     const VoiceHeard *h = f->heard_count ? &f->heard[f->heard_count - 1] : NULL;
     if (h && h->words > 0 && h->recordings_words > 0)
-        buf_printf(out, "  %-12s %.1f %% of %lld words were heard wrong, of the recordings %.1f %% (step %lld)\n", "words",
-                   100.0 * (double)h->words_wrong / (double)h->words, (long long)h->words,
-                   100.0 * (double)h->recordings_words_wrong / (double)h->recordings_words, (long long)h->step);
+        buf_printf(
+            out, "  %-12s %.1f %% of %lld words were heard wrong, of the recordings %.1f %% (step %lld)\n",
+            "words", 100.0 * (double)h->words_wrong / (double)h->words, (long long)h->words,
+            100.0 * (double)h->recordings_words_wrong / (double)h->recordings_words, (long long)h->step);
     else
         buf_printf(out, "  %-12s not measured: whether the voice can be understood is not known\n", "words");
 }
@@ -224,8 +230,8 @@ void voice_report_text(Buf *out, const VoiceReport *r)
     say_heard(out, f);
     buf_str(out, "\nFINDINGS\n");
     for (int i = 0; i < r->count; i++)
-        buf_printf(out, "  %d. %s: %s\n     %s\n", i + 1, voice_cause_name(r->findings[i].cause), r->findings[i].evidence,
-                   r->findings[i].advice);
+        buf_printf(out, "  %d. %s: %s\n     %s\n", i + 1, voice_cause_name(r->findings[i].cause),
+                   r->findings[i].evidence, r->findings[i].advice);
     if (!r->count)
         buf_printf(out, "  none in what was looked at:%s%s%s%s\n", r->has_log ? " the log," : "",
                    r->has_corpus ? " the recordings," : "", r->has_alignment ? " the alignment," : "",
@@ -253,7 +259,8 @@ int voice_report_suspects(const VoiceReport *r, const char *path, Err *err)
         buf_printf(&b, "%.2f\t%.4f\t%.4f\t", c->score, c->cost, c->other);
         field(&b, c->words, "\n");
     }
-    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for %s", path) : file_replace(path, b.data, b.size, err);
+    int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for %s", path)
+                      : file_replace(path, b.data, b.size, err);
     buf_free(&b);
     return rc;
 }

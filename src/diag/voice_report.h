@@ -16,9 +16,9 @@ typedef struct VoiceReportOptions {   /* what is NULL or 0 is not looked at */
     int look;                         /* recordings to decode: VOICE_LOOK */
     Engine *engine;                   /* with its weights loaded; goes together with align */
     const EvaluateOptions *align;     /* the clips that are aligned, twice */
-    const double *terms;              /* [TERM_COUNT] of a validation at `step`; used where the log has none */
-    int64_t step;                     /* of the checkpoint; -1: not known */
-    const VoiceHeard *heard;          /* newer than what the log has */
+    const double *terms;     /* [TERM_COUNT] of a validation at `step`; used where the log has none */
+    int64_t step;            /* of the checkpoint; -1: not known */
+    const VoiceHeard *heard; /* newer than what the log has */
 } VoiceReportOptions;
 
 typedef struct VoiceReport {

@@ -21,7 +21,8 @@ static void look(VoiceWatch *w, int warn)
         log_debug(w->log, "the curves of the run are not judged: %s", err.msg);
 }
 
-void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, const Corpus *validation, Log *log)
+void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, const Corpus *validation,
+                       Log *log)
 {
     Err err = {0};
     *w = (VoiceWatch){.cfg = cfg, .log = log};

@@ -18,7 +18,8 @@ typedef struct VoiceWatch {
 
 /* Looks at the recordings and warns. Without memory for it nothing is watched; training does not depend on
  * this. */
-void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, const Corpus *validation, Log *log);
+void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, const Corpus *validation,
+                       Log *log);
 /* Behind a line of the log: looks at the curves where a validation has come since. */
 void voice_watch_step(VoiceWatch *w, int64_t step);
 /* All that is known at the end, without warnings: in findings. */

@@ -24,20 +24,23 @@ void watch_interval(void *arg, const TrainerView *view, int last)
     double wait = 0, all = 0;
     if (w->voice)
         voice_watch_step(w->voice, view->step);
-    int64_t first = m->sample_count - view->sample_from > METER_KEEP ? m->sample_count - METER_KEEP : view->sample_from;
+    int64_t first =
+        m->sample_count - view->sample_from > METER_KEEP ? m->sample_count - METER_KEEP : view->sample_from;
     for (int64_t i = first; i < m->sample_count; i++) {
         wait += (double)m->samples[i % METER_KEEP].wait;
         all += (double)m->samples[i % METER_KEEP].step;
     }
-    if (last || m->sample_count - first < 8 || all <= 0 || threshold_judge(LIMIT_WAIT, wait / all) == STATUS_GOOD ||
+    if (last || m->sample_count - first < 8 || all <= 0 ||
+        threshold_judge(LIMIT_WAIT, wait / all) == STATUS_GOOD ||
         (w->warned && view->step - w->warned < WARN_AGAIN))
         return;
     Verdict v;
     Err err = {0};
     w->warned = view->step;
     if (watch_verdict(&v, w, view->pipeline, &err) == 0)
-        log_warn(w->log, "the model device waited %.0f %% of the time for data: %s%s%s", 100 * wait / all, v.sentence,
-                 v.best >= 0 ? " Try " : "", v.best >= 0 ? v.gains[v.best].change : "");
+        log_warn(w->log, "the model device waited %.0f %% of the time for data: %s%s%s", 100 * wait / all,
+                 v.sentence, v.best >= 0 ? " Try " : "", v.best >= 0 ? v.gains[v.best].change : "");
     else
-        log_warn(w->log, "the model device waited %.0f %% of the time for data; `myxtts diagnose` says why", 100 * wait / all);
+        log_warn(w->log, "the model device waited %.0f %% of the time for data; `myxtts diagnose` says why",
+                 100 * wait / all);
 }

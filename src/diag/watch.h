@@ -1,5 +1,5 @@
-/* watch.h - the doctor beside a training run: a warning while the run is being starved, a verdict at its end; the voice's
- * doctor looks on through it. Threads: the run's. */
+/* watch.h - the doctor beside a training run: a warning while the run is being starved, a verdict at its end;
+ * the voice's doctor looks on through it. Threads: the run's. */
 #ifndef MYXTTS_DIAG_WATCH_H
 #define MYXTTS_DIAG_WATCH_H
 

@@ -1,4 +1,5 @@
-/* decoder.c - the mel decoder: symbols with pitch and energy, repeated by their durations, through a stack; and the way back. */
+/* decoder.c - the mel decoder: symbols with pitch and energy, repeated by their durations, through a stack;
+ * and the way back. */
 #include "model/run.h"
 
 #define SITE_IN (m->at.decoder.site + 900)
@@ -6,8 +7,10 @@
 void decoder_cut(DecoderRun *r, const Model *m, const Ops *ops, Cut *c, int B, int T, int M, int training)
 {
     const Config *cfg = &m->cfg;
-    const uint64_t e = ops->real_bytes, symbols = (uint64_t)B * (uint64_t)T, frames = (uint64_t)B * (uint64_t)M;
-    const uint64_t Ct = (uint64_t)cfg->text_encoder_dim, Cd = (uint64_t)cfg->decoder_dim, n = (uint64_t)cfg->n_mels;
+    const uint64_t e = ops->real_bytes, symbols = (uint64_t)B * (uint64_t)T,
+                   frames = (uint64_t)B * (uint64_t)M;
+    const uint64_t Ct = (uint64_t)cfg->text_encoder_dim, Cd = (uint64_t)cfg->decoder_dim,
+                   n = (uint64_t)cfg->n_mels;
     r->B = B, r->T = T, r->M = M;
     r->d.frames = cut_take(c, symbols * sizeof(int32_t));
     r->d.start = cut_take(c, symbols * sizeof(int32_t));
@@ -32,8 +35,8 @@ void decoder_forward(Model *m, DecoderRun *r, StackScratch *x, const void *memor
     const ModelAt *at = &m->at;
     const int B = r->B, T = r->T, M = r->M, Ct = m->cfg.text_encoder_dim, Cd = m->cfg.decoder_dim;
     model_mark(m, "frames", -1, 0);
-    ops->add_traits_forward(m->c, r->prosody, memory, r->pitch, r->energy, weight_at(m, at->pitch), weight_at(m, at->energy),
-                            (int64_t)B * T, Ct);
+    ops->add_traits_forward(m->c, r->prosody, memory, r->pitch, r->energy, weight_at(m, at->pitch),
+                            weight_at(m, at->energy), (int64_t)B * T, Ct);
     linear_run(m, &at->lift, r->states, r->prosody, (int64_t)B * T, ACT_NONE);
     ops->repeat_forward(m->c, r->frames, r->states, &r->d, B, T, M, Cd);
     ops->embed_forward(m->c, r->stack.x, NULL, NULL, r->frames, weight_at(m, at->decoder_position), B, M, Cd,
@@ -44,7 +47,8 @@ void decoder_forward(Model *m, DecoderRun *r, StackScratch *x, const void *memor
     linear_run(m, &at->mel, r->mel, r->stack.last.out, (int64_t)B * M, ACT_NONE);
 }
 
-void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, const int32_t *text_len, float drop)
+void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, const int32_t *text_len,
+                      float drop)
 {
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
@@ -57,5 +61,6 @@ void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, c
                         dropout_at(drop, SITE_IN));
     ops->repeat_backward(m->c, r->dstates, r->dd, &r->d, B, T, M, Cd);
     linear_back(m, &at->lift, dmemory, r->dstates, NULL, r->prosody, (int64_t)B * T, ACT_NONE, 0);
-    ops->add_traits_backward(m->c, grad_at(m, at->pitch), grad_at(m, at->energy), dmemory, r->pitch, r->energy, text_len, B, T, Ct);
+    ops->add_traits_backward(m->c, grad_at(m, at->pitch), grad_at(m, at->energy), dmemory, r->pitch,
+                             r->energy, text_len, B, T, Ct);
 }

@@ -14,7 +14,8 @@ const char *loss_term_name(LossTerm t)
 }
 
 /* A product with bias; gain scales its first values. kernel > 1: a convolution. */
-static LinearAt linear(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel, double gain)
+static LinearAt linear(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel,
+                       double gain)
 {
     char full[56];
     double half = gain * sqrt(6.0 / ((double)(in + out) * kernel));
@@ -43,11 +44,13 @@ static NormAt norm(ParamList *l, const char *prefix, const char *name, int dim)
     return at;
 }
 
-static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads, int layers, int ratio, uint64_t site)
+static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads, int layers, int ratio,
+                  uint64_t site)
 {
     char at[40], end[16];
     double gain = 1 / sqrt(2.0 * layers);
-    *s = (StackAt){.name = name, .dim = dim, .heads = heads, .layers = layers, .feed = ratio * dim, .site = site};
+    *s = (StackAt){
+        .name = name, .dim = dim, .heads = heads, .layers = layers, .feed = ratio * dim, .site = site};
     for (int i = 0; i < layers; i++) {
         LayerAt *w = &s->layer[i];
         snprintf(at, sizeof at, "%s.layers.%d.", name, i);
@@ -71,13 +74,17 @@ static void list_voice(Model *m)
     at->voice_conv1 = linear(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, VOICE_KERNEL, 1);
     at->voice_conv2 = linear(l, "voice.", "conv2", A, A, VOICE_KERNEL, 1);
     at->voice_position = params_add(l, "voice.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->voice, "voice", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers, cfg->feed_forward_ratio, 2000);
+    stack(l, &at->voice, "voice", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers,
+          cfg->feed_forward_ratio, 2000);
     at->speaker = plain(l, "voice.", "speaker", S, A);
     if (m->use_style) {
-        at->style_tokens = params_add(l, "voice.", "style_tokens", INIT_NORMAL, 0.5, 1, cfg->gst_num_style_tokens, S, -1);
+        at->style_tokens =
+            params_add(l, "voice.", "style_tokens", INIT_NORMAL, 0.5, 1, cfg->gst_num_style_tokens, S, -1);
         at->style_query = plain(l, "voice.", "style_query", S, A);
-        at->style_key = (LinearAt){.b = -1, .out = S, .in = S}; /* a bias of the keys would move every score alike: no gradient */
-        at->style_key.w = params_add(l, "voice.", "style_key.weight", INIT_UNIFORM, sqrt(6.0 / (2 * S)), 1, S, S, -1);
+        at->style_key = (LinearAt){
+            .b = -1, .out = S, .in = S}; /* a bias of the keys would move every score alike: no gradient */
+        at->style_key.w =
+            params_add(l, "voice.", "style_key.weight", INIT_UNIFORM, sqrt(6.0 / (2 * S)), 1, S, S, -1);
         at->style_value = plain(l, "voice.", "style_value", S, S);
         at->style_out = plain(l, "voice.", "style_out", S, S);
     }
@@ -92,7 +99,8 @@ static void list_all(Model *m)
     const int Ct = cfg->text_encoder_dim, Cd = cfg->decoder_dim, n = cfg->n_mels, P = cfg->predictor_dim;
     at->symbols = params_add(l, "text.", "symbols", INIT_NORMAL, 1, 1, m->symbols, Ct, -1);
     at->text_position = params_add(l, "text.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->text, "text", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers, cfg->feed_forward_ratio, 1000);
+    stack(l, &at->text, "text", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers,
+          cfg->feed_forward_ratio, 1000);
     if (m->use_voice)
         list_voice(m);
     at->prior = plain(l, "text.", "prior", n, Ct);
@@ -105,7 +113,8 @@ static void list_all(Model *m)
     at->energy = params_add(l, "decoder.", "energy", INIT_NORMAL, 0.1, 0, Ct, -1, -1);
     at->lift = plain(l, "decoder.", "lift", Cd, Ct);
     at->decoder_position = params_add(l, "decoder.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
-    stack(l, &at->decoder, "decoder", Cd, cfg->decoder_heads, cfg->decoder_layers, cfg->feed_forward_ratio, 3000);
+    stack(l, &at->decoder, "decoder", Cd, cfg->decoder_heads, cfg->decoder_layers, cfg->feed_forward_ratio,
+          3000);
     at->mel = plain(l, "decoder.", "mel", n, Cd);
 }
 
@@ -177,7 +186,8 @@ static int load(Model *m, void *to, const float *from, Err *err)
     return from ? d->copy_in(m->c->stream, to, from, bytes, err) : d->fill_zero(m->c->stream, to, bytes, err);
 }
 
-int model_load(Model *m, const float *masters, const float *moments1, const float *moments2, const uint8_t *decay, Err *err)
+int model_load(Model *m, const float *masters, const float *moments1, const float *moments2,
+               const uint8_t *decay, Err *err)
 {
     ASSERT_CMP(m->c->ops->acc_bytes, ==, sizeof(float));
     int rc = load(m, m->masters, masters, err);
@@ -196,9 +206,9 @@ void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *
     const Config *cfg = &m->cfg;
     const int64_t n = m->params.size;
     ops->norm2(m->c, norm2, finite, m->grads, n);
-    ops->guard(m->c, guard, scale, norm2, finite, (const char *)sums + SUM_FRAMES * ops->acc_bytes, (float)cfg->gradient_clip_norm,
-               (float)cfg->max_loss_spike_threshold);
-    ops->adamw(m->c, m->masters, m->weights == m->masters ? NULL : m->weights, m->moments1, m->moments2, m->grads, m->decay, scale,
-               n, (float)cfg->learning_rate, (float)cfg->beta1, (float)cfg->beta2, (float)cfg->adam_eps, (float)cfg->weight_decay,
-               1);
+    ops->guard(m->c, guard, scale, norm2, finite, (const char *)sums + SUM_FRAMES * ops->acc_bytes,
+               (float)cfg->gradient_clip_norm, (float)cfg->max_loss_spike_threshold);
+    ops->adamw(m->c, m->masters, m->weights == m->masters ? NULL : m->weights, m->moments1, m->moments2,
+               m->grads, m->decay, scale, n, (float)cfg->learning_rate, (float)cfg->beta1, (float)cfg->beta2,
+               (float)cfg->adam_eps, (float)cfg->weight_decay, 1);
 }

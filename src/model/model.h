@@ -1,5 +1,6 @@
-/* model.h - the network of docs/MODEL.md over the operations of ops.h: forward, losses, backward, update. Written once for every device.
- * Everything is enqueued on the stream of the OpsContext; nothing waits or allocates after model_open.
+/* model.h - the network of docs/MODEL.md over the operations of ops.h: forward, losses, backward, update.
+ * Written once for every device. Everything is enqueued on the stream of the OpsContext; nothing waits or
+ * allocates after model_open.
  *
  *   model_open      the list of parameters and where each lies
  *   model_attach    gives it memory: weights, gradients, moments (the caller's, from device_alloc)
@@ -81,7 +82,8 @@ typedef struct Model {
     void *moments1; /* acc */
     void *moments2; /* acc */
     uint8_t *decay;
-    /* Called where a part of the network begins (layer -1: it has none), for whoever measures parts; NULL: nobody does. Not under graph capture. */
+    /* Called where a part of the network begins (layer -1: it has none), for whoever measures parts; NULL:
+     * nobody does. Not under graph capture. */
     void (*mark)(void *arg, const char *part, int layer, int backward);
     void *mark_arg;
 } Model;
@@ -98,9 +100,11 @@ void model_close(Model *m); /* always safe; memory that was attached is the call
 /* Device bytes for weights alone (training = 0), or for weights, gradients, moments and flags. */
 uint64_t model_bytes(const Model *m, const Ops *ops, int training);
 void model_attach(Model *m, OpsContext *c, void *memory, int training);
-/* Enqueues copies of host numbers (float [params.size]; the host memory must live until the stream got there) into masters and weights. The first
- * also zeroes moments and sets the decay flags. decay [params.size]: of params_decay. For float tables (real f32 or bf16) only. */
-int model_load(Model *m, const float *masters, const float *moments1, const float *moments2, const uint8_t *decay, Err *err);
+/* Enqueues copies of host numbers (float [params.size]; the host memory must live until the stream got there)
+ * into masters and weights. The first also zeroes moments and sets the decay flags. decay [params.size]: of
+ * params_decay. For float tables (real f32 or bf16) only. */
+int model_load(Model *m, const float *masters, const float *moments1, const float *moments2,
+               const uint8_t *decay, Err *err);
 
 /* One batch on the device. Empty rows have lengths 0. */
 typedef struct ModelInput {
@@ -116,7 +120,8 @@ typedef struct ModelInput {
 typedef struct Run Run;
 /* Bytes of the activations of a batch of this shape; training = 0 leaves the gradients out. */
 uint64_t run_bytes(const Model *m, const Ops *ops, int B, int T, int M, int training);
-/* Cuts `memory` (run_bytes of it) for this shape. ERR_NOMEM. Many runs may share one memory when they are not used at once. */
+/* Cuts `memory` (run_bytes of it) for this shape. ERR_NOMEM. Many runs may share one memory when they are not
+ * used at once. */
 int run_open(Run **r, Model *m, const ModelInput *in, void *memory, int training, Err *err);
 void run_close(Run *r);
 /* Zeroes sums and gradients (before the first batch of a step). */
@@ -137,7 +142,8 @@ typedef struct RunOutput {
     const float *pitch;    /* [B, T] of the clip */
     const float *energy;   /* [B, T] of the clip */
     const float *cost;     /* [B] of the alignment: mean squared distance of the mel from mu */
-    const void *voice; /* [B, S] real, of each row's own mel, before the references are taken; NULL without voice conditioning */
+    const void *voice; /* [B, S] real, of each row's own mel, before the references are taken; NULL without
+                          voice conditioning */
 } RunOutput;
 void run_output(const Run *r, RunOutput *o);
 

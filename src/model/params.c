@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit init, double value, int decay, int64_t a,
-                   int64_t b, int64_t c)
+int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit init, double value,
+                   int decay, int64_t a, int64_t b, int64_t c)
 {
     if (l->count == l->room) {
         int room = l->room ? 2 * l->room : 64;

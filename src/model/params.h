@@ -1,6 +1,6 @@
-/* params.h - THE list of parameters: name, shape, first values, decay. Pointers, initialisation, checkpoint and count all come from it.
- * All parameters lie in flat memory, in the order of the list, each at a multiple of PARAM_ALIGN numbers; the gaps stay zero.
- * Threads: read-only after it is built. */
+/* params.h - THE list of parameters: name, shape, first values, decay. Pointers, initialisation, checkpoint
+ * and count all come from it. All parameters lie in flat memory, in the order of the list, each at a multiple
+ * of PARAM_ALIGN numbers; the gaps stay zero. Threads: read-only after it is built. */
 #ifndef MYXTTS_PARAMS_H
 #define MYXTTS_PARAMS_H
 
@@ -33,11 +33,12 @@ typedef struct ParamList {
 } ParamList;
 
 /* Adds one and returns its offset. Sizes from the first -1 on are not there. */
-int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit init, double value, int decay, int64_t a,
-                   int64_t b, int64_t c);
+int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit init, double value,
+                   int decay, int64_t a, int64_t b, int64_t c);
 void params_close(ParamList *l);
 const Param *params_find(const ParamList *l, const char *name); /* NULL: there is none */
-/* First values of all parameters into flat [size]; each tensor has a stream of its own out of (seed, name). */
+/* First values of all parameters into flat [size]; each tensor has a stream of its own out of (seed, name).
+ */
 void params_initialise(const ParamList *l, float *flat, uint64_t seed);
 void params_decay(const ParamList *l, uint8_t *flags); /* [size] 1 where weight decay applies */
 

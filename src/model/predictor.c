@@ -1,5 +1,6 @@
-/* predictor.c - duration, pitch and energy of every symbol, predicted from the text and the voice. It looks at them and does not change them: no
- * gradient leaves it, since durations are wild until the alignment has settled. */
+/* predictor.c - duration, pitch and energy of every symbol, predicted from the text and the voice. It looks
+ * at them and does not change them: no gradient leaves it, since durations are wild until the alignment has
+ * settled. */
 #include "model/run.h"
 
 #define SITE_1 UINT64_C(4001)
@@ -23,17 +24,19 @@ void predictor_cut(PredictorRun *p, const Model *m, const Ops *ops, Cut *c, int 
 }
 
 /* out = drop(norm(in)). The norm's way back needs its input, not its output, so dropout is in place. */
-static void normalise(Model *m, const NormRun *n, const NormAt *at, void *in, int64_t rows, float drop, uint64_t site)
+static void normalise(Model *m, const NormRun *n, const NormAt *at, void *in, int64_t rows, float drop,
+                      uint64_t site)
 {
     const Ops *ops = m->c->ops;
     const int P = m->cfg.predictor_dim;
-    ops->norm_forward(m->c, in, n->out, n->mean, n->rstd, in, NULL, weight_at(m, at->w), weight_at(m, at->b), rows, P,
-                      (Dropout){0});
+    ops->norm_forward(m->c, in, n->out, n->mean, n->rstd, in, NULL, weight_at(m, at->w), weight_at(m, at->b),
+                      rows, P, (Dropout){0});
     if (drop > 0)
         ops->dropout_forward(m->c, n->out, n->out, rows * P, dropout_at(drop, site));
 }
 
-void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T, float drop)
+void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+                       float drop)
 {
     const ModelAt *at = &m->at;
     const int64_t rows = (int64_t)B * T;
@@ -46,18 +49,19 @@ void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int3
 }
 
 /* d: gradient of drop(norm(in)), changed to that of `in`, which goes to din. */
-static void normalise_back(Model *m, const NormRun *n, const NormAt *at, void *din, void *d, const void *in, int64_t rows,
-                           float drop, uint64_t site)
+static void normalise_back(Model *m, const NormRun *n, const NormAt *at, void *din, void *d, const void *in,
+                           int64_t rows, float drop, uint64_t site)
 {
     const Ops *ops = m->c->ops;
     const int P = m->cfg.predictor_dim;
     if (drop > 0)
         ops->dropout_forward(m->c, d, d, rows * P, dropout_at(drop, site));
-    ops->norm_backward(m->c, din, NULL, grad_at(m, at->w), grad_at(m, at->b), NULL, d, NULL, in, n->mean, n->rstd,
-                       weight_at(m, at->w), rows, P, (Dropout){0});
+    ops->norm_backward(m->c, din, NULL, grad_at(m, at->w), grad_at(m, at->b), NULL, d, NULL, in, n->mean,
+                       n->rstd, weight_at(m, at->w), rows, P, (Dropout){0});
 }
 
-void predictor_backward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T, float drop)
+void predictor_backward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+                        float drop)
 {
     const ModelAt *at = &m->at;
     const int64_t rows = (int64_t)B * T;

@@ -58,7 +58,8 @@ int run_open(Run **out, Model *m, const ModelInput *in, void *memory, int traini
 {
     Run *r = *out = mem_calloc(1, sizeof *r);
     if (!r)
-        return err_set(err, ERR_NOMEM, "no memory to describe a batch of %d rows, %d symbols, %d frames", in->B, in->T, in->M);
+        return err_set(err, ERR_NOMEM, "no memory to describe a batch of %d rows, %d symbols, %d frames",
+                       in->B, in->T, in->M);
     Cut c = {.base = memory};
     r->m = m, r->in = *in, r->training = training;
     cut_run(r, m->c->ops, &c);
@@ -85,8 +86,8 @@ static void text_forward(Run *r, float drop)
     const ModelInput *in = &r->in;
     const int Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
     model_mark(m, "text in", -1, 0);
-    ops->embed_forward(m->c, r->text.x, in->tokens, weight_at(m, at->symbols), NULL, weight_at(m, at->text_position), in->B, in->T,
-                       Ct, dropout_at(drop, SITE_TEXT));
+    ops->embed_forward(m->c, r->text.x, in->tokens, weight_at(m, at->symbols), NULL,
+                       weight_at(m, at->text_position), in->B, in->T, Ct, dropout_at(drop, SITE_TEXT));
     stack_forward(m, &r->text, &r->scratch, drop);
     if (!m->use_voice)
         return;
@@ -107,7 +108,8 @@ static void align(Run *r)
     const int B = in->B, T = in->T, M = in->M, n = m->cfg.n_mels;
     model_mark(m, "alignment", -1, 0);
     linear_run(m, &m->at.prior, r->mu, r->memory, (int64_t)B * T, ACT_NONE);
-    ops->align_search(m->c, d->d.frames, r->cost, r->mu, in->mel, in->text_length, in->mel_length, B, T, M, n);
+    ops->align_search(m->c, d->d.frames, r->cost, r->mu, in->mel, in->text_length, in->mel_length, B, T, M,
+                      n);
     ops->durations_place(m->c, &d->d, NULL, in->text_length, B, T, M);
     ops->band_mean(m->c, r->energy, in->mel, (int64_t)B * M, n);
     ops->symbol_means(m->c, d->pitch, in->pitch, &d->d, B, T, M);
@@ -124,7 +126,10 @@ void run_forward(Run *r, int training)
     decoder_forward(r->m, &r->decoder, &r->scratch, r->memory, drop);
 }
 
-static void *term(const Run *r, void *sums, int i) { return (char *)sums + (size_t)i * r->m->c->ops->acc_bytes; }
+static void *term(const Run *r, void *sums, int i)
+{
+    return (char *)sums + (size_t)i * r->m->c->ops->acc_bytes;
+}
 
 void run_losses(Run *r, void *sums)
 {
@@ -141,10 +146,10 @@ void run_losses(Run *r, void *sums)
     ops->length_groups(m->c, r->unused_len, term(r, sums, SUM_FRAMES), in->mel_length, B, 1);
     ops->loss_forward(m->c, term(r, sums, TERM_MEL), d->dmel, d->mel, in->mel, in->mel_length, B, M, n, kind,
                       (float)cfg->huber_delta, (float)(cfg->mel_loss_weight / n), 0);
-    ops->align_loss(m->c, term(r, sums, TERM_ALIGN), r->dmu, r->mu, in->mel, &d->d, in->text_length, B, T, M, n,
-                    (float)(cfg->align_loss_weight / (2 * n)));
-    ops->traits_loss(m->c, term(r, sums, TERM_DURATION), r->predictor.dtraits, r->predictor.traits, d->d.frames, d->pitch,
-                     d->energy, in->text_length, B, T, weight);
+    ops->align_loss(m->c, term(r, sums, TERM_ALIGN), r->dmu, r->mu, in->mel, &d->d, in->text_length, B, T, M,
+                    n, (float)(cfg->align_loss_weight / (2 * n)));
+    ops->traits_loss(m->c, term(r, sums, TERM_DURATION), r->predictor.dtraits, r->predictor.traits,
+                     d->d.frames, d->pitch, d->energy, in->text_length, B, T, weight);
 }
 
 void run_backward(Run *r)
@@ -168,8 +173,8 @@ void run_backward(Run *r)
     }
     void *dx = stack_backward(m, &r->text, &r->scratch, r->dmemory, drop);
     model_mark(m, "text in", -1, 1);
-    ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens, in->text_length, B, T,
-                        Ct, m->symbols, dropout_at(drop, SITE_TEXT));
+    ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens,
+                        in->text_length, B, T, Ct, m->symbols, dropout_at(drop, SITE_TEXT));
 }
 
 void run_output(const Run *r, RunOutput *o)

@@ -75,16 +75,20 @@ struct Run {
 /* voice.c. drop 0: no dropout. */
 void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);
 void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop);
-void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop); /* from v->dvector */
+void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
+                    float drop); /* from v->dvector */
 /* predictor.c. len [B]: symbols. */
 void predictor_cut(PredictorRun *p, const Model *m, const Ops *ops, Cut *c, int B, int T, int training);
-void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T, float drop);
+void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+                       float drop);
 /* From p->dtraits. */
-void predictor_backward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T, float drop);
+void predictor_backward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+                        float drop);
 /* decoder.c. The durations (d.frames), pitch and energy are given; text_len [B]. */
 void decoder_cut(DecoderRun *r, const Model *m, const Ops *ops, Cut *c, int B, int T, int M, int training);
 void decoder_forward(Model *m, DecoderRun *r, StackScratch *x, const void *memory, float drop);
 /* From r->dmel; dmemory [B, T, Ct] is =. */
-void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, const int32_t *text_len, float drop);
+void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, const int32_t *text_len,
+                      float drop);
 
 #endif

@@ -21,24 +21,26 @@ void linear_run(Model *m, const LinearAt *l, void *out, const void *in, int64_t 
     m->c->ops->linear_forward(m->c, out, in, weight_at(m, l->w), bias, rows, l->out, l->in, act, 0);
 }
 
-void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in, int64_t rows, Activation act,
-                 int accumulate)
+void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in,
+                 int64_t rows, Activation act, int accumulate)
 {
     void *dbias = l->b < 0 ? NULL : grad_at(m, l->b);
-    m->c->ops->linear_backward(m->c, din, grad_at(m, l->w), dbias, dout, out, in, weight_at(m, l->w), rows, l->out, l->in, act,
-                               accumulate);
+    m->c->ops->linear_backward(m->c, din, grad_at(m, l->w), dbias, dout, out, in, weight_at(m, l->w), rows,
+                               l->out, l->in, act, accumulate);
 }
 
-void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B, int T, Activation act)
+void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B,
+              int T, Activation act)
 {
-    m->c->ops->conv_forward(m->c, out, in, weight_at(m, l->w), weight_at(m, l->b), len, B, T, l->in, l->out, kernel, act);
+    m->c->ops->conv_forward(m->c, out, in, weight_at(m, l->w), weight_at(m, l->b), len, B, T, l->in, l->out,
+                            kernel, act);
 }
 
-void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out, const void *in, const int32_t *len,
-               int B, int T, Activation act)
+void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out,
+               const void *in, const int32_t *len, int B, int T, Activation act)
 {
-    m->c->ops->conv_backward(m->c, din, grad_at(m, l->w), grad_at(m, l->b), dout, out, in, weight_at(m, l->w), len, B, T, l->in,
-                             l->out, kernel, act);
+    m->c->ops->conv_backward(m->c, din, grad_at(m, l->w), grad_at(m, l->b), dout, out, in, weight_at(m, l->w),
+                             len, B, T, l->in, l->out, kernel, act);
 }
 
 /* --- memory --- */
@@ -69,7 +71,8 @@ void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, in
     norm_cut(&s->last, ops, c, rows, at->dim);
 }
 
-void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c, int training)
+void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c,
+                       int training)
 {
     uint64_t wide = 0, widest = 0;
     for (int i = 0; i < count; i++) {
@@ -104,14 +107,19 @@ static AttentionShape self_shape(const StackRun *s)
 }
 
 /* Elements from the start of a tensor. */
-static void *part(const Model *m, void *p, int64_t elements) { return (char *)p + elements * (int64_t)m->c->ops->real_bytes; }
+static void *part(const Model *m, void *p, int64_t elements)
+{
+    return (char *)p + elements * (int64_t)m->c->ops->real_bytes;
+}
 
 /* Adds the branch y (NULL: none) to the stream and normalises. Returns the stream. */
-static void *chain(Model *m, StackRun *s, const NormRun *n, const NormAt *at, void *x, const void *y, float drop, int site)
+static void *chain(Model *m, StackRun *s, const NormRun *n, const NormAt *at, void *x, const void *y,
+                   float drop, int site)
 {
     void *sum = y ? n->sum : x;
-    m->c->ops->norm_forward(m->c, sum, n->out, n->mean, n->rstd, x, y, weight_at(m, at->w), weight_at(m, at->b),
-                            (int64_t)s->B * s->T, s->at->dim, dropout_at(y ? drop : 0, s->at->site + (uint64_t)site));
+    m->c->ops->norm_forward(m->c, sum, n->out, n->mean, n->rstd, x, y, weight_at(m, at->w),
+                            weight_at(m, at->b), (int64_t)s->B * s->T, s->at->dim,
+                            dropout_at(y ? drop : 0, s->at->site + (uint64_t)site));
     return sum;
 }
 
@@ -151,15 +159,16 @@ typedef struct Back {
     void *dx; /* gradient of the stream behind the norm that comes next; NULL at the end of the chain */
 } Back;
 
-/* Through one norm: afterwards x->dy is the gradient of the branch before it, and the bias of the branch's last linear, `branch`, has
- * its gradient; branch_back does the rest of that linear. branch NULL: there is no branch. */
+/* Through one norm: afterwards x->dy is the gradient of the branch before it, and the bias of the branch's
+ * last linear, `branch`, has its gradient; branch_back does the rest of that linear. branch NULL: there is no
+ * branch. */
 static void chain_back(Back *b, const NormRun *n, const NormAt *at, const void *dout, const LinearAt *branch)
 {
     Model *m = b->m;
     void *to = b->dx == b->x->dx[0] ? b->x->dx[1] : b->x->dx[0];
     m->c->ops->norm_backward(m->c, to, branch ? b->x->dy : NULL, grad_at(m, at->w), grad_at(m, at->b),
-                             branch ? grad_at(m, branch->b) : NULL, dout, b->dx, branch ? n->sum : b->s->x, n->mean, n->rstd,
-                             weight_at(m, at->w), (int64_t)b->s->B * b->s->T, b->s->at->dim,
+                             branch ? grad_at(m, branch->b) : NULL, dout, b->dx, branch ? n->sum : b->s->x,
+                             n->mean, n->rstd, weight_at(m, at->w), (int64_t)b->s->B * b->s->T, b->s->at->dim,
                              dropout_at(branch ? b->drop : 0, b->s->at->site + (uint64_t)b->site));
     b->site--;
     b->dx = to;
@@ -188,8 +197,8 @@ void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, f
         conv_back(m, &w->up, FEED_KERNEL, x->dn, x->dwide, l->h, l->feed.out, s->len, s->B, s->T, ACT_RELU);
         chain_back(&b, &l->feed, &w->norm_feed, x->dn, &w->out);
         branch_back(&b, &w->out, x->dO, l->o);
-        ops->attention_backward(m->c, x->dwide, part(m, x->dwide, C), part(m, x->dwide, 2 * C), x->dO, l->o, l->lse, l->qkv,
-                                part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
+        ops->attention_backward(m->c, x->dwide, part(m, x->dwide, C), part(m, x->dwide, 2 * C), x->dO, l->o,
+                                l->lse, l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
         linear_back(m, &w->qkv, x->dn, x->dwide, NULL, l->self.out, rows, ACT_NONE, 0);
         chain_back(&b, &l->self, &w->norm_self, x->dn, i > 0 ? &at->layer[i - 1].down : NULL);
     }

@@ -1,5 +1,6 @@
 /* stack.h - a stack of transformer layers, forward and backward. Private to src/model.
- * The stack is a chain of norms: each adds the branch before it to the residual stream (with dropout) and normalises the sum. */
+ * The stack is a chain of norms: each adds the branch before it to the residual stream (with dropout) and
+ * normalises the sum. */
 #ifndef MYXTTS_STACK_H
 #define MYXTTS_STACK_H
 
@@ -44,7 +45,8 @@ typedef struct StackRun {
 } StackRun;
 
 void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T);
-void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c, int training);
+void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c,
+                       int training);
 /* s->x -> s->last.out. drop: of every branch. */
 void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop);
 /* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). */
@@ -55,17 +57,24 @@ static inline void *weight_at(const Model *m, int64_t offset)
 {
     return (char *)m->weights + (size_t)offset * m->c->ops->real_bytes;
 }
-static inline void *grad_at(const Model *m, int64_t offset) { return (char *)m->grads + (size_t)offset * m->c->ops->acc_bytes; }
-static inline Dropout dropout_at(float p, uint64_t site) { return (Dropout){p, site * UINT64_C(0x9E3779B97F4A7C15)}; }
+static inline void *grad_at(const Model *m, int64_t offset)
+{
+    return (char *)m->grads + (size_t)offset * m->c->ops->acc_bytes;
+}
+static inline Dropout dropout_at(float p, uint64_t site)
+{
+    return (Dropout){p, site * UINT64_C(0x9E3779B97F4A7C15)};
+}
 
 void norm_cut(NormRun *n, const Ops *ops, Cut *c, int64_t rows, int dim);
 void linear_run(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act);
 /* din NULL: not wanted. */
-void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in, int64_t rows, Activation act,
-                 int accumulate);
+void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in,
+                 int64_t rows, Activation act, int accumulate);
 /* Convolutions over time; kernel is that of the weights. din NULL: not wanted. */
-void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B, int T, Activation act);
-void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out, const void *in, const int32_t *len,
-               int B, int T, Activation act);
+void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B,
+              int T, Activation act);
+void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out,
+               const void *in, const int32_t *len, int B, int T, Activation act);
 
 #endif

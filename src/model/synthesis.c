@@ -9,7 +9,7 @@
 #include "model/run.h"
 
 #define LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at the most */
-#define TEXT_STEP 8         /* lengths are rounded up to a few shapes, whose matrix products are planned once */
+#define TEXT_STEP 8 /* lengths are rounded up to a few shapes, whose matrix products are planned once */
 #define FRAME_STEP 32
 
 /* A block of device memory for a shape. */
@@ -83,7 +83,8 @@ uint64_t synthesiser_bytes(const Model *m, const Ops *ops, const SynthesisLimits
         return UINT64_MAX;
     s->m = &copy, s->limits = *limits;
     cut_text(s, ops, &text, limits->rows, up_to(limits->text, TEXT_STEP));
-    cut_frames(s, ops, &frames, limits->rows, up_to(limits->text, TEXT_STEP), up_to(limits->frames, FRAME_STEP));
+    cut_frames(s, ops, &frames, limits->rows, up_to(limits->text, TEXT_STEP),
+               up_to(limits->frames, FRAME_STEP));
     free(s);
     return text.used + frames.used;
 }
@@ -158,7 +159,10 @@ static int fetch(const Synthesiser *s, void *to, const void *from, size_t bytes,
     return rc ? rc : d->stream_wait_idle(s->m->c->stream, err);
 }
 
-static int wait_idle(const Synthesiser *s, Err *err) { return s->m->c->device->ops->stream_wait_idle(s->m->c->stream, err); }
+static int wait_idle(const Synthesiser *s, Err *err)
+{
+    return s->m->c->device->ops->stream_wait_idle(s->m->c->stream, err);
+}
 
 int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frames, Err *err)
 {
@@ -167,12 +171,13 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
     const int S = m->cfg.speaker_embedding_dim, most = s->limits.reference;
     if (!m->use_voice)
         return err_set(err, ERR_CONFIG,
-                       "this network was trained without voice conditioning: it has one voice and listens to no reference");
+                       "this network was trained without voice conditioning: it has one voice and listens to "
+                       "no reference");
     int32_t length = frames < most ? frames : most;
     size_t bytes = (size_t)length * (size_t)m->cfg.n_mels * sizeof(float);
     int rc = fit_text(s, 1, TEXT_STEP, err);
-    if (rc || (rc = put(s, s->length, &length, sizeof length, err)) || (rc = put(s, s->reference, mel, bytes, err)) ||
-        (rc = wait_idle(s, err)))
+    if (rc || (rc = put(s, s->length, &length, sizeof length, err)) ||
+        (rc = put(s, s->reference, mel, bytes, err)) || (rc = wait_idle(s, err)))
         return rc;
     ModelInput in = {.B = 1, .M = most, .mel_length = s->length, .mel = s->reference};
     voice_forward(m, &s->voice, &s->text_scratch, &in, 0);
@@ -199,7 +204,8 @@ int64_t durations_round(int32_t *out, const float *log_duration, int n, double s
 /* Host copies of one call, in one allocation. */
 typedef struct Sheet {
     int32_t *tokens, *length, *frame_length, *durations; /* [rows, T], [rows], [rows], [rows, T] */
-    float *voices, *traits, *pitch, *energy, *mel;       /* [rows, S], [rows, T, TRAIT_COUNT], [rows, T] twice, [rows, M, n] */
+    float *voices, *traits, *pitch, *energy,
+        *mel; /* [rows, S], [rows, T, TRAIT_COUNT], [rows, T] twice, [rows, M, n] */
 } Sheet;
 
 static int sheet_open(Sheet *h, const Synthesiser *s, int rows, int T, Err *err)
@@ -214,7 +220,8 @@ static int sheet_open(Sheet *h, const Synthesiser *s, int rows, int T, Err *err)
     h->traits = mem_calloc(symbols * TRAIT_COUNT, sizeof *h->traits);
     h->pitch = mem_calloc(symbols, sizeof *h->pitch);
     h->energy = mem_calloc(symbols, sizeof *h->energy);
-    if (h->tokens && h->durations && h->length && h->frame_length && h->voices && h->traits && h->pitch && h->energy)
+    if (h->tokens && h->durations && h->length && h->frame_length && h->voices && h->traits && h->pitch &&
+        h->energy)
         return 0;
     return err_set(err, ERR_NOMEM, "no memory to speak %d utterances of %d symbols", rows, T);
 }
@@ -245,8 +252,8 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
         (m->use_voice && (rc = put(s, s->given, h->voices, (size_t)rows * (size_t)S * sizeof(float), err))) ||
         (rc = wait_idle(s, err))) /* a simulated device copies in a thread of its own */
         return rc;
-    ops->embed_forward(m->c, s->text.x, s->tokens, weight_at(m, w->symbols), NULL, weight_at(m, w->text_position), rows, T, Ct,
-                       (Dropout){0});
+    ops->embed_forward(m->c, s->text.x, s->tokens, weight_at(m, w->symbols), NULL,
+                       weight_at(m, w->text_position), rows, T, Ct, (Dropout){0});
     stack_forward(m, &s->text, &s->text_scratch, 0);
     if (m->use_voice) {
         ops->convert(m->c, s->vector, s->given, (int64_t)rows * S);
@@ -273,7 +280,8 @@ static int choose(Synthesiser *s, Sheet *h, int rows, int T, const SynthesisStyl
             const float *x = h->traits + (row + (size_t)t) * TRAIT_COUNT;
             if (!isfinite(x[TRAIT_DURATION]) || !isfinite(x[TRAIT_PITCH]) || !isfinite(x[TRAIT_ENERGY])) {
                 free(durations);
-                err_set(err, ERR_DATA, "the network gives numbers that are not finite: its weights are damaged");
+                err_set(err, ERR_DATA,
+                        "the network gives numbers that are not finite: its weights are damaged");
                 return err_hint(err, "use an earlier checkpoint");
             }
             durations[t] = x[TRAIT_DURATION];
@@ -287,7 +295,8 @@ static int choose(Synthesiser *s, Sheet *h, int rows, int T, const SynthesisStyl
     free(durations);
     if (longest <= s->limits.frames || (s->limits.grow && longest < INT32_MAX / 4096))
         return (int)longest;
-    return err_set(err, ERR_DATA, "an utterance takes %lld frames, but there is room for %d", (long long)longest, s->limits.frames);
+    return err_set(err, ERR_DATA, "an utterance takes %lld frames, but there is room for %d",
+                   (long long)longest, s->limits.frames);
 }
 
 static int decode(Synthesiser *s, Sheet *h, int rows, int T, int M, Err *err)
@@ -314,7 +323,8 @@ static int decode(Synthesiser *s, Sheet *h, int rows, int T, int M, Err *err)
 
 static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Err *err)
 {
-    const size_t row = (size_t)b * (size_t)T, text = (size_t)h->length[b], values = (size_t)h->frame_length[b] * (size_t)n;
+    const size_t row = (size_t)b * (size_t)T, text = (size_t)h->length[b],
+                 values = (size_t)h->frame_length[b] * (size_t)n;
     out->text = h->length[b], out->frames = h->frame_length[b];
     out->mel = malloc(values * sizeof(float));
     out->durations = malloc(text * sizeof(int32_t));
@@ -334,14 +344,16 @@ static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Er
     return 0;
 }
 
-int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows, const SynthesisStyle *style, Err *err)
+int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows,
+                      const SynthesisStyle *style, Err *err)
 {
     int T = 0, M = 0, rc = 0;
     Sheet h;
     memset(out, 0, (size_t)rows * sizeof *out);
     for (int b = 0; b < rows; b++) {
         if (in[b].count < 1 || in[b].count > s->limits.text)
-            return err_set(err, ERR_DATA, "an utterance has %d symbols, but from 1 to %d can be spoken at once", in[b].count,
+            return err_set(err, ERR_DATA,
+                           "an utterance has %d symbols, but from 1 to %d can be spoken at once", in[b].count,
                            s->limits.text);
         T = in[b].count > T ? in[b].count : T;
     }

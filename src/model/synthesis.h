@@ -1,6 +1,7 @@
-/* synthesis.h - the network speaks: text and a voice -> mel, in one pass. Mels, pitch and energy are normalised, as the network sees them.
- * Several utterances may be spoken at once. The device is waited for twice: durations are chosen on the host.
- * Threads: one at a time, not while steps of the same OpsContext are enqueued. */
+/* synthesis.h - the network speaks: text and a voice -> mel, in one pass. Mels, pitch and energy are
+ * normalised, as the network sees them. Several utterances may be spoken at once. The device is waited for
+ * twice: durations are chosen on the host. Threads: one at a time, not while steps of the same OpsContext are
+ * enqueued. */
 #ifndef MYXTTS_SYNTHESIS_H
 #define MYXTTS_SYNTHESIS_H
 
@@ -25,7 +26,8 @@ uint64_t synthesiser_bytes(const Model *m, const Ops *ops, const SynthesisLimits
 int synthesiser_open(Synthesiser **s, Model *m, const SynthesisLimits *limits, Err *err);
 void synthesiser_close(Synthesiser *s); /* NULL is fine */
 
-/* voice [S] (speaker_embedding_dim) of a normalised mel [frames, n_mels]; frames over the limit are left out. */
+/* voice [S] (speaker_embedding_dim) of a normalised mel [frames, n_mels]; frames over the limit are left out.
+ */
 int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frames, Err *err);
 
 typedef struct SynthesisText {
@@ -46,11 +48,12 @@ typedef struct Speech {
     int frames, text;
 } Speech;
 /* out [rows]. ERR_DATA: too many symbols or frames, or numbers that are not finite. */
-int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows, const SynthesisStyle *style, Err *err);
+int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows,
+                      const SynthesisStyle *style, Err *err);
 void speech_free(Speech *s);
 
-/* Whole frames for expected durations: the running sum is kept to half a frame, and every symbol gets at least one. Returns their sum.
- * out [n]; log_duration [n]. */
+/* Whole frames for expected durations: the running sum is kept to half a frame, and every symbol gets at
+ * least one. Returns their sum. out [n]; log_duration [n]. */
 int64_t durations_round(int32_t *out, const float *log_duration, int n, double speed);
 
 #endif

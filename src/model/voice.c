@@ -1,4 +1,5 @@
-/* voice.c - the voice encoder: a mel -> the vector of its voice. Convolutions, a stack, the mean over time, style tokens. */
+/* voice.c - the voice encoder: a mel -> the vector of its voice. Convolutions, a stack, the mean over time,
+ * style tokens. */
 #include <math.h>
 
 #include "model/run.h"
@@ -6,8 +7,10 @@
 void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training)
 {
     const Config *cfg = &m->cfg;
-    const uint64_t e = ops->real_bytes, rows = (uint64_t)B * (uint64_t)((M + VOICE_FRAMES - 1) / VOICE_FRAMES);
-    const uint64_t A = (uint64_t)cfg->audio_encoder_dim, S = (uint64_t)cfg->speaker_embedding_dim * e, b = (uint64_t)B;
+    const uint64_t e = ops->real_bytes,
+                   rows = (uint64_t)B * (uint64_t)((M + VOICE_FRAMES - 1) / VOICE_FRAMES);
+    const uint64_t A = (uint64_t)cfg->audio_encoder_dim, S = (uint64_t)cfg->speaker_embedding_dim * e,
+                   b = (uint64_t)B;
     const uint64_t K = (uint64_t)cfg->gst_num_style_tokens;
     v->M4 = (M + VOICE_FRAMES - 1) / VOICE_FRAMES;
     v->len = cut_take(c, b * sizeof *v->len);
@@ -67,7 +70,8 @@ void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
     const Config *cfg = &m->cfg;
-    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens, B = in->B;
+    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens,
+              B = in->B;
     ops->length_groups(m->c, v->len, NULL, in->mel_length, B, VOICE_FRAMES);
     ops->group_frames(m->c, v->frames, in->mel, in->mel_length, B, in->M, VOICE_FRAMES, cfg->n_mels);
     conv_run(m, &at->voice_conv1, VOICE_KERNEL, v->a1, v->frames, v->len, B, v->M4, ACT_RELU);
@@ -95,15 +99,16 @@ void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
 }
 
 /* Gradient of keys or values of every row [B, K, S] -> of the product that made them, and of the tokens. */
-static void tokens_backward(Model *m, VoiceRun *v, const LinearAt *l, const void *drows, int B, int accumulate)
+static void tokens_backward(Model *m, VoiceRun *v, const LinearAt *l, const void *drows, int B,
+                            int accumulate)
 {
     const Ops *ops = m->c->ops;
     const int64_t n = (int64_t)m->cfg.gst_num_style_tokens * m->cfg.speaker_embedding_dim;
     ops->fill_zero(m->c, v->dkey_sum, (size_t)n * ops->acc_bytes);
     ops->broadcast_backward(m->c, v->dkey_sum, drows, B, n);
     ops->convert(m->c, v->dkey, v->dkey_sum, n);
-    linear_back(m, l, v->dtokens, v->dkey, NULL, weight_at(m, m->at.style_tokens), m->cfg.gst_num_style_tokens, ACT_NONE,
-                accumulate);
+    linear_back(m, l, v->dtokens, v->dkey, NULL, weight_at(m, m->at.style_tokens),
+                m->cfg.gst_num_style_tokens, ACT_NONE, accumulate);
 }
 
 void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop)
@@ -111,12 +116,14 @@ void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
     const Config *cfg = &m->cfg;
-    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens, B = in->B;
+    const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens,
+              B = in->B;
     linear_back(m, &at->speaker, v->dpooled, v->dvector, NULL, v->pooled, B, ACT_NONE, 0);
     if (m->use_style) {
         const AttentionShape shape = style_shape(m, v, B);
         linear_back(m, &at->style_out, v->dO, v->dvector, NULL, v->o, B, ACT_NONE, 0);
-        ops->attention_backward(m->c, v->dquery, v->dkeys, v->dvalues, v->dO, v->o, v->lse, v->query, v->keys, v->values, &shape);
+        ops->attention_backward(m->c, v->dquery, v->dkeys, v->dvalues, v->dO, v->o, v->lse, v->query, v->keys,
+                                v->values, &shape);
         tokens_backward(m, v, &at->style_key, v->dkeys, B, 0);
         tokens_backward(m, v, &at->style_value, v->dvalues, B, 1);
         ops->broadcast_backward(m->c, grad_at(m, at->style_tokens), v->dtokens, 1, (int64_t)K * S);

@@ -1,4 +1,5 @@
-/* adamw_cuda.cu - the optimiser over flat memory: one pass that reads gradient, moments and master weights, and writes the working copy too. */
+/* adamw_cuda.cu - the optimiser over flat memory: one pass that reads gradient, moments and master weights,
+ * and writes the working copy too. */
 #include <math.h>
 
 #include "ops/guard.h"
@@ -8,7 +9,8 @@
 #define NORM_BLOCKS 8 /* of a multiprocessor */
 
 /* partial [blocks] doubles. */
-static __global__ void __launch_bounds__(THREADS) norm2_kernel(double *partial, const float *grad, int64_t n, int64_t groups)
+static __global__ void __launch_bounds__(THREADS)
+    norm2_kernel(double *partial, const float *grad, int64_t n, int64_t groups)
 {
     __shared__ double sums[THREADS];
     double sum = 0.0;
@@ -59,18 +61,18 @@ static void norm2_of(OpsContext *c, void *norm2, int32_t *finite, const void *gr
     LAUNCH(o, "gradient norm", 1, THREADS, 0, norm2_finish_kernel, (float *)norm2, finite, partial, blocks);
 }
 
-static __global__ void guard_kernel(OpsGuard *g, float *gscale, const float *norm2, const int32_t *finite, const float *frames,
-                                    float clip, float spike)
+static __global__ void guard_kernel(OpsGuard *g, float *gscale, const float *norm2, const int32_t *finite,
+                                    const float *frames, float clip, float spike)
 {
     *gscale = (float)guard_decide(g, (double)*norm2, *finite, (double)*frames, (double)clip, (double)spike);
 }
 
-static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite, const void *frames,
-                  float clip, float spike)
+static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite,
+                  const void *frames, float clip, float spike)
 {
     CudaOps *o = ops_enter(c);
-    LAUNCH(o, "watch the gradient", 1, 1, 0, guard_kernel, g, (float *)gscale, (const float *)norm2, finite, (const float *)frames,
-           clip, spike);
+    LAUNCH(o, "watch the gradient", 1, 1, 0, guard_kernel, g, (float *)gscale, (const float *)norm2, finite,
+           (const float *)frames, clip, spike);
 }
 
 typedef struct AdamNumbers {
@@ -78,7 +80,8 @@ typedef struct AdamNumbers {
     float correction1, correction2; /* 1 / (1 - beta1^step), 1 / sqrt(1 - beta2^step) */
 } AdamNumbers;
 
-__device__ __forceinline__ float adam_update(float p, float &m, float &v, float g, int decays, const AdamNumbers &a)
+__device__ __forceinline__ float adam_update(float p, float &m, float &v, float g, int decays,
+                                             const AdamNumbers &a)
 {
     m = a.beta1 * m + (1.0f - a.beta1) * g;
     v = a.beta2 * v + (1.0f - a.beta2) * g * g;
@@ -89,8 +92,8 @@ __device__ __forceinline__ float adam_update(float p, float &m, float &v, float 
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    adamw_kernel(float *master, T *real_out, float *m, float *v, const float *grad, const uint8_t *decay, const float *gscale,
-                 int64_t n, int64_t groups, AdamNumbers numbers, const OpsStep *step)
+    adamw_kernel(float *master, T *real_out, float *m, float *v, const float *grad, const uint8_t *decay,
+                 const float *gscale, int64_t n, int64_t groups, AdamNumbers numbers, const OpsStep *step)
 {
     __shared__ AdamNumbers shared;
     float scale = *gscale;
@@ -108,7 +111,8 @@ __global__ void __launch_bounds__(THREADS)
     AdamNumbers a = shared;
     int64_t stride = (int64_t)gridDim.x * THREADS, first = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     for (int64_t i = first; i < groups; i += stride) {
-        float4 g = ((const float4 *)grad)[i], p = ((float4 *)master)[i], m4 = ((float4 *)m)[i], v4 = ((float4 *)v)[i];
+        float4 g = ((const float4 *)grad)[i], p = ((float4 *)master)[i], m4 = ((float4 *)m)[i],
+               v4 = ((float4 *)v)[i];
         uchar4 d = ((const uchar4 *)decay)[i];
         p.x = adam_update(p.x, m4.x, v4.x, g.x * scale, d.x, a);
         p.y = adam_update(p.y, m4.y, v4.y, g.y * scale, d.y, a);
@@ -131,8 +135,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void adamw(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad, const uint8_t *decay,
-                  const void *gscale, int64_t n, float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step)
+static void adamw(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad,
+                  const uint8_t *decay, const void *gscale, int64_t n, float lr, float beta1, float beta2,
+                  float eps, float weight_decay, int64_t step)
 {
     CudaOps *o = ops_enter(c);
     if (n == 0)
@@ -144,11 +149,12 @@ static void adamw(OpsContext *c, void *master, void *real_out, void *m, void *v,
                      weight_decay,
                      (float)(1.0 / (1.0 - pow((double)beta1, (double)step))),
                      (float)(1.0 / sqrt(1.0 - pow((double)beta2, (double)step)))};
-    int even =
-        is_aligned(master) && is_aligned(real_out) && is_aligned(m) && is_aligned(v) && is_aligned(grad) && is_aligned(decay);
+    int even = is_aligned(master) && is_aligned(real_out) && is_aligned(m) && is_aligned(v) &&
+               is_aligned(grad) && is_aligned(decay);
     int64_t groups = even ? n / 4 : 0;
-    LAUNCH(o, "AdamW", fill_blocks(o, divide_up(n, THREADS * 4), 16), THREADS, 0, adamw_kernel<T>, (float *)master, (T *)real_out,
-           (float *)m, (float *)v, (const float *)grad, decay, (const float *)gscale, n, groups, a, c->step);
+    LAUNCH(o, "AdamW", fill_blocks(o, divide_up(n, THREADS * 4), 16), THREADS, 0, adamw_kernel<T>,
+           (float *)master, (T *)real_out, (float *)m, (float *)v, (const float *)grad, decay,
+           (const float *)gscale, n, groups, a, c->step);
 }
 
 template <typename T> void adamw_fill(Ops *ops)

@@ -1,10 +1,11 @@
 /* align_cuda.cu - align_search: which frames belong to which symbol (docs/MODEL.md, "Alignment").
- * The scores of all pairs go to the workspace, frame by frame. Then one warp walks over the frames of an item, the best sums of all
- * symbols in its registers: a lane has S neighbours, so that one exchange between lanes serves a frame. For every pair it leaves a bit that
- * says whether the best path came from the symbol before; 32 frames of a symbol are a word. Walking back reads 32 symbols of 32 frames at
- * once, more than the path can leave in that time.
- * What is too large for the workspace is cut: into strips of symbols that hand over the sums of their last one, and into chunks of frames. With
- * several chunks a first pass keeps only the sums at their borders, a second one takes them from the end and makes the bits. */
+ * The scores of all pairs go to the workspace, frame by frame. Then one warp walks over the frames of an
+ * item, the best sums of all symbols in its registers: a lane has S neighbours, so that one exchange between
+ * lanes serves a frame. For every pair it leaves a bit that says whether the best path came from the symbol
+ * before; 32 frames of a symbol are a word. Walking back reads 32 symbols of 32 frames at once, more than the
+ * path can leave in that time. What is too large for the workspace is cut: into strips of symbols that hand
+ * over the sums of their last one, and into chunks of frames. With several chunks a first pass keeps only the
+ * sums at their borders, a second one takes them from the end and makes the bits. */
 #include <math.h>
 
 #include "ops/mma_cuda.h"
@@ -21,11 +22,12 @@
 #define SHARED_MOST (size_t(64) << 10) /* bits of decisions in shared memory */
 
 typedef struct AlignArgs {
-    float *score;         /* [items, rows, ld]: the frames of a chunk, the symbols of a strip */
-    uint32_t *bits;       /* [items, rows / GROUP, width]; NULL: they are not wanted, or stand in shared memory */
+    float *score;   /* [items, rows, ld]: the frames of a chunk, the symbols of a strip */
+    uint32_t *bits; /* [items, rows / GROUP, width]; NULL: they are not wanted, or stand in shared memory */
     const float *enter;   /* [items, width]: sums before the chunk; NULL: it is the first */
     float *leave;         /* after it; NULL: not wanted */
-    const float *edge_in; /* [items, edge]: sums of the symbol before the strip, of the frame before each; NULL: it is the first */
+    const float *edge_in; /* [items, edge]: sums of the symbol before the strip, of the frame before each;
+                             NULL: it is the first */
     float *edge_out;      /* of its last symbol */
     int32_t *path;        /* [items, path_ld]: the symbol of each frame */
     int32_t *at;          /* [items]: where walking back goes on */
@@ -45,15 +47,17 @@ __device__ __forceinline__ int2 align_size(const AlignArgs &a, int b)
     return make_int2(min(text, frames), text > 0 ? frames : 0);
 }
 
-/* score(m, t) = mel[m] . mu[t] - |mu[t]|^2 / 2. A thread has 8 frames x 4 symbols. Tiles in which no path can be are left as they are: no
- * sum that counts depends on them. */
+/* score(m, t) = mel[m] . mu[t] - |mu[t]|^2 / 2. A thread has 8 frames x 4 symbols. Tiles in which no path can
+ * be are left as they are: no sum that counts depends on them. */
 template <typename T> __global__ void __launch_bounds__(SCORE_THREADS) score_kernel(AlignArgs a, const T *mu)
 {
     __shared__ __align__(16) float ms[DEPTH][FRAME_TILE + 4], us[DEPTH][SYMBOL_TILE + 4];
     const int item = blockIdx.z, b = a.first + item;
     const int2 size = align_size(a, b);
-    const int m0 = a.frame0 + blockIdx.y * FRAME_TILE, m_end = min(m0 + FRAME_TILE, min(size.y, a.frame0 + a.rows));
-    const int t0 = a.symbol0 + blockIdx.x * SYMBOL_TILE, t_end = min(t0 + SYMBOL_TILE, min(size.x, a.symbol0 + a.ld));
+    const int m0 = a.frame0 + blockIdx.y * FRAME_TILE,
+              m_end = min(m0 + FRAME_TILE, min(size.y, a.frame0 + a.rows));
+    const int t0 = a.symbol0 + blockIdx.x * SYMBOL_TILE,
+              t_end = min(t0 + SYMBOL_TILE, min(size.x, a.symbol0 + a.ld));
     if (m0 >= m_end || t0 >= t_end || t0 > m_end - 1 || size.x - t_end > size.y - 1 - m0)
         return;
     const float *mel = a.mel + ((int64_t)b * a.M + m0) * a.n;
@@ -102,15 +106,25 @@ template <typename T> __global__ void __launch_bounds__(SCORE_THREADS) score_ker
     }
 }
 
-/* Scores on their way: STAGES times FRAMES rows of a strip in shared memory. A lane brings what it uses itself, so nobody waits for others. */
+/* Scores on their way: STAGES times FRAMES rows of a strip in shared memory. A lane brings what it uses
+ * itself, so nobody waits for others. */
 template <int S> struct Ahead {
-    enum { FRAMES = S <= 4 ? 16 : S <= 16 ? 8 : 4, STAGES = S <= 8 ? 3 : 2, ROW = 32 * S, BYTES = FRAMES * STAGES * ROW * 4 };
+    enum {
+        FRAMES = S <= 4    ? 16
+                 : S <= 16 ? 8
+                           : 4,
+        STAGES = S <= 8 ? 3 : 2,
+        ROW = 32 * S,
+        BYTES = FRAMES * STAGES * ROW * 4
+    };
 };
 
-/* The sums of one strip over the frames of one chunk, in whole groups: what comes behind the item's end is not used, nor is what stands right of
- * its last symbol. Infinities stand for symbols that cannot be reached yet. */
+/* The sums of one strip over the frames of one chunk, in whole groups: what comes behind the item's end is
+ * not used, nor is what stands right of its last symbol. Infinities stand for symbols that cannot be reached
+ * yet. */
 template <int S, bool STRIPS>
-__device__ __forceinline__ void align_advance(const AlignArgs &a, uint32_t *bits, float *ring, int item, int text, int count)
+__device__ __forceinline__ void align_advance(const AlignArgs &a, uint32_t *bits, float *ring, int item,
+                                              int text, int count)
 {
     typedef Ahead<S> A;
     const int lane = threadIdx.x, mine = a.symbol0 + lane * S;
@@ -165,7 +179,8 @@ __device__ __forceinline__ void align_advance(const AlignArgs &a, uint32_t *bits
 #pragma unroll
                     for (int j = j0 + 3; j >= j0; j--) { /* the exchange is on its way meanwhile */
                         float stay = q[j], move = j > 0 ? q[j - 1] : left;
-                        /* The sign says whether moving is better; of two infinities it says no, which t == m overrules. */
+                        /* The sign says whether moving is better; of two infinities it says no, which t == m
+                         * overrules. */
                         moved[j] = __funnelshift_l(__float_as_uint(stay - move), moved[j], 1);
                         q[j] = fmaxf(stay, move) + score[j - j0];
                     }
@@ -188,10 +203,12 @@ __device__ __forceinline__ void align_advance(const AlignArgs &a, uint32_t *bits
 }
 
 /* The path through a chunk, from its end; every frame is counted for its symbol. */
-__device__ __forceinline__ void align_walk(const AlignArgs &a, const uint32_t *bits, int item, int text, int frames, int count)
+__device__ __forceinline__ void align_walk(const AlignArgs &a, const uint32_t *bits, int item, int text,
+                                           int frames, int count)
 {
     const int lane = threadIdx.x;
-    int32_t *path = a.path + (int64_t)item * a.path_ld + a.frame0, *durations = a.frames + (int64_t)(a.first + item) * a.T;
+    int32_t *path = a.path + (int64_t)item * a.path_ld + a.frame0,
+            *durations = a.frames + (int64_t)(a.first + item) * a.T;
     int t = frames <= a.frame0 + a.rows ? text - 1 : a.at[item];
     for (int group = (count - 1) / GROUP; group >= 0; group--) {
         const int here = min(GROUP, count - group * GROUP), m0 = a.frame0 + group * GROUP;
@@ -238,7 +255,8 @@ template <int S, bool STRIPS> __global__ void __launch_bounds__(32) search_kerne
 }
 
 /* cost [B]: a block for each item, a warp for 32 frames at a time. */
-template <typename T> __global__ void __launch_bounds__(COST_THREADS) cost_kernel(AlignArgs a, float *cost, const T *mu)
+template <typename T>
+__global__ void __launch_bounds__(COST_THREADS) cost_kernel(AlignArgs a, float *cost, const T *mu)
 {
     __shared__ float shared[32];
     const int item = blockIdx.x, b = a.first + item, lane = threadIdx.x % 32;
@@ -283,7 +301,8 @@ static AlignPlan align_plan(int64_t room, int T, int M)
         p.bits = (int64_t)(p.rows / GROUP) * p.width;
         p.shared_bits = T <= p.strip && (size_t)p.bits * 4 <= SHARED_MOST;
         p.sums = (int64_t)(p.chunks - 1) * p.width;
-        p.item = p.score + (p.shared_bits ? 0 : p.bits) + p.sums + (T > p.strip ? 2 * p.edge : 0) + p.path_ld + 4;
+        p.item =
+            p.score + (p.shared_bits ? 0 : p.bits) + p.sums + (T > p.strip ? 2 * p.edge : 0) + p.path_ld + 4;
         if (p.item <= room || p.rows == GROUP)
             return p;
     }
@@ -311,8 +330,8 @@ static void search(CudaOps *o, const AlignArgs *a, const AlignPlan *p, int items
 
 /* One chunk, strip by strip. keep: bits are made, and the path through it is walked. */
 template <typename T>
-static void align_chunk(CudaOps *o, AlignArgs a, const AlignPlan *p, const T *mu, float *const edges[2], float *sums, int items,
-                        int chunk, int keep)
+static void align_chunk(CudaOps *o, AlignArgs a, const AlignPlan *p, const T *mu, float *const edges[2],
+                        float *sums, int items, int chunk, int keep)
 {
     a.frame0 = chunk * p->rows;
     a.enter = chunk > 0 ? sums + (int64_t)(chunk - 1) * items * p->width : NULL;
@@ -326,7 +345,8 @@ static void align_chunk(CudaOps *o, AlignArgs a, const AlignPlan *p, const T *mu
         a.edge_out = edges[(i + 1) % 2];
         a.clear = keep && i == 0 && chunk == p->chunks - 1;
         a.walk = keep && i == strips - 1;
-        dim3 grid((unsigned)divide_up(p->ld, SYMBOL_TILE), (unsigned)divide_up(frames, FRAME_TILE), (unsigned)items);
+        dim3 grid((unsigned)divide_up(p->ld, SYMBOL_TILE), (unsigned)divide_up(frames, FRAME_TILE),
+                  (unsigned)items);
         if (frames > 0)
             LAUNCH(o, "align scores", grid, SCORE_THREADS, 0, score_kernel<T>, a, mu);
         search(o, &a, p, items);
@@ -334,8 +354,8 @@ static void align_chunk(CudaOps *o, AlignArgs a, const AlignPlan *p, const T *mu
 }
 
 template <typename T>
-static void align_search(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel, const int32_t *text_len,
-                         const int32_t *mel_len, int B, int T_rows, int M, int n)
+static void align_search(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel,
+                         const int32_t *text_len, const int32_t *mel_len, int B, int T_rows, int M, int n)
 {
     CudaOps *o = ops_enter(c);
     assert(T_rows >= 0 && M >= 0 && n > 0);
@@ -380,7 +400,8 @@ static void align_search(OpsContext *c, int32_t *frames, float *cost, const void
 #define PLACE_THREADS 256
 #define PLACE_WARPS (PLACE_THREADS / 32)
 
-/* A block for each item: running sums of durations, 256 symbols at a time; a warp writes the frames of its 32 symbols. */
+/* A block for each item: running sums of durations, 256 symbols at a time; a warp writes the frames of its 32
+ * symbols. */
 static __global__ void __launch_bounds__(PLACE_THREADS)
     place_kernel(Durations d, int32_t *length, const int32_t *text_len, int T, int M)
 {
@@ -389,7 +410,8 @@ static __global__ void __launch_bounds__(PLACE_THREADS)
     int32_t *symbol = d.symbol + (int64_t)b * M;
     int begin = 0; /* of these symbols; never more than M */
     for (int t0 = 0; t0 < T; t0 += PLACE_THREADS) {
-        int t = t0 + threadIdx.x, own = t < text ? max(0, min(d.frames[(int64_t)b * T + t], M)) : 0, sum = own;
+        int t = t0 + threadIdx.x, own = t < text ? max(0, min(d.frames[(int64_t)b * T + t], M)) : 0,
+            sum = own;
         for (int step = 1; step < 32; step *= 2) {
             int below = __shfl_up_sync(0xFFFFFFFFu, sum, step);
             sum += lane >= step ? below : 0;
@@ -419,11 +441,13 @@ static __global__ void __launch_bounds__(PLACE_THREADS)
         length[b] = begin;
 }
 
-static void durations_place(OpsContext *c, const Durations *d, int32_t *length, const int32_t *text_len, int B, int T_rows, int M)
+static void durations_place(OpsContext *c, const Durations *d, int32_t *length, const int32_t *text_len,
+                            int B, int T_rows, int M)
 {
     CudaOps *o = ops_enter(c);
     if (B > 0)
-        LAUNCH(o, "place durations", (unsigned)B, PLACE_THREADS, 0, place_kernel, *d, length, text_len, T_rows, M);
+        LAUNCH(o, "place durations", (unsigned)B, PLACE_THREADS, 0, place_kernel, *d, length, text_len,
+               T_rows, M);
 }
 
 template <typename T> void align_fill(Ops *ops)

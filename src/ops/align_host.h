@@ -1,5 +1,5 @@
-/* align_host.h - symbols and frames: the monotonic search, repeating symbols, means over their frames, and their losses. Included by
- * ops_host_body.h. One batch item per task. */
+/* align_host.h - symbols and frames: the monotonic search, repeating symbols, means over their frames, and
+ * their losses. Included by ops_host_body.h. One batch item per task. */
 
 typedef struct AlignTask {
     HostOps *h;
@@ -18,7 +18,8 @@ typedef struct AlignTask {
 
 #define ALIGN_TILE 32 /* frames whose scores are computed at once */
 
-/* What a search needs: scores of a tile, the best sum up to every symbol, and a mark where a path came from the symbol before. */
+/* What a search needs: scores of a tile, the best sum up to every symbol, and a mark where a path came from
+ * the symbol before. */
 typedef struct AlignRoom {
     REAL *half, *best, *next, *mel, *score; /* [T], [T], [T], [ALIGN_TILE, n], [ALIGN_TILE, T] */
     uint8_t *moved;                         /* [M, T] */
@@ -40,7 +41,8 @@ static int align_room(AlignRoom *r, HostOps *h, int slot, int T, int M, int n)
 }
 
 /* The best path's sums, frame by frame. Symbols past the frame's number cannot be reached yet. */
-static void align_walk_forward(const AlignTask *a, AlignRoom *r, const REAL *mu, const float *mel, int text, int frames)
+static void align_walk_forward(const AlignTask *a, AlignRoom *r, const REAL *mu, const float *mel, int text,
+                               int frames)
 {
     const int n = a->C;
     const REAL never = (REAL)-1e30;
@@ -109,15 +111,17 @@ static void align_task(void *arg, int b, int slot)
     free(r.own);
 }
 
-static void align_search(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel, const int32_t *text_len,
-                         const int32_t *mel_len, int B, int T, int M, int n)
+static void align_search(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel,
+                         const int32_t *text_len, const int32_t *mel_len, int B, int T, int M, int n)
 {
-    AlignTask a = {.h = host_of(c), .frames = frames, .cost = cost, .mu = mu, .mel = mel, .text_len = text_len};
+    AlignTask a = {
+        .h = host_of(c), .frames = frames, .cost = cost, .mu = mu, .mel = mel, .text_len = text_len};
     a.mel_len = mel_len, a.B = B, a.T = T, a.M = M, a.C = n;
     host_pool_run(a.h->pool, B, align_task, &a);
 }
 
-static void durations_place(OpsContext *c, const Durations *d, int32_t *length, const int32_t *text_len, int B, int T, int M)
+static void durations_place(OpsContext *c, const Durations *d, int32_t *length, const int32_t *text_len,
+                            int B, int T, int M)
 {
     for (int b = 0; b < B; b++) {
         const int32_t *frames = d->frames + (int64_t)b * T;
@@ -149,7 +153,8 @@ static void repeat_forward_task(void *arg, int b, int slot)
     }
 }
 
-static void repeat_forward(OpsContext *c, void *out, const void *in, const Durations *d, int B, int T, int M, int C)
+static void repeat_forward(OpsContext *c, void *out, const void *in, const Durations *d, int B, int T, int M,
+                           int C)
 {
     AlignTask a = {.h = host_of(c), .out = out, .in = in, .d = d, .B = B, .T = T, .M = M, .C = C};
     host_pool_run(a.h->pool, B, repeat_forward_task, &a);
@@ -175,7 +180,8 @@ static void repeat_backward_task(void *arg, int b, int slot)
     }
 }
 
-static void repeat_backward(OpsContext *c, void *din, const void *dout, const Durations *d, int B, int T, int M, int C)
+static void repeat_backward(OpsContext *c, void *din, const void *dout, const Durations *d, int B, int T,
+                            int M, int C)
 {
     AlignTask a = {.h = host_of(c), .out = din, .in = dout, .d = d, .B = B, .T = T, .M = M, .C = C};
     host_pool_run(a.h->pool, B, repeat_backward_task, &a);
@@ -200,8 +206,9 @@ static void symbol_means(OpsContext *c, float *out, const float *in, const Durat
     host_pool_run(a.h->pool, B, symbol_means_task, &a);
 }
 
-static void add_traits_forward(OpsContext *c, void *out, const void *in, const float *pitch, const float *energy,
-                               const void *w_pitch, const void *w_energy, int64_t rows, int C)
+static void add_traits_forward(OpsContext *c, void *out, const void *in, const float *pitch,
+                               const float *energy, const void *w_pitch, const void *w_energy, int64_t rows,
+                               int C)
 {
     HostOps *h = host_of(c);
     for (int64_t r = 0; r < rows; r++) {
@@ -211,8 +218,9 @@ static void add_traits_forward(OpsContext *c, void *out, const void *in, const f
     }
 }
 
-static void add_traits_backward(OpsContext *c, void *dw_pitch, void *dw_energy, const void *dout, const float *pitch,
-                                const float *energy, const int32_t *len, int B, int T, int C)
+static void add_traits_backward(OpsContext *c, void *dw_pitch, void *dw_energy, const void *dout,
+                                const float *pitch, const float *energy, const int32_t *len, int B, int T,
+                                int C)
 {
     HostOps *h = host_of(c);
     for (int b = 0; b < B; b++)
@@ -250,11 +258,12 @@ static void align_loss_task(void *arg, int b, int slot)
     a->sums[b] = sum;
 }
 
-static void align_loss(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel, const Durations *d,
-                       const int32_t *text_len, int B, int T, int M, int n, float weight)
+static void align_loss(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel,
+                       const Durations *d, const int32_t *text_len, int B, int T, int M, int n, float weight)
 {
     HostOps *h = host_of(c);
-    AlignTask a = {.h = h, .out = dmu, .mu = mu, .mel = mel, .d = d, .text_len = text_len, .sums = loss_sums(h, B)};
+    AlignTask a = {
+        .h = h, .out = dmu, .mu = mu, .mel = mel, .d = d, .text_len = text_len, .sums = loss_sums(h, B)};
     a.B = B, a.T = T, a.M = M, a.C = n, a.weight = weight;
     host_pool_run(h->pool, B, align_loss_task, &a);
     double sum = 0;
@@ -263,8 +272,9 @@ static void align_loss(OpsContext *c, void *value, void *dmu, const void *mu, co
     *(REAL *)value += (REAL)((double)weight * sum);
 }
 
-static void traits_loss(OpsContext *c, void *values, void *dpred, const void *pred, const int32_t *frames, const float *pitch,
-                        const float *energy, const int32_t *len, int B, int T, const float weight[TRAIT_COUNT])
+static void traits_loss(OpsContext *c, void *values, void *dpred, const void *pred, const int32_t *frames,
+                        const float *pitch, const float *energy, const int32_t *len, int B, int T,
+                        const float weight[TRAIT_COUNT])
 {
     double sum[TRAIT_COUNT] = {0};
     for (int b = 0; b < B; b++)
@@ -274,7 +284,8 @@ static void traits_loss(OpsContext *c, void *values, void *dpred, const void *pr
             REAL *g = dpred ? (REAL *)dpred + row * TRAIT_COUNT : NULL;
             int counts = t < host_len(len, b, T);
             double d = counts && frames[row] > 0 ? frames[row] : 1, l = (double)p[TRAIT_DURATION], e = exp(l);
-            double dp = (double)p[TRAIT_PITCH] - (double)pitch[row], de = (double)p[TRAIT_ENERGY] - (double)energy[row];
+            double dp = (double)p[TRAIT_PITCH] - (double)pitch[row],
+                   de = (double)p[TRAIT_ENERGY] - (double)energy[row];
             if (counts) {
                 sum[TRAIT_DURATION] += e - d + d * (log(d) - l);
                 sum[TRAIT_PITCH] += dp * dp;

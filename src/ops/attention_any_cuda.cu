@@ -1,6 +1,7 @@
-/* attention_any_cuda.cu - attention in float arithmetic for either type, any head size up to ATTENTION_MOST and any alignment: exact rather than
- * fast. A warp for each query (or key, for dk and dv); rounds of 32 keys, of which each lane has one while scores are made, and each lane has
- * every 32nd channel while they are used. The rows of a round stand in shared memory, for all warps of the block. */
+/* attention_any_cuda.cu - attention in float arithmetic for either type, any head size up to ATTENTION_MOST
+ * and any alignment: exact rather than fast. A warp for each query (or key, for dk and dv); rounds of 32
+ * keys, of which each lane has one while scores are made, and each lane has every 32nd channel while they are
+ * used. The rows of a round stand in shared memory, for all warps of the block. */
 #include <math.h>
 
 #include "ops/ops_cuda.h"
@@ -39,7 +40,8 @@ template <typename T> __device__ __forceinline__ AnyPlace any_place(const AnyArg
 
 /* `count` rows from `from` on into shared memory; rows at or past `end` are zeros. */
 template <typename T>
-__device__ __forceinline__ void any_fetch(float *to, const T *base, int64_t ld, int from, int count, int end, int D)
+__device__ __forceinline__ void any_fetch(float *to, const T *base, int64_t ld, int from, int count, int end,
+                                          int D)
 {
     for (int i = threadIdx.x; i < count * D; i += THREADS) {
         int row = i / D, d = i % D;
@@ -75,7 +77,8 @@ __device__ __forceinline__ void any_add(float sums[CHANNELS], float x, const flo
     }
 }
 
-template <typename T> __device__ __forceinline__ void any_put(T *to, const float sums[CHANNELS], float scale, int D)
+template <typename T>
+__device__ __forceinline__ void any_put(T *to, const float sums[CHANNELS], float scale, int D)
 {
 #pragma unroll
     for (int i = 0; i < CHANNELS; i++)
@@ -88,8 +91,10 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_forward_ker
     __shared__ float ks[ROUND * PITCH], vs[ROUND * PITCH], qs[WARPS * PITCH];
     const AttentionShape &s = a.s;
     const AnyPlace p = any_place(a);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, D = s.head_size, first = blockIdx.x * WARPS, row = first + warp;
-    const T *k = a.k + (int64_t)p.b * s.tk * s.ldk + (int64_t)p.h * D, *v = a.v + (int64_t)p.b * s.tk * s.ldv + (int64_t)p.h * D;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, D = s.head_size, first = blockIdx.x * WARPS,
+        row = first + warp;
+    const T *k = a.k + (int64_t)p.b * s.tk * s.ldk + (int64_t)p.h * D,
+            *v = a.v + (int64_t)p.b * s.tk * s.ldv + (int64_t)p.h * D;
     any_fetch(qs, a.q + (int64_t)p.b * s.tq * s.ldq + (int64_t)p.h * D, s.ldq, first, WARPS, p.q_len, D);
     float most = -INFINITY, total = 0.0f, sums[CHANNELS] = {};
     int end = first >= p.q_len ? 0 : p.k_len;
@@ -113,7 +118,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_forward_ker
     if (row >= s.tq)
         return;
     int valid = row < p.q_len;
-    any_put(a.o + ((int64_t)p.b * s.tq + row) * s.ldo + (int64_t)p.h * D, sums, valid ? 1.0f / total : 0.0f, D);
+    any_put(a.o + ((int64_t)p.b * s.tq + row) * s.ldo + (int64_t)p.h * D, sums, valid ? 1.0f / total : 0.0f,
+            D);
     if (lane == 0)
         a.lse[p.row + row] = valid ? most + logf(total) : 0.0f;
 }
@@ -124,9 +130,12 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_query_kerne
     __shared__ float ks[ROUND * PITCH], vs[ROUND * PITCH], qs[WARPS * PITCH], ds[WARPS * PITCH];
     const AttentionShape &s = a.s;
     const AnyPlace p = any_place(a);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, D = s.head_size, first = blockIdx.x * WARPS, row = first + warp;
-    int64_t q_at = (int64_t)p.b * s.tq * s.ldq + (int64_t)p.h * D, o_at = (int64_t)p.b * s.tq * s.ldo + (int64_t)p.h * D;
-    const T *k = a.k + (int64_t)p.b * s.tk * s.ldk + (int64_t)p.h * D, *v = a.v + (int64_t)p.b * s.tk * s.ldv + (int64_t)p.h * D;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, D = s.head_size, first = blockIdx.x * WARPS,
+        row = first + warp;
+    int64_t q_at = (int64_t)p.b * s.tq * s.ldq + (int64_t)p.h * D,
+            o_at = (int64_t)p.b * s.tq * s.ldo + (int64_t)p.h * D;
+    const T *k = a.k + (int64_t)p.b * s.tk * s.ldk + (int64_t)p.h * D,
+            *v = a.v + (int64_t)p.b * s.tk * s.ldv + (int64_t)p.h * D;
     any_fetch(qs, a.q + q_at, s.ldq, first, WARPS, p.q_len, D);
     any_fetch(ds, a.dout + o_at, s.ldo, first, WARPS, p.q_len, D);
     __syncthreads();
@@ -161,8 +170,10 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_key_kernel(
     __shared__ float qs[ROUND * PITCH], ds[ROUND * PITCH], ks[WARPS * PITCH], vs[WARPS * PITCH];
     const AttentionShape &s = a.s;
     const AnyPlace p = any_place(a);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, D = s.head_size, first = blockIdx.x * WARPS, key = first + warp;
-    int64_t k_at = (int64_t)p.b * s.tk * s.ldk + (int64_t)p.h * D, v_at = (int64_t)p.b * s.tk * s.ldv + (int64_t)p.h * D;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, D = s.head_size, first = blockIdx.x * WARPS,
+        key = first + warp;
+    int64_t k_at = (int64_t)p.b * s.tk * s.ldk + (int64_t)p.h * D,
+            v_at = (int64_t)p.b * s.tk * s.ldv + (int64_t)p.h * D;
     const T *q = a.q + (int64_t)p.b * s.tq * s.ldq + (int64_t)p.h * D,
             *dout = a.dout + (int64_t)p.b * s.tq * s.ldo + (int64_t)p.h * D;
     const float *delta = a.delta + ((int64_t)(p.b - a.first) * s.heads + p.h) * s.tq;
@@ -190,7 +201,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_key_kernel(
     any_put(a.dv + v_at + key * s.ldv, sum_v, 1.0f, D);
 }
 
-template <typename T> static AnyArgs<T> any_args(const void *q, const void *k, const void *v, const AttentionShape *s)
+template <typename T>
+static AnyArgs<T> any_args(const void *q, const void *k, const void *v, const AttentionShape *s)
 {
     assert(s->head_size <= ATTENTION_MOST);
     AnyArgs<T> a = {};
@@ -200,7 +212,8 @@ template <typename T> static AnyArgs<T> any_args(const void *q, const void *k, c
 }
 
 template <typename T>
-void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v, const AttentionShape *s)
+void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
+                           const AttentionShape *s)
 {
     CudaOps *ops = ops_enter(c);
     if (s->batch == 0 || s->tq == 0)
@@ -210,13 +223,15 @@ void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, con
     int most = attention_items(s, s->batch);
     for (a.first = 0; a.first < s->batch; a.first += most) {
         unsigned heads = (unsigned)((s->batch - a.first < most ? s->batch - a.first : most) * s->heads);
-        LAUNCH(ops, "attention forward", dim3((unsigned)divide_up(s->tq, WARPS), heads), THREADS, 0, any_forward_kernel<T>, a);
+        LAUNCH(ops, "attention forward", dim3((unsigned)divide_up(s->tq, WARPS), heads), THREADS, 0,
+               any_forward_kernel<T>, a);
     }
 }
 
 template <typename T>
-void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                            const void *q, const void *k, const void *v, const AttentionShape *s)
+void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o,
+                            const void *lse, const void *q, const void *k, const void *v,
+                            const AttentionShape *s)
 {
     CudaOps *ops = ops_enter(c);
     AnyArgs<T> a = any_args<T>(q, k, v, s);
@@ -227,16 +242,19 @@ void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const v
     for (a.first = 0; a.first < s->batch; a.first += most) {
         unsigned heads = (unsigned)((s->batch - a.first < most ? s->batch - a.first : most) * s->heads);
         if (s->tq > 0)
-            LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tq, WARPS), heads), THREADS, 0, any_query_kernel<T>, a);
+            LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tq, WARPS), heads), THREADS, 0,
+                   any_query_kernel<T>, a);
         if (s->tk > 0)
-            LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tk, WARPS), heads), THREADS, 0, any_key_kernel<T>, a);
+            LAUNCH(ops, "attention backward", dim3((unsigned)divide_up(s->tk, WARPS), heads), THREADS, 0,
+                   any_key_kernel<T>, a);
     }
 }
 
 #define INSTANCES(T) \
-    template void attention_any_forward<T>(OpsContext *, void *, void *, const void *, const void *, const void *, \
-                                           const AttentionShape *); \
-    template void attention_any_backward<T>(OpsContext *, void *, void *, void *, const void *, const void *, const void *, \
-                                            const void *, const void *, const void *, const AttentionShape *);
+    template void attention_any_forward<T>(OpsContext *, void *, void *, const void *, const void *, \
+                                           const void *, const AttentionShape *); \
+    template void attention_any_backward<T>(OpsContext *, void *, void *, void *, const void *, \
+                                            const void *, const void *, const void *, const void *, \
+                                            const void *, const AttentionShape *);
 INSTANCES(float)
 INSTANCES(bf16)

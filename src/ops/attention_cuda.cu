@@ -1,7 +1,8 @@
-/* attention_cuda.cu - attention with head size 64 in bf16 on the matrix units, after Dao, "FlashAttention-2" (2023): blocks of scores live in
- * registers only, softmax is corrected as larger scores come up. Backward computes the scores again, in two passes that each own what they
- * write: one over queries (dq), one over keys (dk, dv). Nothing is added by two blocks, so equal inputs give equal bits.
- * A warp owns 32 rows (two fragments), which halves what is read from shared memory for each product. */
+/* attention_cuda.cu - attention with head size 64 in bf16 on the matrix units, after Dao, "FlashAttention-2"
+ * (2023): blocks of scores live in registers only, softmax is corrected as larger scores come up. Backward
+ * computes the scores again, in two passes that each own what they write: one over queries (dq), one over
+ * keys (dk, dv). Nothing is added by two blocks, so equal inputs give equal bits. A warp owns 32 rows (two
+ * fragments), which halves what is read from shared memory for each product. */
 #include "ops/attention_cuda.h"
 
 #define WARPS 4
@@ -12,7 +13,8 @@
 #define BACKWARD_STEP 32 /* of one round, backward */
 
 /* n rows from `from` on into a tile; rows at or past `end` are zeros. */
-template <int N> __device__ __forceinline__ void fetch(bf16 *tile, const bf16 *base, int64_t ld, int from, int end)
+template <int N>
+__device__ __forceinline__ void fetch(bf16 *tile, const bf16 *base, int64_t ld, int from, int end)
 {
 #pragma unroll
     for (int i = threadIdx.x; i < N * 8; i += THREADS) {
@@ -21,9 +23,10 @@ template <int N> __device__ __forceinline__ void fetch(bf16 *tile, const bf16 *b
     }
 }
 
-/* The warp's 32 x 64 accumulators through its rows of a tile to memory; rows at or past `valid` become zeros, those at or past `end` are none. */
-__device__ __forceinline__ void put(bf16 *to, int64_t ld, bf16 *tile, const float c[2][8][4], int row0, int first, int valid,
-                                    int end)
+/* The warp's 32 x 64 accumulators through its rows of a tile to memory; rows at or past `valid` become zeros,
+ * those at or past `end` are none. */
+__device__ __forceinline__ void put(bf16 *to, int64_t ld, bf16 *tile, const float c[2][8][4], int row0,
+                                    int first, int valid, int end)
 {
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     __syncwarp();
@@ -32,7 +35,8 @@ __device__ __forceinline__ void put(bf16 *to, int64_t ld, bf16 *tile, const floa
 #pragma unroll
         for (int n = 0; n < 8; n++) {
             *(uint32_t *)(tile + tile_at(row0 + 16 * m + g, n) + 2 * t) = pack_bf16(c[m][n][0], c[m][n][1]);
-            *(uint32_t *)(tile + tile_at(row0 + 16 * m + g + 8, n) + 2 * t) = pack_bf16(c[m][n][2], c[m][n][3]);
+            *(uint32_t *)(tile + tile_at(row0 + 16 * m + g + 8, n) + 2 * t) =
+                pack_bf16(c[m][n][2], c[m][n][3]);
         }
     __syncwarp();
 #pragma unroll
@@ -67,7 +71,8 @@ __device__ __forceinline__ void clear(float c[2][8][4])
 
 /* c [32 rows, 16 S columns of d] += left [32, 16 S'] times rows of a tile; left comes as accumulators. */
 template <int STEPS>
-__device__ __forceinline__ void add_product(float c[2][8][4], const float left[2][2 * STEPS][4], const bf16 *tile)
+__device__ __forceinline__ void add_product(float c[2][8][4], const float left[2][2 * STEPS][4],
+                                            const bf16 *tile)
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
@@ -88,7 +93,8 @@ __device__ __forceinline__ void add_product(float c[2][8][4], const float left[2
 }
 
 /* c [32, 8 N] = the warp's rows of `left` (a tile) times the rows of `right`, both along d. */
-template <int N> __device__ __forceinline__ void dot_rows(float c[2][N][4], const bf16 *left, int row0, const bf16 *right)
+template <int N>
+__device__ __forceinline__ void dot_rows(float c[2][N][4], const bf16 *left, int row0, const bf16 *right)
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
@@ -181,7 +187,8 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
                     for (int n = 0; n < 8; n++)
                         now = fmaxf(now, fmaxf(s[m][n][2 * r], s[m][n][2 * r + 1]));
                     now = quad_max(now);
-                    float base = now * scale2, fix = exp2_fast(most[m][r] * scale2 - base); /* some key is visible */
+                    float base = now * scale2,
+                          fix = exp2_fast(most[m][r] * scale2 - base); /* some key is visible */
                     most[m][r] = now;
                     total[m][r] *= fix;
 #pragma unroll
@@ -279,8 +286,10 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
     clear(sum);
     for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += BACKWARD_STEP, stage ^= 1) {
         if (key0 + BACKWARD_STEP < p.k_len) {
-            fetch<BACKWARD_STEP>(ks + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, k, a.ldk, key0 + BACKWARD_STEP, p.k_len);
-            fetch<BACKWARD_STEP>(vs + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, v, a.ldv, key0 + BACKWARD_STEP, p.k_len);
+            fetch<BACKWARD_STEP>(ks + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, k, a.ldk,
+                                 key0 + BACKWARD_STEP, p.k_len);
+            fetch<BACKWARD_STEP>(vs + (stage ^ 1) * BACKWARD_STEP * TILE_WIDTH, v, a.ldv,
+                                 key0 + BACKWARD_STEP, p.k_len);
             copy_commit();
             copy_wait<1>();
         } else {
@@ -288,7 +297,8 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
         }
         __syncthreads();
         if (mine < p.q_len) {
-            const bf16 *kt = ks + stage * BACKWARD_STEP * TILE_WIDTH, *vt = vs + stage * BACKWARD_STEP * TILE_WIDTH;
+            const bf16 *kt = ks + stage * BACKWARD_STEP * TILE_WIDTH,
+                       *vt = vs + stage * BACKWARD_STEP * TILE_WIDTH;
             float s[2][4][4], d[2][4][4];
             dot_rows<4>(s, qs, row0, kt);
             dot_rows<4>(d, ds, row0, vt);
@@ -299,7 +309,8 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
                 for (int n = 0; n < 4; n++)
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
-                        float weight = exp2_fast(s[m][n][i] * scale2 - lse2[m][i / 2]), gradient = d[m][n][i] - minus[m][i / 2];
+                        float weight = exp2_fast(s[m][n][i] * scale2 - lse2[m][i / 2]),
+                              gradient = d[m][n][i] - minus[m][i / 2];
                         int visible = !masked || key0 + 8 * n + 2 * t + i % 2 < p.k_len;
                         s[m][n][i] = visible ? weight * gradient : 0.0f;
                     }
@@ -319,7 +330,8 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
 
 /* ---- backward: keys ---- */
 
-#define KEY_SHARED ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16) + 4 * BACKWARD_STEP * sizeof(float))
+#define KEY_SHARED \
+    ((2 * ROWS + 4 * BACKWARD_STEP) * TILE_WIDTH * sizeof(bf16) + 4 * BACKWARD_STEP * sizeof(float))
 
 /* dk and dv. All products are turned over: rows are keys, columns are queries. */
 static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(AttentionArgs a)
@@ -329,8 +341,10 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(Attent
          *ds = qs + 2 * BACKWARD_STEP * TILE_WIDTH;
     float *lses = (float *)(ds + 2 * BACKWARD_STEP * TILE_WIDTH), *deltas = lses + 2 * BACKWARD_STEP;
     const Place p = place_of(a);
-    int t = threadIdx.x % 4, first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * WARP_ROWS, mine = first + row0;
-    bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
+    int t = threadIdx.x % 4, first = blockIdx.x * ROWS, row0 = threadIdx.x / 32 * WARP_ROWS,
+        mine = first + row0;
+    bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH,
+         *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
     if (first >= p.k_len) {
         put_zeros(dk, a.ldk, first, a.tk);
         put_zeros(dv, a.ldv, first, a.tk);
@@ -369,7 +383,8 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(Attent
         }
         __syncthreads();
         if (mine < p.k_len) {
-            const bf16 *qt = qs + stage * BACKWARD_STEP * TILE_WIDTH, *dt = ds + stage * BACKWARD_STEP * TILE_WIDTH;
+            const bf16 *qt = qs + stage * BACKWARD_STEP * TILE_WIDTH,
+                       *dt = ds + stage * BACKWARD_STEP * TILE_WIDTH;
             const float *ls = lses + stage * BACKWARD_STEP, *dl = deltas + stage * BACKWARD_STEP;
             float s[2][4][4], d[2][4][4];
             int masked = query0 + BACKWARD_STEP > p.q_len;
@@ -416,12 +431,12 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_key_kernel(Attent
 
 static int fits(const AttentionShape *s, const void *a, const void *b, const void *c, const void *d)
 {
-    return s->head_size == TILE_WIDTH && ((s->ldq | s->ldk | s->ldv | s->ldo) & 7) == 0 && is_aligned(a) && is_aligned(b) &&
-           is_aligned(c) && is_aligned(d);
+    return s->head_size == TILE_WIDTH && ((s->ldq | s->ldk | s->ldv | s->ldo) & 7) == 0 && is_aligned(a) &&
+           is_aligned(b) && is_aligned(c) && is_aligned(d);
 }
 
-static void attention_forward_bf16(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
-                                   const AttentionShape *s)
+static void attention_forward_bf16(OpsContext *c, void *o, void *lse, const void *q, const void *k,
+                                   const void *v, const AttentionShape *s)
 {
     if (!fits(s, o, q, k, v)) {
         attention_any_forward<bf16>(c, o, lse, q, k, v, s);
@@ -436,7 +451,8 @@ static void attention_forward_bf16(OpsContext *c, void *o, void *lse, const void
     int most = attention_items(s, s->batch);
     for (a.first = 0; a.first < s->batch; a.first += most) {
         int items = s->batch - a.first < most ? s->batch - a.first : most;
-        dim3 grid((unsigned)divide_up(s->tq, ROWS), (unsigned)(items * s->heads)); /* blocks that share keys run together */
+        dim3 grid((unsigned)divide_up(s->tq, ROWS),
+                  (unsigned)(items * s->heads)); /* blocks that share keys run together */
         if (hopper_attention(ops))
             hopper_attention_forward(ops, &a, items);
         else
@@ -444,8 +460,9 @@ static void attention_forward_bf16(OpsContext *c, void *o, void *lse, const void
     }
 }
 
-static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                                    const void *q, const void *k, const void *v, const AttentionShape *s)
+static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv, const void *dout,
+                                    const void *o, const void *lse, const void *q, const void *k,
+                                    const void *v, const AttentionShape *s)
 {
     if (!fits(s, o, q, k, v) || !fits(s, dout, dq, dk, dv)) {
         attention_any_backward<bf16>(c, dq, dk, dv, dout, o, lse, q, k, v, s);
@@ -454,7 +471,8 @@ static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv,
     CudaOps *ops = ops_enter(c);
     AttentionArgs a = make_args(s);
     a.dq = (bf16 *)dq, a.dk = (bf16 *)dk, a.dv = (bf16 *)dv;
-    a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v, a.dout = (const bf16 *)dout, a.out = (const bf16 *)o;
+    a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v, a.dout = (const bf16 *)dout,
+    a.out = (const bf16 *)o;
     a.lse = (float *)lse, a.delta = (float *)ops_scratch(c);
     if (!hopper_attention(ops))
         allow_shared(ops, attention_key_kernel, KEY_SHARED);

@@ -1,5 +1,5 @@
-/* attention_cuda.h - what the two sets of attention kernels for head size 64 share: attention_cuda.cu (sm_80 and above) and
- * attention_hopper_cuda.cu (sm_90a). Private to them. */
+/* attention_cuda.h - what the two sets of attention kernels for head size 64 share: attention_cuda.cu (sm_80
+ * and above) and attention_hopper_cuda.cu (sm_90a). Private to them. */
 #ifndef MYXTTS_ATTENTION_CUDA_H
 #define MYXTTS_ATTENTION_CUDA_H
 

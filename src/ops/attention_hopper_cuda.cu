@@ -1,7 +1,8 @@
 /* attention_hopper_cuda.cu - what attention_cuda.cu does, with Hopper's warpgroup products (sm_90a). A
- * block is one warpgroup: it owns 64 rows, takes the other side 64 rows at a time straight out of shared memory, and keeps its sums in registers. Several
- * blocks share a multiprocessor, so that the products of one run during the exponentials of another.
- * Fetching runs one round ahead; one barrier in each round says both that a tile has come and that the one before it is free. */
+ * block is one warpgroup: it owns 64 rows, takes the other side 64 rows at a time straight out of shared
+ * memory, and keeps its sums in registers. Several blocks share a multiprocessor, so that the products of one
+ * run during the exponentials of another. Fetching runs one round ahead; one barrier in each round says both
+ * that a tile has come and that the one before it is free. */
 #include "ops/attention_cuda.h"
 #include "ops/wgmma_cuda.h"
 
@@ -18,7 +19,8 @@
 #define QUERY_SHARED SHARED_FOR(6, 0)
 #define KEY_SHARED SHARED_FOR(6, 4 * STEP)
 
-/* wgmma exists for sm_90a alone, not for what comes after it: elsewhere the kernels are empty and are never called. */
+/* wgmma exists for sm_90a alone, not for what comes after it: elsewhere the kernels are empty and are never
+ * called. */
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
 #define HOPPER 1
 #else
@@ -38,7 +40,8 @@ static __global__ void probe_kernel(int *out)
 
 #if HOPPER
 
-/* Rows of memory on their way into tiles: eight neighbouring threads bring a row, each always the same piece. */
+/* Rows of memory on their way into tiles: eight neighbouring threads bring a row, each always the same piece.
+ */
 struct Rows {
     const bf16 *at; /* this thread's piece of the next row it brings */
     int64_t apart;  /* elements between the rows of one thread */
@@ -67,8 +70,10 @@ struct Rows {
     }
 };
 
-/* The warp's 16 x 64 sums through its rows of a tile to memory; rows at or past `valid` become zeros, those at or past `end` are none. */
-__device__ __forceinline__ void put(bf16 *to, int64_t ld, bf16 *tile, const float c[8][4], int row0, int first, int valid, int end)
+/* The warp's 16 x 64 sums through its rows of a tile to memory; rows at or past `valid` become zeros, those
+ * at or past `end` are none. */
+__device__ __forceinline__ void put(bf16 *to, int64_t ld, bf16 *tile, const float c[8][4], int row0,
+                                    int first, int valid, int end)
 {
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
@@ -138,7 +143,8 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
     v_rows.fetch(p.k_len);
     copy_commit();
 
-    /* base: exponents are counted from it, in powers of two; it follows the largest score only when that is far ahead. */
+    /* base: exponents are counted from it, in powers of two; it follows the largest score only when that is
+     * far ahead. */
     float out[8][4], base[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
     clear(out);
     const float scale2 = a.scale * LOG2E;
@@ -237,7 +243,8 @@ static __global__ void __launch_bounds__(THREADS, 4) query_kernel(AttentionArgs 
     const bf16 *dout = a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     const bf16 *out = a.out + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     float *delta = a.delta + ((int64_t)(p.b - a.first) * a.heads + p.h) * a.tq;
-    Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first, qs), d_rows(dout, a.ldo, first, ds);
+    Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, first, qs),
+        d_rows(dout, a.ldo, first, ds);
     Rows k_rows(a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, a.ldk, 0, ks);
     Rows v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, 0, vs);
     q_rows.fetch(p.q_len);
@@ -277,7 +284,8 @@ static __global__ void __launch_bounds__(THREADS, 4) query_kernel(AttentionArgs 
 
     float sum[8][4];
     clear(sum);
-    const uint32_t left_q = wgmma_tile(qs), left_d = wgmma_tile(ds), all_keys = wgmma_tile(ks), values = wgmma_tile(vs);
+    const uint32_t left_q = wgmma_tile(qs), left_d = wgmma_tile(ds), all_keys = wgmma_tile(ks),
+                   values = wgmma_tile(vs);
     for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
@@ -343,7 +351,8 @@ static __global__ void __launch_bounds__(THREADS, 3) key_kernel(AttentionArgs a)
     float *lses = (float *)(ds + 2 * TILE), *deltas = lses + 2 * STEP;
     const Place p = place_of(a);
     int t = threadIdx.x % 4, first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16;
-    bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH, *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
+    bf16 *dk = a.dk + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH,
+         *dv = a.dv + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
     if (first >= p.k_len) {
         put_zeros(dk, a.ldk, first, min(first + 64, a.tk));
         put_zeros(dv, a.ldv, first, min(first + 64, a.tk));
@@ -370,7 +379,8 @@ static __global__ void __launch_bounds__(THREADS, 3) key_kernel(AttentionArgs a)
     float sum_k[8][4], sum_v[8][4], scale2 = a.scale * LOG2E;
     clear(sum_k);
     clear(sum_v);
-    const uint32_t left_k = wgmma_tile(ks), left_v = wgmma_tile(vs), all_queries = wgmma_tile(qs), all_douts = wgmma_tile(ds);
+    const uint32_t left_k = wgmma_tile(ks), left_v = wgmma_tile(vs), all_queries = wgmma_tile(qs),
+                   all_douts = wgmma_tile(ds);
     for (int query0 = 0, stage = 0; query0 < p.q_len; query0 += STEP, stage ^= 1) {
         copy_wait<0>();
         wgmma_publish();
@@ -458,7 +468,8 @@ int hopper_attention(CudaOps *o)
 
 void hopper_attention_forward(CudaOps *o, const AttentionArgs *a, int batch)
 {
-    dim3 grid((unsigned)divide_up(a->tq, 64), (unsigned)(batch * a->heads)); /* blocks that share keys run together */
+    dim3 grid((unsigned)divide_up(a->tq, 64),
+              (unsigned)(batch * a->heads)); /* blocks that share keys run together */
     LAUNCH(o, "attention forward", grid, THREADS, FORWARD_SHARED, forward_kernel, *a);
 }
 

@@ -1,5 +1,5 @@
-/* attention_host.h - attention of one batch item and head per task, over tiles of queries; scores live in the thread's scratch. Included by
- * ops_host_body.h. */
+/* attention_host.h - attention of one batch item and head per task, over tiles of queries; scores live in the
+ * thread's scratch. Included by ops_host_body.h. */
 
 #define TILE_BYTES (192u << 10)         /* of scores: two such tiles stay in the second-level cache */
 #define TILE_MOST (HOST_SLOT_BYTES / 4) /* when rows are so long that TILE_BYTES would be few of them */
@@ -19,7 +19,8 @@ typedef struct AttentionPart {
 
 static AttentionPart attention_part(const AttentionShape *s, int b, int h)
 {
-    AttentionPart p = {.b = b, .h = h, .ql = host_len(s->q_len, b, s->tq), .kl = host_len(s->k_len, b, s->tk)};
+    AttentionPart p = {
+        .b = b, .h = h, .ql = host_len(s->q_len, b, s->tq), .kl = host_len(s->k_len, b, s->tk)};
     int64_t head = (int64_t)h * s->head_size;
     p.q = (int64_t)b * s->tq * s->ldq + head;
     p.k = (int64_t)b * s->tk * s->ldk + head;
@@ -52,7 +53,8 @@ static void attention_forward_task(void *arg, int task, int slot)
     REAL *score = host_slot(h, slot);
     for (int i0 = 0; i0 < p.ql; i0 += p.tile) {
         int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile;
-        gemm(0, 1, rows, p.kl, D, (REAL)s->scale, t->q + p.q + i0 * s->ldq, s->ldq, t->k + p.k, s->ldk, 0, score, p.kl);
+        gemm(0, 1, rows, p.kl, D, (REAL)s->scale, t->q + p.q + i0 * s->ldq, s->ldq, t->k + p.k, s->ldk, 0,
+             score, p.kl);
         for (int i = 0; i < rows; i++)
             t->lse[p.row + i0 + i] = VEC(h)->softmax(score + (int64_t)i * p.kl, p.kl);
         gemm(0, 0, rows, D, p.kl, 1, score, p.kl, t->v + p.v, s->ldv, 0, t->o + p.o + i0 * s->ldo, s->ldo);
@@ -68,7 +70,8 @@ static void attention_forward(OpsContext *c, void *o, void *lse, const void *q, 
     host_pool_run(t.h->pool, s->batch * s->heads, attention_forward_task, &t);
 }
 
-/* With P = softmax(scale Q K^T) and dP = dO V^T: dS = scale P (dP - rowsum(P dP)), where rowsum(P dP) = dO . O. */
+/* With P = softmax(scale Q K^T) and dP = dO V^T: dS = scale P (dP - rowsum(P dP)), where rowsum(P dP) = dO .
+ * O. */
 static void attention_backward_task(void *arg, int task, int slot)
 {
     AttentionTask *t = arg;
@@ -98,10 +101,20 @@ static void attention_backward_task(void *arg, int task, int slot)
     }
 }
 
-static void attention_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                               const void *q, const void *k, const void *v, const AttentionShape *s)
+static void attention_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o,
+                               const void *lse, const void *q, const void *k, const void *v,
+                               const AttentionShape *s)
 {
-    AttentionTask t = {.h = host_of(c), .s = s, .dq = dq, .dk = dk, .dv = dv, .dout = dout, .result = o, .q = q, .k = k, .v = v};
+    AttentionTask t = {.h = host_of(c),
+                       .s = s,
+                       .dq = dq,
+                       .dk = dk,
+                       .dv = dv,
+                       .dout = dout,
+                       .result = o,
+                       .q = q,
+                       .k = k,
+                       .v = v};
     t.lse = (REAL *)(uintptr_t)lse; /* only read */
     host_pool_run(t.h->pool, s->batch * s->heads, attention_backward_task, &t);
 }

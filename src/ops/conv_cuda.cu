@@ -1,16 +1,19 @@
-/* conv_cuda.cu - convolution over time as a matrix product: the K rows that an output row sees are laid side by side in the workspace
- * ("unfolded"), a few batch items at a time, so that they are still in the GPU's cache when the product reads them. */
+/* conv_cuda.cu - convolution over time as a matrix product: the K rows that an output row sees are laid side
+ * by side in the workspace
+ * ("unfolded"), a few batch items at a time, so that they are still in the GPU's cache when the product reads
+ * them. */
 #include <type_traits>
 
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
 #define CHUNK_BYTES \
-    (size_t(96) << 20) /* unfolded at once; large products, few launches. What is left serves timing (product_cuda.cu) */
+    (size_t(96) << 20) /* unfolded at once; large products, few launches. What is left serves timing \
+                          (product_cuda.cu) */
 
-/* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's length. An input row is read
- * once and goes to all the places that see it; K / 2 rows before and behind an item are there for their zeros. blockIdx.y: the item. TAPS: K, or 0
- * for any. */
+/* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's
+ * length. An input row is read once and goes to all the places that see it; K / 2 rows before and behind an
+ * item are there for their zeros. blockIdx.y: the item. TAPS: K, or 0 for any. */
 template <typename T, int V, int TAPS>
 __global__ void __launch_bounds__(THREADS)
     unfold_kernel(T *columns, const T *in, const int32_t *len, int first, int T_rows, int C, int K)
@@ -71,7 +74,8 @@ __global__ void __launch_bounds__(THREADS)
 static int chunk_items(const OpsContext *c, size_t real, int B, int T_rows, int C, int K)
 {
     size_t item = real * (size_t)T_rows * (size_t)C * (size_t)K, most = ops_scratch_bytes(c);
-    assert(item <= most && (size_t)(T_rows + K) * (size_t)C < (size_t)1 << 31); /* the kernels count an item in 32 bits */
+    assert(item <= most &&
+           (size_t)(T_rows + K) * (size_t)C < (size_t)1 << 31); /* the kernels count an item in 32 bits */
     size_t wanted = most < CHUNK_BYTES ? most : CHUNK_BYTES;
     int64_t items = (int64_t)(wanted / item);
     return at_most(items < 1 ? 1 : at_most(items, 65535), B);
@@ -92,7 +96,8 @@ template <typename F> static void with_shape(int even, int K, F f)
 }
 
 template <typename T>
-static void unfold(OpsContext *c, T *columns, const void *in, const int32_t *len, int first, int items, int T_rows, int C, int K)
+static void unfold(OpsContext *c, T *columns, const void *in, const int32_t *len, int first, int items,
+                   int T_rows, int C, int K)
 {
     CudaOps *o = (CudaOps *)c->own;
     with_shape(C % 8 == 0 && is_aligned(in), K, [&](auto v, auto taps) {
@@ -104,7 +109,8 @@ static void unfold(OpsContext *c, T *columns, const void *in, const int32_t *len
 }
 
 template <typename T>
-static void fold(OpsContext *c, void *din, const T *columns, const int32_t *len, int first, int items, int T_rows, int C, int K)
+static void fold(OpsContext *c, void *din, const T *columns, const int32_t *len, int first, int items,
+                 int T_rows, int C, int K)
 {
     CudaOps *o = (CudaOps *)c->own;
     with_shape(C % 8 == 0 && is_aligned(din), K, [&](auto v, auto taps) {
@@ -116,8 +122,8 @@ static void fold(OpsContext *c, void *din, const T *columns, const int32_t *len,
 }
 
 template <typename T>
-static void conv_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, const int32_t *len, int B,
-                         int T_rows, int C, int N, int K, Activation act)
+static void conv_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
+                         const int32_t *len, int B, int T_rows, int C, int N, int K, Activation act)
 {
     ops_enter(c);
     assert(K % 2 == 1 && C > 0 && N > 0);
@@ -128,15 +134,17 @@ static void conv_forward(OpsContext *c, void *out, const void *in, const void *w
     for (int first = 0; first < B; first += items) {
         int now = B - first < items ? B - first : items;
         unfold<T>(c, columns, in, len, first, now, T_rows, C, K);
-        Product p = {(int64_t)now * T_rows, N, (int64_t)K * C, 0, 1, 0, 0, act == ACT_RELU ? ACT_RELU : ACT_NONE};
+        Product p = {
+            (int64_t)now * T_rows, N, (int64_t)K * C, 0, 1, 0, 0, act == ACT_RELU ? ACT_RELU : ACT_NONE};
         blas_product(c, (T *)out + (int64_t)first * T_rows * N, columns, w, bias, &p);
     }
     ops_finish_rows(c, out, (int64_t)B * T_rows, N, act, len, T_rows);
 }
 
 template <typename T>
-static void conv_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
-                          const void *w, const int32_t *len, int B, int T_rows, int C, int N, int K, Activation act)
+static void conv_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
+                          const void *in, const void *w, const int32_t *len, int B, int T_rows, int C, int N,
+                          int K, Activation act)
 {
     ops_enter(c);
     assert(K % 2 == 1 && C > 0 && N > 0);

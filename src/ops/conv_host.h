@@ -1,14 +1,16 @@
 /* conv_host.h - convolution over time as one product per tap. Included by ops_host_body.h.
- * The valid rows of all items are laid one behind the other with K / 2 zero rows between them ("the line"): row v of the output then needs rows
- * v - K / 2 .. v + K / 2 of the line, whichever item they belong to, and padding costs nothing. A task computes a stretch of the line. */
+ * The valid rows of all items are laid one behind the other with K / 2 zero rows between them ("the line"):
+ * row v of the output then needs rows v - K / 2 .. v + K / 2 of the line, whichever item they belong to, and
+ * padding costs nothing. A task computes a stretch of the line. */
 
 typedef struct ConvTask {
     HostOps *h;
     REAL *out, *dw, *sums;
     const REAL *in, *w, *bias, *dout, *result;
     const int32_t *len;
-    int B, T, C, N, K, parts, stretches, blocks; /* parts: of the rows; stretches of the line; blocks of dw's rows */
-    int64_t line;                                /* rows of the line */
+    int B, T, C, N, K, parts, stretches,
+        blocks;   /* parts: of the rows; stretches of the line; blocks of dw's rows */
+    int64_t line; /* rows of the line */
     Activation act;
     int back; /* the stretch is of din, not of out */
 } ConvTask;
@@ -67,15 +69,18 @@ static void conv_stretch_task(void *arg, int task, int slot)
 {
     ConvTask *c = arg;
     const int half = c->K / 2, from = c->back ? c->N : c->C, to = c->back ? c->C : c->N;
-    int64_t v0 = host_begin(c->line, c->stretches, task), v1 = host_begin(c->line, c->stretches, task + 1), rows = v1 - v0;
+    int64_t v0 = host_begin(c->line, c->stretches, task), v1 = host_begin(c->line, c->stretches, task + 1),
+            rows = v1 - v0;
     REAL *in = host_slot(c->h, slot), *out = in + (rows + 2 * half) * from;
     conv_gather(c, in, c->back ? c->dout : c->in, from, v0 - half, v1 + half);
     for (int k = 0; k < c->K; k++) {
         const REAL *w = c->w + (int64_t)k * c->C; /* [N,C], row stride K * C */
         if (c->back)
-            gemm(0, 0, rows, to, from, 1, in + (int64_t)(2 * half - k) * from, from, w, (int64_t)c->K * c->C, k > 0, out, to);
+            gemm(0, 0, rows, to, from, 1, in + (int64_t)(2 * half - k) * from, from, w, (int64_t)c->K * c->C,
+                 k > 0, out, to);
         else
-            gemm(0, 1, rows, to, from, 1, in + (int64_t)k * from, from, w, (int64_t)c->K * c->C, k > 0, out, to);
+            gemm(0, 1, rows, to, from, 1, in + (int64_t)k * from, from, w, (int64_t)c->K * c->C, k > 0, out,
+                 to);
     }
     ConvPlace p = conv_place(c, v0);
     for (int64_t v = v0; v < v1; v++, out += to, conv_step(c, &p))
@@ -86,7 +91,8 @@ static void conv_stretch_task(void *arg, int task, int slot)
 /* Cuts the line so that a stretch with its input fits into the scratch. */
 static void conv_cut(ConvTask *c)
 {
-    int64_t room = (int64_t)(HOST_SLOT_BYTES / sizeof(REAL)) - 2 * (int64_t)(c->K / 2) * (c->C > c->N ? c->C : c->N);
+    int64_t room =
+        (int64_t)(HOST_SLOT_BYTES / sizeof(REAL)) - 2 * (int64_t)(c->K / 2) * (c->C > c->N ? c->C : c->N);
     int64_t most = room / (c->C + c->N) - 16; /* host_begin moves ends by up to 15 */
     ASSERT_CMP(most, >, 0);
     c->line = conv_line(c->len, c->B, c->T, c->K / 2);
@@ -102,8 +108,8 @@ static void conv_clear_padding(const ConvTask *c, REAL *x, int n)
     }
 }
 
-static void conv_forward(OpsContext *ctx, void *out, const void *in, const void *w, const void *bias, const int32_t *len, int B,
-                         int T, int C, int N, int K, Activation act)
+static void conv_forward(OpsContext *ctx, void *out, const void *in, const void *w, const void *bias,
+                         const int32_t *len, int B, int T, int C, int N, int K, Activation act)
 {
     ASSERT(K % 2 == 1);
     ConvTask c = {.h = host_of(ctx), .out = out, .in = in, .w = w, .bias = bias, .len = len, .act = act};
@@ -137,15 +143,18 @@ static void conv_weights_task(void *arg, int task, int slot)
     int k = task / c->blocks, block = task % c->blocks, move = k - c->K / 2;
     int64_t n0 = host_begin(c->N, c->blocks, block), n1 = host_begin(c->N, c->blocks, block + 1);
     for (int b = 0; b < c->B; b++) {
-        int len = host_len(c->len, b, c->T), first = move < 0 ? -move : 0, rows = len - (move < 0 ? -move : move);
+        int len = host_len(c->len, b, c->T), first = move < 0 ? -move : 0,
+            rows = len - (move < 0 ? -move : move);
         if (rows > 0)
             gemm(1, 0, n1 - n0, c->C, rows, 1, c->dout + ((int64_t)b * c->T + first) * c->N + n0, c->N,
-                 c->in + ((int64_t)b * c->T + first + move) * c->C, c->C, 1, c->dw + (n0 * c->K + k) * c->C, (int64_t)c->K * c->C);
+                 c->in + ((int64_t)b * c->T + first + move) * c->C, c->C, 1, c->dw + (n0 * c->K + k) * c->C,
+                 (int64_t)c->K * c->C);
     }
 }
 
-static void conv_backward(OpsContext *ctx, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
-                          const void *w, const int32_t *len, int B, int T, int C, int N, int K, Activation act)
+static void conv_backward(OpsContext *ctx, void *din, void *dw, void *dbias, void *dout, const void *out,
+                          const void *in, const void *w, const int32_t *len, int B, int T, int C, int N,
+                          int K, Activation act)
 {
     ASSERT(K % 2 == 1);
     HostOps *h = host_of(ctx);

@@ -13,7 +13,8 @@
 #define PATH_BYTES 4096
 
 static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-static const char *const toolkit[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/usr/local/cuda/targets/x86_64-linux/lib",
+static const char *const toolkit[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/lib",
+                                      "/usr/local/cuda/targets/x86_64-linux/lib",
                                       "/usr/local/cuda/targets/sbsa-linux/lib", "/opt/cuda/lib64"};
 static const char *const packages[] = {"nvidia/cu13/lib", "nvidia/cublas/lib"};
 
@@ -44,7 +45,8 @@ static void *open_beside(void)
     return open_in(path);
 }
 
-/* The wheels that `pip install torch` brings: <bin>/../lib/python3.x/site-packages/nvidia/... for each <bin> of the PATH with a python3. */
+/* The wheels that `pip install torch` brings: <bin>/../lib/python3.x/site-packages/nvidia/... for each <bin>
+ * of the PATH with a python3. */
 static void *open_in_packages(void)
 {
     const char *from = getenv("PATH");
@@ -55,9 +57,11 @@ static void *open_in_packages(void)
         if (n > 0 && n < PATH_BYTES / 2) {
             snprintf(pattern, sizeof pattern, "%.*s/python3", (int)n, from);
             struct stat st;
-            for (size_t i = 0; !library && stat(pattern, &st) == 0 && i < sizeof packages / sizeof packages[0]; i++) {
+            for (size_t i = 0;
+                 !library && stat(pattern, &st) == 0 && i < sizeof packages / sizeof packages[0]; i++) {
                 char wanted[PATH_BYTES];
-                snprintf(wanted, sizeof wanted, "%.*s/../lib*/python3*/*-packages/%s", (int)n, from, packages[i]);
+                snprintf(wanted, sizeof wanted, "%.*s/../lib*/python3*/*-packages/%s", (int)n, from,
+                         packages[i]);
                 glob_t found;
                 if (glob(wanted, 0, NULL, &found) == 0) {
                     for (size_t j = 0; j < found.gl_pathc && !library; j++)
@@ -76,9 +80,11 @@ static void *open_library(Err *err)
     const char *given = getenv("MYXTTS_CUBLAS_PATH");
     if (given && *given) {
         struct stat st;
-        void *library = stat(given, &st) == 0 && S_ISDIR(st.st_mode) ? open_in(given) : dlopen(given, RTLD_NOW | RTLD_LOCAL);
+        void *library = stat(given, &st) == 0 && S_ISDIR(st.st_mode) ? open_in(given)
+                                                                     : dlopen(given, RTLD_NOW | RTLD_LOCAL);
         if (!library)
-            cuda_err(err, ERR_MISSING, "MYXTTS_CUBLAS_PATH is '%s', but no %s can be loaded from there", given, names[0]);
+            cuda_err(err, ERR_MISSING, "MYXTTS_CUBLAS_PATH is '%s', but no %s can be loaded from there",
+                     given, names[0]);
         return library;
     }
     void *library = open_beside();
@@ -89,7 +95,8 @@ static void *open_library(Err *err)
     if (!library)
         library = open_in_packages();
     if (!library)
-        cuda_err(err, ERR_MISSING, "training on a GPU needs cuBLAS, and neither %s nor %s was found", names[0], names[1]);
+        cuda_err(err, ERR_MISSING, "training on a GPU needs cuBLAS, and neither %s nor %s was found",
+                 names[0], names[1]);
     return library;
 }
 
@@ -99,7 +106,8 @@ int cublas_load(Cublas *api, Err *err)
     if (!library) {
         if (err)
             snprintf(err->hint, sizeof err->hint,
-                     "install it (pip install nvidia-cublas, or the CUDA toolkit) and set MYXTTS_CUBLAS_PATH to the folder that "
+                     "install it (pip install nvidia-cublas, or the CUDA toolkit) and set MYXTTS_CUBLAS_PATH "
+                     "to the folder that "
                      "holds it");
         return ERR_MISSING;
     }

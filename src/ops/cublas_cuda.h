@@ -1,7 +1,8 @@
-/* cublas_cuda.h - cuBLASLt, loaded when the ops are opened, so that the CUDA part itself loads on machines that lack it. The types are the
- * toolkit's; the functions used have been the same in its versions 12 and 13.
- * Looked for, in this order: MYXTTS_CUBLAS_PATH (a folder or the file itself), the folder of libmyxtts_cuda.so, where the system's loader looks,
- * the folders of the CUDA toolkit, and the Python packages beside a python3 on the PATH. */
+/* cublas_cuda.h - cuBLASLt, loaded when the ops are opened, so that the CUDA part itself loads on machines
+ * that lack it. The types are the toolkit's; the functions used have been the same in its versions 12 and 13.
+ * Looked for, in this order: MYXTTS_CUBLAS_PATH (a folder or the file itself), the folder of
+ * libmyxtts_cuda.so, where the system's loader looks, the folders of the CUDA toolkit, and the Python
+ * packages beside a python3 on the PATH. */
 #ifndef MYXTTS_CUBLAS_CUDA_H
 #define MYXTTS_CUBLAS_CUDA_H
 

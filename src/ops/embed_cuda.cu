@@ -1,13 +1,18 @@
-/* embed_cuda.cu - symbols to vectors with sinusoidal positions. The gradient of the table is a sum over the places where a symbol stands: a
- * block for each symbol and each share of the text looks for them, so no two blocks write the same number. */
+/* embed_cuda.cu - symbols to vectors with sinusoidal positions. The gradient of the table is a sum over the
+ * places where a symbol stands: a block for each symbol and each share of the text looks for them, so no two
+ * blocks write the same number. */
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
 #define WARPS (THREADS / 32)
 #define MOST_SHARES 16 /* of the text */
 
-/* Channel c at time t: sin for even c, cos for odd, of t * frequency. The angle is reduced in double: sinf alone is off by 1e-4 at t = 1000. */
-__device__ __forceinline__ double frequency(int c, int C) { return exp2(-13.287712379549449 * (double)(c / 2 * 2) / (double)C); }
+/* Channel c at time t: sin for even c, cos for odd, of t * frequency. The angle is reduced in double: sinf
+ * alone is off by 1e-4 at t = 1000. */
+__device__ __forceinline__ double frequency(int c, int C)
+{
+    return exp2(-13.287712379549449 * (double)(c / 2 * 2) / (double)C);
+}
 
 __device__ __forceinline__ float position(int t, int c, double f)
 {
@@ -18,8 +23,9 @@ __device__ __forceinline__ float position(int t, int c, double f)
 
 /* A thread keeps its V channels and walks over time; a position serves all its items of the batch. */
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) embed_forward_kernel(T *out, const int32_t *id, const T *table, const T *in,
-                                                                const T *alpha, int B, int T_rows, int C, DropoutCuda drop)
+__global__ void __launch_bounds__(THREADS)
+    embed_forward_kernel(T *out, const int32_t *id, const T *table, const T *in, const T *alpha, int B,
+                         int T_rows, int C, DropoutCuda drop)
 {
     int c = (blockIdx.x * 32 + threadIdx.x % 32) * V;
     if (c >= C)
@@ -52,7 +58,8 @@ __global__ void __launch_bounds__(THREADS) embed_forward_kernel(T *out, const in
 /* din (may be NULL), and partial [blocks]: sums of the gradient times the position, for alpha. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
-    embed_backward_kernel(T *din, float *partial, const T *dout, const int32_t *len, int B, int T_rows, int C, DropoutCuda drop)
+    embed_backward_kernel(T *din, float *partial, const T *dout, const int32_t *len, int B, int T_rows, int C,
+                          DropoutCuda drop)
 {
     __shared__ float shared[32];
     int c = (blockIdx.x * 32 + threadIdx.x % 32) * V;
@@ -93,15 +100,18 @@ __global__ void __launch_bounds__(THREADS)
         partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = sum;
 }
 
-/* partial [shares, V, C]: the gradient of each symbol's row from one share of the text. blockIdx: symbol, share. */
+/* partial [shares, V, C]: the gradient of each symbol's row from one share of the text. blockIdx: symbol,
+ * share. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) embed_table_kernel(float *partial, const T *dout, const int32_t *id, const int32_t *len,
-                                                              int64_t rows, int T_rows, int C, int V, DropoutCuda drop)
+__global__ void __launch_bounds__(THREADS)
+    embed_table_kernel(float *partial, const T *dout, const int32_t *id, const int32_t *len, int64_t rows,
+                       int T_rows, int C, int V, DropoutCuda drop)
 {
     __shared__ int found[THREADS], counts[WARPS];
     int symbol = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint64_t seed = dropout_seed(drop);
-    int64_t share = (rows + gridDim.y - 1) / gridDim.y, from = blockIdx.y * share, to = min(from + share, rows);
+    int64_t share = (rows + gridDim.y - 1) / gridDim.y, from = blockIdx.y * share,
+            to = min(from + share, rows);
     float *sums = partial + ((int64_t)blockIdx.y * V + symbol) * C;
     for (int c0 = 0; c0 < C; c0 += THREADS) {
         int c = c0 + threadIdx.x;
@@ -139,13 +149,14 @@ __global__ void __launch_bounds__(THREADS) embed_table_kernel(float *partial, co
 /* Channels, time, and shares of the batch as far as they are needed to fill the GPU. */
 static dim3 embed_grid(const CudaOps *o, unsigned across, int T_rows, int B)
 {
-    int64_t wanted = (int64_t)o->processors * 8, times = at_most(divide_up(T_rows, WARPS), divide_up(wanted, across));
+    int64_t wanted = (int64_t)o->processors * 8,
+            times = at_most(divide_up(T_rows, WARPS), divide_up(wanted, across));
     return dim3(across, (unsigned)times, (unsigned)at_most(B, divide_up(wanted, across * times)));
 }
 
 template <typename T>
-static void embed_forward(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in, const void *alpha, int B,
-                          int T_rows, int C, Dropout drop)
+static void embed_forward(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in,
+                          const void *alpha, int B, int T_rows, int C, Dropout drop)
 {
     CudaOps *o = ops_enter(c);
     int64_t rows = (int64_t)B * T_rows;
@@ -155,8 +166,8 @@ static void embed_forward(OpsContext *c, void *out, const int32_t *id, const voi
     unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
     dim3 grid = embed_grid(o, across, T_rows, B);
     auto launch = [&](auto kernel) {
-        LAUNCH(o, "embed forward", grid, THREADS, 0, kernel, (T *)out, id, (const T *)table, (const T *)in, (const T *)alpha, B,
-               T_rows, C, dropout_cuda(c, drop));
+        LAUNCH(o, "embed forward", grid, THREADS, 0, kernel, (T *)out, id, (const T *)table, (const T *)in,
+               (const T *)alpha, B, T_rows, C, dropout_cuda(c, drop));
     };
     if (even)
         launch(embed_forward_kernel<T, 8>);
@@ -165,8 +176,9 @@ static void embed_forward(OpsContext *c, void *out, const int32_t *id, const voi
 }
 
 template <typename T>
-static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout, const int32_t *id,
-                           const int32_t *len, int B, int T_rows, int C, int V, Dropout drop)
+static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout,
+                           const int32_t *id, const int32_t *len, int B, int T_rows, int C, int V,
+                           Dropout drop)
 {
     CudaOps *o = ops_enter(c);
     int64_t rows = (int64_t)B * T_rows;
@@ -180,8 +192,8 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
         unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
         dim3 grid = embed_grid(o, across, T_rows, B);
         auto launch = [&](auto kernel) {
-            LAUNCH(o, "embed backward", grid, THREADS, 0, kernel, to, dalpha ? partial : NULL, (const T *)dout, len, B, T_rows, C,
-                   d);
+            LAUNCH(o, "embed backward", grid, THREADS, 0, kernel, to, dalpha ? partial : NULL,
+                   (const T *)dout, len, B, T_rows, C, d);
         };
         if (even)
             launch(embed_backward_kernel<T, 8>);
@@ -195,8 +207,8 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
         assert(most >= 1);
         int shares = at_most(divide_up(rows, THREADS), at_most(most, MOST_SHARES));
         dim3 grid((unsigned)V, (unsigned)shares);
-        LAUNCH(o, "embed backward", grid, THREADS, 0, embed_table_kernel<T>, partial, (const T *)dout, id, len, rows, T_rows, C, V,
-               d);
+        LAUNCH(o, "embed backward", grid, THREADS, 0, embed_table_kernel<T>, partial, (const T *)dout, id,
+               len, rows, T_rows, C, V, d);
         ops_add_partials(o, (float *)dtable, partial, shares, (int64_t)V * C, (int64_t)V * C, 1.0f, 1);
     }
 }

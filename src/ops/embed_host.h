@@ -1,4 +1,5 @@
-/* embed_host.h - table rows plus scaled sinusoidal positions, and the gradients. Included by ops_host_body.h. */
+/* embed_host.h - table rows plus scaled sinusoidal positions, and the gradients. Included by ops_host_body.h.
+ */
 
 typedef struct EmbedTask {
     HostOps *h;
@@ -10,7 +11,8 @@ typedef struct EmbedTask {
     VectorDropout drop;
 } EmbedTask;
 
-/* Channels c0 .. c1 - 1 of the position t: sin for even ones, cos for odd ones. rate [c1 - c0]: radians per step. */
+/* Channels c0 .. c1 - 1 of the position t: sin for even ones, cos for odd ones. rate [c1 - c0]: radians per
+ * step. */
 static void position_rates(double *rate, int c0, int c1, int C)
 {
     for (int i = c0; i < c1; i++)
@@ -43,11 +45,12 @@ static void embed_forward_task(void *arg, int task, int slot)
     }
 }
 
-static void embed_forward(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in, const void *alpha, int B,
-                          int T, int C, Dropout drop)
+static void embed_forward(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in,
+                          const void *alpha, int B, int T, int C, Dropout drop)
 {
     ASSERT_CMP((size_t)C * (sizeof(double) + sizeof(REAL)), <=, HOST_SLOT_BYTES);
-    EmbedTask e = {.h = host_of(c), .out = out, .id = id, .table = table, .in = in, .alpha = *(const REAL *)alpha};
+    EmbedTask e = {
+        .h = host_of(c), .out = out, .id = id, .table = table, .in = in, .alpha = *(const REAL *)alpha};
     e.B = B, e.T = T, e.C = C, e.drop = host_dropout(c, drop);
     e.parts = host_parts(T, 4);
     host_pool_run(e.h->pool, e.parts, embed_forward_task, &e);
@@ -57,7 +60,8 @@ static void embed_forward(OpsContext *c, void *out, const int32_t *id, const voi
 static void embed_backward_task(void *arg, int task, int slot)
 {
     EmbedTask *e = arg;
-    const int c0 = (int)host_begin(e->C, e->parts, task), c1 = (int)host_begin(e->C, e->parts, task + 1), n = c1 - c0;
+    const int c0 = (int)host_begin(e->C, e->parts, task), c1 = (int)host_begin(e->C, e->parts, task + 1),
+              n = c1 - c0;
     double *rate = host_slot(e->h, slot), dalpha = 0;
     REAL *pe = (REAL *)(void *)(rate + n), *d = pe + n;
     position_rates(rate, c0, c1, e->C);
@@ -83,11 +87,12 @@ static void embed_backward_task(void *arg, int task, int slot)
     e->sums[task] = (REAL)dalpha;
 }
 
-static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout, const int32_t *id,
-                           const int32_t *len, int B, int T, int C, int V, Dropout drop)
+static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout,
+                           const int32_t *id, const int32_t *len, int B, int T, int C, int V, Dropout drop)
 {
     ASSERT_CMP((size_t)C * (sizeof(double) + 2 * sizeof(REAL)), <=, HOST_SLOT_BYTES);
-    EmbedTask e = {.h = host_of(c), .dtable = dtable, .din = id ? NULL : din, .dout = dout, .id = id, .len = len};
+    EmbedTask e = {
+        .h = host_of(c), .dtable = dtable, .din = id ? NULL : din, .dout = dout, .id = id, .len = len};
     e.B = B, e.T = T, e.C = C, e.drop = host_dropout(c, drop);
     e.parts = host_parts(C, 32);
     e.sums = sums_begin(e.h, e.parts, 1);

@@ -1,4 +1,5 @@
-/* guard.h - whether a step is made, and by how much its gradient is scaled: the same arithmetic on every device. Private to src/ops. */
+/* guard.h - whether a step is made, and by how much its gradient is scaled: the same arithmetic on every
+ * device. Private to src/ops. */
 #ifndef MYXTTS_GUARD_H
 #define MYXTTS_GUARD_H
 
@@ -12,8 +13,10 @@
 #define GUARD_CALL static inline
 #endif
 
-/* The gradient is a sum over `frames` mel frames. Returns what it has to be multiplied with; 0: the step is left out. */
-GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double frames, double clip, double spike)
+/* The gradient is a sum over `frames` mel frames. Returns what it has to be multiplied with; 0: the step is
+ * left out. */
+GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double frames, double clip,
+                               double spike)
 {
     double norm = frames > 0 ? sqrt(norm2) / frames : 0;
     g->norm = (float)norm;

@@ -1,6 +1,6 @@
 /* host_pool.c - see host_pool.h.
- * An operation of a small network takes 50 us, a sleeping thread 20 us to wake: so workers watch for work a while before they sleep, and nobody
- * waits for a worker that came too late to take a task. */
+ * An operation of a small network takes 50 us, a sleeping thread 20 us to wake: so workers watch for work a
+ * while before they sleep, and nobody waits for a worker that came too late to take a task. */
 #include "ops/host_pool.h"
 
 #include <pthread.h>
@@ -23,8 +23,8 @@ typedef struct Worker {
     int slot;
 } Worker;
 
-/* ticket: generation | tasks | next task. Number of tasks and next task change together, so a worker that was late for one operation can
- * never take a task of another with the wrong function: its exchange fails. */
+/* ticket: generation | tasks | next task. Number of tasks and next task change together, so a worker that was
+ * late for one operation can never take a task of another with the wrong function: its exchange fails. */
 struct HostPool {
     _Atomic uint64_t ticket;
     _Atomic(HostTask) fn;

@@ -1,9 +1,10 @@
-/* linear_cuda.cu - linear layers: products (product_cuda.cu) with bias and activation, and what their gradients need. Very few outputs go
- * through thin_cuda.cu. */
+/* linear_cuda.cu - linear layers: products (product_cuda.cu) with bias and activation, and what their
+ * gradients need. Very few outputs go through thin_cuda.cu. */
 #include "ops/ops_cuda.h"
 
 /* What the fused product does to its result, as a pass of its own. */
-template <typename T> __global__ void __launch_bounds__(256) bias_kernel(T *out, const T *bias, int64_t n, int N, int act)
+template <typename T>
+__global__ void __launch_bounds__(256) bias_kernel(T *out, const T *bias, int64_t n, int N, int act)
 {
     for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < n; i += (int64_t)gridDim.x * 256) {
         float x = to_float(out[i]) + (bias ? to_float(bias[i % N]) : 0.0f);
@@ -12,8 +13,8 @@ template <typename T> __global__ void __launch_bounds__(256) bias_kernel(T *out,
 }
 
 template <typename T>
-static void linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
-                           Activation act, int accumulate)
+static void linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
+                           int64_t M, int N, int K, Activation act, int accumulate)
 {
     ops_enter(c);
     assert(M >= 0 && N > 0 && K > 0 && !(accumulate && act != ACT_NONE));
@@ -27,8 +28,8 @@ static void linear_forward(OpsContext *c, void *out, const void *in, const void 
     if (c->unfused && !accumulate && (bias || act != ACT_NONE)) {
         p.act = ACT_NONE;
         blas_product(c, out, in, w, NULL, &p);
-        LAUNCH(ops_enter(c), "bias and activation", fill_blocks((CudaOps *)c->own, divide_up(M * N, 256), 16), 256, 0,
-               bias_kernel<T>, (T *)out, (const T *)bias, M * N, N, (int)act);
+        LAUNCH(ops_enter(c), "bias and activation", fill_blocks((CudaOps *)c->own, divide_up(M * N, 256), 16),
+               256, 0, bias_kernel<T>, (T *)out, (const T *)bias, M * N, N, (int)act);
         return;
     }
     blas_product(c, out, in, w, bias, &p);
@@ -37,8 +38,9 @@ static void linear_forward(OpsContext *c, void *out, const void *in, const void 
 }
 
 template <typename T>
-static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
-                            const void *w, int64_t M, int N, int K, Activation act, int accumulate)
+static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
+                            const void *in, const void *w, int64_t M, int N, int K, Activation act,
+                            int accumulate)
 {
     ops_enter(c);
     assert(M >= 0 && N > 0 && K > 0);

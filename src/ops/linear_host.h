@@ -20,19 +20,28 @@ static void linear_forward_task(void *arg, int task, int slot)
     int64_t i0 = host_begin(t->M, t->parts, row), i1 = host_begin(t->M, t->parts, row + 1);
     int64_t j0 = host_begin(t->N, t->columns, column), j1 = host_begin(t->N, t->columns, column + 1);
     REAL *out = t->out + i0 * t->N + j0;
-    gemm(0, 1, i1 - i0, j1 - j0, t->K, 1, t->in + i0 * t->K, t->K, t->w + j0 * t->K, t->K, t->accumulate, out, t->N);
+    gemm(0, 1, i1 - i0, j1 - j0, t->K, 1, t->in + i0 * t->K, t->K, t->w + j0 * t->K, t->K, t->accumulate, out,
+         t->N);
     if (t->bias || t->act != ACT_NONE)
         for (int64_t i = i0; i < i1; i++, out += t->N)
             VEC(t->h)->bias_act(out, out, t->bias ? t->bias + j0 : NULL, t->act, j1 - j0);
 }
 
-static void linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
-                           Activation act, int accumulate)
+static void linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
+                           int64_t M, int N, int K, Activation act, int accumulate)
 {
     ASSERT(!accumulate || act == ACT_NONE);
     HostOps *h = host_of(c);
-    LinearTask t = {
-        .h = h, .out = out, .in = in, .w = w, .bias = bias, .M = M, .N = N, .K = K, .act = act, .accumulate = accumulate != 0};
+    LinearTask t = {.h = h,
+                    .out = out,
+                    .in = in,
+                    .w = w,
+                    .bias = bias,
+                    .M = M,
+                    .N = N,
+                    .K = K,
+                    .act = act,
+                    .accumulate = accumulate != 0};
     int large = (double)M * N * K > LINEAR_SMALL;
     t.parts = large ? host_parts(M, LINEAR_ROWS) : 1;
     t.columns = large && t.parts < 4 ? host_parts(N, 64) : 1;
@@ -53,23 +62,27 @@ static void linear_rows_task(void *arg, int task, int slot)
             VEC(t->h)->add(sums, sums, d, t->N);
     }
     if (t->din)
-        gemm(0, 0, i1 - i0, t->K, t->N, 1, t->dout + i0 * t->N, t->N, t->w, t->K, t->accumulate, t->din + i0 * t->K, t->K);
+        gemm(0, 0, i1 - i0, t->K, t->N, 1, t->dout + i0 * t->N, t->N, t->w, t->K, t->accumulate,
+             t->din + i0 * t->K, t->K);
 }
 
-/* One part of dw: of its rows when N is the larger dimension, else of its columns. The sum over M stays whole. */
+/* One part of dw: of its rows when N is the larger dimension, else of its columns. The sum over M stays
+ * whole. */
 static void linear_weights_task(void *arg, int task, int slot)
 {
     LinearTask *t = arg;
     int rows = t->N >= t->K;
-    int64_t j0 = host_begin(rows ? t->N : t->K, t->columns, task), j1 = host_begin(rows ? t->N : t->K, t->columns, task + 1);
+    int64_t j0 = host_begin(rows ? t->N : t->K, t->columns, task),
+            j1 = host_begin(rows ? t->N : t->K, t->columns, task + 1);
     if (rows)
         gemm(1, 0, j1 - j0, t->K, t->M, 1, t->dout + j0, t->N, t->in, t->K, 1, t->dw + j0 * t->K, t->K);
     else
         gemm(1, 0, t->N, j1 - j0, t->M, 1, t->dout, t->N, t->in + j0, t->K, 1, t->dw + j0, t->K);
 }
 
-static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
-                            const void *w, int64_t M, int N, int K, Activation act, int accumulate)
+static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
+                            const void *in, const void *w, int64_t M, int N, int K, Activation act,
+                            int accumulate)
 {
     HostOps *h = host_of(c);
     LinearTask t = {.h = h, .din = din, .dw = dw, .dout = dout, .result = out, .in = in, .w = w};

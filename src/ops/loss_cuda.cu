@@ -1,4 +1,5 @@
-/* loss_cuda.cu - the loss of mel frames and its gradient in one pass; blocks leave partial sums, a second kernel adds them to the value. */
+/* loss_cuda.cu - the loss of mel frames and its gradient in one pass; blocks leave partial sums, a second
+ * kernel adds them to the value. */
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
@@ -7,13 +8,15 @@
 /* blockIdx.y: the batch item; its valid rows lie side by side, so nothing is divided. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
-    loss_kernel(float *partial, T *dpred, const T *pred, const float *target, const int32_t *len, int T_rows, int n, int kind,
-                float delta, float weight, int accumulate)
+    loss_kernel(float *partial, T *dpred, const T *pred, const float *target, const int32_t *len, int T_rows,
+                int n, int kind, float delta, float weight, int accumulate)
 {
     __shared__ float shared[32];
-    const int64_t all = (int64_t)T_rows * n, first = (int64_t)blockIdx.y * all, valid = (int64_t)min(len[blockIdx.y], T_rows) * n;
+    const int64_t all = (int64_t)T_rows * n, first = (int64_t)blockIdx.y * all,
+                  valid = (int64_t)min(len[blockIdx.y], T_rows) * n;
     float sum = 0.0f;
-    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < all; i += (int64_t)gridDim.x * THREADS * V) {
+    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < all;
+         i += (int64_t)gridDim.x * THREADS * V) {
         float g[V], x[V], y[V];
 #pragma unroll
         for (int j = 0; j < V; j++)
@@ -56,8 +59,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void loss_forward(OpsContext *c, void *value, void *dpred, const void *pred, const float *target, const int32_t *len, int B,
-                         int T_rows, int n, LossKind kind, float delta, float weight, int accumulate)
+static void loss_forward(OpsContext *c, void *value, void *dpred, const void *pred, const float *target,
+                         const int32_t *len, int B, int T_rows, int n, LossKind kind, float delta,
+                         float weight, int accumulate)
 {
     CudaOps *o = ops_enter(c);
     if (B == 0 || T_rows == 0 || n == 0)
@@ -67,8 +71,8 @@ static void loss_forward(OpsContext *c, void *value, void *dpred, const void *pr
     dim3 grid((unsigned)fill_blocks(o, work, (int)divide_up(BLOCKS_PER_PROCESSOR, B)), (unsigned)B);
     float *partial = (float *)ops_scratch(c);
     auto kernel = even ? loss_kernel<T, 8> : loss_kernel<T, 1>;
-    LAUNCH(o, "loss", grid, THREADS, 0, kernel, partial, (T *)dpred, (const T *)pred, target, len, T_rows, n, (int)kind, delta,
-           weight, accumulate);
+    LAUNCH(o, "loss", grid, THREADS, 0, kernel, partial, (T *)dpred, (const T *)pred, target, len, T_rows, n,
+           (int)kind, delta, weight, accumulate);
     ops_add_partials(o, (float *)value, partial, (int)(grid.x * grid.y), 1, 1, weight, 1);
 }
 

@@ -1,5 +1,5 @@
-/* norm_cuda.cu - residual, dropout and layer norm in one pass; forward a warp for each row, backward a block. Rows of up to 1024
- * channels stay in registers between the sums; longer or odd ones are read again. */
+/* norm_cuda.cu - residual, dropout and layer norm in one pass; forward a warp for each row, backward a block.
+ * Rows of up to 1024 channels stay in registers between the sums; longer or odd ones are read again. */
 #include <type_traits>
 
 #include "ops/ops_cuda.h"
@@ -7,14 +7,15 @@
 #define NORM_WARPS 8
 #define BACKWARD_WARPS 4
 #define NORM_EPS 1e-5f
-#define NORM_MOST 1024                               /* channels of a row in registers */
-#define RESIDENT_WARPS(T) (sizeof(T) == 2 ? 24 : 16) /* of the backward kernel on a multiprocessor; all its blocks run at once */
+#define NORM_MOST 1024 /* channels of a row in registers */
+#define RESIDENT_WARPS(T) \
+    (sizeof(T) == 2 ? 24 : 16) /* of the backward kernel on a multiprocessor; all its blocks run at once */
 
 /* Rows in registers: P pieces of a lane, all of them asked for before the first is used. */
 template <typename T, int P>
 __global__ void __launch_bounds__(32 * NORM_WARPS)
-    norm_forward_kernel(T *sum, T *out, float *mean, float *rstd, const T *x, const T *y, const T *w, const T *b, int64_t R, int C,
-                        DropoutCuda drop)
+    norm_forward_kernel(T *sum, T *out, float *mean, float *rstd, const T *x, const T *y, const T *w,
+                        const T *b, int64_t R, int C, DropoutCuda drop)
 {
     int lane = threadIdx.x % 32;
     int64_t row = (int64_t)blockIdx.x * NORM_WARPS + threadIdx.x / 32;
@@ -86,8 +87,8 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
 /* Any row: every pass reads it again. V: elements of one access. */
 template <typename T, int V>
 __global__ void __launch_bounds__(32 * NORM_WARPS)
-    norm_forward_any_kernel(T *sum, T *out, float *mean, float *rstd, const T *x, const T *y, const T *w, const T *b, int64_t R,
-                            int C, DropoutCuda drop)
+    norm_forward_any_kernel(T *sum, T *out, float *mean, float *rstd, const T *x, const T *y, const T *w,
+                            const T *b, int64_t R, int C, DropoutCuda drop)
 {
     int lane = threadIdx.x % 32;
     int64_t row = (int64_t)blockIdx.x * NORM_WARPS + threadIdx.x / 32;
@@ -137,12 +138,13 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
 }
 
-/* A block has a thread for every eight channels and takes one row after the other. partial [blocks, 3, C]: sums of dout * normalised, of dout, and
- * of dy over the block's rows (`wanted` of them: 2 or 3). What the next row needs is asked for before the sums over the present one. */
+/* A block has a thread for every eight channels and takes one row after the other. partial [blocks, 3, C]:
+ * sums of dout * normalised, of dout, and of dy over the block's rows (`wanted` of them: 2 or 3). What the
+ * next row needs is asked for before the sums over the present one. */
 template <typename T>
 __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST / 256))
-    norm_backward_kernel(T *dx, T *dy, float *partial, int wanted, const T *dout, const T *dsum, const T *sum, const float *mean,
-                         const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
+    norm_backward_kernel(T *dx, T *dy, float *partial, int wanted, const T *dout, const T *dsum, const T *sum,
+                         const float *mean, const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
 {
     __shared__ float2 sums[2][NORM_MOST / 256];
     const int c = threadIdx.x * 8, warps = blockDim.x / 32, has = c < C;
@@ -224,8 +226,9 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
 /* Any row, read twice; the sums for dw and db are left to norm_columns_kernel. */
 template <typename T, int V>
 __global__ void __launch_bounds__(32 * BACKWARD_WARPS)
-    norm_backward_any_kernel(T *dx, T *dy, float *, int, const T *dout, const T *dsum, const T *sum, const float *mean,
-                             const float *rstd, const T *w, int64_t R, int C, DropoutCuda drop)
+    norm_backward_any_kernel(T *dx, T *dy, float *, int, const T *dout, const T *dsum, const T *sum,
+                             const float *mean, const float *rstd, const T *w, int64_t R, int C,
+                             DropoutCuda drop)
 {
     int lane = threadIdx.x % 32;
     int64_t row = (int64_t)blockIdx.x * BACKWARD_WARPS + threadIdx.x / 32;
@@ -267,16 +270,19 @@ __global__ void __launch_bounds__(32 * BACKWARD_WARPS)
     }
 }
 
-/* The same partial sums, for rows that do not fit into registers: a block for 32 columns and a share of the rows. */
+/* The same partial sums, for rows that do not fit into registers: a block for 32 columns and a share of the
+ * rows. */
 template <typename T>
 __global__ void __launch_bounds__(32 * NORM_WARPS)
-    norm_columns_kernel(float *partial, const T *dout, const T *sum, const float *mean, const float *rstd, int64_t R, int C)
+    norm_columns_kernel(float *partial, const T *dout, const T *sum, const float *mean, const float *rstd,
+                        int64_t R, int C)
 {
     __shared__ float dw[NORM_WARPS][32], db[NORM_WARPS][32];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, c = blockIdx.x * 32 + lane;
     float a = 0.0f, b = 0.0f;
     if (c < C)
-        for (int64_t row = (int64_t)blockIdx.y * NORM_WARPS + warp; row < R; row += (int64_t)gridDim.y * NORM_WARPS) {
+        for (int64_t row = (int64_t)blockIdx.y * NORM_WARPS + warp; row < R;
+             row += (int64_t)gridDim.y * NORM_WARPS) {
             float g = to_float(dout[row * C + c]);
             a += g * (to_float(sum[row * C + c]) - mean[row]) * rstd[row];
             b += g;
@@ -307,8 +313,8 @@ template <typename F> static void with_passes(int passes, F f)
 }
 
 template <typename T>
-static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x, const void *y, const void *w,
-                         const void *b, int64_t R, int C, Dropout drop)
+static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x,
+                         const void *y, const void *w, const void *b, int64_t R, int C, Dropout drop)
 {
     CudaOps *o = ops_enter(c);
     assert(R >= 0 && C > 0);
@@ -317,10 +323,11 @@ static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *
     unsigned blocks = (unsigned)divide_up(R, NORM_WARPS);
     DropoutCuda d = dropout_cuda(c, drop);
     auto launch = [&](auto kernel) {
-        LAUNCH(o, "norm forward", blocks, 32 * NORM_WARPS, 0, kernel, (T *)sum, (T *)out, (float *)mean, (float *)rstd,
-               (const T *)x, (const T *)y, (const T *)w, (const T *)b, R, C, d);
+        LAUNCH(o, "norm forward", blocks, 32 * NORM_WARPS, 0, kernel, (T *)sum, (T *)out, (float *)mean,
+               (float *)rstd, (const T *)x, (const T *)y, (const T *)w, (const T *)b, R, C, d);
     };
-    int even = C % 8 == 0 && is_aligned(sum) && is_aligned(out) && is_aligned(x) && is_aligned(y) && is_aligned(w) && is_aligned(b);
+    int even = C % 8 == 0 && is_aligned(sum) && is_aligned(out) && is_aligned(x) && is_aligned(y) &&
+               is_aligned(w) && is_aligned(b);
     if (even && C <= NORM_MOST)
         with_passes((C + 255) / 256, [&](auto p) { launch(norm_forward_kernel<T, decltype(p)::value>); });
     else if (even)
@@ -330,8 +337,9 @@ static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *
 }
 
 template <typename T>
-static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum, const void *dout, const void *dsum,
-                          const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop)
+static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum,
+                          const void *dout, const void *dsum, const void *sum, const void *mean,
+                          const void *rstd, const void *w, int64_t R, int C, Dropout drop)
 {
     CudaOps *o = ops_enter(c);
     assert(R >= 0 && C > 0);
@@ -343,19 +351,20 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
     int64_t most = (int64_t)(ops_scratch_bytes(c) / (3 * sizeof(float) * (size_t)C));
     int warps = (C + 255) / 256, rows = at_most(fill_blocks(o, R, RESIDENT_WARPS(T) / warps), most);
     auto launch = [&](auto kernel, int blocks, int threads) {
-        LAUNCH(o, "norm backward", blocks, threads, 0, kernel, (T *)dx, (T *)dy, partial, wanted, (const T *)dout, (const T *)dsum,
-               (const T *)sum, (const float *)mean, (const float *)rstd, (const T *)w, R, C, d);
+        LAUNCH(o, "norm backward", blocks, threads, 0, kernel, (T *)dx, (T *)dy, partial, wanted,
+               (const T *)dout, (const T *)dsum, (const T *)sum, (const float *)mean, (const float *)rstd,
+               (const T *)w, R, C, d);
     };
-    int even =
-        C % 8 == 0 && is_aligned(dx) && is_aligned(dy) && is_aligned(dout) && is_aligned(dsum) && is_aligned(sum) && is_aligned(w);
+    int even = C % 8 == 0 && is_aligned(dx) && is_aligned(dy) && is_aligned(dout) && is_aligned(dsum) &&
+               is_aligned(sum) && is_aligned(w);
     if (even && C <= NORM_MOST) {
         launch(norm_backward_kernel<T>, rows, 32 * warps);
         ops_add_partial_sums(o, (float *)dw, (float *)db, (float *)dy_sum, partial, rows, C, wanted);
     } else {
         rows = at_most(divide_up(R, NORM_WARPS), at_most(most, 64));
         dim3 grid((unsigned)divide_up(C, 32), (unsigned)rows);
-        LAUNCH(o, "norm backward", grid, 32 * NORM_WARPS, 0, norm_columns_kernel<T>, partial, (const T *)dout, (const T *)sum,
-               (const float *)mean, (const float *)rstd, R, C);
+        LAUNCH(o, "norm backward", grid, 32 * NORM_WARPS, 0, norm_columns_kernel<T>, partial, (const T *)dout,
+               (const T *)sum, (const float *)mean, (const float *)rstd, R, C);
         if (even)
             launch(norm_backward_any_kernel<T, 8>, (int)divide_up(R, BACKWARD_WARPS), 32 * BACKWARD_WARPS);
         else

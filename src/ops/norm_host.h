@@ -25,11 +25,21 @@ static void norm_forward_task(void *arg, int task, int slot)
     }
 }
 
-static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x, const void *y, const void *w,
-                         const void *b, int64_t R, int C, Dropout drop)
+static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x,
+                         const void *y, const void *w, const void *b, int64_t R, int C, Dropout drop)
 {
     HostOps *h = host_of(c);
-    NormTask t = {.h = h, .sum = sum, .out = out, .mean = mean, .rstd = rstd, .x = x, .y = y, .w = w, .b = b, .R = R, .C = C};
+    NormTask t = {.h = h,
+                  .sum = sum,
+                  .out = out,
+                  .mean = mean,
+                  .rstd = rstd,
+                  .x = x,
+                  .y = y,
+                  .w = w,
+                  .b = b,
+                  .R = R,
+                  .C = C};
     t.drop = host_dropout(c, drop);
     t.parts = host_parts(R, NORM_NUMBERS / C + 1);
     host_pool_run(h->pool, t.parts, norm_forward_task, &t);
@@ -41,8 +51,8 @@ static void norm_backward_task(void *arg, int task, int slot)
     const int64_t C = t->C, end = host_begin(t->R, t->parts, task + 1);
     REAL *dw = t->dw + task * 3 * C, *db = dw + C, *dy_sum = db + C;
     for (int64_t r = host_begin(t->R, t->parts, task); r < end; r++) {
-        VEC(t->h)->norm_grad(t->dx + r * C, dw, db, t->dout + r * C, t->dsum ? t->dsum + r * C : NULL, t->x + r * C, t->mean[r],
-                             t->rstd[r], t->w, C);
+        VEC(t->h)->norm_grad(t->dx + r * C, dw, db, t->dout + r * C, t->dsum ? t->dsum + r * C : NULL,
+                             t->x + r * C, t->mean[r], t->rstd[r], t->w, C);
         if (!t->dy)
             continue;
         VEC(t->h)->dropout(t->dy + r * C, NULL, t->dx + r * C, t->drop, (uint64_t)(r * C), C);
@@ -51,8 +61,9 @@ static void norm_backward_task(void *arg, int task, int slot)
     }
 }
 
-static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum, const void *dout, const void *dsum,
-                          const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop)
+static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum,
+                          const void *dout, const void *dsum, const void *sum, const void *mean,
+                          const void *rstd, const void *w, int64_t R, int C, Dropout drop)
 {
     HostOps *h = host_of(c);
     NormTask t = {.h = h, .dx = dx, .dy = dy, .dout = dout, .dsum = dsum, .x = sum, .w = w, .R = R, .C = C};

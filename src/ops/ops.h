@@ -1,14 +1,15 @@
-/* ops.h - the arithmetic of the network: one function table, filled for host (float, double) and for CUDA (float, bf16).
- * The model is written once over this table and never asks what device it runs on.
+/* ops.h - the arithmetic of the network: one function table, filled for host (float, double) and for CUDA
+ * (float, bf16). The model is written once over this table and never asks what device it runs on.
  *
- * Types: `real` is the table's type of activations and working weights (float, double or bf16; pointers are void *). Gradients of parameters,
- * statistics, losses and positions are `acc`: float (double in the double table). int32 for ids and lengths.
- * Layout: row major, the last dimension is contiguous. B batch, T time, C channels, H heads, D head size.
- * Gradients: parameters are always +=; activations are = unless the comment says +=. Pointers that may be NULL say so.
- * Lengths: len [B] int32; rows t >= len[b] are padding. Every op that mixes rows (attention, convolution, pooling, losses) takes lengths and gives
- * the same result whatever stands in the padding; row-wise ops do not care.
- * Errors: shapes are asserted; failed launches come back from check. Everything is enqueued on c->stream; nothing waits or allocates.
- * Determinism: results do not depend on thread counts; on CUDA no atomics on floats are used, so equal inputs give equal bits. */
+ * Types: `real` is the table's type of activations and working weights (float, double or bf16; pointers are
+ * void *). Gradients of parameters, statistics, losses and positions are `acc`: float (double in the double
+ * table). int32 for ids and lengths. Layout: row major, the last dimension is contiguous. B batch, T time, C
+ * channels, H heads, D head size. Gradients: parameters are always +=; activations are = unless the comment
+ * says +=. Pointers that may be NULL say so. Lengths: len [B] int32; rows t >= len[b] are padding. Every op
+ * that mixes rows (attention, convolution, pooling, losses) takes lengths and gives the same result whatever
+ * stands in the padding; row-wise ops do not care. Errors: shapes are asserted; failed launches come back
+ * from check. Everything is enqueued on c->stream; nothing waits or allocates. Determinism: results do not
+ * depend on thread counts; on CUDA no atomics on floats are used, so equal inputs give equal bits. */
 #ifndef MYXTTS_OPS_H
 #define MYXTTS_OPS_H
 
@@ -21,7 +22,8 @@
 typedef enum { REAL_F32, REAL_F64, REAL_BF16 } RealType;
 typedef enum { ACT_NONE, ACT_RELU, ACT_TANH } Activation;
 
-/* What changes from step to step, read by the ops when they run and not when they are enqueued: a captured graph then serves every step. */
+/* What changes from step to step, read by the ops when they run and not when they are enqueued: a captured
+ * graph then serves every step. */
 typedef struct OpsStep {
     uint64_t seed;  /* added to the seed of every Dropout */
     int64_t number; /* of adamw, from 1; it replaces the argument `step` */
@@ -46,23 +48,26 @@ typedef struct OpsContext {
     void *workspace; /* device memory for the ops' own use, ops->workspace_bytes at least */
     size_t workspace_bytes;
     const OpsStep *step; /* device memory; NULL: nothing is added, the arguments hold */
-    int threads; /* host: threads that compute, the caller among them; 0 and 1: the caller alone. Set before open. CUDA: unused */
-    /* CUDA, set before open. deterministic: algorithms of products are taken as the library offers them, none is timed. unfused: bias and
-     * activation are operations of their own after the product. */
+    int threads; /* host: threads that compute, the caller among them; 0 and 1: the caller alone. Set before
+                    open. CUDA: unused */
+    /* CUDA, set before open. deterministic: algorithms of products are taken as the library offers them, none
+     * is timed. unfused: bias and activation are operations of their own after the product. */
     int deterministic, unfused;
     void *own; /* of the implementation: handles, tables */
 } OpsContext;
 
-/* Dropout: element i of a call is kept when u(seed, i) >= p and then scaled by 1 / (1 - p); u is Philox4x32-10 of the 64-bit seed and the index
- * (philox.h), the same on every device. p = 0: nothing happens. Backward uses the same seed. */
+/* Dropout: element i of a call is kept when u(seed, i) >= p and then scaled by 1 / (1 - p); u is
+ * Philox4x32-10 of the 64-bit seed and the index (philox.h), the same on every device. p = 0: nothing
+ * happens. Backward uses the same seed. */
 typedef struct Dropout {
     float p;
     uint64_t seed;
 } Dropout;
 
-/* Attention: O = softmax(scale * Q K^T, masked) V for each batch and head. Rows of q start at q + ((b * tq) + t) * ldq, head h at + h * D.
- * Keys j >= k_len[b] are invisible; queries i >= q_len[b], and all queries where k_len[b] is 0, give zeros (o, lse) and no gradient
- * (dq, dk, dv are zero there). The score matrix is never stored on CUDA. */
+/* Attention: O = softmax(scale * Q K^T, masked) V for each batch and head. Rows of q start at q + ((b * tq) +
+ * t) * ldq, head h at + h * D. Keys j >= k_len[b] are invisible; queries i >= q_len[b], and all queries where
+ * k_len[b] is 0, give zeros (o, lse) and no gradient (dq, dk, dv are zero there). The score matrix is never
+ * stored on CUDA. */
 typedef struct AttentionShape {
     int batch, heads, head_size, tq, tk;
     int64_t ldq, ldk, ldv, ldo;   /* elements between rows */
@@ -70,7 +75,8 @@ typedef struct AttentionShape {
     float scale;
 } AttentionShape;
 
-/* Which frames belong to which symbol, on the device; durations_place fills start and symbol from durations. */
+/* Which frames belong to which symbol, on the device; durations_place fills start and symbol from durations.
+ */
 typedef struct Durations {
     int32_t *frames; /* [B,T] frames of a symbol; 0 behind the text */
     int32_t *start;  /* [B,T] its first frame */
@@ -85,122 +91,157 @@ typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 typedef struct Ops {
     RealType real;
     size_t real_bytes, acc_bytes;
-    int (*open)(OpsContext *c, Device *d, Stream *s, Err *err); /* handles and tables; workspace is the caller's */
-    void (*close)(OpsContext *c);                               /* safe on a zeroed context */
-    int (*check)(OpsContext *c, Err *err);                      /* 0, or the first launch that failed since open */
-    size_t workspace_bytes; /* wanted; the larger the problem the better it is used, but this much always does */
+    int (*open)(OpsContext *c, Device *d, Stream *s,
+                Err *err);                 /* handles and tables; workspace is the caller's */
+    void (*close)(OpsContext *c);          /* safe on a zeroed context */
+    int (*check)(OpsContext *c, Err *err); /* 0, or the first launch that failed since open */
+    size_t
+        workspace_bytes; /* wanted; the larger the problem the better it is used, but this much always does */
 
-    /* out [M,N] = act(in [M,K] * w [N,K]^T + bias [N]); bias may be NULL. accumulate: out += (then act is NONE). */
-    void (*linear_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
-                           Activation act, int accumulate);
-    /* Gradients of the above. dout [M,N] is changed in place to the gradient before the activation (out is read for that; unused for NONE).
-     * din [M,K] = or += (accumulate); NULL: not wanted. dw [N,K] +=, dbias [N] += (NULL: none), both acc. */
-    void (*linear_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
-                            const void *w, int64_t M, int N, int K, Activation act, int accumulate);
+    /* out [M,N] = act(in [M,K] * w [N,K]^T + bias [N]); bias may be NULL. accumulate: out += (then act is
+     * NONE). */
+    void (*linear_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
+                           int64_t M, int N, int K, Activation act, int accumulate);
+    /* Gradients of the above. dout [M,N] is changed in place to the gradient before the activation (out is
+     * read for that; unused for NONE). din [M,K] = or += (accumulate); NULL: not wanted. dw [N,K] +=, dbias
+     * [N] += (NULL: none), both acc. */
+    void (*linear_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
+                            const void *in, const void *w, int64_t M, int N, int K, Activation act,
+                            int accumulate);
 
-    /* sum [R,C] = x + dropout(y); y NULL: sum is x (and may be x itself). out [R,C] = layer norm of sum, eps 1e-5; mean, rstd [R] acc. */
-    void (*norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x, const void *y, const void *w,
-                         const void *b, int64_t R, int C, Dropout drop);
-    /* dx [R,C] = dsum (gradient that reaches sum from later, may be NULL) + the norm's part from dout; dy = dropout's gradient of dx (NULL: none).
-     * dw, db [C] acc +=. dy_sum [C] acc += the column sums of dy, which is the gradient of a bias that was added to y (NULL: not wanted, or no dy). */
-    void (*norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum, const void *dout, const void *dsum,
-                          const void *sum, const void *mean, const void *rstd, const void *w, int64_t R, int C, Dropout drop);
+    /* sum [R,C] = x + dropout(y); y NULL: sum is x (and may be x itself). out [R,C] = layer norm of sum, eps
+     * 1e-5; mean, rstd [R] acc. */
+    void (*norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x,
+                         const void *y, const void *w, const void *b, int64_t R, int C, Dropout drop);
+    /* dx [R,C] = dsum (gradient that reaches sum from later, may be NULL) + the norm's part from dout; dy =
+     * dropout's gradient of dx (NULL: none). dw, db [C] acc +=. dy_sum [C] acc += the column sums of dy,
+     * which is the gradient of a bias that was added to y (NULL: not wanted, or no dy). */
+    void (*norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum,
+                          const void *dout, const void *dsum, const void *sum, const void *mean,
+                          const void *rstd, const void *w, int64_t R, int C, Dropout drop);
 
     /* o [B,Tq,H*D]; lse [B,H,Tq] acc. */
     void (*attention_forward)(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
                               const AttentionShape *s);
     /* dq, dk, dv have the strides of q, k, v and are =. */
-    void (*attention_backward)(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                               const void *q, const void *k, const void *v, const AttentionShape *s);
+    void (*attention_backward)(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o,
+                               const void *lse, const void *q, const void *k, const void *v,
+                               const AttentionShape *s);
 
-    /* out [B,T,C] = table[id] + alpha * PE(t) (sinusoids: channel 2i sin, 2i+1 cos of t / 10000^(2i/C)), then dropout. id NULL: out = in + alpha * PE. */
-    void (*embed_forward)(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in, const void *alpha, int B,
-                          int T, int C, Dropout drop);
-    /* dtable [V,C] acc += (with id), din = (without id, may be NULL), dalpha [1] acc +=. Rows t >= len[b] have no gradient (len may be NULL). */
-    void (*embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout, const int32_t *id,
-                           const int32_t *len, int B, int T, int C, int V, Dropout drop);
+    /* out [B,T,C] = table[id] + alpha * PE(t) (sinusoids: channel 2i sin, 2i+1 cos of t / 10000^(2i/C)), then
+     * dropout. id NULL: out = in + alpha * PE. */
+    void (*embed_forward)(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in,
+                          const void *alpha, int B, int T, int C, Dropout drop);
+    /* dtable [V,C] acc += (with id), din = (without id, may be NULL), dalpha [1] acc +=. Rows t >= len[b]
+     * have no gradient (len may be NULL). */
+    void (*embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout,
+                           const int32_t *id, const int32_t *len, int B, int T, int C, int V, Dropout drop);
 
-    /* out [B,T,N] = act(conv over time, "same" zero padding, odd kernel K): w [N,K,C], bias [N]. Input rows t >= len[b] count as zero; output rows there are
-     * zero. */
-    void (*conv_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias, const int32_t *len, int B,
-                         int T, int C, int N, int K, Activation act);
-    void (*conv_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out, const void *in,
-                          const void *w, const int32_t *len, int B, int T, int C, int N, int K,
-                          Activation act); /* din NULL: not wanted; dout is changed in place */
+    /* out [B,T,N] = act(conv over time, "same" zero padding, odd kernel K): w [N,K,C], bias [N]. Input rows t
+     * >= len[b] count as zero; output rows there are zero. */
+    void (*conv_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
+                         const int32_t *len, int B, int T, int C, int N, int K, Activation act);
+    void (*conv_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
+                          const void *in, const void *w, const int32_t *len, int B, int T, int C, int N,
+                          int K, Activation act); /* din NULL: not wanted; dout is changed in place */
 
     void (*dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n,
                             Dropout drop); /* out may be in; backward is the same call on gradients */
-    void (*add_forward)(OpsContext *c, void *out, const void *a, const void *b, int64_t n); /* out = a + b; out may be either */
-    /* out [B,T,C] = in + v [B,C] at every t. Backward: dv [B,C] = sum over t < len[b] of dout (din is dout itself). */
+    void (*add_forward)(OpsContext *c, void *out, const void *a, const void *b,
+                        int64_t n); /* out = a + b; out may be either */
+    /* out [B,T,C] = in + v [B,C] at every t. Backward: dv [B,C] = sum over t < len[b] of dout (din is dout
+     * itself). */
     void (*add_vector_forward)(OpsContext *c, void *out, const void *in, const void *v, int B, int T, int C);
-    void (*add_vector_backward)(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B, int T, int C, int accumulate);
+    void (*add_vector_backward)(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B, int T,
+                                int C, int accumulate);
     /* out [B,C] = mean over t < len[b] of in (zero for len 0). */
     void (*pool_forward)(OpsContext *c, void *out, const void *in, const int32_t *len, int B, int T, int C);
-    void (*pool_backward)(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T, int C);
+    void (*pool_backward)(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T,
+                          int C);
     /* out [B,N] = the same row in [N] for every b; backward: din [N] acc += sum over b. (Style tokens.) */
     void (*broadcast_forward)(OpsContext *c, void *out, const void *in, int B, int64_t N);
     void (*broadcast_backward)(OpsContext *c, void *din, const void *dout, int B, int64_t N);
     void (*fill_zero)(OpsContext *c, void *p, size_t bytes);
     void (*fill_int)(OpsContext *c, int32_t *out, int32_t value, int n);
-    /* out [B,C] = row index[b] of in [B,C]; backward: din [B,C] = sum over the b that took it, in their order. (Voice references.) */
+    /* out [B,C] = row index[b] of in [B,C]; backward: din [B,C] = sum over the b that took it, in their
+     * order. (Voice references.) */
     void (*gather_forward)(OpsContext *c, void *out, const void *in, const int32_t *index, int B, int C);
     void (*gather_backward)(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C);
     /* out [B] = ceil(len[b] / r); total [1] acc += sum of len (NULL: not wanted). */
     void (*length_groups)(OpsContext *c, int32_t *out, void *total, const int32_t *len, int B, int r);
     /* out [rows] float = mean of in [rows,n] float. */
     void (*band_mean)(OpsContext *c, float *out, const float *in, int64_t rows, int n);
-    /* out [B,G,r*n] (real) = frames of mel [B,T,n] (float) in groups of r side by side; frames at or past len[b] are zero. G = ceil(T / r). */
-    void (*group_frames)(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T, int r, int n);
+    /* out [B,G,r*n] (real) = frames of mel [B,T,n] (float) in groups of r side by side; frames at or past
+     * len[b] are zero. G = ceil(T / r). */
+    void (*group_frames)(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T, int r,
+                         int n);
 
     /* --- symbols and frames --- */
 
-    /* Monotonic search (docs/MODEL.md): frames [B,T] = the durations that give every symbol at least one frame, in order, and maximise the sum
-     * over frames of mel[m] . mu[s] - |mu[s]|^2 / 2. mu [B,T,n] real, mel [B,M,n] float. cost [B] float = mean over the clip's frames of
-     * |mel - mu|^2 / n along that path (NULL: not wanted). Items with more symbols than frames: the first mel_len[b] symbols get one
-     * frame each. Ties go to the later symbol: walking back from the end, the path moves
-     * on to the symbol before only where that is strictly better. */
-    void (*align_search)(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel, const int32_t *text_len,
-                         const int32_t *mel_len, int B, int T, int M, int n);
-    /* start and symbol from d->frames. Frames past M are cut off. length [B] (NULL: not wanted) = the sum of an item's frames, at most M. */
-    void (*durations_place)(OpsContext *c, const Durations *d, int32_t *length, const int32_t *text_len, int B, int T, int M);
+    /* Monotonic search (docs/MODEL.md): frames [B,T] = the durations that give every symbol at least one
+     * frame, in order, and maximise the sum over frames of mel[m] . mu[s] - |mu[s]|^2 / 2. mu [B,T,n] real,
+     * mel [B,M,n] float. cost [B] float = mean over the clip's frames of |mel - mu|^2 / n along that path
+     * (NULL: not wanted). Items with more symbols than frames: the first mel_len[b] symbols get one frame
+     * each. Ties go to the later symbol: walking back from the end, the path moves on to the symbol before
+     * only where that is strictly better. */
+    void (*align_search)(OpsContext *c, int32_t *frames, float *cost, const void *mu, const float *mel,
+                         const int32_t *text_len, const int32_t *mel_len, int B, int T, int M, int n);
+    /* start and symbol from d->frames. Frames past M are cut off. length [B] (NULL: not wanted) = the sum of
+     * an item's frames, at most M. */
+    void (*durations_place)(OpsContext *c, const Durations *d, int32_t *length, const int32_t *text_len,
+                            int B, int T, int M);
     /* out [B,M,C] = in [B,T,C] at the symbol of each frame; zero where there is none. */
-    void (*repeat_forward)(OpsContext *c, void *out, const void *in, const Durations *d, int B, int T, int M, int C);
+    void (*repeat_forward)(OpsContext *c, void *out, const void *in, const Durations *d, int B, int T, int M,
+                           int C);
     /* din [B,T,C] = sum over the frames of each symbol, in their order. */
-    void (*repeat_backward)(OpsContext *c, void *din, const void *dout, const Durations *d, int B, int T, int M, int C);
+    void (*repeat_backward)(OpsContext *c, void *din, const void *dout, const Durations *d, int B, int T,
+                            int M, int C);
     /* out [B,T] = mean of in [B,M] over the frames of each symbol; 0 for symbols without frames. */
     void (*symbol_means)(OpsContext *c, float *out, const float *in, const Durations *d, int B, int T, int M);
-    /* out [B,T,C] = in + pitch[b,t] w_pitch + energy[b,t] w_energy; pitch, energy float [B,T]; out may be in. */
-    void (*add_traits_forward)(OpsContext *c, void *out, const void *in, const float *pitch, const float *energy,
-                               const void *w_pitch, const void *w_energy, int64_t rows, int C);
-    /* dw_pitch, dw_energy [C] acc += sum over rows t < len[b] of pitch (energy) times dout [B,T,C]. (din is dout itself.) */
-    void (*add_traits_backward)(OpsContext *c, void *dw_pitch, void *dw_energy, const void *dout, const float *pitch,
-                                const float *energy, const int32_t *len, int B, int T, int C);
+    /* out [B,T,C] = in + pitch[b,t] w_pitch + energy[b,t] w_energy; pitch, energy float [B,T]; out may be in.
+     */
+    void (*add_traits_forward)(OpsContext *c, void *out, const void *in, const float *pitch,
+                               const float *energy, const void *w_pitch, const void *w_energy, int64_t rows,
+                               int C);
+    /* dw_pitch, dw_energy [C] acc += sum over rows t < len[b] of pitch (energy) times dout [B,T,C]. (din is
+     * dout itself.) */
+    void (*add_traits_backward)(OpsContext *c, void *dw_pitch, void *dw_energy, const void *dout,
+                                const float *pitch, const float *energy, const int32_t *len, int B, int T,
+                                int C);
 
-    /* Losses: value [1] acc += weight * sum; dpred = weight * gradient of the sum (NULL: value only; d = pred - target, L1 |d|, MSE d^2, Huber d^2 / 2 up to delta, then
-     * delta (|d| - delta / 2)). Only rows t < len[b] count; others get gradient 0.
-     * pred [B,T,n] real, target [B,T,n] float. The weight holds the normalisation, so that accumulation over micro-batches is a sum. */
-    void (*loss_forward)(OpsContext *c, void *value, void *dpred, const void *pred, const float *target, const int32_t *len, int B,
-                         int T, int n, LossKind kind, float delta, float weight, int accumulate); /* accumulate: dpred += */
-    /* value [1] acc += weight * sum over frames of |mel - mu[symbol]|^2; dmu [B,T,n] = its gradient (NULL: value only). */
-    void (*align_loss)(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel, const Durations *d,
-                       const int32_t *text_len, int B, int T, int M, int n, float weight);
-    /* What is predicted for every symbol, pred [B,T,TRAIT_COUNT] real, against what it is; rows t < len[b] count, others get gradient 0.
-     * values [TRAIT_COUNT] acc +=: weight[0] * (exp(l) - d + d (log d - l)), weight[1] * (p - pitch)^2, weight[2] * (e - energy)^2. A symbol
-     * without frames counts as one of duration 1. dpred = the gradient; NULL: values only. */
-    void (*traits_loss)(OpsContext *c, void *values, void *dpred, const void *pred, const int32_t *frames, const float *pitch,
-                        const float *energy, const int32_t *len, int B, int T, const float weight[TRAIT_COUNT]);
+    /* Losses: value [1] acc += weight * sum; dpred = weight * gradient of the sum (NULL: value only; d = pred
+     * - target, L1 |d|, MSE d^2, Huber d^2 / 2 up to delta, then delta (|d| - delta / 2)). Only rows t <
+     * len[b] count; others get gradient 0. pred [B,T,n] real, target [B,T,n] float. The weight holds the
+     * normalisation, so that accumulation over micro-batches is a sum. */
+    void (*loss_forward)(OpsContext *c, void *value, void *dpred, const void *pred, const float *target,
+                         const int32_t *len, int B, int T, int n, LossKind kind, float delta, float weight,
+                         int accumulate); /* accumulate: dpred += */
+    /* value [1] acc += weight * sum over frames of |mel - mu[symbol]|^2; dmu [B,T,n] = its gradient (NULL:
+     * value only). */
+    void (*align_loss)(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel,
+                       const Durations *d, const int32_t *text_len, int B, int T, int M, int n, float weight);
+    /* What is predicted for every symbol, pred [B,T,TRAIT_COUNT] real, against what it is; rows t < len[b]
+     * count, others get gradient 0. values [TRAIT_COUNT] acc +=: weight[0] * (exp(l) - d + d (log d - l)),
+     * weight[1] * (p - pitch)^2, weight[2] * (e - energy)^2. A symbol without frames counts as one of
+     * duration 1. dpred = the gradient; NULL: values only. */
+    void (*traits_loss)(OpsContext *c, void *values, void *dpred, const void *pred, const int32_t *frames,
+                        const float *pitch, const float *energy, const int32_t *len, int B, int T,
+                        const float weight[TRAIT_COUNT]);
 
-    /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1, or 0 when one of them or
-     * the sum is not finite. */
+    /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1,
+     * or 0 when one of them or the sum is not finite. */
     void (*norm2)(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n);
-    /* Decides about a step: norm = sqrt(norm2) / frames; not finite, or over spike times the running mean once GUARD_SETTLE steps were made:
-     * gscale [1] acc = 0. Otherwise gscale = 1 / frames, made smaller so that the norm is at most clip (0: no limit). See guard.h. */
-    void (*guard)(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite, const void *frames,
-                  float clip, float spike);
-    /* AdamW on master [n] acc: grad is scaled by gscale [1] acc on the device (0: the step is skipped, nothing changes), m, v [n] acc, decay [n] uint8: 1 = weight
-     * decay applies. real_out [n]: the working copy in `real` (NULL when real is acc: master is used itself). */
-    void (*adamw)(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad, const uint8_t *decay,
-                  const void *gscale, int64_t n, float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step);
+    /* Decides about a step: norm = sqrt(norm2) / frames; not finite, or over spike times the running mean
+     * once GUARD_SETTLE steps were made: gscale [1] acc = 0. Otherwise gscale = 1 / frames, made smaller so
+     * that the norm is at most clip (0: no limit). See guard.h. */
+    void (*guard)(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite,
+                  const void *frames, float clip, float spike);
+    /* AdamW on master [n] acc: grad is scaled by gscale [1] acc on the device (0: the step is skipped,
+     * nothing changes), m, v [n] acc, decay [n] uint8: 1 = weight decay applies. real_out [n]: the working
+     * copy in `real` (NULL when real is acc: master is used itself). */
+    void (*adamw)(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad,
+                  const uint8_t *decay, const void *gscale, int64_t n, float lr, float beta1, float beta2,
+                  float eps, float weight_decay, int64_t step);
     void (*convert)(OpsContext *c, void *real_out, const void *acc_in, int64_t n); /* acc -> real */
     void (*unconvert)(OpsContext *c, void *acc_out, const void *real_in, int64_t n);
 } Ops;
@@ -209,8 +250,8 @@ static inline int ops_check(OpsContext *c, Err *err) { return c->ops->check ? c-
 
 extern const Ops ops_host_f32, ops_host_f64;
 
-/* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of something in this header changes, with the size of
- * the table below it. */
+/* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
+ * something in this header changes, with the size of the table below it. */
 #define OPS_ABI (4 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {

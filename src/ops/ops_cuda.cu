@@ -7,10 +7,11 @@
 #define PARTIAL_COLUMNS 32
 #define PARTIAL_GROUPS 32
 
-/* A block for 32 columns; groups of threads take every 32nd row, then their sums are added in order. Every `width` columns have their own place. */
+/* A block for 32 columns; groups of threads take every 32nd row, then their sums are added in order. Every
+ * `width` columns have their own place. */
 __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
-    add_partials_kernel(float *to, float *to2, float *to3, const float *from, int rows, int64_t stride, int64_t n, int64_t width,
-                        float scale, int accumulate)
+    add_partials_kernel(float *to, float *to2, float *to3, const float *from, int rows, int64_t stride,
+                        int64_t n, int64_t width, float scale, int accumulate)
 {
     __shared__ float sums[PARTIAL_GROUPS][PARTIAL_COLUMNS];
     int column = threadIdx.x % PARTIAL_COLUMNS, group = threadIdx.x / PARTIAL_COLUMNS;
@@ -31,16 +32,20 @@ __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
     *d = accumulate ? *d + scale * sum : scale * sum;
 }
 
-void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate)
+void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n,
+                      float scale, int accumulate)
 {
-    LAUNCH(o, "add partial sums", (unsigned)divide_up(n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0, add_partials_kernel,
-           to, (float *)NULL, (float *)NULL, from, rows, stride, n, n, scale, accumulate);
+    LAUNCH(o, "add partial sums", (unsigned)divide_up(n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS,
+           0, add_partials_kernel, to, (float *)NULL, (float *)NULL, from, rows, stride, n, n, scale,
+           accumulate);
 }
 
-void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows, int64_t n, int count)
+void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows,
+                          int64_t n, int count)
 {
-    LAUNCH(o, "add partial sums", (unsigned)divide_up(count * n, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0,
-           add_partials_kernel, to, to2, to3, from, rows, count * n, count * n, n, 1.0f, 1);
+    LAUNCH(o, "add partial sums", (unsigned)divide_up(count * n, PARTIAL_COLUMNS),
+           PARTIAL_COLUMNS * PARTIAL_GROUPS, 0, add_partials_kernel, to, to2, to3, from, rows, count * n,
+           count * n, n, 1.0f, 1);
 }
 
 static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Err *err)
@@ -83,7 +88,8 @@ static int cuda_ops_check(OpsContext *c, Err *err)
     if (o->broken != cudaSuccess)
         return cuda_err_call(err, o->device, o->operation, o->broken);
     if (o->broken_blas)
-        return cuda_err(err, ERR_DEVICE, "GPU %d: %s: cuBLASLt says status %d", o->device, o->operation, o->broken_blas);
+        return cuda_err(err, ERR_DEVICE, "GPU %d: %s: cuBLASLt says status %d", o->device, o->operation,
+                        o->broken_blas);
     return 0;
 }
 
@@ -123,7 +129,10 @@ template <typename T> static Ops make_table(RealType real)
 }
 
 /* For tests and for whoever wonders why a step is slow; not in the table. */
-extern "C" int myxtts_cuda_ops_untimed(const OpsContext *c) { return blas_untimed(((const CudaOps *)c->own)->blas); }
+extern "C" int myxtts_cuda_ops_untimed(const OpsContext *c)
+{
+    return blas_untimed(((const CudaOps *)c->own)->blas);
+}
 
 extern "C" int myxtts_cuda_ops_abi(void) { return OPS_ABI; }
 

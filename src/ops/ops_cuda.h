@@ -1,6 +1,7 @@
-/* ops_cuda.h - what the .cu files of the ops share: the state behind OpsContext.own, launching, vectors of eight elements, reductions.
- * Everything is enqueued on one stream, so the workspace is free again for the next op as soon as an op has been enqueued.
- * Sums over rows have two stages: blocks leave partial sums in the workspace, a second kernel adds them in a fixed order. */
+/* ops_cuda.h - what the .cu files of the ops share: the state behind OpsContext.own, launching, vectors of
+ * eight elements, reductions. Everything is enqueued on one stream, so the workspace is free again for the
+ * next op as soon as an op has been enqueued. Sums over rows have two stages: blocks leave partial sums in
+ * the workspace, a second kernel adds them in a fixed order. */
 #ifndef MYXTTS_OPS_CUDA_H
 #define MYXTTS_OPS_CUDA_H
 
@@ -143,7 +144,10 @@ template <> struct Piece<bf16> {
 
 template <> struct Piece<float> {
     float4 a, b;
-    __device__ __forceinline__ void load(const float *p) { a = *(const float4 *)p, b = *(const float4 *)(p + 4); }
+    __device__ __forceinline__ void load(const float *p)
+    {
+        a = *(const float4 *)p, b = *(const float4 *)(p + 4);
+    }
     __device__ __forceinline__ void store(float *p) const { *(float4 *)p = a, *(float4 *)(p + 4) = b; }
     __device__ __forceinline__ void clear() { a = b = make_float4(0.0f, 0.0f, 0.0f, 0.0f); }
     __device__ __forceinline__ void unpack(float x[8]) const
@@ -196,14 +200,19 @@ typedef struct DropoutCuda {
 
 static inline DropoutCuda dropout_cuda(const OpsContext *c, Dropout d)
 {
-    DropoutCuda r = {d.seed, c->step, d.p > 0.0f ? philox_threshold(d.p) : 0, d.p > 0.0f ? philox_scale(d.p) : 1.0f};
+    DropoutCuda r = {d.seed, c->step, d.p > 0.0f ? philox_threshold(d.p) : 0,
+                     d.p > 0.0f ? philox_scale(d.p) : 1.0f};
     return r;
 }
 
-__device__ __forceinline__ uint64_t dropout_seed(const DropoutCuda &d) { return d.seed + (d.step ? d.step->seed : 0); }
+__device__ __forceinline__ uint64_t dropout_seed(const DropoutCuda &d)
+{
+    return d.seed + (d.step ? d.step->seed : 0);
+}
 
 /* x[0..V) are the elements from i on; with V = 8, i is a multiple of 8. */
-template <int V> __device__ __forceinline__ void drop_some(float *x, const DropoutCuda &d, uint64_t seed, int64_t i)
+template <int V>
+__device__ __forceinline__ void drop_some(float *x, const DropoutCuda &d, uint64_t seed, int64_t i)
 {
     if (d.threshold == 0)
         return;
@@ -247,9 +256,11 @@ __device__ __forceinline__ float block_sum(float x, float *shared)
 }
 
 /* to[n] += (accumulate) or = scale * the sum over r of from[r * stride + n]; ops_cuda.cu. */
-void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n, float scale, int accumulate);
+void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_t stride, int64_t n,
+                      float scale, int accumulate);
 /* Two or three sums at once: from [rows][count][n], each added to its own. */
-void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows, int64_t n, int count);
+void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows,
+                          int64_t n, int count);
 
 /* ---- matrix products; product_cuda.cu ---- */
 
@@ -258,8 +269,9 @@ void blas_close(struct Blas *b);
 /* Products that were first used during a graph's capture, so that none of their algorithms could be timed. */
 int blas_untimed(const struct Blas *b);
 
-/* Row major: d [rows, columns] = beta * d + op(a) op(b), a [rows, inner] or stored transposed, b [inner, columns] or stored transposed, all
- * without gaps; beta 0 or 1. bias [columns] or NULL; act NONE or RELU. a, b, bias are `real`; d is `real`, or acc when d_acc. */
+/* Row major: d [rows, columns] = beta * d + op(a) op(b), a [rows, inner] or stored transposed, b [inner,
+ * columns] or stored transposed, all without gaps; beta 0 or 1. bias [columns] or NULL; act NONE or RELU. a,
+ * b, bias are `real`; d is `real`, or acc when d_acc. */
 typedef struct Product {
     int64_t rows, columns, inner;
     int a_transposed, b_transposed, d_acc, beta;
@@ -267,22 +279,25 @@ typedef struct Product {
 } Product;
 
 void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p);
-/* dw [N,K] += dout^T in and dbias [N] += the sums of dout's columns, in one product, where the library can and that is faster. 0: nothing
- * was done. Not for inputs in the workspace. */
-int blas_weight_sums(OpsContext *c, void *dw, void *dbias, const void *dout, const void *in, int64_t M, int N, int K);
+/* dw [N,K] += dout^T in and dbias [N] += the sums of dout's columns, in one product, where the library can
+ * and that is faster. 0: nothing was done. Not for inputs in the workspace. */
+int blas_weight_sums(OpsContext *c, void *dw, void *dbias, const void *dout, const void *in, int64_t M, int N,
+                     int K);
 
-/* linear_forward and the products of linear_backward (dout is before the activation already) for N <= THIN; thin_cuda.cu. */
+/* linear_forward and the products of linear_backward (dout is before the activation already) for N <= THIN;
+ * thin_cuda.cu. */
 #define THIN 4
-void thin_linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
-                         Activation act, int accumulate);
-void thin_linear_backward(OpsContext *c, void *din, void *dw, const void *dout, const void *in, const void *w, int64_t M, int N,
-                          int K, int accumulate);
+void thin_linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M,
+                         int N, int K, Activation act, int accumulate);
+void thin_linear_backward(OpsContext *c, void *din, void *dw, const void *dout, const void *in, const void *w,
+                          int64_t M, int N, int K, int accumulate);
 
-/* dout [M,N] to the gradient before the activation, rows at or past the length to zero (len may be NULL; T rows for each), and its column
- * sums added to dbias (may be NULL). */
-void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
-                             const int32_t *len, int T);
-/* out [M,N] = tanh(out) where act is TANH, rows at or past the length to zero (len may be NULL; T rows for each). */
+/* dout [M,N] to the gradient before the activation, rows at or past the length to zero (len may be NULL; T
+ * rows for each), and its column sums added to dbias (may be NULL). */
+void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N,
+                             Activation act, const int32_t *len, int T);
+/* out [M,N] = tanh(out) where act is TANH, rows at or past the length to zero (len may be NULL; T rows for
+ * each). */
 void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act, const int32_t *len, int T);
 
 /* ---- the tables' functions ---- */
@@ -312,9 +327,11 @@ static inline int attention_items(const AttentionShape *s, int64_t most)
 }
 
 template <typename T>
-void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v, const AttentionShape *s);
+void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
+                           const AttentionShape *s);
 template <typename T>
-void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o, const void *lse,
-                            const void *q, const void *k, const void *v, const AttentionShape *s);
+void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o,
+                            const void *lse, const void *q, const void *k, const void *v,
+                            const AttentionShape *s);
 
 #endif

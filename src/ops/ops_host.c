@@ -13,7 +13,8 @@ int host_ops_open(OpsContext *c, Device *d, Stream *s, const Ops *ops, Err *err)
     c->stream = s;
     c->own = NULL;
     int threads = c->threads > 1 ? c->threads : 1;
-    openblas_set_num_threads(1); /* it would divide products by its own thread count, and wait with spinning threads */
+    openblas_set_num_threads(
+        1); /* it would divide products by its own thread count, and wait with spinning threads */
     HostOps *h = mem_calloc(1, sizeof *h);
     if (!h)
         return err_set(err, ERR_NOMEM, "no memory for the host ops");

@@ -1,7 +1,8 @@
 /* ops_host.h - what the host ops of both precisions share. Private to src/ops.
- * The ops themselves are in <family>_host.h, written once over REAL; ops_host_f32.c and ops_host_f64.c include them all and make a table.
- * An op is cut into tasks by its shape alone and no sum is split between tasks unless its parts are added in a fixed order, so results do not
- * depend on the number of threads. OpenBLAS runs single-threaded inside a task. */
+ * The ops themselves are in <family>_host.h, written once over REAL; ops_host_f32.c and ops_host_f64.c
+ * include them all and make a table. An op is cut into tasks by its shape alone and no sum is split between
+ * tasks unless its parts are added in a fixed order, so results do not depend on the number of threads.
+ * OpenBLAS runs single-threaded inside a task. */
 #ifndef MYXTTS_OPS_HOST_H
 #define MYXTTS_OPS_HOST_H
 
@@ -29,7 +30,8 @@ void host_ops_close(OpsContext *c);
 static inline HostOps *host_of(OpsContext *c) { return c->own; }
 static inline void *host_slot(HostOps *h, int slot) { return h->scratch + (size_t)slot * HOST_SLOT_BYTES; }
 
-/* How many parts n things are cut into when a part should have at least `least`: 1, or an even number up to HOST_PARTS. */
+/* How many parts n things are cut into when a part should have at least `least`: 1, or an even number up to
+ * HOST_PARTS. */
 static inline int host_parts(int64_t n, int64_t least)
 {
     int64_t parts = n / (least > 0 ? least : 1);
@@ -39,7 +41,10 @@ static inline int host_parts(int64_t n, int64_t least)
 }
 
 /* Where part i of n things begins (i = parts: the end), on a multiple of 16 in between. */
-static inline int64_t host_begin(int64_t n, int parts, int i) { return i >= parts ? n : (n * i / parts) & ~INT64_C(15); }
+static inline int64_t host_begin(int64_t n, int parts, int i)
+{
+    return i >= parts ? n : (n * i / parts) & ~INT64_C(15);
+}
 
 static inline int host_len(const int32_t *len, int b, int most)
 {

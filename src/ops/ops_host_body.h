@@ -1,5 +1,5 @@
-/* ops_host_body.h - the host table in one precision: includes every family and lists it. Before it stand REAL, REAL_TYPE, GEMM (of cblas),
- * VECTOR (the member of Vectors) and TABLE (the name of the table). */
+/* ops_host_body.h - the host table in one precision: includes every family and lists it. Before it stand
+ * REAL, REAL_TYPE, GEMM (of cblas), VECTOR (the member of Vectors) and TABLE (the name of the table). */
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,15 +12,16 @@
 #define VEC(h) (&(h)->vectors->VECTOR)
 
 /* c [m,n] (row stride ldc) = alpha * op(a) op(b) + beta * c. */
-static inline void gemm(int ta, int tb, int64_t m, int64_t n, int64_t k, REAL alpha, const REAL *a, int64_t lda, const REAL *b,
-                        int64_t ldb, REAL beta, REAL *c, int64_t ldc)
+static inline void gemm(int ta, int tb, int64_t m, int64_t n, int64_t k, REAL alpha, const REAL *a,
+                        int64_t lda, const REAL *b, int64_t ldb, REAL beta, REAL *c, int64_t ldc)
 {
     if (m > 0 && n > 0 && k > 0)
-        GEMM(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, alpha, a,
-             (int)lda, b, (int)ldb, beta, c, (int)ldc);
+        GEMM(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m, (int)n,
+             (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
 }
 
-/* Partial sums of `parts` tasks, [parts][n], zeroed: each task adds to its own row, then they are added to out in order. */
+/* Partial sums of `parts` tasks, [parts][n], zeroed: each task adds to its own row, then they are added to
+ * out in order. */
 static inline REAL *sums_begin(HostOps *h, int parts, int64_t n)
 {
     ASSERT_CMP((int64_t)parts * n * (int64_t)sizeof(REAL), <=, HOST_SUM_BYTES);
@@ -33,7 +34,10 @@ static inline void sums_add(HostOps *h, REAL *out, const REAL *sums, int parts, 
         VEC(h)->add(out, out, sums + p * n, n);
 }
 
-static int ops_open(OpsContext *c, Device *d, Stream *s, Err *err) { return host_ops_open(c, d, s, &TABLE, err); }
+static int ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
+{
+    return host_ops_open(c, d, s, &TABLE, err);
+}
 static int ops_nothing_fails(OpsContext *c, Err *err) { return 0; }
 
 #include "ops/linear_host.h"

@@ -1,4 +1,5 @@
-/* optimiser_host.h - norm of the gradient and AdamW (Loshchilov and Hutter 2017) on flat memory. Included by ops_host_body.h. */
+/* optimiser_host.h - norm of the gradient and AdamW (Loshchilov and Hutter 2017) on flat memory. Included by
+ * ops_host_body.h. */
 
 typedef struct AdamTask {
     HostOps *h;
@@ -31,10 +32,11 @@ static void norm2_forward(OpsContext *c, void *norm2, int32_t *finite, const voi
     *finite = isfinite(value) != 0; /* an infinity or a NaN anywhere makes the sum one */
 }
 
-static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite, const void *frames,
-                  float clip, float spike)
+static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite,
+                  const void *frames, float clip, float spike)
 {
-    *(REAL *)gscale = (REAL)guard_decide(g, (double)*(const REAL *)norm2, *finite, (double)*(const REAL *)frames, clip, spike);
+    *(REAL *)gscale = (REAL)guard_decide(g, (double)*(const REAL *)norm2, *finite,
+                                         (double)*(const REAL *)frames, clip, spike);
 }
 
 static void adamw_task(void *arg, int task, int slot)
@@ -46,12 +48,13 @@ static void adamw_task(void *arg, int task, int slot)
         memcpy(t->copy + i, t->p + i, (size_t)(end - i) * sizeof *t->p);
 }
 
-static void adamw_update(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad, const uint8_t *decay,
-                         const void *gscale, int64_t n, float lr, float beta1, float beta2, float eps, float weight_decay,
-                         int64_t step)
+static void adamw_update(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad,
+                         const uint8_t *decay, const void *gscale, int64_t n, float lr, float beta1,
+                         float beta2, float eps, float weight_decay, int64_t step)
 {
     HostOps *h = host_of(c);
-    AdamTask t = {.h = h, .p = master, .copy = real_out, .m = m, .v = v, .grad = grad, .decay = decay, .n = n};
+    AdamTask t = {
+        .h = h, .p = master, .copy = real_out, .m = m, .v = v, .grad = grad, .decay = decay, .n = n};
     t.gscale = *(const REAL *)gscale;
     if (t.gscale == 0)
         return;

@@ -1,5 +1,6 @@
-/* philox.h - random bits as a function of (seed, index): Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
- * The same on every device, in any order. Usable from C and from CUDA. */
+/* philox.h - random bits as a function of (seed, index): Philox4x32-10 of Salmon et al., "Parallel random
+ * numbers: as easy as 1, 2, 3" (2011). The same on every device, in any order. Usable from C and from CUDA.
+ */
 #ifndef MYXTTS_PHILOX_H
 #define MYXTTS_PHILOX_H
 
@@ -30,7 +31,8 @@ PHILOX_FN void philox4x32(uint32_t out[4], uint64_t counter, uint64_t seed)
     out[0] = a, out[1] = b, out[2] = c, out[3] = d;
 }
 
-/* Dropout of element i uses word i % 4 of counter i / 4: u = (word >> 8) / 2^24, kept when u >= p, that is when word >> 8 is at least this. */
+/* Dropout of element i uses word i % 4 of counter i / 4: u = (word >> 8) / 2^24, kept when u >= p, that is
+ * when word >> 8 is at least this. */
 PHILOX_FN uint32_t philox_threshold(float p)
 {
     float t = p * 16777216.0f; /* exact: a power of two */

@@ -1,5 +1,5 @@
-/* pointwise_cuda.cu - ops that read each element once: gradients of activations with the column sums of the bias, dropout, sums, means over
- * time, broadcasts, frames in groups, and changes of type. */
+/* pointwise_cuda.cu - ops that read each element once: gradients of activations with the column sums of the
+ * bias, dropout, sums, means over time, broadcasts, frames in groups, and changes of type. */
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
@@ -9,7 +9,9 @@
 /* ---- activations ---- */
 
 /* The block's sums of columns, lane by lane, to partial [gridDim.y, N]. */
-template <int V> __device__ __forceinline__ void put_column_sums(float *partial, const float *sum, float (*sums)[32 * V], int N)
+template <int V>
+__device__ __forceinline__ void put_column_sums(float *partial, const float *sum, float (*sums)[32 * V],
+                                                int N)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
@@ -43,14 +45,16 @@ __device__ __forceinline__ bool is_padding(int64_t row, const int32_t *len, int 
 /* A block for 256 columns and a share of the rows; four rows of a warp are on their way at once. */
 template <typename T, int ACT, bool LENGTHS>
 __global__ void __launch_bounds__(THREADS)
-    activation_backward_kernel(T *dout, float *partial, const T *out, int64_t M, int N, const int32_t *len, int T_rows)
+    activation_backward_kernel(T *dout, float *partial, const T *out, int64_t M, int N, const int32_t *len,
+                               int T_rows)
 {
     __shared__ float sums[WARPS][32 * 8];
     int column = (blockIdx.x * 32 + threadIdx.x % 32) * 8;
     float sum[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     const int64_t stride = (int64_t)gridDim.y * WARPS;
     if (column < N)
-        for (int64_t row0 = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row0 < M; row0 += ROWS_AT_ONCE * stride) {
+        for (int64_t row0 = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row0 < M;
+             row0 += ROWS_AT_ONCE * stride) {
             Piece<T> pd[ROWS_AT_ONCE], py[ROWS_AT_ONCE];
             bool padding[ROWS_AT_ONCE];
 #pragma unroll
@@ -94,13 +98,15 @@ __global__ void __launch_bounds__(THREADS)
 /* The same for any number of columns; a block for 32 of them. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    activation_backward_any_kernel(T *dout, float *partial, const T *out, int64_t M, int N, int act, const int32_t *len, int T_rows)
+    activation_backward_any_kernel(T *dout, float *partial, const T *out, int64_t M, int N, int act,
+                                   const int32_t *len, int T_rows)
 {
     __shared__ float sums[WARPS][32];
     int column = blockIdx.x * 32 + threadIdx.x % 32;
     float sum = 0.0f;
     if (column < N)
-        for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < M; row += (int64_t)gridDim.y * WARPS) {
+        for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < M;
+             row += (int64_t)gridDim.y * WARPS) {
             int64_t i = row * N + column;
             int padding = len && is_padding(row, len, T_rows);
             float d = padding ? 0.0f : to_float(dout[i]);
@@ -115,35 +121,40 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
-                                const int32_t *len, int T_rows)
+static void activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N,
+                                Activation act, const int32_t *len, int T_rows)
 {
     CudaOps *o = (CudaOps *)c->own;
     assert(!len || M < (int64_t)1 << 32);
     int even = N % 8 == 0 && is_aligned(dout) && is_aligned(out);
     unsigned across = (unsigned)divide_up(N, even ? 256 : 32);
     int64_t wanted = divide_up((int64_t)o->processors * 8, across);
-    int rows = at_most(divide_up(M, WARPS), at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / N));
+    int rows =
+        at_most(divide_up(M, WARPS), at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / N));
     float *partial = dbias ? (float *)ops_scratch(c) : NULL;
     dim3 grid(across, (unsigned)rows);
     auto launch = [&](auto kernel) {
-        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, kernel, (T *)dout, partial, (const T *)out, M, N, len, T_rows);
+        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, kernel, (T *)dout, partial, (const T *)out,
+               M, N, len, T_rows);
     };
     if (!even)
-        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, activation_backward_any_kernel<T>, (T *)dout, partial,
-               (const T *)out, M, N, (int)act, len, T_rows);
+        LAUNCH(o, "gradient of an activation", grid, THREADS, 0, activation_backward_any_kernel<T>, (T *)dout,
+               partial, (const T *)out, M, N, (int)act, len, T_rows);
     else if (act == ACT_RELU)
-        len ? launch(activation_backward_kernel<T, ACT_RELU, true>) : launch(activation_backward_kernel<T, ACT_RELU, false>);
+        len ? launch(activation_backward_kernel<T, ACT_RELU, true>)
+            : launch(activation_backward_kernel<T, ACT_RELU, false>);
     else if (act == ACT_TANH)
-        len ? launch(activation_backward_kernel<T, ACT_TANH, true>) : launch(activation_backward_kernel<T, ACT_TANH, false>);
+        len ? launch(activation_backward_kernel<T, ACT_TANH, true>)
+            : launch(activation_backward_kernel<T, ACT_TANH, false>);
     else
-        len ? launch(activation_backward_kernel<T, ACT_NONE, true>) : launch(activation_backward_kernel<T, ACT_NONE, false>);
+        len ? launch(activation_backward_kernel<T, ACT_NONE, true>)
+            : launch(activation_backward_kernel<T, ACT_NONE, false>);
     if (dbias)
         ops_add_partials(o, (float *)dbias, partial, rows, N, N, 1.0f, 1);
 }
 
-void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N, Activation act,
-                             const int32_t *len, int T)
+void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N,
+                             Activation act, const int32_t *len, int T)
 {
     if (c->ops->real == REAL_F32)
         activation_backward<float>(c, dout, dbias, out, M, N, act, len, T);
@@ -153,11 +164,14 @@ void ops_activation_backward(OpsContext *c, void *dout, void *dbias, const void 
 
 /* ---- over flat memory ---- */
 
-/* out = f(i, a, b) for groups of V elements, b may be NULL. `n` counts elements; the odd end is left to a second launch. */
+/* out = f(i, a, b) for groups of V elements, b may be NULL. `n` counts elements; the odd end is left to a
+ * second launch. */
 template <typename A, typename T, int V, typename F>
-__global__ void __launch_bounds__(THREADS) flat_kernel(T *out, const A *a, const A *b, int64_t first, int64_t n, F f)
+__global__ void __launch_bounds__(THREADS)
+    flat_kernel(T *out, const A *a, const A *b, int64_t first, int64_t n, F f)
 {
-    for (int64_t i = first + ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += (int64_t)gridDim.x * THREADS * V) {
+    for (int64_t i = first + ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n;
+         i += (int64_t)gridDim.x * THREADS * V) {
         float x[V], y[V];
         load_some<V>(x, a + i);
         if (b)
@@ -173,13 +187,13 @@ static void flat(CudaOps *o, const char *operation, T *out, const A *a, const A 
     int64_t even = is_aligned(out) && is_aligned(a) && is_aligned(b) ? n / 8 * 8 : 0;
     if (even > 0) {
         auto kernel = flat_kernel<A, T, 8, F>;
-        LAUNCH(o, operation, fill_blocks(o, divide_up(even / 8, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0, kernel, out, a, b,
-               (int64_t)0, even, f);
+        LAUNCH(o, operation, fill_blocks(o, divide_up(even / 8, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0,
+               kernel, out, a, b, (int64_t)0, even, f);
     }
     if (even < n) {
         auto kernel = flat_kernel<A, T, 1, F>;
-        LAUNCH(o, operation, fill_blocks(o, divide_up(n - even, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0, kernel, out, a, b,
-               even, n, f);
+        LAUNCH(o, operation, fill_blocks(o, divide_up(n - even, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0,
+               kernel, out, a, b, even, n, f);
     }
 }
 
@@ -222,11 +236,13 @@ __global__ void __launch_bounds__(THREADS) clear_padding_kernel(T *out, const in
     typename PieceOf<V, T>::type zeros;
     zeros.clear();
     out += ((int64_t)blockIdx.y * T_rows + length) * N;
-    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += (int64_t)gridDim.x * THREADS * V)
+    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n;
+         i += (int64_t)gridDim.x * THREADS * V)
         zeros.store(out + i);
 }
 
-template <typename T> static void finish_rows(CudaOps *o, T *out, int64_t M, int N, Activation act, const int32_t *len, int T_rows)
+template <typename T>
+static void finish_rows(CudaOps *o, T *out, int64_t M, int N, Activation act, const int32_t *len, int T_rows)
 {
     if (act == ACT_TANH)
         flat(o, "tanh", out, (const T *)out, (const T *)NULL, M * N, TanhFlat{});
@@ -247,7 +263,8 @@ void ops_finish_rows(OpsContext *c, void *out, int64_t M, int N, Activation act,
         finish_rows<bf16>((CudaOps *)c->own, (bf16 *)out, M, N, act, len, T);
 }
 
-template <typename T> static void dropout_forward(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop)
+template <typename T>
+static void dropout_forward(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop)
 {
     CudaOps *o = ops_enter(c);
     if (drop.p <= 0.0f && out == in)
@@ -255,7 +272,8 @@ template <typename T> static void dropout_forward(OpsContext *c, void *out, cons
     flat(o, "dropout", (T *)out, (const T *)in, (const T *)NULL, n, DropFlat{dropout_cuda(c, drop)});
 }
 
-template <typename T> static void add_forward(OpsContext *c, void *out, const void *a, const void *b, int64_t n)
+template <typename T>
+static void add_forward(OpsContext *c, void *out, const void *a, const void *b, int64_t n)
 {
     flat(ops_enter(c), "add", (T *)out, (const T *)a, (const T *)b, n, AddFlat{});
 }
@@ -272,13 +290,15 @@ template <typename T> static void unconvert(OpsContext *c, void *acc_out, const 
 
 /* ---- over time ---- */
 
-/* out [B,T,C] = (in or nothing) + scale * v [B,C]; `means`: scale is 1 / len and rows at or past the length are zero. */
+/* out [B,T,C] = (in or nothing) + scale * v [B,C]; `means`: scale is 1 / len and rows at or past the length
+ * are zero. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
     spread_kernel(T *out, const T *in, const T *v, const int32_t *len, int B, int T_rows, int C, int means)
 {
     int64_t n = (int64_t)B * T_rows * C;
-    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n; i += (int64_t)gridDim.x * THREADS * V) {
+    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < n;
+         i += (int64_t)gridDim.x * THREADS * V) {
         int64_t row = i / C;
         int c = (int)(i - row * C), b = (int)(row / T_rows), t = (int)(row - (int64_t)b * T_rows);
         float x[V], y[V];
@@ -294,7 +314,8 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void spread(CudaOps *o, void *out, const void *in, const void *v, const int32_t *len, int B, int T_rows, int C, int means)
+static void spread(CudaOps *o, void *out, const void *in, const void *v, const int32_t *len, int B,
+                   int T_rows, int C, int means)
 {
     int even = C % 8 == 0 && is_aligned(out) && is_aligned(in) && is_aligned(v);
     int64_t groups = (int64_t)B * T_rows * C / (even ? 8 : 1);
@@ -302,7 +323,8 @@ static void spread(CudaOps *o, void *out, const void *in, const void *v, const i
         return;
     int blocks = fill_blocks(o, divide_up(groups, THREADS), BLOCKS_PER_PROCESSOR);
     auto launch = [&](auto kernel) {
-        LAUNCH(o, "add a vector", blocks, THREADS, 0, kernel, (T *)out, (const T *)in, (const T *)v, len, B, T_rows, C, means);
+        LAUNCH(o, "add a vector", blocks, THREADS, 0, kernel, (T *)out, (const T *)in, (const T *)v, len, B,
+               T_rows, C, means);
     };
     if (even)
         launch(spread_kernel<T, 8>);
@@ -310,7 +332,8 @@ static void spread(CudaOps *o, void *out, const void *in, const void *v, const i
         launch(spread_kernel<T, 1>);
 }
 
-/* out [B,C] = (accumulate: out +) the sum over t < len[b] of in, or the mean. A block for 32 * V channels of one b. */
+/* out [B,C] = (accumulate: out +) the sum over t < len[b] of in, or the mean. A block for 32 * V channels of
+ * one b. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
     gather_kernel(T *out, const T *in, const int32_t *len, int T_rows, int C, int means, int accumulate)
@@ -349,12 +372,14 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void gather(CudaOps *o, void *out, const void *in, const int32_t *len, int B, int T_rows, int C, int means, int accumulate)
+static void gather(CudaOps *o, void *out, const void *in, const int32_t *len, int B, int T_rows, int C,
+                   int means, int accumulate)
 {
     int even = C % 8 == 0 && is_aligned(in) && C >= 256;
     dim3 grid((unsigned)divide_up(C, even ? 256 : 32), (unsigned)B);
     auto launch = [&](auto kernel) {
-        LAUNCH(o, "sum over time", grid, THREADS, 0, kernel, (T *)out, (const T *)in, len, T_rows, C, means, accumulate);
+        LAUNCH(o, "sum over time", grid, THREADS, 0, kernel, (T *)out, (const T *)in, len, T_rows, C, means,
+               accumulate);
     };
     if (even)
         launch(gather_kernel<T, 8>);
@@ -363,40 +388,46 @@ static void gather(CudaOps *o, void *out, const void *in, const int32_t *len, in
 }
 
 template <typename T>
-static void add_vector_forward(OpsContext *c, void *out, const void *in, const void *v, int B, int T_rows, int C)
+static void add_vector_forward(OpsContext *c, void *out, const void *in, const void *v, int B, int T_rows,
+                               int C)
 {
     spread<T>(ops_enter(c), out, in, v, NULL, B, T_rows, C, 0);
 }
 
 template <typename T>
-static void add_vector_backward(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B, int T_rows, int C,
-                                int accumulate)
+static void add_vector_backward(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B,
+                                int T_rows, int C, int accumulate)
 {
     gather<T>(ops_enter(c), dv, dout, len, B, T_rows, C, 0, accumulate);
 }
 
 template <typename T>
-static void pool_forward(OpsContext *c, void *out, const void *in, const int32_t *len, int B, int T_rows, int C)
+static void pool_forward(OpsContext *c, void *out, const void *in, const int32_t *len, int B, int T_rows,
+                         int C)
 {
     gather<T>(ops_enter(c), out, in, len, B, T_rows, C, 1, 0);
 }
 
 template <typename T>
-static void pool_backward(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T_rows, int C)
+static void pool_backward(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T_rows,
+                          int C)
 {
     spread<T>(ops_enter(c), din, NULL, dout, len, B, T_rows, C, 1);
 }
 
 /* ---- broadcast and groups of frames ---- */
 
-template <typename T> __global__ void __launch_bounds__(THREADS) broadcast_kernel(T *out, const T *in, int B, int64_t N)
+template <typename T>
+__global__ void __launch_bounds__(THREADS) broadcast_kernel(T *out, const T *in, int B, int64_t N)
 {
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < B * N; i += (int64_t)gridDim.x * THREADS)
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < B * N;
+         i += (int64_t)gridDim.x * THREADS)
         out[i] = in[i % N];
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) broadcast_backward_kernel(float *din, const T *dout, int B, int64_t N)
+__global__ void __launch_bounds__(THREADS)
+    broadcast_backward_kernel(float *din, const T *dout, int B, int64_t N)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= N)
@@ -407,28 +438,33 @@ __global__ void __launch_bounds__(THREADS) broadcast_backward_kernel(float *din,
     din[i] += sum;
 }
 
-template <typename T> static void broadcast_forward(OpsContext *c, void *out, const void *in, int B, int64_t N)
+template <typename T>
+static void broadcast_forward(OpsContext *c, void *out, const void *in, int B, int64_t N)
 {
     CudaOps *o = ops_enter(c);
-    LAUNCH(o, "broadcast", fill_blocks(o, divide_up(B * N, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0, broadcast_kernel<T>,
-           (T *)out, (const T *)in, B, N);
+    LAUNCH(o, "broadcast", fill_blocks(o, divide_up(B * N, THREADS), BLOCKS_PER_PROCESSOR), THREADS, 0,
+           broadcast_kernel<T>, (T *)out, (const T *)in, B, N);
 }
 
-template <typename T> static void broadcast_backward(OpsContext *c, void *din, const void *dout, int B, int64_t N)
+template <typename T>
+static void broadcast_backward(OpsContext *c, void *din, const void *dout, int B, int64_t N)
 {
-    LAUNCH(ops_enter(c), "broadcast backward", (unsigned)divide_up(N, THREADS), THREADS, 0, broadcast_backward_kernel<T>,
-           (float *)din, (const T *)dout, B, N);
+    LAUNCH(ops_enter(c), "broadcast backward", (unsigned)divide_up(N, THREADS), THREADS, 0,
+           broadcast_backward_kernel<T>, (float *)din, (const T *)dout, B, N);
 }
 
-/* blockIdx.y: the batch item. Groups side by side are the frames as they lie in memory; what is behind the length is zeros. */
+/* blockIdx.y: the batch item. Groups side by side are the frames as they lie in memory; what is behind the
+ * length is zeros. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
-    group_frames_kernel(T *out, const float *mel, const int32_t *len, int64_t in_item, int64_t out_item, int T_rows, int n)
+    group_frames_kernel(T *out, const float *mel, const int32_t *len, int64_t in_item, int64_t out_item,
+                        int T_rows, int n)
 {
     int64_t valid = (int64_t)max(0, min(len[blockIdx.y], T_rows)) * n;
     mel += blockIdx.y * in_item;
     out += blockIdx.y * out_item;
-    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < out_item; i += (int64_t)gridDim.x * THREADS * V) {
+    for (int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < out_item;
+         i += (int64_t)gridDim.x * THREADS * V) {
         float x[V];
         if (i < valid) {
             load_some<V>(x, mel + i);
@@ -442,7 +478,8 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void group_frames(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T_rows, int r, int n)
+static void group_frames(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T_rows,
+                         int r, int n)
 {
     CudaOps *o = ops_enter(c);
     int64_t in_item = (int64_t)T_rows * n, out_item = divide_up(T_rows, r) * r * n;
@@ -451,8 +488,8 @@ static void group_frames(OpsContext *c, void *out, const float *mel, const int32
     int even = n % 8 == 0 && is_aligned(out) && is_aligned(mel);
     int blocks = fill_blocks(o, divide_up(out_item, THREADS * (even ? 8 : 1)), BLOCKS_PER_PROCESSOR);
     auto kernel = even ? group_frames_kernel<T, 8> : group_frames_kernel<T, 1>;
-    LAUNCH(o, "group frames", dim3((unsigned)blocks, (unsigned)B), THREADS, 0, kernel, (T *)out, mel, len, in_item, out_item,
-           T_rows, n);
+    LAUNCH(o, "group frames", dim3((unsigned)blocks, (unsigned)B), THREADS, 0, kernel, (T *)out, mel, len,
+           in_item, out_item, T_rows, n);
 }
 
 template <typename T> void pointwise_fill(Ops *ops)

@@ -1,8 +1,9 @@
-/* product_cuda.cu - matrix products through cuBLASLt: bf16 in, float sums, bias and ReLU in the product itself.
- * At the first use of a shape the library is asked for algorithms, and a large product is timed with each: the fastest stays for as long as the
- * ops are open, so that equal inputs give equal bits within a run. Another run may choose differently; with `deterministic` nothing is timed
- * and the library's first proposal is taken. What is first used during a graph's capture cannot be timed and keeps that proposal, too.
- * Shapes the library does not take (odd row lengths of bf16) go through a plain kernel. */
+/* product_cuda.cu - matrix products through cuBLASLt: bf16 in, float sums, bias and ReLU in the product
+ * itself. At the first use of a shape the library is asked for algorithms, and a large product is timed with
+ * each: the fastest stays for as long as the ops are open, so that equal inputs give equal bits within a run.
+ * Another run may choose differently; with `deterministic` nothing is timed and the library's first proposal
+ * is taken. What is first used during a graph's capture cannot be timed and keeps that proposal, too. Shapes
+ * the library does not take (odd row lengths of bf16) go through a plain kernel. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,11 +115,12 @@ static Plan **plan_place(Plan **table, int size, const PlanKey *key)
 static int is_capturing(const CudaOps *o)
 {
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    return cudaStreamIsCapturing(o->stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone;
+    return cudaStreamIsCapturing(o->stream, &capture) != cudaSuccess ||
+           capture != cudaStreamCaptureStatusNone;
 }
 
-/* Room for one more plan: twice as many places when half of them are taken, during a capture not before they are nearly all taken. 0: there
- * is no memory for it. */
+/* Room for one more plan: twice as many places when half of them are taken, during a capture not before they
+ * are nearly all taken. 0: there is no memory for it. */
 static int table_grow(Blas *b, int capturing)
 {
     if (b->count < (capturing ? b->size - b->size / 8 : b->size / 2))
@@ -137,24 +139,29 @@ static int table_grow(Blas *b, int capturing)
 
 /* ---- one plan ---- */
 
-/* cuBLASLt counts in column-major matrices: d^T [columns, rows] = op(b)^T op(a)^T, so its first matrix is our b. */
+/* cuBLASLt counts in column-major matrices: d^T [columns, rows] = op(b)^T op(a)^T, so its first matrix is our
+ * b. */
 static cublasStatus_t plan_describe(Blas *b, Plan *p, const PlanKey *key, const void *bias)
 {
     const Cublas &api = b->api;
     p->key = *key;
-    cudaDataType_t real = key->real == REAL_BF16 ? CUDA_R_16BF : CUDA_R_32F, result = key->d_acc ? CUDA_R_32F : real;
+    cudaDataType_t real = key->real == REAL_BF16 ? CUDA_R_16BF : CUDA_R_32F,
+                   result = key->d_acc ? CUDA_R_32F : real;
     cudaDataType_t bias_type = key->sums ? result : real;
-    cublasOperation_t first = key->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, second = key->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cublasLtEpilogue_t epilogue = key->sums   ? CUBLASLT_EPILOGUE_BGRADB
-                                  : key->bias ? key->act == ACT_RELU ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
-                                  : key->act == ACT_RELU ? CUBLASLT_EPILOGUE_RELU
-                                                         : CUBLASLT_EPILOGUE_DEFAULT;
+    cublasOperation_t first = key->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                      second = key->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasLtEpilogue_t epilogue =
+        key->sums              ? CUBLASLT_EPILOGUE_BGRADB
+        : key->bias            ? key->act == ACT_RELU ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
+        : key->act == ACT_RELU ? CUBLASLT_EPILOGUE_RELU
+                               : CUBLASLT_EPILOGUE_DEFAULT;
     uint64_t m = (uint64_t)key->columns, n = (uint64_t)key->rows, k = (uint64_t)key->inner;
     cublasStatus_t status = api.cublasLtMatmulDescCreate(&p->product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
 #define STEP(call) \
     if (status == CUBLAS_STATUS_SUCCESS) \
     status = call
-#define SET(attribute, value) STEP(api.cublasLtMatmulDescSetAttribute(p->product, attribute, &value, sizeof value))
+#define SET(attribute, value) \
+    STEP(api.cublasLtMatmulDescSetAttribute(p->product, attribute, &value, sizeof value))
     SET(CUBLASLT_MATMUL_DESC_TRANSA, first);
     SET(CUBLASLT_MATMUL_DESC_TRANSB, second);
     SET(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
@@ -163,16 +170,19 @@ static cublasStatus_t plan_describe(Blas *b, Plan *p, const PlanKey *key, const 
         SET(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, bias_type);
     }
 #undef SET
-    STEP(api.cublasLtMatrixLayoutCreate(&p->a, real, first == CUBLAS_OP_N ? m : k, first == CUBLAS_OP_N ? k : m,
+    STEP(api.cublasLtMatrixLayoutCreate(&p->a, real, first == CUBLAS_OP_N ? m : k,
+                                        first == CUBLAS_OP_N ? k : m,
                                         (int64_t)(first == CUBLAS_OP_N ? m : k)));
-    STEP(api.cublasLtMatrixLayoutCreate(&p->b, real, second == CUBLAS_OP_N ? k : n, second == CUBLAS_OP_N ? n : k,
+    STEP(api.cublasLtMatrixLayoutCreate(&p->b, real, second == CUBLAS_OP_N ? k : n,
+                                        second == CUBLAS_OP_N ? n : k,
                                         (int64_t)(second == CUBLAS_OP_N ? k : n)));
     STEP(api.cublasLtMatrixLayoutCreate(&p->d, result, m, n, (int64_t)m));
 #undef STEP
     return status;
 }
 
-/* What the library proposes, the best first. Split sums over k are among it; all its ways to add them are sequential. */
+/* What the library proposes, the best first. Split sums over k are among it; all its ways to add them are
+ * sequential. */
 static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t found[CANDIDATES])
 {
     const Cublas &api = b->api;
@@ -191,8 +201,8 @@ static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t foun
 #undef PREFER
     int count = 0, good = 0;
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = api.cublasLtMatmulAlgoGetHeuristic(b->handle, p->product, p->a, p->b, p->d, p->d, preference, CANDIDATES, found,
-                                                    &count);
+        status = api.cublasLtMatmulAlgoGetHeuristic(b->handle, p->product, p->a, p->b, p->d, p->d, preference,
+                                                    CANDIDATES, found, &count);
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; i++)
         if (found[i].state == CUBLAS_STATUS_SUCCESS)
             found[good++] = found[i];
@@ -201,13 +211,13 @@ static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t foun
     return good;
 }
 
-static cublasStatus_t plan_run(OpsContext *c, const Plan *p, const cublasLtMatmulAlgo_t *algorithm, size_t workspace, void *d,
-                               const void *a, const void *b)
+static cublasStatus_t plan_run(OpsContext *c, const Plan *p, const cublasLtMatmulAlgo_t *algorithm,
+                               size_t workspace, void *d, const void *a, const void *b)
 {
     CudaOps *o = (CudaOps *)c->own;
     float one = 1.0f, beta = (float)p->key.beta;
-    return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, d, p->d, d, p->d, algorithm,
-                                       c->workspace, workspace, o->stream);
+    return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, d, p->d, d,
+                                       p->d, algorithm, c->workspace, workspace, o->stream);
 }
 
 /* ---- timing ---- */
@@ -232,23 +242,27 @@ static void watch_close(Watch *w)
     (void)cudaGetLastError(); /* what fails while timing is not needed */
 }
 
-/* Milliseconds of one call of run() out of `rounds`, after one that does not count; negative when it fails. */
+/* Milliseconds of one call of run() out of `rounds`, after one that does not count; negative when it fails.
+ */
 template <typename F> static float watch(const Watch *w, int rounds, F run)
 {
     float ms = 0;
     int failed = !run() || cudaEventRecord(w->begin, w->stream) != cudaSuccess;
     for (int i = 0; i < rounds && !failed; i++)
         failed = !run();
-    failed = failed || cudaEventRecord(w->end, w->stream) != cudaSuccess || cudaEventSynchronize(w->end) != cudaSuccess ||
+    failed = failed || cudaEventRecord(w->end, w->stream) != cudaSuccess ||
+             cudaEventSynchronize(w->end) != cudaSuccess ||
              cudaEventElapsedTime(&ms, w->begin, w->end) != cudaSuccess;
     return failed ? -1.0f : ms / (float)rounds;
 }
 
 /* Workspace for `bytes`, behind what a product reads there; NULL where there is too little. */
-static void *free_room(OpsContext *c, size_t bytes, const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+static void *free_room(OpsContext *c, size_t bytes, const void *a, size_t a_bytes, const void *b,
+                       size_t b_bytes)
 {
     uintptr_t begin = (uintptr_t)ops_scratch(c), end = begin + ops_scratch_bytes(c), at = begin;
-    const uintptr_t from[] = {(uintptr_t)a, (uintptr_t)b}, past[] = {(uintptr_t)a + a_bytes, (uintptr_t)b + b_bytes};
+    const uintptr_t from[] = {(uintptr_t)a, (uintptr_t)b},
+                    past[] = {(uintptr_t)a + a_bytes, (uintptr_t)b + b_bytes};
     for (int i = 0; i < 2; i++)
         if (from[i] < end && past[i] > at)
             at = past[i];
@@ -256,18 +270,22 @@ static void *free_room(OpsContext *c, size_t bytes, const void *a, size_t a_byte
     return at < end && end - at >= bytes ? (void *)at : NULL;
 }
 
-static int is_large(const PlanKey *k) { return (double)k->rows * (double)k->columns * (double)k->inner >= TUNE_WORK; }
+static int is_large(const PlanKey *k)
+{
+    return (double)k->rows * (double)k->columns * (double)k->inner >= TUNE_WORK;
+}
 
 /* Chooses among the algorithms found. A result that is added to goes elsewhere meanwhile. */
-static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResult_t *found, int count, void *d, const void *a,
-                      const void *b)
+static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResult_t *found, int count,
+                      void *d, const void *a, const void *b)
 {
     CudaOps *o = (CudaOps *)c->own;
     const PlanKey *k = &p->key;
     const size_t real = c->ops->real_bytes, result = k->d_acc ? sizeof(float) : real;
     if (k->beta) {
         size_t bytes = (size_t)(k->rows * k->columns) * result;
-        d = free_room(c, bytes, a, (size_t)(k->rows * k->inner) * real, b, (size_t)(k->inner * k->columns) * real);
+        d = free_room(c, bytes, a, (size_t)(k->rows * k->inner) * real, b,
+                      (size_t)(k->inner * k->columns) * real);
         if (!d || cudaMemsetAsync(d, 0, bytes, o->stream) != cudaSuccess)
             return;
     }
@@ -276,8 +294,10 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
         float ms[CANDIDATES];
         int best[FINALISTS], finalists = 0;
         auto time = [&](int i, int rounds) {
-            return watch(&w, rounds,
-                         [&] { return plan_run(c, p, &found[i].algo, found[i].workspaceSize, d, a, b) == CUBLAS_STATUS_SUCCESS; });
+            return watch(&w, rounds, [&] {
+                return plan_run(c, p, &found[i].algo, found[i].workspaceSize, d, a, b) ==
+                       CUBLAS_STATUS_SUCCESS;
+            });
         };
         for (int i = 0; i < count; i++)
             ms[i] = time(i, FIRST_ROUNDS);
@@ -300,7 +320,8 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
         for (int j = 1; j < finalists && first > 0; j++) {
             float now = time(best[j], LAST_ROUNDS);
             if (now > 0 && now < limit)
-                limit = p->ms = now, p->algorithm = found[best[j]].algo, p->workspace = found[best[j]].workspaceSize;
+                limit = p->ms = now, p->algorithm = found[best[j]].algo,
+                p->workspace = found[best[j]].workspaceSize;
         }
         if (p->ms < 0)
             p->ms = 0;
@@ -309,7 +330,8 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
 }
 
 /* The plan of a product, made and decided at its first use; NULL without memory for it. */
-static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, const void *b, const void *bias)
+static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, const void *b,
+                     const void *bias)
 {
     CudaOps *o = (CudaOps *)c->own;
     Blas *blas = o->blas;
@@ -350,11 +372,13 @@ static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, 
 #define PLAIN_TILE 64
 #define PLAIN_DEPTH 16
 
-/* d(i, j) = beta d + act(sum over k of a(i, k) b(j, k) + bias(j)); a and b with strides of both indices. A thread makes 4 x 4. */
+/* d(i, j) = beta d + act(sum over k of a(i, k) b(j, k) + bias(j)); a and b with strides of both indices. A
+ * thread makes 4 x 4. */
 template <typename T, typename D>
 __global__ void __launch_bounds__(256)
-    plain_product_kernel(D *d, const T *a, const T *b, const T *bias, int64_t rows, int64_t columns, int64_t inner, int64_t a_row,
-                         int64_t a_inner, int64_t b_column, int64_t b_inner, int beta, int relu)
+    plain_product_kernel(D *d, const T *a, const T *b, const T *bias, int64_t rows, int64_t columns,
+                         int64_t inner, int64_t a_row, int64_t a_inner, int64_t b_column, int64_t b_inner,
+                         int beta, int relu)
 {
     __shared__ float as[PLAIN_DEPTH][PLAIN_TILE + 1], bs[PLAIN_DEPTH][PLAIN_TILE + 1];
     int64_t row0 = (int64_t)blockIdx.x * PLAIN_TILE, column0 = (int64_t)blockIdx.y * PLAIN_TILE;
@@ -362,11 +386,14 @@ __global__ void __launch_bounds__(256)
     float sum[4][4] = {};
     for (int64_t k0 = 0; k0 < inner; k0 += PLAIN_DEPTH) {
         for (int i = threadIdx.x; i < PLAIN_TILE * PLAIN_DEPTH; i += 256) {
-            int ka = a_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE, ra = a_inner == 1 ? i / PLAIN_DEPTH : i % PLAIN_TILE;
-            int kb = b_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE, cb = b_inner == 1 ? i / PLAIN_DEPTH : i % PLAIN_TILE;
+            int ka = a_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE,
+                ra = a_inner == 1 ? i / PLAIN_DEPTH : i % PLAIN_TILE;
+            int kb = b_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE,
+                cb = b_inner == 1 ? i / PLAIN_DEPTH : i % PLAIN_TILE;
             int64_t r = row0 + ra, c = column0 + cb;
             as[ka][ra] = r < rows && k0 + ka < inner ? to_float(a[r * a_row + (k0 + ka) * a_inner]) : 0.0f;
-            bs[kb][cb] = c < columns && k0 + kb < inner ? to_float(b[c * b_column + (k0 + kb) * b_inner]) : 0.0f;
+            bs[kb][cb] =
+                c < columns && k0 + kb < inner ? to_float(b[c * b_column + (k0 + kb) * b_inner]) : 0.0f;
         }
         __syncthreads();
 #pragma unroll
@@ -392,13 +419,15 @@ __global__ void __launch_bounds__(256)
 }
 
 template <typename T, typename D>
-static void plain_product(CudaOps *o, void *d, const void *a, const void *b, const void *bias, const Product *p)
+static void plain_product(CudaOps *o, void *d, const void *a, const void *b, const void *bias,
+                          const Product *p)
 {
     dim3 grid((unsigned)divide_up(p->rows, PLAIN_TILE), (unsigned)divide_up(p->columns, PLAIN_TILE));
     auto kernel = plain_product_kernel<T, D>;
-    LAUNCH(o, "plain matrix product", grid, 256, 0, kernel, (D *)d, (const T *)a, (const T *)b, (const T *)bias, p->rows,
-           p->columns, p->inner, p->a_transposed ? 1 : p->inner, p->a_transposed ? p->rows : 1, p->b_transposed ? p->inner : 1,
-           p->b_transposed ? 1 : p->columns, p->beta, p->act == ACT_RELU);
+    LAUNCH(o, "plain matrix product", grid, 256, 0, kernel, (D *)d, (const T *)a, (const T *)b,
+           (const T *)bias, p->rows, p->columns, p->inner, p->a_transposed ? 1 : p->inner,
+           p->a_transposed ? p->rows : 1, p->b_transposed ? p->inner : 1, p->b_transposed ? 1 : p->columns,
+           p->beta, p->act == ACT_RELU);
 }
 
 /* ---- what the ops call ---- */
@@ -409,7 +438,8 @@ static int alignment_of(const void *p)
     return low == 0 ? 16 : (int)(low & (~low + 1));
 }
 
-static PlanKey key_of(const OpsContext *c, const Product *p, const void *d, const void *a, const void *b, int bias, int sums)
+static PlanKey key_of(const OpsContext *c, const Product *p, const void *d, const void *a, const void *b,
+                      int bias, int sums)
 {
     int aligned = alignment_of(a), of_b = alignment_of(b), of_d = alignment_of(d);
     aligned = of_b < aligned ? of_b : aligned;
@@ -425,7 +455,8 @@ static void plan_use(OpsContext *c, const Plan *p, void *d, const void *a, const
     CudaOps *o = (CudaOps *)c->own;
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
     if (bias)
-        status = o->blas->api.cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+        status = o->blas->api.cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                             &bias, sizeof bias);
     if (status == CUBLAS_STATUS_SUCCESS)
         status = plan_run(c, p, &p->algorithm, p->workspace, d, a, b);
     if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas)
@@ -454,12 +485,16 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
 
 /* ---- weight gradients with the sums of dout's columns ---- */
 
-/* Whether the sums that the product makes beside itself are those of the pass they stand for, number by number. */
+/* Whether the sums that the product makes beside itself are those of the pass they stand for, number by
+ * number. */
 static int sums_agree(CudaOps *o, const float *sums, const float *want, int N)
 {
     float *host = (float *)malloc(2 * (size_t)N * sizeof *host);
-    int agree = host && cudaMemcpyAsync(host, sums, (size_t)N * sizeof *host, cudaMemcpyDeviceToHost, o->stream) == cudaSuccess &&
-                cudaMemcpyAsync(host + N, want, (size_t)N * sizeof *host, cudaMemcpyDeviceToHost, o->stream) == cudaSuccess &&
+    int agree = host &&
+                cudaMemcpyAsync(host, sums, (size_t)N * sizeof *host, cudaMemcpyDeviceToHost, o->stream) ==
+                    cudaSuccess &&
+                cudaMemcpyAsync(host + N, want, (size_t)N * sizeof *host, cudaMemcpyDeviceToHost,
+                                o->stream) == cudaSuccess &&
                 cudaStreamSynchronize(o->stream) == cudaSuccess;
     float most = 0.0f;
     for (int i = 0; i < N && agree; i++)
@@ -470,14 +505,18 @@ static int sums_agree(CudaOps *o, const float *sums, const float *want, int N)
     return agree && most > 0.0f; /* zeros prove nothing */
 }
 
-/* One product with the sums, against a product and a pass over dout: the faster one is used, once it is known to be right. */
-static void sums_decide(OpsContext *c, Plan *p, float alone, const void *dout, const void *in, int64_t M, int N, int K)
+/* One product with the sums, against a product and a pass over dout: the faster one is used, once it is known
+ * to be right. */
+static void sums_decide(OpsContext *c, Plan *p, float alone, const void *dout, const void *in, int64_t M,
+                        int N, int K)
 {
     CudaOps *o = (CudaOps *)c->own;
     const size_t numbers = ((size_t)N + 63) / 64 * 64, matrix = (size_t)N * (size_t)K;
-    float *sums = (float *)ops_scratch(c) + ops_scratch_bytes(c) / sizeof(float) / 64 * 64 - 2 * numbers, *want = sums + numbers;
+    float *sums = (float *)ops_scratch(c) + ops_scratch_bytes(c) / sizeof(float) / 64 * 64 - 2 * numbers,
+          *want = sums + numbers;
     float *room = (float *)free_room(c, (matrix + 2 * numbers + 64) * sizeof(float), dout,
-                                     (size_t)M * (size_t)N * c->ops->real_bytes, in, (size_t)M * (size_t)K * c->ops->real_bytes);
+                                     (size_t)M * (size_t)N * c->ops->real_bytes, in,
+                                     (size_t)M * (size_t)K * c->ops->real_bytes);
     Watch w;
     int better = 0;
     if (room && alone > 0 && p->ms > 0 && watch_open(&w, o)) {
@@ -497,7 +536,8 @@ static void sums_decide(OpsContext *c, Plan *p, float alone, const void *dout, c
     p->usable = better;
 }
 
-int blas_weight_sums(OpsContext *c, void *dw, void *dbias, const void *dout, const void *in, int64_t M, int N, int K)
+int blas_weight_sums(OpsContext *c, void *dw, void *dbias, const void *dout, const void *in, int64_t M, int N,
+                     int K)
 {
     CudaOps *o = (CudaOps *)c->own;
     Product weight = {N, K, M, 1, 0, 1, 1, ACT_NONE};

@@ -4,7 +4,8 @@
 #define THREADS 256
 #define BLOCKS_PER_PROCESSOR 16
 
-template <typename T> __global__ void __launch_bounds__(THREADS) gather_kernel(T *out, const T *in, const int32_t *index, int C)
+template <typename T>
+__global__ void __launch_bounds__(THREADS) gather_kernel(T *out, const T *in, const int32_t *index, int C)
 {
     const T *from = in + (int64_t)index[blockIdx.y] * C;
     for (int i = blockIdx.x * THREADS + threadIdx.x; i < C; i += gridDim.x * THREADS)
@@ -13,7 +14,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) gather_kernel(T
 
 /* Row blockIdx.y of din: the sum over those that took it, in their order. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) gather_backward_kernel(T *din, const T *dout, const int32_t *index, int B, int C)
+__global__ void __launch_bounds__(THREADS)
+    gather_backward_kernel(T *din, const T *dout, const int32_t *index, int B, int C)
 {
     int i = blockIdx.x * THREADS + threadIdx.x, row = blockIdx.y;
     if (i >= C)
@@ -26,7 +28,8 @@ __global__ void __launch_bounds__(THREADS) gather_backward_kernel(T *din, const 
 }
 
 /* One warp. */
-static __global__ void __launch_bounds__(32) length_groups_kernel(int32_t *out, float *total, const int32_t *len, int B, int r)
+static __global__ void __launch_bounds__(32)
+    length_groups_kernel(int32_t *out, float *total, const int32_t *len, int B, int r)
 {
     long long sum = 0;
     for (int b = threadIdx.x; b < B; b += 32) {
@@ -40,7 +43,8 @@ static __global__ void __launch_bounds__(32) length_groups_kernel(int32_t *out, 
 }
 
 /* A warp for each row. */
-static __global__ void __launch_bounds__(THREADS) band_mean_kernel(float *out, const float *in, int64_t rows, int n)
+static __global__ void __launch_bounds__(THREADS)
+    band_mean_kernel(float *out, const float *in, int64_t rows, int n)
 {
     int lane = threadIdx.x % 32;
     for (int64_t row = (int64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; row < rows;
@@ -54,7 +58,8 @@ static __global__ void __launch_bounds__(THREADS) band_mean_kernel(float *out, c
     }
 }
 
-template <typename T> static void gather_forward(OpsContext *c, void *out, const void *in, const int32_t *index, int B, int C)
+template <typename T>
+static void gather_forward(OpsContext *c, void *out, const void *in, const int32_t *index, int B, int C)
 {
     CudaOps *o = ops_enter(c);
     if (B == 0 || C == 0)
@@ -63,13 +68,15 @@ template <typename T> static void gather_forward(OpsContext *c, void *out, const
     LAUNCH(o, "gather", grid, THREADS, 0, gather_kernel<T>, (T *)out, (const T *)in, index, C);
 }
 
-template <typename T> static void gather_backward(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C)
+template <typename T>
+static void gather_backward(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C)
 {
     CudaOps *o = ops_enter(c);
     if (B == 0 || C == 0)
         return;
     dim3 grid((unsigned)divide_up(C, THREADS), (unsigned)B);
-    LAUNCH(o, "gather backward", grid, THREADS, 0, gather_backward_kernel<T>, (T *)din, (const T *)dout, index, B, C);
+    LAUNCH(o, "gather backward", grid, THREADS, 0, gather_backward_kernel<T>, (T *)din, (const T *)dout,
+           index, B, C);
 }
 
 static void length_groups(OpsContext *c, int32_t *out, void *total, const int32_t *len, int B, int r)
@@ -84,8 +91,8 @@ static void band_mean(OpsContext *c, float *out, const float *in, int64_t rows, 
     CudaOps *o = ops_enter(c);
     if (rows == 0)
         return;
-    LAUNCH(o, "means of bands", fill_blocks(o, divide_up(rows, THREADS / 32), BLOCKS_PER_PROCESSOR), THREADS, 0, band_mean_kernel,
-           out, in, rows, n);
+    LAUNCH(o, "means of bands", fill_blocks(o, divide_up(rows, THREADS / 32), BLOCKS_PER_PROCESSOR), THREADS,
+           0, band_mean_kernel, out, in, rows, n);
 }
 
 template <typename T> void rows_fill(Ops *ops)

@@ -1,4 +1,5 @@
-/* rows_host.h - dropout, sums, mean over time, copies over the batch, lengths, groups of frames, conversion. Included by ops_host_body.h. */
+/* rows_host.h - dropout, sums, mean over time, copies over the batch, lengths, groups of frames, conversion.
+ * Included by ops_host_body.h. */
 
 #define ROWS_NUMBERS 16384 /* least numbers in a task */
 
@@ -22,8 +23,12 @@ static void dropout_task(void *arg, int task, int slot)
 
 static void dropout_forward(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop)
 {
-    RowsTask t = {
-        .h = host_of(c), .out = out, .a = in, .n = n, .parts = host_parts(n, ROWS_NUMBERS), .drop = host_dropout(c, drop)};
+    RowsTask t = {.h = host_of(c),
+                  .out = out,
+                  .a = in,
+                  .n = n,
+                  .parts = host_parts(n, ROWS_NUMBERS),
+                  .drop = host_dropout(c, drop)};
     host_pool_run(t.h->pool, t.parts, dropout_task, &t);
 }
 
@@ -64,9 +69,11 @@ static void sum_rows_task(void *arg, int b, int slot)
         VEC(t->h)->add(out, out, t->a + ((int64_t)b * t->T + i) * t->C, t->C);
 }
 
-static void add_vector_backward(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B, int T, int C, int accumulate)
+static void add_vector_backward(OpsContext *c, void *dv, const void *dout, const int32_t *len, int B, int T,
+                                int C, int accumulate)
 {
-    RowsTask t = {.h = host_of(c), .out = dv, .a = dout, .len = len, .T = T, .C = C, .accumulate = accumulate};
+    RowsTask t = {
+        .h = host_of(c), .out = dv, .a = dout, .len = len, .T = T, .C = C, .accumulate = accumulate};
     host_pool_run(t.h->pool, B, sum_rows_task, &t);
 }
 
@@ -126,7 +133,8 @@ static void fill_int(OpsContext *c, int32_t *out, int32_t value, int n)
 static void gather_forward(OpsContext *c, void *out, const void *in, const int32_t *index, int B, int C)
 {
     for (int b = 0; b < B; b++)
-        memcpy((REAL *)out + (int64_t)b * C, (const REAL *)in + (int64_t)index[b] * C, (size_t)C * sizeof(REAL));
+        memcpy((REAL *)out + (int64_t)b * C, (const REAL *)in + (int64_t)index[b] * C,
+               (size_t)C * sizeof(REAL));
 }
 
 static void gather_backward(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C)
@@ -162,7 +170,8 @@ static void band_mean(OpsContext *c, float *out, const float *in, int64_t rows, 
 static void group_frames_task(void *arg, int b, int slot)
 {
     RowsTask *t = arg;
-    int64_t groups = (t->T + t->r - 1) / t->r, valid = (int64_t)host_len(t->len, b, t->T) * t->C, all = groups * t->r * t->C;
+    int64_t groups = (t->T + t->r - 1) / t->r, valid = (int64_t)host_len(t->len, b, t->T) * t->C,
+            all = groups * t->r * t->C;
     REAL *out = t->out + b * all;
     const float *mel = t->target + (int64_t)b * t->T * t->C;
     for (int64_t i = 0; i < valid; i++)
@@ -170,7 +179,8 @@ static void group_frames_task(void *arg, int b, int slot)
     memset(out + valid, 0, (size_t)(all - valid) * sizeof *out);
 }
 
-static void group_frames(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T, int r, int n)
+static void group_frames(OpsContext *c, void *out, const float *mel, const int32_t *len, int B, int T, int r,
+                         int n)
 {
     RowsTask t = {.h = host_of(c), .out = out, .target = mel, .len = len, .T = T, .C = n, .r = r};
     host_pool_run(t.h->pool, B, group_frames_task, &t);

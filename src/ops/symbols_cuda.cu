@@ -1,5 +1,6 @@
-/* symbols_cuda.cu - what passes between symbols and their frames: repeating, means, pitch and energy, and the losses of symbols.
- * A symbol's frames are neighbours, so every sum over them belongs to one thread, in the order of the frames. */
+/* symbols_cuda.cu - what passes between symbols and their frames: repeating, means, pitch and energy, and the
+ * losses of symbols. A symbol's frames are neighbours, so every sum over them belongs to one thread, in the
+ * order of the frames. */
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
@@ -17,7 +18,8 @@ __device__ __forceinline__ int2 frames_of(const Durations &d, int64_t i, int M)
 
 /* blockIdx.y: the batch item. */
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) repeat_kernel(T *out, const T *in, const int32_t *symbol, int T_rows, int M, int C)
+__global__ void __launch_bounds__(THREADS)
+    repeat_kernel(T *out, const T *in, const int32_t *symbol, int T_rows, int M, int C)
 {
     const uint32_t pieces = (uint32_t)C / V, n = (uint32_t)M * pieces;
     out += (int64_t)blockIdx.y * M * C;
@@ -39,7 +41,8 @@ __global__ void __launch_bounds__(THREADS) repeat_kernel(T *out, const T *in, co
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) repeat_backward_kernel(T *din, const T *dout, Durations d, int T_rows, int M, int C)
+__global__ void __launch_bounds__(THREADS)
+    repeat_backward_kernel(T *din, const T *dout, Durations d, int T_rows, int M, int C)
 {
     const uint32_t pieces = (uint32_t)C / V, n = (uint32_t)T_rows * pieces;
     const int64_t row0 = (int64_t)blockIdx.y * T_rows;
@@ -71,27 +74,29 @@ static dim3 item_grid(const CudaOps *o, int B, int rows, int C, int V)
 }
 
 template <typename T>
-static void repeat_forward(OpsContext *c, void *out, const void *in, const Durations *d, int B, int T_rows, int M, int C)
+static void repeat_forward(OpsContext *c, void *out, const void *in, const Durations *d, int B, int T_rows,
+                           int M, int C)
 {
     CudaOps *o = ops_enter(c);
     if (B == 0 || M == 0)
         return;
     int even = C % 8 == 0 && is_aligned(out) && is_aligned(in);
     auto kernel = even ? repeat_kernel<T, 8> : repeat_kernel<T, 1>;
-    LAUNCH(o, "repeat symbols", item_grid(o, B, M, C, even ? 8 : 1), THREADS, 0, kernel, (T *)out, (const T *)in, d->symbol, T_rows,
-           M, C);
+    LAUNCH(o, "repeat symbols", item_grid(o, B, M, C, even ? 8 : 1), THREADS, 0, kernel, (T *)out,
+           (const T *)in, d->symbol, T_rows, M, C);
 }
 
 template <typename T>
-static void repeat_backward(OpsContext *c, void *din, const void *dout, const Durations *d, int B, int T_rows, int M, int C)
+static void repeat_backward(OpsContext *c, void *din, const void *dout, const Durations *d, int B, int T_rows,
+                            int M, int C)
 {
     CudaOps *o = ops_enter(c);
     if (B == 0 || T_rows == 0)
         return;
     int even = C % 8 == 0 && is_aligned(din) && is_aligned(dout);
     auto kernel = even ? repeat_backward_kernel<T, 8> : repeat_backward_kernel<T, 1>;
-    LAUNCH(o, "repeat symbols backward", item_grid(o, B, T_rows, C, even ? 8 : 1), THREADS, 0, kernel, (T *)din, (const T *)dout,
-           *d, T_rows, M, C);
+    LAUNCH(o, "repeat symbols backward", item_grid(o, B, T_rows, C, even ? 8 : 1), THREADS, 0, kernel,
+           (T *)din, (const T *)dout, *d, T_rows, M, C);
 }
 
 /* ---- means ---- */
@@ -110,22 +115,24 @@ static __global__ void __launch_bounds__(THREADS)
     out[i] = range.y > range.x ? sum / (float)(range.y - range.x) : 0.0f;
 }
 
-static void symbol_means(OpsContext *c, float *out, const float *in, const Durations *d, int B, int T_rows, int M)
+static void symbol_means(OpsContext *c, float *out, const float *in, const Durations *d, int B, int T_rows,
+                         int M)
 {
     CudaOps *o = ops_enter(c);
     int64_t symbols = (int64_t)B * T_rows;
     assert(symbols < (int64_t)1 << 31);
     if (symbols > 0)
-        LAUNCH(o, "means of symbols", (unsigned)divide_up(symbols, THREADS), THREADS, 0, symbol_means_kernel, out, in, *d,
-               (int)symbols, T_rows, M);
+        LAUNCH(o, "means of symbols", (unsigned)divide_up(symbols, THREADS), THREADS, 0, symbol_means_kernel,
+               out, in, *d, (int)symbols, T_rows, M);
 }
 
 /* ---- pitch and energy ---- */
 
 /* A lane keeps its V channels; a warp for each row. */
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) traits_kernel(T *out, const T *in, const float *pitch, const float *energy,
-                                                         const T *w_pitch, const T *w_energy, int64_t rows, int C)
+__global__ void __launch_bounds__(THREADS)
+    traits_kernel(T *out, const T *in, const float *pitch, const float *energy, const T *w_pitch,
+                  const T *w_energy, int64_t rows, int C)
 {
     const int c = (blockIdx.x * 32 + threadIdx.x % 32) * V;
     if (c >= C)
@@ -134,7 +141,8 @@ __global__ void __launch_bounds__(THREADS) traits_kernel(T *out, const T *in, co
     load_some<V>(wp, w_pitch + c);
     load_some<V>(we, w_energy + c);
 #pragma unroll 2
-    for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < rows; row += (int64_t)gridDim.y * WARPS) {
+    for (int64_t row = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row < rows;
+         row += (int64_t)gridDim.y * WARPS) {
         float x[V], p = pitch[row], e = energy[row];
         load_some<V>(x, in + row * C + c);
 #pragma unroll
@@ -147,8 +155,8 @@ __global__ void __launch_bounds__(THREADS) traits_kernel(T *out, const T *in, co
 /* partial [shares of the rows, 2, C]. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
-    traits_backward_kernel(float *partial, const T *dout, const float *pitch, const float *energy, const int32_t *len,
-                           uint32_t rows, int T_rows, int C)
+    traits_backward_kernel(float *partial, const T *dout, const float *pitch, const float *energy,
+                           const int32_t *len, uint32_t rows, int T_rows, int C)
 {
     __shared__ float sums[WARPS][32 * V];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, c = (blockIdx.x * 32 + lane) * V;
@@ -186,23 +194,26 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void add_traits_forward(OpsContext *c, void *out, const void *in, const float *pitch, const float *energy,
-                               const void *w_pitch, const void *w_energy, int64_t rows, int C)
+static void add_traits_forward(OpsContext *c, void *out, const void *in, const float *pitch,
+                               const float *energy, const void *w_pitch, const void *w_energy, int64_t rows,
+                               int C)
 {
     CudaOps *o = ops_enter(c);
     if (rows == 0)
         return;
     int even = C % 8 == 0 && is_aligned(out) && is_aligned(in) && is_aligned(w_pitch) && is_aligned(w_energy);
     unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
-    dim3 grid(across, (unsigned)at_most(divide_up(rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
+    dim3 grid(across,
+              (unsigned)at_most(divide_up(rows, WARPS), divide_up((int64_t)o->processors * 8, across)));
     auto kernel = even ? traits_kernel<T, 8> : traits_kernel<T, 1>;
-    LAUNCH(o, "pitch and energy", grid, THREADS, 0, kernel, (T *)out, (const T *)in, pitch, energy, (const T *)w_pitch,
-           (const T *)w_energy, rows, C);
+    LAUNCH(o, "pitch and energy", grid, THREADS, 0, kernel, (T *)out, (const T *)in, pitch, energy,
+           (const T *)w_pitch, (const T *)w_energy, rows, C);
 }
 
 template <typename T>
-static void add_traits_backward(OpsContext *c, void *dw_pitch, void *dw_energy, const void *dout, const float *pitch,
-                                const float *energy, const int32_t *len, int B, int T_rows, int C)
+static void add_traits_backward(OpsContext *c, void *dw_pitch, void *dw_energy, const void *dout,
+                                const float *pitch, const float *energy, const int32_t *len, int B,
+                                int T_rows, int C)
 {
     CudaOps *o = ops_enter(c);
     int64_t rows = (int64_t)B * T_rows;
@@ -216,8 +227,8 @@ static void add_traits_backward(OpsContext *c, void *dw_pitch, void *dw_energy, 
     int shares = at_most(divide_up(rows, WARPS), at_most(wanted, most));
     float *partial = (float *)ops_scratch(c);
     auto kernel = even ? traits_backward_kernel<T, 8> : traits_backward_kernel<T, 1>;
-    LAUNCH(o, "pitch and energy backward", dim3(across, (unsigned)shares), THREADS, 0, kernel, partial, (const T *)dout, pitch,
-           energy, len, (uint32_t)rows, T_rows, C);
+    LAUNCH(o, "pitch and energy backward", dim3(across, (unsigned)shares), THREADS, 0, kernel, partial,
+           (const T *)dout, pitch, energy, len, (uint32_t)rows, T_rows, C);
     ops_add_partial_sums(o, (float *)dw_pitch, (float *)dw_energy, NULL, partial, shares, C, 2);
 }
 
@@ -226,8 +237,8 @@ static void add_traits_backward(OpsContext *c, void *dw_pitch, void *dw_energy, 
 /* partial [blocks]; a warp for each symbol. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    align_loss_kernel(float *partial, T *dmu, const T *mu, const float *mel, Durations d, const int32_t *text_len, uint32_t symbols,
-                      int T_rows, int M, int n, float weight)
+    align_loss_kernel(float *partial, T *dmu, const T *mu, const float *mel, Durations d,
+                      const int32_t *text_len, uint32_t symbols, int T_rows, int M, int n, float weight)
 {
     __shared__ float shared[32];
     const int lane = threadIdx.x % 32;
@@ -256,8 +267,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void align_loss(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel, const Durations *d,
-                       const int32_t *text_len, int B, int T_rows, int M, int n, float weight)
+static void align_loss(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel,
+                       const Durations *d, const int32_t *text_len, int B, int T_rows, int M, int n,
+                       float weight)
 {
     CudaOps *o = ops_enter(c);
     int64_t symbols = (int64_t)B * T_rows;
@@ -266,8 +278,8 @@ static void align_loss(OpsContext *c, void *value, void *dmu, const void *mu, co
         return;
     int blocks = fill_blocks(o, divide_up(symbols, WARPS), BLOCKS_PER_PROCESSOR);
     float *partial = (float *)ops_scratch(c);
-    LAUNCH(o, "align loss", blocks, THREADS, 0, align_loss_kernel<T>, partial, (T *)dmu, (const T *)mu, mel, *d, text_len,
-           (uint32_t)symbols, T_rows, M, n, weight);
+    LAUNCH(o, "align loss", blocks, THREADS, 0, align_loss_kernel<T>, partial, (T *)dmu, (const T *)mu, mel,
+           *d, text_len, (uint32_t)symbols, T_rows, M, n, weight);
     ops_add_partials(o, (float *)value, partial, blocks, 1, 1, weight, 1);
 }
 
@@ -278,8 +290,9 @@ typedef struct TraitWeights {
 /* partial [blocks, TRAIT_COUNT], weights in them; a thread for each symbol. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    traits_loss_kernel(float *partial, T *dpred, const T *pred, const int32_t *frames, const float *pitch, const float *energy,
-                       const int32_t *len, uint32_t symbols, int T_rows, TraitWeights weight)
+    traits_loss_kernel(float *partial, T *dpred, const T *pred, const int32_t *frames, const float *pitch,
+                       const float *energy, const int32_t *len, uint32_t symbols, int T_rows,
+                       TraitWeights weight)
 {
     __shared__ float shared[32];
     float sum[TRAIT_COUNT] = {};
@@ -311,8 +324,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-static void traits_loss(OpsContext *c, void *values, void *dpred, const void *pred, const int32_t *frames, const float *pitch,
-                        const float *energy, const int32_t *len, int B, int T_rows, const float weight[TRAIT_COUNT])
+static void traits_loss(OpsContext *c, void *values, void *dpred, const void *pred, const int32_t *frames,
+                        const float *pitch, const float *energy, const int32_t *len, int B, int T_rows,
+                        const float weight[TRAIT_COUNT])
 {
     CudaOps *o = ops_enter(c);
     int64_t symbols = (int64_t)B * T_rows;
@@ -324,8 +338,8 @@ static void traits_loss(OpsContext *c, void *values, void *dpred, const void *pr
         w.of[k] = weight[k];
     int blocks = fill_blocks(o, divide_up(symbols, THREADS), BLOCKS_PER_PROCESSOR);
     float *partial = (float *)ops_scratch(c);
-    LAUNCH(o, "loss of traits", blocks, THREADS, 0, traits_loss_kernel<T>, partial, (T *)dpred, (const T *)pred, frames, pitch,
-           energy, len, (uint32_t)symbols, T_rows, w);
+    LAUNCH(o, "loss of traits", blocks, THREADS, 0, traits_loss_kernel<T>, partial, (T *)dpred,
+           (const T *)pred, frames, pitch, energy, len, (uint32_t)symbols, T_rows, w);
     ops_add_partials(o, (float *)values, partial, blocks, TRAIT_COUNT, TRAIT_COUNT, 1.0f, 1);
 }
 

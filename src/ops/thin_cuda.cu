@@ -1,5 +1,5 @@
-/* thin_cuda.cu - linears with very few outputs (what is predicted for every symbol): a matrix product would compute mostly nothing, these run at
- * the speed of memory. */
+/* thin_cuda.cu - linears with very few outputs (what is predicted for every symbol): a matrix product would
+ * compute mostly nothing, these run at the speed of memory. */
 #include <type_traits>
 
 #include "ops/ops_cuda.h"
@@ -10,8 +10,8 @@
 
 /* out [M,N]; a warp for each row, V inputs of a lane at once. */
 template <typename T, int V, int N>
-__global__ void __launch_bounds__(THREADS)
-    thin_forward_kernel(T *out, const T *in, const T *w, const T *bias, int64_t M, int K, int act, int accumulate)
+__global__ void __launch_bounds__(THREADS) thin_forward_kernel(T *out, const T *in, const T *w, const T *bias,
+                                                               int64_t M, int K, int act, int accumulate)
 {
     int lane = threadIdx.x % 32;
     int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
@@ -44,7 +44,8 @@ __global__ void __launch_bounds__(THREADS)
 
 /* din [M,K] from dout [M,N] and w [N,K]; a warp for each row. */
 template <typename T, int V, int N>
-__global__ void __launch_bounds__(THREADS) thin_input_kernel(T *din, const T *dout, const T *w, int64_t M, int K, int accumulate)
+__global__ void __launch_bounds__(THREADS)
+    thin_input_kernel(T *din, const T *dout, const T *w, int64_t M, int K, int accumulate)
 {
     int lane = threadIdx.x % 32;
     int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
@@ -76,9 +77,11 @@ __global__ void __launch_bounds__(THREADS) thin_input_kernel(T *din, const T *do
     }
 }
 
-/* partial [shares of the rows, N, K] of dw; a block for 32 V inputs and a share of the rows, four rows of a warp on their way at once. */
+/* partial [shares of the rows, N, K] of dw; a block for 32 V inputs and a share of the rows, four rows of a
+ * warp on their way at once. */
 template <typename T, int V, int N>
-__global__ void __launch_bounds__(THREADS) thin_weight_kernel(float *partial, const T *dout, const T *in, int64_t M, int K)
+__global__ void __launch_bounds__(THREADS)
+    thin_weight_kernel(float *partial, const T *dout, const T *in, int64_t M, int K)
 {
     __shared__ float sums[WARPS][32 * V];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k = (blockIdx.x * 32 + lane) * V;
@@ -149,8 +152,8 @@ template <typename F> static void with_thin(int even, int N, F f)
 }
 
 template <typename T>
-static void forward(OpsContext *c, T *out, const T *in, const T *w, const T *bias, int64_t M, int N, int K, Activation act,
-                    int accumulate)
+static void forward(OpsContext *c, T *out, const T *in, const T *w, const T *bias, int64_t M, int N, int K,
+                    Activation act, int accumulate)
 {
     CudaOps *o = (CudaOps *)c->own;
     unsigned blocks = (unsigned)divide_up(M, WARPS);
@@ -161,40 +164,45 @@ static void forward(OpsContext *c, T *out, const T *in, const T *w, const T *bia
 }
 
 template <typename T>
-static void backward(OpsContext *c, T *din, float *dw, const T *dout, const T *in, const T *w, int64_t M, int N, int K,
-                     int accumulate)
+static void backward(OpsContext *c, T *din, float *dw, const T *dout, const T *in, const T *w, int64_t M,
+                     int N, int K, int accumulate)
 {
     CudaOps *o = (CudaOps *)c->own;
     int even = K % 8 == 0 && is_aligned(in) && is_aligned(w) && is_aligned(din);
     unsigned across = (unsigned)divide_up(K, even ? 256 : 32), blocks = (unsigned)divide_up(M, WARPS);
     int64_t wanted = divide_up((int64_t)o->processors * 4, across), numbers = (int64_t)N * K;
-    int shares = at_most(divide_up(M, WARPS), at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / numbers));
+    int shares = at_most(divide_up(M, WARPS),
+                         at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / numbers));
     float *partial = (float *)ops_scratch(c);
     with_thin(even, N, [&](auto v, auto n) {
         auto weight = thin_weight_kernel<T, decltype(v)::value, decltype(n)::value>;
         auto input = thin_input_kernel<T, decltype(v)::value, decltype(n)::value>;
-        LAUNCH(o, "linear backward", dim3(across, (unsigned)shares), THREADS, 0, weight, partial, dout, in, M, K);
+        LAUNCH(o, "linear backward", dim3(across, (unsigned)shares), THREADS, 0, weight, partial, dout, in, M,
+               K);
         ops_add_partials(o, dw, partial, shares, numbers, numbers, 1.0f, 1);
         if (din)
             LAUNCH(o, "linear backward", blocks, THREADS, 0, input, din, dout, w, M, K, accumulate);
     });
 }
 
-void thin_linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M, int N, int K,
-                         Activation act, int accumulate)
+void thin_linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias, int64_t M,
+                         int N, int K, Activation act, int accumulate)
 {
     if (c->ops->real == REAL_F32)
-        forward<float>(c, (float *)out, (const float *)in, (const float *)w, (const float *)bias, M, N, K, act, accumulate);
+        forward<float>(c, (float *)out, (const float *)in, (const float *)w, (const float *)bias, M, N, K,
+                       act, accumulate);
     else
-        forward<bf16>(c, (bf16 *)out, (const bf16 *)in, (const bf16 *)w, (const bf16 *)bias, M, N, K, act, accumulate);
+        forward<bf16>(c, (bf16 *)out, (const bf16 *)in, (const bf16 *)w, (const bf16 *)bias, M, N, K, act,
+                      accumulate);
 }
 
-void thin_linear_backward(OpsContext *c, void *din, void *dw, const void *dout, const void *in, const void *w, int64_t M, int N,
-                          int K, int accumulate)
+void thin_linear_backward(OpsContext *c, void *din, void *dw, const void *dout, const void *in, const void *w,
+                          int64_t M, int N, int K, int accumulate)
 {
     if (c->ops->real == REAL_F32)
-        backward<float>(c, (float *)din, (float *)dw, (const float *)dout, (const float *)in, (const float *)w, M, N, K,
-                        accumulate);
+        backward<float>(c, (float *)din, (float *)dw, (const float *)dout, (const float *)in,
+                        (const float *)w, M, N, K, accumulate);
     else
-        backward<bf16>(c, (bf16 *)din, (float *)dw, (const bf16 *)dout, (const bf16 *)in, (const bf16 *)w, M, N, K, accumulate);
+        backward<bf16>(c, (bf16 *)din, (float *)dw, (const bf16 *)dout, (const bf16 *)in, (const bf16 *)w, M,
+                       N, K, accumulate);
 }

@@ -1,5 +1,6 @@
-/* vector.h - the inner loops of the host ops on contiguous memory, compiled once per instruction set. Private to src/ops.
- * Single precision has its own exponential (relative error below 2e-7); double uses the C library's. */
+/* vector.h - the inner loops of the host ops on contiguous memory, compiled once per instruction set. Private
+ * to src/ops. Single precision has its own exponential (relative error below 2e-7); double uses the C
+ * library's. */
 #ifndef MYXTTS_VECTOR_H
 #define MYXTTS_VECTOR_H
 
@@ -23,26 +24,31 @@ typedef struct VectorAdam {
     typedef struct Table { \
         /* x = softmax(x) of n >= 1 numbers; returns the logarithm of the sum of exponentials. */ \
         REAL (*softmax)(REAL * x, int64_t n); \
-        void (*exp_minus)(REAL * x, REAL b, int64_t n);                                   /* x = exp(x - b) */ \
-        void (*softmax_grad)(REAL * d, const REAL *p, REAL delta, REAL scale, int64_t n); /* d = p (d - delta) scale */ \
+        void (*exp_minus)(REAL * x, REAL b, int64_t n); /* x = exp(x - b) */ \
+        void (*softmax_grad)(REAL * d, const REAL *p, REAL delta, REAL scale, \
+                             int64_t n); /* d = p (d - delta) scale */ \
         REAL (*dot)(const REAL *a, const REAL *b, int64_t n); \
         void (*add)(REAL * out, const REAL *a, const REAL *b, int64_t n); /* out may be a or b */ \
         void (*add_scaled)(REAL * out, const REAL *a, REAL scale, const REAL *b, \
                            int64_t n); /* out = a + scale b; out may be a or b */ \
         void (*bias_act)(REAL * out, const REAL *in, const REAL *bias, Activation act, \
-                         int64_t n);                                            /* bias NULL: none; out may be in */ \
+                         int64_t n); /* bias NULL: none; out may be in */ \
         void (*act_grad)(REAL * d, const REAL *out, Activation act, int64_t n); /* d *= act' */ \
-        /* out = (add or 0) + dropout(in), element 0 being number `index` of the call; out may be in or add */ \
-        void (*dropout)(REAL * out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index, int64_t n); \
-        void (*norm)(REAL * out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b, int64_t n); \
+        /* out = (add or 0) + dropout(in), element 0 being number `index` of the call; out may be in or add \
+         */ \
+        void (*dropout)(REAL * out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index, \
+                        int64_t n); \
+        void (*norm)(REAL * out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b, \
+                     int64_t n); \
         /* dx = (dsum or 0) + gradient; dw, db +=. dx may be dsum or dout */ \
-        void (*norm_grad)(REAL * dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in, REAL mean, REAL rstd, \
-                          const REAL *w, int64_t n); \
+        void (*norm_grad)(REAL * dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in, \
+                          REAL mean, REAL rstd, const REAL *w, int64_t n); \
         /* Returns the sum of the loss; d (may be NULL) = or += weight * gradient. */ \
-        double (*loss)(REAL * d, const REAL *pred, const float *target, LossKind kind, REAL delta, REAL weight, int accumulate, \
-                       int64_t n); \
+        double (*loss)(REAL * d, const REAL *pred, const float *target, LossKind kind, REAL delta, \
+                       REAL weight, int accumulate, int64_t n); \
         double (*sum_squares)(const REAL *x, int64_t n); \
-        void (*adam)(REAL * p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale, VectorAdam a, int64_t n); \
+        void (*adam)(REAL * p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale, \
+                     VectorAdam a, int64_t n); \
     } Table
 
 VECTOR_TABLE(VectorF32, float);

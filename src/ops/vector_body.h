@@ -1,17 +1,21 @@
-/* vector_body.h - plain loops for the compiler to vectorise. Included twice by each vector_<instruction set>.c, with REAL (float, double),
- * NAME(x) (a name per type), the functions EXP, TANH, SQRT, LOG and LOWEST, the least argument of EXP. Loops come in two groups: element by element, rounded as written; and sums, where the order is the compiler's. */
+/* vector_body.h - plain loops for the compiler to vectorise. Included twice by each vector_<instruction
+ * set>.c, with REAL (float, double), NAME(x) (a name per type), the functions EXP, TANH, SQRT, LOG and
+ * LOWEST, the least argument of EXP. Loops come in two groups: element by element, rounded as written; and
+ * sums, where the order is the compiler's. */
 
 #ifndef VECTOR_COMMON
 #define VECTOR_COMMON
 #define INLINE static inline __attribute__((always_inline))
 
-/* Returns scale; exp(x) - 1 = scale * more + (scale - 1), with scale a power of two and more = exp(r) - 1 of a small r. */
+/* Returns scale; exp(x) - 1 = scale * more + (scale - 1), with scale a power of two and more = exp(r) - 1 of
+ * a small r. */
 INLINE float exp_parts(float *more, float x)
 {
     float y = x * 1.44269504088896341f;
     int32_t k = (int32_t)(y + copysignf(0.5f, y));
     float n = (float)k;
-    float r = x - n * 0.693359375f; /* ln 2 in two parts; the first has few bits, so that n times it is exact */
+    float r =
+        x - n * 0.693359375f; /* ln 2 in two parts; the first has few bits, so that n times it is exact */
     r = r + n * 2.12194440054690583e-4f;
     float p = 1.0f / 5040;
     p = p * r + 1.0f / 720;
@@ -27,8 +31,8 @@ INLINE float exp_parts(float *more, float x)
     return scale.value;
 }
 
-/* For -88 <= x <= 88; below -87.7 the scale is zero and so is the result. NaN stays NaN. The limits are the caller's work, in a loop of its own: in
- * this one they would become branches. */
+/* For -88 <= x <= 88; below -87.7 the scale is zero and so is the result. NaN stays NaN. The limits are the
+ * caller's work, in a loop of its own: in this one they would become branches. */
 INLINE float exp_float(float x)
 {
     float more, scale = exp_parts(&more, x);
@@ -123,7 +127,8 @@ static void NAME(act_grad)(REAL *d, const REAL *out, Activation act, int64_t n)
             d[i] = d[i] * (1 - out[i] * out[i]);
 }
 
-static void NAME(dropout)(REAL *out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index, int64_t n)
+static void NAME(dropout)(REAL *out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index,
+                          int64_t n)
 {
     if (!drop.threshold) {
         if (add)
@@ -150,9 +155,11 @@ static void NAME(dropout)(REAL *out, const REAL *add, const REAL *in, VectorDrop
     }
 }
 
-static void NAME(adam)(REAL *p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale, VectorAdam a, int64_t n)
+static void NAME(adam)(REAL *p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale,
+                       VectorAdam a, int64_t n)
 {
-    REAL b1 = a.beta1, b2 = a.beta2, eps = a.eps, step = (REAL)(a.lr / a.correct1), root = (REAL)(1 / sqrt(a.correct2));
+    REAL b1 = a.beta1, b2 = a.beta2, eps = a.eps, step = (REAL)(a.lr / a.correct1),
+         root = (REAL)(1 / sqrt(a.correct2));
     REAL shrink = (REAL)a.lr * (REAL)a.decay;
     for (int64_t i = 0; i < n; i++) {
         REAL g = grad[i] * gscale;
@@ -191,7 +198,8 @@ static double NAME(sum_squares)(const REAL *x, int64_t n)
     return s;
 }
 
-static void NAME(norm)(REAL *out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b, int64_t n)
+static void NAME(norm)(REAL *out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b,
+                       int64_t n)
 {
     REAL m = NAME(sum)(in, n) / (REAL)n, s = 0;
     for (int64_t i = 0; i < n; i++)
@@ -202,8 +210,8 @@ static void NAME(norm)(REAL *out, REAL *mean, REAL *rstd, const REAL *in, const 
     *mean = m, *rstd = r;
 }
 
-static void NAME(norm_grad)(REAL *dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in, REAL mean, REAL rstd,
-                            const REAL *w, int64_t n)
+static void NAME(norm_grad)(REAL *dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in,
+                            REAL mean, REAL rstd, const REAL *w, int64_t n)
 {
     REAL s = 0, t = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -222,8 +230,8 @@ static void NAME(norm_grad)(REAL *dx, REAL *dw, REAL *db, const REAL *dout, cons
             dx[i] = rstd * (dout[i] * w[i] - s - (in[i] - mean) * rstd * t);
 }
 
-static double NAME(loss)(REAL *d, const REAL *pred, const float *target, LossKind kind, REAL delta, REAL weight, int accumulate,
-                         int64_t n)
+static double NAME(loss)(REAL *d, const REAL *pred, const float *target, LossKind kind, REAL delta,
+                         REAL weight, int accumulate, int64_t n)
 {
     REAL s = 0;
     for (int64_t i = 0; i < n; i++) {

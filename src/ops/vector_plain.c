@@ -14,8 +14,9 @@ static int is_supported(const Vectors *v)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (v == &vectors_avx512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("fma");
     if (v == &vectors_avx2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif

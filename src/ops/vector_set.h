@@ -1,5 +1,5 @@
-/* vector_set.h - one instruction set's loops, in both precisions. Included by vector_<set>.c after its target pragma, with VECTORS and VECTORS_NAME
- * as the table's names. */
+/* vector_set.h - one instruction set's loops, in both precisions. Included by vector_<set>.c after its target
+ * pragma, with VECTORS and VECTORS_NAME as the table's names. */
 #pragma GCC optimize("O3")
 
 #define REAL float
@@ -29,9 +29,10 @@
 
 #define FILL(T) \
     { \
-        .softmax = softmax##T, .exp_minus = exp_minus##T, .softmax_grad = softmax_grad##T, .dot = dot##T, .add = add##T, \
-        .add_scaled = add_scaled##T, .bias_act = bias_act##T, .act_grad = act_grad##T, .dropout = dropout##T, .norm = norm##T, \
-        .norm_grad = norm_grad##T, .loss = loss##T, .sum_squares = sum_squares##T, .adam = adam##T, \
+        .softmax = softmax##T, .exp_minus = exp_minus##T, .softmax_grad = softmax_grad##T, .dot = dot##T, \
+        .add = add##T, .add_scaled = add_scaled##T, .bias_act = bias_act##T, .act_grad = act_grad##T, \
+        .dropout = dropout##T, .norm = norm##T, .norm_grad = norm_grad##T, .loss = loss##T, \
+        .sum_squares = sum_squares##T, .adam = adam##T, \
     }
 
 const Vectors VECTORS = {.name = VECTORS_NAME, .f32 = FILL(_f32), .f64 = FILL(_f64)};

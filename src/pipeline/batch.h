@@ -1,7 +1,7 @@
 /* batch.h - one batch: what the loader fills and the model sees.
- * Every array has the fixed capacity of the pipeline's largest shape, so that all memory is taken once; a batch uses the front.
- * Legend: B rows (batch_size; rows beyond `count` are empty: lengths 0), T text positions, M mel frames, n_mels bands, S samples.
- * Threads: see ring.h for who owns a batch when. */
+ * Every array has the fixed capacity of the pipeline's largest shape, so that all memory is taken once; a
+ * batch uses the front. Legend: B rows (batch_size; rows beyond `count` are empty: lengths 0), T text
+ * positions, M mel frames, n_mels bands, S samples. Threads: see ring.h for who owns a batch when. */
 #ifndef MYXTTS_BATCH_H
 #define MYXTTS_BATCH_H
 
@@ -33,7 +33,8 @@ typedef struct BatchInfo {
 } BatchInfo;
 
 /* Offsets of the arrays inside one block of memory, host slot or device buffer; 256-byte aligned.
- * Host slot: tokens, lengths, ids, pitch, then mels as stored (or samples). Device batch: the same with mels as float. */
+ * Host slot: tokens, lengths, ids, pitch, then mels as stored (or samples). Device batch: the same with mels
+ * as float. */
 typedef struct BatchLayout {
     size_t tokens;        /* int32 [B, T] 0-padded */
     size_t text_length;   /* int32 [B] */
@@ -42,17 +43,20 @@ typedef struct BatchLayout {
     size_t utterance;     /* int32 [B] index in the dataset; -1 for empty rows */
     size_t augment;       /* float [B, 4] gain, noise, speed, seed as bits */
     size_t sample_length; /* int32 [B] */
-    size_t reference; /* int32 [B] row whose mel is this row's voice reference: another of the same speaker, drawn from (seed, batch
-                             number, row); the row itself when it is alone, lost or empty */
+    /* Row whose mel is this row's voice reference: another of the same speaker, drawn from (seed, batch
+     * number, row); the row itself when it is alone, lost or empty. */
+    size_t reference; /* int32 [B] */
     size_t pitch;     /* float [B, M] log F0, normalised over the corpus; 0-padded in the device batch */
     size_t mel;       /* [B, M, n_mels] as stored (host) or float, normalised, 0-padded (device) */
     size_t samples;   /* float [B, S] (host and raw device buffer, on_the_fly only) */
     size_t bytes;     /* of the whole block */
 } BatchLayout;
 
-/* Layout for the padded sizes of one batch: rows are packed for T and M of this batch, so that only what is used is copied. */
+/* Layout for the padded sizes of one batch: rows are packed for T and M of this batch, so that only what is
+ * used is copied. */
 void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples);
-/* Hash of everything a device batch says (copied to the host): the arrays, not the unused bytes between them. */
+/* Hash of everything a device batch says (copied to the host): the arrays, not the unused bytes between them.
+ */
 Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, const BatchShape *s);
 void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames);
 

@@ -30,7 +30,8 @@ static int number_speakers(Corpus *c, Own *own, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the speakers of %zu utterances", n);
     size_t kinds = 0;
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || compare_str(&c->dataset.utterances[i].speaker, &c->dataset.utterances[i - 1].speaker) != 0)
+        if (i == 0 ||
+            compare_str(&c->dataset.utterances[i].speaker, &c->dataset.utterances[i - 1].speaker) != 0)
             own->speakers[kinds++] = c->dataset.utterances[i].speaker;
     qsort(own->speakers, kinds, sizeof *own->speakers, compare_str);
     size_t unique = 0;
@@ -38,7 +39,8 @@ static int number_speakers(Corpus *c, Own *own, Err *err)
         if (i == 0 || compare_str(&own->speakers[i], &own->speakers[unique - 1]) != 0)
             own->speakers[unique++] = own->speakers[i];
     for (size_t i = 0; i < n; i++) {
-        const Str *at = bsearch(&c->dataset.utterances[i].speaker, own->speakers, unique, sizeof *own->speakers, compare_str);
+        const Str *at = bsearch(&c->dataset.utterances[i].speaker, own->speakers, unique,
+                                sizeof *own->speakers, compare_str);
         own->speaker_of[i] = (int32_t)(at - own->speakers);
     }
     c->speakers = own->speakers;
@@ -46,7 +48,8 @@ static int number_speakers(Corpus *c, Own *own, Err *err)
     return 0;
 }
 
-static int open_store(Store *s, const char *dir, const char *name, Hash128 settings, const Config *cfg, Err *err)
+static int open_store(Store *s, const char *dir, const char *name, Hash128 settings, const Config *cfg,
+                      Err *err)
 {
     int rc = store_open(s, dir, name, err);
     if (!rc && !hash_equal(s->settings, settings))
@@ -59,9 +62,13 @@ static int open_store(Store *s, const char *dir, const char *name, Hash128 setti
 /* cache_verification full: every byte before the first batch. */
 static int records_whole(const Corpus *c, const Utterance *u, uint64_t text, uint64_t mel, Log *log)
 {
-    const char *damaged = !store_entry_whole(&c->text, text) ? TEXT_STORE : !store_entry_whole(&c->mel, mel) ? MEL_STORE : NULL;
+    const char *damaged = !store_entry_whole(&c->text, text) ? TEXT_STORE
+                          : !store_entry_whole(&c->mel, mel) ? MEL_STORE
+                                                             : NULL;
     if (damaged)
-        log_warn(log, "%.*s is left out: its record in the %s cache is damaged; `myxtts prepare --verify` builds it anew",
+        log_warn(log,
+                 "%.*s is left out: its record in the %s cache is damaged; `myxtts prepare --verify` builds "
+                 "it anew",
                  (int)u->id.n, u->id.p, damaged);
     return !damaged;
 }
@@ -88,16 +95,17 @@ static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *ow
             continue;
         store_entry(&c->text, (uint64_t)t, &te);
         store_entry(&c->mel, (uint64_t)m, &me);
-        if (te.status || me.status || !hash_equal(te.key, text_key(settings, u)) || text_view(&tv, &te) || mel_view(&mv, &me) ||
-            mv.bands != c->statistics.bands || mv.storage != cfg->mel_storage || mv.frames == 0)
+        if (te.status || me.status || !hash_equal(te.key, text_key(settings, u)) || text_view(&tv, &te) ||
+            mel_view(&mv, &me) || mv.bands != c->statistics.bands || mv.storage != cfg->mel_storage ||
+            mv.frames == 0)
             continue;
         if (tv.token_count > (uint32_t)cfg->max_text_length || mv.frames > (uint32_t)cfg->max_mel_frames ||
             mv.source_seconds < cfg->min_audio_length || mv.source_seconds > cfg->max_audio_length)
             continue;
         if (tv.token_count > mv.frames) { /* every symbol needs a frame of its own */
             if (!too_short++)
-                log_warn(log, "%.*s is left out: its text has %u symbols, its recording only %u frames", (int)u->id.n, u->id.p,
-                         tv.token_count, mv.frames);
+                log_warn(log, "%.*s is left out: its text has %u symbols, its recording only %u frames",
+                         (int)u->id.n, u->id.p, tv.token_count, mv.frames);
             continue;
         }
         if (cfg->cache_verification == VERIFY_FULL && !records_whole(c, u, (uint64_t)t, (uint64_t)m, log))
@@ -107,7 +115,8 @@ static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *ow
         c->lengths[c->count++] = (SampleLength){tv.token_count, mv.frames};
     }
     if (too_short > 1)
-        log_warn(log, "%llu clips are left out because they are too short for their texts", (unsigned long long)too_short);
+        log_warn(log, "%llu clips are left out because they are too short for their texts",
+                 (unsigned long long)too_short);
     return 0;
 }
 
@@ -131,8 +140,8 @@ int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err)
     if (!rc)
         rc = choose_items(c, cfg, split, own, log, err);
     if (!rc && c->left_out > 0)
-        log_debug(log, "%llu of %llu utterances are left out: prepare says why", (unsigned long long)c->left_out,
-                  (unsigned long long)(c->left_out + c->count));
+        log_debug(log, "%llu of %llu utterances are left out: prepare says why",
+                  (unsigned long long)c->left_out, (unsigned long long)(c->left_out + c->count));
     free(dir);
     if (rc)
         corpus_close(c);

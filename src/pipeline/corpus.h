@@ -1,7 +1,8 @@
-/* corpus.h - the prepared dataset as the loader needs it: for every usable utterance its tokens, its mel and its speaker.
- * Opens metadata and caches (no audio file is looked at) and keeps what prepare accepted and what is not over the limits of length.
- * cache_verification full: every record is checked here and a damaged one left out; otherwise the loader checks each when it is first used, unless off.
- * Threads: read-only after corpus_open. */
+/* corpus.h - the prepared dataset as the loader needs it: for every usable utterance its tokens, its mel and
+ * its speaker. Opens metadata and caches (no audio file is looked at) and keeps what prepare accepted and
+ * what is not over the limits of length. cache_verification full: every record is checked here and a damaged
+ * one left out; otherwise the loader checks each when it is first used, unless off. Threads: read-only after
+ * corpus_open. */
 #ifndef MYXTTS_CORPUS_H
 #define MYXTTS_CORPUS_H
 
@@ -26,11 +27,12 @@ typedef struct Corpus {
     CorpusItem *items;     /* [count] in dataset order, of one split */
     SampleLength *lengths; /* [count] */
     uint32_t count;
-    const Str *speakers; /* [speaker_count] sorted by name, over the whole dataset, so that both splits number them alike */
+    const Str *speakers; /* [speaker_count] sorted by name, over the whole dataset, so that both splits number
+                            them alike */
     int32_t speaker_count;
     MelStatistics statistics;
     const double *mean, *deviation; /* [bands] */
-    uint64_t left_out;              /* utterances of this split that are rejected, missing in a cache, or over a limit */
+    uint64_t left_out; /* utterances of this split that are rejected, missing in a cache, or over a limit */
     void *own;
 } Corpus;
 

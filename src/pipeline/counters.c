@@ -20,8 +20,14 @@ static void add_since(const Counters *c, _Atomic uint64_t *to, uint64_t since)
 }
 
 void counters_busy(Counters *c, StageId s, uint64_t since) { add_since(c, &c->stage[s].busy_ns, since); }
-void counters_blocked_in(Counters *c, StageId s, uint64_t since) { add_since(c, &c->stage[s].blocked_in_ns, since); }
-void counters_blocked_out(Counters *c, StageId s, uint64_t since) { add_since(c, &c->stage[s].blocked_out_ns, since); }
+void counters_blocked_in(Counters *c, StageId s, uint64_t since)
+{
+    add_since(c, &c->stage[s].blocked_in_ns, since);
+}
+void counters_blocked_out(Counters *c, StageId s, uint64_t since)
+{
+    add_since(c, &c->stage[s].blocked_out_ns, since);
+}
 
 void counters_add(Counters *c, StageId s, double busy, double blocked_in, double blocked_out)
 {
@@ -80,7 +86,8 @@ void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns)
 void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds)
 {
     if (!c->off)
-        atomic_store_explicit(&row_of(c, batch)->ns[t], seconds > 0 ? (uint64_t)(seconds * 1e9) : 0, memory_order_relaxed);
+        atomic_store_explicit(&row_of(c, batch)->ns[t], seconds > 0 ? (uint64_t)(seconds * 1e9) : 0,
+                              memory_order_relaxed);
 }
 
 void counters_depths(Counters *c, int64_t batch, int host_ready, int device_ready)
@@ -94,7 +101,8 @@ void counters_depths(Counters *c, int64_t batch, int host_ready, int device_read
 
 double counters_trace(const Counters *c, int64_t batch, TraceId t)
 {
-    return 1e-9 * (double)atomic_load_explicit(&c->trace[(uint64_t)batch % TRACE_KEEP].ns[t], memory_order_relaxed);
+    return 1e-9 *
+           (double)atomic_load_explicit(&c->trace[(uint64_t)batch % TRACE_KEEP].ns[t], memory_order_relaxed);
 }
 
 uint64_t counters_read_begin(Counters *c, int *alone)
@@ -109,11 +117,12 @@ uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone)
     atomic_fetch_sub_explicit(&c->reading, 1, memory_order_relaxed);
     if (c->off)
         return 0;
-    while (end > before &&
-           !atomic_compare_exchange_weak_explicit(&c->read_end, &before, end, memory_order_relaxed, memory_order_relaxed)) {
+    while (end > before && !atomic_compare_exchange_weak_explicit(
+                               &c->read_end, &before, end, memory_order_relaxed, memory_order_relaxed)) {
     }
     uint64_t from = before > start ? before : start, disk = end > from ? end - from : 0;
-    atomic_fetch_add_explicit(alone ? &c->alone_ns : &c->shared_ns, alone ? end - start : disk, memory_order_relaxed);
+    atomic_fetch_add_explicit(alone ? &c->alone_ns : &c->shared_ns, alone ? end - start : disk,
+                              memory_order_relaxed);
     atomic_fetch_add_explicit(alone ? &c->alone_n : &c->shared_n, 1, memory_order_relaxed);
     return disk;
 }

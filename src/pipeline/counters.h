@@ -1,7 +1,8 @@
 /* counters.h - what every stage did with its time; cheap enough to stay on.
- * A stage is busy, blocked on its input (nothing to do) or blocked on its output (nowhere to put the result). Several threads of one stage add
- * up; `threads` says how many. Everything in diag/ is arithmetic on these numbers.
- * A Counters on the heap wants memory aligned to 64 bytes (mem_aligned). Threads: adding from any (relaxed atomics, one cache line a stage); a snapshot from any. */
+ * A stage is busy, blocked on its input (nothing to do) or blocked on its output (nowhere to put the result).
+ * Several threads of one stage add up; `threads` says how many. Everything in diag/ is arithmetic on these
+ * numbers. A Counters on the heap wants memory aligned to 64 bytes (mem_aligned). Threads: adding from any
+ * (relaxed atomics, one cache line a stage); a snapshot from any. */
 #ifndef MYXTTS_COUNTERS_H
 #define MYXTTS_COUNTERS_H
 
@@ -19,10 +20,12 @@ typedef struct StageCounter {
     _Atomic int threads;
 } StageCounter;
 
-/* What is kept of every batch, so that a slow one can be told from a slow stage. Seconds; workers of one batch add up. */
+/* What is kept of every batch, so that a slow one can be told from a slow stage. Seconds; workers of one
+ * batch add up. */
 typedef enum {
     TRACE_READ, /* workers inside a read, waiting for the disk included */
-    TRACE_DISK, /* of that, while nobody who came before was still being served: what one disk had to do for this batch */
+    TRACE_DISK, /* of that, while nobody who came before was still being served: what one disk had to do for
+                   this batch */
     TRACE_DECODE,
     TRACE_H2D,        /* the copy itself */
     TRACE_FEED,       /* the feeder's thread, from enqueuing the batch to the end of its copy */
@@ -37,17 +40,17 @@ typedef enum {
 
 typedef struct TraceRow {
     _Atomic uint64_t ns[TRACE_COUNT];
-    _Atomic uint32_t rows; /* utterances of the batch */
-    _Atomic uint16_t host_ready,
-        device_ready; /* when the consumer took it: host slots that were ready, batches on the model device beside the one in work */
+    _Atomic uint32_t rows;                     /* utterances of the batch */
+    _Atomic uint16_t host_ready, device_ready; /* when the consumer took it: host slots that were ready,
+                                                  batches on the model device beside the one in work */
 } TraceRow;
 
 typedef struct Counters {
     StageCounter stage[STAGE_COUNT];
     _Atomic int off; /* for measuring what counting costs */
     int64_t first;   /* number of the first batch; traces count from it */
-    /* How long reads took that began while no other was under way, and what of the others was TRACE_DISK: about as much where one disk serves
-     * one after the other, much less where reads go on side by side. */
+    /* How long reads took that began while no other was under way, and what of the others was TRACE_DISK:
+     * about as much where one disk serves one after the other, much less where reads go on side by side. */
     _Alignas(64) _Atomic int reading;
     _Atomic uint64_t read_end; /* ns, of the read that ended last */
     _Atomic uint64_t alone_ns, alone_n, shared_ns, shared_n;
@@ -70,7 +73,8 @@ void counters_add(Counters *c, StageId s, double busy, double blocked_in, double
 void counters_left(Counters *c, StageId s, uint64_t bytes, uint64_t queue); /* one batch has left the stage */
 void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT]);
 
-/* Traces. batch: counted from the first of the pipeline. Whoever opens a batch begins its row, before anyone adds to it. */
+/* Traces. batch: counted from the first of the pipeline. Whoever opens a batch begins its row, before anyone
+ * adds to it. */
 void counters_trace_begin(Counters *c, int64_t batch, int rows);
 void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns);
 void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds);

@@ -1,4 +1,5 @@
-/* feeder.c - see feeder.h. One mutex guards the buffers' states and the two queues; it is never held while waiting for a device. */
+/* feeder.c - see feeder.h. One mutex guards the buffers' states and the two queues; it is never held while
+ * waiting for a device. */
 #include "pipeline/feeder.h"
 
 #include <stdlib.h>
@@ -19,8 +20,9 @@ typedef struct Buffer {
     BufferState state;
     BatchInfo info;
     BatchLayout layout;
-    int awaited;                /* the consumer's stream has been told to wait for it */
-    uint8_t *raw, *out, *final; /* raw, out on the data device; final on the model device (== out when they are one) */
+    int awaited; /* the consumer's stream has been told to wait for it */
+    uint8_t *raw, *out,
+        *final; /* raw, out on the data device; final on the model device (== out when they are one) */
     Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
     int64_t order;  /* of its batch since the start; -1: none yet */
     int late;       /* the consumer waited for it */
@@ -52,7 +54,10 @@ struct Feeder {
     _Atomic int finished; /* the thread has nothing more to do */
 };
 
-static void queue_put_int(int *queue, int head, int *count, int value) { queue[(head + (*count)++) % MOST_BUFFERS] = value; }
+static void queue_put_int(int *queue, int head, int *count, int value)
+{
+    queue[(head + (*count)++) % MOST_BUFFERS] = value;
+}
 
 static int queue_take_int(int *queue, int *head, int *count)
 {
@@ -166,9 +171,10 @@ static void swap_events(Event **a, Event **b)
     *b = t;
 }
 
-/* A device stage between two batches did nothing: it was blocked on its output for as long as the feeder had no buffer to begin with, and on
- * its input for the rest. */
-static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *prev_end, Event *start, Event *end, const Buffer *b)
+/* A device stage between two batches did nothing: it was blocked on its output for as long as the feeder had
+ * no buffer to begin with, and on its input for the rest. */
+static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *prev_end, Event *start,
+                        Event *end, const Buffer *b)
 {
     double gap = f->has_prev ? d->event_seconds(prev_end, start) : 0;
     gap = gap > 0 ? gap : 0;
@@ -179,8 +185,8 @@ static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *pre
     counters_trace_set(f->o.counters, b->order, stage == STAGE_PEER ? TRACE_PEER : TRACE_PREPROCESS, busy);
 }
 
-/* What the device stages of the buffer's last batch took. Its consumer is done, so every event has happened. Buffers come by in the order of
- * their batches; the end of this one is kept by trading events. */
+/* What the device stages of the buffer's last batch took. Its consumer is done, so every event has happened.
+ * Buffers come by in the order of their batches; the end of this one is kept by trading events. */
 static void count_device_times(Feeder *f, Buffer *b)
 {
     if (!b->used || f->o.counters->off)
@@ -310,15 +316,17 @@ static void count_wait_locked(Feeder *f, Buffer *b)
     b->late = 1;
 }
 
-/* The model device is done with a batch. When its consumer has already taken the next one and that is not there, the device now waits for it,
- * however far ahead the host is. */
+/* The model device is done with a batch. When its consumer has already taken the next one and that is not
+ * there, the device now waits for it, however far ahead the host is. */
 static void look_for_waiting(Feeder *f, int64_t order)
 {
     pthread_mutex_lock(&f->mutex);
     for (int i = 0; i < f->count; i++) {
         Buffer *next = &f->buffers[i];
-        int taken = next->state == BUFFER_TRAINING || next->state == BUFFER_FREE; /* free: handed back before it was there */
-        if (taken && next->order == order + 1 && ready_device(f)->ops->event_happened(ready_event(f, next)) == 0)
+        int taken = next->state == BUFFER_TRAINING ||
+                    next->state == BUFFER_FREE; /* free: handed back before it was there */
+        if (taken && next->order == order + 1 &&
+            ready_device(f)->ops->event_happened(ready_event(f, next)) == 0)
             count_wait_locked(f, next);
     }
     pthread_mutex_unlock(&f->mutex);
@@ -377,13 +385,15 @@ static int wait_for_turn(Feeder *f, Err *err)
     return rc;
 }
 
-/* The copy itself is busy time; what else passed was spent on later stages (on the host they run in this thread). */
+/* The copy itself is busy time; what else passed was spent on later stages (on the host they run in this
+ * thread). */
 static void count_copy(Feeder *f, const Buffer *b, uint64_t since)
 {
     uint64_t now = counters_now(f->o.counters);
     if (f->o.counters->off)
         return;
-    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied), rest = 1e-9 * (double)(now - since) - busy;
+    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied),
+           rest = 1e-9 * (double)(now - since) - busy;
     counters_trace_set(f->o.counters, b->order, TRACE_H2D, busy);
     counters_trace_set(f->o.counters, b->order, TRACE_FEED, busy + rest);
     counters_add(f->o.counters, STAGE_H2D, busy, 0, rest > 0 ? rest : 0);
@@ -394,7 +404,8 @@ static int feed_one(Feeder *f, Err *err)
 {
     Slot *s = NULL;
     Buffer *b = NULL;
-    int rc = f->o.synchronous ? 0 : wait_for_turn(f, err); /* whoever takes has asked, and has released before */
+    int rc =
+        f->o.synchronous ? 0 : wait_for_turn(f, err); /* whoever takes has asked, and has released before */
     if (!rc)
         rc = next_slot(f, &s, err);
     if (rc)
@@ -442,7 +453,8 @@ static void *feeder_main(void *arg)
         err_clear(&err);
         rc = feed_one(f, &err);
     } while (!rc);
-    if (rc == ERR_STOPPED && ring_check(f->o.ring, NULL) == 0) { /* the last batch: what is ready may still be taken */
+    if (rc == ERR_STOPPED &&
+        ring_check(f->o.ring, NULL) == 0) { /* the last batch: what is ready may still be taken */
         pthread_mutex_lock(&f->mutex);
         f->ended = 1;
         pthread_cond_broadcast(&f->changed);
@@ -466,14 +478,15 @@ static void watch_feeder_locked(Feeder *f)
     pthread_mutex_lock(&f->mutex);
 }
 
-/* Batches that are on the model device and whose step has not ended, less the one whose turn it is: what the device has in stock, however far
- * ahead the host is. */
+/* Batches that are on the model device and whose step has not ended, less the one whose turn it is: what the
+ * device has in stock, however far ahead the host is. */
 static int batches_ahead_locked(Feeder *f)
 {
     int n = 0;
     for (int i = 0; i < f->count && !f->o.counters->off; i++) {
         const Buffer *b = &f->buffers[i];
-        int has_batch = b->state == BUFFER_READY || b->state == BUFFER_TRAINING || (b->state == BUFFER_FREE && b->order >= 0);
+        int has_batch = b->state == BUFFER_READY || b->state == BUFFER_TRAINING ||
+                        (b->state == BUFFER_FREE && b->order >= 0);
         if (has_batch && b->state == BUFFER_FREE)
             has_batch = f->o.model->ops->event_happened(b->consumed) == 0;
         n += has_batch && ready_device(f)->ops->event_happened(ready_event(f, b)) != 0;
@@ -497,7 +510,8 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
     f->asked++;
     /* A host that runs ahead may find nothing although its device has work left: then nobody waits yet. */
     int64_t order = f->asked - 1;
-    int idle = f->last_consumed < 0 || f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
+    int idle =
+        f->last_consumed < 0 || f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
     int late = idle && f->ready_count == 0;
     pthread_cond_broadcast(&f->changed);
     while (!f->stopped && !f->ended && f->ready_count == 0) {
@@ -554,7 +568,8 @@ int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)
 {
     Buffer *b = &f->buffers[batch->buffer];
     ASSERT_CMP(b->state, ==, BUFFER_TRAINING);
-    /* `consumed` must not come before `ready`, or the next batch would be written over this one on its way. */
+    /* `consumed` must not come before `ready`, or the next batch would be written over this one on its way.
+     */
     int rc = b->awaited ? 0 : feeder_await(f, batch, consumer, err),
         recorded = f->o.model->ops->event_record(b->consumed, consumer, err);
     rc = rc ? rc : recorded;
@@ -580,10 +595,15 @@ int feeder_buffers(const Feeder *f)
 }
 uint64_t feeder_data_bytes(const Feeder *f)
 {
-    size_t batch = feeder_batch_is_pinned(f->o.data, f->o.model) ? 0 : f->o.batch_bytes; /* pinned memory counts as such */
+    size_t batch = feeder_batch_is_pinned(f->o.data, f->o.model)
+                       ? 0
+                       : f->o.batch_bytes; /* pinned memory counts as such */
     return (uint64_t)feeder_buffers(f) * (f->o.raw_bytes + batch);
 }
-uint64_t feeder_model_bytes(const Feeder *f) { return f->two_devices ? (uint64_t)feeder_buffers(f) * f->o.batch_bytes : 0; }
+uint64_t feeder_model_bytes(const Feeder *f)
+{
+    return f->two_devices ? (uint64_t)feeder_buffers(f) * f->o.batch_bytes : 0;
+}
 
 int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
 {
@@ -636,7 +656,8 @@ int feeder_close(Feeder *f)
     if (!f)
         return 0;
     fail(f, NULL);
-    int stuck = f->o.inline_loading && f->thread.running && !loader_await(&f->finished, clock_now() + loader_patience(f->o.loader));
+    int stuck = f->o.inline_loading && f->thread.running &&
+                !loader_await(&f->finished, clock_now() + loader_patience(f->o.loader));
     if (stuck) /* when it comes back it finds the ring stopped, and ends without touching a device */
         pthread_detach(f->thread.handle);
     else

@@ -21,7 +21,8 @@
 #include "pipeline/preprocess_math.h"
 
 #define MOST_ROWS_AT_ONCE 8
-#define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all of them */
+#define TIMED_EVERY \
+    4 /* of the quick rows from the cache one in so many is timed, and counts for all of them */
 #define CLOSE_SECONDS 3.0
 #define MAX_AUDIO_FILE ((size_t)1 << 30)
 #define REFERENCE_SALT 0x7265666572656e63u /* keeps its numbers apart from those of the augmentation */
@@ -85,7 +86,8 @@ static void write_augmentation(const Loader *l, float out[4], int64_t epoch, uin
     memcpy(&out[3], &bits, 4);
 }
 
-/* The records of an utterance against their checksums, once: a damaged one stays so in every epoch. on_the_fly takes the pitch from the mel's. */
+/* The records of an utterance against their checksums, once: a damaged one stays so in every epoch.
+ * on_the_fly takes the pitch from the mel's. */
 static int check_records(Loader *l, uint32_t item, char *why, size_t cap)
 {
     const CorpusItem *c = &l->o.corpus->items[item];
@@ -100,7 +102,8 @@ static int check_records(Loader *l, uint32_t item, char *why, size_t cap)
         return 0;
     }
     atomic_fetch_or(&l->known[item], RECORD_DAMAGED);
-    snprintf(why, cap, "its record in the %s cache is damaged; `myxtts prepare --verify` builds it anew", text ? "mel" : "text");
+    snprintf(why, cap, "its record in the %s cache is damaged; `myxtts prepare --verify` builds it anew",
+             text ? "mel" : "text");
     return ERR_DAMAGED;
 }
 
@@ -114,21 +117,26 @@ static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, char
     }
     const Store *s = &l->o.corpus->mel;
     uint32_t row = 0;
-    while (row < s->segment_count && !(at >= s->segments[row].data && at < s->segments[row].data + s->segments[row].size))
+    while (row < s->segment_count &&
+           !(at >= s->segments[row].data && at < s->segments[row].data + s->segments[row].size))
         row++;
     ASSERT_CMP(row, <, s->segment_count);
     Err err = {0};
-    int rc = file_pread_all(l->segment_fd[row], to, bytes, (uint64_t)(at - s->segments[row].data), "the mel cache", &err);
+    int rc = file_pread_all(l->segment_fd[row], to, bytes, (uint64_t)(at - s->segments[row].data),
+                            "the mel cache", &err);
     if (rc)
         snprintf(why, cap, "%s", err.msg);
     return rc;
 }
 
-/* Time stamps around a read; 0 for a row that is not timed. A simulated disk is counted where it is simulated. */
+/* Time stamps around a read; 0 for a row that is not timed. A simulated disk is counted where it is
+ * simulated. */
 static uint64_t begin_read(Loader *l, Worker *w, unsigned weight)
 {
     w->disk = 0;
-    return !weight ? 0 : l->o.sim ? counters_now(l->o.counters) : counters_read_begin(l->o.counters, &w->alone);
+    return !weight    ? 0
+           : l->o.sim ? counters_now(l->o.counters)
+                      : counters_read_begin(l->o.counters, &w->alone);
 }
 
 static uint64_t end_read(Loader *l, Worker *w, uint64_t start, unsigned weight)
@@ -139,16 +147,19 @@ static uint64_t end_read(Loader *l, Worker *w, uint64_t start, unsigned weight)
     return now;
 }
 
-/* The samples of a clip into the row, or with to == NULL only into *samples (the worker's, until the next clip). read and decode are timed apart. */
-static int read_samples(Loader *l, Worker *w, float *to, const float **samples, int32_t *length, const CorpusItem *c, int64_t most,
-                        uint64_t start, uint64_t *read_ended, char *why, size_t cap)
+/* The samples of a clip into the row, or with to == NULL only into *samples (the worker's, until the next
+ * clip). read and decode are timed apart. */
+static int read_samples(Loader *l, Worker *w, float *to, const float **samples, int32_t *length,
+                        const CorpusItem *c, int64_t most, uint64_t start, uint64_t *read_ended, char *why,
+                        size_t cap)
 {
     const Config *cfg = l->o.cfg;
     char path[PATH_MAX];
     Err err = {0};
     int64_t n;
     buf_clear(&w->bytes);
-    int rc = dataset_audio_path(&l->o.corpus->dataset, &l->o.corpus->dataset.utterances[c->utterance], path, sizeof path, &err);
+    int rc = dataset_audio_path(&l->o.corpus->dataset, &l->o.corpus->dataset.utterances[c->utterance], path,
+                                sizeof path, &err);
     if (!rc)
         rc = file_read(&w->bytes, path, MAX_AUDIO_FILE, &err);
     *read_ended = end_read(l, w, start, 1);
@@ -156,14 +167,16 @@ static int read_samples(Loader *l, Worker *w, float *to, const float **samples, 
         snprintf(why, cap, "%s", err.msg);
         return rc;
     }
-    RejectReason r = audio_decode(&w->audio, w->bytes.data, w->bytes.size, path, cfg->max_audio_length, why, cap);
+    RejectReason r =
+        audio_decode(&w->audio, w->bytes.data, w->bytes.size, path, cfg->max_audio_length, why, cap);
     if (!r)
-        r = audio_process(w->processor, samples, &n, &w->audio, cfg->trim_silence, cfg->enable_loudness_normalization, why, cap);
+        r = audio_process(w->processor, samples, &n, &w->audio, cfg->trim_silence,
+                          cfg->enable_loudness_normalization, why, cap);
     if (r)
         return ERR_DATA;
     if (n > most) {
-        snprintf(why, cap, "%s has changed since it was prepared: %lld samples, at most %lld fit", path, (long long)n,
-                 (long long)most);
+        snprintf(why, cap, "%s has changed since it was prepared: %lld samples, at most %lld fit", path,
+                 (long long)n, (long long)most);
         return ERR_DATA;
     }
     if (to)
@@ -183,20 +196,24 @@ normalise_pitch(float *out, const float *x, int64_t n, float mean, float deviati
         out[t] = (x[t] - mean) / deviation;
 }
 
-/* The pitch of the row: that of the cache, resampled as the clip will be where its speed is changed, and normalised. Done here on every machine, so
- * that no device computes it in its own way. */
-static void write_pitch(const Loader *l, const Slot *s, int row, const float *contour, int64_t frames, int32_t sample_length)
+/* The pitch of the row: that of the cache, resampled as the clip will be where its speed is changed, and
+ * normalised. Done here on every machine, so that no device computes it in its own way. */
+static void write_pitch(const Loader *l, const Slot *s, int row, const float *contour, int64_t frames,
+                        int32_t sample_length)
 {
     const Config *cfg = l->o.cfg;
     const MelStatistics *m = &l->o.corpus->statistics;
     const float mean = (float)m->pitch_mean;
-    const float deviation = (float)(m->pitch_deviation > LEAST_DEVIATION ? m->pitch_deviation : LEAST_DEVIATION);
-    float *out = (float *)(void *)(s->memory + s->layout.pitch) + (size_t)row * (size_t)s->info.frames, higher = 0;
+    const float deviation =
+        (float)(m->pitch_deviation > LEAST_DEVIATION ? m->pitch_deviation : LEAST_DEVIATION);
+    float *out = (float *)(void *)(s->memory + s->layout.pitch) + (size_t)row * (size_t)s->info.frames,
+          higher = 0;
     Clip clip = {.step = 1.0, .frames = (int)frames};
     if (l->o.on_the_fly) {
-        const float *augment = (const float *)(const void *)(s->memory + s->layout.augment) + AUGMENT_COUNT * (size_t)row;
-        preprocess_clip(&clip, NULL, sample_length, cfg->augment_speed > 0 ? augment[AUGMENT_SPEED] : 1.0f, s->info.samples,
-                        s->info.frames, cfg->hop_length, cfg->n_fft % 2);
+        const float *augment =
+            (const float *)(const void *)(s->memory + s->layout.augment) + AUGMENT_COUNT * (size_t)row;
+        preprocess_clip(&clip, NULL, sample_length, cfg->augment_speed > 0 ? augment[AUGMENT_SPEED] : 1.0f,
+                        s->info.samples, s->info.frames, cfg->hop_length, cfg->n_fft % 2);
         higher = clip.step == 1.0 ? 0.0f : (float)exact_log(clip.step);
     }
     clip.x = contour;
@@ -262,13 +279,15 @@ typedef struct RowTimes {
     uint64_t read, disk, decode, finish; /* disk: see TRACE_DISK */
 } RowTimes;
 
-/* The stages of one worker take turns: while one is busy, those before it cannot hand on and those behind it have nothing to do. */
+/* The stages of one worker take turns: while one is busy, those before it cannot hand on and those behind it
+ * have nothing to do. */
 static void count_rows(Loader *l, int64_t number, const RowTimes *t)
 {
     Counters *c = l->o.counters;
     if (t->read + t->decode + t->finish == 0)
         return;
-    int64_t batch = number - c->first; /* beside a simulated disk the copy from the mapped cache is work of the worker */
+    int64_t batch =
+        number - c->first; /* beside a simulated disk the copy from the mapped cache is work of the worker */
     counters_trace_add(c, batch, l->o.sim ? TRACE_DECODE : TRACE_READ, t->read);
     counters_trace_add(c, batch, TRACE_DECODE, t->decode);
     if (!l->o.sim)
@@ -281,7 +300,8 @@ static void count_rows(Loader *l, int64_t number, const RowTimes *t)
         counters_add(c, STAGE_PREPROCESS, 1e-9 * (double)t->finish, 1e-9 * (double)(t->read + t->decode), 0);
 }
 
-/* What the data device would do, done here for one row. stored: its mel in the mapped cache or its samples, when they were not copied. */
+/* What the data device would do, done here for one row. stored: its mel in the mapped cache or its samples,
+ * when they were not copied. */
 static void finish_row(Loader *l, Worker *w, const Slot *s, int row, const void *stored)
 {
     const BatchShape *shape = &l->o.shape;
@@ -304,7 +324,9 @@ static uint64_t tick(const Loader *l, unsigned weight) { return weight ? counter
 /* One row. 0, or 1 when the utterance is lost and the row empty. */
 static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTimes *times)
 {
-    const unsigned weight = l->o.on_the_fly ? 1 : w->rows++ % TIMED_EVERY == 0 ? TIMED_EVERY : 0; /* 0: not timed */
+    const unsigned weight = l->o.on_the_fly                ? 1
+                            : w->rows++ % TIMED_EVERY == 0 ? TIMED_EVERY
+                                                           : 0; /* 0: not timed */
     const Corpus *corpus = l->o.corpus;
     uint32_t item = s->items[row];
     const CorpusItem *c = &corpus->items[item];
@@ -333,8 +355,11 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
         contour = mv.pitch;
     if (!rc && l->o.on_the_fly) {
         const float *samples = NULL;
-        float *to = s->batch ? NULL : (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
-        rc = read_samples(l, w, to, &samples, &sample_length, c, s->info.samples, start, &read_ended, why, sizeof why);
+        float *to = s->batch
+                        ? NULL
+                        : (float *)(void *)(s->memory + b->samples) + (size_t)row * (size_t)s->info.samples;
+        rc = read_samples(l, w, to, &samples, &sample_length, c, s->info.samples, start, &read_ended, why,
+                          sizeof why);
         if (!rc && s->batch)
             stored = samples;
     } else if (!rc && s->batch && !l->segment_fd) {
@@ -360,7 +385,8 @@ static int fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
         ((int32_t *)(void *)(s->memory + b->speaker))[row] = c->speaker;
         ((int32_t *)(void *)(s->memory + b->utterance))[row] = (int32_t)c->utterance;
         ((int32_t *)(void *)(s->memory + b->sample_length))[row] = sample_length;
-        write_augmentation(l, (float *)(void *)(s->memory + b->augment) + 4 * (size_t)row, s->info.epoch, c->utterance);
+        write_augmentation(l, (float *)(void *)(s->memory + b->augment) + 4 * (size_t)row, s->info.epoch,
+                           c->utterance);
         write_pitch(l, s, row, contour, mv.frames, sample_length);
     }
     uint64_t decoded = tick(l, weight);
@@ -403,10 +429,12 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
     RowTimes times = {0};
     if (l->o.sim)
         simulate(l, s, rows);
-    atomic_store(&w->busy_since, now_ns()); /* once for the few rows: what it is for is minutes, not microseconds */
+    atomic_store(&w->busy_since,
+                 now_ns()); /* once for the few rows: what it is for is minutes, not microseconds */
     for (int row = first; row < first + rows; row++) {
         int injected = row == 0 && l->o.sim &&
-                       (sim_fails(l->o.sim, STAGE_READ, s->info.number) || sim_fails(l->o.sim, STAGE_DECODE, s->info.number));
+                       (sim_fails(l->o.sim, STAGE_READ, s->info.number) ||
+                        sim_fails(l->o.sim, STAGE_DECODE, s->info.number));
         atomic_store(&w->item, s->items[row]);
         if (fill_row(l, w, s, row, injected, &times)) {
             lost.rows++;
@@ -415,7 +443,8 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
         }
     }
     atomic_store(&w->busy_since, 0);
-    if (s->batch && first + rows == s->info.count) /* the rows that stay empty belong to whoever has the last */
+    if (s->batch &&
+        first + rows == s->info.count) /* the rows that stay empty belong to whoever has the last */
         for (int row = s->info.count; row < l->o.shape.rows; row++)
             finish_row(l, w, s, row, NULL);
     count_rows(l, s->info.number, &times);
@@ -521,7 +550,8 @@ int loader_fill_next(Loader *l, Err *err)
         rows = r->stopped ? -1 : claim_locked(l, &s, &first);
         pthread_mutex_unlock(&r->mutex);
         if (rows < 0)
-            return ring_check(r, err) ? err ? err->code : ERR_STOPPED : err_set(err, ERR_STOPPED, "the last batch has been filled");
+            return ring_check(r, err) ? err ? err->code : ERR_STOPPED
+                                      : err_set(err, ERR_STOPPED, "the last batch has been filled");
         if (rows == 0)
             return 0; /* every slot is full */
         fill_rows(l, &l->workers[0], s, first, rows);
@@ -540,15 +570,20 @@ void loader_watch(Loader *l)
         const CorpusItem *c = &l->o.corpus->items[atomic_load(&l->workers[i].item)];
         const Utterance *u = &l->o.corpus->dataset.utterances[c->utterance];
         Err err = {0};
-        err_set(&err, ERR_WORKER, "loader %d has been reading %.*s for %.0f s", i, (int)u->id.n, u->id.p, seconds);
-        err_hint(&err, "the disk or network file system does not answer; remove the file, or copy the dataset to a local disk");
+        err_set(&err, ERR_WORKER, "loader %d has been reading %.*s for %.0f s", i, (int)u->id.n, u->id.p,
+                seconds);
+        err_hint(&err, "the disk or network file system does not answer; remove the file, or copy the "
+                       "dataset to a local disk");
         ring_stop(l->o.ring, &err);
     }
 }
 
 int64_t loader_lost(const Loader *l) { return atomic_load(&((Loader *)(uintptr_t)l)->lost); }
 
-double loader_patience(const Loader *l) { return l->o.stuck_seconds < CLOSE_SECONDS ? l->o.stuck_seconds : CLOSE_SECONDS; }
+double loader_patience(const Loader *l)
+{
+    return l->o.stuck_seconds < CLOSE_SECONDS ? l->o.stuck_seconds : CLOSE_SECONDS;
+}
 
 int loader_await(const _Atomic int *finished, double until)
 {
@@ -571,7 +606,8 @@ static int open_segments(Loader *l, Err *err)
     for (uint32_t i = 0; i < s->segment_count; i++) {
         StoreEntry e;
         uint32_t number = 0;
-        for (uint64_t k = 0; k < s->count && number == 0; k++) { /* the number of the segment that this mapping is */
+        for (uint64_t k = 0; k < s->count && number == 0;
+             k++) { /* the number of the segment that this mapping is */
             store_entry(s, k, &e);
             if (e.payload >= s->segments[i].data && e.payload < s->segments[i].data + s->segments[i].size)
                 number = e.segment;
@@ -612,7 +648,8 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
         if (!rc && o->on_the_fly)
             rc = audio_processor_open(&l->workers[i].processor, o->cfg, err);
         if (!rc && o->host)
-            rc = preprocess_open(&l->workers[i].preprocess, o->host, o->cfg, o->corpus->mean, o->corpus->deviation, err);
+            rc = preprocess_open(&l->workers[i].preprocess, o->host, o->cfg, o->corpus->mean,
+                                 o->corpus->deviation, err);
     }
     if (o->host)
         atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, states);
@@ -643,7 +680,8 @@ int loader_close(Loader *l)
     double until = clock_now() + loader_patience(l);
     for (int i = 0; l->workers && i < states; i++) {
         Worker *w = &l->workers[i];
-        if (w->thread.running && !loader_await(&w->finished, until)) { /* it may come back to its row at any time */
+        if (w->thread.running &&
+            !loader_await(&w->finished, until)) { /* it may come back to its row at any time */
             pthread_detach(w->thread.handle);
             stuck++;
             continue;

@@ -14,7 +14,8 @@
 #define START_BUFFERS 3 /* preparing, ready, training */
 #define STUCK_SECONDS 120.0
 
-typedef struct Sizes { /* everything that follows from the settings and the corpus, before anything is allocated */
+typedef struct Sizes { /* everything that follows from the settings and the corpus, before anything is
+                          allocated */
     BatchShape shape;
     size_t raw_bytes, batch_bytes; /* of the largest batch */
     int slots, workers, on_the_fly, synchronous;
@@ -38,7 +39,8 @@ struct Pipeline {
     int64_t utterances, real_frames, padded_frames;
 };
 
-static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptions *o, int on_the_fly, Err *err)
+static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptions *o, int on_the_fly,
+                        Err *err)
 {
     const Config *cfg = o->cfg;
     uint32_t n = o->corpus->count;
@@ -77,7 +79,9 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
         z->slots = 2;
     if (z->synchronous)
         z->slots = 1;
-    z->shape = (BatchShape){.rows = cfg->batch_size, .bands = cfg->n_mels, .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4};
+    z->shape = (BatchShape){.rows = cfg->batch_size,
+                            .bands = cfg->n_mels,
+                            .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4};
     for (int i = 0; i < sampler_bucket_count(sampler); i++) {
         const SamplerBucket *b = sampler_bucket(sampler, i);
         BatchLayout raw, batch;
@@ -93,10 +97,15 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
 }
 
 /* Finished batches that wait in the slots, where the data device is the CPU. */
-static uint64_t slot_batch_bytes(const Sizes *z) { return z->host_data ? (uint64_t)z->slots * z->batch_bytes : 0; }
+static uint64_t slot_batch_bytes(const Sizes *z)
+{
+    return z->host_data ? (uint64_t)z->slots * z->batch_bytes : 0;
+}
 
-/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU to copy from. */
-static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z, const PipelineOptions *o)
+/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU to copy from.
+ */
+static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z,
+                        const PipelineOptions *o)
 {
     uint64_t batches = (uint64_t)START_BUFFERS * z->batch_bytes + slot_batch_bytes(z);
     int is_pinned = feeder_batch_is_pinned(o->data, o->model);
@@ -125,9 +134,10 @@ static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
     if (d->cap == 0 || d->used + need <= d->cap)
         return 0;
     uint64_t megabytes = (d->used + need + (1 << 20) - 1) >> 20;
-    err_set(err, ERR_CONFIG, "%s is %llu MB, but the pipeline needs %llu MB on device %s for three buffers", key,
-            (unsigned long long)(d->cap >> 20), (unsigned long long)megabytes, d->name);
-    return err_hint(err, "set %s to at least %llu, or lower batch_size or max_mel_frames", key, (unsigned long long)megabytes);
+    err_set(err, ERR_CONFIG, "%s is %llu MB, but the pipeline needs %llu MB on device %s for three buffers",
+            key, (unsigned long long)(d->cap >> 20), (unsigned long long)megabytes, d->name);
+    return err_hint(err, "set %s to at least %llu, or lower batch_size or max_mel_frames", key,
+                    (unsigned long long)megabytes);
 }
 
 static int take_slot_memory(Pipeline *p, Err *err)
@@ -156,7 +166,8 @@ static int take_slot_memory(Pipeline *p, Err *err)
 int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
 {
     *out = NULL;
-    Pipeline *p = mem_aligned(_Alignof(Pipeline), 1, sizeof *p); /* the counters want cache lines of their own */
+    Pipeline *p =
+        mem_aligned(_Alignof(Pipeline), 1, sizeof *p); /* the counters want cache lines of their own */
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the pipeline");
     memset(p, 0, sizeof *p);
@@ -168,12 +179,14 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         goto fail;
     find_sizes(&p->sizes, o, p->sampler);
     if (cfg->augment_speed > 0 && !p->sizes.on_the_fly)
-        log_warn(o->log, "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
+        log_warn(o->log,
+                 "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
     if ((rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err)))
         goto fail;
     uint64_t data, model, pinned;
     least_bytes(&data, &model, &pinned, &p->sizes, o);
-    if ((rc = check_cap(o->data, data, same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory", err)) ||
+    if ((rc = check_cap(o->data, data,
+                        same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory", err)) ||
         (rc = check_cap(o->model, model, "model_gpu_memory", err)))
         goto fail;
     int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
@@ -214,7 +227,8 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .raw_bytes = p->sizes.host_data ? 0 : p->sizes.raw_bytes,
                         .batch_bytes = p->sizes.batch_bytes,
                         .buffers = START_BUFFERS,
-                        .most_buffers = cfg->pipeline_buffer_size > START_BUFFERS ? cfg->pipeline_buffer_size : START_BUFFERS,
+                        .most_buffers = cfg->pipeline_buffer_size > START_BUFFERS ? cfg->pipeline_buffer_size
+                                                                                  : START_BUFFERS,
                         .synchronous = p->sizes.synchronous,
                         .inline_loading = p->sizes.workers == 0,
                         .log = o->log};
@@ -257,7 +271,9 @@ void pipeline_stop(Pipeline *p)
 void pipeline_state(const Pipeline *p, PipelineState *s)
 {
     int64_t per_epoch = sampler_batches(p->sampler), position = p->o.start.index + p->taken;
-    *s = (PipelineState){.epoch = p->o.start.epoch + position / per_epoch, .index = position % per_epoch, .seed = p->o.start.seed};
+    *s = (PipelineState){.epoch = p->o.start.epoch + position / per_epoch,
+                         .index = position % per_epoch,
+                         .seed = p->o.start.seed};
 }
 
 Counters *pipeline_counters(Pipeline *p) { return &p->counters; }
@@ -266,21 +282,23 @@ const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
 void pipeline_report(Pipeline *p, PipelineReport *r)
 {
     int is_pinned = feeder_batch_is_pinned(p->o.data, p->o.model);
-    *r = (PipelineReport){
-        .workers = p->sizes.workers,
-        .slots = p->sizes.slots,
-        .buffers = feeder_buffers(p->feeder),
-        .buffers_at_start = START_BUFFERS,
-        .data_bytes =
-            feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess) + (is_pinned ? 0 : slot_batch_bytes(&p->sizes)),
-        .model_bytes = feeder_model_bytes(p->feeder),
-        .pinned_bytes = (p->pinned ? p->slot_bytes : 0) +
-                        (is_pinned ? (uint64_t)feeder_buffers(p->feeder) * p->sizes.batch_bytes + slot_batch_bytes(&p->sizes) : 0),
-        .batches = p->taken,
-        .utterances = p->utterances,
-        .lost = loader_lost(p->loader),
-        .real_frames = p->real_frames,
-        .padded_frames = p->padded_frames};
+    *r = (PipelineReport){.workers = p->sizes.workers,
+                          .slots = p->sizes.slots,
+                          .buffers = feeder_buffers(p->feeder),
+                          .buffers_at_start = START_BUFFERS,
+                          .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess) +
+                                        (is_pinned ? 0 : slot_batch_bytes(&p->sizes)),
+                          .model_bytes = feeder_model_bytes(p->feeder),
+                          .pinned_bytes =
+                              (p->pinned ? p->slot_bytes : 0) +
+                              (is_pinned ? (uint64_t)feeder_buffers(p->feeder) * p->sizes.batch_bytes +
+                                               slot_batch_bytes(&p->sizes)
+                                         : 0),
+                          .batches = p->taken,
+                          .utterances = p->utterances,
+                          .lost = loader_lost(p->loader),
+                          .real_frames = p->real_frames,
+                          .padded_frames = p->padded_frames};
     counters_snapshot(&p->counters, r->stages);
 }
 

@@ -1,13 +1,16 @@
 /* pipeline.h - batches on the model device, in order, ahead of need.
  *
- *   sampler -> workers: cache or audio file -> host slot -> [h2d] data device: preprocess -> [peer] model device -> the consumer's step
- *                FREE -> FILLING -> READY ->  ...   PREPARING -> READY -> TRAINING -> FREE   (three device buffers, grown on demand)
+ *   sampler -> workers: cache or audio file -> host slot -> [h2d] data device: preprocess -> [peer] model
+ * device -> the consumer's step FREE -> FILLING -> READY ->  ...   PREPARING -> READY -> TRAINING -> FREE
+ * (three device buffers, grown on demand)
  *
- * The consumer calls pipeline_take, pipeline_await (its stream waits for the batch), enqueues its work, and calls pipeline_release with the same stream:
- * nobody waits on the host unless the pipeline is behind. Order and bytes of the batches do not depend on workers, devices or timing.
- * native_loading = false: the same work in pipeline_take, one stage after the other, nothing overlapping: the honest baseline.
- * A consumer releases a batch before it takes the next: one that holds every buffer waits for itself.
- * Threads: open, take, release, close from one thread. Every wait ends on pipeline_stop (any thread, or a signal handler's flag). */
+ * The consumer calls pipeline_take, pipeline_await (its stream waits for the batch), enqueues its work, and
+ * calls pipeline_release with the same stream: nobody waits on the host unless the pipeline is behind. Order
+ * and bytes of the batches do not depend on workers, devices or timing. native_loading = false: the same work
+ * in pipeline_take, one stage after the other, nothing overlapping: the honest baseline. A consumer releases
+ * a batch before it takes the next: one that holds every buffer waits for itself. Threads: open, take,
+ * release, close from one thread. Every wait ends on pipeline_stop (any thread, or a signal handler's flag).
+ */
 #ifndef MYXTTS_PIPELINE_H
 #define MYXTTS_PIPELINE_H
 
@@ -68,11 +71,14 @@ void pipeline_state(const Pipeline *p, PipelineState *s);
 void pipeline_report(Pipeline *p, PipelineReport *r);
 Counters *pipeline_counters(Pipeline *p);
 const Sampler *pipeline_sampler(const Pipeline *p);
-/* 0, or 1 when a thread does not come back from a read and is left behind: corpus, configuration and log must then stay open to the end of the
- * process. The consumer's stream has to be idle, or done with the batches it has. */
+/* 0, or 1 when a thread does not come back from a read and is left behind: corpus, configuration and log must
+ * then stay open to the end of the process. The consumer's stream has to be idle, or done with the batches it
+ * has. */
 int pipeline_close(Pipeline *p);
 
-/* Device memory that the pipeline needs at the least on each device, before anything is allocated: three buffers and the tables. */
-int pipeline_plan(uint64_t *data_bytes, uint64_t *model_bytes, uint64_t *pinned_bytes, const PipelineOptions *o, Err *err);
+/* Device memory that the pipeline needs at the least on each device, before anything is allocated: three
+ * buffers and the tables. */
+int pipeline_plan(uint64_t *data_bytes, uint64_t *model_bytes, uint64_t *pinned_bytes,
+                  const PipelineOptions *o, Err *err);
 
 #endif

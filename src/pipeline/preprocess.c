@@ -37,7 +37,8 @@ static int fill_statistics(Preprocess *p, int bands, const double *mean, const d
     return 0;
 }
 
-/* Samples of the longest clip there can be after a change of speed; the sampler stretches its frames in the same way. */
+/* Samples of the longest clip there can be after a change of speed; the sampler stretches its frames in the
+ * same way. */
 static int64_t most_samples(const Config *cfg)
 {
     double stretch = 1.0 / (1.0 - cfg->augment_speed);
@@ -53,7 +54,9 @@ static int open_host(Preprocess *p, const Config *cfg, Err *err)
         return rc;
     h->samples_cap = most_samples(cfg);
     h->samples = mem_calloc((size_t)h->samples_cap, sizeof *h->samples);
-    return h->samples ? 0 : err_set(err, ERR_NOMEM, "no memory for clips of up to %lld samples", (long long)h->samples_cap);
+    return h->samples ? 0
+                      : err_set(err, ERR_NOMEM, "no memory for clips of up to %lld samples",
+                                (long long)h->samples_cap);
 }
 
 static int open_cuda(Preprocess *p, Err *err)
@@ -68,7 +71,8 @@ static int open_cuda(Preprocess *p, Err *err)
     return rc ? rc : p->cuda->open(&p->cuda_state, &p->host.tables, p->device->index, p->cuda_memory, err);
 }
 
-int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double *mean, const double *deviation, Err *err)
+int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double *mean,
+                    const double *deviation, Err *err)
 {
     *out = NULL;
     Preprocess *p = mem_calloc(1, sizeof *p);

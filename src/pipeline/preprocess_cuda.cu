@@ -1,6 +1,6 @@
-/* preprocess_cuda.cu - the preprocessing on a GPU. Part of libmyxtts_cuda.so; preprocess_host.c is its model, bit by bit.
- * Cache:      numbers_kernel, [level_kernel,] finish_kernel.
- * On the fly: numbers_kernel, mel kernel (gain and normalisation included), or with noise: mel kernel, level_kernel, finish_kernel. */
+/* preprocess_cuda.cu - the preprocessing on a GPU. Part of libmyxtts_cuda.so; preprocess_host.c is its model,
+ * bit by bit. Cache:      numbers_kernel, [level_kernel,] finish_kernel. On the fly: numbers_kernel, mel
+ * kernel (gain and normalisation included), or with noise: mel kernel, level_kernel, finish_kernel. */
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
@@ -36,7 +36,10 @@ template <typename T> EXACT T *array(const uint8_t *memory, size_t offset) { ret
 
 EXACT float row_augment(const Batch &b, int row, int which)
 {
-    int on = which == AUGMENT_GAIN ? b.gain : which == AUGMENT_NOISE ? b.noise : which == AUGMENT_SPEED ? b.speed : 1;
+    int on = which == AUGMENT_GAIN    ? b.gain
+             : which == AUGMENT_NOISE ? b.noise
+             : which == AUGMENT_SPEED ? b.speed
+                                      : 1;
     float off = which == AUGMENT_SPEED ? 1.0f : 0.0f;
     return on ? array<const float>(b.a.raw, b.a.in_layout.augment)[row * AUGMENT_COUNT + which] : off;
 }
@@ -45,8 +48,8 @@ EXACT Clip row_clip(const Batch &b, int row)
 {
     Clip c;
     preprocess_clip(&c, array<const float>(b.a.raw, b.a.in_layout.samples) + row * b.a.samples,
-                    array<const int32_t>(b.a.raw, b.a.in_layout.sample_length)[row], row_augment(b, row, AUGMENT_SPEED),
-                    b.a.samples, b.a.frames, b.hop, b.odd);
+                    array<const int32_t>(b.a.raw, b.a.in_layout.sample_length)[row],
+                    row_augment(b, row, AUGMENT_SPEED), b.a.samples, b.a.frames, b.hop, b.odd);
     return c;
 }
 
@@ -105,7 +108,9 @@ struct ClipSamples {
 /* Stores one value of the mel: as it is when noise comes later, else finished. */
 EXACT void store_mel(const Batch &b, float *out, float x, int band, float gain)
 {
-    out[band] = b.noise ? x : preprocess_normalise(preprocess_gain(x, gain), __ldg(b.mean + band), __ldg(b.deviation + band));
+    out[band] = b.noise ? x
+                        : preprocess_normalise(preprocess_gain(x, gain), __ldg(b.mean + band),
+                                               __ldg(b.deviation + band));
 }
 
 __global__ void __launch_bounds__(32 * MEL_FAST_WARPS, 4) mel_fast_kernel(MelCuda m, Batch b)
@@ -154,7 +159,8 @@ __global__ void __launch_bounds__(ANY_THREADS) mel_any_kernel(MelCuda m, Batch b
 EXACT float value_of(float x) { return x; }
 EXACT float value_of(__half x) { return __half2float(x); }
 
-/* Where finish_kernel and level_kernel read: the raw mel of the cache, or the mel just computed, which has its frames in the batch. */
+/* Where finish_kernel and level_kernel read: the raw mel of the cache, or the mel just computed, which has
+ * its frames in the batch. */
 template <typename T> EXACT const T *source(const Batch &b, int row, int *frames)
 {
     size_t at = (size_t)row * b.a.frames * b.a.bands;
@@ -197,7 +203,8 @@ template <typename T> struct Vector<T, 1> {
 template <> struct __align__(16) Vector<float, 4> { float v[4]; };
 template <> struct __align__(8) Vector<__half, 4> { __half v[4]; };
 
-/* WIDTH values at a time; WIDTH divides bands. blockIdx.y is the row. Not __restrict__: on the fly it works in place. */
+/* WIDTH values at a time; WIDTH divides bands. blockIdx.y is the row. Not __restrict__: on the fly it works
+ * in place. */
 template <typename T, int WIDTH> __global__ void __launch_bounds__(FINISH_THREADS) finish_kernel(Batch b)
 {
     int row = blockIdx.y, frames, bands = b.a.bands;
@@ -250,7 +257,8 @@ static cudaError_t prepare(State *s)
         s->any_most = (size_t)most;
         if (e == cudaSuccess && mel_cuda_any_shared(&s->mel) <= s->any_most) {
             s->any_shared = mel_cuda_any_shared(&s->mel);
-            e = cudaFuncSetAttribute(mel_any_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)s->any_shared);
+            e = cudaFuncSetAttribute(mel_any_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)s->any_shared);
         }
     }
     return e;
@@ -317,11 +325,11 @@ static int cuda_run(void *state, void *native_stream, const PreprocessArgs *args
     State *s = (State *)state;
     cudaStream_t stream = (cudaStream_t)native_stream;
     if (args->samples > 0 && !s->is_fast && s->any_shared == 0)
-        return cuda_err(
-            err, ERR_DEVICE,
-            "GPU %d cannot compute a mel with n_fft %d: it needs %zu bytes of memory close to a processor, there are %zu; "
-            "set preprocessing_mode to precompute",
-            s->device, s->mel.n_fft, mel_cuda_any_shared(&s->mel), s->any_most);
+        return cuda_err(err, ERR_DEVICE,
+                        "GPU %d cannot compute a mel with n_fft %d: it needs %zu bytes of memory close to a "
+                        "processor, there are %zu; "
+                        "set preprocessing_mode to precompute",
+                        s->device, s->mel.n_fft, mel_cuda_any_shared(&s->mel), s->any_most);
     if (args->rows == 0)
         return 0;
     Batch b = s->batch;

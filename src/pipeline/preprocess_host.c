@@ -1,4 +1,5 @@
-/* preprocess_host.c - the preprocessing on the CPU, for the devices cpu and simN. What is done to a value stands in preprocess_math.h. */
+/* preprocess_host.c - the preprocessing on the CPU, for the devices cpu and simN. What is done to a value
+ * stands in preprocess_math.h. */
 #include <string.h>
 
 #include "base/check.h"
@@ -22,7 +23,10 @@ static int32_t int_at(const uint8_t *memory, size_t array, size_t row)
     return v;
 }
 
-static void put_int(uint8_t *memory, size_t array, size_t row, int32_t v) { memcpy(memory + array + row * sizeof v, &v, sizeof v); }
+static void put_int(uint8_t *memory, size_t array, size_t row, int32_t v)
+{
+    memcpy(memory + array + row * sizeof v, &v, sizeof v);
+}
 
 /* Tokens and numbers go through as they are, but what lies behind the tokens is always 0. */
 static void copy_numbers(const Row *r)
@@ -43,7 +47,10 @@ static void copy_numbers(const Row *r)
 }
 
 /* No augmentation that works on mels. */
-static int is_plain(const Row *r) { return r->augment[AUGMENT_GAIN] == 0.0f && r->augment[AUGMENT_NOISE] == 0.0f; }
+static int is_plain(const Row *r)
+{
+    return r->augment[AUGMENT_GAIN] == 0.0f && r->augment[AUGMENT_NOISE] == 0.0f;
+}
 
 /* preprocess_normalise for whole frames, as many at once as the CPU can. out may be in. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
@@ -92,12 +99,16 @@ static int cached_mel(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
     int32_t length = int_at(a->raw, a->in_layout.mel_length, r->index);
-    size_t frames = length < 0 ? 0 : length > a->frames ? (size_t)a->frames : (size_t)length, bands = (size_t)a->bands;
+    size_t frames = length < 0           ? 0
+                    : length > a->frames ? (size_t)a->frames
+                                         : (size_t)length,
+           bands = (size_t)a->bands;
     const void *in = r->stored;
     if (!in)
         in = a->raw + a->in_layout.mel + r->index * (size_t)a->frames * bands * (size_t)a->mel_bytes;
     put_int(a->out, a->out_layout.mel_length, r->index, (int32_t)frames);
-    put_int(a->out, a->out_layout.sample_length, r->index, int_at(a->raw, a->in_layout.sample_length, r->index));
+    put_int(a->out, a->out_layout.sample_length, r->index,
+            int_at(a->raw, a->in_layout.sample_length, r->index));
     if (a->mel_bytes == 4 && is_plain(r)) { /* nothing but normalising: one pass from where it lies */
         normalise(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int)frames, a->bands);
         return (int)frames;
@@ -118,8 +129,8 @@ static int mel_of_samples(const Row *r, float *out)
     if (!x)
         x = (const float *)(const void *)(a->raw + a->in_layout.samples) + r->index * (size_t)a->samples;
     Clip clip;
-    preprocess_clip(&clip, x, int_at(a->raw, a->in_layout.sample_length, r->index), r->augment[AUGMENT_SPEED], a->samples,
-                    a->frames, h->tables.mel->hop, h->tables.mel->n_fft % 2);
+    preprocess_clip(&clip, x, int_at(a->raw, a->in_layout.sample_length, r->index), r->augment[AUGMENT_SPEED],
+                    a->samples, a->frames, h->tables.mel->hop, h->tables.mel->n_fft % 2);
     if (clip.step != 1.0) {
         ASSERT_CMP(clip.n, <=, h->samples_cap);
         for (int64_t i = 0; i < clip.n; i++)
@@ -155,7 +166,8 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
     float *mel = (float *)(void *)(a->out + a->out_layout.mel) + (size_t)row * row_values;
     copy_numbers(&r);
-    size_t frames = (size_t)(a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel)), used = frames * (size_t)a->bands;
+    size_t frames = (size_t)(a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel)),
+           used = frames * (size_t)a->bands;
     copy_pitch(&r, frames);
     memset(mel + used, 0, (row_values - used) * sizeof *mel);
 }

@@ -1,12 +1,15 @@
-/* preprocess_math.h - private to the loader and the preprocessing: what happens to one value, the same bits on the CPU and on the GPU (audio/exact.h).
+/* preprocess_math.h - private to the loader and the preprocessing: what happens to one value, the same bits
+ * on the CPU and on the GPU (audio/exact.h).
  *
- *   samples --speed--> samples --mel--> log mel x --gain--> x --noise--> x --normalise--> (x - mean[b]) / deviation[b]
+ *   samples --speed--> samples --mel--> log mel x --gain--> x --noise--> x --normalise--> (x - mean[b]) /
+ * deviation[b]
  *
  * gain   adds gain_db * ln(10) / 20 to the log mel, not below the mel's floor.
- * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) out of (seed, frame, band); level is noise_db below the mean of exp(x) over
- *        the clip. White noise is as loud in every band of this filterbank, whose triangles have the same area.
- * speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is faster, shorter and higher. s is raised where the result
- *        would not fit into the frames of the batch: nothing is cut. The loader does the same to the pitch, and adds log s. */
+ * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) out of (seed, frame, band); level is noise_db
+ * below the mean of exp(x) over the clip. White noise is as loud in every band of this filterbank, whose
+ * triangles have the same area. speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is
+ * faster, shorter and higher. s is raised where the result would not fit into the frames of the batch:
+ * nothing is cut. The loader does the same to the pitch, and adds log s. */
 #ifndef MYXTTS_PREPROCESS_MATH_H
 #define MYXTTS_PREPROCESS_MATH_H
 
@@ -17,8 +20,8 @@
 #define LEAST_DEVIATION 1e-5        /* a band that never changes is not divided by zero */
 #define LOG_FLOOR (-11.512925490f)  /* log(MEL_FLOOR), as the mel has it */
 #define LN10_20 0.11512925464970229 /* ln(10) / 20 */
-#define SUM_SCALE 1073741824.0      /* 2^30: sums are made of integers, which come out the same in any order */
-#define SUM_MOST 1099511627776.0    /* 2^40: one value; 2^24 of them fit */
+#define SUM_SCALE 1073741824.0   /* 2^30: sums are made of integers, which come out the same in any order */
+#define SUM_MOST 1099511627776.0 /* 2^40: one value; 2^24 of them fit */
 
 enum { AUGMENT_GAIN, AUGMENT_NOISE, AUGMENT_SPEED, AUGMENT_SEED, AUGMENT_COUNT };
 
@@ -45,11 +48,15 @@ EXACT double preprocess_noise_level(uint64_t sum, int64_t values, float noise_db
 
 EXACT float preprocess_noise(float x, double level, uint32_t seed, int64_t frame, int band)
 {
-    double u = exact_mul((double)(exact_hash(seed, (uint64_t)frame, (uint64_t)band) >> 11), 1.0 / 9007199254740992.0);
+    double u = exact_mul((double)(exact_hash(seed, (uint64_t)frame, (uint64_t)band) >> 11),
+                         1.0 / 9007199254740992.0);
     return (float)exact_log(exact_add(exact_exp((double)x), exact_mul(level, exact_add(0.5, u))));
 }
 
-EXACT float preprocess_normalise(float x, float mean, float deviation) { return exact_divf(exact_subf(x, mean), deviation); }
+EXACT float preprocess_normalise(float x, float mean, float deviation)
+{
+    return exact_divf(exact_subf(x, mean), deviation);
+}
 
 /* A clip of samples and what becomes of it. */
 typedef struct Clip {
@@ -61,7 +68,8 @@ typedef struct Clip {
 } Clip;
 
 /* length: as the loader says; samples, frames: what a row has room for; odd: n_fft % 2. */
-EXACT void preprocess_clip(Clip *c, const float *x, int64_t length, float speed, int64_t samples, int frames, int hop, int odd)
+EXACT void preprocess_clip(Clip *c, const float *x, int64_t length, float speed, int64_t samples, int frames,
+                           int hop, int odd)
 {
     int64_t most = (int64_t)frames * hop - 1 + odd; /* one more would be one frame more */
     c->x = x;

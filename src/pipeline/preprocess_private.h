@@ -12,7 +12,8 @@ extern "C" {
 /* What both halves work from. Augmentations that the settings leave off are not looked for in the batch. */
 typedef struct PreprocessTables {
     const MelTables *mel;
-    const float *mean, *deviation; /* [bands]; 0 and 1 without normalisation; deviation at least LEAST_DEVIATION */
+    const float *mean,
+        *deviation; /* [bands]; 0 and 1 without normalisation; deviation at least LEAST_DEVIATION */
     int bands, max_rows;
     int gain, noise, speed; /* 1: as the row of the batch says */
 } PreprocessTables;
@@ -33,7 +34,8 @@ typedef struct PreprocessTask { /* the argument of the kernel */
 void preprocess_host_kernel(void *task);
 void preprocess_host_row(const PreprocessTask *task, int row, const void *stored);
 
-/* CUDA: a table in libmyxtts_cuda.so. The device memory is taken by the caller, so that it counts against the cap. */
+/* CUDA: a table in libmyxtts_cuda.so. The device memory is taken by the caller, so that it counts against the
+ * cap. */
 #define PREPROCESS_CUDA_SYMBOL "myxtts_cuda_preprocess"
 typedef struct PreprocessCudaOps {
     uint64_t (*bytes)(const PreprocessTables *t); /* of device memory it needs */

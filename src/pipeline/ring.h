@@ -2,9 +2,9 @@
  *
  *     FREE -> FILLING -> READY -> IN_USE -> FREE
  *
- * A slot holds one batch. Batches are opened, taken and released in the order of their numbers; the rows of a batch are filled by any worker in
- * any order, several workers at once. Invariant: released <= taken <= opened <= released + slots.
- * Every wait also returns on ring_stop; the first error passed to it wins.
+ * A slot holds one batch. Batches are opened, taken and released in the order of their numbers; the rows of a
+ * batch are filled by any worker in any order, several workers at once. Invariant: released <= taken <=
+ * opened <= released + slots. Every wait also returns on ring_stop; the first error passed to it wins.
  * Threads: the functions lock the ring themselves; those named ..._locked want it held. */
 #ifndef MYXTTS_RING_H
 #define MYXTTS_RING_H
@@ -49,20 +49,22 @@ void ring_stop(Ring *r, const Err *err);
 /* 0 while it runs; ERR_STOPPED or the first error's code, with its text in err, once stopped. */
 int ring_check(Ring *r, Err *err);
 
-/* The oldest slot with rows nobody has claimed, or a FREE slot that may be opened for the next batch (state FREE: the caller fills in info and
- * items and sets FILLING before it unlocks), or NULL when there is neither. */
+/* The oldest slot with rows nobody has claimed, or a FREE slot that may be opened for the next batch (state
+ * FREE: the caller fills in info and items and sets FILLING before it unlocks), or NULL when there is
+ * neither. */
 Slot *ring_find_work_locked(Ring *r);
 /* What could not be loaded among some rows. */
 typedef struct LostRows {
     int rows;
     int64_t tokens, frames; /* that they would have had */
 } LostRows;
-/* `rows` more rows of the slot are filled, or empty because they are lost. 1 for whoever fills the last: the whole batch is then the caller's, to
- * add what depends on all rows, until it calls ring_ready. */
+/* `rows` more rows of the slot are filled, or empty because they are lost. 1 for whoever fills the last: the
+ * whole batch is then the caller's, to add what depends on all rows, until it calls ring_ready. */
 int ring_filled(Ring *r, Slot *s, int rows, const LostRows *lost);
 void ring_ready(Ring *r, Slot *s); /* the slot becomes READY, and another thread's */
 
-/* The next READY slot in order, which becomes IN_USE; waits at most `seconds`. 0; ERR_STOPPED at the end or when stopped; 1 when the time is over. */
+/* The next READY slot in order, which becomes IN_USE; waits at most `seconds`. 0; ERR_STOPPED at the end or
+ * when stopped; 1 when the time is over. */
 int ring_take(Ring *r, Slot **s, double seconds, Err *err);
 void ring_release(Ring *r, Slot *s); /* in the order of taking */
 int ring_ready_count(Ring *r);       /* READY slots in a row that could be taken now */

@@ -33,9 +33,11 @@ struct Sampler {
 
 static int round_to(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-/* Borders of k buckets over bins with `weight` utterances and upper edges `edge` that waste the fewest frames: the classic
- * dynamic programme over (buckets used, bins covered). cut [k]: last bin of each bucket; returns the buckets used. */
-static int best_borders(int *cut, const double *weight, const int *edge, int bins, int k, Err *err, int *out_of_memory)
+/* Borders of k buckets over bins with `weight` utterances and upper edges `edge` that waste the fewest
+ * frames: the classic dynamic programme over (buckets used, bins covered). cut [k]: last bin of each bucket;
+ * returns the buckets used. */
+static int best_borders(int *cut, const double *weight, const int *edge, int bins, int k, Err *err,
+                        int *out_of_memory)
 {
     *out_of_memory = 0;
     if (k > bins)
@@ -89,7 +91,8 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
     }
     if (o->fixed_text > 0) {
         if (most_text > (uint32_t)o->fixed_text || most_frames > (uint32_t)o->fixed_frames)
-            return err_set(err, ERR_DATA, "an utterance has %u tokens or %u frames, more than the fixed shape of %d and %d",
+            return err_set(err, ERR_DATA,
+                           "an utterance has %u tokens or %u frames, more than the fixed shape of %d and %d",
                            most_text, most_frames, o->fixed_text, o->fixed_frames);
         s->buckets[0] = (SamplerBucket){o->fixed_text, round_to(o->fixed_frames, o->multiple), s->count};
         s->bucket_count = 1;
@@ -98,7 +101,8 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
     int width = round_to((int)(most_frames / MAX_BINS) + 1, o->multiple), bins = 0;
     double weight[MAX_BINS + 1] = {0};
     int edge[MAX_BINS + 1] = {0}, cut[SAMPLER_MAX_BUCKETS], failed;
-    for (uint32_t i = 0; i < s->count; i++) { /* the edge of a bin is the longest that lies in it, rounded up */
+    for (uint32_t i = 0; i < s->count;
+         i++) { /* the edge of a bin is the longest that lies in it, rounded up */
         int frames = lengths[i].frames ? (int)lengths[i].frames : 1, bin = (frames - 1) / width;
         int rounded = round_to(frames, o->multiple);
         weight[bin]++;
@@ -125,7 +129,8 @@ static int bucket_of(const Sampler *s, uint32_t frames)
     return b;
 }
 
-/* Fills members by bucket, and the text length of every bucket: what is left over moves to longer buckets, so they must hold its text. */
+/* Fills members by bucket, and the text length of every bucket: what is left over moves to longer buckets, so
+ * they must hold its text. */
 static void fill_members(Sampler *s, const SampleLength *lengths)
 {
     if (s->o.fixed_text == 0)
@@ -182,7 +187,8 @@ static int plan_open(Plan *p, const Sampler *s, Err *err)
                : err_set(err, ERR_NOMEM, "no memory for the order of %u utterances", s->count);
 }
 
-int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *lengths, uint32_t count, Err *err)
+int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *lengths, uint32_t count,
+                 Err *err)
 {
     *out = NULL;
     ASSERT(o->batch_size > 0 && o->multiple > 0 && o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks);
@@ -195,13 +201,14 @@ int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *len
     s->o = *o;
     s->count = count;
     s->members = mem_calloc(count, sizeof *s->members);
-    int rc = s->members ? choose_buckets(s, lengths, err) : err_set(err, ERR_NOMEM, "no memory for %u utterances", count);
+    int rc = s->members ? choose_buckets(s, lengths, err)
+                        : err_set(err, ERR_NOMEM, "no memory for %u utterances", count);
     if (!rc) {
         fill_members(s, lengths);
         count_batches(s);
         if (sampler_batches(s) == 0)
-            rc = err_set(err, ERR_DATA, "%u utterances do not fill one batch of %d for each of %d processes", count, o->batch_size,
-                         o->ranks);
+            rc = err_set(err, ERR_DATA, "%u utterances do not fill one batch of %d for each of %d processes",
+                         count, o->batch_size, o->ranks);
     }
     for (int i = 0; i < 2 && !rc; i++)
         rc = plan_open(&s->plans[i], s, err);
@@ -230,10 +237,17 @@ void sampler_close(Sampler *s)
 
 int sampler_bucket_count(const Sampler *s) { return s->bucket_count; }
 const SamplerBucket *sampler_bucket(const Sampler *s, int i) { return &s->buckets[i]; }
-int64_t sampler_batches(const Sampler *s) { return s->o.ranks == 1 ? s->all_batches : s->all_batches / s->o.ranks; }
-double sampler_padding(const Sampler *s) { return s->padded_frames ? 1 - (double)s->real_frames / (double)s->padded_frames : 0; }
+int64_t sampler_batches(const Sampler *s)
+{
+    return s->o.ranks == 1 ? s->all_batches : s->all_batches / s->o.ranks;
+}
+double sampler_padding(const Sampler *s)
+{
+    return s->padded_frames ? 1 - (double)s->real_frames / (double)s->padded_frames : 0;
+}
 
-/* Those that would not fill a batch are drawn from all, so that the longest are not left out in every epoch. */
+/* Those that would not fill a batch are drawn from all, so that the longest are not left out in every epoch.
+ */
 static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
 {
     memset(p->skip, 0, s->count);

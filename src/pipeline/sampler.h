@@ -1,8 +1,9 @@
 /* sampler.h - which utterances form which batch: a pure function of (seed, epoch).
- * Utterances are put into length buckets (a few static shapes that waste least), shuffled within the bucket, cut into batches; what is left
- * over in a bucket moves to the next longer one, so that an epoch has at most one batch that is not full. The batches are then shuffled.
- * Every utterance comes exactly once an epoch. State to resume from: epoch and index (and the settings).
- * Threads: sampler_batch from any; the plan of an epoch is made by sampler_epoch, which one thread calls. */
+ * Utterances are put into length buckets (a few static shapes that waste least), shuffled within the bucket,
+ * cut into batches; what is left over in a bucket moves to the next longer one, so that an epoch has at most
+ * one batch that is not full. The batches are then shuffled. Every utterance comes exactly once an epoch.
+ * State to resume from: epoch and index (and the settings). Threads: sampler_batch from any; the plan of an
+ * epoch is made by sampler_epoch, which one thread calls. */
 #ifndef MYXTTS_SAMPLER_H
 #define MYXTTS_SAMPLER_H
 
@@ -40,10 +41,13 @@ void sampler_close(Sampler *s);
 int sampler_bucket_count(const Sampler *s);
 const SamplerBucket *sampler_bucket(const Sampler *s, int i);
 int64_t sampler_batches(const Sampler *s); /* per epoch and rank; the same in every epoch */
-double sampler_padding(const Sampler *s);  /* share of padded frames that are padding, over an epoch; drop_last: about */
-/* Plans an epoch (O(n), no allocation); batches of this and of the epoch before may be asked for (two plans are kept). */
+double sampler_padding(
+    const Sampler *s); /* share of padded frames that are padding, over an epoch; drop_last: about */
+/* Plans an epoch (O(n), no allocation); batches of this and of the epoch before may be asked for (two plans
+ * are kept). */
 void sampler_epoch(Sampler *s, int64_t epoch);
-/* Utterances [*count] of batch `index` of `epoch`, and its bucket. The pointer lives until that epoch's plan is replaced. */
+/* Utterances [*count] of batch `index` of `epoch`, and its bucket. The pointer lives until that epoch's plan
+ * is replaced. */
 const uint32_t *sampler_batch(const Sampler *s, int64_t epoch, int64_t index, int *count, int *bucket);
 
 #endif

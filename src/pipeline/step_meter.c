@@ -9,7 +9,8 @@ int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, E
 {
     *m = (StepMeter){.device = d, .counters = counters, .skip = skip};
     m->samples = mem_calloc(METER_KEEP, sizeof *m->samples);
-    int rc = m->samples ? d->ops->event_open(d, &m->previous_end, 1, err) : err_set(err, ERR_NOMEM, "no memory for the step meter");
+    int rc = m->samples ? d->ops->event_open(d, &m->previous_end, 1, err)
+                        : err_set(err, ERR_NOMEM, "no memory for the step meter");
     for (int i = 0; i < METER_LAG && !rc; i++) {
         rc = d->ops->event_open(d, &m->start[i], 1, err);
         if (!rc)
@@ -55,7 +56,8 @@ static int read_one(StepMeter *m, Err *err)
         stats_add(&m->busy, busy);
         stats_add(&m->wait, wait);
         stats_add(&m->step, busy + wait);
-        m->samples[m->sample_count++ % METER_KEEP] = (StepSample){(float)(busy + wait), (float)wait, (float)busy};
+        m->samples[m->sample_count++ % METER_KEEP] =
+            (StepSample){(float)(busy + wait), (float)wait, (float)busy};
         if (m->counters) {
             counters_add(m->counters, STAGE_STEP, busy, wait, 0);
             counters_left(m->counters, STAGE_STEP, 0, 0);

@@ -1,6 +1,7 @@
-/* step_meter.h - how long the consumer's steps take and how long it waits between them, from events on its own stream.
- * Nothing is synchronised to measure: the events of a step are read some steps later, when they have happened.
- * wait = start of a step - end of the one before: the time the model device had nothing to do. Threads: the consumer's. */
+/* step_meter.h - how long the consumer's steps take and how long it waits between them, from events on its
+ * own stream. Nothing is synchronised to measure: the events of a step are read some steps later, when they
+ * have happened. wait = start of a step - end of the one before: the time the model device had nothing to do.
+ * Threads: the consumer's. */
 #ifndef MYXTTS_STEP_METER_H
 #define MYXTTS_STEP_METER_H
 
@@ -34,7 +35,8 @@ typedef struct StepMeter {
 /* skip: first steps that are not counted (filling the pipeline). counters may be NULL. */
 int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, Err *err);
 void step_meter_close(StepMeter *m); /* safe on a zeroed meter */
-/* Around the step's work, on its stream, after the stream was told to wait for the batch. begin waits when the host is METER_LAG ahead. */
+/* Around the step's work, on its stream, after the stream was told to wait for the batch. begin waits when
+ * the host is METER_LAG ahead. */
 int step_meter_begin(StepMeter *m, Stream *s, Err *err);
 int step_meter_end(StepMeter *m, Stream *s, Err *err);
 int step_meter_finish(StepMeter *m, Err *err); /* reads what is outstanding */

@@ -13,8 +13,8 @@ void cld2_detect(Cld2Guess guess[3], const char *text, int n)
     int percent[3], text_bytes = 0;
     double score[3];
     bool reliable = false;
-    CLD2::ExtDetectLanguageSummary(text, n, true, &hints, CLD2::kCLDFlagBestEffort, language, percent, score, nullptr, &text_bytes,
-                                   &reliable);
+    CLD2::ExtDetectLanguageSummary(text, n, true, &hints, CLD2::kCLDFlagBestEffort, language, percent, score,
+                                   nullptr, &text_bytes, &reliable);
     for (int i = 0; i < 3; i++) {
         std::memset(&guess[i], 0, sizeof guess[i]);
         if (language[i] == CLD2::UNKNOWN_LANGUAGE || percent[i] <= 0)

@@ -4,8 +4,9 @@
 
 enum { NEEDS_CAPITAL = 1, NEEDS_DIGIT = 2, SAME_CASE = 4 };
 
-/* Written form, spoken form, and what must follow: a capital (a name), a digit (a number), nothing in particular.
- * All begin at a word border and end with their full stop; SAME_CASE ones are not matched in another case. */
+/* Written form, spoken form, and what must follow: a capital (a name), a digit (a number), nothing in
+ * particular. All begin at a word border and end with their full stop; SAME_CASE ones are not matched in
+ * another case. */
 typedef struct Abbreviation {
     const char *language, *written, *spoken;
     int flags;
@@ -137,12 +138,14 @@ void clean_close(Cleaner *c)
 
 static char fold(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
-/* Bytes of text that the written form covers, or 0. Only ASCII letters are compared without case: the others stand as written. */
+/* Bytes of text that the written form covers, or 0. Only ASCII letters are compared without case: the others
+ * stand as written. */
 static size_t match(const Abbreviation *a, const char *text, size_t n)
 {
     size_t i = 0;
     for (; a->written[i]; i++)
-        if (i == n || (a->flags & SAME_CASE ? text[i] != a->written[i] : fold(text[i]) != fold(a->written[i])))
+        if (i == n ||
+            (a->flags & SAME_CASE ? text[i] != a->written[i] : fold(text[i]) != fold(a->written[i])))
             return 0;
     size_t after = i;
     if (after < n && unicode_is_letter(unicode_next(text, n, &after)))
@@ -152,7 +155,8 @@ static size_t match(const Abbreviation *a, const char *text, size_t n)
         if (next >= n || text[i] != ' ' || !unicode_is_upper(unicode_next(text, n, &next)))
             return 0;
     }
-    if (a->flags & NEEDS_DIGIT && !(i + 1 < n && text[i] == ' ' && text[i + 1] >= '0' && text[i + 1] <= '9') &&
+    if (a->flags & NEEDS_DIGIT &&
+        !(i + 1 < n && text[i] == ' ' && text[i + 1] >= '0' && text[i + 1] <= '9') &&
         !(i < n && text[i] >= '0' && text[i] <= '9'))
         return 0;
     return i;
@@ -161,7 +165,8 @@ static size_t match(const Abbreviation *a, const char *text, size_t n)
 static int at_word_border(const char *text, size_t at)
 {
     uint32_t before = unicode_before(text, at);
-    return !unicode_is_letter(before) && !(before >= '0' && before <= '9') && before != '.' && before != '\'' && before != 0x2019;
+    return !unicode_is_letter(before) && !(before >= '0' && before <= '9') && before != '.' &&
+           before != '\'' && before != 0x2019;
 }
 
 int clean_abbreviations(Buf *out, const char *text, size_t n, const char *language)

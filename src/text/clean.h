@@ -3,9 +3,9 @@
  *   basic         the same, and lower case where characters are the symbols
  *   english       English abbreviations and numbers in English lines; other lines as basic
  *   multilingual  abbreviations and numbers by the line's language
- * All but none also write Arabic and East Asian sentence marks as their ASCII likes for espeak-ng, so that they stay in the phonemes.
- * Accents, cedillas, vowel signs and Hangul syllables are never touched. Case is kept for espeak-ng, which uses it.
- * Threads: one per Cleaner. */
+ * All but none also write Arabic and East Asian sentence marks as their ASCII likes for espeak-ng, so that
+ * they stay in the phonemes. Accents, cedillas, vowel signs and Hangul syllables are never touched. Case is
+ * kept for espeak-ng, which uses it. Threads: one per Cleaner. */
 #ifndef MYXTTS_CLEAN_H
 #define MYXTTS_CLEAN_H
 
@@ -25,12 +25,14 @@ typedef struct Cleaner {
 } Cleaner;
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch); /* 0 or ERR_NOMEM */
-void clean_close(Cleaner *c);                                                     /* safe on a zeroed Cleaner */
+void clean_close(Cleaner *c); /* safe on a zeroed Cleaner */
 
-/* Appends the cleaned form of normalised text (unicode_normalise). language: primary code. 0, or ERR_NOMEM. */
+/* Appends the cleaned form of normalised text (unicode_normalise). language: primary code. 0, or ERR_NOMEM.
+ */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language);
 
-/* Appends text with abbreviations of the language written out; used by clean_text. 1 when anything changed. */
+/* Appends text with abbreviations of the language written out; used by clean_text. 1 when anything changed.
+ */
 int clean_abbreviations(Buf *out, const char *text, size_t n, const char *language);
 
 #endif

@@ -6,8 +6,9 @@
 #include "text/cld2_shim.h"
 #include "text/unicode.h"
 
-/* Voices that are not called like the code, and codes that are spelled in more than one way. espeak-ng 1.51's voice "cmn" turns
- * Chinese characters into Pinyin and then reads that as English; "cmn-latn-pinyin" reads both as Mandarin. */
+/* Voices that are not called like the code, and codes that are spelled in more than one way. espeak-ng 1.51's
+ * voice "cmn" turns Chinese characters into Pinyin and then reads that as English; "cmn-latn-pinyin" reads
+ * both as Mandarin. */
 static const struct {
     const char *code, *voice, *primary; /* primary NULL: what stands before the dash */
 } voices[] = {
@@ -121,15 +122,18 @@ int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id
         while (end < id.n && !strchr(separators, id.p[end]))
             end++;
         char code[LANGUAGE_MAX], regional[LANGUAGE_MAX];
-        if ((end - i == 2 || end - i == 3) && language_normalise(code, id.p + i, end - i) == 0 && find_supported(supported, code)) {
+        if ((end - i == 2 || end - i == 3) && language_normalise(code, id.p + i, end - i) == 0 &&
+            find_supported(supported, code)) {
             /* "pt-br" in the id, when the region has a voice of its own or was asked for */
             size_t more = end + 1;
             while (more < id.n && !strchr(separators, id.p[more]))
                 more++;
-            if (end < id.n && id.p[end] != '.' && more - end - 1 == 2 && language_normalise(regional, id.p + i, more - i) == 0) {
+            if (end < id.n && id.p[end] != '.' && more - end - 1 == 2 &&
+                language_normalise(regional, id.p + i, more - i) == 0) {
                 const char *exact = find_supported(supported, regional);
                 char normal[LANGUAGE_MAX] = "";
-                if (exact && language_normalise(normal, exact, strlen(exact)) == 0 && !strcmp(normal, regional)) {
+                if (exact && language_normalise(normal, exact, strlen(exact)) == 0 &&
+                    !strcmp(normal, regional)) {
                     strcpy(out, regional);
                     return 1;
                 }
@@ -193,7 +197,8 @@ static void count_scripts(Scripts *s, const char *text, size_t n)
     }
 }
 
-/* Neighbours that short lines are taken for; they count as the language on the right when they are not supported themselves. */
+/* Neighbours that short lines are taken for; they count as the language on the right when they are not
+ * supported themselves. */
 static const char *const neighbours[][2] = {
     {"az", "tr"}, {"tk", "tr"}, {"sk", "cs"}, {"gl", "es"},  {"ca", "es"}, {"af", "nl"}, {"lb", "de"},
     {"uk", "ru"}, {"be", "ru"}, {"bg", "ru"}, {"sco", "en"}, {"co", "it"}, {"oc", "fr"},
@@ -207,8 +212,10 @@ static const char *neighbour_of(const char *code)
     return NULL;
 }
 
-/* CLD2's best guess among the supported languages that `wanted` names (NULL: all), then among the neighbours of its guesses. */
-static int guess(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n, const char *wanted)
+/* CLD2's best guess among the supported languages that `wanted` names (NULL: all), then among the neighbours
+ * of its guesses. */
+static int guess(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n,
+                 const char *wanted)
 {
     Cld2Guess g[3];
     cld2_detect(g, text, (int)(n > 1 << 20 ? 1 << 20 : n));
@@ -244,14 +251,17 @@ int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, cons
     if (most == s.arabic) {
         if (s.persian != s.arabic_only && take(out, supported, s.persian > s.arabic_only ? "fa" : "ar"))
             return 1;
-        return guess(out, supported, text, n, "fa ar ur ku ps") || take(out, supported, "ar") || take(out, supported, "fa");
+        return guess(out, supported, text, n, "fa ar ur ku ps") || take(out, supported, "ar") ||
+               take(out, supported, "fa");
     }
     if (most == s.cyrillic)
-        return guess(out, supported, text, n, "ru uk be bg sr mk kk ky tt mn tg") || take(out, supported, "ru");
+        return guess(out, supported, text, n, "ru uk be bg sr mk kk ky tt mn tg") ||
+               take(out, supported, "ru");
     return guess(out, supported, text, n, NULL);
 }
 
-/* The code, or its text cut short when it is none: nothing is guessed, the missing voice is reported with it. */
+/* The code, or its text cut short when it is none: nothing is guessed, the missing voice is reported with it.
+ */
 static void set_code(char out[LANGUAGE_MAX], const char *code, size_t n)
 {
     if (language_normalise(out, code, n) == 0)
@@ -261,13 +271,16 @@ static void set_code(char out[LANGUAGE_MAX], const char *code, size_t n)
     out[n] = 0;
 }
 
-void language_choose(char out[LANGUAGE_MAX], const Config *cfg, Str column, Str id, const char *text, size_t n)
+void language_choose(char out[LANGUAGE_MAX], const Config *cfg, Str column, Str id, const char *text,
+                     size_t n)
 {
     if (column.n)
         set_code(out, column.p, column.n);
-    else if (cfg->language_detection_method == LANGUAGE_FROM_FILENAME && language_from_id(out, &cfg->supported_languages, id))
+    else if (cfg->language_detection_method == LANGUAGE_FROM_FILENAME &&
+             language_from_id(out, &cfg->supported_languages, id))
         return;
-    else if (cfg->language_detection_method == LANGUAGE_AUTO && language_from_text(out, &cfg->supported_languages, text, n))
+    else if (cfg->language_detection_method == LANGUAGE_AUTO &&
+             language_from_text(out, &cfg->supported_languages, text, n))
         return;
     else
         set_code(out, cfg->language, strlen(cfg->language));

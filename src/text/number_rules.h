@@ -1,5 +1,6 @@
-/* number_rules.h - what differs between the languages when a number is read aloud: separators, and the words around numbers
- * that ICU's spell-out does not know. Private to numbers.c and number_rules.c. Threads: any; constant. */
+/* number_rules.h - what differs between the languages when a number is read aloud: separators, and the words
+ * around numbers that ICU's spell-out does not know. Private to numbers.c and number_rules.c. Threads: any;
+ * constant. */
 #ifndef MYXTTS_NUMBER_RULES_H
 #define MYXTTS_NUMBER_RULES_H
 
@@ -17,7 +18,8 @@ typedef struct NumberRules {
     unsigned char percent_first; /* the word stands before the number */
     const char *hour;            /* "Uhr" between hours and minutes, or NULL */
     const char *to;              /* between two years, or NULL */
-    const char *ordinals;        /* suffixes that make an ordinal, separated by spaces; those after '|' make the feminine one */
+    const char *ordinals; /* suffixes that make an ordinal, separated by spaces; those after '|' make the
+                             feminine one */
     const char *and_word;
 } NumberRules;
 

@@ -79,7 +79,8 @@ static UNumberFormat *open_format(const char *code, const char *const *rule_sets
 
 static void close_speller(Speller *sp)
 {
-    UNumberFormat *formats[] = {sp->cardinal, sp->before_noun, sp->ordinal, sp->ordinal_feminine, sp->ordinal_dative, sp->year};
+    UNumberFormat *formats[] = {sp->cardinal,         sp->before_noun,    sp->ordinal,
+                                sp->ordinal_feminine, sp->ordinal_dative, sp->year};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (formats[i])
             unum_close(formats[i]);
@@ -167,7 +168,8 @@ static void say_value(Scan *sc, const Figure *f, int negative)
     }
     UChar words[512];
     UErrorCode status = U_ZERO_ERROR;
-    int32_t n = unum_formatDouble(sc->sp->cardinal, negative ? -f->value : f->value, words, 512, NULL, &status);
+    int32_t n =
+        unum_formatDouble(sc->sp->cardinal, negative ? -f->value : f->value, words, 512, NULL, &status);
     if (U_SUCCESS(status))
         append_words(sc->out, words, n);
 }
@@ -195,7 +197,10 @@ static void before_number(Scan *sc)
     if (sc->rules->spaced && sc->out->size && unicode_is_letter(unicode_before(sc->out->data, sc->out->size)))
         say(sc, " ");
 }
-static int letter_at(const Scan *sc, size_t at) { return at < sc->n && unicode_is_letter(unicode_next(sc->s, sc->n, &at)); }
+static int letter_at(const Scan *sc, size_t at)
+{
+    return at < sc->n && unicode_is_letter(unicode_next(sc->s, sc->n, &at));
+}
 static void after_number(Scan *sc, size_t end)
 {
     sc->at = end;
@@ -250,7 +255,10 @@ static void read_figure(const Scan *sc, Figure *f, size_t at)
     f->value = strtod(f->text, NULL);
 }
 
-static int word_ends(const Scan *sc, size_t at) { return !letter_at(sc, at) && !(at < sc->n && is_digit(sc->s[at])); }
+static int word_ends(const Scan *sc, size_t at)
+{
+    return !letter_at(sc, at) && !(at < sc->n && is_digit(sc->s[at]));
+}
 
 static size_t prefix_at(const Scan *sc, size_t at, const char *word, size_t n)
 {
@@ -360,7 +368,8 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
 
 static int is_year(const Figure *f)
 {
-    return f->digits == 4 && !f->grouped && !f->fraction_digits && !f->dotted && f->whole >= 1100 && f->whole < 2100;
+    return f->digits == 4 && !f->grouped && !f->fraction_digits && !f->dotted && f->whole >= 1100 &&
+           f->whole < 2100;
 }
 
 static void say_year(Scan *sc, int64_t year) { say_integer(sc, sc->sp->year, year); }
@@ -383,7 +392,8 @@ static int try_time(Scan *sc, size_t at)
         return 0;
     int english = !strcmp(sc->rules->code, "en");
     size_t next = end + (end < sc->n && sc->s[end] == ' ');
-    int half = next + 1 < sc->n && strchr("aApP", sc->s[next]) && strchr(".mM", sc->s[next + 1]); /* a.m., pm */
+    int half =
+        next + 1 < sc->n && strchr("aApP", sc->s[next]) && strchr(".mM", sc->s[next + 1]); /* a.m., pm */
     before_number(sc);
     if (hours == 1 && sc->rules->hour)
         say(sc, !strcmp(sc->rules->code, "de") ? "ein" : !strcmp(sc->rules->code, "fr") ? "une" : "een");
@@ -434,8 +444,8 @@ static void say_month(Scan *sc, int month)
 static int try_date(Scan *sc, size_t at)
 {
     const char *p = sc->s + at;
-    if (sc->n - at < 10 || digit_run(sc, at) != 4 || p[4] != '-' || digit_run(sc, at + 5) != 2 || p[7] != '-' ||
-        digit_run(sc, at + 8) != 2)
+    if (sc->n - at < 10 || digit_run(sc, at) != 4 || p[4] != '-' || digit_run(sc, at + 5) != 2 ||
+        p[7] != '-' || digit_run(sc, at + 8) != 2)
         return 0;
     int year = (int)parse(p, 4), month = (int)parse(p + 5, 2), day = (int)parse(p + 8, 2);
     const char *code = sc->rules->code;
@@ -499,7 +509,8 @@ static int try_day(Scan *sc, const Figure *f)
     if (f->digits > 2 || f->fraction_digits || f->whole < 1 || f->whole > 31 || !f->digits)
         return 0;
     if (!strcmp(sc->rules->code, "de")) {
-        if (!prefix_at(sc, f->end, ". ", 2) || number_rules_month("de", sc->s + f->end + 2, sc->n - f->end - 2, &length) < 0)
+        if (!prefix_at(sc, f->end, ". ", 2) ||
+            number_rules_month("de", sc->s + f->end + 2, sc->n - f->end - 2, &length) < 0)
             return 0;
         say_integer(sc, sc->sp->ordinal_dative, f->whole);
         after_number(sc, f->end + 1);
@@ -507,7 +518,8 @@ static int try_day(Scan *sc, const Figure *f)
     }
     if (strcmp(sc->rules->code, "en"))
         return 0;
-    if (prefix_at(sc, f->end, " ", 1) && number_rules_month("en", sc->s + f->end + 1, sc->n - f->end - 1, &length) >= 0) {
+    if (prefix_at(sc, f->end, " ", 1) &&
+        number_rules_month("en", sc->s + f->end + 1, sc->n - f->end - 1, &length) >= 0) {
         if (!ends_with(sc->out, "the ") && !ends_with(sc->out, "The "))
             say(sc, "the ");
         say_integer(sc, sc->sp->ordinal, f->whole);
@@ -533,8 +545,8 @@ static int try_day(Scan *sc, const Figure *f)
 static int try_fraction(Scan *sc, const Figure *f)
 {
     size_t run = prefix_at(sc, f->end, "/", 1) ? digit_run(sc, f->end + 1) : 0, end = f->end + 1 + run;
-    if (strcmp(sc->rules->code, "en") || run < 1 || run > 2 || f->fraction_digits || f->whole < 1 || f->digits > 2 ||
-        !word_ends(sc, end) || prefix_at(sc, end, "/", 1))
+    if (strcmp(sc->rules->code, "en") || run < 1 || run > 2 || f->fraction_digits || f->whole < 1 ||
+        f->digits > 2 || !word_ends(sc, end) || prefix_at(sc, end, "/", 1))
         return 0;
     int64_t parts = parse(sc->s + f->end + 1, run);
     if (parts < 2 || f->whole >= parts)
@@ -613,15 +625,18 @@ static void speak_figure(Scan *sc, size_t at, int negative)
     if (try_day(sc, &f) || try_fraction(sc, &f))
         return;
     int english = !strcmp(sc->rules->code, "en");
-    if (english && is_year(&f) && f.whole % 10 == 0 && prefix_at(sc, f.end, "s", 1) && word_ends(sc, f.end + 1)) {
+    if (english && is_year(&f) && f.whole % 10 == 0 && prefix_at(sc, f.end, "s", 1) &&
+        word_ends(sc, f.end + 1)) {
         say_decade(sc, f.whole);
         after_number(sc, f.end + 1);
         return;
     }
-    int as_year = sc->rules->years == YEARS_ALWAYS || (sc->rules->years == YEARS_BEFORE_NIAN && prefix_at(sc, f.end, "年", 3));
+    int as_year = sc->rules->years == YEARS_ALWAYS ||
+                  (sc->rules->years == YEARS_BEFORE_NIAN && prefix_at(sc, f.end, "年", 3));
     if (!negative && as_year && is_year(&f))
         say_year(sc, f.whole);
-    else if (sc->sp->before_noun && !f.fraction_digits && prefix_at(sc, f.end, " ", 1) && letter_at(sc, f.end + 1))
+    else if (sc->sp->before_noun && !f.fraction_digits && prefix_at(sc, f.end, " ", 1) &&
+             letter_at(sc, f.end + 1))
         say_integer(sc, sc->sp->before_noun, negative ? -f.whole : f.whole);
     else
         say_value(sc, &f, negative);
@@ -669,15 +684,17 @@ static int has_digit(const char *s, size_t n, int *other)
     for (size_t i = 0; i < n; i++) {
         if (is_digit(s[i]))
             any = 1;
-        else if (i + 1 < n && ((s[i] == (char)0xD9 && (uint8_t)s[i + 1] >= 0xA0 && (uint8_t)s[i + 1] <= 0xA9) ||
-                               (s[i] == (char)0xDB && (uint8_t)s[i + 1] >= 0xB0 && (uint8_t)s[i + 1] <= 0xB9) ||
-                               (s[i] == (char)0xEF && s[i + 1] == (char)0xBC)))
+        else if (i + 1 < n &&
+                 ((s[i] == (char)0xD9 && (uint8_t)s[i + 1] >= 0xA0 && (uint8_t)s[i + 1] <= 0xA9) ||
+                  (s[i] == (char)0xDB && (uint8_t)s[i + 1] >= 0xB0 && (uint8_t)s[i + 1] <= 0xB9) ||
+                  (s[i] == (char)0xEF && s[i + 1] == (char)0xBC)))
             any = *other = 1;
     }
     return any;
 }
 
-/* A sign before a number: minus after a space or an opening bracket, money, '#'. 1 when it took the number with it. */
+/* A sign before a number: minus after a space or an opening bracket, money, '#'. 1 when it took the number
+ * with it. */
 static int try_sign(Scan *sc)
 {
     size_t at = sc->at, length = prefix_at(sc, at, "-", 1) + prefix_at(sc, at, "\xE2\x88\x92", 3);

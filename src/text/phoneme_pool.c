@@ -1,6 +1,7 @@
-/* How it works: items get a slot of a ring (the window) in order and are sent to whichever worker runs low; a worker answers in
- * the order it was asked. Answers wait in their slots until all before them were delivered.
- * Invariant: delivered <= taken <= delivered + window; every taken, unanswered item is in the queue of exactly one worker. */
+/* How it works: items get a slot of a ring (the window) in order and are sent to whichever worker runs low; a
+ * worker answers in the order it was asked. Answers wait in their slots until all before them were delivered.
+ * Invariant: delivered <= taken <= delivered + window; every taken, unanswered item is in the queue of
+ * exactly one worker. */
 #include "text/phoneme_pool.h"
 
 #include <errno.h>
@@ -26,7 +27,8 @@ enum {
     READ_SIZE = 1 << 16,
     WINDOW_BYTES = 64 << 20,
 };
-static const double tick_max = 0.25;    /* s: time in which this process itself stood still counts only this much */
+static const double tick_max =
+    0.25; /* s: time in which this process itself stood still counts only this much */
 static const double start_limit = 10.0; /* s for a worker to load its voice data */
 static const double reap_limit = 5.0;   /* s to wait for a killed process to vanish */
 
@@ -89,7 +91,8 @@ static void stop_worker(Worker *w, char *how, size_t cap)
     if (w->pid <= 0)
         return;
     kill(w->pid, SIGKILL);
-    for (double end = clock_now() + reap_limit; (got = waitpid(w->pid, &status, WNOHANG)) == 0 && clock_now() < end;)
+    for (double end = clock_now() + reap_limit;
+         (got = waitpid(w->pid, &status, WNOHANG)) == 0 && clock_now() < end;)
         clock_sleep(0.0005);
     if (how) {
         if (got > 0 && WIFSIGNALED(status))
@@ -104,7 +107,8 @@ static void stop_worker(Worker *w, char *how, size_t cap)
 static int send_pending(Worker *w)
 {
     while (w->out_at < w->out.size) {
-        ssize_t n = send(w->fd, w->out.data + w->out_at, w->out.size - w->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(w->fd, w->out.data + w->out_at, w->out.size - w->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -239,11 +243,13 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
         Slot *s = slot_of(p, w->queue[at]);
         PoolAnswer a = {.kind = POOL_RESULT, .reason = REJECT_PHONEMES_FAILED};
         if (timed_out)
-            snprintf(a.detail, sizeof a.detail, "no phonemes within %d ms (phoneme_timeout_ms)", p->cfg->phoneme_timeout_ms);
+            snprintf(a.detail, sizeof a.detail, "no phonemes within %d ms (phoneme_timeout_ms)",
+                     p->cfg->phoneme_timeout_ms);
         else
             snprintf(a.detail, sizeof a.detail, "the phonemiser process died on this text (%s)", how);
         const PoolRequest *q = (const PoolRequest *)(const void *)s->request.data;
-        log_warn(p->log, "%.*s: %s", (int)q->id, s->request.data + sizeof *q + q->text + q->language, a.detail);
+        log_warn(p->log, "%.*s: %s", (int)q->id, s->request.data + sizeof *q + q->text + q->language,
+                 a.detail);
         buf_add(&s->answer, &a, sizeof a);
         buf_add(&s->answer, "", 1);
         if (s->answer.failed)
@@ -252,7 +258,8 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
         p->bytes += s->answer.size;
         drop_from_queue(w, at);
     } else if (++p->barren >= MAX_BARREN) {
-        return err_set(p->err, ERR_WORKER, "phonemiser processes end again and again without a reason of ours: %s",
+        return err_set(p->err, ERR_WORKER,
+                       "phonemiser processes end again and again without a reason of ours: %s",
                        timed_out ? "no sign of life" : how);
     }
     p->report->restarts++;
@@ -354,7 +361,8 @@ static int run_workers(Pool *p)
     p->window = (uint64_t)n * WINDOW_PER_WORKER;
     p->workers = mem_calloc((size_t)n, sizeof *p->workers);
     p->slots = mem_calloc(p->window, sizeof *p->slots);
-    void *marks = mmap(NULL, sizeof *p->marks * (size_t)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *marks =
+        mmap(NULL, sizeof *p->marks * (size_t)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     p->marks = marks == MAP_FAILED ? NULL : marks;
     if (!p->workers || !p->slots || !p->marks) {
         close_pool(p);
@@ -391,11 +399,13 @@ static int run_inline(const Config *cfg, const PhonemeCallbacks *cb, Err *err)
     return rc;
 }
 
-int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report, Log *log, Err *err)
+int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report,
+                     Log *log, Err *err)
 {
     PhonemePoolReport own = {0};
     Err own_err = {0};
-    Pool p = {.cfg = cfg, .cb = cb, .report = report ? report : &own, .log = log, .err = err ? err : &own_err};
+    Pool p = {
+        .cfg = cfg, .cb = cb, .report = report ? report : &own, .log = log, .err = err ? err : &own_err};
     if (workers > MAX_WORKERS)
         workers = MAX_WORKERS;
     memset(p.report, 0, sizeof *p.report);

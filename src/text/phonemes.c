@@ -1,13 +1,13 @@
 /* The path of a line, as in phonemizer 3.4.0 (punctuation.py, backend/espeak):
- *   1. runs of punctuation, with the white space around them, cut the line into chunks; ',' and '.' between two digits
- *      do not count as punctuation;
+ *   1. runs of punctuation, with the white space around them, cut the line into chunks; ',' and '.' between
+ * two digits do not count as punctuation;
  *   2. each chunk goes to espeak_TextToPhonemes until it is used up; the pieces are joined by one space;
- *   3. white space at the ends goes, newlines become spaces, two spaces become one (once, from the left), flags of a change of
- *      language, "(en)", go;
+ *   3. white space at the ends goes, newlines become spaces, two spaces become one (once, from the left),
+ * flags of a change of language, "(en)", go;
  *   4. the runs of punctuation are put back between the chunks; one space before them goes.
- * phonemizer asks espeak-ng for '_' between phonemes and removes every '_' again; asking for none gives the same text.
- * Where phonemizer looks for a mark by its text it can hit an earlier decimal point ("1.5.") and returns two lines; here the
- * mark's own place counts. */
+ * phonemizer asks espeak-ng for '_' between phonemes and removes every '_' again; asking for none gives the
+ * same text. Where phonemizer looks for a mark by its text it can hit an earlier decimal point ("1.5.") and
+ * returns two lines; here the mark's own place counts. */
 #include "text/phonemes.h"
 
 #include <dirent.h>
@@ -69,7 +69,8 @@ static int load_voices(Phonemes *p)
         const char *languages = (*list)->languages, *id = (*list)->identifier;
         if (!languages || !languages[0] || !id || !strncmp(id, "mb/", 3))
             continue;
-        Voice v = {block_strndup(&p->block, languages + 1, strlen(languages + 1)), block_strndup(&p->block, id, strlen(id))};
+        Voice v = {block_strndup(&p->block, languages + 1, strlen(languages + 1)),
+                   block_strndup(&p->block, id, strlen(id))};
         if (!v.language || !v.identifier)
             return ERR_NOMEM;
         p->voices[p->voice_count++] = v;
@@ -88,8 +89,9 @@ static int has_voice_data(const char *bundle, const char **dir)
     return there;
 }
 
-/* Once per process: every espeak_Initialize starts a thread of its own, and the second espeak_Terminate of a process waits for ever
- * (1.51). So the library stays open until the process ends; it has a sample rate from its first start on. */
+/* Once per process: every espeak_Initialize starts a thread of its own, and the second espeak_Terminate of a
+ * process waits for ever (1.51). So the library stays open until the process ends; it has a sample rate from
+ * its first start on. */
 static int initialise(const char *bundle)
 {
     if (espeak_ng_GetSampleRate() > 0)
@@ -107,8 +109,10 @@ int phonemes_open(Phonemes **out, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the phonemiser");
     const char *bundle = bundle_path(path, sizeof path);
     if (!has_voice_data(bundle, &data) || initialise(bundle) < 0) {
-        err_set(err, ERR_MISSING, "espeak-ng found no voice data in %s", data && *data ? data : "its usual places");
-        err_hint(err, "install the package espeak-ng-data, or set ESPEAK_DATA_PATH to the folder that holds espeak-ng-data");
+        err_set(err, ERR_MISSING, "espeak-ng found no voice data in %s",
+                data && *data ? data : "its usual places");
+        err_hint(err, "install the package espeak-ng-data, or set ESPEAK_DATA_PATH to the folder that holds "
+                      "espeak-ng-data");
         free(p);
         return ERR_MISSING;
     }
@@ -162,7 +166,8 @@ static size_t mark_length(const char *s, size_t n, size_t at)
     switch (c) {
     case '.':
     case ',':
-        return !(at > 0 && s[at - 1] >= '0' && s[at - 1] <= '9' && at + 1 < n && s[at + 1] >= '0' && s[at + 1] <= '9');
+        return !(at > 0 && s[at - 1] >= '0' && s[at - 1] <= '9' && at + 1 < n && s[at + 1] >= '0' &&
+                 s[at + 1] <= '9');
     case ';':
     case ':':
     case '!':
@@ -302,7 +307,10 @@ int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size
     return out->failed ? ERR_NOMEM : 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
 
 static int is_dictionary(const struct dirent *e)
 {

@@ -19,7 +19,8 @@ static void close_range_of(unsigned first, unsigned last)
         close((int)fd);
 }
 
-/* The child keeps stderr and its socket; it leaves Ctrl-C to the parent, which may want to finish in order. */
+/* The child keeps stderr and its socket; it leaves Ctrl-C to the parent, which may want to finish in order.
+ */
 static void become_worker(pid_t parent, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -85,7 +86,9 @@ static int send_word(int fd, Buf *out, uint32_t kind)
 static void report_no_engine(int fd, const Err *err)
 {
     Buf out = {0};
-    PoolAnswer a = {.kind = POOL_NO_ENGINE, .cleaned = (uint32_t)strlen(err->msg), .phonemes = (uint32_t)strlen(err->hint)};
+    PoolAnswer a = {.kind = POOL_NO_ENGINE,
+                    .cleaned = (uint32_t)strlen(err->msg),
+                    .phonemes = (uint32_t)strlen(err->hint)};
     buf_add(&out, &a, sizeof a);
     buf_add(&out, err->msg, a.cleaned);
     buf_add(&out, err->hint, a.phonemes + 1);
@@ -93,7 +96,8 @@ static void report_no_engine(int fd, const Err *err)
 }
 
 /* Answers every whole request in `in`; returns the bytes used, or -1 when the parent is gone. */
-static ssize_t answer_requests(TextEngine *engine, TextResult *result, int fd, PoolMark *mark, const Buf *in, Buf *out)
+static ssize_t answer_requests(TextEngine *engine, TextResult *result, int fd, PoolMark *mark, const Buf *in,
+                               Buf *out)
 {
     size_t at = 0;
     while (in->size - at >= sizeof(PoolRequest)) {

@@ -18,8 +18,8 @@ typedef struct PoolRequest {
 
 enum { POOL_READY, POOL_RESULT, POOL_NO_ENGINE, POOL_WORN }; /* worn: the worker ends now, in good order */
 
-/* Followed by unknown, tokens, cleaned, phonemes and a NUL, in this order: each is aligned when the answer is.
- * POOL_NO_ENGINE: `cleaned` is the sentence of the error, `phonemes` its hint. */
+/* Followed by unknown, tokens, cleaned, phonemes and a NUL, in this order: each is aligned when the answer
+ * is. POOL_NO_ENGINE: `cleaned` is the sentence of the error, `phonemes` its hint. */
 typedef struct PoolAnswer {
     uint32_t kind, reason;
     uint32_t unknown, tokens, cleaned, phonemes; /* bytes */
@@ -31,8 +31,9 @@ static inline size_t pool_answer_size(const PoolAnswer *a)
     return sizeof *a + (size_t)a->unknown + a->tokens + a->cleaned + a->phonemes + 1;
 }
 
-/* Shared between pool and worker: which item is in work. Items count from 1 in the order they were sent to this worker;
- * started == finished: none. It names the culprit even when answers before it were not sent yet. */
+/* Shared between pool and worker: which item is in work. Items count from 1 in the order they were sent to
+ * this worker; started == finished: none. It names the culprit even when answers before it were not sent yet.
+ */
 typedef struct PoolMark {
     _Atomic uint32_t started, finished;
     char pad[56];

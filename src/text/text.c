@@ -66,7 +66,8 @@ void text_result_free(TextResult *r)
     buf_free(&r->unknown);
 }
 
-/* The voice that speaks the language: asked for, the code's own, or that of the language without its region. */
+/* The voice that speaks the language: asked for, the code's own, or that of the language without its region.
+ */
 static int choose_voice(TextEngine *t, TextResult *r)
 {
     Err err = {0};
@@ -89,12 +90,14 @@ static int choose_voice(TextEngine *t, TextResult *r)
     }
     if (phonemes_set_voice(t->phonemes, voice, &err) == 0)
         return 0;
-    snprintf(r->detail, sizeof r->detail, "espeak-ng has no voice '%s' for the language '%s'", voice, r->language);
+    snprintf(r->detail, sizeof r->detail, "espeak-ng has no voice '%s' for the language '%s'", voice,
+             r->language);
     return -1;
 }
 
-/* The first character that the voice would only call "Chinese letter" or the like: Han for all but the Chinese voices (no kanji for
- * the Japanese one), kana for all but Japanese, Hangul for all but Korean. 0 when it can read everything. */
+/* The first character that the voice would only call "Chinese letter" or the like: Han for all but the
+ * Chinese voices (no kanji for the Japanese one), kana for all but Japanese, Hangul for all but Korean. 0
+ * when it can read everything. */
 static uint32_t find_unreadable(const char *voice, const char *text, size_t n)
 {
     int chinese = !strncmp(voice, "cmn", 3) || !strncmp(voice, "yue", 3) || !strncmp(voice, "hak", 3);
@@ -140,7 +143,8 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
     }
     if (spoken == 0) {
         snprintf(r->detail, sizeof r->detail, "only punctuation is left of \"%.*s\"",
-                 (int)unicode_valid_prefix(r->cleaned.data, r->cleaned.size < 60 ? r->cleaned.size : 60), r->cleaned.data);
+                 (int)unicode_valid_prefix(r->cleaned.data, r->cleaned.size < 60 ? r->cleaned.size : 60),
+                 r->cleaned.data);
         return REJECT_NO_PHONEMES;
     }
     uint16_t bos = TOKEN_BOS, eos = TOKEN_EOS;
@@ -168,7 +172,8 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     buf_clear(&r->unknown);
     size_t valid = unicode_valid_prefix(text.p, text.n);
     if (valid != text.n) {
-        snprintf(r->detail, sizeof r->detail, "byte 0x%02X at position %zu of the text", (unsigned char)text.p[valid], valid);
+        snprintf(r->detail, sizeof r->detail, "byte 0x%02X at position %zu of the text",
+                 (unsigned char)text.p[valid], valid);
         return REJECT_UTF8;
     }
     buf_clear(&t->normal);
@@ -195,7 +200,8 @@ Hash128 text_settings_hash(const Config *cfg)
     char icu_text[U_MAX_VERSION_STRING_LENGTH];
     u_getVersion(icu);
     u_versionToString(icu, icu_text);
-    const char *spoken = cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
+    const char *spoken =
+        cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
     language_normalise(code, spoken, strlen(spoken));
     language_primary(dictionary, language_voice(code));
     hasher_u64(&h, TEXT_VERSION);

@@ -1,6 +1,6 @@
 /* tokens.h - the symbol table: fixed, versioned, stored in caches and checkpoints.
- * 0 pad, 1 BOS, 2 EOS, 3 blank, then space, punctuation, letters, IPA. Never reordered; new symbols are appended with a new version.
- * Threads: any; the table is constant. */
+ * 0 pad, 1 BOS, 2 EOS, 3 blank, then space, punctuation, letters, IPA. Never reordered; new symbols are
+ * appended with a new version. Threads: any; the table is constant. */
 #ifndef MYXTTS_TOKENS_H
 #define MYXTTS_TOKENS_H
 
@@ -12,15 +12,16 @@
 enum { TOKEN_PAD = 0, TOKEN_BOS = 1, TOKEN_EOS = 2, TOKEN_BLANK = 3, TOKEN_FIRST_SYMBOL = 4 };
 #define TOKENS_VERSION 1
 
-int tokens_count(void);                       /* ids are 0 .. count - 1 */
-uint32_t tokens_code_point(int id);           /* 0 for the four special ids */
-int tokens_find(uint32_t code_point);         /* id, or -1 */
-const char *tokens_name(int id, char out[8]); /* "<pad>", "<bos>", "<eos>", "<blank>", or the symbol in UTF-8 */
-int tokens_is_letter(int id);                 /* letters, digits, phonemes and their marks: what words consist of */
-Hash128 tokens_hash(void);                    /* of version and all symbols */
+int tokens_count(void);               /* ids are 0 .. count - 1 */
+uint32_t tokens_code_point(int id);   /* 0 for the four special ids */
+int tokens_find(uint32_t code_point); /* id, or -1 */
+const char *tokens_name(int id,
+                        char out[8]); /* "<pad>", "<bos>", "<eos>", "<blank>", or the symbol in UTF-8 */
+int tokens_is_letter(int id);         /* letters, digits, phonemes and their marks: what words consist of */
+Hash128 tokens_hash(void);            /* of version and all symbols */
 
-/* Appends uint16_t ids for UTF-8 text (valid) to out; code points outside the table go to unknown (uint32_t each), if not NULL.
- * blanks: a blank after every symbol. */
+/* Appends uint16_t ids for UTF-8 text (valid) to out; code points outside the table go to unknown (uint32_t
+ * each), if not NULL. blanks: a blank after every symbol. */
 void tokens_encode(Buf *out, Buf *unknown, const char *text, size_t n, int blanks);
 
 #endif

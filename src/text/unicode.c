@@ -84,8 +84,8 @@ int unicode_is_space(uint32_t cp)
 {
     if (cp < 0x80)
         return cp == ' ' || (cp >= 9 && cp <= 13) || (cp >= 0x1C && cp <= 0x1F);
-    return cp == 0x85 || cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 || cp == 0x2029 ||
-           cp == 0x202F || cp == 0x205F || cp == 0x3000;
+    return cp == 0x85 || cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 ||
+           cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
 }
 
 static int is_dropped(uint32_t cp)
@@ -93,8 +93,9 @@ static int is_dropped(uint32_t cp)
     if (cp < 0xAD)
         return cp < 0x20 || (cp >= 0x7F && cp < 0xA0);
     return cp == 0xAD || cp == 0x34F || cp == 0x61C || cp == 0x180E || (cp >= 0x200B && cp <= 0x200F) ||
-           (cp >= 0x202A && cp <= 0x202E) || (cp >= 0x2060 && cp <= 0x206F) || (cp >= 0xFE00 && cp <= 0xFE0F) || cp == 0xFEFF ||
-           (cp >= 0xFFF9 && cp <= 0xFFFC) || (cp >= 0xE0000 && cp <= 0xE0FFF);
+           (cp >= 0x202A && cp <= 0x202E) || (cp >= 0x2060 && cp <= 0x206F) ||
+           (cp >= 0xFE00 && cp <= 0xFE0F) || cp == 0xFEFF || (cp >= 0xFFF9 && cp <= 0xFFFC) ||
+           (cp >= 0xE0000 && cp <= 0xE0FFF);
 }
 
 static int is_arabic(uint32_t cp) { return (cp >= 0x620 && cp <= 0x64A) || (cp >= 0x66E && cp <= 0x6D3); }
@@ -107,7 +108,8 @@ static UChar *utf16_room(Buf *b, size_t units)
     return b->failed ? NULL : (UChar *)(void *)b->data;
 }
 
-/* NFC of text in place of itself: 1 and the composed form in s->utf8, 0 when it is NFC already, or ERR_NOMEM. */
+/* NFC of text in place of itself: 1 and the composed form in s->utf8, 0 when it is NFC already, or ERR_NOMEM.
+ */
 static int compose(UnicodeScratch *s, const char *text, size_t n)
 {
     UErrorCode status = U_ZERO_ERROR;

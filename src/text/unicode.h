@@ -1,6 +1,6 @@
 /* unicode.h - UTF-8 in and out, canonical composition (NFC), and one kind of space.
- * Text is bytes plus a length; nothing here needs a NUL. Case and composition come from ICU; plain text never reaches it.
- * Threads: any, each with its own UnicodeScratch. */
+ * Text is bytes plus a length; nothing here needs a NUL. Case and composition come from ICU; plain text never
+ * reaches it. Threads: any, each with its own UnicodeScratch. */
 #ifndef MYXTTS_UNICODE_H
 #define MYXTTS_UNICODE_H
 
@@ -16,7 +16,8 @@ typedef struct UnicodeScratch {
 } UnicodeScratch;
 void unicode_scratch_free(UnicodeScratch *s);
 
-/* Bytes before the first malformed sequence (overlong, surrogate, cut off, above U+10FFFF); n when all is well. */
+/* Bytes before the first malformed sequence (overlong, surrogate, cut off, above U+10FFFF); n when all is
+ * well. */
 size_t unicode_valid_prefix(const char *text, size_t n);
 
 /* The code point at *at, which is advanced past it. Text must be valid; *at < n. */
@@ -30,9 +31,9 @@ int unicode_is_upper(uint32_t cp);
 /* What Python's str.isspace and \s call white space, which is what decides where phonemizer cuts. */
 int unicode_is_space(uint32_t cp);
 
-/* Appends text to out: NFC, every run of white space one space, none at the ends; control, zero-width, direction and
- * variation characters dropped. The zero-width non-joiner stays between Arabic letters, where it is spelling (Persian).
- * 0, or ERR_NOMEM. Text must be valid. */
+/* Appends text to out: NFC, every run of white space one space, none at the ends; control, zero-width,
+ * direction and variation characters dropped. The zero-width non-joiner stays between Arabic letters, where
+ * it is spelling (Persian). 0, or ERR_NOMEM. Text must be valid. */
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n);
 
 /* Appends the lower-case form by the rules of the language ("tr": I becomes dotless i). 0, or ERR_NOMEM. */

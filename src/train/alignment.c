@@ -22,7 +22,8 @@ typedef struct Pass {
 
 static void rows_close(Rows *r)
 {
-    free(r->tokens), free(r->durations), free(r->text_length), free(r->mel_length), free(r->utterance), free(r->cost);
+    free(r->tokens), free(r->durations), free(r->text_length), free(r->mel_length), free(r->utterance),
+        free(r->cost);
 }
 
 static int rows_open(Rows *r, size_t rows, size_t text, Err *err)
@@ -68,7 +69,8 @@ static int take_batch(void *arg, Engine *e, int64_t number, Err *err)
         (rc = engine_alignment(e, r->durations, r->cost, err)))
         return rc;
     for (size_t i = 0; i < rows && !rc; i++) {
-        const CorpusItem *item = r->utterance[i] < 0 ? NULL : find_item(p->o->corpus, (uint32_t)r->utterance[i]);
+        const CorpusItem *item =
+            r->utterance[i] < 0 ? NULL : find_item(p->o->corpus, (uint32_t)r->utterance[i]);
         if (!item || !r->mel_length[i]) /* a row that is not used, or was lost */
             continue;
         ClipAlignment clip = {.item = (uint32_t)(item - p->o->corpus->items),
@@ -145,7 +147,8 @@ static int is_tie(uint32_t code) { return code == 0x361 || code == 0x35C; }
 /* Signs that say more about the phoneme before them. */
 static int is_modifier(uint32_t code)
 {
-    return (code >= 0x2B0 && code < 0x370 && !is_stress(code)) || code == 0x207F || code == 0x1D5D || code == 0x1DBB;
+    return (code >= 0x2B0 && code < 0x370 && !is_stress(code)) || code == 0x207F || code == 0x1D5D ||
+           code == 0x1DBB;
 }
 
 int alignment_phones(SymbolSpan *out, const int32_t *tokens, int text)

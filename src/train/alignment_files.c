@@ -57,7 +57,8 @@ static Str id_of(const AlignedClip *c) { return c->corpus->dataset.utterances[c-
 
 /* Samples that the mel was made of: how many, and how many were cut off before them. As audio_process does
  * it. */
-static int find_trim(Reader *r, const AlignedClip *c, const Config *cfg, int64_t *first, int64_t *samples, Err *err)
+static int find_trim(Reader *r, const AlignedClip *c, const Config *cfg, int64_t *first, int64_t *samples,
+                     Err *err)
 {
     char path[PATH_MAX], detail[256];
     const float *x;
@@ -67,7 +68,8 @@ static int find_trim(Reader *r, const AlignedClip *c, const Config *cfg, int64_t
     buf_clear(&r->bytes);
     if (rc || (rc = file_read(&r->bytes, path, MOST_FILE_BYTES, err)))
         return rc;
-    if (audio_decode(&r->audio, r->bytes.data, r->bytes.size, path, cfg->max_audio_length, detail, sizeof detail))
+    if (audio_decode(&r->audio, r->bytes.data, r->bytes.size, path, cfg->max_audio_length, detail,
+                     sizeof detail))
         return err_set(err, ERR_DATA, "%s", detail);
     const AudioBuffer *a = &r->audio;
     if ((rc = audio_resample(r->processor, &x, &n, a->samples, a->frames, a->rate, cfg->sample_rate, err)))
@@ -145,7 +147,8 @@ static int symbols_open(Symbols *s, const AlignedClip *c, const ClipTime *time, 
         if (i < n)
             s->tokens[i] = view.tokens[i], frame += c->durations[i];
     }
-    /* A short space is no pause: its frames are the beginning of the next word, the silence before a stop for instance. */
+    /* A short space is no pause: its frames are the beginning of the next word, the silence before a stop for
+     * instance. */
     for (int i = 0; i + 1 < c->text; i++)
         if (tokens_code_point(s->tokens[i]) == ' ' && tokens_is_letter(s->tokens[i + 1]) &&
             s->starts[i + 1] - s->starts[i] <= SHORT_SPACE)
@@ -160,8 +163,10 @@ static void put_rows(Buf *out, const AlignedClip *c, const Symbols *s, int word_
         char name[8];
         while (w < word_count && i >= s->words[w].to)
             w++;
-        const char *symbol = tokens_code_point(s->tokens[i]) == ' ' ? "<space>" : tokens_name(s->tokens[i], name);
-        buf_printf(out, "%.*s\t%d\t%s\t%.5f\t%.5f\t", (int)id.n, id.p, i, symbol, s->starts[i], s->starts[i + 1]);
+        const char *symbol =
+            tokens_code_point(s->tokens[i]) == ' ' ? "<space>" : tokens_name(s->tokens[i], name);
+        buf_printf(out, "%.*s\t%d\t%s\t%.5f\t%.5f\t", (int)id.n, id.p, i, symbol, s->starts[i],
+                   s->starts[i + 1]);
         if (w < word_count && i >= s->words[w].from && s->tokens[i] != TOKEN_BLANK)
             buf_printf(out, "%d", w);
         buf_str(out, "\n");
@@ -169,7 +174,8 @@ static void put_rows(Buf *out, const AlignedClip *c, const Symbols *s, int word_
 }
 
 /* Intervals for spans of symbols; their labels live in `names`. */
-static void name_spans(TextGridInterval *out, Buf *names, const SymbolSpan *spans, int count, const Symbols *s)
+static void name_spans(TextGridInterval *out, Buf *names, const SymbolSpan *spans, int count,
+                       const Symbols *s)
 {
     for (int k = 0; k < count; k++) {
         out[k] = (TextGridInterval){.from = s->starts[spans[k].from], .to = s->starts[spans[k].to]};
@@ -215,7 +221,8 @@ static int write_clip(const Job *j, Reader *r, const AlignedClip *c, Buf *rows, 
         put_rows(rows, c, &s, words);
         name_spans(s.word_intervals, &s.word_names, s.words, words, &s);
         name_spans(s.phone_intervals, &s.phone_names, s.phones, phones, &s);
-        const TextGridTier tiers[] = {{"words", s.word_intervals, words}, {"phones", s.phone_intervals, phones}};
+        const TextGridTier tiers[] = {{"words", s.word_intervals, words},
+                                      {"phones", s.phone_intervals, phones}};
         rc = rows->failed || s.word_names.failed || s.phone_names.failed
                  ? err_set(err, ERR_NOMEM, "no memory for %d symbols", c->text)
                  : write_textgrid(j->dir, id_of(c), length, tiers, err);
@@ -249,7 +256,8 @@ static int finish_clip(void *user, int slot, uint64_t item, Err *err)
     return s->rows.size ? file_writer_write(&j->tsv, s->rows.data, s->rows.size, err) : 0;
 }
 
-int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t count, const Config *cfg, Log *log, Err *err)
+int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t count, const Config *cfg,
+                          Log *log, Err *err)
 {
     static const char header[] = "id\tindex\tsymbol\tstart_s\tend_s\tword\n";
     const int threads = thread_cores(), slots = SLOTS_PER_THREAD * threads;
@@ -257,11 +265,14 @@ int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t co
     char *path = file_join(dir, "durations.tsv"), *folder = file_join(dir, "textgrid");
     j.readers = mem_calloc((size_t)threads, sizeof *j.readers);
     j.slots = mem_calloc((size_t)slots, sizeof *j.slots);
-    int rc = path && folder && j.readers && j.slots ? 0 : err_set(err, ERR_NOMEM, "no memory for %d threads", threads);
+    int rc = path && folder && j.readers && j.slots
+                 ? 0
+                 : err_set(err, ERR_NOMEM, "no memory for %d threads", threads);
     for (int i = 0; i < threads && !rc; i++)
         rc = audio_processor_open(&j.readers[i].processor, cfg, err);
     if (!rc && !(rc = mel_plan_open(&j.mel, cfg, err)) && !(rc = file_make_dirs(folder, err)) &&
-        !(rc = file_writer_open(&j.tsv, path, err)) && !(rc = file_writer_write(&j.tsv, header, sizeof header - 1, err))) {
+        !(rc = file_writer_open(&j.tsv, path, err)) &&
+        !(rc = file_writer_write(&j.tsv, header, sizeof header - 1, err))) {
         OrderedJob job = {"align", count, threads, slots, &j, work_on_clip, finish_clip};
         progress_begin(&j.progress, log, "times", "clips", count);
         rc = ordered_run(&job, err);
@@ -291,7 +302,8 @@ static int compare_costs(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-int alignment_write_costs(const char *dir, const AlignedClip *clips, uint32_t count, const AlignedClip **worst, Err *err)
+int alignment_write_costs(const char *dir, const AlignedClip *clips, uint32_t count,
+                          const AlignedClip **worst, Err *err)
 {
     const AlignedClip **sorted = mem_calloc((size_t)count + 1, sizeof *sorted);
     char *path = file_join(dir, "cost.tsv");
@@ -305,11 +317,13 @@ int alignment_write_costs(const char *dir, const AlignedClip *clips, uint32_t co
         qsort(sorted, n, sizeof *sorted, compare_costs);
     buf_str(&text, "id\tcost\n");
     for (uint32_t i = 0; i < n; i++)
-        buf_printf(&text, "%.*s\t%.6f\n", (int)id_of(sorted[i]).n, id_of(sorted[i]).p, (double)sorted[i]->cost);
+        buf_printf(&text, "%.*s\t%.6f\n", (int)id_of(sorted[i]).n, id_of(sorted[i]).p,
+                   (double)sorted[i]->cost);
     if (worst)
         *worst = n ? sorted[0] : NULL;
     if (!rc)
-        rc = text.failed ? err_set(err, ERR_NOMEM, "no memory for %s", path) : file_replace(path, text.data, text.size, err);
+        rc = text.failed ? err_set(err, ERR_NOMEM, "no memory for %s", path)
+                         : file_replace(path, text.data, text.size, err);
     buf_free(&text);
     free(sorted), free(path);
     return rc;

@@ -22,8 +22,10 @@ typedef struct AlignedClip {
 
 /* durations.tsv and textgrid/ID.TextGrid in dir, in the order of the clips. With trim_silence every recording
  * is read again: the caches do not say how much was cut off. cfg: what the mels were made with. */
-int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t count, const Config *cfg, Log *log, Err *err);
+int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t count, const Config *cfg,
+                          Log *log, Err *err);
 /* cost.tsv in dir, the highest first. worst (may be NULL): the clip that has it, NULL where there is none. */
-int alignment_write_costs(const char *dir, const AlignedClip *clips, uint32_t count, const AlignedClip **worst, Err *err);
+int alignment_write_costs(const char *dir, const AlignedClip *clips, uint32_t count,
+                          const AlignedClip **worst, Err *err);
 
 #endif

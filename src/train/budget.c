@@ -1,4 +1,5 @@
-/* budget.c - a run that has so many minutes: its last step is set from the time that steps take, and set again when they take another time. */
+/* budget.c - a run that has so many minutes: its last step is set from the time that steps take, and set
+ * again when they take another time. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +41,8 @@ static void set_steps(Trainer *t, int64_t total)
 
 void budget_open(Trainer *t)
 {
-    t->val_step = t->cfg->val_step, t->save_step = t->cfg->save_step, t->sample_step = t->cfg->text2audio_interval_steps;
+    t->val_step = t->cfg->val_step, t->save_step = t->cfg->save_step,
+    t->sample_step = t->cfg->text2audio_interval_steps;
     t->most_steps = t->total;
     t->measuring = t->cfg->minutes > 0 && t->state.total == 0;
     if (t->cfg->minutes > 0 && t->state.total > 0)

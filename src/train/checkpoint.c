@@ -91,8 +91,8 @@ static int list_steps(StepList *list, const char *dir, Err *err)
     *list = (StepList){0};
     DIR *d = opendir(dir);
     if (!d)
-        return err_set_errno(err, errno == ENOENT || errno == ENOTDIR ? ERR_MISSING : ERR_IO, "cannot look into the folder %s",
-                             dir);
+        return err_set_errno(err, errno == ENOENT || errno == ENOTDIR ? ERR_MISSING : ERR_IO,
+                             "cannot look into the folder %s", dir);
     int rc = 0;
     struct dirent *e;
     while (!rc && (errno = 0, e = readdir(d))) {
@@ -169,7 +169,8 @@ static int newest_valid(char path[CHECKPOINT_PATH_SIZE], int *vanished, const ch
     if (rc)
         path[0] = 0;
     if (rc == ERR_MISSING && bad) {
-        rc = err_set(err, ERR_DAMAGED, "none of the %zu checkpoints in %s can be used; the newest: %s", bad, dir, reason.msg);
+        rc = err_set(err, ERR_DAMAGED, "none of the %zu checkpoints in %s can be used; the newest: %s", bad,
+                     dir, reason.msg);
         err_hint(err, "bring back a copy, or start anew in another folder");
     } else if (rc == ERR_MISSING) {
         err_set(err, rc, "there is no checkpoint in %s", dir);
@@ -228,7 +229,9 @@ int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const cha
     if (rc)
         path[0] = 0;
     if (rc == ERR_MISSING)
-        err_hint(err, "a checkpoint is named by auto, best, a file, or a folder that holds step-00001000" SUFFIX " or " BEST_NAME);
+        err_hint(err,
+                 "a checkpoint is named by auto, best, a file, or a folder that holds step-00001000" SUFFIX
+                 " or " BEST_NAME);
     return rc;
 }
 
@@ -242,8 +245,8 @@ typedef struct Job {
     Block block; /* names and texts */
 } Job;
 
-/* state: IDLE -submit-> READY -thread-> BUSY -thread-> IDLE. The job belongs to the owner while IDLE, to the thread otherwise; state, stop,
- * result and good are under the mutex. */
+/* state: IDLE -submit-> READY -thread-> BUSY -thread-> IDLE. The job belongs to the owner while IDLE, to the
+ * thread otherwise; state, stop, result and good are under the mutex. */
 struct CheckpointWriter {
     char *dir;
     int lock_plus1; /* the folder, held for this writer */
@@ -292,10 +295,13 @@ static void prune(CheckpointWriter *w, int64_t written)
         char path[CHECKPOINT_PATH_SIZE];
         if (f->step > written) {
             if (!w->warned_of_later)
-                log_warn(w->log, "%s holds %s, from a run that was further than step %lld; it stays, and resuming takes it", w->dir,
-                         f->name, (long long)written);
+                log_warn(w->log,
+                         "%s holds %s, from a run that was further than step %lld; it stays, and resuming "
+                         "takes it",
+                         w->dir, f->name, (long long)written);
             w->warned_of_later = 1;
-        } else if (w->keep > 0 && kept++ >= w->keep && join(path, w->dir, f->name, NULL) == 0 && unlink(path) && errno != ENOENT)
+        } else if (w->keep > 0 && kept++ >= w->keep && join(path, w->dir, f->name, NULL) == 0 &&
+                   unlink(path) && errno != ENOENT)
             log_warn(w->log, "cannot remove the old checkpoint %s: %s", path, strerror(errno));
     }
     free(list.items);
@@ -310,8 +316,8 @@ static void report_failure(CheckpointWriter *w, const Err *e, const char *good)
         snprintf(rest, sizeof rest, "the last good one is %s", good);
     else
         snprintf(rest, sizeof rest, "there is no good one yet");
-    log_error(w->log, "checkpoint at step %lld was not written: %s; training goes on, %s%s%s", (long long)w->job.step, e->msg, rest,
-              e->hint[0] ? "\n  hint: " : "", e->hint);
+    log_error(w->log, "checkpoint at step %lld was not written: %s; training goes on, %s%s%s",
+              (long long)w->job.step, e->msg, rest, e->hint[0] ? "\n  hint: " : "", e->hint);
 }
 
 /* In the thread, without the mutex: the job is ours. good: in, the last good file; out, the new one. */
@@ -330,7 +336,8 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
     }
     memcpy(good, path, sizeof path);
     if (job->is_best && (rc = make_best(w, path, &err)))
-        log_error(w->log, "checkpoint at step %lld was written, but not as the best one: %s; training goes on",
+        log_error(w->log,
+                  "checkpoint at step %lld was written, but not as the best one: %s; training goes on",
                   (long long)job->step, err.msg);
     prune(w, job->step);
     return rc;
@@ -359,7 +366,8 @@ static void *writer_thread(void *arg)
     return NULL;
 }
 
-/* A kill leaves the file that was being written. The number of its process may be in use again, in a container even by us. */
+/* A kill leaves the file that was being written. The number of its process may be in use again, in a
+ * container even by us. */
 static void remove_leftovers(CheckpointWriter *w)
 {
     DIR *d = opendir(w->dir);
@@ -370,7 +378,8 @@ static void remove_leftovers(CheckpointWriter *w)
         struct stat st;
         if (!pid || join(path, w->dir, e->d_name, NULL) || lstat(path, &st) || !S_ISREG(st.st_mode))
             continue;
-        int dead = pid == (long)getpid() || (kill((pid_t)pid, 0) && errno == ESRCH) || st.st_mtime + OLD_SECONDS < time(NULL);
+        int dead = pid == (long)getpid() || (kill((pid_t)pid, 0) && errno == ESRCH) ||
+                   st.st_mtime + OLD_SECONDS < time(NULL);
         if (dead && unlink(path) == 0)
             log_info(w->log, "removed %s, left by a run that was killed", path);
     }
@@ -409,7 +418,8 @@ int checkpoint_writer_open(CheckpointWriter **out, const char *dir, int keep, Lo
         goto fail;
     remove_leftovers(w);
     if (access(w->dir, W_OK | X_OK))
-        log_warn(log, "the folder %s cannot be written to (%s): no checkpoint will be saved", w->dir, strerror(errno));
+        log_warn(log, "the folder %s cannot be written to (%s): no checkpoint will be saved", w->dir,
+                 strerror(errno));
     if ((rc = thread_start(&w->thread, "checkpoint", writer_thread, w, err)))
         goto fail;
     *out = w;
@@ -442,8 +452,8 @@ static const char *copy_text(Block *b, const char *s, int *failed)
     return copy;
 }
 
-int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, const MetaEntry *meta, int n_meta, const TensorView *t,
-                             int n, Err *err)
+int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, const MetaEntry *meta,
+                             int n_meta, const TensorView *t, int n, Err *err)
 {
     ASSERT_CMP(step, >=, 0);
     ASSERT(n_meta >= 0 && n >= 0);
@@ -458,7 +468,8 @@ int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, con
     if (!job->meta || !job->tensors)
         return err_set(err, ERR_NOMEM, "no memory for the checkpoint at step %lld", (long long)step);
     for (int i = 0; i < n_meta; i++)
-        job->meta[i] = (MetaEntry){copy_text(&job->block, meta[i].key, &failed), copy_text(&job->block, meta[i].value, &failed)};
+        job->meta[i] = (MetaEntry){copy_text(&job->block, meta[i].key, &failed),
+                                   copy_text(&job->block, meta[i].value, &failed)};
     for (int i = 0; i < n; i++) {
         job->tensors[i] = t[i];
         job->tensors[i].name = copy_text(&job->block, t[i].name, &failed);

@@ -19,7 +19,8 @@ typedef struct Curves {
 
 static int add_point(Curve *c, double x, double y)
 {
-    if (mem_grow(&c->x, &c->x_cap, c->n + 1, sizeof *c->x) || mem_grow(&c->y, &c->y_cap, c->n + 1, sizeof *c->y))
+    if (mem_grow(&c->x, &c->x_cap, c->n + 1, sizeof *c->x) ||
+        mem_grow(&c->y, &c->y_cap, c->n + 1, sizeof *c->y))
         return ERR_NOMEM;
     c->x[c->n] = x, c->y[c->n++] = y;
     return 0;
@@ -58,8 +59,9 @@ void report_curve(Trainer *t)
     Err err = {0};
     snprintf(path, sizeof path, "%s/log.jsonl", t->cfg->checkpoint_dir);
     int rc = run_log_each(path, read_line, &c, NULL, &err);
-    ChartSeries series[] = {{"training", c.train.x, c.train.y, (int64_t)c.train.n, chart_colour(0)},
-                            {"validation", c.validation.x, c.validation.y, (int64_t)c.validation.n, chart_colour(1)}};
+    ChartSeries series[] = {
+        {"training", c.train.x, c.train.y, (int64_t)c.train.n, chart_colour(0)},
+        {"validation", c.validation.x, c.validation.y, (int64_t)c.validation.n, chart_colour(1)}};
     snprintf(path, sizeof path, "%s/loss.png", t->cfg->checkpoint_dir);
     if (!rc && c.train.n > 1)
         rc = chart_lines(path, "loss", "step", "loss per frame", series, c.validation.n ? 2 : 1, 1, &err);

@@ -15,7 +15,8 @@
 #include "ops/ops_open.h"
 #include "pipeline/sampler.h"
 
-#define MAX_SHAPES 160 /* of training and validation together: two for each length bucket are 128 at the most */
+#define MAX_SHAPES \
+    160 /* of training and validation together: two for each length bucket are 128 at the most */
 
 const char *phase_name(Phase p)
 {
@@ -109,7 +110,8 @@ static void size_blocks(Engine *e)
     e->activation_bytes = run_bytes(&e->m, e->ops, s.rows, s.text, s.frames, e->o.training);
     e->workspace_bytes = even(e->ops->workspace_bytes);
     e->batch_bytes = even(batch_room(e->o.cfg, &s));
-    e->bytes = e->weight_bytes + e->activation_bytes + e->workspace_bytes + e->batch_bytes + even(sizeof(Control));
+    e->bytes =
+        e->weight_bytes + e->activation_bytes + e->workspace_bytes + e->batch_bytes + even(sizeof(Control));
 }
 
 int engine_plan(EnginePlan *p, const EngineOptions *o, Err *err)
@@ -174,7 +176,8 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
     int rc;
     if (!(e->ops = ops_table(d, o->cfg->mixed_precision, err)))
         return err->code;
-    if ((rc = model_open(&e->m, o->cfg, o->symbols, err)) || (rc = d->ops->stream_open(d, &e->stream, "step", err)))
+    if ((rc = model_open(&e->m, o->cfg, o->symbols, err)) ||
+        (rc = d->ops->stream_open(d, &e->stream, "step", err)))
         return rc;
     e->c.threads = thread_cores();
     e->c.deterministic = o->cfg->deterministic;
@@ -259,13 +262,15 @@ void engine_poison(Engine *e, int64_t from, int64_t count) { e->poison_from = fr
 
 /* --- weights --- */
 
-int engine_load(Engine *e, const float *masters, const float *moments1, const float *moments2, const OpsGuard *guard, Err *err)
+int engine_load(Engine *e, const float *masters, const float *moments1, const float *moments2,
+                const OpsGuard *guard, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;
     uint8_t *decay = NULL;
     if (e->o.training) {
         if (!(decay = malloc((size_t)e->m.params.size)))
-            return err_set(err, ERR_NOMEM, "no memory to load %lld parameters", (long long)e->m.params.numbers);
+            return err_set(err, ERR_NOMEM, "no memory to load %lld parameters",
+                           (long long)e->m.params.numbers);
         params_decay(&e->m.params, decay);
     }
     int rc = d->stream_wait_idle(e->stream, err);
@@ -283,7 +288,8 @@ int engine_initialise(Engine *e, Err *err)
 {
     float *flat = mem_aligned(64, (size_t)e->m.params.size, sizeof *flat);
     if (!flat)
-        return err_set(err, ERR_NOMEM, "no memory for the first values of %lld parameters", (long long)e->m.params.numbers);
+        return err_set(err, ERR_NOMEM, "no memory for the first values of %lld parameters",
+                       (long long)e->m.params.numbers);
     params_initialise(&e->m.params, flat, (uint64_t)e->o.cfg->seed);
     OpsGuard guard = {0};
     int rc = engine_load(e, flat, NULL, NULL, &guard, err);
@@ -317,7 +323,8 @@ static int find_shape(Engine *e, const EngineShape *s, Err *err)
             return 0;
         }
     if (e->shape_count == MAX_SHAPES)
-        return err_set(err, ERR_CONFIG, "more than %d shapes of batches: use fewer length_buckets", MAX_SHAPES);
+        return err_set(err, ERR_CONFIG, "more than %d shapes of batches: use fewer length_buckets",
+                       MAX_SHAPES);
     Shape *shape = &e->shapes[e->shape_count];
     uint8_t *b = e->batch;
     const BatchLayout *l = &e->layout;
@@ -344,7 +351,8 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
     EngineShape s = {e->o.largest.rows, info->text, info->frames};
     Device *d = e->o.device;
     if (info->text > e->o.largest.text || info->frames > rounded(&e->o).frames || l->bytes > e->batch_bytes)
-        return err_set(err, ERR_DATA, "a batch of %d symbols and %d frames is larger than the %d and %d that were planned",
+        return err_set(err, ERR_DATA,
+                       "a batch of %d symbols and %d frames is larger than the %d and %d that were planned",
                        info->text, info->frames, e->o.largest.text, e->o.largest.frames);
     e->layout = *l;
     e->info = *info;
@@ -383,12 +391,14 @@ static void do_work(void *arg)
         break;
     case PHASE_OPTIMISER:
         model_mark(&e->m, "optimiser", -1, 1);
-        model_update(&e->m, &e->control->outcome.guard, &e->control->scale, &e->control->norm2, &e->control->finite, e->sums);
+        model_update(&e->m, &e->control->outcome.guard, &e->control->scale, &e->control->norm2,
+                     &e->control->finite, e->sums);
         break;
     }
 }
 
-/* Runs a piece of work: as a kernel of the stream, or enqueued; from the second use on as a graph where there are graphs. */
+/* Runs a piece of work: as a kernel of the stream, or enqueued; from the second use on as a graph where there
+ * are graphs. */
 static int perform(Engine *e, Work w, void **graph, int uses, Err *err)
 {
     Device *d = e->o.device;
@@ -420,7 +430,9 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     Slot *s = &e->slots[e->enqueued % ENGINE_LAG];
     int rc;
     ASSERT_CMP(e->enqueued - e->harvested, <, ENGINE_LAG); /* engine_result is called after every batch */
-    *s->step = (OpsStep){.seed = rng_mix((uint64_t)e->o.cfg->seed, (uint64_t)e->info.number + 1), .number = step, .lr = (float)lr};
+    *s->step = (OpsStep){.seed = rng_mix((uint64_t)e->o.cfg->seed, (uint64_t)e->info.number + 1),
+                         .number = step,
+                         .lr = (float)lr};
     s->number = step, s->last = last;
     if ((rc = d->copy_in(e->stream, &e->control->step, s->step, sizeof *s->step, err)) ||
         (rc = d->event_record(s->at[PHASE_FORWARD], e->stream, err)) ||
@@ -468,7 +480,8 @@ int engine_result(Engine *e, StepResult *r, int wait, Err *err)
         int rc = must ? d->event_wait(s->at[PHASE_COUNT], err) : d->event_happened(s->at[PHASE_COUNT]);
         if (rc < 0)
             return err->code ? rc
-                             : err_set(err, ERR_DEVICE, "device %s failed in step %lld", e->o.device->name, (long long)s->number);
+                             : err_set(err, ERR_DEVICE, "device %s failed in step %lld", e->o.device->name,
+                                       (long long)s->number);
         if (!must && rc == 0)
             return 0;
         e->harvested++;
@@ -500,7 +513,8 @@ int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err
     Outcome *o = e->slots[0].outcome;
     int rc = d->stream_wait_idle(e->stream, err);
     ASSERT_CMP(e->harvested, ==, e->enqueued);
-    if (rc || (rc = d->copy_out(e->stream, o, &e->control->outcome, sizeof *o, err)) || (rc = d->stream_wait_idle(e->stream, err)))
+    if (rc || (rc = d->copy_out(e->stream, o, &e->control->outcome, sizeof *o, err)) ||
+        (rc = d->stream_wait_idle(e->stream, err)))
         return rc;
     *frames = (double)o->sums[SUM_FRAMES];
     for (int i = 0; i < TERM_COUNT; i++)
@@ -515,7 +529,8 @@ static int fetch(Engine *e, float **out, const void *real, int64_t n, Err *err)
     size_t bytes = (size_t)n * e->ops->real_bytes;
     void *raw = malloc(bytes);
     *out = malloc((size_t)n * sizeof **out);
-    int rc = raw && *out ? d->ops->copy_out(e->stream, raw, real, bytes, err) : err_set(err, ERR_NOMEM, "no memory for a picture");
+    int rc = raw && *out ? d->ops->copy_out(e->stream, raw, real, bytes, err)
+                         : err_set(err, ERR_NOMEM, "no memory for a picture");
     if (!rc)
         rc = d->ops->stream_wait_idle(e->stream, err);
     for (int64_t i = 0; i < n && !rc; i++) {
@@ -540,7 +555,10 @@ static int fetch_plain(Engine *e, void *out, const void *from, size_t bytes, Err
 }
 
 /* As p, `n` elements of the working type further on. */
-static const void *real_at(const Engine *e, const void *p, int64_t n) { return (const char *)p + n * (int64_t)e->ops->real_bytes; }
+static const void *real_at(const Engine *e, const void *p, int64_t n)
+{
+    return (const char *)p + n * (int64_t)e->ops->real_bytes;
+}
 
 int engine_look(Engine *e, int row, EngineLook *l, Err *err)
 {
@@ -566,7 +584,8 @@ int engine_look(Engine *e, int row, EngineLook *l, Err *err)
         return 0;
     const void *out = real_at(e, o.mel, frame * l->bands), *mu = real_at(e, o.mu, symbol * l->bands),
                *traits = real_at(e, o.traits, symbol * TRAIT_COUNT);
-    if ((rc = fetch(e, &l->predicted, out, n, err)) || (rc = fetch(e, &l->mu, mu, (int64_t)text * l->bands, err)) ||
+    if ((rc = fetch(e, &l->predicted, out, n, err)) ||
+        (rc = fetch(e, &l->mu, mu, (int64_t)text * l->bands, err)) ||
         (rc = fetch(e, &l->traits, traits, (int64_t)text * TRAIT_COUNT, err)) ||
         (rc = fetch_plain(e, &l->target, b + at->mel + mel * 4, (size_t)n * sizeof(float), err)) ||
         (rc = fetch_plain(e, &l->tokens, b + at->tokens + r * T * word, symbols * word, err)) ||
@@ -578,7 +597,8 @@ int engine_look(Engine *e, int row, EngineLook *l, Err *err)
 
 void engine_look_free(EngineLook *l)
 {
-    free(l->predicted), free(l->target), free(l->mu), free(l->traits), free(l->tokens), free(l->durations), free(l->pitch);
+    free(l->predicted), free(l->target), free(l->mu), free(l->traits), free(l->tokens), free(l->durations),
+        free(l->pitch);
     memset(l, 0, sizeof *l);
 }
 
@@ -588,7 +608,8 @@ int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err)
     RunOutput o;
     run_output(e->now->run, &o);
     const DeviceOps *d = e->o.device->ops;
-    int rc = d->copy_out(e->stream, durations, o.frames, (size_t)s->rows * (size_t)s->text * sizeof *durations, err);
+    int rc = d->copy_out(e->stream, durations, o.frames,
+                         (size_t)s->rows * (size_t)s->text * sizeof *durations, err);
     if (!rc)
         rc = d->copy_out(e->stream, cost, o.cost, (size_t)s->rows * sizeof *cost, err);
     return rc ? rc : d->stream_wait_idle(e->stream, err);

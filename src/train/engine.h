@@ -1,9 +1,9 @@
 /* engine.h - the network on one device: memory, steps, graphs, and what comes back from them.
- * A step is one or more batches (gradient accumulation): clear, then for each batch forward, losses, backward, then the optimiser. Everything is
- * enqueued; the host runs up to ENGINE_LAG batches ahead and reads results when they have happened. On CUDA the phases of each shape are
- * captured as graphs the second time the shape comes.
- * Memory is taken once, in engine_open; nothing is allocated later, but for the description of a shape that is new.
- * Threads: one. */
+ * A step is one or more batches (gradient accumulation): clear, then for each batch forward, losses,
+ * backward, then the optimiser. Everything is enqueued; the host runs up to ENGINE_LAG batches ahead and
+ * reads results when they have happened. On CUDA the phases of each shape are captured as graphs the second
+ * time the shape comes. Memory is taken once, in engine_open; nothing is allocated later, but for the
+ * description of a shape that is new. Threads: one. */
 #ifndef MYXTTS_ENGINE_H
 #define MYXTTS_ENGINE_H
 
@@ -64,22 +64,26 @@ Model *engine_model(Engine *e);
 Stream *engine_stream(Engine *e);
 uint64_t engine_bytes(const Engine *e); /* device memory taken */
 
-/* First values from the seed of the configuration, or given ones: host floats [params.size]; moments NULL: zero. Waits. */
+/* First values from the seed of the configuration, or given ones: host floats [params.size]; moments NULL:
+ * zero. Waits. */
 int engine_initialise(Engine *e, Err *err);
-int engine_load(Engine *e, const float *masters, const float *moments1, const float *moments2, const OpsGuard *guard, Err *err);
+int engine_load(Engine *e, const float *masters, const float *moments1, const float *moments2,
+                const OpsGuard *guard, Err *err);
 /* Copies masters (and, when not NULL, moments) to the host. Waits for the steps enqueued. */
 int engine_save(Engine *e, float *masters, float *moments1, float *moments2, OpsGuard *guard, Err *err);
 
-/* Takes a copy of a device batch (memory on the engine's device, offsets as in layout): when the stream got here the batch may be released.
- * The stream must wait for the batch before (pipeline_await). */
+/* Takes a copy of a device batch (memory on the engine's device, offsets as in layout): when the stream got
+ * here the batch may be released. The stream must wait for the batch before (pipeline_await). */
 int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, Err *err);
 
 /* One batch of a step. step: number from 1. first, last: of its batches. lr: of the optimiser. */
 int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *err);
-/* Results of finished steps in order: 1 and *r, 0 when none has finished. wait: until the oldest outstanding one has. Negative: the device failed. */
+/* Results of finished steps in order: 1 and *r, 0 when none has finished. wait: until the oldest outstanding
+ * one has. Negative: the device failed. */
 int engine_result(Engine *e, StepResult *r, int wait, Err *err);
 
-/* Teacher-forced, without dropout: adds the sums of the batch taken; engine_evaluate_end waits and gives loss terms per frame. */
+/* Teacher-forced, without dropout: adds the sums of the batch taken; engine_evaluate_end waits and gives loss
+ * terms per frame. */
 int engine_evaluate_begin(Engine *e, Err *err);
 int engine_evaluate(Engine *e, Err *err);
 int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err *err);

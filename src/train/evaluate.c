@@ -33,8 +33,9 @@ int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t
     memset(voice, 0, (size_t)size * sizeof *voice);
     for (int i = 0; i < clips->count && !rc; i++)
         if (clips->speaker[i] == speaker) {
-            rc = synthesiser_listen(s, one, clips->mel + (size_t)i * (size_t)clips->frames * (size_t)clips->bands, clips->length[i],
-                                    err);
+            rc = synthesiser_listen(s, one,
+                                    clips->mel + (size_t)i * (size_t)clips->frames * (size_t)clips->bands,
+                                    clips->length[i], err);
             for (int k = 0; k < size && !rc; k++)
                 voice[k] += one[k];
             taken++;
@@ -47,8 +48,10 @@ int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t
     return rc;
 }
 
-/* As speaker_voice; a speaker of whom no clip is kept (all are held out, or there are very many) gets the first voice that is there. */
-static int some_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err)
+/* As speaker_voice; a speaker of whom no clip is kept (all are held out, or there are very many) gets the
+ * first voice that is there. */
+static int some_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size,
+                      Err *err)
 {
     int rc = speaker_voice(s, voice, clips, speaker, size, err);
     if (rc != ERR_MISSING || !clips->count)
@@ -57,7 +60,8 @@ static int some_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int
     return speaker_voice(s, voice, clips, clips->speaker[0], size, err);
 }
 
-int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item, const VoiceClips *clips, Err *err)
+int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item,
+               const VoiceClips *clips, Err *err)
 {
     const int most = cfg->max_text_length;
     int32_t *tokens = mem_calloc((size_t)most, sizeof *tokens);
@@ -90,7 +94,8 @@ static void show_look(Trainer *t, const EngineLook *l)
     pictures_of_look(t->cfg->checkpoint_dir, t->events, t->state.step, l, &scale, t->log);
 }
 
-static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EvaluatedBatch each, void *arg, Err *err)
+static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EvaluatedBatch each, void *arg,
+                       Err *err)
 {
     double frames = 0;
     int64_t batches = sampler_batches(pipeline_sampler(p));
@@ -120,7 +125,8 @@ static void raise(uint64_t *peak, const Device *d)
         *peak = used;
 }
 
-int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each, void *arg, Err *err)
+int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each,
+                     void *arg, Err *err)
 {
     Config *cfg = mem_calloc(1, sizeof *cfg); /* a reader that is stuck keeps it */
     Pipeline *p = NULL;
@@ -152,7 +158,10 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     return rc;
 }
 
-static int look_at_first(void *arg, Engine *e, int64_t number, Err *err) { return number ? 0 : engine_look(e, 0, arg, err); }
+static int look_at_first(void *arg, Engine *e, int64_t number, Err *err)
+{
+    return number ? 0 : engine_look(e, 0, arg, err);
+}
 
 int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err)
 {
@@ -170,7 +179,8 @@ int hear_results(Trainer *t, int wait, Err *err)
     return rc < 0 ? rc : 0;
 }
 
-/* Speaks the clips that are listened to. Listeners that are still busy are left alone, but for the last ones of a run. */
+/* Speaks the clips that are listened to. Listeners that are still busy are left alone, but for the last ones
+ * of a run. */
 static int speak_clips(Trainer *t, int last, Err *err)
 {
     const int n = t->hearing ? hearing_count(t->hearing) : 0;
@@ -179,7 +189,8 @@ static int speak_clips(Trainer *t, int last, Err *err)
     if (!speech)
         return err_set(err, ERR_NOMEM, "no memory to speak");
     for (int i = 0; i < n && !rc; i++)
-        rc = speak_item(t->synthesiser, &speech[i], t->cfg, t->o.validation, hearing_item(t->hearing, i), &t->clips, err);
+        rc = speak_item(t->synthesiser, &speech[i], t->cfg, t->o.validation, hearing_item(t->hearing, i),
+                        &t->clips, err);
     if (rc == ERR_DATA) { /* durations that have run away, early in a training: nobody can listen to that */
         log_warn(t->log, "the clips cannot be spoken yet: %s", err->msg);
         err_clear(err);
@@ -198,7 +209,8 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
 {
     double terms[TERM_COUNT] = {0}, own_text = NAN;
     EngineLook look = {0};
-    EvaluateOptions o = {t->cfg, t->o.validation, t->o.data, t->o.model, t->log, &t->peak_model, &t->peak_data};
+    EvaluateOptions o = {t->cfg, t->o.validation, t->o.data,    t->o.model,
+                         t->log, &t->peak_model,  &t->peak_data};
     int rc = evaluate_loss(terms, &look, t->engine, &o, err);
     *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
@@ -241,7 +253,8 @@ int samples_open(Trainer *t, Err *err)
         int32_t *tokens = mem_calloc((size_t)(n > 0 ? n : 1), sizeof *tokens);
         if (!tokens || n > most) {
             free(tokens);
-            log_warn(t->log, "text2audio_texts: \"%s\" has %d tokens; at most %d are spoken as a sample", text, n, most);
+            log_warn(t->log, "text2audio_texts: \"%s\" has %d tokens; at most %d are spoken as a sample",
+                     text, n, most);
             continue;
         }
         for (int k = 0; k < n; k++)

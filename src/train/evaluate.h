@@ -12,22 +12,27 @@ typedef struct EvaluateOptions {
     const Corpus *corpus;
     Device *data, *model;
     Log *log;
-    uint64_t *peak_model, *peak_data; /* raised to what the devices have in use while the clips go through; may be NULL */
+    uint64_t *peak_model,
+        *peak_data; /* raised to what the devices have in use while the clips go through; may be NULL */
 } EvaluateOptions;
 
 /* All clips of the corpus once through the network, with their own durations, without dropout and
  * augmentation: the loss per frame. `each` (NULL: none) is called behind every batch, numbered from 0, while
  * the engine has what became of it; what is not 0 ends the pass. */
 typedef int (*EvaluatedBatch)(void *arg, Engine *e, int64_t number, Err *err);
-int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each, void *arg, Err *err);
+int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each,
+                     void *arg, Err *err);
 
-/* Teacher-forced loss per frame over all clips of the corpus, without dropout and augmentation. look (NULL: none): the first clip. */
+/* Teacher-forced loss per frame over all clips of the corpus, without dropout and augmentation. look (NULL:
+ * none): the first clip. */
 int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err);
 
 /* Mean voice vector [size] of the clips of a speaker. ERR_MISSING when there is none. */
 int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err);
-/* An item of a corpus spoken from its text alone, in its speaker's voice (or the first voice there is a clip of). */
-int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item, const VoiceClips *clips, Err *err);
+/* An item of a corpus spoken from its text alone, in its speaker's voice (or the first voice there is a clip
+ * of). */
+int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item,
+               const VoiceClips *clips, Err *err);
 
 /* The padded size of the largest batch of both corpora; b may be NULL. */
 EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b);

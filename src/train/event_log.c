@@ -1,4 +1,5 @@
-/* event_log.c - see event_log.h. Field numbers are those of tensorboard/compat/proto: event.proto, summary.proto, tensor.proto. */
+/* event_log.c - see event_log.h. Field numbers are those of tensorboard/compat/proto: event.proto,
+ * summary.proto, tensor.proto. */
 #include "train/event_log.h"
 
 #include <dirent.h>
@@ -33,9 +34,9 @@ struct EventLog {
 uint32_t event_log_crc(const void *p, size_t n)
 {
     /* remainders of the 16 half bytes for the reflected polynomial 0x82F63B78 */
-    static const uint32_t half_byte[16] = {0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3,
-                                           0x61C69362, 0x7198540D, 0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9,
-                                           0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
+    static const uint32_t half_byte[16] = {
+        0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3, 0x61C69362, 0x7198540D,
+        0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9, 0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
     uint32_t crc = ~0u;
     for (const uint8_t *b = p, *end = b + n; b < end; b++) {
         crc = half_byte[(crc ^ *b) & 15] ^ (crc >> 4);
@@ -226,7 +227,8 @@ static int64_t newest_second(const char *dir)
         return 0;
     for (struct dirent *e; (e = readdir(d));) {
         long long second;
-        if (sscanf(e->d_name, FILE_PREFIX "%lld.", &second) == 1 && second > newest && second < INT64_C(9999999999))
+        if (sscanf(e->d_name, FILE_PREFIX "%lld.", &second) == 1 && second > newest &&
+            second < INT64_C(9999999999))
             newest = second;
     }
     closedir(d);
@@ -245,7 +247,8 @@ static int create_file(EventLog *l, const char *dir, Err *err)
     int64_t second = (int64_t)l->wall_time, newest = newest_second(dir);
     if (second <= newest)
         second = newest + 1;
-    for (int tries = 0; tries < 100; tries++, second++) { /* another process may take the same name between looking and making */
+    for (int tries = 0; tries < 100;
+         tries++, second++) { /* another process may take the same name between looking and making */
         snprintf(name, sizeof name, FILE_PREFIX "%010lld.%s.%ld", (long long)second, host, (long)getpid());
         free(l->path);
         l->path = file_join(dir, name);
@@ -302,7 +305,9 @@ int event_log_flush(EventLog *l, Err *err)
     Err why = {0};
     if (!l->failed && l->out.size) {
         if (file_write_all(l->fd_plus1 - 1, l->out.data, l->out.size, l->path, &why)) {
-            if (ftruncate(l->fd_plus1 - 1, (off_t)l->written)) /* half a record would only end the file early for its readers */
+            if (ftruncate(
+                    l->fd_plus1 - 1,
+                    (off_t)l->written)) /* half a record would only end the file early for its readers */
                 err_hint(&why, "the end of the file holds half a record");
             fail(l, &why);
         } else {

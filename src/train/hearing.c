@@ -112,11 +112,13 @@ static int read_recording(const Hearing *h, Ear *e, Clip *c)
     Sound *s = &c->recording;
     int there = 0;
     e->bytes.size = 0;
-    if (dataset_audio_path(&h->corpus->dataset, u, path, sizeof path, &err) || file_read(&e->bytes, path, LARGEST_FILE, &err))
+    if (dataset_audio_path(&h->corpus->dataset, u, path, sizeof path, &err) ||
+        file_read(&e->bytes, path, LARGEST_FILE, &err))
         goto done;
-    if (audio_decode(&e->audio, e->bytes.data, e->bytes.size, path, cfg->max_audio_length, detail, sizeof detail) ||
-        audio_process(e->processor, &samples, &s->count, &e->audio, cfg->trim_silence, cfg->enable_loudness_normalization, detail,
-                      sizeof detail))
+    if (audio_decode(&e->audio, e->bytes.data, e->bytes.size, path, cfg->max_audio_length, detail,
+                     sizeof detail) ||
+        audio_process(e->processor, &samples, &s->count, &e->audio, cfg->trim_silence,
+                      cfg->enable_loudness_normalization, detail, sizeof detail))
         goto done;
     s->frames = mel_frames(h->mel, s->count);
     s->samples = mem_calloc((size_t)s->count, sizeof *s->samples);
@@ -154,13 +156,14 @@ static void hear_clip(void *user, int thread, int slot, uint64_t item)
         err_set(&e->err, ERR_NOMEM, "no memory for a spoken clip");
         return;
     }
-    if (griffin_lim_run(e->griffin, s->samples, s->mel, s->frames, GRIFFIN_LIM_ITERATIONS, 1, &e->err) || fill_pitch(h, e, s) ||
-        judge_sound(h, e, s, c->said, &e->err))
+    if (griffin_lim_run(e->griffin, s->samples, s->mel, s->frames, GRIFFIN_LIM_ITERATIONS, 1, &e->err) ||
+        fill_pitch(h, e, s) || judge_sound(h, e, s, c->said, &e->err))
         return;
     Err ignored = {0}; /* clips that are too long for a comparison are left out of it */
-    c->has_distance = c->has_recording > 0 &&
-                      sound_distance(&c->distance, c->recording.mel, c->recording.pitch, c->recording.voiced, c->recording.frames,
-                                     s->mel, s->pitch, s->voiced, s->frames, h->cfg->n_mels, &ignored) == 0;
+    c->has_distance =
+        c->has_recording > 0 && sound_distance(&c->distance, c->recording.mel, c->recording.pitch,
+                                               c->recording.voiced, c->recording.frames, s->mel, s->pitch,
+                                               s->voiced, s->frames, h->cfg->n_mels, &ignored) == 0;
 }
 
 static int next_clip(void *user, int slot, uint64_t item, Err *err) { return 0; }
@@ -174,8 +177,10 @@ static int open_ears(Hearing *h, Err *err)
         Ear *e = &h->ears[i];
         if (e->griffin)
             continue;
-        if ((rc = griffin_lim_open(&e->griffin, h->cfg, err)) || (rc = mel_scratch_open(&e->mel, h->mel, err)) ||
-            (rc = pitch_scratch_open(&e->pitch, h->pitch, err)) || (rc = audio_processor_open(&e->processor, h->cfg, err)))
+        if ((rc = griffin_lim_open(&e->griffin, h->cfg, err)) ||
+            (rc = mel_scratch_open(&e->mel, h->mel, err)) ||
+            (rc = pitch_scratch_open(&e->pitch, h->pitch, err)) ||
+            (rc = audio_processor_open(&e->processor, h->cfg, err)))
             break;
         Err missing = {0};
         if (!h->why_not[0] && recogniser_open(&e->recogniser, h->cfg->language, &missing))
@@ -206,7 +211,8 @@ static void sum_up(Hearing *h, Heard *out)
             out->f0_rmse_semitones += c->distance.f0_rmse_semitones, pitched++;
     }
     out->voice.share = out->voice.words ? (double)out->voice.wrong / out->voice.words : NAN;
-    out->recordings.share = out->recordings.words ? (double)out->recordings.wrong / out->recordings.words : NAN;
+    out->recordings.share =
+        out->recordings.words ? (double)out->recordings.wrong / out->recordings.words : NAN;
     out->length_ratio = recorded ? (double)spoken / (double)recorded : NAN;
     out->mcd_db = compared ? out->mcd_db / compared : NAN;
     out->f0_rmse_semitones = pitched ? out->f0_rmse_semitones / pitched : NAN;
@@ -224,7 +230,8 @@ static void *listen_on(void *arg)
             break;
         pthread_mutex_unlock(&h->mutex);
         Err err = {0};
-        OrderedJob job = {"listen", (uint64_t)h->count, h->threads > 1 ? h->threads : 0, 2 * h->threads, h, hear_clip, next_clip};
+        OrderedJob job = {"listen",  (uint64_t)h->count, h->threads > 1 ? h->threads : 0, 2 * h->threads, h,
+                          hear_clip, next_clip};
         if (!open_ears(h, &err))
             ordered_run(&job, &err);
         for (int i = 0; i < h->threads && !err.code; i++)
@@ -249,7 +256,8 @@ static char *said_of(const Corpus *c, uint32_t item)
     return text_view(&v, &e) ? strdup("") : strndup(v.cleaned, v.cleaned_size);
 }
 
-int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int most, int threads, Log *log, Err *err)
+int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int most, int threads, Log *log,
+                 Err *err)
 {
     Hearing *h = *out = mem_calloc(1, sizeof *h);
     if (!h)
@@ -309,7 +317,8 @@ void hearing_close(Hearing *h)
 int hearing_count(const Hearing *h) { return h->count; }
 uint32_t hearing_item(const Hearing *h, int i) { return h->clips[i].item; }
 
-int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *mean, const float *deviation, Err *err)
+int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *mean, const float *deviation,
+                   Err *err)
 {
     const int bands = h->cfg->n_mels;
     pthread_mutex_lock(&h->mutex);
@@ -356,7 +365,8 @@ void heard_sentence(const Heard *h, char *out, size_t cap)
 {
     char rest[160] = "";
     if (isfinite(h->mcd_db))
-        snprintf(rest, sizeof rest, "; %.1f dB from the recordings, pitch off by %.1f semitones, %.2f times as long", h->mcd_db,
+        snprintf(rest, sizeof rest,
+                 "; %.1f dB from the recordings, pitch off by %.1f semitones, %.2f times as long", h->mcd_db,
                  h->f0_rmse_semitones, h->length_ratio);
     if (h->voice.words && h->recordings.words)
         snprintf(out, cap, "%.0f %% of the words wrong; in the recordings %.0f %%%s", 100 * h->voice.share,
@@ -379,7 +389,8 @@ static json_t *number_json(double v) { return isfinite(v) ? json_real(v) : json_
 void heard_json(json_t *o, const Heard *h)
 {
     words_json(o, "words", "words_wrong", "words_wrong_share", &h->voice);
-    words_json(o, "recordings_words", "recordings_words_wrong", "recordings_words_wrong_share", &h->recordings);
+    words_json(o, "recordings_words", "recordings_words_wrong", "recordings_words_wrong_share",
+               &h->recordings);
     json_object_set_new(o, "length_ratio", number_json(h->length_ratio));
     json_object_set_new(o, "mcd_db", number_json(h->mcd_db));
     json_object_set_new(o, "f0_rmse_semitones", number_json(h->f0_rmse_semitones));

@@ -26,7 +26,8 @@
 #define STRIP_ROWS 3 /* of symbols under a time axis that lie close to each other */
 #define STRIP (STRIP_ROWS * SYMBOL_ROW + 10)
 
-static const Rgb soft = {120, 120, 130}, hair = {214, 215, 220}, path_core = {120, 240, 255}, path_edge = {8, 20, 40};
+static const Rgb soft = {120, 120, 130}, hair = {214, 215, 220}, path_core = {120, 240, 255},
+                 path_edge = {8, 20, 40};
 
 /* --- what all of them share --- */
 
@@ -36,12 +37,15 @@ static int check_look(const EngineLook *l, Err *err)
     for (int i = 0; i < l->text && l->durations; i++)
         frames += l->durations[i];
     if (l->text < 1 || l->frames < 1 || l->bands < 1 || !l->tokens || frames != l->frames)
-        return err_set(err, ERR_DATA, "there is no alignment to draw: %d symbols on %lld of %d frames", l->text, (long long)frames,
-                       l->frames);
+        return err_set(err, ERR_DATA, "there is no alignment to draw: %d symbols on %lld of %d frames",
+                       l->text, (long long)frames, l->frames);
     return 0;
 }
 
-static double seconds_per_frame(const PictureScale *s) { return (double)s->cfg->hop_length / s->cfg->sample_rate; }
+static double seconds_per_frame(const PictureScale *s)
+{
+    return (double)s->cfg->hop_length / s->cfg->sample_rate;
+}
 
 static int width_of(int frames)
 {
@@ -89,7 +93,10 @@ static void hand_over(Rgb **pixels, int *w, int *h, Canvas *c, int rc)
 }
 
 /* Pixel of the beginning of a frame. */
-static double frame_x(const Plot *p, int64_t frame, int frames) { return p->x + (double)frame * p->w / frames; }
+static double frame_x(const Plot *p, int64_t frame, int frames)
+{
+    return p->x + (double)frame * p->w / frames;
+}
 
 /* A name in the middle of x0 .. x1, in the first row with room for it. */
 static void place_name(const Plot *p, int y, double taken[STRIP_ROWS], double x0, double x1, const char *text)
@@ -212,9 +219,11 @@ static void draw_names(Plot *p, const EngineLook *l, Names n)
         if (!*symbol_text(l->tokens[i], text, 0))
             continue;
         int y = p->y + p->h - (int)lrint((i + 0.5) * p->h / l->text), column = shown++ % n.columns;
-        draw_fill(p->canvas, p->x - 5 - column * n.width, y, 4 + column * n.width, 1, column ? hair : plot_faint);
+        draw_fill(p->canvas, p->x - 5 - column * n.width, y, 4 + column * n.width, 1,
+                  column ? hair : plot_faint);
         int x = p->x - 9 - column * n.width;
-        draw_fill(p->canvas, x - (int)draw_text_width(text, SYMBOL_SIZE), y, n.columns > 1 ? 0 : 0, 1, plot_paper);
+        draw_fill(p->canvas, x - (int)draw_text_width(text, SYMBOL_SIZE), y, n.columns > 1 ? 0 : 0, 1,
+                  plot_paper);
         draw_text(p->canvas, x, y, text, NAME_SIZE, DRAW_RIGHT, plot_ink);
     }
 }
@@ -237,7 +246,8 @@ static void draw_path(Plot *p, const EngineLook *l)
     }
 }
 
-int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err)
+int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
+                             Err *err)
 {
     *pixels = NULL;
     int rc = check_look(l, err);
@@ -255,7 +265,8 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
     p.w = width_of(l->frames), p.h = row * l->text;
     plot_range(&p, NULL, 0);
     float low = quantile(values, (size_t)l->text * (size_t)l->frames, 0.6);
-    p.low = -4 * (float)draw_round_step(fmax((double)-low / 4, 1e-3)), p.high = 0; /* four even steps on the colour bar */
+    p.low = -4 * (float)draw_round_step(fmax((double)-low / 4, 1e-3)),
+    p.high = 0; /* four even steps on the colour bar */
     rc = canvas_open(&canvas, p.x + p.w + PLOT_RIGHT + 24, p.y + p.h + PLOT_BOTTOM, plot_paper, err);
     if (!rc) {
         draw_title(&canvas, p.x, "alignment", s->title);
@@ -265,8 +276,8 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
         draw_names(&p, l, names);
         draw_path(&p, l);
         plot_colour_bar(&p);
-        draw_text_up(&canvas, p.x + p.w + PLOT_RIGHT + 4, p.y + p.h / 2.0, "log-likelihood, less the best symbol's", SYMBOL_SIZE,
-                     soft);
+        draw_text_up(&canvas, p.x + p.w + PLOT_RIGHT + 4, p.y + p.h / 2.0,
+                     "log-likelihood, less the best symbol's", SYMBOL_SIZE, soft);
         hand_over(pixels, w, h, &canvas, rc);
     }
     free(values);
@@ -316,9 +327,11 @@ int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const
     if (!real || !made)
         rc = err_set(err, ERR_NOMEM, "no memory for a picture of %d frames", l->frames);
     else
-        rc = canvas_open(&canvas, a.x + a.w + PLOT_RIGHT, a.y + 2 * a.h + STRIP + PLOT_BOTTOM, plot_paper, err);
+        rc = canvas_open(&canvas, a.x + a.w + PLOT_RIGHT, a.y + 2 * a.h + STRIP + PLOT_BOTTOM, plot_paper,
+                         err);
     if (!rc) {
-        plot_range(&a, real, (int64_t)l->frames * l->bands); /* the recording's: what is made is seen against it */
+        plot_range(&a, real,
+                   (int64_t)l->frames * l->bands); /* the recording's: what is made is seen against it */
         Plot b = a;
         b.y += a.h + STRIP;
         draw_title(&canvas, a.x, "mel", s->title);
@@ -377,7 +390,8 @@ static void draw_pitch(Plot *p, const EngineLook *l, const PictureScale *s, cons
         int64_t at = 0;
         double last = NAN;
         for (int i = 0; i < l->text; at += l->durations[i++]) {
-            double v = in_hz(s, lines[k].values[i * lines[k].step]), y = p->y + p->h - (v - low) / (high - low) * p->h;
+            double v = in_hz(s, lines[k].values[i * lines[k].step]),
+                   y = p->y + p->h - (v - low) / (high - low) * p->h;
             double x0 = frame_x(p, at, l->frames), x1 = frame_x(p, at + l->durations[i], l->frames);
             draw_stroke(p->canvas, x0, last, x0, y, 1.2); /* nothing where one of them is no number */
             draw_stroke(p->canvas, x0, y, x1, y, 3.4);
@@ -410,7 +424,8 @@ int picture_pitch_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, cons
     const PitchLine lines[] = {{l->pitch, 1, "recording", chart_colour(0)},
                                {l->traits + TRAIT_PITCH, TRAIT_COUNT, "predicted", chart_colour(1)}};
     Canvas canvas = {0};
-    Plot p = {.canvas = &canvas, .x = PLOT_LEFT, .y = PLOT_TOP + PLOT_TITLE, .w = width_of(l->frames), .h = 320};
+    Plot p = {
+        .canvas = &canvas, .x = PLOT_LEFT, .y = PLOT_TOP + PLOT_TITLE, .w = width_of(l->frames), .h = 320};
     if ((rc = canvas_open(&canvas, p.x + p.w + 40, p.y + p.h + STRIP + PLOT_BOTTOM, plot_paper, err)))
         return rc;
     draw_title(&canvas, p.x, "pitch", s->title);
@@ -464,12 +479,15 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
 
 /* --- of a run --- */
 
-void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l, const PictureScale *s, Log *log)
+void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
+                      const PictureScale *s, Log *log)
 {
     static const struct {
         const char *name;
         int (*draw)(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
-    } all[] = {{"alignment", picture_alignment_pixels}, {"mel", picture_mels_pixels}, {"pitch", picture_pitch_pixels}};
+    } all[] = {{"alignment", picture_alignment_pixels},
+               {"mel", picture_mels_pixels},
+               {"pitch", picture_pitch_pixels}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         Rgb *pixels;
         int w = 0, h = 0;
@@ -479,8 +497,8 @@ void pictures_of_look(const char *dir, EventLog *events, int64_t step, const Eng
         buf_printf(&path, "%s/%s.png", dir, all[i].name);
         if (!rc) {
             event_log_picture(events, all[i].name, step, pixels, w, h);
-            rc =
-                path.failed ? err_set(&err, ERR_NOMEM, "no memory for its path") : picture_write_rgb(path.data, pixels, w, h, &err);
+            rc = path.failed ? err_set(&err, ERR_NOMEM, "no memory for its path")
+                             : picture_write_rgb(path.data, pixels, w, h, &err);
         }
         if (rc)
             log_warn(log, "no picture %s.png: %s", all[i].name, err.msg);

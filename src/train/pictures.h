@@ -16,15 +16,16 @@
 
 /* What the numbers mean. */
 typedef struct PictureScale {
-    const Config *cfg;                  /* sample_rate, hop_length and the bands of the mel */
-    const float *mean, *deviation;      /* [n_mels] NULL: mels are shown normalised, as the network sees them */
+    const Config *cfg;             /* sample_rate, hop_length and the bands of the mel */
+    const float *mean, *deviation; /* [n_mels] NULL: mels are shown normalised, as the network sees them */
     double pitch_mean, pitch_deviation; /* of log F0; deviation 0: pitch is shown normalised */
     const char *title;                  /* which clip, which step; UTF-8, may be NULL */
 } PictureScale;
 
 /* Symbols upwards, frames to the right; colours say how well a frame fits a symbol, beside the symbol that it
  * fits best; the path that was chosen is drawn over them. */
-int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
+int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
+                             Err *err);
 /* The mel of the recording above the mel that was made, in one range of colours, with the symbols between
  * them. */
 int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
@@ -37,6 +38,7 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
 
 /* alignment.png, mel.png and pitch.png in dir, and the same pictures in the event log (NULL: none) at this
  * step. Files appear whole or not at all; a picture that cannot be made or written is warned of. */
-void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l, const PictureScale *s, Log *log);
+void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
+                      const PictureScale *s, Log *log);
 
 #endif

@@ -14,7 +14,8 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
     for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; both[k] && i < both[k]->count; i++) {
             s.text = (int)both[k]->lengths[i].tokens > s.text ? (int)both[k]->lengths[i].tokens : s.text;
-            s.frames = (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
+            s.frames =
+                (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
         }
     s.text = (s.text + SAMPLER_TEXT_MULTIPLE - 1) / SAMPLER_TEXT_MULTIPLE * SAMPLER_TEXT_MULTIPLE;
     if (cfg->pad_to_fixed_length)
@@ -28,8 +29,10 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
 
 SynthesisLimits synthesis_limits(const EngineShape *largest)
 {
-    return (SynthesisLimits){
-        .rows = 1, .text = largest->text > 300 ? largest->text : 300, .frames = 2 * largest->frames, .reference = 256};
+    return (SynthesisLimits){.rows = 1,
+                             .text = largest->text > 300 ? largest->text : 300,
+                             .frames = 2 * largest->frames,
+                             .reference = 256};
 }
 
 void validation_config(Config *out, const Config *cfg)
@@ -40,16 +43,22 @@ void validation_config(Config *out, const Config *cfg)
     out->prefetch_buffer_size = 2;
 }
 
-static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus, Err *err)
+static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus,
+                        Err *err)
 {
     uint64_t data = 0, model = 0, pinned = 0;
-    PipelineOptions po = {.cfg = cfg, .corpus = corpus, .data = o->data, .model = o->model, .start = {.seed = (uint64_t)cfg->seed}};
+    PipelineOptions po = {.cfg = cfg,
+                          .corpus = corpus,
+                          .data = o->data,
+                          .model = o->model,
+                          .start = {.seed = (uint64_t)cfg->seed}};
     int rc = pipeline_plan(&data, &model, &pinned, &po, err);
     p->pipeline_data += data, p->pipeline_model += model, p->pinned += pinned;
     return rc;
 }
 
-/* Buffers that the limits leave room for when everything that is planned has been taken; a pipeline begins with three. */
+/* Buffers that the limits leave room for when everything that is planned has been taken; a pipeline begins
+ * with three. */
 static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
 {
     TrainPlan one = {0};
@@ -59,7 +68,8 @@ static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
         return 3;
     int same = device_same(o->data, o->model);
     const uint64_t each[] = {one.pipeline_data / 3, one.pipeline_model / 3}, /* at the most */
-        room[] = {p->data_limit - p->data_total, same ? p->data_limit - p->data_total : p->model_limit - p->model_total};
+        room[] = {p->data_limit - p->data_total,
+                  same ? p->data_limit - p->data_total : p->model_limit - p->model_total};
     for (int i = 0; i < 2; i++)
         if (each[i] && room[i] / each[i] < (uint64_t)(most - 3))
             most = 3 + (int)(room[i] / each[i]);
@@ -74,13 +84,15 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err
     validation_config(&val, &cfg);
     memset(p, 0, sizeof *p);
     p->shape = corpus_shape(&cfg, o->train, o->validation);
-    EngineOptions e = {.cfg = &cfg, .device = o->model, .largest = p->shape, .symbols = tokens_count(), .training = 1};
+    EngineOptions e = {
+        .cfg = &cfg, .device = o->model, .largest = p->shape, .symbols = tokens_count(), .training = 1};
     EnginePlan ep;
     int rc = engine_plan(&ep, &e, err);
     if (rc)
         return rc;
     SynthesisLimits limits = synthesis_limits(&p->shape);
-    p->weights = ep.weights, p->activations = ep.activations, p->other = ep.total - ep.weights - ep.activations;
+    p->weights = ep.weights, p->activations = ep.activations,
+    p->other = ep.total - ep.weights - ep.activations;
     p->parameters = ep.parameters;
     p->synthesis = engine_plan_synthesis(&e, &limits);
     if ((rc = add_pipeline(p, o, &cfg, o->train, err)) ||
@@ -101,7 +113,10 @@ static uint64_t limit_of(Device *d)
     return limit > m.used ? limit - m.used : 1;
 }
 
-static int fits(const TrainPlan *p) { return p->model_total <= p->model_limit && p->data_total <= p->data_limit; }
+static int fits(const TrainPlan *p)
+{
+    return p->model_total <= p->model_limit && p->data_total <= p->data_limit;
+}
 
 int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
 {
@@ -128,10 +143,11 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
         return 0;
     }
     int on_model = p->model_total > model;
-    err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, but there are %.1f MB for it", o->cfg->batch_size,
-            (double)(on_model ? p->model_total : p->data_total) / 1048576, on_model ? o->model->name : o->data->name,
-            (double)(on_model ? model : data) / 1048576);
+    err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, but there are %.1f MB for it",
+            o->cfg->batch_size, (double)(on_model ? p->model_total : p->data_total) / 1048576,
+            on_model ? o->model->name : o->data->name, (double)(on_model ? model : data) / 1048576);
     if (low < 1)
-        return err_hint(err, "not even one clip fits: use a smaller --model-size, a smaller --max-mel-frames, or a higher cap");
+        return err_hint(err, "not even one clip fits: use a smaller --model-size, a smaller "
+                             "--max-mel-frames, or a higher cap");
     return err_hint(err, "--batch-size %d fits; --gradient-accumulation-steps makes up for it", low);
 }

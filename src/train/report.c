@@ -13,11 +13,12 @@ void report_step(Trainer *t, const StepResult *r)
     Interval *i = &t->interval;
     if (r->guard.skipped) {
         i->skipped++, t->skipped++;
-        log_warn(t->log, "step %lld was left out: its gradient %s (norm %g, usual %g); %d in a row", (long long)r->step,
-                 r->guard.skipped == 1 ? "is not finite" : "is far too high", (double)r->guard.norm, (double)r->guard.mean,
-                 r->guard.consecutive);
+        log_warn(t->log, "step %lld was left out: its gradient %s (norm %g, usual %g); %d in a row",
+                 (long long)r->step, r->guard.skipped == 1 ? "is not finite" : "is far too high",
+                 (double)r->guard.norm, (double)r->guard.mean, r->guard.consecutive);
         char text[64];
-        snprintf(text, sizeof text, "%s", r->guard.skipped == 1 ? "gradient not finite" : "gradient far too high");
+        snprintf(text, sizeof text, "%s",
+                 r->guard.skipped == 1 ? "gradient not finite" : "gradient far too high");
         report_event(t, "skipped", r->step, text);
         return;
     }
@@ -60,23 +61,28 @@ void report_line(Trainer *t, int64_t at, int last)
     int accumulate = t->cfg->gradient_accumulation_steps;
     double seconds = step.mean * accumulate, left = (double)(t->total - at) * seconds;
     double variation = step.mean > 0 ? stats_std(&step) / step.mean : 0;
-    double share = p.padded_frames > i->padded ? 1 - (double)(p.real_frames - i->real) / (double)(p.padded_frames - i->padded) : 0;
+    double share = p.padded_frames > i->padded
+                       ? 1 - (double)(p.real_frames - i->real) / (double)(p.padded_frames - i->padded)
+                       : 0;
     double per_batch = step.mean > 0 && i->batches > 0 ? 1 / (step.mean * (double)i->batches) : 0;
     double frames = i->frames * per_batch, clips = i->utterances * per_batch;
     char terms[160] = "", remains[64];
     for (int k = 0; k < TERM_COUNT; k++) {
         size_t used = strlen(terms);
-        snprintf(terms + used, sizeof terms - used, "%s%s %.3f", k ? " " : "", loss_term_name(k), i->terms[k] / n);
+        snprintf(terms + used, sizeof terms - used, "%s%s %.3f", k ? " " : "", loss_term_name(k),
+                 i->terms[k] / n);
     }
     progress_format_seconds(remains, sizeof remains, left);
     char speed[200] = "speed is measured after the first steps";
     if (step.n)
         snprintf(speed, sizeof speed,
-                 "%.0f clips/s %.0f frames/s | step %.1f ms +-%.1f %%  wait %.1f %%  busy %.1f %%  padding %.1f %% | %s left",
+                 "%.0f clips/s %.0f frames/s | step %.1f ms +-%.1f %%  wait %.1f %%  busy %.1f %%  padding "
+                 "%.1f %% | %s left",
                  clips, frames, seconds * 1e3, 100 * variation, 100 * wait, 100 * busy, 100 * share,
                  at >= t->total ? "nothing" : remains);
     t->loss = i->steps ? i->loss / n : t->loss;
-    log_info(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)at, (long long)t->total, t->loss, terms, lr, speed);
+    log_info(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)at, (long long)t->total,
+             t->loss, terms, lr, speed);
     json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)at);
     number(o, "loss", t->loss);
     for (int k = 0; k < TERM_COUNT; k++)
@@ -94,7 +100,8 @@ void report_line(Trainer *t, int64_t at, int last)
     json_t *times = json_array();
     int64_t kept = t->meter.sample_count - i->sample;
     for (int64_t k = kept > 2000 ? t->meter.sample_count - 2000 : i->sample; k < t->meter.sample_count; k++)
-        json_array_append_new(times, json_real(round((double)t->meter.samples[k % METER_KEEP].step * 1e6) / 1e3));
+        json_array_append_new(times,
+                              json_real(round((double)t->meter.samples[k % METER_KEEP].step * 1e6) / 1e3));
     json_object_set_new(o, "step_times_ms", times);
     json_object_set_new(o, "skipped", json_integer(i->skipped));
     json_object_set_new(o, "model_bytes", json_integer((json_int_t)t->o.model->used));
@@ -139,17 +146,20 @@ void report_line(Trainer *t, int64_t at, int last)
 void report_start(Trainer *t)
 {
     const Config *cfg = t->cfg;
-    const int gpu = t->o.model->ops->kind == DEVICE_CUDA; /* elsewhere there is neither bf16 nor a graph, whatever is set */
+    const int gpu = t->o.model->ops->kind ==
+                    DEVICE_CUDA; /* elsewhere there is neither bf16 nor a graph, whatever is set */
     Err err = {0};
-    json_t *o = json_pack("{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",
-                          (json_int_t)t->state.step, "total_steps", (json_int_t)t->total, "batch_size", cfg->batch_size,
-                          "gradient_accumulation_steps", cfg->gradient_accumulation_steps, "model_gpu", t->o.model->name,
-                          "data_gpu", t->o.data->name, "device", t->o.model->model, "parameters", (json_int_t)t->plan.parameters,
-                          "mixed_precision", gpu && cfg->mixed_precision, "static_shapes", cfg->pad_to_fixed_length, "graph_mode",
-                          gpu && cfg->enable_graph_mode && !cfg->enable_eager_debug);
+    json_t *o = json_pack(
+        "{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",
+        (json_int_t)t->state.step, "total_steps", (json_int_t)t->total, "batch_size", cfg->batch_size,
+        "gradient_accumulation_steps", cfg->gradient_accumulation_steps, "model_gpu", t->o.model->name,
+        "data_gpu", t->o.data->name, "device", t->o.model->model, "parameters",
+        (json_int_t)t->plan.parameters, "mixed_precision", gpu && cfg->mixed_precision, "static_shapes",
+        cfg->pad_to_fixed_length, "graph_mode", gpu && cfg->enable_graph_mode && !cfg->enable_eager_debug);
     ConfigRow row;
     for (int i = 0; i < config_row_count(); i++)
-        if (config_row(cfg, i, &row) == 0 && (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0))
+        if (config_row(cfg, i, &row) == 0 &&
+            (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0))
             json_object_set_new(o, row.key, json_string(row.value));
     if (run_log_write(t->run_log, o, &err))
         log_warn(t->log, "log.jsonl: %s", err.msg);
@@ -179,7 +189,8 @@ void report_heard(Trainer *t, const Heard *h)
     char sentence[400];
     heard_sentence(h, sentence, sizeof sentence);
     log_info(t->log, "heard at step %lld: %s", (long long)h->step, sentence);
-    json_t *o = json_pack("{s:s, s:I, s:i}", "event", "heard", "step", (json_int_t)h->step, "clips", h->clips);
+    json_t *o =
+        json_pack("{s:s, s:I, s:i}", "event", "heard", "step", (json_int_t)h->step, "clips", h->clips);
     heard_json(o, h);
     const struct {
         const char *tag;

@@ -91,7 +91,8 @@ int run_log_write(RunLog *l, json_t *object, Err *err)
     buf_clear(&l->line);
     if (l->torn)
         buf_str(&l->line, "\n");
-    int made = object && json_dump_callback(object, append, &l->line, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
+    int made =
+        object && json_dump_callback(object, append, &l->line, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
     json_decref(object);
     buf_str(&l->line, "\n");
     if (!made || l->line.failed)
@@ -119,7 +120,8 @@ void run_log_close(RunLog *l)
 
 json_t *run_log_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
-int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *arg, int64_t *bad_lines, Err *err)
+int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *arg, int64_t *bad_lines,
+                 Err *err)
 {
     if (bad_lines)
         *bad_lines = 0;

@@ -12,7 +12,8 @@
 #include "train/run_log.h"
 #include "train/trainer.h"
 
-void validation_config(Config *out, const Config *cfg); /* no augmentation, few buffers; strings stay those of cfg */
+void validation_config(Config *out,
+                       const Config *cfg); /* no augmentation, few buffers; strings stay those of cfg */
 
 /* Sums of the steps since the last line. */
 typedef struct Interval {

@@ -1,5 +1,5 @@
-/* safetensors.c - see safetensors.h: the reader. The format: github.com/huggingface/safetensors, checked against its Python package
- * 0.8.0. */
+/* safetensors.c - see safetensors.h: the reader. The format: github.com/huggingface/safetensors, checked
+ * against its Python package 0.8.0. */
 #include "train/safetensors.h"
 
 #include <errno.h>
@@ -48,7 +48,9 @@ typedef struct Reader {
 static int refuse(Reader *r, const char *text)
 {
     err_set(r->err, ERR_FORMAT, "%s is not a safetensors file: %s", r->path, text);
-    err_hint(r->err, "name a checkpoint that `train` wrote, for instance best.safetensors or step-00001000.safetensors");
+    err_hint(
+        r->err,
+        "name a checkpoint that `train` wrote, for instance best.safetensors or step-00001000.safetensors");
     return ERR_FORMAT;
 }
 
@@ -71,8 +73,8 @@ static int refuse_start(Reader *r, const uint8_t *p, size_t n, uint64_t length)
         }
     if (is_text(p, n))
         return refuse(r, "it begins like a text");
-    snprintf(text, sizeof text, "its first bytes ask for a header of %llu bytes, and the file has %llu", (unsigned long long)length,
-             (unsigned long long)r->size);
+    snprintf(text, sizeof text, "its first bytes ask for a header of %llu bytes, and the file has %llu",
+             (unsigned long long)length, (unsigned long long)r->size);
     return refuse(r, text);
 }
 
@@ -85,7 +87,8 @@ static int wrong_header(Reader *r, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     err_set(r->err, ERR_FORMAT, "%s cannot be read: %s", r->path, text);
-    err_hint(r->err, "the file is damaged, or was written by a program that does not follow the format; take another checkpoint");
+    err_hint(r->err, "the file is damaged, or was written by a program that does not follow the format; take "
+                     "another checkpoint");
     return ERR_FORMAT;
 }
 
@@ -96,7 +99,8 @@ static int read_start(Reader *r)
 {
     uint8_t first[LENGTH_SIZE];
     struct stat st;
-    r->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
+    r->fd =
+        open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
     if (r->fd < 0) {
         int missing = errno == ENOENT || errno == ENOTDIR;
         return err_set_errno(r->err, missing ? ERR_MISSING : ERR_IO, "cannot open %s", r->path);
@@ -113,13 +117,14 @@ static int read_start(Reader *r)
     if (rc)
         return rc;
     if (have < LENGTH_SIZE)
-        return is_text(first, have) ? refuse(r, "it begins like a text") : wrong_header(r, "it has only %zu bytes", have);
+        return is_text(first, have) ? refuse(r, "it begins like a text")
+                                    : wrong_header(r, "it has only %zu bytes", have);
     uint64_t length = get_u64(first);
     if (length < 2 || length > HEADER_LIMIT)
         return refuse_start(r, first, sizeof first, length);
     if (length > r->size - LENGTH_SIZE)
-        return wrong_header(r, "it ends at byte %llu, inside its header of %llu bytes", (unsigned long long)r->size,
-                            (unsigned long long)length);
+        return wrong_header(r, "it ends at byte %llu, inside its header of %llu bytes",
+                            (unsigned long long)r->size, (unsigned long long)length);
     r->data_at = LENGTH_SIZE + length;
     r->start = malloc(r->data_at);
     if (!r->start)
@@ -149,7 +154,10 @@ static int depth_of(const char *p, size_t n)
     return most;
 }
 
-static int compare_meta(const void *a, const void *b) { return strcmp(((const MetaEntry *)a)->key, ((const MetaEntry *)b)->key); }
+static int compare_meta(const void *a, const void *b)
+{
+    return strcmp(((const MetaEntry *)a)->key, ((const MetaEntry *)b)->key);
+}
 static int compare_name(const void *a, const void *b)
 {
     return strcmp(((const TensorView *)a)->name, ((const TensorView *)b)->name);
@@ -195,13 +203,15 @@ static int take_tensor(Reader *r, TensorView *t, const char *name, json_t *o)
     json_t *shape = json_object_get(o, "shape"), *place = json_object_get(o, "data_offsets");
     const char *dtype = json_string_value(json_object_get(o, "dtype"));
     json_t *from = json_array_get(place, 0), *to = json_array_get(place, 1);
-    if (!json_is_object(o) || !dtype || !json_is_array(shape) || !json_is_integer(from) || !json_is_integer(to) ||
-        json_array_size(place) != 2)
-        return wrong_header(r, "the entry '%s' of its header does not describe a tensor (dtype, shape, data_offsets)",
-                            show(name).text);
+    if (!json_is_object(o) || !dtype || !json_is_array(shape) || !json_is_integer(from) ||
+        !json_is_integer(to) || json_array_size(place) != 2)
+        return wrong_header(
+            r, "the entry '%s' of its header does not describe a tensor (dtype, shape, data_offsets)",
+            show(name).text);
     int type = dtype_find(dtype);
     if (type < 0)
-        return wrong_header(r, "its tensor '%s' has the type '%s', which is not known", show(name).text, show(dtype).text);
+        return wrong_header(r, "its tensor '%s' has the type '%s', which is not known", show(name).text,
+                            show(dtype).text);
     if (json_array_size(shape) > 4)
         return wrong_header(r, "its tensor '%s' has %zu dimensions; at most 4 can be read", show(name).text,
                             json_array_size(shape));
@@ -215,15 +225,17 @@ static int take_tensor(Reader *r, TensorView *t, const char *name, json_t *o)
     }
     json_int_t begin = json_integer_value(from), end = json_integer_value(to);
     if (begin < 0 || end < begin)
-        return wrong_header(r, "its tensor '%s' lies at %lld to %lld, which is no range", show(name).text, (long long)begin,
-                            (long long)end);
+        return wrong_header(r, "its tensor '%s' lies at %lld to %lld, which is no range", show(name).text,
+                            (long long)begin, (long long)end);
     t->bytes = (uint64_t)(end - begin);
     if (bytes_of(t->shape, t->dims, dtypes[type].size) != (int64_t)t->bytes)
-        return wrong_header(r, "its tensor '%s' has %llu bytes, which do not go with its type %s and its shape", show(name).text,
-                            (unsigned long long)t->bytes, t->dtype);
+        return wrong_header(r,
+                            "its tensor '%s' has %llu bytes, which do not go with its type %s and its shape",
+                            show(name).text, (unsigned long long)t->bytes, t->dtype);
     if ((uint64_t)end > r->size - r->data_at)
-        return wrong_header(r, "it is cut off: its tensor '%s' ends at byte %llu, the file at %llu", show(name).text,
-                            (unsigned long long)r->data_at + (unsigned long long)end, (unsigned long long)r->size);
+        return wrong_header(r, "it is cut off: its tensor '%s' ends at byte %llu, the file at %llu",
+                            show(name).text, (unsigned long long)r->data_at + (unsigned long long)end,
+                            (unsigned long long)r->size);
     t->name = block_strndup(&r->f->block, name, strlen(name));
     t->data = (const void *)(uintptr_t)begin;
     return t->name ? 0 : no_memory(r);
@@ -243,15 +255,16 @@ static int check_places(Reader *r)
     for (int i = 0; i < f->count; i++) {
         const TensorView *t = r->by_place[i];
         if (place_of(t) < at)
-            return wrong_header(r, "its tensors '%s' and '%s' lie over each other", show(r->by_place[i - 1]->name).text,
-                                show(t->name).text);
+            return wrong_header(r, "its tensors '%s' and '%s' lie over each other",
+                                show(r->by_place[i - 1]->name).text, show(t->name).text);
         if (place_of(t) > at)
-            return wrong_header(r, "%llu bytes before its tensor '%s' belong to nothing", (unsigned long long)(place_of(t) - at),
-                                show(t->name).text);
+            return wrong_header(r, "%llu bytes before its tensor '%s' belong to nothing",
+                                (unsigned long long)(place_of(t) - at), show(t->name).text);
         at += t->bytes;
     }
     if (at != r->size - r->data_at)
-        return wrong_header(r, "it has %llu bytes behind its last tensor", (unsigned long long)(r->size - r->data_at - at));
+        return wrong_header(r, "it has %llu bytes behind its last tensor",
+                            (unsigned long long)(r->size - r->data_at - at));
     return 0;
 }
 
@@ -268,7 +281,8 @@ static int read_header(Reader *r)
     if (!root && json_error_code(&error) == json_error_out_of_memory)
         return no_memory(r);
     if (!root)
-        return wrong_header(r, "its header is not JSON: %.200s at byte %d", error.text, LENGTH_SIZE + error.position);
+        return wrong_header(r, "its header is not JSON: %.200s at byte %d", error.text,
+                            LENGTH_SIZE + error.position);
     int rc = 0;
     const char *key;
     json_t *value;
@@ -291,7 +305,8 @@ static int read_header(Reader *r)
     return check_places(r);
 }
 
-/* Through read and not through the mapping: a part of the disk that cannot be read is an error then, and no SIGBUS. */
+/* Through read and not through the mapping: a part of the disk that cannot be read is an error then, and no
+ * SIGBUS. */
 static int hash_file(Reader *r, char text[DIGITS + 1])
 {
     char *piece = malloc(PIECE);
@@ -318,13 +333,14 @@ static int hash_file(Reader *r, char text[DIGITS + 1])
 
 static int check_sum(Reader *r)
 {
-    static const char hint[] =
-        "take another checkpoint; a tool that changes such a file on purpose has to leave out xxh128 and written_by";
+    static const char hint[] = "take another checkpoint; a tool that changes such a file on purpose has to "
+                               "leave out xxh128 and written_by";
     const char *want = safetensors_meta(r->f, "xxh128"), *by = safetensors_meta(r->f, "written_by");
     if (!want) {
         if (!by || strcmp(by, OWN_NAME) != 0)
             return 0;
-        err_set(r->err, ERR_DAMAGED, "%s says it was written by %s, but its checksum is gone", r->path, OWN_NAME);
+        err_set(r->err, ERR_DAMAGED, "%s says it was written by %s, but its checksum is gone", r->path,
+                OWN_NAME);
         err_hint(r->err, "%s", hint);
         return ERR_DAMAGED;
     }
@@ -336,7 +352,8 @@ static int check_sum(Reader *r)
     if (rc)
         return rc;
     if (!in_place || memcmp(have, want, DIGITS) != 0) {
-        err_set(r->err, ERR_DAMAGED, "%s was changed after it was written: its checksum is %s, the file says %.40s", r->path,
+        err_set(r->err, ERR_DAMAGED,
+                "%s was changed after it was written: its checksum is %s, the file says %.40s", r->path,
                 in_place ? have : "not where it belongs", show(want).text);
         err_hint(r->err, "%s", hint);
         return ERR_DAMAGED;
@@ -345,13 +362,15 @@ static int check_sum(Reader *r)
     return 0;
 }
 
-/* From places in the data section to pointers. A foreign file may have a tensor at an odd place: it is copied to an even one. */
+/* From places in the data section to pointers. A foreign file may have a tensor at an odd place: it is copied
+ * to an even one. */
 static int map_data(Reader *r)
 {
     SafeTensors *f = r->f;
     void *p = mmap(NULL, r->size, PROT_READ, MAP_SHARED, r->fd, 0);
     if (p == MAP_FAILED)
-        return err_set_errno(r->err, ERR_IO, "cannot map %s (%llu bytes)", r->path, (unsigned long long)r->size);
+        return err_set_errno(r->err, ERR_IO, "cannot map %s (%llu bytes)", r->path,
+                             (unsigned long long)r->size);
     f->map = (FileMap){p, r->size};
     for (int i = 0; i < f->count; i++) {
         TensorView *t = &f->tensors[i];
@@ -404,6 +423,7 @@ const TensorView *safetensors_find(const SafeTensors *f, const char *name)
 const char *safetensors_meta(const SafeTensors *f, const char *key)
 {
     MetaEntry want = {.key = key};
-    const MetaEntry *e = f->n_meta ? bsearch(&want, f->meta, (size_t)f->n_meta, sizeof *f->meta, compare_meta) : NULL;
+    const MetaEntry *e =
+        f->n_meta ? bsearch(&want, f->meta, (size_t)f->n_meta, sizeof *f->meta, compare_meta) : NULL;
     return e ? e->value : NULL;
 }

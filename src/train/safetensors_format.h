@@ -1,4 +1,5 @@
-/* safetensors_format.h - what the writer and the reader of safetensors.h agree on. Included by those two files alone. */
+/* safetensors_format.h - what the writer and the reader of safetensors.h agree on. Included by those two
+ * files alone. */
 #ifndef MYXTTS_SAFETENSORS_FORMAT_H
 #define MYXTTS_SAFETENSORS_FORMAT_H
 

@@ -22,18 +22,21 @@ static int add_tensor(json_t *to, const TensorView *t, uint64_t *at, Err *err)
 {
     int type = dtype_find(t->dtype);
     if (type < 0)
-        return err_set(err, ERR_DATA, "the tensor '%s' has the unknown type '%s'", show(t->name).text, t->dtype ? t->dtype : "");
+        return err_set(err, ERR_DATA, "the tensor '%s' has the unknown type '%s'", show(t->name).text,
+                       t->dtype ? t->dtype : "");
     int64_t want = t->dims < 0 || t->dims > 4 ? -1 : bytes_of(t->shape, t->dims, dtypes[type].size);
     if (want < 0 || (uint64_t)want != t->bytes || (t->bytes && !t->data))
-        return err_set(err, ERR_DATA, "the tensor '%s' (%s, %d dimensions) does not have the %llu bytes of its shape",
+        return err_set(err, ERR_DATA,
+                       "the tensor '%s' (%s, %d dimensions) does not have the %llu bytes of its shape",
                        show(t->name).text, t->dtype, t->dims, (unsigned long long)t->bytes);
     if (!t->name[0] || json_object_get(to, t->name))
-        return err_set(err, ERR_DATA, "the tensor '%s' comes twice, or has a name that is taken", show(t->name).text);
+        return err_set(err, ERR_DATA, "the tensor '%s' comes twice, or has a name that is taken",
+                       show(t->name).text);
     json_t *shape = json_array();
     for (int i = 0; i < t->dims; i++)
         json_array_append_new(shape, json_integer(t->shape[i]));
-    json_t *o = json_pack("{s:s, s:o, s:[I,I]}", "dtype", t->dtype, "shape", shape, "data_offsets", (json_int_t)*at,
-                          (json_int_t)(*at + t->bytes));
+    json_t *o = json_pack("{s:s, s:o, s:[I,I]}", "dtype", t->dtype, "shape", shape, "data_offsets",
+                          (json_int_t)*at, (json_int_t)(*at + t->bytes));
     *at += t->bytes;
     if (!o || json_array_size(shape) != (size_t)t->dims) {
         json_decref(o);
@@ -45,7 +48,8 @@ static int add_tensor(json_t *to, const TensorView *t, uint64_t *at, Err *err)
 }
 
 /* Length, JSON and blanks, with zeros for the checksum. */
-static int build_header(Buf *out, const MetaEntry *meta, int n_meta, const TensorView *const *t, int n, Err *err)
+static int build_header(Buf *out, const MetaEntry *meta, int n_meta, const TensorView *const *t, int n,
+                        Err *err)
 {
     json_t *root = json_object(), *own = json_object();
     char *text = NULL;
@@ -73,7 +77,8 @@ static int build_header(Buf *out, const MetaEntry *meta, int n_meta, const Tenso
         if (!text || out->failed)
             rc = err_set(err, ERR_NOMEM, "no memory for the header of a checkpoint");
         else if (whole > HEADER_LIMIT)
-            rc = err_set(err, ERR_DATA, "the header of the checkpoint would have %zu bytes, over the limit of %d", whole,
+            rc = err_set(err, ERR_DATA,
+                         "the header of the checkpoint would have %zu bytes, over the limit of %d", whole,
                          HEADER_LIMIT);
     }
     free(text);
@@ -110,7 +115,8 @@ static int put_checksum(Buf *header, const TensorView *const *t, int n)
     return 0;
 }
 
-int safetensors_write(const char *path, const MetaEntry *meta, int n_meta, const TensorView *t, int n, Err *err)
+int safetensors_write(const char *path, const MetaEntry *meta, int n_meta, const TensorView *t, int n,
+                      Err *err)
 {
     FileWriter w = {0};
     Buf header = {0};

@@ -5,12 +5,13 @@
 
 double schedule_rate(const Config *cfg, int64_t step, int64_t total)
 {
-    const double peak = cfg->learning_rate, low = cfg->min_learning_rate < peak ? cfg->min_learning_rate : peak;
+    const double peak = cfg->learning_rate,
+                 low = cfg->min_learning_rate < peak ? cfg->min_learning_rate : peak;
     const int64_t warm = cfg->warmup_steps;
     if (step < warm)
         return peak * (double)step / (double)warm;
-    if (cfg->scheduler ==
-        SCHEDULE_NOAM) /* Vaswani 2017: falls with the root of the step, from the peak at the end of the warm-up */
+    if (cfg->scheduler == SCHEDULE_NOAM) /* Vaswani 2017: falls with the root of the step, from the peak at
+                                            the end of the warm-up */
         return peak * sqrt((double)(warm > 0 ? warm : 1) / (double)step);
     if (cfg->scheduler == SCHEDULE_CONSTANT)
         return peak;

@@ -59,7 +59,8 @@ int voice_clips_open(VoiceClips *v, const Corpus *corpus, Err *err)
             if (seen++ * each < taken * own)
                 continue;
             Err skipped = {0}; /* a damaged record is left out here; the loader reports it */
-            int frames = corpus_mel(v->mel + (size_t)v->count * CLIP_FRAMES * (size_t)v->bands, corpus, i, CLIP_FRAMES, &skipped);
+            int frames = corpus_mel(v->mel + (size_t)v->count * CLIP_FRAMES * (size_t)v->bands, corpus, i,
+                                    CLIP_FRAMES, &skipped);
             if (frames <= 0)
                 continue;
             v->length[v->count] = frames, v->speaker[v->count] = s;
@@ -149,8 +150,8 @@ static char *longest_json(const Corpus *c)
     return out;
 }
 
-static void tensor(Snapshot *s, const char *name, const char *dtype, const void *data, uint64_t bytes, int dims, int64_t a,
-                   int64_t b, int64_t c)
+static void tensor(Snapshot *s, const char *name, const char *dtype, const void *data, uint64_t bytes,
+                   int dims, int64_t a, int64_t b, int64_t c)
 {
     s->tensors[s->tensor_count++] = (TensorView){name, dtype, dims, {a, b, c, 1}, data, bytes};
 }
@@ -170,16 +171,18 @@ static int add_params(Snapshot *s, Err *err)
             char *copy = strdup(name);
             if (!copy)
                 return err_set(err, ERR_NOMEM, "no memory for the names in a checkpoint");
-            tensor(s, copy, "F32", groups[g].flat + p->offset, (uint64_t)p->count * sizeof(float), p->dims, p->shape[0],
-                   p->shape[1], p->shape[2]);
+            tensor(s, copy, "F32", groups[g].flat + p->offset, (uint64_t)p->count * sizeof(float), p->dims,
+                   p->shape[0], p->shape[1], p->shape[2]);
         }
     return 0;
 }
 
 static void add_rest(Snapshot *s, const VoiceClips *clips, int bands)
 {
-    static const char *const fixed[] = {"format", "config", "symbols", "speakers", "pitch", "longest", "step"};
-    const char *values[] = {SNAPSHOT_FORMAT, s->config, s->symbols, s->speakers, s->pitch, s->longest, s->step_text};
+    static const char *const fixed[] = {"format", "config",  "symbols", "speakers",
+                                        "pitch",  "longest", "step"};
+    const char *values[] = {SNAPSHOT_FORMAT, s->config,  s->symbols,  s->speakers,
+                            s->pitch,        s->longest, s->step_text};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         s->meta[s->meta_count++] = (MetaEntry){fixed[i], values[i]};
     tensor(s, strdup("mel.mean"), "F32", s->mean, (uint64_t)bands * 4, 1, bands, 1, 1);
@@ -189,14 +192,15 @@ static void add_rest(Snapshot *s, const VoiceClips *clips, int bands)
     tensor(s, strdup("train.guard"), "U8", &s->guard, sizeof s->guard, 1, (int64_t)sizeof s->guard, 1, 1);
     if (clips->count) {
         int64_t n = clips->count, each = (int64_t)clips->frames * clips->bands;
-        tensor(s, strdup("voice_clips.mel"), "F32", clips->mel, (uint64_t)(n * each) * 4, 3, n, clips->frames, clips->bands);
+        tensor(s, strdup("voice_clips.mel"), "F32", clips->mel, (uint64_t)(n * each) * 4, 3, n, clips->frames,
+               clips->bands);
         tensor(s, strdup("voice_clips.length"), "I32", clips->length, (uint64_t)n * 4, 1, n, 1, 1);
         tensor(s, strdup("voice_clips.speaker"), "I32", clips->speaker, (uint64_t)n * 4, 1, n, 1, 1);
     }
 }
 
-int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus, const VoiceClips *clips, Device *device,
-                  Err *err)
+int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
+                  const VoiceClips *clips, Device *device, Err *err)
 {
     const int bands = cfg->n_mels;
     const size_t n = (size_t)m->params.size;
@@ -210,12 +214,15 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
     s->meta = mem_calloc(8, sizeof *s->meta);
     s->mean = mem_calloc((size_t)bands * 2, sizeof *s->mean);
     s->config = config_json(cfg), s->speakers = speakers_json(corpus), s->symbols = symbols_json();
-    json_t *pitch = json_pack("{s:f, s:f}", "mean", corpus->statistics.pitch_mean, "deviation", corpus->statistics.pitch_deviation);
+    json_t *pitch = json_pack("{s:f, s:f}", "mean", corpus->statistics.pitch_mean, "deviation",
+                              corpus->statistics.pitch_deviation);
     s->pitch = json_dumps(pitch, JSON_REAL_PRECISION(17));
     json_decref(pitch);
     s->longest = longest_json(corpus);
-    if (!s->tensors || !s->meta || !s->mean || !s->config || !s->speakers || !s->symbols || !s->pitch || !s->longest)
-        return err_set(err, ERR_NOMEM, "no memory for checkpoints of %lld parameters", (long long)m->params.numbers);
+    if (!s->tensors || !s->meta || !s->mean || !s->config || !s->speakers || !s->symbols || !s->pitch ||
+        !s->longest)
+        return err_set(err, ERR_NOMEM, "no memory for checkpoints of %lld parameters",
+                       (long long)m->params.numbers);
     s->deviation = s->mean + bands;
     for (int i = 0; i < bands; i++)
         s->mean[i] = (float)corpus->mean[i], s->deviation[i] = (float)fmax(corpus->deviation[i], 1e-5);

@@ -1,6 +1,6 @@
 /* snapshot.h - what is in a checkpoint, and how it gets in and out. The bytes are in docs/FORMATS.md.
- *   parameters and moments by name, the state of the run, the configuration, the symbol table, mel statistics, speakers and clips of their voices.
- * Threads: a Snapshot belongs to one. */
+ *   parameters and moments by name, the state of the run, the configuration, the symbol table, mel
+ * statistics, speakers and clips of their voices. Threads: a Snapshot belongs to one. */
 #ifndef MYXTTS_SNAPSHOT_H
 #define MYXTTS_SNAPSHOT_H
 
@@ -34,11 +34,13 @@ typedef struct VoiceClips {
     int32_t *length;          /* [count] */
     int32_t *speaker;         /* [count] */
 } VoiceClips;
-/* Up to 4 clips of each speaker, one of each where there are many; of more than 256 speakers none beyond those. */
+/* Up to 4 clips of each speaker, one of each where there are many; of more than 256 speakers none beyond
+ * those. */
 int voice_clips_open(VoiceClips *v, const Corpus *corpus, Err *err);
 void voice_clips_close(VoiceClips *v);
 
-/* The normalised mel [frames, bands] of an item of the corpus; returns its frames, at most `most`, or a negative code. */
+/* The normalised mel [frames, bands] of an item of the corpus; returns its frames, at most `most`, or a
+ * negative code. */
 int corpus_mel(float *out, const Corpus *corpus, uint32_t item, int most, Err *err);
 
 #define SNAPSHOT_STATE 7 /* numbers of train.state */
@@ -61,8 +63,8 @@ typedef struct Snapshot {
     char step_text[24];
 } Snapshot;
 /* corpus and clips must outlive it. */
-int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus, const VoiceClips *clips, Device *device,
-                  Err *err);
+int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
+                  const VoiceClips *clips, Device *device, Err *err);
 void snapshot_close(Snapshot *s);                        /* always safe */
 void snapshot_set(Snapshot *s, const TrainState *state); /* before it is submitted */
 
@@ -80,13 +82,16 @@ typedef struct VoiceFile {
     int speaker_count;
     VoiceClips clips; /* views */
 } VoiceFile;
-/* what, dir: as checkpoint_find. argv: settings that win over those in the file. ERR_FORMAT for files of another kind, with what they are. */
-int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log, Err *err);
+/* what, dir: as checkpoint_find. argv: settings that win over those in the file. ERR_FORMAT for files of
+ * another kind, with what they are. */
+int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log,
+                    Err *err);
 void voice_file_close(VoiceFile *v);
-/* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes are voice_file_params' to check. */
+/* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes
+ * are voice_file_params' to check. */
 int voice_file_same(const char *path, const Config *was, const Config *is, Err *err);
-/* Flat host numbers [m->params.size] of the file, for the network m; prefix "" (weights), "adam.m." or "adam.v.". ERR_CONFIG names the first tensor
- * that is missing or of another shape. */
+/* Flat host numbers [m->params.size] of the file, for the network m; prefix "" (weights), "adam.m." or
+ * "adam.v.". ERR_CONFIG names the first tensor that is missing or of another shape. */
 int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, float *flat, Err *err);
 int voice_file_state(const VoiceFile *v, TrainState *state, Err *err);
 

@@ -19,8 +19,9 @@ static void put_text(Buf *out, const char *s)
 
 static void put_interval(Buf *out, int number, double from, double to, const char *label)
 {
-    buf_printf(out, "        intervals [%d]:\n            xmin = %.5f\n            xmax = %.5f\n            text = ", number, from,
-               to);
+    buf_printf(
+        out, "        intervals [%d]:\n            xmin = %.5f\n            xmax = %.5f\n            text = ",
+        number, from, to);
     put_text(out, label);
     buf_str(out, " \n");
 }

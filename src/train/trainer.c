@@ -20,7 +20,8 @@
 
 /* --- opening --- */
 
-/* Where to go on from. A fresh start into a folder that has checkpoints is refused: they would be mixed up. */
+/* Where to go on from. A fresh start into a folder that has checkpoints is refused: they would be mixed up.
+ */
 static int load_state(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -30,8 +31,8 @@ static int load_state(Trainer *t, Err *err)
     t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY};
     int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, err) == 0;
     if (fresh && (there || err->code == ERR_DAMAGED)) {
-        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)", cfg->checkpoint_dir,
-                there ? found : "damaged ones");
+        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)",
+                cfg->checkpoint_dir, there ? found : "damaged ones");
         return err_hint(err, "move them away or name another --checkpoint-dir");
     }
     if (fresh || (automatic && !there && err->code == ERR_MISSING)) {
@@ -46,17 +47,20 @@ static int load_state(Trainer *t, Err *err)
     if (!rc && t->state.data.seed != (uint64_t)cfg->seed) {
         err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, this run has %lld", v.path,
                 (unsigned long long)t->state.data.seed, (long long)cfg->seed);
-        err_hint(err, "a run goes on with the seed it began with; to begin anew use another --checkpoint-dir");
+        err_hint(err,
+                 "a run goes on with the seed it began with; to begin anew use another --checkpoint-dir");
         rc = err->code;
     }
     if (!rc)
         rc = voice_file_same(v.path, &v.cfg, cfg, err);
-    if (t->state.guard.consecutive >= cfg->guard_max_skips) /* a run that gave up is given as many tries again */
+    if (t->state.guard.consecutive >=
+        cfg->guard_max_skips) /* a run that gave up is given as many tries again */
         t->state.guard.consecutive = 0;
     if (!rc && !(rc = voice_file_params(&v, m, "", t->snapshot.masters, err)) &&
         !(rc = voice_file_params(&v, m, "adam.m.", t->snapshot.moments1, err)) &&
         !(rc = voice_file_params(&v, m, "adam.v.", t->snapshot.moments2, err)))
-        rc = engine_load(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2, &t->state.guard, err);
+        rc = engine_load(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2,
+                         &t->state.guard, err);
     if (!rc)
         log_info(t->log, "going on from %s (step %lld, epoch %lld)", v.path, (long long)t->state.step,
                  (long long)t->state.data.epoch);
@@ -74,7 +78,8 @@ static int open_logs(Trainer *t, Err *err)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (!rc)
-        rc = event_log_open(&t->events, t->cfg->checkpoint_dir, (double)now.tv_sec, t->state.step ? t->state.step + 1 : 0, err);
+        rc = event_log_open(&t->events, t->cfg->checkpoint_dir, (double)now.tv_sec,
+                            t->state.step ? t->state.step + 1 : 0, err);
     return rc;
 }
 
@@ -90,8 +95,8 @@ static int open_pipeline(Trainer *t, Err *err)
                          .start = t->state.data,
                          .log = t->log};
     int rc = pipeline_open(&t->pipeline, &o, err);
-    if (rc == ERR_DATA &&
-        o.start.index) { /* other clips or another batch size than when it was saved: the place in the epoch is gone */
+    if (rc == ERR_DATA && o.start.index) { /* other clips or another batch size than when it was saved: the
+                                              place in the epoch is gone */
         log_warn(t->log, "%s; going on with epoch %lld", err->msg, (long long)o.start.epoch + 1);
         err_clear(err);
         t->state.data.epoch++, t->state.data.index = 0;
@@ -100,9 +105,12 @@ static int open_pipeline(Trainer *t, Err *err)
     }
     if (rc)
         return rc;
-    int64_t batches = sampler_batches(pipeline_sampler(t->pipeline)), each = t->cfg->gradient_accumulation_steps;
+    int64_t batches = sampler_batches(pipeline_sampler(t->pipeline)),
+            each = t->cfg->gradient_accumulation_steps;
     int64_t by_epochs = (int64_t)t->cfg->epochs * batches / each;
-    t->total = t->cfg->max_steps && t->cfg->max_steps < by_epochs ? t->cfg->max_steps : by_epochs > 0 ? by_epochs : 1;
+    t->total = t->cfg->max_steps && t->cfg->max_steps < by_epochs ? t->cfg->max_steps
+               : by_epochs > 0                                    ? by_epochs
+                                                                  : 1;
     budget_open(t);
     return step_meter_open(&t->meter, t->o.model, pipeline_counters(t->pipeline), METER_SKIP, err);
 }
@@ -117,11 +125,17 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     int rc = train_plan(&t->plan, o, err);
     if (rc)
         return rc;
-    EngineOptions e = {
-        .cfg = o->cfg, .device = o->model, .largest = t->plan.shape, .symbols = tokens_count(), .training = 1, .log = o->log};
+    EngineOptions e = {.cfg = o->cfg,
+                       .device = o->model,
+                       .largest = t->plan.shape,
+                       .symbols = tokens_count(),
+                       .training = 1,
+                       .log = o->log};
     if ((rc = engine_open(&t->engine, &e, err)) || (rc = voice_clips_open(&t->clips, o->train, err)) ||
-        (rc = snapshot_open(&t->snapshot, engine_model(t->engine), o->cfg, o->train, &t->clips, o->model, err)) ||
-        (rc = checkpoint_writer_open(&t->writer, o->cfg->checkpoint_dir, o->cfg->keep_checkpoints, o->log, err)) ||
+        (rc = snapshot_open(&t->snapshot, engine_model(t->engine), o->cfg, o->train, &t->clips, o->model,
+                            err)) ||
+        (rc = checkpoint_writer_open(&t->writer, o->cfg->checkpoint_dir, o->cfg->keep_checkpoints, o->log,
+                                     err)) ||
         (rc = load_state(t, err)) || (rc = open_logs(t, err)) || (rc = open_pipeline(t, err)) ||
         (rc = griffin_lim_open(&t->griffin, o->cfg, err)) || (rc = samples_open(t, err)))
         return rc;
@@ -129,11 +143,14 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     if ((rc = synthesiser_open(&t->synthesiser, engine_model(t->engine), &limits, err)))
         return rc;
     if (o->validation && o->validation->count && o->cfg->listen_clips &&
-        (rc = hearing_open(&t->hearing, o->cfg, o->validation, o->cfg->listen_clips, thread_cores() / 4, o->log, err)))
+        (rc = hearing_open(&t->hearing, o->cfg, o->validation, o->cfg->listen_clips, thread_cores() / 4,
+                           o->log, err)))
         return rc;
     engine_poison(t->engine, o->poison_from, o->poison_count);
     t->first_step = t->saved = t->state.step;
-    return o->model->ops->kind == DEVICE_CUDA ? monitor_open(&t->monitor, &o->model->index, 1, 0.1, o->log, err) : 0;
+    return o->model->ops->kind == DEVICE_CUDA
+               ? monitor_open(&t->monitor, &o->model->index, 1, 0.1, o->log, err)
+               : 0;
 }
 
 int trainer_close(Trainer *t)
@@ -170,14 +187,16 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
 {
     report_step(t, r);
     t->state.guard = r->guard;
-    if (r->step % t->cfg->log_step == 0) /* when the step has happened, not when it was enqueued: nobody waits for a line */
+    if (r->step % t->cfg->log_step ==
+        0) /* when the step has happened, not when it was enqueued: nobody waits for a line */
         report_line(t, r->step, 0);
     if (r->guard.consecutive < t->cfg->guard_max_skips || t->gave_up)
         return 0;
     t->gave_up = 1;
-    err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s)", r->guard.consecutive, (long long)r->step,
-            r->guard.skipped == 1 ? "not finite" : "far too high");
-    return err_hint(err, "a lower --learning-rate often helps; so does looking at the clips of the last batches");
+    err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s)", r->guard.consecutive,
+            (long long)r->step, r->guard.skipped == 1 ? "not finite" : "far too high");
+    return err_hint(err,
+                    "a lower --learning-rate often helps; so does looking at the clips of the last batches");
 }
 
 /* Results that are there; with drain all that are outstanding. */
@@ -201,11 +220,13 @@ static int one_step(Trainer *t, double lr, Err *err)
         if (rc)
             return rc;
         t->o.model->ops->stream_batch(stream, b.info.number);
-        if ((rc = pipeline_await(t->pipeline, &b, stream, err)) == 0 && (rc = step_meter_begin(&t->meter, stream, err)) == 0)
+        if ((rc = pipeline_await(t->pipeline, &b, stream, err)) == 0 &&
+            (rc = step_meter_begin(&t->meter, stream, err)) == 0)
             rc = engine_take(t->engine, b.memory, &b.layout, &b.info, err);
         int64_t frames = b.info.real_frames, clips = b.info.count - b.info.lost;
         int released = pipeline_release(t->pipeline, &b, stream, rc ? NULL : err);
-        if ((rc = rc ? rc : released) || (rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err)) ||
+        if ((rc = rc ? rc : released) ||
+            (rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err)) ||
             (rc = step_meter_end(&t->meter, stream, err)))
             return rc;
         t->interval.frames += (double)frames, t->interval.utterances += (double)clips, t->interval.batches++;
@@ -230,16 +251,19 @@ static int settle(Trainer *t, Err *err)
 
 static int save(Trainer *t, int is_best, Err *err)
 {
-    checkpoint_writer_wait(t->writer); /* for the one before: the staging memory is free then. If it failed, it was said */
+    checkpoint_writer_wait(
+        t->writer); /* for the one before: the staging memory is free then. If it failed, it was said */
     t->checkpoint_failed = 0;
-    int rc = engine_save(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2, &t->state.guard, err);
+    int rc = engine_save(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2,
+                         &t->state.guard, err);
     if (rc)
         return rc;
     snapshot_set(&t->snapshot, &t->state);
-    rc = checkpoint_writer_submit(t->writer, t->state.step, is_best, t->snapshot.meta, t->snapshot.meta_count, t->snapshot.tensors,
-                                  t->snapshot.tensor_count, err);
+    rc = checkpoint_writer_submit(t->writer, t->state.step, is_best, t->snapshot.meta, t->snapshot.meta_count,
+                                  t->snapshot.tensors, t->snapshot.tensor_count, err);
     if (rc) { /* a full memory is no reason to stop either */
-        log_warn(t->log, "no checkpoint at step %lld: %s; training goes on", (long long)t->state.step, err->msg);
+        log_warn(t->log, "no checkpoint at step %lld: %s; training goes on", (long long)t->state.step,
+                 err->msg);
         t->checkpoint_failed = 1;
         err_clear(err);
         return 0;
@@ -255,9 +279,12 @@ static int validate(Trainer *t, int last, Err *err)
     if (rc)
         return rc;
     t->validation = loss;
-    const int first = !isfinite(t->state.best_loss), better = isfinite(loss) && (first || loss < t->state.best_loss);
-    const int much = first || loss < t->state.best_loss - t->cfg->early_stopping_min_delta; /* enough to go on for */
-    log_info(t->log, "validation at step %lld: loss %.4f%s", (long long)t->state.step, loss, better ? ", the best so far" : "");
+    const int first = !isfinite(t->state.best_loss),
+              better = isfinite(loss) && (first || loss < t->state.best_loss);
+    const int much =
+        first || loss < t->state.best_loss - t->cfg->early_stopping_min_delta; /* enough to go on for */
+    log_info(t->log, "validation at step %lld: loss %.4f%s", (long long)t->state.step, loss,
+             better ? ", the best so far" : "");
     if (better) {
         t->state.best_loss = loss, t->state.best_step = t->state.step;
         t->state.stale = much ? 0 : t->state.stale + 1;
@@ -278,7 +305,8 @@ static int afterwards(Trainer *t, int last, Err *err)
 {
     const Config *cfg = t->cfg;
     const int64_t step = t->state.step;
-    int validates = t->o.validation && t->o.validation->count && (step % t->val_step == 0 || last) && !t->measuring;
+    int validates =
+        t->o.validation && t->o.validation->count && (step % t->val_step == 0 || last) && !t->measuring;
     int saves = (step % t->save_step == 0 && !t->measuring) || last;
     int speaks = t->samples && ((step % t->sample_step == 0 && !t->measuring) || last);
     int rc = 0;
@@ -318,7 +346,8 @@ int trainer_run(Trainer *t, Err *err)
     t->seconds = clock_now() - t->started;
     if (rc == ERR_STOPPED && t->o.stop && *t->o.stop)
         t->stopped = 1, rc = 0, err_clear(err);
-    /* Saved on request, on early stopping, and after an error of the data; a failed device has nothing left to save. */
+    /* Saved on request, on early stopping, and after an error of the data; a failed device has nothing left
+     * to save. */
     if (t->state.step > t->saved && (t->stopped || t->early || (rc && rc != ERR_DEVICE))) {
         Err second = {0};
         if (settle(t, &second) || (report_line(t, t->state.step, 1), save(t, 0, &second)))
@@ -327,11 +356,16 @@ int trainer_run(Trainer *t, Err *err)
     Err unheard = {0};
     if (!rc && hear_results(t, !t->stopped, &unheard))
         log_warn(t->log, "what the voice says was not judged: %s", unheard.msg);
-    report_event(t, "end", t->state.step, rc ? "error" : t->stopped ? "stopped" : t->early ? "no improvement" : "done");
+    report_event(t, "end", t->state.step,
+                 rc           ? "error"
+                 : t->stopped ? "stopped"
+                 : t->early   ? "no improvement"
+                              : "done");
     report_curve(t);
     if (checkpoint_writer_wait(t->writer))
         t->checkpoint_failed = 1;
-    if (t->gave_up) { /* weights did not change in the steps that were left out: what was saved last is good */
+    if (t->gave_up) { /* weights did not change in the steps that were left out: what was saved last is good
+                       */
         const char *good = checkpoint_writer_last_good(t->writer);
         size_t n = strlen(err->msg);
         snprintf(err->msg + n, sizeof err->msg - n, "; the last good checkpoint is %s",
@@ -347,15 +381,18 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     const StepMeter *m = &t->meter;
     memset(s, 0, sizeof *s);
     s->first_step = t->first_step, s->step = t->state.step, s->total = t->total;
-    s->loss = t->loss, s->validation = t->validation, s->best_loss = t->state.best_loss, s->best_step = t->state.best_step;
+    s->loss = t->loss, s->validation = t->validation, s->best_loss = t->state.best_loss,
+    s->best_step = t->state.best_step;
     s->seconds = t->seconds;
     s->heard = t->heard;
     double all = m->step.mean * (double)m->step.n,
            counted = t->state.step > t->first_step
-                         ? (double)m->step.n / (double)((t->state.step - t->first_step) * t->cfg->gradient_accumulation_steps)
+                         ? (double)m->step.n /
+                               (double)((t->state.step - t->first_step) * t->cfg->gradient_accumulation_steps)
                          : 0;
     const int each = t->cfg->gradient_accumulation_steps;
-    s->step_mean = all > 0 ? m->step.mean * each : NAN, s->step_std = m->step.n > 1 ? stats_std(&m->step) * each : NAN;
+    s->step_mean = all > 0 ? m->step.mean * each : NAN,
+    s->step_std = m->step.n > 1 ? stats_std(&m->step) * each : NAN;
     s->wait_share = all > 0 ? m->wait.mean * (double)m->wait.n / all : NAN;
     s->busy_share = all > 0 ? m->busy.mean * (double)m->busy.n / all : NAN;
     s->utterances_per_s = all > 0 ? (double)t->utterances * counted / all : NAN;

@@ -20,9 +20,11 @@
 
 #define PAUSE_SECONDS 0.2  /* between sentences */
 #define PIECE_SECONDS 0.05 /* between pieces of a sentence */
-#define LONGEST_TEXT 400   /* tokens spoken at once; fewer where max_text_length is less, or where none so long was learned from */
-#define SHORT_TEXT 64      /* as much is always spoken at once */
-#define ROOM_FRAMES 1024   /* at first; it grows */
+#define LONGEST_TEXT \
+    400 /* tokens spoken at once; fewer where max_text_length is less, or where none so long was learned \
+           from */
+#define SHORT_TEXT 64    /* as much is always spoken at once */
+#define ROOM_FRAMES 1024 /* at first; it grows */
 #define LONGEST_REFERENCE 1024
 
 struct Voice {
@@ -63,7 +65,8 @@ static int load_network(Voice *v, Err *err)
     model_attach(&v->m, &v->c, v->weights, 0);
     if (!(flat = mem_aligned(64, (size_t)v->m.params.size, sizeof *flat)))
         return err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)v->m.params.numbers);
-    if (!(rc = voice_file_params(&v->file, &v->m, "", flat, err)) && !(rc = model_load(&v->m, flat, NULL, NULL, NULL, err)))
+    if (!(rc = voice_file_params(&v->file, &v->m, "", flat, err)) &&
+        !(rc = model_load(&v->m, flat, NULL, NULL, NULL, err)))
         rc = d->ops->stream_wait_idle(v->stream, err);
     free(flat);
     return rc;
@@ -89,7 +92,8 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     v->vector = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *v->vector);
     if (!v->vector)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
-    if ((rc = synthesiser_open(&v->synthesiser, &v->m, &v->limits, err)) || (rc = griffin_lim_open(&v->griffin, cfg, err)))
+    if ((rc = synthesiser_open(&v->synthesiser, &v->m, &v->limits, err)) ||
+        (rc = griffin_lim_open(&v->griffin, cfg, err)))
         return rc;
     return text_engine_open(&v->text, cfg, err);
 }
@@ -133,7 +137,8 @@ static int no_such_speaker(const Voice *v, const char *name, Err *err)
 
 int voice_of_speaker(Voice *v, const char *name, Err *err)
 {
-    int found = name || !v->file.clips.count ? -1 : v->file.clips.speaker[0]; /* the first of whom there is a clip */
+    int found =
+        name || !v->file.clips.count ? -1 : v->file.clips.speaker[0]; /* the first of whom there is a clip */
     for (int i = 0; i < v->file.speaker_count && found < 0; i++)
         if (!name || strcmp(v->file.speakers[i], name) == 0) {
             found = i;
@@ -143,10 +148,12 @@ int voice_of_speaker(Voice *v, const char *name, Err *err)
         return no_such_speaker(v, name ? name : "", err);
     if (!v->m.use_voice)
         return 0;
-    int rc = speaker_voice(v->synthesiser, v->vector, &v->file.clips, found, v->file.cfg.speaker_embedding_dim, err);
+    int rc = speaker_voice(v->synthesiser, v->vector, &v->file.clips, found,
+                           v->file.cfg.speaker_embedding_dim, err);
     v->has_vector = !rc;
     if (rc == ERR_MISSING)
-        err_hint(err, "the checkpoint keeps clips of its first speakers only; give a recording with --reference");
+        err_hint(err,
+                 "the checkpoint keeps clips of its first speakers only; give a recording with --reference");
     return rc;
 }
 
@@ -167,11 +174,11 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
         return rc;
     RejectReason why = audio_decode(&audio, map.data, map.size, path, 60, detail, sizeof detail);
     if (!why && !(rc = audio_processor_open(&processor, cfg, err)))
-        why = audio_process(processor, &samples, &n, &audio, cfg->trim_silence, cfg->enable_loudness_normalization, detail,
-                            sizeof detail);
+        why = audio_process(processor, &samples, &n, &audio, cfg->trim_silence,
+                            cfg->enable_loudness_normalization, detail, sizeof detail);
     if (why) {
-        rc =
-            err_set(err, ERR_DATA, "%s cannot be used as a reference: %s%s%s", path, reject_text(why), *detail ? ": " : "", detail);
+        rc = err_set(err, ERR_DATA, "%s cannot be used as a reference: %s%s%s", path, reject_text(why),
+                     *detail ? ": " : "", detail);
         goto done;
     }
     if (rc || (rc = mel_plan_open(&plan, cfg, err)) || (rc = mel_scratch_open(&scratch, plan, err)))
@@ -179,8 +186,9 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
     frames = mel_frames(plan, n);
     if (n < (int64_t)(cfg->min_audio_length * cfg->sample_rate) || frames <= VOICE_FRAMES) {
         rc = err_set(err, ERR_DATA,
-                     "%s cannot be used as a reference: %.3f s of it are no silence; some seconds of speech are needed", path,
-                     (double)n / cfg->sample_rate);
+                     "%s cannot be used as a reference: %.3f s of it are no silence; some seconds of speech "
+                     "are needed",
+                     path, (double)n / cfg->sample_rate);
         goto done;
     }
     if (!(mel = mem_calloc((size_t)frames * (size_t)cfg->n_mels, sizeof *mel))) {
@@ -190,7 +198,8 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
     mel_compute(plan, scratch, mel, samples, n);
     for (int64_t i = 0; i < frames * cfg->n_mels; i++)
         mel[i] = (mel[i] - v->file.mean[i % cfg->n_mels]) / v->file.deviation[i % cfg->n_mels];
-    rc = synthesiser_listen(v->synthesiser, v->vector, mel, (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE), err);
+    rc = synthesiser_listen(v->synthesiser, v->vector, mel,
+                            (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE), err);
     v->has_vector = !rc;
 done:
     free(mel);
@@ -204,7 +213,8 @@ done:
 
 /* --- speaking --- */
 
-/* Bytes of the first part of text that ends a sentence (or all of it); a mark counts when a blank or the end follows. */
+/* Bytes of the first part of text that ends a sentence (or all of it); a mark counts when a blank or the end
+ * follows. */
 static size_t sentence_end(const char *p, size_t n)
 {
     static const char *const wide[] = {"。", "！", "？", "؟", "۔"};
@@ -220,14 +230,16 @@ static size_t sentence_end(const char *p, size_t n)
     return n;
 }
 
-/* Where to cut a part that is too long: after the comma nearest to the middle, else at the blank nearest to it; 0: nowhere. */
+/* Where to cut a part that is too long: after the comma nearest to the middle, else at the blank nearest to
+ * it; 0: nowhere. */
 static size_t middle_cut(const char *p, size_t n)
 {
     for (int pass = 0; pass < 2; pass++) {
         size_t best = 0;
         for (size_t i = 1; i + 1 < n; i++) {
             int here = pass ? p[i] == ' ' : (p[i] == ',' || p[i] == ':') && p[i + 1] == ' ';
-            size_t far = i > n / 2 ? i - n / 2 : n / 2 - i, best_far = best > n / 2 ? best - n / 2 : n / 2 - best;
+            size_t far = i > n / 2 ? i - n / 2 : n / 2 - i,
+                   best_far = best > n / 2 ? best - n / 2 : n / 2 - best;
             if (here && (!best || far < best_far))
                 best = i + 1;
         }
@@ -260,7 +272,8 @@ static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int c
     const Config *cfg = &v->file.cfg;
     const int bands = cfg->n_mels;
     double deviation = v->file.pitch_deviation > 0 ? v->file.pitch_deviation : 1;
-    SynthesisStyle style = {.speed = v->o.speed > 0 ? v->o.speed : 1, .pitch = v->o.pitch * log(2) / 12 / deviation};
+    SynthesisStyle style = {.speed = v->o.speed > 0 ? v->o.speed : 1,
+                            .pitch = v->o.pitch * log(2) / 12 / deviation};
     if (!(part->tokens = mem_calloc((size_t)count, sizeof *part->tokens)))
         return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
     for (int i = 0; i < count; i++)
@@ -281,22 +294,25 @@ static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int c
 enum { NOTHING_TO_SAY, SPOKEN, TOO_LONG };
 
 /* The piece p [n] of a text becomes a part. One of the above, or a negative code. */
-static int speak_piece(Voice *v, VoicePart *part, const char *p, size_t n, TextResult *r, int *left_out, Err *err)
+static int speak_piece(Voice *v, VoicePart *part, const char *p, size_t n, TextResult *r, int *left_out,
+                       Err *err)
 {
     double from = clock_now();
     RejectReason why = text_process(v->text, r, (Str){p, n}, (Str){"", 0}, (Str){"", 0});
     part->text_seconds += clock_now() - from;
     int count = (int)(r->tokens.size / sizeof(uint16_t));
-    if (why == REJECT_EMPTY_TEXT || why == REJECT_NO_PHONEMES) { /* a line of dashes, a lone mark: the rest is spoken */
-        log_warn(v->o.log, "\"%.*s\" is left out: %s", shown(p, n), p, *r->detail ? r->detail : reject_text(why));
+    if (why == REJECT_EMPTY_TEXT ||
+        why == REJECT_NO_PHONEMES) { /* a line of dashes, a lone mark: the rest is spoken */
+        log_warn(v->o.log, "\"%.*s\" is left out: %s", shown(p, n), p,
+                 *r->detail ? r->detail : reject_text(why));
         (*left_out)++;
         return NOTHING_TO_SAY;
     }
     if (why == REJECT_TEXT_TOO_LONG || (!why && count > v->limits.text))
         return TOO_LONG;
     if (why)
-        return err_set(err, ERR_DATA, "\"%.*s\" cannot be spoken: %s%s%s", shown(p, n), p, reject_text(why), *r->detail ? ": " : "",
-                       r->detail);
+        return err_set(err, ERR_DATA, "\"%.*s\" cannot be spoken: %s%s%s", shown(p, n), p, reject_text(why),
+                       *r->detail ? ": " : "", r->detail);
     if (!(part->said = strndup(r->cleaned.data ? r->cleaned.data : "", r->cleaned.size)))
         return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
     int rc = speak_tokens(v, part, (const uint16_t *)(const void *)r->tokens.data, count, err);
@@ -320,7 +336,8 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *e
         while ((rc = speak_piece(v, part, text->p, n, &r, left_out, err)) == TOO_LONG) {
             size_t cut = middle_cut(text->p, n);
             if (!cut) {
-                rc = err_set(err, ERR_DATA, "\"%.*s...\" has no place to cut it; at most %d symbols are spoken at once",
+                rc = err_set(err, ERR_DATA,
+                             "\"%.*s...\" has no place to cut it; at most %d symbols are spoken at once",
                              shown(text->p, n), text->p, v->limits.text);
                 break;
             }
@@ -336,14 +353,16 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *e
     return rc;
 }
 
-int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part, int more, Err *err)
+int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part,
+                int more, Err *err)
 {
-    int64_t n = griffin_lim_samples(g, part->frames), pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
+    int64_t n = griffin_lim_samples(g, part->frames),
+            pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
     *count = n + pause;
     if (!(*samples = mem_calloc((size_t)*count, sizeof **samples)))
         return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)*count);
-    int rc =
-        griffin_lim_run(g, *samples, part->mel, part->frames, v->o.iterations ? v->o.iterations : GRIFFIN_LIM_ITERATIONS, 1, err);
+    int rc = griffin_lim_run(g, *samples, part->mel, part->frames,
+                             v->o.iterations ? v->o.iterations : GRIFFIN_LIM_ITERATIONS, 1, err);
     if (rc) {
         free(*samples);
         *samples = NULL;

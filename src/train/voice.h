@@ -1,7 +1,8 @@
 /* voice.h - a trained voice: a checkpoint that speaks. Text -> tokens -> mel -> samples.
- * Text is spoken part by part: sentences, and where a sentence is longer than any the network learned from also pieces of it, cut at commas or
- * between words. Each part can be heard before the next is computed, and memory does not grow with the text.
- * Threads: one; it holds the process' TextEngine (text.h). voice_sound may run in other threads, each with its own GriffinLim. */
+ * Text is spoken part by part: sentences, and where a sentence is longer than any the network learned from
+ * also pieces of it, cut at commas or between words. Each part can be heard before the next is computed, and
+ * memory does not grow with the text. Threads: one; it holds the process' TextEngine (text.h). voice_sound
+ * may run in other threads, each with its own GriffinLim. */
 #ifndef MYXTTS_VOICE_H
 #define MYXTTS_VOICE_H
 
@@ -31,7 +32,8 @@ int voice_open(Voice **v, const VoiceOptions *o, Err *err);
 void voice_close(Voice *v); /* NULL is fine */
 const VoiceFile *voice_file(const Voice *v);
 
-/* Whose voice: one of the speakers (ERR_MISSING names those there are), or that of a recording. Without either the first speaker. */
+/* Whose voice: one of the speakers (ERR_MISSING names those there are), or that of a recording. Without
+ * either the first speaker. */
 int voice_of_speaker(Voice *v, const char *name, Err *err);
 int voice_of_recording(Voice *v, const char *path, Err *err);
 
@@ -53,10 +55,12 @@ typedef struct VoicePart {
 } VoicePart;
 void voice_part_free(VoicePart *p);
 
-/* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are warned of and counted in *left_out. */
+/* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are
+ * warned of and counted in *left_out. */
 int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
 /* The sound of a part, with its pause where more follows: samples [*count], malloc'd. */
-int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part, int more, Err *err);
+int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part,
+                int more, Err *err);
 
 /* All of a text at once. */
 typedef struct Spoken {

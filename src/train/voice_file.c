@@ -53,15 +53,17 @@ static int check_symbols(const VoiceFile *v, Err *err)
     json_decref(o);
     if (same)
         return 0;
-    err_set(err, ERR_FORMAT, "%s was trained with version %d of the symbol table, this program has version %d", v->path, version,
-            TOKENS_VERSION);
+    err_set(err, ERR_FORMAT,
+            "%s was trained with version %d of the symbol table, this program has version %d", v->path,
+            version, TOKENS_VERSION);
     return err_hint(err, "use the program that wrote it, or train again");
 }
 
 static void read_clips(VoiceFile *v)
 {
     const TensorView *mel = safetensors_find(&v->file, "voice_clips.mel");
-    if (!mel || mel->dims != 3 || strcmp(mel->dtype, "F32") != 0 || mel->shape[2] != v->cfg.n_mels || mel->shape[1] > 65535)
+    if (!mel || mel->dims != 3 || strcmp(mel->dtype, "F32") != 0 || mel->shape[2] != v->cfg.n_mels ||
+        mel->shape[1] > 65535)
         return;
     uint64_t n = (uint64_t)mel->shape[0];
     const int32_t *length = numbers(v, "voice_clips.length", "I32", n * 4),
@@ -98,11 +100,13 @@ int voice_file_same(const char *path, const Config *was, const Config *is, Err *
     ConfigRow a, b;
     for (int i = 0; i < config_row_count(); i++)
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-            if (config_row(was, i, &a) || strcmp(a.key, keys[k]) != 0 || config_row(is, i, &b) || strcmp(a.value, b.value) == 0)
+            if (config_row(was, i, &a) || strcmp(a.key, keys[k]) != 0 || config_row(is, i, &b) ||
+                strcmp(a.value, b.value) == 0)
                 continue;
-            err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key, a.value, b.value,
-                    b.origin);
-            return err_hint(err, "leave the setting as it was; a new network begins in another --checkpoint-dir");
+            err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key,
+                    a.value, b.value, b.origin);
+            return err_hint(err,
+                            "leave the setting as it was; a new network begins in another --checkpoint-dir");
         }
     return 0;
 }
@@ -124,7 +128,8 @@ static int read_config(VoiceFile *v, const char *text, int argc, char **argv, Er
     return rc;
 }
 
-int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log, Err *err)
+int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log,
+                    Err *err)
 {
     memset(v, 0, sizeof *v);
     int rc = checkpoint_find(v->path, what, dir, log, err);
@@ -132,9 +137,11 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
         return rc;
     const char *format = safetensors_meta(&v->file, "format"), *config = safetensors_meta(&v->file, "config");
     if (format && strcmp(format, SNAPSHOT_FORMAT_1) == 0) {
-        err_set(err, ERR_FORMAT, "%s holds the autoregressive network of an earlier version, which this program does not run",
+        err_set(err, ERR_FORMAT,
+                "%s holds the autoregressive network of an earlier version, which this program does not run",
                 v->path);
-        return err_hint(err, "train again, into another --checkpoint-dir; a voice that speaks takes minutes now");
+        return err_hint(err,
+                        "train again, into another --checkpoint-dir; a voice that speaks takes minutes now");
     }
     if (!format || strcmp(format, SNAPSHOT_FORMAT) != 0 || !config)
         return foreign(v, err, format ? "another format" : "no mark of one");
@@ -185,10 +192,12 @@ int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, fl
         for (int k = 0; same && k < p->dims; k++)
             same = t->shape[k] == p->shape[k];
         if (!same) {
-            err_set(err, ERR_CONFIG, "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",
-                    v->path, name, t ? "of another shape" : "not there", (long long)p->shape[0], (long long)p->shape[1],
-                    (long long)p->shape[2]);
-            return err_hint(err, "keep the sizes of the network as they were; a new network begins in another --checkpoint-dir");
+            err_set(err, ERR_CONFIG,
+                    "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",
+                    v->path, name, t ? "of another shape" : "not there", (long long)p->shape[0],
+                    (long long)p->shape[1], (long long)p->shape[2]);
+            return err_hint(err, "keep the sizes of the network as they were; a new network begins in "
+                                 "another --checkpoint-dir");
         }
         memcpy(flat + p->offset, t->data, t->bytes);
     }

@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         goto done;
     ASSERT_CMP(audio.frames, >, 0);
     ASSERT_CMP(audio.frames, <=, (int64_t)(MAX_SECONDS * audio.rate));
-    if (audio_processor_open(&processor, &cfg, NULL) || mel_plan_open(&plan, &cfg, NULL) || mel_scratch_open(&scratch, plan, NULL))
+    if (audio_processor_open(&processor, &cfg, NULL) || mel_plan_open(&plan, &cfg, NULL) ||
+        mel_scratch_open(&scratch, plan, NULL))
         goto done;
     if (audio_process(processor, &samples, &n, &audio, size & 1, size >> 1 & 1, detail, sizeof detail))
         goto done;

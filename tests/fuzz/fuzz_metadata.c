@@ -1,5 +1,5 @@
-/* fuzz_metadata.c - any bytes as a metadata file. The first byte chooses the delimiter and the prefix, the rest is the file,
- * cut in two at a byte of its own for the train and the eval file of one dataset. */
+/* fuzz_metadata.c - any bytes as a metadata file. The first byte chooses the delimiter and the prefix, the
+ * rest is the file, cut in two at a byte of its own for the train and the eval file of one dataset. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static int is_utf8(Str s)
     return 1;
 }
 
-/* Inside the input, or in the block: is_utf8 reads every byte, so that the address sanitizer sees a slice of neither. */
+/* Inside the input, or in the block: is_utf8 reads every byte, so that the address sanitizer sees a slice of
+ * neither. */
 static void check_slice(Str s)
 {
     ASSERT(s.p != NULL);

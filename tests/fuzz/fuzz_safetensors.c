@@ -1,7 +1,8 @@
-/* fuzz_safetensors.c - any bytes as a checkpoint. The first byte chooses: the rest is the file itself; or it is a list of edits (place,
- * place, byte) to a sound file; or it is the text of a header, followed by as many bytes of data as the second byte says. The length of the
- * header and the checksum are left as they come or made right, so that what lies behind them is reached. Whatever opens is read through,
- * written again and must be the same then. */
+/* fuzz_safetensors.c - any bytes as a checkpoint. The first byte chooses: the rest is the file itself; or it
+ * is a list of edits (place, place, byte) to a sound file; or it is the text of a header, followed by as many
+ * bytes of data as the second byte says. The length of the header and the checksum are left as they come or
+ * made right, so that what lies behind them is reached. Whatever opens is read through, written again and
+ * must be the same then. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -123,8 +124,9 @@ static void write_again(const SafeTensors *f)
         }
         ASSERT(g.has_checksum && g.count == f->count && g.n_meta == n + 2);
         for (int i = 0; i < g.count; i++)
-            ASSERT(strcmp(g.tensors[i].name, f->tensors[i].name) == 0 && g.tensors[i].bytes == f->tensors[i].bytes &&
-                   g.tensors[i].dims == f->tensors[i].dims && strcmp(g.tensors[i].dtype, f->tensors[i].dtype) == 0 &&
+            ASSERT(strcmp(g.tensors[i].name, f->tensors[i].name) == 0 &&
+                   g.tensors[i].bytes == f->tensors[i].bytes && g.tensors[i].dims == f->tensors[i].dims &&
+                   strcmp(g.tensors[i].dtype, f->tensors[i].dtype) == 0 &&
                    memcmp(g.tensors[i].data, f->tensors[i].data, g.tensors[i].bytes) == 0);
         for (int i = 0; i < n; i++)
             ASSERT(strcmp(safetensors_meta(&g, meta[i].key), meta[i].value) == 0);

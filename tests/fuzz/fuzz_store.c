@@ -1,6 +1,6 @@
-/* fuzz_store.c - any bytes as the files of a store. The first byte chooses: the rest is cut at the next number into an index and a
- * segment, with the checksums as they come or made right, so that what lies behind them is reached. Whatever opens is read
- * through, looked at as text and as mel, verified, and built upon. */
+/* fuzz_store.c - any bytes as the files of a store. The first byte chooses: the rest is cut at the next
+ * number into an index and a segment, with the checksums as they come or made right, so that what lies behind
+ * them is reached. Whatever opens is read through, looked at as text and as mel, verified, and built upon. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* fuzz_yaml.c - any bytes as a configuration file: a Config that keeps its own rules, or an error with a sentence. */
+/* fuzz_yaml.c - any bytes as a configuration file: a Config that keeps its own rules, or an error with a
+ * sentence. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* fuzz_yaml_edit.c - any bytes as a configuration file: each edit is refused and changes nothing, or the text has the new value and is sound;
- * a repaired file that is said to load does. The first byte chooses what is done. */
+/* fuzz_yaml_edit.c - any bytes as a configuration file: each edit is refused and changes nothing, or the text
+ * has the new value and is sound; a repaired file that is said to load does. The first byte chooses what is
+ * done. */
 #include <stdint.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static void repair(const uint8_t *data, size_t size)
     if (report.loads) { /* what is right is left alone */
         buf_add(&twice, text.data, text.size);
         ASSERT(schema_repair(&second, &twice, "fuzz.yaml", 0, NULL, &err) == 0);
-        ASSERT(second.count == 0 && second.loads && twice.size == text.size && memcmp(twice.data, text.data, text.size) == 0);
+        ASSERT(second.count == 0 && second.loads && twice.size == text.size &&
+               memcmp(twice.data, text.data, text.size) == 0);
     }
     for (size_t i = 0; i < report.count; i++)
         ASSERT(report.items[i].what[0]);

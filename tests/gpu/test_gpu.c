@@ -1,6 +1,7 @@
-/* test_gpu.c - the CUDA part on a real GPU: device, copies, events, peer paths, graphs, and the preprocessing bit by bit against the host.
- * A program of its own, without cmocka: it is built with nothing but gcc and nvcc (build.sh), because machines with GPUs have little else.
- * Prints a table, and `N passed, N failed`. Exit code 0, 1 when a check failed, 77 when there is no GPU. */
+/* test_gpu.c - the CUDA part on a real GPU: device, copies, events, peer paths, graphs, and the preprocessing
+ * bit by bit against the host. A program of its own, without cmocka: it is built with nothing but gcc and
+ * nvcc (build.sh), because machines with GPUs have little else. Prints a table, and `N passed, N failed`.
+ * Exit code 0, 1 when a check failed, 77 when there is no GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,12 +79,15 @@ static void test_open(void)
 {
     Device *d, *second;
     Err why = {0};
-    CHECK(device_open(&d, "99", NULL, &why) == ERR_DEVICE && strstr(why.msg, "99") && strstr(why.msg, "shows"), "%s", why.msg);
+    CHECK(device_open(&d, "99", NULL, &why) == ERR_DEVICE && strstr(why.msg, "99") &&
+              strstr(why.msg, "shows"),
+          "%s", why.msg);
     printf("  no such GPU: %s\n", why.msg);
     MUST(device_open(&d, "auto", NULL, &err));
     CHECK(d->ops->kind == DEVICE_CUDA, "auto is %s", d->name);
     second = open_gpu(0);
-    CHECK(device_same(d, second) && d->ops->peer_path(d, second) == PEER_SAME, "path %d", d->ops->peer_path(d, second));
+    CHECK(device_same(d, second) && d->ops->peer_path(d, second) == PEER_SAME, "path %d",
+          d->ops->peer_path(d, second));
     DeviceMemory m;
     d->ops->memory_info(d, &m);
     CHECK(m.total > 1u << 30 && m.used == 0 && m.cap == 0, "total %llu", (unsigned long long)m.total);
@@ -201,8 +205,9 @@ static void test_events(void)
     CHECK(d->ops->event_happened(end) == 1, "after the wait");
     CHECK(memcmp(in, out, n * ROUNDS) == 0, "a stream did not wait for an event");
     CHECK(device > 0 && device <= wall * 1.01 + 1e-4, "device %g s, wall %g s", device, wall);
-    printf("  %d rounds over two streams: %.2f ms on the device, %.2f ms on the wall; last event at once: %d\n", ROUNDS,
-           device * 1e3, wall * 1e3, happened_at_once);
+    printf(
+        "  %d rounds over two streams: %.2f ms on the device, %.2f ms on the wall; last event at once: %d\n",
+        ROUNDS, device * 1e3, wall * 1e3, happened_at_once);
     d->ops->pinned_free(d, in);
     d->ops->pinned_free(d, out);
     device_free(d, x, n);
@@ -240,7 +245,8 @@ static void test_staged(void)
             MUST(from->ops->copy_in(t, x + n, in + n, n, &err));
             MUST(from->ops->copy_peer(s, y, to, x, n, &err));
             MUST(from->ops->copy_peer(t, y + n, to, x + n, n, &err));
-            MUST(from->ops->copy_out(s, out, y, n, &err)); /* behind the copy in the same stream: it has to have arrived */
+            MUST(from->ops->copy_out(s, out, y, n,
+                                     &err)); /* behind the copy in the same stream: it has to have arrived */
             MUST(from->ops->copy_out(t, out + n, y + n, n, &err));
             MUST(from->ops->stream_wait_idle(s, &err));
             MUST(from->ops->stream_wait_idle(t, &err));
@@ -275,7 +281,8 @@ static void test_errors_stick(void)
     printf("  %s\n", why.msg);
     CHECK(get()->end(s, &graph, &why) == ERR_DEVICE && !graph, "the capture goes on");
     printf("  %s\n", why.msg);
-    CHECK(d->ops->stream_wait_idle(s, &why) == ERR_DEVICE && strstr(why.msg, "wait for an event"), "%s", why.msg);
+    CHECK(d->ops->stream_wait_idle(s, &why) == ERR_DEVICE && strstr(why.msg, "wait for an event"), "%s",
+          why.msg);
     CHECK(d->ops->stream_wait_idle(s, &why) == ERR_DEVICE, "the error is still there");
     d->ops->event_close(e);
     d->ops->stream_close(s);
@@ -344,13 +351,15 @@ static void run_host(TestBatch *b, const Config *cfg, int normalise)
 }
 
 /* Largest difference of the log mel, and relative one of the mel itself. */
-static void compare_mel(const PreprocessArgs *a, const uint8_t *x, const uint8_t *y, double *log_most, double *linear_most)
+static void compare_mel(const PreprocessArgs *a, const uint8_t *x, const uint8_t *y, double *log_most,
+                        double *linear_most)
 {
     const float *p = (const float *)(const void *)(x + a->out_layout.mel),
                 *q = (const float *)(const void *)(y + a->out_layout.mel);
     *log_most = *linear_most = 0;
     for (size_t i = 0; i < (size_t)a->rows * (size_t)a->frames * (size_t)a->bands; i++) {
-        double log_difference = fabs((double)p[i] - (double)q[i]), linear = fabs(expm1((double)p[i] - (double)q[i]));
+        double log_difference = fabs((double)p[i] - (double)q[i]),
+               linear = fabs(expm1((double)p[i] - (double)q[i]));
         if (!(log_difference <= 1e9))
             log_difference = linear = INFINITY;
         *log_most = fmax(*log_most, log_difference);
@@ -399,7 +408,8 @@ static void test_preprocess(void)
         }
         TestBatch b;
         batch_make(&b, &cfg, c->rows, c->text, c->frames, c->mel_bytes,
-                   c->from_samples ? (int64_t)c->frames * c->hop - (int64_t)(i % 2) : 0, (uint64_t)(1000 + i));
+                   c->from_samples ? (int64_t)c->frames * c->hop - (int64_t)(i % 2) : 0,
+                   (uint64_t)(1000 + i));
         run_host(&b, &cfg, c->normalise);
         Bench k;
         bench_open(&k, d, &b, &cfg, c->normalise);
@@ -409,8 +419,8 @@ static void test_preprocess(void)
         int64_t differ = batch_differences(&b.args, b.out, out);
         double log_most, linear_most;
         compare_mel(&b.args, b.out, out, &log_most, &linear_most);
-        printf("  %-28s %10lld %10lld %12.3g %12.3g\n", c->name, (long long)c->rows * c->frames * c->bands, (long long)differ,
-               log_most, linear_most);
+        printf("  %-28s %10lld %10lld %12.3g %12.3g\n", c->name, (long long)c->rows * c->frames * c->bands,
+               (long long)differ, log_most, linear_most);
         CHECK(differ == 0, "%s: %lld values are not those of the host", c->name, (long long)differ);
         CHECK(log_most <= 1e-4 && linear_most <= 1e-4, "%s", c->name);
         CHECK(preprocess_bytes(k.p) > 0, "%s", c->name);
@@ -452,7 +462,8 @@ static void test_graph(void)
     Err why = {0};
     *(void **)&get = cuda_library_symbol(d, CUDA_GRAPH_SYMBOL, &why);
     CHECK(get != NULL, "%s", why.msg);
-    CHECK(cuda_library_symbol(d, "no_such_function", &why) == NULL && strstr(why.msg, "no_such_function"), "%s", why.msg);
+    CHECK(cuda_library_symbol(d, "no_such_function", &why) == NULL && strstr(why.msg, "no_such_function"),
+          "%s", why.msg);
     const CudaGraphOps *g = get();
     void *graph;
     MUST(g->begin(k.s, &err));
@@ -508,7 +519,8 @@ static double time_runs(Bench *k, uint8_t **raws, int sets, int batches, int tim
     return all[times / 2];
 }
 
-static double speed_of(const char *name, const Config *cfg, int rows, int frames, int mel_bytes, int64_t samples, int batches)
+static double speed_of(const char *name, const Config *cfg, int rows, int frames, int mel_bytes,
+                       int64_t samples, int batches)
 {
     enum { SETS = 6 }; /* together larger than the caches */
     Device *d = open_gpu(0);
@@ -518,8 +530,8 @@ static double speed_of(const char *name, const Config *cfg, int rows, int frames
     for (int r = 0; r < rows; r++) { /* all full */
         if (samples) {
             ints(b.raw, b.args.in_layout.sample_length)[r] = (int32_t)samples;
-            memmove(floats(b.raw, b.args.in_layout.samples) + r * samples, floats(b.raw, b.args.in_layout.samples),
-                    (size_t)samples * 4);
+            memmove(floats(b.raw, b.args.in_layout.samples) + r * samples,
+                    floats(b.raw, b.args.in_layout.samples), (size_t)samples * 4);
         } else {
             size_t row = (size_t)frames * (size_t)cfg->n_mels * (size_t)mel_bytes;
             ints(b.raw, b.args.in_layout.mel_length)[r] = frames;
@@ -554,8 +566,8 @@ static void measure_speed(void)
            (double)batches * rows * frames / s / 1e6, frames);
     CHECK(s > 0, "no time");
     s = speed_of("cached mels, half, 800 frames", &cfg, rows, 800, 2, 0, batches);
-    printf("    %.1f us a batch, %.0f utterances/s, %.0f GB/s read and written\n", s / batches * 1e6, (double)batches * rows / s,
-           (double)batches * rows * 800 * 80 * 6 / s / 1e9);
+    printf("    %.1f us a batch, %.0f utterances/s, %.0f GB/s read and written\n", s / batches * 1e6,
+           (double)batches * rows / s, (double)batches * rows * 800 * 80 * 6 / s / 1e9);
     cfg.augment_gain_db = cfg.augment_noise_db = 20;
     s = speed_of("the same with gain and noise", &cfg, rows, 800, 2, 0, batches);
     printf("    %.1f us a batch, %.0f utterances/s\n", s / batches * 1e6, (double)batches * rows / s);
@@ -578,7 +590,8 @@ static void measure_bandwidth(void)
     MUST(o->pinned_alloc(d, &pinned, n, &err));
     fill_random(pinned, n, 1);
     memcpy(pageable, pinned, n);
-    const char *names[] = {"host to device, pinned", "host to device, pageable", "device to host, pinned", "within the device"};
+    const char *names[] = {"host to device, pinned", "host to device, pageable", "device to host, pinned",
+                           "within the device"};
     for (int kind = 0; kind < 4; kind++) {
         double best = 1e9;
         for (int i = 0; i < 5; i++) {

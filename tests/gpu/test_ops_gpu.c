@@ -1,8 +1,8 @@
-/* test_ops_gpu.c - the ops on a real GPU: every case of ops_cases.h in float and bf16 against the host in double, padding, equal bits of two runs,
- * numbers that change from step to step, capture as a graph; then the time of each op on the shapes of a training step.
- * Built by build.sh, needs no library on the machine it runs on but the CUDA driver and cuBLAS.
- *   test_ops_gpu [check|speed [WORD]]   both without an argument; WORD: only the checks whose name has it
- * Exit code 0, 1 when a check failed, 77 when there is no GPU. */
+/* test_ops_gpu.c - the ops on a real GPU: every case of ops_cases.h in float and bf16 against the host in
+ * double, padding, equal bits of two runs, numbers that change from step to step, capture as a graph; then
+ * the time of each op on the shapes of a training step. Built by build.sh, needs no library on the machine it
+ * runs on but the CUDA driver and cuBLAS. test_ops_gpu [check|speed [WORD]]   both without an argument; WORD:
+ * only the checks whose name has it Exit code 0, 1 when a check failed, 77 when there is no GPU. */
 #include <string.h>
 
 #include "device/cuda_graph.h"
@@ -35,7 +35,8 @@ static void report(const char *what, const char *name, int ok, const char *probl
         } \
     } while (0)
 
-/* Shapes that only matter here: whole tiles, rows in registers, rows longer than that, chunks of a convolution, strips of symbols. */
+/* Shapes that only matter here: whole tiles, rows in registers, rows longer than that, chunks of a
+ * convolution, strips of symbols. */
 static const OpsCase gpu_cases[] = {
     {"linear 64x1x96", LINEAR(64, 1, 96, ACT_RELU, 1, 0, 1), 0, 0},
     {"linear 65x3x40 accumulated", LINEAR(65, 3, 40, ACT_NONE, 1, 1, 1), 0, 0},
@@ -104,7 +105,8 @@ static void check_case(OpsContext *gpu, OpsContext *host, const OpsCase *k, doub
     double *worst = gpu->ops->real == REAL_F32 ? &worst_f32 : &worst_bf16;
     const char *type = gpu->ops->real == REAL_F32 ? "f32" : "bf16";
     snprintf(what, sizeof what, "%s against the host", type);
-    report(what, k->name, ops_compare(gpu, host, k, 11, tolerance, worst, problem, sizeof problem) == 0, problem);
+    report(what, k->name, ops_compare(gpu, host, k, 11, tolerance, worst, problem, sizeof problem) == 0,
+           problem);
     snprintf(what, sizeof what, "%s, two runs", type);
     OpsCase twice = *k;
     twice.exact = 1;
@@ -137,7 +139,8 @@ static void check_step(OpsContext *c)
     int dropped = 0;
     for (int i = 0; i < N; i++)
         dropped += first[i] == 0.0f;
-    report("step", "seed", memcmp(host, first, N * sizeof(float)) == 0, "dropout does not follow the seed of the step");
+    report("step", "seed", memcmp(host, first, N * sizeof(float)) == 0,
+           "dropout does not follow the seed of the step");
     report("step", "share", dropped > N / 5 && dropped < N * 3 / 10, "dropout does not drop its share");
     device_free(c->device, in, N * sizeof(float));
     device_free(c->device, out, N * sizeof(float));
@@ -154,8 +157,8 @@ static void check_graph(OpsContext *c, const OpsCase *k)
     Err why = {0};
     CudaGraphGet get = (CudaGraphGet)cuda_library_symbol(c->device, CUDA_GRAPH_SYMBOL, &why);
     const CudaGraphOps *graphs = get ? get() : NULL;
-    int rc = !graphs || ops_run_open(&direct, c, k, 21) || ops_run_open(&captured, c, k, 21) || ops_run(&direct, 1) ||
-             ops_upload(&captured);
+    int rc = !graphs || ops_run_open(&direct, c, k, 21) || ops_run_open(&captured, c, k, 21) ||
+             ops_run(&direct, 1) || ops_upload(&captured);
     void *graph = NULL;
     if (!rc)
         rc = graphs->begin(c->stream, &why);
@@ -187,8 +190,8 @@ static void check_chunks(OpsContext *c, OpsContext *host, const OpsCase *k)
     char problem[400];
     size_t all = c->workspace_bytes;
     c->workspace_bytes = all - (134u << 20);
-    report("in chunks, against the host", k->name, ops_compare(c, host, k, 11, F32_TOLERANCE, NULL, problem, sizeof problem) == 0,
-           problem);
+    report("in chunks, against the host", k->name,
+           ops_compare(c, host, k, 11, F32_TOLERANCE, NULL, problem, sizeof problem) == 0, problem);
     c->workspace_bytes = all;
 }
 
@@ -208,8 +211,10 @@ static void check_all(OpsContext *f32, OpsContext *b16, OpsContext *host, const 
     Err why = {0}; /* every shape was used before it was captured */
     int (*untimed)(const OpsContext *) =
         (int (*)(const OpsContext *))cuda_library_symbol(b16->device, "myxtts_cuda_ops_untimed", &why);
-    report("graph", "products", untimed && untimed(b16) == 0, untimed ? "some were captured before they were timed" : why.msg);
-    printf("checks: %d passed, %d failed; largest errors: f32 %.2g, bf16 %.2g\n", passed, failed, worst_f32, worst_bf16);
+    report("graph", "products", untimed && untimed(b16) == 0,
+           untimed ? "some were captured before they were timed" : why.msg);
+    printf("checks: %d passed, %d failed; largest errors: f32 %.2g, bf16 %.2g\n", passed, failed, worst_f32,
+           worst_bf16);
 }
 
 /* ---- speed ---- */
@@ -233,8 +238,8 @@ static void *take(Speed *s, int64_t n)
     size_t bytes = (size_t)n * 2;
     MUST(device_alloc(s->c->device, &p, bytes, &err));
     for (size_t at = 0; at < bytes; at += NOISE * 2)
-        MUST(s->c->device->ops->copy_in(s->c->stream, (char *)p + at, s->noise, bytes - at < NOISE * 2 ? bytes - at : NOISE * 2,
-                                        &err));
+        MUST(s->c->device->ops->copy_in(s->c->stream, (char *)p + at, s->noise,
+                                        bytes - at < NOISE * 2 ? bytes - at : NOISE * 2, &err));
     s->taken[s->count] = p;
     s->sizes[s->count++] = bytes;
     return p;
@@ -269,7 +274,8 @@ static void give_back(Speed *s)
     }
 }
 
-/* Times the statement; its share of a step is `times` such calls. flops and bytes: of one call, 0 = not said. */
+/* Times the statement; its share of a step is `times` such calls. flops and bytes: of one call, 0 = not said.
+ */
 #define TIME(s, name, times, flops, bytes, statement) \
     do { \
         const DeviceOps *o_ = (s)->c->device->ops; \
@@ -297,17 +303,21 @@ static void print_time(Speed *s, const char *name, int times, double flops, doub
 }
 
 /* bias_apart: its gradient comes from elsewhere (the norm that follows). */
-static void speed_linear(Speed *s, const char *name, int times, int64_t M, int N, int K, Activation act, int bias_apart)
+static void speed_linear(Speed *s, const char *name, int times, int64_t M, int N, int K, Activation act,
+                         int bias_apart)
 {
     const Ops *o = s->c->ops;
-    void *in = take(s, M * K), *w = take(s, (int64_t)N * K), *bias = take(s, N), *out = take(s, M * N), *dout = take(s, M * N);
-    void *din = take(s, M * K), *dw = take_floats(s, (int64_t)N * K), *dbias = bias_apart ? NULL : take_floats(s, N);
+    void *in = take(s, M * K), *w = take(s, (int64_t)N * K), *bias = take(s, N), *out = take(s, M * N),
+         *dout = take(s, M * N);
+    void *din = take(s, M * K), *dw = take_floats(s, (int64_t)N * K),
+         *dbias = bias_apart ? NULL : take_floats(s, N);
     char label[96];
     double flops = 2.0 * (double)M * N * K;
     snprintf(label, sizeof label, "linear %s %ldx%dx%d forward", name, (long)M, N, K);
     TIME(s, label, times, flops, 0, o->linear_forward(s->c, out, in, w, bias, M, N, K, act, 0));
     snprintf(label, sizeof label, "linear %s backward", name);
-    TIME(s, label, times, 2 * flops, 0, o->linear_backward(s->c, din, dw, dbias, dout, out, in, w, M, N, K, act, 0));
+    TIME(s, label, times, 2 * flops, 0,
+         o->linear_backward(s->c, din, dw, dbias, dout, out, in, w, M, N, K, act, 0));
     give_back(s);
 }
 
@@ -315,14 +325,16 @@ static void speed_norm(Speed *s, int times, int64_t R, int C)
 {
     const Ops *o = s->c->ops;
     int64_t n = R * C;
-    void *x = take(s, n), *y = take(s, n), *sum = take(s, n), *out = take(s, n), *dx = take(s, n), *dy = take(s, n),
-         *dout = take(s, n);
-    void *w = take(s, C), *b = take(s, C), *mean = take_floats(s, R), *rstd = take_floats(s, R), *dw = take_floats(s, C);
+    void *x = take(s, n), *y = take(s, n), *sum = take(s, n), *out = take(s, n), *dx = take(s, n),
+         *dy = take(s, n), *dout = take(s, n);
+    void *w = take(s, C), *b = take(s, C), *mean = take_floats(s, R), *rstd = take_floats(s, R),
+         *dw = take_floats(s, C);
     void *db = take_floats(s, C), *dy_sum = take_floats(s, C), *dsum = take(s, n);
     char label[96];
     Dropout drop = {0.1f, 5};
     snprintf(label, sizeof label, "norm %ldx%d forward", (long)R, C);
-    TIME(s, label, times, 0, 8.0 * (double)n, o->norm_forward(s->c, sum, out, mean, rstd, x, y, w, b, R, C, drop));
+    TIME(s, label, times, 0, 8.0 * (double)n,
+         o->norm_forward(s->c, sum, out, mean, rstd, x, y, w, b, R, C, drop));
     snprintf(label, sizeof label, "norm %ldx%d backward", (long)R, C);
     TIME(s, label, times, 0, 10.0 * (double)n,
          o->norm_backward(s->c, dx, dy, dw, db, dy_sum, dout, dsum, sum, mean, rstd, w, R, C, drop));
@@ -335,8 +347,10 @@ static void speed_attention(Speed *s, const char *name, int times, int B, int H,
     int64_t wide = (int64_t)H * 64, row = 3 * wide;
     char *q = take(s, B * T * row), *dq = take(s, B * T * row);
     char *k = q + 2 * wide, *v = k + 2 * wide, *dk = dq + 2 * wide, *dv = dk + 2 * wide;
-    void *out = take(s, B * T * wide), *dout = take(s, B * T * wide), *lse = take_floats(s, (int64_t)B * H * T);
-    AttentionShape a = {.batch = B, .heads = H, .head_size = 64, .tq = T, .tk = T, .ldq = row, .ldk = row, .ldv = row};
+    void *out = take(s, B * T * wide), *dout = take(s, B * T * wide),
+         *lse = take_floats(s, (int64_t)B * H * T);
+    AttentionShape a = {
+        .batch = B, .heads = H, .head_size = 64, .tq = T, .tk = T, .ldq = row, .ldk = row, .ldv = row};
     a.ldo = wide, a.scale = 0.125f;
     a.q_len = a.k_len = take_lengths(s, B, T);
     double flops = 4.0 * B * H * 64 * (double)T * T;
@@ -344,23 +358,27 @@ static void speed_attention(Speed *s, const char *name, int times, int B, int H,
     snprintf(label, sizeof label, "attention %s %d forward", name, T);
     TIME(s, label, times, flops, 0, o->attention_forward(s->c, out, lse, q, k, v, &a));
     snprintf(label, sizeof label, "attention %s %d backward", name, T);
-    TIME(s, label, times, 2.5 * flops, 0, o->attention_backward(s->c, dq, dk, dv, dout, out, lse, q, k, v, &a));
+    TIME(s, label, times, 2.5 * flops, 0,
+         o->attention_backward(s->c, dq, dk, dv, dout, out, lse, q, k, v, &a));
     give_back(s);
 }
 
-static void speed_conv(Speed *s, const char *name, int times, int B, int T, int C, int N, int K, Activation act)
+static void speed_conv(Speed *s, const char *name, int times, int B, int T, int C, int N, int K,
+                       Activation act)
 {
     const Ops *o = s->c->ops;
     int64_t rows = (int64_t)B * T, weights = (int64_t)N * K * C;
     void *in = take(s, rows * C), *w = take(s, weights), *bias = take(s, N), *out = take(s, rows * N);
-    void *dout = take(s, rows * N), *din = take(s, rows * C), *dw = take_floats(s, weights), *db = take_floats(s, N);
+    void *dout = take(s, rows * N), *din = take(s, rows * C), *dw = take_floats(s, weights),
+         *db = take_floats(s, N);
     int32_t *len = take_lengths(s, B, T);
     double flops = 2.0 * (double)rows * (double)weights;
     char label[96];
     snprintf(label, sizeof label, "conv %s %d to %d, %d forward", name, C, N, K);
     TIME(s, label, times, flops, 0, o->conv_forward(s->c, out, in, w, bias, len, B, T, C, N, K, act));
     snprintf(label, sizeof label, "conv %s %d to %d, %d backward", name, C, N, K);
-    TIME(s, label, times, 2 * flops, 0, o->conv_backward(s->c, din, dw, db, dout, out, in, w, len, B, T, C, N, K, act));
+    TIME(s, label, times, 2 * flops, 0,
+         o->conv_backward(s->c, din, dw, db, dout, out, in, w, len, B, T, C, N, K, act));
     give_back(s);
 }
 
@@ -368,17 +386,24 @@ static void speed_conv(Speed *s, const char *name, int times, int B, int T, int 
 static void speed_symbols(Speed *s, int B, int T, int M, int n, int Ct, int C)
 {
     const Ops *o = s->c->ops;
-    void *mu = take(s, (int64_t)B * T * n), *dmu = take(s, (int64_t)B * T * n), *mel = take_floats(s, (int64_t)B * M * n);
-    void *states = take(s, (int64_t)B * T * C), *frames = take(s, (int64_t)B * M * C), *memory = take(s, (int64_t)B * T * Ct);
-    void *pitch = take_floats(s, (int64_t)B * T), *energy = take_floats(s, (int64_t)B * T), *values = take_floats(s, TRAIT_COUNT);
-    void *pred = take(s, (int64_t)B * T * TRAIT_COUNT), *cost = take_floats(s, B), *f0 = take_floats(s, (int64_t)B * M);
-    void *w = take(s, Ct), *dw = take_floats(s, Ct), *dw2 = take_floats(s, Ct), *groups = take(s, (int64_t)B * M * n);
-    Durations d = {take_floats(s, (int64_t)B * T), take_floats(s, (int64_t)B * T), take_floats(s, (int64_t)B * M)};
+    void *mu = take(s, (int64_t)B * T * n), *dmu = take(s, (int64_t)B * T * n),
+         *mel = take_floats(s, (int64_t)B * M * n);
+    void *states = take(s, (int64_t)B * T * C), *frames = take(s, (int64_t)B * M * C),
+         *memory = take(s, (int64_t)B * T * Ct);
+    void *pitch = take_floats(s, (int64_t)B * T), *energy = take_floats(s, (int64_t)B * T),
+         *values = take_floats(s, TRAIT_COUNT);
+    void *pred = take(s, (int64_t)B * T * TRAIT_COUNT), *cost = take_floats(s, B),
+         *f0 = take_floats(s, (int64_t)B * M);
+    void *w = take(s, Ct), *dw = take_floats(s, Ct), *dw2 = take_floats(s, Ct),
+         *groups = take(s, (int64_t)B * M * n);
+    Durations d = {take_floats(s, (int64_t)B * T), take_floats(s, (int64_t)B * T),
+                   take_floats(s, (int64_t)B * M)};
     int32_t *text = take_lengths(s, B, T), *length = take_lengths(s, B, M);
     const float weight[TRAIT_COUNT] = {1e-6f, 1e-6f, 1e-6f};
     double all = (double)B * M * n, wide = (double)B * M * C;
     o->unconvert(s->c, mel, groups, (int64_t)B * M * n); /* noise: durations as they come */
-    TIME(s, "align_search", 1, 2 * all * T, 0, o->align_search(s->c, d.frames, cost, mu, mel, text, length, B, T, M, n));
+    TIME(s, "align_search", 1, 2 * all * T, 0,
+         o->align_search(s->c, d.frames, cost, mu, mel, text, length, B, T, M, n));
     TIME(s, "durations_place", 1, 0, 0, o->durations_place(s->c, &d, NULL, text, B, T, M));
     TIME(s, "band_mean", 1, 0, 4 * all, o->band_mean(s->c, f0, mel, (int64_t)B * M, n));
     TIME(s, "symbol_means", 2, 0, 0, o->symbol_means(s->c, pitch, f0, &d, B, T, M));
@@ -388,8 +413,10 @@ static void speed_symbols(Speed *s, int B, int T, int M, int n, int Ct, int C)
          o->add_traits_backward(s->c, dw, dw2, memory, pitch, energy, text, B, T, Ct));
     TIME(s, "repeat forward", 1, 0, 2 * wide, o->repeat_forward(s->c, frames, states, &d, B, T, M, C));
     TIME(s, "repeat backward", 1, 0, 2 * wide, o->repeat_backward(s->c, states, frames, &d, B, T, M, C));
-    TIME(s, "align_loss", 1, 0, 4 * all, o->align_loss(s->c, values, dmu, mu, mel, &d, text, B, T, M, n, 1e-6f));
-    TIME(s, "traits_loss", 1, 0, 0, o->traits_loss(s->c, values, pred, pred, d.frames, pitch, energy, text, B, T, weight));
+    TIME(s, "align_loss", 1, 0, 4 * all,
+         o->align_loss(s->c, values, dmu, mu, mel, &d, text, B, T, M, n, 1e-6f));
+    TIME(s, "traits_loss", 1, 0, 0,
+         o->traits_loss(s->c, values, pred, pred, d.frames, pitch, energy, text, B, T, weight));
     TIME(s, "group_frames", 1, 0, 6 * all, o->group_frames(s->c, groups, mel, length, B, M, 4, n));
     give_back(s);
 }
@@ -400,19 +427,25 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     int64_t n = (int64_t)B * T * C;
     double size = (double)n;
     void *x = take(s, n), *y = take(s, n), *z = take(s, n), *v = take(s, (int64_t)B * C), *alpha = take(s, 1);
-    void *dalpha = take_floats(s, 1), *target = take_floats(s, (int64_t)B * T * 80), *value = take_floats(s, 1);
+    void *dalpha = take_floats(s, 1), *target = take_floats(s, (int64_t)B * T * 80),
+         *value = take_floats(s, 1);
     void *table = take(s, 200 * 256), *dtable = take_floats(s, 200 * 256);
-    int32_t *len = take_lengths(s, B, T), *id = take_floats(s, (int64_t)B * 200), *text_len = take_lengths(s, B, 200);
+    int32_t *len = take_lengths(s, B, T), *id = take_floats(s, (int64_t)B * 200),
+            *text_len = take_lengths(s, B, 200);
     int32_t text[64 * 200]; /* every sixth a space, as in English */
     for (int i = 0; i < B * 200; i++)
         text[i] = i % 6 ? 5 + i * 7919 % 60 : 4;
     MUST(s->c->device->ops->copy_in(s->c->stream, id, text, (size_t)B * 200 * sizeof *text, &err));
     MUST(s->c->device->ops->stream_wait_idle(s->c->stream, &err));
     Dropout drop = {0.1f, 5};
-    TIME(s, "embed decoder forward", 1, 0, 4 * size, o->embed_forward(s->c, y, NULL, NULL, x, alpha, B, T, C, drop));
-    TIME(s, "embed decoder backward", 1, 0, 4 * size, o->embed_backward(s->c, NULL, y, dalpha, x, NULL, len, B, T, C, 0, drop));
-    TIME(s, "embed text forward", 1, 0, 0, o->embed_forward(s->c, y, id, table, NULL, alpha, B, 200, 256, drop));
-    TIME(s, "embed text backward", 1, 0, 0, o->embed_backward(s->c, dtable, NULL, dalpha, x, id, text_len, B, 200, 256, 200, drop));
+    TIME(s, "embed decoder forward", 1, 0, 4 * size,
+         o->embed_forward(s->c, y, NULL, NULL, x, alpha, B, T, C, drop));
+    TIME(s, "embed decoder backward", 1, 0, 4 * size,
+         o->embed_backward(s->c, NULL, y, dalpha, x, NULL, len, B, T, C, 0, drop));
+    TIME(s, "embed text forward", 1, 0, 0,
+         o->embed_forward(s->c, y, id, table, NULL, alpha, B, 200, 256, drop));
+    TIME(s, "embed text backward", 1, 0, 0,
+         o->embed_backward(s->c, dtable, NULL, dalpha, x, id, text_len, B, 200, 256, 200, drop));
     TIME(s, "add", 3, 0, 6.0 * B * T * 80, o->add_forward(s->c, z, x, y, (int64_t)B * T * 80));
     TIME(s, "dropout", 2, 0, 4 * size, o->dropout_forward(s->c, y, x, n, drop));
     TIME(s, "add_vector forward", 1, 0, 4 * size, o->add_vector_forward(s->c, y, x, v, B, T, C));
@@ -420,8 +453,10 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     TIME(s, "loss L1 with gradient", 2, 0, 8.0 * B * T * 80,
          o->loss_forward(s->c, value, y, x, target, len, B, T, 80, LOSS_L1, 1, 1e-6f, 0));
     give_back(s);
-    void *master = take_floats(s, parameters), *m = take_floats(s, parameters), *moment = take_floats(s, parameters);
-    void *grad = take_floats(s, parameters), *decay = take_floats(s, parameters / 4 + 1), *real = take(s, parameters);
+    void *master = take_floats(s, parameters), *m = take_floats(s, parameters),
+         *moment = take_floats(s, parameters);
+    void *grad = take_floats(s, parameters), *decay = take_floats(s, parameters / 4 + 1),
+         *real = take(s, parameters);
     void *norm = take_floats(s, 1), *finite = take_floats(s, 1), *scale = take_floats(s, 1);
     float one = 1.0f;
     MUST(s->c->device->ops->copy_in(s->c->stream, scale, &one, sizeof one, &err));
@@ -430,14 +465,15 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     OpsGuard *guard = take_floats(s, sizeof *guard / 4);
     TIME(s, "guard", 1, 0, 0, o->guard(s->c, guard, norm, norm, finite, scale, 1, 4));
     TIME(s, "AdamW", 1, 0, 31 * count,
-         o->adamw(s->c, master, real, m, moment, grad, decay, scale, parameters, 1e-3f, 0.9f, 0.98f, 1e-8f, 0.01f, 3));
+         o->adamw(s->c, master, real, m, moment, grad, decay, scale, parameters, 1e-3f, 0.9f, 0.98f, 1e-8f,
+                  0.01f, 3));
     TIME(s, "gradients to zero", 1, 0, 4 * count,
          MUST(s->c->device->ops->fill_zero(s->c->stream, grad, (size_t)parameters * 4, &err)));
     give_back(s);
 }
 
-/* A network of middle size (docs/MODEL.md): batch 48, 128 symbols, 640 frames; decoder 384 x 6 layers, text 384 x 4, voice (160 groups of four
- * frames) 256 x 2, F = 3 C. */
+/* A network of middle size (docs/MODEL.md): batch 48, 128 symbols, 640 frames; decoder 384 x 6 layers, text
+ * 384 x 4, voice (160 groups of four frames) 256 x 2, F = 3 C. */
 static void speed_all(OpsContext *b16)
 {
     Speed s = {.c = b16, .noise = malloc(NOISE * 2)};

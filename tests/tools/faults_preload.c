@@ -1,12 +1,13 @@
 /* faults_preload.c - LD_PRELOAD library that lets the N-th call of a kind fail in the program under test.
  *   MYXTTS_FAIL_MALLOC=N   malloc, calloc, realloc, aligned_alloc, posix_memalign: no memory
- *   MYXTTS_FAIL_WRITE=N    write, pwrite, writev on files: ENOSPC        MYXTTS_FAIL_READ=N    read, pread, mmap of files: EIO
- *   MYXTTS_FAIL_FSYNC=N    EIO    MYXTTS_FAIL_RENAME=N   EIO             MYXTTS_FAIL_OPEN=N    open, openat, fopen: EMFILE
- *   MYXTTS_FAIL_STICKY=1   every later one fails too    MYXTTS_FAIL_MAIN_ONLY=1   not in forked children
- *   MYXTTS_FAIL_OWN=1      memory: only calls from the program's own code (libsndfile 1.2 dies of NULL in its WAV header reader)
- *   MYXTTS_FAIL_COUNT=FILE appends the number of calls of each kind at the end, to know how far N may go
- * N counts from 1, from the moment main begins, separately in each forked child. Only the program named myxtts is touched.
- * Standard streams and pipes are left alone: the message about the fault has to come out. */
+ *   MYXTTS_FAIL_WRITE=N    write, pwrite, writev on files: ENOSPC        MYXTTS_FAIL_READ=N    read, pread,
+ * mmap of files: EIO MYXTTS_FAIL_FSYNC=N    EIO    MYXTTS_FAIL_RENAME=N   EIO             MYXTTS_FAIL_OPEN=N
+ * open, openat, fopen: EMFILE MYXTTS_FAIL_STICKY=1   every later one fails too    MYXTTS_FAIL_MAIN_ONLY=1 not
+ * in forked children MYXTTS_FAIL_OWN=1      memory: only calls from the program's own code (libsndfile 1.2
+ * dies of NULL in its WAV header reader) MYXTTS_FAIL_COUNT=FILE appends the number of calls of each kind at
+ * the end, to know how far N may go N counts from 1, from the moment main begins, separately in each forked
+ * child. Only the program named myxtts is touched. Standard streams and pipes are left alone: the message
+ * about the fault has to come out. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -138,8 +139,14 @@ static void *no_memory(void)
 }
 
 void *malloc(size_t n) { return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_malloc(n); }
-void *calloc(size_t n, size_t size) { return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_calloc(n, size); }
-void *realloc(void *p, size_t n) { return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_realloc(p, n); }
+void *calloc(size_t n, size_t size)
+{
+    return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_calloc(n, size);
+}
+void *realloc(void *p, size_t n)
+{
+    return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_realloc(p, n);
+}
 void *aligned_alloc(size_t align, size_t n)
 {
     return hit_memory(__builtin_return_address(0)) ? no_memory() : __libc_memalign(align, n);
@@ -194,7 +201,8 @@ ssize_t pread(int fd, void *p, size_t n, off_t at)
 void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
     REAL(void *, mmap, void *, size_t, int, int, int, off_t)
-    return fd >= 0 && is_file(fd) && fails(F_READ, EIO) ? MAP_FAILED : real(at, n, protection, flags, fd, offset);
+    return fd >= 0 && is_file(fd) && fails(F_READ, EIO) ? MAP_FAILED
+                                                        : real(at, n, protection, flags, fd, offset);
 }
 
 int fsync(int fd)
