@@ -43,6 +43,13 @@ static void linear_go(OpsRun *r, const int *s)
 }
 static void linear_back(OpsRun *r, const int *s)
 {
+    if (s[7]) { /* the gradients one by one */
+        CALL(linear_backward, AT(LIN_DIN), NULL, NULL, AT(LIN_DOUT), AT(LIN_OUT), AT(LIN_IN), AT(LIN_W), s[0],
+             s[1], s[2], (Activation)s[3], s[5]);
+        CALL(linear_backward, NULL, AT(LIN_DW), AT(LIN_DBIAS), AT(LIN_DOUT), NULL, AT(LIN_IN), AT(LIN_W),
+             s[0], s[1], s[2], ACT_NONE, s[5]);
+        return;
+    }
     CALL(linear_backward, AT(LIN_DIN), AT(LIN_DW), AT(LIN_DBIAS), AT(LIN_DOUT), AT(LIN_OUT), AT(LIN_IN),
          AT(LIN_W), s[0], s[1], s[2], (Activation)s[3], s[5]);
 }
@@ -188,8 +195,9 @@ static void embed_back(OpsRun *r, const int *s)
          s[0], s[1], s[2], s[3], DROP(s[5]));
 }
 
-/* --- conv: B T C N K act mixed din --- */
-NAMES(CONV_IN, CONV_W, CONV_BIAS, CONV_LEN, CONV_OUT, CONV_DOUT, CONV_DIN, CONV_DW, CONV_DBIAS);
+/* --- conv: B T C N K act mixed din apart. apart: the input is kept, the gradients come one by one --- */
+NAMES(CONV_IN, CONV_W, CONV_BIAS, CONV_LEN, CONV_OUT, CONV_DOUT, CONV_DIN, CONV_DW, CONV_DBIAS,
+      CONV_UNFOLDED);
 static void conv_build(OpsRun *r, const int *s)
 {
     int B = s[0], T = s[1], C = s[2], N = s[3], K = s[4];
@@ -204,16 +212,29 @@ static void conv_build(OpsRun *r, const int *s)
     ops_gradient(r, CONV_DBIAS, CONV_BIAS, "dbias", ROLE_GRAD_ADD);
     ops_hide_rows(r, CONV_IN, CONV_LEN, B, T, C);
     ops_hide_rows(r, CONV_DOUT, CONV_LEN, B, T, N);
+    /* Last, since its size, and with it the random numbers, are the table's own. */
+    const int64_t unfolded = s[8] ? (int64_t)r->c->ops->unfolded_bytes((int64_t)B * T, C, K) : 0;
+    if (unfolded)
+        ops_tensor(r, CONV_UNFOLDED, "unfolded", KIND_BYTE, ROLE_FIXED, unfolded, 0);
 }
 static void conv_go(OpsRun *r, const int *s)
 {
-    CALL(conv_forward, AT(CONV_OUT), AT(CONV_IN), AT(CONV_W), AT(CONV_BIAS), AT(CONV_LEN), s[0], s[1], s[2],
-         s[3], s[4], (Activation)s[5]);
+    CALL(conv_forward, AT(CONV_OUT), AT(CONV_UNFOLDED), AT(CONV_IN), AT(CONV_W), AT(CONV_BIAS), AT(CONV_LEN),
+         s[0], s[1], s[2], s[3], s[4], (Activation)s[5]);
+}
+static void conv_gradients(OpsRun *r, const int *s, void *din, void *dw, void *dbias, Activation act)
+{
+    CALL(conv_backward, din, dw, dbias, AT(CONV_DOUT), act == ACT_NONE ? NULL : AT(CONV_OUT), AT(CONV_IN),
+         AT(CONV_UNFOLDED), AT(CONV_W), AT(CONV_LEN), s[0], s[1], s[2], s[3], s[4], act);
 }
 static void conv_back(OpsRun *r, const int *s)
 {
-    CALL(conv_backward, AT(CONV_DIN), AT(CONV_DW), AT(CONV_DBIAS), AT(CONV_DOUT), AT(CONV_OUT), AT(CONV_IN),
-         AT(CONV_W), AT(CONV_LEN), s[0], s[1], s[2], s[3], s[4], (Activation)s[5]);
+    if (s[8]) {
+        conv_gradients(r, s, AT(CONV_DIN), NULL, AT(CONV_DBIAS), (Activation)s[5]);
+        conv_gradients(r, s, NULL, AT(CONV_DW), NULL, ACT_NONE);
+    } else {
+        conv_gradients(r, s, AT(CONV_DIN), AT(CONV_DW), AT(CONV_DBIAS), (Activation)s[5]);
+    }
 }
 static double conv_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2] * s[3] * s[4]; }
 
@@ -489,7 +510,7 @@ static void convert_go(OpsRun *r, const int *s)
     op##_build, op##_go, op##_back, NULL, { __VA_ARGS__ }
 
 static const OpsCase ops_cases[] = {
-    /* M N K act bias accumulate din */
+    /* M N K act bias accumulate din apart */
     {"linear 1x1x1", LINEAR(1, 1, 1, ACT_NONE, 1, 0, 1), 0, 0},
     {"linear 7x5x3 relu", LINEAR(7, 5, 3, ACT_RELU, 1, 0, 1), 0, 0},
     {"linear 13x17x11 tanh", LINEAR(13, 17, 11, ACT_TANH, 1, 0, 1), 0, 0},
@@ -497,6 +518,7 @@ static const OpsCase ops_cases[] = {
     {"linear 9x24x8 accumulated", LINEAR(9, 24, 8, ACT_NONE, 1, 1, 1), 0, 0},
     {"linear 31x1x19 without din", LINEAR(31, 1, 19, ACT_NONE, 1, 0, 0), 0, 0},
     {"linear 401x97x203 relu, in parts", LINEAR(401, 97, 203, ACT_RELU, 1, 0, 1), 0, 0},
+    {"linear 401x97x203 relu, apart", LINEAR(401, 97, 203, ACT_RELU, 1, 0, 1, 1), 0, 0},
     {"linear 3x512x640, in parts", LINEAR(3, 512, 640, ACT_TANH, 1, 0, 1), 0, 0},
     {"linear 640x192x768 accumulated", LINEAR(640, 192, 768, ACT_NONE, 0, 1, 1), 0, 0},
     /* R C with_y percent dsum */
@@ -528,6 +550,9 @@ static const OpsCase ops_cases[] = {
     {"conv kernel 5, shorter items", CONV(6, 3, 2, 2, 5, ACT_TANH, 1, 1), 0, 0},
     {"conv without din", CONV(3, 8, 4, 8, 3, ACT_NONE, 1, 0), 0, 0},
     {"conv in parts", CONV(7, 131, 24, 257, 5, ACT_TANH, 1, 1), 0, 0},
+    {"conv apart, kernel 3 relu", CONV(5, 7, 3, 5, 3, ACT_RELU, 1, 1, 1), 0, 0},
+    {"conv apart, 16 to 128", CONV(5, 21, 16, 128, 3, ACT_RELU, 1, 1, 1), 0, 0},
+    {"conv apart, in parts", CONV(7, 131, 24, 257, 5, ACT_TANH, 1, 1, 1), 0, 0},
     {"dropout 1", OTHER_BACK(dropout, 1, 50), 0, 0},
     {"dropout 1037", OTHER_BACK(dropout, 1037, 50), 0, 0},
     {"dropout none", OTHER_BACK(dropout, 37, 0), 1, 0},

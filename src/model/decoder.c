@@ -20,7 +20,7 @@ void decoder_cut(DecoderRun *r, const Model *m, const Ops *ops, Cut *c, int B, i
     r->prosody = cut_take(c, symbols * Ct * e);
     r->states = cut_take(c, symbols * Cd * e);
     r->frames = cut_take(c, frames * Cd * e);
-    stack_cut(&r->stack, &m->at.decoder, ops, c, B, M);
+    stack_cut(&r->stack, &m->at.decoder, ops, c, B, M, training);
     r->mel = cut_take(c, frames * n * e);
     if (!training)
         return;
@@ -55,7 +55,7 @@ void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, c
     const int B = r->B, T = r->T, M = r->M, Ct = m->cfg.text_encoder_dim, Cd = m->cfg.decoder_dim;
     model_mark(m, "mel", -1, 1);
     linear_back(m, &at->mel, r->dd, r->dmel, NULL, r->stack.last.out, (int64_t)B * M, ACT_NONE, 0);
-    void *dx = stack_backward(m, &r->stack, x, r->dd, drop);
+    void *dx = stack_backward(m, &r->stack, x, r->dd, drop, 1);
     model_mark(m, "frames", -1, 1);
     ops->embed_backward(m->c, NULL, r->dd, grad_at(m, at->decoder_position), dx, NULL, r->len, B, M, Cd, 0,
                         dropout_at(drop, SITE_IN));

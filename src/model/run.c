@@ -16,7 +16,7 @@ static void cut_run(Run *r, const Ops *ops, Cut *c)
     const uint64_t e = ops->real_bytes, n = (uint64_t)cfg->n_mels, b = (uint64_t)B, symbols = b * (uint64_t)T;
     const uint64_t Ct = (uint64_t)cfg->text_encoder_dim, S = (uint64_t)cfg->speaker_embedding_dim;
     r->unused_len = cut_take(c, b * sizeof *r->unused_len);
-    stack_cut(&r->text, &m->at.text, ops, c, B, T);
+    stack_cut(&r->text, &m->at.text, ops, c, B, T, r->training);
     r->memory = r->text.last.out;
     if (m->use_voice) {
         voice_cut(&r->voice, m, ops, c, B, M, r->training);
@@ -37,8 +37,11 @@ static void cut_run(Run *r, const Ops *ops, Cut *c)
         r->dreference = cut_take(c, b * S * e);
         r->dvoice_text = cut_take(c, b * Ct * e);
     }
-    const StackRun *stacks[] = {&r->text, &r->decoder.stack, &r->voice.stack};
-    stack_scratch_cut(&r->scratch, stacks, m->use_voice ? 3 : 2, ops, c, r->training);
+    const StackRun *text = &r->text, *voice = &r->voice.stack, *decoder = &r->decoder.stack;
+    stack_scratch_cut(&r->text_scratch, &text, 1, ops, c, r->training);
+    stack_scratch_cut(&r->decoder_scratch, &decoder, 1, ops, c, r->training);
+    if (m->use_voice)
+        stack_scratch_cut(&r->voice_scratch, &voice, 1, ops, c, r->training);
 }
 
 uint64_t run_bytes(const Model *m, const Ops *ops, int B, int T, int M, int training)
@@ -78,6 +81,25 @@ void run_clear(Model *m, void *sums)
         ops->fill_zero(m->c, m->grads, (size_t)m->params.size * ops->acc_bytes);
 }
 
+/* Work beside work (ops.h). Whoever measures the parts one by one gets them one after the other. */
+static void side_begin(Model *m)
+{
+    if (!m->mark)
+        m->c->ops->side_begin(m->c);
+}
+
+static void side_end(Model *m)
+{
+    if (!m->mark)
+        m->c->ops->side_end(m->c);
+}
+
+static void side_join(Model *m)
+{
+    if (!m->mark)
+        m->c->ops->side_join(m->c);
+}
+
 static void text_forward(Run *r, float drop)
 {
     Model *m = r->m;
@@ -85,17 +107,22 @@ static void text_forward(Run *r, float drop)
     const ModelAt *at = &m->at;
     const ModelInput *in = &r->in;
     const int Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
+    if (m->use_voice) {
+        side_begin(m);
+        model_mark(m, "voice in", -1, 0);
+        voice_forward(m, &r->voice, &r->voice_scratch, in, drop);
+        ops->gather_forward(m->c, r->reference, r->voice.speaker, in->reference, in->B, S);
+        linear_run(m, &at->to_text, r->voice_text, r->reference, in->B, ACT_NONE);
+        side_end(m);
+    }
     model_mark(m, "text in", -1, 0);
     ops->embed_forward(m->c, r->text.x, in->tokens, weight_at(m, at->symbols), NULL,
                        weight_at(m, at->text_position), in->B, in->T, Ct, dropout_at(drop, SITE_TEXT));
-    stack_forward(m, &r->text, &r->scratch, drop);
-    if (!m->use_voice)
-        return;
-    model_mark(m, "voice in", -1, 0);
-    voice_forward(m, &r->voice, &r->scratch, in, drop);
-    ops->gather_forward(m->c, r->reference, r->voice.speaker, in->reference, in->B, S);
-    linear_run(m, &at->to_text, r->voice_text, r->reference, in->B, ACT_NONE);
-    ops->add_vector_forward(m->c, r->memory, r->text.last.out, r->voice_text, in->B, in->T, Ct);
+    stack_forward(m, &r->text, &r->text_scratch, drop);
+    if (m->use_voice) {
+        side_join(m);
+        ops->add_vector_forward(m->c, r->memory, r->text.last.out, r->voice_text, in->B, in->T, Ct);
+    }
 }
 
 /* Which frames belong to which symbol, and the pitch and energy of each. */
@@ -121,9 +148,12 @@ void run_forward(Run *r, int training)
     const ModelInput *in = &r->in;
     const float drop = training ? (float)r->m->cfg.dropout : 0;
     text_forward(r, drop);
-    align(r);
+    side_begin(r->m);
     predictor_forward(r->m, &r->predictor, r->memory, in->text_length, in->B, in->T, drop);
-    decoder_forward(r->m, &r->decoder, &r->scratch, r->memory, drop);
+    side_end(r->m);
+    align(r);
+    decoder_forward(r->m, &r->decoder, &r->decoder_scratch, r->memory, drop);
+    side_join(r->m);
 }
 
 static void *term(const Run *r, void *sums, int i)
@@ -143,13 +173,16 @@ void run_losses(Run *r, void *sums)
     const float weight[TRAIT_COUNT] = {(float)cfg->duration_loss_weight, (float)cfg->pitch_loss_weight,
                                        (float)cfg->energy_loss_weight};
     model_mark(m, "losses", -1, 0);
-    ops->length_groups(m->c, r->unused_len, term(r, sums, SUM_FRAMES), in->mel_length, B, 1);
-    ops->loss_forward(m->c, term(r, sums, TERM_MEL), d->dmel, d->mel, in->mel, in->mel_length, B, M, n, kind,
-                      (float)cfg->huber_delta, (float)(cfg->mel_loss_weight / n), 0);
+    side_begin(m);
     ops->align_loss(m->c, term(r, sums, TERM_ALIGN), r->dmu, r->mu, in->mel, &d->d, in->text_length, B, T, M,
                     n, (float)(cfg->align_loss_weight / (2 * n)));
     ops->traits_loss(m->c, term(r, sums, TERM_DURATION), r->predictor.dtraits, r->predictor.traits,
                      d->d.frames, d->pitch, d->energy, in->text_length, B, T, weight);
+    side_end(m);
+    ops->length_groups(m->c, r->unused_len, term(r, sums, SUM_FRAMES), in->mel_length, B, 1);
+    ops->loss_forward(m->c, term(r, sums, TERM_MEL), d->dmel, d->mel, in->mel, in->mel_length, B, M, n, kind,
+                      (float)cfg->huber_delta, (float)(cfg->mel_loss_weight / n), 0);
+    side_join(m);
 }
 
 void run_backward(Run *r)
@@ -160,21 +193,26 @@ void run_backward(Run *r)
     const ModelInput *in = &r->in;
     const float drop = (float)m->cfg.dropout;
     const int B = in->B, T = in->T, Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
-    decoder_backward(m, &r->decoder, &r->scratch, r->dmemory, in->text_length, drop);
+    side_begin(m);
+    predictor_backward(m, &r->predictor, r->memory, in->text_length, B, T, drop);
+    side_end(m);
+    decoder_backward(m, &r->decoder, &r->decoder_scratch, r->dmemory, in->text_length, drop);
     model_mark(m, "alignment", -1, 1);
     linear_back(m, &at->prior, r->dmemory, r->dmu, NULL, r->memory, (int64_t)B * T, ACT_NONE, 1);
-    predictor_backward(m, &r->predictor, r->memory, in->text_length, B, T, drop);
     if (m->use_voice) {
+        side_begin(m);
         model_mark(m, "voice out", -1, 1);
         ops->add_vector_backward(m->c, r->dvoice_text, r->dmemory, in->text_length, B, T, Ct, 0);
         linear_back(m, &at->to_text, r->dreference, r->dvoice_text, NULL, r->reference, B, ACT_NONE, 0);
         ops->gather_backward(m->c, r->voice.dvector, r->dreference, in->reference, B, S);
-        voice_backward(m, &r->voice, &r->scratch, in, drop);
+        voice_backward(m, &r->voice, &r->voice_scratch, in, drop);
+        side_end(m);
     }
-    void *dx = stack_backward(m, &r->text, &r->scratch, r->dmemory, drop);
+    void *dx = stack_backward(m, &r->text, &r->text_scratch, r->dmemory, drop, 0);
     model_mark(m, "text in", -1, 1);
     ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens,
                         in->text_length, B, T, Ct, m->symbols, dropout_at(drop, SITE_TEXT));
+    side_join(m);
 }
 
 void run_output(const Run *r, RunOutput *o)

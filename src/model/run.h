@@ -55,7 +55,8 @@ struct Run {
     ModelInput in;
     int training;
     int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
-    StackScratch scratch;
+    StackScratch text_scratch, voice_scratch,
+        decoder_scratch; /* of their own, since stacks run beside others */
     StackRun text;
     VoiceRun voice;
     void *reference;  /* [B, S] voice vector of the reference row */

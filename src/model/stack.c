@@ -32,15 +32,15 @@ void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void 
 void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B,
               int T, Activation act)
 {
-    m->c->ops->conv_forward(m->c, out, in, weight_at(m, l->w), weight_at(m, l->b), len, B, T, l->in, l->out,
-                            kernel, act);
+    m->c->ops->conv_forward(m->c, out, NULL, in, weight_at(m, l->w), weight_at(m, l->b), len, B, T, l->in,
+                            l->out, kernel, act);
 }
 
 void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out,
                const void *in, const int32_t *len, int B, int T, Activation act)
 {
-    m->c->ops->conv_backward(m->c, din, grad_at(m, l->w), grad_at(m, l->b), dout, out, in, weight_at(m, l->w),
-                             len, B, T, l->in, l->out, kernel, act);
+    m->c->ops->conv_backward(m->c, din, grad_at(m, l->w), grad_at(m, l->b), dout, out, in, NULL,
+                             weight_at(m, l->w), len, B, T, l->in, l->out, kernel, act);
 }
 
 /* --- memory --- */
@@ -53,7 +53,10 @@ void norm_cut(NormRun *n, const Ops *ops, Cut *c, int64_t rows, int dim)
     n->rstd = cut_take(c, (uint64_t)rows * ops->acc_bytes);
 }
 
-void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T)
+/* Memory of something that may need none. */
+static void *cut_some(Cut *c, uint64_t bytes) { return bytes ? cut_take(c, bytes) : NULL; }
+
+void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int training)
 {
     const int64_t rows = (int64_t)B * T;
     const uint64_t wide = (uint64_t)rows * (uint64_t)at->dim * ops->real_bytes;
@@ -67,6 +70,7 @@ void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, in
         l->lse = cut_take(c, (uint64_t)rows * (uint64_t)at->heads * ops->acc_bytes);
         norm_cut(&l->feed, ops, c, rows, at->dim);
         l->h = cut_take(c, (uint64_t)rows * (uint64_t)at->feed * ops->real_bytes);
+        l->unfolded = training ? cut_some(c, ops->unfolded_bytes(rows, at->dim, FEED_KERNEL)) : NULL;
     }
     norm_cut(&s->last, ops, c, rows, at->dim);
 }
@@ -74,23 +78,25 @@ void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, in
 void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c,
                        int training)
 {
-    uint64_t wide = 0, widest = 0;
+    uint64_t wide = 0, feed = 0;
     for (int i = 0; i < count; i++) {
         const StackRun *s = stacks[i];
-        const uint64_t row = (uint64_t)s->B * (uint64_t)s->T * ops->real_bytes, C = (uint64_t)s->at->dim;
-        const uint64_t middle = (uint64_t)s->at->feed > 3 * C ? (uint64_t)s->at->feed : 3 * C;
+        const uint64_t row = (uint64_t)s->B * (uint64_t)s->T * ops->real_bytes;
+        const uint64_t C = (uint64_t)s->at->dim, F = (uint64_t)s->at->feed;
         wide = row * C > wide ? row * C : wide;
-        widest = row * middle > widest ? row * middle : widest;
+        feed = row * F > feed ? row * F : feed;
     }
     x->y = cut_take(c, wide);
     if (!training)
         return;
     x->dx[0] = cut_take(c, wide);
     x->dx[1] = cut_take(c, wide);
-    x->dy = cut_take(c, wide);
     x->dn = cut_take(c, wide);
     x->dO = cut_take(c, wide);
-    x->dwide = cut_take(c, widest);
+    x->dy[0] = cut_take(c, wide);
+    x->dy[1] = cut_take(c, wide);
+    x->dwide[0] = cut_take(c, feed);
+    x->dwide[1] = cut_take(c, 3 * wide);
 }
 
 /* --- forward --- */
@@ -141,7 +147,8 @@ void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop)
         y = x->y;
         linear_run(m, &w->out, y, l->o, rows, ACT_NONE);
         stream = chain(m, s, &l->feed, &w->norm_feed, stream, y, drop, site++);
-        conv_run(m, &w->up, FEED_KERNEL, l->h, l->feed.out, s->len, s->B, s->T, ACT_RELU);
+        ops->conv_forward(m->c, l->h, l->unfolded, l->feed.out, weight_at(m, w->up.w), weight_at(m, w->up.b),
+                          s->len, s->B, s->T, w->up.in, w->up.out, FEED_KERNEL, ACT_RELU);
         linear_run(m, &w->down, y, l->h, rows, ACT_NONE);
     }
     chain(m, s, &s->last, &at->norm, stream, y, drop, site);
@@ -149,58 +156,127 @@ void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop)
 
 /* --- backward --- */
 
-/* The chain walked back. */
+/* The chain walked back. A layer has two branches: feed-forward and attention. Each has its own gradients in
+ * the scratch, so that the gradients of its weights can be computed beside what comes next; a note says when
+ * they were, and it is waited for before the next layer overwrites what they read. */
+enum { FEED, SELF, NO_BRANCH };
+enum { NOTE_DY, NOTE_WIDE = 2 }; /* of the feed-forward branch; of the other one more */
+
 typedef struct Back {
     Model *m;
     StackRun *s;
     StackScratch *x;
     float drop;
+    int beside;
     int site;
     void *dx; /* gradient of the stream behind the norm that comes next; NULL at the end of the chain */
 } Back;
 
-/* Through one norm: afterwards x->dy is the gradient of the branch before it, and the bias of the branch's
- * last linear, `branch`, has its gradient; branch_back does the rest of that linear. branch NULL: there is no
- * branch. */
-static void chain_back(Back *b, const NormRun *n, const NormAt *at, const void *dout, const LinearAt *branch)
+static void beside_begin(const Back *b)
+{
+    if (b->beside)
+        b->m->c->ops->side_begin(b->m->c);
+}
+
+/* note: of what the work that was begun reads. */
+static void beside_end(const Back *b, int note)
+{
+    if (!b->beside)
+        return;
+    b->m->c->ops->side_note(b->m->c, note);
+    b->m->c->ops->side_end(b->m->c);
+}
+
+static void await(const Back *b, int note)
+{
+    if (b->beside)
+        b->m->c->ops->side_await(b->m->c, note);
+}
+
+/* Through one norm: afterwards x->dy[branch] is the gradient of the branch before it, and the bias of that
+ * branch's last linear has its gradient. */
+static void chain_back(Back *b, const NormRun *n, const NormAt *at, const void *dout, int branch,
+                       const LinearAt *last)
 {
     Model *m = b->m;
+    const int none = branch == NO_BRANCH;
     void *to = b->dx == b->x->dx[0] ? b->x->dx[1] : b->x->dx[0];
-    m->c->ops->norm_backward(m->c, to, branch ? b->x->dy : NULL, grad_at(m, at->w), grad_at(m, at->b),
-                             branch ? grad_at(m, branch->b) : NULL, dout, b->dx, branch ? n->sum : b->s->x,
-                             n->mean, n->rstd, weight_at(m, at->w), (int64_t)b->s->B * b->s->T, b->s->at->dim,
-                             dropout_at(branch ? b->drop : 0, b->s->at->site + (uint64_t)b->site));
+    if (!none)
+        await(b, NOTE_DY + branch);
+    m->c->ops->norm_backward(m->c, to, none ? NULL : b->x->dy[branch], grad_at(m, at->w), grad_at(m, at->b),
+                             none ? NULL : grad_at(m, last->b), dout, b->dx, none ? b->s->x : n->sum, n->mean,
+                             n->rstd, weight_at(m, at->w), (int64_t)b->s->B * b->s->T, b->s->at->dim,
+                             dropout_at(none ? 0 : b->drop, b->s->at->site + (uint64_t)b->site));
     b->site--;
     b->dx = to;
 }
 
-static void branch_back(const Back *b, const LinearAt *l, void *din, const void *in)
+/* Gradients of a linear without activation: its input's here, its weights' beside. bias: 0 where the norm
+ * behind it has summed it. note: of dout. */
+static void linear_back_beside(const Back *b, const LinearAt *l, void *din, void *dout, const void *in,
+                               int bias, int note)
 {
     Model *m = b->m;
-    m->c->ops->linear_backward(m->c, din, grad_at(m, l->w), NULL, b->x->dy, NULL, in, weight_at(m, l->w),
-                               (int64_t)b->s->B * b->s->T, l->out, l->in, ACT_NONE, 0);
+    const Ops *ops = m->c->ops;
+    const int64_t rows = (int64_t)b->s->B * b->s->T;
+    const void *w = weight_at(m, l->w);
+    beside_begin(b);
+    ops->linear_backward(m->c, NULL, grad_at(m, l->w), bias ? grad_at(m, l->b) : NULL, dout, NULL, in, w,
+                         rows, l->out, l->in, ACT_NONE, 0);
+    beside_end(b, note);
+    ops->linear_backward(m->c, din, NULL, NULL, dout, NULL, in, w, rows, l->out, l->in, ACT_NONE, 0);
 }
 
-void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, float drop)
+/* x->dy[FEED] -> x->dn. */
+static void feed_back(const Back *b, const LayerRun *l, const LayerAt *at)
 {
+    Model *m = b->m;
     const Ops *ops = m->c->ops;
+    const StackRun *s = b->s;
+    const LinearAt *up = &at->up;
+    const void *w = weight_at(m, up->w);
+    void *dh = b->x->dwide[FEED];
+    await(b, NOTE_WIDE + FEED);
+    linear_back_beside(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
+    /* The ReLU first, which both gradients of the convolution need. */
+    ops->conv_backward(m->c, b->x->dn, NULL, grad_at(m, up->b), dh, l->h, l->feed.out, l->unfolded, w, s->len,
+                       s->B, s->T, up->in, up->out, FEED_KERNEL, ACT_RELU);
+    beside_begin(b);
+    ops->conv_backward(m->c, NULL, grad_at(m, up->w), NULL, dh, NULL, l->feed.out, l->unfolded, w, s->len,
+                       s->B, s->T, up->in, up->out, FEED_KERNEL, ACT_NONE);
+    beside_end(b, NOTE_WIDE + FEED);
+}
+
+/* x->dy[SELF] -> x->dn. */
+static void self_back(const Back *b, const LayerRun *l, const LayerAt *at)
+{
+    Model *m = b->m;
+    const int64_t C = b->s->at->dim;
+    const AttentionShape self = self_shape(b->s);
+    void *dqkv = b->x->dwide[SELF];
+    linear_back_beside(b, &at->out, b->x->dO, b->x->dy[SELF], l->o, 0, NOTE_DY + SELF);
+    await(b, NOTE_WIDE + SELF);
+    m->c->ops->attention_backward(m->c, dqkv, part(m, dqkv, C), part(m, dqkv, 2 * C), b->x->dO, l->o, l->lse,
+                                  l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
+    linear_back_beside(b, &at->qkv, b->x->dn, dqkv, l->self.out, 1, NOTE_WIDE + SELF);
+}
+
+void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, float drop, int beside)
+{
     const StackAt *at = s->at;
-    const int64_t rows = (int64_t)s->B * s->T, C = at->dim;
-    const AttentionShape self = self_shape(s);
-    Back b = {m, s, x, drop, 2 * at->layers, NULL};
-    chain_back(&b, &s->last, &at->norm, dout, at->layers ? &at->layer[at->layers - 1].down : NULL);
+    Back b = {m, s, x, drop, beside && !m->mark, 2 * at->layers, NULL};
+    const LayerAt *before = at->layers ? &at->layer[at->layers - 1] : NULL; /* the layer before a norm */
+    chain_back(&b, &s->last, &at->norm, dout, before ? FEED : NO_BRANCH, before ? &before->down : NULL);
     for (int i = at->layers - 1; i >= 0; i--) {
         LayerRun *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
         model_mark(m, at->name, i, 1);
-        branch_back(&b, &w->down, x->dwide, l->h);
-        conv_back(m, &w->up, FEED_KERNEL, x->dn, x->dwide, l->h, l->feed.out, s->len, s->B, s->T, ACT_RELU);
-        chain_back(&b, &l->feed, &w->norm_feed, x->dn, &w->out);
-        branch_back(&b, &w->out, x->dO, l->o);
-        ops->attention_backward(m->c, x->dwide, part(m, x->dwide, C), part(m, x->dwide, 2 * C), x->dO, l->o,
-                                l->lse, l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
-        linear_back(m, &w->qkv, x->dn, x->dwide, NULL, l->self.out, rows, ACT_NONE, 0);
-        chain_back(&b, &l->self, &w->norm_self, x->dn, i > 0 ? &at->layer[i - 1].down : NULL);
+        feed_back(&b, l, w);
+        chain_back(&b, &l->feed, &w->norm_feed, x->dn, SELF, &w->out);
+        self_back(&b, l, w);
+        before = i > 0 ? &at->layer[i - 1] : NULL;
+        chain_back(&b, &l->self, &w->norm_self, x->dn, before ? FEED : NO_BRANCH,
+                   before ? &before->down : NULL);
     }
     return b.dx;
 }

@@ -21,18 +21,22 @@ typedef struct NormRun {
 
 typedef struct LayerRun {
     NormRun self, feed;
-    void *qkv; /* [R, 3C] */
-    void *o;   /* [R, C] */
-    void *lse; /* [B, H, T] acc */
-    void *h;   /* [R, F] */
+    void *qkv;      /* [R, 3C] */
+    void *o;        /* [R, C] */
+    void *lse;      /* [B, H, T] acc */
+    void *h;        /* [R, F] */
+    void *unfolded; /* kept of the feed-forward's convolution for its gradients; NULL where ops have no use
+                     * for it
+                     */
 } LayerRun;
 
-/* Memory that all stacks of a run use one after the other; each as large as the largest needs it. */
+/* Memory that stacks use one after the other; each as large as the largest needs it. */
 typedef struct StackScratch {
-    void *y;            /* [R, C] output of a branch */
-    void *dx[2];        /* [R, C] gradient of the residual stream */
-    void *dy, *dn, *dO; /* [R, C] */
-    void *dwide;        /* [R, max(3C, F)] gradient of qkv or of the feed-forward's middle */
+    void *y;        /* [R, C] output of a branch */
+    void *dx[2];    /* [R, C] gradient of the residual stream */
+    void *dn, *dO;  /* [R, C] */
+    void *dy[2];    /* [R, C] gradient of the output of the feed-forward and of the attention branch */
+    void *dwide[2]; /* [R, F], [R, 3C] gradient of the feed-forward's middle and of qkv */
 } StackScratch;
 
 typedef struct StackRun {
@@ -44,13 +48,15 @@ typedef struct StackRun {
     NormRun last;
 } StackRun;
 
-void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T);
+void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int training);
 void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c,
                        int training);
 /* s->x -> s->last.out. drop: of every branch. */
 void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop);
-/* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). */
-void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, float drop);
+/* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). beside: gradients of
+ * large weights are computed beside the rest (ops.h); nobody else may use the side then, and who uses the
+ * scratch or the gradients joins it first. */
+void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, float drop, int beside);
 
 /* Weights and gradients at an offset. */
 static inline void *weight_at(const Model *m, int64_t offset)

@@ -46,7 +46,7 @@ static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
     const uint64_t e = ops->real_bytes, b = (uint64_t)rows, symbols = b * (uint64_t)T;
     const uint64_t Ct = (uint64_t)m->cfg.text_encoder_dim, S = (uint64_t)m->cfg.speaker_embedding_dim;
     const StackRun *stacks[2] = {&s->text, &s->voice.stack};
-    stack_cut(&s->text, &m->at.text, ops, c, rows, T);
+    stack_cut(&s->text, &m->at.text, ops, c, rows, T, 0);
     if (m->use_voice)
         voice_cut(&s->voice, m, ops, c, 1, s->limits.reference, 0);
     stack_scratch_cut(&s->text_scratch, stacks, m->use_voice ? 2 : 1, ops, c, 0);

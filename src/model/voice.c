@@ -17,7 +17,7 @@ void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M
     v->frames = cut_take(c, rows * (uint64_t)(VOICE_FRAMES * cfg->n_mels) * e);
     v->a1 = cut_take(c, rows * A * e);
     v->a2 = cut_take(c, rows * A * e);
-    stack_cut(&v->stack, &m->at.voice, ops, c, B, v->M4);
+    stack_cut(&v->stack, &m->at.voice, ops, c, B, v->M4, training);
     v->stack.len = v->len;
     v->pooled = cut_take(c, b * A * e);
     v->speaker = cut_take(c, b * S);
@@ -130,7 +130,7 @@ void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in
         linear_back(m, &at->style_query, v->dpooled, v->dquery, NULL, v->pooled, B, ACT_NONE, 1);
     }
     ops->pool_backward(m->c, x->y, v->dpooled, v->len, B, v->M4, A);
-    void *d = stack_backward(m, &v->stack, x, x->y, drop);
+    void *d = stack_backward(m, &v->stack, x, x->y, drop, 0);
     model_mark(m, "voice in", -1, 1);
     ops->embed_backward(m->c, NULL, x->dn, grad_at(m, at->voice_position), d, NULL, v->len, B, v->M4, A, 0,
                         dropout_at(drop, at->voice.site + 900));

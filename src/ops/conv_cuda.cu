@@ -121,47 +121,67 @@ static void fold(OpsContext *c, void *din, const T *columns, const int32_t *len,
     });
 }
 
+template <typename T> static uint64_t unfolded_bytes(int64_t rows, int C, int K)
+{
+    return (uint64_t)rows * (uint64_t)C * (uint64_t)K * sizeof(T);
+}
+
 template <typename T>
-static void conv_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
-                         const int32_t *len, int B, int T_rows, int C, int N, int K, Activation act)
+static void conv_forward(OpsContext *c, void *out, void *unfolded, const void *in, const void *w,
+                         const void *bias, const int32_t *len, int B, int T_rows, int C, int N, int K,
+                         Activation act)
 {
     ops_enter(c);
     assert(K % 2 == 1 && C > 0 && N > 0);
     if (B == 0 || T_rows == 0)
         return;
-    T *columns = (T *)ops_scratch(c);
-    int items = chunk_items(c, sizeof(T), B, T_rows, C, K);
+    int items = unfolded ? at_most(B, 65535) : chunk_items(c, sizeof(T), B, T_rows, C, K);
     for (int first = 0; first < B; first += items) {
         int now = B - first < items ? B - first : items;
+        int64_t row = (int64_t)first * T_rows;
+        T *columns = unfolded ? (T *)unfolded + row * K * C : (T *)ops_scratch(c);
         unfold<T>(c, columns, in, len, first, now, T_rows, C, K);
         Product p = {
             (int64_t)now * T_rows, N, (int64_t)K * C, 0, 1, 0, 0, act == ACT_RELU ? ACT_RELU : ACT_NONE};
-        blas_product(c, (T *)out + (int64_t)first * T_rows * N, columns, w, bias, &p);
+        blas_product(c, (T *)out + row * N, columns, w, bias, &p);
     }
     ops_finish_rows(c, out, (int64_t)B * T_rows, N, act, len, T_rows);
 }
 
 template <typename T>
 static void conv_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
-                          const void *in, const void *w, const int32_t *len, int B, int T_rows, int C, int N,
-                          int K, Activation act)
+                          const void *in, const void *unfolded, const void *w, const int32_t *len, int B,
+                          int T_rows, int C, int N, int K, Activation act)
 {
     ops_enter(c);
     assert(K % 2 == 1 && C > 0 && N > 0);
     if (B == 0 || T_rows == 0)
         return;
-    ops_activation_backward(c, dout, dbias, out, (int64_t)B * T_rows, N, act, len, T_rows);
+    const int64_t inner = (int64_t)K * C, rows = (int64_t)B * T_rows;
+    if (act != ACT_NONE || dbias)
+        ops_activation_backward(c, dout, dbias, out, rows, N, act, len, T_rows);
+    else
+        ops_finish_rows(c, dout, rows, N, ACT_NONE, len, T_rows); /* the padding is zero then */
+    if (dw && unfolded) {
+        Product weight = {N, inner, rows, 1, 0, 1, 1, ACT_NONE};
+        blas_product(c, dw, dout, unfolded, NULL, &weight);
+    }
+    const int unfolding = dw && !unfolded;
+    if (!unfolding && !din)
+        return;
     T *columns = (T *)ops_scratch(c);
     int items = chunk_items(c, sizeof(T), B, T_rows, C, K);
     for (int first = 0; first < B; first += items) {
         int now = B - first < items ? B - first : items;
         const T *part = (const T *)dout + (int64_t)first * T_rows * N;
-        unfold<T>(c, columns, in, len, first, now, T_rows, C, K);
-        Product weight = {N, (int64_t)K * C, (int64_t)now * T_rows, 1, 0, 1, 1, ACT_NONE};
-        blas_product(c, dw, part, columns, NULL, &weight);
+        if (unfolding) {
+            unfold<T>(c, columns, in, len, first, now, T_rows, C, K);
+            Product weight = {N, inner, (int64_t)now * T_rows, 1, 0, 1, 1, ACT_NONE};
+            blas_product(c, dw, part, columns, NULL, &weight);
+        }
         if (!din)
             continue;
-        Product input = {(int64_t)now * T_rows, (int64_t)K * C, N, 0, 0, 0, 0, ACT_NONE};
+        Product input = {(int64_t)now * T_rows, inner, N, 0, 0, 0, 0, ACT_NONE};
         blas_product(c, columns, part, w, NULL, &input);
         fold<T>(c, din, columns, len, first, now, T_rows, C, K);
     }
@@ -171,6 +191,7 @@ template <typename T> void conv_fill(Ops *ops)
 {
     ops->conv_forward = conv_forward<T>;
     ops->conv_backward = conv_backward<T>;
+    ops->unfolded_bytes = unfolded_bytes<T>;
 }
 
 template void conv_fill<float>(Ops *ops);

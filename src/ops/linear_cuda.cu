@@ -43,7 +43,7 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
                             int accumulate)
 {
     ops_enter(c);
-    assert(M >= 0 && N > 0 && K > 0);
+    assert(M >= 0 && N > 0 && K > 0 && (dw || (!dbias && N > THIN)));
     if (M == 0)
         return;
     int summed = act == ACT_NONE && dbias && N > THIN && blas_weight_sums(c, dw, dbias, dout, in, M, N, K);
@@ -53,7 +53,7 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
         thin_linear_backward(c, din, dw, dout, in, w, M, N, K, accumulate);
         return;
     }
-    if (!summed) {
+    if (dw && !summed) {
         Product weight = {N, K, M, 1, 0, 1, 1, ACT_NONE};
         blas_product(c, dw, dout, in, NULL, &weight);
     }

@@ -95,6 +95,8 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
         host_pool_run(h->pool, t.parts, linear_rows_task, &t);
     if (dbias)
         sums_add(h, dbias, t.sums, t.parts, N);
+    if (!dw)
+        return;
     t.columns = large ? host_parts(N >= K ? N : K, 96) : 1;
     host_pool_run(h->pool, t.columns, linear_weights_task, &t);
 }

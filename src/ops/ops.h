@@ -56,9 +56,9 @@ typedef struct OpsContext {
     void *own; /* of the implementation: handles, tables */
 } OpsContext;
 
-/* Dropout: element i of a call is kept when u(seed, i) >= p and then scaled by 1 / (1 - p); u is
- * Philox4x32-10 of the 64-bit seed and the index (philox.h), the same on every device. p = 0: nothing
- * happens. Backward uses the same seed. */
+/* Dropout: element i of a call is kept where 16 random bits of (seed, i) say so (philox.h), with probability
+ * 1 - p, and then scaled so that its mean stays; p is rounded to a multiple of 2^-16. The same on every
+ * device. p = 0: nothing happens. Backward uses the same seed. */
 typedef struct Dropout {
     float p;
     uint64_t seed;
@@ -88,6 +88,8 @@ typedef enum { TRAIT_DURATION, TRAIT_PITCH, TRAIT_ENERGY, TRAIT_COUNT } Trait;
 
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
+#define SIDE_NOTES 4
+
 typedef struct Ops {
     RealType real;
     size_t real_bytes, acc_bytes;
@@ -103,8 +105,8 @@ typedef struct Ops {
     void (*linear_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
                            int64_t M, int N, int K, Activation act, int accumulate);
     /* Gradients of the above. dout [M,N] is changed in place to the gradient before the activation (out is
-     * read for that; unused for NONE). din [M,K] = or += (accumulate); NULL: not wanted. dw [N,K] +=, dbias
-     * [N] += (NULL: none), both acc. */
+     * read for that; unused for NONE). din [M,K] = or += (accumulate), dw [N,K] +=, dbias [N] +=, the last
+     * two acc; NULL: not wanted, but dbias only with dw. */
     void (*linear_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
                             const void *in, const void *w, int64_t M, int N, int K, Activation act,
                             int accumulate);
@@ -138,12 +140,30 @@ typedef struct Ops {
                            const int32_t *id, const int32_t *len, int B, int T, int C, int V, Dropout drop);
 
     /* out [B,T,N] = act(conv over time, "same" zero padding, odd kernel K): w [N,K,C], bias [N]. Input rows t
-     * >= len[b] count as zero; output rows there are zero. */
-    void (*conv_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
-                         const int32_t *len, int B, int T, int C, int N, int K, Activation act);
+     * >= len[b] count as zero; output rows there are zero. unfolded (unfolded_bytes; NULL: none): where the
+     * input is kept as conv_backward needs it. */
+    void (*conv_forward)(OpsContext *c, void *out, void *unfolded, const void *in, const void *w,
+                         const void *bias, const int32_t *len, int B, int T, int C, int N, int K,
+                         Activation act);
+    /* dout is changed in place to the gradient before the activation; out is not read for ACT_NONE. din, dw,
+     * dbias NULL: not wanted. unfolded: what conv_forward kept of this input; NULL: nothing. */
     void (*conv_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
-                          const void *in, const void *w, const int32_t *len, int B, int T, int C, int N,
-                          int K, Activation act); /* din NULL: not wanted; dout is changed in place */
+                          const void *in, const void *unfolded, const void *w, const int32_t *len, int B,
+                          int T, int C, int N, int K, Activation act);
+    /* 0: there is no use for it, pass NULL. */
+    uint64_t (*unfolded_bytes)(int64_t rows, int C, int K);
+
+    /* Work beside work. What is enqueued between side_begin and side_end may run at the same time as what
+     * follows side_end, and comes after all that was enqueued before side_begin, and after other work of the
+     * side. side_note: remembers, by a number below SIDE_NOTES, how far the side's work has been enqueued;
+     * side_await: what follows waits until it got there (at once where nothing was noted). side_join: what
+     * follows waits for all of it; there is one behind the last side_end of a graph. Devices that do one
+     * thing at a time keep the order. */
+    void (*side_begin)(OpsContext *c);
+    void (*side_end)(OpsContext *c);
+    void (*side_note)(OpsContext *c, int note);
+    void (*side_await)(OpsContext *c, int note);
+    void (*side_join)(OpsContext *c);
 
     void (*dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n,
                             Dropout drop); /* out may be in; backward is the same call on gradients */
@@ -252,7 +272,7 @@ extern const Ops ops_host_f32, ops_host_f64;
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
-#define OPS_ABI (4 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (5 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

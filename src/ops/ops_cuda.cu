@@ -48,6 +48,27 @@ void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const f
            count * n, n, 1.0f, 1);
 }
 
+static void cuda_ops_close(OpsContext *c)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    if (!o)
+        return;
+    if (cudaSetDevice(o->device) == cudaSuccess) {
+        if (o->side)
+            cudaStreamDestroy(o->side);
+        if (o->forked)
+            cudaEventDestroy(o->forked);
+        if (o->ended)
+            cudaEventDestroy(o->ended);
+        for (int i = 0; i < SIDE_NOTES; i++)
+            if (o->notes[i])
+                cudaEventDestroy(o->notes[i]);
+        blas_close(o->blas);
+    }
+    free(o);
+    c->own = NULL;
+}
+
 static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Err *err)
 {
     c->ops = ops;
@@ -58,28 +79,69 @@ static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Er
     if (!o)
         return cuda_err(err, ERR_NOMEM, "no memory for the ops of GPU %d", d->index);
     o->device = d->index;
-    o->stream = (cudaStream_t)d->ops->stream_native(s);
+    o->whole = o->stream = (cudaStream_t)d->ops->stream_native(s);
     cudaError_t e = cudaSetDevice(o->device);
+    if (e == cudaSuccess)
+        e = cudaStreamCreateWithFlags(&o->side, cudaStreamNonBlocking);
+    if (e == cudaSuccess)
+        e = cudaEventCreateWithFlags(&o->forked, cudaEventDisableTiming);
+    if (e == cudaSuccess)
+        e = cudaEventCreateWithFlags(&o->ended, cudaEventDisableTiming);
+    for (int i = 0; i < SIDE_NOTES && e == cudaSuccess; i++)
+        e = cudaEventCreateWithFlags(&o->notes[i], cudaEventDisableTiming);
     if (e == cudaSuccess)
         e = cudaDeviceGetAttribute(&o->processors, cudaDevAttrMultiProcessorCount, o->device);
     int rc = e == cudaSuccess ? blas_open(&o->blas, err) : cuda_err_call(err, o->device, "open the ops", e);
-    if (rc) {
-        free(o);
-        return rc;
-    }
     c->own = o;
-    return 0;
+    if (rc)
+        cuda_ops_close(c);
+    return rc;
 }
 
-static void cuda_ops_close(OpsContext *c)
+/* ---- work beside work ---- */
+
+static void side_try(CudaOps *o, cudaError_t e)
 {
-    CudaOps *o = (CudaOps *)c->own;
-    if (!o)
-        return;
-    if (cudaSetDevice(o->device) == cudaSuccess)
-        blas_close(o->blas);
-    free(o);
-    c->own = NULL;
+    if (e != cudaSuccess && o->broken == cudaSuccess)
+        o->broken = e, o->operation = "run work beside work";
+}
+
+/* Under capture the side stream joins the graph by its first wait, and leaves it by the last. */
+static void side_begin(OpsContext *c)
+{
+    CudaOps *o = ops_enter(c);
+    side_try(o, cudaEventRecord(o->forked, o->whole));
+    side_try(o, cudaStreamWaitEvent(o->side, o->forked, 0));
+    o->stream = o->side;
+}
+
+static void side_end(OpsContext *c)
+{
+    CudaOps *o = ops_enter(c);
+    o->stream = o->whole;
+}
+
+static void side_note(OpsContext *c, int note)
+{
+    CudaOps *o = ops_enter(c);
+    side_try(o, cudaEventRecord(o->notes[note], o->side));
+    o->noted[note] = 1;
+}
+
+static void side_await(OpsContext *c, int note)
+{
+    CudaOps *o = ops_enter(c);
+    if (o->noted[note])
+        side_try(o, cudaStreamWaitEvent(o->whole, o->notes[note], 0));
+}
+
+static void side_join(OpsContext *c)
+{
+    CudaOps *o = ops_enter(c);
+    for (int i = 0; i < SIDE_NOTES; i++)
+        o->noted[i] = 0; /* a note of one graph cannot be waited for in the next */
+    side_try(o, cudaEventRecord(o->ended, o->side));
+    side_try(o, cudaStreamWaitEvent(o->whole, o->ended, 0));
 }
 
 static int cuda_ops_check(OpsContext *c, Err *err)
@@ -112,7 +174,12 @@ template <typename T> static Ops make_table(RealType real)
     ops.open = real == REAL_F32 ? cuda_f32_open : cuda_bf16_open;
     ops.close = cuda_ops_close;
     ops.check = cuda_ops_check;
-    ops.workspace_bytes = BLAS_ALL + SCRATCH_BYTES;
+    ops.workspace_bytes = BLAS_ALL + SCRATCH_BYTES + SIDE_BYTES;
+    ops.side_begin = side_begin;
+    ops.side_end = side_end;
+    ops.side_note = side_note;
+    ops.side_await = side_await;
+    ops.side_join = side_join;
     linear_fill<T>(&ops);
     norm_fill<T>(&ops);
     attention_fill<T>(&ops);

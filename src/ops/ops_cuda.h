@@ -1,7 +1,7 @@
 /* ops_cuda.h - what the .cu files of the ops share: the state behind OpsContext.own, launching, vectors of
- * eight elements, reductions. Everything is enqueued on one stream, so the workspace is free again for the
- * next op as soon as an op has been enqueued. Sums over rows have two stages: blocks leave partial sums in
- * the workspace, a second kernel adds them in a fixed order. */
+ * eight elements, reductions. Everything is enqueued on one stream or on the one beside it, which has its own
+ * workspace: it is free again for the next op as soon as an op has been enqueued. Sums over rows have two
+ * stages: blocks leave partial sums in the workspace, a second kernel adds them in a fixed order. */
 #ifndef MYXTTS_OPS_CUDA_H
 #define MYXTTS_OPS_CUDA_H
 
@@ -17,18 +17,24 @@ typedef __nv_bfloat16 bf16;
 
 #define BLAS_WORKSPACE (size_t(32) << 20) /* what cuBLASLt wants on Hopper */
 #define SCRATCH_BYTES (size_t(136) << 20) /* partial sums, unfolded input of convolutions */
+#define SIDE_SCRATCH (size_t(64) << 20)   /* the same for what runs beside; products there are smaller */
 
 #define BLAS_ALL (BLAS_WORKSPACE + 4096) /* with a few numbers of our own behind it */
+#define SIDE_BYTES (BLAS_ALL + SIDE_SCRATCH)
 
 struct Blas; /* product_cuda.cu */
 
 typedef struct CudaOps {
     int device;
-    int processors; /* multiprocessors of the GPU */
-    int hopper;     /* kernels of sm_90a: 1 there are, -1 there are none, 0 not asked yet */
-    cudaStream_t stream;
-    cudaError_t broken; /* the first failure to enqueue; it sticks */
-    int broken_blas;    /* a cublasStatus_t */
+    int processors;            /* multiprocessors of the GPU */
+    int hopper;                /* kernels of sm_90a: 1 there are, -1 there are none, 0 not asked yet */
+    cudaStream_t stream;       /* where ops are enqueued now: one of the next two */
+    cudaStream_t whole, side;  /* the caller's stream, and ours for work beside it */
+    cudaEvent_t forked, ended; /* where the side's work begins and ends */
+    cudaEvent_t notes[SIDE_NOTES];
+    int noted[SIDE_NOTES]; /* since the last join */
+    cudaError_t broken;    /* the first failure to enqueue; it sticks */
+    int broken_blas;       /* a cublasStatus_t */
     const char *operation;
     struct Blas *blas;
 } CudaOps;
@@ -67,8 +73,24 @@ template <typename K> static inline void allow_shared(CudaOps *o, K kernel, size
         o->broken = e, o->operation = "ask for shared memory";
 }
 
-static inline void *ops_scratch(OpsContext *c) { return (uint8_t *)c->workspace + BLAS_ALL; }
-static inline size_t ops_scratch_bytes(const OpsContext *c) { return c->workspace_bytes - BLAS_ALL; }
+/* The workspace: of cuBLASLt, then scratch. Work that runs beside has its own at the end. */
+static inline int ops_is_beside(const OpsContext *c)
+{
+    const CudaOps *o = (const CudaOps *)c->own;
+    return o->stream == o->side;
+}
+
+static inline uint8_t *ops_workspace(const OpsContext *c)
+{
+    return (uint8_t *)c->workspace + (ops_is_beside(c) ? c->workspace_bytes - SIDE_BYTES : 0);
+}
+
+static inline void *ops_scratch(OpsContext *c) { return ops_workspace(c) + BLAS_ALL; }
+
+static inline size_t ops_scratch_bytes(const OpsContext *c)
+{
+    return (ops_is_beside(c) ? SIDE_BYTES : c->workspace_bytes - SIDE_BYTES) - BLAS_ALL;
+}
 
 static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int at_most(int64_t n, int64_t most) { return (int)(n < most ? n : most); }
@@ -200,8 +222,8 @@ typedef struct DropoutCuda {
 
 static inline DropoutCuda dropout_cuda(const OpsContext *c, Dropout d)
 {
-    DropoutCuda r = {d.seed, c->step, d.p > 0.0f ? philox_threshold(d.p) : 0,
-                     d.p > 0.0f ? philox_scale(d.p) : 1.0f};
+    uint32_t threshold = d.p > 0.0f ? philox_threshold(d.p) : 0;
+    DropoutCuda r = {d.seed, c->step, threshold, philox_scale(threshold)};
     return r;
 }
 
@@ -217,14 +239,11 @@ __device__ __forceinline__ void drop_some(float *x, const DropoutCuda &d, uint64
     if (d.threshold == 0)
         return;
     if constexpr (V == 8) {
+        uint32_t w[4];
+        philox4x32(w, (uint64_t)i / 8, seed, PHILOX_ROUNDS);
 #pragma unroll
-        for (int half = 0; half < 8; half += 4) {
-            uint32_t w[4];
-            philox4x32(w, (uint64_t)(i + half) / 4, seed);
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                x[half + j] = w[j] >> 8 >= d.threshold ? x[half + j] * d.scale : 0.0f;
-        }
+        for (int j = 0; j < 8; j++)
+            x[j] = philox_bits(w, j) >= d.threshold ? x[j] * d.scale : 0.0f;
     } else {
         x[0] = philox_keep((uint64_t)i, seed, d.threshold) ? x[0] * d.scale : 0.0f;
     }

@@ -57,7 +57,7 @@ static inline VectorDropout host_dropout(const OpsContext *c, Dropout d)
     VectorDropout v = {.seed = d.seed + (c->step ? c->step->seed : 0), .threshold = 0, .scale = 1};
     if (d.p > 0) {
         v.threshold = philox_threshold(d.p);
-        v.scale = philox_scale(d.p);
+        v.scale = philox_scale(v.threshold);
     }
     return v;
 }

@@ -39,6 +39,8 @@ static int ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
     return host_ops_open(c, d, s, &TABLE, err);
 }
 static int ops_nothing_fails(OpsContext *c, Err *err) { return 0; }
+static void ops_in_order(OpsContext *c) {}
+static void ops_note_nothing(OpsContext *c, int note) {}
 
 #include "ops/linear_host.h"
 
@@ -76,6 +78,12 @@ const Ops TABLE = {
     .embed_backward = embed_backward,
     .conv_forward = conv_forward,
     .conv_backward = conv_backward,
+    .unfolded_bytes = nothing_unfolded,
+    .side_begin = ops_in_order,
+    .side_end = ops_in_order,
+    .side_note = ops_note_nothing,
+    .side_await = ops_note_nothing,
+    .side_join = ops_in_order,
     .dropout_forward = dropout_forward,
     .add_forward = add_forward,
     .add_vector_forward = add_vector_forward,

@@ -1,4 +1,4 @@
-/* philox.h - random bits as a function of (seed, index): Philox4x32-10 of Salmon et al., "Parallel random
+/* philox.h - random bits as a function of (seed, index): Philox4x32 of Salmon et al., "Parallel random
  * numbers: as easy as 1, 2, 3" (2011). The same on every device, in any order. Usable from C and from CUDA.
  */
 #ifndef MYXTTS_PHILOX_H
@@ -16,14 +16,14 @@
 #define PHILOX_M1 0xCD9E8D57u
 #define PHILOX_W0 0x9E3779B9u
 #define PHILOX_W1 0xBB67AE85u
-#define PHILOX_ROUNDS 10
+#define PHILOX_ROUNDS 7 /* the fewest that pass BigCrush, says the paper; dropout asks for no more */
 
 /* Four words for one counter (the upper half of the 128-bit counter is zero); the seed is the key. */
-PHILOX_FN void philox4x32(uint32_t out[4], uint64_t counter, uint64_t seed)
+PHILOX_FN void philox4x32(uint32_t out[4], uint64_t counter, uint64_t seed, int rounds)
 {
     uint32_t a = (uint32_t)counter, b = (uint32_t)(counter >> 32), c = 0, d = 0;
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int i = 0; i < PHILOX_ROUNDS; i++, k0 += PHILOX_W0, k1 += PHILOX_W1) {
+    for (int i = 0; i < rounds; i++, k0 += PHILOX_W0, k1 += PHILOX_W1) {
         uint64_t p = (uint64_t)PHILOX_M0 * a, q = (uint64_t)PHILOX_M1 * c;
         a = (uint32_t)(q >> 32) ^ b ^ k0, b = (uint32_t)q;
         c = (uint32_t)(p >> 32) ^ d ^ k1, d = (uint32_t)p;
@@ -31,23 +31,21 @@ PHILOX_FN void philox4x32(uint32_t out[4], uint64_t counter, uint64_t seed)
     out[0] = a, out[1] = b, out[2] = c, out[3] = d;
 }
 
-/* Dropout of element i uses word i % 4 of counter i / 4: u = (word >> 8) / 2^24, kept when u >= p, that is
- * when word >> 8 is at least this. */
-PHILOX_FN uint32_t philox_threshold(float p)
-{
-    float t = p * 16777216.0f; /* exact: a power of two */
-    uint32_t whole = (uint32_t)t;
-    return whole + ((float)whole < t);
-}
+/* Dropout of element i uses the i % 8th 16 bits of counter i / 8, the lower half of a word first. It is kept
+ * when they are at least this: p rounded to a multiple of 2^-16. */
+PHILOX_FN uint32_t philox_threshold(float p) { return (uint32_t)(p * 65536.0f + 0.5f); }
 
 /* What a kept element is multiplied by. */
-PHILOX_FN float philox_scale(float p) { return 1.0f / (1.0f - p); }
+PHILOX_FN float philox_scale(uint32_t threshold) { return 65536.0f / (float)(65536 - threshold); }
+
+/* The 16 bits of element j of a counter's eight. */
+PHILOX_FN uint32_t philox_bits(const uint32_t w[4], int j) { return w[j / 2] >> 16 * (j % 2) & 0xFFFF; }
 
 PHILOX_FN int philox_keep(uint64_t index, uint64_t seed, uint32_t threshold)
 {
     uint32_t w[4];
-    philox4x32(w, index / 4, seed);
-    return (w[index % 4] >> 8) >= threshold;
+    philox4x32(w, index / 8, seed, PHILOX_ROUNDS);
+    return philox_bits(w, (int)(index % 8)) >= threshold;
 }
 
 #endif

@@ -217,7 +217,7 @@ static cublasStatus_t plan_run(OpsContext *c, const Plan *p, const cublasLtMatmu
     CudaOps *o = (CudaOps *)c->own;
     float one = 1.0f, beta = (float)p->key.beta;
     return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, d, p->d, d,
-                                       p->d, algorithm, c->workspace, workspace, o->stream);
+                                       p->d, algorithm, ops_workspace(c), workspace, o->stream);
 }
 
 /* ---- timing ---- */
@@ -289,8 +289,9 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
         if (!d || cudaMemsetAsync(d, 0, bytes, o->stream) != cudaSuccess)
             return;
     }
-    Watch w;
-    if (watch_open(&w, o)) {
+    Watch w = {};
+    if (cudaStreamSynchronize(o->stream == o->side ? o->whole : o->side) == cudaSuccess &&
+        watch_open(&w, o)) {
         float ms[CANDIDATES];
         int best[FINALISTS], finalists = 0;
         auto time = [&](int i, int rounds) {

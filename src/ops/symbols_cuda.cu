@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int j = 0; j < V; j++)
             sum[j] = 0.0f;
-#pragma unroll 4
+#pragma unroll 16 /* a symbol may have hundreds of frames while the alignment is not learned */
         for (int m = range.x; m < range.y; m++) {
             load_some<V>(x, dout + (int64_t)m * C + c);
 #pragma unroll
@@ -110,6 +110,7 @@ static __global__ void __launch_bounds__(THREADS)
     const float *item = in + (int64_t)(i / T_rows) * M;
     int2 range = frames_of(d, i, M);
     float sum = 0.0f;
+#pragma unroll 16
     for (int m = range.x; m < range.y; m++)
         sum += item[m];
     out[i] = range.y > range.x ? sum / (float)(range.y - range.x) : 0.0f;
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(THREADS)
         const float *item = mel + (int64_t)b * M * n;
         for (int k = lane; k < n; k += 32) {
             float centre = range.y > range.x ? to_float(mu[(int64_t)i * n + k]) : 0.0f, gradient = 0.0f;
-#pragma unroll 4
+#pragma unroll 16
             for (int m = range.x; m < range.y; m++) {
                 float difference = centre - item[(int64_t)m * n + k];
                 sum += difference * difference;

@@ -138,19 +138,24 @@ static void NAME(dropout)(REAL *out, const REAL *add, const REAL *in, VectorDrop
         return;
     }
     uint32_t words[64];
-    int64_t skip = (int64_t)(index % 4);
-    uint64_t counter = index / 4;
+    uint16_t bits[128]; /* of the words, the lower half first */
+    int64_t skip = (int64_t)(index % 8);
+    uint64_t counter = index / 8;
     for (int64_t i = 0; i < n; counter += 16, skip = 0) {
         philox_words(words, counter, drop.seed);
-        const uint32_t *w = words + skip;
-        int64_t m = n - i < 64 - skip ? n - i : 64 - skip;
+        for (int j = 0; j < 64; j++) {
+            bits[2 * j] = (uint16_t)words[j];
+            bits[2 * j + 1] = (uint16_t)(words[j] >> 16);
+        }
+        const uint16_t *w = bits + skip;
+        int64_t m = n - i < 128 - skip ? n - i : 128 - skip;
         REAL scale = (REAL)drop.scale;
         if (add)
             for (int64_t j = 0; j < m; j++)
-                out[i + j] = add[i + j] + ((w[j] >> 8) >= drop.threshold ? in[i + j] * scale : 0);
+                out[i + j] = add[i + j] + (w[j] >= drop.threshold ? in[i + j] * scale : 0);
         else
             for (int64_t j = 0; j < m; j++)
-                out[i + j] = (w[j] >> 8) >= drop.threshold ? in[i + j] * scale : 0;
+                out[i + j] = w[j] >= drop.threshold ? in[i + j] * scale : 0;
         i += m;
     }
 }
