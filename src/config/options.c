@@ -331,6 +331,7 @@ static const struct Preset {
     {"decoder_layers", {"4", "6", "8", "10", "12"}},
     {"decoder_heads", {"2", "6", "8", "10", "12"}},
     {"speaker_embedding_dim", {"64", "256", "320", "512", "640"}},
+    {"gst_num_heads", {"4", "4", "4", "4", "8"}},
     {"predictor_dim", {"128", "256", "256", "384", "384"}},
     {"learning_rate", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
 };
