@@ -350,15 +350,6 @@ static int split_arguments(Validation *v, int argc, char **argv, char **rest, ch
     return n;
 }
 
-/* Wrong settings on the command line are wrong use; what only the file can put right is not their fault. */
-static int check_arguments(const Validation *v, Err *err)
-{
-    Config cfg;
-    int rc = config_load(&cfg, NULL, v->argc, v->argv, err);
-    config_close(&cfg);
-    return rc == ERR_CONFIG && strncmp(err->msg, "--", 2) != 0 && err->msg[0] != '\'' ? 0 : rc;
-}
-
 static int validate(Validation *v, Err *err)
 {
     int rc = v->path ? file_read(&v->original, v->path, MOST_BYTES, err) : 0;
@@ -409,7 +400,7 @@ int cmd_validate(int argc, char **argv, Log *log)
     if (v.fix && !v.path)
         rc = err_set(&err, ERR_USAGE, "--fix needs --config FILE, the file to change");
     if (!rc)
-        rc = check_arguments(&v, &err);
+        rc = config_check_arguments(v.argc, v.argv, &err); /* wrong here is wrong use; rules are findings */
     if (!rc)
         rc = validate(&v, &err);
     if (!rc && line.json)

@@ -9,16 +9,36 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "config/option_table.h"
+#include "config/rules.h"
 
 #define MAX_YAML_BYTES (1 << 20)
+
+static int set_raw(Config *cfg, int row, const RawValue *raw, Origin origin, Err *err)
+{
+    int rc = option_set(&option_table[row], cfg, &cfg->state->strings, raw, err);
+    if (rc == 0)
+        cfg->state->origins[row] = origin;
+    return rc;
+}
 
 static int set_text(Config *cfg, int row, const char *text, Origin origin, Err *err)
 {
     RawValue raw = {.items = {text}, .count = 1};
-    int rc = option_set(&option_table[row], cfg, &cfg->state->strings, &raw, err);
-    if (rc == 0)
-        cfg->state->origins[row] = origin;
-    return rc;
+    return set_raw(cfg, row, &raw, origin, err);
+}
+
+static int set_default(Config *cfg, int row, Err *err)
+{
+    const Option *o = &option_table[row];
+    Origin origin = {ORIGIN_DEFAULT, 0};
+    if (o->def)
+        return set_text(cfg, row, o->def, origin, err);
+    RawValue raw = {.is_list = 1};
+    while (raw.count < CONFIG_MAX_LIST && o->def_item(raw.count)) {
+        raw.items[raw.count] = o->def_item(raw.count);
+        raw.count++;
+    }
+    return set_raw(cfg, row, &raw, origin, err);
 }
 
 static int open_defaults(Config *cfg, Err *err)
@@ -30,7 +50,7 @@ static int open_defaults(Config *cfg, Err *err)
     if (!cfg->state || !cfg->state->origins)
         return err_set(err, ERR_NOMEM, "out of memory for the configuration");
     for (int i = 0; i < option_count(); i++) {
-        int rc = set_text(cfg, i, option_table[i].def, (Origin){ORIGIN_DEFAULT, 0}, err);
+        int rc = set_default(cfg, i, err);
         ASSERT(rc == 0 || rc == ERR_NOMEM); /* a default outside its own range is a mistake in the table */
         if (rc)
             return rc;
@@ -104,7 +124,7 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
     return 0;
 }
 
-static int load(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
+int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
 {
     int rc = open_defaults(cfg, err);
     if (rc == 0 && name)
@@ -113,10 +133,26 @@ static int load(Config *cfg, const char *name, const void *yaml, size_t size, in
         rc = apply_arguments(cfg, argc, argv, err);
     if (rc == 0)
         rc = apply_preset(cfg, err);
-    if (rc == 0)
-        rc = config_check_rules(cfg, err);
     if (rc)
         config_close(cfg);
+    return rc;
+}
+
+static int load(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
+{
+    int rc = config_read(cfg, name, yaml, size, argc, argv, err);
+    if (rc == 0 && rules_first_broken(cfg, err)) {
+        rc = ERR_CONFIG;
+        config_close(cfg);
+    }
+    return rc;
+}
+
+int config_check_arguments(int argc, char **argv, Err *err)
+{
+    Config cfg;
+    int rc = config_read(&cfg, NULL, NULL, 0, argc, argv, err);
+    config_close(&cfg);
     return rc;
 }
 

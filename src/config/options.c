@@ -3,6 +3,7 @@
  * these rows. */
 #include <string.h>
 
+#include "config/languages.h"
 #include "config/option_table.h"
 
 const char *const option_sections[3] = {"model", "data", "training"};
@@ -176,9 +177,8 @@ const Option option_table[] = {
          "Language of lines that name none, and of lines whose language cannot be told."),
     ENUM(D, language_detection_method, "metadata", language_methods,
          "Where the language of a line comes from: the metadata column, the file name, or the text itself."),
-    LIST(D, supported_languages,
-         "en,es,fr,de,it,pt,pl,tr,ru,nl,cs,ar,fa,zh,ja,hu,ko", 1, CONFIG_MAX_LIST, ',',
-         "Languages that detection chooses among."),
+    LIST(D, supported_languages, NULL, 1, CONFIG_MAX_LIST, ',',
+         "Languages that detection chooses among.", .def_item = language_code),
     ENUM(D, text_cleaners, "multilingual", cleaners,
          "none; basic: sentence marks, and lower case when use_phonemes is off; "
          "english: also numbers and abbreviations of English lines; multilingual: "

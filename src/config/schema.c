@@ -633,6 +633,19 @@ static int rounds(Walk *w, Buf *text, Err *err)
 
 /* ---- the whole file ---- */
 
+int schema_cut_place(const char **sentence, const char *name)
+{
+    size_t n = strlen(name);
+    const char *s = *sentence;
+    if (strncmp(s, name, n) != 0 || s[n] != ':')
+        return 0;
+    s += n + 1;
+    int line = atoi(s);
+    s += strspn(s, "0123456789");
+    *sentence = s + strspn(s, ": ");
+    return line;
+}
+
 /* 0: YAML that can be edited. 1: a problem that ends it all. 2: it loads, but cannot be edited. Tabs in the
  * indentation are put right. */
 static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
@@ -654,13 +667,8 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     SchemaProblem *p = schema_problem(r, 0, "", "");
     if (!p)
         return err_set(err, ERR_NOMEM, "out of memory for the findings");
-    size_t n = strlen(name);
     const char *sentence = said.msg;
-    if (strncmp(sentence, name, n) == 0 && sentence[n] == ':') {
-        p->line = atoi(sentence + n + 1);
-        sentence += n + 1 + strspn(sentence + n + 1, "0123456789");
-        sentence += strspn(sentence, ": ");
-    }
+    p->line = schema_cut_place(&sentence, name);
     snprintf(p->what, sizeof p->what, "%s", sentence);
     snprintf(p->hint, sizeof p->hint, "%s", said.hint);
     if (!rc)

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "audio/process.h"
+#include "config/languages.h"
+#include "text/language.h"
 
 #define RATE 16000
 #define PEAK 0.7f
@@ -269,8 +271,11 @@ static int open_decoder(Recogniser *r, Err *err)
 int recogniser_open(Recogniser **out, const char *language, Err *err)
 {
     *out = NULL;
-    if (!language || strncasecmp(language, "en", 2) != 0 ||
-        (language[2] && language[2] != '-' && language[2] != '_')) {
+    char code[LANGUAGE_MAX] = "";
+    if (language && language_normalise(code, language, strlen(language)) == 0)
+        language_primary(code, code);
+    const Language *known = language_find(code);
+    if (!known || !known->is_heard) {
         err_set(err, ERR_MISSING, "the words cannot be judged: there is no recogniser for the language '%s'",
                 language ? language : "");
         err_hint(err, "PocketSphinx has a model for English (en) only");

@@ -1,3 +1,5 @@
+/* numbers.c - see numbers.h. A line is scanned once from left to right; what each number is decides how it is
+ * spelled. The habits of the languages are in config/languages.c. */
 #include "text/numbers.h"
 
 #include <stdio.h>
@@ -16,7 +18,7 @@ enum { MAX_SPELLERS = 32, MAX_DIGITS = 15, MAX_FRACTION = 15 };
 /* The formatters of one language. */
 typedef struct Speller {
     char code[16];
-    const NumberRules *rules; /* NULL: unknown language, digits stay */
+    const NumberRules *rules; /* NULL: unknown language, digits stay as they are */
     UNumberFormat *cardinal, *before_noun, *ordinal, *ordinal_feminine, *ordinal_dative, *year;
     UPluralRules *plural;
     UDateFormat *month;
@@ -100,11 +102,12 @@ static void open_speller(Speller *sp, const char *code)
     static const char *const year[] = {"%spellout-numbering-year", NULL};
     UErrorCode status = U_ZERO_ERROR;
     snprintf(sp->code, sizeof sp->code, "%s", code);
-    sp->rules = number_rules_find(code);
+    const Language *l = language_find(code);
+    sp->rules = l ? &l->numbers : NULL;
     if (!sp->rules)
         return;
-    sp->cardinal = open_format(code, !strcmp(code, "cs") ? masculine : NULL);
-    if (!strcmp(code, "es")) /* "veintiuno", but "veintiún años" */
+    sp->cardinal = open_format(code, sp->rules->masculine ? masculine : NULL);
+    if (sp->rules->masculine_before_noun)
         sp->before_noun = open_format(code, masculine);
     sp->ordinal = open_format(code, ordinal);
     sp->ordinal_feminine = open_format(code, feminine);
@@ -177,7 +180,7 @@ static void say_value(Scan *sc, const Figure *f, int negative)
 static void say(Scan *sc, const char *word) { buf_add(sc->out, word, strlen(word)); }
 static void gap(Scan *sc)
 {
-    if (sc->rules->spaced)
+    if (!sc->rules->joined)
         say(sc, " ");
 }
 
@@ -194,7 +197,8 @@ static void say_digits(Scan *sc, const char *s, size_t n)
 /* Letters before or after a number need a space: "MP3", "5km". */
 static void before_number(Scan *sc)
 {
-    if (sc->rules->spaced && sc->out->size && unicode_is_letter(unicode_before(sc->out->data, sc->out->size)))
+    if (!sc->rules->joined && sc->out->size &&
+        unicode_is_letter(unicode_before(sc->out->data, sc->out->size)))
         say(sc, " ");
 }
 static int letter_at(const Scan *sc, size_t at)
@@ -204,7 +208,7 @@ static int letter_at(const Scan *sc, size_t at)
 static void after_number(Scan *sc, size_t end)
 {
     sc->at = end;
-    if (sc->rules->spaced && letter_at(sc, end))
+    if (!sc->rules->joined && letter_at(sc, end))
         say(sc, " ");
 }
 
@@ -298,6 +302,8 @@ static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
 {
     char keyword[16];
     const char *word = sc->rules->percent[plural_form(sc, figure_value(f), keyword)];
+    if (!word)
+        word = sc->rules->percent[0];
     if (sc->rules->percent_first) {
         say(sc, word);
         gap(sc);
@@ -336,7 +342,7 @@ static void say_english_money(Scan *sc, const Figure *f, const MoneyNames *m)
 static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
 {
     static const char *const scales[] = {" thousand", " million", " billion", " trillion"};
-    const MoneyNames *m = !strcmp(sc->rules->code, "en") ? number_rules_money(iso) : NULL;
+    const MoneyNames *m = number_rules_money(sc->rules, iso);
     if (m) {
         for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
             size_t n = strlen(scales[i]);
@@ -357,7 +363,7 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
     int32_t n = 0;
     plural_form(sc, figure_value(f), keyword);
     u_uastrcpy(wide, iso);
-    const UChar *name = ucurr_getPluralName(wide, sc->rules->code, NULL, keyword, &n, &status);
+    const UChar *name = ucurr_getPluralName(wide, sc->sp->code, NULL, keyword, &n, &status);
     say_value(sc, f, 0);
     if (name && U_SUCCESS(status)) {
         gap(sc);
@@ -390,18 +396,18 @@ static int try_time(Scan *sc, size_t at)
     }
     if (hours > 24 || minutes > 59 || seconds > 59)
         return 0;
-    int english = !strcmp(sc->rules->code, "en");
+    int english = sc->rules->english;
     size_t next = end + (end < sc->n && sc->s[end] == ' ');
     int half =
         next + 1 < sc->n && strchr("aApP", sc->s[next]) && strchr(".mM", sc->s[next + 1]); /* a.m., pm */
     before_number(sc);
-    if (hours == 1 && sc->rules->hour)
-        say(sc, !strcmp(sc->rules->code, "de") ? "ein" : !strcmp(sc->rules->code, "fr") ? "une" : "een");
+    if (hours == 1 && sc->rules->one_hour)
+        say(sc, sc->rules->one_hour);
     else
         say_integer(sc, NULL, hours);
     if (sc->rules->hour) {
         say(sc, " ");
-        say(sc, !strcmp(sc->rules->code, "fr") && hours < 2 ? "heure" : sc->rules->hour);
+        say(sc, hours < 2 && sc->rules->hour_below_two ? sc->rules->hour_below_two : sc->rules->hour);
         size_t word = strlen(sc->rules->hour);
         if (next > end && prefix_at(sc, next, sc->rules->hour, word) && word_ends(sc, next + word))
             end = next + word; /* "12:30 Uhr" has it already */
@@ -415,7 +421,7 @@ static int try_time(Scan *sc, size_t at)
         say(sc, hours <= 12 ? " o'clock" : " hundred");
     }
     if (seconds >= 0) {
-        say(sc, english ? " and " : sc->rules->spaced ? " " : "");
+        say(sc, english ? " and " : sc->rules->joined ? "" : " ");
         say_integer(sc, NULL, seconds);
         if (english)
             say(sc, seconds == 1 ? " second" : " seconds");
@@ -448,36 +454,40 @@ static int try_date(Scan *sc, size_t at)
         p[7] != '-' || digit_run(sc, at + 8) != 2)
         return 0;
     int year = (int)parse(p, 4), month = (int)parse(p + 5, 2), day = (int)parse(p + 8, 2);
-    const char *code = sc->rules->code;
+    const NumberRules *r = sc->rules;
     if (month < 1 || month > 12 || day < 1 || day > 31)
         return 0;
     before_number(sc);
-    if (!sc->rules->spaced) {
-        int ko = !strcmp(code, "ko");
-        say_integer(sc, !strcmp(code, "zh") ? sc->sp->year : NULL, year);
-        say(sc, ko ? "년 " : "年");
+    switch (r->date) {
+    case DATE_MARKED:
+        say_integer(sc, r->spelled_years ? sc->sp->year : NULL, year);
+        say(sc, r->date_signs[0]);
         say_integer(sc, NULL, month);
-        say(sc, ko ? "월 " : "月");
+        say(sc, r->date_signs[1]);
         say_integer(sc, NULL, day);
-        say(sc, ko ? "일" : "日");
-    } else if (!strcmp(code, "en")) {
+        say(sc, r->date_signs[2]);
+        break;
+    case DATE_MONTH_DAY_YEAR:
         say_month(sc, month);
         say(sc, " ");
         say_integer(sc, sc->sp->ordinal, day);
         say(sc, ", ");
         say_year(sc, year);
-    } else if (!strcmp(code, "hu")) {
+        break;
+    case DATE_YEAR_MONTH_DAY:
         say_integer(sc, NULL, year);
         say(sc, " ");
         say_month(sc, month);
         say(sc, " ");
         say_integer(sc, NULL, day);
-    } else {
-        say_integer(sc, !strcmp(code, "de") ? sc->sp->ordinal_dative : NULL, day);
+        break;
+    case DATE_DAY_MONTH_YEAR:
+        say_integer(sc, r->ordinal_days ? sc->sp->ordinal_dative : NULL, day);
         say(sc, " ");
         say_month(sc, month);
         say(sc, " ");
-        say_integer(sc, sc->rules->years == YEARS_ALWAYS ? sc->sp->year : NULL, year);
+        say_integer(sc, r->years == YEARS_ALWAYS ? sc->sp->year : NULL, year);
+        break;
     }
     after_number(sc, at + 10);
     return 1;
@@ -508,18 +518,18 @@ static int try_day(Scan *sc, const Figure *f)
     size_t length;
     if (f->digits > 2 || f->fraction_digits || f->whole < 1 || f->whole > 31 || !f->digits)
         return 0;
-    if (!strcmp(sc->rules->code, "de")) {
+    if (sc->rules->ordinal_days) {
         if (!prefix_at(sc, f->end, ". ", 2) ||
-            number_rules_month("de", sc->s + f->end + 2, sc->n - f->end - 2, &length) < 0)
+            number_rules_month(sc->rules, sc->s + f->end + 2, sc->n - f->end - 2, &length) < 0)
             return 0;
         say_integer(sc, sc->sp->ordinal_dative, f->whole);
         after_number(sc, f->end + 1);
         return 1;
     }
-    if (strcmp(sc->rules->code, "en"))
+    if (!sc->rules->english)
         return 0;
     if (prefix_at(sc, f->end, " ", 1) &&
-        number_rules_month("en", sc->s + f->end + 1, sc->n - f->end - 1, &length) >= 0) {
+        number_rules_month(sc->rules, sc->s + f->end + 1, sc->n - f->end - 1, &length) >= 0) {
         if (!ends_with(sc->out, "the ") && !ends_with(sc->out, "The "))
             say(sc, "the ");
         say_integer(sc, sc->sp->ordinal, f->whole);
@@ -531,7 +541,7 @@ static int try_day(Scan *sc, const Figure *f)
         if (sc->out->size < back)
             break;
         const char *p = sc->out->data + sc->out->size - back;
-        if (number_rules_month("en", p, back, &length) >= 0 && length + 1 == back && p[length] == ' ' &&
+        if (number_rules_month(sc->rules, p, back, &length) >= 0 && length + 1 == back && p[length] == ' ' &&
             (back == sc->out->size || !unicode_is_letter((uint8_t)p[-1]))) {
             say_integer(sc, sc->sp->ordinal, f->whole);
             after_number(sc, f->end);
@@ -545,8 +555,8 @@ static int try_day(Scan *sc, const Figure *f)
 static int try_fraction(Scan *sc, const Figure *f)
 {
     size_t run = prefix_at(sc, f->end, "/", 1) ? digit_run(sc, f->end + 1) : 0, end = f->end + 1 + run;
-    if (strcmp(sc->rules->code, "en") || run < 1 || run > 2 || f->fraction_digits || f->whole < 1 ||
-        f->digits > 2 || !word_ends(sc, end) || prefix_at(sc, end, "/", 1))
+    if (!sc->rules->english || run < 1 || run > 2 || f->fraction_digits || f->whole < 1 || f->digits > 2 ||
+        !word_ends(sc, end) || prefix_at(sc, end, "/", 1))
         return 0;
     int64_t parts = parse(sc->s + f->end + 1, run);
     if (parts < 2 || f->whole >= parts)
@@ -575,7 +585,7 @@ static void say_dotted(Scan *sc, size_t at)
         at += run;
         if (at + 1 >= sc->n || (sc->s[at] != '.' && sc->s[at] != ',') || !is_digit(sc->s[at + 1]))
             break;
-        say(sc, !strcmp(sc->rules->code, "en") ? " point " : " ");
+        say(sc, sc->rules->english ? " point " : " ");
     }
     after_number(sc, at);
 }
@@ -624,15 +634,15 @@ static void speak_figure(Scan *sc, size_t at, int negative)
     }
     if (try_day(sc, &f) || try_fraction(sc, &f))
         return;
-    int english = !strcmp(sc->rules->code, "en");
-    if (english && is_year(&f) && f.whole % 10 == 0 && prefix_at(sc, f.end, "s", 1) &&
+    if (sc->rules->english && is_year(&f) && f.whole % 10 == 0 && prefix_at(sc, f.end, "s", 1) &&
         word_ends(sc, f.end + 1)) {
         say_decade(sc, f.whole);
         after_number(sc, f.end + 1);
         return;
     }
+    const char *sign = sc->rules->date_signs[0];
     int as_year = sc->rules->years == YEARS_ALWAYS ||
-                  (sc->rules->years == YEARS_BEFORE_NIAN && prefix_at(sc, f.end, "年", 3));
+                  (sc->rules->years == YEARS_BEFORE_SIGN && prefix_at(sc, f.end, sign, strlen(sign)));
     if (!negative && as_year && is_year(&f))
         say_year(sc, f.whole);
     else if (sc->sp->before_noun && !f.fraction_digits && prefix_at(sc, f.end, " ", 1) &&
@@ -702,7 +712,7 @@ static int try_sign(Scan *sc)
         speak_figure(sc, at + length, 1);
         return 1;
     }
-    if (sc->s[at] == '#' && digit_run(sc, at + 1) && !strcmp(sc->rules->code, "en")) {
+    if (sc->s[at] == '#' && digit_run(sc, at + 1) && sc->rules->english) {
         before_number(sc);
         say(sc, "number ");
         speak_figure(sc, at + 1, 0);
@@ -759,10 +769,4 @@ int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const cha
         }
     }
     return out->failed ? ERR_NOMEM : 1;
-}
-
-const char *numbers_and_word(const char *language)
-{
-    const NumberRules *r = number_rules_find(language);
-    return r ? r->and_word : NULL;
 }

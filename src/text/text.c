@@ -1,3 +1,4 @@
+/* text.c - see text.h. */
 #include "text/text.h"
 
 #include <stdio.h>
@@ -5,6 +6,7 @@
 #include <string.h>
 #include <unicode/uversion.h>
 
+#include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
 #include "text/phonemes.h"
@@ -95,25 +97,53 @@ static int choose_voice(TextEngine *t, TextResult *r)
     return -1;
 }
 
+/* 1 when the voice is one of those that can read the script. */
+static int reads(const char *voice, Script script)
+{
+    int row = 0;
+    for (const Language *l; (l = language_row(row)); row++) {
+        if (l->script != script || !l->readers)
+            continue;
+        for (const char *p = l->readers; *p; p += strspn(p, " ")) {
+            size_t n = strcspn(p, " ");
+            if (!strncmp(voice, p, n))
+                return 1;
+            p += n;
+        }
+    }
+    return 0;
+}
+
 /* The first character that the voice would only call "Chinese letter" or the like: Han for all but the
  * Chinese voices (no kanji for the Japanese one), kana for all but Japanese, Hangul for all but Korean. 0
  * when it can read everything. */
 static uint32_t find_unreadable(const char *voice, const char *text, size_t n)
 {
-    int chinese = !strncmp(voice, "cmn", 3) || !strncmp(voice, "yue", 3) || !strncmp(voice, "hak", 3);
-    int japanese = !strncmp(voice, "ja", 2), korean = !strncmp(voice, "ko", 2);
+    enum { FIRST_LEAD = 0xE3 }; /* of the UTF-8 of these scripts */
     for (size_t i = 0; i < n;) {
-        if ((uint8_t)text[i] < 0xE3) {
+        if ((uint8_t)text[i] < FIRST_LEAD) {
             i++;
             continue;
         }
         uint32_t cp = unicode_next(text, n, &i);
         int han = (cp >= 0x3400 && cp < 0xA000) || (cp >= 0x20000 && cp < 0x32000);
-        int kana = cp >= 0x3041 && cp <= 0x30FF && cp != 0x30FB, hangul = cp >= 0xAC00 && cp < 0xD7B0;
-        if ((han && !chinese) || (kana && !japanese) || (hangul && !korean))
+        int kana = cp >= 0x3041 && cp <= 0x30FF && cp != 0x30FB;
+        int hangul = cp >= 0xAC00 && cp < 0xD7B0;
+        if ((han && !reads(voice, SCRIPT_HAN)) || (kana && !reads(voice, SCRIPT_KANA)) ||
+            (hangul && !reads(voice, SCRIPT_HANGUL)))
             return cp;
     }
     return 0;
+}
+
+/* What to do about text that the voice cannot read, or NULL. */
+static const char *unreadable_hint(const char *voice)
+{
+    int row = 0;
+    for (const Language *l; (l = language_row(row)); row++)
+        if (l->unreadable_hint && !strncmp(voice, l->code, strlen(l->code)))
+            return l->unreadable_hint;
+    return NULL;
 }
 
 static RejectReason no_memory(TextResult *r)
@@ -134,8 +164,9 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
         const char *voice = phonemes_voice(t->phonemes);
         uint32_t cp = find_unreadable(voice, r->cleaned.data, r->cleaned.size);
         if (cp) {
-            snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s", voice, cp,
-                     strncmp(voice, "ja", 2) ? "" : "; write kanji as kana");
+            const char *hint = unreadable_hint(voice);
+            snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s%s", voice,
+                     cp, hint ? "; " : "", hint ? hint : "");
             return REJECT_NO_PHONEMES;
         }
         if (phonemes_speak(t->phonemes, &r->phonemes, &spoken, r->cleaned.data, r->cleaned.size) < 0)
@@ -204,6 +235,7 @@ Hash128 text_settings_hash(const Config *cfg)
         cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
     language_normalise(code, spoken, strlen(spoken));
     language_primary(dictionary, language_voice(code));
+    const Language *l = language_find(dictionary);
     hasher_u64(&h, TEXT_VERSION);
     hasher_u64(&h, CLEAN_VERSION);
     hasher_str(&h, icu_text);
@@ -219,6 +251,6 @@ Hash128 text_settings_hash(const Config *cfg)
     hasher_str(&h, cfg->phoneme_language);
     hasher_u64(&h, (uint64_t)cfg->add_blank);
     if (cfg->use_phonemes)
-        phonemes_hash_version(&h, strcmp(dictionary, "zh") ? dictionary : "cmn");
+        phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
     return hasher_close(&h);
 }
