@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* Without an Err nobody knows which error it was; but it was one, and `return err_hint(...)` must not turn it
  * into success. */
 #define CODE_UNKNOWN ERR_DATA
@@ -16,15 +18,9 @@ static void cut_cleanly(char *s, size_t cap)
     size_t n = strlen(s);
     if (n + 1 < cap)
         return;
-    size_t start = n;
-    while (start > 0 && ((unsigned char)s[start - 1] & 0xC0) == 0x80)
-        start--;
-    if (start == 0)
-        return;
-    unsigned char lead = (unsigned char)s[start - 1];
-    size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (start - 1 + length > n)
-        s[start - 1] = 0;
+    size_t last = utf8_cut(s, n, n - 1); /* where the last character starts */
+    if (utf8_valid(s + last, n - last) != n - last)
+        s[last] = 0;
 }
 
 static void set_text(Err *err, int code, const char *fmt, va_list ap)
@@ -99,30 +95,6 @@ void err_clear(Err *err)
         return;
     err->code = 0;
     err->msg[0] = err->hint[0] = 0;
-}
-
-const char *err_name(int code)
-{
-    switch (code) {
-#define X(name, value, text) \
-    case name: \
-        return #name;
-        ERR_CODES(X)
-#undef X
-    }
-    return "ERR_?";
-}
-
-const char *err_text(int code)
-{
-    switch (code) {
-#define X(name, value, text) \
-    case name: \
-        return text;
-        ERR_CODES(X)
-#undef X
-    }
-    return "unknown error";
 }
 
 int err_exit_code(int code)

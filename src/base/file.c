@@ -271,6 +271,21 @@ int file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+int file_own_folder(char *out, size_t cap, int up)
+{
+    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
+    if (n <= 0 || (size_t)n >= cap - 1)
+        return -1;
+    out[n] = 0;
+    for (int i = 0; i <= up; i++) {
+        char *slash = strrchr(out, '/');
+        if (!slash)
+            return -1;
+        *slash = 0;
+    }
+    return 0;
+}
+
 char *file_join(const char *dir, const char *name)
 {
     if (!dir || !dir[0])

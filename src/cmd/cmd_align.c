@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
@@ -141,8 +142,7 @@ static int report(const Align *a, const AlignedClip *worst, int json, Err *err)
     if (json)
         return output_print(json_pack("{s:I, s:I, s:f, s:o, s:o}", "clips", (json_int_t)a->aligned, "symbols",
                                       (json_int_t)a->symbols, "seconds", seconds, "output",
-                                      output_text(a->output, strlen(a->output)), "mean_cost",
-                                      output_number(cost)),
+                                      json_from_text(a->output), "mean_cost", json_from_double(cost)),
                             7, err);
     printf("%s: %llu clips, %llu symbols, %.1f s of speech, aligned with step %lld", a->output,
            (unsigned long long)a->aligned, (unsigned long long)a->symbols, seconds,

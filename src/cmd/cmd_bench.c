@@ -44,14 +44,6 @@ typedef struct Bench {
     PipelineReport report;
 } Bench;
 
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 static int open_bench(Bench *b, Log *log, Err *err)
 {
     int rc = devices_open(&b->devices, b->cfg, log, err);
@@ -139,7 +131,7 @@ static int run_bench(Bench *b, Log *log, Err *err)
             b->first_batch = clock_now() - b->start;
         if (i == b->meter.skip) {
             counted_from = clock_now();
-            cpu = cpu_seconds();
+            cpu = clock_cpu();
         }
         ops->stream_batch(b->stream, batch.info.number);
         if ((rc = pipeline_await(b->pipeline, &batch, b->stream, err)) ||
@@ -155,7 +147,7 @@ static int run_bench(Bench *b, Log *log, Err *err)
     if (!rc)
         rc = step_meter_finish(&b->meter, err);
     b->elapsed = clock_now() - counted_from;
-    b->cpu = cpu_seconds() - cpu;
+    b->cpu = clock_cpu() - cpu;
     progress_end(&progress);
     pipeline_report(b->pipeline, &b->report);
     return rc;

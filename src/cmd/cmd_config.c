@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
@@ -11,20 +12,6 @@ static const char usage[] =
     "myxtts config [--config FILE] [any setting] [--json | --default-yaml]\n\n"
     "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or\n"
     "the command line. Later ones win in this order.";
-
-/* A string that JSON can hold: bytes that are not UTF-8 (possible in paths) become '?'. */
-static json_t *json_text(const char *s)
-{
-    json_t *value = json_string(s);
-    if (value)
-        return value;
-    char *copy = strdup(s);
-    for (char *p = copy; p && *p; p++)
-        *p = (unsigned char)*p >= 0x80 ? '?' : *p;
-    value = copy ? json_string(copy) : NULL;
-    free(copy);
-    return value;
-}
 
 static json_t *json_value(const ConfigRow *row)
 {
@@ -37,11 +24,11 @@ static json_t *json_value(const ConfigRow *row)
     case KIND_FLOAT:
         return json_real(row->number);
     case KIND_STRING:
-        return json_text(row->string);
+        return json_from_text(row->string);
     case KIND_LIST:
         list = json_array();
         for (int i = 0; list && i < row->list->count; i++)
-            if (json_array_append_new(list, json_text(row->list->items[i]))) {
+            if (json_array_append_new(list, json_from_text(row->list->items[i]))) {
                 json_decref(list);
                 list = NULL;
             }
@@ -64,9 +51,10 @@ static int print_json(const Config *cfg, Err *err)
         ConfigRow row;
         json_t *entry = json_object();
         failed = config_row(cfg, i, &row) || !entry || put(entry, "value", json_value(&row)) ||
-                 put(entry, "origin", json_text(row.origin)) ||
-                 put(entry, "section", json_text(row.section)) || put(entry, "range", json_text(row.range)) ||
-                 put(entry, "help", json_text(row.help));
+                 put(entry, "origin", json_from_text(row.origin)) ||
+                 put(entry, "section", json_from_text(row.section)) ||
+                 put(entry, "range", json_from_text(row.range)) ||
+                 put(entry, "help", json_from_text(row.help));
         if (failed)
             json_decref(entry);
         else

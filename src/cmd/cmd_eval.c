@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -185,11 +186,11 @@ static int report(const Eval *e, int json, Err *err)
     if (json) {
         json_t *terms = json_object();
         for (int i = 0; i < TERM_COUNT; i++)
-            json_object_set_new(terms, loss_term_name(i), output_number(e->terms[i]));
-        json_t *o = json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint",
-                              output_text(e->data.file.path, strlen(e->data.file.path)), "step",
-                              (json_int_t)e->data.file.step, "clips", (json_int_t)e->corpus.count, "held_out",
-                              !e->all, "loss", output_number(e->loss), "terms", terms, "spoken", h->clips);
+            json_object_set_new(terms, loss_term_name(i), json_from_double(e->terms[i]));
+        json_t *o =
+            json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", json_from_text(e->data.file.path),
+                      "step", (json_int_t)e->data.file.step, "clips", (json_int_t)e->corpus.count, "held_out",
+                      !e->all, "loss", json_from_double(e->loss), "terms", terms, "spoken", h->clips);
         heard_json(o, h);
         if (e->lines.words) {
             json_object_set_new(o, "words", json_integer(e->lines.words));

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/ordered.h"
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -32,9 +34,7 @@ typedef struct Tallies {
 static int tally_add(Tallies *t, const char *name, size_t n, double seconds)
 {
     char key[sizeof t->items->name] = "";
-    if (n >= sizeof key)
-        for (n = sizeof key - 1; n > 0 && ((unsigned char)name[n] & 0xC0) == 0x80;)
-            n--;
+    n = utf8_cut(name, n, sizeof key - 1);
     memcpy(key, name, n);
     size_t i = 0;
     while (i < t->count && strcmp(t->items[i].name, key) != 0)
@@ -70,14 +70,6 @@ typedef struct Info {
     } * slots;
 } Info;
 
-static size_t count_characters(Str s)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < s.n; i++)
-        n += ((unsigned char)s.p[i] & 0xC0) != 0x80;
-    return n;
-}
-
 static void look(void *user, int thread, int slot, uint64_t item)
 {
     Info *info = user;
@@ -110,7 +102,7 @@ static int count(void *user, int slot, uint64_t item, Err *err)
         snprintf(rate, sizeof rate, "%d Hz, %d channel%s", s->audio.rate, s->audio.channels,
                  s->audio.channels == 1 ? "" : "s");
         info->seconds[info->accepted] = seconds;
-        info->characters[info->accepted++] = (double)count_characters(u->text);
+        info->characters[info->accepted++] = (double)utf8_count(u->text.p, u->text.n);
         info->validation += u->split == SPLIT_VAL;
         info->total_seconds += seconds;
         rc = tally_add(&info->speakers, u->speaker.p, u->speaker.n, seconds);
@@ -157,9 +149,9 @@ static json_t *tallies_json(const Tallies *t)
 {
     json_t *a = json_array();
     for (size_t i = 0; i < t->count; i++)
-        json_array_append_new(a, json_pack("{s:o, s:I, s:f}", "name",
-                                           output_text(t->items[i].name, strlen(t->items[i].name)), "clips",
-                                           (json_int_t)t->items[i].clips, "seconds", t->items[i].seconds));
+        json_array_append_new(a,
+                              json_pack("{s:o, s:I, s:f}", "name", json_from_text(t->items[i].name), "clips",
+                                        (json_int_t)t->items[i].clips, "seconds", t->items[i].seconds));
     return a;
 }
 
@@ -182,10 +174,10 @@ static int print_json(Info *info, Err *err)
         const Rejection *r = &d->rejected[i];
         const char *code = reject_code(r->reason);
         const char *file = d->metadata_path[r->file];
-        failed |= json_array_append_new(
-            rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file", output_text(file, strlen(file)), "line",
-                                (json_int_t)r->line, "id", output_text(r->id.p, r->id.n), "reason", code,
-                                "detail", output_text(r->detail, strlen(r->detail))));
+        failed |= json_array_append_new(rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file",
+                                                            json_from_text(file), "line", (json_int_t)r->line,
+                                                            "id", json_from_bytes(r->id.p, r->id.n), "reason",
+                                                            code, "detail", json_from_text(r->detail)));
         json_object_set_new(reasons, code,
                             json_integer(json_integer_value(json_object_get(reasons, code)) + 1));
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
@@ -41,14 +42,13 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
         json_array_append_new(unknown, json_pack("{s:s, s:s, s:I}", "code_point", point, "symbol", symbol,
                                                  "count", (json_int_t)r->unknown[2 * i + 1]));
     }
-    json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines",
-                          (json_int_t)r->lines, "accepted", (json_int_t)r->accepted, "rejected",
-                          (json_int_t)r->rejected, "reasons", reasons, "text",
-                          stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify),
-                          "cache_dir", output_text(r->cache_dir, strlen(r->cache_dir)), "rejected_file",
-                          output_text(r->rejected_path, strlen(r->rejected_path)), "audio_seconds",
-                          r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens,
-                          "mel_frames", (json_int_t)r->frames, "unknown_symbols", unknown);
+    json_t *o = json_pack(
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines", (json_int_t)r->lines,
+        "accepted", (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected, "reasons", reasons, "text",
+        stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify), "cache_dir",
+        json_from_text(r->cache_dir), "rejected_file", json_from_text(r->rejected_path), "audio_seconds",
+        r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens, "mel_frames",
+        (json_int_t)r->frames, "unknown_symbols", unknown);
     return output_print(o, 6, err);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/data.h"
@@ -78,7 +79,7 @@ static int finish(Profile *p, int argc, char **argv, const char *output, const c
     buf_str(&command, "myxtts");
     for (int i = 0; i < argc; i++)
         buf_printf(&command, " %s", argv[i]);
-    json_object_set_new(p->report, "command", output_text(command.data, command.size));
+    json_object_set_new(p->report, "command", json_from_bytes(command.data, command.size));
     profile_text(&text, p->report);
     int rc = text.failed || command.failed ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
     if (!rc && output)

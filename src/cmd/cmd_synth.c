@@ -11,6 +11,7 @@
 #include "audio/wav.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/ordered.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
@@ -121,12 +122,12 @@ static int report(const Synth *s, Err *err)
     if (s->json)
         return output_print(
             json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
-                      output_text(s->output, strlen(s->output)), "checkpoint",
-                      output_text(f->path, strlen(f->path)), "step", (json_int_t)f->step, "seconds", length,
-                      "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts", p->parts,
-                      "left_out", p->left_out, "real_time_factor", took / length, "text_seconds",
-                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds,
-                      "first_sound_seconds", p->first_seconds, "load_seconds", s->open_seconds),
+                      json_from_text(s->output), "checkpoint", json_from_text(f->path), "step",
+                      (json_int_t)f->step, "seconds", length, "frames", (json_int_t)p->frames, "symbols",
+                      (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "real_time_factor",
+                      took / length, "text_seconds", p->text_seconds, "mel_seconds", p->mel_seconds,
+                      "audio_seconds", p->audio_seconds, "first_sound_seconds", p->first_seconds,
+                      "load_seconds", s->open_seconds),
             6, err);
     printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
            "%.4f); first sound "
@@ -223,13 +224,12 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
         rc = wav_write(path, p->samples, p->count, rate, err);
     if (!rc && l->s->json) {
         double length = (double)p->count / rate;
-        json_t *o = json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1,
-                              "output", r->err.code ? json_null() : output_text(path, strlen(path)),
-                              "seconds", length, "symbols", (json_int_t)p->symbols, "parts", p->parts,
-                              "left_out", p->left_out, "text_seconds", p->text_seconds, "mel_seconds",
-                              p->mel_seconds, "audio_seconds", p->audio_seconds);
-        json_object_set_new(o, "error",
-                            r->err.code ? output_text(r->err.msg, strlen(r->err.msg)) : json_null());
+        json_t *o =
+            json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1, "output",
+                      r->err.code ? json_null() : json_from_text(path), "seconds", length, "symbols",
+                      (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "text_seconds",
+                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds);
+        json_object_set_new(o, "error", r->err.code ? json_from_text(r->err.msg) : json_null());
         char *text = json_dumps(o, JSON_REAL_PRECISION(6));
         json_decref(o);
         printf("%s\n", text ? text : "{}");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/data.h"
@@ -95,10 +96,10 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
                    {"frames_per_s", s->frames_per_s},
                    {"gpu_utilisation", s->gpu_utilisation}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new(o, numbers[i].key, output_number(numbers[i].value));
+        json_object_set_new(o, numbers[i].key, json_from_double(numbers[i].value));
     json_t *phases = json_object();
     for (int i = 0; i < PHASE_COUNT; i++)
-        json_object_set_new(phases, phase_name(i), output_number(s->phase[i] * 1e3));
+        json_object_set_new(phases, phase_name(i), json_from_double(s->phase[i] * 1e3));
     json_object_set_new(o, "phase_ms", phases);
     json_object_set_new(o, "best_step", json_integer(s->best_step));
     json_object_set_new(o, "skipped_steps", json_integer(s->skipped));
@@ -122,7 +123,7 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
     json_object_set_new(o, "findings", findings);
     if (s->heard.clips)
         heard_json(o, &s->heard);
-    json_object_set_new(o, "checkpoint", output_text(s->last_checkpoint, strlen(s->last_checkpoint)));
+    json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
     return output_print(o, 9, err);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/devices.h"
@@ -247,14 +248,13 @@ static void print_text(const Validation *v)
     print_counts(name, &v->found);
 }
 
-static json_t *text_json(const char *s) { return output_text(s, strlen(s)); }
-
 static json_t *finding_json(const Finding *f)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "severity", severity_name(f->severity),
-                     "key", text_json(f->key), "place", text_json(f->place), "what", text_json(f->what),
-                     "why", text_json(f->why), "value", text_json(f->value), "fix", text_json(f->fix), "set",
-                     f->set_value ? text_json(f->set_value) : json_null());
+                     "key", json_from_text(f->key), "place", json_from_text(f->place), "what",
+                     json_from_text(f->what), "why", json_from_text(f->why), "value",
+                     json_from_text(f->value), "fix", json_from_text(f->fix), "set",
+                     f->set_value ? json_from_text(f->set_value) : json_null());
 }
 
 static json_t *sections_json(const Preflight *p)
@@ -265,9 +265,10 @@ static json_t *sections_json(const Preflight *p)
         for (size_t i = 0; i < p->row_count; i++) {
             const PreflightRow *r = &p->rows[i];
             if (r->area == (Area)a)
-                json_array_append_new(rows, json_pack("{s:o, s:o, s:s, s:o}", "name", text_json(r->name),
-                                                      "value", text_json(r->value), "status",
-                                                      status_name(r->status), "note", text_json(r->note)));
+                json_array_append_new(rows,
+                                      json_pack("{s:o, s:o, s:s, s:o}", "name", json_from_text(r->name),
+                                                "value", json_from_text(r->value), "status",
+                                                status_name(r->status), "note", json_from_text(r->note)));
         }
         for (size_t i = 0; i < p->count; i++)
             if (p->findings[i].area == (Area)a)
@@ -300,29 +301,31 @@ static int print_json(const Validation *v, Err *err)
     for (size_t i = 0; i < p->count; i++) {
         const Finding *f = &p->findings[i];
         if (f->severity != FINDING_NOTE)
-            json_array_append_new(issues, text_json(f->what));
+            json_array_append_new(issues, json_from_text(f->what));
         if (f->fix[0])
-            json_array_append_new(advice, text_json(f->fix));
+            json_array_append_new(advice, json_from_text(f->fix));
     }
     const Preflight *changed = v->diff.size ? &v->fixed : p;
     for (size_t i = 0; i < changed->count; i++) {
         const Finding *f = &changed->findings[i];
         if (f->set_value)
-            json_array_append_new(changes, json_pack("{s:o, s:o, s:o, s:o}", "key", text_json(f->key), "from",
-                                                     text_json(f->value), "to", text_json(f->set_value),
-                                                     "why", text_json(f->why)));
+            json_array_append_new(changes,
+                                  json_pack("{s:o, s:o, s:o, s:o}", "key", json_from_text(f->key), "from",
+                                            json_from_text(f->value), "to", json_from_text(f->set_value),
+                                            "why", json_from_text(f->why)));
         if (v->diff.size && f->severity != FINDING_NOTE)
             json_array_append_new(fixed, finding_json(f));
     }
     json_t *o = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:{s:i, s:i, s:i}, s:o, s:o, s:o, s:o}", "title", "myxtts validate",
         "date", date, "machine", machine, "command", v->fix ? "validate --fix" : "validate", "file",
-        v->path ? text_json(v->path) : json_null(), "counts", "error", preflight_tally(p, FINDING_ERROR),
+        v->path ? json_from_text(v->path) : json_null(), "counts", "error", preflight_tally(p, FINDING_ERROR),
         "warning", preflight_tally(p, FINDING_WARNING), "note", preflight_tally(p, FINDING_NOTE), "sections",
         sections_json(p), "issues", issues, "recommendations", advice, "configuration_changes", changes);
-    if (o && (json_object_set_new(o, "found_before", fixed) ||
-              json_object_set_new(o, "backup", v->diff.size ? text_json(v->backup) : json_null()) ||
-              json_object_set_new(o, "diff", output_text(v->diff.size ? v->diff.data : "", v->diff.size)))) {
+    if (o &&
+        (json_object_set_new(o, "found_before", fixed) ||
+         json_object_set_new(o, "backup", v->diff.size ? json_from_text(v->backup) : json_null()) ||
+         json_object_set_new(o, "diff", json_from_bytes(v->diff.size ? v->diff.data : "", v->diff.size)))) {
         json_decref(o);
         o = NULL;
     }

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "config/option_table.h"
 #include "config/rules.h"
 
@@ -364,9 +365,7 @@ int config_row(const Config *cfg, int i, ConfigRow *row)
     } else if (text.size < sizeof row->value) {
         memcpy(row->value, text.data, text.size + 1);
     } else {
-        size_t n = sizeof row->value - 4;
-        while (n > 0 && ((unsigned char)text.data[n] & 0xC0) == 0x80)
-            n--;
+        size_t n = utf8_cut(text.data, text.size, sizeof row->value - sizeof "...");
         memcpy(row->value, text.data, n);
         memcpy(row->value + n, "...", 4);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "config/option_table.h"
 
 #define FIELD_AT(T, o, cfg) ((T *)(void *)((char *)(cfg) + (o)->offset))
@@ -29,21 +30,13 @@ int option_parse_bool(const char *s, int *out)
     return 0;
 }
 
+#define QUOTE_LENGTH 60 /* bytes of a value that a message shows */
+
 void option_quote(char *out, size_t cap, const char *s)
 {
-    const size_t longest = 60;
-    size_t n = strlen(s), used = 0;
-    int cut = n > longest;
-    if (cut) {
-        n = longest;
-        while (n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80) /* not in the middle of a character */
-            n--;
-    }
-    char text[80];
-    for (size_t i = 0; i < n; i++)
-        text[used++] = (unsigned char)s[i] < 0x20 || s[i] == 0x7F ? '?' : s[i];
-    text[used] = 0;
-    snprintf(out, cap, "'%s%s'", text, cut ? "..." : "");
+    char text[QUOTE_LENGTH + 4];
+    utf8_show(text, sizeof text, s);
+    snprintf(out, cap, "'%s'", text);
 }
 
 typedef enum { NUMBER_OK, NUMBER_NONE, NUMBER_LEADING_ZERO, NUMBER_NOT_FINITE } NumberKind;

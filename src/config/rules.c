@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "config/languages.h"
 #include "config/option_table.h"
@@ -139,18 +140,16 @@ static int fix_bands(const Rule *rule, const Config *c, RuleFix *fix)
 
 /* ---- the network ---- */
 
-static int rounded_width(int width) { return (width + WIDTH_UNIT - 1) / WIDTH_UNIT * WIDTH_UNIT; }
-
 static int uneven_width(const Rule *rule, const Config *c, RuleReport *r)
 {
     int width = int_of(c, rule->key);
-    HINT(r, "%d would do", rounded_width(width));
+    HINT(r, "%d would do", round_to_multiple(width, WIDTH_UNIT));
     return width % WIDTH_UNIT;
 }
 
 static int fix_width(const Rule *rule, const Config *c, RuleFix *fix)
 {
-    return set_int(fix, rule->key, rounded_width(int_of(c, rule->key)));
+    return set_int(fix, rule->key, round_to_multiple(int_of(c, rule->key), WIDTH_UNIT));
 }
 
 /* The largest number of heads that divides the width and is not over the one given. */

@@ -730,32 +730,6 @@ int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err)
     return rc;
 }
 
-int yaml_edit_get(Buf *out, const Buf *text, const YamlPlace *at, Err *err)
-{
-    Edit e;
-    int rc = begin(&e, text, at, err);
-    if (rc)
-        return rc;
-    find(&e, at);
-    if (e.key < 0) {
-        rc = refuse(&e, "there is no such key");
-    } else {
-        const YamlNode *v = node(&e, yaml_tree_resolve(&e.tree, node(&e, e.key)->next));
-        int simple = (v->kind == NODE_SCALAR && v->quote != '|') || (v->kind != NODE_SCALAR && v->flow);
-        for (size_t i = 0; i < e.tree.count && simple; i++)
-            simple = !(node(&e, (int)i)->anchor && node(&e, (int)i)->start >= v->content &&
-                       node(&e, (int)i)->start < v->end);
-        if (!simple || !one_line(&e, v->content, v->end))
-            rc = refuse(&e, "its value takes more than one line");
-        else
-            buf_add(out, e.tree.text + v->content, v->end - v->content);
-        if (!rc && out->failed)
-            rc = err_set(err, ERR_NOMEM, "out of memory for a YAML text");
-    }
-    close_edit(&e);
-    return rc;
-}
-
 int yaml_edit_tabs(Buf *text)
 {
     Buf out = {0};

@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 typedef struct Reader {
     YamlTree *t;
@@ -29,7 +30,7 @@ static int map_characters(Reader *r)
     if (!r->bytes)
         return no_memory(r->err);
     for (; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
+        if (!utf8_continues((char)s[i]))
             r->bytes[r->characters++] = (uint32_t)i;
     r->bytes[r->characters] = (uint32_t)n;
     return 0;

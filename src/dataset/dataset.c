@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "dataset/metadata.h"
 #include "dataset/whats_there.h"
 
@@ -277,7 +278,7 @@ static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, in
 
 #define MAX_METADATA ((size_t)4 << 30) /* bytes; slices count in 32 bits */
 
-static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, const char *name, Err *err)
+static int open_file(Dataset *d, Map *ids, const Config *cfg, int file, const char *name, Err *err)
 {
     MetadataOptions opt = {0};
     MetadataForm form;
@@ -321,7 +322,7 @@ static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, cons
 
 int dataset_open(Dataset *d, const Config *cfg, Err *err)
 {
-    IdTable ids = {0};
+    Map ids = {0};
     *d = (Dataset){0};
     const char *train = or_empty(cfg->metadata_train_file), *eval = or_empty(cfg->metadata_eval_file);
     const char *root = or_empty(cfg->data_path);
@@ -344,10 +345,10 @@ int dataset_open(Dataset *d, const Config *cfg, Err *err)
     if ((rc = set_speakers(d, cfg, err)))
         goto fail;
     set_splits(d, cfg);
-    id_table_free(&ids);
+    map_free(&ids);
     return 0;
 fail:
-    id_table_free(&ids);
+    map_free(&ids);
     dataset_close(d);
     return rc;
 }
@@ -392,15 +393,10 @@ static int try_path(char *out, size_t cap, const char *dir, Str id, const char *
     return !stat(out, &st) && S_ISREG(st.st_mode);
 }
 
-/* So much of an id as a message shows: whole characters, about 200 bytes. */
-static int shown_bytes(Str id)
-{
-    uint32_t n = id.n;
-    if (n > 200)
-        for (n = 200; n && ((uint8_t)id.p[n] & 0xC0) == 0x80;)
-            n--;
-    return (int)n;
-}
+#define SHOWN_BYTES 200 /* of an id in a message */
+
+/* So much of an id as a message shows: whole characters. */
+static int shown_bytes(Str id) { return (int)utf8_cut(id.p, id.n, SHOWN_BYTES); }
 
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "dataset/records.h"
 
 #define SAMPLE_LINES 1000 /* that the delimiter and the number of columns are decided from */
@@ -14,46 +15,6 @@
 #define GUESS_MAX_NAME 40 /* bytes of a speaker's name */
 
 /* ---- text ---- */
-
-/* Offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms,
- * no surrogates, nothing over U+10FFFF), or s.n. */
-static size_t utf8_bad(Str s)
-{
-    const uint8_t *p = (const uint8_t *)s.p;
-    size_t i = 0, n = s.n;
-    while (i < n) {
-        uint64_t eight;
-        if (n - i >= 8 && (memcpy(&eight, p + i, 8), !(eight & 0x8080808080808080u))) {
-            i += 8;
-            continue;
-        }
-        uint8_t c = p[i], lo = 0x80, hi = 0xBF;
-        size_t more;
-        if (c < 0x80) {
-            i++;
-            continue;
-        } else if (c >= 0xC2 && c <= 0xDF) {
-            more = 1;
-        } else if (c >= 0xE0 && c <= 0xEF) {
-            more = 2;
-            lo = c == 0xE0 ? 0xA0 : lo;
-            hi = c == 0xED ? 0x9F : hi;
-        } else if (c >= 0xF0 && c <= 0xF4) {
-            more = 3;
-            lo = c == 0xF0 ? 0x90 : lo;
-            hi = c == 0xF4 ? 0x8F : hi;
-        } else {
-            return i;
-        }
-        if (more > n - i - 1 || p[i + 1] < lo || p[i + 1] > hi)
-            return i;
-        for (size_t k = 2; k <= more; k++)
-            if ((p[i + k] & 0xC0) != 0x80)
-                return i;
-        i += more + 1;
-    }
-    return n;
-}
 
 static int looks_utf16(const uint8_t *b, size_t n)
 {
@@ -234,47 +195,14 @@ static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char f
 
 /* ---- ids ---- */
 
-void id_table_free(IdTable *t)
+/* The utterance that has the id already, or NULL. */
+static const Utterance *find_id(const Map *ids, const Dataset *d, Str id)
 {
-    free(t->slots);
-    *t = (IdTable){0};
-}
-
-static int id_table_grow(IdTable *t)
-{
-    size_t cap = t->cap ? t->cap * 2 : 1024;
-    struct IdSlot *slots = mem_calloc(cap, sizeof *slots);
-    if (!slots)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < t->cap; i++) {
-        if (!t->slots[i].index_plus1)
-            continue;
-        size_t k = t->slots[i].hash & (cap - 1);
-        while (slots[k].index_plus1)
-            k = (k + 1) & (cap - 1);
-        slots[k] = t->slots[i];
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->cap = cap;
-    return 0;
-}
-
-/* The slot that holds the id or where it belongs; NULL on no memory. */
-static struct IdSlot *id_table_find(IdTable *t, const Dataset *d, Str id)
-{
-    if (t->count * 2 >= t->cap && id_table_grow(t))
-        return NULL;
-    uint32_t hash = (uint32_t)hash64(id.p, id.n);
-    size_t k = hash & (t->cap - 1);
-    while (t->slots[k].index_plus1) {
-        struct IdSlot *s = &t->slots[k];
-        if (s->hash == hash && str_equal(d->utterances[s->index_plus1 - 1].id, id))
-            return s;
-        k = (k + 1) & (t->cap - 1);
-    }
-    t->slots[k].hash = hash;
-    return &t->slots[k];
+    uint32_t i;
+    for (MapWalk w = map_walk(ids, hash64(id.p, id.n)); map_next(&w, &i);)
+        if (str_equal(d->utterances[i].id, id))
+            return &d->utterances[i];
+    return NULL;
 }
 
 /* Leaves off what means "here": "./" and the name of the audio folder. */
@@ -319,7 +247,7 @@ static const char *id_fault(Str id)
 
 typedef struct Parser {
     Dataset *d;
-    IdTable *ids;
+    Map *ids;
     const MetadataForm *form;
     const MetadataOptions *opt;
     int file;
@@ -347,7 +275,7 @@ static Str field_value(Parser *ps, const Record *rec, int column)
 
 static int reject(Parser *ps, const Record *rec, Str id, RejectReason reason, const char *detail)
 {
-    if (utf8_bad(id) < id.n)
+    if (utf8_valid(id.p, id.n) < id.n)
         id = (Str){"", 0};
     return dataset_reject(ps->d, id, rec->line, ps->file, reason, detail);
 }
@@ -393,11 +321,11 @@ static int add_utterance(Parser *ps, const Record *rec, Str id)
         return ERR_NOMEM;
     if (!text.n)
         return reject(ps, rec, id, REJECT_EMPTY_TEXT, "");
-    struct IdSlot *slot = id_table_find(ps->ids, d, id);
-    if (!slot)
+    const Utterance *first = find_id(ps->ids, d, id);
+    if (first)
+        return reject_duplicate(ps, rec, id, first);
+    if (map_add(ps->ids, hash64(id.p, id.n), (uint32_t)d->count))
         return ERR_NOMEM;
-    if (slot->index_plus1)
-        return reject_duplicate(ps, rec, id, &d->utterances[slot->index_plus1 - 1]);
     if (mem_grow(&d->utterances, &d->cap, d->count + 1, sizeof *d->utterances))
         return ERR_NOMEM;
     d->utterances[d->count++] = (Utterance){.id = id,
@@ -407,8 +335,6 @@ static int add_utterance(Parser *ps, const Record *rec, Str id)
                                             .line = rec->line,
                                             .split = SPLIT_TRAIN,
                                             .file = (uint8_t)ps->file};
-    slot->index_plus1 = (uint32_t)d->count;
-    ps->ids->count++;
     return 0;
 }
 
@@ -422,7 +348,7 @@ static int parse_record(Parser *ps, const Record *rec)
         snprintf(detail, sizeof detail, "%zu bytes", rec->bytes);
         return reject(ps, rec, ps->form->id == 0 ? rec->fields[0] : id, REJECT_LINE_TOO_LONG, detail);
     }
-    size_t bad = utf8_bad(rec->all);
+    size_t bad = utf8_valid(rec->all.p, rec->all.n);
     if (bad < rec->all.n) {
         snprintf(detail, sizeof detail, "byte 0x%02X at offset %zu of the line", (uint8_t)rec->all.p[bad],
                  bad);
@@ -447,7 +373,7 @@ static int parse_record(Parser *ps, const Record *rec)
     return add_utterance(ps, rec, inside);
 }
 
-int metadata_parse(Dataset *d, IdTable *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
+int metadata_parse(Dataset *d, Map *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
                    const MetadataOptions *opt, Err *err)
 {
     ASSERT(file == 0 || file == 1);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "audio/process.h"
+#include "base/file.h"
 #include "config/languages.h"
 #include "text/language.h"
 
@@ -175,15 +176,9 @@ static int is_model(const char *dir)
 /* share/pocketsphinx/en-us beside the folder of the program; "" when there is no telling. */
 static void bundle_model(char *out, size_t cap)
 {
-    char exe[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = 0;
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(exe, '/');
-        if (slash)
-            *slash = 0;
-    }
-    if (snprintf(out, cap, "%s/share/pocketsphinx/en-us", exe) >= (int)cap)
+    char folder[PATH_MAX];
+    if (file_own_folder(folder, sizeof folder, 1) ||
+        snprintf(out, cap, "%s/share/pocketsphinx/en-us", folder) >= (int)cap)
         *out = 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "text/unicode.h"
 
 typedef struct Word {
@@ -57,7 +58,7 @@ static int add_words(Words *w, const char *text)
     size_t n = text ? strlen(text) : 0, at = 0, valid = 0, first = w->count;
     while (at < n) {
         if (at >= valid)
-            valid = at + unicode_valid_prefix(text + at, n - at);
+            valid = at + utf8_valid(text + at, n - at);
         size_t start = w->text.size;
         while (at < valid) {
             uint32_t cp = unicode_next(text, valid, &at);

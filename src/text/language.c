@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "config/languages.h"
 #include "text/cld2_shim.h"
 #include "text/unicode.h"
@@ -257,7 +258,7 @@ static void set_code(char out[LANGUAGE_MAX], const char *code, size_t n)
 {
     if (language_normalise(out, code, n) == 0)
         return;
-    n = unicode_valid_prefix(code, n < LANGUAGE_MAX ? n : LANGUAGE_MAX - 1);
+    n = utf8_valid(code, n < LANGUAGE_MAX ? n : LANGUAGE_MAX - 1);
     memcpy(out, code, n);
     out[n] = 0;
 }

@@ -41,16 +41,8 @@ static const char *bundle_path(char *out, size_t cap)
 {
     if (getenv("ESPEAK_DATA_PATH"))
         return NULL; /* espeak-ng reads it itself when no path is given */
-    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
-    if (n <= 0)
+    if (file_own_folder(out, cap, 1))
         return NULL;
-    out[n] = 0;
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(out, '/');
-        if (!slash)
-            return NULL;
-        *slash = 0;
-    }
     size_t used = strlen(out);
     if (used + sizeof "/share/espeak-ng-data/phontab" > cap)
         return NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unicode/uversion.h>
 
+#include "base/utf8.h"
 #include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
@@ -14,6 +15,7 @@
 #include "text/unicode.h"
 
 #define TEXT_VERSION 1 /* of the path as a whole */
+#define SHOWN_BYTES 60 /* of a text in a message */
 
 struct TextEngine {
     const Config *cfg;
@@ -174,8 +176,7 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
     }
     if (spoken == 0) {
         snprintf(r->detail, sizeof r->detail, "only punctuation is left of \"%.*s\"",
-                 (int)unicode_valid_prefix(r->cleaned.data, r->cleaned.size < 60 ? r->cleaned.size : 60),
-                 r->cleaned.data);
+                 (int)utf8_cut(r->cleaned.data, r->cleaned.size, SHOWN_BYTES), r->cleaned.data);
         return REJECT_NO_PHONEMES;
     }
     uint16_t bos = TOKEN_BOS, eos = TOKEN_EOS;
@@ -201,7 +202,7 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     buf_clear(&r->phonemes);
     buf_clear(&r->tokens);
     buf_clear(&r->unknown);
-    size_t valid = unicode_valid_prefix(text.p, text.n);
+    size_t valid = utf8_valid(text.p, text.n);
     if (valid != text.n) {
         snprintf(r->detail, sizeof r->detail, "byte 0x%02X at position %zu of the text",
                  (unsigned char)text.p[valid], valid);

@@ -1,7 +1,9 @@
+/* tokens.c - see tokens.h. */
 #include "text/tokens.h"
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "text/tokens_table.h"
 #include "text/unicode.h"
 
@@ -44,18 +46,7 @@ const char *tokens_name(int id, char out[8])
     uint32_t cp = tokens_code_point(id);
     if (!cp)
         return strcpy(out, "<?>");
-    size_t n = 0;
-    if (cp < 0x80) {
-        out[n++] = (char)cp;
-    } else if (cp < 0x800) {
-        out[n++] = (char)(0xC0 | cp >> 6);
-        out[n++] = (char)(0x80 | (cp & 63));
-    } else {
-        out[n++] = (char)(0xE0 | cp >> 12);
-        out[n++] = (char)(0x80 | (cp >> 6 & 63));
-        out[n++] = (char)(0x80 | (cp & 63));
-    }
-    out[n] = 0;
+    out[utf8_put(out, cp)] = 0;
     return out;
 }
 

@@ -1,3 +1,4 @@
+/* unicode.c - see unicode.h. */
 #include "text/unicode.h"
 
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unicode/utf8.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 enum { ZERO_WIDTH_NON_JOINER = 0x200C };
 
@@ -31,19 +33,6 @@ static size_t ascii_prefix(const char *text, size_t n)
     return i;
 }
 
-size_t unicode_valid_prefix(const char *text, size_t n)
-{
-    size_t i = ascii_prefix(text, n);
-    while (i < n) {
-        size_t start = i;
-        UChar32 c;
-        U8_NEXT((const uint8_t *)text, i, n, c);
-        if (c < 0)
-            return start;
-    }
-    return n;
-}
-
 uint32_t unicode_next(const char *text, size_t n, size_t *at)
 {
     UChar32 c;
@@ -58,17 +47,15 @@ uint32_t unicode_before(const char *text, size_t at)
     if (at == 0)
         return 0;
     size_t i = at - 1;
-    while (i > 0 && at - i < 4 && (text[i] & 0xC0) == 0x80)
+    while (i > 0 && at - i < 4 && utf8_continues(text[i]))
         i--;
     return unicode_next(text, at, &i);
 }
 
 void unicode_append(Buf *out, uint32_t cp)
 {
-    uint8_t bytes[4];
-    size_t n = 0;
-    U8_APPEND_UNSAFE(bytes, n, cp);
-    buf_add(out, bytes, n);
+    char bytes[4];
+    buf_add(out, bytes, utf8_put(bytes, cp));
 }
 
 int unicode_is_letter(uint32_t cp)
