@@ -87,6 +87,6 @@ void hasher_bytes(Hasher *h, const void *p, size_t n);
 void hasher_str(Hasher *h, const char *s); /* NULL counts as "" */
 void hasher_u64(Hasher *h, uint64_t v);
 void hasher_f64(Hasher *h, double v);
-Hash128 hasher_close(Hasher *h); /* frees; the hasher may be opened again */
+Hash128 hasher_close(Hasher *h); /* frees; the hasher may be opened again; zero when it was closed */
 
 #endif

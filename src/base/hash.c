@@ -50,6 +50,8 @@ void hasher_f64(Hasher *h, double v)
 
 Hash128 hasher_close(Hasher *h)
 {
+    if (!h->state)
+        return (Hash128){0, 0};
     Hash128 out = from_xxh(XXH3_128bits_digest(h->state));
     XXH3_freeState(h->state);
     h->state = NULL;

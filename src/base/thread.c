@@ -9,7 +9,7 @@
 
 int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, Err *err)
 {
-    t->running = 0;
+    *t = (Thread){0};
     sigset_t all, old;
     sigfillset(&all);
     static const int own_faults[] = {

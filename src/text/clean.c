@@ -12,7 +12,11 @@ int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch)
     c->lower = lower && kind != CLEANER_NONE;
     c->scratch = scratch;
     c->numbers = numbers_open();
-    return c->numbers ? 0 : ERR_NOMEM;
+    if (!c->numbers) {
+        clean_close(c);
+        return ERR_NOMEM;
+    }
+    return 0;
 }
 
 void clean_close(Cleaner *c)

@@ -154,6 +154,8 @@ static void serve(int fd, PoolMark *mark, const Config *cfg)
 int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, Err *err)
 {
     int ends[2];
+    *pid = 0;
+    *fd = -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return err_set_errno(err, ERR_WORKER, "cannot open a socket to a phonemiser process");
     atomic_store(&mark->started, 0);

@@ -45,7 +45,7 @@ typedef struct Shown {
 
 static inline Shown show(const char *s)
 {
-    Shown out;
+    Shown out = {{0}};
     utf8_show(out.text, sizeof out.text, s);
     return out;
 }
