@@ -23,6 +23,7 @@ void clock_sleep(double seconds)
     if (seconds <= 0)
         return;
     struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    /* A signal ends the sleep early; nanosleep leaves what remains. */
     while (nanosleep(&t, &t) && errno == EINTR) {
     }
 }

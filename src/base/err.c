@@ -23,6 +23,7 @@ static void cut_cleanly(char *s, size_t cap)
         s[last] = 0;
 }
 
+/* A new error has no hint yet: that of an earlier one would mislead. */
 static void set_text(Err *err, int code, const char *fmt, va_list ap)
 {
     err->code = code;
@@ -45,6 +46,7 @@ int err_set(Err *err, int code, const char *fmt, ...)
 int err_set_errno(Err *err, int code, const char *fmt, ...)
 {
     int e = errno;
+    /* Callers and exit codes tell a full disk and a lack of memory from other failures. */
     if (e == ENOSPC || e == EDQUOT)
         code = ERR_NOSPACE;
     else if (e == ENOMEM)
@@ -77,6 +79,7 @@ int err_prefix(Err *err, const char *fmt, ...)
 {
     if (!err)
         return CODE_UNKNOWN;
+    /* The message moves behind its prefix; what no longer fits is cut. */
     char old[sizeof err->msg];
     memcpy(old, err->msg, sizeof old);
     va_list ap;
@@ -101,5 +104,6 @@ int err_exit_code(int code)
 {
     if (code == 0)
         return 0;
+    /* 2: the user can mend it by writing something else; 3: the machine or the data failed. */
     return code == ERR_USAGE || code == ERR_CONFIG ? 2 : 3;
 }

@@ -10,11 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define READ_SIZE (1 << 16)
+
+/* ---- reading ----
+ *
+ * A named pipe would make a plain open wait for a writer; it is opened without waiting and
+ * refused below. */
 int file_map(FileMap *m, const char *path, Err *err)
 {
     *m = (FileMap){0};
-    int fd =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
     struct stat st;
@@ -47,12 +52,13 @@ void file_forget(const FileMap *m)
         madvise((void *)(uintptr_t)m->data, m->size, MADV_DONTNEED);
 }
 
+/* Pieces, not one read of st_size: the file may be growing, or have no size (/proc). */
 int file_read(Buf *out, const char *path, size_t limit, Err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
-    char piece[65536];
+    char piece[READ_SIZE];
     size_t total = 0;
     int rc = 0;
     for (;;) {
@@ -88,6 +94,7 @@ void file_stamp_from(FileStamp *s, const struct stat *st)
     s->inode = (uint64_t)st->st_ino;
 }
 
+/* Only stat: stamps are compared for every clip on every run. */
 int file_stamp(FileStamp *s, const char *path, Err *err)
 {
     struct stat st;
@@ -101,6 +108,7 @@ int file_stamp(FileStamp *s, const char *path, Err *err)
     return 0;
 }
 
+/* ---- writing ---- */
 int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err)
 {
     const char *at = p;
@@ -149,13 +157,14 @@ int file_sync_dir_of(const char *path, Err *err)
     if (!slash)
         strcpy(dir, ".");
     else
-        slash[slash == dir] = 0; /* "/x" -> "/" */
+        /* "/x" is in "/", which keeps its slash. */
+        slash[slash == dir] = 0;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = 0;
     if (fd < 0)
         rc = err_set_errno(err, ERR_IO, "cannot open the folder %s", dir);
-    else if (fsync(fd) && errno != EINVAL &&
-             errno != EROFS) /* some network file systems cannot sync a folder */
+    /* Some network file systems cannot sync a folder; that is no failure. */
+    else if (fsync(fd) && errno != EINVAL && errno != EROFS)
         rc = err_set_errno(err, ERR_IO, "cannot sync the folder %s", dir);
     if (fd >= 0)
         close(fd);
@@ -163,23 +172,26 @@ int file_sync_dir_of(const char *path, Err *err)
     return rc;
 }
 
+#define TMP_ROOM 32 /* ".tmp", a pid, a NUL */
+
 int file_writer_open(FileWriter *w, const char *path, Err *err)
 {
     *w = (FileWriter){0};
     size_t n = strlen(path);
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
-        !S_ISDIR(st.st_mode)) /* renaming onto it would replace a device or a pipe */
+    /* Renaming onto it would replace a device or a pipe. */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return err_set(err, ERR_IO, "%s is not a regular file: nothing is written there", path);
     w->path = strdup(path);
-    w->tmp_path = malloc(n + 32);
+    w->tmp_path = malloc(n + TMP_ROOM);
     if (!w->path || !w->tmp_path) {
         free(w->tmp_path); /* no name in it yet: abort must not unlink what happens to stand there */
         w->tmp_path = NULL;
         file_writer_abort(w);
         return err_set(err, ERR_NOMEM, "no memory for a path");
     }
-    snprintf(w->tmp_path, n + 32, "%s.tmp%ld", path, (long)getpid());
+    /* A neighbour, because rename works only inside one file system; the pid keeps two processes apart. */
+    snprintf(w->tmp_path, n + TMP_ROOM, "%s.tmp%ld", path, (long)getpid());
     int fd = open(w->tmp_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         int code = err_set_errno(err, ERR_IO, "cannot create %s", w->tmp_path);
@@ -200,6 +212,8 @@ int file_writer_write(FileWriter *w, const void *p, size_t n, Err *err)
 int file_writer_commit(FileWriter *w, Err *err)
 {
     int fd = w->fd_plus1 - 1;
+    /* The bytes first, then the name, then the folder: after a power cut the old file or the new one is
+     * there, whole. */
     if (fsync(fd))
         return err_set_errno(err, ERR_IO, "cannot sync %s", w->tmp_path);
     w->fd_plus1 = 0;
@@ -239,12 +253,15 @@ int file_replace(const char *path, const void *p, size_t n, Err *err)
     return rc;
 }
 
+/* ---- folders and paths ---- */
 int file_make_dirs(const char *path, Err *err)
 {
     char *p = strdup(path);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     int rc = 0;
+    /* Every prefix that ends before a slash, then the whole path. What exists already is fine if it is a
+     * folder. */
     for (char *at = p + (p[0] == '/');; at++) {
         if (*at != '/' && *at != 0)
             continue;
@@ -301,6 +318,7 @@ char *file_join(const char *dir, const char *name)
     return out;
 }
 
+/* ---- locks ---- */
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
 {
     *l = (FileLock){0};

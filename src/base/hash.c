@@ -11,6 +11,7 @@ static Hash128 from_xxh(XXH128_hash_t h) { return (Hash128){h.low64, h.high64}; 
 Hash128 hash_bytes(const void *p, size_t n) { return from_xxh(XXH3_128bits(p, n)); }
 uint64_t hash64(const void *p, size_t n) { return XXH3_64bits(p, n); }
 
+/* The state lies on the stack: a checksum must not fail for want of memory. */
 uint64_t hash64_parts(const struct iovec *parts, int n)
 {
     XXH3_state_t state;
@@ -32,6 +33,7 @@ int hasher_open(Hasher *h)
     return 0;
 }
 
+/* The length goes first, so that ("ab", "c") and ("a", "bc") differ. */
 void hasher_bytes(Hasher *h, const void *p, size_t n)
 {
     uint64_t length = n;

@@ -14,6 +14,7 @@
 
 #define MAX_YAML_BYTES (1 << 20)
 
+/* One key's value, and where it came from. */
 static int set_raw(Config *cfg, int row, const RawValue *raw, Origin origin, Err *err)
 {
     int rc = option_set(&option_table[row], cfg, &cfg->state->strings, raw, err);
@@ -28,6 +29,7 @@ static int set_text(Config *cfg, int row, const char *text, Origin origin, Err *
     return set_raw(cfg, row, &raw, origin, err);
 }
 
+/* The default of the table; a list may take its items from another table. */
 static int set_default(Config *cfg, int row, Err *err)
 {
     const Option *o = &option_table[row];
@@ -52,6 +54,7 @@ static int open_defaults(Config *cfg, Err *err)
         return err_set(err, ERR_NOMEM, "out of memory for the configuration");
     for (int i = 0; i < option_count(); i++) {
         int rc = set_default(cfg, i, err);
+        /* The table is our own, so anything but a lack of memory is a mistake in it. */
         ASSERT(rc == 0 || rc == ERR_NOMEM); /* a default outside its own range is a mistake in the table */
         if (rc)
             return rc;
@@ -74,6 +77,7 @@ static int apply_preset(Config *cfg, Err *err)
     return 0;
 }
 
+/* Names the option as it was written, and the nearest one with dashes as the command line has them. */
 static int unknown_option(const char *arg, Err *err)
 {
     char name[80];
@@ -99,13 +103,16 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
         int row = option_find_argument(arg, &negated, &value);
         if (row < 0)
             return unknown_option(arg, err);
+        /* Messages show the option without its value. */
         length = (int)strcspn(arg, "=");
         if (negated && value)
             return err_set(err, ERR_CONFIG, "%.*s: takes no value", length, arg);
+        /* The value is what stands behind '=', the next argument, or plain `true` for a switch. */
         if (negated) {
             value = "false";
         } else if (!value && config_takes_value(arg, i + 1 < argc ? argv[i + 1] : NULL)) {
             value = i + 1 < argc ? argv[++i] : NULL;
+            /* Most likely a value was forgotten and the next option would be taken for it. */
             if (!value || strncmp(value, "--", 2) == 0) {
                 err_set(err, ERR_CONFIG, "%.*s: needs a value%s%s", length, arg,
                         value ? ", but what follows is " : "", value ? value : "");
@@ -125,6 +132,7 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
     return 0;
 }
 
+/* Later ones win; the preset comes last because it fills only what nobody has given. */
 int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
 {
     int rc = open_defaults(cfg, err);
@@ -170,6 +178,7 @@ int config_load_text(Config *cfg, const char *name, const void *yaml, size_t siz
     return load(cfg, name, yaml, size, argc, argv, err ? err : &local);
 }
 
+/* A missing file is a wrong setting, not a failure of the machine, and has a hint of its own. */
 int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *err)
 {
     Err local = {0};
@@ -209,6 +218,7 @@ int config_is_key(const char *name)
     return option_find_argument(name, &negated, &value) >= 0;
 }
 
+/* A switch takes the next argument only when that reads as true or false. */
 int config_takes_value(const char *name, const char *next_arg)
 {
     int negated, flag;
@@ -219,6 +229,7 @@ int config_takes_value(const char *name, const char *next_arg)
     return option_table[row].type != OPT_BOOL || (next_arg && option_parse_bool(next_arg, &flag));
 }
 
+/* Names are compared without case, and dashes are underscores. */
 static int name_letter(char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
 
 /* Optimal string alignment distance: the three last rows of its table are enough. */
@@ -235,6 +246,7 @@ int config_name_distance(const char *a, const char *b)
         int *now = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
         now[0] = (int)i;
         for (size_t j = 1; j <= nb; j++) {
+            /* Change a letter, drop one, add one, or swap two neighbours; the cheapest counts. */
             int x = name_letter(a[i - 1]), y = name_letter(b[j - 1]);
             int best = above[j - 1] + (x != y);
             if (above[j] + 1 < best)
@@ -252,6 +264,7 @@ int config_name_distance(const char *a, const char *b)
 
 const char *config_nearest_key(const char *name, int *distance)
 {
+    /* A third of the letters wrong is another word, not a slip. */
     size_t n = strlen(name);
     int best = (int)(n < 4   ? 1
                      : n < 9 ? 2
@@ -265,6 +278,7 @@ const char *config_nearest_key(const char *name, int *distance)
             best = d;
             nearest = o->key;
         }
+        /* Other names count too, but the key itself is what gets suggested. */
         for (const char *p = o->aliases ? o->aliases : ""; *p;) {
             char alias[64];
             size_t len = strcspn(p, " ");
@@ -303,6 +317,7 @@ void config_origin(char *out, size_t cap, const Config *cfg, int row)
     }
 }
 
+/* The value itself, for JSON and checkpoints; the row's text is for people. */
 static void typed_value(const Option *o, const Config *cfg, ConfigRow *row)
 {
     const void *field = (const char *)cfg + o->offset;
@@ -358,6 +373,7 @@ int config_row(const Config *cfg, int i, ConfigRow *row)
     option_range(row->range, sizeof row->range, o);
     config_origin(row->origin, sizeof row->origin, cfg, i);
     typed_value(o, cfg, row);
+    /* A value longer than the row is cut between characters and ends in dots. */
     option_format(&text, o, cfg);
     int failed = text.failed || !text.data;
     if (failed) {

@@ -49,6 +49,7 @@ static NumberKind parse_number(const char *s, double *out)
     size_t used = 0;
     int mantissa = 0, dot = 0, exponent = 0;
 
+    /* Blanks around the number do not count. */
     while (*s == ' ')
         s++;
     size_t n = strlen(s);
@@ -57,13 +58,16 @@ static NumberKind parse_number(const char *s, double *out)
     if (n == 0 || n + 1 > sizeof digits)
         return NUMBER_NONE;
     const char *body = s + (*s == '-' || *s == '+');
+    /* YAML writes .inf and .nan, C writes inf and nan: each is a number that no setting takes. */
     const char *word = body + (*body == '.');
     size_t word_length = n - (size_t)(word - s);
     if ((word_length == 3 && (strncasecmp(word, "inf", 3) == 0 || strncasecmp(word, "nan", 3) == 0)) ||
         (word_length == 8 && strncasecmp(word, "infinity", 8) == 0))
         return NUMBER_NOT_FINITE;
+    /* 010 is 8 to some YAML readers and 10 to others. */
     if (n - (size_t)(body - s) >= 2 && body[0] == '0' && isdigit((unsigned char)body[1]))
         return NUMBER_LEADING_ZERO;
+    /* strtod would also take hexadecimal numbers, so every character is looked at first. */
     for (size_t i = 0; i < n; i++) {
         char c = s[i];
         if (isdigit((unsigned char)c)) {
@@ -91,6 +95,7 @@ static NumberKind parse_number(const char *s, double *out)
     return NUMBER_OK;
 }
 
+/* As few digits as read back to the same number: plain notation first, then scientific. */
 void option_format_double(char *out, size_t cap, double x)
 {
     for (int digits = 0; digits <= 6; digits++) {
@@ -113,6 +118,7 @@ void option_format_double(char *out, size_t cap, double x)
 
 static int is_integer(OptionType t) { return t == OPT_INT || t == OPT_INT_AUTO || t == OPT_INT64; }
 
+/* Every value once, by its first word; '|' in quotes, because it also stands between the words. */
 static void describe_words(char *out, size_t cap, const Option *o, const char *between)
 {
     size_t used = 0;
@@ -197,6 +203,7 @@ static void describe(char *out, size_t cap, const Option *o)
     }
 }
 
+/* "batch_size is 'many', but must be an integer between 1 and 4096" */
 static int wrong(const Option *o, const char *found, Err *err)
 {
     char want[400];
@@ -218,6 +225,7 @@ static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
         *FIELD_AT(int, o, cfg) = CONFIG_AUTO;
         return 0;
     }
+    /* Each kind of failure has its own hint. */
     switch (parse_number(s, &x)) {
     case NUMBER_OK:
         break;
@@ -232,6 +240,7 @@ static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
     }
     if (is_integer(o->type) && x != floor(x))
         return wrong_text(o, s, err);
+    /* The number as it was understood, not as it was written: 1e9 shows what it means. */
     if (x < o->min || x > o->max) {
         char text[40], lo[40], hi[40];
         option_format_double(text, sizeof text, x);
@@ -249,6 +258,7 @@ static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
     return 0;
 }
 
+/* Strings live as long as the Config. */
 static int store_string(const char **field, Block *strings, const char *s, size_t n, Err *err)
 {
     char *copy = block_strndup(strings, s, n);
@@ -258,6 +268,7 @@ static int store_string(const char **field, Block *strings, const char *s, size_
     return 0;
 }
 
+/* Without case, dashes as underscores. */
 static int same_word(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++) {
@@ -278,6 +289,7 @@ static int set_word(const Option *o, Config *cfg, Block *strings, const char *s,
             memcpy((char *)cfg + o->offset, &w->value, sizeof w->value);
             return 0;
         }
+        /* A choice is kept as the first word of its value, so that later comparisons know one spelling. */
         const OptionName *first = o->names;
         while (first->value != w->value)
             first++;
@@ -299,6 +311,8 @@ static int set_word(const Option *o, Config *cfg, Block *strings, const char *s,
 static int set_list(const Option *o, Config *cfg, Block *strings, const RawValue *raw, Err *err)
 {
     StringList list = {.count = 0};
+    /* A YAML list has its items already; one text is cut at the separator, with blanks and empty pieces
+     * dropped. */
     if (raw->is_list) {
         for (int i = 0; i < raw->count; i++) {
             if (!*raw->items[i])
@@ -331,6 +345,7 @@ static int set_list(const Option *o, Config *cfg, Block *strings, const RawValue
     return 0;
 }
 
+/* auto, cpu, 0 .. MAX_DEVICE, sim0 .. simMAX_DEVICE; 01 is no number of a device. */
 static int is_device(const char *s)
 {
     if (strcmp(s, "auto") == 0 || strcmp(s, "cpu") == 0)
@@ -348,6 +363,7 @@ int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw
     int flag;
     if (o->type == OPT_LIST)
         return set_list(o, cfg, strings, raw, err);
+    /* Some keys of older files are lists of one item. */
     if (raw->is_list && !(o->one_item_list && raw->count == 1))
         return wrong(o, "a list", err);
     const char *s = raw->items[0];
@@ -373,6 +389,7 @@ int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw
     case OPT_LIST:
         break;
     }
+    /* A plain string: its range is its length. */
     double n = (double)strlen(s);
     if (n < o->min || n > o->max)
         return wrong_text(o, s, err);
@@ -382,6 +399,7 @@ int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw
 /* A string as YAML: bare when no YAML reader could take it for anything else, otherwise in double quotes. */
 static void format_string(Buf *out, const char *s)
 {
+    /* Letters, digits and a few marks are safe, except for the words that mean true, false or null. */
     int flag, bare = isalpha((unsigned char)s[0]) || s[0] == '/' || s[0] == '_';
     for (const char *p = s; *p && bare; p++)
         bare = isalnum((unsigned char)*p) || strchr("_./-", *p) != NULL;

@@ -6,6 +6,7 @@
 #include "config/languages.h"
 #include "config/option_table.h"
 
+/* In the order in which default.yaml has them. */
 const char *const option_sections[3] = {"model", "data", "training"};
 
 static const OptionName model_sizes[] = {{"nano", SIZE_NANO},     {"tiny", SIZE_TINY}, {"small", SIZE_SMALL},
@@ -57,6 +58,7 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 #define FIELD(f, T) (offsetof(Config, f) + 0 * sizeof(char[_Generic(((Config *)0)->f, T : 1, default : -1)]))
 #define FIELD_ENUM(f) \
     (offsetof(Config, f) + 0 * sizeof(char[sizeof(((Config *)0)->f) == sizeof(int) ? 1 : -1]))
+/* One macro per type: section, field, default, range, help; then other names and sections. */
 #define ROW(T, s, f, at, d, lo, hi, text) \
     .section = s, .key = #f, .type = T, .offset = at, .def = d, .min = lo, .max = hi, .help = text
 #define BOOL(s, f, d, text, ...) \
@@ -335,6 +337,7 @@ static const struct Preset {
     {"learning_rate", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
 };
 
+/* Presets are texts like defaults, and go through the same checks. */
 const char *option_preset(const Option *o, ModelSize size)
 {
     for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
@@ -393,6 +396,7 @@ int option_find_argument(const char *arg, int *negated, const char **value)
 
     *negated = 0;
     *value = name[n] == '=' ? name + n + 1 : NULL;
+    /* A key of the table wins over a reading as no-KEY or disable-X. */
     int row = option_find(name, n);
     if (row >= 0 || n + 1 > sizeof word)
         return row;

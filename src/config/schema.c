@@ -63,6 +63,7 @@ SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section, co
     return p;
 }
 
+/* A problem at a node. NULL when there are too many, or no memory; the callers then go on without. */
 static SchemaProblem *problem(Walk *w, int key_node, const char *section, const char *key)
 {
     if (w->report->count >= MOST_PROBLEMS)
@@ -73,6 +74,7 @@ static SchemaProblem *problem(Walk *w, int key_node, const char *section, const 
     return p;
 }
 
+/* Plans what is to be done at a pair. A name or value that does not fit leaves the problem without a fix. */
 static void act(Walk *w, const SchemaProblem *p, Deed deed, int key_node, int top_level, const char *value)
 {
     if (strlen(node(w, key_node)->value) >= sizeof w->actions->key ||
@@ -99,6 +101,7 @@ static int source_of(const Walk *w, int value_node, char *out, size_t cap)
     if ((v->kind == NODE_SCALAR ? v->quote == '|' : !v->flow) || n >= cap ||
         memchr(w->tree.text + v->content, '\n', n))
         return -1;
+    /* An anchor inside would be lost with the move. */
     for (size_t i = 0; i < w->tree.count; i++)
         if (node(w, (int)i)->anchor && node(w, (int)i)->start >= v->content &&
             node(w, (int)i)->start < v->end)
@@ -125,6 +128,7 @@ static int add(Walk *w, const SchemaProblem *p, const char *section, const char 
     return 0;
 }
 
+/* Nothing is deleted: the line stays as a comment. */
 static void comment_out(Walk *w, SchemaProblem *p, int key_node, int top_level, const char *fix)
 {
     snprintf(p->fix, sizeof p->fix, "%s", fix);
@@ -133,6 +137,7 @@ static void comment_out(Walk *w, SchemaProblem *p, int key_node, int top_level, 
 
 /* ---- values ---- */
 
+/* What the key would be without this line: the preset's value or the default. */
 static void default_text(const Walk *w, const Option *o, char *out, size_t cap)
 {
     Buf text = {0};
@@ -155,6 +160,7 @@ static int takes(const Option *o, const char *text)
     return rc == 0;
 }
 
+/* The word of a switch or choice that was probably meant. */
 static int nearest_word(const Option *o, const char *text, char *out, size_t cap)
 {
     static const OptionName switches[] = {{"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0},
@@ -206,6 +212,7 @@ static void suggest(const Walk *w, const Option *o, const RawValue *raw, char *o
     default_text(w, o, out, cap);
 }
 
+/* Tags of YAML itself (!!str, !!int) change nothing here. */
 static int core_tag(const char *tag) { return !tag || strncmp(tag, "tag:yaml.org,2002:", 18) == 0; }
 
 /* The value as the table wants it. 0; 1: it has no value; 2: a kind of node or a tag that cannot be read. */
@@ -231,6 +238,7 @@ static int read_value(const Walk *w, RawValue *raw, int value_node)
     return 0;
 }
 
+/* Plans the value that suggest() finds. */
 static void set_value(Walk *w, SchemaProblem *p, const Option *o, const RawValue *raw, int key_node)
 {
     char value[600];
@@ -262,6 +270,7 @@ static void check_repeated(Walk *w, const char *section, const Option *o, int ro
     buf_free(&now);
 }
 
+/* Missing, unreadable, out of range, or in conflict with an earlier line. */
 static void check_value(Walk *w, const char *section, int row, int key_node)
 {
     const Option *o = &option_table[row];
@@ -333,6 +342,7 @@ static void move(Walk *w, SchemaProblem *p, const Option *o, int key_node, int t
     }
 }
 
+/* A slip becomes the nearest key, in its section; anything else a comment. */
 static void unknown_key(Walk *w, const char *section, int key_node)
 {
     const char *key = node(w, key_node)->value, *nearest = config_nearest_key(key, NULL);
@@ -364,6 +374,7 @@ static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, 
     map = yaml_tree_resolve(&w->tree, map);
     if (node(w, map)->kind != NODE_MAP)
         return;
+    /* All of its pairs move or none: a half-moved section would be worse than a broken one. */
     size_t planned = w->addition_count;
     for (int k = node(w, map)->first; k >= 0; k = node(w, node(w, k)->next)->next) {
         const YamlNode *key = node(w, k);
@@ -381,6 +392,7 @@ static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, 
     comment_out(w, p, key_node, top_level, fix);
 }
 
+/* One line of a section. */
 static void check_pair(Walk *w, const char *section, int body, int key_node)
 {
     const YamlNode *key = node(w, key_node);
@@ -437,6 +449,7 @@ static void unknown_section(Walk *w, int key_node)
         return;
     }
     snprintf(p->what, sizeof p->what, "unknown section %s; there are model, data and training", quoted);
+    /* A misspelled section is renamed, or merged into the one that is there. */
     for (int i = 0; i < 3 && !near; i++)
         if (config_name_distance(name, option_sections[i]) <= (strlen(name) < 6 ? 1 : 3))
             near = option_sections[i];
@@ -493,6 +506,7 @@ static void check_section(Walk *w, int key_node)
     }
 }
 
+/* The preset decides which defaults are suggested, so it is read before everything else. */
 static void find_model_size(Walk *w)
 {
     int section = yaml_tree_find(&w->tree, w->tree.root, "model", 0), row = option_find("model_size", 10);
@@ -511,6 +525,7 @@ static void find_model_size(Walk *w)
 
 /* ---- one round ---- */
 
+/* The whole text, once. */
 static void walk(Walk *w)
 {
     int root = w->tree.root;
@@ -529,6 +544,7 @@ static void walk(Walk *w)
         check_section(w, k);
 }
 
+/* From the last line up, so that the lines of what is still to do stay where they are. */
 static int later_first(const void *a, const void *b)
 {
     const Action *x = a, *y = b;
@@ -561,6 +577,7 @@ static int put_right(Walk *w, Buf *text, size_t first_problem, Err *err)
             snprintf(p->hint, sizeof p->hint, "%s", why.msg);
         }
     }
+    /* A pair appears in its new section only when its old line has become a comment. */
     for (size_t i = 0; i < w->addition_count; i++) {
         const Addition *a = &w->additions[i];
         SchemaProblem *p = &problems[a->problem];
@@ -576,6 +593,7 @@ static int put_right(Walk *w, Buf *text, size_t first_problem, Err *err)
     return changed;
 }
 
+/* One look at the text and the changes that follow from it; 1 when it changed. */
 static int round_of(Walk *w, Buf *text, Err *err)
 {
     size_t before = w->report->count;
@@ -673,6 +691,7 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     snprintf(p->hint, sizeof p->hint, "%s", said.hint);
     if (!rc)
         return 1;
+    /* Broken YAML has one repair: tabs in the indentation. */
     Buf blanks = {0};
     buf_add(&blanks, text->data, text->size);
     int lines = blanks.failed ? ERR_NOMEM : yaml_edit_tabs(&blanks);
@@ -694,6 +713,7 @@ int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char *
     Walk w = {.report = r};
     int rc = check_syntax(r, text, name, err);
     r->loads = 0;
+    /* Only the rules are left to look at. */
     if (rc == 2)
         return schema_rules(r, text, name, 1, argc, argv, err);
     if (rc)
@@ -706,6 +726,7 @@ int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char *
         rc = err_set(err, ERR_NOMEM, "out of memory for the findings");
     if (!rc)
         rc = rounds(&w, text, err);
+    /* The rules between keys say nothing useful while single keys are wrong. */
     int open = 0;
     for (size_t i = 0; i < r->count; i++)
         open |= !r->items[i].fixed;
@@ -740,6 +761,7 @@ int schema_set(Buf *text, const char *key, const char *value, Err *err)
     int rc = yaml_tree_parse(&t, text->data, text->size, err);
     if (rc)
         return rc;
+    /* Under every name and in every section where the key stands. */
     for (int s = t.root >= 0 ? t.nodes[t.root].first : -1; s >= 0 && !rc; s = t.nodes[t.nodes[s].next].next) {
         int body = yaml_tree_resolve(&t, t.nodes[s].next);
         if (t.nodes[s].kind != NODE_SCALAR || t.nodes[body].kind != NODE_MAP)
