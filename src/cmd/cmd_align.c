@@ -57,8 +57,10 @@ static int compare_clips(const void *a, const void *b)
 static int open_clips(Align *a, int most, Log *log, Err *err)
 {
     int rc;
-    if ((rc = voice_data_corpus(&a->v, &a->corpus[0], SPLIT_VAL, log, err)) ||
-        (rc = voice_data_corpus(&a->v, &a->corpus[1], SPLIT_TRAIN, log, err)))
+    rc = voice_data_corpus(&a->v, &a->corpus[0], SPLIT_VAL, log, err);
+    if (!rc)
+        rc = voice_data_corpus(&a->v, &a->corpus[1], SPLIT_TRAIN, log, err);
+    if (rc)
         return rc;
     for (int k = 0; k < 2; k++) {
         Corpus *c = &a->corpus[k];
@@ -92,8 +94,13 @@ static int take_clip(void *arg, const ClipAlignment *found, Err *err)
     if (!kept)
         return err_set(err, ERR_NOMEM, "no memory for the durations of %u clips", a->count);
     memcpy(kept, found->durations, bytes);
-    c->durations = kept, c->text = found->text, c->frames = found->frames, c->cost = found->cost;
-    a->aligned++, a->symbols += (uint64_t)found->text, a->frames += (uint64_t)found->frames;
+    c->durations = kept;
+    c->text = found->text;
+    c->frames = found->frames;
+    c->cost = found->cost;
+    a->aligned++;
+    a->symbols += (uint64_t)found->text;
+    a->frames += (uint64_t)found->frames;
     a->cost += (double)found->cost;
     progress_add(&a->progress, 1);
     if (found->item || a->current != (a->corpus[0].count ? 0 : 1))
@@ -128,9 +135,12 @@ static int write_picture(const Align *a, Err *err)
         return 0;
     char *path = file_join(a->output, "alignment.png");
     int rc = path ? 0 : err_set(err, ERR_NOMEM, "no memory for a path");
-    if (!rc && !(rc = picture_alignment_pixels(&pixels, &w, &h, &a->look, &s, err)))
+    if (!rc)
+        rc = picture_alignment_pixels(&pixels, &w, &h, &a->look, &s, err);
+    if (!rc)
         rc = picture_write_rgb(path, pixels, w, h, err);
-    free(pixels), free(path);
+    free(pixels);
+    free(path);
     return rc;
 }
 
@@ -170,14 +180,22 @@ static int run(Align *a, const CmdLine *line, const char *checkpoint, int most, 
     const AlignedClip *worst;
     char *folder = NULL;
     int rc = voice_data_open(&a->v, checkpoint, line, log, err);
-    if (rc || (rc = open_clips(a, most, log, err)))
+    if (!rc)
+        rc = open_clips(a, most, log, err);
+    if (rc)
         return rc;
     if (!a->output && !(a->output = folder = default_output(a->v.file.path)))
         return err_set(err, ERR_NOMEM, "no memory for a path");
-    if (!(rc = file_make_dirs(a->output, err)) && !(rc = find_durations(a, log, err)) &&
-        !(rc = alignment_write_times(a->output, a->clips, a->count, &a->v.file.cfg, log, err)) &&
-        !(rc = alignment_write_costs(a->output, a->clips, a->count, &worst, err)) &&
-        !(rc = write_picture(a, err)))
+    rc = file_make_dirs(a->output, err);
+    if (!rc)
+        rc = find_durations(a, log, err);
+    if (!rc)
+        rc = alignment_write_times(a->output, a->clips, a->count, &a->v.file.cfg, log, err);
+    if (!rc)
+        rc = alignment_write_costs(a->output, a->clips, a->count, &worst, err);
+    if (!rc)
+        rc = write_picture(a, err);
+    if (!rc)
         rc = report(a, worst, line->json, err);
     free(folder);
     return rc;
@@ -227,7 +245,9 @@ done:
         return code;
     engine_look_free(&a.look);
     block_free(&a.durations);
-    free(a.clips), free(a.of[0]), free(a.of[1]);
+    free(a.clips);
+    free(a.of[0]);
+    free(a.of[1]);
     corpus_close(&a.corpus[0]);
     corpus_close(&a.corpus[1]);
     voice_data_close(&a.v);

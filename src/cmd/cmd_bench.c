@@ -61,8 +61,10 @@ static int open_bench(Bench *b, Log *log, Err *err)
                          .start = {.seed = (uint64_t)b->cfg->seed},
                          .log = log};
     Device *model = b->devices.model;
-    if ((rc = pipeline_open(&b->pipeline, &o, err)) ||
-        (rc = model->ops->stream_open(model, &b->stream, "step", err)))
+    rc = pipeline_open(&b->pipeline, &o, err);
+    if (!rc)
+        rc = model->ops->stream_open(model, &b->stream, "step", err);
+    if (rc)
         return rc;
     pipeline_counters(b->pipeline)->off = b->no_counters;
     int64_t skip = b->batches / 10 < 10 ? b->batches / 10 : 10;
@@ -134,9 +136,14 @@ static int run_bench(Bench *b, Log *log, Err *err)
             cpu = clock_cpu();
         }
         ops->stream_batch(b->stream, batch.info.number);
-        if ((rc = pipeline_await(b->pipeline, &batch, b->stream, err)) ||
-            (rc = step_meter_begin(&b->meter, b->stream, err)) || (rc = step_work(b, err)) ||
-            (rc = step_meter_end(&b->meter, b->stream, err)))
+        rc = pipeline_await(b->pipeline, &batch, b->stream, err);
+        if (!rc)
+            rc = step_meter_begin(&b->meter, b->stream, err);
+        if (!rc)
+            rc = step_work(b, err);
+        if (!rc)
+            rc = step_meter_end(&b->meter, b->stream, err);
+        if (rc)
             break;
         if (b->checksum)
             rc = add_to_hash(b, &batch, err);
@@ -307,12 +314,15 @@ int cmd_bench(int argc, char **argv, Log *log)
         goto done;
     cmd_line_set_log(&line, log);
     char *end = NULL;
+    char *step_end = NULL;
     b.batches = strtoll(batches, &end, 10);
+    if (step)
+        b.step_seconds = strtod(step, &step_end) * 1e-3;
     if (strcmp(line.positional[0], "pipeline") != 0)
         rc = err_set(&err, ERR_USAGE, "there is no benchmark '%s'; there is: pipeline", line.positional[0]);
     else if (*end || b.batches < 1)
         rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 1 on", batches);
-    else if (step && ((b.step_seconds = strtod(step, &end) * 1e-3) < 0 || *end))
+    else if (step && (b.step_seconds < 0 || *step_end))
         rc = err_set(&err, ERR_USAGE, "--step-ms is '%s', but must be a number from 0 on", step);
     else if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "bench pipeline needs --data-path DIR, a prepared dataset");

@@ -90,12 +90,18 @@ int cmd_compare(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if ((rc = cmd_line_expect(&line, 2, 2, "two runs", &err)) ||
-        (rc = number_option(&target, "loss", loss, (double)NAN, &err)) ||
-        (rc = number_option(&first, "skip", skip, -1, &err)) ||
-        (rc = run_record_load(&a, line.positional[0], &err)) ||
-        (rc = run_record_load(&b, line.positional[1], &err)) ||
-        (rc = compare_runs(&c, &a, &b, (int64_t)fmin(first, 1e12), target, &err)))
+    rc = cmd_line_expect(&line, 2, 2, "two runs", &err);
+    if (!rc)
+        rc = number_option(&target, "loss", loss, (double)NAN, &err);
+    if (!rc)
+        rc = number_option(&first, "skip", skip, -1, &err);
+    if (!rc)
+        rc = run_record_load(&a, line.positional[0], &err);
+    if (!rc)
+        rc = run_record_load(&b, line.positional[1], &err);
+    if (!rc)
+        rc = compare_runs(&c, &a, &b, (int64_t)fmin(first, 1e12), target, &err);
+    if (rc)
         goto done;
     if (png && (rc = compare_picture(&c, png, &err)))
         goto done;
@@ -136,7 +142,9 @@ static void print_scaling(const Scaling *s)
     for (int i = 0; i < s->count; i++) {
         const ScalingRun *r = &s->runs[i];
         char rate[80], n[3][32];
-        svg_number(n[0], r->clips_per_s), svg_number(n[1], r->low), svg_number(n[2], r->high);
+        svg_number(n[0], r->clips_per_s);
+        svg_number(n[1], r->low);
+        svg_number(n[2], r->high);
         snprintf(rate, sizeof rate, isfinite(r->low) ? "%s (%s to %s)" : "%s", n[0], n[1], n[2]);
         compare_row_value(memory, sizeof memory, COMPARE_MEMORY, r->bytes);
         printf("%6.4g %10.2f %22s %8.0f %% %10s %8s %8s %8s %10s  %s\n", r->batch, r->step_ms.a, rate,
@@ -167,8 +175,10 @@ int cmd_scaling(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if ((rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err)) ||
-        (rc = number_option(&first, "skip", skip, -1, &err)))
+    rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err);
+    if (!rc)
+        rc = number_option(&first, "skip", skip, -1, &err);
+    if (rc)
         goto done;
     runs = mem_calloc((size_t)line.positional_count, sizeof *runs);
     if (!runs)

@@ -40,6 +40,8 @@ static const char *usage_text =
     "nothing was found, 1: "
     "findings.";
 
+#define LEAST_BATCHES 12 /* fewer say nothing about how evenly they come */
+
 typedef struct Diagnosis {
     Config cfg;      /* a copy: --apply changes it */
     const char *run; /* folder; NULL: none */
@@ -107,9 +109,13 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
 static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
-    if (rc || (rc = data_prepare(&d->cfg, 1, log, err)) ||
-        (rc = devices_open(&d->devices, &d->cfg, log, err)) ||
-        (rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err)))
+    if (!rc)
+        rc = data_prepare(&d->cfg, 1, log, err);
+    if (!rc)
+        rc = devices_open(&d->devices, &d->cfg, log, err);
+    if (!rc)
+        rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err);
+    if (rc)
         return rc;
     if (!d->corpus.count)
         return err_set(err, ERR_DATA, "no clip of %s is left to train on", d->cfg.data_path);
@@ -121,8 +127,10 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
     if ((rc = preflight_run(&d->preflight, &po, err)))
         return rc;
     storage_measure(&d->storage, &d->cfg, &d->corpus);
-    if ((rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err)) ||
-        (rc = doctor_judge(&d->v, &d->o, err)))
+    rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err);
+    if (!rc)
+        rc = doctor_judge(&d->v, &d->o, err);
+    if (rc)
         return rc;
     return apply ? apply_best(d, log, err) : 0;
 }
@@ -218,12 +226,16 @@ int cmd_diagnose(int argc, char **argv, Log *log)
         goto done;
     }
     char *end = NULL;
-    if (d && line.positional_count)
-        d->run = line.positional[0];
+    int64_t n = batches ? strtoll(batches, &end, 10) : 0;
+    if (d) {
+        d->run = line.positional_count ? line.positional[0] : NULL;
+        d->batches = n;
+    }
     if (!d)
         rc = err_set(&err, ERR_NOMEM, "no memory to diagnose");
-    else if (batches && ((d->batches = strtoll(batches, &end, 10)) < 12 || *end))
-        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 12 on", batches);
+    else if (batches && (n < LEAST_BATCHES || *end))
+        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from %d on", batches,
+                     LEAST_BATCHES);
     else if (thresholds)
         rc = print_thresholds(line.json, &err);
     else if (d->run && !file_exists(d->run))

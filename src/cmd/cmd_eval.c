@@ -44,7 +44,9 @@ typedef struct Eval {
 static int open_data(Eval *e, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
 {
     int rc = voice_data_open(&e->data, checkpoint, line, log, err);
-    if (rc || (rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_VAL, log, err)))
+    if (!rc)
+        rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_VAL, log, err);
+    if (rc)
         return rc;
     if (!e->corpus.count) {
         corpus_close(&e->corpus);
@@ -78,7 +80,9 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     SynthesisLimits limits = synthesis_limits(largest);
     limits.grow = 1;
     int rc = synthesiser_open(&e->synthesiser, m, &limits, err);
-    if (rc || (rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err)))
+    if (!rc)
+        rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err);
+    if (rc)
         return rc;
     const int n = hearing_count(e->hearing);
     Speech *speech = calloc((size_t)n, sizeof *speech);
@@ -104,7 +108,9 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
     EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
     EvaluateOptions eo = {cfg, &e->corpus, e->data.devices.data, e->data.devices.model, log, NULL, NULL};
     int rc = voice_data_engine(&e->data, &largest, log, err);
-    if (rc || (rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err)))
+    if (!rc)
+        rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err);
+    if (rc)
         return rc;
     for (int i = 0; i < TERM_COUNT; i++)
         e->loss += e->terms[i];
@@ -248,7 +254,9 @@ int cmd_eval(int argc, char **argv, Log *log)
         rc = err_set(&err, ERR_USAGE, "eval needs --data-path DIR, the folder with metadata.csv and wavs/");
     else if (clips && (atoi(clips) < 0 || (atoi(clips) == 0 && strcmp(clips, "0") != 0)))
         rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", clips);
-    if (!rc && !(rc = open_data(&e, checkpoint, &line, log, &err)))
+    if (!rc)
+        rc = open_data(&e, checkpoint, &line, log, &err);
+    if (!rc)
         rc = evaluate(&e, clips ? atoi(clips) : SPOKEN_CLIPS, log, &err);
     if (!rc && lines)
         rc = judge_lines(&e, checkpoint, lines, &line, log, &err);

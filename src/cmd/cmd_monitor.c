@@ -45,7 +45,8 @@ static void newer(char **best, struct timespec *when, char *path)
         (!*best || st.st_mtim.tv_sec > when->tv_sec ||
          (st.st_mtim.tv_sec == when->tv_sec && st.st_mtim.tv_nsec > when->tv_nsec))) {
         free(*best);
-        *best = path, *when = st.st_mtim;
+        *best = path;
+        *when = st.st_mtim;
         return;
     }
     free(path);
@@ -106,7 +107,9 @@ static int refresh(Watch *w, Err *err)
         return rc;
     }
     run_record_close(&w->run);
-    w->run = next, w->size = st.st_size, w->seen = st.st_mtim;
+    w->run = next;
+    w->size = st.st_size;
+    w->seen = st.st_mtim;
     w->view.run = &w->run;
     return 1;
 }
@@ -255,8 +258,14 @@ int cmd_monitor(int argc, char **argv, Log *log)
             goto done;
         }
     }
-    w.json = line.json, w.tty = isatty(STDOUT_FILENO);
-    if ((rc = find_run(&w, &line, &err)) || (rc = refresh(&w, &err)) < 0 || (rc = open_gpus(&w, log, &err)))
+    w.json = line.json;
+    w.tty = isatty(STDOUT_FILENO);
+    rc = find_run(&w, &line, &err);
+    if (!rc)
+        rc = refresh(&w, &err); /* 1: it was read */
+    if (rc >= 0)
+        rc = open_gpus(&w, log, &err);
+    if (rc)
         goto done;
     if (once) {
         for (int i = 0; i < 10 && monitor_measures(w.gpus) && w.view.history_count[0] == 0; i++) {

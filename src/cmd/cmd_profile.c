@@ -41,7 +41,9 @@ static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
 {
     p->cfg = *cfg;
     int rc = data_prepare(cfg, 1, log, err);
-    if (rc || (rc = devices_open(&p->devices, &p->cfg, log, err)))
+    if (!rc)
+        rc = devices_open(&p->devices, &p->cfg, log, err);
+    if (rc)
         return rc;
     return corpus_open(&p->corpus, &p->cfg, SPLIT_TRAIN, log, err);
 }

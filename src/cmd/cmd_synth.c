@@ -51,7 +51,8 @@ static int keep_first(Synth *s, const VoicePart *p, Err *err)
 {
     const size_t values = (size_t)p->frames * (size_t)voice_file(s->voice)->cfg.n_mels,
                  text = (size_t)p->speech.text;
-    s->first.frames = p->frames, s->first.speech.text = p->speech.text;
+    s->first.frames = p->frames;
+    s->first.speech.text = p->speech.text;
     s->first.mel = malloc(values * sizeof(float));
     s->first.tokens = malloc(text * sizeof(int32_t));
     s->first.speech.durations = malloc(text * sizeof(int32_t));
@@ -145,11 +146,17 @@ static int speak_text(Synth *s, Err *err)
     if (s->text_file) {
         if ((rc = file_map(&s->file, s->text_file, err)))
             return rc;
-        text = (const char *)s->file.data, size = s->file.size;
+        text = (const char *)s->file.data;
+        size = s->file.size;
     }
-    if ((rc = wav_writer_open(&s->wav, s->output, voice_file(s->voice)->cfg.sample_rate, err)) ||
-        (rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err)) ||
-        (rc = wav_writer_commit(&s->wav, err)) || (rc = pictures(s, err)))
+    rc = wav_writer_open(&s->wav, s->output, voice_file(s->voice)->cfg.sample_rate, err);
+    if (!rc)
+        rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err);
+    if (!rc)
+        rc = wav_writer_commit(&s->wav, err);
+    if (!rc)
+        rc = pictures(s, err);
+    if (rc)
         return rc;
     return report(s, err);
 }
@@ -237,7 +244,9 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     } else if (!rc && r->err.code) {
         fprintf(stderr, "%s:%llu: %s\n", l->s->lines, (unsigned long long)item + 1, r->err.msg);
     }
-    l->failed += r->err.code != 0, l->left_out += p->left_out, l->seconds += (double)p->count / rate;
+    l->failed += r->err.code != 0;
+    l->left_out += p->left_out;
+    l->seconds += (double)p->count / rate;
     spoken_free(&r->spoken);
     return rc;
 }
@@ -250,8 +259,10 @@ static int cut_lines(Lines *l, Err *err)
         for (const char *at = p; at < end; n++) {
             const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
             size_t size = (size_t)(stop - at);
-            if (pass)
-                l->line[n] = at, l->size[n] = size && at[size - 1] == '\r' ? size - 1 : size;
+            if (pass) {
+                l->line[n] = at;
+                l->size[n] = size && at[size - 1] == '\r' ? size - 1 : size;
+            }
             at = stop + 1;
         }
         l->count = n;
@@ -272,7 +283,11 @@ static int speak_lines(Synth *s, int *findings, Err *err)
     const int workers = thread_cores();
     Lines l = {.s = s};
     int rc = file_map(&s->file, s->lines, err);
-    if (rc || (rc = file_make_dirs(s->output_dir, err)) || (rc = cut_lines(&l, err)))
+    if (!rc)
+        rc = file_make_dirs(s->output_dir, err);
+    if (!rc)
+        rc = cut_lines(&l, err);
+    if (rc)
         goto done;
     pthread_mutex_init(&l.network, NULL);
     l.griffin = calloc((size_t)workers, sizeof *l.griffin);
@@ -294,7 +309,10 @@ static int speak_lines(Synth *s, int *findings, Err *err)
 done:
     for (int i = 0; i < workers && l.griffin; i++)
         griffin_lim_close(l.griffin[i]);
-    free(l.griffin), free(l.slots), free(l.line), free(l.size);
+    free(l.griffin);
+    free(l.slots);
+    free(l.line);
+    free(l.size);
     return rc;
 }
 
@@ -317,10 +335,14 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
 {
     double iterations = 0, speed = 1, pitch = 0, from = clock_now();
     int rc;
-    if ((rc = number(&iterations, "iterations", s->iterations, 1, 10000, err)) ||
-        (rc = number(&speed, "speed", s->speed, 0.25, 4, err)) ||
-        (rc = number(&pitch, "pitch", s->pitch, -24, 24, err)) ||
-        (rc = devices_open(&s->devices, &line->cfg, log, err)))
+    rc = number(&iterations, "iterations", s->iterations, 1, 10000, err);
+    if (!rc)
+        rc = number(&speed, "speed", s->speed, 0.25, 4, err);
+    if (!rc)
+        rc = number(&pitch, "pitch", s->pitch, -24, 24, err);
+    if (!rc)
+        rc = devices_open(&s->devices, &line->cfg, log, err);
+    if (rc)
         return rc;
     VoiceOptions o = {.checkpoint = s->checkpoint,
                       .argc = line->setting_count,
@@ -330,9 +352,12 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .speed = speed,
                       .pitch = pitch,
                       .log = log};
-    if ((rc = voice_open(&s->voice, &o, err)) ||
-        (s->reference && (rc = voice_of_recording(s->voice, s->reference, err))) ||
-        (s->speaker && (rc = voice_of_speaker(s->voice, s->speaker, err))))
+    rc = voice_open(&s->voice, &o, err);
+    if (!rc && s->reference)
+        rc = voice_of_recording(s->voice, s->reference, err);
+    if (!rc && s->speaker)
+        rc = voice_of_speaker(s->voice, s->speaker, err);
+    if (rc)
         return rc;
     s->open_seconds = clock_now() - from;
     if (s->lines)

@@ -58,8 +58,10 @@ static void print_settings(const Config *cfg, Log *log)
 static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
 {
     char a[32], b[32], c[32], d[32], e[32], f[32];
-    format_bytes(a, sizeof a, p->model_total), format_bytes(b, sizeof b, p->model_limit);
-    format_bytes(c, sizeof c, p->weights), format_bytes(d, sizeof d, p->activations);
+    format_bytes(a, sizeof a, p->model_total);
+    format_bytes(b, sizeof b, p->model_limit);
+    format_bytes(c, sizeof c, p->weights);
+    format_bytes(d, sizeof d, p->activations);
     format_bytes(e, sizeof e, p->pipeline_model + (o->data == o->model ? p->pipeline_data : 0));
     format_bytes(f, sizeof f, p->other + p->synthesis);
     log_info(log, "memory on %s (%s): %s of %s", o->model->name, o->model->model, a, b);
@@ -68,7 +70,8 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
              "other %s",
              c, p->shape.rows, p->shape.frames, p->shape.text, d, e, f);
     if (o->data != o->model) {
-        format_bytes(a, sizeof a, p->data_total), format_bytes(b, sizeof b, p->data_limit);
+        format_bytes(a, sizeof a, p->data_total);
+        format_bytes(b, sizeof b, p->data_limit);
         log_info(log, "memory on %s (%s): %s of %s", o->data->name, o->data->model, a, b);
     }
     log_info(log, "  %.2f million parameters; the largest batch that fits is %d",
@@ -208,8 +211,11 @@ static double found_share(const Corpus *c, int B)
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
     int rc = data_prepare(cfg, 0, log, err);
-    if (rc || (rc = devices_open(&r->devices, cfg, log, err)) ||
-        (rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err)))
+    if (!rc)
+        rc = devices_open(&r->devices, cfg, log, err);
+    if (!rc)
+        rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err);
+    if (rc)
         return rc;
     if ((rc = corpus_open(&r->validation, cfg, SPLIT_VAL, log, err)))
         return rc;

@@ -14,8 +14,12 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
     if (rc)
         return rc;
     Config *cfg = &v->file.cfg;
-    cfg->data_path = line->cfg.data_path, cfg->cache_dir = line->cfg.cache_dir;
-    if ((rc = data_prepare(cfg, 1, log, err)) || (rc = devices_open(&v->devices, &line->cfg, log, err)))
+    cfg->data_path = line->cfg.data_path;
+    cfg->cache_dir = line->cfg.cache_dir;
+    rc = data_prepare(cfg, 1, log, err);
+    if (!rc)
+        rc = devices_open(&v->devices, &line->cfg, log, err);
+    if (rc)
         return rc;
     const size_t bands = (size_t)cfg->n_mels;
     if (!(v->statistics = mem_calloc(2 * bands, sizeof *v->statistics)))
@@ -36,7 +40,8 @@ int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
         c->statistics.pitch_mean = v->file.pitch_mean;
         c->statistics.pitch_deviation = v->file.pitch_deviation;
     }
-    c->mean = v->statistics, c->deviation = v->statistics + v->file.cfg.n_mels;
+    c->mean = v->statistics;
+    c->deviation = v->statistics + v->file.cfg.n_mels;
     return 0;
 }
 

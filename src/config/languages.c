@@ -3,6 +3,7 @@
  * is part of the key of every text cache: new rows go to the end. */
 #include "config/languages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- abbreviations ---- */
@@ -251,6 +252,7 @@ static const Language languages[] = {
      .names = "turkish",
      .script = SCRIPT_LATIN,
      .neighbours = "az tk",
+     .dotless = "tr az",
      .abbreviations = turkish_abbreviations,
      .numbers = {.decimal = ',',
                  .group = '.',
@@ -409,6 +411,16 @@ const Language *language_find(const char *code)
 }
 
 int language_is_known(const char *code) { return language_find(code) != NULL; }
+
+int language_has_dotless_i(const char *code)
+{
+    char primary[3];
+    snprintf(primary, sizeof primary, "%s", code);
+    for (int i = 0; i < COUNT(languages); i++)
+        if (language_has_word(languages[i].dotless, primary))
+            return 1;
+    return 0;
+}
 
 int language_has_word(const char *words, const char *word)
 {

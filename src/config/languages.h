@@ -75,6 +75,8 @@ typedef struct Language {
     const uint32_t *own_letters; /* no other language of its script writes these; ends with 0; or NULL */
     const char *neighbours;      /* codes that CLD2 takes short lines of it for, between blanks; or NULL */
 
+    const char *dotless; /* codes, itself and others, whose lower-case I has no dot; or NULL */
+
     /* A script that only the voices of one language can read: prefixes of their names, and what to do with
      * text that they cannot. */
     const char *readers, *unreadable_hint;
@@ -87,6 +89,7 @@ const char *language_code(int i);                /* of row i; NULL past the last
 const Language *language_find(const char *code); /* by its two letters; NULL when there is no such row */
 const Language *language_row(int i);             /* NULL past the last */
 int language_is_known(const char *code);
+int language_has_dotless_i(const char *code); /* of "tr" or "tr-cy" */
 int language_has_word(const char *words, const char *word); /* words: between blanks, or NULL */
 
 /* Codes of regions and other spellings: "en-uk" is spoken by "en-gb", "cmn" is "zh". */

@@ -706,12 +706,16 @@ static int take_out(Edit *e)
         return refuse(e, "a comment stands inside of it");
     /* The comma behind the pair goes with it; the last pair takes the one before it. */
     int next = value_of(e, e->key)->next;
-    if (next >= 0)
-        comma = to, limit = node(e, next)->start;
-    else if (before >= 0)
-        comma = pair_end(e, before), limit = from;
-    else
-        comma = to, limit = node(e, e->map)->end;
+    if (next >= 0) {
+        comma = to;
+        limit = node(e, next)->start;
+    } else if (before >= 0) {
+        comma = pair_end(e, before);
+        limit = from;
+    } else {
+        comma = to;
+        limit = node(e, e->map)->end;
+    }
     while (comma < limit && e->tree.text[comma] != ',')
         comma = e->tree.text[comma] == '#' ? line_end(e, comma) : comma + 1;
     if (comma < limit && comma == to) /* "b: 2, " goes as one piece */

@@ -24,6 +24,7 @@ static const struct {
 const char *reject_code(RejectReason r) { return r < REJECT_COUNT ? reasons[r].code : "unknown"; }
 const char *reject_text(RejectReason r) { return r < REJECT_COUNT ? reasons[r].text : "unknown reason"; }
 
+/* Follows links. */
 static int is_folder(const char *path)
 {
     struct stat st;
@@ -44,6 +45,7 @@ static char *path_in(Dataset *d, const char *dir, const char *name)
     if (a && out[a - 1] != '/')
         out[a++] = '/';
     memcpy(out + a, name, b);
+    /* Paths are compared and shown without a slash at the end. */
     for (size_t n = a + b; n > 1 && out[n - 1] == '/'; n--)
         out[n - 1] = 0;
     return out;
@@ -97,6 +99,7 @@ int dataset_write_rejected(const Dataset *d, const char *path, Err *err)
     buf_str(&out, "file\tline\tid\treason\tdetail\n");
     for (size_t i = 0; i < d->rejected_count; i++) {
         const Rejection *r = &d->rejected[i];
+        /* Relative to the dataset, so that the list stays true when the folder moves. */
         const char *file = or_empty(d->metadata_path[r->file]);
         if (root && !strncmp(file, d->root, root) && file[root] == '/')
             file += root + 1;
@@ -129,6 +132,7 @@ static char *pattern_to_posix(const char *pattern)
         } else if (p[0] == '\\' && p[1] && !in_brackets) {
             buf_add(&out, p++, 2);
         } else {
+            /* Inside of brackets a backslash is a letter, and ] as the first one too. */
             if (*p == '[' && !in_brackets) {
                 in_brackets = 1;
                 bracket = p;
@@ -145,6 +149,7 @@ static char *pattern_to_posix(const char *pattern)
     return out.data;
 }
 
+/* The rules of the configuration have seen the pattern, but not with \d in it. */
 static int compile_pattern(regex_t *re, const char *pattern, Err *err)
 {
     char *posix = pattern_to_posix(pattern);
@@ -180,6 +185,7 @@ static Str speaker_of_id(const regex_t *re, Str id)
     return (Str){id.p + m[1].rm_so, (uint32_t)(m[1].rm_eo - m[1].rm_so)};
 }
 
+/* The column wins; the pattern fills what it leaves empty. */
 static int set_speakers(Dataset *d, const Config *cfg, Err *err)
 {
     const char *pattern = or_empty(cfg->speaker_id_pattern);
@@ -208,6 +214,7 @@ Split dataset_split(Str id, int64_t seed, double val_share)
     return (double)(h >> 11) * 0x1p-53 < val_share ? SPLIT_VAL : SPLIT_TRAIN;
 }
 
+/* A metadata file of its own for validation decides; without one, the hash of the id. */
 static void set_splits(Dataset *d, const Config *cfg)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -267,7 +274,10 @@ static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, in
         if (!n)
             continue;
         char *prefix = block_alloc(&d->block, n + 2, 1);
-        char *inside = prefix ? (memcpy(prefix, names[i], n), path_in(d, d->audio_dir[file], prefix)) : NULL;
+        if (!prefix)
+            return ERR_NOMEM;
+        memcpy(prefix, names[i], n);
+        char *inside = path_in(d, d->audio_dir[file], prefix);
         if (!inside)
             return ERR_NOMEM;
         prefix[n] = '/';
@@ -278,6 +288,7 @@ static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, in
 
 #define MAX_METADATA ((size_t)4 << 30) /* bytes; slices count in 32 bits */
 
+/* Path, bytes, audio folder, lines of one of the two metadata files. */
 static int open_file(Dataset *d, Map *ids, const Config *cfg, int file, const char *name, Err *err)
 {
     MetadataOptions opt = {0};
@@ -290,6 +301,7 @@ static int open_file(Dataset *d, Map *ids, const Config *cfg, int file, const ch
     if (!(d->metadata_path[file] = path_in(d, d->root, name)))
         return err_set(err, ERR_NOMEM, "no memory for the path of %s", name);
     const char *path = d->metadata_path[file];
+    /* Not there: the message says what is there instead. */
     if (stat(path, &st)) {
         if (errno != ENOENT && errno != ENOTDIR)
             return err_set_errno(err, ERR_IO, "cannot open %s", path);
@@ -401,6 +413,7 @@ static int shown_bytes(Str id) { return (int)utf8_cut(id.p, id.n, SHOWN_BYTES); 
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
 {
     const char *dir = d->audio_dir[u->file];
+    /* As written first, then with each extension; backslashes are tried as slashes last. */
     int given = names_extension(u->id);
     int ways = u->id.n && memchr(u->id.p, '\\', u->id.n) ? 2 : 1;
     for (int windows = 0; windows < ways; windows++) {

@@ -53,6 +53,7 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_LANGUAGE] = " language lang language_id language_code locale ",
 };
 
+/* What a column with this name holds. */
 static Role column_role(Str s)
 {
     char name[34] = " ";
@@ -98,6 +99,7 @@ static int read_header(MetadataForm *f, const Record *rec)
     return 1;
 }
 
+/* Blank lines separate nothing and count for nothing. */
 static int next_record(Records *r, Record *rec)
 {
     while (records_next(r, rec))
@@ -146,6 +148,7 @@ static int third_is_speaker(const uint8_t *bytes, size_t size, char delimiter)
             return 0;
         lines++;
         sentences += text.n && memchr(text.p, ' ', text.n) != NULL;
+        /* A set of hashes on the stack: guessing must not fail for want of memory. */
         uint64_t h = hash64(name.p, name.n) | 1;
         size_t i = h >> 32;
         while (seen[i %= GUESS_MAX_SPEAKERS * 2] && seen[i] != h)
@@ -159,6 +162,7 @@ static int third_is_speaker(const uint8_t *bytes, size_t size, char delimiter)
     return lines >= GUESS_MIN_LINES && speakers * 4 <= lines && sentences * 10 >= lines * 9;
 }
 
+/* A header decides; without one, the number of columns that most lines have. */
 static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char forced)
 {
     static const char candidates[] = {'|', '\t', ','};
@@ -174,6 +178,7 @@ static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char f
             return;
     }
     f->delimiter = forced ? forced : find_delimiter(bytes, size);
+    /* By columns; of two that are equally frequent the larger. */
     size_t have[5] = {0};
     records_open(&r, bytes, size, f->delimiter);
     for (int i = 0; i < SAMPLE_LINES && next_record(&r, &rec); i++)
@@ -273,6 +278,7 @@ static Str field_value(Parser *ps, const Record *rec, int column)
     return (Str){out, n};
 }
 
+/* An id that is not UTF-8 is not shown: it would spoil rejected.tsv. */
 static int reject(Parser *ps, const Record *rec, Str id, RejectReason reason, const char *detail)
 {
     if (utf8_valid(id.p, id.n) < id.n)
@@ -309,6 +315,7 @@ static int reject_duplicate(Parser *ps, const Record *rec, Str id, const Utteran
     return reject(ps, rec, id, REJECT_DUPLICATE_ID, detail);
 }
 
+/* The normalised text where there is one, else the raw text. */
 static int add_utterance(Parser *ps, const Record *rec, Str id)
 {
     Dataset *d = ps->d;
@@ -338,6 +345,7 @@ static int add_utterance(Parser *ps, const Record *rec, Str id)
     return 0;
 }
 
+/* Judges a line; the first fault counts. ERR_NOMEM is the only failure. */
 static int parse_record(Parser *ps, const Record *rec)
 {
     char detail[160];
@@ -348,6 +356,7 @@ static int parse_record(Parser *ps, const Record *rec)
         snprintf(detail, sizeof detail, "%zu bytes", rec->bytes);
         return reject(ps, rec, ps->form->id == 0 ? rec->fields[0] : id, REJECT_LINE_TOO_LONG, detail);
     }
+    /* Before anything that would print the line. */
     size_t bad = utf8_valid(rec->all.p, rec->all.n);
     if (bad < rec->all.n) {
         snprintf(detail, sizeof detail, "byte 0x%02X at offset %zu of the line", (uint8_t)rec->all.p[bad],

@@ -18,6 +18,7 @@ typedef struct Listing {
     int count;       /* found; may exceed the names shown */
 } Listing;
 
+/* Counts every name, and shows as many as fit. */
 static void listing_add(Listing *l, const char *name)
 {
     size_t used = strlen(l->names), n = strlen(name);
@@ -82,12 +83,14 @@ int whats_there_no_root(const char *root, Err *err)
         err_set(err, ERR_MISSING, "no dataset is named");
         return err_hint(err, "use --data-path DIR, the folder that holds metadata.csv and wavs/");
     }
+    /* It is there, but no folder: probably the metadata file itself. */
     if (!stat(root, &st)) {
         err_set(err, ERR_MISSING, "%s is not a folder", root);
         return err_hint(
             err, "--data-path takes the folder; a metadata file in it is named with --metadata-train-file");
     }
     err_set(err, ERR_MISSING, "the dataset folder %s does not exist", root);
+    /* Climbs to the nearest folder that exists and shows what it holds. */
     char above[4096];
     if ((size_t)snprintf(above, sizeof above, "%s", root) >= sizeof above)
         return ERR_MISSING;
@@ -112,6 +115,7 @@ int whats_there_instead(const char *root, const char *name, const char *option, 
     err_set(err, ERR_MISSING, "%.200s not found in %.500s", name, root);
     if (!list_folder(&l, root, 1, name, below, sizeof below))
         return err_hint(err, "the folder cannot be read");
+    /* An archive was unpacked one level deeper. */
     if (below[0])
         return err_hint(err, "it is in the folder below: use --data-path %.180s/%.150s", root, below);
     if (l.count)

@@ -19,6 +19,7 @@ typedef struct Sound {
 } Sound;
 
 /* [COEFFICIENTS, bands]; rows that the bands do not give are 0. */
+/* The cosine transform of a mel frame, without coefficient 0, which is loudness. */
 static void fill_transform(double *transform, int bands)
 {
     for (int k = 1; k <= COEFFICIENTS; k++)
@@ -55,6 +56,7 @@ static double frame_distance(const Sound *a, int64_t i, const Sound *b, int64_t 
 }
 
 /* steps: [frames of a, frames of b]; row: [frames of b]. */
+/* Dynamic time warping: the cheapest way to walk through both sounds, frame by frame. */
 static void find_path(uint8_t *steps, double *row, const Sound *a, const Sound *b)
 {
     for (int64_t i = 0; i < a->frames; i++) {
@@ -78,6 +80,7 @@ static void find_path(uint8_t *steps, double *row, const Sound *a, const Sound *
     }
 }
 
+/* From the end to the beginning, adding up what lies on the path. */
 static void walk_path(SoundDistance *out, const uint8_t *steps, const Sound *a, const Sound *b)
 {
     int has_pitch = a->f0 && a->voiced && b->f0 && b->voiced;
@@ -87,6 +90,7 @@ static void walk_path(SoundDistance *out, const uint8_t *steps, const Sound *a, 
         db += frame_distance(a, i, b, j);
         out->frames++;
         if (has_pitch && a->voiced[i] && b->voiced[j]) {
+            /* f0 is a logarithm, so a difference is an interval. */
             double semitones = 12.0 / M_LN2 * ((double)a->f0[i] - (double)b->f0[j]);
             squares += semitones * semitones;
             out->voiced++;

@@ -65,6 +65,7 @@ static void *load_library(Err *err)
     const char *chosen = getenv("MYXTTS_POCKETSPHINX_LIBRARY");
     const char *const names[] = {chosen && *chosen ? chosen : "libpocketsphinx.so.3", "libpocketsphinx.so.5"};
     char why[300] = "";
+    /* The name of the environment is final; otherwise the older version is tried first. */
     for (int i = 0; i < (chosen && *chosen ? 1 : 2); i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (library)
@@ -104,6 +105,7 @@ static int find_symbols(Sphinx *s, void *library, Err *err)
         {"ps_config_set_str", &s->config_set_str, 2},
         {"ps_config_set_bool", &s->config_set_bool, 2},
     };
+    /* Only what this version has. */
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         if (!(symbols[i].is_in & (s->is_new ? 2 : 1)))
             continue;
@@ -161,6 +163,7 @@ static int call_guarded(Guard *g, int (*call)(Recogniser *r), Recogniser *r)
 
 /* ---- opening ---- */
 
+/* All three parts must be readable: a half-installed model would end the process. */
 static int is_model(const char *dir)
 {
     static const char *const files[] = {"en-us/mdef", "en-us.lm.bin", "cmudict-en-us.dict"};
@@ -195,6 +198,7 @@ static int find_model(char *out, size_t cap, Err *err)
         err_hint(err, "unset it to use the model that is installed");
         return ERR_MISSING;
     }
+    /* The bundle first: it brings the model it was tested with. */
     static const char *const places[] = {"", "/usr/share/pocketsphinx/model/en-us",
                                          "/usr/local/share/pocketsphinx/model/en-us"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

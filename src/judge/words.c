@@ -38,6 +38,7 @@ static uint32_t plain_letter(uint32_t cp)
     return (uint32_t)u_tolower((UChar32)cp);
 }
 
+/* Apostrophes at the end do not belong to the word; an empty one is none. */
 static int end_word(Words *w, size_t start)
 {
     while (w->text.size > start && w->text.data[w->text.size - 1] == '\'')
@@ -82,6 +83,7 @@ static int add_words(Words *w, const char *text)
     return 0;
 }
 
+/* Order of words, for qsort_r. */
 static int by_text(const void *a, const void *b, void *user)
 {
     const Words *w = user;
@@ -125,6 +127,7 @@ static uint32_t edit_distance(const uint32_t *a, size_t n_a, const uint32_t *b, 
     return row[n_b];
 }
 
+/* Both texts in one list: a word has the same number in either. */
 int words_wrong(const char *said, const char *heard, int *words)
 {
     Words w = {0};

@@ -38,9 +38,11 @@ static size_t match(const Abbreviation *a, const char *text, size_t n)
         if (i == n ||
             (a->flags & SAME_CASE ? text[i] != a->written[i] : fold(text[i]) != fold(a->written[i])))
             return 0;
+    /* The written form must end its word. */
     size_t after = i;
     if (after < n && unicode_is_letter(unicode_next(text, n, &after)))
         return 0; /* "e.g.x", "sig.ra" */
+    /* One blank and a capital: a name follows. */
     if (a->flags & NEEDS_CAPITAL) {
         size_t next = i + 1;
         if (next >= n || text[i] != ' ' || !unicode_is_upper(unicode_next(text, n, &next)))
@@ -53,6 +55,7 @@ static size_t match(const Abbreviation *a, const char *text, size_t n)
     return i;
 }
 
+/* Nothing before it that would make it the end of another word or number. */
 static int at_word_border(const char *text, size_t at)
 {
     uint32_t before = unicode_before(text, at);
@@ -66,11 +69,13 @@ int clean_abbreviations(Buf *out, const char *text, size_t n, const char *langua
     int changed = 0;
     const Language *l = language_find(language);
     const char *and_word = l && memchr(text, '&', n) ? l->numbers.and_word : NULL;
+    /* Most lines have neither and are left alone. */
     if (!memchr(text, '.', n) && !and_word)
         return 0;
     for (size_t i = 0; i < n;) {
         size_t length = 0;
         const char *spoken = NULL;
+        /* A sign between two blanks stands for the word; inside of a name it stays. */
         if (text[i] == '&' && and_word && i > 0 && i + 1 < n && text[i - 1] == ' ' && text[i + 1] == ' ') {
             spoken = and_word;
             length = 1;
@@ -132,6 +137,7 @@ static int fold_marks(Buf *out, const char *text, size_t n)
     size_t from = 0;
     for (size_t i = 0; i < n;) {
         uint8_t lead = (uint8_t)text[i];
+        /* The lead bytes of all these marks; everything else is skipped without decoding. */
         if (lead != 0xD8 && lead != 0xDB && lead != 0xE3 && lead != 0xEF) {
             i++;
             continue;
@@ -151,6 +157,7 @@ static int fold_marks(Buf *out, const char *text, size_t n)
     return from != 0;
 }
 
+/* Abbreviations first, because their full stops would end a number; then numbers; then case or marks. */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language)
 {
     const Language *l = language_find(language);

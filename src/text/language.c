@@ -10,6 +10,7 @@
 #include "text/cld2_shim.h"
 #include "text/unicode.h"
 
+/* Blanks at the ends go, capitals become small, '_' becomes '-'; an English name becomes its code. */
 int language_normalise(char out[LANGUAGE_MAX], const char *code, size_t n)
 {
     int row = 0;
@@ -25,6 +26,7 @@ int language_normalise(char out[LANGUAGE_MAX], const char *code, size_t n)
         char c = code[i] == '_' ? '-' : code[i];
         if (c >= 'A' && c <= 'Z')
             c |= 32;
+        /* Two letters first; digits and dashes only behind them, no dash at the end. */
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9' && i > 1) || (c == '-' && i > 1 && i + 1 < n)))
             return -1;
         out[i] = c;
@@ -77,6 +79,7 @@ static const char *find_supported(const StringList *list, const char *code)
     return near;
 }
 
+/* 1 when the code, or one with the same language before the dash, is in the list. */
 static int take(char out[LANGUAGE_MAX], const StringList *supported, const char *code)
 {
     const char *found = find_supported(supported, code);
@@ -91,6 +94,7 @@ int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id
         while (end < id.n && !strchr(separators, id.p[end]))
             end++;
         char code[LANGUAGE_MAX], regional[LANGUAGE_MAX];
+        /* The first part of the id that is a supported code. */
         if ((end - i == 2 || end - i == 3) && language_normalise(code, id.p + i, end - i) == 0 &&
             find_supported(supported, code)) {
             /* "pt-br" in the id, when the region has a voice of its own or was asked for */
@@ -119,6 +123,7 @@ typedef struct Scripts {
     int count[SCRIPT_COUNT];
 } Scripts;
 
+/* By blocks of Unicode; the middle dot of Katakana also stands in other texts. */
 static Script script_of(uint32_t cp)
 {
     if ((cp >= 0x400 && cp < 0x530))
@@ -235,6 +240,7 @@ int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, cons
 {
     Scripts s = {{0}};
     count_scripts(&s, text, n);
+    /* Han and kana count together: Japanese writes both. */
     int kana = s.count[SCRIPT_KANA], east = s.count[SCRIPT_HAN] + kana, most = east;
     for (int i = 0; i < SCRIPT_COUNT; i++)
         most = s.count[i] > most ? s.count[i] : most;
@@ -245,6 +251,7 @@ int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, cons
         return take_by_script(out, supported, first, text, n) ||
                take_by_script(out, supported, second, text, n);
     }
+    /* These scripts leave few languages to choose from. */
     static const Script one_glance[] = {SCRIPT_HANGUL, SCRIPT_ARABIC, SCRIPT_CYRILLIC};
     for (size_t i = 0; i < sizeof one_glance / sizeof one_glance[0]; i++)
         if (most == s.count[one_glance[i]])
@@ -263,6 +270,7 @@ static void set_code(char out[LANGUAGE_MAX], const char *code, size_t n)
     out[n] = 0;
 }
 
+/* The column wins; then the method of the configuration; then its default language. */
 void language_choose(char out[LANGUAGE_MAX], const Config *cfg, Str column, Str id, const char *text,
                      size_t n)
 {

@@ -28,6 +28,7 @@ const MoneyNames *number_rules_money(const NumberRules *rules, const char *iso)
     return NULL;
 }
 
+/* "May", but not the beginning of "Mayor". */
 int number_rules_month(const NumberRules *rules, const char *text, size_t n, size_t *length)
 {
     for (int i = 0; rules->months && i < 12; i++) {

@@ -6,23 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/ucurr.h>
-#include <unicode/udat.h>
-#include <unicode/unum.h>
-#include <unicode/upluralrules.h>
 
 #include "text/number_rules.h"
+#include "text/speller.h"
 #include "text/unicode.h"
 
+/* A double holds 15 digits exactly; longer numbers are read digit by digit. */
 enum { MAX_SPELLERS = 32, MAX_DIGITS = 15, MAX_FRACTION = 15 };
-
-/* The formatters of one language. */
-typedef struct Speller {
-    char code[16];
-    const NumberRules *rules; /* NULL: unknown language, digits stay as they are */
-    UNumberFormat *cardinal, *before_noun, *ordinal, *ordinal_feminine, *ordinal_dative, *year;
-    UPluralRules *plural;
-    UDateFormat *month;
-} Speller;
 
 struct Numbers {
     Speller spellers[MAX_SPELLERS];
@@ -59,67 +49,7 @@ static int64_t parse(const char *digits, size_t n)
     return v;
 }
 
-static UNumberFormat *open_format(const char *code, const char *const *rule_sets)
-{
-    UErrorCode status = U_ZERO_ERROR;
-    UNumberFormat *f = unum_open(UNUM_SPELLOUT, NULL, 0, code, NULL, &status);
-    if (U_FAILURE(status))
-        return NULL;
-    for (; rule_sets && *rule_sets; rule_sets++) {
-        UChar name[64];
-        u_uastrcpy(name, *rule_sets);
-        status = U_ZERO_ERROR;
-        unum_setTextAttribute(f, UNUM_DEFAULT_RULESET, name, -1, &status);
-        if (U_SUCCESS(status))
-            return f;
-    }
-    if (!rule_sets)
-        return f;
-    unum_close(f);
-    return NULL;
-}
-
-static void close_speller(Speller *sp)
-{
-    UNumberFormat *formats[] = {sp->cardinal,         sp->before_noun,    sp->ordinal,
-                                sp->ordinal_feminine, sp->ordinal_dative, sp->year};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i])
-            unum_close(formats[i]);
-    if (sp->plural)
-        uplrules_close(sp->plural);
-    if (sp->month)
-        udat_close(sp->month);
-    memset(sp, 0, sizeof *sp);
-}
-
-static void open_speller(Speller *sp, const char *code)
-{
-    static const char *const ordinal[] = {"%spellout-ordinal-masculine", "%spellout-ordinal", NULL};
-    static const char *const feminine[] = {"%spellout-ordinal-feminine", "%spellout-ordinal", NULL};
-    static const char *const dative[] = {"%spellout-ordinal-n", NULL};
-    static const char *const masculine[] = {"%spellout-cardinal-masculine", NULL};
-    static const char *const year[] = {"%spellout-numbering-year", NULL};
-    UErrorCode status = U_ZERO_ERROR;
-    snprintf(sp->code, sizeof sp->code, "%s", code);
-    const Language *l = language_find(code);
-    sp->rules = l ? &l->numbers : NULL;
-    if (!sp->rules)
-        return;
-    sp->cardinal = open_format(code, sp->rules->masculine ? masculine : NULL);
-    if (sp->rules->masculine_before_noun)
-        sp->before_noun = open_format(code, masculine);
-    sp->ordinal = open_format(code, ordinal);
-    sp->ordinal_feminine = open_format(code, feminine);
-    sp->ordinal_dative = open_format(code, dative);
-    sp->year = open_format(code, year);
-    sp->plural = uplrules_open(code, &status);
-    if (U_FAILURE(status))
-        sp->plural = NULL;
-    if (!sp->cardinal)
-        sp->rules = NULL;
-}
-
+/* Opened when the language is first met. NULL when there are too many, and the digits stay. */
 static Speller *find_speller(Numbers *n, const char *code)
 {
     for (int i = 0; i < n->count; i++)
@@ -128,7 +58,7 @@ static Speller *find_speller(Numbers *n, const char *code)
     if (n->count == MAX_SPELLERS)
         return NULL;
     Speller *sp = &n->spellers[n->count++];
-    open_speller(sp, code);
+    speller_open(sp, code);
     return sp;
 }
 
@@ -139,7 +69,7 @@ void numbers_close(Numbers *n)
     if (!n)
         return;
     for (int i = 0; i < n->count; i++)
-        close_speller(&n->spellers[i]);
+        speller_close(&n->spellers[i]);
     buf_free(&n->plain);
     free(n);
 }
@@ -154,6 +84,7 @@ static void append_words(Buf *out, const UChar *words, int32_t n)
         }
 }
 
+/* f NULL: the plain cardinal. */
 static void say_integer(Scan *sc, UNumberFormat *f, int64_t value)
 {
     UChar words[512];
@@ -163,6 +94,7 @@ static void say_integer(Scan *sc, UNumberFormat *f, int64_t value)
         append_words(sc->out, words, n);
 }
 
+/* With its decimals, as ICU reads them. */
 static void say_value(Scan *sc, const Figure *f, int negative)
 {
     if (!f->fraction_digits) {
@@ -184,6 +116,7 @@ static void gap(Scan *sc)
         say(sc, " ");
 }
 
+/* Digit by digit, whatever stands between them. */
 static void say_digits(Scan *sc, const char *s, size_t n)
 {
     for (size_t i = 0, said = 0; i < n; i++)
@@ -212,6 +145,7 @@ static void after_number(Scan *sc, size_t end)
         say(sc, " ");
 }
 
+/* How many digits begin at `at`. */
 static size_t digit_run(const Scan *sc, size_t at)
 {
     size_t n = 0;
@@ -220,6 +154,7 @@ static size_t digit_run(const Scan *sc, size_t at)
     return n;
 }
 
+/* Digits of the whole part; more than MAX_DIGITS are counted, but not kept. */
 static void add_digits(Figure *f, size_t *used, const char *s, size_t n)
 {
     for (size_t i = 0; i < n && *used < MAX_DIGITS; i++) {
@@ -229,6 +164,7 @@ static void add_digits(Figure *f, size_t *used, const char *s, size_t n)
     f->digits += (int)n;
 }
 
+/* A number at `at`: digits, groups of three, decimals. A second decimal mark makes it dotted. */
 static void read_figure(const Scan *sc, Figure *f, size_t at)
 {
     memset(f, 0, sizeof *f);
@@ -236,6 +172,7 @@ static void read_figure(const Scan *sc, Figure *f, size_t at)
     size_t used = 0, run = digit_run(sc, at);
     add_digits(f, &used, sc->s + at, run);
     at += run;
+    /* 1,000,000: groups of three, and only after one to three digits. */
     if (run <= 3)
         while (at < sc->n && sc->s[at] == r->group && digit_run(sc, at + 1) == 3) {
             add_digits(f, &used, sc->s + at + 1, 3);
@@ -244,7 +181,10 @@ static void read_figure(const Scan *sc, Figure *f, size_t at)
         }
     f->end = at;
     char mark = at < sc->n ? sc->s[at] : 0;
-    if ((mark != r->decimal && mark != '.') || !(run = digit_run(sc, at + 1)))
+    if (mark != r->decimal && mark != '.')
+        return;
+    run = digit_run(sc, at + 1);
+    if (!run)
         return;
     if (at + 1 + run + 1 < sc->n && sc->s[at + 1 + run] == mark && is_digit(sc->s[at + run + 2])) {
         f->dotted = 1; /* a version, an address: not one number */
@@ -259,6 +199,7 @@ static void read_figure(const Scan *sc, Figure *f, size_t at)
     f->value = strtod(f->text, NULL);
 }
 
+/* Neither a letter nor a digit follows. */
 static int word_ends(const Scan *sc, size_t at)
 {
     return !letter_at(sc, at) && !(at < sc->n && is_digit(sc->s[at]));
@@ -286,6 +227,7 @@ static size_t ordinal_suffix(const Scan *sc, size_t at, int *feminine)
     return 0;
 }
 
+/* 0: one, 1: a few, 2: many; keyword: what CLDR calls it. */
 static int plural_form(const Scan *sc, double value, char keyword[16])
 {
     UChar wide[16];
@@ -298,6 +240,7 @@ static int plural_form(const Scan *sc, double value, char keyword[16])
 
 static double figure_value(const Figure *f) { return f->fraction_digits ? f->value : (double)f->whole; }
 
+/* Returns where the text goes on, behind the sign. */
 static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
 {
     char keyword[16];
@@ -316,6 +259,7 @@ static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
     return at + 1;
 }
 
+/* "five dollars and one cent", "one cent", "five point five dollars". */
 static void say_english_money(Scan *sc, const Figure *f, const MoneyNames *m)
 {
     if (f->fraction_digits != 2) {
@@ -343,6 +287,7 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
 {
     static const char *const scales[] = {" thousand", " million", " billion", " trillion"};
     const MoneyNames *m = number_rules_money(sc->rules, iso);
+    /* "$5 million" is five million dollars: the scale goes before the currency. */
     if (m) {
         for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
             size_t n = strlen(scales[i]);
@@ -372,6 +317,7 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
     return end;
 }
 
+/* Four plain digits from 1100 on: 1066 and 2100 are more often numbers. */
 static int is_year(const Figure *f)
 {
     return f->digits == 4 && !f->grouped && !f->fraction_digits && !f->dotted && f->whole >= 1100 &&
@@ -396,6 +342,7 @@ static int try_time(Scan *sc, size_t at)
     }
     if (hours > 24 || minutes > 59 || seconds > 59)
         return 0;
+    /* "5:00" is five o'clock unless a.m. or p.m. follows; "5:07" is five oh seven. */
     int english = sc->rules->english;
     size_t next = end + (end < sc->n && sc->s[end] == ' ');
     int half =
@@ -430,6 +377,7 @@ static int try_time(Scan *sc, size_t at)
     return 1;
 }
 
+/* ICU's own name for the month, in the form that stands alone in a date. */
 static void say_month(Scan *sc, int month)
 {
     static const UChar pattern[] = {'M', 'M', 'M', 'M', 0}, utc[] = {'U', 'T', 'C', 0};
@@ -537,6 +485,7 @@ static int try_day(Scan *sc, const Figure *f)
         after_number(sc, f->end);
         return 1;
     }
+    /* The month may stand before the day: "May 3". */
     for (size_t back = 4; back <= 10; back++) { /* "May " .. "September " */
         if (sc->out->size < back)
             break;
@@ -575,6 +524,7 @@ static int try_fraction(Scan *sc, const Figure *f)
     return 1;
 }
 
+/* Versions and addresses: the parts one after the other. */
 static void say_dotted(Scan *sc, size_t at)
 {
     for (size_t run; (run = digit_run(sc, at)); at++) {
@@ -601,6 +551,8 @@ static size_t range_dash(const Scan *sc, const Figure *f)
     return dash == 3 || (is_year(f) && is_year(&next)) ? dash : 0;
 }
 
+/* What kind of number it is, from the surest sign to the weakest: dots, leading zero, suffix, sign, date,
+ * year. */
 static void speak_figure(Scan *sc, size_t at, int negative)
 {
     Figure f;
@@ -627,6 +579,7 @@ static void speak_figure(Scan *sc, size_t at, int negative)
         after_number(sc, say_percent(sc, &f, end, negative));
         return;
     }
+    /* "5 €": the sign behind the number. */
     const char *iso = end < sc->n ? number_rules_currency(sc->s + end, sc->n - end, &length) : NULL;
     if (iso && !digit_run(sc, end + length)) {
         after_number(sc, say_money(sc, &f, iso, end + length));
@@ -687,6 +640,7 @@ static void to_ascii_digits(Buf *out, const char *s, size_t n)
     buf_add(out, s + from, n - from);
 }
 
+/* One look at each byte; *other: there are digits of other scripts. */
 static int has_digit(const char *s, size_t n, int *other)
 {
     int any = 0;
@@ -712,6 +666,7 @@ static int try_sign(Scan *sc)
         speak_figure(sc, at + length, 1);
         return 1;
     }
+    /* "#5" is number five. */
     if (sc->s[at] == '#' && digit_run(sc, at + 1) && sc->rules->english) {
         before_number(sc);
         say(sc, "number ");
@@ -726,6 +681,7 @@ static int try_sign(Scan *sc)
         after_number(sc, f.end);
         return 1;
     }
+    /* "$5", "$ 5": the sign before the number. */
     const char *iso = number_rules_currency(sc->s + at, sc->n - at, &length);
     if (!iso)
         return 0;
@@ -756,6 +712,7 @@ int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const cha
         text = n->plain.data;
         len = n->plain.size;
     }
+    /* Bytes that are no number are copied as they are. */
     Scan sc = {.sp = sp, .rules = sp->rules, .out = out, .s = text, .n = len};
     while (sc.at < sc.n) {
         size_t at = sc.at;

@@ -1,4 +1,4 @@
-/* The path of a line, as in phonemizer 3.4.0 (punctuation.py, backend/espeak):
+/* phonemes.c - see phonemes.h. The path of a line, as in phonemizer 3.4.0 (punctuation.py, backend/espeak):
  *   1. runs of punctuation, with the white space around them, cut the line into chunks; ',' and '.' between
  * two digits do not count as punctuation;
  *   2. each chunk goes to espeak_TextToPhonemes until it is used up; the pieces are joined by one space;
@@ -53,6 +53,7 @@ static const char *bundle_path(char *out, size_t cap)
     return out;
 }
 
+/* All voices but MBROLA's, which need files of their own. */
 static int load_voices(Phonemes *p)
 {
     const espeak_VOICE **list = espeak_ListVoices(NULL);
@@ -126,6 +127,7 @@ void phonemes_close(Phonemes *p)
     free(p);
 }
 
+/* The list is sorted by relevance, so the first one is the best. */
 static const Voice *find_voice(const Phonemes *p, const char *language)
 {
     for (int i = 0; i < p->voice_count; i++) /* sorted by relevance: the first is the best */
@@ -181,6 +183,7 @@ static size_t mark_length(const char *s, size_t n, size_t at)
     }
 }
 
+/* Bytes of the white space at `at`, or 0. */
 static size_t space_length(const char *s, size_t n, size_t at)
 {
     if (s[at] == ' ')
@@ -194,6 +197,7 @@ static size_t space_length(const char *s, size_t n, size_t at)
 /* The next run of punctuation and white space that holds at least one mark: [*start, *end), or n, n. */
 static void find_run(const char *s, size_t n, size_t from, size_t *start, size_t *end)
 {
+    /* Runs without a mark are part of a chunk; continuation bytes are neither marks nor spaces. */
     size_t i = from, step;
     while (i < n) {
         size_t begin = i;
@@ -246,6 +250,7 @@ static void append_tidy(Buf *out, const char *s, size_t n)
     buf_add(out, s + run, i - run);
 }
 
+/* Step 2. espeak-ng speaks clause by clause and moves `rest`; one clause needs no copy. */
 static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
 {
     buf_clear(&p->chunk);
@@ -304,12 +309,14 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Files that decide how words are spoken. */
 static int is_dictionary(const struct dirent *e)
 {
     size_t n = strlen(e->d_name);
     return n > 5 && !strcmp(e->d_name + n - 5, "_dict");
 }
 
+/* Name and bytes; a file that is missing counts with its name alone. */
 static void hash_file(Hasher *h, const char *dir, const char *name)
 {
     FileMap map = {0};

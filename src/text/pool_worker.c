@@ -1,3 +1,4 @@
+/* pool_worker.c - see pool_worker.h. */
 #include "text/pool_worker.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 
 enum { READ_SIZE = 1 << 16, SEND_AT = 1 << 14 };
 
+/* File descriptors of the parent must not stay open in the worker. */
 static void close_range_of(unsigned first, unsigned last)
 {
     if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
@@ -23,6 +25,7 @@ static void close_range_of(unsigned first, unsigned last)
  */
 static void become_worker(pid_t parent, int fd)
 {
+    /* Dies with its parent, also when the parent died before this line. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);
@@ -56,6 +59,7 @@ static int send_all(int fd, Buf *out)
     return 0;
 }
 
+/* Laid out as phoneme_pool.c takes it apart in deliver(). */
 static void add_answer(Buf *out, RejectReason reason, const TextResult *r)
 {
     PoolAnswer a = {.kind = POOL_RESULT,
@@ -119,6 +123,7 @@ static ssize_t answer_requests(TextEngine *engine, TextResult *result, int fd, P
     return out->size && send_all(fd, out) < 0 ? -1 : (ssize_t)at;
 }
 
+/* The life of a worker: open the engine, answer until the parent goes or the process is worn out. */
 static void serve(int fd, PoolMark *mark, const Config *cfg)
 {
     Err err = {0};

@@ -25,6 +25,7 @@ struct TextEngine {
     Buf normal;
 };
 
+/* Character mode needs no espeak-ng. */
 int text_engine_open(TextEngine **out, const Config *cfg, Err *err)
 {
     *out = NULL;
@@ -154,6 +155,7 @@ static RejectReason no_memory(TextResult *r)
     return REJECT_PHONEMES_FAILED;
 }
 
+/* Phonemes (or the characters themselves), then tokens between BOS and EOS. */
 static RejectReason make_symbols(TextEngine *t, TextResult *r)
 {
     size_t spoken = 0;
@@ -202,6 +204,7 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     buf_clear(&r->phonemes);
     buf_clear(&r->tokens);
     buf_clear(&r->unknown);
+    /* The rest of the path relies on valid UTF-8. */
     size_t valid = utf8_valid(text.p, text.n);
     if (valid != text.n) {
         snprintf(r->detail, sizeof r->detail, "byte 0x%02X at position %zu of the text",
@@ -232,6 +235,7 @@ Hash128 text_settings_hash(const Config *cfg)
     char icu_text[U_MAX_VERSION_STRING_LENGTH];
     u_getVersion(icu);
     u_versionToString(icu, icu_text);
+    /* The dictionary of the language that most lines will be in is hashed byte by byte. */
     const char *spoken =
         cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
     language_normalise(code, spoken, strlen(spoken));

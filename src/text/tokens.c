@@ -15,6 +15,7 @@ enum {
         TOKENS_COUNT
 };
 
+/* Every symbol lies below this code point, so that a plain array finds it. */
 enum { DIRECT_SIZE = 0x2200 };
 
 /* id -> code point, code point -> id (0: not in the table). */
@@ -50,6 +51,7 @@ const char *tokens_name(int id, char out[8])
     return out;
 }
 
+/* Version and all code points, in the order of their ids. */
 Hash128 tokens_hash(void)
 {
     uint16_t all[TOKENS_COUNT + 1];
@@ -60,6 +62,7 @@ Hash128 tokens_hash(void)
 
 void tokens_encode(Buf *out, Buf *unknown, const char *text, size_t n, int blanks)
 {
+    /* Collected in pieces: one append for many symbols. */
     enum { ROOM = 256 };
     uint16_t made[ROOM];
     size_t count = 0;

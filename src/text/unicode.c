@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "config/languages.h"
 
 enum { ZERO_WIDTH_NON_JOINER = 0x200C };
 
@@ -75,6 +76,7 @@ int unicode_is_space(uint32_t cp)
            cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
 }
 
+/* Control, zero-width, direction and variation characters, byte order marks. */
 static int is_dropped(uint32_t cp)
 {
     if (cp < 0xAD)
@@ -142,6 +144,7 @@ static int may_need_composing(const char *text, size_t from, size_t n)
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
 {
     size_t plain = ascii_prefix(text, n);
+    /* ICU is asked only where something could be composed. */
     if (plain < n && may_need_composing(text, plain, n)) {
         int rc = compose(s, text, n);
         if (rc < 0)
@@ -165,6 +168,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
                 cp = unicode_next(text, n, &i);
             int blank = unicode_is_space(cp);
             int drop = !blank && is_dropped(cp);
+            /* Between two Arabic letters it is spelling. */
             if (drop && cp == ZERO_WIDTH_NON_JOINER && i < n && is_arabic(unicode_before(text, start))) {
                 size_t next = i;
                 drop = !is_arabic(unicode_next(text, n, &next));
@@ -177,6 +181,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
                 continue;
             }
         }
+        /* A run of white space becomes one space, written only when something follows. */
         if (space && any) {
             if (start > run)
                 buf_add(out, text + run, start - run);
@@ -193,7 +198,8 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
 
 int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const char *language)
 {
-    int turkic = !strncmp(language, "tr", 2) || !strncmp(language, "az", 2);
+    int turkic = language_has_dotless_i(language);
+    /* Plain ASCII needs no ICU, except where I becomes a dotless i. */
     if (!turkic && ascii_prefix(text, n) == n) {
         size_t at = out->size;
         buf_add(out, text, n);
@@ -211,7 +217,7 @@ int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const
     if (!wide || !lower)
         return ERR_NOMEM;
     u_strFromUTF8WithSub(wide, (int32_t)n + 1, &units, text, (int32_t)n, 0xFFFD, NULL, &status);
-    int32_t made = u_strToLower(lower, room, wide, units, turkic ? "tr" : language, &status);
+    int32_t made = u_strToLower(lower, room, wide, units, language, &status);
     if (U_FAILURE(status))
         return ERR_NOMEM;
     unicode_append_utf16(out, (const uint16_t *)lower, (size_t)made);
