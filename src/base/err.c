@@ -43,6 +43,7 @@ int err_set(Err *err, int code, const char *fmt, ...)
     return code;
 }
 
+/* errno is read first: everything below may change it. */
 int err_set_errno(Err *err, int code, const char *fmt, ...)
 {
     int e = errno;

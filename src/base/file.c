@@ -46,6 +46,7 @@ void file_unmap(FileMap *m)
     *m = (FileMap){0};
 }
 
+/* The mapping stays valid; only its pages in memory go. */
 void file_forget(const FileMap *m)
 {
     if (m->data)
@@ -109,6 +110,7 @@ int file_stamp(FileStamp *s, const char *path, Err *err)
 }
 
 /* ---- writing ---- */
+
 int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err)
 {
     const char *at = p;
@@ -129,6 +131,7 @@ int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err)
     return 0;
 }
 
+/* A file that ends early is damage, not an I/O error: it was longer when its index was written. */
 int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path, Err *err)
 {
     char *at = p;
@@ -209,6 +212,7 @@ int file_writer_write(FileWriter *w, const void *p, size_t n, Err *err)
     return file_write_all(w->fd_plus1 - 1, p, n, w->tmp_path, err);
 }
 
+/* After a failure the temporary file is still there; file_writer_abort removes it. */
 int file_writer_commit(FileWriter *w, Err *err)
 {
     int fd = w->fd_plus1 - 1;
@@ -254,6 +258,7 @@ int file_replace(const char *path, const void *p, size_t n, Err *err)
 }
 
 /* ---- folders and paths ---- */
+
 int file_make_dirs(const char *path, Err *err)
 {
     char *p = strdup(path);
@@ -288,6 +293,7 @@ int file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+/* A result that fills the buffer may have been cut, so it counts as too long. */
 int file_own_folder(char *out, size_t cap, int up)
 {
     ssize_t n = readlink("/proc/self/exe", out, cap - 1);
@@ -319,6 +325,7 @@ char *file_join(const char *dir, const char *name)
 }
 
 /* ---- locks ---- */
+
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
 {
     *l = (FileLock){0};
@@ -333,6 +340,7 @@ int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
     } while (rc && errno == EINTR);
     if (rc) {
         int code;
+        /* Somebody holds it: the caller may want to say who. */
         if (errno == EACCES || errno == EAGAIN) {
             struct flock who = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
             long pid = fcntl(fd, F_GETLK, &who) == 0 && who.l_type != F_UNLCK ? (long)who.l_pid : 0;

@@ -24,6 +24,7 @@ uint64_t hash64_parts(const struct iovec *parts, int n)
 
 int hash_equal(Hash128 a, Hash128 b) { return a.lo == b.lo && a.hi == b.hi; }
 
+/* The state is too large for the stack of a worker, and Hasher stays a small struct. */
 int hasher_open(Hasher *h)
 {
     h->state = XXH3_createState();
@@ -43,6 +44,7 @@ void hasher_bytes(Hasher *h, const void *p, size_t n)
 
 void hasher_str(Hasher *h, const char *s) { hasher_bytes(h, s ? s : "", s ? strlen(s) : 0); }
 void hasher_u64(Hasher *h, uint64_t v) { hasher_bytes(h, &v, sizeof v); }
+/* Numbers are hashed by their bits, but -0.0 and 0.0 are one setting. */
 void hasher_f64(Hasher *h, double v)
 {
     if (v == 0)

@@ -14,6 +14,7 @@ json_t *json_from_bytes(const char *s, size_t n)
     json_t *value = json_stringn(n ? s : "", n);
     if (value)
         return value;
+    /* jansson refuses what is not UTF-8; '?' shows that there was something. */
     char *copy = malloc(n + 1);
     if (!copy)
         return NULL;

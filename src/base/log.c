@@ -34,6 +34,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     funlockfile(out);
 }
 
+/* The hint on a line of its own, so that it can be found below a long sentence. */
 void log_err(Log *log, const Err *err)
 {
     if (err->hint[0])

@@ -14,6 +14,7 @@ struct MapSlot {
     uint32_t number_plus1; /* 0: free */
 };
 
+/* The table always has free slots, so the search ends. */
 static void put(struct MapSlot *slots, size_t cap, struct MapSlot s)
 {
     size_t at = s.hash & (cap - 1);
@@ -22,6 +23,7 @@ static void put(struct MapSlot *slots, size_t cap, struct MapSlot s)
     slots[at] = s;
 }
 
+/* The old slots are put into a larger table; hashes are kept, so no key is needed. */
 int map_reserve(Map *m, size_t count)
 {
     size_t cap = m->cap ? m->cap : LEAST_SLOTS;

@@ -29,6 +29,8 @@ void *mem_aligned(size_t align, size_t n, size_t size)
     return aligned_alloc(align, bytes ? bytes : align);
 }
 
+/* ---- arrays ---- */
+
 int mem_grow(void *items, size_t *cap, size_t need, size_t size)
 {
     enum { LEAST = 16 };
@@ -106,6 +108,7 @@ void block_free(Block *b)
 }
 
 /* ---- buffers ---- */
+
 /* Room for n more bytes and a NUL. */
 static int buf_reserve(Buf *b, size_t n)
 {
@@ -156,6 +159,7 @@ void buf_printf(Buf *b, const char *fmt, ...)
     va_end(again);
 }
 
+/* Also forgets a failure: the next text gets its own chance. */
 void buf_clear(Buf *b)
 {
     b->size = 0;

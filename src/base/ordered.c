@@ -25,6 +25,7 @@ typedef struct Worker {
     int number;
 } Worker;
 
+/* Takes the next item, works on it without the lock, marks its slot. */
 static void *worker_main(void *arg)
 {
     Worker *w = arg;
@@ -51,6 +52,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/* The same two functions, one item after the other. */
 static int run_inline(const OrderedJob *job, Err *err)
 {
     for (uint64_t i = 0; i < job->items; i++) {

@@ -33,6 +33,7 @@ static void log_attach(Log *log, Progress *p)
     funlockfile(out);
 }
 
+/* Lines of the log know from now on that they may have to erase ours. */
 void progress_begin(Progress *p, Log *log, const char *what, const char *unit, uint64_t total)
 {
     *p = (Progress){.log = log, .what = what, .unit = unit, .total = total, .start = clock_now()};
@@ -80,6 +81,7 @@ void progress_add(Progress *p, uint64_t n)
     pthread_mutex_unlock(&p->mutex);
 }
 
+/* The last line stays, with the time it all took. */
 void progress_end(Progress *p)
 {
     pthread_mutex_lock(&p->mutex);

@@ -17,6 +17,7 @@ void stats_add(Stats *s, double x)
     s->max = x > s->max ? x : s->max;
 }
 
+/* The deviation of what was measured, not of what it was drawn from. */
 double stats_std(const Stats *s) { return s->n < 2 ? 0 : sqrt(s->m2 / (double)s->n); }
 
 static int compare_doubles(const void *a, const void *b)

@@ -29,6 +29,7 @@ int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, E
     return 0;
 }
 
+/* Any number of times; the second does nothing. */
 void thread_join(Thread *t)
 {
     if (t->running)

@@ -47,6 +47,7 @@ size_t utf8_valid(const char *s, size_t n)
     return n;
 }
 
+/* Steps back to the first byte of the character that would be cut. */
 size_t utf8_cut(const char *s, size_t n, size_t most)
 {
     if (n <= most)

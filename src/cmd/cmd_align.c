@@ -56,12 +56,12 @@ static int compare_clips(const void *a, const void *b)
 /* Both corpora, and one list of their clips. most: of each; 0: all. */
 static int open_clips(Align *a, int most, Log *log, Err *err)
 {
-    int rc;
-    rc = voice_data_corpus(&a->v, &a->corpus[0], SPLIT_VAL, log, err);
+    int rc = voice_data_corpus(&a->v, &a->corpus[0], SPLIT_VAL, log, err);
     if (!rc)
         rc = voice_data_corpus(&a->v, &a->corpus[1], SPLIT_TRAIN, log, err);
     if (rc)
         return rc;
+    /* Room for every clip, and the way from an item of a corpus to its clip. */
     for (int k = 0; k < 2; k++) {
         Corpus *c = &a->corpus[k];
         c->count = most && c->count > (uint32_t)most ? (uint32_t)most : c->count;
@@ -85,6 +85,7 @@ static int open_clips(Align *a, int most, Log *log, Err *err)
     return 0;
 }
 
+/* Keeps what was found for a clip; of the first clip also what the picture needs. */
 static int take_clip(void *arg, const ClipAlignment *found, Err *err)
 {
     Align *a = arg;
@@ -109,6 +110,7 @@ static int take_clip(void *arg, const ClipAlignment *found, Err *err)
     return engine_look(a->v.engine, found->row, &a->look, err);
 }
 
+/* Validation first, then training. */
 static int find_durations(Align *a, Log *log, Err *err)
 {
     const Config *cfg = &a->v.file.cfg;
@@ -147,6 +149,7 @@ static int write_picture(const Align *a, Err *err)
 static int report(const Align *a, const AlignedClip *worst, int json, Err *err)
 {
     const Config *cfg = &a->v.file.cfg;
+    /* Not one clip: no mean. */
     const double cost = a->aligned ? a->cost / (double)a->aligned : NAN;
     const double seconds = (double)a->frames * cfg->hop_length / cfg->sample_rate;
     if (json)
@@ -175,6 +178,7 @@ static char *default_output(const char *checkpoint)
     return file_join(slash ? dir : "", "alignment");
 }
 
+/* Open, align, write times and costs, draw, report. */
 static int run(Align *a, const CmdLine *line, const char *checkpoint, int most, Log *log, Err *err)
 {
     const AlignedClip *worst;
@@ -215,6 +219,7 @@ static int check_options(const char *checkpoint, const char *clips, const CmdLin
     return 0;
 }
 
+/* Exit code 1: some clips could not be loaded. */
 int cmd_align(int argc, char **argv, Log *log)
 {
     Align a = {0};
@@ -240,8 +245,7 @@ int cmd_align(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (rc ==
-        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
     engine_look_free(&a.look);
     block_free(&a.durations);

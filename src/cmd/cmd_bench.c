@@ -26,6 +26,8 @@ static const char *usage_text =
     "consumer waited and what every stage did with its time. Devices: cpu, sim0, sim1, 0, 1, ...; "
     "--sim describes a simulated machine.";
 
+#define MOST_BATCH_BYTES ((size_t)1 << 28)
+
 typedef struct Bench {
     const Config *cfg;
     Devices devices;
@@ -44,6 +46,7 @@ typedef struct Bench {
     PipelineReport report;
 } Bench;
 
+/* Devices, corpus, pipeline, a stream for the steps, the meter; a monitor where there is a GPU. */
 static int open_bench(Bench *b, Log *log, Err *err)
 {
     int rc = devices_open(&b->devices, b->cfg, log, err);
@@ -67,6 +70,7 @@ static int open_bench(Bench *b, Log *log, Err *err)
     if (rc)
         return rc;
     pipeline_counters(b->pipeline)->off = b->no_counters;
+    /* The first steps fill queues and caches; they are not counted. */
     int64_t skip = b->batches / 10 < 10 ? b->batches / 10 : 10;
     if ((rc = step_meter_open(&b->meter, model, pipeline_counters(b->pipeline), skip, err)))
         return rc;
@@ -82,7 +86,7 @@ static int open_bench(Bench *b, Log *log, Err *err)
 static int add_to_hash(Bench *b, const DeviceBatch *batch, Err *err)
 {
     const DeviceOps *ops = b->devices.model->ops;
-    if (!b->host && !(b->host = malloc((size_t)1 << 28)))
+    if (!b->host && !(b->host = malloc(MOST_BATCH_BYTES)))
         return err_set(err, ERR_NOMEM, "no memory to read batches back");
     int rc = ops->copy_out(b->stream, b->host, batch->memory, batch->layout.bytes, err);
     if (!rc)
@@ -118,6 +122,7 @@ static int step_work(Bench *b, Err *err)
     return b->cuda_spin(b->stream, seconds, err);
 }
 
+/* Take, await, step, release, as a training does. */
 static int run_bench(Bench *b, Log *log, Err *err)
 {
     const DeviceOps *ops = b->devices.model->ops;
@@ -131,6 +136,7 @@ static int run_bench(Bench *b, Log *log, Err *err)
             break;
         if (i == 0)
             b->first_batch = clock_now() - b->start;
+        /* Wall and CPU time count from the same step as the meter. */
         if (i == b->meter.skip) {
             counted_from = clock_now();
             cpu = clock_cpu();
@@ -169,8 +175,7 @@ static void close_bench(Bench *b)
         b->devices.model->ops->stream_close(b->stream);
     step_meter_close(&b->meter);
     free(b->host);
-    if (pipeline_close(b->pipeline)) /* a reader is stuck and may come back: what it looks at stays until the
-                                        program ends */
+    if (pipeline_close(b->pipeline)) /* a reader is stuck and may come back: what it looks at stays */
         return;
     corpus_close(&b->corpus);
     devices_close(&b->devices);
@@ -180,6 +185,7 @@ typedef struct Figures {
     double utterances_per_s, frames_per_s, wait_share, wait_p99, variation, padding, cpu_share;
 } Figures;
 
+/* Device time where steps fill most of it; otherwise wall time, as when steps take no time at all. */
 static void compute(const Bench *b, Figures *f)
 {
     const StepMeter *m = &b->meter;
@@ -196,6 +202,7 @@ static void compute(const Bench *b, Figures *f)
     f->cpu_share = b->elapsed > 0 ? b->cpu / b->elapsed / thread_cores() : 0;
 }
 
+/* What NVML saw; null without a GPU. */
 static json_t *monitor_json(const Bench *b)
 {
     MonitorSummary s;
@@ -209,6 +216,7 @@ static json_t *monitor_json(const Bench *b)
     return o;
 }
 
+/* Every figure under the name that docs and benchmarks use. */
 static void print_json(const Bench *b, const Figures *f)
 {
     const PipelineReport *r = &b->report;
@@ -246,6 +254,7 @@ static void print_json(const Bench *b, const Figures *f)
     json_decref(o);
 }
 
+/* Stages without threads, or without a moment of work, are left out. */
 static void print_text(const Bench *b, const Figures *f)
 {
     const PipelineReport *r = &b->report;
@@ -293,6 +302,7 @@ static void print_text(const Bench *b, const Figures *f)
                (unsigned long long)b->hash.lo);
 }
 
+/* Exit code 0, or that of the failure: a benchmark has no findings. */
 int cmd_bench(int argc, char **argv, Log *log)
 {
     const char *batches = "200", *step = NULL;

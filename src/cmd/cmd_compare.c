@@ -35,6 +35,7 @@ static int number_option(double *out, const char *name, const char *value, doubl
     return 0;
 }
 
+/* The table, the settings that differ, the verdict. */
 static void print_compare(const Compare *c)
 {
     char verdict[500], a[64], b[64], change[300], title[96];
@@ -44,6 +45,7 @@ static void print_compare(const Compare *c)
     printf("%-28s %16s %16s   B against A\n", "", "A", "B");
     for (int i = 0; i < COMPARE_COUNT; i++) {
         const Comparison *r = &c->rows[i];
+        /* Neither log has it. */
         if (!isfinite(r->a) && !isfinite(r->b))
             continue;
         compare_row_value(a, sizeof a, i, r->a);
@@ -72,6 +74,7 @@ static void print_compare(const Compare *c)
            verdict);
 }
 
+/* Two logs in; a table, a picture, a page or JSON out. */
 int cmd_compare(int argc, char **argv, Log *log)
 {
     const char *png = NULL, *html = NULL, *loss = NULL, *skip = NULL;
@@ -134,6 +137,7 @@ static const char *share(char out[16], double v)
     return out;
 }
 
+/* One line per run; interval and caution tell how far to trust it. */
 static void print_scaling(const Scaling *s)
 {
     char text[700], a[16], b[16], c[16], d[16], memory[32];
@@ -158,6 +162,7 @@ static void print_scaling(const Scaling *s)
         printf("%s\n", text);
 }
 
+/* Many logs in, ordered by batch size. */
 int cmd_scaling(int argc, char **argv, Log *log)
 {
     const char *png = NULL, *skip = NULL;

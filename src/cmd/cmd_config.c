@@ -13,6 +13,7 @@ static const char usage[] =
     "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or\n"
     "the command line. Later ones win in this order.";
 
+/* The value with its own type. */
 static json_t *json_value(const ConfigRow *row)
 {
     json_t *list;
@@ -43,6 +44,7 @@ static int put(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value);
 }
 
+/* Every key with value, origin, section, range and help. */
 static int print_json(const Config *cfg, Err *err)
 {
     json_t *all = json_object();
@@ -68,6 +70,7 @@ static int print_json(const Config *cfg, Err *err)
     return text ? 0 : err_set(err, ERR_NOMEM, "out of memory for the JSON text");
 }
 
+/* Two passes: widths first. A very long value does not widen its column. */
 static int print_table(const Config *cfg, Err *err)
 {
     const int widest_value = 40;
@@ -105,6 +108,7 @@ static int print_default_yaml(Err *err)
     return rc;
 }
 
+/* A full disk or a closed pipe is an error: the output is the product. */
 int cmd_config(int argc, char **argv, Log *log)
 {
     int default_yaml = 0;

@@ -55,6 +55,7 @@ typedef struct Diagnosis {
     int64_t batches;
 } Diagnosis;
 
+/* A run of the real pipeline into the real step. */
 static int observe_now(Observation *o, const Diagnosis *d, const Devices *devices, const Config *cfg,
                        int64_t batches, Log *log, Err *err)
 {
@@ -106,6 +107,7 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
     return 0;
 }
 
+/* Settings, data, devices; what can be judged without running; then the run and its doctor. */
 static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
@@ -135,6 +137,7 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
     return apply ? apply_best(d, log, err) : 0;
 }
 
+/* path NULL: stdout. */
 static int write_text(const char *path, const json_t *report, Err *err)
 {
     Buf text = {0};
@@ -168,6 +171,7 @@ static void command_text(Buf *out, int argc, char **argv)
         buf_printf(out, " %s", argv[i]);
 }
 
+/* One object; text, page and JSON are drawn from it. */
 static int report(Diagnosis *d, const char *command, const char *output, const char *html, int json,
                   int *findings, Err *err)
 {
@@ -195,6 +199,7 @@ static int report(Diagnosis *d, const char *command, const char *output, const c
     return rc;
 }
 
+/* Exit code 1: findings. */
 int cmd_diagnose(int argc, char **argv, Log *log)
 {
     const char *batches = NULL, *output = NULL, *html = NULL;
@@ -220,6 +225,7 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    /* A folder alone is about its voice; with any of these options it is about speed. */
     if (line.positional_count && !batches && !html && !apply && !thresholds) {
         rc = diagnose_voice(&line, line.positional[0], output, &findings, log, &err);
         code = findings > 0;
@@ -252,8 +258,7 @@ done:
     if (rc)
         code = cmd_fail(log, &err);
     buf_free(&command);
-    if (rc ==
-        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
     if (d) {
         observation_close(&d->o);

@@ -41,6 +41,7 @@ typedef struct Eval {
     int all;
 } Eval;
 
+/* The held-out clips; where none is held out, all. */
 static int open_data(Eval *e, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
 {
     int rc = voice_data_open(&e->data, checkpoint, line, log, err);
@@ -84,6 +85,7 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
         rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err);
     if (rc)
         return rc;
+    /* All clips are spoken first; then several threads listen. */
     const int n = hearing_count(e->hearing);
     Speech *speech = calloc((size_t)n, sizeof *speech);
     if (!speech)
@@ -102,6 +104,7 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     return rc;
 }
 
+/* Loss, speech, alignment of the held-out clips. */
 static int evaluate(Eval *e, int clips, Log *log, Err *err)
 {
     const Config *cfg = &e->data.file.cfg;
@@ -180,12 +183,14 @@ static int judge_lines(Eval *e, const char *checkpoint, const char *path, const 
 
 /* --- report --- */
 
+/* Recordings are not understood perfectly either: only what is lost beyond that counts. */
 static int lost_words(const Eval *e)
 {
     const WordScore *voice = e->lines.words ? &e->lines : &e->heard.voice, *real = &e->heard.recordings;
     return voice->words && real->words && voice->share > real->share + LOST_POINTS;
 }
 
+/* The voice beside the recordings: words, distance, loss, findings. */
 static int report(const Eval *e, int json, Err *err)
 {
     const Heard *h = &e->heard;
@@ -231,6 +236,7 @@ static int report(const Eval *e, int json, Err *err)
     return 0;
 }
 
+/* Exit code 1: words are lost, or the voice doctor found something. */
 int cmd_eval(int argc, char **argv, Log *log)
 {
     const char *checkpoint = NULL, *clips = NULL, *lines = NULL;

@@ -31,6 +31,7 @@ typedef struct Tallies {
     size_t count, cap;
 } Tallies;
 
+/* Adds a clip under a name; the first of its name makes a new row. */
 static int tally_add(Tallies *t, const char *name, size_t n, double seconds)
 {
     char key[sizeof t->items->name] = "";
@@ -70,6 +71,7 @@ typedef struct Info {
     } * slots;
 } Info;
 
+/* In a worker: the language of the line and the header of its audio file. */
 static void look(void *user, int thread, int slot, uint64_t item)
 {
     Info *info = user;
@@ -87,6 +89,7 @@ static void look(void *user, int thread, int slot, uint64_t item)
                                 s->detail, sizeof s->detail);
 }
 
+/* In order: the line joins the figures or the rejections. */
 static int count(void *user, int slot, uint64_t item, Err *err)
 {
     Info *info = user;
@@ -114,6 +117,7 @@ static int count(void *user, int slot, uint64_t item, Err *err)
     return rc ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
 }
 
+/* Everything the report needs, in one pass over the dataset. */
 static int gather(Info *info, Log *log, Err *err)
 {
     int rc = dataset_open(&info->dataset, info->cfg, err);
@@ -155,6 +159,7 @@ static json_t *tallies_json(const Tallies *t)
     return a;
 }
 
+/* Sorts x, which nobody needs in order. */
 static json_t *lengths_json(double *x, size_t n)
 {
     double p50 = stats_percentile(x, n, 0.5), p95 = stats_percentile(x, n, 0.95);
@@ -165,6 +170,7 @@ static json_t *lengths_json(double *x, size_t n)
                      "median", p50, "p95", p95, "max", s.max);
 }
 
+/* All rejected lines, where the terminal shows the first few. */
 static int print_json(Info *info, Err *err)
 {
     const Dataset *d = &info->dataset;
@@ -216,6 +222,7 @@ static void print_text(Info *info)
     print_tallies("speakers", &info->speakers);
     print_tallies("languages", &info->languages);
     print_tallies("formats", &info->rates);
+    /* Two histograms, each in a dozen rows. */
     Buf out = {0};
     buf_str(&out, "\nclip length\n");
     stats_draw_histogram(&out, info->seconds, info->accepted, 12, 40, "s ");
@@ -227,6 +234,7 @@ static void print_text(Info *info)
     if (!d->rejected_count)
         return;
     printf("\nrejected\n");
+    /* First how often each reason, then the first lines themselves. */
     for (int reason = 1; reason < REJECT_COUNT; reason++) {
         size_t n = 0;
         for (size_t i = 0; i < d->rejected_count; i++)
@@ -244,6 +252,7 @@ static void print_text(Info *info)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
 }
 
+/* Exit code 1: some lines cannot be used. */
 int cmd_info(int argc, char **argv, Log *log)
 {
     CmdLine line;

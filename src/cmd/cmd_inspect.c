@@ -26,6 +26,7 @@ static int find_target(Target *t, const char *path, Err *err)
     struct stat st;
     if (stat(path, &st))
         return err_set_errno(err, ERR_MISSING, "cannot look at %s", path);
+    /* A folder: both stores, or the one that is there. */
     if (S_ISDIR(st.st_mode)) {
         static const char *const names[] = {TEXT_STORE, MEL_STORE};
         t->dir = strdup(path);
@@ -55,11 +56,13 @@ static int find_target(Target *t, const char *path, Err *err)
     return 0;
 }
 
+/* 32 hexadecimal digits, as in file names of other tools. */
 static void hash_text(char out[40], Hash128 h)
 {
     snprintf(out, 40, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
 }
 
+/* What the mel store knows about all its clips. */
 static json_t *statistics_json(const Store *s)
 {
     MelStatistics head;
@@ -80,6 +83,7 @@ static json_t *statistics_json(const Store *s)
                      json_from_double(head.pitch_deviation), "mean", means, "deviation", deviations);
 }
 
+/* The symbol table of a text store, and what was not in it. */
 static json_t *symbols_json(const Store *s)
 {
     TextSymbols head;
@@ -97,6 +101,7 @@ static json_t *symbols_json(const Store *s)
                      unknown);
 }
 
+/* One store: counts, size, settings. */
 static json_t *store_json(const Store *s)
 {
     uint64_t items = 0, rejected = 0;
@@ -118,6 +123,7 @@ static json_t *store_json(const Store *s)
     return o;
 }
 
+/* One utterance: language, cleaned text, phonemes, tokens. */
 static json_t *text_entry_json(const StoreEntry *e)
 {
     TextView v;
@@ -136,6 +142,7 @@ static json_t *text_entry_json(const StoreEntry *e)
                      json_from_bytes(v.phonemes, v.phonemes_size), "tokens", tokens, "unknown", unknown);
 }
 
+/* One clip in numbers: the range says more than a thousand values. */
 static json_t *mel_entry_json(const StoreEntry *e)
 {
     MelView v;
@@ -160,6 +167,7 @@ static json_t *mel_entry_json(const StoreEntry *e)
                      json_from_double(n > 0 ? sum / n : 0), "pitch_hz", json_from_double(pitch));
 }
 
+/* A rejection has its reason as payload. */
 static json_t *entry_json(const Store *s, uint64_t i)
 {
     StoreEntry e;
@@ -209,6 +217,7 @@ static void print_object(const json_t *o, int indent)
     }
 }
 
+/* Adds the store to `all` under its name. */
 static int inspect_store(json_t *all, const char *dir, const char *name, const char *id, Err *err)
 {
     Store s;
@@ -227,6 +236,7 @@ static int inspect_store(json_t *all, const char *dir, const char *name, const c
     return rc;
 }
 
+/* Exit code 1: the utterance is not in the cache. */
 int cmd_inspect(int argc, char **argv, Log *log)
 {
     const char *id = NULL;

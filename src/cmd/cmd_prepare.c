@@ -18,6 +18,7 @@ static const char *usage_text =
     "and\n"
     "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
 
+/* What one stage built and reused; `checked` only where every byte was looked at. */
 static json_t *stage_json(const StageReport *r, int verified)
 {
     json_t *o = json_pack("{s:I, s:I, s:f}", "built", (json_int_t)r->built, "reused", (json_int_t)r->reused,
@@ -28,6 +29,7 @@ static json_t *stage_json(const StageReport *r, int verified)
     return o;
 }
 
+/* Reasons with at least one line; unknown symbols with how often they came. */
 static int print_json(const PrepareReport *r, const PrepareOptions *options, Err *err)
 {
     json_t *reasons = json_object(), *unknown = json_array();
@@ -62,6 +64,7 @@ static void print_stage(const char *name, const StageReport *r, int verified)
     putchar('\n');
 }
 
+/* The same figures for people, and a hint where a limit was the reason. */
 static void print_text(const PrepareReport *r, const PrepareOptions *options, const Config *cfg)
 {
     printf("prepared %s in %.2f s, caches in %s\n", cfg->data_path, r->seconds, r->cache_dir);
@@ -100,6 +103,7 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
                cfg->max_mel_frames);
 }
 
+/* Exit code 3: no usable line; 1: damage was found. */
 int cmd_prepare(int argc, char **argv, Log *log)
 {
     const char *stages = "all";
@@ -132,6 +136,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     rc = prepare_run(&line.cfg, &options, &report, log, &err);
     if (rc)
         goto done;
+    /* The setting makes prepare verify too; the report says so. */
     options.verify |= line.cfg.cache_verification == VERIFY_FULL;
     if (line.json)
         rc = print_json(&report, &options, &err);
@@ -139,6 +144,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
         print_text(&report, &options, &line.cfg);
     if (rc)
         goto done;
+    /* Nothing usable is a failure; damage that was mended is a finding. */
     if (report.accepted == 0) {
         log_error(log, "no line of %s can be used; the reasons are in %s", line.cfg.data_path,
                   report.rejected_path);

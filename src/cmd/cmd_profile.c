@@ -37,6 +37,7 @@ typedef struct Profile {
     json_t *report;
 } Profile;
 
+/* Data first: devices are not opened for a corpus that cannot be used. */
 static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
 {
     p->cfg = *cfg;
@@ -63,6 +64,7 @@ static int read_list(int *out, int most, const char *text)
     return n;
 }
 
+/* A whole number of an option; *out stays as it is where the option was not given. */
 static int positive(const char *option, const char *text, int64_t least, int64_t *out, Err *err)
 {
     char *end = NULL;
@@ -75,6 +77,7 @@ static int positive(const char *option, const char *text, int64_t least, int64_t
     return 0;
 }
 
+/* The report as text, as a page and as JSON, all from the same object. */
 static int finish(Profile *p, int argc, char **argv, const char *output, const char *html, int json, Err *err)
 {
     Buf text = {0}, command = {0};
@@ -97,6 +100,7 @@ static int finish(Profile *p, int argc, char **argv, const char *output, const c
     return rc;
 }
 
+/* Three ways to look; all open the same data and devices. */
 int cmd_profile(int argc, char **argv, Log *log)
 {
     const char *batches = NULL, *steps = NULL, *output = NULL, *html = NULL, *sizes = "8,16,32",
@@ -150,6 +154,7 @@ int cmd_profile(int argc, char **argv, Log *log)
         g.size_count = read_list(g.sizes, GRID_MOST, sizes);
         if (workers)
             g.worker_count = read_list(g.workers, GRID_MOST, workers);
+        /* Powers of two up to the cores, and the cores themselves. */
         for (int w = 1, cores = thread_cores(); !workers && g.worker_count < GRID_MOST;
              w = w * 2 < cores ? w * 2 : cores) {
             g.workers[g.worker_count++] = w;
@@ -172,8 +177,7 @@ int cmd_profile(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (rc ==
-        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
     if (p) {
         json_decref(p->report);

@@ -66,6 +66,7 @@ static int keep_first(Synth *s, const VoicePart *p, Err *err)
     return 0;
 }
 
+/* Sound goes to the file as it comes; a long text never lies in memory whole. */
 static int take_part(void *arg, const VoicePart *part, const float *samples, int64_t count, Err *err)
 {
     Synth *s = arg;
@@ -99,6 +100,7 @@ static int alignment_picture(const Synth *s, Err *err)
     return rc;
 }
 
+/* Of the first part only: a picture of a whole book would show nothing. */
 static int pictures(const Synth *s, Err *err)
 {
     const Config *cfg = &voice_file(s->voice)->cfg;
@@ -114,6 +116,7 @@ static int pictures(const Synth *s, Err *err)
     return !rc && s->alignment_png ? alignment_picture(s, err) : rc;
 }
 
+/* Times are shares of the sound's length: below 1 is faster than speech. */
 static int report(const Synth *s, Err *err)
 {
     const Spoken *p = &s->spoken;
@@ -138,6 +141,7 @@ static int report(const Synth *s, Err *err)
     return 0;
 }
 
+/* The file appears under its name only when all of it is there. */
 static int speak_text(Synth *s, Err *err)
 {
     const char *text = s->text;
@@ -181,6 +185,7 @@ typedef struct Lines {
     double seconds, first_at;
 } Lines;
 
+/* In a worker: part by part, the network under its lock, the sound beside the others. */
 static void speak_line(void *user, int thread, int slot, uint64_t item)
 {
     Lines *l = user;
@@ -216,6 +221,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
         err_set(&r->err, ERR_DATA, "there is nothing to speak in the line");
 }
 
+/* In order: writes the file, and says so. A line that failed is a finding, not the end. */
 static int finish_line(void *user, int slot, uint64_t item, Err *err)
 {
     Lines *l = user;
@@ -251,6 +257,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     return rc;
 }
 
+/* Twice over the text: count, then keep. A last line without a newline counts. */
 static int cut_lines(Lines *l, Err *err)
 {
     const char *p = (const char *)l->s->file.data, *end = p + l->s->file.size;
@@ -278,6 +285,7 @@ static int cut_lines(Lines *l, Err *err)
     return 0;
 }
 
+/* All cores make sound; Griffin-Lim has one workspace per thread. */
 static int speak_lines(Synth *s, int *findings, Err *err)
 {
     const int workers = thread_cores();
@@ -331,11 +339,11 @@ static int number(double *out, const char *name, const char *text, double low, d
     return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %g to %g", name, text, low, high);
 }
 
+/* Numbers of the options, devices, voice; then one text or many lines. */
 static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *err)
 {
     double iterations = 0, speed = 1, pitch = 0, from = clock_now();
-    int rc;
-    rc = number(&iterations, "iterations", s->iterations, 1, 10000, err);
+    int rc = number(&iterations, "iterations", s->iterations, 1, 10000, err);
     if (!rc)
         rc = number(&speed, "speed", s->speed, 0.25, 4, err);
     if (!rc)
@@ -367,6 +375,7 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     return rc;
 }
 
+/* Which of the two ways of use is meant, and whether it is complete. */
 static int check_options(const Synth *s, Err *err)
 {
     if (!s->checkpoint)
@@ -386,6 +395,7 @@ static int check_options(const Synth *s, Err *err)
     return 0;
 }
 
+/* Exit code 1: a line could not be spoken, or characters were left out. */
 int cmd_synth(int argc, char **argv, Log *log)
 {
     Synth s = {0};

@@ -30,6 +30,7 @@ static const char *usage_text =
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
+/* The first asks for a checkpoint and an orderly end; the second does not wait. */
 static void on_signal(int signal_number)
 {
     if (stop_requested)
@@ -46,6 +47,7 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL); /* a lost connection */
 }
 
+/* Only what somebody chose; `myxtts config` shows the rest. */
 static void print_settings(const Config *cfg, Log *log)
 {
     for (int i = 0; i < config_row_count(); i++) {
@@ -55,6 +57,7 @@ static void print_settings(const Config *cfg, Log *log)
     }
 }
 
+/* Memory as planned, before anything is allocated. */
 static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
 {
     char a[32], b[32], c[32], d[32], e[32], f[32];
@@ -78,6 +81,7 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
              (double)p->parameters * 1e-6, p->largest_batch);
 }
 
+/* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
 static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, const VoiceWatch *w,
                       Err *err)
 {
@@ -130,6 +134,7 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
     return output_print(o, 9, err);
 }
 
+/* The same for people. */
 static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch *w)
 {
     char time[64];
@@ -208,6 +213,7 @@ static double found_share(const Corpus *c, int B)
     return c->count ? sum / c->count : 0;
 }
 
+/* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
     int rc = data_prepare(cfg, 0, log, err);
@@ -232,6 +238,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                         .watch_arg = &r->watch,
                         .log = log};
     r->watch = (Watch){cfg, r->devices.data, r->devices.model, log, 0, &r->voice};
+    /* A plan that does not fit still has its figures: they are shown before the error. */
     rc = train_plan(&r->plan, &o, err);
     if (r->plan.parameters)
         print_plan(&r->plan, &o, log);
@@ -261,6 +268,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
     return rc;
 }
 
+/* Exit code 3 when the last checkpoint could not be written: the run is not safe. */
 int cmd_train(int argc, char **argv, Log *log)
 {
     CmdLine line;
@@ -287,8 +295,7 @@ int cmd_train(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays until
-                                           the program ends */
+    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays */
         return code;
     if (r) {
         voice_watch_close(&r->voice);

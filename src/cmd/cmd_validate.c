@@ -54,6 +54,7 @@ static int examine_machine(Validation *v, Preflight *p, const Config *cfg, Err *
 {
     Devices devices;
     Err why = {0};
+    /* Without devices everything else can still be judged; the reason becomes a finding. */
     int failed = devices_open(&devices, cfg, &v->quiet, &why);
     PreflightOptions o = {.cfg = cfg,
                           .data = failed ? NULL : devices.data,
@@ -83,6 +84,7 @@ static int examine(Validation *v, Preflight *p, Buf *text, Err *err)
         config_close(&cfg);
     }
     schema_report_free(&schema);
+    /* What the machine or the data call for is written into the text too. */
     for (size_t i = 0; i < p->count && !rc && v->path; i++) {
         Finding *f = &p->findings[i];
         Err why = {0};
@@ -116,6 +118,7 @@ static int copy_text(Buf *to, const Buf *from, Err *err)
 /* A copy of the file under the first number that is free. */
 static int write_backup(Validation *v, mode_t mode, Err *err)
 {
+    /* O_EXCL: an older backup is never overwritten, also not by a second process. */
     int fd = -1;
     for (int i = 1; i <= MOST_BACKUPS && fd < 0; i++) {
         if ((size_t)snprintf(v->backup, sizeof v->backup, "%s.bak.%d", v->path, i) >= sizeof v->backup)
@@ -188,6 +191,7 @@ static int put_right(Validation *v, Err *err)
 
 /* ---- what is printed ---- */
 
+/* Findings and rows of an area; one without any is not printed. */
 static int counts_of(const Preflight *p, Area a)
 {
     int n = 0;
@@ -218,6 +222,7 @@ static void print_counts(const char *name, const Preflight *p)
            n == 1 ? "" : "s");
 }
 
+/* After --fix: what was found first, the difference, then what is left. */
 static void print_text(const Validation *v)
 {
     const char *name = v->path ? v->path : "defaults and command line";
@@ -257,6 +262,7 @@ static json_t *finding_json(const Finding *f)
                      f->set_value ? json_from_text(f->set_value) : json_null());
 }
 
+/* Rows and findings by area, as the page of diagnose has them. */
 static json_t *sections_json(const Preflight *p)
 {
     json_t *sections = json_array();
@@ -305,6 +311,7 @@ static int print_json(const Validation *v, Err *err)
         if (f->fix[0])
             json_array_append_new(advice, json_from_text(f->fix));
     }
+    /* After --fix the changes are those that were made, before it those that would be. */
     const Preflight *changed = v->diff.size ? &v->fixed : p;
     for (size_t i = 0; i < changed->count; i++) {
         const Finding *f = &changed->findings[i];
@@ -353,6 +360,7 @@ static int split_arguments(Validation *v, int argc, char **argv, char **rest, ch
     return n;
 }
 
+/* The file as it is; mended in rounds with --fix; examined once more for the report. */
 static int validate(Validation *v, Err *err)
 {
     int rc = v->path ? file_read(&v->original, v->path, MOST_BYTES, err) : 0;
@@ -373,6 +381,7 @@ static int validate(Validation *v, Err *err)
     return rc;
 }
 
+/* Settings are kept apart from options: wrong ones are wrong use, rules between them are findings. */
 int cmd_validate(int argc, char **argv, Log *log)
 {
     Validation v = {0};

@@ -22,6 +22,7 @@ typedef struct Patient {
     VoiceReport report;
 } Patient;
 
+/* RUN may also be the log or a checkpoint in the folder. */
 static int find_folder(Patient *p, const char *run, Err *err)
 {
     struct stat st;
@@ -96,6 +97,7 @@ static int open_recordings(Patient *p, const Config *cfg, Log *log, Err *err)
     return corpus_open(&p->validation, cfg, SPLIT_VAL, log, err);
 }
 
+/* With data and checkpoint everything is looked at; with one of them what it allows; the log always. */
 static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, Err *err)
 {
     VoiceReportOptions o = {.run = run, .look = VOICE_LOOK, .step = -1};
@@ -118,6 +120,7 @@ static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, E
         rc = has_data ? open_recordings(p, &line->cfg, log, err) : 0;
     if (rc)
         return rc;
+    /* The settings of the checkpoint say how its network sees the data. */
     if (p->has_file) {
         o.cfg = &file->cfg;
         o.step = file->step;
@@ -154,6 +157,7 @@ static void write_suspects(const Patient *p, Log *log)
     free(path);
 }
 
+/* The report; a folder that has no checkpoint has no headline. */
 static int print(const Patient *p, const char *output, int json, Err *err)
 {
     Buf text = {0};

@@ -44,6 +44,8 @@ static int set_default(Config *cfg, int row, Err *err)
     return set_raw(cfg, row, &raw, origin, err);
 }
 
+/* ---- loading ---- */
+
 static int open_defaults(Config *cfg, Err *err)
 {
     *cfg = (Config){0};
@@ -93,6 +95,7 @@ static int unknown_option(const char *arg, Err *err)
     return err_hint(err, "did you mean '--%s'?", name);
 }
 
+/* Each argument with its value; the first mistake ends it. */
 static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
 {
     for (int i = 0; i < argc; i++) {
@@ -211,6 +214,8 @@ void config_close(Config *cfg)
     *cfg = (Config){0};
 }
 
+/* ---- names ---- */
+
 int config_is_key(const char *name)
 {
     int negated;
@@ -262,6 +267,7 @@ int config_name_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
+/* Linear over all names: it runs only to make a message. */
 const char *config_nearest_key(const char *name, int *distance)
 {
     /* A third of the letters wrong is another word, not a slip. */
@@ -296,8 +302,11 @@ const char *config_nearest_key(const char *name, int *distance)
     return nearest;
 }
 
+/* ---- rows ---- */
+
 int config_row_count(void) { return option_count(); }
 
+/* Where a person would have to look to change the value. */
 void config_origin(char *out, size_t cap, const Config *cfg, int row)
 {
     const Origin *o = &cfg->state->origins[row];
@@ -363,6 +372,7 @@ static void typed_value(const Option *o, const Config *cfg, ConfigRow *row)
     }
 }
 
+/* One row of `myxtts config`: the value as text and with its type. */
 int config_row(const Config *cfg, int i, ConfigRow *row)
 {
     ASSERT(cfg->state && i >= 0 && i < option_count());

@@ -65,6 +65,7 @@ static void write_comment(Buf *out, const Option *o)
         buf_printf(out, "  # May stand in section %s too.\n", o->also);
 }
 
+/* One comment and one line per key. A test keeps configs/default.yaml equal to this. */
 int config_write_default_yaml(Buf *out)
 {
     Config cfg;
@@ -119,6 +120,7 @@ static const char *value_name(const Option *o)
     return "";
 }
 
+/* Name, kind of value, help and range, the latter wrapped in a column of their own. */
 void config_write_help(Buf *out, const char *section)
 {
     enum { COLUMN = 38 };

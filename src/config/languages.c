@@ -158,6 +158,7 @@ static const uint32_t persian_letters[] = {
 
 /* ---- the table ---- */
 
+/* What a row leaves out is NULL or 0: no abbreviations, no neighbours, numbers as ICU spells them. */
 static const Language languages[] = {
     {.code = "en",
      .names = "english",
@@ -368,6 +369,7 @@ static const Language languages[] = {
                  .and_word = "와"}},
 };
 
+/* Regions that another voice speaks, and codes that mean one of the languages above. */
 static const LanguageVariant variants[] = {
     {"en-uk", "en-gb", NULL},
     {"zh-cn", "cmn-latn-pinyin", NULL},

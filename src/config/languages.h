@@ -89,7 +89,7 @@ const char *language_code(int i);                /* of row i; NULL past the last
 const Language *language_find(const char *code); /* by its two letters; NULL when there is no such row */
 const Language *language_row(int i);             /* NULL past the last */
 int language_is_known(const char *code);
-int language_has_dotless_i(const char *code); /* of "tr" or "tr-cy" */
+int language_has_dotless_i(const char *code);               /* of "tr" or "tr-cy" */
 int language_has_word(const char *words, const char *word); /* words: between blanks, or NULL */
 
 /* Codes of regions and other spellings: "en-uk" is spoken by "en-gb", "cmn" is "zh". */

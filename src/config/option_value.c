@@ -16,6 +16,8 @@
 #define FIELD_OF(T, o, cfg) ((T const *)(const void *)((const char *)(cfg) + (o)->offset))
 #define MAX_DEVICE 63
 
+/* ---- reading ---- */
+
 int option_parse_bool(const char *s, int *out)
 {
     static const struct {
@@ -133,6 +135,9 @@ static void describe_words(char *out, size_t cap, const Option *o, const char *b
     }
 }
 
+/* ---- describing ----
+ *
+ * Short, for tables and help. */
 void option_range(char *out, size_t cap, const Option *o)
 {
     char lo[40], hi[40];
@@ -202,6 +207,8 @@ static void describe(char *out, size_t cap, const Option *o)
         break;
     }
 }
+
+/* ---- setting ---- */
 
 /* "batch_size is 'many', but must be an integer between 1 and 4096" */
 static int wrong(const Option *o, const char *found, Err *err)
@@ -422,6 +429,9 @@ static void format_string(Buf *out, const char *s)
     buf_str(out, "\"");
 }
 
+/* ---- writing ----
+ *
+ * What YAML and this program read back as the same value. */
 void option_format(Buf *out, const Option *o, const Config *cfg)
 {
     char text[64];

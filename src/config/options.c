@@ -9,6 +9,8 @@
 /* In the order in which default.yaml has them. */
 const char *const option_sections[3] = {"model", "data", "training"};
 
+/* ---- words of the settings that are a choice ---- */
+
 static const OptionName model_sizes[] = {{"nano", SIZE_NANO},     {"tiny", SIZE_TINY}, {"small", SIZE_SMALL},
                                          {"normal", SIZE_NORMAL}, {"big", SIZE_BIG},   {NULL, 0}};
 static const OptionName language_methods[] = {{"metadata", LANGUAGE_FROM_METADATA},
@@ -372,6 +374,8 @@ static int in_words(const char *words, const char *name, size_t n)
     }
     return 0;
 }
+
+/* ---- finding a row ---- */
 
 int option_find(const char *name, size_t n)
 {

@@ -36,6 +36,7 @@ static int int_of(const Config *c, const char *key)
     return *(const int *)((const char *)c + o->offset);
 }
 
+/* The command line is not ours to change. */
 static int is_argument(const Config *c, const char *key)
 {
     return c->state->origins[row_of(key)].kind == ORIGIN_ARGUMENT;
@@ -97,6 +98,7 @@ static int hop_over_window(const Rule *rule, const Config *c, RuleReport *r)
     return c->hop_length > c->win_length;
 }
 
+/* A quarter of the window, which is what most vocoders expect. */
 static int fix_hop(const Rule *rule, const Config *c, RuleFix *fix)
 {
     return set_int(fix, "hop_length",
@@ -140,6 +142,7 @@ static int fix_bands(const Rule *rule, const Config *c, RuleFix *fix)
 
 /* ---- the network ---- */
 
+/* The vector units of every device take whole groups of numbers. */
 static int uneven_width(const Rule *rule, const Config *c, RuleReport *r)
 {
     int width = int_of(c, rule->key);
@@ -191,6 +194,7 @@ static int fix_shortest_clip(const Rule *rule, const Config *c, RuleFix *fix)
     return set_double(fix, "min_audio_length", c->max_audio_length > SHORTEST_CLIP ? SHORTEST_CLIP : 0);
 }
 
+/* regcomp's own words are the best hint. */
 static int bad_pattern(const Rule *rule, const Config *c, RuleReport *r)
 {
     regex_t pattern;
@@ -217,6 +221,7 @@ static int pattern_without_group(const Rule *rule, const Config *c, RuleReport *
 
 /* ---- languages ---- */
 
+/* Two or three letters, and perhaps a region. */
 static int bad_language_code(const Rule *rule, const Config *c, RuleReport *r)
 {
     size_t letters = strspn(c->language, "abcdefghijklmnopqrstuvwxyz");
@@ -293,6 +298,7 @@ static int fall_back_not_supported(const Rule *rule, const Config *c, RuleReport
     return c->language_detection_method == LANGUAGE_AUTO;
 }
 
+/* Adds the language to those that detection may choose. */
 static int fix_fall_back(const Rule *rule, const Config *c, RuleFix *fix)
 {
     char code[3];
@@ -308,6 +314,7 @@ static int rising_rate(const Rule *rule, const Config *c, RuleReport *r)
     return c->min_learning_rate > c->learning_rate;
 }
 
+/* A rate of 0 is the worse mistake, so it is mended first. */
 static int fix_rising_rate(const Rule *rule, const Config *c, RuleFix *fix)
 {
     if (c->learning_rate <= 0 && !is_argument(c, "learning_rate"))
@@ -366,7 +373,8 @@ static const Rule rules[] = {
     {"language", "supported_languages", fall_back_not_supported,
      "detection falls back to a language that it does not support", fix_fall_back},
 
-    {"min_learning_rate", "learning_rate", rising_rate, "the rate would rise instead of fall", fix_rising_rate},
+    {"min_learning_rate", "learning_rate", rising_rate, "the rate would rise instead of fall",
+     fix_rising_rate},
     {"learning_rate", NULL, no_rate, "nothing would be learned", fix_no_rate},
 };
 /* clang-format on */
@@ -401,6 +409,7 @@ static void say_broken(const Rule *rule, const Config *cfg, const RuleReport *re
         err_hint(err, "%s", report->hint);
 }
 
+/* The order of the table is the order of the messages: causes before what follows from them. */
 const Rule *rules_first_broken(const Config *cfg, Err *err)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {

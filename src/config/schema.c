@@ -470,6 +470,7 @@ static void unknown_section(Walk *w, int key_node)
     }
 }
 
+/* A section given twice is merged, an unknown one renamed; the pairs of the others are looked at. */
 static void check_section(Walk *w, int key_node)
 {
     const YamlNode *key = node(w, key_node);

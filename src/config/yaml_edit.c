@@ -478,6 +478,7 @@ static int replace_block_text(Edit *e, const YamlNode *v)
     return 0;
 }
 
+/* Every way a value can be written has its own way to be replaced. */
 static int replace_value(Edit *e)
 {
     int id = node(e, e->key)->next, rc;
@@ -650,6 +651,7 @@ static int add_pair(Edit *e)
 
 /* ---- the functions of the header ---- */
 
+/* The pair, else its section, else the file grows. */
 int yaml_edit_set(Buf *text, const YamlPlace *at, const char *value, Err *err)
 {
     Edit e;
@@ -753,6 +755,7 @@ int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err)
     return rc;
 }
 
+/* Two blanks for a tab; whether that is what was meant, the parser says. */
 int yaml_edit_tabs(Buf *text)
 {
     Buf out = {0};

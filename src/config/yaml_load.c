@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "config/option_table.h"
 
+/* ---- values ---- */
+
 typedef struct Walk {
     Config *cfg;
     yaml_document_t *document;
@@ -253,6 +255,8 @@ static int walk_section(Walk *w, const yaml_node_t *name_node, const yaml_node_t
     }
     return 0;
 }
+
+/* ---- the document ---- */
 
 /* The whole document: nothing, or a mapping of sections. */
 static int walk_root(Walk *w, const yaml_node_t *root)

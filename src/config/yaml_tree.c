@@ -180,6 +180,7 @@ static void close_collection(Reader *r, const yaml_event_t *e)
         n->end = last >= 0 ? r->t->nodes[last].end : n->content;
 }
 
+/* One event of libyaml becomes a node, or opens or closes a collection. */
 static int take_event(Reader *r, const yaml_event_t *e)
 {
     switch (e->type) {

@@ -312,6 +312,7 @@ static int64_t find_bad(const float *x, int64_t n)
     return -1;
 }
 
+/* The whole sound as mono samples; buffers grow and are reused from clip to clip. */
 RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
                           double max_seconds, char *detail, size_t cap)
 {

@@ -332,6 +332,7 @@ static int open_file(Dataset *d, Map *ids, const Config *cfg, int file, const ch
     return 0;
 }
 
+/* The root, then one or two metadata files with a common set of ids, then speakers and split. */
 int dataset_open(Dataset *d, const Config *cfg, Err *err)
 {
     Map ids = {0};
@@ -381,6 +382,7 @@ static const char *const extensions[] = {".wav", ".flac", ".mp3", ".ogg", ".opus
                                          ".WAV", ".FLAC", ".MP3", ".OGG", ".OPUS"};
 #define EXTENSIONS (sizeof extensions / sizeof *extensions)
 
+/* 1 when the id ends in one of them, in any case. */
 static int names_extension(Str id)
 {
     for (size_t i = 0; i < EXTENSIONS; i++) {

@@ -382,6 +382,7 @@ static int parse_record(Parser *ps, const Record *rec)
     return add_utterance(ps, rec, inside);
 }
 
+/* The form of the file is found first, from a sample; then every line is judged by it. */
 int metadata_parse(Dataset *d, Map *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
                    const MetadataOptions *opt, Err *err)
 {

@@ -56,6 +56,7 @@ static void add_field(Record *rec, const char *p, const char *end, int escaped)
         rec->escaped |= 1u << i;
 }
 
+/* Without quotes every delimiter separates. */
 static void split_plain(Record *rec, const char *p, const char *end, char delimiter)
 {
     for (;;) {
@@ -129,6 +130,7 @@ static const char *furthest_end(const Records *r, const char *p, const char *eol
     return last;
 }
 
+/* The next line as a record. Line numbers are those an editor shows, also after quoted line ends. */
 int records_next(Records *r, Record *rec)
 {
     if (r->p == r->end)

@@ -267,6 +267,7 @@ static int open_decoder(Recogniser *r, Err *err)
     return ERR_FORMAT;
 }
 
+/* Language, library, model, resampler, decoder: the first that is missing is named. */
 int recogniser_open(Recogniser **out, const char *language, Err *err)
 {
     *out = NULL;

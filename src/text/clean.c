@@ -63,6 +63,7 @@ static int at_word_border(const char *text, size_t at)
            before != '\'' && before != 0x2019;
 }
 
+/* Untouched text is not copied: out is used only from the first abbreviation on. */
 int clean_abbreviations(Buf *out, const char *text, size_t n, const char *language)
 {
     size_t from = 0;

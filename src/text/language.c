@@ -52,6 +52,7 @@ void language_primary(char out[LANGUAGE_MAX], const char *code)
     out[n] = 0;
 }
 
+/* Region first, then the language, else the code itself. */
 const char *language_voice(const char *code)
 {
     const LanguageVariant *v = language_variant(code);

@@ -39,6 +39,8 @@ typedef struct Figure {
     char text[MAX_DIGITS + MAX_FRACTION + 3];
 } Figure;
 
+/* ---- reading a number ---- */
+
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static int64_t parse(const char *digits, size_t n)
@@ -696,6 +698,9 @@ static int try_sign(Scan *sc)
     return 1;
 }
 
+/* ---- the line ----
+ *
+ * Each number is looked at once, from the left. */
 int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const char *language)
 {
     int other;

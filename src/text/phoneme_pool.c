@@ -347,6 +347,7 @@ static int pump(Pool *p, struct pollfd *fds, double *last)
     return 0;
 }
 
+/* Workers are killed, not asked: an engine inside a broken text would not answer. */
 static void close_pool(Pool *p)
 {
     for (int i = 0; p->workers && i < p->worker_count; i++) {

@@ -92,6 +92,7 @@ static int initialise(const char *bundle)
     return espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, bundle, espeakINITIALIZE_DONT_EXIT) < 0 ? -1 : 0;
 }
 
+/* The data is looked for before the library starts: it would start without any. */
 int phonemes_open(Phonemes **out, Err *err)
 {
     char path[4096];
@@ -282,6 +283,7 @@ static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
     return p->raw.failed || out->failed ? ERR_NOMEM : 0;
 }
 
+/* Steps 1 and 4: chunks and the runs of punctuation between them. */
 int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
 {
     size_t at = 0, total = 0;
@@ -328,6 +330,7 @@ static void hash_file(Hasher *h, const char *dir, const char *name)
     free(path);
 }
 
+/* All dictionaries count, because a line may switch languages; only the usual one is read whole. */
 void phonemes_hash_version(Hasher *h, const char *dictionary)
 {
     char path[4096], name[64];

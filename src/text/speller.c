@@ -41,6 +41,7 @@ void speller_close(Speller *sp)
     memset(sp, 0, sizeof *sp);
 }
 
+/* What ICU lacks for a language stays NULL and is spelled by the plain cardinal. */
 void speller_open(Speller *sp, const char *code)
 {
     static const char *const ordinal[] = {"%spellout-ordinal-masculine", "%spellout-ordinal", NULL};

@@ -197,6 +197,7 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
     return REJECT_NONE;
 }
 
+/* The order is part of the cache key: TEXT_VERSION changes with it. */
 RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_column, Str id)
 {
     r->language[0] = r->detail[0] = 0;
