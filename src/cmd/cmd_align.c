@@ -161,7 +161,7 @@ static int report(const Align *a, const AlignedClip *worst, int json, Err *err)
            (unsigned long long)a->aligned, (unsigned long long)a->symbols, seconds,
            (long long)a->v.file.step);
     if (worst)
-        printf("; mean cost %.4f, at the most %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n,
+        printf("; mean cost %.4f, highest %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n,
                id_of(worst).p);
     printf("\n");
     return 0;

@@ -67,9 +67,9 @@ static void print_compare(const Compare *c)
     }
     json_decref(all);
     if (!c->a->start && !c->b->start)
-        printf("\nNeither log says the settings of its run.\n");
+        printf("\nNeither log records the settings of its run.\n");
     else if (!c->a->start || !c->b->start)
-        printf("\nThe log of %s does not say the settings of its run.\n", c->a->start ? "B" : "A");
+        printf("\nThe log of %s does not record the settings of its run.\n", c->a->start ? "B" : "A");
     printf("\n%s\nMemory, loss and the time to a loss happened once in each run: chance is not ruled out.\n",
            verdict);
 }

@@ -111,7 +111,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     const CmdOption own[] = {
         {"stages", "text|mel|all", &stages, NULL, "which caches to build (text needs no audio)"},
         {"verify", NULL, NULL, &options.verify,
-         "check every byte of the caches; damaged records are named and built anew"},
+         "check every byte of the caches; damaged records are named and rebuilt"},
     };
     CmdLine line;
     Err err = {0};
@@ -150,9 +150,8 @@ int cmd_prepare(int argc, char **argv, Log *log)
                   report.rejected_path);
         code = 3;
     } else if (report.text.damaged + report.mel.damaged > 0) {
-        log_warn(
-            log,
-            "damage was found and built anew; if nobody changed the files by hand, the disk deserves a look");
+        log_warn(log,
+                 "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
         code = 1;
     }
 done:

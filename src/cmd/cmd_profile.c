@@ -22,7 +22,8 @@ static const char *usage_text =
     "[--json]\n"
     "       myxtts profile step --data-path DIR [--num-steps N] [--batch-size N] [--layers] [--json]\n"
     "       myxtts profile dual --data-path DIR --data-gpu D --model-gpu D [--num-steps N] [--json]\n\n"
-    "data: how evenly batches come when nobody holds them up; --benchmark tries batch sizes and numbers of "
+    "data: how evenly batches arrive when nothing slows them down; --benchmark tries batch sizes and numbers "
+    "of "
     "workers.\n"
     "step: waiting for data, forward, loss, backward, optimiser of the real training step; --layers takes it "
     "apart.\n"
@@ -162,7 +163,7 @@ int cmd_profile(int argc, char **argv, Log *log)
                 break;
         }
         if (!g.size_count || !g.worker_count || g.sizes[0] < 1)
-            rc = err_set(&err, ERR_USAGE, "--grid-batch and --grid-workers are lists as 8,16,32");
+            rc = err_set(&err, ERR_USAGE, "--grid-batch and --grid-workers must be lists such as 8,16,32");
         if (!rc)
             rc = profile_grid(&p->report, &o, &g, &err);
     } else if (strcmp(what, "data") == 0) {

@@ -232,7 +232,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     int n = snprintf(path, sizeof path, "%s/%02llu.wav", l->s->output_dir, (unsigned long long)item + 1),
         rc = 0;
     if (n >= (int)sizeof path)
-        return err_set(err, ERR_USAGE, "--output-dir is too long a path");
+        return err_set(err, ERR_USAGE, "the path of --output-dir is too long");
     if (!r->err.code)
         rc = wav_write(path, p->samples, p->count, rate, err);
     if (!rc && l->s->json) {

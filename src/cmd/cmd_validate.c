@@ -1,5 +1,5 @@
-/* cmd_validate.c - myxtts validate: a configuration against its schema, the machine and the data; --fix puts
- * it right in place. */
+/* cmd_validate.c - myxtts validate: a configuration against its schema, the machine and the data; --fix
+ * repairs it in place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -24,7 +24,7 @@
 
 static const char usage[] =
     "myxtts validate [--config FILE] [--data-path DIR] [--fix] [--strict] [--json] [any setting]\n\n"
-    "Holds a configuration against its schema, this machine and the dataset, and says of each finding what "
+    "Checks a configuration against its schema, this machine and the dataset, and says of each finding what "
     "it is, why it matters, what\n"
     "was read or measured, and what to do. --fix changes the values in the file in place, keeps every "
     "comment and the order, leaves\n"
@@ -68,7 +68,7 @@ static int examine_machine(Validation *v, Preflight *p, const Config *cfg, Err *
     return rc;
 }
 
-/* All findings about `text`, in which everything that can be put right is. */
+/* All findings about `text`, in which everything that can be repaired is. */
 static int examine(Validation *v, Preflight *p, Buf *text, Err *err)
 {
     const char *name = v->path ? v->path : "(no file)";
@@ -155,7 +155,7 @@ static int write_file(Validation *v, Err *err)
             unlink(v->backup);
         else if (chmod(target, st.st_mode & 07777) ||
                  (st.st_uid != geteuid() && chown(target, st.st_uid, st.st_gid)))
-            log_warn(&v->quiet, "%s has a new owner or other rights now", v->path);
+            log_warn(&v->quiet, "the owner or the permissions of %s have changed", v->path);
     }
     free(target);
     return rc;
@@ -231,7 +231,7 @@ static void print_text(const Validation *v)
         for (size_t i = 0; i < v->fixed.count; i++)
             if (v->fixed.findings[i].severity != FINDING_NOTE)
                 print_finding(&v->fixed.findings[i]);
-        printf("\n%s\nchanged; the old file is %s. Once more:\n\n", v->diff.data, v->backup);
+        printf("\n%s\nchanged; the old file is %s. Validating again:\n\n", v->diff.data, v->backup);
     } else if (v->fix) {
         printf("nothing to change\n\n");
     }

@@ -309,7 +309,7 @@ const Option option_table[] = {
          "Newest checkpoints that are kept; the best one is kept besides."),
     STRING(T, checkpoint_dir, "checkpoints", 1, PATH_MAX_BYTES, "Folder of the checkpoints and logs."),
     STRING(T, resume, "auto", 1, PATH_MAX_BYTES,
-         "auto: go on from the newest valid checkpoint when there is one; none: begin anew; or the path of "
+         "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "
          "a checkpoint."),
     INT(T, text2audio_interval_steps, "1000", 0, 100000000,
          "Steps from one spoken sample to the next; 0 is off."),

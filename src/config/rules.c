@@ -235,7 +235,7 @@ static int bad_language_code(const Rule *rule, const Config *c, RuleReport *r)
 static int unknown_language(const Rule *rule, const Config *c, RuleReport *r)
 {
     const StringList *list = &c->supported_languages;
-    size_t used = (size_t)HINT(r, "known are");
+    size_t used = (size_t)HINT(r, "known languages:");
     for (int i = 0; language_code(i); i++)
         used += (size_t)snprintf(r->hint + used, sizeof r->hint - used, " %s", language_code(i));
     for (int i = 0; i < list->count; i++)
@@ -349,7 +349,7 @@ static const Rule rules[] = {
     {"win_length", "n_fft", window_over_fft, "the window must fit into the FFT", fix_window},
     {"n_fft", NULL, odd_fft, "the FFT length must be even", fix_odd_fft},
     {"hop_length", "win_length", hop_over_window, "samples between the windows would be lost", fix_hop},
-    {"mel_fmax", "sample_rate", fmax_over_nyquist, "nothing sounds above half of the sample rate", fix_fmax},
+    {"mel_fmax", "sample_rate", fmax_over_nyquist, "there is no sound above half of the sample rate", fix_fmax},
     {"mel_fmin", "mel_fmax", fmin_over_fmax, "the lowest frequency must be below the highest", fix_fmin},
     {"n_mels", "n_fft", more_bands_than_frequencies, "there are more bands than frequencies", fix_bands},
 
@@ -362,14 +362,14 @@ static const Rule rules[] = {
     WIDTH("speaker_embedding_dim"),
     HEADS("gst_num_heads", "speaker_embedding_dim", gst_heads_do_not_divide),
 
-    {"min_audio_length", "max_audio_length", no_clip_fits, "no clip could be long and short enough",
+    {"min_audio_length", "max_audio_length", no_clip_fits, "no clip would lie within both limits",
      fix_shortest_clip},
     {"speaker_id_pattern", NULL, bad_pattern, "not a POSIX extended regular expression", NULL},
-    {"speaker_id_pattern", NULL, pattern_without_group, "there is no group that could be the speaker", NULL},
+    {"speaker_id_pattern", NULL, pattern_without_group, "it has no group that could be the speaker", NULL},
 
     {"language", NULL, bad_language_code, "not a language code", NULL},
-    {"supported_languages", NULL, unknown_language, "is no language that detection knows", fix_languages},
-    {"supported_languages", NULL, repeated_language, "is there twice", fix_languages},
+    {"supported_languages", NULL, unknown_language, "is not a language that detection knows", fix_languages},
+    {"supported_languages", NULL, repeated_language, "is listed twice", fix_languages},
     {"language", "supported_languages", fall_back_not_supported,
      "detection falls back to a language that it does not support", fix_fall_back},
 

@@ -1,4 +1,4 @@
-/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, put it right from the last line up (so
+/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, repair it from the last line up (so
  * that the lines of the others stay where they are), add what has to move, look again. Then the rules between
  * keys, one at a time (schema_rules.c). */
 #include "config/schema.h"
@@ -666,7 +666,7 @@ int schema_cut_place(const char **sentence, const char *name)
 }
 
 /* 0: YAML that can be edited. 1: a problem that ends it all. 2: it loads, but cannot be edited. Tabs in the
- * indentation are put right. */
+ * indentation are repaired. */
 static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
 {
     YamlTree tree;

@@ -32,7 +32,7 @@ static SchemaProblem *report(SchemaReport *r, int line, const char *key, const c
     return p;
 }
 
-/* One broken rule as a problem; 1 when it was put right, 0 when it is left, ERR_NOMEM. */
+/* One broken rule as a problem; 1 when it was repaired, 0 when it is left, ERR_NOMEM. */
 static int one_rule(SchemaReport *r, Buf *text, int lines, const Rule *rule, const Config *cfg,
                     const Err *said, Err *err)
 {
@@ -53,7 +53,7 @@ static int one_rule(SchemaReport *r, Buf *text, int lines, const Rule *rule, con
     return 1;
 }
 
-/* Loads the text and looks for the first broken rule: 1 when it was put right and another look is due, 0 when
+/* Loads the text and looks for the first broken rule: 1 when it was repaired and another look is due, 0 when
  * all is well or something is left, ERR_NOMEM. */
 static int one_look(SchemaReport *r, Buf *text, const char *name, int lines, int argc, char **argv, Err *err)
 {

@@ -104,7 +104,7 @@ int whats_there_no_root(const char *root, Err *err)
     if (!list_folder(&l, above, 0, NULL, NULL, 0))
         return err_hint(err, "%.150s cannot be read", above);
     if (!l.count)
-        return err_hint(err, "%.150s is there, and empty", above);
+        return err_hint(err, "%.150s exists but is empty", above);
     return err_hint(err, "%.150s holds: %s%s", above, l.names, l.count > MOST_NAMES ? ", ..." : "");
 }
 

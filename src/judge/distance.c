@@ -39,7 +39,7 @@ static int fill_cepstra(Sound *s, const float *mel, int bands, const double *tra
             for (int m = 0; m < bands; m++)
                 sum += row[m] * (double)x[m];
             if (!isfinite(sum))
-                return err_set(err, ERR_DATA, "frame %lld of a mel holds a value that is no number",
+                return err_set(err, ERR_DATA, "frame %lld of a mel holds a value that is not a number",
                                (long long)t);
             s->cepstra[t * COEFFICIENTS + k] = sum;
         }

@@ -176,7 +176,7 @@ static int is_model(const char *dir)
     return 1;
 }
 
-/* share/pocketsphinx/en-us beside the folder of the program; "" when there is no telling. */
+/* share/pocketsphinx/en-us beside the folder of the program; "" when that cannot be told. */
 static void bundle_model(char *out, size_t cap)
 {
     char folder[PATH_MAX];

@@ -265,7 +265,7 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
         drop_from_queue(w, at);
     } else if (++p->barren >= MAX_BARREN) {
         return err_set(p->err, ERR_WORKER,
-                       "phonemiser processes end again and again without a reason of ours: %s",
+                       "phonemiser processes keep ending for no known reason: %s",
                        timed_out ? "no sign of life" : how);
     }
     p->report->restarts++;
