@@ -64,6 +64,7 @@ int err_set_errno(Err *err, int code, const char *fmt, ...)
     return code;
 }
 
+/* Keeps the message and its code. */
 int err_hint(Err *err, const char *fmt, ...)
 {
     if (!err)
@@ -76,6 +77,7 @@ int err_hint(Err *err, const char *fmt, ...)
     return err->code;
 }
 
+/* Lower layers know what is wrong, higher ones where. */
 int err_prefix(Err *err, const char *fmt, ...)
 {
     if (!err)

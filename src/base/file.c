@@ -87,6 +87,7 @@ int file_read(Buf *out, const char *path, size_t limit, Err *err)
     return rc;
 }
 
+/* Nanoseconds: builds finish files within the same second. */
 void file_stamp_from(FileStamp *s, const struct stat *st)
 {
     s->size = (uint64_t)st->st_size;
@@ -151,6 +152,7 @@ int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path,
     return 0;
 }
 
+/* Without this a power cut may lose the name of a file whose bytes are safe. */
 int file_sync_dir_of(const char *path, Err *err)
 {
     char *dir = strdup(path);
@@ -177,6 +179,7 @@ int file_sync_dir_of(const char *path, Err *err)
 
 #define TMP_ROOM 32 /* ".tmp", a pid, a NUL */
 
+/* Nothing is written to the final name until commit. */
 int file_writer_open(FileWriter *w, const char *path, Err *err)
 {
     *w = (FileWriter){0};
@@ -243,6 +246,7 @@ void file_writer_abort(FileWriter *w)
     *w = (FileWriter){0};
 }
 
+/* For small files that are ready in memory. */
 int file_replace(const char *path, const void *p, size_t n, Err *err)
 {
     FileWriter w;
@@ -309,6 +313,7 @@ int file_own_folder(char *out, size_t cap, int up)
     return 0;
 }
 
+/* One slash between the two, whether or not dir ends in one. */
 char *file_join(const char *dir, const char *name)
 {
     if (!dir || !dir[0])

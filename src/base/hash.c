@@ -24,7 +24,7 @@ uint64_t hash64_parts(const struct iovec *parts, int n)
 
 int hash_equal(Hash128 a, Hash128 b) { return a.lo == b.lo && a.hi == b.hi; }
 
-/* The state is too large for the stack of a worker, and Hasher stays a small struct. */
+/* On the heap: the state wants an alignment that a plain member does not have. */
 int hasher_open(Hasher *h)
 {
     h->state = XXH3_createState();

@@ -64,6 +64,7 @@ struct BlockChunk {
     _Alignas(16) char data[];
 };
 
+/* Nothing is freed alone; the whole block goes at once. */
 void *block_alloc(Block *b, size_t size, size_t align)
 {
     ASSERT(align >= 1 && align <= 16 && (align & (align - 1)) == 0);
@@ -121,6 +122,7 @@ static int buf_reserve(Buf *b, size_t n)
     return 0;
 }
 
+/* Always ends in a NUL that size does not count, so that text can be printed. */
 void buf_add(Buf *b, const void *p, size_t n)
 {
     if (buf_reserve(b, n))

@@ -20,6 +20,7 @@ void rng_seed(Rng *r, uint64_t seed)
         r->s[i] = splitmix(&seed);
 }
 
+/* Both numbers go through the mixer, so that neighbours such as epochs 1 and 2 have nothing in common. */
 uint64_t rng_mix(uint64_t a, uint64_t b)
 {
     uint64_t x = a;
@@ -42,6 +43,7 @@ uint64_t rng_u64(Rng *r)
     return out;
 }
 
+/* Rejection instead of a bare remainder, which would prefer small numbers. */
 uint64_t rng_below(Rng *r, uint64_t n)
 {
     ASSERT(n > 0);

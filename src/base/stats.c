@@ -20,6 +20,7 @@ void stats_add(Stats *s, double x)
 /* The deviation of what was measured, not of what it was drawn from. */
 double stats_std(const Stats *s) { return s->n < 2 ? 0 : sqrt(s->m2 / (double)s->n); }
 
+/* For qsort; NaN is not expected. */
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -74,6 +74,7 @@ size_t utf8_prefix(const char *s, size_t n, size_t letters)
     return n;
 }
 
+/* The inverse of decoding: lead byte with the length, six bits in each byte behind it. */
 size_t utf8_put(char out[4], uint32_t c)
 {
     if (c < 0x80) {

@@ -127,6 +127,7 @@ static int find_durations(Align *a, Log *log, Err *err)
     return rc;
 }
 
+/* One clip is enough to see whether the alignment is a staircase. */
 static int write_picture(const Align *a, Err *err)
 {
     const VoiceFile *f = &a->v.file;

@@ -166,6 +166,7 @@ static int run_bench(Bench *b, Log *log, Err *err)
     return rc;
 }
 
+/* Stop first, so that no thread waits for a stream that is being closed. */
 static void close_bench(Bench *b)
 {
     if (b->pipeline)

@@ -210,6 +210,7 @@ static void print_tallies(const char *title, const Tallies *t)
                t->items[i].seconds / 60);
 }
 
+/* Figures, histograms, then why lines were rejected. */
 static void print_text(Info *info)
 {
     const Dataset *d = &info->dataset;

@@ -118,6 +118,7 @@ static int open_input(Job *job, const CmdLine *line, const char *text, Err *err)
     return job->in ? 0 : err_set_errno(err, ERR_MISSING, "cannot open %s", job->name);
 }
 
+/* One text needs no workers; the lines of a file are spread over them. */
 static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
 {
     Config *cfg = &line->cfg;

@@ -202,6 +202,7 @@ static int counts_of(const Preflight *p, Area a)
     return n;
 }
 
+/* What, the present value unless the sentence has it, why, and the fix. */
 static void print_finding(const Finding *f)
 {
     int place = f->place[0] && strcmp(f->place, "default") != 0;
@@ -285,6 +286,7 @@ static json_t *sections_json(const Preflight *p)
     return sections;
 }
 
+/* For the head of the JSON report. */
 static void machine_text(char *out, size_t cap)
 {
     struct utsname u;
@@ -294,6 +296,7 @@ static void machine_text(char *out, size_t cap)
     snprintf(out, cap, "%d core%s, %s %s", cores, cores == 1 ? "" : "s", u.sysname, u.machine);
 }
 
+/* The report for scripts; found_before, backup and diff say something only after --fix. */
 static int print_json(const Validation *v, Err *err)
 {
     const Preflight *p = &v->found;

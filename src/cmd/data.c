@@ -3,7 +3,7 @@
 
 #include "cache/prepare.h"
 
-/* Every command that needs the caches comes through here, so none works on stale ones. */
+/* Commands that train or judge come through here, so none of them works on stale caches. */
 int data_prepare(const Config *cfg, int quiet, Log *log, Err *err)
 {
     PrepareReport report = {0};

@@ -5,6 +5,7 @@
 
 static int is_sim(const char *name) { return strncmp(name, "sim", 3) == 0; }
 
+/* One device opened once, even when both names mean it. */
 int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
 {
     *d = (Devices){0};

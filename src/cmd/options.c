@@ -141,6 +141,7 @@ static int print_help(const char *usage, const Parse *p, int all, Err *err)
     return failed ? err_set(err, ERR_NOMEM, "out of memory for the help") : 0;
 }
 
+/* Options may stand anywhere; whatever is left is positional. The configuration is loaded last. */
 int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc,
                    char **argv, Err *err)
 {
@@ -191,6 +192,7 @@ done:
     return rc;
 }
 
+/* Too few: what is missing. Too many: the first that is one too many. */
 int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err *err)
 {
     int n = line->positional_count;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Takes the object over also when it fails, so that callers have one path. */
 int output_print(json_t *o, int digits, Err *err)
 {
     char *text = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION((size_t)digits)) : NULL;

@@ -44,6 +44,7 @@ fail:
     return rc;
 }
 
+/* Clips are normalised as the network has learned them. */
 int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
 {
     int rc = corpus_open(c, &v->file.cfg, split, log, err);
@@ -59,6 +60,7 @@ int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
     return 0;
 }
 
+/* Weights only: no optimiser state, since nothing is trained. */
 int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *err)
 {
     EngineOptions o = {.cfg = &v->file.cfg,

@@ -190,6 +190,7 @@ int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *
 
     err = err ? err : &local;
     *cfg = (Config){0};
+    /* A configuration of a megabyte is some other file. */
     if (yaml_path && (rc = file_read(&text, yaml_path, MAX_YAML_BYTES, err))) {
         buf_free(&text);
         if (rc != ERR_MISSING)
@@ -202,6 +203,7 @@ int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *
     return rc;
 }
 
+/* Strings and origins go with the state. */
 void config_close(Config *cfg)
 {
     if (!cfg)

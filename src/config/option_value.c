@@ -225,6 +225,7 @@ static int wrong_text(const Option *o, const char *s, Err *err)
     return wrong(o, found, err);
 }
 
+/* Parses, checks the range, and stores by the type of the field. */
 static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
 {
     double x;
@@ -287,6 +288,7 @@ static int same_word(const char *a, const char *b)
     return *a == *b;
 }
 
+/* An enum is stored as its value, a choice as its word. */
 static int set_word(const Option *o, Config *cfg, Block *strings, const char *s, Err *err)
 {
     for (const OptionName *w = o->names; w->word; w++) {
@@ -315,6 +317,7 @@ static int set_word(const Option *o, Config *cfg, Block *strings, const char *s,
     return nearest ? err_hint(err, "did you mean '%s'?", nearest) : ERR_CONFIG;
 }
 
+/* Into a local list first: the field changes only when all items are sound. */
 static int set_list(const Option *o, Config *cfg, Block *strings, const RawValue *raw, Err *err)
 {
     StringList list = {.count = 0};
@@ -365,6 +368,7 @@ static int is_device(const char *s)
     return atoi(s) <= MAX_DEVICE;
 }
 
+/* By type; every failure names the key, what was found and what is wanted. */
 int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw, Err *err)
 {
     int flag;

@@ -391,6 +391,7 @@ int option_in_section(const Option *o, const char *section)
     return strcmp(o->section, section) == 0 || in_words(o->also, section, strlen(section));
 }
 
+/* --batch-size=16, --no-add-blank, --disable-loudness-normalization. */
 int option_find_argument(const char *arg, int *negated, const char **value)
 {
     static const char disable[] = "disable_", enable[] = "enable_";

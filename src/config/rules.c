@@ -98,7 +98,7 @@ static int hop_over_window(const Rule *rule, const Config *c, RuleReport *r)
     return c->hop_length > c->win_length;
 }
 
-/* A quarter of the window, which is what most vocoders expect. */
+/* A quarter of the window, as usual. */
 static int fix_hop(const Rule *rule, const Config *c, RuleFix *fix)
 {
     return set_int(fix, "hop_length",
@@ -208,6 +208,7 @@ static int bad_pattern(const Rule *rule, const Config *c, RuleReport *r)
     return rc != 0;
 }
 
+/* Runs after bad_pattern, so the pattern compiles. */
 static int pattern_without_group(const Rule *rule, const Config *c, RuleReport *r)
 {
     regex_t pattern;
@@ -232,6 +233,7 @@ static int bad_language_code(const Rule *rule, const Config *c, RuleReport *r)
     return after && !(strchr("-_", after) && c->language[letters + 1]);
 }
 
+/* The hint lists the table, so that a new language shows up by itself. */
 static int unknown_language(const Rule *rule, const Config *c, RuleReport *r)
 {
     const StringList *list = &c->supported_languages;
@@ -287,6 +289,7 @@ static int fix_languages(const Rule *rule, const Config *c, RuleFix *fix)
 
 static void fall_back_code(char out[3], const Config *c) { snprintf(out, 3, "%s", c->language); }
 
+/* Only detection uses the list; with another method any language may be the default. */
 static int fall_back_not_supported(const Rule *rule, const Config *c, RuleReport *r)
 {
     char code[3];
@@ -393,6 +396,7 @@ static void name_value(char *out, size_t cap, const Config *cfg, const char *key
     buf_free(&value);
 }
 
+/* The values as they stand, where each came from, what is wrong, what to do. */
 static void say_broken(const Rule *rule, const Config *cfg, const RuleReport *report, Err *err)
 {
     char first[500], second[500] = "";

@@ -434,6 +434,7 @@ static void check_pair(Walk *w, const char *section, int body, int key_node)
 
 /* ---- sections ---- */
 
+/* Most likely a key that lost its section, or a misspelled section. */
 static void unknown_section(Walk *w, int key_node)
 {
     const char *name = node(w, key_node)->value, *near = NULL, *nearest;
@@ -637,6 +638,7 @@ static void settle(SchemaReport *r, size_t before)
     r->count = kept;
 }
 
+/* A change may uncover the next problem, so the text is looked at until it stays the same. */
 static int rounds(Walk *w, Buf *text, Err *err)
 {
     int rc = 1;
@@ -709,6 +711,7 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     return p->fixed ? 0 : 1;
 }
 
+/* Syntax first, then single keys, then the rules between them; each needs the one before to be sound. */
 int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char **argv, Err *err)
 {
     Walk w = {.report = r};
@@ -753,6 +756,7 @@ const char *schema_section(const char *key)
     return row >= 0 ? option_table[row].section : NULL;
 }
 
+/* The key keeps the name and the section that the file gives it. */
 int schema_set(Buf *text, const char *key, const char *value, Err *err)
 {
     int row = option_find(key, strlen(key)), found = 0;

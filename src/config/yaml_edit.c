@@ -464,6 +464,7 @@ static int replace_block_list(Edit *e, int key, const YamlNode *v)
     return 0;
 }
 
+/* The text below the '|' goes; a comment behind the sign stays. */
 static int replace_block_text(Edit *e, const YamlNode *v)
 {
     size_t head = line_end(e, v->content), comment = v->content + 1;

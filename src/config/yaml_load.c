@@ -320,6 +320,7 @@ static int parser_error(const yaml_parser_t *parser, const char *name, const cha
                    parser->context ? parser->context : "");
 }
 
+/* Origins are recorded while walking, so that every later message can name a line. */
 int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *err)
 {
     yaml_parser_t parser;

@@ -100,6 +100,7 @@ static int add_node(Reader *r, NodeKind kind, const yaml_event_t *e, const yaml_
     return id;
 }
 
+/* The text as YAML reads it, and where and how it is written. */
 static int add_scalar(Reader *r, const yaml_event_t *e)
 {
     int id = add_node(r, NODE_SCALAR, e, e->data.scalar.anchor, e->data.scalar.tag);
@@ -223,6 +224,7 @@ static int read_events(Reader *r, yaml_parser_t *parser)
     return 0;
 }
 
+/* libyaml gives places in characters; map_characters turns them into bytes. */
 int yaml_tree_parse(YamlTree *t, const char *text, size_t size, Err *err)
 {
     Reader r = {.t = t, .err = err};

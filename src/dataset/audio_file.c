@@ -274,6 +274,7 @@ void audio_buffer_free(AudioBuffer *a)
     *a = (AudioBuffer){0};
 }
 
+/* mem_grow counts in size_t, the buffers in int64_t. */
 static int grow(float **p, int64_t *cap, int64_t need)
 {
     size_t have = (size_t)*cap;

@@ -53,6 +53,7 @@ static char *path_in(Dataset *d, const char *dir, const char *name)
 
 /* ---- rejections ---- */
 
+/* The detail is copied: callers build it on their stack. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail)
 {
     const char *copy = "";
@@ -92,6 +93,7 @@ void dataset_sort_rejected(Dataset *d)
         qsort(d->rejected, d->rejected_count, sizeof *d->rejected, compare_rejections);
 }
 
+/* Written whole or not at all; also when nothing was rejected, so that an old list does not mislead. */
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err)
 {
     Buf out = {0};
@@ -149,7 +151,7 @@ static char *pattern_to_posix(const char *pattern)
     return out.data;
 }
 
-/* The rules of the configuration have seen the pattern, but not with \d in it. */
+/* The rule of the configuration has compiled the pattern as it is; here \d has been replaced. */
 static int compile_pattern(regex_t *re, const char *pattern, Err *err)
 {
     char *posix = pattern_to_posix(pattern);
@@ -172,6 +174,7 @@ static int compile_pattern(regex_t *re, const char *pattern, Err *err)
     return 0;
 }
 
+/* Group 1 of the pattern; "" when it does not match. */
 static Str speaker_of_id(const regex_t *re, Str id)
 {
     char name[4096]; /* regexec wants a NUL at the end; an id longer than any path names no file anyway */

@@ -16,6 +16,7 @@
 
 /* ---- text ---- */
 
+/* By its mark, or by zeros beside every letter. */
 static int looks_utf16(const uint8_t *b, size_t n)
 {
     if (n >= 2 && ((b[0] == 0xFF && b[1] == 0xFE) || (b[0] == 0xFE && b[1] == 0xFF)))
@@ -286,6 +287,7 @@ static int reject(Parser *ps, const Record *rec, Str id, RejectReason reason, co
     return dataset_reject(ps->d, id, rec->line, ps->file, reason, detail);
 }
 
+/* Says what is wrong with the line as a whole. */
 static int reject_columns(Parser *ps, const Record *rec, Str id)
 {
     char detail[160];
@@ -301,6 +303,7 @@ static int reject_columns(Parser *ps, const Record *rec, Str id)
     return reject(ps, rec, id, REJECT_COLUMNS, detail);
 }
 
+/* The first one counts; the message says where it is. */
 static int reject_duplicate(Parser *ps, const Record *rec, Str id, const Utterance *first)
 {
     char detail[320]; /* a file name has at most 255 bytes */

@@ -75,6 +75,7 @@ static int list_folder(Listing *l, const char *dir, int only_tables, const char 
     return 1;
 }
 
+/* The three usual mistakes: no path, a file, a misspelled folder. */
 int whats_there_no_root(const char *root, Err *err)
 {
     struct stat st;
@@ -108,6 +109,7 @@ int whats_there_no_root(const char *root, Err *err)
     return err_hint(err, "%.150s holds: %s%s", above, l.names, l.count > MOST_NAMES ? ", ..." : "");
 }
 
+/* Files that look like tables, else everything, so that the right name can be seen. */
 int whats_there_instead(const char *root, const char *name, const char *option, Err *err)
 {
     Listing l;

@@ -95,6 +95,7 @@ static int finish_clip(void *user, int slot, uint64_t item, Err *err)
     return h->errs[slot].code;
 }
 
+/* Results are all or nothing: after a failure no clip keeps its words. */
 int judge_clips(JudgeClip *clips, int n, const char *language, int threads, Err *err)
 {
     for (int i = 0; i < n; i++)
@@ -142,6 +143,7 @@ static double share_of(int64_t wrong, int64_t words)
     return (double)wrong / (double)(words > 0 ? words : 1);
 }
 
+/* Over all words, not the mean over clips: short clips must not weigh more. */
 WordScore judge_score(const JudgeClip *clips, int n)
 {
     WordScore s = {0};
@@ -153,6 +155,7 @@ WordScore judge_score(const JudgeClip *clips, int n)
     return s;
 }
 
+/* How much of the difference is chance: the clips are drawn anew ten thousand times. */
 WordDifference judge_difference(const JudgeClip *a, const JudgeClip *b, int n)
 {
     WordDifference d = {0};

@@ -133,6 +133,7 @@ typedef struct Guard {
 
 static _Thread_local Guard *guard; /* of the call this thread is in */
 
+/* The library's log levels differ between versions; user points to the fatal one. */
 static void take_message(void *user, int level, const char *fmt, ...)
 {
     int fatal = *(const int *)user;
@@ -163,7 +164,7 @@ static int call_guarded(Guard *g, int (*call)(Recogniser *r), Recogniser *r)
 
 /* ---- opening ---- */
 
-/* All three parts must be readable: a half-installed model would end the process. */
+/* All three parts must be readable: the library gives up on a model that is only half there. */
 static int is_model(const char *dir)
 {
     static const char *const files[] = {"en-us/mdef", "en-us.lm.bin", "cmudict-en-us.dict"};
@@ -185,6 +186,7 @@ static void bundle_model(char *out, size_t cap)
         *out = 0;
 }
 
+/* The environment, the bundle, the usual places. */
 static int find_model(char *out, size_t cap, Err *err)
 {
     const char *chosen = getenv("MYXTTS_POCKETSPHINX_MODEL");

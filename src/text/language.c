@@ -87,6 +87,7 @@ static int take(char out[LANGUAGE_MAX], const StringList *supported, const char 
     return found && language_normalise(out, found, strlen(found)) == 0;
 }
 
+/* Parts between separators: "spk_de_0012" is German, "ended_0012" is not. */
 int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id)
 {
     static const char separators[] = "_-./ ";
@@ -140,6 +141,7 @@ static Script script_of(uint32_t cp)
     return SCRIPT_OTHER;
 }
 
+/* Digits and punctuation belong to no script. */
 static void count_scripts(Scripts *s, const char *text, size_t n)
 {
     for (size_t i = 0; i < n;) {
@@ -237,6 +239,7 @@ static int take_by_script(char out[LANGUAGE_MAX], const StringList *supported, S
     return 0;
 }
 
+/* The script of most letters narrows it down; CLD2 decides among what is left. */
 int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n)
 {
     Scripts s = {{0}};

@@ -10,6 +10,7 @@ static const struct {
     {"₹", "INR"}, {"₽", "RUB"}, {"₩", "KRW"}, {"₺", "TRY"}, {"﷼", "IRR"},
 };
 
+/* Signs only; codes such as USD are read as words. */
 const char *number_rules_currency(const char *text, size_t n, size_t *length)
 {
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {

@@ -319,7 +319,7 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
     return end;
 }
 
-/* Four plain digits from 1100 on: 1066 and 2100 are more often numbers. */
+/* Four plain digits from 1100 to 2099; others are more likely to be numbers. */
 static int is_year(const Figure *f)
 {
     return f->digits == 4 && !f->grouped && !f->fraction_digits && !f->dotted && f->whole >= 1100 &&

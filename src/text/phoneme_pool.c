@@ -264,8 +264,7 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
         p->bytes += s->answer.size;
         drop_from_queue(w, at);
     } else if (++p->barren >= MAX_BARREN) {
-        return err_set(p->err, ERR_WORKER,
-                       "phonemiser processes keep ending for no known reason: %s",
+        return err_set(p->err, ERR_WORKER, "phonemiser processes keep ending for no known reason: %s",
                        timed_out ? "no sign of life" : how);
     }
     p->report->restarts++;
@@ -414,6 +413,7 @@ static int run_inline(const Config *cfg, const PhonemeCallbacks *cb, Err *err)
     return rc;
 }
 
+/* An Err of our own where the caller has none: workers report through it. */
 int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report,
                      Log *log, Err *err)
 {

@@ -45,6 +45,7 @@ static void become_worker(pid_t parent, int fd)
     close_range_of((unsigned)fd + 1, ~0U);
 }
 
+/* Blocks until the parent has taken everything; -1 when it is gone. */
 static int send_all(int fd, Buf *out)
 {
     for (size_t done = 0; done < out->size;) {
@@ -87,6 +88,7 @@ static int send_word(int fd, Buf *out, uint32_t kind)
     return out->failed ? -1 : send_all(fd, out);
 }
 
+/* The reason travels in the fields of an answer: message, then hint. */
 static void report_no_engine(int fd, const Err *err)
 {
     Buf out = {0};
@@ -156,6 +158,7 @@ static void serve(int fd, PoolMark *mark, const Config *cfg)
     }
 }
 
+/* fork without exec: the worker shares the parsed configuration. */
 int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, Err *err)
 {
     int ends[2];

@@ -225,6 +225,7 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     return make_symbols(t, r);
 }
 
+/* Anything that could change one token of one line must be in here. */
 Hash128 text_settings_hash(const Config *cfg)
 {
     Hasher h = {0};

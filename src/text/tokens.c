@@ -60,6 +60,7 @@ Hash128 tokens_hash(void)
     return hash_bytes(all, sizeof all);
 }
 
+/* Unknown code points are collected, not replaced: a wrong symbol would be learned. */
 void tokens_encode(Buf *out, Buf *unknown, const char *text, size_t n, int blanks)
 {
     /* Collected in pieces: one append for many symbols. */

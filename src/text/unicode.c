@@ -43,6 +43,7 @@ uint32_t unicode_next(const char *text, size_t n, size_t *at)
     return c < 0 ? 0xFFFD : (uint32_t)c;
 }
 
+/* At most four bytes back. */
 uint32_t unicode_before(const char *text, size_t at)
 {
     if (at == 0)
@@ -141,6 +142,7 @@ static int may_need_composing(const char *text, size_t from, size_t n)
     return 0;
 }
 
+/* Runs of plain bytes are copied in one piece; only what changes is handled by itself. */
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
 {
     size_t plain = ascii_prefix(text, n);
