@@ -26,6 +26,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "cmd/output.h"
@@ -283,8 +284,7 @@ static int report(json_t **result, Judgement *j)
     for (int s = 0; s < j->speaker_count; s++) {
         Row r = compare(j, s, LENGTH_ANY, NULL);
         print_row(j, j->speakers[s], &r);
-        json_array_append_new(
-            speakers, json_row(j, "speaker", output_text(j->speakers[s], strlen(j->speakers[s])), &r));
+        json_array_append_new(speakers, json_row(j, "speaker", json_from_text(j->speakers[s]), &r));
         if (o->most >= 0 && r.difference.points > o->most)
             passed = 0;
     }

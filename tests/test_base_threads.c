@@ -1,4 +1,4 @@
-/* test_base_threads.c - queue, ordered work, threads; what log and progress write when nobody watches. */
+/* test_base_threads.c - ordered work, threads; what log and progress write when nobody watches. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,119 +15,7 @@
 #include "base/mem.h"
 #include "base/ordered.h"
 #include "base/progress.h"
-#include "base/queue.h"
 #include "base/thread.h"
-
-enum { PRODUCERS = 3, CONSUMERS = 3, EACH = 5000 };
-
-typedef struct Party {
-    Queue q;
-    uint8_t seen[PRODUCERS * EACH];
-    pthread_mutex_t mutex;
-    uint32_t most;
-    int duplicates, stopped;
-} Party;
-
-typedef struct Member {
-    Party *party;
-    Thread thread;
-    uint32_t number;
-} Member;
-
-static void *produce(void *arg)
-{
-    Member *m = arg;
-    for (uint32_t i = 0; i < EACH; i++)
-        if (queue_put(&m->party->q, m->number * EACH + i))
-            return NULL;
-    return NULL;
-}
-
-static void *consume(void *arg)
-{
-    Member *m = arg;
-    uint32_t item, last[PRODUCERS];
-    memset(last, 0, sizeof last);
-    while (queue_take(&m->party->q, &item) == 0) {
-        pthread_mutex_lock(&m->party->mutex);
-        uint32_t n = queue_count(&m->party->q);
-        m->party->most = n > m->party->most ? n : m->party->most;
-        /* First in, first out: what one consumer sees of one producer goes up. */
-        m->party->duplicates += m->party->seen[item]++ != 0 || item + 1 < last[item / EACH];
-        last[item / EACH] = item + 1;
-        pthread_mutex_unlock(&m->party->mutex);
-    }
-    pthread_mutex_lock(&m->party->mutex);
-    m->party->stopped++;
-    pthread_mutex_unlock(&m->party->mutex);
-    return NULL;
-}
-
-static void test_queue_of_many(void **state)
-{
-    static Party p;
-    Member members[PRODUCERS + CONSUMERS];
-    memset(&p, 0, sizeof p);
-    pthread_mutex_init(&p.mutex, NULL);
-    assert_int_equal(queue_open(&p.q, 5, NULL), 0);
-    for (uint32_t i = 0; i < PRODUCERS + CONSUMERS; i++) {
-        members[i] = (Member){.party = &p, .number = i};
-        assert_int_equal(
-            thread_start(&members[i].thread, "party", i < PRODUCERS ? produce : consume, &members[i], NULL),
-            0);
-    }
-    for (int i = 0; i < PRODUCERS; i++)
-        thread_join(&members[i].thread);
-    queue_stop(&p.q); /* what is left is drained first */
-    for (int i = PRODUCERS; i < PRODUCERS + CONSUMERS; i++)
-        thread_join(&members[i].thread);
-    assert_int_equal(p.stopped, CONSUMERS);
-    assert_int_equal(p.duplicates, 0);
-    assert_true(p.most <= 5);
-    for (size_t i = 0; i < sizeof p.seen; i++)
-        assert_int_equal(p.seen[i], 1);
-    queue_close(&p.q);
-    queue_close(&p.q);
-    pthread_mutex_destroy(&p.mutex);
-}
-
-static void test_queue_stop_wakes(void **state)
-{
-    static Party p;
-    Member members[6];
-    memset(&p, 0, sizeof p);
-    pthread_mutex_init(&p.mutex, NULL);
-    assert_int_equal(queue_open(&p.q, 2, NULL), 0);
-    for (uint32_t i = 0; i < 3; i++) { /* takers of nothing */
-        members[i] = (Member){.party = &p, .number = i};
-        assert_int_equal(thread_start(&members[i].thread, "taker", consume, &members[i], NULL), 0);
-    }
-    clock_sleep(0.02);
-    queue_stop(&p.q);
-    for (int i = 0; i < 3; i++)
-        thread_join(&members[i].thread);
-    queue_close(&p.q);
-
-    assert_int_equal(queue_open(&p.q, 2, NULL), 0);
-    for (uint32_t i = 0; i < 3; i++) { /* putters into a full one */
-        members[i] = (Member){.party = &p, .number = i};
-        assert_int_equal(thread_start(&members[i].thread, "putter", produce, &members[i], NULL), 0);
-    }
-    while (queue_count(&p.q) < 2)
-        clock_sleep(0.001);
-    clock_sleep(0.02);
-    queue_stop(&p.q);
-    for (int i = 0; i < 3; i++)
-        thread_join(&members[i].thread);
-    uint32_t item;
-    assert_int_equal(queue_put(&p.q, 1), ERR_STOPPED);
-    assert_int_equal(queue_try_take(&p.q, &item), 1);
-    assert_int_equal(queue_take(&p.q, &item), 0);
-    assert_int_equal(queue_take(&p.q, &item), ERR_STOPPED);
-    assert_int_equal(queue_try_take(&p.q, &item), 0);
-    queue_close(&p.q);
-    pthread_mutex_destroy(&p.mutex);
-}
 
 enum { SLOTS = 4, ITEMS = 500 };
 
@@ -399,8 +287,6 @@ static void test_lines_of_many_threads_stay_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_of_many),
-        cmocka_unit_test(test_queue_stop_wakes),
         cmocka_unit_test(test_ordered),
         cmocka_unit_test(test_ordered_stops_on_an_error),
         cmocka_unit_test(test_threads),

@@ -200,62 +200,17 @@ static void test_files(void **state)
     Pixels x = chart("t", &s, 1, 0);
     assert_int_equal(chart_lines(folder_file(&f, "c.png"), "t", "step", "loss", &s, 1, 0, &err), 0);
     assert_file_shows(folder_file(&f, "c.png"), x);
-    assert_int_equal(picture_matrix_pixels(&x.p, &x.w, &x.h, "t", m, 2, 3, "x", "y", &err), 0);
-    assert_int_equal(picture_matrix(folder_file(&f, "m.png"), "t", m, 2, 3, "x", "y", &err), 0);
-    assert_file_shows(folder_file(&f, "m.png"), x);
     assert_int_equal(picture_mel_pixels(&x.p, &x.w, &x.h, m, 2, 3, NULL, &err), 0);
     assert_int_equal(picture_mel(folder_file(&f, "mel.png"), m, 2, 3, NULL, &err), 0);
     assert_file_shows(folder_file(&f, "mel.png"), x);
-    assert_string_equal(folder_names(&f), "c.png m.png mel.png ");
+    assert_string_equal(folder_names(&f), "c.png mel.png ");
     assert_int_not_equal(chart_lines(folder_file(&f, "no/c.png"), "t", "x", "y", &s, 1, 0, &err), 0);
     assert_non_null(strstr(err.msg, "no/c.png"));
-    assert_int_not_equal(picture_matrix(folder_file(&f, "no/m.png"), NULL, m, 2, 3, NULL, NULL, &err), 0);
-    assert_int_equal(picture_matrix(folder_file(&f, "m.png"), NULL, m, 0, 3, NULL, NULL, &err), ERR_DATA);
-    assert_int_equal(picture_matrix_pixels(&x.p, &x.w, &x.h, NULL, m, 3, 0, NULL, NULL, &err), ERR_DATA);
+    assert_int_not_equal(picture_mel(folder_file(&f, "no/mel.png"), m, 2, 3, NULL, &err), 0);
+    assert_int_equal(picture_mel(folder_file(&f, "mel.png"), m, 0, 3, NULL, &err), ERR_DATA);
+    assert_int_equal(picture_mel_pixels(&x.p, &x.w, &x.h, m, 3, 0, NULL, &err), ERR_DATA);
     assert_null(x.p);
     folder_remove(&f);
-}
-
-/* Where the coloured cells are: inside the frame, found by the colours themselves. */
-static void test_matrix(void **state)
-{
-    (void)state;
-    Pixels x;
-    Err err = {0};
-    const float m[] = {0.0f, 0.2f, 0.4f, 0.6f, 0.8f, 1.0f}; /* row 0 at the bottom */
-    assert_int_equal(picture_matrix_pixels(&x.p, &x.w, &x.h, NULL, m, 2, 3, NULL, NULL, &err), 0);
-    int left = x.w, right = 0, top = x.h, bottom = 0;
-    for (int i = 0; i < x.w * x.h; i++)
-        if (same(x.p[i], picture_colour(102 / 255.0)) ||
-            same(x.p[i], picture_colour(153 / 255.0))) { /* 0.4 is right, 0.6 is left */
-            int cx = i % x.w, cy = i / x.w;
-            if (cx > x.w - 100)
-                continue; /* the colour bar */
-            left = cx < left ? cx : left, right = cx > right ? cx : right;
-            top = cy < top ? cy : top, bottom = cy > bottom ? cy : bottom;
-        }
-    int w = right - left + 1, h = bottom - top + 1;
-    assert_true(w >= 240 && h >= 200);
-    for (int r = 0; r < 2; r++)
-        for (int c = 0; c < 3; c++) {
-            Rgb got = x.p[(bottom - h / 4 - r * h / 2) * x.w + left + w / 6 + c * w / 3];
-            assert_true(same(got, picture_colour((int)(m[r * 3 + c] * 255.0f + 1e-4f) / 255.0)));
-        }
-    free(x.p);
-    /* large, tiny, and without a single number */
-    static float large[700 * 3000];
-    for (int64_t i = 0; i < 700 * 3000; i++)
-        large[i] = (float)(i % 3000);
-    assert_int_equal(picture_matrix_pixels(&x.p, &x.w, &x.h, "large", large, 700, 3000, "x", "y", &err), 0);
-    assert_true(x.w < 1200 && x.h < 900);
-    free(x.p);
-    const float nothing[] = {NAN, HUGE_VALF};
-    assert_int_equal(picture_matrix_pixels(&x.p, &x.w, &x.h,
-                                           "a title that is much longer than the picture below it is wide",
-                                           nothing, 1, 2, "x", "y", &err),
-                     0);
-    assert_true(x.w > 500);
-    free(x.p);
 }
 
 static void test_text(void **state)
@@ -413,8 +368,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),      cmocka_unit_test(test_legend_and_title),
         cmocka_unit_test(test_odd_charts), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_matrix),     cmocka_unit_test(test_text),
-        cmocka_unit_test(test_symbols),    cmocka_unit_test(test_wav),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_symbols),
+        cmocka_unit_test(test_wav),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

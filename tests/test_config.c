@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "config/languages.h"
 #include "config/option_table.h"
 #include "config_testing.h"
 
@@ -98,6 +99,9 @@ static void test_defaults(void **state)
     assert_string_equal(c.data_path, "");
     assert_int_equal(c.seed, 1234);
     assert_int_equal(c.supported_languages.count, 17);
+    for (int i = 0; i < 17; i++) /* the default is the table of languages, row by row */
+        assert_string_equal(c.supported_languages.items[i], language_code(i));
+    assert_null(language_code(17));
     assert_string_equal(c.supported_languages.items[12], "fa");
     assert_int_equal(c.text_cleaners, CLEANER_MULTILINGUAL);
     assert_int_equal(c.num_workers, CONFIG_AUTO);

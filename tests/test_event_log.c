@@ -154,7 +154,6 @@ static void write_run(EventLog *l, int64_t from, int64_t to)
         event_log_scalar(l, "loss/total", step, 1.0 / (double)(step + 1) + (from > 0 ? 100 : 0));
     event_log_picture(l, "mel/predicted", to, pixels, PICTURE_W, PICTURE_H);
     event_log_audio(l, "voice/first", to, samples, AUDIO_N, AUDIO_RATE);
-    event_log_text(l, "config", to, "batch_size: **32**");
 }
 
 static int write_example(const char *dir)
@@ -240,17 +239,12 @@ static void test_values(void **state)
     assert_int_equal(wav.size, WAV_HEADER_BYTES + 2 * AUDIO_N);
     assert_memory_equal(wav.data, "RIFF", 4);
     assert_true(is_text(&type, "audio/wav"));
-    e = record(&b, 6), v = value_of(&e, 3, "config");
-    Field tensor = inside(&v, 8), text = inside(&tensor, 8), about = inside(&v, 9),
-          plugin = inside(&about, 1), name = inside(&plugin, 1);
-    assert_int_equal(inside(&tensor, 1).varint, 7);
-    assert_true(is_text(&text, "batch_size: **32**") && is_text(&name, "text"));
-    e = record(&b, 7), v = value_of(&e, INT64_C(1) << 40, "minus");
+    e = record(&b, 6), v = value_of(&e, INT64_C(1) << 40, "minus");
     Field number = inside(&v, 2);
     assert_true(as_float(&number) == -2.5f);
-    e = record(&b, 8), v = value_of(&e, 7, "nan"), number = inside(&v, 2);
+    e = record(&b, 7), v = value_of(&e, 7, "nan"), number = inside(&v, 2);
     assert_true(isnan(as_float(&number)));
-    assert_int_equal(record(&b, 9).kind, -1);
+    assert_int_equal(record(&b, 8).kind, -1);
     buf_free(&b);
     event_log_close(l);
     folder_remove(&f);
@@ -314,7 +308,6 @@ static void test_failures(void **state)
     event_log_scalar(l, "loss", 12, 1);
     event_log_picture(l, "p", 12, NULL, 0, 0);
     event_log_audio(l, "a", 12, NULL, 0, 1);
-    event_log_text(l, "t", 12, "t");
     assert_int_equal(event_log_flush(l, &err), 0);
     Buf after = file_bytes(event_log_path(l)); /* whole records only, as before the failure */
     assert_int_equal(after.size, before.size);
@@ -327,7 +320,6 @@ static void test_failures(void **state)
     event_log_scalar(NULL, "a", 1, 1);
     event_log_picture(NULL, "a", 1, NULL, 1, 1);
     event_log_audio(NULL, "a", 1, NULL, 1, 1);
-    event_log_text(NULL, "a", 1, "");
     assert_int_equal(event_log_flush(NULL, NULL), 0);
     assert_null(event_log_path(NULL));
     event_log_close(NULL);

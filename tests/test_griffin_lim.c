@@ -332,7 +332,6 @@ static void test_same_bits(void **state)
     assert_memory_equal(a, b, bytes);
     free(b);
     /* whatever the processor */
-    print_message("instructions here: %s\n", griffin_lim_instructions(v.g));
     assert_int_equal(griffin_lim_use_instructions(w.g, "abacus"), 0);
     assert_int_equal(griffin_lim_use_instructions(w.g, "plain"), 1);
     b = speak(&w, mel, frames, 12, 7);

@@ -21,6 +21,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "dataset/audio_file.h"
+#include "npy_testing.h"
 
 #define GOLDEN "tests/golden/"
 

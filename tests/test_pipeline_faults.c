@@ -303,7 +303,7 @@ static void test_simulated_failures(void **state)
                 assert_non_null(strstr(run_log(&r), "simulated failure"));
             } else {
                 if (rc != ERR_DEVICE)
-                    fail_msg("%s after %d batches: %s", err_name(rc), n, options);
+                    fail_msg("error %d after %d batches: %s", rc, n, options);
                 assert_true(n <= at); /* the batch that failed is never handed out as if it were one */
                 snprintf(stage, sizeof stage, "stage %s at batch %d", cases[i].stage, at);
                 if (!strstr(r.err.msg, stage))

@@ -6,6 +6,7 @@
 
 #include "folder_testing.h"
 
+#include "base/json.h"
 #include "train/run_log.h"
 
 static RunLog *open_log(const char *path)
@@ -35,8 +36,8 @@ static void test_lines(void **state)
     assert_int_equal(run_log_write(l, json_pack("{s:i, s:f}", "step", 1, "loss", 0.5), NULL), 0);
     assert_content(path, "{\"step\":1,\"loss\":0.5}\n"); /* there at once */
     json_t *o = json_pack("{s:s}", "text", "two\nlines");
-    assert_int_equal(json_object_set_new(o, "bad", run_log_number(NAN)) |
-                         json_object_set_new(o, "good", run_log_number(0.1)),
+    assert_int_equal(json_object_set_new(o, "bad", json_from_double(NAN)) |
+                         json_object_set_new(o, "good", json_from_double(0.1)),
                      0);
     assert_int_equal(run_log_write(l, o, NULL), 0);
     run_log_close(l);

@@ -93,7 +93,7 @@ static void assert_refused(const char *path, int code, const char *part)
     safetensors_close(&f);
     assert_sentence(path, rc, &err);
     if ((code && rc != code) || !strstr(err.msg, part))
-        fail_msg("%s: %s ('%s' was expected in it)", err_name(rc), err.msg, part);
+        fail_msg("error %d: %s ('%s' was expected in it)", rc, err.msg, part);
 }
 
 static void what_is_written_is_read(void **state)

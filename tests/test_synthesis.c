@@ -14,6 +14,15 @@ static const char *const one_voice[] = {"--use-voice-conditioning", "false"};
 static const SynthesisStyle usual = {.speed = 1};
 #define LIST(a) (int)(sizeof a / sizeof *a), a
 
+static const Param *params_find(const ParamList *l, const char *name)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->items[i].name, name) == 0)
+            return &l->items[i];
+    fail_msg("there is no parameter %s", name);
+    return NULL;
+}
+
 /* Three rows: 0 is spoken, 1 gives the voice, 2 is empty. Durations are around four frames. */
 static void open_model(TestModel *t, int argc, const char *const *more)
 {

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/utf8.h"
 #include "config/config.h"
 #include "text/clean.h"
 #include "text/language.h"
@@ -60,13 +61,13 @@ static void test_normalise(void **state)
 
 static void test_valid_prefix(void **state)
 {
-    assert_int_equal(unicode_valid_prefix("abcdefghij", 10), 10);
-    assert_int_equal(unicode_valid_prefix("abcdefgh\xFF", 9), 8);
-    assert_int_equal(unicode_valid_prefix("\xC0\x80", 2), 0);         /* overlong */
-    assert_int_equal(unicode_valid_prefix("a\xED\xA0\x80", 4), 1);    /* surrogate */
-    assert_int_equal(unicode_valid_prefix("a\xE2\x82", 3), 1);        /* cut off */
-    assert_int_equal(unicode_valid_prefix("\xF4\x90\x80\x80", 4), 0); /* above U+10FFFF */
-    assert_int_equal(unicode_valid_prefix("\U0001F600", 4), 4);
+    assert_int_equal(utf8_valid("abcdefghij", 10), 10);
+    assert_int_equal(utf8_valid("abcdefgh\xFF", 9), 8);
+    assert_int_equal(utf8_valid("\xC0\x80", 2), 0);         /* overlong */
+    assert_int_equal(utf8_valid("a\xED\xA0\x80", 4), 1);    /* surrogate */
+    assert_int_equal(utf8_valid("a\xE2\x82", 3), 1);        /* cut off */
+    assert_int_equal(utf8_valid("\xF4\x90\x80\x80", 4), 0); /* above U+10FFFF */
+    assert_int_equal(utf8_valid("\U0001F600", 4), 4);
 }
 
 static void expect_clean(TextCleaner kind, int lower, const char *language, const char *in, const char *want)

@@ -80,6 +80,16 @@ static void test_repairs(void **state)
          1},
         {"training:\n  learning_rate: 0\n", "training:\n  learning_rate: 0.0003\n", 1},
         {"data:\n  supported_languages: [en, xx, fa, en]\n", "data:\n  supported_languages: [en, fa]\n", 1},
+        {"data:\n  supported_languages: en, xx\n", "data:\n  supported_languages: [en]\n", 1},
+        {"model:\n  hop_length: 5000\n", "model:\n  hop_length: 256\n", 1},
+        {"model:\n  mel_fmin: 9000\n", "model:\n  mel_fmin: 0\n", 1},
+        {"model:\n  n_mels: 512\n  n_fft: 512\n  win_length: 512\n",
+         "model:\n  n_mels: 256\n  n_fft: 512\n  win_length: 512\n", 1},
+        {"data:\n  min_audio_length: 40\n", "data:\n  min_audio_length: 0.1\n", 1},
+        {"training:\n  learning_rate: 0.001\n  min_learning_rate: 0.01\n",
+         "training:\n  learning_rate: 0.001\n  min_learning_rate: 0.00001\n", 1},
+        {"data:\n  language: fa\n  supported_languages: [en]\n  language_detection_method: auto\n",
+         "data:\n  language: fa\n  supported_languages: [en, fa]\n  language_detection_method: auto\n", 1},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         repaired(cases[i].before, cases[i].after, cases[i].problems);
@@ -123,6 +133,11 @@ static void test_problems(void **state)
     buf_clear(&text);
     buf_str(&text, "model:\n  n_fft: 2048\n");
     assert_int_equal(schema_repair(&r, &text, "t.yaml", 2, argv, &err), 0);
+    assert_true(!r.loads && r.count == 1 && !r.items[0].fixed);
+    assert_string_equal(text.data, "model:\n  n_fft: 2048\n");
+    schema_report_free(&r);
+    char *languages[] = {"--supported-languages", "fr", "--language-detection-method", "auto"};
+    assert_int_equal(schema_repair(&r, &text, "t.yaml", 4, languages, &err), 0);
     assert_true(!r.loads && r.count == 1 && !r.items[0].fixed);
     assert_string_equal(text.data, "model:\n  n_fft: 2048\n");
     schema_report_free(&r);

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "config/config.h"
 #include "config/yaml_edit.h"
+#include "yaml_testing.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -223,10 +224,10 @@ static void test_rename_and_get(void **state)
                                                                    "[1, 2]"};
     for (size_t i = 0; i < 3; i++) {
         buf_clear(&got);
-        assert_int_equal(yaml_edit_get(&got, &text, &(YamlPlace){"data", keys[i], 0}, &err), 0);
+        assert_int_equal(yaml_value(&got, &text, &(YamlPlace){"data", keys[i], 0}, &err), 0);
         assert_string_equal(got.data, values[i]);
     }
-    assert_int_equal(yaml_edit_get(&got, &text, &(YamlPlace){"data", "w", 0}, &err), ERR_CONFIG);
+    assert_int_equal(yaml_value(&got, &text, &(YamlPlace){"data", "w", 0}, &err), ERR_CONFIG);
     buf_free(&text);
     text = text_of("data:\n\ta: 1\n  \tb: \"\t\"\n");
     assert_int_equal(yaml_edit_tabs(&text), 2);
@@ -313,7 +314,7 @@ static void test_random_texts(void **state)
             assert_true(err.msg[0] != 0);
         } else if (what != 1) {
             accepted++;
-            assert_int_equal(yaml_edit_get(&got, &text, &at, &err), 0);
+            assert_int_equal(yaml_value(&got, &text, &at, &err), 0);
             assert_string_equal(got.data, "[7, x]");
         }
         buf_free(&text);

@@ -8,6 +8,7 @@
 
 #include "audio/glyphs.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 int canvas_open(Canvas *c, int w, int h, Rgb paper, Err *err)
 {
@@ -112,7 +113,7 @@ static int next_parts(GlyphParts *g, const char **s)
         return 0;
     if (code >= 0x80)
         code &= more ? 0x3Fu >> more : 0;
-    while (n <= more && (p[n] & 0xC0) == 0x80)
+    while (n <= more && utf8_continues((char)p[n]))
         code = code << 6 | (p[n++] & 0x3Fu);
     *s += n;
     glyph_find(g, code);

@@ -171,7 +171,6 @@ int64_t griffin_lim_samples(const GriffinLim *g, int64_t frames)
     return frames < 1 ? 0 : (frames - 1) * g->t.mel->hop + g->t.mel->hop / 2;
 }
 
-const char *griffin_lim_instructions(const GriffinLim *g) { return g->variant->name; }
 int griffin_lim_use_instructions(GriffinLim *g, const char *name)
 {
     const GriffinLimVariant *variant = griffin_lim_variant(name);

@@ -34,7 +34,6 @@ int64_t griffin_lim_samples(const GriffinLim *g, int64_t frames);
 int griffin_lim_run(GriffinLim *g, float *samples, const float *log_mel, int64_t frames, int iterations,
                     uint64_t seed, Err *err);
 
-const char *griffin_lim_instructions(const GriffinLim *g); /* "avx2" or "plain" */
 /* For tests: another variant by that name. 1 when this processor has it, else 0 and everything stays as it
  * was. */
 int griffin_lim_use_instructions(GriffinLim *g, const char *name);

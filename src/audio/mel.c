@@ -219,8 +219,6 @@ int mel_bands(const MelPlan *p) { return p->t.n_bands; }
 const float *mel_filterbank(const MelPlan *p) { return p->dense; }
 const double *mel_edges(const MelPlan *p) { return p->edges; }
 const MelTables *mel_tables(const MelPlan *p) { return &p->t; }
-const char *mel_instructions(const MelPlan *p) { return p->variant->name; }
-
 int mel_use_instructions(MelPlan *p, const char *name)
 {
     const MelVariant *variant = mel_variant(name);

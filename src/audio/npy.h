@@ -8,8 +8,5 @@
 #include "base/err.h"
 
 int npy_write(const char *path, const float *data, int64_t rows, int64_t cols, Err *err);
-/* *data is malloc'd, [*rows, *cols]. ERR_FORMAT for anything but a little-endian float32 C-order array of two
- * dimensions. */
-int npy_read(const char *path, float **data, int64_t *rows, int64_t *cols, Err *err);
 
 #endif

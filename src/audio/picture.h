@@ -33,12 +33,4 @@ int picture_mel(const char *path, const float *mel, int64_t frames, int bands, c
 int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t frames, int bands,
                        const PictureAxes *axes, Err *err);
 
-/* A matrix such as attention weights: values [rows, cols], column 0 at the left, row 0 at the bottom, a
- * colour bar. Small ones are enlarged, large ones drawn with the mean of neighbouring cells. title and labels
- * are ASCII, may be NULL. */
-int picture_matrix(const char *path, const char *title, const float *values, int64_t rows, int64_t cols,
-                   const char *x_label, const char *y_label, Err *err);
-int picture_matrix_pixels(Rgb **pixels, int *w, int *h, const char *title, const float *values, int64_t rows,
-                          int64_t cols, const char *x_label, const char *y_label, Err *err);
-
 #endif

@@ -32,5 +32,7 @@ static inline uint64_t get_u64(const uint8_t *p)
 }
 /* align is a power of two. */
 static inline uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) & ~(align - 1); }
+/* multiple is any positive number. */
+static inline int round_to_multiple(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 #endif

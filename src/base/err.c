@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* Without an Err nobody knows which error it was; but it was one, and `return err_hint(...)` must not turn it
  * into success. */
 #define CODE_UNKNOWN ERR_DATA
@@ -16,17 +18,12 @@ static void cut_cleanly(char *s, size_t cap)
     size_t n = strlen(s);
     if (n + 1 < cap)
         return;
-    size_t start = n;
-    while (start > 0 && ((unsigned char)s[start - 1] & 0xC0) == 0x80)
-        start--;
-    if (start == 0)
-        return;
-    unsigned char lead = (unsigned char)s[start - 1];
-    size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (start - 1 + length > n)
-        s[start - 1] = 0;
+    size_t last = utf8_cut(s, n, n - 1); /* where the last character starts */
+    if (utf8_valid(s + last, n - last) != n - last)
+        s[last] = 0;
 }
 
+/* A new error has no hint yet: that of an earlier one would mislead. */
 static void set_text(Err *err, int code, const char *fmt, va_list ap)
 {
     err->code = code;
@@ -46,9 +43,11 @@ int err_set(Err *err, int code, const char *fmt, ...)
     return code;
 }
 
+/* errno is read first: everything below may change it. */
 int err_set_errno(Err *err, int code, const char *fmt, ...)
 {
     int e = errno;
+    /* Callers and exit codes tell a full disk and a lack of memory from other failures. */
     if (e == ENOSPC || e == EDQUOT)
         code = ERR_NOSPACE;
     else if (e == ENOMEM)
@@ -65,6 +64,7 @@ int err_set_errno(Err *err, int code, const char *fmt, ...)
     return code;
 }
 
+/* Keeps the message and its code. */
 int err_hint(Err *err, const char *fmt, ...)
 {
     if (!err)
@@ -77,10 +77,12 @@ int err_hint(Err *err, const char *fmt, ...)
     return err->code;
 }
 
+/* Lower layers know what is wrong, higher ones where. */
 int err_prefix(Err *err, const char *fmt, ...)
 {
     if (!err)
         return CODE_UNKNOWN;
+    /* The message moves behind its prefix; what no longer fits is cut. */
     char old[sizeof err->msg];
     memcpy(old, err->msg, sizeof old);
     va_list ap;
@@ -101,33 +103,10 @@ void err_clear(Err *err)
     err->msg[0] = err->hint[0] = 0;
 }
 
-const char *err_name(int code)
-{
-    switch (code) {
-#define X(name, value, text) \
-    case name: \
-        return #name;
-        ERR_CODES(X)
-#undef X
-    }
-    return "ERR_?";
-}
-
-const char *err_text(int code)
-{
-    switch (code) {
-#define X(name, value, text) \
-    case name: \
-        return text;
-        ERR_CODES(X)
-#undef X
-    }
-    return "unknown error";
-}
-
 int err_exit_code(int code)
 {
     if (code == 0)
         return 0;
+    /* 2: the user can mend it by writing something else; 3: the machine or the data failed. */
     return code == ERR_USAGE || code == ERR_CONFIG ? 2 : 3;
 }

@@ -6,24 +6,19 @@
 #ifndef MYXTTS_ERR_H
 #define MYXTTS_ERR_H
 
-#define ERR_CODES(X) \
-    X(ERR_IO, -1, "reading or writing a file failed") \
-    X(ERR_NOMEM, -2, "out of memory") \
-    X(ERR_USAGE, -3, "wrong use of the program") \
-    X(ERR_CONFIG, -4, "wrong setting") \
-    X(ERR_FORMAT, -5, "a file is not what it should be") \
-    X(ERR_DATA, -6, "the data cannot be used") \
-    X(ERR_DAMAGED, -7, "a checksum does not match") \
-    X(ERR_NOSPACE, -8, "the disk is full") \
-    X(ERR_STOPPED, -9, "stopped on request") \
-    X(ERR_WORKER, -10, "a worker failed") \
-    X(ERR_MISSING, -11, "something needed is not there") \
-    X(ERR_DEVICE, -12, "a device failed")
-
 enum {
-#define X(name, value, text) name = value,
-    ERR_CODES(X)
-#undef X
+    ERR_IO = -1,       /* reading or writing a file failed */
+    ERR_NOMEM = -2,    /* out of memory */
+    ERR_USAGE = -3,    /* wrong use of the program */
+    ERR_CONFIG = -4,   /* wrong setting */
+    ERR_FORMAT = -5,   /* a file is not what it should be */
+    ERR_DATA = -6,     /* the data cannot be used */
+    ERR_DAMAGED = -7,  /* a checksum does not match */
+    ERR_NOSPACE = -8,  /* the disk is full */
+    ERR_STOPPED = -9,  /* stopped on request */
+    ERR_WORKER = -10,  /* a worker failed */
+    ERR_MISSING = -11, /* something needed is not there */
+    ERR_DEVICE = -12   /* a device failed */
 };
 
 typedef struct Err {
@@ -43,8 +38,6 @@ int err_hint(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 int err_prefix(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(Err *err);
 
-const char *err_name(int code); /* "ERR_IO"; "ERR_?" for a code that is not in the list */
-const char *err_text(int code); /* the general meaning, as in the list above */
 int err_exit_code(int code); /* 0 all well, 2 wrong use (ERR_USAGE, ERR_CONFIG), 3 the machine or the data */
 
 #endif

@@ -10,11 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define READ_SIZE (1 << 16)
+
+/* ---- reading ----
+ *
+ * A named pipe would make a plain open wait for a writer; it is opened without waiting and
+ * refused below. */
 int file_map(FileMap *m, const char *path, Err *err)
 {
     *m = (FileMap){0};
-    int fd =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
     struct stat st;
@@ -41,18 +46,20 @@ void file_unmap(FileMap *m)
     *m = (FileMap){0};
 }
 
+/* The mapping stays valid; only its pages in memory go. */
 void file_forget(const FileMap *m)
 {
     if (m->data)
         madvise((void *)(uintptr_t)m->data, m->size, MADV_DONTNEED);
 }
 
+/* Pieces, not one read of st_size: the file may be growing, or have no size (/proc). */
 int file_read(Buf *out, const char *path, size_t limit, Err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
-    char piece[65536];
+    char piece[READ_SIZE];
     size_t total = 0;
     int rc = 0;
     for (;;) {
@@ -80,6 +87,7 @@ int file_read(Buf *out, const char *path, size_t limit, Err *err)
     return rc;
 }
 
+/* Nanoseconds: builds finish files within the same second. */
 void file_stamp_from(FileStamp *s, const struct stat *st)
 {
     s->size = (uint64_t)st->st_size;
@@ -88,6 +96,7 @@ void file_stamp_from(FileStamp *s, const struct stat *st)
     s->inode = (uint64_t)st->st_ino;
 }
 
+/* Only stat: stamps are compared for every clip on every run. */
 int file_stamp(FileStamp *s, const char *path, Err *err)
 {
     struct stat st;
@@ -100,6 +109,8 @@ int file_stamp(FileStamp *s, const char *path, Err *err)
     file_stamp_from(s, &st);
     return 0;
 }
+
+/* ---- writing ---- */
 
 int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err)
 {
@@ -121,6 +132,7 @@ int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err)
     return 0;
 }
 
+/* A file that ends early is damage, not an I/O error: it was longer when its index was written. */
 int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path, Err *err)
 {
     char *at = p;
@@ -140,6 +152,7 @@ int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path,
     return 0;
 }
 
+/* Without this a power cut may lose the name of a file whose bytes are safe. */
 int file_sync_dir_of(const char *path, Err *err)
 {
     char *dir = strdup(path);
@@ -149,13 +162,14 @@ int file_sync_dir_of(const char *path, Err *err)
     if (!slash)
         strcpy(dir, ".");
     else
-        slash[slash == dir] = 0; /* "/x" -> "/" */
+        /* "/x" is in "/", which keeps its slash. */
+        slash[slash == dir] = 0;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = 0;
     if (fd < 0)
         rc = err_set_errno(err, ERR_IO, "cannot open the folder %s", dir);
-    else if (fsync(fd) && errno != EINVAL &&
-             errno != EROFS) /* some network file systems cannot sync a folder */
+    /* Some network file systems cannot sync a folder; that is no failure. */
+    else if (fsync(fd) && errno != EINVAL && errno != EROFS)
         rc = err_set_errno(err, ERR_IO, "cannot sync the folder %s", dir);
     if (fd >= 0)
         close(fd);
@@ -163,23 +177,27 @@ int file_sync_dir_of(const char *path, Err *err)
     return rc;
 }
 
+#define TMP_ROOM 32 /* ".tmp", a pid, a NUL */
+
+/* Nothing is written to the final name until commit. */
 int file_writer_open(FileWriter *w, const char *path, Err *err)
 {
     *w = (FileWriter){0};
     size_t n = strlen(path);
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
-        !S_ISDIR(st.st_mode)) /* renaming onto it would replace a device or a pipe */
+    /* Renaming onto it would replace a device or a pipe. */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return err_set(err, ERR_IO, "%s is not a regular file: nothing is written there", path);
     w->path = strdup(path);
-    w->tmp_path = malloc(n + 32);
+    w->tmp_path = malloc(n + TMP_ROOM);
     if (!w->path || !w->tmp_path) {
         free(w->tmp_path); /* no name in it yet: abort must not unlink what happens to stand there */
         w->tmp_path = NULL;
         file_writer_abort(w);
         return err_set(err, ERR_NOMEM, "no memory for a path");
     }
-    snprintf(w->tmp_path, n + 32, "%s.tmp%ld", path, (long)getpid());
+    /* A neighbour, because rename works only inside one file system; the pid keeps two processes apart. */
+    snprintf(w->tmp_path, n + TMP_ROOM, "%s.tmp%ld", path, (long)getpid());
     int fd = open(w->tmp_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         int code = err_set_errno(err, ERR_IO, "cannot create %s", w->tmp_path);
@@ -197,9 +215,12 @@ int file_writer_write(FileWriter *w, const void *p, size_t n, Err *err)
     return file_write_all(w->fd_plus1 - 1, p, n, w->tmp_path, err);
 }
 
+/* After a failure the temporary file is still there; file_writer_abort removes it. */
 int file_writer_commit(FileWriter *w, Err *err)
 {
     int fd = w->fd_plus1 - 1;
+    /* The bytes first, then the name, then the folder: after a power cut the old file or the new one is
+     * there, whole. */
     if (fsync(fd))
         return err_set_errno(err, ERR_IO, "cannot sync %s", w->tmp_path);
     w->fd_plus1 = 0;
@@ -225,6 +246,7 @@ void file_writer_abort(FileWriter *w)
     *w = (FileWriter){0};
 }
 
+/* For small files that are ready in memory. */
 int file_replace(const char *path, const void *p, size_t n, Err *err)
 {
     FileWriter w;
@@ -239,12 +261,16 @@ int file_replace(const char *path, const void *p, size_t n, Err *err)
     return rc;
 }
 
+/* ---- folders and paths ---- */
+
 int file_make_dirs(const char *path, Err *err)
 {
     char *p = strdup(path);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     int rc = 0;
+    /* Every prefix that ends before a slash, then the whole path. What exists already is fine if it is a
+     * folder. */
     for (char *at = p + (p[0] == '/');; at++) {
         if (*at != '/' && *at != 0)
             continue;
@@ -271,6 +297,23 @@ int file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+/* A result that fills the buffer may have been cut, so it counts as too long. */
+int file_own_folder(char *out, size_t cap, int up)
+{
+    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
+    if (n <= 0 || (size_t)n >= cap - 1)
+        return -1;
+    out[n] = 0;
+    for (int i = 0; i <= up; i++) {
+        char *slash = strrchr(out, '/');
+        if (!slash)
+            return -1;
+        *slash = 0;
+    }
+    return 0;
+}
+
+/* One slash between the two, whether or not dir ends in one. */
 char *file_join(const char *dir, const char *name)
 {
     if (!dir || !dir[0])
@@ -286,6 +329,8 @@ char *file_join(const char *dir, const char *name)
     return out;
 }
 
+/* ---- locks ---- */
+
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
 {
     *l = (FileLock){0};
@@ -300,6 +345,7 @@ int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
     } while (rc && errno == EINTR);
     if (rc) {
         int code;
+        /* Somebody holds it: the caller may want to say who. */
         if (errno == EACCES || errno == EAGAIN) {
             struct flock who = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
             long pid = fcntl(fd, F_GETLK, &who) == 0 && who.l_type != F_UNLCK ? (long)who.l_pid : 0;

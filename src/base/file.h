@@ -53,6 +53,9 @@ int file_sync_dir_of(const char *path, Err *err); /* fsync of the folder that ho
 
 int file_make_dirs(const char *path, Err *err); /* mkdir -p */
 int file_exists(const char *path);
+/* The folder of the program, `up` levels above it, without a slash at the end. 0, or -1 when the system does
+ * not say or it does not fit. */
+int file_own_folder(char *out, size_t cap, int up);
 char *file_join(const char *dir,
                 const char *name); /* "dir/name", malloc'd; NULL on no memory; dir "" or NULL: name */
 
@@ -84,6 +87,6 @@ void hasher_bytes(Hasher *h, const void *p, size_t n);
 void hasher_str(Hasher *h, const char *s); /* NULL counts as "" */
 void hasher_u64(Hasher *h, uint64_t v);
 void hasher_f64(Hasher *h, double v);
-Hash128 hasher_close(Hasher *h); /* frees; the hasher may be opened again */
+Hash128 hasher_close(Hasher *h); /* frees; the hasher may be opened again; zero when it was closed */
 
 #endif

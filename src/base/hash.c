@@ -11,6 +11,7 @@ static Hash128 from_xxh(XXH128_hash_t h) { return (Hash128){h.low64, h.high64}; 
 Hash128 hash_bytes(const void *p, size_t n) { return from_xxh(XXH3_128bits(p, n)); }
 uint64_t hash64(const void *p, size_t n) { return XXH3_64bits(p, n); }
 
+/* The state lies on the stack: a checksum must not fail for want of memory. */
 uint64_t hash64_parts(const struct iovec *parts, int n)
 {
     XXH3_state_t state;
@@ -23,6 +24,7 @@ uint64_t hash64_parts(const struct iovec *parts, int n)
 
 int hash_equal(Hash128 a, Hash128 b) { return a.lo == b.lo && a.hi == b.hi; }
 
+/* On the heap: the state wants an alignment that a plain member does not have. */
 int hasher_open(Hasher *h)
 {
     h->state = XXH3_createState();
@@ -32,6 +34,7 @@ int hasher_open(Hasher *h)
     return 0;
 }
 
+/* The length goes first, so that ("ab", "c") and ("a", "bc") differ. */
 void hasher_bytes(Hasher *h, const void *p, size_t n)
 {
     uint64_t length = n;
@@ -41,6 +44,7 @@ void hasher_bytes(Hasher *h, const void *p, size_t n)
 
 void hasher_str(Hasher *h, const char *s) { hasher_bytes(h, s ? s : "", s ? strlen(s) : 0); }
 void hasher_u64(Hasher *h, uint64_t v) { hasher_bytes(h, &v, sizeof v); }
+/* Numbers are hashed by their bits, but -0.0 and 0.0 are one setting. */
 void hasher_f64(Hasher *h, double v)
 {
     if (v == 0)
@@ -50,6 +54,8 @@ void hasher_f64(Hasher *h, double v)
 
 Hash128 hasher_close(Hasher *h)
 {
+    if (!h->state)
+        return (Hash128){0, 0};
     Hash128 out = from_xxh(XXH3_128bits_digest(h->state));
     XXH3_freeState(h->state);
     h->state = NULL;

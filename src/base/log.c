@@ -12,6 +12,8 @@ void log_init(Log *log, LogLevel level)
     *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)};
 }
 
+/* Errors print even without a Log. A progress line on a terminal is erased first; it comes back with its
+ * next update. */
 void log_line(Log *log, LogLevel level, const char *fmt, ...)
 {
     static const char *const prefix[] = {"error: ", "warning: ", "", ""};
@@ -32,6 +34,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     funlockfile(out);
 }
 
+/* The hint on a line of its own, so that it can be found below a long sentence. */
 void log_err(Log *log, const Err *err)
 {
     if (err->hint[0])

@@ -13,8 +13,7 @@ typedef struct Log {
     FILE *out;      /* where lines go; NULL: stderr */
     LogLevel level; /* lines above it are dropped */
     int is_tty;     /* a progress line may be rewritten in place */
-    void *progress; /* the Progress now on the last line, if any: it is cleared before another line is printed
-                     */
+    void *progress; /* the Progress on the last line, if any; it is erased before another line */
 } Log;
 
 void log_init(Log *log, LogLevel level); /* to stderr */

@@ -8,10 +8,8 @@
 
 #include "base/check.h"
 
-void *mem_calloc(size_t n, size_t size)
-{
-    return calloc(n ? n : 1, size ? size : 1);
-} /* calloc checks the product itself */
+/* A size of 0 still gives memory, so that NULL always means failure. calloc checks the product itself. */
+void *mem_calloc(size_t n, size_t size) { return calloc(n ? n : 1, size ? size : 1); }
 
 void *mem_realloc(void *p, size_t n, size_t size)
 {
@@ -26,15 +24,20 @@ void *mem_aligned(size_t align, size_t n, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - align)
         return NULL;
+    /* aligned_alloc wants a multiple of the alignment. */
     bytes = (bytes + align - 1) & ~(align - 1);
     return aligned_alloc(align, bytes ? bytes : align);
 }
 
+/* ---- arrays ---- */
+
 int mem_grow(void *items, size_t *cap, size_t need, size_t size)
 {
+    enum { LEAST = 16 };
     if (need <= *cap)
         return 0;
-    size_t want = *cap < 16 ? 16 : *cap;
+    /* Doubling keeps a million appends at twenty reallocations. */
+    size_t want = *cap < LEAST ? LEAST : *cap;
     while (want < need) {
         if (want > SIZE_MAX / 2)
             return ERR_NOMEM;
@@ -50,6 +53,9 @@ int mem_grow(void *items, size_t *cap, size_t need, size_t size)
     return 0;
 }
 
+/* ---- blocks ----
+ *
+ * Small objects are cut from chunks; one larger than a chunk gets a chunk of its own. */
 #define CHUNK_BYTES (64 * 1024)
 
 struct BlockChunk {
@@ -58,11 +64,13 @@ struct BlockChunk {
     _Alignas(16) char data[];
 };
 
+/* Nothing is freed alone; the whole block goes at once. */
 void *block_alloc(Block *b, size_t size, size_t align)
 {
     ASSERT(align >= 1 && align <= 16 && (align & (align - 1)) == 0);
     struct BlockChunk *c = b->head;
     size_t at = c ? (c->used + align - 1) & ~(align - 1) : 0;
+    /* The newest chunk is full: the rest of it stays unused, a fresh one goes to the front of the list. */
     if (!c || at > c->cap || size > c->cap - at) {
         if (size > SIZE_MAX - sizeof *c)
             return NULL;
@@ -100,6 +108,8 @@ void block_free(Block *b)
     *b = (Block){0};
 }
 
+/* ---- buffers ---- */
+
 /* Room for n more bytes and a NUL. */
 static int buf_reserve(Buf *b, size_t n)
 {
@@ -112,6 +122,7 @@ static int buf_reserve(Buf *b, size_t n)
     return 0;
 }
 
+/* Always ends in a NUL that size does not count, so that text can be printed. */
 void buf_add(Buf *b, const void *p, size_t n)
 {
     if (buf_reserve(b, n))
@@ -132,6 +143,7 @@ void buf_zero(Buf *b, size_t n)
     b->size += n;
 }
 
+/* Measures first, then writes: the length of the result is not known before. */
 void buf_printf(Buf *b, const char *fmt, ...)
 {
     va_list ap;
@@ -149,6 +161,7 @@ void buf_printf(Buf *b, const char *fmt, ...)
     va_end(again);
 }
 
+/* Also forgets a failure: the next text gets its own chance. */
 void buf_clear(Buf *b)
 {
     b->size = 0;

@@ -25,13 +25,15 @@ typedef struct Worker {
     int number;
 } Worker;
 
+/* Takes the next item, works on it without the lock, marks its slot. */
 static void *worker_main(void *arg)
 {
     Worker *w = arg;
     Shared *s = w->shared;
     const OrderedJob *job = s->job;
     pthread_mutex_lock(&s->mutex);
-    for (;;) { /* the loop starts with the mutex held */
+    for (;;) { /* each round starts with the mutex held */
+        /* Wait while the slot of the next item still holds a result that finish has not seen. */
         while (!s->stop && s->started < job->items && s->started >= s->finished + (uint64_t)job->slots)
             pthread_cond_wait(&s->room, &s->mutex);
         if (s->stop || s->started >= job->items)
@@ -42,6 +44,7 @@ static void *worker_main(void *arg)
         job->work(job->user, w->number, slot, item);
         pthread_mutex_lock(&s->mutex);
         s->done[slot] = 1;
+        /* Only the item that finish is waiting for wakes the caller. */
         if (item == s->finished)
             pthread_cond_signal(&s->ready);
     }
@@ -49,6 +52,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/* The same two functions, one item after the other. */
 static int run_inline(const OrderedJob *job, Err *err)
 {
     for (uint64_t i = 0; i < job->items; i++) {
@@ -68,11 +72,12 @@ int ordered_run(const OrderedJob *job, Err *err)
     Shared s = {.job = job};
     Worker *workers = mem_calloc((size_t)job->workers, sizeof *workers);
     s.done = mem_calloc((size_t)job->slots, 1);
-    int rc = workers && s.done ? 0 : err_set(err, ERR_NOMEM, "no memory for %d workers", job->workers),
-        running = 0;
+    int rc = workers && s.done ? 0 : err_set(err, ERR_NOMEM, "no memory for %d workers", job->workers);
+    int running = 0;
     pthread_mutex_init(&s.mutex, NULL);
     pthread_cond_init(&s.room, NULL);
     pthread_cond_init(&s.ready, NULL);
+    /* Fewer threads than asked for is slower, none at all is an error. */
     for (int i = 0; i < job->workers && !rc; i++) {
         char name[32];
         snprintf(name, sizeof name, "%.11s-%d", job->name, i);
@@ -80,13 +85,13 @@ int ordered_run(const OrderedJob *job, Err *err)
         Err thread_err;
         if (thread_start(&workers[i].thread, name, worker_main, &workers[i], &thread_err) == 0)
             running++;
-        else if (running == 0 &&
-                 i + 1 == job->workers) { /* fewer threads than asked for is slower, none is an error */
+        else if (running == 0 && i + 1 == job->workers) {
             rc = thread_err.code;
             if (err)
                 *err = thread_err;
         }
     }
+    /* The caller takes the results in order and gives each slot back. */
     for (uint64_t i = 0; i < job->items && !rc; i++) {
         int slot = (int)(i % (uint64_t)job->slots);
         pthread_mutex_lock(&s.mutex);

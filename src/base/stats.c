@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Welford: mean and squared deviation are updated without ever subtracting two large sums. */
 void stats_add(Stats *s, double x)
 {
     if (s->n == 0)
@@ -16,8 +17,10 @@ void stats_add(Stats *s, double x)
     s->max = x > s->max ? x : s->max;
 }
 
+/* The deviation of what was measured, not of what it was drawn from. */
 double stats_std(const Stats *s) { return s->n < 2 ? 0 : sqrt(s->m2 / (double)s->n); }
 
+/* For qsort; NaN is not expected. */
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -29,6 +32,7 @@ double stats_percentile(double *x, size_t n, double q)
     if (n == 0)
         return 0;
     qsort(x, n, sizeof *x, compare_doubles);
+    /* The place of the percentile between two neighbours of the sorted sample. */
     double at = q * (double)(n - 1);
     size_t i = (size_t)at;
     if (i + 1 >= n)
@@ -50,6 +54,7 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
 {
     if (n == 0 || bins < 1)
         return;
+    /* The range of what is finite, and whether all values are whole numbers. */
     double lo = INFINITY, hi = -INFINITY;
     int whole = 1;
     for (size_t i = 0; i < n; i++) {
@@ -68,6 +73,7 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
         out->failed = 1;
         return;
     }
+    /* Count the values of each row; the comparison keeps NaN and infinities inside the table. */
     size_t most = 1;
     for (size_t i = 0; i < n; i++) {
         double at = floor((x[i] - first) / step);
@@ -75,6 +81,8 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
         count[r]++;
         most = count[r] > most ? count[r] : most;
     }
+    /* Draw the rows: whole blocks, then one of a fraction. A row that holds anything shows at least a
+     * sliver. */
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     int digits = step >= 1 ? 0 : step >= 0.1 ? 1 : 2;
     for (int r = 0; r < rows; r++) {

@@ -9,15 +9,15 @@
 
 int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, Err *err)
 {
-    t->running = 0;
+    *t = (Thread){0};
+    /* Signals are the main thread's business: all are blocked around the start, and the new thread inherits
+     * that. Not the faults of the thread itself, which would then kill without a word. */
     sigset_t all, old;
     sigfillset(&all);
-    static const int own_faults[] = {
-        SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* of the thread itself; blocked, they would kill without a word */
+    static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
         sigdelset(&all, own_faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all,
-                    &old); /* the new thread inherits it: signals are the main thread's business */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
     int e = pthread_create(&t->handle, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (e) {
@@ -29,6 +29,7 @@ int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, E
     return 0;
 }
 
+/* Any number of times; the second does nothing. */
 void thread_join(Thread *t)
 {
     if (t->running)
@@ -38,6 +39,7 @@ void thread_join(Thread *t)
 
 int thread_cores(void)
 {
+    /* What the scheduler grants counts (containers, taskset), not what the machine has. */
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
         return CPU_COUNT(&set);

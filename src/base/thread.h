@@ -1,5 +1,4 @@
-/* thread.h - named threads and a pool that runs one function over a range of items.
- * "Threads do not have to be real": with workers = 0 everything runs inline in the caller, in order. */
+/* thread.h - named threads. Work on many items goes through ordered.h, which can also run without any. */
 #ifndef MYXTTS_THREAD_H
 #define MYXTTS_THREAD_H
 

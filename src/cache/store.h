@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 typedef struct StoreEntry { /* a view of one record; pointers live until store_close */
@@ -39,8 +40,7 @@ typedef struct Store {
     Hash128 settings;
     const uint8_t *blob; /* of the store's user: statistics, symbol table */
     uint64_t blob_size;
-    uint32_t *by_id; /* open hash table, entry + 1 */
-    uint32_t by_id_mask;
+    Map by_id; /* entries */
 } Store;
 
 /* Maps index and segments and checks every offset once. ERR_MISSING: no such store. ERR_DAMAGED, ERR_FORMAT:

@@ -23,6 +23,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/map.h"
 #include "cache/store_private.h"
 
 #define SMALL_STORE (64u << 20) /* below this size a store is always kept in one tidy segment */
@@ -58,8 +59,7 @@ struct StoreBuild {
     Buf ids;
     Salvaged *salvaged;
     size_t salvaged_count, salvaged_cap;
-    uint32_t *by_id; /* open hash table over salvaged, + 1 */
-    uint32_t by_id_mask;
+    Map by_id; /* of salvaged */
     int changed;
 };
 
@@ -98,19 +98,11 @@ static int salvage_row(StoreBuild *b, uint32_t row, uint64_t *end, Err *err)
 
 static int salvage_index(StoreBuild *b, Err *err)
 {
-    uint32_t slots = 16;
-    while (slots < b->salvaged_count * 2)
-        slots *= 2;
-    b->by_id = mem_calloc(slots, sizeof *b->by_id);
-    if (!b->by_id)
+    if (map_reserve(&b->by_id, b->salvaged_count))
         return no_memory(b, err);
-    b->by_id_mask = slots - 1;
     for (size_t k = 0; k < b->salvaged_count; k++) {
         const RecordHeader *r = salvaged_record(b, k);
-        uint32_t slot = (uint32_t)hash64(r + 1, r->id_size) & b->by_id_mask;
-        while (b->by_id[slot])
-            slot = (slot + 1) & b->by_id_mask;
-        b->by_id[slot] = (uint32_t)k + 1;
+        map_add(&b->by_id, hash64(r + 1, r->id_size), (uint32_t)k);
     }
     return 0;
 }
@@ -315,14 +307,14 @@ static int64_t find_salvaged(const StoreBuild *b, const char *id, uint32_t id_si
     uint64_t words[4];
     if (stamp)
         stamp_to_words(words, stamp);
-    for (uint32_t slot = (uint32_t)hash64(id, id_size) & b->by_id_mask; b->by_id[slot];
-         slot = (slot + 1) & b->by_id_mask) {
-        const RecordHeader *r = salvaged_record(b, b->by_id[slot] - 1);
+    uint32_t i;
+    for (MapWalk w = map_walk(&b->by_id, hash64(id, id_size)); map_next(&w, &i);) {
+        const RecordHeader *r = salvaged_record(b, i);
         if (r->id_size != id_size || memcmp(r + 1, id, id_size) != 0 || r->settings[0] != b->settings.lo ||
             r->settings[1] != b->settings.hi)
             continue;
         if (key ? r->key[0] == key->lo && r->key[1] == key->hi : memcmp(r->stamp, words, sizeof words) == 0)
-            return b->by_id[slot] - 1;
+            return i;
     }
     return -1;
 }
@@ -713,7 +705,7 @@ void store_build_close(StoreBuild *b)
     free(b->entries);
     buf_free(&b->ids);
     free(b->salvaged);
-    free(b->by_id);
+    map_free(&b->by_id);
     free(b->part_path);
     free(b->dir);
     free(b->name);

@@ -141,13 +141,8 @@ static int map_segments(Store *s, Err *err)
 static int check_entries(Store *s, const char *path, Err *err)
 {
     const IndexHeader *h = index_header(s);
-    uint32_t slots = 16;
-    while (slots < h->count * 2)
-        slots *= 2;
-    s->by_id = mem_calloc(slots, sizeof *s->by_id);
-    if (!s->by_id)
+    if (map_reserve(&s->by_id, h->count))
         return err_set(err, ERR_NOMEM, "no memory for the index %s", path);
-    s->by_id_mask = slots - 1;
     for (uint64_t i = 0; i < h->count; i++) {
         const IndexEntry *e = index_entry(s, i);
         if (e->segment >= s->segment_count || e->offset % STORE_ALIGN || e->payload_offset % STORE_ALIGN ||
@@ -158,10 +153,7 @@ static int check_entries(Store *s, const char *path, Err *err)
             return err_set(err, ERR_DAMAGED, "%s is damaged: entry %llu lies outside its segment", path,
                            (unsigned long long)i);
         const char *id = (const char *)s->index.data + h->ids_offset + e->id_offset;
-        uint32_t slot = (uint32_t)hash64(id, e->id_size) & s->by_id_mask;
-        while (s->by_id[slot])
-            slot = (slot + 1) & s->by_id_mask;
-        s->by_id[slot] = (uint32_t)i + 1;
+        map_add(&s->by_id, hash64(id, e->id_size), (uint32_t)i);
     }
     return 0;
 }
@@ -209,7 +201,7 @@ void store_close(Store *s)
         file_unmap(&s->segments[i]);
     file_unmap(&s->index);
     free(s->segments);
-    free(s->by_id);
+    map_free(&s->by_id);
     free(s->dir);
     free(s->name);
     *s = (Store){0};
@@ -248,11 +240,11 @@ int64_t store_find(const Store *s, const char *id, uint32_t id_size)
     if (s->count == 0)
         return -1;
     const char *ids = (const char *)s->index.data + index_header(s)->ids_offset;
-    for (uint32_t slot = (uint32_t)hash64(id, id_size) & s->by_id_mask; s->by_id[slot];
-         slot = (slot + 1) & s->by_id_mask) {
-        const IndexEntry *e = index_entry(s, s->by_id[slot] - 1);
+    uint32_t i;
+    for (MapWalk w = map_walk(&s->by_id, hash64(id, id_size)); map_next(&w, &i);) {
+        const IndexEntry *e = index_entry(s, i);
         if (e->id_size == id_size && memcmp(ids + e->id_offset, id, id_size) == 0)
-            return s->by_id[slot] - 1;
+            return i;
     }
     return -1;
 }

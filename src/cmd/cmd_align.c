@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
@@ -55,10 +56,12 @@ static int compare_clips(const void *a, const void *b)
 /* Both corpora, and one list of their clips. most: of each; 0: all. */
 static int open_clips(Align *a, int most, Log *log, Err *err)
 {
-    int rc;
-    if ((rc = voice_data_corpus(&a->v, &a->corpus[0], SPLIT_VAL, log, err)) ||
-        (rc = voice_data_corpus(&a->v, &a->corpus[1], SPLIT_TRAIN, log, err)))
+    int rc = voice_data_corpus(&a->v, &a->corpus[0], SPLIT_VAL, log, err);
+    if (!rc)
+        rc = voice_data_corpus(&a->v, &a->corpus[1], SPLIT_TRAIN, log, err);
+    if (rc)
         return rc;
+    /* Room for every clip, and the way from an item of a corpus to its clip. */
     for (int k = 0; k < 2; k++) {
         Corpus *c = &a->corpus[k];
         c->count = most && c->count > (uint32_t)most ? (uint32_t)most : c->count;
@@ -82,6 +85,7 @@ static int open_clips(Align *a, int most, Log *log, Err *err)
     return 0;
 }
 
+/* Keeps what was found for a clip; of the first clip also what the picture needs. */
 static int take_clip(void *arg, const ClipAlignment *found, Err *err)
 {
     Align *a = arg;
@@ -91,8 +95,13 @@ static int take_clip(void *arg, const ClipAlignment *found, Err *err)
     if (!kept)
         return err_set(err, ERR_NOMEM, "no memory for the durations of %u clips", a->count);
     memcpy(kept, found->durations, bytes);
-    c->durations = kept, c->text = found->text, c->frames = found->frames, c->cost = found->cost;
-    a->aligned++, a->symbols += (uint64_t)found->text, a->frames += (uint64_t)found->frames;
+    c->durations = kept;
+    c->text = found->text;
+    c->frames = found->frames;
+    c->cost = found->cost;
+    a->aligned++;
+    a->symbols += (uint64_t)found->text;
+    a->frames += (uint64_t)found->frames;
     a->cost += (double)found->cost;
     progress_add(&a->progress, 1);
     if (found->item || a->current != (a->corpus[0].count ? 0 : 1))
@@ -101,6 +110,7 @@ static int take_clip(void *arg, const ClipAlignment *found, Err *err)
     return engine_look(a->v.engine, found->row, &a->look, err);
 }
 
+/* Validation first, then training. */
 static int find_durations(Align *a, Log *log, Err *err)
 {
     const Config *cfg = &a->v.file.cfg;
@@ -117,6 +127,7 @@ static int find_durations(Align *a, Log *log, Err *err)
     return rc;
 }
 
+/* One clip is enough to see whether the alignment is a staircase. */
 static int write_picture(const Align *a, Err *err)
 {
     const VoiceFile *f = &a->v.file;
@@ -127,28 +138,31 @@ static int write_picture(const Align *a, Err *err)
         return 0;
     char *path = file_join(a->output, "alignment.png");
     int rc = path ? 0 : err_set(err, ERR_NOMEM, "no memory for a path");
-    if (!rc && !(rc = picture_alignment_pixels(&pixels, &w, &h, &a->look, &s, err)))
+    if (!rc)
+        rc = picture_alignment_pixels(&pixels, &w, &h, &a->look, &s, err);
+    if (!rc)
         rc = picture_write_rgb(path, pixels, w, h, err);
-    free(pixels), free(path);
+    free(pixels);
+    free(path);
     return rc;
 }
 
 static int report(const Align *a, const AlignedClip *worst, int json, Err *err)
 {
     const Config *cfg = &a->v.file.cfg;
+    /* Not one clip: no mean. */
     const double cost = a->aligned ? a->cost / (double)a->aligned : NAN;
     const double seconds = (double)a->frames * cfg->hop_length / cfg->sample_rate;
     if (json)
         return output_print(json_pack("{s:I, s:I, s:f, s:o, s:o}", "clips", (json_int_t)a->aligned, "symbols",
                                       (json_int_t)a->symbols, "seconds", seconds, "output",
-                                      output_text(a->output, strlen(a->output)), "mean_cost",
-                                      output_number(cost)),
+                                      json_from_text(a->output), "mean_cost", json_from_double(cost)),
                             7, err);
     printf("%s: %llu clips, %llu symbols, %.1f s of speech, aligned with step %lld", a->output,
            (unsigned long long)a->aligned, (unsigned long long)a->symbols, seconds,
            (long long)a->v.file.step);
     if (worst)
-        printf("; mean cost %.4f, at the most %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n,
+        printf("; mean cost %.4f, highest %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n,
                id_of(worst).p);
     printf("\n");
     return 0;
@@ -165,19 +179,28 @@ static char *default_output(const char *checkpoint)
     return file_join(slash ? dir : "", "alignment");
 }
 
+/* Open, align, write times and costs, draw, report. */
 static int run(Align *a, const CmdLine *line, const char *checkpoint, int most, Log *log, Err *err)
 {
     const AlignedClip *worst;
     char *folder = NULL;
     int rc = voice_data_open(&a->v, checkpoint, line, log, err);
-    if (rc || (rc = open_clips(a, most, log, err)))
+    if (!rc)
+        rc = open_clips(a, most, log, err);
+    if (rc)
         return rc;
     if (!a->output && !(a->output = folder = default_output(a->v.file.path)))
         return err_set(err, ERR_NOMEM, "no memory for a path");
-    if (!(rc = file_make_dirs(a->output, err)) && !(rc = find_durations(a, log, err)) &&
-        !(rc = alignment_write_times(a->output, a->clips, a->count, &a->v.file.cfg, log, err)) &&
-        !(rc = alignment_write_costs(a->output, a->clips, a->count, &worst, err)) &&
-        !(rc = write_picture(a, err)))
+    rc = file_make_dirs(a->output, err);
+    if (!rc)
+        rc = find_durations(a, log, err);
+    if (!rc)
+        rc = alignment_write_times(a->output, a->clips, a->count, &a->v.file.cfg, log, err);
+    if (!rc)
+        rc = alignment_write_costs(a->output, a->clips, a->count, &worst, err);
+    if (!rc)
+        rc = write_picture(a, err);
+    if (!rc)
         rc = report(a, worst, line->json, err);
     free(folder);
     return rc;
@@ -197,6 +220,7 @@ static int check_options(const char *checkpoint, const char *clips, const CmdLin
     return 0;
 }
 
+/* Exit code 1: some clips could not be loaded. */
 int cmd_align(int argc, char **argv, Log *log)
 {
     Align a = {0};
@@ -222,12 +246,13 @@ int cmd_align(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (rc ==
-        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
     engine_look_free(&a.look);
     block_free(&a.durations);
-    free(a.clips), free(a.of[0]), free(a.of[1]);
+    free(a.clips);
+    free(a.of[0]);
+    free(a.of[1]);
     corpus_close(&a.corpus[0]);
     corpus_close(&a.corpus[1]);
     voice_data_close(&a.v);

@@ -26,6 +26,8 @@ static const char *usage_text =
     "consumer waited and what every stage did with its time. Devices: cpu, sim0, sim1, 0, 1, ...; "
     "--sim describes a simulated machine.";
 
+#define MOST_BATCH_BYTES ((size_t)1 << 28)
+
 typedef struct Bench {
     const Config *cfg;
     Devices devices;
@@ -44,14 +46,7 @@ typedef struct Bench {
     PipelineReport report;
 } Bench;
 
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
+/* Devices, corpus, pipeline, a stream for the steps, the meter; a monitor where there is a GPU. */
 static int open_bench(Bench *b, Log *log, Err *err)
 {
     int rc = devices_open(&b->devices, b->cfg, log, err);
@@ -69,10 +64,13 @@ static int open_bench(Bench *b, Log *log, Err *err)
                          .start = {.seed = (uint64_t)b->cfg->seed},
                          .log = log};
     Device *model = b->devices.model;
-    if ((rc = pipeline_open(&b->pipeline, &o, err)) ||
-        (rc = model->ops->stream_open(model, &b->stream, "step", err)))
+    rc = pipeline_open(&b->pipeline, &o, err);
+    if (!rc)
+        rc = model->ops->stream_open(model, &b->stream, "step", err);
+    if (rc)
         return rc;
     pipeline_counters(b->pipeline)->off = b->no_counters;
+    /* The first steps fill queues and caches; they are not counted. */
     int64_t skip = b->batches / 10 < 10 ? b->batches / 10 : 10;
     if ((rc = step_meter_open(&b->meter, model, pipeline_counters(b->pipeline), skip, err)))
         return rc;
@@ -88,7 +86,7 @@ static int open_bench(Bench *b, Log *log, Err *err)
 static int add_to_hash(Bench *b, const DeviceBatch *batch, Err *err)
 {
     const DeviceOps *ops = b->devices.model->ops;
-    if (!b->host && !(b->host = malloc((size_t)1 << 28)))
+    if (!b->host && !(b->host = malloc(MOST_BATCH_BYTES)))
         return err_set(err, ERR_NOMEM, "no memory to read batches back");
     int rc = ops->copy_out(b->stream, b->host, batch->memory, batch->layout.bytes, err);
     if (!rc)
@@ -124,6 +122,7 @@ static int step_work(Bench *b, Err *err)
     return b->cuda_spin(b->stream, seconds, err);
 }
 
+/* Take, await, step, release, as a training does. */
 static int run_bench(Bench *b, Log *log, Err *err)
 {
     const DeviceOps *ops = b->devices.model->ops;
@@ -137,14 +136,20 @@ static int run_bench(Bench *b, Log *log, Err *err)
             break;
         if (i == 0)
             b->first_batch = clock_now() - b->start;
+        /* Wall and CPU time count from the same step as the meter. */
         if (i == b->meter.skip) {
             counted_from = clock_now();
-            cpu = cpu_seconds();
+            cpu = clock_cpu();
         }
         ops->stream_batch(b->stream, batch.info.number);
-        if ((rc = pipeline_await(b->pipeline, &batch, b->stream, err)) ||
-            (rc = step_meter_begin(&b->meter, b->stream, err)) || (rc = step_work(b, err)) ||
-            (rc = step_meter_end(&b->meter, b->stream, err)))
+        rc = pipeline_await(b->pipeline, &batch, b->stream, err);
+        if (!rc)
+            rc = step_meter_begin(&b->meter, b->stream, err);
+        if (!rc)
+            rc = step_work(b, err);
+        if (!rc)
+            rc = step_meter_end(&b->meter, b->stream, err);
+        if (rc)
             break;
         if (b->checksum)
             rc = add_to_hash(b, &batch, err);
@@ -155,12 +160,13 @@ static int run_bench(Bench *b, Log *log, Err *err)
     if (!rc)
         rc = step_meter_finish(&b->meter, err);
     b->elapsed = clock_now() - counted_from;
-    b->cpu = cpu_seconds() - cpu;
+    b->cpu = clock_cpu() - cpu;
     progress_end(&progress);
     pipeline_report(b->pipeline, &b->report);
     return rc;
 }
 
+/* Stop first, so that no thread waits for a stream that is being closed. */
 static void close_bench(Bench *b)
 {
     if (b->pipeline)
@@ -170,8 +176,7 @@ static void close_bench(Bench *b)
         b->devices.model->ops->stream_close(b->stream);
     step_meter_close(&b->meter);
     free(b->host);
-    if (pipeline_close(b->pipeline)) /* a reader is stuck and may come back: what it looks at stays until the
-                                        program ends */
+    if (pipeline_close(b->pipeline)) /* a reader is stuck and may come back: what it looks at stays */
         return;
     corpus_close(&b->corpus);
     devices_close(&b->devices);
@@ -181,6 +186,7 @@ typedef struct Figures {
     double utterances_per_s, frames_per_s, wait_share, wait_p99, variation, padding, cpu_share;
 } Figures;
 
+/* Device time where steps fill most of it; otherwise wall time, as when steps take no time at all. */
 static void compute(const Bench *b, Figures *f)
 {
     const StepMeter *m = &b->meter;
@@ -197,6 +203,7 @@ static void compute(const Bench *b, Figures *f)
     f->cpu_share = b->elapsed > 0 ? b->cpu / b->elapsed / thread_cores() : 0;
 }
 
+/* What NVML saw; null without a GPU. */
 static json_t *monitor_json(const Bench *b)
 {
     MonitorSummary s;
@@ -210,6 +217,7 @@ static json_t *monitor_json(const Bench *b)
     return o;
 }
 
+/* Every figure under the name that docs and benchmarks use. */
 static void print_json(const Bench *b, const Figures *f)
 {
     const PipelineReport *r = &b->report;
@@ -247,6 +255,7 @@ static void print_json(const Bench *b, const Figures *f)
     json_decref(o);
 }
 
+/* Stages without threads, or without a moment of work, are left out. */
 static void print_text(const Bench *b, const Figures *f)
 {
     const PipelineReport *r = &b->report;
@@ -294,6 +303,7 @@ static void print_text(const Bench *b, const Figures *f)
                (unsigned long long)b->hash.lo);
 }
 
+/* Exit code 0, or that of the failure: a benchmark has no findings. */
 int cmd_bench(int argc, char **argv, Log *log)
 {
     const char *batches = "200", *step = NULL;
@@ -315,12 +325,15 @@ int cmd_bench(int argc, char **argv, Log *log)
         goto done;
     cmd_line_set_log(&line, log);
     char *end = NULL;
+    char *step_end = NULL;
     b.batches = strtoll(batches, &end, 10);
+    if (step)
+        b.step_seconds = strtod(step, &step_end) * 1e-3;
     if (strcmp(line.positional[0], "pipeline") != 0)
         rc = err_set(&err, ERR_USAGE, "there is no benchmark '%s'; there is: pipeline", line.positional[0]);
     else if (*end || b.batches < 1)
         rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 1 on", batches);
-    else if (step && ((b.step_seconds = strtod(step, &end) * 1e-3) < 0 || *end))
+    else if (step && (b.step_seconds < 0 || *step_end))
         rc = err_set(&err, ERR_USAGE, "--step-ms is '%s', but must be a number from 0 on", step);
     else if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "bench pipeline needs --data-path DIR, a prepared dataset");

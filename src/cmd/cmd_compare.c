@@ -35,6 +35,7 @@ static int number_option(double *out, const char *name, const char *value, doubl
     return 0;
 }
 
+/* The table, the settings that differ, the verdict. */
 static void print_compare(const Compare *c)
 {
     char verdict[500], a[64], b[64], change[300], title[96];
@@ -44,6 +45,7 @@ static void print_compare(const Compare *c)
     printf("%-28s %16s %16s   B against A\n", "", "A", "B");
     for (int i = 0; i < COMPARE_COUNT; i++) {
         const Comparison *r = &c->rows[i];
+        /* Neither log has it. */
         if (!isfinite(r->a) && !isfinite(r->b))
             continue;
         compare_row_value(a, sizeof a, i, r->a);
@@ -65,13 +67,14 @@ static void print_compare(const Compare *c)
     }
     json_decref(all);
     if (!c->a->start && !c->b->start)
-        printf("\nNeither log says the settings of its run.\n");
+        printf("\nNeither log records the settings of its run.\n");
     else if (!c->a->start || !c->b->start)
-        printf("\nThe log of %s does not say the settings of its run.\n", c->a->start ? "B" : "A");
+        printf("\nThe log of %s does not record the settings of its run.\n", c->a->start ? "B" : "A");
     printf("\n%s\nMemory, loss and the time to a loss happened once in each run: chance is not ruled out.\n",
            verdict);
 }
 
+/* Two logs in; a table, a picture, a page or JSON out. */
 int cmd_compare(int argc, char **argv, Log *log)
 {
     const char *png = NULL, *html = NULL, *loss = NULL, *skip = NULL;
@@ -90,12 +93,18 @@ int cmd_compare(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if ((rc = cmd_line_expect(&line, 2, 2, "two runs", &err)) ||
-        (rc = number_option(&target, "loss", loss, (double)NAN, &err)) ||
-        (rc = number_option(&first, "skip", skip, -1, &err)) ||
-        (rc = run_record_load(&a, line.positional[0], &err)) ||
-        (rc = run_record_load(&b, line.positional[1], &err)) ||
-        (rc = compare_runs(&c, &a, &b, (int64_t)fmin(first, 1e12), target, &err)))
+    rc = cmd_line_expect(&line, 2, 2, "two runs", &err);
+    if (!rc)
+        rc = number_option(&target, "loss", loss, (double)NAN, &err);
+    if (!rc)
+        rc = number_option(&first, "skip", skip, -1, &err);
+    if (!rc)
+        rc = run_record_load(&a, line.positional[0], &err);
+    if (!rc)
+        rc = run_record_load(&b, line.positional[1], &err);
+    if (!rc)
+        rc = compare_runs(&c, &a, &b, (int64_t)fmin(first, 1e12), target, &err);
+    if (rc)
         goto done;
     if (png && (rc = compare_picture(&c, png, &err)))
         goto done;
@@ -128,6 +137,7 @@ static const char *share(char out[16], double v)
     return out;
 }
 
+/* One line per run; interval and caution tell how far to trust it. */
 static void print_scaling(const Scaling *s)
 {
     char text[700], a[16], b[16], c[16], d[16], memory[32];
@@ -136,7 +146,9 @@ static void print_scaling(const Scaling *s)
     for (int i = 0; i < s->count; i++) {
         const ScalingRun *r = &s->runs[i];
         char rate[80], n[3][32];
-        svg_number(n[0], r->clips_per_s), svg_number(n[1], r->low), svg_number(n[2], r->high);
+        svg_number(n[0], r->clips_per_s);
+        svg_number(n[1], r->low);
+        svg_number(n[2], r->high);
         snprintf(rate, sizeof rate, isfinite(r->low) ? "%s (%s to %s)" : "%s", n[0], n[1], n[2]);
         compare_row_value(memory, sizeof memory, COMPARE_MEMORY, r->bytes);
         printf("%6.4g %10.2f %22s %8.0f %% %10s %8s %8s %8s %10s  %s\n", r->batch, r->step_ms.a, rate,
@@ -150,6 +162,7 @@ static void print_scaling(const Scaling *s)
         printf("%s\n", text);
 }
 
+/* Many logs in, ordered by batch size. */
 int cmd_scaling(int argc, char **argv, Log *log)
 {
     const char *png = NULL, *skip = NULL;
@@ -167,8 +180,10 @@ int cmd_scaling(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    if ((rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err)) ||
-        (rc = number_option(&first, "skip", skip, -1, &err)))
+    rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err);
+    if (!rc)
+        rc = number_option(&first, "skip", skip, -1, &err);
+    if (rc)
         goto done;
     runs = mem_calloc((size_t)line.positional_count, sizeof *runs);
     if (!runs)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
@@ -12,20 +13,7 @@ static const char usage[] =
     "Prints every setting with its value and where the value came from: default, preset, FILE:LINE or\n"
     "the command line. Later ones win in this order.";
 
-/* A string that JSON can hold: bytes that are not UTF-8 (possible in paths) become '?'. */
-static json_t *json_text(const char *s)
-{
-    json_t *value = json_string(s);
-    if (value)
-        return value;
-    char *copy = strdup(s);
-    for (char *p = copy; p && *p; p++)
-        *p = (unsigned char)*p >= 0x80 ? '?' : *p;
-    value = copy ? json_string(copy) : NULL;
-    free(copy);
-    return value;
-}
-
+/* The value with its own type. */
 static json_t *json_value(const ConfigRow *row)
 {
     json_t *list;
@@ -37,11 +25,11 @@ static json_t *json_value(const ConfigRow *row)
     case KIND_FLOAT:
         return json_real(row->number);
     case KIND_STRING:
-        return json_text(row->string);
+        return json_from_text(row->string);
     case KIND_LIST:
         list = json_array();
         for (int i = 0; list && i < row->list->count; i++)
-            if (json_array_append_new(list, json_text(row->list->items[i]))) {
+            if (json_array_append_new(list, json_from_text(row->list->items[i]))) {
                 json_decref(list);
                 list = NULL;
             }
@@ -56,6 +44,7 @@ static int put(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value);
 }
 
+/* Every key with value, origin, section, range and help. */
 static int print_json(const Config *cfg, Err *err)
 {
     json_t *all = json_object();
@@ -64,9 +53,10 @@ static int print_json(const Config *cfg, Err *err)
         ConfigRow row;
         json_t *entry = json_object();
         failed = config_row(cfg, i, &row) || !entry || put(entry, "value", json_value(&row)) ||
-                 put(entry, "origin", json_text(row.origin)) ||
-                 put(entry, "section", json_text(row.section)) || put(entry, "range", json_text(row.range)) ||
-                 put(entry, "help", json_text(row.help));
+                 put(entry, "origin", json_from_text(row.origin)) ||
+                 put(entry, "section", json_from_text(row.section)) ||
+                 put(entry, "range", json_from_text(row.range)) ||
+                 put(entry, "help", json_from_text(row.help));
         if (failed)
             json_decref(entry);
         else
@@ -80,6 +70,7 @@ static int print_json(const Config *cfg, Err *err)
     return text ? 0 : err_set(err, ERR_NOMEM, "out of memory for the JSON text");
 }
 
+/* Two passes: widths first. A very long value does not widen its column. */
 static int print_table(const Config *cfg, Err *err)
 {
     const int widest_value = 40;
@@ -117,6 +108,7 @@ static int print_default_yaml(Err *err)
     return rc;
 }
 
+/* A full disk or a closed pipe is an error: the output is the product. */
 int cmd_config(int argc, char **argv, Log *log)
 {
     int default_yaml = 0;

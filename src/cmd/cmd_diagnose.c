@@ -40,6 +40,8 @@ static const char *usage_text =
     "nothing was found, 1: "
     "findings.";
 
+#define LEAST_BATCHES 12 /* fewer say nothing about how evenly they come */
+
 typedef struct Diagnosis {
     Config cfg;      /* a copy: --apply changes it */
     const char *run; /* folder; NULL: none */
@@ -53,6 +55,7 @@ typedef struct Diagnosis {
     int64_t batches;
 } Diagnosis;
 
+/* A run of the real pipeline into the real step. */
 static int observe_now(Observation *o, const Diagnosis *d, const Devices *devices, const Config *cfg,
                        int64_t batches, Log *log, Err *err)
 {
@@ -104,12 +107,17 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
     return 0;
 }
 
+/* Settings, data, devices; what can be judged without running; then the run and its doctor. */
 static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
-    if (rc || (rc = data_prepare(&d->cfg, 1, log, err)) ||
-        (rc = devices_open(&d->devices, &d->cfg, log, err)) ||
-        (rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err)))
+    if (!rc)
+        rc = data_prepare(&d->cfg, 1, log, err);
+    if (!rc)
+        rc = devices_open(&d->devices, &d->cfg, log, err);
+    if (!rc)
+        rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err);
+    if (rc)
         return rc;
     if (!d->corpus.count)
         return err_set(err, ERR_DATA, "no clip of %s is left to train on", d->cfg.data_path);
@@ -121,12 +129,15 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
     if ((rc = preflight_run(&d->preflight, &po, err)))
         return rc;
     storage_measure(&d->storage, &d->cfg, &d->corpus);
-    if ((rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err)) ||
-        (rc = doctor_judge(&d->v, &d->o, err)))
+    rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err);
+    if (!rc)
+        rc = doctor_judge(&d->v, &d->o, err);
+    if (rc)
         return rc;
     return apply ? apply_best(d, log, err) : 0;
 }
 
+/* path NULL: stdout. */
 static int write_text(const char *path, const json_t *report, Err *err)
 {
     Buf text = {0};
@@ -160,6 +171,7 @@ static void command_text(Buf *out, int argc, char **argv)
         buf_printf(out, " %s", argv[i]);
 }
 
+/* One object; text, page and JSON are drawn from it. */
 static int report(Diagnosis *d, const char *command, const char *output, const char *html, int json,
                   int *findings, Err *err)
 {
@@ -187,6 +199,7 @@ static int report(Diagnosis *d, const char *command, const char *output, const c
     return rc;
 }
 
+/* Exit code 1: findings. */
 int cmd_diagnose(int argc, char **argv, Log *log)
 {
     const char *batches = NULL, *output = NULL, *html = NULL;
@@ -212,18 +225,23 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    /* A folder alone is about its voice; with any of these options it is about speed. */
     if (line.positional_count && !batches && !html && !apply && !thresholds) {
         rc = diagnose_voice(&line, line.positional[0], output, &findings, log, &err);
         code = findings > 0;
         goto done;
     }
     char *end = NULL;
-    if (d && line.positional_count)
-        d->run = line.positional[0];
+    int64_t n = batches ? strtoll(batches, &end, 10) : 0;
+    if (d) {
+        d->run = line.positional_count ? line.positional[0] : NULL;
+        d->batches = n;
+    }
     if (!d)
         rc = err_set(&err, ERR_NOMEM, "no memory to diagnose");
-    else if (batches && ((d->batches = strtoll(batches, &end, 10)) < 12 || *end))
-        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from 12 on", batches);
+    else if (batches && (n < LEAST_BATCHES || *end))
+        rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from %d on", batches,
+                     LEAST_BATCHES);
     else if (thresholds)
         rc = print_thresholds(line.json, &err);
     else if (d->run && !file_exists(d->run))
@@ -240,8 +258,7 @@ done:
     if (rc)
         code = cmd_fail(log, &err);
     buf_free(&command);
-    if (rc ==
-        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
     if (d) {
         observation_close(&d->o);

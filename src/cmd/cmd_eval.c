@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -40,10 +41,13 @@ typedef struct Eval {
     int all;
 } Eval;
 
+/* The held-out clips; where none is held out, all. */
 static int open_data(Eval *e, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
 {
     int rc = voice_data_open(&e->data, checkpoint, line, log, err);
-    if (rc || (rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_VAL, log, err)))
+    if (!rc)
+        rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_VAL, log, err);
+    if (rc)
         return rc;
     if (!e->corpus.count) {
         corpus_close(&e->corpus);
@@ -77,8 +81,11 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     SynthesisLimits limits = synthesis_limits(largest);
     limits.grow = 1;
     int rc = synthesiser_open(&e->synthesiser, m, &limits, err);
-    if (rc || (rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err)))
+    if (!rc)
+        rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err);
+    if (rc)
         return rc;
+    /* All clips are spoken first; then several threads listen. */
     const int n = hearing_count(e->hearing);
     Speech *speech = calloc((size_t)n, sizeof *speech);
     if (!speech)
@@ -97,13 +104,16 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     return rc;
 }
 
+/* Loss, speech, alignment of the held-out clips. */
 static int evaluate(Eval *e, int clips, Log *log, Err *err)
 {
     const Config *cfg = &e->data.file.cfg;
     EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
     EvaluateOptions eo = {cfg, &e->corpus, e->data.devices.data, e->data.devices.model, log, NULL, NULL};
     int rc = voice_data_engine(&e->data, &largest, log, err);
-    if (rc || (rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err)))
+    if (!rc)
+        rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err);
+    if (rc)
         return rc;
     for (int i = 0; i < TERM_COUNT; i++)
         e->loss += e->terms[i];
@@ -173,23 +183,25 @@ static int judge_lines(Eval *e, const char *checkpoint, const char *path, const 
 
 /* --- report --- */
 
+/* Recordings are not understood perfectly either: only what is lost beyond that counts. */
 static int lost_words(const Eval *e)
 {
     const WordScore *voice = e->lines.words ? &e->lines : &e->heard.voice, *real = &e->heard.recordings;
     return voice->words && real->words && voice->share > real->share + LOST_POINTS;
 }
 
+/* The voice beside the recordings: words, distance, loss, findings. */
 static int report(const Eval *e, int json, Err *err)
 {
     const Heard *h = &e->heard;
     if (json) {
         json_t *terms = json_object();
         for (int i = 0; i < TERM_COUNT; i++)
-            json_object_set_new(terms, loss_term_name(i), output_number(e->terms[i]));
-        json_t *o = json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint",
-                              output_text(e->data.file.path, strlen(e->data.file.path)), "step",
-                              (json_int_t)e->data.file.step, "clips", (json_int_t)e->corpus.count, "held_out",
-                              !e->all, "loss", output_number(e->loss), "terms", terms, "spoken", h->clips);
+            json_object_set_new(terms, loss_term_name(i), json_from_double(e->terms[i]));
+        json_t *o =
+            json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", json_from_text(e->data.file.path),
+                      "step", (json_int_t)e->data.file.step, "clips", (json_int_t)e->corpus.count, "held_out",
+                      !e->all, "loss", json_from_double(e->loss), "terms", terms, "spoken", h->clips);
         heard_json(o, h);
         if (e->lines.words) {
             json_object_set_new(o, "words", json_integer(e->lines.words));
@@ -224,6 +236,7 @@ static int report(const Eval *e, int json, Err *err)
     return 0;
 }
 
+/* Exit code 1: words are lost, or the voice doctor found something. */
 int cmd_eval(int argc, char **argv, Log *log)
 {
     const char *checkpoint = NULL, *clips = NULL, *lines = NULL;
@@ -247,7 +260,9 @@ int cmd_eval(int argc, char **argv, Log *log)
         rc = err_set(&err, ERR_USAGE, "eval needs --data-path DIR, the folder with metadata.csv and wavs/");
     else if (clips && (atoi(clips) < 0 || (atoi(clips) == 0 && strcmp(clips, "0") != 0)))
         rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", clips);
-    if (!rc && !(rc = open_data(&e, checkpoint, &line, log, &err)))
+    if (!rc)
+        rc = open_data(&e, checkpoint, &line, log, &err);
+    if (!rc)
         rc = evaluate(&e, clips ? atoi(clips) : SPOKEN_CLIPS, log, &err);
     if (!rc && lines)
         rc = judge_lines(&e, checkpoint, lines, &line, log, &err);

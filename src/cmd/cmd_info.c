@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/ordered.h"
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -29,12 +31,11 @@ typedef struct Tallies {
     size_t count, cap;
 } Tallies;
 
+/* Adds a clip under a name; the first of its name makes a new row. */
 static int tally_add(Tallies *t, const char *name, size_t n, double seconds)
 {
     char key[sizeof t->items->name] = "";
-    if (n >= sizeof key)
-        for (n = sizeof key - 1; n > 0 && ((unsigned char)name[n] & 0xC0) == 0x80;)
-            n--;
+    n = utf8_cut(name, n, sizeof key - 1);
     memcpy(key, name, n);
     size_t i = 0;
     while (i < t->count && strcmp(t->items[i].name, key) != 0)
@@ -70,14 +71,7 @@ typedef struct Info {
     } * slots;
 } Info;
 
-static size_t count_characters(Str s)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < s.n; i++)
-        n += ((unsigned char)s.p[i] & 0xC0) != 0x80;
-    return n;
-}
-
+/* In a worker: the language of the line and the header of its audio file. */
 static void look(void *user, int thread, int slot, uint64_t item)
 {
     Info *info = user;
@@ -95,6 +89,7 @@ static void look(void *user, int thread, int slot, uint64_t item)
                                 s->detail, sizeof s->detail);
 }
 
+/* In order: the line joins the figures or the rejections. */
 static int count(void *user, int slot, uint64_t item, Err *err)
 {
     Info *info = user;
@@ -110,7 +105,7 @@ static int count(void *user, int slot, uint64_t item, Err *err)
         snprintf(rate, sizeof rate, "%d Hz, %d channel%s", s->audio.rate, s->audio.channels,
                  s->audio.channels == 1 ? "" : "s");
         info->seconds[info->accepted] = seconds;
-        info->characters[info->accepted++] = (double)count_characters(u->text);
+        info->characters[info->accepted++] = (double)utf8_count(u->text.p, u->text.n);
         info->validation += u->split == SPLIT_VAL;
         info->total_seconds += seconds;
         rc = tally_add(&info->speakers, u->speaker.p, u->speaker.n, seconds);
@@ -122,6 +117,7 @@ static int count(void *user, int slot, uint64_t item, Err *err)
     return rc ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
 }
 
+/* Everything the report needs, in one pass over the dataset. */
 static int gather(Info *info, Log *log, Err *err)
 {
     int rc = dataset_open(&info->dataset, info->cfg, err);
@@ -157,12 +153,13 @@ static json_t *tallies_json(const Tallies *t)
 {
     json_t *a = json_array();
     for (size_t i = 0; i < t->count; i++)
-        json_array_append_new(a, json_pack("{s:o, s:I, s:f}", "name",
-                                           output_text(t->items[i].name, strlen(t->items[i].name)), "clips",
-                                           (json_int_t)t->items[i].clips, "seconds", t->items[i].seconds));
+        json_array_append_new(a,
+                              json_pack("{s:o, s:I, s:f}", "name", json_from_text(t->items[i].name), "clips",
+                                        (json_int_t)t->items[i].clips, "seconds", t->items[i].seconds));
     return a;
 }
 
+/* Sorts x, which nobody needs in order. */
 static json_t *lengths_json(double *x, size_t n)
 {
     double p50 = stats_percentile(x, n, 0.5), p95 = stats_percentile(x, n, 0.95);
@@ -173,6 +170,7 @@ static json_t *lengths_json(double *x, size_t n)
                      "median", p50, "p95", p95, "max", s.max);
 }
 
+/* All rejected lines, where the terminal shows the first few. */
 static int print_json(Info *info, Err *err)
 {
     const Dataset *d = &info->dataset;
@@ -182,10 +180,10 @@ static int print_json(Info *info, Err *err)
         const Rejection *r = &d->rejected[i];
         const char *code = reject_code(r->reason);
         const char *file = d->metadata_path[r->file];
-        failed |= json_array_append_new(
-            rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file", output_text(file, strlen(file)), "line",
-                                (json_int_t)r->line, "id", output_text(r->id.p, r->id.n), "reason", code,
-                                "detail", output_text(r->detail, strlen(r->detail))));
+        failed |= json_array_append_new(rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file",
+                                                            json_from_text(file), "line", (json_int_t)r->line,
+                                                            "id", json_from_bytes(r->id.p, r->id.n), "reason",
+                                                            code, "detail", json_from_text(r->detail)));
         json_object_set_new(reasons, code,
                             json_integer(json_integer_value(json_object_get(reasons, code)) + 1));
     }
@@ -212,6 +210,7 @@ static void print_tallies(const char *title, const Tallies *t)
                t->items[i].seconds / 60);
 }
 
+/* Figures, histograms, then why lines were rejected. */
 static void print_text(Info *info)
 {
     const Dataset *d = &info->dataset;
@@ -224,6 +223,7 @@ static void print_text(Info *info)
     print_tallies("speakers", &info->speakers);
     print_tallies("languages", &info->languages);
     print_tallies("formats", &info->rates);
+    /* Two histograms, each in a dozen rows. */
     Buf out = {0};
     buf_str(&out, "\nclip length\n");
     stats_draw_histogram(&out, info->seconds, info->accepted, 12, 40, "s ");
@@ -235,6 +235,7 @@ static void print_text(Info *info)
     if (!d->rejected_count)
         return;
     printf("\nrejected\n");
+    /* First how often each reason, then the first lines themselves. */
     for (int reason = 1; reason < REJECT_COUNT; reason++) {
         size_t n = 0;
         for (size_t i = 0; i < d->rejected_count; i++)
@@ -252,6 +253,7 @@ static void print_text(Info *info)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
 }
 
+/* Exit code 1: some lines cannot be used. */
 int cmd_info(int argc, char **argv, Log *log)
 {
     CmdLine line;

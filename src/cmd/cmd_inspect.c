@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/json.h"
 #include "cache/features.h"
 #include "cache/half.h"
 #include "cmd/cmd.h"
@@ -25,6 +26,7 @@ static int find_target(Target *t, const char *path, Err *err)
     struct stat st;
     if (stat(path, &st))
         return err_set_errno(err, ERR_MISSING, "cannot look at %s", path);
+    /* A folder: both stores, or the one that is there. */
     if (S_ISDIR(st.st_mode)) {
         static const char *const names[] = {TEXT_STORE, MEL_STORE};
         t->dir = strdup(path);
@@ -54,11 +56,13 @@ static int find_target(Target *t, const char *path, Err *err)
     return 0;
 }
 
+/* 32 hexadecimal digits, as in file names of other tools. */
 static void hash_text(char out[40], Hash128 h)
 {
     snprintf(out, 40, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
 }
 
+/* What the mel store knows about all its clips. */
 static json_t *statistics_json(const Store *s)
 {
     MelStatistics head;
@@ -67,18 +71,19 @@ static json_t *statistics_json(const Store *s)
         return json_null();
     json_t *means = json_array(), *deviations = json_array();
     for (uint32_t b = 0; b < head.bands; b++) {
-        json_array_append_new(means, output_number(mean[b]));
-        json_array_append_new(deviations, output_number(deviation[b]));
+        json_array_append_new(means, json_from_double(mean[b]));
+        json_array_append_new(deviations, json_from_double(deviation[b]));
     }
     return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "clips",
                      (json_int_t)head.clips, "frames", (json_int_t)head.frames, "bands", (int)head.bands,
                      "sample_rate", (int)head.sample_rate, "n_fft", (int)head.n_fft, "win_length",
                      (int)head.win_length, "hop_length", (int)head.hop_length, "mel_fmin",
-                     output_number(head.fmin), "mel_fmax", output_number(head.fmax), "pitch_mean",
-                     output_number(head.pitch_mean), "pitch_deviation", output_number(head.pitch_deviation),
-                     "mean", means, "deviation", deviations);
+                     json_from_double(head.fmin), "mel_fmax", json_from_double(head.fmax), "pitch_mean",
+                     json_from_double(head.pitch_mean), "pitch_deviation",
+                     json_from_double(head.pitch_deviation), "mean", means, "deviation", deviations);
 }
 
+/* The symbol table of a text store, and what was not in it. */
 static json_t *symbols_json(const Store *s)
 {
     TextSymbols head;
@@ -96,6 +101,7 @@ static json_t *symbols_json(const Store *s)
                      unknown);
 }
 
+/* One store: counts, size, settings. */
 static json_t *store_json(const Store *s)
 {
     uint64_t items = 0, rejected = 0;
@@ -108,15 +114,16 @@ static json_t *store_json(const Store *s)
     int is_mel = strcmp(s->name, MEL_STORE) == 0;
     char settings[40];
     hash_text(settings, s->settings);
-    json_t *o = json_pack(
-        "{s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:s}", "store", output_text(s->name, strlen(s->name)), "folder",
-        output_text(s->dir, strlen(s->dir)), "utterances", (json_int_t)(s->count - rejected), "rejected",
-        (json_int_t)rejected, is_mel ? "frames" : "tokens", (json_int_t)items, "bytes",
-        (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
+    json_t *o =
+        json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:s}", "store", json_from_text(s->name), "folder",
+                  json_from_text(s->dir), "utterances", (json_int_t)(s->count - rejected), "rejected",
+                  (json_int_t)rejected, is_mel ? "frames" : "tokens", (json_int_t)items, "bytes",
+                  (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
     json_object_set_new(o, is_mel ? "statistics" : "symbols", is_mel ? statistics_json(s) : symbols_json(s));
     return o;
 }
 
+/* One utterance: language, cleaned text, phonemes, tokens. */
 static json_t *text_entry_json(const StoreEntry *e)
 {
     TextView v;
@@ -130,11 +137,12 @@ static json_t *text_entry_json(const StoreEntry *e)
         snprintf(point, sizeof point, "U+%04X", v.unknown[i]);
         json_array_append_new(unknown, json_string(point));
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "language", output_text(v.language, strlen(v.language)),
-                     "cleaned", output_text(v.cleaned, v.cleaned_size), "phonemes",
-                     output_text(v.phonemes, v.phonemes_size), "tokens", tokens, "unknown", unknown);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "language", json_from_text(v.language), "cleaned",
+                     json_from_bytes(v.cleaned, v.cleaned_size), "phonemes",
+                     json_from_bytes(v.phonemes, v.phonemes_size), "tokens", tokens, "unknown", unknown);
 }
 
+/* One clip in numbers: the range says more than a thousand values. */
 static json_t *mel_entry_json(const StoreEntry *e)
 {
     MelView v;
@@ -154,11 +162,12 @@ static json_t *mel_entry_json(const StoreEntry *e)
     double n = (double)v.frames * v.bands, pitch = v.frames ? exp(v.pitch_sums[0] / v.frames) : 0;
     return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "frames", (json_int_t)v.frames, "bands",
                      (json_int_t)v.bands, "storage", v.storage == STORE_FLOAT16 ? "float16" : "float32",
-                     "source_seconds", output_number(v.source_seconds), "min", output_number(n > 0 ? low : 0),
-                     "max", output_number(n > 0 ? high : 0), "mean", output_number(n > 0 ? sum / n : 0),
-                     "pitch_hz", output_number(pitch));
+                     "source_seconds", json_from_double(v.source_seconds), "min",
+                     json_from_double(n > 0 ? low : 0), "max", json_from_double(n > 0 ? high : 0), "mean",
+                     json_from_double(n > 0 ? sum / n : 0), "pitch_hz", json_from_double(pitch));
 }
 
+/* A rejection has its reason as payload. */
 static json_t *entry_json(const Store *s, uint64_t i)
 {
     StoreEntry e;
@@ -166,10 +175,10 @@ static json_t *entry_json(const Store *s, uint64_t i)
     store_entry(s, i, &e);
     hash_text(key, e.key);
     json_t *o = e.status != 0 ? json_pack("{s:s, s:o}", "rejected", reject_code((RejectReason)e.status),
-                                          "detail", output_text((const char *)e.payload, e.payload_size))
+                                          "detail", json_from_bytes((const char *)e.payload, e.payload_size))
                 : strcmp(s->name, MEL_STORE) == 0 ? mel_entry_json(&e)
                                                   : text_entry_json(&e);
-    json_object_set_new(o, "id", output_text(e.id, e.id_size));
+    json_object_set_new(o, "id", json_from_bytes(e.id, e.id_size));
     json_object_set_new(o, "key", json_string(key));
     json_object_set_new(o, "segment", json_integer(e.segment));
     json_object_set_new(o, "offset", json_integer((json_int_t)e.offset));
@@ -208,6 +217,7 @@ static void print_object(const json_t *o, int indent)
     }
 }
 
+/* Adds the store to `all` under its name. */
 static int inspect_store(json_t *all, const char *dir, const char *name, const char *id, Err *err)
 {
     Store s;
@@ -226,6 +236,7 @@ static int inspect_store(json_t *all, const char *dir, const char *name, const c
     return rc;
 }
 
+/* Exit code 1: the utterance is not in the cache. */
 int cmd_inspect(int argc, char **argv, Log *log)
 {
     const char *id = NULL;

@@ -1,5 +1,4 @@
-/* cmd_mel.c - `myxtts mel`: the mel of one clip, exactly as training would see it before trim and loudness.
- */
+/* cmd_mel.c - myxtts mel: the mel of one clip as training sees it, but without trim and loudness. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -37,6 +36,7 @@ static void clip_free(Clip *c)
     free(c->edges);
 }
 
+/* The mel, its band edges for the picture, and its statistics. */
 static int compute(Clip *c, const Config *cfg, const float *samples, int64_t n, Err *err)
 {
     MelPlan *plan = NULL;
@@ -65,6 +65,7 @@ done:
     return rc;
 }
 
+/* Header, bytes, samples, mel: each step names the file when it fails. */
 static int read_clip(Clip *c, const char *path, const Config *cfg, Err *err)
 {
     char detail[600];
@@ -107,14 +108,16 @@ done:
 static void draw_on_terminal(const Clip *c)
 {
     struct winsize size = {0};
-    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80,
-        rows = 40;
-    if (columns > 160)
-        columns = 160;
+    enum { LEAST_COLUMNS = 20, USUAL_COLUMNS = 80, MOST_COLUMNS = 160, ROWS = 40 };
+    int known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= LEAST_COLUMNS;
+    int columns = known ? size.ws_col : USUAL_COLUMNS, rows = ROWS;
+    if (columns > MOST_COLUMNS)
+        columns = MOST_COLUMNS;
     if (columns > c->frames)
         columns = (int)c->frames;
     if (rows > c->bands)
         rows = c->bands + c->bands % 2;
+    /* Colours span the values of this clip; silence would divide by zero. */
     double range = c->stats.max > c->stats.min ? c->stats.max - c->stats.min : 1.0;
     for (int y = 0; y < rows; y += 2) {
         for (int x = 0; x < columns; x++) {
@@ -158,6 +161,7 @@ static void print_summary(const Clip *c, const char *path)
            (long long)c->frames, c->bands, c->stats.min, c->stats.max, c->stats.mean, stats_std(&c->stats));
 }
 
+/* With files to write it says so in one line; otherwise the summary, and a drawing on a terminal. */
 int cmd_mel(int argc, char **argv, Log *log)
 {
     const char *output = NULL, *png = NULL;

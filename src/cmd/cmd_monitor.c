@@ -38,6 +38,7 @@ typedef struct Watch {
 
 /* ---- which run ---- */
 
+/* Keeps the path when its file is newer than the best so far; frees it otherwise. */
 static void newer(char **best, struct timespec *when, char *path)
 {
     struct stat st;
@@ -45,7 +46,8 @@ static void newer(char **best, struct timespec *when, char *path)
         (!*best || st.st_mtim.tv_sec > when->tv_sec ||
          (st.st_mtim.tv_sec == when->tv_sec && st.st_mtim.tv_nsec > when->tv_nsec))) {
         free(*best);
-        *best = path, *when = st.st_mtim;
+        *best = path;
+        *when = st.st_mtim;
         return;
     }
     free(path);
@@ -69,6 +71,7 @@ static char *newest_log(const char *dir)
     return best;
 }
 
+/* A log itself, a folder with one, or a folder of such folders. */
 static int find_run(Watch *w, const CmdLine *line, Err *err)
 {
     const char *dir = line->positional_count ? line->positional[0] : line->cfg.checkpoint_dir;
@@ -96,6 +99,7 @@ static int refresh(Watch *w, Err *err)
     clock_gettime(CLOCK_REALTIME, &now);
     w->view.age =
         fmax(0, (double)(now.tv_sec - st.st_mtim.tv_sec) + 1e-9 * (double)(now.tv_nsec - st.st_mtim.tv_nsec));
+    /* Size and time together: two lines within one tick of the clock change the size. */
     if (w->run.path && st.st_size == w->size && st.st_mtim.tv_sec == w->seen.tv_sec &&
         st.st_mtim.tv_nsec == w->seen.tv_nsec)
         return 0;
@@ -106,7 +110,9 @@ static int refresh(Watch *w, Err *err)
         return rc;
     }
     run_record_close(&w->run);
-    w->run = next, w->size = st.st_size, w->seen = st.st_mtim;
+    w->run = next;
+    w->size = st.st_size;
+    w->seen = st.st_mtim;
     w->view.run = &w->run;
     return 1;
 }
@@ -133,6 +139,7 @@ static int open_gpus(Watch *w, Log *log, Err *err)
     return monitor_open(&w->gpus, v->gpus, v->gpu_count, 0.5, &quiet, err);
 }
 
+/* The newest samples, as many as the view draws. */
 static void look_at_gpus(Watch *w)
 {
     for (int k = 0; k < w->view.gpu_count; k++) {
@@ -147,6 +154,7 @@ static void look_at_gpus(Watch *w)
 
 /* ---- the screen ---- */
 
+/* Without a terminal: wide, and no limit on lines. */
 static void screen(int *columns, int *rows)
 {
     struct winsize size;
@@ -177,6 +185,7 @@ static int show(Watch *w, int whole, Err *err)
     }
     int rc = b.failed ? err_set(err, ERR_NOMEM, "no memory for the view") : 0;
     if (!rc) {
+        /* Taller than the screen: it has scrolled, so the whole screen is drawn anew. */
         if (w->tty && w->drawn >= high)
             fputs("\033[H\033[J", stdout);
         else if (w->tty && w->drawn)
@@ -210,6 +219,7 @@ static int follow(Watch *w, double interval, Err *err)
         look_at_gpus(w);
         if ((live || changed) && (rc = show(w, live, err)))
             break;
+        /* The run has ended, or nobody reads any more. */
         if (monitor_view_state(&w->view) == VIEW_ENDED || ferror(stdout))
             break;
         if (sigtimedwait(&wanted, NULL, &pause) > 0)
@@ -228,6 +238,7 @@ static int follow(Watch *w, double interval, Err *err)
     return rc;
 }
 
+/* Only reads; the run does not notice. */
 int cmd_monitor(int argc, char **argv, Log *log)
 {
     int once = 0;
@@ -255,8 +266,14 @@ int cmd_monitor(int argc, char **argv, Log *log)
             goto done;
         }
     }
-    w.json = line.json, w.tty = isatty(STDOUT_FILENO);
-    if ((rc = find_run(&w, &line, &err)) || (rc = refresh(&w, &err)) < 0 || (rc = open_gpus(&w, log, &err)))
+    w.json = line.json;
+    w.tty = isatty(STDOUT_FILENO);
+    rc = find_run(&w, &line, &err);
+    if (!rc)
+        rc = refresh(&w, &err); /* 1: it was read */
+    if (rc >= 0)
+        rc = open_gpus(&w, log, &err);
+    if (rc)
         goto done;
     if (once) {
         for (int i = 0; i < 10 && monitor_measures(w.gpus) && w.view.history_count[0] == 0; i++) {

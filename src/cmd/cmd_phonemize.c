@@ -1,4 +1,4 @@
-/* myxtts phonemize - text in, IPA out, line by line. */
+/* cmd_phonemize.c - myxtts phonemize: text in, IPA out, line by line. */
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -31,6 +31,7 @@ typedef struct Job {
     Log *log;
 } Job;
 
+/* The next line without its end, or the one text of --text. */
 static int next_line(void *user, PhonemeItem *item)
 {
     Job *job = user;
@@ -52,6 +53,7 @@ static int next_line(void *user, PhonemeItem *item)
     return 1;
 }
 
+/* One object per line, as the lines come. */
 static int print_json(uint64_t index, RejectReason reason, const TextResult *r)
 {
     json_t *tokens = json_array();
@@ -70,6 +72,7 @@ static int print_json(uint64_t index, RejectReason reason, const TextResult *r)
     return rc < 0 || putchar('\n') == EOF ? -1 : 0;
 }
 
+/* In order. A language without a voice ends it all when the user chose it; detected ones are findings. */
 static int print_line(void *user, uint64_t index, RejectReason reason, const TextResult *r, Err *err)
 {
     Job *job = user;
@@ -98,6 +101,7 @@ static int print_line(void *user, uint64_t index, RejectReason reason, const Tex
     return rc < 0 ? err_set_errno(err, ERR_IO, "writing the phonemes to stdout failed") : 0;
 }
 
+/* A terminal as standard input means that nothing was given. */
 static int open_input(Job *job, const CmdLine *line, const char *text, Err *err)
 {
     if (text && line->positional_count)
@@ -114,6 +118,7 @@ static int open_input(Job *job, const CmdLine *line, const char *text, Err *err)
     return job->in ? 0 : err_set_errno(err, ERR_MISSING, "cannot open %s", job->name);
 }
 
+/* One text needs no workers; the lines of a file are spread over them. */
 static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
 {
     Config *cfg = &line->cfg;
@@ -121,6 +126,7 @@ static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
     if (rc < 0)
         return rc;
     int workers = text ? 0 : cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    /* Whatever the configuration says, phonemes are what was asked for; nothing is too long. */
     cfg->use_phonemes = 1;
     cfg->max_text_length = INT_MAX;
     if (!clean)
@@ -136,6 +142,7 @@ static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
     return rc;
 }
 
+/* Exit code 1: some lines have no phonemes. */
 int cmd_phonemize(int argc, char **argv, Log *log)
 {
     const char *text = NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
@@ -17,6 +18,7 @@ static const char *usage_text =
     "and\n"
     "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
 
+/* What one stage built and reused; `checked` only where every byte was looked at. */
 static json_t *stage_json(const StageReport *r, int verified)
 {
     json_t *o = json_pack("{s:I, s:I, s:f}", "built", (json_int_t)r->built, "reused", (json_int_t)r->reused,
@@ -27,6 +29,7 @@ static json_t *stage_json(const StageReport *r, int verified)
     return o;
 }
 
+/* Reasons with at least one line; unknown symbols with how often they came. */
 static int print_json(const PrepareReport *r, const PrepareOptions *options, Err *err)
 {
     json_t *reasons = json_object(), *unknown = json_array();
@@ -41,14 +44,13 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
         json_array_append_new(unknown, json_pack("{s:s, s:s, s:I}", "code_point", point, "symbol", symbol,
                                                  "count", (json_int_t)r->unknown[2 * i + 1]));
     }
-    json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines",
-                          (json_int_t)r->lines, "accepted", (json_int_t)r->accepted, "rejected",
-                          (json_int_t)r->rejected, "reasons", reasons, "text",
-                          stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify),
-                          "cache_dir", output_text(r->cache_dir, strlen(r->cache_dir)), "rejected_file",
-                          output_text(r->rejected_path, strlen(r->rejected_path)), "audio_seconds",
-                          r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens,
-                          "mel_frames", (json_int_t)r->frames, "unknown_symbols", unknown);
+    json_t *o = json_pack(
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines", (json_int_t)r->lines,
+        "accepted", (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected, "reasons", reasons, "text",
+        stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify), "cache_dir",
+        json_from_text(r->cache_dir), "rejected_file", json_from_text(r->rejected_path), "audio_seconds",
+        r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens, "mel_frames",
+        (json_int_t)r->frames, "unknown_symbols", unknown);
     return output_print(o, 6, err);
 }
 
@@ -62,6 +64,7 @@ static void print_stage(const char *name, const StageReport *r, int verified)
     putchar('\n');
 }
 
+/* The same figures for people, and a hint where a limit was the reason. */
 static void print_text(const PrepareReport *r, const PrepareOptions *options, const Config *cfg)
 {
     printf("prepared %s in %.2f s, caches in %s\n", cfg->data_path, r->seconds, r->cache_dir);
@@ -100,6 +103,7 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
                cfg->max_mel_frames);
 }
 
+/* Exit code 3: no usable line; 1: damage was found. */
 int cmd_prepare(int argc, char **argv, Log *log)
 {
     const char *stages = "all";
@@ -107,7 +111,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     const CmdOption own[] = {
         {"stages", "text|mel|all", &stages, NULL, "which caches to build (text needs no audio)"},
         {"verify", NULL, NULL, &options.verify,
-         "check every byte of the caches; damaged records are named and built anew"},
+         "check every byte of the caches; damaged records are named and rebuilt"},
     };
     CmdLine line;
     Err err = {0};
@@ -132,6 +136,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     rc = prepare_run(&line.cfg, &options, &report, log, &err);
     if (rc)
         goto done;
+    /* The setting makes prepare verify too; the report says so. */
     options.verify |= line.cfg.cache_verification == VERIFY_FULL;
     if (line.json)
         rc = print_json(&report, &options, &err);
@@ -139,14 +144,14 @@ int cmd_prepare(int argc, char **argv, Log *log)
         print_text(&report, &options, &line.cfg);
     if (rc)
         goto done;
+    /* Nothing usable is a failure; damage that was mended is a finding. */
     if (report.accepted == 0) {
         log_error(log, "no line of %s can be used; the reasons are in %s", line.cfg.data_path,
                   report.rejected_path);
         code = 3;
     } else if (report.text.damaged + report.mel.damaged > 0) {
-        log_warn(
-            log,
-            "damage was found and built anew; if nobody changed the files by hand, the disk deserves a look");
+        log_warn(log,
+                 "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
         code = 1;
     }
 done:

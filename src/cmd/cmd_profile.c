@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/data.h"
@@ -21,7 +22,8 @@ static const char *usage_text =
     "[--json]\n"
     "       myxtts profile step --data-path DIR [--num-steps N] [--batch-size N] [--layers] [--json]\n"
     "       myxtts profile dual --data-path DIR --data-gpu D --model-gpu D [--num-steps N] [--json]\n\n"
-    "data: how evenly batches come when nobody holds them up; --benchmark tries batch sizes and numbers of "
+    "data: how evenly batches arrive when nothing slows them down; --benchmark tries batch sizes and numbers "
+    "of "
     "workers.\n"
     "step: waiting for data, forward, loss, backward, optimiser of the real training step; --layers takes it "
     "apart.\n"
@@ -36,11 +38,14 @@ typedef struct Profile {
     json_t *report;
 } Profile;
 
+/* Data first: devices are not opened for a corpus that cannot be used. */
 static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
 {
     p->cfg = *cfg;
     int rc = data_prepare(cfg, 1, log, err);
-    if (rc || (rc = devices_open(&p->devices, &p->cfg, log, err)))
+    if (!rc)
+        rc = devices_open(&p->devices, &p->cfg, log, err);
+    if (rc)
         return rc;
     return corpus_open(&p->corpus, &p->cfg, SPLIT_TRAIN, log, err);
 }
@@ -60,6 +65,7 @@ static int read_list(int *out, int most, const char *text)
     return n;
 }
 
+/* A whole number of an option; *out stays as it is where the option was not given. */
 static int positive(const char *option, const char *text, int64_t least, int64_t *out, Err *err)
 {
     char *end = NULL;
@@ -72,13 +78,14 @@ static int positive(const char *option, const char *text, int64_t least, int64_t
     return 0;
 }
 
+/* The report as text, as a page and as JSON, all from the same object. */
 static int finish(Profile *p, int argc, char **argv, const char *output, const char *html, int json, Err *err)
 {
     Buf text = {0}, command = {0};
     buf_str(&command, "myxtts");
     for (int i = 0; i < argc; i++)
         buf_printf(&command, " %s", argv[i]);
-    json_object_set_new(p->report, "command", output_text(command.data, command.size));
+    json_object_set_new(p->report, "command", json_from_bytes(command.data, command.size));
     profile_text(&text, p->report);
     int rc = text.failed || command.failed ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
     if (!rc && output)
@@ -94,6 +101,7 @@ static int finish(Profile *p, int argc, char **argv, const char *output, const c
     return rc;
 }
 
+/* Three ways to look; all open the same data and devices. */
 int cmd_profile(int argc, char **argv, Log *log)
 {
     const char *batches = NULL, *steps = NULL, *output = NULL, *html = NULL, *sizes = "8,16,32",
@@ -147,6 +155,7 @@ int cmd_profile(int argc, char **argv, Log *log)
         g.size_count = read_list(g.sizes, GRID_MOST, sizes);
         if (workers)
             g.worker_count = read_list(g.workers, GRID_MOST, workers);
+        /* Powers of two up to the cores, and the cores themselves. */
         for (int w = 1, cores = thread_cores(); !workers && g.worker_count < GRID_MOST;
              w = w * 2 < cores ? w * 2 : cores) {
             g.workers[g.worker_count++] = w;
@@ -154,7 +163,7 @@ int cmd_profile(int argc, char **argv, Log *log)
                 break;
         }
         if (!g.size_count || !g.worker_count || g.sizes[0] < 1)
-            rc = err_set(&err, ERR_USAGE, "--grid-batch and --grid-workers are lists as 8,16,32");
+            rc = err_set(&err, ERR_USAGE, "--grid-batch and --grid-workers must be lists such as 8,16,32");
         if (!rc)
             rc = profile_grid(&p->report, &o, &g, &err);
     } else if (strcmp(what, "data") == 0) {
@@ -169,8 +178,7 @@ int cmd_profile(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (rc ==
-        ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the program ends */
+    if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
     if (p) {
         json_decref(p->report);

@@ -11,6 +11,7 @@
 #include "audio/wav.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/ordered.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
@@ -50,7 +51,8 @@ static int keep_first(Synth *s, const VoicePart *p, Err *err)
 {
     const size_t values = (size_t)p->frames * (size_t)voice_file(s->voice)->cfg.n_mels,
                  text = (size_t)p->speech.text;
-    s->first.frames = p->frames, s->first.speech.text = p->speech.text;
+    s->first.frames = p->frames;
+    s->first.speech.text = p->speech.text;
     s->first.mel = malloc(values * sizeof(float));
     s->first.tokens = malloc(text * sizeof(int32_t));
     s->first.speech.durations = malloc(text * sizeof(int32_t));
@@ -64,6 +66,7 @@ static int keep_first(Synth *s, const VoicePart *p, Err *err)
     return 0;
 }
 
+/* Sound goes to the file as it comes; a long text never lies in memory whole. */
 static int take_part(void *arg, const VoicePart *part, const float *samples, int64_t count, Err *err)
 {
     Synth *s = arg;
@@ -97,6 +100,7 @@ static int alignment_picture(const Synth *s, Err *err)
     return rc;
 }
 
+/* Of the first part only: a picture of a whole book would show nothing. */
 static int pictures(const Synth *s, Err *err)
 {
     const Config *cfg = &voice_file(s->voice)->cfg;
@@ -112,6 +116,7 @@ static int pictures(const Synth *s, Err *err)
     return !rc && s->alignment_png ? alignment_picture(s, err) : rc;
 }
 
+/* Times are shares of the sound's length: below 1 is faster than speech. */
 static int report(const Synth *s, Err *err)
 {
     const Spoken *p = &s->spoken;
@@ -121,12 +126,12 @@ static int report(const Synth *s, Err *err)
     if (s->json)
         return output_print(
             json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
-                      output_text(s->output, strlen(s->output)), "checkpoint",
-                      output_text(f->path, strlen(f->path)), "step", (json_int_t)f->step, "seconds", length,
-                      "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts", p->parts,
-                      "left_out", p->left_out, "real_time_factor", took / length, "text_seconds",
-                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds,
-                      "first_sound_seconds", p->first_seconds, "load_seconds", s->open_seconds),
+                      json_from_text(s->output), "checkpoint", json_from_text(f->path), "step",
+                      (json_int_t)f->step, "seconds", length, "frames", (json_int_t)p->frames, "symbols",
+                      (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "real_time_factor",
+                      took / length, "text_seconds", p->text_seconds, "mel_seconds", p->mel_seconds,
+                      "audio_seconds", p->audio_seconds, "first_sound_seconds", p->first_seconds,
+                      "load_seconds", s->open_seconds),
             6, err);
     printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
            "%.4f); first sound "
@@ -136,6 +141,7 @@ static int report(const Synth *s, Err *err)
     return 0;
 }
 
+/* The file appears under its name only when all of it is there. */
 static int speak_text(Synth *s, Err *err)
 {
     const char *text = s->text;
@@ -144,11 +150,17 @@ static int speak_text(Synth *s, Err *err)
     if (s->text_file) {
         if ((rc = file_map(&s->file, s->text_file, err)))
             return rc;
-        text = (const char *)s->file.data, size = s->file.size;
+        text = (const char *)s->file.data;
+        size = s->file.size;
     }
-    if ((rc = wav_writer_open(&s->wav, s->output, voice_file(s->voice)->cfg.sample_rate, err)) ||
-        (rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err)) ||
-        (rc = wav_writer_commit(&s->wav, err)) || (rc = pictures(s, err)))
+    rc = wav_writer_open(&s->wav, s->output, voice_file(s->voice)->cfg.sample_rate, err);
+    if (!rc)
+        rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err);
+    if (!rc)
+        rc = wav_writer_commit(&s->wav, err);
+    if (!rc)
+        rc = pictures(s, err);
+    if (rc)
         return rc;
     return report(s, err);
 }
@@ -173,6 +185,7 @@ typedef struct Lines {
     double seconds, first_at;
 } Lines;
 
+/* In a worker: part by part, the network under its lock, the sound beside the others. */
 static void speak_line(void *user, int thread, int slot, uint64_t item)
 {
     Lines *l = user;
@@ -208,6 +221,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
         err_set(&r->err, ERR_DATA, "there is nothing to speak in the line");
 }
 
+/* In order: writes the file, and says so. A line that failed is a finding, not the end. */
 static int finish_line(void *user, int slot, uint64_t item, Err *err)
 {
     Lines *l = user;
@@ -218,18 +232,17 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     int n = snprintf(path, sizeof path, "%s/%02llu.wav", l->s->output_dir, (unsigned long long)item + 1),
         rc = 0;
     if (n >= (int)sizeof path)
-        return err_set(err, ERR_USAGE, "--output-dir is too long a path");
+        return err_set(err, ERR_USAGE, "the path of --output-dir is too long");
     if (!r->err.code)
         rc = wav_write(path, p->samples, p->count, rate, err);
     if (!rc && l->s->json) {
         double length = (double)p->count / rate;
-        json_t *o = json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1,
-                              "output", r->err.code ? json_null() : output_text(path, strlen(path)),
-                              "seconds", length, "symbols", (json_int_t)p->symbols, "parts", p->parts,
-                              "left_out", p->left_out, "text_seconds", p->text_seconds, "mel_seconds",
-                              p->mel_seconds, "audio_seconds", p->audio_seconds);
-        json_object_set_new(o, "error",
-                            r->err.code ? output_text(r->err.msg, strlen(r->err.msg)) : json_null());
+        json_t *o =
+            json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1, "output",
+                      r->err.code ? json_null() : json_from_text(path), "seconds", length, "symbols",
+                      (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "text_seconds",
+                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds);
+        json_object_set_new(o, "error", r->err.code ? json_from_text(r->err.msg) : json_null());
         char *text = json_dumps(o, JSON_REAL_PRECISION(6));
         json_decref(o);
         printf("%s\n", text ? text : "{}");
@@ -237,11 +250,14 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     } else if (!rc && r->err.code) {
         fprintf(stderr, "%s:%llu: %s\n", l->s->lines, (unsigned long long)item + 1, r->err.msg);
     }
-    l->failed += r->err.code != 0, l->left_out += p->left_out, l->seconds += (double)p->count / rate;
+    l->failed += r->err.code != 0;
+    l->left_out += p->left_out;
+    l->seconds += (double)p->count / rate;
     spoken_free(&r->spoken);
     return rc;
 }
 
+/* Twice over the text: count, then keep. A last line without a newline counts. */
 static int cut_lines(Lines *l, Err *err)
 {
     const char *p = (const char *)l->s->file.data, *end = p + l->s->file.size;
@@ -250,8 +266,10 @@ static int cut_lines(Lines *l, Err *err)
         for (const char *at = p; at < end; n++) {
             const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
             size_t size = (size_t)(stop - at);
-            if (pass)
-                l->line[n] = at, l->size[n] = size && at[size - 1] == '\r' ? size - 1 : size;
+            if (pass) {
+                l->line[n] = at;
+                l->size[n] = size && at[size - 1] == '\r' ? size - 1 : size;
+            }
             at = stop + 1;
         }
         l->count = n;
@@ -267,12 +285,17 @@ static int cut_lines(Lines *l, Err *err)
     return 0;
 }
 
+/* All cores make sound; Griffin-Lim has one workspace per thread. */
 static int speak_lines(Synth *s, int *findings, Err *err)
 {
     const int workers = thread_cores();
     Lines l = {.s = s};
     int rc = file_map(&s->file, s->lines, err);
-    if (rc || (rc = file_make_dirs(s->output_dir, err)) || (rc = cut_lines(&l, err)))
+    if (!rc)
+        rc = file_make_dirs(s->output_dir, err);
+    if (!rc)
+        rc = cut_lines(&l, err);
+    if (rc)
         goto done;
     pthread_mutex_init(&l.network, NULL);
     l.griffin = calloc((size_t)workers, sizeof *l.griffin);
@@ -294,7 +317,10 @@ static int speak_lines(Synth *s, int *findings, Err *err)
 done:
     for (int i = 0; i < workers && l.griffin; i++)
         griffin_lim_close(l.griffin[i]);
-    free(l.griffin), free(l.slots), free(l.line), free(l.size);
+    free(l.griffin);
+    free(l.slots);
+    free(l.line);
+    free(l.size);
     return rc;
 }
 
@@ -313,14 +339,18 @@ static int number(double *out, const char *name, const char *text, double low, d
     return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %g to %g", name, text, low, high);
 }
 
+/* Numbers of the options, devices, voice; then one text or many lines. */
 static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *err)
 {
     double iterations = 0, speed = 1, pitch = 0, from = clock_now();
-    int rc;
-    if ((rc = number(&iterations, "iterations", s->iterations, 1, 10000, err)) ||
-        (rc = number(&speed, "speed", s->speed, 0.25, 4, err)) ||
-        (rc = number(&pitch, "pitch", s->pitch, -24, 24, err)) ||
-        (rc = devices_open(&s->devices, &line->cfg, log, err)))
+    int rc = number(&iterations, "iterations", s->iterations, 1, 10000, err);
+    if (!rc)
+        rc = number(&speed, "speed", s->speed, 0.25, 4, err);
+    if (!rc)
+        rc = number(&pitch, "pitch", s->pitch, -24, 24, err);
+    if (!rc)
+        rc = devices_open(&s->devices, &line->cfg, log, err);
+    if (rc)
         return rc;
     VoiceOptions o = {.checkpoint = s->checkpoint,
                       .argc = line->setting_count,
@@ -330,9 +360,12 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .speed = speed,
                       .pitch = pitch,
                       .log = log};
-    if ((rc = voice_open(&s->voice, &o, err)) ||
-        (s->reference && (rc = voice_of_recording(s->voice, s->reference, err))) ||
-        (s->speaker && (rc = voice_of_speaker(s->voice, s->speaker, err))))
+    rc = voice_open(&s->voice, &o, err);
+    if (!rc && s->reference)
+        rc = voice_of_recording(s->voice, s->reference, err);
+    if (!rc && s->speaker)
+        rc = voice_of_speaker(s->voice, s->speaker, err);
+    if (rc)
         return rc;
     s->open_seconds = clock_now() - from;
     if (s->lines)
@@ -342,6 +375,7 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     return rc;
 }
 
+/* Which of the two ways of use is meant, and whether it is complete. */
 static int check_options(const Synth *s, Err *err)
 {
     if (!s->checkpoint)
@@ -361,6 +395,7 @@ static int check_options(const Synth *s, Err *err)
     return 0;
 }
 
+/* Exit code 1: a line could not be spoken, or characters were left out. */
 int cmd_synth(int argc, char **argv, Log *log)
 {
     Synth s = {0};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/data.h"
@@ -29,6 +30,7 @@ static const char *usage_text =
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
+/* The first asks for a checkpoint and an orderly end; the second does not wait. */
 static void on_signal(int signal_number)
 {
     if (stop_requested)
@@ -45,6 +47,7 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL); /* a lost connection */
 }
 
+/* Only what somebody chose; `myxtts config` shows the rest. */
 static void print_settings(const Config *cfg, Log *log)
 {
     for (int i = 0; i < config_row_count(); i++) {
@@ -54,11 +57,14 @@ static void print_settings(const Config *cfg, Log *log)
     }
 }
 
+/* Memory as planned, before anything is allocated. */
 static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
 {
     char a[32], b[32], c[32], d[32], e[32], f[32];
-    format_bytes(a, sizeof a, p->model_total), format_bytes(b, sizeof b, p->model_limit);
-    format_bytes(c, sizeof c, p->weights), format_bytes(d, sizeof d, p->activations);
+    format_bytes(a, sizeof a, p->model_total);
+    format_bytes(b, sizeof b, p->model_limit);
+    format_bytes(c, sizeof c, p->weights);
+    format_bytes(d, sizeof d, p->activations);
     format_bytes(e, sizeof e, p->pipeline_model + (o->data == o->model ? p->pipeline_data : 0));
     format_bytes(f, sizeof f, p->other + p->synthesis);
     log_info(log, "memory on %s (%s): %s of %s", o->model->name, o->model->model, a, b);
@@ -67,13 +73,15 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
              "other %s",
              c, p->shape.rows, p->shape.frames, p->shape.text, d, e, f);
     if (o->data != o->model) {
-        format_bytes(a, sizeof a, p->data_total), format_bytes(b, sizeof b, p->data_limit);
+        format_bytes(a, sizeof a, p->data_total);
+        format_bytes(b, sizeof b, p->data_limit);
         log_info(log, "memory on %s (%s): %s of %s", o->data->name, o->data->model, a, b);
     }
     log_info(log, "  %.2f million parameters; the largest batch that fits is %d",
              (double)p->parameters * 1e-6, p->largest_batch);
 }
 
+/* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
 static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, const VoiceWatch *w,
                       Err *err)
 {
@@ -95,10 +103,10 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
                    {"frames_per_s", s->frames_per_s},
                    {"gpu_utilisation", s->gpu_utilisation}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new(o, numbers[i].key, output_number(numbers[i].value));
+        json_object_set_new(o, numbers[i].key, json_from_double(numbers[i].value));
     json_t *phases = json_object();
     for (int i = 0; i < PHASE_COUNT; i++)
-        json_object_set_new(phases, phase_name(i), output_number(s->phase[i] * 1e3));
+        json_object_set_new(phases, phase_name(i), json_from_double(s->phase[i] * 1e3));
     json_object_set_new(o, "phase_ms", phases);
     json_object_set_new(o, "best_step", json_integer(s->best_step));
     json_object_set_new(o, "skipped_steps", json_integer(s->skipped));
@@ -122,10 +130,11 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
     json_object_set_new(o, "findings", findings);
     if (s->heard.clips)
         heard_json(o, &s->heard);
-    json_object_set_new(o, "checkpoint", output_text(s->last_checkpoint, strlen(s->last_checkpoint)));
+    json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
     return output_print(o, 9, err);
 }
 
+/* The same for people. */
 static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch *w)
 {
     char time[64];
@@ -204,11 +213,15 @@ static double found_share(const Corpus *c, int B)
     return c->count ? sum / c->count : 0;
 }
 
+/* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
     int rc = data_prepare(cfg, 0, log, err);
-    if (rc || (rc = devices_open(&r->devices, cfg, log, err)) ||
-        (rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err)))
+    if (!rc)
+        rc = devices_open(&r->devices, cfg, log, err);
+    if (!rc)
+        rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err);
+    if (rc)
         return rc;
     if ((rc = corpus_open(&r->validation, cfg, SPLIT_VAL, log, err)))
         return rc;
@@ -225,6 +238,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                         .watch_arg = &r->watch,
                         .log = log};
     r->watch = (Watch){cfg, r->devices.data, r->devices.model, log, 0, &r->voice};
+    /* A plan that does not fit still has its figures: they are shown before the error. */
     rc = train_plan(&r->plan, &o, err);
     if (r->plan.parameters)
         print_plan(&r->plan, &o, log);
@@ -254,6 +268,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
     return rc;
 }
 
+/* Exit code 3 when the last checkpoint could not be written: the run is not safe. */
 int cmd_train(int argc, char **argv, Log *log)
 {
     CmdLine line;
@@ -280,8 +295,7 @@ int cmd_train(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays until
-                                           the program ends */
+    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays */
         return code;
     if (r) {
         voice_watch_close(&r->voice);

@@ -1,5 +1,5 @@
-/* cmd_validate.c - myxtts validate: a configuration against its schema, the machine and the data; --fix puts
- * it right in place. */
+/* cmd_validate.c - myxtts validate: a configuration against its schema, the machine and the data; --fix
+ * repairs it in place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/devices.h"
@@ -23,7 +24,7 @@
 
 static const char usage[] =
     "myxtts validate [--config FILE] [--data-path DIR] [--fix] [--strict] [--json] [any setting]\n\n"
-    "Holds a configuration against its schema, this machine and the dataset, and says of each finding what "
+    "Checks a configuration against its schema, this machine and the dataset, and says of each finding what "
     "it is, why it matters, what\n"
     "was read or measured, and what to do. --fix changes the values in the file in place, keeps every "
     "comment and the order, leaves\n"
@@ -53,6 +54,7 @@ static int examine_machine(Validation *v, Preflight *p, const Config *cfg, Err *
 {
     Devices devices;
     Err why = {0};
+    /* Without devices everything else can still be judged; the reason becomes a finding. */
     int failed = devices_open(&devices, cfg, &v->quiet, &why);
     PreflightOptions o = {.cfg = cfg,
                           .data = failed ? NULL : devices.data,
@@ -66,7 +68,7 @@ static int examine_machine(Validation *v, Preflight *p, const Config *cfg, Err *
     return rc;
 }
 
-/* All findings about `text`, in which everything that can be put right is. */
+/* All findings about `text`, in which everything that can be repaired is. */
 static int examine(Validation *v, Preflight *p, Buf *text, Err *err)
 {
     const char *name = v->path ? v->path : "(no file)";
@@ -82,6 +84,7 @@ static int examine(Validation *v, Preflight *p, Buf *text, Err *err)
         config_close(&cfg);
     }
     schema_report_free(&schema);
+    /* What the machine or the data call for is written into the text too. */
     for (size_t i = 0; i < p->count && !rc && v->path; i++) {
         Finding *f = &p->findings[i];
         Err why = {0};
@@ -115,6 +118,7 @@ static int copy_text(Buf *to, const Buf *from, Err *err)
 /* A copy of the file under the first number that is free. */
 static int write_backup(Validation *v, mode_t mode, Err *err)
 {
+    /* O_EXCL: an older backup is never overwritten, also not by a second process. */
     int fd = -1;
     for (int i = 1; i <= MOST_BACKUPS && fd < 0; i++) {
         if ((size_t)snprintf(v->backup, sizeof v->backup, "%s.bak.%d", v->path, i) >= sizeof v->backup)
@@ -151,7 +155,7 @@ static int write_file(Validation *v, Err *err)
             unlink(v->backup);
         else if (chmod(target, st.st_mode & 07777) ||
                  (st.st_uid != geteuid() && chown(target, st.st_uid, st.st_gid)))
-            log_warn(&v->quiet, "%s has a new owner or other rights now", v->path);
+            log_warn(&v->quiet, "the owner or the permissions of %s have changed", v->path);
     }
     free(target);
     return rc;
@@ -187,6 +191,7 @@ static int put_right(Validation *v, Err *err)
 
 /* ---- what is printed ---- */
 
+/* Findings and rows of an area; one without any is not printed. */
 static int counts_of(const Preflight *p, Area a)
 {
     int n = 0;
@@ -197,6 +202,7 @@ static int counts_of(const Preflight *p, Area a)
     return n;
 }
 
+/* What, the present value unless the sentence has it, why, and the fix. */
 static void print_finding(const Finding *f)
 {
     int place = f->place[0] && strcmp(f->place, "default") != 0;
@@ -217,6 +223,7 @@ static void print_counts(const char *name, const Preflight *p)
            n == 1 ? "" : "s");
 }
 
+/* After --fix: what was found first, the difference, then what is left. */
 static void print_text(const Validation *v)
 {
     const char *name = v->path ? v->path : "defaults and command line";
@@ -225,7 +232,7 @@ static void print_text(const Validation *v)
         for (size_t i = 0; i < v->fixed.count; i++)
             if (v->fixed.findings[i].severity != FINDING_NOTE)
                 print_finding(&v->fixed.findings[i]);
-        printf("\n%s\nchanged; the old file is %s. Once more:\n\n", v->diff.data, v->backup);
+        printf("\n%s\nchanged; the old file is %s. Validating again:\n\n", v->diff.data, v->backup);
     } else if (v->fix) {
         printf("nothing to change\n\n");
     }
@@ -247,16 +254,16 @@ static void print_text(const Validation *v)
     print_counts(name, &v->found);
 }
 
-static json_t *text_json(const char *s) { return output_text(s, strlen(s)); }
-
 static json_t *finding_json(const Finding *f)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "severity", severity_name(f->severity),
-                     "key", text_json(f->key), "place", text_json(f->place), "what", text_json(f->what),
-                     "why", text_json(f->why), "value", text_json(f->value), "fix", text_json(f->fix), "set",
-                     f->set_value ? text_json(f->set_value) : json_null());
+                     "key", json_from_text(f->key), "place", json_from_text(f->place), "what",
+                     json_from_text(f->what), "why", json_from_text(f->why), "value",
+                     json_from_text(f->value), "fix", json_from_text(f->fix), "set",
+                     f->set_value ? json_from_text(f->set_value) : json_null());
 }
 
+/* Rows and findings by area, as the page of diagnose has them. */
 static json_t *sections_json(const Preflight *p)
 {
     json_t *sections = json_array();
@@ -265,9 +272,10 @@ static json_t *sections_json(const Preflight *p)
         for (size_t i = 0; i < p->row_count; i++) {
             const PreflightRow *r = &p->rows[i];
             if (r->area == (Area)a)
-                json_array_append_new(rows, json_pack("{s:o, s:o, s:s, s:o}", "name", text_json(r->name),
-                                                      "value", text_json(r->value), "status",
-                                                      status_name(r->status), "note", text_json(r->note)));
+                json_array_append_new(rows,
+                                      json_pack("{s:o, s:o, s:s, s:o}", "name", json_from_text(r->name),
+                                                "value", json_from_text(r->value), "status",
+                                                status_name(r->status), "note", json_from_text(r->note)));
         }
         for (size_t i = 0; i < p->count; i++)
             if (p->findings[i].area == (Area)a)
@@ -278,6 +286,7 @@ static json_t *sections_json(const Preflight *p)
     return sections;
 }
 
+/* For the head of the JSON report. */
 static void machine_text(char *out, size_t cap)
 {
     struct utsname u;
@@ -287,6 +296,7 @@ static void machine_text(char *out, size_t cap)
     snprintf(out, cap, "%d core%s, %s %s", cores, cores == 1 ? "" : "s", u.sysname, u.machine);
 }
 
+/* The report for scripts; found_before, backup and diff say something only after --fix. */
 static int print_json(const Validation *v, Err *err)
 {
     const Preflight *p = &v->found;
@@ -300,29 +310,32 @@ static int print_json(const Validation *v, Err *err)
     for (size_t i = 0; i < p->count; i++) {
         const Finding *f = &p->findings[i];
         if (f->severity != FINDING_NOTE)
-            json_array_append_new(issues, text_json(f->what));
+            json_array_append_new(issues, json_from_text(f->what));
         if (f->fix[0])
-            json_array_append_new(advice, text_json(f->fix));
+            json_array_append_new(advice, json_from_text(f->fix));
     }
+    /* After --fix the changes are those that were made, before it those that would be. */
     const Preflight *changed = v->diff.size ? &v->fixed : p;
     for (size_t i = 0; i < changed->count; i++) {
         const Finding *f = &changed->findings[i];
         if (f->set_value)
-            json_array_append_new(changes, json_pack("{s:o, s:o, s:o, s:o}", "key", text_json(f->key), "from",
-                                                     text_json(f->value), "to", text_json(f->set_value),
-                                                     "why", text_json(f->why)));
+            json_array_append_new(changes,
+                                  json_pack("{s:o, s:o, s:o, s:o}", "key", json_from_text(f->key), "from",
+                                            json_from_text(f->value), "to", json_from_text(f->set_value),
+                                            "why", json_from_text(f->why)));
         if (v->diff.size && f->severity != FINDING_NOTE)
             json_array_append_new(fixed, finding_json(f));
     }
     json_t *o = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:{s:i, s:i, s:i}, s:o, s:o, s:o, s:o}", "title", "myxtts validate",
         "date", date, "machine", machine, "command", v->fix ? "validate --fix" : "validate", "file",
-        v->path ? text_json(v->path) : json_null(), "counts", "error", preflight_tally(p, FINDING_ERROR),
+        v->path ? json_from_text(v->path) : json_null(), "counts", "error", preflight_tally(p, FINDING_ERROR),
         "warning", preflight_tally(p, FINDING_WARNING), "note", preflight_tally(p, FINDING_NOTE), "sections",
         sections_json(p), "issues", issues, "recommendations", advice, "configuration_changes", changes);
-    if (o && (json_object_set_new(o, "found_before", fixed) ||
-              json_object_set_new(o, "backup", v->diff.size ? text_json(v->backup) : json_null()) ||
-              json_object_set_new(o, "diff", output_text(v->diff.size ? v->diff.data : "", v->diff.size)))) {
+    if (o &&
+        (json_object_set_new(o, "found_before", fixed) ||
+         json_object_set_new(o, "backup", v->diff.size ? json_from_text(v->backup) : json_null()) ||
+         json_object_set_new(o, "diff", json_from_bytes(v->diff.size ? v->diff.data : "", v->diff.size)))) {
         json_decref(o);
         o = NULL;
     }
@@ -350,15 +363,7 @@ static int split_arguments(Validation *v, int argc, char **argv, char **rest, ch
     return n;
 }
 
-/* Wrong settings on the command line are wrong use; what only the file can put right is not their fault. */
-static int check_arguments(const Validation *v, Err *err)
-{
-    Config cfg;
-    int rc = config_load(&cfg, NULL, v->argc, v->argv, err);
-    config_close(&cfg);
-    return rc == ERR_CONFIG && strncmp(err->msg, "--", 2) != 0 && err->msg[0] != '\'' ? 0 : rc;
-}
-
+/* The file as it is; mended in rounds with --fix; examined once more for the report. */
 static int validate(Validation *v, Err *err)
 {
     int rc = v->path ? file_read(&v->original, v->path, MOST_BYTES, err) : 0;
@@ -379,6 +384,7 @@ static int validate(Validation *v, Err *err)
     return rc;
 }
 
+/* Settings are kept apart from options: wrong ones are wrong use, rules between them are findings. */
 int cmd_validate(int argc, char **argv, Log *log)
 {
     Validation v = {0};
@@ -409,7 +415,7 @@ int cmd_validate(int argc, char **argv, Log *log)
     if (v.fix && !v.path)
         rc = err_set(&err, ERR_USAGE, "--fix needs --config FILE, the file to change");
     if (!rc)
-        rc = check_arguments(&v, &err);
+        rc = config_check_arguments(v.argc, v.argv, &err); /* wrong here is wrong use; rules are findings */
     if (!rc)
         rc = validate(&v, &err);
     if (!rc && line.json)

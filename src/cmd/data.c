@@ -3,6 +3,7 @@
 
 #include "cache/prepare.h"
 
+/* Commands that train or judge come through here, so none of them works on stale caches. */
 int data_prepare(const Config *cfg, int quiet, Log *log, Err *err)
 {
     PrepareReport report = {0};

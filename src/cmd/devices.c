@@ -5,6 +5,7 @@
 
 static int is_sim(const char *name) { return strncmp(name, "sim", 3) == 0; }
 
+/* One device opened once, even when both names mean it. */
 int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
 {
     *d = (Devices){0};
@@ -16,8 +17,10 @@ int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
         model = data;
     d->has_sim = cfg->sim[0] != 0;
     int rc = sim_parse(&d->sim, cfg->sim, err);
-    if (rc)
+    if (rc) {
+        devices_close(d);
         return rc;
+    }
     uint64_t data_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->data_gpu_memory << 20 : 0;
     uint64_t model_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->model_gpu_memory << 20 : 0;
     if (strcmp(data, model) == 0) /* one device for both: it may take what both may take */

@@ -22,6 +22,7 @@ typedef struct Patient {
     VoiceReport report;
 } Patient;
 
+/* RUN may also be the log or a checkpoint in the folder. */
 static int find_folder(Patient *p, const char *run, Err *err)
 {
     struct stat st;
@@ -70,8 +71,13 @@ static int open_voice(Patient *p, const char *checkpoint, const CmdLine *line, L
 {
     VoiceData *v = &p->voice;
     int rc = voice_data_open(v, checkpoint, line, log, err);
-    if (rc || (rc = voice_data_corpus(v, &p->train, SPLIT_TRAIN, log, err)) ||
-        (rc = voice_data_corpus(v, &p->validation, SPLIT_VAL, log, err)) || (rc = join_splits(p, err)))
+    if (!rc)
+        rc = voice_data_corpus(v, &p->train, SPLIT_TRAIN, log, err);
+    if (!rc)
+        rc = voice_data_corpus(v, &p->validation, SPLIT_VAL, log, err);
+    if (!rc)
+        rc = join_splits(p, err);
+    if (rc)
         return rc;
     if (p->all.count < 2)
         return err_set(err, ERR_DATA, "%s has fewer than two clips that can be used", line->cfg.data_path);
@@ -84,11 +90,14 @@ static int open_voice(Patient *p, const char *checkpoint, const CmdLine *line, L
 static int open_recordings(Patient *p, const Config *cfg, Log *log, Err *err)
 {
     int rc = data_prepare(cfg, 1, log, err);
-    if (rc || (rc = corpus_open(&p->train, cfg, SPLIT_TRAIN, log, err)))
+    if (!rc)
+        rc = corpus_open(&p->train, cfg, SPLIT_TRAIN, log, err);
+    if (rc)
         return rc;
     return corpus_open(&p->validation, cfg, SPLIT_VAL, log, err);
 }
 
+/* With data and checkpoint everything is looked at; with one of them what it allows; the log always. */
 static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, Err *err)
 {
     VoiceReportOptions o = {.run = run, .look = VOICE_LOOK, .step = -1};
@@ -111,14 +120,23 @@ static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, E
         rc = has_data ? open_recordings(p, &line->cfg, log, err) : 0;
     if (rc)
         return rc;
-    if (p->has_file)
-        o.cfg = &file->cfg, o.step = file->step;
-    if (has_data)
-        o.cfg = p->has_file ? &file->cfg : &line->cfg, o.train = &p->train, o.validation = &p->validation;
+    /* The settings of the checkpoint say how its network sees the data. */
+    if (p->has_file) {
+        o.cfg = &file->cfg;
+        o.step = file->step;
+    }
+    if (has_data) {
+        o.cfg = p->has_file ? &file->cfg : &line->cfg;
+        o.train = &p->train;
+        o.validation = &p->validation;
+    }
     EvaluateOptions eo = {.cfg = o.cfg, .corpus = &p->all, .log = log};
-    eo.data = p->voice.devices.data, eo.model = p->voice.devices.model;
-    if (p->voice.engine)
-        o.engine = p->voice.engine, o.align = &eo;
+    eo.data = p->voice.devices.data;
+    eo.model = p->voice.devices.model;
+    if (p->voice.engine) {
+        o.engine = p->voice.engine;
+        o.align = &eo;
+    }
     rc = voice_report(&p->report, &o, err);
     if (!rc && !p->report.has_log && !p->has_file) {
         err_set(err, ERR_MISSING, "%s holds neither a log nor a checkpoint", run);
@@ -139,6 +157,7 @@ static void write_suspects(const Patient *p, Log *log)
     free(path);
 }
 
+/* The report; a folder that has no checkpoint has no headline. */
 static int print(const Patient *p, const char *output, int json, Err *err)
 {
     Buf text = {0};
@@ -169,7 +188,9 @@ int diagnose_voice(const CmdLine *line, const char *run, const char *output, int
         return rc;
     *findings = p->report.count;
     voice_report_close(&p->report);
-    free(p->all.items), free(p->all.lengths), free(p->folder);
+    free(p->all.items);
+    free(p->all.lengths);
+    free(p->folder);
     corpus_close(&p->train);
     corpus_close(&p->validation);
     voice_data_close(&p->voice);

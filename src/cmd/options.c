@@ -16,6 +16,7 @@ typedef struct Parse {
     int config_count;
 } Parse;
 
+/* Dashes and underscores are the same. */
 static const CmdOption *find_in(const CmdOption *options, int count, const char *name, size_t n)
 {
     for (int i = 0; i < count; i++) {
@@ -39,6 +40,7 @@ static const CmdOption *find_option(const Parse *p, const char *arg)
     return o ? o : find_in(p->common, COMMON_COUNT, name, n);
 }
 
+/* The nearest of all: keys of the configuration, the command's own options, the common ones. */
 static int unknown_option(const Parse *p, const char *arg, Err *err)
 {
     char name[80], nearest[80] = "";
@@ -65,6 +67,7 @@ static int unknown_option(const Parse *p, const char *arg, Err *err)
                       : err_hint(err, "--help lists the options");
 }
 
+/* An option that follows instead is named, since a forgotten value is the usual cause. */
 static int missing_value(const char *arg, const char *next, Err *err)
 {
     int n = (int)strcspn(arg, "=");
@@ -84,6 +87,7 @@ static int take_option(Parse *p, int *i, int argc, char **argv, Err *err)
     int wants_value = o ? o->arg && !inline_value : config_takes_value(arg, next);
     if (wants_value && (!next || strncmp(next, "--", 2) == 0))
         return missing_value(arg, next, err);
+    /* A key of the configuration is passed on, with its value. */
     if (!o) {
         p->config[p->config_count++] = arg;
         if (wants_value)
@@ -109,6 +113,7 @@ static void print_options(const CmdOption *options, int count)
     }
 }
 
+/* Own options, common ones; with --help-all every key by section. */
 static int print_help(const char *usage, const Parse *p, int all, Err *err)
 {
     Buf text = {0};
@@ -136,6 +141,7 @@ static int print_help(const char *usage, const Parse *p, int all, Err *err)
     return failed ? err_set(err, ERR_NOMEM, "out of memory for the help") : 0;
 }
 
+/* Options may stand anywhere; whatever is left is positional. The configuration is loaded last. */
 int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc,
                    char **argv, Err *err)
 {
@@ -160,6 +166,7 @@ int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int o
         rc = err_set(err, ERR_NOMEM, "out of memory for the command line");
         goto done;
     }
+    /* A single dash is a file name (standard input); behind `--` everything is. */
     for (int i = 1; i < argc && rc == 0; i++) {
         const char *arg = argv[i];
         if (!options || arg[0] != '-' || !arg[1])
@@ -185,6 +192,7 @@ done:
     return rc;
 }
 
+/* Too few: what is missing. Too many: the first that is one too many. */
 int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err *err)
 {
     int n = line->positional_count;

@@ -7,18 +7,12 @@
 #include "cmd/data.h"
 #include "text/tokens.h"
 
-int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
+/* Statistics of the network: means and deviations as it learned them, not those of this dataset. */
+static int copy_statistics(VoiceData *v, Err *err)
 {
-    *v = (VoiceData){0};
-    int rc = voice_file_open(&v->file, checkpoint, checkpoint, line->setting_count, line->settings, log, err);
-    if (rc)
-        return rc;
-    Config *cfg = &v->file.cfg;
-    cfg->data_path = line->cfg.data_path, cfg->cache_dir = line->cfg.cache_dir;
-    if ((rc = data_prepare(cfg, 1, log, err)) || (rc = devices_open(&v->devices, &line->cfg, log, err)))
-        return rc;
-    const size_t bands = (size_t)cfg->n_mels;
-    if (!(v->statistics = mem_calloc(2 * bands, sizeof *v->statistics)))
+    const size_t bands = (size_t)v->file.cfg.n_mels;
+    v->statistics = mem_calloc(2 * bands, sizeof *v->statistics);
+    if (!v->statistics)
         return err_set(err, ERR_NOMEM, "no memory for the statistics of %zu bands", bands);
     for (size_t i = 0; i < bands; i++) {
         v->statistics[i] = (double)v->file.mean[i];
@@ -27,19 +21,46 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
     return 0;
 }
 
+/* The settings are the checkpoint's, but the data is where the command line says. */
+int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
+{
+    *v = (VoiceData){0};
+    int rc = voice_file_open(&v->file, checkpoint, checkpoint, line->setting_count, line->settings, log, err);
+    if (rc)
+        goto fail;
+    Config *cfg = &v->file.cfg;
+    cfg->data_path = line->cfg.data_path;
+    cfg->cache_dir = line->cfg.cache_dir;
+    rc = data_prepare(cfg, 1, log, err);
+    if (!rc)
+        rc = devices_open(&v->devices, &line->cfg, log, err);
+    if (!rc)
+        rc = copy_statistics(v, err);
+    if (rc)
+        goto fail;
+    return 0;
+fail:
+    voice_data_close(v);
+    return rc;
+}
+
+/* Clips are normalised as the network has learned them. */
 int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
 {
     int rc = corpus_open(c, &v->file.cfg, split, log, err);
     if (rc)
         return rc;
+    /* Older checkpoints have no pitch; the dataset's own is the best guess then. */
     if (v->file.pitch_deviation > 0) {
         c->statistics.pitch_mean = v->file.pitch_mean;
         c->statistics.pitch_deviation = v->file.pitch_deviation;
     }
-    c->mean = v->statistics, c->deviation = v->statistics + v->file.cfg.n_mels;
+    c->mean = v->statistics;
+    c->deviation = v->statistics + v->file.cfg.n_mels;
     return 0;
 }
 
+/* Weights only: no optimiser state, since nothing is trained. */
 int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *err)
 {
     EngineOptions o = {.cfg = &v->file.cfg,
@@ -50,6 +71,7 @@ int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *e
     int rc = engine_open(&v->engine, &o, err);
     if (rc)
         return rc;
+    /* The parameters travel through host memory once. */
     const Model *m = engine_model(v->engine);
     float *flat = mem_calloc((size_t)m->params.size, sizeof *flat);
     rc = flat ? voice_file_params(&v->file, m, "", flat, err)

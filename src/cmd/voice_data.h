@@ -19,7 +19,7 @@ typedef struct VoiceData {
 } VoiceData;
 
 /* Reads the checkpoint (a file, or a folder of them), prepares what is not prepared of --data-path, opens
- * devices. line and its settings must outlive v. Call before threads are started. voice_data_close is safe
+ * devices. line and its settings must outlive v. Call before threads are started. It is closed
  * after a failure. */
 int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err);
 /* A split of the dataset, normalised as the checkpoint has it. v must outlive it; the caller closes it. */

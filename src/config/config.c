@@ -8,18 +8,43 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "config/option_table.h"
+#include "config/rules.h"
 
 #define MAX_YAML_BYTES (1 << 20)
 
-static int set_text(Config *cfg, int row, const char *text, Origin origin, Err *err)
+/* One key's value, and where it came from. */
+static int set_raw(Config *cfg, int row, const RawValue *raw, Origin origin, Err *err)
 {
-    RawValue raw = {.items = {text}, .count = 1};
-    int rc = option_set(&option_table[row], cfg, &cfg->state->strings, &raw, err);
+    int rc = option_set(&option_table[row], cfg, &cfg->state->strings, raw, err);
     if (rc == 0)
         cfg->state->origins[row] = origin;
     return rc;
 }
+
+static int set_text(Config *cfg, int row, const char *text, Origin origin, Err *err)
+{
+    RawValue raw = {.items = {text}, .count = 1};
+    return set_raw(cfg, row, &raw, origin, err);
+}
+
+/* The default of the table; a list may take its items from another table. */
+static int set_default(Config *cfg, int row, Err *err)
+{
+    const Option *o = &option_table[row];
+    Origin origin = {ORIGIN_DEFAULT, 0};
+    if (o->def)
+        return set_text(cfg, row, o->def, origin, err);
+    RawValue raw = {.is_list = 1};
+    while (raw.count < CONFIG_MAX_LIST && o->def_item(raw.count)) {
+        raw.items[raw.count] = o->def_item(raw.count);
+        raw.count++;
+    }
+    return set_raw(cfg, row, &raw, origin, err);
+}
+
+/* ---- loading ---- */
 
 static int open_defaults(Config *cfg, Err *err)
 {
@@ -30,7 +55,8 @@ static int open_defaults(Config *cfg, Err *err)
     if (!cfg->state || !cfg->state->origins)
         return err_set(err, ERR_NOMEM, "out of memory for the configuration");
     for (int i = 0; i < option_count(); i++) {
-        int rc = set_text(cfg, i, option_table[i].def, (Origin){ORIGIN_DEFAULT, 0}, err);
+        int rc = set_default(cfg, i, err);
+        /* The table is our own, so anything but a lack of memory is a mistake in it. */
         ASSERT(rc == 0 || rc == ERR_NOMEM); /* a default outside its own range is a mistake in the table */
         if (rc)
             return rc;
@@ -53,6 +79,7 @@ static int apply_preset(Config *cfg, Err *err)
     return 0;
 }
 
+/* Names the option as it was written, and the nearest one with dashes as the command line has them. */
 static int unknown_option(const char *arg, Err *err)
 {
     char name[80];
@@ -68,6 +95,7 @@ static int unknown_option(const char *arg, Err *err)
     return err_hint(err, "did you mean '--%s'?", name);
 }
 
+/* Each argument with its value; the first mistake ends it. */
 static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
 {
     for (int i = 0; i < argc; i++) {
@@ -78,13 +106,16 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
         int row = option_find_argument(arg, &negated, &value);
         if (row < 0)
             return unknown_option(arg, err);
+        /* Messages show the option without its value. */
         length = (int)strcspn(arg, "=");
         if (negated && value)
             return err_set(err, ERR_CONFIG, "%.*s: takes no value", length, arg);
+        /* The value is what stands behind '=', the next argument, or plain `true` for a switch. */
         if (negated) {
             value = "false";
         } else if (!value && config_takes_value(arg, i + 1 < argc ? argv[i + 1] : NULL)) {
             value = i + 1 < argc ? argv[++i] : NULL;
+            /* Most likely a value was forgotten and the next option would be taken for it. */
             if (!value || strncmp(value, "--", 2) == 0) {
                 err_set(err, ERR_CONFIG, "%.*s: needs a value%s%s", length, arg,
                         value ? ", but what follows is " : "", value ? value : "");
@@ -104,7 +135,8 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
     return 0;
 }
 
-static int load(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
+/* Later ones win; the preset comes last because it fills only what nobody has given. */
+int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
 {
     int rc = open_defaults(cfg, err);
     if (rc == 0 && name)
@@ -113,10 +145,26 @@ static int load(Config *cfg, const char *name, const void *yaml, size_t size, in
         rc = apply_arguments(cfg, argc, argv, err);
     if (rc == 0)
         rc = apply_preset(cfg, err);
-    if (rc == 0)
-        rc = config_check_rules(cfg, err);
     if (rc)
         config_close(cfg);
+    return rc;
+}
+
+static int load(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
+{
+    int rc = config_read(cfg, name, yaml, size, argc, argv, err);
+    if (rc == 0 && rules_first_broken(cfg, err)) {
+        rc = ERR_CONFIG;
+        config_close(cfg);
+    }
+    return rc;
+}
+
+int config_check_arguments(int argc, char **argv, Err *err)
+{
+    Config cfg;
+    int rc = config_read(&cfg, NULL, NULL, 0, argc, argv, err);
+    config_close(&cfg);
     return rc;
 }
 
@@ -133,6 +181,7 @@ int config_load_text(Config *cfg, const char *name, const void *yaml, size_t siz
     return load(cfg, name, yaml, size, argc, argv, err ? err : &local);
 }
 
+/* A missing file is a wrong setting, not a failure of the machine, and has a hint of its own. */
 int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *err)
 {
     Err local = {0};
@@ -141,6 +190,7 @@ int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *
 
     err = err ? err : &local;
     *cfg = (Config){0};
+    /* A configuration of a megabyte is some other file. */
     if (yaml_path && (rc = file_read(&text, yaml_path, MAX_YAML_BYTES, err))) {
         buf_free(&text);
         if (rc != ERR_MISSING)
@@ -153,6 +203,7 @@ int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *
     return rc;
 }
 
+/* Strings and origins go with the state. */
 void config_close(Config *cfg)
 {
     if (!cfg)
@@ -165,6 +216,8 @@ void config_close(Config *cfg)
     *cfg = (Config){0};
 }
 
+/* ---- names ---- */
+
 int config_is_key(const char *name)
 {
     int negated;
@@ -172,6 +225,7 @@ int config_is_key(const char *name)
     return option_find_argument(name, &negated, &value) >= 0;
 }
 
+/* A switch takes the next argument only when that reads as true or false. */
 int config_takes_value(const char *name, const char *next_arg)
 {
     int negated, flag;
@@ -182,6 +236,7 @@ int config_takes_value(const char *name, const char *next_arg)
     return option_table[row].type != OPT_BOOL || (next_arg && option_parse_bool(next_arg, &flag));
 }
 
+/* Names are compared without case, and dashes are underscores. */
 static int name_letter(char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
 
 /* Optimal string alignment distance: the three last rows of its table are enough. */
@@ -198,6 +253,7 @@ int config_name_distance(const char *a, const char *b)
         int *now = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
         now[0] = (int)i;
         for (size_t j = 1; j <= nb; j++) {
+            /* Change a letter, drop one, add one, or swap two neighbours; the cheapest counts. */
             int x = name_letter(a[i - 1]), y = name_letter(b[j - 1]);
             int best = above[j - 1] + (x != y);
             if (above[j] + 1 < best)
@@ -213,8 +269,10 @@ int config_name_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
+/* Linear over all names: it runs only to make a message. */
 const char *config_nearest_key(const char *name, int *distance)
 {
+    /* A third of the letters wrong is another word, not a slip. */
     size_t n = strlen(name);
     int best = (int)(n < 4   ? 1
                      : n < 9 ? 2
@@ -228,6 +286,7 @@ const char *config_nearest_key(const char *name, int *distance)
             best = d;
             nearest = o->key;
         }
+        /* Other names count too, but the key itself is what gets suggested. */
         for (const char *p = o->aliases ? o->aliases : ""; *p;) {
             char alias[64];
             size_t len = strcspn(p, " ");
@@ -245,8 +304,11 @@ const char *config_nearest_key(const char *name, int *distance)
     return nearest;
 }
 
+/* ---- rows ---- */
+
 int config_row_count(void) { return option_count(); }
 
+/* Where a person would have to look to change the value. */
 void config_origin(char *out, size_t cap, const Config *cfg, int row)
 {
     const Origin *o = &cfg->state->origins[row];
@@ -266,6 +328,7 @@ void config_origin(char *out, size_t cap, const Config *cfg, int row)
     }
 }
 
+/* The value itself, for JSON and checkpoints; the row's text is for people. */
 static void typed_value(const Option *o, const Config *cfg, ConfigRow *row)
 {
     const void *field = (const char *)cfg + o->offset;
@@ -311,6 +374,7 @@ static void typed_value(const Option *o, const Config *cfg, ConfigRow *row)
     }
 }
 
+/* One row of `myxtts config`: the value as text and with its type. */
 int config_row(const Config *cfg, int i, ConfigRow *row)
 {
     ASSERT(cfg->state && i >= 0 && i < option_count());
@@ -321,6 +385,7 @@ int config_row(const Config *cfg, int i, ConfigRow *row)
     option_range(row->range, sizeof row->range, o);
     config_origin(row->origin, sizeof row->origin, cfg, i);
     typed_value(o, cfg, row);
+    /* A value longer than the row is cut between characters and ends in dots. */
     option_format(&text, o, cfg);
     int failed = text.failed || !text.data;
     if (failed) {
@@ -328,9 +393,7 @@ int config_row(const Config *cfg, int i, ConfigRow *row)
     } else if (text.size < sizeof row->value) {
         memcpy(row->value, text.data, text.size + 1);
     } else {
-        size_t n = sizeof row->value - 4;
-        while (n > 0 && ((unsigned char)text.data[n] & 0xC0) == 0x80)
-            n--;
+        size_t n = utf8_cut(text.data, text.size, sizeof row->value - sizeof "...");
         memcpy(row->value, text.data, n);
         memcpy(row->value + n, "...", 4);
     }

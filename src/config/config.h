@@ -138,6 +138,9 @@ int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *
 /* The same with the YAML text in memory; name stands for the file in messages and origins. */
 int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
                      Err *err);
+/* Only the command line: 0 when each argument is a known option with a value in its range. The rules between
+ * keys are left out, because a file may be what makes them hold. */
+int config_check_arguments(int argc, char **argv, Err *err);
 
 /* 1 when `name` (with or without leading dashes, dashes or underscores) is a key or an alias of one. */
 int config_is_key(const char *name);

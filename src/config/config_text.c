@@ -12,6 +12,7 @@ static void wrap(Buf *out, const char *text, const char *lead, size_t column)
 {
     int first = 1;
     while (*text) {
+        /* The next word; a range in brackets stays in one piece. */
         size_t word = 0;
         int depth = 0;
         while (text[word] && (text[word] != ' ' || depth > 0)) {
@@ -50,6 +51,7 @@ static void write_comment(Buf *out, const Option *o)
     describe(text, sizeof text, o);
     buf_str(out, "  # ");
     wrap(out, text, "  # ", 4);
+    /* The values of all presets, since the key's own line is commented out. */
     if (option_preset(o, SIZE_NANO)) {
         buf_str(out, "  # By model_size:");
         for (int size = SIZE_NANO; size <= SIZE_BIG; size++)
@@ -63,6 +65,7 @@ static void write_comment(Buf *out, const Option *o)
         buf_printf(out, "  # May stand in section %s too.\n", o->also);
 }
 
+/* One comment and one line per key. A test keeps configs/default.yaml equal to this. */
 int config_write_default_yaml(Buf *out)
 {
     Config cfg;
@@ -117,6 +120,7 @@ static const char *value_name(const Option *o)
     return "";
 }
 
+/* Name, kind of value, help and range, the latter wrapped in a column of their own. */
 void config_write_help(Buf *out, const char *section)
 {
     enum { COLUMN = 38 };
@@ -128,6 +132,7 @@ void config_write_help(Buf *out, const char *section)
         char name[100], text[700];
         if (section && strcmp(section, o->section) != 0)
             continue;
+        /* A name that is too long for its column gets a line of its own. */
         snprintf(name, sizeof name, "  --%s%s%s", o->type == OPT_BOOL ? "[no-]" : "", o->key, value_name(o));
         for (char *p = name; *p; p++)
             *p = *p == '_' ? '-' : *p;

@@ -30,15 +30,16 @@ typedef struct OptionName {
 typedef struct Option {
     const char *section, *key; /* the key is the name of the field in Config */
     OptionType type;
-    size_t offset;           /* of the field */
-    const char *def;         /* default as text; a list: items between separators */
-    double min, max;         /* of the number, the length or the count */
-    const OptionName *names; /* OPT_ENUM, OPT_CHOICE */
-    const char *help;        /* one or two sentences without the range */
-    const char *aliases;     /* other names of the key, separated by blanks; NULL = none */
-    const char *also;        /* other sections that may hold it, separated by blanks; NULL = none */
-    char separator;          /* OPT_LIST: between items in one text */
-    char one_item_list;      /* a YAML list with one item is read as that item */
+    size_t offset;                  /* of the field */
+    const char *def;                /* default as text; a list: items between separators */
+    const char *(*def_item)(int i); /* OPT_LIST with def NULL: the items of its default, then NULL */
+    double min, max;                /* of the number, the length or the count */
+    const OptionName *names;        /* OPT_ENUM, OPT_CHOICE */
+    const char *help;               /* one or two sentences without the range */
+    const char *aliases;            /* other names of the key, separated by blanks; NULL = none */
+    const char *also;               /* other sections that may hold it, separated by blanks; NULL = none */
+    char separator;                 /* OPT_LIST: between items in one text */
+    char one_item_list;             /* a YAML list with one item is read as that item */
 } Option;
 
 extern const Option option_table[];
@@ -94,7 +95,8 @@ void config_origin(char *out, size_t cap, const Config *cfg,
 /* Walks the YAML text and sets what it finds, with lines as origins. name: the file, for messages. */
 int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *err);
 
-/* The rules between keys, and those of one key that are no range. 0 or ERR_CONFIG. */
-int config_check_rules(const Config *cfg, Err *err);
+/* As config_load_text, but without the rules between keys (rules.h). After an error cfg is closed. */
+int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
+                Err *err);
 
 #endif

@@ -9,11 +9,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "config/option_table.h"
 
 #define FIELD_AT(T, o, cfg) ((T *)(void *)((char *)(cfg) + (o)->offset))
 #define FIELD_OF(T, o, cfg) ((T const *)(const void *)((const char *)(cfg) + (o)->offset))
 #define MAX_DEVICE 63
+
+/* ---- reading ---- */
 
 int option_parse_bool(const char *s, int *out)
 {
@@ -29,21 +32,13 @@ int option_parse_bool(const char *s, int *out)
     return 0;
 }
 
+#define QUOTE_LENGTH 60 /* bytes of a value that a message shows */
+
 void option_quote(char *out, size_t cap, const char *s)
 {
-    const size_t longest = 60;
-    size_t n = strlen(s), used = 0;
-    int cut = n > longest;
-    if (cut) {
-        n = longest;
-        while (n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80) /* not in the middle of a character */
-            n--;
-    }
-    char text[80];
-    for (size_t i = 0; i < n; i++)
-        text[used++] = (unsigned char)s[i] < 0x20 || s[i] == 0x7F ? '?' : s[i];
-    text[used] = 0;
-    snprintf(out, cap, "'%s%s'", text, cut ? "..." : "");
+    char text[QUOTE_LENGTH + 4];
+    utf8_show(text, sizeof text, s);
+    snprintf(out, cap, "'%s'", text);
 }
 
 typedef enum { NUMBER_OK, NUMBER_NONE, NUMBER_LEADING_ZERO, NUMBER_NOT_FINITE } NumberKind;
@@ -56,6 +51,7 @@ static NumberKind parse_number(const char *s, double *out)
     size_t used = 0;
     int mantissa = 0, dot = 0, exponent = 0;
 
+    /* Blanks around the number do not count. */
     while (*s == ' ')
         s++;
     size_t n = strlen(s);
@@ -64,13 +60,16 @@ static NumberKind parse_number(const char *s, double *out)
     if (n == 0 || n + 1 > sizeof digits)
         return NUMBER_NONE;
     const char *body = s + (*s == '-' || *s == '+');
+    /* YAML writes .inf and .nan, C writes inf and nan: each is a number that no setting takes. */
     const char *word = body + (*body == '.');
     size_t word_length = n - (size_t)(word - s);
     if ((word_length == 3 && (strncasecmp(word, "inf", 3) == 0 || strncasecmp(word, "nan", 3) == 0)) ||
         (word_length == 8 && strncasecmp(word, "infinity", 8) == 0))
         return NUMBER_NOT_FINITE;
+    /* 010 is 8 to some YAML readers and 10 to others. */
     if (n - (size_t)(body - s) >= 2 && body[0] == '0' && isdigit((unsigned char)body[1]))
         return NUMBER_LEADING_ZERO;
+    /* strtod would also take hexadecimal numbers, so every character is looked at first. */
     for (size_t i = 0; i < n; i++) {
         char c = s[i];
         if (isdigit((unsigned char)c)) {
@@ -98,6 +97,7 @@ static NumberKind parse_number(const char *s, double *out)
     return NUMBER_OK;
 }
 
+/* As few digits as read back to the same number: plain notation first, then scientific. */
 void option_format_double(char *out, size_t cap, double x)
 {
     for (int digits = 0; digits <= 6; digits++) {
@@ -120,6 +120,7 @@ void option_format_double(char *out, size_t cap, double x)
 
 static int is_integer(OptionType t) { return t == OPT_INT || t == OPT_INT_AUTO || t == OPT_INT64; }
 
+/* Every value once, by its first word; '|' in quotes, because it also stands between the words. */
 static void describe_words(char *out, size_t cap, const Option *o, const char *between)
 {
     size_t used = 0;
@@ -134,6 +135,9 @@ static void describe_words(char *out, size_t cap, const Option *o, const char *b
     }
 }
 
+/* ---- describing ----
+ *
+ * Short, for tables and help. */
 void option_range(char *out, size_t cap, const Option *o)
 {
     char lo[40], hi[40];
@@ -204,6 +208,9 @@ static void describe(char *out, size_t cap, const Option *o)
     }
 }
 
+/* ---- setting ---- */
+
+/* "batch_size is 'many', but must be an integer between 1 and 4096" */
 static int wrong(const Option *o, const char *found, Err *err)
 {
     char want[400];
@@ -218,6 +225,7 @@ static int wrong_text(const Option *o, const char *s, Err *err)
     return wrong(o, found, err);
 }
 
+/* Parses, checks the range, and stores by the type of the field. */
 static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
 {
     double x;
@@ -225,6 +233,7 @@ static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
         *FIELD_AT(int, o, cfg) = CONFIG_AUTO;
         return 0;
     }
+    /* Each kind of failure has its own hint. */
     switch (parse_number(s, &x)) {
     case NUMBER_OK:
         break;
@@ -239,6 +248,7 @@ static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
     }
     if (is_integer(o->type) && x != floor(x))
         return wrong_text(o, s, err);
+    /* The number as it was understood, not as it was written: 1e9 shows what it means. */
     if (x < o->min || x > o->max) {
         char text[40], lo[40], hi[40];
         option_format_double(text, sizeof text, x);
@@ -256,6 +266,7 @@ static int set_number(const Option *o, Config *cfg, const char *s, Err *err)
     return 0;
 }
 
+/* Strings live as long as the Config. */
 static int store_string(const char **field, Block *strings, const char *s, size_t n, Err *err)
 {
     char *copy = block_strndup(strings, s, n);
@@ -265,6 +276,7 @@ static int store_string(const char **field, Block *strings, const char *s, size_
     return 0;
 }
 
+/* Without case, dashes as underscores. */
 static int same_word(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++) {
@@ -276,6 +288,7 @@ static int same_word(const char *a, const char *b)
     return *a == *b;
 }
 
+/* An enum is stored as its value, a choice as its word. */
 static int set_word(const Option *o, Config *cfg, Block *strings, const char *s, Err *err)
 {
     for (const OptionName *w = o->names; w->word; w++) {
@@ -285,6 +298,7 @@ static int set_word(const Option *o, Config *cfg, Block *strings, const char *s,
             memcpy((char *)cfg + o->offset, &w->value, sizeof w->value);
             return 0;
         }
+        /* A choice is kept as the first word of its value, so that later comparisons know one spelling. */
         const OptionName *first = o->names;
         while (first->value != w->value)
             first++;
@@ -303,9 +317,12 @@ static int set_word(const Option *o, Config *cfg, Block *strings, const char *s,
     return nearest ? err_hint(err, "did you mean '%s'?", nearest) : ERR_CONFIG;
 }
 
+/* Into a local list first: the field changes only when all items are sound. */
 static int set_list(const Option *o, Config *cfg, Block *strings, const RawValue *raw, Err *err)
 {
     StringList list = {.count = 0};
+    /* A YAML list has its items already; one text is cut at the separator, with blanks and empty pieces
+     * dropped. */
     if (raw->is_list) {
         for (int i = 0; i < raw->count; i++) {
             if (!*raw->items[i])
@@ -338,6 +355,7 @@ static int set_list(const Option *o, Config *cfg, Block *strings, const RawValue
     return 0;
 }
 
+/* auto, cpu, 0 .. MAX_DEVICE, sim0 .. simMAX_DEVICE; 01 is no number of a device. */
 static int is_device(const char *s)
 {
     if (strcmp(s, "auto") == 0 || strcmp(s, "cpu") == 0)
@@ -350,11 +368,13 @@ static int is_device(const char *s)
     return atoi(s) <= MAX_DEVICE;
 }
 
+/* By type; every failure names the key, what was found and what is wanted. */
 int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw, Err *err)
 {
     int flag;
     if (o->type == OPT_LIST)
         return set_list(o, cfg, strings, raw, err);
+    /* Some keys of older files are lists of one item. */
     if (raw->is_list && !(o->one_item_list && raw->count == 1))
         return wrong(o, "a list", err);
     const char *s = raw->items[0];
@@ -380,6 +400,7 @@ int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw
     case OPT_LIST:
         break;
     }
+    /* A plain string: its range is its length. */
     double n = (double)strlen(s);
     if (n < o->min || n > o->max)
         return wrong_text(o, s, err);
@@ -389,6 +410,7 @@ int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw
 /* A string as YAML: bare when no YAML reader could take it for anything else, otherwise in double quotes. */
 static void format_string(Buf *out, const char *s)
 {
+    /* Letters, digits and a few marks are safe, except for the words that mean true, false or null. */
     int flag, bare = isalpha((unsigned char)s[0]) || s[0] == '/' || s[0] == '_';
     for (const char *p = s; *p && bare; p++)
         bare = isalnum((unsigned char)*p) || strchr("_./-", *p) != NULL;
@@ -411,6 +433,9 @@ static void format_string(Buf *out, const char *s)
     buf_str(out, "\"");
 }
 
+/* ---- writing ----
+ *
+ * What YAML and this program read back as the same value. */
 void option_format(Buf *out, const Option *o, const Config *cfg)
 {
     char text[64];

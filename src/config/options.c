@@ -3,9 +3,13 @@
  * these rows. */
 #include <string.h>
 
+#include "config/languages.h"
 #include "config/option_table.h"
 
+/* In the order in which default.yaml has them. */
 const char *const option_sections[3] = {"model", "data", "training"};
+
+/* ---- words of the settings that are a choice ---- */
 
 static const OptionName model_sizes[] = {{"nano", SIZE_NANO},     {"tiny", SIZE_TINY}, {"small", SIZE_SMALL},
                                          {"normal", SIZE_NORMAL}, {"big", SIZE_BIG},   {NULL, 0}};
@@ -56,6 +60,7 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 #define FIELD(f, T) (offsetof(Config, f) + 0 * sizeof(char[_Generic(((Config *)0)->f, T : 1, default : -1)]))
 #define FIELD_ENUM(f) \
     (offsetof(Config, f) + 0 * sizeof(char[sizeof(((Config *)0)->f) == sizeof(int) ? 1 : -1]))
+/* One macro per type: section, field, default, range, help; then other names and sections. */
 #define ROW(T, s, f, at, d, lo, hi, text) \
     .section = s, .key = #f, .type = T, .offset = at, .def = d, .min = lo, .max = hi, .help = text
 #define BOOL(s, f, d, text, ...) \
@@ -176,9 +181,8 @@ const Option option_table[] = {
          "Language of lines that name none, and of lines whose language cannot be told."),
     ENUM(D, language_detection_method, "metadata", language_methods,
          "Where the language of a line comes from: the metadata column, the file name, or the text itself."),
-    LIST(D, supported_languages,
-         "en,es,fr,de,it,pt,pl,tr,ru,nl,cs,ar,fa,zh,ja,hu,ko", 1, CONFIG_MAX_LIST, ',',
-         "Languages that detection chooses among."),
+    LIST(D, supported_languages, NULL, 1, CONFIG_MAX_LIST, ',',
+         "Languages that detection chooses among.", .def_item = language_code),
     ENUM(D, text_cleaners, "multilingual", cleaners,
          "none; basic: sentence marks, and lower case when use_phonemes is off; "
          "english: also numbers and abbreviations of English lines; multilingual: "
@@ -305,7 +309,7 @@ const Option option_table[] = {
          "Newest checkpoints that are kept; the best one is kept besides."),
     STRING(T, checkpoint_dir, "checkpoints", 1, PATH_MAX_BYTES, "Folder of the checkpoints and logs."),
     STRING(T, resume, "auto", 1, PATH_MAX_BYTES,
-         "auto: go on from the newest valid checkpoint when there is one; none: begin anew; or the path of "
+         "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "
          "a checkpoint."),
     INT(T, text2audio_interval_steps, "1000", 0, 100000000,
          "Steps from one spoken sample to the next; 0 is off."),
@@ -336,6 +340,7 @@ static const struct Preset {
     {"learning_rate", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
 };
 
+/* Presets are texts like defaults, and go through the same checks. */
 const char *option_preset(const Option *o, ModelSize size)
 {
     for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
@@ -371,6 +376,8 @@ static int in_words(const char *words, const char *name, size_t n)
     return 0;
 }
 
+/* ---- finding a row ---- */
+
 int option_find(const char *name, size_t n)
 {
     for (int i = 0; i < option_count(); i++)
@@ -385,6 +392,7 @@ int option_in_section(const Option *o, const char *section)
     return strcmp(o->section, section) == 0 || in_words(o->also, section, strlen(section));
 }
 
+/* --batch-size=16, --no-add-blank, --disable-loudness-normalization. */
 int option_find_argument(const char *arg, int *negated, const char **value)
 {
     static const char disable[] = "disable_", enable[] = "enable_";
@@ -394,6 +402,7 @@ int option_find_argument(const char *arg, int *negated, const char **value)
 
     *negated = 0;
     *value = name[n] == '=' ? name + n + 1 : NULL;
+    /* A key of the table wins over a reading as no-KEY or disable-X. */
     int row = option_find(name, n);
     if (row >= 0 || n + 1 > sizeof word)
         return row;

@@ -1,4 +1,4 @@
-/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, put it right from the last line up (so
+/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, repair it from the last line up (so
  * that the lines of the others stay where they are), add what has to move, look again. Then the rules between
  * keys, one at a time (schema_rules.c). */
 #include "config/schema.h"
@@ -63,6 +63,7 @@ SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section, co
     return p;
 }
 
+/* A problem at a node. NULL when there are too many, or no memory; the callers then go on without. */
 static SchemaProblem *problem(Walk *w, int key_node, const char *section, const char *key)
 {
     if (w->report->count >= MOST_PROBLEMS)
@@ -73,6 +74,7 @@ static SchemaProblem *problem(Walk *w, int key_node, const char *section, const 
     return p;
 }
 
+/* Plans what is to be done at a pair. A name or value that does not fit leaves the problem without a fix. */
 static void act(Walk *w, const SchemaProblem *p, Deed deed, int key_node, int top_level, const char *value)
 {
     if (strlen(node(w, key_node)->value) >= sizeof w->actions->key ||
@@ -99,6 +101,7 @@ static int source_of(const Walk *w, int value_node, char *out, size_t cap)
     if ((v->kind == NODE_SCALAR ? v->quote == '|' : !v->flow) || n >= cap ||
         memchr(w->tree.text + v->content, '\n', n))
         return -1;
+    /* An anchor inside would be lost with the move. */
     for (size_t i = 0; i < w->tree.count; i++)
         if (node(w, (int)i)->anchor && node(w, (int)i)->start >= v->content &&
             node(w, (int)i)->start < v->end)
@@ -125,6 +128,7 @@ static int add(Walk *w, const SchemaProblem *p, const char *section, const char 
     return 0;
 }
 
+/* Nothing is deleted: the line stays as a comment. */
 static void comment_out(Walk *w, SchemaProblem *p, int key_node, int top_level, const char *fix)
 {
     snprintf(p->fix, sizeof p->fix, "%s", fix);
@@ -133,6 +137,7 @@ static void comment_out(Walk *w, SchemaProblem *p, int key_node, int top_level, 
 
 /* ---- values ---- */
 
+/* What the key would be without this line: the preset's value or the default. */
 static void default_text(const Walk *w, const Option *o, char *out, size_t cap)
 {
     Buf text = {0};
@@ -155,6 +160,7 @@ static int takes(const Option *o, const char *text)
     return rc == 0;
 }
 
+/* The word of a switch or choice that was probably meant. */
 static int nearest_word(const Option *o, const char *text, char *out, size_t cap)
 {
     static const OptionName switches[] = {{"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0},
@@ -206,6 +212,7 @@ static void suggest(const Walk *w, const Option *o, const RawValue *raw, char *o
     default_text(w, o, out, cap);
 }
 
+/* Tags of YAML itself (!!str, !!int) change nothing here. */
 static int core_tag(const char *tag) { return !tag || strncmp(tag, "tag:yaml.org,2002:", 18) == 0; }
 
 /* The value as the table wants it. 0; 1: it has no value; 2: a kind of node or a tag that cannot be read. */
@@ -231,6 +238,7 @@ static int read_value(const Walk *w, RawValue *raw, int value_node)
     return 0;
 }
 
+/* Plans the value that suggest() finds. */
 static void set_value(Walk *w, SchemaProblem *p, const Option *o, const RawValue *raw, int key_node)
 {
     char value[600];
@@ -262,6 +270,7 @@ static void check_repeated(Walk *w, const char *section, const Option *o, int ro
     buf_free(&now);
 }
 
+/* Missing, unreadable, out of range, or in conflict with an earlier line. */
 static void check_value(Walk *w, const char *section, int row, int key_node)
 {
     const Option *o = &option_table[row];
@@ -333,6 +342,7 @@ static void move(Walk *w, SchemaProblem *p, const Option *o, int key_node, int t
     }
 }
 
+/* A slip becomes the nearest key, in its section; anything else a comment. */
 static void unknown_key(Walk *w, const char *section, int key_node)
 {
     const char *key = node(w, key_node)->value, *nearest = config_nearest_key(key, NULL);
@@ -364,6 +374,7 @@ static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, 
     map = yaml_tree_resolve(&w->tree, map);
     if (node(w, map)->kind != NODE_MAP)
         return;
+    /* All of its pairs move or none: a half-moved section would be worse than a broken one. */
     size_t planned = w->addition_count;
     for (int k = node(w, map)->first; k >= 0; k = node(w, node(w, k)->next)->next) {
         const YamlNode *key = node(w, k);
@@ -381,6 +392,7 @@ static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, 
     comment_out(w, p, key_node, top_level, fix);
 }
 
+/* One line of a section. */
 static void check_pair(Walk *w, const char *section, int body, int key_node)
 {
     const YamlNode *key = node(w, key_node);
@@ -422,6 +434,7 @@ static void check_pair(Walk *w, const char *section, int body, int key_node)
 
 /* ---- sections ---- */
 
+/* Most likely a key that lost its section, or a misspelled section. */
 static void unknown_section(Walk *w, int key_node)
 {
     const char *name = node(w, key_node)->value, *near = NULL, *nearest;
@@ -437,6 +450,7 @@ static void unknown_section(Walk *w, int key_node)
         return;
     }
     snprintf(p->what, sizeof p->what, "unknown section %s; there are model, data and training", quoted);
+    /* A misspelled section is renamed, or merged into the one that is there. */
     for (int i = 0; i < 3 && !near; i++)
         if (config_name_distance(name, option_sections[i]) <= (strlen(name) < 6 ? 1 : 3))
             near = option_sections[i];
@@ -457,6 +471,7 @@ static void unknown_section(Walk *w, int key_node)
     }
 }
 
+/* A section given twice is merged, an unknown one renamed; the pairs of the others are looked at. */
 static void check_section(Walk *w, int key_node)
 {
     const YamlNode *key = node(w, key_node);
@@ -493,6 +508,7 @@ static void check_section(Walk *w, int key_node)
     }
 }
 
+/* The preset decides which defaults are suggested, so it is read before everything else. */
 static void find_model_size(Walk *w)
 {
     int section = yaml_tree_find(&w->tree, w->tree.root, "model", 0), row = option_find("model_size", 10);
@@ -511,6 +527,7 @@ static void find_model_size(Walk *w)
 
 /* ---- one round ---- */
 
+/* The whole text, once. */
 static void walk(Walk *w)
 {
     int root = w->tree.root;
@@ -529,6 +546,7 @@ static void walk(Walk *w)
         check_section(w, k);
 }
 
+/* From the last line up, so that the lines of what is still to do stay where they are. */
 static int later_first(const void *a, const void *b)
 {
     const Action *x = a, *y = b;
@@ -561,6 +579,7 @@ static int put_right(Walk *w, Buf *text, size_t first_problem, Err *err)
             snprintf(p->hint, sizeof p->hint, "%s", why.msg);
         }
     }
+    /* A pair appears in its new section only when its old line has become a comment. */
     for (size_t i = 0; i < w->addition_count; i++) {
         const Addition *a = &w->additions[i];
         SchemaProblem *p = &problems[a->problem];
@@ -576,6 +595,7 @@ static int put_right(Walk *w, Buf *text, size_t first_problem, Err *err)
     return changed;
 }
 
+/* One look at the text and the changes that follow from it; 1 when it changed. */
 static int round_of(Walk *w, Buf *text, Err *err)
 {
     size_t before = w->report->count;
@@ -618,6 +638,7 @@ static void settle(SchemaReport *r, size_t before)
     r->count = kept;
 }
 
+/* A change may uncover the next problem, so the text is looked at until it stays the same. */
 static int rounds(Walk *w, Buf *text, Err *err)
 {
     int rc = 1;
@@ -633,8 +654,21 @@ static int rounds(Walk *w, Buf *text, Err *err)
 
 /* ---- the whole file ---- */
 
+int schema_cut_place(const char **sentence, const char *name)
+{
+    size_t n = strlen(name);
+    const char *s = *sentence;
+    if (strncmp(s, name, n) != 0 || s[n] != ':')
+        return 0;
+    s += n + 1;
+    int line = atoi(s);
+    s += strspn(s, "0123456789");
+    *sentence = s + strspn(s, ": ");
+    return line;
+}
+
 /* 0: YAML that can be edited. 1: a problem that ends it all. 2: it loads, but cannot be edited. Tabs in the
- * indentation are put right. */
+ * indentation are repaired. */
 static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
 {
     YamlTree tree;
@@ -654,17 +688,13 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     SchemaProblem *p = schema_problem(r, 0, "", "");
     if (!p)
         return err_set(err, ERR_NOMEM, "out of memory for the findings");
-    size_t n = strlen(name);
     const char *sentence = said.msg;
-    if (strncmp(sentence, name, n) == 0 && sentence[n] == ':') {
-        p->line = atoi(sentence + n + 1);
-        sentence += n + 1 + strspn(sentence + n + 1, "0123456789");
-        sentence += strspn(sentence, ": ");
-    }
+    p->line = schema_cut_place(&sentence, name);
     snprintf(p->what, sizeof p->what, "%s", sentence);
     snprintf(p->hint, sizeof p->hint, "%s", said.hint);
     if (!rc)
         return 1;
+    /* Broken YAML has one repair: tabs in the indentation. */
     Buf blanks = {0};
     buf_add(&blanks, text->data, text->size);
     int lines = blanks.failed ? ERR_NOMEM : yaml_edit_tabs(&blanks);
@@ -681,11 +711,13 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     return p->fixed ? 0 : 1;
 }
 
+/* Syntax first, then single keys, then the rules between them; each needs the one before to be sound. */
 int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char **argv, Err *err)
 {
     Walk w = {.report = r};
     int rc = check_syntax(r, text, name, err);
     r->loads = 0;
+    /* Only the rules are left to look at. */
     if (rc == 2)
         return schema_rules(r, text, name, 1, argc, argv, err);
     if (rc)
@@ -698,6 +730,7 @@ int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char *
         rc = err_set(err, ERR_NOMEM, "out of memory for the findings");
     if (!rc)
         rc = rounds(&w, text, err);
+    /* The rules between keys say nothing useful while single keys are wrong. */
     int open = 0;
     for (size_t i = 0; i < r->count; i++)
         open |= !r->items[i].fixed;
@@ -723,6 +756,7 @@ const char *schema_section(const char *key)
     return row >= 0 ? option_table[row].section : NULL;
 }
 
+/* The key keeps the name and the section that the file gives it. */
 int schema_set(Buf *text, const char *key, const char *value, Err *err)
 {
     int row = option_find(key, strlen(key)), found = 0;
@@ -732,6 +766,7 @@ int schema_set(Buf *text, const char *key, const char *value, Err *err)
     int rc = yaml_tree_parse(&t, text->data, text->size, err);
     if (rc)
         return rc;
+    /* Under every name and in every section where the key stands. */
     for (int s = t.root >= 0 ? t.nodes[t.root].first : -1; s >= 0 && !rc; s = t.nodes[t.nodes[s].next].next) {
         int body = yaml_tree_resolve(&t, t.nodes[s].next);
         if (t.nodes[s].kind != NODE_SCALAR || t.nodes[body].kind != NODE_MAP)

@@ -1,5 +1,5 @@
 /* schema.h - everything that is wrong with a configuration file, not only the first thing, and a text in
- * which it is put right. Wrong here is what config_load refuses. Values are never guessed: a slip of the pen
+ * which it is repaired. Wrong here is what config_load refuses. Values are never guessed: a misspelling
  * becomes the nearest word, a value that cannot be used becomes the default; a line that cannot stay becomes
  * a comment, so that nothing is lost. Threads: any, each with its own text and report. */
 #ifndef MYXTTS_SCHEMA_H

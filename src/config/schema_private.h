@@ -6,7 +6,9 @@
 
 SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section,
                               const char *key); /* NULL: no memory */
-/* The rules between keys, for a text without any other problem: each violation, put right where there is one
+/* Moves *sentence behind the place "NAME:LINE: " at its front; the line, or 0 when there is no place. */
+int schema_cut_place(const char **sentence, const char *name);
+/* The rules between keys, for a text without any other problem: each violation, repaired where there is one
  * way to do it, until the text loads or one is left. lines: those of the text are still those of the file. */
 int schema_rules(SchemaReport *r, Buf *text, const char *name, int lines, int argc, char **argv, Err *err);
 

@@ -39,6 +39,7 @@ static const YamlNode *value_of(const Edit *e, int key) { return node(e, node(e,
 
 /* ---- splices ---- */
 
+/* Plans a change; a lack of memory shows in e->in.failed and is asked for once, in apply. */
 static void splice(Edit *e, size_t start, size_t end, const char *in, size_t n)
 {
     if (mem_grow(&e->splices, &e->cap, e->count + 1, sizeof *e->splices)) {
@@ -51,6 +52,7 @@ static void splice(Edit *e, size_t start, size_t end, const char *in, size_t n)
 
 static void insert(Edit *e, size_t at, const char *in) { splice(e, at, at, in, strlen(in)); }
 
+/* By place; at the same place in the order they were planned. */
 static int compare_splices(const void *a, const void *b)
 {
     const Splice *x = a, *y = b;
@@ -59,6 +61,7 @@ static int compare_splices(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
+/* The text with all splices, which must not overlap. */
 static int apply(Edit *e, Buf *out)
 {
     size_t at = 0;
@@ -96,6 +99,7 @@ static void say_value(Buf *out, const char *value)
     yaml_tree_close(&t);
 }
 
+/* With its length, so that no two different texts say the same. */
 static void say_text(Buf *out, const char *s, size_t n, const char *tag)
 {
     buf_printf(out, "s%zu:", n);
@@ -104,6 +108,7 @@ static void say_text(Buf *out, const char *s, size_t n, const char *tag)
         buf_printf(out, "!%zu:%s", strlen(tag), tag);
 }
 
+/* The pairs in order, with the one change of the edit. */
 static void say_map(Buf *out, const YamlTree *t, int i, const Edit *e)
 {
     const YamlNode *n = &t->nodes[i];
@@ -155,6 +160,7 @@ static void say(Buf *out, const YamlTree *t, int i, const Edit *e)
             buf_str(out, "n");
             return;
         }
+        /* Something is added where nothing was: as if there were an empty map. */
         YamlTree nothing = {.nodes = &(YamlNode){.kind = NODE_MAP, .first = -1, .next = -1}, .count = 1};
         Edit same = *e;
         same.map = 0;
@@ -183,6 +189,7 @@ static int finish(Edit *e, Buf *text)
     Buf result = {0}, wanted = {0}, got = {0};
     YamlTree after;
     Err why = {0};
+    /* What the old text would say with the change, and what the new text says, must be the same string. */
     int rc = apply(e, &result);
     if (rc)
         goto done;
@@ -211,6 +218,7 @@ done:
     return rc;
 }
 
+/* Parses the text; close_edit is due only when this succeeds. */
 static int begin(Edit *e, const Buf *text, const YamlPlace *at, Err *err)
 {
     *e = (Edit){.map = -1, .key = -1, .section = at->section, .name = at->key, .err = err};
@@ -291,6 +299,7 @@ static void find(Edit *e, const YamlPlace *at)
         e->key = yaml_tree_find(t, root, at->key, at->line);
         return;
     }
+    /* A section may be given twice; the first that has the key counts. */
     for (int k = t->nodes[root].first; k >= 0 && e->key < 0; k = t->nodes[t->nodes[k].next].next) {
         if (!yaml_tree_is(t, k, at->section))
             continue;
@@ -307,6 +316,7 @@ static void find(Edit *e, const YamlPlace *at)
 
 /* ---- comments inside of a range that goes ---- */
 
+/* 1 inside of a scalar, where '#' is no comment. */
 static int in_leaf(const Edit *e, size_t at)
 {
     for (size_t i = 0; i < e->tree.count; i++) {
@@ -374,6 +384,7 @@ static int inside(const Edit *e, int i, size_t from, size_t to)
     return node(e, i)->start >= from && node(e, i)->start < to;
 }
 
+/* Every anchor in [from, to). */
 static int hand_over_all(Edit *e, size_t from, size_t to)
 {
     for (size_t i = 0; i < e->tree.count; i++) {
@@ -424,6 +435,7 @@ static size_t behind_colon(const Edit *e, int key)
     return at < limit && e->tree.text[at] == ':' ? at + 1 : 0;
 }
 
+/* `key:` without a value; the colon itself may be missing between brackets. */
 static int replace_empty(Edit *e, int key, const YamlNode *v)
 {
     Buf in = {0};
@@ -437,6 +449,7 @@ static int replace_empty(Edit *e, int key, const YamlNode *v)
     return 0;
 }
 
+/* The value goes behind the colon, the old list becomes comment lines below. */
 static int replace_block_list(Edit *e, int key, const YamlNode *v)
 {
     size_t at = behind_colon(e, key);
@@ -451,6 +464,7 @@ static int replace_block_list(Edit *e, int key, const YamlNode *v)
     return 0;
 }
 
+/* The text below the '|' goes; a comment behind the sign stays. */
 static int replace_block_text(Edit *e, const YamlNode *v)
 {
     size_t head = line_end(e, v->content), comment = v->content + 1;
@@ -465,6 +479,7 @@ static int replace_block_text(Edit *e, const YamlNode *v)
     return 0;
 }
 
+/* Every way a value can be written has its own way to be replaced. */
 static int replace_value(Edit *e)
 {
     int id = node(e, e->key)->next, rc;
@@ -499,6 +514,7 @@ static int replace_value(Edit *e)
 
 /* ---- new pairs ---- */
 
+/* The new pair as its surroundings are written: between brackets in one line, else indented. */
 static void format_pair(Buf *out, const Edit *e, int column, int with_section, int flow)
 {
     const char *b = break_of(e);
@@ -563,6 +579,7 @@ static int document_ends(const Edit *e, size_t at)
     return 0;
 }
 
+/* A section at the end of the file, whose last line may lack its break. */
 static void append(Edit *e, int column)
 {
     Buf in = {0};
@@ -577,6 +594,8 @@ static void append(Edit *e, int column)
     buf_free(&in);
 }
 
+/* A file without sections gets the first one; otherwise it goes behind the last, or before the mark that
+ * ends the document. */
 static int add_section(Edit *e)
 {
     const YamlTree *t = &e->tree;
@@ -633,6 +652,7 @@ static int add_pair(Edit *e)
 
 /* ---- the functions of the header ---- */
 
+/* The pair, else its section, else the file grows. */
 int yaml_edit_set(Buf *text, const YamlPlace *at, const char *value, Err *err)
 {
     Edit e;
@@ -687,13 +707,18 @@ static int take_out(Edit *e)
     size_t from = node(e, e->key)->start, to = pair_end(e, e->key), comma, limit;
     if (find_comment(e, from, to) < to)
         return refuse(e, "a comment stands inside of it");
+    /* The comma behind the pair goes with it; the last pair takes the one before it. */
     int next = value_of(e, e->key)->next;
-    if (next >= 0)
-        comma = to, limit = node(e, next)->start;
-    else if (before >= 0)
-        comma = pair_end(e, before), limit = from;
-    else
-        comma = to, limit = node(e, e->map)->end;
+    if (next >= 0) {
+        comma = to;
+        limit = node(e, next)->start;
+    } else if (before >= 0) {
+        comma = pair_end(e, before);
+        limit = from;
+    } else {
+        comma = to;
+        limit = node(e, e->map)->end;
+    }
     while (comma < limit && e->tree.text[comma] != ',')
         comma = e->tree.text[comma] == '#' ? line_end(e, comma) : comma + 1;
     if (comma < limit && comma == to) /* "b: 2, " goes as one piece */
@@ -719,6 +744,7 @@ int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err)
     else {
         const YamlNode *k = node(&e, e.key);
         size_t from = line_start(&e, k->start), to = line_end(&e, pair_end(&e, e.key));
+        /* `- a: 1` or `{` before the key: a comment sign would hide that too. */
         if (strspn(e.tree.text + from, " ") < k->start - from)
             rc = refuse(&e, "something else stands in its line");
         else if (!(rc = hand_over_all(&e, from, to)))
@@ -730,32 +756,7 @@ int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err)
     return rc;
 }
 
-int yaml_edit_get(Buf *out, const Buf *text, const YamlPlace *at, Err *err)
-{
-    Edit e;
-    int rc = begin(&e, text, at, err);
-    if (rc)
-        return rc;
-    find(&e, at);
-    if (e.key < 0) {
-        rc = refuse(&e, "there is no such key");
-    } else {
-        const YamlNode *v = node(&e, yaml_tree_resolve(&e.tree, node(&e, e.key)->next));
-        int simple = (v->kind == NODE_SCALAR && v->quote != '|') || (v->kind != NODE_SCALAR && v->flow);
-        for (size_t i = 0; i < e.tree.count && simple; i++)
-            simple = !(node(&e, (int)i)->anchor && node(&e, (int)i)->start >= v->content &&
-                       node(&e, (int)i)->start < v->end);
-        if (!simple || !one_line(&e, v->content, v->end))
-            rc = refuse(&e, "its value takes more than one line");
-        else
-            buf_add(out, e.tree.text + v->content, v->end - v->content);
-        if (!rc && out->failed)
-            rc = err_set(err, ERR_NOMEM, "out of memory for a YAML text");
-    }
-    close_edit(&e);
-    return rc;
-}
-
+/* Two blanks for a tab; whether that is what was meant, the parser says. */
 int yaml_edit_tabs(Buf *text)
 {
     Buf out = {0};

@@ -25,9 +25,6 @@ int yaml_edit_set(Buf *text, const YamlPlace *at, const char *value, Err *err);
 int yaml_edit_rename(Buf *text, const YamlPlace *at, const char *key, Err *err);
 /* Makes a comment of the lines of a pair; between brackets the pair is taken out instead. */
 int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err);
-/* The value as written, without anchor (of an alias: what it stands for), appended to out. ERR_CONFIG where
- * that is more than one line. */
-int yaml_edit_get(Buf *out, const Buf *text, const YamlPlace *at, Err *err);
 /* Blanks in place of tabs before the first character of a line. How many lines that were; the result need not
  * be sound. Negative: no memory. */
 int yaml_edit_tabs(Buf *text);

@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "config/option_table.h"
 
+/* ---- values ---- */
+
 typedef struct Walk {
     Config *cfg;
     yaml_document_t *document;
@@ -25,6 +27,7 @@ static const char *kind_of(const yaml_node_t *node)
                                               : "a single value";
 }
 
+/* A plain nothing, ~ or null; in quotes they are texts. */
 static int is_null(const yaml_node_t *node)
 {
     if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
@@ -58,6 +61,7 @@ static const char *scalar_text(Walk *w, const yaml_node_t *node, const char *wha
     return text;
 }
 
+/* The value of a key as texts: one, or the items of a list. */
 static int read_value(Walk *w, RawValue *raw, const Option *o, const yaml_node_t *node, int line)
 {
     char what[100];
@@ -74,6 +78,7 @@ static int read_value(Walk *w, RawValue *raw, const Option *o, const yaml_node_t
         return raw->items[0] ? 0 : ERR_CONFIG;
     }
     raw->is_list = 1;
+    /* Items are named by their position, so that a long list can be mended. */
     for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top; i++) {
         const yaml_node_t *item = yaml_document_get_node(w->document, *i);
         ASSERT(item);
@@ -90,6 +95,7 @@ static int read_value(Walk *w, RawValue *raw, const Option *o, const yaml_node_t
     return 0;
 }
 
+/* Suggests the nearest key, with its section where that is another one. */
 static int unknown_key(Walk *w, const char *key, const char *section, int line)
 {
     char quoted[100];
@@ -114,6 +120,7 @@ static int check_repeated(Walk *w, const Option *o, const RawValue *raw, int lin
     if (rc) {
         err_prefix(w->err, "%s:%d", w->file, line);
     } else {
+        /* Compared as they would be written: 1e-3 and 0.001 are the same. */
         option_format(&before, o, w->cfg);
         option_format(&after, o, &other);
         if (before.failed || after.failed) {
@@ -133,6 +140,7 @@ static int check_repeated(Walk *w, const Option *o, const RawValue *raw, int lin
     return rc;
 }
 
+/* One line `key: value` of a section. */
 static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, const yaml_node_t *value_node)
 {
     int line = line_of(key_node);
@@ -156,6 +164,7 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
     int rc = read_value(w, &raw, o, value_node, line);
     if (rc)
         return rc;
+    /* A key from the file before this line was given under another name, or in another section. */
     Origin *origin = &w->cfg->state->origins[row];
     if (origin->kind == ORIGIN_FILE)
         return check_repeated(w, o, &raw, line, origin->line);
@@ -173,6 +182,7 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
 static int check_duplicates(Walk *w, const yaml_node_t *mapping)
 {
     yaml_node_pair_t *first = mapping->data.mapping.pairs.start, *end = mapping->data.mapping.pairs.top;
+    /* Every pair is compared with every other; nobody has that many keys. */
     const long most = 1000;
     if (end - first > most)
         return err_set(w->err, ERR_CONFIG, "%s:%d: a mapping with more than %ld keys", w->file,
@@ -195,6 +205,7 @@ static int check_duplicates(Walk *w, const yaml_node_t *mapping)
     return 0;
 }
 
+/* Perhaps a key outside of a section, a misspelled section, or a misspelled key. */
 static int unknown_section(Walk *w, const char *name, int line)
 {
     char quoted[100];
@@ -216,6 +227,7 @@ static int unknown_section(Walk *w, const char *name, int line)
                     option_table[option_find(nearest, strlen(nearest))].section);
 }
 
+/* `model:`, `data:` or `training:` with its pairs. */
 static int walk_section(Walk *w, const yaml_node_t *name_node, const yaml_node_t *body)
 {
     int line = line_of(name_node), rc;
@@ -244,6 +256,9 @@ static int walk_section(Walk *w, const yaml_node_t *name_node, const yaml_node_t
     return 0;
 }
 
+/* ---- the document ---- */
+
+/* The whole document: nothing, or a mapping of sections. */
 static int walk_root(Walk *w, const yaml_node_t *root)
 {
     int rc;
@@ -305,6 +320,7 @@ static int parser_error(const yaml_parser_t *parser, const char *name, const cha
                    parser->context ? parser->context : "");
 }
 
+/* Origins are recorded while walking, so that every later message can name a line. */
 int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *err)
 {
     yaml_parser_t parser;
@@ -316,6 +332,7 @@ int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *e
     if (!cfg->state->file || !yaml_parser_initialize(&parser))
         return err_set(err, ERR_NOMEM, "out of memory reading %s", name);
     const char *text = bytes ? bytes : "";
+    /* libyaml composes one document at a time; a second one in the file is refused below. */
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     if (!yaml_parser_load(&parser, &document)) {
         rc = parser_error(&parser, name, text, n, err);

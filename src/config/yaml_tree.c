@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 typedef struct Reader {
     YamlTree *t;
@@ -29,7 +30,7 @@ static int map_characters(Reader *r)
     if (!r->bytes)
         return no_memory(r->err);
     for (; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
+        if (!utf8_continues((char)s[i]))
             r->bytes[r->characters++] = (uint32_t)i;
     r->bytes[r->characters] = (uint32_t)n;
     return 0;
@@ -56,6 +57,7 @@ static size_t skip_properties(const YamlTree *t, size_t at, size_t limit)
     return at;
 }
 
+/* What YAML calls null. */
 static int is_null_text(const char *s)
 {
     return !*s || strcmp(s, "~") == 0 || strcmp(s, "null") == 0 || strcmp(s, "Null") == 0 ||
@@ -82,6 +84,8 @@ static int add_node(Reader *r, NodeKind kind, const yaml_event_t *e, const yaml_
         return no_memory(r->err);
     if (tag && !(n->tag = copy(r, tag, strlen((const char *)tag))))
         return no_memory(r->err);
+    /* Outside of everything: the root. Otherwise the node becomes the last child of the collection that is
+     * open. */
     if (r->depth == 0) {
         t->root = id;
         return id;
@@ -96,6 +100,7 @@ static int add_node(Reader *r, NodeKind kind, const yaml_event_t *e, const yaml_
     return id;
 }
 
+/* The text as YAML reads it, and where and how it is written. */
 static int add_scalar(Reader *r, const yaml_event_t *e)
 {
     int id = add_node(r, NODE_SCALAR, e, e->data.scalar.anchor, e->data.scalar.tag);
@@ -106,6 +111,7 @@ static int add_scalar(Reader *r, const yaml_event_t *e)
     n->value = copy(r, e->data.scalar.value, n->size);
     if (!n->value)
         return no_memory(r->err);
+    /* The quote tells an editor how to write a new value; '|' stands for both kinds of block text. */
     yaml_scalar_style_t style = e->data.scalar.style;
     n->quote = style == YAML_SINGLE_QUOTED_SCALAR_STYLE                                  ? '\''
                : style == YAML_DOUBLE_QUOTED_SCALAR_STYLE                                ? '"'
@@ -120,6 +126,7 @@ static int add_scalar(Reader *r, const yaml_event_t *e)
     return 0;
 }
 
+/* The alias names the last anchor of that name before it. */
 static int add_alias(Reader *r, const yaml_event_t *e)
 {
     int id = add_node(r, NODE_ALIAS, e, e->data.alias.anchor, NULL);
@@ -130,6 +137,7 @@ static int add_alias(Reader *r, const yaml_event_t *e)
         if (t->nodes[i].kind != NODE_ALIAS && t->nodes[i].anchor &&
             strcmp(t->nodes[i].anchor, t->nodes[id].anchor) == 0)
             t->nodes[id].target = i;
+    /* An alias inside of what it names would have no end. */
     int target = t->nodes[id].target;
     for (int up = t->nodes[id].parent; up >= 0; up = t->nodes[up].parent)
         if (up == target)
@@ -140,6 +148,7 @@ static int add_alias(Reader *r, const yaml_event_t *e)
                                  t->nodes[id].line, t->nodes[id].anchor);
 }
 
+/* Children that follow belong to it until close_collection. */
 static int open_collection(Reader *r, NodeKind kind, const yaml_event_t *e)
 {
     int map = kind == NODE_MAP;
@@ -160,6 +169,7 @@ static int open_collection(Reader *r, NodeKind kind, const yaml_event_t *e)
     return 0;
 }
 
+/* A block collection ends with its last child: libyaml's mark lies behind the comments that follow. */
 static void close_collection(Reader *r, const yaml_event_t *e)
 {
     ASSERT(r->depth > 0);
@@ -171,6 +181,7 @@ static void close_collection(Reader *r, const yaml_event_t *e)
         n->end = last >= 0 ? r->t->nodes[last].end : n->content;
 }
 
+/* One event of libyaml becomes a node, or opens or closes a collection. */
 static int take_event(Reader *r, const yaml_event_t *e)
 {
     switch (e->type) {
@@ -191,6 +202,7 @@ static int take_event(Reader *r, const yaml_event_t *e)
     }
 }
 
+/* Only the first document makes the tree; the others are counted. */
 static int read_events(Reader *r, yaml_parser_t *parser)
 {
     for (int rc = 0, done = 0; !done;) {
@@ -212,11 +224,13 @@ static int read_events(Reader *r, yaml_parser_t *parser)
     return 0;
 }
 
+/* libyaml gives places in characters; map_characters turns them into bytes. */
 int yaml_tree_parse(YamlTree *t, const char *text, size_t size, Err *err)
 {
     Reader r = {.t = t, .err = err};
     yaml_parser_t parser;
     *t = (YamlTree){.text = size ? text : "", .size = size, .root = -1};
+    /* Offsets are bytes of UTF-8; what loads in another encoding can still not be edited. */
     if (size >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0))
         return err_set(err, ERR_CONFIG, "the text is UTF-16, but only UTF-8 can be edited");
     if (size > UINT32_MAX / 2)
@@ -262,6 +276,7 @@ int yaml_tree_find(const YamlTree *t, int map, const char *key, int line)
     if (map < 0 || t->nodes[map].kind != NODE_MAP)
         return -1;
     int found = -1;
+    /* Without a line the first one counts, with a line the last one in it. */
     for (int k = t->nodes[map].first; k >= 0 && (found < 0 || line > 0); k = t->nodes[t->nodes[k].next].next)
         if (yaml_tree_is(t, k, key) && (line <= 0 || t->nodes[k].line == line))
             found = k;

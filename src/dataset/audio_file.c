@@ -28,6 +28,7 @@ typedef struct Bytes {
     sf_count_t size, at;
 } Bytes;
 
+/* Fewer bytes than asked for at the end, or when reading fails. */
 static size_t bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
 {
     if (offset >= (uint64_t)b->size)
@@ -45,6 +46,7 @@ static size_t bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
     return got > 0 ? (size_t)got : 0;
 }
 
+/* libsndfile reads through these; nothing is written. */
 static sf_count_t io_length(void *user) { return ((Bytes *)user)->size; }
 static sf_count_t io_tell(void *user) { return ((Bytes *)user)->at; }
 static sf_count_t io_write(const void *p, sf_count_t n, void *user)
@@ -71,6 +73,7 @@ static sf_count_t io_read(void *p, sf_count_t n, void *user)
     return (sf_count_t)got;
 }
 
+/* Returns the reason, so that `return reject(...)` reads well. */
 static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 static RejectReason reject(RejectReason reason, char *detail, size_t cap, const char *fmt, ...)
@@ -102,6 +105,7 @@ static int find_truncation(const Bytes *bytes, uint64_t *claimed, uint64_t *held
         memcmp(p, "FORM", 4) == 0 && (memcmp(p + 8, "AIFF", 4) == 0 || memcmp(p + 8, "AIFC", 4) == 0);
     if (!is_wav && !is_aiff)
         return 0;
+    /* Chunk after chunk, each padded to an even length. */
     for (uint64_t at = 12; at + 8 <= size && bytes_at(bytes, p, 8, at) == 8;) {
         uint64_t length = is_wav ? get_u32(p + 4) : big_u32(p + 4);
         if (memcmp(p, is_wav ? "data" : "SSND", 4) == 0) {
@@ -140,6 +144,7 @@ static int is_known_format(int format)
     }
 }
 
+/* Compressed formats whose header does not say how long they are. */
 static int is_length_estimated(int format)
 {
     int type = format & SF_FORMAT_TYPEMASK;
@@ -188,6 +193,7 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     SNDFILE *f = sf_open_virtual(&io, SFM_READ, info, bytes);
     if (!f)
         return reject_foreign(bytes, path, detail, cap);
+    /* From here on libsndfile has read the header; now each of its claims. */
     uint64_t claimed, held;
     double seconds = info->samplerate > 0 ? (double)info->frames / info->samplerate : 0.0;
     double limit = max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS;
@@ -222,6 +228,7 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     return REJECT_NONE;
 }
 
+/* Only the header: prepare looks at every file this way before it decodes any. */
 RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, double max_seconds,
                          char *detail, size_t cap)
 {
@@ -267,6 +274,7 @@ void audio_buffer_free(AudioBuffer *a)
     *a = (AudioBuffer){0};
 }
 
+/* mem_grow counts in size_t, the buffers in int64_t. */
 static int grow(float **p, int64_t *cap, int64_t need)
 {
     size_t have = (size_t)*cap;
@@ -275,6 +283,7 @@ static int grow(float **p, int64_t *cap, int64_t need)
     return rc;
 }
 
+/* The mean of all channels. */
 static void mix(float *out, const float *in, int64_t frames, int channels)
 {
     const float share = 1.0f / (float)channels;
@@ -304,6 +313,7 @@ static int64_t find_bad(const float *x, int64_t n)
     return -1;
 }
 
+/* The whole sound as mono samples; buffers grow and are reused from clip to clip. */
 RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
                           double max_seconds, char *detail, size_t cap)
 {
@@ -319,6 +329,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
         return r;
     const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info.samplerate);
     int64_t n = 0;
+    /* In pieces, because the length may be a lie; the limit on it is watched while decoding. */
     while (!r) {
         if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
             grow(&out->scratch, &out->scratch_cap, (int64_t)CHUNK_FRAMES * info.channels)) {
@@ -341,6 +352,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
             r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: more than %.2f s", path,
                        (double)limit / info.samplerate);
     }
+    /* Fewer frames than the header says is damage, unless the header only guessed. */
     int error = sf_error(f);
     sf_close(f);
     if (!r && n == 0)

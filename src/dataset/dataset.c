@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "dataset/metadata.h"
 #include "dataset/whats_there.h"
 
@@ -23,6 +24,7 @@ static const struct {
 const char *reject_code(RejectReason r) { return r < REJECT_COUNT ? reasons[r].code : "unknown"; }
 const char *reject_text(RejectReason r) { return r < REJECT_COUNT ? reasons[r].text : "unknown reason"; }
 
+/* Follows links. */
 static int is_folder(const char *path)
 {
     struct stat st;
@@ -43,6 +45,7 @@ static char *path_in(Dataset *d, const char *dir, const char *name)
     if (a && out[a - 1] != '/')
         out[a++] = '/';
     memcpy(out + a, name, b);
+    /* Paths are compared and shown without a slash at the end. */
     for (size_t n = a + b; n > 1 && out[n - 1] == '/'; n--)
         out[n - 1] = 0;
     return out;
@@ -50,6 +53,7 @@ static char *path_in(Dataset *d, const char *dir, const char *name)
 
 /* ---- rejections ---- */
 
+/* The detail is copied: callers build it on their stack. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail)
 {
     const char *copy = "";
@@ -89,6 +93,7 @@ void dataset_sort_rejected(Dataset *d)
         qsort(d->rejected, d->rejected_count, sizeof *d->rejected, compare_rejections);
 }
 
+/* Written whole or not at all; also when nothing was rejected, so that an old list does not mislead. */
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err)
 {
     Buf out = {0};
@@ -96,6 +101,7 @@ int dataset_write_rejected(const Dataset *d, const char *path, Err *err)
     buf_str(&out, "file\tline\tid\treason\tdetail\n");
     for (size_t i = 0; i < d->rejected_count; i++) {
         const Rejection *r = &d->rejected[i];
+        /* Relative to the dataset, so that the list stays true when the folder moves. */
         const char *file = or_empty(d->metadata_path[r->file]);
         if (root && !strncmp(file, d->root, root) && file[root] == '/')
             file += root + 1;
@@ -128,6 +134,7 @@ static char *pattern_to_posix(const char *pattern)
         } else if (p[0] == '\\' && p[1] && !in_brackets) {
             buf_add(&out, p++, 2);
         } else {
+            /* Inside of brackets a backslash is a letter, and ] as the first one too. */
             if (*p == '[' && !in_brackets) {
                 in_brackets = 1;
                 bracket = p;
@@ -144,6 +151,7 @@ static char *pattern_to_posix(const char *pattern)
     return out.data;
 }
 
+/* The rule of the configuration has compiled the pattern as it is; here \d has been replaced. */
 static int compile_pattern(regex_t *re, const char *pattern, Err *err)
 {
     char *posix = pattern_to_posix(pattern);
@@ -166,6 +174,7 @@ static int compile_pattern(regex_t *re, const char *pattern, Err *err)
     return 0;
 }
 
+/* Group 1 of the pattern; "" when it does not match. */
 static Str speaker_of_id(const regex_t *re, Str id)
 {
     char name[4096]; /* regexec wants a NUL at the end; an id longer than any path names no file anyway */
@@ -179,6 +188,7 @@ static Str speaker_of_id(const regex_t *re, Str id)
     return (Str){id.p + m[1].rm_so, (uint32_t)(m[1].rm_eo - m[1].rm_so)};
 }
 
+/* The column wins; the pattern fills what it leaves empty. */
 static int set_speakers(Dataset *d, const Config *cfg, Err *err)
 {
     const char *pattern = or_empty(cfg->speaker_id_pattern);
@@ -207,6 +217,7 @@ Split dataset_split(Str id, int64_t seed, double val_share)
     return (double)(h >> 11) * 0x1p-53 < val_share ? SPLIT_VAL : SPLIT_TRAIN;
 }
 
+/* A metadata file of its own for validation decides; without one, the hash of the id. */
 static void set_splits(Dataset *d, const Config *cfg)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -266,7 +277,10 @@ static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, in
         if (!n)
             continue;
         char *prefix = block_alloc(&d->block, n + 2, 1);
-        char *inside = prefix ? (memcpy(prefix, names[i], n), path_in(d, d->audio_dir[file], prefix)) : NULL;
+        if (!prefix)
+            return ERR_NOMEM;
+        memcpy(prefix, names[i], n);
+        char *inside = path_in(d, d->audio_dir[file], prefix);
         if (!inside)
             return ERR_NOMEM;
         prefix[n] = '/';
@@ -277,7 +291,8 @@ static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, in
 
 #define MAX_METADATA ((size_t)4 << 30) /* bytes; slices count in 32 bits */
 
-static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, const char *name, Err *err)
+/* Path, bytes, audio folder, lines of one of the two metadata files. */
+static int open_file(Dataset *d, Map *ids, const Config *cfg, int file, const char *name, Err *err)
 {
     MetadataOptions opt = {0};
     MetadataForm form;
@@ -289,6 +304,7 @@ static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, cons
     if (!(d->metadata_path[file] = path_in(d, d->root, name)))
         return err_set(err, ERR_NOMEM, "no memory for the path of %s", name);
     const char *path = d->metadata_path[file];
+    /* Not there: the message says what is there instead. */
     if (stat(path, &st)) {
         if (errno != ENOENT && errno != ENOTDIR)
             return err_set_errno(err, ERR_IO, "cannot open %s", path);
@@ -319,9 +335,10 @@ static int open_file(Dataset *d, IdTable *ids, const Config *cfg, int file, cons
     return 0;
 }
 
+/* The root, then one or two metadata files with a common set of ids, then speakers and split. */
 int dataset_open(Dataset *d, const Config *cfg, Err *err)
 {
-    IdTable ids = {0};
+    Map ids = {0};
     *d = (Dataset){0};
     const char *train = or_empty(cfg->metadata_train_file), *eval = or_empty(cfg->metadata_eval_file);
     const char *root = or_empty(cfg->data_path);
@@ -344,10 +361,10 @@ int dataset_open(Dataset *d, const Config *cfg, Err *err)
     if ((rc = set_speakers(d, cfg, err)))
         goto fail;
     set_splits(d, cfg);
-    id_table_free(&ids);
+    map_free(&ids);
     return 0;
 fail:
-    id_table_free(&ids);
+    map_free(&ids);
     dataset_close(d);
     return rc;
 }
@@ -368,6 +385,7 @@ static const char *const extensions[] = {".wav", ".flac", ".mp3", ".ogg", ".opus
                                          ".WAV", ".FLAC", ".MP3", ".OGG", ".OPUS"};
 #define EXTENSIONS (sizeof extensions / sizeof *extensions)
 
+/* 1 when the id ends in one of them, in any case. */
 static int names_extension(Str id)
 {
     for (size_t i = 0; i < EXTENSIONS; i++) {
@@ -392,19 +410,15 @@ static int try_path(char *out, size_t cap, const char *dir, Str id, const char *
     return !stat(out, &st) && S_ISREG(st.st_mode);
 }
 
-/* So much of an id as a message shows: whole characters, about 200 bytes. */
-static int shown_bytes(Str id)
-{
-    uint32_t n = id.n;
-    if (n > 200)
-        for (n = 200; n && ((uint8_t)id.p[n] & 0xC0) == 0x80;)
-            n--;
-    return (int)n;
-}
+#define SHOWN_BYTES 200 /* of an id in a message */
+
+/* So much of an id as a message shows: whole characters. */
+static int shown_bytes(Str id) { return (int)utf8_cut(id.p, id.n, SHOWN_BYTES); }
 
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
 {
     const char *dir = d->audio_dir[u->file];
+    /* As written first, then with each extension; backslashes are tried as slashes last. */
     int given = names_extension(u->id);
     int ways = u->id.n && memchr(u->id.p, '\\', u->id.n) ? 2 : 1;
     for (int windows = 0; windows < ways; windows++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "dataset/records.h"
 
 #define SAMPLE_LINES 1000 /* that the delimiter and the number of columns are decided from */
@@ -15,46 +16,7 @@
 
 /* ---- text ---- */
 
-/* Offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms,
- * no surrogates, nothing over U+10FFFF), or s.n. */
-static size_t utf8_bad(Str s)
-{
-    const uint8_t *p = (const uint8_t *)s.p;
-    size_t i = 0, n = s.n;
-    while (i < n) {
-        uint64_t eight;
-        if (n - i >= 8 && (memcpy(&eight, p + i, 8), !(eight & 0x8080808080808080u))) {
-            i += 8;
-            continue;
-        }
-        uint8_t c = p[i], lo = 0x80, hi = 0xBF;
-        size_t more;
-        if (c < 0x80) {
-            i++;
-            continue;
-        } else if (c >= 0xC2 && c <= 0xDF) {
-            more = 1;
-        } else if (c >= 0xE0 && c <= 0xEF) {
-            more = 2;
-            lo = c == 0xE0 ? 0xA0 : lo;
-            hi = c == 0xED ? 0x9F : hi;
-        } else if (c >= 0xF0 && c <= 0xF4) {
-            more = 3;
-            lo = c == 0xF0 ? 0x90 : lo;
-            hi = c == 0xF4 ? 0x8F : hi;
-        } else {
-            return i;
-        }
-        if (more > n - i - 1 || p[i + 1] < lo || p[i + 1] > hi)
-            return i;
-        for (size_t k = 2; k <= more; k++)
-            if ((p[i + k] & 0xC0) != 0x80)
-                return i;
-        i += more + 1;
-    }
-    return n;
-}
-
+/* By its mark, or by zeros beside every letter. */
 static int looks_utf16(const uint8_t *b, size_t n)
 {
     if (n >= 2 && ((b[0] == 0xFF && b[1] == 0xFE) || (b[0] == 0xFE && b[1] == 0xFF)))
@@ -92,6 +54,7 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_LANGUAGE] = " language lang language_id language_code locale ",
 };
 
+/* What a column with this name holds. */
 static Role column_role(Str s)
 {
     char name[34] = " ";
@@ -137,6 +100,7 @@ static int read_header(MetadataForm *f, const Record *rec)
     return 1;
 }
 
+/* Blank lines separate nothing and count for nothing. */
 static int next_record(Records *r, Record *rec)
 {
     while (records_next(r, rec))
@@ -185,6 +149,7 @@ static int third_is_speaker(const uint8_t *bytes, size_t size, char delimiter)
             return 0;
         lines++;
         sentences += text.n && memchr(text.p, ' ', text.n) != NULL;
+        /* A set of hashes on the stack: guessing must not fail for want of memory. */
         uint64_t h = hash64(name.p, name.n) | 1;
         size_t i = h >> 32;
         while (seen[i %= GUESS_MAX_SPEAKERS * 2] && seen[i] != h)
@@ -198,6 +163,7 @@ static int third_is_speaker(const uint8_t *bytes, size_t size, char delimiter)
     return lines >= GUESS_MIN_LINES && speakers * 4 <= lines && sentences * 10 >= lines * 9;
 }
 
+/* A header decides; without one, the number of columns that most lines have. */
 static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char forced)
 {
     static const char candidates[] = {'|', '\t', ','};
@@ -213,6 +179,7 @@ static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char f
             return;
     }
     f->delimiter = forced ? forced : find_delimiter(bytes, size);
+    /* By columns; of two that are equally frequent the larger. */
     size_t have[5] = {0};
     records_open(&r, bytes, size, f->delimiter);
     for (int i = 0; i < SAMPLE_LINES && next_record(&r, &rec); i++)
@@ -234,47 +201,14 @@ static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char f
 
 /* ---- ids ---- */
 
-void id_table_free(IdTable *t)
+/* The utterance that has the id already, or NULL. */
+static const Utterance *find_id(const Map *ids, const Dataset *d, Str id)
 {
-    free(t->slots);
-    *t = (IdTable){0};
-}
-
-static int id_table_grow(IdTable *t)
-{
-    size_t cap = t->cap ? t->cap * 2 : 1024;
-    struct IdSlot *slots = mem_calloc(cap, sizeof *slots);
-    if (!slots)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < t->cap; i++) {
-        if (!t->slots[i].index_plus1)
-            continue;
-        size_t k = t->slots[i].hash & (cap - 1);
-        while (slots[k].index_plus1)
-            k = (k + 1) & (cap - 1);
-        slots[k] = t->slots[i];
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->cap = cap;
-    return 0;
-}
-
-/* The slot that holds the id or where it belongs; NULL on no memory. */
-static struct IdSlot *id_table_find(IdTable *t, const Dataset *d, Str id)
-{
-    if (t->count * 2 >= t->cap && id_table_grow(t))
-        return NULL;
-    uint32_t hash = (uint32_t)hash64(id.p, id.n);
-    size_t k = hash & (t->cap - 1);
-    while (t->slots[k].index_plus1) {
-        struct IdSlot *s = &t->slots[k];
-        if (s->hash == hash && str_equal(d->utterances[s->index_plus1 - 1].id, id))
-            return s;
-        k = (k + 1) & (t->cap - 1);
-    }
-    t->slots[k].hash = hash;
-    return &t->slots[k];
+    uint32_t i;
+    for (MapWalk w = map_walk(ids, hash64(id.p, id.n)); map_next(&w, &i);)
+        if (str_equal(d->utterances[i].id, id))
+            return &d->utterances[i];
+    return NULL;
 }
 
 /* Leaves off what means "here": "./" and the name of the audio folder. */
@@ -319,7 +253,7 @@ static const char *id_fault(Str id)
 
 typedef struct Parser {
     Dataset *d;
-    IdTable *ids;
+    Map *ids;
     const MetadataForm *form;
     const MetadataOptions *opt;
     int file;
@@ -345,13 +279,15 @@ static Str field_value(Parser *ps, const Record *rec, int column)
     return (Str){out, n};
 }
 
+/* An id that is not UTF-8 is not shown: it would spoil rejected.tsv. */
 static int reject(Parser *ps, const Record *rec, Str id, RejectReason reason, const char *detail)
 {
-    if (utf8_bad(id) < id.n)
+    if (utf8_valid(id.p, id.n) < id.n)
         id = (Str){"", 0};
     return dataset_reject(ps->d, id, rec->line, ps->file, reason, detail);
 }
 
+/* Says what is wrong with the line as a whole. */
 static int reject_columns(Parser *ps, const Record *rec, Str id)
 {
     char detail[160];
@@ -367,6 +303,7 @@ static int reject_columns(Parser *ps, const Record *rec, Str id)
     return reject(ps, rec, id, REJECT_COLUMNS, detail);
 }
 
+/* The first one counts; the message says where it is. */
 static int reject_duplicate(Parser *ps, const Record *rec, Str id, const Utterance *first)
 {
     char detail[320]; /* a file name has at most 255 bytes */
@@ -381,6 +318,7 @@ static int reject_duplicate(Parser *ps, const Record *rec, Str id, const Utteran
     return reject(ps, rec, id, REJECT_DUPLICATE_ID, detail);
 }
 
+/* The normalised text where there is one, else the raw text. */
 static int add_utterance(Parser *ps, const Record *rec, Str id)
 {
     Dataset *d = ps->d;
@@ -393,11 +331,11 @@ static int add_utterance(Parser *ps, const Record *rec, Str id)
         return ERR_NOMEM;
     if (!text.n)
         return reject(ps, rec, id, REJECT_EMPTY_TEXT, "");
-    struct IdSlot *slot = id_table_find(ps->ids, d, id);
-    if (!slot)
+    const Utterance *first = find_id(ps->ids, d, id);
+    if (first)
+        return reject_duplicate(ps, rec, id, first);
+    if (map_add(ps->ids, hash64(id.p, id.n), (uint32_t)d->count))
         return ERR_NOMEM;
-    if (slot->index_plus1)
-        return reject_duplicate(ps, rec, id, &d->utterances[slot->index_plus1 - 1]);
     if (mem_grow(&d->utterances, &d->cap, d->count + 1, sizeof *d->utterances))
         return ERR_NOMEM;
     d->utterances[d->count++] = (Utterance){.id = id,
@@ -407,11 +345,10 @@ static int add_utterance(Parser *ps, const Record *rec, Str id)
                                             .line = rec->line,
                                             .split = SPLIT_TRAIN,
                                             .file = (uint8_t)ps->file};
-    slot->index_plus1 = (uint32_t)d->count;
-    ps->ids->count++;
     return 0;
 }
 
+/* Judges a line; the first fault counts. ERR_NOMEM is the only failure. */
 static int parse_record(Parser *ps, const Record *rec)
 {
     char detail[160];
@@ -422,7 +359,8 @@ static int parse_record(Parser *ps, const Record *rec)
         snprintf(detail, sizeof detail, "%zu bytes", rec->bytes);
         return reject(ps, rec, ps->form->id == 0 ? rec->fields[0] : id, REJECT_LINE_TOO_LONG, detail);
     }
-    size_t bad = utf8_bad(rec->all);
+    /* Before anything that would print the line. */
+    size_t bad = utf8_valid(rec->all.p, rec->all.n);
     if (bad < rec->all.n) {
         snprintf(detail, sizeof detail, "byte 0x%02X at offset %zu of the line", (uint8_t)rec->all.p[bad],
                  bad);
@@ -447,7 +385,8 @@ static int parse_record(Parser *ps, const Record *rec)
     return add_utterance(ps, rec, inside);
 }
 
-int metadata_parse(Dataset *d, IdTable *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
+/* The form of the file is found first, from a sample; then every line is judged by it. */
+int metadata_parse(Dataset *d, Map *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
                    const MetadataOptions *opt, Err *err)
 {
     ASSERT(file == 0 || file == 1);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "dataset/dataset.h"
 
 typedef struct MetadataOptions {
@@ -25,19 +26,10 @@ typedef struct MetadataForm {
     int id, text, normalised, speaker, language;
 } MetadataForm;
 
-/* The ids seen so far, shared by the files of one dataset: an open hash table of indices into its utterances.
- * Zero-initialise; id_table_free is always safe. */
-typedef struct IdTable {
-    struct IdSlot {
-        uint32_t hash, index_plus1; /* 0: free */
-    } * slots;                      /* [cap], a power of two */
-    size_t cap, count;
-} IdTable;
-void id_table_free(IdTable *t);
-
-/* Adds the lines to d->utterances (speaker as the column says, split SPLIT_TRAIN), d->rejected and d->lines.
+/* ids: those seen so far, shared by the files of one dataset; numbers of utterances.
+ * Adds the lines to d->utterances (speaker as the column says, split SPLIT_TRAIN), d->rejected and d->lines.
  * file is 0 or 1, as in Utterance. 0, ERR_FORMAT (UTF-16), ERR_NOMEM. */
-int metadata_parse(Dataset *d, IdTable *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
+int metadata_parse(Dataset *d, Map *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
                    const MetadataOptions *opt, Err *err);
 
 #endif

@@ -20,6 +20,7 @@ Str str_trim(Str s)
 
 int str_equal(Str a, Str b) { return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n)); }
 
+/* Skips a byte order mark. A file without any newline may come from an old Mac. */
 void records_open(Records *r, const uint8_t *bytes, size_t size, char delimiter)
 {
     const char *p = size ? (const char *)bytes : "";
@@ -30,6 +31,7 @@ void records_open(Records *r, const uint8_t *bytes, size_t size, char delimiter)
         r->newline = '\r';
 }
 
+/* The next c, or end. */
 static const char *find_or(const char *p, const char *end, char c)
 {
     const char *at = p < end ? memchr(p, c, (size_t)(end - p)) : NULL;
@@ -43,6 +45,7 @@ static int is_blank(const char *p, const char *end)
     return p == end;
 }
 
+/* Fields beyond the most are counted, so that the line can be refused. */
 static void add_field(Record *rec, const char *p, const char *end, int escaped)
 {
     int i = rec->columns++;
@@ -53,6 +56,7 @@ static void add_field(Record *rec, const char *p, const char *end, int escaped)
         rec->escaped |= 1u << i;
 }
 
+/* Without quotes every delimiter separates. */
 static void split_plain(Record *rec, const char *p, const char *end, char delimiter)
 {
     for (;;) {
@@ -96,6 +100,7 @@ static const char *split_quoted(Record *rec, const char *p, const char *end, cha
             if (!close)
                 return NULL;
             add_field(rec, p + 1, close, escaped);
+            /* Blanks are allowed between the quote and the delimiter, nothing else. */
             for (at = close + 1; at < end && is_space(*at) && *at != newline; at++)
                 ;
             if (at < end && *at != delimiter && *at != newline)
@@ -125,6 +130,7 @@ static const char *furthest_end(const Records *r, const char *p, const char *eol
     return last;
 }
 
+/* The next line as a record. Line numbers are those an editor shows, also after quoted line ends. */
 int records_next(Records *r, Record *rec)
 {
     if (r->p == r->end)
@@ -137,6 +143,7 @@ int records_next(Records *r, Record *rec)
     rec->escaped = 0;
     rec->all = (Str){p, (uint32_t)(bytes < RECORD_MAX_BYTES ? bytes : RECORD_MAX_BYTES)};
     const char *stop = eol;
+    /* An overlong line is not split; its id is looked for at the front, for the message. */
     if (bytes > RECORD_MAX_BYTES) {
         const char *at = find_or(p, p + ID_PEEK, r->delimiter);
         rec->kind = RECORD_TOO_LONG;
@@ -148,9 +155,12 @@ int records_next(Records *r, Record *rec)
         split_plain(rec, p, eol, r->delimiter);
     } else {
         rec->kind = RECORD_FIELDS;
+        /* A quoted field may reach over line ends; only when the line alone does not work are more lines
+         * tried. */
         stop = split_quoted(rec, p, eol, ',', r->newline);
         if (!stop && eol < r->end)
             stop = split_quoted(rec, p, furthest_end(r, p, eol), ',', r->newline);
+        /* The quoting is wrong: the line alone is lost, not those after it. */
         if (!stop) {
             rec->kind = RECORD_QUOTE;
             rec->columns = 0;

@@ -18,6 +18,7 @@ typedef struct Listing {
     int count;       /* found; may exceed the names shown */
 } Listing;
 
+/* Counts every name, and shows as many as fit. */
 static void listing_add(Listing *l, const char *name)
 {
     size_t used = strlen(l->names), n = strlen(name);
@@ -74,6 +75,7 @@ static int list_folder(Listing *l, const char *dir, int only_tables, const char 
     return 1;
 }
 
+/* The three usual mistakes: no path, a file, a misspelled folder. */
 int whats_there_no_root(const char *root, Err *err)
 {
     struct stat st;
@@ -82,12 +84,14 @@ int whats_there_no_root(const char *root, Err *err)
         err_set(err, ERR_MISSING, "no dataset is named");
         return err_hint(err, "use --data-path DIR, the folder that holds metadata.csv and wavs/");
     }
+    /* It is there, but no folder: probably the metadata file itself. */
     if (!stat(root, &st)) {
         err_set(err, ERR_MISSING, "%s is not a folder", root);
         return err_hint(
             err, "--data-path takes the folder; a metadata file in it is named with --metadata-train-file");
     }
     err_set(err, ERR_MISSING, "the dataset folder %s does not exist", root);
+    /* Climbs to the nearest folder that exists and shows what it holds. */
     char above[4096];
     if ((size_t)snprintf(above, sizeof above, "%s", root) >= sizeof above)
         return ERR_MISSING;
@@ -101,10 +105,11 @@ int whats_there_no_root(const char *root, Err *err)
     if (!list_folder(&l, above, 0, NULL, NULL, 0))
         return err_hint(err, "%.150s cannot be read", above);
     if (!l.count)
-        return err_hint(err, "%.150s is there, and empty", above);
+        return err_hint(err, "%.150s exists but is empty", above);
     return err_hint(err, "%.150s holds: %s%s", above, l.names, l.count > MOST_NAMES ? ", ..." : "");
 }
 
+/* Files that look like tables, else everything, so that the right name can be seen. */
 int whats_there_instead(const char *root, const char *name, const char *option, Err *err)
 {
     Listing l;
@@ -112,6 +117,7 @@ int whats_there_instead(const char *root, const char *name, const char *option, 
     err_set(err, ERR_MISSING, "%.200s not found in %.500s", name, root);
     if (!list_folder(&l, root, 1, name, below, sizeof below))
         return err_hint(err, "the folder cannot be read");
+    /* An archive was unpacked one level deeper. */
     if (below[0])
         return err_hint(err, "it is in the folder below: use --data-path %.180s/%.150s", root, below);
     if (l.count)

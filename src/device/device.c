@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/file.h"
 
 #define LIBRARY "libmyxtts_cuda.so"
 #define MOST_GPUS 16 /* that `auto` looks at */
@@ -22,25 +23,11 @@ typedef struct Cuda {
     int (*open)(Device **d, int index, const DeviceOptions *options, Err *err);
 } Cuda;
 
-/* The folder of the executable, without the last slash. */
-static int own_folder(char *out, size_t cap)
-{
-    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
-    if (n <= 0)
-        return 0;
-    out[n] = 0;
-    char *slash = strrchr(out, '/');
-    if (!slash)
-        return 0;
-    *slash = 0;
-    return 1;
-}
-
 /* Never unloaded: the CUDA runtime inside keeps threads and handlers that must not lose their code. */
 static void *open_library(char *found, size_t cap, Err *err)
 {
     char folder[PATH_MAX];
-    int has_folder = own_folder(folder, sizeof folder);
+    int has_folder = file_own_folder(folder, sizeof folder, 0) == 0;
     static const char *const places[] = {"/" LIBRARY, "/../lib/" LIBRARY};
     for (size_t i = 0; has_folder && i < sizeof places / sizeof *places; i++) {
         snprintf(found, cap, "%s%s", folder, places[i]);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "diag/sections.h"
 
 #define BINS 40
@@ -13,15 +14,13 @@ static json_t *chart(const char *id, const char *kind, const char *title, const 
                      "x_label", x, "y_label", y, "series", "categories", "marks");
 }
 
-static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
-
 /* n numbers v(i); x NULL: 0, 1, ... */
 static void add_series(json_t *c, const char *name, const double *x, const double *y, int64_t n)
 {
     json_t *xs = json_array(), *ys = json_array();
     for (int64_t i = 0; i < n; i++) {
-        json_array_append_new(xs, x ? number(x[i]) : json_integer(i));
-        json_array_append_new(ys, number(y[i]));
+        json_array_append_new(xs, x ? json_from_double(x[i]) : json_integer(i));
+        json_array_append_new(ys, json_from_double(y[i]));
     }
     json_array_append_new(json_object_get(c, "series"),
                           json_pack("{s:s, s:o, s:o}", "name", name, "x", xs, "y", ys));

@@ -65,7 +65,6 @@ typedef struct Compare {
  * both reach. The records stay the caller's and must outlive c. ERR_DATA when a log has no step; ERR_NOMEM.
  */
 int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t skip, double target, Err *err);
-const char *compare_row_name(CompareRow row);  /* "step_ms", as in JSON */
 const char *compare_row_title(CompareRow row); /* "step time" */
 /* "41.2 ms", "1 200 clips/s", "-": a value of a row as people read it. */
 void compare_row_value(char *out, size_t cap, CompareRow row, double v);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "audio/chart.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "diag/compare.h"
@@ -31,7 +32,6 @@ static const struct {
     [COMPARE_TIME_TO_LOSS] = {"seconds_to_loss", "time to the loss", UNIT_SECONDS},
 };
 
-const char *compare_row_name(CompareRow row) { return rows[row].name; }
 const char *compare_row_title(CompareRow row) { return rows[row].title; }
 
 void compare_row_value(char *out, size_t cap, CompareRow row, double v)
@@ -152,20 +152,14 @@ void compare_verdict(char *out, size_t cap, const Compare *c)
 
 static json_t *interval_json(const Comparison *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "a", run_log_number(r->a), "b", run_log_number(r->b),
-                     r->what == COMPARE_DIFFERENCE ? "difference" : "ratio", run_log_number(r->change), "low",
-                     run_log_number(r->low), "high", run_log_number(r->high), "sure",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "a", json_from_double(r->a), "b",
+                     json_from_double(r->b), r->what == COMPARE_DIFFERENCE ? "difference" : "ratio",
+                     json_from_double(r->change), "low", json_from_double(r->low), "high",
+                     json_from_double(r->high), "sure",
                      !isfinite(r->low) ? "not measured"
                      : r->sure > 0     ? "higher"
                      : r->sure < 0     ? "lower"
                                        : "no difference");
-}
-
-/* Strings from logs and paths; bytes that are not UTF-8 have no place in JSON. */
-static json_t *text_json(const char *s)
-{
-    json_t *v = json_string(s);
-    return v ? v : json_string("(a name that is not UTF-8)");
 }
 
 static int is_setting(const char *key)
@@ -192,8 +186,8 @@ static json_t *settings_that_differ(const RunRecord *a, const RunRecord *b)
             run_record_setting(a, key, x, sizeof x);
             run_record_setting(b, key, y, sizeof y);
             if (strcmp(x, y) != 0)
-                json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "key", text_json(key), "a",
-                                                      text_json(x), "b", text_json(y)));
+                json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "key", json_from_text(key), "a",
+                                                      json_from_text(x), "b", json_from_text(y)));
         }
     }
     return list;
@@ -203,15 +197,15 @@ json_t *compare_json(const Compare *c)
 {
     char verdict[500];
     compare_verdict(verdict, sizeof verdict, c);
-    json_t *o =
-        json_pack("{s:s, s:s, s:o, s:o, s:[I, I], s:o, s:[I, I], s:o}", "verdict", verdict, "faster",
-                  c->verdict_sure > 0   ? "b"
-                  : c->verdict_sure < 0 ? "a"
-                                        : "neither",
-                  "a", text_json(c->name_a), "b", text_json(c->name_b), "step_times",
-                  (json_int_t)(c->a->time_count - c->skip_a), (json_int_t)(c->b->time_count - c->skip_b),
-                  "loss_target", run_log_number(c->target), "loss_target_steps", (json_int_t)c->target_step_a,
-                  (json_int_t)c->target_step_b, "settings", settings_that_differ(c->a, c->b));
+    json_t *o = json_pack("{s:s, s:s, s:o, s:o, s:[I, I], s:o, s:[I, I], s:o}", "verdict", verdict, "faster",
+                          c->verdict_sure > 0   ? "b"
+                          : c->verdict_sure < 0 ? "a"
+                                                : "neither",
+                          "a", json_from_text(c->name_a), "b", json_from_text(c->name_b), "step_times",
+                          (json_int_t)(c->a->time_count - c->skip_a),
+                          (json_int_t)(c->b->time_count - c->skip_b), "loss_target",
+                          json_from_double(c->target), "loss_target_steps", (json_int_t)c->target_step_a,
+                          (json_int_t)c->target_step_b, "settings", settings_that_differ(c->a, c->b));
     for (int i = 0; o && i < COMPARE_COUNT; i++)
         json_object_set_new(o, rows[i].name, interval_json(&c->rows[i]));
     return o;
@@ -221,7 +215,7 @@ static json_t *numbers(const double *v, size_t n)
 {
     json_t *a = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(a, run_log_number(v[i]));
+        json_array_append_new(a, json_from_double(v[i]));
     return a;
 }
 
@@ -229,8 +223,8 @@ static json_t *loss_series(const char *name, const RunRecord *r)
 {
     json_t *x = json_array(), *y = json_array();
     for (size_t i = 0; i < r->line_count; i++) {
-        json_array_append_new(x, run_log_number(r->lines[i].seconds));
-        json_array_append_new(y, run_log_number(r->lines[i].loss));
+        json_array_append_new(x, json_from_double(r->lines[i].seconds));
+        json_array_append_new(y, json_from_double(r->lines[i].loss));
     }
     return json_pack("{s:s, s:o, s:o}", "name", name, "x", x, "y", y);
 }
@@ -259,8 +253,8 @@ static json_t *compare_charts(const Compare *c)
 
 static json_t *row(const char *name, const char *value, const char *status, const char *note)
 {
-    return json_pack("{s:s, s:o, s:s, s:o}", "name", name, "value", text_json(value), "status", status,
-                     "note", text_json(note));
+    return json_pack("{s:s, s:o, s:s, s:o}", "name", name, "value", json_from_text(value), "status", status,
+                     "note", json_from_text(note));
 }
 
 json_t *compare_report(const Compare *c)
@@ -380,18 +374,18 @@ json_t *scaling_json(const Scaling *s)
         const ScalingRun *r = &s->runs[i];
         json_array_append_new(
             runs, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
-                            text_json(r->name), "batch_size", run_log_number(r->batch), "batch_ms",
-                            run_log_number(r->step_ms.a), "clips_per_s", run_log_number(r->clips_per_s),
-                            "low", run_log_number(r->low), "high", run_log_number(r->high), "linear",
-                            run_log_number(r->linear), "variation", run_log_number(r->variation),
-                            "wait_share", run_log_number(r->wait_share), "busy_share",
-                            run_log_number(r->busy_share), "gpu_utilisation", run_log_number(r->utilisation),
-                            "model_bytes", run_log_number(r->bytes)));
+                            json_from_text(r->name), "batch_size", json_from_double(r->batch), "batch_ms",
+                            json_from_double(r->step_ms.a), "clips_per_s", json_from_double(r->clips_per_s),
+                            "low", json_from_double(r->low), "high", json_from_double(r->high), "linear",
+                            json_from_double(r->linear), "variation", json_from_double(r->variation),
+                            "wait_share", json_from_double(r->wait_share), "busy_share",
+                            json_from_double(r->busy_share), "gpu_utilisation",
+                            json_from_double(r->utilisation), "model_bytes", json_from_double(r->bytes)));
     }
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "verdict", verdict, "caution", caution,
-                     "best_batch_size", run_log_number(s->runs[s->best].batch), "enough_batch_size",
-                     run_log_number(s->runs[s->enough].batch), "bytes_per_clip",
-                     run_log_number(s->bytes_per_clip), "runs", runs);
+                     "best_batch_size", json_from_double(s->runs[s->best].batch), "enough_batch_size",
+                     json_from_double(s->runs[s->enough].batch), "bytes_per_clip",
+                     json_from_double(s->bytes_per_clip), "runs", runs);
 }
 
 int scaling_picture(const Scaling *s, const char *path, Err *err)

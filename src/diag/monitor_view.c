@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "base/stats.h"
+#include "base/utf8.h"
 #include "diag/svg.h"
 #include "train/run_log.h"
 
@@ -99,12 +101,7 @@ static void state_words(char *out, size_t cap, const MonitorView *v)
 /* Appends the line, cut to the width: letters are counted, not bytes. */
 static void add_cut(Buf *out, const char *s, int width)
 {
-    int letters = 0;
-    const char *end = s;
-    for (; *end; end++)
-        if (((unsigned char)*end & 0xC0) != 0x80 && letters++ == width)
-            break;
-    buf_add(out, s, (size_t)(end - s));
+    buf_add(out, s, utf8_prefix(s, strlen(s), width > 0 ? (size_t)width : 0));
     buf_str(out, "\n");
 }
 
@@ -348,16 +345,16 @@ json_t *monitor_view_json(const MonitorView *v)
         if (!v->summary[k].samples || !n)
             continue;
         json_t *g = json_pack("{s:i, s:o}", "gpu", v->gpus[k], "memory_total",
-                              run_log_number(v->summary[k].memory_total));
+                              json_from_double(v->summary[k].memory_total));
         for (int i = 0; i < MONITOR_COUNT; i++)
             json_object_set_new(g, monitor_value_name(i),
-                                run_log_number((double)v->history[k][n - 1].values[i]));
+                                json_from_double((double)v->history[k][n - 1].values[i]));
         json_array_append_new(gpus, g);
     }
     json_t *o = json_pack("{s:o, s:s, s:I, s:I, s:o, s:o, s:o}", "run", path ? path : json_null(), "state",
                           states[monitor_view_state(v)], "step", (json_int_t)(l ? l->step : 0), "total_steps",
-                          (json_int_t)r->total_steps, "seconds_left", run_log_number(time_left(r)), "age_s",
-                          run_log_number(v->age), "gpus", gpus);
+                          (json_int_t)r->total_steps, "seconds_left", json_from_double(time_left(r)), "age_s",
+                          json_from_double(v->age), "gpus", gpus);
     l = l ? l : &none;
     const struct {
         const char *name;
@@ -373,6 +370,6 @@ json_t *monitor_view_json(const MonitorView *v)
                    {"queue_ready", l->queue_ready},
                    {"model_bytes", l->model_bytes}};
     for (size_t i = 0; o && l != &none && i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new(o, numbers[i].name, run_log_number(numbers[i].value));
+        json_object_set_new(o, numbers[i].name, json_from_double(numbers[i].value));
     return o;
 }

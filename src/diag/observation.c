@@ -45,14 +45,6 @@ typedef struct Trial {
     EnginePlan plan;
 } Trial;
 
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 void observation_close(Observation *o)
 {
     for (int t = 0; t < TRACE_COUNT; t++)
@@ -301,7 +293,7 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
             pipeline_report(s->pipeline, &s->report_before);
             if (s->monitor)
                 monitor_restart(s->monitor);
-            s->cpu = cpu_seconds();
+            s->cpu = clock_cpu();
             s->wall = clock_now();
         }
         PipelineReport now;
@@ -315,7 +307,7 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
         rc = step_meter_finish(&s->meter, err);
     if (!rc && s->engine)
         rc = take_results(s, 1, err);
-    s->cpu = cpu_seconds() - s->cpu;
+    s->cpu = clock_cpu() - s->cpu;
     s->wall = clock_now() - s->wall;
     progress_end(&progress);
     return rc;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "diag/doctor.h"
@@ -14,9 +15,6 @@
 #include "diag/thresholds.h"
 
 #define GRID_BATCHES 60
-
-json_t *profile_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
-#define number profile_number
 
 json_t *profile_begin(const char *title, const Observation *o)
 {
@@ -69,11 +67,11 @@ json_t *spread_json(const Spread *s)
                   {"max_ms", s->max},   {"median_ms", s->median},   {"p95_ms", s->p95},
                   {"p99_ms", s->p99},   {"variation", s->variation}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        json_object_set_new(o, values[i].key, number(values[i].value));
+        json_object_set_new(o, values[i].key, json_from_double(values[i].value));
     json_object_set_new(o, "cycle_lag",
                         !s->noise && s->correlation >= threshold(LIMIT_CYCLE)->bad ? json_integer(s->lag)
                                                                                    : json_null());
-    json_object_set_new(o, "cycle_correlation", number(s->correlation));
+    json_object_set_new(o, "cycle_correlation", json_from_double(s->correlation));
     return o;
 }
 
@@ -137,7 +135,7 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
         profile_section(r, section);
         profile_chart(r, profile_line("batches", "time from batch to batch", "ms", times, o.n - o.from));
         json_object_set_new(r, "batch_times", spread_json(&s));
-        json_object_set_new(r, "utterances_per_s", number(o.utterances_per_s));
+        json_object_set_new(r, "utterances_per_s", json_from_double(o.utterances_per_s));
         json_object_set_new(r, "batches", json_integer(o.n - o.from));
     }
     free(times);

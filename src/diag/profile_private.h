@@ -16,7 +16,6 @@ int spread_of(Spread *s, const float *x, int64_t n, Err *err); /* x in seconds *
 json_t *spread_json(const Spread *s);
 void spread_rows(json_t *section, const Spread *s);
 
-json_t *profile_number(double v); /* null for what is not finite */
 json_t *profile_begin(const char *title, const Observation *o);
 void profile_section(json_t *report, json_t *section);
 void profile_chart(json_t *report, json_t *chart);

@@ -5,18 +5,17 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "diag/sections.h"
 #include "diag/thresholds.h"
-
-static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
 /* --- the verdict --- */
 
 static json_t *gain_json(const Gain *g)
 {
     json_t *o = json_pack("{s:s, s:s, s:s}", "change", g->change, "key", g->key, "value", g->value);
-    json_object_set_new(o, "predicted", number(g->predicted));
-    json_object_set_new(o, "measured", number(g->measured));
+    json_object_set_new(o, "predicted", json_from_double(g->predicted));
+    json_object_set_new(o, "measured", json_from_double(g->measured));
     json_object_set_new(o, "what_if",
                         g->what_if >= 0 ? json_string(stage_name((StageId)g->what_if)) : json_null());
     return o;
@@ -37,10 +36,10 @@ void report_verdict(json_t *report, const Verdict *v, const Observation *o)
     json_object_set_new(report, "verdict_status", json_string(verdict_has_fault(v) ? "bad" : "good"));
     json_object_set_new(report, "evidence", evidence);
     json_object_set_new(report, "gains", gains);
-    json_object_set_new(report, "utterances_per_s", number(o->utterances_per_s));
-    json_object_set_new(report, "step_ms", number(1e3 * o->period));
-    json_object_set_new(report, "wait_share", number(o->wait_share));
-    json_object_set_new(report, "forecast_check", number(v->check));
+    json_object_set_new(report, "utterances_per_s", json_from_double(o->utterances_per_s));
+    json_object_set_new(report, "step_ms", json_from_double(1e3 * o->period));
+    json_object_set_new(report, "wait_share", json_from_double(o->wait_share));
+    json_object_set_new(report, "forecast_check", json_from_double(v->check));
     json_object_set_new(report, "forecast_trusted", json_boolean(v->trusted));
 }
 

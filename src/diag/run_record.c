@@ -8,21 +8,10 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "train/run_log.h"
-
-static double number(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-static int64_t integer(const json_t *o, const char *key, int64_t otherwise)
-{
-    double v = number(o, key);
-    return v >= 0 && v < 1e15 ? (int64_t)v : otherwise;
-}
 
 /* Everything after `step` does not count any more. */
 static void take_back(RunRecord *r, int64_t step)
@@ -44,19 +33,19 @@ static int add_line(RunRecord *r, const json_t *o)
         mem_grow(&r->times, &r->time_cap, r->time_count + n, sizeof *r->times))
         return ERR_NOMEM;
     RunLine *l = &r->lines[r->line_count];
-    *l = (RunLine){.step = integer(o, "step", 0),
-                   .seconds = r->base_seconds + number(o, "seconds"),
-                   .loss = number(o, "loss"),
-                   .step_ms = number(o, "step_ms"),
-                   .wait_share = number(o, "wait_share"),
-                   .busy_share = number(o, "busy_share"),
-                   .padding_share = number(o, "padding_share"),
-                   .utterances_per_s = number(o, "utterances_per_s"),
-                   .frames_per_s = number(o, "frames_per_s"),
-                   .gpu_utilisation = number(o, "gpu_utilisation"),
-                   .queue_ready = number(o, "queue_ready"),
-                   .queue_slots = number(o, "queue_slots"),
-                   .model_bytes = number(o, "model_bytes"),
+    *l = (RunLine){.step = json_get_count(o, "step", 0),
+                   .seconds = r->base_seconds + json_get_double(o, "seconds"),
+                   .loss = json_get_double(o, "loss"),
+                   .step_ms = json_get_double(o, "step_ms"),
+                   .wait_share = json_get_double(o, "wait_share"),
+                   .busy_share = json_get_double(o, "busy_share"),
+                   .padding_share = json_get_double(o, "padding_share"),
+                   .utterances_per_s = json_get_double(o, "utterances_per_s"),
+                   .frames_per_s = json_get_double(o, "frames_per_s"),
+                   .gpu_utilisation = json_get_double(o, "gpu_utilisation"),
+                   .queue_ready = json_get_double(o, "queue_ready"),
+                   .queue_slots = json_get_double(o, "queue_slots"),
+                   .model_bytes = json_get_double(o, "model_bytes"),
                    .first_time = r->time_count};
     for (size_t i = 0; i < n; i++) {
         const json_t *t = json_array_get(times, i);
@@ -79,18 +68,19 @@ static int add(void *arg, json_t *o)
         return add_line(r, o);
     if (strcmp(event, "resume") == 0) {
         r->resumed++;
-        take_back(r, integer(o, "step", 0));
+        take_back(r, json_get_count(o, "step", 0));
     } else if (strcmp(event, "start") == 0) {
         json_decref(r->start);
         r->start = json_incref(o);
-        r->total_steps = integer(o, "total_steps", r->total_steps);
-        r->batch_size = integer(o, "batch_size", r->batch_size);
-        r->accumulation = integer(o, "gradient_accumulation_steps", r->accumulation);
+        r->total_steps = json_get_count(o, "total_steps", r->total_steps);
+        r->batch_size = json_get_count(o, "batch_size", r->batch_size);
+        r->accumulation = json_get_count(o, "gradient_accumulation_steps", r->accumulation);
         r->accumulation = r->accumulation < 1 ? 1 : r->accumulation;
     } else if (strcmp(event, "validation") == 0) {
         if (mem_grow(&r->validation, &r->validation_cap, r->validation_count + 1, sizeof *r->validation))
             return ERR_NOMEM;
-        r->validation[r->validation_count++] = (RunPoint){integer(o, "step", 0), number(o, "loss")};
+        r->validation[r->validation_count++] =
+            (RunPoint){json_get_count(o, "step", 0), json_get_double(o, "loss")};
     } else if (strcmp(event, "skipped") == 0) {
         r->skipped++;
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "diag/svg_private.h"
 
 #define MOST_BINS 40
@@ -213,26 +214,16 @@ static void upright(Plot *p, size_t n)
     }
 }
 
-static size_t letters(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
-}
+static size_t letters(const char *s) { return utf8_count(s, strlen(s)); }
 
 /* At most `most` letters; what is cut off can be read in the bar's title. */
 static void short_name(Buf *out, const char *s, size_t most)
 {
-    const char *end = s;
     if (letters(s) <= most) {
         svg_text(out, s);
         return;
     }
-    for (size_t n = 0; *end; end++)
-        if (((unsigned char)*end & 0xC0) != 0x80 && n++ == most - 1)
-            break;
-    svg_escape(out, s, (size_t)(end - s));
+    svg_escape(out, s, utf8_prefix(s, strlen(s), most - 1));
     buf_str(out, "…");
 }
 

@@ -5,20 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "diag/voice_facts.h"
 #include "train/run_log.h"
-
-static double number(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-static int64_t integer(const json_t *o, const char *key)
-{
-    double v = number(o, key);
-    return v >= 0 && v < 1e15 ? (int64_t)v : 0;
-}
 
 /* Everything after `step` does not count any more. */
 static void take_back(VoiceFacts *f, int64_t step)
@@ -36,10 +25,11 @@ static int add_point(VoicePoint **points, size_t *count, size_t *cap, const json
     if (mem_grow(points, cap, *count + 1, sizeof **points))
         return ERR_NOMEM;
     VoicePoint *p = &(*points)[(*count)++];
-    *p = (VoicePoint){
-        .step = integer(o, "step"), .loss = number(o, "loss"), .own_text = number(o, "own_text")};
+    *p = (VoicePoint){.step = json_get_count(o, "step", 0),
+                      .loss = json_get_double(o, "loss"),
+                      .own_text = json_get_double(o, "own_text")};
     for (int i = 0; i < TERM_COUNT; i++)
-        p->terms[i] = number(o, loss_term_name((LossTerm)i));
+        p->terms[i] = json_get_double(o, loss_term_name((LossTerm)i));
     return 0;
 }
 
@@ -47,14 +37,15 @@ static int add_heard(VoiceFacts *f, const json_t *o)
 {
     if (mem_grow(&f->heard, &f->heard_cap, f->heard_count + 1, sizeof *f->heard))
         return ERR_NOMEM;
-    f->heard[f->heard_count++] = (VoiceHeard){.step = integer(o, "step"),
-                                              .words = integer(o, "words"),
-                                              .words_wrong = integer(o, "words_wrong"),
-                                              .recordings_words = integer(o, "recordings_words"),
-                                              .recordings_words_wrong = integer(o, "recordings_words_wrong"),
-                                              .mcd_db = number(o, "mcd_db"),
-                                              .f0_rmse_semitones = number(o, "f0_rmse_semitones"),
-                                              .length_ratio = number(o, "length_ratio")};
+    f->heard[f->heard_count++] =
+        (VoiceHeard){.step = json_get_count(o, "step", 0),
+                     .words = json_get_count(o, "words", 0),
+                     .words_wrong = json_get_count(o, "words_wrong", 0),
+                     .recordings_words = json_get_count(o, "recordings_words", 0),
+                     .recordings_words_wrong = json_get_count(o, "recordings_words_wrong", 0),
+                     .mcd_db = json_get_double(o, "mcd_db"),
+                     .f0_rmse_semitones = json_get_double(o, "f0_rmse_semitones"),
+                     .length_ratio = json_get_double(o, "length_ratio")};
     return 0;
 }
 
@@ -65,11 +56,11 @@ static int add_line(void *arg, json_t *o)
     if (!event)
         return 0;
     if (strcmp(event, "start") == 0)
-        f->ended = 0, f->total_steps = integer(o, "total_steps");
+        f->ended = 0, f->total_steps = json_get_count(o, "total_steps", 0);
     else if (strcmp(event, "end") == 0)
         f->ended = 1;
     else if (strcmp(event, "resume") == 0)
-        take_back(f, integer(o, "step"));
+        take_back(f, json_get_count(o, "step", 0));
     else if (strcmp(event, "step") == 0)
         return add_point(&f->train, &f->train_count, &f->train_cap, o);
     else if (strcmp(event, "validation") == 0)

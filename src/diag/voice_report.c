@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "train/run_log.h"
 
 static int add_measured(VoiceFacts *f, const VoiceReportOptions *o, Err *err)
@@ -74,17 +75,11 @@ VoiceHeard voice_heard(const Heard *h)
 
 /* --- JSON --- */
 
-static json_t *text(const char *s)
-{
-    json_t *t = json_string(s);
-    return t ? t : json_string("not UTF-8");
-}
-
 static json_t *names(const VoiceNames *n)
 {
     json_t *a = json_array();
     for (int i = 0; i < n->count; i++)
-        json_array_append_new(a, text(n->id[i]));
+        json_array_append_new(a, json_from_text(n->id[i]));
     return a;
 }
 
@@ -93,10 +88,10 @@ static json_t *suspects(const VoiceFacts *f)
     json_t *a = json_array();
     for (size_t i = 0; i < f->clip_count; i++)
         if (f->clip[i].suspect)
-            json_array_append_new(a,
-                                  json_pack("{s:o, s:o, s:o, s:o}", "id", text(f->clip[i].id), "score",
-                                            run_log_number(f->clip[i].score), "cost",
-                                            run_log_number(f->clip[i].cost), "text", text(f->clip[i].words)));
+            json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o}", "id", json_from_text(f->clip[i].id),
+                                               "score", json_from_double(f->clip[i].score), "cost",
+                                               json_from_double(f->clip[i].cost), "text",
+                                               json_from_text(f->clip[i].words)));
     return a;
 }
 
@@ -107,11 +102,11 @@ json_t *voice_finding_json(const VoiceFinding *v, const VoiceFacts *f)
                     : v->cause == VOICE_CLIPPING ? names(&f->clipped)
                                                  : json_array();
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "cause", voice_cause_name(v->cause), "evidence",
-                     text(v->evidence), "advice", text(v->advice), "step",
+                     json_from_text(v->evidence), "advice", json_from_text(v->advice), "step",
                      v->step < 0 ? json_null() : json_integer(v->step), "clips", clips);
 }
 
-static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, run_log_number(v)); }
+static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, json_from_double(v)); }
 static void integer(json_t *o, const char *key, int64_t v) { json_object_set_new(o, key, json_integer(v)); }
 
 static json_t *facts_json(const VoiceReport *r)

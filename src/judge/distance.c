@@ -18,7 +18,8 @@ typedef struct Sound {
     double *cepstra; /* [frames, COEFFICIENTS] */
 } Sound;
 
-/* [COEFFICIENTS, bands]; rows that the bands do not give are 0. */
+/* The cosine transform of a mel frame, without coefficient 0, which is loudness. transform: [COEFFICIENTS,
+ * bands]; rows that the bands do not give are 0. */
 static void fill_transform(double *transform, int bands)
 {
     for (int k = 1; k <= COEFFICIENTS; k++)
@@ -27,6 +28,7 @@ static void fill_transform(double *transform, int bands)
                 k < bands ? 2.0 / bands * cos(M_PI * k * (m + 0.5) / bands) : 0.0;
 }
 
+/* Frame by frame; one bad value would make every path NaN. */
 static int fill_cepstra(Sound *s, const float *mel, int bands, const double *transform, Err *err)
 {
     for (int64_t t = 0; t < s->frames; t++)
@@ -37,7 +39,7 @@ static int fill_cepstra(Sound *s, const float *mel, int bands, const double *tra
             for (int m = 0; m < bands; m++)
                 sum += row[m] * (double)x[m];
             if (!isfinite(sum))
-                return err_set(err, ERR_DATA, "frame %lld of a mel holds a value that is no number",
+                return err_set(err, ERR_DATA, "frame %lld of a mel holds a value that is not a number",
                                (long long)t);
             s->cepstra[t * COEFFICIENTS + k] = sum;
         }
@@ -54,7 +56,8 @@ static double frame_distance(const Sound *a, int64_t i, const Sound *b, int64_t 
     return 10.0 / M_LN10 * sqrt(2.0 * sum);
 }
 
-/* steps: [frames of a, frames of b]; row: [frames of b]. */
+/* Dynamic time warping: the cheapest way to walk through both sounds, frame by frame. steps: [frames of a,
+ * frames of b]; row: [frames of b]. */
 static void find_path(uint8_t *steps, double *row, const Sound *a, const Sound *b)
 {
     for (int64_t i = 0; i < a->frames; i++) {
@@ -78,6 +81,7 @@ static void find_path(uint8_t *steps, double *row, const Sound *a, const Sound *
     }
 }
 
+/* From the end to the beginning, adding up what lies on the path. */
 static void walk_path(SoundDistance *out, const uint8_t *steps, const Sound *a, const Sound *b)
 {
     int has_pitch = a->f0 && a->voiced && b->f0 && b->voiced;
@@ -87,6 +91,7 @@ static void walk_path(SoundDistance *out, const uint8_t *steps, const Sound *a, 
         db += frame_distance(a, i, b, j);
         out->frames++;
         if (has_pitch && a->voiced[i] && b->voiced[j]) {
+            /* f0 is a logarithm, so a difference is an interval. */
             double semitones = 12.0 / M_LN2 * ((double)a->f0[i] - (double)b->f0[j]);
             squares += semitones * semitones;
             out->voiced++;
@@ -101,6 +106,7 @@ static void walk_path(SoundDistance *out, const uint8_t *steps, const Sound *a, 
     out->f0_rmse_semitones = out->voiced ? sqrt(squares / (double)out->voiced) : NAN;
 }
 
+/* Memory is frames_a times frames_b bytes: hence the limit on frames. */
 int sound_distance(SoundDistance *out, const float *mel_a, const float *f0_a, const uint8_t *voiced_a,
                    int64_t frames_a, const float *mel_b, const float *f0_b, const uint8_t *voiced_b,
                    int64_t frames_b, int bands, Err *err)

@@ -9,11 +9,13 @@
 #include "base/stats.h"
 #include "judge/words.h"
 
+/* The bootstrap gives the same figures on every run: its draws have a fixed seed. */
 #define DRAWS 10000
 #define DRAW_SEED 20260
 
 /* ---- clips ---- */
 
+/* Nothing heard yet; does not free. */
 static void clear_results(JudgeClip *clip)
 {
     clip->heard = NULL;
@@ -38,6 +40,7 @@ void judge_clips_free(JudgeClip *clips, int n)
     free(clips);
 }
 
+/* The words heard in one clip, and how many of those said are wrong. */
 int judge_clip(JudgeClip *clip, Recogniser *r, Buf *heard, Err *err)
 {
     clear_results(clip);
@@ -68,6 +71,7 @@ typedef struct Hearing {
     Err *errs;           /* [slots] */
 } Hearing;
 
+/* Recognisers are opened by the threads that use them, when they get their first clip. */
 static void hear_clip(void *user, int thread, int slot, uint64_t item)
 {
     Hearing *h = user;
@@ -79,6 +83,7 @@ static void hear_clip(void *user, int thread, int slot, uint64_t item)
     judge_clip(&h->clips[item], l->recogniser, &l->heard, err);
 }
 
+/* The first clip that failed ends it all, with its number. */
 static int finish_clip(void *user, int slot, uint64_t item, Err *err)
 {
     const Hearing *h = user;
@@ -90,6 +95,7 @@ static int finish_clip(void *user, int slot, uint64_t item, Err *err)
     return h->errs[slot].code;
 }
 
+/* Results are all or nothing: after a failure no clip keeps its words. */
 int judge_clips(JudgeClip *clips, int n, const char *language, int threads, Err *err)
 {
     for (int i = 0; i < n; i++)
@@ -98,6 +104,7 @@ int judge_clips(JudgeClip *clips, int n, const char *language, int threads, Err 
         threads = n;
     if (threads < 1)
         threads = 1;
+    /* Enough that a thread with a short clip need not wait for one with a long clip. */
     int slots = 2 * threads;
     Hearing h = {.clips = clips, .language = language};
     h.listeners = mem_calloc((size_t)threads, sizeof *h.listeners);
@@ -130,11 +137,13 @@ int judge_clips(JudgeClip *clips, int n, const char *language, int threads, Err 
 
 /* ---- figures ---- */
 
+/* No words, no share: 0 rather than NaN. */
 static double share_of(int64_t wrong, int64_t words)
 {
     return (double)wrong / (double)(words > 0 ? words : 1);
 }
 
+/* Over all words, not the mean over clips: short clips must not weigh more. */
 WordScore judge_score(const JudgeClip *clips, int n)
 {
     WordScore s = {0};
@@ -146,12 +155,14 @@ WordScore judge_score(const JudgeClip *clips, int n)
     return s;
 }
 
+/* How much of the difference is chance: the clips are drawn anew ten thousand times. */
 WordDifference judge_difference(const JudgeClip *a, const JudgeClip *b, int n)
 {
     WordDifference d = {0};
     if (n < 1)
         return d;
     d.points = 100.0 * (judge_score(a, n).share - judge_score(b, n).share);
+    /* Pairs are drawn together: both voices spoke the same text, so their errors go together. */
     double drawn[DRAWS];
     Rng rng;
     rng_seed(&rng, DRAW_SEED);

@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #include "audio/process.h"
+#include "base/file.h"
+#include "config/languages.h"
+#include "text/language.h"
 
 #define RATE 16000
 #define PEAK 0.7f
@@ -62,6 +65,7 @@ static void *load_library(Err *err)
     const char *chosen = getenv("MYXTTS_POCKETSPHINX_LIBRARY");
     const char *const names[] = {chosen && *chosen ? chosen : "libpocketsphinx.so.3", "libpocketsphinx.so.5"};
     char why[300] = "";
+    /* The name of the environment is final; otherwise the older version is tried first. */
     for (int i = 0; i < (chosen && *chosen ? 1 : 2); i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (library)
@@ -101,6 +105,7 @@ static int find_symbols(Sphinx *s, void *library, Err *err)
         {"ps_config_set_str", &s->config_set_str, 2},
         {"ps_config_set_bool", &s->config_set_bool, 2},
     };
+    /* Only what this version has. */
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         if (!(symbols[i].is_in & (s->is_new ? 2 : 1)))
             continue;
@@ -128,6 +133,7 @@ typedef struct Guard {
 
 static _Thread_local Guard *guard; /* of the call this thread is in */
 
+/* The library's log levels differ between versions; user points to the fatal one. */
 static void take_message(void *user, int level, const char *fmt, ...)
 {
     int fatal = *(const int *)user;
@@ -158,6 +164,7 @@ static int call_guarded(Guard *g, int (*call)(Recogniser *r), Recogniser *r)
 
 /* ---- opening ---- */
 
+/* All three parts must be readable: the library gives up on a model that is only half there. */
 static int is_model(const char *dir)
 {
     static const char *const files[] = {"en-us/mdef", "en-us.lm.bin", "cmudict-en-us.dict"};
@@ -170,21 +177,16 @@ static int is_model(const char *dir)
     return 1;
 }
 
-/* share/pocketsphinx/en-us beside the folder of the program; "" when there is no telling. */
+/* share/pocketsphinx/en-us beside the folder of the program; "" when that cannot be told. */
 static void bundle_model(char *out, size_t cap)
 {
-    char exe[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = 0;
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(exe, '/');
-        if (slash)
-            *slash = 0;
-    }
-    if (snprintf(out, cap, "%s/share/pocketsphinx/en-us", exe) >= (int)cap)
+    char folder[PATH_MAX];
+    if (file_own_folder(folder, sizeof folder, 1) ||
+        snprintf(out, cap, "%s/share/pocketsphinx/en-us", folder) >= (int)cap)
         *out = 0;
 }
 
+/* The environment, the bundle, the usual places. */
 static int find_model(char *out, size_t cap, Err *err)
 {
     const char *chosen = getenv("MYXTTS_POCKETSPHINX_MODEL");
@@ -198,6 +200,7 @@ static int find_model(char *out, size_t cap, Err *err)
         err_hint(err, "unset it to use the model that is installed");
         return ERR_MISSING;
     }
+    /* The bundle first: it brings the model it was tested with. */
     static const char *const places[] = {"", "/usr/share/pocketsphinx/model/en-us",
                                          "/usr/local/share/pocketsphinx/model/en-us"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -266,11 +269,15 @@ static int open_decoder(Recogniser *r, Err *err)
     return ERR_FORMAT;
 }
 
+/* Language, library, model, resampler, decoder: the first that is missing is named. */
 int recogniser_open(Recogniser **out, const char *language, Err *err)
 {
     *out = NULL;
-    if (!language || strncasecmp(language, "en", 2) != 0 ||
-        (language[2] && language[2] != '-' && language[2] != '_')) {
+    char code[LANGUAGE_MAX] = "";
+    if (language && language_normalise(code, language, strlen(language)) == 0)
+        language_primary(code, code);
+    const Language *known = language_find(code);
+    if (!known || !known->is_heard) {
         err_set(err, ERR_MISSING, "the words cannot be judged: there is no recogniser for the language '%s'",
                 language ? language : "");
         err_hint(err, "PocketSphinx has a model for English (en) only");

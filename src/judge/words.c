@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "text/unicode.h"
 
 typedef struct Word {
@@ -37,6 +38,7 @@ static uint32_t plain_letter(uint32_t cp)
     return (uint32_t)u_tolower((UChar32)cp);
 }
 
+/* Apostrophes at the end do not belong to the word; an empty one is none. */
 static int end_word(Words *w, size_t start)
 {
     while (w->text.size > start && w->text.data[w->text.size - 1] == '\'')
@@ -57,7 +59,7 @@ static int add_words(Words *w, const char *text)
     size_t n = text ? strlen(text) : 0, at = 0, valid = 0, first = w->count;
     while (at < n) {
         if (at >= valid)
-            valid = at + unicode_valid_prefix(text + at, n - at);
+            valid = at + utf8_valid(text + at, n - at);
         size_t start = w->text.size;
         while (at < valid) {
             uint32_t cp = unicode_next(text, valid, &at);
@@ -81,6 +83,7 @@ static int add_words(Words *w, const char *text)
     return 0;
 }
 
+/* Order of words, for qsort_r. */
 static int by_text(const void *a, const void *b, void *user)
 {
     const Words *w = user;
@@ -124,6 +127,7 @@ static uint32_t edit_distance(const uint32_t *a, size_t n_a, const uint32_t *b, 
     return row[n_b];
 }
 
+/* Both texts in one list: a word has the same number in either. */
 int words_wrong(const char *said, const char *heard, int *words)
 {
     Words w = {0};

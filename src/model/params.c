@@ -38,14 +38,6 @@ void params_close(ParamList *l)
     memset(l, 0, sizeof *l);
 }
 
-const Param *params_find(const ParamList *l, const char *name)
-{
-    for (int i = 0; i < l->count; i++)
-        if (strcmp(l->items[i].name, name) == 0)
-            return &l->items[i];
-    return NULL;
-}
-
 void params_initialise(const ParamList *l, float *flat, uint64_t seed)
 {
     memset(flat, 0, (size_t)l->size * sizeof *flat);

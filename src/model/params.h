@@ -36,7 +36,6 @@ typedef struct ParamList {
 int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit init, double value,
                    int decay, int64_t a, int64_t b, int64_t c);
 void params_close(ParamList *l);
-const Param *params_find(const ParamList *l, const char *name); /* NULL: there is none */
 /* First values of all parameters into flat [size]; each tensor has a stream of its own out of (seed, name).
  */
 void params_initialise(const ParamList *l, float *flat, uint64_t seed);

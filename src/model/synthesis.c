@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "model/run.h"
 
@@ -72,8 +73,6 @@ static void cut_frames(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T, 
     s->mel = cut_take(c, (uint64_t)rows * (uint64_t)M * (uint64_t)s->m->cfg.n_mels * sizeof(float));
 }
 
-static int up_to(int n, int step) { return (n + step - 1) / step * step; }
-
 uint64_t synthesiser_bytes(const Model *m, const Ops *ops, const SynthesisLimits *limits)
 {
     Model copy = *m;
@@ -82,9 +81,9 @@ uint64_t synthesiser_bytes(const Model *m, const Ops *ops, const SynthesisLimits
     if (!s)
         return UINT64_MAX;
     s->m = &copy, s->limits = *limits;
-    cut_text(s, ops, &text, limits->rows, up_to(limits->text, TEXT_STEP));
-    cut_frames(s, ops, &frames, limits->rows, up_to(limits->text, TEXT_STEP),
-               up_to(limits->frames, FRAME_STEP));
+    cut_text(s, ops, &text, limits->rows, round_to_multiple(limits->text, TEXT_STEP));
+    cut_frames(s, ops, &frames, limits->rows, round_to_multiple(limits->text, TEXT_STEP),
+               round_to_multiple(limits->frames, FRAME_STEP));
     free(s);
     return text.used + frames.used;
 }
@@ -131,7 +130,8 @@ int synthesiser_open(Synthesiser **out, Model *m, const SynthesisLimits *limits,
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory to speak");
     s->m = m, s->limits = *limits;
-    const int T = up_to(limits->text, TEXT_STEP), M = up_to(limits->frames, FRAME_STEP);
+    const int T = round_to_multiple(limits->text, TEXT_STEP),
+              M = round_to_multiple(limits->frames, FRAME_STEP);
     int rc = fit_text(s, limits->rows, T, err);
     return rc ? rc : fit_frames(s, limits->rows, T, M, err);
 }
@@ -357,12 +357,12 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
                            s->limits.text);
         T = in[b].count > T ? in[b].count : T;
     }
-    T = up_to(T, TEXT_STEP);
+    T = round_to_multiple(T, TEXT_STEP);
     const OpsStep *kept = s->m->c->step; /* the seeds of training's steps are not for here */
     s->m->c->step = NULL;
     if (!(rc = sheet_open(&h, s, rows, T, err)) && !(rc = predict(s, &h, in, rows, T, err)) &&
         (rc = choose(s, &h, rows, T, style, err)) > 0) {
-        M = up_to(rc, FRAME_STEP);
+        M = round_to_multiple(rc, FRAME_STEP);
         rc = decode(s, &h, rows, T, M, err);
         for (int b = 0; b < rows && !rc; b++)
             rc = hand_over(&out[b], &h, b, T, M, s->m->cfg.n_mels, err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/rng.h"
 
@@ -30,8 +31,6 @@ struct Sampler {
     uint64_t padded_frames, real_frames;
     Plan plans[2];
 };
-
-static int round_to(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 /* Borders of k buckets over bins with `weight` utterances and upper edges `edge` that waste the fewest
  * frames: the classic dynamic programme over (buckets used, bins covered). cut [k]: last bin of each bucket;
@@ -94,17 +93,18 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
             return err_set(err, ERR_DATA,
                            "an utterance has %u tokens or %u frames, more than the fixed shape of %d and %d",
                            most_text, most_frames, o->fixed_text, o->fixed_frames);
-        s->buckets[0] = (SamplerBucket){o->fixed_text, round_to(o->fixed_frames, o->multiple), s->count};
+        s->buckets[0] =
+            (SamplerBucket){o->fixed_text, round_to_multiple(o->fixed_frames, o->multiple), s->count};
         s->bucket_count = 1;
         return 0;
     }
-    int width = round_to((int)(most_frames / MAX_BINS) + 1, o->multiple), bins = 0;
+    int width = round_to_multiple((int)(most_frames / MAX_BINS) + 1, o->multiple), bins = 0;
     double weight[MAX_BINS + 1] = {0};
     int edge[MAX_BINS + 1] = {0}, cut[SAMPLER_MAX_BUCKETS], failed;
     for (uint32_t i = 0; i < s->count;
          i++) { /* the edge of a bin is the longest that lies in it, rounded up */
         int frames = lengths[i].frames ? (int)lengths[i].frames : 1, bin = (frames - 1) / width;
-        int rounded = round_to(frames, o->multiple);
+        int rounded = round_to_multiple(frames, o->multiple);
         weight[bin]++;
         edge[bin] = rounded > edge[bin] ? rounded : edge[bin];
     }
@@ -136,7 +136,7 @@ static void fill_members(Sampler *s, const SampleLength *lengths)
     if (s->o.fixed_text == 0)
         for (uint32_t i = 0; i < s->count; i++) {
             SamplerBucket *b = &s->buckets[bucket_of(s, lengths[i].frames)];
-            int text = round_to((int)lengths[i].tokens, SAMPLER_TEXT_MULTIPLE);
+            int text = round_to_multiple((int)lengths[i].tokens, SAMPLER_TEXT_MULTIPLE);
             b->text = text > b->text ? text : b->text;
             b->utterances++;
         }

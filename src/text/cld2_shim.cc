@@ -1,3 +1,4 @@
+/* cld2_shim.cc - see cld2_shim.h. */
 #include "text/cld2_shim.h"
 
 #include <cstdio> // compact_lang_det.h uses FILE without it

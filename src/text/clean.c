@@ -1,122 +1,9 @@
+/* clean.c - see clean.h. The abbreviations are in config/languages.c. */
 #include "text/clean.h"
 
 #include <string.h>
 
-enum { NEEDS_CAPITAL = 1, NEEDS_DIGIT = 2, SAME_CASE = 4 };
-
-/* Written form, spoken form, and what must follow: a capital (a name), a digit (a number), nothing in
- * particular. All begin at a word border and end with their full stop; SAME_CASE ones are not matched in
- * another case. */
-typedef struct Abbreviation {
-    const char *language, *written, *spoken;
-    int flags;
-} Abbreviation;
-
-static const Abbreviation table[] = {
-    {"en", "mr.", "Mister", 0},
-    {"en", "mrs.", "Missus", 0},
-    {"en", "ms.", "Miz", NEEDS_CAPITAL},
-    {"en", "dr.", "Doctor", 0},
-    {"en", "prof.", "Professor", 0},
-    {"en", "st.", "Saint", NEEDS_CAPITAL},
-    {"en", "sr.", "Senior", 0},
-    {"en", "jr.", "Junior", 0},
-    {"en", "ltd.", "Limited", 0},
-    {"en", "inc.", "Incorporated", 0},
-    {"en", "co.", "Company", 0},
-    {"en", "corp.", "Corporation", 0},
-    {"en", "etc.", "et cetera", 0},
-    {"en", "vs.", "versus", 0},
-    {"en", "e.g.", "for example", 0},
-    {"en", "i.e.", "that is", 0},
-    {"en", "no.", "number", NEEDS_DIGIT},
-    {"en", "nos.", "numbers", NEEDS_DIGIT},
-    {"en", "vol.", "volume", NEEDS_DIGIT},
-    {"en", "fig.", "figure", NEEDS_DIGIT},
-    {"en", "gen.", "General", NEEDS_CAPITAL},
-    {"en", "col.", "Colonel", NEEDS_CAPITAL},
-    {"en", "capt.", "Captain", NEEDS_CAPITAL},
-    {"en", "lt.", "Lieutenant", NEEDS_CAPITAL},
-    {"en", "sgt.", "Sergeant", NEEDS_CAPITAL},
-    {"en", "maj.", "Major", NEEDS_CAPITAL},
-    {"en", "rev.", "Reverend", NEEDS_CAPITAL},
-    {"en", "hon.", "Honorable", NEEDS_CAPITAL},
-    {"en", "gov.", "Governor", NEEDS_CAPITAL},
-    {"en", "sen.", "Senator", NEEDS_CAPITAL},
-    {"en", "approx.", "approximately", 0},
-    {"es", "sr.", "señor", 0},
-    {"es", "sra.", "señora", 0},
-    {"es", "srta.", "señorita", 0},
-    {"es", "dr.", "doctor", 0},
-    {"es", "dra.", "doctora", 0},
-    {"es", "ud.", "usted", 0},
-    {"es", "uds.", "ustedes", 0},
-    {"es", "p. ej.", "por ejemplo", 0},
-    {"es", "etc.", "etcétera", 0},
-    {"es", "n.º", "número", NEEDS_DIGIT},
-    {"fr", "M.", "monsieur", NEEDS_CAPITAL | SAME_CASE},
-    {"fr", "MM.", "messieurs", NEEDS_CAPITAL | SAME_CASE},
-    {"fr", "dr.", "docteur", 0},
-    {"fr", "etc.", "et cetera", 0},
-    {"fr", "p. ex.", "par exemple", 0},
-    {"de", "z. b.", "zum Beispiel", 0},
-    {"de", "z.b.", "zum Beispiel", 0},
-    {"de", "d. h.", "das heißt", 0},
-    {"de", "d.h.", "das heißt", 0},
-    {"de", "u. a.", "unter anderem", 0},
-    {"de", "usw.", "und so weiter", 0},
-    {"de", "bzw.", "beziehungsweise", 0},
-    {"de", "ca.", "circa", 0},
-    {"de", "nr.", "Nummer", NEEDS_DIGIT},
-    {"de", "dr.", "Doktor", 0},
-    {"de", "prof.", "Professor", 0},
-    {"de", "hr.", "Herr", NEEDS_CAPITAL},
-    {"de", "fr.", "Frau", NEEDS_CAPITAL},
-    {"de", "evtl.", "eventuell", 0},
-    {"it", "sig.", "signor", 0},
-    {"it", "sig.ra", "signora", 0},
-    {"it", "dott.", "dottor", 0},
-    {"it", "prof.", "professor", 0},
-    {"it", "ecc.", "eccetera", 0},
-    {"it", "p. es.", "per esempio", 0},
-    {"pt", "sr.", "senhor", 0},
-    {"pt", "sra.", "senhora", 0},
-    {"pt", "dr.", "doutor", 0},
-    {"pt", "dra.", "doutora", 0},
-    {"pt", "etc.", "et cetera", 0},
-    {"pt", "p. ex.", "por exemplo", 0},
-    {"pl", "np.", "na przykład", 0},
-    {"pl", "itd.", "i tak dalej", 0},
-    {"pl", "itp.", "i tym podobne", 0},
-    {"pl", "prof.", "profesor", 0},
-    {"pl", "tzn.", "to znaczy", 0},
-    {"tr", "dr.", "Doktor", 0},
-    {"tr", "prof.", "Profesör", 0},
-    {"tr", "vb.", "ve benzeri", 0},
-    {"tr", "örn.", "örneğin", 0},
-    {"ru", "т. е.", "то есть", 0},
-    {"ru", "т.е.", "то есть", 0},
-    {"ru", "и т. д.", "и так далее", 0},
-    {"ru", "и т.д.", "и так далее", 0},
-    {"ru", "и т. п.", "и тому подобное", 0},
-    {"ru", "др.", "другие", 0},
-    {"nl", "dhr.", "de heer", 0},
-    {"nl", "mevr.", "mevrouw", 0},
-    {"nl", "dr.", "dokter", 0},
-    {"nl", "bijv.", "bijvoorbeeld", 0},
-    {"nl", "bv.", "bijvoorbeeld", 0},
-    {"nl", "enz.", "enzovoort", 0},
-    {"nl", "d.w.z.", "dat wil zeggen", 0},
-    {"cs", "např.", "například", 0},
-    {"cs", "atd.", "a tak dále", 0},
-    {"cs", "apod.", "a podobně", 0},
-    {"cs", "tj.", "to jest", 0},
-    {"cs", "dr.", "doktor", 0},
-    {"hu", "pl.", "például", 0},
-    {"hu", "stb.", "és a többi", 0},
-    {"hu", "dr.", "doktor", 0},
-    {"hu", "kb.", "körülbelül", 0},
-};
+#include "config/languages.h"
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch)
 {
@@ -125,7 +12,11 @@ int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch)
     c->lower = lower && kind != CLEANER_NONE;
     c->scratch = scratch;
     c->numbers = numbers_open();
-    return c->numbers ? 0 : ERR_NOMEM;
+    if (!c->numbers) {
+        clean_close(c);
+        return ERR_NOMEM;
+    }
+    return 0;
 }
 
 void clean_close(Cleaner *c)
@@ -147,9 +38,11 @@ static size_t match(const Abbreviation *a, const char *text, size_t n)
         if (i == n ||
             (a->flags & SAME_CASE ? text[i] != a->written[i] : fold(text[i]) != fold(a->written[i])))
             return 0;
+    /* The written form must end its word. */
     size_t after = i;
     if (after < n && unicode_is_letter(unicode_next(text, n, &after)))
         return 0; /* "e.g.x", "sig.ra" */
+    /* One blank and a capital: a name follows. */
     if (a->flags & NEEDS_CAPITAL) {
         size_t next = i + 1;
         if (next >= n || text[i] != ' ' || !unicode_is_upper(unicode_next(text, n, &next)))
@@ -162,6 +55,7 @@ static size_t match(const Abbreviation *a, const char *text, size_t n)
     return i;
 }
 
+/* Nothing before it that would make it the end of another word or number. */
 static int at_word_border(const char *text, size_t at)
 {
     uint32_t before = unicode_before(text, at);
@@ -169,25 +63,29 @@ static int at_word_border(const char *text, size_t at)
            before != '\'' && before != 0x2019;
 }
 
+/* Untouched text is not copied: out is used only from the first abbreviation on. */
 int clean_abbreviations(Buf *out, const char *text, size_t n, const char *language)
 {
     size_t from = 0;
     int changed = 0;
-    const char *and_word = memchr(text, '&', n) ? numbers_and_word(language) : NULL;
+    const Language *l = language_find(language);
+    const char *and_word = l && memchr(text, '&', n) ? l->numbers.and_word : NULL;
+    /* Most lines have neither and are left alone. */
     if (!memchr(text, '.', n) && !and_word)
         return 0;
     for (size_t i = 0; i < n;) {
         size_t length = 0;
         const char *spoken = NULL;
+        /* A sign between two blanks stands for the word; inside of a name it stays. */
         if (text[i] == '&' && and_word && i > 0 && i + 1 < n && text[i - 1] == ' ' && text[i + 1] == ' ') {
             spoken = and_word;
             length = 1;
         }
         int starts = ((text[i] | 32) >= 'a' && (text[i] | 32) <= 'z') || (uint8_t)text[i] >= 0xC0;
         if (starts && at_word_border(text, i))
-            for (size_t k = 0; k < sizeof table / sizeof table[0] && !spoken; k++)
-                if (!strcmp(table[k].language, language) && (length = match(&table[k], text + i, n - i)))
-                    spoken = table[k].spoken;
+            for (const Abbreviation *a = l ? l->abbreviations : NULL; a && a->written && !spoken; a++)
+                if ((length = match(a, text + i, n - i)))
+                    spoken = a->spoken;
         if (!spoken) {
             i++;
             continue;
@@ -240,6 +138,7 @@ static int fold_marks(Buf *out, const char *text, size_t n)
     size_t from = 0;
     for (size_t i = 0; i < n;) {
         uint8_t lead = (uint8_t)text[i];
+        /* The lead bytes of all these marks; everything else is skipped without decoding. */
         if (lead != 0xD8 && lead != 0xDB && lead != 0xE3 && lead != 0xEF) {
             i++;
             continue;
@@ -259,10 +158,12 @@ static int fold_marks(Buf *out, const char *text, size_t n)
     return from != 0;
 }
 
+/* Abbreviations first, because their full stops would end a number; then numbers; then case or marks. */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language)
 {
-    int words = c->kind == CLEANER_MULTILINGUAL || (c->kind == CLEANER_ENGLISH && !strcmp(language, "en"));
-    if (words) {
+    const Language *l = language_find(language);
+    int own = c->kind != CLEANER_NONE && l && l->cleaner == c->kind;
+    if (c->kind == CLEANER_MULTILINGUAL || own) {
         buf_clear(&c->a);
         if (clean_abbreviations(&c->a, text, n, language)) {
             text = c->a.data;

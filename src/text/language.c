@@ -1,56 +1,23 @@
+/* language.c - codes of languages, and which language an id or a text is in. What differs between languages
+ * is in config/languages.c. */
 #include "text/language.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
+#include "config/languages.h"
 #include "text/cld2_shim.h"
 #include "text/unicode.h"
 
-/* Voices that are not called like the code, and codes that are spelled in more than one way. espeak-ng 1.51's
- * voice "cmn" turns Chinese characters into Pinyin and then reads that as English; "cmn-latn-pinyin" reads
- * both as Mandarin. */
-static const struct {
-    const char *code, *voice, *primary; /* primary NULL: what stands before the dash */
-} voices[] = {
-    {"en", "en-us", NULL},
-    {"en-uk", "en-gb", NULL},
-    {"fr", "fr-fr", NULL},
-    {"zh", "cmn-latn-pinyin", NULL},
-    {"zh-cn", "cmn-latn-pinyin", NULL},
-    {"zh-tw", "cmn-latn-pinyin", NULL},
-    {"zh-sg", "cmn-latn-pinyin", NULL},
-    {"zh-hans", "cmn-latn-pinyin", NULL},
-    {"zh-hant", "cmn-latn-pinyin", NULL},
-    {"zh-hk", "yue", NULL},
-    {"cmn", "cmn-latn-pinyin", "zh"},
-    {"yue", "yue", "zh"},
-    {"jp", "ja", "ja"},
-    {"kr", "ko", "ko"},
-    {"cz", "cs", "cs"},
-    {"pt-pt", "pt", NULL},
-    {"es-es", "es", NULL},
-    {"es-mx", "es-419", NULL},
-    {"es-ar", "es-419", NULL},
-    {"es-us", "es-419", NULL},
-    {"es-co", "es-419", NULL},
-    {"no", "nb", NULL},
-    {"fa-ir", "fa", NULL},
-};
-
-static const struct {
-    const char *name, *code;
-} names[] = {
-    {"english", "en"},    {"spanish", "es"},  {"french", "fr"},    {"german", "de"},  {"italian", "it"},
-    {"portuguese", "pt"}, {"polish", "pl"},   {"turkish", "tr"},   {"russian", "ru"}, {"dutch", "nl"},
-    {"czech", "cs"},      {"arabic", "ar"},   {"persian", "fa"},   {"farsi", "fa"},   {"chinese", "zh"},
-    {"mandarin", "zh"},   {"japanese", "ja"}, {"hungarian", "hu"}, {"korean", "ko"},
-};
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
+/* Blanks at the ends go, capitals become small, '_' becomes '-'; an English name becomes its code. */
 int language_normalise(char out[LANGUAGE_MAX], const char *code, size_t n)
 {
-    while (n && (*code == ' ' || *code == '\t'))
-        code++, n--;
+    int row = 0;
+    while (n && (*code == ' ' || *code == '\t')) {
+        code++;
+        n--;
+    }
     while (n && (code[n - 1] == ' ' || code[n - 1] == '\t'))
         n--;
     if (n < 2 || n >= LANGUAGE_MAX)
@@ -59,22 +26,25 @@ int language_normalise(char out[LANGUAGE_MAX], const char *code, size_t n)
         char c = code[i] == '_' ? '-' : code[i];
         if (c >= 'A' && c <= 'Z')
             c |= 32;
+        /* Two letters first; digits and dashes only behind them, no dash at the end. */
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9' && i > 1) || (c == '-' && i > 1 && i + 1 < n)))
             return -1;
         out[i] = c;
     }
     out[n] = 0;
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (!strcmp(out, names[i].name))
-            strcpy(out, names[i].code);
+    for (const Language *l; (l = language_row(row)); row++)
+        if (language_has_word(l->names, out)) {
+            strcpy(out, l->code);
+            break;
+        }
     return 0;
 }
 
 void language_primary(char out[LANGUAGE_MAX], const char *code)
 {
-    for (size_t i = 0; i < COUNT(voices); i++)
-        if (voices[i].primary && !strcmp(code, voices[i].code))
-            code = voices[i].primary;
+    const LanguageVariant *v = language_variant(code);
+    if (v && v->primary)
+        code = v->primary;
     size_t n = strcspn(code, "-_");
     if (n >= LANGUAGE_MAX)
         n = LANGUAGE_MAX - 1;
@@ -82,12 +52,14 @@ void language_primary(char out[LANGUAGE_MAX], const char *code)
     out[n] = 0;
 }
 
+/* Region first, then the language, else the code itself. */
 const char *language_voice(const char *code)
 {
-    for (size_t i = 0; i < COUNT(voices); i++)
-        if (!strcmp(code, voices[i].code))
-            return voices[i].voice;
-    return code;
+    const LanguageVariant *v = language_variant(code);
+    if (v)
+        return v->voice;
+    const Language *l = language_find(code);
+    return l && l->voice ? l->voice : code;
 }
 
 /* The entry of the list that means this code: itself, or one with the same language before the dash. */
@@ -108,12 +80,14 @@ static const char *find_supported(const StringList *list, const char *code)
     return near;
 }
 
+/* 1 when the code, or one with the same language before the dash, is in the list. */
 static int take(char out[LANGUAGE_MAX], const StringList *supported, const char *code)
 {
     const char *found = find_supported(supported, code);
     return found && language_normalise(out, found, strlen(found)) == 0;
 }
 
+/* Parts between separators: "spk_de_0012" is German, "ended_0012" is not. */
 int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id)
 {
     static const char separators[] = "_-./ ";
@@ -122,6 +96,7 @@ int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id
         while (end < id.n && !strchr(separators, id.p[end]))
             end++;
         char code[LANGUAGE_MAX], regional[LANGUAGE_MAX];
+        /* The first part of the id that is a supported code. */
         if ((end - i == 2 || end - i == 3) && language_normalise(code, id.p + i, end - i) == 0 &&
             find_supported(supported, code)) {
             /* "pt-br" in the id, when the region has a voice of its own or was asked for */
@@ -145,119 +120,147 @@ int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id
     return 0;
 }
 
+/* Letters of each script. */
 typedef struct Scripts {
-    int latin, cyrillic, arabic, han, kana, hangul, other;
-    int persian, arabic_only; /* letters that only one of the two languages writes */
+    int count[SCRIPT_COUNT];
 } Scripts;
 
-static void count_arabic(Scripts *s, uint32_t cp)
+/* By blocks of Unicode; the middle dot of Katakana also stands in other texts. */
+static Script script_of(uint32_t cp)
 {
-    s->arabic++;
-    switch (cp) {
-    case 0x67E: /* peh */
-    case 0x686: /* tcheh */
-    case 0x698: /* jeh */
-    case 0x6AF: /* gaf */
-    case 0x6A9: /* keheh */
-    case 0x6CC: /* Farsi yeh */
-        s->persian++;
-        break;
-    case 0x629: /* teh marbuta */
-    case 0x643: /* kaf */
-    case 0x64A: /* yeh */
-    case 0x649: /* alef maksura */
-    case 0x625: /* alef with hamza below */
-        s->arabic_only++;
-        break;
-    default:
-        break;
-    }
+    if ((cp >= 0x400 && cp < 0x530))
+        return SCRIPT_CYRILLIC;
+    if ((cp >= 0x620 && cp <= 0x64A) || (cp >= 0x66E && cp <= 0x6D5))
+        return SCRIPT_ARABIC;
+    if ((cp >= 0x3041 && cp <= 0x30FF && cp != 0x30FB) || (cp >= 0xFF66 && cp <= 0xFF9F))
+        return SCRIPT_KANA;
+    if ((cp >= 0x3400 && cp < 0xA000) || (cp >= 0x20000 && cp < 0x32000) || cp == 0x3005)
+        return SCRIPT_HAN;
+    if ((cp >= 0xAC00 && cp < 0xD7B0) || (cp >= 0x1100 && cp < 0x1200))
+        return SCRIPT_HANGUL;
+    return SCRIPT_OTHER;
 }
 
+/* Digits and punctuation belong to no script. */
 static void count_scripts(Scripts *s, const char *text, size_t n)
 {
     for (size_t i = 0; i < n;) {
         uint32_t cp = unicode_next(text, n, &i);
-        if (cp < 0x80)
-            s->latin += (cp | 32) >= 'a' && (cp | 32) <= 'z';
-        else if (cp < 0x250)
-            s->latin += cp >= 0xC0;
-        else if (cp >= 0x400 && cp < 0x530)
-            s->cyrillic++;
-        else if ((cp >= 0x620 && cp <= 0x64A) || (cp >= 0x66E && cp <= 0x6D5))
-            count_arabic(s, cp);
-        else if ((cp >= 0x3041 && cp <= 0x30FF && cp != 0x30FB) || (cp >= 0xFF66 && cp <= 0xFF9F))
-            s->kana++;
-        else if ((cp >= 0x3400 && cp < 0xA000) || (cp >= 0x20000 && cp < 0x32000) || cp == 0x3005)
-            s->han++;
-        else if ((cp >= 0xAC00 && cp < 0xD7B0) || (cp >= 0x1100 && cp < 0x1200))
-            s->hangul++;
-        else if (unicode_is_letter(cp))
-            s->other++;
+        if (cp < 0x80) {
+            s->count[SCRIPT_LATIN] += (cp | 32) >= 'a' && (cp | 32) <= 'z';
+        } else if (cp < 0x250) {
+            s->count[SCRIPT_LATIN] += cp >= 0xC0;
+        } else {
+            Script script = script_of(cp);
+            s->count[script] += script != SCRIPT_OTHER || unicode_is_letter(cp);
+        }
     }
 }
 
-/* Neighbours that short lines are taken for; they count as the language on the right when they are not
- * supported themselves. */
-static const char *const neighbours[][2] = {
-    {"az", "tr"}, {"tk", "tr"}, {"sk", "cs"}, {"gl", "es"},  {"ca", "es"}, {"af", "nl"}, {"lb", "de"},
-    {"uk", "ru"}, {"be", "ru"}, {"bg", "ru"}, {"sco", "en"}, {"co", "it"}, {"oc", "fr"},
-};
-
+/* The language that short lines of `code` are taken for when `code` itself is not supported, or NULL. */
 static const char *neighbour_of(const char *code)
 {
-    for (size_t i = 0; i < COUNT(neighbours); i++)
-        if (!strcmp(neighbours[i][0], code))
-            return neighbours[i][1];
+    int row = 0;
+    for (const Language *l; (l = language_row(row)); row++)
+        if (language_has_word(l->neighbours, code))
+            return l->code;
     return NULL;
 }
 
-/* CLD2's best guess among the supported languages that `wanted` names (NULL: all), then among the neighbours
- * of its guesses. */
+/* CLD2's best guess among the supported languages of a script (SCRIPT_OTHER: of any), then among those that
+ * its guesses are neighbours of. */
 static int guess(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n,
-                 const char *wanted)
+                 Script script)
 {
-    Cld2Guess g[3];
-    cld2_detect(g, text, (int)(n > 1 << 20 ? 1 << 20 : n));
-    for (int i = 0; i < 6; i++) {
+    enum { GUESSES = 3, MOST_BYTES = 1 << 20 };
+    Cld2Guess g[GUESSES];
+    cld2_detect(g, text, (int)(n > MOST_BYTES ? MOST_BYTES : n));
+    for (int i = 0; i < 2 * GUESSES; i++) {
         char code[LANGUAGE_MAX], primary[LANGUAGE_MAX];
-        const Cld2Guess *this = &g[i % 3];
+        const Cld2Guess *this = &g[i % GUESSES];
         if (!this->code[0] || language_normalise(code, this->code, strlen(this->code)) < 0)
             continue;
         language_primary(primary, code);
-        const char *found = i < 3 ? primary : neighbour_of(primary);
-        if (found && (!wanted || strstr(wanted, found)) && take(out, supported, found))
+        const char *found = i < GUESSES ? primary : neighbour_of(primary);
+        const Language *l = found ? language_find(found) : NULL;
+        int wanted = found && (script == SCRIPT_OTHER || (l && l->script == script));
+        if (wanted && take(out, supported, found))
             return 1;
     }
     return 0;
 }
 
+/* How many letters of the text only this language writes. */
+static int count_own(const Language *l, const char *text, size_t n)
+{
+    int count = 0;
+    for (size_t i = 0; i < n && l->own_letters;) {
+        uint32_t cp = unicode_next(text, n, &i);
+        for (const uint32_t *letter = l->own_letters; *letter; letter++)
+            count += cp == *letter;
+    }
+    return count;
+}
+
+/* The language of a script whose own letters occur most often; NULL when two are even. */
+static const Language *most_own_letters(Script script, const char *text, size_t n)
+{
+    const Language *best = NULL;
+    int row = 0, most = 0, even = 1;
+    for (const Language *l; (l = language_row(row)); row++) {
+        int count = l->script == script ? count_own(l, text, n) : 0;
+        if (count > most) {
+            best = l;
+            most = count;
+            even = 0;
+        } else if (count == most) {
+            even = 1;
+        }
+    }
+    return even ? NULL : best;
+}
+
+/* A language by its script: by letters of its own, by CLD2, then the first that is supported. */
+static int take_by_script(char out[LANGUAGE_MAX], const StringList *supported, Script script,
+                          const char *text, size_t n)
+{
+    const Language *own = most_own_letters(script, text, n);
+    int row = 0, languages = 0;
+    if (own && take(out, supported, own->code))
+        return 1;
+    for (const Language *l; (l = language_row(row)); row++)
+        languages += l->script == script;
+    if (languages > 1 && guess(out, supported, text, n, script))
+        return 1;
+    row = 0;
+    for (const Language *l; (l = language_row(row)); row++)
+        if (l->script == script && take(out, supported, l->code))
+            return 1;
+    return 0;
+}
+
+/* The script of most letters narrows it down; CLD2 decides among what is left. */
 int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n)
 {
-    Scripts s = {0};
+    Scripts s = {{0}};
     count_scripts(&s, text, n);
-    int east = s.han + s.kana, most = s.latin;
-    most = s.cyrillic > most ? s.cyrillic : most;
-    most = s.arabic > most ? s.arabic : most;
-    most = s.hangul > most ? s.hangul : most;
-    most = s.other > most ? s.other : most;
-    most = east > most ? east : most;
+    /* Han and kana count together: Japanese writes both. */
+    int kana = s.count[SCRIPT_KANA], east = s.count[SCRIPT_HAN] + kana, most = east;
+    for (int i = 0; i < SCRIPT_COUNT; i++)
+        most = s.count[i] > most ? s.count[i] : most;
     if (most == 0)
         return 0;
-    if (most == east) /* Chinese has no kana; Japanese sentences always have some */
-        return take(out, supported, s.kana ? "ja" : "zh") || take(out, supported, s.kana ? "zh" : "ja");
-    if (most == s.hangul)
-        return take(out, supported, "ko");
-    if (most == s.arabic) {
-        if (s.persian != s.arabic_only && take(out, supported, s.persian > s.arabic_only ? "fa" : "ar"))
-            return 1;
-        return guess(out, supported, text, n, "fa ar ur ku ps") || take(out, supported, "ar") ||
-               take(out, supported, "fa");
+    if (most == east) { /* Chinese has no kana; Japanese sentences always have some */
+        Script first = kana ? SCRIPT_KANA : SCRIPT_HAN, second = kana ? SCRIPT_HAN : SCRIPT_KANA;
+        return take_by_script(out, supported, first, text, n) ||
+               take_by_script(out, supported, second, text, n);
     }
-    if (most == s.cyrillic)
-        return guess(out, supported, text, n, "ru uk be bg sr mk kk ky tt mn tg") ||
-               take(out, supported, "ru");
-    return guess(out, supported, text, n, NULL);
+    /* These scripts leave few languages to choose from. */
+    static const Script one_glance[] = {SCRIPT_HANGUL, SCRIPT_ARABIC, SCRIPT_CYRILLIC};
+    for (size_t i = 0; i < sizeof one_glance / sizeof one_glance[0]; i++)
+        if (most == s.count[one_glance[i]])
+            return take_by_script(out, supported, one_glance[i], text, n);
+    return guess(out, supported, text, n, SCRIPT_OTHER);
 }
 
 /* The code, or its text cut short when it is none: nothing is guessed, the missing voice is reported with it.
@@ -266,11 +269,12 @@ static void set_code(char out[LANGUAGE_MAX], const char *code, size_t n)
 {
     if (language_normalise(out, code, n) == 0)
         return;
-    n = unicode_valid_prefix(code, n < LANGUAGE_MAX ? n : LANGUAGE_MAX - 1);
+    n = utf8_valid(code, n < LANGUAGE_MAX ? n : LANGUAGE_MAX - 1);
     memcpy(out, code, n);
     out[n] = 0;
 }
 
+/* The column wins; then the method of the configuration; then its default language. */
 void language_choose(char out[LANGUAGE_MAX], const Config *cfg, Str column, Str id, const char *text,
                      size_t n)
 {

@@ -1,26 +1,18 @@
+/* numbers.c - see numbers.h. A line is scanned once from left to right; what each number is decides how it is
+ * spelled. The habits of the languages are in config/languages.c. */
 #include "text/numbers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/ucurr.h>
-#include <unicode/udat.h>
-#include <unicode/unum.h>
-#include <unicode/upluralrules.h>
 
 #include "text/number_rules.h"
+#include "text/speller.h"
 #include "text/unicode.h"
 
+/* A double holds 15 digits exactly; longer numbers are read digit by digit. */
 enum { MAX_SPELLERS = 32, MAX_DIGITS = 15, MAX_FRACTION = 15 };
-
-/* The formatters of one language. */
-typedef struct Speller {
-    char code[16];
-    const NumberRules *rules; /* NULL: unknown language, digits stay */
-    UNumberFormat *cardinal, *before_noun, *ordinal, *ordinal_feminine, *ordinal_dative, *year;
-    UPluralRules *plural;
-    UDateFormat *month;
-} Speller;
 
 struct Numbers {
     Speller spellers[MAX_SPELLERS];
@@ -47,6 +39,8 @@ typedef struct Figure {
     char text[MAX_DIGITS + MAX_FRACTION + 3];
 } Figure;
 
+/* ---- reading a number ---- */
+
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static int64_t parse(const char *digits, size_t n)
@@ -57,66 +51,7 @@ static int64_t parse(const char *digits, size_t n)
     return v;
 }
 
-static UNumberFormat *open_format(const char *code, const char *const *rule_sets)
-{
-    UErrorCode status = U_ZERO_ERROR;
-    UNumberFormat *f = unum_open(UNUM_SPELLOUT, NULL, 0, code, NULL, &status);
-    if (U_FAILURE(status))
-        return NULL;
-    for (; rule_sets && *rule_sets; rule_sets++) {
-        UChar name[64];
-        u_uastrcpy(name, *rule_sets);
-        status = U_ZERO_ERROR;
-        unum_setTextAttribute(f, UNUM_DEFAULT_RULESET, name, -1, &status);
-        if (U_SUCCESS(status))
-            return f;
-    }
-    if (!rule_sets)
-        return f;
-    unum_close(f);
-    return NULL;
-}
-
-static void close_speller(Speller *sp)
-{
-    UNumberFormat *formats[] = {sp->cardinal,         sp->before_noun,    sp->ordinal,
-                                sp->ordinal_feminine, sp->ordinal_dative, sp->year};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i])
-            unum_close(formats[i]);
-    if (sp->plural)
-        uplrules_close(sp->plural);
-    if (sp->month)
-        udat_close(sp->month);
-    memset(sp, 0, sizeof *sp);
-}
-
-static void open_speller(Speller *sp, const char *code)
-{
-    static const char *const ordinal[] = {"%spellout-ordinal-masculine", "%spellout-ordinal", NULL};
-    static const char *const feminine[] = {"%spellout-ordinal-feminine", "%spellout-ordinal", NULL};
-    static const char *const dative[] = {"%spellout-ordinal-n", NULL};
-    static const char *const masculine[] = {"%spellout-cardinal-masculine", NULL};
-    static const char *const year[] = {"%spellout-numbering-year", NULL};
-    UErrorCode status = U_ZERO_ERROR;
-    snprintf(sp->code, sizeof sp->code, "%s", code);
-    sp->rules = number_rules_find(code);
-    if (!sp->rules)
-        return;
-    sp->cardinal = open_format(code, !strcmp(code, "cs") ? masculine : NULL);
-    if (!strcmp(code, "es")) /* "veintiuno", but "veintiún años" */
-        sp->before_noun = open_format(code, masculine);
-    sp->ordinal = open_format(code, ordinal);
-    sp->ordinal_feminine = open_format(code, feminine);
-    sp->ordinal_dative = open_format(code, dative);
-    sp->year = open_format(code, year);
-    sp->plural = uplrules_open(code, &status);
-    if (U_FAILURE(status))
-        sp->plural = NULL;
-    if (!sp->cardinal)
-        sp->rules = NULL;
-}
-
+/* Opened when the language is first met. NULL when there are too many, and the digits stay. */
 static Speller *find_speller(Numbers *n, const char *code)
 {
     for (int i = 0; i < n->count; i++)
@@ -125,7 +60,7 @@ static Speller *find_speller(Numbers *n, const char *code)
     if (n->count == MAX_SPELLERS)
         return NULL;
     Speller *sp = &n->spellers[n->count++];
-    open_speller(sp, code);
+    speller_open(sp, code);
     return sp;
 }
 
@@ -136,7 +71,7 @@ void numbers_close(Numbers *n)
     if (!n)
         return;
     for (int i = 0; i < n->count; i++)
-        close_speller(&n->spellers[i]);
+        speller_close(&n->spellers[i]);
     buf_free(&n->plain);
     free(n);
 }
@@ -151,6 +86,7 @@ static void append_words(Buf *out, const UChar *words, int32_t n)
         }
 }
 
+/* f NULL: the plain cardinal. */
 static void say_integer(Scan *sc, UNumberFormat *f, int64_t value)
 {
     UChar words[512];
@@ -160,6 +96,7 @@ static void say_integer(Scan *sc, UNumberFormat *f, int64_t value)
         append_words(sc->out, words, n);
 }
 
+/* With its decimals, as ICU reads them. */
 static void say_value(Scan *sc, const Figure *f, int negative)
 {
     if (!f->fraction_digits) {
@@ -177,10 +114,11 @@ static void say_value(Scan *sc, const Figure *f, int negative)
 static void say(Scan *sc, const char *word) { buf_add(sc->out, word, strlen(word)); }
 static void gap(Scan *sc)
 {
-    if (sc->rules->spaced)
+    if (!sc->rules->joined)
         say(sc, " ");
 }
 
+/* Digit by digit, whatever stands between them. */
 static void say_digits(Scan *sc, const char *s, size_t n)
 {
     for (size_t i = 0, said = 0; i < n; i++)
@@ -194,7 +132,8 @@ static void say_digits(Scan *sc, const char *s, size_t n)
 /* Letters before or after a number need a space: "MP3", "5km". */
 static void before_number(Scan *sc)
 {
-    if (sc->rules->spaced && sc->out->size && unicode_is_letter(unicode_before(sc->out->data, sc->out->size)))
+    if (!sc->rules->joined && sc->out->size &&
+        unicode_is_letter(unicode_before(sc->out->data, sc->out->size)))
         say(sc, " ");
 }
 static int letter_at(const Scan *sc, size_t at)
@@ -204,10 +143,11 @@ static int letter_at(const Scan *sc, size_t at)
 static void after_number(Scan *sc, size_t end)
 {
     sc->at = end;
-    if (sc->rules->spaced && letter_at(sc, end))
+    if (!sc->rules->joined && letter_at(sc, end))
         say(sc, " ");
 }
 
+/* How many digits begin at `at`. */
 static size_t digit_run(const Scan *sc, size_t at)
 {
     size_t n = 0;
@@ -216,6 +156,7 @@ static size_t digit_run(const Scan *sc, size_t at)
     return n;
 }
 
+/* Digits of the whole part; more than MAX_DIGITS are counted, but not kept. */
 static void add_digits(Figure *f, size_t *used, const char *s, size_t n)
 {
     for (size_t i = 0; i < n && *used < MAX_DIGITS; i++) {
@@ -225,6 +166,7 @@ static void add_digits(Figure *f, size_t *used, const char *s, size_t n)
     f->digits += (int)n;
 }
 
+/* A number at `at`: digits, groups of three, decimals. A second decimal mark makes it dotted. */
 static void read_figure(const Scan *sc, Figure *f, size_t at)
 {
     memset(f, 0, sizeof *f);
@@ -232,6 +174,7 @@ static void read_figure(const Scan *sc, Figure *f, size_t at)
     size_t used = 0, run = digit_run(sc, at);
     add_digits(f, &used, sc->s + at, run);
     at += run;
+    /* 1,000,000: groups of three, and only after one to three digits. */
     if (run <= 3)
         while (at < sc->n && sc->s[at] == r->group && digit_run(sc, at + 1) == 3) {
             add_digits(f, &used, sc->s + at + 1, 3);
@@ -240,7 +183,10 @@ static void read_figure(const Scan *sc, Figure *f, size_t at)
         }
     f->end = at;
     char mark = at < sc->n ? sc->s[at] : 0;
-    if ((mark != r->decimal && mark != '.') || !(run = digit_run(sc, at + 1)))
+    if (mark != r->decimal && mark != '.')
+        return;
+    run = digit_run(sc, at + 1);
+    if (!run)
         return;
     if (at + 1 + run + 1 < sc->n && sc->s[at + 1 + run] == mark && is_digit(sc->s[at + run + 2])) {
         f->dotted = 1; /* a version, an address: not one number */
@@ -255,6 +201,7 @@ static void read_figure(const Scan *sc, Figure *f, size_t at)
     f->value = strtod(f->text, NULL);
 }
 
+/* Neither a letter nor a digit follows. */
 static int word_ends(const Scan *sc, size_t at)
 {
     return !letter_at(sc, at) && !(at < sc->n && is_digit(sc->s[at]));
@@ -282,6 +229,7 @@ static size_t ordinal_suffix(const Scan *sc, size_t at, int *feminine)
     return 0;
 }
 
+/* 0: one, 1: a few, 2: many; keyword: what CLDR calls it. */
 static int plural_form(const Scan *sc, double value, char keyword[16])
 {
     UChar wide[16];
@@ -294,10 +242,13 @@ static int plural_form(const Scan *sc, double value, char keyword[16])
 
 static double figure_value(const Figure *f) { return f->fraction_digits ? f->value : (double)f->whole; }
 
+/* Returns where the text goes on, behind the sign. */
 static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
 {
     char keyword[16];
     const char *word = sc->rules->percent[plural_form(sc, figure_value(f), keyword)];
+    if (!word)
+        word = sc->rules->percent[0];
     if (sc->rules->percent_first) {
         say(sc, word);
         gap(sc);
@@ -310,6 +261,7 @@ static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
     return at + 1;
 }
 
+/* "five dollars and one cent", "one cent", "five point five dollars". */
 static void say_english_money(Scan *sc, const Figure *f, const MoneyNames *m)
 {
     if (f->fraction_digits != 2) {
@@ -336,7 +288,8 @@ static void say_english_money(Scan *sc, const Figure *f, const MoneyNames *m)
 static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
 {
     static const char *const scales[] = {" thousand", " million", " billion", " trillion"};
-    const MoneyNames *m = !strcmp(sc->rules->code, "en") ? number_rules_money(iso) : NULL;
+    const MoneyNames *m = number_rules_money(sc->rules, iso);
+    /* "$5 million" is five million dollars: the scale goes before the currency. */
     if (m) {
         for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
             size_t n = strlen(scales[i]);
@@ -357,7 +310,7 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
     int32_t n = 0;
     plural_form(sc, figure_value(f), keyword);
     u_uastrcpy(wide, iso);
-    const UChar *name = ucurr_getPluralName(wide, sc->rules->code, NULL, keyword, &n, &status);
+    const UChar *name = ucurr_getPluralName(wide, sc->sp->code, NULL, keyword, &n, &status);
     say_value(sc, f, 0);
     if (name && U_SUCCESS(status)) {
         gap(sc);
@@ -366,6 +319,7 @@ static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t end)
     return end;
 }
 
+/* Four plain digits from 1100 to 2099; others are more likely to be numbers. */
 static int is_year(const Figure *f)
 {
     return f->digits == 4 && !f->grouped && !f->fraction_digits && !f->dotted && f->whole >= 1100 &&
@@ -390,18 +344,19 @@ static int try_time(Scan *sc, size_t at)
     }
     if (hours > 24 || minutes > 59 || seconds > 59)
         return 0;
-    int english = !strcmp(sc->rules->code, "en");
+    /* "5:00" is five o'clock unless a.m. or p.m. follows; "5:07" is five oh seven. */
+    int english = sc->rules->english;
     size_t next = end + (end < sc->n && sc->s[end] == ' ');
     int half =
         next + 1 < sc->n && strchr("aApP", sc->s[next]) && strchr(".mM", sc->s[next + 1]); /* a.m., pm */
     before_number(sc);
-    if (hours == 1 && sc->rules->hour)
-        say(sc, !strcmp(sc->rules->code, "de") ? "ein" : !strcmp(sc->rules->code, "fr") ? "une" : "een");
+    if (hours == 1 && sc->rules->one_hour)
+        say(sc, sc->rules->one_hour);
     else
         say_integer(sc, NULL, hours);
     if (sc->rules->hour) {
         say(sc, " ");
-        say(sc, !strcmp(sc->rules->code, "fr") && hours < 2 ? "heure" : sc->rules->hour);
+        say(sc, hours < 2 && sc->rules->hour_below_two ? sc->rules->hour_below_two : sc->rules->hour);
         size_t word = strlen(sc->rules->hour);
         if (next > end && prefix_at(sc, next, sc->rules->hour, word) && word_ends(sc, next + word))
             end = next + word; /* "12:30 Uhr" has it already */
@@ -415,7 +370,7 @@ static int try_time(Scan *sc, size_t at)
         say(sc, hours <= 12 ? " o'clock" : " hundred");
     }
     if (seconds >= 0) {
-        say(sc, english ? " and " : sc->rules->spaced ? " " : "");
+        say(sc, english ? " and " : sc->rules->joined ? "" : " ");
         say_integer(sc, NULL, seconds);
         if (english)
             say(sc, seconds == 1 ? " second" : " seconds");
@@ -424,6 +379,7 @@ static int try_time(Scan *sc, size_t at)
     return 1;
 }
 
+/* ICU's own name for the month, in the form that stands alone in a date. */
 static void say_month(Scan *sc, int month)
 {
     static const UChar pattern[] = {'M', 'M', 'M', 'M', 0}, utc[] = {'U', 'T', 'C', 0};
@@ -448,36 +404,40 @@ static int try_date(Scan *sc, size_t at)
         p[7] != '-' || digit_run(sc, at + 8) != 2)
         return 0;
     int year = (int)parse(p, 4), month = (int)parse(p + 5, 2), day = (int)parse(p + 8, 2);
-    const char *code = sc->rules->code;
+    const NumberRules *r = sc->rules;
     if (month < 1 || month > 12 || day < 1 || day > 31)
         return 0;
     before_number(sc);
-    if (!sc->rules->spaced) {
-        int ko = !strcmp(code, "ko");
-        say_integer(sc, !strcmp(code, "zh") ? sc->sp->year : NULL, year);
-        say(sc, ko ? "년 " : "年");
+    switch (r->date) {
+    case DATE_MARKED:
+        say_integer(sc, r->spelled_years ? sc->sp->year : NULL, year);
+        say(sc, r->date_signs[0]);
         say_integer(sc, NULL, month);
-        say(sc, ko ? "월 " : "月");
+        say(sc, r->date_signs[1]);
         say_integer(sc, NULL, day);
-        say(sc, ko ? "일" : "日");
-    } else if (!strcmp(code, "en")) {
+        say(sc, r->date_signs[2]);
+        break;
+    case DATE_MONTH_DAY_YEAR:
         say_month(sc, month);
         say(sc, " ");
         say_integer(sc, sc->sp->ordinal, day);
         say(sc, ", ");
         say_year(sc, year);
-    } else if (!strcmp(code, "hu")) {
+        break;
+    case DATE_YEAR_MONTH_DAY:
         say_integer(sc, NULL, year);
         say(sc, " ");
         say_month(sc, month);
         say(sc, " ");
         say_integer(sc, NULL, day);
-    } else {
-        say_integer(sc, !strcmp(code, "de") ? sc->sp->ordinal_dative : NULL, day);
+        break;
+    case DATE_DAY_MONTH_YEAR:
+        say_integer(sc, r->ordinal_days ? sc->sp->ordinal_dative : NULL, day);
         say(sc, " ");
         say_month(sc, month);
         say(sc, " ");
-        say_integer(sc, sc->rules->years == YEARS_ALWAYS ? sc->sp->year : NULL, year);
+        say_integer(sc, r->years == YEARS_ALWAYS ? sc->sp->year : NULL, year);
+        break;
     }
     after_number(sc, at + 10);
     return 1;
@@ -508,18 +468,18 @@ static int try_day(Scan *sc, const Figure *f)
     size_t length;
     if (f->digits > 2 || f->fraction_digits || f->whole < 1 || f->whole > 31 || !f->digits)
         return 0;
-    if (!strcmp(sc->rules->code, "de")) {
+    if (sc->rules->ordinal_days) {
         if (!prefix_at(sc, f->end, ". ", 2) ||
-            number_rules_month("de", sc->s + f->end + 2, sc->n - f->end - 2, &length) < 0)
+            number_rules_month(sc->rules, sc->s + f->end + 2, sc->n - f->end - 2, &length) < 0)
             return 0;
         say_integer(sc, sc->sp->ordinal_dative, f->whole);
         after_number(sc, f->end + 1);
         return 1;
     }
-    if (strcmp(sc->rules->code, "en"))
+    if (!sc->rules->english)
         return 0;
     if (prefix_at(sc, f->end, " ", 1) &&
-        number_rules_month("en", sc->s + f->end + 1, sc->n - f->end - 1, &length) >= 0) {
+        number_rules_month(sc->rules, sc->s + f->end + 1, sc->n - f->end - 1, &length) >= 0) {
         if (!ends_with(sc->out, "the ") && !ends_with(sc->out, "The "))
             say(sc, "the ");
         say_integer(sc, sc->sp->ordinal, f->whole);
@@ -527,11 +487,12 @@ static int try_day(Scan *sc, const Figure *f)
         after_number(sc, f->end);
         return 1;
     }
+    /* The month may stand before the day: "May 3". */
     for (size_t back = 4; back <= 10; back++) { /* "May " .. "September " */
         if (sc->out->size < back)
             break;
         const char *p = sc->out->data + sc->out->size - back;
-        if (number_rules_month("en", p, back, &length) >= 0 && length + 1 == back && p[length] == ' ' &&
+        if (number_rules_month(sc->rules, p, back, &length) >= 0 && length + 1 == back && p[length] == ' ' &&
             (back == sc->out->size || !unicode_is_letter((uint8_t)p[-1]))) {
             say_integer(sc, sc->sp->ordinal, f->whole);
             after_number(sc, f->end);
@@ -545,8 +506,8 @@ static int try_day(Scan *sc, const Figure *f)
 static int try_fraction(Scan *sc, const Figure *f)
 {
     size_t run = prefix_at(sc, f->end, "/", 1) ? digit_run(sc, f->end + 1) : 0, end = f->end + 1 + run;
-    if (strcmp(sc->rules->code, "en") || run < 1 || run > 2 || f->fraction_digits || f->whole < 1 ||
-        f->digits > 2 || !word_ends(sc, end) || prefix_at(sc, end, "/", 1))
+    if (!sc->rules->english || run < 1 || run > 2 || f->fraction_digits || f->whole < 1 || f->digits > 2 ||
+        !word_ends(sc, end) || prefix_at(sc, end, "/", 1))
         return 0;
     int64_t parts = parse(sc->s + f->end + 1, run);
     if (parts < 2 || f->whole >= parts)
@@ -565,6 +526,7 @@ static int try_fraction(Scan *sc, const Figure *f)
     return 1;
 }
 
+/* Versions and addresses: the parts one after the other. */
 static void say_dotted(Scan *sc, size_t at)
 {
     for (size_t run; (run = digit_run(sc, at)); at++) {
@@ -575,7 +537,7 @@ static void say_dotted(Scan *sc, size_t at)
         at += run;
         if (at + 1 >= sc->n || (sc->s[at] != '.' && sc->s[at] != ',') || !is_digit(sc->s[at + 1]))
             break;
-        say(sc, !strcmp(sc->rules->code, "en") ? " point " : " ");
+        say(sc, sc->rules->english ? " point " : " ");
     }
     after_number(sc, at);
 }
@@ -591,6 +553,8 @@ static size_t range_dash(const Scan *sc, const Figure *f)
     return dash == 3 || (is_year(f) && is_year(&next)) ? dash : 0;
 }
 
+/* What kind of number it is, from the surest sign to the weakest: dots, leading zero, suffix, sign, date,
+ * year. */
 static void speak_figure(Scan *sc, size_t at, int negative)
 {
     Figure f;
@@ -617,6 +581,7 @@ static void speak_figure(Scan *sc, size_t at, int negative)
         after_number(sc, say_percent(sc, &f, end, negative));
         return;
     }
+    /* "5 €": the sign behind the number. */
     const char *iso = end < sc->n ? number_rules_currency(sc->s + end, sc->n - end, &length) : NULL;
     if (iso && !digit_run(sc, end + length)) {
         after_number(sc, say_money(sc, &f, iso, end + length));
@@ -624,15 +589,15 @@ static void speak_figure(Scan *sc, size_t at, int negative)
     }
     if (try_day(sc, &f) || try_fraction(sc, &f))
         return;
-    int english = !strcmp(sc->rules->code, "en");
-    if (english && is_year(&f) && f.whole % 10 == 0 && prefix_at(sc, f.end, "s", 1) &&
+    if (sc->rules->english && is_year(&f) && f.whole % 10 == 0 && prefix_at(sc, f.end, "s", 1) &&
         word_ends(sc, f.end + 1)) {
         say_decade(sc, f.whole);
         after_number(sc, f.end + 1);
         return;
     }
+    const char *sign = sc->rules->date_signs[0];
     int as_year = sc->rules->years == YEARS_ALWAYS ||
-                  (sc->rules->years == YEARS_BEFORE_NIAN && prefix_at(sc, f.end, "年", 3));
+                  (sc->rules->years == YEARS_BEFORE_SIGN && prefix_at(sc, f.end, sign, strlen(sign)));
     if (!negative && as_year && is_year(&f))
         say_year(sc, f.whole);
     else if (sc->sp->before_noun && !f.fraction_digits && prefix_at(sc, f.end, " ", 1) &&
@@ -677,6 +642,7 @@ static void to_ascii_digits(Buf *out, const char *s, size_t n)
     buf_add(out, s + from, n - from);
 }
 
+/* One look at each byte; *other: there are digits of other scripts. */
 static int has_digit(const char *s, size_t n, int *other)
 {
     int any = 0;
@@ -702,7 +668,8 @@ static int try_sign(Scan *sc)
         speak_figure(sc, at + length, 1);
         return 1;
     }
-    if (sc->s[at] == '#' && digit_run(sc, at + 1) && !strcmp(sc->rules->code, "en")) {
+    /* "#5" is number five. */
+    if (sc->s[at] == '#' && digit_run(sc, at + 1) && sc->rules->english) {
         before_number(sc);
         say(sc, "number ");
         speak_figure(sc, at + 1, 0);
@@ -716,6 +683,7 @@ static int try_sign(Scan *sc)
         after_number(sc, f.end);
         return 1;
     }
+    /* "$5", "$ 5": the sign before the number. */
     const char *iso = number_rules_currency(sc->s + at, sc->n - at, &length);
     if (!iso)
         return 0;
@@ -730,6 +698,9 @@ static int try_sign(Scan *sc)
     return 1;
 }
 
+/* ---- the line ----
+ *
+ * Each number is looked at once, from the left. */
 int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const char *language)
 {
     int other;
@@ -746,6 +717,7 @@ int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const cha
         text = n->plain.data;
         len = n->plain.size;
     }
+    /* Bytes that are no number are copied as they are. */
     Scan sc = {.sp = sp, .rules = sp->rules, .out = out, .s = text, .n = len};
     while (sc.at < sc.n) {
         size_t at = sc.at;
@@ -759,10 +731,4 @@ int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const cha
         }
     }
     return out->failed ? ERR_NOMEM : 1;
-}
-
-const char *numbers_and_word(const char *language)
-{
-    const NumberRules *r = number_rules_find(language);
-    return r ? r->and_word : NULL;
 }

@@ -16,7 +16,4 @@ void numbers_close(Numbers *n);
  * (costs one look at each byte) or the language has no rules; ERR_NOMEM. language: a primary code, "en". */
 int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const char *language);
 
-/* The language's word for '&', or NULL. */
-const char *numbers_and_word(const char *language);
-
 #endif

@@ -1,4 +1,5 @@
-/* How it works: items get a slot of a ring (the window) in order and are sent to whichever worker runs low; a
+/* phoneme_pool.c - see phoneme_pool.h.
+ * How it works: items get a slot of a ring (the window) in order and are sent to whichever worker runs low; a
  * worker answers in the order it was asked. Answers wait in their slots until all before them were delivered.
  * Invariant: delivered <= taken <= delivered + window; every taken, unanswered item is in the queue of
  * exactly one worker. */
@@ -68,6 +69,7 @@ typedef struct Pool {
 
 static Slot *slot_of(Pool *p, uint64_t item) { return &p->slots[item % p->window]; }
 
+/* A fresh process, which gets what its predecessor left unanswered. */
 static int start_worker(Pool *p, Worker *w)
 {
     buf_clear(&w->out);
@@ -104,6 +106,7 @@ static void stop_worker(Worker *w, char *how, size_t cap)
     w->pid = 0;
 }
 
+/* As much as the socket takes now; -1: the worker is gone. */
 static int send_pending(Worker *w)
 {
     while (w->out_at < w->out.size) {
@@ -120,6 +123,7 @@ static int send_pending(Worker *w)
     return 0;
 }
 
+/* Asks the caller for the next item and queues it for this worker. */
 static int take_item(Pool *p, Worker *w)
 {
     PhonemeItem item = {0};
@@ -144,6 +148,7 @@ static int take_item(Pool *p, Worker *w)
     return 0;
 }
 
+/* Workers that run low get more, up to the window and its bytes; one item is always allowed. */
 static int refill(Pool *p)
 {
     for (int i = 0; i < p->worker_count; i++) {
@@ -237,6 +242,7 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
         p->report->timeouts++;
     else
         p->report->deaths++;
+    /* The marks say that it was inside of an item: that one is to blame. */
     if (started > finished) {
         int at = (int)(started - 1 - w->answered);
         ASSERT(at >= 0 && at < w->count);
@@ -258,14 +264,14 @@ static int replace_worker(Pool *p, Worker *w, int timed_out)
         p->bytes += s->answer.size;
         drop_from_queue(w, at);
     } else if (++p->barren >= MAX_BARREN) {
-        return err_set(p->err, ERR_WORKER,
-                       "phonemiser processes end again and again without a reason of ours: %s",
+        return err_set(p->err, ERR_WORKER, "phonemiser processes keep ending for no known reason: %s",
                        timed_out ? "no sign of life" : how);
     }
     p->report->restarts++;
     return start_worker(p, w);
 }
 
+/* Hands out what is answered, in order, up to the first that is not. */
 static int deliver(Pool *p)
 {
     while (p->delivered < p->taken && slot_of(p, p->delivered)->answered) {
@@ -307,6 +313,7 @@ static int check_silence(Pool *p, Worker *w, double elapsed)
     return rc < 0 ? rc : replace_worker(p, w, rc == 0);
 }
 
+/* One round: send, wait a little, receive, look for workers that have died or fallen silent. */
 static int pump(Pool *p, struct pollfd *fds, double *last)
 {
     for (int i = 0; i < p->worker_count; i++) {
@@ -316,12 +323,14 @@ static int pump(Pool *p, struct pollfd *fds, double *last)
         if (gone)
             fds[i].events = POLLIN; /* its end of file tells */
     }
+    /* Often enough to notice a time limit, seldom enough to cost nothing. */
     int wait_ms = p->cfg->phoneme_timeout_ms / 4;
     wait_ms = wait_ms < 10 ? 10 : wait_ms > 100 ? 100 : wait_ms;
     if (poll(fds, (nfds_t)p->worker_count, wait_ms) < 0 && errno != EINTR)
         return err_set_errno(p->err, ERR_WORKER, "waiting for phonemiser processes failed");
     double now = clock_now(), elapsed = now - *last;
     *last = now;
+    /* This process was stopped or starved: that is not the workers' silence. */
     if (elapsed > tick_max)
         elapsed = tick_max;
     for (int i = 0; i < p->worker_count; i++) {
@@ -337,6 +346,7 @@ static int pump(Pool *p, struct pollfd *fds, double *last)
     return 0;
 }
 
+/* Workers are killed, not asked: an engine inside a broken text would not answer. */
 static void close_pool(Pool *p)
 {
     for (int i = 0; p->workers && i < p->worker_count; i++) {
@@ -354,6 +364,7 @@ static void close_pool(Pool *p)
     free(p->slots);
 }
 
+/* The marks lie in shared memory, so that they outlive a worker. */
 static int run_workers(Pool *p)
 {
     struct pollfd fds[MAX_WORKERS];
@@ -374,15 +385,18 @@ static int run_workers(Pool *p)
     }
     double last = clock_now();
     while (rc == 0) {
-        if ((rc = refill(p)) || (p->at_end && p->delivered == p->taken))
+        rc = refill(p);
+        if (rc || (p->at_end && p->delivered == p->taken))
             break;
-        if ((rc = pump(p, fds, &last)) == 0)
+        rc = pump(p, fds, &last);
+        if (rc == 0)
             rc = deliver(p);
     }
     close_pool(p);
     return rc;
 }
 
+/* num_workers 0: the same path without processes, for debugging and single lines. */
 static int run_inline(const Config *cfg, const PhonemeCallbacks *cb, Err *err)
 {
     TextEngine *engine = NULL;
@@ -399,6 +413,7 @@ static int run_inline(const Config *cfg, const PhonemeCallbacks *cb, Err *err)
     return rc;
 }
 
+/* An Err of our own where the caller has none: workers report through it. */
 int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report,
                      Log *log, Err *err)
 {

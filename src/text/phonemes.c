@@ -1,4 +1,4 @@
-/* The path of a line, as in phonemizer 3.4.0 (punctuation.py, backend/espeak):
+/* phonemes.c - see phonemes.h. The path of a line, as in phonemizer 3.4.0 (punctuation.py, backend/espeak):
  *   1. runs of punctuation, with the white space around them, cut the line into chunks; ',' and '.' between
  * two digits do not count as punctuation;
  *   2. each chunk goes to espeak_TextToPhonemes until it is used up; the pieces are joined by one space;
@@ -41,16 +41,8 @@ static const char *bundle_path(char *out, size_t cap)
 {
     if (getenv("ESPEAK_DATA_PATH"))
         return NULL; /* espeak-ng reads it itself when no path is given */
-    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
-    if (n <= 0)
+    if (file_own_folder(out, cap, 1))
         return NULL;
-    out[n] = 0;
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(out, '/');
-        if (!slash)
-            return NULL;
-        *slash = 0;
-    }
     size_t used = strlen(out);
     if (used + sizeof "/share/espeak-ng-data/phontab" > cap)
         return NULL;
@@ -61,6 +53,7 @@ static const char *bundle_path(char *out, size_t cap)
     return out;
 }
 
+/* All voices but MBROLA's, which need files of their own. */
 static int load_voices(Phonemes *p)
 {
     const espeak_VOICE **list = espeak_ListVoices(NULL);
@@ -99,6 +92,7 @@ static int initialise(const char *bundle)
     return espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, bundle, espeakINITIALIZE_DONT_EXIT) < 0 ? -1 : 0;
 }
 
+/* The data is looked for before the library starts: it would start without any. */
 int phonemes_open(Phonemes **out, Err *err)
 {
     char path[4096];
@@ -134,6 +128,7 @@ void phonemes_close(Phonemes *p)
     free(p);
 }
 
+/* The list is sorted by relevance, so the first one is the best. */
 static const Voice *find_voice(const Phonemes *p, const char *language)
 {
     for (int i = 0; i < p->voice_count; i++) /* sorted by relevance: the first is the best */
@@ -189,6 +184,7 @@ static size_t mark_length(const char *s, size_t n, size_t at)
     }
 }
 
+/* Bytes of the white space at `at`, or 0. */
 static size_t space_length(const char *s, size_t n, size_t at)
 {
     if (s[at] == ' ')
@@ -202,6 +198,7 @@ static size_t space_length(const char *s, size_t n, size_t at)
 /* The next run of punctuation and white space that holds at least one mark: [*start, *end), or n, n. */
 static void find_run(const char *s, size_t n, size_t from, size_t *start, size_t *end)
 {
+    /* Runs without a mark are part of a chunk; continuation bytes are neither marks nor spaces. */
     size_t i = from, step;
     while (i < n) {
         size_t begin = i;
@@ -254,6 +251,7 @@ static void append_tidy(Buf *out, const char *s, size_t n)
     buf_add(out, s + run, i - run);
 }
 
+/* Step 2. espeak-ng speaks clause by clause and moves `rest`; one clause needs no copy. */
 static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
 {
     buf_clear(&p->chunk);
@@ -285,6 +283,7 @@ static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
     return p->raw.failed || out->failed ? ERR_NOMEM : 0;
 }
 
+/* Steps 1 and 4: chunks and the runs of punctuation between them. */
 int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
 {
     size_t at = 0, total = 0;
@@ -312,12 +311,14 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Files that decide how words are spoken. */
 static int is_dictionary(const struct dirent *e)
 {
     size_t n = strlen(e->d_name);
     return n > 5 && !strcmp(e->d_name + n - 5, "_dict");
 }
 
+/* Name and bytes; a file that is missing counts with its name alone. */
 static void hash_file(Hasher *h, const char *dir, const char *name)
 {
     FileMap map = {0};
@@ -329,6 +330,7 @@ static void hash_file(Hasher *h, const char *dir, const char *name)
     free(path);
 }
 
+/* All dictionaries count, because a line may switch languages; only the usual one is read whole. */
 void phonemes_hash_version(Hasher *h, const char *dictionary)
 {
     char path[4096], name[64];

@@ -1,3 +1,4 @@
+/* pool_worker.c - see pool_worker.h. */
 #include "text/pool_worker.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 
 enum { READ_SIZE = 1 << 16, SEND_AT = 1 << 14 };
 
+/* File descriptors of the parent must not stay open in the worker. */
 static void close_range_of(unsigned first, unsigned last)
 {
     if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
@@ -23,6 +25,7 @@ static void close_range_of(unsigned first, unsigned last)
  */
 static void become_worker(pid_t parent, int fd)
 {
+    /* Dies with its parent, also when the parent died before this line. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);
@@ -42,6 +45,7 @@ static void become_worker(pid_t parent, int fd)
     close_range_of((unsigned)fd + 1, ~0U);
 }
 
+/* Blocks until the parent has taken everything; -1 when it is gone. */
 static int send_all(int fd, Buf *out)
 {
     for (size_t done = 0; done < out->size;) {
@@ -56,6 +60,7 @@ static int send_all(int fd, Buf *out)
     return 0;
 }
 
+/* Laid out as phoneme_pool.c takes it apart in deliver(). */
 static void add_answer(Buf *out, RejectReason reason, const TextResult *r)
 {
     PoolAnswer a = {.kind = POOL_RESULT,
@@ -83,6 +88,7 @@ static int send_word(int fd, Buf *out, uint32_t kind)
     return out->failed ? -1 : send_all(fd, out);
 }
 
+/* The reason travels in the fields of an answer: message, then hint. */
 static void report_no_engine(int fd, const Err *err)
 {
     Buf out = {0};
@@ -119,6 +125,7 @@ static ssize_t answer_requests(TextEngine *engine, TextResult *result, int fd, P
     return out->size && send_all(fd, out) < 0 ? -1 : (ssize_t)at;
 }
 
+/* The life of a worker: open the engine, answer until the parent goes or the process is worn out. */
 static void serve(int fd, PoolMark *mark, const Config *cfg)
 {
     Err err = {0};
@@ -151,9 +158,12 @@ static void serve(int fd, PoolMark *mark, const Config *cfg)
     }
 }
 
+/* fork without exec: the worker shares the parsed configuration. */
 int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, Err *err)
 {
     int ends[2];
+    *pid = 0;
+    *fd = -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return err_set_errno(err, ERR_WORKER, "cannot open a socket to a phonemiser process");
     atomic_store(&mark->started, 0);

@@ -1,3 +1,4 @@
+/* text.c - see text.h. */
 #include "text/text.h"
 
 #include <stdio.h>
@@ -5,6 +6,8 @@
 #include <string.h>
 #include <unicode/uversion.h>
 
+#include "base/utf8.h"
+#include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
 #include "text/phonemes.h"
@@ -12,6 +15,7 @@
 #include "text/unicode.h"
 
 #define TEXT_VERSION 1 /* of the path as a whole */
+#define SHOWN_BYTES 60 /* of a text in a message */
 
 struct TextEngine {
     const Config *cfg;
@@ -21,6 +25,7 @@ struct TextEngine {
     Buf normal;
 };
 
+/* Character mode needs no espeak-ng. */
 int text_engine_open(TextEngine **out, const Config *cfg, Err *err)
 {
     *out = NULL;
@@ -95,25 +100,53 @@ static int choose_voice(TextEngine *t, TextResult *r)
     return -1;
 }
 
+/* 1 when the voice is one of those that can read the script. */
+static int reads(const char *voice, Script script)
+{
+    int row = 0;
+    for (const Language *l; (l = language_row(row)); row++) {
+        if (l->script != script || !l->readers)
+            continue;
+        for (const char *p = l->readers; *p; p += strspn(p, " ")) {
+            size_t n = strcspn(p, " ");
+            if (!strncmp(voice, p, n))
+                return 1;
+            p += n;
+        }
+    }
+    return 0;
+}
+
 /* The first character that the voice would only call "Chinese letter" or the like: Han for all but the
  * Chinese voices (no kanji for the Japanese one), kana for all but Japanese, Hangul for all but Korean. 0
  * when it can read everything. */
 static uint32_t find_unreadable(const char *voice, const char *text, size_t n)
 {
-    int chinese = !strncmp(voice, "cmn", 3) || !strncmp(voice, "yue", 3) || !strncmp(voice, "hak", 3);
-    int japanese = !strncmp(voice, "ja", 2), korean = !strncmp(voice, "ko", 2);
+    enum { FIRST_LEAD = 0xE3 }; /* of the UTF-8 of these scripts */
     for (size_t i = 0; i < n;) {
-        if ((uint8_t)text[i] < 0xE3) {
+        if ((uint8_t)text[i] < FIRST_LEAD) {
             i++;
             continue;
         }
         uint32_t cp = unicode_next(text, n, &i);
         int han = (cp >= 0x3400 && cp < 0xA000) || (cp >= 0x20000 && cp < 0x32000);
-        int kana = cp >= 0x3041 && cp <= 0x30FF && cp != 0x30FB, hangul = cp >= 0xAC00 && cp < 0xD7B0;
-        if ((han && !chinese) || (kana && !japanese) || (hangul && !korean))
+        int kana = cp >= 0x3041 && cp <= 0x30FF && cp != 0x30FB;
+        int hangul = cp >= 0xAC00 && cp < 0xD7B0;
+        if ((han && !reads(voice, SCRIPT_HAN)) || (kana && !reads(voice, SCRIPT_KANA)) ||
+            (hangul && !reads(voice, SCRIPT_HANGUL)))
             return cp;
     }
     return 0;
+}
+
+/* What to do about text that the voice cannot read, or NULL. */
+static const char *unreadable_hint(const char *voice)
+{
+    int row = 0;
+    for (const Language *l; (l = language_row(row)); row++)
+        if (l->unreadable_hint && !strncmp(voice, l->code, strlen(l->code)))
+            return l->unreadable_hint;
+    return NULL;
 }
 
 static RejectReason no_memory(TextResult *r)
@@ -122,6 +155,7 @@ static RejectReason no_memory(TextResult *r)
     return REJECT_PHONEMES_FAILED;
 }
 
+/* Phonemes (or the characters themselves), then tokens between BOS and EOS. */
 static RejectReason make_symbols(TextEngine *t, TextResult *r)
 {
     size_t spoken = 0;
@@ -134,8 +168,9 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
         const char *voice = phonemes_voice(t->phonemes);
         uint32_t cp = find_unreadable(voice, r->cleaned.data, r->cleaned.size);
         if (cp) {
-            snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s", voice, cp,
-                     strncmp(voice, "ja", 2) ? "" : "; write kanji as kana");
+            const char *hint = unreadable_hint(voice);
+            snprintf(r->detail, sizeof r->detail, "the espeak-ng voice '%s' cannot read U+%04X%s%s", voice,
+                     cp, hint ? "; " : "", hint ? hint : "");
             return REJECT_NO_PHONEMES;
         }
         if (phonemes_speak(t->phonemes, &r->phonemes, &spoken, r->cleaned.data, r->cleaned.size) < 0)
@@ -143,8 +178,7 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
     }
     if (spoken == 0) {
         snprintf(r->detail, sizeof r->detail, "only punctuation is left of \"%.*s\"",
-                 (int)unicode_valid_prefix(r->cleaned.data, r->cleaned.size < 60 ? r->cleaned.size : 60),
-                 r->cleaned.data);
+                 (int)utf8_cut(r->cleaned.data, r->cleaned.size, SHOWN_BYTES), r->cleaned.data);
         return REJECT_NO_PHONEMES;
     }
     uint16_t bos = TOKEN_BOS, eos = TOKEN_EOS;
@@ -163,6 +197,7 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
     return REJECT_NONE;
 }
 
+/* The order is part of the cache key: TEXT_VERSION changes with it. */
 RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_column, Str id)
 {
     r->language[0] = r->detail[0] = 0;
@@ -170,7 +205,8 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     buf_clear(&r->phonemes);
     buf_clear(&r->tokens);
     buf_clear(&r->unknown);
-    size_t valid = unicode_valid_prefix(text.p, text.n);
+    /* The rest of the path relies on valid UTF-8. */
+    size_t valid = utf8_valid(text.p, text.n);
     if (valid != text.n) {
         snprintf(r->detail, sizeof r->detail, "byte 0x%02X at position %zu of the text",
                  (unsigned char)text.p[valid], valid);
@@ -189,6 +225,7 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     return make_symbols(t, r);
 }
 
+/* Anything that could change one token of one line must be in here. */
 Hash128 text_settings_hash(const Config *cfg)
 {
     Hasher h = {0};
@@ -200,10 +237,12 @@ Hash128 text_settings_hash(const Config *cfg)
     char icu_text[U_MAX_VERSION_STRING_LENGTH];
     u_getVersion(icu);
     u_versionToString(icu, icu_text);
+    /* The dictionary of the language that most lines will be in is hashed byte by byte. */
     const char *spoken =
         cfg->phoneme_language && *cfg->phoneme_language ? cfg->phoneme_language : cfg->language;
     language_normalise(code, spoken, strlen(spoken));
     language_primary(dictionary, language_voice(code));
+    const Language *l = language_find(dictionary);
     hasher_u64(&h, TEXT_VERSION);
     hasher_u64(&h, CLEAN_VERSION);
     hasher_str(&h, icu_text);
@@ -219,6 +258,6 @@ Hash128 text_settings_hash(const Config *cfg)
     hasher_str(&h, cfg->phoneme_language);
     hasher_u64(&h, (uint64_t)cfg->add_blank);
     if (cfg->use_phonemes)
-        phonemes_hash_version(&h, strcmp(dictionary, "zh") ? dictionary : "cmn");
+        phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
     return hasher_close(&h);
 }

@@ -1,7 +1,9 @@
+/* tokens.c - see tokens.h. */
 #include "text/tokens.h"
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "text/tokens_table.h"
 #include "text/unicode.h"
 
@@ -13,6 +15,7 @@ enum {
         TOKENS_COUNT
 };
 
+/* Every symbol lies below this code point, so that a plain array finds it. */
 enum { DIRECT_SIZE = 0x2200 };
 
 /* id -> code point, code point -> id (0: not in the table). */
@@ -44,21 +47,11 @@ const char *tokens_name(int id, char out[8])
     uint32_t cp = tokens_code_point(id);
     if (!cp)
         return strcpy(out, "<?>");
-    size_t n = 0;
-    if (cp < 0x80) {
-        out[n++] = (char)cp;
-    } else if (cp < 0x800) {
-        out[n++] = (char)(0xC0 | cp >> 6);
-        out[n++] = (char)(0x80 | (cp & 63));
-    } else {
-        out[n++] = (char)(0xE0 | cp >> 12);
-        out[n++] = (char)(0x80 | (cp >> 6 & 63));
-        out[n++] = (char)(0x80 | (cp & 63));
-    }
-    out[n] = 0;
+    out[utf8_put(out, cp)] = 0;
     return out;
 }
 
+/* Version and all code points, in the order of their ids. */
 Hash128 tokens_hash(void)
 {
     uint16_t all[TOKENS_COUNT + 1];
@@ -67,8 +60,10 @@ Hash128 tokens_hash(void)
     return hash_bytes(all, sizeof all);
 }
 
+/* Unknown code points are collected, not replaced: a wrong symbol would be learned. */
 void tokens_encode(Buf *out, Buf *unknown, const char *text, size_t n, int blanks)
 {
+    /* Collected in pieces: one append for many symbols. */
     enum { ROOM = 256 };
     uint16_t made[ROOM];
     size_t count = 0;

@@ -1,3 +1,4 @@
+/* unicode.c - see unicode.h. */
 #include "text/unicode.h"
 
 #include <string.h>
@@ -7,6 +8,8 @@
 #include <unicode/utf8.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
+#include "config/languages.h"
 
 enum { ZERO_WIDTH_NON_JOINER = 0x200C };
 
@@ -31,19 +34,6 @@ static size_t ascii_prefix(const char *text, size_t n)
     return i;
 }
 
-size_t unicode_valid_prefix(const char *text, size_t n)
-{
-    size_t i = ascii_prefix(text, n);
-    while (i < n) {
-        size_t start = i;
-        UChar32 c;
-        U8_NEXT((const uint8_t *)text, i, n, c);
-        if (c < 0)
-            return start;
-    }
-    return n;
-}
-
 uint32_t unicode_next(const char *text, size_t n, size_t *at)
 {
     UChar32 c;
@@ -53,22 +43,21 @@ uint32_t unicode_next(const char *text, size_t n, size_t *at)
     return c < 0 ? 0xFFFD : (uint32_t)c;
 }
 
+/* At most four bytes back. */
 uint32_t unicode_before(const char *text, size_t at)
 {
     if (at == 0)
         return 0;
     size_t i = at - 1;
-    while (i > 0 && at - i < 4 && (text[i] & 0xC0) == 0x80)
+    while (i > 0 && at - i < 4 && utf8_continues(text[i]))
         i--;
     return unicode_next(text, at, &i);
 }
 
 void unicode_append(Buf *out, uint32_t cp)
 {
-    uint8_t bytes[4];
-    size_t n = 0;
-    U8_APPEND_UNSAFE(bytes, n, cp);
-    buf_add(out, bytes, n);
+    char bytes[4];
+    buf_add(out, bytes, utf8_put(bytes, cp));
 }
 
 int unicode_is_letter(uint32_t cp)
@@ -88,6 +77,7 @@ int unicode_is_space(uint32_t cp)
            cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
 }
 
+/* Control, zero-width, direction and variation characters, byte order marks. */
 static int is_dropped(uint32_t cp)
 {
     if (cp < 0xAD)
@@ -152,9 +142,11 @@ static int may_need_composing(const char *text, size_t from, size_t n)
     return 0;
 }
 
+/* Runs of plain bytes are copied in one piece; only what changes is handled by itself. */
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
 {
     size_t plain = ascii_prefix(text, n);
+    /* ICU is asked only where something could be composed. */
     if (plain < n && may_need_composing(text, plain, n)) {
         int rc = compose(s, text, n);
         if (rc < 0)
@@ -178,6 +170,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
                 cp = unicode_next(text, n, &i);
             int blank = unicode_is_space(cp);
             int drop = !blank && is_dropped(cp);
+            /* Between two Arabic letters it is spelling. */
             if (drop && cp == ZERO_WIDTH_NON_JOINER && i < n && is_arabic(unicode_before(text, start))) {
                 size_t next = i;
                 drop = !is_arabic(unicode_next(text, n, &next));
@@ -190,6 +183,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
                 continue;
             }
         }
+        /* A run of white space becomes one space, written only when something follows. */
         if (space && any) {
             if (start > run)
                 buf_add(out, text + run, start - run);
@@ -206,7 +200,8 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
 
 int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const char *language)
 {
-    int turkic = !strncmp(language, "tr", 2) || !strncmp(language, "az", 2);
+    int turkic = language_has_dotless_i(language);
+    /* Plain ASCII needs no ICU, except where I becomes a dotless i. */
     if (!turkic && ascii_prefix(text, n) == n) {
         size_t at = out->size;
         buf_add(out, text, n);
@@ -224,7 +219,7 @@ int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const
     if (!wide || !lower)
         return ERR_NOMEM;
     u_strFromUTF8WithSub(wide, (int32_t)n + 1, &units, text, (int32_t)n, 0xFFFD, NULL, &status);
-    int32_t made = u_strToLower(lower, room, wide, units, turkic ? "tr" : language, &status);
+    int32_t made = u_strToLower(lower, room, wide, units, language, &status);
     if (U_FAILURE(status))
         return ERR_NOMEM;
     unicode_append_utf16(out, (const uint16_t *)lower, (size_t)made);

@@ -16,10 +16,6 @@ typedef struct UnicodeScratch {
 } UnicodeScratch;
 void unicode_scratch_free(UnicodeScratch *s);
 
-/* Bytes before the first malformed sequence (overlong, surrogate, cut off, above U+10FFFF); n when all is
- * well. */
-size_t unicode_valid_prefix(const char *text, size_t n);
-
 /* The code point at *at, which is advanced past it. Text must be valid; *at < n. */
 uint32_t unicode_next(const char *text, size_t n, size_t *at);
 /* The code point that ends before `at`, or 0 at the start. */

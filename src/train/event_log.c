@@ -199,23 +199,6 @@ void event_log_audio(EventLog *l, const char *tag, int64_t step, const float *sa
     value_end(l, step);
 }
 
-void event_log_text(EventLog *l, const char *tag, int64_t step, const char *markdown)
-{
-    if (silent(l))
-        return;
-    value_begin(l, tag);
-    field_int(&l->media, 1, 7);       /* dtype: string */
-    field_bytes(&l->media, 2, "", 0); /* shape: no dimensions */
-    field_text(&l->media, 8, markdown);
-    field_message(&l->value, 8, &l->media);
-    buf_clear(&l->media);
-    field_text(&l->media, 1, "text"); /* the plug-in that shows it */
-    field_message(&l->payload, 1, &l->media);
-    field_int(&l->payload, 4, 2); /* data class: tensor */
-    field_message(&l->value, 9, &l->payload);
-    value_end(l, step);
-}
-
 /* ---- the file */
 
 /* Seconds in the name of the newest event file; 0 when there is none. */

@@ -26,7 +26,6 @@ void event_log_scalar(EventLog *l, const char *tag, int64_t step, double value);
 void event_log_picture(EventLog *l, const char *tag, int64_t step, const Rgb *pixels, int w,
                        int h); /* pixels: [h][w] */
 void event_log_audio(EventLog *l, const char *tag, int64_t step, const float *samples, int64_t n, int rate);
-void event_log_text(EventLog *l, const char *tag, int64_t step, const char *markdown);
 int event_log_flush(EventLog *l, Err *err);
 void event_log_close(EventLog *l); /* flushes; a failure then is lost */
 

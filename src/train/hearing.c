@@ -15,6 +15,7 @@
 #include "audio/pitch.h"
 #include "audio/process.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/ordered.h"
 #include "base/thread.h"
@@ -384,16 +385,14 @@ static void words_json(json_t *o, const char *words, const char *wrong, const ch
     json_object_set_new(o, share, s->words ? json_real(s->share) : json_null());
 }
 
-static json_t *number_json(double v) { return isfinite(v) ? json_real(v) : json_null(); }
-
 void heard_json(json_t *o, const Heard *h)
 {
     words_json(o, "words", "words_wrong", "words_wrong_share", &h->voice);
     words_json(o, "recordings_words", "recordings_words_wrong", "recordings_words_wrong_share",
                &h->recordings);
-    json_object_set_new(o, "length_ratio", number_json(h->length_ratio));
-    json_object_set_new(o, "mcd_db", number_json(h->mcd_db));
-    json_object_set_new(o, "f0_rmse_semitones", number_json(h->f0_rmse_semitones));
+    json_object_set_new(o, "length_ratio", json_from_double(h->length_ratio));
+    json_object_set_new(o, "mcd_db", json_from_double(h->mcd_db));
+    json_object_set_new(o, "f0_rmse_semitones", json_from_double(h->f0_rmse_semitones));
     json_object_set_new(o, "judge", h->judge[0] ? json_string(h->judge) : json_null());
     json_object_set_new(o, "judge_missing", h->judge[0] ? json_null() : json_string(h->why_not));
 }

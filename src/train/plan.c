@@ -1,6 +1,7 @@
 /* plan.c - the memory of a run, before it begins. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "model/synthesis.h"
 #include "pipeline/sampler.h"
 #include "text/tokens.h"
@@ -17,13 +18,13 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
             s.frames =
                 (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
         }
-    s.text = (s.text + SAMPLER_TEXT_MULTIPLE - 1) / SAMPLER_TEXT_MULTIPLE * SAMPLER_TEXT_MULTIPLE;
+    s.text = round_to_multiple(s.text, SAMPLER_TEXT_MULTIPLE);
     if (cfg->pad_to_fixed_length)
         s.text = cfg->max_text_length, s.frames = cfg->max_mel_frames;
     if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY &&
         cfg->augment_speed > 0) /* as the pipeline makes room for slowed clips */
         s.frames = (int)(s.frames / (1 - cfg->augment_speed)) + 1;
-    s.frames = (s.frames + SAMPLER_FRAME_MULTIPLE - 1) / SAMPLER_FRAME_MULTIPLE * SAMPLER_FRAME_MULTIPLE;
+    s.frames = round_to_multiple(s.frames, SAMPLER_FRAME_MULTIPLE);
     return s;
 }
 

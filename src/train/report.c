@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "train/run_parts.h"
 #include "train/schedule.h"
@@ -47,7 +48,7 @@ static void meter_part(const StepMeter *m, int64_t from, Stats *step, double *wa
     *busy_share = all > 0 ? busy / all : 0;
 }
 
-static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, run_log_number(v)); }
+static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, json_from_double(v)); }
 
 void report_line(Trainer *t, int64_t at, int last)
 {

@@ -118,8 +118,6 @@ void run_log_close(RunLog *l)
     free(l);
 }
 
-json_t *run_log_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
-
 int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *arg, int64_t *bad_lines,
                  Err *err)
 {

@@ -22,9 +22,6 @@ int run_log_write(RunLog *l, json_t *object, Err *err);
 int run_log_resume(RunLog *l, int64_t step, Err *err);
 void run_log_close(RunLog *l); /* NULL is fine */
 
-/* A number for an object; what is not finite has no number in JSON and becomes null. */
-json_t *run_log_number(double v);
-
 /* Calls fn for every line that is an object, in order (borrowed: fn does not free it). Anything but 0 from fn
  * ends the reading and is returned. Lines that are no object are counted in *bad_lines (may be NULL): a kill
  * leaves one. ERR_MISSING, ERR_IO, ERR_NOMEM. */

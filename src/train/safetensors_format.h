@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "train/safetensors.h"
 
 #define LENGTH_SIZE 8
@@ -44,13 +45,8 @@ typedef struct Shown {
 
 static inline Shown show(const char *s)
 {
-    Shown out;
-    size_t n = strlen(s), most = sizeof out.text - 4, take = n < most ? n : most;
-    while (take < n && take > 0 && ((unsigned char)s[take] & 0xC0) == 0x80)
-        take--;
-    for (size_t i = 0; i < take; i++)
-        out.text[i] = (unsigned char)s[i] < 0x20 || s[i] == 0x7F ? '?' : s[i];
-    strcpy(out.text + take, take < n ? "..." : "");
+    Shown out = {{0}};
+    utf8_show(out.text, sizeof out.text, s);
     return out;
 }
 

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "ops/ops_open.h"
 #include "text/text.h"
 #include "text/tokens.h"
@@ -252,9 +253,7 @@ static size_t middle_cut(const char *p, size_t n)
 /* Bytes of the beginning of a text, for a message: whole characters. */
 static int shown(const char *p, size_t n)
 {
-    size_t end = n < 60 ? n : 60;
-    while (end && end < n && ((unsigned char)p[end] & 0xC0) == 0x80)
-        end--;
+    size_t end = utf8_cut(p, n, 60);
     while (end && (p[end - 1] == '\n' || p[end - 1] == '\r'))
         end--;
     return (int)end;

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *bytes = data + 2;
     size_t cut = (size_t)(((uint64_t)(size - 2) * data[1]) / 255), n = size - 2;
     Dataset d = {0};
-    IdTable ids = {0};
+    Map ids = {0};
     MetadataForm form;
     Err err = {0};
     int rc = metadata_parse(&d, &ids, &form, bytes, cut, 0, &opt, &err);
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_slice(r->id);
         ASSERT(r->detail && r->line >= 1 && r->reason > REJECT_NONE && r->reason < REJECT_COUNT);
     }
-    id_table_free(&ids);
+    map_free(&ids);
     dataset_close(&d);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../yaml_testing.h"
 #include "base/check.h"
 #include "config/schema.h"
 #include "config/yaml_edit.h"
@@ -24,9 +25,9 @@ static void edit(const uint8_t *data, size_t size, int how)
     } else if (!(how & 96)) {
         at.line = 0;
         if (how & 16) /* the first with the name may be another one */
-            ASSERT(yaml_edit_get(&got, &text, &(YamlPlace){at.section, at.key, 2}, &err) == 0);
+            ASSERT(yaml_value(&got, &text, &(YamlPlace){at.section, at.key, 2}, &err) == 0);
         else
-            ASSERT(yaml_edit_get(&got, &text, &at, &err) == 0);
+            ASSERT(yaml_value(&got, &text, &at, &err) == 0);
         ASSERT(strcmp(got.data, "[7, x]") == 0);
     }
     buf_free(&text);

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Fails on global symbols of src/ that only tests use: no command, no other file of src/ and no benchmark
+# refers to them, and their own file does not mention them again. Reads the objects of a finished build.
+#   tools/check_unused.sh [build folder]
+set -eu
+cd "$(dirname "$0")/.."
+out=${1:-build}
+
+# Doors that are there for tests on purpose, each with its reason.
+doors='
+griffin_lim_use_instructions  tests hold the variants for every processor against each other
+mel_use_instructions          the same
+mel_filterbank                tests hold the filters against golden values
+event_log_path                the name holds a time; tests look for the file
+'
+
+objects=()
+while IFS= read -r source; do # by the sources: what was built from one that is gone does not count
+    object=$out/obj/${source%.*}.o
+    if [ ! -f "$object" ]; then
+        echo "not there: $object (make programs)"
+        exit 1
+    fi
+    objects+=("$object")
+done < <(find src -name '*.c' -o -name '*.cc' | sort)
+users=()
+for f in "$out"/obj/bench/*.o "$out"/obj/src/*/*.cu.o; do [ ! -f "$f" ] || users+=("$f"); done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/check-unused-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+nm -A -g --defined-only "${objects[@]}" | awk '{ print $NF, $1 }' | sort >"$work/defined"
+nm -A -g --undefined-only "${objects[@]}" "${users[@]}" | awk '{ print $NF }' | sort -u >"$work/used"
+echo "$doors" | awk 'NF { print $1 }' >>"$work/used"
+echo main >>"$work/used"
+
+bad=0
+while read -r symbol object; do
+    source=${object%%:*}
+    source=${source#"$out"/obj/}
+    source=${source%.o}.c
+    # Without its comments. A second mention is a use: calls inside a file often leave no trace in the object.
+    mentions=$([ ! -f "$source" ] || cc -fpreprocessed -dD -E -P "$source" 2>/dev/null | grep -ow -- "$symbol" | wc -l)
+    [ "${mentions:-0}" -lt 2 ] || continue
+    echo "$source: $symbol is used by nothing but tests"
+    bad=1
+done < <(awk 'NR == FNR { used[$1] = 1; next } !($1 in used)' "$work/used" "$work/defined")
+[ "$bad" = 0 ] || exit 1
+echo "ok: $(wc -l <"$work/defined") global symbols, none for tests alone"
