@@ -183,6 +183,7 @@ static void test_rules(void **state)
         {"model:\n  mel_fmin: 8000\n", "mel_fmin is 8000 (t.yaml:2) and mel_fmax is 8000 (default)", ""},
         {"model:\n  n_mels: 512\n  n_fft: 1022\n  win_length: 400\n",
          "n_mels is 512 (t.yaml:2) and n_fft is 1022 (t.yaml:3)", "511"},
+        {"model:\n  decoder_heads: 2\n", "at most 128 of the width", "decoder_heads to 3"},
         {"model:\n  decoder_heads: 7\n", "decoder_heads is 7 (t.yaml:2) and decoder_dim is 384 (preset tiny)",
          "decoder_heads to 6"},
         {"model:\n  text_encoder_heads: 5\n",

@@ -76,6 +76,7 @@ static void test_repairs(void **state)
         {"model:\n  n_fft: 1023\n  win_length: 1024\n", "model:\n  n_fft: 1024\n  win_length: 1024\n", 1},
         {"model:\n  sample_rate: 8000\n", "model:\n  sample_rate: 8000\n  mel_fmax: 4000\n", 1},
         {"model:\n  decoder_heads: 5\n", "model:\n  decoder_heads: 4\n", 1},
+        {"model:\n  decoder_heads: 1\n", "model:\n  decoder_heads: 3\n", 1},
         {"model:\n  model_size: nano\n  decoder_dim: 9\n", "model:\n  model_size: nano\n  decoder_dim: 128\n",
          1},
         {"training:\n  learning_rate: 0\n", "training:\n  learning_rate: 0.0003\n", 1},

@@ -181,6 +181,34 @@ static int fix_heads(const Rule *rule, const Config *c, RuleFix *fix)
     return set_int(fix, rule->key, fitting_heads(int_of(c, rule->key), int_of(c, rule->other)));
 }
 
+/* More channels of a head than the attention of every device takes (ATTENTION_MOST of src/ops). */
+#define HEAD_MOST 128
+
+/* The fewest heads, at least those given, that divide the width into pieces that are not too large. */
+static int enough_heads(int heads, int width)
+{
+    while (width % heads || width / heads > HEAD_MOST)
+        heads++;
+    return heads;
+}
+
+static int heads_too_wide(const Rule *rule, const Config *c, RuleReport *r)
+{
+    int heads = int_of(c, rule->key), width = int_of(c, rule->other);
+    HINT(r, "set %s to %d; 64 of the width per head is usual", rule->key, enough_heads(heads, width));
+    return width / heads > HEAD_MOST;
+}
+
+static int gst_heads_too_wide(const Rule *rule, const Config *c, RuleReport *r)
+{
+    return c->use_gst && heads_too_wide(rule, c, r);
+}
+
+static int fix_wide_heads(const Rule *rule, const Config *c, RuleFix *fix)
+{
+    return set_int(fix, rule->key, enough_heads(int_of(c, rule->key), int_of(c, rule->other)));
+}
+
 /* ---- data ---- */
 
 static int no_clip_fits(const Rule *rule, const Config *c, RuleReport *r)
@@ -347,6 +375,11 @@ static int fix_no_rate(const Rule *rule, const Config *c, RuleFix *fix)
         heads, dim, check, "the heads must divide the width", fix_heads \
     }
 
+#define HEAD_SIZE(heads, dim, check) \
+    { \
+        heads, dim, check, "a head may have at most 128 of the width", fix_wide_heads \
+    }
+
 /* clang-format off */
 static const Rule rules[] = {
     {"win_length", "n_fft", window_over_fft, "the window must fit into the FFT", fix_window},
@@ -358,12 +391,16 @@ static const Rule rules[] = {
 
     WIDTH("text_encoder_dim"),
     HEADS("text_encoder_heads", "text_encoder_dim", heads_do_not_divide),
+    HEAD_SIZE("text_encoder_heads", "text_encoder_dim", heads_too_wide),
     WIDTH("audio_encoder_dim"),
     HEADS("audio_encoder_heads", "audio_encoder_dim", heads_do_not_divide),
+    HEAD_SIZE("audio_encoder_heads", "audio_encoder_dim", heads_too_wide),
     WIDTH("decoder_dim"),
     HEADS("decoder_heads", "decoder_dim", heads_do_not_divide),
+    HEAD_SIZE("decoder_heads", "decoder_dim", heads_too_wide),
     WIDTH("speaker_embedding_dim"),
     HEADS("gst_num_heads", "speaker_embedding_dim", gst_heads_do_not_divide),
+    HEAD_SIZE("gst_num_heads", "speaker_embedding_dim", gst_heads_too_wide),
 
     {"min_audio_length", "max_audio_length", no_clip_fits, "no clip would lie within both limits",
      fix_shortest_clip},
