@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/thread.h"
 
 char *prepare_cache_dir(const Config *cfg)
 {
@@ -125,7 +124,7 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
     FileLock lock = {0};
     MelStage *mel = NULL;
     Stage stage = {.cfg = cfg, .dataset = &dataset, .log = log};
-    stage.workers = cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    stage.workers = config_workers(cfg);
     stage.verify = options->verify || cfg->cache_verification == VERIFY_FULL;
     int rc = dataset_open(&dataset, cfg, err);
     if (!rc)

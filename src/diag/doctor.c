@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "diag/thresholds.h"
+#include "pipeline/policy.h"
 
 #define MOST_OF_IT 0.5 /* share of what can be gained that the removal of stalls must give */
 #define PART_OF_IT \
@@ -126,8 +127,8 @@ static int more_buffers(Forecast *f, const Verdict *v, const Observation *o, Err
 {
     ForecastSettings s;
     forecast_settings(&s, o);
-    s.slots = s.slots * 4 < 1024 ? s.slots * 4 : 1024;
-    s.most_buffers = s.most_buffers * 4 < 256 ? s.most_buffers * 4 : 256;
+    s.slots = s.slots * 4 < POLICY_MOST_SLOTS ? s.slots * 4 : POLICY_MOST_SLOTS;
+    s.most_buffers = s.most_buffers * 4 < POLICY_MOST_BUFFERS ? s.most_buffers * 4 : POLICY_MOST_BUFFERS;
     s.start_buffers = s.most_buffers;
     return forecast_gain(f, o, &s, &v->present, err);
 }

@@ -6,13 +6,12 @@
 
 #include "diag/doctor.h"
 #include "diag/thresholds.h"
+#include "pipeline/policy.h"
 
 #define MOST_WORKERS 64 /* nobody needs more to hide waiting */
 #define NEARLY \
     0.98 /* of the most that a setting can give: the smallest value that gives so much is named \
           */
-#define MOST_HOST_SLOTS 1024 /* as the settings allow */
-#define MOST_DEVICE_BUFFERS 256
 
 int doctor_most_workers(const Observation *o)
 {
@@ -101,7 +100,7 @@ static int add_switches(Verdict *v, const Observation *o, Err *err)
         if (i == 0) {
             s.synchronous = 0;
             s.workers = o->num_workers;
-            s.slots = o->batch_size >= 32 ? 2 : o->batch_size <= 8 ? 8 : 64 / o->batch_size;
+            s.slots = policy_slots(CONFIG_AUTO, o->batch_size);
         }
         s.prefetch |= i == 1, s.overlap |= i == 2, s.own_copy |= i == 3;
         rc = forecast_gain(&f, o, &s, &v->present, err);
@@ -164,10 +163,10 @@ int doctor_gains(Verdict *v, const Observation *o, Err *err)
         int slots = o->report.slots * 2, buffers = o->most_buffers + 1;
         if (!rc)
             rc = add_number(v, o, "prefetch_buffer_size", set_slots, slots,
-                            slots * 4 < MOST_HOST_SLOTS ? slots * 4 : MOST_HOST_SLOTS, err);
+                            slots * 4 < POLICY_MOST_SLOTS ? slots * 4 : POLICY_MOST_SLOTS, err);
         if (!rc)
             rc = add_number(v, o, "pipeline_buffer_size", set_buffers, buffers,
-                            buffers * 6 < MOST_DEVICE_BUFFERS ? buffers * 6 : MOST_DEVICE_BUFFERS, err);
+                            buffers * 6 < POLICY_MOST_BUFFERS ? buffers * 6 : POLICY_MOST_BUFFERS, err);
     }
     if (!rc)
         rc = add_one_device(v, o, err);

@@ -6,14 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "pipeline/policy.h"
 #include "pipeline/step_meter.h"
-
-/* As in loader.c and feeder.c. */
-#define MOST_ROWS_AT_ONCE 8
-#define GROW_WINDOW 16
-#define GROW_WAITS 2
-#define MOST_BUFFERS 256
-#define MOST_WORKERS 512
 
 /* A device buffer that has been handed back: when, and when the device is done with it. */
 typedef struct Freed {
@@ -25,15 +19,16 @@ typedef struct Machine {
     const Observation *o;
     const ForecastSettings *s;
     int64_t n;
-    double worker[MOST_WORKERS]; /* free at */
+    double worker[POLICY_MOST_WORKERS]; /* free at */
     double disk, feeder, copy, work, peer, host, step_end;
     double *slot_free; /* [n] slot of batch k given back */
     double *ready;     /* [n] batch k on the model device */
     double *taken;     /* [n] the consumer has it */
     double *end;       /* [n] of its step */
     double *consumed;  /* [n] */
-    Freed free[MOST_BUFFERS];
-    int free_count, buffers, waits, takes, shortage;
+    Freed free[POLICY_MOST_BUFFERS];
+    int free_count, buffers;
+    GrowWindow window;
     int64_t last_late; /* newest batch counted as waited for */
     double used[STAGE_COUNT], waited;
 } Machine;
@@ -89,8 +84,8 @@ static double time_of(const Machine *m, TraceId t, int64_t k)
 static double load(Machine *m, int64_t k)
 {
     const ForecastSettings *s = m->s;
-    int count = (int)lround((double)m->o->rows[k] * s->rows_factor), share = count / (2 * s->workers);
-    int rows = s->on_the_fly ? 1 : share < 1 ? 1 : share > MOST_ROWS_AT_ONCE ? MOST_ROWS_AT_ONCE : share;
+    int count = (int)lround((double)m->o->rows[k] * s->rows_factor);
+    int rows = policy_rows_at_once(count, s->workers, s->on_the_fly);
     double open = k >= s->slots ? m->slot_free[k - s->slots] : 0, ready = open;
     double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k),
            decode = time_of(m, TRACE_DECODE, k);
@@ -134,25 +129,21 @@ static void put_free(Machine *m, Freed f)
 
 static void count_wait(Machine *m, int64_t k)
 {
-    m->waits += k > m->last_late;
+    m->window.waits += k > m->last_late;
     m->last_late = k > m->last_late ? k : m->last_late;
 }
 
 /* A device buffer for batch k, wanted at t; returns when the feeder has it. */
 static double take_buffer(Machine *m, int64_t k, double t)
 {
-    int grow =
-        m->waits >= GROW_WAITS && m->shortage && m->buffers < m->s->most_buffers && m->buffers < MOST_BUFFERS;
-    if (m->takes >= GROW_WINDOW || grow)
-        m->takes = m->waits = m->shortage = 0;
-    if (grow) {
+    if (policy_grows(&m->window, m->buffers, m->s->most_buffers)) {
         m->buffers++;
         put_free(m, (Freed){.at = t, .consumed = t, .order = -1});
     }
     Freed f = m->free[0];
     memmove(m->free, m->free + 1, (size_t)--m->free_count * sizeof *m->free);
     double have = fmax(t, f.at);
-    m->shortage |= f.at > t || f.consumed > have;
+    m->window.shortage |= f.at > t || f.consumed > have;
     have = fmax(have, f.consumed);
     int64_t next = f.order + 1;
     if (f.order >= 0 && next < k && m->taken[next] <= have && m->ready[next] > have)
@@ -201,8 +192,8 @@ static void step(Machine *m, int64_t k, double enqueued)
     const ForecastSettings *s = m->s;
     double asked = m->host, t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k);
     int idle = k == 0 || m->consumed[k - 1] <= asked;
-    m->takes++;
-    if (idle && (enqueued > asked || m->ready[k] > t))
+    m->window.takes++;
+    if (policy_device_waits(idle, enqueued <= asked && m->ready[k] <= t))
         count_wait(m, k);
     m->taken[k] = t;
     if (k >= METER_LAG)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/thread.h"
+#include "pipeline/policy.h"
 #include "pipeline/step_meter.h"
 #include "text/tokens.h"
 #include "train/engine.h"
@@ -99,10 +100,9 @@ static int is_serial(const Counters *c)
 static void describe(Observation *o, const Config *cfg, const Device *data, const Device *model)
 {
     o->batch_size = cfg->batch_size;
-    o->num_workers = cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    o->num_workers = config_workers(cfg);
     o->start_buffers = o->report.buffers_at_start;
-    o->most_buffers =
-        cfg->pipeline_buffer_size > o->start_buffers ? cfg->pipeline_buffer_size : o->start_buffers;
+    o->most_buffers = policy_most_buffers(cfg->pipeline_buffer_size);
     o->synchronous = !cfg->native_loading;
     o->two_devices = !device_same(data, model);
     o->host_data = data->ops->kind == DEVICE_HOST;

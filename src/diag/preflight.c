@@ -276,7 +276,7 @@ static void check_graph(Survey *s)
 int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
 {
     Survey s = {.o = o, .cfg = o->cfg, .p = p, .cores = thread_cores()};
-    s.workers = o->cfg->num_workers == CONFIG_AUTO ? s.cores : o->cfg->num_workers;
+    s.workers = config_workers(o->cfg);
     s.on_gpu = o->model && o->model->ops->kind == DEVICE_CUDA;
     s.apart =
         (o->model && o->model->ops->kind != DEVICE_HOST) || (o->data && o->data->ops->kind != DEVICE_HOST);

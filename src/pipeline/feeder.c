@@ -10,11 +10,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "pipeline/policy.h"
 
 #define WATCH_SECONDS 0.5 /* how often a wait looks up to see whether a loader is stuck */
-#define MOST_BUFFERS 256
-#define GROW_WINDOW 16 /* batches over which waiting is judged */
-#define GROW_WAITS 2   /* waits in the window that ask for another buffer */
 
 typedef struct Buffer {
     BufferState state;
@@ -35,10 +33,10 @@ struct Feeder {
     int two_devices;
     Device *peer_device;        /* whose stream carries batches to the model device */
     Stream *copy, *work, *peer; /* copy == work when copies have no stream of their own */
-    Buffer buffers[MOST_BUFFERS];
+    Buffer buffers[POLICY_MOST_BUFFERS];
     int count;
-    int free_queue[MOST_BUFFERS], free_head, free_count;
-    int ready_queue[MOST_BUFFERS], ready_head, ready_count;
+    int free_queue[POLICY_MOST_BUFFERS], free_head, free_count;
+    int ready_queue[POLICY_MOST_BUFFERS], ready_head, ready_count;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     int64_t asked, started; /* batches the consumer has asked for, batches begun */
@@ -46,8 +44,7 @@ struct Feeder {
     int last_consumed;      /* buffer that the consumer released last, or -1; the consumer's */
     int stopped, ended;     /* ended: the last batch has been enqueued */
     Err error;
-    int waits, takes;                 /* in the window */
-    int buffer_shortage;              /* the feeder had to wait for a buffer in the window */
+    GrowWindow window;                /* are there enough buffers? */
     Event *prev_worked, *prev_peered; /* ends of the batch accounted for last, for the gaps between batches */
     int has_prev;
     Thread thread;
@@ -56,13 +53,13 @@ struct Feeder {
 
 static void queue_put_int(int *queue, int head, int *count, int value)
 {
-    queue[(head + (*count)++) % MOST_BUFFERS] = value;
+    queue[(head + (*count)++) % POLICY_MOST_BUFFERS] = value;
 }
 
 static int queue_take_int(int *queue, int *head, int *count)
 {
     int value = queue[*head];
-    *head = (*head + 1) % MOST_BUFFERS;
+    *head = (*head + 1) % POLICY_MOST_BUFFERS;
     --*count;
     return value;
 }
@@ -111,7 +108,7 @@ static void close_buffer(Feeder *f, Buffer *b)
 
 static int open_buffer(Feeder *f, Err *err)
 {
-    ASSERT_CMP(f->count, <, MOST_BUFFERS);
+    ASSERT_CMP(f->count, <, POLICY_MOST_BUFFERS);
     Buffer *b = &f->buffers[f->count];
     const DeviceOps *d = f->o.data->ops;
     void *p = NULL;
@@ -296,10 +293,7 @@ static int next_slot(Feeder *f, Slot **s, Err *err)
 static void consider_growing(Feeder *f)
 {
     pthread_mutex_lock(&f->mutex);
-    int grow = f->waits >= GROW_WAITS && f->buffer_shortage && f->count < f->o.most_buffers;
-    if (f->takes >= GROW_WINDOW || grow)
-        f->takes = f->waits = f->buffer_shortage = 0;
-    if (grow) {
+    if (policy_grows(&f->window, f->count, f->o.most_buffers)) {
         Err why = {0};
         if (open_buffer(f, &why)) {
             f->o.most_buffers = f->count; /* the cap is reached: this is all there is */
@@ -312,7 +306,7 @@ static void consider_growing(Feeder *f)
 
 static void count_wait_locked(Feeder *f, Buffer *b)
 {
-    f->waits += !b->late;
+    f->window.waits += !b->late;
     b->late = 1;
 }
 
@@ -346,7 +340,7 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
     Buffer *b = stopped ? NULL : &f->buffers[queue_take_int(f->free_queue, &f->free_head, &f->free_count)];
     if (b) { /* handed back is not yet free: the device may still be at it */
         b->state = BUFFER_PREPARING;
-        f->buffer_shortage |= had_to_wait || (b->used && f->o.model->ops->event_happened(b->consumed) == 0);
+        f->window.shortage |= had_to_wait || (b->used && f->o.model->ops->event_happened(b->consumed) == 0);
     }
     pthread_mutex_unlock(&f->mutex);
     if (stopped)
@@ -512,7 +506,7 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
     int64_t order = f->asked - 1;
     int idle =
         f->last_consumed < 0 || f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
-    int late = idle && f->ready_count == 0;
+    int late = policy_device_waits(idle, f->ready_count > 0);
     pthread_cond_broadcast(&f->changed);
     while (!f->stopped && !f->ended && f->ready_count == 0) {
         wait_changed_locked(f);
@@ -545,8 +539,8 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
     int slots = f->o.counters->off ? 0 : ring_ready_count(f->o.ring);
     pthread_mutex_lock(&f->mutex);
     counters_depths(f->o.counters, order, slots, batches_ahead_locked(f));
-    f->takes++;
-    if (late || (idle && happened == 0))
+    f->window.takes++;
+    if (late || policy_device_waits(idle, happened != 0))
         count_wait_locked(f, b);
     pthread_mutex_unlock(&f->mutex);
     *batch = (DeviceBatch){.info = b->info,
@@ -615,8 +609,8 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     f->two_devices = !device_same(o->data, o->model);
     f->peer_device = feeder_batch_is_pinned(o->data, o->model) ? o->model : o->data;
     f->last_released = f->last_consumed = -1;
-    if (f->o.most_buffers > MOST_BUFFERS)
-        f->o.most_buffers = MOST_BUFFERS;
+    if (f->o.most_buffers > POLICY_MOST_BUFFERS)
+        f->o.most_buffers = POLICY_MOST_BUFFERS;
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

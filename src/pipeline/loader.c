@@ -17,10 +17,10 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "dataset/audio_file.h"
+#include "pipeline/policy.h"
 #include "pipeline/preprocess.h"
 #include "pipeline/preprocess_math.h"
 
-#define MOST_ROWS_AT_ONCE 8
 #define TIMED_EVERY \
     4 /* of the quick rows from the cache one in so many is timed, and counts for all of them */
 #define CLOSE_SECONDS 3.0
@@ -55,11 +55,6 @@ struct Loader {
     _Atomic int64_t lost;
     int stop; /* ends simulated waits; __atomic */
 };
-
-int64_t loader_max_samples(const Config *cfg, int on_the_fly, int frames)
-{
-    return on_the_fly ? (int64_t)frames * cfg->hop_length : 0;
-}
 
 static uint64_t now_ns(void) { return (uint64_t)(clock_now() * 1e9); }
 
@@ -476,7 +471,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     memcpy(s->items, items, (size_t)info->count * sizeof *items);
     info->text = b->text;
     info->frames = b->frames;
-    info->samples = loader_max_samples(l->o.cfg, l->o.on_the_fly, b->frames);
+    info->samples = policy_most_samples(b->frames, l->o.cfg->hop_length, l->o.on_the_fly);
     for (int i = 0; i < info->count; i++) {
         info->real_tokens += l->o.corpus->lengths[items[i]].tokens;
         info->real_frames += l->o.corpus->lengths[items[i]].frames;
@@ -501,8 +496,7 @@ static int claim_locked(Loader *l, Slot **slot, int *first)
         open_slot_locked(l, s);
         pthread_cond_broadcast(&r->work); /* rows for the others */
     }
-    int share = s->info.count / (2 * (l->o.workers > 0 ? l->o.workers : 1));
-    int rows = l->o.on_the_fly ? 1 : share < 1 ? 1 : share > MOST_ROWS_AT_ONCE ? MOST_ROWS_AT_ONCE : share;
+    int rows = policy_rows_at_once(s->info.count, l->o.workers, l->o.on_the_fly);
     if (rows > s->info.count - s->claimed)
         rows = s->info.count - s->claimed;
     *slot = s;

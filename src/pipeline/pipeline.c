@@ -8,10 +8,9 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "pipeline/feeder.h"
+#include "pipeline/policy.h"
 
-#define START_BUFFERS 3 /* preparing, ready, training */
 #define STUCK_SECONDS 120.0
 
 typedef struct Sizes { /* everything that follows from the settings and the corpus, before anything is
@@ -44,7 +43,6 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
 {
     const Config *cfg = o->cfg;
     uint32_t n = o->corpus->count;
-    double stretch = on_the_fly ? 1 / (1 - cfg->augment_speed) : 1;
     SamplerOptions so = {.batch_size = cfg->batch_size,
                          .buckets = cfg->length_buckets,
                          .multiple = SAMPLER_FRAME_MULTIPLE,
@@ -52,15 +50,15 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
                          .ranks = 1};
     if (cfg->pad_to_fixed_length) {
         so.fixed_text = cfg->max_text_length;
-        so.fixed_frames = (int)((cfg->max_mel_frames) * stretch) + (stretch > 1);
+        so.fixed_frames = (int)policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, on_the_fly);
     }
     *lengths = mem_calloc(n, sizeof **lengths);
     if (!*lengths)
         return err_set(err, ERR_NOMEM, "no memory for %u utterances", n);
     for (uint32_t i = 0; i < n; i++) {
         (*lengths)[i] = o->corpus->lengths[i];
-        if (stretch > 1)
-            (*lengths)[i].frames = (uint32_t)((*lengths)[i].frames * stretch) + 1;
+        (*lengths)[i].frames =
+            (uint32_t)policy_stretched_frames((*lengths)[i].frames, cfg->augment_speed, on_the_fly);
     }
     return sampler_open(s, &so, *lengths, n, err);
 }
@@ -71,21 +69,15 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
     z->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     z->synchronous = !cfg->native_loading;
     z->host_data = o->data->ops->kind == DEVICE_HOST;
-    z->workers = z->synchronous ? 0 : cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
-    z->slots = cfg->prefetch_buffer_size;
-    if (z->slots == CONFIG_AUTO)
-        z->slots = cfg->batch_size >= 32 ? 2 : cfg->batch_size <= 8 ? 8 : 64 / cfg->batch_size;
-    if (z->slots < 2)
-        z->slots = 2;
-    if (z->synchronous)
-        z->slots = 1;
+    z->workers = z->synchronous ? 0 : config_workers(cfg);
+    z->slots = z->synchronous ? 1 : policy_slots(cfg->prefetch_buffer_size, cfg->batch_size);
     z->shape = (BatchShape){.rows = cfg->batch_size,
                             .bands = cfg->n_mels,
                             .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4};
     for (int i = 0; i < sampler_bucket_count(sampler); i++) {
         const SamplerBucket *b = sampler_bucket(sampler, i);
         BatchLayout raw, batch;
-        int64_t samples = loader_max_samples(cfg, z->on_the_fly, b->frames);
+        int64_t samples = policy_most_samples(b->frames, cfg->hop_length, z->on_the_fly);
         batch_layout_host(&raw, &z->shape, b->text, b->frames, samples);
         batch_layout_device(&batch, &z->shape, b->text, b->frames);
         z->raw_bytes = raw.bytes > z->raw_bytes ? raw.bytes : z->raw_bytes;
@@ -107,10 +99,10 @@ static uint64_t slot_batch_bytes(const Sizes *z)
 static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z,
                         const PipelineOptions *o)
 {
-    uint64_t batches = (uint64_t)START_BUFFERS * z->batch_bytes + slot_batch_bytes(z);
+    uint64_t batches = (uint64_t)POLICY_START_BUFFERS * z->batch_bytes + slot_batch_bytes(z);
     int is_pinned = feeder_batch_is_pinned(o->data, o->model);
-    *data = (is_pinned ? 0 : batches) + (z->host_data ? 0 : (uint64_t)START_BUFFERS * z->raw_bytes);
-    *model = device_same(o->data, o->model) ? 0 : (uint64_t)START_BUFFERS * z->batch_bytes;
+    *data = (is_pinned ? 0 : batches) + (z->host_data ? 0 : (uint64_t)POLICY_START_BUFFERS * z->raw_bytes);
+    *model = device_same(o->data, o->model) ? 0 : (uint64_t)POLICY_START_BUFFERS * z->batch_bytes;
     *pinned = (o->cfg->pin_memory ? (uint64_t)z->slots * z->raw_bytes : 0) + (is_pinned ? batches : 0);
 }
 
@@ -226,9 +218,8 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .shape = p->sizes.shape,
                         .raw_bytes = p->sizes.host_data ? 0 : p->sizes.raw_bytes,
                         .batch_bytes = p->sizes.batch_bytes,
-                        .buffers = START_BUFFERS,
-                        .most_buffers = cfg->pipeline_buffer_size > START_BUFFERS ? cfg->pipeline_buffer_size
-                                                                                  : START_BUFFERS,
+                        .buffers = POLICY_START_BUFFERS,
+                        .most_buffers = policy_most_buffers(cfg->pipeline_buffer_size),
                         .synchronous = p->sizes.synchronous,
                         .inline_loading = p->sizes.workers == 0,
                         .log = o->log};
@@ -285,7 +276,7 @@ void pipeline_report(Pipeline *p, PipelineReport *r)
     *r = (PipelineReport){.workers = p->sizes.workers,
                           .slots = p->sizes.slots,
                           .buffers = feeder_buffers(p->feeder),
-                          .buffers_at_start = START_BUFFERS,
+                          .buffers_at_start = POLICY_START_BUFFERS,
                           .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess) +
                                         (is_pinned ? 0 : slot_batch_bytes(&p->sizes)),
                           .model_bytes = feeder_model_bytes(p->feeder),

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "device/cuda_library.h"
 #include "device/sim.h"
+#include "pipeline/policy.h"
 #include "pipeline/preprocess_math.h"
 #include "pipeline/preprocess_private.h"
 #include "pipeline/sampler.h"
@@ -41,8 +42,8 @@ static int fill_statistics(Preprocess *p, int bands, const double *mean, const d
  * same way. */
 static int64_t most_samples(const Config *cfg)
 {
-    double stretch = 1.0 / (1.0 - cfg->augment_speed);
-    return ((int64_t)((double)cfg->max_mel_frames * stretch) + 2 + SAMPLER_FRAME_MULTIPLE) * cfg->hop_length;
+    int64_t frames = policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, 1);
+    return (frames + 1 + SAMPLER_FRAME_MULTIPLE) * cfg->hop_length;
 }
 
 static int open_host(Preprocess *p, const Config *cfg, Err *err)
