@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unicode/uchar.h>
 
+#include "audio/normaliser.h"
 #include "base/stats.h"
 #include "cache/features.h"
 #include "dataset/audio_file.h"
@@ -195,7 +196,7 @@ static void add_pitch(SpeakerPitch *s, const MelView *v, uint32_t symbols, const
             sum += (double)v->pitch[m];
         if (to <= from)
             continue;
-        const double p = (sum / (to - from) - norm->pitch_mean) / norm->pitch_deviation;
+        const double p = normaliser_pitch_value(sum / (to - from), norm->pitch_mean, norm->pitch_deviation);
         s->sum += p, s->squares += p * p, s->symbols++;
     }
 }

@@ -180,17 +180,6 @@ static int read_samples(Loader *l, Worker *w, float *to, const float **samples, 
     return 0;
 }
 
-/* As preprocess_normalise, several at once. out may be x. */
-#if defined(__GNUC__) && !defined(__clang__)
-__attribute__((optimize("O3")))
-#endif
-static void
-normalise_pitch(float *out, const float *x, int64_t n, float mean, float deviation)
-{
-    for (int64_t t = 0; t < n; t++)
-        out[t] = (x[t] - mean) / deviation;
-}
-
 /* The pitch of the row: that of the cache, resampled as the clip will be where its speed is changed, and
  * normalised. Done here on every machine, so that no device computes it in its own way. */
 static void write_pitch(const Loader *l, const Slot *s, int row, const float *contour, int64_t frames,
@@ -199,8 +188,7 @@ static void write_pitch(const Loader *l, const Slot *s, int row, const float *co
     const Config *cfg = l->o.cfg;
     const MelStatistics *m = &l->o.corpus->statistics;
     const float mean = (float)m->pitch_mean;
-    const float deviation =
-        (float)(m->pitch_deviation > LEAST_DEVIATION ? m->pitch_deviation : LEAST_DEVIATION);
+    const float deviation = normaliser_deviation(m->pitch_deviation);
     float *out = (float *)(void *)(s->memory + s->layout.pitch) + (size_t)row * (size_t)s->info.frames,
           higher = 0;
     Clip clip = {.step = 1.0, .frames = (int)frames};
@@ -219,7 +207,7 @@ static void write_pitch(const Loader *l, const Slot *s, int row, const float *co
             out[t] = exact_addf(preprocess_sample(&clip, t), higher);
         contour = out;
     }
-    normalise_pitch(out, contour, there, mean, deviation);
+    normaliser_pitch(out, contour, there, mean, deviation);
     for (int64_t t = there; t < clip.frames; t++) /* the file is longer now than it was: held */
         out[t] = out[there - 1];
 }

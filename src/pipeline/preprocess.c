@@ -30,11 +30,7 @@ static int fill_statistics(Preprocess *p, int bands, const double *mean, const d
     p->deviation = mem_calloc((size_t)bands, sizeof *p->deviation);
     if (!p->mean || !p->deviation)
         return ERR_NOMEM;
-    for (int b = 0; b < bands; b++) {
-        double d = deviation ? deviation[b] : 1.0;
-        p->mean[b] = mean ? (float)mean[b] : 0.0f;
-        p->deviation[b] = (float)(d > LEAST_DEVIATION ? d : LEAST_DEVIATION); /* a NaN too */
-    }
+    normaliser_statistics(p->mean, p->deviation, mean, deviation, bands);
     return 0;
 }
 

@@ -108,9 +108,9 @@ struct ClipSamples {
 /* Stores one value of the mel: as it is when noise comes later, else finished. */
 EXACT void store_mel(const Batch &b, float *out, float x, int band, float gain)
 {
-    out[band] = b.noise ? x
-                        : preprocess_normalise(preprocess_gain(x, gain), __ldg(b.mean + band),
-                                               __ldg(b.deviation + band));
+    out[band] =
+        b.noise ? x
+                : normaliser_value(preprocess_gain(x, gain), __ldg(b.mean + band), __ldg(b.deviation + band));
 }
 
 __global__ void __launch_bounds__(32 * MEL_FAST_WARPS, 4) mel_fast_kernel(MelCuda m, Batch b)
@@ -230,7 +230,7 @@ template <typename T, int WIDTH> __global__ void __launch_bounds__(FINISH_THREAD
                 float v = preprocess_gain(value_of(in.v[k]), gain);
                 if (noise != 0.0f)
                     v = preprocess_noise(v, level, seed, frame, band + k);
-                y.v[k] = preprocess_normalise(v, mean.v[k], deviation.v[k]);
+                y.v[k] = normaliser_value(v, mean.v[k], deviation.v[k]);
             }
         }
         *(Vector<float, WIDTH> *)(out + i) = y;

@@ -52,19 +52,6 @@ static int is_plain(const Row *r)
     return r->augment[AUGMENT_GAIN] == 0.0f && r->augment[AUGMENT_NOISE] == 0.0f;
 }
 
-/* preprocess_normalise for whole frames, as many at once as the CPU can. out may be in. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-/* Not under the thread sanitizer: the choice is made before it is ready. */
-__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
-#endif
-static void
-normalise(float *out, const float *in, const float *mean, const float *deviation, int frames, int bands)
-{
-    for (int f = 0; f < frames; f++, in += bands, out += bands)
-        for (int b = 0; b < bands; b++)
-            out[b] = (in[b] - mean[b]) / deviation[b];
-}
-
 /* Log mel to what the model sees. */
 static void finish_mel(const Row *r, float *mel, int frames)
 {
@@ -74,7 +61,7 @@ static void finish_mel(const Row *r, float *mel, int frames)
     float gain = r->augment[AUGMENT_GAIN], noise = r->augment[AUGMENT_NOISE];
     double level = 0.0;
     if (is_plain(r)) {
-        normalise(mel, mel, t->mean, t->deviation, frames, bands);
+        normaliser_mel(mel, mel, t->mean, t->deviation, frames, bands);
         return;
     }
     if (gain != 0.0f)
@@ -90,7 +77,7 @@ static void finish_mel(const Row *r, float *mel, int frames)
     for (int f = 0; f < frames; f++, mel += bands)
         for (int b = 0; b < bands; b++) {
             float x = noise != 0.0f ? preprocess_noise(mel[b], level, seed, f, b) : mel[b];
-            mel[b] = preprocess_normalise(x, t->mean[b], t->deviation[b]);
+            mel[b] = normaliser_value(x, t->mean[b], t->deviation[b]);
         }
 }
 
@@ -110,7 +97,8 @@ static int cached_mel(const Row *r, float *out)
     put_int(a->out, a->out_layout.sample_length, r->index,
             int_at(a->raw, a->in_layout.sample_length, r->index));
     if (a->mel_bytes == 4 && is_plain(r)) { /* nothing but normalising: one pass from where it lies */
-        normalise(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int)frames, a->bands);
+        normaliser_mel(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int64_t)frames,
+                       a->bands);
         return (int)frames;
     }
     if (a->mel_bytes == 2)

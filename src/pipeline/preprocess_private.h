@@ -13,7 +13,7 @@ extern "C" {
 typedef struct PreprocessTables {
     const MelTables *mel;
     const float *mean,
-        *deviation; /* [bands]; 0 and 1 without normalisation; deviation at least LEAST_DEVIATION */
+        *deviation; /* [bands]; 0 and 1 without normalisation; deviation from normaliser_deviation */
     int bands, max_rows;
     int gain, noise, speed; /* 1: as the row of the batch says */
 } PreprocessTables;

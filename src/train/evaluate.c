@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/normaliser.h"
 #include "base/mem.h"
 #include "cache/features.h"
 #include "text/text.h"
@@ -288,8 +289,7 @@ int samples_speak(Trainer *t, Err *err)
             break;
         int64_t n = griffin_lim_samples(t->griffin, s.frames);
         float *samples = mem_calloc((size_t)n, sizeof *samples);
-        for (int64_t k = 0; k < (int64_t)s.frames * cfg->n_mels; k++)
-            s.mel[k] = s.mel[k] * t->snapshot.deviation[k % cfg->n_mels] + t->snapshot.mean[k % cfg->n_mels];
+        normaliser_restore_mel(s.mel, s.mel, t->snapshot.mean, t->snapshot.deviation, s.frames, cfg->n_mels);
         rc = samples ? griffin_lim_run(t->griffin, samples, s.mel, s.frames, 32, 1, err)
                      : err_set(err, ERR_NOMEM, "no memory for a spoken sample");
         snprintf(tag, sizeof tag, "speech/%d", i);
