@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/ordered.h"
 #include "base/progress.h"
+#include "cache/accept.h"
 #include "cache/features.h"
 #include "cache/mel_features.h"
 #include "dataset/audio_file.h"
@@ -121,14 +122,6 @@ static int make_mel(MelStage *m, WorkerState *w, Result *r, const char *path)
     return mel_encode_payload(&r->payload, w->mel, w->pitch, frames, bands, cfg->mel_storage);
 }
 
-/* Reasons that lie in the bytes and the settings alone are remembered in the cache. Of the others nothing is:
- * a file that could not be decoded may have met a lack of memory, and max_audio_length is no part of the key.
- * The next run tries again. */
-static int is_lasting(RejectReason reason)
-{
-    return reason == REJECT_AUDIO_NOT_FINITE || reason == REJECT_AUDIO_SILENT;
-}
-
 static void work(void *user, int thread, int slot, uint64_t item)
 {
     MelStage *m = user;
@@ -161,7 +154,7 @@ static void work(void *user, int thread, int slot, uint64_t item)
     }
     if (rc)
         r->reason = rc == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
-    r->transient = r->reason != REJECT_NONE && !is_lasting(r->reason);
+    r->transient = r->reason != REJECT_NONE && !accept_is_lasting(r->reason);
 }
 
 static int place_reused(MelStage *m, Err *err)
@@ -482,6 +475,7 @@ static int pass_on_rejections(MelStage *m, Err *err)
         if (m->stage->reason[i] != REJECT_NONE)
             continue;
         char detail[512];
+        RejectReason reason;
         double seconds = (double)e.extra * 1e-6;
         int reused = m->plan[i].from == FROM_OLD || m->plan[i].from == FROM_SALVAGE;
         if (e.status != 0) {
@@ -491,14 +485,9 @@ static int pass_on_rejections(MelStage *m, Err *err)
             rc = stage_reject(m->stage, i,
                               e.status < REJECT_COUNT ? (RejectReason)e.status : REJECT_AUDIO_UNREADABLE,
                               detail, err);
-        } else if (seconds > cfg->max_audio_length || seconds < cfg->min_audio_length) {
-            int shorter = seconds < cfg->min_audio_length;
-            snprintf(detail, sizeof detail, "%.2f s, %s is %g s", seconds,
-                     shorter ? "min_audio_length" : "max_audio_length",
-                     shorter ? cfg->min_audio_length : cfg->max_audio_length);
+        } else if ((reason = accept_seconds(cfg, seconds, detail, sizeof detail)) != REJECT_NONE) {
             m->report->reused -= (uint64_t)reused;
-            rc = stage_reject(m->stage, i, shorter ? REJECT_AUDIO_TOO_SHORT : REJECT_AUDIO_TOO_LONG, detail,
-                              err);
+            rc = stage_reject(m->stage, i, reason, detail, err);
         } else
             m->counts[entry] = 1;
     }

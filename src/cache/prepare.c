@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cache/accept.h"
 
 char *prepare_cache_dir(const Config *cfg)
 {
@@ -61,14 +62,12 @@ static int apply_limits(Stage *s, const PrepareOptions *options, PrepareReport *
         report->longest_text = t.items > report->longest_text ? t.items : report->longest_text;
         report->longest_mel = m.items > report->longest_mel ? m.items : report->longest_mel;
         char detail[128];
-        if (t.items > (uint32_t)cfg->max_text_length) {
-            snprintf(detail, sizeof detail, "%u tokens, max_text_length is %d", t.items,
-                     cfg->max_text_length);
-            rc = stage_reject(s, i, REJECT_TEXT_TOO_LONG, detail, err);
-        } else if (m.items > (uint32_t)cfg->max_mel_frames) {
-            snprintf(detail, sizeof detail, "%u frames, max_mel_frames is %d", m.items, cfg->max_mel_frames);
-            rc = stage_reject(s, i, REJECT_MEL_TOO_LONG, detail, err);
-        } else {
+        RejectReason reason = accept_tokens(cfg, t.items, detail, sizeof detail);
+        if (reason == REJECT_NONE)
+            reason = accept_frames(cfg, m.items, detail, sizeof detail);
+        if (reason != REJECT_NONE)
+            rc = stage_reject(s, i, reason, detail, err);
+        else {
             report->accepted++;
             report->tokens += t.items;
             report->frames += m.items;
@@ -166,7 +165,10 @@ done:
     mel_stage_close(mel);
     free(stage.reason);
     file_unlock(&lock);
-    dataset_close(&dataset);
+    if (!rc && options->keep)
+        *options->keep = dataset;
+    else
+        dataset_close(&dataset);
     report->seconds = clock_now() - start;
     return rc;
 }

@@ -16,6 +16,7 @@
 typedef struct PrepareOptions {
     int text, mel; /* stages to run */
     int verify;    /* check every byte of the caches, rebuild what is damaged */
+    Dataset *keep; /* gets the dataset as it was read, for the caller to close; NULL: not wanted */
 } PrepareOptions;
 
 typedef struct PrepareReport {

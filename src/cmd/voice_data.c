@@ -15,7 +15,10 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
         return rc;
     Config *cfg = &v->file.cfg;
     cfg->data_path = line->cfg.data_path, cfg->cache_dir = line->cfg.cache_dir;
-    if ((rc = data_prepare(cfg, 1, log, err)) || (rc = devices_open(&v->devices, &line->cfg, log, err)))
+    rc = data_open(&v->source, cfg, 1, log, err);
+    if (!rc)
+        rc = devices_open(&v->devices, &line->cfg, log, err);
+    if (rc)
         return rc;
     const size_t bands = (size_t)cfg->n_mels;
     if (!(v->statistics = mem_calloc(2 * bands, sizeof *v->statistics)))
@@ -29,7 +32,7 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
 
 int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
 {
-    int rc = corpus_open(c, &v->file.cfg, split, log, err);
+    int rc = corpus_open_split(c, v->source, &v->file.cfg, split, log, err);
     if (rc)
         return rc;
     if (v->file.pitch_deviation > 0) {
@@ -64,6 +67,7 @@ void voice_data_close(VoiceData *v)
 {
     engine_close(v->engine);
     devices_close(&v->devices);
+    corpus_source_close(v->source);
     free(v->statistics);
     voice_file_close(&v->file);
     *v = (VoiceData){0};

@@ -291,6 +291,7 @@ int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
     if (s.has_corpus) {
         corpus_close(&s.train);
         corpus_close(&s.validation);
+        corpus_source_close(s.source);
     }
     return p->failed ? err_set(err, ERR_NOMEM, "out of memory for the findings") : 0;
 }

@@ -280,12 +280,14 @@ void preflight_data(Survey *s)
                 .fix = "--data-path DIR"});
         return;
     }
-    int rc = corpus_open(&s->train, c, SPLIT_TRAIN, NULL, &err);
-    if (!rc && corpus_open(&s->validation, c, SPLIT_VAL, NULL, &err)) {
-        corpus_close(&s->train);
-        rc = err.code;
-    }
+    int rc = corpus_source_open(&s->source, c, NULL, &err);
+    if (!rc)
+        rc = corpus_open_split(&s->train, s->source, c, SPLIT_TRAIN, NULL, &err);
+    if (!rc)
+        rc = corpus_open_split(&s->validation, s->source, c, SPLIT_VAL, NULL, &err);
     if (rc) {
+        corpus_close(&s->train);
+        corpus_source_close(s->source);
         Dataset d;
         Err why = {0};
         if (dataset_open(&d, c, &why) == 0) {
