@@ -42,6 +42,10 @@ Hash128 mel_key(Hash128 settings, Str id, Hash128 content)
 /* format of a mel record: storage in the low byte, bands above. */
 uint32_t mel_format(MelStorage storage, int bands) { return (uint32_t)storage | (uint32_t)bands << 8; }
 
+double mel_seconds(const StoreEntry *e) { return (double)e->extra * 1e-6; }
+
+uint64_t mel_extra(double seconds) { return (uint64_t)llround(seconds * 1e6); }
+
 int mel_view(MelView *v, const StoreEntry *e)
 {
     uint32_t bands = e->format >> 8, width = (e->format & 0xFF) == STORE_FLOAT16 ? 2 : 4;
@@ -56,7 +60,7 @@ int mel_view(MelView *v, const StoreEntry *e)
                    .storage = (MelStorage)(e->format & 0xFF),
                    .pitch = (const float *)(const void *)(e->payload + data),
                    .sum = (const double *)(const void *)(e->payload + sums),
-                   .source_seconds = (double)e->extra * 1e-6};
+                   .source_seconds = mel_seconds(e)};
     v->sum_squares = v->sum + bands;
     v->pitch_sums = v->sum_squares + bands;
     return 0;
