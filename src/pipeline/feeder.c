@@ -13,16 +13,19 @@
 #include "pipeline/policy.h"
 
 #define WATCH_SECONDS 0.5 /* how often a wait looks up to see whether a loader is stuck */
+#define NO_BUFFER -1
+#define NO_BATCH -1 /* as the order of a buffer that has held none yet */
+#define NS 1e-9     /* s */
 
 typedef struct Buffer {
     BufferState state;
     BatchInfo info;
     BatchLayout layout;
-    int awaited; /* the consumer's stream has been told to wait for it */
-    uint8_t *raw, *out,
-        *final; /* raw, out on the data device; final on the model device (== out when they are one) */
+    int awaited;        /* the consumer's stream has been told to wait for it */
+    uint8_t *raw, *out; /* on the data device: as copied, preprocessed */
+    uint8_t *final;     /* on the model device; out itself when the devices are one */
     Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
-    int64_t order;  /* of its batch since the start; -1: none yet */
+    int64_t order;  /* of its batch since the start, or NO_BATCH */
     int late;       /* the consumer waited for it */
     int used;       /* its events belong to a batch that went through */
     double blocked; /* s the feeder waited for this buffer before that batch */
@@ -40,8 +43,8 @@ struct Feeder {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     int64_t asked, started; /* batches the consumer has asked for, batches begun */
-    int last_released;      /* buffer, or -1; taken by wait_for_turn */
-    int last_consumed;      /* buffer that the consumer released last, or -1; the consumer's */
+    int last_released;      /* buffer, or NO_BUFFER; taken by wait_for_turn */
+    int last_consumed;      /* buffer that the consumer released last, or NO_BUFFER; the consumer's */
     int stopped, ended;     /* ended: the last batch has been enqueued */
     Err error;
     GrowWindow window;                /* are there enough buffers? */
@@ -112,13 +115,15 @@ static int open_buffer(Feeder *f, Err *err)
     Buffer *b = &f->buffers[f->count];
     const DeviceOps *d = f->o.data->ops;
     void *p = NULL;
-    *b = (Buffer){.order = -1};
+    *b = (Buffer){.order = NO_BATCH};
     int rc = f->o.raw_bytes ? device_alloc(f->o.data, &p, f->o.raw_bytes, err) : 0;
     b->raw = rc ? NULL : p;
     if (!rc)
         rc = feeder_batch_alloc(&b->out, f->o.data, f->o.model, f->o.batch_bytes, err);
-    if (!rc && f->two_devices && !(rc = device_alloc(f->o.model, &p, f->o.batch_bytes, err)))
-        b->final = p;
+    if (!rc && f->two_devices) {
+        rc = device_alloc(f->o.model, &p, f->o.batch_bytes, err);
+        b->final = rc ? NULL : p;
+    }
     if (!rc && !f->two_devices)
         b->final = b->out;
     Event **const events[] = {&b->copy_start, &b->copied, &b->work_start, &b->worked};
@@ -220,6 +225,16 @@ static int carry_to_model(Feeder *f, Buffer *b, Err *err)
                                : p->copy_out(f->peer, b->final, b->out, b->layout.bytes, err);
 }
 
+/* A batch that the workers have finished: slot and buffer trade memory, and nothing is copied. */
+static void trade_memory(const Feeder *f, Buffer *b, Slot *s)
+{
+    uint8_t *finished = s->batch;
+    s->batch = b->out;
+    b->out = finished;
+    if (!f->two_devices)
+        b->final = b->out;
+}
+
 /* Enqueues everything for one batch. Waits for nothing. */
 static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
 {
@@ -241,16 +256,15 @@ static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
                            .batch = s->info.number};
     d->stream_batch(f->copy, s->info.number);
     d->stream_batch(f->work, s->info.number);
+    /* The slot's bytes to the data device, on the copy stream. */
     int rc = d->event_record(b->copy_start, f->copy, err);
-    if (s->batch) { /* finished by the workers: slot and buffer trade memory, nothing is copied */
-        uint8_t *finished = s->batch;
-        s->batch = b->out;
-        b->out = finished;
-        b->final = f->two_devices ? b->final : b->out;
-    } else if (!rc)
+    if (s->batch)
+        trade_memory(f, b, s);
+    else if (!rc)
         rc = d->copy_in(f->copy, b->raw, s->memory, s->layout.bytes, err);
     if (!rc)
         rc = d->event_record(b->copied, f->copy, err);
+    /* Preprocessing, on the work stream. */
     if (!rc && f->work != f->copy)
         rc = d->stream_wait_event(f->work, b->copied, err);
     if (!rc)
@@ -261,6 +275,7 @@ static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
         rc = d->event_record(b->worked, f->work, err);
     if (rc || !f->two_devices)
         return rc;
+    /* The finished batch to the model device, on the peer stream. */
     const DeviceOps *p = f->peer_device->ops;
     p->stream_batch(f->peer, s->info.number);
     rc = stream_wait(f->peer_device, f->peer, f->o.data, b->worked, err);
@@ -277,7 +292,8 @@ static int next_slot(Feeder *f, Slot **s, Err *err)
     uint64_t since = counters_now(f->o.counters);
     int rc;
     for (;;) {
-        if (f->o.inline_loading && (rc = loader_fill_next(f->o.loader, err)) != 0 && rc != ERR_STOPPED)
+        rc = f->o.inline_loading ? loader_fill_next(f->o.loader, err) : 0;
+        if (rc && rc != ERR_STOPPED)
             return rc;
         rc = ring_take(f->o.ring, s, WATCH_SECONDS, err);
         if (rc != 1)
@@ -296,7 +312,7 @@ static void consider_growing(Feeder *f)
     if (policy_grows(&f->window, f->count, f->o.most_buffers)) {
         Err why = {0};
         if (open_buffer(f, &why)) {
-            f->o.most_buffers = f->count; /* the cap is reached: this is all there is */
+            f->o.most_buffers = f->count; /* the memory cap is reached: do not try again */
             log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
         } else
             log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
@@ -317,8 +333,8 @@ static void look_for_waiting(Feeder *f, int64_t order)
     pthread_mutex_lock(&f->mutex);
     for (int i = 0; i < f->count; i++) {
         Buffer *next = &f->buffers[i];
-        int taken = next->state == BUFFER_TRAINING ||
-                    next->state == BUFFER_FREE; /* free: handed back before it was there */
+        /* FREE: the consumer has handed it back before the batch was there. */
+        int taken = next->state == BUFFER_TRAINING || next->state == BUFFER_FREE;
         if (taken && next->order == order + 1 &&
             ready_device(f)->ops->event_happened(ready_event(f, next)) == 0)
             count_wait_locked(f, next);
@@ -338,7 +354,7 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
         wait_changed_locked(f);
     int stopped = f->stopped;
     Buffer *b = stopped ? NULL : &f->buffers[queue_take_int(f->free_queue, &f->free_head, &f->free_count)];
-    if (b) { /* handed back is not yet free: the device may still be at it */
+    if (b) { /* handed back is not yet free: the device may still be using it */
         b->state = BUFFER_PREPARING;
         f->window.shortage |= had_to_wait || (b->used && f->o.model->ops->event_happened(b->consumed) == 0);
     }
@@ -360,21 +376,22 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
 /* Settings that forbid running ahead. */
 static int wait_for_turn(Feeder *f, Err *err)
 {
-    int rc = 0;
+    int before = NO_BUFFER;
     pthread_mutex_lock(&f->mutex);
+    /* prefetch_to_gpu off: not before the consumer asks for the batch. */
     if (!f->o.cfg->prefetch_to_gpu)
         while (!f->stopped && f->started >= f->asked)
             wait_changed_locked(f);
-    int before = -1;
+    /* optimize_cpu_gpu_overlap off: not before the batch ahead has been handed back and its step is over. */
     if (!f->o.cfg->optimize_cpu_gpu_overlap && f->started > 0) {
-        while (!f->stopped && f->last_released < 0) /* the batch before has been handed back ... */
+        while (!f->stopped && f->last_released == NO_BUFFER)
             wait_changed_locked(f);
         before = f->last_released;
-        f->last_released = -1;
+        f->last_released = NO_BUFFER;
     }
-    rc = f->stopped ? err_set(err, ERR_STOPPED, "stopped") : 0;
+    int rc = f->stopped ? err_set(err, ERR_STOPPED, "stopped") : 0;
     pthread_mutex_unlock(&f->mutex);
-    if (!rc && before >= 0) /* ... and its step is over */
+    if (!rc && before != NO_BUFFER)
         rc = f->o.model->ops->event_wait(f->buffers[before].consumed, err);
     return rc;
 }
@@ -386,41 +403,46 @@ static void count_copy(Feeder *f, const Buffer *b, uint64_t since)
     uint64_t now = counters_now(f->o.counters);
     if (f->o.counters->off)
         return;
-    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied),
-           rest = 1e-9 * (double)(now - since) - busy;
+    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied);
+    double rest = NS * (double)(now - since) - busy;
     counters_trace_set(f->o.counters, b->order, TRACE_H2D, busy);
     counters_trace_set(f->o.counters, b->order, TRACE_FEED, busy + rest);
     counters_add(f->o.counters, STAGE_H2D, busy, 0, rest > 0 ? rest : 0);
 }
 
-/* One batch from slot to READY buffer. */
+/* The buffer may be taken. */
+static int make_ready(Feeder *f, Buffer *b)
+{
+    pthread_mutex_lock(&f->mutex);
+    b->state = BUFFER_READY;
+    f->started++;
+    queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
+    int depth = f->ready_count;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->mutex);
+    return depth;
+}
+
+/* One batch from slot to READY buffer. With a thread of its own a buffer is READY as soon as its work is
+ * enqueued; without (synchronous) every stage is over first, and nothing overlaps. */
 static int feed_one(Feeder *f, Err *err)
 {
     Slot *s = NULL;
     Buffer *b = NULL;
-    int rc =
-        f->o.synchronous ? 0 : wait_for_turn(f, err); /* whoever takes has asked, and has released before */
+    /* Synchronously it is always the turn: the consumer is here, and has released its last batch. */
+    int rc = f->o.synchronous ? 0 : wait_for_turn(f, err);
     if (!rc)
         rc = next_slot(f, &s, err);
-    if (rc)
-        return rc;
-    rc = next_buffer(f, &b, err);
-    uint64_t since = counters_now(f->o.counters);
     if (!rc)
-        rc = enqueue(f, b, s, err);
+        rc = next_buffer(f, &b, err);
     if (rc)
         return rc;
-    if (!f->o.synchronous) {
-        pthread_mutex_lock(&f->mutex);
-        b->state = BUFFER_READY;
-        f->started++;
-        queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
-        int depth = f->ready_count;
-        pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->mutex);
-        counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, (uint64_t)depth);
-    } else
-        counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, 0);
+    uint64_t since = counters_now(f->o.counters);
+    rc = enqueue(f, b, s, err);
+    if (rc)
+        return rc;
+    int depth = f->o.synchronous ? 0 : make_ready(f, b);
+    counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, (uint64_t)depth);
     rc = f->o.data->ops->event_wait(b->copied, err);
     if (rc)
         return rc;
@@ -429,11 +451,8 @@ static int feed_one(Feeder *f, Err *err)
     b->used = 1;
     if (f->o.synchronous) {
         rc = ready_device(f)->ops->event_wait(ready_event(f, b), err);
-        if (rc)
-            return rc;
-        b->state = BUFFER_READY;
-        queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
-        f->started++;
+        if (!rc)
+            make_ready(f, b);
     }
     return rc;
 }
@@ -447,8 +466,7 @@ static void *feeder_main(void *arg)
         err_clear(&err);
         rc = feed_one(f, &err);
     } while (!rc);
-    if (rc == ERR_STOPPED &&
-        ring_check(f->o.ring, NULL) == 0) { /* the last batch: what is ready may still be taken */
+    if (rc == ERR_STOPPED && ring_check(f->o.ring, NULL) == 0) { /* the end: what is ready is still taken */
         pthread_mutex_lock(&f->mutex);
         f->ended = 1;
         pthread_cond_broadcast(&f->changed);
@@ -488,67 +506,108 @@ static int batches_ahead_locked(Feeder *f)
     return n > 0 ? n - 1 : 0;
 }
 
-int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
+/* What the consumer found when it asked for a batch. */
+typedef struct Request {
+    int64_t order;   /* of the batch it asked for */
+    int device_idle; /* its device had nothing left to do */
+    int late;        /* ... and no batch was ready */
+} Request;
+
+/* native_loading off: the batch is made here and now. An error is kept: the next take fails with it too. */
+static int feed_now(Feeder *f, Err *err)
+{
+    Err why = {0};
+    int rc = feed_one(f, &why);
+    if (rc && rc != ERR_STOPPED)
+        fail(f, &why);
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/* Why there is no batch: the first error, a stop, or the end. */
+static int no_batch_locked(const Feeder *f, Err *err)
+{
+    if (!f->error.code)
+        return err_set(err, ERR_STOPPED, f->stopped ? "stopped" : "the last batch has been taken");
+    if (err)
+        *err = f->error;
+    return f->error.code;
+}
+
+/* Waits for the next READY buffer and makes it the consumer's. */
+static int claim_buffer(Feeder *f, Buffer **out, Request *r, Err *err)
 {
     int rc = 0;
-    if (f->o.synchronous) {
-        Err why = {0};
-        if ((rc = feed_one(f, &why)) && rc != ERR_STOPPED)
-            fail(f, &why); /* it stays so */
-        if (rc && err)
-            *err = why;
-        if (rc)
-            return rc;
-    }
     pthread_mutex_lock(&f->mutex);
-    f->asked++;
-    /* A host that runs ahead may find nothing although its device has work left: then nobody waits yet. */
-    int64_t order = f->asked - 1;
-    int idle =
-        f->last_consumed < 0 || f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
-    int late = policy_device_waits(idle, f->ready_count > 0);
+    r->order = f->asked++;
+    r->device_idle = f->last_consumed == NO_BUFFER ||
+                     f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
+    r->late = policy_device_waits(r->device_idle, f->ready_count > 0);
     pthread_cond_broadcast(&f->changed);
     while (!f->stopped && !f->ended && f->ready_count == 0) {
         wait_changed_locked(f);
         if (f->o.inline_loading && f->ready_count == 0)
             watch_feeder_locked(f);
     }
-    if (f->stopped || f->ready_count == 0) {
-        rc = f->error.code ? f->error.code : ERR_STOPPED;
-        if (err && f->error.code)
-            *err = f->error;
-        else
-            err_set(err, ERR_STOPPED, f->stopped ? "stopped" : "the last batch has been taken");
-        pthread_mutex_unlock(&f->mutex);
-        return rc;
+    if (f->stopped || f->ready_count == 0)
+        rc = no_batch_locked(f, err);
+    else {
+        *out = &f->buffers[queue_take_int(f->ready_queue, &f->ready_head, &f->ready_count)];
+        (*out)->state = BUFFER_TRAINING;
     }
-    int index = queue_take_int(f->ready_queue, &f->ready_head, &f->ready_count);
-    Buffer *b = &f->buffers[index];
-    b->state = BUFFER_TRAINING;
     pthread_mutex_unlock(&f->mutex);
-    int happened = ready_device(f)->ops->event_happened(ready_event(f, b));
-    if (happened < 0) { /* its device has failed: what is in the buffer is no batch */
-        Err why = {0};
-        rc = ready_device(f)->ops->event_wait(ready_event(f, b), &why);
-        fail(f, &why);
-        if (err)
-            *err = why;
-        return rc ? rc : happened;
-    }
-    b->awaited = 0;
+    return rc;
+}
+
+/* 1: the batch is on the model device; 0: on its way. A negative code: its device has failed, and what is in
+ * the buffer is no batch. */
+static int batch_is_there(Feeder *f, const Buffer *b, Err *err)
+{
+    const DeviceOps *d = ready_device(f)->ops;
+    int happened = d->event_happened(ready_event(f, b));
+    if (happened >= 0)
+        return happened;
+    Err why = {0};
+    int rc = d->event_wait(ready_event(f, b), &why);
+    fail(f, &why);
+    if (err)
+        *err = why;
+    return rc ? rc : happened;
+}
+
+/* How full the pipeline was, and whether the model device had to wait. */
+static void count_take(Feeder *f, Buffer *b, const Request *r, int is_there)
+{
     int slots = f->o.counters->off ? 0 : ring_ready_count(f->o.ring);
     pthread_mutex_lock(&f->mutex);
-    counters_depths(f->o.counters, order, slots, batches_ahead_locked(f));
+    counters_depths(f->o.counters, r->order, slots, batches_ahead_locked(f));
     f->window.takes++;
-    if (late || policy_device_waits(idle, happened != 0))
+    if (r->late || policy_device_waits(r->device_idle, is_there))
         count_wait_locked(f, b);
     pthread_mutex_unlock(&f->mutex);
+}
+
+int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
+{
+    Request request;
+    Buffer *b = NULL;
+    int rc = f->o.synchronous ? feed_now(f, err) : 0;
+    if (!rc)
+        rc = claim_buffer(f, &b, &request, err);
+    if (rc)
+        return rc;
+    int is_there = batch_is_there(f, b, err);
+    if (is_there < 0)
+        return is_there;
+    b->awaited = 0;
+    count_take(f, b, &request, is_there);
     *batch = (DeviceBatch){.info = b->info,
                            .layout = b->layout,
                            .memory = b->final,
                            .ready = ready_event(f, b),
                            .ready_device = ready_device(f),
-                           .buffer = index};
+                           .buffer = (int)(b - f->buffers)};
     return 0;
 }
 
@@ -562,17 +621,18 @@ int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)
 {
     Buffer *b = &f->buffers[batch->buffer];
     ASSERT_CMP(b->state, ==, BUFFER_TRAINING);
-    /* `consumed` must not come before `ready`, or the next batch would be written over this one on its way.
-     */
-    int rc = b->awaited ? 0 : feeder_await(f, batch, consumer, err),
-        recorded = f->o.model->ops->event_record(b->consumed, consumer, err);
-    rc = rc ? rc : recorded;
+    /* `consumed` must not happen before `ready`: the next batch would overwrite this one on its way. */
+    int rc = b->awaited ? 0 : feeder_await(f, batch, consumer, err);
+    int recorded = f->o.model->ops->event_record(b->consumed, consumer, err);
+    if (!rc)
+        rc = recorded;
     if (!rc && f->o.synchronous)
         rc = f->o.model->ops->event_wait(b->consumed, err);
     pthread_mutex_lock(&f->mutex);
     b->state = BUFFER_FREE;
     queue_put_int(f->free_queue, f->free_head, &f->free_count, batch->buffer);
-    f->last_released = f->last_consumed = batch->buffer;
+    f->last_released = batch->buffer;
+    f->last_consumed = batch->buffer;
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->mutex);
     return rc;
@@ -589,9 +649,8 @@ int feeder_buffers(const Feeder *f)
 }
 uint64_t feeder_data_bytes(const Feeder *f)
 {
-    size_t batch = feeder_batch_is_pinned(f->o.data, f->o.model)
-                       ? 0
-                       : f->o.batch_bytes; /* pinned memory counts as such */
+    /* A pinned batch is memory of the host, and is counted there. */
+    size_t batch = feeder_batch_is_pinned(f->o.data, f->o.model) ? 0 : f->o.batch_bytes;
     return (uint64_t)feeder_buffers(f) * (f->o.raw_bytes + batch);
 }
 uint64_t feeder_model_bytes(const Feeder *f)
@@ -608,7 +667,8 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     f->o = *o;
     f->two_devices = !device_same(o->data, o->model);
     f->peer_device = feeder_batch_is_pinned(o->data, o->model) ? o->model : o->data;
-    f->last_released = f->last_consumed = -1;
+    f->last_released = NO_BUFFER;
+    f->last_consumed = NO_BUFFER;
     if (f->o.most_buffers > POLICY_MOST_BUFFERS)
         f->o.most_buffers = POLICY_MOST_BUFFERS;
     pthread_condattr_t attr;
