@@ -40,7 +40,8 @@ typedef struct Bench {
     Hash128 hash; /* of all batches, in order */
     uint8_t *host;
     int (*cuda_spin)(Stream *s, double seconds, Err *err); /* of the CUDA part */
-    double start, first_batch, elapsed, cpu;
+    int64_t done;                                          /* batches so far */
+    double start, first_batch, counted_from, elapsed, cpu;
     PipelineReport report;
 } Bench;
 
@@ -114,7 +115,7 @@ static int step_work(Bench *b, Err *err)
     if (seconds == 0)
         return 0;
     if (d->ops->kind == DEVICE_HOST)
-        return d->ops->run(b->stream, sleep_a_while, &seconds, sizeof seconds, -1, err);
+        return d->ops->run(b->stream, sleep_a_while, &seconds, sizeof seconds, STAGE_NONE, err);
     if (!b->cuda_spin) {
         void *symbol = cuda_library_symbol(d, "myxtts_cuda_spin", err);
         if (!symbol)
@@ -124,38 +125,37 @@ static int step_work(Bench *b, Err *err)
     return b->cuda_spin(b->stream, seconds, err);
 }
 
+static int bench_step(void *arg, const DeviceBatch *batch, Stream *stream, Err *err)
+{
+    Bench *b = arg;
+    if (b->done == 0)
+        b->first_batch = clock_now() - b->start;
+    if (b->done == b->meter.skip) {
+        b->counted_from = clock_now();
+        b->cpu = cpu_seconds();
+    }
+    b->done++;
+    int rc = step_meter_begin_batch(&b->meter, stream, batch->info.number, err);
+    if (!rc)
+        rc = step_work(b, err);
+    if (!rc)
+        rc = step_meter_end(&b->meter, stream, err);
+    return rc || !b->checksum ? rc : add_to_hash(b, batch, err);
+}
+
 static int run_bench(Bench *b, Log *log, Err *err)
 {
-    const DeviceOps *ops = b->devices.model->ops;
     Progress progress;
-    progress_begin(&progress, log, "bench", "batches", (uint64_t)b->batches);
-    double cpu = 0, counted_from = 0;
     int rc = 0;
+    progress_begin(&progress, log, "bench", "batches", (uint64_t)b->batches);
     for (int64_t i = 0; i < b->batches && !rc; i++) {
-        DeviceBatch batch;
-        if ((rc = pipeline_take(b->pipeline, &batch, err)))
-            break;
-        if (i == 0)
-            b->first_batch = clock_now() - b->start;
-        if (i == b->meter.skip) {
-            counted_from = clock_now();
-            cpu = cpu_seconds();
-        }
-        ops->stream_batch(b->stream, batch.info.number);
-        if ((rc = pipeline_await(b->pipeline, &batch, b->stream, err)) ||
-            (rc = step_meter_begin(&b->meter, b->stream, err)) || (rc = step_work(b, err)) ||
-            (rc = step_meter_end(&b->meter, b->stream, err)))
-            break;
-        if (b->checksum)
-            rc = add_to_hash(b, &batch, err);
-        int released = pipeline_release(b->pipeline, &batch, b->stream, rc ? NULL : err);
-        rc = rc ? rc : released;
-        progress_add(&progress, 1);
+        rc = pipeline_consume(b->pipeline, b->stream, bench_step, b, err);
+        progress_add(&progress, !rc);
     }
     if (!rc)
         rc = step_meter_finish(&b->meter, err);
-    b->elapsed = clock_now() - counted_from;
-    b->cpu = cpu_seconds() - cpu;
+    b->elapsed = clock_now() - b->counted_from;
+    b->cpu = cpu_seconds() - b->cpu;
     progress_end(&progress);
     pipeline_report(b->pipeline, &b->report);
     return rc;

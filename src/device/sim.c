@@ -24,24 +24,6 @@ struct SimDisk {
     double next_free; /* clock_now() at which the last one who came will be done */
 };
 
-/* ---- stages ---- */
-
-static const char *const stage_names[STAGE_COUNT] = {"read", "decode", "h2d", "preprocess", "peer", "step"};
-
-const char *stage_name(StageId s)
-{
-    ASSERT(s >= 0 && s < STAGE_COUNT);
-    return stage_names[s];
-}
-
-int stage_find(const char *name, int n)
-{
-    for (int i = 0; i < STAGE_COUNT; i++)
-        if ((int)strlen(stage_names[i]) == n && !memcmp(stage_names[i], name, (size_t)n))
-            return i;
-    return -1;
-}
-
 /* ---- the list of keys ---- */
 
 typedef enum { KEY_MS, KEY_US, KEY_GBPS, KEY_JITTER, KEY_SEED, KEY_MEMORY, KEY_STALL, KEY_FAIL } KeyKind;
@@ -109,10 +91,10 @@ static int parse_stage(int *stage, const char *word, const char *name, Err *err)
         return 0;
     err_set(err, ERR_CONFIG, "--sim: there is no stage '%s' (in '%s')", name, word);
     for (int i = 0; i < STAGE_COUNT; i++)
-        if (config_name_distance(stage_names[i], name) <= 2)
+        if (config_name_distance(stage_name((StageId)i), name) <= 2)
             return err_hint(err,
                             "did you mean '%s'? The stages are read, decode, h2d, preprocess, peer, step",
-                            stage_names[i]);
+                            stage_name((StageId)i));
     return err_hint(err, "the stages are read, decode, h2d, preprocess, peer, step");
 }
 
@@ -164,7 +146,7 @@ static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *v
     if (sim->fail_at[stage] >= 0)
         return err_set(err, ERR_CONFIG,
                        "--sim: two failures of stage %s ('%s' is the second); there can be one",
-                       stage_names[stage], word);
+                       stage_name((StageId)stage), word);
     sim->fail_at[stage] = (int64_t)at;
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "text/tokens.h"
-#include "train/engine.h"
+#include "train/engine_feed.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
@@ -86,18 +86,14 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
                                                                 : MOST_WARM;
     int rc = 0;
     for (int64_t i = 0; i < steps + warm && !rc; i++) {
-        DeviceBatch b;
         StepResult result;
         r->count = 0;
         m->mark = i >= warm ? on_mark : NULL;
         m->mark_arg = r;
-        if ((rc = pipeline_take(p, &b, err)))
-            break;
-        if ((rc = pipeline_await(p, &b, r->stream, err)) == 0)
-            rc = engine_take(e, b.memory, &b.layout, &b.info, err);
-        int released = pipeline_release(p, &b, r->stream, rc ? NULL : err);
-        if ((rc = rc ? rc : released) ||
-            (rc = engine_step(e, i + 1, 1, 1, schedule_rate(cfg, i + 1, 1000000), err)))
+        rc = engine_feed(e, p, NULL, NULL, err);
+        if (!rc)
+            rc = engine_step(e, i + 1, 1, 1, schedule_rate(cfg, i + 1, 1000000), err);
+        if (rc)
             break;
         if (m->mark)
             on_mark(r, "", -1, 0); /* the end of the last part */

@@ -12,11 +12,12 @@
 #include "pipeline/policy.h"
 #include "pipeline/step_meter.h"
 #include "text/tokens.h"
-#include "train/engine.h"
+#include "train/engine_feed.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
 #define DEFAULT_SECONDS 8.0
+#define LONG_RUN 1000000  /* steps that the schedule is made for: the rate does not matter here */
 #define LEAST_BATCHES 160 /* when nothing is said: three periods of 50, after the warm-up */
 #define MOST_BATCHES 420
 #define FEWEST_BATCHES 12 /* when even these take long */
@@ -244,34 +245,29 @@ static int take_results(Trial *s, int wait, Err *err)
     return rc;
 }
 
+/* Without an engine: a step that only takes its time, or none at all. */
+static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
+{
+    Trial *s = arg;
+    s->steps++;
+    int rc = step_meter_begin_batch(&s->meter, stream, b->info.number, err);
+    if (!rc && !s->o->no_step)
+        rc = s->o->model->ops->run(stream, nothing, NULL, 0, STAGE_STEP, err);
+    return rc ? rc : step_meter_end(&s->meter, stream, err);
+}
+
 static int one_step(Trial *s, Err *err)
 {
-    const ObserveOptions *o = s->o;
-    const DeviceOps *ops = o->model->ops;
-    DeviceBatch b;
-    int rc = pipeline_take(s->pipeline, &b, err), released;
+    if (!s->engine)
+        return pipeline_consume(s->pipeline, s->stream, simulated_step, s, err);
+    int rc = engine_feed(s->engine, s->pipeline, &s->meter, NULL, err);
     if (rc)
         return rc;
-    ops->stream_batch(s->stream, b.info.number);
     s->steps++;
-    if ((rc = pipeline_await(s->pipeline, &b, s->stream, err)) == 0)
-        rc = step_meter_begin(&s->meter, s->stream, err);
-    if (!s->engine) {
-        if (!rc && !o->no_step)
-            rc = ops->run(s->stream, nothing, NULL, 0, STAGE_STEP, err);
-        if (!rc)
-            rc = step_meter_end(&s->meter, s->stream, err);
-        released = pipeline_release(s->pipeline, &b, s->stream, rc ? NULL : err);
-        return rc ? rc : released;
-    }
+    rc = engine_step(s->engine, s->steps, 1, 1, schedule_rate(s->o->cfg, s->steps, LONG_RUN), err);
     if (!rc)
-        rc = engine_take(s->engine, b.memory, &b.layout, &b.info, err);
-    released = pipeline_release(s->pipeline, &b, s->stream, rc ? NULL : err);
-    double lr = schedule_rate(o->cfg, s->steps, 1000000);
-    if ((rc = rc ? rc : released) || (rc = engine_step(s->engine, s->steps, 1, 1, lr, err)) ||
-        (rc = step_meter_end(&s->meter, s->stream, err)))
-        return rc;
-    return take_results(s, 0, err);
+        rc = step_meter_end(&s->meter, s->stream, err);
+    return rc ? rc : take_results(s, 0, err);
 }
 
 static int enough(const Trial *s, int64_t done, double seconds)

@@ -253,6 +253,20 @@ int pipeline_release(Pipeline *p, DeviceBatch *b, Stream *consumer, Err *err)
     return feeder_release(p->feeder, b, consumer, err);
 }
 
+int pipeline_consume(Pipeline *p, Stream *consumer, PipelineUse use, void *arg, Err *err)
+{
+    DeviceBatch b;
+    int rc = pipeline_take(p, &b, err);
+    if (rc)
+        return rc;
+    rc = pipeline_await(p, &b, consumer, err);
+    if (!rc)
+        rc = use(arg, &b, consumer, err);
+    /* The first error is the one to tell. */
+    int released = pipeline_release(p, &b, consumer, rc ? NULL : err);
+    return rc ? rc : released;
+}
+
 void pipeline_stop(Pipeline *p)
 {
     loader_stop(p->loader);

@@ -77,6 +77,12 @@ int step_meter_begin(StepMeter *m, Stream *s, Err *err)
     return rc ? rc : m->device->ops->event_record(m->start[m->begun % METER_LAG], s, err);
 }
 
+int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, Err *err)
+{
+    m->device->ops->stream_batch(s, batch);
+    return step_meter_begin(m, s, err);
+}
+
 int step_meter_end(StepMeter *m, Stream *s, Err *err)
 {
     int rc = m->device->ops->event_record(m->end[m->begun % METER_LAG], s, err);

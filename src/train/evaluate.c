@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cache/features.h"
 #include "text/text.h"
+#include "train/engine_feed.h"
 #include "train/evaluate.h"
 #include "train/other_texts.h"
 #include "train/pictures.h"
@@ -100,16 +101,9 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], Evaluat
 {
     double frames = 0;
     int64_t batches = sampler_batches(pipeline_sampler(p));
-    Stream *stream = engine_stream(e);
     int rc = engine_evaluate_begin(e, err);
     for (int64_t i = 0; i < batches && !rc; i++) {
-        DeviceBatch b;
-        if ((rc = pipeline_take(p, &b, err)))
-            break;
-        if ((rc = pipeline_await(p, &b, stream, err)) == 0)
-            rc = engine_take(e, b.memory, &b.layout, &b.info, err);
-        int released = pipeline_release(p, &b, stream, rc ? NULL : err);
-        rc = rc ? rc : released;
+        rc = engine_feed(e, p, NULL, NULL, err);
         if (!rc)
             rc = engine_evaluate(e, err);
         if (!rc && each)
