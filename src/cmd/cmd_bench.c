@@ -26,6 +26,8 @@ static const char *usage_text =
     "consumer waited and what every stage did with its time. Devices: cpu, sim0, sim1, 0, 1, ...; "
     "--sim describes a simulated machine.";
 
+#define MONITOR_SECONDS 0.1 /* between two looks at the GPUs */
+
 typedef struct Bench {
     const Config *cfg;
     Devices devices;
@@ -77,12 +79,8 @@ static int open_bench(Bench *b, Log *log, Err *err)
     int64_t skip = b->batches / 10 < 10 ? b->batches / 10 : 10;
     if ((rc = step_meter_open(&b->meter, model, pipeline_counters(b->pipeline), skip, err)))
         return rc;
-    int gpus[2], n = 0;
-    if (model->ops->kind == DEVICE_CUDA)
-        gpus[n++] = model->index;
-    if (b->devices.data != model && b->devices.data->ops->kind == DEVICE_CUDA)
-        gpus[n++] = b->devices.data->index;
-    return n ? monitor_open(&b->monitor, gpus, n, 0.1, log, err) : 0;
+    return monitor_open_devices(&b->monitor, (Device *const[]){model, b->devices.data}, 2, MONITOR_SECONDS,
+                                log, err);
 }
 
 /* The bytes of a batch join the checksum, in order. */
@@ -110,11 +108,11 @@ static int step_work(Bench *b, Err *err)
 {
     const Device *d = b->devices.model;
     double seconds = b->step_seconds > 0 ? b->step_seconds : 0;
-    if (d->ops->kind == DEVICE_SIM)
+    if (d->ops->traits.simulated)
         return d->ops->run(b->stream, nothing, NULL, 0, STAGE_STEP, err);
     if (seconds == 0)
         return 0;
-    if (d->ops->kind == DEVICE_HOST)
+    if (!d->ops->traits.library_kernels)
         return d->ops->run(b->stream, sleep_a_while, &seconds, sizeof seconds, STAGE_NONE, err);
     if (!b->cuda_spin) {
         void *symbol = cuda_library_symbol(d, "myxtts_cuda_spin", err);

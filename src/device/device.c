@@ -154,6 +154,23 @@ int device_same(const Device *a, const Device *b)
     return a->ops->kind == b->ops->kind && a->index == b->index;
 }
 
+int device_stream_wait(Stream *s, Event *e, Err *err)
+{
+    if (s->device->ops->kind == e->device->ops->kind)
+        return s->device->ops->stream_wait_event(s, e, err);
+    return e->device->ops->event_wait(e, err);
+}
+
+int device_copy(Stream *s, void *dst, Device *to, const void *src, Device *from, size_t bytes, Err *err)
+{
+    const DeviceOps *ops = s->device->ops;
+    if (from->ops->kind == to->ops->kind)
+        return ops->copy_peer(s, dst, to, src, bytes, err);
+    if (from->ops->traits.host_memory)
+        return ops->copy_in(s, dst, src, bytes, err);
+    return ops->copy_out(s, dst, src, bytes, err);
+}
+
 /* ---- memory ---- */
 
 /* The bytes are taken from the account before there is memory, so that two threads cannot both get the last

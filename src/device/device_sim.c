@@ -716,6 +716,7 @@ static int sim_stream_wait_event(Stream *stream, Event *e, Err *err)
 
 static const DeviceOps sim_ops = {
     .kind = DEVICE_SIM,
+    .traits = {.simulated = 1},
     .close = sim_device_close,
     .memory_alloc = sim_memory_alloc,
     .memory_free = sim_memory_free,

@@ -13,7 +13,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "device/device.h"
 #include "device/nvml.h"
+
+#define MOST_DEVICES 2 /* of one program: data and model */
 
 typedef struct MonitoredGpu {
     void *handle; /* NULL: not measured */
@@ -221,6 +224,22 @@ int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Lo
     if (rc)
         nvml_unload(&nvml);
     return rc;
+}
+
+int monitor_open_devices(Monitor **m, struct Device *const *devices, int n, double interval, Log *log,
+                         Err *err)
+{
+    int gpus[MOST_DEVICES], count = 0;
+    *m = NULL;
+    ASSERT_CMP(n, <=, MOST_DEVICES);
+    for (int i = 0; i < n; i++) {
+        int seen = !devices[i]->ops->traits.nvml;
+        for (int k = 0; k < count; k++)
+            seen |= gpus[k] == devices[i]->index;
+        if (!seen)
+            gpus[count++] = devices[i]->index;
+    }
+    return count ? monitor_open(m, gpus, count, interval, log, err) : 0;
 }
 
 void monitor_close(Monitor *m)

@@ -22,7 +22,8 @@
 #define MOST_BATCHES 420
 #define FEWEST_BATCHES 12 /* when even these take long */
 #define SIM_SKIP 24       /* the warm-up; the buffers grow in it */
-#define CUDA_SKIP 40      /* every shape is captured as a graph the second time it comes */
+#define TUNED_SKIP 40     /* every shape is tuned, and captured as a graph the second time it comes */
+#define MONITOR_SECONDS 0.05
 #define HOST_SKIP 3
 #define SERIAL_RATIO \
     0.7 /* of a read that had the disk for itself: so much of the others was theirs alone when it serves one \
@@ -106,9 +107,9 @@ static void describe(Observation *o, const Config *cfg, const Device *data, cons
     o->most_buffers = policy_most_buffers(cfg->pipeline_buffer_size);
     o->synchronous = !cfg->native_loading;
     o->two_devices = !device_same(data, model);
-    o->host_data = data->ops->kind == DEVICE_HOST;
-    o->host_model = model->ops->kind == DEVICE_HOST;
-    o->simulated = model->ops->kind == DEVICE_SIM;
+    o->host_data = data->ops->traits.host_memory;
+    o->host_model = model->ops->traits.inline_streams;
+    o->simulated = model->ops->traits.simulated;
     o->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     o->prefetch = cfg->prefetch_to_gpu;
     o->overlap = cfg->optimize_cpu_gpu_overlap;
@@ -190,7 +191,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
     const ObserveOptions *o = s->o;
     const DeviceOps *ops = o->model->ops;
     int rc = 0;
-    if (ops->kind != DEVICE_SIM && !o->no_step) {
+    if (!ops->traits.simulated && !o->no_step) {
         TrainerOptions to = {.cfg = o->cfg,
                              .data = o->data,
                              .model = o->model,
@@ -225,12 +226,10 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
     if ((rc = pipeline_open(&s->pipeline, &po, err)) ||
         (rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err)))
         return rc;
-    int gpus[2], n = 0;
-    if (ops->kind == DEVICE_CUDA)
-        gpus[n++] = o->model->index;
-    if (n && o->data != o->model && o->data->ops->kind == DEVICE_CUDA)
-        gpus[n++] = o->data->index;
-    return n ? monitor_open(&s->monitor, gpus, n, 0.05, o->log, err) : 0;
+    if (!ops->traits.nvml)
+        return 0;
+    return monitor_open_devices(&s->monitor, (Device *const[]){o->model, o->data}, 2, MONITOR_SECONDS, o->log,
+                                err);
 }
 
 static void nothing(void *arg) { (void)arg; }
@@ -276,7 +275,7 @@ static int enough(const Trial *s, int64_t done, double seconds)
     if (o->batches > 0)
         return done >= o->batches;
     double budget = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;
-    int64_t least = o->model->ops->kind == DEVICE_SIM ? LEAST_BATCHES : FEWEST_BATCHES;
+    int64_t least = o->model->ops->traits.simulated ? LEAST_BATCHES : FEWEST_BATCHES;
     return done >= MOST_BATCHES || (done >= least && seconds > budget) ||
            (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
 }
@@ -333,8 +332,8 @@ static void keep_window(Observation *o, const Trial *s)
             o->phase[p] = s->phase[p].mean, o->phase_std[p] = stats_std(&s->phase[p]);
         o->parameters = s->plan.parameters;
         o->engine_bytes = engine_bytes(s->engine);
-        o->graphs = s->o->model->ops->kind == DEVICE_CUDA && s->o->cfg->enable_graph_mode &&
-                    !s->o->cfg->enable_eager_debug;
+        o->graphs =
+            s->o->model->ops->traits.graphs && s->o->cfg->enable_graph_mode && !s->o->cfg->enable_eager_debug;
     }
     if (!s->monitor || !monitor_measures(s->monitor))
         return;
@@ -368,8 +367,8 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory to observe the pipeline");
     s->o = options;
-    DeviceKind kind = options->model->ops->kind;
-    int64_t skip = kind == DEVICE_SIM ? SIM_SKIP : kind == DEVICE_CUDA ? CUDA_SKIP : HOST_SKIP;
+    const DeviceTraits *traits = &options->model->ops->traits;
+    int64_t skip = traits->simulated ? SIM_SKIP : traits->tunes_shapes ? TUNED_SKIP : HOST_SKIP;
     int rc = open_trial(s, skip, err);
     if (!rc)
         rc = run_trial(s, skip, err);

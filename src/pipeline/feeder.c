@@ -69,7 +69,7 @@ static int queue_take_int(int *queue, int *head, int *count)
 
 int feeder_batch_is_pinned(const Device *data, const Device *model)
 {
-    return data->ops->kind == DEVICE_HOST && model->ops->kind != DEVICE_HOST;
+    return data->ops->traits.host_memory && !model->ops->traits.host_memory;
 }
 
 int feeder_batch_alloc(uint8_t **p, Device *data, Device *model, size_t bytes, Err *err)
@@ -207,24 +207,6 @@ static void count_device_times(Feeder *f, Buffer *b)
 static Event *ready_event(const Feeder *f, const Buffer *b) { return f->two_devices ? b->peered : b->worked; }
 static Device *ready_device(const Feeder *f) { return f->two_devices ? f->peer_device : f->o.data; }
 
-/* Streams of one kind of device wait by themselves; between kinds this thread waits for them. */
-static int stream_wait(Device *stream_device, Stream *s, Device *event_device, Event *e, Err *err)
-{
-    if (stream_device->ops->kind == event_device->ops->kind)
-        return stream_device->ops->stream_wait_event(s, e, err);
-    return event_device->ops->event_wait(e, err);
-}
-
-static int carry_to_model(Feeder *f, Buffer *b, Err *err)
-{
-    const DeviceOps *p = f->peer_device->ops;
-    DeviceKind from = f->o.data->ops->kind, to = f->o.model->ops->kind;
-    if (from == to)
-        return p->copy_peer(f->peer, b->final, f->o.model, b->out, b->layout.bytes, err);
-    return from == DEVICE_HOST ? p->copy_in(f->peer, b->final, b->out, b->layout.bytes, err)
-                               : p->copy_out(f->peer, b->final, b->out, b->layout.bytes, err);
-}
-
 /* A batch that the workers have finished: slot and buffer trade memory, and nothing is copied. */
 static void trade_memory(const Feeder *f, Buffer *b, Slot *s)
 {
@@ -278,11 +260,11 @@ static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
     /* The finished batch to the model device, on the peer stream. */
     const DeviceOps *p = f->peer_device->ops;
     p->stream_batch(f->peer, s->info.number);
-    rc = stream_wait(f->peer_device, f->peer, f->o.data, b->worked, err);
+    rc = device_stream_wait(f->peer, b->worked, err);
     if (!rc)
         rc = p->event_record(b->peer_start, f->peer, err);
     if (!rc)
-        rc = carry_to_model(f, b, err);
+        rc = device_copy(f->peer, b->final, f->o.model, b->out, f->o.data, b->layout.bytes, err);
     return rc ? rc : p->event_record(b->peered, f->peer, err);
 }
 
@@ -606,7 +588,6 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
                            .layout = b->layout,
                            .memory = b->final,
                            .ready = ready_event(f, b),
-                           .ready_device = ready_device(f),
                            .buffer = (int)(b - f->buffers)};
     return 0;
 }
@@ -614,7 +595,7 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
 int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err)
 {
     f->buffers[b->buffer].awaited = 1;
-    return stream_wait(f->o.model, consumer, b->ready_device, b->ready, err);
+    return device_stream_wait(consumer, b->ready, err);
 }
 
 int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)

@@ -36,7 +36,6 @@ typedef struct DeviceBatch { /* on the model device; valid from take to release 
     BatchLayout layout;
     const uint8_t *memory; /* device memory; arrays at layout's offsets */
     Event *ready;          /* happens when the batch is there; pipeline_await waits for it */
-    Device *ready_device;  /* whose event it is */
     int buffer;            /* private */
 } DeviceBatch;
 

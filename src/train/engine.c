@@ -197,7 +197,7 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
     if ((rc = d->ops->fill_zero(e->stream, e->control, sizeof *e->control, err)))
         return rc;
     model_attach(&e->m, &e->c, e->weights, o->training);
-    if (d->ops->kind == DEVICE_CUDA && o->cfg->enable_graph_mode && !o->cfg->enable_eager_debug) {
+    if (d->ops->traits.graphs && o->cfg->enable_graph_mode && !o->cfg->enable_eager_debug) {
         CudaGraphGet get;
         void *symbol = cuda_library_symbol(d, CUDA_GRAPH_SYMBOL, err);
         if (!symbol)

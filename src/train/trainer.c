@@ -17,7 +17,8 @@
 #include "train/run_parts.h"
 #include "train/schedule.h"
 
-#define METER_SKIP 10 /* first steps that are not counted: the pipeline fills, graphs are captured */
+#define MONITOR_SECONDS 0.1 /* between two looks at the GPU */
+#define METER_SKIP 10       /* first steps that are not counted: the pipeline fills, graphs are captured */
 
 /* --- opening --- */
 
@@ -149,9 +150,7 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
         return rc;
     engine_poison(t->engine, o->poison_from, o->poison_count);
     t->first_step = t->saved = t->state.step;
-    return o->model->ops->kind == DEVICE_CUDA
-               ? monitor_open(&t->monitor, &o->model->index, 1, 0.1, o->log, err)
-               : 0;
+    return monitor_open_devices(&t->monitor, &o->model, 1, MONITOR_SECONDS, o->log, err);
 }
 
 int trainer_close(Trainer *t)
