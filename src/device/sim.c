@@ -122,9 +122,12 @@ static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *
     if (!cut_parts(value, parts, 3))
         return err_set(err, ERR_CONFIG, "--sim: '%s' should be stall=STAGE:EVERY:MS, as in stall=h2d:50:400",
                        word);
-    if ((rc = parse_stage(&stage, word, parts[0], err)) ||
-        (rc = parse_number(&every, word, parts[1], 1, 1e15, 1, err)) ||
-        (rc = parse_number(&ms, word, parts[2], key->min, key->max, 0, err)))
+    rc = parse_stage(&stage, word, parts[0], err);
+    if (!rc)
+        rc = parse_number(&every, word, parts[1], 1, 1e15, 1, err);
+    if (!rc)
+        rc = parse_number(&ms, word, parts[2], key->min, key->max, 0, err);
+    if (rc)
         return rc;
     if (sim->stall_count == SIM_MAX_STALLS)
         return err_set(err, ERR_CONFIG, "--sim: more than %d stalls ('%s' is one too many)", SIM_MAX_STALLS,
@@ -140,8 +143,10 @@ static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *v
     double at;
     if (!cut_parts(value, parts, 2))
         return err_set(err, ERR_CONFIG, "--sim: '%s' should be fail=STAGE:AT, as in fail=peer:20", word);
-    if ((rc = parse_stage(&stage, word, parts[0], err)) ||
-        (rc = parse_number(&at, word, parts[1], key->min, key->max, 1, err)))
+    rc = parse_stage(&stage, word, parts[0], err);
+    if (!rc)
+        rc = parse_number(&at, word, parts[1], key->min, key->max, 1, err);
+    if (rc)
         return rc;
     if (sim->fail_at[stage] >= 0)
         return err_set(err, ERR_CONFIG,

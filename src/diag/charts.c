@@ -55,7 +55,8 @@ static json_t *histogram(const Observation *o, double *scratch)
     double low = INFINITY, high = 0, x[BINS], y[BINS] = {0};
     for (int64_t k = 0; k < n; k++) {
         scratch[k] = 1e3 * (double)(o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k]);
-        low = fmin(low, scratch[k]), high = fmax(high, scratch[k]);
+        low = fmin(low, scratch[k]);
+        high = fmax(high, scratch[k]);
     }
     double width = high > low ? (high - low) / BINS : 1;
     for (int b = 0; b < BINS; b++)
@@ -78,7 +79,8 @@ static json_t *stages(const Observation *o)
         double all = k->busy + k->blocked_in + k->blocked_out;
         if (!stage_present(o, (StageId)i) || all <= 0)
             continue;
-        y[0][n] = 100 * k->busy / all, y[1][n] = 100 * k->blocked_in / all,
+        y[0][n] = 100 * k->busy / all;
+        y[1][n] = 100 * k->blocked_in / all;
         y[2][n] = 100 * k->blocked_out / all;
         n++;
         json_array_append_new(json_object_get(c, "categories"), json_string(stage_name((StageId)i)));
@@ -126,8 +128,10 @@ static json_t *autocorrelation(const Observation *o, const Verdict *v)
     int lags = 0;
     for (int64_t k = 0; steps && k < n; k++)
         steps[k] = o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k];
-    for (int lag = 1; steps && lag <= LAGS && lag < n / 2; lag++, lags++)
-        x[lags] = lag, y[lags] = cycle_autocorrelation(steps, n, lag);
+    for (int lag = 1; steps && lag <= LAGS && lag < n / 2; lag++, lags++) {
+        x[lags] = lag;
+        y[lags] = cycle_autocorrelation(steps, n, lag);
+    }
     free(steps);
     add_series(c, "step times", x, y, lags);
     if (v->period && v->period <= LAGS)
@@ -141,8 +145,10 @@ static json_t *utilisation(const Observation *o, double *scratch)
     double *x = scratch, *y = scratch + MONITOR_HISTORY;
     int n = 0;
     for (int i = 0; i < o->gpu_samples && i < MONITOR_HISTORY; i++)
-        if (!isnan(o->gpu_history[i].values[MONITOR_UTILISATION]))
-            x[n] = o->gpu_history[i].at, y[n++] = (double)o->gpu_history[i].values[MONITOR_UTILISATION];
+        if (!isnan(o->gpu_history[i].values[MONITOR_UTILISATION])) {
+            x[n] = o->gpu_history[i].at;
+            y[n++] = (double)o->gpu_history[i].values[MONITOR_UTILISATION];
+        }
     add_series(c, "model GPU", x, y, n);
     return c;
 }

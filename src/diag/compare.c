@@ -42,15 +42,20 @@ static void cut(Pieces *out, const double *x, size_t n)
     for (size_t j = 0; j < k; j++)
         for (size_t i = n * j / k; i < n * (j + 1) / k; i++) {
             double d = x[i] - out->centre;
-            out->p[j].n++, out->p[j].sum += d, out->p[j].squares += d * d;
+            out->p[j].n++;
+            out->p[j].sum += d;
+            out->p[j].squares += d * d;
         }
 }
 
 static Piece all_of(const Pieces *x)
 {
     Piece t = {0};
-    for (int i = 0; i < x->count; i++)
-        t.n += x->p[i].n, t.sum += x->p[i].sum, t.squares += x->p[i].squares;
+    for (int i = 0; i < x->count; i++) {
+        t.n += x->p[i].n;
+        t.sum += x->p[i].sum;
+        t.squares += x->p[i].squares;
+    }
     return t;
 }
 
@@ -59,7 +64,9 @@ static Piece draw(const Pieces *x, Rng *rng)
     Piece t = {0};
     for (int i = 0; i < x->count; i++) {
         const Piece *p = &x->p[rng_below(rng, (uint64_t)x->count)];
-        t.n += p->n, t.sum += p->sum, t.squares += p->squares;
+        t.n += p->n;
+        t.sum += p->sum;
+        t.squares += p->squares;
     }
     return t;
 }
@@ -119,9 +126,10 @@ int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na,
     free(drawn);
     if (n < DRAWS / 2)
         return 0;
-    low = fmin(low, here), high = fmax(high, here);
+    low = fmin(low, here);
+    high = fmax(high, here);
     c->sure = low > 0 ? 1 : high < 0 ? -1 : 0;
-    c->low = what == COMPARE_DIFFERENCE ? low : exp(low),
+    c->low = what == COMPARE_DIFFERENCE ? low : exp(low);
     c->high = what == COMPARE_DIFFERENCE ? high : exp(high);
     return 0;
 }
@@ -226,23 +234,30 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
     int rc = has_steps(a, err) || has_steps(b, err) ? ERR_DATA : 0;
     if (rc)
         return rc;
-    c->skip_a = skip_of(a, skip), c->skip_b = skip_of(b, skip);
+    c->skip_a = skip_of(a, skip);
+    c->skip_b = skip_of(b, skip);
     const double *x = a->times + c->skip_a, *y = b->times + c->skip_b;
     size_t nx = a->time_count - c->skip_a, ny = b->time_count - c->skip_b;
     Comparison *row = c->rows, batch;
-    if ((rc = compare_samples(&batch, COMPARE_MEAN, x, nx, y, ny, err)) ||
-        (rc = compare_samples(&row[COMPARE_SPREAD], COMPARE_VARIATION, x, nx, y, ny, err)))
+    rc = compare_samples(&batch, COMPARE_MEAN, x, nx, y, ny, err);
+    if (!rc)
+        rc = compare_samples(&row[COMPARE_SPREAD], COMPARE_VARIATION, x, nx, y, ny, err);
+    if (rc)
         return rc;
     /* A step is all batches of its accumulation; a batch is what was timed. */
     double steps = (double)b->accumulation / (double)a->accumulation, ca = run_record_clips(a),
            cb = run_record_clips(b);
     Comparison *s = &row[COMPARE_STEP], *t = &row[COMPARE_THROUGHPUT];
     *s = batch;
-    s->a *= (double)a->accumulation, s->b *= (double)b->accumulation;
-    s->change *= steps, s->low *= steps, s->high *= steps;
+    s->a *= (double)a->accumulation;
+    s->b *= (double)b->accumulation;
+    s->change *= steps;
+    s->low *= steps;
+    s->high *= steps;
     s->sure = s->low > 1 ? 1 : s->high < 1 ? -1 : 0;
     *t = once(1e3 * ca / batch.a, 1e3 * cb / batch.b);
-    t->low = cb / ca / batch.high, t->high = cb / ca / batch.low;
+    t->low = cb / ca / batch.high;
+    t->high = cb / ca / batch.low;
     t->sure = t->low > 1 ? 1 : t->high < 1 ? -1 : 0;
     static const struct {
         CompareRow row;
@@ -282,8 +297,13 @@ static double slope_of_bytes(const Scaling *s)
     double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
     for (int i = 0; i < s->count; i++) {
         double x = s->runs[i].batch, y = s->runs[i].bytes;
-        if (isfinite(y))
-            n++, sx += x, sy += y, sxx += x * x, sxy += x * y;
+        if (isfinite(y)) {
+            n++;
+            sx += x;
+            sy += y;
+            sxx += x * x;
+            sxy += x * y;
+        }
     }
     double spread = n * sxx - sx * sx;
     return n >= 2 && spread > 1e-9 ? (n * sxy - sx * sy) / spread : (double)NAN;
@@ -309,7 +329,8 @@ static int measure(ScalingRun *r, int64_t skip, Err *err)
     double half =
         isfinite(r->step_ms.low) ? (log(r->step_ms.high) - log(r->step_ms.low)) / 2 / sqrt(2) : (double)NAN;
     r->clips_per_s = 1e3 * r->batch / r->step_ms.a;
-    r->low = r->clips_per_s * exp(-half), r->high = r->clips_per_s * exp(half);
+    r->low = r->clips_per_s * exp(-half);
+    r->high = r->clips_per_s * exp(half);
     r->variation = spread.a;
     r->wait_share = run_record_mean(r->run, offsetof(RunLine, wait_share));
     r->busy_share = run_record_mean(r->run, offsetof(RunLine, busy_share));

@@ -129,7 +129,10 @@ void compare_verdict(char *out, size_t cap, const Compare *c)
     const Comparison *s = &c->rows[COMPARE_STEP];
     const char *in = "";
     if (!isfinite(speed.change)) {
-        speed.change = 1 / s->change, speed.low = 1 / s->high, speed.high = 1 / s->low, speed.sure = -s->sure;
+        speed.change = 1 / s->change;
+        speed.low = 1 / s->high;
+        speed.high = 1 / s->low;
+        speed.sure = -s->sure;
         in = ", in steps";
     }
     char change[64], low[100], high[64];
@@ -401,9 +404,11 @@ int scaling_picture(const Scaling *s, const char *path, Err *err)
     if (!v)
         return err_set(err, ERR_NOMEM, "no memory for the picture %s", path);
     double *x = v, *y = v + n, *line = y + n;
-    for (size_t i = 0; i < n; i++)
-        x[i] = s->runs[i].batch, y[i] = s->runs[i].clips_per_s;
-    line[1] = x[n - 1],
+    for (size_t i = 0; i < n; i++) {
+        x[i] = s->runs[i].batch;
+        y[i] = s->runs[i].clips_per_s;
+    }
+    line[1] = x[n - 1];
     line[3] = y[0] / x[0] * x[n - 1]; /* from nothing to what the smallest batch promises */
     ChartSeries series[2] = {{"measured", x, y, s->count, chart_colour(0)},
                              {"linear", line, line + 2, 2, chart_colour(7)}};

@@ -52,8 +52,10 @@ int cycle_best_lag(const float *x, int64_t n, int longest, double *correlation)
     *correlation = 0;
     for (int lag = 2; lag <= longest && lag < n / 2; lag++) {
         double c = cycle_autocorrelation(x, n, lag);
-        if (c > *correlation)
-            *correlation = c, best = lag;
+        if (c > *correlation) {
+            *correlation = c;
+            best = lag;
+        }
     }
     return best;
 }
@@ -99,13 +101,18 @@ int cycle_find(Cycle *c, const float *x, int64_t n, int longest)
     double usual = (double)s[2 * n / 5]; /* below the middle: every second entry may be slow */
     free(s);
     Sums all = {0};
-    for (int64_t i = 0; i < n; i++)
-        all.sum += (double)x[i], all.squares += (double)x[i] * (double)x[i], all.count++;
+    for (int64_t i = 0; i < n; i++) {
+        all.sum += (double)x[i];
+        all.squares += (double)x[i] * (double)x[i];
+        all.count++;
+    }
     for (int period = 2; period <= longest && period <= n / LEAST_HITS; period++) {
         memset(phases, 0, (size_t)period * sizeof *phases);
         for (int64_t i = 0; i < n; i++) {
             Sums *p = &phases[i % period];
-            p->sum += (double)x[i], p->squares += (double)x[i] * (double)x[i], p->count++;
+            p->sum += (double)x[i];
+            p->squares += (double)x[i] * (double)x[i];
+            p->count++;
         }
         for (int k = 0; k < period; k++) {
             double excess, certain = standing_out(&phases[k], &all, usual, &excess);

@@ -82,7 +82,8 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
         Forecast result;
         forecast_settings(&f, o);
         f.scale[s] = 0;
-        if ((rc = forecast_gain(&result, o, &f, &v->present, err)))
+        rc = forecast_gain(&result, o, &f, &v->present, err);
+        if (rc)
             break;
         v->stage_gain[s] = result.gain;
         TraceId t = stage_trace((StageId)s);
@@ -98,7 +99,8 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
         f.instead[t] = without;
         if (!o->serial_disk && t == TRACE_DISK)
             f.instead[TRACE_READ] = without;
-        if ((rc = forecast_gain(&result, o, &f, &v->present, err)) == 0)
+        rc = forecast_gain(&result, o, &f, &v->present, err);
+        if (!rc)
             v->steady_gain[s] = result.gain;
     }
     free(without);
@@ -321,8 +323,10 @@ static void write_evidence(Verdict *v, const Observation *o)
             v, "the feeder waited %.0f %% of the time for loaded batches and %.0f %% for device buffers",
             100 * h->blocked_in / all, 100 * h->blocked_out / all);
     double host = 0, device = 0;
-    for (int64_t k = o->from; k < o->n; k++)
-        host += (double)o->host_ready[k], device += (double)o->device_ready[k];
+    for (int64_t k = o->from; k < o->n; k++) {
+        host += (double)o->host_ready[k];
+        device += (double)o->device_ready[k];
+    }
     add_evidence(v,
                  "in stock: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one in "
                  "work, on the average",
@@ -351,7 +355,8 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
         return rc;
     v->check = o->period > 0 ? v->present.period / o->period - 1 : 0;
     v->trusted = fabs(v->check) <= threshold(LIMIT_FORECAST)->bad;
-    if ((rc = look_at_stages(v, o, err)))
+    rc = look_at_stages(v, o, err);
+    if (rc)
         return rc;
     int waits =
         o->wait_share >= threshold(LIMIT_WAIT)->good && (v->present.wait_share >= MODEL_WAITS || !v->trusted);
@@ -359,7 +364,9 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
         rc = name_the_slow(v, o, err);
     else
         look_at_step(v, o);
-    if (rc || (rc = doctor_gains(v, o, err)))
+    if (!rc)
+        rc = doctor_gains(v, o, err);
+    if (rc)
         return rc;
     write_sentence(v, o);
     write_evidence(v, o);

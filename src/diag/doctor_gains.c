@@ -102,7 +102,9 @@ static int add_switches(Verdict *v, const Observation *o, Err *err)
             s.workers = o->num_workers;
             s.slots = policy_slots(CONFIG_AUTO, o->batch_size);
         }
-        s.prefetch |= i == 1, s.overlap |= i == 2, s.own_copy |= i == 3;
+        s.prefetch |= i == 1;
+        s.overlap |= i == 2;
+        s.own_copy |= i == 3;
         rc = forecast_gain(&f, o, &s, &v->present, err);
         add_setting(v, switches[i].key, "true", f.gain);
     }
@@ -144,7 +146,8 @@ static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
         Forecast f;
         forecast_settings(&s, o);
         s.scale[i] = 0.5;
-        if ((rc = forecast_gain(&f, o, &s, &v->present, err)))
+        rc = forecast_gain(&f, o, &s, &v->present, err);
+        if (rc)
             break;
         Gain *g = add_gain(v);
         snprintf(g->change, sizeof g->change, "%s", words[i]);

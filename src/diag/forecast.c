@@ -238,7 +238,10 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
         return err_set(err, ERR_NOMEM, "no memory for a forecast");
     }
     *m = (Machine){.o = o, .s = s, .n = n, .last_late = -1, .buffers = s->start_buffers};
-    m->slot_free = memory, m->ready = memory + n, m->taken = memory + 2 * n, m->end = memory + 3 * n,
+    m->slot_free = memory;
+    m->ready = memory + n;
+    m->taken = memory + 2 * n;
+    m->end = memory + 3 * n;
     m->consumed = memory + 4 * n;
     for (int i = 0; i < m->buffers; i++)
         m->free[m->free_count++] = (Freed){.order = -1};

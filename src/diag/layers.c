@@ -99,8 +99,10 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
             on_mark(r, "", -1, 0); /* the end of the last part */
         while ((rc = engine_result(e, &result, 1, err)) == 1)
             ;
-        if (!rc && r->failed)
-            *err = r->err, rc = r->err.code;
+        if (!rc && r->failed) {
+            *err = r->err;
+            rc = r->err.code;
+        }
         if (!rc && m->mark)
             add_step(l, r);
     }
@@ -134,11 +136,15 @@ int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *e
                             .symbols = tokens_count(),
                             .training = 1,
                             .log = o->log};
-        if ((rc = engine_open(&e, &eo, err)) == 0 && (rc = engine_initialise(e, err)) == 0)
+        rc = engine_open(&e, &eo, err);
+        if (!rc)
+            rc = engine_initialise(e, err);
+        if (!rc)
             rc = pipeline_open(&p, &po, err);
     }
     if (!rc) {
-        r->device = o->model, r->stream = engine_stream(e);
+        r->device = o->model;
+        r->stream = engine_stream(e);
         rc = run_steps(l, r, e, p, &cfg, steps, err);
     }
     if (p)

@@ -20,8 +20,10 @@ void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, do
     double lo = isnan(low) ? (double)INFINITY : low, hi = isnan(high) ? -(double)INFINITY : high;
     size_t wide = n < (size_t)columns ? n : (size_t)columns;
     for (size_t i = 0; i < n; i++)
-        if (isfinite(y[i]))
-            lo = fmin(lo, y[i]), hi = fmax(hi, y[i]);
+        if (isfinite(y[i])) {
+            lo = fmin(lo, y[i]);
+            hi = fmax(hi, y[i]);
+        }
     for (size_t c = 0; c < wide; c++) {
         double highest = (double)NAN;
         for (size_t i = n * c / wide; i < n * (c + 1) / wide; i++)

@@ -127,7 +127,9 @@ static void summarise(Observation *o)
     for (int64_t k = o->from; k < o->n; k++) {
         double w = (double)o->trace[TRACE_WAIT][k], b = (double)o->trace[TRACE_STEP][k];
         stats_add(&step, w + b);
-        wait += w, busy += b, rows += o->rows[k];
+        wait += w;
+        busy += b;
+        rows += o->rows[k];
     }
     double all = wait + busy;
     o->period = o->step_mean = step.mean;
@@ -199,7 +201,8 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                              .train = o->corpus,
                              .log = o->log};
         TrainPlan plan;
-        if ((rc = train_plan(&plan, &to, err)))
+        rc = train_plan(&plan, &to, err);
+        if (rc)
             return rc;
         EngineOptions e = {.cfg = o->cfg,
                            .device = o->model,
@@ -207,12 +210,17 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                            .symbols = tokens_count(),
                            .training = 1,
                            .log = o->log};
-        if ((rc = engine_plan(&s->plan, &e, err)) || (rc = engine_open(&s->engine, &e, err)) ||
-            (rc = engine_initialise(s->engine, err)))
+        rc = engine_plan(&s->plan, &e, err);
+        if (!rc)
+            rc = engine_open(&s->engine, &e, err);
+        if (!rc)
+            rc = engine_initialise(s->engine, err);
+        if (rc)
             return rc;
         s->stream = engine_stream(s->engine);
     } else {
-        if ((rc = ops->stream_open(o->model, &s->stream, "step", err)))
+        rc = ops->stream_open(o->model, &s->stream, "step", err);
+        if (rc)
             return rc;
         s->own_stream = 1;
     }
@@ -223,8 +231,10 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                           .sim = o->sim,
                           .start = {.seed = (uint64_t)o->cfg->seed},
                           .log = o->log};
-    if ((rc = pipeline_open(&s->pipeline, &po, err)) ||
-        (rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err)))
+    rc = pipeline_open(&s->pipeline, &po, err);
+    if (!rc)
+        rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err);
+    if (rc)
         return rc;
     if (!ops->traits.nvml)
         return 0;
@@ -322,14 +332,19 @@ static void keep_window(Observation *o, const Trial *s)
     for (int i = 0; i < STAGE_COUNT; i++) {
         StageSnapshot *now = &o->stages[i];
         const StageSnapshot *old = &s->before[i];
-        now->busy -= old->busy, now->blocked_in -= old->blocked_in, now->blocked_out -= old->blocked_out;
-        now->items -= old->items, now->bytes -= old->bytes;
+        now->busy -= old->busy;
+        now->blocked_in -= old->blocked_in;
+        now->blocked_out -= old->blocked_out;
+        now->items -= old->items;
+        now->bytes -= old->bytes;
     }
     o->cpu_share = s->wall > 0 ? s->cpu / s->wall / o->cores : -1;
     if (s->engine) {
         o->has_phases = s->phase[0].n > 0;
-        for (int p = 0; p < PHASE_COUNT; p++)
-            o->phase[p] = s->phase[p].mean, o->phase_std[p] = stats_std(&s->phase[p]);
+        for (int p = 0; p < PHASE_COUNT; p++) {
+            o->phase[p] = s->phase[p].mean;
+            o->phase_std[p] = stats_std(&s->phase[p]);
+        }
         o->parameters = s->plan.parameters;
         o->engine_bytes = engine_bytes(s->engine);
         o->graphs =

@@ -156,8 +156,11 @@ static int measure_cell(Cell *c, const ObserveOptions *options, const Grid *g, E
 {
     Config cfg = *options->cfg;
     ObserveOptions own = *options;
-    cfg.batch_size = c->size, cfg.num_workers = c->workers;
-    own.cfg = &cfg, own.no_step = 1, own.batches = g->batches ? g->batches : GRID_BATCHES;
+    cfg.batch_size = c->size;
+    cfg.num_workers = c->workers;
+    own.cfg = &cfg;
+    own.no_step = 1;
+    own.batches = g->batches ? g->batches : GRID_BATCHES;
     Observation o = {0};
     int rc = observe(&o, &own, err);
     if (!rc)

@@ -161,8 +161,10 @@ double run_record_mean(const RunRecord *r, size_t member)
     size_t n = 0;
     for (size_t i = 0; i < r->line_count; i++) {
         double v = *(const double *)(const void *)((const char *)&r->lines[i] + member);
-        if (isfinite(v))
-            sum += v, n++;
+        if (isfinite(v)) {
+            sum += v;
+            n++;
+        }
     }
     return n ? sum / (double)n : (double)NAN;
 }

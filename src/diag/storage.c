@@ -80,7 +80,8 @@ static void read_audio(StorageTest *t, const Corpus *corpus, void *buffer, Rng *
                                    sizeof path, &ignored))
                 continue;
             double start = clock_now();
-            if ((fd = open_file(path, &direct)) < 0)
+            fd = open_file(path, &direct);
+            if (fd < 0)
                 continue;
             ssize_t n = read_at(fd, buffer, STORAGE_BYTES, 0);
             seconds += clock_now() - start;

@@ -100,7 +100,8 @@ static const char *string(const json_t *o, const char *key)
 static int load(Plot *p)
 {
     const json_t *all = json_object_get(p->chart, "series");
-    p->x_label = string(p->chart, "x_label"), p->y_label = string(p->chart, "y_label");
+    p->x_label = string(p->chart, "x_label");
+    p->y_label = string(p->chart, "y_label");
     for (size_t i = 0; i < json_array_size(all) && p->count < SVG_SERIES; i++) {
         const json_t *one = json_array_get(all, i);
         Values *v = &p->series[p->count++];
@@ -125,10 +126,14 @@ double svg_py(const Plot *p, double y)
 
 void svg_widen(double *lo, double *hi, int with_zero)
 {
-    if (!(*lo <= *hi))
-        *lo = 0, *hi = 1;
-    if (with_zero)
-        *lo = *lo > 0 ? 0 : *lo, *hi = *hi < 0 ? 0 : *hi;
+    if (!(*lo <= *hi)) {
+        *lo = 0;
+        *hi = 1;
+    }
+    if (with_zero) {
+        *lo = *lo > 0 ? 0 : *lo;
+        *hi = *hi < 0 ? 0 : *hi;
+    }
     if (*hi - *lo <= fabs(*hi) * 1e-9)
         *hi = *lo == 0 && *hi == 0 ? 1 : *hi + (fabs(*hi) > 0 ? fabs(*hi) * 0.1 : 1);
 }
@@ -150,7 +155,8 @@ void svg_label(Buf *out, double x, double y, const char *class, const char *anch
 void svg_y_axis(Plot *p)
 {
     double step = svg_round_step((p->y1 - p->y0) / 4.5);
-    p->y0 = floor(p->y0 / step + 1e-9) * step, p->y1 = ceil(p->y1 / step - 1e-9) * step;
+    p->y0 = floor(p->y0 / step + 1e-9) * step;
+    p->y1 = ceil(p->y1 / step - 1e-9) * step;
     size_t longest = 1;
     char s[32];
     int ticks = (int)round((p->y1 - p->y0) / step);
@@ -297,13 +303,19 @@ static void line_chart(Plot *p)
             double x = svg_x_of(&p->series[k], i), y = p->series[k].y[i];
             if (!isfinite(x) || !isfinite(y))
                 continue;
-            xlo = fmin(xlo, x), xhi = fmax(xhi, x), ylo = fmin(ylo, y), yhi = fmax(yhi, y);
+            xlo = fmin(xlo, x);
+            xhi = fmax(xhi, x);
+            ylo = fmin(ylo, y);
+            yhi = fmax(yhi, y);
             whole = whole && x == floor(x);
         }
     int empty = !(xlo <= xhi);
     svg_widen(&xlo, &xhi, 0);
     svg_widen(&ylo, &yhi, 1);
-    p->x0 = xlo, p->x1 = xhi, p->y0 = ylo, p->y1 = yhi;
+    p->x0 = xlo;
+    p->x1 = xhi;
+    p->y0 = ylo;
+    p->y1 = yhi;
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
     svg_x_axis(p, whole);

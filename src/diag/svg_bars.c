@@ -23,8 +23,11 @@ static Bins bins_of(const Plot *p)
     size_t finite = 0;
     for (int k = 0; k < p->count; k++)
         for (size_t i = 0; !p->series[k].x_n && i < p->series[k].n; i++)
-            if (isfinite(p->series[k].y[i]))
-                lo = fmin(lo, p->series[k].y[i]), hi = fmax(hi, p->series[k].y[i]), finite++;
+            if (isfinite(p->series[k].y[i])) {
+                lo = fmin(lo, p->series[k].y[i]);
+                hi = fmax(hi, p->series[k].y[i]);
+                finite++;
+            }
     if (!finite)
         return (Bins){0};
     svg_widen(&lo, &hi, 0);
@@ -51,7 +54,10 @@ static int count_samples(Values *v, const Bins *bins)
         }
     free(v->x);
     free(v->y);
-    v->x = x, v->y = y, v->n = bins->count, v->x_n = bins->count + 1;
+    v->x = x;
+    v->y = y;
+    v->n = bins->count;
+    v->x_n = bins->count + 1;
     return 0;
 }
 
@@ -82,13 +88,18 @@ int svg_histogram(Plot *p)
             return ERR_NOMEM;
         v->n = v->n < v->x_n ? v->n : v->x_n;
         for (size_t i = 0; i < v->n; i++)
-            if (isfinite(lower_edge(v, i)) && isfinite(v->y[i]) && isfinite(upper_edge(v, i)))
-                xlo = fmin(xlo, lower_edge(v, i)), xhi = fmax(xhi, upper_edge(v, i)),
+            if (isfinite(lower_edge(v, i)) && isfinite(v->y[i]) && isfinite(upper_edge(v, i))) {
+                xlo = fmin(xlo, lower_edge(v, i));
+                xhi = fmax(xhi, upper_edge(v, i));
                 most = fmax(most, v->y[i]);
+            }
     }
     int empty = !(xlo <= xhi);
     svg_widen(&xlo, &xhi, 0);
-    p->x0 = xlo, p->x1 = xhi, p->y0 = 0, p->y1 = most > 0 ? most : 1;
+    p->x0 = xlo;
+    p->x1 = xhi;
+    p->y0 = 0;
+    p->y1 = most > 0 ? most : 1;
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
     for (int k = 0; k < p->count; k++)
@@ -98,7 +109,9 @@ int svg_histogram(Plot *p)
             if (!(v->y[i] > 0) || !(a < b))
                 continue;
             char from[32], to[32], count[32];
-            svg_number(from, a), svg_number(to, b), svg_number(count, v->y[i]);
+            svg_number(from, a);
+            svg_number(to, b);
+            svg_number(count, v->y[i]);
             double w = svg_px(p, b) - svg_px(p, a);
             buf_printf(p->out,
                        "<rect class=\"bar s%d%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" "
@@ -163,13 +176,15 @@ static void bar_title(Plot *p, const Category *c, int k, double v)
 /* Lowest and highest end of a bar, over all of them. */
 static void bar_range(const Plot *p, size_t n, int stacked, double *lo, double *hi)
 {
-    *lo = 0, *hi = 0;
+    *lo = 0;
+    *hi = 0;
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         for (int k = 0; k < p->count; k++) {
             double v = value(p, k, i);
             sum += stacked ? fmax(v, 0) : 0;
-            *lo = fmin(*lo, stacked ? 0 : v), *hi = fmax(*hi, stacked ? sum : v);
+            *lo = fmin(*lo, stacked ? 0 : v);
+            *hi = fmax(*hi, stacked ? sum : v);
         }
     }
 }
@@ -180,7 +195,10 @@ static void upright(Plot *p, size_t n)
     double lo, hi;
     bar_range(p, n, 0, &lo, &hi);
     svg_widen(&lo, &hi, 1);
-    p->y0 = lo, p->y1 = hi, p->x0 = 0, p->x1 = (double)n;
+    p->y0 = lo;
+    p->y1 = hi;
+    p->x0 = 0;
+    p->x1 = (double)n;
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
     double slot = (p->right - p->left) / (double)n, gap = slot * 0.18, w = (slot - gap) / p->count;
@@ -206,7 +224,8 @@ static void upright(Plot *p, size_t n)
     const Values *v = &p->series[0];
     if (v->x_n > 1 && v->x[v->x_n - 1] > v->x[0] && v->x_n >= n) {
         double width = (v->x[n - 1] - v->x[0]) / (double)(n - 1);
-        p->x0 = v->x[0], p->x1 = v->x[n - 1] + width;
+        p->x0 = v->x[0];
+        p->x1 = v->x[n - 1] + width;
         svg_marks(p, width / 2);
     } else {
         svg_marks(p, 0.5);
@@ -251,9 +270,11 @@ static void lying(Plot *p, size_t n, int stacked)
     double step = svg_round_step((hi - lo) / 4.5), height;
     int lines = stacked ? 1 : p->count;
     double row = fmax(ROW, 13.0 * lines + 6);
-    p->left = 10 + 6.6 * fmin((double)longest, MOST_LETTERS), p->top = 8,
+    p->left = 10 + 6.6 * fmin((double)longest, MOST_LETTERS);
+    p->top = 8;
     p->bottom = p->top + row * (double)(n ? n : 1);
-    p->x0 = floor(lo / step + 1e-9) * step, p->x1 = ceil(hi / step - 1e-9) * step;
+    p->x0 = floor(lo / step + 1e-9) * step;
+    p->x1 = ceil(hi / step - 1e-9) * step;
     height = p->bottom + 38;
     svg_open(p, height);
     for (double v = p->x0; v <= p->x1 + step * 1e-6; v += step) {

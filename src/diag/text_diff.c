@@ -73,8 +73,10 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
         long k = x - y;
         int down = k == -d || (k != d && v[k - 1] < v[k + 1]);
         long before_x = down ? v[k + 1] : v[k - 1], before_y = before_x - (down ? k + 1 : k - 1);
-        while (x > before_x + !down && y > before_y + down)
-            x--, y--;
+        while (x > before_x + !down && y > before_y + down) {
+            x--;
+            y--;
+        }
         if (down)
             come[from + before_y] = 1;
         else
@@ -99,17 +101,23 @@ static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone,
 {
     long a0 = *i > CONTEXT ? *i - CONTEXT : 0, b0 = *j - (*i - a0), x = *i, y = *j, quiet = 0;
     while (x < a->count || y < b->count) {
-        if (x < a->count && gone[x])
-            x++, quiet = 0;
-        else if (y < b->count && come[y])
-            y++, quiet = 0;
-        else if (quiet == 2 * CONTEXT)
+        if (x < a->count && gone[x]) {
+            x++;
+            quiet = 0;
+        } else if (y < b->count && come[y]) {
+            y++;
+            quiet = 0;
+        } else if (quiet == 2 * CONTEXT)
             break;
-        else
-            x++, y++, quiet++;
+        else {
+            x++;
+            y++;
+            quiet++;
+        }
     }
     long spare = quiet > CONTEXT ? quiet - CONTEXT : 0;
-    x -= spare, y -= spare;
+    x -= spare;
+    y -= spare;
     buf_printf(out, "@@ -%ld,%ld +%ld,%ld @@\n", a0 + (x > a0), x - a0, b0 + (y > b0), y - b0);
     long p = a0, q = b0;
     while (p < x || q < y) {
@@ -117,8 +125,11 @@ static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone,
             put_line(out, '-', &a->items[p++]);
         else if (q < y && come[q])
             put_line(out, '+', &b->items[q++]);
-        else
-            put_line(out, ' ', &a->items[p]), p++, q++;
+        else {
+            put_line(out, ' ', &a->items[p]);
+            p++;
+            q++;
+        }
     }
     *i = x;
     *j = y;
@@ -141,8 +152,10 @@ int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_s
         long from = 0, a_end = a.count, b_end = b.count;
         while (from < a_end && from < b_end && same(&a.items[from], &b.items[from]))
             from++;
-        while (a_end > from && b_end > from && same(&a.items[a_end - 1], &b.items[b_end - 1]))
-            a_end--, b_end--;
+        while (a_end > from && b_end > from && same(&a.items[a_end - 1], &b.items[b_end - 1])) {
+            a_end--;
+            b_end--;
+        }
         rc = compare(gone, come, &a, &b, from, a_end, b_end);
     }
     if (!rc) {
@@ -154,7 +167,8 @@ int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_s
                 begun = 1;
                 put_hunk(out, &a, &b, gone, come, &i, &j);
             } else {
-                i++, j++;
+                i++;
+                j++;
             }
         }
         rc = out->failed ? ERR_NOMEM : 0;

@@ -43,7 +43,10 @@ void voice_facts_clear(VoiceFacts *f)
 
 void voice_facts_free(VoiceFacts *f)
 {
-    free(f->train), free(f->validation), free(f->heard), free(f->clip);
+    free(f->train);
+    free(f->validation);
+    free(f->heard);
+    free(f->clip);
     block_free(&f->strings);
     voice_facts_clear(f);
 }
@@ -76,7 +79,8 @@ int voice_suspects(VoiceFacts *f, Err *err)
     f->suspects = 0;
     for (size_t i = 0; i < f->clip_count; i++) {
         VoiceClip *c = &f->clip[i];
-        c->score = 0, c->suspect = 0;
+        c->score = 0;
+        c->suspect = 0;
         if (c->other > 0)
             x[n++] = c->cost / c->other;
     }
@@ -328,8 +332,10 @@ static double train_loss(const VoiceFacts *f, int64_t from, int64_t to)
     double sum = 0;
     int n = 0;
     for (size_t i = 0; i < f->train_count; i++)
-        if (f->train[i].step > from && f->train[i].step <= to && isfinite(f->train[i].loss))
-            sum += f->train[i].loss, n++;
+        if (f->train[i].step > from && f->train[i].step <= to && isfinite(f->train[i].loss)) {
+            sum += f->train[i].loss;
+            n++;
+        }
     return n ? sum / n : (double)NAN;
 }
 

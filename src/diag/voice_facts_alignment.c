@@ -55,7 +55,8 @@ static int take_own(void *arg, const ClipAlignment *clip, Err *err)
 {
     Pass *p = arg;
     VoiceClip *c = &p->f->clip[clip->item];
-    c->text = clip->text, c->frames = clip->frames;
+    c->text = clip->text;
+    c->frames = clip->frames;
     c->cost = (double)clip->cost;
     for (int t = 0; t < clip->text; t++)
         p->durations[clip->durations[t] < LONGEST ? clip->durations[t] : LONGEST - 1]++;
@@ -92,16 +93,21 @@ static int align_with_others(Pass *p, const EvaluateOptions *o, Err *err)
 static void sum_durations(VoiceFacts *f, const int64_t *of)
 {
     double symbols = 0, frames = 0, top = 0;
-    for (int d = 1; d < LONGEST; d++)
-        symbols += (double)of[d], frames += (double)of[d] * d;
+    for (int d = 1; d < LONGEST; d++) {
+        symbols += (double)of[d];
+        frames += (double)of[d] * d;
+    }
     if (!(symbols > 0))
         return;
     double left = symbols / 10;
     for (int d = LONGEST - 1; d > 0 && left > 0; d--) {
         const double n = fmin(left, (double)of[d]);
-        top += n * d, left -= n;
+        top += n * d;
+        left -= n;
     }
-    f->ones = (double)of[1] / symbols, f->held = top / frames, f->frames_per_symbol = frames / symbols;
+    f->ones = (double)of[1] / symbols;
+    f->held = top / frames;
+    f->frames_per_symbol = frames / symbols;
 }
 
 static int sum_predictions(VoiceFacts *f, const Pass *p, Err *err)
@@ -128,7 +134,8 @@ static int sum_predictions(VoiceFacts *f, const Pass *p, Err *err)
         f->duration_explained = 1 - deviance / most;
     if (!rc && variance > 0)
         f->pitch_explained = 1 - error / variance;
-    free(mean), free(count);
+    free(mean);
+    free(count);
     return rc;
 }
 
@@ -170,7 +177,8 @@ int voice_facts_from_alignment(VoiceFacts *f, Engine *e, const EvaluateOptions *
     Pass p = {.f = f, .engine = e, .corpus = c};
     uint32_t held_out = 0;
     free(f->clip);
-    f->clip_count = 0, f->suspects = f->predicted_clips = 0;
+    f->clip_count = 0;
+    f->suspects = f->predicted_clips = 0;
     f->clip = mem_calloc(c->count ? c->count : 1, sizeof *f->clip);
     p.durations = mem_calloc(LONGEST, sizeof *p.durations);
     int rc = f->clip && p.durations ? 0 : err_set(err, ERR_NOMEM, "no memory to align %u clips", c->count);
@@ -184,6 +192,7 @@ int voice_facts_from_alignment(VoiceFacts *f, Engine *e, const EvaluateOptions *
         rc = sum_clips(f, c, err);
     if (!rc)
         sum_durations(f, p.durations);
-    free(p.durations), free(p.predicted);
+    free(p.durations);
+    free(p.predicted);
     return rc;
 }

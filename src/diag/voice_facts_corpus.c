@@ -58,7 +58,8 @@ static int is_quiet(const Config *cfg, const AudioBuffer *a)
             quiet += level < loudest * QUIET_FRAME;
         if (level >= kept) {
             first = first < 0 ? i : first;
-            last = i, quiet_inside = quiet;
+            last = i;
+            quiet_inside = quiet;
         }
     }
     return (double)quiet_inside > QUIET_SHARE * (double)(last - first + 1);
@@ -103,11 +104,16 @@ static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t 
         a->frames > 0 && a->rate > 0) {
         const int64_t clipped = count_clipped(a);
         f->looked++;
-        sums[0] += clipped, sums[1] += a->frames;
-        if (is_quiet(cfg, a))
-            f->looked_quiet++, name_clip(f, &f->silent, u);
-        if ((double)clipped > CLIPPED_SHARE * (double)a->frames)
-            f->looked_clipped++, name_clip(f, &f->clipped, u);
+        sums[0] += clipped;
+        sums[1] += a->frames;
+        if (is_quiet(cfg, a)) {
+            f->looked_quiet++;
+            name_clip(f, &f->silent, u);
+        }
+        if ((double)clipped > CLIPPED_SHARE * (double)a->frames) {
+            f->looked_clipped++;
+            name_clip(f, &f->clipped, u);
+        }
     }
     file_unmap(&map);
 }
@@ -151,8 +157,10 @@ static void count_sounds(Sounds *s, const Corpus *c, double seconds_per_frame)
         if (text_of(&v, c, i))
             continue;
         for (uint32_t k = 0; k < v.token_count; k++)
-            if (v.tokens[k] < tokens_count() && s->is_sound[v.tokens[k]])
-                n++, s->seen[v.tokens[k]]++;
+            if (v.tokens[k] < tokens_count() && s->is_sound[v.tokens[k]]) {
+                n++;
+                s->seen[v.tokens[k]]++;
+            }
         s->rate[s->rates++] = n / (c->lengths[i].frames * seconds_per_frame);
     }
 }
@@ -177,7 +185,9 @@ static int speech_rate(VoiceFacts *f, const Corpus *const both[2], size_t clips,
         f->sounds += s.seen[i] > 0;
         f->rare_sounds += s.seen[i] > 0 && s.seen[i] < VOICE_RARE;
     }
-    free(s.is_sound), free(s.seen), free(s.rate);
+    free(s.is_sound);
+    free(s.seen);
+    free(s.rate);
     return rc;
 }
 
@@ -197,7 +207,9 @@ static void add_pitch(SpeakerPitch *s, const MelView *v, uint32_t symbols, const
         if (to <= from)
             continue;
         const double p = normaliser_pitch_value(sum / (to - from), norm->pitch_mean, norm->pitch_deviation);
-        s->sum += p, s->squares += p * p, s->symbols++;
+        s->sum += p;
+        s->squares += p * p;
+        s->symbols++;
     }
 }
 
@@ -225,7 +237,8 @@ static int pitch_facts(VoiceFacts *f, const Corpus *c, Err *err)
         f->f0 = stats_percentile(hz, n, 0.5);
     if (!rc && frames > 0 && c->statistics.pitch_deviation > 0)
         f->pitch_variance = squares / frames;
-    free(of), free(hz);
+    free(of);
+    free(hz);
     return rc;
 }
 
@@ -238,8 +251,10 @@ static void count_silent(VoiceFacts *f, const Corpus *c)
         if (m < 0)
             continue;
         store_entry(&c->mel, (uint64_t)m, &e);
-        if (e.status == REJECT_AUDIO_SILENT)
-            f->silent_lines++, name_clip(f, &f->silent, u);
+        if (e.status == REJECT_AUDIO_SILENT) {
+            f->silent_lines++;
+            name_clip(f, &f->silent, u);
+        }
     }
     f->lines = (int64_t)c->dataset.count;
 }
@@ -252,7 +267,8 @@ int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *trai
     const uint32_t clips = train->count + (validation ? validation->count : 0);
     AudioBuffer audio = {0};
     int64_t sums[2] = {0};
-    f->clips = clips, f->seconds = 0;
+    f->clips = clips;
+    f->seconds = 0;
     f->silent.count = f->clipped.count = 0;
     f->silent_lines = f->looked = f->looked_quiet = f->looked_clipped = 0;
     f->sounds = f->rare_sounds = 0;

@@ -64,9 +64,10 @@ static int add_line(void *arg, json_t *o)
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!event)
         return 0;
-    if (strcmp(event, "start") == 0)
-        f->ended = 0, f->total_steps = integer(o, "total_steps");
-    else if (strcmp(event, "end") == 0)
+    if (strcmp(event, "start") == 0) {
+        f->ended = 0;
+        f->total_steps = integer(o, "total_steps");
+    } else if (strcmp(event, "end") == 0)
         f->ended = 1;
     else if (strcmp(event, "resume") == 0)
         take_back(f, integer(o, "step"));
@@ -98,7 +99,9 @@ int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
 
 void voice_facts_from_config(VoiceFacts *f, const Config *cfg)
 {
-    f->weight[TERM_MEL] = cfg->mel_loss_weight, f->weight[TERM_ALIGN] = cfg->align_loss_weight;
-    f->weight[TERM_DURATION] = cfg->duration_loss_weight, f->weight[TERM_PITCH] = cfg->pitch_loss_weight;
+    f->weight[TERM_MEL] = cfg->mel_loss_weight;
+    f->weight[TERM_ALIGN] = cfg->align_loss_weight;
+    f->weight[TERM_DURATION] = cfg->duration_loss_weight;
+    f->weight[TERM_PITCH] = cfg->pitch_loss_weight;
     f->weight[TERM_ENERGY] = cfg->energy_loss_weight;
 }

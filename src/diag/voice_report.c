@@ -14,8 +14,10 @@ static int add_measured(VoiceFacts *f, const VoiceReportOptions *o, Err *err)
             return err_set(err, ERR_NOMEM, "no memory for a validation");
         VoicePoint *p = &f->validation[f->validation_count++];
         *p = (VoicePoint){.step = o->step, .own_text = NAN};
-        for (int i = 0; i < TERM_COUNT; i++)
-            p->terms[i] = o->terms[i], p->loss += o->terms[i];
+        for (int i = 0; i < TERM_COUNT; i++) {
+            p->terms[i] = o->terms[i];
+            p->loss += o->terms[i];
+        }
     }
     if (o->heard) {
         if (mem_grow(&f->heard, &f->heard_cap, f->heard_count + 1, sizeof *f->heard))
@@ -34,8 +36,10 @@ int voice_report(VoiceReport *r, const VoiceReportOptions *o, Err *err)
     if (o->run) {
         rc = voice_facts_from_log(f, o->run, err);
         r->has_log = !rc;
-        if (rc == ERR_MISSING)
-            rc = 0, err_clear(err);
+        if (rc == ERR_MISSING) {
+            rc = 0;
+            err_clear(err);
+        }
     }
     if (o->cfg)
         voice_facts_from_config(f, o->cfg);
@@ -119,26 +123,38 @@ static json_t *facts_json(const VoiceReport *r)
     const VoiceFacts *f = &r->facts;
     json_t *o = json_object();
     if (r->has_log) {
-        integer(o, "total_steps", f->total_steps), integer(o, "validations", (json_int_t)f->validation_count);
+        integer(o, "total_steps", f->total_steps);
+        integer(o, "validations", (json_int_t)f->validation_count);
     }
     if (r->has_corpus) {
-        integer(o, "clips", f->clips), number(o, "minutes", f->seconds / 60);
-        number(o, "f0_hz", f->f0), number(o, "phonemes_per_s", f->sounds_per_s);
-        integer(o, "phonemes", f->sounds), integer(o, "rare_phonemes", f->rare_sounds);
-        integer(o, "silent_lines", f->silent_lines), integer(o, "looked_at", f->looked);
-        integer(o, "mostly_silence", f->looked_quiet), integer(o, "clipped", f->looked_clipped);
+        integer(o, "clips", f->clips);
+        number(o, "minutes", f->seconds / 60);
+        number(o, "f0_hz", f->f0);
+        number(o, "phonemes_per_s", f->sounds_per_s);
+        integer(o, "phonemes", f->sounds);
+        integer(o, "rare_phonemes", f->rare_sounds);
+        integer(o, "silent_lines", f->silent_lines);
+        integer(o, "looked_at", f->looked);
+        integer(o, "mostly_silence", f->looked_quiet);
+        integer(o, "clipped", f->looked_clipped);
         number(o, "clipped_samples", f->clipped_samples);
     }
     if (r->has_alignment) {
-        integer(o, "aligned_clips", (json_int_t)f->clip_count), number(o, "cost", f->cost);
-        number(o, "own_text", f->own_text), number(o, "one_frame_share", f->ones);
-        number(o, "longest_tenth_share", f->held), number(o, "frames_per_symbol", f->frames_per_symbol);
-        integer(o, "predicted_clips", f->predicted_clips), number(o, "pitch_explained", f->pitch_explained);
-        number(o, "duration_explained", f->duration_explained), integer(o, "suspects", f->suspects);
+        integer(o, "aligned_clips", (json_int_t)f->clip_count);
+        number(o, "cost", f->cost);
+        number(o, "own_text", f->own_text);
+        number(o, "one_frame_share", f->ones);
+        number(o, "longest_tenth_share", f->held);
+        number(o, "frames_per_symbol", f->frames_per_symbol);
+        integer(o, "predicted_clips", f->predicted_clips);
+        number(o, "pitch_explained", f->pitch_explained);
+        number(o, "duration_explained", f->duration_explained);
+        integer(o, "suspects", f->suspects);
     }
     if (f->heard_count) {
         const VoiceHeard *h = &f->heard[f->heard_count - 1];
-        integer(o, "words", h->words), integer(o, "words_wrong", h->words_wrong);
+        integer(o, "words", h->words);
+        integer(o, "words_wrong", h->words_wrong);
         integer(o, "recordings_words", h->recordings_words);
         integer(o, "recordings_words_wrong", h->recordings_words_wrong);
     }

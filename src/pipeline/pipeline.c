@@ -173,13 +173,16 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
     if (cfg->augment_speed > 0 && !p->sizes.on_the_fly)
         log_warn(o->log,
                  "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
-    if ((rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err)))
+    rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err);
+    if (rc)
         goto fail;
     uint64_t data, model, pinned;
     least_bytes(&data, &model, &pinned, &p->sizes, o);
-    if ((rc = check_cap(o->data, data,
-                        same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory", err)) ||
-        (rc = check_cap(o->model, model, "model_gpu_memory", err)))
+    rc = check_cap(o->data, data, same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory",
+                   err);
+    if (!rc)
+        rc = check_cap(o->model, model, "model_gpu_memory", err);
+    if (rc)
         goto fail;
     int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
     if (o->epochs > 0)
@@ -189,8 +192,10 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                      (long long)o->start.index, (long long)o->start.epoch, (long long)per_epoch);
         goto fail;
     }
-    if ((rc = ring_open(&p->ring, p->sizes.slots, p->sizes.shape.rows, batches > 0 ? batches : 0, err)) ||
-        (rc = take_slot_memory(p, err)))
+    rc = ring_open(&p->ring, p->sizes.slots, p->sizes.shape.rows, batches > 0 ? batches : 0, err);
+    if (!rc)
+        rc = take_slot_memory(p, err);
+    if (rc)
         goto fail;
     LoaderOptions lo = {.cfg = cfg,
                         .corpus = o->corpus,
@@ -206,7 +211,8 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .first_index = o->start.index,
                         .stuck_seconds = o->stuck_seconds > 0 ? o->stuck_seconds : STUCK_SECONDS,
                         .log = o->log};
-    if ((rc = loader_open(&p->loader, &lo, err)))
+    rc = loader_open(&p->loader, &lo, err);
+    if (rc)
         goto fail;
     FeederOptions fo = {.cfg = cfg,
                         .data = o->data,
@@ -223,7 +229,8 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .synchronous = p->sizes.synchronous,
                         .inline_loading = p->sizes.workers == 0,
                         .log = o->log};
-    if ((rc = feeder_open(&p->feeder, &fo, err)))
+    rc = feeder_open(&p->feeder, &fo, err);
+    if (rc)
         goto fail;
     *out = p;
     return 0;

@@ -125,7 +125,8 @@ int ring_take(Ring *r, Slot **out, double seconds, Err *err)
     pthread_mutex_lock(&r->mutex);
     int rc = 0;
     for (;;) {
-        if ((rc = check_locked(r, err)) != 0)
+        rc = check_locked(r, err);
+        if (rc)
             break;
         if (r->taken >= r->end) {
             rc = err_set(err, ERR_STOPPED, "the last batch has been taken");
