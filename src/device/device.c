@@ -63,6 +63,8 @@ static void *open_library(char *found, size_t cap, Err *err)
     return library;
 }
 
+/* The library of the CUDA part, its interface version, and the driver, in that order: the first that is
+ * missing is named. */
 static int load_cuda(Cuda *cuda, Err *err)
 {
     char path[PATH_MAX + 64];
@@ -77,6 +79,7 @@ static int load_cuda(Cuda *cuda, Err *err)
                 abi ? abi() : 0, DEVICE_CUDA_ABI);
         return err_hint(err, "use the one that was built together with this program");
     }
+    /* Without a driver the CUDA runtime would only say "insufficient driver". */
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!driver) {
         err_set(err, ERR_DEVICE,
@@ -86,6 +89,7 @@ static int load_cuda(Cuda *cuda, Err *err)
     return 0;
 }
 
+/* A GPU by number. */
 static int open_cuda(Device **d, int index, const DeviceOptions *options, Err *err)
 {
     Cuda cuda;
@@ -93,6 +97,7 @@ static int open_cuda(Device **d, int index, const DeviceOptions *options, Err *e
     return rc ? rc : cuda.open(d, index, options, err);
 }
 
+/* The first GPU that opens. Why there is none is said once, with the device that is used instead. */
 static int open_auto(Device **d, const DeviceOptions *options, Err *err)
 {
     Err why = {0};
@@ -124,6 +129,7 @@ static int parse_index(const char *s)
     return atoi(s);
 }
 
+/* Names are those that the user writes: see device.h. */
 int device_open(Device **d, const char *name, const DeviceOptions *options, Err *err)
 {
     static const DeviceOptions none = {0};
@@ -178,6 +184,7 @@ int device_copy(Stream *s, void *dst, Device *to, const void *src, Device *from,
 int device_alloc(Device *d, void **p, size_t bytes, Err *err)
 {
     *p = NULL;
+    /* Compare and exchange until nobody else has changed the account in between. */
     uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED);
     do {
         if (d->cap && (bytes > d->cap || used > d->cap - bytes)) {
@@ -189,6 +196,7 @@ int device_alloc(Device *d, void **p, size_t bytes, Err *err)
         }
     } while (
         !__atomic_compare_exchange_n(&d->used, &used, used + bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    /* The cap left room; the device itself may still be full. */
     int rc = d->ops->memory_alloc(d, p, bytes, err);
     if (rc)
         __atomic_fetch_sub(&d->used, bytes, __ATOMIC_RELAXED);

@@ -2,15 +2,16 @@
  *
  * A stream is a thread with a queue of commands. Each command does its real work and takes the time that the
  * simulated machine gives it. Time is kept as numbers, so that a thread that wakes up late does not make the
- * machine slower: start = max(end of the command before, time of the event waited for, time it was enqueued,
- * time its copy engine is free) end   = start + max(modelled time, time the work really took) and the thread
- * sleeps until `end`. Events carry these times. A stream that is behind the clock catches up because it does
- * not sleep. Copy engines: one for each direction (in, out, to peers), shared by the device's streams.
- * Kernels of two streams do not slow each other. Closing a stream makes it hurry: it does all its work, but
- * sleeps no more; and a stream that hurries makes those hurry whose events it waits for, up to the record of
- * that event. So a close never waits for simulated time. Lifetimes: an event lives until it is closed and no
- * queued command names it; a Gpu until it is closed and has no event; the shell of a stream until it is
- * closed and no event was last recorded on it. */
+ * machine slower:
+ *   start = max(end of the command before, event waited for, time it was enqueued, its copy engine is free)
+ *   end   = start + max(modelled time, time the work really took)
+ * The thread sleeps until `end`; one that is behind does not sleep, and so catches up. Events carry these
+ * times. Copy engines: one for each direction (in, out, to peers), shared by the device's streams. Kernels of
+ * two streams do not slow each other.
+ * Closing a stream makes it hurry: it does all its work but sleeps no more, and makes those streams hurry
+ * whose events it waits for. So a close never waits for simulated time.
+ * Lifetimes: an event lives until it is closed and no queued command names it; a Gpu until it is closed and
+ * has no event; the shell of a stream until it is closed and no event was last recorded on it. */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -27,18 +28,17 @@
 #include "device/device.h"
 #include "device/sim.h"
 
-enum {
-    QUEUE_CAP = 1024,
-    QUEUE_ROOM = QUEUE_CAP - 64
-}; /* who waits for room is woken at ROOM, not for every single place */
-enum { KEPT_RECORDS = 8 };
-enum { ALIGNMENT = 256 };
+#define QUEUE_CAP 1024              /* commands that a stream can hold */
+#define QUEUE_ROOM (QUEUE_CAP - 64) /* whoever waits for room is woken at this fill, not for every place */
+#define KEPT_RECORDS 8
+#define ALIGNMENT 256
 #define GARBAGE_BYTES \
-    ((size_t)64 \
-     << 20) /* fresh memory is filled with 0xFF (a NaN) up to here, as a GPU's is not zero either */
+    ((size_t)64 << 20)        /* fresh memory begins with 0xFF (NaNs): a GPU's is not zero either */
+#define TIMER_SLACK_NS 1000UL /* of the threads' sleeps: they end when they should */
 
 typedef enum { ENGINE_NONE = -1, ENGINE_IN, ENGINE_OUT, ENGINE_PEER, ENGINE_COUNT } Engine;
 
+/* One simulated GPU. */
 typedef struct Gpu {
     Device device;
     atomic_int references; /* the device itself and its events */
@@ -51,6 +51,7 @@ typedef struct Gpu {
     atomic_int failed; /* set after error; read without the mutex */
 } Gpu;
 
+/* One time that an event was recorded. */
 typedef struct Record {
     double at; /* virtual time at which it happened */
     int failed;
@@ -58,6 +59,7 @@ typedef struct Record {
 
 typedef struct SimStream SimStream;
 
+/* An event may be recorded again before everyone has looked at it: the last few records are kept. */
 typedef struct SimEvent {
     Event base;
     Gpu *gpu;
@@ -72,10 +74,12 @@ typedef struct SimEvent {
 
 typedef enum { CMD_COPY, CMD_ZERO, CMD_RUN, CMD_RECORD, CMD_WAIT, CMD_WAIT_FOREIGN } CommandKind;
 
+/* One entry of a stream's queue. Cache lines of its own: the caller writes the next while the thread reads
+ * this. */
 typedef struct Command {
     _Alignas(64) CommandKind kind;
     Engine engine;
-    int stage; /* whose time and failure apply; -1: none */
+    int stage; /* whose time and failure apply, or STAGE_NONE */
     int64_t batch;
     double enqueued, seconds; /* seconds: as modelled */
     void *dst;
@@ -117,6 +121,7 @@ static int no_memory(const Device *d, const char *what, Err *err)
 
 static Gpu *gpu_of(Device *d) { return d->impl; }
 
+/* The last reference frees it: events may outlive the device they belong to. */
 static void gpu_release(Gpu *g)
 {
     if (atomic_fetch_sub(&g->references, 1) > 1)
@@ -126,6 +131,7 @@ static void gpu_release(Gpu *g)
     free(g);
 }
 
+/* The first failure stays; what comes later is its consequence. */
 static void gpu_fail(Gpu *g, const Err *err)
 {
     pthread_mutex_lock(&g->mutex);
@@ -195,6 +201,7 @@ static void sim_memory_free(Device *d, void *p)
     pthread_mutex_unlock(&g->mutex);
 }
 
+/* Any memory of the host will do: the copies are memmove. */
 static int sim_pinned_alloc(Device *d, void **p, size_t bytes, Err *err)
 {
     *p = mem_aligned(ALIGNMENT, bytes ? bytes : 1, 1);
@@ -208,6 +215,7 @@ static void sim_memory_info(Device *d, DeviceMemory *m)
     *m = (DeviceMemory){d->cap, __atomic_load_n(&d->used, __ATOMIC_RELAXED), d->sim->memory};
 }
 
+/* Simulated GPUs reach each other directly. */
 static PeerPath sim_peer_path(Device *d, Device *other)
 {
     return device_same(d, other) ? PEER_SAME : other->ops->kind == DEVICE_SIM ? PEER_DIRECT : PEER_STAGED;
@@ -215,6 +223,7 @@ static PeerPath sim_peer_path(Device *d, Device *other)
 
 /* ---- hurrying ---- */
 
+/* The shell of a stream: its thread has ended before. */
 static void stream_release(SimStream *s)
 {
     if (atomic_fetch_sub(&s->references, 1) > 1)
@@ -228,6 +237,7 @@ static void stream_release(SimStream *s)
     free(s);
 }
 
+/* Lets go of the stream it was last recorded on, and of its device. */
 static void event_release(SimEvent *e)
 {
     if (atomic_fetch_sub(&e->references, 1) > 1)
@@ -261,6 +271,7 @@ static void event_hurry(SimEvent *e)
 static void stream_hurry(SimStream *s, uint64_t to)
 {
     pthread_mutex_lock(&s->mutex);
+    /* A stream that hurries that far already has passed it on: this ends the recursion. */
     int further = to > s->hurry_to;
     SimEvent *e = further ? s->awaited : NULL;
     if (further) {
@@ -299,6 +310,7 @@ static void sim_event_close(Event *e)
         event_release((SimEvent *)e);
 }
 
+/* Called by the stream's thread when it gets to the record. */
 static void event_happen(SimEvent *e, uint64_t generation, double at)
 {
     pthread_mutex_lock(&e->mutex);
@@ -323,6 +335,7 @@ static Record event_await(SimEvent *e, uint64_t generation)
     return r;
 }
 
+/* How often it has been recorded: a wait is for the last record made before it. */
 static uint64_t event_recorded(SimEvent *e)
 {
     pthread_mutex_lock(&e->mutex);
@@ -331,6 +344,7 @@ static uint64_t event_recorded(SimEvent *e)
     return n;
 }
 
+/* A failed device is told here too, once the event has happened. */
 static int sim_event_happened(Event *e)
 {
     SimEvent *event = (SimEvent *)e;
@@ -348,6 +362,7 @@ static int sim_event_wait(Event *e, Err *err)
     return gpu_state(event->gpu, err);
 }
 
+/* Virtual time of the last record that happened. */
 static double event_time(SimEvent *e)
 {
     pthread_mutex_lock(&e->mutex);
@@ -363,6 +378,7 @@ static double sim_event_seconds(Event *a, Event *b)
 
 /* ---- streams: the thread's side ---- */
 
+/* Virtual time is reached, or the stream is told to hurry. */
 static void sleep_until(SimStream *s, double when)
 {
     if (when <= clock_now())
@@ -374,6 +390,7 @@ static void sleep_until(SimStream *s, double when)
     pthread_mutex_unlock(&s->mutex);
 }
 
+/* A failure that was asked for with --sim fail=STAGE:AT. */
 static int command_fails(SimStream *s, const Command *c)
 {
     if (c->stage < 0 || !sim_fails(s->gpu->device.sim, (StageId)c->stage, c->batch))
@@ -385,6 +402,7 @@ static int command_fails(SimStream *s, const Command *c)
     return 1;
 }
 
+/* The real work, so that the bytes are those of a real device. */
 static void do_work(Command *c)
 {
     if (c->kind == CMD_COPY)
@@ -421,6 +439,7 @@ static void execute_wait(SimStream *s, SimEvent *e, uint64_t generation)
 {
     pthread_mutex_lock(&s->mutex);
     s->awaited = e;
+    /* Set under the lock: whoever makes this stream hurry from now on sees what it waits for. */
     int hurried = s->done < s->hurry_to;
     pthread_mutex_unlock(&s->mutex);
     if (hurried)
@@ -438,6 +457,7 @@ static void execute_wait(SimStream *s, SimEvent *e, uint64_t generation)
     event_release(e);
 }
 
+/* One command. It begins when the one before has ended, and not before it was enqueued. */
 static void execute(SimStream *s, Command *c)
 {
     s->time = fmax(s->time, c->enqueued);
@@ -454,6 +474,7 @@ static void execute(SimStream *s, Command *c)
     case CMD_WAIT:
         execute_wait(s, (SimEvent *)c->event, c->generation);
         break;
+    /* An event of a real GPU has no virtual time: it happens when it happens. */
     case CMD_WAIT_FOREIGN: {
         Err err = {0};
         if (c->event->device->ops->event_wait(c->event, &err))
@@ -464,10 +485,11 @@ static void execute(SimStream *s, Command *c)
     }
 }
 
+/* The thread of a stream: commands in order, each without the lock. */
 static void *stream_main(void *arg)
 {
     SimStream *s = arg;
-    prctl(PR_SET_TIMERSLACK, 1000UL); /* ns: this thread's sleeps end when they should */
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     pthread_mutex_lock(&s->mutex);
     for (;;) {
         while (s->count == 0 && !s->closing) {
@@ -484,6 +506,7 @@ static void *stream_main(void *arg)
         s->head = (s->head + 1) % QUEUE_CAP;
         s->count--;
         s->done++;
+        /* Woken in groups: see QUEUE_ROOM. */
         if (s->room_waiters && s->count <= QUEUE_ROOM)
             pthread_cond_broadcast(&s->room);
         if (s->drained_waiters && s->count == 0)
@@ -507,6 +530,7 @@ static int sim_stream_open(Device *d, Stream **out, const char *name, Err *err)
     s->time = clock_now();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
+    /* Sleeps are until a time of the monotonic clock. */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&s->mutex, NULL);
     pthread_cond_init(&s->work, NULL);
@@ -528,6 +552,7 @@ static int sim_stream_open(Device *d, Stream **out, const char *name, Err *err)
     return 0;
 }
 
+/* All work is done, but no more simulated time passes. */
 static void sim_stream_close(Stream *stream)
 {
     if (!stream)
@@ -567,6 +592,7 @@ static Command *enqueue_begin(SimStream *s, CommandKind kind, Engine engine, int
 {
     double now = clock_now();
     pthread_mutex_lock(&s->mutex);
+    /* A host that runs a whole queue ahead waits, as with a real GPU. */
     if (s->count == QUEUE_CAP) {
         s->room_waiters++;
         while (s->count == QUEUE_CAP)
@@ -584,6 +610,7 @@ static Command *enqueue_begin(SimStream *s, CommandKind kind, Engine engine, int
     return c;
 }
 
+/* Wakes the thread only when it sleeps. */
 static void enqueue_end(SimStream *s)
 {
     s->count++;
@@ -595,6 +622,7 @@ static void enqueue_end(SimStream *s)
     pthread_mutex_unlock(&s->mutex);
 }
 
+/* seconds: as modelled; the real copy may take longer. */
 static int enqueue_copy(SimStream *s, Engine engine, int stage, double seconds, void *dst, const void *src,
                         size_t bytes)
 {
@@ -618,17 +646,18 @@ static int sim_copy_in(Stream *stream, void *dst, const void *src, size_t bytes,
 static int sim_copy_out(Stream *stream, void *dst, const void *src, size_t bytes, Err *err)
 {
     SimStream *s = (SimStream *)stream;
-    return enqueue_copy(s, ENGINE_OUT, -1, sim_seconds(stream->device->sim, STAGE_H2D, -1, bytes), dst, src,
-                        bytes);
+    return enqueue_copy(s, ENGINE_OUT, STAGE_NONE, sim_seconds(stream->device->sim, STAGE_H2D, -1, bytes),
+                        dst, src, bytes);
 }
 
+/* Within a GPU a copy is a kernel; to another one it takes the peer engine. */
 static int sim_copy_peer(Stream *stream, void *dst, Device *dst_device, const void *src, size_t bytes,
                          Err *err)
 {
     SimStream *s = (SimStream *)stream;
     switch (sim_peer_path(stream->device, dst_device)) {
     case PEER_SAME:
-        return enqueue_copy(s, ENGINE_NONE, -1, 0, dst, src, bytes);
+        return enqueue_copy(s, ENGINE_NONE, STAGE_NONE, 0, dst, src, bytes);
     case PEER_DIRECT:
         return enqueue_copy(s, ENGINE_PEER, STAGE_PEER,
                             sim_seconds(stream->device->sim, STAGE_PEER, s->batch, bytes), dst, src, bytes);
@@ -642,13 +671,14 @@ static int sim_copy_peer(Stream *stream, void *dst, Device *dst_device, const vo
 static int sim_fill_zero(Stream *stream, void *dst, size_t bytes, Err *err)
 {
     SimStream *s = (SimStream *)stream;
-    Command *c = enqueue_begin(s, CMD_ZERO, ENGINE_NONE, -1);
+    Command *c = enqueue_begin(s, CMD_ZERO, ENGINE_NONE, STAGE_NONE);
     c->dst = dst;
     c->bytes = bytes;
     enqueue_end(s);
     return 0;
 }
 
+/* The time of a kernel is that of its stage, whatever the work takes in truth. */
 static int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage,
                    Err *err)
 {
@@ -666,7 +696,7 @@ static int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_
 
 static void enqueue_event(SimStream *s, CommandKind kind, Event *e, uint64_t generation)
 {
-    Command *c = enqueue_begin(s, kind, ENGINE_NONE, -1);
+    Command *c = enqueue_begin(s, kind, ENGINE_NONE, STAGE_NONE);
     c->event = e;
     c->generation = generation;
     enqueue_end(s);
@@ -681,6 +711,7 @@ static int sim_event_record(Event *e, Stream *stream, Err *err)
     atomic_fetch_add(&s->references, 1);
     pthread_mutex_lock(&event->mutex);
     uint64_t generation = ++event->recorded;
+    /* For event_hurry: which stream will record it, and as which command. */
     old = event->stream;
     event->stream = s;
     event->number = s->enqueued + 1;
@@ -743,6 +774,7 @@ static const DeviceOps sim_ops = {
     .memory_info = sim_memory_info,
 };
 
+/* Without a description the machine takes no time. */
 int device_sim_open(Device **d, int index, const DeviceOptions *options, Err *err)
 {
     Gpu *g = mem_calloc(1, sizeof *g);

@@ -18,6 +18,7 @@
 
 #define MOST_DEVICES 2 /* of one program: data and model */
 
+/* One GPU that was asked for, measured or not. */
 typedef struct MonitoredGpu {
     void *handle; /* NULL: not measured */
     MonitorSummary summary;
@@ -48,8 +49,10 @@ const char *monitor_value_name(MonitorValue v)
 
 /* ---- one look at one GPU ---- */
 
+/* What NVML does not report is a NaN. */
 static float value_or_none(int result, double value) { return result == 0 ? (float)value : NAN; }
 
+/* NVML gives milliwatts and KB/s; samples hold watts and bytes/s. */
 static void take_sample(const Nvml *nvml, void *handle, MonitorSample *s, double *memory_total)
 {
     NvmlUtilization u = {0};
@@ -72,6 +75,7 @@ static void take_sample(const Nvml *nvml, void *handle, MonitorSample *s, double
     s->values[MONITOR_TEMPERATURE] = value_or_none(rc, x);
 }
 
+/* The newest samples in a ring for plots, all of them in the summary. */
 static void keep_sample(MonitoredGpu *g, const MonitorSample *s, double memory_total)
 {
     g->history[g->taken++ % MONITOR_HISTORY] = *s;
@@ -92,6 +96,7 @@ static void wait_until(Monitor *m, double when)
     }
 }
 
+/* NVML is asked without the lock: a call may take milliseconds, and summaries are wanted meanwhile. */
 static void *monitor_main(void *arg)
 {
     Monitor *m = arg;
@@ -109,6 +114,7 @@ static void *monitor_main(void *arg)
             pthread_mutex_lock(&m->mutex);
             keep_sample(g, &s, memory_total);
         }
+        /* Looking may take longer than the interval: then there is no pause. */
         next = fmax(next + m->interval,
                     clock_now()); /* looking may take longer than the interval: then it is the interval */
         wait_until(m, next);
@@ -128,6 +134,7 @@ static int visible_word(char *out, size_t cap, int index)
         snprintf(out, cap, "%d", index);
         return 1;
     }
+    /* The index-th word of the list. */
     for (int i = 0; i < index && list; i++) {
         list = strchr(list, ',');
         list = list ? list + 1 : NULL;
@@ -140,6 +147,7 @@ static int visible_word(char *out, size_t cap, int index)
     return n > 0;
 }
 
+/* The handle of one GPU; without one it is not measured, and the log says why. */
 static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
 {
     char word[96];
@@ -159,6 +167,7 @@ static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
     m->measured++;
 }
 
+/* NVML that does not start is no error: a training does not depend on being watched. */
 static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
 {
     int rc = m->nvml.init();
@@ -184,6 +193,7 @@ int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, i
     m->opened = clock_now();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
+    /* wait_until counts on the clock that nobody can set. */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&m->mutex, NULL);
     pthread_cond_init(&m->wake, &monotonic);
@@ -210,6 +220,7 @@ fail:
     return rc;
 }
 
+/* With the system's NVML, or with none. */
 int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Log *log, Err *err)
 {
     Nvml nvml;
@@ -250,6 +261,7 @@ void monitor_close(Monitor *m)
     m->stop = 1;
     pthread_cond_broadcast(&m->wake);
     pthread_mutex_unlock(&m->mutex);
+    /* The thread calls NVML: it ends first. */
     thread_join(&m->thread);
     if (m->initialised)
         m->nvml.shutdown();
@@ -274,6 +286,7 @@ void monitor_summary(Monitor *m, int gpu, MonitorSummary *s)
     pthread_mutex_unlock(&m->mutex);
 }
 
+/* The size of the memory is no measurement and stays. */
 void monitor_restart(Monitor *m)
 {
     pthread_mutex_lock(&m->mutex);
@@ -282,6 +295,7 @@ void monitor_restart(Monitor *m)
     pthread_mutex_unlock(&m->mutex);
 }
 
+/* The last n of the ring, oldest first. */
 int monitor_history(Monitor *m, int gpu, MonitorSample *out, int cap)
 {
     ASSERT(gpu >= 0 && gpu < m->count);

@@ -28,6 +28,7 @@ struct SimDisk {
 
 typedef enum { KEY_MS, KEY_US, KEY_GBPS, KEY_JITTER, KEY_SEED, KEY_MEMORY, KEY_STALL, KEY_FAIL } KeyKind;
 
+/* One row for each word of --sim but the description of stall and fail: name, unit, stage, range. */
 static const struct Key {
     const char *name;
     KeyKind kind;
@@ -50,6 +51,7 @@ static const struct Key {
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
+/* The nearest key is named when it is a likely typing error, all of them otherwise. */
 static int unknown_key(const char *word, const char *name, Err *err)
 {
     err_set(err, ERR_CONFIG, "--sim: there is no key '%s' (in '%s')", name, word);
@@ -69,6 +71,7 @@ static int unknown_key(const char *word, const char *name, Err *err)
                          "stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
 }
 
+/* The whole text must be a number, and within the range. */
 static int parse_number(double *x, const char *word, const char *text, double min, double max, int whole,
                         Err *err)
 {
@@ -84,6 +87,7 @@ static int parse_number(double *x, const char *word, const char *text, double mi
     return 0;
 }
 
+/* A stage by name, with the nearest one in the hint. */
 static int parse_stage(int *stage, const char *word, const char *name, Err *err)
 {
     *stage = stage_find(name, (int)strlen(name));
@@ -114,6 +118,7 @@ static int cut_parts(char *text, char *parts[], int n)
     return have == n;
 }
 
+/* stall=STAGE:EVERY:MS */
 static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
 {
     char *parts[3];
@@ -136,6 +141,7 @@ static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *
     return 0;
 }
 
+/* fail=STAGE:AT */
 static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
 {
     char *parts[2];
@@ -156,6 +162,7 @@ static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *v
     return 0;
 }
 
+/* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall and fail may come again. */
 static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
 {
     char name[128];
@@ -174,6 +181,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
                        key->kind == KEY_STALL  ? "STAGE:EVERY:MS"
                        : key->kind == KEY_FAIL ? "STAGE:AT"
                                                : "NUMBER");
+    /* These two have values of their own form. */
     if (key->kind == KEY_STALL)
         return parse_stall(sim, key, word, value, err);
     if (key->kind == KEY_FAIL)
@@ -185,6 +193,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
     if (*seen & 1u << row)
         return err_set(err, ERR_CONFIG, "--sim: %s is there twice ('%s' is the second)", name, word);
     *seen |= 1u << row;
+    /* Everything is kept in seconds and bytes. */
     switch (key->kind) {
     case KEY_MS:
         sim->seconds[key->stage] = x * 1e-3;
@@ -211,6 +220,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
     return 0;
 }
 
+/* Words between commas, blanks around them allowed. An empty list is a machine that takes no time. */
 static int parse_list(Sim *sim, const char *spec, Err *err)
 {
     uint32_t seen = 0;
@@ -222,6 +232,7 @@ static int parse_list(Sim *sim, const char *spec, Err *err)
         size_t n = comma ? (size_t)(comma - p) : strlen(p);
         const char *start = p;
         p = comma ? comma + 1 : NULL;
+        /* The word without the blanks around it. */
         for (; n && (*start == ' ' || *start == '\t'); start++)
             n--;
         while (n && (start[n - 1] == ' ' || start[n - 1] == '\t'))
@@ -241,6 +252,7 @@ static int parse_list(Sim *sim, const char *spec, Err *err)
     return 0;
 }
 
+/* Closed after a failure, as sim.h promises. */
 int sim_parse(Sim *sim, const char *spec, Err *err)
 {
     *sim = (Sim){.memory = DEFAULT_MEMORY};
@@ -278,6 +290,7 @@ static double draw_factor(const Sim *sim, StageId stage, int64_t batch)
     return exp(sqrt(variance) * rng_normal(&rng) - 0.5 * variance);
 }
 
+/* Latency and bandwidth, then jitter, then stalls: a stall is as long as it was described. */
 double sim_seconds(const Sim *sim, StageId stage, int64_t batch, uint64_t bytes)
 {
     double t = sim->seconds[stage] + sim->per_byte[stage] * (double)bytes;
@@ -300,6 +313,7 @@ int sim_fails(const Sim *sim, StageId stage, int64_t batch)
 
 /* ---- the disk ---- */
 
+/* Until an absolute time, so that signals do not make it longer. */
 static void sleep_until(double when)
 {
     struct timespec t = {(time_t)when, (long)((when - floor(when)) * 1e9)};
@@ -315,8 +329,10 @@ void sim_disk_read(Sim *sim, double seconds, const int *stop)
     struct SimDisk *disk = sim->disk;
     pthread_mutex_lock(&disk->mutex);
     double now = clock_now();
+    /* The disk is taken in the order in which the readers come. */
     double done = disk->next_free = fmax(now, disk->next_free) + seconds;
     pthread_mutex_unlock(&disk->mutex);
+    /* In slices, so that a stop does not wait for a simulated disk. */
     while (now < done && !(stop && __atomic_load_n(stop, __ATOMIC_ACQUIRE))) {
         sleep_until(fmin(done, now + SLICE_MS * 1e-3));
         now = clock_now();
