@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+/* A clip of exactly the limit is within it. */
 RejectReason accept_seconds(const Config *cfg, double seconds, char *detail, size_t cap)
 {
     int shorter = seconds < cfg->min_audio_length;
@@ -15,6 +16,7 @@ RejectReason accept_seconds(const Config *cfg, double seconds, char *detail, siz
     return shorter ? REJECT_AUDIO_TOO_SHORT : REJECT_AUDIO_TOO_LONG;
 }
 
+/* Longer texts and clips are left out, never cut. */
 RejectReason accept_tokens(const Config *cfg, uint32_t tokens, char *detail, size_t cap)
 {
     if (tokens <= (uint32_t)cfg->max_text_length)
@@ -40,11 +42,13 @@ int accept_is_lasting(RejectReason reason)
     return reason == REJECT_AUDIO_NOT_FINITE || reason == REJECT_AUDIO_SILENT;
 }
 
+/* Of this very text: a line that was changed after prepare has another key. */
 static int usable_text(TextView *v, const StoreEntry *e, Hash128 settings, const Utterance *u)
 {
     return e->status == 0 && hash_equal(e->key, text_key(settings, u)) && text_view(v, e) == 0;
 }
 
+/* In the form that the batch layout counts on. */
 static int usable_mel(MelView *v, const StoreEntry *e, const Config *cfg)
 {
     return e->status == 0 && mel_view(v, e) == 0 && v->bands == (uint32_t)cfg->n_mels &&

@@ -32,6 +32,7 @@ void preparation_close(Preparation *p)
 int preparation_reject(Preparation *p, size_t i, RejectReason reason, const char *detail, Err *err)
 {
     const Utterance *u = &p->dataset->utterances[i];
+    /* One line, one reason: rejected.tsv lists an utterance once. */
     if (p->rejected[i] != REJECT_NONE)
         return 0;
     p->rejected[i] = (uint8_t)reason;
@@ -54,6 +55,7 @@ typedef struct Probe {
     Progress progress;
 } Probe;
 
+/* Runs in any thread; the result waits in its slot. */
 static void probe_work(void *user, int thread, int slot, uint64_t item)
 {
     Probe *probe = user;
@@ -73,6 +75,7 @@ static void probe_work(void *user, int thread, int slot, uint64_t item)
                             sizeof r->detail);
 }
 
+/* In the caller's thread, in the order of the utterances: rejected.tsv does not depend on who was first. */
 static int probe_finish(void *user, int slot, uint64_t item, Err *err)
 {
     Probe *probe = user;
@@ -95,6 +98,7 @@ int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, 
                       .work = probe_work,
                       .finish = probe_finish};
     int rc = left && probe.results ? 0 : err_set(err, ERR_NOMEM, "no memory for the pre-flight");
+    /* Another cache may have looked at the same file before. */
     for (size_t k = 0; k < count && !rc; k++)
         if (!p->probed[utterances[k]])
             left[job.items++] = utterances[k];

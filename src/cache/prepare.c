@@ -12,6 +12,7 @@
 #include "cache/accept.h"
 #include "cache/producers.h"
 
+/* Beside the data unless the user wants them elsewhere. */
 char *prepare_cache_dir(const Config *cfg)
 {
     return cfg->cache_dir[0] ? strdup(cfg->cache_dir) : file_join(cfg->data_path, "myxtts-cache");
@@ -34,6 +35,7 @@ static int lock_cache(FileLock *lock, int *waited, const char *dir, Log *log, Er
     long holder = 0;
     int rc = file_lock(lock, path, 0, &holder, err);
     *waited = rc == ERR_STOPPED;
+    /* Not an error: the other run may be about to build the very same. */
     if (*waited) {
         log_info(log, "another run (process %ld) is preparing %s: waiting for it to end", holder, dir);
         rc = file_lock(lock, path, 1, NULL, err);
@@ -46,6 +48,7 @@ static int lock_cache(FileLock *lock, int *waited, const char *dir, Log *log, Er
 static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareReport *report, Err *err)
 {
     const Config *cfg = s->cfg;
+    /* The stores as they are now, after both builders have committed. */
     Store text = {0}, mel = {0};
     int rc = options->text ? store_open(&text, s->dir, TEXT_STORE, err) : 0;
     if (!rc && options->mel)
@@ -60,6 +63,7 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
             store_entry(&text, (uint64_t)at, &t);
         if (options->mel && (at = store_find(&mel, u->id.p, u->id.n)) >= 0)
             store_entry(&mel, (uint64_t)at, &m);
+        /* Over everything that was built: a user who sets a limit wants to know what it leaves out. */
         report->longest_text = t.items > report->longest_text ? t.items : report->longest_text;
         report->longest_mel = m.items > report->longest_mel ? m.items : report->longest_mel;
         char detail[128];
@@ -75,6 +79,7 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
             report->audio_seconds += mel_seconds(&m);
         }
     }
+    /* Symbols outside the table, for the report. */
     if (!rc && options->text) {
         TextSymbols head;
         const uint32_t *symbols, *pairs;
@@ -103,6 +108,7 @@ static void remove_drafts(const char *dir)
         closedir(d);
 }
 
+/* Made when it is not there. Not writable is told here, before any work. */
 static int cache_folder(char **dir, const Config *cfg, Err *err)
 {
     *dir = prepare_cache_dir(cfg);
@@ -152,6 +158,7 @@ static int open_locked(Dataset *dataset, FileLock *lock, PrepareReport *report, 
         rc = cache_folder(&report->cache_dir, cfg, err);
     if (!rc)
         rc = lock_cache(lock, &waited, report->cache_dir, log, err);
+    /* The other run's user may have changed the metadata in the meantime. */
     if (!rc && waited) {
         dataset_close(dataset);
         rc = dataset_open(dataset, cfg, err);
@@ -159,6 +166,7 @@ static int open_locked(Dataset *dataset, FileLock *lock, PrepareReport *report, 
     return rc;
 }
 
+/* In the order of the lines, as people read the file. */
 static void sum_up(PrepareReport *report, Dataset *dataset)
 {
     report->lines = dataset->lines;

@@ -38,6 +38,7 @@ typedef struct Row { /* a segment of the new state */
     uint64_t live; /* bytes of records that entries use */
 } Row;
 
+/* A whole record that an interrupted build left behind. */
 typedef struct Salvaged {
     uint32_t row;
     uint64_t offset;
@@ -68,6 +69,7 @@ static int no_memory(const StoreBuild *b, Err *err)
     return err_set(err, ERR_NOMEM, "no memory to build the %s cache", b->name);
 }
 
+/* The row's number is its position; entries refer to it. */
 static int row_add(StoreBuild *b, Row row, Err *err)
 {
     if (mem_grow(&b->rows, &b->row_cap, b->row_count + 1, sizeof *b->rows))
@@ -96,6 +98,7 @@ static int salvage_row(StoreBuild *b, uint32_t row, uint64_t *end, Err *err)
     return 0;
 }
 
+/* A hash table of the ids, at most half full. */
 static int salvage_index(StoreBuild *b, Err *err)
 {
     uint32_t slots = 16;
@@ -107,6 +110,7 @@ static int salvage_index(StoreBuild *b, Err *err)
     b->by_id_mask = slots - 1;
     for (size_t k = 0; k < b->salvaged_count; k++) {
         const RecordHeader *r = salvaged_record(b, k);
+        /* The id stands right behind the header. */
         uint32_t slot = (uint32_t)hash64(r + 1, r->id_size) & b->by_id_mask;
         while (b->by_id[slot])
             slot = (slot + 1) & b->by_id_mask;
@@ -157,6 +161,7 @@ static int adopt_segments(StoreBuild *b, Err *err)
         uint32_t number = segment_number(f->d_name, b->name, &part);
         if (!number || part)
             continue;
+        /* Whole segments only: a part is taken up by salvage_part. */
         Row row = {.number = number};
         char *path = store_segment_path(b->dir, b->name, number, 0);
         rc = path ? file_map(&row.map, path, err) : no_memory(b, err);
@@ -192,6 +197,7 @@ static void remove_strays(StoreBuild *b, uint32_t keep_part)
         return;
     size_t n = strlen(b->name);
     for (struct dirent *f; (f = readdir(d)) != NULL;) {
+        /* A part, or a segment that no row refers to; then a draft of the index. */
         int part;
         uint32_t number = segment_number(f->d_name, b->name, &part);
         int stray = number && number != keep_part && (part || !number_in_rows(b, number));
@@ -221,6 +227,7 @@ static int salvage_part(StoreBuild *b, Err *err)
     char *seg_path = store_segment_path(b->dir, b->name, row->number, 0);
     if (!seg_path)
         return no_memory(b, err);
+    /* First make it a part again, then look what is in it, then cut off what is torn. */
     int rc = 0, fd = -1;
     /* Killed between renaming the segment and replacing the index: it is a part again. */
     if (file_exists(seg_path) && rename(seg_path, b->part_path))
@@ -259,6 +266,8 @@ static int part_open(StoreBuild *b, Err *err)
     if (fd < 0)
         return err_set_errno(err, ERR_IO, "cannot create %s", b->part_path);
     b->part_fd_plus1 = fd + 1;
+    /* The header names the store and the number, so that a file that was copied elsewhere is not taken for
+     * ours. */
     SegmentHeader h = {.version = STORE_VERSION, .number = row->number};
     memcpy(h.magic, SEGMENT_MAGIC, 8);
     snprintf(h.store, sizeof h.store, "%s", b->name);
@@ -267,6 +276,7 @@ static int part_open(StoreBuild *b, Err *err)
     return file_write_all(fd, &h, sizeof h, b->part_path, err);
 }
 
+/* Rows are the old segments in their order, or what is found without an index; the part comes last. */
 int store_build_open(StoreBuild **out, const char *dir, const char *name, const Store *old, Hash128 settings,
                      Err *err)
 {
@@ -290,6 +300,7 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
                      err);
     if (!rc && !old)
         rc = adopt_segments(b, err);
+    /* Numbers only grow: a name is never used for other bytes while an index may still refer to it. */
     uint32_t next = 1;
     for (size_t i = 0; i < b->row_count; i++)
         next = b->rows[i].number >= next ? b->rows[i].number + 1 : next;
@@ -309,6 +320,7 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
     return 0;
 }
 
+/* By key, or by stamp when key is NULL; always with the same settings. */
 static int64_t find_salvaged(const StoreBuild *b, const char *id, uint32_t id_size, const Hash128 *key,
                              const FileStamp *stamp)
 {
@@ -338,6 +350,7 @@ int64_t store_build_find_by_stamp(const StoreBuild *b, const char *id, uint32_t 
     return find_salvaged(b, id, id_size, NULL, stamp);
 }
 
+/* Every way into the new state ends here. */
 static int entry_add(StoreBuild *b, IndexEntry e, const char *id, Err *err)
 {
     if (mem_grow(&b->entries, &b->cap, b->count + 1, sizeof *b->entries))
@@ -356,6 +369,7 @@ int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, 
     IndexEntry e = *index_entry(b->old, old_entry);
     uint64_t words[4];
     const char *id = (const char *)b->old->index.data + index_header(b->old)->ids_offset + e.id_offset;
+    /* A new stamp alone is a change of the index; no record is written. */
     if (stamp) {
         stamp_to_words(words, stamp);
         b->changed |= memcmp(e.stamp, words, sizeof words) != 0;
@@ -366,6 +380,7 @@ int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, 
                      err); /* the rows begin with the old segments in the same order, so e.segment holds */
 }
 
+/* The index repeats what the record's header says, so that opening a store touches no segment. */
 static IndexEntry entry_of_record(const RecordHeader *r, uint32_t row, uint64_t offset)
 {
     IndexEntry e = {.key = {r->key[0], r->key[1]},
@@ -407,6 +422,7 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
                       .key = {rec->key.lo, rec->key.hi},
                       .settings = {b->settings.lo, b->settings.hi}};
     stamp_to_words(h.stamp, &rec->stamp);
+    /* header, id, zeros, payload, zeros: payload and record begin at multiples of STORE_ALIGN. */
     uint64_t head = sizeof h + rec->id_size, aligned_head = round_up(head, STORE_ALIGN);
     h.payload_offset = (uint32_t)aligned_head;
     h.size = aligned_head + round_up(rec->payload_size, STORE_ALIGN);
@@ -420,6 +436,7 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
     int rc = part_open(b, err);
     if (rc)
         return rc;
+    /* One call for all pieces: a kill leaves at most one torn record, at the end. */
     Row *part = &b->rows[b->part_row];
     int fd = b->part_fd_plus1 - 1;
     ssize_t n = writev(fd, parts, 5);
@@ -479,12 +496,14 @@ int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
     return 0;
 }
 
+/* The pages stay in the page cache; only this process lets go of them. */
 void store_build_forget(StoreBuild *b)
 {
     for (size_t i = 0; i < b->row_count; i++)
         file_forget(&b->rows[i].map);
 }
 
+/* Same entries in the same order with the same stamps, and the same blob: nothing has to be written. */
 int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_size)
 {
     if (b->changed || b->count != b->old->count)
@@ -501,6 +520,7 @@ static int write_index(StoreBuild *b, const void *blob, uint64_t blob_size, Err 
     int rc = new_row && path ? 0 : no_memory(b, err);
     if (rc)
         goto done;
+    /* Header, segments, entries, ids, blob; the header is written again when all offsets are known. */
     IndexHeader h = {.version = STORE_VERSION,
                      .count = b->count,
                      .ids_size = b->ids.size,
@@ -531,6 +551,7 @@ static int write_index(StoreBuild *b, const void *blob, uint64_t blob_size, Err 
         rc = no_memory(b, err);
         goto done;
     }
+    /* The checksum covers the whole file with its own field as zero. */
     h.file_size = out.size;
     memcpy(out.data, &h, sizeof h);
     h.checksum = index_checksum((const uint8_t *)out.data, out.size);
@@ -556,6 +577,7 @@ static int finish_part(StoreBuild *b, Err *err)
         b->part_fd_plus1 = 0;
         return 0;
     }
+    /* Bytes before name: after the rename the segment must be whole whatever happens. */
     if (fsync(fd))
         return err_set_errno(err, ERR_IO, "cannot sync %s", b->part_path);
     char *seg = store_segment_path(b->dir, b->name, part->number, 0);
@@ -580,6 +602,7 @@ static int number_is_live(const StoreBuild *b, uint32_t number)
     return 0;
 }
 
+/* Only after the new index holds: until then the old one needs them. */
 static void remove_unused_segments(StoreBuild *b)
 {
     for (size_t i = 0; i < b->row_count; i++) {
@@ -595,6 +618,7 @@ static void remove_unused_segments(StoreBuild *b)
 /* Worth moving everything to one segment? */
 static int is_untidy(const StoreBuild *b)
 {
+    /* Dead bytes are records that were replaced; they cost disk and page cache. */
     uint64_t total = 0, live = 0;
     size_t rows = 0;
     for (size_t i = 0; i < b->row_count; i++) {
@@ -613,6 +637,7 @@ static int is_untidy(const StoreBuild *b)
 static int rewrite_all(StoreBuild *b, Err *err)
 {
     uint64_t seen = 0;
+    /* The number after the highest that is in use. */
     uint32_t number = 0;
     for (size_t i = 0; i < b->row_count; i++)
         number = b->rows[i].live && b->rows[i].number > number ? b->rows[i].number : number;
@@ -627,6 +652,7 @@ static int rewrite_all(StoreBuild *b, Err *err)
         if (rc)
             return rc;
     }
+    /* From here on records are copied as they are; their checksums hold. */
     int rc = name_part(b, number + 1, err);
     if (!rc)
         rc = part_open(b, err);
@@ -666,6 +692,7 @@ static void drop_rewrite(StoreBuild *b)
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err)
 {
     int rc = 0;
+    /* First make the new state hold, then tidy up: a kill in between costs disk space, not data. */
     if (store_build_changed(b, blob, blob_size)) {
         rc = finish_part(b, err);
         if (!rc)

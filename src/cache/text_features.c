@@ -11,6 +11,7 @@ typedef struct TextPayload { /* then tokens (u16), zeros to 4, unknown (u32), ph
     char language[16];
 } TextPayload;
 
+/* Head, tokens, zeros to 4, unknown symbols, phonemes, cleaned text: the sizes must add up. */
 int text_view(TextView *v, const StoreEntry *e)
 {
     TextPayload p;
@@ -37,6 +38,7 @@ int text_view(TextView *v, const StoreEntry *e)
     return 0;
 }
 
+/* As text_view reads it. */
 void text_encode_payload(Buf *out, const TextResult *r)
 {
     TextPayload p = {.token_count = (uint32_t)(r->tokens.size / 2),
@@ -53,6 +55,7 @@ void text_encode_payload(Buf *out, const TextResult *r)
     buf_add(out, r->cleaned.data, r->cleaned.size);
 }
 
+/* Hashes of the parts, not the parts: no separator can be forged by a text. */
 Hash128 text_key(Hash128 settings, const Utterance *u)
 {
     struct {

@@ -8,6 +8,7 @@
 #include "text/phoneme_pool.h"
 #include "text/tokens.h"
 
+/* A text has no file: its key is complete without the audio. */
 static Hash128 key(Hash128 settings, const Utterance *u, Hash128 audio)
 {
     (void)audio;

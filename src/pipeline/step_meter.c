@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 
+/* Closed after a failure. */
 int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, Err *err)
 {
     *m = (StepMeter){.device = d, .counters = counters, .skip = skip};
@@ -45,6 +46,7 @@ static int read_one(StepMeter *m, Err *err)
     int rc = ops->event_wait(m->end[i], err);
     if (rc)
         return rc;
+    /* A wait below zero is the resolution of the events. */
     double busy = ops->event_seconds(m->start[i], m->end[i]);
     double wait = m->has_previous ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
     wait = wait > 0 ? wait : 0;
@@ -52,6 +54,7 @@ static int read_one(StepMeter *m, Err *err)
         counters_trace_set(m->counters, m->read, TRACE_STEP, busy);
         counters_trace_set(m->counters, m->read, TRACE_WAIT, wait);
     }
+    /* The first steps fill the pipeline, and the first of all has no step before it. */
     if (m->read >= m->skip && m->has_previous) {
         stats_add(&m->busy, busy);
         stats_add(&m->wait, wait);
@@ -71,6 +74,7 @@ static int read_one(StepMeter *m, Err *err)
     return 0;
 }
 
+/* The oldest outstanding step is read when its events are needed again. */
 int step_meter_begin(StepMeter *m, Stream *s, Err *err)
 {
     int rc = m->begun - m->read >= METER_LAG ? read_one(m, err) : 0;
