@@ -457,8 +457,7 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
     if (rc) {
         if (rc == ERR_NOSPACE)
             err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the "
-                          "same command again: "
-                          "it goes on where it stopped");
+                          "same command again: it goes on where it stopped");
         if (ftruncate(fd, (off_t)part->size) == 0) /* the torn record; the next build would cut it anyway */
             lseek(fd, 0, SEEK_END);
         return rc;

@@ -67,8 +67,7 @@ static int unknown_key(const char *word, const char *name, Err *err)
     if (nearest)
         return err_hint(err, "did you mean '%s'?", nearest);
     return err_hint(err, "the keys are read_ms, decode_ms, h2d_gbps, h2d_us, preprocess_ms, peer_gbps, "
-                         "peer_us, step_ms, jitter, "
-                         "stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
+                         "peer_us, step_ms, jitter, stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
 }
 
 /* The whole text must be a number, and within the range. */

@@ -7,12 +7,14 @@
 #define BINS 40
 #define LAGS 60
 
+/* A chart as svg.h draws it; series, categories and marks are added. */
 static json_t *chart(const char *id, const char *kind, const char *title, const char *x, const char *y)
 {
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[], s:[]}", "id", id, "kind", kind, "title", title,
                      "x_label", x, "y_label", y, "series", "categories", "marks");
 }
 
+/* JSON has no NaN. */
 static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
 /* n numbers v(i); x NULL: 0, 1, ... */
@@ -32,6 +34,7 @@ static void add_mark(json_t *c, double x, const char *label)
     json_array_append_new(json_object_get(c, "marks"), json_pack("{s:f, s:s}", "x", x, "label", label));
 }
 
+/* The time from step to step, and the two parts of it. */
 static json_t *step_times(const Observation *o, double *scratch)
 {
     json_t *c = chart("step_times", "line", "Step times", "step", "ms");
@@ -48,6 +51,7 @@ static json_t *step_times(const Observation *o, double *scratch)
     return c;
 }
 
+/* Bins between the shortest and the longest step. */
 static json_t *histogram(const Observation *o, double *scratch)
 {
     json_t *c = chart("step_histogram", "histogram", "Distribution of step times", "ms", "steps");
@@ -69,6 +73,7 @@ static json_t *histogram(const Observation *o, double *scratch)
     return c;
 }
 
+/* For each stage that exists: busy, blocked on its input, blocked on its output. */
 static json_t *stages(const Observation *o)
 {
     json_t *c = chart("stages", "stacked", "What each stage did with its time", "", "% of its time");
@@ -91,6 +96,7 @@ static json_t *stages(const Observation *o)
     return c;
 }
 
+/* How many batches waited in host slots and in device buffers when each was taken. */
 static json_t *queues(const Observation *o, double *scratch)
 {
     json_t *c = chart("queues", "line", "Batches in stock", "step", "batches");
@@ -104,6 +110,7 @@ static json_t *queues(const Observation *o, double *scratch)
     return c;
 }
 
+/* All stages but the step, which has its own picture. */
 static json_t *stage_times(const Observation *o, double *scratch)
 {
     json_t *c = chart("stage_times", "line", "Time of each stage, batch by batch", "batch", "ms");
@@ -118,6 +125,7 @@ static json_t *stage_times(const Observation *o, double *scratch)
     return c;
 }
 
+/* A stall that comes back shows as a peak at its period. */
 static json_t *autocorrelation(const Observation *o, const Verdict *v)
 {
     json_t *c =
@@ -139,6 +147,7 @@ static json_t *autocorrelation(const Observation *o, const Verdict *v)
     return c;
 }
 
+/* What NVML saw, where there is a GPU. */
 static json_t *utilisation(const Observation *o, double *scratch)
 {
     json_t *c = chart("gpu", "line", "GPU utilisation (NVML)", "s", "%");
@@ -156,6 +165,7 @@ static json_t *utilisation(const Observation *o, double *scratch)
 json_t *charts_make(const Observation *o, const Verdict *v)
 {
     json_t *all = json_array();
+    /* Room for the longest series that any of them makes. */
     size_t n = (size_t)(o->n > 2 * MONITOR_HISTORY ? o->n : 2 * MONITOR_HISTORY);
     double *scratch = malloc(n * sizeof *scratch);
     if (!scratch)

@@ -20,6 +20,7 @@
 #define DRAW_SEED 0x636f6d7061726532ull /* always the same draws: the same logs give the same words */
 #define NORMAL_975 1.959963984540054
 
+/* A stretch of a run, as sums: pieces are drawn and added up thousands of times. */
 typedef struct Piece {
     double n, sum, squares; /* squares: of the distance from the run's mean, so that nothing cancels */
 } Piece;
@@ -30,6 +31,7 @@ typedef struct Pieces {
     double centre;
 } Pieces;
 
+/* Cuts a series into pieces of equal length. Neighbours in a run are alike; pieces of it are much less so. */
 static void cut(Pieces *out, const double *x, size_t n)
 {
     size_t k = n / PIECE_LEAST;
@@ -48,6 +50,7 @@ static void cut(Pieces *out, const double *x, size_t n)
         }
 }
 
+/* The run as it is. */
 static Piece all_of(const Pieces *x)
 {
     Piece t = {0};
@@ -59,6 +62,7 @@ static Piece all_of(const Pieces *x)
     return t;
 }
 
+/* A run of as many pieces, drawn with replacement: the bootstrap. */
 static Piece draw(const Pieces *x, Rng *rng)
 {
     Piece t = {0};
@@ -71,6 +75,7 @@ static Piece draw(const Pieces *x, Rng *rng)
     return t;
 }
 
+/* Mean, or deviation over mean. */
 static double value_of(CompareWhat what, const Pieces *x, Piece t)
 {
     if (t.n < 1)
@@ -94,6 +99,7 @@ static double student_975(double freedom)
            z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * v * v * v);
 }
 
+/* The interval of the drawn changes, widened for few pieces. */
 int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na, const double *b, size_t nb,
                     Err *err)
 {
@@ -120,12 +126,14 @@ int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na,
             drawn[n++] = v;
     }
     int fewer = x.count < y.count ? x.count : y.count;
+    /* Few pieces: the bootstrap alone would be too sure of itself. */
     double wider = student_975(fewer - 1) / NORMAL_975 * sqrt((double)fewer / (fewer - 1)) * MARGIN;
     double low = here + (stats_percentile(drawn, n, 0.025) - here) * wider,
            high = here + (stats_percentile(drawn, n, 0.975) - here) * wider;
     free(drawn);
     if (n < DRAWS / 2)
         return 0;
+    /* The measured change lies in its own interval. */
     low = fmin(low, here);
     high = fmax(high, here);
     c->sure = low > 0 ? 1 : high < 0 ? -1 : 0;
@@ -147,6 +155,7 @@ static size_t member_of(double *out, const RunRecord *r, size_t member)
     return n;
 }
 
+/* One number of every line of both logs. */
 static int compare_member(Comparison *c, CompareWhat what, const RunRecord *a, const RunRecord *b,
                           size_t member, Err *err)
 {
@@ -159,6 +168,7 @@ static int compare_member(Comparison *c, CompareWhat what, const RunRecord *a, c
     return rc;
 }
 
+/* A number that each run has only once: there is a change, but nothing to be sure by. */
 static Comparison once(double a, double b)
 {
     return (Comparison){.what = COMPARE_MEAN,
@@ -179,6 +189,7 @@ static double smooth_loss(const RunRecord *r, size_t i)
     return sum / (double)(i - from + 1);
 }
 
+/* Of the smoothed curve. */
 static double lowest_loss(const RunRecord *r)
 {
     double lowest = (double)NAN;
@@ -190,6 +201,7 @@ static double lowest_loss(const RunRecord *r)
     return lowest;
 }
 
+/* Seconds until the smoothed loss first falls to the target; NaN: it does not. */
 static double reach(const RunRecord *r, double target, int64_t *step)
 {
     *step = -1;
@@ -209,6 +221,7 @@ static size_t skip_of(const RunRecord *r, int64_t skip)
     return wanted < most ? wanted : most;
 }
 
+/* Logs without step times cannot be compared. */
 static int has_steps(const RunRecord *r, Err *err)
 {
     if (r->time_count)
@@ -218,6 +231,7 @@ static int has_steps(const RunRecord *r, Err *err)
         err, "a run writes its first line after log_step steps; is this the log.jsonl of `myxtts train`?");
 }
 
+/* The run's folder, its end where it is long. */
 static void name_of(char out[128], const RunRecord *r)
 {
     size_t n = strlen(r->path), tail = strlen("/log.jsonl");
@@ -226,6 +240,7 @@ static void name_of(char out[128], const RunRecord *r)
              r->path + (n > 120 ? n - 120 : 0));
 }
 
+/* Row by row: times, then what the lines say, then how soon the loss was reached. */
 int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t skip, double target, Err *err)
 {
     *c = (Compare){.a = a, .b = b};

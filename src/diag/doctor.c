@@ -18,6 +18,7 @@
 #define MODEL_WAITS 0.04   /* of the forecast: what the stages' times explain of the waiting */
 #define OUTLIER_SHARE 0.05 /* of the time of steps */
 
+/* As in JSON. */
 const char *cause_name(Cause c)
 {
     static const char *const names[] = {"none",      "storage", "workers", "buffers",
@@ -25,6 +26,7 @@ const char *cause_name(Cause c)
     return names[c];
 }
 
+/* The trace that holds a stage's own time. */
 TraceId stage_trace(StageId s)
 {
     static const TraceId traces[STAGE_COUNT] = {TRACE_DISK,       TRACE_DECODE, TRACE_H2D,
@@ -32,11 +34,13 @@ TraceId stage_trace(StageId s)
     return traces[s];
 }
 
+/* Not every machine has every copy. */
 int stage_present(const Observation *o, StageId s)
 {
     return s == STAGE_PEER ? o->two_devices : s == STAGE_H2D ? !o->host_data : 1;
 }
 
+/* One more sentence; what does not fit is left out. */
 static void add_evidence(Verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add_evidence(Verdict *v, const char *fmt, ...)
 {
@@ -81,6 +85,7 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
         ForecastSettings f;
         Forecast result;
         forecast_settings(&f, o);
+        /* What would be gained if the stage took no time at all? */
         f.scale[s] = 0;
         rc = forecast_gain(&result, o, &f, &v->present, err);
         if (rc)
@@ -88,6 +93,7 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
         v->stage_gain[s] = result.gain;
         TraceId t = stage_trace((StageId)s);
         double usual;
+        /* A stall first: outliers that come at a fixed distance are one. */
         int found = cycle_find(&v->cycle[s], o->trace[t], o->n, CYCLE_LONGEST);
         if (found)
             cycle_remove(without, o->trace[t], o->n, &v->cycle[s]);
@@ -95,6 +101,7 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
             found = (v->outliers[s] = outliers_remove(without, o->trace[t], o->n, &usual)) > 0;
         if (!found)
             continue;
+        /* And what would be gained if only its long batches were as the others? */
         f.scale[s] = 1;
         f.instead[t] = without;
         if (!o->serial_disk && t == TRACE_DISK)
@@ -107,6 +114,7 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
+/* The stage with the most to gain. */
 static int best_of(const double gain[STAGE_COUNT], int with_step)
 {
     int best = -1;
@@ -116,6 +124,7 @@ static int best_of(const double gain[STAGE_COUNT], int with_step)
     return best;
 }
 
+/* The verdict, as far as it is numbers. */
 static void name(Verdict *v, int stage, Cause cause)
 {
     v->stage = stage;
@@ -125,6 +134,7 @@ static void name(Verdict *v, int stage, Cause cause)
 
 /* --- the decision --- */
 
+/* Would four times the slots and buffers help? */
 static int more_buffers(Forecast *f, const Verdict *v, const Observation *o, Err *err)
 {
     ForecastSettings s;
@@ -135,6 +145,7 @@ static int more_buffers(Forecast *f, const Verdict *v, const Observation *o, Err
     return forecast_gain(f, o, &s, &v->present, err);
 }
 
+/* Would all the workers that the machine can carry help? */
 static int more_workers(Forecast *f, const Verdict *v, const Observation *o, Err *err)
 {
     ForecastSettings s;
@@ -156,12 +167,14 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
         rc = more_workers(&workers, v, o, err);
     if (rc)
         return rc;
+    /* How much of the waiting each explanation covers decides between them. */
     double most = v->stage_gain[slow] - 1, idle = v->present.wait_share / (1 - v->present.wait_share);
     double steady = v->steady_gain[uneven] - 1;
     if (steady > cost->bad && steady >= MOST_OF_IT * fmin(most, idle) && steady >= PART_OF_IT * idle) {
         name(v, uneven, v->cycle[uneven].period ? CAUSE_STALL : CAUSE_OUTLIERS);
         return 0;
     }
+    /* No stage is at its limit, and more buffers would do: then the stages only take turns badly. */
     const double *used = v->present.used;
     double fullest = 0;
     for (int s = 0; s < STAGE_STEP; s++)
@@ -171,6 +184,7 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
         name(v, slow, CAUSE_BUFFERS);
         return 0;
     }
+    /* What remains is a stage that is too slow; more workers help some of them. */
     int few_workers = workers.gain - 1 >= MOST_OF_IT * most && doctor_most_workers(o) > o->report.workers;
     switch (slow) {
     case STAGE_READ: /* a worker that waits for a disk with time to spare needs company */
@@ -194,6 +208,7 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
 /* The trainer does not wait: only the step itself can be meant. */
 static void look_at_step(Verdict *v, const Observation *o)
 {
+    /* The slowest stage besides the step. */
     double next = 0;
     for (int s = 0; s < STAGE_STEP; s++)
         if (stage_present(o, (StageId)s))
@@ -220,6 +235,7 @@ static int is_costly(const Verdict *v, const Observation *o)
 
 /* --- words --- */
 
+/* One sentence that a user can act on, with the number that proves it. */
 static void write_sentence(Verdict *v, const Observation *o)
 {
     const char *stage = v->stage >= 0 ? stage_name((StageId)v->stage) : "";
@@ -230,9 +246,7 @@ static void write_sentence(Verdict *v, const Observation *o)
     if (o->synchronous && v->cause != CAUSE_NONE && v->stage != STAGE_STEP) {
         snprintf(out, cap,
                  "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the "
-                 "model device waits %.1f "
-                 "%% of the "
-                 "time; the longest part of it is stage %s.",
+                 "model device waits %.1f %% of the time; the longest part of it is stage %s.",
                  wait, stage);
         return;
     }
@@ -253,8 +267,7 @@ static void write_sentence(Verdict *v, const Observation *o)
         if (o->report.workers == 0)
             snprintf(out, cap,
                      "There are no loader workers: the feeder itself needs %.1f ms to load a batch, and the "
-                     "model device waits "
-                     "%.1f %% of the time.",
+                     "model device waits %.1f %% of the time.",
                      1e3 * stage_period(o, STAGE_DECODE), wait);
         else
             snprintf(out, cap,
@@ -265,9 +278,8 @@ static void write_sentence(Verdict *v, const Observation *o)
     case CAUSE_BUFFERS:
         snprintf(out, cap,
                  "Too few buffers: no stage is busy all the time, but %s (and what lies between it and the "
-                 "step) varies or takes "
-                 "longer than "
-                 "%d host slots and %d device buffers can cover; the model device waits %.1f %% of the time.",
+                 "step) varies or takes longer than %d host slots and %d device buffers can cover; the model "
+                 "device waits %.1f %% of the time.",
                  stage, o->report.slots, o->report.buffers, wait);
         break;
     case CAUSE_BANDWIDTH:
@@ -297,13 +309,13 @@ static void write_sentence(Verdict *v, const Observation *o)
     case CAUSE_OUTLIERS:
         snprintf(out, cap,
                  "A few batches take far longer than the rest in stage %s (%lld of %lld): without them "
-                 "training would be %.2f times as "
-                 "fast. Long clips do that.",
+                 "training would be %.2f times as fast. Long clips do that.",
                  stage, (long long)v->outliers[v->stage], (long long)o->n, v->steady_gain[v->stage]);
         break;
     }
 }
 
+/* What the sentence rests on, line by line. */
 static void write_evidence(Verdict *v, const Observation *o)
 {
     for (int s = 0; s < STAGE_COUNT; s++) {
@@ -353,11 +365,14 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
     int rc = forecast_run(&v->present, o, &s, err);
     if (rc)
         return rc;
+    /* The model of the pipeline must first give what was measured. */
     v->check = o->period > 0 ? v->present.period / o->period - 1 : 0;
     v->trusted = fabs(v->check) <= threshold(LIMIT_FORECAST)->bad;
     rc = look_at_stages(v, o, err);
     if (rc)
         return rc;
+    /* Waiting that the stages' times do not explain is not blamed on a stage, unless the model is off
+     * anyway. */
     int waits =
         o->wait_share >= threshold(LIMIT_WAIT)->good && (v->present.wait_share >= MODEL_WAITS || !v->trusted);
     if (waits || is_costly(v, o))
@@ -373,6 +388,7 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
     return 0;
 }
 
+/* A step that is the limit is how it should be. */
 int verdict_has_fault(const Verdict *v)
 {
     return v->cause != CAUSE_NONE && !(v->stage == STAGE_STEP && v->cause == CAUSE_COMPUTE);

@@ -13,6 +13,7 @@
     0.98 /* of the most that a setting can give: the smallest value that gives so much is named \
           */
 
+/* Workers that wait may be many; workers that compute need a core each. */
 int doctor_most_workers(const Observation *o)
 {
     int now = o->report.workers > 0 ? o->report.workers : 1, most = MOST_WORKERS;
@@ -24,6 +25,7 @@ int doctor_most_workers(const Observation *o)
     return most < now ? now : most > MOST_WORKERS ? MOST_WORKERS : most;
 }
 
+/* The last place is used again when there are too many. */
 static Gain *add_gain(Verdict *v)
 {
     Gain *g = &v->gains[v->gain_count < MOST_GAINS ? v->gain_count++ : MOST_GAINS - 1];
@@ -31,6 +33,7 @@ static Gain *add_gain(Verdict *v)
     return g;
 }
 
+/* A change that a user can write into the file. */
 static void add_setting(Verdict *v, const char *key, const char *value, double predicted)
 {
     Gain *g = add_gain(v);
@@ -63,6 +66,7 @@ static int add_number(Verdict *v, const Observation *o, const char *key, SetNumb
                       Err *err)
 {
     char text[24];
+    /* The most that this setting can give, then the smallest value that gives nearly that. */
     double most, gain = 1;
     int value = first;
     if (first > last)
@@ -97,6 +101,7 @@ static int add_switches(Verdict *v, const Observation *o, Err *err)
         ForecastSettings s;
         Forecast f;
         forecast_settings(&s, o);
+        /* native_loading off has neither workers nor slots: what would it have? */
         if (i == 0) {
             s.synchronous = 0;
             s.workers = o->num_workers;
@@ -130,6 +135,7 @@ static int add_one_device(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
+/* No settings: machines that are faster somewhere. They show where money would help. */
 static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
 {
     static const char *const words[STAGE_COUNT] = {"storage twice as fast",
@@ -157,6 +163,7 @@ static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
+/* Every setting that could help, each by itself; the best one that is worth it is the advice. */
 int doctor_gains(Verdict *v, const Observation *o, Err *err)
 {
     int rc = add_switches(v, o, err), workers = o->report.workers;
@@ -181,6 +188,7 @@ int doctor_gains(Verdict *v, const Observation *o, Err *err)
     return rc ? rc : add_what_ifs(v, o, err);
 }
 
+/* Writes the change into the configuration, for a run that measures it. */
 int gain_apply(const Gain *g, Config *cfg)
 {
     int number = atoi(g->value);

@@ -14,11 +14,13 @@
 #define MOST_WARM 300
 #define MOST_MARKS 1024
 
+/* Where the network was when an event was recorded. */
 typedef struct Mark {
     const char *part;
     int layer, backward;
 } Mark;
 
+/* The marks of one step. */
 typedef struct Recorder {
     Device *device;
     Stream *stream;
@@ -28,6 +30,7 @@ typedef struct Recorder {
     Err err;
 } Recorder;
 
+/* Called by the network as it enqueues its parts; it cannot fail there, so an error waits. */
 static void on_mark(void *arg, const char *part, int layer, int backward)
 {
     Recorder *r = arg;
@@ -42,6 +45,7 @@ static void on_mark(void *arg, const char *part, int layer, int backward)
     r->marks[r->count++] = (Mark){part, layer, backward};
 }
 
+/* The row of a part; a new one when it has none yet. */
 static LayerTime *find_part(LayerTimes *l, const Mark *m)
 {
     for (int i = 0; i < l->count; i++)
@@ -58,6 +62,7 @@ static LayerTime *find_part(LayerTimes *l, const Mark *m)
  */
 static void add_step(LayerTimes *l, const Recorder *r)
 {
+    /* Forward and backward apart. */
     double sums[MOST_PARTS][2] = {{0}};
     for (int i = 0; i + 1 < r->count; i++) {
         LayerTime *t = find_part(l, &r->marks[i]);
@@ -74,6 +79,7 @@ static void add_step(LayerTimes *l, const Recorder *r)
     l->steps++;
 }
 
+/* Steps without graphs: inside a graph there are no marks. */
 static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const Config *cfg, int64_t steps,
                      Err *err)
 {
@@ -87,6 +93,7 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
     int rc = 0;
     for (int64_t i = 0; i < steps + warm && !rc; i++) {
         StepResult result;
+        /* Marks only after the warm-up. */
         r->count = 0;
         m->mark = i >= warm ? on_mark : NULL;
         m->mark_arg = r;
@@ -147,6 +154,7 @@ int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *e
         r->stream = engine_stream(e);
         rc = run_steps(l, r, e, p, &cfg, steps, err);
     }
+    /* The pipeline stops first, then the stream ends what it has, then memory goes. */
     if (p)
         pipeline_stop(p);
     if (e)

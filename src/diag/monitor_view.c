@@ -14,6 +14,7 @@
 #define SPARK 40         /* columns of a sparkline */
 #define RECENT_TIMES 400 /* batch times in view */
 
+/* Each column is the highest of its values: a spike must not vanish between two others. */
 void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, double low, double high)
 {
     static const char *const signs[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -34,6 +35,7 @@ void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, do
     }
 }
 
+/* The newest line of the log; NULL before the first. */
 static const RunLine *last_line(const RunRecord *r)
 {
     return r->line_count ? &r->lines[r->line_count - 1] : NULL;
@@ -56,6 +58,7 @@ static double line_seconds(const RunRecord *r)
     return n >= 2 ? r->lines[n - 1].seconds - r->lines[n - 2].seconds : n ? r->lines[0].seconds : (double)NAN;
 }
 
+/* A run that has written nothing for three times its usual while is silent. */
 ViewState monitor_view_state(const MonitorView *v)
 {
     const RunLine *l = last_line(v->run);
@@ -77,6 +80,7 @@ static double time_left(const RunRecord *r)
     return fmax(0, (double)(r->total_steps - l->step)) * ms / 1e3;
 }
 
+/* The state in words, with how long ago the last line was written. */
 static void state_words(char *out, size_t cap, const MonitorView *v)
 {
     char age[64] = "";
@@ -110,6 +114,7 @@ static void add_cut(Buf *out, const char *s, int width)
     buf_str(out, "\n");
 }
 
+/* Nothing for an empty line: what is not known takes no room. */
 static void add_line(Buf *out, Buf *line, const MonitorView *v)
 {
     if (line->size)
@@ -127,6 +132,7 @@ static size_t recent(double *out, size_t cap, const RunRecord *r, size_t member)
     return r->line_count - from;
 }
 
+/* A share in percent, where it is known. */
 static void share(Buf *line, const char *name, double v)
 {
     if (isfinite(v))
@@ -142,6 +148,7 @@ static void loss_words(char *out, size_t cap, double loss)
         snprintf(out, cap, "not a number");
 }
 
+/* The newest validation. */
 static void validation_words(Buf *line, const RunPoint *p)
 {
     char loss[32];
@@ -162,6 +169,7 @@ static void whole(char out[32], int64_t n)
     out[at] = 0;
 }
 
+/* A bar where the last step is known. */
 static void progress_line(Buf *line, const RunRecord *r)
 {
     char a[32], b[32], left[64];
@@ -184,6 +192,7 @@ static void progress_line(Buf *line, const RunRecord *r)
     }
 }
 
+/* Batch times of the newest line, and the last few hundred as a picture. */
 static void times_line(Buf *line, const RunRecord *r)
 {
     Stats s = newest_times(r);
@@ -195,6 +204,7 @@ static void times_line(Buf *line, const RunRecord *r)
     buf_printf(line, "  %.1f to %.1f ms", s.min, s.max);
 }
 
+/* The newest sample; the picture is its utilisation lately. */
 static void gpu_line(Buf *line, const MonitorView *v, int k)
 {
     const MonitorSummary *s = &v->summary[k];
@@ -220,6 +230,7 @@ static void gpu_line(Buf *line, const MonitorView *v, int k)
         buf_printf(line, "  %.0f °C", (double)now[MONITOR_TEMPERATURE]);
 }
 
+/* Whether NVML measures anything. */
 static int any_gpu(const MonitorView *v)
 {
     for (int k = 0; k < v->gpu_count; k++)
@@ -250,6 +261,7 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
     }
     progress_line(&line, r);
     add_line(out, &line, v);
+    /* Everything below is of the newest line. */
     if (l) {
         size_t n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, loss));
         loss_words(state, sizeof state, l->loss);
@@ -302,6 +314,7 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
     buf_free(&line);
 }
 
+/* The same on one line, for logs and pipes. */
 void monitor_view_line(Buf *out, const MonitorView *v)
 {
     const RunRecord *r = v->run;
@@ -338,6 +351,7 @@ void monitor_view_line(Buf *out, const MonitorView *v)
     buf_str(out, "\n");
 }
 
+/* The same for programs. What is not known is null. */
 json_t *monitor_view_json(const MonitorView *v)
 {
     static const char *const states[] = {"empty", "running", "silent", "ended"};

@@ -32,6 +32,7 @@
 
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
 
+/* A run of the real pipeline into the real step, made only to be looked at. */
 typedef struct Trial {
     const ObserveOptions *o;
     Pipeline *pipeline;
@@ -48,6 +49,7 @@ typedef struct Trial {
     EnginePlan plan;
 } Trial;
 
+/* Of all threads. */
 static double cpu_seconds(void)
 {
     struct rusage u;
@@ -77,6 +79,7 @@ double observation_mean(const Observation *o, TraceId t)
 
 /* --- from the counters --- */
 
+/* One more than needed: no array is NULL when there are no batches. */
 static int take_arrays(Observation *o, Err *err)
 {
     size_t n = (size_t)o->n + 1;
@@ -89,6 +92,7 @@ static int take_arrays(Observation *o, Err *err)
     return failed ? err_set(err, ERR_NOMEM, "no memory for the times of %lld batches", (long long)o->n) : 0;
 }
 
+/* Does the disk serve one reader at a time? Then a read beside others gains only what is its own. */
 static int is_serial(const Counters *c)
 {
     if (c->alone_n < SERIAL_SAMPLES ||
@@ -99,6 +103,7 @@ static int is_serial(const Counters *c)
     return shared > SERIAL_RATIO * alone;
 }
 
+/* The settings, as the forecast wants them. */
 static void describe(Observation *o, const Config *cfg, const Device *data, const Device *model)
 {
     o->batch_size = cfg->batch_size;
@@ -120,6 +125,7 @@ static void describe(Observation *o, const Config *cfg, const Device *data, cons
     memcpy(o->model_model, model->model, sizeof o->model_model);
 }
 
+/* Shares and rates over the window. */
 static void summarise(Observation *o)
 {
     Stats step = {0};
@@ -154,6 +160,8 @@ static int64_t unknown_tail(const PipelineReport *r)
 int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
                               const Device *model, int64_t skip, int held, Err *err)
 {
+    /* The newest batches that are complete; the oldest rows of the ring may be overwritten while they are
+     * read. */
     const Counters *c = pipeline_counters(p);
     *o = (Observation){.cpu_share = -1, .held = held};
     pipeline_report(p, &o->report);
@@ -188,6 +196,7 @@ int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, co
 
 /* --- a run of its own --- */
 
+/* With a network where there can be one; else a stream that takes the simulated time. */
 static int open_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
@@ -244,6 +253,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
 
 static void nothing(void *arg) { (void)arg; }
 
+/* Phases are counted after the warm-up, as the steps are. */
 static int take_results(Trial *s, int wait, Err *err)
 {
     StepResult r;
@@ -279,6 +289,7 @@ static int one_step(Trial *s, Err *err)
     return rc ? rc : take_results(s, 0, err);
 }
 
+/* Until the number that was asked for, or until the time is up and there are enough to judge. */
 static int enough(const Trial *s, int64_t done, double seconds)
 {
     const ObserveOptions *o = s->o;
@@ -360,6 +371,7 @@ static void keep_window(Observation *o, const Trial *s)
     o->gpu_samples = o->gpu_history ? monitor_history(s->monitor, 0, o->gpu_history, MONITOR_HISTORY) : 0;
 }
 
+/* 1: a reader is stuck, and what it can reach must stay. */
 static int close_trial(Trial *s)
 {
     if (s->pipeline)

@@ -66,6 +66,7 @@ static int check_folder(Survey *s, const char *key, const char *path, uint64_t *
     return !wrong;
 }
 
+/* Free space against what the run will write. */
 static void check_room(Survey *s, const char *key, const char *what, uint64_t room, uint64_t need,
                        const char *how)
 {
@@ -85,6 +86,7 @@ static void check_room(Survey *s, const char *key, const char *what, uint64_t ro
                          .fix = preflight_say(p, "make room, or set %s to another disk", key)});
 }
 
+/* A checkpoint that was asked for must be there and whole. */
 static void check_resume(Survey *s)
 {
     const Config *c = s->cfg;
@@ -108,6 +110,7 @@ static void check_resume(Survey *s)
                       .fix = "name a checkpoint that is there, or resume: none in an empty checkpoint_dir"});
 }
 
+/* Rights first: room on a disk that cannot be written to means nothing. */
 void preflight_storage(Survey *s)
 {
     const Config *c = s->cfg;

@@ -10,6 +10,7 @@
 #include "diag/thresholds.h"
 #include "train/engine.h"
 
+/* One phase as a row for people and as numbers. */
 static void add_phase(json_t *section, json_t *phases, const char *name, double mean, double std,
                       double period, Status status)
 {
@@ -20,6 +21,7 @@ static void add_phase(json_t *section, json_t *phases, const char *name, double 
                                   period > 0 ? mean / period : 0));
 }
 
+/* Needs a run of its own, without graphs. */
 static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
 {
     LayerTimes *l = calloc(1, sizeof *l);
@@ -45,6 +47,7 @@ static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
     return rc;
 }
 
+/* The doctor's verdict on the same observation. */
 static int judge(json_t *report, Verdict **verdict, const Observation *o, Err *err)
 {
     Verdict *v = *verdict = calloc(1, sizeof *v);
@@ -54,6 +57,7 @@ static int judge(json_t *report, Verdict **verdict, const Observation *o, Err *e
     return rc;
 }
 
+/* Where the time of a step goes: waiting for data, then the phases. */
 int profile_step(json_t **report, const ObserveOptions *options, int layers, Err *err)
 {
     Observation o = {0};
@@ -119,6 +123,7 @@ static double stage_row(json_t *section, json_t *stages, const char *name, const
     return sum;
 }
 
+/* What NVML saw of one device. */
 static void gpu_rows(json_t *section, const char *name, const MonitorSummary *g)
 {
     if (!g->samples) {
@@ -130,6 +135,7 @@ static void gpu_rows(json_t *section, const char *name, const MonitorSummary *g)
                 g->values[MONITOR_POWER].mean);
 }
 
+/* What one device instead of two would give, by the forecast. */
 static int single_device(json_t *report, json_t *section, const Observation *o, Err *err)
 {
     Forecast now, one;
@@ -179,6 +185,7 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         sum[2] = stage_row(section, stages, "transfer", &o, transfer, 2, LIMIT_TRANSFER, o.wait_share);
         sum[3] = stage_row(section, stages, "training", &o, training, 1, LIMIT_COUNT, 0);
         sum[4] = stage_row(section, stages, "gaps", &o, gaps, 1, LIMIT_WAIT, 1);
+        /* Without overlap the stages would take their sum, with perfect overlap the longest of them. */
         double all = sum[0] + sum[1] + sum[2] + sum[3], longest = 0;
         for (int i = 0; i < 4; i++)
             longest = sum[i] > longest ? sum[i] : longest;
@@ -206,6 +213,7 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
     return rc;
 }
 
+/* Text is drawn from the JSON, so that both say the same. */
 void profile_text(Buf *out, const json_t *report)
 {
     size_t i, k;

@@ -12,12 +12,14 @@
 #include "base/stats.h"
 #include "train/run_log.h"
 
+/* NaN for what a line does not have. */
 static double number(const json_t *o, const char *key)
 {
     const json_t *v = json_object_get(o, key);
     return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 
+/* Also for numbers that no counter can have. */
 static int64_t integer(const json_t *o, const char *key, int64_t otherwise)
 {
     double v = number(o, key);

@@ -61,10 +61,12 @@ static const char *bytes_text(char out[32], double bytes)
     return out;
 }
 
+/* As settings are shown. */
 static const char *on_off(int on) { return on ? "on" : "off"; }
 
 /* --- 1 --- */
 
+/* Name, model, memory. */
 static void device_row(json_t *s, const char *name, Device *d)
 {
     DeviceMemory m;
@@ -74,6 +76,7 @@ static void device_row(json_t *s, const char *name, Device *d)
                 "%s: %s, %s", d->name, d->model, bytes_text(total, (double)m.total));
 }
 
+/* The machine as this process sees it. */
 static json_t *hardware(const ReportInput *in)
 {
     json_t *s = section_begin("hardware", "Hardware");
@@ -205,6 +208,7 @@ static json_t *loader(const ReportInput *in)
 
 /* --- 5 --- */
 
+/* Whether the step is captured, and what its phases take. */
 static json_t *graph(const ReportInput *in)
 {
     json_t *s = section_begin("graph", "Graph and fused kernels");
@@ -230,6 +234,7 @@ static json_t *graph(const ReportInput *in)
 
 /* --- 6 --- */
 
+/* What is in use, and the caps. */
 static json_t *memory(const ReportInput *in)
 {
     json_t *s = section_begin("memory", "Memory");
@@ -255,6 +260,7 @@ static json_t *memory(const ReportInput *in)
 
 /* --- 7 --- */
 
+/* The disk by itself: the page cache may hide a slow one until the dataset outgrows it. */
 static json_t *storage(const ReportInput *in)
 {
     json_t *s = section_begin("storage", "Storage past the page cache");
@@ -293,6 +299,7 @@ static double swing(const Observation *o)
     return n >= 10 ? stats_percentile(x, n, 0.9) - stats_percentile(x, n, 0.1) : NAN;
 }
 
+/* What each stage did with its time. */
 static void add_stage_rows(json_t *s, const Observation *o, const Verdict *v)
 {
     for (int i = 0; i < STAGE_COUNT; i++) {
@@ -309,6 +316,7 @@ static void add_stage_rows(json_t *s, const Observation *o, const Verdict *v)
     }
 }
 
+/* The measured run against the table of thresholds. */
 static json_t *run(const ReportInput *in)
 {
     json_t *s = section_begin("run", "Pipeline and training run");
@@ -359,6 +367,7 @@ static json_t *run(const ReportInput *in)
     return s;
 }
 
+/* The order of the report. */
 json_t *sections_make(const ReportInput *in)
 {
     json_t *all = json_array();

@@ -30,6 +30,7 @@ static int open_file(const char *path, int *direct)
     return fd;
 }
 
+/* A signal is no failure. */
 static ssize_t read_at(int fd, void *to, size_t bytes, off_t at)
 {
     ssize_t n;
@@ -39,6 +40,7 @@ static ssize_t read_at(int fd, void *to, size_t bytes, off_t at)
     return n;
 }
 
+/* Scaled to one MiB: files may be shorter. */
 static void add(StorageTest *t, double seconds, size_t bytes)
 {
     if (t->count < STORAGE_READS && bytes > 0)
@@ -96,6 +98,7 @@ static void read_audio(StorageTest *t, const Corpus *corpus, void *buffer, Rng *
     }
 }
 
+/* The mean is judged; median and worst say how even it is. */
 static void summarise(StorageTest *t)
 {
     Stats s = {0};
@@ -109,6 +112,7 @@ static void summarise(StorageTest *t)
     t->bytes_per_s = s.mean > 0 ? (double)STORAGE_BYTES / s.mean : 0;
 }
 
+/* What training itself would read: cache segments, or audio files. */
 void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
 {
     *t = (StorageTest){0};
@@ -126,6 +130,7 @@ void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
         read_audio(t, corpus, buffer, &rng, until);
     else {
         uint32_t last = 0;
+        /* Each segment once. */
         for (uint64_t k = 0; k < corpus->mel.count && t->count < STORAGE_READS; k++) {
             StoreEntry e;
             store_entry(&corpus->mel, k, &e);

@@ -11,6 +11,7 @@
 
 /* ---- histograms ---- */
 
+/* Equal bins from `first` on. */
 typedef struct Bins {
     double first, step;
     size_t count; /* 0: no sample at all */
@@ -78,6 +79,7 @@ static double upper_edge(const Values *v, size_t i)
                         : v->x[i] + 0.5;
 }
 
+/* Counts that are given, or samples that are counted here. */
 int svg_histogram(Plot *p)
 {
     double xlo = INFINITY, xhi = -INFINITY, most = 0;

@@ -191,6 +191,7 @@ static int speech_rate(VoiceFacts *f, const Corpus *const both[2], size_t clips,
     return rc;
 }
 
+/* Sums for the variance of one speaker's pitch. */
 typedef struct SpeakerPitch {
     double sum, squares, symbols;
 } SpeakerPitch;
@@ -213,6 +214,7 @@ static void add_pitch(SpeakerPitch *s, const MelView *v, uint32_t symbols, const
     }
 }
 
+/* Of some clips, evenly spread: the median voice, and how much its pitch moves. */
 static int pitch_facts(VoiceFacts *f, const Corpus *c, Err *err)
 {
     const uint32_t every = c->count / MOST_PITCH + 1;
@@ -242,6 +244,7 @@ static int pitch_facts(VoiceFacts *f, const Corpus *c, Err *err)
     return rc;
 }
 
+/* Their records say so: prepare has listened to them. */
 static void count_silent(VoiceFacts *f, const Corpus *c)
 {
     for (size_t i = 0; i < c->dataset.count; i++) {

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "train/run_log.h"
 
+/* What the caller has measured itself joins what the log says. */
 static int add_measured(VoiceFacts *f, const VoiceReportOptions *o, Err *err)
 {
     if (o->terms && !f->validation_count) {
@@ -27,6 +28,7 @@ static int add_measured(VoiceFacts *f, const VoiceReportOptions *o, Err *err)
     return 0;
 }
 
+/* Facts from all sources there are, then the doctor. */
 int voice_report(VoiceReport *r, const VoiceReportOptions *o, Err *err)
 {
     VoiceFacts *f = &r->facts;
@@ -78,6 +80,7 @@ VoiceHeard voice_heard(const Heard *h)
 
 /* --- JSON --- */
 
+/* jansson refuses what is not UTF-8. */
 static json_t *text(const char *s)
 {
     json_t *t = json_string(s);
@@ -92,6 +95,7 @@ static json_t *names(const VoiceNames *n)
     return a;
 }
 
+/* With their numbers, so that people can set their own limit. */
 static json_t *suspects(const VoiceFacts *f)
 {
     json_t *a = json_array();
@@ -104,6 +108,7 @@ static json_t *suspects(const VoiceFacts *f)
     return a;
 }
 
+/* With the clips that the finding is about. */
 json_t *voice_finding_json(const VoiceFinding *v, const VoiceFacts *f)
 {
     json_t *clips = v->cause == VOICE_TEXTS      ? suspects(f)
@@ -118,6 +123,7 @@ json_t *voice_finding_json(const VoiceFinding *v, const VoiceFacts *f)
 static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, run_log_number(v)); }
 static void integer(json_t *o, const char *key, int64_t v) { json_object_set_new(o, key, json_integer(v)); }
 
+/* Only what was measured: a key that is missing is not 0. */
 static json_t *facts_json(const VoiceReport *r)
 {
     const VoiceFacts *f = &r->facts;
@@ -171,6 +177,7 @@ json_t *voice_report_json(const VoiceReport *r)
 
 /* --- text --- */
 
+/* One line for each source of facts. */
 static void say_recordings(Buf *out, const VoiceFacts *f)
 {
     buf_printf(out, "  %-12s %lld clips, %.1f minutes", "recordings", (long long)f->clips, f->seconds / 60);
@@ -186,6 +193,7 @@ static void say_recordings(Buf *out, const VoiceFacts *f)
     buf_str(out, "\n");
 }
 
+/* The newest of both curves, and the lowest of validation. */
 static void say_losses(Buf *out, const VoiceFacts *f)
 {
     const VoicePoint *t = f->train_count ? &f->train[f->train_count - 1] : NULL;
@@ -221,6 +229,7 @@ static void say_alignment(Buf *out, const VoiceFacts *f)
                    (long long)f->predicted_clips);
 }
 
+/* What matters most, also when nobody has listened. */
 static void say_heard(Buf *out, const VoiceFacts *f)
 {
     const VoiceHeard *h = f->heard_count ? &f->heard[f->heard_count - 1] : NULL;
@@ -233,6 +242,7 @@ static void say_heard(Buf *out, const VoiceFacts *f)
         buf_printf(out, "  %-12s not measured: whether the voice can be understood is not known\n", "words");
 }
 
+/* Numbers first, then what is wrong. */
 void voice_report_text(Buf *out, const VoiceReport *r)
 {
     const VoiceFacts *f = &r->facts;
@@ -256,6 +266,7 @@ void voice_report_text(Buf *out, const VoiceReport *r)
 
 /* --- the list --- */
 
+/* Tabs and newlines would break the table. */
 static void field(Buf *out, const char *s, const char *end)
 {
     for (; s && *s; s++)
