@@ -24,6 +24,7 @@
 #define GARBAGE_BYTES \
     ((size_t)64 << 20) /* fresh memory begins with 0xFF (NaNs): a GPU's is not zero either */
 
+/* Of the host: the simulated memory has its own sentence. */
 int sim_no_memory(const Device *d, const char *what, Err *err)
 {
     return err_set(err, ERR_NOMEM, "device %s: no memory for %s", d->name, what);

@@ -203,12 +203,16 @@ int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, i
     if (!m->gpus)
         goto no_memory;
     m->count = n;
-    for (int i = 0; i < n; i++)
-        if (!(m->gpus[i].history = mem_calloc(MONITOR_HISTORY, sizeof(MonitorSample))))
+    for (int i = 0; i < n; i++) {
+        m->gpus[i].history = mem_calloc(MONITOR_HISTORY, sizeof(MonitorSample));
+        if (!m->gpus[i].history)
             goto no_memory;
+    }
     if (nvml)
         m->nvml = *nvml;
-    if (nvml && n > 0 && (rc = start(m, gpu_indices, log, err)))
+    if (nvml && n > 0)
+        rc = start(m, gpu_indices, log, err);
+    if (rc)
         goto fail;
     *out = m;
     return 0;

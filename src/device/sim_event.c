@@ -37,6 +37,7 @@ void sim_event_hurry(SimEvent *e)
 
 /* ---- events ---- */
 
+/* It holds a reference to its GPU, which it may outlive. */
 int sim_event_open(Device *d, Event **e, int timed, Err *err)
 {
     SimEvent *event = mem_calloc(1, sizeof *event);
@@ -103,6 +104,7 @@ int sim_event_happened(Event *e)
     return rc ? rc : done;
 }
 
+/* For the last record made before the call. */
 int sim_event_wait(Event *e, Err *err)
 {
     SimEvent *event = (SimEvent *)e;

@@ -194,6 +194,7 @@ static void *stream_main(void *arg)
 
 /* ---- streams: the caller's side ---- */
 
+/* Its thread runs from here on; *out is set when it does. */
 int sim_stream_open(Device *d, Stream **out, const char *name, Err *err)
 {
     SimStream *s = mem_calloc(1, sizeof *s);
@@ -246,6 +247,7 @@ void sim_stream_close(Stream *stream)
     sim_stream_release(s);
 }
 
+/* Until the queue is empty; then the device's failure, if there was one. */
 int sim_stream_wait_idle(Stream *stream, Err *err)
 {
     SimStream *s = (SimStream *)stream;
@@ -311,6 +313,7 @@ static int enqueue_copy(SimStream *s, Engine engine, int stage, double seconds, 
     return 0;
 }
 
+/* Host to device: the time of stage h2d. */
 int sim_copy_in(Stream *stream, void *dst, const void *src, size_t bytes, Err *err)
 {
     SimStream *s = (SimStream *)stream;
@@ -343,6 +346,7 @@ int sim_copy_peer(Stream *stream, void *dst, Device *dst_device, const void *src
                    stream->device->name, dst_device->name);
 }
 
+/* Takes no simulated time. */
 int sim_fill_zero(Stream *stream, void *dst, size_t bytes, Err *err)
 {
     SimStream *s = (SimStream *)stream;
@@ -376,6 +380,7 @@ static void enqueue_event(SimStream *s, CommandKind kind, Event *e, uint64_t gen
     enqueue_end(s);
 }
 
+/* The event now belongs to this stream: it holds a reference to it. */
 int sim_event_record(Event *e, Stream *stream, Err *err)
 {
     ASSERT(e->device == stream->device);
@@ -396,6 +401,7 @@ int sim_event_record(Event *e, Stream *stream, Err *err)
     return 0;
 }
 
+/* Nothing is enqueued for what has happened or was never recorded. */
 int sim_stream_wait_event(Stream *stream, Event *e, Err *err)
 {
     SimStream *s = (SimStream *)stream;

@@ -274,6 +274,7 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
     t->low = cb / ca / batch.high;
     t->high = cb / ca / batch.low;
     t->sure = t->low > 1 ? 1 : t->high < 1 ? -1 : 0;
+    /* The rows that come from the lines of the logs. */
     static const struct {
         CompareRow row;
         CompareWhat what;
@@ -283,13 +284,15 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
                  {COMPARE_BUSY, COMPARE_DIFFERENCE, offsetof(RunLine, busy_share)},
                  {COMPARE_UTILISATION, COMPARE_DIFFERENCE, offsetof(RunLine, gpu_utilisation)},
                  {COMPARE_PADDING, COMPARE_DIFFERENCE, offsetof(RunLine, padding_share)}};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if ((rc = compare_member(&row[lines[i].row], lines[i].what, a, b, lines[i].member, err)))
-            return rc;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines && !rc; i++)
+        rc = compare_member(&row[lines[i].row], lines[i].what, a, b, lines[i].member, err);
+    if (rc)
+        return rc;
     const RunLine *la = a->line_count ? &a->lines[a->line_count - 1] : NULL,
                   *lb = b->line_count ? &b->lines[b->line_count - 1] : NULL;
     row[COMPARE_MEMORY] = once(la ? la->model_bytes : (double)NAN, lb ? lb->model_bytes : (double)NAN);
     row[COMPARE_LOSS] = once(la ? la->loss : (double)NAN, lb ? lb->loss : (double)NAN);
+    /* The target that both have reached, unless one is given. */
     double ra = lowest_loss(a), rb = lowest_loss(b);
     c->target = isfinite(target) ? target : isfinite(ra) && isfinite(rb) ? fmax(ra, rb) : (double)NAN;
     double sa = reach(a, c->target, &c->target_step_a), sb = reach(b, c->target, &c->target_step_b);
@@ -300,6 +303,7 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
 
 /* ---- scaling ---- */
 
+/* Ascending batch size. */
 static int by_batch(const void *a, const void *b)
 {
     double x = ((const ScalingRun *)a)->batch, y = ((const ScalingRun *)b)->batch;

@@ -14,6 +14,7 @@
 
 typedef enum { UNIT_MS, UNIT_CLIPS, UNIT_FRAMES, UNIT_SHARE, UNIT_BYTES, UNIT_LOSS, UNIT_SECONDS } Unit;
 
+/* Name in JSON, title, unit. */
 static const struct {
     const char *name, *title;
     Unit unit;
@@ -34,6 +35,7 @@ static const struct {
 const char *compare_row_name(CompareRow row) { return rows[row].name; }
 const char *compare_row_title(CompareRow row) { return rows[row].title; }
 
+/* As people read it; "-" for what was not measured. */
 void compare_row_value(char *out, size_t cap, CompareRow row, double v)
 {
     char s[64];
@@ -88,6 +90,7 @@ static void interval_words(char *out, size_t cap, double low, double high)
     snprintf(out, cap, "%.*f to %.*f %%", decimals, least, decimals, most);
 }
 
+/* A change without an interval is told as it is; one that is not sure is not told as a change. */
 static void ratio_change(char *out, size_t cap, const Comparison *r, const char *up, const char *times,
                          const char *down)
 {
@@ -105,6 +108,7 @@ static void ratio_change(char *out, size_t cap, const Comparison *r, const char 
     }
 }
 
+/* Shares differ by points, everything else by a factor. */
 void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison *r)
 {
     if (!isfinite(r->change)) {
@@ -153,6 +157,7 @@ void compare_verdict(char *out, size_t cap, const Compare *c)
     }
 }
 
+/* The numbers, and in one word what they allow to say. */
 static json_t *interval_json(const Comparison *r)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "a", run_log_number(r->a), "b", run_log_number(r->b),
@@ -171,6 +176,7 @@ static json_t *text_json(const char *s)
     return v ? v : json_string("(a name that is not UTF-8)");
 }
 
+/* Keys of the start line that are no settings. */
 static int is_setting(const char *key)
 {
     static const char *const other[] = {"event", "step", "total_steps", "time", "date", "seconds", "text"};
@@ -202,6 +208,7 @@ static json_t *settings_that_differ(const RunRecord *a, const RunRecord *b)
     return list;
 }
 
+/* A key for each row. */
 json_t *compare_json(const Compare *c)
 {
     char verdict[500];
@@ -228,6 +235,7 @@ static json_t *numbers(const double *v, size_t n)
     return a;
 }
 
+/* Over time, not over steps: that is what is being compared. */
 static json_t *loss_series(const char *name, const RunRecord *r)
 {
     json_t *x = json_array(), *y = json_array();
@@ -238,6 +246,7 @@ static json_t *loss_series(const char *name, const RunRecord *r)
     return json_pack("{s:s, s:o, s:o}", "name", name, "x", x, "y", y);
 }
 
+/* A chart with one series of each run. */
 static json_t *two(const char *id, const char *kind, const char *title, const char *x_label,
                    const char *y_label, json_t *a, json_t *b)
 {
@@ -266,6 +275,7 @@ static json_t *row(const char *name, const char *value, const char *status, cons
                      "note", text_json(note));
 }
 
+/* For the page: rows, settings that differ, pictures. */
 json_t *compare_report(const Compare *c)
 {
     char verdict[500], date[64] = "", line[600], va[64], vb[64], note[300], title[96];
@@ -320,6 +330,7 @@ int compare_picture(const Compare *c, const char *path, Err *err)
 
 /* ---- scaling ---- */
 
+/* From which batch size on a larger one brings no more. */
 void scaling_verdict(char *out, size_t cap, const Scaling *s)
 {
     const ScalingRun *first = &s->runs[0], *best = &s->runs[s->best], *enough = &s->runs[s->enough];
@@ -348,6 +359,7 @@ void scaling_verdict(char *out, size_t cap, const Scaling *s)
                  enough->batch, b, best->batch, a, memory);
 }
 
+/* Runs that differ in more than the batch size compare more than that. */
 void scaling_caution(char *out, size_t cap, const Scaling *s)
 {
     Buf keys = {0};
@@ -373,6 +385,7 @@ void scaling_caution(char *out, size_t cap, const Scaling *s)
     json_decref(named);
 }
 
+/* One object for each run, in the order of the batch sizes. */
 json_t *scaling_json(const Scaling *s)
 {
     char verdict[700], caution[600];

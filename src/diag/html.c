@@ -171,6 +171,7 @@ static void gain_cell(Buf *b, const json_t *v)
     buf_str(b, "</td>");
 }
 
+/* A bar from no gain to the largest. */
 static void meter(Buf *b, const json_t *v, double most)
 {
     double gain = json_is_number(v) ? json_number_value(v) - 1 : 0;

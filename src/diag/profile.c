@@ -18,6 +18,7 @@
 json_t *profile_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 #define number profile_number
 
+/* An empty report with date and machine. */
 json_t *profile_begin(const char *title, const Observation *o)
 {
     char date[32], machine[200];
@@ -40,14 +41,17 @@ void profile_chart(json_t *report, json_t *chart)
     json_array_append_new(json_object_get(report, "charts"), chart);
 }
 
+/* Mean and percentiles of the times, and the cycle in them. */
 int spread_of(Spread *s, const float *x, int64_t n, Err *err)
 {
     double *copy = mem_calloc((size_t)n + 1, sizeof *copy);
     Stats all = {0};
     if (!copy)
         return err_set(err, ERR_NOMEM, "no memory for %lld times", (long long)n);
-    for (int64_t i = 0; i < n; i++)
-        stats_add(&all, copy[i] = 1e3 * (double)x[i]);
+    for (int64_t i = 0; i < n; i++) {
+        copy[i] = 1e3 * (double)x[i];
+        stats_add(&all, copy[i]);
+    }
     *s = (Spread){.mean = all.mean, .std = stats_std(&all), .min = all.min, .max = all.max};
     s->median = stats_percentile(copy, (size_t)n, 0.5);
     s->p95 = stats_percentile(copy, (size_t)n, 0.95);
@@ -59,6 +63,7 @@ int spread_of(Spread *s, const float *x, int64_t n, Err *err)
     return 0;
 }
 
+/* A cycle that noise explains is none. */
 json_t *spread_json(const Spread *s)
 {
     json_t *o = json_object();
@@ -77,6 +82,7 @@ json_t *spread_json(const Spread *s)
     return o;
 }
 
+/* The same for people. */
 void spread_rows(json_t *section, const Spread *s)
 {
     section_row(section, STATUS_INFO, "mean, deviation", "", "%.2f ms, %.2f ms", s->mean, s->std);
@@ -91,6 +97,7 @@ void spread_rows(json_t *section, const Spread *s)
                 s->correlation);
 }
 
+/* A line chart over the batches. */
 json_t *profile_line(const char *id, const char *title, const char *y, const float *x, int64_t n)
 {
     json_t *xs = json_array(), *ys = json_array();
@@ -113,6 +120,7 @@ float *profile_times(const Observation *o)
 
 /* --- data --- */
 
+/* The pipeline alone: a consumer that takes batches and does nothing. */
 int profile_data(json_t **report, const ObserveOptions *options, Err *err)
 {
     ObserveOptions own = *options;
@@ -147,11 +155,13 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
 
 /* --- the grid --- */
 
+/* One pair of settings. */
 typedef struct Cell {
     int size, workers;
     Stats rate; /* utterances/s */
 } Cell;
 
+/* One more repeat of it. */
 static int measure_cell(Cell *c, const ObserveOptions *options, const Grid *g, Err *err)
 {
     Config cfg = *options->cfg;
@@ -191,6 +201,7 @@ int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, 
         for (int i = 0; i < count && !rc; i++)
             rc = measure_cell(&cells[i], options, g, err);
     if (!rc) {
+        /* How sure the choice is follows from the best and the next. */
         int best = 0, second = -1;
         for (int i = 1; i < count; i++)
             best = cells[i].rate.mean > cells[best].rate.mean ? i : best;

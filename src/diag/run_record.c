@@ -38,6 +38,7 @@ static void take_back(RunRecord *r, int64_t step)
     r->base_seconds = last ? last->seconds : 0;
 }
 
+/* A line of `step`: its numbers, and the times of its batches in one long array. */
 static int add_line(RunRecord *r, const json_t *o)
 {
     const json_t *times = json_object_get(o, "step_times_ms");
@@ -70,6 +71,7 @@ static int add_line(RunRecord *r, const json_t *o)
     return 0;
 }
 
+/* Events of the log, one after the other. What is not known is passed over. */
 static int add(void *arg, json_t *o)
 {
     RunRecord *r = arg;
@@ -99,6 +101,7 @@ static int add(void *arg, json_t *o)
     return 0;
 }
 
+/* A folder with log.jsonl, or the file itself. */
 int run_record_load(RunRecord *r, const char *where, Err *err)
 {
     struct stat st;
@@ -125,6 +128,7 @@ void run_record_close(RunRecord *r)
     *r = (RunRecord){0};
 }
 
+/* A setting of the start line as text; "" when it is not there. */
 const char *run_record_setting(const RunRecord *r, const char *key, char *out, size_t cap)
 {
     const json_t *v = json_object_get(r->start, key);
@@ -139,6 +143,7 @@ const char *run_record_setting(const RunRecord *r, const char *key, char *out, s
     return out;
 }
 
+/* Clips of a batch, from the settings or from the speeds that were logged. */
 double run_record_clips(const RunRecord *r)
 {
     if (r->batch_size)
@@ -157,6 +162,7 @@ double run_record_clips(const RunRecord *r)
     return found;
 }
 
+/* Over the lines that have the number. */
 double run_record_mean(const RunRecord *r, size_t member)
 {
     double sum = 0;

@@ -15,6 +15,7 @@ json_t *section_begin(const char *name, const char *title)
     return json_pack("{s:s, s:s, s:[], s:[]}", "name", name, "title", title, "rows", "findings");
 }
 
+/* A value that is not UTF-8 becomes a question mark, not a lost row. */
 void section_row(json_t *section, Status status, const char *name, const char *note, const char *fmt, ...)
 {
     char value[400];
@@ -51,6 +52,7 @@ static void add_preflight(json_t *section, const Preflight *p, Area area)
                             p->findings[i].why, p->findings[i].value, p->findings[i].fix);
 }
 
+/* Powers of 1000, as disks are sold. */
 static const char *bytes_text(char out[32], double bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
@@ -108,6 +110,7 @@ static json_t *hardware(const ReportInput *in)
 
 /* --- 2 --- */
 
+/* Only what somebody has set. */
 static json_t *configuration(const ReportInput *in)
 {
     json_t *s = section_begin("configuration", "Configuration");
@@ -125,6 +128,7 @@ static json_t *configuration(const ReportInput *in)
 
 /* --- 3 --- */
 
+/* Which of the possible ways a batch takes in this run. */
 static json_t *code_path(const ReportInput *in)
 {
     json_t *s = section_begin("code_path", "Code path in use");

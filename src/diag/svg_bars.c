@@ -135,6 +135,7 @@ typedef struct Category {
     const char *name;
 } Category;
 
+/* Named categories, or as many as the longest series has values. */
 static size_t category_count(const Plot *p)
 {
     size_t n = json_array_size(json_object_get(p->chart, "categories"));
@@ -143,6 +144,7 @@ static size_t category_count(const Plot *p)
     return n;
 }
 
+/* A category's name; its x or its number where it has none. */
 static void category(const Plot *p, size_t i, Category *c)
 {
     c->name = json_string_value(json_array_get(json_object_get(p->chart, "categories"), i));
@@ -152,11 +154,13 @@ static void category(const Plot *p, size_t i, Category *c)
     c->name = c->number;
 }
 
+/* A gap is a bar of no length. */
 static double value(const Plot *p, int k, size_t i)
 {
     return i < p->series[k].n && isfinite(p->series[k].y[i]) ? p->series[k].y[i] : 0;
 }
 
+/* What the pointer shows. */
 static void bar_title(Plot *p, const Category *c, int k, double v)
 {
     char s[32];
@@ -234,6 +238,7 @@ static void upright(Plot *p, size_t n)
     }
 }
 
+/* Letters, not bytes. */
 static size_t letters(const char *s)
 {
     size_t n = 0;
@@ -269,6 +274,7 @@ static void lying(Plot *p, size_t n, int stacked)
         category(p, i, &c);
         longest = letters(c.name) > longest ? letters(c.name) : longest;
     }
+    /* The picture is as high as its bars need. */
     double step = svg_round_step((hi - lo) / 4.5), height;
     int lines = stacked ? 1 : p->count;
     double row = fmax(ROW, 13.0 * lines + 6);
@@ -314,6 +320,7 @@ static void lying(Plot *p, size_t n, int stacked)
         svg_no_data(p);
 }
 
+/* Upright where the names are short or the bars many. */
 void svg_bars(Plot *p, int stacked)
 {
     size_t n = category_count(p), longest = 0;

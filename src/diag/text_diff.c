@@ -8,6 +8,7 @@
 #define CONTEXT 3
 #define MOST_CHANGES 1000
 
+/* A line is a slice of the text. */
 typedef struct Line {
     const char *p;
     size_t n;  /* without the newline */
@@ -19,6 +20,7 @@ typedef struct Lines {
     long count;
 } Lines;
 
+/* The last line may lack its newline. */
 static int split(Lines *l, const char *s, size_t n)
 {
     size_t cap = 0;
@@ -45,6 +47,7 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
 {
     long n = a_end - from, m = b_end - from, most = n + m < MOST_CHANGES ? n + m : MOST_CHANGES,
          width = 2 * most + 1;
+    /* The furthest points of every number of changes are kept, to find the way back. */
     int *trace = mem_calloc((size_t)(most + 1), (size_t)width * sizeof *trace);
     if (!trace)
         return ERR_NOMEM;
@@ -54,6 +57,7 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
         int *v = trace + d * width + most;
         if (d > 0)
             memcpy(v - most, v - most - width, (size_t)width * sizeof *v);
+        /* Along each diagonal as far as the lines are equal. */
         for (long k = -d; k <= d && !found; k += 2) {
             x = d == 0 ? 0 : k == -d || (k != d && v[k - 1] < v[k + 1]) ? v[k + 1] : v[k - 1] + 1;
             for (y = x - k; x < n && y < m && same(&a->items[from + x], &b->items[from + y]); x++)
@@ -68,6 +72,7 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
         free(trace);
         return 0;
     }
+    /* Back along the way: each step is one line that went or came. */
     for (x = n, y = m, d--; d > 0; d--) {
         const int *v = trace + (d - 1) * width + most;
         long k = x - y;
@@ -88,6 +93,7 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
     return 0;
 }
 
+/* As diff -u writes it. */
 static void put_line(Buf *out, char sign, const Line *l)
 {
     buf_add(out, &sign, 1);
@@ -100,6 +106,7 @@ static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone,
                      long *j)
 {
     long a0 = *i > CONTEXT ? *i - CONTEXT : 0, b0 = *j - (*i - a0), x = *i, y = *j, quiet = 0;
+    /* Changes with few equal lines between them share a hunk. */
     while (x < a->count || y < b->count) {
         if (x < a->count && gone[x]) {
             x++;
@@ -149,6 +156,7 @@ int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_s
         rc = gone && come ? 0 : ERR_NOMEM;
     }
     if (!rc) {
+        /* What both have in common at the beginning and the end needs no search. */
         long from = 0, a_end = a.count, b_end = b.count;
         while (from < a_end && from < b_end && same(&a.items[from], &b.items[from]))
             from++;

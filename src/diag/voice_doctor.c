@@ -364,11 +364,13 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
         for (int k = 0; k < TERM_COUNT; k++)
             rise[k] += (p[i].terms[k] - p[best].terms[k]) / LATER;
     }
+    /* The training loss around the best validation and now. */
     const int64_t to = newest_step(f);
     const double before = train_loss(f, best ? p[best - 1].step : -1, p[best].step),
                  now = train_loss(f, p[n - 2].step, to);
     if (!is_bad(LIMIT_VOICE_RISE, last / p[best].loss - 1) || !(now < before))
         return 0;
+    /* Which term rises most says what is learned by heart. */
     int most = 0;
     for (int k = 1; k < TERM_COUNT; k++)
         if (rise[k] > rise[most])
@@ -388,6 +390,7 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
     return 1;
 }
 
+/* A difference counts when it is large and no chance. */
 static int find_words(VoiceFinding *v, const VoiceFacts *f)
 {
     const VoiceHeard *h = f->heard_count ? &f->heard[f->heard_count - 1] : NULL;
@@ -427,6 +430,7 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
     return 1;
 }
 
+/* The list of suspects is in the report. */
 static int find_texts(VoiceFinding *v, const VoiceFacts *f)
 {
     if (!f->suspects)
@@ -441,6 +445,7 @@ static int find_texts(VoiceFinding *v, const VoiceFacts *f)
     return 1;
 }
 
+/* In the order of VoiceCause: what spoils everything else comes first. */
 int voice_doctor(VoiceFinding *out, int most, const VoiceFacts *f)
 {
     static int (*const find[VOICE_CAUSE_COUNT])(VoiceFinding *,

@@ -17,6 +17,7 @@ typedef struct Predicted { /* of one symbol */
     int32_t duration, speaker;
 } Predicted;
 
+/* What is gathered while the clips go by. */
 typedef struct Pass {
     VoiceFacts *f;
     Engine *engine;
@@ -27,11 +28,13 @@ typedef struct Pass {
     int all_splits;
 } Pass;
 
+/* Clips of validation are the honest ones: the network has not seen them. */
 static int is_held_out(const Corpus *c, uint32_t item)
 {
     return c->dataset.utterances[c->items[item].utterance].split == SPLIT_VAL;
 }
 
+/* Predicted and true traits of every symbol of a clip. */
 static int take_predictions(Pass *p, const ClipAlignment *clip, Err *err)
 {
     EngineLook l;
@@ -51,6 +54,7 @@ static int take_predictions(Pass *p, const ClipAlignment *clip, Err *err)
     return rc;
 }
 
+/* A clip with its own text. */
 static int take_own(void *arg, const ClipAlignment *clip, Err *err)
 {
     Pass *p = arg;
@@ -65,6 +69,7 @@ static int take_own(void *arg, const ClipAlignment *clip, Err *err)
     return 0;
 }
 
+/* The same clip with the text of another. */
 static int take_other(void *arg, const ClipAlignment *clip, Err *err)
 {
     Pass *p = arg;
@@ -72,6 +77,7 @@ static int take_other(void *arg, const ClipAlignment *clip, Err *err)
     return 0;
 }
 
+/* Clips for which no other text fits in length are left out of the comparison. */
 static int align_with_others(Pass *p, const EvaluateOptions *o, Err *err)
 {
     OtherTexts other;
@@ -90,6 +96,7 @@ static int align_with_others(Pass *p, const EvaluateOptions *o, Err *err)
 
 /* --- sums --- */
 
+/* How many symbols have one frame, and how much the longest tenth holds. */
 static void sum_durations(VoiceFacts *f, const int64_t *of)
 {
     double symbols = 0, frames = 0, top = 0;
@@ -99,6 +106,7 @@ static void sum_durations(VoiceFacts *f, const int64_t *of)
     }
     if (!(symbols > 0))
         return;
+    /* From the longest down. */
     double left = symbols / 10;
     for (int d = LONGEST - 1; d > 0 && left > 0; d--) {
         const double n = fmin(left, (double)of[d]);
@@ -110,6 +118,7 @@ static void sum_durations(VoiceFacts *f, const int64_t *of)
     f->frames_per_symbol = frames / symbols;
 }
 
+/* How much better than a constant the predictions are: durations by their deviance, pitch by its variance. */
 static int sum_predictions(VoiceFacts *f, const Pass *p, Err *err)
 {
     const size_t n = p->predicted_count;
@@ -171,6 +180,7 @@ static int sum_clips(VoiceFacts *f, const Corpus *c, Err *err)
     return rc;
 }
 
+/* All clips with their own texts, then with others. */
 int voice_facts_from_alignment(VoiceFacts *f, Engine *e, const EvaluateOptions *o, Err *err)
 {
     const Corpus *c = o->corpus;
@@ -187,9 +197,15 @@ int voice_facts_from_alignment(VoiceFacts *f, Engine *e, const EvaluateOptions *
         held_out += (uint32_t)is_held_out(c, i);
     }
     p.all_splits = held_out < ENOUGH_HELD_OUT;
-    if (!rc && c->count > 1 && !(rc = align_clips(e, o, take_own, &p, err)) &&
-        !(rc = align_with_others(&p, o, err)) && !(rc = sum_predictions(f, &p, err)))
-        rc = sum_clips(f, c, err);
+    if (!rc && c->count > 1) { /* one clip has no other text to be compared with */
+        rc = align_clips(e, o, take_own, &p, err);
+        if (!rc)
+            rc = align_with_others(&p, o, err);
+        if (!rc)
+            rc = sum_predictions(f, &p, err);
+        if (!rc)
+            rc = sum_clips(f, c, err);
+    }
     if (!rc)
         sum_durations(f, p.durations);
     free(p.durations);

@@ -23,6 +23,7 @@
 #define FLAT_LEVEL 0.25    /* a softer recording was not cut off by anything */
 #define CLIPPED_SHARE 5e-4 /* of the samples of a clip that is called clipped */
 
+/* Only the first few are named. */
 static void name_clip(VoiceFacts *f, VoiceNames *names, const Utterance *u)
 {
     const char *id = names->count < VOICE_MOST_NAMES ? block_strndup(&f->strings, u->id.p, u->id.n) : NULL;
@@ -32,6 +33,7 @@ static void name_clip(VoiceFacts *f, VoiceNames *names, const Utterance *u)
 
 /* --- the samples --- */
 
+/* Root of the mean square. */
 static double frame_level(const float *x, int64_t n)
 {
     double sum = 0;
@@ -45,6 +47,7 @@ static int is_quiet(const Config *cfg, const AudioBuffer *a)
 {
     const int64_t size = a->rate / FRAMES_PER_S > 0 ? a->rate / FRAMES_PER_S : 1,
                   n = (a->frames + size - 1) / size;
+    /* Two passes: the threshold follows from the loudest frame. */
     double loudest = 0;
     for (int64_t i = 0; i < n; i++)
         loudest = fmax(loudest, frame_level(a->samples + i * size, i < n - 1 ? size : a->frames - i * size));
@@ -74,6 +77,7 @@ static int64_t count_clipped(const AudioBuffer *a)
         top = fmaxf(top, fabsf(a->samples[i]));
     if ((double)top < FLAT_LEVEL)
         return 0;
+    /* Runs of samples at the top, each side of zero by itself. */
     const float flat = top * (float)(1 - FLAT);
     for (int64_t i = 0; i <= a->frames; i++) {
         const float x = i < a->frames ? a->samples[i] : 0;
@@ -91,6 +95,7 @@ static int64_t count_clipped(const AudioBuffer *a)
     return clipped;
 }
 
+/* Decodes one recording and judges its samples. */
 static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t item, AudioBuffer *a,
                     int64_t sums[2])
 {
@@ -142,6 +147,7 @@ static int is_sound(int token)
            (type == U_LOWERCASE_LETTER || type == U_UPPERCASE_LETTER || type == U_OTHER_LETTER);
 }
 
+/* Which sounds the corpus has, and how fast they come. */
 typedef struct Sounds {
     uint8_t *is_sound; /* [tokens_count()] */
     int64_t *seen;     /* the same */
@@ -149,6 +155,7 @@ typedef struct Sounds {
     size_t rates;
 } Sounds;
 
+/* Of every clip, from the text cache. */
 static void count_sounds(Sounds *s, const Corpus *c, double seconds_per_frame)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -165,6 +172,7 @@ static void count_sounds(Sounds *s, const Corpus *c, double seconds_per_frame)
     }
 }
 
+/* The median over the clips: a few odd ones do not move it. */
 static int speech_rate(VoiceFacts *f, const Corpus *const both[2], size_t clips, double seconds_per_frame,
                        Err *err)
 {

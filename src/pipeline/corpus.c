@@ -54,6 +54,7 @@ static int number_speakers(CorpusSource *s, Err *err)
     return 0;
 }
 
+/* A store that was made with other settings is as good as none. */
 static int open_store(Store *s, const char *dir, const char *name, Hash128 settings, const Config *cfg,
                       Err *err)
 {

@@ -67,6 +67,7 @@ static int queue_take_int(int *queue, int *head, int *count)
     return value;
 }
 
+/* A GPU copies from the batch: its memory must be pinned. */
 int feeder_batch_is_pinned(const Device *data, const Device *model)
 {
     return data->ops->traits.host_memory && !model->ops->traits.host_memory;
@@ -89,6 +90,7 @@ void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes)
         device_free(data, p, bytes);
 }
 
+/* Anything that was not opened is NULL. */
 static void close_buffer(Feeder *f, Buffer *b)
 {
     Event *const events[] = {b->copy_start, b->copied, b->work_start, b->worked};
@@ -109,6 +111,7 @@ static void close_buffer(Feeder *f, Buffer *b)
     *b = (Buffer){0};
 }
 
+/* Memory and events for one more batch; everything is given back when one of them fails. */
 static int open_buffer(Feeder *f, Err *err)
 {
     ASSERT_CMP(f->count, <, POLICY_MOST_BUFFERS);
@@ -156,6 +159,7 @@ static void fail(Feeder *f, const Err *err)
     ring_stop(f->o.ring, err && err->code != ERR_STOPPED ? err : NULL);
 }
 
+/* Wakes up now and then even when nothing happens: a stuck loader makes no noise. */
 static void wait_changed_locked(Feeder *f)
 {
     struct timespec until;
@@ -439,6 +443,7 @@ static int feed_one(Feeder *f, Err *err)
     return rc;
 }
 
+/* Until the end of the data, a stop, or an error; the ring's error is older than the feeder's own. */
 static void *feeder_main(void *arg)
 {
     Feeder *f = arg;
@@ -639,6 +644,7 @@ uint64_t feeder_model_bytes(const Feeder *f)
     return f->two_devices ? (uint64_t)feeder_buffers(f) * f->o.batch_bytes : 0;
 }
 
+/* *out is NULL after a failure. */
 int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
 {
     *out = NULL;

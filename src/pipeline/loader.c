@@ -21,6 +21,7 @@
 
 static int worker_states(const Loader *l) { return l->o.workers > 0 ? l->o.workers : 1; }
 
+/* For busy_since, which is one atomic number. */
 static uint64_t now_ns(void) { return (uint64_t)(clock_now() * 1e9); }
 
 /* The stages of one worker take turns: while one is busy, those before it cannot hand on and those behind it
@@ -138,6 +139,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     *info = (BatchInfo){.number = l->o.first_epoch * l->batches_per_epoch + position,
                         .epoch = l->o.first_epoch + position / l->batches_per_epoch,
                         .index = position % l->batches_per_epoch};
+    /* The order of the epoch is made by whoever opens its first batch. */
     sampler_epoch(l->o.sampler, info->epoch);
     const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &info->count, &bucket);
     const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
@@ -145,6 +147,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     info->text = b->text;
     info->frames = b->frames;
     info->samples = policy_most_samples(b->frames, l->o.cfg->hop_length, l->o.on_the_fly);
+    /* Sums as if every row will load; ring_filled takes away what is lost. */
     for (int i = 0; i < info->count; i++) {
         info->real_tokens += l->o.corpus->lengths[items[i]].tokens;
         info->real_frames += l->o.corpus->lengths[items[i]].frames;
@@ -179,6 +182,7 @@ static int claim_locked(Loader *l, Slot **slot, int *first)
     return rows;
 }
 
+/* A worker: claims rows under the ring's lock, fills them without it. */
 static void *worker_main(void *arg)
 {
     Worker *w = arg;
@@ -208,6 +212,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/* The same in the caller's thread, for one batch. */
 int loader_fill_next(Loader *l, Err *err)
 {
     Ring *r = l->o.ring;
@@ -230,6 +235,7 @@ int loader_fill_next(Loader *l, Err *err)
     }
 }
 
+/* A read that never comes back cannot be interrupted; the run can be stopped with its name. */
 void loader_watch(Loader *l)
 {
     for (int i = 0; i < worker_states(l); i++) {
@@ -255,6 +261,7 @@ double loader_patience(const Loader *l)
     return l->o.stuck_seconds < CLOSE_SECONDS ? l->o.stuck_seconds : CLOSE_SECONDS;
 }
 
+/* Short naps first: most threads end at once. */
 int loader_await(const _Atomic int *finished, double until)
 {
     double nap = NAP_LEAST;
@@ -326,6 +333,7 @@ static void close_worker(Worker *w)
     free(w->pitch);
 }
 
+/* *out is NULL after a failure; threads that have started are stopped. */
 int loader_open(Loader **out, const LoaderOptions *o, Err *err)
 {
     *out = NULL;
@@ -364,6 +372,7 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
 
 void loader_stop(Loader *l) { __atomic_store_n(&l->stop, 1, __ATOMIC_RELEASE); }
 
+/* Waits for every worker together, not for each in turn. */
 int loader_close(Loader *l)
 {
     if (!l)

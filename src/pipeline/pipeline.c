@@ -11,7 +11,8 @@
 #include "pipeline/feeder.h"
 #include "pipeline/policy.h"
 
-#define STUCK_SECONDS 120.0
+#define STUCK_SECONDS 120.0 /* a read that takes longer stops the run */
+#define PAGE 4096
 
 typedef struct Sizes { /* everything that follows from the settings and the corpus, before anything is
                           allocated */
@@ -38,6 +39,7 @@ struct Pipeline {
     int64_t utterances, real_frames, padded_frames;
 };
 
+/* The sampler sees clips as long as augmentation can make them: a batch has room for the slowest. */
 static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptions *o, int on_the_fly,
                         Err *err)
 {
@@ -63,6 +65,7 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
     return sampler_open(s, &so, *lengths, n, err);
 }
 
+/* The largest batch that the buckets can ask for; slots and buffers are as large as that. */
 static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sampler)
 {
     const Config *cfg = o->cfg;
@@ -106,6 +109,7 @@ static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const
     *pinned = (o->cfg->pin_memory ? (uint64_t)z->slots * z->raw_bytes : 0) + (is_pinned ? batches : 0);
 }
 
+/* The sampler is opened for its buckets alone. */
 int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const PipelineOptions *o, Err *err)
 {
     Sampler *sampler = NULL;
@@ -121,6 +125,7 @@ int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const Pipel
     return rc;
 }
 
+/* Before anything is allocated: the user learns the least cap at once, not the first that was too small. */
 static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
 {
     if (d->cap == 0 || d->used + need <= d->cap)
@@ -132,6 +137,7 @@ static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
                     (unsigned long long)megabytes);
 }
 
+/* One block for all slots: pinning is slow, and is done once. */
 static int take_slot_memory(Pipeline *p, Err *err)
 {
     Sizes *z = &p->sizes;
@@ -142,16 +148,62 @@ static int take_slot_memory(Pipeline *p, Err *err)
         int rc = p->o.data->ops->pinned_alloc(p->o.data, &memory, p->slot_bytes, err);
         if (rc)
             return rc;
-    } else if (!(memory = mem_aligned(4096, p->slot_bytes, 1)))
-        return err_set(err, ERR_NOMEM, "no memory for %d host slots of %zu bytes", z->slots, z->raw_bytes);
+    } else {
+        memory = mem_aligned(PAGE, p->slot_bytes, 1);
+        if (!memory)
+            return err_set(err, ERR_NOMEM, "no memory for %d host slots of %zu bytes", z->slots,
+                           z->raw_bytes);
+    }
     p->slot_memory = memory;
     memset(memory, 0, p->slot_bytes);
     for (int i = 0; i < z->slots; i++)
         p->ring.slots[i].memory = p->slot_memory + (size_t)i * z->raw_bytes;
+    /* Where the workers preprocess, each slot also has room for the finished batch. */
     int rc = 0;
     for (int i = 0; i < z->slots && z->host_data && !rc; i++)
         rc = feeder_batch_alloc(&p->ring.slots[i].batch, p->o.data, p->o.model, z->batch_bytes, err);
     return rc;
+}
+
+static int open_loader(Pipeline *p, Err *err)
+{
+    const PipelineOptions *o = &p->o;
+    LoaderOptions lo = {.cfg = o->cfg,
+                        .corpus = o->corpus,
+                        .sampler = p->sampler,
+                        .ring = &p->ring,
+                        .counters = &p->counters,
+                        .sim = o->sim,
+                        .shape = p->sizes.shape,
+                        .on_the_fly = p->sizes.on_the_fly,
+                        .host = p->sizes.host_data ? o->data : NULL,
+                        .workers = p->sizes.workers,
+                        .first_epoch = o->start.epoch,
+                        .first_index = o->start.index,
+                        .stuck_seconds = o->stuck_seconds > 0 ? o->stuck_seconds : STUCK_SECONDS,
+                        .log = o->log};
+    return loader_open(&p->loader, &lo, err);
+}
+
+static int open_feeder(Pipeline *p, Err *err)
+{
+    const PipelineOptions *o = &p->o;
+    FeederOptions fo = {.cfg = o->cfg,
+                        .data = o->data,
+                        .model = o->model,
+                        .preprocess = p->preprocess,
+                        .ring = &p->ring,
+                        .loader = p->loader,
+                        .counters = &p->counters,
+                        .shape = p->sizes.shape,
+                        .raw_bytes = p->sizes.host_data ? 0 : p->sizes.raw_bytes,
+                        .batch_bytes = p->sizes.batch_bytes,
+                        .buffers = POLICY_START_BUFFERS,
+                        .most_buffers = policy_most_buffers(o->cfg->pipeline_buffer_size),
+                        .synchronous = p->sizes.synchronous,
+                        .inline_loading = p->sizes.workers == 0,
+                        .log = o->log};
+    return feeder_open(&p->feeder, &fo, err);
 }
 
 /* The tables of the preprocessing first: on a GPU they count against the cap as well. */
@@ -184,6 +236,7 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         rc = check_cap(o->model, model, "model_gpu_memory", err);
     if (rc)
         goto fail;
+    /* A run that is resumed begins in the middle of an epoch. */
     int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
     if (o->epochs > 0)
         batches = o->epochs * per_epoch - (o->start.epoch * per_epoch + o->start.index);
@@ -197,39 +250,9 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         rc = take_slot_memory(p, err);
     if (rc)
         goto fail;
-    LoaderOptions lo = {.cfg = cfg,
-                        .corpus = o->corpus,
-                        .sampler = p->sampler,
-                        .ring = &p->ring,
-                        .counters = &p->counters,
-                        .sim = o->sim,
-                        .shape = p->sizes.shape,
-                        .on_the_fly = p->sizes.on_the_fly,
-                        .host = p->sizes.host_data ? o->data : NULL,
-                        .workers = p->sizes.workers,
-                        .first_epoch = o->start.epoch,
-                        .first_index = o->start.index,
-                        .stuck_seconds = o->stuck_seconds > 0 ? o->stuck_seconds : STUCK_SECONDS,
-                        .log = o->log};
-    rc = loader_open(&p->loader, &lo, err);
-    if (rc)
-        goto fail;
-    FeederOptions fo = {.cfg = cfg,
-                        .data = o->data,
-                        .model = o->model,
-                        .preprocess = p->preprocess,
-                        .ring = &p->ring,
-                        .loader = p->loader,
-                        .counters = &p->counters,
-                        .shape = p->sizes.shape,
-                        .raw_bytes = p->sizes.host_data ? 0 : p->sizes.raw_bytes,
-                        .batch_bytes = p->sizes.batch_bytes,
-                        .buffers = POLICY_START_BUFFERS,
-                        .most_buffers = policy_most_buffers(cfg->pipeline_buffer_size),
-                        .synchronous = p->sizes.synchronous,
-                        .inline_loading = p->sizes.workers == 0,
-                        .log = o->log};
-    rc = feeder_open(&p->feeder, &fo, err);
+    rc = open_loader(p, err);
+    if (!rc)
+        rc = open_feeder(p, err);
     if (rc)
         goto fail;
     *out = p;
@@ -274,12 +297,14 @@ int pipeline_consume(Pipeline *p, Stream *consumer, PipelineUse use, void *arg, 
     return rc ? rc : released;
 }
 
+/* Simulated waits of the loader first, so that nobody sleeps on. */
 void pipeline_stop(Pipeline *p)
 {
     loader_stop(p->loader);
     feeder_stop(p->feeder);
 }
 
+/* Of the next batch that the consumer will take, however far ahead the loader is. */
 void pipeline_state(const Pipeline *p, PipelineState *s)
 {
     int64_t per_epoch = sampler_batches(p->sampler), position = p->o.start.index + p->taken;
@@ -318,6 +343,7 @@ int pipeline_close(Pipeline *p)
 {
     if (!p)
         return 0;
+    /* The feeder uses the loader, and both use the ring: they end in this order. */
     if (p->ring.is_open)
         ring_stop(&p->ring, NULL);
     if (p->loader)

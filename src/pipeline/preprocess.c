@@ -24,6 +24,7 @@ struct Preprocess {
 
 _Static_assert(sizeof(PreprocessTask) <= DEVICE_ARG_BYTES, "the kernel's argument does not fit");
 
+/* In float, as the GPU has them. */
 static int fill_statistics(Preprocess *p, int bands, const double *mean, const double *deviation)
 {
     p->mean = mem_calloc((size_t)bands, sizeof *p->mean);
@@ -42,6 +43,7 @@ static int64_t most_samples(const Config *cfg)
     return (frames + 1 + SAMPLER_FRAME_MULTIPLE) * cfg->hop_length;
 }
 
+/* Room for a clip after a change of speed, where that is asked for. */
 static int open_host(Preprocess *p, const Config *cfg, Err *err)
 {
     PreprocessHost *h = &p->host;
@@ -56,6 +58,7 @@ static int open_host(Preprocess *p, const Config *cfg, Err *err)
                                 (long long)h->samples_cap);
 }
 
+/* The kernels are in the CUDA part; its tables go into memory that counts against the cap. */
 static int open_cuda(Preprocess *p, Err *err)
 {
     PreprocessCudaGet get;
@@ -68,6 +71,7 @@ static int open_cuda(Preprocess *p, Err *err)
     return rc ? rc : p->cuda->open(&p->cuda_state, &p->host.tables, p->device->index, p->cuda_memory, err);
 }
 
+/* *out is NULL after a failure. */
 int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double *mean,
                     const double *deviation, Err *err)
 {
@@ -115,6 +119,7 @@ void preprocess_close(Preprocess *p)
 
 uint64_t preprocess_bytes(const Preprocess *p) { return p->cuda_memory ? p->cuda_bytes : 0; }
 
+/* One call for the whole batch; enqueued, not waited for. */
 int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *err)
 {
     const PreprocessTables *t = &p->host.tables;
@@ -129,6 +134,7 @@ int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *er
     return p->device->ops->run(s, preprocess_host_kernel, &task, sizeof task, STAGE_PREPROCESS, err);
 }
 
+/* For the loader's workers, which do one row each. */
 void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const void *stored)
 {
     ASSERT_CMP(args->bands, ==, p->host.tables.bands);

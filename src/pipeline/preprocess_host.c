@@ -16,6 +16,7 @@ typedef struct Row {
     float augment[AUGMENT_COUNT];
 } Row;
 
+/* The arrays of a batch have no type of their own; memcpy needs none. */
 static int32_t int_at(const uint8_t *memory, size_t array, size_t row)
 {
     int32_t v;
@@ -64,6 +65,7 @@ static void finish_mel(const Row *r, float *mel, int frames)
         normaliser_mel(mel, mel, t->mean, t->deviation, frames, bands);
         return;
     }
+    /* The level of the noise follows from the clip after its gain: the GPU has the same order. */
     if (gain != 0.0f)
         for (int64_t i = 0; i < values; i++)
             mel[i] = preprocess_gain(mel[i], gain);
@@ -73,6 +75,7 @@ static void finish_mel(const Row *r, float *mel, int frames)
             sum += preprocess_loudness(mel[i]);
         level = preprocess_noise_level(sum, values, noise);
     }
+    /* Noise and normalisation in one pass. */
     uint32_t seed = exact_bitsf(r->augment[AUGMENT_SEED]);
     for (int f = 0; f < frames; f++, mel += bands)
         for (int b = 0; b < bands; b++) {
@@ -86,6 +89,7 @@ static int cached_mel(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
     int32_t length = int_at(a->raw, a->in_layout.mel_length, r->index);
+    /* A length from outside is cut to the row; a damaged record must not write past it. */
     size_t frames = length < 0           ? 0
                     : length > a->frames ? (size_t)a->frames
                                          : (size_t)length,
@@ -109,6 +113,7 @@ static int cached_mel(const Row *r, float *out)
     return (int)frames;
 }
 
+/* Speed first, then the mel, then what works on mels. */
 static int mel_of_samples(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
@@ -149,6 +154,7 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     size_t row_values = (size_t)a->frames * (size_t)a->bands;
     Row r = {.h = task->host, .a = a, .index = (size_t)row, .stored = stored};
     memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
+    /* What is switched off is neutral, whatever the loader drew. */
     r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
     r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;
     r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
@@ -160,6 +166,7 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     memset(mel + used, 0, (row_values - used) * sizeof *mel);
 }
 
+/* The whole batch, as a kernel of a stream. */
 void preprocess_host_kernel(void *arg)
 {
     const PreprocessTask *task = arg;
