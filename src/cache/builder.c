@@ -229,7 +229,8 @@ static int add_record(Builder *b, const Source *s, const Utterance *u, const Pro
                        .stamp = s->stamp,
                        .status = (uint32_t)r->reason,
                        .extra = r->extra};
-    if (r->reason != REJECT_NONE) { /* a rejection that lasts: its detail is the payload */
+    /* A rejection that lasts: its detail is the payload. */
+    if (r->reason != REJECT_NONE) {
         rec.payload = r->detail;
         rec.payload_size = strlen(r->detail);
     } else {
@@ -478,7 +479,8 @@ int builder_run(Builder *b, Err *err)
     }
     if (!rc)
         rc = place_reused(b, err);
-    if (!rc && b->producer->from_audio) /* others keep no rejection as a record, and have no limits */
+    /* Records that are not made from audio are never rejections, and no limit applies to them. */
+    if (!rc && b->producer->from_audio)
         rc = pass_on_rejections(b, err);
     if (!rc)
         rc = commit(b, err);

@@ -21,8 +21,8 @@ typedef struct TextView {           /* into the mapping */
     uint32_t token_count, unknown_count, phonemes_size, cleaned_size;
     char language[16];
 } TextView;
-int text_view(TextView *v,
-              const StoreEntry *e); /* ERR_DAMAGED when the sizes do not add up; status must be 0 */
+/* ERR_DAMAGED when the sizes do not add up. The entry's status must be 0. */
+int text_view(TextView *v, const StoreEntry *e);
 
 typedef struct MelView {
     const void *data; /* [frames, bands], float or IEEE half */

@@ -25,7 +25,8 @@ static uint16_t half_bits(float f)
         return (uint16_t)(sign | 0x7E00u); /* NaN */
     if (a >= 0x477FF000u)
         return (uint16_t)(sign | 0x7C00u); /* rounds to 65536 or more */
-    if (a < 0x38800000u)                   /* below 2^-14: adding 0.5 lines the bits up and rounds them */
+    /* Below 2^-14: adding 0.5 lines the bits up and rounds them. */
+    if (a < 0x38800000u)
         return (uint16_t)(sign | (bits_of(float_of(a) + 0.5f) - bits_of(0.5f)));
     return (uint16_t)(sign | ((a - 0x38000000u + 0xFFFu + (a >> 13 & 1u)) >> 13));
 }

@@ -166,8 +166,8 @@ static int adopt_segments(StoreBuild *b, Err *err)
         char *path = store_segment_path(b->dir, b->name, number, 0);
         rc = path ? file_map(&row.map, path, err) : no_memory(b, err);
         free(path);
-        if (rc ==
-            ERR_FORMAT) { /* not a regular file; any other failure may pass, and must not cost the records */
+        /* Not a regular file; any other failure may pass, and must not cost the records. */
+        if (rc == ERR_FORMAT) {
             rc = 0;
             continue;
         }
@@ -241,7 +241,8 @@ static int salvage_part(StoreBuild *b, Err *err)
         return rc;
     if (!segment_header_valid(&row->map, b->name, row->number)) {
         file_unmap(&row->map);
-        unlink(b->part_path); /* killed before its first record; part_open starts it anew if there is need */
+        /* Killed before its first record; part_open starts it anew if there is need. */
+        unlink(b->part_path);
         return 0;
     }
     rc = salvage_row(b, b->part_row, &row->size, err);
@@ -376,8 +377,8 @@ int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, 
         memcpy(e.stamp, words, sizeof words);
     }
     b->changed |= old_entry != b->count;
-    return entry_add(b, e, id,
-                     err); /* the rows begin with the old segments in the same order, so e.segment holds */
+    /* The rows begin with the old segments in the same order, so e.segment holds. */
+    return entry_add(b, e, id, err);
 }
 
 /* The index repeats what the record's header says, so that opening a store touches no segment. */
@@ -458,14 +459,15 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
         if (rc == ERR_NOSPACE)
             err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the "
                           "same command again: it goes on where it stopped");
-        if (ftruncate(fd, (off_t)part->size) == 0) /* the torn record; the next build would cut it anyway */
+        /* The torn record; the next build would cut it anyway. */
+        if (ftruncate(fd, (off_t)part->size) == 0)
             lseek(fd, 0, SEEK_END);
         return rc;
     }
     IndexEntry e = entry_of_record(&h, b->part_row, part->size);
     part->size += h.size;
-    if (part->size - b->flushed >
-        FLUSH_AFTER) { /* the disk begins now, so that the fsync at the end has little left to wait for */
+    /* The disk begins now, so that the fsync at the end has little left to wait for. */
+    if (part->size - b->flushed > FLUSH_AFTER) {
         sync_file_range(fd, (off_t)b->flushed, (off_t)(part->size - b->flushed), SYNC_FILE_RANGE_WRITE);
         b->flushed = part->size;
     }
@@ -480,7 +482,8 @@ int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
     ASSERT_CMP(i, <, b->count);
     const IndexEntry *e = &b->entries[i];
     Row *row = &b->rows[e->segment];
-    if (row->map.size < e->offset + e->size) { /* the part has grown since it was mapped */
+    /* The part has grown since it was mapped. */
+    if (row->map.size < e->offset + e->size) {
         ASSERT_CMP(e->segment, ==, b->part_row);
         FileMap grown;
         int rc = file_map(&grown, b->part_path, err);
@@ -640,7 +643,8 @@ static int rewrite_all(StoreBuild *b, Err *err)
     uint32_t number = 0;
     for (size_t i = 0; i < b->row_count; i++)
         number = b->rows[i].live && b->rows[i].number > number ? b->rows[i].number : number;
-    for (size_t i = 0; i < b->row_count; i++) { /* the finished part has to be mapped to be copied from */
+    /* The finished part has to be mapped to be copied from. */
+    for (size_t i = 0; i < b->row_count; i++) {
         Row *row = &b->rows[i];
         if (row->live == 0 || row->map.size >= row->size)
             continue;
@@ -665,7 +669,8 @@ static int rewrite_all(StoreBuild *b, Err *err)
         b->rows[e->segment].live -= e->size;
         part->live += e->size;
         seen += e->size;
-        if (seen > FORGET_AFTER) { /* memory in use stays small, however large the store */
+        /* Memory in use stays small, however large the store. */
+        if (seen > FORGET_AFTER) {
             store_build_forget(b);
             seen = 0;
         }
@@ -713,7 +718,8 @@ int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int 
             remove_unused_segments(b);
         else
             drop_rewrite(b);
-        if (rc == ERR_NOSPACE && !rewrite) { /* the new state holds already; tidying it can wait for room */
+        /* The new state holds already; tidying it can wait for room. */
+        if (rc == ERR_NOSPACE && !rewrite) {
             err_clear(err);
             rc = 0;
         }

@@ -80,7 +80,8 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
             }
             at = p->offset + p->size;
             seen += p->size;
-            if (seen > FORGET_AFTER) { /* memory in use stays small, however large the store */
+            /* Memory in use stays small, however large the store. */
+            if (seen > FORGET_AFTER) {
                 file_forget(&s->segments[row]);
                 seen = 0;
             }

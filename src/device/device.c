@@ -47,7 +47,8 @@ static void *open_library(char *found, size_t cap, Err *err)
         if (access(found, F_OK) != 0)
             continue;
         void *library = dlopen(found, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        if (!library) /* there, but not loadable: that is the one the user means, so no other is looked for */
+        /* There, but not loadable: that is the one the user means, so no other is looked for. */
+        if (!library)
             err_set(err, ERR_DEVICE, "the CUDA part cannot be loaded: %s", dlerror());
         return library;
     }

@@ -67,7 +67,8 @@ static void host_event_close(Event *e) { free(e); }
 static int host_event_record(Event *e, Stream *s, Err *err)
 {
     ASSERT(e->device == s->device);
-    double now = clock_now(); /* another thread may be about to ask for it: a double is written whole */
+    /* Another thread may be about to ask for it: a double is written whole. */
+    double now = clock_now();
     __atomic_store(&((HostEvent *)e)->at, &now, __ATOMIC_RELEASE);
     return 0;
 }

@@ -422,7 +422,8 @@ int scaling_picture(const Scaling *s, const char *path, Err *err)
         y[i] = s->runs[i].clips_per_s;
     }
     line[1] = x[n - 1];
-    line[3] = y[0] / x[0] * x[n - 1]; /* from nothing to what the smallest batch promises */
+    /* From nothing to what the smallest batch promises. */
+    line[3] = y[0] / x[0] * x[n - 1];
     ChartSeries series[2] = {{"measured", x, y, s->count, chart_colour(0)},
                              {"linear", line, line + 2, 2, chart_colour(7)}};
     int rc = chart_lines(path, "Throughput over batch size", "batch size", "clips/s", series, 2, 0, err);

@@ -104,7 +104,8 @@ int cycle_find(Cycle *c, const float *x, int64_t n, int longest)
         free(s);
         return 0;
     }
-    double usual = (double)s[2 * n / 5]; /* below the middle: every second entry may be slow */
+    /* Below the middle: every second entry may be slow. */
+    double usual = (double)s[2 * n / 5];
     free(s);
     Sums all = {0};
     for (int64_t i = 0; i < n; i++) {

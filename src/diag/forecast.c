@@ -128,7 +128,8 @@ static double load_inline(Machine *m, int64_t k, double start)
 static void put_free(Machine *m, Freed f)
 {
     int at = m->free_count++;
-    for (; at > 0 && m->free[at - 1].at > f.at; at--) /* queued in the order of being handed back */
+    /* Queued in the order of being handed back. */
+    for (; at > 0 && m->free[at - 1].at > f.at; at--)
         m->free[at] = m->free[at - 1];
     m->free[at] = f;
 }

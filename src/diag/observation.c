@@ -95,8 +95,8 @@ static int take_arrays(Observation *o, Err *err)
 /* Does the disk serve one reader at a time? Then a read beside others gains only what is its own. */
 static int is_serial(const Counters *c)
 {
-    if (c->alone_n < SERIAL_SAMPLES ||
-        c->shared_n < SERIAL_SAMPLES) /* nothing to compare: the careful guess */
+    /* Nothing to compare: the careful guess. */
+    if (c->alone_n < SERIAL_SAMPLES || c->shared_n < SERIAL_SAMPLES)
         return 1;
     double alone = (double)c->alone_ns / (double)c->alone_n,
            shared = (double)c->shared_ns / (double)c->shared_n;

@@ -116,7 +116,8 @@ void preflight_storage(Survey *s)
     const Config *c = s->cfg;
     uint64_t room = 0, one = (uint64_t)s->plan.parameters * 3 * sizeof(float);
     if (check_folder(s, "checkpoint_dir", c->checkpoint_dir, &room)) {
-        uint64_t files = (uint64_t)c->keep_checkpoints + 2; /* the best, and the one being written */
+        /* The best, and the one being written. */
+        uint64_t files = (uint64_t)c->keep_checkpoints + 2;
         check_room(
             s, "checkpoint_dir", "checkpoints", room, one * files,
             preflight_say(s->p, "%llu files of %s", (unsigned long long)files, preflight_bytes(s->p, one)));

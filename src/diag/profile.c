@@ -196,8 +196,8 @@ int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, 
     int rc = cells ? 0 : err_set(err, ERR_NOMEM, "no memory for %d cells", count);
     for (int i = 0; i < count && !rc; i++)
         cells[i] = (Cell){.size = g->sizes[i / g->worker_count], .workers = g->workers[i % g->worker_count]};
-    for (int k = 0; k < g->repeats && !rc;
-         k++) /* round by round, so that a slow minute of the machine meets every cell */
+    /* Round by round, so that a slow minute of the machine meets every cell. */
+    for (int k = 0; k < g->repeats && !rc; k++)
         for (int i = 0; i < count && !rc; i++)
             rc = measure_cell(&cells[i], options, g, err);
     if (!rc) {

@@ -352,7 +352,8 @@ static json_t *run(const ReportInput *in)
         section_row(s, threshold_judge(LIMIT_GPU_SWING, points), "GPU utilisation swings", "", "%.0f points",
                     100 * points);
     }
-    if (o->synchronous && o->period > 0) { /* else they are hidden behind the step, or named by the verdict */
+    /* Else they are hidden behind the step, or named by the verdict. */
+    if (o->synchronous && o->period > 0) {
         double load = (observation_mean(o, TRACE_READ) + observation_mean(o, TRACE_DECODE)) / o->period;
         double transfer = (observation_mean(o, TRACE_H2D) + observation_mean(o, TRACE_PEER)) / o->period;
         section_row(s, threshold_judge(LIMIT_LOAD, load), "loading, not hidden", "", "%.1f %% of step time",

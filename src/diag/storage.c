@@ -120,10 +120,8 @@ void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
     char *dir = prepare_cache_dir(cfg);
     double until = clock_now() + MOST_SECONDS;
     Rng rng;
-    rng_seed(
-        &rng,
-        (uint64_t)(clock_now() *
-                   1e9)); /* other places in every run: what was read last time may be in a cache below us */
+    /* Other places in every run: what was read last time may be in a cache below us. */
+    rng_seed(&rng, (uint64_t)(clock_now() * 1e9));
     if (!buffer || !dir || corpus->count == 0)
         snprintf(t->why_not, sizeof t->why_not, "there is nothing to read");
     else if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY)

@@ -90,7 +90,8 @@ static double *numbers(const json_t *array, size_t *n)
     for (size_t i = 0; v && i < *n; i++) {
         const json_t *e = json_array_get(array, i);
         v[i] = json_is_number(e) ? json_number_value(e) : (double)NAN;
-        if (fabs(v[i]) > 1e30) /* beyond any picture, and differences would overflow */
+        /* Beyond any picture, and differences would overflow. */
+        if (fabs(v[i]) > 1e30)
             v[i] = (double)NAN;
     }
     return v;

@@ -280,8 +280,8 @@ static int find_durations(VoiceFinding *v, const VoiceFacts *f)
 {
     int collapsed = f->frames_per_symbol >= SPEECH_FRAMES && is_bad(LIMIT_VOICE_ONES, f->ones);
     v->step = newest_step(f);
-    if (!isfinite(f->own_text) ||
-        is_bad(LIMIT_VOICE_OWN_TEXT, f->own_text)) /* then they are its consequence */
+    /* Without a learned alignment odd durations are its consequence. */
+    if (!isfinite(f->own_text) || is_bad(LIMIT_VOICE_OWN_TEXT, f->own_text))
         return 0;
     if (collapsed || is_bad(LIMIT_VOICE_HELD, f->held)) {
         EVIDENCE(v,
@@ -398,8 +398,8 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
         return 0;
     const double n = (double)h->words, m = (double)h->recordings_words;
     const double a = (double)h->words_wrong / n, b = (double)h->recordings_words_wrong / m;
-    const double error = sqrt(fmin(a, 1) * fmax(0, 1 - a) / n +
-                              b * fmax(0, 1 - b) / m); /* more words may be wrong than said */
+    /* Standard error of the difference; more words may be wrong than were said. */
+    const double error = sqrt(fmin(a, 1) * fmax(0, 1 - a) / n + b * fmax(0, 1 - b) / m);
     if (is_bad(LIMIT_VOICE_DEAF, b) && h->recordings_words >= JUDGED_WORDS) {
         v->step = h->step;
         EVIDENCE(v,

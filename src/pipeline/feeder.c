@@ -298,7 +298,8 @@ static void consider_growing(Feeder *f)
     if (policy_grows(&f->window, f->count, f->o.most_buffers)) {
         Err why = {0};
         if (open_buffer(f, &why)) {
-            f->o.most_buffers = f->count; /* the memory cap is reached: do not try again */
+            /* The memory cap is reached: do not try again. */
+            f->o.most_buffers = f->count;
             log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
         } else
             log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
@@ -453,7 +454,8 @@ static void *feeder_main(void *arg)
         err_clear(&err);
         rc = feed_one(f, &err);
     } while (!rc);
-    if (rc == ERR_STOPPED && ring_check(f->o.ring, NULL) == 0) { /* the end: what is ready is still taken */
+    /* The end: what is ready is still taken. */
+    if (rc == ERR_STOPPED && ring_check(f->o.ring, NULL) == 0) {
         pthread_mutex_lock(&f->mutex);
         f->ended = 1;
         pthread_cond_broadcast(&f->changed);
@@ -699,7 +701,8 @@ int feeder_close(Feeder *f)
     fail(f, NULL);
     int stuck = f->o.inline_loading && f->thread.running &&
                 !loader_await(&f->finished, clock_now() + loader_patience(f->o.loader));
-    if (stuck) /* when it comes back it finds the ring stopped, and ends without touching a device */
+    /* When it comes back it finds the ring stopped, and ends without touching a device. */
+    if (stuck)
         pthread_detach(f->thread.handle);
     else
         thread_join(&f->thread);

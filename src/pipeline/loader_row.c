@@ -403,7 +403,8 @@ void loader_choose_references(const Loader *l, const Slot *s)
     int rows = l->o.shape.rows;
     for (int row = 0; row < rows; row++)
         reference[row] = draw_reference(speaker, utterance, s->info.count, row, seed);
-    if (s->batch) { /* the rows are finished already: this array was not there yet */
+    /* The rows are finished already: this array was not there yet. */
+    if (s->batch) {
         BatchLayout out;
         batch_layout_device(&out, &l->o.shape, s->info.text, s->info.frames);
         memcpy(s->batch + out.reference, reference, (size_t)rows * sizeof *reference);

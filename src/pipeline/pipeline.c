@@ -210,8 +210,8 @@ static int open_feeder(Pipeline *p, Err *err)
 int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
 {
     *out = NULL;
-    Pipeline *p =
-        mem_aligned(_Alignof(Pipeline), 1, sizeof *p); /* the counters want cache lines of their own */
+    /* The counters want cache lines of their own. */
+    Pipeline *p = mem_aligned(_Alignof(Pipeline), 1, sizeof *p);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the pipeline");
     memset(p, 0, sizeof *p);
@@ -350,7 +350,8 @@ int pipeline_close(Pipeline *p)
         loader_stop(p->loader);
     int stuck = feeder_close(p->feeder) || loader_close(p->loader);
     preprocess_close(p->preprocess);
-    if (stuck) /* a worker may still write to its slot: what it can reach is left to the end of the process */
+    /* A worker may still write to its slot: what it can reach is left to the end of the process. */
+    if (stuck)
         return 1;
     for (int i = 0; p->ring.is_open && i < p->ring.count; i++)
         feeder_batch_free(p->ring.slots[i].batch, p->o.data, p->o.model, p->sizes.batch_bytes);

@@ -1,17 +1,21 @@
 /* pipeline.h - batches on the model device, in order, ahead of need.
  *
- *   sampler -> workers: cache or audio file -> host slot -> [h2d] data device: preprocess -> [peer] model
- * device -> the consumer's step FREE -> FILLING -> READY ->  ...   PREPARING -> READY -> TRAINING -> FREE
- * (three device buffers, grown on demand)
+ *   sampler -> workers: cache or audio file -> host slot      FREE -> FILLING -> READY
+ *           -> feeder: [h2d] data device: preprocess          PREPARING -> READY
+ *              [peer] model device -> the consumer's step     TRAINING -> FREE
+ *
+ * There are POLICY_START_BUFFERS device buffers at first; more are added while the model device waits.
  *
  * The consumer calls pipeline_consume, or by itself pipeline_take, pipeline_await (its stream waits for the
- * batch), enqueues its work, and calls pipeline_release with the same stream: nobody waits on the host unless
- * the pipeline is behind. Order and bytes of the batches do not depend on workers, devices or timing.
- * native_loading = false: the same work in pipeline_take, one stage after the other, nothing overlapping: the
- * honest baseline. A consumer releases a batch before it takes the next: one that holds every buffer waits
- * for itself. Threads: open, take, release, close from one thread. Every wait ends on pipeline_stop (any
- * thread, or a signal handler's flag).
- */
+ * batch), enqueues its work, and calls pipeline_release with the same stream. Nobody waits on the host unless
+ * the pipeline is behind. A batch is released before the next is taken: a consumer that holds every buffer
+ * would wait for itself.
+ *
+ * Order and bytes of the batches do not depend on workers, devices or timing. native_loading = false does the
+ * same work inside pipeline_take, one stage after the other: the baseline that overlap is compared with.
+ *
+ * Threads: open, take, release and close from one thread. Every wait ends on pipeline_stop, which any thread
+ * may call. */
 #ifndef MYXTTS_PIPELINE_H
 #define MYXTTS_PIPELINE_H
 

@@ -100,7 +100,8 @@ static int cached_mel(const Row *r, float *out)
     put_int(a->out, a->out_layout.mel_length, r->index, (int32_t)frames);
     put_int(a->out, a->out_layout.sample_length, r->index,
             int_at(a->raw, a->in_layout.sample_length, r->index));
-    if (a->mel_bytes == 4 && is_plain(r)) { /* nothing but normalising: one pass from where it lies */
+    /* Nothing but normalising: one pass from where it lies. */
+    if (a->mel_bytes == 4 && is_plain(r)) {
         normaliser_mel(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int64_t)frames,
                        a->bands);
         return (int)frames;

@@ -1,15 +1,15 @@
 /* preprocess_math.h - private to the loader and the preprocessing: what happens to one value, the same bits
  * on the CPU and on the GPU (audio/exact.h).
  *
- *   samples --speed--> samples --mel--> log mel x --gain--> x --noise--> x --normalise--> (x - mean[b]) /
- * deviation[b]
+ *   samples --speed--> samples --mel--> log mel --gain--> --noise--> --normalise--> what the network sees
  *
+ * speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is faster, shorter and higher. s
+ *        is raised where the result would not fit into the frames of the batch: nothing is cut. The loader
+ *        does the same to the pitch, and adds log s.
  * gain   adds gain_db * ln(10) / 20 to the log mel, not below the mel's floor.
- * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) out of (seed, frame, band); level is noise_db
- * below the mean of exp(x) over the clip. White noise is as loud in every band of this filterbank, whose
- * triangles have the same area. speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is
- * faster, shorter and higher. s is raised where the result would not fit into the frames of the batch:
- * nothing is cut. The loader does the same to the pitch, and adds log s. */
+ * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) from (seed, frame, band). level is noise_db
+ *        below the mean of exp(x) over the clip. White noise is as loud in every band of this filterbank,
+ *        whose triangles have the same area. */
 #ifndef MYXTTS_PREPROCESS_MATH_H
 #define MYXTTS_PREPROCESS_MATH_H
 

@@ -61,7 +61,8 @@ static int best_borders(int *cut, const double *weight, const int *edge, int bin
         double *now = cost + (size_t)b * (size_t)(bins + 1), *before = now - (bins + 1);
         int *back = from + (size_t)b * (size_t)(bins + 1);
         now[0] = DBL_MAX;
-        for (int j = 1; j <= bins; j++) { /* bins i .. j-1 form the last bucket, all padded to edge[j-1] */
+        /* Bins i .. j-1 form the last bucket, all padded to edge[j-1]. */
+        for (int j = 1; j <= bins; j++) {
             now[j] = DBL_MAX;
             for (int i = b - 1; i < j; i++) {
                 if (before[i] == DBL_MAX)

@@ -66,7 +66,8 @@ static int read_one(StepMeter *m, Err *err)
             counters_left(m->counters, STAGE_STEP, 0, 0);
         }
     }
-    Event *kept = m->previous_end; /* the end stays readable while its place in the ring is recorded anew */
+    /* The end stays readable while its place in the ring is recorded anew. */
+    Event *kept = m->previous_end;
     m->previous_end = m->end[i];
     m->end[i] = kept;
     m->has_previous = 1;
