@@ -136,6 +136,7 @@ static void look_at_old(Builder *b, Source *s, const Utterance *u, Hash128 key)
         s->number = -1;
 }
 
+/* A record that an interrupted build left behind is as good as an old one. */
 static void look_at_salvage(Builder *b, Source *s, const Utterance *u, Hash128 key)
 {
     int64_t token = b->producer->from_audio ? store_build_find_by_stamp(b->build, u->id.p, u->id.n, &s->stamp)
@@ -146,6 +147,7 @@ static void look_at_salvage(Builder *b, Source *s, const Utterance *u, Hash128 k
     s->number = token;
 }
 
+/* Old state, leftovers, work, in this order; what is rejected already and has no record gets none. */
 static int find_sources(Builder *b, Err *err)
 {
     const Dataset *d = b->p->dataset;
@@ -213,6 +215,7 @@ static int place_reused(Builder *b, Err *err)
     return rc;
 }
 
+/* The file was touched, but its bytes are the same. */
 static int keep_old(Builder *b, const Source *s, Err *err)
 {
     StoreEntry e;
@@ -251,6 +254,7 @@ int builder_place(Builder *b, Produced *r, Err *err)
     size_t i = b->placed++;
     const Utterance *u = &b->p->dataset->utterances[i];
     progress_add(&b->progress, 1);
+    /* A rejection that may be bad luck leaves no trace in the store. */
     if (r->reason != REJECT_NONE && !accept_is_lasting(r->reason))
         return preparation_reject(b->p, i, r->reason, r->detail, err);
     if (r->is_old)
@@ -258,6 +262,7 @@ int builder_place(Builder *b, Produced *r, Err *err)
     if (r->payload.failed)
         return err_set(err, ERR_NOMEM, "no memory for the %s of %.*s", b->producer->store, (int)u->id.n,
                        u->id.p);
+    /* From audio the worker has made the key: only it has the bytes. */
     if (!b->producer->from_audio)
         r->key = b->producer->key(b->settings, u, (Hash128){0});
     return add_record(b, &b->sources[i], u, r, err);
@@ -289,6 +294,7 @@ static int read_audio(Buf *bytes, const char *path, const FileStamp *expected, c
     return rc;
 }
 
+/* In any thread: reads the file, and has a record made when the old one does not hold. */
 static void work(void *user, int thread, int slot, uint64_t item)
 {
     Builder *b = user;
@@ -310,6 +316,7 @@ static void work(void *user, int thread, int slot, uint64_t item)
         return;
     }
     r->key = b->producer->key(b->settings, u, hash_bytes(w->bytes.data, w->bytes.size));
+    /* The stamp has changed; have the bytes? */
     if (s->number >= 0) {
         StoreEntry e;
         store_entry(b->old, (uint64_t)s->number, &e);
@@ -319,12 +326,14 @@ static void work(void *user, int thread, int slot, uint64_t item)
         b->producer->produce(w->state, r, &(ProducerInput){path, w->bytes.data, w->bytes.size});
 }
 
+/* In the caller's thread, in order. */
 static int finish(void *user, int slot, uint64_t item, Err *err)
 {
     Builder *b = user;
     return builder_place(b, &b->results[slot], err);
 }
 
+/* The first worker holds what the others share. */
 static int open_workers(Builder *b, Err *err)
 {
     int rc = 0;
@@ -337,6 +346,7 @@ static int open_workers(Builder *b, Err *err)
     return rc;
 }
 
+/* The first one last. */
 static void close_workers(Builder *b)
 {
     for (int i = b->threads - 1; i >= 0 && b->workers; i--) {
@@ -351,6 +361,7 @@ static void close_workers(Builder *b)
     b->results = NULL;
 }
 
+/* Memory is bounded by the slots, not by the corpus. */
 static int run_workers(Builder *b, Err *err)
 {
     OrderedJob job = {.name = b->producer->store,
@@ -409,6 +420,7 @@ static int pass_on_rejections(Builder *b, Err *err)
     return rc;
 }
 
+/* The blob is made last: it sums up what the state holds. */
 static int commit(Builder *b, Err *err)
 {
     Buf blob = {0};
@@ -423,6 +435,7 @@ static int commit(Builder *b, Err *err)
 
 /* ---- the builder ---- */
 
+/* Everything that can fail before the first file is read. */
 static int open_parts(Builder *b, Err *err)
 {
     size_t count = b->p->dataset->count;
@@ -454,6 +467,7 @@ int builder_open(Builder **out, const Producer *producer, Preparation *p, CacheR
     b->threads = p->workers > 0 ? p->workers : 1;
     b->slots = b->threads * SLOTS_PER_WORKER;
     int rc = open_parts(b, err);
+    /* Headers of the files that will be read; those of kept records were looked at when they were made. */
     if (!rc && producer->from_audio && b->work_count > 0)
         rc = preparation_probe(p, b->work, b->work_count, err);
     report->seconds += clock_now() - start;
@@ -469,6 +483,7 @@ int builder_run(Builder *b, Err *err)
 {
     double start = clock_now();
     int rc = 0;
+    /* The other cache's work, since open, may have rejected some. */
     drop_rejected(b);
     if (b->work_count > 0) {
         uint64_t most = b->work_count; /* no more workers than there is work */

@@ -64,6 +64,7 @@ static void close_worker(void *worker)
     free(w);
 }
 
+/* Plans hold tables and are read-only; scratch is for one thread. */
 static int open_plans(MelWorker *w, const MelWorker *first, Err *err)
 {
     if (first) {
@@ -115,6 +116,7 @@ static int encode(MelWorker *w, Produced *out, const float *samples, int64_t n)
     return mel_encode_payload(&out->payload, w->mel, w->pitch, frames, bands, w->cfg->mel_storage);
 }
 
+/* Decode, resample and trim, then mel and pitch; the first thing that goes wrong is the reason. */
 static void produce(void *worker, Produced *out, const ProducerInput *in)
 {
     MelWorker *w = worker;

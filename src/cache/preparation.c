@@ -12,6 +12,7 @@
 
 #define SLOTS_PER_WORKER 4 /* results that may wait for their turn */
 
+/* Closed after a failure. */
 int preparation_open(Preparation *p, Err *err)
 {
     p->rejected = mem_calloc(p->dataset->count, 1);

@@ -176,6 +176,7 @@ static void sum_up(PrepareReport *report, Dataset *dataset)
         report->by_reason[dataset->rejected[i].reason]++;
 }
 
+/* The lock is held until rejected.tsv is written: it belongs to the state of the caches. */
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
 {
     double start = clock_now();

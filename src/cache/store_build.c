@@ -78,6 +78,7 @@ static int row_add(StoreBuild *b, Row row, Err *err)
     return 0;
 }
 
+/* Salvaged records lie in mapped rows. */
 static const RecordHeader *salvaged_record(const StoreBuild *b, size_t k)
 {
     const Salvaged *s = &b->salvaged[k];
@@ -365,6 +366,7 @@ static int entry_add(StoreBuild *b, IndexEntry e, const char *id, Err *err)
     return 0;
 }
 
+/* A record of the old state, as it is. */
 int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, Err *err)
 {
     IndexEntry e = *index_entry(b->old, old_entry);
@@ -399,6 +401,7 @@ static IndexEntry entry_of_record(const RecordHeader *r, uint32_t row, uint64_t 
     return e;
 }
 
+/* A whole record of a build that did not finish. */
 int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Err *err)
 {
     const Salvaged *s = &b->salvaged[token];
@@ -410,6 +413,7 @@ int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Er
     return entry_add(b, e, (const char *)(r + 1), err);
 }
 
+/* A new record, at the end of the part. */
 int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
 {
     static const uint8_t zeros[STORE_ALIGN] = {0};
@@ -477,6 +481,7 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
 
 uint64_t store_build_count(const StoreBuild *b) { return b->count; }
 
+/* Entries of the part are written but not mapped yet: the mapping is made when one is asked for. */
 int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
 {
     ASSERT_CMP(i, <, b->count);
@@ -693,6 +698,7 @@ static void drop_rewrite(StoreBuild *b)
     unlink(b->part_path);
 }
 
+/* Nothing is written when nothing has changed. */
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err)
 {
     int rc = 0;

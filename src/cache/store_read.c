@@ -256,6 +256,7 @@ void store_entry(const Store *s, uint64_t i, StoreEntry *out)
                index_segment(s, e->segment)->number);
 }
 
+/* Through the hash table; the ids themselves decide. */
 int64_t store_find(const Store *s, const char *id, uint32_t id_size)
 {
     if (s->count == 0)

@@ -17,6 +17,7 @@ typedef struct Place {
     uint64_t entry;
 } Place;
 
+/* By segment, then by place in it. */
 static int compare_places(const void *a, const void *b)
 {
     const Place *x = a, *y = b;

@@ -28,6 +28,7 @@ typedef struct Run {
     Produced result;
 } Run;
 
+/* The pool copies what it is given before it asks again. */
 static int pool_next(void *user, PhonemeItem *item)
 {
     Run *run = user;
@@ -54,6 +55,7 @@ static int pool_done(void *user, uint64_t index, RejectReason reason, const Text
     return builder_place(run->builder, out, err);
 }
 
+/* No more processes than lines. */
 static int run_pool(Builder *b, const Preparation *p, int workers, Err *err)
 {
     Run run = {.builder = b};
@@ -107,6 +109,7 @@ static size_t count_symbols(SymbolCount *counts, const Buf *seen)
     return kinds;
 }
 
+/* The table is in the cache, so that tokens can be read without this version of the program. */
 static void write_symbols(Buf *blob, const SymbolCount *unknown, size_t kinds)
 {
     TextSymbols head = {

@@ -161,6 +161,7 @@ int device_same(const Device *a, const Device *b)
     return a->ops->kind == b->ops->kind && a->index == b->index;
 }
 
+/* A kind of device knows only its own events. */
 int device_stream_wait(Stream *s, Event *e, Err *err)
 {
     if (s->device->ops->kind == e->device->ops->kind)
@@ -168,6 +169,7 @@ int device_stream_wait(Stream *s, Event *e, Err *err)
     return e->device->ops->event_wait(e, err);
 }
 
+/* Between kinds one side is the host: a copy in, or a copy out. */
 int device_copy(Stream *s, void *dst, Device *to, const void *src, Device *from, size_t bytes, Err *err)
 {
     const DeviceOps *ops = s->device->ops;
@@ -204,6 +206,7 @@ int device_alloc(Device *d, void **p, size_t bytes, Err *err)
     return rc;
 }
 
+/* The account must match: whoever frees knows how much was taken. */
 void device_free(Device *d, void *p, size_t bytes)
 {
     if (!p)

@@ -54,6 +54,7 @@ static void host_stream_batch(Stream *s, int64_t batch) {}
 /* Every event is timed; a clock is cheap. */
 static int host_event_open(Device *d, Event **e, int timed, Err *err)
 {
+    *e = NULL;
     HostEvent *event = mem_calloc(1, sizeof *event);
     if (!event)
         return no_memory(sizeof *event, err);
@@ -78,6 +79,7 @@ static int host_event_happened(Event *e) { return 1; }
 
 static int host_event_wait(Event *e, Err *err) { return 0; }
 
+/* May be asked by another thread than the one that records. */
 static double host_event_seconds(Event *a, Event *b)
 {
     double from, to;
@@ -98,6 +100,7 @@ static int host_copy(Stream *s, void *dst, const void *src, size_t bytes, Err *e
     return 0;
 }
 
+/* Another kind of device has to fetch it itself. */
 static int host_copy_peer(Stream *s, void *dst, Device *dst_device, const void *src, size_t bytes, Err *err)
 {
     if (dst_device->ops->kind != DEVICE_HOST)
@@ -139,6 +142,7 @@ static uint64_t machine_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
+/* All memory of the machine, whoever uses it. */
 static void host_memory_info(Device *d, DeviceMemory *m)
 {
     *m = (DeviceMemory){d->cap, __atomic_load_n(&d->used, __ATOMIC_RELAXED), machine_memory()};
@@ -176,6 +180,7 @@ static const DeviceOps host_ops = {
 /* The CPU has no index: there is one. */
 int device_host_open(Device **d, const DeviceOptions *options, Err *err)
 {
+    *d = NULL;
     Device *device = mem_calloc(1, sizeof *device);
     if (!device)
         return no_memory(sizeof *device, err);

@@ -63,6 +63,7 @@ int sim_gpu_state(Gpu *g, Err *err)
     return g->error.code;
 }
 
+/* Open streams would outlive their device. */
 static void sim_device_close(Device *d)
 {
     Gpu *g = sim_gpu(d);
@@ -166,6 +167,7 @@ static const DeviceOps sim_ops = {
 /* Without a description the machine takes no time. */
 int device_sim_open(Device **d, int index, const DeviceOptions *options, Err *err)
 {
+    *d = NULL;
     Gpu *g = mem_calloc(1, sizeof *g);
     if (!g)
         return err_set(err, ERR_NOMEM, "no memory for the simulated GPU sim%d", index);

@@ -181,6 +181,7 @@ static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
     return m->measured ? thread_start(&m->thread, "monitor", monitor_main, m, err) : 0;
 }
 
+/* Without NVML it opens all the same and measures nothing. */
 int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, int n, double interval,
                       Log *log, Err *err)
 {
@@ -282,6 +283,7 @@ void monitor_close(Monitor *m)
 
 int monitor_measures(const Monitor *m) { return m->measured > 0; }
 
+/* A copy: the thread goes on adding to it. */
 void monitor_summary(Monitor *m, int gpu, MonitorSummary *s)
 {
     ASSERT(gpu >= 0 && gpu < m->count);

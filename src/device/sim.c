@@ -263,8 +263,10 @@ int sim_parse(Sim *sim, const char *spec, Err *err)
         return rc;
     }
     sim->disk = mem_calloc(1, sizeof *sim->disk);
-    if (!sim->disk)
+    if (!sim->disk) {
+        *sim = (Sim){0};
         return err_set(err, ERR_NOMEM, "no memory for a simulated machine");
+    }
     pthread_mutex_init(&sim->disk->mutex, NULL);
     return 0;
 }
@@ -320,6 +322,7 @@ static void sleep_until(double when)
     }
 }
 
+/* One disk for all threads, first come, first served. */
 void sim_disk_read(Sim *sim, double seconds, const int *stop)
 {
     enum { SLICE_MS = 10 };

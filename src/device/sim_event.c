@@ -40,6 +40,7 @@ void sim_event_hurry(SimEvent *e)
 /* It holds a reference to its GPU, which it may outlive. */
 int sim_event_open(Device *d, Event **e, int timed, Err *err)
 {
+    *e = NULL;
     SimEvent *event = mem_calloc(1, sizeof *event);
     if (!event)
         return sim_no_memory(d, "an event", err);

@@ -197,6 +197,7 @@ static void *stream_main(void *arg)
 /* Its thread runs from here on; *out is set when it does. */
 int sim_stream_open(Device *d, Stream **out, const char *name, Err *err)
 {
+    *out = NULL;
     SimStream *s = mem_calloc(1, sizeof *s);
     if (!s)
         return sim_no_memory(d, "a stream", err);

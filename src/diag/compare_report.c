@@ -126,6 +126,7 @@ void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison 
     }
 }
 
+/* One sentence: faster, slower, or not to be told apart. */
 void compare_verdict(char *out, size_t cap, const Compare *c)
 {
     /* Speed is clips per second; where those are not known, steps. */
@@ -254,6 +255,7 @@ static json_t *two(const char *id, const char *kind, const char *title, const ch
                      x_label, "y_label", y_label, "series", a, b);
 }
 
+/* Times as a line and as a histogram, then the loss. */
 static json_t *compare_charts(const Compare *c)
 {
     const RunRecord *a = c->a, *b = c->b;

@@ -94,6 +94,7 @@ static int holds(const float *x, int64_t n, const Cycle *c)
            on >= LEAST_HITS;
 }
 
+/* Foldings are many, so a finding must be far from chance. */
 int cycle_find(Cycle *c, const float *x, int64_t n, int longest)
 {
     *c = (Cycle){0};
@@ -141,6 +142,7 @@ void cycle_remove(float *out, const float *x, int64_t n, const Cycle *c)
         out[i] = i % c->period == c->phase && (double)x[i] > c->usual ? (float)c->usual : x[i];
 }
 
+/* They become usual ones; returns how many there were. */
 int64_t outliers_remove(float *out, const float *x, int64_t n, double *usual)
 {
     memcpy(out, x, (size_t)n * sizeof *out);

@@ -357,6 +357,7 @@ static void write_evidence(Verdict *v, const Observation *o)
                  v->trusted ? "" : "; the forecasts are not to be trusted");
 }
 
+/* The model is checked, every stage is taken away in it, and what explains the waiting is named. */
 int doctor_judge(Verdict *v, const Observation *o, Err *err)
 {
     *v = (Verdict){.stage = -1, .best = -1};

@@ -240,6 +240,7 @@ static void step_synchronous(Machine *m, int64_t k)
     m->end[k] = m->step_end = t + took;
 }
 
+/* Batch by batch; each of its times follows from those of earlier ones. */
 int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, Err *err)
 {
     *f = (Forecast){0};
@@ -290,6 +291,7 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
     return 0;
 }
 
+/* Utterances per second against `base`: a larger batch may take longer and still gain. */
 int forecast_gain(Forecast *f, const Observation *o, const ForecastSettings *s, const Forecast *base,
                   Err *err)
 {

@@ -365,6 +365,7 @@ static void finding(Buf *b, const json_t *f)
     buf_str(b, "</div>\n");
 }
 
+/* Rows as a table, findings below it. */
 static void section(Buf *b, const json_t *s)
 {
     const json_t *rows = json_object_get(s, "rows"), *findings = json_object_get(s, "findings");

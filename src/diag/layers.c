@@ -117,6 +117,7 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
     return rc;
 }
 
+/* A short training of its own, with an event at every part. */
 int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *err)
 {
     *l = (LayerTimes){0};

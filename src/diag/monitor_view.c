@@ -239,6 +239,7 @@ static int any_gpu(const MonitorView *v)
     return 0;
 }
 
+/* One screen; lines about what is not known are missing. */
 void monitor_view_frame(Buf *out, const MonitorView *v)
 {
     const RunRecord *r = v->run;

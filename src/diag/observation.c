@@ -157,6 +157,7 @@ static int64_t unknown_tail(const PipelineReport *r)
     return r->buffers > METER_LAG + 1 ? r->buffers : METER_LAG + 1;
 }
 
+/* 1 when there are too few batches to say anything. */
 int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
                               const Device *model, int64_t skip, int held, Err *err)
 {
@@ -275,6 +276,7 @@ static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *
     return rc ? rc : step_meter_end(&s->meter, stream, err);
 }
 
+/* As the trainer does it, but nothing is saved. */
 static int one_step(Trial *s, Err *err)
 {
     if (!s->engine)
@@ -301,6 +303,7 @@ static int enough(const Trial *s, int64_t done, double seconds)
            (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
 }
 
+/* Warm-up, then the window; a little more, because the last batches are not complete. */
 static int run_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
@@ -387,6 +390,7 @@ static int close_trial(Trial *s)
     return stuck;
 }
 
+/* o is closed after a failure. */
 int observe(Observation *o, const ObserveOptions *options, Err *err)
 {
     *o = (Observation){0};

@@ -133,6 +133,7 @@ void preflight_row(Survey *s, Area area, const char *name, const char *value, St
 
 /* ---- the file ---- */
 
+/* What the YAML file itself has wrong. */
 int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err *err)
 {
     for (size_t i = 0; i < r->count; i++) {

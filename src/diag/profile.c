@@ -189,6 +189,7 @@ static double surely_faster(const Cell *a, const Cell *b)
     return 0.5 * (1 + erf((a->rate.mean - b->rate.mean) / error / M_SQRT2));
 }
 
+/* Every batch size with every number of workers. */
 int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, Err *err)
 {
     const int count = g->size_count * g->worker_count;

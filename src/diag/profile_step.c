@@ -161,6 +161,7 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
     return 0;
 }
 
+/* The way of a batch through two devices, and what overlaps. */
 int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
 {
     static const TraceId load[] = {TRACE_READ, TRACE_DECODE}, preprocess[] = {TRACE_PREPROCESS},

@@ -297,6 +297,7 @@ json_t *thresholds_json(void)
     return all;
 }
 
+/* The table as people read it. */
 void thresholds_text(Buf *out)
 {
     buf_printf(out, "%-58s %-14s %-16s %s\n", "measure", "good", "acceptable", "bad");

@@ -115,6 +115,8 @@ int run_record_load(RunRecord *r, const char *where, Err *err)
                  "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
     else if (rc == ERR_NOMEM)
         err_set(err, ERR_NOMEM, "no memory for the log %s", r->path);
+    if (rc)
+        run_record_close(r);
     return rc;
 }
 

@@ -10,6 +10,7 @@
 
 #include "diag/thresholds.h"
 
+/* Rows and findings are added as they are found. */
 json_t *section_begin(const char *name, const char *title)
 {
     return json_pack("{s:s, s:s, s:[], s:[]}", "name", name, "title", title, "rows", "findings");
@@ -179,6 +180,7 @@ static json_t *code_path(const ReportInput *in)
 
 /* --- 4 --- */
 
+/* How batches are made, and whether any clip was lost. */
 static json_t *loader(const ReportInput *in)
 {
     json_t *s = section_begin("loader", "Loader");

@@ -142,6 +142,7 @@ static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone,
     *j = y;
 }
 
+/* Nothing is written for equal texts. */
 int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_size, const char *new_name,
               const char *new_text, size_t new_size)
 {

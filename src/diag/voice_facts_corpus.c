@@ -270,6 +270,7 @@ static void count_silent(VoiceFacts *f, const Corpus *c)
     f->lines = (int64_t)c->dataset.count;
 }
 
+/* From the caches, and from a look at some recordings. */
 int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *train, const Corpus *validation,
                             int look, Err *err)
 {

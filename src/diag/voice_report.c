@@ -274,6 +274,7 @@ static void field(Buf *out, const char *s, const char *end)
     buf_str(out, end);
 }
 
+/* For people who want to listen to them: worst first. */
 int voice_report_suspects(const VoiceReport *r, const char *path, Err *err)
 {
     Buf b = {0};

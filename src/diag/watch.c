@@ -18,6 +18,7 @@ int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
     return rc;
 }
 
+/* Called by the trainer at every line of its log. */
 void watch_interval(void *arg, const TrainerView *view, int last)
 {
     Watch *w = arg;

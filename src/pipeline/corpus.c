@@ -19,6 +19,7 @@ struct CorpusSource {
     int32_t speaker_count;
 };
 
+/* By bytes; the shorter first where one begins like the other. */
 static int compare_str(const void *a, const void *b)
 {
     const Str *x = a, *y = b;
@@ -66,12 +67,14 @@ static int open_store(Store *s, const char *dir, const char *name, Hash128 setti
     return rc;
 }
 
+/* Metadata, both stores, statistics, speakers. */
 int corpus_source_open(CorpusSource **out, const Config *cfg, Dataset *dataset, Err *err)
 {
     *out = NULL;
     CorpusSource *s = mem_calloc(1, sizeof *s);
     char *dir = prepare_cache_dir(cfg);
     int rc = s && dir ? 0 : err_set(err, ERR_NOMEM, "no memory for the corpus");
+    /* The dataset changes hands even when something fails later. */
     if (s && dataset) {
         s->dataset = *dataset;
         *dataset = (Dataset){0};
@@ -142,6 +145,7 @@ static int within_limits(const Config *cfg, const AcceptedRecords *r)
            !accept_seconds(cfg, r->mel.source_seconds, NULL, 0);
 }
 
+/* In the order of the dataset; what is left out is counted. */
 static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log, Err *err)
 {
     size_t n = s->dataset.count;
@@ -171,6 +175,7 @@ static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Spl
     return 0;
 }
 
+/* Views of the source: nothing is copied but the list of items. */
 int corpus_open_split(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log, Err *err)
 {
     *c = (Corpus){.dataset = s->dataset,

@@ -54,6 +54,7 @@ struct Feeder {
     _Atomic int finished; /* the thread has nothing more to do */
 };
 
+/* Rings of buffer numbers; there are never more than buffers. */
 static void queue_put_int(int *queue, int head, int *count, int value)
 {
     queue[(head + (*count)++) % POLICY_MOST_BUFFERS] = value;
@@ -73,6 +74,7 @@ int feeder_batch_is_pinned(const Device *data, const Device *model)
     return data->ops->traits.host_memory && !model->ops->traits.host_memory;
 }
 
+/* *p is NULL after a failure. */
 int feeder_batch_alloc(uint8_t **p, Device *data, Device *model, size_t bytes, Err *err)
 {
     void *memory = NULL;
@@ -307,6 +309,7 @@ static void consider_growing(Feeder *f)
     pthread_mutex_unlock(&f->mutex);
 }
 
+/* Each batch is counted once, whoever notices the wait. */
 static void count_wait_locked(Feeder *f, Buffer *b)
 {
     f->window.waits += !b->late;
@@ -577,6 +580,7 @@ static void count_take(Feeder *f, Buffer *b, const Request *r, int is_there)
     pthread_mutex_unlock(&f->mutex);
 }
 
+/* In four steps: make it (synchronous), claim it, look whether it is there, count. */
 int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
 {
     Request request;
@@ -599,12 +603,14 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
     return 0;
 }
 
+/* The stream waits, not the caller. */
 int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err)
 {
     f->buffers[b->buffer].awaited = 1;
     return device_stream_wait(consumer, b->ready, err);
 }
 
+/* From here on the feeder may use the buffer again, once `consumed` has happened. */
 int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)
 {
     Buffer *b = &f->buffers[batch->buffer];

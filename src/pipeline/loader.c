@@ -101,6 +101,7 @@ static void hand_on(Loader *l, Slot *s)
         counters_left(c, STAGE_PREPROCESS, bytes, depth);
 }
 
+/* Rows of one slot that this worker has claimed. */
 static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
 {
     LostRows lost = {0};
@@ -256,6 +257,7 @@ void loader_watch(Loader *l)
 
 int64_t loader_lost(const Loader *l) { return atomic_load(&((Loader *)(uintptr_t)l)->lost); }
 
+/* No longer than a user who pressed Ctrl-C has patience for. */
 double loader_patience(const Loader *l)
 {
     return l->o.stuck_seconds < CLOSE_SECONDS ? l->o.stuck_seconds : CLOSE_SECONDS;

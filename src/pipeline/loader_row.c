@@ -170,6 +170,7 @@ static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, RowS
     return rc;
 }
 
+/* Where the cache is not mapped it is read into the worker's own array. */
 static int read_pitch(Loader *l, Worker *w, RowSource *r)
 {
     if (!l->segment_fd) {
@@ -334,6 +335,7 @@ void loader_finish_row(Loader *l, Worker *w, const Slot *s, int row, const void 
 
 /* ---- a row ---- */
 
+/* What can fail; nothing is written to the row's numbers before it is over. */
 static int load_row(Loader *l, Worker *w, const Slot *s, int row, RowSource *r, RowClock *clock)
 {
     int rc = view_records(l, s, s->items[row], r);

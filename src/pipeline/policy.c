@@ -9,6 +9,7 @@
 
 static int between(int low, int value, int high) { return value < low ? low : value > high ? high : value; }
 
+/* Many small batches ahead, or few large ones: about the same memory. */
 int policy_slots(int prefetch_buffer_size, int batch_size)
 {
     if (prefetch_buffer_size == CONFIG_AUTO)
@@ -30,6 +31,7 @@ int policy_rows_at_once(int count, int workers, int on_the_fly)
     return between(1, count / (2 * (workers > 0 ? workers : 1)), MOST_ROWS_AT_ONCE);
 }
 
+/* One more for the rounding. */
 int64_t policy_stretched_frames(int64_t frames, double augment_speed, int on_the_fly)
 {
     double stretch = on_the_fly ? 1 / (1 - augment_speed) : 1;
@@ -43,6 +45,7 @@ int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly)
 
 int policy_grows(GrowWindow *w, int buffers, int most)
 {
+    /* Waiting alone asks for nothing: a slow disk is not helped by buffers. */
     int grow = w->waits >= GROW_WAITS && w->shortage && buffers < most && buffers < POLICY_MOST_BUFFERS;
     if (w->takes >= GROW_WINDOW || grow)
         *w = (GrowWindow){0};

@@ -148,6 +148,7 @@ static void copy_pitch(const Row *r, size_t frames)
     memset(to + used, 0, row_bytes - used);
 }
 
+/* Everything of one row, and zeros behind it. */
 void preprocess_host_row(const PreprocessTask *task, int row, const void *stored)
 {
     const PreprocessArgs *a = &task->args;

@@ -271,6 +271,7 @@ static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
     }
 }
 
+/* Called under the ring's lock; the plan of an epoch is made once. */
 void sampler_epoch(Sampler *s, int64_t epoch)
 {
     Plan *p = &s->plans[epoch & 1];
@@ -309,6 +310,7 @@ void sampler_epoch(Sampler *s, int64_t epoch)
     p->epoch = epoch;
 }
 
+/* Read-only: any number of threads. */
 const uint32_t *sampler_batch(const Sampler *s, int64_t epoch, int64_t index, int *count, int *bucket)
 {
     const Plan *p = &s->plans[epoch & 1];

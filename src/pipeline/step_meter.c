@@ -88,6 +88,7 @@ int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, Err *err)
     return step_meter_begin(m, s, err);
 }
 
+/* The next begin uses the next pair of events. */
 int step_meter_end(StepMeter *m, Stream *s, Err *err)
 {
     int rc = m->device->ops->event_record(m->end[m->begun % METER_LAG], s, err);
