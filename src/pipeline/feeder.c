@@ -9,50 +9,9 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
-#include "pipeline/policy.h"
+#include "pipeline/feeder_private.h"
 
 #define WATCH_SECONDS 0.5 /* how often a wait looks up to see whether a loader is stuck */
-#define NO_BUFFER -1
-#define NO_BATCH -1 /* as the order of a buffer that has held none yet */
-#define NS 1e-9     /* s */
-
-typedef struct Buffer {
-    BufferState state;
-    BatchInfo info;
-    BatchLayout layout;
-    int awaited;        /* the consumer's stream has been told to wait for it */
-    uint8_t *raw, *out; /* on the data device: as copied, preprocessed */
-    uint8_t *final;     /* on the model device; out itself when the devices are one */
-    Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
-    int64_t order;  /* of its batch since the start, or NO_BATCH */
-    int late;       /* the consumer waited for it */
-    int used;       /* its events belong to a batch that went through */
-    double blocked; /* s the feeder waited for this buffer before that batch */
-} Buffer;
-
-struct Feeder {
-    FeederOptions o;
-    int two_devices;
-    Device *peer_device;        /* whose stream carries batches to the model device */
-    Stream *copy, *work, *peer; /* copy == work when copies have no stream of their own */
-    Buffer buffers[POLICY_MOST_BUFFERS];
-    int count;
-    int free_queue[POLICY_MOST_BUFFERS], free_head, free_count;
-    int ready_queue[POLICY_MOST_BUFFERS], ready_head, ready_count;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int64_t asked, started; /* batches the consumer has asked for, batches begun */
-    int last_released;      /* buffer, or NO_BUFFER; taken by wait_for_turn */
-    int last_consumed;      /* buffer that the consumer released last, or NO_BUFFER; the consumer's */
-    int stopped, ended;     /* ended: the last batch has been enqueued */
-    Err error;
-    GrowWindow window;                /* are there enough buffers? */
-    Event *prev_worked, *prev_peered; /* ends of the batch accounted for last, for the gaps between batches */
-    int has_prev;
-    Thread thread;
-    _Atomic int finished; /* the thread has nothing more to do */
-};
 
 /* Rings of buffer numbers; there are never more than buffers. */
 static void queue_put_int(int *queue, int head, int *count, int value)
@@ -68,82 +27,13 @@ static int queue_take_int(int *queue, int *head, int *count)
     return value;
 }
 
-/* A GPU copies from the batch: its memory must be pinned. */
-int feeder_batch_is_pinned(const Device *data, const Device *model)
-{
-    return data->ops->traits.host_memory && !model->ops->traits.host_memory;
-}
-
-/* *p is NULL after a failure. */
-int feeder_batch_alloc(uint8_t **p, Device *data, Device *model, size_t bytes, Err *err)
-{
-    void *memory = NULL;
-    int rc = feeder_batch_is_pinned(data, model) ? model->ops->pinned_alloc(model, &memory, bytes, err)
-                                                 : device_alloc(data, &memory, bytes, err);
-    *p = rc ? NULL : memory;
-    return rc;
-}
-
-void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes)
-{
-    if (p && feeder_batch_is_pinned(data, model))
-        model->ops->pinned_free(model, p);
-    else if (p)
-        device_free(data, p, bytes);
-}
-
-/* Anything that was not opened is NULL. */
-static void close_buffer(Feeder *f, Buffer *b)
-{
-    Event *const events[] = {b->copy_start, b->copied, b->work_start, b->worked};
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (events[i])
-            f->o.data->ops->event_close(events[i]);
-    if (b->peer_start)
-        f->peer_device->ops->event_close(b->peer_start);
-    if (b->peered)
-        f->peer_device->ops->event_close(b->peered);
-    if (b->consumed)
-        f->o.model->ops->event_close(b->consumed);
-    if (b->raw)
-        device_free(f->o.data, b->raw, f->o.raw_bytes);
-    feeder_batch_free(b->out, f->o.data, f->o.model, f->o.batch_bytes);
-    if (b->final && f->two_devices)
-        device_free(f->o.model, b->final, f->o.batch_bytes);
-    *b = (Buffer){0};
-}
-
-/* Memory and events for one more batch; everything is given back when one of them fails. */
-static int open_buffer(Feeder *f, Err *err)
+/* One more buffer, free from now on. */
+static int add_buffer(Feeder *f, Err *err)
 {
     ASSERT_CMP(f->count, <, POLICY_MOST_BUFFERS);
-    Buffer *b = &f->buffers[f->count];
-    const DeviceOps *d = f->o.data->ops;
-    void *p = NULL;
-    *b = (Buffer){.order = NO_BATCH};
-    int rc = f->o.raw_bytes ? device_alloc(f->o.data, &p, f->o.raw_bytes, err) : 0;
-    b->raw = rc ? NULL : p;
-    if (!rc)
-        rc = feeder_batch_alloc(&b->out, f->o.data, f->o.model, f->o.batch_bytes, err);
-    if (!rc && f->two_devices) {
-        rc = device_alloc(f->o.model, &p, f->o.batch_bytes, err);
-        b->final = rc ? NULL : p;
-    }
-    if (!rc && !f->two_devices)
-        b->final = b->out;
-    Event **const events[] = {&b->copy_start, &b->copied, &b->work_start, &b->worked};
-    for (size_t i = 0; i < sizeof events / sizeof *events && !rc; i++)
-        rc = d->event_open(f->o.data, events[i], 1, err);
-    if (!rc)
-        rc = f->peer_device->ops->event_open(f->peer_device, &b->peer_start, 1, err);
-    if (!rc)
-        rc = f->peer_device->ops->event_open(f->peer_device, &b->peered, 1, err);
-    if (!rc)
-        rc = f->o.model->ops->event_open(f->o.model, &b->consumed, 0, err);
-    if (rc) {
-        close_buffer(f, b);
+    int rc = feeder_buffer_open(f, &f->buffers[f->count], err);
+    if (rc)
         return rc;
-    }
     queue_put_int(f->free_queue, f->free_head, &f->free_count, f->count);
     f->count++;
     return 0;
@@ -172,108 +62,6 @@ static void wait_changed_locked(Feeder *f)
     pthread_cond_timedwait(&f->changed, &f->mutex, &until);
 }
 
-static void swap_events(Event **a, Event **b)
-{
-    Event *t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* A device stage between two batches did nothing: it was blocked on its output for as long as the feeder had
- * no buffer to begin with, and on its input for the rest. */
-static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *prev_end, Event *start,
-                        Event *end, const Buffer *b)
-{
-    double gap = f->has_prev ? d->event_seconds(prev_end, start) : 0;
-    gap = gap > 0 ? gap : 0;
-    double out = gap < b->blocked ? gap : b->blocked;
-    double busy = d->event_seconds(start, end);
-    counters_add(f->o.counters, stage, busy, gap - out, out);
-    counters_left(f->o.counters, stage, b->layout.bytes, 0);
-    counters_trace_set(f->o.counters, b->order, stage == STAGE_PEER ? TRACE_PEER : TRACE_PREPROCESS, busy);
-}
-
-/* What the device stages of the buffer's last batch took. Its consumer is done, so every event has happened.
- * Buffers come by in the order of their batches; the end of this one is kept by trading events. */
-static void count_device_times(Feeder *f, Buffer *b)
-{
-    if (!b->used || f->o.counters->off)
-        return;
-    if (f->o.raw_bytes) { /* else the loader's workers have done and counted it */
-        count_stage(f, STAGE_PREPROCESS, f->o.data->ops, f->prev_worked, b->work_start, b->worked, b);
-        swap_events(&f->prev_worked, &b->worked);
-    }
-    if (f->two_devices) {
-        count_stage(f, STAGE_PEER, f->peer_device->ops, f->prev_peered, b->peer_start, b->peered, b);
-        swap_events(&f->prev_peered, &b->peered);
-    }
-    f->has_prev = 1;
-}
-
-static Event *ready_event(const Feeder *f, const Buffer *b) { return f->two_devices ? b->peered : b->worked; }
-static Device *ready_device(const Feeder *f) { return f->two_devices ? f->peer_device : f->o.data; }
-
-/* A batch that the workers have finished: slot and buffer trade memory, and nothing is copied. */
-static void trade_memory(const Feeder *f, Buffer *b, Slot *s)
-{
-    uint8_t *finished = s->batch;
-    s->batch = b->out;
-    b->out = finished;
-    if (!f->two_devices)
-        b->final = b->out;
-}
-
-/* Enqueues everything for one batch. Waits for nothing. */
-static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
-{
-    const DeviceOps *d = f->o.data->ops;
-    b->info = s->info;
-    b->order = f->started;
-    b->late = 0;
-    batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
-    PreprocessArgs args = {.raw = b->raw,
-                           .out = b->out,
-                           .in_layout = s->layout,
-                           .out_layout = b->layout,
-                           .rows = f->o.shape.rows,
-                           .text = s->info.text,
-                           .frames = s->info.frames,
-                           .bands = f->o.shape.bands,
-                           .mel_bytes = f->o.shape.mel_bytes,
-                           .samples = s->info.samples,
-                           .batch = s->info.number};
-    d->stream_batch(f->copy, s->info.number);
-    d->stream_batch(f->work, s->info.number);
-    /* The slot's bytes to the data device, on the copy stream. */
-    int rc = d->event_record(b->copy_start, f->copy, err);
-    if (s->batch)
-        trade_memory(f, b, s);
-    else if (!rc)
-        rc = d->copy_in(f->copy, b->raw, s->memory, s->layout.bytes, err);
-    if (!rc)
-        rc = d->event_record(b->copied, f->copy, err);
-    /* Preprocessing, on the work stream. */
-    if (!rc && f->work != f->copy)
-        rc = d->stream_wait_event(f->work, b->copied, err);
-    if (!rc)
-        rc = d->event_record(b->work_start, f->work, err);
-    if (!rc && !s->batch)
-        rc = preprocess_run(f->o.preprocess, f->work, &args, err);
-    if (!rc)
-        rc = d->event_record(b->worked, f->work, err);
-    if (rc || !f->two_devices)
-        return rc;
-    /* The finished batch to the model device, on the peer stream. */
-    const DeviceOps *p = f->peer_device->ops;
-    p->stream_batch(f->peer, s->info.number);
-    rc = device_stream_wait(f->peer, b->worked, err);
-    if (!rc)
-        rc = p->event_record(b->peer_start, f->peer, err);
-    if (!rc)
-        rc = device_copy(f->peer, b->final, f->o.model, b->out, f->o.data, b->layout.bytes, err);
-    return rc ? rc : p->event_record(b->peered, f->peer, err);
-}
-
 /* The next READY slot; without loader threads it is filled here. */
 static int next_slot(Feeder *f, Slot **s, Err *err)
 {
@@ -299,7 +87,7 @@ static void consider_growing(Feeder *f)
     pthread_mutex_lock(&f->mutex);
     if (policy_grows(&f->window, f->count, f->o.most_buffers)) {
         Err why = {0};
-        if (open_buffer(f, &why)) {
+        if (add_buffer(f, &why)) {
             /* The memory cap is reached: do not try again. */
             f->o.most_buffers = f->count;
             log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
@@ -326,7 +114,7 @@ static void look_for_waiting(Feeder *f, int64_t order)
         /* FREE: the consumer has handed it back before the batch was there. */
         int taken = next->state == BUFFER_TRAINING || next->state == BUFFER_FREE;
         if (taken && next->order == order + 1 &&
-            ready_device(f)->ops->event_happened(ready_event(f, next)) == 0)
+            feeder_ready_device(f)->ops->event_happened(feeder_ready_event(f, next)) == 0)
             count_wait_locked(f, next);
     }
     pthread_mutex_unlock(&f->mutex);
@@ -357,7 +145,7 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
     counters_blocked_out(f->o.counters, STAGE_H2D, since);
     if (b->used)
         look_for_waiting(f, b->order);
-    count_device_times(f, b);
+    feeder_buffer_count(f, b);
     b->blocked = clock_now() - start;
     *out = b;
     return 0;
@@ -384,20 +172,6 @@ static int wait_for_turn(Feeder *f, Err *err)
     if (!rc && before != NO_BUFFER)
         rc = f->o.model->ops->event_wait(f->buffers[before].consumed, err);
     return rc;
-}
-
-/* The copy itself is busy time; what else passed was spent on later stages (on the host they run in this
- * thread). */
-static void count_copy(Feeder *f, const Buffer *b, uint64_t since)
-{
-    uint64_t now = counters_now(f->o.counters);
-    if (f->o.counters->off)
-        return;
-    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied);
-    double rest = NS * (double)(now - since) - busy;
-    counters_trace_set(f->o.counters, b->order, TRACE_H2D, busy);
-    counters_trace_set(f->o.counters, b->order, TRACE_FEED, busy + rest);
-    counters_add(f->o.counters, STAGE_H2D, busy, 0, rest > 0 ? rest : 0);
 }
 
 /* The buffer may be taken. */
@@ -428,7 +202,7 @@ static int feed_one(Feeder *f, Err *err)
     if (rc)
         return rc;
     uint64_t since = counters_now(f->o.counters);
-    rc = enqueue(f, b, s, err);
+    rc = feeder_buffer_enqueue(f, b, s, err);
     if (rc)
         return rc;
     int depth = f->o.synchronous ? 0 : make_ready(f, b);
@@ -436,11 +210,11 @@ static int feed_one(Feeder *f, Err *err)
     rc = f->o.data->ops->event_wait(b->copied, err);
     if (rc)
         return rc;
-    count_copy(f, b, since);
+    feeder_buffer_count_copy(f, b, since);
     ring_release(f->o.ring, s);
     b->used = 1;
     if (f->o.synchronous) {
-        rc = ready_device(f)->ops->event_wait(ready_event(f, b), err);
+        rc = feeder_ready_device(f)->ops->event_wait(feeder_ready_event(f, b), err);
         if (!rc)
             make_ready(f, b);
     }
@@ -493,7 +267,7 @@ static int batches_ahead_locked(Feeder *f)
                         (b->state == BUFFER_FREE && b->order >= 0);
         if (has_batch && b->state == BUFFER_FREE)
             has_batch = f->o.model->ops->event_happened(b->consumed) == 0;
-        n += has_batch && ready_device(f)->ops->event_happened(ready_event(f, b)) != 0;
+        n += has_batch && feeder_ready_device(f)->ops->event_happened(feeder_ready_event(f, b)) != 0;
     }
     return n > 0 ? n - 1 : 0;
 }
@@ -556,12 +330,12 @@ static int claim_buffer(Feeder *f, Buffer **out, Request *r, Err *err)
  * the buffer is no batch. */
 static int batch_is_there(Feeder *f, const Buffer *b, Err *err)
 {
-    const DeviceOps *d = ready_device(f)->ops;
-    int happened = d->event_happened(ready_event(f, b));
+    const DeviceOps *d = feeder_ready_device(f)->ops;
+    int happened = d->event_happened(feeder_ready_event(f, b));
     if (happened >= 0)
         return happened;
     Err why = {0};
-    int rc = d->event_wait(ready_event(f, b), &why);
+    int rc = d->event_wait(feeder_ready_event(f, b), &why);
     fail(f, &why);
     if (err)
         *err = why;
@@ -598,7 +372,7 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
     *batch = (DeviceBatch){.info = b->info,
                            .layout = b->layout,
                            .memory = b->final,
-                           .ready = ready_event(f, b),
+                           .ready = feeder_ready_event(f, b),
                            .buffer = (int)(b - f->buffers)};
     return 0;
 }
@@ -685,7 +459,7 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     if (!rc)
         rc = f->peer_device->ops->event_open(f->peer_device, &f->prev_peered, 1, err);
     for (int i = 0; i < o->buffers && !rc; i++)
-        rc = open_buffer(f, err);
+        rc = add_buffer(f, err);
     atomic_store(&o->counters->stage[STAGE_H2D].threads, 1);
     if (o->raw_bytes)
         atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, 1);
@@ -723,7 +497,7 @@ int feeder_close(Feeder *f)
     for (int i = 0; i < f->count; i++) {
         if (f->buffers[i].used)
             f->o.model->ops->event_wait(f->buffers[i].consumed, NULL);
-        close_buffer(f, &f->buffers[i]);
+        feeder_buffer_close(f, &f->buffers[i]);
     }
     if (f->prev_worked)
         d->event_close(f->prev_worked);
