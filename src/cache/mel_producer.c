@@ -55,6 +55,7 @@ static void close_worker(void *worker)
     pitch_scratch_close(w->pitch_scratch);
     audio_processor_close(w->processor);
     audio_buffer_free(&w->audio);
+    /* Workers are closed in reverse, so nobody uses them any more. */
     if (w->owns_plans) {
         mel_plan_close(w->plan);
         pitch_plan_close(w->pitch_plan);

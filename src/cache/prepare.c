@@ -134,6 +134,7 @@ static int build_caches(Preparation *p, const PrepareOptions *options, PrepareRe
         {&text_producer, options->text, &report->text},
         {&mel_producer, options->mel, &report->mel},
     };
+    /* One line here is all that a new kind of cache needs. */
     enum { CACHES = sizeof caches / sizeof *caches };
     Builder *builders[CACHES] = {0};
     int rc = 0;

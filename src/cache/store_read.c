@@ -215,6 +215,7 @@ fail:
     return rc;
 }
 
+/* Also after a failed open: what is not there is NULL. */
 void store_close(Store *s)
 {
     for (uint32_t i = 0; s->segments && i < s->segment_count; i++)

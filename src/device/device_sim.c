@@ -21,8 +21,8 @@
 #include "device/device_sim_private.h"
 
 #define ALIGNMENT 256
-#define GARBAGE_BYTES \
-    ((size_t)64 << 20) /* fresh memory begins with 0xFF (NaNs): a GPU's is not zero either */
+/* Fresh memory begins with 0xFF (NaNs): a GPU's is not zero either. */
+#define GARBAGE_BYTES ((size_t)64 << 20)
 
 /* Of the host: the simulated memory has its own sentence. */
 int sim_no_memory(const Device *d, const char *what, Err *err)

@@ -169,6 +169,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
     char *value = strchr(name, '=');
     if (value)
         *value++ = 0;
+    /* Keys are few: a linear search will do. */
     int row = 0;
     while (row < KEY_COUNT && strcmp(keys[row].name, name))
         row++;

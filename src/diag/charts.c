@@ -56,6 +56,7 @@ static json_t *histogram(const Observation *o, double *scratch)
 {
     json_t *c = chart("step_histogram", "histogram", "Distribution of step times", "ms", "steps");
     int64_t n = o->n - o->from;
+    /* All bins have the same width. */
     double low = INFINITY, high = 0, x[BINS], y[BINS] = {0};
     for (int64_t k = 0; k < n; k++) {
         scratch[k] = 1e3 * (double)(o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k]);

@@ -18,6 +18,7 @@
 #define MARGIN 1.2
 #define DRAWS 4000
 #define DRAW_SEED 0x636f6d7061726532ull /* always the same draws: the same logs give the same words */
+#define AS_GOOD 0.97                    /* of the highest speed: a batch size that reaches it is enough */
 #define NORMAL_975 1.959963984540054
 
 /* A stretch of a run, as sums: pieces are drawn and added up thousands of times. */
@@ -328,6 +329,7 @@ static double slope_of_bytes(const Scaling *s)
     return n >= 2 && spread > 1e-9 ? (n * sxy - sx * sy) / spread : (double)NAN;
 }
 
+/* Speed of one run with its interval, and what goes with it. */
 static int measure(ScalingRun *r, int64_t skip, Err *err)
 {
     if (has_steps(r->run, err))
@@ -358,6 +360,7 @@ static int measure(ScalingRun *r, int64_t skip, Err *err)
     return 0;
 }
 
+/* From the smallest batch to the largest; `enough` is the smallest that is as fast as the best. */
 int scaling_runs(Scaling *s, const RunRecord *runs, int n, int64_t skip, Err *err)
 {
     *s = (Scaling){.bytes_per_clip = (double)NAN};
@@ -378,9 +381,10 @@ int scaling_runs(Scaling *s, const RunRecord *runs, int n, int64_t skip, Err *er
         s->best = r->clips_per_s > s->runs[s->best].clips_per_s ? i : s->best;
     }
     s->enough = s->best;
+    /* As fast, or not to be told apart from it. */
     for (int i = s->best; i-- > 0;) {
         const ScalingRun *r = &s->runs[i], *top = &s->runs[s->best];
-        if (r->clips_per_s >= 0.97 * top->clips_per_s || (isfinite(r->high) && r->high >= top->low))
+        if (r->clips_per_s >= AS_GOOD * top->clips_per_s || (isfinite(r->high) && r->high >= top->low))
             s->enough = i;
     }
     s->bytes_per_clip = slope_of_bytes(s);

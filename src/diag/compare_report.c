@@ -280,6 +280,7 @@ static json_t *row(const char *name, const char *value, const char *status, cons
 /* For the page: rows, settings that differ, pictures. */
 json_t *compare_report(const Compare *c)
 {
+    /* Rows that neither run has are left out. */
     char verdict[500], date[64] = "", line[600], va[64], vb[64], note[300], title[96];
     time_t now = time(NULL);
     struct tm tm;
@@ -364,6 +365,7 @@ void scaling_verdict(char *out, size_t cap, const Scaling *s)
 /* Runs that differ in more than the batch size compare more than that. */
 void scaling_caution(char *out, size_t cap, const Scaling *s)
 {
+    /* Each key once, however many runs differ in it. */
     Buf keys = {0};
     json_t *named = json_object();
     for (int i = 1; i < s->count; i++) {

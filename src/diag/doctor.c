@@ -12,11 +12,14 @@
 #include "pipeline/policy.h"
 
 #define MOST_OF_IT 0.5 /* share of what can be gained that the removal of stalls must give */
-#define PART_OF_IT \
-    0.25 /* and of what the model device waits: two stages that are slow alike hide what each could give */
+/* And of what the model device waits: two stages that are slow alike hide what each could give. */
+#define PART_OF_IT 0.25
 #define SATURATED 0.90     /* share of time that a server works when it is the limit */
 #define MODEL_WAITS 0.04   /* of the forecast: what the stages' times explain of the waiting */
 #define OUTLIER_SHARE 0.05 /* of the time of steps */
+#define SPARE_DISK 0.85    /* a disk that works less of the time than this has some to spare */
+#define NEARLY_ALL 0.8     /* of what a stage without any time would give */
+#define MANY_TIMES 4       /* as many slots and buffers: enough to see whether they are missing */
 
 /* As in JSON. */
 const char *cause_name(Cause c)
@@ -139,8 +142,9 @@ static int more_buffers(Forecast *f, const Verdict *v, const Observation *o, Err
 {
     ForecastSettings s;
     forecast_settings(&s, o);
-    s.slots = s.slots * 4 < POLICY_MOST_SLOTS ? s.slots * 4 : POLICY_MOST_SLOTS;
-    s.most_buffers = s.most_buffers * 4 < POLICY_MOST_BUFFERS ? s.most_buffers * 4 : POLICY_MOST_BUFFERS;
+    int slots = s.slots * MANY_TIMES, buffers = s.most_buffers * MANY_TIMES;
+    s.slots = slots < POLICY_MOST_SLOTS ? slots : POLICY_MOST_SLOTS;
+    s.most_buffers = buffers < POLICY_MOST_BUFFERS ? buffers : POLICY_MOST_BUFFERS;
     s.start_buffers = s.most_buffers;
     return forecast_gain(f, o, &s, &v->present, err);
 }
@@ -152,7 +156,7 @@ static int more_workers(Forecast *f, const Verdict *v, const Observation *o, Err
     forecast_settings(&s, o);
     s.synchronous = 0;
     s.workers = doctor_most_workers(o);
-    s.slots = s.slots < 4 ? 4 : s.slots;
+    s.slots = s.slots < MANY_TIMES ? MANY_TIMES : s.slots;
     return forecast_gain(f, o, &s, &v->present, err);
 }
 
@@ -187,8 +191,10 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
     /* What remains is a stage that is too slow; more workers help some of them. */
     int few_workers = workers.gain - 1 >= MOST_OF_IT * most && doctor_most_workers(o) > o->report.workers;
     switch (slow) {
-    case STAGE_READ: /* a worker that waits for a disk with time to spare needs company */
-        if (o->serial_disk && used[STAGE_READ] < 0.85 && workers.gain - 1 >= 0.8 * most && few_workers)
+    case STAGE_READ:
+        /* A disk with time to spare is not the limit: the one worker that waits for it is. */
+        if (o->serial_disk && used[STAGE_READ] < SPARE_DISK && workers.gain - 1 >= NEARLY_ALL * most &&
+            few_workers)
             name(v, STAGE_DECODE, CAUSE_WORKERS);
         else
             name(v, STAGE_READ, CAUSE_STORAGE);

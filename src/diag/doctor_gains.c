@@ -9,17 +9,19 @@
 #include "pipeline/policy.h"
 
 #define MOST_WORKERS 64 /* nobody needs more to hide waiting */
-#define NEARLY \
-    0.98 /* of the most that a setting can give: the smallest value that gives so much is named \
-          */
+#define MOSTLY_WORK 0.7 /* of the cores busy: the workers compute and do not wait */
+#define LEAST_BUSY 0.02 /* share of the cores; less is not measured well */
+#define FULL 0.95       /* share of the cores that workers may fill */
+/* Of the most that a setting can give: the smallest value that gives so much is named. */
+#define NEARLY 0.98
 
 /* Workers that wait may be many; workers that compute need a core each. */
 int doctor_most_workers(const Observation *o)
 {
     int now = o->report.workers > 0 ? o->report.workers : 1, most = MOST_WORKERS;
-    if (!o->simulated || o->cpu_share > 0.7) { /* work, not waiting: it needs cores */
-        double busy = o->cpu_share > 0.02 ? o->cpu_share : 0.02;
-        double room = now * 0.95 / busy;
+    if (!o->simulated || o->cpu_share > MOSTLY_WORK) { /* work, not waiting: it needs cores */
+        double busy = o->cpu_share > LEAST_BUSY ? o->cpu_share : LEAST_BUSY;
+        double room = now * FULL / busy;
         most = room > o->cores ? (int)fmin(room, 2.0 * o->cores) : o->cores;
     }
     return most < now ? now : most > MOST_WORKERS ? MOST_WORKERS : most;

@@ -131,6 +131,7 @@ static void verdict(Buf *b, const json_t *r)
     const Word *w = word_of(statuses, given);
     if (!filled(say))
         return;
+    /* Red where a stage is at fault, green where none is. */
     int found = stage[0] && strcmp(stage, "none") != 0;
     buf_printf(b, "<section class=\"verdict %s\">\n",
                w          ? w->name
@@ -301,6 +302,7 @@ static void base64(Buf *b, const uint8_t *p, size_t n)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i += 3) {
+        /* Three bytes make four letters; the last ones are filled up. */
         const size_t left = n - i;
         uint32_t v = (uint32_t)p[i] << 16;
         v |= left > 1 ? (uint32_t)p[i + 1] << 8 : 0;

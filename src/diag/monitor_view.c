@@ -179,6 +179,7 @@ static void progress_line(Buf *line, const RunRecord *r)
     buf_printf(line, "step     %s", a);
     if (r->total_steps <= 0)
         return;
+    /* A budget in minutes may end a run before its last step. */
     double part = fmin(1, step / (double)r->total_steps);
     int full = (int)(part * 30);
     whole(b, r->total_steps);
@@ -303,6 +304,7 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
         gpu_line(&line, v, k);
         add_line(out, &line, v);
     }
+    /* Said once, not shown as zero. */
     if (v->wants_gpu && !any_gpu(v)) {
         buf_str(&line, "GPU      not measured: no NVML on this machine");
         add_line(out, &line, v);

@@ -25,9 +25,9 @@
 #define TUNED_SKIP 40     /* every shape is tuned, and captured as a graph the second time it comes */
 #define MONITOR_SECONDS 0.05
 #define HOST_SKIP 3
-#define SERIAL_RATIO \
-    0.7 /* of a read that had the disk for itself: so much of the others was theirs alone when it serves one \
-           at a time */
+/* Of a read that had the disk for itself: so much of the others was theirs alone when it serves one at a
+ * time. */
+#define SERIAL_RATIO 0.7
 #define SERIAL_SAMPLES 20
 
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");

@@ -228,6 +228,7 @@ static void check_workers(Survey *s)
                                        .what = "one batch ahead is no batch ahead; 2 are used",
                                        .why = "while one batch is copied another has to be filled",
                                        .set_value = "auto"});
+    /* Damage would be trained on in silence. */
     if (c->cache_verification == VERIFY_OFF)
         preflight_finding(s, (Finding){.severity = FINDING_WARNING,
                                        .area = AREA_LOADER,
@@ -258,6 +259,7 @@ static void check_graph(Survey *s)
                                        .what = "every operation is checked as it runs",
                                        .why = "steps are slow, and are not captured as a graph",
                                        .set_value = "false"});
+    /* Without a GPU there is nothing to capture and nothing to judge. */
     if (!s->on_gpu) {
         preflight_row(s, AREA_GRAPH, "graph mode", c->enable_graph_mode ? "true" : "false", STATUS_UNKNOWN,
                       "graphs are captured on a GPU only");

@@ -191,6 +191,7 @@ static void check_padding(Survey *s)
                       : "one fixed shape for every batch");
     if (status != STATUS_BAD)
         return;
+    /* More buckets pad less, up to a point: batches of one bucket must still fill. */
     static const int tries[] = {8, 16, 32, 64};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         if (tries[i] <= now || threshold_judge(LIMIT_PADDING, best_share) == STATUS_GOOD)
@@ -340,6 +341,7 @@ void preflight_memory(Survey *s)
     const PreflightOptions *o = s->o;
     if (!o->data || !o->model)
         return;
+    /* Without a prepared dataset the plan is made for the longest clip that is allowed. */
     SampleLength longest = {(uint32_t)c->max_text_length, (uint32_t)c->max_mel_frames};
     Corpus assumed = {.count = 1, .lengths = &longest}, none = {0};
     int real = s->has_corpus && s->train.count > 0;

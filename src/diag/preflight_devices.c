@@ -80,7 +80,8 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
         preflight_finding(s, f);
         return;
     }
-    if (!device) { /* is it this one that does not open? */
+    /* Neither device is open: which of them is it? */
+    if (!device) {
         Device *d = NULL;
         Sim sim = {0};
         DeviceOptions o = {.log = NULL};
@@ -156,6 +157,7 @@ static void check_precision(Survey *s, const Gpus *g)
                         : "there is no model device");
         return;
     }
+    /* The generation decides whether bf16 is fast. */
     int known = d->index < g->count && g->major[d->index] > 0;
     const char *generation =
         known ? preflight_say(p, "compute capability %d.%d", g->major[d->index], g->minor[d->index])

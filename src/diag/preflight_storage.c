@@ -137,6 +137,7 @@ void preflight_storage(Survey *s)
 
 /* ---- ulimit ---- */
 
+/* As ulimit shows it. */
 static const char *limit_text(Preflight *p, rlim_t x, int bytes)
 {
     if (x == RLIM_INFINITY)
@@ -158,6 +159,7 @@ static void check_limit(Survey *s, int resource, const char *name, const char *o
                   need ? preflight_say(p, "%s needed", limit_text(p, (rlim_t)need, bytes)) : "");
     if (!low)
         return;
+    /* ulimit counts in KiB where the limit is in bytes. */
     uint64_t unit = bytes ? (need + 1023) / 1024 : need;
     int allowed = r.rlim_max == RLIM_INFINITY || (uint64_t)r.rlim_max >= need;
     preflight_finding(
@@ -172,6 +174,7 @@ static void check_limit(Survey *s, int resource, const char *name, const char *o
                          allowed ? "" : " (the hard limit is lower: an administrator has to raise it)")});
 }
 
+/* Limits that a shell or a cluster sets, and that end a run hours later. */
 void preflight_limits(Survey *s)
 {
     int workers = s->workers;
@@ -186,6 +189,7 @@ void preflight_limits(Survey *s)
                 "checkpoints or caches could not be written");
     check_limit(s, RLIMIT_NPROC, "processes", "-u", 64 + 2 * (uint64_t)workers, 0, FINDING_WARNING,
                 "worker threads and phonemiser processes count as processes of the user");
+    /* Addresses, not memory: mappings count in full. */
     uint64_t address = s->on_gpu ? (uint64_t)64 << 30 : s->plan.model_total * 2;
     check_limit(s, RLIMIT_AS, "address space", "-v", address, 1, FINDING_WARNING,
                 s->on_gpu ? "the CUDA driver reserves far more addresses than memory"

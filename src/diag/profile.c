@@ -13,7 +13,9 @@
 #include "diag/profile_private.h"
 #include "diag/thresholds.h"
 
-#define GRID_BATCHES 60
+#define GRID_BATCHES 60 /* of each cell, when nothing is said */
+#define LONGEST_LAG 20
+#define NOISE 2.5 /* standard errors that the highest of so many lags reaches by chance */
 
 json_t *profile_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 #define number profile_number
@@ -57,8 +59,8 @@ int spread_of(Spread *s, const float *x, int64_t n, Err *err)
     s->p95 = stats_percentile(copy, (size_t)n, 0.95);
     s->p99 = stats_percentile(copy, (size_t)n, 0.99);
     s->variation = s->mean > 0 ? s->std / s->mean : 0;
-    s->lag = cycle_best_lag(x, n, 20, &s->correlation);
-    s->noise = s->correlation < 2.5 / sqrt((double)(n > 0 ? n : 1));
+    s->lag = cycle_best_lag(x, n, LONGEST_LAG, &s->correlation);
+    s->noise = s->correlation < NOISE / sqrt((double)(n > 0 ? n : 1));
     free(copy);
     return 0;
 }

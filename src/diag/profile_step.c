@@ -72,6 +72,7 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
         json_t *r = *report = profile_begin("myxtts profile step", &o), *phases = json_object();
         json_t *section = section_begin("step", "The training step"),
                *spread = section_begin("times", "From step to step");
+        /* What the step waited for comes first: it is no part of the network. */
         Stats wait = {0};
         for (int64_t i = o.from; i < o.n; i++)
             stats_add(&wait, (double)o.trace[TRACE_WAIT][i]);
@@ -146,6 +147,7 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
         json_object_set_new(report, "single_device", json_null());
         return 0;
     }
+    /* The model of the pipeline without the second device. */
     forecast_settings(&s, o);
     int rc = forecast_run(&now, o, &s, err);
     s.two_devices = 0;
@@ -235,6 +237,7 @@ void profile_text(Buf *out, const json_t *report)
                        plain ? "" : status, plain ? "" : "]", note && *note ? "  " : "", note ? note : "");
         }
     }
+    /* The verdict and what it rests on, at the end. */
     const char *verdict = json_string_value(json_object_get(report, "verdict"));
     json_t *gain;
     if (verdict)

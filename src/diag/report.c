@@ -139,6 +139,7 @@ static void add_consequences(json_t *report, const ReportInput *in)
                                                  g->value, "why", text));
     }
     add_advice(recommendations, v, in->o);
+    /* Changes that the checks before the run suggest; the doctor's own comes first. */
     for (size_t f = 0; in->preflight && f < in->preflight->count; f++) {
         const Finding *p = &in->preflight->findings[f];
         char from[120];
@@ -186,6 +187,7 @@ json_t *report_make(const ReportInput *in)
     struct tm t;
     localtime_r(&now, &t);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &t);
+    /* Which machine this is about: reports are kept and compared. */
     char machine[240];
     snprintf(machine, sizeof machine, "%s (%s)%s%s, %d cores", in->model->name, in->model->model,
              in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name,

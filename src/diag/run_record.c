@@ -61,6 +61,7 @@ static int add_line(RunRecord *r, const json_t *o)
                    .queue_slots = number(o, "queue_slots"),
                    .model_bytes = number(o, "model_bytes"),
                    .first_time = r->time_count};
+    /* Times that were not measured are null. */
     for (size_t i = 0; i < n; i++) {
         const json_t *t = json_array_get(times, i);
         if (json_is_number(t) && json_number_value(t) > 0)
@@ -78,6 +79,7 @@ static int add(void *arg, json_t *o)
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!event)
         return 0;
+    /* Only when it is the last line: a run that was resumed goes on. */
     r->ended = strcmp(event, "end") == 0;
     if (strcmp(event, "step") == 0)
         return add_line(r, o);
@@ -85,6 +87,7 @@ static int add(void *arg, json_t *o)
         r->resumed++;
         take_back(r, integer(o, "step", 0));
     } else if (strcmp(event, "start") == 0) {
+        /* The settings of the last start count. */
         json_decref(r->start);
         r->start = json_incref(o);
         r->total_steps = integer(o, "total_steps", r->total_steps);

@@ -10,6 +10,10 @@
 
 #include "diag/thresholds.h"
 
+#define LONGEST_LAG 20
+#define STEADY 0.02   /* variation of step times below which a cycle in them does not matter */
+#define BUSY_HOST 0.9 /* share of the cores */
+
 /* Rows and findings are added as they are found. */
 json_t *section_begin(const char *name, const char *title)
 {
@@ -206,7 +210,7 @@ static json_t *loader(const ReportInput *in)
         section_finding(s, "warning", "Clips could not be loaded", "they are missing in training",
                         "see the log", "run myxtts prepare --verify");
     if (o->cpu_share >= 0)
-        section_row(s, o->cpu_share > 0.9 ? STATUS_ACCEPTABLE : STATUS_GOOD, "host CPU", "",
+        section_row(s, o->cpu_share > BUSY_HOST ? STATUS_ACCEPTABLE : STATUS_GOOD, "host CPU", "",
                     "%.0f %% of %d cores", 100 * o->cpu_share, o->cores);
     add_preflight(s, in->preflight, AREA_LOADER);
     return s;
@@ -343,8 +347,8 @@ static json_t *run(const ReportInput *in)
     if (steps) {
         for (int64_t k = o->from; k < o->n; k++)
             steps[k - o->from] = o->trace[TRACE_STEP][k] + o->trace[TRACE_WAIT][k];
-        int lag = cycle_best_lag(steps, o->n - o->from, 20, &correlation);
-        section_row(s, variation < 0.02 ? STATUS_GOOD : threshold_judge(LIMIT_CYCLE, correlation),
+        int lag = cycle_best_lag(steps, o->n - o->from, LONGEST_LAG, &correlation);
+        section_row(s, variation < STEADY ? STATUS_GOOD : threshold_judge(LIMIT_CYCLE, correlation),
                     "cycle of step times, lags 2-20", "", "highest autocorrelation %.2f at lag %d",
                     correlation, lag);
         free(steps);

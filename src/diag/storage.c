@@ -57,6 +57,7 @@ static void read_places(StorageTest *t, const char *path, void *buffer, int read
     t->files++;
     t->direct = direct;
     for (int i = 0; i < reads && size >= (off_t)STORAGE_BYTES && clock_now() < until; i++) {
+        /* Aligned, as O_DIRECT wants it. */
         off_t at = (off_t)rng_below(rng, (uint64_t)(size - (off_t)STORAGE_BYTES) / ALIGN + 1) * ALIGN;
         double start = clock_now();
         ssize_t n = read_at(fd, buffer, STORAGE_BYTES, at);
@@ -71,6 +72,7 @@ static void read_places(StorageTest *t, const char *path, void *buffer, int read
 static void read_audio(StorageTest *t, const Corpus *corpus, void *buffer, Rng *rng, double until)
 {
     while (t->count < STORAGE_READS && clock_now() < until) {
+        /* Opening counts: with small files it is most of the time. */
         double seconds = 0;
         size_t bytes = 0;
         for (int tries = 0; tries < 256 && bytes < STORAGE_BYTES && clock_now() < until; tries++) {

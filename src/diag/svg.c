@@ -167,6 +167,7 @@ void svg_y_axis(Plot *p)
     double step = svg_round_step((p->y1 - p->y0) / 4.5);
     p->y0 = floor(p->y0 / step + 1e-9) * step;
     p->y1 = ceil(p->y1 / step - 1e-9) * step;
+    /* Two passes: labels are measured before anything is placed. */
     size_t longest = 1;
     char s[32];
     int ticks = (int)round((p->y1 - p->y0) / step);
@@ -254,6 +255,7 @@ static void piece(Plot *p, const Values *v, size_t from, size_t to, int *pen)
         *pen = 0;
         return;
     }
+    /* In the order in which they come, or the line would go back. */
     size_t first = lo < hi ? lo : hi, second = lo < hi ? hi : lo;
     move_to(p, svg_x_of(v, first), v->y[first], pen);
     if (second != first)
@@ -294,6 +296,7 @@ static void hover(Plot *p)
         buf_printf(p->out, "<text x=\"%.1f\" y=\"12\" text-anchor=\"end\">%s:", p->right, s);
         for (int k = 0; k < p->count && k < 4; k++) {
             const Values *v = &p->series[k];
+            /* The point of each series that is nearest to the column. */
             size_t near = v->n;
             if (v->n == first->n)
                 near = i;

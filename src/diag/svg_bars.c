@@ -32,6 +32,7 @@ static Bins bins_of(const Plot *p)
     if (!finite)
         return (Bins){0};
     svg_widen(&lo, &hi, 0);
+    /* About the root of the number of samples, in round steps. */
     double wanted = fmax(8, fmin(MOST_BINS, sqrt((double)finite))), step = svg_round_step((hi - lo) / wanted),
            first = floor(lo / step) * step;
     return (Bins){first, step, (size_t)fmin(4 * MOST_BINS, floor((hi - first) / step) + 1)};
@@ -208,6 +209,7 @@ static void upright(Plot *p, size_t n)
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
     double slot = (p->right - p->left) / (double)n, gap = slot * 0.18, w = (slot - gap) / p->count;
+    /* As many labels as fit beside each other. */
     size_t every = (size_t)ceil((double)n * 26 / (p->right - p->left));
     for (size_t i = 0; i < n; i++) {
         Category c;

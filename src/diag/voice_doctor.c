@@ -14,9 +14,8 @@
 #define YOUNG_STEPS 1000  /* a run that is still going on is not told before this what it has not learned */
 #define LATER 3           /* validations after the lowest, all above it, before it is called overfitting */
 #define PREDICTED_CLIPS 8 /* held-out clips that predictions are judged by, at the least */
-#define SUSPECT_WAY \
-    0.4                   /* from a usual fit to that of a text that is not said: suspects are further along \
-                           */
+/* From a usual fit to that of a text that is not said: suspects are further along. */
+#define SUSPECT_WAY 0.4
 #define SUSPECT_CLIPS 30  /* clips that an outlier can be told among, at the least */
 #define JUDGED_WORDS 50   /* of the recordings, from which the judge itself is judged */
 #define SURE 2.0          /* standard errors between two shares of words */

@@ -38,6 +38,7 @@ int voice_report(VoiceReport *r, const VoiceReportOptions *o, Err *err)
     if (o->run) {
         rc = voice_facts_from_log(f, o->run, err);
         r->has_log = !rc;
+        /* A checkpoint without a log can still be examined. */
         if (rc == ERR_MISSING) {
             rc = 0;
             err_clear(err);
@@ -202,6 +203,7 @@ static void say_losses(Buf *out, const VoiceFacts *f)
     if (t)
         buf_printf(out, " training %.4f at step %lld", t->loss, (long long)t->step);
     if (v) {
+        /* The lowest so far tells whether the newest is still getting better. */
         const VoicePoint *best = v;
         for (size_t i = 0; i < f->validation_count; i++)
             if (f->validation[i].loss < best->loss)

@@ -139,6 +139,7 @@ static int long_enough(uint64_t *too_short, const AcceptedRecords *r, const Utte
     return 0;
 }
 
+/* Limits may have changed since prepare: they are asked again. */
 static int within_limits(const Config *cfg, const AcceptedRecords *r)
 {
     return !accept_tokens(cfg, r->text.token_count, NULL, 0) && !accept_frames(cfg, r->mel.frames, NULL, 0) &&
@@ -195,6 +196,7 @@ int corpus_open_split(Corpus *c, const CorpusSource *s, const Config *cfg, Split
     return rc;
 }
 
+/* For those who need one split only. */
 int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err)
 {
     *c = (Corpus){0};

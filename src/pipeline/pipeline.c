@@ -165,6 +165,7 @@ static int take_slot_memory(Pipeline *p, Err *err)
     return rc;
 }
 
+/* Everything the loader needs to know, in one place. */
 static int open_loader(Pipeline *p, Err *err)
 {
     const PipelineOptions *o = &p->o;
@@ -316,6 +317,7 @@ void pipeline_state(const Pipeline *p, PipelineState *s)
 Counters *pipeline_counters(Pipeline *p) { return &p->counters; }
 const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
 
+/* A snapshot; the counters go on. */
 void pipeline_report(Pipeline *p, PipelineReport *r)
 {
     int is_pinned = feeder_batch_is_pinned(p->o.data, p->o.model);

@@ -47,6 +47,7 @@ void ring_close(Ring *r)
     *r = (Ring){0};
 }
 
+/* Everyone who waits is woken, and finds it stopped. */
 void ring_stop(Ring *r, const Err *err)
 {
     pthread_mutex_lock(&r->mutex);
@@ -120,6 +121,7 @@ void ring_ready(Ring *r, Slot *s)
 
 int ring_take(Ring *r, Slot **out, double seconds, Err *err)
 {
+    /* An absolute time: being woken up for nothing does not make the wait longer. */
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)seconds;

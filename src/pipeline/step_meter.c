@@ -104,6 +104,7 @@ int step_meter_finish(StepMeter *m, Err *err)
     return rc;
 }
 
+/* Over the samples that are kept. */
 double step_meter_wait_quantile(const StepMeter *m, double q)
 {
     size_t n = (size_t)(m->sample_count < METER_KEEP ? m->sample_count : METER_KEEP);
