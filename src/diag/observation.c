@@ -25,8 +25,7 @@
 #define TUNED_SKIP 40     /* every shape is tuned, and captured as a graph the second time it comes */
 #define MONITOR_SECONDS 0.05
 #define HOST_SKIP 3
-/* Of a read that had the disk for itself: so much of the others was theirs alone when it serves one at a
- * time. */
+/* A disk serves one read at a time when a read beside others adds at least this share of a read alone. */
 #define SERIAL_RATIO 0.7
 #define SERIAL_SAMPLES 20
 
