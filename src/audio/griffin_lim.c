@@ -264,7 +264,7 @@ static void fill_gain(GriffinLim *g, int64_t n, int64_t frames)
 static void fill_magnitudes(GriffinLim *g, const float *log_mel, int64_t frames)
 {
     const int bands = g->t.mel->n_bands, bins = g->t.mel->n_bins;
-    const float floor = logf(MEL_FLOOR) + 1e-4f;
+    const float floor = MEL_LOG_FLOOR + 1e-4f;
     for (int64_t group = 0; group < group_count(frames); group++) {
         float *mel = g->mel + group * bands * LANES;
         for (int b = 0; b < bands; b++)

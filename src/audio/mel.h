@@ -1,11 +1,11 @@
 /* mel.h - log-mel features from mono audio: the one definition for training, validation and synthesis.
  * Equal to librosa 0.10+: stft(center=True, pad_mode="reflect", window="hann" periodic, n_fft, hop, win),
- * magnitude (power 1), filters.mel(htk=False, norm="slaney"), then the natural log of max(x, 1e-5). Computed
- * in double precision throughout and rounded once, at the end: a single precision transform misses 1e-4 in
- * the quiet bands of loud frames. The same bits on every processor, whatever its vector width, and for every
- * position in a batch. Units: samples are float [-1,1] at the configured rate; out is [frames, n_mels], row
- * major. Threads: a MelPlan is read-only after mel_plan_open and may be shared; each thread has its own
- * MelScratch. No locks. */
+ * magnitude (power 1), filters.mel(htk=False, norm="slaney"), then the natural log of max(x, MEL_FLOOR).
+ * Computed in double precision throughout and rounded once, at the end: a single precision transform misses
+ * 1e-4 in the quiet bands of loud frames. The same bits on every processor, whatever its vector width, and
+ * for every position in a batch. Units: samples are float [-1,1] at the configured rate; out is [frames,
+ * n_mels], row major. Threads: a MelPlan is read-only after mel_plan_open and may be shared; each thread has
+ * its own MelScratch. No locks. */
 #ifndef MYXTTS_MEL_H
 #define MYXTTS_MEL_H
 
@@ -14,7 +14,8 @@
 #include "base/err.h"
 #include "config/config.h"
 
-#define MEL_FLOOR 1e-5f
+#define MEL_FLOOR 1e-5f                /* of a magnitude, before the log */
+#define MEL_LOG_FLOOR (-11.512925490f) /* its log, as exact_log has it: the lowest value in a mel */
 
 typedef struct MelPlan MelPlan;
 typedef struct MelScratch MelScratch;

@@ -1,14 +1,12 @@
-/* features.h - what the two stores hold for one utterance, and how a stage of `prepare` builds them.
- * text: tokens, phonemes, the cleaned text, the language.   mel: frames of log-mel, the pitch of each, and
- * the sums for the corpus statistics. Threads: views are read-only; builds belong to one caller that holds
- * the lock of the cache folder. */
+/* features.h - what the two stores hold for one utterance.
+ * text: tokens, phonemes, the cleaned text, the language.   mel: frames of log mel, the pitch of each, and
+ * the sums for the corpus statistics. Threads: views are read-only. */
 #ifndef MYXTTS_FEATURES_H
 #define MYXTTS_FEATURES_H
 
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/log.h"
 #include "cache/store.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
@@ -23,8 +21,8 @@ typedef struct TextView {           /* into the mapping */
     uint32_t token_count, unknown_count, phonemes_size, cleaned_size;
     char language[16];
 } TextView;
-int text_view(TextView *v,
-              const StoreEntry *e); /* ERR_DAMAGED when the sizes do not add up; status must be 0 */
+/* ERR_DAMAGED when the sizes do not add up. The entry's status must be 0. */
+int text_view(TextView *v, const StoreEntry *e);
 
 typedef struct MelView {
     const void *data; /* [frames, bands], float or IEEE half */
@@ -36,6 +34,8 @@ typedef struct MelView {
     double source_seconds;           /* length of the file before trimming */
 } MelView;
 int mel_view(MelView *v, const StoreEntry *e);
+/* Length of the file before trimming, also of a record that is a rejection. */
+double mel_seconds(const StoreEntry *e);
 
 /* Head of the blob of the mel index; mean[bands] and deviation[bands] (double) follow. */
 typedef struct MelStatistics {
@@ -56,37 +56,6 @@ typedef struct TextSymbols {
 int text_symbols(TextSymbols *head, const uint32_t **code_points, const uint32_t **unknown_pairs,
                  const Store *s);
 
-typedef struct StageReport {
-    uint64_t built, reused;    /* utterances whose features are now in the store */
-    uint64_t checked, damaged; /* records whose bytes were verified, and findings among them */
-    double seconds;
-} StageReport;
-
-typedef struct Stage {
-    const Config *cfg;
-    Dataset *dataset;
-    const char *dir; /* cache folder, locked */
-    uint8_t *reason; /* [dataset->count] RejectReason so far; a stage adds its own through stage_reject */
-    int workers;     /* >= 0 */
-    int verify;      /* check every byte of the old state first */
-    Log *log;
-} Stage;
-int stage_reject(Stage *s, size_t utterance, RejectReason reason, const char *detail, Err *err);
-
-/* Opens the old state. *present is 0 when there is none that can be used (a damaged one is named on the log).
- * With s->verify the damaged entries are marked in *damaged [old->count], malloc'd; otherwise *damaged is
- * NULL. */
-int stage_open_old(Stage *s, const char *store, Store *old, int *present, uint8_t **damaged,
-                   StageReport *report, Err *err);
-
-int text_cache_build(Stage *s, StageReport *report, Err *err);
-/* The mel stage in two halves, so that the pre-flight of the audio comes before the text: open looks at every
- * file (and at the header of each one that is new), run builds. Text stage between the two. close is always
- * safe. */
-typedef struct MelStage MelStage;
-int mel_stage_open(MelStage **m, Stage *s, StageReport *report, Err *err);
-int mel_stage_run(MelStage *m, Err *err);
-void mel_stage_close(MelStage *m);
 Hash128 mel_settings_hash(const Config *cfg);
 Hash128 text_key(Hash128 settings, const Utterance *u);
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void half_from_float(uint16_t *out, const float *in,
-                     size_t n); /* round to nearest even; too large becomes infinity */
+/* Rounds to nearest even; what is too large becomes infinity. */
+void half_from_float(uint16_t *out, const float *in, size_t n);
 void half_to_float(float *out, const uint16_t *in, size_t n);
 
 #endif

@@ -9,6 +9,7 @@
 
 #define MEL_FEATURES_VERSION 2 /* raised when the same samples would give other features */
 
+/* Everything that changes a mel or a pitch; what only chooses among clips is not in it. */
 Hash128 mel_settings_hash(const Config *cfg)
 {
     Hasher h;
@@ -28,11 +29,13 @@ Hash128 mel_settings_hash(const Config *cfg)
         hasher_u64(&h, (uint64_t)numbers[i]);
     hasher_f64(&h, cfg->mel_fmin);
     hasher_f64(&h, cfg->mel_fmax);
+    /* A number that a switch makes idle must not make the cache stale. */
     hasher_f64(&h, cfg->trim_silence ? cfg->trim_top_db : 0);
     hasher_f64(&h, cfg->enable_loudness_normalization ? cfg->target_loudness_lufs : 0);
     return hasher_close(&h);
 }
 
+/* The id is in the key: a file under another id is another entry. */
 Hash128 mel_key(Hash128 settings, Str id, Hash128 content)
 {
     Hash128 parts[3] = {settings, hash_bytes(id.p, id.n), content};
@@ -42,6 +45,12 @@ Hash128 mel_key(Hash128 settings, Str id, Hash128 content)
 /* format of a mel record: storage in the low byte, bands above. */
 uint32_t mel_format(MelStorage storage, int bands) { return (uint32_t)storage | (uint32_t)bands << 8; }
 
+/* Whole microseconds in `extra`: the index stays free of floating point. */
+double mel_seconds(const StoreEntry *e) { return (double)e->extra * 1e-6; }
+
+uint64_t mel_extra(double seconds) { return (uint64_t)llround(seconds * 1e6); }
+
+/* Frames of mel, zeros to 8, pitch, zeros to 8, sums: the sizes must add up to the payload's. */
 int mel_view(MelView *v, const StoreEntry *e)
 {
     uint32_t bands = e->format >> 8, width = (e->format & 0xFF) == STORE_FLOAT16 ? 2 : 4;
@@ -56,12 +65,13 @@ int mel_view(MelView *v, const StoreEntry *e)
                    .storage = (MelStorage)(e->format & 0xFF),
                    .pitch = (const float *)(const void *)(e->payload + data),
                    .sum = (const double *)(const void *)(e->payload + sums),
-                   .source_seconds = (double)e->extra * 1e-6};
+                   .source_seconds = mel_seconds(e)};
     v->sum_squares = v->sum + bands;
     v->pitch_sums = v->sum_squares + bands;
     return 0;
 }
 
+/* As mel_view reads it. The sums are those of the exact values, not of the halves that are stored. */
 int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands,
                        MelStorage storage)
 {
@@ -81,6 +91,7 @@ int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t f
     buf_zero(out, (size_t)bands * 16 + 16);
     if (out->failed)
         return ERR_NOMEM;
+    /* In the order of the frames: the same clip gives the same bytes. */
     double *sum = (double *)(void *)(out->data + sums), *squares = sum + bands, *pitch_sums = squares + bands;
     for (int64_t f = 0; f < frames; f++) {
         pitch_sums[0] += pitch[f];

@@ -8,6 +8,7 @@
 #include "dataset/dataset.h"
 
 Hash128 mel_key(Hash128 settings, Str id, Hash128 content);
+uint64_t mel_extra(double seconds); /* as kept in the index: whole microseconds, see mel_seconds */
 uint32_t mel_format(MelStorage storage, int bands);
 /* out = the payload of mel [frames, bands] and pitch [frames]: the values, then sums and sums of squares
  * (double) per band and of the pitch. 0 or ERR_NOMEM. */

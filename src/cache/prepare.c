@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/thread.h"
+#include "cache/accept.h"
+#include "cache/producers.h"
 
+/* Beside the data unless the user wants them elsewhere. */
 char *prepare_cache_dir(const Config *cfg)
 {
     return cfg->cache_dir[0] ? strdup(cfg->cache_dir) : file_join(cfg->data_path, "myxtts-cache");
@@ -33,6 +35,7 @@ static int lock_cache(FileLock *lock, int *waited, const char *dir, Log *log, Er
     long holder = 0;
     int rc = file_lock(lock, path, 0, &holder, err);
     *waited = rc == ERR_STOPPED;
+    /* Not an error: the other run may be about to build the very same. */
     if (*waited) {
         log_info(log, "another run (process %ld) is preparing %s: waiting for it to end", holder, dir);
         rc = file_lock(lock, path, 1, NULL, err);
@@ -42,16 +45,17 @@ static int lock_cache(FileLock *lock, int *waited, const char *dir, Log *log, Er
 }
 
 /* The limits on length are applied here: they choose among the features and never change them. */
-static int apply_limits(Stage *s, const PrepareOptions *options, PrepareReport *report, Err *err)
+static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareReport *report, Err *err)
 {
     const Config *cfg = s->cfg;
+    /* The stores as they are now, after both builders have committed. */
     Store text = {0}, mel = {0};
     int rc = options->text ? store_open(&text, s->dir, TEXT_STORE, err) : 0;
     if (!rc && options->mel)
         rc = store_open(&mel, s->dir, MEL_STORE, err);
     for (size_t i = 0; i < s->dataset->count && !rc; i++) {
         const Utterance *u = &s->dataset->utterances[i];
-        if (s->reason[i] != REJECT_NONE)
+        if (s->rejected[i] != REJECT_NONE)
             continue;
         StoreEntry t = {0}, m = {0};
         int64_t at;
@@ -59,23 +63,23 @@ static int apply_limits(Stage *s, const PrepareOptions *options, PrepareReport *
             store_entry(&text, (uint64_t)at, &t);
         if (options->mel && (at = store_find(&mel, u->id.p, u->id.n)) >= 0)
             store_entry(&mel, (uint64_t)at, &m);
+        /* Over everything that was built: a user who sets a limit wants to know what it leaves out. */
         report->longest_text = t.items > report->longest_text ? t.items : report->longest_text;
         report->longest_mel = m.items > report->longest_mel ? m.items : report->longest_mel;
         char detail[128];
-        if (t.items > (uint32_t)cfg->max_text_length) {
-            snprintf(detail, sizeof detail, "%u tokens, max_text_length is %d", t.items,
-                     cfg->max_text_length);
-            rc = stage_reject(s, i, REJECT_TEXT_TOO_LONG, detail, err);
-        } else if (m.items > (uint32_t)cfg->max_mel_frames) {
-            snprintf(detail, sizeof detail, "%u frames, max_mel_frames is %d", m.items, cfg->max_mel_frames);
-            rc = stage_reject(s, i, REJECT_MEL_TOO_LONG, detail, err);
-        } else {
+        RejectReason reason = accept_tokens(cfg, t.items, detail, sizeof detail);
+        if (reason == REJECT_NONE)
+            reason = accept_frames(cfg, m.items, detail, sizeof detail);
+        if (reason != REJECT_NONE)
+            rc = preparation_reject(s, i, reason, detail, err);
+        else {
             report->accepted++;
             report->tokens += t.items;
             report->frames += m.items;
-            report->audio_seconds += (double)m.extra * 1e-6;
+            report->audio_seconds += mel_seconds(&m);
         }
     }
+    /* Symbols outside the table, for the report. */
     if (!rc && options->text) {
         TextSymbols head;
         const uint32_t *symbols, *pairs;
@@ -104,6 +108,7 @@ static void remove_drafts(const char *dir)
         closedir(d);
 }
 
+/* Made when it is not there. Not writable is told here, before any work. */
 static int cache_folder(char **dir, const Config *cfg, Err *err)
 {
     *dir = prepare_cache_dir(cfg);
@@ -117,57 +122,95 @@ static int cache_folder(char **dir, const Config *cfg, Err *err)
     return rc;
 }
 
+/* Every cache that is wanted. They are opened in reverse: the pre-flight of the audio comes first, and what
+ * it rejects needs no phonemes. */
+static int build_caches(Preparation *p, const PrepareOptions *options, PrepareReport *report, Err *err)
+{
+    const struct {
+        const Producer *producer;
+        int wanted;
+        CacheReport *report;
+    } caches[] = {
+        {&text_producer, options->text, &report->text},
+        {&mel_producer, options->mel, &report->mel},
+    };
+    /* One line here is all that a new kind of cache needs. */
+    enum { CACHES = sizeof caches / sizeof *caches };
+    Builder *builders[CACHES] = {0};
+    int rc = 0;
+    for (int i = CACHES - 1; i >= 0 && !rc; i--)
+        if (caches[i].wanted)
+            rc = builder_open(&builders[i], caches[i].producer, p, caches[i].report, err);
+    for (int i = 0; i < CACHES && !rc; i++)
+        if (builders[i])
+            rc = builder_run(builders[i], err);
+    for (int i = 0; i < CACHES; i++)
+        builder_close(builders[i]);
+    return rc;
+}
+
+/* The dataset under the lock of its cache folder. */
+static int open_locked(Dataset *dataset, FileLock *lock, PrepareReport *report, const Config *cfg, Log *log,
+                       Err *err)
+{
+    int waited = 0;
+    int rc = dataset_open(dataset, cfg, err);
+    if (!rc)
+        rc = cache_folder(&report->cache_dir, cfg, err);
+    if (!rc)
+        rc = lock_cache(lock, &waited, report->cache_dir, log, err);
+    /* The other run's user may have changed the metadata in the meantime. */
+    if (!rc && waited) {
+        dataset_close(dataset);
+        rc = dataset_open(dataset, cfg, err);
+    }
+    return rc;
+}
+
+/* In the order of the lines, as people read the file. */
+static void sum_up(PrepareReport *report, Dataset *dataset)
+{
+    report->lines = dataset->lines;
+    report->rejected = dataset->rejected_count;
+    dataset_sort_rejected(dataset);
+    for (size_t i = 0; i < dataset->rejected_count; i++)
+        report->by_reason[dataset->rejected[i].reason]++;
+}
+
+/* The lock is held until rejected.tsv is written: it belongs to the state of the caches. */
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
 {
     double start = clock_now();
     *report = (PrepareReport){0};
     Dataset dataset = {0};
     FileLock lock = {0};
-    MelStage *mel = NULL;
-    Stage stage = {.cfg = cfg, .dataset = &dataset, .log = log};
-    stage.workers = cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
-    stage.verify = options->verify || cfg->cache_verification == VERIFY_FULL;
-    int rc = dataset_open(&dataset, cfg, err);
-    if (!rc)
-        rc = cache_folder(&report->cache_dir, cfg, err);
-    int waited = 0;
-    if (!rc)
-        rc = lock_cache(&lock, &waited, report->cache_dir, log, err);
-    if (!rc && waited) {
-        dataset_close(&dataset);
-        rc = dataset_open(&dataset, cfg, err);
-    }
+    Preparation p = {.cfg = cfg,
+                     .dataset = &dataset,
+                     .workers = config_workers(cfg),
+                     .verify = options->verify || cfg->cache_verification == VERIFY_FULL,
+                     .log = log};
+    int rc = open_locked(&dataset, &lock, report, cfg, log, err);
     if (rc)
         goto done;
     remove_drafts(report->cache_dir);
-    stage.dir = report->cache_dir;
-    stage.reason = mem_calloc(dataset.count, 1);
+    p.dir = report->cache_dir;
     report->rejected_path = file_join(report->cache_dir, "rejected.tsv");
-    if (!stage.reason || !report->rejected_path) {
-        rc = err_set(err, ERR_NOMEM, "no memory for %zu utterances", dataset.count);
-        goto done;
-    }
-    if (options->mel)
-        rc = mel_stage_open(&mel, &stage, &report->mel, err);
-    if (!rc && options->text)
-        rc = text_cache_build(&stage, &report->text, err);
-    if (!rc && options->mel)
-        rc = mel_stage_run(mel, err);
+    rc = report->rejected_path ? preparation_open(&p, err) : err_set(err, ERR_NOMEM, "no memory for a path");
     if (!rc)
-        rc = apply_limits(&stage, options, report, err);
+        rc = build_caches(&p, options, report, err);
+    if (!rc)
+        rc = apply_limits(&p, options, report, err);
     if (rc)
         goto done;
-    report->lines = dataset.lines;
-    report->rejected = dataset.rejected_count;
-    dataset_sort_rejected(&dataset);
-    for (size_t i = 0; i < dataset.rejected_count; i++)
-        report->by_reason[dataset.rejected[i].reason]++;
+    sum_up(report, &dataset);
     rc = dataset_write_rejected(&dataset, report->rejected_path, err);
 done:
-    mel_stage_close(mel);
-    free(stage.reason);
+    preparation_close(&p);
     file_unlock(&lock);
-    dataset_close(&dataset);
+    if (!rc && options->keep)
+        *options->keep = dataset;
+    else
+        dataset_close(&dataset);
     report->seconds = clock_now() - start;
     return rc;
 }

@@ -9,20 +9,22 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cache/builder.h"
 #include "cache/features.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
 
 typedef struct PrepareOptions {
-    int text, mel; /* stages to run */
+    int text, mel; /* caches to build */
     int verify;    /* check every byte of the caches, rebuild what is damaged */
+    Dataset *keep; /* gets the dataset as it was read, for the caller to close; NULL: not wanted */
 } PrepareOptions;
 
 typedef struct PrepareReport {
     char *cache_dir, *rejected_path; /* malloc'd */
     uint64_t lines, accepted, rejected;
     uint64_t by_reason[REJECT_COUNT];
-    StageReport text, mel;
+    CacheReport text, mel;
     double seconds, audio_seconds;      /* audio_seconds: of the accepted clips, before trimming */
     uint64_t tokens, frames;            /* of the accepted ones */
     uint32_t longest_text, longest_mel; /* over everything built, before the limits */

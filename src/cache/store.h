@@ -21,8 +21,9 @@ typedef struct StoreEntry { /* a view of one record; pointers live until store_c
     uint32_t id_size;
     Hash128 key;
     FileStamp stamp;
-    uint32_t items, status,
-        format;     /* items: frames or tokens; status: 0 or a RejectReason, then the payload is its detail */
+    uint32_t items;  /* frames or tokens */
+    uint32_t status; /* 0, or a RejectReason: then the payload is its detail */
+    uint32_t format;
     uint64_t extra; /* of the store's user, kept in the index */
     const uint8_t *payload;
     uint64_t payload_size;
@@ -88,8 +89,8 @@ int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Er
 int store_build_add(StoreBuild *b, const StoreRecord *r, Err *err);
 /* A view of the i-th entry of the new state (for statistics before the commit). */
 int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *e, Err *err);
-void store_build_forget(
-    StoreBuild *b); /* gives back the memory of what was looked at through store_build_entry */
+/* Gives back the memory of what was looked at through store_build_entry. */
+void store_build_forget(StoreBuild *b);
 uint64_t store_build_count(const StoreBuild *b);
 /* 1 when the new state differs from the old one in any way (or there was none). */
 int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_size);
@@ -97,8 +98,8 @@ int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_siz
  * little of the segments is still in use, all records move to one new segment. Nothing is written when
  * nothing changed. */
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err);
-void store_build_close(
-    StoreBuild *b); /* without a commit: what was written stays behind for the next build */
+/* Without a commit, what was written stays behind for the next build. */
+void store_build_close(StoreBuild *b);
 
 /* Names inside the folder; malloc'd. */
 char *store_index_path(const char *dir, const char *name);

@@ -39,6 +39,7 @@ typedef struct Row { /* a segment of the new state */
     uint64_t live; /* bytes of records that entries use */
 } Row;
 
+/* A whole record that an interrupted build left behind. */
 typedef struct Salvaged {
     uint32_t row;
     uint64_t offset;
@@ -68,6 +69,7 @@ static int no_memory(const StoreBuild *b, Err *err)
     return err_set(err, ERR_NOMEM, "no memory to build the %s cache", b->name);
 }
 
+/* The row's number is its position; entries refer to it. */
 static int row_add(StoreBuild *b, Row row, Err *err)
 {
     if (mem_grow(&b->rows, &b->row_cap, b->row_count + 1, sizeof *b->rows))
@@ -76,6 +78,7 @@ static int row_add(StoreBuild *b, Row row, Err *err)
     return 0;
 }
 
+/* Salvaged records lie in mapped rows. */
 static const RecordHeader *salvaged_record(const StoreBuild *b, size_t k)
 {
     const Salvaged *s = &b->salvaged[k];
@@ -96,12 +99,14 @@ static int salvage_row(StoreBuild *b, uint32_t row, uint64_t *end, Err *err)
     return 0;
 }
 
+/* A hash table of the ids, at most half full. */
 static int salvage_index(StoreBuild *b, Err *err)
 {
     if (map_reserve(&b->by_id, b->salvaged_count))
         return no_memory(b, err);
     for (size_t k = 0; k < b->salvaged_count; k++) {
         const RecordHeader *r = salvaged_record(b, k);
+        /* The id stands right behind the header. */
         map_add(&b->by_id, hash64(r + 1, r->id_size), (uint32_t)k);
     }
     return 0;
@@ -149,12 +154,13 @@ static int adopt_segments(StoreBuild *b, Err *err)
         uint32_t number = segment_number(f->d_name, b->name, &part);
         if (!number || part)
             continue;
+        /* Whole segments only: a part is taken up by salvage_part. */
         Row row = {.number = number};
         char *path = store_segment_path(b->dir, b->name, number, 0);
         rc = path ? file_map(&row.map, path, err) : no_memory(b, err);
         free(path);
-        if (rc ==
-            ERR_FORMAT) { /* not a regular file; any other failure may pass, and must not cost the records */
+        /* Not a regular file; any other failure may pass, and must not cost the records. */
+        if (rc == ERR_FORMAT) {
             rc = 0;
             continue;
         }
@@ -184,6 +190,7 @@ static void remove_strays(StoreBuild *b, uint32_t keep_part)
         return;
     size_t n = strlen(b->name);
     for (struct dirent *f; (f = readdir(d)) != NULL;) {
+        /* A part, or a segment that no row refers to; then a draft of the index. */
         int part;
         uint32_t number = segment_number(f->d_name, b->name, &part);
         int stray = number && number != keep_part && (part || !number_in_rows(b, number));
@@ -213,6 +220,7 @@ static int salvage_part(StoreBuild *b, Err *err)
     char *seg_path = store_segment_path(b->dir, b->name, row->number, 0);
     if (!seg_path)
         return no_memory(b, err);
+    /* First make it a part again, then look what is in it, then cut off what is torn. */
     int rc = 0, fd = -1;
     /* Killed between renaming the segment and replacing the index: it is a part again. */
     if (file_exists(seg_path) && rename(seg_path, b->part_path))
@@ -226,7 +234,8 @@ static int salvage_part(StoreBuild *b, Err *err)
         return rc;
     if (!segment_header_valid(&row->map, b->name, row->number)) {
         file_unmap(&row->map);
-        unlink(b->part_path); /* killed before its first record; part_open starts it anew if there is need */
+        /* Killed before its first record; part_open starts it anew if there is need. */
+        unlink(b->part_path);
         return 0;
     }
     rc = salvage_row(b, b->part_row, &row->size, err);
@@ -251,6 +260,8 @@ static int part_open(StoreBuild *b, Err *err)
     if (fd < 0)
         return err_set_errno(err, ERR_IO, "cannot create %s", b->part_path);
     b->part_fd_plus1 = fd + 1;
+    /* The header names the store and the number, so that a file that was copied elsewhere is not taken for
+     * ours. */
     SegmentHeader h = {.version = STORE_VERSION, .number = row->number};
     memcpy(h.magic, SEGMENT_MAGIC, 8);
     snprintf(h.store, sizeof h.store, "%s", b->name);
@@ -259,6 +270,7 @@ static int part_open(StoreBuild *b, Err *err)
     return file_write_all(fd, &h, sizeof h, b->part_path, err);
 }
 
+/* Rows are the old segments in their order, or what is found without an index; the part comes last. */
 int store_build_open(StoreBuild **out, const char *dir, const char *name, const Store *old, Hash128 settings,
                      Err *err)
 {
@@ -282,6 +294,7 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
                      err);
     if (!rc && !old)
         rc = adopt_segments(b, err);
+    /* Numbers only grow: a name is never used for other bytes while an index may still refer to it. */
     uint32_t next = 1;
     for (size_t i = 0; i < b->row_count; i++)
         next = b->rows[i].number >= next ? b->rows[i].number + 1 : next;
@@ -301,6 +314,7 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
     return 0;
 }
 
+/* By key, or by stamp when key is NULL; always with the same settings. */
 static int64_t find_salvaged(const StoreBuild *b, const char *id, uint32_t id_size, const Hash128 *key,
                              const FileStamp *stamp)
 {
@@ -330,6 +344,7 @@ int64_t store_build_find_by_stamp(const StoreBuild *b, const char *id, uint32_t 
     return find_salvaged(b, id, id_size, NULL, stamp);
 }
 
+/* Every way into the new state ends here. */
 static int entry_add(StoreBuild *b, IndexEntry e, const char *id, Err *err)
 {
     if (mem_grow(&b->entries, &b->cap, b->count + 1, sizeof *b->entries))
@@ -343,21 +358,24 @@ static int entry_add(StoreBuild *b, IndexEntry e, const char *id, Err *err)
     return 0;
 }
 
+/* A record of the old state, as it is. */
 int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, Err *err)
 {
     IndexEntry e = *index_entry(b->old, old_entry);
     uint64_t words[4];
     const char *id = (const char *)b->old->index.data + index_header(b->old)->ids_offset + e.id_offset;
+    /* A new stamp alone is a change of the index; no record is written. */
     if (stamp) {
         stamp_to_words(words, stamp);
         b->changed |= memcmp(e.stamp, words, sizeof words) != 0;
         memcpy(e.stamp, words, sizeof words);
     }
     b->changed |= old_entry != b->count;
-    return entry_add(b, e, id,
-                     err); /* the rows begin with the old segments in the same order, so e.segment holds */
+    /* The rows begin with the old segments in the same order, so e.segment holds. */
+    return entry_add(b, e, id, err);
 }
 
+/* The index repeats what the record's header says, so that opening a store touches no segment. */
 static IndexEntry entry_of_record(const RecordHeader *r, uint32_t row, uint64_t offset)
 {
     IndexEntry e = {.key = {r->key[0], r->key[1]},
@@ -375,6 +393,7 @@ static IndexEntry entry_of_record(const RecordHeader *r, uint32_t row, uint64_t 
     return e;
 }
 
+/* A whole record of a build that did not finish. */
 int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Err *err)
 {
     const Salvaged *s = &b->salvaged[token];
@@ -386,6 +405,7 @@ int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Er
     return entry_add(b, e, (const char *)(r + 1), err);
 }
 
+/* A new record, at the end of the part. */
 int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
 {
     static const uint8_t zeros[STORE_ALIGN] = {0};
@@ -399,6 +419,7 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
                       .key = {rec->key.lo, rec->key.hi},
                       .settings = {b->settings.lo, b->settings.hi}};
     stamp_to_words(h.stamp, &rec->stamp);
+    /* header, id, zeros, payload, zeros: payload and record begin at multiples of STORE_ALIGN. */
     uint64_t head = sizeof h + rec->id_size, aligned_head = round_up(head, STORE_ALIGN);
     h.payload_offset = (uint32_t)aligned_head;
     h.size = aligned_head + round_up(rec->payload_size, STORE_ALIGN);
@@ -412,6 +433,7 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
     int rc = part_open(b, err);
     if (rc)
         return rc;
+    /* One call for all pieces: a kill leaves at most one torn record, at the end. */
     Row *part = &b->rows[b->part_row];
     int fd = b->part_fd_plus1 - 1;
     ssize_t n = writev(fd, parts, 5);
@@ -432,16 +454,16 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
     if (rc) {
         if (rc == ERR_NOSPACE)
             err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the "
-                          "same command again: "
-                          "it goes on where it stopped");
-        if (ftruncate(fd, (off_t)part->size) == 0) /* the torn record; the next build would cut it anyway */
+                          "same command again: it goes on where it stopped");
+        /* The torn record; the next build would cut it anyway. */
+        if (ftruncate(fd, (off_t)part->size) == 0)
             lseek(fd, 0, SEEK_END);
         return rc;
     }
     IndexEntry e = entry_of_record(&h, b->part_row, part->size);
     part->size += h.size;
-    if (part->size - b->flushed >
-        FLUSH_AFTER) { /* the disk begins now, so that the fsync at the end has little left to wait for */
+    /* The disk begins now, so that the fsync at the end has little left to wait for. */
+    if (part->size - b->flushed > FLUSH_AFTER) {
         sync_file_range(fd, (off_t)b->flushed, (off_t)(part->size - b->flushed), SYNC_FILE_RANGE_WRITE);
         b->flushed = part->size;
     }
@@ -451,12 +473,14 @@ int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
 
 uint64_t store_build_count(const StoreBuild *b) { return b->count; }
 
+/* Entries of the part are written but not mapped yet: the mapping is made when one is asked for. */
 int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
 {
     ASSERT_CMP(i, <, b->count);
     const IndexEntry *e = &b->entries[i];
     Row *row = &b->rows[e->segment];
-    if (row->map.size < e->offset + e->size) { /* the part has grown since it was mapped */
+    /* The part has grown since it was mapped. */
+    if (row->map.size < e->offset + e->size) {
         ASSERT_CMP(e->segment, ==, b->part_row);
         FileMap grown;
         int rc = file_map(&grown, b->part_path, err);
@@ -471,12 +495,14 @@ int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
     return 0;
 }
 
+/* The pages stay in the page cache; only this process lets go of them. */
 void store_build_forget(StoreBuild *b)
 {
     for (size_t i = 0; i < b->row_count; i++)
         file_forget(&b->rows[i].map);
 }
 
+/* Same entries in the same order with the same stamps, and the same blob: nothing has to be written. */
 int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_size)
 {
     if (b->changed || b->count != b->old->count)
@@ -493,6 +519,7 @@ static int write_index(StoreBuild *b, const void *blob, uint64_t blob_size, Err 
     int rc = new_row && path ? 0 : no_memory(b, err);
     if (rc)
         goto done;
+    /* Header, segments, entries, ids, blob; the header is written again when all offsets are known. */
     IndexHeader h = {.version = STORE_VERSION,
                      .count = b->count,
                      .ids_size = b->ids.size,
@@ -523,6 +550,7 @@ static int write_index(StoreBuild *b, const void *blob, uint64_t blob_size, Err 
         rc = no_memory(b, err);
         goto done;
     }
+    /* The checksum covers the whole file with its own field as zero. */
     h.file_size = out.size;
     memcpy(out.data, &h, sizeof h);
     h.checksum = index_checksum((const uint8_t *)out.data, out.size);
@@ -548,6 +576,7 @@ static int finish_part(StoreBuild *b, Err *err)
         b->part_fd_plus1 = 0;
         return 0;
     }
+    /* Bytes before name: after the rename the segment must be whole whatever happens. */
     if (fsync(fd))
         return err_set_errno(err, ERR_IO, "cannot sync %s", b->part_path);
     char *seg = store_segment_path(b->dir, b->name, part->number, 0);
@@ -572,6 +601,7 @@ static int number_is_live(const StoreBuild *b, uint32_t number)
     return 0;
 }
 
+/* Only after the new index holds: until then the old one needs them. */
 static void remove_unused_segments(StoreBuild *b)
 {
     for (size_t i = 0; i < b->row_count; i++) {
@@ -587,6 +617,7 @@ static void remove_unused_segments(StoreBuild *b)
 /* Worth moving everything to one segment? */
 static int is_untidy(const StoreBuild *b)
 {
+    /* Dead bytes are records that were replaced; they cost disk and page cache. */
     uint64_t total = 0, live = 0;
     size_t rows = 0;
     for (size_t i = 0; i < b->row_count; i++) {
@@ -605,10 +636,12 @@ static int is_untidy(const StoreBuild *b)
 static int rewrite_all(StoreBuild *b, Err *err)
 {
     uint64_t seen = 0;
+    /* The number after the highest that is in use. */
     uint32_t number = 0;
     for (size_t i = 0; i < b->row_count; i++)
         number = b->rows[i].live && b->rows[i].number > number ? b->rows[i].number : number;
-    for (size_t i = 0; i < b->row_count; i++) { /* the finished part has to be mapped to be copied from */
+    /* The finished part has to be mapped to be copied from. */
+    for (size_t i = 0; i < b->row_count; i++) {
         Row *row = &b->rows[i];
         if (row->live == 0 || row->map.size >= row->size)
             continue;
@@ -619,6 +652,7 @@ static int rewrite_all(StoreBuild *b, Err *err)
         if (rc)
             return rc;
     }
+    /* From here on records are copied as they are; their checksums hold. */
     int rc = name_part(b, number + 1, err);
     if (!rc)
         rc = part_open(b, err);
@@ -632,7 +666,8 @@ static int rewrite_all(StoreBuild *b, Err *err)
         b->rows[e->segment].live -= e->size;
         part->live += e->size;
         seen += e->size;
-        if (seen > FORGET_AFTER) { /* memory in use stays small, however large the store */
+        /* Memory in use stays small, however large the store. */
+        if (seen > FORGET_AFTER) {
             store_build_forget(b);
             seen = 0;
         }
@@ -655,9 +690,11 @@ static void drop_rewrite(StoreBuild *b)
     unlink(b->part_path);
 }
 
+/* Nothing is written when nothing has changed. */
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err)
 {
     int rc = 0;
+    /* First make the new state hold, then tidy up: a kill in between costs disk space, not data. */
     if (store_build_changed(b, blob, blob_size)) {
         rc = finish_part(b, err);
         if (!rc)
@@ -679,7 +716,8 @@ int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int 
             remove_unused_segments(b);
         else
             drop_rewrite(b);
-        if (rc == ERR_NOSPACE && !rewrite) { /* the new state holds already; tidying it can wait for room */
+        /* The new state holds already; tidying it can wait for room. */
+        if (rc == ERR_NOSPACE && !rewrite) {
             err_clear(err);
             rc = 0;
         }

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "cache/store_private.h"
 
+/* The file names of a store. */
 char *store_index_path(const char *dir, const char *name)
 {
     char file[64];
@@ -33,6 +34,7 @@ static uint64_t checksum_without(const uint8_t *p, uint64_t size, size_t at)
     return hash64_parts(parts, 3);
 }
 
+/* Index and record hold their checksum inside; a segment's header has it at its end. */
 uint64_t index_checksum(const uint8_t *file, uint64_t size)
 {
     return checksum_without(file, size, offsetof(IndexHeader, checksum));
@@ -46,6 +48,7 @@ uint64_t segment_header_checksum(const SegmentHeader *h)
     return hash64(h, offsetof(SegmentHeader, checksum));
 }
 
+/* On disk a stamp is four words, whatever the struct looks like. */
 void stamp_to_words(uint64_t out[4], const FileStamp *s)
 {
     out[0] = s->size;
@@ -59,6 +62,7 @@ void stamp_from_words(FileStamp *s, const uint64_t in[4])
     *s = (FileStamp){.size = in[0], .mtime_ns = in[1], .ctime_ns = in[2], .inode = in[3]};
 }
 
+/* A segment of this store, with this number, by this version of the format. */
 int segment_header_valid(const FileMap *m, const char *name, uint32_t number)
 {
     SegmentHeader h;
@@ -69,6 +73,8 @@ int segment_header_valid(const FileMap *m, const char *name, uint32_t number)
            strncmp(h.store, name, sizeof h.store) == 0 && h.checksum == segment_header_checksum(&h);
 }
 
+/* The record at an offset when it is whole, else NULL. Sizes first: the checksum must not read past the
+ * file. */
 const RecordHeader *segment_record(const FileMap *m, uint64_t offset)
 {
     if (offset % STORE_ALIGN || offset > m->size || m->size - offset < sizeof(RecordHeader))
@@ -91,6 +97,7 @@ static int inside(uint64_t offset, uint64_t n, uint64_t size, uint64_t total)
     return offset <= total && !__builtin_mul_overflow(n, size, &bytes) && bytes <= total - offset;
 }
 
+/* Form, version, checksum, bounds: after this the tables of the index can be read. */
 static int check_index(const Store *s, const char *path, Err *err)
 {
     const IndexHeader *h = index_header(s);
@@ -113,6 +120,7 @@ static int check_index(const Store *s, const char *path, Err *err)
     return 0;
 }
 
+/* Every segment that the index names, whole and in ascending order of its number. */
 static int map_segments(Store *s, Err *err)
 {
     for (uint32_t row = 0; row < s->segment_count; row++) {
@@ -123,6 +131,7 @@ static int map_segments(Store *s, Err *err)
         char *path = store_segment_path(s->dir, s->name, seg->number, 0);
         if (!path)
             return err_set(err, ERR_NOMEM, "no memory for a path");
+        /* A missing or changed segment makes the state as a whole unusable: entries would point nowhere. */
         int rc = file_map(&s->segments[row], path, err);
         if (rc == ERR_MISSING)
             rc = err_set(err, ERR_DAMAGED, "%s is missing, though the index names it", path);
@@ -138,6 +147,7 @@ static int map_segments(Store *s, Err *err)
     return 0;
 }
 
+/* Every entry lies inside its segment; on the way the hash table of the ids is filled. */
 static int check_entries(Store *s, const char *path, Err *err)
 {
     const IndexHeader *h = index_header(s);
@@ -152,12 +162,14 @@ static int check_entries(Store *s, const char *path, Err *err)
             e->payload_offset < sizeof(RecordHeader))
             return err_set(err, ERR_DAMAGED, "%s is damaged: entry %llu lies outside its segment", path,
                            (unsigned long long)i);
+        /* Open addressing, at most half full. */
         const char *id = (const char *)s->index.data + h->ids_offset + e->id_offset;
         map_add(&s->by_id, hash64(id, e->id_size), (uint32_t)i);
     }
     return 0;
 }
 
+/* Closed (zeroed) after a failure. */
 int store_open(Store *s, const char *dir, const char *name, Err *err)
 {
     *s = (Store){0};
@@ -195,6 +207,7 @@ fail:
     return rc;
 }
 
+/* Also after a failed open: what is not there is NULL. */
 void store_close(Store *s)
 {
     for (uint32_t i = 0; s->segments && i < s->segment_count; i++)
@@ -207,6 +220,7 @@ void store_close(Store *s)
     *s = (Store){0};
 }
 
+/* What an index entry means, with pointers into the mapping. */
 void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment,
                 uint32_t number)
 {
@@ -235,6 +249,7 @@ void store_entry(const Store *s, uint64_t i, StoreEntry *out)
                index_segment(s, e->segment)->number);
 }
 
+/* Through the hash table; the ids themselves decide. */
 int64_t store_find(const Store *s, const char *id, uint32_t id_size)
 {
     if (s->count == 0)
@@ -249,6 +264,7 @@ int64_t store_find(const Store *s, const char *id, uint32_t id_size)
     return -1;
 }
 
+/* Size on disk, without the index. */
 uint64_t store_bytes(const Store *s)
 {
     uint64_t total = 0;

@@ -10,12 +10,14 @@
 
 #define FORGET_AFTER (16u << 20) /* bytes read through the mapping */
 
+/* Where a live record lies; sorted, the gaps between them are the rest of the segment. */
 typedef struct Place {
     uint32_t segment;
     uint64_t offset, size;
     uint64_t entry;
 } Place;
 
+/* By segment, then by place in it. */
 static int compare_places(const void *a, const void *b)
 {
     const Place *x = a, *y = b;
@@ -63,6 +65,7 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
     int64_t findings = 0;
     *other = 0;
     uint64_t k = 0, seen = 0;
+    /* Through each segment from front to back: gap, record, gap, record, gap. */
     for (uint32_t row = 0; row < s->segment_count; row++) {
         uint64_t at = sizeof(SegmentHeader), end = s->segments[row].size, bad_gaps = 0;
         for (; k < s->count && places[k].segment == row; k++) {
@@ -78,13 +81,15 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
             }
             at = p->offset + p->size;
             seen += p->size;
-            if (seen > FORGET_AFTER) { /* memory in use stays small, however large the store */
+            /* Memory in use stays small, however large the store. */
+            if (seen > FORGET_AFTER) {
                 file_forget(&s->segments[row]);
                 seen = 0;
             }
             if (progress)
                 progress_add(progress, 1);
         }
+        /* What follows the last live record. */
         bad_gaps += at > end || !gap_is_whole(&s->segments[row], at, end);
         if (bad_gaps)
             log_warn(log, "%s cache: segment %u is damaged in %llu places that hold no live record", s->name,

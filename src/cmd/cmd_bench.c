@@ -27,6 +27,7 @@ static const char *usage_text =
     "--sim describes a simulated machine.";
 
 #define MOST_BATCH_BYTES ((size_t)1 << 28)
+#define MONITOR_SECONDS 0.1 /* between two looks at the GPUs */
 
 typedef struct Bench {
     const Config *cfg;
@@ -42,7 +43,8 @@ typedef struct Bench {
     Hash128 hash; /* of all batches, in order */
     uint8_t *host;
     int (*cuda_spin)(Stream *s, double seconds, Err *err); /* of the CUDA part */
-    double start, first_batch, elapsed, cpu;
+    int64_t done;                                          /* batches so far */
+    double start, first_batch, counted_from, elapsed, cpu;
     PipelineReport report;
 } Bench;
 
@@ -74,12 +76,8 @@ static int open_bench(Bench *b, Log *log, Err *err)
     int64_t skip = b->batches / 10 < 10 ? b->batches / 10 : 10;
     if ((rc = step_meter_open(&b->meter, model, pipeline_counters(b->pipeline), skip, err)))
         return rc;
-    int gpus[2], n = 0;
-    if (model->ops->kind == DEVICE_CUDA)
-        gpus[n++] = model->index;
-    if (b->devices.data != model && b->devices.data->ops->kind == DEVICE_CUDA)
-        gpus[n++] = b->devices.data->index;
-    return n ? monitor_open(&b->monitor, gpus, n, 0.1, log, err) : 0;
+    return monitor_open_devices(&b->monitor, (Device *const[]){model, b->devices.data}, 2, MONITOR_SECONDS,
+                                log, err);
 }
 
 /* The bytes of a batch join the checksum, in order. */
@@ -107,12 +105,12 @@ static int step_work(Bench *b, Err *err)
 {
     const Device *d = b->devices.model;
     double seconds = b->step_seconds > 0 ? b->step_seconds : 0;
-    if (d->ops->kind == DEVICE_SIM)
+    if (d->ops->traits.simulated)
         return d->ops->run(b->stream, nothing, NULL, 0, STAGE_STEP, err);
     if (seconds == 0)
         return 0;
-    if (d->ops->kind == DEVICE_HOST)
-        return d->ops->run(b->stream, sleep_a_while, &seconds, sizeof seconds, -1, err);
+    if (!d->ops->traits.library_kernels)
+        return d->ops->run(b->stream, sleep_a_while, &seconds, sizeof seconds, STAGE_NONE, err);
     if (!b->cuda_spin) {
         void *symbol = cuda_library_symbol(d, "myxtts_cuda_spin", err);
         if (!symbol)
@@ -122,45 +120,37 @@ static int step_work(Bench *b, Err *err)
     return b->cuda_spin(b->stream, seconds, err);
 }
 
-/* Take, await, step, release, as a training does. */
+static int bench_step(void *arg, const DeviceBatch *batch, Stream *stream, Err *err)
+{
+    Bench *b = arg;
+    if (b->done == 0)
+        b->first_batch = clock_now() - b->start;
+    if (b->done == b->meter.skip) {
+        b->counted_from = clock_now();
+        b->cpu = clock_cpu();
+    }
+    b->done++;
+    int rc = step_meter_begin_batch(&b->meter, stream, batch->info.number, err);
+    if (!rc)
+        rc = step_work(b, err);
+    if (!rc)
+        rc = step_meter_end(&b->meter, stream, err);
+    return rc || !b->checksum ? rc : add_to_hash(b, batch, err);
+}
+
 static int run_bench(Bench *b, Log *log, Err *err)
 {
-    const DeviceOps *ops = b->devices.model->ops;
     Progress progress;
-    progress_begin(&progress, log, "bench", "batches", (uint64_t)b->batches);
-    double cpu = 0, counted_from = 0;
     int rc = 0;
+    progress_begin(&progress, log, "bench", "batches", (uint64_t)b->batches);
     for (int64_t i = 0; i < b->batches && !rc; i++) {
-        DeviceBatch batch;
-        if ((rc = pipeline_take(b->pipeline, &batch, err)))
-            break;
-        if (i == 0)
-            b->first_batch = clock_now() - b->start;
-        /* Wall and CPU time count from the same step as the meter. */
-        if (i == b->meter.skip) {
-            counted_from = clock_now();
-            cpu = clock_cpu();
-        }
-        ops->stream_batch(b->stream, batch.info.number);
-        rc = pipeline_await(b->pipeline, &batch, b->stream, err);
-        if (!rc)
-            rc = step_meter_begin(&b->meter, b->stream, err);
-        if (!rc)
-            rc = step_work(b, err);
-        if (!rc)
-            rc = step_meter_end(&b->meter, b->stream, err);
-        if (rc)
-            break;
-        if (b->checksum)
-            rc = add_to_hash(b, &batch, err);
-        int released = pipeline_release(b->pipeline, &batch, b->stream, rc ? NULL : err);
-        rc = rc ? rc : released;
-        progress_add(&progress, 1);
+        rc = pipeline_consume(b->pipeline, b->stream, bench_step, b, err);
+        progress_add(&progress, !rc);
     }
     if (!rc)
         rc = step_meter_finish(&b->meter, err);
-    b->elapsed = clock_now() - counted_from;
-    b->cpu = clock_cpu() - cpu;
+    b->elapsed = clock_now() - b->counted_from;
+    b->cpu = clock_cpu() - b->cpu;
     progress_end(&progress);
     pipeline_report(b->pipeline, &b->report);
     return rc;

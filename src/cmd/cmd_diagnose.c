@@ -47,6 +47,7 @@ typedef struct Diagnosis {
     const char *run; /* folder; NULL: none */
     VoiceFile file;  /* of the run, where its settings are used */
     Devices devices;
+    CorpusSource *source;
     Corpus corpus;
     Observation o, after;
     Verdict v;
@@ -112,11 +113,11 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
     if (!rc)
-        rc = data_prepare(&d->cfg, 1, log, err);
+        rc = data_open(&d->source, &d->cfg, 1, log, err);
     if (!rc)
         rc = devices_open(&d->devices, &d->cfg, log, err);
     if (!rc)
-        rc = corpus_open(&d->corpus, &d->cfg, SPLIT_TRAIN, log, err);
+        rc = corpus_open_split(&d->corpus, d->source, &d->cfg, SPLIT_TRAIN, log, err);
     if (rc)
         return rc;
     if (!d->corpus.count)
@@ -265,6 +266,7 @@ done:
         observation_close(&d->after);
         preflight_free(&d->preflight);
         corpus_close(&d->corpus);
+        corpus_source_close(d->source);
         devices_close(&d->devices);
         voice_file_close(&d->file);
         free(d);

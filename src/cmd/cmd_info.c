@@ -10,7 +10,6 @@
 #include "base/ordered.h"
 #include "base/progress.h"
 #include "base/stats.h"
-#include "base/thread.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -124,7 +123,7 @@ static int gather(Info *info, Log *log, Err *err)
     if (rc)
         return rc;
     size_t n = info->dataset.count;
-    int workers = info->cfg->num_workers == CONFIG_AUTO ? thread_cores() : info->cfg->num_workers;
+    int workers = config_workers(info->cfg);
     int slots = workers > 0 ? workers * 8 : 1;
     info->slots = mem_calloc((size_t)slots, sizeof *info->slots);
     info->seconds = mem_calloc(n, sizeof *info->seconds);

@@ -105,10 +105,8 @@ static int refresh(Watch *w, Err *err)
         return 0;
     RunRecord next;
     int rc = run_record_load(&next, w->log_path, err);
-    if (rc) {
-        run_record_close(&next);
+    if (rc)
         return rc;
-    }
     run_record_close(&w->run);
     w->run = next;
     w->size = st.st_size;

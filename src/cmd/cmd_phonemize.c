@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "text/phoneme_pool.h"
@@ -125,7 +124,7 @@ static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
     int rc = open_input(job, line, text, err);
     if (rc < 0)
         return rc;
-    int workers = text ? 0 : cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    int workers = text ? 0 : config_workers(cfg);
     /* Whatever the configuration says, phonemes are what was asked for; nothing is too long. */
     cfg->use_phonemes = 1;
     cfg->max_text_length = INT_MAX;

@@ -19,7 +19,7 @@ static const char *usage_text =
     "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
 
 /* What one stage built and reused; `checked` only where every byte was looked at. */
-static json_t *stage_json(const StageReport *r, int verified)
+static json_t *stage_json(const CacheReport *r, int verified)
 {
     json_t *o = json_pack("{s:I, s:I, s:f}", "built", (json_int_t)r->built, "reused", (json_int_t)r->reused,
                           "seconds", r->seconds);
@@ -54,7 +54,7 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
     return output_print(o, 6, err);
 }
 
-static void print_stage(const char *name, const StageReport *r, int verified)
+static void print_stage(const char *name, const CacheReport *r, int verified)
 {
     printf("  %-9s built %llu, reused %llu, %.2f s", name, (unsigned long long)r->built,
            (unsigned long long)r->reused, r->seconds);

@@ -34,6 +34,7 @@ static const char *usage_text =
 typedef struct Profile {
     Config cfg;
     Devices devices;
+    CorpusSource *source;
     Corpus corpus;
     json_t *report;
 } Profile;
@@ -42,12 +43,12 @@ typedef struct Profile {
 static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
 {
     p->cfg = *cfg;
-    int rc = data_prepare(cfg, 1, log, err);
+    int rc = data_open(&p->source, cfg, 1, log, err);
     if (!rc)
         rc = devices_open(&p->devices, &p->cfg, log, err);
     if (rc)
         return rc;
-    return corpus_open(&p->corpus, &p->cfg, SPLIT_TRAIN, log, err);
+    return corpus_open_split(&p->corpus, p->source, &p->cfg, SPLIT_TRAIN, log, err);
 }
 
 /* "8,16,32" -> numbers; 0 on a wrong list. */
@@ -183,6 +184,7 @@ done:
     if (p) {
         json_decref(p->report);
         corpus_close(&p->corpus);
+        corpus_source_close(p->source);
         devices_close(&p->devices);
         free(p);
     }

@@ -189,6 +189,7 @@ static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch
 /* What a run has open; a reader that is stuck keeps it open to the end. */
 typedef struct TrainRun {
     Devices devices;
+    CorpusSource *source; /* what both look into */
     Corpus train, validation;
     Trainer *trainer;
     TrainPlan plan;
@@ -216,14 +217,14 @@ static double found_share(const Corpus *c, int B)
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
-    int rc = data_prepare(cfg, 0, log, err);
+    int rc = data_open(&r->source, cfg, 0, log, err);
     if (!rc)
         rc = devices_open(&r->devices, cfg, log, err);
     if (!rc)
-        rc = corpus_open(&r->train, cfg, SPLIT_TRAIN, log, err);
+        rc = corpus_open_split(&r->train, r->source, cfg, SPLIT_TRAIN, log, err);
+    if (!rc)
+        rc = corpus_open_split(&r->validation, r->source, cfg, SPLIT_VAL, log, err);
     if (rc)
-        return rc;
-    if ((rc = corpus_open(&r->validation, cfg, SPLIT_VAL, log, err)))
         return rc;
     if (!r->train.count)
         return err_set(err, ERR_DATA, "no clip of %s is left to train on", cfg->data_path);
@@ -301,6 +302,7 @@ done:
         voice_watch_close(&r->voice);
         corpus_close(&r->validation);
         corpus_close(&r->train);
+        corpus_source_close(r->source);
         devices_close(&r->devices);
         free(r);
     }

@@ -4,10 +4,12 @@
 #include "cache/prepare.h"
 
 /* Commands that train or judge come through here, so none of them works on stale caches. */
-int data_prepare(const Config *cfg, int quiet, Log *log, Err *err)
+int data_open(CorpusSource **source, const Config *cfg, int quiet, Log *log, Err *err)
 {
+    *source = NULL;
+    Dataset dataset = {0};
     PrepareReport report = {0};
-    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, log, err);
+    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1, .keep = &dataset}, &report, log, err);
     if (!rc && report.accepted == 0)
         rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path,
                      report.rejected_path);
@@ -18,5 +20,9 @@ int data_prepare(const Config *cfg, int quiet, Log *log, Err *err)
                  (unsigned long long)report.rejected, report.rejected ? ", see " : "",
                  report.rejected ? report.rejected_path : "");
     prepare_report_free(&report);
-    return rc;
+    if (rc) {
+        dataset_close(&dataset);
+        return rc;
+    }
+    return corpus_source_open(source, cfg, &dataset, err);
 }

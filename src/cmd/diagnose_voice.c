@@ -17,6 +17,7 @@ typedef struct Patient {
     char *folder; /* of the run */
     int has_file; /* there is a checkpoint in it: */
     VoiceData voice;
+    CorpusSource *source; /* where there is no checkpoint; else voice has it */
     Corpus train, validation;
     Corpus all; /* both; its arrays are its own, the rest is train's */
     VoiceReport report;
@@ -89,12 +90,12 @@ static int open_voice(Patient *p, const char *checkpoint, const CmdLine *line, L
 /* A run that has no checkpoint yet: its recordings all the same. */
 static int open_recordings(Patient *p, const Config *cfg, Log *log, Err *err)
 {
-    int rc = data_prepare(cfg, 1, log, err);
+    int rc = data_open(&p->source, cfg, 1, log, err);
     if (!rc)
-        rc = corpus_open(&p->train, cfg, SPLIT_TRAIN, log, err);
-    if (rc)
-        return rc;
-    return corpus_open(&p->validation, cfg, SPLIT_VAL, log, err);
+        rc = corpus_open_split(&p->train, p->source, cfg, SPLIT_TRAIN, log, err);
+    if (!rc)
+        rc = corpus_open_split(&p->validation, p->source, cfg, SPLIT_VAL, log, err);
+    return rc;
 }
 
 /* With data and checkpoint everything is looked at; with one of them what it allows; the log always. */
@@ -193,6 +194,7 @@ int diagnose_voice(const CmdLine *line, const char *run, const char *output, int
     free(p->folder);
     corpus_close(&p->train);
     corpus_close(&p->validation);
+    corpus_source_close(p->source);
     voice_data_close(&p->voice);
     free(p);
     return rc;

@@ -31,7 +31,7 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
     Config *cfg = &v->file.cfg;
     cfg->data_path = line->cfg.data_path;
     cfg->cache_dir = line->cfg.cache_dir;
-    rc = data_prepare(cfg, 1, log, err);
+    rc = data_open(&v->source, cfg, 1, log, err);
     if (!rc)
         rc = devices_open(&v->devices, &line->cfg, log, err);
     if (!rc)
@@ -47,7 +47,7 @@ fail:
 /* Clips are normalised as the network has learned them. */
 int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
 {
-    int rc = corpus_open(c, &v->file.cfg, split, log, err);
+    int rc = corpus_open_split(c, v->source, &v->file.cfg, split, log, err);
     if (rc)
         return rc;
     /* Older checkpoints have no pitch; the dataset's own is the best guess then. */
@@ -86,6 +86,7 @@ void voice_data_close(VoiceData *v)
 {
     engine_close(v->engine);
     devices_close(&v->devices);
+    corpus_source_close(v->source);
     free(v->statistics);
     voice_file_close(&v->file);
     *v = (VoiceData){0};

@@ -14,7 +14,8 @@
 typedef struct VoiceData {
     VoiceFile file; /* file.cfg: the settings to work with */
     Devices devices;
-    double *statistics; /* [2 n_mels] of the checkpoint's mels: means, deviations */
+    CorpusSource *source; /* the prepared dataset */
+    double *statistics;   /* [2 n_mels] of the checkpoint's mels: means, deviations */
     Engine *engine;
 } VoiceData;
 
@@ -22,7 +23,7 @@ typedef struct VoiceData {
  * devices. line and its settings must outlive v. Call before threads are started. It is closed
  * after a failure. */
 int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err);
-/* A split of the dataset, normalised as the checkpoint has it. v must outlive it; the caller closes it. */
+/* A split of the dataset, normalised as the checkpoint has it. The caller closes it, before v. */
 int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err);
 /* The network with its weights, not for training, for batches of this shape. */
 int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *err);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "config/option_table.h"
 #include "config/rules.h"
@@ -399,4 +400,9 @@ int config_row(const Config *cfg, int i, ConfigRow *row)
     }
     buf_free(&text);
     return failed ? ERR_NOMEM : 0;
+}
+
+int config_workers(const Config *cfg)
+{
+    return cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
 }

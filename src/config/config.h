@@ -83,7 +83,7 @@ typedef struct Config {
     CacheVerification cache_verification;
     int num_workers; /* CONFIG_AUTO = cores; 0 = inline */
     int batch_size;
-    int prefetch_buffer_size; /* CONFIG_AUTO = max(2, min(8, 64 / batch_size)) */
+    int prefetch_buffer_size; /* CONFIG_AUTO: see pipeline/policy.h */
     int pipeline_buffer_size; /* most device buffers */
     int native_loading;       /* alias use_tf_native_loading */
     int prefetch_to_gpu, enhanced_gpu_prefetch, optimize_cpu_gpu_overlap;
@@ -141,6 +141,9 @@ int config_load_text(Config *cfg, const char *name, const void *yaml, size_t siz
 /* Only the command line: 0 when each argument is a known option with a value in its range. The rules between
  * keys are left out, because a file may be what makes them hold. */
 int config_check_arguments(int argc, char **argv, Err *err);
+
+/* Threads or processes for num_workers: auto is one per core. */
+int config_workers(const Config *cfg);
 
 /* 1 when `name` (with or without leading dashes, dashes or underscores) is a key or an alias of one. */
 int config_is_key(const char *name);

@@ -34,7 +34,8 @@ static void *open_library(char *found, size_t cap, Err *err)
         if (access(found, F_OK) != 0)
             continue;
         void *library = dlopen(found, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        if (!library) /* there, but not loadable: that is the one the user means, so no other is looked for */
+        /* There, but not loadable: that is the one the user means, so no other is looked for. */
+        if (!library)
             err_set(err, ERR_DEVICE, "the CUDA part cannot be loaded: %s", dlerror());
         return library;
     }
@@ -50,6 +51,8 @@ static void *open_library(char *found, size_t cap, Err *err)
     return library;
 }
 
+/* The library of the CUDA part, its interface version, and the driver, in that order: the first that is
+ * missing is named. */
 static int load_cuda(Cuda *cuda, Err *err)
 {
     char path[PATH_MAX + 64];
@@ -64,6 +67,7 @@ static int load_cuda(Cuda *cuda, Err *err)
                 abi ? abi() : 0, DEVICE_CUDA_ABI);
         return err_hint(err, "use the one that was built together with this program");
     }
+    /* Without a driver the CUDA runtime would only say "insufficient driver". */
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!driver) {
         err_set(err, ERR_DEVICE,
@@ -73,6 +77,7 @@ static int load_cuda(Cuda *cuda, Err *err)
     return 0;
 }
 
+/* A GPU by number. */
 static int open_cuda(Device **d, int index, const DeviceOptions *options, Err *err)
 {
     Cuda cuda;
@@ -80,6 +85,7 @@ static int open_cuda(Device **d, int index, const DeviceOptions *options, Err *e
     return rc ? rc : cuda.open(d, index, options, err);
 }
 
+/* The first GPU that opens. Why there is none is said once, with the device that is used instead. */
 static int open_auto(Device **d, const DeviceOptions *options, Err *err)
 {
     Err why = {0};
@@ -111,6 +117,7 @@ static int parse_index(const char *s)
     return atoi(s);
 }
 
+/* Names are those that the user writes: see device.h. */
 int device_open(Device **d, const char *name, const DeviceOptions *options, Err *err)
 {
     static const DeviceOptions none = {0};
@@ -141,6 +148,25 @@ int device_same(const Device *a, const Device *b)
     return a->ops->kind == b->ops->kind && a->index == b->index;
 }
 
+/* A kind of device knows only its own events. */
+int device_stream_wait(Stream *s, Event *e, Err *err)
+{
+    if (s->device->ops->kind == e->device->ops->kind)
+        return s->device->ops->stream_wait_event(s, e, err);
+    return e->device->ops->event_wait(e, err);
+}
+
+/* Between kinds one side is the host: a copy in, or a copy out. */
+int device_copy(Stream *s, void *dst, Device *to, const void *src, Device *from, size_t bytes, Err *err)
+{
+    const DeviceOps *ops = s->device->ops;
+    if (from->ops->kind == to->ops->kind)
+        return ops->copy_peer(s, dst, to, src, bytes, err);
+    if (from->ops->traits.host_memory)
+        return ops->copy_in(s, dst, src, bytes, err);
+    return ops->copy_out(s, dst, src, bytes, err);
+}
+
 /* ---- memory ---- */
 
 /* The bytes are taken from the account before there is memory, so that two threads cannot both get the last
@@ -148,6 +174,7 @@ int device_same(const Device *a, const Device *b)
 int device_alloc(Device *d, void **p, size_t bytes, Err *err)
 {
     *p = NULL;
+    /* Compare and exchange until nobody else has changed the account in between. */
     uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED);
     do {
         if (d->cap && (bytes > d->cap || used > d->cap - bytes)) {
@@ -159,12 +186,14 @@ int device_alloc(Device *d, void **p, size_t bytes, Err *err)
         }
     } while (
         !__atomic_compare_exchange_n(&d->used, &used, used + bytes, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    /* The cap left room; the device itself may still be full. */
     int rc = d->ops->memory_alloc(d, p, bytes, err);
     if (rc)
         __atomic_fetch_sub(&d->used, bytes, __ATOMIC_RELAXED);
     return rc;
 }
 
+/* The account must match: whoever frees knows how much was taken. */
 void device_free(Device *d, void *p, size_t bytes)
 {
     if (!p)

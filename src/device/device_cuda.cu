@@ -58,6 +58,7 @@ static CudaEvent *of(Event *e) { return (CudaEvent *)e; }
  */
 static cudaError_t enter(const CudaDevice *d) { return cudaSetDevice(d->index); }
 
+/* The failure of enqueued work that was noticed first, if there was one. */
 static int report_broken(CudaDevice *d, Err *err)
 {
     std::lock_guard<std::mutex> lock(d->mutex);
@@ -87,6 +88,7 @@ static int check(CudaDevice *d, cudaError_t e, const char *operation, Err *err)
 
 /* ---- memory ---- */
 
+/* A GPU that is full is worth a sentence with numbers; anything else is the runtime's own. */
 static int cuda_memory_alloc(Device *dev, void **p, size_t bytes, Err *err)
 {
     CudaDevice *d = of(dev);
@@ -111,6 +113,7 @@ static void cuda_memory_free(Device *dev, void *p)
         cudaFree(p);
 }
 
+/* Portable: the other GPU may copy from it too. */
 static int cuda_pinned_alloc(Device *dev, void **p, size_t bytes, Err *err)
 {
     CudaDevice *d = of(dev);
@@ -140,6 +143,7 @@ static void cuda_memory_info(Device *dev, DeviceMemory *m)
 
 /* ---- streams and events ---- */
 
+/* Non-blocking: a stream must not wait for the default stream, which libraries use. */
 static int cuda_stream_open(Device *dev, Stream **out, const char *name, Err *err)
 {
     CudaDevice *d = of(dev);
@@ -179,12 +183,14 @@ static void cuda_stream_close(Stream *stream)
     free(stream);
 }
 
+/* Real work takes the time it takes. */
 static void cuda_stream_batch(Stream *s, int64_t batch)
 {
     (void)s;
     (void)batch;
 }
 
+/* Blocking: a thread that waits sleeps, because others need the core. */
 static int cuda_event_open(Device *dev, Event **out, int timed, Err *err)
 {
     CudaDevice *d = of(dev);
@@ -223,6 +229,7 @@ static int cuda_event_record(Event *event, Stream *stream, Err *err)
     return 0;
 }
 
+/* "Not ready" is an answer and no error. */
 static int cuda_event_happened(Event *event)
 {
     CudaEvent *v = of(event);
@@ -243,6 +250,7 @@ static int cuda_event_wait(Event *event, Err *err)
     return report_broken(v->d, err);
 }
 
+/* 0 when an event was never recorded: nothing has been measured. */
 static double cuda_event_seconds(Event *a, Event *b)
 {
     float ms = 0.0f;
@@ -270,6 +278,7 @@ static void *cuda_stream_native(Stream *s) { return (void *)of(s)->stream; }
 
 /* ---- copies ---- */
 
+/* From pinned memory this returns at once; from any other the runtime copies first. */
 static int cuda_copy_in(Stream *stream, void *dst, const void *src, size_t bytes, Err *err)
 {
     CudaStream *s = of(stream);
@@ -303,6 +312,7 @@ static int reaches(CudaDevice *d, int other)
     int known = __atomic_load_n(&d->peer[other], __ATOMIC_ACQUIRE), can = 0;
     if (known != PEER_UNKNOWN)
         return known == PEER_YES;
+    /* Asked once for each pair: opening the way takes milliseconds. */
     if (cudaDeviceCanAccessPeer(&can, d->index, other) != cudaSuccess)
         can = 0;
     if (can && enter(d) == cudaSuccess) {
@@ -314,6 +324,7 @@ static int reaches(CudaDevice *d, int other)
     return can;
 }
 
+/* How a copy to the other device goes. */
 static PeerPath cuda_peer_path(Device *dev, Device *other)
 {
     CudaDevice *d = of(dev);
@@ -335,6 +346,7 @@ static int copy_staged(CudaStream *s, uint8_t *dst, CudaDevice *to, const uint8_
                         "GPU %d does not reach GPU %d, and there is no memory to go through the host",
                         d->index, to->index);
     std::lock_guard<std::mutex> leave(d->leave), arrive(to->arrive);
+    /* One half is filled while the other is drained. */
     int half = 0;
     for (size_t at = 0; at < bytes; at += BOUNCE_BYTES, half ^= 1) {
         size_t n = bytes - at < BOUNCE_BYTES ? bytes - at : BOUNCE_BYTES;
@@ -354,6 +366,7 @@ static int copy_staged(CudaStream *s, uint8_t *dst, CudaDevice *to, const uint8_
     return 0;
 }
 
+/* Within one GPU, directly, or through the host. */
 static int cuda_copy_peer(Stream *stream, void *dst, Device *dst_device, const void *src, size_t bytes,
                           Err *err)
 {
@@ -379,6 +392,7 @@ static int cuda_copy_peer(Stream *stream, void *dst, Device *dst_device, const v
 
 /* ---- opening ---- */
 
+/* Streams and events that only staged copies use; a GPU that is lost cannot be cleaned up. */
 static void cuda_close(Device *dev)
 {
     CudaDevice *d = of(dev);
@@ -404,6 +418,11 @@ static DeviceOps make_ops(void)
 {
     DeviceOps o = {};
     o.kind = DEVICE_CUDA;
+    o.traits.library_kernels = 1;
+    o.traits.graphs = 1;
+    o.traits.bf16 = 1;
+    o.traits.tunes_shapes = 1;
+    o.traits.nvml = 1;
     o.close = cuda_close;
     o.memory_alloc = cuda_memory_alloc;
     o.memory_free = cuda_memory_free;

@@ -18,6 +18,7 @@ typedef struct HostEvent {
     double at; /* clock_now() of the last record */
 } HostEvent;
 
+/* The one thing that can go wrong on this device. */
 static int no_memory(size_t bytes, Err *err)
 {
     return err_set(err, ERR_NOMEM, "device cpu: no memory for %.1f MB", (double)bytes / (double)(1 << 20));
@@ -25,6 +26,7 @@ static int no_memory(size_t bytes, Err *err)
 
 static void host_close(Device *d) { free(d); }
 
+/* Also the pinned memory: there is no copy engine that could not reach the rest. */
 static int host_alloc(Device *d, void **p, size_t bytes, Err *err)
 {
     *p = mem_aligned(ALIGNMENT, bytes ? bytes : 1, 1);
@@ -33,6 +35,7 @@ static int host_alloc(Device *d, void **p, size_t bytes, Err *err)
 
 static void host_free(Device *d, void *p) { free(p); }
 
+/* A stream holds nothing: the name and the batch number matter only to other devices. */
 static int host_stream_open(Device *d, Stream **s, const char *name, Err *err)
 {
     *s = mem_calloc(1, sizeof **s);
@@ -48,8 +51,10 @@ static int host_stream_wait_idle(Stream *s, Err *err) { return 0; }
 
 static void host_stream_batch(Stream *s, int64_t batch) {}
 
+/* Every event is timed; a clock is cheap. */
 static int host_event_open(Device *d, Event **e, int timed, Err *err)
 {
+    *e = NULL;
     HostEvent *event = mem_calloc(1, sizeof *event);
     if (!event)
         return no_memory(sizeof *event, err);
@@ -63,15 +68,18 @@ static void host_event_close(Event *e) { free(e); }
 static int host_event_record(Event *e, Stream *s, Err *err)
 {
     ASSERT(e->device == s->device);
-    double now = clock_now(); /* another thread may be about to ask for it: a double is written whole */
+    /* Another thread may be about to ask for it: a double is written whole. */
+    double now = clock_now();
     __atomic_store(&((HostEvent *)e)->at, &now, __ATOMIC_RELEASE);
     return 0;
 }
 
+/* Whatever was enqueued before an event has been done by then. */
 static int host_event_happened(Event *e) { return 1; }
 
 static int host_event_wait(Event *e, Err *err) { return 0; }
 
+/* May be asked by another thread than the one that records. */
 static double host_event_seconds(Event *a, Event *b)
 {
     double from, to;
@@ -80,6 +88,7 @@ static double host_event_seconds(Event *a, Event *b)
     return to - from;
 }
 
+/* An event of another device is waited for by the caller, who is the stream. */
 static int host_stream_wait_event(Stream *s, Event *e, Err *err)
 {
     return e->device->ops->event_wait(e, err);
@@ -91,6 +100,7 @@ static int host_copy(Stream *s, void *dst, const void *src, size_t bytes, Err *e
     return 0;
 }
 
+/* Another kind of device has to fetch it itself. */
 static int host_copy_peer(Stream *s, void *dst, Device *dst_device, const void *src, size_t bytes, Err *err)
 {
     if (dst_device->ops->kind != DEVICE_HOST)
@@ -125,12 +135,14 @@ static int host_run(Stream *s, void (*fn)(void *arg), const void *arg, size_t ar
 
 static void *host_stream_native(Stream *s) { return NULL; }
 
+/* All memory of the machine; 0 when the system does not say. */
 static uint64_t machine_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
+/* All memory of the machine, whoever uses it. */
 static void host_memory_info(Device *d, DeviceMemory *m)
 {
     *m = (DeviceMemory){d->cap, __atomic_load_n(&d->used, __ATOMIC_RELAXED), machine_memory()};
@@ -138,6 +150,7 @@ static void host_memory_info(Device *d, DeviceMemory *m)
 
 static const DeviceOps host_ops = {
     .kind = DEVICE_HOST,
+    .traits = {.host_memory = 1, .inline_streams = 1},
     .close = host_close,
     .memory_alloc = host_alloc,
     .memory_free = host_free,
@@ -164,8 +177,10 @@ static const DeviceOps host_ops = {
     .memory_info = host_memory_info,
 };
 
+/* The CPU has no index: there is one. */
 int device_host_open(Device **d, const DeviceOptions *options, Err *err)
 {
+    *d = NULL;
     Device *device = mem_calloc(1, sizeof *device);
     if (!device)
         return no_memory(sizeof *device, err);

@@ -13,8 +13,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "device/device.h"
 #include "device/nvml.h"
 
+#define MOST_DEVICES 2 /* of one program: data and model */
+
+/* One GPU that was asked for, measured or not. */
 typedef struct MonitoredGpu {
     void *handle; /* NULL: not measured */
     MonitorSummary summary;
@@ -45,8 +49,10 @@ const char *monitor_value_name(MonitorValue v)
 
 /* ---- one look at one GPU ---- */
 
+/* What NVML does not report is a NaN. */
 static float value_or_none(int result, double value) { return result == 0 ? (float)value : NAN; }
 
+/* NVML gives milliwatts and KB/s; samples hold watts and bytes/s. */
 static void take_sample(const Nvml *nvml, void *handle, MonitorSample *s, double *memory_total)
 {
     NvmlUtilization u = {0};
@@ -69,6 +75,7 @@ static void take_sample(const Nvml *nvml, void *handle, MonitorSample *s, double
     s->values[MONITOR_TEMPERATURE] = value_or_none(rc, x);
 }
 
+/* The newest samples in a ring for plots, all of them in the summary. */
 static void keep_sample(MonitoredGpu *g, const MonitorSample *s, double memory_total)
 {
     g->history[g->taken++ % MONITOR_HISTORY] = *s;
@@ -89,6 +96,7 @@ static void wait_until(Monitor *m, double when)
     }
 }
 
+/* NVML is asked without the lock: a call may take milliseconds, and summaries are wanted meanwhile. */
 static void *monitor_main(void *arg)
 {
     Monitor *m = arg;
@@ -106,6 +114,7 @@ static void *monitor_main(void *arg)
             pthread_mutex_lock(&m->mutex);
             keep_sample(g, &s, memory_total);
         }
+        /* Looking may take longer than the interval: then there is no pause. */
         next = fmax(next + m->interval,
                     clock_now()); /* looking may take longer than the interval: then it is the interval */
         wait_until(m, next);
@@ -125,6 +134,7 @@ static int visible_word(char *out, size_t cap, int index)
         snprintf(out, cap, "%d", index);
         return 1;
     }
+    /* The index-th word of the list. */
     for (int i = 0; i < index && list; i++) {
         list = strchr(list, ',');
         list = list ? list + 1 : NULL;
@@ -137,6 +147,7 @@ static int visible_word(char *out, size_t cap, int index)
     return n > 0;
 }
 
+/* The handle of one GPU; without one it is not measured, and the log says why. */
 static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
 {
     char word[96];
@@ -156,6 +167,7 @@ static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
     m->measured++;
 }
 
+/* NVML that does not start is no error: a training does not depend on being watched. */
 static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
 {
     int rc = m->nvml.init();
@@ -169,6 +181,7 @@ static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
     return m->measured ? thread_start(&m->thread, "monitor", monitor_main, m, err) : 0;
 }
 
+/* Without NVML it opens all the same and measures nothing. */
 int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, int n, double interval,
                       Log *log, Err *err)
 {
@@ -181,6 +194,7 @@ int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, i
     m->opened = clock_now();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
+    /* wait_until counts on the clock that nobody can set. */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&m->mutex, NULL);
     pthread_cond_init(&m->wake, &monotonic);
@@ -190,12 +204,16 @@ int monitor_open_with(Monitor **out, const Nvml *nvml, const int *gpu_indices, i
     if (!m->gpus)
         goto no_memory;
     m->count = n;
-    for (int i = 0; i < n; i++)
-        if (!(m->gpus[i].history = mem_calloc(MONITOR_HISTORY, sizeof(MonitorSample))))
+    for (int i = 0; i < n; i++) {
+        m->gpus[i].history = mem_calloc(MONITOR_HISTORY, sizeof(MonitorSample));
+        if (!m->gpus[i].history)
             goto no_memory;
+    }
     if (nvml)
         m->nvml = *nvml;
-    if (nvml && n > 0 && (rc = start(m, gpu_indices, log, err)))
+    if (nvml && n > 0)
+        rc = start(m, gpu_indices, log, err);
+    if (rc)
         goto fail;
     *out = m;
     return 0;
@@ -207,6 +225,7 @@ fail:
     return rc;
 }
 
+/* With the system's NVML, or with none. */
 int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Log *log, Err *err)
 {
     Nvml nvml;
@@ -223,6 +242,22 @@ int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Lo
     return rc;
 }
 
+int monitor_open_devices(Monitor **m, struct Device *const *devices, int n, double interval, Log *log,
+                         Err *err)
+{
+    int gpus[MOST_DEVICES], count = 0;
+    *m = NULL;
+    ASSERT_CMP(n, <=, MOST_DEVICES);
+    for (int i = 0; i < n; i++) {
+        int seen = !devices[i]->ops->traits.nvml;
+        for (int k = 0; k < count; k++)
+            seen |= gpus[k] == devices[i]->index;
+        if (!seen)
+            gpus[count++] = devices[i]->index;
+    }
+    return count ? monitor_open(m, gpus, count, interval, log, err) : 0;
+}
+
 void monitor_close(Monitor *m)
 {
     if (!m)
@@ -231,6 +266,7 @@ void monitor_close(Monitor *m)
     m->stop = 1;
     pthread_cond_broadcast(&m->wake);
     pthread_mutex_unlock(&m->mutex);
+    /* The thread calls NVML: it ends first. */
     thread_join(&m->thread);
     if (m->initialised)
         m->nvml.shutdown();
@@ -247,6 +283,7 @@ void monitor_close(Monitor *m)
 
 int monitor_measures(const Monitor *m) { return m->measured > 0; }
 
+/* A copy: the thread goes on adding to it. */
 void monitor_summary(Monitor *m, int gpu, MonitorSummary *s)
 {
     ASSERT(gpu >= 0 && gpu < m->count);
@@ -255,6 +292,7 @@ void monitor_summary(Monitor *m, int gpu, MonitorSummary *s)
     pthread_mutex_unlock(&m->mutex);
 }
 
+/* The size of the memory is no measurement and stays. */
 void monitor_restart(Monitor *m)
 {
     pthread_mutex_lock(&m->mutex);
@@ -263,6 +301,7 @@ void monitor_restart(Monitor *m)
     pthread_mutex_unlock(&m->mutex);
 }
 
+/* The last n of the ring, oldest first. */
 int monitor_history(Monitor *m, int gpu, MonitorSample *out, int cap)
 {
     ASSERT(gpu >= 0 && gpu < m->count);

@@ -45,6 +45,10 @@ int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Lo
 /* The same with the caller's functions in place of NVML; NULL: none. */
 int monitor_open_with(Monitor **m, const struct Nvml *nvml, const int *gpu_indices, int n, double interval,
                       Log *log, Err *err);
+/* The GPUs among these devices, each once, in this order. *m stays NULL when there is none. */
+struct Device;
+int monitor_open_devices(Monitor **m, struct Device *const *devices, int n, double interval, Log *log,
+                         Err *err);
 void monitor_close(Monitor *m);         /* NULL is fine */
 int monitor_measures(const Monitor *m); /* 1 when at least one GPU is measured */
 /* gpu: position in gpu_indices. */

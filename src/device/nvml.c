@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+/* Every function that is needed, and where its pointer goes. One that is missing means a driver too old. */
 static const struct {
     const char *name;
     size_t offset; /* in Nvml */
@@ -21,6 +22,7 @@ static const struct {
     {"nvmlDeviceGetTemperature", offsetof(Nvml, temperature)},
 };
 
+/* Loaded when it is wanted: the program runs on machines without a driver. */
 int nvml_load(Nvml *nvml, Err *err)
 {
     *nvml = (Nvml){0};

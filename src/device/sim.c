@@ -24,28 +24,11 @@ struct SimDisk {
     double next_free; /* clock_now() at which the last one who came will be done */
 };
 
-/* ---- stages ---- */
-
-static const char *const stage_names[STAGE_COUNT] = {"read", "decode", "h2d", "preprocess", "peer", "step"};
-
-const char *stage_name(StageId s)
-{
-    ASSERT(s >= 0 && s < STAGE_COUNT);
-    return stage_names[s];
-}
-
-int stage_find(const char *name, int n)
-{
-    for (int i = 0; i < STAGE_COUNT; i++)
-        if ((int)strlen(stage_names[i]) == n && !memcmp(stage_names[i], name, (size_t)n))
-            return i;
-    return -1;
-}
-
 /* ---- the list of keys ---- */
 
 typedef enum { KEY_MS, KEY_US, KEY_GBPS, KEY_JITTER, KEY_SEED, KEY_MEMORY, KEY_STALL, KEY_FAIL } KeyKind;
 
+/* One row for each word of --sim but the description of stall and fail: name, unit, stage, range. */
 static const struct Key {
     const char *name;
     KeyKind kind;
@@ -68,6 +51,7 @@ static const struct Key {
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
+/* The nearest key is named when it is a likely typing error, all of them otherwise. */
 static int unknown_key(const char *word, const char *name, Err *err)
 {
     err_set(err, ERR_CONFIG, "--sim: there is no key '%s' (in '%s')", name, word);
@@ -83,10 +67,10 @@ static int unknown_key(const char *word, const char *name, Err *err)
     if (nearest)
         return err_hint(err, "did you mean '%s'?", nearest);
     return err_hint(err, "the keys are read_ms, decode_ms, h2d_gbps, h2d_us, preprocess_ms, peer_gbps, "
-                         "peer_us, step_ms, jitter, "
-                         "stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
+                         "peer_us, step_ms, jitter, stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
 }
 
+/* The whole text must be a number, and within the range. */
 static int parse_number(double *x, const char *word, const char *text, double min, double max, int whole,
                         Err *err)
 {
@@ -102,6 +86,7 @@ static int parse_number(double *x, const char *word, const char *text, double mi
     return 0;
 }
 
+/* A stage by name, with the nearest one in the hint. */
 static int parse_stage(int *stage, const char *word, const char *name, Err *err)
 {
     *stage = stage_find(name, (int)strlen(name));
@@ -109,10 +94,10 @@ static int parse_stage(int *stage, const char *word, const char *name, Err *err)
         return 0;
     err_set(err, ERR_CONFIG, "--sim: there is no stage '%s' (in '%s')", name, word);
     for (int i = 0; i < STAGE_COUNT; i++)
-        if (config_name_distance(stage_names[i], name) <= 2)
+        if (config_name_distance(stage_name((StageId)i), name) <= 2)
             return err_hint(err,
                             "did you mean '%s'? The stages are read, decode, h2d, preprocess, peer, step",
-                            stage_names[i]);
+                            stage_name((StageId)i));
     return err_hint(err, "the stages are read, decode, h2d, preprocess, peer, step");
 }
 
@@ -132,6 +117,7 @@ static int cut_parts(char *text, char *parts[], int n)
     return have == n;
 }
 
+/* stall=STAGE:EVERY:MS */
 static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
 {
     char *parts[3];
@@ -140,9 +126,12 @@ static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *
     if (!cut_parts(value, parts, 3))
         return err_set(err, ERR_CONFIG, "--sim: '%s' should be stall=STAGE:EVERY:MS, as in stall=h2d:50:400",
                        word);
-    if ((rc = parse_stage(&stage, word, parts[0], err)) ||
-        (rc = parse_number(&every, word, parts[1], 1, 1e15, 1, err)) ||
-        (rc = parse_number(&ms, word, parts[2], key->min, key->max, 0, err)))
+    rc = parse_stage(&stage, word, parts[0], err);
+    if (!rc)
+        rc = parse_number(&every, word, parts[1], 1, 1e15, 1, err);
+    if (!rc)
+        rc = parse_number(&ms, word, parts[2], key->min, key->max, 0, err);
+    if (rc)
         return rc;
     if (sim->stall_count == SIM_MAX_STALLS)
         return err_set(err, ERR_CONFIG, "--sim: more than %d stalls ('%s' is one too many)", SIM_MAX_STALLS,
@@ -151,6 +140,7 @@ static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *
     return 0;
 }
 
+/* fail=STAGE:AT */
 static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
 {
     char *parts[2];
@@ -158,17 +148,20 @@ static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *v
     double at;
     if (!cut_parts(value, parts, 2))
         return err_set(err, ERR_CONFIG, "--sim: '%s' should be fail=STAGE:AT, as in fail=peer:20", word);
-    if ((rc = parse_stage(&stage, word, parts[0], err)) ||
-        (rc = parse_number(&at, word, parts[1], key->min, key->max, 1, err)))
+    rc = parse_stage(&stage, word, parts[0], err);
+    if (!rc)
+        rc = parse_number(&at, word, parts[1], key->min, key->max, 1, err);
+    if (rc)
         return rc;
     if (sim->fail_at[stage] >= 0)
         return err_set(err, ERR_CONFIG,
                        "--sim: two failures of stage %s ('%s' is the second); there can be one",
-                       stage_names[stage], word);
+                       stage_name((StageId)stage), word);
     sim->fail_at[stage] = (int64_t)at;
     return 0;
 }
 
+/* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall and fail may come again. */
 static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
 {
     char name[128];
@@ -176,6 +169,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
     char *value = strchr(name, '=');
     if (value)
         *value++ = 0;
+    /* Keys are few: a linear search will do. */
     int row = 0;
     while (row < KEY_COUNT && strcmp(keys[row].name, name))
         row++;
@@ -187,6 +181,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
                        key->kind == KEY_STALL  ? "STAGE:EVERY:MS"
                        : key->kind == KEY_FAIL ? "STAGE:AT"
                                                : "NUMBER");
+    /* These two have values of their own form. */
     if (key->kind == KEY_STALL)
         return parse_stall(sim, key, word, value, err);
     if (key->kind == KEY_FAIL)
@@ -198,6 +193,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
     if (*seen & 1u << row)
         return err_set(err, ERR_CONFIG, "--sim: %s is there twice ('%s' is the second)", name, word);
     *seen |= 1u << row;
+    /* Everything is kept in seconds and bytes. */
     switch (key->kind) {
     case KEY_MS:
         sim->seconds[key->stage] = x * 1e-3;
@@ -224,6 +220,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
     return 0;
 }
 
+/* Words between commas, blanks around them allowed. An empty list is a machine that takes no time. */
 static int parse_list(Sim *sim, const char *spec, Err *err)
 {
     uint32_t seen = 0;
@@ -235,6 +232,7 @@ static int parse_list(Sim *sim, const char *spec, Err *err)
         size_t n = comma ? (size_t)(comma - p) : strlen(p);
         const char *start = p;
         p = comma ? comma + 1 : NULL;
+        /* The word without the blanks around it. */
         for (; n && (*start == ' ' || *start == '\t'); start++)
             n--;
         while (n && (start[n - 1] == ' ' || start[n - 1] == '\t'))
@@ -254,6 +252,7 @@ static int parse_list(Sim *sim, const char *spec, Err *err)
     return 0;
 }
 
+/* Closed after a failure, as sim.h promises. */
 int sim_parse(Sim *sim, const char *spec, Err *err)
 {
     *sim = (Sim){.memory = DEFAULT_MEMORY};
@@ -265,8 +264,10 @@ int sim_parse(Sim *sim, const char *spec, Err *err)
         return rc;
     }
     sim->disk = mem_calloc(1, sizeof *sim->disk);
-    if (!sim->disk)
+    if (!sim->disk) {
+        *sim = (Sim){0};
         return err_set(err, ERR_NOMEM, "no memory for a simulated machine");
+    }
     pthread_mutex_init(&sim->disk->mutex, NULL);
     return 0;
 }
@@ -291,6 +292,7 @@ static double draw_factor(const Sim *sim, StageId stage, int64_t batch)
     return exp(sqrt(variance) * rng_normal(&rng) - 0.5 * variance);
 }
 
+/* Latency and bandwidth, then jitter, then stalls: a stall is as long as it was described. */
 double sim_seconds(const Sim *sim, StageId stage, int64_t batch, uint64_t bytes)
 {
     double t = sim->seconds[stage] + sim->per_byte[stage] * (double)bytes;
@@ -313,6 +315,7 @@ int sim_fails(const Sim *sim, StageId stage, int64_t batch)
 
 /* ---- the disk ---- */
 
+/* Until an absolute time, so that signals do not make it longer. */
 static void sleep_until(double when)
 {
     struct timespec t = {(time_t)when, (long)((when - floor(when)) * 1e9)};
@@ -320,6 +323,7 @@ static void sleep_until(double when)
     }
 }
 
+/* One disk for all threads, first come, first served. */
 void sim_disk_read(Sim *sim, double seconds, const int *stop)
 {
     enum { SLICE_MS = 10 };
@@ -328,8 +332,10 @@ void sim_disk_read(Sim *sim, double seconds, const int *stop)
     struct SimDisk *disk = sim->disk;
     pthread_mutex_lock(&disk->mutex);
     double now = clock_now();
+    /* The disk is taken in the order in which the readers come. */
     double done = disk->next_free = fmax(now, disk->next_free) + seconds;
     pthread_mutex_unlock(&disk->mutex);
+    /* In slices, so that a stop does not wait for a simulated disk. */
     while (now < done && !(stop && __atomic_load_n(stop, __ATOMIC_ACQUIRE))) {
         sleep_until(fmin(done, now + SLICE_MS * 1e-3));
         now = clock_now();

@@ -12,19 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-
-typedef enum {
-    STAGE_READ,
-    STAGE_DECODE,
-    STAGE_H2D,
-    STAGE_PREPROCESS,
-    STAGE_PEER,
-    STAGE_STEP,
-    STAGE_COUNT
-} StageId;
-const char *stage_name(
-    StageId s); /* "read", "decode", "h2d", "preprocess", "peer", "step": everywhere the same */
-int stage_find(const char *name, int n); /* StageId, or -1 */
+#include "base/stage.h"
 
 #define SIM_MAX_STALLS 16
 

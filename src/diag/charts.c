@@ -8,6 +8,7 @@
 #define BINS 40
 #define LAGS 60
 
+/* A chart as svg.h draws it; series, categories and marks are added. */
 static json_t *chart(const char *id, const char *kind, const char *title, const char *x, const char *y)
 {
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[], s:[]}", "id", id, "kind", kind, "title", title,
@@ -31,6 +32,7 @@ static void add_mark(json_t *c, double x, const char *label)
     json_array_append_new(json_object_get(c, "marks"), json_pack("{s:f, s:s}", "x", x, "label", label));
 }
 
+/* The time from step to step, and the two parts of it. */
 static json_t *step_times(const Observation *o, double *scratch)
 {
     json_t *c = chart("step_times", "line", "Step times", "step", "ms");
@@ -47,14 +49,17 @@ static json_t *step_times(const Observation *o, double *scratch)
     return c;
 }
 
+/* Bins between the shortest and the longest step. */
 static json_t *histogram(const Observation *o, double *scratch)
 {
     json_t *c = chart("step_histogram", "histogram", "Distribution of step times", "ms", "steps");
     int64_t n = o->n - o->from;
+    /* All bins have the same width. */
     double low = INFINITY, high = 0, x[BINS], y[BINS] = {0};
     for (int64_t k = 0; k < n; k++) {
         scratch[k] = 1e3 * (double)(o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k]);
-        low = fmin(low, scratch[k]), high = fmax(high, scratch[k]);
+        low = fmin(low, scratch[k]);
+        high = fmax(high, scratch[k]);
     }
     double width = high > low ? (high - low) / BINS : 1;
     for (int b = 0; b < BINS; b++)
@@ -67,6 +72,7 @@ static json_t *histogram(const Observation *o, double *scratch)
     return c;
 }
 
+/* For each stage that exists: busy, blocked on its input, blocked on its output. */
 static json_t *stages(const Observation *o)
 {
     json_t *c = chart("stages", "stacked", "What each stage did with its time", "", "% of its time");
@@ -77,7 +83,8 @@ static json_t *stages(const Observation *o)
         double all = k->busy + k->blocked_in + k->blocked_out;
         if (!stage_present(o, (StageId)i) || all <= 0)
             continue;
-        y[0][n] = 100 * k->busy / all, y[1][n] = 100 * k->blocked_in / all,
+        y[0][n] = 100 * k->busy / all;
+        y[1][n] = 100 * k->blocked_in / all;
         y[2][n] = 100 * k->blocked_out / all;
         n++;
         json_array_append_new(json_object_get(c, "categories"), json_string(stage_name((StageId)i)));
@@ -88,6 +95,7 @@ static json_t *stages(const Observation *o)
     return c;
 }
 
+/* How many batches waited in host slots and in device buffers when each was taken. */
 static json_t *queues(const Observation *o, double *scratch)
 {
     json_t *c = chart("queues", "line", "Batches in stock", "step", "batches");
@@ -101,6 +109,7 @@ static json_t *queues(const Observation *o, double *scratch)
     return c;
 }
 
+/* All stages but the step, which has its own picture. */
 static json_t *stage_times(const Observation *o, double *scratch)
 {
     json_t *c = chart("stage_times", "line", "Time of each stage, batch by batch", "batch", "ms");
@@ -115,6 +124,7 @@ static json_t *stage_times(const Observation *o, double *scratch)
     return c;
 }
 
+/* A stall that comes back shows as a peak at its period. */
 static json_t *autocorrelation(const Observation *o, const Verdict *v)
 {
     json_t *c =
@@ -125,8 +135,10 @@ static json_t *autocorrelation(const Observation *o, const Verdict *v)
     int lags = 0;
     for (int64_t k = 0; steps && k < n; k++)
         steps[k] = o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k];
-    for (int lag = 1; steps && lag <= LAGS && lag < n / 2; lag++, lags++)
-        x[lags] = lag, y[lags] = cycle_autocorrelation(steps, n, lag);
+    for (int lag = 1; steps && lag <= LAGS && lag < n / 2; lag++, lags++) {
+        x[lags] = lag;
+        y[lags] = cycle_autocorrelation(steps, n, lag);
+    }
     free(steps);
     add_series(c, "step times", x, y, lags);
     if (v->period && v->period <= LAGS)
@@ -134,14 +146,17 @@ static json_t *autocorrelation(const Observation *o, const Verdict *v)
     return c;
 }
 
+/* What NVML saw, where there is a GPU. */
 static json_t *utilisation(const Observation *o, double *scratch)
 {
     json_t *c = chart("gpu", "line", "GPU utilisation (NVML)", "s", "%");
     double *x = scratch, *y = scratch + MONITOR_HISTORY;
     int n = 0;
     for (int i = 0; i < o->gpu_samples && i < MONITOR_HISTORY; i++)
-        if (!isnan(o->gpu_history[i].values[MONITOR_UTILISATION]))
-            x[n] = o->gpu_history[i].at, y[n++] = (double)o->gpu_history[i].values[MONITOR_UTILISATION];
+        if (!isnan(o->gpu_history[i].values[MONITOR_UTILISATION])) {
+            x[n] = o->gpu_history[i].at;
+            y[n++] = (double)o->gpu_history[i].values[MONITOR_UTILISATION];
+        }
     add_series(c, "model GPU", x, y, n);
     return c;
 }
@@ -149,6 +164,7 @@ static json_t *utilisation(const Observation *o, double *scratch)
 json_t *charts_make(const Observation *o, const Verdict *v)
 {
     json_t *all = json_array();
+    /* Room for the longest series that any of them makes. */
     size_t n = (size_t)(o->n > 2 * MONITOR_HISTORY ? o->n : 2 * MONITOR_HISTORY);
     double *scratch = malloc(n * sizeof *scratch);
     if (!scratch)

@@ -18,8 +18,10 @@
 #define MARGIN 1.2
 #define DRAWS 4000
 #define DRAW_SEED 0x636f6d7061726532ull /* always the same draws: the same logs give the same words */
+#define AS_GOOD 0.97                    /* of the highest speed: a batch size that reaches it is enough */
 #define NORMAL_975 1.959963984540054
 
+/* A stretch of a run, as sums: pieces are drawn and added up thousands of times. */
 typedef struct Piece {
     double n, sum, squares; /* squares: of the distance from the run's mean, so that nothing cancels */
 } Piece;
@@ -30,6 +32,7 @@ typedef struct Pieces {
     double centre;
 } Pieces;
 
+/* Cuts a series into pieces of equal length. Neighbours in a run are alike; pieces of it are much less so. */
 static void cut(Pieces *out, const double *x, size_t n)
 {
     size_t k = n / PIECE_LEAST;
@@ -42,28 +45,38 @@ static void cut(Pieces *out, const double *x, size_t n)
     for (size_t j = 0; j < k; j++)
         for (size_t i = n * j / k; i < n * (j + 1) / k; i++) {
             double d = x[i] - out->centre;
-            out->p[j].n++, out->p[j].sum += d, out->p[j].squares += d * d;
+            out->p[j].n++;
+            out->p[j].sum += d;
+            out->p[j].squares += d * d;
         }
 }
 
+/* The run as it is. */
 static Piece all_of(const Pieces *x)
 {
     Piece t = {0};
-    for (int i = 0; i < x->count; i++)
-        t.n += x->p[i].n, t.sum += x->p[i].sum, t.squares += x->p[i].squares;
+    for (int i = 0; i < x->count; i++) {
+        t.n += x->p[i].n;
+        t.sum += x->p[i].sum;
+        t.squares += x->p[i].squares;
+    }
     return t;
 }
 
+/* A run of as many pieces, drawn with replacement: the bootstrap. */
 static Piece draw(const Pieces *x, Rng *rng)
 {
     Piece t = {0};
     for (int i = 0; i < x->count; i++) {
         const Piece *p = &x->p[rng_below(rng, (uint64_t)x->count)];
-        t.n += p->n, t.sum += p->sum, t.squares += p->squares;
+        t.n += p->n;
+        t.sum += p->sum;
+        t.squares += p->squares;
     }
     return t;
 }
 
+/* Mean, or deviation over mean. */
 static double value_of(CompareWhat what, const Pieces *x, Piece t)
 {
     if (t.n < 1)
@@ -87,6 +100,7 @@ static double student_975(double freedom)
            z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * v * v * v);
 }
 
+/* The interval of the drawn changes, widened for few pieces. */
 int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na, const double *b, size_t nb,
                     Err *err)
 {
@@ -113,15 +127,18 @@ int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na,
             drawn[n++] = v;
     }
     int fewer = x.count < y.count ? x.count : y.count;
+    /* Few pieces: the bootstrap alone would be too sure of itself. */
     double wider = student_975(fewer - 1) / NORMAL_975 * sqrt((double)fewer / (fewer - 1)) * MARGIN;
     double low = here + (stats_percentile(drawn, n, 0.025) - here) * wider,
            high = here + (stats_percentile(drawn, n, 0.975) - here) * wider;
     free(drawn);
     if (n < DRAWS / 2)
         return 0;
-    low = fmin(low, here), high = fmax(high, here);
+    /* The measured change lies in its own interval. */
+    low = fmin(low, here);
+    high = fmax(high, here);
     c->sure = low > 0 ? 1 : high < 0 ? -1 : 0;
-    c->low = what == COMPARE_DIFFERENCE ? low : exp(low),
+    c->low = what == COMPARE_DIFFERENCE ? low : exp(low);
     c->high = what == COMPARE_DIFFERENCE ? high : exp(high);
     return 0;
 }
@@ -139,6 +156,7 @@ static size_t member_of(double *out, const RunRecord *r, size_t member)
     return n;
 }
 
+/* One number of every line of both logs. */
 static int compare_member(Comparison *c, CompareWhat what, const RunRecord *a, const RunRecord *b,
                           size_t member, Err *err)
 {
@@ -151,6 +169,7 @@ static int compare_member(Comparison *c, CompareWhat what, const RunRecord *a, c
     return rc;
 }
 
+/* A number that each run has only once: there is a change, but nothing to be sure by. */
 static Comparison once(double a, double b)
 {
     return (Comparison){.what = COMPARE_MEAN,
@@ -171,6 +190,7 @@ static double smooth_loss(const RunRecord *r, size_t i)
     return sum / (double)(i - from + 1);
 }
 
+/* Of the smoothed curve. */
 static double lowest_loss(const RunRecord *r)
 {
     double lowest = (double)NAN;
@@ -182,6 +202,7 @@ static double lowest_loss(const RunRecord *r)
     return lowest;
 }
 
+/* Seconds until the smoothed loss first falls to the target; NaN: it does not. */
 static double reach(const RunRecord *r, double target, int64_t *step)
 {
     *step = -1;
@@ -201,6 +222,7 @@ static size_t skip_of(const RunRecord *r, int64_t skip)
     return wanted < most ? wanted : most;
 }
 
+/* Logs without step times cannot be compared. */
 static int has_steps(const RunRecord *r, Err *err)
 {
     if (r->time_count)
@@ -210,6 +232,7 @@ static int has_steps(const RunRecord *r, Err *err)
         err, "a run writes its first line after log_step steps; is this the log.jsonl of `myxtts train`?");
 }
 
+/* The run's folder, its end where it is long. */
 static void name_of(char out[128], const RunRecord *r)
 {
     size_t n = strlen(r->path), tail = strlen("/log.jsonl");
@@ -218,6 +241,7 @@ static void name_of(char out[128], const RunRecord *r)
              r->path + (n > 120 ? n - 120 : 0));
 }
 
+/* Row by row: times, then what the lines say, then how soon the loss was reached. */
 int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t skip, double target, Err *err)
 {
     *c = (Compare){.a = a, .b = b};
@@ -226,24 +250,32 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
     int rc = has_steps(a, err) || has_steps(b, err) ? ERR_DATA : 0;
     if (rc)
         return rc;
-    c->skip_a = skip_of(a, skip), c->skip_b = skip_of(b, skip);
+    c->skip_a = skip_of(a, skip);
+    c->skip_b = skip_of(b, skip);
     const double *x = a->times + c->skip_a, *y = b->times + c->skip_b;
     size_t nx = a->time_count - c->skip_a, ny = b->time_count - c->skip_b;
     Comparison *row = c->rows, batch;
-    if ((rc = compare_samples(&batch, COMPARE_MEAN, x, nx, y, ny, err)) ||
-        (rc = compare_samples(&row[COMPARE_SPREAD], COMPARE_VARIATION, x, nx, y, ny, err)))
+    rc = compare_samples(&batch, COMPARE_MEAN, x, nx, y, ny, err);
+    if (!rc)
+        rc = compare_samples(&row[COMPARE_SPREAD], COMPARE_VARIATION, x, nx, y, ny, err);
+    if (rc)
         return rc;
     /* A step is all batches of its accumulation; a batch is what was timed. */
     double steps = (double)b->accumulation / (double)a->accumulation, ca = run_record_clips(a),
            cb = run_record_clips(b);
     Comparison *s = &row[COMPARE_STEP], *t = &row[COMPARE_THROUGHPUT];
     *s = batch;
-    s->a *= (double)a->accumulation, s->b *= (double)b->accumulation;
-    s->change *= steps, s->low *= steps, s->high *= steps;
+    s->a *= (double)a->accumulation;
+    s->b *= (double)b->accumulation;
+    s->change *= steps;
+    s->low *= steps;
+    s->high *= steps;
     s->sure = s->low > 1 ? 1 : s->high < 1 ? -1 : 0;
     *t = once(1e3 * ca / batch.a, 1e3 * cb / batch.b);
-    t->low = cb / ca / batch.high, t->high = cb / ca / batch.low;
+    t->low = cb / ca / batch.high;
+    t->high = cb / ca / batch.low;
     t->sure = t->low > 1 ? 1 : t->high < 1 ? -1 : 0;
+    /* The rows that come from the lines of the logs. */
     static const struct {
         CompareRow row;
         CompareWhat what;
@@ -253,13 +285,15 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
                  {COMPARE_BUSY, COMPARE_DIFFERENCE, offsetof(RunLine, busy_share)},
                  {COMPARE_UTILISATION, COMPARE_DIFFERENCE, offsetof(RunLine, gpu_utilisation)},
                  {COMPARE_PADDING, COMPARE_DIFFERENCE, offsetof(RunLine, padding_share)}};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if ((rc = compare_member(&row[lines[i].row], lines[i].what, a, b, lines[i].member, err)))
-            return rc;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines && !rc; i++)
+        rc = compare_member(&row[lines[i].row], lines[i].what, a, b, lines[i].member, err);
+    if (rc)
+        return rc;
     const RunLine *la = a->line_count ? &a->lines[a->line_count - 1] : NULL,
                   *lb = b->line_count ? &b->lines[b->line_count - 1] : NULL;
     row[COMPARE_MEMORY] = once(la ? la->model_bytes : (double)NAN, lb ? lb->model_bytes : (double)NAN);
     row[COMPARE_LOSS] = once(la ? la->loss : (double)NAN, lb ? lb->loss : (double)NAN);
+    /* The target that both have reached, unless one is given. */
     double ra = lowest_loss(a), rb = lowest_loss(b);
     c->target = isfinite(target) ? target : isfinite(ra) && isfinite(rb) ? fmax(ra, rb) : (double)NAN;
     double sa = reach(a, c->target, &c->target_step_a), sb = reach(b, c->target, &c->target_step_b);
@@ -270,6 +304,7 @@ int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t ski
 
 /* ---- scaling ---- */
 
+/* Ascending batch size. */
 static int by_batch(const void *a, const void *b)
 {
     double x = ((const ScalingRun *)a)->batch, y = ((const ScalingRun *)b)->batch;
@@ -282,13 +317,19 @@ static double slope_of_bytes(const Scaling *s)
     double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
     for (int i = 0; i < s->count; i++) {
         double x = s->runs[i].batch, y = s->runs[i].bytes;
-        if (isfinite(y))
-            n++, sx += x, sy += y, sxx += x * x, sxy += x * y;
+        if (isfinite(y)) {
+            n++;
+            sx += x;
+            sy += y;
+            sxx += x * x;
+            sxy += x * y;
+        }
     }
     double spread = n * sxx - sx * sx;
     return n >= 2 && spread > 1e-9 ? (n * sxy - sx * sy) / spread : (double)NAN;
 }
 
+/* Speed of one run with its interval, and what goes with it. */
 static int measure(ScalingRun *r, int64_t skip, Err *err)
 {
     if (has_steps(r->run, err))
@@ -309,7 +350,8 @@ static int measure(ScalingRun *r, int64_t skip, Err *err)
     double half =
         isfinite(r->step_ms.low) ? (log(r->step_ms.high) - log(r->step_ms.low)) / 2 / sqrt(2) : (double)NAN;
     r->clips_per_s = 1e3 * r->batch / r->step_ms.a;
-    r->low = r->clips_per_s * exp(-half), r->high = r->clips_per_s * exp(half);
+    r->low = r->clips_per_s * exp(-half);
+    r->high = r->clips_per_s * exp(half);
     r->variation = spread.a;
     r->wait_share = run_record_mean(r->run, offsetof(RunLine, wait_share));
     r->busy_share = run_record_mean(r->run, offsetof(RunLine, busy_share));
@@ -318,6 +360,7 @@ static int measure(ScalingRun *r, int64_t skip, Err *err)
     return 0;
 }
 
+/* From the smallest batch to the largest; `enough` is the smallest that is as fast as the best. */
 int scaling_runs(Scaling *s, const RunRecord *runs, int n, int64_t skip, Err *err)
 {
     *s = (Scaling){.bytes_per_clip = (double)NAN};
@@ -338,9 +381,10 @@ int scaling_runs(Scaling *s, const RunRecord *runs, int n, int64_t skip, Err *er
         s->best = r->clips_per_s > s->runs[s->best].clips_per_s ? i : s->best;
     }
     s->enough = s->best;
+    /* As fast, or not to be told apart from it. */
     for (int i = s->best; i-- > 0;) {
         const ScalingRun *r = &s->runs[i], *top = &s->runs[s->best];
-        if (r->clips_per_s >= 0.97 * top->clips_per_s || (isfinite(r->high) && r->high >= top->low))
+        if (r->clips_per_s >= AS_GOOD * top->clips_per_s || (isfinite(r->high) && r->high >= top->low))
             s->enough = i;
     }
     s->bytes_per_clip = slope_of_bytes(s);

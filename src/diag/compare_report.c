@@ -15,6 +15,7 @@
 
 typedef enum { UNIT_MS, UNIT_CLIPS, UNIT_FRAMES, UNIT_SHARE, UNIT_BYTES, UNIT_LOSS, UNIT_SECONDS } Unit;
 
+/* Name in JSON, title, unit. */
 static const struct {
     const char *name, *title;
     Unit unit;
@@ -34,6 +35,7 @@ static const struct {
 
 const char *compare_row_title(CompareRow row) { return rows[row].title; }
 
+/* As people read it; "-" for what was not measured. */
 void compare_row_value(char *out, size_t cap, CompareRow row, double v)
 {
     char s[64];
@@ -88,6 +90,7 @@ static void interval_words(char *out, size_t cap, double low, double high)
     snprintf(out, cap, "%.*f to %.*f %%", decimals, least, decimals, most);
 }
 
+/* A change without an interval is told as it is; one that is not sure is not told as a change. */
 static void ratio_change(char *out, size_t cap, const Comparison *r, const char *up, const char *times,
                          const char *down)
 {
@@ -105,6 +108,7 @@ static void ratio_change(char *out, size_t cap, const Comparison *r, const char 
     }
 }
 
+/* Shares differ by points, everything else by a factor. */
 void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison *r)
 {
     if (!isfinite(r->change)) {
@@ -122,6 +126,7 @@ void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison 
     }
 }
 
+/* One sentence: faster, slower, or not to be told apart. */
 void compare_verdict(char *out, size_t cap, const Compare *c)
 {
     /* Speed is clips per second; where those are not known, steps. */
@@ -129,7 +134,10 @@ void compare_verdict(char *out, size_t cap, const Compare *c)
     const Comparison *s = &c->rows[COMPARE_STEP];
     const char *in = "";
     if (!isfinite(speed.change)) {
-        speed.change = 1 / s->change, speed.low = 1 / s->high, speed.high = 1 / s->low, speed.sure = -s->sure;
+        speed.change = 1 / s->change;
+        speed.low = 1 / s->high;
+        speed.high = 1 / s->low;
+        speed.sure = -s->sure;
         in = ", in steps";
     }
     char change[64], low[100], high[64];
@@ -150,6 +158,7 @@ void compare_verdict(char *out, size_t cap, const Compare *c)
     }
 }
 
+/* The numbers, and in one word what they allow to say. */
 static json_t *interval_json(const Comparison *r)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "a", json_from_double(r->a), "b",
@@ -162,6 +171,7 @@ static json_t *interval_json(const Comparison *r)
                                        : "no difference");
 }
 
+/* Keys of the start line that are no settings. */
 static int is_setting(const char *key)
 {
     static const char *const other[] = {"event", "step", "total_steps", "time", "date", "seconds", "text"};
@@ -193,6 +203,7 @@ static json_t *settings_that_differ(const RunRecord *a, const RunRecord *b)
     return list;
 }
 
+/* A key for each row. */
 json_t *compare_json(const Compare *c)
 {
     char verdict[500];
@@ -219,6 +230,7 @@ static json_t *numbers(const double *v, size_t n)
     return a;
 }
 
+/* Over time, not over steps: that is what is being compared. */
 static json_t *loss_series(const char *name, const RunRecord *r)
 {
     json_t *x = json_array(), *y = json_array();
@@ -229,6 +241,7 @@ static json_t *loss_series(const char *name, const RunRecord *r)
     return json_pack("{s:s, s:o, s:o}", "name", name, "x", x, "y", y);
 }
 
+/* A chart with one series of each run. */
 static json_t *two(const char *id, const char *kind, const char *title, const char *x_label,
                    const char *y_label, json_t *a, json_t *b)
 {
@@ -236,6 +249,7 @@ static json_t *two(const char *id, const char *kind, const char *title, const ch
                      x_label, "y_label", y_label, "series", a, b);
 }
 
+/* Times as a line and as a histogram, then the loss. */
 static json_t *compare_charts(const Compare *c)
 {
     const RunRecord *a = c->a, *b = c->b;
@@ -257,8 +271,10 @@ static json_t *row(const char *name, const char *value, const char *status, cons
                      "note", json_from_text(note));
 }
 
+/* For the page: rows, settings that differ, pictures. */
 json_t *compare_report(const Compare *c)
 {
+    /* Rows that neither run has are left out. */
     char verdict[500], date[64] = "", line[600], va[64], vb[64], note[300], title[96];
     time_t now = time(NULL);
     struct tm tm;
@@ -311,6 +327,7 @@ int compare_picture(const Compare *c, const char *path, Err *err)
 
 /* ---- scaling ---- */
 
+/* From which batch size on a larger one brings no more. */
 void scaling_verdict(char *out, size_t cap, const Scaling *s)
 {
     const ScalingRun *first = &s->runs[0], *best = &s->runs[s->best], *enough = &s->runs[s->enough];
@@ -339,8 +356,10 @@ void scaling_verdict(char *out, size_t cap, const Scaling *s)
                  enough->batch, b, best->batch, a, memory);
 }
 
+/* Runs that differ in more than the batch size compare more than that. */
 void scaling_caution(char *out, size_t cap, const Scaling *s)
 {
+    /* Each key once, however many runs differ in it. */
     Buf keys = {0};
     json_t *named = json_object();
     for (int i = 1; i < s->count; i++) {
@@ -364,6 +383,7 @@ void scaling_caution(char *out, size_t cap, const Scaling *s)
     json_decref(named);
 }
 
+/* One object for each run, in the order of the batch sizes. */
 json_t *scaling_json(const Scaling *s)
 {
     char verdict[700], caution[600];
@@ -395,10 +415,13 @@ int scaling_picture(const Scaling *s, const char *path, Err *err)
     if (!v)
         return err_set(err, ERR_NOMEM, "no memory for the picture %s", path);
     double *x = v, *y = v + n, *line = y + n;
-    for (size_t i = 0; i < n; i++)
-        x[i] = s->runs[i].batch, y[i] = s->runs[i].clips_per_s;
-    line[1] = x[n - 1],
-    line[3] = y[0] / x[0] * x[n - 1]; /* from nothing to what the smallest batch promises */
+    for (size_t i = 0; i < n; i++) {
+        x[i] = s->runs[i].batch;
+        y[i] = s->runs[i].clips_per_s;
+    }
+    line[1] = x[n - 1];
+    /* From nothing to what the smallest batch promises. */
+    line[3] = y[0] / x[0] * x[n - 1];
     ChartSeries series[2] = {{"measured", x, y, s->count, chart_colour(0)},
                              {"linear", line, line + 2, 2, chart_colour(7)}};
     int rc = chart_lines(path, "Throughput over batch size", "batch size", "clips/s", series, 2, 0, err);

@@ -17,6 +17,7 @@
 #define OUTLIER_SIGMAS 4.5   /* of the logarithms, from their quartiles */
 #define OUTLIERS_AT_MOST 0.2 /* of all; more are not outliers */
 
+/* Ascending. */
 static int compare(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -34,6 +35,7 @@ static float *sorted(const float *x, int64_t n)
     return s;
 }
 
+/* Of the distances from the mean, divided by their sum of squares. */
 double cycle_autocorrelation(const float *x, int64_t n, int lag)
 {
     double mean = 0, all = 0, shifted = 0;
@@ -46,18 +48,22 @@ double cycle_autocorrelation(const float *x, int64_t n, int lag)
     return all > 1e-12 * (double)n * mean * mean ? shifted / all : 0; /* less is rounding */
 }
 
+/* From lag 2 on: neighbours are alike for many reasons. */
 int cycle_best_lag(const float *x, int64_t n, int longest, double *correlation)
 {
     int best = 0;
     *correlation = 0;
     for (int lag = 2; lag <= longest && lag < n / 2; lag++) {
         double c = cycle_autocorrelation(x, n, lag);
-        if (c > *correlation)
-            *correlation = c, best = lag;
+        if (c > *correlation) {
+            *correlation = c;
+            best = lag;
+        }
     }
     return best;
 }
 
+/* Of the entries of one phase, or of all. */
 typedef struct Sums {
     double sum, squares;
     int64_t count;
@@ -73,6 +79,7 @@ static double standing_out(const Sums *on, const Sums *all, double usual, double
     return (mean - off) / (fmax(deviation, least) / sqrt((double)on->count));
 }
 
+/* Nearly all entries of the phase are long, and hardly any other is. */
 static int holds(const float *x, int64_t n, const Cycle *c)
 {
     double level = c->usual + 0.5 * c->excess;
@@ -87,25 +94,34 @@ static int holds(const float *x, int64_t n, const Cycle *c)
            on >= LEAST_HITS;
 }
 
+/* Foldings are many, so a finding must be far from chance. */
 int cycle_find(Cycle *c, const float *x, int64_t n, int longest)
 {
     *c = (Cycle){0};
+    /* Too short a series has no cycle, and so has no memory. */
     float *s = n >= 3 * LEAST_HITS ? sorted(x, n) : NULL;
     Sums *phases = s ? mem_calloc((size_t)longest + 1, sizeof *phases) : NULL;
     if (!phases) {
         free(s);
         return 0;
     }
-    double usual = (double)s[2 * n / 5]; /* below the middle: every second entry may be slow */
+    /* Below the middle: every second entry may be slow. */
+    double usual = (double)s[2 * n / 5];
     free(s);
     Sums all = {0};
-    for (int64_t i = 0; i < n; i++)
-        all.sum += (double)x[i], all.squares += (double)x[i] * (double)x[i], all.count++;
+    for (int64_t i = 0; i < n; i++) {
+        all.sum += (double)x[i];
+        all.squares += (double)x[i] * (double)x[i];
+        all.count++;
+    }
+    /* Every period is folded; the most certain phase of all wins. */
     for (int period = 2; period <= longest && period <= n / LEAST_HITS; period++) {
         memset(phases, 0, (size_t)period * sizeof *phases);
         for (int64_t i = 0; i < n; i++) {
             Sums *p = &phases[i % period];
-            p->sum += (double)x[i], p->squares += (double)x[i] * (double)x[i], p->count++;
+            p->sum += (double)x[i];
+            p->squares += (double)x[i] * (double)x[i];
+            p->count++;
         }
         for (int k = 0; k < period; k++) {
             double excess, certain = standing_out(&phases[k], &all, usual, &excess);
@@ -119,12 +135,14 @@ int cycle_find(Cycle *c, const float *x, int64_t n, int longest)
     return c->period > 0;
 }
 
+/* The long entries of the phase become usual ones. */
 void cycle_remove(float *out, const float *x, int64_t n, const Cycle *c)
 {
     for (int64_t i = 0; i < n; i++)
         out[i] = i % c->period == c->phase && (double)x[i] > c->usual ? (float)c->usual : x[i];
 }
 
+/* They become usual ones; returns how many there were. */
 int64_t outliers_remove(float *out, const float *x, int64_t n, double *usual)
 {
     memcpy(out, x, (size_t)n * sizeof *out);
@@ -136,6 +154,8 @@ int64_t outliers_remove(float *out, const float *x, int64_t n, double *usual)
            high = fmax((double)s[3 * n / 4], 1e-9);
     free(s);
     *usual = median;
+    /* Times are lopsided; their logarithms are nearly normal. The quartiles are not moved by a few long
+     * ones. */
     double sigma = fmax(log(high / low) / 1.349, 0.05);
     double level = fmax(fmax(OUTLIER_TIMES * median, median * exp(OUTLIER_SIGMAS * sigma)), 20 * RESOLUTION);
     int64_t count = 0;

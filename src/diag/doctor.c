@@ -9,14 +9,19 @@
 
 #include "base/mem.h"
 #include "diag/thresholds.h"
+#include "pipeline/policy.h"
 
 #define MOST_OF_IT 0.5 /* share of what can be gained that the removal of stalls must give */
-#define PART_OF_IT \
-    0.25 /* and of what the model device waits: two stages that are slow alike hide what each could give */
+/* And of what the model device waits: two stages that are slow alike hide what each could give. */
+#define PART_OF_IT 0.25
 #define SATURATED 0.90     /* share of time that a server works when it is the limit */
 #define MODEL_WAITS 0.04   /* of the forecast: what the stages' times explain of the waiting */
 #define OUTLIER_SHARE 0.05 /* of the time of steps */
+#define SPARE_DISK 0.85    /* a disk that works less of the time than this has some to spare */
+#define NEARLY_ALL 0.8     /* of what a stage without any time would give */
+#define MANY_TIMES 4       /* as many slots and buffers: enough to see whether they are missing */
 
+/* As in JSON. */
 const char *cause_name(Cause c)
 {
     static const char *const names[] = {"none",      "storage", "workers", "buffers",
@@ -24,6 +29,7 @@ const char *cause_name(Cause c)
     return names[c];
 }
 
+/* The trace that holds a stage's own time. */
 TraceId stage_trace(StageId s)
 {
     static const TraceId traces[STAGE_COUNT] = {TRACE_DISK,       TRACE_DECODE, TRACE_H2D,
@@ -31,11 +37,13 @@ TraceId stage_trace(StageId s)
     return traces[s];
 }
 
+/* Not every machine has every copy. */
 int stage_present(const Observation *o, StageId s)
 {
     return s == STAGE_PEER ? o->two_devices : s == STAGE_H2D ? !o->host_data : 1;
 }
 
+/* One more sentence; what does not fit is left out. */
 static void add_evidence(Verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add_evidence(Verdict *v, const char *fmt, ...)
 {
@@ -80,12 +88,15 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
         ForecastSettings f;
         Forecast result;
         forecast_settings(&f, o);
+        /* What would be gained if the stage took no time at all? */
         f.scale[s] = 0;
-        if ((rc = forecast_gain(&result, o, &f, &v->present, err)))
+        rc = forecast_gain(&result, o, &f, &v->present, err);
+        if (rc)
             break;
         v->stage_gain[s] = result.gain;
         TraceId t = stage_trace((StageId)s);
         double usual;
+        /* A stall first: outliers that come at a fixed distance are one. */
         int found = cycle_find(&v->cycle[s], o->trace[t], o->n, CYCLE_LONGEST);
         if (found)
             cycle_remove(without, o->trace[t], o->n, &v->cycle[s]);
@@ -93,17 +104,20 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
             found = (v->outliers[s] = outliers_remove(without, o->trace[t], o->n, &usual)) > 0;
         if (!found)
             continue;
+        /* And what would be gained if only its long batches were as the others? */
         f.scale[s] = 1;
         f.instead[t] = without;
         if (!o->serial_disk && t == TRACE_DISK)
             f.instead[TRACE_READ] = without;
-        if ((rc = forecast_gain(&result, o, &f, &v->present, err)) == 0)
+        rc = forecast_gain(&result, o, &f, &v->present, err);
+        if (!rc)
             v->steady_gain[s] = result.gain;
     }
     free(without);
     return rc;
 }
 
+/* The stage with the most to gain. */
 static int best_of(const double gain[STAGE_COUNT], int with_step)
 {
     int best = -1;
@@ -113,6 +127,7 @@ static int best_of(const double gain[STAGE_COUNT], int with_step)
     return best;
 }
 
+/* The verdict, as far as it is numbers. */
 static void name(Verdict *v, int stage, Cause cause)
 {
     v->stage = stage;
@@ -122,23 +137,26 @@ static void name(Verdict *v, int stage, Cause cause)
 
 /* --- the decision --- */
 
+/* Would four times the slots and buffers help? */
 static int more_buffers(Forecast *f, const Verdict *v, const Observation *o, Err *err)
 {
     ForecastSettings s;
     forecast_settings(&s, o);
-    s.slots = s.slots * 4 < 1024 ? s.slots * 4 : 1024;
-    s.most_buffers = s.most_buffers * 4 < 256 ? s.most_buffers * 4 : 256;
+    int slots = s.slots * MANY_TIMES, buffers = s.most_buffers * MANY_TIMES;
+    s.slots = slots < POLICY_MOST_SLOTS ? slots : POLICY_MOST_SLOTS;
+    s.most_buffers = buffers < POLICY_MOST_BUFFERS ? buffers : POLICY_MOST_BUFFERS;
     s.start_buffers = s.most_buffers;
     return forecast_gain(f, o, &s, &v->present, err);
 }
 
+/* Would all the workers that the machine can carry help? */
 static int more_workers(Forecast *f, const Verdict *v, const Observation *o, Err *err)
 {
     ForecastSettings s;
     forecast_settings(&s, o);
     s.synchronous = 0;
     s.workers = doctor_most_workers(o);
-    s.slots = s.slots < 4 ? 4 : s.slots;
+    s.slots = s.slots < MANY_TIMES ? MANY_TIMES : s.slots;
     return forecast_gain(f, o, &s, &v->present, err);
 }
 
@@ -153,12 +171,14 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
         rc = more_workers(&workers, v, o, err);
     if (rc)
         return rc;
+    /* How much of the waiting each explanation covers decides between them. */
     double most = v->stage_gain[slow] - 1, idle = v->present.wait_share / (1 - v->present.wait_share);
     double steady = v->steady_gain[uneven] - 1;
     if (steady > cost->bad && steady >= MOST_OF_IT * fmin(most, idle) && steady >= PART_OF_IT * idle) {
         name(v, uneven, v->cycle[uneven].period ? CAUSE_STALL : CAUSE_OUTLIERS);
         return 0;
     }
+    /* No stage is at its limit, and more buffers would do: then the stages only take turns badly. */
     const double *used = v->present.used;
     double fullest = 0;
     for (int s = 0; s < STAGE_STEP; s++)
@@ -168,10 +188,13 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
         name(v, slow, CAUSE_BUFFERS);
         return 0;
     }
+    /* What remains is a stage that is too slow; more workers help some of them. */
     int few_workers = workers.gain - 1 >= MOST_OF_IT * most && doctor_most_workers(o) > o->report.workers;
     switch (slow) {
-    case STAGE_READ: /* a worker that waits for a disk with time to spare needs company */
-        if (o->serial_disk && used[STAGE_READ] < 0.85 && workers.gain - 1 >= 0.8 * most && few_workers)
+    case STAGE_READ:
+        /* A disk with time to spare is not the limit: the one worker that waits for it is. */
+        if (o->serial_disk && used[STAGE_READ] < SPARE_DISK && workers.gain - 1 >= NEARLY_ALL * most &&
+            few_workers)
             name(v, STAGE_DECODE, CAUSE_WORKERS);
         else
             name(v, STAGE_READ, CAUSE_STORAGE);
@@ -191,6 +214,7 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
 /* The trainer does not wait: only the step itself can be meant. */
 static void look_at_step(Verdict *v, const Observation *o)
 {
+    /* The slowest stage besides the step. */
     double next = 0;
     for (int s = 0; s < STAGE_STEP; s++)
         if (stage_present(o, (StageId)s))
@@ -217,6 +241,7 @@ static int is_costly(const Verdict *v, const Observation *o)
 
 /* --- words --- */
 
+/* One sentence that a user can act on, with the number that proves it. */
 static void write_sentence(Verdict *v, const Observation *o)
 {
     const char *stage = v->stage >= 0 ? stage_name((StageId)v->stage) : "";
@@ -227,9 +252,7 @@ static void write_sentence(Verdict *v, const Observation *o)
     if (o->synchronous && v->cause != CAUSE_NONE && v->stage != STAGE_STEP) {
         snprintf(out, cap,
                  "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the "
-                 "model device waits %.1f "
-                 "%% of the "
-                 "time; the longest part of it is stage %s.",
+                 "model device waits %.1f %% of the time; the longest part of it is stage %s.",
                  wait, stage);
         return;
     }
@@ -250,8 +273,7 @@ static void write_sentence(Verdict *v, const Observation *o)
         if (o->report.workers == 0)
             snprintf(out, cap,
                      "There are no loader workers: the feeder itself needs %.1f ms to load a batch, and the "
-                     "model device waits "
-                     "%.1f %% of the time.",
+                     "model device waits %.1f %% of the time.",
                      1e3 * stage_period(o, STAGE_DECODE), wait);
         else
             snprintf(out, cap,
@@ -262,9 +284,8 @@ static void write_sentence(Verdict *v, const Observation *o)
     case CAUSE_BUFFERS:
         snprintf(out, cap,
                  "Too few buffers: no stage is busy all the time, but %s (and what lies between it and the "
-                 "step) varies or takes "
-                 "longer than "
-                 "%d host slots and %d device buffers can cover; the model device waits %.1f %% of the time.",
+                 "step) varies or takes longer than %d host slots and %d device buffers can cover; the model "
+                 "device waits %.1f %% of the time.",
                  stage, o->report.slots, o->report.buffers, wait);
         break;
     case CAUSE_BANDWIDTH:
@@ -294,13 +315,13 @@ static void write_sentence(Verdict *v, const Observation *o)
     case CAUSE_OUTLIERS:
         snprintf(out, cap,
                  "A few batches take far longer than the rest in stage %s (%lld of %lld): without them "
-                 "training would be %.2f times as "
-                 "fast. Long clips do that.",
+                 "training would be %.2f times as fast. Long clips do that.",
                  stage, (long long)v->outliers[v->stage], (long long)o->n, v->steady_gain[v->stage]);
         break;
     }
 }
 
+/* What the sentence rests on, line by line. */
 static void write_evidence(Verdict *v, const Observation *o)
 {
     for (int s = 0; s < STAGE_COUNT; s++) {
@@ -320,8 +341,10 @@ static void write_evidence(Verdict *v, const Observation *o)
             v, "the feeder waited %.0f %% of the time for loaded batches and %.0f %% for device buffers",
             100 * h->blocked_in / all, 100 * h->blocked_out / all);
     double host = 0, device = 0;
-    for (int64_t k = o->from; k < o->n; k++)
-        host += (double)o->host_ready[k], device += (double)o->device_ready[k];
+    for (int64_t k = o->from; k < o->n; k++) {
+        host += (double)o->host_ready[k];
+        device += (double)o->device_ready[k];
+    }
     add_evidence(v,
                  "in stock: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one in "
                  "work, on the average",
@@ -340,6 +363,7 @@ static void write_evidence(Verdict *v, const Observation *o)
                  v->trusted ? "" : "; the forecasts are not to be trusted");
 }
 
+/* The model is checked, every stage is taken away in it, and what explains the waiting is named. */
 int doctor_judge(Verdict *v, const Observation *o, Err *err)
 {
     *v = (Verdict){.stage = -1, .best = -1};
@@ -348,23 +372,30 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
     int rc = forecast_run(&v->present, o, &s, err);
     if (rc)
         return rc;
+    /* The model of the pipeline must first give what was measured. */
     v->check = o->period > 0 ? v->present.period / o->period - 1 : 0;
     v->trusted = fabs(v->check) <= threshold(LIMIT_FORECAST)->bad;
-    if ((rc = look_at_stages(v, o, err)))
+    rc = look_at_stages(v, o, err);
+    if (rc)
         return rc;
+    /* Waiting that the stages' times do not explain is not blamed on a stage, unless the model is off
+     * anyway. */
     int waits =
         o->wait_share >= threshold(LIMIT_WAIT)->good && (v->present.wait_share >= MODEL_WAITS || !v->trusted);
     if (waits || is_costly(v, o))
         rc = name_the_slow(v, o, err);
     else
         look_at_step(v, o);
-    if (rc || (rc = doctor_gains(v, o, err)))
+    if (!rc)
+        rc = doctor_gains(v, o, err);
+    if (rc)
         return rc;
     write_sentence(v, o);
     write_evidence(v, o);
     return 0;
 }
 
+/* A step that is the limit is how it should be. */
 int verdict_has_fault(const Verdict *v)
 {
     return v->cause != CAUSE_NONE && !(v->stage == STAGE_STEP && v->cause == CAUSE_COMPUTE);

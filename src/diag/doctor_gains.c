@@ -6,25 +6,28 @@
 
 #include "diag/doctor.h"
 #include "diag/thresholds.h"
+#include "pipeline/policy.h"
 
 #define MOST_WORKERS 64 /* nobody needs more to hide waiting */
-#define NEARLY \
-    0.98 /* of the most that a setting can give: the smallest value that gives so much is named \
-          */
-#define MOST_HOST_SLOTS 1024 /* as the settings allow */
-#define MOST_DEVICE_BUFFERS 256
+#define MOSTLY_WORK 0.7 /* of the cores busy: the workers compute and do not wait */
+#define LEAST_BUSY 0.02 /* share of the cores; less is not measured well */
+#define FULL 0.95       /* share of the cores that workers may fill */
+/* Of the most that a setting can give: the smallest value that gives so much is named. */
+#define NEARLY 0.98
 
+/* Workers that wait may be many; workers that compute need a core each. */
 int doctor_most_workers(const Observation *o)
 {
     int now = o->report.workers > 0 ? o->report.workers : 1, most = MOST_WORKERS;
-    if (!o->simulated || o->cpu_share > 0.7) { /* work, not waiting: it needs cores */
-        double busy = o->cpu_share > 0.02 ? o->cpu_share : 0.02;
-        double room = now * 0.95 / busy;
+    if (!o->simulated || o->cpu_share > MOSTLY_WORK) { /* work, not waiting: it needs cores */
+        double busy = o->cpu_share > LEAST_BUSY ? o->cpu_share : LEAST_BUSY;
+        double room = now * FULL / busy;
         most = room > o->cores ? (int)fmin(room, 2.0 * o->cores) : o->cores;
     }
     return most < now ? now : most > MOST_WORKERS ? MOST_WORKERS : most;
 }
 
+/* The last place is used again when there are too many. */
 static Gain *add_gain(Verdict *v)
 {
     Gain *g = &v->gains[v->gain_count < MOST_GAINS ? v->gain_count++ : MOST_GAINS - 1];
@@ -32,6 +35,7 @@ static Gain *add_gain(Verdict *v)
     return g;
 }
 
+/* A change that a user can write into the file. */
 static void add_setting(Verdict *v, const char *key, const char *value, double predicted)
 {
     Gain *g = add_gain(v);
@@ -64,6 +68,7 @@ static int add_number(Verdict *v, const Observation *o, const char *key, SetNumb
                       Err *err)
 {
     char text[24];
+    /* The most that this setting can give, then the smallest value that gives nearly that. */
     double most, gain = 1;
     int value = first;
     if (first > last)
@@ -98,12 +103,15 @@ static int add_switches(Verdict *v, const Observation *o, Err *err)
         ForecastSettings s;
         Forecast f;
         forecast_settings(&s, o);
+        /* native_loading off has neither workers nor slots: what would it have? */
         if (i == 0) {
             s.synchronous = 0;
             s.workers = o->num_workers;
-            s.slots = o->batch_size >= 32 ? 2 : o->batch_size <= 8 ? 8 : 64 / o->batch_size;
+            s.slots = policy_slots(CONFIG_AUTO, o->batch_size);
         }
-        s.prefetch |= i == 1, s.overlap |= i == 2, s.own_copy |= i == 3;
+        s.prefetch |= i == 1;
+        s.overlap |= i == 2;
+        s.own_copy |= i == 3;
         rc = forecast_gain(&f, o, &s, &v->present, err);
         add_setting(v, switches[i].key, "true", f.gain);
     }
@@ -129,6 +137,7 @@ static int add_one_device(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
+/* No settings: machines that are faster somewhere. They show where money would help. */
 static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
 {
     static const char *const words[STAGE_COUNT] = {"storage twice as fast",
@@ -145,7 +154,8 @@ static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
         Forecast f;
         forecast_settings(&s, o);
         s.scale[i] = 0.5;
-        if ((rc = forecast_gain(&f, o, &s, &v->present, err)))
+        rc = forecast_gain(&f, o, &s, &v->present, err);
+        if (rc)
             break;
         Gain *g = add_gain(v);
         snprintf(g->change, sizeof g->change, "%s", words[i]);
@@ -155,6 +165,7 @@ static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
+/* Every setting that could help, each by itself; the best one that is worth it is the advice. */
 int doctor_gains(Verdict *v, const Observation *o, Err *err)
 {
     int rc = add_switches(v, o, err), workers = o->report.workers;
@@ -164,10 +175,10 @@ int doctor_gains(Verdict *v, const Observation *o, Err *err)
         int slots = o->report.slots * 2, buffers = o->most_buffers + 1;
         if (!rc)
             rc = add_number(v, o, "prefetch_buffer_size", set_slots, slots,
-                            slots * 4 < MOST_HOST_SLOTS ? slots * 4 : MOST_HOST_SLOTS, err);
+                            slots * 4 < POLICY_MOST_SLOTS ? slots * 4 : POLICY_MOST_SLOTS, err);
         if (!rc)
             rc = add_number(v, o, "pipeline_buffer_size", set_buffers, buffers,
-                            buffers * 6 < MOST_DEVICE_BUFFERS ? buffers * 6 : MOST_DEVICE_BUFFERS, err);
+                            buffers * 6 < POLICY_MOST_BUFFERS ? buffers * 6 : POLICY_MOST_BUFFERS, err);
     }
     if (!rc)
         rc = add_one_device(v, o, err);
@@ -179,6 +190,7 @@ int doctor_gains(Verdict *v, const Observation *o, Err *err)
     return rc ? rc : add_what_ifs(v, o, err);
 }
 
+/* Writes the change into the configuration, for a run that measures it. */
 int gain_apply(const Gain *g, Config *cfg)
 {
     int number = atoi(g->value);

@@ -6,14 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "pipeline/policy.h"
 #include "pipeline/step_meter.h"
-
-/* As in loader.c and feeder.c. */
-#define MOST_ROWS_AT_ONCE 8
-#define GROW_WINDOW 16
-#define GROW_WAITS 2
-#define MOST_BUFFERS 256
-#define MOST_WORKERS 512
 
 /* A device buffer that has been handed back: when, and when the device is done with it. */
 typedef struct Freed {
@@ -25,15 +19,16 @@ typedef struct Machine {
     const Observation *o;
     const ForecastSettings *s;
     int64_t n;
-    double worker[MOST_WORKERS]; /* free at */
+    double worker[POLICY_MOST_WORKERS]; /* free at */
     double disk, feeder, copy, work, peer, host, step_end;
     double *slot_free; /* [n] slot of batch k given back */
     double *ready;     /* [n] batch k on the model device */
     double *taken;     /* [n] the consumer has it */
     double *end;       /* [n] of its step */
     double *consumed;  /* [n] */
-    Freed free[MOST_BUFFERS];
-    int free_count, buffers, waits, takes, shortage;
+    Freed free[POLICY_MOST_BUFFERS];
+    int free_count, buffers;
+    GrowWindow window;
     int64_t last_late; /* newest batch counted as waited for */
     double used[STAGE_COUNT], waited;
 } Machine;
@@ -59,6 +54,7 @@ void forecast_settings(ForecastSettings *s, const Observation *o)
         s->scale[i] = 1;
 }
 
+/* The stage whose speed-up a trace follows. */
 static StageId stage_of(TraceId t)
 {
     switch (t) {
@@ -79,6 +75,7 @@ static StageId stage_of(TraceId t)
     }
 }
 
+/* The observed time, or the one to assume, scaled. */
 static double time_of(const Machine *m, TraceId t, int64_t k)
 {
     const float *x = m->s->instead[t] ? m->s->instead[t] : m->o->trace[t];
@@ -89,8 +86,9 @@ static double time_of(const Machine *m, TraceId t, int64_t k)
 static double load(Machine *m, int64_t k)
 {
     const ForecastSettings *s = m->s;
-    int count = (int)lround((double)m->o->rows[k] * s->rows_factor), share = count / (2 * s->workers);
-    int rows = s->on_the_fly ? 1 : share < 1 ? 1 : share > MOST_ROWS_AT_ONCE ? MOST_ROWS_AT_ONCE : share;
+    int count = (int)lround((double)m->o->rows[k] * s->rows_factor);
+    int rows = policy_rows_at_once(count, s->workers, s->on_the_fly);
+    /* The slot is free when the batch that had it before has been copied. */
     double open = k >= s->slots ? m->slot_free[k - s->slots] : 0, ready = open;
     double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k),
            decode = time_of(m, TRACE_DECODE, k);
@@ -98,10 +96,12 @@ static double load(Machine *m, int64_t k)
     count = count < 1 ? 1 : count;
     for (int first = 0; first < count; first += rows) {
         double part = (double)(rows < count - first ? rows : count - first) / count;
+        /* The worker that is free first takes the next rows. */
         int w = 0;
         for (int i = 1; i < s->workers; i++)
             w = m->worker[i] < m->worker[w] ? i : w;
         double start = fmax(m->worker[w], open), read_end;
+        /* One disk serves the readers one after the other. */
         if (s->serial_disk)
             read_end = m->disk = fmax(start, m->disk) + part * disk;
         else
@@ -114,6 +114,7 @@ static double load(Machine *m, int64_t k)
     return ready;
 }
 
+/* num_workers 0: the feeder's own thread reads and decodes. */
 static double load_inline(Machine *m, int64_t k, double start)
 {
     double read = time_of(m, m->s->serial_disk ? TRACE_DISK : TRACE_READ, k),
@@ -127,33 +128,33 @@ static double load_inline(Machine *m, int64_t k, double start)
 static void put_free(Machine *m, Freed f)
 {
     int at = m->free_count++;
-    for (; at > 0 && m->free[at - 1].at > f.at; at--) /* queued in the order of being handed back */
+    /* Queued in the order of being handed back. */
+    for (; at > 0 && m->free[at - 1].at > f.at; at--)
         m->free[at] = m->free[at - 1];
     m->free[at] = f;
 }
 
+/* A batch is counted once, as the feeder does. */
 static void count_wait(Machine *m, int64_t k)
 {
-    m->waits += k > m->last_late;
+    m->window.waits += k > m->last_late;
     m->last_late = k > m->last_late ? k : m->last_late;
 }
 
 /* A device buffer for batch k, wanted at t; returns when the feeder has it. */
 static double take_buffer(Machine *m, int64_t k, double t)
 {
-    int grow =
-        m->waits >= GROW_WAITS && m->shortage && m->buffers < m->s->most_buffers && m->buffers < MOST_BUFFERS;
-    if (m->takes >= GROW_WINDOW || grow)
-        m->takes = m->waits = m->shortage = 0;
-    if (grow) {
+    if (policy_grows(&m->window, m->buffers, m->s->most_buffers)) {
         m->buffers++;
         put_free(m, (Freed){.at = t, .consumed = t, .order = -1});
     }
+    /* The buffer that was handed back first. */
     Freed f = m->free[0];
     memmove(m->free, m->free + 1, (size_t)--m->free_count * sizeof *m->free);
     double have = fmax(t, f.at);
-    m->shortage |= f.at > t || f.consumed > have;
+    m->window.shortage |= f.at > t || f.consumed > have;
     have = fmax(have, f.consumed);
+    /* As look_for_waiting in feeder.c: the device is done and its next batch is not there. */
     int64_t next = f.order + 1;
     if (f.order >= 0 && next < k && m->taken[next] <= have && m->ready[next] > have)
         count_wait(m, next);
@@ -173,11 +174,13 @@ static double feed(Machine *m, int64_t k, double filled)
 {
     const ForecastSettings *s = m->s;
     double t = fmax(m->feeder, filled);
+    /* Settings that forbid running ahead, as in wait_for_turn. */
     if (!s->prefetch)
         t = fmax(t, m->host);
     if (!s->overlap && k > 0)
         t = fmax(t, fmax(m->host, m->consumed[k - 1]));
     t = take_buffer(m, k, t);
+    /* Three streams, each a server of its own: copy, preprocessing, peer copy. */
     double h2d = s->host_data ? 0 : time_of(m, TRACE_H2D, k), done;
     double preprocess = s->host_data ? 0 : time_of(m, TRACE_PREPROCESS, k);
     double copied = fmax(t, s->own_copy ? m->copy : m->work) + h2d;
@@ -200,13 +203,15 @@ static void step(Machine *m, int64_t k, double enqueued)
 {
     const ForecastSettings *s = m->s;
     double asked = m->host, t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k);
+    /* The host asks; its device may still be at work. */
     int idle = k == 0 || m->consumed[k - 1] <= asked;
-    m->takes++;
-    if (idle && (enqueued > asked || m->ready[k] > t))
+    m->window.takes++;
+    if (policy_device_waits(idle, enqueued <= asked && m->ready[k] <= t))
         count_wait(m, k);
     m->taken[k] = t;
     if (k >= METER_LAG)
         t = fmax(t, m->end[k - METER_LAG]);
+    /* The step begins when host, batch and device are ready. */
     double start = fmax(fmax(t, m->ready[k]), m->step_end);
     m->waited += start - m->step_end;
     m->end[k] = m->step_end = start + took;
@@ -235,6 +240,7 @@ static void step_synchronous(Machine *m, int64_t k)
     m->end[k] = m->step_end = t + took;
 }
 
+/* Batch by batch; each of its times follows from those of earlier ones. */
 int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, Err *err)
 {
     *f = (Forecast){0};
@@ -247,12 +253,17 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
         return err_set(err, ERR_NOMEM, "no memory for a forecast");
     }
     *m = (Machine){.o = o, .s = s, .n = n, .last_late = -1, .buffers = s->start_buffers};
-    m->slot_free = memory, m->ready = memory + n, m->taken = memory + 2 * n, m->end = memory + 3 * n,
+    /* One block for the five arrays. */
+    m->slot_free = memory;
+    m->ready = memory + n;
+    m->taken = memory + 2 * n;
+    m->end = memory + 3 * n;
     m->consumed = memory + 4 * n;
     for (int i = 0; i < m->buffers; i++)
         m->free[m->free_count++] = (Freed){.order = -1};
     double window = 0;
     for (int64_t k = 0; k < n; k++) {
+        /* The window begins: what came before was filling up. */
         if (k == o->from) {
             window = m->step_end;
             m->waited = 0;
@@ -280,6 +291,7 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
     return 0;
 }
 
+/* Utterances per second against `base`: a larger batch may take longer and still gain. */
 int forecast_gain(Forecast *f, const Observation *o, const ForecastSettings *s, const Forecast *base,
                   Err *err)
 {

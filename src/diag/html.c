@@ -12,6 +12,7 @@
 
 #define MOST_PICTURE_BYTES ((size_t)16 << 20)
 
+/* A status of the report: its name in JSON and CSS, and as people read it. */
 typedef struct Word {
     const char *name, *shown;
     int rank; /* how bad */
@@ -47,6 +48,7 @@ static void put(Buf *b, const json_t *v)
     }
 }
 
+/* Whether there is anything to show. */
 static int filled(const json_t *v)
 {
     return json_is_string(v) ? json_string_length(v) > 0 : json_is_number(v) || json_is_boolean(v);
@@ -68,19 +70,21 @@ static void element(Buf *b, const char *tag, const char *attributes, const json_
     buf_printf(b, "</%s>", tag);
 }
 
+/* A small coloured label. */
 static void chip(Buf *b, const Word *w)
 {
     if (w)
         buf_printf(b, "<span class=\"chip %s\">%s</span>", w->name, w->shown);
 }
 
+/* The page needs nothing from elsewhere: no script, no font, and a policy that forbids both. */
 static void head(Buf *b, const json_t *r)
 {
     static const char *const about[] = {"date", "machine"};
     int any = 0;
     buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-               "style-src 'unsafe-inline'; img-src data:\">\n"
+               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+               "'unsafe-inline'; img-src data:\">\n"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
     if (filled(json_object_get(r, "title")))
         put(b, json_object_get(r, "title"));
@@ -105,6 +109,7 @@ static void head(Buf *b, const json_t *r)
     buf_str(b, "</p>\n</header>\n");
 }
 
+/* Nothing at all where the list is empty. */
 static void list(Buf *b, const char *tag, const json_t *items)
 {
     if (!json_array_size(items))
@@ -117,6 +122,7 @@ static void list(Buf *b, const char *tag, const json_t *items)
     buf_printf(b, "</%s>\n", tag);
 }
 
+/* The sentence, its colour, and the words it is made of. */
 static void verdict(Buf *b, const json_t *r)
 {
     const json_t *say = json_object_get(r, "verdict"), *period = json_object_get(r, "period_steps");
@@ -125,6 +131,7 @@ static void verdict(Buf *b, const json_t *r)
     const Word *w = word_of(statuses, given);
     if (!filled(say))
         return;
+    /* Red where a stage is at fault, green where none is. */
     int found = stage[0] && strcmp(stage, "none") != 0;
     buf_printf(b, "<section class=\"verdict %s\">\n",
                w          ? w->name
@@ -165,6 +172,7 @@ static void gain_cell(Buf *b, const json_t *v)
     buf_str(b, "</td>");
 }
 
+/* A bar from no gain to the largest. */
 static void meter(Buf *b, const json_t *v, double most)
 {
     double gain = json_is_number(v) ? json_number_value(v) - 1 : 0;
@@ -173,6 +181,7 @@ static void meter(Buf *b, const json_t *v, double most)
                    gain > 0 && most > 0 ? 100 * fmin(gain / most, 1) : 0);
 }
 
+/* A table with a bar for each change; the longest bar is the largest gain. */
 static void gains(Buf *b, const json_t *r)
 {
     const json_t *all = json_object_get(r, "gains");
@@ -187,11 +196,11 @@ static void gains(Buf *b, const json_t *r)
         most = fmax(most, fmax(json_is_number(p) ? json_number_value(p) - 1 : 0,
                                json_is_number(m) ? json_number_value(m) - 1 : 0));
     }
-    buf_printf(b,
-               "<h2>What each change would bring</h2>\n<div "
-               "class=\"card\"><table>\n<thead><tr><th>change</th><th class=\"meter\"></th>"
-               "<th class=\"n\">predicted</th>%s</tr></thead>\n",
-               measured ? "<th class=\"n\">measured</th>" : "");
+    buf_printf(
+        b,
+        "<h2>What each change would bring</h2>\n<div class=\"card\"><table>\n<thead><tr><th>change</th><th "
+        "class=\"meter\"></th><th class=\"n\">predicted</th>%s</tr></thead>\n",
+        measured ? "<th class=\"n\">measured</th>" : "");
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *g = json_array_get(all, i);
         int other = json_is_string(
@@ -212,6 +221,7 @@ static void gains(Buf *b, const json_t *r)
     buf_str(b, "</table></div>\n");
 }
 
+/* nothing: what to say when the list is empty; NULL: no card then. */
 static void card_of_list(Buf *b, const json_t *r, const char *key, const char *title, const char *nothing)
 {
     const json_t *items = json_object_get(r, key);
@@ -225,6 +235,7 @@ static void card_of_list(Buf *b, const json_t *r, const char *key, const char *t
     buf_str(b, "</div>\n");
 }
 
+/* Old value struck out, new value beside it. */
 static void changes(Buf *b, const json_t *r)
 {
     const json_t *all = json_object_get(r, "configuration_changes");
@@ -249,6 +260,7 @@ static void changes(Buf *b, const json_t *r)
     buf_str(b, "</table></div>\n");
 }
 
+/* The legend is HTML, so that it can wrap; the picture is SVG. */
 static void chart(Buf *b, const json_t *c)
 {
     const json_t *series = json_object_get(c, "series");
@@ -273,6 +285,7 @@ static void chart(Buf *b, const json_t *c)
     buf_str(b, "</figure>\n");
 }
 
+/* All pictures of the report. */
 static void charts(Buf *b, const json_t *r)
 {
     const json_t *all = json_object_get(r, "charts");
@@ -289,6 +302,7 @@ static void base64(Buf *b, const uint8_t *p, size_t n)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i += 3) {
+        /* Three bytes make four letters; the last ones are filled up. */
         const size_t left = n - i;
         uint32_t v = (uint32_t)p[i] << 16;
         v |= left > 1 ? (uint32_t)p[i + 1] << 8 : 0;
@@ -319,6 +333,7 @@ static void picture(Buf *b, const json_t *p)
     buf_free(&file);
 }
 
+/* What the training run has drawn. */
 static void pictures(Buf *b, const json_t *r)
 {
     const json_t *all = json_object_get(r, "pictures");
@@ -330,6 +345,7 @@ static void pictures(Buf *b, const json_t *r)
     buf_str(b, "</div>\n");
 }
 
+/* What, value, why, fix. */
 static void finding(Buf *b, const json_t *f)
 {
     buf_str(b, "<div class=\"finding\"><p>");
@@ -351,9 +367,11 @@ static void finding(Buf *b, const json_t *f)
     buf_str(b, "</div>\n");
 }
 
+/* Rows as a table, findings below it. */
 static void section(Buf *b, const json_t *s)
 {
     const json_t *rows = json_object_get(s, "rows"), *findings = json_object_get(s, "findings");
+    /* The section's label is its worst row or finding. */
     const Word *worst = NULL;
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const Word *w = word_of(statuses, string(json_array_get(rows, i), "status"));
@@ -389,6 +407,7 @@ static void section(Buf *b, const json_t *s)
     buf_str(b, "</section>\n");
 }
 
+/* Everything in memory first: the file appears when it is whole. */
 int html_write(const char *path, const json_t *report, Err *err)
 {
     Buf b = {0};

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "text/tokens.h"
-#include "train/engine.h"
+#include "train/engine_feed.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
@@ -14,11 +14,13 @@
 #define MOST_WARM 300
 #define MOST_MARKS 1024
 
+/* Where the network was when an event was recorded. */
 typedef struct Mark {
     const char *part;
     int layer, backward;
 } Mark;
 
+/* The marks of one step. */
 typedef struct Recorder {
     Device *device;
     Stream *stream;
@@ -28,6 +30,7 @@ typedef struct Recorder {
     Err err;
 } Recorder;
 
+/* Called by the network as it enqueues its parts; it cannot fail there, so an error waits. */
 static void on_mark(void *arg, const char *part, int layer, int backward)
 {
     Recorder *r = arg;
@@ -42,6 +45,7 @@ static void on_mark(void *arg, const char *part, int layer, int backward)
     r->marks[r->count++] = (Mark){part, layer, backward};
 }
 
+/* The row of a part; a new one when it has none yet. */
 static LayerTime *find_part(LayerTimes *l, const Mark *m)
 {
     for (int i = 0; i < l->count; i++)
@@ -58,6 +62,7 @@ static LayerTime *find_part(LayerTimes *l, const Mark *m)
  */
 static void add_step(LayerTimes *l, const Recorder *r)
 {
+    /* Forward and backward apart. */
     double sums[MOST_PARTS][2] = {{0}};
     for (int i = 0; i + 1 < r->count; i++) {
         LayerTime *t = find_part(l, &r->marks[i]);
@@ -74,6 +79,7 @@ static void add_step(LayerTimes *l, const Recorder *r)
     l->steps++;
 }
 
+/* Steps without graphs: inside a graph there are no marks. */
 static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const Config *cfg, int64_t steps,
                      Err *err)
 {
@@ -81,30 +87,29 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
     /* On a GPU a shape has its products tuned when it first comes: an epoch goes by before anything is
      * measured. */
     int64_t warm = HOST_WARM;
-    if (r->device->ops->kind == DEVICE_CUDA)
+    if (r->device->ops->traits.tunes_shapes)
         warm = sampler_batches(pipeline_sampler(p)) < MOST_WARM ? sampler_batches(pipeline_sampler(p))
                                                                 : MOST_WARM;
     int rc = 0;
     for (int64_t i = 0; i < steps + warm && !rc; i++) {
-        DeviceBatch b;
         StepResult result;
+        /* Marks only after the warm-up. */
         r->count = 0;
         m->mark = i >= warm ? on_mark : NULL;
         m->mark_arg = r;
-        if ((rc = pipeline_take(p, &b, err)))
-            break;
-        if ((rc = pipeline_await(p, &b, r->stream, err)) == 0)
-            rc = engine_take(e, b.memory, &b.layout, &b.info, err);
-        int released = pipeline_release(p, &b, r->stream, rc ? NULL : err);
-        if ((rc = rc ? rc : released) ||
-            (rc = engine_step(e, i + 1, 1, 1, schedule_rate(cfg, i + 1, 1000000), err)))
+        rc = engine_feed(e, p, NULL, NULL, err);
+        if (!rc)
+            rc = engine_step(e, i + 1, 1, 1, schedule_rate(cfg, i + 1, 1000000), err);
+        if (rc)
             break;
         if (m->mark)
             on_mark(r, "", -1, 0); /* the end of the last part */
         while ((rc = engine_result(e, &result, 1, err)) == 1)
             ;
-        if (!rc && r->failed)
-            *err = r->err, rc = r->err.code;
+        if (!rc && r->failed) {
+            *err = r->err;
+            rc = r->err.code;
+        }
         if (!rc && m->mark)
             add_step(l, r);
     }
@@ -112,10 +117,11 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
     return rc;
 }
 
+/* A short training of its own, with an event at every part. */
 int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *err)
 {
     *l = (LayerTimes){0};
-    if (o->model->ops->kind == DEVICE_SIM)
+    if (o->model->ops->traits.simulated)
         return err_set(err, ERR_USAGE, "a simulated GPU has no layers to measure: its step is a time");
     Config cfg = *o->cfg;
     cfg.enable_graph_mode = 0;
@@ -138,13 +144,18 @@ int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *e
                             .symbols = tokens_count(),
                             .training = 1,
                             .log = o->log};
-        if ((rc = engine_open(&e, &eo, err)) == 0 && (rc = engine_initialise(e, err)) == 0)
+        rc = engine_open(&e, &eo, err);
+        if (!rc)
+            rc = engine_initialise(e, err);
+        if (!rc)
             rc = pipeline_open(&p, &po, err);
     }
     if (!rc) {
-        r->device = o->model, r->stream = engine_stream(e);
+        r->device = o->model;
+        r->stream = engine_stream(e);
         rc = run_steps(l, r, e, p, &cfg, steps, err);
     }
+    /* The pipeline stops first, then the stream ends what it has, then memory goes. */
     if (p)
         pipeline_stop(p);
     if (e)

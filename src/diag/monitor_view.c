@@ -16,14 +16,17 @@
 #define SPARK 40         /* columns of a sparkline */
 #define RECENT_TIMES 400 /* batch times in view */
 
+/* Each column is the highest of its values: a spike must not vanish between two others. */
 void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, double low, double high)
 {
     static const char *const signs[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     double lo = isnan(low) ? (double)INFINITY : low, hi = isnan(high) ? -(double)INFINITY : high;
     size_t wide = n < (size_t)columns ? n : (size_t)columns;
     for (size_t i = 0; i < n; i++)
-        if (isfinite(y[i]))
-            lo = fmin(lo, y[i]), hi = fmax(hi, y[i]);
+        if (isfinite(y[i])) {
+            lo = fmin(lo, y[i]);
+            hi = fmax(hi, y[i]);
+        }
     for (size_t c = 0; c < wide; c++) {
         double highest = (double)NAN;
         for (size_t i = n * c / wide; i < n * (c + 1) / wide; i++)
@@ -34,6 +37,7 @@ void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, do
     }
 }
 
+/* The newest line of the log; NULL before the first. */
 static const RunLine *last_line(const RunRecord *r)
 {
     return r->line_count ? &r->lines[r->line_count - 1] : NULL;
@@ -56,6 +60,7 @@ static double line_seconds(const RunRecord *r)
     return n >= 2 ? r->lines[n - 1].seconds - r->lines[n - 2].seconds : n ? r->lines[0].seconds : (double)NAN;
 }
 
+/* A run that has written nothing for three times its usual while is silent. */
 ViewState monitor_view_state(const MonitorView *v)
 {
     const RunLine *l = last_line(v->run);
@@ -77,6 +82,7 @@ static double time_left(const RunRecord *r)
     return fmax(0, (double)(r->total_steps - l->step)) * ms / 1e3;
 }
 
+/* The state in words, with how long ago the last line was written. */
 static void state_words(char *out, size_t cap, const MonitorView *v)
 {
     char age[64] = "";
@@ -105,6 +111,7 @@ static void add_cut(Buf *out, const char *s, int width)
     buf_str(out, "\n");
 }
 
+/* Nothing for an empty line: what is not known takes no room. */
 static void add_line(Buf *out, Buf *line, const MonitorView *v)
 {
     if (line->size)
@@ -122,6 +129,7 @@ static size_t recent(double *out, size_t cap, const RunRecord *r, size_t member)
     return r->line_count - from;
 }
 
+/* A share in percent, where it is known. */
 static void share(Buf *line, const char *name, double v)
 {
     if (isfinite(v))
@@ -137,6 +145,7 @@ static void loss_words(char *out, size_t cap, double loss)
         snprintf(out, cap, "not a number");
 }
 
+/* The newest validation. */
 static void validation_words(Buf *line, const RunPoint *p)
 {
     char loss[32];
@@ -157,6 +166,7 @@ static void whole(char out[32], int64_t n)
     out[at] = 0;
 }
 
+/* A bar where the last step is known. */
 static void progress_line(Buf *line, const RunRecord *r)
 {
     char a[32], b[32], left[64];
@@ -166,6 +176,7 @@ static void progress_line(Buf *line, const RunRecord *r)
     buf_printf(line, "step     %s", a);
     if (r->total_steps <= 0)
         return;
+    /* A budget in minutes may end a run before its last step. */
     double part = fmin(1, step / (double)r->total_steps);
     int full = (int)(part * 30);
     whole(b, r->total_steps);
@@ -179,6 +190,7 @@ static void progress_line(Buf *line, const RunRecord *r)
     }
 }
 
+/* Batch times of the newest line, and the last few hundred as a picture. */
 static void times_line(Buf *line, const RunRecord *r)
 {
     Stats s = newest_times(r);
@@ -190,6 +202,7 @@ static void times_line(Buf *line, const RunRecord *r)
     buf_printf(line, "  %.1f to %.1f ms", s.min, s.max);
 }
 
+/* The newest sample; the picture is its utilisation lately. */
 static void gpu_line(Buf *line, const MonitorView *v, int k)
 {
     const MonitorSummary *s = &v->summary[k];
@@ -215,6 +228,7 @@ static void gpu_line(Buf *line, const MonitorView *v, int k)
         buf_printf(line, "  %.0f °C", (double)now[MONITOR_TEMPERATURE]);
 }
 
+/* Whether NVML measures anything. */
 static int any_gpu(const MonitorView *v)
 {
     for (int k = 0; k < v->gpu_count; k++)
@@ -223,6 +237,7 @@ static int any_gpu(const MonitorView *v)
     return 0;
 }
 
+/* One screen; lines about what is not known are missing. */
 void monitor_view_frame(Buf *out, const MonitorView *v)
 {
     const RunRecord *r = v->run;
@@ -245,6 +260,7 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
     }
     progress_line(&line, r);
     add_line(out, &line, v);
+    /* Everything below is of the newest line. */
     if (l) {
         size_t n = recent(y, sizeof y / sizeof *y, r, offsetof(RunLine, loss));
         loss_words(state, sizeof state, l->loss);
@@ -285,6 +301,7 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
         gpu_line(&line, v, k);
         add_line(out, &line, v);
     }
+    /* Said once, not shown as zero. */
     if (v->wants_gpu && !any_gpu(v)) {
         buf_str(&line, "GPU      not measured: no NVML on this machine");
         add_line(out, &line, v);
@@ -297,6 +314,7 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
     buf_free(&line);
 }
 
+/* The same on one line, for logs and pipes. */
 void monitor_view_line(Buf *out, const MonitorView *v)
 {
     const RunRecord *r = v->run;
@@ -333,6 +351,7 @@ void monitor_view_line(Buf *out, const MonitorView *v)
     buf_str(out, "\n");
 }
 
+/* The same for programs. What is not known is null. */
 json_t *monitor_view_json(const MonitorView *v)
 {
     static const char *const states[] = {"empty", "running", "silent", "ended"};

@@ -9,26 +9,29 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/thread.h"
+#include "pipeline/policy.h"
 #include "pipeline/step_meter.h"
 #include "text/tokens.h"
-#include "train/engine.h"
+#include "train/engine_feed.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
 #define DEFAULT_SECONDS 8.0
+#define LONG_RUN 1000000  /* steps that the schedule is made for: the rate does not matter here */
 #define LEAST_BATCHES 160 /* when nothing is said: three periods of 50, after the warm-up */
 #define MOST_BATCHES 420
 #define FEWEST_BATCHES 12 /* when even these take long */
 #define SIM_SKIP 24       /* the warm-up; the buffers grow in it */
-#define CUDA_SKIP 40      /* every shape is captured as a graph the second time it comes */
+#define TUNED_SKIP 40     /* every shape is tuned, and captured as a graph the second time it comes */
+#define MONITOR_SECONDS 0.05
 #define HOST_SKIP 3
-#define SERIAL_RATIO \
-    0.7 /* of a read that had the disk for itself: so much of the others was theirs alone when it serves one \
-           at a time */
+/* A disk serves one read at a time when a read beside others adds at least this share of a read alone. */
+#define SERIAL_RATIO 0.7
 #define SERIAL_SAMPLES 20
 
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
 
+/* A run of the real pipeline into the real step, made only to be looked at. */
 typedef struct Trial {
     const ObserveOptions *o;
     Pipeline *pipeline;
@@ -66,6 +69,7 @@ double observation_mean(const Observation *o, TraceId t)
 
 /* --- from the counters --- */
 
+/* One more than needed: no array is NULL when there are no batches. */
 static int take_arrays(Observation *o, Err *err)
 {
     size_t n = (size_t)o->n + 1;
@@ -78,28 +82,29 @@ static int take_arrays(Observation *o, Err *err)
     return failed ? err_set(err, ERR_NOMEM, "no memory for the times of %lld batches", (long long)o->n) : 0;
 }
 
+/* Does the disk serve one reader at a time? Then a read beside others gains only what is its own. */
 static int is_serial(const Counters *c)
 {
-    if (c->alone_n < SERIAL_SAMPLES ||
-        c->shared_n < SERIAL_SAMPLES) /* nothing to compare: the careful guess */
+    /* Nothing to compare: the careful guess. */
+    if (c->alone_n < SERIAL_SAMPLES || c->shared_n < SERIAL_SAMPLES)
         return 1;
     double alone = (double)c->alone_ns / (double)c->alone_n,
            shared = (double)c->shared_ns / (double)c->shared_n;
     return shared > SERIAL_RATIO * alone;
 }
 
+/* The settings, as the forecast wants them. */
 static void describe(Observation *o, const Config *cfg, const Device *data, const Device *model)
 {
     o->batch_size = cfg->batch_size;
-    o->num_workers = cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
+    o->num_workers = config_workers(cfg);
     o->start_buffers = o->report.buffers_at_start;
-    o->most_buffers =
-        cfg->pipeline_buffer_size > o->start_buffers ? cfg->pipeline_buffer_size : o->start_buffers;
+    o->most_buffers = policy_most_buffers(cfg->pipeline_buffer_size);
     o->synchronous = !cfg->native_loading;
     o->two_devices = !device_same(data, model);
-    o->host_data = data->ops->kind == DEVICE_HOST;
-    o->host_model = model->ops->kind == DEVICE_HOST;
-    o->simulated = model->ops->kind == DEVICE_SIM;
+    o->host_data = data->ops->traits.host_memory;
+    o->host_model = model->ops->traits.inline_streams;
+    o->simulated = model->ops->traits.simulated;
     o->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     o->prefetch = cfg->prefetch_to_gpu;
     o->overlap = cfg->optimize_cpu_gpu_overlap;
@@ -110,6 +115,7 @@ static void describe(Observation *o, const Config *cfg, const Device *data, cons
     memcpy(o->model_model, model->model, sizeof o->model_model);
 }
 
+/* Shares and rates over the window. */
 static void summarise(Observation *o)
 {
     Stats step = {0};
@@ -117,7 +123,9 @@ static void summarise(Observation *o)
     for (int64_t k = o->from; k < o->n; k++) {
         double w = (double)o->trace[TRACE_WAIT][k], b = (double)o->trace[TRACE_STEP][k];
         stats_add(&step, w + b);
-        wait += w, busy += b, rows += o->rows[k];
+        wait += w;
+        busy += b;
+        rows += o->rows[k];
     }
     double all = wait + busy;
     o->period = o->step_mean = step.mean;
@@ -139,9 +147,12 @@ static int64_t unknown_tail(const PipelineReport *r)
     return r->buffers > METER_LAG + 1 ? r->buffers : METER_LAG + 1;
 }
 
+/* 1 when there are too few batches to say anything. */
 int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
                               const Device *model, int64_t skip, int held, Err *err)
 {
+    /* The newest batches that are complete; the oldest rows of the ring may be overwritten while they are
+     * read. */
     const Counters *c = pipeline_counters(p);
     *o = (Observation){.cpu_share = -1, .held = held};
     pipeline_report(p, &o->report);
@@ -176,12 +187,13 @@ int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, co
 
 /* --- a run of its own --- */
 
+/* With a network where there can be one; else a stream that takes the simulated time. */
 static int open_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
     const DeviceOps *ops = o->model->ops;
     int rc = 0;
-    if (ops->kind != DEVICE_SIM && !o->no_step) {
+    if (!ops->traits.simulated && !o->no_step) {
         TrainerOptions to = {.cfg = o->cfg,
                              .data = o->data,
                              .model = o->model,
@@ -189,7 +201,8 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                              .train = o->corpus,
                              .log = o->log};
         TrainPlan plan;
-        if ((rc = train_plan(&plan, &to, err)))
+        rc = train_plan(&plan, &to, err);
+        if (rc)
             return rc;
         EngineOptions e = {.cfg = o->cfg,
                            .device = o->model,
@@ -197,12 +210,17 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                            .symbols = tokens_count(),
                            .training = 1,
                            .log = o->log};
-        if ((rc = engine_plan(&s->plan, &e, err)) || (rc = engine_open(&s->engine, &e, err)) ||
-            (rc = engine_initialise(s->engine, err)))
+        rc = engine_plan(&s->plan, &e, err);
+        if (!rc)
+            rc = engine_open(&s->engine, &e, err);
+        if (!rc)
+            rc = engine_initialise(s->engine, err);
+        if (rc)
             return rc;
         s->stream = engine_stream(s->engine);
     } else {
-        if ((rc = ops->stream_open(o->model, &s->stream, "step", err)))
+        rc = ops->stream_open(o->model, &s->stream, "step", err);
+        if (rc)
             return rc;
         s->own_stream = 1;
     }
@@ -213,19 +231,20 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                           .sim = o->sim,
                           .start = {.seed = (uint64_t)o->cfg->seed},
                           .log = o->log};
-    if ((rc = pipeline_open(&s->pipeline, &po, err)) ||
-        (rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err)))
+    rc = pipeline_open(&s->pipeline, &po, err);
+    if (!rc)
+        rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err);
+    if (rc)
         return rc;
-    int gpus[2], n = 0;
-    if (ops->kind == DEVICE_CUDA)
-        gpus[n++] = o->model->index;
-    if (n && o->data != o->model && o->data->ops->kind == DEVICE_CUDA)
-        gpus[n++] = o->data->index;
-    return n ? monitor_open(&s->monitor, gpus, n, 0.05, o->log, err) : 0;
+    if (!ops->traits.nvml)
+        return 0;
+    return monitor_open_devices(&s->monitor, (Device *const[]){o->model, o->data}, 2, MONITOR_SECONDS, o->log,
+                                err);
 }
 
 static void nothing(void *arg) { (void)arg; }
 
+/* Phases are counted after the warm-up, as the steps are. */
 static int take_results(Trial *s, int wait, Err *err)
 {
     StepResult r;
@@ -236,47 +255,45 @@ static int take_results(Trial *s, int wait, Err *err)
     return rc;
 }
 
-static int one_step(Trial *s, Err *err)
+/* Without an engine: a step that only takes its time, or none at all. */
+static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
 {
-    const ObserveOptions *o = s->o;
-    const DeviceOps *ops = o->model->ops;
-    DeviceBatch b;
-    int rc = pipeline_take(s->pipeline, &b, err), released;
-    if (rc)
-        return rc;
-    ops->stream_batch(s->stream, b.info.number);
+    Trial *s = arg;
     s->steps++;
-    if ((rc = pipeline_await(s->pipeline, &b, s->stream, err)) == 0)
-        rc = step_meter_begin(&s->meter, s->stream, err);
-    if (!s->engine) {
-        if (!rc && !o->no_step)
-            rc = ops->run(s->stream, nothing, NULL, 0, STAGE_STEP, err);
-        if (!rc)
-            rc = step_meter_end(&s->meter, s->stream, err);
-        released = pipeline_release(s->pipeline, &b, s->stream, rc ? NULL : err);
-        return rc ? rc : released;
-    }
-    if (!rc)
-        rc = engine_take(s->engine, b.memory, &b.layout, &b.info, err);
-    released = pipeline_release(s->pipeline, &b, s->stream, rc ? NULL : err);
-    double lr = schedule_rate(o->cfg, s->steps, 1000000);
-    if ((rc = rc ? rc : released) || (rc = engine_step(s->engine, s->steps, 1, 1, lr, err)) ||
-        (rc = step_meter_end(&s->meter, s->stream, err)))
-        return rc;
-    return take_results(s, 0, err);
+    int rc = step_meter_begin_batch(&s->meter, stream, b->info.number, err);
+    if (!rc && !s->o->no_step)
+        rc = s->o->model->ops->run(stream, nothing, NULL, 0, STAGE_STEP, err);
+    return rc ? rc : step_meter_end(&s->meter, stream, err);
 }
 
+/* As the trainer does it, but nothing is saved. */
+static int one_step(Trial *s, Err *err)
+{
+    if (!s->engine)
+        return pipeline_consume(s->pipeline, s->stream, simulated_step, s, err);
+    int rc = engine_feed(s->engine, s->pipeline, &s->meter, NULL, err);
+    if (rc)
+        return rc;
+    s->steps++;
+    rc = engine_step(s->engine, s->steps, 1, 1, schedule_rate(s->o->cfg, s->steps, LONG_RUN), err);
+    if (!rc)
+        rc = step_meter_end(&s->meter, s->stream, err);
+    return rc ? rc : take_results(s, 0, err);
+}
+
+/* Until the number that was asked for, or until the time is up and there are enough to judge. */
 static int enough(const Trial *s, int64_t done, double seconds)
 {
     const ObserveOptions *o = s->o;
     if (o->batches > 0)
         return done >= o->batches;
     double budget = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;
-    int64_t least = o->model->ops->kind == DEVICE_SIM ? LEAST_BATCHES : FEWEST_BATCHES;
+    int64_t least = o->model->ops->traits.simulated ? LEAST_BATCHES : FEWEST_BATCHES;
     return done >= MOST_BATCHES || (done >= least && seconds > budget) ||
            (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
 }
 
+/* Warm-up, then the window; a little more, because the last batches are not complete. */
 static int run_trial(Trial *s, int64_t skip, Err *err)
 {
     const ObserveOptions *o = s->o;
@@ -319,18 +336,23 @@ static void keep_window(Observation *o, const Trial *s)
     for (int i = 0; i < STAGE_COUNT; i++) {
         StageSnapshot *now = &o->stages[i];
         const StageSnapshot *old = &s->before[i];
-        now->busy -= old->busy, now->blocked_in -= old->blocked_in, now->blocked_out -= old->blocked_out;
-        now->items -= old->items, now->bytes -= old->bytes;
+        now->busy -= old->busy;
+        now->blocked_in -= old->blocked_in;
+        now->blocked_out -= old->blocked_out;
+        now->items -= old->items;
+        now->bytes -= old->bytes;
     }
     o->cpu_share = s->wall > 0 ? s->cpu / s->wall / o->cores : -1;
     if (s->engine) {
         o->has_phases = s->phase[0].n > 0;
-        for (int p = 0; p < PHASE_COUNT; p++)
-            o->phase[p] = s->phase[p].mean, o->phase_std[p] = stats_std(&s->phase[p]);
+        for (int p = 0; p < PHASE_COUNT; p++) {
+            o->phase[p] = s->phase[p].mean;
+            o->phase_std[p] = stats_std(&s->phase[p]);
+        }
         o->parameters = s->plan.parameters;
         o->engine_bytes = engine_bytes(s->engine);
-        o->graphs = s->o->model->ops->kind == DEVICE_CUDA && s->o->cfg->enable_graph_mode &&
-                    !s->o->cfg->enable_eager_debug;
+        o->graphs =
+            s->o->model->ops->traits.graphs && s->o->cfg->enable_graph_mode && !s->o->cfg->enable_eager_debug;
     }
     if (!s->monitor || !monitor_measures(s->monitor))
         return;
@@ -342,6 +364,7 @@ static void keep_window(Observation *o, const Trial *s)
     o->gpu_samples = o->gpu_history ? monitor_history(s->monitor, 0, o->gpu_history, MONITOR_HISTORY) : 0;
 }
 
+/* 1: a reader is stuck, and what it can reach must stay. */
 static int close_trial(Trial *s)
 {
     if (s->pipeline)
@@ -357,6 +380,7 @@ static int close_trial(Trial *s)
     return stuck;
 }
 
+/* o is closed after a failure. */
 int observe(Observation *o, const ObserveOptions *options, Err *err)
 {
     *o = (Observation){0};
@@ -364,8 +388,8 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory to observe the pipeline");
     s->o = options;
-    DeviceKind kind = options->model->ops->kind;
-    int64_t skip = kind == DEVICE_SIM ? SIM_SKIP : kind == DEVICE_CUDA ? CUDA_SKIP : HOST_SKIP;
+    const DeviceTraits *traits = &options->model->ops->traits;
+    int64_t skip = traits->simulated ? SIM_SKIP : traits->tunes_shapes ? TUNED_SKIP : HOST_SKIP;
     int rc = open_trial(s, skip, err);
     if (!rc)
         rc = run_trial(s, skip, err);

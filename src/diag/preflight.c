@@ -15,6 +15,7 @@ const char *severity_name(Severity s)
     return s == FINDING_ERROR ? "error" : s == FINDING_WARNING ? "warning" : "note";
 }
 
+/* The areas in the order of the report. */
 static const struct {
     const char *name, *title;
 } areas[AREA_COUNT] = {
@@ -41,6 +42,7 @@ void preflight_free(Preflight *p)
     *p = (Preflight){0};
 }
 
+/* How many findings of a severity. */
 int preflight_tally(const Preflight *p, Severity s)
 {
     int n = 0;
@@ -49,6 +51,7 @@ int preflight_tally(const Preflight *p, Severity s)
     return n;
 }
 
+/* A sentence that lives as long as the findings; no memory is remembered and told once. */
 const char *preflight_say(Preflight *p, const char *fmt, ...)
 {
     char text[1200];
@@ -71,6 +74,7 @@ const char *preflight_bytes(Preflight *p, uint64_t bytes)
     return preflight_say(p, u ? "%.1f %s" : "%.0f %s", x, units[u]);
 }
 
+/* No member is NULL afterwards, so that reports need not ask. */
 static void append(Preflight *p, Finding f)
 {
     if (mem_grow(&p->findings, &p->cap, p->count + 1, sizeof *p->findings)) {
@@ -84,6 +88,7 @@ static void append(Preflight *p, Finding f)
     p->findings[p->count++] = f;
 }
 
+/* The row of the option table, for value and origin. */
 static int find_row(const Config *cfg, const char *key, ConfigRow *row)
 {
     for (int i = 0; i < config_row_count(); i++)
@@ -96,12 +101,14 @@ void preflight_finding(Survey *s, Finding f)
 {
     Preflight *p = s->p;
     ConfigRow row;
+    /* Value and place come from the configuration; the fix is the setting, unless a better one was given. */
     if (f.key && find_row(s->cfg, f.key, &row)) {
         f.place = preflight_say(p, "%s", row.origin);
         if (!f.value)
             f.value = preflight_say(p, "%s", row.value);
         if (f.set_value && !f.fix)
             f.fix = preflight_say(p, "%s: %s", f.key, f.set_value);
+        /* A file cannot mend what the command line says. */
         if (f.set_value && strcmp(row.origin, "command line") == 0) {
             char option[64];
             snprintf(option, sizeof option, "%s", f.key);
@@ -114,6 +121,7 @@ void preflight_finding(Survey *s, Finding f)
     append(p, f);
 }
 
+/* Something that was looked at, good or bad. */
 void preflight_row(Survey *s, Area area, const char *name, const char *value, Status status, const char *note)
 {
     Preflight *p = s->p;
@@ -125,6 +133,7 @@ void preflight_row(Survey *s, Area area, const char *name, const char *value, St
 
 /* ---- the file ---- */
 
+/* What the YAML file itself has wrong. */
 int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err *err)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -144,6 +153,7 @@ int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err 
 
 /* ---- loading ---- */
 
+/* Switches that make training faster, and are off. Without a GPU most of them have nothing to do. */
 static void check_switches(Survey *s)
 {
     const Config *c = s->cfg;
@@ -186,6 +196,7 @@ static void check_switches(Survey *s)
     }
 }
 
+/* Too few, too many, or none. */
 static void check_workers(Survey *s)
 {
     const Config *c = s->cfg;
@@ -217,6 +228,7 @@ static void check_workers(Survey *s)
                                        .what = "one batch ahead is no batch ahead; 2 are used",
                                        .why = "while one batch is copied another has to be filled",
                                        .set_value = "auto"});
+    /* Damage would be trained on in silence. */
     if (c->cache_verification == VERIFY_OFF)
         preflight_finding(s, (Finding){.severity = FINDING_WARNING,
                                        .area = AREA_LOADER,
@@ -236,6 +248,7 @@ static void check_workers(Survey *s)
 
 /* ---- graph, kernels ---- */
 
+/* What makes the step itself slower than it need be. */
 static void check_graph(Survey *s)
 {
     const Config *c = s->cfg;
@@ -246,6 +259,7 @@ static void check_graph(Survey *s)
                                        .what = "every operation is checked as it runs",
                                        .why = "steps are slow, and are not captured as a graph",
                                        .set_value = "false"});
+    /* Without a GPU there is nothing to capture and nothing to judge. */
     if (!s->on_gpu) {
         preflight_row(s, AREA_GRAPH, "graph mode", c->enable_graph_mode ? "true" : "false", STATUS_UNKNOWN,
                       "graphs are captured on a GPU only");
@@ -273,13 +287,14 @@ static void check_graph(Survey *s)
                          .set_value = "true"});
 }
 
+/* Each check adds what it finds; none stops the others. */
 int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
 {
     Survey s = {.o = o, .cfg = o->cfg, .p = p, .cores = thread_cores()};
-    s.workers = o->cfg->num_workers == CONFIG_AUTO ? s.cores : o->cfg->num_workers;
-    s.on_gpu = o->model && o->model->ops->kind == DEVICE_CUDA;
+    s.workers = config_workers(o->cfg);
+    s.on_gpu = o->model && o->model->ops->traits.graphs;
     s.apart =
-        (o->model && o->model->ops->kind != DEVICE_HOST) || (o->data && o->data->ops->kind != DEVICE_HOST);
+        (o->model && !o->model->ops->traits.host_memory) || (o->data && !o->data->ops->traits.host_memory);
     check_switches(&s);
     check_workers(&s);
     check_graph(&s);
@@ -291,6 +306,7 @@ int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
     if (s.has_corpus) {
         corpus_close(&s.train);
         corpus_close(&s.validation);
+        corpus_source_close(s.source);
     }
     return p->failed ? err_set(err, ERR_NOMEM, "out of memory for the findings") : 0;
 }

@@ -38,11 +38,13 @@ static uint64_t estimate_cache(const Survey *s, const Dataset *d, int *probed)
     }
     if (!*probed)
         return 0;
+    /* Mean length times the number of clips; a kilobyte each for ids and sums. */
     double frames = seconds / *probed * (double)d->count * c->sample_rate / c->hop_length;
     double per_frame = c->n_mels * (c->mel_storage == STORE_FLOAT16 ? 2.0 : 4.0) + sizeof(float);
     return (uint64_t)(frames * per_frame) + (uint64_t)d->count * (1024 + 16 * (uint64_t)c->n_mels);
 }
 
+/* No caches, or damaged ones: say so and estimate what they will take. */
 static void not_prepared(Survey *s, const Err *why)
 {
     Preflight *p = s->p;
@@ -64,18 +66,19 @@ static void not_prepared(Survey *s, const Err *why)
                      .what = preflight_say(p, "the caches %s: %.500s",
                                            damaged ? "are damaged" : "are not ready", why->msg),
                      .why = "padding and the memory plan cannot be measured without the caches; training "
-                            "builds them first, "
-                            "which takes its time",
+                            "builds them first, which takes its time",
                      .value = damaged ? "damaged" : "not prepared",
                      .fix = preflight_say(p, "myxtts prepare --data-path %.300s", s->cfg->data_path)});
 }
 
 /* ---- prepared ---- */
 
+/* How the caches stand to the dataset as it is now. */
 typedef struct Freshness {
     uint64_t fresh, refused, missing, changed_text, changed_audio, no_audio;
 } Freshness;
 
+/* As the builder would decide, without reading any audio. */
 static void look(Freshness *f, const Corpus *c, const Config *cfg)
 {
     Hash128 settings = text_settings_hash(cfg);
@@ -112,6 +115,7 @@ static void look(Freshness *f, const Corpus *c, const Config *cfg)
     }
 }
 
+/* Stale entries are no danger, only time: training rebuilds them first. */
 static void check_caches(Survey *s)
 {
     Preflight *p = s->p;
@@ -129,17 +133,17 @@ static void check_caches(Survey *s)
                                 (unsigned long long)f.no_audio));
     if (stale)
         preflight_finding(
-            s, (Finding){.severity = FINDING_WARNING,
-                         .area = AREA_DATA,
-                         .what = preflight_say(
-                             p,
-                             "the caches are stale: %llu clips are new, %llu texts and %llu recordings "
-                             "have changed since",
-                             (unsigned long long)f.missing, (unsigned long long)f.changed_text,
-                             (unsigned long long)f.changed_audio),
-                         .why = "training builds them anew before its first step; nothing stale is used",
-                         .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
-                         .fix = preflight_say(p, "myxtts prepare --data-path %.300s", s->cfg->data_path)});
+            s,
+            (Finding){.severity = FINDING_WARNING,
+                      .area = AREA_DATA,
+                      .what = preflight_say(p,
+                                            "the caches are stale: %llu clips are new, %llu texts and %llu "
+                                            "recordings have changed since",
+                                            (unsigned long long)f.missing, (unsigned long long)f.changed_text,
+                                            (unsigned long long)f.changed_audio),
+                      .why = "training builds them anew before its first step; nothing stale is used",
+                      .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
+                      .fix = preflight_say(p, "myxtts prepare --data-path %.300s", s->cfg->data_path)});
     if (f.no_audio)
         preflight_finding(
             s, (Finding){
@@ -173,6 +177,7 @@ static double padding(const Survey *s, int buckets)
     return share;
 }
 
+/* Padding is measured with the sampler itself; other numbers of buckets are tried where it is bad. */
 static void check_padding(Survey *s)
 {
     Preflight *p = s->p;
@@ -186,6 +191,7 @@ static void check_padding(Survey *s)
                       : "one fixed shape for every batch");
     if (status != STATUS_BAD)
         return;
+    /* More buckets pad less, up to a point: batches of one bucket must still fill. */
     static const int tries[] = {8, 16, 32, 64};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         if (tries[i] <= now || threshold_judge(LIMIT_PADDING, best_share) == STATUS_GOOD)
@@ -217,6 +223,7 @@ static void check_padding(Survey *s)
     preflight_finding(s, f);
 }
 
+/* Too few clips for a batch, or none to validate with. */
 static void check_counts(Survey *s)
 {
     Preflight *p = s->p;
@@ -263,6 +270,7 @@ static void check_counts(Survey *s)
                                        .fix = "val_split: 0.05"});
 }
 
+/* No dataset, a dataset that cannot be read, one that is not prepared, or one to look at. */
 void preflight_data(Survey *s)
 {
     const Config *c = s->cfg;
@@ -280,12 +288,14 @@ void preflight_data(Survey *s)
                 .fix = "--data-path DIR"});
         return;
     }
-    int rc = corpus_open(&s->train, c, SPLIT_TRAIN, NULL, &err);
-    if (!rc && corpus_open(&s->validation, c, SPLIT_VAL, NULL, &err)) {
-        corpus_close(&s->train);
-        rc = err.code;
-    }
+    int rc = corpus_source_open(&s->source, c, NULL, &err);
+    if (!rc)
+        rc = corpus_open_split(&s->train, s->source, c, SPLIT_TRAIN, NULL, &err);
+    if (!rc)
+        rc = corpus_open_split(&s->validation, s->source, c, SPLIT_VAL, NULL, &err);
     if (rc) {
+        corpus_close(&s->train);
+        corpus_source_close(s->source);
         Dataset d;
         Err why = {0};
         if (dataset_open(&d, c, &why) == 0) {
@@ -310,6 +320,7 @@ void preflight_data(Survey *s)
 
 /* ---- memory ---- */
 
+/* 0 when the system does not say. */
 static uint64_t available_memory(void)
 {
     unsigned long long kb = 0;
@@ -322,6 +333,7 @@ static uint64_t available_memory(void)
     return (uint64_t)kb << 10;
 }
 
+/* The plan of train_plan, for the real clips or for the longest that the limits allow. */
 void preflight_memory(Survey *s)
 {
     Preflight *p = s->p;
@@ -329,6 +341,7 @@ void preflight_memory(Survey *s)
     const PreflightOptions *o = s->o;
     if (!o->data || !o->model)
         return;
+    /* Without a prepared dataset the plan is made for the longest clip that is allowed. */
     SampleLength longest = {(uint32_t)c->max_text_length, (uint32_t)c->max_mel_frames};
     Corpus assumed = {.count = 1, .lengths = &longest}, none = {0};
     int real = s->has_corpus && s->train.count > 0;

@@ -26,6 +26,7 @@ typedef struct Driver {
 } Driver;
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 };
 
+/* A function pointer through memcpy: C has no conversion from void *. */
 static int load(void *library, const char *name, void *function)
 {
     void *symbol = dlsym(library, name);
@@ -33,6 +34,7 @@ static int load(void *library, const char *name, void *function)
     return symbol != NULL;
 }
 
+/* The driver is asked, not the CUDA part: GPUs that are too old for it are seen as well. */
 static void list_gpus(Gpus *g)
 {
     Driver d = {0};
@@ -68,6 +70,7 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
     Err err = {0};
     Finding f = {.severity = FINDING_ERROR, .area = AREA_DEVICES, .key = key};
     int is_number = name[0] >= '0' && name[0] <= '9', number = atoi(name);
+    /* A number that does not exist is told before anything is opened. */
     if (is_number && number >= g->count) {
         f.what = preflight_say(
             p, "%s is GPU %s, but %s%s", key, name, g->count ? "" : "there is none: ",
@@ -77,7 +80,8 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
         preflight_finding(s, f);
         return;
     }
-    if (!device) { /* is it this one that does not open? */
+    /* Neither device is open: which of them is it? */
+    if (!device) {
         Device *d = NULL;
         Sim sim = {0};
         DeviceOptions o = {.log = NULL};
@@ -100,7 +104,8 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
     device->ops->memory_info(device, &m);
     preflight_row(s, AREA_DEVICES, key, preflight_say(p, "%s (%s)", device->name, device->model), STATUS_INFO,
                   m.total ? preflight_say(p, "%s of memory", preflight_bytes(p, m.total)) : "");
-    if (strcmp(name, "auto") == 0 && device->ops->kind == DEVICE_HOST && g->count > 0) {
+    /* auto took the CPU although there is a GPU: why? */
+    if (strcmp(name, "auto") == 0 && device->ops->traits.host_memory && g->count > 0) {
         Device *d = NULL;
         device_open(&d, "0", &(DeviceOptions){0}, &err);
         device_close(d);
@@ -113,6 +118,7 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
     }
 }
 
+/* Caps that are not enforced, or larger than the device. */
 static void check_cap(Survey *s, const char *key, int megabytes, Device *device)
 {
     DeviceMemory m = {0};
@@ -139,6 +145,7 @@ static void check_cap(Survey *s, const char *key, int megabytes, Device *device)
     }
 }
 
+/* bf16 that the GPU could have and is not used. */
 static void check_precision(Survey *s, const Gpus *g)
 {
     Preflight *p = s->p;
@@ -150,6 +157,7 @@ static void check_precision(Survey *s, const Gpus *g)
                         : "there is no model device");
         return;
     }
+    /* The generation decides whether bf16 is fast. */
     int known = d->index < g->count && g->major[d->index] > 0;
     const char *generation =
         known ? preflight_say(p, "compute capability %d.%d", g->major[d->index], g->minor[d->index])
@@ -168,6 +176,7 @@ static void check_precision(Survey *s, const Gpus *g)
                          .set_value = "true"});
 }
 
+/* First what is there, then what was asked for. */
 void preflight_devices(Survey *s)
 {
     Preflight *p = s->p;
@@ -217,14 +226,11 @@ void preflight_devices(Survey *s)
     check_precision(s, &g);
     if (g.count >= 2 && o->data && o->data == o->model && s->on_gpu)
         preflight_finding(
-            s,
-            (Finding){
-                .severity = FINDING_NOTE,
-                .area = AREA_DEVICES,
-                .key = "data_gpu",
-                .what = preflight_say(p, "%d GPUs are there, and one does both jobs", g.count),
-                .why =
-                    "a second GPU can prepare the batches while the first one trains; `myxtts profile dual` "
-                    "measures what that gives",
-                .fix = "data_gpu: another number than model_gpu"});
+            s, (Finding){.severity = FINDING_NOTE,
+                         .area = AREA_DEVICES,
+                         .key = "data_gpu",
+                         .what = preflight_say(p, "%d GPUs are there, and one does both jobs", g.count),
+                         .why = "a second GPU can prepare the batches while the first one trains; `myxtts "
+                                "profile dual` measures what that gives",
+                         .fix = "data_gpu: another number than model_gpu"});
 }

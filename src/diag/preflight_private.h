@@ -10,10 +10,11 @@ typedef struct Survey {
     const PreflightOptions *o;
     const Config *cfg;
     Preflight *p;
-    int cores, workers; /* workers: of the loader */
-    int on_gpu;         /* the model device is one */
-    int apart;          /* a device has memory of its own: a GPU, real or simulated */
-    int has_corpus;     /* train and validation are open */
+    int cores, workers;   /* workers: of the loader */
+    int on_gpu;           /* the model device is one */
+    int apart;            /* a device has memory of its own: a GPU, real or simulated */
+    int has_corpus;       /* train and validation are open */
+    CorpusSource *source; /* what both look into */
     Corpus train, validation;
     uint64_t segments;       /* files of the caches */
     uint64_t cache_estimate; /* bytes that preparing would write; 0: unknown, or nothing */

@@ -66,6 +66,7 @@ static int check_folder(Survey *s, const char *key, const char *path, uint64_t *
     return !wrong;
 }
 
+/* Free space against what the run will write. */
 static void check_room(Survey *s, const char *key, const char *what, uint64_t room, uint64_t need,
                        const char *how)
 {
@@ -85,6 +86,7 @@ static void check_room(Survey *s, const char *key, const char *what, uint64_t ro
                          .fix = preflight_say(p, "make room, or set %s to another disk", key)});
 }
 
+/* A checkpoint that was asked for must be there and whole. */
 static void check_resume(Survey *s)
 {
     const Config *c = s->cfg;
@@ -108,12 +110,14 @@ static void check_resume(Survey *s)
                       .fix = "name a checkpoint that is there, or resume: none in an empty checkpoint_dir"});
 }
 
+/* Rights first: room on a disk that cannot be written to means nothing. */
 void preflight_storage(Survey *s)
 {
     const Config *c = s->cfg;
     uint64_t room = 0, one = (uint64_t)s->plan.parameters * 3 * sizeof(float);
     if (check_folder(s, "checkpoint_dir", c->checkpoint_dir, &room)) {
-        uint64_t files = (uint64_t)c->keep_checkpoints + 2; /* the best, and the one being written */
+        /* The best, and the one being written. */
+        uint64_t files = (uint64_t)c->keep_checkpoints + 2;
         check_room(
             s, "checkpoint_dir", "checkpoints", room, one * files,
             preflight_say(s->p, "%llu files of %s", (unsigned long long)files, preflight_bytes(s->p, one)));
@@ -133,6 +137,7 @@ void preflight_storage(Survey *s)
 
 /* ---- ulimit ---- */
 
+/* As ulimit shows it. */
 static const char *limit_text(Preflight *p, rlim_t x, int bytes)
 {
     if (x == RLIM_INFINITY)
@@ -154,6 +159,7 @@ static void check_limit(Survey *s, int resource, const char *name, const char *o
                   need ? preflight_say(p, "%s needed", limit_text(p, (rlim_t)need, bytes)) : "");
     if (!low)
         return;
+    /* ulimit counts in KiB where the limit is in bytes. */
     uint64_t unit = bytes ? (need + 1023) / 1024 : need;
     int allowed = r.rlim_max == RLIM_INFINITY || (uint64_t)r.rlim_max >= need;
     preflight_finding(
@@ -168,6 +174,7 @@ static void check_limit(Survey *s, int resource, const char *name, const char *o
                          allowed ? "" : " (the hard limit is lower: an administrator has to raise it)")});
 }
 
+/* Limits that a shell or a cluster sets, and that end a run hours later. */
 void preflight_limits(Survey *s)
 {
     int workers = s->workers;
@@ -182,6 +189,7 @@ void preflight_limits(Survey *s)
                 "checkpoints or caches could not be written");
     check_limit(s, RLIMIT_NPROC, "processes", "-u", 64 + 2 * (uint64_t)workers, 0, FINDING_WARNING,
                 "worker threads and phonemiser processes count as processes of the user");
+    /* Addresses, not memory: mappings count in full. */
     uint64_t address = s->on_gpu ? (uint64_t)64 << 30 : s->plan.model_total * 2;
     check_limit(s, RLIMIT_AS, "address space", "-v", address, 1, FINDING_WARNING,
                 s->on_gpu ? "the CUDA driver reserves far more addresses than memory"

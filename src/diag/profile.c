@@ -14,8 +14,11 @@
 #include "diag/profile_private.h"
 #include "diag/thresholds.h"
 
-#define GRID_BATCHES 60
+#define GRID_BATCHES 60 /* of each cell, when nothing is said */
+#define LONGEST_LAG 20
+#define NOISE 2.5 /* standard errors that the highest of so many lags reaches by chance */
 
+/* An empty report with date and machine. */
 json_t *profile_begin(const char *title, const Observation *o)
 {
     char date[32], machine[200];
@@ -38,25 +41,29 @@ void profile_chart(json_t *report, json_t *chart)
     json_array_append_new(json_object_get(report, "charts"), chart);
 }
 
+/* Mean and percentiles of the times, and the cycle in them. */
 int spread_of(Spread *s, const float *x, int64_t n, Err *err)
 {
     double *copy = mem_calloc((size_t)n + 1, sizeof *copy);
     Stats all = {0};
     if (!copy)
         return err_set(err, ERR_NOMEM, "no memory for %lld times", (long long)n);
-    for (int64_t i = 0; i < n; i++)
-        stats_add(&all, copy[i] = 1e3 * (double)x[i]);
+    for (int64_t i = 0; i < n; i++) {
+        copy[i] = 1e3 * (double)x[i];
+        stats_add(&all, copy[i]);
+    }
     *s = (Spread){.mean = all.mean, .std = stats_std(&all), .min = all.min, .max = all.max};
     s->median = stats_percentile(copy, (size_t)n, 0.5);
     s->p95 = stats_percentile(copy, (size_t)n, 0.95);
     s->p99 = stats_percentile(copy, (size_t)n, 0.99);
     s->variation = s->mean > 0 ? s->std / s->mean : 0;
-    s->lag = cycle_best_lag(x, n, 20, &s->correlation);
-    s->noise = s->correlation < 2.5 / sqrt((double)(n > 0 ? n : 1));
+    s->lag = cycle_best_lag(x, n, LONGEST_LAG, &s->correlation);
+    s->noise = s->correlation < NOISE / sqrt((double)(n > 0 ? n : 1));
     free(copy);
     return 0;
 }
 
+/* A cycle that noise explains is none. */
 json_t *spread_json(const Spread *s)
 {
     json_t *o = json_object();
@@ -75,6 +82,7 @@ json_t *spread_json(const Spread *s)
     return o;
 }
 
+/* The same for people. */
 void spread_rows(json_t *section, const Spread *s)
 {
     section_row(section, STATUS_INFO, "mean, deviation", "", "%.2f ms, %.2f ms", s->mean, s->std);
@@ -89,6 +97,7 @@ void spread_rows(json_t *section, const Spread *s)
                 s->correlation);
 }
 
+/* A line chart over the batches. */
 json_t *profile_line(const char *id, const char *title, const char *y, const float *x, int64_t n)
 {
     json_t *xs = json_array(), *ys = json_array();
@@ -111,6 +120,7 @@ float *profile_times(const Observation *o)
 
 /* --- data --- */
 
+/* The pipeline alone: a consumer that takes batches and does nothing. */
 int profile_data(json_t **report, const ObserveOptions *options, Err *err)
 {
     ObserveOptions own = *options;
@@ -145,17 +155,22 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
 
 /* --- the grid --- */
 
+/* One pair of settings. */
 typedef struct Cell {
     int size, workers;
     Stats rate; /* utterances/s */
 } Cell;
 
+/* One more repeat of it. */
 static int measure_cell(Cell *c, const ObserveOptions *options, const Grid *g, Err *err)
 {
     Config cfg = *options->cfg;
     ObserveOptions own = *options;
-    cfg.batch_size = c->size, cfg.num_workers = c->workers;
-    own.cfg = &cfg, own.no_step = 1, own.batches = g->batches ? g->batches : GRID_BATCHES;
+    cfg.batch_size = c->size;
+    cfg.num_workers = c->workers;
+    own.cfg = &cfg;
+    own.no_step = 1;
+    own.batches = g->batches ? g->batches : GRID_BATCHES;
     Observation o = {0};
     int rc = observe(&o, &own, err);
     if (!rc)
@@ -174,6 +189,7 @@ static double surely_faster(const Cell *a, const Cell *b)
     return 0.5 * (1 + erf((a->rate.mean - b->rate.mean) / error / M_SQRT2));
 }
 
+/* Every batch size with every number of workers. */
 int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, Err *err)
 {
     const int count = g->size_count * g->worker_count;
@@ -181,11 +197,12 @@ int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, 
     int rc = cells ? 0 : err_set(err, ERR_NOMEM, "no memory for %d cells", count);
     for (int i = 0; i < count && !rc; i++)
         cells[i] = (Cell){.size = g->sizes[i / g->worker_count], .workers = g->workers[i % g->worker_count]};
-    for (int k = 0; k < g->repeats && !rc;
-         k++) /* round by round, so that a slow minute of the machine meets every cell */
+    /* Round by round, so that a slow minute of the machine meets every cell. */
+    for (int k = 0; k < g->repeats && !rc; k++)
         for (int i = 0; i < count && !rc; i++)
             rc = measure_cell(&cells[i], options, g, err);
     if (!rc) {
+        /* How sure the choice is follows from the best and the next. */
         int best = 0, second = -1;
         for (int i = 1; i < count; i++)
             best = cells[i].rate.mean > cells[best].rate.mean ? i : best;

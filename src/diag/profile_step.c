@@ -10,6 +10,7 @@
 #include "diag/thresholds.h"
 #include "train/engine.h"
 
+/* One phase as a row for people and as numbers. */
 static void add_phase(json_t *section, json_t *phases, const char *name, double mean, double std,
                       double period, Status status)
 {
@@ -20,6 +21,7 @@ static void add_phase(json_t *section, json_t *phases, const char *name, double 
                                   period > 0 ? mean / period : 0));
 }
 
+/* Needs a run of its own, without graphs. */
 static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
 {
     LayerTimes *l = calloc(1, sizeof *l);
@@ -45,6 +47,7 @@ static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
     return rc;
 }
 
+/* The doctor's verdict on the same observation. */
 static int judge(json_t *report, Verdict **verdict, const Observation *o, Err *err)
 {
     Verdict *v = *verdict = calloc(1, sizeof *v);
@@ -54,6 +57,7 @@ static int judge(json_t *report, Verdict **verdict, const Observation *o, Err *e
     return rc;
 }
 
+/* Where the time of a step goes: waiting for data, then the phases. */
 int profile_step(json_t **report, const ObserveOptions *options, int layers, Err *err)
 {
     Observation o = {0};
@@ -68,6 +72,7 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
         json_t *r = *report = profile_begin("myxtts profile step", &o), *phases = json_object();
         json_t *section = section_begin("step", "The training step"),
                *spread = section_begin("times", "From step to step");
+        /* What the step waited for comes first: it is no part of the network. */
         Stats wait = {0};
         for (int64_t i = o.from; i < o.n; i++)
             stats_add(&wait, (double)o.trace[TRACE_WAIT][i]);
@@ -119,6 +124,7 @@ static double stage_row(json_t *section, json_t *stages, const char *name, const
     return sum;
 }
 
+/* What NVML saw of one device. */
 static void gpu_rows(json_t *section, const char *name, const MonitorSummary *g)
 {
     if (!g->samples) {
@@ -130,6 +136,7 @@ static void gpu_rows(json_t *section, const char *name, const MonitorSummary *g)
                 g->values[MONITOR_POWER].mean);
 }
 
+/* What one device instead of two would give, by the forecast. */
 static int single_device(json_t *report, json_t *section, const Observation *o, Err *err)
 {
     Forecast now, one;
@@ -140,6 +147,7 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
         json_object_set_new(report, "single_device", json_null());
         return 0;
     }
+    /* The model of the pipeline without the second device. */
     forecast_settings(&s, o);
     int rc = forecast_run(&now, o, &s, err);
     s.two_devices = 0;
@@ -155,6 +163,7 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
     return 0;
 }
 
+/* The way of a batch through two devices, and what overlaps. */
 int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
 {
     static const TraceId load[] = {TRACE_READ, TRACE_DECODE}, preprocess[] = {TRACE_PREPROCESS},
@@ -179,6 +188,7 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         sum[2] = stage_row(section, stages, "transfer", &o, transfer, 2, LIMIT_TRANSFER, o.wait_share);
         sum[3] = stage_row(section, stages, "training", &o, training, 1, LIMIT_COUNT, 0);
         sum[4] = stage_row(section, stages, "gaps", &o, gaps, 1, LIMIT_WAIT, 1);
+        /* Without overlap the stages would take their sum, with perfect overlap the longest of them. */
         double all = sum[0] + sum[1] + sum[2] + sum[3], longest = 0;
         for (int i = 0; i < 4; i++)
             longest = sum[i] > longest ? sum[i] : longest;
@@ -206,6 +216,7 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
     return rc;
 }
 
+/* Text is drawn from the JSON, so that both say the same. */
 void profile_text(Buf *out, const json_t *report)
 {
     size_t i, k;
@@ -226,6 +237,7 @@ void profile_text(Buf *out, const json_t *report)
                        plain ? "" : status, plain ? "" : "]", note && *note ? "  " : "", note ? note : "");
         }
     }
+    /* The verdict and what it rests on, at the end. */
     const char *verdict = json_string_value(json_object_get(report, "verdict"));
     json_t *gain;
     if (verdict)

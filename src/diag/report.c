@@ -11,6 +11,7 @@
 
 /* --- the verdict --- */
 
+/* measured: null until the change has been tried. */
 static json_t *gain_json(const Gain *g)
 {
     json_t *o = json_pack("{s:s, s:s, s:s}", "change", g->change, "key", g->key, "value", g->value);
@@ -21,6 +22,7 @@ static json_t *gain_json(const Gain *g)
     return o;
 }
 
+/* Also for `profile`, which has no sections. */
 void report_verdict(json_t *report, const Verdict *v, const Observation *o)
 {
     json_t *evidence = json_array(), *gains = json_array();
@@ -69,8 +71,7 @@ static void add_advice(json_t *list, const Verdict *v, const Observation *o)
     case CAUSE_COMPUTE:
         if (v->stage == STAGE_STEP)
             add_line(list, "The data side has reserve: only a faster step (mixed_precision, "
-                           "enable_graph_mode, a smaller model_size, a faster "
-                           "GPU) makes training faster.");
+                           "enable_graph_mode, a smaller model_size, a faster GPU) makes training faster.");
         else if (v->stage == STAGE_PREPROCESS)
             add_line(list, "preprocessing_mode: precompute takes the mel out of the run; a faster data "
                            "device helps too.");
@@ -80,8 +81,7 @@ static void add_advice(json_t *list, const Verdict *v, const Observation *o)
         break;
     case CAUSE_STALL:
         add_line(list, "Look for what comes back at that rate: a background job, a flush, a validation, a "
-                       "garbage collection, the network "
-                       "file system. More buffers hide what is short.");
+                       "garbage collection, the network file system. More buffers hide what is short.");
         break;
     case CAUSE_OUTLIERS:
         add_line(list, "Look at the longest clips: a smaller max_mel_frames or more length_buckets evens the "
@@ -93,6 +93,7 @@ static void add_advice(json_t *list, const Verdict *v, const Observation *o)
     }
 }
 
+/* As the configuration has it now. */
 static void current_value(char *out, size_t cap, const Config *cfg, const char *key)
 {
     ConfigRow row;
@@ -102,6 +103,7 @@ static void current_value(char *out, size_t cap, const Config *cfg, const char *
             snprintf(out, cap, "%s", row.value);
 }
 
+/* Issues and fixes of all sections, then the doctor's advice, then what could be written into the file. */
 static void add_consequences(json_t *report, const ReportInput *in)
 {
     json_t *issues = json_array(), *recommendations = json_array(), *changes = json_array(), *section,
@@ -123,6 +125,7 @@ static void add_consequences(json_t *report, const ReportInput *in)
         if (fix && *fix && strcmp(severity, "note") != 0)
             add_line(recommendations, fix);
     }
+    /* The one change that helps most. */
     if (v->best >= 0) {
         const Gain *g = &v->gains[v->best];
         char text[300], from[120];
@@ -135,6 +138,7 @@ static void add_consequences(json_t *report, const ReportInput *in)
                                                  g->value, "why", text));
     }
     add_advice(recommendations, v, in->o);
+    /* Changes that the checks before the run suggest; the doctor's own comes first. */
     for (size_t f = 0; in->preflight && f < in->preflight->count; f++) {
         const Finding *p = &in->preflight->findings[f];
         char from[120];
@@ -174,6 +178,7 @@ static json_t *run_pictures(const char *run)
     return all;
 }
 
+/* The whole report. Text and page are drawn from it. */
 json_t *report_make(const ReportInput *in)
 {
     char date[64];
@@ -181,6 +186,7 @@ json_t *report_make(const ReportInput *in)
     struct tm t;
     localtime_r(&now, &t);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &t);
+    /* Which machine this is about: reports are kept and compared. */
     char machine[240];
     snprintf(machine, sizeof machine, "%s (%s)%s%s, %d cores", in->model->name, in->model->model,
              in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name,
@@ -196,6 +202,7 @@ json_t *report_make(const ReportInput *in)
     return r;
 }
 
+/* What decides the exit code: everything but notes. */
 int report_findings(const json_t *report)
 {
     size_t i, k;
@@ -209,6 +216,7 @@ int report_findings(const json_t *report)
 
 /* --- text --- */
 
+/* "" where there is none. */
 static const char *text_of(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
@@ -225,6 +233,7 @@ static void print_list(Buf *out, const char *title, const json_t *list)
     json_array_foreach(list, i, line) buf_printf(out, "  %zu. %s\n", i + 1, json_string_value(line));
 }
 
+/* Plain rows have no word in front: the eye finds those that do. */
 static void print_section(Buf *out, size_t number, const json_t *s)
 {
     size_t i;
@@ -241,6 +250,7 @@ static void print_section(Buf *out, size_t number, const json_t *s)
                    text_of(f, "value"), text_of(f, "why"), text_of(f, "fix"));
 }
 
+/* Sections, what follows from them, and the verdict last: it is what stays on the screen. */
 void report_text(Buf *out, const json_t *r)
 {
     size_t i;
@@ -274,6 +284,7 @@ void report_text(Buf *out, const json_t *r)
 
 /* --- the table of thresholds --- */
 
+/* In the units that people read. */
 json_t *thresholds_json(void)
 {
     json_t *all = json_array();
@@ -287,6 +298,7 @@ json_t *thresholds_json(void)
     return all;
 }
 
+/* The table as people read it. */
 void thresholds_text(Buf *out)
 {
     buf_printf(out, "%-58s %-14s %-16s %s\n", "measure", "good", "acceptable", "bad");

@@ -25,6 +25,7 @@ static void take_back(RunRecord *r, int64_t step)
     r->base_seconds = last ? last->seconds : 0;
 }
 
+/* A line of `step`: its numbers, and the times of its batches in one long array. */
 static int add_line(RunRecord *r, const json_t *o)
 {
     const json_t *times = json_object_get(o, "step_times_ms");
@@ -47,6 +48,7 @@ static int add_line(RunRecord *r, const json_t *o)
                    .queue_slots = json_get_double(o, "queue_slots"),
                    .model_bytes = json_get_double(o, "model_bytes"),
                    .first_time = r->time_count};
+    /* Times that were not measured are null. */
     for (size_t i = 0; i < n; i++) {
         const json_t *t = json_array_get(times, i);
         if (json_is_number(t) && json_number_value(t) > 0)
@@ -57,12 +59,14 @@ static int add_line(RunRecord *r, const json_t *o)
     return 0;
 }
 
+/* Events of the log, one after the other. What is not known is passed over. */
 static int add(void *arg, json_t *o)
 {
     RunRecord *r = arg;
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!event)
         return 0;
+    /* Only when it is the last line: a run that was resumed goes on. */
     r->ended = strcmp(event, "end") == 0;
     if (strcmp(event, "step") == 0)
         return add_line(r, o);
@@ -70,6 +74,7 @@ static int add(void *arg, json_t *o)
         r->resumed++;
         take_back(r, json_get_count(o, "step", 0));
     } else if (strcmp(event, "start") == 0) {
+        /* The settings of the last start count. */
         json_decref(r->start);
         r->start = json_incref(o);
         r->total_steps = json_get_count(o, "total_steps", r->total_steps);
@@ -87,6 +92,7 @@ static int add(void *arg, json_t *o)
     return 0;
 }
 
+/* A folder with log.jsonl, or the file itself. */
 int run_record_load(RunRecord *r, const char *where, Err *err)
 {
     struct stat st;
@@ -100,6 +106,8 @@ int run_record_load(RunRecord *r, const char *where, Err *err)
                  "give a folder with checkpoints, or the log.jsonl in it, as `myxtts train` writes them");
     else if (rc == ERR_NOMEM)
         err_set(err, ERR_NOMEM, "no memory for the log %s", r->path);
+    if (rc)
+        run_record_close(r);
     return rc;
 }
 
@@ -113,6 +121,7 @@ void run_record_close(RunRecord *r)
     *r = (RunRecord){0};
 }
 
+/* A setting of the start line as text; "" when it is not there. */
 const char *run_record_setting(const RunRecord *r, const char *key, char *out, size_t cap)
 {
     const json_t *v = json_object_get(r->start, key);
@@ -127,6 +136,7 @@ const char *run_record_setting(const RunRecord *r, const char *key, char *out, s
     return out;
 }
 
+/* Clips of a batch, from the settings or from the speeds that were logged. */
 double run_record_clips(const RunRecord *r)
 {
     if (r->batch_size)
@@ -145,14 +155,17 @@ double run_record_clips(const RunRecord *r)
     return found;
 }
 
+/* Over the lines that have the number. */
 double run_record_mean(const RunRecord *r, size_t member)
 {
     double sum = 0;
     size_t n = 0;
     for (size_t i = 0; i < r->line_count; i++) {
         double v = *(const double *)(const void *)((const char *)&r->lines[i] + member);
-        if (isfinite(v))
-            sum += v, n++;
+        if (isfinite(v)) {
+            sum += v;
+            n++;
+        }
     }
     return n ? sum / (double)n : (double)NAN;
 }

@@ -44,7 +44,7 @@ typedef struct RunRecord {
 } RunRecord;
 
 /* where: a log, or the folder that holds log.jsonl. ERR_MISSING, ERR_IO, ERR_NOMEM; a log without any line is
- * not an error. Call run_record_close in every case. */
+ * not an error. The record is closed after a failure. */
 int run_record_load(RunRecord *r, const char *where, Err *err);
 void run_record_close(RunRecord *r); /* safe on a zeroed record */
 

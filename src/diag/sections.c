@@ -10,11 +10,17 @@
 
 #include "diag/thresholds.h"
 
+#define LONGEST_LAG 20
+#define STEADY 0.02   /* variation of step times below which a cycle in them does not matter */
+#define BUSY_HOST 0.9 /* share of the cores */
+
+/* Rows and findings are added as they are found. */
 json_t *section_begin(const char *name, const char *title)
 {
     return json_pack("{s:s, s:s, s:[], s:[]}", "name", name, "title", title, "rows", "findings");
 }
 
+/* A value that is not UTF-8 becomes a question mark, not a lost row. */
 void section_row(json_t *section, Status status, const char *name, const char *note, const char *fmt, ...)
 {
     char value[400];
@@ -51,6 +57,7 @@ static void add_preflight(json_t *section, const Preflight *p, Area area)
                             p->findings[i].why, p->findings[i].value, p->findings[i].fix);
 }
 
+/* Powers of 1000, as disks are sold. */
 static const char *bytes_text(char out[32], double bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
@@ -61,19 +68,22 @@ static const char *bytes_text(char out[32], double bytes)
     return out;
 }
 
+/* As settings are shown. */
 static const char *on_off(int on) { return on ? "on" : "off"; }
 
 /* --- 1 --- */
 
+/* Name, model, memory. */
 static void device_row(json_t *s, const char *name, Device *d)
 {
     DeviceMemory m;
     char total[32];
     d->ops->memory_info(d, &m);
-    section_row(s, STATUS_INFO, name, d->ops->kind == DEVICE_SIM ? "simulated: times are those of --sim" : "",
+    section_row(s, STATUS_INFO, name, d->ops->traits.simulated ? "simulated: times are those of --sim" : "",
                 "%s: %s, %s", d->name, d->model, bytes_text(total, (double)m.total));
 }
 
+/* The machine as this process sees it. */
 static json_t *hardware(const ReportInput *in)
 {
     json_t *s = section_begin("hardware", "Hardware");
@@ -96,7 +106,7 @@ static json_t *hardware(const ReportInput *in)
                     g->values[MONITOR_TEMPERATURE].mean);
     } else
         section_row(s, STATUS_UNKNOWN, "GPU during the run (NVML)",
-                    in->model->ops->kind == DEVICE_CUDA ? "NVML is not there" : "the model device is no GPU",
+                    in->model->ops->traits.nvml ? "NVML is not there" : "the model device is no GPU",
                     "not measured");
     add_preflight(s, in->preflight, AREA_DEVICES);
     add_preflight(s, in->preflight, AREA_LIMITS);
@@ -105,6 +115,7 @@ static json_t *hardware(const ReportInput *in)
 
 /* --- 2 --- */
 
+/* Only what somebody has set. */
 static json_t *configuration(const ReportInput *in)
 {
     json_t *s = section_begin("configuration", "Configuration");
@@ -122,6 +133,7 @@ static json_t *configuration(const ReportInput *in)
 
 /* --- 3 --- */
 
+/* Which of the possible ways a batch takes in this run. */
 static json_t *code_path(const ReportInput *in)
 {
     json_t *s = section_begin("code_path", "Code path in use");
@@ -164,14 +176,15 @@ static json_t *code_path(const ReportInput *in)
                 o->simulated ? "simulated: takes the machine's step_ms"
                              : "the real network, real gradients, no file written");
     section_row(s, STATUS_INFO, "arithmetic", "", "%s",
-                o->simulated                                                  ? "none (simulated)"
-                : in->model->ops->kind == DEVICE_CUDA && cfg->mixed_precision ? "bf16 with fp32 masters"
-                                                                              : "fp32");
+                o->simulated                                          ? "none (simulated)"
+                : in->model->ops->traits.bf16 && cfg->mixed_precision ? "bf16 with fp32 masters"
+                                                                      : "fp32");
     return s;
 }
 
 /* --- 4 --- */
 
+/* How batches are made, and whether any clip was lost. */
 static json_t *loader(const ReportInput *in)
 {
     json_t *s = section_begin("loader", "Loader");
@@ -197,7 +210,7 @@ static json_t *loader(const ReportInput *in)
         section_finding(s, "warning", "Clips could not be loaded", "they are missing in training",
                         "see the log", "run myxtts prepare --verify");
     if (o->cpu_share >= 0)
-        section_row(s, o->cpu_share > 0.9 ? STATUS_ACCEPTABLE : STATUS_GOOD, "host CPU", "",
+        section_row(s, o->cpu_share > BUSY_HOST ? STATUS_ACCEPTABLE : STATUS_GOOD, "host CPU", "",
                     "%.0f %% of %d cores", 100 * o->cpu_share, o->cores);
     add_preflight(s, in->preflight, AREA_LOADER);
     return s;
@@ -205,12 +218,13 @@ static json_t *loader(const ReportInput *in)
 
 /* --- 5 --- */
 
+/* Whether the step is captured, and what its phases take. */
 static json_t *graph(const ReportInput *in)
 {
     json_t *s = section_begin("graph", "Graph and fused kernels");
     const Observation *o = in->o;
     static const char *const names[OBSERVED_PHASES] = {"forward", "loss", "backward", "optimiser"};
-    if (in->model->ops->kind == DEVICE_CUDA)
+    if (in->model->ops->traits.graphs)
         section_row(s, o->graphs ? STATUS_GOOD : STATUS_ACCEPTABLE, "step as CUDA graphs", "", "%s",
                     o->graphs ? "captured for each shape" : "off: every kernel is launched by itself");
     else
@@ -230,6 +244,7 @@ static json_t *graph(const ReportInput *in)
 
 /* --- 6 --- */
 
+/* What is in use, and the caps. */
 static json_t *memory(const ReportInput *in)
 {
     json_t *s = section_begin("memory", "Memory");
@@ -255,6 +270,7 @@ static json_t *memory(const ReportInput *in)
 
 /* --- 7 --- */
 
+/* The disk by itself: the page cache may hide a slow one until the dataset outgrows it. */
 static json_t *storage(const ReportInput *in)
 {
     json_t *s = section_begin("storage", "Storage past the page cache");
@@ -293,6 +309,7 @@ static double swing(const Observation *o)
     return n >= 10 ? stats_percentile(x, n, 0.9) - stats_percentile(x, n, 0.1) : NAN;
 }
 
+/* What each stage did with its time. */
 static void add_stage_rows(json_t *s, const Observation *o, const Verdict *v)
 {
     for (int i = 0; i < STAGE_COUNT; i++) {
@@ -309,6 +326,7 @@ static void add_stage_rows(json_t *s, const Observation *o, const Verdict *v)
     }
 }
 
+/* The measured run against the table of thresholds. */
 static json_t *run(const ReportInput *in)
 {
     json_t *s = section_begin("run", "Pipeline and training run");
@@ -329,8 +347,8 @@ static json_t *run(const ReportInput *in)
     if (steps) {
         for (int64_t k = o->from; k < o->n; k++)
             steps[k - o->from] = o->trace[TRACE_STEP][k] + o->trace[TRACE_WAIT][k];
-        int lag = cycle_best_lag(steps, o->n - o->from, 20, &correlation);
-        section_row(s, variation < 0.02 ? STATUS_GOOD : threshold_judge(LIMIT_CYCLE, correlation),
+        int lag = cycle_best_lag(steps, o->n - o->from, LONGEST_LAG, &correlation);
+        section_row(s, variation < STEADY ? STATUS_GOOD : threshold_judge(LIMIT_CYCLE, correlation),
                     "cycle of step times, lags 2-20", "", "highest autocorrelation %.2f at lag %d",
                     correlation, lag);
         free(steps);
@@ -340,7 +358,8 @@ static json_t *run(const ReportInput *in)
         section_row(s, threshold_judge(LIMIT_GPU_SWING, points), "GPU utilisation swings", "", "%.0f points",
                     100 * points);
     }
-    if (o->synchronous && o->period > 0) { /* else they are hidden behind the step, or named by the verdict */
+    /* Else they are hidden behind the step, or named by the verdict. */
+    if (o->synchronous && o->period > 0) {
         double load = (observation_mean(o, TRACE_READ) + observation_mean(o, TRACE_DECODE)) / o->period;
         double transfer = (observation_mean(o, TRACE_H2D) + observation_mean(o, TRACE_PEER)) / o->period;
         section_row(s, threshold_judge(LIMIT_LOAD, load), "loading, not hidden", "", "%.1f %% of step time",
@@ -359,6 +378,7 @@ static json_t *run(const ReportInput *in)
     return s;
 }
 
+/* The order of the report. */
 json_t *sections_make(const ReportInput *in)
 {
     json_t *all = json_array();

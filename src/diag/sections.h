@@ -35,8 +35,8 @@ void section_row(json_t *section, Status status, const char *name, const char *n
     __attribute__((format(printf, 5, 6)));
 void section_finding(json_t *section, const char *severity, const char *what, const char *why,
                      const char *value, const char *fix);
-void report_verdict(json_t *report, const Verdict *v,
-                    const Observation *o); /* bottleneck, cause, period_steps, verdict, evidence, gains */
+/* Adds bottleneck, cause, period_steps, verdict, evidence and gains. */
+void report_verdict(json_t *report, const Verdict *v, const Observation *o);
 json_t *charts_make(const Observation *o, const Verdict *v);
 json_t *thresholds_json(void);
 void thresholds_text(Buf *out);

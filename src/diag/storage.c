@@ -30,6 +30,7 @@ static int open_file(const char *path, int *direct)
     return fd;
 }
 
+/* A signal is no failure. */
 static ssize_t read_at(int fd, void *to, size_t bytes, off_t at)
 {
     ssize_t n;
@@ -39,6 +40,7 @@ static ssize_t read_at(int fd, void *to, size_t bytes, off_t at)
     return n;
 }
 
+/* Scaled to one MiB: files may be shorter. */
 static void add(StorageTest *t, double seconds, size_t bytes)
 {
     if (t->count < STORAGE_READS && bytes > 0)
@@ -55,6 +57,7 @@ static void read_places(StorageTest *t, const char *path, void *buffer, int read
     t->files++;
     t->direct = direct;
     for (int i = 0; i < reads && size >= (off_t)STORAGE_BYTES && clock_now() < until; i++) {
+        /* Aligned, as O_DIRECT wants it. */
         off_t at = (off_t)rng_below(rng, (uint64_t)(size - (off_t)STORAGE_BYTES) / ALIGN + 1) * ALIGN;
         double start = clock_now();
         ssize_t n = read_at(fd, buffer, STORAGE_BYTES, at);
@@ -69,6 +72,7 @@ static void read_places(StorageTest *t, const char *path, void *buffer, int read
 static void read_audio(StorageTest *t, const Corpus *corpus, void *buffer, Rng *rng, double until)
 {
     while (t->count < STORAGE_READS && clock_now() < until) {
+        /* Opening counts: with small files it is most of the time. */
         double seconds = 0;
         size_t bytes = 0;
         for (int tries = 0; tries < 256 && bytes < STORAGE_BYTES && clock_now() < until; tries++) {
@@ -80,7 +84,8 @@ static void read_audio(StorageTest *t, const Corpus *corpus, void *buffer, Rng *
                                    sizeof path, &ignored))
                 continue;
             double start = clock_now();
-            if ((fd = open_file(path, &direct)) < 0)
+            fd = open_file(path, &direct);
+            if (fd < 0)
                 continue;
             ssize_t n = read_at(fd, buffer, STORAGE_BYTES, 0);
             seconds += clock_now() - start;
@@ -95,6 +100,7 @@ static void read_audio(StorageTest *t, const Corpus *corpus, void *buffer, Rng *
     }
 }
 
+/* The mean is judged; median and worst say how even it is. */
 static void summarise(StorageTest *t)
 {
     Stats s = {0};
@@ -108,6 +114,7 @@ static void summarise(StorageTest *t)
     t->bytes_per_s = s.mean > 0 ? (double)STORAGE_BYTES / s.mean : 0;
 }
 
+/* What training itself would read: cache segments, or audio files. */
 void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
 {
     *t = (StorageTest){0};
@@ -115,16 +122,15 @@ void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
     char *dir = prepare_cache_dir(cfg);
     double until = clock_now() + MOST_SECONDS;
     Rng rng;
-    rng_seed(
-        &rng,
-        (uint64_t)(clock_now() *
-                   1e9)); /* other places in every run: what was read last time may be in a cache below us */
+    /* Other places in every run: what was read last time may be in a cache below us. */
+    rng_seed(&rng, (uint64_t)(clock_now() * 1e9));
     if (!buffer || !dir || corpus->count == 0)
         snprintf(t->why_not, sizeof t->why_not, "there is nothing to read");
     else if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY)
         read_audio(t, corpus, buffer, &rng, until);
     else {
         uint32_t last = 0;
+        /* Each segment once. */
         for (uint64_t k = 0; k < corpus->mel.count && t->count < STORAGE_READS; k++) {
             StoreEntry e;
             store_entry(&corpus->mel, k, &e);

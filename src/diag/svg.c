@@ -11,6 +11,7 @@
 #define PIECES 200 /* of a long line; two points each */
 #define HOVER_COLUMNS 80
 
+/* Characters that mean something in XML; control characters cannot stand in it at all. */
 void svg_escape(Buf *out, const char *s, size_t n)
 {
     size_t from = 0;
@@ -40,6 +41,7 @@ void svg_escape(Buf *out, const char *s, size_t n)
 
 void svg_text(Buf *out, const char *s) { svg_escape(out, s, strlen(s)); }
 
+/* About three digits, with a thin group for thousands. */
 void svg_number(char out[32], double v)
 {
     double a = fabs(v);
@@ -57,6 +59,7 @@ void svg_number(char out[32], double v)
         snprintf(out, 32, "%.3g", v);
 }
 
+/* As many decimals as the distance of the ticks asks for. */
 void svg_tick_text(char out[32], double v, double step)
 {
     int decimals = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
@@ -68,6 +71,7 @@ void svg_tick_text(char out[32], double v, double step)
         snprintf(out, 32, "%.*f", decimals, v);
 }
 
+/* 1, 2, 5 times a power of ten, and 25. */
 double svg_round_step(double raw)
 {
     if (!(raw > 0) || !isfinite(raw))
@@ -78,6 +82,7 @@ double svg_round_step(double raw)
     return (m <= 1.0001 ? 1 : m <= 2.0001 ? 2 : m <= 5.0001 ? 5 : 10) * p;
 }
 
+/* null becomes NaN, a gap in the picture. */
 static double *numbers(const json_t *array, size_t *n)
 {
     *n = json_array_size(array);
@@ -85,7 +90,8 @@ static double *numbers(const json_t *array, size_t *n)
     for (size_t i = 0; v && i < *n; i++) {
         const json_t *e = json_array_get(array, i);
         v[i] = json_is_number(e) ? json_number_value(e) : (double)NAN;
-        if (fabs(v[i]) > 1e30) /* beyond any picture, and differences would overflow */
+        /* Beyond any picture, and differences would overflow. */
+        if (fabs(v[i]) > 1e30)
             v[i] = (double)NAN;
     }
     return v;
@@ -97,10 +103,12 @@ static const char *string(const json_t *o, const char *key)
     return s ? s : "";
 }
 
+/* The chart's series as arrays. */
 static int load(Plot *p)
 {
     const json_t *all = json_object_get(p->chart, "series");
-    p->x_label = string(p->chart, "x_label"), p->y_label = string(p->chart, "y_label");
+    p->x_label = string(p->chart, "x_label");
+    p->y_label = string(p->chart, "y_label");
     for (size_t i = 0; i < json_array_size(all) && p->count < SVG_SERIES; i++) {
         const json_t *one = json_array_get(all, i);
         Values *v = &p->series[p->count++];
@@ -113,6 +121,7 @@ static int load(Plot *p)
     return 0;
 }
 
+/* Without x the points are 0, 1, ... */
 double svg_x_of(const Values *v, size_t i) { return i < v->x_n ? v->x[i] : v->x_n ? (double)NAN : (double)i; }
 double svg_px(const Plot *p, double x)
 {
@@ -123,12 +132,17 @@ double svg_py(const Plot *p, double y)
     return p->bottom - (y - p->y0) / (p->y1 - p->y0) * (p->bottom - p->top);
 }
 
+/* A range that can be divided by: not empty, not a single point. */
 void svg_widen(double *lo, double *hi, int with_zero)
 {
-    if (!(*lo <= *hi))
-        *lo = 0, *hi = 1;
-    if (with_zero)
-        *lo = *lo > 0 ? 0 : *lo, *hi = *hi < 0 ? 0 : *hi;
+    if (!(*lo <= *hi)) {
+        *lo = 0;
+        *hi = 1;
+    }
+    if (with_zero) {
+        *lo = *lo > 0 ? 0 : *lo;
+        *hi = *hi < 0 ? 0 : *hi;
+    }
     if (*hi - *lo <= fabs(*hi) * 1e-9)
         *hi = *lo == 0 && *hi == 0 ? 1 : *hi + (fabs(*hi) > 0 ? fabs(*hi) * 0.1 : 1);
 }
@@ -147,10 +161,13 @@ void svg_label(Buf *out, double x, double y, const char *class, const char *anch
     buf_str(out, "</text>");
 }
 
+/* The range grows to whole ticks; the left margin follows the longest number. */
 void svg_y_axis(Plot *p)
 {
     double step = svg_round_step((p->y1 - p->y0) / 4.5);
-    p->y0 = floor(p->y0 / step + 1e-9) * step, p->y1 = ceil(p->y1 / step - 1e-9) * step;
+    p->y0 = floor(p->y0 / step + 1e-9) * step;
+    p->y1 = ceil(p->y1 / step - 1e-9) * step;
+    /* Two passes: labels are measured before anything is placed. */
     size_t longest = 1;
     char s[32];
     int ticks = (int)round((p->y1 - p->y0) / step);
@@ -169,6 +186,7 @@ void svg_y_axis(Plot *p)
     svg_label(p->out, 4, 12, "name", "start", p->y_label);
 }
 
+/* whole: steps and lags have no halves. */
 void svg_x_axis(Plot *p, int whole)
 {
     double step = svg_round_step((p->x1 - p->x0) / 5.5);
@@ -185,6 +203,7 @@ void svg_x_axis(Plot *p, int whole)
     svg_label(p->out, (p->left + p->right) / 2, p->bottom + 31, "name", "middle", p->x_label);
 }
 
+/* Vertical lines with labels, in three rows so that neighbours do not overlap. */
 void svg_marks(Plot *p, double shift)
 {
     const json_t *all = json_object_get(p->chart, "marks");
@@ -208,6 +227,7 @@ void svg_no_data(Plot *p)
 
 /* ---- lines ---- */
 
+/* A gap lifts the pen. */
 static void move_to(Plot *p, double x, double y, int *pen)
 {
     if (!isfinite(x) || !isfinite(y)) {
@@ -235,12 +255,14 @@ static void piece(Plot *p, const Values *v, size_t from, size_t to, int *pen)
         *pen = 0;
         return;
     }
+    /* In the order in which they come, or the line would go back. */
     size_t first = lo < hi ? lo : hi, second = lo < hi ? hi : lo;
     move_to(p, svg_x_of(v, first), v->y[first], pen);
     if (second != first)
         move_to(p, svg_x_of(v, second), v->y[second], pen);
 }
 
+/* A long line is drawn by its extremes: a screen has fewer columns than it has points. */
 static void line(Plot *p, const Values *v, int colour)
 {
     int pen = 0;
@@ -274,6 +296,7 @@ static void hover(Plot *p)
         buf_printf(p->out, "<text x=\"%.1f\" y=\"12\" text-anchor=\"end\">%s:", p->right, s);
         for (int k = 0; k < p->count && k < 4; k++) {
             const Values *v = &p->series[k];
+            /* The point of each series that is nearest to the column. */
             size_t near = v->n;
             if (v->n == first->n)
                 near = i;
@@ -288,6 +311,7 @@ static void hover(Plot *p)
     }
 }
 
+/* Range of all series, axes, lines, marks, and the values under the pointer. */
 static void line_chart(Plot *p)
 {
     double xlo = INFINITY, xhi = -INFINITY, ylo = INFINITY, yhi = -INFINITY;
@@ -297,13 +321,19 @@ static void line_chart(Plot *p)
             double x = svg_x_of(&p->series[k], i), y = p->series[k].y[i];
             if (!isfinite(x) || !isfinite(y))
                 continue;
-            xlo = fmin(xlo, x), xhi = fmax(xhi, x), ylo = fmin(ylo, y), yhi = fmax(yhi, y);
+            xlo = fmin(xlo, x);
+            xhi = fmax(xhi, x);
+            ylo = fmin(ylo, y);
+            yhi = fmax(yhi, y);
             whole = whole && x == floor(x);
         }
     int empty = !(xlo <= xhi);
     svg_widen(&xlo, &xhi, 0);
     svg_widen(&ylo, &yhi, 1);
-    p->x0 = xlo, p->x1 = xhi, p->y0 = ylo, p->y1 = yhi;
+    p->x0 = xlo;
+    p->x1 = xhi;
+    p->y0 = ylo;
+    p->y1 = yhi;
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
     svg_x_axis(p, whole);
@@ -316,6 +346,7 @@ static void line_chart(Plot *p)
         hover(p);
 }
 
+/* By kind; lines where it is not known. */
 void svg_chart(Buf *out, const json_t *chart)
 {
     Plot p = {

@@ -12,6 +12,7 @@
 
 /* ---- histograms ---- */
 
+/* Equal bins from `first` on. */
 typedef struct Bins {
     double first, step;
     size_t count; /* 0: no sample at all */
@@ -24,11 +25,15 @@ static Bins bins_of(const Plot *p)
     size_t finite = 0;
     for (int k = 0; k < p->count; k++)
         for (size_t i = 0; !p->series[k].x_n && i < p->series[k].n; i++)
-            if (isfinite(p->series[k].y[i]))
-                lo = fmin(lo, p->series[k].y[i]), hi = fmax(hi, p->series[k].y[i]), finite++;
+            if (isfinite(p->series[k].y[i])) {
+                lo = fmin(lo, p->series[k].y[i]);
+                hi = fmax(hi, p->series[k].y[i]);
+                finite++;
+            }
     if (!finite)
         return (Bins){0};
     svg_widen(&lo, &hi, 0);
+    /* About the root of the number of samples, in round steps. */
     double wanted = fmax(8, fmin(MOST_BINS, sqrt((double)finite))), step = svg_round_step((hi - lo) / wanted),
            first = floor(lo / step) * step;
     return (Bins){first, step, (size_t)fmin(4 * MOST_BINS, floor((hi - first) / step) + 1)};
@@ -52,7 +57,10 @@ static int count_samples(Values *v, const Bins *bins)
         }
     free(v->x);
     free(v->y);
-    v->x = x, v->y = y, v->n = bins->count, v->x_n = bins->count + 1;
+    v->x = x;
+    v->y = y;
+    v->n = bins->count;
+    v->x_n = bins->count + 1;
     return 0;
 }
 
@@ -73,6 +81,7 @@ static double upper_edge(const Values *v, size_t i)
                         : v->x[i] + 0.5;
 }
 
+/* Counts that are given, or samples that are counted here. */
 int svg_histogram(Plot *p)
 {
     double xlo = INFINITY, xhi = -INFINITY, most = 0;
@@ -83,13 +92,18 @@ int svg_histogram(Plot *p)
             return ERR_NOMEM;
         v->n = v->n < v->x_n ? v->n : v->x_n;
         for (size_t i = 0; i < v->n; i++)
-            if (isfinite(lower_edge(v, i)) && isfinite(v->y[i]) && isfinite(upper_edge(v, i)))
-                xlo = fmin(xlo, lower_edge(v, i)), xhi = fmax(xhi, upper_edge(v, i)),
+            if (isfinite(lower_edge(v, i)) && isfinite(v->y[i]) && isfinite(upper_edge(v, i))) {
+                xlo = fmin(xlo, lower_edge(v, i));
+                xhi = fmax(xhi, upper_edge(v, i));
                 most = fmax(most, v->y[i]);
+            }
     }
     int empty = !(xlo <= xhi);
     svg_widen(&xlo, &xhi, 0);
-    p->x0 = xlo, p->x1 = xhi, p->y0 = 0, p->y1 = most > 0 ? most : 1;
+    p->x0 = xlo;
+    p->x1 = xhi;
+    p->y0 = 0;
+    p->y1 = most > 0 ? most : 1;
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
     for (int k = 0; k < p->count; k++)
@@ -99,7 +113,9 @@ int svg_histogram(Plot *p)
             if (!(v->y[i] > 0) || !(a < b))
                 continue;
             char from[32], to[32], count[32];
-            svg_number(from, a), svg_number(to, b), svg_number(count, v->y[i]);
+            svg_number(from, a);
+            svg_number(to, b);
+            svg_number(count, v->y[i]);
             double w = svg_px(p, b) - svg_px(p, a);
             buf_printf(p->out,
                        "<rect class=\"bar s%d%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" "
@@ -121,6 +137,7 @@ typedef struct Category {
     const char *name;
 } Category;
 
+/* Named categories, or as many as the longest series has values. */
 static size_t category_count(const Plot *p)
 {
     size_t n = json_array_size(json_object_get(p->chart, "categories"));
@@ -129,6 +146,7 @@ static size_t category_count(const Plot *p)
     return n;
 }
 
+/* A category's name; its x or its number where it has none. */
 static void category(const Plot *p, size_t i, Category *c)
 {
     c->name = json_string_value(json_array_get(json_object_get(p->chart, "categories"), i));
@@ -138,11 +156,13 @@ static void category(const Plot *p, size_t i, Category *c)
     c->name = c->number;
 }
 
+/* A gap is a bar of no length. */
 static double value(const Plot *p, int k, size_t i)
 {
     return i < p->series[k].n && isfinite(p->series[k].y[i]) ? p->series[k].y[i] : 0;
 }
 
+/* What the pointer shows. */
 static void bar_title(Plot *p, const Category *c, int k, double v)
 {
     char s[32];
@@ -164,13 +184,15 @@ static void bar_title(Plot *p, const Category *c, int k, double v)
 /* Lowest and highest end of a bar, over all of them. */
 static void bar_range(const Plot *p, size_t n, int stacked, double *lo, double *hi)
 {
-    *lo = 0, *hi = 0;
+    *lo = 0;
+    *hi = 0;
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         for (int k = 0; k < p->count; k++) {
             double v = value(p, k, i);
             sum += stacked ? fmax(v, 0) : 0;
-            *lo = fmin(*lo, stacked ? 0 : v), *hi = fmax(*hi, stacked ? sum : v);
+            *lo = fmin(*lo, stacked ? 0 : v);
+            *hi = fmax(*hi, stacked ? sum : v);
         }
     }
 }
@@ -181,10 +203,14 @@ static void upright(Plot *p, size_t n)
     double lo, hi;
     bar_range(p, n, 0, &lo, &hi);
     svg_widen(&lo, &hi, 1);
-    p->y0 = lo, p->y1 = hi, p->x0 = 0, p->x1 = (double)n;
+    p->y0 = lo;
+    p->y1 = hi;
+    p->x0 = 0;
+    p->x1 = (double)n;
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
     double slot = (p->right - p->left) / (double)n, gap = slot * 0.18, w = (slot - gap) / p->count;
+    /* As many labels as fit beside each other. */
     size_t every = (size_t)ceil((double)n * 26 / (p->right - p->left));
     for (size_t i = 0; i < n; i++) {
         Category c;
@@ -207,13 +233,15 @@ static void upright(Plot *p, size_t n)
     const Values *v = &p->series[0];
     if (v->x_n > 1 && v->x[v->x_n - 1] > v->x[0] && v->x_n >= n) {
         double width = (v->x[n - 1] - v->x[0]) / (double)(n - 1);
-        p->x0 = v->x[0], p->x1 = v->x[n - 1] + width;
+        p->x0 = v->x[0];
+        p->x1 = v->x[n - 1] + width;
         svg_marks(p, width / 2);
     } else {
         svg_marks(p, 0.5);
     }
 }
 
+/* Letters, not bytes. */
 static size_t letters(const char *s) { return utf8_count(s, strlen(s)); }
 
 /* At most `most` letters; what is cut off can be read in the bar's title. */
@@ -239,12 +267,15 @@ static void lying(Plot *p, size_t n, int stacked)
         category(p, i, &c);
         longest = letters(c.name) > longest ? letters(c.name) : longest;
     }
+    /* The picture is as high as its bars need. */
     double step = svg_round_step((hi - lo) / 4.5), height;
     int lines = stacked ? 1 : p->count;
     double row = fmax(ROW, 13.0 * lines + 6);
-    p->left = 10 + 6.6 * fmin((double)longest, MOST_LETTERS), p->top = 8,
+    p->left = 10 + 6.6 * fmin((double)longest, MOST_LETTERS);
+    p->top = 8;
     p->bottom = p->top + row * (double)(n ? n : 1);
-    p->x0 = floor(lo / step + 1e-9) * step, p->x1 = ceil(hi / step - 1e-9) * step;
+    p->x0 = floor(lo / step + 1e-9) * step;
+    p->x1 = ceil(hi / step - 1e-9) * step;
     height = p->bottom + 38;
     svg_open(p, height);
     for (double v = p->x0; v <= p->x1 + step * 1e-6; v += step) {
@@ -282,6 +313,7 @@ static void lying(Plot *p, size_t n, int stacked)
         svg_no_data(p);
 }
 
+/* Upright where the names are short or the bars many. */
 void svg_bars(Plot *p, int stacked)
 {
     size_t n = category_count(p), longest = 0;

@@ -32,11 +32,11 @@ double svg_round_step(double raw); /* 1, 2, 5 times a power of ten, or 25, 250 .
 void svg_widen(double *lo, double *hi, int with_zero); /* gives a range a width; with_zero: 0 is in it */
 void svg_text(Buf *out, const char *s);                /* escaped */
 void svg_label(Buf *out, double x, double y, const char *class, const char *anchor, const char *s);
-void svg_tick_text(char out[32], double v,
-                   double step); /* as many decimals as the step between ticks needs */
+/* As many decimals as the step between ticks needs. */
+void svg_tick_text(char out[32], double v, double step);
 void svg_open(Plot *p, double height);
-void svg_y_axis(
-    Plot *p); /* widens y0 .. y1 to round numbers; the left edge makes room for the longest of them */
+/* Widens y0 .. y1 to round numbers; the left edge makes room for the longest of them. */
+void svg_y_axis(Plot *p);
 void svg_x_axis(Plot *p, int whole);
 void svg_marks(Plot *p, double shift); /* shift: from a mark's x to where it stands */
 void svg_no_data(Plot *p);

@@ -8,6 +8,7 @@
 #define CONTEXT 3
 #define MOST_CHANGES 1000
 
+/* A line is a slice of the text. */
 typedef struct Line {
     const char *p;
     size_t n;  /* without the newline */
@@ -19,6 +20,7 @@ typedef struct Lines {
     long count;
 } Lines;
 
+/* The last line may lack its newline. */
 static int split(Lines *l, const char *s, size_t n)
 {
     size_t cap = 0;
@@ -45,6 +47,7 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
 {
     long n = a_end - from, m = b_end - from, most = n + m < MOST_CHANGES ? n + m : MOST_CHANGES,
          width = 2 * most + 1;
+    /* The furthest points of every number of changes are kept, to find the way back. */
     int *trace = mem_calloc((size_t)(most + 1), (size_t)width * sizeof *trace);
     if (!trace)
         return ERR_NOMEM;
@@ -54,6 +57,7 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
         int *v = trace + d * width + most;
         if (d > 0)
             memcpy(v - most, v - most - width, (size_t)width * sizeof *v);
+        /* Along each diagonal as far as the lines are equal. */
         for (long k = -d; k <= d && !found; k += 2) {
             x = d == 0 ? 0 : k == -d || (k != d && v[k - 1] < v[k + 1]) ? v[k + 1] : v[k - 1] + 1;
             for (y = x - k; x < n && y < m && same(&a->items[from + x], &b->items[from + y]); x++)
@@ -68,13 +72,16 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
         free(trace);
         return 0;
     }
+    /* Back along the way: each step is one line that went or came. */
     for (x = n, y = m, d--; d > 0; d--) {
         const int *v = trace + (d - 1) * width + most;
         long k = x - y;
         int down = k == -d || (k != d && v[k - 1] < v[k + 1]);
         long before_x = down ? v[k + 1] : v[k - 1], before_y = before_x - (down ? k + 1 : k - 1);
-        while (x > before_x + !down && y > before_y + down)
-            x--, y--;
+        while (x > before_x + !down && y > before_y + down) {
+            x--;
+            y--;
+        }
         if (down)
             come[from + before_y] = 1;
         else
@@ -86,6 +93,7 @@ static int compare(char *gone, char *come, const Lines *a, const Lines *b, long 
     return 0;
 }
 
+/* As diff -u writes it. */
 static void put_line(Buf *out, char sign, const Line *l)
 {
     buf_add(out, &sign, 1);
@@ -98,18 +106,25 @@ static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone,
                      long *j)
 {
     long a0 = *i > CONTEXT ? *i - CONTEXT : 0, b0 = *j - (*i - a0), x = *i, y = *j, quiet = 0;
+    /* Changes with few equal lines between them share a hunk. */
     while (x < a->count || y < b->count) {
-        if (x < a->count && gone[x])
-            x++, quiet = 0;
-        else if (y < b->count && come[y])
-            y++, quiet = 0;
-        else if (quiet == 2 * CONTEXT)
+        if (x < a->count && gone[x]) {
+            x++;
+            quiet = 0;
+        } else if (y < b->count && come[y]) {
+            y++;
+            quiet = 0;
+        } else if (quiet == 2 * CONTEXT)
             break;
-        else
-            x++, y++, quiet++;
+        else {
+            x++;
+            y++;
+            quiet++;
+        }
     }
     long spare = quiet > CONTEXT ? quiet - CONTEXT : 0;
-    x -= spare, y -= spare;
+    x -= spare;
+    y -= spare;
     buf_printf(out, "@@ -%ld,%ld +%ld,%ld @@\n", a0 + (x > a0), x - a0, b0 + (y > b0), y - b0);
     long p = a0, q = b0;
     while (p < x || q < y) {
@@ -117,13 +132,17 @@ static void put_hunk(Buf *out, const Lines *a, const Lines *b, const char *gone,
             put_line(out, '-', &a->items[p++]);
         else if (q < y && come[q])
             put_line(out, '+', &b->items[q++]);
-        else
-            put_line(out, ' ', &a->items[p]), p++, q++;
+        else {
+            put_line(out, ' ', &a->items[p]);
+            p++;
+            q++;
+        }
     }
     *i = x;
     *j = y;
 }
 
+/* Nothing is written for equal texts. */
 int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_size, const char *new_name,
               const char *new_text, size_t new_size)
 {
@@ -138,11 +157,14 @@ int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_s
         rc = gone && come ? 0 : ERR_NOMEM;
     }
     if (!rc) {
+        /* What both have in common at the beginning and the end needs no search. */
         long from = 0, a_end = a.count, b_end = b.count;
         while (from < a_end && from < b_end && same(&a.items[from], &b.items[from]))
             from++;
-        while (a_end > from && b_end > from && same(&a.items[a_end - 1], &b.items[b_end - 1]))
-            a_end--, b_end--;
+        while (a_end > from && b_end > from && same(&a.items[a_end - 1], &b.items[b_end - 1])) {
+            a_end--;
+            b_end--;
+        }
         rc = compare(gone, come, &a, &b, from, a_end, b_end);
     }
     if (!rc) {
@@ -154,7 +176,8 @@ int text_diff(Buf *out, const char *old_name, const char *old_text, size_t old_s
                 begun = 1;
                 put_hunk(out, &a, &b, gone, come, &i, &j);
             } else {
-                i++, j++;
+                i++;
+                j++;
             }
         }
         rc = out->failed ? ERR_NOMEM : 0;

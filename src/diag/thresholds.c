@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 
+/* name, what is measured, good, bad, whether more is better, unit, factor to the unit, note */
 static const Limit limits[LIMIT_COUNT] = {
     [LIMIT_GPU_BUSY] = {"gpu_busy", "model device busy", 0.80, 0.50, 1, "%", 100, ""},
     [LIMIT_GPU_SWING] = {"gpu_swing", "model GPU utilisation swings", 0.30, 0.30, 0, "points", 100, ""},
@@ -63,6 +64,7 @@ static const Limit limits[LIMIT_COUNT] = {
     [LIMIT_VOICE_MINUTES] = {"voice_minutes", "recordings: minutes of speech", 60, 10, 1, "min", 1, ""},
 };
 
+/* As in JSON and CSS. */
 const char *status_name(Status s)
 {
     static const char *const names[] = {"good", "acceptable", "bad", "info", "unknown"};
@@ -76,6 +78,7 @@ const Limit *threshold(LimitId id)
     return &limits[id];
 }
 
+/* Where good and bad are one number there is nothing between them. */
 Status threshold_judge(LimitId id, double value)
 {
     const Limit *l = threshold(id);

@@ -14,14 +14,14 @@
 #define YOUNG_STEPS 1000  /* a run that is still going on is not told before this what it has not learned */
 #define LATER 3           /* validations after the lowest, all above it, before it is called overfitting */
 #define PREDICTED_CLIPS 8 /* held-out clips that predictions are judged by, at the least */
-#define SUSPECT_WAY \
-    0.4                   /* from a usual fit to that of a text that is not said: suspects are further along \
-                           */
+/* From a usual fit to that of a text that is not said: suspects are further along. */
+#define SUSPECT_WAY 0.4
 #define SUSPECT_CLIPS 30  /* clips that an outlier can be told among, at the least */
 #define JUDGED_WORDS 50   /* of the recordings, from which the judge itself is judged */
 #define SURE 2.0          /* standard errors between two shares of words */
 #define SPEECH_FRAMES 3.0 /* frames per symbol from which a symbol of one frame is remarkable */
 
+/* As in JSON. */
 const char *voice_cause_name(VoiceCause c)
 {
     static const char *const names[VOICE_CAUSE_COUNT] = {
@@ -31,6 +31,7 @@ const char *voice_cause_name(VoiceCause c)
     return names[c];
 }
 
+/* What nobody has measured is NaN, and no threshold judges it. */
 void voice_facts_clear(VoiceFacts *f)
 {
     *f = (VoiceFacts){
@@ -43,13 +44,17 @@ void voice_facts_clear(VoiceFacts *f)
 
 void voice_facts_free(VoiceFacts *f)
 {
-    free(f->train), free(f->validation), free(f->heard), free(f->clip);
+    free(f->train);
+    free(f->validation);
+    free(f->heard);
+    free(f->clip);
     block_free(&f->strings);
     voice_facts_clear(f);
 }
 
 /* --- suspects --- */
 
+/* The most suspect first; the order is the same in every run. */
 static int compare_scores(const void *a, const void *b)
 {
     const VoiceClip *x = a, *y = b;
@@ -67,6 +72,7 @@ static void spread(double *x, size_t n, double *median, double *deviation)
     *deviation = 1.4826 * stats_percentile(x, n, 0.5);
 }
 
+/* A text that is not said fits its clip as badly as another clip's text does. */
 int voice_suspects(VoiceFacts *f, Err *err)
 {
     size_t n = 0;
@@ -76,10 +82,12 @@ int voice_suspects(VoiceFacts *f, Err *err)
     f->suspects = 0;
     for (size_t i = 0; i < f->clip_count; i++) {
         VoiceClip *c = &f->clip[i];
-        c->score = 0, c->suspect = 0;
+        c->score = 0;
+        c->suspect = 0;
         if (c->other > 0)
             x[n++] = c->cost / c->other;
     }
+    /* Without a learned alignment every text fits badly. */
     if (n < SUSPECT_CLIPS || threshold_judge(LIMIT_VOICE_OWN_TEXT, f->own_text) == STATUS_BAD) {
         free(x);
         return 0;
@@ -122,6 +130,7 @@ static int is_odd(LimitId id, double value)
     return is_bad(id, value) || threshold_judge(id, value) == STATUS_ACCEPTABLE;
 }
 
+/* Of either curve. */
 static int64_t newest_step(const VoiceFacts *f)
 {
     int64_t step = -1;
@@ -136,6 +145,7 @@ static int is_young(const VoiceFacts *f) { return !f->ended && newest_step(f) < 
 
 /* --- the recordings --- */
 
+/* Speech too fast and a voice too high at once, or one of them beyond all doubt. */
 static int find_sample_rate(VoiceFinding *v, const VoiceFacts *f)
 {
     const double rate = f->sounds_per_s, f0 = f->f0;
@@ -151,16 +161,15 @@ static int find_sample_rate(VoiceFinding *v, const VoiceFacts *f)
     if (isfinite(f0))
         EVIDENCE(v, "%s a voice of %.0f Hz (most are between 85 and 250)", isfinite(rate) ? "," : "", f0);
     EVIDENCE(v, ".");
-    ADVICE(
-        v,
-        "Listen to one of them. If it sounds %s, the headers name a sample rate that is not the recordings' "
-        "(22050 for sound of 16000 plays 1.38 times as fast): write the true rate into the files and prepare "
-        "again. "
-        "If the speaker talks like that, nothing is wrong.",
-        fast ? "hurried and high" : "dragging and deep");
+    ADVICE(v,
+           "Listen to one of them. If it sounds %s, the headers name a sample rate that is not the "
+           "recordings' (22050 for sound of 16000 plays 1.38 times as fast): write the true rate into the "
+           "files and prepare again. If the speaker talks like that, nothing is wrong.",
+           fast ? "hurried and high" : "dragging and deep");
     return 1;
 }
 
+/* Lines that were left out as silent, and clips that are silent for most of their time. */
 static int find_silence(VoiceFinding *v, const VoiceFacts *f)
 {
     if (!f->looked && !f->silent_lines)
@@ -179,11 +188,11 @@ static int find_silence(VoiceFinding *v, const VoiceFacts *f)
                  f->silent_lines ? ", and" : ":", (long long)f->looked_quiet, (long long)f->looked);
     EVIDENCE(v, ".");
     ADVICE(v, "Listen to those named. Record them again, or take their lines out; where speech has long "
-              "pauses before or "
-              "after, trim_silence: true and a smaller trim_top_db cut them off.");
+              "pauses before or after, trim_silence: true and a smaller trim_top_db cut them off.");
     return 1;
 }
 
+/* Samples at the limit, several in a row. */
 static int find_clipping(VoiceFinding *v, const VoiceFacts *f)
 {
     double share = f->looked ? (double)f->looked_clipped / (double)f->looked : (double)NAN;
@@ -193,12 +202,14 @@ static int find_clipping(VoiceFinding *v, const VoiceFacts *f)
              "%.0f %% of the recordings are clipped (%lld of %lld that were looked at; %.2f %% of all "
              "samples are cut off).",
              100 * share, (long long)f->looked_clipped, (long long)f->looked, 100 * f->clipped_samples);
-    ADVICE(v, "The voice will learn the rattle. Take the recordings from a source before the level was "
-              "raised, or record "
-              "with less gain; turning the volume down afterwards does not bring back what was cut off.");
+    ADVICE(
+        v,
+        "The voice will learn the rattle. Take the recordings from a source before the level was raised, or "
+        "record with less gain; turning the volume down afterwards does not bring back what was cut off.");
     return 1;
 }
 
+/* Little data is no mistake, but its consequences should be known. */
 static int find_few_clips(VoiceFinding *v, const VoiceFacts *f)
 {
     const double minutes = f->seconds / 60;
@@ -209,14 +220,14 @@ static int find_few_clips(VoiceFinding *v, const VoiceFacts *f)
         EVIDENCE(v, "; %d of %d phonemes occur fewer than %d times", f->rare_sounds, f->sounds, VOICE_RARE);
     EVIDENCE(v, ".");
     ADVICE(v, "Expect a voice that resembles the speaker and stumbles over words it has not seen, and judge "
-              "it by what is "
-              "understood, not by its loss. A voice for any text wants an hour or more, with every sound "
-              "many times.");
+              "it by what is understood, not by its loss. A voice for any text wants an hour or more, with "
+              "every sound many times.");
     return 1;
 }
 
 /* --- the training --- */
 
+/* Distance per value, without the weight: 1 is knowing nothing. */
 double voice_align_cost(const VoiceFacts *f, int64_t *step)
 {
     const VoicePoint *p = f->validation_count ? &f->validation[f->validation_count - 1]
@@ -236,6 +247,7 @@ static double own_text(const VoiceFacts *f)
 
 static int is_aligned(const VoiceFacts *f) { return !is_bad(LIMIT_VOICE_OWN_TEXT, own_text(f)); }
 
+/* The fit to the own text decides where it was measured; the cost only where it was not. */
 static int find_alignment(VoiceFinding *v, const VoiceFacts *f)
 {
     const double share = own_text(f), cost = voice_align_cost(f, &v->step);
@@ -257,42 +269,41 @@ static int find_alignment(VoiceFinding *v, const VoiceFacts *f)
     EVIDENCE(v, v->step >= 0 ? ", at step %lld." : ".", (long long)v->step);
     ADVICE(v,
            "%sMake sure that the texts belong to the recordings (a list that is shifted by one line is "
-           "enough) and that "
-           "`language` is theirs. Then train longer, with batches of 16 clips or more.",
+           "enough) and that `language` is theirs. Then train longer, with batches of 16 clips or more.",
            is_young(f) ? "The run is young: train on. If this stays: " : "");
     return 1;
 }
 
+/* Durations found by the alignment, then those that are predicted. */
 static int find_durations(VoiceFinding *v, const VoiceFacts *f)
 {
     int collapsed = f->frames_per_symbol >= SPEECH_FRAMES && is_bad(LIMIT_VOICE_ONES, f->ones);
     v->step = newest_step(f);
-    if (!isfinite(f->own_text) ||
-        is_bad(LIMIT_VOICE_OWN_TEXT, f->own_text)) /* then they are its consequence */
+    /* Without a learned alignment odd durations are its consequence. */
+    if (!isfinite(f->own_text) || is_bad(LIMIT_VOICE_OWN_TEXT, f->own_text))
         return 0;
     if (collapsed || is_bad(LIMIT_VOICE_HELD, f->held)) {
         EVIDENCE(v,
                  "The durations have collapsed: %.0f %% of the symbols have one frame, and a tenth of the "
-                 "symbols has %.0f %% "
-                 "of all frames (%.1f frames a symbol on the average).",
+                 "symbols has %.0f %% of all frames (%.1f frames a symbol on the average).",
                  100 * f->ones, 100 * f->held, f->frames_per_symbol);
-        ADVICE(v, "Look at the alignment of some clips with `myxtts align`. Long pauses inside of "
-                  "recordings, texts with words "
-                  "that are not spoken and music do this: cut them out, then train anew.");
+        ADVICE(v,
+               "Look at the alignment of some clips with `myxtts align`. Long pauses inside of recordings, "
+               "texts with words that are not spoken and music do this: cut them out, then train anew.");
         return 1;
     }
     if (f->predicted_clips < PREDICTED_CLIPS || !is_bad(LIMIT_VOICE_DURATIONS, f->duration_explained))
         return 0;
     EVIDENCE(v,
              "The predicted durations are nearly the same for all symbols: they explain %.0f %% of how the "
-             "real ones differ "
-             "(%lld clips).",
+             "real ones differ (%lld clips).",
              100 * fmax(0, f->duration_explained), (long long)f->predicted_clips);
     ADVICE(v,
            "The voice would speak like a metronome. Train longer; if it stays, raise duration_loss_weight.");
     return 1;
 }
 
+/* Against the speaker's mean: a predictor that is no better has learned nothing. */
 static int find_pitch(VoiceFinding *v, const VoiceFacts *f)
 {
     v->step = newest_step(f);
@@ -312,13 +323,13 @@ static int find_pitch(VoiceFinding *v, const VoiceFacts *f)
             return 0;
         EVIDENCE(v,
                  "The melody is not learned: at step %lld the error of the predicted pitch is %.3f a frame, "
-                 "and %.3f if the "
-                 "speaker's mean were said for every symbol.",
+                 "and %.3f if the speaker's mean were said for every symbol.",
                  (long long)p->step, error, f->pitch_variance);
     }
-    ADVICE(v, "The voice would sound flat. Train longer; if it stays, raise pitch_loss_weight, and listen "
-              "whether the "
-              "recordings hold a single voice without music or noise: their pitch must be found first.");
+    ADVICE(
+        v,
+        "The voice would sound flat. Train longer; if it stays, raise pitch_loss_weight, and listen whether "
+        "the recordings hold a single voice without music or noise: their pitch must be found first.");
     return 1;
 }
 
@@ -328,11 +339,14 @@ static double train_loss(const VoiceFacts *f, int64_t from, int64_t to)
     double sum = 0;
     int n = 0;
     for (size_t i = 0; i < f->train_count; i++)
-        if (f->train[i].step > from && f->train[i].step <= to && isfinite(f->train[i].loss))
-            sum += f->train[i].loss, n++;
+        if (f->train[i].step > from && f->train[i].step <= to && isfinite(f->train[i].loss)) {
+            sum += f->train[i].loss;
+            n++;
+        }
     return n ? sum / n : (double)NAN;
 }
 
+/* The validation loss rises while the training loss falls. */
 static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
 {
     const VoicePoint *p = f->validation;
@@ -349,31 +363,33 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
         for (int k = 0; k < TERM_COUNT; k++)
             rise[k] += (p[i].terms[k] - p[best].terms[k]) / LATER;
     }
+    /* The training loss around the best validation and now. */
     const int64_t to = newest_step(f);
     const double before = train_loss(f, best ? p[best - 1].step : -1, p[best].step),
                  now = train_loss(f, p[n - 2].step, to);
     if (!is_bad(LIMIT_VOICE_RISE, last / p[best].loss - 1) || !(now < before))
         return 0;
+    /* Which term rises most says what is learned by heart. */
     int most = 0;
     for (int k = 1; k < TERM_COUNT; k++)
         if (rise[k] > rise[most])
             most = k;
     v->step = p[best].step;
-    EVIDENCE(v,
-             "The voice learns its clips by heart since step %lld: the loss of held-out clips was %.4f there "
-             "and has been %.4f "
-             "in the last %d validations (%+.1f %%), while the training loss went from %.4f to %.4f",
-             (long long)p[best].step, p[best].loss, last, LATER, 100 * (last / p[best].loss - 1), before,
-             now);
+    EVIDENCE(
+        v,
+        "The voice learns its clips by heart since step %lld: the loss of held-out clips was %.4f there and "
+        "has been %.4f in the last %d validations (%+.1f %%), while the training loss went from %.4f to %.4f",
+        (long long)p[best].step, p[best].loss, last, LATER, 100 * (last / p[best].loss - 1), before, now);
     if (rise[most] > 0)
         EVIDENCE(v, "; most of the rise is in %s", loss_term_name((LossTerm)most));
     EVIDENCE(v, ".");
-    ADVICE(v, "Speak with the best checkpoint (best.safetensors), not with the last. More recordings help "
-              "most, then a smaller "
-              "model_size or more dropout; early_stopping_patience ends a run by itself.");
+    ADVICE(v,
+           "Speak with the best checkpoint (best.safetensors), not with the last. More recordings help most, "
+           "then a smaller model_size or more dropout; early_stopping_patience ends a run by itself.");
     return 1;
 }
 
+/* A difference counts when it is large and no chance. */
 static int find_words(VoiceFinding *v, const VoiceFacts *f)
 {
     const VoiceHeard *h = f->heard_count ? &f->heard[f->heard_count - 1] : NULL;
@@ -381,18 +397,16 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
         return 0;
     const double n = (double)h->words, m = (double)h->recordings_words;
     const double a = (double)h->words_wrong / n, b = (double)h->recordings_words_wrong / m;
-    const double error = sqrt(fmin(a, 1) * fmax(0, 1 - a) / n +
-                              b * fmax(0, 1 - b) / m); /* more words may be wrong than said */
+    /* Standard error of the difference; more words may be wrong than were said. */
+    const double error = sqrt(fmin(a, 1) * fmax(0, 1 - a) / n + b * fmax(0, 1 - b) / m);
     if (is_bad(LIMIT_VOICE_DEAF, b) && h->recordings_words >= JUDGED_WORDS) {
         v->step = h->step;
-        EVIDENCE(
-            v,
-            "The judge hardly understands the recordings themselves: of their %lld words it heard %lld wrong "
-            "(%.0f %%). What it hears of the voice (%.0f %% wrong) tells nothing then.",
-            (long long)h->recordings_words, (long long)h->recordings_words_wrong, 100 * b, 100 * a);
+        EVIDENCE(v,
+                 "The judge hardly understands the recordings themselves: of their %lld words it heard %lld "
+                 "wrong (%.0f %%). What it hears of the voice (%.0f %% wrong) tells nothing then.",
+                 (long long)h->recordings_words, (long long)h->recordings_words_wrong, 100 * b, 100 * a);
         ADVICE(v, "Listen to some recordings with their texts before you. Texts of other clips do this, as "
-                  "do noise, a wrong "
-                  "sample rate, and a language that the judge does not know.");
+                  "do noise, a wrong sample rate, and a language that the judge does not know.");
         return 1;
     }
     if (!is_bad(LIMIT_VOICE_WORDS, a - b) || a - b < SURE * error)
@@ -411,11 +425,11 @@ static int find_words(VoiceFinding *v, const VoiceFacts *f)
         ADVICE(v, "It was %.0f %% at step %lld and gets better: train on. ", 100 * then,
                (long long)first->step);
     ADVICE(v, "Listen to some sentences. See the other findings first, if there are any; then train longer, "
-              "on more recordings, "
-              "or with a larger model_size.");
+              "on more recordings, or with a larger model_size.");
     return 1;
 }
 
+/* The list of suspects is in the report. */
 static int find_texts(VoiceFinding *v, const VoiceFacts *f)
 {
     if (!f->suspects)
@@ -423,15 +437,14 @@ static int find_texts(VoiceFinding *v, const VoiceFacts *f)
     v->step = newest_step(f);
     EVIDENCE(v,
              "%lld of %zu lines have a text that does not seem to be what is said: it fits the recording "
-             "hardly better than "
-             "another clip's does. The clearest is %s.",
+             "hardly better than another clip's does. The clearest is %s.",
              (long long)f->suspects, f->clip_count, f->clip[0].id ? f->clip[0].id : "not named");
     ADVICE(v, "Listen to the clips in the list (worst first) and put their text right or take their lines "
-              "out: they teach wrong "
-              "sounds.");
+              "out: they teach wrong sounds.");
     return 1;
 }
 
+/* In the order of VoiceCause: what spoils everything else comes first. */
 int voice_doctor(VoiceFinding *out, int most, const VoiceFacts *f)
 {
     static int (*const find[VOICE_CAUSE_COUNT])(VoiceFinding *,

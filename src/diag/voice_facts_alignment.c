@@ -17,6 +17,7 @@ typedef struct Predicted { /* of one symbol */
     int32_t duration, speaker;
 } Predicted;
 
+/* What is gathered while the clips go by. */
 typedef struct Pass {
     VoiceFacts *f;
     Engine *engine;
@@ -27,11 +28,13 @@ typedef struct Pass {
     int all_splits;
 } Pass;
 
+/* Clips of validation are the honest ones: the network has not seen them. */
 static int is_held_out(const Corpus *c, uint32_t item)
 {
     return c->dataset.utterances[c->items[item].utterance].split == SPLIT_VAL;
 }
 
+/* Predicted and true traits of every symbol of a clip. */
 static int take_predictions(Pass *p, const ClipAlignment *clip, Err *err)
 {
     EngineLook l;
@@ -51,11 +54,13 @@ static int take_predictions(Pass *p, const ClipAlignment *clip, Err *err)
     return rc;
 }
 
+/* A clip with its own text. */
 static int take_own(void *arg, const ClipAlignment *clip, Err *err)
 {
     Pass *p = arg;
     VoiceClip *c = &p->f->clip[clip->item];
-    c->text = clip->text, c->frames = clip->frames;
+    c->text = clip->text;
+    c->frames = clip->frames;
     c->cost = (double)clip->cost;
     for (int t = 0; t < clip->text; t++)
         p->durations[clip->durations[t] < LONGEST ? clip->durations[t] : LONGEST - 1]++;
@@ -64,6 +69,7 @@ static int take_own(void *arg, const ClipAlignment *clip, Err *err)
     return 0;
 }
 
+/* The same clip with the text of another. */
 static int take_other(void *arg, const ClipAlignment *clip, Err *err)
 {
     Pass *p = arg;
@@ -71,6 +77,7 @@ static int take_other(void *arg, const ClipAlignment *clip, Err *err)
     return 0;
 }
 
+/* Clips for which no other text fits in length are left out of the comparison. */
 static int align_with_others(Pass *p, const EvaluateOptions *o, Err *err)
 {
     OtherTexts other;
@@ -89,21 +96,29 @@ static int align_with_others(Pass *p, const EvaluateOptions *o, Err *err)
 
 /* --- sums --- */
 
+/* How many symbols have one frame, and how much the longest tenth holds. */
 static void sum_durations(VoiceFacts *f, const int64_t *of)
 {
     double symbols = 0, frames = 0, top = 0;
-    for (int d = 1; d < LONGEST; d++)
-        symbols += (double)of[d], frames += (double)of[d] * d;
+    for (int d = 1; d < LONGEST; d++) {
+        symbols += (double)of[d];
+        frames += (double)of[d] * d;
+    }
     if (!(symbols > 0))
         return;
+    /* From the longest down. */
     double left = symbols / 10;
     for (int d = LONGEST - 1; d > 0 && left > 0; d--) {
         const double n = fmin(left, (double)of[d]);
-        top += n * d, left -= n;
+        top += n * d;
+        left -= n;
     }
-    f->ones = (double)of[1] / symbols, f->held = top / frames, f->frames_per_symbol = frames / symbols;
+    f->ones = (double)of[1] / symbols;
+    f->held = top / frames;
+    f->frames_per_symbol = frames / symbols;
 }
 
+/* How much better than a constant the predictions are: durations by their deviance, pitch by its variance. */
 static int sum_predictions(VoiceFacts *f, const Pass *p, Err *err)
 {
     const size_t n = p->predicted_count;
@@ -128,7 +143,8 @@ static int sum_predictions(VoiceFacts *f, const Pass *p, Err *err)
         f->duration_explained = 1 - deviance / most;
     if (!rc && variance > 0)
         f->pitch_explained = 1 - error / variance;
-    free(mean), free(count);
+    free(mean);
+    free(count);
     return rc;
 }
 
@@ -164,13 +180,15 @@ static int sum_clips(VoiceFacts *f, const Corpus *c, Err *err)
     return rc;
 }
 
+/* All clips with their own texts, then with others. */
 int voice_facts_from_alignment(VoiceFacts *f, Engine *e, const EvaluateOptions *o, Err *err)
 {
     const Corpus *c = o->corpus;
     Pass p = {.f = f, .engine = e, .corpus = c};
     uint32_t held_out = 0;
     free(f->clip);
-    f->clip_count = 0, f->suspects = f->predicted_clips = 0;
+    f->clip_count = 0;
+    f->suspects = f->predicted_clips = 0;
     f->clip = mem_calloc(c->count ? c->count : 1, sizeof *f->clip);
     p.durations = mem_calloc(LONGEST, sizeof *p.durations);
     int rc = f->clip && p.durations ? 0 : err_set(err, ERR_NOMEM, "no memory to align %u clips", c->count);
@@ -179,11 +197,18 @@ int voice_facts_from_alignment(VoiceFacts *f, Engine *e, const EvaluateOptions *
         held_out += (uint32_t)is_held_out(c, i);
     }
     p.all_splits = held_out < ENOUGH_HELD_OUT;
-    if (!rc && c->count > 1 && !(rc = align_clips(e, o, take_own, &p, err)) &&
-        !(rc = align_with_others(&p, o, err)) && !(rc = sum_predictions(f, &p, err)))
-        rc = sum_clips(f, c, err);
+    if (!rc && c->count > 1) { /* one clip has no other text to be compared with */
+        rc = align_clips(e, o, take_own, &p, err);
+        if (!rc)
+            rc = align_with_others(&p, o, err);
+        if (!rc)
+            rc = sum_predictions(f, &p, err);
+        if (!rc)
+            rc = sum_clips(f, c, err);
+    }
     if (!rc)
         sum_durations(f, p.durations);
-    free(p.durations), free(p.predicted);
+    free(p.durations);
+    free(p.predicted);
     return rc;
 }

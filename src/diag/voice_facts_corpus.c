@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unicode/uchar.h>
 
+#include "audio/normaliser.h"
 #include "base/stats.h"
 #include "cache/features.h"
 #include "dataset/audio_file.h"
@@ -22,6 +23,7 @@
 #define FLAT_LEVEL 0.25    /* a softer recording was not cut off by anything */
 #define CLIPPED_SHARE 5e-4 /* of the samples of a clip that is called clipped */
 
+/* Only the first few are named. */
 static void name_clip(VoiceFacts *f, VoiceNames *names, const Utterance *u)
 {
     const char *id = names->count < VOICE_MOST_NAMES ? block_strndup(&f->strings, u->id.p, u->id.n) : NULL;
@@ -31,6 +33,7 @@ static void name_clip(VoiceFacts *f, VoiceNames *names, const Utterance *u)
 
 /* --- the samples --- */
 
+/* Root of the mean square. */
 static double frame_level(const float *x, int64_t n)
 {
     double sum = 0;
@@ -44,6 +47,7 @@ static int is_quiet(const Config *cfg, const AudioBuffer *a)
 {
     const int64_t size = a->rate / FRAMES_PER_S > 0 ? a->rate / FRAMES_PER_S : 1,
                   n = (a->frames + size - 1) / size;
+    /* Two passes: the threshold follows from the loudest frame. */
     double loudest = 0;
     for (int64_t i = 0; i < n; i++)
         loudest = fmax(loudest, frame_level(a->samples + i * size, i < n - 1 ? size : a->frames - i * size));
@@ -57,7 +61,8 @@ static int is_quiet(const Config *cfg, const AudioBuffer *a)
             quiet += level < loudest * QUIET_FRAME;
         if (level >= kept) {
             first = first < 0 ? i : first;
-            last = i, quiet_inside = quiet;
+            last = i;
+            quiet_inside = quiet;
         }
     }
     return (double)quiet_inside > QUIET_SHARE * (double)(last - first + 1);
@@ -72,6 +77,7 @@ static int64_t count_clipped(const AudioBuffer *a)
         top = fmaxf(top, fabsf(a->samples[i]));
     if ((double)top < FLAT_LEVEL)
         return 0;
+    /* Runs of samples at the top, each side of zero by itself. */
     const float flat = top * (float)(1 - FLAT);
     for (int64_t i = 0; i <= a->frames; i++) {
         const float x = i < a->frames ? a->samples[i] : 0;
@@ -89,6 +95,7 @@ static int64_t count_clipped(const AudioBuffer *a)
     return clipped;
 }
 
+/* Decodes one recording and judges its samples. */
 static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t item, AudioBuffer *a,
                     int64_t sums[2])
 {
@@ -102,11 +109,16 @@ static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t 
         a->frames > 0 && a->rate > 0) {
         const int64_t clipped = count_clipped(a);
         f->looked++;
-        sums[0] += clipped, sums[1] += a->frames;
-        if (is_quiet(cfg, a))
-            f->looked_quiet++, name_clip(f, &f->silent, u);
-        if ((double)clipped > CLIPPED_SHARE * (double)a->frames)
-            f->looked_clipped++, name_clip(f, &f->clipped, u);
+        sums[0] += clipped;
+        sums[1] += a->frames;
+        if (is_quiet(cfg, a)) {
+            f->looked_quiet++;
+            name_clip(f, &f->silent, u);
+        }
+        if ((double)clipped > CLIPPED_SHARE * (double)a->frames) {
+            f->looked_clipped++;
+            name_clip(f, &f->clipped, u);
+        }
     }
     file_unmap(&map);
 }
@@ -135,6 +147,7 @@ static int is_sound(int token)
            (type == U_LOWERCASE_LETTER || type == U_UPPERCASE_LETTER || type == U_OTHER_LETTER);
 }
 
+/* Which sounds the corpus has, and how fast they come. */
 typedef struct Sounds {
     uint8_t *is_sound; /* [tokens_count()] */
     int64_t *seen;     /* the same */
@@ -142,6 +155,7 @@ typedef struct Sounds {
     size_t rates;
 } Sounds;
 
+/* Of every clip, from the text cache. */
 static void count_sounds(Sounds *s, const Corpus *c, double seconds_per_frame)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -150,12 +164,15 @@ static void count_sounds(Sounds *s, const Corpus *c, double seconds_per_frame)
         if (text_of(&v, c, i))
             continue;
         for (uint32_t k = 0; k < v.token_count; k++)
-            if (v.tokens[k] < tokens_count() && s->is_sound[v.tokens[k]])
-                n++, s->seen[v.tokens[k]]++;
+            if (v.tokens[k] < tokens_count() && s->is_sound[v.tokens[k]]) {
+                n++;
+                s->seen[v.tokens[k]]++;
+            }
         s->rate[s->rates++] = n / (c->lengths[i].frames * seconds_per_frame);
     }
 }
 
+/* The median over the clips: a few odd ones do not move it. */
 static int speech_rate(VoiceFacts *f, const Corpus *const both[2], size_t clips, double seconds_per_frame,
                        Err *err)
 {
@@ -176,10 +193,13 @@ static int speech_rate(VoiceFacts *f, const Corpus *const both[2], size_t clips,
         f->sounds += s.seen[i] > 0;
         f->rare_sounds += s.seen[i] > 0 && s.seen[i] < VOICE_RARE;
     }
-    free(s.is_sound), free(s.seen), free(s.rate);
+    free(s.is_sound);
+    free(s.seen);
+    free(s.rate);
     return rc;
 }
 
+/* Sums for the variance of one speaker's pitch. */
 typedef struct SpeakerPitch {
     double sum, squares, symbols;
 } SpeakerPitch;
@@ -195,11 +215,14 @@ static void add_pitch(SpeakerPitch *s, const MelView *v, uint32_t symbols, const
             sum += (double)v->pitch[m];
         if (to <= from)
             continue;
-        const double p = (sum / (to - from) - norm->pitch_mean) / norm->pitch_deviation;
-        s->sum += p, s->squares += p * p, s->symbols++;
+        const double p = normaliser_pitch_value(sum / (to - from), norm->pitch_mean, norm->pitch_deviation);
+        s->sum += p;
+        s->squares += p * p;
+        s->symbols++;
     }
 }
 
+/* Of some clips, evenly spread: the median voice, and how much its pitch moves. */
 static int pitch_facts(VoiceFacts *f, const Corpus *c, Err *err)
 {
     const uint32_t every = c->count / MOST_PITCH + 1;
@@ -224,10 +247,12 @@ static int pitch_facts(VoiceFacts *f, const Corpus *c, Err *err)
         f->f0 = stats_percentile(hz, n, 0.5);
     if (!rc && frames > 0 && c->statistics.pitch_deviation > 0)
         f->pitch_variance = squares / frames;
-    free(of), free(hz);
+    free(of);
+    free(hz);
     return rc;
 }
 
+/* Their records say so: prepare has listened to them. */
 static void count_silent(VoiceFacts *f, const Corpus *c)
 {
     for (size_t i = 0; i < c->dataset.count; i++) {
@@ -237,12 +262,15 @@ static void count_silent(VoiceFacts *f, const Corpus *c)
         if (m < 0)
             continue;
         store_entry(&c->mel, (uint64_t)m, &e);
-        if (e.status == REJECT_AUDIO_SILENT)
-            f->silent_lines++, name_clip(f, &f->silent, u);
+        if (e.status == REJECT_AUDIO_SILENT) {
+            f->silent_lines++;
+            name_clip(f, &f->silent, u);
+        }
     }
     f->lines = (int64_t)c->dataset.count;
 }
 
+/* From the caches, and from a look at some recordings. */
 int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *train, const Corpus *validation,
                             int look, Err *err)
 {
@@ -251,7 +279,8 @@ int voice_facts_from_corpus(VoiceFacts *f, const Config *cfg, const Corpus *trai
     const uint32_t clips = train->count + (validation ? validation->count : 0);
     AudioBuffer audio = {0};
     int64_t sums[2] = {0};
-    f->clips = clips, f->seconds = 0;
+    f->clips = clips;
+    f->seconds = 0;
     f->silent.count = f->clipped.count = 0;
     f->silent_lines = f->looked = f->looked_quiet = f->looked_clipped = 0;
     f->sounds = f->rare_sounds = 0;

@@ -20,6 +20,7 @@ static void take_back(VoiceFacts *f, int64_t step)
         f->heard_count--;
 }
 
+/* A line of training or of validation: the loss and its terms. */
 static int add_point(VoicePoint **points, size_t *count, size_t *cap, const json_t *o)
 {
     if (mem_grow(points, cap, *count + 1, sizeof **points))
@@ -33,6 +34,7 @@ static int add_point(VoicePoint **points, size_t *count, size_t *cap, const json
     return 0;
 }
 
+/* What the recogniser heard. */
 static int add_heard(VoiceFacts *f, const json_t *o)
 {
     if (mem_grow(&f->heard, &f->heard_cap, f->heard_count + 1, sizeof *f->heard))
@@ -49,6 +51,7 @@ static int add_heard(VoiceFacts *f, const json_t *o)
     return 0;
 }
 
+/* A run that was resumed repeats some steps: the last word counts. */
 static int add_line(void *arg, json_t *o)
 {
     VoiceFacts *f = arg;
@@ -70,6 +73,7 @@ static int add_line(void *arg, json_t *o)
     return 0;
 }
 
+/* A folder or the log itself. */
 int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
 {
     struct stat st;
@@ -87,9 +91,12 @@ int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
     return rc;
 }
 
+/* The log has weighted terms; the doctor wants them without weights. */
 void voice_facts_from_config(VoiceFacts *f, const Config *cfg)
 {
-    f->weight[TERM_MEL] = cfg->mel_loss_weight, f->weight[TERM_ALIGN] = cfg->align_loss_weight;
-    f->weight[TERM_DURATION] = cfg->duration_loss_weight, f->weight[TERM_PITCH] = cfg->pitch_loss_weight;
+    f->weight[TERM_MEL] = cfg->mel_loss_weight;
+    f->weight[TERM_ALIGN] = cfg->align_loss_weight;
+    f->weight[TERM_DURATION] = cfg->duration_loss_weight;
+    f->weight[TERM_PITCH] = cfg->pitch_loss_weight;
     f->weight[TERM_ENERGY] = cfg->energy_loss_weight;
 }

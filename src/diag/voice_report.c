@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "train/run_log.h"
 
+/* What the caller has measured itself joins what the log says. */
 static int add_measured(VoiceFacts *f, const VoiceReportOptions *o, Err *err)
 {
     if (o->terms && !f->validation_count) {
@@ -15,8 +16,10 @@ static int add_measured(VoiceFacts *f, const VoiceReportOptions *o, Err *err)
             return err_set(err, ERR_NOMEM, "no memory for a validation");
         VoicePoint *p = &f->validation[f->validation_count++];
         *p = (VoicePoint){.step = o->step, .own_text = NAN};
-        for (int i = 0; i < TERM_COUNT; i++)
-            p->terms[i] = o->terms[i], p->loss += o->terms[i];
+        for (int i = 0; i < TERM_COUNT; i++) {
+            p->terms[i] = o->terms[i];
+            p->loss += o->terms[i];
+        }
     }
     if (o->heard) {
         if (mem_grow(&f->heard, &f->heard_cap, f->heard_count + 1, sizeof *f->heard))
@@ -26,6 +29,7 @@ static int add_measured(VoiceFacts *f, const VoiceReportOptions *o, Err *err)
     return 0;
 }
 
+/* Facts from all sources there are, then the doctor. */
 int voice_report(VoiceReport *r, const VoiceReportOptions *o, Err *err)
 {
     VoiceFacts *f = &r->facts;
@@ -35,8 +39,11 @@ int voice_report(VoiceReport *r, const VoiceReportOptions *o, Err *err)
     if (o->run) {
         rc = voice_facts_from_log(f, o->run, err);
         r->has_log = !rc;
-        if (rc == ERR_MISSING)
-            rc = 0, err_clear(err);
+        /* A checkpoint without a log can still be examined. */
+        if (rc == ERR_MISSING) {
+            rc = 0;
+            err_clear(err);
+        }
     }
     if (o->cfg)
         voice_facts_from_config(f, o->cfg);
@@ -83,6 +90,7 @@ static json_t *names(const VoiceNames *n)
     return a;
 }
 
+/* With their numbers, so that people can set their own limit. */
 static json_t *suspects(const VoiceFacts *f)
 {
     json_t *a = json_array();
@@ -95,6 +103,7 @@ static json_t *suspects(const VoiceFacts *f)
     return a;
 }
 
+/* With the clips that the finding is about. */
 json_t *voice_finding_json(const VoiceFinding *v, const VoiceFacts *f)
 {
     json_t *clips = v->cause == VOICE_TEXTS      ? suspects(f)
@@ -109,31 +118,44 @@ json_t *voice_finding_json(const VoiceFinding *v, const VoiceFacts *f)
 static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, json_from_double(v)); }
 static void integer(json_t *o, const char *key, int64_t v) { json_object_set_new(o, key, json_integer(v)); }
 
+/* Only what was measured: a key that is missing is not 0. */
 static json_t *facts_json(const VoiceReport *r)
 {
     const VoiceFacts *f = &r->facts;
     json_t *o = json_object();
     if (r->has_log) {
-        integer(o, "total_steps", f->total_steps), integer(o, "validations", (json_int_t)f->validation_count);
+        integer(o, "total_steps", f->total_steps);
+        integer(o, "validations", (json_int_t)f->validation_count);
     }
     if (r->has_corpus) {
-        integer(o, "clips", f->clips), number(o, "minutes", f->seconds / 60);
-        number(o, "f0_hz", f->f0), number(o, "phonemes_per_s", f->sounds_per_s);
-        integer(o, "phonemes", f->sounds), integer(o, "rare_phonemes", f->rare_sounds);
-        integer(o, "silent_lines", f->silent_lines), integer(o, "looked_at", f->looked);
-        integer(o, "mostly_silence", f->looked_quiet), integer(o, "clipped", f->looked_clipped);
+        integer(o, "clips", f->clips);
+        number(o, "minutes", f->seconds / 60);
+        number(o, "f0_hz", f->f0);
+        number(o, "phonemes_per_s", f->sounds_per_s);
+        integer(o, "phonemes", f->sounds);
+        integer(o, "rare_phonemes", f->rare_sounds);
+        integer(o, "silent_lines", f->silent_lines);
+        integer(o, "looked_at", f->looked);
+        integer(o, "mostly_silence", f->looked_quiet);
+        integer(o, "clipped", f->looked_clipped);
         number(o, "clipped_samples", f->clipped_samples);
     }
     if (r->has_alignment) {
-        integer(o, "aligned_clips", (json_int_t)f->clip_count), number(o, "cost", f->cost);
-        number(o, "own_text", f->own_text), number(o, "one_frame_share", f->ones);
-        number(o, "longest_tenth_share", f->held), number(o, "frames_per_symbol", f->frames_per_symbol);
-        integer(o, "predicted_clips", f->predicted_clips), number(o, "pitch_explained", f->pitch_explained);
-        number(o, "duration_explained", f->duration_explained), integer(o, "suspects", f->suspects);
+        integer(o, "aligned_clips", (json_int_t)f->clip_count);
+        number(o, "cost", f->cost);
+        number(o, "own_text", f->own_text);
+        number(o, "one_frame_share", f->ones);
+        number(o, "longest_tenth_share", f->held);
+        number(o, "frames_per_symbol", f->frames_per_symbol);
+        integer(o, "predicted_clips", f->predicted_clips);
+        number(o, "pitch_explained", f->pitch_explained);
+        number(o, "duration_explained", f->duration_explained);
+        integer(o, "suspects", f->suspects);
     }
     if (f->heard_count) {
         const VoiceHeard *h = &f->heard[f->heard_count - 1];
-        integer(o, "words", h->words), integer(o, "words_wrong", h->words_wrong);
+        integer(o, "words", h->words);
+        integer(o, "words_wrong", h->words_wrong);
         integer(o, "recordings_words", h->recordings_words);
         integer(o, "recordings_words_wrong", h->recordings_words_wrong);
     }
@@ -150,6 +172,7 @@ json_t *voice_report_json(const VoiceReport *r)
 
 /* --- text --- */
 
+/* One line for each source of facts. */
 static void say_recordings(Buf *out, const VoiceFacts *f)
 {
     buf_printf(out, "  %-12s %lld clips, %.1f minutes", "recordings", (long long)f->clips, f->seconds / 60);
@@ -165,6 +188,7 @@ static void say_recordings(Buf *out, const VoiceFacts *f)
     buf_str(out, "\n");
 }
 
+/* The newest of both curves, and the lowest of validation. */
 static void say_losses(Buf *out, const VoiceFacts *f)
 {
     const VoicePoint *t = f->train_count ? &f->train[f->train_count - 1] : NULL;
@@ -173,6 +197,7 @@ static void say_losses(Buf *out, const VoiceFacts *f)
     if (t)
         buf_printf(out, " training %.4f at step %lld", t->loss, (long long)t->step);
     if (v) {
+        /* The lowest so far tells whether the newest is still getting better. */
         const VoicePoint *best = v;
         for (size_t i = 0; i < f->validation_count; i++)
             if (f->validation[i].loss < best->loss)
@@ -200,6 +225,7 @@ static void say_alignment(Buf *out, const VoiceFacts *f)
                    (long long)f->predicted_clips);
 }
 
+/* What matters most, also when nobody has listened. */
 static void say_heard(Buf *out, const VoiceFacts *f)
 {
     const VoiceHeard *h = f->heard_count ? &f->heard[f->heard_count - 1] : NULL;
@@ -212,6 +238,7 @@ static void say_heard(Buf *out, const VoiceFacts *f)
         buf_printf(out, "  %-12s not measured: whether the voice can be understood is not known\n", "words");
 }
 
+/* Numbers first, then what is wrong. */
 void voice_report_text(Buf *out, const VoiceReport *r)
 {
     const VoiceFacts *f = &r->facts;
@@ -235,6 +262,7 @@ void voice_report_text(Buf *out, const VoiceReport *r)
 
 /* --- the list --- */
 
+/* Tabs and newlines would break the table. */
 static void field(Buf *out, const char *s, const char *end)
 {
     for (; s && *s; s++)
@@ -242,6 +270,7 @@ static void field(Buf *out, const char *s, const char *end)
     buf_str(out, end);
 }
 
+/* For people who want to listen to them: worst first. */
 int voice_report_suspects(const VoiceReport *r, const char *path, Err *err)
 {
     Buf b = {0};

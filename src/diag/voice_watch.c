@@ -1,6 +1,7 @@
 /* voice_watch.c - see voice_watch.h. */
 #include "diag/voice_watch.h"
 
+/* Each cause is told once in a run. */
 static void judge(VoiceWatch *w, int warn)
 {
     w->count = voice_doctor(w->findings, VOICE_CAUSE_COUNT, &w->facts);
@@ -12,6 +13,7 @@ static void judge(VoiceWatch *w, int warn)
     }
 }
 
+/* A log that cannot be read does not disturb the training. */
 static void look(VoiceWatch *w, int warn)
 {
     Err err = {0};
@@ -21,6 +23,7 @@ static void look(VoiceWatch *w, int warn)
         log_debug(w->log, "the curves of the run are not judged: %s", err.msg);
 }
 
+/* The recordings can be judged before the first step. */
 void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, const Corpus *validation,
                        Log *log)
 {
@@ -44,6 +47,7 @@ void voice_watch_step(VoiceWatch *w, int64_t step)
     look(w, 1);
 }
 
+/* For the summary, which lists all findings itself. */
 void voice_watch_end(VoiceWatch *w)
 {
     if (w->cfg)

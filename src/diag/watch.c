@@ -6,6 +6,7 @@
 #define WARN_AGAIN 1000 /* steps: a run that goes on starving is not told so at every line */
 #define SKIP 16         /* batches, while the pipeline filled up */
 
+/* The doctor, on what the pipeline's counters hold now. */
 int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
 {
     Observation o;
@@ -17,6 +18,7 @@ int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
     return rc;
 }
 
+/* Called by the trainer at every line of its log. */
 void watch_interval(void *arg, const TrainerView *view, int last)
 {
     Watch *w = arg;
@@ -24,6 +26,7 @@ void watch_interval(void *arg, const TrainerView *view, int last)
     double wait = 0, all = 0;
     if (w->voice)
         voice_watch_step(w->voice, view->step);
+    /* The steps since the last line of the log, as far as they are kept. */
     int64_t first =
         m->sample_count - view->sample_from > METER_KEEP ? m->sample_count - METER_KEEP : view->sample_from;
     for (int64_t i = first; i < m->sample_count; i++) {
@@ -34,6 +37,7 @@ void watch_interval(void *arg, const TrainerView *view, int last)
         threshold_judge(LIMIT_WAIT, wait / all) == STATUS_GOOD ||
         (w->warned && view->step - w->warned < WARN_AGAIN))
         return;
+    /* Only a run that waits is worth a forecast. */
     Verdict v;
     Err err = {0};
     w->warned = view->step;

@@ -5,6 +5,7 @@
 
 #define ALIGN 256
 
+/* The next free offset; arrays begin at multiples of ALIGN, for wide loads on any device. */
 static size_t place(size_t *at, size_t bytes)
 {
     size_t offset = *at;
@@ -28,6 +29,7 @@ static size_t place_common(BatchLayout *l, size_t rows, size_t text, size_t fram
     return at;
 }
 
+/* As the loader fills it: samples or stored mels, never both. */
 void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples)
 {
     size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text, (size_t)frames);
@@ -39,6 +41,7 @@ void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames
     l->bytes = at;
 }
 
+/* As the network reads it: mels in float, whatever the cache has. */
 void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames)
 {
     size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text, (size_t)frames);
@@ -47,6 +50,8 @@ void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int fram
     l->bytes = at;
 }
 
+/* Over what the network sees: padding between the arrays and what only the preprocessing needs are left out.
+ * */
 Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, const BatchShape *s)
 {
     size_t rows = (size_t)s->rows;

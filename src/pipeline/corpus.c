@@ -4,14 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/accept.h"
 #include "cache/prepare.h"
 #include "text/text.h"
 
-typedef struct Own {
-    Str *speakers;
-    int32_t *speaker_of; /* [dataset.count] */
-} Own;
+struct CorpusSource {
+    Dataset dataset;
+    Store text, mel;
+    Hash128 text_settings;
+    MelStatistics statistics;
+    const double *mean, *deviation; /* [bands] */
+    Str *speakers;                  /* [speaker_count] */
+    int32_t *speaker_of;            /* [dataset.count] */
+    int32_t speaker_count;
+};
 
+/* By bytes; the shorter first where one begins like the other. */
 static int compare_str(const void *a, const void *b)
 {
     const Str *x = a, *y = b;
@@ -21,33 +29,33 @@ static int compare_str(const void *a, const void *b)
 }
 
 /* Numbers the speakers by name: the number never depends on the order of lines or on the split. */
-static int number_speakers(Corpus *c, Own *own, Err *err)
+static int number_speakers(CorpusSource *s, Err *err)
 {
-    size_t n = c->dataset.count;
-    own->speakers = mem_calloc(n, sizeof *own->speakers);
-    own->speaker_of = mem_calloc(n, sizeof *own->speaker_of);
-    if (!own->speakers || !own->speaker_of)
+    size_t n = s->dataset.count;
+    const Utterance *u = s->dataset.utterances;
+    s->speakers = mem_calloc(n, sizeof *s->speakers);
+    s->speaker_of = mem_calloc(n, sizeof *s->speaker_of);
+    if (!s->speakers || !s->speaker_of)
         return err_set(err, ERR_NOMEM, "no memory for the speakers of %zu utterances", n);
-    size_t kinds = 0;
+    /* Lines of one speaker mostly stand together: taking only the changes keeps the sort short. */
+    size_t changes = 0;
     for (size_t i = 0; i < n; i++)
-        if (i == 0 ||
-            compare_str(&c->dataset.utterances[i].speaker, &c->dataset.utterances[i - 1].speaker) != 0)
-            own->speakers[kinds++] = c->dataset.utterances[i].speaker;
-    qsort(own->speakers, kinds, sizeof *own->speakers, compare_str);
+        if (i == 0 || compare_str(&u[i].speaker, &u[i - 1].speaker) != 0)
+            s->speakers[changes++] = u[i].speaker;
+    qsort(s->speakers, changes, sizeof *s->speakers, compare_str);
     size_t unique = 0;
-    for (size_t i = 0; i < kinds; i++)
-        if (i == 0 || compare_str(&own->speakers[i], &own->speakers[unique - 1]) != 0)
-            own->speakers[unique++] = own->speakers[i];
+    for (size_t i = 0; i < changes; i++)
+        if (i == 0 || compare_str(&s->speakers[i], &s->speakers[unique - 1]) != 0)
+            s->speakers[unique++] = s->speakers[i];
     for (size_t i = 0; i < n; i++) {
-        const Str *at = bsearch(&c->dataset.utterances[i].speaker, own->speakers, unique,
-                                sizeof *own->speakers, compare_str);
-        own->speaker_of[i] = (int32_t)(at - own->speakers);
+        const Str *at = bsearch(&u[i].speaker, s->speakers, unique, sizeof *s->speakers, compare_str);
+        s->speaker_of[i] = (int32_t)(at - s->speakers);
     }
-    c->speakers = own->speakers;
-    c->speaker_count = (int32_t)unique;
+    s->speaker_count = (int32_t)unique;
     return 0;
 }
 
+/* A store that was made with other settings is as good as none. */
 static int open_store(Store *s, const char *dir, const char *name, Hash128 settings, const Config *cfg,
                       Err *err)
 {
@@ -59,12 +67,59 @@ static int open_store(Store *s, const char *dir, const char *name, Hash128 setti
     return rc;
 }
 
-/* cache_verification full: every byte before the first batch. */
-static int records_whole(const Corpus *c, const Utterance *u, uint64_t text, uint64_t mel, Log *log)
+/* Metadata, both stores, statistics, speakers. */
+int corpus_source_open(CorpusSource **out, const Config *cfg, Dataset *dataset, Err *err)
 {
-    const char *damaged = !store_entry_whole(&c->text, text) ? TEXT_STORE
-                          : !store_entry_whole(&c->mel, mel) ? MEL_STORE
-                                                             : NULL;
+    *out = NULL;
+    CorpusSource *s = mem_calloc(1, sizeof *s);
+    char *dir = prepare_cache_dir(cfg);
+    int rc = s && dir ? 0 : err_set(err, ERR_NOMEM, "no memory for the corpus");
+    /* The dataset changes hands even when something fails later. */
+    if (s && dataset) {
+        s->dataset = *dataset;
+        *dataset = (Dataset){0};
+    } else if (dataset)
+        dataset_close(dataset);
+    else if (!rc)
+        rc = dataset_open(&s->dataset, cfg, err);
+    if (!rc) {
+        s->text_settings = text_settings_hash(cfg);
+        rc = open_store(&s->text, dir, TEXT_STORE, s->text_settings, cfg, err);
+    }
+    if (!rc)
+        rc = open_store(&s->mel, dir, MEL_STORE, mel_settings_hash(cfg), cfg, err);
+    if (!rc && (mel_statistics(&s->statistics, &s->mean, &s->deviation, &s->mel) ||
+                s->statistics.bands != (uint32_t)cfg->n_mels))
+        rc = err_set(err, ERR_DAMAGED, "the statistics in the mel cache of %s are damaged", dir);
+    if (!rc)
+        rc = number_speakers(s, err);
+    free(dir);
+    if (rc) {
+        corpus_source_close(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void corpus_source_close(CorpusSource *s)
+{
+    if (!s)
+        return;
+    free(s->speakers);
+    free(s->speaker_of);
+    store_close(&s->text);
+    store_close(&s->mel);
+    dataset_close(&s->dataset);
+    free(s);
+}
+
+/* cache_verification full: every byte before the first batch. */
+static int records_whole(const CorpusSource *s, const Utterance *u, const AcceptedRecords *r, Log *log)
+{
+    const char *damaged = !store_entry_whole(&s->text, r->text_entry) ? TEXT_STORE
+                          : !store_entry_whole(&s->mel, r->mel_entry) ? MEL_STORE
+                                                                      : NULL;
     if (damaged)
         log_warn(log,
                  "%.*s is left out: its record in the %s cache is damaged; `myxtts prepare --verify` builds "
@@ -73,46 +128,47 @@ static int records_whole(const Corpus *c, const Utterance *u, uint64_t text, uin
     return !damaged;
 }
 
-static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *own, Log *log, Err *err)
+/* Counts the clips that are too short for their texts; the first is named. */
+static int long_enough(uint64_t *too_short, const AcceptedRecords *r, const Utterance *u, Log *log)
 {
-    size_t n = c->dataset.count;
-    Hash128 settings = text_settings_hash(cfg);
+    if (accept_fits(r->text.token_count, r->mel.frames))
+        return 1;
+    if (!(*too_short)++)
+        log_warn(log, "%.*s is left out: its text has %u symbols, its recording only %u frames", (int)u->id.n,
+                 u->id.p, r->text.token_count, r->mel.frames);
+    return 0;
+}
+
+/* Limits may have changed since prepare: they are asked again. */
+static int within_limits(const Config *cfg, const AcceptedRecords *r)
+{
+    return !accept_tokens(cfg, r->text.token_count, NULL, 0) && !accept_frames(cfg, r->mel.frames, NULL, 0) &&
+           !accept_seconds(cfg, r->mel.source_seconds, NULL, 0);
+}
+
+/* In the order of the dataset; what is left out is counted. */
+static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log, Err *err)
+{
+    size_t n = s->dataset.count;
     uint64_t too_short = 0;
     c->items = mem_calloc(n, sizeof *c->items);
     c->lengths = mem_calloc(n, sizeof *c->lengths);
     if (!c->items || !c->lengths)
         return err_set(err, ERR_NOMEM, "no memory for %zu utterances", n);
     for (size_t i = 0; i < n; i++) {
-        const Utterance *u = &c->dataset.utterances[i];
+        const Utterance *u = &s->dataset.utterances[i];
+        AcceptedRecords r;
         if (u->split != split)
             continue;
-        int64_t t = store_find(&c->text, u->id.p, u->id.n), m = store_find(&c->mel, u->id.p, u->id.n);
-        StoreEntry te, me;
-        TextView tv;
-        MelView mv;
-        c->left_out++;
-        if (t < 0 || m < 0)
-            continue;
-        store_entry(&c->text, (uint64_t)t, &te);
-        store_entry(&c->mel, (uint64_t)m, &me);
-        if (te.status || me.status || !hash_equal(te.key, text_key(settings, u)) || text_view(&tv, &te) ||
-            mel_view(&mv, &me) || mv.bands != c->statistics.bands || mv.storage != cfg->mel_storage ||
-            mv.frames == 0)
-            continue;
-        if (tv.token_count > (uint32_t)cfg->max_text_length || mv.frames > (uint32_t)cfg->max_mel_frames ||
-            mv.source_seconds < cfg->min_audio_length || mv.source_seconds > cfg->max_audio_length)
-            continue;
-        if (tv.token_count > mv.frames) { /* every symbol needs a frame of its own */
-            if (!too_short++)
-                log_warn(log, "%.*s is left out: its text has %u symbols, its recording only %u frames",
-                         (int)u->id.n, u->id.p, tv.token_count, mv.frames);
+        if (!accept_records(&r, cfg, &s->text, &s->mel, s->text_settings, u) || !within_limits(cfg, &r) ||
+            !long_enough(&too_short, &r, u, log) ||
+            (cfg->cache_verification == VERIFY_FULL && !records_whole(s, u, &r, log))) {
+            c->left_out++;
             continue;
         }
-        if (cfg->cache_verification == VERIFY_FULL && !records_whole(c, u, (uint64_t)t, (uint64_t)m, log))
-            continue;
-        c->left_out--;
-        c->items[c->count] = (CorpusItem){(uint32_t)i, (uint32_t)t, (uint32_t)m, own->speaker_of[i]};
-        c->lengths[c->count++] = (SampleLength){tv.token_count, mv.frames};
+        c->items[c->count] =
+            (CorpusItem){(uint32_t)i, (uint32_t)r.text_entry, (uint32_t)r.mel_entry, s->speaker_of[i]};
+        c->lengths[c->count++] = (SampleLength){r.text.token_count, r.mel.frames};
     }
     if (too_short > 1)
         log_warn(log, "%llu clips are left out because they are too short for their texts",
@@ -120,46 +176,45 @@ static int choose_items(Corpus *c, const Config *cfg, Split split, const Own *ow
     return 0;
 }
 
-int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err)
+/* Views of the source: nothing is copied but the list of items. */
+int corpus_open_split(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log, Err *err)
 {
-    *c = (Corpus){0};
-    Own *own = mem_calloc(1, sizeof *own);
-    c->own = own;
-    char *dir = prepare_cache_dir(cfg);
-    int rc = own && dir ? 0 : err_set(err, ERR_NOMEM, "no memory for the corpus");
-    if (!rc)
-        rc = dataset_open(&c->dataset, cfg, err);
-    if (!rc)
-        rc = open_store(&c->text, dir, TEXT_STORE, text_settings_hash(cfg), cfg, err);
-    if (!rc)
-        rc = open_store(&c->mel, dir, MEL_STORE, mel_settings_hash(cfg), cfg, err);
-    if (!rc && mel_statistics(&c->statistics, &c->mean, &c->deviation, &c->mel))
-        rc = err_set(err, ERR_DAMAGED, "the statistics in the mel cache of %s are damaged", dir);
-    if (!rc)
-        rc = number_speakers(c, own, err);
-    if (!rc)
-        rc = choose_items(c, cfg, split, own, log, err);
+    *c = (Corpus){.dataset = s->dataset,
+                  .text = s->text,
+                  .mel = s->mel,
+                  .speakers = s->speakers,
+                  .speaker_count = s->speaker_count,
+                  .statistics = s->statistics,
+                  .mean = s->mean,
+                  .deviation = s->deviation};
+    int rc = choose_items(c, s, cfg, split, log, err);
     if (!rc && c->left_out > 0)
         log_debug(log, "%llu of %llu utterances are left out: prepare says why",
                   (unsigned long long)c->left_out, (unsigned long long)(c->left_out + c->count));
-    free(dir);
     if (rc)
         corpus_close(c);
     return rc;
 }
 
+/* For those who need one split only. */
+int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err)
+{
+    *c = (Corpus){0};
+    CorpusSource *own;
+    int rc = corpus_source_open(&own, cfg, NULL, err);
+    if (!rc)
+        rc = corpus_open_split(c, own, cfg, split, log, err);
+    if (rc)
+        corpus_source_close(own);
+    else
+        c->own = own;
+    return rc;
+}
+
 void corpus_close(Corpus *c)
 {
-    Own *own = c->own;
-    if (own) {
-        free(own->speakers);
-        free(own->speaker_of);
-    }
-    free(own);
     free(c->items);
     free(c->lengths);
-    store_close(&c->text);
-    store_close(&c->mel);
-    dataset_close(&c->dataset);
+    corpus_source_close(c->own);
     *c = (Corpus){0};
 }

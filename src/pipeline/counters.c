@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+/* 0 when switched off, so that nothing is ever added. */
 uint64_t counters_now(const Counters *c)
 {
     struct timespec t;
@@ -12,6 +13,7 @@ uint64_t counters_now(const Counters *c)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Relaxed everywhere: numbers are only added up, nobody orders other memory by them. */
 static void add_since(const Counters *c, _Atomic uint64_t *to, uint64_t since)
 {
     uint64_t now = counters_now(c);
@@ -39,6 +41,7 @@ void counters_add(Counters *c, StageId s, double busy, double blocked_in, double
     atomic_fetch_add_explicit(&k->blocked_out_ns, (uint64_t)(blocked_out * 1e9), memory_order_relaxed);
 }
 
+/* A batch has left the stage; queue: how many wait behind it. */
 void counters_left(Counters *c, StageId s, uint64_t bytes, uint64_t queue)
 {
     if (c->off)
@@ -50,6 +53,7 @@ void counters_left(Counters *c, StageId s, uint64_t bytes, uint64_t queue)
     atomic_fetch_add_explicit(&k->queue_n, 1, memory_order_relaxed);
 }
 
+/* Not one moment for all counters: they go on counting while they are read. */
 void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT])
 {
     for (int i = 0; i < STAGE_COUNT; i++) {
@@ -67,8 +71,10 @@ void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT])
     }
 }
 
+/* A ring over the newest batches. */
 static TraceRow *row_of(Counters *c, int64_t batch) { return &c->trace[(uint64_t)batch % TRACE_KEEP]; }
 
+/* The row still holds a batch from TRACE_KEEP batches ago. */
 void counters_trace_begin(Counters *c, int64_t batch, int rows)
 {
     TraceRow *r = row_of(c, batch);
@@ -77,12 +83,14 @@ void counters_trace_begin(Counters *c, int64_t batch, int rows)
     atomic_store_explicit(&r->rows, (uint32_t)rows, memory_order_relaxed);
 }
 
+/* Added by several workers, in any order. */
 void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns)
 {
     if (!c->off)
         atomic_fetch_add_explicit(&row_of(c, batch)->ns[t], ns, memory_order_relaxed);
 }
 
+/* Known by one thread alone. */
 void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds)
 {
     if (!c->off)
@@ -105,6 +113,7 @@ double counters_trace(const Counters *c, int64_t batch, TraceId t)
            (double)atomic_load_explicit(&c->trace[(uint64_t)batch % TRACE_KEEP].ns[t], memory_order_relaxed);
 }
 
+/* Reads that overlap are told apart from those that had the disk for themselves. */
 uint64_t counters_read_begin(Counters *c, int *alone)
 {
     *alone = atomic_fetch_add_explicit(&c->reading, 1, memory_order_relaxed) == 0;
@@ -117,9 +126,11 @@ uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone)
     atomic_fetch_sub_explicit(&c->reading, 1, memory_order_relaxed);
     if (c->off)
         return 0;
+    /* The end of the read that ended last, whoever it was. */
     while (end > before && !atomic_compare_exchange_weak_explicit(
                                &c->read_end, &before, end, memory_order_relaxed, memory_order_relaxed)) {
     }
+    /* Time the disk spent on this read alone: what had passed before the last read ended was another's. */
     uint64_t from = before > start ? before : start, disk = end > from ? end - from : 0;
     atomic_fetch_add_explicit(alone ? &c->alone_ns : &c->shared_ns, alone ? end - start : disk,
                               memory_order_relaxed);

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/stage.h"
 #include "base/stats.h"
-#include "device/sim.h"
 
 typedef struct StageCounter {
     _Alignas(64) _Atomic uint64_t busy_ns;

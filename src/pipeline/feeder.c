@@ -9,134 +9,31 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "pipeline/feeder_private.h"
 
 #define WATCH_SECONDS 0.5 /* how often a wait looks up to see whether a loader is stuck */
-#define MOST_BUFFERS 256
-#define GROW_WINDOW 16 /* batches over which waiting is judged */
-#define GROW_WAITS 2   /* waits in the window that ask for another buffer */
 
-typedef struct Buffer {
-    BufferState state;
-    BatchInfo info;
-    BatchLayout layout;
-    int awaited; /* the consumer's stream has been told to wait for it */
-    uint8_t *raw, *out,
-        *final; /* raw, out on the data device; final on the model device (== out when they are one) */
-    Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
-    int64_t order;  /* of its batch since the start; -1: none yet */
-    int late;       /* the consumer waited for it */
-    int used;       /* its events belong to a batch that went through */
-    double blocked; /* s the feeder waited for this buffer before that batch */
-} Buffer;
-
-struct Feeder {
-    FeederOptions o;
-    int two_devices;
-    Device *peer_device;        /* whose stream carries batches to the model device */
-    Stream *copy, *work, *peer; /* copy == work when copies have no stream of their own */
-    Buffer buffers[MOST_BUFFERS];
-    int count;
-    int free_queue[MOST_BUFFERS], free_head, free_count;
-    int ready_queue[MOST_BUFFERS], ready_head, ready_count;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int64_t asked, started; /* batches the consumer has asked for, batches begun */
-    int last_released;      /* buffer, or -1; taken by wait_for_turn */
-    int last_consumed;      /* buffer that the consumer released last, or -1; the consumer's */
-    int stopped, ended;     /* ended: the last batch has been enqueued */
-    Err error;
-    int waits, takes;                 /* in the window */
-    int buffer_shortage;              /* the feeder had to wait for a buffer in the window */
-    Event *prev_worked, *prev_peered; /* ends of the batch accounted for last, for the gaps between batches */
-    int has_prev;
-    Thread thread;
-    _Atomic int finished; /* the thread has nothing more to do */
-};
-
+/* Rings of buffer numbers; there are never more than buffers. */
 static void queue_put_int(int *queue, int head, int *count, int value)
 {
-    queue[(head + (*count)++) % MOST_BUFFERS] = value;
+    queue[(head + (*count)++) % POLICY_MOST_BUFFERS] = value;
 }
 
 static int queue_take_int(int *queue, int *head, int *count)
 {
     int value = queue[*head];
-    *head = (*head + 1) % MOST_BUFFERS;
+    *head = (*head + 1) % POLICY_MOST_BUFFERS;
     --*count;
     return value;
 }
 
-int feeder_batch_is_pinned(const Device *data, const Device *model)
+/* One more buffer, free from now on. */
+static int add_buffer(Feeder *f, Err *err)
 {
-    return data->ops->kind == DEVICE_HOST && model->ops->kind != DEVICE_HOST;
-}
-
-int feeder_batch_alloc(uint8_t **p, Device *data, Device *model, size_t bytes, Err *err)
-{
-    void *memory = NULL;
-    int rc = feeder_batch_is_pinned(data, model) ? model->ops->pinned_alloc(model, &memory, bytes, err)
-                                                 : device_alloc(data, &memory, bytes, err);
-    *p = rc ? NULL : memory;
-    return rc;
-}
-
-void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes)
-{
-    if (p && feeder_batch_is_pinned(data, model))
-        model->ops->pinned_free(model, p);
-    else if (p)
-        device_free(data, p, bytes);
-}
-
-static void close_buffer(Feeder *f, Buffer *b)
-{
-    Event *const events[] = {b->copy_start, b->copied, b->work_start, b->worked};
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (events[i])
-            f->o.data->ops->event_close(events[i]);
-    if (b->peer_start)
-        f->peer_device->ops->event_close(b->peer_start);
-    if (b->peered)
-        f->peer_device->ops->event_close(b->peered);
-    if (b->consumed)
-        f->o.model->ops->event_close(b->consumed);
-    if (b->raw)
-        device_free(f->o.data, b->raw, f->o.raw_bytes);
-    feeder_batch_free(b->out, f->o.data, f->o.model, f->o.batch_bytes);
-    if (b->final && f->two_devices)
-        device_free(f->o.model, b->final, f->o.batch_bytes);
-    *b = (Buffer){0};
-}
-
-static int open_buffer(Feeder *f, Err *err)
-{
-    ASSERT_CMP(f->count, <, MOST_BUFFERS);
-    Buffer *b = &f->buffers[f->count];
-    const DeviceOps *d = f->o.data->ops;
-    void *p = NULL;
-    *b = (Buffer){.order = -1};
-    int rc = f->o.raw_bytes ? device_alloc(f->o.data, &p, f->o.raw_bytes, err) : 0;
-    b->raw = rc ? NULL : p;
-    if (!rc)
-        rc = feeder_batch_alloc(&b->out, f->o.data, f->o.model, f->o.batch_bytes, err);
-    if (!rc && f->two_devices && !(rc = device_alloc(f->o.model, &p, f->o.batch_bytes, err)))
-        b->final = p;
-    if (!rc && !f->two_devices)
-        b->final = b->out;
-    Event **const events[] = {&b->copy_start, &b->copied, &b->work_start, &b->worked};
-    for (size_t i = 0; i < sizeof events / sizeof *events && !rc; i++)
-        rc = d->event_open(f->o.data, events[i], 1, err);
-    if (!rc)
-        rc = f->peer_device->ops->event_open(f->peer_device, &b->peer_start, 1, err);
-    if (!rc)
-        rc = f->peer_device->ops->event_open(f->peer_device, &b->peered, 1, err);
-    if (!rc)
-        rc = f->o.model->ops->event_open(f->o.model, &b->consumed, 0, err);
-    if (rc) {
-        close_buffer(f, b);
+    ASSERT_CMP(f->count, <, POLICY_MOST_BUFFERS);
+    int rc = feeder_buffer_open(f, &f->buffers[f->count], err);
+    if (rc)
         return rc;
-    }
     queue_put_int(f->free_queue, f->free_head, &f->free_count, f->count);
     f->count++;
     return 0;
@@ -154,6 +51,7 @@ static void fail(Feeder *f, const Err *err)
     ring_stop(f->o.ring, err && err->code != ERR_STOPPED ? err : NULL);
 }
 
+/* Wakes up now and then even when nothing happens: a stuck loader makes no noise. */
 static void wait_changed_locked(Feeder *f)
 {
     struct timespec until;
@@ -164,123 +62,14 @@ static void wait_changed_locked(Feeder *f)
     pthread_cond_timedwait(&f->changed, &f->mutex, &until);
 }
 
-static void swap_events(Event **a, Event **b)
-{
-    Event *t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* A device stage between two batches did nothing: it was blocked on its output for as long as the feeder had
- * no buffer to begin with, and on its input for the rest. */
-static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *prev_end, Event *start,
-                        Event *end, const Buffer *b)
-{
-    double gap = f->has_prev ? d->event_seconds(prev_end, start) : 0;
-    gap = gap > 0 ? gap : 0;
-    double out = gap < b->blocked ? gap : b->blocked;
-    double busy = d->event_seconds(start, end);
-    counters_add(f->o.counters, stage, busy, gap - out, out);
-    counters_left(f->o.counters, stage, b->layout.bytes, 0);
-    counters_trace_set(f->o.counters, b->order, stage == STAGE_PEER ? TRACE_PEER : TRACE_PREPROCESS, busy);
-}
-
-/* What the device stages of the buffer's last batch took. Its consumer is done, so every event has happened.
- * Buffers come by in the order of their batches; the end of this one is kept by trading events. */
-static void count_device_times(Feeder *f, Buffer *b)
-{
-    if (!b->used || f->o.counters->off)
-        return;
-    if (f->o.raw_bytes) { /* else the loader's workers have done and counted it */
-        count_stage(f, STAGE_PREPROCESS, f->o.data->ops, f->prev_worked, b->work_start, b->worked, b);
-        swap_events(&f->prev_worked, &b->worked);
-    }
-    if (f->two_devices) {
-        count_stage(f, STAGE_PEER, f->peer_device->ops, f->prev_peered, b->peer_start, b->peered, b);
-        swap_events(&f->prev_peered, &b->peered);
-    }
-    f->has_prev = 1;
-}
-
-static Event *ready_event(const Feeder *f, const Buffer *b) { return f->two_devices ? b->peered : b->worked; }
-static Device *ready_device(const Feeder *f) { return f->two_devices ? f->peer_device : f->o.data; }
-
-/* Streams of one kind of device wait by themselves; between kinds this thread waits for them. */
-static int stream_wait(Device *stream_device, Stream *s, Device *event_device, Event *e, Err *err)
-{
-    if (stream_device->ops->kind == event_device->ops->kind)
-        return stream_device->ops->stream_wait_event(s, e, err);
-    return event_device->ops->event_wait(e, err);
-}
-
-static int carry_to_model(Feeder *f, Buffer *b, Err *err)
-{
-    const DeviceOps *p = f->peer_device->ops;
-    DeviceKind from = f->o.data->ops->kind, to = f->o.model->ops->kind;
-    if (from == to)
-        return p->copy_peer(f->peer, b->final, f->o.model, b->out, b->layout.bytes, err);
-    return from == DEVICE_HOST ? p->copy_in(f->peer, b->final, b->out, b->layout.bytes, err)
-                               : p->copy_out(f->peer, b->final, b->out, b->layout.bytes, err);
-}
-
-/* Enqueues everything for one batch. Waits for nothing. */
-static int enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
-{
-    const DeviceOps *d = f->o.data->ops;
-    b->info = s->info;
-    b->order = f->started;
-    b->late = 0;
-    batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
-    PreprocessArgs args = {.raw = b->raw,
-                           .out = b->out,
-                           .in_layout = s->layout,
-                           .out_layout = b->layout,
-                           .rows = f->o.shape.rows,
-                           .text = s->info.text,
-                           .frames = s->info.frames,
-                           .bands = f->o.shape.bands,
-                           .mel_bytes = f->o.shape.mel_bytes,
-                           .samples = s->info.samples,
-                           .batch = s->info.number};
-    d->stream_batch(f->copy, s->info.number);
-    d->stream_batch(f->work, s->info.number);
-    int rc = d->event_record(b->copy_start, f->copy, err);
-    if (s->batch) { /* finished by the workers: slot and buffer trade memory, nothing is copied */
-        uint8_t *finished = s->batch;
-        s->batch = b->out;
-        b->out = finished;
-        b->final = f->two_devices ? b->final : b->out;
-    } else if (!rc)
-        rc = d->copy_in(f->copy, b->raw, s->memory, s->layout.bytes, err);
-    if (!rc)
-        rc = d->event_record(b->copied, f->copy, err);
-    if (!rc && f->work != f->copy)
-        rc = d->stream_wait_event(f->work, b->copied, err);
-    if (!rc)
-        rc = d->event_record(b->work_start, f->work, err);
-    if (!rc && !s->batch)
-        rc = preprocess_run(f->o.preprocess, f->work, &args, err);
-    if (!rc)
-        rc = d->event_record(b->worked, f->work, err);
-    if (rc || !f->two_devices)
-        return rc;
-    const DeviceOps *p = f->peer_device->ops;
-    p->stream_batch(f->peer, s->info.number);
-    rc = stream_wait(f->peer_device, f->peer, f->o.data, b->worked, err);
-    if (!rc)
-        rc = p->event_record(b->peer_start, f->peer, err);
-    if (!rc)
-        rc = carry_to_model(f, b, err);
-    return rc ? rc : p->event_record(b->peered, f->peer, err);
-}
-
 /* The next READY slot; without loader threads it is filled here. */
 static int next_slot(Feeder *f, Slot **s, Err *err)
 {
     uint64_t since = counters_now(f->o.counters);
     int rc;
     for (;;) {
-        if (f->o.inline_loading && (rc = loader_fill_next(f->o.loader, err)) != 0 && rc != ERR_STOPPED)
+        rc = f->o.inline_loading ? loader_fill_next(f->o.loader, err) : 0;
+        if (rc && rc != ERR_STOPPED)
             return rc;
         rc = ring_take(f->o.ring, s, WATCH_SECONDS, err);
         if (rc != 1)
@@ -296,13 +85,11 @@ static int next_slot(Feeder *f, Slot **s, Err *err)
 static void consider_growing(Feeder *f)
 {
     pthread_mutex_lock(&f->mutex);
-    int grow = f->waits >= GROW_WAITS && f->buffer_shortage && f->count < f->o.most_buffers;
-    if (f->takes >= GROW_WINDOW || grow)
-        f->takes = f->waits = f->buffer_shortage = 0;
-    if (grow) {
+    if (policy_grows(&f->window, f->count, f->o.most_buffers)) {
         Err why = {0};
-        if (open_buffer(f, &why)) {
-            f->o.most_buffers = f->count; /* the cap is reached: this is all there is */
+        if (add_buffer(f, &why)) {
+            /* The memory cap is reached: do not try again. */
+            f->o.most_buffers = f->count;
             log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
         } else
             log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
@@ -310,9 +97,10 @@ static void consider_growing(Feeder *f)
     pthread_mutex_unlock(&f->mutex);
 }
 
+/* Each batch is counted once, whoever notices the wait. */
 static void count_wait_locked(Feeder *f, Buffer *b)
 {
-    f->waits += !b->late;
+    f->window.waits += !b->late;
     b->late = 1;
 }
 
@@ -323,10 +111,10 @@ static void look_for_waiting(Feeder *f, int64_t order)
     pthread_mutex_lock(&f->mutex);
     for (int i = 0; i < f->count; i++) {
         Buffer *next = &f->buffers[i];
-        int taken = next->state == BUFFER_TRAINING ||
-                    next->state == BUFFER_FREE; /* free: handed back before it was there */
+        /* FREE: the consumer has handed it back before the batch was there. */
+        int taken = next->state == BUFFER_TRAINING || next->state == BUFFER_FREE;
         if (taken && next->order == order + 1 &&
-            ready_device(f)->ops->event_happened(ready_event(f, next)) == 0)
+            feeder_ready_device(f)->ops->event_happened(feeder_ready_event(f, next)) == 0)
             count_wait_locked(f, next);
     }
     pthread_mutex_unlock(&f->mutex);
@@ -344,9 +132,9 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
         wait_changed_locked(f);
     int stopped = f->stopped;
     Buffer *b = stopped ? NULL : &f->buffers[queue_take_int(f->free_queue, &f->free_head, &f->free_count)];
-    if (b) { /* handed back is not yet free: the device may still be at it */
+    if (b) { /* handed back is not yet free: the device may still be using it */
         b->state = BUFFER_PREPARING;
-        f->buffer_shortage |= had_to_wait || (b->used && f->o.model->ops->event_happened(b->consumed) == 0);
+        f->window.shortage |= had_to_wait || (b->used && f->o.model->ops->event_happened(b->consumed) == 0);
     }
     pthread_mutex_unlock(&f->mutex);
     if (stopped)
@@ -357,7 +145,7 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
     counters_blocked_out(f->o.counters, STAGE_H2D, since);
     if (b->used)
         look_for_waiting(f, b->order);
-    count_device_times(f, b);
+    feeder_buffer_count(f, b);
     b->blocked = clock_now() - start;
     *out = b;
     return 0;
@@ -366,84 +154,74 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
 /* Settings that forbid running ahead. */
 static int wait_for_turn(Feeder *f, Err *err)
 {
-    int rc = 0;
+    int before = NO_BUFFER;
     pthread_mutex_lock(&f->mutex);
+    /* prefetch_to_gpu off: not before the consumer asks for the batch. */
     if (!f->o.cfg->prefetch_to_gpu)
         while (!f->stopped && f->started >= f->asked)
             wait_changed_locked(f);
-    int before = -1;
+    /* optimize_cpu_gpu_overlap off: not before the batch ahead has been handed back and its step is over. */
     if (!f->o.cfg->optimize_cpu_gpu_overlap && f->started > 0) {
-        while (!f->stopped && f->last_released < 0) /* the batch before has been handed back ... */
+        while (!f->stopped && f->last_released == NO_BUFFER)
             wait_changed_locked(f);
         before = f->last_released;
-        f->last_released = -1;
+        f->last_released = NO_BUFFER;
     }
-    rc = f->stopped ? err_set(err, ERR_STOPPED, "stopped") : 0;
+    int rc = f->stopped ? err_set(err, ERR_STOPPED, "stopped") : 0;
     pthread_mutex_unlock(&f->mutex);
-    if (!rc && before >= 0) /* ... and its step is over */
+    if (!rc && before != NO_BUFFER)
         rc = f->o.model->ops->event_wait(f->buffers[before].consumed, err);
     return rc;
 }
 
-/* The copy itself is busy time; what else passed was spent on later stages (on the host they run in this
- * thread). */
-static void count_copy(Feeder *f, const Buffer *b, uint64_t since)
+/* The buffer may be taken. */
+static int make_ready(Feeder *f, Buffer *b)
 {
-    uint64_t now = counters_now(f->o.counters);
-    if (f->o.counters->off)
-        return;
-    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied),
-           rest = 1e-9 * (double)(now - since) - busy;
-    counters_trace_set(f->o.counters, b->order, TRACE_H2D, busy);
-    counters_trace_set(f->o.counters, b->order, TRACE_FEED, busy + rest);
-    counters_add(f->o.counters, STAGE_H2D, busy, 0, rest > 0 ? rest : 0);
+    pthread_mutex_lock(&f->mutex);
+    b->state = BUFFER_READY;
+    f->started++;
+    queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
+    int depth = f->ready_count;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->mutex);
+    return depth;
 }
 
-/* One batch from slot to READY buffer. */
+/* One batch from slot to READY buffer. With a thread of its own a buffer is READY as soon as its work is
+ * enqueued; without (synchronous) every stage is over first, and nothing overlaps. */
 static int feed_one(Feeder *f, Err *err)
 {
     Slot *s = NULL;
     Buffer *b = NULL;
-    int rc =
-        f->o.synchronous ? 0 : wait_for_turn(f, err); /* whoever takes has asked, and has released before */
+    /* Synchronously it is always the turn: the consumer is here, and has released its last batch. */
+    int rc = f->o.synchronous ? 0 : wait_for_turn(f, err);
     if (!rc)
         rc = next_slot(f, &s, err);
-    if (rc)
-        return rc;
-    rc = next_buffer(f, &b, err);
-    uint64_t since = counters_now(f->o.counters);
     if (!rc)
-        rc = enqueue(f, b, s, err);
+        rc = next_buffer(f, &b, err);
     if (rc)
         return rc;
-    if (!f->o.synchronous) {
-        pthread_mutex_lock(&f->mutex);
-        b->state = BUFFER_READY;
-        f->started++;
-        queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
-        int depth = f->ready_count;
-        pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->mutex);
-        counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, (uint64_t)depth);
-    } else
-        counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, 0);
+    uint64_t since = counters_now(f->o.counters);
+    rc = feeder_buffer_enqueue(f, b, s, err);
+    if (rc)
+        return rc;
+    int depth = f->o.synchronous ? 0 : make_ready(f, b);
+    counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, (uint64_t)depth);
     rc = f->o.data->ops->event_wait(b->copied, err);
     if (rc)
         return rc;
-    count_copy(f, b, since);
+    feeder_buffer_count_copy(f, b, since);
     ring_release(f->o.ring, s);
     b->used = 1;
     if (f->o.synchronous) {
-        rc = ready_device(f)->ops->event_wait(ready_event(f, b), err);
-        if (rc)
-            return rc;
-        b->state = BUFFER_READY;
-        queue_put_int(f->ready_queue, f->ready_head, &f->ready_count, (int)(b - f->buffers));
-        f->started++;
+        rc = feeder_ready_device(f)->ops->event_wait(feeder_ready_event(f, b), err);
+        if (!rc)
+            make_ready(f, b);
     }
     return rc;
 }
 
+/* Until the end of the data, a stop, or an error; the ring's error is older than the feeder's own. */
 static void *feeder_main(void *arg)
 {
     Feeder *f = arg;
@@ -453,8 +231,8 @@ static void *feeder_main(void *arg)
         err_clear(&err);
         rc = feed_one(f, &err);
     } while (!rc);
-    if (rc == ERR_STOPPED &&
-        ring_check(f->o.ring, NULL) == 0) { /* the last batch: what is ready may still be taken */
+    /* The end: what is ready is still taken. */
+    if (rc == ERR_STOPPED && ring_check(f->o.ring, NULL) == 0) {
         pthread_mutex_lock(&f->mutex);
         f->ended = 1;
         pthread_cond_broadcast(&f->changed);
@@ -489,96 +267,140 @@ static int batches_ahead_locked(Feeder *f)
                         (b->state == BUFFER_FREE && b->order >= 0);
         if (has_batch && b->state == BUFFER_FREE)
             has_batch = f->o.model->ops->event_happened(b->consumed) == 0;
-        n += has_batch && ready_device(f)->ops->event_happened(ready_event(f, b)) != 0;
+        n += has_batch && feeder_ready_device(f)->ops->event_happened(feeder_ready_event(f, b)) != 0;
     }
     return n > 0 ? n - 1 : 0;
 }
 
-int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
+/* What the consumer found when it asked for a batch. */
+typedef struct Request {
+    int64_t order;   /* of the batch it asked for */
+    int device_idle; /* its device had nothing left to do */
+    int late;        /* ... and no batch was ready */
+} Request;
+
+/* native_loading off: the batch is made here and now. An error is kept: the next take fails with it too. */
+static int feed_now(Feeder *f, Err *err)
+{
+    Err why = {0};
+    int rc = feed_one(f, &why);
+    if (rc && rc != ERR_STOPPED)
+        fail(f, &why);
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/* Why there is no batch: the first error, a stop, or the end. */
+static int no_batch_locked(const Feeder *f, Err *err)
+{
+    if (!f->error.code)
+        return err_set(err, ERR_STOPPED, f->stopped ? "stopped" : "the last batch has been taken");
+    if (err)
+        *err = f->error;
+    return f->error.code;
+}
+
+/* Waits for the next READY buffer and makes it the consumer's. */
+static int claim_buffer(Feeder *f, Buffer **out, Request *r, Err *err)
 {
     int rc = 0;
-    if (f->o.synchronous) {
-        Err why = {0};
-        if ((rc = feed_one(f, &why)) && rc != ERR_STOPPED)
-            fail(f, &why); /* it stays so */
-        if (rc && err)
-            *err = why;
-        if (rc)
-            return rc;
-    }
     pthread_mutex_lock(&f->mutex);
-    f->asked++;
-    /* A host that runs ahead may find nothing although its device has work left: then nobody waits yet. */
-    int64_t order = f->asked - 1;
-    int idle =
-        f->last_consumed < 0 || f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
-    int late = idle && f->ready_count == 0;
+    r->order = f->asked++;
+    r->device_idle = f->last_consumed == NO_BUFFER ||
+                     f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
+    r->late = policy_device_waits(r->device_idle, f->ready_count > 0);
     pthread_cond_broadcast(&f->changed);
     while (!f->stopped && !f->ended && f->ready_count == 0) {
         wait_changed_locked(f);
         if (f->o.inline_loading && f->ready_count == 0)
             watch_feeder_locked(f);
     }
-    if (f->stopped || f->ready_count == 0) {
-        rc = f->error.code ? f->error.code : ERR_STOPPED;
-        if (err && f->error.code)
-            *err = f->error;
-        else
-            err_set(err, ERR_STOPPED, f->stopped ? "stopped" : "the last batch has been taken");
-        pthread_mutex_unlock(&f->mutex);
-        return rc;
+    if (f->stopped || f->ready_count == 0)
+        rc = no_batch_locked(f, err);
+    else {
+        *out = &f->buffers[queue_take_int(f->ready_queue, &f->ready_head, &f->ready_count)];
+        (*out)->state = BUFFER_TRAINING;
     }
-    int index = queue_take_int(f->ready_queue, &f->ready_head, &f->ready_count);
-    Buffer *b = &f->buffers[index];
-    b->state = BUFFER_TRAINING;
     pthread_mutex_unlock(&f->mutex);
-    int happened = ready_device(f)->ops->event_happened(ready_event(f, b));
-    if (happened < 0) { /* its device has failed: what is in the buffer is no batch */
-        Err why = {0};
-        rc = ready_device(f)->ops->event_wait(ready_event(f, b), &why);
-        fail(f, &why);
-        if (err)
-            *err = why;
-        return rc ? rc : happened;
-    }
-    b->awaited = 0;
+    return rc;
+}
+
+/* 1: the batch is on the model device; 0: on its way. A negative code: its device has failed, and what is in
+ * the buffer is no batch. */
+static int batch_is_there(Feeder *f, const Buffer *b, Err *err)
+{
+    const DeviceOps *d = feeder_ready_device(f)->ops;
+    int happened = d->event_happened(feeder_ready_event(f, b));
+    if (happened >= 0)
+        return happened;
+    Err why = {0};
+    int rc = d->event_wait(feeder_ready_event(f, b), &why);
+    fail(f, &why);
+    if (err)
+        *err = why;
+    return rc ? rc : happened;
+}
+
+/* How full the pipeline was, and whether the model device had to wait. */
+static void count_take(Feeder *f, Buffer *b, const Request *r, int is_there)
+{
     int slots = f->o.counters->off ? 0 : ring_ready_count(f->o.ring);
     pthread_mutex_lock(&f->mutex);
-    counters_depths(f->o.counters, order, slots, batches_ahead_locked(f));
-    f->takes++;
-    if (late || (idle && happened == 0))
+    counters_depths(f->o.counters, r->order, slots, batches_ahead_locked(f));
+    f->window.takes++;
+    if (r->late || policy_device_waits(r->device_idle, is_there))
         count_wait_locked(f, b);
     pthread_mutex_unlock(&f->mutex);
+}
+
+/* In four steps: make it (synchronous), claim it, look whether it is there, count. */
+int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
+{
+    Request request;
+    Buffer *b = NULL;
+    int rc = f->o.synchronous ? feed_now(f, err) : 0;
+    if (!rc)
+        rc = claim_buffer(f, &b, &request, err);
+    if (rc)
+        return rc;
+    int is_there = batch_is_there(f, b, err);
+    if (is_there < 0)
+        return is_there;
+    b->awaited = 0;
+    count_take(f, b, &request, is_there);
     *batch = (DeviceBatch){.info = b->info,
                            .layout = b->layout,
                            .memory = b->final,
-                           .ready = ready_event(f, b),
-                           .ready_device = ready_device(f),
-                           .buffer = index};
+                           .ready = feeder_ready_event(f, b),
+                           .buffer = (int)(b - f->buffers)};
     return 0;
 }
 
+/* The stream waits, not the caller. */
 int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err)
 {
     f->buffers[b->buffer].awaited = 1;
-    return stream_wait(f->o.model, consumer, b->ready_device, b->ready, err);
+    return device_stream_wait(consumer, b->ready, err);
 }
 
+/* From here on the feeder may use the buffer again, once `consumed` has happened. */
 int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)
 {
     Buffer *b = &f->buffers[batch->buffer];
     ASSERT_CMP(b->state, ==, BUFFER_TRAINING);
-    /* `consumed` must not come before `ready`, or the next batch would be written over this one on its way.
-     */
-    int rc = b->awaited ? 0 : feeder_await(f, batch, consumer, err),
-        recorded = f->o.model->ops->event_record(b->consumed, consumer, err);
-    rc = rc ? rc : recorded;
+    /* `consumed` must not happen before `ready`: the next batch would overwrite this one on its way. */
+    int rc = b->awaited ? 0 : feeder_await(f, batch, consumer, err);
+    int recorded = f->o.model->ops->event_record(b->consumed, consumer, err);
+    if (!rc)
+        rc = recorded;
     if (!rc && f->o.synchronous)
         rc = f->o.model->ops->event_wait(b->consumed, err);
     pthread_mutex_lock(&f->mutex);
     b->state = BUFFER_FREE;
     queue_put_int(f->free_queue, f->free_head, &f->free_count, batch->buffer);
-    f->last_released = f->last_consumed = batch->buffer;
+    f->last_released = batch->buffer;
+    f->last_consumed = batch->buffer;
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->mutex);
     return rc;
@@ -595,9 +417,8 @@ int feeder_buffers(const Feeder *f)
 }
 uint64_t feeder_data_bytes(const Feeder *f)
 {
-    size_t batch = feeder_batch_is_pinned(f->o.data, f->o.model)
-                       ? 0
-                       : f->o.batch_bytes; /* pinned memory counts as such */
+    /* A pinned batch is memory of the host, and is counted there. */
+    size_t batch = feeder_batch_is_pinned(f->o.data, f->o.model) ? 0 : f->o.batch_bytes;
     return (uint64_t)feeder_buffers(f) * (f->o.raw_bytes + batch);
 }
 uint64_t feeder_model_bytes(const Feeder *f)
@@ -605,6 +426,7 @@ uint64_t feeder_model_bytes(const Feeder *f)
     return f->two_devices ? (uint64_t)feeder_buffers(f) * f->o.batch_bytes : 0;
 }
 
+/* *out is NULL after a failure. */
 int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
 {
     *out = NULL;
@@ -614,9 +436,10 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     f->o = *o;
     f->two_devices = !device_same(o->data, o->model);
     f->peer_device = feeder_batch_is_pinned(o->data, o->model) ? o->model : o->data;
-    f->last_released = f->last_consumed = -1;
-    if (f->o.most_buffers > MOST_BUFFERS)
-        f->o.most_buffers = MOST_BUFFERS;
+    f->last_released = NO_BUFFER;
+    f->last_consumed = NO_BUFFER;
+    if (f->o.most_buffers > POLICY_MOST_BUFFERS)
+        f->o.most_buffers = POLICY_MOST_BUFFERS;
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -636,7 +459,7 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     if (!rc)
         rc = f->peer_device->ops->event_open(f->peer_device, &f->prev_peered, 1, err);
     for (int i = 0; i < o->buffers && !rc; i++)
-        rc = open_buffer(f, err);
+        rc = add_buffer(f, err);
     atomic_store(&o->counters->stage[STAGE_H2D].threads, 1);
     if (o->raw_bytes)
         atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, 1);
@@ -658,7 +481,8 @@ int feeder_close(Feeder *f)
     fail(f, NULL);
     int stuck = f->o.inline_loading && f->thread.running &&
                 !loader_await(&f->finished, clock_now() + loader_patience(f->o.loader));
-    if (stuck) /* when it comes back it finds the ring stopped, and ends without touching a device */
+    /* When it comes back it finds the ring stopped, and ends without touching a device. */
+    if (stuck)
         pthread_detach(f->thread.handle);
     else
         thread_join(&f->thread);
@@ -673,7 +497,7 @@ int feeder_close(Feeder *f)
     for (int i = 0; i < f->count; i++) {
         if (f->buffers[i].used)
             f->o.model->ops->event_wait(f->buffers[i].consumed, NULL);
-        close_buffer(f, &f->buffers[i]);
+        feeder_buffer_close(f, &f->buffers[i]);
     }
     if (f->prev_worked)
         d->event_close(f->prev_worked);

@@ -1,5 +1,4 @@
-/* feeder.h - host slots -> data device -> model device. Private to src/pipeline (the consumer's side is
- * pipeline.h).
+/* feeder.h - host slots -> data device -> model device. Private to src/pipeline: consumers use pipeline.h.
  *
  *   FREE -> PREPARING -> READY -> TRAINING -> FREE
  *
@@ -25,8 +24,8 @@ typedef struct FeederOptions {
     Loader *loader;
     Counters *counters;
     BatchShape shape;
-    size_t raw_bytes,
-        batch_bytes; /* of the largest batch: host slot as copied (0: slots come finished), device batch */
+    size_t raw_bytes;   /* of the largest batch as it is copied; 0: slots come finished */
+    size_t batch_bytes; /* of the largest batch on the device */
     int buffers, most_buffers;
     int synchronous;    /* no thread: feeder_take does everything, one stage after the other */
     int inline_loading; /* num_workers 0: the feeder fills the slots itself */

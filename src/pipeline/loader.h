@@ -53,8 +53,4 @@ double loader_patience(const Loader *l);
 /* Waits until *finished is not 0, or it is `until` (clock_now); returns *finished. */
 int loader_await(const _Atomic int *finished, double until);
 
-/* Samples that a clip of `frames` mel frames can have at the most, with room for slower speech; 0 when mels
- * come from the cache. */
-int64_t loader_max_samples(const Config *cfg, int on_the_fly, int frames);
-
 #endif

@@ -8,11 +8,11 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "pipeline/feeder.h"
+#include "pipeline/policy.h"
 
-#define START_BUFFERS 3 /* preparing, ready, training */
-#define STUCK_SECONDS 120.0
+#define STUCK_SECONDS 120.0 /* a read that takes longer stops the run */
+#define PAGE 4096
 
 typedef struct Sizes { /* everything that follows from the settings and the corpus, before anything is
                           allocated */
@@ -39,12 +39,12 @@ struct Pipeline {
     int64_t utterances, real_frames, padded_frames;
 };
 
+/* The sampler sees clips as long as augmentation can make them: a batch has room for the slowest. */
 static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptions *o, int on_the_fly,
                         Err *err)
 {
     const Config *cfg = o->cfg;
     uint32_t n = o->corpus->count;
-    double stretch = on_the_fly ? 1 / (1 - cfg->augment_speed) : 1;
     SamplerOptions so = {.batch_size = cfg->batch_size,
                          .buckets = cfg->length_buckets,
                          .multiple = SAMPLER_FRAME_MULTIPLE,
@@ -52,40 +52,35 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
                          .ranks = 1};
     if (cfg->pad_to_fixed_length) {
         so.fixed_text = cfg->max_text_length;
-        so.fixed_frames = (int)((cfg->max_mel_frames) * stretch) + (stretch > 1);
+        so.fixed_frames = (int)policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, on_the_fly);
     }
     *lengths = mem_calloc(n, sizeof **lengths);
     if (!*lengths)
         return err_set(err, ERR_NOMEM, "no memory for %u utterances", n);
     for (uint32_t i = 0; i < n; i++) {
         (*lengths)[i] = o->corpus->lengths[i];
-        if (stretch > 1)
-            (*lengths)[i].frames = (uint32_t)((*lengths)[i].frames * stretch) + 1;
+        (*lengths)[i].frames =
+            (uint32_t)policy_stretched_frames((*lengths)[i].frames, cfg->augment_speed, on_the_fly);
     }
     return sampler_open(s, &so, *lengths, n, err);
 }
 
+/* The largest batch that the buckets can ask for; slots and buffers are as large as that. */
 static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sampler)
 {
     const Config *cfg = o->cfg;
     z->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     z->synchronous = !cfg->native_loading;
-    z->host_data = o->data->ops->kind == DEVICE_HOST;
-    z->workers = z->synchronous ? 0 : cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;
-    z->slots = cfg->prefetch_buffer_size;
-    if (z->slots == CONFIG_AUTO)
-        z->slots = cfg->batch_size >= 32 ? 2 : cfg->batch_size <= 8 ? 8 : 64 / cfg->batch_size;
-    if (z->slots < 2)
-        z->slots = 2;
-    if (z->synchronous)
-        z->slots = 1;
+    z->host_data = o->data->ops->traits.host_memory;
+    z->workers = z->synchronous ? 0 : config_workers(cfg);
+    z->slots = z->synchronous ? 1 : policy_slots(cfg->prefetch_buffer_size, cfg->batch_size);
     z->shape = (BatchShape){.rows = cfg->batch_size,
                             .bands = cfg->n_mels,
                             .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4};
     for (int i = 0; i < sampler_bucket_count(sampler); i++) {
         const SamplerBucket *b = sampler_bucket(sampler, i);
         BatchLayout raw, batch;
-        int64_t samples = loader_max_samples(cfg, z->on_the_fly, b->frames);
+        int64_t samples = policy_most_samples(b->frames, cfg->hop_length, z->on_the_fly);
         batch_layout_host(&raw, &z->shape, b->text, b->frames, samples);
         batch_layout_device(&batch, &z->shape, b->text, b->frames);
         z->raw_bytes = raw.bytes > z->raw_bytes ? raw.bytes : z->raw_bytes;
@@ -107,13 +102,14 @@ static uint64_t slot_batch_bytes(const Sizes *z)
 static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z,
                         const PipelineOptions *o)
 {
-    uint64_t batches = (uint64_t)START_BUFFERS * z->batch_bytes + slot_batch_bytes(z);
+    uint64_t batches = (uint64_t)POLICY_START_BUFFERS * z->batch_bytes + slot_batch_bytes(z);
     int is_pinned = feeder_batch_is_pinned(o->data, o->model);
-    *data = (is_pinned ? 0 : batches) + (z->host_data ? 0 : (uint64_t)START_BUFFERS * z->raw_bytes);
-    *model = device_same(o->data, o->model) ? 0 : (uint64_t)START_BUFFERS * z->batch_bytes;
+    *data = (is_pinned ? 0 : batches) + (z->host_data ? 0 : (uint64_t)POLICY_START_BUFFERS * z->raw_bytes);
+    *model = device_same(o->data, o->model) ? 0 : (uint64_t)POLICY_START_BUFFERS * z->batch_bytes;
     *pinned = (o->cfg->pin_memory ? (uint64_t)z->slots * z->raw_bytes : 0) + (is_pinned ? batches : 0);
 }
 
+/* The sampler is opened for its buckets alone. */
 int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const PipelineOptions *o, Err *err)
 {
     Sampler *sampler = NULL;
@@ -129,6 +125,7 @@ int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const Pipel
     return rc;
 }
 
+/* Before anything is allocated: the user learns the least cap at once, not the first that was too small. */
 static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
 {
     if (d->cap == 0 || d->used + need <= d->cap)
@@ -140,6 +137,7 @@ static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
                     (unsigned long long)megabytes);
 }
 
+/* One block for all slots: pinning is slow, and is done once. */
 static int take_slot_memory(Pipeline *p, Err *err)
 {
     Sizes *z = &p->sizes;
@@ -150,57 +148,28 @@ static int take_slot_memory(Pipeline *p, Err *err)
         int rc = p->o.data->ops->pinned_alloc(p->o.data, &memory, p->slot_bytes, err);
         if (rc)
             return rc;
-    } else if (!(memory = mem_aligned(4096, p->slot_bytes, 1)))
-        return err_set(err, ERR_NOMEM, "no memory for %d host slots of %zu bytes", z->slots, z->raw_bytes);
+    } else {
+        memory = mem_aligned(PAGE, p->slot_bytes, 1);
+        if (!memory)
+            return err_set(err, ERR_NOMEM, "no memory for %d host slots of %zu bytes", z->slots,
+                           z->raw_bytes);
+    }
     p->slot_memory = memory;
     memset(memory, 0, p->slot_bytes);
     for (int i = 0; i < z->slots; i++)
         p->ring.slots[i].memory = p->slot_memory + (size_t)i * z->raw_bytes;
+    /* Where the workers preprocess, each slot also has room for the finished batch. */
     int rc = 0;
     for (int i = 0; i < z->slots && z->host_data && !rc; i++)
         rc = feeder_batch_alloc(&p->ring.slots[i].batch, p->o.data, p->o.model, z->batch_bytes, err);
     return rc;
 }
 
-/* The tables of the preprocessing first: on a GPU they count against the cap as well. */
-int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
+/* Everything the loader needs to know, in one place. */
+static int open_loader(Pipeline *p, Err *err)
 {
-    *out = NULL;
-    Pipeline *p =
-        mem_aligned(_Alignof(Pipeline), 1, sizeof *p); /* the counters want cache lines of their own */
-    if (!p)
-        return err_set(err, ERR_NOMEM, "no memory for the pipeline");
-    memset(p, 0, sizeof *p);
-    p->o = *o;
-    const Config *cfg = o->cfg;
-    int same = device_same(o->data, o->model);
-    int rc = open_sampler(&p->sampler, &p->lengths, o, cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY, err);
-    if (rc)
-        goto fail;
-    find_sizes(&p->sizes, o, p->sampler);
-    if (cfg->augment_speed > 0 && !p->sizes.on_the_fly)
-        log_warn(o->log,
-                 "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
-    if ((rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err)))
-        goto fail;
-    uint64_t data, model, pinned;
-    least_bytes(&data, &model, &pinned, &p->sizes, o);
-    if ((rc = check_cap(o->data, data,
-                        same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory", err)) ||
-        (rc = check_cap(o->model, model, "model_gpu_memory", err)))
-        goto fail;
-    int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
-    if (o->epochs > 0)
-        batches = o->epochs * per_epoch - (o->start.epoch * per_epoch + o->start.index);
-    if (o->start.index >= per_epoch) {
-        rc = err_set(err, ERR_DATA, "batch %lld of epoch %lld does not exist: an epoch has %lld batches now",
-                     (long long)o->start.index, (long long)o->start.epoch, (long long)per_epoch);
-        goto fail;
-    }
-    if ((rc = ring_open(&p->ring, p->sizes.slots, p->sizes.shape.rows, batches > 0 ? batches : 0, err)) ||
-        (rc = take_slot_memory(p, err)))
-        goto fail;
-    LoaderOptions lo = {.cfg = cfg,
+    const PipelineOptions *o = &p->o;
+    LoaderOptions lo = {.cfg = o->cfg,
                         .corpus = o->corpus,
                         .sampler = p->sampler,
                         .ring = &p->ring,
@@ -214,9 +183,13 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .first_index = o->start.index,
                         .stuck_seconds = o->stuck_seconds > 0 ? o->stuck_seconds : STUCK_SECONDS,
                         .log = o->log};
-    if ((rc = loader_open(&p->loader, &lo, err)))
-        goto fail;
-    FeederOptions fo = {.cfg = cfg,
+    return loader_open(&p->loader, &lo, err);
+}
+
+static int open_feeder(Pipeline *p, Err *err)
+{
+    const PipelineOptions *o = &p->o;
+    FeederOptions fo = {.cfg = o->cfg,
                         .data = o->data,
                         .model = o->model,
                         .preprocess = p->preprocess,
@@ -226,13 +199,62 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                         .shape = p->sizes.shape,
                         .raw_bytes = p->sizes.host_data ? 0 : p->sizes.raw_bytes,
                         .batch_bytes = p->sizes.batch_bytes,
-                        .buffers = START_BUFFERS,
-                        .most_buffers = cfg->pipeline_buffer_size > START_BUFFERS ? cfg->pipeline_buffer_size
-                                                                                  : START_BUFFERS,
+                        .buffers = POLICY_START_BUFFERS,
+                        .most_buffers = policy_most_buffers(o->cfg->pipeline_buffer_size),
                         .synchronous = p->sizes.synchronous,
                         .inline_loading = p->sizes.workers == 0,
                         .log = o->log};
-    if ((rc = feeder_open(&p->feeder, &fo, err)))
+    return feeder_open(&p->feeder, &fo, err);
+}
+
+/* The tables of the preprocessing first: on a GPU they count against the cap as well. */
+int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
+{
+    *out = NULL;
+    /* The counters want cache lines of their own. */
+    Pipeline *p = mem_aligned(_Alignof(Pipeline), 1, sizeof *p);
+    if (!p)
+        return err_set(err, ERR_NOMEM, "no memory for the pipeline");
+    memset(p, 0, sizeof *p);
+    p->o = *o;
+    const Config *cfg = o->cfg;
+    int same = device_same(o->data, o->model);
+    int rc = open_sampler(&p->sampler, &p->lengths, o, cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY, err);
+    if (rc)
+        goto fail;
+    find_sizes(&p->sizes, o, p->sampler);
+    if (cfg->augment_speed > 0 && !p->sizes.on_the_fly)
+        log_warn(o->log,
+                 "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
+    rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err);
+    if (rc)
+        goto fail;
+    uint64_t data, model, pinned;
+    least_bytes(&data, &model, &pinned, &p->sizes, o);
+    rc = check_cap(o->data, data, same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory",
+                   err);
+    if (!rc)
+        rc = check_cap(o->model, model, "model_gpu_memory", err);
+    if (rc)
+        goto fail;
+    /* A run that is resumed begins in the middle of an epoch. */
+    int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
+    if (o->epochs > 0)
+        batches = o->epochs * per_epoch - (o->start.epoch * per_epoch + o->start.index);
+    if (o->start.index >= per_epoch) {
+        rc = err_set(err, ERR_DATA, "batch %lld of epoch %lld does not exist: an epoch has %lld batches now",
+                     (long long)o->start.index, (long long)o->start.epoch, (long long)per_epoch);
+        goto fail;
+    }
+    rc = ring_open(&p->ring, p->sizes.slots, p->sizes.shape.rows, batches > 0 ? batches : 0, err);
+    if (!rc)
+        rc = take_slot_memory(p, err);
+    if (rc)
+        goto fail;
+    rc = open_loader(p, err);
+    if (!rc)
+        rc = open_feeder(p, err);
+    if (rc)
         goto fail;
     *out = p;
     return 0;
@@ -262,12 +284,28 @@ int pipeline_release(Pipeline *p, DeviceBatch *b, Stream *consumer, Err *err)
     return feeder_release(p->feeder, b, consumer, err);
 }
 
+int pipeline_consume(Pipeline *p, Stream *consumer, PipelineUse use, void *arg, Err *err)
+{
+    DeviceBatch b;
+    int rc = pipeline_take(p, &b, err);
+    if (rc)
+        return rc;
+    rc = pipeline_await(p, &b, consumer, err);
+    if (!rc)
+        rc = use(arg, &b, consumer, err);
+    /* The first error is the one to tell. */
+    int released = pipeline_release(p, &b, consumer, rc ? NULL : err);
+    return rc ? rc : released;
+}
+
+/* Simulated waits of the loader first, so that nobody sleeps on. */
 void pipeline_stop(Pipeline *p)
 {
     loader_stop(p->loader);
     feeder_stop(p->feeder);
 }
 
+/* Of the next batch that the consumer will take, however far ahead the loader is. */
 void pipeline_state(const Pipeline *p, PipelineState *s)
 {
     int64_t per_epoch = sampler_batches(p->sampler), position = p->o.start.index + p->taken;
@@ -279,13 +317,14 @@ void pipeline_state(const Pipeline *p, PipelineState *s)
 Counters *pipeline_counters(Pipeline *p) { return &p->counters; }
 const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
 
+/* A snapshot; the counters go on. */
 void pipeline_report(Pipeline *p, PipelineReport *r)
 {
     int is_pinned = feeder_batch_is_pinned(p->o.data, p->o.model);
     *r = (PipelineReport){.workers = p->sizes.workers,
                           .slots = p->sizes.slots,
                           .buffers = feeder_buffers(p->feeder),
-                          .buffers_at_start = START_BUFFERS,
+                          .buffers_at_start = POLICY_START_BUFFERS,
                           .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess) +
                                         (is_pinned ? 0 : slot_batch_bytes(&p->sizes)),
                           .model_bytes = feeder_model_bytes(p->feeder),
@@ -306,13 +345,15 @@ int pipeline_close(Pipeline *p)
 {
     if (!p)
         return 0;
+    /* The feeder uses the loader, and both use the ring: they end in this order. */
     if (p->ring.is_open)
         ring_stop(&p->ring, NULL);
     if (p->loader)
         loader_stop(p->loader);
     int stuck = feeder_close(p->feeder) || loader_close(p->loader);
     preprocess_close(p->preprocess);
-    if (stuck) /* a worker may still write to its slot: what it can reach is left to the end of the process */
+    /* A worker may still write to its slot: what it can reach is left to the end of the process. */
+    if (stuck)
         return 1;
     for (int i = 0; p->ring.is_open && i < p->ring.count; i++)
         feeder_batch_free(p->ring.slots[i].batch, p->o.data, p->o.model, p->sizes.batch_bytes);

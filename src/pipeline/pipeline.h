@@ -1,16 +1,21 @@
 /* pipeline.h - batches on the model device, in order, ahead of need.
  *
- *   sampler -> workers: cache or audio file -> host slot -> [h2d] data device: preprocess -> [peer] model
- * device -> the consumer's step FREE -> FILLING -> READY ->  ...   PREPARING -> READY -> TRAINING -> FREE
- * (three device buffers, grown on demand)
+ *   sampler -> workers: cache or audio file -> host slot      FREE -> FILLING -> READY
+ *           -> feeder: [h2d] data device: preprocess          PREPARING -> READY
+ *              [peer] model device -> the consumer's step     TRAINING -> FREE
  *
- * The consumer calls pipeline_take, pipeline_await (its stream waits for the batch), enqueues its work, and
- * calls pipeline_release with the same stream: nobody waits on the host unless the pipeline is behind. Order
- * and bytes of the batches do not depend on workers, devices or timing. native_loading = false: the same work
- * in pipeline_take, one stage after the other, nothing overlapping: the honest baseline. A consumer releases
- * a batch before it takes the next: one that holds every buffer waits for itself. Threads: open, take,
- * release, close from one thread. Every wait ends on pipeline_stop (any thread, or a signal handler's flag).
- */
+ * There are POLICY_START_BUFFERS device buffers at first; more are added while the model device waits.
+ *
+ * The consumer calls pipeline_consume, or by itself pipeline_take, pipeline_await (its stream waits for the
+ * batch), enqueues its work, and calls pipeline_release with the same stream. Nobody waits on the host unless
+ * the pipeline is behind. A batch is released before the next is taken: a consumer that holds every buffer
+ * would wait for itself.
+ *
+ * Order and bytes of the batches do not depend on workers, devices or timing. native_loading = false does the
+ * same work inside pipeline_take, one stage after the other: the baseline that overlap is compared with.
+ *
+ * Threads: open, take, release and close from one thread. Every wait ends on pipeline_stop, which any thread
+ * may call. */
 #ifndef MYXTTS_PIPELINE_H
 #define MYXTTS_PIPELINE_H
 
@@ -35,7 +40,6 @@ typedef struct DeviceBatch { /* on the model device; valid from take to release 
     BatchLayout layout;
     const uint8_t *memory; /* device memory; arrays at layout's offsets */
     Event *ready;          /* happens when the batch is there; pipeline_await waits for it */
-    Device *ready_device;  /* whose event it is */
     int buffer;            /* private */
 } DeviceBatch;
 
@@ -66,6 +70,11 @@ int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err);
 /* Makes the consumer's stream (of the model device) wait until the batch is there; the caller goes on. */
 int pipeline_await(Pipeline *p, const DeviceBatch *b, Stream *consumer, Err *err);
 int pipeline_release(Pipeline *p, DeviceBatch *b, Stream *consumer, Err *err);
+/* What a consumer does with a batch: enqueues work on its stream. */
+typedef int (*PipelineUse)(void *arg, const DeviceBatch *b, Stream *consumer, Err *err);
+/* The consumer's turn: takes a batch, lets the stream wait for it, calls use and hands the batch back, also
+ * when use has failed. The codes of pipeline_take, or that of use. */
+int pipeline_consume(Pipeline *p, Stream *consumer, PipelineUse use, void *arg, Err *err);
 void pipeline_stop(Pipeline *p);
 void pipeline_state(const Pipeline *p, PipelineState *s);
 void pipeline_report(Pipeline *p, PipelineReport *r);

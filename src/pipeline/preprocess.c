@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "device/cuda_library.h"
 #include "device/sim.h"
+#include "pipeline/policy.h"
 #include "pipeline/preprocess_math.h"
 #include "pipeline/preprocess_private.h"
 #include "pipeline/sampler.h"
@@ -23,17 +24,14 @@ struct Preprocess {
 
 _Static_assert(sizeof(PreprocessTask) <= DEVICE_ARG_BYTES, "the kernel's argument does not fit");
 
+/* In float, as the GPU has them. */
 static int fill_statistics(Preprocess *p, int bands, const double *mean, const double *deviation)
 {
     p->mean = mem_calloc((size_t)bands, sizeof *p->mean);
     p->deviation = mem_calloc((size_t)bands, sizeof *p->deviation);
     if (!p->mean || !p->deviation)
         return ERR_NOMEM;
-    for (int b = 0; b < bands; b++) {
-        double d = deviation ? deviation[b] : 1.0;
-        p->mean[b] = mean ? (float)mean[b] : 0.0f;
-        p->deviation[b] = (float)(d > LEAST_DEVIATION ? d : LEAST_DEVIATION); /* a NaN too */
-    }
+    normaliser_statistics(p->mean, p->deviation, mean, deviation, bands);
     return 0;
 }
 
@@ -41,10 +39,11 @@ static int fill_statistics(Preprocess *p, int bands, const double *mean, const d
  * same way. */
 static int64_t most_samples(const Config *cfg)
 {
-    double stretch = 1.0 / (1.0 - cfg->augment_speed);
-    return ((int64_t)((double)cfg->max_mel_frames * stretch) + 2 + SAMPLER_FRAME_MULTIPLE) * cfg->hop_length;
+    int64_t frames = policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, 1);
+    return (frames + 1 + SAMPLER_FRAME_MULTIPLE) * cfg->hop_length;
 }
 
+/* Room for a clip after a change of speed, where that is asked for. */
 static int open_host(Preprocess *p, const Config *cfg, Err *err)
 {
     PreprocessHost *h = &p->host;
@@ -59,6 +58,7 @@ static int open_host(Preprocess *p, const Config *cfg, Err *err)
                                 (long long)h->samples_cap);
 }
 
+/* The kernels are in the CUDA part; its tables go into memory that counts against the cap. */
 static int open_cuda(Preprocess *p, Err *err)
 {
     PreprocessCudaGet get;
@@ -71,6 +71,7 @@ static int open_cuda(Preprocess *p, Err *err)
     return rc ? rc : p->cuda->open(&p->cuda_state, &p->host.tables, p->device->index, p->cuda_memory, err);
 }
 
+/* *out is NULL after a failure. */
 int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double *mean,
                     const double *deviation, Err *err)
 {
@@ -91,7 +92,7 @@ int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double
                                             .gain = cfg->augment_gain_db > 0.0,
                                             .noise = cfg->augment_noise_db > 0.0,
                                             .speed = cfg->augment_speed > 0.0};
-        rc = d->ops->kind == DEVICE_CUDA ? open_cuda(p, err) : open_host(p, cfg, err);
+        rc = d->ops->traits.library_kernels ? open_cuda(p, err) : open_host(p, cfg, err);
     }
     if (rc) {
         preprocess_close(p);
@@ -118,6 +119,7 @@ void preprocess_close(Preprocess *p)
 
 uint64_t preprocess_bytes(const Preprocess *p) { return p->cuda_memory ? p->cuda_bytes : 0; }
 
+/* One call for the whole batch; enqueued, not waited for. */
 int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *err)
 {
     const PreprocessTables *t = &p->host.tables;
@@ -132,6 +134,7 @@ int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *er
     return p->device->ops->run(s, preprocess_host_kernel, &task, sizeof task, STAGE_PREPROCESS, err);
 }
 
+/* For the loader's workers, which do one row each. */
 void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const void *stored)
 {
     ASSERT_CMP(args->bands, ==, p->host.tables.bands);

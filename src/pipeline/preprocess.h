@@ -27,8 +27,8 @@ int preprocess_open(Preprocess **p, Device *d, const Config *cfg, const double *
                     Err *err);
 void preprocess_close(Preprocess *p);
 uint64_t preprocess_bytes(const Preprocess *p); /* of device memory it holds, for the plan */
-int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args,
-                   Err *err); /* enqueues; never waits */
+/* Enqueues; never waits. */
+int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *err);
 /* One row in the calling thread, on the host: the loader's workers do it where the data device is the CPU.
  * stored: where the row's mel or samples lie when they are not in raw (a mapped cache, a decoder's buffer);
  * NULL otherwise. Each thread needs a Preprocess of its own. */

@@ -34,6 +34,7 @@ typedef struct State {
 
 template <typename T> EXACT T *array(const uint8_t *memory, size_t offset) { return (T *)(memory + offset); }
 
+/* As in preprocess_host_row: what is switched off is neutral. */
 EXACT float row_augment(const Batch &b, int row, int which)
 {
     int on = which == AUGMENT_GAIN    ? b.gain
@@ -44,6 +45,7 @@ EXACT float row_augment(const Batch &b, int row, int which)
     return on ? array<const float>(b.a.raw, b.a.in_layout.augment)[row * AUGMENT_COUNT + which] : off;
 }
 
+/* The samples of a row and what becomes of them. */
 EXACT Clip row_clip(const Batch &b, int row)
 {
     Clip c;
@@ -67,6 +69,7 @@ __global__ void numbers_kernel(Batch b)
     int row = blockIdx.x, length = array<const int32_t>(a.raw, in.text_length)[row];
     const int32_t *from = array<const int32_t>(a.raw, in.tokens) + (size_t)row * a.text;
     int32_t *to = array<int32_t>(a.out, out.tokens) + (size_t)row * a.text;
+    /* What lies behind the tokens is always 0. */
     for (int i = threadIdx.x; i < a.text; i += blockDim.x)
         to[i] = i < length ? from[i] : 0;
     int frames, samples;
@@ -76,6 +79,7 @@ __global__ void numbers_kernel(Batch b)
     } else {
         frames = row_frames(b, row), samples = array<const int32_t>(a.raw, in.sample_length)[row];
     }
+    /* The pitch comes finished from the loader. */
     const float *pitch = array<const float>(a.raw, in.pitch) + (size_t)row * a.frames;
     float *pitch_to = array<float>(a.out, out.pitch) + (size_t)row * a.frames;
     for (int i = threadIdx.x; i < a.frames; i += blockDim.x)
@@ -108,11 +112,12 @@ struct ClipSamples {
 /* Stores one value of the mel: as it is when noise comes later, else finished. */
 EXACT void store_mel(const Batch &b, float *out, float x, int band, float gain)
 {
-    out[band] = b.noise ? x
-                        : preprocess_normalise(preprocess_gain(x, gain), __ldg(b.mean + band),
-                                               __ldg(b.deviation + band));
+    out[band] =
+        b.noise ? x
+                : normaliser_value(preprocess_gain(x, gain), __ldg(b.mean + band), __ldg(b.deviation + band));
 }
 
+/* A warp for each frame; sizes that the fast transform knows. */
 __global__ void __launch_bounds__(32 * MEL_FAST_WARPS, 4) mel_fast_kernel(MelCuda m, Batch b)
 {
     __shared__ double2 points[MEL_FAST_WARPS][MEL_FAST_STORED];
@@ -134,6 +139,7 @@ __global__ void __launch_bounds__(32 * MEL_FAST_WARPS, 4) mel_fast_kernel(MelCud
         store_mel(b, out, mel_band(m, (const double *)points[warp], band), band, gain);
 }
 
+/* A block for each frame; any n_fft that fits into shared memory. */
 __global__ void __launch_bounds__(ANY_THREADS) mel_any_kernel(MelCuda m, Batch b)
 {
     extern __shared__ double2 shared[];
@@ -184,6 +190,7 @@ template <typename T> __global__ void __launch_bounds__(LEVEL_THREADS) level_ker
     uint64_t sum = 0;
     for (int i = threadIdx.x, n = frames * b.a.bands; i < n; i += LEVEL_THREADS)
         sum += preprocess_loudness(preprocess_gain(value_of(x[i]), gain));
+    /* Sums of integers: the same in any order. */
     for (int step = 16; step > 0; step /= 2)
         sum += __shfl_down_sync(0xFFFFFFFFu, sum, step);
     if (threadIdx.x % 32 == 0)
@@ -216,6 +223,7 @@ template <typename T, int WIDTH> __global__ void __launch_bounds__(FINISH_THREAD
     double level = noise != 0.0f && used > 0 ? preprocess_noise_level(b.sums[row], used, noise) : 0.0;
 #pragma unroll
     for (int step = 0; step < FINISH_STEPS; step++) {
+        /* Neighbouring threads read neighbouring values. */
         int i = ((blockIdx.x * FINISH_STEPS + step) * FINISH_THREADS + threadIdx.x) * WIDTH;
         if (i >= all)
             return;
@@ -230,7 +238,7 @@ template <typename T, int WIDTH> __global__ void __launch_bounds__(FINISH_THREAD
                 float v = preprocess_gain(value_of(in.v[k]), gain);
                 if (noise != 0.0f)
                     v = preprocess_noise(v, level, seed, frame, band + k);
-                y.v[k] = preprocess_normalise(v, mean.v[k], deviation.v[k]);
+                y.v[k] = normaliser_value(v, mean.v[k], deviation.v[k]);
             }
         }
         *(Vector<float, WIDTH> *)(out + i) = y;
@@ -241,6 +249,7 @@ template <typename T, int WIDTH> __global__ void __launch_bounds__(FINISH_THREAD
 
 static size_t up(size_t n) { return (n + 255) / 256 * 256; }
 
+/* Tables of the mel, mean and deviation, a sum for each row. */
 static uint64_t cuda_bytes(const PreprocessTables *t)
 {
     MelCuda m;
@@ -248,6 +257,7 @@ static uint64_t cuda_bytes(const PreprocessTables *t)
            up((size_t)t->max_rows * sizeof(uint64_t));
 }
 
+/* The general kernel may need more shared memory than is given without asking. */
 static cudaError_t prepare(State *s)
 {
     cudaError_t e = cudaSuccess;
@@ -278,6 +288,7 @@ static int cuda_open(void **out, const PreprocessTables *t, int device, void *me
     s->device = device;
     s->is_fast = mel_cuda_is_fast(t->mel);
     s->max_rows = t->max_rows;
+    /* The tables are put together on the host and copied once. */
     size_t at = mel_cuda_layout(&s->mel, t->mel, image, there), floats = (size_t)t->bands * sizeof(float);
     memcpy(image + at, t->mean, floats);
     s->batch.mean = (const float *)(there + at);
@@ -307,6 +318,7 @@ static int cuda_open(void **out, const PreprocessTables *t, int device, void *me
 
 static void cuda_close(void *state) { free(state); }
 
+/* Four values at a time where the bands allow it. */
 template <typename T> static void launch_finish(const Batch &b, cudaStream_t stream)
 {
     int values = b.a.frames * b.a.bands, width = b.a.bands % 4 == 0 ? 4 : 1;

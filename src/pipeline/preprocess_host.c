@@ -16,6 +16,7 @@ typedef struct Row {
     float augment[AUGMENT_COUNT];
 } Row;
 
+/* The arrays of a batch have no type of their own; memcpy needs none. */
 static int32_t int_at(const uint8_t *memory, size_t array, size_t row)
 {
     int32_t v;
@@ -52,19 +53,6 @@ static int is_plain(const Row *r)
     return r->augment[AUGMENT_GAIN] == 0.0f && r->augment[AUGMENT_NOISE] == 0.0f;
 }
 
-/* preprocess_normalise for whole frames, as many at once as the CPU can. out may be in. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-/* Not under the thread sanitizer: the choice is made before it is ready. */
-__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
-#endif
-static void
-normalise(float *out, const float *in, const float *mean, const float *deviation, int frames, int bands)
-{
-    for (int f = 0; f < frames; f++, in += bands, out += bands)
-        for (int b = 0; b < bands; b++)
-            out[b] = (in[b] - mean[b]) / deviation[b];
-}
-
 /* Log mel to what the model sees. */
 static void finish_mel(const Row *r, float *mel, int frames)
 {
@@ -74,9 +62,10 @@ static void finish_mel(const Row *r, float *mel, int frames)
     float gain = r->augment[AUGMENT_GAIN], noise = r->augment[AUGMENT_NOISE];
     double level = 0.0;
     if (is_plain(r)) {
-        normalise(mel, mel, t->mean, t->deviation, frames, bands);
+        normaliser_mel(mel, mel, t->mean, t->deviation, frames, bands);
         return;
     }
+    /* The level of the noise follows from the clip after its gain: the GPU has the same order. */
     if (gain != 0.0f)
         for (int64_t i = 0; i < values; i++)
             mel[i] = preprocess_gain(mel[i], gain);
@@ -86,11 +75,12 @@ static void finish_mel(const Row *r, float *mel, int frames)
             sum += preprocess_loudness(mel[i]);
         level = preprocess_noise_level(sum, values, noise);
     }
+    /* Noise and normalisation in one pass. */
     uint32_t seed = exact_bitsf(r->augment[AUGMENT_SEED]);
     for (int f = 0; f < frames; f++, mel += bands)
         for (int b = 0; b < bands; b++) {
             float x = noise != 0.0f ? preprocess_noise(mel[b], level, seed, f, b) : mel[b];
-            mel[b] = preprocess_normalise(x, t->mean[b], t->deviation[b]);
+            mel[b] = normaliser_value(x, t->mean[b], t->deviation[b]);
         }
 }
 
@@ -99,6 +89,7 @@ static int cached_mel(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
     int32_t length = int_at(a->raw, a->in_layout.mel_length, r->index);
+    /* A length from outside is cut to the row; a damaged record must not write past it. */
     size_t frames = length < 0           ? 0
                     : length > a->frames ? (size_t)a->frames
                                          : (size_t)length,
@@ -109,8 +100,10 @@ static int cached_mel(const Row *r, float *out)
     put_int(a->out, a->out_layout.mel_length, r->index, (int32_t)frames);
     put_int(a->out, a->out_layout.sample_length, r->index,
             int_at(a->raw, a->in_layout.sample_length, r->index));
-    if (a->mel_bytes == 4 && is_plain(r)) { /* nothing but normalising: one pass from where it lies */
-        normalise(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int)frames, a->bands);
+    /* Nothing but normalising: one pass from where it lies. */
+    if (a->mel_bytes == 4 && is_plain(r)) {
+        normaliser_mel(out, (const float *)in, r->h->tables.mean, r->h->tables.deviation, (int64_t)frames,
+                       a->bands);
         return (int)frames;
     }
     if (a->mel_bytes == 2)
@@ -121,6 +114,7 @@ static int cached_mel(const Row *r, float *out)
     return (int)frames;
 }
 
+/* Speed first, then the mel, then what works on mels. */
 static int mel_of_samples(const Row *r, float *out)
 {
     const PreprocessArgs *a = r->a;
@@ -154,6 +148,7 @@ static void copy_pitch(const Row *r, size_t frames)
     memset(to + used, 0, row_bytes - used);
 }
 
+/* Everything of one row, and zeros behind it. */
 void preprocess_host_row(const PreprocessTask *task, int row, const void *stored)
 {
     const PreprocessArgs *a = &task->args;
@@ -161,6 +156,7 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     size_t row_values = (size_t)a->frames * (size_t)a->bands;
     Row r = {.h = task->host, .a = a, .index = (size_t)row, .stored = stored};
     memcpy(r.augment, a->raw + a->in_layout.augment + (size_t)row * sizeof r.augment, sizeof r.augment);
+    /* What is switched off is neutral, whatever the loader drew. */
     r.augment[AUGMENT_GAIN] = t->gain ? r.augment[AUGMENT_GAIN] : 0.0f;
     r.augment[AUGMENT_NOISE] = t->noise ? r.augment[AUGMENT_NOISE] : 0.0f;
     r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
@@ -172,6 +168,7 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     memset(mel + used, 0, (row_values - used) * sizeof *mel);
 }
 
+/* The whole batch, as a kernel of a stream. */
 void preprocess_host_kernel(void *arg)
 {
     const PreprocessTask *task = arg;

@@ -1,24 +1,24 @@
 /* preprocess_math.h - private to the loader and the preprocessing: what happens to one value, the same bits
  * on the CPU and on the GPU (audio/exact.h).
  *
- *   samples --speed--> samples --mel--> log mel x --gain--> x --noise--> x --normalise--> (x - mean[b]) /
- * deviation[b]
+ *   samples --speed--> samples --mel--> log mel --gain--> --noise--> --normalise--> what the network sees
  *
+ * speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is faster, shorter and higher. s
+ *        is raised where the result would not fit into the frames of the batch: nothing is cut. The loader
+ *        does the same to the pitch, and adds log s.
  * gain   adds gain_db * ln(10) / 20 to the log mel, not below the mel's floor.
- * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) out of (seed, frame, band); level is noise_db
- * below the mean of exp(x) over the clip. White noise is as loud in every band of this filterbank, whose
- * triangles have the same area. speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is
- * faster, shorter and higher. s is raised where the result would not fit into the frames of the batch:
- * nothing is cut. The loader does the same to the pitch, and adds log s. */
+ * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) from (seed, frame, band). level is noise_db
+ *        below the mean of exp(x) over the clip. White noise is as loud in every band of this filterbank,
+ *        whose triangles have the same area. */
 #ifndef MYXTTS_PREPROCESS_MATH_H
 #define MYXTTS_PREPROCESS_MATH_H
 
 #include <stdint.h>
 
 #include "audio/exact.h"
+#include "audio/mel.h"
+#include "audio/normaliser.h"
 
-#define LEAST_DEVIATION 1e-5        /* a band that never changes is not divided by zero */
-#define LOG_FLOOR (-11.512925490f)  /* log(MEL_FLOOR), as the mel has it */
 #define LN10_20 0.11512925464970229 /* ln(10) / 20 */
 #define SUM_SCALE 1073741824.0   /* 2^30: sums are made of integers, which come out the same in any order */
 #define SUM_MOST 1099511627776.0 /* 2^40: one value; 2^24 of them fit */
@@ -30,7 +30,7 @@ EXACT float preprocess_gain(float x, float gain_db)
     if (gain_db == 0.0f)
         return x;
     x = exact_addf(x, exact_mulf(gain_db, (float)LN10_20));
-    return x < LOG_FLOOR ? LOG_FLOOR : x;
+    return x < MEL_LOG_FLOOR ? MEL_LOG_FLOOR : x;
 }
 
 /* What one value adds to the sum of its clip; the mean of them, times SUM_SCALE, is the level of the clip. */
@@ -51,11 +51,6 @@ EXACT float preprocess_noise(float x, double level, uint32_t seed, int64_t frame
     double u = exact_mul((double)(exact_hash(seed, (uint64_t)frame, (uint64_t)band) >> 11),
                          1.0 / 9007199254740992.0);
     return (float)exact_log(exact_add(exact_exp((double)x), exact_mul(level, exact_add(0.5, u))));
-}
-
-EXACT float preprocess_normalise(float x, float mean, float deviation)
-{
-    return exact_divf(exact_subf(x, mean), deviation);
 }
 
 /* A clip of samples and what becomes of it. */

@@ -12,8 +12,7 @@ extern "C" {
 /* What both halves work from. Augmentations that the settings leave off are not looked for in the batch. */
 typedef struct PreprocessTables {
     const MelTables *mel;
-    const float *mean,
-        *deviation; /* [bands]; 0 and 1 without normalisation; deviation at least LEAST_DEVIATION */
+    const float *mean, *deviation; /* [bands] as normaliser_statistics makes them */
     int bands, max_rows;
     int gain, noise, speed; /* 1: as the row of the batch says */
 } PreprocessTables;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+/* Closed (zeroed) after a failure. */
 int ring_open(Ring *r, int slots, int rows, int64_t batches, Err *err)
 {
     *r = (Ring){.count = slots, .end = batches};
@@ -19,6 +20,7 @@ int ring_open(Ring *r, int slots, int rows, int64_t batches, Err *err)
     }
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
+    /* ring_take counts on the clock that nobody can set. */
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&r->mutex, NULL);
     pthread_cond_init(&r->work, &attr);
@@ -45,6 +47,7 @@ void ring_close(Ring *r)
     *r = (Ring){0};
 }
 
+/* Everyone who waits is woken, and finds it stopped. */
 void ring_stop(Ring *r, const Err *err)
 {
     pthread_mutex_lock(&r->mutex);
@@ -56,6 +59,7 @@ void ring_stop(Ring *r, const Err *err)
     pthread_mutex_unlock(&r->mutex);
 }
 
+/* The first error, or an orderly stop. */
 static int check_locked(Ring *r, Err *err)
 {
     if (!r->stopped)
@@ -77,11 +81,13 @@ int ring_check(Ring *r, Err *err)
 
 Slot *ring_find_work_locked(Ring *r)
 {
+    /* The oldest batch first: it is needed first. */
     for (int64_t k = r->taken; k < r->opened; k++) {
         Slot *s = &r->slots[k % r->count];
         if (s->state == SLOT_FILLING && s->claimed < s->info.count)
             return s;
     }
+    /* Slots are used in turn, so the next one is FREE as soon as its last batch was released. */
     if (r->opened < r->end && r->opened < r->released + r->count) {
         Slot *s = &r->slots[r->opened % r->count];
         ASSERT_CMP(s->state, ==, SLOT_FREE);
@@ -90,6 +96,7 @@ Slot *ring_find_work_locked(Ring *r)
     return NULL;
 }
 
+/* Rows that are lost take their tokens and frames out of the batch's sums. */
 int ring_filled(Ring *r, Slot *s, int rows, const LostRows *lost)
 {
     pthread_mutex_lock(&r->mutex);
@@ -114,6 +121,7 @@ void ring_ready(Ring *r, Slot *s)
 
 int ring_take(Ring *r, Slot **out, double seconds, Err *err)
 {
+    /* An absolute time: being woken up for nothing does not make the wait longer. */
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)seconds;
@@ -125,12 +133,14 @@ int ring_take(Ring *r, Slot **out, double seconds, Err *err)
     pthread_mutex_lock(&r->mutex);
     int rc = 0;
     for (;;) {
-        if ((rc = check_locked(r, err)) != 0)
+        rc = check_locked(r, err);
+        if (rc)
             break;
         if (r->taken >= r->end) {
             rc = err_set(err, ERR_STOPPED, "the last batch has been taken");
             break;
         }
+        /* In order: a later batch that is ready has to wait for this one. */
         Slot *s = &r->slots[r->taken % r->count];
         if (r->taken < r->opened && s->state == SLOT_READY) {
             s->state = SLOT_IN_USE;
@@ -147,6 +157,7 @@ int ring_take(Ring *r, Slot **out, double seconds, Err *err)
     return rc;
 }
 
+/* A free slot is work for somebody. */
 void ring_release(Ring *r, Slot *s)
 {
     pthread_mutex_lock(&r->mutex);
@@ -158,6 +169,7 @@ void ring_release(Ring *r, Slot *s)
     pthread_mutex_unlock(&r->mutex);
 }
 
+/* Only those in a row from the next one on. */
 int ring_ready_count(Ring *r)
 {
     pthread_mutex_lock(&r->mutex);

@@ -11,6 +11,8 @@
 
 #define MAX_BINS 512 /* lengths are told apart this finely when bucket borders are chosen */
 
+/* The order of one epoch. Two are kept: workers may still fill the last batches of an epoch when the next
+ * begins. */
 typedef struct Plan {
     int64_t epoch;   /* -1: none */
     uint32_t *items; /* [count] utterances, batch after batch */
@@ -41,6 +43,8 @@ static int best_borders(int *cut, const double *weight, const int *edge, int bin
     *out_of_memory = 0;
     if (k > bins)
         k = bins;
+    /* cost[b][j]: least frames when the first j bins are covered by b buckets; from: where the last one
+     * begins. */
     size_t cells = (size_t)(k + 1) * (size_t)(bins + 1);
     double *cost = mem_calloc(cells, sizeof *cost), *sum = mem_calloc((size_t)bins + 1, sizeof *sum);
     int *from = mem_calloc(cells, sizeof *from);
@@ -56,7 +60,8 @@ static int best_borders(int *cut, const double *weight, const int *edge, int bin
         double *now = cost + (size_t)b * (size_t)(bins + 1), *before = now - (bins + 1);
         int *back = from + (size_t)b * (size_t)(bins + 1);
         now[0] = DBL_MAX;
-        for (int j = 1; j <= bins; j++) { /* bins i .. j-1 form the last bucket, all padded to edge[j-1] */
+        /* Bins i .. j-1 form the last bucket, all padded to edge[j-1]. */
+        for (int j = 1; j <= bins; j++) {
             now[j] = DBL_MAX;
             for (int i = b - 1; i < j; i++) {
                 if (before[i] == DBL_MAX)
@@ -69,6 +74,7 @@ static int best_borders(int *cut, const double *weight, const int *edge, int bin
             }
         }
     }
+    /* Back along the way that gave the least. */
     for (int b = k, j = bins; b > 0; b--) {
         cut[b - 1] = j - 1;
         j = from[(size_t)b * (size_t)(bins + 1) + (size_t)j];
@@ -80,6 +86,7 @@ done:
     return k;
 }
 
+/* Static shapes: one for all, or a few by length. */
 static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
 {
     const SamplerOptions *o = &s->o;
@@ -88,6 +95,7 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
         most_text = lengths[i].tokens > most_text ? lengths[i].tokens : most_text;
         most_frames = lengths[i].frames > most_frames ? lengths[i].frames : most_frames;
     }
+    /* pad_to_fixed_length: one shape, and every utterance must fit. */
     if (o->fixed_text > 0) {
         if (most_text > (uint32_t)o->fixed_text || most_frames > (uint32_t)o->fixed_frames)
             return err_set(err, ERR_DATA,
@@ -98,6 +106,7 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
         s->bucket_count = 1;
         return 0;
     }
+    /* Lengths in bins: the dynamic programme is quadratic in their number. */
     int width = round_to_multiple((int)(most_frames / MAX_BINS) + 1, o->multiple), bins = 0;
     double weight[MAX_BINS + 1] = {0};
     int edge[MAX_BINS + 1] = {0}, cut[SAMPLER_MAX_BUCKETS], failed;
@@ -121,6 +130,7 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
     return 0;
 }
 
+/* The shortest bucket that the clip fits into. */
 static int bucket_of(const Sampler *s, uint32_t frames)
 {
     int b = 0;
@@ -143,6 +153,7 @@ static void fill_members(Sampler *s, const SampleLength *lengths)
     for (int b = 1; b < s->bucket_count; b++)
         if (s->buckets[b].text < s->buckets[b - 1].text)
             s->buckets[b].text = s->buckets[b - 1].text;
+    /* Counting sort: dataset order within a bucket. */
     uint32_t at[SAMPLER_MAX_BUCKETS + 1] = {0};
     for (int b = 0; b < s->bucket_count; b++)
         s->first[b + 1] = at[b + 1] = s->first[b] + s->buckets[b].utterances;
@@ -173,6 +184,7 @@ static void count_batches(Sampler *s)
         s->real_frames -= s->real_frames * left_out / s->count;
 }
 
+/* All memory of an epoch, taken once. */
 static int plan_open(Plan *p, const Sampler *s, Err *err)
 {
     size_t batches = (size_t)s->all_batches;
@@ -187,6 +199,7 @@ static int plan_open(Plan *p, const Sampler *s, Err *err)
                : err_set(err, ERR_NOMEM, "no memory for the order of %u utterances", s->count);
 }
 
+/* *out is NULL after a failure. */
 int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *lengths, uint32_t count,
                  Err *err)
 {
@@ -258,11 +271,13 @@ static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
     }
 }
 
+/* Called under the ring's lock; the plan of an epoch is made once. */
 void sampler_epoch(Sampler *s, int64_t epoch)
 {
     Plan *p = &s->plans[epoch & 1];
     if (p->epoch == epoch)
         return;
+    /* A function of seed and epoch: nothing else enters. */
     Rng rng;
     rng_seed(&rng, rng_mix(s->o.seed, (uint64_t)epoch));
     uint32_t size = (uint32_t)s->o.batch_size, placed = 0, batch = 0;
@@ -282,22 +297,26 @@ void sampler_epoch(Sampler *s, int64_t epoch)
             batch++;
         }
     }
+    /* What is left in the end is one batch that is not full, of the longest shape. */
     if (placed > p->start[batch]) {
         p->bucket[batch] = (uint8_t)(s->bucket_count - 1);
         p->start[++batch] = placed;
     }
     ASSERT_CMP(batch, ==, s->all_batches);
+    /* Batches in random order, or every epoch would go from short to long. */
     for (uint32_t i = 0; i < batch; i++)
         p->order[i] = i;
     rng_shuffle_u32(&rng, p->order, batch);
     p->epoch = epoch;
 }
 
+/* Read-only: any number of threads. */
 const uint32_t *sampler_batch(const Sampler *s, int64_t epoch, int64_t index, int *count, int *bucket)
 {
     const Plan *p = &s->plans[epoch & 1];
     ASSERT_CMP(p->epoch, ==, epoch);
     ASSERT_CMP(index, <, sampler_batches(s));
+    /* Ranks take turns. */
     uint32_t b = p->order[index * s->o.ranks + s->o.rank];
     *count = (int)(p->start[b + 1] - p->start[b]);
     *bucket = p->bucket[b];

@@ -41,8 +41,8 @@ void sampler_close(Sampler *s);
 int sampler_bucket_count(const Sampler *s);
 const SamplerBucket *sampler_bucket(const Sampler *s, int i);
 int64_t sampler_batches(const Sampler *s); /* per epoch and rank; the same in every epoch */
-double sampler_padding(
-    const Sampler *s); /* share of padded frames that are padding, over an epoch; drop_last: about */
+/* Share of padded frames that are padding, over an epoch; with drop_last about that. */
+double sampler_padding(const Sampler *s);
 /* Plans an epoch (O(n), no allocation); batches of this and of the epoch before may be asked for (two plans
  * are kept). */
 void sampler_epoch(Sampler *s, int64_t epoch);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 
+/* Closed after a failure. */
 int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, Err *err)
 {
     *m = (StepMeter){.device = d, .counters = counters, .skip = skip};
@@ -45,6 +46,7 @@ static int read_one(StepMeter *m, Err *err)
     int rc = ops->event_wait(m->end[i], err);
     if (rc)
         return rc;
+    /* A wait below zero is the resolution of the events. */
     double busy = ops->event_seconds(m->start[i], m->end[i]);
     double wait = m->has_previous ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
     wait = wait > 0 ? wait : 0;
@@ -52,6 +54,7 @@ static int read_one(StepMeter *m, Err *err)
         counters_trace_set(m->counters, m->read, TRACE_STEP, busy);
         counters_trace_set(m->counters, m->read, TRACE_WAIT, wait);
     }
+    /* The first steps fill the pipeline, and the first of all has no step before it. */
     if (m->read >= m->skip && m->has_previous) {
         stats_add(&m->busy, busy);
         stats_add(&m->wait, wait);
@@ -63,7 +66,8 @@ static int read_one(StepMeter *m, Err *err)
             counters_left(m->counters, STAGE_STEP, 0, 0);
         }
     }
-    Event *kept = m->previous_end; /* the end stays readable while its place in the ring is recorded anew */
+    /* The end stays readable while its place in the ring is recorded anew. */
+    Event *kept = m->previous_end;
     m->previous_end = m->end[i];
     m->end[i] = kept;
     m->has_previous = 1;
@@ -71,12 +75,20 @@ static int read_one(StepMeter *m, Err *err)
     return 0;
 }
 
+/* The oldest outstanding step is read when its events are needed again. */
 int step_meter_begin(StepMeter *m, Stream *s, Err *err)
 {
     int rc = m->begun - m->read >= METER_LAG ? read_one(m, err) : 0;
     return rc ? rc : m->device->ops->event_record(m->start[m->begun % METER_LAG], s, err);
 }
 
+int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, Err *err)
+{
+    m->device->ops->stream_batch(s, batch);
+    return step_meter_begin(m, s, err);
+}
+
+/* The next begin uses the next pair of events. */
 int step_meter_end(StepMeter *m, Stream *s, Err *err)
 {
     int rc = m->device->ops->event_record(m->end[m->begun % METER_LAG], s, err);
@@ -92,6 +104,7 @@ int step_meter_finish(StepMeter *m, Err *err)
     return rc;
 }
 
+/* Over the samples that are kept. */
 double step_meter_wait_quantile(const StepMeter *m, double q)
 {
     size_t n = (size_t)(m->sample_count < METER_KEEP ? m->sample_count : METER_KEEP);

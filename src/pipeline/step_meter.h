@@ -38,6 +38,8 @@ void step_meter_close(StepMeter *m); /* safe on a zeroed meter */
 /* Around the step's work, on its stream, after the stream was told to wait for the batch. begin waits when
  * the host is METER_LAG ahead. */
 int step_meter_begin(StepMeter *m, Stream *s, Err *err);
+/* The same; what follows on the stream belongs to the batch, for a simulated device. */
+int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, Err *err);
 int step_meter_end(StepMeter *m, Stream *s, Err *err);
 int step_meter_finish(StepMeter *m, Err *err); /* reads what is outstanding */
 /* Waits of the newest samples: the q-quantile, in seconds. */

@@ -198,7 +198,7 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
     if ((rc = d->ops->fill_zero(e->stream, e->control, sizeof *e->control, err)))
         return rc;
     model_attach(&e->m, &e->c, e->weights, o->training);
-    if (d->ops->kind == DEVICE_CUDA && o->cfg->enable_graph_mode && !o->cfg->enable_eager_debug) {
+    if (d->ops->traits.graphs && o->cfg->enable_graph_mode && !o->cfg->enable_eager_debug) {
         CudaGraphGet get;
         void *symbol = cuda_library_symbol(d, CUDA_GRAPH_SYMBOL, err);
         if (!symbol)
@@ -363,10 +363,13 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
 
 /* --- phases --- */
 
+/* Pieces of work that are no phase of a step. */
+enum { WORK_EVALUATE = -2, WORK_CLEAR = -1 };
+
 typedef struct Work {
     Engine *e;
     Shape *shape;
-    int phase; /* a Phase; -1: clear; -2: evaluation */
+    int phase; /* a Phase, or WORK_... */
 } Work;
 
 static void do_work(void *arg)
@@ -374,10 +377,10 @@ static void do_work(void *arg)
     const Work *w = arg;
     Engine *e = w->e;
     switch (w->phase) {
-    case -1:
+    case WORK_CLEAR:
         run_clear(&e->m, e->sums);
         break;
-    case -2:
+    case WORK_EVALUATE:
         run_forward(w->shape->run, 0);
         run_losses(w->shape->run, e->sums);
         break;
@@ -404,8 +407,9 @@ static int perform(Engine *e, Work w, void **graph, int uses, Err *err)
 {
     Device *d = e->o.device;
     if (d->ops->run) {
-        int timed = w.phase == PHASE_FORWARD || w.phase == -2; /* a simulated step takes its time once */
-        return d->ops->run(e->stream, do_work, &w, sizeof w, timed ? STAGE_STEP : -1, err);
+        /* A simulated step takes its time once. */
+        int timed = w.phase == PHASE_FORWARD || w.phase == WORK_EVALUATE;
+        return d->ops->run(e->stream, do_work, &w, sizeof w, timed ? STAGE_STEP : STAGE_NONE, err);
     }
     int rc = 0;
     if (!e->graphs || uses < 1) {
@@ -437,7 +441,7 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     s->number = step, s->last = last;
     if ((rc = d->copy_in(e->stream, &e->control->step, s->step, sizeof *s->step, err)) ||
         (rc = d->event_record(s->at[PHASE_FORWARD], e->stream, err)) ||
-        (first && (rc = perform(e, (Work){e, NULL, -1}, &e->clear_graph, e->clears++, err))))
+        (first && (rc = perform(e, (Work){e, NULL, WORK_CLEAR}, &e->clear_graph, e->clears++, err))))
         return rc;
     for (int p = PHASE_FORWARD; p <= PHASE_BACKWARD; p++)
         if ((rc = perform(e, (Work){e, shape, p}, &shape->graph[p], shape->uses, err)) ||
@@ -505,7 +509,7 @@ int engine_evaluate_begin(Engine *e, Err *err)
 
 int engine_evaluate(Engine *e, Err *err)
 {
-    return perform(e, (Work){e, e->now, -2}, &e->now->evaluate, e->now->evaluations++, err);
+    return perform(e, (Work){e, e->now, WORK_EVALUATE}, &e->now->evaluate, e->now->evaluations++, err);
 }
 
 int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err *err)

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/normaliser.h"
 #include "base/mem.h"
 #include "cache/features.h"
 #include "text/text.h"
+#include "train/engine_feed.h"
 #include "train/evaluate.h"
 #include "train/other_texts.h"
 #include "train/pictures.h"
@@ -99,16 +101,9 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], Evaluat
 {
     double frames = 0;
     int64_t batches = sampler_batches(pipeline_sampler(p));
-    Stream *stream = engine_stream(e);
     int rc = engine_evaluate_begin(e, err);
     for (int64_t i = 0; i < batches && !rc; i++) {
-        DeviceBatch b;
-        if ((rc = pipeline_take(p, &b, err)))
-            break;
-        if ((rc = pipeline_await(p, &b, stream, err)) == 0)
-            rc = engine_take(e, b.memory, &b.layout, &b.info, err);
-        int released = pipeline_release(p, &b, stream, rc ? NULL : err);
-        rc = rc ? rc : released;
+        rc = engine_feed(e, p, NULL, NULL, err);
         if (!rc)
             rc = engine_evaluate(e, err);
         if (!rc && each)
@@ -288,8 +283,7 @@ int samples_speak(Trainer *t, Err *err)
             break;
         int64_t n = griffin_lim_samples(t->griffin, s.frames);
         float *samples = mem_calloc((size_t)n, sizeof *samples);
-        for (int64_t k = 0; k < (int64_t)s.frames * cfg->n_mels; k++)
-            s.mel[k] = s.mel[k] * t->snapshot.deviation[k % cfg->n_mels] + t->snapshot.mean[k % cfg->n_mels];
+        normaliser_restore_mel(s.mel, s.mel, t->snapshot.mean, t->snapshot.deviation, s.frames, cfg->n_mels);
         rc = samples ? griffin_lim_run(t->griffin, samples, s.mel, s.frames, 32, 1, err)
                      : err_set(err, ERR_NOMEM, "no memory for a spoken sample");
         snprintf(tag, sizeof tag, "speech/%d", i);

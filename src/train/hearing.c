@@ -12,6 +12,7 @@
 
 #include "audio/griffin_lim.h"
 #include "audio/mel.h"
+#include "audio/normaliser.h"
 #include "audio/pitch.h"
 #include "audio/process.h"
 #include "base/file.h"
@@ -334,8 +335,7 @@ int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *
         s->frames = speech[i].frames;
         if (!(s->mel = mem_calloc((size_t)values, sizeof *s->mel)))
             return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
-        for (int64_t k = 0; k < values; k++)
-            s->mel[k] = speech[i].mel[k] * deviation[k % bands] + mean[k % bands];
+        normaliser_restore_mel(s->mel, speech[i].mel, mean, deviation, s->frames, bands);
     }
     pthread_mutex_lock(&h->mutex);
     h->busy = 1, h->done = 0, h->step = step;

@@ -8,6 +8,7 @@
 
 #include "audio/chart.h"
 #include "audio/mel.h"
+#include "audio/normaliser.h"
 #include "audio/plot.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -291,10 +292,10 @@ static float *plain_mel(const float *mel, const EngineLook *l, const PictureScal
 {
     const size_t n = (size_t)l->frames * (size_t)l->bands;
     float *out = mem_calloc(n, sizeof *out);
-    for (size_t i = 0; i < n && out; i++) {
-        size_t k = i % (size_t)l->bands;
-        out[i] = s->mean && s->deviation ? mel[i] * s->deviation[k] + s->mean[k] : mel[i];
-    }
+    if (out && s->mean && s->deviation)
+        normaliser_restore_mel(out, mel, s->mean, s->deviation, l->frames, l->bands);
+    else if (out)
+        memcpy(out, mel, n * sizeof *out);
     return out;
 }
 
@@ -360,7 +361,8 @@ typedef struct PitchLine {
 
 static double in_hz(const PictureScale *s, float value)
 {
-    return s->pitch_deviation > 0 ? exp((double)value * s->pitch_deviation + s->pitch_mean) : (double)value;
+    return s->pitch_deviation > 0 ? normaliser_pitch_hz((double)value, s->pitch_mean, s->pitch_deviation)
+                                  : (double)value;
 }
 
 /* Lines of steps in the rectangle of p, with an axis at the left; the range is that of all values. */

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "model/synthesis.h"
+#include "pipeline/policy.h"
 #include "pipeline/sampler.h"
 #include "text/tokens.h"
 #include "train/evaluate.h"
@@ -21,9 +22,8 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
     s.text = round_to_multiple(s.text, SAMPLER_TEXT_MULTIPLE);
     if (cfg->pad_to_fixed_length)
         s.text = cfg->max_text_length, s.frames = cfg->max_mel_frames;
-    if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY &&
-        cfg->augment_speed > 0) /* as the pipeline makes room for slowed clips */
-        s.frames = (int)(s.frames / (1 - cfg->augment_speed)) + 1;
+    s.frames = (int)policy_stretched_frames(s.frames, cfg->augment_speed,
+                                            cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY);
     s.frames = round_to_multiple(s.frames, SAMPLER_FRAME_MULTIPLE);
     return s;
 }
@@ -40,8 +40,8 @@ void validation_config(Config *out, const Config *cfg)
 {
     *out = *cfg;
     out->augment_gain_db = out->augment_noise_db = out->augment_speed = 0;
-    out->pipeline_buffer_size = 3;
-    out->prefetch_buffer_size = 2;
+    out->pipeline_buffer_size = POLICY_START_BUFFERS;
+    out->prefetch_buffer_size = POLICY_LEAST_SLOTS;
 }
 
 static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus,
@@ -59,21 +59,22 @@ static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg
 }
 
 /* Buffers that the limits leave room for when everything that is planned has been taken; a pipeline begins
- * with three. */
+ * with POLICY_START_BUFFERS. */
 static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
 {
     TrainPlan one = {0};
     Err err = {0};
     int most = o->cfg->pipeline_buffer_size;
     if (add_pipeline(&one, o, o->cfg, o->train, &err))
-        return 3;
+        return POLICY_START_BUFFERS;
     int same = device_same(o->data, o->model);
-    const uint64_t each[] = {one.pipeline_data / 3, one.pipeline_model / 3}, /* at the most */
+    const uint64_t each[] = {one.pipeline_data / POLICY_START_BUFFERS,
+                             one.pipeline_model / POLICY_START_BUFFERS}, /* at most */
         room[] = {p->data_limit - p->data_total,
                   same ? p->data_limit - p->data_total : p->model_limit - p->model_total};
     for (int i = 0; i < 2; i++)
-        if (each[i] && room[i] / each[i] < (uint64_t)(most - 3))
-            most = 3 + (int)(room[i] / each[i]);
+        if (each[i] && room[i] / each[i] < (uint64_t)(most - POLICY_START_BUFFERS))
+            most = POLICY_START_BUFFERS + (int)(room[i] / each[i]);
     return most;
 }
 
@@ -136,7 +137,7 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
             high = middle - 1;
     }
     int rc = plan_batch(p, o, o->cfg->batch_size, err);
-    p->model_limit = model, p->data_limit = data, p->largest_batch = low, p->buffers = 3;
+    p->model_limit = model, p->data_limit = data, p->largest_batch = low, p->buffers = POLICY_START_BUFFERS;
     if (rc)
         return rc;
     if (fits(p)) {

@@ -147,16 +147,16 @@ void report_line(Trainer *t, int64_t at, int last)
 void report_start(Trainer *t)
 {
     const Config *cfg = t->cfg;
-    const int gpu = t->o.model->ops->kind ==
-                    DEVICE_CUDA; /* elsewhere there is neither bf16 nor a graph, whatever is set */
+    const DeviceTraits *device = &t->o.model->ops->traits; /* has bf16 and graphs, or not, whatever is set */
     Err err = {0};
-    json_t *o = json_pack(
-        "{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",
-        (json_int_t)t->state.step, "total_steps", (json_int_t)t->total, "batch_size", cfg->batch_size,
-        "gradient_accumulation_steps", cfg->gradient_accumulation_steps, "model_gpu", t->o.model->name,
-        "data_gpu", t->o.data->name, "device", t->o.model->model, "parameters",
-        (json_int_t)t->plan.parameters, "mixed_precision", gpu && cfg->mixed_precision, "static_shapes",
-        cfg->pad_to_fixed_length, "graph_mode", gpu && cfg->enable_graph_mode && !cfg->enable_eager_debug);
+    json_t *o =
+        json_pack("{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",
+                  (json_int_t)t->state.step, "total_steps", (json_int_t)t->total, "batch_size",
+                  cfg->batch_size, "gradient_accumulation_steps", cfg->gradient_accumulation_steps,
+                  "model_gpu", t->o.model->name, "data_gpu", t->o.data->name, "device", t->o.model->model,
+                  "parameters", (json_int_t)t->plan.parameters, "mixed_precision",
+                  device->bf16 && cfg->mixed_precision, "static_shapes", cfg->pad_to_fixed_length,
+                  "graph_mode", device->graphs && cfg->enable_graph_mode && !cfg->enable_eager_debug);
     ConfigRow row;
     for (int i = 0; i < config_row_count(); i++)
         if (config_row(cfg, i, &row) == 0 &&

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/normaliser.h"
 #include "base/mem.h"
 #include "cache/half.h"
 #include "text/tokens.h"
@@ -29,10 +30,12 @@ int corpus_mel(float *out, const Corpus *corpus, uint32_t item, int most, Err *e
         half_to_float(out, v.data, n);
     else
         memcpy(out, v.data, n * sizeof *out);
-    for (size_t i = 0; i < n; i++) {
-        double deviation = fmax(corpus->deviation[i % v.bands], 1e-5);
-        out[i] = (float)(((double)out[i] - corpus->mean[i % v.bands]) / deviation);
-    }
+    float *statistics = mem_calloc(2 * (size_t)v.bands, sizeof *statistics);
+    if (!statistics)
+        return err_set(err, ERR_NOMEM, "no memory for the statistics of %u bands", v.bands);
+    normaliser_statistics(statistics, statistics + v.bands, corpus->mean, corpus->deviation, (int)v.bands);
+    normaliser_mel(out, out, statistics, statistics + v.bands, frames, (int)v.bands);
+    free(statistics);
     return frames;
 }
 
@@ -224,8 +227,7 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
         return err_set(err, ERR_NOMEM, "no memory for checkpoints of %lld parameters",
                        (long long)m->params.numbers);
     s->deviation = s->mean + bands;
-    for (int i = 0; i < bands; i++)
-        s->mean[i] = (float)corpus->mean[i], s->deviation[i] = (float)fmax(corpus->deviation[i], 1e-5);
+    normaliser_statistics(s->mean, s->deviation, corpus->mean, corpus->deviation, bands);
     if ((rc = add_params(s, err)))
         return rc;
     add_rest(s, clips, bands);

@@ -12,11 +12,13 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "text/tokens.h"
+#include "train/engine_feed.h"
 #include "train/evaluate.h"
 #include "train/run_parts.h"
 #include "train/schedule.h"
 
-#define METER_SKIP 10 /* first steps that are not counted: the pipeline fills, graphs are captured */
+#define MONITOR_SECONDS 0.1 /* between two looks at the GPU */
+#define METER_SKIP 10       /* first steps that are not counted: the pipeline fills, graphs are captured */
 
 /* --- opening --- */
 
@@ -148,9 +150,7 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
         return rc;
     engine_poison(t->engine, o->poison_from, o->poison_count);
     t->first_step = t->saved = t->state.step;
-    return o->model->ops->kind == DEVICE_CUDA
-               ? monitor_open(&t->monitor, &o->model->index, 1, 0.1, o->log, err)
-               : 0;
+    return monitor_open_devices(&t->monitor, &o->model, 1, MONITOR_SECONDS, o->log, err);
 }
 
 int trainer_close(Trainer *t)
@@ -212,23 +212,17 @@ static int take_results(Trainer *t, int drain, Err *err)
 
 static int one_step(Trainer *t, double lr, Err *err)
 {
-    Stream *stream = engine_stream(t->engine);
     const int each = t->cfg->gradient_accumulation_steps;
     for (int k = 0; k < each; k++) {
-        DeviceBatch b;
-        int rc = pipeline_take(t->pipeline, &b, err);
+        BatchInfo info;
+        int rc = engine_feed(t->engine, t->pipeline, &t->meter, &info, err);
+        if (!rc)
+            rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err);
+        if (!rc)
+            rc = step_meter_end(&t->meter, engine_stream(t->engine), err);
         if (rc)
             return rc;
-        t->o.model->ops->stream_batch(stream, b.info.number);
-        if ((rc = pipeline_await(t->pipeline, &b, stream, err)) == 0 &&
-            (rc = step_meter_begin(&t->meter, stream, err)) == 0)
-            rc = engine_take(t->engine, b.memory, &b.layout, &b.info, err);
-        int64_t frames = b.info.real_frames, clips = b.info.count - b.info.lost;
-        int released = pipeline_release(t->pipeline, &b, stream, rc ? NULL : err);
-        if ((rc = rc ? rc : released) ||
-            (rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err)) ||
-            (rc = step_meter_end(&t->meter, stream, err)))
-            return rc;
+        int64_t frames = info.real_frames, clips = info.count - info.lost;
         t->interval.frames += (double)frames, t->interval.utterances += (double)clips, t->interval.batches++;
         t->frames += frames, t->utterances += clips;
         if (k < each - 1 && (rc = take_results(t, 0, err)))

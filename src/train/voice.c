@@ -8,6 +8,7 @@
 
 #include "audio/griffin_lim.h"
 #include "audio/mel.h"
+#include "audio/normaliser.h"
 #include "audio/process.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -197,8 +198,7 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
         goto done;
     }
     mel_compute(plan, scratch, mel, samples, n);
-    for (int64_t i = 0; i < frames * cfg->n_mels; i++)
-        mel[i] = (mel[i] - v->file.mean[i % cfg->n_mels]) / v->file.deviation[i % cfg->n_mels];
+    normaliser_mel(mel, mel, v->file.mean, v->file.deviation, frames, cfg->n_mels);
     rc = synthesiser_listen(v->synthesiser, v->vector, mel,
                             (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE), err);
     v->has_vector = !rc;
@@ -270,9 +270,8 @@ static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int c
 {
     const Config *cfg = &v->file.cfg;
     const int bands = cfg->n_mels;
-    double deviation = v->file.pitch_deviation > 0 ? v->file.pitch_deviation : 1;
     SynthesisStyle style = {.speed = v->o.speed > 0 ? v->o.speed : 1,
-                            .pitch = v->o.pitch * log(2) / 12 / deviation};
+                            .pitch = normaliser_pitch_shift(v->o.pitch, v->file.pitch_deviation)};
     if (!(part->tokens = mem_calloc((size_t)count, sizeof *part->tokens)))
         return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
     for (int i = 0; i < count; i++)
@@ -284,8 +283,7 @@ static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int c
         return rc;
     part->mel = part->speech.mel, part->speech.mel = NULL;
     part->frames = part->speech.frames;
-    for (int64_t i = 0; i < part->frames * bands; i++)
-        part->mel[i] = part->mel[i] * v->file.deviation[i % bands] + v->file.mean[i % bands];
+    normaliser_restore_mel(part->mel, part->mel, v->file.mean, v->file.deviation, part->frames, bands);
     part->mel_seconds = clock_now() - from;
     return 0;
 }

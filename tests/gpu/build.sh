@@ -8,15 +8,15 @@ mkdir -p build
 flags=(-std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-format-truncation -ffunction-sections -fdata-sections
     -D_GNU_SOURCE -Isrc -Itests -Wl,--gc-sections)
 common=(
-    src/base/{err,mem,clock,thread,log,progress,rng,stats}.c
+    src/base/{err,mem,clock,thread,log,progress,rng,stage,stats}.c
     src/config/config.c # one function of it; the linker drops the rest
-    src/device/{device,device_host,device_sim,sim,cuda_library}.c
+    src/device/{device,device_host,device_sim,sim,sim_event,sim_stream,cuda_library}.c
 )
 sources=(
     tests/gpu/test_gpu.c "${common[@]}"
-    src/audio/{mel,fft,mel_kernel_plain,mel_kernel_avx2,mel_kernel_avx512}.c
+    src/audio/{mel,normaliser,fft,mel_kernel_plain,mel_kernel_avx2,mel_kernel_avx512}.c
     src/cache/half.c
-    src/pipeline/{batch,preprocess,preprocess_host}.c
+    src/pipeline/{batch,policy,preprocess,preprocess_host}.c
 )
 "${CC:-gcc}" "${flags[@]}" -o build/test_gpu "${sources[@]}" -lm -ldl -pthread
 echo "built build/test_gpu"

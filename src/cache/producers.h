@@ -1,0 +1,10 @@
+/* producers.h - the kinds of cache that `prepare` builds; prepare.c has the list. */
+#ifndef MYXTTS_PRODUCERS_H
+#define MYXTTS_PRODUCERS_H
+
+#include "cache/builder.h"
+
+extern const Producer text_producer; /* tokens of each line */
+extern const Producer mel_producer;  /* log mel and pitch of each clip; statistics of the corpus */
+
+#endif

@@ -1,0 +1,414 @@
+/* loader_row.c - one row of a batch: from the caches or an audio file into the host slot.
+ *
+ * A mel comes from the mapped cache or with pread; where the data device is the CPU it is not copied at all
+ * but preprocessed from where it lies. Samples come from the audio file (on_the_fly). The pitch always comes
+ * from the cache and is finished here, so that no device computes it in its own way. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audio/normaliser.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "pipeline/loader_private.h"
+#include "pipeline/preprocess_math.h"
+
+#define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all */
+#define MAX_AUDIO_FILE ((size_t)1 << 30)   /* bytes */
+#define REFERENCE_SALT 0x7265666572656e63u /* keeps its numbers apart from those of the augmentation */
+#define MOST_WHY 512                       /* bytes of the sentence that says why a row is lost */
+
+/* Bits of Loader.known. */
+enum { RECORD_WHOLE = 1, RECORD_DAMAGED = 2, RECORD_NAMED = 4 };
+
+/* One utterance while its row is filled. */
+typedef struct RowSource {
+    const CorpusItem *item;
+    TextView text;
+    MelView mel;
+    const float *pitch;   /* [mel.frames] */
+    const void *in_place; /* the mel or the samples, where they need no copy; NULL: they are in the slot */
+    int32_t samples;      /* of the clip; 0 when mels come from the cache */
+    char why[MOST_WHY];   /* it is lost */
+} RowSource;
+
+/* Time stamps around a row. */
+typedef struct RowClock {
+    unsigned weight; /* rows that this one stands for; 0: it is not timed */
+    int alone;       /* nobody else was reading when its read began */
+    int read_over;
+    uint64_t start, read_end;
+    uint64_t disk; /* TRACE_DISK of its read, ns */
+} RowClock;
+
+/* ---- arrays of a slot ---- */
+
+static int32_t *int_at(const Slot *s, size_t array, int row)
+{
+    return (int32_t *)(void *)(s->memory + array) + row;
+}
+
+static float *augment_of(const Slot *s, int row)
+{
+    return (float *)(void *)(s->memory + s->layout.augment) + AUGMENT_COUNT * (size_t)row;
+}
+
+static int32_t *tokens_of(const Slot *s, int row)
+{
+    return (int32_t *)(void *)(s->memory + s->layout.tokens) + (size_t)row * (size_t)s->info.text;
+}
+
+void loader_empty_row(const Slot *s, int row)
+{
+    const BatchLayout *b = &s->layout;
+    const size_t arrays[] = {b->text_length, b->mel_length, b->speaker, b->sample_length};
+    memset(tokens_of(s, row), 0, (size_t)s->info.text * sizeof(int32_t));
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        *int_at(s, arrays[i], row) = 0;
+    memset(augment_of(s, row), 0, AUGMENT_COUNT * sizeof(float));
+    *int_at(s, b->utterance, row) = -1;
+}
+
+/* ---- time ---- */
+
+/* A simulated disk is counted where it is simulated. */
+static void clock_begin(RowClock *c, Loader *l, Worker *w)
+{
+    *c = (RowClock){0};
+    if (l->o.on_the_fly)
+        c->weight = 1;
+    else if (w->rows++ % TIMED_EVERY == 0)
+        c->weight = TIMED_EVERY;
+    if (!c->weight)
+        return;
+    c->start = l->o.sim ? counters_now(l->o.counters) : counters_read_begin(l->o.counters, &c->alone);
+}
+
+/* The bytes are there; what follows is decoding. Only the first call counts. */
+static void clock_read_over(RowClock *c, Loader *l)
+{
+    if (c->read_over || !c->weight)
+        return;
+    c->read_over = 1;
+    c->read_end = counters_now(l->o.counters);
+    if (!l->o.sim)
+        c->disk = counters_read_end(l->o.counters, c->start, c->read_end, c->alone);
+}
+
+static uint64_t clock_tick(const RowClock *c, Loader *l)
+{
+    return c->weight ? counters_now(l->o.counters) : 0;
+}
+
+/* ---- reading ---- */
+
+/* Names an utterance that cannot be loaded, once. */
+static void lose(Loader *l, uint32_t item, const char *why)
+{
+    const CorpusItem *c = &l->o.corpus->items[item];
+    const Utterance *u = &l->o.corpus->dataset.utterances[c->utterance];
+    if (atomic_fetch_or(&l->known[item], RECORD_NAMED) & RECORD_NAMED)
+        return;
+    atomic_fetch_add(&l->lost, 1);
+    log_warn(l->o.log, "%.*s is left out: %s", (int)u->id.n, u->id.p, why);
+}
+
+/* The records of an utterance against their checksums, once: a damaged one stays so in every epoch. The mel's
+ * is checked on_the_fly too, because the pitch is in it. */
+static int check_records(Loader *l, uint32_t item, RowSource *r)
+{
+    if (l->o.cfg->cache_verification == VERIFY_OFF)
+        return 0;
+    uint8_t known = atomic_load(&l->known[item]);
+    if (known & RECORD_WHOLE)
+        return 0;
+    int text_whole = store_entry_whole(&l->o.corpus->text, r->item->text_entry);
+    if (!(known & RECORD_DAMAGED) && text_whole && store_entry_whole(&l->o.corpus->mel, r->item->mel_entry)) {
+        atomic_fetch_or(&l->known[item], RECORD_WHOLE);
+        return 0;
+    }
+    atomic_fetch_or(&l->known[item], RECORD_DAMAGED);
+    snprintf(r->why, sizeof r->why,
+             "its record in the %s cache is damaged; `myxtts prepare --verify` builds it anew",
+             text_whole ? "mel" : "text");
+    return ERR_DAMAGED;
+}
+
+/* Views of both records; a record that does not fit into the slot is not the one the sampler saw. */
+static int view_records(Loader *l, const Slot *s, uint32_t item, RowSource *r)
+{
+    StoreEntry text, mel;
+    store_entry(&l->o.corpus->text, r->item->text_entry, &text);
+    store_entry(&l->o.corpus->mel, r->item->mel_entry, &mel);
+    if (text_view(&r->text, &text) || mel_view(&r->mel, &mel) ||
+        r->text.token_count > (uint32_t)s->info.text || r->mel.frames > (uint32_t)s->info.frames) {
+        snprintf(r->why, sizeof r->why, "its record in the cache is damaged");
+        return ERR_DAMAGED;
+    }
+    return check_records(l, item, r);
+}
+
+/* Copies a piece of a record of the mel store, through the mapping or with pread. */
+static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, RowSource *r)
+{
+    const uint8_t *at = piece;
+    if (!l->segment_fd) {
+        memcpy(to, at, bytes);
+        return 0;
+    }
+    const Store *s = &l->o.corpus->mel;
+    uint32_t segment = 0;
+    while (segment < s->segment_count &&
+           !(at >= s->segments[segment].data && at < s->segments[segment].data + s->segments[segment].size))
+        segment++;
+    ASSERT_CMP(segment, <, s->segment_count);
+    Err err = {0};
+    int rc = file_pread_all(l->segment_fd[segment], to, bytes, (uint64_t)(at - s->segments[segment].data),
+                            "the mel cache", &err);
+    if (rc)
+        snprintf(r->why, sizeof r->why, "%s", err.msg);
+    return rc;
+}
+
+/* Where the cache is not mapped it is read into the worker's own array. */
+static int read_pitch(Loader *l, Worker *w, RowSource *r)
+{
+    if (!l->segment_fd) {
+        r->pitch = r->mel.pitch;
+        return 0;
+    }
+    r->pitch = w->pitch;
+    return read_piece(l, w->pitch, r->mel.pitch, (size_t)r->mel.frames * sizeof *w->pitch, r);
+}
+
+/* The mel of the cache into the slot, or left where it is mapped: then it is read and finished in one pass.
+ */
+static int read_mel(Loader *l, const Slot *s, int row, RowSource *r)
+{
+    if (s->batch && !l->segment_fd) {
+        r->in_place = r->mel.data;
+        return 0;
+    }
+    size_t frame = (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
+    uint8_t *to = s->memory + s->layout.mel + (size_t)row * (size_t)s->info.frames * frame;
+    return read_piece(l, to, r->mel.data, (size_t)r->mel.frames * frame, r);
+}
+
+/* The bytes of the audio file into the worker's buffer. */
+static int read_audio(Loader *l, Worker *w, char path[PATH_MAX], RowSource *r)
+{
+    const Dataset *d = &l->o.corpus->dataset;
+    Err err = {0};
+    buf_clear(&w->bytes);
+    int rc = dataset_audio_path(d, &d->utterances[r->item->utterance], path, PATH_MAX, &err);
+    if (!rc)
+        rc = file_read(&w->bytes, path, MAX_AUDIO_FILE, &err);
+    if (rc)
+        snprintf(r->why, sizeof r->why, "%s", err.msg);
+    return rc;
+}
+
+/* From the file's bytes to samples, which are the worker's until its next clip. */
+static int decode_audio(Loader *l, Worker *w, const char *path, const float **samples, int64_t most,
+                        RowSource *r)
+{
+    const Config *cfg = l->o.cfg;
+    int64_t n;
+    RejectReason reason = audio_decode(&w->audio, w->bytes.data, w->bytes.size, path, cfg->max_audio_length,
+                                       r->why, sizeof r->why);
+    if (!reason)
+        reason = audio_process(w->processor, samples, &n, &w->audio, cfg->trim_silence,
+                               cfg->enable_loudness_normalization, r->why, sizeof r->why);
+    if (reason)
+        return ERR_DATA;
+    if (n > most) {
+        snprintf(r->why, sizeof r->why,
+                 "%s has changed since it was prepared: %lld samples, at most %lld fit", path, (long long)n,
+                 (long long)most);
+        return ERR_DATA;
+    }
+    r->samples = (int32_t)n;
+    return 0;
+}
+
+/* The samples of the clip into the slot, or left where they were decoded. Reading and decoding are timed
+ * apart. */
+static int read_samples(Loader *l, Worker *w, const Slot *s, int row, RowSource *r, RowClock *clock)
+{
+    char path[PATH_MAX];
+    const float *samples = NULL;
+    int rc = read_audio(l, w, path, r);
+    clock_read_over(clock, l);
+    if (!rc)
+        rc = decode_audio(l, w, path, &samples, s->info.samples, r);
+    if (rc)
+        return rc;
+    if (s->batch) {
+        r->in_place = samples;
+        return 0;
+    }
+    float *to = (float *)(void *)(s->memory + s->layout.samples) + (size_t)row * (size_t)s->info.samples;
+    memcpy(to, samples, (size_t)r->samples * sizeof *to);
+    return 0;
+}
+
+/* ---- writing ---- */
+
+/* A function of seed, epoch and utterance: the same whoever loads the row. */
+static void write_augmentation(const Loader *l, float out[AUGMENT_COUNT], int64_t epoch, uint32_t utterance)
+{
+    const Config *cfg = l->o.cfg;
+    Rng rng;
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)epoch), utterance));
+    out[AUGMENT_GAIN] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
+    out[AUGMENT_NOISE] = (float)cfg->augment_noise_db;
+    out[AUGMENT_SPEED] = (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
+    uint32_t bits = (uint32_t)rng_u64(&rng);
+    memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
+}
+
+/* The pitch of the row: that of the cache, resampled as the clip will be where its speed is changed, and
+ * normalised. A faster clip is a higher one. */
+static void write_pitch(const Loader *l, const Slot *s, int row, const RowSource *r)
+{
+    const Config *cfg = l->o.cfg;
+    const MelStatistics *m = &l->o.corpus->statistics;
+    const float *contour = r->pitch;
+    const int64_t frames = r->mel.frames;
+    float *out = (float *)(void *)(s->memory + s->layout.pitch) + (size_t)row * (size_t)s->info.frames;
+    float higher = 0;
+    Clip clip = {.step = 1.0, .frames = (int)frames};
+    if (l->o.on_the_fly) {
+        float speed = cfg->augment_speed > 0 ? augment_of(s, row)[AUGMENT_SPEED] : 1.0f;
+        preprocess_clip(&clip, NULL, r->samples, speed, s->info.samples, s->info.frames, cfg->hop_length,
+                        cfg->n_fft % 2);
+        higher = clip.step == 1.0 ? 0.0f : (float)exact_log(clip.step);
+    }
+    clip.x = contour;
+    clip.from = frames;
+    int64_t there = clip.step == 1.0 && frames < clip.frames ? frames : clip.frames;
+    if (clip.step != 1.0) {
+        for (int t = 0; t < clip.frames; t++)
+            out[t] = exact_addf(preprocess_sample(&clip, t), higher);
+        contour = out;
+    }
+    normaliser_pitch(out, contour, there, (float)m->pitch_mean, normaliser_deviation(m->pitch_deviation));
+    /* A file that has become longer since it was prepared: its last pitch is held. */
+    for (int64_t t = there; t < clip.frames; t++)
+        out[t] = out[there - 1];
+}
+
+/* Everything but the mel or the samples. */
+static void write_row(const Loader *l, const Slot *s, int row, const RowSource *r)
+{
+    const BatchLayout *b = &s->layout;
+    int32_t *tokens = tokens_of(s, row);
+    uint32_t count = r->text.token_count;
+    for (uint32_t i = 0; i < count; i++)
+        tokens[i] = r->text.tokens[i];
+    memset(tokens + count, 0, ((size_t)s->info.text - count) * sizeof *tokens);
+    *int_at(s, b->text_length, row) = (int32_t)count;
+    *int_at(s, b->mel_length, row) = (int32_t)r->mel.frames;
+    *int_at(s, b->speaker, row) = r->item->speaker;
+    *int_at(s, b->utterance, row) = (int32_t)r->item->utterance;
+    *int_at(s, b->sample_length, row) = r->samples;
+    write_augmentation(l, augment_of(s, row), s->info.epoch, r->item->utterance);
+    write_pitch(l, s, row, r);
+}
+
+void loader_finish_row(Loader *l, Worker *w, const Slot *s, int row, const void *in_place)
+{
+    const BatchShape *shape = &l->o.shape;
+    PreprocessArgs args = {.raw = s->memory,
+                           .out = s->batch,
+                           .in_layout = s->layout,
+                           .rows = shape->rows,
+                           .text = s->info.text,
+                           .frames = s->info.frames,
+                           .bands = shape->bands,
+                           .mel_bytes = shape->mel_bytes,
+                           .samples = s->info.samples,
+                           .batch = s->info.number};
+    batch_layout_device(&args.out_layout, shape, s->info.text, s->info.frames);
+    preprocess_row(w->preprocess, &args, row, in_place);
+}
+
+/* ---- a row ---- */
+
+/* What can fail; nothing is written to the row's numbers before it is over. */
+static int load_row(Loader *l, Worker *w, const Slot *s, int row, RowSource *r, RowClock *clock)
+{
+    int rc = view_records(l, s, s->items[row], r);
+    if (!rc)
+        rc = read_pitch(l, w, r);
+    if (rc)
+        return rc;
+    return l->o.on_the_fly ? read_samples(l, w, s, row, r, clock) : read_mel(l, s, row, r);
+}
+
+int loader_fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTimes *times)
+{
+    uint32_t item = s->items[row];
+    RowSource r;
+    RowClock clock;
+    r.item = &l->o.corpus->items[item];
+    r.in_place = NULL;
+    r.samples = 0;
+    r.why[0] = 0;
+    clock_begin(&clock, l, w);
+    int rc = injected ? ERR_DATA : load_row(l, w, s, row, &r, &clock);
+    clock_read_over(&clock, l);
+    if (rc) {
+        loader_empty_row(s, row);
+        lose(l, item, injected ? "simulated failure" : r.why);
+    } else
+        write_row(l, s, row, &r);
+    uint64_t decoded = clock_tick(&clock, l);
+    times->read += clock.weight * (clock.read_end - clock.start);
+    times->disk += clock.weight * clock.disk;
+    times->decode += clock.weight * (decoded - clock.read_end);
+    if (s->batch) {
+        loader_finish_row(l, w, s, row, r.in_place);
+        times->finish += clock.weight * (clock_tick(&clock, l) - decoded);
+    }
+    return rc != 0;
+}
+
+/* ---- voice references ---- */
+
+/* The row that lends its voice to `row`: another of the same speaker, drawn at random; itself where there is
+ * none. speaker, utterance: [count]; an utterance of -1 is a lost row. */
+static int draw_reference(const int32_t *speaker, const int32_t *utterance, int count, int row, uint64_t seed)
+{
+    uint64_t others = 0;
+    if (row >= count || utterance[row] < 0)
+        return row;
+    for (int k = 0; k < count; k++)
+        others += (k != row) & (utterance[k] >= 0) & (speaker[k] == speaker[row]);
+    if (others == 0)
+        return row;
+    Rng rng;
+    rng_seed(&rng, rng_mix(seed, (uint64_t)row));
+    uint64_t left = rng_below(&rng, others);
+    for (int k = 0; k < count; k++)
+        if (k != row && utterance[k] >= 0 && speaker[k] == speaker[row] && left-- == 0)
+            return k;
+    return row;
+}
+
+void loader_choose_references(const Loader *l, const Slot *s)
+{
+    const BatchLayout *b = &s->layout;
+    const int32_t *speaker = int_at(s, b->speaker, 0), *utterance = int_at(s, b->utterance, 0);
+    int32_t *reference = int_at(s, b->reference, 0);
+    uint64_t seed = rng_mix(rng_mix((uint64_t)l->o.cfg->seed, REFERENCE_SALT), (uint64_t)s->info.number);
+    int rows = l->o.shape.rows;
+    for (int row = 0; row < rows; row++)
+        reference[row] = draw_reference(speaker, utterance, s->info.count, row, seed);
+    /* The rows are finished already: this array was not there yet. */
+    if (s->batch) {
+        BatchLayout out;
+        batch_layout_device(&out, &l->o.shape, s->info.text, s->info.frames);
+        memcpy(s->batch + out.reference, reference, (size_t)rows * sizeof *reference);
+    }
+}

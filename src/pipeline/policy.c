@@ -1,0 +1,55 @@
+/* policy.c - see policy.h. */
+#include "pipeline/policy.h"
+
+#define GROW_WINDOW 16      /* batches over which waiting is judged */
+#define GROW_WAITS 2        /* waits within the window that ask for another buffer */
+#define MOST_ROWS_AT_ONCE 8 /* claimed together: enough to make the lock cheap */
+#define AUTO_ROWS 64        /* utterances that all slots together hold, where the setting is auto */
+#define AUTO_MOST_SLOTS 8
+
+static int between(int low, int value, int high) { return value < low ? low : value > high ? high : value; }
+
+/* Many small batches ahead, or few large ones: about the same memory. */
+int policy_slots(int prefetch_buffer_size, int batch_size)
+{
+    if (prefetch_buffer_size == CONFIG_AUTO)
+        return between(POLICY_LEAST_SLOTS, AUTO_ROWS / (batch_size > 0 ? batch_size : 1), AUTO_MOST_SLOTS);
+    return prefetch_buffer_size < POLICY_LEAST_SLOTS ? POLICY_LEAST_SLOTS : prefetch_buffer_size;
+}
+
+int policy_most_buffers(int pipeline_buffer_size)
+{
+    return pipeline_buffer_size > POLICY_START_BUFFERS ? pipeline_buffer_size : POLICY_START_BUFFERS;
+}
+
+int policy_rows_at_once(int count, int workers, int on_the_fly)
+{
+    /* Decoding a file takes far longer than claiming a row: one at a time spreads the work best. */
+    if (on_the_fly)
+        return 1;
+    /* Two turns for each worker, so that those who finish first find rows left. */
+    return between(1, count / (2 * (workers > 0 ? workers : 1)), MOST_ROWS_AT_ONCE);
+}
+
+/* One more for the rounding. */
+int64_t policy_stretched_frames(int64_t frames, double augment_speed, int on_the_fly)
+{
+    double stretch = on_the_fly ? 1 / (1 - augment_speed) : 1;
+    return stretch > 1 ? (int64_t)((double)frames * stretch) + 1 : frames;
+}
+
+int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly)
+{
+    return on_the_fly ? frames * hop_length : 0;
+}
+
+int policy_grows(GrowWindow *w, int buffers, int most)
+{
+    /* Waiting alone asks for nothing: a slow disk is not helped by buffers. */
+    int grow = w->waits >= GROW_WAITS && w->shortage && buffers < most && buffers < POLICY_MOST_BUFFERS;
+    if (w->takes >= GROW_WINDOW || grow)
+        *w = (GrowWindow){0};
+    return grow;
+}
+
+int policy_device_waits(int device_idle, int batch_is_there) { return device_idle && !batch_is_there; }

@@ -1,0 +1,25 @@
+/* engine_feed.c - see engine_feed.h. */
+#include "train/engine_feed.h"
+
+typedef struct Feed {
+    Engine *engine;
+    StepMeter *meter;
+    BatchInfo *info;
+} Feed;
+
+static int take(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
+{
+    const Feed *f = arg;
+    int rc = 0;
+    if (f->info)
+        *f->info = b->info;
+    if (f->meter)
+        rc = step_meter_begin_batch(f->meter, stream, b->info.number, err);
+    return rc ? rc : engine_take(f->engine, b->memory, &b->layout, &b->info, err);
+}
+
+int engine_feed(Engine *e, Pipeline *p, StepMeter *meter, BatchInfo *info, Err *err)
+{
+    Feed feed = {e, meter, info};
+    return pipeline_consume(p, engine_stream(e), take, &feed, err);
+}

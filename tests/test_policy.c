@@ -1,0 +1,77 @@
+/* test_policy.c - the pipeline's rules, each against values worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pipeline/policy.h"
+
+static void test_slots(void **state)
+{
+    (void)state;
+    const int auto_for[][2] = {{1, 8}, {8, 8}, {9, 7}, {16, 4}, {21, 3}, {31, 2}, {32, 2}, {4096, 2}};
+    for (size_t i = 0; i < sizeof auto_for / sizeof *auto_for; i++)
+        assert_int_equal(policy_slots(CONFIG_AUTO, auto_for[i][0]), auto_for[i][1]);
+    assert_int_equal(policy_slots(1, 16), 2); /* one slot would be filled and copied in turns */
+    assert_int_equal(policy_slots(5, 16), 5);
+}
+
+static void test_buffers(void **state)
+{
+    (void)state;
+    assert_int_equal(policy_most_buffers(1), POLICY_START_BUFFERS);
+    assert_int_equal(policy_most_buffers(8), 8);
+}
+
+static void test_rows_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(policy_rows_at_once(64, 4, 0), 8);
+    assert_int_equal(policy_rows_at_once(32, 4, 0), 4);
+    assert_int_equal(policy_rows_at_once(3, 4, 0), 1);
+    assert_int_equal(policy_rows_at_once(64, 4, 1), 1);
+    assert_int_equal(policy_rows_at_once(6, 0, 0), 3);
+}
+
+static void test_stretched_frames(void **state)
+{
+    (void)state;
+    assert_int_equal(policy_stretched_frames(100, 0.2, 1), 126);
+    assert_int_equal(policy_stretched_frames(100, 0.0, 1), 100);
+    assert_int_equal(policy_stretched_frames(100, 0.2, 0), 100);
+    assert_int_equal(policy_most_samples(100, 256, 1), 25600);
+    assert_int_equal(policy_most_samples(100, 256, 0), 0);
+}
+
+static void test_growing(void **state)
+{
+    (void)state;
+    GrowWindow w = {.takes = 3, .waits = 2, .shortage = 1};
+    assert_int_equal(policy_grows(&w, 8, 8), 0); /* as many as there may be */
+    assert_int_equal(w.waits, 2);
+    assert_int_equal(policy_grows(&w, 7, 8), 1);
+    assert_int_equal(w.takes + w.waits + w.shortage, 0);
+    w = (GrowWindow){.takes = 15, .waits = 1, .shortage = 1};
+    assert_int_equal(policy_grows(&w, 3, 8), 0);
+    assert_int_equal(w.waits, 1);
+    w.takes = 16;
+    assert_int_equal(policy_grows(&w, 3, 8), 0); /* the window is over: one wait in it is not enough */
+    assert_int_equal(w.waits, 0);
+    w = (GrowWindow){.takes = 5, .waits = 5};
+    assert_int_equal(policy_grows(&w, 3, 8), 0); /* more buffers would not help */
+    assert_int_equal(policy_device_waits(1, 0), 1);
+    assert_int_equal(policy_device_waits(1, 1), 0);
+    assert_int_equal(policy_device_waits(0, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slots),        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_rows_at_once), cmocka_unit_test(test_stretched_frames),
+        cmocka_unit_test(test_growing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
