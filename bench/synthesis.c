@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -366,7 +367,7 @@ static json_t *json_spoken(const Spoken *s)
                      (json_int_t)s->characters, "clips", s->clips, "speech_seconds", s->speech,
                      "without_sound", without_sound(s), "with_sound", with_sound(s), "text_seconds", s->text,
                      "mel_seconds", s->mel, "audio_seconds", s->sound, "wall_seconds", s->wall,
-                     "first_sound_seconds", output_number(s->first), "peak_mb", s->peak);
+                     "first_sound_seconds", json_from_double(s->first), "peak_mb", s->peak);
 }
 
 static int print_json(const Bench *b, int passed, Err *err)
@@ -379,11 +380,11 @@ static int print_json(const Bench *b, int passed, Err *err)
     }
     json_t *o =
         json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:{s:i, s:f, s:f, s:i, s:f}, s:o, s:b}", "checkpoint",
-                  output_text(b->o->checkpoint, strlen(b->o->checkpoint)), "device", b->o->device, "cores",
-                  thread_cores(), "short", json_spoken(&b->brief), "tenth", json_spoken(&b->tenth), "long",
-                  json_spoken(&b->lengthy), "lines", json_spoken(&b->lines), "calls", "measured",
-                  b->calls.clips, "speech_seconds", b->calls.speech, "wall_seconds", b->calls.wall,
-                  "scaled_to", b->o->lines, "scaled_seconds", b->scaled, "checks", checks, "passed", passed);
+                  json_from_text(b->o->checkpoint), "device", b->o->device, "cores", thread_cores(), "short",
+                  json_spoken(&b->brief), "tenth", json_spoken(&b->tenth), "long", json_spoken(&b->lengthy),
+                  "lines", json_spoken(&b->lines), "calls", "measured", b->calls.clips, "speech_seconds",
+                  b->calls.speech, "wall_seconds", b->calls.wall, "scaled_to", b->o->lines, "scaled_seconds",
+                  b->scaled, "checks", checks, "passed", passed);
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
     json_decref(o);
     if (!text)

@@ -28,7 +28,7 @@ for f in "$out"/obj/bench/*.o "$out"/obj/src/*/*.cu.o; do [ ! -f "$f" ] || users
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/check-unused-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-nm -A -g --defined-only "${objects[@]}" | awk '{ print $NF, $1 }' | sort >"$work/defined"
+nm -A -g --defined-only "${objects[@]}" | awk '$NF !~ /[.]/ { print $NF, $1 }' | sort >"$work/defined"
 nm -A -g --undefined-only "${objects[@]}" "${users[@]}" | awk '{ print $NF }' | sort -u >"$work/used"
 echo "$doors" | awk 'NF { print $1 }' >>"$work/used"
 echo main >>"$work/used"
