@@ -10,9 +10,9 @@
 
 #include "audio/griffin_lim.h"
 #include "audio/mel.h"
-#include "audio/npy.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/npy.h"
 #include "dataset/audio_file.h"
 
 typedef struct Sums {

@@ -12,6 +12,7 @@
 #include "audio/process.h"
 #include "audio/wav.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/ordered.h"
 #include "dataset/audio_file.h"
 #include "judge/judge.h"

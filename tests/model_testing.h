@@ -56,7 +56,7 @@ typedef struct TestModel {
     OpsContext c;
     Model m;
     void *memory, *run_memory, *sums;
-    Run *run;
+    Pass *run;
     ModelInput in;
     int32_t *ints; /* memory of the batch */
     float *floats;
@@ -145,19 +145,19 @@ static inline void test_model_batch(TestModel *t, int B, int T, int M, uint64_t 
             pitch[b * M + i] = (float)rng_normal(&r);
     }
     t->in = (ModelInput){B, T, M, tokens, text, mel, reference, frames, pitch};
-    uint64_t bytes = run_bytes(&t->m, t->c.ops, B, T, M, 1);
+    uint64_t bytes = pass_bytes(&t->m, t->c.ops, B, T, M, 1);
     t->run_memory = aligned_alloc(256, bytes);
     memset(t->run_memory, 0xFF, bytes); /* NaN: what is read before it is written shows */
-    assert_int_equal(run_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
+    assert_int_equal(pass_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
 }
 
 static inline double test_model_loss(TestModel *t, int training, int backward)
 {
-    run_clear(&t->m, t->sums);
-    run_forward(t->run, training);
-    run_losses(t->run, t->sums);
+    pass_clear(&t->m, t->sums);
+    pass_forward(t->run, training);
+    pass_losses(t->run, t->sums);
     if (backward)
-        run_backward(t->run);
+        pass_backward(t->run);
     double loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
         loss += test_number(t, t->sums, i);
@@ -166,7 +166,7 @@ static inline double test_model_loss(TestModel *t, int training, int backward)
 
 static inline void test_model_close(TestModel *t)
 {
-    run_close(t->run);
+    pass_close(t->run);
     model_close(&t->m);
     if (t->c.ops)
         t->c.ops->close(&t->c);

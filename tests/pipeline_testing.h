@@ -3,6 +3,7 @@
 #ifndef TESTS_PIPELINE_TESTING_H
 #define TESTS_PIPELINE_TESTING_H
 
+#include "base/hash.h"
 #include "folder_testing.h"
 
 #include <math.h>

@@ -30,6 +30,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cache/features.h"

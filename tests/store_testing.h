@@ -3,6 +3,7 @@
 #ifndef MYXTTS_STORE_TESTING_H
 #define MYXTTS_STORE_TESTING_H
 
+#include "base/hash.h"
 #include "folder_testing.h"
 
 #include "base/rng.h"

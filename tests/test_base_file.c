@@ -1,4 +1,5 @@
 /* test_base_file.c - files mapped, read, replaced, locked, stamped, hashed. */
+#include "base/hash.h"
 #include "folder_testing.h"
 
 #include <errno.h>

@@ -4,11 +4,11 @@
 
 #include "folder_testing.h"
 
-#include "audio/chart.h"
-#include "audio/draw.h"
-#include "audio/picture.h"
 #include "audio/wav.h"
 #include "dataset/audio_file.h"
+#include "picture/chart.h"
+#include "picture/draw.h"
+#include "picture/picture.h"
 #include "text/tokens.h"
 
 static int same(Rgb a, Rgb b) { return a.r == b.r && a.g == b.g && a.b == b.b; }

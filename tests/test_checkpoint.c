@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "train/checkpoint.h"
+#include "voice/checkpoint_folder.h"
 
 #define KILLS 100
 

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "diag/html.h"
-#include "diag/svg.h"
+#include "picture/svg.h"
 
 #define ODD \
     "<script>alert(1)</script> & \"quoted\" 'single' \xD8\xB3\xD9\x84\xD8\xA7\xD9\x85 \xF0\x9F\x8E\x99"

@@ -14,14 +14,14 @@
 #include <glob.h>
 
 #include "audio/mel.h"
-#include "audio/npy.h"
-#include "audio/picture.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/npy.h"
 #include "base/rng.h"
 #include "base/thread.h"
 #include "dataset/audio_file.h"
 #include "npy_testing.h"
+#include "picture/picture.h"
 
 #define GOLDEN "tests/golden/"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "train/safetensors.h"
+#include "voice/safetensors.h"
 
 #define NONE 0, NULL
 
@@ -133,12 +133,12 @@ static void padding_changes_nothing(void **state)
 static void every_symbol_has_its_frames(void **state)
 {
     TestModel t;
-    RunOutput o;
+    PassOutput o;
     test_model_open(&t, &ops_host_f32, 1, NONE);
     params_initialise(&t.m.params, t.m.masters, 3);
     test_model_batch(&t, 6, 9, 40, 8);
     test_model_loss(&t, 0, 0);
-    run_output(t.run, &o);
+    pass_output(t.run, &o);
     for (int b = 0; b < t.in.B; b++) {
         int sum = 0, text = t.in.text_length[b], frames = t.in.mel_length[b];
         for (int i = 0; i < t.in.T; i++) {
@@ -165,16 +165,16 @@ static void micro_batches_add_up(void **state)
     double whole = test_model_loss(&t, 1, 1);
     double *grads = copy_of(t.m.grads, (size_t)t.m.params.size * sizeof(double));
     static const int32_t local[2] = {1, 0};
-    run_clear(&t.m, t.sums);
+    pass_clear(&t.m, t.sums);
     for (int half = 0; half < 2; half++) {
         ModelInput in = t.in;
-        Run *run;
+        Pass *run;
         int b = 2 * half;
         in.B = 2, in.tokens += b * in.T, in.text_length += b, in.mel_length += b, in.reference = local;
         in.mel += b * in.M * t.cfg.n_mels, in.pitch += b * in.M;
-        assert_int_equal(run_open(&run, &t.m, &in, t.run_memory, 1, &err), 0);
-        run_forward(run, 1), run_losses(run, t.sums), run_backward(run);
-        run_close(run);
+        assert_int_equal(pass_open(&run, &t.m, &in, t.run_memory, 1, &err), 0);
+        pass_forward(run, 1), pass_losses(run, t.sums), pass_backward(run);
+        pass_close(run);
     }
     double loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
@@ -268,8 +268,8 @@ static void golden_open(Golden *g, const char *path)
                          .reference = golden(g, "", "batch.reference")->data,
                          .mel = mel->data,
                          .pitch = golden(g, "", "batch.pitch")->data};
-    t->run_memory = aligned_alloc(256, run_bytes(&t->m, &ops_host_f32, t->in.B, t->in.T, t->in.M, 1));
-    assert_int_equal(run_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
+    t->run_memory = aligned_alloc(256, pass_bytes(&t->m, &ops_host_f32, t->in.B, t->in.T, t->in.M, 1));
+    assert_int_equal(pass_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
 }
 
 static double relative(const float *ours, const float *theirs, int64_t n)
@@ -294,8 +294,8 @@ static void compare_with_pytorch(const char *path)
             fail_msg("term %s is %.8g, PyTorch says %.8g", loss_term_name(i),
                      test_number(t, t->sums, i) / frames, (double)terms[i]);
     assert_true(fabs(loss - (double)*total) < 1e-5 * (double)*total);
-    RunOutput out;
-    run_output(t->run, &out);
+    PassOutput out;
+    pass_output(t->run, &out);
     assert_memory_equal(out.frames, golden(&g, "", "out.durations")->data,
                         (size_t)(t->in.B * t->in.T) * sizeof(int32_t));
     const char *name = "";

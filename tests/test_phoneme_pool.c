@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "text/phoneme_pool.h"
 
 /* libespeak-ng 1.51 loses memory on each change of voice; that is not ours to find here. */

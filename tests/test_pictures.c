@@ -3,9 +3,9 @@
 
 #include "folder_testing.h"
 
-#include "audio/chart.h"
-#include "audio/plot.h"
 #include "config/config.h"
+#include "picture/chart.h"
+#include "picture/plot.h"
 #include "text/tokens.h"
 #include "train/pictures.h"
 

@@ -3,6 +3,7 @@
  * only halves and doubles are told apart. */
 #include "pipeline_testing.h"
 
+#include "base/hash.h"
 #include "base/thread.h"
 
 #define TWO "--data-gpu sim0 --model-gpu sim1 "

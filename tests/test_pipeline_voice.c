@@ -4,6 +4,7 @@
 
 #include "audio/pitch.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "dataset/audio_file.h"
 
 static const float *batch_pitch(const Run *r, int row)

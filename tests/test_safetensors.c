@@ -3,7 +3,7 @@
 #include "folder_testing.h"
 
 #include "base/bytes.h"
-#include "train/safetensors.h"
+#include "voice/safetensors.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 

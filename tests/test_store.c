@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 static Item first[MAX_ITEMS], next[MAX_ITEMS];
 

@@ -2,6 +2,7 @@
  * finds it, reading what opened never leaves the mapping, and the next build has the right state again. */
 #include "store_testing.h"
 
+#include "base/hash.h"
 #include "cache/features.h"
 
 static Item items[MAX_ITEMS];

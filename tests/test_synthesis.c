@@ -77,7 +77,7 @@ static void speech_is_what_the_network_says(void **state)
         TestModel t;
         float voice[8] = {0};
         Err err = {0};
-        RunOutput o;
+        PassOutput o;
         if (variant)
             open_model(&t, LIST(one_voice));
         else
@@ -86,8 +86,8 @@ static void speech_is_what_the_network_says(void **state)
         if (t.m.use_voice)
             assert_int_equal(synthesiser_listen(s, voice, row_mel(&t, 1), t.in.mel_length[1], &err), 0);
         Speech out = speak(s, t.in.tokens, T, voice, &usual);
-        run_forward(t.run, 0);
-        run_output(t.run, &o);
+        pass_forward(t.run, 0);
+        pass_output(t.run, &o);
         double wanted = 0, pitch = 0;
         int sum = 0;
         for (int i = 0; i < T; i++) {
@@ -186,10 +186,10 @@ static void voice_is_that_of_training(void **state)
 {
     TestModel t;
     Err err = {0};
-    RunOutput o;
+    PassOutput o;
     open_model(&t, LIST(plain));
-    run_forward(t.run, 0);
-    run_output(t.run, &o);
+    pass_forward(t.run, 0);
+    pass_output(t.run, &o);
     Synthesiser *s = open_synthesiser(&t, 1, T, 64, 0);
     double worst = 0;
     for (int row = 0; row < 2; row++) {

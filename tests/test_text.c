@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "config/config.h"
 #include "text/clean.h"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "text/tokens.h"
 #include "text/unicode.h"
 

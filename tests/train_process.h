@@ -5,7 +5,7 @@
 
 #include "prepare_testing.h"
 
-#include "train/checkpoint.h"
+#include "voice/checkpoint_folder.h"
 
 static const char small_voice[] =
     "model:\n"

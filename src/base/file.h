@@ -1,4 +1,4 @@
-/* file.h - files: mapped for reading, replaced atomically, hashed; folders; locks.
+/* file.h - files: mapped for reading, replaced atomically; folders; locks.
  * Errors name the path. Paths are bytes as the system gives them (UTF-8 in practice). */
 #ifndef MYXTTS_FILE_H
 #define MYXTTS_FILE_H
@@ -67,26 +67,5 @@ typedef struct FileLock {
 } FileLock;
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err);
 void file_unlock(FileLock *l);
-
-/* 128-bit content hash (XXH3). */
-typedef struct Hash128 {
-    uint64_t lo, hi;
-} Hash128;
-Hash128 hash_bytes(const void *p, size_t n);
-uint64_t hash64(const void *p, size_t n);
-struct iovec;
-uint64_t hash64_parts(const struct iovec *parts, int n); /* hash64 of the parts in a row */
-int hash_equal(Hash128 a, Hash128 b);
-
-/* Hasher: fields one after the other, each with its length, so that ("ab","c") and ("a","bc") differ. */
-typedef struct Hasher {
-    void *state;
-} Hasher;
-int hasher_open(Hasher *h); /* 0 or ERR_NOMEM */
-void hasher_bytes(Hasher *h, const void *p, size_t n);
-void hasher_str(Hasher *h, const char *s); /* NULL counts as "" */
-void hasher_u64(Hasher *h, uint64_t v);
-void hasher_f64(Hasher *h, double v);
-Hash128 hasher_close(Hasher *h); /* frees; the hasher may be opened again; zero when it was closed */
 
 #endif

@@ -1,10 +1,12 @@
-/* hash.c - content hashes of file.h: XXH3 (xxHash 0.8), 64 and 128 bits. */
+/* hash.c - see hash.h. */
 #include <string.h>
 #include <sys/uio.h>
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
 
-#include "base/file.h"
+#include "base/err.h"
+
+#include "base/hash.h"
 
 static Hash128 from_xxh(XXH128_hash_t h) { return (Hash128){h.low64, h.high64}; }
 

@@ -1,5 +1,6 @@
 /* accept.c - see accept.h. */
 #include "cache/accept.h"
+#include "base/hash.h"
 
 #include <stdio.h>
 

@@ -5,6 +5,7 @@
 #ifndef MYXTTS_ACCEPT_H
 #define MYXTTS_ACCEPT_H
 
+#include "base/hash.h"
 #include "cache/features.h"
 
 /* The limits on length. REJECT_NONE, or the reason with value and limit in detail (detail NULL: not wanted).

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/ordered.h"
 #include "base/progress.h"
 #include "cache/accept.h"

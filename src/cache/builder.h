@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "cache/preparation.h"
 #include "cache/store.h"

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "cache/store.h"
 #include "config/config.h"
 #include "dataset/dataset.h"

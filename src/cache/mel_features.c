@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "cache/features.h"
 #include "cache/half.h"
 #include "cache/mel_features.h"

@@ -3,6 +3,7 @@
 #define MYXTTS_MEL_FEATURES_H
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "config/config.h"
 #include "dataset/dataset.h"

@@ -6,6 +6,7 @@
 #include "audio/mel.h"
 #include "audio/pitch.h"
 #include "audio/process.h"
+#include "base/hash.h"
 #include "cache/accept.h"
 #include "cache/features.h"
 #include "cache/mel_features.h"

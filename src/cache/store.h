@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -23,6 +23,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "cache/store_private.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "cache/store_private.h"
 
 /* The file names of a store. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cache/features.h"
 
 typedef struct TextPayload { /* then tokens (u16), zeros to 4, unknown (u32), phonemes, cleaned text */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cache/features.h"
 #include "cache/producers.h"
 #include "cache/text_features.h"

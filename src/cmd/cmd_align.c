@@ -130,7 +130,7 @@ static int find_durations(Align *a, Log *log, Err *err)
 /* One clip is enough to see whether the alignment is a staircase. */
 static int write_picture(const Align *a, Err *err)
 {
-    const VoiceFile *f = &a->v.file;
+    const Checkpoint *f = &a->v.file;
     PictureScale s = {&f->cfg, f->mean, f->deviation, f->pitch_mean, f->pitch_deviation, a->look_id};
     Rgb *pixels = NULL;
     int w, h;

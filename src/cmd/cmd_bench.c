@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/progress.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"

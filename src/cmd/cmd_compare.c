@@ -10,7 +10,7 @@
 #include "cmd/output.h"
 #include "diag/compare.h"
 #include "diag/html.h"
-#include "diag/svg.h"
+#include "picture/svg.h"
 
 static const char *compare_usage =
     "myxtts compare A B [--png F] [--html F] [--json]\n\n"

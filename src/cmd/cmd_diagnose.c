@@ -15,7 +15,7 @@
 #include "cmd/output.h"
 #include "diag/html.h"
 #include "diag/sections.h"
-#include "train/snapshot.h"
+#include "voice/checkpoint.h"
 
 static const char *usage_text =
     "myxtts diagnose --data-path DIR [--config F] [--output F] [--html F] [--num-batches N] [--apply] "
@@ -45,7 +45,7 @@ static const char *usage_text =
 typedef struct Diagnosis {
     Config cfg;      /* a copy: --apply changes it */
     const char *run; /* folder; NULL: none */
-    VoiceFile file;  /* of the run, where its settings are used */
+    Checkpoint file; /* of the run, where its settings are used */
     Devices devices;
     CorpusSource *source;
     Corpus corpus;
@@ -101,7 +101,7 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
     if (!d->run)
         return err_set(err, ERR_USAGE,
                        "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/, or a RUN");
-    int rc = voice_file_open(&d->file, "auto", d->run, line->setting_count, line->settings, log, err);
+    int rc = checkpoint_open(&d->file, "auto", d->run, line->setting_count, line->settings, log, err);
     if (rc)
         return rc;
     d->cfg = d->file.cfg;
@@ -268,7 +268,7 @@ done:
         corpus_close(&d->corpus);
         corpus_source_close(d->source);
         devices_close(&d->devices);
-        voice_file_close(&d->file);
+        checkpoint_close(&d->file);
         free(d);
     }
     cmd_line_close(&line);

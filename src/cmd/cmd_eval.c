@@ -14,7 +14,7 @@
 #include "diag/voice_report.h"
 #include "train/evaluate.h"
 #include "train/hearing.h"
-#include "train/voice.h"
+#include "voice/voice.h"
 
 static const char *usage_text =
     "myxtts eval --checkpoint D --data-path DIR [--clips N] [--lines F] [--json]\n\n"
@@ -164,7 +164,7 @@ static int judge_lines(Eval *e, const char *checkpoint, const char *path, const 
         if (size && !(rc = voice_say(voice, &spoken, text.data + at, size, NULL, NULL, err)))
             clips[n++] = (JudgeClip){.samples = spoken.samples, .count = spoken.count, .said = spoken.said};
         if (n)
-            clips[n - 1].rate = voice_file(voice)->cfg.sample_rate;
+            clips[n - 1].rate = voice_checkpoint(voice)->cfg.sample_rate;
         at += size + 1;
     }
     if (!rc && !n)

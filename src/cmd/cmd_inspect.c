@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "cache/features.h"
 #include "cache/half.h"

@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "audio/mel.h"
-#include "audio/npy.h"
-#include "audio/picture.h"
 #include "audio/process.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/npy.h"
 #include "base/stats.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "picture/picture.h"
 
 static const char usage[] =
     "myxtts mel FILE [--output F.npy] [--png F.png] [--json] [any setting]\n\n"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "audio/mel.h"
-#include "audio/picture.h"
 #include "audio/wav.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -18,8 +17,9 @@
 #include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "picture/picture.h"
 #include "train/pictures.h"
-#include "train/voice.h"
+#include "voice/voice.h"
 
 static const char *usage_text =
     "myxtts synth --checkpoint D --text \"...\" | --text-file F --output out.wav [--speed 1.2] [--pitch +2]\n"
@@ -49,7 +49,7 @@ typedef struct Synth {
 /* Copies what the pictures need of the first part. */
 static int keep_first(Synth *s, const VoicePart *p, Err *err)
 {
-    const size_t values = (size_t)p->frames * (size_t)voice_file(s->voice)->cfg.n_mels,
+    const size_t values = (size_t)p->frames * (size_t)voice_checkpoint(s->voice)->cfg.n_mels,
                  text = (size_t)p->speech.text;
     s->first.frames = p->frames;
     s->first.speech.text = p->speech.text;
@@ -79,7 +79,7 @@ static int take_part(void *arg, const VoicePart *part, const float *samples, int
 /* The mel of the first part with its symbols and their pitch. */
 static int alignment_picture(const Synth *s, Err *err)
 {
-    const VoiceFile *f = voice_file(s->voice);
+    const Checkpoint *f = voice_checkpoint(s->voice);
     const VoicePart *p = &s->first;
     EngineLook look = {.predicted = p->mel,
                        .tokens = p->tokens,
@@ -103,7 +103,7 @@ static int alignment_picture(const Synth *s, Err *err)
 /* Of the first part only: a picture of a whole book would show nothing. */
 static int pictures(const Synth *s, Err *err)
 {
-    const Config *cfg = &voice_file(s->voice)->cfg;
+    const Config *cfg = &voice_checkpoint(s->voice)->cfg;
     int rc = 0;
     if (s->png) {
         MelPlan *plan;
@@ -120,7 +120,7 @@ static int pictures(const Synth *s, Err *err)
 static int report(const Synth *s, Err *err)
 {
     const Spoken *p = &s->spoken;
-    const VoiceFile *f = voice_file(s->voice);
+    const Checkpoint *f = voice_checkpoint(s->voice);
     double length = (double)p->count / f->cfg.sample_rate,
            took = p->text_seconds + p->mel_seconds + p->audio_seconds;
     if (s->json)
@@ -153,7 +153,7 @@ static int speak_text(Synth *s, Err *err)
         text = (const char *)s->file.data;
         size = s->file.size;
     }
-    rc = wav_writer_open(&s->wav, s->output, voice_file(s->voice)->cfg.sample_rate, err);
+    rc = wav_writer_open(&s->wav, s->output, voice_checkpoint(s->voice)->cfg.sample_rate, err);
     if (!rc)
         rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err);
     if (!rc)
@@ -227,7 +227,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     Lines *l = user;
     LineResult *r = &l->slots[slot];
     const Spoken *p = &r->spoken;
-    const int rate = voice_file(l->s->voice)->cfg.sample_rate;
+    const int rate = voice_checkpoint(l->s->voice)->cfg.sample_rate;
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/%02llu.wav", l->s->output_dir, (unsigned long long)item + 1),
         rc = 0;
@@ -303,7 +303,7 @@ static int speak_lines(Synth *s, int *findings, Err *err)
     if (!l.griffin || !l.slots)
         rc = err_set(err, ERR_NOMEM, "no memory to speak %llu lines", (unsigned long long)l.count);
     for (int i = 0; i < workers && !rc; i++)
-        rc = griffin_lim_open(&l.griffin[i], &voice_file(s->voice)->cfg, err);
+        rc = griffin_lim_open(&l.griffin[i], &voice_checkpoint(s->voice)->cfg, err);
     double from = clock_now();
     OrderedJob job = {"speak", l.count, workers, workers * 2, &l, speak_line, finish_line};
     if (!rc)

@@ -102,7 +102,7 @@ static int open_recordings(Patient *p, const Config *cfg, Log *log, Err *err)
 static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, Err *err)
 {
     VoiceReportOptions o = {.run = run, .look = VOICE_LOOK, .step = -1};
-    VoiceFile *file = &p->voice.file;
+    Checkpoint *file = &p->voice.file;
     const int has_data = line->cfg.data_path[0] != 0;
     char checkpoint[CHECKPOINT_PATH_SIZE];
     int rc = find_folder(p, run, err);
@@ -116,7 +116,7 @@ static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, E
     if (p->has_file && has_data)
         rc = open_voice(p, checkpoint, line, log, err);
     else if (p->has_file)
-        rc = voice_file_open(file, checkpoint, p->folder, line->setting_count, line->settings, log, err);
+        rc = checkpoint_open(file, checkpoint, p->folder, line->setting_count, line->settings, log, err);
     else
         rc = has_data ? open_recordings(p, &line->cfg, log, err) : 0;
     if (rc)

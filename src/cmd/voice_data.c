@@ -25,7 +25,7 @@ static int copy_statistics(VoiceData *v, Err *err)
 int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
 {
     *v = (VoiceData){0};
-    int rc = voice_file_open(&v->file, checkpoint, checkpoint, line->setting_count, line->settings, log, err);
+    int rc = checkpoint_open(&v->file, checkpoint, checkpoint, line->setting_count, line->settings, log, err);
     if (rc)
         goto fail;
     Config *cfg = &v->file.cfg;
@@ -74,7 +74,7 @@ int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *e
     /* The parameters travel through host memory once. */
     const Model *m = engine_model(v->engine);
     float *flat = mem_calloc((size_t)m->params.size, sizeof *flat);
-    rc = flat ? voice_file_params(&v->file, m, "", flat, err)
+    rc = flat ? checkpoint_params(&v->file, m, "", flat, err)
               : err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)m->params.numbers);
     if (!rc)
         rc = engine_load(v->engine, flat, NULL, NULL, NULL, err);
@@ -88,6 +88,6 @@ void voice_data_close(VoiceData *v)
     devices_close(&v->devices);
     corpus_source_close(v->source);
     free(v->statistics);
-    voice_file_close(&v->file);
+    checkpoint_close(&v->file);
     *v = (VoiceData){0};
 }

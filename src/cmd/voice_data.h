@@ -9,10 +9,10 @@
 #include "cmd/options.h"
 #include "pipeline/corpus.h"
 #include "train/engine.h"
-#include "train/snapshot.h"
+#include "voice/checkpoint.h"
 
 typedef struct VoiceData {
-    VoiceFile file; /* file.cfg: the settings to work with */
+    Checkpoint file; /* file.cfg: the settings to work with */
     Devices devices;
     CorpusSource *source; /* the prepared dataset */
     double *statistics;   /* [2 n_mels] of the checkpoint's mels: means, deviations */

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "audio/chart.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "diag/compare.h"
-#include "diag/svg.h"
+#include "picture/chart.h"
+#include "picture/svg.h"
 #include "train/run_log.h"
 
 typedef enum { UNIT_MS, UNIT_CLIPS, UNIT_FRAMES, UNIT_SHARE, UNIT_BYTES, UNIT_LOSS, UNIT_SECONDS } Unit;

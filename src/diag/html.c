@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "diag/html_style.h"
-#include "diag/svg.h"
+#include "picture/svg.h"
 
 #define MOST_PICTURE_BYTES ((size_t)16 << 20)
 

@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/utf8.h"
-#include "diag/svg.h"
+#include "picture/svg.h"
 #include "train/run_log.h"
 
 #define SPARK 40         /* columns of a sparkline */

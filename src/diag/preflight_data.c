@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "cache/features.h"
 #include "cache/prepare.h"
 #include "dataset/audio_file.h"

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "cache/prepare.h"
 #include "diag/preflight_private.h"
-#include "train/checkpoint.h"
+#include "voice/checkpoint_folder.h"
 
 /* The folder itself, or the nearest one above it that is there; malloc'd. */
 static char *nearest_folder(const char *path)

@@ -1,10 +1,10 @@
 /* decoder.c - the mel decoder: symbols with pitch and energy, repeated by their durations, through a stack;
  * and the way back. */
-#include "model/run.h"
+#include "model/pass.h"
 
 #define SITE_IN (m->at.decoder.site + 900)
 
-void decoder_cut(DecoderRun *r, const Model *m, const Ops *ops, Cut *c, int B, int T, int M, int training)
+void decoder_cut(DecoderPass *r, const Model *m, const Ops *ops, Cut *c, int B, int T, int M, int training)
 {
     const Config *cfg = &m->cfg;
     const uint64_t e = ops->real_bytes, symbols = (uint64_t)B * (uint64_t)T,
@@ -29,7 +29,7 @@ void decoder_cut(DecoderRun *r, const Model *m, const Ops *ops, Cut *c, int B, i
     r->dstates = cut_take(c, symbols * Cd * e);
 }
 
-void decoder_forward(Model *m, DecoderRun *r, StackScratch *x, const void *memory, float drop)
+void decoder_forward(Model *m, DecoderPass *r, StackScratch *x, const void *memory, float drop)
 {
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
@@ -37,30 +37,30 @@ void decoder_forward(Model *m, DecoderRun *r, StackScratch *x, const void *memor
     model_mark(m, "frames", -1, 0);
     ops->add_traits_forward(m->c, r->prosody, memory, r->pitch, r->energy, weight_at(m, at->pitch),
                             weight_at(m, at->energy), (int64_t)B * T, Ct);
-    linear_run(m, &at->lift, r->states, r->prosody, (int64_t)B * T, ACT_NONE);
+    linear_forward(m, &at->lift, r->states, r->prosody, (int64_t)B * T, ACT_NONE);
     ops->repeat_forward(m->c, r->frames, r->states, &r->d, B, T, M, Cd);
     ops->embed_forward(m->c, r->stack.x, NULL, NULL, r->frames, weight_at(m, at->decoder_position), B, M, Cd,
                        dropout_at(drop, SITE_IN));
     r->stack.len = r->len;
     stack_forward(m, &r->stack, x, drop);
     model_mark(m, "mel", -1, 0);
-    linear_run(m, &at->mel, r->mel, r->stack.last.out, (int64_t)B * M, ACT_NONE);
+    linear_forward(m, &at->mel, r->mel, r->stack.last.out, (int64_t)B * M, ACT_NONE);
 }
 
-void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, const int32_t *text_len,
+void decoder_backward(Model *m, DecoderPass *r, StackScratch *x, void *dmemory, const int32_t *text_len,
                       float drop)
 {
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
     const int B = r->B, T = r->T, M = r->M, Ct = m->cfg.text_encoder_dim, Cd = m->cfg.decoder_dim;
     model_mark(m, "mel", -1, 1);
-    linear_back(m, &at->mel, r->dd, r->dmel, NULL, r->stack.last.out, (int64_t)B * M, ACT_NONE, 0);
+    linear_backward(m, &at->mel, r->dd, r->dmel, NULL, r->stack.last.out, (int64_t)B * M, ACT_NONE, 0);
     void *dx = stack_backward(m, &r->stack, x, r->dd, drop, 1);
     model_mark(m, "frames", -1, 1);
     ops->embed_backward(m->c, NULL, r->dd, grad_at(m, at->decoder_position), dx, NULL, r->len, B, M, Cd, 0,
                         dropout_at(drop, SITE_IN));
     ops->repeat_backward(m->c, r->dstates, r->dd, &r->d, B, T, M, Cd);
-    linear_back(m, &at->lift, dmemory, r->dstates, NULL, r->prosody, (int64_t)B * T, ACT_NONE, 0);
+    linear_backward(m, &at->lift, dmemory, r->dstates, NULL, r->prosody, (int64_t)B * T, ACT_NONE, 0);
     ops->add_traits_backward(m->c, grad_at(m, at->pitch), grad_at(m, at->energy), dmemory, r->pitch,
                              r->energy, text_len, B, T, Ct);
 }

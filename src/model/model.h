@@ -4,8 +4,8 @@
  *
  *   model_open      the list of parameters and where each lies
  *   model_attach    gives it memory: weights, gradients, moments (the caller's, from device_alloc)
- *   run_open        cuts the memory of one batch's activations, for one shape
- *   run_forward, run_losses, run_backward, model_update
+ *   pass_open        cuts the memory of one batch's activations, for one shape
+ *   pass_forward, pass_losses, pass_backward, model_update
  *
  * Types as in ops.h: `real` working weights and activations, `acc` masters, gradients and losses.
  * Threads: one at a time. */
@@ -117,24 +117,24 @@ typedef struct ModelInput {
     const float *pitch;         /* [B, M] log F0, normalised */
 } ModelInput;
 
-typedef struct Run Run;
+typedef struct Pass Pass;
 /* Bytes of the activations of a batch of this shape; training = 0 leaves the gradients out. */
-uint64_t run_bytes(const Model *m, const Ops *ops, int B, int T, int M, int training);
-/* Cuts `memory` (run_bytes of it) for this shape. ERR_NOMEM. Many runs may share one memory when they are not
- * used at once. */
-int run_open(Run **r, Model *m, const ModelInput *in, void *memory, int training, Err *err);
-void run_close(Run *r);
+uint64_t pass_bytes(const Model *m, const Ops *ops, int B, int T, int M, int training);
+/* Cuts `memory` (pass_bytes of it) for this shape. ERR_NOMEM. Many runs may share one memory when they are
+ * not used at once. */
+int pass_open(Pass **r, Model *m, const ModelInput *in, void *memory, int training, Err *err);
+void pass_close(Pass *r);
 /* Zeroes sums and gradients (before the first batch of a step). */
-void run_clear(Model *m, void *sums);
+void pass_clear(Model *m, void *sums);
 /* training: dropout is on. */
-void run_forward(Run *r, int training);
-void run_losses(Run *r, void *sums /* [SUM_COUNT] acc on the device, += */);
-void run_backward(Run *r); /* adds to the gradients; wants losses and the forward of training */
+void pass_forward(Pass *r, int training);
+void pass_losses(Pass *r, void *sums /* [SUM_COUNT] acc on the device, += */);
+void pass_backward(Pass *r); /* adds to the gradients; wants losses and the forward of training */
 /* The optimiser. state, scale and finite: device memory, see ops.h. */
 void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *finite, const void *sums);
 
 /* What a run has computed, for tests, pictures and validation. On the device. */
-typedef struct RunOutput {
+typedef struct PassOutput {
     const void *mel;       /* [B, M, n_mels] real */
     const void *mu;        /* [B, T, n_mels] real */
     const void *traits;    /* [B, T, TRAIT_COUNT] real: predicted */
@@ -144,7 +144,7 @@ typedef struct RunOutput {
     const float *cost;     /* [B] of the alignment: mean squared distance of the mel from mu */
     const void *voice; /* [B, S] real, of each row's own mel, before the references are taken; NULL without
                           voice conditioning */
-} RunOutput;
-void run_output(const Run *r, RunOutput *o);
+} PassOutput;
+void pass_output(const Pass *r, PassOutput *o);
 
 #endif

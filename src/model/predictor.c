@@ -1,12 +1,12 @@
 /* predictor.c - duration, pitch and energy of every symbol, predicted from the text and the voice. It looks
  * at them and does not change them: no gradient leaves it, since durations are wild until the alignment has
  * settled. */
-#include "model/run.h"
+#include "model/pass.h"
 
 #define SITE_1 UINT64_C(4001)
 #define SITE_2 UINT64_C(4002)
 
-void predictor_cut(PredictorRun *p, const Model *m, const Ops *ops, Cut *c, int B, int T, int training)
+void predictor_cut(PredictorPass *p, const Model *m, const Ops *ops, Cut *c, int B, int T, int training)
 {
     const int P = m->cfg.predictor_dim;
     const int64_t rows = (int64_t)B * T;
@@ -24,7 +24,7 @@ void predictor_cut(PredictorRun *p, const Model *m, const Ops *ops, Cut *c, int 
 }
 
 /* out = drop(norm(in)). The norm's way back needs its input, not its output, so dropout is in place. */
-static void normalise(Model *m, const NormRun *n, const NormAt *at, void *in, int64_t rows, float drop,
+static void normalise(Model *m, const NormPass *n, const NormAt *at, void *in, int64_t rows, float drop,
                       uint64_t site)
 {
     const Ops *ops = m->c->ops;
@@ -35,22 +35,22 @@ static void normalise(Model *m, const NormRun *n, const NormAt *at, void *in, in
         ops->dropout_forward(m->c, n->out, n->out, rows * P, dropout_at(drop, site));
 }
 
-void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+void predictor_forward(Model *m, PredictorPass *p, const void *memory, const int32_t *len, int B, int T,
                        float drop)
 {
     const ModelAt *at = &m->at;
     const int64_t rows = (int64_t)B * T;
     model_mark(m, "predictor", -1, 0);
-    conv_run(m, &at->conv1, FEED_KERNEL, p->a1, memory, len, B, T, ACT_RELU);
+    conv_forward(m, &at->conv1, FEED_KERNEL, p->a1, memory, len, B, T, ACT_RELU);
     normalise(m, &p->n1, &at->norm1, p->a1, rows, drop, SITE_1);
-    conv_run(m, &at->conv2, FEED_KERNEL, p->a2, p->n1.out, len, B, T, ACT_RELU);
+    conv_forward(m, &at->conv2, FEED_KERNEL, p->a2, p->n1.out, len, B, T, ACT_RELU);
     normalise(m, &p->n2, &at->norm2, p->a2, rows, drop, SITE_2);
-    linear_run(m, &at->traits, p->traits, p->n2.out, rows, ACT_NONE);
+    linear_forward(m, &at->traits, p->traits, p->n2.out, rows, ACT_NONE);
 }
 
 /* d: gradient of drop(norm(in)), changed to that of `in`, which goes to din. */
-static void normalise_back(Model *m, const NormRun *n, const NormAt *at, void *din, void *d, const void *in,
-                           int64_t rows, float drop, uint64_t site)
+static void normalise_backward(Model *m, const NormPass *n, const NormAt *at, void *din, void *d,
+                               const void *in, int64_t rows, float drop, uint64_t site)
 {
     const Ops *ops = m->c->ops;
     const int P = m->cfg.predictor_dim;
@@ -60,15 +60,15 @@ static void normalise_back(Model *m, const NormRun *n, const NormAt *at, void *d
                        n->rstd, weight_at(m, at->w), rows, P, (Dropout){0});
 }
 
-void predictor_backward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+void predictor_backward(Model *m, PredictorPass *p, const void *memory, const int32_t *len, int B, int T,
                         float drop)
 {
     const ModelAt *at = &m->at;
     const int64_t rows = (int64_t)B * T;
     model_mark(m, "predictor", -1, 1);
-    linear_back(m, &at->traits, p->dp[0], p->dtraits, NULL, p->n2.out, rows, ACT_NONE, 0);
-    normalise_back(m, &p->n2, &at->norm2, p->dp[1], p->dp[0], p->a2, rows, drop, SITE_2);
-    conv_back(m, &at->conv2, FEED_KERNEL, p->dp[0], p->dp[1], p->a2, p->n1.out, len, B, T, ACT_RELU);
-    normalise_back(m, &p->n1, &at->norm1, p->dp[1], p->dp[0], p->a1, rows, drop, SITE_1);
-    conv_back(m, &at->conv1, FEED_KERNEL, NULL, p->dp[1], p->a1, memory, len, B, T, ACT_RELU);
+    linear_backward(m, &at->traits, p->dp[0], p->dtraits, NULL, p->n2.out, rows, ACT_NONE, 0);
+    normalise_backward(m, &p->n2, &at->norm2, p->dp[1], p->dp[0], p->a2, rows, drop, SITE_2);
+    conv_backward(m, &at->conv2, FEED_KERNEL, p->dp[0], p->dp[1], p->a2, p->n1.out, len, B, T, ACT_RELU);
+    normalise_backward(m, &p->n1, &at->norm1, p->dp[1], p->dp[0], p->a1, rows, drop, SITE_1);
+    conv_backward(m, &at->conv1, FEED_KERNEL, NULL, p->dp[1], p->a1, memory, len, B, T, ACT_RELU);
 }

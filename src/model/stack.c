@@ -15,29 +15,29 @@ void *cut_take(Cut *c, uint64_t bytes)
 
 /* --- products with their weights --- */
 
-void linear_run(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act)
+void linear_forward(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act)
 {
     const void *bias = l->b < 0 ? NULL : weight_at(m, l->b);
     m->c->ops->linear_forward(m->c, out, in, weight_at(m, l->w), bias, rows, l->out, l->in, act, 0);
 }
 
-void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in,
-                 int64_t rows, Activation act, int accumulate)
+void linear_backward(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in,
+                     int64_t rows, Activation act, int accumulate)
 {
     void *dbias = l->b < 0 ? NULL : grad_at(m, l->b);
     m->c->ops->linear_backward(m->c, din, grad_at(m, l->w), dbias, dout, out, in, weight_at(m, l->w), rows,
                                l->out, l->in, act, accumulate);
 }
 
-void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B,
-              int T, Activation act)
+void conv_forward(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len,
+                  int B, int T, Activation act)
 {
     m->c->ops->conv_forward(m->c, out, NULL, in, weight_at(m, l->w), weight_at(m, l->b), len, B, T, l->in,
                             l->out, kernel, act);
 }
 
-void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out,
-               const void *in, const int32_t *len, int B, int T, Activation act)
+void conv_backward(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out,
+                   const void *in, const int32_t *len, int B, int T, Activation act)
 {
     m->c->ops->conv_backward(m->c, din, grad_at(m, l->w), grad_at(m, l->b), dout, out, in, NULL,
                              weight_at(m, l->w), len, B, T, l->in, l->out, kernel, act);
@@ -45,7 +45,7 @@ void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, c
 
 /* --- memory --- */
 
-void norm_cut(NormRun *n, const Ops *ops, Cut *c, int64_t rows, int dim)
+void norm_cut(NormPass *n, const Ops *ops, Cut *c, int64_t rows, int dim)
 {
     n->sum = cut_take(c, (uint64_t)rows * (uint64_t)dim * ops->real_bytes);
     n->out = cut_take(c, (uint64_t)rows * (uint64_t)dim * ops->real_bytes);
@@ -56,14 +56,14 @@ void norm_cut(NormRun *n, const Ops *ops, Cut *c, int64_t rows, int dim)
 /* Memory of something that may need none. */
 static void *cut_some(Cut *c, uint64_t bytes) { return bytes ? cut_take(c, bytes) : NULL; }
 
-void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int training)
+void stack_cut(StackPass *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int training)
 {
     const int64_t rows = (int64_t)B * T;
     const uint64_t wide = (uint64_t)rows * (uint64_t)at->dim * ops->real_bytes;
     s->at = at, s->B = B, s->T = T;
     s->x = cut_take(c, wide);
     for (int i = 0; i < at->layers; i++) {
-        LayerRun *l = &s->layer[i];
+        LayerPass *l = &s->layer[i];
         norm_cut(&l->self, ops, c, rows, at->dim);
         l->qkv = cut_take(c, 3 * wide);
         l->o = cut_take(c, wide);
@@ -75,12 +75,12 @@ void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, in
     norm_cut(&s->last, ops, c, rows, at->dim);
 }
 
-void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c,
+void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int count, const Ops *ops, Cut *c,
                        int training)
 {
     uint64_t wide = 0, feed = 0;
     for (int i = 0; i < count; i++) {
-        const StackRun *s = stacks[i];
+        const StackPass *s = stacks[i];
         const uint64_t row = (uint64_t)s->B * (uint64_t)s->T * ops->real_bytes;
         const uint64_t C = (uint64_t)s->at->dim, F = (uint64_t)s->at->feed;
         wide = row * C > wide ? row * C : wide;
@@ -101,7 +101,7 @@ void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count
 
 /* --- forward --- */
 
-static AttentionShape self_shape(const StackRun *s)
+static AttentionShape self_shape(const StackPass *s)
 {
     const int C = s->at->dim, D = C / s->at->heads;
     AttentionShape a = {.batch = s->B, .heads = s->at->heads, .head_size = D, .tq = s->T, .tk = s->T};
@@ -119,8 +119,8 @@ static void *part(const Model *m, void *p, int64_t elements)
 }
 
 /* Adds the branch y (NULL: none) to the stream and normalises. Returns the stream. */
-static void *chain(Model *m, StackRun *s, const NormRun *n, const NormAt *at, void *x, const void *y,
-                   float drop, int site)
+static void *chain_forward(Model *m, StackPass *s, const NormPass *n, const NormAt *at, void *x,
+                           const void *y, float drop, int site)
 {
     void *sum = y ? n->sum : x;
     m->c->ops->norm_forward(m->c, sum, n->out, n->mean, n->rstd, x, y, weight_at(m, at->w),
@@ -129,7 +129,7 @@ static void *chain(Model *m, StackRun *s, const NormRun *n, const NormAt *at, vo
     return sum;
 }
 
-void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop)
+void stack_forward(Model *m, StackPass *s, StackScratch *x, float drop)
 {
     const Ops *ops = m->c->ops;
     const StackAt *at = s->at;
@@ -138,20 +138,20 @@ void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop)
     void *stream = s->x, *y = NULL;
     int site = 0;
     for (int i = 0; i < at->layers; i++) {
-        LayerRun *l = &s->layer[i];
+        LayerPass *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
         model_mark(m, at->name, i, 0);
-        stream = chain(m, s, &l->self, &w->norm_self, stream, y, drop, site++);
-        linear_run(m, &w->qkv, l->qkv, l->self.out, rows, ACT_NONE);
+        stream = chain_forward(m, s, &l->self, &w->norm_self, stream, y, drop, site++);
+        linear_forward(m, &w->qkv, l->qkv, l->self.out, rows, ACT_NONE);
         ops->attention_forward(m->c, l->o, l->lse, l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
         y = x->y;
-        linear_run(m, &w->out, y, l->o, rows, ACT_NONE);
-        stream = chain(m, s, &l->feed, &w->norm_feed, stream, y, drop, site++);
+        linear_forward(m, &w->out, y, l->o, rows, ACT_NONE);
+        stream = chain_forward(m, s, &l->feed, &w->norm_feed, stream, y, drop, site++);
         ops->conv_forward(m->c, l->h, l->unfolded, l->feed.out, weight_at(m, w->up.w), weight_at(m, w->up.b),
                           s->len, s->B, s->T, w->up.in, w->up.out, FEED_KERNEL, ACT_RELU);
-        linear_run(m, &w->down, y, l->h, rows, ACT_NONE);
+        linear_forward(m, &w->down, y, l->h, rows, ACT_NONE);
     }
-    chain(m, s, &s->last, &at->norm, stream, y, drop, site);
+    chain_forward(m, s, &s->last, &at->norm, stream, y, drop, site);
 }
 
 /* --- backward --- */
@@ -164,7 +164,7 @@ enum { NOTE_DY, NOTE_WIDE = 2 }; /* of the feed-forward branch; of the other one
 
 typedef struct Back {
     Model *m;
-    StackRun *s;
+    StackPass *s;
     StackScratch *x;
     float drop;
     int beside;
@@ -195,8 +195,8 @@ static void await(const Back *b, int note)
 
 /* Through one norm: afterwards x->dy[branch] is the gradient of the branch before it, and the bias of that
  * branch's last linear has its gradient. */
-static void chain_back(Back *b, const NormRun *n, const NormAt *at, const void *dout, int branch,
-                       const LinearAt *last)
+static void chain_backward(Back *b, const NormPass *n, const NormAt *at, const void *dout, int branch,
+                           const LinearAt *last)
 {
     Model *m = b->m;
     const int none = branch == NO_BRANCH;
@@ -213,8 +213,8 @@ static void chain_back(Back *b, const NormRun *n, const NormAt *at, const void *
 
 /* Gradients of a linear without activation: its input's here, its weights' beside. bias: 0 where the norm
  * behind it has summed it. note: of dout. */
-static void linear_back_beside(const Back *b, const LinearAt *l, void *din, void *dout, const void *in,
-                               int bias, int note)
+static void linear_backward_beside(const Back *b, const LinearAt *l, void *din, void *dout, const void *in,
+                                   int bias, int note)
 {
     Model *m = b->m;
     const Ops *ops = m->c->ops;
@@ -228,16 +228,16 @@ static void linear_back_beside(const Back *b, const LinearAt *l, void *din, void
 }
 
 /* x->dy[FEED] -> x->dn. */
-static void feed_back(const Back *b, const LayerRun *l, const LayerAt *at)
+static void feed_backward(const Back *b, const LayerPass *l, const LayerAt *at)
 {
     Model *m = b->m;
     const Ops *ops = m->c->ops;
-    const StackRun *s = b->s;
+    const StackPass *s = b->s;
     const LinearAt *up = &at->up;
     const void *w = weight_at(m, up->w);
     void *dh = b->x->dwide[FEED];
     await(b, NOTE_WIDE + FEED);
-    linear_back_beside(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
+    linear_backward_beside(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
     /* The ReLU first, which both gradients of the convolution need. */
     ops->conv_backward(m->c, b->x->dn, NULL, grad_at(m, up->b), dh, l->h, l->feed.out, l->unfolded, w, s->len,
                        s->B, s->T, up->in, up->out, FEED_KERNEL, ACT_RELU);
@@ -248,35 +248,35 @@ static void feed_back(const Back *b, const LayerRun *l, const LayerAt *at)
 }
 
 /* x->dy[SELF] -> x->dn. */
-static void self_back(const Back *b, const LayerRun *l, const LayerAt *at)
+static void self_backward(const Back *b, const LayerPass *l, const LayerAt *at)
 {
     Model *m = b->m;
     const int64_t C = b->s->at->dim;
     const AttentionShape self = self_shape(b->s);
     void *dqkv = b->x->dwide[SELF];
-    linear_back_beside(b, &at->out, b->x->dO, b->x->dy[SELF], l->o, 0, NOTE_DY + SELF);
+    linear_backward_beside(b, &at->out, b->x->dO, b->x->dy[SELF], l->o, 0, NOTE_DY + SELF);
     await(b, NOTE_WIDE + SELF);
     m->c->ops->attention_backward(m->c, dqkv, part(m, dqkv, C), part(m, dqkv, 2 * C), b->x->dO, l->o, l->lse,
                                   l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
-    linear_back_beside(b, &at->qkv, b->x->dn, dqkv, l->self.out, 1, NOTE_WIDE + SELF);
+    linear_backward_beside(b, &at->qkv, b->x->dn, dqkv, l->self.out, 1, NOTE_WIDE + SELF);
 }
 
-void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, float drop, int beside)
+void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, float drop, int beside)
 {
     const StackAt *at = s->at;
     Back b = {m, s, x, drop, beside && !m->mark, 2 * at->layers, NULL};
     const LayerAt *before = at->layers ? &at->layer[at->layers - 1] : NULL; /* the layer before a norm */
-    chain_back(&b, &s->last, &at->norm, dout, before ? FEED : NO_BRANCH, before ? &before->down : NULL);
+    chain_backward(&b, &s->last, &at->norm, dout, before ? FEED : NO_BRANCH, before ? &before->down : NULL);
     for (int i = at->layers - 1; i >= 0; i--) {
-        LayerRun *l = &s->layer[i];
+        LayerPass *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
         model_mark(m, at->name, i, 1);
-        feed_back(&b, l, w);
-        chain_back(&b, &l->feed, &w->norm_feed, x->dn, SELF, &w->out);
-        self_back(&b, l, w);
+        feed_backward(&b, l, w);
+        chain_backward(&b, &l->feed, &w->norm_feed, x->dn, SELF, &w->out);
+        self_backward(&b, l, w);
         before = i > 0 ? &at->layer[i - 1] : NULL;
-        chain_back(&b, &l->self, &w->norm_self, x->dn, before ? FEED : NO_BRANCH,
-                   before ? &before->down : NULL);
+        chain_backward(&b, &l->self, &w->norm_self, x->dn, before ? FEED : NO_BRANCH,
+                       before ? &before->down : NULL);
     }
     return b.dx;
 }

@@ -14,13 +14,13 @@ typedef struct Cut {
 void *cut_take(Cut *c, uint64_t bytes); /* 256-byte aligned; NULL while counting */
 
 /* One norm of the chain. */
-typedef struct NormRun {
+typedef struct NormPass {
     void *sum, *out;   /* [R, C] real */
     void *mean, *rstd; /* [R] acc */
-} NormRun;
+} NormPass;
 
-typedef struct LayerRun {
-    NormRun self, feed;
+typedef struct LayerPass {
+    NormPass self, feed;
     void *qkv;      /* [R, 3C] */
     void *o;        /* [R, C] */
     void *lse;      /* [B, H, T] acc */
@@ -28,7 +28,7 @@ typedef struct LayerRun {
     void *unfolded; /* kept of the feed-forward's convolution for its gradients; NULL where ops have no use
                      * for it
                      */
-} LayerRun;
+} LayerPass;
 
 /* Memory that stacks use one after the other; each as large as the largest needs it. */
 typedef struct StackScratch {
@@ -39,24 +39,24 @@ typedef struct StackScratch {
     void *dwide[2]; /* [R, F], [R, 3C] gradient of the feed-forward's middle and of qkv */
 } StackScratch;
 
-typedef struct StackRun {
+typedef struct StackPass {
     const StackAt *at;
     int B, T;
     const int32_t *len; /* [B] */
     void *x;            /* [R, C] what goes in */
-    LayerRun layer[MODEL_MAX_LAYERS];
-    NormRun last;
-} StackRun;
+    LayerPass layer[MODEL_MAX_LAYERS];
+    NormPass last;
+} StackPass;
 
-void stack_cut(StackRun *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int training);
-void stack_scratch_cut(StackScratch *x, const StackRun *const *stacks, int count, const Ops *ops, Cut *c,
+void stack_cut(StackPass *s, const StackAt *at, const Ops *ops, Cut *c, int B, int T, int training);
+void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int count, const Ops *ops, Cut *c,
                        int training);
 /* s->x -> s->last.out. drop: of every branch. */
-void stack_forward(Model *m, StackRun *s, StackScratch *x, float drop);
+void stack_forward(Model *m, StackPass *s, StackScratch *x, float drop);
 /* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). beside: gradients of
  * large weights are computed beside the rest (ops.h); nobody else may use the side then, and who uses the
  * scratch or the gradients joins it first. */
-void *stack_backward(Model *m, StackRun *s, StackScratch *x, const void *dout, float drop, int beside);
+void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, float drop, int beside);
 
 /* Weights and gradients at an offset. */
 static inline void *weight_at(const Model *m, int64_t offset)
@@ -72,15 +72,15 @@ static inline Dropout dropout_at(float p, uint64_t site)
     return (Dropout){p, site * UINT64_C(0x9E3779B97F4A7C15)};
 }
 
-void norm_cut(NormRun *n, const Ops *ops, Cut *c, int64_t rows, int dim);
-void linear_run(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act);
+void norm_cut(NormPass *n, const Ops *ops, Cut *c, int64_t rows, int dim);
+void linear_forward(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act);
 /* din NULL: not wanted. */
-void linear_back(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in,
-                 int64_t rows, Activation act, int accumulate);
+void linear_backward(Model *m, const LinearAt *l, void *din, void *dout, const void *out, const void *in,
+                     int64_t rows, Activation act, int accumulate);
 /* Convolutions over time; kernel is that of the weights. din NULL: not wanted. */
-void conv_run(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len, int B,
-              int T, Activation act);
-void conv_back(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out,
-               const void *in, const int32_t *len, int B, int T, Activation act);
+void conv_forward(Model *m, const LinearAt *l, int kernel, void *out, const void *in, const int32_t *len,
+                  int B, int T, Activation act);
+void conv_backward(Model *m, const LinearAt *l, int kernel, void *din, void *dout, const void *out,
+                   const void *in, const int32_t *len, int B, int T, Activation act);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "model/run.h"
+#include "model/pass.h"
 
 #define LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at the most */
 #define TEXT_STEP 8 /* lengths are rounded up to a few shapes, whose matrix products are planned once */
@@ -25,9 +25,9 @@ struct Synthesiser {
     Room text_room, frame_room;
     /* text */
     StackScratch text_scratch;
-    StackRun text;
-    VoiceRun voice;
-    PredictorRun predictor;
+    StackPass text;
+    VoicePass voice;
+    PredictorPass predictor;
     int32_t *tokens, *length;   /* [rows, text], [rows] */
     float *reference;           /* [reference, n] */
     float *given;               /* [rows, S] acc */
@@ -36,7 +36,7 @@ struct Synthesiser {
     float *traits;              /* [rows, text, TRAIT_COUNT] acc */
     /* frames */
     StackScratch frame_scratch;
-    DecoderRun decoder;
+    DecoderPass decoder;
     int32_t *frame_length; /* [rows] */
     float *mel;            /* [rows, frames, n] acc */
 };
@@ -46,7 +46,7 @@ static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
     const Model *m = s->m;
     const uint64_t e = ops->real_bytes, b = (uint64_t)rows, symbols = b * (uint64_t)T;
     const uint64_t Ct = (uint64_t)m->cfg.text_encoder_dim, S = (uint64_t)m->cfg.speaker_embedding_dim;
-    const StackRun *stacks[2] = {&s->text, &s->voice.stack};
+    const StackPass *stacks[2] = {&s->text, &s->voice.stack};
     stack_cut(&s->text, &m->at.text, ops, c, rows, T, 0);
     if (m->use_voice)
         voice_cut(&s->voice, m, ops, c, 1, s->limits.reference, 0);
@@ -65,7 +65,7 @@ static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
 
 static void cut_frames(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T, int M)
 {
-    const StackRun *stack = &s->decoder.stack;
+    const StackPass *stack = &s->decoder.stack;
     decoder_cut(&s->decoder, s->m, ops, c, rows, T, M, 0);
     stack_scratch_cut(&s->frame_scratch, &stack, 1, ops, c, 0);
     s->frame_length = cut_take(c, (uint64_t)rows * sizeof *s->frame_length);
@@ -257,7 +257,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     stack_forward(m, &s->text, &s->text_scratch, 0);
     if (m->use_voice) {
         ops->convert(m->c, s->vector, s->given, (int64_t)rows * S);
-        linear_run(m, &w->to_text, s->vector_text, s->vector, rows, ACT_NONE);
+        linear_forward(m, &w->to_text, s->vector_text, s->vector, rows, ACT_NONE);
         ops->add_vector_forward(m->c, s->memory, s->text.last.out, s->vector_text, rows, T, Ct);
     }
     predictor_forward(m, &s->predictor, m->use_voice ? s->memory : s->text.last.out, s->length, rows, T, 0);
@@ -306,7 +306,7 @@ static int decode(Synthesiser *s, Sheet *h, int rows, int T, int M, Err *err)
     const int n = m->cfg.n_mels;
     const size_t symbols = (size_t)rows * (size_t)T, values = (size_t)rows * (size_t)M * (size_t)n;
     int rc = fit_frames(s, rows, T, M, err);
-    DecoderRun *d = &s->decoder;
+    DecoderPass *d = &s->decoder;
     if (!rc && !(h->mel = mem_calloc(values, sizeof *h->mel)))
         rc = err_set(err, ERR_NOMEM, "no memory for %d frames of speech", M);
     if (rc || (rc = put(s, d->d.frames, h->durations, symbols * sizeof(int32_t), err)) ||

@@ -2,6 +2,7 @@
 #include "pipeline/batch.h"
 
 #include "base/bytes.h"
+#include "base/hash.h"
 
 #define ALIGN 256
 

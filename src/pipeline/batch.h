@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "config/config.h"
 
 /* Sizes of the memory of one batch. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cache/accept.h"
 #include "cache/prepare.h"
 #include "text/text.h"

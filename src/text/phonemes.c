@@ -18,6 +18,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "text/unicode.h"
 
 #define PHONEMES_VERSION 1

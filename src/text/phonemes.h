@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 typedef struct Phonemes Phonemes;

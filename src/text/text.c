@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unicode/uversion.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "config/languages.h"
 #include "text/clean.h"

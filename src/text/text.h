@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "config/config.h"
 #include "dataset/dataset.h"

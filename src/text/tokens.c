@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "text/tokens_table.h"
 #include "text/unicode.h"

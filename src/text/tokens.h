@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum { TOKEN_PAD = 0, TOKEN_BOS = 1, TOKEN_EOS = 2, TOKEN_BLANK = 3, TOKEN_FIRST_SYMBOL = 4 };

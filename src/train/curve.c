@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/chart.h"
 #include "base/mem.h"
+#include "picture/chart.h"
 #include "train/run_parts.h"
 
 typedef struct Curve {

@@ -49,7 +49,7 @@ typedef struct Slot {
 
 typedef struct Shape {
     EngineShape size;
-    Run *run;
+    Pass *run;
     int uses, evaluations;
     void *graph[PHASE_COUNT]; /* of forward, loss, backward */
     void *evaluate;
@@ -107,7 +107,7 @@ static void size_blocks(Engine *e)
 {
     EngineShape s = rounded(&e->o);
     e->weight_bytes = model_bytes(&e->m, e->ops, e->o.training);
-    e->activation_bytes = run_bytes(&e->m, e->ops, s.rows, s.text, s.frames, e->o.training);
+    e->activation_bytes = pass_bytes(&e->m, e->ops, s.rows, s.text, s.frames, e->o.training);
     e->workspace_bytes = even(e->ops->workspace_bytes);
     e->batch_bytes = even(batch_room(e->o.cfg, &s));
     e->bytes =
@@ -231,7 +231,7 @@ void engine_close(Engine *e)
     if (e->graphs)
         destroy_graphs(e);
     for (int i = 0; i < e->shape_count; i++)
-        run_close(e->shapes[i].run);
+        pass_close(e->shapes[i].run);
     for (int i = 0; i < ENGINE_LAG; i++)
         for (int k = 0; k <= PHASE_COUNT; k++)
             if (e->slots[i].at[k])
@@ -339,7 +339,7 @@ static int find_shape(Engine *e, const EngineShape *s, Err *err)
                      .mel = (float *)(void *)(b + l->mel),
                      .pitch = (float *)(void *)(b + l->pitch)};
     *shape = (Shape){.size = *s};
-    int rc = run_open(&shape->run, &e->m, &in, e->activations, e->o.training, err);
+    int rc = pass_open(&shape->run, &e->m, &in, e->activations, e->o.training, err);
     if (rc)
         return rc;
     e->shape_count++;
@@ -378,20 +378,20 @@ static void do_work(void *arg)
     Engine *e = w->e;
     switch (w->phase) {
     case WORK_CLEAR:
-        run_clear(&e->m, e->sums);
+        pass_clear(&e->m, e->sums);
         break;
     case WORK_EVALUATE:
-        run_forward(w->shape->run, 0);
-        run_losses(w->shape->run, e->sums);
+        pass_forward(w->shape->run, 0);
+        pass_losses(w->shape->run, e->sums);
         break;
     case PHASE_FORWARD:
-        run_forward(w->shape->run, 1);
+        pass_forward(w->shape->run, 1);
         break;
     case PHASE_LOSS:
-        run_losses(w->shape->run, e->sums);
+        pass_losses(w->shape->run, e->sums);
         break;
     case PHASE_BACKWARD:
-        run_backward(w->shape->run);
+        pass_backward(w->shape->run);
         break;
     case PHASE_OPTIMISER:
         model_mark(&e->m, "optimiser", -1, 1);
@@ -568,7 +568,7 @@ static const void *real_at(const Engine *e, const void *p, int64_t n)
 int engine_look(Engine *e, int row, EngineLook *l, Err *err)
 {
     Device *d = e->o.device;
-    RunOutput o;
+    PassOutput o;
     int32_t text = 0, frames = 0;
     const uint8_t *b = e->batch;
     const BatchLayout *at = &e->layout;
@@ -576,7 +576,7 @@ int engine_look(Engine *e, int row, EngineLook *l, Err *err)
     const size_t word = sizeof(int32_t);
     int rc;
     memset(l, 0, sizeof *l);
-    run_output(e->now->run, &o);
+    pass_output(e->now->run, &o);
     l->bands = e->o.cfg->n_mels;
     if ((rc = d->ops->copy_out(e->stream, &text, b + at->text_length + r * word, word, err)) ||
         (rc = d->ops->copy_out(e->stream, &frames, b + at->mel_length + r * word, word, err)) ||
@@ -610,8 +610,8 @@ void engine_look_free(EngineLook *l)
 int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err)
 {
     const EngineShape *s = &e->now->size;
-    RunOutput o;
-    run_output(e->now->run, &o);
+    PassOutput o;
+    pass_output(e->now->run, &o);
     const DeviceOps *d = e->o.device->ops;
     int rc = d->copy_out(e->stream, durations, o.frames,
                          (size_t)s->rows * (size_t)s->text * sizeof *durations, err);

@@ -5,7 +5,8 @@
 #include "model/synthesis.h"
 #include "pipeline/corpus.h"
 #include "train/engine.h"
-#include "train/snapshot.h"
+#include "voice/checkpoint.h"
+#include "voice/speak.h"
 
 typedef struct EvaluateOptions {
     const Config *cfg;
@@ -26,13 +27,6 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
 /* Teacher-forced loss per frame over all clips of the corpus, without dropout and augmentation. look (NULL:
  * none): the first clip. */
 int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err);
-
-/* Mean voice vector [size] of the clips of a speaker. ERR_MISSING when there is none. */
-int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err);
-/* An item of a corpus spoken from its text alone, in its speaker's voice (or the first voice there is a clip
- * of). */
-int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item,
-               const VoiceClips *clips, Err *err);
 
 /* The padded size of the largest batch of both corpora; b may be NULL. */
 EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b);

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "audio/picture.h"
 #include "base/err.h"
+#include "picture/picture.h"
 
 typedef struct EventLog EventLog;
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/chart.h"
 #include "audio/mel.h"
 #include "audio/normaliser.h"
-#include "audio/plot.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "picture/chart.h"
+#include "picture/plot.h"
 #include "text/tokens.h"
 #include "train/alignment.h"
 

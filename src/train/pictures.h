@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-#include "audio/picture.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "picture/picture.h"
 #include "train/engine.h"
 #include "train/event_log.h"
 

@@ -27,7 +27,7 @@
 static int load_state(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
-    VoiceFile v;
+    Checkpoint v;
     char found[CHECKPOINT_PATH_SIZE];
     int fresh = strcmp(cfg->resume, "none") == 0, automatic = strcmp(cfg->resume, "auto") == 0;
     t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY};
@@ -42,10 +42,10 @@ static int load_state(Trainer *t, Err *err)
         return engine_initialise(t->engine, err);
     }
     err_clear(err);
-    int rc = voice_file_open(&v, cfg->resume, cfg->checkpoint_dir, 0, NULL, t->log, err);
+    int rc = checkpoint_open(&v, cfg->resume, cfg->checkpoint_dir, 0, NULL, t->log, err);
     Model *m = engine_model(t->engine);
     if (!rc)
-        rc = voice_file_state(&v, &t->state, err);
+        rc = checkpoint_state(&v, &t->state, err);
     if (!rc && t->state.data.seed != (uint64_t)cfg->seed) {
         err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, this run has %lld", v.path,
                 (unsigned long long)t->state.data.seed, (long long)cfg->seed);
@@ -54,19 +54,19 @@ static int load_state(Trainer *t, Err *err)
         rc = err->code;
     }
     if (!rc)
-        rc = voice_file_same(v.path, &v.cfg, cfg, err);
+        rc = checkpoint_same(v.path, &v.cfg, cfg, err);
     if (t->state.guard.consecutive >=
         cfg->guard_max_skips) /* a run that gave up is given as many tries again */
         t->state.guard.consecutive = 0;
-    if (!rc && !(rc = voice_file_params(&v, m, "", t->snapshot.masters, err)) &&
-        !(rc = voice_file_params(&v, m, "adam.m.", t->snapshot.moments1, err)) &&
-        !(rc = voice_file_params(&v, m, "adam.v.", t->snapshot.moments2, err)))
+    if (!rc && !(rc = checkpoint_params(&v, m, "", t->snapshot.masters, err)) &&
+        !(rc = checkpoint_params(&v, m, "adam.m.", t->snapshot.moments1, err)) &&
+        !(rc = checkpoint_params(&v, m, "adam.v.", t->snapshot.moments2, err)))
         rc = engine_load(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2,
                          &t->state.guard, err);
     if (!rc)
         log_info(t->log, "going on from %s (step %lld, epoch %lld)", v.path, (long long)t->state.step,
                  (long long)t->state.data.epoch);
-    voice_file_close(&v);
+    checkpoint_close(&v);
     return rc;
 }
 

@@ -17,7 +17,7 @@
 #include "pipeline/step_meter.h"
 #include "train/engine.h"
 #include "train/hearing.h"
-#include "train/snapshot.h"
+#include "voice/checkpoint.h"
 
 /* What a watcher sees. */
 typedef struct TrainerView {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "train/safetensors_format.h"
+#include "voice/safetensors_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

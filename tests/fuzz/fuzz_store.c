@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "cache/features.h"
 #include "cache/store_private.h"
 

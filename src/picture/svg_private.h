@@ -3,7 +3,7 @@
 #ifndef MYXTTS_SVG_PRIVATE_H
 #define MYXTTS_SVG_PRIVATE_H
 
-#include "diag/svg.h"
+#include "picture/svg.h"
 
 #define SVG_WIDTH 400
 #define SVG_HEIGHT 230

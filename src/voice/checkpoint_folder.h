@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
-#include "train/safetensors.h"
+#include "voice/safetensors.h"
 
 #define CHECKPOINT_PATH_SIZE 4096
 

@@ -1,5 +1,5 @@
 /* glyphs.c - the letters of the pictures, as dots. */
-#include "audio/glyphs.h"
+#include "picture/glyphs.h"
 
 #include <stddef.h>
 #include <stdlib.h>

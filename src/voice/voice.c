@@ -1,5 +1,5 @@
 /* voice.c - a checkpoint that speaks. */
-#include "train/voice.h"
+#include "voice/voice.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "ops/ops_open.h"
 #include "text/text.h"
 #include "text/tokens.h"
-#include "train/evaluate.h"
+#include "voice/speak.h"
 
 #define PAUSE_SECONDS 0.2  /* between sentences */
 #define PIECE_SECONDS 0.05 /* between pieces of a sentence */
@@ -31,7 +31,7 @@
 
 struct Voice {
     VoiceOptions o;
-    VoiceFile file;
+    Checkpoint file;
     const Ops *ops;
     OpsContext c;
     Stream *stream;
@@ -56,6 +56,8 @@ static int load_network(Voice *v, Err *err)
     if (!(v->ops = ops_table(d, v->file.cfg.mixed_precision, err)))
         return err->code;
     v->c.threads = thread_cores();
+    v->c.deterministic =
+        1; /* texts differ in length: timing products for each would take longer than speaking */
     if ((rc = v->ops->open(&v->c, d, v->stream, err)))
         return rc;
     v->weight_bytes = model_bytes(&v->m, v->ops, 0);
@@ -67,7 +69,7 @@ static int load_network(Voice *v, Err *err)
     model_attach(&v->m, &v->c, v->weights, 0);
     if (!(flat = mem_aligned(64, (size_t)v->m.params.size, sizeof *flat)))
         return err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)v->m.params.numbers);
-    if (!(rc = voice_file_params(&v->file, &v->m, "", flat, err)) &&
+    if (!(rc = checkpoint_params(&v->file, &v->m, "", flat, err)) &&
         !(rc = model_load(&v->m, flat, NULL, NULL, NULL, err)))
         rc = d->ops->stream_wait_idle(v->stream, err);
     free(flat);
@@ -80,7 +82,7 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     if (!v)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
     v->o = *o;
-    int rc = voice_file_open(&v->file, o->checkpoint, o->checkpoint, o->argc, o->argv, o->log, err);
+    int rc = checkpoint_open(&v->file, o->checkpoint, o->checkpoint, o->argc, o->argv, o->log, err);
     if (rc || (rc = load_network(v, err)))
         return rc;
     const Config *cfg = &v->file.cfg;
@@ -117,12 +119,12 @@ void voice_close(Voice *v)
     if (v->weights)
         device_free(d, v->weights, v->weight_bytes);
     model_close(&v->m);
-    voice_file_close(&v->file);
+    checkpoint_close(&v->file);
     free(v->vector);
     free(v);
 }
 
-const VoiceFile *voice_file(const Voice *v) { return &v->file; }
+const Checkpoint *voice_checkpoint(const Voice *v) { return &v->file; }
 
 /* --- whose voice --- */
 

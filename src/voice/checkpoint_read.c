@@ -1,4 +1,4 @@
-/* voice_file.c - the content of a checkpoint: what is read. */
+/* voice_checkpoint.c - the content of a checkpoint: what is read. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,22 +6,22 @@
 
 #include "base/mem.h"
 #include "text/tokens.h"
-#include "train/snapshot.h"
+#include "voice/checkpoint.h"
 
-static int foreign(const VoiceFile *v, Err *err, const char *what)
+static int foreign(const Checkpoint *v, Err *err, const char *what)
 {
     err_set(err, ERR_FORMAT, "%s is not a checkpoint of myxtts: it has %s", v->path, what);
     return err_hint(err, "checkpoints are written by `myxtts train` into its --checkpoint-dir");
 }
 
 /* A tensor of this type with this many numbers, or NULL. */
-static const void *numbers(const VoiceFile *v, const char *name, const char *dtype, uint64_t bytes)
+static const void *numbers(const Checkpoint *v, const char *name, const char *dtype, uint64_t bytes)
 {
     const TensorView *t = safetensors_find(&v->file, name);
     return t && strcmp(t->dtype, dtype) == 0 && t->bytes == bytes ? t->data : NULL;
 }
 
-static int read_speakers(VoiceFile *v, Err *err)
+static int read_speakers(Checkpoint *v, Err *err)
 {
     const char *text = safetensors_meta(&v->file, "speakers");
     json_t *all = text ? json_loads(text, 0, NULL) : NULL;
@@ -42,7 +42,7 @@ static int read_speakers(VoiceFile *v, Err *err)
 }
 
 /* The symbols the network was trained with have to be those of this program. */
-static int check_symbols(const VoiceFile *v, Err *err)
+static int check_symbols(const Checkpoint *v, Err *err)
 {
     const char *text = safetensors_meta(&v->file, "symbols");
     json_t *o = text ? json_loads(text, 0, NULL) : NULL, *points = json_object_get(o, "code_points");
@@ -59,7 +59,7 @@ static int check_symbols(const VoiceFile *v, Err *err)
     return err_hint(err, "use the program that wrote it, or train again");
 }
 
-static void read_clips(VoiceFile *v)
+static void read_clips(Checkpoint *v)
 {
     const TensorView *mel = safetensors_find(&v->file, "voice_clips.mel");
     if (!mel || mel->dims != 3 || strcmp(mel->dtype, "F32") != 0 || mel->shape[2] != v->cfg.n_mels ||
@@ -81,7 +81,7 @@ static void read_clips(VoiceFile *v)
                             .speaker = (int32_t *)(uintptr_t)speaker};
 }
 
-int voice_file_same(const char *path, const Config *was, const Config *is, Err *err)
+int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err)
 {
     static const char *const keys[] = {"text_encoder_heads",
                                        "audio_encoder_heads",
@@ -112,7 +112,7 @@ int voice_file_same(const char *path, const Config *was, const Config *is, Err *
 }
 
 /* The settings in the file with those of the command line on top. */
-static int read_config(VoiceFile *v, const char *text, int argc, char **argv, Err *err)
+static int read_config(Checkpoint *v, const char *text, int argc, char **argv, Err *err)
 {
     Config was;
     int rc = config_load_text(&v->cfg, v->path, text, strlen(text), argc, argv, err);
@@ -122,13 +122,13 @@ static int read_config(VoiceFile *v, const char *text, int argc, char **argv, Er
     if (!argc)
         return 0;
     if ((rc = config_load_text(&was, v->path, text, strlen(text), 0, NULL, err)) == 0) {
-        rc = voice_file_same(v->path, &was, &v->cfg, err);
+        rc = checkpoint_same(v->path, &was, &v->cfg, err);
         config_close(&was);
     }
     return rc;
 }
 
-int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log,
+int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, char **argv, Log *log,
                     Err *err)
 {
     memset(v, 0, sizeof *v);
@@ -136,14 +136,14 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
     if (rc || (rc = safetensors_open(&v->file, v->path, err)))
         return rc;
     const char *format = safetensors_meta(&v->file, "format"), *config = safetensors_meta(&v->file, "config");
-    if (format && strcmp(format, SNAPSHOT_FORMAT_1) == 0) {
+    if (format && strcmp(format, CHECKPOINT_FORMAT_1) == 0) {
         err_set(err, ERR_FORMAT,
                 "%s holds the autoregressive network of an earlier version, which this program does not run",
                 v->path);
         return err_hint(err,
                         "train again, into another --checkpoint-dir; a voice that speaks takes minutes now");
     }
-    if (!format || strcmp(format, SNAPSHOT_FORMAT) != 0 || !config)
+    if (!format || strcmp(format, CHECKPOINT_FORMAT) != 0 || !config)
         return foreign(v, err, format ? "another format" : "no mark of one");
     if ((rc = read_config(v, config, argc, argv, err)))
         return rc;
@@ -152,7 +152,7 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
     v->deviation = numbers(v, "mel.deviation", "F32", bytes);
     if (!v->mean || !v->deviation)
         return foreign(v, err, "no statistics of its mels");
-    const int64_t *state = numbers(v, "train.state", "I64", SNAPSHOT_STATE * sizeof(int64_t));
+    const int64_t *state = numbers(v, "train.state", "I64", CHECKPOINT_STATE * sizeof(int64_t));
     v->step = state ? state[0] : 0;
     const char *pitch = safetensors_meta(&v->file, "pitch");
     json_t *o = pitch ? json_loads(pitch, 0, NULL) : NULL;
@@ -169,7 +169,7 @@ int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, c
     return 0;
 }
 
-void voice_file_close(VoiceFile *v)
+void checkpoint_close(Checkpoint *v)
 {
     for (int i = 0; i < v->speaker_count; i++)
         free(v->speakers[i]);
@@ -180,7 +180,7 @@ void voice_file_close(VoiceFile *v)
     memset(v, 0, sizeof *v);
 }
 
-int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, float *flat, Err *err)
+int checkpoint_params(const Checkpoint *v, const Model *m, const char *prefix, float *flat, Err *err)
 {
     memset(flat, 0, (size_t)m->params.size * sizeof *flat);
     for (int i = 0; i < m->params.count; i++) {
@@ -204,9 +204,9 @@ int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, fl
     return 0;
 }
 
-int voice_file_state(const VoiceFile *v, TrainState *s, Err *err)
+int checkpoint_state(const Checkpoint *v, TrainState *s, Err *err)
 {
-    const int64_t *state = numbers(v, "train.state", "I64", SNAPSHOT_STATE * sizeof(int64_t));
+    const int64_t *state = numbers(v, "train.state", "I64", CHECKPOINT_STATE * sizeof(int64_t));
     const double *best = numbers(v, "train.best", "F64", sizeof(double));
     const void *guard = numbers(v, "train.guard", "U8", sizeof(OpsGuard));
     if (!state || !best || !guard || state[0] < 0 || state[1] < 0 || state[2] < 0)

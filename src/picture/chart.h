@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "audio/picture.h"
 #include "base/err.h"
+#include "picture/picture.h"
 
 typedef struct ChartSeries {
     const char *name; /* for the legend; NULL: not in it */

@@ -1,14 +1,14 @@
 /* draw.c - see draw.h. The letters are a few dots (glyphs.h); neighbouring dots are joined by strokes, which
  * makes smooth text of any size from a small table. */
-#include "audio/draw.h"
+#include "picture/draw.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/glyphs.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "picture/glyphs.h"
 
 int canvas_open(Canvas *c, int w, int h, Rgb paper, Err *err)
 {

@@ -1,6 +1,6 @@
 /* safetensors.c - see safetensors.h: the reader. The format: github.com/huggingface/safetensors, checked
  * against its Python package 0.8.0. */
-#include "train/safetensors.h"
+#include "voice/safetensors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "train/safetensors_format.h"
+#include "voice/safetensors_format.h"
 
 #define DEPTH 3 /* file, tensor, shape */
 #define PIECE ((size_t)1 << 20)

@@ -1,7 +1,7 @@
 /* picture.c - colours, libpng, and values as colours with axes around them.
  * The colour map is a path through the OKLCH colour space (Ottosson 2020): lightness rises evenly while the
  * hue turns. */
-#include "audio/picture.h"
+#include "picture/picture.h"
 
 #include <math.h>
 #include <png.h>
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/draw.h"
-#include "audio/plot.h"
 #include "base/file.h"
+#include "picture/draw.h"
+#include "picture/plot.h"
 
 /* ---- colours */
 

@@ -5,12 +5,12 @@
 #include "model/stack.h"
 
 /* Voice encoder and style tokens: mel -> voice vector of each row. */
-typedef struct VoiceRun {
+typedef struct VoicePass {
     int M4;
     int32_t *len;                          /* [B] in steps */
     void *frames;                          /* [B, M4, 4n] */
     void *a1, *a2;                         /* [B, M4, A] */
-    StackRun stack;                        /* [B, M4, A] */
+    StackPass stack;                       /* [B, M4, A] */
     void *pooled;                          /* [B, A] */
     void *speaker;                         /* [B, S], then speaker + style */
     void *query;                           /* [B, S] */
@@ -23,50 +23,50 @@ typedef struct VoiceRun {
     void *dkeys, *dvalues;                 /* [B, K, S] */
     void *dkey_sum;                        /* [K, S] acc */
     void *dkey, *dtokens;                  /* [K, S] */
-} VoiceRun;
+} VoicePass;
 
 /* The predictor: memory -> duration, pitch and energy of every symbol. */
-typedef struct PredictorRun {
-    void *a1, *a2;  /* [B, T, P] after the convolutions */
-    NormRun n1, n2; /* [B, T, P]; sum is unused */
-    void *traits;   /* [B, T, TRAIT_COUNT] */
-    void *dtraits;  /* like it */
-    void *dp[2];    /* [B, T, P] */
-} PredictorRun;
+typedef struct PredictorPass {
+    void *a1, *a2;   /* [B, T, P] after the convolutions */
+    NormPass n1, n2; /* [B, T, P]; sum is unused */
+    void *traits;    /* [B, T, TRAIT_COUNT] */
+    void *dtraits;   /* like it */
+    void *dp[2];     /* [B, T, P] */
+} PredictorPass;
 
 /* From symbols with durations, pitch and energy to the mel. */
-typedef struct DecoderRun {
+typedef struct DecoderPass {
     Durations d;           /* [B, T], [B, T], [B, M] */
     float *pitch, *energy; /* [B, T] */
     const int32_t *len;    /* [B] frames */
     int B, T, M;
-    void *prosody;  /* [B, T, Ct] memory with pitch and energy */
-    void *states;   /* [B, T, Cd] */
-    void *frames;   /* [B, M, Cd] */
-    StackRun stack; /* [B, M, Cd] */
-    void *mel;      /* [B, M, n] */
-    void *dmel;     /* [B, M, n] */
-    void *dd;       /* [B, M, Cd] gradient of the stack's output, then of frames */
-    void *dstates;  /* [B, T, Cd] */
-} DecoderRun;
+    void *prosody;   /* [B, T, Ct] memory with pitch and energy */
+    void *states;    /* [B, T, Cd] */
+    void *frames;    /* [B, M, Cd] */
+    StackPass stack; /* [B, M, Cd] */
+    void *mel;       /* [B, M, n] */
+    void *dmel;      /* [B, M, n] */
+    void *dd;        /* [B, M, Cd] gradient of the stack's output, then of frames */
+    void *dstates;   /* [B, T, Cd] */
+} DecoderPass;
 
-struct Run {
+struct Pass {
     Model *m;
     ModelInput in;
     int training;
     int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
     StackScratch text_scratch, voice_scratch,
         decoder_scratch; /* of their own, since stacks run beside others */
-    StackRun text;
-    VoiceRun voice;
+    StackPass text;
+    VoicePass voice;
     void *reference;  /* [B, S] voice vector of the reference row */
     void *voice_text; /* [B, Ct] */
     void *memory;     /* [B, T, Ct] */
     void *mu;         /* [B, T, n] */
     float *cost;      /* [B] */
     float *energy;    /* [B, M] of every frame */
-    PredictorRun predictor;
-    DecoderRun decoder;
+    PredictorPass predictor;
+    DecoderPass decoder;
     /* gradients */
     void *dmu;     /* [B, T, n] */
     void *dmemory; /* [B, T, Ct] */
@@ -74,22 +74,22 @@ struct Run {
 };
 
 /* voice.c. drop 0: no dropout. */
-void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);
-void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop);
-void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
+void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);
+void voice_forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop);
+void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in,
                     float drop); /* from v->dvector */
 /* predictor.c. len [B]: symbols. */
-void predictor_cut(PredictorRun *p, const Model *m, const Ops *ops, Cut *c, int B, int T, int training);
-void predictor_forward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+void predictor_cut(PredictorPass *p, const Model *m, const Ops *ops, Cut *c, int B, int T, int training);
+void predictor_forward(Model *m, PredictorPass *p, const void *memory, const int32_t *len, int B, int T,
                        float drop);
 /* From p->dtraits. */
-void predictor_backward(Model *m, PredictorRun *p, const void *memory, const int32_t *len, int B, int T,
+void predictor_backward(Model *m, PredictorPass *p, const void *memory, const int32_t *len, int B, int T,
                         float drop);
 /* decoder.c. The durations (d.frames), pitch and energy are given; text_len [B]. */
-void decoder_cut(DecoderRun *r, const Model *m, const Ops *ops, Cut *c, int B, int T, int M, int training);
-void decoder_forward(Model *m, DecoderRun *r, StackScratch *x, const void *memory, float drop);
+void decoder_cut(DecoderPass *r, const Model *m, const Ops *ops, Cut *c, int B, int T, int M, int training);
+void decoder_forward(Model *m, DecoderPass *r, StackScratch *x, const void *memory, float drop);
 /* From r->dmel; dmemory [B, T, Ct] is =. */
-void decoder_backward(Model *m, DecoderRun *r, StackScratch *x, void *dmemory, const int32_t *text_len,
+void decoder_backward(Model *m, DecoderPass *r, StackScratch *x, void *dmemory, const int32_t *text_len,
                       float drop);
 
 #endif

@@ -11,10 +11,10 @@
 #include "model/model.h"
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
-#include "train/checkpoint.h"
+#include "voice/checkpoint_folder.h"
 
-#define SNAPSHOT_FORMAT "myxtts-checkpoint-2"
-#define SNAPSHOT_FORMAT_1 "myxtts-checkpoint-1" /* the autoregressive network */
+#define CHECKPOINT_FORMAT "myxtts-checkpoint-2"
+#define CHECKPOINT_FORMAT_1 "myxtts-checkpoint-1" /* the autoregressive network */
 
 /* Where a run stands. */
 typedef struct TrainState {
@@ -43,7 +43,7 @@ void voice_clips_close(VoiceClips *v);
  * negative code. */
 int corpus_mel(float *out, const Corpus *corpus, uint32_t item, int most, Err *err);
 
-#define SNAPSHOT_STATE 7 /* numbers of train.state */
+#define CHECKPOINT_STATE 7 /* numbers of train.state */
 
 /* Host copies of a run's numbers, ready to be written. */
 typedef struct Snapshot {
@@ -55,7 +55,7 @@ typedef struct Snapshot {
     TensorView *tensors;
     MetaEntry *meta;
     int tensor_count, meta_count;
-    int64_t state[SNAPSHOT_STATE];
+    int64_t state[CHECKPOINT_STATE];
     double best;
     OpsGuard guard;
     float *mean, *deviation; /* [n_mels] */
@@ -68,8 +68,8 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
 void snapshot_close(Snapshot *s);                        /* always safe */
 void snapshot_set(Snapshot *s, const TrainState *state); /* before it is submitted */
 
-/* A checkpoint that was read. Pointers live until voice_file_close. */
-typedef struct VoiceFile {
+/* A checkpoint that was read. Pointers live until checkpoint_close. */
+typedef struct Checkpoint {
     SafeTensors file;
     char path[CHECKPOINT_PATH_SIZE];
     Config cfg; /* its own settings, those of argv on top */
@@ -81,18 +81,18 @@ typedef struct VoiceFile {
     char **speakers;  /* [speaker_count] */
     int speaker_count;
     VoiceClips clips; /* views */
-} VoiceFile;
+} Checkpoint;
 /* what, dir: as checkpoint_find. argv: settings that win over those in the file. ERR_FORMAT for files of
  * another kind, with what they are. */
-int voice_file_open(VoiceFile *v, const char *what, const char *dir, int argc, char **argv, Log *log,
+int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, char **argv, Log *log,
                     Err *err);
-void voice_file_close(VoiceFile *v);
+void checkpoint_close(Checkpoint *v);
 /* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes
- * are voice_file_params' to check. */
-int voice_file_same(const char *path, const Config *was, const Config *is, Err *err);
+ * are checkpoint_params' to check. */
+int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err);
 /* Flat host numbers [m->params.size] of the file, for the network m; prefix "" (weights), "adam.m." or
  * "adam.v.". ERR_CONFIG names the first tensor that is missing or of another shape. */
-int voice_file_params(const VoiceFile *v, const Model *m, const char *prefix, float *flat, Err *err);
-int voice_file_state(const VoiceFile *v, TrainState *state, Err *err);
+int checkpoint_params(const Checkpoint *v, const Model *m, const char *prefix, float *flat, Err *err);
+int checkpoint_state(const Checkpoint *v, TrainState *state, Err *err);
 
 #endif

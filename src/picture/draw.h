@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "audio/picture.h"
 #include "base/err.h"
+#include "picture/picture.h"
 
 typedef struct Canvas {
     Rgb *pixels;       /* [h][w] */

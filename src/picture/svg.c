@@ -1,12 +1,12 @@
 /* svg.c - see svg.h. */
-#include "diag/svg.h"
+#include "picture/svg.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diag/svg_private.h"
+#include "picture/svg_private.h"
 
 #define PIECES 200 /* of a long line; two points each */
 #define HOVER_COLUMNS 80

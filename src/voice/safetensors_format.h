@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
-#include "train/safetensors.h"
+#include "voice/safetensors.h"
 
 #define LENGTH_SIZE 8
 #define DATA_ALIGN 64

@@ -1,12 +1,12 @@
 /* chart.c - see chart.h. */
-#include "audio/chart.h"
+#include "picture/chart.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/draw.h"
+#include "picture/draw.h"
 
 #define CHART_W 1120
 #define CHART_H 640

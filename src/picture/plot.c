@@ -1,5 +1,5 @@
 /* plot.c - see plot.h. */
-#include "audio/plot.h"
+#include "picture/plot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "diag/svg_private.h"
+#include "picture/svg_private.h"
 
 #define MOST_BINS 40
 #define MOST_LETTERS 20 /* of a category's name beside its bar */

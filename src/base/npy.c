@@ -1,6 +1,6 @@
 /* npy.c - see npy.h, and numpy.lib.format, version 1.0: magic, header length, a Python dictionary padded to
  * 64 bytes, the data. */
-#include "audio/npy.h"
+#include "base/npy.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* checkpoint.c - see checkpoint.h. */
-#include "train/checkpoint.h"
+#include "voice/checkpoint_folder.h"
 
 #include <dirent.h>
 #include <errno.h>

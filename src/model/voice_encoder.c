@@ -2,9 +2,9 @@
  * style tokens. */
 #include <math.h>
 
-#include "model/run.h"
+#include "model/pass.h"
 
-void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training)
+void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training)
 {
     const Config *cfg = &m->cfg;
     const uint64_t e = ops->real_bytes,
@@ -48,7 +48,7 @@ void voice_cut(VoiceRun *v, const Model *m, const Ops *ops, Cut *c, int B, int M
     }
 }
 
-static AttentionShape style_shape(const Model *m, const VoiceRun *v, int B)
+static AttentionShape style_shape(const Model *m, const VoicePass *v, int B)
 {
     const int S = m->cfg.speaker_embedding_dim, heads = m->cfg.gst_num_heads;
     return (AttentionShape){.batch = B,
@@ -65,7 +65,7 @@ static AttentionShape style_shape(const Model *m, const VoiceRun *v, int B)
                             .scale = 1.0f / sqrtf((float)(S / heads))};
 }
 
-void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop)
+void voice_forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop)
 {
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
@@ -74,32 +74,32 @@ void voice_forward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in,
               B = in->B;
     ops->length_groups(m->c, v->len, NULL, in->mel_length, B, VOICE_FRAMES);
     ops->group_frames(m->c, v->frames, in->mel, in->mel_length, B, in->M, VOICE_FRAMES, cfg->n_mels);
-    conv_run(m, &at->voice_conv1, VOICE_KERNEL, v->a1, v->frames, v->len, B, v->M4, ACT_RELU);
-    conv_run(m, &at->voice_conv2, VOICE_KERNEL, v->a2, v->a1, v->len, B, v->M4, ACT_RELU);
+    conv_forward(m, &at->voice_conv1, VOICE_KERNEL, v->a1, v->frames, v->len, B, v->M4, ACT_RELU);
+    conv_forward(m, &at->voice_conv2, VOICE_KERNEL, v->a2, v->a1, v->len, B, v->M4, ACT_RELU);
     ops->embed_forward(m->c, v->stack.x, NULL, NULL, v->a2, weight_at(m, at->voice_position), B, v->M4, A,
                        dropout_at(drop, at->voice.site + 900));
     stack_forward(m, &v->stack, x, drop);
     model_mark(m, "voice out", -1, 0);
     ops->pool_forward(m->c, v->pooled, v->stack.last.out, v->len, B, v->M4, A);
-    linear_run(m, &at->speaker, v->speaker, v->pooled, B, ACT_NONE);
+    linear_forward(m, &at->speaker, v->speaker, v->pooled, B, ACT_NONE);
     if (!m->use_style)
         return;
     const AttentionShape shape = style_shape(m, v, B);
     const void *tokens = weight_at(m, at->style_tokens);
     ops->fill_int(m->c, v->one, 1, B);
     ops->fill_int(m->c, v->tokens, K, B);
-    linear_run(m, &at->style_query, v->query, v->pooled, B, ACT_NONE);
-    linear_run(m, &at->style_key, v->key, tokens, K, ACT_NONE);
-    linear_run(m, &at->style_value, v->value, tokens, K, ACT_NONE);
+    linear_forward(m, &at->style_query, v->query, v->pooled, B, ACT_NONE);
+    linear_forward(m, &at->style_key, v->key, tokens, K, ACT_NONE);
+    linear_forward(m, &at->style_value, v->value, tokens, K, ACT_NONE);
     ops->broadcast_forward(m->c, v->keys, v->key, B, (int64_t)K * S);
     ops->broadcast_forward(m->c, v->values, v->value, B, (int64_t)K * S);
     ops->attention_forward(m->c, v->o, v->lse, v->query, v->keys, v->values, &shape);
-    linear_run(m, &at->style_out, v->style, v->o, B, ACT_NONE);
+    linear_forward(m, &at->style_out, v->style, v->o, B, ACT_NONE);
     ops->add_forward(m->c, v->speaker, v->speaker, v->style, (int64_t)B * S);
 }
 
 /* Gradient of keys or values of every row [B, K, S] -> of the product that made them, and of the tokens. */
-static void tokens_backward(Model *m, VoiceRun *v, const LinearAt *l, const void *drows, int B,
+static void tokens_backward(Model *m, VoicePass *v, const LinearAt *l, const void *drows, int B,
                             int accumulate)
 {
     const Ops *ops = m->c->ops;
@@ -107,33 +107,34 @@ static void tokens_backward(Model *m, VoiceRun *v, const LinearAt *l, const void
     ops->fill_zero(m->c, v->dkey_sum, (size_t)n * ops->acc_bytes);
     ops->broadcast_backward(m->c, v->dkey_sum, drows, B, n);
     ops->convert(m->c, v->dkey, v->dkey_sum, n);
-    linear_back(m, l, v->dtokens, v->dkey, NULL, weight_at(m, m->at.style_tokens),
-                m->cfg.gst_num_style_tokens, ACT_NONE, accumulate);
+    linear_backward(m, l, v->dtokens, v->dkey, NULL, weight_at(m, m->at.style_tokens),
+                    m->cfg.gst_num_style_tokens, ACT_NONE, accumulate);
 }
 
-void voice_backward(Model *m, VoiceRun *v, StackScratch *x, const ModelInput *in, float drop)
+void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop)
 {
     const Ops *ops = m->c->ops;
     const ModelAt *at = &m->at;
     const Config *cfg = &m->cfg;
     const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens,
               B = in->B;
-    linear_back(m, &at->speaker, v->dpooled, v->dvector, NULL, v->pooled, B, ACT_NONE, 0);
+    linear_backward(m, &at->speaker, v->dpooled, v->dvector, NULL, v->pooled, B, ACT_NONE, 0);
     if (m->use_style) {
         const AttentionShape shape = style_shape(m, v, B);
-        linear_back(m, &at->style_out, v->dO, v->dvector, NULL, v->o, B, ACT_NONE, 0);
+        linear_backward(m, &at->style_out, v->dO, v->dvector, NULL, v->o, B, ACT_NONE, 0);
         ops->attention_backward(m->c, v->dquery, v->dkeys, v->dvalues, v->dO, v->o, v->lse, v->query, v->keys,
                                 v->values, &shape);
         tokens_backward(m, v, &at->style_key, v->dkeys, B, 0);
         tokens_backward(m, v, &at->style_value, v->dvalues, B, 1);
         ops->broadcast_backward(m->c, grad_at(m, at->style_tokens), v->dtokens, 1, (int64_t)K * S);
-        linear_back(m, &at->style_query, v->dpooled, v->dquery, NULL, v->pooled, B, ACT_NONE, 1);
+        linear_backward(m, &at->style_query, v->dpooled, v->dquery, NULL, v->pooled, B, ACT_NONE, 1);
     }
     ops->pool_backward(m->c, x->y, v->dpooled, v->len, B, v->M4, A);
     void *d = stack_backward(m, &v->stack, x, x->y, drop, 0);
     model_mark(m, "voice in", -1, 1);
     ops->embed_backward(m->c, NULL, x->dn, grad_at(m, at->voice_position), d, NULL, v->len, B, v->M4, A, 0,
                         dropout_at(drop, at->voice.site + 900));
-    conv_back(m, &at->voice_conv2, VOICE_KERNEL, x->dO, x->dn, v->a2, v->a1, v->len, B, v->M4, ACT_RELU);
-    conv_back(m, &at->voice_conv1, VOICE_KERNEL, NULL, x->dO, v->a1, v->frames, v->len, B, v->M4, ACT_RELU);
+    conv_backward(m, &at->voice_conv2, VOICE_KERNEL, x->dO, x->dn, v->a2, v->a1, v->len, B, v->M4, ACT_RELU);
+    conv_backward(m, &at->voice_conv1, VOICE_KERNEL, NULL, x->dO, v->a1, v->frames, v->len, B, v->M4,
+                  ACT_RELU);
 }

@@ -1,5 +1,5 @@
 /* snapshot.c - the content of a checkpoint: what is written. */
-#include "train/snapshot.h"
+#include "voice/checkpoint.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -184,13 +184,13 @@ static void add_rest(Snapshot *s, const VoiceClips *clips, int bands)
 {
     static const char *const fixed[] = {"format", "config",  "symbols", "speakers",
                                         "pitch",  "longest", "step"};
-    const char *values[] = {SNAPSHOT_FORMAT, s->config,  s->symbols,  s->speakers,
-                            s->pitch,        s->longest, s->step_text};
+    const char *values[] = {CHECKPOINT_FORMAT, s->config,  s->symbols,  s->speakers,
+                            s->pitch,          s->longest, s->step_text};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         s->meta[s->meta_count++] = (MetaEntry){fixed[i], values[i]};
     tensor(s, strdup("mel.mean"), "F32", s->mean, (uint64_t)bands * 4, 1, bands, 1, 1);
     tensor(s, strdup("mel.deviation"), "F32", s->deviation, (uint64_t)bands * 4, 1, bands, 1, 1);
-    tensor(s, strdup("train.state"), "I64", s->state, sizeof s->state, 1, SNAPSHOT_STATE, 1, 1);
+    tensor(s, strdup("train.state"), "I64", s->state, sizeof s->state, 1, CHECKPOINT_STATE, 1, 1);
     tensor(s, strdup("train.best"), "F64", &s->best, sizeof s->best, 1, 1, 1, 1);
     tensor(s, strdup("train.guard"), "U8", &s->guard, sizeof s->guard, 1, (int64_t)sizeof s->guard, 1, 1);
     if (clips->count) {
@@ -247,8 +247,8 @@ void snapshot_close(Snapshot *s)
 
 void snapshot_set(Snapshot *s, const TrainState *t)
 {
-    const int64_t state[SNAPSHOT_STATE] = {t->step,      t->data.epoch, t->data.index, (int64_t)t->data.seed,
-                                           t->best_step, t->stale,      t->total};
+    const int64_t state[CHECKPOINT_STATE] = {
+        t->step, t->data.epoch, t->data.index, (int64_t)t->data.seed, t->best_step, t->stale, t->total};
     memcpy(s->state, state, sizeof state);
     s->best = t->best_loss;
     s->guard = t->guard;

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "train/safetensors_format.h"
+#include "voice/safetensors_format.h"
 
 static int add_text(json_t *to, const char *key, const char *value, const char *what, Err *err)
 {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "audio/draw.h"
+#include "picture/draw.h"
 
 #define PLOT_LEFT 84 /* margins: room for ticks, a colour bar, a title, a label */
 #define PLOT_RIGHT 108

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "device/device.h"
 #include "model/synthesis.h"
-#include "train/snapshot.h"
+#include "voice/checkpoint.h"
 
 typedef struct Voice Voice;
 
@@ -30,7 +30,7 @@ typedef struct VoiceOptions {
 
 int voice_open(Voice **v, const VoiceOptions *o, Err *err);
 void voice_close(Voice *v); /* NULL is fine */
-const VoiceFile *voice_file(const Voice *v);
+const Checkpoint *voice_checkpoint(const Voice *v);
 
 /* Whose voice: one of the speakers (ERR_MISSING names those there are), or that of a recording. Without
  * either the first speaker. */

@@ -4,11 +4,11 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "model/run.h"
+#include "model/pass.h"
 
 #define SITE_TEXT (m->at.text.site + 900)
 
-static void cut_run(Run *r, const Ops *ops, Cut *c)
+static void cut_pass(Pass *r, const Ops *ops, Cut *c)
 {
     Model *m = r->m;
     const Config *cfg = &m->cfg;
@@ -37,43 +37,43 @@ static void cut_run(Run *r, const Ops *ops, Cut *c)
         r->dreference = cut_take(c, b * S * e);
         r->dvoice_text = cut_take(c, b * Ct * e);
     }
-    const StackRun *text = &r->text, *voice = &r->voice.stack, *decoder = &r->decoder.stack;
+    const StackPass *text = &r->text, *voice = &r->voice.stack, *decoder = &r->decoder.stack;
     stack_scratch_cut(&r->text_scratch, &text, 1, ops, c, r->training);
     stack_scratch_cut(&r->decoder_scratch, &decoder, 1, ops, c, r->training);
     if (m->use_voice)
         stack_scratch_cut(&r->voice_scratch, &voice, 1, ops, c, r->training);
 }
 
-uint64_t run_bytes(const Model *m, const Ops *ops, int B, int T, int M, int training)
+uint64_t pass_bytes(const Model *m, const Ops *ops, int B, int T, int M, int training)
 {
-    Run *r = mem_calloc(1, sizeof *r);
+    Pass *r = mem_calloc(1, sizeof *r);
     if (!r)
         return UINT64_MAX;
     Model copy = *m;
     Cut c = {0};
     r->m = &copy, r->in = (ModelInput){.B = B, .T = T, .M = M}, r->training = training;
-    cut_run(r, ops, &c);
+    cut_pass(r, ops, &c);
     free(r);
     return c.used;
 }
 
-int run_open(Run **out, Model *m, const ModelInput *in, void *memory, int training, Err *err)
+int pass_open(Pass **out, Model *m, const ModelInput *in, void *memory, int training, Err *err)
 {
-    Run *r = *out = mem_calloc(1, sizeof *r);
+    Pass *r = *out = mem_calloc(1, sizeof *r);
     if (!r)
         return err_set(err, ERR_NOMEM, "no memory to describe a batch of %d rows, %d symbols, %d frames",
                        in->B, in->T, in->M);
     Cut c = {.base = memory};
     r->m = m, r->in = *in, r->training = training;
-    cut_run(r, m->c->ops, &c);
+    cut_pass(r, m->c->ops, &c);
     r->text.len = in->text_length;
     r->decoder.len = in->mel_length;
     return 0;
 }
 
-void run_close(Run *r) { free(r); }
+void pass_close(Pass *r) { free(r); }
 
-void run_clear(Model *m, void *sums)
+void pass_clear(Model *m, void *sums)
 {
     const Ops *ops = m->c->ops;
     ops->fill_zero(m->c, sums, SUM_COUNT * ops->acc_bytes);
@@ -100,7 +100,7 @@ static void side_join(Model *m)
         m->c->ops->side_join(m->c);
 }
 
-static void text_forward(Run *r, float drop)
+static void text_forward(Pass *r, float drop)
 {
     Model *m = r->m;
     const Ops *ops = m->c->ops;
@@ -112,7 +112,7 @@ static void text_forward(Run *r, float drop)
         model_mark(m, "voice in", -1, 0);
         voice_forward(m, &r->voice, &r->voice_scratch, in, drop);
         ops->gather_forward(m->c, r->reference, r->voice.speaker, in->reference, in->B, S);
-        linear_run(m, &at->to_text, r->voice_text, r->reference, in->B, ACT_NONE);
+        linear_forward(m, &at->to_text, r->voice_text, r->reference, in->B, ACT_NONE);
         side_end(m);
     }
     model_mark(m, "text in", -1, 0);
@@ -126,15 +126,15 @@ static void text_forward(Run *r, float drop)
 }
 
 /* Which frames belong to which symbol, and the pitch and energy of each. */
-static void align(Run *r)
+static void align(Pass *r)
 {
     Model *m = r->m;
     const Ops *ops = m->c->ops;
     const ModelInput *in = &r->in;
-    DecoderRun *d = &r->decoder;
+    DecoderPass *d = &r->decoder;
     const int B = in->B, T = in->T, M = in->M, n = m->cfg.n_mels;
     model_mark(m, "alignment", -1, 0);
-    linear_run(m, &m->at.prior, r->mu, r->memory, (int64_t)B * T, ACT_NONE);
+    linear_forward(m, &m->at.prior, r->mu, r->memory, (int64_t)B * T, ACT_NONE);
     ops->align_search(m->c, d->d.frames, r->cost, r->mu, in->mel, in->text_length, in->mel_length, B, T, M,
                       n);
     ops->durations_place(m->c, &d->d, NULL, in->text_length, B, T, M);
@@ -143,7 +143,7 @@ static void align(Run *r)
     ops->symbol_means(m->c, d->energy, r->energy, &d->d, B, T, M);
 }
 
-void run_forward(Run *r, int training)
+void pass_forward(Pass *r, int training)
 {
     const ModelInput *in = &r->in;
     const float drop = training ? (float)r->m->cfg.dropout : 0;
@@ -156,18 +156,18 @@ void run_forward(Run *r, int training)
     side_join(r->m);
 }
 
-static void *term(const Run *r, void *sums, int i)
+static void *term(const Pass *r, void *sums, int i)
 {
     return (char *)sums + (size_t)i * r->m->c->ops->acc_bytes;
 }
 
-void run_losses(Run *r, void *sums)
+void pass_losses(Pass *r, void *sums)
 {
     Model *m = r->m;
     const Ops *ops = m->c->ops;
     const Config *cfg = &m->cfg;
     const ModelInput *in = &r->in;
-    const DecoderRun *d = &r->decoder;
+    const DecoderPass *d = &r->decoder;
     const int B = in->B, T = in->T, M = in->M, n = cfg->n_mels;
     const LossKind kind = cfg->mel_loss == MEL_LOSS_HUBER ? LOSS_HUBER : LOSS_L1;
     const float weight[TRAIT_COUNT] = {(float)cfg->duration_loss_weight, (float)cfg->pitch_loss_weight,
@@ -185,7 +185,7 @@ void run_losses(Run *r, void *sums)
     side_join(m);
 }
 
-void run_backward(Run *r)
+void pass_backward(Pass *r)
 {
     Model *m = r->m;
     const Ops *ops = m->c->ops;
@@ -198,12 +198,12 @@ void run_backward(Run *r)
     side_end(m);
     decoder_backward(m, &r->decoder, &r->decoder_scratch, r->dmemory, in->text_length, drop);
     model_mark(m, "alignment", -1, 1);
-    linear_back(m, &at->prior, r->dmemory, r->dmu, NULL, r->memory, (int64_t)B * T, ACT_NONE, 1);
+    linear_backward(m, &at->prior, r->dmemory, r->dmu, NULL, r->memory, (int64_t)B * T, ACT_NONE, 1);
     if (m->use_voice) {
         side_begin(m);
         model_mark(m, "voice out", -1, 1);
         ops->add_vector_backward(m->c, r->dvoice_text, r->dmemory, in->text_length, B, T, Ct, 0);
-        linear_back(m, &at->to_text, r->dreference, r->dvoice_text, NULL, r->reference, B, ACT_NONE, 0);
+        linear_backward(m, &at->to_text, r->dreference, r->dvoice_text, NULL, r->reference, B, ACT_NONE, 0);
         ops->gather_backward(m->c, r->voice.dvector, r->dreference, in->reference, B, S);
         voice_backward(m, &r->voice, &r->voice_scratch, in, drop);
         side_end(m);
@@ -215,10 +215,10 @@ void run_backward(Run *r)
     side_join(m);
 }
 
-void run_output(const Run *r, RunOutput *o)
+void pass_output(const Pass *r, PassOutput *o)
 {
-    const DecoderRun *d = &r->decoder;
-    *o = (RunOutput){.mel = d->mel, .mu = r->mu, .traits = r->predictor.traits, .frames = d->d.frames};
+    const DecoderPass *d = &r->decoder;
+    *o = (PassOutput){.mel = d->mel, .mu = r->mu, .traits = r->predictor.traits, .frames = d->d.frames};
     o->pitch = d->pitch, o->energy = d->energy, o->cost = r->cost;
     o->voice = r->m->use_voice ? r->voice.speaker : NULL;
 }
