@@ -385,7 +385,8 @@ static const Rule rules[] = {
     {"win_length", "n_fft", window_over_fft, "the window must fit into the FFT", fix_window},
     {"n_fft", NULL, odd_fft, "the FFT length must be even", fix_odd_fft},
     {"hop_length", "win_length", hop_over_window, "samples between the windows would be lost", fix_hop},
-    {"mel_fmax", "sample_rate", fmax_over_nyquist, "there is no sound above half of the sample rate", fix_fmax},
+    {"mel_fmax", "sample_rate", fmax_over_nyquist, "there is no sound above half of the sample rate",
+     fix_fmax},
     {"mel_fmin", "mel_fmax", fmin_over_fmax, "the lowest frequency must be below the highest", fix_fmin},
     {"n_mels", "n_fft", more_bands_than_frequencies, "there are more bands than frequencies", fix_bands},
 
