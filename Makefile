@@ -2,7 +2,7 @@
 # make demo        install what is missing, build, let flite speak a small corpus, train a voice on it (DEMO_MINUTES=M), speak sentences that
 #                  are not in it, let a recogniser hear them
 # make test        install what is missing, build, run every test
-# make test-long   the long ones too: every sanitizer, 200 kills, fuzzing
+# make test-long   the same with the thread sanitizer too, and with more kills, faults and damaged bytes; make fuzz: a minute for each parser
 # make test-gpu    the CUDA part, where there is a GPU
 # make voice       a voice from text alone: flite speaks the lines of VOICE_DATA=DIR, a network learns them (VOICE_MINUTES=M) and speaks the
 #                  sentences of VOICE_TEXT=FILE, a recogniser judges; all of it in VOICE_OUT=DIR; tools/voice.sh explains the rest
