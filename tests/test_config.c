@@ -161,7 +161,7 @@ static void test_precedence_and_origins(void **state)
 {
     static const char yaml[] = "model:\n"
                                "  model_size: nano\n"
-                               "  decoder_dim: 384\n"
+                               "  decoder_dim: 256\n"
                                "data:\n"
                                "  batch_size: 16\n"
                                "  add_blank: no\n"
@@ -175,7 +175,7 @@ static void test_precedence_and_origins(void **state)
 
     must_load(&c, yaml);
     assert_value(&c, "model_size", "nano", "t.yaml:2");
-    assert_value(&c, "decoder_dim", "384", "t.yaml:3");
+    assert_value(&c, "decoder_dim", "256", "t.yaml:3");
     assert_value(&c, "text_encoder_dim", "128", "preset nano");
     assert_value(&c, "batch_size", "16", "t.yaml:5");
     assert_value(&c, "add_blank", "false", "t.yaml:6");
@@ -187,7 +187,7 @@ static void test_precedence_and_origins(void **state)
     assert_value(&c, "batch_size", "48", "command line");
     assert_value(&c, "model_size", "small", "command line");
     assert_value(&c, "text_encoder_dim", "512", "preset small");
-    assert_value(&c, "decoder_dim", "384", "t.yaml:3");
+    assert_value(&c, "decoder_dim", "256", "t.yaml:3");
     assert_value(&c, "trim_silence", "false", "command line");
     assert_value(&c, "add_blank", "true", "command line");
     config_close(&c);

@@ -162,7 +162,7 @@ build_variant() { # label, arguments of make
 }
 
 run_variant build "" 1
-for check in tools/check_layers.sh tools/check_unused.sh tools/check_format.sh tools/check_static.sh; do
+for check in tools/check_layers.sh tools/check_house.sh tools/check_unused.sh tools/check_format.sh tools/check_static.sh; do
     [ -f "$check" ] && run_check "$check"
 done
 
