@@ -127,16 +127,16 @@ static int report(const Synth *s, Err *err)
         return output_print(
             json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
                       json_from_text(s->output), "checkpoint", json_from_text(f->path), "step",
-                      (json_int_t)f->step, "seconds", length, "frames", (json_int_t)p->frames, "symbols",
-                      (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "real_time_factor",
-                      took / length, "text_seconds", p->text_seconds, "mel_seconds", p->mel_seconds,
-                      "audio_seconds", p->audio_seconds, "first_sound_seconds", p->first_seconds,
-                      "load_seconds", s->open_seconds),
+                      (json_int_t)f->content.state.step, "seconds", length, "frames", (json_int_t)p->frames,
+                      "symbols", (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out,
+                      "real_time_factor", took / length, "text_seconds", p->text_seconds, "mel_seconds",
+                      p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
+                      p->first_seconds, "load_seconds", s->open_seconds),
             6, err);
     printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
            "%.4f); first sound "
            "after %.2f s\n",
-           s->output, length, (long long)f->step, took, took / length, p->text_seconds / length,
+           s->output, length, (long long)f->content.state.step, took, took / length, p->text_seconds / length,
            p->mel_seconds / length, p->audio_seconds / length, p->first_seconds);
     return 0;
 }

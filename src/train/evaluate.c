@@ -21,8 +21,8 @@ static void show_look(Trainer *t, const EngineLook *l)
     const MelStatistics *pitch = &t->o.train->statistics;
     snprintf(title, sizeof title, "a clip of validation, step %lld", (long long)t->state.step);
     PictureScale scale = {.cfg = t->cfg,
-                          .mean = t->snapshot.mean,
-                          .deviation = t->snapshot.deviation,
+                          .mean = t->snapshot.content.mean,
+                          .deviation = t->snapshot.content.deviation,
                           .pitch_mean = pitch->pitch_mean,
                           .pitch_deviation = pitch->pitch_deviation,
                           .title = title};
@@ -124,7 +124,8 @@ static int speak_clips(Trainer *t, int last, Err *err)
         err_clear(err);
         rc = 0;
     } else if (!rc && n) {
-        rc = hearing_submit(t->hearing, t->state.step, speech, t->snapshot.mean, t->snapshot.deviation, err);
+        rc = hearing_submit(t->hearing, t->state.step, speech, t->snapshot.content.mean,
+                            t->snapshot.content.deviation, err);
         rc = rc < 0 ? rc : 0;
     }
     for (int i = 0; i < n; i++)
@@ -216,7 +217,8 @@ int samples_speak(Trainer *t, Err *err)
             break;
         int64_t n = griffin_lim_samples(t->griffin, s.frames);
         float *samples = mem_calloc((size_t)n, sizeof *samples);
-        normaliser_restore_mel(s.mel, s.mel, t->snapshot.mean, t->snapshot.deviation, s.frames, cfg->n_mels);
+        normaliser_restore_mel(s.mel, s.mel, t->snapshot.content.mean, t->snapshot.content.deviation,
+                               s.frames, cfg->n_mels);
         rc = samples ? griffin_lim_run(t->griffin, samples, s.mel, s.frames, 32, 1, err)
                      : err_set(err, ERR_NOMEM, "no memory for a spoken sample");
         snprintf(tag, sizeof tag, "speech/%d", i);

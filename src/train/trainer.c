@@ -58,11 +58,12 @@ static int load_state(Trainer *t, Err *err)
     if (t->state.guard.consecutive >=
         cfg->guard_max_skips) /* a run that gave up is given as many tries again */
         t->state.guard.consecutive = 0;
-    if (!rc && !(rc = checkpoint_params(&v, m, "", t->snapshot.masters, err)) &&
-        !(rc = checkpoint_params(&v, m, "adam.m.", t->snapshot.moments1, err)) &&
-        !(rc = checkpoint_params(&v, m, "adam.v.", t->snapshot.moments2, err)))
-        rc = engine_load(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2,
-                         &t->state.guard, err);
+    float *const *flat = t->snapshot.flat;
+    for (int g = 0; g < CHECKPOINT_GROUPS && !rc; g++)
+        rc = checkpoint_params(&v, m, (CheckpointGroup)g, flat[g], err);
+    if (!rc)
+        rc = engine_load(t->engine, flat[CHECKPOINT_WEIGHTS], flat[CHECKPOINT_MOMENTS1],
+                         flat[CHECKPOINT_MOMENTS2], &t->state.guard, err);
     if (!rc)
         log_info(t->log, "going on from %s (step %lld, epoch %lld)", v.path, (long long)t->state.step,
                  (long long)t->state.data.epoch);
@@ -248,8 +249,9 @@ static int save(Trainer *t, int is_best, Err *err)
     checkpoint_writer_wait(
         t->writer); /* for the one before: the staging memory is free then. If it failed, it was said */
     t->checkpoint_failed = 0;
-    int rc = engine_save(t->engine, t->snapshot.masters, t->snapshot.moments1, t->snapshot.moments2,
-                         &t->state.guard, err);
+    float *const *flat = t->snapshot.flat;
+    int rc = engine_save(t->engine, flat[CHECKPOINT_WEIGHTS], flat[CHECKPOINT_MOMENTS1],
+                         flat[CHECKPOINT_MOMENTS2], &t->state.guard, err);
     if (rc)
         return rc;
     snapshot_set(&t->snapshot, &t->state);

@@ -4,8 +4,8 @@
  * hard links NAME.tmpPID                 being written by process PID, or left by one that was killed Every
  * file appears whole or not at all, and is on the disk before a job counts as done: a kill or a power cut at
  * any moment leaves the checkpoints that were finished. */
-#ifndef MYXTTS_CHECKPOINT_H
-#define MYXTTS_CHECKPOINT_H
+#ifndef MYXTTS_CHECKPOINT_FOLDER_H
+#define MYXTTS_CHECKPOINT_FOLDER_H
 
 #include <stdint.h>
 

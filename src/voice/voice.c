@@ -69,7 +69,7 @@ static int load_network(Voice *v, Err *err)
     model_attach(&v->m, &v->c, v->weights, 0);
     if (!(flat = mem_aligned(64, (size_t)v->m.params.size, sizeof *flat)))
         return err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)v->m.params.numbers);
-    if (!(rc = checkpoint_params(&v->file, &v->m, "", flat, err)) &&
+    if (!(rc = checkpoint_params(&v->file, &v->m, CHECKPOINT_WEIGHTS, flat, err)) &&
         !(rc = model_load(&v->m, flat, NULL, NULL, NULL, err)))
         rc = d->ops->stream_wait_idle(v->stream, err);
     free(flat);
@@ -141,8 +141,9 @@ static int no_such_speaker(const Voice *v, const char *name, Err *err)
 
 int voice_of_speaker(Voice *v, const char *name, Err *err)
 {
-    int found =
-        name || !v->file.clips.count ? -1 : v->file.clips.speaker[0]; /* the first of whom there is a clip */
+    int found = name || !v->file.content.clips.count
+                    ? -1
+                    : v->file.content.clips.speaker[0]; /* the first of whom there is a clip */
     for (int i = 0; i < v->file.speaker_count && found < 0; i++)
         if (!name || strcmp(v->file.speakers[i], name) == 0) {
             found = i;
@@ -152,7 +153,7 @@ int voice_of_speaker(Voice *v, const char *name, Err *err)
         return no_such_speaker(v, name ? name : "", err);
     if (!v->m.use_voice)
         return 0;
-    int rc = speaker_voice(v->synthesiser, v->vector, &v->file.clips, found,
+    int rc = speaker_voice(v->synthesiser, v->vector, &v->file.content.clips, found,
                            v->file.cfg.speaker_embedding_dim, err);
     v->has_vector = !rc;
     if (rc == ERR_MISSING)
@@ -200,7 +201,7 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
         goto done;
     }
     mel_compute(plan, scratch, mel, samples, n);
-    normaliser_mel(mel, mel, v->file.mean, v->file.deviation, frames, cfg->n_mels);
+    normaliser_mel(mel, mel, v->file.content.mean, v->file.content.deviation, frames, cfg->n_mels);
     rc = synthesiser_listen(v->synthesiser, v->vector, mel,
                             (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE), err);
     v->has_vector = !rc;
@@ -285,7 +286,8 @@ static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int c
         return rc;
     part->mel = part->speech.mel, part->speech.mel = NULL;
     part->frames = part->speech.frames;
-    normaliser_restore_mel(part->mel, part->mel, v->file.mean, v->file.deviation, part->frames, bands);
+    normaliser_restore_mel(part->mel, part->mel, v->file.content.mean, v->file.content.deviation,
+                           part->frames, bands);
     part->mel_seconds = clock_now() - from;
     return 0;
 }
