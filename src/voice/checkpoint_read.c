@@ -5,38 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/bindings.h"
 #include "voice/checkpoint_fields.h"
 
 #define MOST_CLIP_FRAMES 65535
 
+/* Which settings these are is marked in the option table. */
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err)
 {
-    static const char *const keys[] = {"text_encoder_heads",
-                                       "audio_encoder_heads",
-                                       "decoder_heads",
-                                       "gst_num_heads",
-                                       "feed_forward_ratio",
-                                       "sample_rate",
-                                       "n_fft",
-                                       "win_length",
-                                       "hop_length",
-                                       "n_mels",
-                                       "mel_fmin",
-                                       "mel_fmax",
-                                       "use_phonemes",
-                                       "add_blank"};
     ConfigRow a, b;
-    for (int i = 0; i < config_row_count(); i++)
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-            if (config_row(was, i, &a) || strcmp(a.key, keys[k]) != 0 || config_row(is, i, &b) ||
-                strcmp(a.value, b.value) == 0)
-                continue;
-            err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key,
-                    a.value, b.value, b.origin);
-            return err_hint(err,
-                            "leave the setting as it was; a new network begins in another --checkpoint-dir");
-        }
-    return 0;
+    if (!config_bound_differs(was, is, BOUND_CHECKPOINT, &a, &b))
+        return 0;
+    err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key, a.value,
+            b.value, b.origin);
+    return err_hint(err, "leave the setting as it was; a new network begins in another --checkpoint-dir");
 }
 
 /* --- tensors --- */
