@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "audio/griffin_lim.h"
 #include "audio/mel.h"
 #include "audio/normaliser.h"
 #include "audio/pitch.h"
@@ -23,22 +22,23 @@
 #include "cache/features.h"
 #include "dataset/audio_file.h"
 #include "judge/distance.h"
+#include "voice/sound.h"
 
 #define NICENESS 10
 #define LARGEST_FILE ((size_t)1 << 30)
 
 /* A sound and what is known of it. */
-typedef struct Sound {
+typedef struct Take {
     float *samples, *mel, *pitch; /* [count], [frames, n_mels] log mel, [frames] log F0 */
     uint8_t *voiced;              /* [frames] */
     int64_t count, frames;
     int words, wrong;
-} Sound;
+} Take;
 
 typedef struct Clip {
     uint32_t item;
     char *said;
-    Sound recording, voice;
+    Take recording, voice;
     int has_recording; /* 1: there, -1: cannot be read */
     SoundDistance distance;
     int has_distance;
@@ -47,7 +47,7 @@ typedef struct Clip {
 /* What a thread needs to make and judge sound. */
 typedef struct Ear {
     Recogniser *recogniser;
-    GriffinLim *griffin;
+    Sound *sound;
     MelScratch *mel;
     PitchScratch *pitch;
     AudioProcessor *processor;
@@ -75,7 +75,7 @@ struct Hearing {
     Err err;
 };
 
-static void sound_free(Sound *s)
+static void take_free(Take *s)
 {
     free(s->samples), free(s->mel), free(s->pitch), free(s->voiced);
     memset(s, 0, sizeof *s);
@@ -83,7 +83,7 @@ static void sound_free(Sound *s)
 
 /* --- one clip --- */
 
-static int fill_pitch(const Hearing *h, Ear *e, Sound *s)
+static int fill_pitch(const Hearing *h, Ear *e, Take *s)
 {
     s->pitch = mem_calloc((size_t)s->frames + 1, sizeof *s->pitch);
     s->voiced = mem_calloc((size_t)s->frames + 1, 1);
@@ -92,7 +92,7 @@ static int fill_pitch(const Hearing *h, Ear *e, Sound *s)
     return pitch_compute(h->pitch, e->pitch, s->pitch, s->voiced, s->samples, s->count);
 }
 
-static int judge_sound(const Hearing *h, Ear *e, Sound *s, const char *said, Err *err)
+static int judge_sound(const Hearing *h, Ear *e, Take *s, const char *said, Err *err)
 {
     JudgeClip c = {.samples = s->samples, .count = s->count, .rate = h->cfg->sample_rate, .said = said};
     if (!e->recogniser)
@@ -111,7 +111,7 @@ static int read_recording(const Hearing *h, Ear *e, Clip *c)
     Err err = {0};
     char detail[256], path[4096];
     const float *samples;
-    Sound *s = &c->recording;
+    Take *s = &c->recording;
     int there = 0;
     e->bytes.size = 0;
     if (dataset_audio_path(&h->corpus->dataset, u, path, sizeof path, &err) ||
@@ -136,7 +136,7 @@ static int read_recording(const Hearing *h, Ear *e, Clip *c)
     }
 done:
     if (!there)
-        sound_free(s);
+        take_free(s);
     return there;
 }
 
@@ -145,7 +145,7 @@ static void hear_clip(void *user, int thread, int slot, uint64_t item)
     Hearing *h = user;
     Ear *e = &h->ears[thread];
     Clip *c = &h->clips[item];
-    Sound *s = &c->voice;
+    Take *s = &c->voice;
     pthread_mutex_lock(&h->mutex);
     int stop = h->stop;
     pthread_mutex_unlock(&h->mutex);
@@ -153,13 +153,9 @@ static void hear_clip(void *user, int thread, int slot, uint64_t item)
         return;
     if (!c->has_recording)
         c->has_recording = read_recording(h, e, c) ? 1 : -1;
-    s->count = griffin_lim_samples(e->griffin, s->frames);
-    if (!(s->samples = mem_calloc((size_t)s->count, sizeof *s->samples))) {
-        err_set(&e->err, ERR_NOMEM, "no memory for a spoken clip");
+    if (sound_make(e->sound, &s->samples, &s->count, s->mel, s->frames, 0, &e->err))
         return;
-    }
-    if (griffin_lim_run(e->griffin, s->samples, s->mel, s->frames, GRIFFIN_LIM_ITERATIONS, 1, &e->err) ||
-        fill_pitch(h, e, s) || judge_sound(h, e, s, c->said, &e->err))
+    if (fill_pitch(h, e, s) || judge_sound(h, e, s, c->said, &e->err))
         return;
     Err ignored = {0}; /* clips that are too long for a comparison are left out of it */
     c->has_distance =
@@ -177,9 +173,9 @@ static int open_ears(Hearing *h, Err *err)
     int rc = 0;
     for (int i = 0; i < h->threads && !rc; i++) {
         Ear *e = &h->ears[i];
-        if (e->griffin)
+        if (e->sound)
             continue;
-        if ((rc = griffin_lim_open(&e->griffin, h->cfg, err)) ||
+        if ((rc = sound_open(&e->sound, &(SoundOptions){.cfg = h->cfg}, err)) ||
             (rc = mel_scratch_open(&e->mel, h->mel, err)) ||
             (rc = pitch_scratch_open(&e->pitch, h->pitch, err)) ||
             (rc = audio_processor_open(&e->processor, h->cfg, err)))
@@ -295,13 +291,13 @@ void hearing_close(Hearing *h)
     thread_join(&h->thread);
     for (int i = 0; h->clips && i < h->count; i++) {
         free(h->clips[i].said);
-        sound_free(&h->clips[i].recording);
-        sound_free(&h->clips[i].voice);
+        take_free(&h->clips[i].recording);
+        take_free(&h->clips[i].voice);
     }
     for (int i = 0; h->ears && i < h->threads; i++) {
         Ear *e = &h->ears[i];
         recogniser_close(e->recogniser);
-        griffin_lim_close(e->griffin);
+        sound_close(e->sound);
         mel_scratch_close(e->mel);
         pitch_scratch_close(e->pitch);
         audio_processor_close(e->processor);
@@ -329,9 +325,9 @@ int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *
     if (taken)
         return 1;
     for (int i = 0; i < h->count; i++) {
-        Sound *s = &h->clips[i].voice;
+        Take *s = &h->clips[i].voice;
         const int64_t values = (int64_t)speech[i].frames * bands;
-        sound_free(s);
+        take_free(s);
         s->frames = speech[i].frames;
         if (!(s->mel = mem_calloc((size_t)values, sizeof *s->mel)))
             return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);

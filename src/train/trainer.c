@@ -140,7 +140,7 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
         (rc = checkpoint_writer_open(&t->writer, o->cfg->checkpoint_dir, o->cfg->keep_checkpoints, o->log,
                                      err)) ||
         (rc = load_state(t, err)) || (rc = open_logs(t, err)) || (rc = open_pipeline(t, err)) ||
-        (rc = griffin_lim_open(&t->griffin, o->cfg, err)) || (rc = samples_open(t, err)))
+        (rc = samples_open(t, err)))
         return rc;
     SynthesisLimits limits = synthesis_limits(&t->plan.shape);
     if ((rc = synthesiser_open(&t->synthesiser, engine_model(t->engine), &limits, err)))
@@ -165,7 +165,6 @@ int trainer_close(Trainer *t)
     checkpoint_writer_close(t->writer);
     synthesiser_close(t->synthesiser);
     samples_close(t);
-    griffin_lim_close(t->griffin);
     step_meter_close(&t->meter);
     if (t->engine) {
         Err ignored = {0};

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/griffin_lim.h"
 #include "audio/mel.h"
 #include "audio/normaliser.h"
 #include "audio/process.h"
@@ -40,7 +39,7 @@ struct Voice {
     uint64_t weight_bytes, workspace_bytes;
     Synthesiser *synthesiser;
     SynthesisLimits limits;
-    GriffinLim *griffin;
+    Sound *sound;
     TextEngine *text;
     float *vector; /* [S] */
     int has_vector;
@@ -97,7 +96,7 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     if (!v->vector)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
     if ((rc = synthesiser_open(&v->synthesiser, &v->m, &v->limits, err)) ||
-        (rc = griffin_lim_open(&v->griffin, cfg, err)))
+        (rc = voice_sound_open(v, &v->sound, err)))
         return rc;
     return text_engine_open(&v->text, cfg, err);
 }
@@ -108,7 +107,7 @@ void voice_close(Voice *v)
         return;
     Device *d = v->o.device;
     text_engine_close(v->text);
-    griffin_lim_close(v->griffin);
+    sound_close(v->sound);
     synthesiser_close(v->synthesiser);
     if (v->ops)
         v->ops->close(&v->c);
@@ -354,21 +353,16 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *e
     return rc;
 }
 
-int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part,
-                int more, Err *err)
+int voice_sound_open(const Voice *v, Sound **s, Err *err)
 {
-    int64_t n = griffin_lim_samples(g, part->frames),
-            pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
-    *count = n + pause;
-    if (!(*samples = mem_calloc((size_t)*count, sizeof **samples)))
-        return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)*count);
-    int rc = griffin_lim_run(g, *samples, part->mel, part->frames,
-                             v->o.iterations ? v->o.iterations : GRIFFIN_LIM_ITERATIONS, 1, err);
-    if (rc) {
-        free(*samples);
-        *samples = NULL;
-    }
-    return rc;
+    return sound_open(s, &(SoundOptions){.cfg = &v->file.cfg, .iterations = v->o.iterations}, err);
+}
+
+int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const VoicePart *part, int more,
+                Err *err)
+{
+    int64_t pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
+    return sound_make(s, samples, count, part->mel, part->frames, pause, err);
 }
 
 int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err)
@@ -405,7 +399,7 @@ int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink si
         float *samples;
         int64_t count;
         double from = clock_now();
-        rc = voice_sound(v, v->griffin, &samples, &count, &part, rest.n > 0, err);
+        rc = voice_sound(v, v->sound, &samples, &count, &part, rest.n > 0, err);
         out->audio_seconds += clock_now() - from;
         if (!rc)
             rc = sink ? sink(arg, &part, samples, count, err) : collect(out, samples, count, err);
