@@ -12,8 +12,11 @@
 #include "train/trainer.h"
 #include "voice/sound.h"
 
-void validation_config(Config *out,
-                       const Config *cfg); /* no augmentation, few buffers; strings stay those of cfg */
+/* First steps that are not measured: the pipeline fills, graphs are captured. */
+#define METER_SKIP 10
+
+/* No augmentation, few buffers; strings stay those of cfg. */
+void validation_config(Config *out, const Config *cfg);
 
 /* Sums of the steps since the last line. */
 typedef struct Interval {

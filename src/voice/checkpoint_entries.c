@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "text/tokens.h"
 #include "voice/checkpoint_fields.h"
 
@@ -16,12 +17,19 @@ int checkpoint_foreign(const Checkpoint *v, const char *what, Err *err)
     return err_hint(err, "checkpoints are written by `myxtts train` into its --checkpoint-dir");
 }
 
-/* The text of a JSON value, malloc'd; the value is given up. NULL in, NULL out. */
-static char *dump(json_t *o, size_t flags)
+/* The text of a JSON value, malloc'd; the value is given up. NULL when it, or a part of it, found no memory:
+ * a checkpoint that lacks a setting or a symbol would look whole and could not be used. */
+static char *dump(json_t *o, int failed, size_t flags)
 {
-    char *text = o ? json_dumps(o, flags) : NULL;
+    char *text = o && !failed ? json_dumps(o, flags) : NULL;
     json_decref(o);
     return text;
+}
+
+/* A text; "" where it is no UTF-8, which has no JSON. NULL without memory. */
+static json_t *text_value(const char *p, size_t n)
+{
+    return utf8_valid(p, n) == n ? json_stringn(p, n) : json_string("");
 }
 
 /* The JSON value of a text that may be missing. */
@@ -55,34 +63,35 @@ static json_t *setting(const ConfigRow *row)
     case KIND_FLOAT:
         return json_real(row->number);
     case KIND_STRING:
-        return json_string(row->string);
+        return text_value(row->string, strlen(row->string));
     case KIND_LIST:
         break;
     }
     json_t *items = json_array();
+    int failed = 0;
     for (int k = 0; k < row->list->count; k++)
-        json_array_append_new(items, json_string(row->list->items[k]));
-    return items;
+        failed |= json_array_append_new(items, text_value(row->list->items[k], strlen(row->list->items[k])));
+    if (!failed)
+        return items;
+    json_decref(items);
+    return NULL;
 }
 
 /* All settings as JSON, which is YAML too: {"model": {...}, "data": {...}, "training": {...}}. */
 static char *write_config(const CheckpointSource *s)
 {
     json_t *all = json_object();
-    for (int i = 0; i < config_row_count(); i++) {
+    int failed = 0;
+    for (int i = 0; i < config_row_count() && !failed; i++) {
         ConfigRow row;
-        if (config_row(s->cfg, i, &row))
-            continue;
-        json_t *section = json_object_get(all, row.section);
-        if (!section) {
-            section = json_object();
-            json_object_set_new(all, row.section, section);
-        }
-        /* A text that is no UTF-8 has no JSON. */
-        json_t *value = setting(&row);
-        json_object_set_new(section, row.key, value ? value : json_string(""));
+        failed |= config_row(s->cfg, i, &row);
+        if (failed)
+            break;
+        if (!json_object_get(all, row.section))
+            failed |= json_object_set_new(all, row.section, json_object());
+        failed |= json_object_set_new(json_object_get(all, row.section), row.key, setting(&row));
     }
-    return dump(all, EXACT);
+    return dump(all, failed, EXACT);
 }
 
 /* The settings in the file with those of the command line on top. */
@@ -110,9 +119,10 @@ static int read_config(Checkpoint *v, const char *text, Err *err)
 static char *write_symbols(const CheckpointSource *s)
 {
     json_t *all = json_array();
+    int failed = 0;
     for (int i = 0; i < tokens_count(); i++)
-        json_array_append_new(all, json_integer(tokens_code_point(i)));
-    return dump(json_pack("{s:i, s:o}", "version", TOKENS_VERSION, "code_points", all), 0);
+        failed |= json_array_append_new(all, json_integer(tokens_code_point(i)));
+    return dump(json_pack("{s:i, s:o}", "version", TOKENS_VERSION, "code_points", all), failed, 0);
 }
 
 /* The symbols the network was trained with have to be those of this program. */
@@ -137,11 +147,10 @@ static int read_symbols(Checkpoint *v, const char *text, Err *err)
 static char *write_speakers(const CheckpointSource *s)
 {
     json_t *all = json_array();
-    for (int i = 0; i < s->corpus->speaker_count; i++) {
-        json_t *name = json_stringn(s->corpus->speakers[i].p, s->corpus->speakers[i].n);
-        json_array_append_new(all, name ? name : json_string(""));
-    }
-    return dump(all, 0);
+    int failed = 0;
+    for (int i = 0; i < s->corpus->speaker_count; i++)
+        failed |= json_array_append_new(all, text_value(s->corpus->speakers[i].p, s->corpus->speakers[i].n));
+    return dump(all, failed, 0);
 }
 
 static int read_speakers(Checkpoint *v, const char *text, Err *err)
@@ -170,7 +179,7 @@ static char *write_pitch(const CheckpointSource *s)
 {
     const MelStatistics *statistics = &s->corpus->statistics;
     return dump(
-        json_pack("{s:f, s:f}", "mean", statistics->pitch_mean, "deviation", statistics->pitch_deviation),
+        json_pack("{s:f, s:f}", "mean", statistics->pitch_mean, "deviation", statistics->pitch_deviation), 0,
         EXACT);
 }
 
@@ -192,7 +201,7 @@ static char *write_longest(const CheckpointSource *s)
         text = s->corpus->lengths[i].tokens > text ? s->corpus->lengths[i].tokens : text;
         frames = s->corpus->lengths[i].frames > frames ? s->corpus->lengths[i].frames : frames;
     }
-    return dump(json_pack("{s:i, s:i}", "text", (int)text, "frames", (int)frames), 0);
+    return dump(json_pack("{s:i, s:i}", "text", (int)text, "frames", (int)frames), 0, 0);
 }
 
 static int read_longest(Checkpoint *v, const char *text, Err *err)
