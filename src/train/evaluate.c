@@ -194,7 +194,8 @@ int samples_open(Trainer *t, Err *err)
         }
         for (int k = 0; k < n; k++)
             tokens[k] = ((const uint16_t *)(const void *)r.tokens.data)[k];
-        t->sample_tokens[t->samples] = tokens, t->sample_counts[t->samples++] = n;
+        t->sample_tokens[t->samples] = tokens;
+        t->sample_counts[t->samples++] = n;
     }
     text_result_free(&r);
     text_engine_close(engine);
