@@ -160,6 +160,7 @@ static void largest_batch_that_fits_runs(void **state)
             assert_int_equal(q.largest_batch, 5);
             memset(&j.err, 0, sizeof j.err);
             assert_int_equal(trainer_open(&j.trainer, &j.options, &j.err), ERR_CONFIG);
+            assert_null(j.trainer);
             printf("%s: %s (%s)\n", machines[m], j.err.msg, j.err.hint);
             assert_non_null(strstr(j.err.hint, "--batch-size 5 fits"));
             assert_non_null(strstr(j.err.msg, on_model ? j.devices.model->name : j.devices.data->name));

@@ -225,7 +225,8 @@ static inline int job_try(Job *j, const char *folder, const char *more, JobOptio
     int rc = trainer_open(&j->trainer, &j->options, &j->err);
     if (!rc)
         rc = trainer_run(j->trainer, &j->err);
-    trainer_summary(j->trainer, &j->summary);
+    if (j->trainer)
+        trainer_summary(j->trainer, &j->summary);
     return rc;
 }
 

@@ -7,10 +7,12 @@
 #include "cache/features.h"
 #include "cache/half.h"
 #include "cache/mel_features.h"
+#include "config/bindings.h"
 
 #define MEL_FEATURES_VERSION 2 /* raised when the same samples would give other features */
 
-/* Everything that changes a mel or a pitch; what only chooses among clips is not in it. */
+/* Everything that changes a mel or a pitch; what only chooses among clips is not in it. Which settings these
+ * are is marked in the option table. */
 Hash128 mel_settings_hash(const Config *cfg)
 {
     Hasher h;
@@ -18,21 +20,7 @@ Hash128 mel_settings_hash(const Config *cfg)
         return (Hash128){0};
     hasher_str(&h, "mel");
     hasher_u64(&h, MEL_FEATURES_VERSION);
-    const int numbers[] = {cfg->sample_rate,
-                           cfg->n_fft,
-                           cfg->win_length,
-                           cfg->hop_length,
-                           cfg->n_mels,
-                           cfg->trim_silence,
-                           cfg->enable_loudness_normalization,
-                           cfg->mel_storage};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        hasher_u64(&h, (uint64_t)numbers[i]);
-    hasher_f64(&h, cfg->mel_fmin);
-    hasher_f64(&h, cfg->mel_fmax);
-    /* A number that a switch makes idle must not make the cache stale. */
-    hasher_f64(&h, cfg->trim_silence ? cfg->trim_top_db : 0);
-    hasher_f64(&h, cfg->enable_loudness_normalization ? cfg->target_loudness_lufs : 0);
+    config_hash_bound(&h, cfg, BOUND_MEL_CACHE);
     return hasher_close(&h);
 }
 

@@ -131,7 +131,8 @@ static int find_durations(Align *a, Log *log, Err *err)
 static int write_picture(const Align *a, Err *err)
 {
     const Checkpoint *f = &a->v.file;
-    PictureScale s = {&f->cfg, f->mean, f->deviation, f->pitch_mean, f->pitch_deviation, a->look_id};
+    PictureScale s = {&f->cfg,       f->content.mean,    f->content.deviation,
+                      f->pitch_mean, f->pitch_deviation, a->look_id};
     Rgb *pixels = NULL;
     int w, h;
     if (!a->look.text) /* the clip could not be loaded, which was said */
@@ -160,7 +161,7 @@ static int report(const Align *a, const AlignedClip *worst, int json, Err *err)
                             7, err);
     printf("%s: %llu clips, %llu symbols, %.1f s of speech, aligned with step %lld", a->output,
            (unsigned long long)a->aligned, (unsigned long long)a->symbols, seconds,
-           (long long)a->v.file.step);
+           (long long)a->v.file.content.state.step);
     if (worst)
         printf("; mean cost %.4f, highest %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n,
                id_of(worst).p);

@@ -92,10 +92,10 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
         return err_set(err, ERR_NOMEM, "no memory to speak %d clips", n);
     for (int i = 0; i < n && !rc; i++)
         rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, hearing_item(e->hearing, i),
-                        &e->data.file.clips, err);
+                        &e->data.file.content.clips, err);
     if (!rc)
-        rc = hearing_submit(e->hearing, e->data.file.step, speech, e->data.file.mean, e->data.file.deviation,
-                            err);
+        rc = hearing_submit(e->hearing, e->data.file.content.state.step, speech, e->data.file.content.mean,
+                            e->data.file.content.deviation, err);
     for (int i = 0; i < n; i++)
         speech_free(&speech[i]);
     free(speech);
@@ -125,7 +125,7 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
                              .engine = e->data.engine,
                              .align = &eo,
                              .terms = e->terms,
-                             .step = e->data.file.step,
+                             .step = e->data.file.content.state.step,
                              .heard = e->heard.voice.words ? &heard : NULL};
     return voice_report(&e->report, &ro, err);
 }
@@ -198,10 +198,10 @@ static int report(const Eval *e, int json, Err *err)
         json_t *terms = json_object();
         for (int i = 0; i < TERM_COUNT; i++)
             json_object_set_new(terms, loss_term_name(i), json_from_double(e->terms[i]));
-        json_t *o =
-            json_pack("{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", json_from_text(e->data.file.path),
-                      "step", (json_int_t)e->data.file.step, "clips", (json_int_t)e->corpus.count, "held_out",
-                      !e->all, "loss", json_from_double(e->loss), "terms", terms, "spoken", h->clips);
+        json_t *o = json_pack(
+            "{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", json_from_text(e->data.file.path), "step",
+            (json_int_t)e->data.file.content.state.step, "clips", (json_int_t)e->corpus.count, "held_out",
+            !e->all, "loss", json_from_double(e->loss), "terms", terms, "spoken", h->clips);
         heard_json(o, h);
         if (e->lines.words) {
             json_object_set_new(o, "words", json_integer(e->lines.words));
@@ -218,7 +218,7 @@ static int report(const Eval *e, int json, Err *err)
         char sentence[400];
         heard_sentence(h, sentence, sizeof sentence);
         printf("%s (step %lld), %d %sclips spoken from their text: %s\n", e->data.file.path,
-               (long long)e->data.file.step, h->clips, e->all ? "" : "held-out ", sentence);
+               (long long)e->data.file.content.state.step, h->clips, e->all ? "" : "held-out ", sentence);
     }
     if (e->lines.words)
         printf("  the lines: %.1f %% of %d words wrong\n", 100 * e->lines.share, e->lines.words);

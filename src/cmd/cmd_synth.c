@@ -127,16 +127,16 @@ static int report(const Synth *s, Err *err)
         return output_print(
             json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
                       json_from_text(s->output), "checkpoint", json_from_text(f->path), "step",
-                      (json_int_t)f->step, "seconds", length, "frames", (json_int_t)p->frames, "symbols",
-                      (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "real_time_factor",
-                      took / length, "text_seconds", p->text_seconds, "mel_seconds", p->mel_seconds,
-                      "audio_seconds", p->audio_seconds, "first_sound_seconds", p->first_seconds,
-                      "load_seconds", s->open_seconds),
+                      (json_int_t)f->content.state.step, "seconds", length, "frames", (json_int_t)p->frames,
+                      "symbols", (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out,
+                      "real_time_factor", took / length, "text_seconds", p->text_seconds, "mel_seconds",
+                      p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
+                      p->first_seconds, "load_seconds", s->open_seconds),
             6, err);
     printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
            "%.4f); first sound "
            "after %.2f s\n",
-           s->output, length, (long long)f->step, took, took / length, p->text_seconds / length,
+           s->output, length, (long long)f->content.state.step, took, took / length, p->text_seconds / length,
            p->mel_seconds / length, p->audio_seconds / length, p->first_seconds);
     return 0;
 }
@@ -179,7 +179,7 @@ typedef struct Lines {
     size_t *size;
     uint64_t count;
     pthread_mutex_t network;
-    GriffinLim **griffin; /* [workers] */
+    Sound **sound; /* [workers] */
     LineResult *slots;
     int failed, left_out;
     double seconds, first_at;
@@ -203,7 +203,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
         float *samples;
         int64_t n;
         double from = clock_now();
-        rc = voice_sound(l->s->voice, l->griffin[thread], &samples, &n, &part, rest.n > 0, &r->err);
+        rc = voice_sound(l->s->voice, l->sound[thread], &samples, &n, &part, rest.n > 0, &r->err);
         float *grown = rc ? NULL : realloc(out->samples, (size_t)(out->count + n) * sizeof *grown);
         if (grown) {
             out->samples = grown;
@@ -285,7 +285,7 @@ static int cut_lines(Lines *l, Err *err)
     return 0;
 }
 
-/* All cores make sound; Griffin-Lim has one workspace per thread. */
+/* All cores make sound, each with a stage of its own. */
 static int speak_lines(Synth *s, int *findings, Err *err)
 {
     const int workers = thread_cores();
@@ -298,12 +298,12 @@ static int speak_lines(Synth *s, int *findings, Err *err)
     if (rc)
         goto done;
     pthread_mutex_init(&l.network, NULL);
-    l.griffin = calloc((size_t)workers, sizeof *l.griffin);
+    l.sound = calloc((size_t)workers, sizeof *l.sound);
     l.slots = calloc((size_t)workers * 2, sizeof *l.slots);
-    if (!l.griffin || !l.slots)
+    if (!l.sound || !l.slots)
         rc = err_set(err, ERR_NOMEM, "no memory to speak %llu lines", (unsigned long long)l.count);
     for (int i = 0; i < workers && !rc; i++)
-        rc = griffin_lim_open(&l.griffin[i], &voice_checkpoint(s->voice)->cfg, err);
+        rc = voice_sound_open(s->voice, &l.sound[i], err);
     double from = clock_now();
     OrderedJob job = {"speak", l.count, workers, workers * 2, &l, speak_line, finish_line};
     if (!rc)
@@ -315,9 +315,9 @@ static int speak_lines(Synth *s, int *findings, Err *err)
                l.failed ? "; not all lines could be spoken" : "");
     *findings = l.failed || l.left_out;
 done:
-    for (int i = 0; i < workers && l.griffin; i++)
-        griffin_lim_close(l.griffin[i]);
-    free(l.griffin);
+    for (int i = 0; i < workers && l.sound; i++)
+        sound_close(l.sound[i]);
+    free(l.sound);
     free(l.slots);
     free(l.line);
     free(l.size);

@@ -296,7 +296,9 @@ int cmd_train(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    if (r && trainer_close(r->trainer)) /* a reader is stuck and may come back: what it looks at stays */
+    /* A reader that is stuck may come back: what it looks at stays. */
+    int stuck = r && (trainer_close(r->trainer) || (!r->trainer && rc == ERR_WORKER));
+    if (stuck)
         return code;
     if (r) {
         voice_watch_close(&r->voice);

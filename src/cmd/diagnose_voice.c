@@ -124,7 +124,7 @@ static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, E
     /* The settings of the checkpoint say how its network sees the data. */
     if (p->has_file) {
         o.cfg = &file->cfg;
-        o.step = file->step;
+        o.step = file->content.state.step;
     }
     if (has_data) {
         o.cfg = p->has_file ? &file->cfg : &line->cfg;
@@ -163,7 +163,8 @@ static int print(const Patient *p, const char *output, int json, Err *err)
 {
     Buf text = {0};
     if (p->has_file)
-        buf_printf(&text, "%s (step %lld)\n\n", p->voice.file.path, (long long)p->voice.file.step);
+        buf_printf(&text, "%s (step %lld)\n\n", p->voice.file.path,
+                   (long long)p->voice.file.content.state.step);
     voice_report_text(&text, &p->report);
     int rc = text.failed ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
     if (!rc && output)

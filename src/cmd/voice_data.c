@@ -15,8 +15,8 @@ static int copy_statistics(VoiceData *v, Err *err)
     if (!v->statistics)
         return err_set(err, ERR_NOMEM, "no memory for the statistics of %zu bands", bands);
     for (size_t i = 0; i < bands; i++) {
-        v->statistics[i] = (double)v->file.mean[i];
-        v->statistics[bands + i] = (double)v->file.deviation[i];
+        v->statistics[i] = (double)v->file.content.mean[i];
+        v->statistics[bands + i] = (double)v->file.content.deviation[i];
     }
     return 0;
 }
@@ -74,7 +74,7 @@ int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *e
     /* The parameters travel through host memory once. */
     const Model *m = engine_model(v->engine);
     float *flat = mem_calloc((size_t)m->params.size, sizeof *flat);
-    rc = flat ? checkpoint_params(&v->file, m, "", flat, err)
+    rc = flat ? checkpoint_params(&v->file, m, CHECKPOINT_WEIGHTS, flat, err)
               : err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)m->params.numbers);
     if (!rc)
         rc = engine_load(v->engine, flat, NULL, NULL, NULL, err);

@@ -40,6 +40,8 @@ typedef struct Option {
     const char *also;               /* other sections that may hold it, separated by blanks; NULL = none */
     char separator;                 /* OPT_LIST: between items in one text */
     char one_item_list;             /* a YAML list with one item is read as that item */
+    unsigned binds;                 /* what is useless with another value: BOUND_... of bindings.h */
+    const char *with;               /* key of the switch without which the value has no effect; NULL = none */
 } Option;
 
 extern const Option option_table[];

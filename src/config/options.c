@@ -3,6 +3,7 @@
  * these rows. */
 #include <string.h>
 
+#include "config/bindings.h"
 #include "config/languages.h"
 #include "config/option_table.h"
 
@@ -105,6 +106,14 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
     }
 #define ALIAS(names) .aliases = names
 #define ALSO(sections) .also = sections
+/* What depends on the value (bindings.h): a cache that is built anew, a checkpoint that cannot be used. */
+#define BINDS(what) .binds = (what)
+#define WITH(key) .with = #key + 0 * sizeof(((Config *)0)->key) /* compiles for members of Config only */
+#define MEL_AND_VOICE BINDS(BOUND_MEL_CACHE | BOUND_CHECKPOINT)
+#define TEXT_AND_VOICE BINDS(BOUND_TEXT_CACHE | BOUND_CHECKPOINT)
+#define MEL_ONLY BINDS(BOUND_MEL_CACHE)
+#define TEXT_ONLY BINDS(BOUND_TEXT_CACHE)
+#define VOICE_ONLY BINDS(BOUND_CHECKPOINT)
 #define M "model"
 #define D "data"
 #define T "training"
@@ -118,23 +127,24 @@ const Option option_table[] = {
     INT(M, text_encoder_dim, "384", 16, 8192, "Width of the text encoder."),
     INT(M, text_encoder_layers, "4", 1, 64, "Transformer layers of the text encoder."),
     INT(M, text_encoder_heads, "6", 1, 128,
-         "Attention heads of the text encoder; they divide text_encoder_dim."),
+         "Attention heads of the text encoder; they divide text_encoder_dim.", VOICE_ONLY),
     INT(M, audio_encoder_dim, "256", 16, 8192,
          "Width of the voice encoder, which listens to a reference mel of the speaker."),
     INT(M, audio_encoder_layers, "2", 1, 64, "Transformer layers of the voice encoder."),
     INT(M, audio_encoder_heads, "4", 1, 128,
-         "Attention heads of the voice encoder; they divide audio_encoder_dim."),
+         "Attention heads of the voice encoder; they divide audio_encoder_dim.", VOICE_ONLY),
     INT(M, decoder_dim, "384", 16, 8192, "Width of the mel decoder."),
     INT(M, decoder_layers, "6", 1, 64, "Transformer layers of the mel decoder."),
-    INT(M, decoder_heads, "6", 1, 128, "Attention heads of the mel decoder; they divide decoder_dim."),
+    INT(M, decoder_heads, "6", 1, 128, "Attention heads of the mel decoder; they divide decoder_dim.",
+         VOICE_ONLY),
     INT(M, speaker_embedding_dim, "256", 8, 4096, "Length of the voice vector."),
     BOOL(M, use_voice_conditioning, "true", "Condition the decoder on the voice vector of a reference clip."),
     BOOL(M, use_gst, "true", "Global style tokens beside the voice vector.", ALIAS("enable_gst")),
     INT(M, gst_num_style_tokens, "10", 1, 256, "How many style tokens there are."),
     INT(M, gst_num_heads, "4", 1, 64,
-         "Attention heads over the style tokens; they divide speaker_embedding_dim."),
+         "Attention heads over the style tokens; they divide speaker_embedding_dim.", VOICE_ONLY),
     INT(M, feed_forward_ratio, "3", 1, 8,
-         "Width of the feed-forward part of a layer, as a multiple of the layer's."),
+         "Width of the feed-forward part of a layer, as a multiple of the layer's.", VOICE_ONLY),
     INT(M, predictor_dim, "256", 8, 4096, "Width of the predictor of duration, pitch and energy."),
     ENUM(M, decoder_strategy, "non_autoregressive", strategies,
          "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
@@ -143,16 +153,18 @@ const Option option_table[] = {
 
     /* model: the features it sees */
     INT(M, sample_rate, "22050", 4000, 192000,
-         "Samples per second; other recordings are resampled.", ALSO("data")),
-    INT(M, n_fft, "1024", 64, 16384, "FFT length of the mel, in samples.", ALSO("data")),
+         "Samples per second; other recordings are resampled.", ALSO("data"), MEL_AND_VOICE),
+    INT(M, n_fft, "1024", 64, 16384, "FFT length of the mel, in samples.", ALSO("data"), MEL_AND_VOICE),
     INT(M, win_length, "1024", 32, 16384,
-         "Window length of the mel, in samples; at most n_fft.", ALSO("data")),
+         "Window length of the mel, in samples; at most n_fft.", ALSO("data"), MEL_AND_VOICE),
     INT(M, hop_length, "256", 16, 8192,
-         "Samples from one mel frame to the next; at most win_length.", ALSO("data")),
-    INT(M, n_mels, "80", 8, 512, "Mel bands.", ALSO("data")),
-    FLOAT(M, mel_fmin, "0", 0, 96000, "Lowest frequency of the mel, in Hz.", ALIAS("fmin"), ALSO("data")),
+         "Samples from one mel frame to the next; at most win_length.", ALSO("data"), MEL_AND_VOICE),
+    INT(M, n_mels, "80", 8, 512, "Mel bands.", ALSO("data"), MEL_AND_VOICE),
+    FLOAT(M, mel_fmin, "0", 0, 96000, "Lowest frequency of the mel, in Hz.", ALIAS("fmin"), ALSO("data"),
+         MEL_AND_VOICE),
     FLOAT(M, mel_fmax, "8000", 1, 96000,
-         "Highest frequency of the mel, in Hz; at most half of sample_rate.", ALIAS("fmax"), ALSO("data")),
+         "Highest frequency of the mel, in Hz; at most half of sample_rate.", ALIAS("fmax"), ALSO("data"),
+         MEL_AND_VOICE),
 
     /* data: what is on disk */
     STRING(D, data_path, "", 0, PATH_MAX_BYTES, "Folder of the dataset.", ALIAS("dataset_path train_data")),
@@ -178,36 +190,42 @@ const Option option_table[] = {
 
     /* data: text */
     STRING(D, language, "en", 2, 15,
-         "Language of lines that name none, and of lines whose language cannot be told."),
+         "Language of lines that name none, and of lines whose language cannot be told.", TEXT_ONLY),
     ENUM(D, language_detection_method, "metadata", language_methods,
-         "Where the language of a line comes from: the metadata column, the file name, or the text itself."),
+         "Where the language of a line comes from: the metadata column, the file name, or the text itself.",
+         TEXT_ONLY),
     LIST(D, supported_languages, NULL, 1, CONFIG_MAX_LIST, ',',
-         "Languages that detection chooses among.", .def_item = language_code),
+         "Languages that detection chooses among.", .def_item = language_code, TEXT_ONLY),
     ENUM(D, text_cleaners, "multilingual", cleaners,
          "none; basic: sentence marks, and lower case when use_phonemes is off; "
          "english: also numbers and abbreviations of English lines; multilingual: "
-         "those of every line, in its own language.", .one_item_list = 1),
+         "those of every line, in its own language.", .one_item_list = 1, TEXT_ONLY),
     BOOL(D, use_phonemes, "true",
-         "Speak the text with espeak-ng and use its phonemes; off uses the characters of the cleaned text."),
-    STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses by language."),
+         "Speak the text with espeak-ng and use its phonemes; off uses the characters of the cleaned text.",
+         TEXT_AND_VOICE),
+    STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses by language.",
+         TEXT_ONLY),
     INT(D, phoneme_timeout_ms, "5000", 100, 600000,
          "Milliseconds that espeak-ng may take for one line before the line is given up."),
-    BOOL(D, add_blank, "false", "Put a blank token after every symbol."),
+    BOOL(D, add_blank, "false", "Put a blank token after every symbol.", TEXT_AND_VOICE),
     INT(D, max_text_length, "500", 4, 65535,
          "Most tokens of a line; longer lines are left out and counted.", ALSO("model")),
 
     /* data: audio */
-    BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip."),
+    BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip.", MEL_ONLY),
     FLOAT(D, trim_top_db, "40", 5, 120,
          "Decibels below the loudest frame that count as silence. 40 keeps the quiet endings of words; "
-         "20-30 cuts closer and may take them."),
-    BOOL(D, enable_loudness_normalization, "true", "Bring every clip to target_loudness_lufs (EBU R128)."),
-    FLOAT(D, target_loudness_lufs, "-23", -70, -5, "Loudness of a clip, in LUFS."),
+         "20-30 cuts closer and may take them.", MEL_ONLY, WITH(trim_silence)),
+    BOOL(D, enable_loudness_normalization, "true", "Bring every clip to target_loudness_lufs (EBU R128).",
+         MEL_ONLY),
+    FLOAT(D, target_loudness_lufs, "-23", -70, -5, "Loudness of a clip, in LUFS.",
+         MEL_ONLY, WITH(enable_loudness_normalization)),
     FLOAT(D, min_audio_length, "0.1", 0, 3600, "Seconds; shorter recordings are left out and counted."),
     FLOAT(D, max_audio_length, "30", 0.1, 36000, "Seconds; longer recordings are left out and counted."),
     INT(D, max_mel_frames, "1024", 8, 65535,
          "Most mel frames of a clip; longer clips are left out and counted."),
-    ENUM(D, mel_storage, "float32", mel_storages, "Numbers of the mel cache; float16 takes half the disk."),
+    ENUM(D, mel_storage, "float32", mel_storages, "Numbers of the mel cache; float16 takes half the disk.",
+         MEL_ONLY),
 
     /* data: caches and loading */
     ENUM(D, preprocessing_mode, "auto", preprocessing_modes,

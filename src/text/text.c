@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "config/bindings.h"
 #include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
@@ -226,7 +227,8 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     return make_symbols(t, r);
 }
 
-/* Anything that could change one token of one line must be in here. */
+/* Anything that could change one token of one line must be in here; the settings among it are marked in the
+ * option table. */
 Hash128 text_settings_hash(const Config *cfg)
 {
     Hasher h = {0};
@@ -249,15 +251,7 @@ Hash128 text_settings_hash(const Config *cfg)
     hasher_str(&h, icu_text);
     Hash128 symbols = tokens_hash();
     hasher_bytes(&h, &symbols, sizeof symbols);
-    hasher_str(&h, cfg->language);
-    hasher_u64(&h, cfg->language_detection_method);
-    hasher_u64(&h, (uint64_t)cfg->supported_languages.count);
-    for (int i = 0; i < cfg->supported_languages.count; i++)
-        hasher_str(&h, cfg->supported_languages.items[i]);
-    hasher_u64(&h, cfg->text_cleaners);
-    hasher_u64(&h, (uint64_t)cfg->use_phonemes);
-    hasher_str(&h, cfg->phoneme_language);
-    hasher_u64(&h, (uint64_t)cfg->add_blank);
+    config_hash_bound(&h, cfg, BOUND_TEXT_CACHE);
     if (cfg->use_phonemes)
         phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
     return hasher_close(&h);

@@ -13,17 +13,21 @@ typedef struct Rows {
     float *cost;                                   /* [rows] */
 } Rows;
 
-typedef struct Pass {
+typedef struct Walk {
     const EvaluateOptions *o;
     AlignmentSink sink;
     void *arg;
     Rows rows;
-} Pass;
+} Walk;
 
 static void rows_close(Rows *r)
 {
-    free(r->tokens), free(r->durations), free(r->text_length), free(r->mel_length), free(r->utterance),
-        free(r->cost);
+    free(r->tokens);
+    free(r->durations);
+    free(r->text_length);
+    free(r->mel_length);
+    free(r->utterance);
+    free(r->cost);
 }
 
 static int rows_open(Rows *r, size_t rows, size_t text, Err *err)
@@ -51,9 +55,10 @@ static const CorpusItem *find_item(const Corpus *c, uint32_t utterance)
     return bsearch(&utterance, c->items, c->count, sizeof *c->items, compare_item);
 }
 
+/* Behind every batch: its rows on the host, each handed to the sink. */
 static int take_batch(void *arg, Engine *e, int64_t number, Err *err)
 {
-    Pass *p = arg;
+    Walk *p = arg;
     Rows *r = &p->rows;
     const DeviceOps *d = p->o->model->ops;
     const BatchLayout *l;
@@ -61,17 +66,21 @@ static int take_batch(void *arg, Engine *e, int64_t number, Err *err)
     const uint8_t *batch = engine_batch(e, &l, &info);
     Stream *s = engine_stream(e);
     const size_t rows = (size_t)engine_rows(e), text = (size_t)info->text, word = sizeof(int32_t);
-    int rc;
-    if ((rc = d->copy_out(s, r->tokens, batch + l->tokens, rows * text * word, err)) ||
-        (rc = d->copy_out(s, r->text_length, batch + l->text_length, rows * word, err)) ||
-        (rc = d->copy_out(s, r->mel_length, batch + l->mel_length, rows * word, err)) ||
-        (rc = d->copy_out(s, r->utterance, batch + l->utterance, rows * word, err)) ||
-        (rc = engine_alignment(e, r->durations, r->cost, err)))
-        return rc;
+    int rc = d->copy_out(s, r->tokens, batch + l->tokens, rows * text * word, err);
+    if (!rc)
+        rc = d->copy_out(s, r->text_length, batch + l->text_length, rows * word, err);
+    if (!rc)
+        rc = d->copy_out(s, r->mel_length, batch + l->mel_length, rows * word, err);
+    if (!rc)
+        rc = d->copy_out(s, r->utterance, batch + l->utterance, rows * word, err);
+    /* Waits, so that the copies before it are there too. */
+    if (!rc)
+        rc = engine_alignment(e, r->durations, r->cost, err);
     for (size_t i = 0; i < rows && !rc; i++) {
         const CorpusItem *item =
             r->utterance[i] < 0 ? NULL : find_item(p->o->corpus, (uint32_t)r->utterance[i]);
-        if (!item || !r->mel_length[i]) /* a row that is not used, or was lost */
+        /* A row that is not used, or was lost. */
+        if (!item || !r->mel_length[i])
             continue;
         ClipAlignment clip = {.item = (uint32_t)(item - p->o->corpus->items),
                               .tokens = r->tokens + i * text,
@@ -87,7 +96,7 @@ static int take_batch(void *arg, Engine *e, int64_t number, Err *err)
 
 int align_clips(Engine *e, const EvaluateOptions *o, AlignmentSink sink, void *arg, Err *err)
 {
-    Pass p = {.o = o, .sink = sink, .arg = arg};
+    Walk p = {.o = o, .sink = sink, .arg = arg};
     double terms[TERM_COUNT];
     EngineShape largest = corpus_shape(o->cfg, o->corpus, NULL);
     int rc = rows_open(&p.rows, (size_t)engine_rows(e), (size_t)largest.text, err);
@@ -120,9 +129,10 @@ static int32_t behind(const int32_t *tokens, int text, int i)
 static int is_apostrophe(int32_t token)
 {
     uint32_t code = tokens_code_point(token);
-    return code == '\'' || code == 0x2019;
+    return code == '\'' || code == 0x2019; /* typewriter's and typographer's */
 }
 
+/* A blank goes with what stands before it, so it neither begins nor ends a word. */
 int alignment_words(SymbolSpan *out, const int32_t *tokens, int text)
 {
     int count = 0, inside = 0;
@@ -141,6 +151,7 @@ int alignment_words(SymbolSpan *out, const int32_t *tokens, int text)
     return count;
 }
 
+/* Code points of IPA: primary and secondary stress; ties over and under. */
 static int is_stress(uint32_t code) { return code == 0x2C8 || code == 0x2CC; }
 static int is_tie(uint32_t code) { return code == 0x361 || code == 0x35C; }
 

@@ -119,9 +119,14 @@ typedef struct Symbols {
 
 static void symbols_close(Symbols *s)
 {
-    free(s->tokens), free(s->starts), free(s->words), free(s->phones);
-    free(s->word_intervals), free(s->phone_intervals);
-    buf_free(&s->word_names), buf_free(&s->phone_names);
+    free(s->tokens);
+    free(s->starts);
+    free(s->words);
+    free(s->phones);
+    free(s->word_intervals);
+    free(s->phone_intervals);
+    buf_free(&s->word_names);
+    buf_free(&s->phone_names);
 }
 
 static int symbols_open(Symbols *s, const AlignedClip *c, const ClipTime *time, double length, Err *err)
@@ -144,8 +149,10 @@ static int symbols_open(Symbols *s, const AlignedClip *c, const ClipTime *time, 
         return err_set(err, ERR_NOMEM, "no memory for %zu symbols", n);
     for (size_t i = 0; i <= n; i++) {
         s->starts[i] = fmin(rounded(clip_seconds(time, frame)), length);
-        if (i < n)
-            s->tokens[i] = view.tokens[i], frame += c->durations[i];
+        if (i < n) {
+            s->tokens[i] = view.tokens[i];
+            frame += c->durations[i];
+        }
     }
     /* A short space is no pause: its frames are the beginning of the next word, the silence before a stop for
      * instance. */
@@ -205,7 +212,8 @@ static int write_textgrid(const char *dir, Str id, double length, const TextGrid
     }
     if (!rc)
         rc = file_replace(path.data, text.data, text.size, err);
-    buf_free(&path), buf_free(&text);
+    buf_free(&path);
+    buf_free(&text);
     return rc;
 }
 
@@ -289,7 +297,10 @@ int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t co
     for (int i = 0; i < slots && j.slots; i++)
         buf_free(&j.slots[i].rows);
     mel_plan_close(j.mel);
-    free(j.readers), free(j.slots), free(path), free(folder);
+    free(j.readers);
+    free(j.slots);
+    free(path);
+    free(folder);
     return rc;
 }
 
@@ -325,6 +336,7 @@ int alignment_write_costs(const char *dir, const AlignedClip *clips, uint32_t co
         rc = text.failed ? err_set(err, ERR_NOMEM, "no memory for %s", path)
                          : file_replace(path, text.data, text.size, err);
     buf_free(&text);
-    free(sorted), free(path);
+    free(sorted);
+    free(path);
     return rc;
 }

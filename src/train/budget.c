@@ -41,7 +41,8 @@ static void set_steps(Trainer *t, int64_t total)
 
 void budget_open(Trainer *t)
 {
-    t->val_step = t->cfg->val_step, t->save_step = t->cfg->save_step,
+    t->val_step = t->cfg->val_step;
+    t->save_step = t->cfg->save_step;
     t->sample_step = t->cfg->text2audio_interval_steps;
     t->most_steps = t->total;
     t->measuring = t->cfg->minutes > 0 && t->state.total == 0;
@@ -57,8 +58,10 @@ void budget_step(Trainer *t)
         return;
     const double first = fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, 0.2 * budget));
     if (t->measure_from <= 0) { /* the first steps of each shape are slower: they are not counted */
-        if (elapsed > first / 2)
-            t->measure_from = now, t->measure_step = t->state.step;
+        if (elapsed > first / 2) {
+            t->measure_from = now;
+            t->measure_step = t->state.step;
+        }
         return;
     }
     const int64_t steps = t->state.step - t->measure_step;
@@ -67,7 +70,8 @@ void budget_step(Trainer *t)
     const double each = (now - t->measure_from) / (double)steps;
     int64_t total = t->state.step + (int64_t)fmax(1, RESERVE * (budget - elapsed) / each);
     total = total < t->most_steps ? total : t->most_steps;
-    t->measure_from = now, t->measure_step = t->state.step;
+    t->measure_from = now;
+    t->measure_step = t->state.step;
     if (!t->measuring && fabs((double)(total - t->total)) < TOLERANCE * (double)t->total)
         return;
     t->measuring = 0;

@@ -22,7 +22,8 @@ static int add_point(Curve *c, double x, double y)
     if (mem_grow(&c->x, &c->x_cap, c->n + 1, sizeof *c->x) ||
         mem_grow(&c->y, &c->y_cap, c->n + 1, sizeof *c->y))
         return ERR_NOMEM;
-    c->x[c->n] = x, c->y[c->n++] = y;
+    c->x[c->n] = x;
+    c->y[c->n++] = y;
     return 0;
 }
 
@@ -67,5 +68,8 @@ void report_curve(Trainer *t)
         rc = chart_lines(path, "loss", "step", "loss per frame", series, c.validation.n ? 2 : 1, 1, &err);
     if (rc)
         log_warn(t->log, "no picture of the loss: %s", err.msg);
-    free(c.train.x), free(c.train.y), free(c.validation.x), free(c.validation.y);
+    free(c.train.x);
+    free(c.train.y);
+    free(c.validation.x);
+    free(c.validation.y);
 }

@@ -14,6 +14,8 @@
 #include "train/pictures.h"
 #include "train/run_parts.h"
 
+#define SAMPLE_ITERATIONS 32 /* of Griffin-Lim: a sample shows how training goes, it need not be the best */
+
 /* The same clip at every validation, as pictures. */
 static void show_look(Trainer *t, const EngineLook *l)
 {
@@ -21,8 +23,8 @@ static void show_look(Trainer *t, const EngineLook *l)
     const MelStatistics *pitch = &t->o.train->statistics;
     snprintf(title, sizeof title, "a clip of validation, step %lld", (long long)t->state.step);
     PictureScale scale = {.cfg = t->cfg,
-                          .mean = t->snapshot.mean,
-                          .deviation = t->snapshot.deviation,
+                          .mean = t->snapshot.content.mean,
+                          .deviation = t->snapshot.content.deviation,
                           .pitch_mean = pitch->pitch_mean,
                           .pitch_deviation = pitch->pitch_deviation,
                           .title = title};
@@ -124,7 +126,8 @@ static int speak_clips(Trainer *t, int last, Err *err)
         err_clear(err);
         rc = 0;
     } else if (!rc && n) {
-        rc = hearing_submit(t->hearing, t->state.step, speech, t->snapshot.mean, t->snapshot.deviation, err);
+        rc = hearing_submit(t->hearing, t->state.step, speech, t->snapshot.content.mean,
+                            t->snapshot.content.deviation, err);
         rc = rc < 0 ? rc : 0;
     }
     for (int i = 0; i < n; i++)
@@ -160,11 +163,15 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
 int samples_open(Trainer *t, Err *err)
 {
     const StringList *texts = &t->cfg->text2audio_texts;
+    /* Also without texts: a mel that cannot become sound is an error before the first step. */
+    int rc = sound_open(&t->sound, &(SoundOptions){.cfg = t->cfg, .iterations = SAMPLE_ITERATIONS}, err);
+    if (rc)
+        return rc;
     if (!texts->count || !t->cfg->text2audio_interval_steps)
         return 0;
     TextEngine *engine;
     TextResult r = {0};
-    int rc = text_engine_open(&engine, t->cfg, err);
+    rc = text_engine_open(&engine, t->cfg, err);
     if (rc)
         return rc;
     t->sample_tokens = mem_calloc((size_t)texts->count, sizeof *t->sample_tokens);
@@ -187,7 +194,8 @@ int samples_open(Trainer *t, Err *err)
         }
         for (int k = 0; k < n; k++)
             tokens[k] = ((const uint16_t *)(const void *)r.tokens.data)[k];
-        t->sample_tokens[t->samples] = tokens, t->sample_counts[t->samples++] = n;
+        t->sample_tokens[t->samples] = tokens;
+        t->sample_counts[t->samples++] = n;
     }
     text_result_free(&r);
     text_engine_close(engine);
@@ -198,7 +206,9 @@ void samples_close(Trainer *t)
 {
     for (int i = 0; i < t->samples; i++)
         free(t->sample_tokens[i]);
-    free(t->sample_tokens), free(t->sample_counts);
+    free(t->sample_tokens);
+    free(t->sample_counts);
+    sound_close(t->sound);
 }
 
 int samples_speak(Trainer *t, Err *err)
@@ -214,11 +224,11 @@ int samples_speak(Trainer *t, Err *err)
         SynthesisText text = {t->sample_tokens[i], t->sample_counts[i], voice};
         if ((rc = synthesiser_speak(t->synthesiser, &s, &text, 1, &(SynthesisStyle){.speed = 1}, err)))
             break;
-        int64_t n = griffin_lim_samples(t->griffin, s.frames);
-        float *samples = mem_calloc((size_t)n, sizeof *samples);
-        normaliser_restore_mel(s.mel, s.mel, t->snapshot.mean, t->snapshot.deviation, s.frames, cfg->n_mels);
-        rc = samples ? griffin_lim_run(t->griffin, samples, s.mel, s.frames, 32, 1, err)
-                     : err_set(err, ERR_NOMEM, "no memory for a spoken sample");
+        int64_t n;
+        float *samples;
+        normaliser_restore_mel(s.mel, s.mel, t->snapshot.content.mean, t->snapshot.content.deviation,
+                               s.frames, cfg->n_mels);
+        rc = sound_make(t->sound, &samples, &n, s.mel, s.frames, 0, err);
         snprintf(tag, sizeof tag, "speech/%d", i);
         if (!rc)
             event_log_audio(t->events, tag, t->state.step, samples, n, cfg->sample_rate);

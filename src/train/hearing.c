@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "audio/griffin_lim.h"
 #include "audio/mel.h"
 #include "audio/normaliser.h"
 #include "audio/pitch.h"
@@ -23,22 +22,23 @@
 #include "cache/features.h"
 #include "dataset/audio_file.h"
 #include "judge/distance.h"
+#include "voice/sound.h"
 
-#define NICENESS 10
-#define LARGEST_FILE ((size_t)1 << 30)
+#define NICENESS 10                    /* listening never takes time from training */
+#define LARGEST_FILE ((size_t)1 << 30) /* bytes of a recording */
 
 /* A sound and what is known of it. */
-typedef struct Sound {
+typedef struct Take {
     float *samples, *mel, *pitch; /* [count], [frames, n_mels] log mel, [frames] log F0 */
     uint8_t *voiced;              /* [frames] */
     int64_t count, frames;
     int words, wrong;
-} Sound;
+} Take;
 
 typedef struct Clip {
     uint32_t item;
     char *said;
-    Sound recording, voice;
+    Take recording, voice;
     int has_recording; /* 1: there, -1: cannot be read */
     SoundDistance distance;
     int has_distance;
@@ -47,7 +47,7 @@ typedef struct Clip {
 /* What a thread needs to make and judge sound. */
 typedef struct Ear {
     Recogniser *recogniser;
-    GriffinLim *griffin;
+    Sound *sound;
     MelScratch *mel;
     PitchScratch *pitch;
     AudioProcessor *processor;
@@ -75,15 +75,19 @@ struct Hearing {
     Err err;
 };
 
-static void sound_free(Sound *s)
+static void take_free(Take *s)
 {
-    free(s->samples), free(s->mel), free(s->pitch), free(s->voiced);
+    free(s->samples);
+    free(s->mel);
+    free(s->pitch);
+    free(s->voiced);
     memset(s, 0, sizeof *s);
 }
 
 /* --- one clip --- */
 
-static int fill_pitch(const Hearing *h, Ear *e, Sound *s)
+/* Pitch and voicing of every frame; how many frames there are is decided by the mel. */
+static int fill_pitch(const Hearing *h, Ear *e, Take *s)
 {
     s->pitch = mem_calloc((size_t)s->frames + 1, sizeof *s->pitch);
     s->voiced = mem_calloc((size_t)s->frames + 1, 1);
@@ -92,13 +96,15 @@ static int fill_pitch(const Hearing *h, Ear *e, Sound *s)
     return pitch_compute(h->pitch, e->pitch, s->pitch, s->voiced, s->samples, s->count);
 }
 
-static int judge_sound(const Hearing *h, Ear *e, Sound *s, const char *said, Err *err)
+/* What a recogniser understands of it, where there is one. */
+static int judge_sound(const Hearing *h, Ear *e, Take *s, const char *said, Err *err)
 {
     JudgeClip c = {.samples = s->samples, .count = s->count, .rate = h->cfg->sample_rate, .said = said};
     if (!e->recogniser)
         return 0;
     int rc = judge_clip(&c, e->recogniser, &e->heard, err);
-    s->words = c.words, s->wrong = c.wrong;
+    s->words = c.words;
+    s->wrong = c.wrong;
     judge_clips_clear(&c, 1);
     return rc;
 }
@@ -111,7 +117,7 @@ static int read_recording(const Hearing *h, Ear *e, Clip *c)
     Err err = {0};
     char detail[256], path[4096];
     const float *samples;
-    Sound *s = &c->recording;
+    Take *s = &c->recording;
     int there = 0;
     e->bytes.size = 0;
     if (dataset_audio_path(&h->corpus->dataset, u, path, sizeof path, &err) ||
@@ -130,22 +136,24 @@ static int read_recording(const Hearing *h, Ear *e, Clip *c)
     memcpy(s->samples, samples, (size_t)s->count * sizeof *samples);
     mel_compute(h->mel, e->mel, s->mel, s->samples, s->count);
     there = fill_pitch(h, e, s) == 0 && judge_sound(h, e, s, c->said, &err) == 0;
-    if (there) { /* the sound itself is not needed any more */
+    /* The sound itself is not needed any more. */
+    if (there) {
         free(s->samples);
         s->samples = NULL;
     }
 done:
     if (!there)
-        sound_free(s);
+        take_free(s);
     return there;
 }
 
+/* In a worker: a spoken clip becomes sound, is listened to and compared with its recording. */
 static void hear_clip(void *user, int thread, int slot, uint64_t item)
 {
     Hearing *h = user;
     Ear *e = &h->ears[thread];
     Clip *c = &h->clips[item];
-    Sound *s = &c->voice;
+    Take *s = &c->voice;
     pthread_mutex_lock(&h->mutex);
     int stop = h->stop;
     pthread_mutex_unlock(&h->mutex);
@@ -153,46 +161,56 @@ static void hear_clip(void *user, int thread, int slot, uint64_t item)
         return;
     if (!c->has_recording)
         c->has_recording = read_recording(h, e, c) ? 1 : -1;
-    s->count = griffin_lim_samples(e->griffin, s->frames);
-    if (!(s->samples = mem_calloc((size_t)s->count, sizeof *s->samples))) {
-        err_set(&e->err, ERR_NOMEM, "no memory for a spoken clip");
+    if (sound_make(e->sound, &s->samples, &s->count, s->mel, s->frames, 0, &e->err))
         return;
-    }
-    if (griffin_lim_run(e->griffin, s->samples, s->mel, s->frames, GRIFFIN_LIM_ITERATIONS, 1, &e->err) ||
-        fill_pitch(h, e, s) || judge_sound(h, e, s, c->said, &e->err))
+    if (fill_pitch(h, e, s) || judge_sound(h, e, s, c->said, &e->err))
         return;
-    Err ignored = {0}; /* clips that are too long for a comparison are left out of it */
+    /* Clips that are too long for a comparison are left out of it. */
+    Err ignored = {0};
     c->has_distance =
         c->has_recording > 0 && sound_distance(&c->distance, c->recording.mel, c->recording.pitch,
                                                c->recording.voiced, c->recording.frames, s->mel, s->pitch,
                                                s->voiced, s->frames, h->cfg->n_mels, &ignored) == 0;
 }
 
+/* Nothing is to be done in order. */
 static int next_clip(void *user, int slot, uint64_t item, Err *err) { return 0; }
 
 /* --- the thread --- */
 
+static int open_ear(const Hearing *h, Ear *e, Err *err)
+{
+    int rc = sound_open(&e->sound, &(SoundOptions){.cfg = h->cfg}, err);
+    if (!rc)
+        rc = mel_scratch_open(&e->mel, h->mel, err);
+    if (!rc)
+        rc = pitch_scratch_open(&e->pitch, h->pitch, err);
+    if (!rc)
+        rc = audio_processor_open(&e->processor, h->cfg, err);
+    return rc;
+}
+
+/* In the thread, before its first clips: recognisers take seconds to open, and nobody waits for them. */
 static int open_ears(Hearing *h, Err *err)
 {
-    int rc = 0;
-    for (int i = 0; i < h->threads && !rc; i++) {
+    for (int i = 0; i < h->threads; i++) {
         Ear *e = &h->ears[i];
-        if (e->griffin)
+        if (e->sound)
             continue;
-        if ((rc = griffin_lim_open(&e->griffin, h->cfg, err)) ||
-            (rc = mel_scratch_open(&e->mel, h->mel, err)) ||
-            (rc = pitch_scratch_open(&e->pitch, h->pitch, err)) ||
-            (rc = audio_processor_open(&e->processor, h->cfg, err)))
-            break;
+        int rc = open_ear(h, e, err);
+        if (rc)
+            return rc;
+        /* Without a recogniser there are still lengths and distances. */
         Err missing = {0};
         if (!h->why_not[0] && recogniser_open(&e->recogniser, h->cfg->language, &missing))
             snprintf(h->why_not, sizeof h->why_not, "%s", missing.msg);
         if (e->recogniser && !h->judge[0])
             snprintf(h->judge, sizeof h->judge, "%s", recogniser_name(e->recogniser));
     }
-    return rc;
+    return 0;
 }
 
+/* Sums and means over the clips. */
 static void sum_up(Hearing *h, Heard *out)
 {
     int64_t spoken = 0, recorded = 0;
@@ -203,14 +221,21 @@ static void sum_up(Hearing *h, Heard *out)
     for (int i = 0; i < h->count; i++) {
         const Clip *c = &h->clips[i];
         out->clips++;
-        out->voice.words += c->voice.words, out->voice.wrong += c->voice.wrong;
-        out->recordings.words += c->recording.words, out->recordings.wrong += c->recording.wrong;
+        out->voice.words += c->voice.words;
+        out->voice.wrong += c->voice.wrong;
+        out->recordings.words += c->recording.words;
+        out->recordings.wrong += c->recording.wrong;
         if (!c->has_distance)
             continue;
-        spoken += c->voice.frames, recorded += c->recording.frames;
-        out->mcd_db += c->distance.mcd_db, compared++;
-        if (isfinite(c->distance.f0_rmse_semitones))
-            out->f0_rmse_semitones += c->distance.f0_rmse_semitones, pitched++;
+        spoken += c->voice.frames;
+        recorded += c->recording.frames;
+        out->mcd_db += c->distance.mcd_db;
+        compared++;
+        /* A clip without voiced frames has no distance in pitch. */
+        if (isfinite(c->distance.f0_rmse_semitones)) {
+            out->f0_rmse_semitones += c->distance.f0_rmse_semitones;
+            pitched++;
+        }
     }
     out->voice.share = out->voice.words ? (double)out->voice.wrong / out->voice.words : NAN;
     out->recordings.share =
@@ -220,6 +245,7 @@ static void sum_up(Hearing *h, Heard *out)
     out->f0_rmse_semitones = pitched ? out->f0_rmse_semitones / pitched : NAN;
 }
 
+/* Waits for clips, judges them without the lock, leaves the result. */
 static void *listen_on(void *arg)
 {
     Hearing *h = arg;
@@ -250,6 +276,7 @@ static void *listen_on(void *arg)
 
 /* --- for the owner --- */
 
+/* The text of an item as it is spoken, malloc'd. */
 static char *said_of(const Corpus *c, uint32_t item)
 {
     StoreEntry e;
@@ -258,30 +285,53 @@ static char *said_of(const Corpus *c, uint32_t item)
     return text_view(&v, &e) ? strdup("") : strndup(v.cleaned, v.cleaned_size);
 }
 
+/* Clips at even distances in the corpus, with what is said in them. */
+static int choose_clips(Hearing *h, Err *err)
+{
+    const Corpus *corpus = h->corpus;
+    for (int i = 0; i < h->count; i++) {
+        Clip *c = &h->clips[i];
+        c->item = (uint32_t)((uint64_t)corpus->count * (uint64_t)i / (uint64_t)h->count);
+        c->said = said_of(corpus, c->item);
+        if (!c->said)
+            return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
+    }
+    return 0;
+}
+
 int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int most, int threads, Log *log,
                  Err *err)
 {
-    Hearing *h = *out = mem_calloc(1, sizeof *h);
+    *out = NULL;
+    Hearing *h = mem_calloc(1, sizeof *h);
     if (!h)
         return err_set(err, ERR_NOMEM, "no memory to listen");
-    h->cfg = cfg, h->corpus = corpus, h->log = log;
+    h->cfg = cfg;
+    h->corpus = corpus;
+    h->log = log;
     h->threads = threads > 1 ? threads : 1;
     h->count = corpus->count < (uint32_t)most ? (int)corpus->count : most;
     pthread_mutex_init(&h->mutex, NULL);
     pthread_cond_init(&h->change, NULL);
     h->clips = mem_calloc((size_t)h->count + 1, sizeof *h->clips);
     h->ears = mem_calloc((size_t)h->threads, sizeof *h->ears);
+    int rc = 0;
     if (!h->clips || !h->ears)
-        return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
-    for (int i = 0; i < h->count; i++) {
-        h->clips[i].item = (uint32_t)((uint64_t)corpus->count * (uint64_t)i / (uint64_t)h->count);
-        if (!(h->clips[i].said = said_of(corpus, h->clips[i].item)))
-            return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
-    }
-    int rc = mel_plan_open(&h->mel, cfg, err);
+        rc = err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
+    if (!rc)
+        rc = choose_clips(h, err);
+    if (!rc)
+        rc = mel_plan_open(&h->mel, cfg, err);
     if (!rc)
         rc = pitch_plan_open(&h->pitch, cfg, err);
-    return rc ? rc : thread_start(&h->thread, "listener", listen_on, h, err);
+    if (!rc)
+        rc = thread_start(&h->thread, "listener", listen_on, h, err);
+    if (rc) {
+        hearing_close(h);
+        return rc;
+    }
+    *out = h;
+    return 0;
 }
 
 void hearing_close(Hearing *h)
@@ -295,13 +345,13 @@ void hearing_close(Hearing *h)
     thread_join(&h->thread);
     for (int i = 0; h->clips && i < h->count; i++) {
         free(h->clips[i].said);
-        sound_free(&h->clips[i].recording);
-        sound_free(&h->clips[i].voice);
+        take_free(&h->clips[i].recording);
+        take_free(&h->clips[i].voice);
     }
     for (int i = 0; h->ears && i < h->threads; i++) {
         Ear *e = &h->ears[i];
         recogniser_close(e->recogniser);
-        griffin_lim_close(e->griffin);
+        sound_close(e->sound);
         mel_scratch_close(e->mel);
         pitch_scratch_close(e->pitch);
         audio_processor_close(e->processor);
@@ -313,7 +363,9 @@ void hearing_close(Hearing *h)
     pitch_plan_close(h->pitch);
     pthread_mutex_destroy(&h->mutex);
     pthread_cond_destroy(&h->change);
-    free(h->clips), free(h->ears), free(h);
+    free(h->clips);
+    free(h->ears);
+    free(h);
 }
 
 int hearing_count(const Hearing *h) { return h->count; }
@@ -329,16 +381,19 @@ int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *
     if (taken)
         return 1;
     for (int i = 0; i < h->count; i++) {
-        Sound *s = &h->clips[i].voice;
+        Take *s = &h->clips[i].voice;
         const int64_t values = (int64_t)speech[i].frames * bands;
-        sound_free(s);
+        take_free(s);
         s->frames = speech[i].frames;
-        if (!(s->mel = mem_calloc((size_t)values, sizeof *s->mel)))
+        s->mel = mem_calloc((size_t)values, sizeof *s->mel);
+        if (!s->mel)
             return err_set(err, ERR_NOMEM, "no memory to listen to %d clips", h->count);
         normaliser_restore_mel(s->mel, speech[i].mel, mean, deviation, s->frames, bands);
     }
     pthread_mutex_lock(&h->mutex);
-    h->busy = 1, h->done = 0, h->step = step;
+    h->busy = 1;
+    h->done = 0;
+    h->step = step;
     pthread_cond_broadcast(&h->change);
     pthread_mutex_unlock(&h->mutex);
     return 0;
@@ -378,6 +433,7 @@ void heard_sentence(const Heard *h, char *out, size_t cap)
         snprintf(out, cap, "words were not judged (%.120s)%s", h->why_not, rest);
 }
 
+/* Counts, or null where nobody listened. */
 static void words_json(json_t *o, const char *words, const char *wrong, const char *share, const WordScore *s)
 {
     json_object_set_new(o, words, s->words ? json_integer(s->words) : json_null());

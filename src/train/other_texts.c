@@ -1,4 +1,4 @@
-/* other_texts.c - see other_texts.h. */
+/* other_texts.c - clips with each other's texts: who gets which, and how much worse that fits. */
 #include "train/other_texts.h"
 
 #include <math.h>
@@ -25,6 +25,7 @@ static int compare_texts(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
+/* The texts of all clips, by length and then by content; returns how many. */
 static uint32_t list_texts(Text *texts, const Corpus *c)
 {
     uint32_t n = 0;
@@ -39,9 +40,11 @@ static uint32_t list_texts(Text *texts, const Corpus *c)
     return n;
 }
 
+/* Gives a clip another text, where it fits. 1: it has it now. */
 static int takes(OtherTexts *o, const Corpus *c, uint32_t item, const Text *text)
 {
-    if (!text || text->tokens > c->lengths[item].frames) /* every symbol needs a frame */
+    /* Every symbol needs a frame. */
+    if (!text || text->tokens > c->lengths[item].frames)
         return 0;
     o->corpus.items[item].text_entry = c->items[text->item].text_entry;
     o->corpus.lengths[item].tokens = text->tokens;
@@ -72,6 +75,7 @@ int other_texts_open(OtherTexts *o, const Corpus *c, Err *err)
     o->changed = mem_calloc(room, sizeof *o->changed);
     if (!texts || !o->corpus.items || !o->corpus.lengths || !o->changed) {
         free(texts);
+        other_texts_close(o);
         return err_set(err, ERR_NOMEM, "no memory for the texts of %u clips", c->count);
     }
     memcpy(o->corpus.items, c->items, c->count * sizeof *c->items);
@@ -83,7 +87,9 @@ int other_texts_open(OtherTexts *o, const Corpus *c, Err *err)
 
 void other_texts_close(OtherTexts *o)
 {
-    free(o->corpus.items), free(o->corpus.lengths), free(o->changed);
+    free(o->corpus.items);
+    free(o->corpus.lengths);
+    free(o->changed);
     *o = (OtherTexts){0};
 }
 
@@ -95,8 +101,11 @@ int evaluate_own_text(double *share, double align, Engine *e, const EvaluateOpti
     *share = NAN;
     int rc = other_texts_open(&other, o->corpus, err);
     eo.corpus = &other.corpus;
-    if (!rc && other.count && !(rc = evaluate_loss(terms, NULL, e, &eo, err)) && terms[TERM_ALIGN] > 0)
+    if (!rc && other.count)
+        rc = evaluate_loss(terms, NULL, e, &eo, err);
+    if (!rc && terms[TERM_ALIGN] > 0)
         *share = 1 - align / terms[TERM_ALIGN];
+    /* A reader that is stuck may still look at the texts. */
     if (rc != ERR_WORKER)
         other_texts_close(&other);
     return rc;

@@ -15,7 +15,7 @@ typedef struct OtherTexts {
 } OtherTexts;
 
 /* Every clip gets a text of about the length of its own, and with other symbols. c must outlive it.
- * ERR_NOMEM; call other_texts_close in every case, but not while a pipeline may still read (ERR_WORKER). */
+ * ERR_NOMEM: nothing is open. It is not to be closed while a pipeline may still read (ERR_WORKER). */
 int other_texts_open(OtherTexts *o, const Corpus *c, Err *err);
 void other_texts_close(OtherTexts *o); /* safe on a zeroed one */
 

@@ -263,7 +263,8 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
     Names names = measure_names(l, row);
     Canvas canvas = {0};
     Plot p = {.canvas = &canvas, .x = 16 + names.columns * names.width, .y = PLOT_TOP + PLOT_TITLE};
-    p.w = width_of(l->frames), p.h = row * l->text;
+    p.w = width_of(l->frames);
+    p.h = row * l->text;
     plot_range(&p, NULL, 0);
     float low = quantile(values, (size_t)l->text * (size_t)l->frames, 0.6);
     p.low = -4 * (float)draw_round_step(fmax((double)-low / 4, 1e-3)),
@@ -345,7 +346,8 @@ int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const
         plot_colour_bar(&bar);
         hand_over(pixels, w, h, &canvas, rc);
     }
-    free(real), free(made);
+    free(real);
+    free(made);
     mel_plan_close(plan);
     return rc;
 }
@@ -373,13 +375,18 @@ static void draw_pitch(Plot *p, const EngineLook *l, const PictureScale *s, cons
     for (int k = 0; k < count; k++)
         for (int i = 0; i < l->text; i++) {
             double v = in_hz(s, lines[k].values[i * lines[k].step]);
-            if (isfinite(v))
-                low = fmin(low, v), high = fmax(high, v);
+            if (isfinite(v)) {
+                low = fmin(low, v);
+                high = fmax(high, v);
+            }
         }
-    if (!(low <= high))
-        low = 0, high = 1;
+    if (!(low <= high)) {
+        low = 0;
+        high = 1;
+    }
     double room = fmax((high - low) * 0.08, hz ? 5 : 0.05);
-    low -= room, high += room;
+    low -= room;
+    high += room;
     double step = draw_round_step((high - low) * 40 / p->h);
     for (double v = ceil(low / step) * step; v <= high; v += step) {
         char text[32];
@@ -460,7 +467,8 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
     Plot a = {.canvas = &canvas, .x = PLOT_LEFT + 16, .y = PLOT_TOP + PLOT_TITLE, .w = width_of(l->frames)};
     a.h = mel_height(l->bands);
     Plot b = a;
-    b.y += a.h + STRIP, b.h = 160;
+    b.y += a.h + STRIP;
+    b.h = 160;
     rc = made ? canvas_open(&canvas, a.x + a.w + PLOT_RIGHT, b.y + b.h + PLOT_BOTTOM, plot_paper, err)
               : err_set(err, ERR_NOMEM, "no memory for a picture of %d frames", l->frames);
     if (!rc) {

@@ -20,8 +20,10 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
                 (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
         }
     s.text = round_to_multiple(s.text, SAMPLER_TEXT_MULTIPLE);
-    if (cfg->pad_to_fixed_length)
-        s.text = cfg->max_text_length, s.frames = cfg->max_mel_frames;
+    if (cfg->pad_to_fixed_length) {
+        s.text = cfg->max_text_length;
+        s.frames = cfg->max_mel_frames;
+    }
     s.frames = (int)policy_stretched_frames(s.frames, cfg->augment_speed,
                                             cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY);
     s.frames = round_to_multiple(s.frames, SAMPLER_FRAME_MULTIPLE);
@@ -54,7 +56,9 @@ static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg
                           .model = o->model,
                           .start = {.seed = (uint64_t)cfg->seed}};
     int rc = pipeline_plan(&data, &model, &pinned, &po, err);
-    p->pipeline_data += data, p->pipeline_model += model, p->pinned += pinned;
+    p->pipeline_data += data;
+    p->pipeline_model += model;
+    p->pinned += pinned;
     return rc;
 }
 
@@ -93,7 +97,8 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err
     if (rc)
         return rc;
     SynthesisLimits limits = synthesis_limits(&p->shape);
-    p->weights = ep.weights, p->activations = ep.activations,
+    p->weights = ep.weights;
+    p->activations = ep.activations;
     p->other = ep.total - ep.weights - ep.activations;
     p->parameters = ep.parameters;
     p->synthesis = engine_plan_synthesis(&e, &limits);
@@ -130,14 +135,18 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
         int rc = plan_batch(&tried, o, middle, err);
         if (rc)
             return rc;
-        tried.model_limit = model, tried.data_limit = data;
+        tried.model_limit = model;
+        tried.data_limit = data;
         if (fits(&tried))
             low = middle;
         else
             high = middle - 1;
     }
     int rc = plan_batch(p, o, o->cfg->batch_size, err);
-    p->model_limit = model, p->data_limit = data, p->largest_batch = low, p->buffers = POLICY_START_BUFFERS;
+    p->model_limit = model;
+    p->data_limit = data;
+    p->largest_batch = low;
+    p->buffers = POLICY_START_BUFFERS;
     if (rc)
         return rc;
     if (fits(p)) {

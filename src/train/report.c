@@ -13,7 +13,8 @@ void report_step(Trainer *t, const StepResult *r)
 {
     Interval *i = &t->interval;
     if (r->guard.skipped) {
-        i->skipped++, t->skipped++;
+        i->skipped++;
+        t->skipped++;
         log_warn(t->log, "step %lld was left out: its gradient %s (norm %g, usual %g); %d in a row",
                  (long long)r->step, r->guard.skipped == 1 ? "is not finite" : "is far too high",
                  (double)r->guard.norm, (double)r->guard.mean, r->guard.consecutive);
@@ -25,7 +26,8 @@ void report_step(Trainer *t, const StepResult *r)
     }
     for (int k = 0; k < TERM_COUNT; k++)
         i->terms[k] += r->terms[k];
-    i->loss += r->loss, i->norm += (double)r->guard.norm;
+    i->loss += r->loss;
+    i->norm += (double)r->guard.norm;
     i->steps++;
     for (int p = 0; p < PHASE_COUNT; p++)
         i->phase[p] += r->seconds[p];
@@ -42,7 +44,9 @@ static void meter_part(const StepMeter *m, int64_t from, Stats *step, double *wa
     for (int64_t k = first; k < m->sample_count; k++) {
         const StepSample *s = &m->samples[k % METER_KEEP];
         stats_add(step, (double)s->step);
-        wait += (double)s->wait, busy += (double)s->busy, all += (double)s->step;
+        wait += (double)s->wait;
+        busy += (double)s->busy;
+        all += (double)s->step;
     }
     *wait_share = all > 0 ? wait / all : 0;
     *busy_share = all > 0 ? busy / all : 0;
@@ -88,11 +92,16 @@ void report_line(Trainer *t, int64_t at, int last)
     number(o, "loss", t->loss);
     for (int k = 0; k < TERM_COUNT; k++)
         number(o, loss_term_name(k), i->terms[k] / n);
-    number(o, "gradient_norm", i->norm / n), number(o, "lr", lr);
+    number(o, "gradient_norm", i->norm / n);
+    number(o, "lr", lr);
     number(o, "seconds", clock_now() - t->started);
-    number(o, "utterances_per_s", clips), number(o, "frames_per_s", frames);
-    number(o, "step_ms", seconds * 1e3), number(o, "step_variation", variation);
-    number(o, "wait_share", wait), number(o, "busy_share", busy), number(o, "padding_share", share);
+    number(o, "utterances_per_s", clips);
+    number(o, "frames_per_s", frames);
+    number(o, "step_ms", seconds * 1e3);
+    number(o, "step_variation", variation);
+    number(o, "wait_share", wait);
+    number(o, "busy_share", busy);
+    number(o, "padding_share", share);
     for (int k = 0; k < PHASE_COUNT; k++) {
         char key[24];
         snprintf(key, sizeof key, "%s_ms", phase_name(k));

@@ -1,4 +1,4 @@
-/* run_log.c - see run_log.h. */
+/* run_log.c - log.jsonl: lines appended with one write each, and read again. */
 #include "train/run_log.h"
 
 #include <errno.h>
@@ -19,6 +19,7 @@ struct RunLog {
     int torn; /* the file does not end with a newline */
 };
 
+/* Looks whether a kill has left half a line at the end. */
 static int ends_torn(RunLog *l, Err *err)
 {
     int fd = l->fd_plus1 - 1;
@@ -38,7 +39,9 @@ int run_log_open(RunLog **out, const char *path, Err *err)
     *out = NULL;
     RunLog *l = mem_calloc(1, sizeof *l);
     int rc = 0;
-    if (!l || !(l->path = strdup(path))) {
+    if (l)
+        l->path = strdup(path);
+    if (!l || !l->path) {
         rc = err_set(err, ERR_NOMEM, "no memory for the log %s", path);
         goto fail;
     }
@@ -58,6 +61,7 @@ fail:
     return rc;
 }
 
+/* What jansson calls with every piece of a line. */
 static int append(const char *p, size_t n, void *buf)
 {
     buf_add(buf, p, n);
@@ -75,7 +79,8 @@ static int write_line(RunLog *l, Err *err)
         l->torn = 0;
         return 0;
     }
-    if (n > 0) { /* a second write tells why, or completes the line after all */
+    /* A second write tells why, or completes the line after all. */
+    if (n > 0) {
         l->torn = 1;
         int rc = file_write_all(l->fd_plus1 - 1, l->line.data + n, l->line.size - (size_t)n, l->path, err);
         l->torn = rc != 0;
@@ -130,7 +135,12 @@ int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *a
     size_t cap = 0;
     ssize_t n;
     int rc = 0;
-    while (rc == 0 && (errno = 0, n = getline(&line, &cap, f)) >= 0) {
+    while (rc == 0) {
+        /* Only errno tells the end of the file from an error. */
+        errno = 0;
+        n = getline(&line, &cap, f);
+        if (n < 0)
+            break;
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
             n--;
         if (n == 0)

@@ -2,7 +2,6 @@
 #ifndef MYXTTS_RUN_PARTS_H
 #define MYXTTS_RUN_PARTS_H
 
-#include "audio/griffin_lim.h"
 #include "base/stats.h"
 #include "device/monitor.h"
 #include "model/synthesis.h"
@@ -11,9 +10,13 @@
 #include "train/hearing.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
+#include "voice/sound.h"
 
-void validation_config(Config *out,
-                       const Config *cfg); /* no augmentation, few buffers; strings stay those of cfg */
+/* First steps that are not measured: the pipeline fills, graphs are captured. */
+#define METER_SKIP 10
+
+/* No augmentation, few buffers; strings stay those of cfg. */
+void validation_config(Config *out, const Config *cfg);
 
 /* Sums of the steps since the last line. */
 typedef struct Interval {
@@ -37,7 +40,7 @@ struct Trainer {
     Synthesiser *synthesiser;
     Hearing *hearing; /* NULL: there is nothing to listen to */
     Heard heard;      /* newest; clips 0: none yet */
-    GriffinLim *griffin;
+    Sound *sound;     /* of the samples */
     VoiceClips clips;
     Snapshot snapshot;
     CheckpointWriter *writer;

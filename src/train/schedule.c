@@ -10,13 +10,14 @@ double schedule_rate(const Config *cfg, int64_t step, int64_t total)
     const int64_t warm = cfg->warmup_steps;
     if (step < warm)
         return peak * (double)step / (double)warm;
-    if (cfg->scheduler == SCHEDULE_NOAM) /* Vaswani 2017: falls with the root of the step, from the peak at
-                                            the end of the warm-up */
+    /* Vaswani 2017: falls with the root of the step, from the peak at the end of the warm-up. */
+    if (cfg->scheduler == SCHEDULE_NOAM)
         return peak * sqrt((double)(warm > 0 ? warm : 1) / (double)step);
     if (cfg->scheduler == SCHEDULE_CONSTANT)
         return peak;
     if (step >= total)
         return low;
+    /* Half a cosine from the peak to the lowest rate. */
     double done = (double)(step - warm) / (double)(total - warm);
     return low + (peak - low) * 0.5 * (1 + cos(M_PI * done));
 }

@@ -1,4 +1,4 @@
-/* textgrid.c - see textgrid.h. */
+/* textgrid.c - writes intervals as a TextGrid of Praat. */
 #include "train/textgrid.h"
 
 #include <string.h>
@@ -33,11 +33,17 @@ static int put_intervals(Buf *out, double end, const TextGridTier *t)
     int n = 0;
     for (int i = 0; i <= t->count; i++) {
         double from = i < t->count ? t->intervals[i].from : end;
-        if (from > at + LEAST && (++n, out))
+        /* What lies between two intervals is one without a label; a tier has no holes. */
+        int gap = from > at + LEAST;
+        n += gap;
+        if (gap && out)
             put_interval(out, n, at, from, "");
-        if (i < t->count && (++n, out))
-            put_interval(out, n, from > at + LEAST ? from : at, t->intervals[i].to, t->intervals[i].label);
-        at = i < t->count ? t->intervals[i].to : end;
+        if (i == t->count)
+            break;
+        n++;
+        if (out)
+            put_interval(out, n, gap ? from : at, t->intervals[i].to, t->intervals[i].label);
+        at = t->intervals[i].to;
     }
     return n;
 }

@@ -13,8 +13,8 @@ typedef struct TextGridInterval {
 
 typedef struct TextGridTier {
     const char *name;
-    const TextGridInterval
-        *intervals; /* [count] in order, not overlapping; what lies between them has no label */
+    /* [count] in order, not overlapping; what lies between them has no label. */
+    const TextGridInterval *intervals;
     int count;
 } TextGridTier;
 

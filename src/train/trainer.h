@@ -1,5 +1,5 @@
 /* trainer.h - a run: batches from the pipeline, steps of the engine, validation, checkpoints, logs.
- * Where a run stands is in TrainState; going on from a checkpoint gives, on the CPU and on one GPU, the same
+ * Where a run stands is in TrainState; resuming from a checkpoint gives, on the CPU and on one GPU, the same
  * bits as never having stopped. The folder checkpoint_dir holds the checkpoints, log.jsonl, the event file of
  * TensorBoard, and pictures. Threads: one, besides those of pipeline and checkpoint writer. */
 #ifndef MYXTTS_TRAINER_H
@@ -46,13 +46,13 @@ typedef struct TrainPlan {
     uint64_t weights;            /* parameters, gradients, moments */
     uint64_t activations, other; /* other: batch, workspace, control */
     uint64_t synthesis;          /* for spoken samples */
-    uint64_t pipeline_model,
-        pipeline_data;                /* batches in flight; of training and, while it runs, of validation */
+    uint64_t pipeline_model;     /* batches in flight, of training and, while it runs, of validation */
+    uint64_t pipeline_data;
     uint64_t pinned;                  /* host */
     uint64_t model_total, data_total; /* on one device: both are the sum */
     uint64_t model_limit, data_limit; /* cap, or what the device has; 0: unknown */
     int largest_batch;                /* that fits into the limits; 0: not even one clip */
-    int buffers; /* most that the pipeline of training may grow to: the rest stays for what is planned */
+    int buffers;                      /* most that the pipeline of training may grow to */
     int64_t parameters;
 } TrainPlan;
 /* ERR_CONFIG when the batch does not fit, with the largest that does. The plan is filled all the same. */
@@ -63,9 +63,9 @@ typedef struct TrainSummary {
     double loss, validation;         /* of the last interval, of the last validation (NaN: none) */
     double best_loss;
     int64_t best_step;
-    double seconds; /* of steps, without what came before */
-    double step_mean, step_std, wait_share, busy_share,
-        padding; /* s, s, and shares of the run after its first steps */
+    double seconds;                         /* of steps, without what came before */
+    double step_mean, step_std;             /* seconds, of the run after its first steps */
+    double wait_share, busy_share, padding; /* shares, likewise */
     double utterances_per_s, frames_per_s;
     double phase[PHASE_COUNT];        /* mean seconds */
     int64_t skipped;                  /* steps the guard left out in this run */
@@ -80,13 +80,14 @@ typedef struct TrainSummary {
 } TrainSummary;
 
 typedef struct Trainer Trainer;
-/* Takes all memory, loads the checkpoint to go on from, opens the logs. Nothing is written over what a run
- * with --resume none finds: it has to be moved away first. */
+/* Takes all memory, loads the checkpoint to resume from, opens the logs. Nothing is written over what a run
+ * with --resume none finds: it has to be moved away first. ERR_WORKER: a reader is stuck, as in
+ * trainer_close; otherwise a failed opener leaves nothing open. */
 int trainer_open(Trainer **t, const TrainerOptions *o, Err *err);
 /* Runs to the end, to `stop`, or to an error. What was trained is saved in all three cases, as far as the
  * disk allows. */
 int trainer_run(Trainer *t, Err *err);
-void trainer_summary(Trainer *t, TrainSummary *s);
+void trainer_summary(Trainer *t, TrainSummary *s); /* of an open one */
 Pipeline *trainer_pipeline(Trainer *t);
 /* 0, or 1 when a reader is stuck (pipeline_close): corpora, configuration and log must then stay open. */
 int trainer_close(Trainer *t);

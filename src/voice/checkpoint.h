@@ -1,8 +1,9 @@
-/* snapshot.h - what is in a checkpoint, and how it gets in and out. The bytes are in docs/FORMATS.md.
- *   parameters and moments by name, the state of the run, the configuration, the symbol table, mel
- * statistics, speakers and clips of their voices. Threads: a Snapshot belongs to one. */
-#ifndef MYXTTS_SNAPSHOT_H
-#define MYXTTS_SNAPSHOT_H
+/* checkpoint.h - what is in a checkpoint, and how it gets in and out. The bytes are in docs/FORMATS.md.
+ * A checkpoint holds parameters and moments by name, the state of the run, the configuration, the symbol
+ * table, the statistics of the mels, the speakers and clips of their voices. Threads: a Snapshot and a
+ * Checkpoint belong to one; an open Checkpoint may be read by any. */
+#ifndef MYXTTS_CHECKPOINT_H
+#define MYXTTS_CHECKPOINT_H
 
 #include <stdint.h>
 
@@ -12,6 +13,7 @@
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
 #include "voice/checkpoint_folder.h"
+#include "voice/voice_clips.h"
 
 #define CHECKPOINT_FORMAT "myxtts-checkpoint-2"
 #define CHECKPOINT_FORMAT_1 "myxtts-checkpoint-1" /* the autoregressive network */
@@ -27,42 +29,38 @@ typedef struct TrainState {
     OpsGuard guard;
 } TrainState;
 
-/* Clips that stand for the speakers' voices. */
-typedef struct VoiceClips {
-    int count, frames, bands; /* frames: room of each */
-    float *mel;               /* [count, frames, bands] normalised */
-    int32_t *length;          /* [count] */
-    int32_t *speaker;         /* [count] */
-} VoiceClips;
-/* Up to 4 clips of each speaker, one of each where there are many; of more than 256 speakers none beyond
- * those. */
-int voice_clips_open(VoiceClips *v, const Corpus *corpus, Err *err);
-void voice_clips_close(VoiceClips *v);
+/* The content of a checkpoint besides the parameters; checkpoint_fields.h says how it is written. */
+typedef struct CheckpointContent {
+    TrainState state;
+    const float *mean, *deviation; /* [n_mels] of the log mel: what the network's mels are normalised with */
+    VoiceClips clips;
+} CheckpointContent;
 
-/* The normalised mel [frames, bands] of an item of the corpus; returns its frames, at most `most`, or a
- * negative code. */
-int corpus_mel(float *out, const Corpus *corpus, uint32_t item, int most, Err *err);
-
-#define CHECKPOINT_STATE 7 /* numbers of train.state */
+/* Flat numbers [params.size] in a checkpoint. */
+typedef enum {
+    CHECKPOINT_WEIGHTS,
+    CHECKPOINT_MOMENTS1,
+    CHECKPOINT_MOMENTS2,
+    CHECKPOINT_GROUPS
+} CheckpointGroup;
 
 /* Host copies of a run's numbers, ready to be written. */
 typedef struct Snapshot {
     const Model *m;
-    float *masters, *moments1, *moments2; /* [params.size]; pinned on the device's behalf */
+    float *flat[CHECKPOINT_GROUPS]; /* [params.size] each; pinned on the device's behalf */
     void *memory;
-    size_t bytes;
     Device *device;
-    TensorView *tensors;
-    MetaEntry *meta;
-    int tensor_count, meta_count;
-    int64_t state[CHECKPOINT_STATE];
-    double best;
-    OpsGuard guard;
-    float *mean, *deviation; /* [n_mels] */
-    char *config, *speakers, *symbols, *pitch, *longest;
+    TensorView *tensors; /* [tensor_room] */
+    int tensor_count, tensor_room;
+    MetaEntry *meta; /* [meta_count]; values are malloc'd, but for step_text */
+    int meta_count;
+    char *names;               /* of the tensors of parameters */
+    uint8_t *packed;           /* the numbers of the state as the file has them */
+    float *statistics;         /* [2, n_mels] */
+    CheckpointContent content; /* state: that of the last snapshot_set; clips: a view */
     char step_text[24];
 } Snapshot;
-/* corpus and clips must outlive it. */
+/* corpus and clips must outlive it. A failed one is closed. */
 int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
                   const VoiceClips *clips, Device *device, Err *err);
 void snapshot_close(Snapshot *s);                        /* always safe */
@@ -74,25 +72,28 @@ typedef struct Checkpoint {
     char path[CHECKPOINT_PATH_SIZE];
     Config cfg; /* its own settings, those of argv on top */
     int has_cfg;
-    const float *mean, *deviation;      /* [n_mels] */
+    int argc; /* settings that win over those in the file; the caller's */
+    char **argv;
+    CheckpointContent content;          /* views into the file */
+    int can_resume;                     /* the whole state of the run is there */
     double pitch_mean, pitch_deviation; /* 0: not there */
-    int64_t step;
-    int longest_text; /* symbols of the longest text it was trained on; 0: not known */
-    char **speakers;  /* [speaker_count] */
+    int longest_text;                   /* symbols of the longest text it was trained on; 0: not known */
+    char **speakers;                    /* [speaker_count] */
     int speaker_count;
-    VoiceClips clips; /* views */
 } Checkpoint;
 /* what, dir: as checkpoint_find. argv: settings that win over those in the file. ERR_FORMAT for files of
- * another kind, with what they are. */
+ * another kind, with what they are. A failed one is closed. */
 int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, char **argv, Log *log,
                     Err *err);
-void checkpoint_close(Checkpoint *v);
+void checkpoint_close(Checkpoint *v); /* always safe on a zeroed or closed one */
+
 /* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes
- * are checkpoint_params' to check. */
+ * are for checkpoint_params to check. path: of the checkpoint, for the message. */
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err);
-/* Flat host numbers [m->params.size] of the file, for the network m; prefix "" (weights), "adam.m." or
- * "adam.v.". ERR_CONFIG names the first tensor that is missing or of another shape. */
-int checkpoint_params(const Checkpoint *v, const Model *m, const char *prefix, float *flat, Err *err);
+/* Flat host numbers [m->params.size] of the file, for the network m. ERR_CONFIG names the first tensor that
+ * is missing or of another shape. */
+int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group, float *flat, Err *err);
+/* The state to resume from; ERR_FORMAT where it is not whole. */
 int checkpoint_state(const Checkpoint *v, TrainState *state, Err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* checkpoint.c - see checkpoint.h. */
+/* checkpoint_folder.c - finding checkpoints in a folder, and the thread that writes them. */
 #include "voice/checkpoint_folder.h"
 
 #include <dirent.h>
@@ -20,11 +20,13 @@
 #define SUFFIX ".safetensors"
 #define BEST_NAME "best" SUFFIX
 #define STEP_DIGITS 8
-#define MOST_DIGITS 18
+#define MOST_DIGITS 18    /* more do not fit into 63 bits */
 #define OLD_SECONDS 86400 /* a temporary of this age is dead even if a process has its number again */
+#define MOST_LOOKS 10     /* at a folder whose files vanish */
 
 /* ---- names ---- */
 
+/* The path of a file in a folder. */
 static int join(char out[CHECKPOINT_PATH_SIZE], const char *dir, const char *name, Err *err)
 {
     int n = snprintf(out, CHECKPOINT_PATH_SIZE, "%s/%s", dir, name);
@@ -54,7 +56,7 @@ static int64_t step_of(const char *name, const char **end)
 /* The process that writes, or wrote, the temporary file of this name; 0 when it is not one of ours. */
 static long writer_of(const char *name)
 {
-    /* the pictures of the run lie here too */
+    /* The pictures of the run are here too. */
     static const char *const others[] = {BEST_NAME, "loss.png", "alignment.png", "mel.png", "pitch.png"};
     const char *end = NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -85,7 +87,7 @@ static int compare_steps(const void *a, const void *b)
     return x->step > y->step ? -1 : x->step < y->step ? 1 : strcmp(x->name, y->name);
 }
 
-/* Free items. ERR_MISSING when there is no such folder. */
+/* All step files of a folder. The caller frees items. ERR_MISSING when there is no such folder. */
 static int list_steps(StepList *list, const char *dir, Err *err)
 {
     *list = (StepList){0};
@@ -95,7 +97,12 @@ static int list_steps(StepList *list, const char *dir, Err *err)
                              "cannot look into the folder %s", dir);
     int rc = 0;
     struct dirent *e;
-    while (!rc && (errno = 0, e = readdir(d))) {
+    while (!rc) {
+        /* Only errno tells the end of a folder from an error. */
+        errno = 0;
+        e = readdir(d);
+        if (!e)
+            break;
         const char *end;
         int64_t step = step_of(e->d_name, &end);
         if (step < 0 || *end)
@@ -122,6 +129,7 @@ static int list_steps(StepList *list, const char *dir, Err *err)
 
 /* ---- finding ---- */
 
+/* Opening reads the whole file and its checksum. */
 static int check_file(const char *path, Err *err)
 {
     SafeTensors f;
@@ -146,11 +154,13 @@ static int newest_valid(char path[CHECKPOINT_PATH_SIZE], int *vanished, const ch
     rc = ERR_MISSING;
     for (size_t i = 0; i < list.count; i++) {
         Err e = {0};
-        if ((rc = join(path, dir, list.items[i].name, err)))
+        rc = join(path, dir, list.items[i].name, err);
+        if (rc)
             break;
         rc = check_file(path, &e);
         if (rc == 0)
             break;
+        /* Without memory nothing is known of the file: an older one must not be taken instead. */
         if (rc == ERR_NOMEM) {
             if (err)
                 *err = e;
@@ -181,13 +191,18 @@ static int newest_valid(char path[CHECKPOINT_PATH_SIZE], int *vanished, const ch
 
 static int find_newest(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log *log, Err *err)
 {
-    int rc, vanished = 0, tries = 0;
-    do { /* a trainer at work removes old ones only after it has written a newer one: look again */
+    int rc = 0, vanished = 1;
+    /* A trainer at work removes old files only after it has written a newer one: look again. */
+    for (int looks = 0; looks < MOST_LOOKS && vanished; looks++) {
+        vanished = 0;
         rc = newest_valid(path, &vanished, dir, log, err);
-    } while (rc && vanished && ++tries < 10);
+        if (!rc)
+            break;
+    }
     return rc;
 }
 
+/* The best one, or the newest where there is no usable best. */
 static int find_in_folder(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log *log, Err *err)
 {
     Err e = {0};
@@ -200,7 +215,8 @@ static int find_in_folder(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log 
     if (rc != ERR_MISSING)
         warn_skipped(log, &e);
     int found = find_newest(path, dir, log, err);
-    if (found == ERR_MISSING && rc != ERR_MISSING) { /* there is one after all, and it is the bad one */
+    /* There is one after all, and it is the damaged best. */
+    if (found == ERR_MISSING && rc != ERR_MISSING) {
         if (err)
             *err = e;
         return rc;
@@ -272,11 +288,13 @@ static int make_best(CheckpointWriter *w, const char *step_path, Err *err)
         return rc;
     snprintf(tmp, sizeof tmp, "%s.tmp%ld", best, (long)getpid());
     unlink(tmp);
-    if (link(step_path, tmp)) /* no hard links here */
+    /* Some file systems have no hard links: then it is written a second time. */
+    if (link(step_path, tmp))
         return safetensors_write(best, w->job.meta, w->job.n_meta, w->job.tensors, w->job.n, err);
     if (rename(tmp, best))
         rc = err_set_errno(err, ERR_IO, "cannot rename %s to %s", tmp, best);
-    unlink(tmp); /* still there after a failure, and when both were names of one file already */
+    /* Still there after a failure, and when both were names of one file already. */
+    unlink(tmp);
     return rc ? rc : file_sync_dir_of(best, err);
 }
 
@@ -293,6 +311,7 @@ static void prune(CheckpointWriter *w, int64_t written)
     for (size_t i = 0; i < list.count; i++) {
         const StepFile *f = &list.items[i];
         char path[CHECKPOINT_PATH_SIZE];
+        /* Never a step of a run that was further. */
         if (f->step > written) {
             if (!w->warned_of_later)
                 log_warn(w->log,
@@ -307,6 +326,7 @@ static void prune(CheckpointWriter *w, int64_t written)
     free(list.items);
 }
 
+/* Training goes on without this checkpoint; the user learns which one there still is. */
 static void report_failure(CheckpointWriter *w, const Err *e, const char *good)
 {
     char found[CHECKPOINT_PATH_SIZE] = "", rest[CHECKPOINT_PATH_SIZE + 32];
@@ -335,7 +355,9 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
         return rc;
     }
     memcpy(good, path, sizeof path);
-    if (job->is_best && (rc = make_best(w, path, &err)))
+    if (job->is_best)
+        rc = make_best(w, path, &err);
+    if (rc)
         log_error(w->log,
                   "checkpoint at step %lld was written, but not as the best one: %s; training goes on",
                   (long long)job->step, err.msg);
@@ -343,6 +365,7 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
     return rc;
 }
 
+/* Waits for a job, does it without the lock, leaves its result. A stop is obeyed when no job waits. */
 static void *writer_thread(void *arg)
 {
     CheckpointWriter *w = arg;
@@ -414,13 +437,18 @@ int checkpoint_writer_open(CheckpointWriter **out, const char *dir, int keep, Lo
         rc = err_set(err, ERR_NOMEM, "no memory for the writer of checkpoints");
         goto fail;
     }
-    if ((rc = file_make_dirs(w->dir, err)) || (rc = lock_folder(w, err)))
+    rc = file_make_dirs(w->dir, err);
+    if (!rc)
+        rc = lock_folder(w, err);
+    if (rc)
         goto fail;
     remove_leftovers(w);
+    /* Permissions may be mended while the run goes on. */
     if (access(w->dir, W_OK | X_OK))
         log_warn(log, "the folder %s cannot be written to (%s): no checkpoint will be saved", w->dir,
                  strerror(errno));
-    if ((rc = thread_start(&w->thread, "checkpoint", writer_thread, w, err)))
+    rc = thread_start(&w->thread, "checkpoint", writer_thread, w, err);
+    if (rc)
         goto fail;
     *out = w;
     return 0;
@@ -457,8 +485,9 @@ int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, con
 {
     ASSERT_CMP(step, >=, 0);
     ASSERT(n_meta >= 0 && n >= 0);
+    /* The thread touches the job only once it is READY: it is ours to fill without the lock. */
     lock_idle(w);
-    pthread_mutex_unlock(&w->mutex); /* the thread touches the job only once it is READY */
+    pthread_mutex_unlock(&w->mutex);
     Job *job = &w->job;
     int failed = 0;
     block_free(&job->block);

@@ -1,11 +1,13 @@
-/* checkpoint.h - a folder of checkpoints (safetensors.h).
- *   step-00001000.safetensors   at least 8 digits
- *   best.safetensors            a hard link to the file of the best step; a copy where the file system has no
- * hard links NAME.tmpPID                 being written by process PID, or left by one that was killed Every
- * file appears whole or not at all, and is on the disk before a job counts as done: a kill or a power cut at
- * any moment leaves the checkpoints that were finished. */
-#ifndef MYXTTS_CHECKPOINT_H
-#define MYXTTS_CHECKPOINT_H
+/* checkpoint_folder.h - a folder of checkpoints (safetensors.h).
+ *
+ *   step-00001000.safetensors   the number has at least 8 digits
+ *   best.safetensors            a hard link to the best step's file, or a copy of it
+ *   NAME.tmpPID                 being written by process PID, or left by one that was killed
+ *
+ * Every file appears whole or not at all, and is on the disk before a job counts as done: a kill or a power
+ * cut at any moment leaves the checkpoints that were finished. */
+#ifndef MYXTTS_CHECKPOINT_FOLDER_H
+#define MYXTTS_CHECKPOINT_FOLDER_H
 
 #include <stdint.h>
 
@@ -43,12 +45,16 @@ const char *checkpoint_writer_last_good(CheckpointWriter *w);
 /* Finishes the last job. NULL is fine. */
 void checkpoint_writer_close(CheckpointWriter *w);
 
-/* Which file to load. what:
- *   "auto" or NULL   the valid step file in dir with the highest number; others are named in a warning and
- * skipped "best"           best.safetensors in dir a file           that one a folder         its best when
- * there is a valid one, else its newest valid step Valid: the whole file was read and its checksum is right.
- * ERR_MISSING: no such file or folder, or not a single checkpoint in it; ERR_DAMAGED: there are some, but
- * none is valid (so that a run does not silently start anew); for one named file, its own error. */
+/* Which file to load. `what` is one of
+ *
+ *   "auto" or NULL   the valid step file in dir with the highest number; invalid ones are warned of
+ *   "best"           best.safetensors in dir
+ *   a file           that one
+ *   a folder         its best when there is a valid one, else its newest valid step
+ *
+ * Valid: the whole file was read and its checksum is right. ERR_MISSING: no such file or folder, or not a
+ * single checkpoint in it. ERR_DAMAGED: there are some, but none is valid (so that a run does not silently
+ * start anew). For one named file: its own error. */
 int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const char *dir, Log *log, Err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* safetensors.c - see safetensors.h: the reader. The format: github.com/huggingface/safetensors, checked
- * against its Python package 0.8.0. */
+/* safetensors.c - the reader of safetensors files. The format: github.com/huggingface/safetensors, checked
+ * against its Python package 0.8.0. Nothing is trusted: every size and place is checked before it is used. */
 #include "voice/safetensors.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 
 #include "voice/safetensors_format.h"
 
-#define DEPTH 3 /* file, tensor, shape */
-#define PIECE ((size_t)1 << 20)
-#define COPY_ALIGN 16
+#define DEPTH 3                 /* of brackets: file, tensor, shape */
+#define PIECE ((size_t)1 << 20) /* bytes that are hashed at a time */
+#define COPY_ALIGN 16           /* of tensors that do not lie even */
 
 /* What people hand over by mistake. */
 static const struct {
@@ -45,6 +45,7 @@ typedef struct Reader {
     Err *err;
 } Reader;
 
+/* Another kind of file. */
 static int refuse(Reader *r, const char *text)
 {
     err_set(r->err, ERR_FORMAT, "%s is not a safetensors file: %s", r->path, text);
@@ -78,6 +79,7 @@ static int refuse_start(Reader *r, const uint8_t *p, size_t n, uint64_t length)
     return refuse(r, text);
 }
 
+/* The right kind of file, but damaged or described wrongly. */
 static int wrong_header(Reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int wrong_header(Reader *r, const char *fmt, ...)
 {
@@ -99,8 +101,8 @@ static int read_start(Reader *r)
 {
     uint8_t first[LENGTH_SIZE];
     struct stat st;
-    r->fd =
-        open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused below, not waited for */
+    /* Not blocking: a named pipe is refused below, not waited for. */
+    r->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (r->fd < 0) {
         int missing = errno == ENOENT || errno == ENOTDIR;
         return err_set_errno(r->err, missing ? ERR_MISSING : ERR_IO, "cannot open %s", r->path);
@@ -228,6 +230,7 @@ static int take_tensor(Reader *r, TensorView *t, const char *name, json_t *o)
         return wrong_header(r, "its tensor '%s' lies at %lld to %lld, which is no range", show(name).text,
                             (long long)begin, (long long)end);
     t->bytes = (uint64_t)(end - begin);
+    /* Bytes against shape, and both against the file. */
     if (bytes_of(t->shape, t->dims, dtypes[type].size) != (int64_t)t->bytes)
         return wrong_header(r,
                             "its tensor '%s' has %llu bytes, which do not go with its type %s and its shape",
@@ -331,6 +334,7 @@ static int hash_file(Reader *r, char text[DIGITS + 1])
     return rc;
 }
 
+/* A file of ours must have a checksum, and it must be right; others may go without. */
 static int check_sum(Reader *r)
 {
     static const char hint[] = "take another checkpoint; a tool that changes such a file on purpose has to "

@@ -1,12 +1,18 @@
 /* safetensors.h - tensors in a file that the Python package `safetensors` reads too.
+ *
  * Layout: 8 bytes with the length of the header (little-endian), the header in JSON, padded with blanks so
  * that the data starts at a multiple of 64 bytes, the data. The header maps each name to its type, shape and
  * place; "__metadata__" maps strings to strings. Tensors lie in the order of their element size, largest
- * first, so that each is aligned for its type; nothing lies between them. Two entries of the metadata are the
- * writer's own: xxh128      XXH3-128 (32 hexadecimal digits) of the whole file with these digits read as
- * zeros: any changed byte is found written_by  "myxtts": such a file must have the checksum, so damage to the
- * entry itself is found too Foreign files have neither and are read all the same. Types: F64 I64 U64 F32 I32
- * U32 F16 BF16 I16 U16 I8 U8 BOOL; at most 4 dimensions; a shape without dimensions is one number. */
+ * first, so that each is aligned for its type; nothing lies between them.
+ *
+ * Two entries of the metadata are the writer's own:
+ *   xxh128      XXH3-128 (32 hexadecimal digits) of the whole file with these digits read as zeros, so that
+ *               any changed byte is found
+ *   written_by  "myxtts": such a file must have the checksum, so that damage to the entry itself is found too
+ * Foreign files have neither and are read all the same.
+ *
+ * Types: F64 I64 U64 F32 I32 U32 F16 BF16 I16 U16 I8 U8 BOOL. At most 4 dimensions; a shape without
+ * dimensions is one number. */
 #ifndef MYXTTS_SAFETENSORS_H
 #define MYXTTS_SAFETENSORS_H
 

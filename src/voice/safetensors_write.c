@@ -1,9 +1,10 @@
-/* safetensors_write.c - see safetensors.h. */
+/* safetensors_write.c - the writer of safetensors files: header, checksum, data, all or nothing. */
 #include <jansson.h>
 #include <stdlib.h>
 
 #include "voice/safetensors_format.h"
 
+/* An entry of the metadata. jansson refuses what is no UTF-8. */
 static int add_text(json_t *to, const char *key, const char *value, const char *what, Err *err)
 {
     json_t *text = json_string(value);
@@ -18,6 +19,7 @@ static int add_text(json_t *to, const char *key, const char *value, const char *
     return 0;
 }
 
+/* The description of a tensor whose data begins at *at; *at moves behind it. */
 static int add_tensor(json_t *to, const TensorView *t, uint64_t *at, Err *err)
 {
     int type = dtype_find(t->dtype);
@@ -98,6 +100,7 @@ static void order_tensors(const TensorView **out, const TensorView *t, int n)
         }
 }
 
+/* Over the header with zeros in its place, then all data; the digits then replace the zeros. */
 static int put_checksum(Buf *header, const TensorView *const *t, int n)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -130,7 +133,8 @@ int safetensors_write(const char *path, const MetaEntry *meta, int n_meta, const
         err_prefix(err, "cannot write %s", path);
         goto done;
     }
-    if ((rc = put_checksum(&header, order, n))) {
+    rc = put_checksum(&header, order, n);
+    if (rc) {
         err_set(err, rc, "no memory to write %s", path);
         goto done;
     }

@@ -1,4 +1,4 @@
-/* speak.c - see speak.h. */
+/* speak.c - the voice of a speaker, and clips of a corpus spoken from their texts. */
 #include "voice/speak.h"
 
 #include <stdlib.h>
@@ -35,6 +35,7 @@ int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t
                 voice[k] += one[k];
             taken++;
         }
+    /* The mean of several clips is closer to the voice than any one of them. */
     for (int k = 0; k < size && taken; k++)
         voice[k] /= (float)taken;
     free(one);
@@ -64,10 +65,13 @@ int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, 
     if (!rc && cfg->use_voice_conditioning)
         rc = speaker_voice_or_first(s, voice, clips, c->items[item].speaker, cfg->speaker_embedding_dim, err);
     SynthesisText text = {.tokens = tokens, .voice = voice};
-    if (!rc && !(text.count = item_tokens(tokens, c, item, most)))
+    if (!rc)
+        text.count = item_tokens(tokens, c, item, most);
+    if (!rc && !text.count)
         rc = err_set(err, ERR_DAMAGED, "the text of a clip in the cache is damaged");
     if (!rc)
         rc = synthesiser_speak(s, out, &text, 1, &(SynthesisStyle){.speed = 1}, err);
-    free(tokens), free(voice);
+    free(tokens);
+    free(voice);
     return rc;
 }

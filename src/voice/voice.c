@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audio/griffin_lim.h"
 #include "audio/mel.h"
 #include "audio/normaliser.h"
 #include "audio/process.h"
@@ -22,12 +21,14 @@
 
 #define PAUSE_SECONDS 0.2  /* between sentences */
 #define PIECE_SECONDS 0.05 /* between pieces of a sentence */
-#define LONGEST_TEXT \
-    400 /* tokens spoken at once; fewer where max_text_length is less, or where none so long was learned \
-           from */
-#define SHORT_TEXT 64    /* as much is always spoken at once */
-#define ROOM_FRAMES 1024 /* at first; it grows */
-#define LONGEST_REFERENCE 1024
+/* Tokens spoken at once; fewer where max_text_length is less, or where none so long was learned from. */
+#define LONGEST_TEXT 400
+#define SHORT_TEXT 64          /* as much is always spoken at once */
+#define ROOM_FRAMES 1024       /* at first; it grows */
+#define LONGEST_REFERENCE 1024 /* frames of a recording that are listened to */
+#define REFERENCE_SECONDS 60   /* of a recording that are decoded */
+#define SHOWN_BYTES 60         /* of a text in a message */
+#define SPEAKERS_SHOWN 300     /* bytes of names in a message */
 
 struct Voice {
     VoiceOptions o;
@@ -40,54 +41,72 @@ struct Voice {
     uint64_t weight_bytes, workspace_bytes;
     Synthesiser *synthesiser;
     SynthesisLimits limits;
-    GriffinLim *griffin;
+    Sound *sound;
     TextEngine *text;
     float *vector; /* [S] */
     int has_vector;
 };
 
-static int load_network(Voice *v, Err *err)
+/* --- opening --- */
+
+/* The network's description, and the ops on a stream of their own. */
+static int open_ops(Voice *v, Err *err)
+{
+    const Config *cfg = &v->file.cfg;
+    Device *d = v->o.device;
+    const Ops *ops = ops_table(d, cfg->mixed_precision, err);
+    if (!ops)
+        return err->code;
+    int rc = model_open(&v->m, cfg, tokens_count(), err);
+    if (!rc)
+        rc = d->ops->stream_open(d, &v->stream, "speak", err);
+    if (rc)
+        return rc;
+    v->c.threads = thread_cores();
+    /* Texts differ in length: timing products for each would take longer than speaking. */
+    v->c.deterministic = 1;
+    v->ops = ops;
+    return ops->open(&v->c, d, v->stream, err);
+}
+
+static int take_memory(Voice *v, Err *err)
 {
     Device *d = v->o.device;
-    float *flat = NULL;
-    int rc = model_open(&v->m, &v->file.cfg, tokens_count(), err);
-    if (rc || (rc = d->ops->stream_open(d, &v->stream, "speak", err)))
-        return rc;
-    if (!(v->ops = ops_table(d, v->file.cfg.mixed_precision, err)))
-        return err->code;
-    v->c.threads = thread_cores();
-    v->c.deterministic =
-        1; /* texts differ in length: timing products for each would take longer than speaking */
-    if ((rc = v->ops->open(&v->c, d, v->stream, err)))
-        return rc;
     v->weight_bytes = model_bytes(&v->m, v->ops, 0);
     v->workspace_bytes = v->ops->workspace_bytes;
-    if ((rc = device_alloc(d, &v->weights, v->weight_bytes, err)) ||
-        (v->workspace_bytes && (rc = device_alloc(d, &v->workspace, v->workspace_bytes, err))))
+    int rc = device_alloc(d, &v->weights, v->weight_bytes, err);
+    if (!rc && v->workspace_bytes)
+        rc = device_alloc(d, &v->workspace, v->workspace_bytes, err);
+    if (rc)
         return rc;
-    v->c.workspace = v->workspace, v->c.workspace_bytes = v->workspace_bytes;
+    v->c.workspace = v->workspace;
+    v->c.workspace_bytes = v->workspace_bytes;
     model_attach(&v->m, &v->c, v->weights, 0);
-    if (!(flat = mem_aligned(64, (size_t)v->m.params.size, sizeof *flat)))
+    return 0;
+}
+
+/* From the file through host memory to the device. */
+static int load_weights(Voice *v, Err *err)
+{
+    float *flat = mem_aligned(64, (size_t)v->m.params.size, sizeof *flat);
+    if (!flat)
         return err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)v->m.params.numbers);
-    if (!(rc = checkpoint_params(&v->file, &v->m, "", flat, err)) &&
-        !(rc = model_load(&v->m, flat, NULL, NULL, NULL, err)))
-        rc = d->ops->stream_wait_idle(v->stream, err);
+    int rc = checkpoint_params(&v->file, &v->m, CHECKPOINT_WEIGHTS, flat, err);
+    if (!rc)
+        rc = model_load(&v->m, flat, NULL, NULL, NULL, err);
+    if (!rc)
+        rc = v->o.device->ops->stream_wait_idle(v->stream, err);
     free(flat);
     return rc;
 }
 
-int voice_open(Voice **out, const VoiceOptions *o, Err *err)
+/* Room for one text at a time: no longer than those the network learned from, unless they were very short. */
+static int open_synthesiser(Voice *v, Err *err)
 {
-    Voice *v = *out = mem_calloc(1, sizeof *v);
-    if (!v)
-        return err_set(err, ERR_NOMEM, "no memory for a voice");
-    v->o = *o;
-    int rc = checkpoint_open(&v->file, o->checkpoint, o->checkpoint, o->argc, o->argv, o->log, err);
-    if (rc || (rc = load_network(v, err)))
-        return rc;
     const Config *cfg = &v->file.cfg;
-    int learned = v->file.longest_text > SHORT_TEXT ? v->file.longest_text : SHORT_TEXT;
-    int most = v->file.longest_text > 0 && learned < LONGEST_TEXT ? learned : LONGEST_TEXT;
+    int most = LONGEST_TEXT;
+    if (v->file.longest_text > 0 && v->file.longest_text < most)
+        most = v->file.longest_text > SHORT_TEXT ? v->file.longest_text : SHORT_TEXT;
     v->limits = (SynthesisLimits){.rows = 1,
                                   .text = cfg->max_text_length < most ? cfg->max_text_length : most,
                                   .frames = ROOM_FRAMES,
@@ -96,10 +115,35 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     v->vector = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *v->vector);
     if (!v->vector)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
-    if ((rc = synthesiser_open(&v->synthesiser, &v->m, &v->limits, err)) ||
-        (rc = griffin_lim_open(&v->griffin, cfg, err)))
+    return synthesiser_open(&v->synthesiser, &v->m, &v->limits, err);
+}
+
+int voice_open(Voice **out, const VoiceOptions *o, Err *err)
+{
+    *out = NULL;
+    Voice *v = mem_calloc(1, sizeof *v);
+    if (!v)
+        return err_set(err, ERR_NOMEM, "no memory for a voice");
+    v->o = *o;
+    int rc = checkpoint_open(&v->file, o->checkpoint, o->checkpoint, o->argc, o->argv, o->log, err);
+    if (!rc)
+        rc = open_ops(v, err);
+    if (!rc)
+        rc = take_memory(v, err);
+    if (!rc)
+        rc = load_weights(v, err);
+    if (!rc)
+        rc = open_synthesiser(v, err);
+    if (!rc)
+        rc = voice_sound_open(v, &v->sound, err);
+    if (!rc)
+        rc = text_engine_open(&v->text, &v->file.cfg, err);
+    if (rc) {
+        voice_close(v);
         return rc;
-    return text_engine_open(&v->text, cfg, err);
+    }
+    *out = v;
+    return 0;
 }
 
 void voice_close(Voice *v)
@@ -108,7 +152,7 @@ void voice_close(Voice *v)
         return;
     Device *d = v->o.device;
     text_engine_close(v->text);
-    griffin_lim_close(v->griffin);
+    sound_close(v->sound);
     synthesiser_close(v->synthesiser);
     if (v->ops)
         v->ops->close(&v->c);
@@ -128,10 +172,11 @@ const Checkpoint *voice_checkpoint(const Voice *v) { return &v->file; }
 
 /* --- whose voice --- */
 
+/* The names that there are go into the hint. */
 static int no_such_speaker(const Voice *v, const char *name, Err *err)
 {
     Buf names = {0};
-    for (int i = 0; i < v->file.speaker_count && names.size < 300; i++)
+    for (int i = 0; i < v->file.speaker_count && names.size < SPEAKERS_SHOWN; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", v->file.speakers[i]);
     err_set(err, ERR_MISSING, "%s has no speaker '%s'", v->file.path, name);
     err_hint(err, "it has %d: %s", v->file.speaker_count, names.data ? names.data : "");
@@ -139,20 +184,26 @@ static int no_such_speaker(const Voice *v, const char *name, Err *err)
     return err->code;
 }
 
+/* The number of a speaker, or -1. Without a name the first of whom there is a clip, else the first. */
+static int find_speaker(const Voice *v, const char *name)
+{
+    const Checkpoint *f = &v->file;
+    if (!name && f->content.clips.count)
+        return f->content.clips.speaker[0];
+    for (int i = 0; i < f->speaker_count; i++)
+        if (!name || strcmp(f->speakers[i], name) == 0)
+            return i;
+    return -1;
+}
+
 int voice_of_speaker(Voice *v, const char *name, Err *err)
 {
-    int found =
-        name || !v->file.clips.count ? -1 : v->file.clips.speaker[0]; /* the first of whom there is a clip */
-    for (int i = 0; i < v->file.speaker_count && found < 0; i++)
-        if (!name || strcmp(v->file.speakers[i], name) == 0) {
-            found = i;
-            break;
-        }
+    int found = find_speaker(v, name);
     if (found < 0)
         return no_such_speaker(v, name ? name : "", err);
     if (!v->m.use_voice)
         return 0;
-    int rc = speaker_voice(v->synthesiser, v->vector, &v->file.clips, found,
+    int rc = speaker_voice(v->synthesiser, v->vector, &v->file.content.clips, found,
                            v->file.cfg.speaker_embedding_dim, err);
     v->has_vector = !rc;
     if (rc == ERR_MISSING)
@@ -161,56 +212,83 @@ int voice_of_speaker(Voice *v, const char *name, Err *err)
     return rc;
 }
 
-int voice_of_recording(Voice *v, const char *path, Err *err)
+/* A recording decoded, resampled, trimmed and levelled as those the network learned from: *samples [*n],
+ * inside the processor. */
+static int read_reference(const Voice *v, AudioProcessor *processor, AudioBuffer *audio,
+                          const float **samples, int64_t *n, const char *path, Err *err)
 {
     const Config *cfg = &v->file.cfg;
     FileMap map = {0};
-    AudioBuffer audio = {0};
-    AudioProcessor *processor = NULL;
-    MelPlan *plan = NULL;
-    MelScratch *scratch = NULL;
-    float *mel = NULL;
-    const float *samples;
-    int64_t n, frames;
     char detail[256] = "";
     int rc = file_map(&map, path, err);
     if (rc)
         return rc;
-    RejectReason why = audio_decode(&audio, map.data, map.size, path, 60, detail, sizeof detail);
-    if (!why && !(rc = audio_processor_open(&processor, cfg, err)))
-        why = audio_process(processor, &samples, &n, &audio, cfg->trim_silence,
+    RejectReason why =
+        audio_decode(audio, map.data, map.size, path, REFERENCE_SECONDS, detail, sizeof detail);
+    if (!why)
+        why = audio_process(processor, samples, n, audio, cfg->trim_silence,
                             cfg->enable_loudness_normalization, detail, sizeof detail);
-    if (why) {
-        rc = err_set(err, ERR_DATA, "%s cannot be used as a reference: %s%s%s", path, reject_text(why),
-                     *detail ? ": " : "", detail);
+    file_unmap(&map);
+    if (why)
+        return err_set(err, ERR_DATA, "%s cannot be used as a reference: %s%s%s", path, reject_text(why),
+                       *detail ? ": " : "", detail);
+    return 0;
+}
+
+/* The mel of samples, normalised as the network sees it: *mel [*frames, n_mels], malloc'd. */
+static int reference_mel(const Voice *v, float **mel, int64_t *frames, const float *samples, int64_t n,
+                         const char *path, Err *err)
+{
+    const Config *cfg = &v->file.cfg;
+    const CheckpointContent *c = &v->file.content;
+    MelPlan *plan = NULL;
+    MelScratch *scratch = NULL;
+    int rc = mel_plan_open(&plan, cfg, err);
+    if (!rc)
+        rc = mel_scratch_open(&scratch, plan, err);
+    if (rc)
         goto done;
-    }
-    if (rc || (rc = mel_plan_open(&plan, cfg, err)) || (rc = mel_scratch_open(&scratch, plan, err)))
-        goto done;
-    frames = mel_frames(plan, n);
-    if (n < (int64_t)(cfg->min_audio_length * cfg->sample_rate) || frames <= VOICE_FRAMES) {
+    *frames = mel_frames(plan, n);
+    if (n < (int64_t)(cfg->min_audio_length * cfg->sample_rate) || *frames <= VOICE_FRAMES) {
         rc = err_set(err, ERR_DATA,
                      "%s cannot be used as a reference: %.3f s of it are no silence; some seconds of speech "
                      "are needed",
                      path, (double)n / cfg->sample_rate);
         goto done;
     }
-    if (!(mel = mem_calloc((size_t)frames * (size_t)cfg->n_mels, sizeof *mel))) {
+    *mel = mem_calloc((size_t)*frames * (size_t)cfg->n_mels, sizeof **mel);
+    if (!*mel) {
         rc = err_set(err, ERR_NOMEM, "no memory for the reference %s", path);
         goto done;
     }
-    mel_compute(plan, scratch, mel, samples, n);
-    normaliser_mel(mel, mel, v->file.mean, v->file.deviation, frames, cfg->n_mels);
-    rc = synthesiser_listen(v->synthesiser, v->vector, mel,
-                            (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE), err);
-    v->has_vector = !rc;
+    mel_compute(plan, scratch, *mel, samples, n);
+    normaliser_mel(*mel, *mel, c->mean, c->deviation, *frames, cfg->n_mels);
 done:
-    free(mel);
     mel_scratch_close(scratch);
     mel_plan_close(plan);
+    return rc;
+}
+
+int voice_of_recording(Voice *v, const char *path, Err *err)
+{
+    AudioBuffer audio = {0};
+    AudioProcessor *processor = NULL;
+    float *mel = NULL;
+    const float *samples;
+    int64_t n, frames;
+    int rc = audio_processor_open(&processor, &v->file.cfg, err);
+    if (!rc)
+        rc = read_reference(v, processor, &audio, &samples, &n, path, err);
+    if (!rc)
+        rc = reference_mel(v, &mel, &frames, samples, n, path, err);
+    if (!rc) {
+        int heard = (int)(frames < LONGEST_REFERENCE ? frames : LONGEST_REFERENCE);
+        rc = synthesiser_listen(v->synthesiser, v->vector, mel, heard, err);
+        v->has_vector = !rc;
+    }
+    free(mel);
     audio_processor_close(processor);
     audio_buffer_free(&audio);
-    file_unmap(&map);
     return rc;
 }
 
@@ -220,6 +298,8 @@ done:
  * follows. */
 static size_t sentence_end(const char *p, size_t n)
 {
+    /* Full stop and marks of Chinese and Japanese; question mark and full stop of Arabic and Urdu: no blank
+     * need follow these. */
     static const char *const wide[] = {"。", "！", "？", "؟", "۔"};
     for (size_t i = 0; i < n; i++) {
         if (p[i] == '\n')
@@ -255,7 +335,7 @@ static size_t middle_cut(const char *p, size_t n)
 /* Bytes of the beginning of a text, for a message: whole characters. */
 static int shown(const char *p, size_t n)
 {
-    size_t end = utf8_cut(p, n, 60);
+    size_t end = utf8_cut(p, n, SHOWN_BYTES);
     while (end && (p[end - 1] == '\n' || p[end - 1] == '\r'))
         end--;
     return (int)end;
@@ -263,18 +343,22 @@ static int shown(const char *p, size_t n)
 
 void voice_part_free(VoicePart *p)
 {
-    free(p->mel), free(p->tokens), free(p->said);
+    free(p->mel);
+    free(p->tokens);
+    free(p->said);
     speech_free(&p->speech);
     memset(p, 0, sizeof *p);
 }
 
+/* The network's turn: tokens -> log mel. */
 static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int count, Err *err)
 {
     const Config *cfg = &v->file.cfg;
     const int bands = cfg->n_mels;
     SynthesisStyle style = {.speed = v->o.speed > 0 ? v->o.speed : 1,
                             .pitch = normaliser_pitch_shift(v->o.pitch, v->file.pitch_deviation)};
-    if (!(part->tokens = mem_calloc((size_t)count, sizeof *part->tokens)))
+    part->tokens = mem_calloc((size_t)count, sizeof *part->tokens);
+    if (!part->tokens)
         return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
     for (int i = 0; i < count; i++)
         part->tokens[i] = tokens[i];
@@ -283,9 +367,11 @@ static int speak_tokens(Voice *v, VoicePart *part, const uint16_t *tokens, int c
     int rc = synthesiser_speak(v->synthesiser, &part->speech, &text, 1, &style, err);
     if (rc)
         return rc;
-    part->mel = part->speech.mel, part->speech.mel = NULL;
+    part->mel = part->speech.mel;
+    part->speech.mel = NULL;
     part->frames = part->speech.frames;
-    normaliser_restore_mel(part->mel, part->mel, v->file.mean, v->file.deviation, part->frames, bands);
+    normaliser_restore_mel(part->mel, part->mel, v->file.content.mean, v->file.content.deviation,
+                           part->frames, bands);
     part->mel_seconds = clock_now() - from;
     return 0;
 }
@@ -300,8 +386,8 @@ static int speak_piece(Voice *v, VoicePart *part, const char *p, size_t n, TextR
     RejectReason why = text_process(v->text, r, (Str){p, n}, (Str){"", 0}, (Str){"", 0});
     part->text_seconds += clock_now() - from;
     int count = (int)(r->tokens.size / sizeof(uint16_t));
-    if (why == REJECT_EMPTY_TEXT ||
-        why == REJECT_NO_PHONEMES) { /* a line of dashes, a lone mark: the rest is spoken */
+    /* A line of dashes, a lone mark: the rest is spoken. */
+    if (why == REJECT_EMPTY_TEXT || why == REJECT_NO_PHONEMES) {
         log_warn(v->o.log, "\"%.*s\" is left out: %s", shown(p, n), p,
                  *r->detail ? r->detail : reject_text(why));
         (*left_out)++;
@@ -312,7 +398,8 @@ static int speak_piece(Voice *v, VoicePart *part, const char *p, size_t n, TextR
     if (why)
         return err_set(err, ERR_DATA, "\"%.*s\" cannot be spoken: %s%s%s", shown(p, n), p, reject_text(why),
                        *r->detail ? ": " : "", r->detail);
-    if (!(part->said = strndup(r->cleaned.data ? r->cleaned.data : "", r->cleaned.size)))
+    part->said = strndup(r->cleaned.data ? r->cleaned.data : "", r->cleaned.size);
+    if (!part->said)
         return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
     int rc = speak_tokens(v, part, (const uint16_t *)(const void *)r->tokens.data, count, err);
     return rc ? rc : SPOKEN;
@@ -320,30 +407,44 @@ static int speak_piece(Voice *v, VoicePart *part, const char *p, size_t n, TextR
 
 static void skip_blanks(VoiceText *text)
 {
-    while (text->n && *text->p && strchr(" \n\r\t", *text->p))
-        text->p++, text->n--;
+    while (text->n && *text->p && strchr(" \n\r\t", *text->p)) {
+        text->p++;
+        text->n--;
+    }
+}
+
+/* Speaks the beginning of a sentence [*n], shortened until the network can speak it at once. */
+static int speak_sentence(Voice *v, VoicePart *part, const char *p, size_t *n, TextResult *r, int *left_out,
+                          Err *err)
+{
+    for (;;) {
+        int rc = speak_piece(v, part, p, *n, r, left_out, err);
+        if (rc != TOO_LONG)
+            return rc;
+        size_t cut = middle_cut(p, *n);
+        if (!cut)
+            return err_set(err, ERR_DATA,
+                           "\"%.*s...\" has no place to cut it; at most %d symbols are spoken at once",
+                           shown(p, *n), p, v->limits.text);
+        *n = cut;
+    }
 }
 
 int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err)
 {
     TextResult r = {0};
+    int rc = 0;
     memset(part, 0, sizeof *part);
-    int rc = v->m.use_voice && !v->has_vector ? voice_of_speaker(v, NULL, err) : 0;
+    if (v->m.use_voice && !v->has_vector)
+        rc = voice_of_speaker(v, NULL, err);
     skip_blanks(text);
-    while (!rc && text->n) {
+    /* Until something was spoken: pieces with nothing to say are passed over. */
+    while (rc == NOTHING_TO_SAY && text->n) {
         size_t sentence = sentence_end(text->p, text->n), n = sentence;
-        while ((rc = speak_piece(v, part, text->p, n, &r, left_out, err)) == TOO_LONG) {
-            size_t cut = middle_cut(text->p, n);
-            if (!cut) {
-                rc = err_set(err, ERR_DATA,
-                             "\"%.*s...\" has no place to cut it; at most %d symbols are spoken at once",
-                             shown(text->p, n), text->p, v->limits.text);
-                break;
-            }
-            n = cut;
-        }
+        rc = speak_sentence(v, part, text->p, &n, &r, left_out, err);
         part->pause = n == sentence ? PAUSE_SECONDS : PIECE_SECONDS;
-        text->p += n, text->n -= n;
+        text->p += n;
+        text->n -= n;
         skip_blanks(text);
     }
     text_result_free(&r);
@@ -352,21 +453,18 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *e
     return rc;
 }
 
-int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part,
-                int more, Err *err)
+/* --- sound --- */
+
+int voice_sound_open(const Voice *v, Sound **s, Err *err)
 {
-    int64_t n = griffin_lim_samples(g, part->frames),
-            pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
-    *count = n + pause;
-    if (!(*samples = mem_calloc((size_t)*count, sizeof **samples)))
-        return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)*count);
-    int rc = griffin_lim_run(g, *samples, part->mel, part->frames,
-                             v->o.iterations ? v->o.iterations : GRIFFIN_LIM_ITERATIONS, 1, err);
-    if (rc) {
-        free(*samples);
-        *samples = NULL;
-    }
-    return rc;
+    return sound_open(s, &(SoundOptions){.cfg = &v->file.cfg, .iterations = v->o.iterations}, err);
+}
+
+int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const VoicePart *part, int more,
+                Err *err)
+{
+    int64_t pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
+    return sound_make(s, samples, count, part->mel, part->frames, pause, err);
 }
 
 int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err)
@@ -377,8 +475,12 @@ int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for %zu characters", have + more);
     snprintf(said + have, more + 2, "%s%s", have ? " " : "", part->said);
     out->said = said;
-    out->parts++, out->count += count, out->frames += part->frames, out->symbols += part->speech.text;
-    out->text_seconds += part->text_seconds, out->mel_seconds += part->mel_seconds;
+    out->parts++;
+    out->count += count;
+    out->frames += part->frames;
+    out->symbols += part->speech.text;
+    out->text_seconds += part->text_seconds;
+    out->mel_seconds += part->mel_seconds;
     return 0;
 }
 
@@ -392,30 +494,39 @@ static int collect(Spoken *out, const float *samples, int64_t count, Err *err)
     return 0;
 }
 
+/* A part that was spoken becomes sound, and the sound goes to the sink or behind the rest. */
+static int say_part(Voice *v, Spoken *out, const VoicePart *part, int more, VoiceSink sink, void *arg,
+                    Err *err)
+{
+    float *samples;
+    int64_t count;
+    double from = clock_now();
+    int rc = voice_sound(v, v->sound, &samples, &count, part, more, err);
+    out->audio_seconds += clock_now() - from;
+    if (rc)
+        return rc;
+    rc = sink ? sink(arg, part, samples, count, err) : collect(out, samples, count, err);
+    free(samples);
+    return rc ? rc : spoken_add(out, part, count, err);
+}
+
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err)
 {
     VoiceText rest = {text, size};
-    VoicePart part;
     const double begun = clock_now();
     int rc;
     memset(out, 0, sizeof *out);
-    while ((rc = voice_next(v, &rest, &part, &out->left_out, err)) == 1) {
-        float *samples;
-        int64_t count;
-        double from = clock_now();
-        rc = voice_sound(v, v->griffin, &samples, &count, &part, rest.n > 0, err);
-        out->audio_seconds += clock_now() - from;
-        if (!rc)
-            rc = sink ? sink(arg, &part, samples, count, err) : collect(out, samples, count, err);
-        if (!rc) {
-            if (!out->parts)
-                out->first_seconds = clock_now() - begun;
-            rc = spoken_add(out, &part, count, err);
-            free(samples);
-        }
+    for (;;) {
+        VoicePart part;
+        rc = voice_next(v, &rest, &part, &out->left_out, err);
+        if (rc != SPOKEN)
+            break;
+        rc = say_part(v, out, &part, rest.n > 0, sink, arg, err);
         voice_part_free(&part);
         if (rc)
             break;
+        if (out->parts == 1)
+            out->first_seconds = clock_now() - begun;
     }
     if (!rc && !out->parts)
         rc = err_set(err, ERR_DATA, "there is nothing to speak in the text");
@@ -426,6 +537,7 @@ int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink si
 
 void spoken_free(Spoken *s)
 {
-    free(s->samples), free(s->said);
+    free(s->samples);
+    free(s->said);
     memset(s, 0, sizeof *s);
 }

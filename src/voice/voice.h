@@ -2,18 +2,18 @@
  * Text is spoken part by part: sentences, and where a sentence is longer than any the network learned from
  * also pieces of it, cut at commas or between words. Each part can be heard before the next is computed, and
  * memory does not grow with the text. Threads: one; it holds the process' TextEngine (text.h). voice_sound
- * may run in other threads, each with its own GriffinLim. */
+ * may run in other threads, each with its own Sound. */
 #ifndef MYXTTS_VOICE_H
 #define MYXTTS_VOICE_H
 
 #include <stdint.h>
 
-#include "audio/griffin_lim.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "device/device.h"
 #include "model/synthesis.h"
 #include "voice/checkpoint.h"
+#include "voice/sound.h"
 
 typedef struct Voice Voice;
 
@@ -58,9 +58,11 @@ void voice_part_free(VoicePart *p);
 /* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are
  * warned of and counted in *left_out. */
 int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
+/* A sound stage for this voice, for a thread of the caller's; sound_close frees it. */
+int voice_sound_open(const Voice *v, Sound **s, Err *err);
 /* The sound of a part, with its pause where more follows: samples [*count], malloc'd. */
-int voice_sound(const Voice *v, GriffinLim *g, float **samples, int64_t *count, const VoicePart *part,
-                int more, Err *err);
+int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const VoicePart *part, int more,
+                Err *err);
 
 /* All of a text at once. */
 typedef struct Spoken {

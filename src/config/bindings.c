@@ -1,0 +1,79 @@
+/* bindings.c - walks the settings that a cache or a checkpoint is bound to. */
+#include "config/bindings.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "config/option_table.h"
+
+static const void *field(const Option *o, const Config *cfg) { return (const char *)cfg + o->offset; }
+
+/* A number that a switch makes idle must not make a cache stale. */
+static int is_idle(const Option *o, const Config *cfg)
+{
+    if (!o->with)
+        return 0;
+    int row = option_find(o->with, strlen(o->with));
+    ASSERT_CMP(row, >=, 0);
+    ASSERT_CMP(option_table[row].type, ==, OPT_BOOL);
+    return *(const int *)field(&option_table[row], cfg) == 0;
+}
+
+static void hash_list(Hasher *h, const StringList *l)
+{
+    hasher_u64(h, (uint64_t)l->count);
+    for (int i = 0; i < l->count; i++)
+        hasher_str(h, l->items[i]);
+}
+
+static void hash_setting(Hasher *h, const Option *o, const Config *cfg)
+{
+    const void *p = field(o, cfg);
+    int idle = is_idle(o, cfg);
+    switch (o->type) {
+    case OPT_BOOL:
+    case OPT_INT:
+    case OPT_INT_AUTO:
+    case OPT_ENUM:
+        hasher_u64(h, idle ? 0 : (uint64_t) * (const int *)p);
+        break;
+    case OPT_INT64:
+        hasher_u64(h, idle ? 0 : (uint64_t) * (const int64_t *)p);
+        break;
+    case OPT_FLOAT:
+        hasher_f64(h, idle ? 0 : *(const double *)p);
+        break;
+    case OPT_STRING:
+    case OPT_CHOICE:
+    case OPT_DEVICE:
+        hasher_str(h, idle ? "" : *(const char *const *)p);
+        break;
+    case OPT_LIST:
+        hash_list(h, p);
+        break;
+    }
+}
+
+void config_hash_bound(Hasher *h, const Config *cfg, Binding b)
+{
+    for (int floats = 0; floats < 2; floats++)
+        for (int i = 0; i < option_count(); i++) {
+            const Option *o = &option_table[i];
+            if ((o->binds & b) && (o->type == OPT_FLOAT) == floats)
+                hash_setting(h, o, cfg);
+        }
+}
+
+int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigRow *row_was,
+                         ConfigRow *row_is)
+{
+    for (int i = 0; i < option_count(); i++) {
+        if (!(option_table[i].binds & b))
+            continue;
+        if (config_row(was, i, row_was) || config_row(is, i, row_is))
+            continue;
+        if (strcmp(row_was->value, row_is->value) != 0)
+            return 1;
+    }
+    return 0;
+}

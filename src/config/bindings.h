@@ -1,0 +1,24 @@
+/* bindings.h - which settings a cache or a checkpoint is bound to: another value makes it useless.
+ * The marks are in the option table (options.c: BINDS, and WITH for numbers that a switch makes idle); the
+ * caches hash the marked settings, checkpoints compare them. Threads: any. */
+#ifndef MYXTTS_BINDINGS_H
+#define MYXTTS_BINDINGS_H
+
+#include "base/hash.h"
+#include "config/config.h"
+
+typedef enum {
+    BOUND_TEXT_CACHE = 1, /* it changes a token of a line */
+    BOUND_MEL_CACHE = 2,  /* it changes a mel or a pitch */
+    BOUND_CHECKPOINT = 4  /* a trained network cannot go on or speak with another value */
+} Binding;
+
+/* Adds the values of the settings that b is bound to. The order is part of every cache's key: first all that
+ * are no floating-point numbers, in the order of the table, then those that are. */
+void config_hash_bound(Hasher *h, const Config *cfg, Binding b);
+
+/* The first setting that b is bound to and that differs: 1, with its rows in both. 0: none differs. */
+int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigRow *row_was,
+                         ConfigRow *row_is);
+
+#endif

@@ -1,0 +1,254 @@
+/* trainer_open.c - the life of a run: what it opens, in which order, and where it resumes from. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "text/tokens.h"
+#include "train/evaluate.h"
+#include "train/run_parts.h"
+
+#define MONITOR_SECONDS 0.1 /* between two looks at the GPU */
+#define LISTENING_CORES 4   /* one core of so many listens */
+
+/* --- the network and its checkpoints --- */
+
+static int open_network(Trainer *t, Err *err)
+{
+    EngineOptions e = {.cfg = t->cfg,
+                       .device = t->o.model,
+                       .largest = t->plan.shape,
+                       .symbols = tokens_count(),
+                       .training = 1,
+                       .log = t->log};
+    return engine_open(&t->engine, &e, err);
+}
+
+static int open_checkpoints(Trainer *t, Err *err)
+{
+    const Config *cfg = t->cfg;
+    int rc = voice_clips_open(&t->clips, t->o.train, err);
+    if (!rc)
+        rc =
+            snapshot_open(&t->snapshot, engine_model(t->engine), cfg, t->o.train, &t->clips, t->o.model, err);
+    if (!rc)
+        rc = checkpoint_writer_open(&t->writer, cfg->checkpoint_dir, cfg->keep_checkpoints, t->log, err);
+    return rc;
+}
+
+/* --- where to resume from --- */
+
+/* 1: the run begins with new weights; 0: it resumes; negative: neither is right. A fresh start into a folder
+ * that has checkpoints is refused, because the two runs would be mixed up. */
+static int starts_fresh(const Trainer *t, Err *err)
+{
+    const Config *cfg = t->cfg;
+    char found[CHECKPOINT_PATH_SIZE];
+    Err why = {0};
+    int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, &why) == 0;
+    if (strcmp(cfg->resume, "none") == 0) {
+        if (!there && why.code != ERR_DAMAGED)
+            return 1;
+        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)",
+                cfg->checkpoint_dir, there ? found : "damaged ones");
+        return err_hint(err, "move them away or name another --checkpoint-dir");
+    }
+    return strcmp(cfg->resume, "auto") == 0 && !there && why.code == ERR_MISSING;
+}
+
+static int check_seed(const Trainer *t, const Checkpoint *v, Err *err)
+{
+    if (t->state.data.seed == (uint64_t)t->cfg->seed)
+        return 0;
+    err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, this run has %lld", v->path,
+            (unsigned long long)t->state.data.seed, (long long)t->cfg->seed);
+    return err_hint(err,
+                    "a run resumes with the seed it began with; to begin anew use another --checkpoint-dir");
+}
+
+/* Weights and moments travel through the snapshot's memory, which nobody uses yet. */
+static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
+{
+    float *const *flat = t->snapshot.flat;
+    int rc = 0;
+    for (int g = 0; g < CHECKPOINT_GROUPS && !rc; g++)
+        rc = checkpoint_params(v, engine_model(t->engine), (CheckpointGroup)g, flat[g], err);
+    if (!rc)
+        rc = engine_load(t->engine, flat[CHECKPOINT_WEIGHTS], flat[CHECKPOINT_MOMENTS1],
+                         flat[CHECKPOINT_MOMENTS2], &t->state.guard, err);
+    return rc;
+}
+
+static int resume(Trainer *t, Err *err)
+{
+    const Config *cfg = t->cfg;
+    Checkpoint v;
+    int rc = checkpoint_open(&v, cfg->resume, cfg->checkpoint_dir, 0, NULL, t->log, err);
+    if (rc)
+        return rc;
+    rc = checkpoint_state(&v, &t->state, err);
+    if (!rc)
+        rc = check_seed(t, &v, err);
+    if (!rc)
+        rc = checkpoint_same(v.path, &v.cfg, cfg, err);
+    /* A run that gave up is given as many tries again. */
+    if (t->state.guard.consecutive >= cfg->guard_max_skips)
+        t->state.guard.consecutive = 0;
+    if (!rc)
+        rc = load_weights(t, &v, err);
+    if (!rc)
+        log_info(t->log, "resuming from %s (step %lld, epoch %lld)", v.path, (long long)t->state.step,
+                 (long long)t->state.data.epoch);
+    checkpoint_close(&v);
+    return rc;
+}
+
+static int load_state(Trainer *t, Err *err)
+{
+    t->state = (TrainState){.data = {.seed = (uint64_t)t->cfg->seed}, .best_loss = INFINITY};
+    int fresh = starts_fresh(t, err);
+    if (fresh < 0)
+        return fresh;
+    int rc = fresh ? engine_initialise(t->engine, err) : resume(t, err);
+    t->first_step = t->saved = t->state.step;
+    return rc;
+}
+
+/* --- logs --- */
+
+static int open_logs(Trainer *t, Err *err)
+{
+    char path[CHECKPOINT_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/log.jsonl", t->cfg->checkpoint_dir);
+    int rc = run_log_open(&t->run_log, path, err);
+    if (!rc)
+        rc = run_log_resume(t->run_log, t->state.step, err);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    /* Of a resumed run TensorBoard drops what earlier files have behind its first step. */
+    int64_t first = t->state.step ? t->state.step + 1 : 0;
+    if (!rc)
+        rc = event_log_open(&t->events, t->cfg->checkpoint_dir, (double)now.tv_sec, first, err);
+    return rc;
+}
+
+/* --- batches --- */
+
+/* The last step by max_steps and epochs, whichever comes first. */
+static int64_t last_step(const Trainer *t)
+{
+    const Config *cfg = t->cfg;
+    int64_t batches = sampler_batches(pipeline_sampler(t->pipeline));
+    int64_t by_epochs = (int64_t)cfg->epochs * batches / cfg->gradient_accumulation_steps;
+    if (cfg->max_steps && cfg->max_steps < by_epochs)
+        return cfg->max_steps;
+    return by_epochs > 0 ? by_epochs : 1;
+}
+
+static int open_pipeline(Trainer *t, Err *err)
+{
+    t->pipeline_cfg = *t->cfg;
+    t->pipeline_cfg.pipeline_buffer_size = t->plan.buffers;
+    PipelineOptions o = {.cfg = &t->pipeline_cfg,
+                         .corpus = t->o.train,
+                         .data = t->o.data,
+                         .model = t->o.model,
+                         .sim = t->o.sim,
+                         .start = t->state.data,
+                         .log = t->log};
+    int rc = pipeline_open(&t->pipeline, &o, err);
+    /* With other clips or another batch size than when it was saved the place in the epoch is gone. */
+    if (rc == ERR_DATA && o.start.index) {
+        log_warn(t->log, "%s; going on with epoch %lld", err->msg, (long long)o.start.epoch + 1);
+        err_clear(err);
+        t->state.data.epoch++;
+        t->state.data.index = 0;
+        o.start = t->state.data;
+        rc = pipeline_open(&t->pipeline, &o, err);
+    }
+    if (rc)
+        return rc;
+    t->total = last_step(t);
+    budget_open(t);
+    return step_meter_open(&t->meter, t->o.model, pipeline_counters(t->pipeline), METER_SKIP, err);
+}
+
+/* --- those who look and listen --- */
+
+static int open_listeners(Trainer *t, Err *err)
+{
+    const Corpus *validation = t->o.validation;
+    SynthesisLimits limits = synthesis_limits(&t->plan.shape);
+    int rc = samples_open(t, err);
+    if (!rc)
+        rc = synthesiser_open(&t->synthesiser, engine_model(t->engine), &limits, err);
+    if (!rc && validation && validation->count && t->cfg->listen_clips)
+        rc = hearing_open(&t->hearing, t->cfg, validation, t->cfg->listen_clips,
+                          thread_cores() / LISTENING_CORES, t->log, err);
+    if (!rc)
+        rc = monitor_open_devices(&t->monitor, &t->o.model, 1, MONITOR_SECONDS, t->log, err);
+    return rc;
+}
+
+/* --- opening and closing --- */
+
+int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
+{
+    *out = NULL;
+    Trainer *t = mem_calloc(1, sizeof *t);
+    if (!t)
+        return err_set(err, ERR_NOMEM, "no memory for the trainer");
+    t->o = *o;
+    t->cfg = o->cfg;
+    t->log = o->log;
+    t->loss = t->validation = NAN;
+    int rc = train_plan(&t->plan, o, err);
+    if (!rc)
+        rc = open_network(t, err);
+    if (!rc)
+        rc = open_checkpoints(t, err);
+    if (!rc)
+        rc = load_state(t, err);
+    if (!rc)
+        rc = open_logs(t, err);
+    if (!rc)
+        rc = open_pipeline(t, err);
+    if (!rc)
+        rc = open_listeners(t, err);
+    if (rc)
+        return trainer_close(t) ? ERR_WORKER : rc;
+    engine_poison(t->engine, o->poison_from, o->poison_count);
+    *out = t;
+    return 0;
+}
+
+/* The pipeline is stopped first, so that its threads come to an end while the rest is closed; the engine goes
+ * after everything that has memory on its stream. */
+int trainer_close(Trainer *t)
+{
+    if (!t)
+        return 0;
+    if (t->pipeline)
+        pipeline_stop(t->pipeline);
+    hearing_close(t->hearing);
+    monitor_close(t->monitor);
+    checkpoint_writer_close(t->writer);
+    synthesiser_close(t->synthesiser);
+    samples_close(t);
+    step_meter_close(&t->meter);
+    if (t->engine) {
+        Err ignored = {0};
+        t->o.model->ops->stream_wait_idle(engine_stream(t->engine), &ignored);
+    }
+    int stuck = pipeline_close(t->pipeline);
+    snapshot_close(&t->snapshot);
+    voice_clips_close(&t->clips);
+    engine_close(t->engine);
+    event_log_close(t->events);
+    run_log_close(t->run_log);
+    free(t);
+    return stuck;
+}

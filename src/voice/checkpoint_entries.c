@@ -1,0 +1,234 @@
+/* checkpoint_entries.c - the metadata of a checkpoint: the writer and the reader of each entry, side by side,
+ * and the table of them. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "text/tokens.h"
+#include "voice/checkpoint_fields.h"
+
+#define EXACT JSON_REAL_PRECISION(17) /* digits: a double reads back to the same bits */
+
+int checkpoint_foreign(const Checkpoint *v, const char *what, Err *err)
+{
+    err_set(err, ERR_FORMAT, "%s is not a checkpoint of myxtts: it has %s", v->path, what);
+    return err_hint(err, "checkpoints are written by `myxtts train` into its --checkpoint-dir");
+}
+
+/* The text of a JSON value, malloc'd; the value is given up. NULL when it, or a part of it, found no memory:
+ * a checkpoint that lacks a setting or a symbol would look whole and could not be used. */
+static char *dump(json_t *o, int failed, size_t flags)
+{
+    char *text = o && !failed ? json_dumps(o, flags) : NULL;
+    json_decref(o);
+    return text;
+}
+
+/* A text; "" where it is no UTF-8, which has no JSON. NULL without memory. */
+static json_t *text_value(const char *p, size_t n)
+{
+    return utf8_valid(p, n) == n ? json_stringn(p, n) : json_string("");
+}
+
+/* The JSON value of a text that may be missing. */
+static json_t *load(const char *text) { return text ? json_loads(text, 0, NULL) : NULL; }
+
+/* --- format --- */
+
+static char *write_format(const CheckpointSource *s) { return strdup(CHECKPOINT_FORMAT); }
+
+static int read_format(Checkpoint *v, const char *text, Err *err)
+{
+    if (text && strcmp(text, CHECKPOINT_FORMAT) == 0)
+        return 0;
+    if (!text || strcmp(text, CHECKPOINT_FORMAT_1) != 0)
+        return checkpoint_foreign(v, text ? "another format" : "no mark of one", err);
+    err_set(err, ERR_FORMAT,
+            "%s holds the autoregressive network of an earlier version, which this program does not run",
+            v->path);
+    return err_hint(err, "train again, into another --checkpoint-dir; a voice that speaks takes minutes now");
+}
+
+/* --- config --- */
+
+static json_t *setting(const ConfigRow *row)
+{
+    switch (row->kind) {
+    case KIND_BOOL:
+        return json_boolean(row->integer);
+    case KIND_INT:
+        return json_integer(row->integer);
+    case KIND_FLOAT:
+        return json_real(row->number);
+    case KIND_STRING:
+        return text_value(row->string, strlen(row->string));
+    case KIND_LIST:
+        break;
+    }
+    json_t *items = json_array();
+    int failed = 0;
+    for (int k = 0; k < row->list->count; k++)
+        failed |= json_array_append_new(items, text_value(row->list->items[k], strlen(row->list->items[k])));
+    if (!failed)
+        return items;
+    json_decref(items);
+    return NULL;
+}
+
+/* All settings as JSON, which is YAML too: {"model": {...}, "data": {...}, "training": {...}}. */
+static char *write_config(const CheckpointSource *s)
+{
+    json_t *all = json_object();
+    int failed = 0;
+    for (int i = 0; i < config_row_count() && !failed; i++) {
+        ConfigRow row;
+        failed |= config_row(s->cfg, i, &row);
+        if (failed)
+            break;
+        if (!json_object_get(all, row.section))
+            failed |= json_object_set_new(all, row.section, json_object());
+        failed |= json_object_set_new(json_object_get(all, row.section), row.key, setting(&row));
+    }
+    return dump(all, failed, EXACT);
+}
+
+/* The settings in the file with those of the command line on top. */
+static int read_config(Checkpoint *v, const char *text, Err *err)
+{
+    if (!text)
+        return checkpoint_foreign(v, "another format", err);
+    int rc = config_load_text(&v->cfg, v->path, text, strlen(text), v->argc, v->argv, err);
+    if (rc)
+        return rc;
+    v->has_cfg = 1;
+    if (!v->argc)
+        return 0;
+    Config was;
+    rc = config_load_text(&was, v->path, text, strlen(text), 0, NULL, err);
+    if (rc)
+        return rc;
+    rc = checkpoint_same(v->path, &was, &v->cfg, err);
+    config_close(&was);
+    return rc;
+}
+
+/* --- symbols --- */
+
+static char *write_symbols(const CheckpointSource *s)
+{
+    json_t *all = json_array();
+    int failed = 0;
+    for (int i = 0; i < tokens_count(); i++)
+        failed |= json_array_append_new(all, json_integer(tokens_code_point(i)));
+    return dump(json_pack("{s:i, s:o}", "version", TOKENS_VERSION, "code_points", all), failed, 0);
+}
+
+/* The symbols the network was trained with have to be those of this program. */
+static int read_symbols(Checkpoint *v, const char *text, Err *err)
+{
+    json_t *o = load(text), *points = json_object_get(o, "code_points");
+    int same = (int)json_array_size(points) == tokens_count();
+    for (int i = 0; same && i < tokens_count(); i++)
+        same = json_integer_value(json_array_get(points, (size_t)i)) == (json_int_t)tokens_code_point(i);
+    int version = (int)json_integer_value(json_object_get(o, "version"));
+    json_decref(o);
+    if (same)
+        return 0;
+    err_set(err, ERR_FORMAT,
+            "%s was trained with version %d of the symbol table, this program has version %d", v->path,
+            version, TOKENS_VERSION);
+    return err_hint(err, "use the program that wrote it, or train again");
+}
+
+/* --- speakers --- */
+
+static char *write_speakers(const CheckpointSource *s)
+{
+    json_t *all = json_array();
+    int failed = 0;
+    for (int i = 0; i < s->corpus->speaker_count; i++)
+        failed |= json_array_append_new(all, text_value(s->corpus->speakers[i].p, s->corpus->speakers[i].n));
+    return dump(all, failed, 0);
+}
+
+static int read_speakers(Checkpoint *v, const char *text, Err *err)
+{
+    json_t *all = load(text);
+    size_t n = json_array_size(all);
+    int rc = json_is_array(all) ? 0 : checkpoint_foreign(v, "no list of speakers", err);
+    if (!rc)
+        v->speakers = mem_calloc(n + 1, sizeof *v->speakers);
+    for (size_t i = 0; i < n && v->speakers; i++) {
+        const char *name = json_string_value(json_array_get(all, i));
+        v->speakers[i] = strdup(name ? name : "");
+        if (!v->speakers[i])
+            break;
+        v->speaker_count++;
+    }
+    if (!rc && (size_t)v->speaker_count < n)
+        rc = err_set(err, ERR_NOMEM, "no memory for the names of %zu speakers", n);
+    json_decref(all);
+    return rc;
+}
+
+/* --- pitch --- */
+
+static char *write_pitch(const CheckpointSource *s)
+{
+    const MelStatistics *statistics = &s->corpus->statistics;
+    return dump(
+        json_pack("{s:f, s:f}", "mean", statistics->pitch_mean, "deviation", statistics->pitch_deviation), 0,
+        EXACT);
+}
+
+static int read_pitch(Checkpoint *v, const char *text, Err *err)
+{
+    json_t *o = load(text);
+    v->pitch_mean = json_number_value(json_object_get(o, "mean"));
+    v->pitch_deviation = json_number_value(json_object_get(o, "deviation"));
+    json_decref(o);
+    return 0;
+}
+
+/* --- longest --- */
+
+static char *write_longest(const CheckpointSource *s)
+{
+    uint32_t text = 0, frames = 0;
+    for (uint32_t i = 0; i < s->corpus->count; i++) {
+        text = s->corpus->lengths[i].tokens > text ? s->corpus->lengths[i].tokens : text;
+        frames = s->corpus->lengths[i].frames > frames ? s->corpus->lengths[i].frames : frames;
+    }
+    return dump(json_pack("{s:i, s:i}", "text", (int)text, "frames", (int)frames), 0, 0);
+}
+
+static int read_longest(Checkpoint *v, const char *text, Err *err)
+{
+    json_t *o = load(text);
+    v->longest_text = (int)json_integer_value(json_object_get(o, "text"));
+    json_decref(o);
+    return 0;
+}
+
+/* --- the table --- */
+
+/* Read from top to bottom: the tensors' sizes are checked against the configuration. */
+static const CheckpointEntry entries[] = {
+    {"format", write_format, read_format,
+     "`" CHECKPOINT_FORMAT "`. `" CHECKPOINT_FORMAT_1
+     "` held the autoregressive network of earlier versions and is refused with a sentence that says so"},
+    {"config", write_config, read_config, "every setting of the run, as JSON (which the YAML loader reads)"},
+    {"symbols", write_symbols, read_symbols,
+     "version and code points of the symbol table, in the order of the ids"},
+    {"speakers", write_speakers, read_speakers, "names, in the order of their numbers"},
+    {"pitch", write_pitch, read_pitch, "mean and deviation of log F0"},
+    {"longest", write_longest, read_longest,
+     "`{\"text\": N, \"frames\": N}`: symbols of the longest text and frames of the longest clip it learns "
+     "from; longer sentences are spoken in pieces, unless they have 64 symbols or fewer"},
+    {"step", NULL, NULL, "steps made"},
+};
+
+int checkpoint_entry_count(void) { return (int)(sizeof entries / sizeof *entries); }
+const CheckpointEntry *checkpoint_entry(int i) { return &entries[i]; }

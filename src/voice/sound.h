@@ -1,0 +1,41 @@
+/* sound.h - the sound stage: log mel -> samples, behind one interface.
+ * A kind of stage is a table of functions in a file of its own and one line in sound.c. Units: log_mel is
+ * [frames, n_mels], natural log, as mel_compute gives it; samples are float [-1, 1] at cfg->sample_rate.
+ * Threads: one Sound per thread. */
+#ifndef MYXTTS_SOUND_H
+#define MYXTTS_SOUND_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "config/config.h"
+
+typedef struct SoundOptions {
+    const Config *cfg; /* settings of the mel; not needed once the stage is open */
+    const char *kind;  /* name of a kind; NULL: the first in the table */
+    int iterations;    /* of kinds that iterate; 0: their own default */
+} SoundOptions;
+
+/* What a kind of stage can do; `stage` is what its open gave. */
+typedef struct SoundKind {
+    const char *name;
+    int (*open)(void **stage, const SoundOptions *o, Err *err);
+    /* Samples that so many frames become. */
+    int64_t (*samples)(const void *stage, int64_t frames);
+    int (*run)(void *stage, float *samples, const float *log_mel, int64_t frames, Err *err);
+    void (*close)(void *stage);
+} SoundKind;
+
+extern const SoundKind sound_griffin_lim;
+
+typedef struct Sound Sound;
+/* ERR_CONFIG for a kind that is not there, or settings of the mel that it cannot turn into sound. */
+int sound_open(Sound **s, const SoundOptions *o, Err *err);
+void sound_close(Sound *s); /* NULL is fine */
+
+/* The sound of a mel, with so many samples of silence behind it: *samples [*count], malloc'd; NULL after an
+ * error. ERR_DATA for less than one frame. */
+int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, int64_t frames,
+               int64_t silence, Err *err);
+
+#endif
