@@ -189,18 +189,18 @@ static void exponential_is_close(void **state)
         double worst = 0;
         for (int64_t i = 0; v && i < 200000; i++) {
             float x[1] = {-87.0f * (float)i / 200000}, b = (float)(i % 3) * 0.1f, in = x[0];
-            v->f32.exp_minus(x, b, 1);
+            v->f32->exp_minus(x, b, 1);
             float argument = in - b;
             if (argument > -87.0f)
                 worst = fmax(worst, fabs((double)x[0] / exp((double)argument) - 1));
-            v->f32.bias_act(x, &argument, NULL, ACT_TANH, 1);
+            v->f32->bias_act(x, &argument, NULL, ACT_TANH, 1);
             if (argument != 0)
                 worst = fmax(worst, fabs((double)x[0] / tanh((double)argument) - 1));
         }
         assert_true(worst < 2e-7);
         float edge[] = {-1e4f, -200, NAN, 0};
         if (v)
-            v->f32.exp_minus(edge, 0, 4);
+            v->f32->exp_minus(edge, 0, 4);
         assert_true(!v || (edge[0] == 0 && edge[1] == 0 && isnan(edge[2]) && edge[3] == 1));
     }
 }

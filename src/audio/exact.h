@@ -63,7 +63,7 @@ EXACT uint32_t exact_bitsf(float a)
 
 #endif
 
-/* Natural logarithm of a normal positive number; the operations of logarithm() in mel_kernel_body.h, one by
+/* Natural logarithm of a normal positive number; the operations of logarithm() in mel_kernel.c, one by
  * one. */
 EXACT double exact_log(double x)
 {
@@ -108,7 +108,7 @@ EXACT double exact_exp(double x)
     return exact_mul(y, exact_of_bits((exact_bits(t) - exact_bits(shift) + 1023) << 52));
 }
 
-/* sqrt(re^2 + im^2); the operations of magnitude() in mel_kernel_body.h. */
+/* sqrt(re^2 + im^2); the operations of magnitude() in mel_kernel.c. */
 EXACT double exact_magnitude(double re, double im)
 {
     double x = exact_add(exact_mul(re, re), exact_mul(im, im)), half = exact_mul(x, 0.5);

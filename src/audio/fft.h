@@ -1,5 +1,5 @@
 /* fft.h - the plan of a discrete Fourier transform of any length: factors, twiddles, and where each frequency
- * ends up. The transform itself runs on several signals at once, one per vector lane (mel_kernel_body.h), in
+ * ends up. The transform itself runs on several signals at once, one per vector lane (fft_lanes.h), in
  * place and in double precision. Why not single precision: the rounding error of a float transform is about
  * 1e-7 of the loudest bin of the frame, which is 1e-3 of a quiet band beside a loud vowel. Of 1.53 million
  * mel values of LJSpeech, fftwf had 676 more than 1e-4 off (worst 1.0e-3); this transform is within 5e-7.

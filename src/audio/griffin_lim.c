@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/variant.h"
 
 #define LANES GRIFFIN_LIM_LANES
 #define MOMENTUM 0.99
@@ -120,7 +121,7 @@ int griffin_lim_open(GriffinLim **out, const Config *cfg, Err *err)
                      cfg->n_fft, cfg->mel_fmin, cfg->mel_fmax);
         goto fail;
     }
-    g->variant = griffin_lim_variant(NULL);
+    griffin_lim_use_instructions(g, NULL);
     if (open_tables(g) || open_work(g)) {
         rc = err_set(err, ERR_NOMEM, "no memory to make audio with (n_fft %d)", cfg->n_fft);
         goto fail;
@@ -173,10 +174,19 @@ int64_t griffin_lim_samples(const GriffinLim *g, int64_t frames)
 
 int griffin_lim_use_instructions(GriffinLim *g, const char *name)
 {
-    const GriffinLimVariant *variant = griffin_lim_variant(name);
-    if (variant)
-        g->variant = variant;
-    return variant != NULL;
+    /* The fastest first. */
+    static const GriffinLimVariant *const variants[] = {
+#if VARIANT_X86
+        &griffin_lim_kernel_avx2,
+#endif
+        &griffin_lim_kernel_plain,
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
+        if (variant_fits(variants[i]->name, name)) {
+            g->variant = variants[i];
+            return 1;
+        }
+    return 0;
 }
 
 /* ---- signals */

@@ -10,6 +10,7 @@
 #include "audio/mel_kernel.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/variant.h"
 
 struct MelPlan {
     MelTables t;
@@ -153,7 +154,7 @@ int mel_plan_open(MelPlan **out, const Config *cfg, Err *err)
     fill_edges(p, cfg);
     if (fill_bands(p, cfg) || fill_offsets(&p->t))
         goto no_memory;
-    p->variant = mel_variant(NULL);
+    mel_use_instructions(p, NULL);
     *out = p;
     return 0;
 no_memory:
@@ -221,10 +222,20 @@ const double *mel_edges(const MelPlan *p) { return p->edges; }
 const MelTables *mel_tables(const MelPlan *p) { return &p->t; }
 int mel_use_instructions(MelPlan *p, const char *name)
 {
-    const MelVariant *variant = mel_variant(name);
-    if (variant)
-        p->variant = variant;
-    return variant != NULL;
+    /* The fastest first. */
+    static const MelVariant *const variants[] = {
+#if VARIANT_X86
+        &mel_kernel_avx512,
+        &mel_kernel_avx2,
+#endif
+        &mel_kernel_plain,
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
+        if (variant_fits(variants[i]->name, name)) {
+            p->variant = variants[i];
+            return 1;
+        }
+    return 0;
 }
 
 void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *samples, int64_t n)

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "audio/exact.h"
+#include "audio/pitch_kernel.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/variant.h"
 
-#define PITCH_GROUP 32     /* values that are worked on side by side, on every processor */
 #define LOW_RATE 5000.0    /* Hz, the least the difference is taken at */
 #define WINDOW_SECONDS .04 /* over which it is summed, about */
 #define CANDIDATES 6       /* dips of a frame that are kept */
@@ -23,34 +24,10 @@
 #define QUIET 1e-4f        /* power, relative to the loudest frame of the clip: -40 dB */
 #define SILENT 1e-8f       /* power: -80 dB of full scale */
 
-#define WIDTH 4
-#define NAME(f) f##_plain
-#define TARGET
-#include "audio/pitch_kernel_body.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define WIDTH 8
-#define NAME(f) f##_avx2
-#define TARGET __attribute__((target("avx2")))
-#include "audio/pitch_kernel_body.h"
-
-#define WIDTH 16
-#define NAME(f) f##_avx512
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
-#include "audio/pitch_kernel_body.h"
-#endif
-
-typedef struct Variant {
-    const char *name;
-    void (*differences)(float *d, const float *x, int64_t n, int lags);
-    void (*filter)(float *to, const float *phases, int64_t stride, int64_t n, int step, const float *taps,
-                   int n_taps);
-} Variant;
-
 /* The difference of a frame is the sum of those of `blocks` blocks, half of them on either side of its
  * centre; a frame is `per_frame` blocks long, so that every block is worked on once. */
 struct PitchPlan {
-    const Variant *variant;
+    const PitchVariant *variant;
     int hop, odd;
     int step;                  /* samples for one at the low rate */
     double low_rate;           /* Hz */
@@ -80,31 +57,19 @@ struct PitchScratch {
     float *recent; /* [blocks][lags] of the last blocks: block m in row m % blocks */
 };
 
-static const Variant variants[] = {
-#if defined(__x86_64__) && defined(__GNUC__)
-    {"avx512", differences_avx512, filter_avx512},
-    {"avx2", differences_avx2, filter_avx2},
-#endif
-    {"plain", differences_plain, filter_plain},
-};
-
-static int is_supported(const char *name)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (strcmp(name, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    if (strcmp(name, "avx2") == 0)
-        return __builtin_cpu_supports("avx2");
-#endif
-    return strcmp(name, "plain") == 0;
-}
-
 int pitch_use_instructions(PitchPlan *p, const char *name)
 {
+    /* The fastest first. */
+    static const PitchVariant *const variants[] = {
+#if VARIANT_X86
+        &pitch_kernel_avx512,
+        &pitch_kernel_avx2,
+#endif
+        &pitch_kernel_plain,
+    };
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
-        if ((!name || strcmp(variants[i].name, name) == 0) && is_supported(variants[i].name)) {
-            p->variant = &variants[i];
+        if (variant_fits(variants[i]->name, name)) {
+            p->variant = variants[i];
             return 1;
         }
     return 0;

@@ -1,8 +1,21 @@
-/* pitch_kernel_body.h - the two inner loops of the pitch, PITCH_GROUP values side by side. Included by
- * pitch.c once per instruction set, which defines WIDTH (floats in a register), NAME(f) and TARGET. Every
- * value is added up in the same order whatever the width, without contraction: the same bits everywhere. */
-#define PART NAME(Part)
-typedef float PART __attribute__((vector_size(4 * WIDTH)));
+/* pitch_kernel.c - see pitch_kernel.h.
+ * Compiled once per instruction set: -DINSTRUCTIONS=plain|avx2|avx512 -DREGISTER_BYTES=16|32|64 with that
+ * set's flags. Every value is added up in the same order whatever the width, without contraction: the same
+ * bits everywhere. */
+#include "audio/pitch_kernel.h"
+
+#include <string.h>
+
+#include "base/variant.h"
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#define WIDTH (REGISTER_BYTES / 4) /* floats in a register */
+typedef float Part __attribute__((vector_size(4 * WIDTH)));
 
 #if WIDTH == 16
 #define EACH(DO) DO(0) DO(1)
@@ -12,12 +25,12 @@ typedef float PART __attribute__((vector_size(4 * WIDTH)));
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #endif
 
-#define ZERO(k) PART sum##k = {0};
+#define ZERO(k) Part sum##k = {0};
 #define PUT(k) memcpy(to + k * WIDTH, &sum##k, sizeof sum##k);
 
 /* d [lags, a multiple of PITCH_GROUP]: d[lag] = sum over the n samples j from x on of (x[j - s] - x[j - s +
  * lag])^2, with s about lag / 2: the two lie on either side of j. s is one number for half a group. */
-TARGET static void NAME(differences)(float *d, const float *x, int64_t n, int lags)
+static void differences(float *d, const float *x, int64_t n, int lags)
 {
     for (int lag = 0; lag < lags; lag += PITCH_GROUP) {
         const float *low = x - (lag + PITCH_GROUP / 4) / 2, *high = x - (lag + 3 * PITCH_GROUP / 4) / 2;
@@ -27,7 +40,7 @@ TARGET static void NAME(differences)(float *d, const float *x, int64_t n, int la
 #define ADD_SQUARE(k) \
     { \
         const float *from = (k)*WIDTH < PITCH_GROUP / 2 ? low : high; \
-        PART v; \
+        Part v; \
         memcpy(&v, from + j + lag + (k)*WIDTH, sizeof v); \
         v = from[j] - v; \
         sum##k += v * v; \
@@ -40,8 +53,8 @@ TARGET static void NAME(differences)(float *d, const float *x, int64_t n, int la
 
 /* to [n, a multiple of PITCH_GROUP] = sum over k of taps[k] * phases[k % step][i + k / step]; the phases are
  * `stride` apart. */
-TARGET static void NAME(filter)(float *to, const float *phases, int64_t stride, int64_t n, int step,
-                                const float *taps, int n_taps)
+static void filter(float *to, const float *phases, int64_t stride, int64_t n, int step, const float *taps,
+                   int n_taps)
 {
     for (int64_t i = 0; i < n; i += PITCH_GROUP, to += PITCH_GROUP) {
         EACH(ZERO)
@@ -49,7 +62,7 @@ TARGET static void NAME(filter)(float *to, const float *phases, int64_t stride, 
             const float *from = phases + phase * stride + i + late;
 #define ADD_TAP(part) \
     { \
-        PART v; \
+        Part v; \
         memcpy(&v, from + (part)*WIDTH, sizeof v); \
         sum##part += v * taps[k]; \
     }
@@ -63,12 +76,4 @@ TARGET static void NAME(filter)(float *to, const float *phases, int64_t stride, 
     }
 }
 
-#undef ADD_TAP
-#undef ADD_SQUARE
-#undef PUT
-#undef ZERO
-#undef EACH
-#undef PART
-#undef WIDTH
-#undef NAME
-#undef TARGET
+const PitchVariant VARIANT(pitch_kernel, INSTRUCTIONS) = {VARIANT_STRING(INSTRUCTIONS), differences, filter};

@@ -1,5 +1,9 @@
-/* embed_host.h - table rows plus scaled sinusoidal positions, and the gradients. Included by ops_host_body.h.
- */
+/* embed_host.c - table rows plus scaled sinusoidal positions, and the gradients.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/host_real.h"
 
 typedef struct EmbedTask {
     HostOps *h;
@@ -45,13 +49,16 @@ static void embed_forward_task(void *arg, int task, int slot)
     }
 }
 
-static void embed_forward(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in,
-                          const void *alpha, int B, int T, int C, Dropout drop)
+void HOST(embed_forward)(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in,
+                         const void *alpha, int B, int T, int C, Dropout drop)
 {
     ASSERT_CMP((size_t)C * (sizeof(double) + sizeof(REAL)), <=, HOST_SLOT_BYTES);
     EmbedTask e = {
         .h = host_of(c), .out = out, .id = id, .table = table, .in = in, .alpha = *(const REAL *)alpha};
-    e.B = B, e.T = T, e.C = C, e.drop = host_dropout(c, drop);
+    e.B = B;
+    e.T = T;
+    e.C = C;
+    e.drop = host_dropout(c, drop);
     e.parts = host_parts(T, 4);
     host_pool_run(e.h->pool, e.parts, embed_forward_task, &e);
 }
@@ -87,13 +94,16 @@ static void embed_backward_task(void *arg, int task, int slot)
     e->sums[task] = (REAL)dalpha;
 }
 
-static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout,
-                           const int32_t *id, const int32_t *len, int B, int T, int C, int V, Dropout drop)
+void HOST(embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout,
+                          const int32_t *id, const int32_t *len, int B, int T, int C, int V, Dropout drop)
 {
     ASSERT_CMP((size_t)C * (sizeof(double) + 2 * sizeof(REAL)), <=, HOST_SLOT_BYTES);
     EmbedTask e = {
         .h = host_of(c), .dtable = dtable, .din = id ? NULL : din, .dout = dout, .id = id, .len = len};
-    e.B = B, e.T = T, e.C = C, e.drop = host_dropout(c, drop);
+    e.B = B;
+    e.T = T;
+    e.C = C;
+    e.drop = host_dropout(c, drop);
     e.parts = host_parts(C, 32);
     e.sums = sums_begin(e.h, e.parts, 1);
     host_pool_run(e.h->pool, e.parts, embed_backward_task, &e);

@@ -1,14 +1,18 @@
-/* mel_kernel_body.h - window, Fourier transform, magnitude, bands and logarithm of LANES frames at once.
- * Included by one small file per instruction set, which defines LANES (doubles in a vector register), KERNEL
- * (the function's name) and TARGET (its attribute). No contraction to fused multiply-add, no reordering:
- * every variant computes the same bits. */
+/* mel_kernel.c - window, Fourier transform, magnitude, bands and logarithm of LANES frames at once.
+ * Compiled once per instruction set: -DINSTRUCTIONS=plain|avx2|avx512 -DREGISTER_BYTES=16|32|64 with that
+ * set's flags. No contraction to fused multiply-add, no reordering: every variant computes the same bits. */
 #include "audio/mel_kernel.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#if REGISTER_BYTES > 16
+#include <immintrin.h>
+#endif
+
 #include "audio/mel.h"
+#include "base/variant.h"
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -17,13 +21,22 @@
 #endif
 
 #define REAL double
-#include "audio/fft_body.h"
+#define LANES (REGISTER_BYTES / 8)
+#include "audio/fft_lanes.h"
 
 typedef uint64_t LaneBits __attribute__((vector_size(8 * LANES)));
 typedef float LanesF __attribute__((vector_size(4 * LANES)));
-#ifndef WIDEN
+
+/* LANES floats as doubles. GCC 12 makes three instructions of the generic conversion. */
+#if REGISTER_BYTES == 64
+#define WIDEN(v) ((Lanes)_mm512_cvtps_pd((__m256)(v)))
+#elif REGISTER_BYTES == 32
+#define WIDEN(v) ((Lanes)_mm256_cvtps_pd((__m128)(v)))
+#else
 #define WIDEN(v) __builtin_convertvector(v, Lanes)
 #endif
+
+/* Four floats, and a choice of four out of the eight of a and b. */
 typedef float Four __attribute__((vector_size(16)));
 #if defined(__clang__)
 #define MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
@@ -37,26 +50,35 @@ typedef int32_t FourIndex __attribute__((vector_size(16)));
 INLINE void transpose(const MelTables *t, MelWork *w, const float *x)
 {
     size_t hop = (size_t)t->hop, row = (size_t)t->row, last = (size_t)(LANES + t->n_fft / t->hop - 2);
-    for (size_t m = 0; m <= last;
-         m += 4) { /* four rows at a time; row is a multiple of 8, so there is room behind the last */
-        const float *x0 = x + m * hop, *x1 = x + (m + 1 < last ? m + 1 : last) * hop;
-        const float *x2 = x + (m + 2 < last ? m + 2 : last) * hop,
-                    *x3 = x + (m + 3 < last ? m + 3 : last) * hop;
+    /* Four rows at a time; row is a multiple of 8, so there is room behind the last. */
+    for (size_t m = 0; m <= last; m += 4) {
+        const float *x0 = x + m * hop;
+        const float *x1 = x + (m + 1 < last ? m + 1 : last) * hop;
+        const float *x2 = x + (m + 2 < last ? m + 2 : last) * hop;
+        const float *x3 = x + (m + 3 < last ? m + 3 : last) * hop;
         float *to = w->across + m;
         size_t j = 0;
         for (; j + 4 <= hop; j += 4, to += 4 * row) {
             Four a, b, c, d;
-            memcpy(&a, x0 + j, sizeof a), memcpy(&b, x1 + j, sizeof b), memcpy(&c, x2 + j, sizeof c),
-                memcpy(&d, x3 + j, sizeof d);
-            Four ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c, d, 0, 4, 1, 5), ba = MIX(a, b, 2, 6, 3, 7),
-                 dc = MIX(c, d, 2, 6, 3, 7);
+            memcpy(&a, x0 + j, sizeof a);
+            memcpy(&b, x1 + j, sizeof b);
+            memcpy(&c, x2 + j, sizeof c);
+            memcpy(&d, x3 + j, sizeof d);
+            Four ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c, d, 0, 4, 1, 5);
+            Four ba = MIX(a, b, 2, 6, 3, 7), dc = MIX(c, d, 2, 6, 3, 7);
             Four r0 = MIX(ab, cd, 0, 1, 4, 5), r1 = MIX(ab, cd, 2, 3, 6, 7);
             Four r2 = MIX(ba, dc, 0, 1, 4, 5), r3 = MIX(ba, dc, 2, 3, 6, 7);
-            memcpy(to, &r0, sizeof r0), memcpy(to + row, &r1, sizeof r1);
-            memcpy(to + 2 * row, &r2, sizeof r2), memcpy(to + 3 * row, &r3, sizeof r3);
+            memcpy(to, &r0, sizeof r0);
+            memcpy(to + row, &r1, sizeof r1);
+            memcpy(to + 2 * row, &r2, sizeof r2);
+            memcpy(to + 3 * row, &r3, sizeof r3);
         }
-        for (; j < hop; j++, to += row)
-            to[0] = x0[j], to[1] = x1[j], to[2] = x2[j], to[3] = x3[j];
+        for (; j < hop; j++, to += row) {
+            to[0] = x0[j];
+            to[1] = x1[j];
+            to[2] = x2[j];
+            to[3] = x3[j];
+        }
     }
 }
 
@@ -79,10 +101,14 @@ INLINE void load_and_pass(const MelTables *t, MelWork *w, const float *x)
     const double *twist = t->fft.passes[0].twist;
     for (int p = 0; p < m; p++, twist += 14) {
         Point in[8];
-        windowed(&in[0], t, w, p), windowed(&in[1], t, w, p + m), windowed(&in[2], t, w, p + 2 * m);
-        windowed(&in[3], t, w, p + 3 * m), windowed(&in[4], t, w, p + 4 * m),
-            windowed(&in[5], t, w, p + 5 * m);
-        windowed(&in[6], t, w, p + 6 * m), windowed(&in[7], t, w, p + 7 * m);
+        windowed(&in[0], t, w, p);
+        windowed(&in[1], t, w, p + m);
+        windowed(&in[2], t, w, p + 2 * m);
+        windowed(&in[3], t, w, p + 3 * m);
+        windowed(&in[4], t, w, p + 4 * m);
+        windowed(&in[5], t, w, p + 5 * m);
+        windowed(&in[6], t, w, p + 6 * m);
+        windowed(&in[7], t, w, p + 7 * m);
         butterfly8(z + p, t->fft.block_step, twist, in, 0);
     }
 }
@@ -207,7 +233,7 @@ INLINE void bands(const MelTables *t, MelWork *w)
     }
 }
 
-TARGET void KERNEL(const MelTables *t, MelWork *w, const float *segment)
+static void run(const MelTables *t, MelWork *w, const float *segment)
 {
     if (t->offset && t->fft.passes[0].radix == 8 && t->fft.block > 1)
         load_and_pass(t, w, segment);
@@ -217,3 +243,5 @@ TARGET void KERNEL(const MelTables *t, MelWork *w, const float *segment)
     magnitudes(t, w);
     bands(t, w);
 }
+
+const MelVariant VARIANT(mel_kernel, INSTRUCTIONS) = {VARIANT_STRING(INSTRUCTIONS), LANES, run};

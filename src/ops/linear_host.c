@@ -1,4 +1,6 @@
-/* linear_host.h - out = act(in w^T + bias) and its gradients. Included by ops_host_body.h. */
+/* linear_host.c - out = act(in w^T + bias) and its gradients.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include "ops/host_real.h"
 
 #define LINEAR_ROWS 96   /* fewer rows per task leave the product's packing unpaid */
 #define LINEAR_SMALL 5e5 /* products below which a task costs more than it gains */
@@ -27,8 +29,8 @@ static void linear_forward_task(void *arg, int task, int slot)
             VEC(t->h)->bias_act(out, out, t->bias ? t->bias + j0 : NULL, t->act, j1 - j0);
 }
 
-static void linear_forward(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
-                           int64_t M, int N, int K, Activation act, int accumulate)
+void HOST(linear_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
+                          int64_t M, int N, int K, Activation act, int accumulate)
 {
     ASSERT(!accumulate || act == ACT_NONE);
     HostOps *h = host_of(c);
@@ -80,13 +82,17 @@ static void linear_weights_task(void *arg, int task, int slot)
         gemm(1, 0, t->N, j1 - j0, t->M, 1, t->dout, t->N, t->in + j0, t->K, 1, t->dw + j0, t->K);
 }
 
-static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
-                            const void *in, const void *w, int64_t M, int N, int K, Activation act,
-                            int accumulate)
+void HOST(linear_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
+                           const void *in, const void *w, int64_t M, int N, int K, Activation act,
+                           int accumulate)
 {
     HostOps *h = host_of(c);
     LinearTask t = {.h = h, .din = din, .dw = dw, .dout = dout, .result = out, .in = in, .w = w};
-    t.M = M, t.N = N, t.K = K, t.act = act, t.accumulate = accumulate != 0;
+    t.M = M;
+    t.N = N;
+    t.K = K;
+    t.act = act;
+    t.accumulate = accumulate != 0;
     int large = (double)M * N * K > LINEAR_SMALL;
     t.parts = large ? host_parts(M, LINEAR_ROWS) : 1;
     if (dbias)

@@ -1,4 +1,8 @@
-/* norm_host.h - residual sum with dropout, layer norm, and their gradients. Included by ops_host_body.h. */
+/* norm_host.c - residual sum with dropout, layer norm, and their gradients.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <string.h>
+
+#include "ops/host_real.h"
 
 #define NORM_NUMBERS 8192 /* least numbers in a task */
 
@@ -25,8 +29,8 @@ static void norm_forward_task(void *arg, int task, int slot)
     }
 }
 
-static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x,
-                         const void *y, const void *w, const void *b, int64_t R, int C, Dropout drop)
+void HOST(norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x,
+                        const void *y, const void *w, const void *b, int64_t R, int C, Dropout drop)
 {
     HostOps *h = host_of(c);
     NormTask t = {.h = h,
@@ -61,9 +65,9 @@ static void norm_backward_task(void *arg, int task, int slot)
     }
 }
 
-static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum,
-                          const void *dout, const void *dsum, const void *sum, const void *mean,
-                          const void *rstd, const void *w, int64_t R, int C, Dropout drop)
+void HOST(norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum,
+                         const void *dout, const void *dsum, const void *sum, const void *mean,
+                         const void *rstd, const void *w, int64_t R, int C, Dropout drop)
 {
     HostOps *h = host_of(c);
     NormTask t = {.h = h, .dx = dx, .dy = dy, .dout = dout, .dsum = dsum, .x = sum, .w = w, .R = R, .C = C};

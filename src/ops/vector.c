@@ -1,11 +1,43 @@
-/* vector_body.h - plain loops for the compiler to vectorise. Included twice by each vector_<instruction
- * set>.c, with REAL (float, double), NAME(x) (a name per type), the functions EXP, TANH, SQRT, LOG and
- * LOWEST, the least argument of EXP. Loops come in two groups: element by element, rounded as written; and
- * sums, where the order is the compiler's. */
+/* vector.c - see vector.h: plain loops for the compiler to vectorise.
+ * Compiled once per instruction set and precision: -DINSTRUCTIONS=plain|avx2|avx512 with that set's flags,
+ * -DREAL=float|double, and for all of them -fno-math-errno -fno-trapping-math, without which square roots
+ * are not vectorised. Loops come in two groups: element by element, rounded as written; and sums, where the
+ * order is the compiler's. */
+#include "ops/vector.h"
 
-#ifndef VECTOR_COMMON
-#define VECTOR_COMMON
+#include <math.h>
+#include <string.h>
+
+#include "base/variant.h"
+#include "ops/philox.h"
+
+#pragma GCC optimize("O3")
+
+#define IS_DOUBLE_float 0
+#define IS_DOUBLE_double 1
+#if VARIANT(IS_DOUBLE, REAL)
+#define TABLE_TYPE VectorF64
+#define TABLE VARIANT(VARIANT(vector, INSTRUCTIONS), f64)
+#define EXP exp
+#define TANH tanh
+#define SQRT sqrt
+#define LOG log
+#define LOWEST -745.2 /* the least argument of EXP */
+#else
+#define TABLE_TYPE VectorF32
+#define TABLE VARIANT(VARIANT(vector, INSTRUCTIONS), f32)
+#define EXP exp_float
+#define TANH tanh_float
+#define SQRT sqrtf
+#define LOG logf
+#define LOWEST -88.0f
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
+
+#define NORM_EPSILON 1e-5 /* added to the variance */
+#define TANH_LIMIT 40     /* tanh is 1 beyond it, in either precision */
+#define COUNTERS 16       /* of Philox at once */
 
 /* Returns scale; exp(x) - 1 = scale * more + (scale - 1), with scale a power of two and more = exp(r) - 1 of
  * a small r. */
@@ -14,8 +46,8 @@ INLINE float exp_parts(float *more, float x)
     float y = x * 1.44269504088896341f;
     int32_t k = (int32_t)(y + copysignf(0.5f, y));
     float n = (float)k;
-    float r =
-        x - n * 0.693359375f; /* ln 2 in two parts; the first has few bits, so that n times it is exact */
+    /* ln 2 in two parts; the first has few bits, so that n times it is exact. */
+    float r = x - n * 0.693359375f;
     r = r + n * 2.12194440054690583e-4f;
     float p = 1.0f / 5040;
     p = p * r + 1.0f / 720;
@@ -39,37 +71,42 @@ INLINE float exp_float(float x)
     return more * scale + scale;
 }
 
-INLINE float tanh_float(float x) /* for |x| <= 40 */
+INLINE float tanh_float(float x) /* for |x| <= TANH_LIMIT */
 {
     float more, scale = exp_parts(&more, fabsf(x) * 2);
     float e = more * scale + (scale - 1.0f); /* exp(2 |x|) - 1 without cancellation */
     return copysignf(e / (e + 2.0f), x);
 }
 
-/* 64 words of 16 counters from `counter` on, in the order of the elements that use them. */
-static void philox_words(uint32_t out[64], uint64_t counter, uint64_t seed)
+/* Four words of each of COUNTERS counters from `counter` on, in the order of the elements that use them. */
+static void philox_words(uint32_t out[4 * COUNTERS], uint64_t counter, uint64_t seed)
 {
-    uint32_t a[16], b[16], c[16] = {0}, d[16] = {0};
+    uint32_t a[COUNTERS], b[COUNTERS], c[COUNTERS] = {0}, d[COUNTERS] = {0};
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int l = 0; l < 16; l++) {
+    for (int l = 0; l < COUNTERS; l++) {
         a[l] = (uint32_t)(counter + (uint64_t)l);
         b[l] = (uint32_t)((counter + (uint64_t)l) >> 32);
     }
     for (int i = 0; i < PHILOX_ROUNDS; i++, k0 += PHILOX_W0, k1 += PHILOX_W1)
 #pragma GCC unroll 1 /* unrolled completely it would not be vectorised */
-        for (int l = 0; l < 16; l++) {
+        for (int l = 0; l < COUNTERS; l++) {
             uint64_t p = (uint64_t)PHILOX_M0 * a[l], q = (uint64_t)PHILOX_M1 * c[l];
-            a[l] = (uint32_t)(q >> 32) ^ b[l] ^ k0, b[l] = (uint32_t)q;
-            c[l] = (uint32_t)(p >> 32) ^ d[l] ^ k1, d[l] = (uint32_t)p;
+            a[l] = (uint32_t)(q >> 32) ^ b[l] ^ k0;
+            b[l] = (uint32_t)q;
+            c[l] = (uint32_t)(p >> 32) ^ d[l] ^ k1;
+            d[l] = (uint32_t)p;
         }
-    for (int l = 0; l < 16; l++)
-        out[4 * l] = a[l], out[4 * l + 1] = b[l], out[4 * l + 2] = c[l], out[4 * l + 3] = d[l];
+    for (int l = 0; l < COUNTERS; l++) {
+        out[4 * l] = a[l];
+        out[4 * l + 1] = b[l];
+        out[4 * l + 2] = c[l];
+        out[4 * l + 3] = d[l];
+    }
 }
-#endif
 
 /* --- element by element --- */
 
-static void NAME(exp_minus)(REAL *x, REAL b, int64_t n)
+static void exp_minus(REAL *x, REAL b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         REAL y = x[i] - b;
@@ -79,25 +116,25 @@ static void NAME(exp_minus)(REAL *x, REAL b, int64_t n)
         x[i] = EXP(x[i]);
 }
 
-static void NAME(softmax_grad)(REAL *d, const REAL *p, REAL delta, REAL scale, int64_t n)
+static void softmax_grad(REAL *d, const REAL *p, REAL delta, REAL scale, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         d[i] = p[i] * (d[i] - delta) * scale;
 }
 
-static void NAME(add)(REAL *out, const REAL *a, const REAL *b, int64_t n)
+static void add(REAL *out, const REAL *a, const REAL *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         out[i] = a[i] + b[i];
 }
 
-static void NAME(add_scaled)(REAL *out, const REAL *a, REAL scale, const REAL *b, int64_t n)
+static void add_scaled(REAL *out, const REAL *a, REAL scale, const REAL *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         out[i] = a[i] + scale * b[i];
 }
 
-static void NAME(bias_act)(REAL *out, const REAL *in, const REAL *bias, Activation act, int64_t n)
+static void bias_act(REAL *out, const REAL *in, const REAL *bias, Activation act, int64_t n)
 {
     if (bias)
         for (int64_t i = 0; i < n; i++)
@@ -109,15 +146,15 @@ static void NAME(bias_act)(REAL *out, const REAL *in, const REAL *bias, Activati
             out[i] = out[i] < 0 ? 0 : out[i]; /* keeps NaN */
     if (act == ACT_TANH) {
         for (int64_t i = 0; i < n; i++)
-            out[i] = out[i] < -40 ? -40 : out[i];
+            out[i] = out[i] < -TANH_LIMIT ? -TANH_LIMIT : out[i];
         for (int64_t i = 0; i < n; i++)
-            out[i] = out[i] > 40 ? 40 : out[i];
+            out[i] = out[i] > TANH_LIMIT ? TANH_LIMIT : out[i];
         for (int64_t i = 0; i < n; i++)
             out[i] = TANH(out[i]);
     }
 }
 
-static void NAME(act_grad)(REAL *d, const REAL *out, Activation act, int64_t n)
+static void act_grad(REAL *d, const REAL *out, Activation act, int64_t n)
 {
     if (act == ACT_RELU)
         for (int64_t i = 0; i < n; i++)
@@ -127,32 +164,32 @@ static void NAME(act_grad)(REAL *d, const REAL *out, Activation act, int64_t n)
             d[i] = d[i] * (1 - out[i] * out[i]);
 }
 
-static void NAME(dropout)(REAL *out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index,
-                          int64_t n)
+static void dropout(REAL *out, const REAL *base, const REAL *in, VectorDropout drop, uint64_t index,
+                    int64_t n)
 {
     if (!drop.threshold) {
-        if (add)
-            NAME(add)(out, add, in, n);
+        if (base)
+            add(out, base, in, n);
         else if (out != in)
             memcpy(out, in, (size_t)n * sizeof *out);
         return;
     }
-    uint32_t words[64];
-    uint16_t bits[128]; /* of the words, the lower half first */
+    uint32_t words[4 * COUNTERS];
+    uint16_t bits[8 * COUNTERS]; /* of the words, the lower half first */
     int64_t skip = (int64_t)(index % 8);
     uint64_t counter = index / 8;
-    for (int64_t i = 0; i < n; counter += 16, skip = 0) {
+    for (int64_t i = 0; i < n; counter += COUNTERS, skip = 0) {
         philox_words(words, counter, drop.seed);
-        for (int j = 0; j < 64; j++) {
+        for (int j = 0; j < 4 * COUNTERS; j++) {
             bits[2 * j] = (uint16_t)words[j];
             bits[2 * j + 1] = (uint16_t)(words[j] >> 16);
         }
         const uint16_t *w = bits + skip;
-        int64_t m = n - i < 128 - skip ? n - i : 128 - skip;
+        int64_t m = n - i < 8 * COUNTERS - skip ? n - i : 8 * COUNTERS - skip;
         REAL scale = (REAL)drop.scale;
-        if (add)
+        if (base)
             for (int64_t j = 0; j < m; j++)
-                out[i + j] = add[i + j] + (w[j] >= drop.threshold ? in[i + j] * scale : 0);
+                out[i + j] = base[i + j] + (w[j] >= drop.threshold ? in[i + j] * scale : 0);
         else
             for (int64_t j = 0; j < m; j++)
                 out[i + j] = w[j] >= drop.threshold ? in[i + j] * scale : 0;
@@ -160,16 +197,18 @@ static void NAME(dropout)(REAL *out, const REAL *add, const REAL *in, VectorDrop
     }
 }
 
-static void NAME(adam)(REAL *p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale,
-                       VectorAdam a, int64_t n)
+static void adam(REAL *p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale, VectorAdam a,
+                 int64_t n)
 {
     REAL b1 = a.beta1, b2 = a.beta2, eps = a.eps, step = (REAL)(a.lr / a.correct1),
          root = (REAL)(1 / sqrt(a.correct2));
     REAL shrink = (REAL)a.lr * (REAL)a.decay;
     for (int64_t i = 0; i < n; i++) {
         REAL g = grad[i] * gscale;
-        REAL mean = m[i] = b1 * m[i] + (1 - b1) * g;
-        REAL square = v[i] = b2 * v[i] + (1 - b2) * g * g;
+        REAL mean = b1 * m[i] + (1 - b1) * g;
+        REAL square = b2 * v[i] + (1 - b2) * g * g;
+        m[i] = mean;
+        v[i] = square;
         REAL less = decay[i] ? shrink : 0;
         p[i] = p[i] - p[i] * less - step * mean / (SQRT(square) * root + eps);
     }
@@ -179,7 +218,7 @@ static void NAME(adam)(REAL *p, REAL *m, REAL *v, const REAL *grad, const uint8_
 #pragma GCC push_options
 #pragma GCC optimize("associative-math", "no-signed-zeros")
 
-static REAL NAME(dot)(const REAL *a, const REAL *b, int64_t n)
+static REAL dot(const REAL *a, const REAL *b, int64_t n)
 {
     REAL s = 0;
     for (int64_t i = 0; i < n; i++)
@@ -187,7 +226,7 @@ static REAL NAME(dot)(const REAL *a, const REAL *b, int64_t n)
     return s;
 }
 
-static REAL NAME(sum)(const REAL *x, int64_t n)
+static REAL sum(const REAL *x, int64_t n)
 {
     REAL s = 0;
     for (int64_t i = 0; i < n; i++)
@@ -195,7 +234,7 @@ static REAL NAME(sum)(const REAL *x, int64_t n)
     return s;
 }
 
-static double NAME(sum_squares)(const REAL *x, int64_t n)
+static double sum_squares(const REAL *x, int64_t n)
 {
     double s = 0;
     for (int64_t i = 0; i < n; i++)
@@ -203,20 +242,20 @@ static double NAME(sum_squares)(const REAL *x, int64_t n)
     return s;
 }
 
-static void NAME(norm)(REAL *out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b,
-                       int64_t n)
+static void norm(REAL *out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b, int64_t n)
 {
-    REAL m = NAME(sum)(in, n) / (REAL)n, s = 0;
+    REAL m = sum(in, n) / (REAL)n, s = 0;
     for (int64_t i = 0; i < n; i++)
         s += (in[i] - m) * (in[i] - m);
-    REAL r = 1 / SQRT(s / (REAL)n + (REAL)1e-5);
+    REAL r = 1 / SQRT(s / (REAL)n + (REAL)NORM_EPSILON);
     for (int64_t i = 0; i < n; i++)
         out[i] = (in[i] - m) * r * w[i] + b[i];
-    *mean = m, *rstd = r;
+    *mean = m;
+    *rstd = r;
 }
 
-static void NAME(norm_grad)(REAL *dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in,
-                            REAL mean, REAL rstd, const REAL *w, int64_t n)
+static void norm_grad(REAL *dx, REAL *dw, REAL *db, const REAL *dout, const REAL *dsum, const REAL *in,
+                      REAL mean, REAL rstd, const REAL *w, int64_t n)
 {
     REAL s = 0, t = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -226,7 +265,8 @@ static void NAME(norm_grad)(REAL *dx, REAL *dw, REAL *db, const REAL *dout, cons
         dw[i] += dout[i] * x;
         db[i] += dout[i];
     }
-    s /= (REAL)n, t /= (REAL)n;
+    s /= (REAL)n;
+    t /= (REAL)n;
     if (dsum)
         for (int64_t i = 0; i < n; i++)
             dx[i] = dsum[i] + rstd * (dout[i] * w[i] - s - (in[i] - mean) * rstd * t);
@@ -235,8 +275,8 @@ static void NAME(norm_grad)(REAL *dx, REAL *dw, REAL *db, const REAL *dout, cons
             dx[i] = rstd * (dout[i] * w[i] - s - (in[i] - mean) * rstd * t);
 }
 
-static double NAME(loss)(REAL *d, const REAL *pred, const float *target, LossKind kind, REAL delta,
-                         REAL weight, int accumulate, int64_t n)
+static double loss(REAL *d, const REAL *pred, const float *target, LossKind kind, REAL delta, REAL weight,
+                   int accumulate, int64_t n)
 {
     REAL s = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -258,7 +298,7 @@ static double NAME(loss)(REAL *d, const REAL *pred, const float *target, LossKin
 }
 
 #pragma GCC optimize("finite-math-only")
-static REAL NAME(largest)(const REAL *x, int64_t n)
+static REAL largest(const REAL *x, int64_t n)
 {
     REAL m = x[0];
     for (int64_t i = 1; i < n; i++)
@@ -267,12 +307,29 @@ static REAL NAME(largest)(const REAL *x, int64_t n)
 }
 #pragma GCC pop_options
 
-static REAL NAME(softmax)(REAL *x, int64_t n)
+static REAL softmax(REAL *x, int64_t n)
 {
-    REAL m = NAME(largest)(x, n);
-    NAME(exp_minus)(x, m, n);
-    REAL s = NAME(sum)(x, n), inverse = 1 / s;
+    REAL m = largest(x, n);
+    exp_minus(x, m, n);
+    REAL s = sum(x, n), inverse = 1 / s;
     for (int64_t i = 0; i < n; i++)
         x[i] *= inverse;
     return m + LOG(s);
 }
+
+const TABLE_TYPE TABLE = {
+    .softmax = softmax,
+    .exp_minus = exp_minus,
+    .softmax_grad = softmax_grad,
+    .dot = dot,
+    .add = add,
+    .add_scaled = add_scaled,
+    .bias_act = bias_act,
+    .act_grad = act_grad,
+    .dropout = dropout,
+    .norm = norm,
+    .norm_grad = norm_grad,
+    .loss = loss,
+    .sum_squares = sum_squares,
+    .adam = adam,
+};

@@ -1,10 +1,13 @@
-/* griffin_lim_kernel_body.h - see griffin_lim_kernel.h. Included by one small file per instruction set, which
- * defines INVERT and TURN (the functions' names) and TARGET (their attribute). */
+/* griffin_lim_kernel.c - see griffin_lim_kernel.h.
+ * Compiled once per instruction set, with -DINSTRUCTIONS=plain|avx2 and that set's flags: with AVX2 eight
+ * frames fill one register, without it two. */
 #include "audio/griffin_lim_kernel.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/variant.h"
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -14,7 +17,7 @@
 
 #define REAL float
 #define LANES GRIFFIN_LIM_LANES
-#include "audio/fft_body.h"
+#include "audio/fft_lanes.h"
 
 typedef uint32_t LaneBits __attribute__((vector_size(4 * LANES)));
 
@@ -53,7 +56,7 @@ INLINE void compare_bands(const GriffinLimTables *t, GriffinLimWork *w, const La
 
 /* Richardson-Lucy (Kullback-Leibler): every band's ratio of given to present goes back to its bins. It errs
  * by equal factors, not by equal amounts, as the logarithm of a mel should. */
-TARGET void INVERT(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes, const float *mel,
+static void invert(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes, const float *mel,
                    int updates)
 {
     const Lanes *given = (const Lanes *)mel;
@@ -199,7 +202,7 @@ INLINE void store(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLim
     }
 }
 
-TARGET void TURN(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimRound *r)
+static void turn(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimRound *r)
 {
     size_t bytes = (size_t)t->mel->n_bins * sizeof(Point);
     if (r->in) {
@@ -213,3 +216,6 @@ TARGET void TURN(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimR
     pack(t, w);
     store(t, w, r);
 }
+
+const GriffinLimVariant VARIANT(griffin_lim_kernel, INSTRUCTIONS) = {VARIANT_STRING(INSTRUCTIONS), invert,
+                                                                     turn};

@@ -1,7 +1,11 @@
-/* conv_host.h - convolution over time as one product per tap. Included by ops_host_body.h.
+/* conv_host.c - convolution over time as one product per tap.
  * The valid rows of all items are laid one behind the other with K / 2 zero rows between them ("the line"):
  * row v of the output then needs rows v - K / 2 .. v + K / 2 of the line, whichever item they belong to, and
- * padding costs nothing. A task computes a stretch of the line. */
+ * padding costs nothing. A task computes a stretch of the line.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <string.h>
+
+#include "ops/host_real.h"
 
 typedef struct ConvTask {
     HostOps *h;
@@ -49,7 +53,8 @@ static void conv_step(const ConvTask *c, ConvPlace *p)
 {
     p->t++;
     while (p->t >= p->n + c->K / 2 && p->b < c->B - 1) {
-        p->b++, p->t = 0;
+        p->b++;
+        p->t = 0;
         p->n = host_len(c->len, p->b, c->T);
     }
 }
@@ -109,15 +114,19 @@ static void conv_clear_padding(const ConvTask *c, REAL *x, int n)
 }
 
 /* The line is gathered again on the way back. */
-static uint64_t nothing_unfolded(int64_t rows, int C, int K) { return 0; }
+uint64_t HOST(unfolded_bytes)(int64_t rows, int C, int K) { return 0; }
 
-static void conv_forward(OpsContext *ctx, void *out, void *unfolded, const void *in, const void *w,
-                         const void *bias, const int32_t *len, int B, int T, int C, int N, int K,
-                         Activation act)
+void HOST(conv_forward)(OpsContext *ctx, void *out, void *unfolded, const void *in, const void *w,
+                        const void *bias, const int32_t *len, int B, int T, int C, int N, int K,
+                        Activation act)
 {
     ASSERT(K % 2 == 1);
     ConvTask c = {.h = host_of(ctx), .out = out, .in = in, .w = w, .bias = bias, .len = len, .act = act};
-    c.B = B, c.T = T, c.C = C, c.N = N, c.K = K;
+    c.B = B;
+    c.T = T;
+    c.C = C;
+    c.N = N;
+    c.K = K;
     conv_clear_padding(&c, out, N);
     conv_cut(&c);
     host_pool_run(c.h->pool, c.stretches, conv_stretch_task, &c);
@@ -156,22 +165,28 @@ static void conv_weights_task(void *arg, int task, int slot)
     }
 }
 
-static void conv_backward(OpsContext *ctx, void *din, void *dw, void *dbias, void *dout, const void *out,
-                          const void *in, const void *unfolded, const void *w, const int32_t *len, int B,
-                          int T, int C, int N, int K, Activation act)
+void HOST(conv_backward)(OpsContext *ctx, void *din, void *dw, void *dbias, void *dout, const void *out,
+                         const void *in, const void *unfolded, const void *w, const int32_t *len, int B,
+                         int T, int C, int N, int K, Activation act)
 {
     ASSERT(K % 2 == 1);
     HostOps *h = host_of(ctx);
     ConvTask c = {.h = h, .dw = dw, .in = in, .w = w, .dout = dout, .result = out, .len = len, .back = 1};
-    c.B = B, c.T = T, c.C = C, c.N = N, c.K = K;
+    c.B = B;
+    c.T = T;
+    c.C = C;
+    c.N = N;
+    c.K = K;
     c.parts = host_parts((int64_t)B * T, 64);
     c.sums = sums_begin(h, c.parts, N);
-    c.out = dout, c.act = act;
+    c.out = dout;
+    c.act = act;
     host_pool_run(h->pool, c.parts, conv_rows_task, &c);
     if (dbias)
         sums_add(h, dbias, c.sums, c.parts, N);
     if (din) {
-        c.out = din, c.act = ACT_NONE;
+        c.out = din;
+        c.act = ACT_NONE;
         conv_clear_padding(&c, din, C);
         conv_cut(&c);
         host_pool_run(h->pool, c.stretches, conv_stretch_task, &c);

@@ -1,5 +1,9 @@
-/* attention_host.h - attention of one batch item and head per task, over tiles of queries; scores live in the
- * thread's scratch. Included by ops_host_body.h. */
+/* attention_host.c - attention of one batch item and head per task, over tiles of queries; scores live in the
+ * thread's scratch.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <string.h>
+
+#include "ops/host_real.h"
 
 #define TILE_BYTES (192u << 10)         /* of scores: two such tiles stay in the second-level cache */
 #define TILE_MOST (HOST_SLOT_BYTES / 4) /* when rows are so long that TILE_BYTES would be few of them */
@@ -63,8 +67,8 @@ static void attention_forward_task(void *arg, int task, int slot)
     rows_zero(t->lse + p.row, 1, p.ql, s->tq, 1);
 }
 
-static void attention_forward(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
-                              const AttentionShape *s)
+void HOST(attention_forward)(OpsContext *c, void *o, void *lse, const void *q, const void *k, const void *v,
+                             const AttentionShape *s)
 {
     AttentionTask t = {.h = host_of(c), .s = s, .o = o, .lse = lse, .q = q, .k = k, .v = v};
     host_pool_run(t.h->pool, s->batch * s->heads, attention_forward_task, &t);
@@ -101,9 +105,9 @@ static void attention_backward_task(void *arg, int task, int slot)
     }
 }
 
-static void attention_backward(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o,
-                               const void *lse, const void *q, const void *k, const void *v,
-                               const AttentionShape *s)
+void HOST(attention_backward)(OpsContext *c, void *dq, void *dk, void *dv, const void *dout, const void *o,
+                              const void *lse, const void *q, const void *k, const void *v,
+                              const AttentionShape *s)
 {
     AttentionTask t = {.h = host_of(c),
                        .s = s,

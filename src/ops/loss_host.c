@@ -1,5 +1,8 @@
-/* loss_host.h - losses over valid rows. Included by ops_host_body.h. Sums are in double, one per batch item,
- * added in the items' order. */
+/* loss_host.c - losses over valid rows. Sums are in double, one per batch item, added in the items' order.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <string.h>
+
+#include "ops/host_real.h"
 
 typedef struct LossTask {
     HostOps *h;
@@ -13,20 +16,6 @@ typedef struct LossTask {
     REAL delta, weight;
 } LossTask;
 
-static void loss_add(LossTask *t, void *value, int B)
-{
-    double sum = 0;
-    for (int b = 0; b < B; b++)
-        sum += t->sums[b];
-    *(REAL *)value += (REAL)((double)t->weight * sum);
-}
-
-static double *loss_sums(HostOps *h, int B)
-{
-    ASSERT_CMP((size_t)B * sizeof(double), <=, HOST_SUM_BYTES);
-    return h->sums;
-}
-
 static void loss_task(void *arg, int b, int slot)
 {
     LossTask *t = arg;
@@ -38,9 +27,9 @@ static void loss_task(void *arg, int b, int slot)
         memset(t->d + first + valid, 0, (size_t)(all - valid) * sizeof *t->d);
 }
 
-static void loss_forward(OpsContext *c, void *value, void *dpred, const void *pred, const float *target,
-                         const int32_t *len, int B, int T, int n, LossKind kind, float delta, float weight,
-                         int accumulate)
+void HOST(loss_forward)(OpsContext *c, void *value, void *dpred, const void *pred, const float *target,
+                        const int32_t *len, int B, int T, int n, LossKind kind, float delta, float weight,
+                        int accumulate)
 {
     HostOps *h = host_of(c);
     LossTask t = {.h = h,
@@ -51,7 +40,10 @@ static void loss_forward(OpsContext *c, void *value, void *dpred, const void *pr
                   .len = len,
                   .T = T,
                   .n = n};
-    t.kind = kind, t.delta = delta, t.weight = weight, t.accumulate = accumulate;
+    t.kind = kind;
+    t.delta = delta;
+    t.weight = weight;
+    t.accumulate = accumulate;
     host_pool_run(h->pool, B, loss_task, &t);
-    loss_add(&t, value, B);
+    loss_add(value, t.sums, B, (double)t.weight);
 }

@@ -1,13 +1,16 @@
-/* fft_body.h - the passes of a Fourier transform on LANES signals at once, in place: see fft.h for the plan
- * and the order of the output. Included by the body of a kernel, which defines REAL (double, float), LANES
- * (of them in a vector) and TARGET (the attribute of the instruction set), and which forbids contraction:
- * every variant computes the same bits. */
+/* fft_lanes.h - the passes of a Fourier transform on LANES signals at once, in place: see fft.h for the plan
+ * and the order of the output. All of it is inlined into the kernel that includes it; before that stand REAL
+ * (double or float), LANES (of them in a vector) and a pragma that forbids contraction: every variant
+ * computes the same bits. Private to src/audio. */
+#ifndef MYXTTS_FFT_LANES_H
+#define MYXTTS_FFT_LANES_H
+
 #include <stddef.h>
 #include <string.h>
 
 #include "audio/fft.h"
 
-#define INLINE TARGET static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline))
 
 typedef REAL Lanes __attribute__((vector_size(sizeof(REAL) * LANES)));
 
@@ -39,13 +42,22 @@ INLINE void butterfly8(Point *a, ptrdiff_t step, const double *w, const Point *i
     Point y5 = SUB(u0, u1), y6 = SUB(d0, d1), y7 = SUB(v0, v1);
     a[0] = ADD(s0, s1);
     if (last) { /* all twists are 1 */
-        a[step] = y1, a[2 * step] = y2, a[3 * step] = y3, a[4 * step] = y4;
-        a[5 * step] = y5, a[6 * step] = y6, a[7 * step] = y7;
+        a[step] = y1;
+        a[2 * step] = y2;
+        a[3 * step] = y3;
+        a[4 * step] = y4;
+        a[5 * step] = y5;
+        a[6 * step] = y6;
+        a[7 * step] = y7;
         return;
     }
-    a[step] = MUL(y1, w), a[2 * step] = MUL(y2, w + 2), a[3 * step] = MUL(y3, w + 4),
+    a[step] = MUL(y1, w);
+    a[2 * step] = MUL(y2, w + 2);
+    a[3 * step] = MUL(y3, w + 4);
     a[4 * step] = MUL(y4, w + 6);
-    a[5 * step] = MUL(y5, w + 8), a[6 * step] = MUL(y6, w + 10), a[7 * step] = MUL(y7, w + 12);
+    a[5 * step] = MUL(y5, w + 8);
+    a[6 * step] = MUL(y6, w + 10);
+    a[7 * step] = MUL(y7, w + 12);
 }
 
 INLINE void pass8(Point *z, int m, ptrdiff_t step, const double *w, int last)
@@ -127,3 +139,5 @@ INLINE void finish_blocks(const FftPlan *f, Point *z, Point *spare)
             for (int b = 0; b < f->block; b += f->passes[i].length)
                 run_pass(&f->passes[i], z + at + b, f->passes[i].length / f->passes[i].radix, spare);
 }
+
+#endif

@@ -1,5 +1,10 @@
-/* optimiser_host.h - norm of the gradient and AdamW (Loshchilov and Hutter 2017) on flat memory. Included by
- * ops_host_body.h. */
+/* adamw_host.c - norm of the gradient and AdamW (Loshchilov and Hutter 2017) on flat memory.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/guard.h"
+#include "ops/host_real.h"
 
 typedef struct AdamTask {
     HostOps *h;
@@ -20,7 +25,7 @@ static void norm2_task(void *arg, int task, int slot)
     t->sums[task] = VEC(t->h)->sum_squares(t->grad + i, end - i);
 }
 
-static void norm2_forward(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n)
+void HOST(norm2)(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n)
 {
     HostOps *h = host_of(c);
     AdamTask t = {.h = h, .sums = h->sums, .grad = grad, .n = n, .parts = host_parts(n, 16384)};
@@ -32,8 +37,8 @@ static void norm2_forward(OpsContext *c, void *norm2, int32_t *finite, const voi
     *finite = isfinite(value) != 0; /* an infinity or a NaN anywhere makes the sum one */
 }
 
-static void guard(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite,
-                  const void *frames, float clip, float spike)
+void HOST(guard)(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite,
+                 const void *frames, float clip, float spike)
 {
     *(REAL *)gscale = (REAL)guard_decide(g, (double)*(const REAL *)norm2, *finite,
                                          (double)*(const REAL *)frames, clip, spike);
@@ -48,9 +53,9 @@ static void adamw_task(void *arg, int task, int slot)
         memcpy(t->copy + i, t->p + i, (size_t)(end - i) * sizeof *t->p);
 }
 
-static void adamw_update(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad,
-                         const uint8_t *decay, const void *gscale, int64_t n, float lr, float beta1,
-                         float beta2, float eps, float weight_decay, int64_t step)
+void HOST(adamw)(OpsContext *c, void *master, void *real_out, void *m, void *v, const void *grad,
+                 const uint8_t *decay, const void *gscale, int64_t n, float lr, float beta1, float beta2,
+                 float eps, float weight_decay, int64_t step)
 {
     HostOps *h = host_of(c);
     AdamTask t = {
@@ -58,8 +63,10 @@ static void adamw_update(OpsContext *c, void *master, void *real_out, void *m, v
     t.gscale = *(const REAL *)gscale;
     if (t.gscale == 0)
         return;
-    if (c->step)
-        step = c->step->number, lr = c->step->lr;
+    if (c->step) {
+        step = c->step->number;
+        lr = c->step->lr;
+    }
     ASSERT_CMP(step, >=, 1);
     t.a = (VectorAdam){.beta1 = beta1, .beta2 = beta2, .eps = eps, .lr = lr, .decay = weight_decay};
     t.a.correct1 = 1 - pow((double)beta1, (double)step);
