@@ -73,6 +73,9 @@ TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/tools/*_preload.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
+# What several of them share: linked where it is used.
+TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
 .PHONY: all units cuda deps dist demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
@@ -102,7 +105,7 @@ $(foreach u,$(UNITS.many),$(eval $(call UNIT_RULE,$u)))
 
 # UNIT SOURCE [FLAGS], a line each: for scripts that compile the sources themselves.
 units:
-	@: $(foreach u,$(UNITS),$(info $u $(call unit_source,$u) $(call unit_flags,$u)))$(foreach s,$(SHIM),$(info $(s:.cc=) $s))
+	@: $(foreach u,$(UNITS),$(info $(strip $u $(call unit_source,$u) $(call unit_flags,$u))))$(foreach s,$(SHIM),$(info $(s:.cc=) $s))
 
 $(OUT)/obj/%.o: %.cc
 	@mkdir -p $(@D)
@@ -134,18 +137,26 @@ dist: all
 	    -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib' $(LIBS) -Wl,--no-as-needed $$(tools/dist.sh --extra $(OUT)/myxtts)
 	@tools/dist.sh $(OUT)
 
-# Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with everything but main.c.
-$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/libmyxtts.a
+# Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with what they share and everything but main.c.
+$(OUT)/obj/tests/support.a: $(TESTS_SUPPORT)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(OUT)/obj/bench/support.a: $(BENCH_SUPPORT)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tests/support.a $(OUT)/libmyxtts.a
 	@mkdir -p $(@D)
-	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) -lcmocka $(LIBS)
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $^ $(LDFLAGS) -lcmocka $(LIBS)
 
 $(OUT)/tests/%.so: tests/tools/%_preload.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
 
-$(OUT)/bench/%: $(OUT)/obj/bench/%.o $(OUT)/libmyxtts.a
+$(OUT)/bench/%: $(OUT)/obj/bench/%.o $(OUT)/obj/bench/support.a $(OUT)/obj/tests/support.a $(OUT)/libmyxtts.a
 	@mkdir -p $(@D)
-	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 

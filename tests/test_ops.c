@@ -12,7 +12,7 @@
 #include "ops/ops_host.h"
 #include "ops/ops_open.h"
 #include "ops/philox.h"
-#include "ops_cases.h"
+#include "support/ops_cases.h"
 
 #define SEED 20240611
 
@@ -47,7 +47,7 @@ static void every_gradient_equals_differences(void **state)
     OpsContext c;
     char problem[400];
     context(&c, &ops_host_f64, 0);
-    for (int i = 0; i < OPS_CASES; i++) {
+    for (int i = 0; i < ops_case_count; i++) {
         const OpsCase *k = &ops_cases[i];
         if (k->flops && k->flops(k->shape) > 3e7)
             continue; /* the large ones are there for their parts; (b) compares them */
@@ -73,7 +73,7 @@ static void single_precision_equals_double(void **state)
             continue;
         }
         ((HostOps *)a.own)->vectors = v;
-        for (int i = 0; i < OPS_CASES; i++)
+        for (int i = 0; i < ops_case_count; i++)
             if (ops_compare(&a, &b, &ops_cases[i], SEED + 1, 1e-5, &worst, problem, sizeof problem))
                 fail_msg("%s: %s", sets[s], problem);
     }
@@ -92,7 +92,7 @@ static void results_do_not_depend_on_threads(void **state)
             OpsContext a, b;
             context(&a, tables[t], threads);
             context(&b, tables[t], 0);
-            for (int i = 0; i < OPS_CASES; i++)
+            for (int i = 0; i < ops_case_count; i++)
                 if (ops_compare(&a, &b, &ops_cases[i], SEED, 0, NULL, problem, sizeof problem))
                     fail_msg("%d threads: %s", threads, problem);
             ops_context_close(&a);
@@ -109,7 +109,7 @@ static void padding_changes_nothing(void **state)
     for (int t = 0; t < 2; t++) {
         OpsContext c;
         context(&c, tables[t], 2);
-        for (int i = 0; i < OPS_CASES; i++) {
+        for (int i = 0; i < ops_case_count; i++) {
             int rc = ops_check_hidden(&c, &ops_cases[i], SEED, problem, sizeof problem);
             if (rc < 0)
                 fail_msg("%s", problem);

@@ -13,7 +13,7 @@ common=(
     src/device/{device,device_host,device_sim,sim,sim_event,sim_stream,cuda_library}.c
 )
 sources=(
-    tests/gpu/test_gpu.c "${common[@]}"
+    tests/gpu/test_gpu.c tests/support/preprocess_testing.c "${common[@]}"
     src/audio/{mel,normaliser,fft,mel_kernel}.c
     src/cache/half.c
     src/pipeline/{batch,policy,preprocess,preprocess_host}.c
@@ -40,7 +40,7 @@ echo "built build/test_gpu"
 
 openblas=$(ls /usr/lib/*/openblas-pthread/libopenblas.a /usr/lib/*/libopenblas.a 2>/dev/null | head -1 || true)
 if [ -n "$openblas" ]; then
-    compile tests/gpu/test_ops_gpu.c "${common[@]}" src/ops/*.c
+    compile tests/gpu/test_ops_gpu.c tests/support/ops_{cases,cases_symbols,testing}.c "${common[@]}" src/ops/*.c
     "${CC:-gcc}" "${flags[@]}" -o build/test_ops_gpu "${objects[@]}" "$openblas" -lm -ldl -pthread
     echo "built build/test_ops_gpu"
 else
