@@ -16,8 +16,8 @@
 typedef struct FftPass {
     int radix;
     int length; /* of the blocks this pass works on; there are n / length of them */
-    const double
-        *twist; /* [length / radix][radix - 1][cos, sin]: exp(-2 pi i p j / length), j = 1 .. radix - 1 */
+    /* [length / radix][radix - 1][cos, sin]: exp(-2 pi i p j / length), j = 1 .. radix - 1 */
+    const double *twist;
     const double *roots; /* [radix][cos, sin]: exp(-2 pi i k / radix), for radices other than 8, 4, 2 */
 } FftPass;
 
@@ -25,11 +25,11 @@ typedef struct FftPlan {
     int n; /* complex points */
     int n_passes, max_radix;
     FftPass passes[FFT_MAX_PASSES];
-    int block,
-        block_step; /* points in a block after the first pass, and from one block to the next in memory: one
-                       point more, because blocks a power of two apart would fight for the same cache lines */
-    int n_stored;   /* points of memory that hold a transform: blocks and gaps */
-    int *place;     /* [n]: where frequency f is, counted in points */
+    /* Points in a block after the first pass, and from one block to the next in memory: one point more,
+     * because blocks a power of two apart would fight for the same cache lines. */
+    int block, block_step;
+    int n_stored; /* points of memory that hold a transform: blocks and gaps */
+    int *place;   /* [n]: where frequency f is, counted in points */
     double *tables;
 } FftPlan;
 

@@ -78,8 +78,14 @@ EXACT void mel_butterfly8(double2 *v)
     double2 t3 = make_double2(exact_mul(exact_sub(o3.y, o3.x), h), exact_mul(exact_add(o3.x, o3.y), -h));
     double2 s0 = mel_add(e0, e2), s1 = mel_add(e1, e3), d0 = mel_sub(e0, e2), d1 = mel_sub_turn(e1, e3);
     double2 u0 = mel_add(o0, o2), u1 = mel_add(t1, t3), w0 = mel_sub(o0, o2), w1 = mel_sub_turn(t1, t3);
-    v[0] = mel_add(s0, s1), v[1] = mel_add(u0, u1), v[2] = mel_add(d0, d1), v[3] = mel_add(w0, w1);
-    v[4] = mel_sub(s0, s1), v[5] = mel_sub(u0, u1), v[6] = mel_sub(d0, d1), v[7] = mel_sub(w0, w1);
+    v[0] = mel_add(s0, s1);
+    v[1] = mel_add(u0, u1);
+    v[2] = mel_add(d0, d1);
+    v[3] = mel_add(w0, w1);
+    v[4] = mel_sub(s0, s1);
+    v[5] = mel_sub(u0, u1);
+    v[6] = mel_sub(d0, d1);
+    v[7] = mel_sub(w0, w1);
 }
 
 EXACT void mel_twist8(double2 *v, const double2 *__restrict__ w)

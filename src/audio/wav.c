@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 
+/* The sizes in the header have 32 bits. */
 static int too_long(int64_t n, int rate, Err *err)
 {
     if (n >= 0 && n <= WAV_MAX_SAMPLES && rate >= 1)
@@ -72,7 +73,9 @@ int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err)
 {
     int rc = too_long(w->count + n, w->rate, err);
     w->bytes.size = 0;
-    if (rc || (rc = add_samples(&w->bytes, samples, n, err)))
+    if (!rc)
+        rc = add_samples(&w->bytes, samples, n, err);
+    if (rc)
         return rc;
     w->count += n;
     return file_writer_write(&w->file, w->bytes.data, w->bytes.size, err);
@@ -81,6 +84,7 @@ int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err)
 int wav_writer_commit(WavWriter *w, Err *err)
 {
     uint8_t head[WAV_HEADER_BYTES];
+    /* The header again, now with the sizes; then the file gets its name. */
     header(head, w->count, w->rate);
     if (pwrite(w->file.fd_plus1 - 1, head, sizeof head, 0) != (ssize_t)sizeof head)
         return err_set_errno(err, errno == ENOSPC ? ERR_NOSPACE : ERR_IO, "cannot write to %s", w->file.path);

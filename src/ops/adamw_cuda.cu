@@ -118,7 +118,9 @@ __global__ void __launch_bounds__(THREADS)
         p.y = adam_update(p.y, m4.y, v4.y, g.y * scale, d.y, a);
         p.z = adam_update(p.z, m4.z, v4.z, g.z * scale, d.z, a);
         p.w = adam_update(p.w, m4.w, v4.w, g.w * scale, d.w, a);
-        ((float4 *)master)[i] = p, ((float4 *)m)[i] = m4, ((float4 *)v)[i] = v4;
+        ((float4 *)master)[i] = p;
+        ((float4 *)m)[i] = m4;
+        ((float4 *)v)[i] = v4;
         if (real_out) {
             if constexpr (sizeof(T) == 2)
                 ((uint2 *)real_out)[i] = make_uint2(pack_bf16(p.x, p.y), pack_bf16(p.z, p.w));
@@ -128,7 +130,9 @@ __global__ void __launch_bounds__(THREADS)
     }
     for (int64_t i = groups * 4 + first; i < n; i += stride) {
         float mi = m[i], vi = v[i], p = adam_update(master[i], mi, vi, grad[i] * scale, decay[i], a);
-        master[i] = p, m[i] = mi, v[i] = vi;
+        master[i] = p;
+        m[i] = mi;
+        v[i] = vi;
         if (real_out)
             real_out[i] = from_float<T>(p);
     }

@@ -6,6 +6,9 @@
 #include "ops/guard.h"
 #include "ops/host_real.h"
 
+#define TASK_NUMBERS 16384 /* least numbers in a task */
+
+/* One part of the flat parameters per task; a task needs only some of the fields. */
 typedef struct AdamTask {
     HostOps *h;
     double *sums; /* [parts] */
@@ -28,13 +31,15 @@ static void norm2_task(void *arg, int task, int slot)
 void HOST(norm2)(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n)
 {
     HostOps *h = host_of(c);
-    AdamTask t = {.h = h, .sums = h->sums, .grad = grad, .n = n, .parts = host_parts(n, 16384)};
+    AdamTask t = {.h = h, .sums = h->sums, .grad = grad, .n = n, .parts = host_parts(n, TASK_NUMBERS)};
     host_pool_run(h->pool, t.parts, norm2_task, &t);
+    /* The parts in their order. */
     double sum = 0;
     for (int p = 0; p < t.parts; p++)
         sum += t.sums[p];
-    REAL value = *(REAL *)norm2 = (REAL)sum;
-    *finite = isfinite(value) != 0; /* an infinity or a NaN anywhere makes the sum one */
+    *(REAL *)norm2 = (REAL)sum;
+    /* An infinity or a NaN anywhere makes the sum one. */
+    *finite = isfinite((REAL)sum) != 0;
 }
 
 void HOST(guard)(OpsContext *c, OpsGuard *g, void *gscale, const void *norm2, const int32_t *finite,
@@ -49,6 +54,7 @@ static void adamw_task(void *arg, int task, int slot)
     AdamTask *t = arg;
     int64_t i = host_begin(t->n, t->parts, task), end = host_begin(t->n, t->parts, task + 1);
     VEC(t->h)->adam(t->p + i, t->m + i, t->v + i, t->grad + i, t->decay + i, t->gscale, t->a, end - i);
+    /* Working weights of the same type, where they are kept apart. */
     if (t->copy && t->copy != t->p)
         memcpy(t->copy + i, t->p + i, (size_t)(end - i) * sizeof *t->p);
 }
@@ -61,6 +67,7 @@ void HOST(adamw)(OpsContext *c, void *master, void *real_out, void *m, void *v, 
     AdamTask t = {
         .h = h, .p = master, .copy = real_out, .m = m, .v = v, .grad = grad, .decay = decay, .n = n};
     t.gscale = *(const REAL *)gscale;
+    /* The guard leaves the step out. */
     if (t.gscale == 0)
         return;
     if (c->step) {
@@ -69,8 +76,9 @@ void HOST(adamw)(OpsContext *c, void *master, void *real_out, void *m, void *v, 
     }
     ASSERT_CMP(step, >=, 1);
     t.a = (VectorAdam){.beta1 = beta1, .beta2 = beta2, .eps = eps, .lr = lr, .decay = weight_decay};
+    /* Both moments begin at 0; early steps are corrected for it. */
     t.a.correct1 = 1 - pow((double)beta1, (double)step);
     t.a.correct2 = 1 - pow((double)beta2, (double)step);
-    t.parts = host_parts(n, 16384);
+    t.parts = host_parts(n, TASK_NUMBERS);
     host_pool_run(h->pool, t.parts, adamw_task, &t);
 }

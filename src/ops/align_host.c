@@ -15,7 +15,8 @@ typedef struct AlignTask {
     int T, M, n;
 } AlignTask;
 
-#define ALIGN_TILE 32 /* frames whose scores are computed at once */
+#define ALIGN_TILE 32     /* frames whose scores are computed at once */
+#define UNREACHABLE -1e30 /* the sum of a path that does not exist */
 
 /* What a search needs: scores of a tile, the best sum up to every symbol, and a mark where a path came from
  * the symbol before. */
@@ -47,11 +48,13 @@ static void align_walk_forward(const AlignTask *a, AlignRoom *r, const REAL *mu,
                                int frames)
 {
     const int n = a->n;
-    const REAL never = (REAL)-1e30;
+    const REAL never = (REAL)UNREACHABLE;
     for (int t = 0; t < text; t++) {
+        /* -|mel - mu|^2 / 2 without the part that is the same for all symbols: mel . mu - |mu|^2 / 2. */
         r->half[t] = VEC(a->h)->dot(mu + (int64_t)t * n, mu + (int64_t)t * n, n) / 2;
         r->best[t] = never;
     }
+    /* The products of a tile of frames at once; then the sums frame by frame. */
     for (int m0 = 0; m0 < frames; m0 += ALIGN_TILE) {
         int rows = frames - m0 < ALIGN_TILE ? frames - m0 : ALIGN_TILE;
         for (int64_t i = 0; i < (int64_t)rows * n; i++)
@@ -64,6 +67,7 @@ static void align_walk_forward(const AlignTask *a, AlignRoom *r, const REAL *mu,
             moved[0] = 0;
             next[0] = (m ? best[0] : 0) + score[0] - r->half[0];
             for (int t = 1; t < text; t++) {
+                /* A frame stays with its symbol or belongs to the next one. */
                 int from = best[t - 1] > best[t];
                 moved[t] = (uint8_t)from;
                 next[t] = (from ? best[t - 1] : best[t]) + score[t] - r->half[t];
@@ -100,6 +104,7 @@ static void align_task(void *arg, int b, int slot)
     }
     align_walk_forward(a, &r, mu, mel, text, frames);
     double cost = 0;
+    /* Back from the last frame of the last symbol, counting frames and adding up their cost. */
     for (int m = frames - 1, t = text - 1; m >= 0; m--) {
         out[t]++;
         for (int k = 0; k < n && a->cost; k++) {
@@ -137,6 +142,7 @@ void HOST(durations_place)(OpsContext *c, const Durations *d, int32_t *length, c
         const int32_t *frames = d->frames + (int64_t)b * T;
         int32_t *start = d->start + (int64_t)b * T, *symbol = d->symbol + (int64_t)b * M;
         int text = host_len(text_len, b, T), at = 0;
+        /* Symbols one behind the other; frames past M are cut off. */
         for (int t = 0; t < T; t++) {
             start[t] = at;
             for (int k = 0; t < text && k < frames[t] && at < M; k++)

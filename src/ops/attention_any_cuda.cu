@@ -207,7 +207,9 @@ static AnyArgs<T> any_args(const void *q, const void *k, const void *v, const At
     assert(s->head_size <= ATTENTION_MOST);
     AnyArgs<T> a = {};
     a.s = *s;
-    a.q = (const T *)q, a.k = (const T *)k, a.v = (const T *)v;
+    a.q = (const T *)q;
+    a.k = (const T *)k;
+    a.v = (const T *)v;
     return a;
 }
 
@@ -219,7 +221,8 @@ void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, con
     if (s->batch == 0 || s->tq == 0)
         return;
     AnyArgs<T> a = any_args<T>(q, k, v, s);
-    a.o = (T *)o, a.lse = (float *)lse;
+    a.o = (T *)o;
+    a.lse = (float *)lse;
     int most = attention_items(s, s->batch);
     for (a.first = 0; a.first < s->batch; a.first += most) {
         unsigned heads = (unsigned)((s->batch - a.first < most ? s->batch - a.first : most) * s->heads);
@@ -235,8 +238,13 @@ void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const v
 {
     CudaOps *ops = ops_enter(c);
     AnyArgs<T> a = any_args<T>(q, k, v, s);
-    a.dq = (T *)dq, a.dk = (T *)dk, a.dv = (T *)dv, a.dout = (const T *)dout, a.out = (const T *)o;
-    a.lse = (float *)lse, a.delta = (float *)ops_scratch(c);
+    a.dq = (T *)dq;
+    a.dk = (T *)dk;
+    a.dv = (T *)dv;
+    a.dout = (const T *)dout;
+    a.out = (const T *)o;
+    a.lse = (float *)lse;
+    a.delta = (float *)ops_scratch(c);
     int64_t numbers = (int64_t)s->heads * (s->tq > 0 ? s->tq : 1); /* of an item */
     int most = attention_items(s, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / numbers);
     for (a.first = 0; a.first < s->batch; a.first += most) {

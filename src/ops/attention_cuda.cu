@@ -153,8 +153,10 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
-        for (int r = 0; r < 2; r++)
-            most[m][r] = -INFINITY, total[m][r] = 0.0f;
+        for (int r = 0; r < 2; r++) {
+            most[m][r] = -INFINITY;
+            total[m][r] = 0.0f;
+        }
     float scale2 = a.scale * LOG2E;
     for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
         if (key0 + STEP < p.k_len) {
@@ -446,7 +448,10 @@ static void attention_forward_bf16(OpsContext *c, void *o, void *lse, const void
     if (s->batch == 0 || s->tq == 0)
         return;
     AttentionArgs a = make_args(s);
-    a.o = (bf16 *)o, a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v;
+    a.o = (bf16 *)o;
+    a.q = (const bf16 *)q;
+    a.k = (const bf16 *)k;
+    a.v = (const bf16 *)v;
     a.lse = (float *)lse;
     int most = attention_items(s, s->batch);
     for (a.first = 0; a.first < s->batch; a.first += most) {
@@ -470,10 +475,16 @@ static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv,
     }
     CudaOps *ops = ops_enter(c);
     AttentionArgs a = make_args(s);
-    a.dq = (bf16 *)dq, a.dk = (bf16 *)dk, a.dv = (bf16 *)dv;
-    a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v, a.dout = (const bf16 *)dout,
+    a.dq = (bf16 *)dq;
+    a.dk = (bf16 *)dk;
+    a.dv = (bf16 *)dv;
+    a.q = (const bf16 *)q;
+    a.k = (const bf16 *)k;
+    a.v = (const bf16 *)v;
+    a.dout = (const bf16 *)dout;
     a.out = (const bf16 *)o;
-    a.lse = (float *)lse, a.delta = (float *)ops_scratch(c);
+    a.lse = (float *)lse;
+    a.delta = (float *)ops_scratch(c);
     if (!hopper_attention(ops))
         allow_shared(ops, attention_key_kernel, KEY_SHARED);
     int64_t numbers = (int64_t)s->heads * (s->tq > 0 ? s->tq : 1); /* of an item */

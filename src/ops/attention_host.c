@@ -8,6 +8,8 @@
 #define TILE_BYTES (192u << 10)         /* of scores: two such tiles stay in the second-level cache */
 #define TILE_MOST (HOST_SLOT_BYTES / 4) /* when rows are so long that TILE_BYTES would be few of them */
 
+#define TILE_ROWS 16 /* queries that pay for a product */
+
 typedef struct AttentionTask {
     HostOps *h;
     const AttentionShape *s;
@@ -25,6 +27,7 @@ static AttentionPart attention_part(const AttentionShape *s, int b, int h)
 {
     AttentionPart p = {
         .b = b, .h = h, .ql = host_len(s->q_len, b, s->tq), .kl = host_len(s->k_len, b, s->tk)};
+    /* Heads lie beside each other in a row. */
     int64_t head = (int64_t)h * s->head_size;
     p.q = (int64_t)b * s->tq * s->ldq + head;
     p.k = (int64_t)b * s->tk * s->ldk + head;
@@ -34,7 +37,7 @@ static AttentionPart attention_part(const AttentionShape *s, int b, int h)
     if (p.kl == 0)
         p.ql = 0; /* nothing to look at: every query gives zeros */
     int64_t row = (int64_t)p.kl * (int64_t)sizeof(REAL), tile = row ? TILE_BYTES / row : 0;
-    if (tile < 16)
+    if (tile < TILE_ROWS)
         tile = row ? TILE_MOST / row : 0;
     ASSERT(p.kl == 0 || tile > 0); /* else: more keys than a scratch row holds */
     p.tile = tile > p.ql ? p.ql : (int)tile;
@@ -55,6 +58,7 @@ static void attention_forward_task(void *arg, int task, int slot)
     const int D = s->head_size;
     AttentionPart p = attention_part(s, task / s->heads, task % s->heads);
     REAL *score = host_slot(h, slot);
+    /* Scores of a tile, their softmax, the weighted values. */
     for (int i0 = 0; i0 < p.ql; i0 += p.tile) {
         int rows = p.ql - i0 < p.tile ? p.ql - i0 : p.tile;
         gemm(0, 1, rows, p.kl, D, (REAL)s->scale, t->q + p.q + i0 * s->ldq, s->ldq, t->k + p.k, s->ldk, 0,
@@ -63,6 +67,7 @@ static void attention_forward_task(void *arg, int task, int slot)
             t->lse[p.row + i0 + i] = VEC(h)->softmax(score + (int64_t)i * p.kl, p.kl);
         gemm(0, 0, rows, D, p.kl, 1, score, p.kl, t->v + p.v, s->ldv, 0, t->o + p.o + i0 * s->ldo, s->ldo);
     }
+    /* Padding is zero, whatever stood there. */
     rows_zero(t->o + p.o, s->ldo, p.ql, s->tq, D);
     rows_zero(t->lse + p.row, 1, p.ql, s->tq, 1);
 }
@@ -74,8 +79,8 @@ void HOST(attention_forward)(OpsContext *c, void *o, void *lse, const void *q, c
     host_pool_run(t.h->pool, s->batch * s->heads, attention_forward_task, &t);
 }
 
-/* With P = softmax(scale Q K^T) and dP = dO V^T: dS = scale P (dP - rowsum(P dP)), where rowsum(P dP) = dO .
- * O. */
+/* With P = softmax(scale Q K^T) and dP = dO V^T: dS = scale P (dP - rowsum(P dP)), and
+ * rowsum(P dP) = dO . O. */
 static void attention_backward_task(void *arg, int task, int slot)
 {
     AttentionTask *t = arg;
@@ -83,8 +88,10 @@ static void attention_backward_task(void *arg, int task, int slot)
     HostOps *h = t->h;
     const int D = s->head_size;
     AttentionPart p = attention_part(s, task / s->heads, task % s->heads);
+    /* Two tiles: the weights, made again from the scores and lse, and their gradients. */
     REAL *weight = host_slot(h, slot), *d = weight + TILE_MOST / sizeof(REAL);
     const REAL *q = t->q + p.q, *k = t->k + p.k, *v = t->v + p.v, *dout = t->dout + p.o, *o = t->result + p.o;
+    /* Keys and values get their gradients tile by tile. */
     rows_zero(t->dk + p.k, s->ldk, 0, s->tk, D);
     rows_zero(t->dv + p.v, s->ldv, 0, s->tk, D);
     rows_zero(t->dq + p.q, s->ldq, p.ql, s->tq, D);

@@ -7,18 +7,25 @@
 
 #include "ops/host_real.h"
 
+#define STRETCH_ROWS 192 /* of the line in a task: enough for a product, few enough for the cache */
+#define PART_ROWS 64     /* least rows of dout in a task */
+#define BLOCK_ROWS 128   /* least rows of dw in a task */
+
 typedef struct ConvTask {
     HostOps *h;
     REAL *out, *dw, *sums;
     const REAL *in, *w, *bias, *dout, *result;
     const int32_t *len;
-    int B, T, C, N, K, parts, stretches,
-        blocks;   /* parts: of the rows; stretches of the line; blocks of dw's rows */
-    int64_t line; /* rows of the line */
+    int B, T, C, N, K;
+    int parts;     /* of the rows */
+    int stretches; /* of the line */
+    int blocks;    /* of dw's rows */
+    int64_t line;  /* rows of the line */
     Activation act;
     int back; /* the stretch is of din, not of out */
 } ConvTask;
 
+/* Rows of the line: every item with the zero rows behind it. */
 static int64_t conv_line(const int32_t *len, int B, int T, int half)
 {
     int64_t n = 0;
@@ -49,6 +56,7 @@ static ConvPlace conv_place(const ConvTask *c, int64_t v)
     return p;
 }
 
+/* To the next row of the line. */
 static void conv_step(const ConvTask *c, ConvPlace *p)
 {
     p->t++;
@@ -70,6 +78,7 @@ static void conv_gather(const ConvTask *c, REAL *to, const REAL *x, int n, int64
             memset(to, 0, (size_t)n * sizeof *to);
 }
 
+/* A stretch of out, or of din with the taps in reverse: gathered, one product per tap, put back in place. */
 static void conv_stretch_task(void *arg, int task, int slot)
 {
     ConvTask *c = arg;
@@ -87,6 +96,7 @@ static void conv_stretch_task(void *arg, int task, int slot)
             gemm(0, 1, rows, to, from, 1, in + (int64_t)k * from, from, w, (int64_t)c->K * c->C, k > 0, out,
                  to);
     }
+    /* Rows between the items are computed and thrown away. */
     ConvPlace p = conv_place(c, v0);
     for (int64_t v = v0; v < v1; v++, out += to, conv_step(c, &p))
         if (p.t < p.n)
@@ -101,10 +111,11 @@ static void conv_cut(ConvTask *c)
     int64_t most = room / (c->C + c->N) - 16; /* host_begin moves ends by up to 15 */
     ASSERT_CMP(most, >, 0);
     c->line = conv_line(c->len, c->B, c->T, c->K / 2);
-    int64_t rows = most < 192 ? most : 192, n = (c->line + rows - 1) / rows;
+    int64_t rows = most < STRETCH_ROWS ? most : STRETCH_ROWS, n = (c->line + rows - 1) / rows;
     c->stretches = n < 2 ? 1 : (int)((n + 1) & ~INT64_C(1));
 }
 
+/* The stretches write valid rows alone. */
 static void conv_clear_padding(const ConvTask *c, REAL *x, int n)
 {
     for (int b = 0; b < c->B; b++) {
@@ -177,7 +188,7 @@ void HOST(conv_backward)(OpsContext *ctx, void *din, void *dw, void *dbias, void
     c.C = C;
     c.N = N;
     c.K = K;
-    c.parts = host_parts((int64_t)B * T, 64);
+    c.parts = host_parts((int64_t)B * T, PART_ROWS);
     c.sums = sums_begin(h, c.parts, N);
     c.out = dout;
     c.act = act;
@@ -193,6 +204,6 @@ void HOST(conv_backward)(OpsContext *ctx, void *din, void *dw, void *dbias, void
     }
     if (!dw)
         return;
-    c.blocks = host_parts(N, 128);
+    c.blocks = host_parts(N, BLOCK_ROWS);
     host_pool_run(h->pool, K * c.blocks, conv_weights_task, &c);
 }

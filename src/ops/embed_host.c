@@ -5,6 +5,10 @@
 
 #include "ops/host_real.h"
 
+#define LONGEST_WAVE 10000.0 /* of the positions, in steps, over 2 pi */
+#define PART_POSITIONS 4     /* least in a task */
+#define PART_CHANNELS 32
+
 typedef struct EmbedTask {
     HostOps *h;
     REAL *out, *dtable, *din, *sums;
@@ -15,20 +19,22 @@ typedef struct EmbedTask {
     VectorDropout drop;
 } EmbedTask;
 
-/* Channels c0 .. c1 - 1 of the position t: sin for even ones, cos for odd ones. rate [c1 - c0]: radians per
- * step. */
+/* Positions are those of Vaswani et al. 2017: sines in even channels, cosines in odd ones. rate [c1 - c0]:
+ * radians per step of channels c0 .. c1 - 1. */
 static void position_rates(double *rate, int c0, int c1, int C)
 {
     for (int i = c0; i < c1; i++)
-        rate[i - c0] = pow(10000.0, -(double)(i - i % 2) / C);
+        rate[i - c0] = pow(LONGEST_WAVE, -(double)(i - i % 2) / C);
 }
 
+/* Channels c0 .. c1 - 1 of position t. */
 static void position_fill(REAL *pe, const double *rate, int c0, int c1, int t)
 {
     for (int i = c0; i < c1; i++)
         pe[i - c0] = (REAL)(i % 2 ? cos(t * rate[i - c0]) : sin(t * rate[i - c0]));
 }
 
+/* A part of the time, so that each position is computed once for all items. */
 static void embed_forward_task(void *arg, int task, int slot)
 {
     EmbedTask *e = arg;
@@ -59,7 +65,7 @@ void HOST(embed_forward)(OpsContext *c, void *out, const int32_t *id, const void
     e.T = T;
     e.C = C;
     e.drop = host_dropout(c, drop);
-    e.parts = host_parts(T, 4);
+    e.parts = host_parts(T, PART_POSITIONS);
     host_pool_run(e.h->pool, e.parts, embed_forward_task, &e);
 }
 
@@ -81,6 +87,7 @@ static void embed_backward_task(void *arg, int task, int slot)
                 memset(e->din + at, 0, (size_t)n * sizeof *d);
             if (!valid)
                 continue;
+            /* The same dropout as forward: it is a function of the element's number. */
             VEC(e->h)->dropout(d, NULL, e->dout + at, e->drop, (uint64_t)at, n);
             dalpha += (double)VEC(e->h)->dot(d, pe, n);
             if (e->din)
@@ -104,7 +111,7 @@ void HOST(embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, 
     e.T = T;
     e.C = C;
     e.drop = host_dropout(c, drop);
-    e.parts = host_parts(C, 32);
+    e.parts = host_parts(C, PART_CHANNELS);
     e.sums = sums_begin(e.h, e.parts, 1);
     host_pool_run(e.h->pool, e.parts, embed_backward_task, &e);
     sums_add(e.h, dalpha, e.sums, e.parts, 1);

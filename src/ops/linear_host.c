@@ -2,7 +2,8 @@
  * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
 #include "ops/host_real.h"
 
-#define LINEAR_ROWS 96   /* fewer rows per task leave the product's packing unpaid */
+#define LINEAR_ROWS 96 /* fewer rows per task leave the product's packing unpaid */
+#define LINEAR_COLUMNS 64
 #define LINEAR_SMALL 5e5 /* products below which a task costs more than it gains */
 
 typedef struct LinearTask {
@@ -15,6 +16,7 @@ typedef struct LinearTask {
     int accumulate;
 } LinearTask;
 
+/* A block of out: some rows, some columns. */
 static void linear_forward_task(void *arg, int task, int slot)
 {
     LinearTask *t = arg;
@@ -44,9 +46,10 @@ void HOST(linear_forward)(OpsContext *c, void *out, const void *in, const void *
                     .K = K,
                     .act = act,
                     .accumulate = accumulate != 0};
+    /* Rows are divided first; columns too where there are few rows. */
     int large = (double)M * N * K > LINEAR_SMALL;
     t.parts = large ? host_parts(M, LINEAR_ROWS) : 1;
-    t.columns = large && t.parts < 4 ? host_parts(N, 64) : 1;
+    t.columns = large && t.parts < 4 ? host_parts(N, LINEAR_COLUMNS) : 1;
     host_pool_run(h->pool, t.parts * t.columns, linear_forward_task, &t);
 }
 
@@ -97,12 +100,13 @@ void HOST(linear_backward)(OpsContext *c, void *din, void *dw, void *dbias, void
     t.parts = large ? host_parts(M, LINEAR_ROWS) : 1;
     if (dbias)
         t.sums = sums_begin(h, t.parts, N);
+    /* First the rows, which change dout through the activation; then the weights, which read it. */
     if (din || dbias || act != ACT_NONE)
         host_pool_run(h->pool, t.parts, linear_rows_task, &t);
     if (dbias)
         sums_add(h, dbias, t.sums, t.parts, N);
     if (!dw)
         return;
-    t.columns = large ? host_parts(N >= K ? N : K, 96) : 1;
+    t.columns = large ? host_parts(N >= K ? N : K, LINEAR_ROWS) : 1;
     host_pool_run(h->pool, t.columns, linear_weights_task, &t);
 }

@@ -16,6 +16,7 @@ typedef struct LossTask {
     REAL delta, weight;
 } LossTask;
 
+/* One item: the loss of its valid rows; the gradient of padding is zero. */
 static void loss_task(void *arg, int b, int slot)
 {
     LossTask *t = arg;

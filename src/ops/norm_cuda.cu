@@ -153,7 +153,8 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
     float dw[8], db[8], dys[8], scale[8], next_mean, next_rstd;
     Piece<T> next_g, next_n, next_d;
     auto ask = [&](int64_t row) {
-        next_mean = mean[row], next_rstd = rstd[row];
+        next_mean = mean[row];
+        next_rstd = rstd[row];
         if (has) {
             next_g.load(dout + row * C + c);
             next_n.load(sum + row * C + c);
@@ -186,18 +187,22 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
                 sum1 += g[j];
                 sum2 += g[j] * n[j];
             }
-        sum1 = warp_sum(sum1), sum2 = warp_sum(sum2);
+        sum1 = warp_sum(sum1);
+        sum2 = warp_sum(sum2);
         if (warps > 1) {
             if (threadIdx.x % 32 == 0)
                 sums[turn][threadIdx.x / 32] = make_float2(sum1, sum2);
             __syncthreads();
             sum1 = sum2 = 0.0f;
-            for (int i = 0; i < warps; i++)
-                sum1 += sums[turn][i].x, sum2 += sums[turn][i].y;
+            for (int i = 0; i < warps; i++) {
+                sum1 += sums[turn][i].x;
+                sum2 += sums[turn][i].y;
+            }
         }
         if (!has)
             continue;
-        sum1 *= share, sum2 *= share;
+        sum1 *= share;
+        sum2 *= share;
         int64_t i = row * C + c;
 #pragma unroll
         for (int j = 0; j < 8; j++)
@@ -287,12 +292,15 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
             a += g * (to_float(sum[row * C + c]) - mean[row]) * rstd[row];
             b += g;
         }
-    dw[warp][lane] = a, db[warp][lane] = b;
+    dw[warp][lane] = a;
+    db[warp][lane] = b;
     __syncthreads();
     if (warp != 0 || c >= C)
         return;
-    for (int i = 1; i < NORM_WARPS; i++)
-        a += dw[i][lane], b += db[i][lane];
+    for (int i = 1; i < NORM_WARPS; i++) {
+        a += dw[i][lane];
+        b += db[i][lane];
+    }
     partial[(int64_t)blockIdx.y * 2 * C + c] = a;
     partial[(int64_t)blockIdx.y * 2 * C + C + c] = b;
 }

@@ -15,6 +15,7 @@ typedef struct NormTask {
     VectorDropout drop;
 } NormTask;
 
+/* Sum, dropout and norm row by row, while the row is in the cache. */
 static void norm_forward_task(void *arg, int task, int slot)
 {
     NormTask *t = arg;
@@ -49,6 +50,7 @@ void HOST(norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *r
     host_pool_run(h->pool, t.parts, norm_forward_task, &t);
 }
 
+/* Each task has its own sums of dw, db and dy. */
 static void norm_backward_task(void *arg, int task, int slot)
 {
     NormTask *t = arg;
@@ -72,11 +74,15 @@ void HOST(norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, 
     HostOps *h = host_of(c);
     NormTask t = {.h = h, .dx = dx, .dy = dy, .dout = dout, .dsum = dsum, .x = sum, .w = w, .R = R, .C = C};
     t.sums_dy = dy_sum != NULL;
-    t.mean = (REAL *)(uintptr_t)mean, t.rstd = (REAL *)(uintptr_t)rstd; /* only read */
+    /* only read */
+    t.mean = (REAL *)(uintptr_t)mean;
+    t.rstd = (REAL *)(uintptr_t)rstd;
     t.drop = host_dropout(c, drop);
     t.parts = host_parts(R, NORM_NUMBERS / C + 1);
-    REAL *sums = t.dw = sums_begin(h, t.parts, 3 * (int64_t)C); /* [parts][dw, db, dy_sum] */
+    REAL *sums = sums_begin(h, t.parts, 3 * (int64_t)C); /* [parts][dw, db, dy_sum] */
+    t.dw = sums;
     host_pool_run(h->pool, t.parts, norm_backward_task, &t);
+    /* The tasks' sums in their order. */
     for (int p = 0; p < t.parts; p++) {
         VEC(h)->add(dw, dw, sums + p * 3 * (int64_t)C, C);
         VEC(h)->add(db, db, sums + (p * 3 + 1) * (int64_t)C, C);

@@ -102,8 +102,10 @@ static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Er
 
 static void side_try(CudaOps *o, cudaError_t e)
 {
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = "run work beside work";
+    if (e != cudaSuccess && o->broken == cudaSuccess) {
+        o->broken = e;
+        o->operation = "run work beside work";
+    }
 }
 
 /* Under capture the side stream joins the graph by its first wait, and leaves it by the last. */

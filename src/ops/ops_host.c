@@ -51,9 +51,7 @@ static int nothing_fails(OpsContext *c, Err *err) { return 0; }
 static void in_order(OpsContext *c) {}
 static void note_nothing(OpsContext *c, int note) {}
 
-const Ops HOST(ops_host) = {.real = _Generic((REAL)0, float
-                                             : REAL_F32, double
-                                             : REAL_F64),
+const Ops HOST(ops_host) = {.real = sizeof(REAL) == sizeof(float) ? REAL_F32 : REAL_F64,
                             .real_bytes = sizeof(REAL),
                             .acc_bytes = sizeof(REAL),
                             .open = host_ops_open,

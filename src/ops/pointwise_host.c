@@ -6,6 +6,7 @@
 
 #define TASK_NUMBERS 16384 /* least numbers in a task */
 
+/* One part of the numbers or one batch item per task; a task needs only some of the fields. */
 typedef struct PointwiseTask {
     HostOps *h;
     REAL *out;
@@ -49,6 +50,7 @@ void HOST(add_forward)(OpsContext *c, void *out, const void *a, const void *b, i
     host_pool_run(t.h->pool, t.parts, add_task, &t);
 }
 
+/* One vector to every row of an item. */
 static void add_vector_task(void *arg, int b, int slot)
 {
     PointwiseTask *t = arg;
@@ -62,6 +64,7 @@ void HOST(add_vector_forward)(OpsContext *c, void *out, const void *in, const vo
     host_pool_run(t.h->pool, B, add_vector_task, &t);
 }
 
+/* The sum of an item's valid rows. */
 static void sum_rows_task(void *arg, int b, int slot)
 {
     PointwiseTask *t = arg;
@@ -81,6 +84,7 @@ void HOST(add_vector_backward)(OpsContext *c, void *dv, const void *dout, const 
     host_pool_run(t.h->pool, B, sum_rows_task, &t);
 }
 
+/* Their mean; zeros for an item without rows. */
 static void pool_forward_task(void *arg, int b, int slot)
 {
     PointwiseTask *t = arg;
@@ -97,6 +101,7 @@ void HOST(pool_forward)(OpsContext *c, void *out, const void *in, const int32_t 
     host_pool_run(t.h->pool, B, pool_forward_task, &t);
 }
 
+/* Every valid row has the same share. */
 static void pool_backward_task(void *arg, int b, int slot)
 {
     PointwiseTask *t = arg;
@@ -120,12 +125,15 @@ void HOST(broadcast_forward)(OpsContext *c, void *out, const void *in, int B, in
         memcpy((REAL *)out + b * N, in, (size_t)N * sizeof(REAL));
 }
 
+/* The sum over the batch. */
 void HOST(broadcast_backward)(OpsContext *c, void *din, const void *dout, int B, int64_t N)
 {
     for (int b = 0; b < B; b++)
         VEC(host_of(c))->add(din, din, (const REAL *)dout + b * N, N);
 }
 
+/* r frames become one row; rows of a mel already lie one behind the other, so it is a copy with zeros
+ * behind the clip. */
 static void group_frames_task(void *arg, int b, int slot)
 {
     PointwiseTask *t = arg;

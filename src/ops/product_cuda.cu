@@ -320,9 +320,11 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
         p->ms = first;
         for (int j = 1; j < finalists && first > 0; j++) {
             float now = time(best[j], LAST_ROUNDS);
-            if (now > 0 && now < limit)
-                limit = p->ms = now, p->algorithm = found[best[j]].algo,
+            if (now > 0 && now < limit) {
+                limit = p->ms = now;
+                p->algorithm = found[best[j]].algo;
                 p->workspace = found[best[j]].workspaceSize;
+            }
         }
         if (p->ms < 0)
             p->ms = 0;
@@ -342,16 +344,20 @@ static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, 
     int capturing = is_capturing(o);
     Plan *p = table_grow(blas, capturing) ? (Plan *)calloc(1, sizeof *p) : NULL;
     if (!p) {
-        if (o->broken == cudaSuccess)
-            o->broken = cudaErrorMemoryAllocation, o->operation = "plan a matrix product";
+        if (o->broken == cudaSuccess) {
+            o->broken = cudaErrorMemoryAllocation;
+            o->operation = "plan a matrix product";
+        }
         return NULL;
     }
     *plan_place(blas->table, blas->size, key) = p;
     blas->count++;
     cublasStatus_t status = plan_describe(blas, p, key, bias);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        if (!key->sums && !o->broken_blas)
-            o->broken_blas = (int)status, o->operation = "plan a matrix product";
+        if (!key->sums && !o->broken_blas) {
+            o->broken_blas = (int)status;
+            o->operation = "plan a matrix product";
+        }
         return p;
     }
     cublasLtMatmulHeuristicResult_t found[CANDIDATES] = {};
@@ -460,8 +466,10 @@ static void plan_use(OpsContext *c, const Plan *p, void *d, const void *a, const
                                                              &bias, sizeof bias);
     if (status == CUBLAS_STATUS_SUCCESS)
         status = plan_run(c, p, &p->algorithm, p->workspace, d, a, b);
-    if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas)
-        o->broken_blas = (int)status, o->operation = "matrix product";
+    if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas) {
+        o->broken_blas = (int)status;
+        o->operation = "matrix product";
+    }
 }
 
 void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p)

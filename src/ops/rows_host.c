@@ -13,6 +13,7 @@ void HOST(gather_forward)(OpsContext *c, void *out, const void *in, const int32_
 
 void HOST(gather_backward)(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C)
 {
+    /* Rows may be taken more than once: gradients add up. */
     memset(din, 0, (size_t)B * (size_t)C * sizeof(REAL));
     for (int b = 0; b < B; b++) {
         REAL *to = (REAL *)din + (int64_t)index[b] * C;
@@ -24,6 +25,7 @@ void HOST(length_groups)(OpsContext *c, int32_t *out, void *total, const int32_t
 {
     int64_t sum = 0;
     for (int b = 0; b < B; b++) {
+        /* The last group may not be full. */
         out[b] = (len[b] + r - 1) / r;
         sum += len[b];
     }

@@ -19,6 +19,7 @@ typedef struct SymbolsTask {
     REAL weight;
 } SymbolsTask;
 
+/* Frames without a symbol, behind the end of the clip, are zero. */
 static void repeat_forward_task(void *arg, int b, int slot)
 {
     const SymbolsTask *a = arg;
@@ -48,6 +49,7 @@ static int symbol_end(const SymbolsTask *a, int b, int t)
     return end < a->M ? end : a->M;
 }
 
+/* A symbol's gradient is the sum over its frames. */
 static void repeat_backward_task(void *arg, int b, int slot)
 {
     const SymbolsTask *a = arg;
@@ -67,6 +69,7 @@ void HOST(repeat_backward)(OpsContext *c, void *din, const void *dout, const Dur
     host_pool_run(a.h->pool, B, repeat_backward_task, &a);
 }
 
+/* Symbols without a frame have 0. */
 static void symbol_means_task(void *arg, int b, int slot)
 {
     const SymbolsTask *a = arg;
@@ -86,6 +89,7 @@ void HOST(symbol_means)(OpsContext *c, float *out, const float *in, const Durati
     host_pool_run(a.h->pool, B, symbol_means_task, &a);
 }
 
+/* Pitch and energy, each times a vector of its own. */
 void HOST(add_traits_forward)(OpsContext *c, void *out, const void *in, const float *pitch,
                               const float *energy, const void *w_pitch, const void *w_energy, int64_t rows,
                               int C)
@@ -113,6 +117,7 @@ void HOST(add_traits_backward)(OpsContext *c, void *dw_pitch, void *dw_energy, c
 
 /* --- losses --- */
 
+/* Squared distance of every frame from what its symbol expects. */
 static void align_loss_task(void *arg, int b, int slot)
 {
     const SymbolsTask *a = arg;
@@ -167,11 +172,13 @@ void HOST(traits_loss)(OpsContext *c, void *values, void *dpred, const void *pre
             int64_t row = (int64_t)b * T + t;
             const REAL *p = (const REAL *)pred + row * TRAIT_COUNT;
             REAL *g = dpred ? (REAL *)dpred + row * TRAIT_COUNT : NULL;
+            /* Padding and symbols without a frame have a duration of 1, which keeps the logarithm finite. */
             int counts = t < host_len(len, b, T);
             double d = counts && frames[row] > 0 ? frames[row] : 1, l = (double)p[TRAIT_DURATION], e = exp(l);
             double dp = (double)p[TRAIT_PITCH] - (double)pitch[row],
                    de = (double)p[TRAIT_ENERGY] - (double)energy[row];
             if (counts) {
+                /* Duration: the Poisson deviance over 2, of a rate e = exp(l) where d frames were counted. */
                 sum[TRAIT_DURATION] += e - d + d * (log(d) - l);
                 sum[TRAIT_PITCH] += dp * dp;
                 sum[TRAIT_ENERGY] += de * de;

@@ -49,6 +49,7 @@ INLINE float exp_parts(float *more, float x)
     /* ln 2 in two parts; the first has few bits, so that n times it is exact. */
     float r = x - n * 0.693359375f;
     r = r + n * 2.12194440054690583e-4f;
+    /* exp(r) - 1 by its series up to r^7; |r| <= ln 2 / 2. */
     float p = 1.0f / 5040;
     p = p * r + 1.0f / 720;
     p = p * r + 1.0f / 120;
@@ -106,6 +107,7 @@ static void philox_words(uint32_t out[4 * COUNTERS], uint64_t counter, uint64_t 
 
 /* --- element by element --- */
 
+/* x = exp(x - b). Two loops: a limit inside the second would keep it from being vectorised. */
 static void exp_minus(REAL *x, REAL b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -176,6 +178,7 @@ static void dropout(REAL *out, const REAL *base, const REAL *in, VectorDropout d
     }
     uint32_t words[4 * COUNTERS];
     uint16_t bits[8 * COUNTERS]; /* of the words, the lower half first */
+    /* A counter serves eight elements; a call may begin in the middle of one. */
     int64_t skip = (int64_t)(index % 8);
     uint64_t counter = index / 8;
     for (int64_t i = 0; i < n; counter += COUNTERS, skip = 0) {
@@ -202,6 +205,7 @@ static void adam(REAL *p, REAL *m, REAL *v, const REAL *grad, const uint8_t *dec
 {
     REAL b1 = a.beta1, b2 = a.beta2, eps = a.eps, step = (REAL)(a.lr / a.correct1),
          root = (REAL)(1 / sqrt(a.correct2));
+    /* Weight decay apart from the gradient, as in AdamW. */
     REAL shrink = (REAL)a.lr * (REAL)a.decay;
     for (int64_t i = 0; i < n; i++) {
         REAL g = grad[i] * gscale;
@@ -281,6 +285,7 @@ static double loss(REAL *d, const REAL *pred, const float *target, LossKind kind
     REAL s = 0;
     for (int64_t i = 0; i < n; i++) {
         REAL e = pred[i] - (REAL)target[i], size = e < 0 ? -e : e;
+        /* Both shapes are computed and one is chosen: a branch would keep the loop from being vectorised. */
         REAL square = kind == LOSS_MSE ? e * e : (REAL)0.5 * e * e,
              line = kind == LOSS_L1 ? size : delta * (size - (REAL)0.5 * delta);
         s += kind == LOSS_MSE || (kind == LOSS_HUBER && size < delta) ? square : line;
@@ -307,6 +312,7 @@ static REAL largest(const REAL *x, int64_t n)
 }
 #pragma GCC pop_options
 
+/* The largest is subtracted first, so that no exponential overflows. */
 static REAL softmax(REAL *x, int64_t n)
 {
     REAL m = largest(x, n);
