@@ -270,6 +270,7 @@ static void *free_room(OpsContext *c, size_t bytes, const void *a, size_t a_byte
     return at < end && end - at >= bytes ? (void *)at : NULL;
 }
 
+/* Smaller ones are not worth timing. */
 static int is_large(const PlanKey *k)
 {
     return (double)k->rows * (double)k->columns * (double)k->inner >= TUNE_WORK;
@@ -282,6 +283,7 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
     CudaOps *o = (CudaOps *)c->own;
     const PlanKey *k = &p->key;
     const size_t real = c->ops->real_bytes, result = k->d_acc ? sizeof(float) : real;
+    /* Into room of its own, zeroed; where there is none, the first proposal stands. */
     if (k->beta) {
         size_t bytes = (size_t)(k->rows * k->columns) * result;
         d = free_room(c, bytes, a, (size_t)(k->rows * k->inner) * real, b,
@@ -300,6 +302,7 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
                        CUBLAS_STATUS_SUCCESS;
             });
         };
+        /* Two heats: all candidates shortly, then the best of them for longer. */
         for (int i = 0; i < count; i++)
             ms[i] = time(i, FIRST_ROUNDS);
         /* The first proposal and the fastest others. */
@@ -316,6 +319,7 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
                 break;
             best[finalists] = next;
         }
+        /* Another than the first proposal must be faster by TUNE_GAIN, more than what timing wavers by. */
         float first = time(0, LAST_ROUNDS), limit = first * TUNE_GAIN;
         p->ms = first;
         for (int j = 1; j < finalists && first > 0; j++) {
@@ -341,6 +345,7 @@ static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, 
     Plan *known = *plan_place(blas->table, blas->size, key);
     if (known)
         return known;
+    /* During the capture of a graph nothing can be timed: the first proposal is used, and counted. */
     int capturing = is_capturing(o);
     Plan *p = table_grow(blas, capturing) ? (Plan *)calloc(1, sizeof *p) : NULL;
     if (!p) {
@@ -393,6 +398,7 @@ __global__ void __launch_bounds__(256)
     float sum[4][4] = {};
     for (int64_t k0 = 0; k0 < inner; k0 += PLAIN_DEPTH) {
         for (int i = threadIdx.x; i < PLAIN_TILE * PLAIN_DEPTH; i += 256) {
+            /* Neighbouring threads read neighbouring memory, whichever index is contiguous. */
             int ka = a_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE,
                 ra = a_inner == 1 ? i / PLAIN_DEPTH : i % PLAIN_TILE;
             int kb = b_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE,
@@ -417,6 +423,7 @@ __global__ void __launch_bounds__(256)
             int64_t r = row0 + ty + 16 * i, c = column0 + tx + 16 * j;
             if (r >= rows || c >= columns)
                 continue;
+            /* Bias, ReLU, and what is there. */
             float x = sum[i][j] + (bias ? to_float(bias[c]) : 0.0f);
             if (relu && x < 0.0f)
                 x = 0.0f;
@@ -439,12 +446,14 @@ static void plain_product(CudaOps *o, void *d, const void *a, const void *b, con
 
 /* ---- what the ops call ---- */
 
+/* The largest power of two up to 16 that divides the address. */
 static int alignment_of(const void *p)
 {
     uintptr_t low = (uintptr_t)p & 15;
     return low == 0 ? 16 : (int)(low & (~low + 1));
 }
 
+/* All that a plan depends on; the alignment is the worst of the three. */
 static PlanKey key_of(const OpsContext *c, const Product *p, const void *d, const void *a, const void *b,
                       int bias, int sums)
 {
@@ -478,6 +487,7 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     assert(p->act != ACT_TANH && (p->beta == 0 || p->act == ACT_NONE));
     if (p->rows == 0 || p->columns == 0 || p->inner == 0)
         return;
+    /* A plan without a usable algorithm leaves the product to the plain kernel. */
     PlanKey key = key_of(c, p, d, a, b, bias != NULL, 0);
     const Plan *plan = plan_of(c, &key, d, a, b, bias);
     if (!plan)
