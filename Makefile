@@ -43,15 +43,17 @@ SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))
 SHIM := $(shell find src -name '*.cc' | sort)
 CU := $(shell find src -name '*.cu' | sort)
 
-# A unit is one object. Most sources are one unit of the same name; some are compiled several times, and their units are called
-# NAME.VARIANT or NAME.VARIANT.VARIANT: NAME.c with the flags of every variant. src/base/variant.h says what the sources see of it.
+# A unit is one object. Most sources are one unit of the same name; some are compiled several times, and
+# their units are called NAME.VARIANT or NAME.VARIANT.VARIANT: NAME.c with the flags of every variant.
+# src/base/variant.h says what the sources see of it.
 INSTRUCTIONS := plain $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
 FLAGS.plain := -DINSTRUCTIONS=plain -DREGISTER_BYTES=16
 FLAGS.avx2 := -DINSTRUCTIONS=avx2 -DREGISTER_BYTES=32 -mavx2
 FLAGS.avx512 := -DINSTRUCTIONS=avx512 -DREGISTER_BYTES=64 -mavx2 -mavx512f -mavx512dq -mavx512vl
 FLAGS.f32 := -DREAL=float
 FLAGS.f64 := -DREAL=double
-# The vector loops: square roots without errno, so that the optimiser's loop is a vector loop; fused multiply-add where there is one.
+# The vector loops: square roots without errno, so that the optimiser's loop is a vector loop; fused
+# multiply-add where there is one.
 FLAGS.vector := -fno-math-errno -fno-trapping-math
 FLAGS.vector.avx2 := -mfma
 FLAGS.vector.avx512 := -mfma -mavx512bw -mprefer-vector-width=512
@@ -137,7 +139,8 @@ dist: all
 	    -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib' $(LIBS) -Wl,--no-as-needed $$(tools/dist.sh --extra $(OUT)/myxtts)
 	@tools/dist.sh $(OUT)
 
-# Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with what they share and everything but main.c.
+# Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with what they share and
+# everything but main.c.
 $(OUT)/obj/tests/support.a: $(TESTS_SUPPORT)
 	@rm -f $@
 	ar rcs $@ $^

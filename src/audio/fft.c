@@ -99,6 +99,7 @@ int fft_plan_open(FftPlan *f, int n, Err *err)
         for (int k = 0; k < pass->radix; k++, t += 2)
             unit_root(t, k, pass->radix);
     }
+    /* Where every frequency ends up. */
     for (int k = 0; k < n; k++)
         f->place[k] = place_of(f, k);
     return 0;

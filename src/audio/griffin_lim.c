@@ -121,6 +121,7 @@ int griffin_lim_open(GriffinLim **out, const Config *cfg, Err *err)
     if (rc)
         goto fail;
     g->t.mel = mel_tables(g->plan);
+    /* Narrow bands between two bins hold nothing that could be heard. */
     if (g->t.mel->n_bins == 0) {
         rc = err_set(err, ERR_CONFIG,
                      "no frequency of n_fft %d lies between mel_fmin (%g Hz) and mel_fmax (%g Hz)",
@@ -213,12 +214,14 @@ static int reserve(GriffinLim *g, int64_t frames, Err *err)
     /* Offsets into a signal are ints. */
     if (frames > (INT32_MAX - 4096) / m->hop - m->n_fft)
         return err_set(err, ERR_DATA, "%lld frames are too many for one clip of audio", (long long)frames);
+    /* Offsets depend on the row, so they are filled for every clip. */
     g->row = row_for(m, frames);
     for (int i = 0; i < m->n_fft; i++)
         g->offset[i] = (int)(i % m->hop * g->row + i / m->hop);
     if (frames <= g->frames_cap)
         return 0;
     free_clip(g);
+    /* Two signals that change places, and the gain of every sample. */
     size_t samples = (size_t)m->hop * (size_t)g->row;
     int64_t bins = group_count(frames) * m->n_bins;
     g->signal[0] = mem_aligned(64, samples, sizeof(float));
@@ -265,6 +268,7 @@ static void fill_gain(GriffinLim *g, int64_t n, int64_t frames)
     const int64_t pad = m->n_fft / 2, all = m->hop * g->row;
     memset(g->gain, 0, (size_t)all * sizeof(float));
     for (int i = 0; i < m->n_fft; i++) {
+        /* Frame f has its sample i at to[f]. */
         float *to = g->gain + g->offset[i], square = (float)(4.0 * m->window[i] * m->window[i]);
         for (int64_t f = 0; f < frames; f++)
             to[f] += square;
@@ -314,6 +318,7 @@ static void fill_phases(GriffinLim *g, int64_t frames, uint64_t seed)
         for (int64_t k = 0; k < bins; k++, at += LANES) {
             /* A random phase for every bin. */
             double turn = 2.0 * M_PI * rng_uniform(&rng);
+            /* Real parts of eight lanes, then the imaginary ones. */
             int64_t to = at / LANES * 2 * LANES + at % LANES;
             g->previous[to] = g->magnitudes[at] * (float)cos(turn);
             g->previous[to + LANES] = g->magnitudes[at] * (float)sin(turn);
@@ -356,6 +361,7 @@ int griffin_lim_run(GriffinLim *g, float *samples, const float *log_mel, int64_t
     fill_gain(g, n, frames);
     fill_magnitudes(g, log_mel, frames);
     fill_phases(g, frames, seed);
+    /* The first signal comes from the guess with random phases. */
     turn_all(g, g->signal[0], NULL, n, frames);
     for (int i = 0; i < iterations; i++)
         turn_all(g, g->signal[(i + 1) % 2], g->signal[i % 2], n, frames);

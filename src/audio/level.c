@@ -42,12 +42,14 @@ double audio_trim_range(int64_t *first, int64_t *last, const float *x, int64_t n
     /* Frames are silent when they are top_db below the loudest. */
     double reference = 10.0 * log10(fmax(least, loudest));
 #define IS_SILENT(f) (10.0 * log10(fmax(least, frame_power(x, n, frame, hop, f))) - reference <= -top_db)
+    /* From both ends; what is silent in between stays. */
     while (begin < end && IS_SILENT(begin))
         begin++;
     while (end > begin && IS_SILENT(end - 1))
         end--;
 #undef IS_SILENT
     if (begin < end) {
+        /* Frames are centred: frame f begins to count at sample f * hop. */
         *first = begin * hop < n ? begin * hop : n - 1;
         *last = end * hop < n ? end * hop : n;
     }
@@ -64,6 +66,7 @@ double audio_loudness(const float *x, int64_t n, int rate)
     /* A gating block (0.4 s), and one sample for rates that 10 does not divide. */
     int64_t block = (int64_t)rate * 4 / 10 + 1, fed = 0;
     int failed = 0;
+    /* The whole clip, again and again until a gating block is full. */
     do {
         failed |= ebur128_add_frames_float(state, x, (size_t)n);
         fed += n;

@@ -37,6 +37,7 @@ static double mel_to_hz(double mel)
 /* Triangle of band b at frequency hz, with unit area. */
 static double band_weight(const double *edges, int b, double hz)
 {
+    /* The lower of the two sides; Slaney's norm divides by half the width. */
     double up = (hz - edges[b]) / (edges[b + 1] - edges[b]),
            down = (edges[b + 2] - hz) / (edges[b + 2] - edges[b + 1]);
     double w = up < down ? up : down;
@@ -67,6 +68,7 @@ static int fill_bands(MelPlan *p, const Config *cfg)
             MelBand band = {.weight = n_weights};
             for (int k = 0; k < bins; k++) {
                 double w = band_weight(p->edges, b, (double)k * cfg->sample_rate / cfg->n_fft);
+                /* A band's bins are neighbours: from the first with a weight to the last. */
                 if (w <= 0.0)
                     continue;
                 if (band.count == 0)
@@ -112,6 +114,7 @@ static int fill_offsets(MelTables *t)
 
 static int check_settings(const Config *cfg, Err *err)
 {
+    /* In the order in which one would fix them. */
     if (cfg->n_fft < 2 || cfg->hop_length < 1 || cfg->n_mels < 1 || cfg->sample_rate < 1)
         return err_set(err, ERR_CONFIG, "no mel with n_fft %d, hop_length %d, n_mels %d at %d Hz", cfg->n_fft,
                        cfg->hop_length, cfg->n_mels, cfg->sample_rate);
@@ -140,6 +143,7 @@ int mel_plan_open(MelPlan **out, const Config *cfg, Err *err)
     MelPlan *p = mem_calloc(1, sizeof *p);
     if (!p)
         goto no_memory;
+    /* Tables of the plan; all of them are read-only once it is open. */
     size_t n_fft = (size_t)cfg->n_fft, bands = (size_t)cfg->n_mels;
     p->t.n_fft = cfg->n_fft;
     p->t.hop = cfg->hop_length;

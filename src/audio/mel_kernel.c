@@ -169,6 +169,7 @@ INLINE void magnitudes(const MelTables *t, MelWork *w)
      * when packed, so the halves are in. */
     const Lanes zero = {0};
     Lanes sum = (z[place[0]].re + z[place[0]].im) * 2.0, difference = (z[place[0]].re - z[place[0]].im) * 2.0;
+    /* The two real bins: 0 and the highest. */
     magnitude(&out[0], &sum, &zero);
     if (n < bins)
         magnitude(&out[n], &difference, &zero);
@@ -176,6 +177,7 @@ INLINE void magnitudes(const MelTables *t, MelWork *w)
         Point a = z[place[k]], b = z[place[n - k]];
         Point even = {a.re + b.re, a.im - b.im};
         Point half = {a.im + b.im, b.re - a.re}, odd = MUL(half, t->half_turn + 2 * k);
+        /* Both mirrored bins from one pair of points. */
         Point low = ADD(even, odd), high = SUB(even, odd);
         magnitude(&out[k], &low.re, &low.im);
         if (n - k < bins)
@@ -222,12 +224,14 @@ INLINE void bands(const MelTables *t, MelWork *w)
     const Lanes *mag = (const Lanes *)w->bins;
     for (int b = 0; b < t->n_bands; b++) {
         const MelBand *band = &t->bands[b];
+        /* Each band has its own few bins and weights. */
         const double *weight = t->weights + band->weight;
         Lanes sum = {0};
         for (int k = 0; k < band->count; k++)
             sum += mag[band->first + k] * weight[k];
         at_least(&sum, (double)MEL_FLOOR);
         logarithm(&sum);
+        /* Rounded to float once, here. */
         LanesF v = __builtin_convertvector(sum, LanesF);
         memcpy(w->result + (size_t)b * LANES, &v, sizeof v);
     }
@@ -239,6 +243,7 @@ static void run(const MelTables *t, MelWork *w, const float *segment)
         load_and_pass(t, w, segment);
     else
         load_then_pass(t, w, segment);
+    /* The other passes, then from points to bands. */
     finish_blocks(&t->fft, (Point *)w->points, (Point *)w->spare);
     magnitudes(t, w);
     bands(t, w);

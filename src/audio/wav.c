@@ -43,6 +43,7 @@ static int add_samples(Buf *out, const float *samples, int64_t n, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for %lld samples of audio", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         float v = samples[i] * 32768.0f; /* as readers divide by it */
+        /* Limited, and a NaN is silence. */
         v = v >= -32768.0f ? (v <= 32767.0f ? v : 32767.0f) : isnan(v) ? 0.0f : -32768.0f;
         put_u16((uint8_t *)out->data + at + 2 * (size_t)i, (uint16_t)(int16_t)lrintf(v));
     }

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 
+/* As they are called in logs and reports. */
 const char *loss_term_name(LossTerm t)
 {
     static const char *const names[TERM_COUNT] = {"mel", "align", "duration", "pitch", "energy"};
@@ -59,6 +60,7 @@ static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads
         .name = name, .dim = dim, .heads = heads, .layers = layers, .feed = ratio * dim, .site = site};
     for (int i = 0; i < layers; i++) {
         LayerAt *w = &s->layer[i];
+        /* Names are those in checkpoints; they never change. */
         snprintf(at, sizeof at, "%s.layers.%d.", name, i);
         w->norm_self = norm(l, at, "norm_self", dim);
         w->qkv = plain(l, at, "qkv", 3 * dim, dim);
@@ -78,6 +80,7 @@ static void list_voice(Model *m)
     const Config *cfg = &m->cfg;
     ModelAt *at = &m->at;
     const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim;
+    /* Groups of frames, twice convolved, through a stack, to one vector. */
     at->voice_conv1 = linear(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, VOICE_KERNEL, 1);
     at->voice_conv2 = linear(l, "voice.", "conv2", A, A, VOICE_KERNEL, 1);
     at->voice_position = params_add(l, "voice.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
@@ -95,6 +98,7 @@ static void list_voice(Model *m)
         at->style_value = plain(l, "voice.", "style_value", S, S);
         at->style_out = plain(l, "voice.", "style_out", S, S);
     }
+    /* Added to every symbol. */
     at->to_text = plain(l, "voice.", "to_text", cfg->text_encoder_dim, S);
 }
 
@@ -105,12 +109,14 @@ static void list_all(Model *m)
     const Config *cfg = &m->cfg;
     ModelAt *at = &m->at;
     const int Ct = cfg->text_encoder_dim, Cd = cfg->decoder_dim, n = cfg->n_mels, P = cfg->predictor_dim;
+    /* Text: embedding, positions, stack. */
     at->symbols = params_add(l, "text.", "symbols", INIT_NORMAL, 1, 1, m->symbols, Ct, -1);
     at->text_position = params_add(l, "text.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
     stack(l, &at->text, "text", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers,
           cfg->feed_forward_ratio, 1000);
     if (m->use_voice)
         list_voice(m);
+    /* The mel that a symbol expects: what the alignment compares with frames. */
     at->prior = plain(l, "text.", "prior", n, Ct);
     /* The predictor of duration, pitch and energy. */
     at->conv1 = linear(l, "predictor.", "conv1", P, Ct, FEED_KERNEL, 1);
@@ -148,6 +154,7 @@ int model_open(Model *m, const Config *cfg, int symbols, Err *err)
         rc = check_heads("the voice vector", cfg->speaker_embedding_dim, cfg->gst_num_heads, err);
     if (rc)
         return rc;
+    /* Style tokens are a part of the voice: without one there are none. */
     m->cfg = *cfg;
     m->symbols = symbols;
     m->use_voice = cfg->use_voice_conditioning;
@@ -173,6 +180,7 @@ static uint64_t even(uint64_t bytes) { return (bytes + MEMORY_ALIGN - 1) / MEMOR
 uint64_t model_bytes(const Model *m, const Ops *ops, int training)
 {
     uint64_t n = (uint64_t)m->params.size, acc = even(n * ops->acc_bytes);
+    /* bf16 has working weights besides the masters. */
     uint64_t working = ops->real == REAL_BF16 ? even(n * ops->real_bytes) : 0;
     /* Training adds the gradients, both moments, and a byte per number that says whether it decays. */
     return acc + working + (training ? 3 * acc + even(n) : 0);
@@ -191,6 +199,7 @@ void model_attach(Model *m, OpsContext *c, void *memory, int training)
         m->weights = p;
         p += even(n * c->ops->real_bytes);
     }
+    /* Synthesis needs the weights alone. */
     m->grads = m->moments1 = m->moments2 = m->decay = NULL;
     if (!training)
         return;
@@ -216,6 +225,7 @@ int model_load(Model *m, const float *masters, const float *moments1, const floa
 {
     ASSERT_CMP(m->c->ops->acc_bytes, ==, sizeof(float));
     int rc = load(m, m->masters, masters, err);
+    /* The working weights follow from the masters; checkpoints hold only these. */
     if (!rc && m->weights != m->masters)
         m->c->ops->convert(m->c, m->weights, m->masters, m->params.size);
     if (rc || !m->grads)

@@ -25,6 +25,7 @@ int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit
         l->room = room;
     }
     Param *p = &l->items[l->count++];
+    /* Up to three dimensions; those given as -1 are not there. */
     *p = (Param){.dims = b < 0 ? 1 : c < 0 ? 2 : 3, .shape = {a, b < 0 ? 1 : b, c < 0 ? 1 : c}};
     snprintf(p->name, sizeof p->name, "%s%s", prefix, name);
     p->count = p->shape[0] * p->shape[1] * p->shape[2];

@@ -18,6 +18,7 @@ static void cut_pass(Pass *r, const Ops *ops, Cut *c)
     const uint64_t Ct = (uint64_t)cfg->text_encoder_dim, S = (uint64_t)cfg->speaker_embedding_dim;
     r->unused_len = cut_take(c, b * sizeof *r->unused_len);
     stack_cut(&r->text, &m->at.text, ops, c, B, T, r->training);
+    /* Memory: what the rest of the network sees of the text. With a voice it is the sum of both. */
     r->memory = r->text.last.out;
     if (m->use_voice) {
         voice_cut(&r->voice, m, ops, c, B, M, r->training);
@@ -51,6 +52,7 @@ uint64_t pass_bytes(const Model *m, const Ops *ops, int B, int T, int M, int tra
     Pass *r = mem_calloc(1, sizeof *r);
     if (!r)
         return UINT64_MAX;
+    /* Nothing is written through the copy; the cut only wants a model to ask. */
     Model copy = *m;
     Cut c = {0};
     r->m = &copy;
@@ -72,6 +74,7 @@ int pass_open(Pass **out, Model *m, const ModelInput *in, void *memory, int trai
     r->in = *in;
     r->training = training;
     cut_pass(r, m->c->ops, &c);
+    /* Lengths are read on the device; a captured graph sees those of the batch that is in place. */
     r->text.len = in->text_length;
     r->decoder.len = in->mel_length;
     return 0;
@@ -83,6 +86,7 @@ void pass_clear(Model *m, void *sums)
 {
     const Ops *ops = m->c->ops;
     ops->fill_zero(m->c, sums, SUM_COUNT * ops->acc_bytes);
+    /* Gradients add up over the micro-batches of a step, so they begin at zero. */
     if (m->grads)
         ops->fill_zero(m->c, m->grads, (size_t)m->params.size * ops->acc_bytes);
 }
@@ -182,6 +186,7 @@ void pass_losses(Pass *r, void *sums)
     const ModelInput *in = &r->in;
     const DecoderPass *d = &r->decoder;
     const int B = in->B, T = in->T, M = in->M, n = cfg->n_mels;
+    /* Every term is a sum over frames or symbols; weights are per number of a frame. */
     const LossKind kind = cfg->mel_loss == MEL_LOSS_HUBER ? LOSS_HUBER : LOSS_L1;
     const float weight[TRAIT_COUNT] = {(float)cfg->duration_loss_weight, (float)cfg->pitch_loss_weight,
                                        (float)cfg->energy_loss_weight};
@@ -226,6 +231,7 @@ void pass_backward(Pass *r)
         voice_backward(m, &r->voice, &r->voice_scratch, in, drop);
         side_end(m);
     }
+    /* Down to the embedding of symbols. */
     void *dx = stack_backward(m, &r->text, &r->text_scratch, r->dmemory, drop, 0);
     model_mark(m, "text in", -1, 1);
     ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens,

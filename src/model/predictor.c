@@ -20,6 +20,7 @@ void predictor_cut(PredictorPass *p, const Model *m, const Ops *ops, Cut *c, int
     if (!training)
         return;
     p->dtraits = cut_take(c, (uint64_t)rows * TRAIT_COUNT * ops->real_bytes);
+    /* Two that change places on the way back. */
     p->dp[0] = cut_take(c, wide);
     p->dp[1] = cut_take(c, wide);
 }

@@ -8,6 +8,7 @@
 
 void *cut_take(Cut *c, uint64_t bytes)
 {
+    /* Without memory only the bytes are counted. */
     void *p = c->base ? c->base + c->used : NULL;
     c->used += (bytes + 255) / 256 * 256;
     return p;
@@ -64,6 +65,7 @@ void stack_cut(StackPass *s, const StackAt *at, const Ops *ops, Cut *c, int B, i
     s->at = at;
     s->B = B;
     s->T = T;
+    /* Everything that the way back reads is kept, layer by layer. */
     s->x = cut_take(c, wide);
     for (int i = 0; i < at->layers; i++) {
         LayerPass *l = &s->layer[i];
@@ -128,6 +130,7 @@ static void *part(const Model *m, void *p, int64_t elements)
 static void *chain_forward(Model *m, StackPass *s, const NormPass *n, const NormAt *at, void *x,
                            const void *y, float drop, int site)
 {
+    /* Before the first branch the stream is the input itself: nothing to add, nothing to copy. */
     void *sum = y ? n->sum : x;
     m->c->ops->norm_forward(m->c, sum, n->out, n->mean, n->rstd, x, y, weight_at(m, at->w),
                             weight_at(m, at->b), (int64_t)s->B * s->T, s->at->dim,
@@ -247,6 +250,7 @@ static void feed_backward(const Back *b, const LayerPass *l, const LayerAt *at)
     const LinearAt *up = &at->up;
     const void *w = weight_at(m, up->w);
     void *dh = b->x->dwide[FEED];
+    /* dwide is about to be overwritten: whoever read the one of the layer before must be done. */
     await(b, NOTE_WIDE + FEED);
     linear_backward_beside(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
     /* The ReLU first, which both gradients of the convolution need. */
@@ -267,6 +271,7 @@ static void self_backward(const Back *b, const LayerPass *l, const LayerAt *at)
     void *dqkv = b->x->dwide[SELF];
     linear_backward_beside(b, &at->out, b->x->dO, b->x->dy[SELF], l->o, 0, NOTE_DY + SELF);
     await(b, NOTE_WIDE + SELF);
+    /* All three gradients lie beside each other, as the products behind them want. */
     m->c->ops->attention_backward(m->c, dqkv, part(m, dqkv, C), part(m, dqkv, 2 * C), b->x->dO, l->o, l->lse,
                                   l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
     linear_backward_beside(b, &at->qkv, b->x->dn, dqkv, l->self.out, 1, NOTE_WIDE + SELF);

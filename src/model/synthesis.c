@@ -48,6 +48,7 @@ static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
     const Model *m = s->m;
     const uint64_t e = ops->real_bytes, b = (uint64_t)rows, symbols = b * (uint64_t)T;
     const uint64_t Ct = (uint64_t)m->cfg.text_encoder_dim, S = (uint64_t)m->cfg.speaker_embedding_dim;
+    /* Text and voice run one after the other here: they share one scratch. */
     const StackPass *stacks[2] = {&s->text, &s->voice.stack};
     stack_cut(&s->text, &m->at.text, ops, c, rows, T, 0);
     if (m->use_voice)
@@ -109,6 +110,7 @@ static int room_take(Synthesiser *s, Room *r, uint64_t bytes, Err *err)
 /* Cuts the rooms for a shape, and takes more memory where it is larger than any before. */
 static int fit_text(Synthesiser *s, int rows, int T, Err *err)
 {
+    /* Counted first, then cut from what is there. */
     Cut count = {0};
     cut_text(s, s->m->c->ops, &count, rows, T);
     int rc = room_take(s, &s->text_room, count.used, err);
@@ -193,6 +195,7 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
         rc = wait_idle(s, err);
     if (rc)
         return rc;
+    /* A batch of one: voice_forward looks at the mel and its length alone. */
     ModelInput in = {.B = 1, .M = most, .mel_length = s->length, .mel = s->reference};
     voice_forward(m, &s->voice, &s->text_scratch, &in, 0);
     ops->unconvert(m->c, s->given, s->voice.speaker, S);
@@ -265,6 +268,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     const ModelAt *w = &m->at;
     const int Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
     const size_t symbols = (size_t)rows * (size_t)T;
+    /* Rows side by side, padded with zeros. */
     for (int b = 0; b < rows; b++) {
         h->length[b] = in[b].count;
         memcpy(h->tokens + (size_t)b * (size_t)T, in[b].tokens, (size_t)in[b].count * sizeof *h->tokens);
@@ -321,11 +325,13 @@ static int choose(Synthesiser *s, Sheet *h, int rows, int T, const SynthesisStyl
             h->pitch[row + (size_t)t] = x[TRAIT_PITCH] + (float)style->pitch;
             h->energy[row + (size_t)t] = x[TRAIT_ENERGY];
         }
+        /* Frames that the row takes at this speed. */
         int64_t frames = durations_round(h->durations + row, durations, h->length[b], style->speed);
         longest = frames > longest ? frames : longest;
         h->frame_length[b] = (int32_t)(frames < INT32_MAX ? frames : INT32_MAX);
     }
     free(durations);
+    /* Beyond the limit only where the caller allows memory to grow. */
     if (longest <= s->limits.frames || (s->limits.grow && longest < INT32_MAX / 4096))
         return (int)longest;
     return err_set(err, ERR_DATA, "an utterance takes %lld frames, but there is room for %d",
@@ -355,6 +361,7 @@ static int decode(Synthesiser *s, Sheet *h, int rows, int T, int M, Err *err)
         rc = wait_idle(s, err);
     if (rc)
         return rc;
+    /* Lengths in frames are found on the device, as in training. */
     ops->durations_place(m->c, &d->d, s->frame_length, s->length, rows, T, M);
     decoder_forward(m, d, &s->frame_scratch, m->use_voice ? s->memory : s->text.last.out, 0);
     ops->unconvert(m->c, s->mel, d->mel, (int64_t)values);
@@ -381,6 +388,7 @@ static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Er
     memcpy(out->durations, h->durations + row, text * sizeof(int32_t));
     memcpy(out->pitch, h->pitch + row, text * sizeof(float));
     memcpy(out->energy, h->energy + row, text * sizeof(float));
+    /* Damaged weights show in the result at the latest. */
     for (size_t i = 0; i < values; i++)
         if (!isfinite(out->mel[i])) {
             err_set(err, ERR_DATA, "the network gives numbers that are not finite: its weights are damaged");
@@ -396,6 +404,7 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
     Sheet h;
     memset(out, 0, (size_t)rows * sizeof *out);
     for (int b = 0; b < rows; b++) {
+        /* Longer texts are cut into pieces by the caller. */
         if (in[b].count < 1 || in[b].count > s->limits.text)
             return err_set(err, ERR_DATA,
                            "an utterance has %d symbols, but from 1 to %d can be spoken at once", in[b].count,

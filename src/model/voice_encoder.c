@@ -36,6 +36,7 @@ void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int 
     }
     if (!training)
         return;
+    /* Gradients that the stack's scratch has no place for. */
     v->dvector = cut_take(c, b * S);
     v->dpooled = cut_take(c, b * A * e);
     if (m->use_style) {

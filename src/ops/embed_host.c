@@ -48,6 +48,7 @@ static void embed_forward_task(void *arg, int task, int slot)
         for (int b = 0; b < e->B; b++) {
             int64_t row = ((int64_t)b * e->T + t) * C;
             const REAL *from = e->id ? e->table + e->id[row / C] * C : e->in + row;
+            /* A row of the table, or of the input where there are no symbols. */
             VEC(e->h)->add_scaled(e->out + row, from, e->alpha, pe, C);
             if (e->drop.threshold)
                 VEC(e->h)->dropout(e->out + row, NULL, e->out + row, e->drop, (uint64_t)row, C);

@@ -26,6 +26,7 @@ static void linear_forward_task(void *arg, int task, int slot)
     REAL *out = t->out + i0 * t->N + j0;
     gemm(0, 1, i1 - i0, j1 - j0, t->K, 1, t->in + i0 * t->K, t->K, t->w + j0 * t->K, t->K, t->accumulate, out,
          t->N);
+    /* While the block is in the cache. */
     if (t->bias || t->act != ACT_NONE)
         for (int64_t i = i0; i < i1; i++, out += t->N)
             VEC(t->h)->bias_act(out, out, t->bias ? t->bias + j0 : NULL, t->act, j1 - j0);

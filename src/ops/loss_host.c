@@ -22,6 +22,7 @@ static void loss_task(void *arg, int b, int slot)
     LossTask *t = arg;
     int64_t first = (int64_t)b * t->T * t->n, valid = (int64_t)host_len(t->len, b, t->T) * t->n,
             all = (int64_t)t->T * t->n;
+    /* An accumulated gradient keeps what is in the padding: zeros of the first loss. */
     t->sums[b] = VEC(t->h)->loss(t->d ? t->d + first : NULL, t->pred + first, t->target + first, t->kind,
                                  t->delta, t->weight, t->accumulate, valid);
     if (t->d && !t->accumulate)

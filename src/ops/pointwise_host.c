@@ -110,6 +110,7 @@ static void pool_backward_task(void *arg, int b, int slot)
     int n = host_len(t->len, b, t->T);
     for (int64_t i = 0; i < (int64_t)n * t->C; i++)
         out[i] = d[i % t->C] / (REAL)n;
+    /* Zero in the padding. */
     memset(out + (int64_t)n * t->C, 0, (size_t)(t->T - n) * (size_t)t->C * sizeof *out);
 }
 

@@ -133,6 +133,7 @@ static void align_loss_task(void *arg, int b, int slot)
             REAL frame = 0;
             for (int k = 0; k < n; k++) {
                 REAL d = mu[k] - (REAL)mel[k];
+                /* The gradient adds up over the symbol's frames. */
                 frame += d * d;
                 if (a->out)
                     a->out[row * n + k] += 2 * a->weight * d;
@@ -171,6 +172,7 @@ void HOST(traits_loss)(OpsContext *c, void *values, void *dpred, const void *pre
         for (int t = 0; t < T; t++) {
             int64_t row = (int64_t)b * T + t;
             const REAL *p = (const REAL *)pred + row * TRAIT_COUNT;
+            /* Without a gradient only the loss is wanted. */
             REAL *g = dpred ? (REAL *)dpred + row * TRAIT_COUNT : NULL;
             /* Padding and symbols without a frame have a duration of 1, which keeps the logarithm finite. */
             int counts = t < host_len(len, b, T);

@@ -188,6 +188,7 @@ static void dropout(REAL *out, const REAL *base, const REAL *in, VectorDropout d
             bits[2 * j + 1] = (uint16_t)(words[j] >> 16);
         }
         const uint16_t *w = bits + skip;
+        /* As many as these bits serve. */
         int64_t m = n - i < 8 * COUNTERS - skip ? n - i : 8 * COUNTERS - skip;
         REAL scale = (REAL)drop.scale;
         if (base)
@@ -251,6 +252,7 @@ static void norm(REAL *out, REAL *mean, REAL *rstd, const REAL *in, const REAL *
     REAL m = sum(in, n) / (REAL)n, s = 0;
     for (int64_t i = 0; i < n; i++)
         s += (in[i] - m) * (in[i] - m);
+    /* Mean first, then squares of differences: no cancellation. */
     REAL r = 1 / SQRT(s / (REAL)n + (REAL)NORM_EPSILON);
     for (int64_t i = 0; i < n; i++)
         out[i] = (in[i] - m) * r * w[i] + b[i];
@@ -264,6 +266,7 @@ static void norm_grad(REAL *dx, REAL *dw, REAL *db, const REAL *dout, const REAL
     REAL s = 0, t = 0;
     for (int64_t i = 0; i < n; i++) {
         REAL x = (in[i] - mean) * rstd, g = dout[i] * w[i];
+        /* The two means that the gradient of the input needs; weights and bias on the way. */
         s += g;
         t += g * x;
         dw[i] += dout[i] * x;

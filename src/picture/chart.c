@@ -68,6 +68,7 @@ static void find_ranges(Chart *c, const ChartSeries *series, int n_series)
             c->y.low = fmin(c->y.low, y);
             c->y.high = fmax(c->y.high, y);
         }
+    /* Neither axis may be empty: pixels are found by dividing by its range. */
     for (Axis *a = &c->x;; a = &c->y) {
         if (!(a->low <= a->high)) { /* nothing to show */
             a->low = 0.0;
@@ -134,6 +135,7 @@ static void tick_y(Chart *c, double v, double step, int named)
 static void ticks_log(Chart *c)
 {
     double decades = c->y.high - c->y.low, per_decade = (c->y.from - c->y.to) / decades;
+    /* A number needs 30 pixels. */
     int each = per_decade >= 30 ? 1 : (int)ceil(30 / per_decade);
     if (decades < 0.4) { /* less than a factor of 2.5: as on a linear axis */
         double low = pow(10, c->y.low), high = pow(10, c->y.high), step = draw_round_step((high - low) / 8);
@@ -179,6 +181,7 @@ static int legend(Chart *c, int y, const ChartSeries *series, int n_series)
     for (int k = 0; k < n_series; k++) {
         if (!series[k].name)
             continue;
+        /* A piece of line, a gap, the name. */
         int need = LEGEND_LINE + 8 + (int)ceil(draw_text_width(series[k].name, DRAW_TEXT_SIZE));
         /* A name that does not fit begins the next row. */
         if (rows == 0 || (x > LEFT && x + need > width)) {
@@ -201,6 +204,7 @@ static void draw_line(Chart *c, const ChartSeries *s)
 {
     double last_x = NAN, last_y = NAN;
     for (int64_t i = 0; i < s->n; i++) {
+        /* A value that cannot be shown leaves a gap. */
         double x = pixel_of(&c->x, on_axis(&c->x, x_of(s, i))), y = pixel_of(&c->y, on_axis(&c->y, s->y[i]));
         /* A point between two gaps has no line to be seen by: it is drawn as a dot. */
         int alone = isnan(last_x) && (i + 1 == s->n || isnan(on_axis(&c->y, s->y[i + 1])) ||
@@ -234,6 +238,7 @@ int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const ch
         draw_text(&c.canvas, LEFT, top + 10, title, fmin(TITLE_SIZE, room), DRAW_LEFT, ink);
         top += 34;
     }
+    /* Counted first: the plot begins below the names. */
     int names = legend(NULL, top, series, n_series);
     if (names > CHART_H / 3)
         names = 0; /* more names than a chart has room for: the lines matter more */

@@ -52,6 +52,7 @@ void draw_stroke(Canvas *c, double x0, double y0, double x1, double y1, double w
     if (!isfinite(x0) || !isfinite(y0) || !isfinite(x1) || !isfinite(y1))
         return;
     const double reach = width / 2 + 0.5, dx = x1 - x0, dy = y1 - y0, length2 = dx * dx + dy * dy;
+    /* Only the pixels that the stroke can touch. */
     const int left = limit(floor(fmin(x0, x1) - reach), c->w),
               right = limit(ceil(fmax(x0, x1) + reach), c->w);
     const int top = limit(floor(fmin(y0, y1) - reach), c->h),
@@ -69,6 +70,7 @@ void draw_stroke(Canvas *c, double x0, double y0, double x1, double y1, double w
                 continue;
             uint8_t *to = &c->coverage[(size_t)y * (size_t)c->w + (size_t)x];
             uint8_t now = (uint8_t)lrint(255.0 * fmin(inside, 1.0));
+            /* Strokes that meet do not darken each other: the larger coverage stays. */
             *to = now > *to ? now : *to;
         }
     /* The rectangle that draw_paint has to look at. */
@@ -91,6 +93,7 @@ void draw_paint(Canvas *c, Rgb colour, double opacity)
             size_t at = (size_t)y * (size_t)c->w + (size_t)x;
             if (!c->coverage[at])
                 continue;
+            /* Paint as far as the strokes cover the pixel, and clean up for the next. */
             double share = opacity * c->coverage[at] / 255.0;
             Rgb *p = &c->pixels[at];
             *p = (Rgb){blend(p->r, colour.r, share), blend(p->g, colour.g, share),

@@ -42,6 +42,7 @@ static int oklch_to_rgb(double rgb[3], double lightness, double chroma, double h
 Rgb picture_colour(double t)
 {
     t = t > 0.0 ? (t < 1.0 ? t : 1.0) : 0.0;
+    /* From nearly black over violet and red to pale yellow; lightness rises evenly. */
     double lightness = 0.13 + 0.84 * t, hue = (285.0 + 180.0 * t) * M_PI / 180.0, rgb[3];
     double chroma = 0.045 + 0.17 * sin(M_PI * pow(t, 0.85)) + 0.02 * t;
     /* The path leaves the screen's colours here and there: paler until it does not. */
@@ -133,6 +134,7 @@ int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t f
                        bands);
     Canvas canvas = {0};
     Plot p = {.canvas = &canvas, .x = PLOT_LEFT, .y = PLOT_TOP};
+    /* Few bands and frames are drawn larger, so that every cell can be seen. */
     p.h = bands * (bands <= 40 ? 10 : bands <= 128 ? 5 : 4);
     p.w = frames >= PLOT_MOST_COLUMNS ? PLOT_MOST_COLUMNS
                                       : (int)frames * (frames < 300   ? 4

@@ -22,6 +22,7 @@ void plot_range(Plot *p, const float *values, int64_t n)
     /* Not one finite value. */
     if (!(p->low <= p->high))
         p->low = p->high = 0.0f;
+    /* All the colours there are, looked up by value. */
     for (int i = 0; i < 256; i++)
         p->colours[i] = picture_colour(i / 255.0);
 }
@@ -83,6 +84,7 @@ void plot_tick_left(Plot *p, int y, const char *text)
 
 void plot_colour_bar(Plot *p)
 {
+    /* The colours from low to high, with five numbers beside them. */
     int x = p->x + p->w + 18, width = 16, digits = p->high - p->low < 4.0f ? 2 : 1;
     for (int i = 0; i < p->h; i++)
         draw_fill(p->canvas, x, p->y + p->h - 1 - i, width, 1,
@@ -130,6 +132,7 @@ void plot_frequency(Plot *p, int bands, const double *edges)
         /* Half a hertz of room: edges went through exp and log. */
         if (marks[i] < edges[0] - 0.5 || marks[i] > edges[bands + 1] + 0.5)
             continue;
+        /* The height of the frequency, from the bottom. */
         double at = fmin(fmax(band_at(edges, bands, marks[i]), 0.0), bands);
         int y = p->y + p->h - (int)(at / bands * p->h);
         /* Too close to the label below. */
