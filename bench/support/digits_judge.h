@@ -16,7 +16,6 @@
 #include "base/thread.h"
 
 #define JUDGE_RATE 8000
-
 #define JUDGE_MAX_THREADS 64
 
 typedef enum { LOCAL_ABSOLUTE, LOCAL_SQUARES, LOCAL_EUCLID } JudgeLocal;
@@ -62,13 +61,11 @@ typedef struct Ear {
 } Ear;
 
 void ear_close(Ear *e);
-
 int ear_open(Ear *e, const JudgeSettings *set, Err *err);
 
 /* Fills c (name and label stay as they are) from the decoded clip in `in`. A silent clip is no error:
  * voice_seconds is 0. */
 int ear_listen(Ear *e, Clip *c, const AudioBuffer *in, Err *err);
-
 int ear_listen_file(Ear *e, Clip *c, const char *path, Err *err);
 
 typedef struct WarpScratch {
@@ -77,7 +74,6 @@ typedef struct WarpScratch {
 } WarpScratch;
 
 void warp_scratch_free(WarpScratch *w);
-
 int warp_scratch_open(WarpScratch *w, size_t frames);
 
 /* Half width of the band times the longer side; never so narrow that no path fits. */

@@ -42,7 +42,6 @@ typedef struct Result {
 } Result;
 
 void result_free(Result *r);
-
 double result_share(const Result *r);
 
 typedef enum { AGAINST_ALL, AGAINST_OTHER_CLIPS, AGAINST_OTHER_SPEAKERS } Against;
@@ -56,7 +55,6 @@ typedef struct Baseline {
 } Baseline;
 
 void baseline_free(Baseline *b);
-
 int baseline_make(Baseline *b, const JudgeSettings *settings, const Set *real, int threads, Err *err);
 
 #endif

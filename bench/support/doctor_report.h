@@ -12,10 +12,8 @@
 #include "base/thread.h"
 #include "doctor_machines.h"
 
-#define NEAR 0.10 /* of a period, of a gain */
-
+#define NEAR 0.10    /* of a period, of a gain */
 #define MOST_GAINS 3 /* measured on one machine */
-
 #define MOST_TRIES 3 /* of a run that is disturbed */
 
 typedef struct Gain {
@@ -76,17 +74,11 @@ typedef struct Summary {
 } Summary;
 
 void summarise(Summary *s, const Judge *j);
-
 void table(Buf *b, const Summary *s, int markdown);
-
 int write_report(const Judge *j, const Summary *s, double seconds, Err *err);
-
 void print_verdicts(const Judge *j, const Summary *s);
-
 void print_json(const Judge *j, const Summary *s, double seconds);
-
 void print_confusion(const Judge *j);
-
 void print_list(const Judge *j);
 
 #endif

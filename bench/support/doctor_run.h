@@ -31,19 +31,14 @@ typedef struct Call {
 } Call;
 
 void call_add(Call *c, const char *word);
-
 void call_set(Call *c, const char *key, const char *value);
-
 void call_set_int(Call *c, const char *key, int value);
-
 void call_free(Call *c);
 
 /* Runs the call; *answer is its output read as JSON, the caller's. Exit status 1 (findings) is an answer too.
  */
 int call_run(json_t **answer, Call *c, Err *err);
-
 double json_at(const json_t *o, const char *key, const char *inner);
-
 const char *json_word(const json_t *o, const char *key);
 
 /* ---- the corpus ---- */
@@ -52,7 +47,6 @@ const char *json_word(const json_t *o, const char *key);
  * has the same bytes. */
 int corpus_write(const char *program, const char *dir, int count, double seconds, int more, double longer,
                  Err *err);
-
 void folder_remove(const char *dir);
 
 #endif

@@ -34,7 +34,6 @@ typedef struct Text {
 } Text;
 
 void text_free(Text *t);
-
 int text_read(Text *t, const char *path, Err *err);
 
 /* ---- clips ---- */

@@ -12,9 +12,7 @@ int load_text(Config *cfg, const char *yaml, Err *err);
 
 /* Loads or fails the test with the error's own sentence. */
 void must_load(Config *cfg, const char *yaml);
-
 void row_of(const Config *cfg, const char *key, ConfigRow *row);
-
 void assert_value(const Config *cfg, const char *key, const char *value, const char *origin);
 
 #endif

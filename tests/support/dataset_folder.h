@@ -25,24 +25,16 @@ typedef struct Folder {
 } Folder;
 
 void put_bytes(const Folder *f, const char *name, const void *p, size_t n);
-
 void put(const Folder *f, const char *name, const char *text);
-
 void make_folder(const Folder *f, const char *name);
-
 int dataset_setup(void **state);
-
 int dataset_teardown(void **state);
 
 /* dataset_open expects nothing open in d. */
 int open_code(Folder *f);
-
 void open_ok(Folder *f);
-
 void open_text(Folder *f, const char *text);
-
 void open_bytes(Folder *f, const void *p, size_t n);
-
 int same(Str s, const char *want);
 
 #define assert_str(s, want) \
@@ -52,7 +44,6 @@ int same(Str s, const char *want);
     } while (0)
 
 void check(const Folder *f, size_t i, const char *id, const char *text, const char *speaker, uint32_t line);
-
 void check_reject(const Folder *f, size_t i, RejectReason reason, uint32_t line, const char *id,
                   const char *in_detail);
 

@@ -38,9 +38,7 @@ Buf file_bytes(const char *path);
 
 /* In place, as damage comes: no new file, no rename. */
 void file_put(const char *path, const void *p, size_t n);
-
 void file_put_byte(const char *path, uint64_t at, uint8_t byte);
-
 void folder_copy(const Folder *to, const Folder *from);
 
 /* The same names with the same bytes. */

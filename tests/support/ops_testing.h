@@ -77,7 +77,6 @@ OpsTensor *ops_tensor(OpsRun *r, int slot, const char *name, TensorKind kind, Te
 
 /* An output and the gradient that backward gets for it. */
 void ops_output(OpsRun *r, int slot, int seed_slot, const char *name, const char *seed_name, int64_t n);
-
 void ops_gradient(OpsRun *r, int slot, int of, const char *name, TensorRole role);
 
 /* Lengths of B items of at most T: mixed: T, 1, 0, about half, T - 1, ...; else all T. */
@@ -85,25 +84,19 @@ void ops_lengths(OpsRun *r, int slot, const char *name, int B, int T, int mixed)
 
 /* Marks rows t >= len[b] of a tensor [B,T,n]. */
 void ops_hide_rows(OpsRun *r, int slot, int lengths, int B, int T, int n);
-
 void *ops_at(OpsRun *r, int slot);
 
 /* --- moving --- */
 
 void ops_store(void *to, TensorKind kind, size_t size, int64_t i, double x);
-
 int ops_upload(OpsRun *r);
-
 int ops_download(OpsRun *r);
 
 /* --- running --- */
 
 void ops_run_close(OpsRun *r);
-
 int ops_run_open(OpsRun *r, OpsContext *c, const OpsCase *k, uint64_t seed);
-
 int ops_run(OpsRun *r, int backward);
-
 int ops_is_result(const OpsTensor *t);
 
 /* --- (a) gradients against central differences; the table must be in double --- */
@@ -123,7 +116,6 @@ double ops_seconds(OpsContext *c, const OpsCase *k, double budget, double *bytes
 
 /* --- a context with its workspace --- */
 int ops_context_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, int threads, Err *err);
-
 void ops_context_close(OpsContext *c);
 
 #endif

@@ -31,7 +31,6 @@ extern Corpora corpora;
 /* ---- the corpus ---- */
 
 void write_clip(const char *path, int kind, double seconds);
-
 const char *clip_file(int i);
 
 /* ---- settings ---- */
@@ -41,9 +40,7 @@ void pipeline_config(Config *cfg, const char *more);
 
 /* Builds the caches for these settings. Only while the process has no other thread. */
 void prepare_caches(const char *more);
-
 int setup_corpora(void **state);
-
 int teardown_corpora(void **state);
 
 /* ---- a run ---- */
@@ -75,21 +72,16 @@ void run_close(Run *r);
 
 /* Everything up to the open pipeline; the code of the first failure, with its sentence in r->err. */
 int run_try(Run *r, const char *more, RunOptions o);
-
 void run_open(Run *r, const char *more, RunOptions o);
-
 const char *run_log(Run *r);
 
 /* Takes a batch, reads it back to r->host, and hands it back. */
 int run_next(Run *r, Hash128 *h);
-
 const int32_t *batch_ints(const Run *r, size_t offset);
-
 const float *batch_mel(const Run *r, int row);
 
 /* All batches of a run to its end; returns how many. */
 int run_all(const char *more, RunOptions o, Hash128 *hashes, int cap);
-
 void check_hashes(const Hash128 *a, int n, const Hash128 *b, int m, const char *what);
 
 /* ---- times ---- */
@@ -110,9 +102,7 @@ Timing measure(const char *more, int batches);
 /* ---- the process ---- */
 
 int entries_of(const char *path);
-
 int open_files(void);
-
 int threads_now(void);
 
 /* Threads that were joined are gone from /proc a moment later. */

@@ -53,32 +53,22 @@ typedef struct Corpus {
 /* ---- files ---- */
 
 const char *path_of(const char *dir, const char *name); /* valid until the 64th call from now */
-
 void write_file(const char *path, const void *p, size_t n);
-
 void remove_folder(const char *path);
-
 void copy_folder(const char *from, const char *to); /* to must not be there */
-
 void put_wav_header(uint8_t h[44], int format, int channels, int rate, int bits, uint32_t bytes);
 
 /* A tone that glides upwards, with quiet ends; `kind` sets its pitch. 16 bit. Returns the bytes, malloc'd. */
 uint8_t *make_wav(size_t *size, int kind, double seconds, int rate, int channels);
-
 void write_wav(const char *path, int kind, double seconds, int rate, int channels);
 
 /* ---- a corpus ---- */
 
 const char *clip_path(const Corpus *c, int i);
-
 void corpus_write_metadata(const Corpus *c);
-
 void corpus_add(Corpus *c, double seconds); /* one more clip; seconds 0: without audio */
-
 void corpus_fill(Corpus *c, int count, double seconds);
-
 int corpus_setup(void **state);
-
 int corpus_teardown(void **state);
 
 #define T(name) cmocka_unit_test_setup_teardown(name, corpus_setup, corpus_teardown)
@@ -89,13 +79,9 @@ const char *program(void);
 
 /* The sanitizers have costs in memory and time of their own. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-
 #define SANITIZED 1
-
 #else
-
 #define SANITIZED 0
-
 #endif
 
 typedef struct Run {
@@ -110,7 +96,6 @@ typedef struct Run {
  * be NULL. The process leads a group of its own, so that it and all its children can be found and killed. uid
  * 0: as this user. */
 void run_start_as(Run *r, uid_t uid, const char *binary, const char *const *args, const char *const *env);
-
 void run_start(Run *r, const char *const *args, const char *const *env);
 
 /* Reads everything and waits for the end. A process that is not done after `limit` seconds is killed and the
@@ -122,9 +107,7 @@ int find_processes(pid_t *pids, int cap, pid_t parent, pid_t group);
 
 /* kill -9 of the program alone; its workers must go by themselves. */
 void run_kill(Run *r);
-
 void run_free(Run *r);
-
 int run_program_env(Run *r, const char *const *args, const char *const *env);
 
 #define run_program(r, ...) run_program_env(r, (const char *const[]){__VA_ARGS__, NULL}, NULL)
@@ -136,7 +119,6 @@ json_t *prepare_with(const Corpus *c, const char *cache, int code, const char *c
 
 /* A build of the corpus as it is now in a new folder of that name, to compare with. */
 const char *prepare_fresh(const Corpus *c, const char *name);
-
 int64_t number_at(const json_t *o, const char *first, const char *second);
 
 #define check_number(o, want, first, second) \
@@ -166,7 +148,6 @@ Buf read_file(const char *path);
 
 /* Every file of both folders (but the lock): the same names, the same bytes. */
 void assert_same_folders(const char *a, const char *b);
-
 void assert_same_caches(const char *a, const char *b);
 
 /* `prepare --verify` finds the given number of damaged records in all; exit code 1 when there are any. */

@@ -22,9 +22,7 @@ typedef struct TestBatch {
 Config mel_settings(int n_fft, int win, int hop, int bands);
 
 int32_t *ints(uint8_t *memory, size_t array);
-
 float *floats(uint8_t *memory, size_t array);
-
 void batch_free(TestBatch *b);
 
 /* A clip that has loud and quiet parts and tones, like speech. */

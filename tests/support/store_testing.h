@@ -10,7 +10,6 @@
 #include "cache/store_private.h"
 
 #define STORE "mel"
-
 #define MAX_ITEMS 1024
 
 typedef struct Item { /* a record is a function of these two; the version stands for the content of its source
@@ -40,7 +39,6 @@ int build_one(StoreBuild *b, const Store *old, const uint8_t *damaged, Item it, 
 
 /* From whatever is in the folder to the state `items`. */
 int build(const Folder *f, const Item *items, size_t n, const BuildOptions *o, BuildReport *report, Err *err);
-
 void build_ok(const Folder *f, const Item *items, size_t n, const BuildOptions *o, BuildReport *report);
 
 /* The store says exactly `items`, and every byte of it is sound. */

@@ -14,7 +14,6 @@ void make_voice_corpus(Corpus *c);
 /* Starts `train` into a folder with more options. */
 void train_start(Run *r, const Corpus *c, const char *folder, int steps, int save, const char *const *more,
                  const char *const *env);
-
 void train_to_end(const Corpus *c, const char *folder, int steps, int save, const char *const *more,
                   int code);
 

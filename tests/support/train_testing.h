@@ -33,9 +33,7 @@ void write_tone(const char *path, int kind, double seconds);
 
 /* Options in one string, separated by blanks: later ones win. */
 void lab_config(Config *cfg, const char *checkpoints, const char *more);
-
 int setup_lab(void **state);
-
 int teardown_lab(void **state);
 
 /* A new, empty folder for checkpoints; eight may be in use at once. */
@@ -73,7 +71,6 @@ void job_prepare(Job *j, const char *folder, const char *more, JobOptions o);
 
 /* To the end; the code of the first failure, with its sentence in j->err. The job stays open. */
 int job_try(Job *j, const char *folder, const char *more, JobOptions o);
-
 void job_close(Job *j);
 
 TrainSummary train(const char *folder, const char *more, JobOptions o);
@@ -81,7 +78,6 @@ TrainSummary train(const char *folder, const char *more, JobOptions o);
 /* ---- what a run left ---- */
 
 int is_there(const char *path);
-
 int checkpoints_differ(const char *a, const char *b, const char *name);
 
 /* The numbers of one key in all lines of one kind; returns how many. */
