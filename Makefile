@@ -42,13 +42,44 @@ LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
 SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))
 SHIM := $(shell find src -name '*.cc' | sort)
 CU := $(shell find src -name '*.cu' | sort)
-OBJ := $(SRC:%.c=$(OUT)/obj/%.o) $(SHIM:%.cc=$(OUT)/obj/%.o)
+
+# A unit is one object. Most sources are one unit of the same name; some are compiled several times, and
+# their units are called NAME.VARIANT or NAME.VARIANT.VARIANT: NAME.c with the flags of every variant.
+# src/base/variant.h says what the sources see of it.
+INSTRUCTIONS := plain $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
+FLAGS.plain := -DINSTRUCTIONS=plain -DREGISTER_BYTES=16
+FLAGS.avx2 := -DINSTRUCTIONS=avx2 -DREGISTER_BYTES=32 -mavx2
+FLAGS.avx512 := -DINSTRUCTIONS=avx512 -DREGISTER_BYTES=64 -mavx2 -mavx512f -mavx512dq -mavx512vl
+FLAGS.f32 := -DREAL=float
+FLAGS.f64 := -DREAL=double
+# The vector loops: square roots without errno, so that the optimiser's loop is a vector loop; fused
+# multiply-add where there is one.
+FLAGS.vector := -fno-math-errno -fno-trapping-math
+FLAGS.vector.avx2 := -mfma
+FLAGS.vector.avx512 := -mfma -mavx512bw -mprefer-vector-width=512
+
+UNITS.vector := $(foreach i,$(INSTRUCTIONS),src/ops/vector.$i.f32 src/ops/vector.$i.f64)
+UNITS.kernels := $(foreach i,$(INSTRUCTIONS),src/audio/mel_kernel.$i src/audio/pitch_kernel.$i)
+UNITS.kernels += $(foreach i,$(filter-out avx512,$(INSTRUCTIONS)),src/audio/griffin_lim_kernel.$i)
+UNITS.host := $(foreach s,$(filter src/ops/%_host.c,$(SRC)),$(s:.c=).f32 $(s:.c=).f64)
+UNITS.many := $(UNITS.vector) $(UNITS.kernels) $(UNITS.host)
+UNITS.once := $(filter-out $(foreach u,$(UNITS.many),$(basename $(basename $u)) $(basename $u)),$(SRC:.c=))
+UNITS := $(sort $(UNITS.once) $(UNITS.many))
+unit_source = $(firstword $(subst ., ,$1)).c
+unit_variants = $(wordlist 2,3,$(subst ., ,$1))
+unit_flags = $(strip $(foreach v,$(call unit_variants,$1),$(FLAGS.$v) $(FLAGS.$(notdir $(firstword $(subst ., ,$1))).$v)) \
+    $(FLAGS.$(notdir $(firstword $(subst ., ,$1)))))
+
+OBJ := $(UNITS:%=$(OUT)/obj/%.o) $(SHIM:%.cc=$(OUT)/obj/%.o)
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/tools/*_preload.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
+# What several of them share: linked where it is used.
+TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all cuda deps dist demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
+.PHONY: all units cuda deps dist demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts cuda
@@ -67,8 +98,16 @@ $(OUT)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Square roots without errno: the optimiser's loop is a vector loop then.
-$(OUT)/obj/src/ops/vector_%.o: CFLAGS += -fno-math-errno -fno-trapping-math
+define UNIT_RULE
+$(OUT)/obj/$1.o: $(call unit_source,$1)
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) $(call unit_flags,$1) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach u,$(UNITS.many),$(eval $(call UNIT_RULE,$u)))
+
+# UNIT SOURCE [FLAGS], a line each: for scripts that compile the sources themselves.
+units:
+	@: $(foreach u,$(UNITS),$(info $(strip $u $(call unit_source,$u) $(call unit_flags,$u))))$(foreach s,$(SHIM),$(info $(s:.cc=) $s))
 
 $(OUT)/obj/%.o: %.cc
 	@mkdir -p $(@D)
@@ -100,18 +139,27 @@ dist: all
 	    -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib' $(LIBS) -Wl,--no-as-needed $$(tools/dist.sh --extra $(OUT)/myxtts)
 	@tools/dist.sh $(OUT)
 
-# Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with everything but main.c.
-$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/libmyxtts.a
+# Tests, tools for tests, fuzz targets and benchmarks: one C file each, linked with what they share and
+# everything but main.c.
+$(OUT)/obj/tests/support.a: $(TESTS_SUPPORT)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(OUT)/obj/bench/support.a: $(BENCH_SUPPORT)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tests/support.a $(OUT)/libmyxtts.a
 	@mkdir -p $(@D)
-	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) -lcmocka $(LIBS)
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $^ $(LDFLAGS) -lcmocka $(LIBS)
 
 $(OUT)/tests/%.so: tests/tools/%_preload.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
 
-$(OUT)/bench/%: $(OUT)/obj/bench/%.o $(OUT)/libmyxtts.a
+$(OUT)/bench/%: $(OUT)/obj/bench/%.o $(OUT)/obj/bench/support.a $(OUT)/obj/tests/support.a $(OUT)/libmyxtts.a
 	@mkdir -p $(@D)
-	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $< $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
+	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 

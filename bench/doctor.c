@@ -15,9 +15,9 @@
  * period within 10 %, 90 % of the gains within 10 %. 1 otherwise, 3 when it cannot work. */
 #include "base/log.h"
 #include "base/thread.h"
-#include "doctor_machines.h"
-#include "doctor_report.h"
-#include "doctor_run.h"
+#include "support/doctor_machines.h"
+#include "support/doctor_report.h"
+#include "support/doctor_run.h"
 
 #define RUN_MS 1200.0 /* of one measurement */
 #define LONG_RUN_MS 2500.0

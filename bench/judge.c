@@ -8,7 +8,7 @@
 #include <getopt.h>
 #include <time.h>
 
-#include "../tests/spoken.h"
+#include "../tests/support/spoken.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tests/ops_cases.h"
+#include "../tests/support/ops_cases.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     printf("%s precision, %d thread%s; forward and backward\n%-36s %10s %10s %10s\n", name, threads,
            threads == 1 ? "" : "s", "case", "us", "GFLOP/s", "GB/s");
     Buf json = {0};
-    for (int i = 0; i < OPS_SPEED_CASES; i++) {
+    for (int i = 0; i < ops_speed_case_count; i++) {
         const OpsCase *k = &ops_speed_cases[i];
         double bytes, seconds = ops_seconds(&c, k, budget, &bytes);
         if (seconds < 0) {

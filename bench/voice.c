@@ -30,7 +30,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "cmd/output.h"
-#include "voice_clips.h"
+#include "support/voice_clips.h"
 
 #define MAX_SPEAKERS 64
 #define MAX_POINTS 64

@@ -1,6 +1,6 @@
 /* test_alignment.c - align_clips over a corpus of tones; words and phones of texts; TextGrids and tables read
  * back; the command. */
-#include "train_testing.h"
+#include "support/train_testing.h"
 
 #include <jansson.h>
 
@@ -27,7 +27,7 @@ static void aligner_open(Aligner *a, const char *more, Split split)
     Err err = {0};
     memset(a, 0, sizeof *a);
     log_init(&a->log, LOG_ERROR);
-    load_config(&a->cfg, NULL, more);
+    lab_config(&a->cfg, NULL, more);
     if (devices_open(&a->devices, &a->cfg, &a->log, &err) ||
         corpus_open(&a->corpus, &a->cfg, split, &a->log, &err))
         fail_msg("%s", err.msg);
@@ -491,7 +491,7 @@ static void test_trimmed(void **state)
     }
     fclose(m);
     static const char options[] = "--trim-silence true --val-split 0";
-    load_config(&cfg, NULL, options);
+    lab_config(&cfg, NULL, options);
     log_init(&log, LOG_ERROR);
     if (prepare_run(&cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, &log, &err))
         fail_msg("%s", err.msg);

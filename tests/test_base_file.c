@@ -1,6 +1,6 @@
 /* test_base_file.c - files mapped, read, replaced, locked, stamped, hashed. */
 #include "base/hash.h"
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include <errno.h>
 #include <signal.h>

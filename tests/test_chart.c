@@ -2,7 +2,7 @@
 #include <math.h>
 #include <png.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "audio/wav.h"
 #include "dataset/audio_file.h"

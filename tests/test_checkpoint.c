@@ -2,7 +2,7 @@
  * left after kills, full disks, read-only folders and failing calls. For kills and faults this program runs
  * itself as a child: `test_checkpoint --writer ...`. The faults come from the preloaded tests/faults.so,
  * which touches only programs that call themselves myxtts. */
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -2,7 +2,7 @@
  * resumes, losses, scaling. */
 #include <math.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "base/rng.h"
 #include "diag/compare.h"

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "config/languages.h"
 #include "config/option_table.h"
-#include "config_testing.h"
+#include "support/config_testing.h"
 
 /* --- the table itself --- */
 

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "config/option_table.h"
-#include "config_testing.h"
+#include "support/config_testing.h"
 
 /* --- YAML that loads --- */
 

@@ -1,5 +1,5 @@
 /* test_dataset.c - rejected.tsv, speakers, split, lookup of audio, mistyped paths, real corpora. */
-#include "dataset_folder.h"
+#include "support/dataset_folder.h"
 
 /* ---- rejections ---- */
 

@@ -1,7 +1,7 @@
 /* test_doctor.c - the doctor and what it stands on: traces of the pipeline, cycles, the forecast, the verdict
  * on machines with a known fault, the report. Most machines are made of drawn times alone, so that nothing
  * depends on the clock; a few are run through the real pipeline. */
-#include "pipeline_testing.h"
+#include "support/pipeline_testing.h"
 
 #include <jansson.h>
 #include <unistd.h>
@@ -341,7 +341,7 @@ static void look(Observation *o, const char *options, int64_t batches)
     Corpus c;
     Log log;
     Err err = {0};
-    load_config(&cfg, options);
+    pipeline_config(&cfg, options);
     log_init(&log, LOG_ERROR);
     if (devices_open(&d, &cfg, &log, &err) || corpus_open(&c, &cfg, SPLIT_TRAIN, &log, &err))
         fail_msg("%s", err.msg);

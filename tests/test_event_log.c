@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "audio/wav.h"
 #include "base/bytes.h"

@@ -3,7 +3,7 @@
 #include <glob.h>
 #include <math.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "audio/griffin_lim.h"
 #include "audio/mel.h"

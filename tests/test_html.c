@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "base/rng.h"
 #include "diag/html.h"

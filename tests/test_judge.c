@@ -18,10 +18,10 @@
 #include "audio/process.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "folder_testing.h"
 #include "judge/judge.h"
 #include "judge/words.h"
-#include "spoken.h"
+#include "support/folder_testing.h"
+#include "support/spoken.h"
 
 #define LIBRARY "MYXTTS_POCKETSPHINX_LIBRARY"
 #define MODEL "MYXTTS_POCKETSPHINX_MODEL"

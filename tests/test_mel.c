@@ -20,8 +20,8 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "dataset/audio_file.h"
-#include "npy_testing.h"
 #include "picture/picture.h"
+#include "support/npy_testing.h"
 
 #define GOLDEN "tests/golden/"
 

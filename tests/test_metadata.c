@@ -1,5 +1,5 @@
 /* test_metadata.c - metadata in every form, and every reason to reject a line. */
-#include "dataset_folder.h"
+#include "support/dataset_folder.h"
 
 /* ---- forms ---- */
 

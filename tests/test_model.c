@@ -1,6 +1,6 @@
 /* test_model.c - the network: its gradients against differences and against PyTorch, what is hidden stays
  * hidden, every parameter learns. */
-#include "model_testing.h"
+#include "support/model_testing.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* test_monitor_view.c - what `myxtts monitor` shows, from records made by hand. */
 #include <math.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "diag/monitor_view.h"
 

@@ -12,7 +12,7 @@
 #include "ops/ops_host.h"
 #include "ops/ops_open.h"
 #include "ops/philox.h"
-#include "ops_cases.h"
+#include "support/ops_cases.h"
 
 #define SEED 20240611
 
@@ -47,7 +47,7 @@ static void every_gradient_equals_differences(void **state)
     OpsContext c;
     char problem[400];
     context(&c, &ops_host_f64, 0);
-    for (int i = 0; i < OPS_CASES; i++) {
+    for (int i = 0; i < ops_case_count; i++) {
         const OpsCase *k = &ops_cases[i];
         if (k->flops && k->flops(k->shape) > 3e7)
             continue; /* the large ones are there for their parts; (b) compares them */
@@ -73,7 +73,7 @@ static void single_precision_equals_double(void **state)
             continue;
         }
         ((HostOps *)a.own)->vectors = v;
-        for (int i = 0; i < OPS_CASES; i++)
+        for (int i = 0; i < ops_case_count; i++)
             if (ops_compare(&a, &b, &ops_cases[i], SEED + 1, 1e-5, &worst, problem, sizeof problem))
                 fail_msg("%s: %s", sets[s], problem);
     }
@@ -92,7 +92,7 @@ static void results_do_not_depend_on_threads(void **state)
             OpsContext a, b;
             context(&a, tables[t], threads);
             context(&b, tables[t], 0);
-            for (int i = 0; i < OPS_CASES; i++)
+            for (int i = 0; i < ops_case_count; i++)
                 if (ops_compare(&a, &b, &ops_cases[i], SEED, 0, NULL, problem, sizeof problem))
                     fail_msg("%d threads: %s", threads, problem);
             ops_context_close(&a);
@@ -109,7 +109,7 @@ static void padding_changes_nothing(void **state)
     for (int t = 0; t < 2; t++) {
         OpsContext c;
         context(&c, tables[t], 2);
-        for (int i = 0; i < OPS_CASES; i++) {
+        for (int i = 0; i < ops_case_count; i++) {
             int rc = ops_check_hidden(&c, &ops_cases[i], SEED, problem, sizeof problem);
             if (rc < 0)
                 fail_msg("%s", problem);
@@ -189,18 +189,18 @@ static void exponential_is_close(void **state)
         double worst = 0;
         for (int64_t i = 0; v && i < 200000; i++) {
             float x[1] = {-87.0f * (float)i / 200000}, b = (float)(i % 3) * 0.1f, in = x[0];
-            v->f32.exp_minus(x, b, 1);
+            v->f32->exp_minus(x, b, 1);
             float argument = in - b;
             if (argument > -87.0f)
                 worst = fmax(worst, fabs((double)x[0] / exp((double)argument) - 1));
-            v->f32.bias_act(x, &argument, NULL, ACT_TANH, 1);
+            v->f32->bias_act(x, &argument, NULL, ACT_TANH, 1);
             if (argument != 0)
                 worst = fmax(worst, fabs((double)x[0] / tanh((double)argument) - 1));
         }
         assert_true(worst < 2e-7);
         float edge[] = {-1e4f, -200, NAN, 0};
         if (v)
-            v->f32.exp_minus(edge, 0, 4);
+            v->f32->exp_minus(edge, 0, 4);
         assert_true(!v || (edge[0] == 0 && edge[1] == 0 && isnan(edge[2]) && edge[3] == 1));
     }
 }

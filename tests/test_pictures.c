@@ -1,7 +1,7 @@
 /* test_pictures.c - what the pictures of a clip show, in pixels; the files of a run. */
 #include <math.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "config/config.h"
 #include "picture/chart.h"

@@ -1,7 +1,7 @@
 /* test_pipeline.c - the batches: the same bytes for any number of workers, on any devices, with and without
  * overlap, after stopping anywhere and going on; every utterance once an epoch; what the report counts. */
 #include "base/hash.h"
-#include "pipeline_testing.h"
+#include "support/pipeline_testing.h"
 
 enum { MOST = 200 };
 

@@ -1,6 +1,6 @@
 /* test_pipeline_faults.c - the pipeline when things go wrong: stopped at any moment, damaged and missing and
  * stuck files, devices that fail or have no memory; and long runs that stay as small as they began. */
-#include "pipeline_testing.h"
+#include "support/pipeline_testing.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -440,7 +440,7 @@ static void test_start_on_a_large_corpus(void **state)
     Config cfg;
     Log log;
     PrepareReport report = {0};
-    load_config(&cfg, options);
+    pipeline_config(&cfg, options);
     log_init(&log, LOG_ERROR);
     if (prepare_run(&cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, &log, &err))
         fail_msg("%s", err.msg);

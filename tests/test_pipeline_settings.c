@@ -1,7 +1,7 @@
 /* test_pipeline_settings.c - every setting of the pipeline: changing it changes what it names. Times are
  * those of simulated machines, in which a late thread costs nothing; where the real clock has a part in them,
  * only halves and doubles are told apart. */
-#include "pipeline_testing.h"
+#include "support/pipeline_testing.h"
 
 #include "base/hash.h"
 #include "base/thread.h"

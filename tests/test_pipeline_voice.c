@@ -1,6 +1,6 @@
 /* test_pipeline_voice.c - the two arrays about the voice: the pitch of every row as the cache has it, and the
  * row that lends its voice. */
-#include "pipeline_testing.h"
+#include "support/pipeline_testing.h"
 
 #include "audio/pitch.h"
 #include "base/file.h"

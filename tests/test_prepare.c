@@ -1,6 +1,6 @@
 /* test_prepare.c - what `myxtts prepare` builds, and what it leaves alone: incremental runs, settings,
  * workers. */
-#include "prepare_testing.h"
+#include "support/prepare_testing.h"
 
 #include <sndfile.h>
 

@@ -1,6 +1,6 @@
 /* test_prepare_damage.c - flipped bytes, missing and cut files: `prepare --verify` finds and heals them, and
  * no reader crashes. MYXTTS_LONG=1: every byte of every cache file. */
-#include "prepare_testing.h"
+#include "support/prepare_testing.h"
 
 static const char *const files[] = {"text.index", "text-0001.seg", "mel.index", "mel-0001.seg"};
 enum { FILES = 4 };

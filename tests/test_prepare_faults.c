@@ -1,7 +1,7 @@
 /* test_prepare_faults.c - a full disk, and the N-th call of the system failing: a sentence, an exit code, the
  * old cache untouched, and a clean run afterwards that gives the very same caches. The calls fail through a
  * preloaded library, tests/faults.so in the build. */
-#include "prepare_testing.h"
+#include "support/prepare_testing.h"
 
 #include <sys/mount.h>
 

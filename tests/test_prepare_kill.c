@@ -1,6 +1,6 @@
 /* test_prepare_kill.c - `prepare` killed at random moments, and its workers killed or stopped. What comes out
  * in the end is, byte by byte, what an undisturbed run gives. MYXTTS_LONG=1: ten times as many kills. */
-#include "prepare_testing.h"
+#include "support/prepare_testing.h"
 
 #define BIG 1500
 #define SPOKEN 300

@@ -1,5 +1,5 @@
 /* test_prepare_places.c - two runs at once, folders that cannot be written, `info` and `inspect`. */
-#include "prepare_testing.h"
+#include "support/prepare_testing.h"
 
 #include <sys/mount.h>
 

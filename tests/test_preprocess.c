@@ -14,7 +14,7 @@
 #include "audio/mel.h"
 #include "device/sim.h"
 #include "pipeline/preprocess_math.h"
-#include "preprocess_testing.h"
+#include "support/preprocess_testing.h"
 
 /* Runs b on a device; the result is in b->out. */
 static void run_on(const char *device, TestBatch *b, const Config *cfg, int normalise)

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "base/json.h"
 #include "train/run_log.h"

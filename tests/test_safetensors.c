@@ -1,6 +1,6 @@
 /* test_safetensors.c - what is written is read again, by us and by the Python package, and nothing else
  * passes: every changed byte, every cut, every foreign file gets a sentence. */
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include "base/bytes.h"
 #include "voice/safetensors.h"

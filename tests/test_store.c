@@ -1,6 +1,6 @@
 /* test_store.c - states of a store: built, taken over, interrupted, tidied; a kill or a full disk at any
  * moment costs nothing. */
-#include "store_testing.h"
+#include "support/store_testing.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* test_store_damage.c - whatever happened to the files of a store: opening fails with a sentence or verifying
  * finds it, reading what opened never leaves the mapping, and the next build has the right state again. */
-#include "store_testing.h"
+#include "support/store_testing.h"
 
 #include "base/hash.h"
 #include "cache/features.h"

@@ -1,6 +1,6 @@
 /* test_synthesis.c - the network speaks: the same numbers as in training, every symbol spoken, speed, pitch,
  * voices, limits. */
-#include "model_testing.h"
+#include "support/model_testing.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* test_train.c - runs of the trainer: resume to the bit, workers, validation, schedule, early stopping,
  * refusals, the guard. */
-#include "train_testing.h"
+#include "support/train_testing.h"
 
 #include "train/schedule.h"
 
@@ -133,8 +133,8 @@ static void looking_does_not_disturb(void **state)
 static void rates_are_those_of_the_formulas(void **state)
 {
     Config cfg;
-    load_config(&cfg, NULL,
-                "--learning-rate 0.004 --min-learning-rate 0.0002 --warmup-steps 100 --scheduler cosine");
+    lab_config(&cfg, NULL,
+               "--learning-rate 0.004 --min-learning-rate 0.0002 --warmup-steps 100 --scheduler cosine");
     const double peak = 0.004, low = 0.0002;
     assert_true(fabs(schedule_rate(&cfg, 1, 1100) - peak / 100) < 1e-12);
     assert_true(fabs(schedule_rate(&cfg, 50, 1100) - peak / 2) < 1e-12);
@@ -149,13 +149,13 @@ static void rates_are_those_of_the_formulas(void **state)
     assert_true(schedule_rate(&cfg, 40, 60) > 0 &&
                 schedule_rate(&cfg, 60, 60) > 0); /* a run shorter than its warm-up */
     config_close(&cfg);
-    load_config(&cfg, NULL, "--learning-rate 0.004 --warmup-steps 100 --scheduler noam");
+    lab_config(&cfg, NULL, "--learning-rate 0.004 --warmup-steps 100 --scheduler noam");
     assert_true(fabs(schedule_rate(&cfg, 25, 1000) - peak / 4) < 1e-12);
     assert_true(fabs(schedule_rate(&cfg, 100, 1000) - peak) < 1e-12);
     assert_true(fabs(schedule_rate(&cfg, 400, 1000) - peak / 2) < 1e-12);
     assert_true(fabs(schedule_rate(&cfg, 10000, 1000) - peak / 10) < 1e-12);
     config_close(&cfg);
-    load_config(&cfg, NULL, "--learning-rate 0.004 --warmup-steps 0 --scheduler noam");
+    lab_config(&cfg, NULL, "--learning-rate 0.004 --warmup-steps 0 --scheduler noam");
     assert_true(isfinite(schedule_rate(&cfg, 1, 10)) && schedule_rate(&cfg, 1, 10) <= peak);
     config_close(&cfg);
 }
@@ -174,7 +174,7 @@ static void run_follows_the_schedule(void **state)
         train(folder, more, (JobOptions){.stop_at = "step 9/20"});
         train(folder, more, plain);
         int n = read_lines(folder, "step", "lr", steps, rates, 64), at = 0;
-        load_config(&cfg, folder, more);
+        lab_config(&cfg, folder, more);
         for (int i = 0; i < n; i++) {
             assert_true(fabs(rates[i] / schedule_rate(&cfg, steps[i], 20) - 1) < 1e-7);
             assert_true(steps[i] == at || steps[i] == at + 1); /* the line of a stop comes twice */
@@ -292,7 +292,7 @@ static void refused_features(const char *folder)
     PrepareReport report = {0};
     char more[500];
     snprintf(more, sizeof more, "--hop-length 80 --cache-dir %s/other-cache", lab.folder.path);
-    load_config(&cfg, NULL, more);
+    lab_config(&cfg, NULL, more);
     log_init(&log, LOG_ERROR);
     assert_int_equal(prepare_run(&cfg, &(PrepareOptions){.text = 1, .mel = 1}, &report, &log, &err), 0);
     prepare_report_free(&report);

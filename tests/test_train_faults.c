@@ -1,7 +1,7 @@
 /* test_train_faults.c - `myxtts train` killed at random moments, on a full disk, with failing calls,
  * interrupted, and for long: what is trained in the end is, bit by bit, what an undisturbed run gives.
  * MYXTTS_LONG=1: 100 kills, 5,000 steps. */
-#include "train_process.h"
+#include "support/train_process.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* test_train_memory.c - the memory plan of a run against what it really takes, and caps as hard limits, on
  * simulated GPUs and on the CPU. */
-#include "train_testing.h"
+#include "support/train_testing.h"
 
 static const JobOptions plain;
 

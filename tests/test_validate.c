@@ -1,6 +1,6 @@
 /* test_validate.c - myxtts validate: the repair of files, the checks of machine and data, and the command
  * with its backups and exit codes. */
-#include "pipeline_testing.h"
+#include "support/pipeline_testing.h"
 
 #include <jansson.h>
 #include <sys/resource.h>
@@ -206,7 +206,7 @@ static void examine(Preflight *p, const char *more)
     Devices devices;
     Log log;
     Err why = {0}, err = {0};
-    load_config(&cfg, more);
+    pipeline_config(&cfg, more);
     log_init(&log, LOG_ERROR);
     int failed = devices_open(&devices, &cfg, &log, &why);
     PreflightOptions o = {.cfg = &cfg,

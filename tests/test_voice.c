@@ -1,6 +1,6 @@
 /* test_voice.c - `myxtts synth` and `myxtts eval` with checkpoints of a tiny trained run: what they write,
  * whose voice it is, long texts, and a sentence for everything that is no checkpoint. */
-#include "train_process.h"
+#include "support/train_process.h"
 
 #include <sndfile.h>
 
@@ -12,7 +12,7 @@ static struct {
 static int setup_lab(void **state)
 {
     void *made = NULL;
-    if (setup(&made))
+    if (corpus_setup(&made))
         return -1;
     lab.c = made;
     make_voice_corpus(lab.c);
@@ -24,7 +24,7 @@ static int setup_lab(void **state)
 static int teardown_lab(void **state)
 {
     void *made = lab.c;
-    return teardown(&made);
+    return corpus_teardown(&made);
 }
 
 /* `synth --json` with the text to out.wav; more: NULL at the end. Exit code 1 is a voice that does not end by

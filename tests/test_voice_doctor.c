@@ -1,6 +1,6 @@
 /* test_voice_doctor.c - the voice doctor on facts made here: a healthy voice has no finding, each cause is
  * found, alone and with its numbers; the facts themselves from logs, recordings and texts. */
-#include "train_testing.h"
+#include "support/train_testing.h"
 
 #include "diag/voice_report.h"
 #include "train/other_texts.h"
@@ -364,7 +364,7 @@ static void test_log(void **state)
 static void open_corpus(Corpus *c, Config *cfg, Split split)
 {
     Err err = {0};
-    load_config(cfg, NULL, "");
+    lab_config(cfg, NULL, "");
     if (corpus_open(c, cfg, split, NULL, &err))
         fail_msg("%s", err.msg);
 }

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "config/config.h"
 #include "config/yaml_edit.h"
-#include "yaml_testing.h"
+#include "support/yaml_testing.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -15,16 +15,18 @@ event_log_path                the name holds a time; tests look for the file
 '
 
 objects=()
-while IFS= read -r source; do # by the sources: what was built from one that is gone does not count
-    object=$out/obj/${source%.*}.o
+declare -A source_of
+while read -r unit source _; do # by the sources: what was built from one that is gone does not count
+    object=$out/obj/$unit.o
     if [ ! -f "$object" ]; then
         echo "not there: $object (make programs)"
         exit 1
     fi
     objects+=("$object")
-done < <(find src -name '*.c' -o -name '*.cc' | sort)
+    source_of[$object]=$source
+done < <(make -s --no-print-directory units && echo src/main src/main.c)
 users=()
-for f in "$out"/obj/bench/*.o "$out"/obj/src/*/*.cu.o; do [ ! -f "$f" ] || users+=("$f"); done
+for f in "$out"/obj/bench/*.o "$out"/obj/bench/support/*.o "$out"/obj/src/*/*.cu.o; do [ ! -f "$f" ] || users+=("$f"); done
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/check-unused-XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -35,9 +37,7 @@ echo main >>"$work/used"
 
 bad=0
 while read -r symbol object; do
-    source=${object%%:*}
-    source=${source#"$out"/obj/}
-    source=${source%.o}.c
+    source=${source_of[${object%%:*}]}
     # Without its comments. A second mention is a use: calls inside a file often leave no trace in the object.
     mentions=$([ ! -f "$source" ] || cc -fpreprocessed -dD -E -P "$source" 2>/dev/null | grep -ow -- "$symbol" | wc -l)
     [ "${mentions:-0}" -lt 2 ] || continue

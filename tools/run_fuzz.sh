@@ -24,13 +24,13 @@ libs="$(pkg-config --libs $packages) -lcld2 -lopenblas -lm -ldl -pthread"
 
 # An object is made again when its source or any header is newer.
 newest_header=$(find src -name '*.h' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
-compile() { # source
+compile() { # unit source flags: a line of `make units`
     local object="$out/obj/${1//\//_}.o"
-    if [ ! -f "$object" ] || [ "$1" -nt "$object" ] || [ "$newest_header" -nt "$object" ]; then
+    if [ ! -f "$object" ] || [ "$2" -nt "$object" ] || [ "$newest_header" -nt "$object" ]; then
         # shellcheck disable=SC2086
-        case $1 in
-        *.cc) clang++ -std=c++17 -w -Isrc -pthread $flags -fsanitize=fuzzer-no-link,address,undefined -c -o "$object" "$1" ;;
-        *) clang $cflags -fsanitize=fuzzer-no-link,address,undefined -c -o "$object" "$1" ;;
+        case $2 in
+        *.cc) clang++ -std=c++17 -w -Isrc -pthread $flags -fsanitize=fuzzer-no-link,address,undefined -c -o "$object" "$2" ;;
+        *) clang $cflags "${@:3}" -fsanitize=fuzzer-no-link,address,undefined -c -o "$object" "$2" ;;
         esac || return 1
     fi
     return 0
@@ -39,14 +39,14 @@ export -f compile
 export out newest_header flags cflags
 echo "fuzz: building"
 failed=0 passed=0
-sources=$(find src \( -name '*.c' -o -name '*.cc' \) ! -path src/main.c | sort)
+units=$(make -s --no-print-directory units && echo tests/support/yaml_testing tests/support/yaml_testing.c)
 # A source that clang refuses is a failure; the targets that do not need it run all the same.
-printf '%s\n' "$sources" | xargs -P 2 -I{} bash -c 'compile "$1" || { rm -f "$out/obj/${1//\//_}.o"; exit 1; }' _ {} || failed=1
+printf '%s\n' "$units" | xargs -P 2 -L1 bash -c 'compile "$@" || { rm -f "$out/obj/${1//\//_}.o"; exit 1; }' _ || failed=1
 objects=()
-while IFS= read -r f; do
-    object="$out/obj/${f//\//_}.o"
-    [ -f "$object" ] && objects+=("$object") || echo "fuzz: $f does not build with clang"
-done <<<"$sources"
+while read -r unit source _; do
+    object="$out/obj/${unit//\//_}.o"
+    [ -f "$object" ] && objects+=("$object") || echo "fuzz: $source does not build with clang"
+done <<<"$units"
 rm -f "$out/libmyxtts.a"
 ar rcs "$out/libmyxtts.a" "${objects[@]}"
 

@@ -63,7 +63,7 @@ EXACT uint32_t exact_bitsf(float a)
 
 #endif
 
-/* Natural logarithm of a normal positive number; the operations of logarithm() in mel_kernel_body.h, one by
+/* Natural logarithm of a normal positive number; the operations of logarithm() in mel_kernel.c, one by
  * one. */
 EXACT double exact_log(double x)
 {
@@ -88,8 +88,7 @@ EXACT double exact_log(double x)
  * up to r^11. ln 2 is taken in two parts, so that k times the first is without error. */
 EXACT double exact_exp(double x)
 {
-    const double shift =
-        6755399441055744.0; /* 1.5 * 2^52: adding it leaves the nearest integer in the low bits */
+    const double shift = 6755399441055744.0; /* 1.5 * 2^52: added, it leaves the integer in the low bits */
     x = x < -60.0 ? -60.0 : x > 60.0 ? 60.0 : x;
     double t = exact_add(exact_mul(x, 1.4426950408889634074), shift), k = exact_sub(t, shift);
     double r = exact_sub(exact_sub(x, exact_mul(k, 0x1.62e42feep-1)), exact_mul(k, 0x1.a39ef35793c76p-33));
@@ -108,7 +107,7 @@ EXACT double exact_exp(double x)
     return exact_mul(y, exact_of_bits((exact_bits(t) - exact_bits(shift) + 1023) << 52));
 }
 
-/* sqrt(re^2 + im^2); the operations of magnitude() in mel_kernel_body.h. */
+/* sqrt(re^2 + im^2); the operations of magnitude() in mel_kernel.c. */
 EXACT double exact_magnitude(double re, double im)
 {
     double x = exact_add(exact_mul(re, re), exact_mul(im, im)), half = exact_mul(x, 0.5);

@@ -1,5 +1,5 @@
 /* fft.h - the plan of a discrete Fourier transform of any length: factors, twiddles, and where each frequency
- * ends up. The transform itself runs on several signals at once, one per vector lane (mel_kernel_body.h), in
+ * ends up. The transform itself runs on several signals at once, one per vector lane (fft_lanes.h), in
  * place and in double precision. Why not single precision: the rounding error of a float transform is about
  * 1e-7 of the loudest bin of the frame, which is 1e-3 of a quiet band beside a loud vowel. Of 1.53 million
  * mel values of LJSpeech, fftwf had 676 more than 1e-4 off (worst 1.0e-3); this transform is within 5e-7.
@@ -16,8 +16,8 @@
 typedef struct FftPass {
     int radix;
     int length; /* of the blocks this pass works on; there are n / length of them */
-    const double
-        *twist; /* [length / radix][radix - 1][cos, sin]: exp(-2 pi i p j / length), j = 1 .. radix - 1 */
+    /* [length / radix][radix - 1][cos, sin]: exp(-2 pi i p j / length), j = 1 .. radix - 1 */
+    const double *twist;
     const double *roots; /* [radix][cos, sin]: exp(-2 pi i k / radix), for radices other than 8, 4, 2 */
 } FftPass;
 
@@ -25,11 +25,11 @@ typedef struct FftPlan {
     int n; /* complex points */
     int n_passes, max_radix;
     FftPass passes[FFT_MAX_PASSES];
-    int block,
-        block_step; /* points in a block after the first pass, and from one block to the next in memory: one
-                       point more, because blocks a power of two apart would fight for the same cache lines */
-    int n_stored;   /* points of memory that hold a transform: blocks and gaps */
-    int *place;     /* [n]: where frequency f is, counted in points */
+    /* Points in a block after the first pass, and from one block to the next in memory: one point more,
+     * because blocks a power of two apart would fight for the same cache lines. */
+    int block, block_step;
+    int n_stored; /* points of memory that hold a transform: blocks and gaps */
+    int *place;   /* [n]: where frequency f is, counted in points */
     double *tables;
 } FftPlan;
 

@@ -12,14 +12,16 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/variant.h"
 
 #define LANES GRIFFIN_LIM_LANES
 #define MOMENTUM 0.99
 #define UPDATES 40    /* of the first guess; 10 leave a little, 150 gain nothing */
 #define LOUDEST 10.0f /* log mel; a sine at full scale is below 5 for any usual setting */
-#define BELOW_FLOOR \
-    0.3f /* a band at MEL_FLOOR may hold anything up to it; this much, so that what comes out stays below */
-#define SMALLEST 1e-9f /* smaller magnitudes are 0: slow denormal numbers, and never heard */
+/* Of MEL_FLOOR: a band there may hold anything up to it; this much, so that what comes out stays below. */
+#define BELOW_FLOOR 0.3f
+#define LEAST_WINDOW 1e-6f /* a smaller sum of squared windows: no frame reaches this sample */
+#define SMALLEST 1e-9f     /* smaller magnitudes are 0: slow denormal numbers, and never heard */
 
 struct GriffinLim {
     MelPlan *plan;
@@ -36,6 +38,7 @@ struct GriffinLim {
     float *previous;         /* [groups][n_bins][re, im][8] */
 };
 
+/* What the inverse needs beyond what the mel does. */
 static int check_settings(const Config *cfg, Err *err)
 {
     if (cfg->n_fft % 2)
@@ -46,6 +49,7 @@ static int check_settings(const Config *cfg, Err *err)
     return 0;
 }
 
+/* The mel's tables in single precision, and what only the inverse needs. */
 static int open_tables(GriffinLim *g)
 {
     GriffinLimTables *t = &g->t;
@@ -63,12 +67,15 @@ static int open_tables(GriffinLim *g)
     if (!t->analysis || !t->synthesis || !t->natural || !t->weights || !t->per_band || !t->per_bin ||
         !g->offset)
         return ERR_NOMEM;
-    for (int i = 0; i < m->n_fft; i++) { /* the mel's window is halved */
+    /* The mel's window is halved. */
+    for (int i = 0; i < m->n_fft; i++) {
         t->analysis[i] = (float)m->window[i];
         t->synthesis[i] = (float)(2.0 * m->window[i] / m->n_fft);
     }
+    /* Where point k is stored before the first pass: blocks have a gap behind them. */
     for (int k = 0; k < m->fft.n; k++)
         t->natural[k] = k / m->fft.block * m->fft.block_step + k % m->fft.block;
+    /* Sums of the weights per band and per bin, then their inverses. */
     for (int b = 0; b < m->n_bands; b++)
         for (int k = 0; k < m->bands[b].count; k++) {
             float w = (float)m->weights[m->bands[b].weight + k];
@@ -114,13 +121,14 @@ int griffin_lim_open(GriffinLim **out, const Config *cfg, Err *err)
     if (rc)
         goto fail;
     g->t.mel = mel_tables(g->plan);
+    /* Narrow bands between two bins hold nothing that could be heard. */
     if (g->t.mel->n_bins == 0) {
         rc = err_set(err, ERR_CONFIG,
                      "no frequency of n_fft %d lies between mel_fmin (%g Hz) and mel_fmax (%g Hz)",
                      cfg->n_fft, cfg->mel_fmin, cfg->mel_fmax);
         goto fail;
     }
-    g->variant = griffin_lim_variant(NULL);
+    griffin_lim_use_instructions(g, NULL);
     if (open_tables(g) || open_work(g)) {
         rc = err_set(err, ERR_NOMEM, "no memory to make audio with (n_fft %d)", cfg->n_fft);
         goto fail;
@@ -173,10 +181,19 @@ int64_t griffin_lim_samples(const GriffinLim *g, int64_t frames)
 
 int griffin_lim_use_instructions(GriffinLim *g, const char *name)
 {
-    const GriffinLimVariant *variant = griffin_lim_variant(name);
-    if (variant)
-        g->variant = variant;
-    return variant != NULL;
+    /* The fastest first. */
+    static const GriffinLimVariant *const variants[] = {
+#if VARIANT_X86
+        &griffin_lim_kernel_avx2,
+#endif
+        &griffin_lim_kernel_plain,
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
+        if (variant_fits(variants[i]->name, name)) {
+            g->variant = variants[i];
+            return 1;
+        }
+    return 0;
 }
 
 /* ---- signals */
@@ -190,17 +207,21 @@ static int64_t row_for(const MelTables *m, int64_t frames)
     return (lines | 1) * 16;
 }
 
+/* Buffers for a clip of that many frames; they grow and are kept for the next clip. */
 static int reserve(GriffinLim *g, int64_t frames, Err *err)
 {
     const MelTables *m = g->t.mel;
+    /* Offsets into a signal are ints. */
     if (frames > (INT32_MAX - 4096) / m->hop - m->n_fft)
         return err_set(err, ERR_DATA, "%lld frames are too many for one clip of audio", (long long)frames);
+    /* Offsets depend on the row, so they are filled for every clip. */
     g->row = row_for(m, frames);
     for (int i = 0; i < m->n_fft; i++)
         g->offset[i] = (int)(i % m->hop * g->row + i / m->hop);
     if (frames <= g->frames_cap)
         return 0;
     free_clip(g);
+    /* Two signals that change places, and the gain of every sample. */
     size_t samples = (size_t)m->hop * (size_t)g->row;
     int64_t bins = group_count(frames) * m->n_bins;
     g->signal[0] = mem_aligned(64, samples, sizeof(float));
@@ -231,6 +252,7 @@ static void fold(const GriffinLim *g, float *x, int64_t n, int64_t frames)
         *at_position(g, x, pad + mel_reflect(p - pad, n)) += *at_position(g, x, p);
 }
 
+/* Samples beyond the ends are copies of those inside, as the mel pads a clip. */
 static void mirror(const GriffinLim *g, float *x, int64_t n, int64_t frames)
 {
     const int64_t pad = g->t.mel->n_fft / 2, end = (frames - 1) * g->t.mel->hop + g->t.mel->n_fft;
@@ -246,21 +268,25 @@ static void fill_gain(GriffinLim *g, int64_t n, int64_t frames)
     const int64_t pad = m->n_fft / 2, all = m->hop * g->row;
     memset(g->gain, 0, (size_t)all * sizeof(float));
     for (int i = 0; i < m->n_fft; i++) {
+        /* Frame f has its sample i at to[f]. */
         float *to = g->gain + g->offset[i], square = (float)(4.0 * m->window[i] * m->window[i]);
         for (int64_t f = 0; f < frames; f++)
             to[f] += square;
     }
+    /* A mirrored sample's window counts for the sample it mirrors. */
     fold(g, g->gain, n, frames);
     for (int j = 0; j < m->hop; j++)
         for (int64_t r = 0; r < g->row; r++) {
             int64_t p = r * m->hop + j;
             float *v = g->gain + j * g->row + r;
-            *v = p >= pad && p<pad + n && * v> 1e-6f ? 1.0f / *v : 0.0f;
+            int inside = p >= pad && p < pad + n;
+            *v = inside && *v > LEAST_WINDOW ? 1.0f / *v : 0.0f;
         }
 }
 
 /* ---- the run */
 
+/* From the log mel to magnitudes per bin, the first guess. Lanes behind the last frame stay silent. */
 static void fill_magnitudes(GriffinLim *g, const float *log_mel, int64_t frames)
 {
     const int bands = g->t.mel->n_bands, bins = g->t.mel->n_bins;
@@ -290,7 +316,9 @@ static void fill_phases(GriffinLim *g, int64_t frames, uint64_t seed)
     for (int64_t f = 0; f < group_count(frames) * LANES; f++) {
         int64_t at = f / LANES * bins * LANES + f % LANES;
         for (int64_t k = 0; k < bins; k++, at += LANES) {
+            /* A random phase for every bin. */
             double turn = 2.0 * M_PI * rng_uniform(&rng);
+            /* Real parts of eight lanes, then the imaginary ones. */
             int64_t to = at / LANES * 2 * LANES + at % LANES;
             g->previous[to] = g->magnitudes[at] * (float)cos(turn);
             g->previous[to + LANES] = g->magnitudes[at] * (float)sin(turn);
@@ -302,6 +330,7 @@ static void fill_phases(GriffinLim *g, int64_t frames, uint64_t seed)
 static void turn_all(GriffinLim *g, float *out, const float *in, int64_t n, int64_t frames)
 {
     const int64_t bins = g->t.mel->n_bins, all = g->t.mel->hop * g->row;
+    /* Frames are added up where they overlap, then divided by the windows that were added. */
     memset(out, 0, (size_t)all * sizeof(float));
     for (int64_t group = 0; group < group_count(frames); group++) {
         GriffinLimRound r = {.out = out + group * LANES,
@@ -332,6 +361,7 @@ int griffin_lim_run(GriffinLim *g, float *samples, const float *log_mel, int64_t
     fill_gain(g, n, frames);
     fill_magnitudes(g, log_mel, frames);
     fill_phases(g, frames, seed);
+    /* The first signal comes from the guess with random phases. */
     turn_all(g, g->signal[0], NULL, n, frames);
     for (int i = 0; i < iterations; i++)
         turn_all(g, g->signal[(i + 1) % 2], g->signal[i % 2], n, frames);

@@ -54,14 +54,6 @@ typedef struct GriffinLimVariant {
     GriffinLimTurn turn;
 } GriffinLimVariant;
 
-/* The variant of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
-const GriffinLimVariant *griffin_lim_variant(const char *name);
-
-void griffin_lim_invert_plain(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes,
-                              const float *mel, int updates);
-void griffin_lim_turn_plain(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimRound *r);
-void griffin_lim_invert_avx2(const GriffinLimTables *t, GriffinLimWork *w, float *magnitudes,
-                             const float *mel, int updates);
-void griffin_lim_turn_avx2(const GriffinLimTables *t, GriffinLimWork *w, const GriffinLimRound *r);
+extern const GriffinLimVariant griffin_lim_kernel_plain, griffin_lim_kernel_avx2;
 
 #endif

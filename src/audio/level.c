@@ -39,14 +39,17 @@ double audio_trim_range(int64_t *first, int64_t *last, const float *x, int64_t n
         if (power > loudest)
             loudest = power;
     }
+    /* Frames are silent when they are top_db below the loudest. */
     double reference = 10.0 * log10(fmax(least, loudest));
 #define IS_SILENT(f) (10.0 * log10(fmax(least, frame_power(x, n, frame, hop, f))) - reference <= -top_db)
+    /* From both ends; what is silent in between stays. */
     while (begin < end && IS_SILENT(begin))
         begin++;
     while (end > begin && IS_SILENT(end - 1))
         end--;
 #undef IS_SILENT
     if (begin < end) {
+        /* Frames are centred: frame f begins to count at sample f * hop. */
         *first = begin * hop < n ? begin * hop : n - 1;
         *last = end * hop < n ? end * hop : n;
     }
@@ -60,9 +63,10 @@ double audio_loudness(const float *x, int64_t n, int rate)
     ebur128_state *state = ebur128_init(1, (unsigned long)rate, EBUR128_MODE_I);
     if (!state)
         return NAN;
-    int64_t block = (int64_t)rate * 4 / 10 + 1,
-            fed = 0; /* a gating block, and one sample for rates that 10 does not divide */
+    /* A gating block (0.4 s), and one sample for rates that 10 does not divide. */
+    int64_t block = (int64_t)rate * 4 / 10 + 1, fed = 0;
     int failed = 0;
+    /* The whole clip, again and again until a gating block is full. */
     do {
         failed |= ebur128_add_frames_float(state, x, (size_t)n);
         fed += n;
@@ -81,6 +85,7 @@ double audio_gain(const float *x, int64_t n, int rate, double target_lufs)
     float peak = 0.0f;
     for (int64_t i = 0; i < n; i++)
         peak = fabsf(x[i]) > peak ? fabsf(x[i]) : peak;
+    /* Never so much that the highest sample exceeds 1. */
     double gain = pow(10.0, (target_lufs - lufs) / 20.0);
     return gain * peak > 1.0 ? 1.0 / peak : gain;
 }

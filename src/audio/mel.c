@@ -10,6 +10,7 @@
 #include "audio/mel_kernel.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/variant.h"
 
 struct MelPlan {
     MelTables t;
@@ -36,12 +37,14 @@ static double mel_to_hz(double mel)
 /* Triangle of band b at frequency hz, with unit area. */
 static double band_weight(const double *edges, int b, double hz)
 {
+    /* The lower of the two sides; Slaney's norm divides by half the width. */
     double up = (hz - edges[b]) / (edges[b + 1] - edges[b]),
            down = (edges[b + 2] - hz) / (edges[b + 2] - edges[b + 1]);
     double w = up < down ? up : down;
     return w > 0.0 ? w * 2.0 / (edges[b + 2] - edges[b]) : 0.0;
 }
 
+/* Band edges, evenly spaced in mel: band b rises from edge b to b + 1 and falls to b + 2. */
 static void fill_edges(MelPlan *p, const Config *cfg)
 {
     double low = hz_to_mel(cfg->mel_fmin), high = hz_to_mel(cfg->mel_fmax);
@@ -49,17 +52,23 @@ static void fill_edges(MelPlan *p, const Config *cfg)
         p->edges[i] = mel_to_hz(low + (high - low) * i / (cfg->n_mels + 1));
 }
 
+/* The triangles: sparse for the kernels, dense for whoever inverts them. 0 or ERR_NOMEM. */
 static int fill_bands(MelPlan *p, const Config *cfg)
 {
     int bins = cfg->n_fft / 2 + 1, n_weights = 0;
-    for (int pass = 0; pass < 2; pass++) { /* count, then fill */
-        if (pass == 1 && !(p->t.weights = mem_calloc((size_t)n_weights + 1, sizeof *p->t.weights)))
-            return ERR_NOMEM;
+    /* Counts, then fills. */
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1) {
+            p->t.weights = mem_calloc((size_t)n_weights + 1, sizeof *p->t.weights);
+            if (!p->t.weights)
+                return ERR_NOMEM;
+        }
         n_weights = 0;
         for (int b = 0; b < cfg->n_mels; b++) {
             MelBand band = {.weight = n_weights};
             for (int k = 0; k < bins; k++) {
                 double w = band_weight(p->edges, b, (double)k * cfg->sample_rate / cfg->n_fft);
+                /* A band's bins are neighbours: from the first with a weight to the last. */
                 if (w <= 0.0)
                     continue;
                 if (band.count == 0)
@@ -72,6 +81,7 @@ static int fill_bands(MelPlan *p, const Config *cfg)
             }
             n_weights += band.count;
             p->t.bands[b] = band;
+            /* Bins above the last band are never computed. */
             if (band.first + band.count > p->t.n_bins)
                 p->t.n_bins = band.first + band.count;
         }
@@ -90,6 +100,7 @@ static void fill_window(double *window, int n_fft, int win, double half)
 /* Where the frames' sample j begins in MelWork.across. */
 static int fill_offsets(MelTables *t)
 {
+    /* Only where frames begin on a multiple of the hop apart can one transposed segment serve them all. */
     if (t->n_fft % t->hop != 0 || !t->packed)
         return 0;
     t->row = (int)round_up((uint64_t)(MEL_MAX_LANES + t->n_fft / t->hop - 1), 8);
@@ -103,6 +114,7 @@ static int fill_offsets(MelTables *t)
 
 static int check_settings(const Config *cfg, Err *err)
 {
+    /* In the order in which one would fix them. */
     if (cfg->n_fft < 2 || cfg->hop_length < 1 || cfg->n_mels < 1 || cfg->sample_rate < 1)
         return err_set(err, ERR_CONFIG, "no mel with n_fft %d, hop_length %d, n_mels %d at %d Hz", cfg->n_fft,
                        cfg->hop_length, cfg->n_mels, cfg->sample_rate);
@@ -131,6 +143,7 @@ int mel_plan_open(MelPlan **out, const Config *cfg, Err *err)
     MelPlan *p = mem_calloc(1, sizeof *p);
     if (!p)
         goto no_memory;
+    /* Tables of the plan; all of them are read-only once it is open. */
     size_t n_fft = (size_t)cfg->n_fft, bands = (size_t)cfg->n_mels;
     p->t.n_fft = cfg->n_fft;
     p->t.hop = cfg->hop_length;
@@ -145,7 +158,10 @@ int mel_plan_open(MelPlan **out, const Config *cfg, Err *err)
         goto no_memory;
     if (fft_plan_open(&p->t.fft, p->t.packed ? cfg->n_fft / 2 : cfg->n_fft, err))
         goto no_memory;
+    /* When two samples make one complex point, the transform is taken apart with halves: they are in the
+     * window. */
     fill_window(p->t.window, cfg->n_fft, cfg->win_length, p->t.packed ? 0.25 : 0.5);
+    /* Twiddles that take the packed transform apart. */
     for (size_t k = 0; k <= n_fft / 4; k++) {
         p->t.half_turn[2 * k] = cos(2.0 * M_PI * (double)k / (double)n_fft);
         p->t.half_turn[2 * k + 1] = -sin(2.0 * M_PI * (double)k / (double)n_fft);
@@ -153,7 +169,7 @@ int mel_plan_open(MelPlan **out, const Config *cfg, Err *err)
     fill_edges(p, cfg);
     if (fill_bands(p, cfg) || fill_offsets(&p->t))
         goto no_memory;
-    p->variant = mel_variant(NULL);
+    mel_use_instructions(p, NULL);
     *out = p;
     return 0;
 no_memory:
@@ -184,6 +200,7 @@ int mel_scratch_open(MelScratch **out, const MelPlan *p, Err *err)
     *out = s;
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory for the mel buffers");
+    /* For the widest variant, so that any may be chosen later. */
     size_t point = 2 * MEL_MAX_LANES, bins = t->n_bins > 1 ? (size_t)t->n_bins : 1;
     s->work.across = mem_aligned(64, (size_t)t->hop * (size_t)t->row + 1, sizeof(float));
     s->work.points = mem_aligned(64, (size_t)t->fft.n_stored * point, sizeof(double));
@@ -219,12 +236,23 @@ int mel_bands(const MelPlan *p) { return p->t.n_bands; }
 const float *mel_filterbank(const MelPlan *p) { return p->dense; }
 const double *mel_edges(const MelPlan *p) { return p->edges; }
 const MelTables *mel_tables(const MelPlan *p) { return &p->t; }
+
 int mel_use_instructions(MelPlan *p, const char *name)
 {
-    const MelVariant *variant = mel_variant(name);
-    if (variant)
-        p->variant = variant;
-    return variant != NULL;
+    /* The fastest first. */
+    static const MelVariant *const variants[] = {
+#if VARIANT_X86
+        &mel_kernel_avx512,
+        &mel_kernel_avx2,
+#endif
+        &mel_kernel_plain,
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
+        if (variant_fits(variants[i]->name, name)) {
+            p->variant = variants[i];
+            return 1;
+        }
+    return 0;
 }
 
 void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *samples, int64_t n)
@@ -233,6 +261,7 @@ void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *sampl
     const int width = p->variant->lanes;
     const int64_t frames = mel_frames(p, n), span = (int64_t)(width - 1) * t->hop + t->n_fft;
     for (int64_t f = 0; f < frames; f += width) {
+        /* Batches within the clip are read in place; at its ends the samples are mirrored into a copy. */
         int64_t first = f * t->hop - t->n_fft / 2;
         const float *segment = s->segment;
         if (first >= 0 && first + span <= n)
@@ -243,6 +272,7 @@ void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *sampl
                 s->segment[i] = samples[at >= 0 && at < n ? at : mel_reflect(at, n)];
             }
         p->variant->run(t, &s->work, segment);
+        /* The last batch has lanes that belong to no frame. */
         int lanes = frames - f < width ? (int)(frames - f) : width;
         for (int l = 0; l < lanes; l++)
             for (int b = 0; b < t->n_bands; b++)

@@ -1,5 +1,5 @@
 /* mel_cuda.h - the mel on a GPU: the same bits as mel_compute. For .cu files.
- * Every operation of mel_kernel_body.h is repeated in the same order, in double precision and without fused
+ * Every operation of mel_kernel.c is repeated in the same order, in double precision and without fused
  * multiply-add; only who computes which frame differs. Why double: see fft.h. An H200 does half as many
  * double as single operations, and the transform is held back by memory close to the processor as much as by
  * arithmetic, so it costs little there. mel_fast_frame: n_fft 1024. One warp computes one frame; three passes
@@ -11,7 +11,6 @@
 
 #include <cuda_runtime.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "audio/exact.h"
 #include "audio/mel.h"
@@ -48,63 +47,10 @@ static inline size_t mel_cuda_any_shared(const MelCuda *m)
     return (size_t)m->n * sizeof(double2) * (m->out_of_place ? 2 : 1) + (size_t)m->n_bins * sizeof(double);
 }
 
-/* ---- tables: laid out once on the host in one piece, then copied as they are ---- */
-
-static inline size_t mel_cuda_put(uint8_t *image, size_t *at, const void *data, size_t bytes)
-{
-    size_t offset = *at;
-    if (image)
-        memcpy(image + offset, data, bytes);
-    *at = (offset + bytes + 255) / 256 * 256;
-    return offset;
-}
-
-/* Fills m with addresses that hold once `image` stands at `memory` on the GPU. image NULL: only counts.
- * Returns the bytes of the image. */
-static inline size_t mel_cuda_layout(MelCuda *m, const MelTables *t, uint8_t *image, const uint8_t *memory)
-{
-    size_t at = 0;
-    const FftPlan *f = &t->fft;
-    *m = {};
-    m->n_fft = t->n_fft, m->hop = t->hop, m->n_bands = t->n_bands, m->n_bins = t->n_bins,
-    m->packed = t->packed;
-    m->n = f->n, m->n_passes = f->n_passes;
-    m->window =
-        (const double *)(memory + mel_cuda_put(image, &at, t->window, (size_t)t->n_fft * sizeof(double)));
-    m->half_turn = (const double2 *)(memory + mel_cuda_put(image, &at, t->half_turn,
-                                                           (size_t)(t->n_fft / 4 + 1) * sizeof(double2)));
-    for (int i = 0; i < f->n_passes; i++) {
-        const FftPass *p = &f->passes[i];
-        size_t twists = (size_t)(p->length / p->radix) * (size_t)(p->radix - 1);
-        m->passes[i].radix = p->radix, m->passes[i].length = p->length;
-        m->passes[i].twist =
-            (const double2 *)(memory + mel_cuda_put(image, &at, p->twist, twists * sizeof(double2)));
-        m->passes[i].roots = (const double2 *)(memory + mel_cuda_put(image, &at, p->roots,
-                                                                     (size_t)p->radix * sizeof(double2)));
-        m->out_of_place |= p->radix != 8 && p->radix != 4 && p->radix != 2;
-    }
-    size_t places = at;
-    for (int k = 0; k < f->n; k++) {
-        int place = f->place[k] / f->block_step * f->block + f->place[k] % f->block_step;
-        if (image)
-            memcpy(image + places + (size_t)k * sizeof place, &place, sizeof place);
-    }
-    at = (places + (size_t)f->n * sizeof(int) + 255) / 256 * 256;
-    m->place = (const int *)(memory + places);
-    size_t bands = at;
-    int weights = 0;
-    for (int b = 0; b < t->n_bands; b++) {
-        int4 band = {t->bands[b].first, t->bands[b].count, t->bands[b].weight, 0};
-        weights = band.z + band.y;
-        if (image)
-            memcpy(image + bands + (size_t)b * sizeof band, &band, sizeof band);
-    }
-    at = (bands + (size_t)t->n_bands * sizeof(int4) + 255) / 256 * 256;
-    m->bands = (const int4 *)(memory + bands);
-    m->weights =
-        (const double *)(memory + mel_cuda_put(image, &at, t->weights, (size_t)weights * sizeof(double)));
-    return at;
-}
+/* The tables are laid out once on the host in one piece, then copied as they are. Fills m with addresses that
+ * hold once `image` stands at `memory` on the GPU. image NULL: only counts. Returns the bytes of the image.
+ */
+size_t mel_cuda_layout(MelCuda *m, const MelTables *t, uint8_t *image, const uint8_t *memory);
 
 /* ---- arithmetic ---- */
 
@@ -132,8 +78,14 @@ EXACT void mel_butterfly8(double2 *v)
     double2 t3 = make_double2(exact_mul(exact_sub(o3.y, o3.x), h), exact_mul(exact_add(o3.x, o3.y), -h));
     double2 s0 = mel_add(e0, e2), s1 = mel_add(e1, e3), d0 = mel_sub(e0, e2), d1 = mel_sub_turn(e1, e3);
     double2 u0 = mel_add(o0, o2), u1 = mel_add(t1, t3), w0 = mel_sub(o0, o2), w1 = mel_sub_turn(t1, t3);
-    v[0] = mel_add(s0, s1), v[1] = mel_add(u0, u1), v[2] = mel_add(d0, d1), v[3] = mel_add(w0, w1);
-    v[4] = mel_sub(s0, s1), v[5] = mel_sub(u0, u1), v[6] = mel_sub(d0, d1), v[7] = mel_sub(w0, w1);
+    v[0] = mel_add(s0, s1);
+    v[1] = mel_add(u0, u1);
+    v[2] = mel_add(d0, d1);
+    v[3] = mel_add(w0, w1);
+    v[4] = mel_sub(s0, s1);
+    v[5] = mel_sub(u0, u1);
+    v[6] = mel_sub(d0, d1);
+    v[7] = mel_sub(w0, w1);
 }
 
 EXACT void mel_twist8(double2 *v, const double2 *__restrict__ w)

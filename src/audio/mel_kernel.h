@@ -20,10 +20,10 @@ typedef struct MelTables {
     int packed;                      /* n_fft is even: two samples make one complex point */
     FftPlan fft;                     /* n_fft / 2 points when packed, else n_fft */
     double *window;                  /* [n_fft]; halved when packed, see magnitudes() */
-    int *offset,
-        row; /* [n_fft] into MelWork.across, and the floats in its rows; NULL, 0 unless hop divides n_fft */
-    double *half_turn; /* [n_fft / 4 + 1][cos, sin]: exp(-2 pi i k / n_fft), when packed */
-    MelBand *bands;    /* [n_bands] */
+    int *offset;                     /* [n_fft] into MelWork.across; NULL unless hop divides n_fft */
+    int row;                         /* floats in a row of MelWork.across; 0 likewise */
+    double *half_turn;               /* [n_fft / 4 + 1][cos, sin]: exp(-2 pi i k / n_fft), when packed */
+    MelBand *bands;                  /* [n_bands] */
     double *weights;
 } MelTables;
 
@@ -61,11 +61,6 @@ typedef struct MelVariant {
     MelKernel run;
 } MelVariant;
 
-/* The variant of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
-const MelVariant *mel_variant(const char *name);
-
-void mel_kernel_plain(const MelTables *t, MelWork *w, const float *segment);
-void mel_kernel_avx2(const MelTables *t, MelWork *w, const float *segment);
-void mel_kernel_avx512(const MelTables *t, MelWork *w, const float *segment);
+extern const MelVariant mel_kernel_plain, mel_kernel_avx2, mel_kernel_avx512;
 
 #endif

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "audio/exact.h"
+#include "audio/pitch_kernel.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/variant.h"
 
-#define PITCH_GROUP 32     /* values that are worked on side by side, on every processor */
 #define LOW_RATE 5000.0    /* Hz, the least the difference is taken at */
 #define WINDOW_SECONDS .04 /* over which it is summed, about */
 #define CANDIDATES 6       /* dips of a frame that are kept */
@@ -23,34 +24,10 @@
 #define QUIET 1e-4f        /* power, relative to the loudest frame of the clip: -40 dB */
 #define SILENT 1e-8f       /* power: -80 dB of full scale */
 
-#define WIDTH 4
-#define NAME(f) f##_plain
-#define TARGET
-#include "audio/pitch_kernel_body.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define WIDTH 8
-#define NAME(f) f##_avx2
-#define TARGET __attribute__((target("avx2")))
-#include "audio/pitch_kernel_body.h"
-
-#define WIDTH 16
-#define NAME(f) f##_avx512
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
-#include "audio/pitch_kernel_body.h"
-#endif
-
-typedef struct Variant {
-    const char *name;
-    void (*differences)(float *d, const float *x, int64_t n, int lags);
-    void (*filter)(float *to, const float *phases, int64_t stride, int64_t n, int step, const float *taps,
-                   int n_taps);
-} Variant;
-
 /* The difference of a frame is the sum of those of `blocks` blocks, half of them on either side of its
  * centre; a frame is `per_frame` blocks long, so that every block is worked on once. */
 struct PitchPlan {
-    const Variant *variant;
+    const PitchVariant *variant;
     int hop, odd;
     int step;                  /* samples for one at the low rate */
     double low_rate;           /* Hz */
@@ -80,31 +57,19 @@ struct PitchScratch {
     float *recent; /* [blocks][lags] of the last blocks: block m in row m % blocks */
 };
 
-static const Variant variants[] = {
-#if defined(__x86_64__) && defined(__GNUC__)
-    {"avx512", differences_avx512, filter_avx512},
-    {"avx2", differences_avx2, filter_avx2},
-#endif
-    {"plain", differences_plain, filter_plain},
-};
-
-static int is_supported(const char *name)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (strcmp(name, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    if (strcmp(name, "avx2") == 0)
-        return __builtin_cpu_supports("avx2");
-#endif
-    return strcmp(name, "plain") == 0;
-}
-
 int pitch_use_instructions(PitchPlan *p, const char *name)
 {
+    /* The fastest first. */
+    static const PitchVariant *const variants[] = {
+#if VARIANT_X86
+        &pitch_kernel_avx512,
+        &pitch_kernel_avx2,
+#endif
+        &pitch_kernel_plain,
+    };
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
-        if ((!name || strcmp(variants[i].name, name) == 0) && is_supported(variants[i].name)) {
-            p->variant = &variants[i];
+        if (variant_fits(variants[i]->name, name)) {
+            p->variant = variants[i];
             return 1;
         }
     return 0;
@@ -145,6 +110,8 @@ int pitch_plan_open(PitchPlan **out, const Config *cfg, Err *err)
         p->lag_max = high > PITCH_LOW ? (int)ceil(p->low_rate / PITCH_LOW) : 0;
         p->lags = (int)round_up((uint64_t)p->lag_max + 2, PITCH_GROUP);
         p->margin = p->lags + PITCH_GROUP;
+        /* Blocks are at most half a window long, so that a window has an even number of them around its
+         * centre. */
         double hops = WINDOW_SECONDS * rate / cfg->hop_length; /* in the window */
         p->per_frame = hops < 2 ? (int)ceil(2 / hops) : 1;
         p->blocks = 2 * (int)round(hops * p->per_frame / 2);
@@ -210,6 +177,7 @@ static int lower_rate(const PitchPlan *p, PitchScratch *s, const float *x, int64
     if (mem_grow(&s->low, &s->low_cap, (size_t)(padded + 2 * p->margin), sizeof *s->low) ||
         mem_grow(&s->phases, &s->phases_cap, (size_t)(stride * p->step), sizeof *s->phases))
         return ERR_NOMEM;
+    /* Every step-th sample, for every start: the filter then reads contiguous memory. */
     for (int phase = 0; phase < p->step; phase++) {
         float *to = s->phases + phase * stride;
         int64_t at = phase - before, i = 0;
@@ -230,12 +198,14 @@ static int lower_rate(const PitchPlan *p, PitchScratch *s, const float *x, int64
 /* Keeps a dip at `lag` among the best of the frame. */
 static void keep(const PitchPlan *p, Frame *f, const float *d, int lag)
 {
+    /* A parabola through the three values around the dip: its bottom is the period, between two samples. */
     float l = d[lag - 1], m = d[lag], r = d[lag + 1], bend = l - 2 * m + r,
           shift = bend > 0 ? 0.5f * (l - r) / bend : 0;
     float depth = m - 0.25f * (l - r) * shift;
     double hz = exact_div(p->low_rate, (double)((float)lag + shift));
     float log_hz = (float)exact_log(hz < PITCH_LOW ? PITCH_LOW : hz > p->high ? p->high : hz);
     float cost = (depth > 0 ? depth : 0) + OCTAVE_COST / (float)M_LN2 * (p->log_high - log_hz);
+    /* Sorted by cost; the worst falls out when there are too many. */
     int at = f->count;
     if (at == CANDIDATES && cost >= f->cost[--at])
         return;
@@ -250,6 +220,8 @@ static void keep(const PitchPlan *p, Frame *f, const float *d, int lag)
 
 static void find_dips(const PitchPlan *p, Frame *f, float *d)
 {
+    /* YIN's normalisation: divided by the mean of all differences up to this lag, so that short lags do
+     * not win by being short. */
     float sum = 0;
     f->count = 0;
     for (int lag = 1; lag <= p->lag_max + 1; lag++) {
@@ -293,6 +265,7 @@ static float find_all_dips(const PitchPlan *p, PitchScratch *s, int64_t frames, 
     usable_blocks(p, &from, &to, frames, count);
     done = from;
     for (int64_t t = 0; t < frames; t++) {
+        /* Half of the blocks on either side of the frame's centre, moved inside where they would not fit. */
         int64_t first = t * p->per_frame - p->blocks / 2;
         first = first < from ? from : first > to - p->blocks ? to - p->blocks : first;
         for (; done < first + p->blocks; done++) {
@@ -306,6 +279,7 @@ static float find_all_dips(const PitchPlan *p, PitchScratch *s, int64_t frames, 
             for (int64_t j = start; j < end; j++)
                 d[0] += x[j] * x[j];
         }
+        /* The frame's difference is the sum of its blocks'. */
         memcpy(s->d, s->recent + first % p->blocks * p->lags, (size_t)p->lags * sizeof *s->d);
         for (int64_t m = first + 1; m < first + p->blocks; m++)
             for (int k = 0; k < p->lags; k++)
@@ -324,6 +298,7 @@ static float step_cost(const PitchPlan *p, float a, float b) { return p->jump_co
 /* The cheapest way to every state of f. total [CANDIDATES + 1]: of the frame before, then of f. */
 static void step_forward(const PitchPlan *p, Frame *f, const Frame *before, float *total, float quiet)
 {
+    /* State CANDIDATES is silence; quiet frames have no other. */
     float now[CANDIDATES + 1] = {0};
     if (f->power <= quiet)
         f->count = 0;
@@ -385,6 +360,7 @@ int pitch_compute(const PitchPlan *p, PitchScratch *s, float *out, uint8_t *voic
           quiet = loudest * QUIET > SILENT ? loudest * QUIET : SILENT;
     for (int64_t t = 0; t < frames; t++)
         step_forward(p, &s->frames[t], t ? &s->frames[t - 1] : NULL, total, quiet);
+    /* The cheapest last state, and the path back from it. */
     int state = CANDIDATES;
     for (int k = 0; k < s->frames[frames - 1].count; k++)
         state = total[k] < total[state] ? k : state;

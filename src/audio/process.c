@@ -1,4 +1,4 @@
-/* process.c - the chain of one clip. */
+/* process.c - the chain of one clip: resampling by soxr, trimming, loudness. See process.h. */
 #include "audio/process.h"
 
 #include <math.h>
@@ -41,14 +41,17 @@ void audio_processor_close(AudioProcessor *p)
     free(p);
 }
 
+/* The resampler for these rates, in its first state: nothing of the clip before is left in it. */
 static int set_rates(AudioProcessor *p, int rate_in, int rate_out, Err *err)
 {
     soxr_error_t failed = NULL;
+    /* Most clips of a corpus have the same rate; clearing is much cheaper than making a new one. */
     if (p->resampler && p->rate_in == rate_in && p->rate_out == rate_out) {
         failed = soxr_clear(p->resampler);
     } else {
         soxr_io_spec_t io = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I);
         soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
+        /* One thread: clips are worked on side by side already. */
         soxr_runtime_spec_t runtime = soxr_runtime_spec(1);
         soxr_delete(p->resampler);
         p->resampler = soxr_create(rate_in, rate_out, 1, &failed, &io, &quality, &runtime);
@@ -74,11 +77,13 @@ int audio_resample(AudioProcessor *p, const float **out, int64_t *n_out, const f
     int rc = set_rates(p, rate_in, rate_out, err);
     if (rc)
         return rc;
+    /* As many as librosa gives. */
     size_t want = (size_t)ceil((double)n * rate_out / rate_in), have = 0, used = 0;
     if (want == 0)
         want = 1;
     if (mem_grow(&p->resampled, &p->resampled_cap, want, sizeof(float)))
         return err_set(err, ERR_NOMEM, "no memory for %zu samples", want);
+    /* Without input soxr is told that the clip has ended, and gives what it still holds. */
     while (have < want) {
         size_t took = 0, gave = 0;
         int ended = used == (size_t)n;
@@ -92,6 +97,7 @@ int audio_resample(AudioProcessor *p, const float **out, int64_t *n_out, const f
         if (ended && gave == 0)
             break;
     }
+    /* soxr may give a sample less than asked for. */
     while (have < want)
         p->resampled[have++] = 0.0f;
     *out = p->resampled;
@@ -107,6 +113,7 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
     *n = 0;
     if (cap)
         detail[0] = 0;
+    /* A file that holds no sound at all. */
     if (in->frames < 1 || in->rate < 1) {
         snprintf(detail, cap, "%lld samples at %d Hz", (long long)in->frames, in->rate);
         return REJECT_AUDIO_EMPTY;
@@ -117,6 +124,7 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
         snprintf(detail, cap, "%s", err.msg);
         return REJECT_AUDIO_UNREADABLE;
     }
+    /* Silence before and after the speech. */
     if (trim) {
         int64_t first, last;
         double loudest = audio_trim_range(&first, &last, x, count, p->frame, p->hop, p->trim_top_db);
@@ -127,6 +135,7 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
         x += first;
         count = last - first;
     }
+    /* A copy: the samples may still be those of the file. */
     if (loudness) {
         float gain = (float)audio_gain(x, count, p->sample_rate, p->target_lufs);
         if (isnan(gain) || mem_grow(&p->adjusted, &p->adjusted_cap, (size_t)count, sizeof(float))) {
@@ -135,9 +144,12 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
         }
         for (int64_t i = 0; i < count; i++) {
             float v = x[i] * gain;
-            p->adjusted[i] = v > 1.0f    ? 1.0f
-                             : v < -1.0f ? -1.0f
-                                         : v; /* only rounding of the gain can exceed 1 */
+            /* Only rounding of the gain can exceed 1. */
+            if (v > 1.0f)
+                v = 1.0f;
+            if (v < -1.0f)
+                v = -1.0f;
+            p->adjusted[i] = v;
         }
         x = p->adjusted;
     }

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 
+/* The sizes in the header have 32 bits. */
 static int too_long(int64_t n, int rate, Err *err)
 {
     if (n >= 0 && n <= WAV_MAX_SAMPLES && rate >= 1)
@@ -42,6 +43,7 @@ static int add_samples(Buf *out, const float *samples, int64_t n, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for %lld samples of audio", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         float v = samples[i] * 32768.0f; /* as readers divide by it */
+        /* Limited, and a NaN is silence. */
         v = v >= -32768.0f ? (v <= 32767.0f ? v : 32767.0f) : isnan(v) ? 0.0f : -32768.0f;
         put_u16((uint8_t *)out->data + at + 2 * (size_t)i, (uint16_t)(int16_t)lrintf(v));
     }
@@ -72,7 +74,9 @@ int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err)
 {
     int rc = too_long(w->count + n, w->rate, err);
     w->bytes.size = 0;
-    if (rc || (rc = add_samples(&w->bytes, samples, n, err)))
+    if (!rc)
+        rc = add_samples(&w->bytes, samples, n, err);
+    if (rc)
         return rc;
     w->count += n;
     return file_writer_write(&w->file, w->bytes.data, w->bytes.size, err);
@@ -81,6 +85,7 @@ int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err)
 int wav_writer_commit(WavWriter *w, Err *err)
 {
     uint8_t head[WAV_HEADER_BYTES];
+    /* The header again, now with the sizes; then the file gets its name. */
     header(head, w->count, w->rate);
     if (pwrite(w->file.fd_plus1 - 1, head, sizeof head, 0) != (ssize_t)sizeof head)
         return err_set_errno(err, errno == ENOSPC ? ERR_NOSPACE : ERR_IO, "cannot write to %s", w->file.path);

@@ -1,4 +1,4 @@
-/* run.c - one batch through the network: memory, forward, losses, backward. */
+/* pass.c - one batch through the network: memory, forward, losses, backward. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "model/pass.h"
 
-#define SITE_TEXT (m->at.text.site + 900)
+#define SITE_TEXT (m->at.text.site + 900) /* dropout of the embedding, clear of those of the layers */
 
+/* Cuts the memory of a pass; with an empty Cut it only counts. One function does both, so that they agree. */
 static void cut_pass(Pass *r, const Ops *ops, Cut *c)
 {
     Model *m = r->m;
@@ -17,6 +18,7 @@ static void cut_pass(Pass *r, const Ops *ops, Cut *c)
     const uint64_t Ct = (uint64_t)cfg->text_encoder_dim, S = (uint64_t)cfg->speaker_embedding_dim;
     r->unused_len = cut_take(c, b * sizeof *r->unused_len);
     stack_cut(&r->text, &m->at.text, ops, c, B, T, r->training);
+    /* Memory: what the rest of the network sees of the text. With a voice it is the sum of both. */
     r->memory = r->text.last.out;
     if (m->use_voice) {
         voice_cut(&r->voice, m, ops, c, B, M, r->training);
@@ -37,6 +39,7 @@ static void cut_pass(Pass *r, const Ops *ops, Cut *c)
         r->dreference = cut_take(c, b * S * e);
         r->dvoice_text = cut_take(c, b * Ct * e);
     }
+    /* Each stack has scratch of its own, since text and voice run beside each other. */
     const StackPass *text = &r->text, *voice = &r->voice.stack, *decoder = &r->decoder.stack;
     stack_scratch_cut(&r->text_scratch, &text, 1, ops, c, r->training);
     stack_scratch_cut(&r->decoder_scratch, &decoder, 1, ops, c, r->training);
@@ -49,9 +52,12 @@ uint64_t pass_bytes(const Model *m, const Ops *ops, int B, int T, int M, int tra
     Pass *r = mem_calloc(1, sizeof *r);
     if (!r)
         return UINT64_MAX;
+    /* Nothing is written through the copy; the cut only wants a model to ask. */
     Model copy = *m;
     Cut c = {0};
-    r->m = &copy, r->in = (ModelInput){.B = B, .T = T, .M = M}, r->training = training;
+    r->m = &copy;
+    r->in = (ModelInput){.B = B, .T = T, .M = M};
+    r->training = training;
     cut_pass(r, ops, &c);
     free(r);
     return c.used;
@@ -64,8 +70,11 @@ int pass_open(Pass **out, Model *m, const ModelInput *in, void *memory, int trai
         return err_set(err, ERR_NOMEM, "no memory to describe a batch of %d rows, %d symbols, %d frames",
                        in->B, in->T, in->M);
     Cut c = {.base = memory};
-    r->m = m, r->in = *in, r->training = training;
+    r->m = m;
+    r->in = *in;
+    r->training = training;
     cut_pass(r, m->c->ops, &c);
+    /* Lengths are read on the device; a captured graph sees those of the batch that is in place. */
     r->text.len = in->text_length;
     r->decoder.len = in->mel_length;
     return 0;
@@ -77,6 +86,7 @@ void pass_clear(Model *m, void *sums)
 {
     const Ops *ops = m->c->ops;
     ops->fill_zero(m->c, sums, SUM_COUNT * ops->acc_bytes);
+    /* Gradients add up over the micro-batches of a step, so they begin at zero. */
     if (m->grads)
         ops->fill_zero(m->c, m->grads, (size_t)m->params.size * ops->acc_bytes);
 }
@@ -107,6 +117,7 @@ static void text_forward(Pass *r, float drop)
     const ModelAt *at = &m->at;
     const ModelInput *in = &r->in;
     const int Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
+    /* The voice is computed beside the text: neither needs the other until they are added. */
     if (m->use_voice) {
         side_begin(m);
         model_mark(m, "voice in", -1, 0);
@@ -115,11 +126,13 @@ static void text_forward(Pass *r, float drop)
         linear_forward(m, &at->to_text, r->voice_text, r->reference, in->B, ACT_NONE);
         side_end(m);
     }
+    /* Symbols to states, which do not know the voice yet. */
     model_mark(m, "text in", -1, 0);
     ops->embed_forward(m->c, r->text.x, in->tokens, weight_at(m, at->symbols), NULL,
                        weight_at(m, at->text_position), in->B, in->T, Ct, dropout_at(drop, SITE_TEXT));
     stack_forward(m, &r->text, &r->text_scratch, drop);
     if (m->use_voice) {
+        /* The voice of another clip of the same speaker is added to every symbol. */
         side_join(m);
         ops->add_vector_forward(m->c, r->memory, r->text.last.out, r->voice_text, in->B, in->T, Ct);
     }
@@ -134,10 +147,12 @@ static void align(Pass *r)
     DecoderPass *d = &r->decoder;
     const int B = in->B, T = in->T, M = in->M, n = m->cfg.n_mels;
     model_mark(m, "alignment", -1, 0);
+    /* mu: the mel that every symbol expects, which the search compares with the frames. */
     linear_forward(m, &m->at.prior, r->mu, r->memory, (int64_t)B * T, ACT_NONE);
     ops->align_search(m->c, d->d.frames, r->cost, r->mu, in->mel, in->text_length, in->mel_length, B, T, M,
                       n);
     ops->durations_place(m->c, &d->d, NULL, in->text_length, B, T, M);
+    /* The energy of a frame is the mean of its log mel; a symbol has the mean of its frames. */
     ops->band_mean(m->c, r->energy, in->mel, (int64_t)B * M, n);
     ops->symbol_means(m->c, d->pitch, in->pitch, &d->d, B, T, M);
     ops->symbol_means(m->c, d->energy, r->energy, &d->d, B, T, M);
@@ -147,6 +162,7 @@ void pass_forward(Pass *r, int training)
 {
     const ModelInput *in = &r->in;
     const float drop = training ? (float)r->m->cfg.dropout : 0;
+    /* The predictor only reads what the text has become, so it runs beside alignment and decoder. */
     text_forward(r, drop);
     side_begin(r->m);
     predictor_forward(r->m, &r->predictor, r->memory, in->text_length, in->B, in->T, drop);
@@ -156,6 +172,7 @@ void pass_forward(Pass *r, int training)
     side_join(r->m);
 }
 
+/* Where loss term i is in the sums. */
 static void *term(const Pass *r, void *sums, int i)
 {
     return (char *)sums + (size_t)i * r->m->c->ops->acc_bytes;
@@ -169,16 +186,19 @@ void pass_losses(Pass *r, void *sums)
     const ModelInput *in = &r->in;
     const DecoderPass *d = &r->decoder;
     const int B = in->B, T = in->T, M = in->M, n = cfg->n_mels;
+    /* Every term is a sum over frames or symbols; weights are per number of a frame. */
     const LossKind kind = cfg->mel_loss == MEL_LOSS_HUBER ? LOSS_HUBER : LOSS_L1;
     const float weight[TRAIT_COUNT] = {(float)cfg->duration_loss_weight, (float)cfg->pitch_loss_weight,
                                        (float)cfg->energy_loss_weight};
     model_mark(m, "losses", -1, 0);
+    /* The losses of symbols beside those of frames. */
     side_begin(m);
     ops->align_loss(m->c, term(r, sums, TERM_ALIGN), r->dmu, r->mu, in->mel, &d->d, in->text_length, B, T, M,
                     n, (float)(cfg->align_loss_weight / (2 * n)));
     ops->traits_loss(m->c, term(r, sums, TERM_DURATION), r->predictor.dtraits, r->predictor.traits,
                      d->d.frames, d->pitch, d->energy, in->text_length, B, T, weight);
     side_end(m);
+    /* Groups of one frame: wanted is the number of frames alone, by which the optimiser divides. */
     ops->length_groups(m->c, r->unused_len, term(r, sums, SUM_FRAMES), in->mel_length, B, 1);
     ops->loss_forward(m->c, term(r, sums, TERM_MEL), d->dmel, d->mel, in->mel, in->mel_length, B, M, n, kind,
                       (float)cfg->huber_delta, (float)(cfg->mel_loss_weight / n), 0);
@@ -193,12 +213,15 @@ void pass_backward(Pass *r)
     const ModelInput *in = &r->in;
     const float drop = (float)m->cfg.dropout;
     const int B = in->B, T = in->T, Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
+    /* No gradient leaves the predictor: it can run beside everything else. */
     side_begin(m);
     predictor_backward(m, &r->predictor, r->memory, in->text_length, B, T, drop);
     side_end(m);
     decoder_backward(m, &r->decoder, &r->decoder_scratch, r->dmemory, in->text_length, drop);
+    /* The memory has three readers: the decoder's gradient is there, that of the prior is added. */
     model_mark(m, "alignment", -1, 1);
     linear_backward(m, &at->prior, r->dmemory, r->dmu, NULL, r->memory, (int64_t)B * T, ACT_NONE, 1);
+    /* The voice was added to every symbol: its gradient is the sum over them. It goes beside the text's. */
     if (m->use_voice) {
         side_begin(m);
         model_mark(m, "voice out", -1, 1);
@@ -208,6 +231,7 @@ void pass_backward(Pass *r)
         voice_backward(m, &r->voice, &r->voice_scratch, in, drop);
         side_end(m);
     }
+    /* Down to the embedding of symbols. */
     void *dx = stack_backward(m, &r->text, &r->text_scratch, r->dmemory, drop, 0);
     model_mark(m, "text in", -1, 1);
     ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens,
@@ -219,6 +243,8 @@ void pass_output(const Pass *r, PassOutput *o)
 {
     const DecoderPass *d = &r->decoder;
     *o = (PassOutput){.mel = d->mel, .mu = r->mu, .traits = r->predictor.traits, .frames = d->d.frames};
-    o->pitch = d->pitch, o->energy = d->energy, o->cost = r->cost;
+    o->pitch = d->pitch;
+    o->energy = d->energy;
+    o->cost = r->cost;
     o->voice = r->m->use_voice ? r->voice.speaker : NULL;
 }

@@ -1,4 +1,4 @@
-/* run.h - the activations of one batch. Private to src/model. M4: steps of the voice encoder. */
+/* pass.h - the activations of one batch. Private to src/model. M4: steps of the voice encoder. */
 #ifndef MYXTTS_RUN_H
 #define MYXTTS_RUN_H
 

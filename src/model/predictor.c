@@ -3,6 +3,7 @@
  * settled. */
 #include "model/pass.h"
 
+/* Dropout seeds, clear of those of the stacks. */
 #define SITE_1 UINT64_C(4001)
 #define SITE_2 UINT64_C(4002)
 
@@ -19,6 +20,7 @@ void predictor_cut(PredictorPass *p, const Model *m, const Ops *ops, Cut *c, int
     if (!training)
         return;
     p->dtraits = cut_take(c, (uint64_t)rows * TRAIT_COUNT * ops->real_bytes);
+    /* Two that change places on the way back. */
     p->dp[0] = cut_take(c, wide);
     p->dp[1] = cut_take(c, wide);
 }
@@ -41,6 +43,7 @@ void predictor_forward(Model *m, PredictorPass *p, const void *memory, const int
     const ModelAt *at = &m->at;
     const int64_t rows = (int64_t)B * T;
     model_mark(m, "predictor", -1, 0);
+    /* Two convolutions, each with ReLU, norm and dropout; then a product to the traits. */
     conv_forward(m, &at->conv1, FEED_KERNEL, p->a1, memory, len, B, T, ACT_RELU);
     normalise(m, &p->n1, &at->norm1, p->a1, rows, drop, SITE_1);
     conv_forward(m, &at->conv2, FEED_KERNEL, p->a2, p->n1.out, len, B, T, ACT_RELU);
@@ -70,5 +73,6 @@ void predictor_backward(Model *m, PredictorPass *p, const void *memory, const in
     normalise_backward(m, &p->n2, &at->norm2, p->dp[1], p->dp[0], p->a2, rows, drop, SITE_2);
     conv_backward(m, &at->conv2, FEED_KERNEL, p->dp[0], p->dp[1], p->a2, p->n1.out, len, B, T, ACT_RELU);
     normalise_backward(m, &p->n1, &at->norm1, p->dp[1], p->dp[0], p->a1, rows, drop, SITE_1);
+    /* No gradient for the memory. */
     conv_backward(m, &at->conv1, FEED_KERNEL, NULL, p->dp[1], p->a1, memory, len, B, T, ACT_RELU);
 }

@@ -8,6 +8,7 @@
 
 void *cut_take(Cut *c, uint64_t bytes)
 {
+    /* Without memory only the bytes are counted. */
     void *p = c->base ? c->base + c->used : NULL;
     c->used += (bytes + 255) / 256 * 256;
     return p;
@@ -47,6 +48,7 @@ void conv_backward(Model *m, const LinearAt *l, int kernel, void *din, void *dou
 
 void norm_cut(NormPass *n, const Ops *ops, Cut *c, int64_t rows, int dim)
 {
+    /* The sum is the residual stream behind the branch; mean and rstd are what the way back needs. */
     n->sum = cut_take(c, (uint64_t)rows * (uint64_t)dim * ops->real_bytes);
     n->out = cut_take(c, (uint64_t)rows * (uint64_t)dim * ops->real_bytes);
     n->mean = cut_take(c, (uint64_t)rows * ops->acc_bytes);
@@ -60,7 +62,10 @@ void stack_cut(StackPass *s, const StackAt *at, const Ops *ops, Cut *c, int B, i
 {
     const int64_t rows = (int64_t)B * T;
     const uint64_t wide = (uint64_t)rows * (uint64_t)at->dim * ops->real_bytes;
-    s->at = at, s->B = B, s->T = T;
+    s->at = at;
+    s->B = B;
+    s->T = T;
+    /* Everything that the way back reads is kept, layer by layer. */
     s->x = cut_take(c, wide);
     for (int i = 0; i < at->layers; i++) {
         LayerPass *l = &s->layer[i];
@@ -78,6 +83,7 @@ void stack_cut(StackPass *s, const StackAt *at, const Ops *ops, Cut *c, int B, i
 void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int count, const Ops *ops, Cut *c,
                        int training)
 {
+    /* As large as the largest of the stacks that share it. */
     uint64_t wide = 0, feed = 0;
     for (int i = 0; i < count; i++) {
         const StackPass *s = stacks[i];
@@ -89,6 +95,7 @@ void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int coun
     x->y = cut_take(c, wide);
     if (!training)
         return;
+    /* Two streams that change places, and gradients of either branch (see below). */
     x->dx[0] = cut_take(c, wide);
     x->dx[1] = cut_take(c, wide);
     x->dn = cut_take(c, wide);
@@ -101,6 +108,7 @@ void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int coun
 
 /* --- forward --- */
 
+/* Queries, keys and values lie beside each other in rows of 3 C. */
 static AttentionShape self_shape(const StackPass *s)
 {
     const int C = s->at->dim, D = C / s->at->heads;
@@ -122,6 +130,7 @@ static void *part(const Model *m, void *p, int64_t elements)
 static void *chain_forward(Model *m, StackPass *s, const NormPass *n, const NormAt *at, void *x,
                            const void *y, float drop, int site)
 {
+    /* Before the first branch the stream is the input itself: nothing to add, nothing to copy. */
     void *sum = y ? n->sum : x;
     m->c->ops->norm_forward(m->c, sum, n->out, n->mean, n->rstd, x, y, weight_at(m, at->w),
                             weight_at(m, at->b), (int64_t)s->B * s->T, s->at->dim,
@@ -141,16 +150,19 @@ void stack_forward(Model *m, StackPass *s, StackScratch *x, float drop)
         LayerPass *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
         model_mark(m, at->name, i, 0);
+        /* Attention; its norm adds the feed-forward branch of the layer before. */
         stream = chain_forward(m, s, &l->self, &w->norm_self, stream, y, drop, site++);
         linear_forward(m, &w->qkv, l->qkv, l->self.out, rows, ACT_NONE);
         ops->attention_forward(m->c, l->o, l->lse, l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
         y = x->y;
         linear_forward(m, &w->out, y, l->o, rows, ACT_NONE);
+        /* Feed-forward: a convolution with ReLU, then a product. */
         stream = chain_forward(m, s, &l->feed, &w->norm_feed, stream, y, drop, site++);
         ops->conv_forward(m->c, l->h, l->unfolded, l->feed.out, weight_at(m, w->up.w), weight_at(m, w->up.b),
                           s->len, s->B, s->T, w->up.in, w->up.out, FEED_KERNEL, ACT_RELU);
         linear_forward(m, &w->down, y, l->h, rows, ACT_NONE);
     }
+    /* The last norm adds the last branch. */
     chain_forward(m, s, &s->last, &at->norm, stream, y, drop, site);
 }
 
@@ -199,6 +211,7 @@ static void chain_backward(Back *b, const NormPass *n, const NormAt *at, const v
                            const LinearAt *last)
 {
     Model *m = b->m;
+    /* Before the first norm of a stack there is no branch, only its input. */
     const int none = branch == NO_BRANCH;
     void *to = b->dx == b->x->dx[0] ? b->x->dx[1] : b->x->dx[0];
     if (!none)
@@ -220,6 +233,7 @@ static void linear_backward_beside(const Back *b, const LinearAt *l, void *din, 
     const Ops *ops = m->c->ops;
     const int64_t rows = (int64_t)b->s->B * b->s->T;
     const void *w = weight_at(m, l->w);
+    /* Nothing waits for the gradient of the weights; it goes to the side stream. */
     beside_begin(b);
     ops->linear_backward(m->c, NULL, grad_at(m, l->w), bias ? grad_at(m, l->b) : NULL, dout, NULL, in, w,
                          rows, l->out, l->in, ACT_NONE, 0);
@@ -236,6 +250,7 @@ static void feed_backward(const Back *b, const LayerPass *l, const LayerAt *at)
     const LinearAt *up = &at->up;
     const void *w = weight_at(m, up->w);
     void *dh = b->x->dwide[FEED];
+    /* dwide is about to be overwritten: whoever read the one of the layer before must be done. */
     await(b, NOTE_WIDE + FEED);
     linear_backward_beside(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
     /* The ReLU first, which both gradients of the convolution need. */
@@ -256,6 +271,7 @@ static void self_backward(const Back *b, const LayerPass *l, const LayerAt *at)
     void *dqkv = b->x->dwide[SELF];
     linear_backward_beside(b, &at->out, b->x->dO, b->x->dy[SELF], l->o, 0, NOTE_DY + SELF);
     await(b, NOTE_WIDE + SELF);
+    /* All three gradients lie beside each other, as the products behind them want. */
     m->c->ops->attention_backward(m->c, dqkv, part(m, dqkv, C), part(m, dqkv, 2 * C), b->x->dO, l->o, l->lse,
                                   l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
     linear_backward_beside(b, &at->qkv, b->x->dn, dqkv, l->self.out, 1, NOTE_WIDE + SELF);
@@ -266,6 +282,7 @@ void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, 
     const StackAt *at = s->at;
     Back b = {m, s, x, drop, beside && !m->mark, 2 * at->layers, NULL};
     const LayerAt *before = at->layers ? &at->layer[at->layers - 1] : NULL; /* the layer before a norm */
+    /* The chain in reverse: each norm hands on the gradient of the stream and of the branch before it. */
     chain_backward(&b, &s->last, &at->norm, dout, before ? FEED : NO_BRANCH, before ? &before->down : NULL);
     for (int i = at->layers - 1; i >= 0; i--) {
         LayerPass *l = &s->layer[i];

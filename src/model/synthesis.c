@@ -10,7 +10,8 @@
 #include "model/pass.h"
 
 #define LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at the most */
-#define TEXT_STEP 8 /* lengths are rounded up to a few shapes, whose matrix products are planned once */
+/* Lengths are rounded up to multiples of these: a few shapes, whose matrix products are planned once. */
+#define TEXT_STEP 8
 #define FRAME_STEP 32
 
 /* A block of device memory for a shape. */
@@ -41,11 +42,13 @@ struct Synthesiser {
     float *mel;            /* [rows, frames, n] acc */
 };
 
+/* Memory of the first pass: text and voice to traits. Like all cuts it only counts without memory. */
 static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
 {
     const Model *m = s->m;
     const uint64_t e = ops->real_bytes, b = (uint64_t)rows, symbols = b * (uint64_t)T;
     const uint64_t Ct = (uint64_t)m->cfg.text_encoder_dim, S = (uint64_t)m->cfg.speaker_embedding_dim;
+    /* Text and voice run one after the other here: they share one scratch. */
     const StackPass *stacks[2] = {&s->text, &s->voice.stack};
     stack_cut(&s->text, &m->at.text, ops, c, rows, T, 0);
     if (m->use_voice)
@@ -63,6 +66,7 @@ static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
     s->traits = cut_take(c, symbols * TRAIT_COUNT * sizeof(float));
 }
 
+/* Memory of the second pass: symbols to mel. */
 static void cut_frames(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T, int M)
 {
     const StackPass *stack = &s->decoder.stack;
@@ -80,7 +84,8 @@ uint64_t synthesiser_bytes(const Model *m, const Ops *ops, const SynthesisLimits
     Cut text = {0}, frames = {0};
     if (!s)
         return UINT64_MAX;
-    s->m = &copy, s->limits = *limits;
+    s->m = &copy;
+    s->limits = *limits;
     cut_text(s, ops, &text, limits->rows, round_to_multiple(limits->text, TEXT_STEP));
     cut_frames(s, ops, &frames, limits->rows, round_to_multiple(limits->text, TEXT_STEP),
                round_to_multiple(limits->frames, FRAME_STEP));
@@ -88,6 +93,7 @@ uint64_t synthesiser_bytes(const Model *m, const Ops *ops, const SynthesisLimits
     return text.used + frames.used;
 }
 
+/* At least that many bytes; what was in the room is lost when it has to grow. */
 static int room_take(Synthesiser *s, Room *r, uint64_t bytes, Err *err)
 {
     Device *d = s->m->c->device;
@@ -104,6 +110,7 @@ static int room_take(Synthesiser *s, Room *r, uint64_t bytes, Err *err)
 /* Cuts the rooms for a shape, and takes more memory where it is larger than any before. */
 static int fit_text(Synthesiser *s, int rows, int T, Err *err)
 {
+    /* Counted first, then cut from what is there. */
     Cut count = {0};
     cut_text(s, s->m->c->ops, &count, rows, T);
     int rc = room_take(s, &s->text_room, count.used, err);
@@ -129,7 +136,8 @@ int synthesiser_open(Synthesiser **out, Model *m, const SynthesisLimits *limits,
     Synthesiser *s = *out = mem_calloc(1, sizeof *s);
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory to speak");
-    s->m = m, s->limits = *limits;
+    s->m = m;
+    s->limits = *limits;
     const int T = round_to_multiple(limits->text, TEXT_STEP),
               M = round_to_multiple(limits->frames, FRAME_STEP);
     int rc = fit_text(s, limits->rows, T, err);
@@ -147,11 +155,13 @@ void synthesiser_close(Synthesiser *s)
     free(s);
 }
 
+/* To the device, on its stream. */
 static int put(const Synthesiser *s, void *to, const void *from, size_t bytes, Err *err)
 {
     return s->m->c->device->ops->copy_in(s->m->c->stream, to, from, bytes, err);
 }
 
+/* From the device; waits for it. */
 static int fetch(const Synthesiser *s, void *to, const void *from, size_t bytes, Err *err)
 {
     const DeviceOps *d = s->m->c->device->ops;
@@ -173,22 +183,31 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
         return err_set(err, ERR_CONFIG,
                        "this network was trained without voice conditioning: it has one voice and listens to "
                        "no reference");
+    /* A longer reference is cut off. */
     int32_t length = frames < most ? frames : most;
     size_t bytes = (size_t)length * (size_t)m->cfg.n_mels * sizeof(float);
     int rc = fit_text(s, 1, TEXT_STEP, err);
-    if (rc || (rc = put(s, s->length, &length, sizeof length, err)) ||
-        (rc = put(s, s->reference, mel, bytes, err)) || (rc = wait_idle(s, err)))
+    if (!rc)
+        rc = put(s, s->length, &length, sizeof length, err);
+    if (!rc)
+        rc = put(s, s->reference, mel, bytes, err);
+    if (!rc)
+        rc = wait_idle(s, err);
+    if (rc)
         return rc;
+    /* A batch of one: voice_forward looks at the mel and its length alone. */
     ModelInput in = {.B = 1, .M = most, .mel_length = s->length, .mel = s->reference};
     voice_forward(m, &s->voice, &s->text_scratch, &in, 0);
     ops->unconvert(m->c, s->given, s->voice.speaker, S);
-    if ((rc = ops_check(m->c, err)))
+    rc = ops_check(m->c, err);
+    if (rc)
         return rc;
     return fetch(s, voice, s->given, (size_t)S * sizeof *voice, err);
 }
 
 int64_t durations_round(int32_t *out, const float *log_duration, int n, double speed)
 {
+    /* The sum is rounded, not each symbol: rounding errors do not add up over a sentence. */
     double wanted = 0;
     int64_t given = 0;
     for (int t = 0; t < n; t++) {
@@ -201,11 +220,13 @@ int64_t durations_round(int32_t *out, const float *log_duration, int n, double s
     return given;
 }
 
-/* Host copies of one call, in one allocation. */
+/* Host copies of one call. */
 typedef struct Sheet {
-    int32_t *tokens, *length, *frame_length, *durations; /* [rows, T], [rows], [rows], [rows, T] */
-    float *voices, *traits, *pitch, *energy,
-        *mel; /* [rows, S], [rows, T, TRAIT_COUNT], [rows, T] twice, [rows, M, n] */
+    int32_t *tokens, *durations;    /* [rows, T] */
+    int32_t *length, *frame_length; /* [rows] */
+    float *voices;                  /* [rows, S] */
+    float *traits, *pitch, *energy; /* [rows, T, TRAIT_COUNT], [rows, T], [rows, T] */
+    float *mel;                     /* [rows, M, n] */
 } Sheet;
 
 static int sheet_open(Sheet *h, const Synthesiser *s, int rows, int T, Err *err)
@@ -228,8 +249,15 @@ static int sheet_open(Sheet *h, const Synthesiser *s, int rows, int T, Err *err)
 
 static void sheet_close(Sheet *h)
 {
-    free(h->tokens), free(h->durations), free(h->length), free(h->frame_length);
-    free(h->voices), free(h->traits), free(h->pitch), free(h->energy), free(h->mel);
+    free(h->tokens);
+    free(h->durations);
+    free(h->length);
+    free(h->frame_length);
+    free(h->voices);
+    free(h->traits);
+    free(h->pitch);
+    free(h->energy);
+    free(h->mel);
 }
 
 /* Text and voice to the traits of every symbol. */
@@ -240,6 +268,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     const ModelAt *w = &m->at;
     const int Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
     const size_t symbols = (size_t)rows * (size_t)T;
+    /* Rows side by side, padded with zeros. */
     for (int b = 0; b < rows; b++) {
         h->length[b] = in[b].count;
         memcpy(h->tokens + (size_t)b * (size_t)T, in[b].tokens, (size_t)in[b].count * sizeof *h->tokens);
@@ -247,11 +276,18 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
             memcpy(h->voices + (size_t)b * (size_t)S, in[b].voice, (size_t)S * sizeof *h->voices);
     }
     int rc = fit_text(s, rows, T, err);
-    if (rc || (rc = put(s, s->tokens, h->tokens, symbols * sizeof *h->tokens, err)) ||
-        (rc = put(s, s->length, h->length, (size_t)rows * sizeof *h->length, err)) ||
-        (m->use_voice && (rc = put(s, s->given, h->voices, (size_t)rows * (size_t)S * sizeof(float), err))) ||
-        (rc = wait_idle(s, err))) /* a simulated device copies in a thread of its own */
+    if (!rc)
+        rc = put(s, s->tokens, h->tokens, symbols * sizeof *h->tokens, err);
+    if (!rc)
+        rc = put(s, s->length, h->length, (size_t)rows * sizeof *h->length, err);
+    if (!rc && m->use_voice)
+        rc = put(s, s->given, h->voices, (size_t)rows * (size_t)S * sizeof(float), err);
+    /* A simulated device copies in a thread of its own. */
+    if (!rc)
+        rc = wait_idle(s, err);
+    if (rc)
         return rc;
+    /* As in training (pass.c), without dropout. */
     ops->embed_forward(m->c, s->text.x, s->tokens, weight_at(m, w->symbols), NULL,
                        weight_at(m, w->text_position), rows, T, Ct, (Dropout){0});
     stack_forward(m, &s->text, &s->text_scratch, 0);
@@ -262,7 +298,8 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     }
     predictor_forward(m, &s->predictor, m->use_voice ? s->memory : s->text.last.out, s->length, rows, T, 0);
     ops->unconvert(m->c, s->traits, s->predictor.traits, (int64_t)symbols * TRAIT_COUNT);
-    if ((rc = ops_check(m->c, err)))
+    rc = ops_check(m->c, err);
+    if (rc)
         return rc;
     return fetch(s, h->traits, s->traits, symbols * TRAIT_COUNT * sizeof(float), err);
 }
@@ -288,17 +325,20 @@ static int choose(Synthesiser *s, Sheet *h, int rows, int T, const SynthesisStyl
             h->pitch[row + (size_t)t] = x[TRAIT_PITCH] + (float)style->pitch;
             h->energy[row + (size_t)t] = x[TRAIT_ENERGY];
         }
+        /* Frames that the row takes at this speed. */
         int64_t frames = durations_round(h->durations + row, durations, h->length[b], style->speed);
         longest = frames > longest ? frames : longest;
         h->frame_length[b] = (int32_t)(frames < INT32_MAX ? frames : INT32_MAX);
     }
     free(durations);
+    /* Beyond the limit only where the caller allows memory to grow. */
     if (longest <= s->limits.frames || (s->limits.grow && longest < INT32_MAX / 4096))
         return (int)longest;
     return err_set(err, ERR_DATA, "an utterance takes %lld frames, but there is room for %d",
                    (long long)longest, s->limits.frames);
 }
 
+/* Durations, pitch and energy to the mel of all rows, [rows, M, n]. */
 static int decode(Synthesiser *s, Sheet *h, int rows, int T, int M, Err *err)
 {
     Model *m = s->m;
@@ -307,25 +347,37 @@ static int decode(Synthesiser *s, Sheet *h, int rows, int T, int M, Err *err)
     const size_t symbols = (size_t)rows * (size_t)T, values = (size_t)rows * (size_t)M * (size_t)n;
     int rc = fit_frames(s, rows, T, M, err);
     DecoderPass *d = &s->decoder;
-    if (!rc && !(h->mel = mem_calloc(values, sizeof *h->mel)))
-        rc = err_set(err, ERR_NOMEM, "no memory for %d frames of speech", M);
-    if (rc || (rc = put(s, d->d.frames, h->durations, symbols * sizeof(int32_t), err)) ||
-        (rc = put(s, d->pitch, h->pitch, symbols * sizeof(float), err)) ||
-        (rc = put(s, d->energy, h->energy, symbols * sizeof(float), err)) || (rc = wait_idle(s, err)))
+    if (rc)
         return rc;
+    h->mel = mem_calloc(values, sizeof *h->mel);
+    if (!h->mel)
+        return err_set(err, ERR_NOMEM, "no memory for %d frames of speech", M);
+    rc = put(s, d->d.frames, h->durations, symbols * sizeof(int32_t), err);
+    if (!rc)
+        rc = put(s, d->pitch, h->pitch, symbols * sizeof(float), err);
+    if (!rc)
+        rc = put(s, d->energy, h->energy, symbols * sizeof(float), err);
+    if (!rc)
+        rc = wait_idle(s, err);
+    if (rc)
+        return rc;
+    /* Lengths in frames are found on the device, as in training. */
     ops->durations_place(m->c, &d->d, s->frame_length, s->length, rows, T, M);
     decoder_forward(m, d, &s->frame_scratch, m->use_voice ? s->memory : s->text.last.out, 0);
     ops->unconvert(m->c, s->mel, d->mel, (int64_t)values);
-    if ((rc = ops_check(m->c, err)))
+    rc = ops_check(m->c, err);
+    if (rc)
         return rc;
     return fetch(s, h->mel, s->mel, values * sizeof(float), err);
 }
 
+/* Copies row b into memory of the caller's. */
 static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Err *err)
 {
     const size_t row = (size_t)b * (size_t)T, text = (size_t)h->length[b],
                  values = (size_t)h->frame_length[b] * (size_t)n;
-    out->text = h->length[b], out->frames = h->frame_length[b];
+    out->text = h->length[b];
+    out->frames = h->frame_length[b];
     out->mel = malloc(values * sizeof(float));
     out->durations = malloc(text * sizeof(int32_t));
     out->pitch = malloc(text * sizeof(float));
@@ -336,6 +388,7 @@ static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Er
     memcpy(out->durations, h->durations + row, text * sizeof(int32_t));
     memcpy(out->pitch, h->pitch + row, text * sizeof(float));
     memcpy(out->energy, h->energy + row, text * sizeof(float));
+    /* Damaged weights show in the result at the latest. */
     for (size_t i = 0; i < values; i++)
         if (!isfinite(out->mel[i])) {
             err_set(err, ERR_DATA, "the network gives numbers that are not finite: its weights are damaged");
@@ -351,6 +404,7 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
     Sheet h;
     memset(out, 0, (size_t)rows * sizeof *out);
     for (int b = 0; b < rows; b++) {
+        /* Longer texts are cut into pieces by the caller. */
         if (in[b].count < 1 || in[b].count > s->limits.text)
             return err_set(err, ERR_DATA,
                            "an utterance has %d symbols, but from 1 to %d can be spoken at once", in[b].count,
@@ -358,10 +412,15 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
         T = in[b].count > T ? in[b].count : T;
     }
     T = round_to_multiple(T, TEXT_STEP);
-    const OpsStep *kept = s->m->c->step; /* the seeds of training's steps are not for here */
+    /* The seeds of training's steps are not for here. */
+    const OpsStep *kept = s->m->c->step;
     s->m->c->step = NULL;
-    if (!(rc = sheet_open(&h, s, rows, T, err)) && !(rc = predict(s, &h, in, rows, T, err)) &&
-        (rc = choose(s, &h, rows, T, style, err)) > 0) {
+    rc = sheet_open(&h, s, rows, T, err);
+    if (!rc)
+        rc = predict(s, &h, in, rows, T, err);
+    if (!rc)
+        rc = choose(s, &h, rows, T, style, err);
+    if (rc > 0) { /* the frames of the longest row */
         M = round_to_multiple(rc, FRAME_STEP);
         rc = decode(s, &h, rows, T, M, err);
         for (int b = 0; b < rows && !rc; b++)
@@ -376,6 +435,9 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
 
 void speech_free(Speech *s)
 {
-    free(s->mel), free(s->durations), free(s->pitch), free(s->energy);
+    free(s->mel);
+    free(s->durations);
+    free(s->pitch);
+    free(s->energy);
     memset(s, 0, sizeof *s);
 }

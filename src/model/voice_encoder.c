@@ -1,5 +1,5 @@
-/* voice.c - the voice encoder: a mel -> the vector of its voice. Convolutions, a stack, the mean over time,
- * style tokens. */
+/* voice_encoder.c - the voice encoder: a mel -> the vector of its voice. Convolutions, a stack, the mean over
+ * time, style tokens. */
 #include <math.h>
 
 #include "model/pass.h"
@@ -21,6 +21,7 @@ void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int 
     v->stack.len = v->len;
     v->pooled = cut_take(c, b * A * e);
     v->speaker = cut_take(c, b * S);
+    /* Keys and values are made of the tokens once and then copied for every row, as attention wants them. */
     if (m->use_style) {
         v->query = cut_take(c, b * S);
         v->key = cut_take(c, K * S);
@@ -35,6 +36,7 @@ void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int 
     }
     if (!training)
         return;
+    /* Gradients that the stack's scratch has no place for. */
     v->dvector = cut_take(c, b * S);
     v->dpooled = cut_take(c, b * A * e);
     if (m->use_style) {
@@ -48,6 +50,7 @@ void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int 
     }
 }
 
+/* One query per row, the pooled mel, over all style tokens. */
 static AttentionShape style_shape(const Model *m, const VoicePass *v, int B)
 {
     const int S = m->cfg.speaker_embedding_dim, heads = m->cfg.gst_num_heads;
@@ -72,6 +75,8 @@ void voice_forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in
     const Config *cfg = &m->cfg;
     const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim, K = cfg->gst_num_style_tokens,
               B = in->B;
+    /* VOICE_FRAMES frames are one step of time here: a voice needs no finer view, and attention is
+     * cheaper. */
     ops->length_groups(m->c, v->len, NULL, in->mel_length, B, VOICE_FRAMES);
     ops->group_frames(m->c, v->frames, in->mel, in->mel_length, B, in->M, VOICE_FRAMES, cfg->n_mels);
     conv_forward(m, &at->voice_conv1, VOICE_KERNEL, v->a1, v->frames, v->len, B, v->M4, ACT_RELU);
@@ -80,10 +85,12 @@ void voice_forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in
                        dropout_at(drop, at->voice.site + 900));
     stack_forward(m, &v->stack, x, drop);
     model_mark(m, "voice out", -1, 0);
+    /* The mean over time is all that is kept of the clip. */
     ops->pool_forward(m->c, v->pooled, v->stack.last.out, v->len, B, v->M4, A);
     linear_forward(m, &at->speaker, v->speaker, v->pooled, B, ACT_NONE);
     if (!m->use_style)
         return;
+    /* Style: attention of the clip over learned tokens, added to the vector. */
     const AttentionShape shape = style_shape(m, v, B);
     const void *tokens = weight_at(m, at->style_tokens);
     ops->fill_int(m->c, v->one, 1, B);
@@ -104,6 +111,7 @@ static void tokens_backward(Model *m, VoicePass *v, const LinearAt *l, const voi
 {
     const Ops *ops = m->c->ops;
     const int64_t n = (int64_t)m->cfg.gst_num_style_tokens * m->cfg.speaker_embedding_dim;
+    /* Summed over the rows in the precision of gradients, then rounded to that of the ops. */
     ops->fill_zero(m->c, v->dkey_sum, (size_t)n * ops->acc_bytes);
     ops->broadcast_backward(m->c, v->dkey_sum, drows, B, n);
     ops->convert(m->c, v->dkey, v->dkey_sum, n);
@@ -126,9 +134,12 @@ void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *i
                                 v->values, &shape);
         tokens_backward(m, v, &at->style_key, v->dkeys, B, 0);
         tokens_backward(m, v, &at->style_value, v->dvalues, B, 1);
+        /* One row: this only adds the gradient to the parameter's. */
         ops->broadcast_backward(m->c, grad_at(m, at->style_tokens), v->dtokens, 1, (int64_t)K * S);
+        /* The pooled mel has two readers: this gradient is added to the vector's. */
         linear_backward(m, &at->style_query, v->dpooled, v->dquery, NULL, v->pooled, B, ACT_NONE, 1);
     }
+    /* Back through time; x->y and x->dn are free now, the stack has them only while it runs. */
     ops->pool_backward(m->c, x->y, v->dpooled, v->len, B, v->M4, A);
     void *d = stack_backward(m, &v->stack, x, x->y, drop, 0);
     model_mark(m, "voice in", -1, 1);

@@ -24,6 +24,7 @@ static __global__ void __launch_bounds__(THREADS)
         sum += (double)grad[i] * grad[i];
     sums[threadIdx.x] = sum;
     __syncthreads();
+    /* A tree over the block: always the same order. */
     for (int half = THREADS / 2; half > 0; half /= 2) {
         if (threadIdx.x < half)
             sums[threadIdx.x] += sums[threadIdx.x + half];
@@ -33,6 +34,7 @@ static __global__ void __launch_bounds__(THREADS)
         partial[blockIdx.x] = sums[0];
 }
 
+/* The blocks' sums in their order. */
 static __global__ void __launch_bounds__(THREADS)
     norm2_finish_kernel(float *norm2, int32_t *finite, const double *partial, int blocks)
 {
@@ -80,6 +82,7 @@ typedef struct AdamNumbers {
     float correction1, correction2; /* 1 / (1 - beta1^step), 1 / sqrt(1 - beta2^step) */
 } AdamNumbers;
 
+/* As in vector.c: weight decay apart from the gradient. */
 __device__ __forceinline__ float adam_update(float p, float &m, float &v, float g, int decays,
                                              const AdamNumbers &a)
 {
@@ -97,10 +100,12 @@ __global__ void __launch_bounds__(THREADS)
 {
     __shared__ AdamNumbers shared;
     float scale = *gscale;
+    /* The guard leaves the step out. */
     if (scale == 0.0f)
         return;
     if (threadIdx.x == 0) {
         shared = numbers;
+        /* In double, by one thread of a block: 1 - beta2^step loses all its digits in float. */
         if (step) {
             shared.lr = step->lr;
             shared.correction1 = (float)(1.0 / (1.0 - pow((double)numbers.beta1, (double)step->number)));
@@ -110,6 +115,7 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     AdamNumbers a = shared;
     int64_t stride = (int64_t)gridDim.x * THREADS, first = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    /* Four at a time where addresses allow it; then what is left. */
     for (int64_t i = first; i < groups; i += stride) {
         float4 g = ((const float4 *)grad)[i], p = ((float4 *)master)[i], m4 = ((float4 *)m)[i],
                v4 = ((float4 *)v)[i];
@@ -118,7 +124,9 @@ __global__ void __launch_bounds__(THREADS)
         p.y = adam_update(p.y, m4.y, v4.y, g.y * scale, d.y, a);
         p.z = adam_update(p.z, m4.z, v4.z, g.z * scale, d.z, a);
         p.w = adam_update(p.w, m4.w, v4.w, g.w * scale, d.w, a);
-        ((float4 *)master)[i] = p, ((float4 *)m)[i] = m4, ((float4 *)v)[i] = v4;
+        ((float4 *)master)[i] = p;
+        ((float4 *)m)[i] = m4;
+        ((float4 *)v)[i] = v4;
         if (real_out) {
             if constexpr (sizeof(T) == 2)
                 ((uint2 *)real_out)[i] = make_uint2(pack_bf16(p.x, p.y), pack_bf16(p.z, p.w));
@@ -128,7 +136,9 @@ __global__ void __launch_bounds__(THREADS)
     }
     for (int64_t i = groups * 4 + first; i < n; i += stride) {
         float mi = m[i], vi = v[i], p = adam_update(master[i], mi, vi, grad[i] * scale, decay[i], a);
-        master[i] = p, m[i] = mi, v[i] = vi;
+        master[i] = p;
+        m[i] = mi;
+        v[i] = vi;
         if (real_out)
             real_out[i] = from_float<T>(p);
     }

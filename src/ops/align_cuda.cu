@@ -367,9 +367,18 @@ static void align_search(OpsContext *c, int32_t *frames, float *cost, const void
     int most = at_most(at_most(room / p.item, B), 65535);
     assert(most >= 1);
     AlignArgs a = {};
-    a.frames = frames, a.mel = mel, a.text_len = text_len, a.mel_len = mel_len;
-    a.T = T_rows, a.M = M, a.n = n;
-    a.rows = p.rows, a.ld = p.ld, a.width = p.width, a.edge = p.edge, a.path_ld = p.path_ld;
+    a.frames = frames;
+    a.mel = mel;
+    a.text_len = text_len;
+    a.mel_len = mel_len;
+    a.T = T_rows;
+    a.M = M;
+    a.n = n;
+    a.rows = p.rows;
+    a.ld = p.ld;
+    a.width = p.width;
+    a.edge = p.edge;
+    a.path_ld = p.path_ld;
     for (int first = 0; first < B; first += most) {
         int items = B - first < most ? B - first : most;
         float *at = (float *)ops_scratch(c), *edges[2] = {NULL, NULL};
@@ -382,8 +391,10 @@ static void align_search(OpsContext *c, int32_t *frames, float *cost, const void
         a.path = (int32_t *)take(p.path_ld);
         a.at = (int32_t *)take(1);
         float *sums = take(p.sums);
-        if (T_rows > p.strip)
-            edges[0] = take(p.edge), edges[1] = take(p.edge);
+        if (T_rows > p.strip) {
+            edges[0] = take(p.edge);
+            edges[1] = take(p.edge);
+        }
         a.bits = p.shared_bits ? NULL : (uint32_t *)take(p.bits);
         a.score = take(p.score); /* the last: what is fetched ahead lies behind it */
         for (int chunk = 0; chunk < p.chunks - 1; chunk++)

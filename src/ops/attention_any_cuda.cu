@@ -20,6 +20,7 @@ template <typename T> struct AnyArgs {
     int first;
 };
 
+/* The batch item and head of a block. */
 typedef struct AnyPlace {
     int b, h, q_len, k_len;
     int64_t row; /* of [B,H,tq] arrays */
@@ -49,6 +50,7 @@ __device__ __forceinline__ void any_fetch(float *to, const T *base, int64_t ld, 
     }
 }
 
+/* Along the head size, in order. */
 __device__ __forceinline__ float any_dot(const float *a, const float *b, int D)
 {
     float sum = 0.0f;
@@ -77,6 +79,7 @@ __device__ __forceinline__ void any_add(float sums[CHANNELS], float x, const flo
     }
 }
 
+/* The lanes' channels to a row of memory. */
 template <typename T>
 __device__ __forceinline__ void any_put(T *to, const float sums[CHANNELS], float scale, int D)
 {
@@ -86,6 +89,7 @@ __device__ __forceinline__ void any_put(T *to, const float sums[CHANNELS], float
             to[threadIdx.x % 32 + 32 * i] = from_float<T>(sums[i] * scale);
 }
 
+/* o and lse. A row behind the length gives zeros. */
 template <typename T> __global__ void __launch_bounds__(THREADS) any_forward_kernel(AnyArgs<T> a)
 {
     __shared__ float ks[ROUND * PITCH], vs[ROUND * PITCH], qs[WARPS * PITCH];
@@ -105,6 +109,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_forward_ker
         __syncthreads();
         int visible = key0 + lane < p.k_len;
         float score = visible ? any_dot(qs + warp * PITCH, ks + lane * PITCH, D) * s.scale : -INFINITY;
+        /* Online softmax: when a larger score comes up, what was summed is scaled down to it. */
         float now = fmaxf(most, warp_max(score));
         float fix = expf(most - now), weight = visible ? expf(score - now) : 0.0f;
         most = now;
@@ -156,6 +161,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_query_kerne
         __syncthreads();
         float x = 0.0f;
         if (row < p.q_len && key0 + lane < p.k_len) {
+            /* The weight again from lse, and its gradient. */
             float weight = expf(any_dot(qs + warp * PITCH, ks + lane * PITCH, D) * s.scale - lse);
             x = weight * (any_dot(ds + warp * PITCH, vs + lane * PITCH, D) - delta);
         }
@@ -165,6 +171,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) any_query_kerne
         any_put(a.dq + q_at + row * s.ldq, sums, s.scale, D);
 }
 
+/* dk and dv; delta is there from the kernel before. */
 template <typename T> __global__ void __launch_bounds__(THREADS) any_key_kernel(AnyArgs<T> a)
 {
     __shared__ float qs[ROUND * PITCH], ds[ROUND * PITCH], ks[WARPS * PITCH], vs[WARPS * PITCH];
@@ -207,7 +214,9 @@ static AnyArgs<T> any_args(const void *q, const void *k, const void *v, const At
     assert(s->head_size <= ATTENTION_MOST);
     AnyArgs<T> a = {};
     a.s = *s;
-    a.q = (const T *)q, a.k = (const T *)k, a.v = (const T *)v;
+    a.q = (const T *)q;
+    a.k = (const T *)k;
+    a.v = (const T *)v;
     return a;
 }
 
@@ -219,7 +228,9 @@ void attention_any_forward(OpsContext *c, void *o, void *lse, const void *q, con
     if (s->batch == 0 || s->tq == 0)
         return;
     AnyArgs<T> a = any_args<T>(q, k, v, s);
-    a.o = (T *)o, a.lse = (float *)lse;
+    a.o = (T *)o;
+    a.lse = (float *)lse;
+    /* blockIdx.y counts items and heads, and has a limit. */
     int most = attention_items(s, s->batch);
     for (a.first = 0; a.first < s->batch; a.first += most) {
         unsigned heads = (unsigned)((s->batch - a.first < most ? s->batch - a.first : most) * s->heads);
@@ -235,8 +246,13 @@ void attention_any_backward(OpsContext *c, void *dq, void *dk, void *dv, const v
 {
     CudaOps *ops = ops_enter(c);
     AnyArgs<T> a = any_args<T>(q, k, v, s);
-    a.dq = (T *)dq, a.dk = (T *)dk, a.dv = (T *)dv, a.dout = (const T *)dout, a.out = (const T *)o;
-    a.lse = (float *)lse, a.delta = (float *)ops_scratch(c);
+    a.dq = (T *)dq;
+    a.dk = (T *)dk;
+    a.dv = (T *)dv;
+    a.dout = (const T *)dout;
+    a.out = (const T *)o;
+    a.lse = (float *)lse;
+    a.delta = (float *)ops_scratch(c);
     int64_t numbers = (int64_t)s->heads * (s->tq > 0 ? s->tq : 1); /* of an item */
     int most = attention_items(s, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / numbers);
     for (a.first = 0; a.first < s->batch; a.first += most) {

@@ -133,6 +133,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     int first = blockIdx.x * ROWS;
     int row0 = warp * WARP_ROWS, mine = first + row0;
+    /* Rows behind the length: zeros, and done. */
     bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
         put_zeros(o, a.ldo, first, a.tq);
@@ -143,6 +144,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
     const bf16 *q = a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH;
     const bf16 *k = a.k + (int64_t)p.b * a.tk * a.ldk + p.h * TILE_WIDTH;
     const bf16 *v = a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH;
+    /* Queries once; keys and values in two stages, the next on its way while this one is used. */
     fetch<ROWS>(qs, q, a.ldq, first, p.q_len);
     fetch<STEP>(ks, k, a.ldk, 0, p.k_len);
     fetch<STEP>(vs, v, a.ldv, 0, p.k_len);
@@ -153,8 +155,10 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
-        for (int r = 0; r < 2; r++)
-            most[m][r] = -INFINITY, total[m][r] = 0.0f;
+        for (int r = 0; r < 2; r++) {
+            most[m][r] = -INFINITY;
+            total[m][r] = 0.0f;
+        }
     float scale2 = a.scale * LOG2E;
     for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
         if (key0 + STEP < p.k_len) {
@@ -167,8 +171,10 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
         }
         __syncthreads();
         if (mine < p.q_len) {
+            /* Scores of 32 queries and 64 keys, in registers. */
             float s[2][8][4];
             dot_rows<8>(s, qs, row0, ks + stage * STEP * TILE_WIDTH);
+            /* The last round may have keys that are padding. */
             if (key0 + STEP > p.k_len)
 #pragma unroll
                 for (int m = 0; m < 2; m++)
@@ -182,13 +188,14 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
             for (int m = 0; m < 2; m++)
 #pragma unroll
                 for (int r = 0; r < 2; r++) {
+                    /* Online softmax: a larger score scales down what was summed before. */
                     float now = most[m][r];
 #pragma unroll
                     for (int n = 0; n < 8; n++)
                         now = fmaxf(now, fmaxf(s[m][n][2 * r], s[m][n][2 * r + 1]));
                     now = quad_max(now);
-                    float base = now * scale2,
-                          fix = exp2_fast(most[m][r] * scale2 - base); /* some key is visible */
+                    /* Finite: some key is visible. */
+                    float base = now * scale2, fix = exp2_fast(most[m][r] * scale2 - base);
                     most[m][r] = now;
                     total[m][r] *= fix;
 #pragma unroll
@@ -210,6 +217,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
     for (int m = 0; m < 2; m++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
+            /* Four lanes share a row. */
             float sum = quad_sum(total[m][r]), inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
             int row = mine + 16 * m + g + 8 * r;
             if (t == 0 && row < a.tq)
@@ -300,6 +308,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
             const bf16 *kt = ks + stage * BACKWARD_STEP * TILE_WIDTH,
                        *vt = vs + stage * BACKWARD_STEP * TILE_WIDTH;
             float s[2][4][4], d[2][4][4];
+            /* Scores and dout . v of the round. */
             dot_rows<4>(s, qs, row0, kt);
             dot_rows<4>(d, ds, row0, vt);
             int masked = key0 + BACKWARD_STEP > p.k_len;
@@ -309,6 +318,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_query_kernel(Atte
                 for (int n = 0; n < 4; n++)
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
+                        /* dS = P (dP - delta); the scale comes at the end. */
                         float weight = exp2_fast(s[m][n][i] * scale2 - lse2[m][i / 2]),
                               gradient = d[m][n][i] - minus[m][i / 2];
                         int visible = !masked || key0 + 8 * n + 2 * t + i % 2 < p.k_len;
@@ -446,7 +456,10 @@ static void attention_forward_bf16(OpsContext *c, void *o, void *lse, const void
     if (s->batch == 0 || s->tq == 0)
         return;
     AttentionArgs a = make_args(s);
-    a.o = (bf16 *)o, a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v;
+    a.o = (bf16 *)o;
+    a.q = (const bf16 *)q;
+    a.k = (const bf16 *)k;
+    a.v = (const bf16 *)v;
     a.lse = (float *)lse;
     int most = attention_items(s, s->batch);
     for (a.first = 0; a.first < s->batch; a.first += most) {
@@ -470,10 +483,16 @@ static void attention_backward_bf16(OpsContext *c, void *dq, void *dk, void *dv,
     }
     CudaOps *ops = ops_enter(c);
     AttentionArgs a = make_args(s);
-    a.dq = (bf16 *)dq, a.dk = (bf16 *)dk, a.dv = (bf16 *)dv;
-    a.q = (const bf16 *)q, a.k = (const bf16 *)k, a.v = (const bf16 *)v, a.dout = (const bf16 *)dout,
+    a.dq = (bf16 *)dq;
+    a.dk = (bf16 *)dk;
+    a.dv = (bf16 *)dv;
+    a.q = (const bf16 *)q;
+    a.k = (const bf16 *)k;
+    a.v = (const bf16 *)v;
+    a.dout = (const bf16 *)dout;
     a.out = (const bf16 *)o;
-    a.lse = (float *)lse, a.delta = (float *)ops_scratch(c);
+    a.lse = (float *)lse;
+    a.delta = (float *)ops_scratch(c);
     if (!hopper_attention(ops))
         allow_shared(ops, attention_key_kernel, KEY_SHARED);
     int64_t numbers = (int64_t)s->heads * (s->tq > 0 ? s->tq : 1); /* of an item */

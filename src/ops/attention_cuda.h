@@ -62,9 +62,15 @@ __device__ __forceinline__ float quad_max(float x)
 static inline AttentionArgs make_args(const AttentionShape *s)
 {
     AttentionArgs a = {};
-    a.q_len = s->q_len, a.k_len = s->k_len;
-    a.ldq = s->ldq, a.ldk = s->ldk, a.ldv = s->ldv, a.ldo = s->ldo;
-    a.heads = s->heads, a.tq = s->tq, a.tk = s->tk;
+    a.q_len = s->q_len;
+    a.k_len = s->k_len;
+    a.ldq = s->ldq;
+    a.ldk = s->ldk;
+    a.ldv = s->ldv;
+    a.ldo = s->ldo;
+    a.heads = s->heads;
+    a.tq = s->tq;
+    a.tk = s->tk;
     a.scale = s->scale;
     return a;
 }

@@ -1,15 +1,15 @@
 /* conv_cuda.cu - convolution over time as a matrix product: the K rows that an output row sees are laid side
- * by side in the workspace
- * ("unfolded"), a few batch items at a time, so that they are still in the GPU's cache when the product reads
- * them. */
+ * by side in the workspace ("unfolded"), a few batch items at a time, so that they are still in the GPU's
+ * cache when the product reads them. */
 #include <type_traits>
 
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
-#define CHUNK_BYTES \
-    (size_t(96) << 20) /* unfolded at once; large products, few launches. What is left serves timing \
-                          (product_cuda.cu) */
+/* Unfolded at once: large products, few launches. What is left of the workspace serves timing
+ * (product_cuda.cu). */
+#define CHUNK_BYTES (size_t(96) << 20)
+#define MOST_ITEMS 65535 /* blockIdx.y */
 
 /* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's
  * length. An input row is read once and goes to all the places that see it; K / 2 rows before and behind an
@@ -74,11 +74,11 @@ __global__ void __launch_bounds__(THREADS)
 static int chunk_items(const OpsContext *c, size_t real, int B, int T_rows, int C, int K)
 {
     size_t item = real * (size_t)T_rows * (size_t)C * (size_t)K, most = ops_scratch_bytes(c);
-    assert(item <= most &&
-           (size_t)(T_rows + K) * (size_t)C < (size_t)1 << 31); /* the kernels count an item in 32 bits */
+    /* The kernels count an item in 32 bits. */
+    assert(item <= most && (size_t)(T_rows + K) * (size_t)C < (size_t)1 << 31);
     size_t wanted = most < CHUNK_BYTES ? most : CHUNK_BYTES;
     int64_t items = (int64_t)(wanted / item);
-    return at_most(items < 1 ? 1 : at_most(items, 65535), B);
+    return at_most(items < 1 ? 1 : at_most(items, MOST_ITEMS), B);
 }
 
 /* Calls f with V and K as constants. */
@@ -135,7 +135,8 @@ static void conv_forward(OpsContext *c, void *out, void *unfolded, const void *i
     assert(K % 2 == 1 && C > 0 && N > 0);
     if (B == 0 || T_rows == 0)
         return;
-    int items = unfolded ? at_most(B, 65535) : chunk_items(c, sizeof(T), B, T_rows, C, K);
+    /* Kept for the way back where there is room, else in the workspace, chunk by chunk. */
+    int items = unfolded ? at_most(B, MOST_ITEMS) : chunk_items(c, sizeof(T), B, T_rows, C, K);
     for (int first = 0; first < B; first += items) {
         int now = B - first < items ? B - first : items;
         int64_t row = (int64_t)first * T_rows;
@@ -160,8 +161,9 @@ static void conv_backward(OpsContext *c, void *din, void *dw, void *dbias, void 
     const int64_t inner = (int64_t)K * C, rows = (int64_t)B * T_rows;
     if (act != ACT_NONE || dbias)
         ops_activation_backward(c, dout, dbias, out, rows, N, act, len, T_rows);
-    else
-        ops_finish_rows(c, dout, rows, N, ACT_NONE, len, T_rows); /* the padding is zero then */
+    else /* only zeros for the padding */
+        ops_finish_rows(c, dout, rows, N, ACT_NONE, len, T_rows);
+    /* The input is still unfolded from the way forward: one product for all items. */
     if (dw && unfolded) {
         Product weight = {N, inner, rows, 1, 0, 1, 1, ACT_NONE};
         blas_product(c, dw, dout, unfolded, NULL, &weight);
@@ -169,6 +171,7 @@ static void conv_backward(OpsContext *c, void *din, void *dw, void *dbias, void 
     const int unfolding = dw && !unfolded;
     if (!unfolding && !din)
         return;
+    /* A chunk is unfolded for dw; then din's columns take its place and are folded. */
     T *columns = (T *)ops_scratch(c);
     int items = chunk_items(c, sizeof(T), B, T_rows, C, K);
     for (int first = 0; first < B; first += items) {

@@ -1,4 +1,5 @@
-/* cublas_cuda.cu - see cublas_cuda.h. */
+/* cublas_cuda.cu - finds cuBLASLt at run time, so that the library can be built and shipped without it. See
+ * cublas_cuda.h. */
 #include "ops/cublas_cuda.h"
 
 #include <dlfcn.h>
@@ -12,12 +13,14 @@
 
 #define PATH_BYTES 4096
 
+/* Newest first. */
 static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 static const char *const toolkit[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/lib",
                                       "/usr/local/cuda/targets/x86_64-linux/lib",
                                       "/usr/local/cuda/targets/sbsa-linux/lib", "/opt/cuda/lib64"};
 static const char *const packages[] = {"nvidia/cu13/lib", "nvidia/cublas/lib"};
 
+/* The first of `names` that loads from the folder. */
 static void *open_in(const char *folder)
 {
     char path[PATH_BYTES];
@@ -75,6 +78,8 @@ static void *open_in_packages(void)
     return library;
 }
 
+/* In this order: where the user says, beside this library, where the loader looks, where toolkits are
+ * installed, in Python's packages. */
 static void *open_library(Err *err)
 {
     const char *given = getenv("MYXTTS_CUBLAS_PATH");
@@ -111,6 +116,7 @@ int cublas_load(Cublas *api, Err *err)
                      "holds it");
         return ERR_MISSING;
     }
+/* Every function that is used, or a sentence about the one that is not there. */
 #define X(name) \
     api->name = (decltype(api->name))dlsym(library, #name); \
     if (!api->name) \

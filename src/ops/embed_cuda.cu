@@ -5,13 +5,14 @@
 
 #define THREADS 256
 #define WARPS (THREADS / 32)
-#define MOST_SHARES 16 /* of the text */
+#define MOST_SHARES 16                  /* of the text */
+#define LOG2_LONGEST 13.287712379549449 /* log2(10000): the slowest channel, in steps per radian */
 
 /* Channel c at time t: sin for even c, cos for odd, of t * frequency. The angle is reduced in double: sinf
  * alone is off by 1e-4 at t = 1000. */
 __device__ __forceinline__ double frequency(int c, int C)
 {
-    return exp2(-13.287712379549449 * (double)(c / 2 * 2) / (double)C);
+    return exp2(-LOG2_LONGEST * (double)(c / 2 * 2) / (double)C);
 }
 
 __device__ __forceinline__ float position(int t, int c, double f)
@@ -119,6 +120,8 @@ __global__ void __launch_bounds__(THREADS)
         for (int64_t row0 = from; row0 < to; row0 += THREADS) {
             int64_t row = row0 + threadIdx.x;
             int here = row < to && id[row] == symbol && !(len && row % T_rows >= len[row / T_rows]);
+            /* Places of this symbol among the next THREADS rows, listed in their order: the sum does not
+             * depend on who finds them. */
             unsigned mask = __ballot_sync(0xFFFFFFFFu, here);
             if (lane == 0)
                 counts[warp] = __popc(mask);
@@ -187,6 +190,7 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
     DropoutCuda d = dropout_cuda(c, drop);
     float *partial = (float *)ops_scratch(c);
     T *to = id ? NULL : (T *)din;
+    /* Positions and input; then the table, which only symbols have. */
     if (dalpha || to) {
         int even = C % 8 == 0 && is_aligned(dout) && is_aligned(to);
         unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
@@ -203,6 +207,7 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
             ops_add_partials(o, (float *)dalpha, partial, (int)(grid.x * grid.y * grid.z), 1, 1, 1.0f, 1);
     }
     if (id) {
+        /* As many shares of the text as the scratch holds whole tables for. */
         int64_t most = (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / ((int64_t)V * C);
         assert(most >= 1);
         int shares = at_most(divide_up(rows, THREADS), at_most(most, MOST_SHARES));

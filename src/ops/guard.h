@@ -13,6 +13,8 @@
 #define GUARD_CALL static inline
 #endif
 
+#define GUARD_MEAN 100 /* steps that the running mean looks back on */
+
 /* The gradient is a sum over `frames` mel frames. Returns what it has to be multiplied with; 0: the step is
  * left out. */
 GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double frames, double clip,
@@ -22,10 +24,12 @@ GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double fra
     g->norm = (float)norm;
     g->skipped = !finite || !isfinite(norm) ? 1 : g->seen >= GUARD_SETTLE && norm > spike * g->mean ? 2 : 0;
     if (g->skipped) {
-        g->consecutive++, g->total++;
+        g->consecutive++;
+        g->total++;
         return 0;
     }
-    double share = 1.0 / (g->seen < 99 ? g->seen + 1 : 100);
+    /* The mean of all steps made, from then on over about a hundred. */
+    double share = 1.0 / (g->seen < GUARD_MEAN - 1 ? g->seen + 1 : GUARD_MEAN);
     g->mean = (float)(g->mean + (norm - g->mean) * share);
     g->seen++;
     g->consecutive = 0;

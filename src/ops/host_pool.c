@@ -46,6 +46,7 @@ static inline void pause_briefly(void)
 #endif
 }
 
+/* The next task is one of those that there are. */
 static int has_work(uint64_t ticket) { return (ticket & TASK_MASK) < ((ticket >> TASK_BITS) & TASK_MASK); }
 
 static void take_tasks(HostPool *p, int slot)
@@ -69,6 +70,8 @@ static void *work(void *arg)
     while (!atomic_load(&p->stop)) {
         for (int i = 0; i < WATCH_ROUNDS && !has_work(atomic_load(&p->ticket)) && !atomic_load(&p->stop); i++)
             pause_briefly();
+        /* Sleeps until it is woken; host_pool_run looks at `sleeping` after it has set the ticket, so no
+         * work is missed. */
         if (!has_work(atomic_load(&p->ticket))) {
             pthread_mutex_lock(&p->lock);
             atomic_fetch_add(&p->sleeping, 1);
@@ -123,6 +126,7 @@ void host_pool_close(HostPool *p)
 void host_pool_run(HostPool *p, int tasks, HostTask fn, void *arg)
 {
     ASSERT_CMP(tasks, <=, HOST_POOL_TASKS);
+    /* Not worth waking anybody. */
     if (tasks <= 1 || p->n_workers == 0) {
         for (int i = 0; i < tasks; i++)
             fn(arg, i, 0);
@@ -131,6 +135,7 @@ void host_pool_run(HostPool *p, int tasks, HostTask fn, void *arg)
     atomic_store_explicit(&p->fn, fn, memory_order_relaxed);
     atomic_store_explicit(&p->arg, arg, memory_order_relaxed);
     atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+    /* Function and argument are there before the ticket that makes them visible. */
     uint64_t generation = (atomic_load(&p->ticket) >> (2 * TASK_BITS)) + 1;
     atomic_store(&p->ticket, generation << (2 * TASK_BITS) | (uint64_t)tasks << TASK_BITS);
     if (atomic_load(&p->sleeping)) {
@@ -138,6 +143,7 @@ void host_pool_run(HostPool *p, int tasks, HostTask fn, void *arg)
         pthread_cond_broadcast(&p->wake);
         pthread_mutex_unlock(&p->lock);
     }
+    /* The caller works too, then waits for tasks that others have begun. */
     take_tasks(p, 0);
     for (int i = 0; atomic_load_explicit(&p->done, memory_order_acquire) < tasks; i++) {
         pause_briefly();

@@ -24,7 +24,9 @@ static void linear_forward(OpsContext *c, void *out, const void *in, const void 
         thin_linear_forward(c, out, in, w, bias, M, N, K, act, accumulate);
         return;
     }
+    /* ReLU is part of the product; tanh is a pass of its own. */
     Product p = {M, N, K, 0, 1, 0, accumulate != 0, act == ACT_RELU ? ACT_RELU : ACT_NONE};
+    /* For whoever compares: the product alone, then the rest. */
     if (c->unfused && !accumulate && (bias || act != ACT_NONE)) {
         p.act = ACT_NONE;
         blas_product(c, out, in, w, NULL, &p);
@@ -46,6 +48,7 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
     assert(M >= 0 && N > 0 && K > 0 && (dw || (!dbias && N > THIN)));
     if (M == 0)
         return;
+    /* The sums of dout's columns come with the weights' product where that was found to be faster. */
     int summed = act == ACT_NONE && dbias && N > THIN && blas_weight_sums(c, dw, dbias, dout, in, M, N, K);
     if (act != ACT_NONE || (dbias && !summed))
         ops_activation_backward(c, dout, dbias, out, M, N, act, NULL, 0);
@@ -53,6 +56,7 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
         thin_linear_backward(c, din, dw, dout, in, w, M, N, K, accumulate);
         return;
     }
+    /* dw += dout^T in; din = dout w. */
     if (dw && !summed) {
         Product weight = {N, K, M, 1, 0, 1, 1, ACT_NONE};
         blas_product(c, dw, dout, in, NULL, &weight);

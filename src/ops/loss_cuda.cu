@@ -27,6 +27,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
             for (int j = 0; j < V; j++) {
                 float d = x[j] - y[j], size = fabsf(d);
+                /* Loss and slope; where the difference is 0 or NaN, the slope is the difference itself. */
                 if (kind == LOSS_L1) {
                     sum += size;
                     g[j] = d > 0.0f ? 1.0f : d < 0.0f ? -1.0f : d;
@@ -45,6 +46,7 @@ __global__ void __launch_bounds__(THREADS)
         }
         if (!dpred)
             continue;
+        /* A second loss on the same prediction adds its gradient. */
         if (accumulate) {
             load_some<V>(x, dpred + first + i);
 #pragma unroll

@@ -8,8 +8,8 @@
 #define BACKWARD_WARPS 4
 #define NORM_EPS 1e-5f
 #define NORM_MOST 1024 /* channels of a row in registers */
-#define RESIDENT_WARPS(T) \
-    (sizeof(T) == 2 ? 24 : 16) /* of the backward kernel on a multiprocessor; all its blocks run at once */
+/* Warps of the backward kernel on a multiprocessor; all its blocks run at once. */
+#define RESIDENT_WARPS(T) (sizeof(T) == 2 ? 24 : 16)
 
 /* Rows in registers: P pieces of a lane, all of them asked for before the first is used. */
 template <typename T, int P>
@@ -31,6 +31,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
                 py[pass].load(y + row * C + c);
         }
     }
+    /* The sum of the stream and the branch, rounded as it is stored: the way back sees the same numbers. */
     uint64_t seed = dropout_seed(drop);
     float kept[P][8], total = 0.0f;
 #pragma unroll
@@ -55,6 +56,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
         for (int j = 0; j < 8; j++)
             total += v[j];
     }
+    /* Mean first, then squares of differences: no cancellation. */
     float average = warp_sum(total) / (float)C, square = 0.0f;
 #pragma unroll
     for (int pass = 0; pass < P; pass++) {
@@ -71,6 +73,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
         float *v = kept[pass], scale[8], shift[8];
         if (c >= C)
             continue;
+        /* Normalised, scaled and shifted, straight from the registers. */
         load8(scale, w + c);
         load8(shift, b + c);
 #pragma unroll
@@ -153,7 +156,8 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
     float dw[8], db[8], dys[8], scale[8], next_mean, next_rstd;
     Piece<T> next_g, next_n, next_d;
     auto ask = [&](int64_t row) {
-        next_mean = mean[row], next_rstd = rstd[row];
+        next_mean = mean[row];
+        next_rstd = rstd[row];
         if (has) {
             next_g.load(dout + row * C + c);
             next_n.load(sum + row * C + c);
@@ -169,6 +173,7 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
     ask(blockIdx.x);
     int turn = 0;
     for (int64_t row = blockIdx.x; row < R; row += gridDim.x, turn ^= 1) {
+        /* The next row is on its way while this one is worked on. */
         float average = next_mean, r = next_rstd, g[8], n[8], d[8], sum1 = 0.0f, sum2 = 0.0f;
         next_g.unpack(g);
         next_n.unpack(n);
@@ -186,23 +191,31 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
                 sum1 += g[j];
                 sum2 += g[j] * n[j];
             }
-        sum1 = warp_sum(sum1), sum2 = warp_sum(sum2);
+        /* Two sums over the row: across the warp, then across the block. The buffers take turns, so one
+         * barrier is enough. */
+        sum1 = warp_sum(sum1);
+        sum2 = warp_sum(sum2);
         if (warps > 1) {
             if (threadIdx.x % 32 == 0)
                 sums[turn][threadIdx.x / 32] = make_float2(sum1, sum2);
             __syncthreads();
             sum1 = sum2 = 0.0f;
-            for (int i = 0; i < warps; i++)
-                sum1 += sums[turn][i].x, sum2 += sums[turn][i].y;
+            for (int i = 0; i < warps; i++) {
+                sum1 += sums[turn][i].x;
+                sum2 += sums[turn][i].y;
+            }
         }
         if (!has)
             continue;
-        sum1 *= share, sum2 *= share;
+        sum1 *= share;
+        sum2 *= share;
         int64_t i = row * C + c;
 #pragma unroll
         for (int j = 0; j < 8; j++)
+            /* dx = rstd (g - mean(g) - n mean(g n)), g being dout times the weight. */
             d[j] = (dsum ? d[j] : 0.0f) + r * (g[j] - sum1 - n[j] * sum2);
         store8(dx + i, d);
+        /* The branch has the same gradient through its dropout. */
         if (dy) {
 #pragma unroll
             for (int j = 0; j < 8; j++)
@@ -215,6 +228,7 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
         }
     }
     if (has) {
+        /* The block's share of dw, db and the sum of dy. */
         float *to = partial + (int64_t)blockIdx.x * wanted * C + c;
         store8(to, dw);
         store8(to + C, db);
@@ -287,12 +301,15 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
             a += g * (to_float(sum[row * C + c]) - mean[row]) * rstd[row];
             b += g;
         }
-    dw[warp][lane] = a, db[warp][lane] = b;
+    dw[warp][lane] = a;
+    db[warp][lane] = b;
     __syncthreads();
     if (warp != 0 || c >= C)
         return;
-    for (int i = 1; i < NORM_WARPS; i++)
-        a += dw[i][lane], b += db[i][lane];
+    for (int i = 1; i < NORM_WARPS; i++) {
+        a += dw[i][lane];
+        b += db[i][lane];
+    }
     partial[(int64_t)blockIdx.y * 2 * C + c] = a;
     partial[(int64_t)blockIdx.y * 2 * C + C + c] = b;
 }
@@ -312,6 +329,7 @@ template <typename F> static void with_passes(int passes, F f)
     }
 }
 
+/* A warp per row; in registers where the row fits and lies evenly. */
 template <typename T>
 static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x,
                          const void *y, const void *w, const void *b, int64_t R, int C, Dropout drop)
@@ -336,6 +354,7 @@ static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *
         launch(norm_forward_any_kernel<T, 1>);
 }
 
+/* Rows that fit into registers need one kernel; others one for columns and one for rows. */
 template <typename T>
 static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum,
                           const void *dout, const void *dsum, const void *sum, const void *mean,
@@ -348,6 +367,7 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
     float *partial = (float *)ops_scratch(c);
     DropoutCuda d = dropout_cuda(c, drop);
     int wanted = dy && dy_sum ? 3 : 2;
+    /* As many blocks as the scratch holds partial sums for. */
     int64_t most = (int64_t)(ops_scratch_bytes(c) / (3 * sizeof(float) * (size_t)C));
     int warps = (C + 255) / 256, rows = at_most(fill_blocks(o, R, RESIDENT_WARPS(T) / warps), most);
     auto launch = [&](auto kernel, int blocks, int threads) {

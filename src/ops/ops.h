@@ -270,6 +270,20 @@ static inline int ops_check(OpsContext *c, Err *err) { return c->ops->check ? c-
 
 extern const Ops ops_host_f32, ops_host_f64;
 
+/* X(name) for every op of the table that computes, from linear_forward on. */
+/* clang-format off */
+#define OPS_LIST(X) \
+    X(linear_forward) X(linear_backward) X(norm_forward) X(norm_backward) \
+    X(attention_forward) X(attention_backward) X(embed_forward) X(embed_backward) \
+    X(conv_forward) X(conv_backward) X(unfolded_bytes) \
+    X(dropout_forward) X(add_forward) X(add_vector_forward) X(add_vector_backward) \
+    X(pool_forward) X(pool_backward) X(broadcast_forward) X(broadcast_backward) \
+    X(fill_zero) X(fill_int) X(gather_forward) X(gather_backward) X(length_groups) X(band_mean) \
+    X(group_frames) X(align_search) X(durations_place) X(repeat_forward) X(repeat_backward) \
+    X(symbol_means) X(add_traits_forward) X(add_traits_backward) \
+    X(loss_forward) X(align_loss) X(traits_loss) X(norm2) X(guard) X(adamw) X(convert) X(unconvert)
+/* clang-format on */
+
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
 #define OPS_ABI (5 << 16 | (int)sizeof(Ops))

@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
 #pragma unroll
     for (int g = 1; g < PARTIAL_GROUPS; g++)
         sum += sums[g][column];
+    /* Up to three results, `width` columns each. */
     float *d = i < width ? to + i : i < 2 * width ? to2 + (i - width) : to3 + (i - 2 * width);
     *d = accumulate ? *d + scale * sum : scale * sum;
 }
@@ -48,6 +49,7 @@ void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const f
            count * n, n, 1.0f, 1);
 }
 
+/* Also of one that was opened in part. */
 static void cuda_ops_close(OpsContext *c)
 {
     CudaOps *o = (CudaOps *)c->own;
@@ -80,6 +82,7 @@ static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Er
         return cuda_err(err, ERR_NOMEM, "no memory for the ops of GPU %d", d->index);
     o->device = d->index;
     o->whole = o->stream = (cudaStream_t)d->ops->stream_native(s);
+    /* The side stream and the events between it and the main one; all without timing, which would cost. */
     cudaError_t e = cudaSetDevice(o->device);
     if (e == cudaSuccess)
         e = cudaStreamCreateWithFlags(&o->side, cudaStreamNonBlocking);
@@ -100,10 +103,13 @@ static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Er
 
 /* ---- work beside work ---- */
 
+/* The first failure is kept for check; nothing can be returned here. */
 static void side_try(CudaOps *o, cudaError_t e)
 {
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = "run work beside work";
+    if (e != cudaSuccess && o->broken == cudaSuccess) {
+        o->broken = e;
+        o->operation = "run work beside work";
+    }
 }
 
 /* Under capture the side stream joins the graph by its first wait, and leaves it by the last. */
@@ -165,6 +171,7 @@ static int cuda_bf16_open(OpsContext *c, Device *d, Stream *s, Err *err)
     return cuda_ops_open(c, myxtts_cuda_ops(REAL_BF16), d, s, err);
 }
 
+/* Each family fills in its own ops. */
 template <typename T> static Ops make_table(RealType real)
 {
     Ops ops = {};

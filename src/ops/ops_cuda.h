@@ -44,16 +44,20 @@ static inline CudaOps *ops_enter(OpsContext *c)
 {
     CudaOps *o = (CudaOps *)c->own;
     cudaError_t e = cudaSetDevice(o->device);
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = "select the GPU";
+    if (e != cudaSuccess && o->broken == cudaSuccess) {
+        o->broken = e;
+        o->operation = "select the GPU";
+    }
     return o;
 }
 
 static inline void ops_launched(CudaOps *o, const char *operation)
 {
     cudaError_t e = cudaGetLastError();
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = operation;
+    if (e != cudaSuccess && o->broken == cudaSuccess) {
+        o->broken = e;
+        o->operation = operation;
+    }
 }
 
 #ifndef LAUNCH
@@ -69,8 +73,10 @@ static inline void ops_launched(CudaOps *o, const char *operation)
 template <typename K> static inline void allow_shared(CudaOps *o, K kernel, size_t bytes)
 {
     cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (e != cudaSuccess && o->broken == cudaSuccess)
-        o->broken = e, o->operation = "ask for shared memory";
+    if (e != cudaSuccess && o->broken == cudaSuccess) {
+        o->broken = e;
+        o->operation = "ask for shared memory";
+    }
 }
 
 /* The workspace: of cuBLASLt, then scratch. Work that runs beside has its own at the end. */
@@ -127,14 +133,27 @@ __device__ __forceinline__ float high_bf16(uint32_t p) { return __uint_as_float(
 __device__ __forceinline__ void load8(float x[8], const bf16 *p)
 {
     uint4 u = *(const uint4 *)p;
-    x[0] = low_bf16(u.x), x[1] = high_bf16(u.x), x[2] = low_bf16(u.y), x[3] = high_bf16(u.y);
-    x[4] = low_bf16(u.z), x[5] = high_bf16(u.z), x[6] = low_bf16(u.w), x[7] = high_bf16(u.w);
+    x[0] = low_bf16(u.x);
+    x[1] = high_bf16(u.x);
+    x[2] = low_bf16(u.y);
+    x[3] = high_bf16(u.y);
+    x[4] = low_bf16(u.z);
+    x[5] = high_bf16(u.z);
+    x[6] = low_bf16(u.w);
+    x[7] = high_bf16(u.w);
 }
 
 __device__ __forceinline__ void load8(float x[8], const float *p)
 {
     float4 a = *(const float4 *)p, b = *(const float4 *)(p + 4);
-    x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w, x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+    x[0] = a.x;
+    x[1] = a.y;
+    x[2] = a.z;
+    x[3] = a.w;
+    x[4] = b.x;
+    x[5] = b.y;
+    x[6] = b.z;
+    x[7] = b.w;
 }
 
 __device__ __forceinline__ void store8(bf16 *p, const float x[8])
@@ -159,8 +178,14 @@ template <> struct Piece<bf16> {
     __device__ __forceinline__ void clear() { u = make_uint4(0, 0, 0, 0); }
     __device__ __forceinline__ void unpack(float x[8]) const
     {
-        x[0] = low_bf16(u.x), x[1] = high_bf16(u.x), x[2] = low_bf16(u.y), x[3] = high_bf16(u.y);
-        x[4] = low_bf16(u.z), x[5] = high_bf16(u.z), x[6] = low_bf16(u.w), x[7] = high_bf16(u.w);
+        x[0] = low_bf16(u.x);
+        x[1] = high_bf16(u.x);
+        x[2] = low_bf16(u.y);
+        x[3] = high_bf16(u.y);
+        x[4] = low_bf16(u.z);
+        x[5] = high_bf16(u.z);
+        x[6] = low_bf16(u.w);
+        x[7] = high_bf16(u.w);
     }
 };
 
@@ -168,13 +193,21 @@ template <> struct Piece<float> {
     float4 a, b;
     __device__ __forceinline__ void load(const float *p)
     {
-        a = *(const float4 *)p, b = *(const float4 *)(p + 4);
+        a = *(const float4 *)p;
+        b = *(const float4 *)(p + 4);
     }
     __device__ __forceinline__ void store(float *p) const { *(float4 *)p = a, *(float4 *)(p + 4) = b; }
     __device__ __forceinline__ void clear() { a = b = make_float4(0.0f, 0.0f, 0.0f, 0.0f); }
     __device__ __forceinline__ void unpack(float x[8]) const
     {
-        x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w, x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+        x[0] = a.x;
+        x[1] = a.y;
+        x[2] = a.z;
+        x[3] = a.w;
+        x[4] = b.x;
+        x[5] = b.y;
+        x[6] = b.z;
+        x[7] = b.w;
     }
 };
 

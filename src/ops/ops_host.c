@@ -1,20 +1,34 @@
-/* ops_host.c - opening and closing of the host ops: threads, scratch memory, instruction set. */
+/* ops_host.c - the host's tables and what opens them: threads, scratch memory, instruction set.
+ * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
 #include "ops/ops_host.h"
 
 #include <cblas.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "ops/host_real.h"
 
-int host_ops_open(OpsContext *c, Device *d, Stream *s, const Ops *ops, Err *err)
+static void host_ops_close(OpsContext *c)
 {
-    c->ops = ops;
+    HostOps *h = c->own;
+    if (!h)
+        return;
+    host_pool_close(h->pool);
+    free(h->scratch);
+    free(h->sums);
+    free(h);
+    c->own = NULL;
+}
+
+static int host_ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
+{
+    c->ops = &HOST(ops_host);
     c->device = d;
     c->stream = s;
     c->own = NULL;
     int threads = c->threads > 1 ? c->threads : 1;
-    openblas_set_num_threads(
-        1); /* it would divide products by its own thread count, and wait with spinning threads */
+    /* With threads of its own OpenBLAS would divide products by their number, and spin while it waits. */
+    openblas_set_num_threads(1);
     HostOps *h = mem_calloc(1, sizeof *h);
     if (!h)
         return err_set(err, ERR_NOMEM, "no memory for the host ops");
@@ -32,14 +46,24 @@ int host_ops_open(OpsContext *c, Device *d, Stream *s, const Ops *ops, Err *err)
     return rc;
 }
 
-void host_ops_close(OpsContext *c)
-{
-    HostOps *h = c->own;
-    if (!h)
-        return;
-    host_pool_close(h->pool);
-    free(h->scratch);
-    free(h->sums);
-    free(h);
-    c->own = NULL;
-}
+/* Host ops run at once and in order: nothing fails later, and work "beside" other work is just work. */
+static int nothing_fails(OpsContext *c, Err *err) { return 0; }
+static void in_order(OpsContext *c) {}
+static void note_nothing(OpsContext *c, int note) {}
+
+const Ops HOST(ops_host) = {.real = sizeof(REAL) == sizeof(float) ? REAL_F32 : REAL_F64,
+                            .real_bytes = sizeof(REAL),
+                            .acc_bytes = sizeof(REAL),
+                            .open = host_ops_open,
+                            .close = host_ops_close,
+                            .check = nothing_fails,
+                            .workspace_bytes = 0,
+                            .side_begin = in_order,
+                            .side_end = in_order,
+                            .side_note = note_nothing,
+                            .side_await = note_nothing,
+                            .side_join = in_order,
+#define ENTRY(name) .name = HOST(name),
+                            OPS_LIST(ENTRY)
+#undef ENTRY
+};

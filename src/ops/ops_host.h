@@ -1,8 +1,7 @@
 /* ops_host.h - what the host ops of both precisions share. Private to src/ops.
- * The ops themselves are in <family>_host.h, written once over REAL; ops_host_f32.c and ops_host_f64.c
- * include them all and make a table. An op is cut into tasks by its shape alone and no sum is split between
- * tasks unless its parts are added in a fixed order, so results do not depend on the number of threads.
- * OpenBLAS runs single-threaded inside a task. */
+ * The ops themselves are in <family>_host.c, written once over REAL (host_real.h). An op is cut into tasks by
+ * its shape alone and no sum is split between tasks unless its parts are added in a fixed order, so results
+ * do not depend on the number of threads. OpenBLAS runs single-threaded inside a task. */
 #ifndef MYXTTS_OPS_HOST_H
 #define MYXTTS_OPS_HOST_H
 
@@ -23,9 +22,6 @@ typedef struct HostOps {
     char *scratch; /* [threads][HOST_SLOT_BYTES] */
     void *sums;    /* HOST_SUM_BYTES */
 } HostOps;
-
-int host_ops_open(OpsContext *c, Device *d, Stream *s, const Ops *ops, Err *err);
-void host_ops_close(OpsContext *c);
 
 static inline HostOps *host_of(OpsContext *c) { return c->own; }
 static inline void *host_slot(HostOps *h, int slot) { return h->scratch + (size_t)slot * HOST_SLOT_BYTES; }

@@ -8,6 +8,7 @@ const Ops *ops_cuda_table(Device *d, RealType real, Err *err)
     int (*abi)(void) = (int (*)(void))cuda_library_symbol(d, "myxtts_cuda_ops_abi", err);
     if (!abi)
         return NULL;
+    /* A table of another shape would be called with the wrong arguments. */
     if (abi() != OPS_ABI) {
         err_set(err, ERR_DEVICE,
                 "device %s: the ops of the CUDA part are of another build: their interface is %d of %d "

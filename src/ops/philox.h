@@ -25,10 +25,15 @@ PHILOX_FN void philox4x32(uint32_t out[4], uint64_t counter, uint64_t seed, int 
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int i = 0; i < rounds; i++, k0 += PHILOX_W0, k1 += PHILOX_W1) {
         uint64_t p = (uint64_t)PHILOX_M0 * a, q = (uint64_t)PHILOX_M1 * c;
-        a = (uint32_t)(q >> 32) ^ b ^ k0, b = (uint32_t)q;
-        c = (uint32_t)(p >> 32) ^ d ^ k1, d = (uint32_t)p;
+        a = (uint32_t)(q >> 32) ^ b ^ k0;
+        b = (uint32_t)q;
+        c = (uint32_t)(p >> 32) ^ d ^ k1;
+        d = (uint32_t)p;
     }
-    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+    out[0] = a;
+    out[1] = b;
+    out[2] = c;
+    out[3] = d;
 }
 
 /* Dropout of element i uses the i % 8th 16 bits of counter i / 8, the lower half of a word first. It is kept

@@ -28,6 +28,7 @@ __device__ __forceinline__ void put_column_sums(float *partial, const float *sum
     }
 }
 
+/* From the result y, as ops.h promises: ReLU and tanh need no input. */
 __device__ __forceinline__ float activation_gradient(float d, float y, int act)
 {
     return act == ACT_RELU ? (y > 0.0f ? d : 0.0f) : d * (1.0f - y * y);
@@ -55,6 +56,7 @@ __global__ void __launch_bounds__(THREADS)
     if (column < N)
         for (int64_t row0 = (int64_t)blockIdx.y * WARPS + threadIdx.x / 32; row0 < M;
              row0 += ROWS_AT_ONCE * stride) {
+            /* All loads first, then the arithmetic: the rows wait for memory together. */
             Piece<T> pd[ROWS_AT_ONCE], py[ROWS_AT_ONCE];
             bool padding[ROWS_AT_ONCE];
 #pragma unroll
@@ -72,6 +74,7 @@ __global__ void __launch_bounds__(THREADS)
                 int64_t row = row0 + u * stride;
                 if (row >= M)
                     continue;
+                /* The gradient of padding is zero, and the next product reads it. */
                 if (LENGTHS && padding[u]) {
                     pd[u].clear();
                     pd[u].store(dout + row * N + column);
@@ -120,6 +123,8 @@ __global__ void __launch_bounds__(THREADS)
         put_column_sums<1>(partial, &sum, sums, N);
 }
 
+/* Chooses the kernel: eight columns at once where widths and addresses allow it. Sums of columns are made
+ * per share of the rows, then added in order. */
 template <typename T>
 static void activation_backward(OpsContext *c, void *dout, void *dbias, const void *out, int64_t M, int N,
                                 Activation act, const int32_t *len, int T_rows)
@@ -128,6 +133,7 @@ static void activation_backward(OpsContext *c, void *dout, void *dbias, const vo
     assert(!len || M < (int64_t)1 << 32);
     int even = N % 8 == 0 && is_aligned(dout) && is_aligned(out);
     unsigned across = (unsigned)divide_up(N, even ? 256 : 32);
+    /* About eight blocks for every multiprocessor, as far as the scratch holds their sums. */
     int64_t wanted = divide_up((int64_t)o->processors * 8, across);
     int rows =
         at_most(divide_up(M, WARPS), at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / N));
@@ -181,6 +187,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Groups of eight as far as they go, then the rest one by one. */
 template <typename A, typename T, typename F>
 static void flat(CudaOps *o, const char *operation, T *out, const A *a, const A *b, int64_t n, F f)
 {
@@ -197,6 +204,7 @@ static void flat(CudaOps *o, const char *operation, T *out, const A *a, const A 
     }
 }
 
+/* What flat_kernel does to its elements. */
 struct DropFlat {
     DropoutCuda drop;
     template <int V> __device__ __forceinline__ void apply(float *x, const float *, int64_t i) const
@@ -241,6 +249,7 @@ __global__ void __launch_bounds__(THREADS) clear_padding_kernel(T *out, const in
         zeros.store(out + i);
 }
 
+/* What a product leaves undone: tanh, and zeros in the padding. */
 template <typename T>
 static void finish_rows(CudaOps *o, T *out, int64_t M, int N, Activation act, const int32_t *len, int T_rows)
 {
@@ -305,6 +314,7 @@ __global__ void __launch_bounds__(THREADS)
         load_some<V>(y, v + (int64_t)b * C + c);
         if (in)
             load_some<V>(x, in + i);
+        /* A scale of 0 must not meet an infinity in v. */
         float scale = !means ? 1.0f : t < len[b] ? 1.0f / (float)min(len[b], T_rows) : 0.0f;
 #pragma unroll
         for (int j = 0; j < V; j++)

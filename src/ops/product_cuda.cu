@@ -270,6 +270,7 @@ static void *free_room(OpsContext *c, size_t bytes, const void *a, size_t a_byte
     return at < end && end - at >= bytes ? (void *)at : NULL;
 }
 
+/* Smaller ones are not worth timing. */
 static int is_large(const PlanKey *k)
 {
     return (double)k->rows * (double)k->columns * (double)k->inner >= TUNE_WORK;
@@ -282,6 +283,7 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
     CudaOps *o = (CudaOps *)c->own;
     const PlanKey *k = &p->key;
     const size_t real = c->ops->real_bytes, result = k->d_acc ? sizeof(float) : real;
+    /* Into room of its own, zeroed; where there is none, the first proposal stands. */
     if (k->beta) {
         size_t bytes = (size_t)(k->rows * k->columns) * result;
         d = free_room(c, bytes, a, (size_t)(k->rows * k->inner) * real, b,
@@ -300,6 +302,7 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
                        CUBLAS_STATUS_SUCCESS;
             });
         };
+        /* Two heats: all candidates shortly, then the best of them for longer. */
         for (int i = 0; i < count; i++)
             ms[i] = time(i, FIRST_ROUNDS);
         /* The first proposal and the fastest others. */
@@ -316,13 +319,16 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
                 break;
             best[finalists] = next;
         }
+        /* Another than the first proposal must be faster by TUNE_GAIN, more than what timing wavers by. */
         float first = time(0, LAST_ROUNDS), limit = first * TUNE_GAIN;
         p->ms = first;
         for (int j = 1; j < finalists && first > 0; j++) {
             float now = time(best[j], LAST_ROUNDS);
-            if (now > 0 && now < limit)
-                limit = p->ms = now, p->algorithm = found[best[j]].algo,
+            if (now > 0 && now < limit) {
+                limit = p->ms = now;
+                p->algorithm = found[best[j]].algo;
                 p->workspace = found[best[j]].workspaceSize;
+            }
         }
         if (p->ms < 0)
             p->ms = 0;
@@ -339,19 +345,24 @@ static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, 
     Plan *known = *plan_place(blas->table, blas->size, key);
     if (known)
         return known;
+    /* During the capture of a graph nothing can be timed: the first proposal is used, and counted. */
     int capturing = is_capturing(o);
     Plan *p = table_grow(blas, capturing) ? (Plan *)calloc(1, sizeof *p) : NULL;
     if (!p) {
-        if (o->broken == cudaSuccess)
-            o->broken = cudaErrorMemoryAllocation, o->operation = "plan a matrix product";
+        if (o->broken == cudaSuccess) {
+            o->broken = cudaErrorMemoryAllocation;
+            o->operation = "plan a matrix product";
+        }
         return NULL;
     }
     *plan_place(blas->table, blas->size, key) = p;
     blas->count++;
     cublasStatus_t status = plan_describe(blas, p, key, bias);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        if (!key->sums && !o->broken_blas)
-            o->broken_blas = (int)status, o->operation = "plan a matrix product";
+        if (!key->sums && !o->broken_blas) {
+            o->broken_blas = (int)status;
+            o->operation = "plan a matrix product";
+        }
         return p;
     }
     cublasLtMatmulHeuristicResult_t found[CANDIDATES] = {};
@@ -387,6 +398,7 @@ __global__ void __launch_bounds__(256)
     float sum[4][4] = {};
     for (int64_t k0 = 0; k0 < inner; k0 += PLAIN_DEPTH) {
         for (int i = threadIdx.x; i < PLAIN_TILE * PLAIN_DEPTH; i += 256) {
+            /* Neighbouring threads read neighbouring memory, whichever index is contiguous. */
             int ka = a_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE,
                 ra = a_inner == 1 ? i / PLAIN_DEPTH : i % PLAIN_TILE;
             int kb = b_inner == 1 ? i % PLAIN_DEPTH : i / PLAIN_TILE,
@@ -411,6 +423,7 @@ __global__ void __launch_bounds__(256)
             int64_t r = row0 + ty + 16 * i, c = column0 + tx + 16 * j;
             if (r >= rows || c >= columns)
                 continue;
+            /* Bias, ReLU, and what is there. */
             float x = sum[i][j] + (bias ? to_float(bias[c]) : 0.0f);
             if (relu && x < 0.0f)
                 x = 0.0f;
@@ -433,12 +446,14 @@ static void plain_product(CudaOps *o, void *d, const void *a, const void *b, con
 
 /* ---- what the ops call ---- */
 
+/* The largest power of two up to 16 that divides the address. */
 static int alignment_of(const void *p)
 {
     uintptr_t low = (uintptr_t)p & 15;
     return low == 0 ? 16 : (int)(low & (~low + 1));
 }
 
+/* All that a plan depends on; the alignment is the worst of the three. */
 static PlanKey key_of(const OpsContext *c, const Product *p, const void *d, const void *a, const void *b,
                       int bias, int sums)
 {
@@ -460,8 +475,10 @@ static void plan_use(OpsContext *c, const Plan *p, void *d, const void *a, const
                                                              &bias, sizeof bias);
     if (status == CUBLAS_STATUS_SUCCESS)
         status = plan_run(c, p, &p->algorithm, p->workspace, d, a, b);
-    if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas)
-        o->broken_blas = (int)status, o->operation = "matrix product";
+    if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas) {
+        o->broken_blas = (int)status;
+        o->operation = "matrix product";
+    }
 }
 
 void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p)
@@ -470,6 +487,7 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     assert(p->act != ACT_TANH && (p->beta == 0 || p->act == ACT_NONE));
     if (p->rows == 0 || p->columns == 0 || p->inner == 0)
         return;
+    /* A plan without a usable algorithm leaves the product to the plain kernel. */
     PlanKey key = key_of(c, p, d, a, b, bias != NULL, 0);
     const Plan *plan = plan_of(c, &key, d, a, b, bias);
     if (!plan)

@@ -4,6 +4,7 @@
 #define THREADS 256
 #define BLOCKS_PER_PROCESSOR 16
 
+/* Row blockIdx.y of out. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) gather_kernel(T *out, const T *in, const int32_t *index, int C)
 {

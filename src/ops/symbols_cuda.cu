@@ -26,6 +26,7 @@ __global__ void __launch_bounds__(THREADS)
     in += (int64_t)blockIdx.y * T_rows * C;
     symbol += (int64_t)blockIdx.y * M;
     for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+        /* 32-bit division: the 64-bit one costs more than the copy. */
         uint32_t m = i / pieces, c = (i - m * pieces) * V;
         int t = symbol[m];
         float x[V];
@@ -40,6 +41,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* A thread sums V channels over the frames of a symbol. blockIdx.y: the batch item. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
     repeat_backward_kernel(T *din, const T *dout, Durations d, int T_rows, int M, int C)
@@ -101,6 +103,7 @@ static void repeat_backward(OpsContext *c, void *din, const void *dout, const Du
 
 /* ---- means ---- */
 
+/* A thread for each symbol. */
 static __global__ void __launch_bounds__(THREADS)
     symbol_means_kernel(float *out, const float *in, Durations d, int symbols, int T_rows, int M)
 {
@@ -176,6 +179,7 @@ __global__ void __launch_bounds__(THREADS)
                 sum[1][j] += e * d[j];
             }
         }
+        /* Pitch, then energy, through the same shared memory. */
 #pragma unroll
     for (int which = 0; which < 2; which++) {
         __syncthreads();
@@ -223,6 +227,7 @@ static void add_traits_backward(OpsContext *c, void *dw_pitch, void *dw_energy, 
         return;
     int even = C % 8 == 0 && is_aligned(dout);
     unsigned across = (unsigned)divide_up(C, even ? 256 : 32);
+    /* Shares of the rows: enough to fill the GPU, no more than the scratch holds sums for. */
     int64_t wanted = divide_up((int64_t)o->processors * 4, across),
             most = (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / (2 * C);
     int shares = at_most(divide_up(rows, WARPS), at_most(wanted, most));
@@ -246,6 +251,7 @@ __global__ void __launch_bounds__(THREADS)
     float sum = 0.0f;
     for (uint32_t i = blockIdx.x * WARPS + threadIdx.x / 32; i < symbols; i += gridDim.x * WARPS) {
         uint32_t b = i / (uint32_t)T_rows;
+        /* Padding has no frames, hence no loss and a zero gradient. */
         int2 range = {0, 0};
         if ((int)(i - b * T_rows) < text_len[b])
             range = frames_of(d, i, M);
@@ -284,6 +290,7 @@ static void align_loss(OpsContext *c, void *value, void *dmu, const void *mu, co
     ops_add_partials(o, (float *)value, partial, blocks, 1, 1, weight, 1);
 }
 
+/* By value to the kernel. */
 typedef struct TraitWeights {
     float of[TRAIT_COUNT];
 } TraitWeights;
@@ -302,6 +309,7 @@ __global__ void __launch_bounds__(THREADS)
         float g[TRAIT_COUNT] = {};
         if ((int)(i - b * T_rows) < len[b]) {
             const T *p = pred + (int64_t)i * TRAIT_COUNT;
+            /* Duration: the Poisson deviance over 2; pitch and energy: squares. As in symbols_host.c. */
             float l = to_float(p[TRAIT_DURATION]), d = (float)max(frames[i], 1), e = expf(l);
             float dp = to_float(p[TRAIT_PITCH]) - pitch[i], de = to_float(p[TRAIT_ENERGY]) - energy[i];
             sum[TRAIT_DURATION] += e - d + d * (logf(d) - l);

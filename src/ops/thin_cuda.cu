@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(THREADS) thin_forward_kernel(T *out, const T *
     }
 #pragma unroll
     for (int n = 0; n < N; n++) {
+        /* One lane finishes the row: bias, activation, the sum with what is there. */
         float x = warp_sum(sum[n]);
         if (lane != 0)
             continue;

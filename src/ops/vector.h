@@ -1,6 +1,6 @@
-/* vector.h - the inner loops of the host ops on contiguous memory, compiled once per instruction set. Private
- * to src/ops. Single precision has its own exponential (relative error below 2e-7); double uses the C
- * library's. */
+/* vector.h - the inner loops of the host ops on contiguous memory, compiled once per instruction set and
+ * precision. Private to src/ops. Single precision has its own exponential (relative error below 2e-7); double
+ * uses the C library's. */
 #ifndef MYXTTS_VECTOR_H
 #define MYXTTS_VECTOR_H
 
@@ -24,18 +24,20 @@ typedef struct VectorAdam {
     typedef struct Table { \
         /* x = softmax(x) of n >= 1 numbers; returns the logarithm of the sum of exponentials. */ \
         REAL (*softmax)(REAL * x, int64_t n); \
-        void (*exp_minus)(REAL * x, REAL b, int64_t n); /* x = exp(x - b) */ \
-        void (*softmax_grad)(REAL * d, const REAL *p, REAL delta, REAL scale, \
-                             int64_t n); /* d = p (d - delta) scale */ \
+        /* x = exp(x - b) */ \
+        void (*exp_minus)(REAL * x, REAL b, int64_t n); \
+        /* d = p (d - delta) scale */ \
+        void (*softmax_grad)(REAL * d, const REAL *p, REAL delta, REAL scale, int64_t n); \
         REAL (*dot)(const REAL *a, const REAL *b, int64_t n); \
-        void (*add)(REAL * out, const REAL *a, const REAL *b, int64_t n); /* out may be a or b */ \
-        void (*add_scaled)(REAL * out, const REAL *a, REAL scale, const REAL *b, \
-                           int64_t n); /* out = a + scale b; out may be a or b */ \
-        void (*bias_act)(REAL * out, const REAL *in, const REAL *bias, Activation act, \
-                         int64_t n); /* bias NULL: none; out may be in */ \
-        void (*act_grad)(REAL * d, const REAL *out, Activation act, int64_t n); /* d *= act' */ \
-        /* out = (add or 0) + dropout(in), element 0 being number `index` of the call; out may be in or add \
-         */ \
+        /* out may be a or b */ \
+        void (*add)(REAL * out, const REAL *a, const REAL *b, int64_t n); \
+        /* out = a + scale b; out may be a or b */ \
+        void (*add_scaled)(REAL * out, const REAL *a, REAL scale, const REAL *b, int64_t n); \
+        /* bias NULL: none; out may be in */ \
+        void (*bias_act)(REAL * out, const REAL *in, const REAL *bias, Activation act, int64_t n); \
+        /* d *= act' */ \
+        void (*act_grad)(REAL * d, const REAL *out, Activation act, int64_t n); \
+        /* out = (add or 0) + dropout(in), element 0 being number `index` of the call; out may be in, add */ \
         void (*dropout)(REAL * out, const REAL *add, const REAL *in, VectorDropout drop, uint64_t index, \
                         int64_t n); \
         void (*norm)(REAL * out, REAL *mean, REAL *rstd, const REAL *in, const REAL *w, const REAL *b, \
@@ -54,13 +56,14 @@ typedef struct VectorAdam {
 VECTOR_TABLE(VectorF32, float);
 VECTOR_TABLE(VectorF64, double);
 
+extern const VectorF32 vector_plain_f32, vector_avx2_f32, vector_avx512_f32;
+extern const VectorF64 vector_plain_f64, vector_avx2_f64, vector_avx512_f64;
+
 typedef struct Vectors {
     const char *name; /* "avx512", "avx2", "plain" */
-    VectorF32 f32;
-    VectorF64 f64;
+    const VectorF32 *f32;
+    const VectorF64 *f64;
 } Vectors;
-
-extern const Vectors vectors_plain, vectors_avx2, vectors_avx512;
 
 /* The set of that name, or the fastest when name is NULL; NULL when this processor does not have it. */
 const Vectors *vectors_choose(const char *name);

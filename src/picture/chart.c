@@ -53,6 +53,7 @@ static double pixel_of(const Axis *a, double on)
     return a->from + (on - a->low) / (a->high - a->low) * (a->to - a->from);
 }
 
+/* The range of all that can be shown, with a little room; never empty. */
 static void find_ranges(Chart *c, const ChartSeries *series, int n_series)
 {
     c->x.low = c->y.low = HUGE_VAL;
@@ -62,23 +63,29 @@ static void find_ranges(Chart *c, const ChartSeries *series, int n_series)
             double x = on_axis(&c->x, x_of(&series[k], i)), y = on_axis(&c->y, series[k].y[i]);
             if (isnan(x) || isnan(y))
                 continue;
-            c->x.low = fmin(c->x.low, x), c->x.high = fmax(c->x.high, x);
-            c->y.low = fmin(c->y.low, y), c->y.high = fmax(c->y.high, y);
+            c->x.low = fmin(c->x.low, x);
+            c->x.high = fmax(c->x.high, x);
+            c->y.low = fmin(c->y.low, y);
+            c->y.high = fmax(c->y.high, y);
         }
+    /* Neither axis may be empty: pixels are found by dividing by its range. */
     for (Axis *a = &c->x;; a = &c->y) {
-        if (!(a->low <= a->high)) /* nothing to show */
-            a->low = 0.0, a->high = 1.0;
+        if (!(a->low <= a->high)) { /* nothing to show */
+            a->low = 0.0;
+            a->high = 1.0;
+        }
         double range = a->high - a->low, least = 1e-9 * fmax(fabs(a->low), fabs(a->high));
         if (range <= least) { /* one value: in the middle */
             double room = a->log ? 0.5 : fmax(fabs(a->low) * 0.1, 1e-12);
-            a->low -= room, a->high += room;
+            a->low -= room;
+            a->high += room;
         }
         if (a == &c->y)
             break;
     }
     double room = 0.04 * (c->y.high - c->y.low);
-    int from_zero =
-        !c->y.log && c->y.low >= 0.0 && c->y.low < 0.4 * c->y.high; /* near enough: show where zero is */
+    /* Where zero is near enough, it is shown. */
+    int from_zero = !c->y.log && c->y.low >= 0.0 && c->y.low < 0.4 * c->y.high;
     c->y.low = from_zero ? 0.0 : c->y.low - room;
     c->y.high += room;
 }
@@ -99,6 +106,7 @@ static void tick_text(char text[32], double v, double step, double size)
         snprintf(text, 32, "%.*f", step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9), v);
 }
 
+/* A grid line, a tick and its number. */
 static void tick_x(Chart *c, double v, double step)
 {
     char text[32];
@@ -109,6 +117,7 @@ static void tick_x(Chart *c, double v, double step)
     draw_text(&c->canvas, x, c->y.from + 20, text, DRAW_TEXT_SIZE, DRAW_CENTRE, soft);
 }
 
+/* The same; without `named` only the grid line. */
 static void tick_y(Chart *c, double v, double step, int named)
 {
     char text[32];
@@ -126,6 +135,7 @@ static void tick_y(Chart *c, double v, double step, int named)
 static void ticks_log(Chart *c)
 {
     double decades = c->y.high - c->y.low, per_decade = (c->y.from - c->y.to) / decades;
+    /* A number needs 30 pixels. */
     int each = per_decade >= 30 ? 1 : (int)ceil(30 / per_decade);
     if (decades < 0.4) { /* less than a factor of 2.5: as on a linear axis */
         double low = pow(10, c->y.low), high = pow(10, c->y.high), step = draw_round_step((high - low) / 8);
@@ -144,6 +154,7 @@ static void ticks_log(Chart *c)
 
 static void draw_axes(Chart *c, const char *x_label, const char *y_label)
 {
+    /* A number every 110 pixels across, every 56 down, at round values. */
     double step = draw_round_step((c->x.high - c->x.low) * 110 / (c->x.to - c->x.from));
     for (double k = ceil(c->x.low / step - 1e-9); k * step <= c->x.high + 1e-9 * step; k++)
         tick_x(c, k * step, step);
@@ -170,9 +181,13 @@ static int legend(Chart *c, int y, const ChartSeries *series, int n_series)
     for (int k = 0; k < n_series; k++) {
         if (!series[k].name)
             continue;
+        /* A piece of line, a gap, the name. */
         int need = LEGEND_LINE + 8 + (int)ceil(draw_text_width(series[k].name, DRAW_TEXT_SIZE));
-        if (rows == 0 || (x > LEFT && x + need > width))
-            x = LEFT, rows++;
+        /* A name that does not fit begins the next row. */
+        if (rows == 0 || (x > LEFT && x + need > width)) {
+            x = LEFT;
+            rows++;
+        }
         int middle = y + (rows - 1) * LEGEND_ROW + LEGEND_ROW / 2;
         if (c) {
             draw_stroke(&c->canvas, x + 2, middle, x + LEGEND_LINE - 2, middle, 4);
@@ -189,7 +204,9 @@ static void draw_line(Chart *c, const ChartSeries *s)
 {
     double last_x = NAN, last_y = NAN;
     for (int64_t i = 0; i < s->n; i++) {
+        /* A value that cannot be shown leaves a gap. */
         double x = pixel_of(&c->x, on_axis(&c->x, x_of(s, i))), y = pixel_of(&c->y, on_axis(&c->y, s->y[i]));
+        /* A point between two gaps has no line to be seen by: it is drawn as a dot. */
         int alone = isnan(last_x) && (i + 1 == s->n || isnan(on_axis(&c->y, s->y[i + 1])) ||
                                       isnan(on_axis(&c->x, x_of(s, i + 1))));
         if (isnan(x) || isnan(y)) {
@@ -200,7 +217,8 @@ static void draw_line(Chart *c, const ChartSeries *s)
             draw_stroke(&c->canvas, x, y, x, y, 7);
         else if (!isnan(last_x))
             draw_stroke(&c->canvas, last_x, last_y, x, y, 2.4);
-        last_x = x, last_y = y;
+        last_x = x;
+        last_y = y;
     }
     draw_paint(&c->canvas, s->colour, 0.92);
 }
@@ -215,17 +233,21 @@ int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const ch
         return rc;
     int top = 18;
     if (title && *title) {
+        /* A long title is made smaller. */
         double room = (CHART_W - LEFT - 16) / draw_text_width(title, 1.0);
         draw_text(&c.canvas, LEFT, top + 10, title, fmin(TITLE_SIZE, room), DRAW_LEFT, ink);
         top += 34;
     }
+    /* Counted first: the plot begins below the names. */
     int names = legend(NULL, top, series, n_series);
     if (names > CHART_H / 3)
         names = 0; /* more names than a chart has room for: the lines matter more */
     else
         legend(&c, top, series, n_series);
-    c.x.from = LEFT, c.x.to = CHART_W - RIGHT;
-    c.y.from = CHART_H - BOTTOM, c.y.to = top + names + 12;
+    c.x.from = LEFT;
+    c.x.to = CHART_W - RIGHT;
+    c.y.from = CHART_H - BOTTOM;
+    c.y.to = top + names + 12;
     find_ranges(&c, series, n_series);
     draw_axes(&c, x_label, y_label);
     for (int k = 0; k < n_series; k++)

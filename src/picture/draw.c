@@ -52,6 +52,7 @@ void draw_stroke(Canvas *c, double x0, double y0, double x1, double y1, double w
     if (!isfinite(x0) || !isfinite(y0) || !isfinite(x1) || !isfinite(y1))
         return;
     const double reach = width / 2 + 0.5, dx = x1 - x0, dy = y1 - y0, length2 = dx * dx + dy * dy;
+    /* Only the pixels that the stroke can touch. */
     const int left = limit(floor(fmin(x0, x1) - reach), c->w),
               right = limit(ceil(fmax(x0, x1) + reach), c->w);
     const int top = limit(floor(fmin(y0, y1) - reach), c->h),
@@ -60,17 +61,19 @@ void draw_stroke(Canvas *c, double x0, double y0, double x1, double y1, double w
         return;
     for (int y = top; y < bottom; y++)
         for (int x = left; x < right; x++) {
+            /* Distance of the pixel's middle from the nearest point of the line. */
             double px = x + 0.5 - x0, py = y + 0.5 - y0;
             double t = length2 > 0.0 ? fmin(fmax((px * dx + py * dy) / length2, 0.0), 1.0) : 0.0;
-            double inside =
-                reach -
-                hypot(px - t * dx, py - t * dy); /* 0 at the outer edge of the last touched pixel, 1 within */
+            /* 0 at the outer edge of the last touched pixel, 1 within. */
+            double inside = reach - hypot(px - t * dx, py - t * dy);
             if (inside <= 0.0)
                 continue;
             uint8_t *to = &c->coverage[(size_t)y * (size_t)c->w + (size_t)x];
             uint8_t now = (uint8_t)lrint(255.0 * fmin(inside, 1.0));
+            /* Strokes that meet do not darken each other: the larger coverage stays. */
             *to = now > *to ? now : *to;
         }
+    /* The rectangle that draw_paint has to look at. */
     int empty = c->x1 <= c->x0;
     c->x0 = empty || left < c->x0 ? left : c->x0;
     c->y0 = empty || top < c->y0 ? top : c->y0;
@@ -90,6 +93,7 @@ void draw_paint(Canvas *c, Rgb colour, double opacity)
             size_t at = (size_t)y * (size_t)c->w + (size_t)x;
             if (!c->coverage[at])
                 continue;
+            /* Paint as far as the strokes cover the pixel, and clean up for the next. */
             double share = opacity * c->coverage[at] / 255.0;
             Rgb *p = &c->pixels[at];
             *p = (Rgb){blend(p->r, colour.r, share), blend(p->g, colour.g, share),
@@ -111,6 +115,7 @@ static int next_parts(GlyphParts *g, const char **s)
     int more = p[0] >= 0xF0 ? 3 : p[0] >= 0xE0 ? 2 : p[0] >= 0xC0 ? 1 : 0, n = 1;
     if (!code)
         return 0;
+    /* The bits of the first byte, then six of each that follows. */
     if (code >= 0x80)
         code &= more ? 0x3Fu >> more : 0;
     while (n <= more && utf8_continues((char)p[n]))
@@ -138,6 +143,7 @@ typedef struct Pen {
     double x, y, ax, ay, size;
 } Pen;
 
+/* A stroke between two dots of a letter. */
 static void join(const Pen *p, double c0, double r0, double c1, double r1)
 {
     draw_stroke(p->canvas, p->x + (c0 * p->ax - r0 * p->ay) * p->size,
@@ -208,6 +214,7 @@ static void draw_mark(const Pen *p, const GlyphMark *m, Under *u)
     }
 }
 
+/* Letters one after the other; a mark goes to the letter before it. */
 static void draw_run(const Pen *p, const char *s, Rgb colour)
 {
     GlyphParts g;
@@ -232,11 +239,8 @@ void draw_text(Canvas *c, double x, double y, const char *s, double size, DrawAl
 {
     double width = draw_text_width(s, size), half_pen = PEN * size / 2;
     x += half_pen - (align == DRAW_LEFT ? 0.0 : align == DRAW_CENTRE ? width / 2 : width);
-    Pen p = {.canvas = c,
-             .x = floor(x) + 0.5,
-             .y = floor(y - 3 * size) + 0.5,
-             .ax = 1.0,
-             .size = size}; /* sharp stems */
+    /* On the middle of a pixel: sharp stems. */
+    Pen p = {.canvas = c, .x = floor(x) + 0.5, .y = floor(y - 3 * size) + 0.5, .ax = 1.0, .size = size};
     draw_run(&p, s, colour);
 }
 

@@ -420,8 +420,10 @@ static void measure(Glyph *g, const uint8_t *rows, int count)
     *g = (Glyph){.rows = rows, .count = count, .top = -1};
     for (int r = 0; r < count; r++) {
         columns |= rows[r];
-        if (rows[r])
-            g->top = g->top < 0 ? r : g->top, g->bottom = r;
+        if (rows[r]) {
+            g->top = g->top < 0 ? r : g->top;
+            g->bottom = r;
+        }
     }
     g->width = 2; /* of a space */
     if (!columns)
@@ -450,7 +452,8 @@ static int find_mark(GlyphMark *m, uint32_t code)
     while (rows > 1 && !found->rows[rows - 1])
         rows--;
     measure(&m->glyph, found->rows, rows);
-    m->place = found->place, m->tie = found->tie;
+    m->place = found->place;
+    m->tie = found->tie;
     return 1;
 }
 
@@ -458,7 +461,8 @@ int glyph_find(GlyphParts *p, uint32_t code)
 {
     const uint16_t *c = bsearch(&code, composed, COUNT(composed), sizeof *composed, compare_composed);
     *p = (GlyphParts){0};
-    if ((p->has_mark = find_mark(&p->mark, c ? c[2] : code)) && !c)
+    p->has_mark = find_mark(&p->mark, c ? c[2] : code);
+    if (p->has_mark && !c) /* a mark alone */
         return 1;
     p->has_letter = 1;
     return find_letter(&p->letter, c ? c[1] : code);

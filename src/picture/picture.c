@@ -15,6 +15,7 @@
 
 /* ---- colours */
 
+/* Linear light to the values of sRGB. */
 static double gamma_encode(double linear)
 {
     if (linear <= 0.0031308)
@@ -22,6 +23,7 @@ static double gamma_encode(double linear)
     return 1.055 * pow(linear, 1.0 / 2.4) - 0.055;
 }
 
+/* Linear light; 0 where the colour lies outside of what a screen can show. */
 static int oklch_to_rgb(double rgb[3], double lightness, double chroma, double hue)
 {
     double a = chroma * cos(hue), b = chroma * sin(hue);
@@ -40,8 +42,10 @@ static int oklch_to_rgb(double rgb[3], double lightness, double chroma, double h
 Rgb picture_colour(double t)
 {
     t = t > 0.0 ? (t < 1.0 ? t : 1.0) : 0.0;
+    /* From nearly black over violet and red to pale yellow; lightness rises evenly. */
     double lightness = 0.13 + 0.84 * t, hue = (285.0 + 180.0 * t) * M_PI / 180.0, rgb[3];
     double chroma = 0.045 + 0.17 * sin(M_PI * pow(t, 0.85)) + 0.02 * t;
+    /* The path leaves the screen's colours here and there: paler until it does not. */
     while (!oklch_to_rgb(rgb, lightness, chroma, hue) && chroma > 0.001)
         chroma *= 0.97;
     uint8_t v[3];
@@ -69,6 +73,7 @@ int picture_png(Buf *out, const Rgb *pixels, int w, int h, Err *err)
         png_destroy_write_struct(&png, NULL);
         return err_set(err, ERR_NOMEM, "no memory for a picture of %d x %d", w, h);
     }
+    /* libpng reports errors by jumping here. */
     if (setjmp(png_jmpbuf(png))) {
         png_destroy_write_struct(&png, &info);
         return err_set(err, ERR_NOMEM, "libpng cannot make a picture of %d x %d", w, h);
@@ -129,6 +134,7 @@ int picture_mel_pixels(Rgb **pixels, int *w, int *h, const float *mel, int64_t f
                        bands);
     Canvas canvas = {0};
     Plot p = {.canvas = &canvas, .x = PLOT_LEFT, .y = PLOT_TOP};
+    /* Few bands and frames are drawn larger, so that every cell can be seen. */
     p.h = bands * (bands <= 40 ? 10 : bands <= 128 ? 5 : 4);
     p.w = frames >= PLOT_MOST_COLUMNS ? PLOT_MOST_COLUMNS
                                       : (int)frames * (frames < 300   ? 4

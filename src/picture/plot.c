@@ -19,8 +19,10 @@ void plot_range(Plot *p, const float *values, int64_t n)
         p->low = fminf(p->low, finite_or(values[i], p->low));
         p->high = fmaxf(p->high, finite_or(values[i], p->high));
     }
+    /* Not one finite value. */
     if (!(p->low <= p->high))
         p->low = p->high = 0.0f;
+    /* All the colours there are, looked up by value. */
     for (int i = 0; i < 256; i++)
         p->colours[i] = picture_colour(i / 255.0);
 }
@@ -34,6 +36,7 @@ static void cells_of(int64_t *from, int64_t *to, int i, int size, int64_t cells)
         *to = *from + 1;
 }
 
+/* A pixel has the mean of the cells it stands for. turned: the matrix lies the other way round in memory. */
 void plot_values(Plot *p, const float *values, int64_t along, int64_t across, int turned)
 {
     double scale = p->high > p->low ? 255.0 / ((double)p->high - (double)p->low) : 0.0;
@@ -44,6 +47,7 @@ void plot_values(Plot *p, const float *values, int64_t along, int64_t across, in
         Rgb colour = plot_paper;
         for (int j = 0; j < p->h; j++) {
             cells_of(&y0, &y1, j, p->h, across);
+            /* Several pixels may stand for the same cell: its colour is found once. */
             if (y0 != last) {
                 double sum = 0.0;
                 for (int64_t a = x0; a < x1; a++)
@@ -80,6 +84,7 @@ void plot_tick_left(Plot *p, int y, const char *text)
 
 void plot_colour_bar(Plot *p)
 {
+    /* The colours from low to high, with five numbers beside them. */
     int x = p->x + p->w + 18, width = 16, digits = p->high - p->low < 4.0f ? 2 : 1;
     for (int i = 0; i < p->h; i++)
         draw_fill(p->canvas, x, p->y + p->h - 1 - i, width, 1,
@@ -95,6 +100,7 @@ void plot_colour_bar(Plot *p)
 
 void plot_time(Plot *p, int64_t frames, double seconds_per_frame)
 {
+    /* A tick about every 90 pixels; without a frame rate in frames, which have no halves. */
     double total = (double)frames * (seconds_per_frame > 0 ? seconds_per_frame : 1.0),
            step = draw_round_step(total * 90 / p->w);
     if (!(seconds_per_frame > 0) && step < 1)
@@ -123,11 +129,13 @@ void plot_frequency(Plot *p, int bands, const double *edges)
     int last = 1 << 30;
     char text[32];
     for (size_t i = 0; edges && i < sizeof marks / sizeof marks[0]; i++) {
-        if (marks[i] < edges[0] - 0.5 ||
-            marks[i] > edges[bands + 1] + 0.5) /* edges went through exp and log */
+        /* Half a hertz of room: edges went through exp and log. */
+        if (marks[i] < edges[0] - 0.5 || marks[i] > edges[bands + 1] + 0.5)
             continue;
+        /* The height of the frequency, from the bottom. */
         double at = fmin(fmax(band_at(edges, bands, marks[i]), 0.0), bands);
         int y = p->y + p->h - (int)(at / bands * p->h);
+        /* Too close to the label below. */
         if (last - y < 26)
             continue;
         last = y;
@@ -135,6 +143,7 @@ void plot_frequency(Plot *p, int bands, const double *edges)
                  marks[i] >= 1000 ? marks[i] / 1000 : marks[i]);
         plot_tick_left(p, y, text);
     }
+    /* Without frequencies the bands are numbered. */
     for (int b = 0; !edges && b <= bands; b += bands > 40 ? 20 : 5) {
         snprintf(text, sizeof text, "%d", b);
         plot_tick_left(p, p->y + p->h - b * (p->h / bands), text);

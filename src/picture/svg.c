@@ -189,6 +189,7 @@ void svg_y_axis(Plot *p)
 /* whole: steps and lags have no halves. */
 void svg_x_axis(Plot *p, int whole)
 {
+    /* About five ticks across, at round values. */
     double step = svg_round_step((p->x1 - p->x0) / 5.5);
     char s[32];
     if (whole && step < 1)
@@ -214,6 +215,7 @@ void svg_marks(Plot *p, double shift)
         if (!(v >= p->x0 - shift && v <= p->x1))
             continue;
         double x = svg_px(p, v + shift), y = p->top + 9 + 12 * (row++ % 3);
+        /* Labels near the right edge stand left of their line. */
         int flip = x > p->left + (p->right - p->left) * 0.6;
         buf_printf(p->out, "<path class=\"mark\" d=\"M%.1f %.1fV%.1f\"/>", x, p->top, p->bottom);
         svg_label(p->out, x + (flip ? -4 : 4), y, "note", flip ? "end" : "start", string(m, "label"));
@@ -281,6 +283,7 @@ static void line(Plot *p, const Values *v, int colour)
 static void hover(Plot *p)
 {
     const Values *first = &p->series[0];
+    /* At most HOVER_COLUMNS: a page has many charts. */
     size_t columns = first->n < HOVER_COLUMNS ? first->n : HOVER_COLUMNS;
     for (size_t c = 0; c < columns; c++) {
         size_t i = first->n <= HOVER_COLUMNS ? c : first->n * (2 * c + 1) / (2 * columns);
@@ -327,6 +330,7 @@ static void line_chart(Plot *p)
             yhi = fmax(yhi, y);
             whole = whole && x == floor(x);
         }
+    /* No finite point: axes are drawn all the same. */
     int empty = !(xlo <= xhi);
     svg_widen(&xlo, &xhi, 0);
     svg_widen(&ylo, &yhi, 1);

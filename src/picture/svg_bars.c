@@ -116,6 +116,7 @@ int svg_histogram(Plot *p)
             svg_number(from, a);
             svg_number(to, b);
             svg_number(count, v->y[i]);
+            /* A small gap between neighbours; very narrow bars stay visible. */
             double w = svg_px(p, b) - svg_px(p, a);
             buf_printf(p->out,
                        "<rect class=\"bar s%d%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" "
@@ -209,6 +210,7 @@ static void upright(Plot *p, size_t n)
     p->x1 = (double)n;
     svg_open(p, SVG_HEIGHT);
     svg_y_axis(p);
+    /* A slot per category, divided among the series. */
     double slot = (p->right - p->left) / (double)n, gap = slot * 0.18, w = (slot - gap) / p->count;
     /* As many labels as fit beside each other. */
     size_t every = (size_t)ceil((double)n * 26 / (p->right - p->left));
@@ -278,6 +280,7 @@ static void lying(Plot *p, size_t n, int stacked)
     p->x1 = ceil(hi / step - 1e-9) * step;
     height = p->bottom + 38;
     svg_open(p, height);
+    /* Grid lines and numbers below. */
     for (double v = p->x0; v <= p->x1 + step * 1e-6; v += step) {
         char s[32];
         svg_tick_text(s, v, step);
@@ -294,6 +297,7 @@ static void lying(Plot *p, size_t n, int stacked)
         short_name(p->out, c.name, MOST_LETTERS);
         buf_str(p->out, "</text>");
         for (int k = 0; k < p->count; k++) {
+            /* Stacked bars begin where the one before ends. */
             double v = value(p, k, i), a = stacked ? sum : fmin(v, 0),
                    b = stacked ? sum + fmax(v, 0) : fmax(v, 0);
             sum = b;

@@ -3,6 +3,7 @@
  * kernel (gain and normalisation included), or with noise: mel kernel, level_kernel, finish_kernel. */
 #include <cuda_fp16.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "audio/mel_cuda.h"
 #include "device/cuda_error.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../yaml_testing.h"
+#include "../support/yaml_testing.h"
 #include "base/check.h"
 #include "config/schema.h"
 #include "config/yaml_edit.h"

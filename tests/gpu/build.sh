@@ -8,22 +8,40 @@ mkdir -p build
 flags=(-std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-format-truncation -ffunction-sections -fdata-sections
     -D_GNU_SOURCE -Isrc -Itests -Wl,--gc-sections)
 common=(
-    src/base/{err,mem,clock,file,utf8,thread,log,progress,rng,stage,stats}.c
+    src/base/{err,mem,clock,file,utf8,thread,log,progress,rng,stage,stats,variant}.c
     src/config/config.c # one function of it; the linker drops the rest
     src/device/{device,device_host,device_sim,sim,sim_event,sim_stream,cuda_library}.c
 )
 sources=(
-    tests/gpu/test_gpu.c "${common[@]}"
-    src/audio/{mel,normaliser,fft,mel_kernel_plain,mel_kernel_avx2,mel_kernel_avx512}.c
+    tests/gpu/test_gpu.c tests/support/preprocess_testing.c "${common[@]}"
+    src/audio/{mel,normaliser,fft,mel_kernel}.c
     src/cache/half.c
     src/pipeline/{batch,policy,preprocess,preprocess_host}.c
 )
-"${CC:-gcc}" "${flags[@]}" -o build/test_gpu "${sources[@]}" -lm -ldl -pthread
+
+# Compiles every source given, those of src as often and with the flags that the Makefile says; objects are then their names.
+units=$(make -s --no-print-directory units)
+objects=()
+compile() {
+    local source unit of more
+    objects=()
+    for source in "$@"; do
+        while read -r unit of more; do
+            mkdir -p "build/gpu/$(dirname "$unit")"
+            # shellcheck disable=SC2086 # a list of flags
+            "${CC:-gcc}" "${flags[@]}" $more -c -o "build/gpu/$unit.o" "$of"
+            objects+=("build/gpu/$unit.o")
+        done < <(printf '%s\n' "$units" | awk -v s="$source" '$2 == s { print; n++ } END { if (!n) print s, s }')
+    done
+}
+compile "${sources[@]}"
+"${CC:-gcc}" "${flags[@]}" -o build/test_gpu "${objects[@]}" -lm -ldl -pthread
 echo "built build/test_gpu"
 
 openblas=$(ls /usr/lib/*/openblas-pthread/libopenblas.a /usr/lib/*/libopenblas.a 2>/dev/null | head -1 || true)
 if [ -n "$openblas" ]; then
-    "${CC:-gcc}" "${flags[@]}" -o build/test_ops_gpu tests/gpu/test_ops_gpu.c "${common[@]}" src/ops/*.c "$openblas" -lm -ldl -pthread
+    compile tests/gpu/test_ops_gpu.c tests/support/ops_{cases,cases_symbols,testing}.c "${common[@]}" src/ops/*.c
+    "${CC:-gcc}" "${flags[@]}" -o build/test_ops_gpu "${objects[@]}" "$openblas" -lm -ldl -pthread
     echo "built build/test_ops_gpu"
 else
     echo "build/test_ops_gpu: not built, the static library of OpenBLAS (libopenblas-dev) was not found"

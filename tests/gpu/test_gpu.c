@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "device/cuda_graph.h"
 #include "device/cuda_library.h"
-#include "preprocess_testing.h"
+#include "support/preprocess_testing.h"
 
 static int passed, failed;
 

@@ -8,7 +8,7 @@
 #include "device/cuda_graph.h"
 #include "device/cuda_library.h"
 #include "ops/ops_open.h"
-#include "ops_cases.h"
+#include "support/ops_cases.h"
 
 #define F32_TOLERANCE 1e-5
 #define BF16_TOLERANCE 1.2e-2
@@ -197,8 +197,8 @@ static void check_chunks(OpsContext *c, OpsContext *host, const OpsCase *k)
 
 static void check_all(OpsContext *f32, OpsContext *b16, OpsContext *host, const char *word)
 {
-    for (int i = 0; i < OPS_CASES + GPU_CASES; i++) {
-        const OpsCase *k = i < OPS_CASES ? &ops_cases[i] : &gpu_cases[i - OPS_CASES];
+    for (int i = 0; i < ops_case_count + GPU_CASES; i++) {
+        const OpsCase *k = i < ops_case_count ? &ops_cases[i] : &gpu_cases[i - ops_case_count];
         if (!strstr(k->name, word))
             continue;
         check_case(f32, host, k, F32_TOLERANCE);

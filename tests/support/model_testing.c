@@ -1,0 +1,146 @@
+/* model_testing.c - see model_testing.h. */
+#include "model_testing.h"
+
+/* Widths that are small and not alike, so that one taken for another is seen. */
+static const char *const small_network[] = {"--text-encoder-dim",
+                                            "16",
+                                            "--text-encoder-layers",
+                                            "2",
+                                            "--text-encoder-heads",
+                                            "2",
+                                            "--audio-encoder-dim",
+                                            "32",
+                                            "--audio-encoder-layers",
+                                            "1",
+                                            "--audio-encoder-heads",
+                                            "2",
+                                            "--decoder-dim",
+                                            "24",
+                                            "--decoder-layers",
+                                            "2",
+                                            "--decoder-heads",
+                                            "3",
+                                            "--speaker-embedding-dim",
+                                            "8",
+                                            "--gst-num-style-tokens",
+                                            "3",
+                                            "--gst-num-heads",
+                                            "2",
+                                            "--predictor-dim",
+                                            "12",
+                                            "--feed-forward-ratio",
+                                            "2",
+                                            "--n-mels",
+                                            "8",
+                                            "--mixed-precision",
+                                            "false"};
+
+void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const char *const *more)
+{
+    const char *argv[96];
+    int n = 0;
+    Err err = {0};
+    memset(t, 0, sizeof *t);
+    for (size_t i = 0; i < sizeof small_network / sizeof *small_network; i += 2) {
+        int given = 0;
+        for (int k = 0; k < argc; k += 2)
+            given |= strcmp(more[k], small_network[i]) == 0;
+        if (!given)
+            argv[n++] = small_network[i], argv[n++] = small_network[i + 1];
+    }
+    if (argc)
+        memcpy(argv + n, more, (size_t)argc * sizeof *more);
+    if (config_load(&t->cfg, NULL, n + argc, (char **)(uintptr_t)argv, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(device_open(&t->device, "cpu", &(DeviceOptions){0}, &err), 0);
+    assert_int_equal(t->device->ops->stream_open(t->device, &t->stream, "test", &err), 0);
+    t->c.threads = threads;
+    assert_int_equal(ops->open(&t->c, t->device, t->stream, &err), 0);
+    if (model_open(&t->m, &t->cfg, 13, &err))
+        fail_msg("%s", err.msg);
+    t->memory = aligned_alloc(256, model_bytes(&t->m, ops, 1));
+    memset(t->memory, 0, model_bytes(&t->m, ops, 1));
+    t->sums = calloc(SUM_COUNT, ops->acc_bytes);
+    model_attach(&t->m, &t->c, t->memory, 1);
+    params_decay(&t->m.params, t->m.decay);
+}
+
+double test_number(const TestModel *t, const void *p, int64_t i)
+{
+    return t->c.ops->acc_bytes == 8 ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
+
+void test_set(const TestModel *t, void *p, int64_t i, double value)
+{
+    if (t->c.ops->acc_bytes == 8)
+        ((double *)p)[i] = value;
+    else
+        ((float *)p)[i] = (float)value;
+}
+
+void test_model_randomise(TestModel *t, uint64_t seed)
+{
+    Rng r;
+    rng_seed(&r, seed);
+    for (int i = 0; i < t->m.params.count; i++) {
+        const Param *p = &t->m.params.items[i];
+        double size = p->dims > 1 ? 1.2 / sqrt((double)(p->count / p->shape[0])) : 0.3,
+               base = p->init == INIT_VALUE ? p->value : 0;
+        for (int64_t k = 0; k < p->count; k++)
+            test_set(t, t->m.masters, p->offset + k, base + size * rng_normal(&r));
+    }
+}
+
+void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed)
+{
+    const int n = t->cfg.n_mels;
+    Rng r;
+    Err err = {0};
+    rng_seed(&r, seed);
+    t->ints = calloc((size_t)B * (size_t)(T + 3), sizeof *t->ints);
+    t->floats = calloc((size_t)B * (size_t)M * (size_t)(n + 1), sizeof *t->floats);
+    int32_t *tokens = t->ints, *text = tokens + B * T, *mel = text + B, *reference = mel + B;
+    float *frames = t->floats, *pitch = frames + (size_t)B * (size_t)M * (size_t)n;
+    for (int b = 0; b < B; b++) {
+        text[b] = b == B - 1 ? 0 : b == 0 ? T : 1 + (int)rng_below(&r, (uint64_t)T);
+        mel[b] = b == B - 1 ? 0 : b == 0 ? M : 1 + (int)rng_below(&r, (uint64_t)M);
+        reference[b] = B > 1 && b < B - 1 ? (b + 1) % (B - 1) : b;
+        for (int i = 0; i < text[b]; i++)
+            tokens[b * T + i] = 1 + (int)rng_below(&r, 12);
+        for (int i = 0; i < mel[b] * n; i++)
+            frames[(size_t)b * (size_t)M * (size_t)n + (size_t)i] = (float)rng_normal(&r);
+        for (int i = 0; i < mel[b]; i++)
+            pitch[b * M + i] = (float)rng_normal(&r);
+    }
+    t->in = (ModelInput){B, T, M, tokens, text, mel, reference, frames, pitch};
+    uint64_t bytes = pass_bytes(&t->m, t->c.ops, B, T, M, 1);
+    t->run_memory = aligned_alloc(256, bytes);
+    memset(t->run_memory, 0xFF, bytes); /* NaN: what is read before it is written shows */
+    assert_int_equal(pass_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
+}
+
+double test_model_loss(TestModel *t, int training, int backward)
+{
+    pass_clear(&t->m, t->sums);
+    pass_forward(t->run, training);
+    pass_losses(t->run, t->sums);
+    if (backward)
+        pass_backward(t->run);
+    double loss = 0;
+    for (int i = 0; i < TERM_COUNT; i++)
+        loss += test_number(t, t->sums, i);
+    return loss / test_number(t, t->sums, SUM_FRAMES);
+}
+
+void test_model_close(TestModel *t)
+{
+    pass_close(t->run);
+    model_close(&t->m);
+    if (t->c.ops)
+        t->c.ops->close(&t->c);
+    if (t->stream)
+        t->device->ops->stream_close(t->stream);
+    device_close(t->device);
+    config_close(&t->cfg);
+    free(t->memory), free(t->run_memory), free(t->sums), free(t->ints), free(t->floats);
+}

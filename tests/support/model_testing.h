@@ -1,0 +1,45 @@
+/* model_testing.h - a small network on the CPU with a batch of its own, for tests. */
+#ifndef MYXTTS_MODEL_TESTING_H
+#define MYXTTS_MODEL_TESTING_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "model/model.h"
+
+typedef struct TestModel {
+    Config cfg;
+    Device *device;
+    Stream *stream;
+    OpsContext c;
+    Model m;
+    void *memory, *run_memory, *sums;
+    Pass *run;
+    ModelInput in;
+    int32_t *ints; /* memory of the batch */
+    float *floats;
+} TestModel;
+
+/* more: options beside small_network; they win over it. */
+void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const char *const *more);
+double test_number(const TestModel *t, const void *p, int64_t i);
+void test_set(const TestModel *t, void *p, int64_t i, double value);
+
+/* Random weights of every kind, the ones that begin as 0 or 1 too. */
+void test_model_randomise(TestModel *t, uint64_t seed);
+
+/* A batch of B rows of random lengths; the last row is empty, the first full. Row b refers to row (b + 1) %
+ * (B - 1). */
+void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed);
+double test_model_loss(TestModel *t, int training, int backward);
+void test_model_close(TestModel *t);
+
+#endif
