@@ -31,7 +31,8 @@
 static const CheckpointField fields[] = {
     F32_ARRAY("mel.mean", mean, NEED_ALWAYS,
          "statistics of its mels: the mean of each band", EXTENT_BANDS),
-    F32_ARRAY("mel.deviation", deviation, NEED_ALWAYS, "statistics of its mels: the deviation of each band", EXTENT_BANDS),
+    F32_ARRAY("mel.deviation", deviation, NEED_ALWAYS,
+         "statistics of its mels: the deviation of each band", EXTENT_BANDS),
     I64("train.state", state.step, "steps made"),
     I64("train.state", state.data.epoch, "epoch of the next batch"),
     I64("train.state", state.data.index, "index of the next batch in its epoch"),
