@@ -138,6 +138,10 @@ int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *
 /* The same with the YAML text in memory; name stands for the file in messages and origins. */
 int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
                      Err *err);
+/* The same without the rules between keys: for settings that once were valid, such as those of a checkpoint
+ * that is older than a rule. */
+int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
+                Err *err);
 /* Only the command line: 0 when each argument is a known option with a value in its range. The rules between
  * keys are left out, because a file may be what makes them hold. */
 int config_check_arguments(int argc, char **argv, Err *err);

@@ -97,8 +97,4 @@ void config_origin(char *out, size_t cap, const Config *cfg,
 /* Walks the YAML text and sets what it finds, with lines as origins. name: the file, for messages. */
 int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *err);
 
-/* As config_load_text, but without the rules between keys (rules.h). After an error cfg is closed. */
-int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
-                Err *err);
-
 #endif

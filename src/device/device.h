@@ -39,7 +39,8 @@ struct Event {
 /* For the implementations and for tests; everyone else asks for traits. */
 typedef enum { DEVICE_HOST, DEVICE_SIM, DEVICE_CUDA } DeviceKind;
 
-/* What a device is like. A new kind of device says it here, and nobody else has to know the kind. */
+/* What a kind of device is like: a row of the table in device.c. Nobody else has to know the kind. What two
+ * devices can do together is peer_path's to say. */
 typedef struct DeviceTraits {
     int host_memory;     /* its memory is the host's: any thread may touch it, nothing has to be copied */
     int inline_streams;  /* a stream runs its commands at once, in the thread that enqueues them */
@@ -64,7 +65,6 @@ typedef enum { PEER_SAME, PEER_DIRECT, PEER_STAGED } PeerPath;
  * code. */
 typedef struct DeviceOps {
     DeviceKind kind;
-    DeviceTraits traits;
     void (*close)(Device *d);
     /* 256-byte aligned. device_alloc enforces the cap. */
     int (*memory_alloc)(Device *d, void **p, size_t bytes, Err *err);
@@ -108,12 +108,13 @@ typedef struct DeviceOps {
 
 struct Device {
     const DeviceOps *ops;
-    char name[16];   /* as the user writes it: cpu, sim0, 0 */
-    char model[96];  /* "NVIDIA H200", "CPU with 16 cores", "simulated GPU" */
-    int index;       /* number within its kind */
-    uint64_t cap;    /* bytes; 0 = none */
-    uint64_t used;   /* bytes taken through device_alloc; atomic */
-    struct Sim *sim; /* sim only: the machine it belongs to; never NULL there */
+    DeviceTraits traits; /* of its kind; device_open fills them in */
+    char name[16];       /* as the user writes it: cpu, sim0, 0 */
+    char model[96];      /* "NVIDIA H200", "CPU with 16 cores", "simulated GPU" */
+    int index;           /* number within its kind */
+    uint64_t cap;        /* bytes; 0 = none */
+    uint64_t used;       /* bytes taken through device_alloc; atomic */
+    struct Sim *sim;     /* sim only: the machine it belongs to; never NULL there */
     void *impl;
 };
 
@@ -146,7 +147,7 @@ int device_sim_open(Device **d, int index, const DeviceOptions *options, Err *er
 /* What libmyxtts_cuda.so exports. Raise the number whenever a structure of this header or one of these
  * functions changes. The library sets Device.name to the index ("0"), and itself says what is wrong: no
  * driver, no such GPU, a GPU below sm_80. */
-#define DEVICE_CUDA_ABI 3
+#define DEVICE_CUDA_ABI (4 << 16 | (int)(sizeof(DeviceOps) + sizeof(Device)))
 int myxtts_cuda_abi(void);
 int myxtts_cuda_device_open(Device **d, int index, const DeviceOptions *options, Err *err);
 

@@ -418,11 +418,6 @@ static DeviceOps make_ops(void)
 {
     DeviceOps o = {};
     o.kind = DEVICE_CUDA;
-    o.traits.library_kernels = 1;
-    o.traits.graphs = 1;
-    o.traits.bf16 = 1;
-    o.traits.tunes_shapes = 1;
-    o.traits.nvml = 1;
     o.close = cuda_close;
     o.memory_alloc = cuda_memory_alloc;
     o.memory_free = cuda_memory_free;

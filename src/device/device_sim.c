@@ -137,7 +137,6 @@ PeerPath sim_peer_path(Device *d, Device *other)
 
 static const DeviceOps sim_ops = {
     .kind = DEVICE_SIM,
-    .traits = {.simulated = 1},
     .close = sim_device_close,
     .memory_alloc = sim_memory_alloc,
     .memory_free = sim_memory_free,

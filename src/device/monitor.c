@@ -249,7 +249,7 @@ int monitor_open_devices(Monitor **m, struct Device *const *devices, int n, doub
     *m = NULL;
     ASSERT_CMP(n, <=, MOST_DEVICES);
     for (int i = 0; i < n; i++) {
-        int seen = !devices[i]->ops->traits.nvml;
+        int seen = !devices[i]->traits.nvml;
         for (int k = 0; k < count; k++)
             seen |= gpus[k] == devices[i]->index;
         if (!seen)

@@ -71,7 +71,7 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
     const Config *cfg = o->cfg;
     z->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     z->synchronous = !cfg->native_loading;
-    z->host_data = o->data->ops->traits.host_memory;
+    z->host_data = o->data->traits.host_memory;
     z->workers = z->synchronous ? 0 : config_workers(cfg);
     z->slots = z->synchronous ? 1 : policy_slots(cfg->prefetch_buffer_size, cfg->batch_size);
     z->shape = (BatchShape){.rows = cfg->batch_size,

@@ -92,7 +92,7 @@ int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double
                                             .gain = cfg->augment_gain_db > 0.0,
                                             .noise = cfg->augment_noise_db > 0.0,
                                             .speed = cfg->augment_speed > 0.0};
-        rc = d->ops->traits.library_kernels ? open_cuda(p, err) : open_host(p, cfg, err);
+        rc = d->traits.library_kernels ? open_cuda(p, err) : open_host(p, cfg, err);
     }
     if (rc) {
         preprocess_close(p);

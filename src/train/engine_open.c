@@ -156,7 +156,7 @@ static int find_graphs(Engine *e, Err *err)
 {
     const Config *cfg = e->o.cfg;
     Device *d = e->o.device;
-    if (!d->ops->traits.graphs || !cfg->enable_graph_mode || cfg->enable_eager_debug)
+    if (!d->traits.graphs || !cfg->enable_graph_mode || cfg->enable_eager_debug)
         return 0;
     CudaGraphGet get;
     void *symbol = cuda_library_symbol(d, CUDA_GRAPH_SYMBOL, err);

@@ -156,7 +156,7 @@ void report_line(Trainer *t, int64_t at, int last)
 void report_start(Trainer *t)
 {
     const Config *cfg = t->cfg;
-    const DeviceTraits *device = &t->o.model->ops->traits; /* has bf16 and graphs, or not, whatever is set */
+    const DeviceTraits *device = &t->o.model->traits; /* has bf16 and graphs, or not, whatever is set */
     Err err = {0};
     json_t *o =
         json_pack("{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",

@@ -94,19 +94,20 @@ static char *write_config(const CheckpointSource *s)
     return dump(all, failed, EXACT);
 }
 
-/* The settings in the file with those of the command line on top. */
+/* The settings in the file with those of the command line on top. A rule that came later does not make an old
+ * voice mute: what its network was, it is. */
 static int read_config(Checkpoint *v, const char *text, Err *err)
 {
     if (!text)
         return checkpoint_foreign(v, "another format", err);
-    int rc = config_load_text(&v->cfg, v->path, text, strlen(text), v->argc, v->argv, err);
+    int rc = config_read(&v->cfg, v->path, text, strlen(text), v->argc, v->argv, err);
     if (rc)
         return rc;
     v->has_cfg = 1;
     if (!v->argc)
         return 0;
     Config was;
-    rc = config_load_text(&was, v->path, text, strlen(text), 0, NULL, err);
+    rc = config_read(&was, v->path, text, strlen(text), 0, NULL, err);
     if (rc)
         return rc;
     rc = checkpoint_same(v->path, &was, &v->cfg, err);
