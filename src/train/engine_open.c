@@ -15,6 +15,7 @@
 
 /* --- sizes --- */
 
+/* Bytes of a batch on the device. */
 static uint64_t batch_room(const Config *cfg, const EngineShape *s)
 {
     BatchLayout l;
@@ -32,7 +33,7 @@ EngineShape engine_largest(const EngineOptions *o)
 
 static uint64_t even(uint64_t n) { return round_up(n, ALIGNMENT); }
 
-/* The sizes of all the engine's blocks. */
+/* The sizes of all the engine's blocks, for the plan and for the real thing. */
 static void size_blocks(Engine *e)
 {
     EngineShape s = engine_largest(&e->o);
@@ -246,8 +247,10 @@ int engine_load(Engine *e, const float *masters, const float *moments1, const fl
 {
     const DeviceOps *d = e->o.device->ops;
     uint8_t *decay = NULL;
+    /* Which parameters decay is the optimiser's to know. */
     if (e->o.training) {
-        if (!(decay = malloc((size_t)e->m.params.size)))
+        decay = malloc((size_t)e->m.params.size);
+        if (!decay)
             return err_set(err, ERR_NOMEM, "no memory to load %lld parameters",
                            (long long)e->m.params.numbers);
         params_decay(&e->m.params, decay);

@@ -1,4 +1,4 @@
-/* event_log.c - see event_log.h. Field numbers are those of tensorboard/compat/proto: event.proto,
+/* event_log.c - event files of TensorBoard. Field numbers are those of tensorboard/compat/proto: event.proto,
  * summary.proto, tensor.proto. */
 #include "train/event_log.h"
 
@@ -17,6 +17,7 @@
 #include "base/mem.h"
 
 #define FILE_PREFIX "events.out.tfevents."
+#define MOST_NAMES 100 /* that are tried for a new file */
 
 struct EventLog {
     int fd_plus1;
@@ -51,6 +52,7 @@ uint32_t event_log_masked_crc(const void *p, size_t n)
     return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 
+/* The framing of TFRecord: length, its checksum, the event, its checksum. */
 static void add_record(Buf *out, const Buf *event)
 {
     uint8_t head[12], tail[4];
@@ -106,6 +108,7 @@ static void field_message(Buf *b, int field, const Buf *m)
 
 /* ---- failures */
 
+/* From now on every call does nothing; the next flush says why. */
 static void fail(EventLog *l, const Err *why)
 {
     l->failed = 1;
@@ -218,6 +221,7 @@ static int64_t newest_second(const char *dir)
     return newest;
 }
 
+/* A name of its own, later than that of every event file in the folder. */
 static int create_file(EventLog *l, const char *dir, Err *err)
 {
     char host[256], name[400];
@@ -230,8 +234,8 @@ static int create_file(EventLog *l, const char *dir, Err *err)
     int64_t second = (int64_t)l->wall_time, newest = newest_second(dir);
     if (second <= newest)
         second = newest + 1;
-    for (int tries = 0; tries < 100;
-         tries++, second++) { /* another process may take the same name between looking and making */
+    /* Another process may take the same name between looking and making. */
+    for (int tries = 0; tries < MOST_NAMES; tries++, second++) {
         snprintf(name, sizeof name, FILE_PREFIX "%010lld.%s.%ld", (long long)second, host, (long)getpid());
         free(l->path);
         l->path = file_join(dir, name);
@@ -288,9 +292,8 @@ int event_log_flush(EventLog *l, Err *err)
     Err why = {0};
     if (!l->failed && l->out.size) {
         if (file_write_all(l->fd_plus1 - 1, l->out.data, l->out.size, l->path, &why)) {
-            if (ftruncate(
-                    l->fd_plus1 - 1,
-                    (off_t)l->written)) /* half a record would only end the file early for its readers */
+            /* Half a record would end the file early for its readers. */
+            if (ftruncate(l->fd_plus1 - 1, (off_t)l->written))
                 err_hint(&why, "the end of the file holds half a record");
             fail(l, &why);
         } else {

@@ -69,6 +69,7 @@ static int one_step(Trainer *t, double lr, Err *err)
         if (rc)
             return rc;
     }
+    /* From here on a checkpoint would resume behind this step. */
     t->state.step++;
     pipeline_state(t->pipeline, &t->state.data);
     return take_results(t, 0, err);
@@ -143,7 +144,8 @@ static int validate(Trainer *t, int last, Err *err)
     return rc;
 }
 
-/* What comes after a step that is due; last: the run ends here. */
+/* What is due after a step: a line, a validation, samples, a checkpoint. Most steps have none of them, and
+ * nobody waits for the device then. last: the run ends here. */
 static int afterwards(Trainer *t, int last, Err *err)
 {
     const Config *cfg = t->cfg;

@@ -146,6 +146,7 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     return 0;
 }
 
+/* In the reverse order; the network's memory goes after the ops that use it. */
 void voice_close(Voice *v)
 {
     if (!v)
@@ -312,6 +313,8 @@ static size_t sentence_end(const char *p, size_t n)
     }
     return n;
 }
+
+/* --- cutting --- */
 
 /* Where to cut a part that is too long: after the comma nearest to the middle, else at the blank nearest to
  * it; 0: nowhere. */
