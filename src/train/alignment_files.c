@@ -133,6 +133,8 @@ static void symbols_close(Symbols *s)
     buf_free(&s->phone_names);
 }
 
+/* Where every symbol begins, in seconds of the recording. Times are rounded as they are written, so that the
+ * files agree with each other to the last digit. */
 static int symbols_open(Symbols *s, const AlignedClip *c, const ClipTime *time, double length, Err *err)
 {
     const size_t n = (size_t)c->text;
@@ -224,6 +226,7 @@ static int write_textgrid(const char *dir, Str id, double length, const TextGrid
     return rc;
 }
 
+/* One clip from its durations to its rows and its TextGrid. */
 static int write_clip(const Job *j, Reader *r, const AlignedClip *c, Buf *rows, Err *err)
 {
     Symbols s = {0};
@@ -275,6 +278,7 @@ static int finish_clip(void *user, int slot, uint64_t item, Err *err)
     return s->rows.size ? file_writer_write(&j->tsv, s->rows.data, s->rows.size, err) : 0;
 }
 
+/* Most of the time goes into decoding the recordings, so that is what the threads do. */
 int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t count, const Config *cfg,
                           Log *log, Err *err)
 {

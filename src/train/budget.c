@@ -42,6 +42,7 @@ static void set_steps(Trainer *t, int64_t total)
         t->sample_step = part_of(total, CHECKPOINTS);
 }
 
+/* A run that resumes and has a last step keeps it; one that has none begins to measure. */
 void budget_open(Trainer *t)
 {
     t->val_step = t->cfg->val_step;

@@ -17,6 +17,7 @@ typedef struct Curves {
     Curve train, validation;
 } Curves;
 
+/* The two arrays grow together. */
 static int add_point(Curve *c, double x, double y)
 {
     if (mem_grow(&c->x, &c->x_cap, c->n + 1, sizeof *c->x) ||

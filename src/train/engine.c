@@ -60,6 +60,8 @@ static int find_shape(Engine *e, const EngineShape *s, Err *err)
     return 0;
 }
 
+/* The copy goes into the engine's own memory: the buffer is free at once, and a graph that was captured finds
+ * every batch of its shape at the same place. */
 int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, Err *err)
 {
     EngineShape s = {e->o.largest.rows, info->text, info->frames};
@@ -160,6 +162,8 @@ static int update(Engine *e, Slot *s, Err *err)
     return rc;
 }
 
+/* Nothing here waits for the device. What changes from step to step is copied in first; an event between the
+ * phases tells later how long each took. */
 int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;
@@ -209,6 +213,8 @@ static void read_slot(Engine *e, const Slot *s, StepResult *r)
     memset(e->seconds, 0, sizeof e->seconds);
 }
 
+/* Batches are harvested in order. When all slots are taken the oldest batch has to be waited for: that is how
+ * the host is kept from running further ahead. */
 int engine_result(Engine *e, StepResult *r, int wait, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;
@@ -369,6 +375,7 @@ void engine_look_free(EngineLook *l)
     memset(l, 0, sizeof *l);
 }
 
+/* Of the whole batch, padding included; the caller knows the lengths. */
 int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err)
 {
     const EngineShape *s = &e->now->size;

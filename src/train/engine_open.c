@@ -63,6 +63,7 @@ int engine_plan(EnginePlan *p, const EngineOptions *o, Err *err)
     return rc;
 }
 
+/* 0 where it cannot be known; opening will say why. */
 uint64_t engine_plan_synthesis(const EngineOptions *o, const SynthesisLimits *limits)
 {
     Model m;
@@ -168,6 +169,7 @@ static int find_graphs(Engine *e, Err *err)
     return 0;
 }
 
+/* The order matters: sizes follow from model and ops, slots and graphs need the memory. */
 int engine_open(Engine **out, const EngineOptions *o, Err *err)
 {
     *out = NULL;
@@ -192,6 +194,7 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
     return 0;
 }
 
+/* Graphs hold on to the memory they were captured with, so they go first. */
 static void destroy_graphs(Engine *e)
 {
     for (int i = 0; i < e->shape_count; i++) {
@@ -242,6 +245,8 @@ void engine_close(Engine *e)
 
 /* --- weights --- */
 
+/* Waits before, because steps that are enqueued may still read the old weights, and after, because the
+ * caller's memory may go. */
 int engine_load(Engine *e, const float *masters, const float *moments1, const float *moments2,
                 const OpsGuard *guard, Err *err)
 {
@@ -266,6 +271,8 @@ int engine_load(Engine *e, const float *masters, const float *moments1, const fl
     return rc ? rc : ops_check(&e->c, err);
 }
 
+/* Each parameter has a stream of random numbers of its own: the same seed gives the same network, whatever
+ * else is in it. */
 int engine_initialise(Engine *e, Err *err)
 {
     float *flat = mem_aligned(64, (size_t)e->m.params.size, sizeof *flat);
@@ -279,6 +286,7 @@ int engine_initialise(Engine *e, Err *err)
     return rc;
 }
 
+/* The working copies in bf16 are not saved; they follow from the masters. */
 int engine_save(Engine *e, float *masters, float *moments1, float *moments2, OpsGuard *guard, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;

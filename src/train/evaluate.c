@@ -58,6 +58,7 @@ static void raise(uint64_t *peak, const Device *d)
         *peak = used;
 }
 
+/* A pipeline of its own, with few buffers: the training's goes on waiting with what it has prepared. */
 int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each,
                      void *arg, Err *err)
 {
@@ -93,6 +94,7 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     return rc;
 }
 
+/* The first row of the first batch is the same clip at every validation. */
 static int look_at_first(void *arg, Engine *e, int64_t number, Err *err)
 {
     return number ? 0 : engine_look(e, 0, arg, err);
@@ -103,6 +105,7 @@ int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const E
     return evaluate_batches(terms, e, o, look ? look_at_first : NULL, look, err);
 }
 
+/* Takes what the listeners have finished, so that its line in the log comes soon after. */
 int hear_results(Trainer *t, int wait, Err *err)
 {
     Heard h;
@@ -142,6 +145,7 @@ static int speak_clips(Trainer *t, int last, Err *err)
     return rc;
 }
 
+/* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners. */
 int evaluate_run(Trainer *t, double *loss, int last, Err *err)
 {
     double terms[TERM_COUNT] = {0}, own_text = NAN;

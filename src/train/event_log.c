@@ -32,6 +32,7 @@ struct EventLog {
 
 /* ---- records */
 
+/* Half a byte at a time: the table fits into one cache line, and a log is no hot path. */
 uint32_t event_log_crc(const void *p, size_t n)
 {
     /* remainders of the 16 half bytes for the reflected polynomial 0x82F63B78 */
@@ -46,6 +47,7 @@ uint32_t event_log_crc(const void *p, size_t n)
     return ~crc;
 }
 
+/* TFRecord turns and shifts the checksum, because one over data that holds checksums is weak. */
 uint32_t event_log_masked_crc(const void *p, size_t n)
 {
     uint32_t crc = event_log_crc(p, n);
@@ -68,6 +70,7 @@ static void add_record(Buf *out, const Buf *event)
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
+/* Seven bits at a time, the lowest first; the top bit says that more follow. */
 static void add_varint(Buf *b, uint64_t v)
 {
     uint8_t bytes[10];
@@ -100,6 +103,7 @@ static void field_bytes(Buf *b, int field, const void *p, size_t n)
     buf_add(b, p, n);
 }
 static void field_text(Buf *b, int field, const char *s) { field_bytes(b, field, s, strlen(s)); }
+/* A message inside a message. If the inner one ran out of memory, so has the outer one. */
 static void field_message(Buf *b, int field, const Buf *m)
 {
     field_bytes(b, field, m->data, m->size);
@@ -165,6 +169,7 @@ void event_log_scalar(EventLog *l, const char *tag, int64_t step, double value)
     value_end(l, step);
 }
 
+/* Pictures are kept as PNG, as TensorBoard expects them. */
 void event_log_picture(EventLog *l, const char *tag, int64_t step, const Rgb *pixels, int w, int h)
 {
     if (silent(l))
@@ -252,6 +257,7 @@ static int create_file(EventLog *l, const char *dir, Err *err)
     return err_set_errno(err, ERR_IO, "cannot create the event log %s", l->path);
 }
 
+/* The first record names the version; readers refuse the file without it. */
 int event_log_open(EventLog **out, const char *dir, double wall_time_now, int64_t first_step, Err *err)
 {
     *out = NULL;
@@ -285,6 +291,7 @@ fail:
     return rc;
 }
 
+/* A failure is told once; the caller would warn at every line otherwise. */
 int event_log_flush(EventLog *l, Err *err)
 {
     if (!l)

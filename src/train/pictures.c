@@ -202,6 +202,7 @@ typedef struct Names {
     int columns, width; /* of a column, pixels */
 } Names;
 
+/* As many columns as are needed for names not to overlap. */
 static Names measure_names(const EngineLook *l, double row)
 {
     Names n = {.width = 0};
@@ -217,6 +218,7 @@ static Names measure_names(const EngineLook *l, double row)
     return n;
 }
 
+/* A thin line leads from each name to its row. */
 static void draw_names(Plot *p, const EngineLook *l, Names n)
 {
     int shown = 0;
@@ -251,6 +253,7 @@ static void draw_path(Plot *p, const EngineLook *l)
     }
 }
 
+/* How well each frame fits each symbol, and the path that the search has chosen through it. */
 int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
                              Err *err)
 {
@@ -315,6 +318,8 @@ static void draw_mel(Plot *p, const float *mel, const EngineLook *l, const doubl
 
 static int mel_height(int bands) { return bands <= 40 ? 6 * bands : bands <= 100 ? 3 * bands : 2 * bands; }
 
+/* The recording above, the network's mel below; both with the clip's own durations, so that they can be
+ * compared frame by frame. */
 int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err)
 {
     *pixels = NULL;
@@ -368,6 +373,7 @@ typedef struct PitchLine {
     Rgb colour;
 } PitchLine;
 
+/* Where the statistics are not known the pitch is shown as the network sees it. */
 static double in_hz(const PictureScale *s, float value)
 {
     return s->pitch_deviation > 0 ? normaliser_pitch_hz((double)value, s->pitch_mean, s->pitch_deviation)
@@ -462,6 +468,7 @@ int picture_pitch_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, cons
 
 /* --- speech --- */
 
+/* There is no recording to compare with: durations and pitch are the network's own. */
 int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err)
 {
     *pixels = NULL;
@@ -503,6 +510,7 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
 
 /* --- of a run --- */
 
+/* Pictures are for looking at; one that fails is warned of, and training goes on. */
 void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
                       const PictureScale *s, Log *log)
 {

@@ -16,6 +16,8 @@
 #define SPARE_SHARE 20        /* one part in so many of a device is left alone where no cap is set */
 #define MIB 1048576.0
 
+/* As the sampler pads: text and frames each to a multiple, after the slowest speed that augmentation may
+ * choose. */
 EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
 {
     EngineShape s = {.rows = cfg->batch_size};
@@ -45,6 +47,7 @@ SynthesisLimits synthesis_limits(const EngineShape *largest)
                              .reference = REFERENCE_FRAMES};
 }
 
+/* Validation sees the clips as they are, and takes as little memory as a pipeline can. */
 void validation_config(Config *out, const Config *cfg)
 {
     *out = *cfg;
@@ -136,6 +139,7 @@ static int fits(const TrainPlan *p)
     return p->model_total <= p->model_limit && p->data_total <= p->data_limit;
 }
 
+/* The functions that take the memory also count it, so the plan cannot drift away from the run. */
 int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
 {
     uint64_t model = limit_of(o->model), data = limit_of(o->data);

@@ -77,6 +77,7 @@ typedef struct Line {
     double clips_per_s, frames_per_s;
 } Line;
 
+/* Speed comes from the meter, which skips the first steps; losses from all steps of the interval. */
 static Line measure(const Trainer *t, int64_t at, const PipelineReport *p)
 {
     const Interval *i = &t->interval;
@@ -187,6 +188,7 @@ static void draw_line(Trainer *t, const Line *l)
     report_flush(t);
 }
 
+/* One interval ends, the next begins. */
 void report_line(Trainer *t, int64_t at, int last)
 {
     Interval *i = &t->interval;
@@ -245,6 +247,7 @@ void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, 
     write_object(t, o);
 }
 
+/* What listeners say comes some steps after the clips were spoken: it is logged at the step of the clips. */
 void report_heard(Trainer *t, const Heard *h)
 {
     char sentence[400];
@@ -273,6 +276,7 @@ void report_event(Trainer *t, const char *event, int64_t step, const char *text)
     write_object(t, o);
 }
 
+/* Once per line, so that TensorBoard can follow. */
 void report_flush(Trainer *t)
 {
     Err err = {0};

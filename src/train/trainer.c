@@ -225,6 +225,7 @@ static void report_the_end(Trainer *t, int rc)
     report_curve(t);
 }
 
+/* However the steps end, what was trained is saved, the logs are finished and the writer is waited for. */
 int trainer_run(Trainer *t, Err *err)
 {
     t->started = clock_now();
@@ -287,6 +288,7 @@ static void sum_up_machine(Trainer *t, TrainSummary *s)
     s->padding = p->padded_frames ? 1 - (double)p->real_frames / (double)p->padded_frames : NAN;
 }
 
+/* Figures for the end of a run; NaN where nothing was measured. */
 void trainer_summary(Trainer *t, TrainSummary *s)
 {
     memset(s, 0, sizeof *s);
