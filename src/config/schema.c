@@ -697,7 +697,7 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     /* Broken YAML has one repair: tabs in the indentation. */
     Buf blanks = {0};
     buf_add(&blanks, text->data, text->size);
-    int lines = blanks.failed ? ERR_NOMEM : yaml_edit_tabs(&blanks);
+    int lines = blanks.failed ? ERR_NOMEM : yaml_edit_expand_tabs(&blanks);
     if (lines > 0 && yaml_tree_parse(&tree, blanks.data, blanks.size, &why) == 0) {
         yaml_tree_close(&tree);
         snprintf(p->fix, sizeof p->fix, "blanks in place of the tabs in %d line%s", lines,

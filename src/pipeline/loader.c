@@ -145,7 +145,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &info->count, &bucket);
     const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
     memcpy(s->items, items, (size_t)info->count * sizeof *items);
-    info->text = b->text;
+    info->text = b->tokens;
     info->frames = b->frames;
     info->samples = policy_most_samples(b->frames, l->o.cfg->hop_length, l->o.on_the_fly);
     /* Sums as if every row will load; ring_filled takes away what is lost. */
