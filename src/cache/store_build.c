@@ -680,8 +680,8 @@ static int rewrite_all(StoreBuild *b, Err *err)
 }
 
 /* A rewrite that failed: its copies are of no use to anyone, the records are still where the index says. Once
- * it is a segment it is left alone: the index may name it already, and if not, the next build takes it away.
- */
+ * it is a segment it is left alone: the index may name it already, and if not, the next build
+ * takes it away. */
 static void drop_rewrite(StoreBuild *b)
 {
     if (!b->part_fd_plus1)

@@ -71,8 +71,8 @@ int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err
 void cmd_line_set_log(const CmdLine *line, Log *log);
 void cmd_line_close(CmdLine *line);
 
-/* Prints the error with its hint on stderr and returns the exit code: 2 wrong use, 3 the machine or the data.
- */
+/* Prints the error with its hint on stderr and returns the exit code: 2 wrong use, 3 the machine
+ * or the data. */
 int cmd_fail(Log *log, const Err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* config.c - from defaults, preset, file and command line to one checked Config; where each value came from.
- */
+/* config.c - from defaults, preset, file and command line to one checked Config; where each
+ * value came from. */
 #include "config/config.h"
 
 #include <stdio.h>

@@ -177,8 +177,8 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
     return 0;
 }
 
-/* The same key twice in one mapping, which YAML forbids and many readers let pass with the last one winning.
- */
+/* The same key twice in one mapping, which YAML forbids and many readers let pass with the
+ * last one winning. */
 static int check_duplicates(Walk *w, const yaml_node_t *mapping)
 {
     yaml_node_pair_t *first = mapping->data.mapping.pairs.start, *end = mapping->data.mapping.pairs.top;

@@ -1,5 +1,5 @@
-/* yaml_tree.c - see yaml_tree.h. libyaml's events carry marks; marks count characters, the tree counts bytes.
- */
+/* yaml_tree.c - see yaml_tree.h. libyaml's events carry marks; marks count characters, the
+ * tree counts bytes. */
 #include "config/yaml_tree.h"
 
 #include <stdint.h>

@@ -62,8 +62,8 @@ typedef struct Compare {
 } Compare;
 
 /* skip: step times to leave out (warming up); -1: a tenth, at most 100. target: NaN for the lowest loss that
- * both reach. The records stay the caller's and must outlive c. ERR_DATA when a log has no step; ERR_NOMEM.
- */
+ * both reach. The records stay the caller's and must outlive c. ERR_DATA when a log has
+ * no step; ERR_NOMEM. */
 int compare_runs(Compare *c, const RunRecord *a, const RunRecord *b, int64_t skip, double target, Err *err);
 const char *compare_row_title(CompareRow row); /* "step time" */
 /* "41.2 ms", "1 200 clips/s", "-": a value of a row as people read it. */

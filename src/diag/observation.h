@@ -71,8 +71,8 @@ typedef struct Observation {
 } Observation;
 
 int observe(Observation *o, const ObserveOptions *options, Err *err);
-/* Of a pipeline that has run, at its end. 1 when there are too few batches to say anything. held: see above.
- */
+/* Of a pipeline that has run, at its end. 1 when there are too few batches to say anything.
+ * held: see above. */
 int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
                               const Device *model, int64_t skip, int held, Err *err);
 void observation_close(Observation *o); /* safe on a zeroed one */

@@ -52,8 +52,8 @@ void run_record_close(RunRecord *r); /* safe on a zeroed record */
 const char *run_record_setting(const RunRecord *r, const char *key, char *out, size_t cap);
 /* Clips of one batch: batch_size, else what the rates of the lines come to; NaN when neither is known. */
 double run_record_clips(const RunRecord *r);
-/* Mean of a member of the lines, given by its offset in RunLine, over those that have it; NaN when none has.
- */
+/* Mean of a member of the lines, given by its offset in RunLine, over those that have it; NaN
+ * when none has. */
 double run_record_mean(const RunRecord *r, size_t member);
 
 #endif

@@ -162,8 +162,8 @@ static void open_slot_locked(Loader *l, Slot *s)
     r->opened++;
 }
 
-/* Claims rows and returns how many: 0 when there are none now, NO_MORE_ROWS at the end. The ring is locked.
- */
+/* Claims rows and returns how many: 0 when there are none now, NO_MORE_ROWS at the end. The
+ * ring is locked. */
 static int claim_locked(Loader *l, Slot **slot, int *first)
 {
     Ring *r = l->o.ring;

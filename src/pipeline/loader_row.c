@@ -181,8 +181,8 @@ static int read_pitch(Loader *l, Worker *w, RowSource *r)
     return read_piece(l, w->pitch, r->mel.pitch, (size_t)r->mel.frames * sizeof *w->pitch, r);
 }
 
-/* The mel of the cache into the slot, or left where it is mapped: then it is read and finished in one pass.
- */
+/* The mel of the cache into the slot, or left where it is mapped: then it is read and finished
+ * in one pass. */
 static int read_mel(Loader *l, const Slot *s, int row, RowSource *r)
 {
     if (s->batch && !l->segment_fd) {

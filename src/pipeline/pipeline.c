@@ -97,8 +97,8 @@ static uint64_t slot_batch_bytes(const Sizes *z)
     return z->host_data ? (uint64_t)z->slots * z->batch_bytes : 0;
 }
 
-/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU to copy from.
- */
+/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU
+ * to copy from. */
 static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z,
                         const PipelineOptions *o)
 {
