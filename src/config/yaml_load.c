@@ -1,6 +1,5 @@
-/* yaml_load.c - a YAML text into the option table, with the line of every value.
- * libyaml composes the document (anchors and aliases included); the walk below knows exactly two levels:
- * sections, then keys. */
+/* yaml_load.c - sets options from a YAML text, with the line of every value. libyaml composes the document
+ * (including anchors and aliases); the code below expects exactly two levels: sections, then keys. */
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>

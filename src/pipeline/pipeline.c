@@ -1,4 +1,4 @@
-/* pipeline.c - puts sampler, loader and feeder together; the plan of memory. */
+/* pipeline.c - connects sampler, loader and feeder; computes the memory plan. */
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
