@@ -1,5 +1,5 @@
-/* stage.h - the stages of the pipeline, in the order in which a batch passes them, and their names. Counters,
- * simulated machines and every report use these. Threads: any. */
+/* stage.h - the stages of the pipeline, in the order in which a batch passes through them, and their names.
+ * Counters, simulated machines and all reports use these. Threads: any. */
 #ifndef MYXTTS_STAGE_H
 #define MYXTTS_STAGE_H
 
@@ -15,6 +15,6 @@ typedef enum {
 } StageId;
 
 const char *stage_name(StageId s);           /* "read", "decode", "h2d", "preprocess", "peer", "step" */
-StageId stage_find(const char *name, int n); /* of n bytes; STAGE_NONE when there is no such stage */
+StageId stage_find(const char *name, int n); /* name has n bytes; STAGE_NONE if there is no such stage */
 
 #endif

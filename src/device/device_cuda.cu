@@ -54,8 +54,8 @@ static CudaDevice *of(Device *d) { return (CudaDevice *)d->impl; }
 static CudaStream *of(Stream *s) { return (CudaStream *)s; }
 static CudaEvent *of(Event *e) { return (CudaEvent *)e; }
 
-/* The calling thread's current GPU. The runtime keeps it per thread and does nothing when it is set already.
- */
+/* The calling thread's current GPU. The runtime keeps it per thread and does nothing when it
+ * is set already. */
 static cudaError_t enter(const CudaDevice *d) { return cudaSetDevice(d->index); }
 
 /* The failure of enqueued work that was noticed first, if there was one. */

@@ -167,7 +167,7 @@ static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
     m->measured++;
 }
 
-/* NVML that does not start is no error: a training does not depend on being watched. */
+/* If NVML does not start, that is not an error: training does not depend on it. */
 static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
 {
     int rc = m->nvml.init();

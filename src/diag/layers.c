@@ -58,8 +58,8 @@ static LayerTime *find_part(LayerTimes *l, const Mark *m)
     return t;
 }
 
-/* The times between the marks of one step; a part that was marked more than once counts once, with the sum.
- */
+/* The times between the marks of one step; a part that was marked more than once counts once,
+ * with the sum. */
 static void add_step(LayerTimes *l, const Recorder *r)
 {
     /* Forward and backward apart. */

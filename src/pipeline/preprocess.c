@@ -1,4 +1,4 @@
-/* preprocess.c - see preprocess.h: the tables both halves work from, and the choice between them. */
+/* preprocess.c - see preprocess.h. Makes the tables and calls the host or the CUDA implementation. */
 #include "pipeline/preprocess.h"
 
 #include <stdlib.h>
