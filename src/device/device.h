@@ -41,8 +41,8 @@ struct Event {
 /* For the implementations and for tests; all other code uses the traits. */
 typedef enum { DEVICE_HOST, DEVICE_SIM, DEVICE_CUDA } DeviceKind;
 
-/* Properties of a kind of device, a row of the table in device.c. Code outside src/device depends on these and
- * not on the kind. What two devices can do together is answered by peer_path. */
+/* Properties of a kind of device, a row of the table in device.c. Code outside src/device depends on these
+ * and not on the kind. What two devices can do together is answered by peer_path. */
 typedef struct DeviceTraits {
     int host_memory;     /* its memory is the host's: any thread may access it, no copies are needed */
     int inline_streams;  /* a stream runs its commands at once, in the thread that enqueues them */
