@@ -23,16 +23,18 @@ typedef struct StageCounter {
 /* What is kept of every batch, so that a slow one can be told from a slow stage. Seconds; workers of one
  * batch add up. */
 typedef enum {
-    TRACE_READ, /* workers inside a read, waiting for the disk included */
-    TRACE_DISK, /* of that, while nobody who came before was still being served: what one disk had to do for
-                   this batch */
-    TRACE_DECODE,
-    TRACE_H2D,        /* the copy itself */
-    TRACE_FEED,       /* the feeder's thread, from enqueuing the batch to the end of its copy */
-    TRACE_PREPROCESS, /* on the data device, or by the workers where that is the CPU */
-    TRACE_PEER,
-    TRACE_STEP, /* the step's own work */
-    TRACE_WAIT, /* the model device idle before it */
+    TRACE_STAGE,                           /* + StageId: the stage's own time */
+    TRACE_DISK = TRACE_STAGE + STAGE_READ, /* while nobody who came before was still being served: what one
+                                              disk had to do for this batch */
+    TRACE_DECODE = TRACE_STAGE + STAGE_DECODE,
+    TRACE_H2D = TRACE_STAGE + STAGE_H2D,               /* the copy itself */
+    TRACE_PREPROCESS = TRACE_STAGE + STAGE_PREPROCESS, /* on the data device, or by the workers where that is
+                                                          the CPU */
+    TRACE_PEER = TRACE_STAGE + STAGE_PEER,
+    TRACE_STEP = TRACE_STAGE + STAGE_STEP,  /* the step's own work */
+    TRACE_READ = TRACE_STAGE + STAGE_COUNT, /* workers inside a read, waiting for the disk included */
+    TRACE_FEED, /* the feeder's thread, from enqueuing the batch to the end of its copy */
+    TRACE_WAIT, /* the model device idle before the step */
     TRACE_COUNT
 } TraceId;
 

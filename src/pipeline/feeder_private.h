@@ -20,7 +20,8 @@ typedef struct Buffer {
     int awaited;        /* the consumer's stream has been told to wait for it */
     uint8_t *raw, *out; /* on the data device: as copied, preprocessed */
     uint8_t *final;     /* on the model device; out itself when the devices are one */
-    Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
+    Event *start[STAGE_COUNT], *end[STAGE_COUNT]; /* of the stages on streams */
+    Event *consumed;
     int64_t order;  /* of its batch since the start, or NO_BATCH */
     int late;       /* the consumer waited for it */
     int used;       /* its events belong to a batch that went through */
@@ -43,12 +44,17 @@ struct Feeder {
     int last_consumed;      /* buffer that the consumer released last, or NO_BUFFER; the consumer's */
     int stopped, ended;     /* ended: the last batch has been enqueued */
     Err error;
-    GrowWindow window;                /* are there enough buffers? */
-    Event *prev_worked, *prev_peered; /* ends of the batch accounted for last, for the gaps between batches */
+    GrowWindow window;            /* are there enough buffers? */
+    Event *prev_end[STAGE_COUNT]; /* of the batch accounted for last, for the gaps between batches */
     int has_prev;
     Thread thread;
     _Atomic int finished; /* the thread has nothing more to do */
 };
+
+/* The device on whose streams a stage runs; NULL: it has no stream. */
+Device *feeder_stage_device(const Feeder *f, StageId s);
+/* 1: the stage is on a stream, and there is something to do with these devices. */
+int feeder_does(const Feeder *f, StageId s);
 
 /* Memory and events for one more batch; closed after a failure. */
 int feeder_buffer_open(Feeder *f, Buffer *b, Err *err);
