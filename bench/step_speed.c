@@ -273,7 +273,7 @@ static int epoch_open(Epoch *e, Bench *b, Err *err)
     int rc = read_clips(&e->clips, &e->clip_count, o->epoch, err);
     SamplerOptions so = {.batch_size = o->batch,
                          .buckets = o->buckets,
-                         .multiple = SAMPLER_FRAME_MULTIPLE,
+                         .frame_multiple = SAMPLER_FRAME_MULTIPLE,
                          .seed = 1,
                          .ranks = 1};
     if (rc || (rc = sampler_open(&e->sampler, &so, e->clips, e->clip_count, err)))
@@ -283,8 +283,8 @@ static int epoch_open(Epoch *e, Bench *b, Err *err)
     const SamplerBucket *last = sampler_bucket(e->sampler, sampler_bucket_count(e->sampler) - 1);
     size_t bytes = (size_t)batches * 2 * (size_t)o->batch * sizeof *e->lengths;
     void *pinned = NULL;
-    if ((rc = bench_open(b, &(EngineShape){o->batch, last->text, last->frames}, (size_t)(batches * o->epochs),
-                         err)) ||
+    if ((rc = bench_open(b, &(EngineShape){o->batch, last->tokens, last->frames},
+                         (size_t)(batches * o->epochs), err)) ||
         (rc = b->d->ops->pinned_alloc(b->d, &pinned, bytes, err)))
         return rc;
     e->lengths = pinned;
@@ -298,7 +298,7 @@ static int epoch_open(Epoch *e, Bench *b, Err *err)
         }
     }
     for (int i = 0; i < sampler_bucket_count(e->sampler) && !rc; i++)
-        rc = noise_open(&e->noise[i], b, sampler_bucket(e->sampler, i)->text,
+        rc = noise_open(&e->noise[i], b, sampler_bucket(e->sampler, i)->tokens,
                         sampler_bucket(e->sampler, i)->frames, err);
     return rc;
 }
@@ -320,7 +320,7 @@ static void print_epoch(Bench *b, const Epoch *e, double seconds)
     for (uint32_t i = 0; i < e->clip_count; i++)
         frames += e->clips[i].frames;
     for (int i = 0; i < sampler_bucket_count(e->sampler); i++)
-        json_array_append_new(shapes, json_pack("[i, i]", sampler_bucket(e->sampler, i)->text,
+        json_array_append_new(shapes, json_pack("[i, i]", sampler_bucket(e->sampler, i)->tokens,
                                                 sampler_bucket(e->sampler, i)->frames));
     print(b, json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "batches", (json_int_t)batches, "clips",
                        (json_int_t)e->clip_count, "frames", (json_int_t)frames, "padding",

@@ -1,7 +1,7 @@
 /* test_checkpoint_fields.c - the tables of what is in a checkpoint: they cover the state of a run, files of
  * before still load, sizes are checked, and docs/FORMATS.md says what they say.
  * `test_checkpoint_fields --print` prints the part of docs/FORMATS.md that follows from them. */
-#include "folder_testing.h"
+#include "support/folder_testing.h"
 
 #include <math.h>
 

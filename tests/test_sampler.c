@@ -30,7 +30,8 @@ static SampleLength *make_lengths(uint32_t n, uint32_t most, uint64_t seed)
 
 static SamplerOptions options(int batch_size)
 {
-    return (SamplerOptions){.batch_size = batch_size, .buckets = 8, .multiple = 1, .seed = 1, .ranks = 1};
+    return (SamplerOptions){
+        .batch_size = batch_size, .buckets = 8, .frame_multiple = 1, .seed = 1, .ranks = 1};
 }
 
 static Sampler *open_sampler(const SamplerOptions *o, const SampleLength *l, uint32_t n)
@@ -54,13 +55,13 @@ static uint64_t walk(Sampler *s, const SamplerOptions *o, const SampleLength *l,
         const uint32_t *items = sampler_batch(s, epoch, i, &count, &bucket);
         const SamplerBucket *b = sampler_bucket(s, bucket);
         assert_true(bucket < sampler_bucket_count(s) && count > 0 && count <= o->batch_size);
-        assert_int_equal(b->frames % o->multiple, 0);
+        assert_int_equal(b->frames % o->frame_multiple, 0);
         *partial += count < o->batch_size;
         padded += (uint64_t)o->batch_size * (uint64_t)b->frames;
         for (int k = 0; k < count; k++) {
             seen[items[k]]++;
             assert_true(l[items[k]].frames <= (uint32_t)b->frames);
-            assert_true(l[items[k]].tokens <= (uint32_t)b->text);
+            assert_true(l[items[k]].tokens <= (uint32_t)b->tokens);
         }
     }
     return padded;
@@ -187,7 +188,7 @@ static void test_buckets_waste_least(void **state)
         uint32_t n = 50 + 37 * (uint32_t)trial, most = 100 + 6 * (uint32_t)trial, longest = 0;
         SamplerOptions o = options(8);
         o.buckets = 1 + trial % 12;
-        o.multiple = 1 + trial % 3;
+        o.frame_multiple = 1 + trial % 3;
         SampleLength *l = make_lengths(n, most, (uint64_t)trial);
         uint32_t *sorted = calloc(n, sizeof *sorted);
         int ours[64], equal[64], quantile[64];
@@ -199,8 +200,8 @@ static void test_buckets_waste_least(void **state)
         for (int b = 0; b < o.buckets; b++) {
             int e = (int)(longest * (uint32_t)(b + 1) / (uint32_t)o.buckets) + (b + 1 < o.buckets);
             int q = (int)sorted[(uint64_t)n * (uint64_t)(b + 1) / (uint64_t)o.buckets - 1];
-            equal[b] = (e + o.multiple - 1) / o.multiple * o.multiple;
-            quantile[b] = (q + o.multiple - 1) / o.multiple * o.multiple;
+            equal[b] = (e + o.frame_multiple - 1) / o.frame_multiple * o.frame_multiple;
+            quantile[b] = (q + o.frame_multiple - 1) / o.frame_multiple * o.frame_multiple;
         }
         Sampler *s = open_sampler(&o, l, n);
         int k = sampler_bucket_count(s);
@@ -225,7 +226,7 @@ static void test_long_clips(void **state)
     SampleLength *l = make_lengths(3000, 40000, 9);
     l[17].frames = 65535;
     SamplerOptions o = options(32);
-    o.multiple = 2;
+    o.frame_multiple = 2;
     Sampler *s = open_sampler(&o, l, 3000);
     uint32_t *seen = calloc(3000, sizeof *seen);
     int partial;
@@ -255,9 +256,9 @@ static void test_padding_is_what_a_count_says(void **state)
         uint32_t n = 1 + 53 * (uint32_t)trial;
         SamplerOptions o = options(1 + trial % 17);
         o.buckets = 1 + trial % 9;
-        o.multiple = 1 + trial % 4;
+        o.frame_multiple = 1 + trial % 4;
         if (trial % 5 == 4) {
-            o.fixed_text = 200;
+            o.fixed_tokens = 200;
             o.fixed_frames = 801;
         }
         SampleLength *l = make_lengths(n, 800, (uint64_t)trial + 100);
@@ -281,12 +282,12 @@ static void test_fixed_shape(void **state)
 {
     SampleLength *l = make_lengths(99, 400, 6);
     SamplerOptions o = options(10);
-    o.fixed_text = 256;
+    o.fixed_tokens = 256;
     o.fixed_frames = 401;
-    o.multiple = 4;
+    o.frame_multiple = 4;
     Sampler *s = open_sampler(&o, l, 99);
     assert_int_equal(sampler_bucket_count(s), 1);
-    assert_int_equal(sampler_bucket(s, 0)->text, 256);
+    assert_int_equal(sampler_bucket(s, 0)->tokens, 256);
     assert_int_equal(sampler_bucket(s, 0)->frames, 404);
     uint32_t seen[99] = {0};
     int partial;

@@ -230,7 +230,7 @@ static void test_rename_and_get(void **state)
     assert_int_equal(yaml_value(&got, &text, &(YamlPlace){"data", "w", 0}, &err), ERR_CONFIG);
     buf_free(&text);
     text = text_of("data:\n\ta: 1\n  \tb: \"\t\"\n");
-    assert_int_equal(yaml_edit_tabs(&text), 2);
+    assert_int_equal(yaml_edit_expand_tabs(&text), 2);
     assert_string_equal(text.data, "data:\n  a: 1\n    b: \"\t\"\n");
     buf_free(&text);
     buf_free(&got);

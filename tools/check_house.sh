@@ -24,18 +24,19 @@ nameless=$(sources src | while read -r f; do
 done)
 verdict "$nameless" "every file of src begins with what it is for" "files that do not begin with /* NAME - what it is for */"
 
-# A function in a header: a body that begins in the first column, or behind a signature on one line. Macros
-# that make a function inline end in _FN, or are EXACT.
-bodies=$(find src -name '*.h' | sort | xargs awk '
+# A function in a header: a body that begins in the first column, or behind a signature on one line. Macros that
+# make a function inline count as the word.
+inline=$(sources src | xargs grep -hoE '^#define [A-Z_]+ .*(inline|__device__)' | awk '{ print $2 }' | sort -u | paste -sd'|')
+bodies=$(find src -name '*.h' | sort | xargs awk -v inline="inline|__global__|__device__|$inline" '
     FNR == 1 { signature = "" }
     /^(#|\/\/|\/\*| \*|$)/ { signature = ""; next }
     /^\{/ {
-        if (signature ~ /\(/ && signature !~ /inline|__global__|__device__|_FN |EXACT |typedef|struct [A-Za-z]+ *$/)
+        if (signature ~ /\(/ && signature !~ inline && signature !~ /typedef|struct [A-Za-z]+ *$/)
             print FILENAME ":" FNR ": " signature
         signature = ""
         next
     }
-    /^[A-Za-z_].*\).*\{.*\}/ && !/inline|__global__|__device__|_FN |EXACT |#define|= *\{/ { print FILENAME ":" FNR ": " $0 }
+    /^[A-Za-z_].*\).*\{.*\}/ && $0 !~ inline && !/#define|= *\{/ { print FILENAME ":" FNR ": " $0 }
     /;[ ]*(\/\*.*)?$/ || /^\}/ { signature = ""; next }
     { signature = signature $0 }')
 verdict "$bodies" "headers of src define no function that is not inline or of the GPU" "functions defined in headers"
@@ -63,7 +64,7 @@ if [ "$(printf '%s\n' "$codes" | grep -c .)" = 1 ]; then echo "ok: the languages
 home "the floor of a mel" 'define [A-Z_]*FLOOR[A-Z_]* +[0-9(]*1e-5' 1
 home "how much a slowed clip is stretched" '1 */ *\(1 *- *[a-z>.-]*augment_speed\)|/ *\(1 *- *[a-z>.-]*augment_speed\)' 1
 home "how many slots a pipeline has" 'AUTO_ROWS|64 */ *\([a-z>.-]*batch_size' 1
-home "settings that caches and checkpoints depend on" 'hasher_[a-z0-9]+\([^;]*cfg->' 1
+home "settings that caches and checkpoints depend on" 'hasher_[a-z0-9]+\([^;]*cfg->|BINDS\(BOUND_' 1
 
 # --- the tour ---
 tree=$(awk '/^```/ { inside = !inside; next } inside && /^src\/[a-z]+\// { sub(/^src\//, ""); sub(/\/.*/, ""); print }' $tour)

@@ -1,9 +1,9 @@
-/* clock.h - seconds since some fixed moment, monotonic. For durations, never for dates. Threads: any. */
+/* clock.h - a monotonic clock for durations (its zero is arbitrary, so not for dates). Threads: any. */
 #ifndef MYXTTS_CLOCK_H
 #define MYXTTS_CLOCK_H
 
-double clock_now(void);
-double clock_cpu(void); /* seconds that all threads of this process have computed */
+double clock_now(void); /* seconds */
+double clock_cpu(void); /* seconds of CPU time that this process has used, all threads together */
 void clock_sleep(double seconds);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/utf8.h"
 
-/* Without an Err nobody knows which error it was; but it was one, and `return err_hint(...)` must not turn it
- * into success. */
+/* Returned when there is no Err that holds the code: `return err_hint(...)` must not turn an error into
+ * success. */
 #define CODE_UNKNOWN ERR_DATA
 
 /* Cuts a message that did not fit at a UTF-8 character border, so that what is printed stays valid. */
@@ -23,7 +23,7 @@ static void cut_cleanly(char *s, size_t cap)
         s[last] = 0;
 }
 
-/* A new error has no hint yet: that of an earlier one would mislead. */
+/* Clears the hint: that of an earlier error would mislead. */
 static void set_text(Err *err, int code, const char *fmt, va_list ap)
 {
     err->code = code;
@@ -47,7 +47,7 @@ int err_set(Err *err, int code, const char *fmt, ...)
 int err_set_errno(Err *err, int code, const char *fmt, ...)
 {
     int e = errno;
-    /* Callers and exit codes tell a full disk and a lack of memory from other failures. */
+    /* Callers treat a full disk and a lack of memory differently from other failures. */
     if (e == ENOSPC || e == EDQUOT)
         code = ERR_NOSPACE;
     else if (e == ENOMEM)
@@ -82,7 +82,7 @@ int err_prefix(Err *err, const char *fmt, ...)
 {
     if (!err)
         return CODE_UNKNOWN;
-    /* The message moves behind its prefix; what no longer fits is cut. */
+    /* The message moves after its prefix; what no longer fits is cut. */
     char old[sizeof err->msg];
     memcpy(old, err->msg, sizeof old);
     va_list ap;
@@ -107,6 +107,6 @@ int err_exit_code(int code)
 {
     if (code == 0)
         return 0;
-    /* 2: the user can mend it by writing something else; 3: the machine or the data failed. */
+    /* 2: the user must change the command or the configuration; 3: the machine or the data failed. */
     return code == ERR_USAGE || code == ERR_CONFIG ? 2 : 3;
 }

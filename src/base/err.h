@@ -29,12 +29,12 @@ typedef struct Err {
 
 /* Replaces whatever err held; returns code, so that `return err_set(err, ERR_IO, ...)` reads well. */
 int err_set(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* As err_set, and appends ": " and the text of errno; a full disk becomes ERR_NOSPACE, no memory ERR_NOMEM.
- */
+/* As err_set, and appends ": " and the text of errno. The code becomes ERR_NOSPACE if the disk is full and
+ * ERR_NOMEM if memory is. */
 int err_set_errno(Err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Adds the hint to an error that is already set; returns its code (ERR_DATA when err is NULL: never 0). */
 int err_hint(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Puts "prefix: " before the message (where it happened); returns its code, as err_hint does. */
+/* Puts "prefix: " (where it happened) before the message. Returns a code as err_hint does. */
 int err_prefix(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(Err *err);
 

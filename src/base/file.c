@@ -10,12 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_SIZE (1 << 16)
+#define READ_SIZE (1 << 16) /* bytes */
 
-/* ---- reading ----
- *
- * A named pipe would make a plain open wait for a writer; it is opened without waiting and
- * refused below. */
+/* ---- reading ---- */
+
+/* O_NONBLOCK, because opening a named pipe would otherwise wait for a writer; it is refused below. */
 int file_map(FileMap *m, const char *path, Err *err)
 {
     *m = (FileMap){0};
@@ -46,14 +45,14 @@ void file_unmap(FileMap *m)
     *m = (FileMap){0};
 }
 
-/* The mapping stays valid; only its pages in memory go. */
+/* The mapping stays valid; only its pages in memory are dropped. */
 void file_forget(const FileMap *m)
 {
     if (m->data)
         madvise((void *)(uintptr_t)m->data, m->size, MADV_DONTNEED);
 }
 
-/* Pieces, not one read of st_size: the file may be growing, or have no size (/proc). */
+/* Reads in pieces instead of st_size bytes at once: the file may be growing, or have no size (/proc). */
 int file_read(Buf *out, const char *path, size_t limit, Err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -87,7 +86,7 @@ int file_read(Buf *out, const char *path, size_t limit, Err *err)
     return rc;
 }
 
-/* Nanoseconds: builds finish files within the same second. */
+/* In nanoseconds, because a file may be written twice within a second. */
 void file_stamp_from(FileStamp *s, const struct stat *st)
 {
     s->size = (uint64_t)st->st_size;
@@ -96,7 +95,7 @@ void file_stamp_from(FileStamp *s, const struct stat *st)
     s->inode = (uint64_t)st->st_ino;
 }
 
-/* Only stat: stamps are compared for every clip on every run. */
+/* Needs only a stat, because every run compares the stamps of all clips. */
 int file_stamp(FileStamp *s, const char *path, Err *err)
 {
     struct stat st;
@@ -191,12 +190,13 @@ int file_writer_open(FileWriter *w, const char *path, Err *err)
     w->path = strdup(path);
     w->tmp_path = malloc(n + TMP_ROOM);
     if (!w->path || !w->tmp_path) {
-        free(w->tmp_path); /* no name in it yet: abort must not unlink what happens to stand there */
+        free(w->tmp_path); /* it holds no name yet, and abort would unlink it */
         w->tmp_path = NULL;
         file_writer_abort(w);
         return err_set(err, ERR_NOMEM, "no memory for a path");
     }
-    /* A neighbour, because rename works only inside one file system; the pid keeps two processes apart. */
+    /* In the same folder, because rename works only within a file system; with the pid, so that two processes
+     * do not write to the same file. */
     snprintf(w->tmp_path, n + TMP_ROOM, "%s.tmp%ld", path, (long)getpid());
     int fd = open(w->tmp_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
@@ -219,8 +219,8 @@ int file_writer_write(FileWriter *w, const void *p, size_t n, Err *err)
 int file_writer_commit(FileWriter *w, Err *err)
 {
     int fd = w->fd_plus1 - 1;
-    /* The bytes first, then the name, then the folder: after a power cut the old file or the new one is
-     * there, whole. */
+    /* First the bytes, then the name, then the folder: after a power cut either the old file or the new one
+     * is there, complete. */
     if (fsync(fd))
         return err_set_errno(err, ERR_IO, "cannot sync %s", w->tmp_path);
     w->fd_plus1 = 0;
@@ -230,7 +230,7 @@ int file_writer_commit(FileWriter *w, Err *err)
         return err_set_errno(err, ERR_IO, "cannot rename %s to %s", w->tmp_path, w->path);
     int rc = file_sync_dir_of(w->path, err);
     free(w->tmp_path);
-    w->tmp_path = NULL; /* it has its new name: nothing left to remove */
+    w->tmp_path = NULL; /* it was renamed: abort has nothing to remove */
     file_writer_abort(w);
     return rc;
 }
@@ -279,7 +279,7 @@ int file_make_dirs(const char *path, Err *err)
         struct stat st;
         int e = p[0] && mkdir(p, 0777) ? errno : 0;
         if (e && !(stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
-            errno = e; /* stat's own would hide a full disk */
+            errno = e; /* that of mkdir, not of stat: it may be a full disk */
             rc = err_set_errno(err, ERR_IO, "cannot make the folder %s", p);
             break;
         }
@@ -337,7 +337,7 @@ int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return err_set_errno(err, ERR_IO, "cannot open the lock file %s", path);
-    /* Record locks, not flock: they belong to the process, so forked workers neither hold nor keep them. */
+    /* Record locks instead of flock: they belong to the process, so forked workers do not share them. */
     struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int rc;
     do {
@@ -345,7 +345,7 @@ int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
     } while (rc && errno == EINTR);
     if (rc) {
         int code;
-        /* Somebody holds it: the caller may want to say who. */
+        /* Another process holds it: find out which. */
         if (errno == EACCES || errno == EAGAIN) {
             struct flock who = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
             long pid = fcntl(fd, F_GETLK, &who) == 0 && who.l_type != F_UNLCK ? (long)who.l_pid : 0;

@@ -10,15 +10,16 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* A read-only mapping. data is NULL for an empty file. Valid until file_unmap, which is always safe. */
+/* A read-only mapping, valid until file_unmap. data is NULL for an empty file. Unmapping a zeroed or unmapped
+ * one is allowed. */
 typedef struct FileMap {
     const uint8_t *data;
     size_t size;
 } FileMap;
 int file_map(FileMap *m, const char *path, Err *err);
 void file_unmap(FileMap *m);
-/* Gives the pages of the mapping back to the system; they are read again when touched. For passes over files
- * larger than memory. */
+/* Lets the system drop the pages of the mapping from memory; they are read again when touched. For passes
+ * over files larger than memory. */
 void file_forget(const FileMap *m);
 
 /* Reads a whole file of at most `limit` bytes into out (appended). ERR_FORMAT when larger. */
@@ -32,8 +33,10 @@ int file_stamp(FileStamp *s, const char *path, Err *err); /* ERR_MISSING when th
 void file_stamp_from(FileStamp *s, const struct stat *st);
 
 /* FileWriter: a new file that appears under its name only when complete.
- * open writes to a temporary neighbour; commit = flush, fsync, rename, fsync of the folder; abort removes it.
- * After any failed call, call file_writer_abort. Zero-initialise; abort is always safe. */
+ *   - open creates a temporary file in the same folder.
+ *   - commit makes it the file: fsync, rename, fsync of the folder.
+ *   - abort removes it. After any failed call, call file_writer_abort.
+ * Aborting a zeroed, committed or aborted writer is allowed and does nothing. */
 typedef struct FileWriter {
     int fd_plus1; /* 0: closed, so that {0} is a closed writer */
     char *path, *tmp_path;
@@ -42,26 +45,27 @@ int file_writer_open(FileWriter *w, const char *path, Err *err);
 int file_writer_write(FileWriter *w, const void *p, size_t n, Err *err);
 int file_writer_commit(FileWriter *w, Err *err);
 void file_writer_abort(FileWriter *w);
-/* All three at once. */
+/* Open, write and commit in one call. */
 int file_replace(const char *path, const void *p, size_t n, Err *err);
 
-/* write() / pread() until all n bytes are done; path is for the message. Short reads are ERR_FORMAT ("ends at
- * byte N"). */
+/* write() or pread() until all n bytes are done; path is for the message. A file that ends too early is
+ * ERR_FORMAT ("ends at byte N"). */
 int file_write_all(int fd, const void *p, size_t n, const char *path, Err *err);
 int file_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *path, Err *err);
 int file_sync_dir_of(const char *path, Err *err); /* fsync of the folder that holds path */
 
 int file_make_dirs(const char *path, Err *err); /* mkdir -p */
 int file_exists(const char *path);
-/* The folder of the program, `up` levels above it, without a slash at the end. 0, or -1 when the system does
- * not say or it does not fit. */
+/* The folder that holds the running program (up = 0) or the one `up` levels above it, without a slash at the
+ * end. 0, or -1 if the system does not tell or the path does not fit. */
 int file_own_folder(char *out, size_t cap, int up);
-char *file_join(const char *dir,
-                const char *name); /* "dir/name", malloc'd; NULL on no memory; dir "" or NULL: name */
+/* "dir/name", or just the name if dir is "" or NULL; malloc'd. NULL if out of memory. */
+char *file_join(const char *dir, const char *name);
 
-/* FileLock: one process at a time. file_lock takes an advisory lock on path (created if needed). When another
- * process holds it and wait is 0, returns ERR_STOPPED and *holder (may be NULL) is its pid; with wait != 0 it
- * blocks. The lock is not inherited by forked children and vanishes with the process, however it dies. */
+/* FileLock: one process at a time. file_lock takes an advisory lock on path, which is created if necessary.
+ * If another process holds the lock, it waits, or with wait = 0 returns ERR_STOPPED and that process's pid in
+ * *holder (may be NULL). The lock is not inherited by forked children and ends with the process, however it
+ * dies. */
 typedef struct FileLock {
     int fd_plus1;
 } FileLock;

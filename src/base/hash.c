@@ -13,7 +13,7 @@ static Hash128 from_xxh(XXH128_hash_t h) { return (Hash128){h.low64, h.high64}; 
 Hash128 hash_bytes(const void *p, size_t n) { return from_xxh(XXH3_128bits(p, n)); }
 uint64_t hash64(const void *p, size_t n) { return XXH3_64bits(p, n); }
 
-/* The state lies on the stack: a checksum must not fail for want of memory. */
+/* The state is on the stack: a checksum must not fail because memory is short. */
 uint64_t hash64_parts(const struct iovec *parts, int n)
 {
     XXH3_state_t state;
@@ -26,7 +26,7 @@ uint64_t hash64_parts(const struct iovec *parts, int n)
 
 int hash_equal(Hash128 a, Hash128 b) { return a.lo == b.lo && a.hi == b.hi; }
 
-/* On the heap: the state wants an alignment that a plain member does not have. */
+/* The state is on the heap, because it needs more alignment than a plain struct member has. */
 int hasher_open(Hasher *h)
 {
     h->state = XXH3_createState();
@@ -46,11 +46,11 @@ void hasher_bytes(Hasher *h, const void *p, size_t n)
 
 void hasher_str(Hasher *h, const char *s) { hasher_bytes(h, s ? s : "", s ? strlen(s) : 0); }
 void hasher_u64(Hasher *h, uint64_t v) { hasher_bytes(h, &v, sizeof v); }
-/* Numbers are hashed by their bits, but -0.0 and 0.0 are one setting. */
+/* Numbers are hashed by their bits, but 0.0 and -0.0 are the same setting. */
 void hasher_f64(Hasher *h, double v)
 {
     if (v == 0)
-        v = 0; /* -0.0 and 0.0 are one setting */
+        v = 0; /* no longer -0.0 */
     hasher_bytes(h, &v, sizeof v);
 }
 

@@ -12,10 +12,11 @@ typedef struct Hash128 {
 Hash128 hash_bytes(const void *p, size_t n);
 uint64_t hash64(const void *p, size_t n);
 struct iovec;
-uint64_t hash64_parts(const struct iovec *parts, int n); /* hash64 of the parts in a row */
+uint64_t hash64_parts(const struct iovec *parts, int n); /* hash64 of the concatenated parts */
 int hash_equal(Hash128 a, Hash128 b);
 
-/* Hasher: fields one after the other, each with its length, so that ("ab","c") and ("a","bc") differ. */
+/* Hasher: a 128-bit hash of a sequence of fields. Each counts with its length, so that ("ab", "c") and
+ * ("a", "bc") differ. */
 typedef struct Hasher {
     void *state;
 } Hasher;
@@ -24,6 +25,7 @@ void hasher_bytes(Hasher *h, const void *p, size_t n);
 void hasher_str(Hasher *h, const char *s); /* NULL counts as "" */
 void hasher_u64(Hasher *h, uint64_t v);
 void hasher_f64(Hasher *h, double v);
-Hash128 hasher_close(Hasher *h); /* frees; the hasher may be opened again; zero when it was closed */
+/* Returns the hash and frees the state; the hasher may be opened again. Zeros if it was closed. */
+Hash128 hasher_close(Hasher *h);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_EXACT 1e15 /* integers below this are exact as a double */
+#define MAX_EXACT 1e15 /* integers below this are exact as a double */
 
 json_t *json_from_double(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
@@ -14,7 +14,7 @@ json_t *json_from_bytes(const char *s, size_t n)
     json_t *value = json_stringn(n ? s : "", n);
     if (value)
         return value;
-    /* jansson refuses what is not UTF-8; '?' shows that there was something. */
+    /* jansson refuses bytes that are not UTF-8; '?' shows that there was something. */
     char *copy = malloc(n + 1);
     if (!copy)
         return NULL;
@@ -36,5 +36,5 @@ double json_get_double(const json_t *object, const char *key)
 int64_t json_get_count(const json_t *object, const char *key, int64_t otherwise)
 {
     double v = json_get_double(object, key);
-    return v >= 0 && v < MOST_EXACT ? (int64_t)v : otherwise;
+    return v >= 0 && v < MAX_EXACT ? (int64_t)v : otherwise;
 }

@@ -1,4 +1,4 @@
-/* log.c - see log.h. flockfile makes a line of several prints one piece among threads. */
+/* log.c - see log.h. A line takes several prints; flockfile keeps other threads from printing in between. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -12,8 +12,7 @@ void log_init(Log *log, LogLevel level)
     *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)};
 }
 
-/* Errors print even without a Log. A progress line on a terminal is erased first; it comes back with its
- * next update. */
+/* A progress line on a terminal is erased first. It reappears with its next update. */
 void log_line(Log *log, LogLevel level, const char *fmt, ...)
 {
     static const char *const prefix[] = {"error: ", "warning: ", "", ""};
@@ -23,7 +22,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     flockfile(out);
     Progress *p = log ? log->progress : NULL;
     if (p && __atomic_load_n(&p->shown, __ATOMIC_RELAXED) && log->is_tty)
-        fputs("\r\033[K", out);
+        fputs(LOG_ERASE_LINE, out);
     fputs(prefix[level], out);
     va_list ap;
     va_start(ap, fmt);
@@ -34,7 +33,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     funlockfile(out);
 }
 
-/* The hint on a line of its own, so that it can be found below a long sentence. */
+/* The hint gets a line of its own, where it is easy to see below a long message. */
 void log_err(Log *log, const Err *err)
 {
     if (err->hint[0])

@@ -1,5 +1,5 @@
-/* log.h - status lines on stderr. stdout belongs to the product (src/cmd).
- * The Log travels in contexts; a NULL Log is silent except that errors still print. Threads: any. */
+/* log.h - status lines on stderr. stdout is for the product (src/cmd).
+ * A Log is passed along in contexts. A NULL Log prints errors only. Threads: any. */
 #ifndef MYXTTS_LOG_H
 #define MYXTTS_LOG_H
 
@@ -7,13 +7,15 @@
 
 #include "base/err.h"
 
+#define LOG_ERASE_LINE "\r\033[K" /* ANSI: go to the first column, erase to the end of the line */
+
 typedef enum { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } LogLevel;
 
 typedef struct Log {
     FILE *out;      /* where lines go; NULL: stderr */
-    LogLevel level; /* lines above it are dropped */
-    int is_tty;     /* a progress line may be rewritten in place */
-    void *progress; /* the Progress on the last line, if any; it is erased before another line */
+    LogLevel level; /* the most detailed level that is printed */
+    int is_tty;     /* `out` is a terminal: a progress line may be rewritten in place */
+    void *progress; /* the Progress that is running, or NULL; log_line erases its line before it prints */
 } Log;
 
 void log_init(Log *log, LogLevel level); /* to stderr */

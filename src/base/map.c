@@ -1,32 +1,34 @@
-/* map.c - see map.h. Open addressing: a number lies in the slot of its hash or in the first free one behind.
- */
+/* map.c - see map.h. Open addressing with linear probing: an entry is in the slot of its hash or in the first
+ * slot after it that was free. */
 #include "base/map.h"
 
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/err.h"
 #include "base/mem.h"
 
-#define LEAST_SLOTS 16
+#define MIN_SLOTS 16 /* a power of two, like every capacity: cap - 1 is the mask of a slot number */
 
 struct MapSlot {
-    uint32_t hash;         /* the low bits of the key's */
-    uint32_t number_plus1; /* 0: free */
+    uint32_t hash;        /* the low 32 bits of the key's hash */
+    uint32_t index_plus1; /* 0: free, so that zeroed memory is an empty table */
 };
 
-/* The table always has free slots, so the search ends. */
+/* The search ends because the table always has free slots. */
 static void put(struct MapSlot *slots, size_t cap, struct MapSlot s)
 {
     size_t at = s.hash & (cap - 1);
-    while (slots[at].number_plus1)
+    while (slots[at].index_plus1)
         at = (at + 1) & (cap - 1);
     slots[at] = s;
 }
 
-/* The old slots are put into a larger table; hashes are kept, so no key is needed. */
+/* The table is at most half full, so probes are short and always end. Growing it needs no keys, because the
+ * slots hold the hashes. */
 int map_reserve(Map *m, size_t count)
 {
-    size_t cap = m->cap ? m->cap : LEAST_SLOTS;
+    size_t cap = m->cap ? m->cap : MIN_SLOTS;
     while (cap < count * 2)
         cap *= 2;
     if (cap == m->cap)
@@ -35,7 +37,7 @@ int map_reserve(Map *m, size_t count)
     if (!slots)
         return ERR_NOMEM;
     for (size_t i = 0; i < m->cap; i++)
-        if (m->slots[i].number_plus1)
+        if (m->slots[i].index_plus1)
             put(slots, cap, m->slots[i]);
     free(m->slots);
     m->slots = slots;
@@ -43,11 +45,12 @@ int map_reserve(Map *m, size_t count)
     return 0;
 }
 
-int map_add(Map *m, uint64_t hash, uint32_t number)
+int map_add(Map *m, uint64_t hash, uint32_t index)
 {
+    ASSERT(index < UINT32_MAX); /* index_plus1 would be 0: free */
     if (map_reserve(m, m->count + 1))
         return ERR_NOMEM;
-    put(m->slots, m->cap, (struct MapSlot){(uint32_t)hash, number + 1});
+    put(m->slots, m->cap, (struct MapSlot){.hash = (uint32_t)hash, .index_plus1 = index + 1});
     m->count++;
     return 0;
 }
@@ -60,17 +63,20 @@ void map_free(Map *m)
 
 MapWalk map_walk(const Map *m, uint64_t hash)
 {
-    return (MapWalk){m, (uint32_t)hash, m->cap ? (uint32_t)hash & (m->cap - 1) : 0};
+    MapWalk w = {.map = m, .hash = (uint32_t)hash};
+    if (m->cap)
+        w.at = w.hash & (m->cap - 1);
+    return w;
 }
 
-int map_next(MapWalk *w, uint32_t *number)
+int map_next(MapWalk *w, uint32_t *index)
 {
     const Map *m = w->map;
-    while (m->cap && m->slots[w->at].number_plus1) {
+    while (m->cap && m->slots[w->at].index_plus1) {
         const struct MapSlot *s = &m->slots[w->at];
         w->at = (w->at + 1) & (m->cap - 1);
         if (s->hash == w->hash) {
-            *number = s->number_plus1 - 1;
+            *index = s->index_plus1 - 1;
             return 1;
         }
     }

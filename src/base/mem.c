@@ -33,18 +33,18 @@ void *mem_aligned(size_t align, size_t n, size_t size)
 
 int mem_grow(void *items, size_t *cap, size_t need, size_t size)
 {
-    enum { LEAST = 16 };
+    enum { MIN_CAP = 16 };
     if (need <= *cap)
         return 0;
     /* Doubling keeps a million appends at twenty reallocations. */
-    size_t want = *cap < LEAST ? LEAST : *cap;
+    size_t want = *cap < MIN_CAP ? MIN_CAP : *cap;
     while (want < need) {
         if (want > SIZE_MAX / 2)
             return ERR_NOMEM;
         want *= 2;
     }
     void *old;
-    memcpy(&old, items, sizeof old); /* items is a T**; memcpy keeps the aliasing rules */
+    memcpy(&old, items, sizeof old); /* items is some T **; memcpy respects the aliasing rules */
     void *p = mem_realloc(old, want, size);
     if (!p)
         return ERR_NOMEM;
@@ -64,13 +64,13 @@ struct BlockChunk {
     _Alignas(16) char data[];
 };
 
-/* Nothing is freed alone; the whole block goes at once. */
+/* Objects cannot be freed one by one. */
 void *block_alloc(Block *b, size_t size, size_t align)
 {
     ASSERT(align >= 1 && align <= 16 && (align & (align - 1)) == 0);
     struct BlockChunk *c = b->head;
     size_t at = c ? (c->used + align - 1) & ~(align - 1) : 0;
-    /* The newest chunk is full: the rest of it stays unused, a fresh one goes to the front of the list. */
+    /* If the newest chunk has too little room, the rest of it stays unused and a new one is put first. */
     if (!c || at > c->cap || size > c->cap - at) {
         if (size > SIZE_MAX - sizeof *c)
             return NULL;
@@ -110,7 +110,7 @@ void block_free(Block *b)
 
 /* ---- buffers ---- */
 
-/* Room for n more bytes and a NUL. */
+/* Makes room for n more bytes and a NUL. */
 static int buf_reserve(Buf *b, size_t n)
 {
     if (b->failed)
@@ -122,7 +122,7 @@ static int buf_reserve(Buf *b, size_t n)
     return 0;
 }
 
-/* Always ends in a NUL that size does not count, so that text can be printed. */
+/* Adds a NUL that size does not count, so that data can be used as a string. */
 void buf_add(Buf *b, const void *p, size_t n)
 {
     if (buf_reserve(b, n))
@@ -161,7 +161,7 @@ void buf_printf(Buf *b, const char *fmt, ...)
     va_end(again);
 }
 
-/* Also forgets a failure: the next text gets its own chance. */
+/* Also forgets a failure: the next text may fit. */
 void buf_clear(Buf *b)
 {
     b->size = 0;

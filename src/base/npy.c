@@ -1,5 +1,5 @@
-/* npy.c - see npy.h, and numpy.lib.format, version 1.0: magic, header length, a Python dictionary padded to
- * 64 bytes, the data. */
+/* npy.c - see npy.h. As in numpy.lib.format, version 1.0, a file is magic, header length, a Python dictionary
+ * padded to a multiple of 64 bytes, and the data. */
 #include "base/npy.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define MAGIC "\x93NUMPY\x01\x00"
 #define MAGIC_SIZE 8
-#define LEAD 10 /* magic and the length of the header */
+#define LEAD 10 /* bytes of magic and header length */
 
 int npy_write(const char *path, const float *data, int64_t rows, int64_t cols, Err *err)
 {

@@ -1,5 +1,5 @@
-/* npy.h - NumPy's .npy files, format 1.0, float32, C order, two dimensions. Written atomically. Threads: any.
- */
+/* npy.h - writes NumPy's .npy files: format 1.0, float32, C order, two dimensions, atomically.
+ * Threads: any. */
 #ifndef MYXTTS_NPY_H
 #define MYXTTS_NPY_H
 

@@ -1,5 +1,5 @@
-/* ordered.c - see ordered.h. One mutex; a condition for workers (room ahead) and one for the caller (next
- * result). */
+/* ordered.c - see ordered.h. One mutex and two conditions: workers wait for a free slot, the caller for the
+ * next result. */
 #include "base/ordered.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ typedef struct Shared {
     pthread_mutex_t mutex;
     pthread_cond_t room, ready;
     uint64_t started, finished;
-    uint8_t *done; /* [slots] the slot's item is worked */
+    uint8_t *done; /* [slots] 1: the slot holds a result */
     int stop;
 } Shared;
 
@@ -25,7 +25,7 @@ typedef struct Worker {
     int number;
 } Worker;
 
-/* Takes the next item, works on it without the lock, marks its slot. */
+/* Takes an item, works on it without the lock, marks its slot as done, and so on. */
 static void *worker_main(void *arg)
 {
     Worker *w = arg;
@@ -77,7 +77,7 @@ int ordered_run(const OrderedJob *job, Err *err)
     pthread_mutex_init(&s.mutex, NULL);
     pthread_cond_init(&s.room, NULL);
     pthread_cond_init(&s.ready, NULL);
-    /* Fewer threads than asked for is slower, none at all is an error. */
+    /* With fewer threads than asked for the work is slower; having none at all is an error. */
     for (int i = 0; i < job->workers && !rc; i++) {
         char name[32];
         snprintf(name, sizeof name, "%.11s-%d", job->name, i);

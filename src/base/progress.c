@@ -6,14 +6,17 @@
 
 #include "base/clock.h"
 
-#define QUIET_SECONDS 2.0 /* shorter work needs no line */
-#define TTY_EVERY 0.2
-#define PLAIN_EVERY 5.0
+/* Seconds. */
+#define QUIET_TIME 2.0     /* shorter work shows no line */
+#define TTY_INTERVAL 0.2   /* between lines on a terminal */
+#define PLAIN_INTERVAL 5.0 /* between lines in a file or pipe */
 
 void progress_format_seconds(char *out, size_t cap, double seconds)
 {
-    const double most = 1e15; /* NaN and infinities must not reach the conversion */
-    long s = !(seconds > 0) ? 0 : (long)(fmin(seconds, most) + 0.5);
+    /* Only what a long can hold may be converted: NaN fails the comparison, infinity is capped. */
+    long s = 0;
+    if (seconds > 0)
+        s = (long)(fmin(seconds, 1e15) + 0.5);
     if (s >= 3600)
         snprintf(out, cap, "%ld h %02ld min", s / 3600, s / 60 % 60);
     else if (s >= 60)
@@ -22,7 +25,8 @@ void progress_format_seconds(char *out, size_t cap, double seconds)
         snprintf(out, cap, "%ld s", s);
 }
 
-/* log_line looks at log->progress and its `shown` under the lock of the stream; so they change under it. */
+/* log_line reads log->progress and its `shown` while it holds the lock of the stream (flockfile), so both are
+ * written only under that lock. */
 static void log_attach(Log *log, Progress *p)
 {
     if (!log)
@@ -33,7 +37,7 @@ static void log_attach(Log *log, Progress *p)
     funlockfile(out);
 }
 
-/* Lines of the log know from now on that they may have to erase ours. */
+/* From here on, log_line erases the progress line before it prints its own. */
 void progress_begin(Progress *p, Log *log, const char *what, const char *unit, uint64_t total)
 {
     *p = (Progress){.log = log, .what = what, .unit = unit, .total = total, .start = clock_now()};
@@ -42,26 +46,32 @@ void progress_begin(Progress *p, Log *log, const char *what, const char *unit, u
     log_attach(log, p);
 }
 
-/* "mel 120/2000 clips (6 %), 40 clips/s, 47 s left"; the last line has the time it took instead. */
+/* "mel 120/2000 clips (6 %), 40 clips/s, 47 s left"; the last line ends with the total time instead. */
 static void print_line(Progress *p, double now, int last)
 {
     Log *log = p->log;
     double elapsed = now - p->start, rate = elapsed > 0 ? (double)p->done / elapsed : 0;
-    char left[64] = "";
-    if (last)
-        progress_format_seconds(left, sizeof left, elapsed);
-    else if (rate > 0)
-        progress_format_seconds(left, sizeof left,
-                                p->total > p->done ? (double)(p->total - p->done) / rate : 0);
+    double percent = p->total ? 100.0 * (double)p->done / (double)p->total : 100.0;
+    char time[64], tail[80] = "";
+    if (last) {
+        progress_format_seconds(time, sizeof time, elapsed);
+        snprintf(tail, sizeof tail, ", %s", time);
+    } else if (rate > 0) {
+        double left = p->total > p->done ? (double)(p->total - p->done) / rate : 0;
+        progress_format_seconds(time, sizeof time, left);
+        snprintf(tail, sizeof tail, ", %s left", time);
+    }
     FILE *out = log->out ? log->out : stderr;
     flockfile(out);
-    fprintf(out, "%s%s %llu/%llu %s (%.0f %%), %.4g %s/s%s%s%s", log->is_tty ? "\r\033[K" : "", p->what,
-            (unsigned long long)p->done, (unsigned long long)p->total, p->unit,
-            p->total ? 100.0 * (double)p->done / (double)p->total : 100.0, rate, p->unit, left[0] ? ", " : "",
-            left, left[0] ? (last ? "" : " left") : "");
-    fputs(log->is_tty && !last ? "" : "\n", out);
+    if (log->is_tty)
+        fputs(LOG_ERASE_LINE, out);
+    fprintf(out, "%s %llu/%llu %s (%.0f %%), %.4g %s/s%s", p->what, (unsigned long long)p->done,
+            (unsigned long long)p->total, p->unit, percent, rate, p->unit, tail);
+    /* On a terminal the next line overwrites this one. */
+    if (!log->is_tty || last)
+        fputc('\n', out);
     fflush(out);
-    /* Under the lock of the stream; atomic only because the thread sanitizer does not know that lock. */
+    /* Atomic only because the thread sanitizer does not know the lock of a stream. */
     __atomic_store_n(&p->shown, 1, __ATOMIC_RELAXED);
     funlockfile(out);
     p->last_print = now;
@@ -71,17 +81,15 @@ void progress_add(Progress *p, uint64_t n)
 {
     pthread_mutex_lock(&p->mutex);
     p->done += n;
-    /* Short work stays silent; later lines keep their distance, on a terminal a shorter one. */
+    /* Nothing is printed at first, then at most one line per interval. */
     if (p->log && p->log->level >= LOG_INFO) {
-        double now = clock_now();
-        if (now - p->start >= QUIET_SECONDS &&
-            now - p->last_print >= (p->log->is_tty ? TTY_EVERY : PLAIN_EVERY))
+        double now = clock_now(), interval = p->log->is_tty ? TTY_INTERVAL : PLAIN_INTERVAL;
+        if (now - p->start >= QUIET_TIME && now - p->last_print >= interval)
             print_line(p, now, 0);
     }
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* The last line stays, with the time it all took. */
 void progress_end(Progress *p)
 {
     pthread_mutex_lock(&p->mutex);

@@ -20,7 +20,8 @@ void rng_seed(Rng *r, uint64_t seed)
         r->s[i] = splitmix(&seed);
 }
 
-/* Both numbers go through the mixer, so that neighbours such as epochs 1 and 2 have nothing in common. */
+/* Both numbers are mixed, so that (seed, 1) and (seed, 2) give unrelated results. The order of the arguments
+ * matters. */
 uint64_t rng_mix(uint64_t a, uint64_t b)
 {
     uint64_t x = a;
@@ -33,38 +34,43 @@ static uint64_t rotl(uint64_t x, int k) { return x << k | x >> (64 - k); }
 /* xoshiro256** 1.0, as in the reference by Blackman and Vigna. */
 uint64_t rng_u64(Rng *r)
 {
-    uint64_t *s = r->s, out = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
+    uint64_t *s = r->s;
+    const uint64_t result = rotl(s[1] * 5, 7) * 9;
+    const uint64_t t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= t;
     s[3] = rotl(s[3], 45);
-    return out;
+    return result;
 }
 
-/* Rejection instead of a bare remainder, which would prefer small numbers. */
+/* x % n of any x would favour small results, unless 2^64 is a multiple of n. So the smallest 2^64 mod n
+ * values of x are rejected and drawn again; the number of those left is a multiple of n. */
 uint64_t rng_below(Rng *r, uint64_t n)
 {
     ASSERT(n > 0);
-    uint64_t limit = -n % n, x; /* the values below 2^64 mod n would make small results likelier */
+    const uint64_t reject_below = -n % n; /* 2^64 mod n, as unsigned -n is 2^64 - n */
+    uint64_t x;
     do {
         x = rng_u64(r);
-    } while (x < limit);
+    } while (x < reject_below);
     return x % n;
 }
 
-/* The upper 53 bits are the most that a double between 0 and 1 can hold. */
+/* A multiple of 2^-53 in [0, 1): a double has 53 bits of precision. */
 double rng_uniform(Rng *r) { return (double)(rng_u64(r) >> 11) * 0x1p-53; }
 
 /* Box-Muller; the second value is not kept, so that the state stays four words. */
 double rng_normal(Rng *r)
 {
-    double u = 1 - rng_uniform(r), v = rng_uniform(r);
+    double u = 1 - rng_uniform(r); /* in (0, 1]: log(0) cannot happen */
+    double v = rng_uniform(r);
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
-/* Fisher and Yates, from the end. */
+/* Fisher-Yates, from the end. */
 void rng_shuffle_u32(Rng *r, uint32_t *items, uint64_t n)
 {
     for (uint64_t i = n; i > 1; i--) {

@@ -1,7 +1,7 @@
-/* stage.h - the stages of the pipeline, in the order in which a batch passes them, and all that is particular
- * to one of them: names, words, where it runs. Counters, feeder, simulated machines and every report loop
- * over this list. A new stage is a line here, a row in stage.c, and the file that does its work (on a stream
- * of the feeder: feeder_buffer.c). Threads: any. */
+/* stage.h - the stages of the pipeline, in the order in which a batch passes through them, and everything
+ * that distinguishes them: names, words, the stream they run on. Counters, feeder, simulated machines and all
+ * reports loop over this list. A new stage needs a line here, a row in stage.c, and its work (in
+ * feeder_buffer.c if it runs on a stream of the feeder). Threads: any. */
 #ifndef MYXTTS_STAGE_H
 #define MYXTTS_STAGE_H
 
@@ -16,16 +16,16 @@ typedef enum {
     STAGE_COUNT
 } StageId;
 
-/* The feeder's streams, in the order in which a batch passes them. Those of the data device have nothing to
- * do where that is the CPU, the peer stream where data and model share a device. */
+/* The feeder's streams, in the order in which a batch passes through them. Those of the data device have no
+ * work if that is the CPU; the peer stream has none if data and model share a device. */
 typedef enum {
-    STREAM_NONE, /* threads of the host, or the consumer */
+    STREAM_NONE, /* runs in threads of the host or in the consumer */
     STREAM_COPY, /* to the data device */
     STREAM_WORK, /* on the data device */
     STREAM_PEER  /* to the model device */
 } StageStream;
 
-/* Why training is held up. Of a stage that is too slow: storage, bandwidth or compute. */
+/* Why training is held up. A stage that is too slow has storage, bandwidth or compute. */
 typedef enum {
     CAUSE_NONE,
     CAUSE_STORAGE,
@@ -37,35 +37,34 @@ typedef enum {
     CAUSE_OUTLIERS
 } Cause;
 
-/* Of a number that describes a stage of a simulated machine. */
+/* The unit of a number of --sim. */
 typedef enum {
-    SIM_MS,  /* a batch */
-    SIM_US,  /* a batch */
+    SIM_MS,  /* per batch */
+    SIM_US,  /* per batch */
     SIM_GBPS /* 1e9 bytes/s */
 } SimUnit;
 
 typedef struct StageKey {
-    const char *name; /* NULL: no more of them */
+    const char *name; /* NULL if the stage has no more keys */
     SimUnit unit;
 } StageKey;
 
 #define STAGE_MOST_KEYS 2
 
 typedef struct StageInfo {
-    StageId id;                     /* the row's place in the list */
-    const char *name;               /* in JSON, in reports, in --sim */
-    StageKey keys[STAGE_MOST_KEYS]; /* of --sim */
-    StageStream stream;             /* of the feeder, on which it runs */
-    int workers;         /* 1: the loader's workers compute it; with a stream: where the data device
-                            is the CPU */
-    Cause cause;         /* when it is too slow, whatever else could be changed */
-    const char *subject; /* "... is too slow"; NULL: reports have a sentence of its own */
+    StageId id;       /* equals the row's index */
+    const char *name; /* in JSON, in reports and in --sim */
+    StageKey keys[STAGE_MOST_KEYS];
+    StageStream stream;
+    int workers; /* 1 if the loader's workers compute it: always, or, if it has a stream, on the CPU */
+    Cause cause; /* why it is too slow if more workers or buffers would not help */
+    const char *subject; /* "... is too slow"; NULL if the reports have a special sentence */
     const char *part;    /* "... twice as fast" */
-    const char *advice;  /* what to do about the cause, besides settings that the forecast knows */
+    const char *advice;  /* what to do about the cause, apart from settings that the forecast knows */
 } StageInfo;
 
 const StageInfo *stage_info(StageId s);
 const char *stage_name(StageId s);
-StageId stage_find(const char *name, int n); /* of n bytes; STAGE_NONE when there is no such stage */
+StageId stage_find(const char *name, int n); /* name has n bytes; STAGE_NONE if there is no such stage */
 
 #endif

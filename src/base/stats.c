@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Welford: mean and squared deviation are updated without ever subtracting two large sums. */
+/* Welford's method never subtracts two large sums, which would lose precision. */
 void stats_add(Stats *s, double x)
 {
     if (s->n == 0)
@@ -17,7 +17,6 @@ void stats_add(Stats *s, double x)
     s->max = x > s->max ? x : s->max;
 }
 
-/* The deviation of what was measured, not of what it was drawn from. */
 double stats_std(const Stats *s) { return s->n < 2 ? 0 : sqrt(s->m2 / (double)s->n); }
 
 /* For qsort; NaN is not expected. */
@@ -32,7 +31,7 @@ double stats_percentile(double *x, size_t n, double q)
     if (n == 0)
         return 0;
     qsort(x, n, sizeof *x, compare_doubles);
-    /* The place of the percentile between two neighbours of the sorted sample. */
+    /* The position of the quantile, between two neighbours of the sorted sample. */
     double at = q * (double)(n - 1);
     size_t i = (size_t)at;
     if (i + 1 >= n)
@@ -40,11 +39,12 @@ double stats_percentile(double *x, size_t n, double q)
     return x[i] + (at - (double)i) * (x[i + 1] - x[i]);
 }
 
-/* A step of 1, 2 or 5 times a power of ten (at least `least`), so that row borders are round numbers. */
-static double round_step(double raw, double least)
+/* The next step of 1, 2 or 5 times a power of ten that is not below `raw` or `min`, so that row borders are
+ * round numbers. */
+static double round_step(double raw, double min)
 {
-    if (raw <= least)
-        return least;
+    if (raw <= min)
+        return min;
     double p = pow(10, floor(log10(raw)));
     double m = raw / p;
     return (m <= 1.0001 ? 1 : m <= 2.0001 ? 2 : m <= 5.0001 ? 5 : 10) * p;
@@ -54,7 +54,7 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
 {
     if (n == 0 || bins < 1)
         return;
-    /* The range of what is finite, and whether all values are whole numbers. */
+    /* Find the range of the finite values, and whether all of them are whole numbers. */
     double lo = INFINITY, hi = -INFINITY;
     int whole = 1;
     for (size_t i = 0; i < n; i++) {
@@ -66,7 +66,7 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
     }
     double step = round_step((hi - lo) / bins, whole ? 1 : 0.01);
     double first = floor(lo / step) * step, last = floor((hi - first) / step);
-    /* Values so large that a step drowns in their rounding (or none at all that is finite) share one row. */
+    /* If the values are so large that a step is lost in rounding, or none is finite, there is one row. */
     int rows = last >= 0 && last <= 2.0 * bins + 2 ? (int)last + 1 : 1;
     size_t *count = mem_calloc((size_t)rows, sizeof *count);
     if (!count) {
@@ -81,8 +81,7 @@ void stats_draw_histogram(Buf *out, const double *x, size_t n, int bins, int wid
         count[r]++;
         most = count[r] > most ? count[r] : most;
     }
-    /* Draw the rows: whole blocks, then one of a fraction. A row that holds anything shows at least a
-     * sliver. */
+    /* Draw the bars in eighths of a column. A row that is not empty shows at least one eighth. */
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     int digits = step >= 1 ? 0 : step >= 0.1 ? 1 : 2;
     for (int r = 0; r < rows; r++) {

@@ -10,8 +10,8 @@
 int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, Err *err)
 {
     *t = (Thread){0};
-    /* Signals are the main thread's business: all are blocked around the start, and the new thread inherits
-     * that. Not the faults of the thread itself, which would then kill without a word. */
+    /* Only the main thread handles signals: all are blocked around the start, and the new thread inherits the
+     * mask. Faults of the thread itself stay unblocked, so that they are reported. */
     sigset_t all, old;
     sigfillset(&all);
     static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -29,7 +29,6 @@ int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, E
     return 0;
 }
 
-/* Any number of times; the second does nothing. */
 void thread_join(Thread *t)
 {
     if (t->running)
@@ -39,7 +38,7 @@ void thread_join(Thread *t)
 
 int thread_cores(void)
 {
-    /* What the scheduler grants counts (containers, taskset), not what the machine has. */
+    /* The cores that the scheduler grants (containers, taskset), not those of the machine. */
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
         return CPU_COUNT(&set);

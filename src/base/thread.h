@@ -1,4 +1,4 @@
-/* thread.h - named threads. Work on many items goes through ordered.h, which can also run without any. */
+/* thread.h - named threads. For work on many items use ordered.h, which can also run without threads. */
 #ifndef MYXTTS_THREAD_H
 #define MYXTTS_THREAD_H
 
@@ -13,7 +13,7 @@ typedef struct Thread {
 } Thread;
 /* name: at most 15 bytes, shown by top and gdb. All signals are blocked in the new thread. */
 int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, Err *err);
-void thread_join(Thread *t); /* safe when not running */
+void thread_join(Thread *t); /* does nothing if the thread is not running */
 int thread_cores(void);      /* cores this process may use, >= 1 */
 
 #endif

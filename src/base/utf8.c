@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Well-formed sequences as in table 3-7 of the Unicode standard: what the lead byte allows as second byte,
- * and how many bytes follow it. */
+/* Follows table 3-7 of the Unicode standard: the lead byte determines how many bytes follow it and the range
+ * of the second byte. */
 size_t utf8_valid(const char *s, size_t n)
 {
     const uint8_t *p = (const uint8_t *)s;
@@ -48,13 +48,13 @@ size_t utf8_valid(const char *s, size_t n)
 }
 
 /* Steps back to the first byte of the character that would be cut. */
-size_t utf8_cut(const char *s, size_t n, size_t most)
+size_t utf8_cut(const char *s, size_t n, size_t max)
 {
-    if (n <= most)
+    if (n <= max)
         return n;
-    while (most > 0 && utf8_continues(s[most]))
-        most--;
-    return most;
+    while (max > 0 && utf8_continues(s[max]))
+        max--;
+    return max;
 }
 
 size_t utf8_count(const char *s, size_t n)
@@ -65,16 +65,16 @@ size_t utf8_count(const char *s, size_t n)
     return count;
 }
 
-size_t utf8_prefix(const char *s, size_t n, size_t letters)
+size_t utf8_prefix(const char *s, size_t n, size_t characters)
 {
     size_t seen = 0;
     for (size_t i = 0; i < n; i++)
-        if (!utf8_continues(s[i]) && seen++ == letters)
+        if (!utf8_continues(s[i]) && seen++ == characters)
             return i;
     return n;
 }
 
-/* The inverse of decoding: lead byte with the length, six bits in each byte behind it. */
+/* The lead byte tells the length, each byte after it holds six bits. */
 size_t utf8_put(char out[4], uint32_t c)
 {
     if (c < 0x80) {
@@ -83,7 +83,7 @@ size_t utf8_put(char out[4], uint32_t c)
     }
     size_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
     static const uint8_t lead[] = {0, 0xC0, 0xE0, 0xF0};
-    for (size_t i = more; i > 0; i--) { /* six bits a byte, from the last */
+    for (size_t i = more; i > 0; i--) { /* from the last byte */
         out[i] = (char)(0x80 | (c & 0x3F));
         c >>= 6;
     }

@@ -1,6 +1,7 @@
-/* features.h - what the two stores hold for one utterance.
- * text: tokens, phonemes, the cleaned text, the language.   mel: frames of log mel, the pitch of each, and
- * the sums for the corpus statistics. Threads: views are read-only. */
+/* features.h - what the two stores contain for an utterance:
+ *   - text: tokens, phonemes, the cleaned text, the language
+ *   - mel: log-mel frames, the pitch of each, and sums for the statistics of the corpus
+ * Threads: views are read-only. */
 #ifndef MYXTTS_FEATURES_H
 #define MYXTTS_FEATURES_H
 
@@ -15,44 +16,45 @@
 #define TEXT_STORE "text"
 #define MEL_STORE "mel"
 
-typedef struct TextView {           /* into the mapping */
+typedef struct TextView {           /* pointers into the mapping */
     const uint16_t *tokens;         /* [token_count] BOS ... EOS */
-    const uint32_t *unknown;        /* [unknown_count] code points outside the symbol table */
+    const uint32_t *unknown;        /* [unknown_count] code points that are not in the symbol table */
     const char *phonemes, *cleaned; /* UTF-8, not terminated */
     uint32_t token_count, unknown_count, phonemes_size, cleaned_size;
     char language[16];
 } TextView;
-/* ERR_DAMAGED when the sizes do not add up. The entry's status must be 0. */
+/* ERR_DAMAGED if the sizes do not add up. The status of the entry must be 0. */
 int text_view(TextView *v, const StoreEntry *e);
 
 typedef struct MelView {
     const void *data; /* [frames, bands], float or IEEE half */
     uint32_t frames, bands;
     MelStorage storage;
-    const float *pitch;              /* [frames] log F0, as audio/pitch.h has it */
+    const float *pitch;              /* [frames] log F0, see audio/pitch.h */
     const double *sum, *sum_squares; /* [bands] over the frames */
-    const double *pitch_sums;        /* [2] of the pitch: sum, sum of squares */
+    const double *pitch_sums;        /* [2] sum and sum of squares of the pitch */
     double source_seconds;           /* length of the file before trimming */
 } MelView;
 int mel_view(MelView *v, const StoreEntry *e);
-/* Length of the file before trimming, also of a record that is a rejection. */
+/* Length in seconds of the file before trimming; also known for a record that is a rejection. */
 double mel_seconds(const StoreEntry *e);
 
 /* Head of the blob of the mel index; mean[bands] and deviation[bands] (double) follow. */
 typedef struct MelStatistics {
     uint32_t bands, sample_rate, n_fft, win_length, hop_length, zero;
     double fmin, fmax;
-    double pitch_mean, pitch_deviation; /* of log F0 over all frames */
+    double pitch_mean, pitch_deviation; /* mean and standard deviation of log F0 over all frames */
     uint64_t clips, frames;
     uint64_t set; /* hash of the keys of the clips that were counted */
 } MelStatistics;
-/* Points mean and deviation [bands] into the store's blob. ERR_DAMAGED when it is not one. */
+/* Copies the head and points mean and deviation [bands] into the store's blob. ERR_DAMAGED if the blob is not
+ * one of these. */
 int mel_statistics(MelStatistics *head, const double **mean, const double **deviation, const Store *s);
 
 /* Head of the blob of the text index: the symbol table, then the unknown symbols of the corpus. */
 typedef struct TextSymbols {
-    uint32_t version, count;      /* of the table; count code points (uint32_t) follow, ids 0 .. count - 1 */
-    uint32_t unknown_count, zero; /* then pairs of uint32_t: code point, occurrences */
+    uint32_t version, count; /* of the table; `count` code points (uint32_t) follow, ids 0 .. count - 1 */
+    uint32_t unknown_count, zero; /* after them, pairs of uint32_t: code point, occurrences */
 } TextSymbols;
 int text_symbols(TextSymbols *head, const uint32_t **code_points, const uint32_t **unknown_pairs,
                  const Store *s);

@@ -1,4 +1,4 @@
-/* mel_features.h - what mel_features.c offers to mel_cache.c; views are in features.h. */
+/* mel_features.h - encoding of mel records, for mel_producer.c; features.h has the views that decode them. */
 #ifndef MYXTTS_MEL_FEATURES_H
 #define MYXTTS_MEL_FEATURES_H
 
@@ -9,10 +9,10 @@
 #include "dataset/dataset.h"
 
 Hash128 mel_key(Hash128 settings, Str id, Hash128 content);
-uint64_t mel_extra(double seconds); /* as kept in the index: whole microseconds, see mel_seconds */
-uint32_t mel_format(MelStorage storage, int bands);
-/* out = the payload of mel [frames, bands] and pitch [frames]: the values, then sums and sums of squares
- * (double) per band and of the pitch. 0 or ERR_NOMEM. */
+uint64_t mel_extra(double seconds); /* StoreRecord.extra: whole microseconds, see mel_seconds */
+uint32_t mel_format(MelStorage storage, int bands); /* StoreRecord.format */
+/* Writes the payload of mel [frames, bands] and pitch [frames] to out: the values, then sums and sums of
+ * squares (double) of each band and of the pitch. 0 or ERR_NOMEM. */
 int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands,
                        MelStorage storage);
 

@@ -1,5 +1,5 @@
-/* preparation.h - one run of `prepare` while it works: the dataset, and what has been rejected so far.
- * Threads: belongs to one caller that holds the lock of the cache folder. */
+/* preparation.h - the state of a run of `prepare`: the dataset, and what has been rejected so far.
+ * Threads: belongs to one caller, which holds the lock of the cache folder. */
 #ifndef MYXTTS_PREPARATION_H
 #define MYXTTS_PREPARATION_H
 
@@ -14,22 +14,23 @@ typedef struct Preparation {
     const Config *cfg;
     Dataset *dataset;
     const char *dir;   /* cache folder, locked */
-    uint8_t *rejected; /* [dataset->count] RejectReason so far; set through preparation_reject */
-    uint8_t *probed;   /* [dataset->count] 1: the header of its audio file has been looked at */
+    uint8_t *rejected; /* [dataset->count] RejectReason so far; set by preparation_reject */
+    uint8_t *probed;   /* [dataset->count] 1: the header of its audio file has been checked */
     int workers;       /* >= 0 */
-    int verify;        /* check every byte of the old caches first */
+    int verify;        /* 1: check every byte of the old caches first */
     Log *log;
 } Preparation;
 
-/* cfg, dataset, dir, workers, verify and log are set; allocates the rest. */
+/* The caller has set cfg, dataset, dir, workers, verify and log; this allocates the rest. */
 int preparation_open(Preparation *p, Err *err);
-void preparation_close(Preparation *p); /* safe when zeroed; cfg, dataset, dir and log are the caller's */
+/* Frees what preparation_open allocated; a zeroed one is allowed. */
+void preparation_close(Preparation *p);
 
-/* The first reason stands. detail is copied. 0 or ERR_NOMEM. */
+/* Rejects an utterance; later reasons for the same one are ignored. detail is copied. 0 or ERR_NOMEM. */
 int preparation_reject(Preparation *p, size_t utterance, RejectReason reason, const char *detail, Err *err);
 
-/* The pre-flight: looks at the audio headers of these utterances, many at once, and rejects what cannot be
- * used, so that a bad corpus is known before the long work begins. A header is looked at once in a run. */
+/* The pre-flight check: reads the audio headers of these utterances, many at once, and rejects what cannot be
+ * used, so that a bad corpus is known before the long work begins. Each header is read once in a run. */
 int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, Err *err);
 
 #endif

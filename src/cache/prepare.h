@@ -1,7 +1,7 @@
-/* prepare.h - the first whole capability: a dataset folder -> caches that can be trusted.
- * Reads the metadata, looks at every audio header, builds what is missing or changed, writes rejected.tsv
- * beside the caches. Two runs on one cache folder: the second waits for the first and then finds the work
- * done. Threads: call from one, in a process with no other threads (phonemiser processes are forked). */
+/* prepare.h - a dataset folder -> caches that are complete and verified.
+ * Reads the metadata, checks every audio header, builds what is missing or changed, and writes rejected.tsv
+ * next to the caches. Of two runs on one cache folder, the second waits for the first and then finds the work
+ * done. Threads: call from a process with no other threads (it forks phonemiser processes). */
 #ifndef MYXTTS_PREPARE_H
 #define MYXTTS_PREPARE_H
 
@@ -15,9 +15,9 @@
 #include "dataset/dataset.h"
 
 typedef struct PrepareOptions {
-    int text, mel; /* caches to build */
-    int verify;    /* check every byte of the caches, rebuild what is damaged */
-    Dataset *keep; /* gets the dataset as it was read, for the caller to close; NULL: not wanted */
+    int text, mel; /* 1: build this cache */
+    int verify;    /* 1: check every byte of the caches and rebuild what is damaged */
+    Dataset *keep; /* receives the dataset that was read; the caller closes it. May be NULL */
 } PrepareOptions;
 
 typedef struct PrepareReport {
@@ -25,10 +25,11 @@ typedef struct PrepareReport {
     uint64_t lines, accepted, rejected;
     uint64_t by_reason[REJECT_COUNT];
     CacheReport text, mel;
-    double seconds, audio_seconds;      /* audio_seconds: of the accepted clips, before trimming */
-    uint64_t tokens, frames;            /* of the accepted ones */
-    uint32_t longest_text, longest_mel; /* over everything built, before the limits */
-    uint32_t *unknown;                  /* pairs code point, occurrences; malloc'd */
+    double seconds;                     /* that the run took */
+    double audio_seconds;               /* length of the accepted clips before trimming */
+    uint64_t tokens, frames;            /* of the accepted utterances */
+    uint32_t longest_text, longest_mel; /* tokens and frames, of all utterances, before the limits */
+    uint32_t *unknown;                  /* [unknown_count] pairs: code point, occurrences; malloc'd */
     size_t unknown_count;
 } PrepareReport;
 

@@ -1,4 +1,4 @@
-/* producers.h - the kinds of cache that `prepare` builds; prepare.c has the list. */
+/* producers.h - the kinds of cache that exist; prepare.c builds them in order. */
 #ifndef MYXTTS_PRODUCERS_H
 #define MYXTTS_PRODUCERS_H
 

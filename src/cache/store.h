@@ -1,9 +1,9 @@
-/* store.h - keyed records on disk that can be trusted: the ground of the text and the mel cache.
- * One record per utterance, found by id, valid for one key (the hash of everything that made it). A build
- * takes over the records whose keys still hold and appends the others to a new segment; the index is replaced
- * last, so that a kill at any moment leaves the old or the new state, and what was written before the kill is
- * taken up by the next build. Threads: a Store is read-only after store_open; a StoreBuild belongs to one
- * thread. */
+/* store.h - keyed, checksummed records on disk: the text cache and the mel cache are stores.
+ * A store has one record per utterance, found by its id and valid for one key (a hash of everything the
+ * record depends on). A build keeps the records whose keys are still valid and appends the others to a new
+ * segment. The index is replaced last: when a build is killed, the old state stays, and the next build takes
+ * over what was written. Threads: a Store is read-only after store_open; a StoreBuild belongs
+ * to one thread. */
 #ifndef MYXTTS_STORE_H
 #define MYXTTS_STORE_H
 
@@ -17,20 +17,20 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-typedef struct StoreEntry { /* a view of one record; pointers live until store_close */
+typedef struct StoreEntry { /* a view of one record; pointers are valid until store_close */
     const char *id;
     uint32_t id_size;
     Hash128 key;
     FileStamp stamp;
     uint32_t items;  /* frames or tokens */
-    uint32_t status; /* 0, or a RejectReason: then the payload is its detail */
-    uint32_t format;
-    uint64_t extra; /* of the store's user, kept in the index */
+    uint32_t status; /* 0, or a RejectReason, whose detail is then the payload */
+    uint32_t format; /* of the payload; defined by the user of the store */
+    uint64_t extra;  /* also defined by the user of the store; kept in the index */
     const uint8_t *payload;
     uint64_t payload_size;
     uint64_t record_size;
     uint32_t segment; /* number in the file name */
-    uint64_t offset;
+    uint64_t offset;  /* of the record in the segment */
 } StoreEntry;
 
 typedef struct Store {
@@ -40,27 +40,27 @@ typedef struct Store {
     uint32_t segment_count;
     uint64_t count;
     Hash128 settings;
-    const uint8_t *blob; /* of the store's user: statistics, symbol table */
+    const uint8_t *blob; /* defined by the user of the store: statistics, symbol table */
     uint64_t blob_size;
-    Map by_id; /* entries */
+    Map by_id; /* indices of entries */
 } Store;
 
-/* Maps index and segments and checks every offset once. ERR_MISSING: no such store. ERR_DAMAGED, ERR_FORMAT:
- * do not use it. */
+/* Maps index and segments and checks all offsets. ERR_MISSING if there is no such store; ERR_DAMAGED or
+ * ERR_FORMAT if it cannot be used. */
 int store_open(Store *s, const char *dir, const char *name, Err *err);
-void store_close(Store *s); /* always safe */
+void store_close(Store *s); /* a zeroed or closed store is allowed */
 void store_entry(const Store *s, uint64_t i, StoreEntry *e);
-int64_t store_find(const Store *s, const char *id, uint32_t id_size); /* entry, or -1 */
-uint64_t store_bytes(const Store *s);                                 /* of all segments */
+int64_t store_find(const Store *s, const char *id, uint32_t id_size); /* index of the entry, or -1 */
+uint64_t store_bytes(const Store *s);                                 /* size of all segments */
 
-/* Checks every byte of every segment. damaged [count] gets 1 for each entry whose record is not what was
- * written; damage outside the entries counts in *other. Returns the number of findings, or a negative code.
- * progress may be NULL. */
+/* Checks every byte of every segment. Sets damaged [count] to 1 for each entry whose record is not what was
+ * written, and *other to the number of damages outside of the entries. Returns the number of all damages, or
+ * a negative code. progress may be NULL. */
 struct Progress;
 int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log, struct Progress *progress,
                      Err *err);
 
-/* The record of one entry against its checksum: 1 when it is what was written. */
+/* Checks the record of one entry against its checksum: 1 if it is what was written. */
 int store_entry_whole(const Store *s, uint64_t i);
 
 /* One entry of the new state. */
@@ -76,33 +76,34 @@ typedef struct StoreRecord {
 } StoreRecord;
 
 typedef struct StoreBuild StoreBuild;
-/* old may be NULL (nothing there, or not usable). The folder must be locked by the caller. */
+/* old is NULL if there is no usable old state. The caller must hold the lock of the folder. */
 int store_build_open(StoreBuild **b, const char *dir, const char *name, const Store *old, Hash128 settings,
                      Err *err);
-/* Records that an interrupted build left behind and that may be taken over: by key, or by the source file's
- * stamp (same settings). Returns a token >= 0 for store_build_salvage, or -1. */
+/* Find a record that an interrupted build left behind: by key, or by the stamp of the source file (with the
+ * same settings). Return a token >= 0 for store_build_salvage, or -1. */
 int64_t store_build_find_by_key(const StoreBuild *b, const char *id, uint32_t id_size, Hash128 key);
 int64_t store_build_find_by_stamp(const StoreBuild *b, const char *id, uint32_t id_size,
                                   const FileStamp *stamp);
-/* The next entry of the new state, in order, in one of three ways. 0 or a negative code. */
+/* Append the next entry of the new state, in one of three ways: keep an old one, take over a leftover, add a
+ * new one. Return 0 or a negative code. */
 int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, Err *err);
 int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Err *err);
 int store_build_add(StoreBuild *b, const StoreRecord *r, Err *err);
-/* A view of the i-th entry of the new state (for statistics before the commit). */
+/* A view of entry i of the new state (for statistics before the commit). */
 int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *e, Err *err);
-/* Gives back the memory of what was looked at through store_build_entry. */
+/* Lets the system drop the pages that were read through store_build_entry. */
 void store_build_forget(StoreBuild *b);
 uint64_t store_build_count(const StoreBuild *b);
-/* 1 when the new state differs from the old one in any way (or there was none). */
+/* 1 if the new state differs from the old one in any way, or there was none. */
 int store_build_changed(const StoreBuild *b, const void *blob, uint64_t blob_size);
-/* Makes the new state the state; afterwards only store_build_close is allowed. With rewrite != 0, or when
- * little of the segments is still in use, all records move to one new segment. Nothing is written when
- * nothing changed. */
+/* Makes the new state the current one; afterwards only store_build_close is allowed. With rewrite != 0, or if
+ * only a small part of the segments is still in use, all records are moved to one new segment. If nothing
+ * changed, nothing is written. */
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err);
-/* Without a commit, what was written stays behind for the next build. */
+/* Without a commit, what was written stays on disk for the next build. */
 void store_build_close(StoreBuild *b);
 
-/* Names inside the folder; malloc'd. */
+/* Paths of the files of a store; malloc'd. */
 char *store_index_path(const char *dir, const char *name);
 char *store_segment_path(const char *dir, const char *name, uint32_t number, int part);
 

@@ -4,13 +4,13 @@
  * from a record that an interrupted build left behind (salvage), or from a new record appended to the segment
  * being written (add).
  *
- *   mel-0002.part   records appended here; whole ones survive a kill and are found again by their ids
- *   mel-0002.seg    the same file after fsync and rename
- *   mel.index       replaced last; from that moment on the new state holds
- *   old segments    removed when no entry needs them any more
+ *   - mel-0002.part: records are appended here; complete ones survive a kill and are found again by their ids
+ *   - mel-0002.seg: the same file after fsync and rename
+ *   - mel.index: replaced last; this makes the new state the current one
+ *   - old segments: removed when no entry needs them any more
  *
- * Because the caller adds in a fixed order, a build that was killed and run again writes the very bytes of
- * one that was not. */
+ * Because the caller adds in a fixed order, a build that is killed and run again writes the same bytes as one
+ * that is not. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -680,8 +680,8 @@ static int rewrite_all(StoreBuild *b, Err *err)
 }
 
 /* A rewrite that failed: its copies are of no use to anyone, the records are still where the index says. Once
- * it is a segment it is left alone: the index may name it already, and if not, the next build takes it away.
- */
+ * it is a segment it is left alone: the index may name it already, and if not, the next build
+ * takes it away. */
 static void drop_rewrite(StoreBuild *b)
 {
     if (!b->part_fd_plus1)

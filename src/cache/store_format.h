@@ -1,7 +1,7 @@
-/* store_format.h - the bytes of a store on disk. docs/FORMATS.md tells the same as prose.
- * A store `mel` is the file mel.index and the segments mel-0001.seg, mel-0002.seg ... that it names. Segments
- * are immutable; a segment being written is mel-0002.part and counts for nothing until the index names it.
- * All numbers little-endian. Private to src/cache. */
+/* store_format.h - the bytes of a store on disk, which docs/FORMATS.md describes in prose.
+ * The store `mel` is the file mel.index and the segments listed in it, mel-0001.seg, mel-0002.seg, ...
+ * Segments are immutable. A segment that is being written is called mel-0002.part; it is no part of the store
+ * until the index lists it. All numbers are little-endian. Private to src/cache. */
 #ifndef MYXTTS_STORE_FORMAT_H
 #define MYXTTS_STORE_FORMAT_H
 
@@ -19,32 +19,33 @@ typedef struct SegmentHeader { /* first 64 bytes of a segment */
     uint32_t version, number;
     char store[16]; /* "mel", zero-filled */
     uint8_t zero[24];
-    uint64_t checksum; /* XXH3-64 of the 56 bytes before */
+    uint64_t checksum; /* XXH3-64 of the 56 bytes before it */
 } SegmentHeader;
 static_assert(sizeof(SegmentHeader) == 64, "segment header");
 
-typedef struct RecordHeader { /* then the id, zeros to a multiple of 64, the payload, zeros to a multiple of
-                                 64 */
+/* Followed by the id, zeros to a multiple of STORE_ALIGN, the payload, and zeros to a multiple of
+ * STORE_ALIGN. */
+typedef struct RecordHeader {
     uint32_t magic, id_size;
-    uint64_t size; /* of the whole record, header and zeros included */
+    uint64_t size; /* of the whole record, including header and zeros */
     uint64_t payload_size;
     uint32_t payload_offset; /* from the start of the record */
     uint32_t items;          /* frames or tokens */
-    uint32_t status;         /* 0, or the RejectReason; the payload is then the detail */
-    uint32_t format;         /* of the payload; a number of the store's own */
-    uint64_t key[2];         /* hash of everything that made the payload */
+    uint32_t status;         /* 0, or the RejectReason, whose detail is then the payload */
+    uint32_t format;         /* of the payload; defined by the user of the store */
+    uint64_t key[2];         /* hash of everything the payload depends on */
     uint64_t settings[2];    /* hash of the settings alone */
-    uint64_t stamp[4];       /* FileStamp of the source file; zeros when there is none */
-    uint64_t extra;          /* a number of the store's own */
+    uint64_t stamp[4];       /* FileStamp of the source file; zeros if there is none */
+    uint64_t extra;          /* defined by the user of the store */
     uint8_t zero[8];
     uint64_t checksum; /* XXH3-64 of the whole record with this field as zero */
 } RecordHeader;
 static_assert(sizeof(RecordHeader) == 128, "record header");
 
-typedef struct IndexHeader { /* then the segment table, the entries, the ids, the blob */
+typedef struct IndexHeader { /* followed by the segment table, the entries, the ids, the blob */
     char magic[8];
     uint32_t version, segment_count;
-    uint64_t count; /* entries */
+    uint64_t count; /* of entries */
     uint64_t segments_offset, entries_offset, ids_offset, ids_size, blob_offset, blob_size;
     uint64_t settings[2];
     uint64_t file_size;

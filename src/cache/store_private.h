@@ -5,7 +5,7 @@
 #include "cache/store.h"
 #include "cache/store_format.h"
 
-#define SEGMENT_FILE "%s-%04u.%s" /* store, number, seg or part */
+#define SEGMENT_FILE "%s-%04u.%s" /* store, number, "seg" or "part" */
 
 static inline const IndexHeader *index_header(const Store *s)
 {
@@ -20,17 +20,19 @@ static inline const IndexSegment *index_segment(const Store *s, uint32_t row)
     return (const IndexSegment *)(const void *)(s->index.data + index_header(s)->segments_offset) + row;
 }
 
-/* Checksums with the field itself as zero. */
+/* Checksums, computed with the checksum field as zero. */
 uint64_t index_checksum(const uint8_t *file, uint64_t size);
 uint64_t record_checksum(const uint8_t *record, uint64_t size);
 uint64_t segment_header_checksum(const SegmentHeader *h);
 
-/* 1 when the first 64 bytes are a segment header of this store with this number. */
+/* 1 if the first 64 bytes are a segment header of this store with this number. */
 int segment_header_valid(const FileMap *m, const char *name, uint32_t number);
-/* The record at `offset` when it is whole and its checksum holds, else NULL. Never reads outside the map. */
+/* The record at `offset` if it is complete and its checksum is right, else NULL. Never reads outside of the
+ * map. */
 const RecordHeader *segment_record(const FileMap *m, uint64_t offset);
 
-/* What an index entry says, with pointers into its segment. number: in the segment's file name. */
+/* Fills the view of an index entry, with pointers into its segment. number is that of the segment's file
+ * name. */
 void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment,
                 uint32_t number);
 

@@ -1,6 +1,6 @@
-/* store_verify.c - every byte of a store against its checksums.
- * The index has been checked by store_open and says where each live record lies; what lies between live
- * records must be whole records too (replaced ones), so that no byte of a segment goes unlooked at. */
+/* store_verify.c - checks every byte of a store against its checksums.
+ * store_open has checked the index, which says where each live record is. What is between live records must
+ * be complete records too (replaced ones), so that every byte of a segment is checked. */
 #include <stdlib.h>
 #include <string.h>
 

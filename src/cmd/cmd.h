@@ -1,6 +1,6 @@
-/* cmd.h - the subcommands: argv[0] is the name of the subcommand; the result is the exit code of the program.
- * 0 all well, 1 findings or failed checks, 2 wrong use, 3 the machine or the data failed. stdout is the
- * product. */
+/* cmd.h - the subcommands. argv[0] is the name of the subcommand; the result is the exit code of the program:
+ * 0 all well, 1 findings or failed checks, 2 wrong use, 3 the machine or the data failed. Only the product
+ * goes to stdout. */
 #ifndef MYXTTS_CMD_H
 #define MYXTTS_CMD_H
 

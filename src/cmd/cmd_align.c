@@ -1,4 +1,4 @@
-/* cmd_align.c - myxtts align: where every symbol of a dataset lies in its recording, found by a trained
+/* cmd_align.c - myxtts align: finds the position of every symbol of a dataset in its recording with a trained
  * network. */
 #include <jansson.h>
 #include <limits.h>

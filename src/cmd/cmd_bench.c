@@ -106,11 +106,11 @@ static int step_work(Bench *b, Err *err)
 {
     const Device *d = b->devices.model;
     double seconds = b->step_seconds > 0 ? b->step_seconds : 0;
-    if (d->ops->traits.simulated)
+    if (d->traits.simulated)
         return d->ops->run(b->stream, nothing, NULL, 0, STAGE_STEP, err);
     if (seconds == 0)
         return 0;
-    if (!d->ops->traits.library_kernels)
+    if (!d->traits.library_kernels)
         return d->ops->run(b->stream, sleep_a_while, &seconds, sizeof seconds, STAGE_NONE, err);
     if (!b->cuda_spin) {
         void *symbol = cuda_library_symbol(d, "myxtts_cuda_spin", err);

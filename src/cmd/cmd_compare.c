@@ -1,4 +1,4 @@
-/* cmd_compare.c - myxtts compare and myxtts scaling: runs beside each other, from their logs. */
+/* cmd_compare.c - myxtts compare and myxtts scaling: compare runs by their logs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* cmd_diagnose.c - myxtts diagnose: what holds the training up, proved by a run of the real pipeline and the
- * real step; of a run's folder, what is wrong with its voice (diagnose_voice.c). */
+/* cmd_diagnose.c - myxtts diagnose: finds the bottleneck of training by running the real pipeline and the
+ * real step. Given the folder of a run, it finds defects of the voice instead (diagnose_voice.c). */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

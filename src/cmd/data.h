@@ -1,4 +1,5 @@
-/* data.h - the dataset of a command that trains or looks at training: prepared when it is not. */
+/* data.h - opens the dataset of a command that trains or examines training, and prepares it
+ * first if needed. */
 #ifndef MYXTTS_CMD_DATA_H
 #define MYXTTS_CMD_DATA_H
 
@@ -7,10 +8,9 @@
 #include "config/config.h"
 #include "pipeline/corpus.h"
 
-/* Builds what is missing or changed and says what there is (a line of LOG_INFO, of LOG_DEBUG where quiet);
- * then opens the metadata and the caches for corpus_open_split. The metadata is read once. ERR_DATA when no
- * line can be used; *source is NULL after a failure. Call before threads are started: phonemisers are
- * forked. */
+/* Builds what is missing or changed, logs one line about the dataset (LOG_DEBUG if quiet, else LOG_INFO), and
+ * opens metadata and caches for corpus_open_split. ERR_DATA if no line can be used; *source is NULL after a
+ * failure. Call before any thread is started, because phonemisers are forked. */
 int data_open(CorpusSource **source, const Config *cfg, int quiet, Log *log, Err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* devices.h - the devices that a command works with, opened from the settings: data_gpu, model_gpu, their
- * caps, and --sim. */
+/* devices.h - opens the devices of a command from the settings: data_gpu, model_gpu, their memory caps, and
+ * --sim. */
 #ifndef MYXTTS_CMD_DEVICES_H
 #define MYXTTS_CMD_DEVICES_H
 
@@ -12,10 +12,10 @@
 typedef struct Devices {
     Sim sim;
     int has_sim;          /* --sim was given */
-    Device *data, *model; /* may be one and the same */
+    Device *data, *model; /* may be the same */
 } Devices;
 
 int devices_open(Devices *d, const Config *cfg, Log *log, Err *err);
-void devices_close(Devices *d); /* always safe */
+void devices_close(Devices *d); /* zeroed or closed ones are allowed */
 
 #endif

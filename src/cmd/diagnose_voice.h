@@ -1,5 +1,4 @@
-/* diagnose_voice.h - `myxtts diagnose RUN`: what is wrong with the voice of a run, and with its recordings.
- * */
+/* diagnose_voice.h - `myxtts diagnose RUN`: defects of the voice of a run, and of its recordings. */
 #ifndef MYXTTS_CMD_DIAGNOSE_VOICE_H
 #define MYXTTS_CMD_DIAGNOSE_VOICE_H
 
@@ -7,9 +6,10 @@
 #include "base/log.h"
 #include "cmd/options.h"
 
-/* run: a folder of `myxtts train`, or the log.jsonl in it. With a data_path also the recordings, and where
- * the folder has a checkpoint every clip's alignment; then suspects.tsv is written into the folder. Prints
- * text or JSON; output (may be NULL): a file that gets the text too. *findings: how many. */
+/* run: a folder of `myxtts train`, or the log.jsonl in it. With a data_path the recordings are examined too
+ * and, if the folder has a checkpoint, the alignment of every clip; suspects.tsv is then written into the
+ * folder. Prints text or JSON; the text also goes to the file `output` (may be NULL). *findings is the number
+ * of findings. */
 int diagnose_voice(const CmdLine *line, const char *run, const char *output, int *findings, Log *log,
                    Err *err);
 

@@ -1,5 +1,5 @@
-/* output.h - JSON on stdout. Values are made with base/json.h, which keeps them JSON; NULL from there, for
- * want of memory, becomes the error here. Threads: one. */
+/* output.h - prints JSON on stdout. Values are made with base/json.h, so that they are valid JSON. Threads:
+ * one. */
 #ifndef MYXTTS_CMD_OUTPUT_H
 #define MYXTTS_CMD_OUTPUT_H
 
@@ -7,7 +7,8 @@
 
 #include "base/err.h"
 
-/* Prints o and takes it over. 0, or ERR_NOMEM when o is NULL or does not fit in memory as text. */
+/* Prints o and releases it. digits: of floating-point numbers. ERR_NOMEM if o is NULL (its maker was out of
+ * memory) or its text does not fit into memory. */
 int output_print(json_t *o, int digits, Err *err);
 
 #endif

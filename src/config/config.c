@@ -1,5 +1,5 @@
-/* config.c - from defaults, preset, file and command line to one checked Config; where each value came from.
- */
+/* config.c - makes one checked Config from defaults, preset, file and command line, and remembers where each
+ * value came from. */
 #include "config/config.h"
 
 #include <stdio.h>
@@ -111,7 +111,7 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
         length = (int)strcspn(arg, "=");
         if (negated && value)
             return err_set(err, ERR_CONFIG, "%.*s: takes no value", length, arg);
-        /* The value is what stands behind '=', the next argument, or plain `true` for a switch. */
+        /* The value is what follows '=', the next argument, or `true` for a switch. */
         if (negated) {
             value = "false";
         } else if (!value && config_takes_value(arg, i + 1 < argc ? argv[i + 1] : NULL)) {
@@ -136,7 +136,7 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
     return 0;
 }
 
-/* Later ones win; the preset comes last because it fills only what nobody has given. */
+/* Later ones win. The preset comes last, because it only sets keys that were not given. */
 int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
 {
     int rc = open_defaults(cfg, err);

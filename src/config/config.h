@@ -1,8 +1,8 @@
-/* config.h - every setting of the program, with its unit and range.
- * The table in options.c gives each field its YAML key, default, range and help; file, command line, `myxtts
- * config`, configs/default.yaml and --help are all derived from it. Precedence: default < preset < file <
- * command line. Threads: read-only after config_load. Strings belong to the Config and live until
- * config_close. */
+/* config.h - every setting of the program.
+ * The table in options.c gives each field its YAML key, default, range and help; the YAML reader, the command
+ * line, `myxtts config`, configs/default.yaml and --help are all derived from it. A value is taken from, in
+ * rising priority: default, preset, file, command line. Strings belong to the Config and are valid until
+ * config_close. Threads: read-only after config_load. */
 #ifndef MYXTTS_CONFIG_H
 #define MYXTTS_CONFIG_H
 
@@ -34,13 +34,13 @@ typedef struct Config {
     /* model: the network and the features it sees */
     ModelSize model_size;
     int text_encoder_dim, text_encoder_layers, text_encoder_heads;
-    int audio_encoder_dim, audio_encoder_layers,
-        audio_encoder_heads; /* voice encoder over the reference mel */
+    /* The voice encoder, which reads the reference mel. */
+    int audio_encoder_dim, audio_encoder_layers, audio_encoder_heads;
     int decoder_dim, decoder_layers, decoder_heads;
-    int speaker_embedding_dim; /* voice vector */
+    int speaker_embedding_dim; /* size of the voice vector */
     int use_voice_conditioning, use_gst, gst_num_style_tokens, gst_num_heads;
-    int feed_forward_ratio; /* width of a feed-forward part over that of its layer */
-    int predictor_dim;      /* of the predictor of duration, pitch and energy */
+    int feed_forward_ratio; /* width of a feed-forward network / width of its layer */
+    int predictor_dim;      /* width of the predictor of duration, pitch and energy */
     DecoderStrategy decoder_strategy;
     double dropout;
     int sample_rate, n_fft, win_length, hop_length, n_mels; /* Hz, samples, samples, samples, bands */
@@ -53,25 +53,25 @@ typedef struct Config {
     const char *metadata_eval_file;             /* "" = split by hash of the id */
     const char *wavs_train_dir, *wavs_eval_dir; /* relative to data_path; "" = wavs, then the root itself */
     const char *metadata_delimiter;             /* auto, |, tab, comma */
-    double val_split; /* share of ids held out when there is no metadata_eval_file */
+    double val_split;                           /* share of ids held out if there is no metadata_eval_file */
     int64_t seed;
     int enable_multispeaker;        /* off: one speaker, whatever the columns say */
     const char *speaker_id_pattern; /* POSIX extended regex on the id, group 1 is the speaker; "" = none */
 
     /* data: text */
-    const char *language; /* for lines that name none, and the fall-back of detection */
+    const char *language; /* of lines that name none, and where detection fails */
     LanguageMethod language_detection_method;
     StringList supported_languages; /* detection chooses among these */
     TextCleaner text_cleaners;
-    int use_phonemes;             /* off: characters of the cleaned text are the symbols */
-    const char *phoneme_language; /* espeak-ng voice for every line; "" = by language */
+    int use_phonemes;             /* off: the symbols are the characters of the cleaned text */
+    const char *phoneme_language; /* espeak-ng voice for all lines; "" = by language */
     int phoneme_timeout_ms;       /* per line */
     int add_blank;                /* a blank token after every symbol */
     int max_text_length;          /* tokens; longer lines are left out */
 
     /* data: audio */
     int trim_silence;
-    double trim_top_db; /* dB below the loudest frame that counts as silence */
+    double trim_top_db; /* frames that are this many dB below the loudest one are silence */
     int enable_loudness_normalization;
     double target_loudness_lufs;
     double min_audio_length, max_audio_length; /* seconds, before trimming */
@@ -81,15 +81,15 @@ typedef struct Config {
     /* data: caches and loading */
     PreprocessingMode preprocessing_mode;
     CacheVerification cache_verification;
-    int num_workers; /* CONFIG_AUTO = cores; 0 = inline */
+    int num_workers; /* CONFIG_AUTO = one per core; 0 = no threads */
     int batch_size;
-    int prefetch_buffer_size; /* CONFIG_AUTO: see pipeline/policy.h */
-    int pipeline_buffer_size; /* most device buffers */
+    int prefetch_buffer_size; /* host slots; CONFIG_AUTO: see policy_slots */
+    int pipeline_buffer_size; /* maximum of device buffers */
     int native_loading;       /* alias use_tf_native_loading */
     int prefetch_to_gpu, enhanced_gpu_prefetch, optimize_cpu_gpu_overlap;
     int pin_memory, enable_memory_mapping;
     int pad_to_fixed_length; /* alias enable_static_shapes */
-    int length_buckets;      /* how many static shapes when pad_to_fixed_length is off */
+    int length_buckets;      /* number of padded shapes if pad_to_fixed_length is off */
     double augment_gain_db, augment_noise_db, augment_speed; /* 0 = off */
 
     /* data: devices */
@@ -108,13 +108,13 @@ typedef struct Config {
     int enable_graph_mode, enable_eager_debug, deterministic;
     MelLoss mel_loss;
     double huber_delta;
-    double minutes; /* 0: not limited */
+    double minutes; /* time limit of the run; 0 = none */
     int listen_clips;
     double mel_loss_weight, align_loss_weight, duration_loss_weight, pitch_loss_weight, energy_loss_weight;
-    double max_loss_spike_threshold; /* guard: gradient norm over this many times its running mean skips the
-                                        step */
-    int guard_max_skips;             /* consecutive skipped steps that stop the run */
-    int early_stopping_patience;     /* validations without improvement; 0 = off */
+    /* The guard skips a step whose gradient norm is more than this many times its running mean. */
+    double max_loss_spike_threshold;
+    int guard_max_skips;         /* consecutive skipped steps that stop the run */
+    int early_stopping_patience; /* validations without improvement; 0 = off */
     double early_stopping_min_delta;
     int save_step, val_step, log_step;
     int keep_checkpoints;
@@ -125,44 +125,48 @@ typedef struct Config {
     struct ConfigState *state; /* origins and string storage; private to src/config */
 } Config;
 
-/* Every key at its default, preset `tiny`. Never fails for want of files. 0 or ERR_NOMEM. */
+/* Sets every key to its default, with the preset `tiny`. Reads no file. 0 or ERR_NOMEM. */
 int config_defaults(Config *cfg, Err *err);
-void config_close(Config *cfg); /* always safe on a zeroed, loaded, closed or failed Config */
+void config_close(Config *cfg); /* a zeroed, closed or failed Config is allowed */
 
-/* Reads defaults, the preset, the YAML file (when path is not NULL) and the command line, in that order of
- * precedence. argv holds only options ("--batch-size", "16", "--batch-size=16", "--add-blank",
- * "--no-add-blank", "--add-blank false"); options that are not keys of the table are collected by the caller
- * before. Checks ranges, then rules between keys. cfg need not be initialised; after an error it is closed.
- * Errors: ERR_CONFIG with file:line (or the option), the nearest known key, the allowed range. */
+/* Reads defaults, the preset, the YAML file (unless yaml_path is NULL) and the command line, in rising
+ * priority; then checks ranges and the rules between keys. argv holds only options that are keys
+ * ("--batch-size", "16", "--batch-size=16", "--add-blank", "--no-add-blank", "--add-blank false"); the caller
+ * has taken out all others. cfg need not be initialised; after an error it is closed. ERR_CONFIG names
+ * file:line (or the option), the nearest known key and the allowed range. */
 int config_load(Config *cfg, const char *yaml_path, int argc, char **argv, Err *err);
-/* The same with the YAML text in memory; name stands for the file in messages and origins. */
+/* As config_load, with the YAML text in memory; `name` is the file's name in messages and origins. */
 int config_load_text(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
                      Err *err);
-/* Only the command line: 0 when each argument is a known option with a value in its range. The rules between
- * keys are left out, because a file may be what makes them hold. */
+/* As config_load_text, without the rules between keys: for settings that were valid once, such as those of a
+ * checkpoint that is older than a rule. */
+int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
+                Err *err);
+/* Checks the command line alone: 0 if each argument is a known option with a value in its range. The rules
+ * between keys are not checked, because whether they hold may depend on the file. */
 int config_check_arguments(int argc, char **argv, Err *err);
 
-/* Threads or processes for num_workers: auto is one per core. */
+/* The number of workers for num_workers; `auto` is one per core. */
 int config_workers(const Config *cfg);
 
-/* 1 when `name` (with or without leading dashes, dashes or underscores) is a key or an alias of one. */
+/* 1 if `name` is a key or an alias of one. Leading dashes are ignored, other dashes count as underscores. */
 int config_is_key(const char *name);
-/* 1 when the option takes a separate value argument (switches may stand alone). For building argv lists. */
+/* 1 if next_arg is the value of the option (a switch may have none). For building argv lists. */
 int config_takes_value(const char *name, const char *next_arg);
 
-/* The key or alias nearest to name, and how many letters differ; NULL when none is near enough to be what was
- * meant. */
+/* The key or alias nearest to `name`, and its distance; NULL if none is so near that it may be meant. */
 const char *config_nearest_key(const char *name, int *distance);
-/* Letters to change, add, drop or swap between two names; dashes and underscores are the same. Names over 63
- * bytes: 64. */
+/* The number of letters to change, add, drop or swap to turn one name into the other; dashes count as
+ * underscores. 64 if a name has more than 63 bytes. */
 int config_name_distance(const char *a, const char *b);
 
-/* Whole table, one row per key, in table order: used by `myxtts config`, default.yaml and --help. */
+/* The table with its current values, one row per key, in the order of options.c. `myxtts config`,
+ * default.yaml and --help are made from it. */
 typedef enum { KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_STRING, KIND_LIST } ConfigKind;
 typedef struct ConfigRow {
     const char *section, *key, *help;
     char range[160];  /* "1 .. 4096", "auto | 0 .. 256", "cosine | noam | constant" */
-    char value[512];  /* as YAML would write it; a longer one ends in "..." */
+    char value[512];  /* as in YAML; a longer one ends in "..." */
     char origin[300]; /* "default", "preset nano", "FILE:LINE", "command line" */
     /* The value itself, by kind. An integer at `auto`, an enum and a device name are KIND_STRING. */
     ConfigKind kind;
@@ -174,9 +178,9 @@ typedef struct ConfigRow {
 int config_row_count(void);
 int config_row(const Config *cfg, int i, ConfigRow *row); /* 0 or ERR_NOMEM; row points into cfg */
 
-/* The text of configs/default.yaml. */
+/* Appends the text of configs/default.yaml. */
 int config_write_default_yaml(Buf *out);
-/* Lines "  --batch-size N   help [1 .. 4096]" for --help; section NULL = all. */
+/* Appends lines "  --batch-size N   help [1 .. 4096]" for --help; section NULL = all. */
 void config_write_help(Buf *out, const char *section);
 
 #endif

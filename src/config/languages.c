@@ -1,6 +1,6 @@
-/* languages.c - THE table of languages. Above it the tables of words that some rows point to; below it the
- * functions that find a row. The order of the rows is the order of the default of supported_languages, which
- * is part of the key of every text cache: new rows go to the end. */
+/* languages.c - the one table of languages. Above it are the tables of words that some rows point to, below
+ * it the functions that find a row. The order of the rows is that of the default of supported_languages,
+ * which is part of the key of every text cache: append new rows at the end. */
 #include "config/languages.h"
 
 #include <stdio.h>

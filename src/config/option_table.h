@@ -1,4 +1,4 @@
-/* option_table.h - the inside of src/config: the rows of THE option table and what its files share.
+/* option_table.h - the rows of the one table of options, and what else the files of src/config share.
  * Nothing outside src/config and its tests includes this. */
 #ifndef MYXTTS_OPTION_TABLE_H
 #define MYXTTS_OPTION_TABLE_H
@@ -20,25 +20,25 @@ typedef enum {
     OPT_DEVICE    /* const char *: auto, cpu, 0, 1, ..., sim0, sim1, ... */
 } OptionType;
 
-/* Words for a value. The first word of a value is how it is written; the others are also read. Ends with word
- * NULL. */
+/* Words for the values of an OPT_ENUM or OPT_CHOICE. The first word of a value is the one that is written,
+ * the others are only read. The list ends with word NULL. */
 typedef struct OptionName {
     const char *word;
     int value;
 } OptionName;
 
 typedef struct Option {
-    const char *section, *key; /* the key is the name of the field in Config */
+    const char *section, *key; /* the key is also the name of the field in Config */
     OptionType type;
     size_t offset;                  /* of the field */
-    const char *def;                /* default as text; a list: items between separators */
-    const char *(*def_item)(int i); /* OPT_LIST with def NULL: the items of its default, then NULL */
-    double min, max;                /* of the number, the length or the count */
+    const char *def;                /* default as text; items of a list are joined by `separator` */
+    const char *(*def_item)(int i); /* OPT_LIST with def NULL: item i of the default; NULL past the last */
+    double min, max;                /* range of the number, the length or the count */
     const OptionName *names;        /* OPT_ENUM, OPT_CHOICE */
     const char *help;               /* one or two sentences without the range */
-    const char *aliases;            /* other names of the key, separated by blanks; NULL = none */
-    const char *also;               /* other sections that may hold it, separated by blanks; NULL = none */
-    char separator;                 /* OPT_LIST: between items in one text */
+    const char *aliases;            /* other names of the key, separated by spaces; NULL = none */
+    const char *also;               /* other sections that may hold it, separated by spaces; NULL = none */
+    char separator;                 /* OPT_LIST: between the items in one text */
     char one_item_list;             /* a YAML list with one item is read as that item */
     unsigned binds;                 /* what is useless with another value: BOUND_... of bindings.h */
     const char *with;               /* key of the switch without which the value has no effect; NULL = none */
@@ -48,34 +48,34 @@ extern const Option option_table[];
 int option_count(void);
 extern const char *const option_sections[3]; /* model, data, training */
 
-/* Presets of model_size: the values, as text, of the keys that follow it. NULL when the key does not. */
+/* The value, as text, that the preset `size` (model_size) gives the key; NULL if it gives none. */
 const char *option_preset(const Option *o, ModelSize size);
 const char *option_size_name(ModelSize size);
 
-/* Row of a key or alias; name is compared with dashes and underscores as the same. -1 when there is none. */
+/* The row of a key or alias, or -1. Dashes count as underscores. */
 int option_find(const char *name, size_t n);
-/* As option_find for a command-line name (dashes in front, "=value" behind), and finds `no-KEY` of a switch
- * and `disable-X` of a switch `enable-X`: *negated is then 1. *value: what follows '=', or NULL. */
+/* As option_find for a command-line argument ("--key", "--key=value"). Also finds `no-KEY` of a switch and
+ * `disable-X` of a switch `enable-X`: *negated is then 1. *value is what follows '=', or NULL. */
 int option_find_argument(const char *arg, int *negated, const char **value);
 int option_in_section(const Option *o, const char *section); /* its own or one of `also` */
 
-/* A value as it was found: one text, or the items of a list. */
+/* A value before it is checked: one text, or the items of a list. */
 typedef struct RawValue {
     const char *items[CONFIG_MAX_LIST];
     int count;
     int is_list;
 } RawValue;
 
-/* Checks type and range and writes the field. Strings are copied into the block. ERR_CONFIG with the sentence
- * "batch_size is 0, but must be between 1 and 4096" (the caller puts the place before it), or ERR_NOMEM. */
+/* Checks type and range and sets the field. Strings are copied into the block. ERR_CONFIG with a sentence
+ * such as "batch_size is 0, but must be between 1 and 4096" (the caller prefixes the place), or ERR_NOMEM. */
 int option_set(const Option *o, Config *cfg, Block *strings, const RawValue *raw, Err *err);
-/* The field as YAML would write it, as a whole (appended to out). */
+/* Appends the whole value of the field as YAML. */
 void option_format(Buf *out, const Option *o, const Config *cfg);
-void option_format_double(char *out, size_t cap,
-                          double x); /* short, reads back to the same bits, a number in YAML 1.1 too */
+/* A short form that reads back to the same bits and is a number in YAML 1.1 too. */
+void option_format_double(char *out, size_t cap, double x);
 /* "1 .. 4096", "auto | 0 .. 256", "cosine | noam | constant" */
 void option_range(char *out, size_t cap, const Option *o);
-/* 1 and *out when the word is true/yes/on/1 or false/no/off/0, in any case. */
+/* Returns 1 and sets *out if the word is true/yes/on/1 or false/no/off/0, in any case; else returns 0. */
 int option_parse_bool(const char *s, int *out);
 /* The text in single quotes, cut to a readable length, control bytes as '?'. */
 void option_quote(char *out, size_t cap, const char *s);
@@ -91,14 +91,11 @@ struct ConfigState {
     const char *file; /* name of the YAML file for messages; NULL = none */
     Origin *origins;  /* [option_count()] */
 };
-void config_origin(char *out, size_t cap, const Config *cfg,
-                   int row); /* "default", "preset nano", "FILE:LINE", ... */
+/* "default", "preset nano", "FILE:LINE", ... */
+void config_origin(char *out, size_t cap, const Config *cfg, int row);
 
-/* Walks the YAML text and sets what it finds, with lines as origins. name: the file, for messages. */
+/* Reads the YAML text and sets the keys that it has, with their lines as origins. name: the file, for
+ * messages. */
 int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *err);
-
-/* As config_load_text, but without the rules between keys (rules.h). After an error cfg is closed. */
-int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv,
-                Err *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* option_value.c - one value of the option table: from text to field, with type and range checked, and back
- * to text. The types of the table decide what a text means, never its looks: `no` is false for a switch and a
- * word for a string, `1e-4` is a number (a YAML 1.1 reader calls it a string), `010` is refused because
- * YAML 1.1 and 1.2 read it differently. */
+/* option_value.c - converts one value of the option table from text to its field, with type and range
+ * checked, and back. The type in the table decides what a text means, not its form: `no` is false for a
+ * switch and a word for a string, `1e-4` is a number (for a YAML 1.1 reader it is a string), `010` is refused
+ * because YAML 1.1 and 1.2 read it differently. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
-/* options.c - THE option table: one row per setting, and the presets of model_size.
- * Everything that knows a setting (YAML, command line, help, `myxtts config`, configs/default.yaml) reads
- * these rows. */
+/* options.c - the one table of options: one row per setting, and the presets of model_size.
+ * YAML reader, command line, help, `myxtts config` and configs/default.yaml are derived from these rows. */
 #include <string.h>
 
 #include "config/bindings.h"

@@ -1,6 +1,6 @@
-/* rules.c - THE table of rules between settings. One row per rule: the keys, the check, the message and the
- * fix. Loading, `validate` and `validate --fix` all walk this table. To add a rule, write its check (and its
- * fix, where one value is plainly the right one) and put a row into the table at the end. */
+/* rules.c - the one table of rules between settings. A row has the keys, the check, the message and the fix.
+ * Loading, `validate` and `validate --fix` all use this table. To add a rule, write its check (and its fix,
+ * if one value is clearly the right one) and append a row to the table. */
 #include "config/rules.h"
 
 #include <regex.h>
@@ -434,7 +434,7 @@ static void name_value(char *out, size_t cap, const Config *cfg, const char *key
     buf_free(&value);
 }
 
-/* The values as they stand, where each came from, what is wrong, what to do. */
+/* Composes the message: the current values, where each came from, what is wrong, what to do. */
 static void say_broken(const Rule *rule, const Config *cfg, const RuleReport *report, Err *err)
 {
     char first[500], second[500] = "";

@@ -1,6 +1,6 @@
-/* schema.c - see schema.h. Rounds: find all that is wrong in one walk, repair it from the last line up (so
- * that the lines of the others stay where they are), add what has to move, look again. Then the rules between
- * keys, one at a time (schema_rules.c). */
+/* schema.c - see schema.h. Works in rounds: find all problems in one walk, repair them from the last line up
+ * (so that the line numbers of the others stay valid), add the keys that must move, and check again. Then
+ * come the rules between keys, one at a time (schema_rules.c). */
 #include "config/schema.h"
 
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void act(Walk *w, const SchemaProblem *p, Deed deed, int key_node, int to
     snprintf(a->value, sizeof a->value, "%s", value);
 }
 
-/* The value as it stands in the text, in one line. 0, or -1: it does not fit in one. */
+/* The value as written in the text, on one line. Returns 0, or -1 if it does not fit on one. */
 static int source_of(const Walk *w, int value_node, char *out, size_t cap)
 {
     const YamlNode *v = node(w, yaml_tree_resolve(&w->tree, value_node));
@@ -697,7 +697,7 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     /* Broken YAML has one repair: tabs in the indentation. */
     Buf blanks = {0};
     buf_add(&blanks, text->data, text->size);
-    int lines = blanks.failed ? ERR_NOMEM : yaml_edit_tabs(&blanks);
+    int lines = blanks.failed ? ERR_NOMEM : yaml_edit_expand_tabs(&blanks);
     if (lines > 0 && yaml_tree_parse(&tree, blanks.data, blanks.size, &why) == 0) {
         yaml_tree_close(&tree);
         snprintf(p->fix, sizeof p->fix, "blanks in place of the tabs in %d line%s", lines,
@@ -711,7 +711,8 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     return p->fixed ? 0 : 1;
 }
 
-/* Syntax first, then single keys, then the rules between them; each needs the one before to be sound. */
+/* First the syntax, then single keys, then the rules between them; each check needs the ones
+ * before to pass. */
 int schema_repair(SchemaReport *r, Buf *text, const char *name, int argc, char **argv, Err *err)
 {
     Walk w = {.report = r};
@@ -766,7 +767,7 @@ int schema_set(Buf *text, const char *key, const char *value, Err *err)
     int rc = yaml_tree_parse(&t, text->data, text->size, err);
     if (rc)
         return rc;
-    /* Under every name and in every section where the key stands. */
+    /* Under every name and in every section in which the text has the key. */
     for (int s = t.root >= 0 ? t.nodes[t.root].first : -1; s >= 0 && !rc; s = t.nodes[t.nodes[s].next].next) {
         int body = yaml_tree_resolve(&t, t.nodes[s].next);
         if (t.nodes[s].kind != NODE_SCALAR || t.nodes[body].kind != NODE_MAP)

@@ -4,12 +4,14 @@
 
 #include "config/schema.h"
 
-SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section,
-                              const char *key); /* NULL: no memory */
-/* Moves *sentence behind the place "NAME:LINE: " at its front; the line, or 0 when there is no place. */
+/* Adds a problem to the report; NULL if out of memory. */
+SchemaProblem *schema_problem(SchemaReport *r, int line, const char *section, const char *key);
+/* Moves *sentence past the place "NAME:LINE: " with which it begins and returns the line, or 0 if it does not
+ * begin with one. */
 int schema_cut_place(const char **sentence, const char *name);
-/* The rules between keys, for a text without any other problem: each violation, repaired where there is one
- * way to do it, until the text loads or one is left. lines: those of the text are still those of the file. */
+/* Checks the rules between keys of a text without any other problem. Reports each violation, and repairs it
+ * if there is one way to do so, until the text loads or a violation is left. lines: 1 if the text still has
+ * the line numbers of the file. */
 int schema_rules(SchemaReport *r, Buf *text, const char *name, int lines, int argc, char **argv, Err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* schema_rules.c - the rules between keys (rules.c) for a text that is otherwise sound: each broken rule
- * becomes a problem and, where the table knows the fix, a change of the text. */
+/* schema_rules.c - the rules between keys (rules.c) for a text that is otherwise valid: each broken rule
+ * becomes a problem and, if the table has a fix, a change of the text. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,8 +53,8 @@ static int one_rule(SchemaReport *r, Buf *text, int lines, const Rule *rule, con
     return 1;
 }
 
-/* Loads the text and looks for the first broken rule: 1 when it was repaired and another look is due, 0 when
- * all is well or something is left, ERR_NOMEM. */
+/* Loads the text and looks for the first broken rule. Returns 1 if it was repaired and the text must be
+ * checked again, 0 if no rule is broken or it cannot be repaired, or ERR_NOMEM. */
 static int one_look(SchemaReport *r, Buf *text, const char *name, int lines, int argc, char **argv, Err *err)
 {
     Config cfg;

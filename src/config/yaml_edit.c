@@ -1,5 +1,8 @@
-/* yaml_edit.c - see yaml_edit.h. An edit is a list of splices (bytes out, bytes in) that is applied only when
- * the result says what it should. */
+/* yaml_edit.c - see yaml_edit.h. An edit is a list of splices: bytes to cut out and bytes to put in their
+ * place. They are applied to a copy, which replaces the text only if its values are the expected ones.
+ *
+ * To compare values, describe() turns a tree into one canonical string: once for the new text, and once for
+ * the old tree with the change applied. The two strings must be equal. */
 #include "config/yaml_edit.h"
 
 #include <stdio.h>
@@ -10,21 +13,22 @@
 #include "config/yaml_tree.h"
 
 typedef struct Splice {
-    size_t start, end;
-    size_t from, n; /* what comes in, in Edit.in */
+    size_t start, end; /* bytes of the old text to cut out */
+    size_t from, n;    /* bytes of Edit.in to put there */
 } Splice;
 
-/* What the text should say afterwards: the old one but for one pair. */
+/* How the one pair changes; all others must keep their values. */
 typedef enum { CHANGE_VALUE, CHANGE_KEY, CHANGE_ADD, CHANGE_ADD_SECTION, CHANGE_REMOVE } ChangeKind;
 
 typedef struct Edit {
-    YamlTree tree;
-    Splice *splices;
+    YamlTree tree;   /* of the old text */
+    Splice *splices; /* [count], of cap */
     size_t count, cap;
-    Buf in;
+    Buf in; /* the new bytes of all splices */
     ChangeKind change;
-    int map, key; /* nodes: the map that changes (-1: the empty document), the pair that does */
-    const char *section, *name, *value; /* of the new pair, key or value */
+    int map;                            /* node of the map that changes; -1: an empty document */
+    int key;                            /* node of the key whose pair changes; -1: none */
+    const char *section, *name, *value; /* of the pair after the change */
     Err *err;
 } Edit;
 
@@ -39,7 +43,7 @@ static const YamlNode *value_of(const Edit *e, int key) { return node(e, node(e,
 
 /* ---- splices ---- */
 
-/* Plans a change; a lack of memory shows in e->in.failed and is asked for once, in apply. */
+/* Plans a change. Out of memory is remembered in e->in.failed, which `apply` checks. */
 static void splice(Edit *e, size_t start, size_t end, const char *in, size_t n)
 {
     if (mem_grow(&e->splices, &e->cap, e->count + 1, sizeof *e->splices)) {
@@ -52,7 +56,7 @@ static void splice(Edit *e, size_t start, size_t end, const char *in, size_t n)
 
 static void insert(Edit *e, size_t at, const char *in) { splice(e, at, at, in, strlen(in)); }
 
-/* By place; at the same place in the order they were planned. */
+/* Orders splices by start; those with the same start, by the order in which they were planned. */
 static int compare_splices(const void *a, const void *b)
 {
     const Splice *x = a, *y = b;
@@ -61,7 +65,7 @@ static int compare_splices(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* The text with all splices, which must not overlap. */
+/* Writes the old text with all splices applied to out. Splices must not overlap. */
 static int apply(Edit *e, Buf *out)
 {
     size_t at = 0;
@@ -79,28 +83,29 @@ static int apply(Edit *e, Buf *out)
     return out->failed || e->in.failed ? err_set(e->err, ERR_NOMEM, "out of memory for a YAML text") : 0;
 }
 
-/* ---- what a text says, as one string ---- */
+/* ---- a tree as one canonical string ---- */
 
-#define MOST_SAID ((size_t)1 << 23) /* aliases of aliases can say more than memory holds */
+/* 8 MiB, since aliases of aliases can expand to more than memory holds. */
+#define MAX_DESCRIPTION ((size_t)1 << 23)
 
-static void say(Buf *out, const YamlTree *t, int i, const Edit *e);
+static void describe(Buf *out, const YamlTree *t, int i, const Edit *e);
 
-/* A new value, as it reads on its own. */
-static void say_value(Buf *out, const char *value)
+/* Appends the description of a value that is given as YAML. */
+static void describe_value(Buf *out, const char *value)
 {
     YamlTree t;
     Err err = {0};
     if (yaml_tree_parse(&t, value, strlen(value), &err)) {
         out->failed |= err.code == ERR_NOMEM;
-        buf_str(out, "?"); /* no tree says this */
+        buf_str(out, "?"); /* differs from every description of a tree */
         return;
     }
-    say(out, &t, t.root, NULL);
+    describe(out, &t, t.root, NULL);
     yaml_tree_close(&t);
 }
 
-/* With its length, so that no two different texts say the same. */
-static void say_text(Buf *out, const char *s, size_t n, const char *tag)
+/* Appends the scalar with its length, so that different scalars have different descriptions. */
+static void describe_text(Buf *out, const char *s, size_t n, const char *tag)
 {
     buf_printf(out, "s%zu:", n);
     buf_add(out, s, n);
@@ -108,8 +113,8 @@ static void say_text(Buf *out, const char *s, size_t n, const char *tag)
         buf_printf(out, "!%zu:%s", strlen(tag), tag);
 }
 
-/* The pairs in order, with the one change of the edit. */
-static void say_map(Buf *out, const YamlTree *t, int i, const Edit *e)
+/* Appends the pairs in order, with the change of the edit if this is the map that it changes. */
+static void describe_map(Buf *out, const YamlTree *t, int i, const Edit *e)
 {
     const YamlNode *n = &t->nodes[i];
     int changes = e && e->map == i, pairs = 0;
@@ -121,36 +126,37 @@ static void say_map(Buf *out, const YamlTree *t, int i, const Edit *e)
             continue;
         pairs++;
         if (own && e->change == CHANGE_KEY)
-            say_text(out, e->name, strlen(e->name), NULL);
+            describe_text(out, e->name, strlen(e->name), NULL);
         else
-            say(out, t, k, e);
+            describe(out, t, k, e);
         if (own && e->change == CHANGE_VALUE)
-            say_value(out, e->value);
+            describe_value(out, e->value);
         else
-            say(out, t, v, e);
+            describe(out, t, v, e);
     }
     if (changes && (e->change == CHANGE_ADD || e->change == CHANGE_ADD_SECTION)) {
         pairs++;
         if (e->change == CHANGE_ADD_SECTION) {
-            say_text(out, e->section, strlen(e->section), NULL);
+            describe_text(out, e->section, strlen(e->section), NULL);
             buf_str(out, "{");
         }
-        say_text(out, e->name, strlen(e->name), NULL);
-        say_value(out, e->value);
+        describe_text(out, e->name, strlen(e->name), NULL);
+        describe_value(out, e->value);
         if (e->change == CHANGE_ADD_SECTION)
             buf_str(out, "}");
     }
     buf_str(out, "}");
-    if (pairs == 0 && !out->failed) { /* an empty map and no value are the same here */
+    if (pairs == 0 && !out->failed) { /* an empty map counts as no value */
         out->size = at;
         buf_str(out, "n");
     }
 }
 
-/* e: the edit that changes what is said, NULL: none. Through an alias nothing changes. */
-static void say(Buf *out, const YamlTree *t, int i, const Edit *e)
+/* Appends the description of node i. With an edit `e`, of the node as the edit should leave it; the values
+ * that aliases refer to keep their old form. */
+static void describe(Buf *out, const YamlTree *t, int i, const Edit *e)
 {
-    if (out->size > MOST_SAID)
+    if (out->size > MAX_DESCRIPTION)
         out->failed = 1;
     if (out->failed)
         return;
@@ -160,36 +166,35 @@ static void say(Buf *out, const YamlTree *t, int i, const Edit *e)
             buf_str(out, "n");
             return;
         }
-        /* Something is added where nothing was: as if there were an empty map. */
+        /* A pair is added where there was no value: describe it as added to an empty map. */
         YamlTree nothing = {.nodes = &(YamlNode){.kind = NODE_MAP, .first = -1, .next = -1}, .count = 1};
         Edit same = *e;
         same.map = 0;
         same.key = -1;
-        say_map(out, &nothing, 0, &same);
+        describe_map(out, &nothing, 0, &same);
         return;
     }
     const YamlNode *n = &t->nodes[i];
     if (n->kind == NODE_ALIAS) {
-        say(out, t, n->target, NULL);
+        describe(out, t, n->target, NULL);
     } else if (n->kind == NODE_SCALAR) {
-        say_text(out, n->value, n->size, n->tag);
+        describe_text(out, n->value, n->size, n->tag);
     } else if (n->kind == NODE_MAP) {
-        say_map(out, t, i, e);
+        describe_map(out, t, i, e);
     } else {
         buf_str(out, "[");
         for (int c = n->first; c >= 0; c = t->nodes[c].next)
-            say(out, t, c, e);
+            describe(out, t, c, e);
         buf_str(out, "]");
     }
 }
 
-/* Applies the splices; the text changes only when the result says exactly what it should. */
+/* Applies the splices. The text is replaced only if the result has exactly the expected values. */
 static int finish(Edit *e, Buf *text)
 {
     Buf result = {0}, wanted = {0}, got = {0};
     YamlTree after;
     Err why = {0};
-    /* What the old text would say with the change, and what the new text says, must be the same string. */
     int rc = apply(e, &result);
     if (rc)
         goto done;
@@ -197,8 +202,8 @@ static int finish(Edit *e, Buf *text)
         rc = why.code == ERR_NOMEM ? err_set(e->err, ERR_NOMEM, "%s", why.msg) : refuse(e, why.msg);
         goto done;
     }
-    say(&wanted, &e->tree, e->tree.root, e);
-    say(&got, &after, after.root, NULL);
+    describe(&wanted, &e->tree, e->tree.root, e);
+    describe(&got, &after, after.root, NULL);
     if (after.documents > 1 || e->tree.documents > 1)
         rc = refuse(e, "there is more than one document");
     else if (wanted.failed || got.failed)
@@ -218,7 +223,7 @@ done:
     return rc;
 }
 
-/* Parses the text; close_edit is due only when this succeeds. */
+/* Parses the text. Only if it succeeds, close_edit must be called. */
 static int begin(Edit *e, const Buf *text, const YamlPlace *at, Err *err)
 {
     *e = (Edit){.map = -1, .key = -1, .section = at->section, .name = at->key, .err = err};
@@ -250,7 +255,7 @@ static size_t line_end(const Edit *e, size_t at)
     return at;
 }
 
-/* Behind the break that ends the line at `at` (an end of line). */
+/* Start of the line after the line break at `at`. */
 static size_t next_line(const Edit *e, size_t at)
 {
     const char *s = e->tree.text;
@@ -270,7 +275,7 @@ static const char *break_of(const Edit *e)
 
 static int one_line(const Edit *e, size_t from, size_t to) { return line_end(e, from) >= to; }
 
-/* Columns that a section's keys stand behind it: as in the first section that has any; else 2. */
+/* Columns by which the keys of a section are indented: as in the first section that has keys, otherwise 2. */
 static int indent_of(const Edit *e)
 {
     const YamlTree *t = &e->tree;
@@ -286,8 +291,8 @@ static int indent_of(const Edit *e)
     return 2;
 }
 
-/* Sets e->map and e->key of a place; the key stays -1 when it is not there, the map too when its section is
- * not. */
+/* Sets e->map and e->key to the pair at `at`. If there is no such key, e->key stays -1; if its section is
+ * missing too, so does e->map. */
 static void find(Edit *e, const YamlPlace *at)
 {
     const YamlTree *t = &e->tree;
@@ -299,7 +304,7 @@ static void find(Edit *e, const YamlPlace *at)
         e->key = yaml_tree_find(t, root, at->key, at->line);
         return;
     }
-    /* A section may be given twice; the first that has the key counts. */
+    /* A section may occur twice; the first that has the key is taken. */
     for (int k = t->nodes[root].first; k >= 0 && e->key < 0; k = t->nodes[t->nodes[k].next].next) {
         if (!yaml_tree_is(t, k, at->section))
             continue;
@@ -314,10 +319,10 @@ static void find(Edit *e, const YamlPlace *at)
     }
 }
 
-/* ---- comments inside of a range that goes ---- */
+/* ---- comments inside a range that is cut out ---- */
 
-/* 1 inside of a scalar, where '#' is no comment. */
-static int in_leaf(const Edit *e, size_t at)
+/* 1 if the byte is inside a scalar, where '#' does not begin a comment. */
+static int in_scalar(const Edit *e, size_t at)
 {
     for (size_t i = 0; i < e->tree.count; i++) {
         const YamlNode *n = node(e, (int)i);
@@ -332,12 +337,12 @@ static size_t find_comment(const Edit *e, size_t from, size_t to)
 {
     const char *s = e->tree.text;
     for (size_t i = from; i < to; i++)
-        if (s[i] == '#' && (i == 0 || strchr(" \t\r\n", s[i - 1])) && !in_leaf(e, i))
+        if (s[i] == '#' && (i == 0 || strchr(" \t\r\n", s[i - 1])) && !in_scalar(e, i))
             return i;
     return to;
 }
 
-/* Comments of [from, to) get lines of their own below the line that `to` is in. */
+/* Moves the comments of [from, to) to lines of their own, below the line of `to`. */
 static void keep_comments(Edit *e, size_t from, size_t to, int column)
 {
     Buf lines = {0};
@@ -355,8 +360,8 @@ static void keep_comments(Edit *e, size_t from, size_t to, int column)
 
 /* ---- anchors ---- */
 
-/* An anchor of node i is about to go with the bytes [from, to): the first alias elsewhere takes it over, with
- * the value. */
+/* Called when the anchor of node i is about to be cut out with the bytes [from, to). Replaces the first alias
+ * outside of that range by the anchor and its value. */
 static int hand_over_anchor(Edit *e, int i, size_t from, size_t to)
 {
     const YamlNode *n = node(e, i);
@@ -384,7 +389,7 @@ static int inside(const Edit *e, int i, size_t from, size_t to)
     return node(e, i)->start >= from && node(e, i)->start < to;
 }
 
-/* Every anchor in [from, to). */
+/* hand_over_anchor for every anchor in [from, to). */
 static int hand_over_all(Edit *e, size_t from, size_t to)
 {
     for (size_t i = 0; i < e->tree.count; i++) {
@@ -397,7 +402,7 @@ static int hand_over_all(Edit *e, size_t from, size_t to)
 
 /* ---- values ---- */
 
-/* Every line from the one of `from` to the one of `to` becomes a comment, its sign at `column`. */
+/* Comments out every line from the one of `from` to the one of `to`, with the '#' in `column`. */
 static void comment_lines(Edit *e, size_t from, size_t to, int column)
 {
     for (size_t at = line_start(e, from);;) {
@@ -412,7 +417,7 @@ static void comment_lines(Edit *e, size_t from, size_t to, int column)
     }
 }
 
-/* The new value in the quotes of the old one, where it is a plain word or number. */
+/* Replaces [start, end) by the value, in the quotes of the old one if it is a plain word or number. */
 static void splice_value(Edit *e, size_t start, size_t end, char quote, const char *value)
 {
     Buf in = {0};
@@ -426,8 +431,8 @@ static void splice_value(Edit *e, size_t start, size_t end, char quote, const ch
     buf_free(&in);
 }
 
-/* Behind the colon of a pair; 0 where there is none. */
-static size_t behind_colon(const Edit *e, int key)
+/* The byte after the colon of a pair; 0 if there is no colon. */
+static size_t after_colon(const Edit *e, int key)
 {
     size_t at = node(e, key)->end, limit = value_of(e, key)->start;
     while (at < limit && e->tree.text[at] != ':')
@@ -435,7 +440,7 @@ static size_t behind_colon(const Edit *e, int key)
     return at < limit && e->tree.text[at] == ':' ? at + 1 : 0;
 }
 
-/* `key:` without a value; the colon itself may be missing between brackets. */
+/* Gives a `key:` without a value a value. In a flow mapping even the colon may be missing. */
 static int replace_empty(Edit *e, int key, const YamlNode *v)
 {
     Buf in = {0};
@@ -449,10 +454,10 @@ static int replace_empty(Edit *e, int key, const YamlNode *v)
     return 0;
 }
 
-/* The value goes behind the colon, the old list becomes comment lines below. */
+/* Puts the value after the colon and comments out the old list below it. */
 static int replace_block_list(Edit *e, int key, const YamlNode *v)
 {
-    size_t at = behind_colon(e, key);
+    size_t at = after_colon(e, key);
     if (v->anchor || v->tag || !at || v->line <= node(e, key)->line || v->flow)
         return refuse(e, "its value is written in a way that a line cannot replace");
     Buf in = {0};
@@ -464,7 +469,7 @@ static int replace_block_list(Edit *e, int key, const YamlNode *v)
     return 0;
 }
 
-/* The text below the '|' goes; a comment behind the sign stays. */
+/* Replaces a block scalar: its lines are removed, a comment after the '|' stays. */
 static int replace_block_text(Edit *e, const YamlNode *v)
 {
     size_t head = line_end(e, v->content), comment = v->content + 1;
@@ -479,7 +484,7 @@ static int replace_block_text(Edit *e, const YamlNode *v)
     return 0;
 }
 
-/* Every way a value can be written has its own way to be replaced. */
+/* Each way of writing a value needs its own way of replacing it. */
 static int replace_value(Edit *e)
 {
     int id = node(e, e->key)->next, rc;
@@ -514,7 +519,7 @@ static int replace_value(Edit *e)
 
 /* ---- new pairs ---- */
 
-/* The new pair as its surroundings are written: between brackets in one line, else indented. */
+/* Formats the new pair: on one line in a flow mapping, otherwise indented by `column`. */
 static void format_pair(Buf *out, const Edit *e, int column, int with_section, int flow)
 {
     const char *b = break_of(e);
@@ -543,7 +548,7 @@ static size_t pair_end(const Edit *e, int key)
     return v->end > k->end ? v->end : k->end;
 }
 
-/* Into a map that has brackets, or pairs. */
+/* Adds the pair to a map that is a flow mapping or has at least one pair. */
 static int add_to_map(Edit *e, int map, int with_section)
 {
     const YamlNode *m = node(e, map);
@@ -565,7 +570,7 @@ static int add_to_map(Edit *e, int map, int with_section)
     return 0;
 }
 
-/* 1 when a line of the text behind `at` ends the document. */
+/* 1 if a line after `at` ends the document ("..." or "---"). */
 static int document_ends(const Edit *e, size_t at)
 {
     for (at = line_end(e, at); at < e->tree.size; at = line_end(e, next_line(e, at))) {
@@ -579,7 +584,7 @@ static int document_ends(const Edit *e, size_t at)
     return 0;
 }
 
-/* A section at the end of the file, whose last line may lack its break. */
+/* Adds the section at the end of the file, whose last line may lack its line break. */
 static void append(Edit *e, int column)
 {
     Buf in = {0};
@@ -594,8 +599,7 @@ static void append(Edit *e, int column)
     buf_free(&in);
 }
 
-/* A file without sections gets the first one; otherwise it goes behind the last, or before the mark that
- * ends the document. */
+/* Adds the section after the last one, before a marker that ends the document. */
 static int add_section(Edit *e)
 {
     const YamlTree *t = &e->tree;
@@ -617,7 +621,7 @@ static int add_section(Edit *e)
     return 0;
 }
 
-/* The section is there, without the key. */
+/* Adds the pair to its section, which exists. */
 static int add_pair(Edit *e)
 {
     const YamlNode *m = node(e, e->map);
@@ -652,7 +656,6 @@ static int add_pair(Edit *e)
 
 /* ---- the functions of the header ---- */
 
-/* The pair, else its section, else the file grows. */
 int yaml_edit_set(Buf *text, const YamlPlace *at, const char *value, Err *err)
 {
     Edit e;
@@ -676,7 +679,7 @@ int yaml_edit_set(Buf *text, const YamlPlace *at, const char *value, Err *err)
     return rc;
 }
 
-int yaml_edit_rename(Buf *text, const YamlPlace *at, const char *key, Err *err)
+int yaml_edit_rename(Buf *text, const YamlPlace *at, const char *new_key, Err *err)
 {
     Edit e;
     int rc = begin(&e, text, at, err);
@@ -690,16 +693,16 @@ int yaml_edit_rename(Buf *text, const YamlPlace *at, const char *key, Err *err)
         rc = refuse(&e, "the key is not a plain word");
     else {
         const YamlNode *k = node(&e, e.key);
-        splice_value(&e, k->content, k->end, k->quote, key);
-        e.name = key;
+        splice_value(&e, k->content, k->end, k->quote, new_key);
+        e.name = new_key;
         rc = finish(&e, text);
     }
     close_edit(&e);
     return rc;
 }
 
-/* Between brackets: the pair and one comma. */
-static int take_out(Edit *e)
+/* Removes the pair and one comma from a flow mapping. */
+static int remove_from_flow(Edit *e)
 {
     int before = -1;
     for (int k = node(e, e->map)->first; k != e->key; k = node(e, node(e, k)->next)->next)
@@ -707,7 +710,7 @@ static int take_out(Edit *e)
     size_t from = node(e, e->key)->start, to = pair_end(e, e->key), comma, limit;
     if (find_comment(e, from, to) < to)
         return refuse(e, "a comment stands inside of it");
-    /* The comma behind the pair goes with it; the last pair takes the one before it. */
+    /* The comma to remove is the one after the pair or, for the last pair, the one before it. */
     int next = value_of(e, e->key)->next;
     if (next >= 0) {
         comma = to;
@@ -721,7 +724,7 @@ static int take_out(Edit *e)
     }
     while (comma < limit && e->tree.text[comma] != ',')
         comma = e->tree.text[comma] == '#' ? line_end(e, comma) : comma + 1;
-    if (comma < limit && comma == to) /* "b: 2, " goes as one piece */
+    if (comma < limit && comma == to) /* "b: 2, " is removed in one piece */
         to += 1 + (to + 1 < limit && e->tree.text[to + 1] == ' ');
     else if (comma < limit)
         splice(e, comma, comma + 1 + (comma + 1 == from - 1), "", 0);
@@ -740,11 +743,11 @@ int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err)
     if (e.key < 0)
         rc = refuse(&e, "there is no such key");
     else if (node(&e, e.map)->flow)
-        rc = take_out(&e);
+        rc = remove_from_flow(&e);
     else {
         const YamlNode *k = node(&e, e.key);
         size_t from = line_start(&e, k->start), to = line_end(&e, pair_end(&e, e.key));
-        /* `- a: 1` or `{` before the key: a comment sign would hide that too. */
+        /* A '#' would also hide what is before the key in its line, such as `- ` or `{`. */
         if (strspn(e.tree.text + from, " ") < k->start - from)
             rc = refuse(&e, "something else stands in its line");
         else if (!(rc = hand_over_all(&e, from, to)))
@@ -756,8 +759,7 @@ int yaml_edit_comment_out(Buf *text, const YamlPlace *at, Err *err)
     return rc;
 }
 
-/* Two blanks for a tab; whether that is what was meant, the parser says. */
-int yaml_edit_tabs(Buf *text)
+int yaml_edit_expand_tabs(Buf *text)
 {
     Buf out = {0};
     int lines = 0, counted = 0, leading = 1;

@@ -1,6 +1,5 @@
-/* yaml_load.c - a YAML text into the option table, with the line of every value.
- * libyaml composes the document (anchors and aliases included); the walk below knows exactly two levels:
- * sections, then keys. */
+/* yaml_load.c - sets options from a YAML text, with the line of every value. libyaml composes the document
+ * (including anchors and aliases); the code below expects exactly two levels: sections, then keys. */
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
@@ -177,8 +176,8 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
     return 0;
 }
 
-/* The same key twice in one mapping, which YAML forbids and many readers let pass with the last one winning.
- */
+/* The same key twice in one mapping, which YAML forbids and many readers let pass with the
+ * last one winning. */
 static int check_duplicates(Walk *w, const yaml_node_t *mapping)
 {
     yaml_node_pair_t *first = mapping->data.mapping.pairs.start, *end = mapping->data.mapping.pairs.top;

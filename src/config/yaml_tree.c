@@ -1,5 +1,5 @@
-/* yaml_tree.c - see yaml_tree.h. libyaml's events carry marks; marks count characters, the tree counts bytes.
- */
+/* yaml_tree.c - see yaml_tree.h. libyaml reports the position of each event in characters; the tree needs
+ * bytes. */
 #include "config/yaml_tree.h"
 
 #include <stdint.h>
@@ -169,7 +169,7 @@ static int open_collection(Reader *r, NodeKind kind, const yaml_event_t *e)
     return 0;
 }
 
-/* A block collection ends with its last child: libyaml's mark lies behind the comments that follow. */
+/* A block collection ends with its last child; libyaml's end is after the comments that follow. */
 static void close_collection(Reader *r, const yaml_event_t *e)
 {
     ASSERT(r->depth > 0);

@@ -1,6 +1,6 @@
-/* yaml_tree.h - a YAML text as a tree that knows the bytes of every node, for edits at the very place.
- * Private to src/config. Aliases stay nodes of their own, so that each use can be changed alone. Depth is
- * limited, so that walks may recurse. Threads: read-only after yaml_tree_parse. */
+/* yaml_tree.h - parses a YAML text into a tree that knows which bytes each node comes from, for edits in
+ * place. Private to src/config. Aliases are nodes of their own, so that each use can be edited alone. Depth
+ * is limited, so that code may recurse. Threads: read-only after yaml_tree_parse. */
 #ifndef MYXTTS_YAML_TREE_H
 #define MYXTTS_YAML_TREE_H
 
@@ -18,14 +18,14 @@ typedef struct YamlNode {
     int flow;              /* list, map: written with brackets */
     char quote;            /* scalar: 0 plain, ' or ", | for both block styles */
     int is_null;           /* scalar: plain and empty, ~ or null */
-    size_t start, content; /* first byte with and without anchor and tag */
-    size_t end;            /* behind the last byte; of a block list or map: of its last leaf */
-    int line, column;      /* of start: from 1, from 0 in characters */
-    const char *value;     /* scalar: its text; NUL-terminated too */
+    size_t start, content; /* offset of the first byte, with and without anchor and tag */
+    size_t end;            /* offset past the last byte; for a block list or map, of its last scalar */
+    int line, column;      /* of start; lines from 1, columns from 0, in characters */
+    const char *value;     /* scalar: its text [size] and a NUL */
     size_t size;
-    const char *anchor, *tag; /* NULL: none; of an alias: the anchor that it names */
-    int parent, first, next;  /* nodes, -1: none; children of a map are key, value, key, value, ... */
-    int target;               /* alias: the node it stands for */
+    const char *anchor, *tag; /* NULL: none; of an alias: the anchor that it refers to */
+    int parent, first, next;  /* nodes; -1: none. The children of a map are key, value, key, value, ... */
+    int target;               /* alias: the node that it refers to */
 } YamlNode;
 
 typedef struct YamlTree {
@@ -34,22 +34,21 @@ typedef struct YamlTree {
     YamlNode *nodes;
     size_t count, cap;
     int root;      /* -1: an empty document */
-    int documents; /* that are not empty; only the first is in the tree */
+    int documents; /* number of documents that are not empty; only the first is in the tree */
     Block strings;
 } YamlTree;
 
-/* text must outlive the tree. ERR_CONFIG: not YAML, not UTF-8, or nested too deeply; ERR_NOMEM. Closed after
- * an error. */
+/* text must outlive the tree. ERR_CONFIG if it is not YAML, not UTF-8, or nested too deeply; ERR_NOMEM. After
+ * an error the tree is closed. */
 int yaml_tree_parse(YamlTree *t, const char *text, size_t size, Err *err);
-void yaml_tree_close(YamlTree *t); /* always safe */
+void yaml_tree_close(YamlTree *t); /* a zeroed or closed tree is allowed */
 
-int yaml_tree_resolve(const YamlTree *t, int node); /* the node itself, or what an alias stands for */
-int yaml_tree_is(const YamlTree *t, int node, const char *text); /* a scalar with this text */
-/* Key node of the first pair named `key` in a map; line > 0: of the last one whose key stands in that line.
- * -1: none. */
+int yaml_tree_resolve(const YamlTree *t, int node); /* the node itself, or the one that an alias refers to */
+int yaml_tree_is(const YamlTree *t, int node, const char *text); /* 1 for a scalar with this text */
+/* The key node of the first pair named `key` in a map or, with line > 0, of the last such pair whose key is
+ * in that line. -1: none. */
 int yaml_tree_find(const YamlTree *t, int map, const char *key, int line);
-/* First alias that stands for the node, in the order of the text, and outside of the bytes [from, to); -1:
- * none. */
+/* The first alias in the text that refers to the node and is outside of the bytes [from, to). -1: none. */
 int yaml_tree_alias_of(const YamlTree *t, int node, size_t from, size_t to);
 
 #endif

@@ -1,5 +1,5 @@
-/* audio_file.c - libsndfile over bytes. Everything a header can lie about is checked before anything is sized
- * by it. */
+/* audio_file.c - decodes bytes with libsndfile. Everything in a header is checked before anything is
+ * allocated by it. */
 #include "dataset/audio_file.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* audio_file.h - audio files -> samples. libsndfile reads WAV, FLAC, OGG, MP3 (and AIFF, AU, CAF, W64, RF64,
- * NIST); any rate up to 768 kHz, up to 64 channels. Formats without a header are never guessed. Threads: any,
- * each with its own buffers. */
+ * NIST), at rates up to 768 kHz and with up to 64 channels. Formats without a header are never guessed.
+ * Threads: any, each with its own buffers. */
 #ifndef MYXTTS_AUDIO_FILE_H
 #define MYXTTS_AUDIO_FILE_H
 
@@ -12,22 +12,22 @@
 
 #define AUDIO_MAX_RATE 768000
 #define AUDIO_MAX_CHANNELS 64
-#define AUDIO_MAX_SECONDS (4 * 3600.0) /* when max_audio_length sets no limit */
+#define AUDIO_MAX_SECONDS (4 * 3600.0) /* the limit if max_audio_length sets none */
 
 typedef struct AudioInfo {
-    int64_t frames; /* samples per channel, as the header says */
+    int64_t frames; /* samples per channel, according to the header */
     int rate, channels;
 } AudioInfo;
 
-/* The pre-flight of one file: opens it and judges the header against min/max_audio_length (seconds; 0 = no
- * limit). A WAV or AIFF that is shorter than its header says is found here; a cut FLAC only by audio_decode.
- * For MP3 and OGG the length is an estimate. Returns REJECT_NONE or the reason, with value and place in
- * detail (which always ends with NUL). */
+/* The pre-flight check of one file: opens it and checks its header against the limits (0 = no limit). A WAV
+ * or AIFF file that is shorter than its header says is found here, a truncated FLAC only by audio_decode. For
+ * MP3 and OGG the length is an estimate. Returns REJECT_NONE, or the reason with value and place in detail
+ * (always NUL-terminated). */
 RejectReason audio_probe(AudioInfo *info, const char *path, double min_seconds, double max_seconds,
                          char *detail, size_t cap);
 
-/* Samples of one clip, mono, float [-1,1] nominal. Grown on demand and reused: zero-initialise,
- * audio_buffer_free is safe. */
+/* Samples of one clip, mono, nominally in [-1, 1]. Zero-initialise once, reuse for every clip; it grows as
+ * needed. Freeing a zeroed or freed one is allowed. */
 typedef struct AudioBuffer {
     float *samples; /* [frames] */
     int64_t frames, cap;
@@ -37,9 +37,9 @@ typedef struct AudioBuffer {
 } AudioBuffer;
 void audio_buffer_free(AudioBuffer *a);
 
-/* Decodes from memory (a mapped file, so that the bytes hashed are the bytes decoded), mixes to mono by the
- * mean. Stops as soon as more than max_seconds (0 = no limit) have come out, whatever the header claimed.
- * REJECT_NONE or the reason with detail (path is for messages). After a rejection out->frames is 0. */
+/* Decodes from memory, so that the bytes decoded are the bytes hashed, and averages the channels. Stops as
+ * soon as it has more than max_seconds (0 = no limit), whatever the header says. Returns REJECT_NONE, or the
+ * reason with detail (path is for the message); out->frames is then 0. */
 RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
                           double max_seconds, char *detail, size_t cap);
 

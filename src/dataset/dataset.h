@@ -1,12 +1,18 @@
 /* dataset.h - what is on disk: metadata lines -> utterances.
- * dataset_open reads the metadata (ids and texts are slices of it) and sorts each line into `utterances` or
- * `rejected`; it does not touch audio. audio_probe (audio_file.h) is the pre-flight of one audio file.
- * Forms: `id|raw|normalised`, `id|text`, `id|raw|normalised|speaker`, optional header line that names the
- * columns (id/file/wav/audio..., text, normalized..., speaker, language), CRLF, BOM, tab or comma when the
- * file says so. Three columns without a header are `id|raw|normalised`, unless the whole file speaks for
- * `id|text|speaker`: at least 8 lines, sentences in the second column, in the third a few short names that
- * keep coming back (speaker_guessed is then 1). An empty normalised column falls back to the raw one.
- * Threads: read-only after dataset_open. Everything lives until dataset_close, which is always safe. */
+ * dataset_open reads the metadata (ids and texts are slices of it) and puts each line into `utterances` or
+ * `rejected`; it does not touch audio. audio_probe (audio_file.h) is the pre-flight check of one audio file.
+ *
+ * Columns may be separated by '|', tabs or commas. Accepted forms:
+ *   - id|text
+ *   - id|raw|normalised; an empty normalised text falls back to the raw one
+ *   - id|raw|normalised|speaker
+ *   - id|text|speaker without a header, if the file has at least 8 lines, the second column holds sentences,
+ *     and the third a few short names that recur (speaker_guessed is then 1)
+ *   - any order, with a header line that names the columns: id (or file, wav, audio, ...), text, normalized,
+ *     speaker, language
+ *
+ * Threads: read-only after dataset_open. All pointers are valid until dataset_close, which is allowed on a
+ * zeroed or closed dataset. */
 #ifndef MYXTTS_DATASET_H
 #define MYXTTS_DATASET_H
 
@@ -27,17 +33,17 @@ typedef struct Str { /* a slice; not NUL-terminated */
 typedef enum { SPLIT_TRAIN, SPLIT_VAL } Split;
 
 typedef struct Utterance {
-    Str id;   /* unique, a safe relative path without `..`; a leading "./" or name of the audio folder is left
-                 off */
-    Str text; /* valid UTF-8 without NUL, not empty; the normalised column when there is one */
-    Str speaker;   /* "" when the dataset has one speaker */
+    /* Unique; a relative path without `..`. A leading "./" or name of the audio folder has been removed. */
+    Str id;
+    Str text;      /* valid UTF-8 without NUL, not empty; from the normalised column if there is one */
+    Str speaker;   /* "" if the dataset has one speaker */
     Str language;  /* from a language column, or "" */
     uint32_t line; /* 1-based line of the metadata file */
     uint8_t split; /* Split */
     uint8_t file;  /* 0: metadata_train_file, 1: metadata_eval_file */
 } Utterance;
 
-/* Reasons, one X-macro: code name for JSON and rejected.tsv, and a sentence for people. */
+/* The reasons: name, code for JSON and rejected.tsv, and a sentence for the user. */
 #define REJECT_REASONS(X) \
     X(REJECT_EMPTY_LINE_ID, "empty_id", "the line has no id") \
     X(REJECT_COLUMNS, "wrong_columns", "the line has too few or too many columns") \
@@ -83,37 +89,37 @@ typedef struct Dataset {
     size_t count, cap;
     Rejection *rejected; /* [rejected_count] in the order found */
     size_t rejected_count, rejected_cap;
-    size_t lines;            /* lines that are neither blank nor the header */
+    size_t lines;            /* number of lines that are neither blank nor the header */
     int has_header, columns; /* of the train file */
     char delimiter;          /* of the train file */
-    int speaker_guessed; /* 1: the third of three columns was taken for the speaker, in any of the files */
-    const char *root;    /* data_path */
-    const char *metadata_path[2]; /* [1] is NULL when the split is by hash */
-    Buf metadata[2];              /* the bytes of the files */
-    char *audio_dir[2];           /* absolute or relative folder that ids are looked up in */
+    int speaker_guessed;     /* 1: in one of the files the third of three columns was taken for the speaker */
+    const char *root;        /* data_path */
+    const char *metadata_path[2]; /* [1] is NULL if the split is by hash */
+    Buf metadata[2];              /* contents of the files */
+    char *audio_dir[2];           /* folders in which ids are looked up, absolute or relative */
     Block block;
 } Dataset;
 
-/* d is overwritten: it must hold no open dataset. Creates nothing on disk. A file without one usable line is
- * no error. ERR_MISSING (the hint lists what is there), ERR_IO, ERR_FORMAT (UTF-16), ERR_CONFIG
- * (speaker_id_pattern, metadata_delimiter), ERR_NOMEM; the dataset is then closed. Audio folder:
- * wavs_train_dir; when "", `wavs` beside the metadata file, else `wavs` in data_path, else data_path itself.
- * For the eval file: wavs_eval_dir; when "", `wavs` beside it when that is another folder than data_path,
- * else as for training. */
+/* d is overwritten and must not be open. Writes nothing to disk. A file without a usable line is not an
+ * error. Errors: ERR_MISSING (the hint lists what is there), ERR_IO, ERR_FORMAT (UTF-16), ERR_CONFIG
+ * (speaker_id_pattern, metadata_delimiter), ERR_NOMEM; the dataset is then closed.
+ *
+ * Audio folder of the train file: wavs_train_dir; if that is "", `wavs` next to the metadata file, else
+ * `wavs` in data_path, else data_path itself. Of the eval file: wavs_eval_dir; if that is "", `wavs` next to
+ * the file unless it is in data_path, else as for training. */
 int dataset_open(Dataset *d, const Config *cfg, Err *err);
 void dataset_close(Dataset *d);
-/* Adds a rejection found later (audio, phonemes). detail is copied; id must live as long as the dataset. 0 or
- * ERR_NOMEM. */
+/* Adds a rejection found later (audio, phonemes). detail is copied, id is not. 0 or ERR_NOMEM. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);
 void dataset_sort_rejected(Dataset *d); /* by file, then line */
-/* Path of the utterance's audio into out: an id that names a known extension is tried as it stands first;
- * else .wav .flac .mp3 .ogg .opus are added in turn, then in upper case, then the bare id. One stat when the
- * first is there. Links are followed. 0, or ERR_MISSING with the places looked at. Threads: any. */
+/* Writes the path of the utterance's audio file to out. An id that ends with a known extension is tried
+ * first; then the id with .wav .flac .mp3 .ogg .opus, the same in upper case, and the bare id. Links are
+ * followed. 0, or ERR_MISSING with the places tried. Threads: any. */
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
-/* Deterministic: a function of the id's bytes and the seed alone. */
+/* Depends on the bytes of the id, the seed and the share only. */
 Split dataset_split(Str id, int64_t seed, double val_share);
-/* rejected.tsv: header, then file, line, id, reason code, detail; tabs and newlines in values become spaces.
- * Atomic. */
+/* Writes rejected.tsv atomically: a header, then file, line, id, reason code and detail of each rejection.
+ * Tabs and newlines in values become spaces. */
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* cuda_error.h - for the .cu files alone: sentences about CUDA calls that failed. The CUDA part is a library
- * of its own and uses nothing of the program, so it fills the Err itself. */
+/* cuda_error.h - messages about CUDA calls that failed; for .cu files only. The CUDA part is a library of its
+ * own and links to nothing of the program, so it cannot use err_set. */
 #ifndef MYXTTS_CUDA_ERROR_H
 #define MYXTTS_CUDA_ERROR_H
 
@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 
+/* As err_set. */
 __attribute__((format(printf, 3, 4))) static inline int cuda_err(Err *err, int code, const char *fmt, ...)
 {
     if (!err)

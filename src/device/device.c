@@ -118,12 +118,15 @@ static int parse_index(const char *s)
 }
 
 /* Names are those that the user writes: see device.h. */
-int device_open(Device **d, const char *name, const DeviceOptions *options, Err *err)
+/* THE table of what kinds of devices are like. */
+static const DeviceTraits traits_of[] = {
+    [DEVICE_HOST] = {.host_memory = 1, .inline_streams = 1},
+    [DEVICE_SIM] = {.simulated = 1},
+    [DEVICE_CUDA] = {.library_kernels = 1, .graphs = 1, .bf16 = 1, .tunes_shapes = 1, .nvml = 1},
+};
+
+static int open_by_name(Device **d, const char *name, const DeviceOptions *options, Err *err)
 {
-    static const DeviceOptions none = {0};
-    if (!options)
-        options = &none;
-    *d = NULL;
     if (!strcmp(name, "cpu"))
         return device_host_open(d, options, err);
     if (!strcmp(name, "auto"))
@@ -135,6 +138,16 @@ int device_open(Device **d, const char *name, const DeviceOptions *options, Err 
     err_set(err, ERR_DEVICE, "there is no device '%s'", name);
     return err_hint(
         err, "devices are cpu, auto, the number of a GPU (0, 1, ...) and simulated GPUs (sim0, sim1, ...)");
+}
+
+int device_open(Device **d, const char *name, const DeviceOptions *options, Err *err)
+{
+    static const DeviceOptions none = {0};
+    *d = NULL;
+    int rc = open_by_name(d, name, options ? options : &none, err);
+    if (!rc)
+        (*d)->traits = traits_of[(*d)->ops->kind];
+    return rc;
 }
 
 void device_close(Device *d)
@@ -162,7 +175,7 @@ int device_copy(Stream *s, void *dst, Device *to, const void *src, Device *from,
     const DeviceOps *ops = s->device->ops;
     if (from->ops->kind == to->ops->kind)
         return ops->copy_peer(s, dst, to, src, bytes, err);
-    if (from->ops->traits.host_memory)
+    if (from->traits.host_memory)
         return ops->copy_in(s, dst, src, bytes, err);
     return ops->copy_out(s, dst, src, bytes, err);
 }

@@ -54,8 +54,8 @@ static CudaDevice *of(Device *d) { return (CudaDevice *)d->impl; }
 static CudaStream *of(Stream *s) { return (CudaStream *)s; }
 static CudaEvent *of(Event *e) { return (CudaEvent *)e; }
 
-/* The calling thread's current GPU. The runtime keeps it per thread and does nothing when it is set already.
- */
+/* The calling thread's current GPU. The runtime keeps it per thread and does nothing when it
+ * is set already. */
 static cudaError_t enter(const CudaDevice *d) { return cudaSetDevice(d->index); }
 
 /* The failure of enqueued work that was noticed first, if there was one. */
@@ -418,11 +418,6 @@ static DeviceOps make_ops(void)
 {
     DeviceOps o = {};
     o.kind = DEVICE_CUDA;
-    o.traits.library_kernels = 1;
-    o.traits.graphs = 1;
-    o.traits.bf16 = 1;
-    o.traits.tunes_shapes = 1;
-    o.traits.nvml = 1;
     o.close = cuda_close;
     o.memory_alloc = cuda_memory_alloc;
     o.memory_free = cuda_memory_free;

@@ -150,7 +150,6 @@ static void host_memory_info(Device *d, DeviceMemory *m)
 
 static const DeviceOps host_ops = {
     .kind = DEVICE_HOST,
-    .traits = {.host_memory = 1, .inline_streams = 1},
     .close = host_close,
     .memory_alloc = host_alloc,
     .memory_free = host_free,

@@ -1,17 +1,21 @@
-/* device_sim.c - a GPU made of threads. See device.h, sim.h.
+/* device_sim.c - a GPU simulated by threads. See device.h, sim.h.
  *
  * A stream is a thread with a queue of commands. Each command does its real work and takes the time that the
- * simulated machine gives it. Time is kept as numbers, so that a thread that wakes up late does not make the
- * machine slower:
- *   start = max(end of the command before, event waited for, time it was enqueued, its copy engine is free)
- *   end   = start + max(modelled time, time the work really took)
- * The thread sleeps until `end`; one that is behind does not sleep, and so catches up. Events carry these
- * times. Copy engines: one for each direction (in, out, to peers), shared by the device's streams. Kernels of
- * two streams do not slow each other.
- * Closing a stream makes it hurry: it does all its work but sleeps no more, and makes those streams hurry
+ * simulated machine gives it. Time is virtual, so that a thread that wakes up late does not slow the machine
+ * down:
+ *
+ *     start = max(end of the previous command, event waited for, time of the call, copy engine becomes free)
+ *     end   = start + max(simulated time, time that the work really took)
+ *
+ * The thread sleeps until `end`; if it is late, it does not sleep, and so catches up. Events have these
+ * times. There is one copy engine for each direction (in, out, to peers), shared by the streams of the
+ * device. Kernels of two streams do not slow each other down.
+ *
+ * Closing a stream makes it hurry: it does all its work but no longer sleeps, and makes the streams hurry
  * whose events it waits for. So a close never waits for simulated time.
- * Lifetimes: an event lives until it is closed and no queued command names it; a Gpu until it is closed and
- * has no event; the shell of a stream until it is closed and no event was last recorded on it. */
+ *
+ * Lifetimes: an event is freed when it is closed and no queued command refers to it, a Gpu when it is closed
+ * and has no events, a SimStream when it is closed and no event was last recorded on it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +141,6 @@ PeerPath sim_peer_path(Device *d, Device *other)
 
 static const DeviceOps sim_ops = {
     .kind = DEVICE_SIM,
-    .traits = {.simulated = 1},
     .close = sim_device_close,
     .memory_alloc = sim_memory_alloc,
     .memory_free = sim_memory_free,

@@ -10,24 +10,24 @@
 #include "device/device.h"
 #include "device/sim.h"
 
-#define KEPT_RECORDS 8
+#define KEPT_RECORDS 8 /* of an event */
 
 typedef enum { ENGINE_NONE = -1, ENGINE_IN, ENGINE_OUT, ENGINE_PEER, ENGINE_COUNT } Engine;
 
 /* One simulated GPU. */
 typedef struct Gpu {
     Device device;
-    atomic_int references; /* the device itself and its events */
-    atomic_int streams;    /* open */
-    Sim own;               /* where no machine was given */
-    pthread_mutex_t mutex; /* of everything below */
-    double engine_free[ENGINE_COUNT];
+    atomic_int references;            /* by the device itself and by its events */
+    atomic_int streams;               /* number of open streams */
+    Sim own;                          /* used if no machine was given */
+    pthread_mutex_t mutex;            /* protects everything below */
+    double engine_free[ENGINE_COUNT]; /* virtual time at which the engine becomes free */
     uint64_t memory_used;
     Err error;         /* the first failure */
     atomic_int failed; /* set after error; read without the mutex */
 } Gpu;
 
-/* One time that an event was recorded. */
+/* One recording of an event. */
 typedef struct Record {
     double at; /* virtual time at which it happened */
     int failed;
@@ -35,34 +35,35 @@ typedef struct Record {
 
 typedef struct SimStream SimStream;
 
-/* An event may be recorded again before everyone has looked at it: the last few records are kept. */
+/* An event may be recorded again before everyone has waited for it, so the last few records are kept. */
 typedef struct SimEvent {
     Event base;
     Gpu *gpu;
-    atomic_int references; /* its owner and the commands that name it */
+    atomic_int references; /* by its owner and by the commands that refer to it */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    uint64_t recorded, happened; /* how many times; happened <= recorded */
+    uint64_t recorded, happened; /* how often; happened <= recorded */
     Record kept[KEPT_RECORDS];   /* record n (from 1) is at n % KEPT_RECORDS */
-    SimStream *stream;           /* of the last record, and its number there */
-    uint64_t number;
+    SimStream *stream;           /* of the last record */
+    uint64_t number;             /* of the last record's command in that stream */
 } SimEvent;
 
 typedef enum { CMD_COPY, CMD_ZERO, CMD_RUN, CMD_RECORD, CMD_WAIT, CMD_WAIT_FOREIGN } CommandKind;
 
-/* One entry of a stream's queue. Cache lines of its own: the caller writes the next while the thread reads
- * this. */
+/* One entry of a stream's queue, in cache lines of its own: the caller writes the next one while the thread
+ * reads this one. */
 typedef struct Command {
     _Alignas(64) CommandKind kind;
     Engine engine;
-    int stage; /* whose time and failure apply, or STAGE_NONE */
+    int stage; /* StageId whose simulated time and failure apply, or STAGE_NONE */
     int64_t batch;
-    double enqueued, seconds; /* seconds: as modelled */
+    double enqueued; /* time of the call */
+    double seconds;  /* simulated duration */
     void *dst;
     const void *src;
     size_t bytes;
     Event *event;
-    uint64_t generation; /* of the event */
+    uint64_t generation; /* which record of the event */
     void (*fn)(void *arg);
     _Alignas(16) char arg[DEVICE_ARG_BYTES];
 } Command;
@@ -72,20 +73,20 @@ struct SimStream {
     Gpu *gpu;
     Thread thread;
     atomic_int references;
-    /* of the caller's side */
+    /* Used by the caller only. */
     int64_t batch;
-    uint64_t enqueued; /* commands, ever */
-    /* of the thread's side */
+    uint64_t enqueued; /* commands since the stream was opened */
+    /* Used by the thread only. */
     double time;   /* virtual end of the last command */
-    uint64_t done; /* commands, ever */
-    /* of both */
+    uint64_t done; /* commands since the stream was opened */
+    /* Used by both, under the mutex. */
     pthread_mutex_t mutex;
     pthread_cond_t work, room, drained, wake;
     Command *ring;   /* [QUEUE_CAP] */
-    int head, count; /* the command being executed is still counted */
+    int head, count; /* count includes the command being executed */
     int idle, room_waiters, drained_waiters, closing;
     uint64_t hurry_to; /* commands up to this number do not sleep */
-    SimEvent *awaited; /* by the thread now */
+    SimEvent *awaited; /* the event that the thread is waiting for, or NULL */
 };
 
 static inline Gpu *sim_gpu(Device *d) { return d->impl; }
@@ -93,35 +94,35 @@ int sim_no_memory(const Device *d, const char *what, Err *err);
 
 /* ---- device_sim.c ---- */
 
-/* The last reference frees it: events may outlive the device they belong to. */
+/* Drops a reference; the last one frees the GPU. Events may outlive the device they belong to. */
 void sim_gpu_release(Gpu *g);
-/* The first failure stays; what comes later is its consequence. */
+/* Marks the GPU as failed. Only the first failure is kept; later ones are its consequences. */
 void sim_gpu_fail(Gpu *g, const Err *err);
-/* 0, or the failure that sticks to the device. */
+/* 0, or the failure of the device. */
 int sim_gpu_state(Gpu *g, Err *err);
 PeerPath sim_peer_path(Device *d, Device *other);
 
 /* ---- sim_event.c ---- */
 
 void sim_event_release(SimEvent *e);
-/* Makes the stream hurry that will record e. */
+/* Calls sim_stream_hurry for the stream that will record e, up to that record. */
 void sim_event_hurry(SimEvent *e);
 /* Called by the stream's thread when it gets to the record. */
 void sim_event_happen(SimEvent *e, uint64_t generation, double at);
-/* Waits until record `generation` has happened. One so old that it is not kept has the time of the oldest
+/* Waits until record `generation` has happened. If it is so old that it is no longer kept, returns the oldest
  * that is. */
 Record sim_event_await(SimEvent *e, uint64_t generation);
-/* How often it has been recorded: a wait is for the last record made before it. */
+/* How often the event has been recorded. A wait is for the last record made before it. */
 uint64_t sim_event_recorded(SimEvent *e);
 
 /* ---- sim_stream.c ---- */
 
-/* The shell of a stream: its thread has ended before. */
+/* Drops a reference; the last one frees the stream, whose thread has ended. */
 void sim_stream_release(SimStream *s);
-/* Commands up to number `to` sleep no more. */
+/* From now on commands up to number `to` skip their simulated delays. */
 void sim_stream_hurry(SimStream *s, uint64_t to);
 
-/* ---- the functions of the table that the device's file does not have itself ---- */
+/* ---- functions of the table of device_sim.c that are in sim_event.c and sim_stream.c ---- */
 
 void sim_event_close(Event *e);
 int sim_event_happened(Event *e);

@@ -167,7 +167,7 @@ static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
     m->measured++;
 }
 
-/* NVML that does not start is no error: a training does not depend on being watched. */
+/* If NVML does not start, that is not an error: training does not depend on it. */
 static int start(Monitor *m, const int *gpu_indices, Log *log, Err *err)
 {
     int rc = m->nvml.init();
@@ -249,7 +249,7 @@ int monitor_open_devices(Monitor **m, struct Device *const *devices, int n, doub
     *m = NULL;
     ASSERT_CMP(n, <=, MOST_DEVICES);
     for (int i = 0; i < n; i++) {
-        int seen = !devices[i]->ops->traits.nvml;
+        int seen = !devices[i]->traits.nvml;
         for (int k = 0; k < count; k++)
             seen |= gpus[k] == devices[i]->index;
         if (!seen)

@@ -1,8 +1,7 @@
-/* monitor.h - what the GPUs do while a program runs, from NVML, by a thread that looks every `interval`
- * seconds. Without NVML (no driver) it says so in one line and measures nothing: every call stays safe, every
- * count is 0, nothing is made up. GPUs are numbered as CUDA numbers them under CUDA_VISIBLE_DEVICES. What a
- * GPU does not report (PCIe throughput on some virtual machines) has no values. Threads: open and close from
- * one; the rest from any. */
+/* monitor.h - samples the state of GPUs by NVML in a thread, every `interval` seconds. Without NVML (no
+ * driver) it logs one line and measures nothing: all calls are allowed and all counts are 0. GPUs have the
+ * numbers that CUDA gives them under CUDA_VISIBLE_DEVICES. What a GPU does not report (PCIe throughput on
+ * some virtual machines) has no values. Threads: one opens and closes it; any may call the rest. */
 #ifndef MYXTTS_MONITOR_H
 #define MYXTTS_MONITOR_H
 
@@ -14,7 +13,7 @@
 
 typedef enum {
     MONITOR_UTILISATION, /* percent of time in which a kernel ran */
-    MONITOR_MEMORY,      /* bytes in use, by everyone */
+    MONITOR_MEMORY,      /* bytes in use, by all processes */
     MONITOR_POWER,       /* watts */
     MONITOR_CLOCK,       /* MHz, of the SMs */
     MONITOR_PCIE_IN,     /* bytes/s to the GPU */
@@ -23,7 +22,7 @@ typedef enum {
     MONITOR_COUNT
 } MonitorValue;
 
-#define MONITOR_HISTORY 1024 /* samples kept for plots; older ones are in the summary alone */
+#define MONITOR_HISTORY 1024 /* samples kept for plots; older ones are only in the summary */
 
 typedef struct MonitorSample {
     double at;                   /* seconds since monitor_open */
@@ -40,21 +39,22 @@ typedef struct Monitor Monitor;
 struct Nvml;
 
 const char *monitor_value_name(MonitorValue v); /* "utilisation", "memory", ... as in JSON and reports */
-/* gpu_indices: [n], n may be 0. 0 also when NVML or a GPU is missing; then a line on the log says so. */
+/* gpu_indices: [n], n may be 0. Returns 0 even if NVML or a GPU is missing; a line of the log
+ * then says so. */
 int monitor_open(Monitor **m, const int *gpu_indices, int n, double interval, Log *log, Err *err);
-/* The same with the caller's functions in place of NVML; NULL: none. */
+/* As monitor_open, with the caller's functions in place of NVML; NULL: as if there were no NVML. */
 int monitor_open_with(Monitor **m, const struct Nvml *nvml, const int *gpu_indices, int n, double interval,
                       Log *log, Err *err);
-/* The GPUs among these devices, each once, in this order. *m stays NULL when there is none. */
+/* Monitors the GPUs among these devices, each once, in this order. *m stays NULL if there is none. */
 struct Device;
 int monitor_open_devices(Monitor **m, struct Device *const *devices, int n, double interval, Log *log,
                          Err *err);
-void monitor_close(Monitor *m);         /* NULL is fine */
-int monitor_measures(const Monitor *m); /* 1 when at least one GPU is measured */
-/* gpu: position in gpu_indices. */
+void monitor_close(Monitor *m);         /* NULL is allowed */
+int monitor_measures(const Monitor *m); /* 1 if at least one GPU is measured */
+/* gpu: index in gpu_indices. */
 void monitor_summary(Monitor *m, int gpu, MonitorSummary *s);
-void monitor_restart(Monitor *m); /* summaries begin anew (after warming up); the history stays */
-/* The last samples, oldest first, at most cap; returns how many. */
+void monitor_restart(Monitor *m); /* resets the summaries (after the warm-up), not the history */
+/* Writes the last samples, at most cap, to out, oldest first; returns how many. */
 int monitor_history(Monitor *m, int gpu, MonitorSample *out, int cap);
 
 #endif

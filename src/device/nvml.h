@@ -1,4 +1,4 @@
-/* nvml.h - the few functions of NVIDIA's management library that the monitor calls, as a table, so that the
+/* nvml.h - the functions of NVIDIA's management library that the monitor calls, as a table, so that the
  * library is needed neither to build nor to run. Types and numbers are those of its public interface: results
  * are 0 or an error number, handles are opaque pointers. */
 #ifndef MYXTTS_NVML_H
@@ -8,9 +8,10 @@
 
 enum { NVML_CLOCK_SM = 1, NVML_PCIE_TX = 0, NVML_PCIE_RX = 1, NVML_TEMPERATURE_GPU = 0 };
 
+/* Percent of the driver's last sampling period (up to a second). */
 typedef struct NvmlUtilization {
-    unsigned gpu, memory; /* percent of the driver's last period (up to a second) in which something ran,
-                             memory was read or written */
+    unsigned gpu;    /* in which a kernel ran */
+    unsigned memory; /* in which memory was read or written */
 } NvmlUtilization;
 
 typedef struct NvmlMemory {
@@ -32,7 +33,7 @@ typedef struct Nvml {
     int (*temperature)(void *device, int sensor, unsigned *celsius);
 } Nvml;
 
-/* ERR_MISSING when the library is not on this machine, or too old to have these functions. */
+/* ERR_MISSING if the library is not on this machine, or too old to have these functions. */
 int nvml_load(Nvml *nvml, Err *err);
 void nvml_unload(Nvml *nvml);
 

@@ -1,11 +1,15 @@
-/* sim.h - a simulated machine: how long each stage takes, how it varies, when it stalls or fails.
- * Described by a comma-separated list (`--sim`): read_ms, decode_ms, h2d_gbps, h2d_us, preprocess_ms,
- * peer_gbps, peer_us, step_ms, jitter (std/mean of each), stall=STAGE:EVERY:MS (repeatable), fail=STAGE:AT
- * (once a stage), seed, memory_gb (GiB of each simulated GPU). Times are per batch; gbps are 1e9 bytes/s,
- * batches count from 0. What is not named takes no extra time. Drawn times are a function of (seed, stage,
- * batch), so a run repeats whatever the threads do. read is one disk: batches are read one after the other.
- * decode is work of one worker: several workers decode at once. Threads: read-only after sim_parse; sim_disk
- * is locked inside. */
+/* sim.h - a simulated machine: how long each stage takes, how the times vary, when a stage stalls or fails.
+ * `--sim` describes it by a comma-separated list of key=value:
+ *   - read_ms, decode_ms, preprocess_ms, step_ms: time per batch
+ *   - h2d_gbps, peer_gbps: 1e9 bytes/s; h2d_us, peer_us: latency
+ *   - jitter: standard deviation / mean of each time
+ *   - stall=STAGE:EVERY:MS (repeatable), fail=STAGE:AT (once per stage); batches count from 0
+ *   - seed; memory_gb: GiB of each simulated GPU
+ * Stages that are not named take no extra time. Random times depend on (seed, stage, batch) only, so a run
+ * can be repeated, whatever the threads do. There is one disk, which reads batches one after the other;
+ * decoding is work of one worker, and several workers decode at the same time.
+ *
+ * Threads: read-only after sim_parse; sim_disk_read locks. */
 #ifndef MYXTTS_SIM_H
 #define MYXTTS_SIM_H
 
@@ -18,7 +22,7 @@
 
 typedef struct SimStall {
     StageId stage;
-    int64_t every; /* batches; the last of each group stalls */
+    int64_t every; /* batches; the last of every such group stalls */
     double seconds;
 } SimStall;
 
@@ -34,16 +38,16 @@ typedef struct Sim {
     struct SimDisk *disk;
 } Sim;
 
-/* "" or NULL: a machine that takes no time. ERR_CONFIG names the word, the nearest key and the range, and
- * leaves sim closed. */
+/* "" or NULL: a machine that takes no time. ERR_CONFIG names the word, the nearest key and the range; sim is
+ * then closed. */
 int sim_parse(Sim *sim, const char *spec, Err *err);
-void sim_close(Sim *sim); /* safe on a zeroed one */
+void sim_close(Sim *sim); /* a zeroed one is allowed */
 /* Time of a stage for a batch of `bytes` bytes: mean, jitter (log-normal, so never negative), and stalls.
- * batch < 0 (work of no batch, as the copy of a table): the mean alone. */
+ * With batch < 0 (work that belongs to no batch, such as copying a table) only the mean. */
 double sim_seconds(const Sim *sim, StageId stage, int64_t batch, uint64_t bytes);
 int sim_fails(const Sim *sim, StageId stage, int64_t batch);
-/* Takes the disk for `seconds`: returns when they have passed after everyone who came before. stop: an int
- * that ends the wait within 10 ms when it is not 0 (read atomically); may be NULL. */
+/* Uses the disk for `seconds`, after everyone who came before, and returns when that time has passed. stop
+ * (may be NULL): an int, read atomically, that ends the wait within 10 ms when it is not 0. */
 void sim_disk_read(Sim *sim, double seconds, const int *stop);
 
 #endif

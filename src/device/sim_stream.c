@@ -322,7 +322,8 @@ int sim_copy_in(Stream *stream, void *dst, const void *src, size_t bytes, Err *e
                         dst, src, bytes);
 }
 
-/* The way back has no stage of its own: bandwidth and latency of h2d, without jitter, stalls and failures. */
+/* Copies to the host have no stage: they use bandwidth and latency of h2d, without jitter, stalls and
+ * failures. */
 int sim_copy_out(Stream *stream, void *dst, const void *src, size_t bytes, Err *err)
 {
     SimStream *s = (SimStream *)stream;

@@ -1,36 +1,35 @@
-/* cycles.h - what repeats, and what sticks out, in a series of times.
- * Threads: any. */
+/* cycles.h - finds periodic stalls and outliers in a series of times. Threads: any. */
 #ifndef MYXTTS_DIAG_CYCLES_H
 #define MYXTTS_DIAG_CYCLES_H
 
 #include <stdint.h>
 
-#define CYCLE_LONGEST 200 /* steps */
+#define CYCLE_LONGEST 200 /* longest period that is looked for, in steps */
 
 typedef struct Cycle {
-    int period;     /* steps; 0: none */
-    int phase;      /* index modulo period of the slow ones, from the beginning of the series */
-    int hits;       /* how often it came */
-    double usual;   /* what an entry takes that is not slow, s */
-    double excess;  /* what a slow one takes above that, s, mean */
-    double certain; /* how far the slow ones stand out, in standard errors */
+    int period;     /* steps; 0: there is no cycle */
+    int phase;      /* the slow entries are those with index % period == phase */
+    int hits;       /* number of slow entries */
+    double usual;   /* time of an entry that is not slow, seconds */
+    double excess;  /* mean additional time of a slow one, seconds */
+    double certain; /* how far the slow ones are above the others, in standard errors */
 } Cycle;
 
-/* Correlation of x with itself `lag` later, -1 .. 1; 0 where x does not vary. */
+/* The correlation of x with itself shifted by `lag`, -1 .. 1; 0 if x does not vary. */
 double cycle_autocorrelation(const float *x, int64_t n, int lag);
-/* The lag of 2 .. longest (and at most n / 2 - 1) with the highest autocorrelation, and that; 0: none. For
- * charts and the threshold of a cycle. */
+/* The lag in 2 .. longest (and at most n / 2 - 1) with the highest autocorrelation, and that correlation; 0
+ * if there is none. For charts and the threshold of a cycle. */
 int cycle_best_lag(const float *x, int64_t n, int longest, double *correlation);
 
-/* A stall that comes every `period` entries: the series is folded at every period and phase, and the entries
- * of one phase must stand out from all others, nearly all of them, with hardly any other as long. At least
- * three must be there. 1 when there is one. */
+/* Looks for a stall that comes every `period` entries; returns 1 if there is one. All periods and phases are
+ * tried. There must be at least three entries of the phase, nearly all of them must be slow, and hardly any
+ * other may be as slow. */
 int cycle_find(Cycle *c, const float *x, int64_t n, int longest);
-/* out [n]: the series with the slow ones of the cycle at the usual time. */
+/* Copies the series to out [n] with the usual time in place of the slow entries. */
 void cycle_remove(float *out, const float *x, int64_t n, const Cycle *c);
 
-/* Entries so far above the rest that the rest's variation does not explain them, a few of many. out [n]: the
- * series with them at the usual time. Returns how many. */
+/* Finds outliers: a few entries so far above the others that the variation of the others does not explain
+ * them. Copies the series to out [n] with the usual time in their place. Returns their number. */
 int64_t outliers_remove(float *out, const float *x, int64_t n, double *usual);
 
 #endif

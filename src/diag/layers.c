@@ -58,8 +58,8 @@ static LayerTime *find_part(LayerTimes *l, const Mark *m)
     return t;
 }
 
-/* The times between the marks of one step; a part that was marked more than once counts once, with the sum.
- */
+/* The times between the marks of one step; a part that was marked more than once counts once,
+ * with the sum. */
 static void add_step(LayerTimes *l, const Recorder *r)
 {
     /* Forward and backward apart. */
@@ -87,7 +87,7 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
     /* On a GPU a shape has its products tuned when it first comes: an epoch goes by before anything is
      * measured. */
     int64_t warm = HOST_WARM;
-    if (r->device->ops->traits.tunes_shapes)
+    if (r->device->traits.tunes_shapes)
         warm = sampler_batches(pipeline_sampler(p)) < MOST_WARM ? sampler_batches(pipeline_sampler(p))
                                                                 : MOST_WARM;
     int rc = 0;
@@ -121,7 +121,7 @@ static int run_steps(LayerTimes *l, Recorder *r, Engine *e, Pipeline *p, const C
 int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *err)
 {
     *l = (LayerTimes){0};
-    if (o->model->ops->traits.simulated)
+    if (o->model->traits.simulated)
         return err_set(err, ERR_USAGE, "a simulated GPU has no layers to measure: its step is a time");
     Config cfg = *o->cfg;
     cfg.enable_graph_mode = 0;

@@ -1,5 +1,5 @@
-/* layers.h - how long each part of the network takes, forward and backward: events between the parts of real
- * steps on real batches, without graphs. Not on simulated GPUs, whose step is a time and no network. Threads:
+/* layers.h - measures how long each part of the network takes, forward and backward, by events between the
+ * parts of real steps on real batches, without graphs. Not for simulated GPUs, which run no network. Threads:
  * one. */
 #ifndef MYXTTS_DIAG_LAYERS_H
 #define MYXTTS_DIAG_LAYERS_H
@@ -12,7 +12,7 @@
 typedef struct LayerTime {
     const char *part;
     int layer;               /* -1: the part has no layers */
-    Stats forward, backward; /* s */
+    Stats forward, backward; /* seconds */
 } LayerTime;
 
 typedef struct LayerTimes {

@@ -1,6 +1,6 @@
-/* monitor_view.h - what a run does now, as a few lines for a terminal, one plain line, or an object: from its
- * log and from the GPUs. Nothing is measured here and nothing is waited for; what the log does not say is
- * left out. Threads: one. */
+/* monitor_view.h - the current state of a run, from its log and its GPUs, as several lines for a terminal,
+ * one plain line, or a JSON object. Measures nothing and never waits; what the log does not contain is left
+ * out. Threads: one. */
 #ifndef MYXTTS_MONITOR_VIEW_H
 #define MYXTTS_MONITOR_VIEW_H
 
@@ -14,9 +14,9 @@
 
 typedef struct MonitorView {
     const RunRecord *run;
-    double age;    /* s since the log was written; NaN: not known */
-    int width;     /* columns; lines are cut there */
-    int wants_gpu; /* the run uses a GPU: say so where none can be measured */
+    double age;    /* seconds since the log was written; NaN: unknown */
+    int width;     /* columns; longer lines are cut */
+    int wants_gpu; /* the run uses a GPU: show a note if none can be measured */
     int gpu_count;
     int gpus[VIEW_GPUS];               /* CUDA's numbers */
     MonitorSummary summary[VIEW_GPUS]; /* samples 0: not measured */
@@ -25,15 +25,15 @@ typedef struct MonitorView {
 } MonitorView;
 
 typedef enum { VIEW_EMPTY, VIEW_RUNNING, VIEW_SILENT, VIEW_ENDED } ViewState;
-/* SILENT: no line for three times the usual while, and at least 30 s. */
+/* VIEW_SILENT: no new line for three times the usual interval, and for at least 30 seconds. */
 ViewState monitor_view_state(const MonitorView *v);
-void monitor_view_frame(Buf *out, const MonitorView *v); /* lines, each ended; at least one */
-void monitor_view_line(Buf *out, const MonitorView *v);  /* one line, ended */
-json_t *monitor_view_json(const MonitorView *v);         /* NULL on no memory */
+void monitor_view_frame(Buf *out, const MonitorView *v); /* appends at least one line, each with a newline */
+void monitor_view_line(Buf *out, const MonitorView *v);  /* appends one line with a newline */
+json_t *monitor_view_json(const MonitorView *v);         /* NULL if out of memory */
 
-/* Appends at most `columns` signs from low to high for the n values; each sign is the highest of its part.
- * low: what the lowest sign means (NaN: the lowest value); high: what the highest sign means at least (NaN:
- * the highest value). Values that are not finite are blanks. */
+/* Appends a sparkline of the n values with at most `columns` characters; each shows the maximum of its part
+ * of the values. low is the value of the lowest character (NaN: the lowest value), high at least that of the
+ * highest one (NaN: the highest value). Values that are not finite are spaces. */
 void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, double low, double high);
 
 #endif

@@ -102,9 +102,9 @@ static void describe(Observation *o, const Config *cfg, const Device *data, cons
     o->most_buffers = policy_most_buffers(cfg->pipeline_buffer_size);
     o->synchronous = !cfg->native_loading;
     o->two_devices = !device_same(data, model);
-    o->host_data = data->ops->traits.host_memory;
-    o->host_model = model->ops->traits.inline_streams;
-    o->simulated = model->ops->traits.simulated;
+    o->host_data = data->traits.host_memory;
+    o->host_model = model->traits.inline_streams;
+    o->simulated = model->traits.simulated;
     o->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     o->prefetch = cfg->prefetch_to_gpu;
     o->overlap = cfg->optimize_cpu_gpu_overlap;
@@ -193,7 +193,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
     const ObserveOptions *o = s->o;
     const DeviceOps *ops = o->model->ops;
     int rc = 0;
-    if (!ops->traits.simulated && !o->no_step) {
+    if (!o->model->traits.simulated && !o->no_step) {
         TrainerOptions to = {.cfg = o->cfg,
                              .data = o->data,
                              .model = o->model,
@@ -236,7 +236,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
         rc = step_meter_open(&s->meter, o->model, pipeline_counters(s->pipeline), skip, err);
     if (rc)
         return rc;
-    if (!ops->traits.nvml)
+    if (!o->model->traits.nvml)
         return 0;
     return monitor_open_devices(&s->monitor, (Device *const[]){o->model, o->data}, 2, MONITOR_SECONDS, o->log,
                                 err);
@@ -288,7 +288,7 @@ static int enough(const Trial *s, int64_t done, double seconds)
     if (o->batches > 0)
         return done >= o->batches;
     double budget = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;
-    int64_t least = o->model->ops->traits.simulated ? LEAST_BATCHES : FEWEST_BATCHES;
+    int64_t least = o->model->traits.simulated ? LEAST_BATCHES : FEWEST_BATCHES;
     return done >= MOST_BATCHES || (done >= least && seconds > budget) ||
            (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
 }
@@ -352,7 +352,7 @@ static void keep_window(Observation *o, const Trial *s)
         o->parameters = s->plan.parameters;
         o->engine_bytes = engine_bytes(s->engine);
         o->graphs =
-            s->o->model->ops->traits.graphs && s->o->cfg->enable_graph_mode && !s->o->cfg->enable_eager_debug;
+            s->o->model->traits.graphs && s->o->cfg->enable_graph_mode && !s->o->cfg->enable_eager_debug;
     }
     if (!s->monitor || !monitor_measures(s->monitor))
         return;
@@ -388,7 +388,7 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory to observe the pipeline");
     s->o = options;
-    const DeviceTraits *traits = &options->model->ops->traits;
+    const DeviceTraits *traits = &options->model->traits;
     int64_t skip = traits->simulated ? SIM_SKIP : traits->tunes_shapes ? TUNED_SKIP : HOST_SKIP;
     int rc = open_trial(s, skip, err);
     if (!rc)

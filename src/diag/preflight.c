@@ -292,9 +292,8 @@ int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
 {
     Survey s = {.o = o, .cfg = o->cfg, .p = p, .cores = thread_cores()};
     s.workers = config_workers(o->cfg);
-    s.on_gpu = o->model && o->model->ops->traits.graphs;
-    s.apart =
-        (o->model && !o->model->ops->traits.host_memory) || (o->data && !o->data->ops->traits.host_memory);
+    s.on_gpu = o->model && o->model->traits.graphs;
+    s.apart = (o->model && !o->model->traits.host_memory) || (o->data && !o->data->traits.host_memory);
     check_switches(&s);
     check_workers(&s);
     check_graph(&s);

@@ -1,6 +1,6 @@
-/* preflight.h - a configuration against the machine and the data, before anything is trained.
+/* preflight.h - checks a configuration against the machine and the data, before training.
  * Every finding is read or measured in this run; what cannot be measured here (no GPU, no dataset) is a note
- * that says so. Nothing is written, made or changed. Threads: one. */
+ * that says so. Writes nothing. Threads: one. */
 #ifndef MYXTTS_DIAG_PREFLIGHT_H
 #define MYXTTS_DIAG_PREFLIGHT_H
 
@@ -40,10 +40,10 @@ typedef struct Finding {
     const char *what, *why; /* sentences */
     const char *value;      /* as read or measured; may be "" */
     const char *fix;        /* what to do; may be "" */
-    const char *set_value;  /* the value for key that does away with it; NULL: nothing in the file does */
+    const char *set_value;  /* value of key that removes the finding; NULL: no value does */
 } Finding;
 
-typedef struct PreflightRow { /* something read or measured, good or bad */
+typedef struct PreflightRow { /* a value that was read or measured, good or bad */
     Area area;
     const char *name, *value, *note;
     Status status;
@@ -54,24 +54,23 @@ typedef struct Preflight { /* zero-initialise */
     size_t count, cap;
     PreflightRow *rows;
     size_t row_count, row_cap;
-    Block strings; /* everything above points into it, or is constant */
-    int failed;    /* no memory */
+    Block strings; /* the strings above, unless they are constants */
+    int failed;    /* 1: out of memory */
 } Preflight;
-void preflight_free(Preflight *p); /* always safe */
-int preflight_tally(const Preflight *p, Severity s);
+void preflight_free(Preflight *p);                   /* a zeroed or freed one is allowed */
+int preflight_tally(const Preflight *p, Severity s); /* number of findings */
 
 typedef struct PreflightOptions {
     const Config *cfg;
-    Device *data, *model;    /* NULL when they could not be opened */
-    const Err *device_error; /* why not; NULL otherwise */
+    Device *data, *model;    /* NULL if they could not be opened */
+    const Err *device_error; /* why they could not; otherwise NULL */
     Sim *sim;                /* NULL: none */
     Log *log;
 } PreflightOptions;
 
-/* What was wrong with the file. name: of the file. fixed problems are errors with a fix, the others errors
- * without. */
+/* Adds the problems of the file `name` as errors, those that were fixed with their fix. */
 int preflight_schema(Preflight *p, const SchemaReport *r, const char *name, Err *err);
-/* All the other checks. 0 whatever is found; ERR_NOMEM. */
+/* Runs all other checks. Returns 0, whatever is found, or ERR_NOMEM. */
 int preflight_run(Preflight *p, const PreflightOptions *o, Err *err);
 
 #endif

@@ -164,11 +164,11 @@ static double padding(const Survey *s, int buckets)
     Sampler *sampler = NULL;
     SamplerOptions o = {.batch_size = c->batch_size,
                         .buckets = buckets,
-                        .multiple = SAMPLER_FRAME_MULTIPLE,
+                        .frame_multiple = SAMPLER_FRAME_MULTIPLE,
                         .seed = (uint64_t)c->seed,
                         .ranks = 1};
     if (buckets == 0) {
-        o.fixed_text = c->max_text_length;
+        o.fixed_tokens = c->max_text_length;
         o.fixed_frames = c->max_mel_frames;
     }
     if (sampler_open(&sampler, &o, s->train.lengths, s->train.count, NULL))

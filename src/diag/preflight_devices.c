@@ -105,7 +105,7 @@ static void check_device(Survey *s, const char *key, const char *name, Device *d
     preflight_row(s, AREA_DEVICES, key, preflight_say(p, "%s (%s)", device->name, device->model), STATUS_INFO,
                   m.total ? preflight_say(p, "%s of memory", preflight_bytes(p, m.total)) : "");
     /* auto took the CPU although there is a GPU: why? */
-    if (strcmp(name, "auto") == 0 && device->ops->traits.host_memory && g->count > 0) {
+    if (strcmp(name, "auto") == 0 && device->traits.host_memory && g->count > 0) {
         Device *d = NULL;
         device_open(&d, "0", &(DeviceOptions){0}, &err);
         device_close(d);

@@ -1,5 +1,5 @@
-/* profile.h - the profiles as reports (the JSON of sections.h): data, its grid, step, dual. Each runs the
- * real pipeline. *report is the caller's. Threads: one. */
+/* profile.h - the profiles of `myxtts profile` as reports (the JSON of sections.h): data, data over a grid of
+ * settings, step, dual. Each runs the real pipeline. The caller owns *report. Threads: one. */
 #ifndef MYXTTS_DIAG_PROFILE_H
 #define MYXTTS_DIAG_PROFILE_H
 
@@ -7,13 +7,13 @@
 
 #include "diag/observation.h"
 
-#define GRID_MOST 16
+#define GRID_MOST 16 /* maximum of values in each direction */
 
 typedef struct Grid {
-    int sizes[GRID_MOST], workers[GRID_MOST];
+    int sizes[GRID_MOST], workers[GRID_MOST]; /* batch sizes, num_workers */
     int size_count, worker_count;
-    int repeats;     /* of every cell */
-    int64_t batches; /* of every repeat; 0: chosen */
+    int repeats;     /* runs per cell */
+    int64_t batches; /* per run; 0: chosen automatically */
 } Grid;
 
 int profile_data(json_t **report, const ObserveOptions *o, Err *err);

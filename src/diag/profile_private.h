@@ -5,12 +5,12 @@
 #include "diag/profile.h"
 #include "diag/sections.h"
 
-/* What is usually said of a series; times in ms. */
+/* Statistics of a series; times in ms. */
 typedef struct Spread {
     double mean, std, min, max, median, p95, p99, variation;
-    int lag; /* 2 .. 20, with the highest autocorrelation */
-    double correlation;
-    int noise; /* so few values that chance alone gives this */
+    int lag;            /* the one of 2 .. 20 with the highest autocorrelation */
+    double correlation; /* at that lag */
+    int noise;          /* 1: with so few values the correlation may be chance */
 } Spread;
 int spread_of(Spread *s, const float *x, int64_t n, Err *err); /* x in seconds */
 json_t *spread_json(const Spread *s);
@@ -20,6 +20,7 @@ json_t *profile_begin(const char *title, const Observation *o);
 void profile_section(json_t *report, json_t *section);
 void profile_chart(json_t *report, json_t *chart);
 json_t *profile_line(const char *id, const char *title, const char *y, const float *x, int64_t n);
-float *profile_times(const Observation *o); /* end-to-end times of the window, malloc'd; NULL on no memory */
+/* The end-to-end times of the window, malloc'd; NULL if out of memory. */
+float *profile_times(const Observation *o);
 
 #endif

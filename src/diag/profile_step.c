@@ -1,4 +1,4 @@
-/* profile_step.c - the training step taken apart, and two devices beside one. */
+/* profile_step.c - profiles of the parts of a training step, and of two devices compared with one. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

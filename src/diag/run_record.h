@@ -1,6 +1,6 @@
-/* run_record.h - a training run as its log.jsonl tells it: settings, one entry per line of the log, every
- * step time. Steps that a later resume took back ("resume" at step N: those after N) are not in it; `seconds`
- * goes on across resumes. Threads: any, one record at a time. */
+/* run_record.h - a training run, read from its log.jsonl: settings, one entry per line of the log, every step
+ * time. Steps that a later resume discarded ("resume" at step N: those after N) are left out; `seconds`
+ * continues across resumes. Threads: any; a record belongs to one at a time. */
 #ifndef MYXTTS_RUN_RECORD_H
 #define MYXTTS_RUN_RECORD_H
 
@@ -12,12 +12,13 @@
 
 typedef struct RunLine {
     int64_t step;
-    double seconds; /* of steps, since the run began */
-    double loss, step_ms, wait_share, busy_share, padding_share, utterances_per_s, frames_per_s,
-        gpu_utilisation;             /* NaN: not said */
-    double queue_ready, queue_slots; /* batches that wait for the trainer, of how many; NaN: not said */
-    double model_bytes;              /* NaN: not said */
-    size_t first_time, times;        /* this line's part of step_times_ms */
+    double seconds; /* of training, since the run began */
+    /* All of these are NaN if the line does not have them. */
+    double loss, step_ms, wait_share, busy_share, padding_share, utterances_per_s, frames_per_s;
+    double gpu_utilisation;
+    double queue_ready, queue_slots; /* batches that are ready for the trainer, and their maximum */
+    double model_bytes;
+    size_t first_time, times; /* first index and number of the line's entries in RunRecord.times */
 } RunLine;
 
 typedef struct RunPoint {
@@ -27,33 +28,32 @@ typedef struct RunPoint {
 
 typedef struct RunRecord {
     char *path;           /* of the log */
-    json_t *start;        /* the last {"event": "start"} line: settings; NULL: the log has none */
-    int64_t total_steps;  /* planned; 0: not said */
-    int64_t batch_size;   /* rows of a batch; 0: not said */
-    int64_t accumulation; /* batches of a step; 1 where not said */
+    json_t *start;        /* the last {"event": "start"} line, with the settings; NULL: the log has none */
+    int64_t total_steps;  /* planned; 0: unknown */
+    int64_t batch_size;   /* rows of a batch; 0: unknown */
+    int64_t accumulation; /* batches of a step; 1 if unknown */
     RunLine *lines;       /* [line_count] */
     size_t line_count, line_cap;
-    double *times; /* [time_count] ms of one batch each, in order */
+    double *times; /* [time_count] ms of each batch, in order */
     size_t time_count, time_cap;
     RunPoint *validation; /* [validation_count] */
     size_t validation_count, validation_cap;
     int64_t skipped, bad_lines;
-    int resumed;         /* times */
-    int ended;           /* an "end" line is the last word */
-    double base_seconds; /* of the runs before the last resume */
+    int resumed;         /* how often */
+    int ended;           /* 1: the last line is "end" */
+    double base_seconds; /* seconds of training before the last resume */
 } RunRecord;
 
-/* where: a log, or the folder that holds log.jsonl. ERR_MISSING, ERR_IO, ERR_NOMEM; a log without any line is
- * not an error. The record is closed after a failure. */
+/* where: a log, or a folder that contains log.jsonl. An empty log is not an error. ERR_MISSING, ERR_IO,
+ * ERR_NOMEM; the record is then closed. */
 int run_record_load(RunRecord *r, const char *where, Err *err);
-void run_record_close(RunRecord *r); /* safe on a zeroed record */
+void run_record_close(RunRecord *r); /* a zeroed record is allowed */
 
-/* Text of a setting of the start line ("32", "cuda:0", "yes"); "" where it does not say. Returns out. */
+/* A setting of the start line as text ("32", "cuda:0", "yes"); "" if it is not there. Returns out. */
 const char *run_record_setting(const RunRecord *r, const char *key, char *out, size_t cap);
-/* Clips of one batch: batch_size, else what the rates of the lines come to; NaN when neither is known. */
+/* Clips per batch: batch_size, or derived from the rates of the lines; NaN if neither is known. */
 double run_record_clips(const RunRecord *r);
-/* Mean of a member of the lines, given by its offset in RunLine, over those that have it; NaN when none has.
- */
+/* The mean of a member of RunLine, given by its offset, over the lines that have it; NaN if none has. */
 double run_record_mean(const RunRecord *r, size_t member);
 
 #endif

@@ -79,7 +79,7 @@ static void device_row(json_t *s, const char *name, Device *d)
     DeviceMemory m;
     char total[32];
     d->ops->memory_info(d, &m);
-    section_row(s, STATUS_INFO, name, d->ops->traits.simulated ? "simulated: times are those of --sim" : "",
+    section_row(s, STATUS_INFO, name, d->traits.simulated ? "simulated: times are those of --sim" : "",
                 "%s: %s, %s", d->name, d->model, bytes_text(total, (double)m.total));
 }
 
@@ -106,7 +106,7 @@ static json_t *hardware(const ReportInput *in)
                     g->values[MONITOR_TEMPERATURE].mean);
     } else
         section_row(s, STATUS_UNKNOWN, "GPU during the run (NVML)",
-                    in->model->ops->traits.nvml ? "NVML is not there" : "the model device is no GPU",
+                    in->model->traits.nvml ? "NVML is not there" : "the model device is no GPU",
                     "not measured");
     add_preflight(s, in->preflight, AREA_DEVICES);
     add_preflight(s, in->preflight, AREA_LIMITS);
@@ -176,9 +176,9 @@ static json_t *code_path(const ReportInput *in)
                 o->simulated ? "simulated: takes the machine's step_ms"
                              : "the real network, real gradients, no file written");
     section_row(s, STATUS_INFO, "arithmetic", "", "%s",
-                o->simulated                                          ? "none (simulated)"
-                : in->model->ops->traits.bf16 && cfg->mixed_precision ? "bf16 with fp32 masters"
-                                                                      : "fp32");
+                o->simulated                                     ? "none (simulated)"
+                : in->model->traits.bf16 && cfg->mixed_precision ? "bf16 with fp32 masters"
+                                                                 : "fp32");
     return s;
 }
 
@@ -224,7 +224,7 @@ static json_t *graph(const ReportInput *in)
     json_t *s = section_begin("graph", "Graph and fused kernels");
     const Observation *o = in->o;
     static const char *const names[OBSERVED_PHASES] = {"forward", "loss", "backward", "optimiser"};
-    if (in->model->ops->traits.graphs)
+    if (in->model->traits.graphs)
         section_row(s, o->graphs ? STATUS_GOOD : STATUS_ACCEPTABLE, "step as CUDA graphs", "", "%s",
                     o->graphs ? "captured for each shape" : "off: every kernel is launched by itself");
     else

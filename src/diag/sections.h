@@ -1,6 +1,6 @@
-/* sections.h - the report of `myxtts diagnose` as one JSON object, from which text, JSON and HTML are drawn:
- * no figure is computed twice. Eight sections (hardware, configuration, code path, loader, graph and kernels,
- * memory, storage, run), then the verdict, what follows from it, and charts. Threads: one. */
+/* sections.h - the report of `myxtts diagnose` as one JSON object, from which text, JSON and HTML are made,
+ * so that no number is computed twice. It has eight sections (hardware, configuration, code path, loader,
+ * graph and kernels, memory, storage, run), the verdict, recommendations, and charts. Threads: one. */
 #ifndef MYXTTS_DIAG_SECTIONS_H
 #define MYXTTS_DIAG_SECTIONS_H
 
@@ -21,15 +21,15 @@ typedef struct ReportInput {
     const StorageTest *storage;
     const char *command; /* as typed */
     const char *title;
-    const char *run; /* folder of a training run whose pictures belong to the report; NULL: none */
+    const char *run; /* folder of a training run whose pictures are added to the report; NULL: none */
 } ReportInput;
 
-/* NULL on no memory. */
+/* NULL if out of memory. */
 json_t *report_make(const ReportInput *in);
-int report_findings(const json_t *report); /* errors and warnings of all sections, and a bottleneck */
+int report_findings(const json_t *report); /* number of errors, warnings and bottlenecks */
 void report_text(Buf *out, const json_t *report);
 
-/* Parts, for other tools. Each adds to what it is given. */
+/* Parts of reports, also used by other tools. */
 json_t *section_begin(const char *name, const char *title);
 void section_row(json_t *section, Status status, const char *name, const char *note, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
@@ -41,7 +41,7 @@ json_t *charts_make(const Observation *o, const Verdict *v);
 json_t *thresholds_json(void);
 void thresholds_text(Buf *out);
 
-/* The eight sections, of sections.c. */
+/* In sections.c: the eight sections. */
 json_t *sections_make(const ReportInput *in);
 
 #endif

@@ -94,9 +94,6 @@ int voice_facts_from_log(VoiceFacts *f, const char *where, Err *err)
 /* The log has weighted terms; the doctor wants them without weights. */
 void voice_facts_from_config(VoiceFacts *f, const Config *cfg)
 {
-    f->weight[TERM_MEL] = cfg->mel_loss_weight;
-    f->weight[TERM_ALIGN] = cfg->align_loss_weight;
-    f->weight[TERM_DURATION] = cfg->duration_loss_weight;
-    f->weight[TERM_PITCH] = cfg->pitch_loss_weight;
-    f->weight[TERM_ENERGY] = cfg->energy_loss_weight;
+    for (int i = 0; i < TERM_COUNT; i++)
+        f->weight[i] = loss_term_weight((LossTerm)i, cfg);
 }

@@ -1,5 +1,5 @@
-/* voice_report.h - facts and findings about a voice together, as JSON, as text, and as a list of lines to
- * listen to. Threads: one. */
+/* voice_report.h - facts and findings about a voice, as JSON, as text, and as a list of lines to listen to.
+ * Threads: one. */
 #ifndef MYXTTS_DIAG_VOICE_REPORT_H
 #define MYXTTS_DIAG_VOICE_REPORT_H
 
@@ -9,16 +9,16 @@
 #include "diag/voice_facts.h"
 #include "train/hearing.h"
 
-typedef struct VoiceReportOptions {   /* what is NULL or 0 is not looked at */
-    const char *run;                  /* folder of a run, or its log; one without a log is no error */
+typedef struct VoiceReportOptions {   /* what is NULL or 0 is not examined */
+    const char *run;                  /* folder of a run, or its log; a missing log is not an error */
     const Config *cfg;                /* of the voice */
-    const Corpus *train, *validation; /* of the dataset it is made from */
-    int look;                         /* recordings to decode: VOICE_LOOK */
-    Engine *engine;                   /* with its weights loaded; goes together with align */
-    const EvaluateOptions *align;     /* the clips that are aligned, twice */
-    const double *terms;     /* [TERM_COUNT] of a validation at `step`; used where the log has none */
-    int64_t step;            /* of the checkpoint; -1: not known */
-    const VoiceHeard *heard; /* newer than what the log has */
+    const Corpus *train, *validation; /* of the dataset that the voice is made from */
+    int look;                         /* number of recordings to decode: VOICE_LOOK */
+    Engine *engine;                   /* with its weights loaded; set together with align */
+    const EvaluateOptions *align;     /* the clips to align */
+    const double *terms;              /* [TERM_COUNT] of a validation at `step`; used if the log has none */
+    int64_t step;                     /* of the checkpoint; -1: unknown */
+    const VoiceHeard *heard;          /* newer than those of the log */
 } VoiceReportOptions;
 
 typedef struct VoiceReport {
@@ -29,20 +29,21 @@ typedef struct VoiceReport {
     int64_t step; /* as in the options */
 } VoiceReport;
 
-/* ERR_NOMEM, ERR_IO, ERR_DEVICE, the pipeline's errors. Call voice_report_close in every case. */
+/* ERR_NOMEM, ERR_IO, ERR_DEVICE, or an error of the pipeline. Call voice_report_close even after an error. */
 int voice_report(VoiceReport *r, const VoiceReportOptions *o, Err *err);
-void voice_report_close(VoiceReport *r); /* safe on a zeroed one */
+void voice_report_close(VoiceReport *r); /* a zeroed one is allowed */
 
-/* What a listener has heard, as a fact; all 0 where nobody has. */
+/* The result of a hearing as a fact; all 0 if there was none. */
 VoiceHeard voice_heard(const Heard *h);
 
-/* {"findings": [{cause, evidence, advice, step, clips}], "facts": {...}}; new, NULL on no memory. */
+/* {"findings": [{cause, evidence, advice, step, clips}], "facts": {...}}; a new reference, NULL if out of
+ * memory. */
 json_t *voice_report_json(const VoiceReport *r);
-/* One finding; clips are the ids it is about, as far as they are known. */
+/* One finding; clips are the ids it concerns, as far as they are known. */
 json_t *voice_finding_json(const VoiceFinding *v, const VoiceFacts *f);
 void voice_report_text(Buf *out, const VoiceReport *r);
-/* The suspects, worst first: id, score, cost, other_cost, text, with a header. Also where there are none: an
- * older list does not stay. Atomic. */
+/* Writes the suspects atomically, worst first: a header, then id, score, cost, other_cost, text. If there are
+ * none, only the header, so that no older list remains. */
 int voice_report_suspects(const VoiceReport *r, const char *path, Err *err);
 
 #endif

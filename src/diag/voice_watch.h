@@ -1,5 +1,6 @@
-/* voice_watch.h - the voice doctor beside a training run: a look at the recordings before it, one at the
- * curves behind every validation, findings at its end. A cause is warned of once. Threads: the run's. */
+/* voice_watch.h - runs the voice doctor during training: examines the recordings before the run and the
+ * curves after every validation, and has findings at the end. Warns of each cause once. Threads: that of the
+ * run. */
 #ifndef MYXTTS_DIAG_VOICE_WATCH_H
 #define MYXTTS_DIAG_VOICE_WATCH_H
 
@@ -7,7 +8,7 @@
 #include "diag/voice_facts.h"
 
 typedef struct VoiceWatch {
-    const Config *cfg; /* the log of the run is in its checkpoint_dir */
+    const Config *cfg; /* its checkpoint_dir contains the log of the run */
     Log *log;
     VoiceFacts facts;
     VoiceFinding findings[VOICE_CAUSE_COUNT]; /* of the last look */
@@ -16,14 +17,14 @@ typedef struct VoiceWatch {
     int64_t looked; /* step of the last look at the curves */
 } VoiceWatch;
 
-/* Looks at the recordings and warns. Without memory for it nothing is watched; training does not depend on
- * this. */
+/* Examines the recordings and warns. If memory is short, it watches nothing; training does not
+ * depend on it. */
 void voice_watch_begin(VoiceWatch *w, const Config *cfg, const Corpus *train, const Corpus *validation,
                        Log *log);
-/* Behind a line of the log: looks at the curves where a validation has come since. */
+/* Call after each line of the log. Examines the curves if there was a validation since the last call. */
 void voice_watch_step(VoiceWatch *w, int64_t step);
-/* All that is known at the end, without warnings: in findings. */
+/* Updates w->findings at the end of the run, without warnings. */
 void voice_watch_end(VoiceWatch *w);
-void voice_watch_close(VoiceWatch *w); /* safe on a zeroed one */
+void voice_watch_close(VoiceWatch *w); /* a zeroed one is allowed */
 
 #endif

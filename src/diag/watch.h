@@ -1,5 +1,5 @@
-/* watch.h - the doctor beside a training run: a warning while the run is being starved, a verdict at its end;
- * the voice's doctor looks on through it. Threads: the run's. */
+/* watch.h - runs the doctor during training: warns while the trainer is starved of data, and gives a verdict
+ * at the end. It also passes every line of the log on to the voice doctor. Threads: that of the run. */
 #ifndef MYXTTS_DIAG_WATCH_H
 #define MYXTTS_DIAG_WATCH_H
 
@@ -13,12 +13,13 @@ typedef struct Watch {
     const Device *data, *model;
     Log *log;
     int64_t warned;    /* step of the last warning; 0: none */
-    VoiceWatch *voice; /* told of every line; NULL: nobody watches the voice */
+    VoiceWatch *voice; /* gets every line; NULL: the voice is not watched */
 } Watch;
 
 /* For TrainerOptions.watch; arg is a Watch. */
 void watch_interval(void *arg, const TrainerView *view, int last);
-/* The verdict over the newest batches of a run. 1 when there are too few, 0, or a negative code. */
+/* The verdict on the newest batches of a run. Returns 0, 1 if there are too few batches, or
+ * a negative code. */
 int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err);
 
 #endif

@@ -20,7 +20,7 @@
 
 #define RATE 16000
 #define PEAK 0.7f
-#define MARGIN (RATE / 4) /* samples of silence before and behind */
+#define MARGIN (RATE / 4) /* samples of silence before and after the clip */
 
 /* ---- the library ---- */
 

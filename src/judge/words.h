@@ -1,16 +1,15 @@
-/* words.h - text as words, and how many of them were heard wrong.
- * A word is a run of letters and apostrophes (' or U+2019); everything else separates. Case does not count,
- * nor do accents, nor apostrophes at either end of a word, which are quotation marks as often as not. Digits
- * and signs are no letters: the caller passes text that is spelled out.
- * Threads: any. */
+/* words.h - counts the words of a text that were recognised wrong.
+ * A word is a run of letters and apostrophes (' or U+2019); everything else separates words. Case, accents,
+ * and apostrophes at either end of a word (often quotation marks) are ignored. Digits and signs are not
+ * letters: the caller passes text in which they are spelled out. Threads: any. */
 #ifndef MYXTTS_WORDS_H
 #define MYXTTS_WORDS_H
 
-#define WORDS_MOST 20000 /* in one text */
+#define WORDS_MOST 20000 /* maximum in one text */
 
-/* Substitutions, insertions and deletions that turn the words said into the words heard, the fewest possible.
- * *words (may be NULL): the number of words said. NULL counts as "". Negative: ERR_DATA when a text has more
- * than WORDS_MOST words, ERR_NOMEM; *words is 0 then. */
+/* The minimum number of substitutions, insertions and deletions that turn the words said into the words
+ * heard. *words (may be NULL) is the number of words said. A text that is NULL counts as "". ERR_DATA if a
+ * text has more than WORDS_MOST words, or ERR_NOMEM; *words is then 0. */
 int words_wrong(const char *said, const char *heard, int *words);
 
 #endif

@@ -7,13 +7,6 @@
 
 #include "base/check.h"
 
-/* As they are called in logs and reports. */
-const char *loss_term_name(LossTerm t)
-{
-    static const char *const names[TERM_COUNT] = {"mel", "align", "duration", "pitch", "energy"};
-    return names[t];
-}
-
 /* A product with bias; gain scales its first values. kernel > 1: a convolution. */
 static LinearAt linear(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel,
                        double gain)

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "model/loss_terms.h"
 #include "model/params.h"
 #include "ops/ops.h"
 
@@ -58,9 +59,11 @@ typedef struct ModelAt {
     LinearAt lift, mel;
 } ModelAt;
 
-/* Duration, pitch and energy in the order of Trait. */
-typedef enum { TERM_MEL, TERM_ALIGN, TERM_DURATION, TERM_PITCH, TERM_ENERGY, TERM_COUNT } LossTerm;
-const char *loss_term_name(LossTerm t);
+#define LOSS_TERM_ENUM(term, name, weight) term,
+typedef enum { LOSS_TERMS(LOSS_TERM_ENUM) TERM_COUNT } LossTerm;
+#undef LOSS_TERM_ENUM
+const char *loss_term_name(LossTerm t); /* as logs and reports call it */
+double loss_term_weight(LossTerm t, const Config *cfg);
 
 /* Sums over the batches of one step, on the device; acc: float, or double in the double table. */
 typedef enum {

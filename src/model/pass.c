@@ -91,25 +91,6 @@ void pass_clear(Model *m, void *sums)
         ops->fill_zero(m->c, m->grads, (size_t)m->params.size * ops->acc_bytes);
 }
 
-/* Work beside work (ops.h). Whoever measures the parts one by one gets them one after the other. */
-static void side_begin(Model *m)
-{
-    if (!m->mark)
-        m->c->ops->side_begin(m->c);
-}
-
-static void side_end(Model *m)
-{
-    if (!m->mark)
-        m->c->ops->side_end(m->c);
-}
-
-static void side_join(Model *m)
-{
-    if (!m->mark)
-        m->c->ops->side_join(m->c);
-}
-
 static void text_forward(Pass *r, float drop)
 {
     Model *m = r->m;
@@ -170,39 +151,6 @@ void pass_forward(Pass *r, int training)
     align(r);
     decoder_forward(r->m, &r->decoder, &r->decoder_scratch, r->memory, drop);
     side_join(r->m);
-}
-
-/* Where loss term i is in the sums. */
-static void *term(const Pass *r, void *sums, int i)
-{
-    return (char *)sums + (size_t)i * r->m->c->ops->acc_bytes;
-}
-
-void pass_losses(Pass *r, void *sums)
-{
-    Model *m = r->m;
-    const Ops *ops = m->c->ops;
-    const Config *cfg = &m->cfg;
-    const ModelInput *in = &r->in;
-    const DecoderPass *d = &r->decoder;
-    const int B = in->B, T = in->T, M = in->M, n = cfg->n_mels;
-    /* Every term is a sum over frames or symbols; weights are per number of a frame. */
-    const LossKind kind = cfg->mel_loss == MEL_LOSS_HUBER ? LOSS_HUBER : LOSS_L1;
-    const float weight[TRAIT_COUNT] = {(float)cfg->duration_loss_weight, (float)cfg->pitch_loss_weight,
-                                       (float)cfg->energy_loss_weight};
-    model_mark(m, "losses", -1, 0);
-    /* The losses of symbols beside those of frames. */
-    side_begin(m);
-    ops->align_loss(m->c, term(r, sums, TERM_ALIGN), r->dmu, r->mu, in->mel, &d->d, in->text_length, B, T, M,
-                    n, (float)(cfg->align_loss_weight / (2 * n)));
-    ops->traits_loss(m->c, term(r, sums, TERM_DURATION), r->predictor.dtraits, r->predictor.traits,
-                     d->d.frames, d->pitch, d->energy, in->text_length, B, T, weight);
-    side_end(m);
-    /* Groups of one frame: wanted is the number of frames alone, by which the optimiser divides. */
-    ops->length_groups(m->c, r->unused_len, term(r, sums, SUM_FRAMES), in->mel_length, B, 1);
-    ops->loss_forward(m->c, term(r, sums, TERM_MEL), d->dmel, d->mel, in->mel, in->mel_length, B, M, n, kind,
-                      (float)cfg->huber_delta, (float)(cfg->mel_loss_weight / n), 0);
-    side_join(m);
 }
 
 void pass_backward(Pass *r)

@@ -123,11 +123,13 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
 {
 #if HOPPER
     SHARED_BYTES(shared);
+    /* One tile of queries; keys and values have two stages each. */
     bf16 *qs = tiles_begin(shared), *ks = qs + TILE, *vs = ks + 2 * TILE;
     const Place p = place_of(a);
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     int first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16, mine = first + row0;
     bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
+    /* Rows behind the length: zeros, and done. */
     if (first >= p.q_len) {
         put_zeros(o, a.ldo, first, min(first + 64, a.tq));
         for (int i = first + threadIdx.x; i < min(first + 64, a.tq); i += THREADS)
@@ -150,6 +152,8 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
     const float scale2 = a.scale * LOG2E;
     const uint32_t left = wgmma_tile(qs), keys = wgmma_tile(ks), values = wgmma_tile(vs);
     for (int key0 = 0, stage = 0; key0 < p.k_len; key0 += STEP, stage ^= 1) {
+        /* This round's tiles are there and visible to the matrix unit; the next round's are asked for at
+         * once. */
         copy_wait<0>();
         wgmma_publish();
         __syncthreads();
@@ -158,11 +162,13 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
             v_rows.fetch(p.k_len, (stage ^ 1) * TILE_BYTES);
             copy_commit();
         }
+        /* Scores of 64 queries and 64 keys. */
         float s[8][4];
         wgmma_begin();
         wgmma_dot(s, left, keys + stage * WGMMA_TILE);
         wgmma_wait<0>();
         wgmma_finish(s);
+        /* The last round may have keys that are padding. */
         if (key0 + STEP > p.k_len)
 #pragma unroll
             for (int n = 0; n < 8; n++)
@@ -170,6 +176,7 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
                 for (int i = 0; i < 4; i++)
                     if (key0 + 8 * n + 2 * t + i % 2 >= p.k_len)
                         s[n][i] = -INFINITY;
+        /* The largest score of either row, in powers of two. */
         float most[2];
 #pragma unroll
         for (int r = 0; r < 2; r++) {
@@ -179,6 +186,7 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
                 most[r] = fmaxf(most[r], fmaxf(s[n][2 * r], s[n][2 * r + 1]));
             most[r] = quad_max(most[r]) * scale2;
         }
+        /* Rare after the first round: the sums move to the new base. */
         if (__any_sync(0xFFFFFFFFu, most[0] > base[0] + SLACK || most[1] > base[1] + SLACK))
 #pragma unroll
             for (int r = 0; r < 2; r++) {
@@ -198,6 +206,7 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
                 s[n][i] = exp2_fast(s[n][i] * scale2 - base[i / 2]);
                 total[i / 2] += s[n][i];
             }
+        /* The weights as the left side of the next product. */
         uint32_t weights[4][4];
 #pragma unroll
         for (int step = 0; step < 4; step++)
@@ -209,6 +218,7 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
     }
 #pragma unroll
     for (int r = 0; r < 2; r++) {
+        /* Four lanes share a row. */
         float sum = quad_sum(total[r]), inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
         int row = mine + g + 8 * r;
         if (t == 0 && row < a.tq)
@@ -272,6 +282,7 @@ static __global__ void __launch_bounds__(THREADS, 4) query_kernel(AttentionArgs 
             delta[row] = sum;
     }
     __syncwarp();
+    /* Of this lane's two rows; lse goes to the next kernel in powers of two. */
     float lse2[2], minus[2], scale2 = a.scale * LOG2E;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -300,6 +311,7 @@ static __global__ void __launch_bounds__(THREADS, 4) query_kernel(AttentionArgs 
         wgmma_begin();
         wgmma_dot(s, left_q, keys);
         wgmma_dot(d, left_d, values + stage * WGMMA_TILE);
+        /* The exponentials of the scores while the second product still runs. */
         wgmma_wait<1>();
         wgmma_finish(s);
 #pragma unroll
@@ -363,6 +375,7 @@ static __global__ void __launch_bounds__(THREADS, 3) key_kernel(AttentionArgs a)
     Rows v_rows(a.v + (int64_t)p.b * a.tk * a.ldv + p.h * TILE_WIDTH, a.ldv, first, vs);
     Rows q_rows(a.q + (int64_t)p.b * a.tq * a.ldq + p.h * TILE_WIDTH, a.ldq, 0, qs);
     Rows d_rows(a.dout + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH, a.ldo, 0, ds);
+    /* Half of the threads bring lse, the others delta. */
     const float *numbers = (threadIdx.x < STEP ? a.lse2 : a.delta) + numbers_at + threadIdx.x % STEP;
     float *numbers_to = (threadIdx.x < STEP ? lses : deltas) + threadIdx.x % STEP;
     auto fetch_queries = [&](int query0, int stage) {
@@ -411,6 +424,7 @@ static __global__ void __launch_bounds__(THREADS, 3) key_kernel(AttentionArgs a)
                 for (int i = 0; i < 4; i++)
                     if (query0 + 8 * n + 2 * t + i % 2 >= p.q_len)
                         s[n][i] = 0.0f;
+        /* dv += weights dout, and meanwhile dS = P (dP - delta), then dk += dS q. */
         uint32_t weights[4][4], gradients[4][4];
 #pragma unroll
         for (int step = 0; step < 4; step++)

@@ -344,6 +344,7 @@ static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *
         LAUNCH(o, "norm forward", blocks, 32 * NORM_WARPS, 0, kernel, (T *)sum, (T *)out, (float *)mean,
                (float *)rstd, (const T *)x, (const T *)y, (const T *)w, (const T *)b, R, C, d);
     };
+    /* Eight channels in one access need widths and addresses that are multiples of it. */
     int even = C % 8 == 0 && is_aligned(sum) && is_aligned(out) && is_aligned(x) && is_aligned(y) &&
                is_aligned(w) && is_aligned(b);
     if (even && C <= NORM_MOST)

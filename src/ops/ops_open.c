@@ -26,7 +26,7 @@ const Ops *ops_cuda_table(Device *d, RealType real, Err *err)
 
 const Ops *ops_table(Device *d, int mixed_precision, Err *err)
 {
-    if (!d->ops->traits.library_kernels)
+    if (!d->traits.library_kernels)
         return &ops_host_f32;
     return ops_cuda_table(d, mixed_precision ? REAL_BF16 : REAL_F32, err);
 }

@@ -323,6 +323,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Eight channels at once where the width allows it. */
 template <typename T>
 static void spread(CudaOps *o, void *out, const void *in, const void *v, const int32_t *len, int B,
                    int T_rows, int C, int means)
@@ -348,6 +349,7 @@ template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)
     gather_kernel(T *out, const T *in, const int32_t *len, int T_rows, int C, int means, int accumulate)
 {
+    /* Every warp takes each eighth row; then their sums are added in order. */
     __shared__ float sums[WARPS][32 * V];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, c = (blockIdx.x * 32 + lane) * V, b = blockIdx.y;
     int rows = len ? min(len[b], T_rows) : T_rows;
@@ -427,6 +429,7 @@ static void pool_backward(OpsContext *c, void *din, const void *dout, const int3
 
 /* ---- broadcast and groups of frames ---- */
 
+/* B copies of N numbers. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) broadcast_kernel(T *out, const T *in, int B, int64_t N)
 {
@@ -435,6 +438,7 @@ __global__ void __launch_bounds__(THREADS) broadcast_kernel(T *out, const T *in,
         out[i] = in[i % N];
 }
 
+/* The sum over the copies, in their order; a thread for each number. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     broadcast_backward_kernel(float *din, const T *dout, int B, int64_t N)

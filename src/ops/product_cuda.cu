@@ -48,13 +48,15 @@ struct Blas {
 
 int blas_open(Blas **out, Err *err)
 {
+    *out = NULL;
     Blas *b = (Blas *)calloc(1, sizeof *b);
-    *out = b;
-    if (!b || !(b->table = (Plan **)calloc(TABLE_SIZE, sizeof *b->table))) {
+    Plan **table = (Plan **)calloc(TABLE_SIZE, sizeof *table);
+    if (!b || !table) {
         free(b);
-        *out = NULL;
+        free(table);
         return cuda_err(err, ERR_NOMEM, "no memory for the matrix products");
     }
+    b->table = table;
     b->size = TABLE_SIZE;
     int rc = cublas_load(&b->api, err);
     if (rc == 0) {
@@ -65,9 +67,10 @@ int blas_open(Blas **out, Err *err)
     if (rc) {
         free(b->table);
         free(b);
-        *out = NULL;
+        return rc;
     }
-    return rc;
+    *out = b;
+    return 0;
 }
 
 static void plan_close(Blas *b, Plan *p)
@@ -112,6 +115,7 @@ static Plan **plan_place(Plan **table, int size, const PlanKey *key)
     }
 }
 
+/* Also when it cannot be told. */
 static int is_capturing(const CudaOps *o)
 {
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -150,6 +154,7 @@ static cublasStatus_t plan_describe(Blas *b, Plan *p, const PlanKey *key, const 
     cudaDataType_t bias_type = key->sums ? result : real;
     cublasOperation_t first = key->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                       second = key->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    /* What the product does to its result before it is written. */
     cublasLtEpilogue_t epilogue =
         key->sums              ? CUBLASLT_EPILOGUE_BGRADB
         : key->bias            ? key->act == ACT_RELU ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
@@ -203,6 +208,7 @@ static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t foun
     if (status == CUBLAS_STATUS_SUCCESS)
         status = api.cublasLtMatmulAlgoGetHeuristic(b->handle, p->product, p->a, p->b, p->d, p->d, preference,
                                                     CANDIDATES, found, &count);
+    /* Only those that can run. */
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; i++)
         if (found[i].state == CUBLAS_STATUS_SUCCESS)
             found[good++] = found[i];
@@ -211,6 +217,7 @@ static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t foun
     return good;
 }
 
+/* d = product + beta d, on the stream. */
 static cublasStatus_t plan_run(OpsContext *c, const Plan *p, const cublasLtMatmulAlgo_t *algorithm,
                                size_t workspace, void *d, const void *a, const void *b)
 {

@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(THREADS)
     int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
     if (row >= M)
         return;
+    /* The few gradients of the row stay in registers; the weights come from the cache. */
     float d[N];
 #pragma unroll
     for (int n = 0; n < N; n++)
@@ -144,6 +145,7 @@ template <int V, typename F> static void with_outputs(int N, F f)
     }
 }
 
+/* Eight inputs at once where addresses allow it. */
 template <typename F> static void with_thin(int even, int N, F f)
 {
     if (even)
@@ -171,6 +173,7 @@ static void backward(OpsContext *c, T *din, float *dw, const T *dout, const T *i
     CudaOps *o = (CudaOps *)c->own;
     int even = K % 8 == 0 && is_aligned(in) && is_aligned(w) && is_aligned(din);
     unsigned across = (unsigned)divide_up(K, even ? 256 : 32), blocks = (unsigned)divide_up(M, WARPS);
+    /* Shares of the rows: enough to fill the GPU, no more than the scratch holds sums for. */
     int64_t wanted = divide_up((int64_t)o->processors * 4, across), numbers = (int64_t)N * K;
     int shares = at_most(divide_up(M, WARPS),
                          at_most(wanted, (int64_t)(ops_scratch_bytes(c) / sizeof(float)) / numbers));

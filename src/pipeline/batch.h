@@ -1,7 +1,7 @@
 /* batch.h - one batch: what the loader fills and the model sees.
- * Every array has the fixed capacity of the pipeline's largest shape, so that all memory is taken once; a
- * batch uses the front. Legend: B rows (batch_size; rows beyond `count` are empty: lengths 0), T text
- * positions, M mel frames, n_mels bands, S samples. Threads: see ring.h for who owns a batch when. */
+ * The memory of a batch is large enough for the largest shape of the pipeline, so that it is allocated once;
+ * a smaller batch uses the beginning of it. Letters: B rows (batch_size; rows beyond `count` are empty:
+ * lengths 0), T tokens, M mel frames, S samples. Threads: see ring.h for who owns a batch when. */
 #ifndef MYXTTS_BATCH_H
 #define MYXTTS_BATCH_H
 
@@ -18,24 +18,23 @@ typedef struct BatchShape {
     int text;        /* T */
     int frames;      /* M */
     int bands;       /* n_mels */
-    int64_t samples; /* S per row; 0 when mels come from the cache */
-    int mel_bytes;   /* of one value in the host slot: 4, or 2 when the cache stores halves */
+    int64_t samples; /* S per row; 0 if mels come from the cache */
+    int mel_bytes;   /* of one value in the host slot: 4, or 2 if the cache stores halves */
 } BatchShape;
 
-/* What a batch is, in numbers; travels beside the memory through ring and feeder. */
+/* Numbers about a batch, passed along with its memory through ring and feeder. */
 typedef struct BatchInfo {
     int64_t number; /* batches since the start of training: epoch * batches_per_epoch + index */
     int64_t epoch, index;
     int count;        /* utterances, <= rows */
-    int lost;         /* of these, how many could not be loaded: their rows are empty */
+    int lost;         /* how many of these could not be loaded; their rows are empty */
     int text, frames; /* padded sizes of this batch (a bucket's shape, or the fixed one) */
     int64_t samples;
-    int64_t real_tokens, real_frames; /* without padding and without what is lost */
+    int64_t real_tokens, real_frames; /* without padding and without lost rows */
 } BatchInfo;
 
-/* Offsets of the arrays inside one block of memory, host slot or device buffer; 256-byte aligned.
- * Host slot: tokens, lengths, ids, pitch, then mels as stored (or samples). Device batch: the same with mels
- * as float. */
+/* Offsets of the arrays in one block of memory, a host slot or a device buffer; 256-byte aligned. A host slot
+ * has mels as the cache stores them, or samples; a device batch has mels as float. */
 typedef struct BatchLayout {
     size_t tokens;        /* int32 [B, T] 0-padded */
     size_t text_length;   /* int32 [B] */
@@ -44,8 +43,8 @@ typedef struct BatchLayout {
     size_t utterance;     /* int32 [B] index in the dataset; -1 for empty rows */
     size_t augment;       /* float [B, 4] gain, noise, speed, seed as bits */
     size_t sample_length; /* int32 [B] */
-    /* Row whose mel is this row's voice reference: another of the same speaker, drawn from (seed, batch
-     * number, row); the row itself when it is alone, lost or empty. */
+    /* The row whose mel is this row's voice reference: another one of the same speaker, drawn from (seed,
+     * batch number, row); the row itself if there is no other, or if it is lost or empty. */
     size_t reference; /* int32 [B] */
     size_t pitch;     /* float [B, M] log F0, normalised over the corpus; 0-padded in the device batch */
     size_t mel;       /* [B, M, n_mels] as stored (host) or float, normalised, 0-padded (device) */
@@ -53,12 +52,12 @@ typedef struct BatchLayout {
     size_t bytes;     /* of the whole block */
 } BatchLayout;
 
-/* Layout for the padded sizes of one batch: rows are packed for T and M of this batch, so that only what is
- * used is copied. */
+/* The layout for the padded sizes of one batch. Rows are packed for its T and M, so that only what is used is
+ * copied. */
 void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples);
-/* Hash of everything a device batch says (copied to the host): the arrays, not the unused bytes between them.
- */
-Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, const BatchShape *s);
 void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames);
+/* A hash of the arrays of a device batch, which has been copied to the host; not of the unused bytes between
+ * them. */
+Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, const BatchShape *s);
 
 #endif

@@ -1,8 +1,8 @@
-/* counters.h - what every stage did with its time; cheap enough to stay on.
+/* counters.h - how each stage spends its time; cheap enough to be always on.
  * A stage is busy, blocked on its input (nothing to do) or blocked on its output (nowhere to put the result).
- * Several threads of one stage add up; `threads` says how many. Everything in diag/ is arithmetic on these
- * numbers. A Counters on the heap wants memory aligned to 64 bytes (mem_aligned). Threads: adding from any
- * (relaxed atomics, one cache line a stage); a snapshot from any. */
+ * The times of several threads of a stage are added up; `threads` says how many there are. Everything in
+ * diag/ is computed from these numbers. A Counters on the heap needs 64-byte alignment (mem_aligned).
+ * Threads: any may add (relaxed atomics, one cache line per stage) and take snapshots. */
 #ifndef MYXTTS_COUNTERS_H
 #define MYXTTS_COUNTERS_H
 
@@ -15,52 +15,55 @@
 typedef struct StageCounter {
     _Alignas(64) _Atomic uint64_t busy_ns;
     _Atomic uint64_t blocked_in_ns, blocked_out_ns;
-    _Atomic uint64_t items, bytes;       /* batches and bytes that left the stage */
-    _Atomic uint64_t queue_sum, queue_n; /* depth of its output queue, sampled when a batch leaves */
+    _Atomic uint64_t items, bytes;       /* number of batches and bytes that left the stage */
+    _Atomic uint64_t queue_sum, queue_n; /* depth of its output queue when a batch leaves: sum, samples */
     _Atomic int threads;
 } StageCounter;
 
-/* What is kept of every batch, so that a slow one can be told from a slow stage. Seconds; workers of one
- * batch add up. */
+/* Times that are kept for every batch, so that a slow batch can be distinguished from a slow stage. The times
+ * of several workers are added up. */
 typedef enum {
-    TRACE_STAGE,                           /* + StageId: the stage's own time */
-    TRACE_DISK = TRACE_STAGE + STAGE_READ, /* while nobody who came before was still being served: what one
-                                              disk had to do for this batch */
+    TRACE_STAGE, /* TRACE_STAGE + a StageId is that stage's own time; these have names: */
+    /* The part of TRACE_READ after all earlier reads had ended: the work of the disk for this batch, if it
+     * serves one read at a time. */
+    TRACE_DISK = TRACE_STAGE + STAGE_READ,
     TRACE_DECODE = TRACE_STAGE + STAGE_DECODE,
-    TRACE_H2D = TRACE_STAGE + STAGE_H2D,               /* the copy itself */
-    TRACE_PREPROCESS = TRACE_STAGE + STAGE_PREPROCESS, /* on the data device, or by the workers where that is
-                                                          the CPU */
+    TRACE_H2D = TRACE_STAGE + STAGE_H2D, /* the copy itself */
+    /* On the data device, or in the workers if that is the CPU. */
+    TRACE_PREPROCESS = TRACE_STAGE + STAGE_PREPROCESS,
     TRACE_PEER = TRACE_STAGE + STAGE_PEER,
-    TRACE_STEP = TRACE_STAGE + STAGE_STEP,  /* the step's own work */
-    TRACE_READ = TRACE_STAGE + STAGE_COUNT, /* workers inside a read, waiting for the disk included */
+    TRACE_STEP = TRACE_STAGE + STAGE_STEP,  /* the work of the step */
+    TRACE_READ = TRACE_STAGE + STAGE_COUNT, /* workers inside a read, including waiting for the disk */
     TRACE_FEED, /* the feeder's thread, from enqueuing the batch to the end of its copy */
     TRACE_WAIT, /* the model device idle before the step */
     TRACE_COUNT
 } TraceId;
 
-#define TRACE_KEEP 4096 /* newest batches */
+#define TRACE_KEEP 4096 /* number of batches that are kept, the newest ones */
 
 typedef struct TraceRow {
     _Atomic uint64_t ns[TRACE_COUNT];
-    _Atomic uint32_t rows;                     /* utterances of the batch */
-    _Atomic uint16_t host_ready, device_ready; /* when the consumer took it: host slots that were ready,
-                                                  batches on the model device beside the one in work */
+    _Atomic uint32_t rows; /* utterances of the batch */
+    /* When the consumer took the batch: host slots that were ready, and batches that were ready on the model
+     * device besides this one. */
+    _Atomic uint16_t host_ready, device_ready;
 } TraceRow;
 
 typedef struct Counters {
     StageCounter stage[STAGE_COUNT];
-    _Atomic int off; /* for measuring what counting costs */
+    _Atomic int off; /* 1: count nothing, to measure what counting costs */
     int64_t first;   /* number of the first batch; traces count from it */
-    /* How long reads took that began while no other was under way, and what of the others was TRACE_DISK:
-     * about as much where one disk serves one after the other, much less where reads go on side by side. */
-    _Alignas(64) _Atomic int reading;
-    _Atomic uint64_t read_end; /* ns, of the read that ended last */
+    /* Whether the disk serves one read at a time: sum and number of the durations of reads that began while
+     * no other was running (alone), and of the TRACE_DISK part of the others (shared). The means are about
+     * equal if it does; shared is much smaller if reads run in parallel. */
+    _Alignas(64) _Atomic int reading; /* number of reads that are running */
+    _Atomic uint64_t read_end;        /* ns, end of the read that ended last */
     _Atomic uint64_t alone_ns, alone_n, shared_ns, shared_n;
-    TraceRow trace[TRACE_KEEP]; /* of batch n in n % TRACE_KEEP */
+    TraceRow trace[TRACE_KEEP]; /* batch n is in n % TRACE_KEEP */
 } Counters;
 
 typedef struct StageSnapshot {
-    double busy, blocked_in, blocked_out; /* seconds, all threads together */
+    double busy, blocked_in, blocked_out; /* seconds, of all threads together */
     uint64_t items, bytes;
     double queue; /* mean depth of the output queue */
     int threads;
@@ -70,20 +73,21 @@ uint64_t counters_now(const Counters *c);                   /* ns; 0 when off */
 void counters_busy(Counters *c, StageId s, uint64_t since); /* adds now - since */
 void counters_blocked_in(Counters *c, StageId s, uint64_t since);
 void counters_blocked_out(Counters *c, StageId s, uint64_t since);
-/* Times measured elsewhere (device events), in seconds. */
+/* Adds times that were measured elsewhere (device events), in seconds. */
 void counters_add(Counters *c, StageId s, double busy, double blocked_in, double blocked_out);
 void counters_left(Counters *c, StageId s, uint64_t bytes, uint64_t queue); /* one batch has left the stage */
 void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT]);
 
-/* Traces. batch: counted from the first of the pipeline. Whoever opens a batch begins its row, before anyone
- * adds to it. */
+/* Traces. batch counts from the first one of the pipeline. Whoever opens a batch calls begin before anyone
+ * adds to its trace. */
 void counters_trace_begin(Counters *c, int64_t batch, int rows);
 void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns);
 void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds);
-/* What the consumer found when it asked for the batch. */
+/* Sets host_ready and device_ready of a batch. */
 void counters_depths(Counters *c, int64_t batch, int host_ready, int device_ready);
 double counters_trace(const Counters *c, int64_t batch, TraceId t); /* seconds */
-/* A read: *alone is 1 when no other is under way. read_end returns what of it is TRACE_DISK, in ns. */
+/* Around a read. begin returns the time and sets *alone to 1 if no other read is running; end returns the
+ * TRACE_DISK part of the read, in ns. */
 uint64_t counters_read_begin(Counters *c, int *alone);
 uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone);
 

@@ -2,10 +2,10 @@
  *
  *   FREE -> PREPARING -> READY -> TRAINING -> FREE
  *
- * A buffer is memory for one batch on both devices. One thread carries each batch through: waits for a READY
- * slot and a free buffer, enqueues copy, preprocessing and peer copy on a stream each, ordered by events, and
- * gives the slot back when its copy is done. Nobody synchronises a device. Two events a buffer matter to the
- * consumer: `ready`, which its stream waits for, and `consumed`, which it records. */
+ * A buffer is memory for one batch on both devices. One thread takes every batch from its slot: it waits for
+ * a READY slot and a FREE buffer, enqueues copy, preprocessing and peer copy on three streams that are
+ * ordered by events, and releases the slot when the copy is done. No device is synchronised. Two events of a
+ * buffer matter to the consumer: `ready`, for which its stream waits, and `consumed`, which it records. */
 #ifndef MYXTTS_FEEDER_H
 #define MYXTTS_FEEDER_H
 
@@ -24,16 +24,17 @@ typedef struct FeederOptions {
     Loader *loader;
     Counters *counters;
     BatchShape shape;
-    size_t raw_bytes;   /* of the largest batch as it is copied; 0: slots come finished */
-    size_t batch_bytes; /* of the largest batch on the device */
+    size_t raw_bytes;   /* size of the largest batch as it is copied; 0: workers preprocess in the slots */
+    size_t batch_bytes; /* size of the largest batch on the device */
     int buffers, most_buffers;
-    int synchronous;    /* no thread: feeder_take does everything, one stage after the other */
+    int synchronous;    /* no thread: feeder_take runs all stages, one after the other */
     int inline_loading; /* num_workers 0: the feeder fills the slots itself */
     Log *log;
 } FeederOptions;
 
-/* Memory for one finished batch beside the data device: pinned where a GPU will copy from it. For the buffers
- * and, where the data device is the CPU, for the slots, which trade places with them. */
+/* Memory for a finished batch on the data device; pinned host memory if that is the CPU and a GPU will copy
+ * from it. Used for the buffers and, if the data device is the CPU, for the slots, which swap their memory
+ * with buffers. */
 int feeder_batch_is_pinned(const Device *data, const Device *model);
 int feeder_batch_alloc(uint8_t **p, Device *data, Device *model, size_t bytes, Err *err);
 void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes);
@@ -45,10 +46,10 @@ int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err);
 int feeder_release(Feeder *f, DeviceBatch *b, Stream *consumer, Err *err);
 void feeder_stop(Feeder *f); /* ends every wait */
 int feeder_buffers(const Feeder *f);
-uint64_t feeder_data_bytes(const Feeder *f); /* device memory of the buffers now */
+uint64_t feeder_data_bytes(const Feeder *f); /* current device memory of the buffers */
 uint64_t feeder_model_bytes(const Feeder *f);
-/* After ring_stop and loader_stop. 1 when its thread, reading itself (inline_loading), is stuck and left
- * behind with the Feeder, the ring and the loader; everything on the devices is closed all the same. */
+/* Call after ring_stop and loader_stop. Returns 1 if its thread (with inline_loading) is stuck in a read:
+ * thread, Feeder, ring and loader are then abandoned, but everything on the devices is closed. */
 int feeder_close(Feeder *f);
 
 #endif

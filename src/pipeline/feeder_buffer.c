@@ -10,7 +10,7 @@
 /* A GPU copies from the batch: its memory must be pinned. */
 int feeder_batch_is_pinned(const Device *data, const Device *model)
 {
-    return data->ops->traits.host_memory && !model->ops->traits.host_memory;
+    return data->traits.host_memory && !model->traits.host_memory;
 }
 
 /* *p is NULL after a failure. */

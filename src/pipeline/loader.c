@@ -145,7 +145,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &info->count, &bucket);
     const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
     memcpy(s->items, items, (size_t)info->count * sizeof *items);
-    info->text = b->text;
+    info->text = b->tokens;
     info->frames = b->frames;
     info->samples = policy_most_samples(b->frames, l->o.cfg->hop_length, l->o.on_the_fly);
     /* Sums as if every row will load; ring_filled takes away what is lost. */
@@ -162,8 +162,8 @@ static void open_slot_locked(Loader *l, Slot *s)
     r->opened++;
 }
 
-/* Claims rows and returns how many: 0 when there are none now, NO_MORE_ROWS at the end. The ring is locked.
- */
+/* Claims rows and returns how many: 0 when there are none now, NO_MORE_ROWS at the end. The
+ * ring is locked. */
 static int claim_locked(Loader *l, Slot **slot, int *first)
 {
     Ring *r = l->o.ring;

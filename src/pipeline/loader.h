@@ -1,8 +1,8 @@
 /* loader.h - workers that fill host slots from the mapped cache, or from audio files (on_the_fly).
- * A row that cannot be loaded stays empty (lengths 0), is named on the log once, and is counted; the batch
- * goes on without it. Invariants of a worker: it holds no lock while it reads; what it writes lies in rows
- * that only it has claimed. Threads: loader_open starts the workers; loader_fill_next is for callers without
- * workers (num_workers 0). */
+ * A row that cannot be loaded is left empty (lengths 0), logged once, and counted; the batch goes on without
+ * it. Invariants of a worker: it holds no lock while it reads, and it writes only to rows that it has
+ * claimed. Threads: loader_open starts the workers; loader_fill_next is for callers without workers
+ * (num_workers 0). */
 #ifndef MYXTTS_LOADER_H
 #define MYXTTS_LOADER_H
 
@@ -25,11 +25,11 @@ typedef struct LoaderOptions {
     Sim *sim; /* may be NULL */
     BatchShape shape;
     int on_the_fly;
-    Device *host; /* set where the data device is the CPU: the workers finish their rows themselves, in
-                     slot->batch */
+    Device *host; /* the data device if that is the CPU: workers preprocess their rows, into slot->batch; or
+                     NULL */
     int workers;
     int64_t first_epoch, first_index;
-    double stuck_seconds; /* a row that takes longer stops the run with its name */
+    double stuck_seconds; /* a row that takes longer stops the run with an error that names it */
     Log *log;
 } LoaderOptions;
 
@@ -37,20 +37,19 @@ typedef struct Loader Loader;
 int loader_open(Loader **l, const LoaderOptions *o, Err *err);
 /* Fills one batch in the calling thread (workers = 0). 0, or ERR_STOPPED at the end. */
 int loader_fill_next(Loader *l, Err *err);
-/* Looks for a row that has been worked on for longer than stuck_seconds; stops the ring with its name. For a
- * thread that does not read itself: without overlap (native_loading off) the consumer does, and nobody
- * watches it. */
+/* Stops the ring with an error if a worker has been busy with a row for longer than stuck_seconds; the error
+ * names the row. To be called by a thread that does not read. Without overlap (native_loading off) the
+ * consumer itself reads, and nobody watches it. */
 void loader_watch(Loader *l);
 int64_t loader_lost(const Loader *l); /* utterances that could not be loaded so far, each counted once */
-/* After ring_stop. A worker that is still in a read loader_patience later is left behind, and all it can
- * reach with it: 1 is returned then. */
+/* Call after ring_stop. Returns 1 if a worker is still in a read after loader_patience seconds: it is
+ * abandoned, with everything that it can access. */
 int loader_close(Loader *l);
 void loader_stop(Loader *l); /* ends simulated waits of its threads, and of those in loader_fill_next */
 
-/* A thread that reads and does not end by itself this many seconds after the stop is left behind:
- * stuck_seconds, or less. */
+/* Seconds after the stop until a thread that is still in a read is abandoned: stuck_seconds, or less. */
 double loader_patience(const Loader *l);
-/* Waits until *finished is not 0, or it is `until` (clock_now); returns *finished. */
+/* Waits until *finished is not 0 or clock_now reaches `until`; returns *finished. */
 int loader_await(const _Atomic int *finished, double until);
 
 #endif

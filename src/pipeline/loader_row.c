@@ -1,8 +1,8 @@
 /* loader_row.c - one row of a batch: from the caches or an audio file into the host slot.
  *
- * A mel comes from the mapped cache or with pread; where the data device is the CPU it is not copied at all
- * but preprocessed from where it lies. Samples come from the audio file (on_the_fly). The pitch always comes
- * from the cache and is finished here, so that no device computes it in its own way. */
+ * A mel is read from the mapped cache or by pread; if the data device is the CPU, it is not copied but
+ * preprocessed in place. Samples come from the audio file (on_the_fly). The pitch always comes from the cache
+ * and is processed here, so that it is identical on every device. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,8 +181,8 @@ static int read_pitch(Loader *l, Worker *w, RowSource *r)
     return read_piece(l, w->pitch, r->mel.pitch, (size_t)r->mel.frames * sizeof *w->pitch, r);
 }
 
-/* The mel of the cache into the slot, or left where it is mapped: then it is read and finished in one pass.
- */
+/* The mel of the cache into the slot, or left where it is mapped: then it is read and finished
+ * in one pass. */
 static int read_mel(Loader *l, const Slot *s, int row, RowSource *r)
 {
     if (s->batch && !l->segment_fd) {

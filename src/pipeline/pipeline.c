@@ -1,4 +1,4 @@
-/* pipeline.c - puts sampler, loader and feeder together; the plan of memory. */
+/* pipeline.c - connects sampler, loader and feeder; computes the memory plan. */
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
@@ -47,11 +47,11 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
     uint32_t n = o->corpus->count;
     SamplerOptions so = {.batch_size = cfg->batch_size,
                          .buckets = cfg->length_buckets,
-                         .multiple = SAMPLER_FRAME_MULTIPLE,
+                         .frame_multiple = SAMPLER_FRAME_MULTIPLE,
                          .seed = o->start.seed,
                          .ranks = 1};
     if (cfg->pad_to_fixed_length) {
-        so.fixed_text = cfg->max_text_length;
+        so.fixed_tokens = cfg->max_text_length;
         so.fixed_frames = (int)policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, on_the_fly);
     }
     *lengths = mem_calloc(n, sizeof **lengths);
@@ -71,7 +71,7 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
     const Config *cfg = o->cfg;
     z->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
     z->synchronous = !cfg->native_loading;
-    z->host_data = o->data->ops->traits.host_memory;
+    z->host_data = o->data->traits.host_memory;
     z->workers = z->synchronous ? 0 : config_workers(cfg);
     z->slots = z->synchronous ? 1 : policy_slots(cfg->prefetch_buffer_size, cfg->batch_size);
     z->shape = (BatchShape){.rows = cfg->batch_size,
@@ -81,11 +81,11 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
         const SamplerBucket *b = sampler_bucket(sampler, i);
         BatchLayout raw, batch;
         int64_t samples = policy_most_samples(b->frames, cfg->hop_length, z->on_the_fly);
-        batch_layout_host(&raw, &z->shape, b->text, b->frames, samples);
-        batch_layout_device(&batch, &z->shape, b->text, b->frames);
+        batch_layout_host(&raw, &z->shape, b->tokens, b->frames, samples);
+        batch_layout_device(&batch, &z->shape, b->tokens, b->frames);
         z->raw_bytes = raw.bytes > z->raw_bytes ? raw.bytes : z->raw_bytes;
         z->batch_bytes = batch.bytes > z->batch_bytes ? batch.bytes : z->batch_bytes;
-        z->shape.text = b->text > z->shape.text ? b->text : z->shape.text;
+        z->shape.text = b->tokens > z->shape.text ? b->tokens : z->shape.text;
         z->shape.frames = b->frames > z->shape.frames ? b->frames : z->shape.frames;
         z->shape.samples = samples > z->shape.samples ? samples : z->shape.samples;
     }
@@ -97,8 +97,8 @@ static uint64_t slot_batch_bytes(const Sizes *z)
     return z->host_data ? (uint64_t)z->slots * z->batch_bytes : 0;
 }
 
-/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU to copy from.
- */
+/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU
+ * to copy from. */
 static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z,
                         const PipelineOptions *o)
 {

@@ -1,4 +1,4 @@
-/* preprocess.c - see preprocess.h: the tables both halves work from, and the choice between them. */
+/* preprocess.c - see preprocess.h. Makes the tables and calls the host or the CUDA implementation. */
 #include "pipeline/preprocess.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ int preprocess_open(Preprocess **out, Device *d, const Config *cfg, const double
                                             .gain = cfg->augment_gain_db > 0.0,
                                             .noise = cfg->augment_noise_db > 0.0,
                                             .speed = cfg->augment_speed > 0.0};
-        rc = d->ops->traits.library_kernels ? open_cuda(p, err) : open_host(p, cfg, err);
+        rc = d->traits.library_kernels ? open_cuda(p, err) : open_host(p, cfg, err);
     }
     if (rc) {
         preprocess_close(p);

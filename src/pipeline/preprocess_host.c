@@ -1,5 +1,5 @@
-/* preprocess_host.c - the preprocessing on the CPU, for the devices cpu and simN. What is done to a value
- * stands in preprocess_math.h. */
+/* preprocess_host.c - preprocessing on the CPU, for the devices cpu and simN. preprocess_math.h has the
+ * arithmetic for one value. */
 #include <string.h>
 
 #include "base/check.h"

@@ -1,15 +1,15 @@
-/* preprocess_math.h - private to the loader and the preprocessing: what happens to one value, the same bits
- * on the CPU and on the GPU (audio/exact.h).
+/* preprocess_math.h - the arithmetic of preprocessing for one value, with the same bits on the CPU and on the
+ * GPU (audio/exact.h). Private to the loader and the preprocessing.
  *
- *   samples --speed--> samples --mel--> log mel --gain--> --noise--> --normalise--> what the network sees
+ *     samples --speed--> samples --mel--> log mel --gain--> --noise--> --normalise--> what the network sees
  *
- * speed  reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is faster, shorter and higher. s
- *        is raised where the result would not fit into the frames of the batch: nothing is cut. The loader
- *        does the same to the pitch, and adds log s.
- * gain   adds gain_db * ln(10) / 20 to the log mel, not below the mel's floor.
- * noise  log(exp(x) + level * (0.5 + u)), u uniform in [0, 1) from (seed, frame, band). level is noise_db
- *        below the mean of exp(x) over the clip. White noise is as loud in every band of this filterbank,
- *        whose triangles have the same area. */
+ *   - speed reads the samples at 0, s, 2s, ... by linear interpolation: s > 1 is faster, shorter and higher.
+ * If the result would not fit into the frames of the batch, s is raised: nothing is cut. The loader does the
+ * same to the pitch, and adds log s.
+ *   - gain adds gain_db * ln(10) / 20 to the log mel, but does not go below the mel's floor.
+ *   - noise is log(exp(x) + level * (0.5 + u)), with u uniform in [0, 1) from (seed, frame, band). level is
+ * noise_db below the mean of exp(x) over the clip. White noise is equally loud in all bands of this
+ * filterbank, because its triangles have the same area. */
 #ifndef MYXTTS_PREPROCESS_MATH_H
 #define MYXTTS_PREPROCESS_MATH_H
 
@@ -20,8 +20,8 @@
 #include "audio/normaliser.h"
 
 #define LN10_20 0.11512925464970229 /* ln(10) / 20 */
-#define SUM_SCALE 1073741824.0   /* 2^30: sums are made of integers, which come out the same in any order */
-#define SUM_MOST 1099511627776.0 /* 2^40: one value; 2^24 of them fit */
+#define SUM_SCALE 1073741824.0   /* 2^30: values are summed as integers, so that the order does not matter */
+#define SUM_MOST 1099511627776.0 /* 2^40: maximum of one value, so that the sum of 2^24 fits into 64 bits */
 
 enum { AUGMENT_GAIN, AUGMENT_NOISE, AUGMENT_SPEED, AUGMENT_SEED, AUGMENT_COUNT };
 
@@ -33,7 +33,7 @@ EXACT float preprocess_gain(float x, float gain_db)
     return x < MEL_LOG_FLOOR ? MEL_LOG_FLOOR : x;
 }
 
-/* What one value adds to the sum of its clip; the mean of them, times SUM_SCALE, is the level of the clip. */
+/* What one value adds to the sum of its clip. The mean over the clip, divided by SUM_SCALE, is its level. */
 EXACT uint64_t preprocess_loudness(float x)
 {
     double v = exact_mul(exact_exp((double)x), SUM_SCALE);
@@ -53,20 +53,20 @@ EXACT float preprocess_noise(float x, double level, uint32_t seed, int64_t frame
     return (float)exact_log(exact_add(exact_exp((double)x), exact_mul(level, exact_add(0.5, u))));
 }
 
-/* A clip of samples and what becomes of it. */
+/* A clip before and after the change of speed. */
 typedef struct Clip {
-    const float *x;
-    int64_t from; /* samples that are there */
-    int64_t n;    /* after the change of speed */
-    double step;  /* 1: as they are */
-    int frames;
+    const float *x; /* [from] samples */
+    int64_t from;
+    int64_t n;   /* number of samples after the change */
+    double step; /* 1: unchanged */
+    int frames;  /* after the change */
 } Clip;
 
-/* length: as the loader says; samples, frames: what a row has room for; odd: n_fft % 2. */
+/* length: number of samples from the loader; samples, frames: capacity of a row; odd: n_fft % 2. */
 EXACT void preprocess_clip(Clip *c, const float *x, int64_t length, float speed, int64_t samples, int frames,
                            int hop, int odd)
 {
-    int64_t most = (int64_t)frames * hop - 1 + odd; /* one more would be one frame more */
+    int64_t most = (int64_t)frames * hop - 1 + odd; /* one more sample would make one more frame */
     c->x = x;
     c->from = length < 0 ? 0 : length > samples ? samples : length;
     c->step = speed > 0.1f && speed < 10.0f ? (double)speed : 1.0;
@@ -80,7 +80,7 @@ EXACT void preprocess_clip(Clip *c, const float *x, int64_t length, float speed,
     c->frames = c->n > 0 ? (int)(1 + (c->n - odd) / hop) : 0;
 }
 
-/* Sample i of 0 .. n - 1. */
+/* Sample i of the changed clip, 0 .. n - 1. */
 EXACT float preprocess_sample(const Clip *c, int64_t i)
 {
     if (c->step == 1.0)

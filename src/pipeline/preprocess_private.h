@@ -1,4 +1,4 @@
-/* preprocess_private.h - between preprocess.c and its two halves. */
+/* preprocess_private.h - shared by preprocess.c, preprocess_host.c and preprocess_cuda.cu. */
 #ifndef MYXTTS_PREPROCESS_PRIVATE_H
 #define MYXTTS_PREPROCESS_PRIVATE_H
 
@@ -9,12 +9,12 @@
 extern "C" {
 #endif
 
-/* What both halves work from. Augmentations that the settings leave off are not looked for in the batch. */
+/* Used on the host and by CUDA. Augmentations that the settings turn off are not read from the batch. */
 typedef struct PreprocessTables {
     const MelTables *mel;
     const float *mean, *deviation; /* [bands] as normaliser_statistics makes them */
     int bands, max_rows;
-    int gain, noise, speed; /* 1: as the row of the batch says */
+    int gain, noise, speed; /* 1: apply it as the row of the batch says */
 } PreprocessTables;
 
 /* Host: runs as a kernel of a host or sim stream. */
@@ -22,7 +22,7 @@ typedef struct PreprocessHost {
     PreprocessTables tables;
     const MelPlan *plan;
     MelScratch *scratch;
-    float *samples; /* [samples_cap] a clip after the change of speed; NULL when that is off */
+    float *samples; /* [samples_cap] a clip after the change of speed; NULL if that is off */
     int64_t samples_cap;
 } PreprocessHost;
 
@@ -33,11 +33,11 @@ typedef struct PreprocessTask { /* the argument of the kernel */
 void preprocess_host_kernel(void *task);
 void preprocess_host_row(const PreprocessTask *task, int row, const void *stored);
 
-/* CUDA: a table in libmyxtts_cuda.so. The device memory is taken by the caller, so that it counts against the
+/* CUDA: a table in libmyxtts_cuda.so. The caller allocates the device memory, so that it counts against the
  * cap. */
 #define PREPROCESS_CUDA_SYMBOL "myxtts_cuda_preprocess"
 typedef struct PreprocessCudaOps {
-    uint64_t (*bytes)(const PreprocessTables *t); /* of device memory it needs */
+    uint64_t (*bytes)(const PreprocessTables *t); /* device memory that it needs */
     int (*open)(void **state, const PreprocessTables *t, int device, void *memory, Err *err);
     int (*run)(void *state, void *native_stream, const PreprocessArgs *args, Err *err);
     void (*close)(void *state);

@@ -9,17 +9,17 @@
 #include "base/check.h"
 #include "base/rng.h"
 
-#define MAX_BINS 512 /* lengths are told apart this finely when bucket borders are chosen */
+#define MAX_BINS 512 /* of the histogram of lengths from which bucket borders are chosen */
 
-/* The order of one epoch. Two are kept: workers may still fill the last batches of an epoch when the next
- * begins. */
+/* The batches of one epoch. Two plans are kept, because workers may still fill the last batches of an epoch
+ * when the next one begins. */
 typedef struct Plan {
     int64_t epoch;   /* -1: none */
     uint32_t *items; /* [count] utterances, batch after batch */
-    uint32_t *start; /* [all_batches + 1] into items */
+    uint32_t *start; /* [all_batches + 1] where each batch begins in items */
     uint8_t *bucket; /* [all_batches] */
     uint32_t *order; /* [all_batches] shuffled batch numbers */
-    uint8_t *skip;   /* [count] 1: not in this epoch (drop_last); NULL without */
+    uint8_t *skip;   /* [count] 1: left out of this epoch; NULL without drop_last */
 } Plan;
 
 struct Sampler {
@@ -27,24 +27,24 @@ struct Sampler {
     uint32_t count;
     SamplerBucket buckets[SAMPLER_MAX_BUCKETS];
     int bucket_count;
-    uint32_t *members; /* [count] utterances by bucket, in dataset order within it */
-    uint32_t first[SAMPLER_MAX_BUCKETS + 1];
-    int64_t all_batches; /* of all ranks */
-    uint64_t padded_frames, real_frames;
+    uint32_t *members;                       /* [count] utterances by bucket, in dataset order within it */
+    uint32_t first[SAMPLER_MAX_BUCKETS + 1]; /* where each bucket begins in members */
+    int64_t all_batches;                     /* of an epoch, for all ranks */
+    uint64_t padded_frames, real_frames;     /* of an epoch, for all ranks */
     Plan plans[2];
 };
 
-/* Borders of k buckets over bins with `weight` utterances and upper edges `edge` that waste the fewest
- * frames: the classic dynamic programme over (buckets used, bins covered). cut [k]: last bin of each bucket;
- * returns the buckets used. */
+/* Divides a histogram of lengths into at most k buckets with the least padding. weight [bins] is the number
+ * of utterances in a bin, edge [bins] the frames that they are padded to. Writes the last bin of each bucket
+ * to cut [k] and returns the number of buckets. A dynamic programme over (buckets used, bins covered). */
 static int best_borders(int *cut, const double *weight, const int *edge, int bins, int k, Err *err,
                         int *out_of_memory)
 {
     *out_of_memory = 0;
     if (k > bins)
         k = bins;
-    /* cost[b][j]: least frames when the first j bins are covered by b buckets; from: where the last one
-     * begins. */
+    /* cost[b][j] is the minimum of padded frames when b buckets cover the first j bins; from[b][j] is the bin
+     * where the last of these buckets begins. */
     size_t cells = (size_t)(k + 1) * (size_t)(bins + 1);
     double *cost = mem_calloc(cells, sizeof *cost), *sum = mem_calloc((size_t)bins + 1, sizeof *sum);
     int *from = mem_calloc(cells, sizeof *from);
@@ -74,7 +74,7 @@ static int best_borders(int *cut, const double *weight, const int *edge, int bin
             }
         }
     }
-    /* Back along the way that gave the least. */
+    /* Walk back along the choices that led to the minimum. */
     for (int b = k, j = bins; b > 0; b--) {
         cut[b - 1] = j - 1;
         j = from[(size_t)b * (size_t)(bins + 1) + (size_t)j];
@@ -86,38 +86,40 @@ done:
     return k;
 }
 
-/* Static shapes: one for all, or a few by length. */
+/* Chooses the padded shapes: one for all, or a few by length. */
 static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
 {
     const SamplerOptions *o = &s->o;
-    uint32_t most_text = 0, most_frames = 0;
+    uint32_t max_tokens = 0, max_frames = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        most_text = lengths[i].tokens > most_text ? lengths[i].tokens : most_text;
-        most_frames = lengths[i].frames > most_frames ? lengths[i].frames : most_frames;
+        max_tokens = lengths[i].tokens > max_tokens ? lengths[i].tokens : max_tokens;
+        max_frames = lengths[i].frames > max_frames ? lengths[i].frames : max_frames;
     }
     /* pad_to_fixed_length: one shape, and every utterance must fit. */
-    if (o->fixed_text > 0) {
-        if (most_text > (uint32_t)o->fixed_text || most_frames > (uint32_t)o->fixed_frames)
+    if (o->fixed_tokens > 0) {
+        if (max_tokens > (uint32_t)o->fixed_tokens || max_frames > (uint32_t)o->fixed_frames)
             return err_set(err, ERR_DATA,
                            "an utterance has %u tokens or %u frames, more than the fixed shape of %d and %d",
-                           most_text, most_frames, o->fixed_text, o->fixed_frames);
-        s->buckets[0] =
-            (SamplerBucket){o->fixed_text, round_to_multiple(o->fixed_frames, o->multiple), s->count};
+                           max_tokens, max_frames, o->fixed_tokens, o->fixed_frames);
+        s->buckets[0] = (SamplerBucket){.tokens = o->fixed_tokens,
+                                        .frames = round_to_multiple(o->fixed_frames, o->frame_multiple),
+                                        .utterances = s->count};
         s->bucket_count = 1;
         return 0;
     }
-    /* Lengths in bins: the dynamic programme is quadratic in their number. */
-    int width = round_to_multiple((int)(most_frames / MAX_BINS) + 1, o->multiple), bins = 0;
+    /* A histogram with few bins, because the dynamic programme is quadratic in their number. The edge of a
+     * bin is the length of its longest utterance, rounded up. */
+    int width = round_to_multiple((int)(max_frames / MAX_BINS) + 1, o->frame_multiple), bins = 0;
     double weight[MAX_BINS + 1] = {0};
     int edge[MAX_BINS + 1] = {0}, cut[SAMPLER_MAX_BUCKETS], failed;
-    for (uint32_t i = 0; i < s->count;
-         i++) { /* the edge of a bin is the longest that lies in it, rounded up */
+    for (uint32_t i = 0; i < s->count; i++) {
         int frames = lengths[i].frames ? (int)lengths[i].frames : 1, bin = (frames - 1) / width;
-        int rounded = round_to_multiple(frames, o->multiple);
+        int rounded = round_to_multiple(frames, o->frame_multiple);
         weight[bin]++;
         edge[bin] = rounded > edge[bin] ? rounded : edge[bin];
     }
-    for (int i = 0; i <= MAX_BINS; i++) /* empty bins are no place for a border */
+    /* Empty bins are removed, so that no bucket is empty. */
+    for (int i = 0; i <= MAX_BINS; i++)
         if (weight[i] > 0) {
             weight[bins] = weight[i];
             edge[bins++] = edge[i];
@@ -126,7 +128,7 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
     if (failed)
         return failed;
     for (int b = 0; b < s->bucket_count; b++)
-        s->buckets[b] = (SamplerBucket){0, edge[cut[b]], 0};
+        s->buckets[b] = (SamplerBucket){.frames = edge[cut[b]]};
     return 0;
 }
 
@@ -139,21 +141,21 @@ static int bucket_of(const Sampler *s, uint32_t frames)
     return b;
 }
 
-/* Fills members by bucket, and the text length of every bucket: what is left over moves to longer buckets, so
- * they must hold its text. */
+/* Fills s->members and the padded text length of every bucket. A bucket's texts may be longer than its own
+ * utterances need: what is left over in shorter buckets moves to it. */
 static void fill_members(Sampler *s, const SampleLength *lengths)
 {
-    if (s->o.fixed_text == 0)
+    if (s->o.fixed_tokens == 0)
         for (uint32_t i = 0; i < s->count; i++) {
             SamplerBucket *b = &s->buckets[bucket_of(s, lengths[i].frames)];
-            int text = round_to_multiple((int)lengths[i].tokens, SAMPLER_TEXT_MULTIPLE);
-            b->text = text > b->text ? text : b->text;
+            int tokens = round_to_multiple((int)lengths[i].tokens, SAMPLER_TEXT_MULTIPLE);
+            b->tokens = tokens > b->tokens ? tokens : b->tokens;
             b->utterances++;
         }
     for (int b = 1; b < s->bucket_count; b++)
-        if (s->buckets[b].text < s->buckets[b - 1].text)
-            s->buckets[b].text = s->buckets[b - 1].text;
-    /* Counting sort: dataset order within a bucket. */
+        if (s->buckets[b].tokens < s->buckets[b - 1].tokens)
+            s->buckets[b].tokens = s->buckets[b - 1].tokens;
+    /* A counting sort keeps the order of the dataset within a bucket. */
     uint32_t at[SAMPLER_MAX_BUCKETS + 1] = {0};
     for (int b = 0; b < s->bucket_count; b++)
         s->first[b + 1] = at[b + 1] = s->first[b] + s->buckets[b].utterances;
@@ -163,7 +165,8 @@ static void fill_members(Sampler *s, const SampleLength *lengths)
     }
 }
 
-/* How many batches an epoch has, and their padding: only counts matter, so it is the same in every epoch. */
+/* Counts the batches of an epoch and their padded frames. They depend on the bucket sizes only, so they are
+ * the same in every epoch. */
 static void count_batches(Sampler *s)
 {
     uint32_t carry = 0, size = (uint32_t)s->o.batch_size;
@@ -176,7 +179,7 @@ static void count_batches(Sampler *s)
     }
     if (carry > 0 && s->o.drop_last)
         left_out = carry;
-    else if (carry > 0) { /* the rows that stay empty are padding too: the device computes them */
+    else if (carry > 0) { /* empty rows are padding too: the device computes them */
         s->all_batches++;
         s->padded_frames += (uint64_t)size * (uint64_t)s->buckets[s->bucket_count - 1].frames;
     }
@@ -184,7 +187,7 @@ static void count_batches(Sampler *s)
         s->real_frames -= s->real_frames * left_out / s->count;
 }
 
-/* All memory of an epoch, taken once. */
+/* Allocates all memory of a plan. */
 static int plan_open(Plan *p, const Sampler *s, Err *err)
 {
     size_t batches = (size_t)s->all_batches;
@@ -204,8 +207,9 @@ int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *len
                  Err *err)
 {
     *out = NULL;
-    ASSERT(o->batch_size > 0 && o->multiple > 0 && o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks);
-    ASSERT(o->fixed_text > 0 || (o->buckets > 0 && o->buckets <= SAMPLER_MAX_BUCKETS));
+    ASSERT(o->batch_size > 0 && o->frame_multiple > 0);
+    ASSERT(o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks);
+    ASSERT(o->fixed_tokens > 0 || (o->buckets > 0 && o->buckets <= SAMPLER_MAX_BUCKETS));
     if (count == 0)
         return err_set(err, ERR_DATA, "there is no utterance to make batches of");
     Sampler *s = mem_calloc(1, sizeof *s);
@@ -259,8 +263,8 @@ double sampler_padding(const Sampler *s)
     return s->padded_frames ? 1 - (double)s->real_frames / (double)s->padded_frames : 0;
 }
 
-/* Those that would not fill a batch are drawn from all, so that the longest are not left out in every epoch.
- */
+/* Draws the utterances to leave out at random from all. Leaving out the remainder of the last bucket would
+ * drop the longest ones in every epoch. */
 static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
 {
     memset(p->skip, 0, s->count);
@@ -271,20 +275,20 @@ static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
     }
 }
 
-/* Called under the ring's lock; the plan of an epoch is made once. */
+/* The loader calls this under the ring's lock. */
 void sampler_epoch(Sampler *s, int64_t epoch)
 {
     Plan *p = &s->plans[epoch & 1];
     if (p->epoch == epoch)
         return;
-    /* A function of seed and epoch: nothing else enters. */
+    /* The plan depends on seed and epoch only. */
     Rng rng;
     rng_seed(&rng, rng_mix(s->o.seed, (uint64_t)epoch));
     uint32_t size = (uint32_t)s->o.batch_size, placed = 0, batch = 0;
     if (p->skip)
         draw_skipped(s, p, &rng);
     for (int b = 0; b < s->bucket_count; b++) {
-        /* items[start[batch] .. placed) is what the shorter buckets left over */
+        /* items[start[batch] .. placed) are left over from shorter buckets. */
         uint32_t n = 0;
         for (uint32_t i = s->first[b]; i < s->first[b + 1]; i++)
             if (!p->skip || !p->skip[s->members[i]])
@@ -297,13 +301,13 @@ void sampler_epoch(Sampler *s, int64_t epoch)
             batch++;
         }
     }
-    /* What is left in the end is one batch that is not full, of the longest shape. */
+    /* What is left at the end forms a batch that is not full, in the longest shape. */
     if (placed > p->start[batch]) {
         p->bucket[batch] = (uint8_t)(s->bucket_count - 1);
         p->start[++batch] = placed;
     }
     ASSERT_CMP(batch, ==, s->all_batches);
-    /* Batches in random order, or every epoch would go from short to long. */
+    /* Shuffle the batches, or every epoch would go from short to long. */
     for (uint32_t i = 0; i < batch; i++)
         p->order[i] = i;
     rng_shuffle_u32(&rng, p->order, batch);
@@ -316,7 +320,7 @@ const uint32_t *sampler_batch(const Sampler *s, int64_t epoch, int64_t index, in
     const Plan *p = &s->plans[epoch & 1];
     ASSERT_CMP(p->epoch, ==, epoch);
     ASSERT_CMP(index, <, sampler_batches(s));
-    /* Ranks take turns. */
+    /* Batches are dealt to the ranks in turn. */
     uint32_t b = p->order[index * s->o.ranks + s->o.rank];
     *count = (int)(p->start[b + 1] - p->start[b]);
     *bucket = p->bucket[b];

@@ -1,9 +1,13 @@
 /* sampler.h - which utterances form which batch: a pure function of (seed, epoch).
- * Utterances are put into length buckets (a few static shapes that waste least), shuffled within the bucket,
- * cut into batches; what is left over in a bucket moves to the next longer one, so that an epoch has at most
- * one batch that is not full. The batches are then shuffled. Every utterance comes exactly once an epoch.
- * State to resume from: epoch and index (and the settings). Threads: sampler_batch from any; the plan of an
- * epoch is made by sampler_epoch, which one thread calls. */
+ * Utterances are put into length buckets (a few fixed padded shapes, chosen for the least padding), shuffled
+ * within the bucket and cut into batches. What is left over in a bucket moves to the next longer one, so that
+ * an epoch has at most one batch that is not full. The batches are then shuffled. With one rank and without
+ * drop_last, every utterance is in exactly one batch of an epoch.
+ *
+ * To resume, epoch and index of the next batch (and the same settings) suffice.
+ *
+ * Threads: one at a time calls sampler_epoch. Meanwhile any thread may call sampler_batch for the epoch
+ * before. */
 #ifndef MYXTTS_SAMPLER_H
 #define MYXTTS_SAMPLER_H
 
@@ -13,41 +17,45 @@
 #include "base/mem.h"
 
 #define SAMPLER_MAX_BUCKETS 64
-#define SAMPLER_TEXT_MULTIPLE 8  /* texts of a bucket are padded to a multiple of this */
-#define SAMPLER_FRAME_MULTIPLE 8 /* and its clips, in frames */
+#define SAMPLER_TEXT_MULTIPLE 8  /* texts are padded to a multiple of this many tokens */
+#define SAMPLER_FRAME_MULTIPLE 8 /* the frame_multiple that the program uses; tests use others */
 
+/* Length of one utterance. */
 typedef struct SampleLength {
-    uint32_t tokens, frames; /* of one utterance */
+    uint32_t tokens, frames;
 } SampleLength;
 
 typedef struct SamplerOptions {
     int batch_size;
-    int buckets;                  /* 1 .. SAMPLER_MAX_BUCKETS; ignored with fixed_text */
-    int fixed_text, fixed_frames; /* > 0: one static shape (pad_to_fixed_length) */
-    int multiple;                 /* padded frames are rounded up to a multiple of this */
+    int buckets; /* 1 .. SAMPLER_MAX_BUCKETS; ignored if fixed_tokens is set */
+    /* Both > 0: every batch has this shape (setting pad_to_fixed_length). Otherwise both 0. */
+    int fixed_tokens, fixed_frames;
+    int frame_multiple; /* clips are padded to a multiple of this many frames */
     uint64_t seed;
-    int rank, ranks; /* this process takes batches rank, rank + ranks, ...; the others' are skipped */
-    int drop_last;   /* no batch that is not full: a few utterances, others in every epoch, are left out */
+    int rank, ranks; /* this process gets batches rank, rank + ranks, ... of the epoch */
+    int drop_last;   /* leave out enough utterances that all batches are full; other ones in each epoch */
 } SamplerOptions;
 
 typedef struct SamplerBucket {
-    int text, frames; /* padded shape */
+    int tokens, frames; /* padded shape */
     uint32_t utterances;
 } SamplerBucket;
 
 typedef struct Sampler Sampler;
+/* lengths [count] is not kept. ERR_DATA if there are too few utterances for one batch on each rank, or one
+ * does not fit the fixed shape. */
 int sampler_open(Sampler **s, const SamplerOptions *o, const SampleLength *lengths, uint32_t count, Err *err);
 void sampler_close(Sampler *s);
 int sampler_bucket_count(const Sampler *s);
 const SamplerBucket *sampler_bucket(const Sampler *s, int i);
 int64_t sampler_batches(const Sampler *s); /* per epoch and rank; the same in every epoch */
-/* Share of padded frames that are padding, over an epoch; with drop_last about that. */
+/* The fraction of an epoch's frames that is padding, 0 .. 1; approximate with drop_last. */
 double sampler_padding(const Sampler *s);
-/* Plans an epoch (O(n), no allocation); batches of this and of the epoch before may be asked for (two plans
- * are kept). */
+/* Plans an epoch (O(n), no allocation) unless it is planned already. Two plans are kept, those of the last
+ * even and of the last odd epoch: `epoch` replaces epoch - 2. */
 void sampler_epoch(Sampler *s, int64_t epoch);
-/* Utterances [*count] of batch `index` of `epoch`, and its bucket. The pointer lives until that epoch's plan
- * is replaced. */
+/* Returns the utterances [*count] of batch `index` of a planned epoch, and the batch's bucket. The pointer is
+ * valid until the plan of that epoch is replaced. */
 const uint32_t *sampler_batch(const Sampler *s, int64_t epoch, int64_t index, int *count, int *bucket);
 
 #endif

@@ -1,4 +1,4 @@
-/* cld2_shim.h - Compact Language Detector 2 has only a C++ interface; this is the part we use, for C. */
+/* cld2_shim.h - a C interface to the part of Compact Language Detector 2 (C++) that we use. */
 #ifndef MYXTTS_CLD2_SHIM_H
 #define MYXTTS_CLD2_SHIM_H
 
@@ -7,11 +7,11 @@ extern "C" {
 #endif
 
 typedef struct Cld2Guess {
-    char code[8]; /* "en", "zh", "zh-Hant"; "" when there are fewer guesses */
-    int percent;  /* share of the text */
+    char code[8]; /* "en", "zh", "zh-Hant"; "" if there are fewer guesses */
+    int percent;  /* of the text */
 } Cld2Guess;
 
-/* The three likeliest languages of valid UTF-8, best first. Threads: any. */
+/* The three most likely languages of n bytes of valid UTF-8, best first. Threads: any. */
 void cld2_detect(Cld2Guess guess[3], const char *text, int n);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
-/* clean.h - what is written becomes what is said: abbreviations and numbers.
- *   none          the text as it is
- *   basic         the same, and lower case where characters are the symbols
- *   english       English abbreviations and numbers in English lines; other lines as basic
- *   multilingual  abbreviations and numbers by the line's language
- * All but none also write Arabic and East Asian sentence marks as their ASCII likes for espeak-ng, so that
- * they stay in the phonemes. Accents, cedillas, vowel signs and Hangul syllables are never touched. Case is
- * kept for espeak-ng, which uses it. Threads: one per Cleaner. */
+/* clean.h - turns written text into spoken words: abbreviations and numbers are written out. The cleaners:
+ *   - none          leaves the text as it is
+ *   - basic         the same, but in lower case if the characters are the symbols
+ *   - english       writes out English abbreviations and numbers in English lines; other lines as basic
+ *   - multilingual  writes out abbreviations and numbers by the language of the line
+ * All but none also replace Arabic and East Asian sentence marks by their ASCII equivalents, so that
+ * espeak-ng keeps them in the phonemes. Accents, cedillas, vowel signs and Hangul syllables are never
+ * changed, nor is the case of text for espeak-ng, which uses it. Threads: one per Cleaner. */
 #ifndef MYXTTS_CLEAN_H
 #define MYXTTS_CLEAN_H
 
@@ -14,25 +14,25 @@
 #include "text/numbers.h"
 #include "text/unicode.h"
 
-#define CLEAN_VERSION 1 /* of the rules and tables; part of cache keys */
+#define CLEAN_VERSION 1 /* part of cache keys; raise it when the rules or tables change */
 
 typedef struct Cleaner {
     TextCleaner kind;
-    int lower;
+    int lower; /* convert to lower case */
     Numbers *numbers;
-    UnicodeScratch *scratch; /* the caller's */
-    Buf a, b;
+    UnicodeScratch *scratch; /* owned by the caller */
+    Buf a, b;                /* results of the steps in between */
 } Cleaner;
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch); /* 0 or ERR_NOMEM */
-void clean_close(Cleaner *c); /* safe on a zeroed Cleaner */
+void clean_close(Cleaner *c); /* a zeroed Cleaner is allowed */
 
-/* Appends the cleaned form of normalised text (unicode_normalise). language: primary code. 0, or ERR_NOMEM.
- */
+/* Appends the cleaned form of normalised text (unicode_normalise). language is a primary code. Returns 0 or
+ * ERR_NOMEM. */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language);
 
-/* Appends text with abbreviations of the language written out; used by clean_text. 1 when anything changed.
- */
+/* Appends the text with the abbreviations of the language written out; clean_text uses it. Returns 1 if
+ * anything changed, else 0. */
 int clean_abbreviations(Buf *out, const char *text, size_t n, const char *language);
 
 #endif

@@ -263,8 +263,8 @@ int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, cons
     return guess(out, supported, text, n, SCRIPT_OTHER);
 }
 
-/* The code, or its text cut short when it is none: nothing is guessed, the missing voice is reported with it.
- */
+/* The code, or its text cut short when it is none: nothing is guessed, the missing voice is
+ * reported with it. */
 static void set_code(char out[LANGUAGE_MAX], const char *code, size_t n)
 {
     if (language_normalise(out, code, n) == 0)

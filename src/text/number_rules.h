@@ -1,5 +1,5 @@
-/* number_rules.h - names around numbers: money signs, money and months of a language (config/languages.h).
- * Private to numbers.c. Threads: any; constant. */
+/* number_rules.h - looks up words around numbers: currency signs, currencies and months of a language
+ * (config/languages.h). Private to numbers.c. Threads: any; the tables are constant. */
 #ifndef MYXTTS_NUMBER_RULES_H
 #define MYXTTS_NUMBER_RULES_H
 
@@ -7,11 +7,12 @@
 
 #include "config/languages.h"
 
-/* Money sign at text: its ISO code and length in bytes; NULL when there is none. */
+/* If the text begins with a currency sign, its ISO code and length in bytes; otherwise NULL. */
 const char *number_rules_currency(const char *text, size_t n, size_t *length);
-/* The language's own names of a currency; NULL when ICU names it well enough. */
+/* The names of a currency in the language; NULL if ICU's are to be used. */
 const MoneyNames *number_rules_money(const NumberRules *rules, const char *iso);
-/* Index 0-11 when a month's name stands at text and ends there; -1 otherwise. */
+/* If the text begins with the name of a month as a whole word, its index 0-11 and length in bytes; otherwise
+ * -1. */
 int number_rules_month(const NumberRules *rules, const char *text, size_t n, size_t *length);
 
 #endif

@@ -1,19 +1,20 @@
-/* numbers.h - digits spelled out as words of the line's language, by ICU's spell-out rules.
- * Integers (1,000 and 1.000 by the language's habit), decimals, negative numbers, ordinals (1st, 2e, 3º),
- * years, decades (1890s), money, per cent, clock times, ISO dates, day and month, ranges of years; Arabic,
- * Persian and full-width digits. What has more than 15 digits or begins with 0 is read digit by digit.
- * Threads: one per Numbers. Formatters are opened when a language is first met and kept. */
+/* numbers.h - spells out digits in the language of the line, by ICU's spell-out rules.
+ * Covers integers (1,000 or 1.000, depending on the language), decimals, negative numbers, ordinals (1st, 2e,
+ * 3º), years, decades (1890s), money, per cent, clock times, ISO dates, day and month, and ranges of years,
+ * also in Arabic, Persian and full-width digits. A number that has more than 15 digits or begins with 0 is
+ * read digit by digit. Threads: one per Numbers. ICU's formatters are opened when a language is first used,
+ * and kept. */
 #ifndef MYXTTS_NUMBERS_H
 #define MYXTTS_NUMBERS_H
 
 #include "base/mem.h"
 
 typedef struct Numbers Numbers;
-Numbers *numbers_open(void); /* NULL on no memory */
+Numbers *numbers_open(void); /* NULL if out of memory */
 void numbers_close(Numbers *n);
 
-/* Appends text to out with its numbers spelled out. 1; 0 with out untouched when there is no digit in it
- * (costs one look at each byte) or the language has no rules; ERR_NOMEM. language: a primary code, "en". */
+/* Appends the text to out with its numbers spelled out and returns 1. Returns 0, with out unchanged, if the
+ * text has no digit or the language no rules; or ERR_NOMEM. language is a primary code ("en"). */
 int numbers_expand(Numbers *n, Buf *out, const char *text, size_t len, const char *language);
 
 #endif

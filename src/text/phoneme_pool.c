@@ -1,8 +1,8 @@
 /* phoneme_pool.c - see phoneme_pool.h.
- * How it works: items get a slot of a ring (the window) in order and are sent to whichever worker runs low; a
- * worker answers in the order it was asked. Answers wait in their slots until all before them were delivered.
- * Invariant: delivered <= taken <= delivered + window; every taken, unanswered item is in the queue of
- * exactly one worker. */
+ * Items get slots of a ring (the window) in order and are sent to workers that have few queued; a worker
+ * answers in the order of its requests. Answers wait in their slots until all earlier ones have been
+ * delivered. Invariant: delivered <= taken <= delivered + window; every taken, unanswered item is in the
+ * queue of exactly one worker. */
 #include "text/phoneme_pool.h"
 
 #include <errno.h>

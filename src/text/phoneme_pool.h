@@ -1,11 +1,13 @@
-/* phoneme_pool.h - many TextEngines, each in a worker process: libespeak-ng is not thread-safe.
- * The pool feeds lines to the workers and hands results back in the order of the items. A worker that dies or
- * takes longer than cfg->phoneme_timeout_ms on a line costs that line (REJECT_PHONEMES_FAILED, detail says
- * which happened) and is replaced; the other lines it held are done again. A worker that dies while it works
- * on no line costs none. workers = 0: one TextEngine in this process; then there is no time limit, and a
- * crash is a crash of the program. Memory is bounded: a window of items per worker, whatever the number of
- * items. Call from a process that has no other threads running (it forks). Children die with the parent and
- * hold no locks or files. */
+/* phoneme_pool.h - many TextEngines, each in a worker process, because libespeak-ng is not thread-safe.
+ * The pool sends lines to the workers and returns the results in the order of the items.
+ *   - If a worker dies or takes longer than cfg->phoneme_timeout_ms on a line, that line is rejected
+ *     (REJECT_PHONEMES_FAILED, detail says which of the two), the worker is replaced, and its other lines are
+ *     done again. If it dies between lines, none is rejected.
+ *   - With workers = 0 there is one TextEngine in this process, no time limit, and a crash of espeak-ng is a
+ *     crash of the program.
+ *   - Memory is bounded: a few items per worker, whatever the number of items.
+ * Call from a process that has no other threads running (it forks). Workers die with the parent and hold no
+ * locks or files. */
 #ifndef MYXTTS_PHONEME_POOL_H
 #define MYXTTS_PHONEME_POOL_H
 
@@ -20,13 +22,13 @@ typedef struct PhonemeItem {
     Str text, language, id;
 } PhonemeItem;
 
-/* next: fills *item and returns 1, or returns 0 at the end. Called in order from this process; the slices are
- * copied before next is called again. While it waits for input, finished results wait too. done: called in
- * item order, index counting from 0; result lives until it returns; a non-zero return stops the run with that
- * code (err filled by done). Returns 0, the code of done, ERR_NOMEM, or ERR_WORKER when workers cannot be
- * started at all. */
+/* Both are called in this process. */
 typedef struct PhonemeCallbacks {
+    /* Fills *item and returns 1, or returns 0 at the end. The slices are copied before the next call. While
+     * it waits for input, finished results wait too. */
     int (*next)(void *user, PhonemeItem *item);
+    /* Called for every item in order; index counts from 0, result is valid until it returns. A return value
+     * other than 0 stops the run with that code; err is then filled by it. */
     int (*done)(void *user, uint64_t index, RejectReason reason, const TextResult *result, Err *err);
     void *user;
 } PhonemeCallbacks;
@@ -36,6 +38,7 @@ typedef struct PhonemePoolReport {
     uint64_t timeouts, deaths;
 } PhonemePoolReport;
 
+/* Returns 0, the code of `done`, ERR_NOMEM, or ERR_WORKER if workers cannot be started at all. */
 int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report,
                      Log *log, Err *err);
 

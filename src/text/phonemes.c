@@ -1,13 +1,13 @@
 /* phonemes.c - see phonemes.h. The path of a line, as in phonemizer 3.4.0 (punctuation.py, backend/espeak):
- *   1. runs of punctuation, with the white space around them, cut the line into chunks; ',' and '.' between
- * two digits do not count as punctuation;
- *   2. each chunk goes to espeak_TextToPhonemes until it is used up; the pieces are joined by one space;
- *   3. white space at the ends goes, newlines become spaces, two spaces become one (once, from the left),
- * flags of a change of language, "(en)", go;
- *   4. the runs of punctuation are put back between the chunks; one space before them goes.
- * phonemizer asks espeak-ng for '_' between phonemes and removes every '_' again; asking for none gives the
- * same text. Where phonemizer looks for a mark by its text it can hit an earlier decimal point ("1.5.") and
- * returns two lines; here the mark's own place counts. */
+ *   - Runs of punctuation, with the white space around them, divide the line into chunks; ',' and '.'
+ *     between two digits do not count as punctuation.
+ *   - Each chunk is passed to espeak_TextToPhonemes until it is used up; the pieces are joined by one space.
+ *   - White space at the ends is removed, newlines become spaces, two spaces become one (once, from the
+ *     left), and flags of a change of language, "(en)", are removed.
+ *   - The runs of punctuation are put back between the chunks, without one space before them.
+ * phonemizer asks espeak-ng for '_' between phonemes and then removes every '_'; asking for none gives the
+ * same text. phonemizer searches for a mark by its text and may find an earlier decimal point ("1.5."), so
+ * that it returns two lines; here the position of the mark is known. */
 #include "text/phonemes.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
-/* phonemes.h - espeak-ng as IPA with stress marks and the punctuation of the text.
+/* phonemes.h - text -> IPA by espeak-ng, with stress marks and the punctuation of the text.
  * The result equals that of the Python package phonemizer 3.4 (EspeakBackend, preserve_punctuation,
  * with_stress, language_switch='remove-flags', default separator, strip) on the same libespeak-ng; phonemes.c
- * says how. libespeak-ng keeps its state in the process: one Phonemes per process, used by one thread. */
+ * says how. libespeak-ng has process-wide state: one Phonemes per process, used by one thread. */
 #ifndef MYXTTS_PHONEMES_H
 #define MYXTTS_PHONEMES_H
 
@@ -12,27 +12,27 @@
 
 typedef struct Phonemes Phonemes;
 
-/* Voice data: $ESPEAK_DATA_PATH, or share/espeak-ng-data beside the folder of the program (a bundle), or
- * where the library was installed. ERR_MISSING when none of them holds any. */
+/* Voice data is looked for in $ESPEAK_DATA_PATH, then in share/espeak-ng-data next to the folder of the
+ * program (a bundle), then where the library was installed. ERR_MISSING if there is none. */
 int phonemes_open(Phonemes **p, Err *err);
 void phonemes_close(Phonemes *p);
 
 /* `voice` is a language code as `espeak-ng --voices` prints it: "en-us", "fr-fr", "cmn". */
 int phonemes_has_voice(const Phonemes *p, const char *voice);
-/* Speaks with this voice from now on; free when it is the present one. ERR_MISSING when espeak-ng has no such
- * voice. */
+/* Selects the voice; costs nothing if it is the current one. ERR_MISSING if espeak-ng has no such voice. */
 int phonemes_set_voice(Phonemes *p, const char *voice, Err *err);
 
-/* Changes of voice so far: libespeak-ng 1.51 loses about 1.3 KB of memory on each. */
+/* How often the voice was changed: libespeak-ng 1.51 leaks about 1.3 KB of memory each time. */
 uint64_t phonemes_voice_changes(const Phonemes *p);
-const char *phonemes_voice(const Phonemes *p); /* the present one; "" when none was set */
+const char *phonemes_voice(const Phonemes *p); /* the current one; "" if none was set */
 
 /* Appends the IPA of valid UTF-8 without NUL bytes. *spoken (may be NULL) is the number of bytes that came
- * from espeak-ng, so 0 says that only punctuation is left. 0, or ERR_NOMEM. A voice must have been set. */
+ * from espeak-ng; 0 means that the result is only punctuation. Returns 0 or ERR_NOMEM. A voice must have been
+ * set. */
 int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n);
 
-/* Adds to h what decides the phonemes besides the text: library version, voice data, version of this file.
- * The named dictionary ("en") counts with its bytes, the others with name and size. Needs no Phonemes. */
+/* Hashes what the phonemes depend on besides the text: library version, voice data, version of this file. The
+ * named dictionary ("en") is hashed with its bytes, the others with name and size. Needs no Phonemes. */
 void phonemes_hash_version(Hasher *h, const char *dictionary);
 
 #endif

@@ -21,8 +21,8 @@ static void close_range_of(unsigned first, unsigned last)
         close((int)fd);
 }
 
-/* The child keeps stderr and its socket; it leaves Ctrl-C to the parent, which may want to finish in order.
- */
+/* The child keeps stderr and its socket; it leaves Ctrl-C to the parent, which may want to
+ * finish in order. */
 static void become_worker(pid_t parent, int fd)
 {
     /* Dies with its parent, also when the parent died before this line. */

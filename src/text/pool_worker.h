@@ -1,5 +1,5 @@
-/* pool_worker.h - the far side of the phoneme pool: the worker process and the bytes between it and the pool.
- * Private to phoneme_pool.c and pool_worker.c. Both sides are one program, so structs travel as they are. */
+/* pool_worker.h - the worker process of the phoneme pool, and the messages between the two. Private to
+ * phoneme_pool.c and pool_worker.c. Both sides are the same program, so structs are sent as they are. */
 #ifndef MYXTTS_POOL_WORKER_H
 #define MYXTTS_POOL_WORKER_H
 
@@ -11,18 +11,24 @@
 #include "config/config.h"
 #include "text/text.h"
 
-/* Followed by text, language, id. */
+/* Followed by the bytes of text, language and id. */
 typedef struct PoolRequest {
-    uint32_t text, language, id; /* bytes */
+    uint32_t text, language, id; /* sizes in bytes */
 } PoolRequest;
 
-enum { POOL_READY, POOL_RESULT, POOL_NO_ENGINE, POOL_WORN }; /* worn: the worker ends now, in good order */
+/* Kinds of answers. */
+enum {
+    POOL_READY,     /* the worker has started */
+    POOL_RESULT,    /* of one request */
+    POOL_NO_ENGINE, /* the engine could not be opened: `cleaned` is the error message, `phonemes` its hint */
+    POOL_WORN       /* the worker exits because it has leaked too much (text_engine_is_worn) */
+};
 
-/* Followed by unknown, tokens, cleaned, phonemes and a NUL, in this order: each is aligned when the answer
- * is. POOL_NO_ENGINE: `cleaned` is the sentence of the error, `phonemes` its hint. */
+/* Followed by the bytes of unknown, tokens, cleaned, phonemes and a NUL. In this order each is aligned if the
+ * answer is. */
 typedef struct PoolAnswer {
     uint32_t kind, reason;
-    uint32_t unknown, tokens, cleaned, phonemes; /* bytes */
+    uint32_t unknown, tokens, cleaned, phonemes; /* sizes in bytes */
     char language[16], detail[256];
 } PoolAnswer;
 
@@ -31,15 +37,16 @@ static inline size_t pool_answer_size(const PoolAnswer *a)
     return sizeof *a + (size_t)a->unknown + a->tokens + a->cleaned + a->phonemes + 1;
 }
 
-/* Shared between pool and worker: which item is in work. Items count from 1 in the order they were sent to
- * this worker; started == finished: none. It names the culprit even when answers before it were not sent yet.
- */
+/* Memory shared between pool and worker that tells which item the worker is working on, even if its earlier
+ * answers were not sent yet. Items are numbered from 1 in the order in which they were sent to this worker.
+ * If started == finished, it is working on none. */
 typedef struct PoolMark {
     _Atomic uint32_t started, finished;
-    char pad[56];
+    char pad[56]; /* to a cache line */
 } PoolMark;
 
-/* Forks a worker. 0 with its pid and our end of the socket, or an error. The child never returns. */
+/* Forks a worker. Returns 0 with its pid and our end of the socket, or an error. In the child it never
+ * returns. */
 int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, Err *err);
 
 #endif

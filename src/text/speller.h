@@ -1,4 +1,4 @@
-/* speller.h - ICU's formatters for the numbers of one language. Private to numbers.c. Threads: one. */
+/* speller.h - ICU's number and date formatters of one language. Private to numbers.c. Threads: one. */
 #ifndef MYXTTS_SPELLER_H
 #define MYXTTS_SPELLER_H
 
@@ -17,8 +17,8 @@ typedef struct Speller {
     UDateFormat *month;
 } Speller;
 
-/* Opens what ICU has for the language; a Speller without rules spells nothing. */
+/* Opens the formatters that ICU has for the language. */
 void speller_open(Speller *sp, const char *code);
-void speller_close(Speller *sp); /* safe on a zeroed Speller */
+void speller_close(Speller *sp); /* a zeroed Speller is allowed */
 
 #endif

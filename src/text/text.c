@@ -73,8 +73,8 @@ void text_result_free(TextResult *r)
     buf_free(&r->unknown);
 }
 
-/* The voice that speaks the language: asked for, the code's own, or that of the language without its region.
- */
+/* The voice that speaks the language: asked for, the code's own, or that of the language
+ * without its region. */
 static int choose_voice(TextEngine *t, TextResult *r)
 {
     Err err = {0};

@@ -1,6 +1,6 @@
-/* tokens_table.h - the symbols of version 1, in the order of their ids from 4 on. One list; tokens.c derives
- * everything from it. Never reorder, never remove: append a new group and raise TOKENS_VERSION. A symbol
- * given twice does not compile. */
+/* tokens_table.h - the symbols of version 1, in the order of their ids from 4 on. tokens.c derives everything
+ * from this list. Never reorder, never remove: append a new group and raise TOKENS_VERSION. A symbol that
+ * occurs twice does not compile. */
 #ifndef MYXTTS_TOKENS_TABLE_H
 #define MYXTTS_TOKENS_TABLE_H
 

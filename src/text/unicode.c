@@ -15,12 +15,12 @@ enum { ZERO_WIDTH_NON_JOINER = 0x200C };
 
 void unicode_scratch_free(UnicodeScratch *s)
 {
-    buf_free(&s->a);
-    buf_free(&s->b);
+    buf_free(&s->utf16_in);
+    buf_free(&s->utf16_out);
     buf_free(&s->utf8);
 }
 
-/* Bytes at the start that are plain ASCII. */
+/* Length in bytes of the ASCII text at the start. */
 static size_t ascii_prefix(const char *text, size_t n)
 {
     size_t i = 0;
@@ -43,7 +43,7 @@ uint32_t unicode_next(const char *text, size_t n, size_t *at)
     return c < 0 ? 0xFFFD : (uint32_t)c;
 }
 
-/* At most four bytes back. */
+/* A code point has at most four bytes. */
 uint32_t unicode_before(const char *text, size_t at)
 {
     if (at == 0)
@@ -77,7 +77,8 @@ int unicode_is_space(uint32_t cp)
            cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
 }
 
-/* Control, zero-width, direction and variation characters, byte order marks. */
+/* Control and zero-width characters, bidi controls, variation selectors and tags, byte order marks, and the
+ * soft hyphen. */
 static int is_dropped(uint32_t cp)
 {
     if (cp < 0xAD)
@@ -90,7 +91,7 @@ static int is_dropped(uint32_t cp)
 
 static int is_arabic(uint32_t cp) { return (cp >= 0x620 && cp <= 0x64A) || (cp >= 0x66E && cp <= 0x6D3); }
 
-/* Grows the buffer to `units` UChars; NULL on no memory. */
+/* Sizes the buffer for `units` UChars; NULL if out of memory. */
 static UChar *utf16_room(Buf *b, size_t units)
 {
     buf_clear(b);
@@ -98,21 +99,20 @@ static UChar *utf16_room(Buf *b, size_t units)
     return b->failed ? NULL : (UChar *)(void *)b->data;
 }
 
-/* NFC of text in place of itself: 1 and the composed form in s->utf8, 0 when it is NFC already, or ERR_NOMEM.
- */
+/* Composes the text: 1 with the NFC form in s->utf8, 0 if the text is NFC already, or ERR_NOMEM. */
 static int compose(UnicodeScratch *s, const char *text, size_t n)
 {
     UErrorCode status = U_ZERO_ERROR;
     const UNormalizer2 *nfc = unorm2_getNFCInstance(&status);
-    UChar *wide = utf16_room(&s->a, n + 1);
+    UChar *wide = utf16_room(&s->utf16_in, n + 1);
     if (!wide || U_FAILURE(status))
         return ERR_NOMEM;
     int32_t units = 0;
     u_strFromUTF8WithSub(wide, (int32_t)n + 1, &units, text, (int32_t)n, 0xFFFD, NULL, &status);
     if (U_SUCCESS(status) && unorm2_quickCheck(nfc, wide, units, &status) == UNORM_YES)
         return 0;
-    int32_t room = 3 * units + 16; /* no character of ours grows more than threefold under NFC */
-    UChar *composed = utf16_room(&s->b, (size_t)room);
+    int32_t room = 3 * units + 16; /* NFC makes no character more than three times as long */
+    UChar *composed = utf16_room(&s->utf16_out, (size_t)room);
     if (!composed)
         return ERR_NOMEM;
     status = U_ZERO_ERROR;
@@ -133,7 +133,7 @@ void unicode_append_utf16(Buf *out, const uint16_t *text, size_t n)
     }
 }
 
-/* Everything below U+0300 is NFC by itself: its lead bytes are below 0xCC. */
+/* 0 if the text has no code point from U+0300 on (lead byte 0xCC): such text is always NFC. */
 static int may_need_composing(const char *text, size_t from, size_t n)
 {
     for (size_t i = from; i < n; i++)
@@ -142,11 +142,11 @@ static int may_need_composing(const char *text, size_t from, size_t n)
     return 0;
 }
 
-/* Runs of plain bytes are copied in one piece; only what changes is handled by itself. */
+/* Runs of bytes that stay as they are are copied in one piece. */
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
 {
     size_t plain = ascii_prefix(text, n);
-    /* ICU is asked only where something could be composed. */
+    /* ICU is called only if something could be composed. */
     if (plain < n && may_need_composing(text, plain, n)) {
         int rc = compose(s, text, n);
         if (rc < 0)
@@ -156,8 +156,9 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
             n = s->utf8.size;
         }
     }
-    int space = 0, any = 0; /* a space is owed before the next character; something was written */
-    size_t run = 0;         /* start of a run of bytes that are copied as they are */
+    int space = 0;  /* white space was read: write a space before the next character */
+    int any = 0;    /* something was written */
+    size_t run = 0; /* start of the run of bytes to be copied as they are */
     for (size_t i = 0; i < n;) {
         size_t start = i;
         uint32_t cp = (uint8_t)text[i];
@@ -170,7 +171,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
                 cp = unicode_next(text, n, &i);
             int blank = unicode_is_space(cp);
             int drop = !blank && is_dropped(cp);
-            /* Between two Arabic letters it is spelling. */
+            /* Between two Arabic letters it is part of the spelling. */
             if (drop && cp == ZERO_WIDTH_NON_JOINER && i < n && is_arabic(unicode_before(text, start))) {
                 size_t next = i;
                 drop = !is_arabic(unicode_next(text, n, &next));
@@ -201,7 +202,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
 int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const char *language)
 {
     int turkic = language_has_dotless_i(language);
-    /* Plain ASCII needs no ICU, except where I becomes a dotless i. */
+    /* ASCII needs no ICU, except in languages where I becomes a dotless i. */
     if (!turkic && ascii_prefix(text, n) == n) {
         size_t at = out->size;
         buf_add(out, text, n);
@@ -213,9 +214,9 @@ int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const
         return 0;
     }
     UErrorCode status = U_ZERO_ERROR;
-    UChar *wide = utf16_room(&s->a, n + 1);
-    int32_t units = 0, room = 3 * (int32_t)n + 16;
-    UChar *lower = utf16_room(&s->b, (size_t)room);
+    UChar *wide = utf16_room(&s->utf16_in, n + 1);
+    int32_t units = 0, room = 3 * (int32_t)n + 16; /* no lower-case form is more than three times as long */
+    UChar *lower = utf16_room(&s->utf16_out, (size_t)room);
     if (!wide || !lower)
         return ERR_NOMEM;
     u_strFromUTF8WithSub(wide, (int32_t)n + 1, &units, text, (int32_t)n, 0xFFFD, NULL, &status);

@@ -1,6 +1,7 @@
-/* unicode.h - UTF-8 in and out, canonical composition (NFC), and one kind of space.
- * Text is bytes plus a length; nothing here needs a NUL. Case and composition come from ICU; plain text never
- * reaches it. Threads: any, each with its own UnicodeScratch. */
+/* unicode.h - reading and writing UTF-8, character classes, normalisation (NFC, white space), lower case.
+ * Text is a pointer and a length in bytes, valid UTF-8, not NUL-terminated. ICU does composition and case;
+ * text that needs neither, such as most ASCII, is not passed to it. Threads: any, each with its own
+ * UnicodeScratch. */
 #ifndef MYXTTS_UNICODE_H
 #define MYXTTS_UNICODE_H
 
@@ -9,33 +10,37 @@
 
 #include "base/mem.h"
 
-/* Memory for the UTF-16 that ICU works on; zero-initialise, reuse. unicode_scratch_free is always safe. */
+/* Buffers for the conversions around ICU, which works on UTF-16. Zero-initialise once, reuse for every call.
+ * Freeing a zeroed or freed one is allowed. */
 typedef struct UnicodeScratch {
-    Buf a, b; /* UChar */
+    Buf utf16_in, utf16_out; /* UChar */
     Buf utf8;
 } UnicodeScratch;
 void unicode_scratch_free(UnicodeScratch *s);
 
-/* The code point at *at, which is advanced past it. Text must be valid; *at < n. */
+/* Returns the code point at *at and advances *at past it. *at must be less than n. */
 uint32_t unicode_next(const char *text, size_t n, size_t *at);
-/* The code point that ends before `at`, or 0 at the start. */
+/* The code point just before byte `at`; 0 if `at` is 0. */
 uint32_t unicode_before(const char *text, size_t at);
+/* Appends the code point as UTF-8. Out of memory is remembered in out->failed. */
 void unicode_append(Buf *out, uint32_t code_point);
 
-int unicode_is_letter(uint32_t cp);
+int unicode_is_letter(uint32_t cp); /* letters and combining marks */
 int unicode_is_upper(uint32_t cp);
-/* What Python's str.isspace and \s call white space, which is what decides where phonemizer cuts. */
+/* White space as Python's str.isspace and \s define it, because phonemizer splits text there. */
 int unicode_is_space(uint32_t cp);
 
-/* Appends text to out: NFC, every run of white space one space, none at the ends; control, zero-width,
- * direction and variation characters dropped. The zero-width non-joiner stays between Arabic letters, where
- * it is spelling (Persian). 0, or ERR_NOMEM. Text must be valid. */
+/* Appends the text to out, normalised: composed (NFC), each run of white space replaced by one space, none at
+ * the ends. Control characters, zero-width characters, bidi controls and variation selectors are dropped,
+ * except the zero-width non-joiner between Arabic letters, where it is part of the spelling (Persian).
+ * Returns 0 or ERR_NOMEM. */
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n);
 
-/* Appends the lower-case form by the rules of the language ("tr": I becomes dotless i). 0, or ERR_NOMEM. */
+/* Appends the text in lower case, by the rules of the language ("tr": I becomes dotless i). Returns 0 or
+ * ERR_NOMEM. */
 int unicode_lower(UnicodeScratch *s, Buf *out, const char *text, size_t n, const char *language);
 
-/* Appends UTF-16 of n units as UTF-8. */
+/* Appends n units of UTF-16 as UTF-8. Out of memory is remembered in out->failed. */
 void unicode_append_utf16(Buf *out, const uint16_t *text, size_t n);
 
 #endif

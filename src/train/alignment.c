@@ -43,6 +43,7 @@ static int rows_open(Rows *r, size_t rows, size_t text, Err *err)
     return err_set(err, ERR_NOMEM, "no memory for the alignment of %zu clips of %zu symbols", rows, text);
 }
 
+/* For bsearch: items are in the order of the dataset's utterances. */
 static int compare_item(const void *key, const void *item)
 {
     uint32_t a = *(const uint32_t *)key, b = ((const CorpusItem *)item)->utterance;
@@ -94,6 +95,7 @@ static int take_batch(void *arg, Engine *e, int64_t number, Err *err)
     return rc;
 }
 
+/* The durations come from the search that validation makes anyway. */
 int align_clips(Engine *e, const EvaluateOptions *o, AlignmentSink sink, void *arg, Err *err)
 {
     Walk p = {.o = o, .sink = sink, .arg = arg};
@@ -108,6 +110,8 @@ int align_clips(Engine *e, const EvaluateOptions *o, AlignmentSink sink, void *a
 
 /* --- times --- */
 
+/* Frame m is centred on sample m hop, so it begins half a hop before; the first and the last frame are cut at
+ * the ends of the sound. */
 double clip_seconds(const ClipTime *t, int64_t frame)
 {
     double at = ((double)frame - 0.5) * t->hop;
@@ -162,6 +166,7 @@ static int is_modifier(uint32_t code)
            code == 0x1DBB;
 }
 
+/* A stress or a tie opens a phone that the next letter joins; marks join the letter before them. */
 int alignment_phones(SymbolSpan *out, const int32_t *tokens, int text)
 {
     int count = 0;

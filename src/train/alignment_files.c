@@ -1,4 +1,4 @@
-/* alignment_files.c - see alignment_files.h. Threads read the recordings and write TextGrids; the rows of
+/* alignment_files.c - alignments on disk. Threads read the recordings and write TextGrids; the rows of
  * durations.tsv are put in order behind them. */
 #include "train/alignment_files.h"
 
@@ -20,9 +20,9 @@
 #include "train/alignment.h"
 #include "train/textgrid.h"
 
-#define SHORT_SPACE 0.1 /* seconds */
+#define SHORT_SPACE 0.1 /* seconds; a space that is no longer is no pause */
 #define MOST_FILE_BYTES ((size_t)1 << 30)
-#define SLOTS_PER_THREAD 4
+#define SLOTS_PER_THREAD 4 /* clips that may be ready before their turn */
 
 /* Of one thread. */
 typedef struct Reader {
@@ -66,20 +66,23 @@ static int find_trim(Reader *r, const AlignedClip *c, const Config *cfg, int64_t
     const Dataset *d = &c->corpus->dataset;
     int rc = dataset_audio_path(d, &d->utterances[c->item->utterance], path, sizeof path, err);
     buf_clear(&r->bytes);
-    if (rc || (rc = file_read(&r->bytes, path, MOST_FILE_BYTES, err)))
+    if (!rc)
+        rc = file_read(&r->bytes, path, MOST_FILE_BYTES, err);
+    if (rc)
         return rc;
     if (audio_decode(&r->audio, r->bytes.data, r->bytes.size, path, cfg->max_audio_length, detail,
                      sizeof detail))
         return err_set(err, ERR_DATA, "%s", detail);
     const AudioBuffer *a = &r->audio;
-    if ((rc = audio_resample(r->processor, &x, &n, a->samples, a->frames, a->rate, cfg->sample_rate, err)))
+    rc = audio_resample(r->processor, &x, &n, a->samples, a->frames, a->rate, cfg->sample_rate, err);
+    if (rc)
         return rc;
     audio_trim_range(first, &last, x, n, cfg->n_fft, cfg->hop_length, cfg->trim_top_db);
     *samples = last - *first;
     return 0;
 }
 
-/* *length: seconds of the recording. */
+/* From the cache what it knows, the rest from the recording. *length: seconds of the recording. */
 static int find_time(const Job *j, Reader *r, const AlignedClip *c, ClipTime *t, double *length, Err *err)
 {
     const Config *cfg = j->cfg;
@@ -99,6 +102,7 @@ static int find_time(const Job *j, Reader *r, const AlignedClip *c, ClipTime *t,
     if (rc)
         return rc;
     t->offset = (double)first / cfg->sample_rate;
+    /* The mel in the cache was made of the same samples, or its times would be wrong. */
     const int64_t frames = mel_frames(j->mel, t->samples);
     if (frames == c->frames)
         return 0;
@@ -129,6 +133,8 @@ static void symbols_close(Symbols *s)
     buf_free(&s->phone_names);
 }
 
+/* Where every symbol begins, in seconds of the recording. Times are rounded as they are written, so that the
+ * files agree with each other to the last digit. */
 static int symbols_open(Symbols *s, const AlignedClip *c, const ClipTime *time, double length, Err *err)
 {
     const size_t n = (size_t)c->text;
@@ -163,6 +169,7 @@ static int symbols_open(Symbols *s, const AlignedClip *c, const ClipTime *time, 
     return 0;
 }
 
+/* The rows of a clip, one for each symbol. */
 static void put_rows(Buf *out, const AlignedClip *c, const Symbols *s, int word_count)
 {
     const Str id = id_of(c);
@@ -193,7 +200,8 @@ static void name_spans(TextGridInterval *out, Buf *names, const SymbolSpan *span
         }
         buf_add(names, "", 1);
     }
-    const char *at = names->data; /* it does not move any more */
+    /* All names are there: the memory does not move any more. */
+    const char *at = names->data;
     for (int k = 0; k < count && !names->failed; k++, at += strlen(at) + 1)
         out[k].label = at;
 }
@@ -204,6 +212,7 @@ static int write_textgrid(const char *dir, Str id, double length, const TextGrid
     buf_printf(&path, "%s/textgrid/%.*s.TextGrid", dir, (int)id.n, id.p);
     textgrid_text(&text, length, tiers, 2);
     int rc = path.failed || text.failed ? err_set(err, ERR_NOMEM, "no memory for a TextGrid") : 0;
+    /* An id with slashes gives folders. */
     if (!rc && memchr(id.p, '/', id.n)) {
         char *slash = strrchr(path.data, '/');
         *slash = 0;
@@ -217,13 +226,16 @@ static int write_textgrid(const char *dir, Str id, double length, const TextGrid
     return rc;
 }
 
+/* One clip from its durations to its rows and its TextGrid. */
 static int write_clip(const Job *j, Reader *r, const AlignedClip *c, Buf *rows, Err *err)
 {
     Symbols s = {0};
     ClipTime time;
     double length;
     int rc = find_time(j, r, c, &time, &length, err);
-    if (!rc && !(rc = symbols_open(&s, c, &time, length, err))) {
+    if (!rc)
+        rc = symbols_open(&s, c, &time, length, err);
+    if (!rc) {
         const int words = alignment_words(s.words, s.tokens, c->text);
         const int phones = alignment_phones(s.phones, s.tokens, c->text);
         put_rows(rows, c, &s, words);
@@ -241,6 +253,7 @@ static int write_clip(const Job *j, Reader *r, const AlignedClip *c, Buf *rows, 
 
 /* --- all of them --- */
 
+/* In a thread: the TextGrid is written, the rows wait in the slot for their turn. */
 static void work_on_clip(void *user, int thread, int slot, uint64_t item)
 {
     Job *j = user;
@@ -252,6 +265,7 @@ static void work_on_clip(void *user, int thread, int slot, uint64_t item)
         err_prefix(&s->err, "%.*s", (int)id_of(c).n, id_of(c).p);
 }
 
+/* In order. The first clip that failed ends the job. */
 static int finish_clip(void *user, int slot, uint64_t item, Err *err)
 {
     Job *j = user;
@@ -264,6 +278,7 @@ static int finish_clip(void *user, int slot, uint64_t item, Err *err)
     return s->rows.size ? file_writer_write(&j->tsv, s->rows.data, s->rows.size, err) : 0;
 }
 
+/* Most of the time goes into decoding the recordings, so that is what the threads do. */
 int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t count, const Config *cfg,
                           Log *log, Err *err)
 {
@@ -278,9 +293,15 @@ int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t co
                  : err_set(err, ERR_NOMEM, "no memory for %d threads", threads);
     for (int i = 0; i < threads && !rc; i++)
         rc = audio_processor_open(&j.readers[i].processor, cfg, err);
-    if (!rc && !(rc = mel_plan_open(&j.mel, cfg, err)) && !(rc = file_make_dirs(folder, err)) &&
-        !(rc = file_writer_open(&j.tsv, path, err)) &&
-        !(rc = file_writer_write(&j.tsv, header, sizeof header - 1, err))) {
+    if (!rc)
+        rc = mel_plan_open(&j.mel, cfg, err);
+    if (!rc)
+        rc = file_make_dirs(folder, err);
+    if (!rc)
+        rc = file_writer_open(&j.tsv, path, err);
+    if (!rc)
+        rc = file_writer_write(&j.tsv, header, sizeof header - 1, err);
+    if (!rc) {
         OrderedJob job = {"align", count, threads, slots, &j, work_on_clip, finish_clip};
         progress_begin(&j.progress, log, "times", "clips", count);
         rc = ordered_run(&job, err);
@@ -306,6 +327,7 @@ int alignment_write_times(const char *dir, const AlignedClip *clips, uint32_t co
 
 /* --- costs --- */
 
+/* The highest first, otherwise in the order of the clips. */
 static int compare_costs(const void *a, const void *b)
 {
     const AlignedClip *x = *(const AlignedClip *const *)a, *y = *(const AlignedClip *const *)b;

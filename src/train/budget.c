@@ -9,6 +9,7 @@
 
 #define FIRST_SHARE 0.04  /* of the time, before the number of steps is set */
 #define FIRST_SECONDS 3.0 /* at least; less where the whole time is short */
+#define SHORT_SHARE 0.2   /* of a short time, then */
 #define LOOKS 10          /* at the clock in a run */
 #define LAST_LOOK 0.85    /* of the time; then the learning rate is nearly at its end and the steps stay */
 #define TOLERANCE 0.03    /* a last step that is off by less stays as it is */
@@ -16,6 +17,7 @@
 #define VALIDATIONS 10    /* in a run, unless val_step is set */
 #define CHECKPOINTS 5     /* likewise save_step */
 
+/* 1 when nobody has set the key: then the budget may choose. */
 static int is_default(const Config *cfg, const char *key)
 {
     ConfigRow row;
@@ -27,6 +29,7 @@ static int is_default(const Config *cfg, const char *key)
 
 static int64_t part_of(int64_t total, int parts) { return total / parts > 0 ? total / parts : 1; }
 
+/* The last step, and with it how often is validated, saved and spoken. */
 static void set_steps(Trainer *t, int64_t total)
 {
     const Config *cfg = t->cfg;
@@ -39,6 +42,7 @@ static void set_steps(Trainer *t, int64_t total)
         t->sample_step = part_of(total, CHECKPOINTS);
 }
 
+/* A run that resumes and has a last step keeps it; one that has none begins to measure. */
 void budget_open(Trainer *t)
 {
     t->val_step = t->cfg->val_step;
@@ -56,8 +60,9 @@ void budget_step(Trainer *t)
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
     if (budget <= 0 || t->first_step > 0 || elapsed > LAST_LOOK * budget)
         return;
-    const double first = fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, 0.2 * budget));
-    if (t->measure_from <= 0) { /* the first steps of each shape are slower: they are not counted */
+    const double first = fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, SHORT_SHARE * budget));
+    /* The first steps of each shape are slower: they are not counted. */
+    if (t->measure_from <= 0) {
         if (elapsed > first / 2) {
             t->measure_from = now;
             t->measure_step = t->state.step;
@@ -67,6 +72,8 @@ void budget_step(Trainer *t)
     const int64_t steps = t->state.step - t->measure_step;
     if (elapsed < first || steps < 2 || (!t->measuring && now - t->measure_from < budget / LOOKS))
         return;
+    /* As many steps as fit into the rest of the time, and a small correction is not worth it: the learning
+     * rate would jump. */
     const double each = (now - t->measure_from) / (double)steps;
     int64_t total = t->state.step + (int64_t)fmax(1, RESERVE * (budget - elapsed) / each);
     total = total < t->most_steps ? total : t->most_steps;

@@ -17,6 +17,7 @@ typedef struct Curves {
     Curve train, validation;
 } Curves;
 
+/* The two arrays grow together. */
 static int add_point(Curve *c, double x, double y)
 {
     if (mem_grow(&c->x, &c->x_cap, c->n + 1, sizeof *c->x) ||
@@ -27,13 +28,14 @@ static int add_point(Curve *c, double x, double y)
     return 0;
 }
 
-/* A run that went on from an earlier step takes back what came after it. */
+/* A run that resumed from an earlier step takes back what came after it. */
 static void forget_after(Curve *c, double step)
 {
     while (c->n && c->x[c->n - 1] > step)
         c->n--;
 }
 
+/* A line of log.jsonl: a point of one of the curves, or a resume. */
 static int read_line(void *arg, json_t *o)
 {
     Curves *c = arg;
@@ -53,6 +55,7 @@ static int read_line(void *arg, json_t *o)
     return add_point(is_step ? &c->train : &c->validation, step, json_number_value(loss));
 }
 
+/* The log has the runs before this one too. */
 void report_curve(Trainer *t)
 {
     Curves c = {0};

@@ -60,6 +60,8 @@ static int find_shape(Engine *e, const EngineShape *s, Err *err)
     return 0;
 }
 
+/* The copy goes into the engine's own memory: the buffer is free at once, and a graph that was captured finds
+ * every batch of its shape at the same place. */
 int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, Err *err)
 {
     EngineShape s = {e->o.largest.rows, info->text, info->frames};
@@ -77,7 +79,7 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
 
 /* --- phases --- */
 
-/* Pieces of work that are no phase of a step. */
+/* Pieces of work that are no phase of a step; a Phase is never negative. */
 enum { WORK_EVALUATE = -2, WORK_CLEAR = -1 };
 
 typedef struct Work {
@@ -86,6 +88,7 @@ typedef struct Work {
     int phase; /* a Phase, or WORK_... */
 } Work;
 
+/* Enqueues a piece of work, or does it, as the device's ops do. */
 static void do_work(void *arg)
 {
     const Work *w = arg;
@@ -126,6 +129,7 @@ static int perform(Engine *e, Work w, void **graph, int uses, Err *err)
         return d->ops->run(e->stream, do_work, &w, sizeof w, timed ? STAGE_STEP : STAGE_NONE, err);
     }
     int rc = 0;
+    /* The first use runs as it is: it opens what a capture must not open. */
     if (!e->graphs || uses < 1) {
         do_work(&w);
         if (e->o.cfg->enable_eager_debug)
@@ -158,6 +162,8 @@ static int update(Engine *e, Slot *s, Err *err)
     return rc;
 }
 
+/* Nothing here waits for the device. What changes from step to step is copied in first; an event between the
+ * phases tells later how long each took. */
 int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;
@@ -191,6 +197,7 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     return rc;
 }
 
+/* Sums become means per frame; the phases' times are those of all batches of the step. */
 static void read_slot(Engine *e, const Slot *s, StepResult *r)
 {
     const Outcome *o = s->outcome;
@@ -206,6 +213,8 @@ static void read_slot(Engine *e, const Slot *s, StepResult *r)
     memset(e->seconds, 0, sizeof e->seconds);
 }
 
+/* Batches are harvested in order. When all slots are taken the oldest batch has to be waited for: that is how
+ * the host is kept from running further ahead. */
 int engine_result(Engine *e, StepResult *r, int wait, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;
@@ -232,6 +241,7 @@ int engine_result(Engine *e, StepResult *r, int wait, Err *err)
 
 /* --- evaluation --- */
 
+/* The sums of a validation use the memory of the steps' sums: no step is under way meanwhile. */
 int engine_evaluate_begin(Engine *e, Err *err)
 {
     return e->o.device->ops->fill_zero(e->stream, e->sums, sizeof e->control->outcome.sums, err);
@@ -272,6 +282,7 @@ static int fetch(Engine *e, float **out, const void *real, int64_t n, Err *err)
     if (!rc)
         rc = d->ops->stream_wait_idle(e->stream, err);
     for (int64_t i = 0; i < n && !rc; i++) {
+        /* bf16 is the upper half of a float. */
         if (e->ops->real == REAL_BF16) {
             uint32_t bits = (uint32_t)((uint16_t *)raw)[i] << 16;
             memcpy(&(*out)[i], &bits, sizeof bits);
@@ -316,6 +327,7 @@ static int fetch_lengths(Engine *e, size_t row, EngineLook *l, Err *err)
     return rc;
 }
 
+/* For pictures: a few copies that wait, once in a validation. */
 int engine_look(Engine *e, int row, EngineLook *l, Err *err)
 {
     const uint8_t *b = e->batch;
@@ -363,6 +375,7 @@ void engine_look_free(EngineLook *l)
     memset(l, 0, sizeof *l);
 }
 
+/* Of the whole batch, padding included; the caller knows the lengths. */
 int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err)
 {
     const EngineShape *s = &e->now->size;

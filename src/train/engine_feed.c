@@ -1,4 +1,4 @@
-/* engine_feed.c - see engine_feed.h. */
+/* engine_feed.c - the next batch of a pipeline into the engine. */
 #include "train/engine_feed.h"
 
 typedef struct Feed {
@@ -7,6 +7,7 @@ typedef struct Feed {
     BatchInfo *info;
 } Feed;
 
+/* While the batch is ours: its copy is enqueued, and then the buffer may go back. */
 static int take(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
 {
     const Feed *f = arg;

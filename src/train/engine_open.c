@@ -15,6 +15,7 @@
 
 /* --- sizes --- */
 
+/* Bytes of a batch on the device. */
 static uint64_t batch_room(const Config *cfg, const EngineShape *s)
 {
     BatchLayout l;
@@ -32,7 +33,7 @@ EngineShape engine_largest(const EngineOptions *o)
 
 static uint64_t even(uint64_t n) { return round_up(n, ALIGNMENT); }
 
-/* The sizes of all the engine's blocks. */
+/* The sizes of all the engine's blocks, for the plan and for the real thing. */
 static void size_blocks(Engine *e)
 {
     EngineShape s = engine_largest(&e->o);
@@ -62,6 +63,7 @@ int engine_plan(EnginePlan *p, const EngineOptions *o, Err *err)
     return rc;
 }
 
+/* 0 where it cannot be known; opening will say why. */
 uint64_t engine_plan_synthesis(const EngineOptions *o, const SynthesisLimits *limits)
 {
     Model m;
@@ -156,7 +158,7 @@ static int find_graphs(Engine *e, Err *err)
 {
     const Config *cfg = e->o.cfg;
     Device *d = e->o.device;
-    if (!d->ops->traits.graphs || !cfg->enable_graph_mode || cfg->enable_eager_debug)
+    if (!d->traits.graphs || !cfg->enable_graph_mode || cfg->enable_eager_debug)
         return 0;
     CudaGraphGet get;
     void *symbol = cuda_library_symbol(d, CUDA_GRAPH_SYMBOL, err);
@@ -167,6 +169,7 @@ static int find_graphs(Engine *e, Err *err)
     return 0;
 }
 
+/* The order matters: sizes follow from model and ops, slots and graphs need the memory. */
 int engine_open(Engine **out, const EngineOptions *o, Err *err)
 {
     *out = NULL;
@@ -191,6 +194,7 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
     return 0;
 }
 
+/* Graphs hold on to the memory they were captured with, so they go first. */
 static void destroy_graphs(Engine *e)
 {
     for (int i = 0; i < e->shape_count; i++) {
@@ -241,13 +245,17 @@ void engine_close(Engine *e)
 
 /* --- weights --- */
 
+/* Waits before, because steps that are enqueued may still read the old weights, and after, because the
+ * caller's memory may go. */
 int engine_load(Engine *e, const float *masters, const float *moments1, const float *moments2,
                 const OpsGuard *guard, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;
     uint8_t *decay = NULL;
+    /* Which parameters decay is the optimiser's to know. */
     if (e->o.training) {
-        if (!(decay = malloc((size_t)e->m.params.size)))
+        decay = malloc((size_t)e->m.params.size);
+        if (!decay)
             return err_set(err, ERR_NOMEM, "no memory to load %lld parameters",
                            (long long)e->m.params.numbers);
         params_decay(&e->m.params, decay);
@@ -263,6 +271,8 @@ int engine_load(Engine *e, const float *masters, const float *moments1, const fl
     return rc ? rc : ops_check(&e->c, err);
 }
 
+/* Each parameter has a stream of random numbers of its own: the same seed gives the same network, whatever
+ * else is in it. */
 int engine_initialise(Engine *e, Err *err)
 {
     float *flat = mem_aligned(64, (size_t)e->m.params.size, sizeof *flat);
@@ -276,6 +286,7 @@ int engine_initialise(Engine *e, Err *err)
     return rc;
 }
 
+/* The working copies in bf16 are not saved; they follow from the masters. */
 int engine_save(Engine *e, float *masters, float *moments1, float *moments2, OpsGuard *guard, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;

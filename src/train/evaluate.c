@@ -31,6 +31,8 @@ static void show_look(Trainer *t, const EngineLook *l)
     pictures_of_look(t->cfg->checkpoint_dir, t->events, t->state.step, l, &scale, t->log);
 }
 
+/* One pass over the corpus. The sums are taken off the device also after an error, so that it is idle then.
+ */
 static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EvaluatedBatch each, void *arg,
                        Err *err)
 {
@@ -48,6 +50,7 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], Evaluat
     return rc ? rc : ended;
 }
 
+/* The most that a device had in use. */
 static void raise(uint64_t *peak, const Device *d)
 {
     uint64_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED);
@@ -55,10 +58,12 @@ static void raise(uint64_t *peak, const Device *d)
         *peak = used;
 }
 
+/* A pipeline of its own, with few buffers: the training's goes on waiting with what it has prepared. */
 int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each,
                      void *arg, Err *err)
 {
-    Config *cfg = mem_calloc(1, sizeof *cfg); /* a reader that is stuck keeps it */
+    /* Not on the stack: a reader that is stuck goes on looking at it. */
+    Config *cfg = mem_calloc(1, sizeof *cfg);
     Pipeline *p = NULL;
     if (!cfg)
         return err_set(err, ERR_NOMEM, "no memory to validate");
@@ -76,7 +81,8 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     raise(o->peak_data, o->data);
     if (!rc)
         rc = all_batches(e, p, terms, each, arg, err);
-    raise(o->peak_model, o->model); /* rings may have grown */
+    /* Rings may have grown in between. */
+    raise(o->peak_model, o->model);
     raise(o->peak_data, o->data);
     if (p)
         pipeline_stop(p);
@@ -88,6 +94,7 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     return rc;
 }
 
+/* The first row of the first batch is the same clip at every validation. */
 static int look_at_first(void *arg, Engine *e, int64_t number, Err *err)
 {
     return number ? 0 : engine_look(e, 0, arg, err);
@@ -98,6 +105,7 @@ int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const E
     return evaluate_batches(terms, e, o, look ? look_at_first : NULL, look, err);
 }
 
+/* Takes what the listeners have finished, so that its line in the log comes soon after. */
 int hear_results(Trainer *t, int wait, Err *err)
 {
     Heard h;
@@ -121,7 +129,8 @@ static int speak_clips(Trainer *t, int last, Err *err)
     for (int i = 0; i < n && !rc; i++)
         rc = speak_item(t->synthesiser, &speech[i], t->cfg, t->o.validation, hearing_item(t->hearing, i),
                         &t->clips, err);
-    if (rc == ERR_DATA) { /* durations that have run away, early in a training: nobody can listen to that */
+    /* Early in a training durations run away: nobody can listen to that. */
+    if (rc == ERR_DATA) {
         log_warn(t->log, "the clips cannot be spoken yet: %s", err->msg);
         err_clear(err);
         rc = 0;
@@ -136,6 +145,7 @@ static int speak_clips(Trainer *t, int last, Err *err)
     return rc;
 }
 
+/* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners. */
 int evaluate_run(Trainer *t, double *loss, int last, Err *err)
 {
     double terms[TERM_COUNT] = {0}, own_text = NAN;
@@ -160,6 +170,7 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
 
 /* --- spoken samples --- */
 
+/* Texts become tokens once. One that cannot be spoken is warned of and left out. */
 int samples_open(Trainer *t, Err *err)
 {
     const StringList *texts = &t->cfg->text2audio_texts;
@@ -211,6 +222,7 @@ void samples_close(Trainer *t)
     sound_close(t->sound);
 }
 
+/* In the voice of the first speaker, so that the samples of a run can be compared. */
 int samples_speak(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -222,7 +234,8 @@ int samples_speak(Trainer *t, Err *err)
         Speech s;
         char tag[32];
         SynthesisText text = {t->sample_tokens[i], t->sample_counts[i], voice};
-        if ((rc = synthesiser_speak(t->synthesiser, &s, &text, 1, &(SynthesisStyle){.speed = 1}, err)))
+        rc = synthesiser_speak(t->synthesiser, &s, &text, 1, &(SynthesisStyle){.speed = 1}, err);
+        if (rc)
             break;
         int64_t n;
         float *samples;

@@ -13,8 +13,8 @@ typedef struct EvaluateOptions {
     const Corpus *corpus;
     Device *data, *model;
     Log *log;
-    uint64_t *peak_model,
-        *peak_data; /* raised to what the devices have in use while the clips go through; may be NULL */
+    /* Raised to what the devices have in use while the clips go through; may be NULL. */
+    uint64_t *peak_model, *peak_data;
 } EvaluateOptions;
 
 /* All clips of the corpus once through the network, with their own durations, without dropout and

@@ -1,4 +1,4 @@
-/* event_log.c - see event_log.h. Field numbers are those of tensorboard/compat/proto: event.proto,
+/* event_log.c - event files of TensorBoard. Field numbers are those of tensorboard/compat/proto: event.proto,
  * summary.proto, tensor.proto. */
 #include "train/event_log.h"
 
@@ -17,6 +17,7 @@
 #include "base/mem.h"
 
 #define FILE_PREFIX "events.out.tfevents."
+#define MOST_NAMES 100 /* that are tried for a new file */
 
 struct EventLog {
     int fd_plus1;
@@ -31,6 +32,7 @@ struct EventLog {
 
 /* ---- records */
 
+/* Half a byte at a time: the table fits into one cache line, and a log is no hot path. */
 uint32_t event_log_crc(const void *p, size_t n)
 {
     /* remainders of the 16 half bytes for the reflected polynomial 0x82F63B78 */
@@ -45,12 +47,14 @@ uint32_t event_log_crc(const void *p, size_t n)
     return ~crc;
 }
 
+/* TFRecord turns and shifts the checksum, because one over data that holds checksums is weak. */
 uint32_t event_log_masked_crc(const void *p, size_t n)
 {
     uint32_t crc = event_log_crc(p, n);
     return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 
+/* The framing of TFRecord: length, its checksum, the event, its checksum. */
 static void add_record(Buf *out, const Buf *event)
 {
     uint8_t head[12], tail[4];
@@ -66,6 +70,7 @@ static void add_record(Buf *out, const Buf *event)
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
+/* Seven bits at a time, the lowest first; the top bit says that more follow. */
 static void add_varint(Buf *b, uint64_t v)
 {
     uint8_t bytes[10];
@@ -98,6 +103,7 @@ static void field_bytes(Buf *b, int field, const void *p, size_t n)
     buf_add(b, p, n);
 }
 static void field_text(Buf *b, int field, const char *s) { field_bytes(b, field, s, strlen(s)); }
+/* A message inside a message. If the inner one ran out of memory, so has the outer one. */
 static void field_message(Buf *b, int field, const Buf *m)
 {
     field_bytes(b, field, m->data, m->size);
@@ -106,6 +112,7 @@ static void field_message(Buf *b, int field, const Buf *m)
 
 /* ---- failures */
 
+/* From now on every call does nothing; the next flush says why. */
 static void fail(EventLog *l, const Err *why)
 {
     l->failed = 1;
@@ -162,6 +169,7 @@ void event_log_scalar(EventLog *l, const char *tag, int64_t step, double value)
     value_end(l, step);
 }
 
+/* Pictures are kept as PNG, as TensorBoard expects them. */
 void event_log_picture(EventLog *l, const char *tag, int64_t step, const Rgb *pixels, int w, int h)
 {
     if (silent(l))
@@ -218,6 +226,7 @@ static int64_t newest_second(const char *dir)
     return newest;
 }
 
+/* A name of its own, later than that of every event file in the folder. */
 static int create_file(EventLog *l, const char *dir, Err *err)
 {
     char host[256], name[400];
@@ -230,8 +239,8 @@ static int create_file(EventLog *l, const char *dir, Err *err)
     int64_t second = (int64_t)l->wall_time, newest = newest_second(dir);
     if (second <= newest)
         second = newest + 1;
-    for (int tries = 0; tries < 100;
-         tries++, second++) { /* another process may take the same name between looking and making */
+    /* Another process may take the same name between looking and making. */
+    for (int tries = 0; tries < MOST_NAMES; tries++, second++) {
         snprintf(name, sizeof name, FILE_PREFIX "%010lld.%s.%ld", (long long)second, host, (long)getpid());
         free(l->path);
         l->path = file_join(dir, name);
@@ -248,6 +257,7 @@ static int create_file(EventLog *l, const char *dir, Err *err)
     return err_set_errno(err, ERR_IO, "cannot create the event log %s", l->path);
 }
 
+/* The first record names the version; readers refuse the file without it. */
 int event_log_open(EventLog **out, const char *dir, double wall_time_now, int64_t first_step, Err *err)
 {
     *out = NULL;
@@ -281,6 +291,7 @@ fail:
     return rc;
 }
 
+/* A failure is told once; the caller would warn at every line otherwise. */
 int event_log_flush(EventLog *l, Err *err)
 {
     if (!l)
@@ -288,9 +299,8 @@ int event_log_flush(EventLog *l, Err *err)
     Err why = {0};
     if (!l->failed && l->out.size) {
         if (file_write_all(l->fd_plus1 - 1, l->out.data, l->out.size, l->path, &why)) {
-            if (ftruncate(
-                    l->fd_plus1 - 1,
-                    (off_t)l->written)) /* half a record would only end the file early for its readers */
+            /* Half a record would end the file early for its readers. */
+            if (ftruncate(l->fd_plus1 - 1, (off_t)l->written))
                 err_hint(&why, "the end of the file holds half a record");
             fail(l, &why);
         } else {

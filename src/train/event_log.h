@@ -1,6 +1,7 @@
 /* event_log.h - TensorBoard event files: scalars, pictures, audio, text over steps. The format: TFRecord
  * framing (length, masked CRC-32C, bytes, masked CRC-32C) around Event messages in protobuf's wire format, as
  * the tensorboard package 2.x reads them. Everything is gathered in memory and written by event_log_flush.
+ *
  * Nothing here stops a training: the first failure (no memory, a full disk) is told once, by the next flush;
  * from then on every call does nothing. The file stays readable up to the last whole flush. Times in the file
  * are the wall time given at open plus what the monotonic clock counted since. Threads: one at a time. Every
@@ -23,8 +24,8 @@ typedef struct EventLog EventLog;
  * first_step and later. ERR_IO, ERR_NOSPACE, ERR_NOMEM. */
 int event_log_open(EventLog **l, const char *dir, double wall_time_now, int64_t first_step, Err *err);
 void event_log_scalar(EventLog *l, const char *tag, int64_t step, double value);
-void event_log_picture(EventLog *l, const char *tag, int64_t step, const Rgb *pixels, int w,
-                       int h); /* pixels: [h][w] */
+/* pixels: [h][w] */
+void event_log_picture(EventLog *l, const char *tag, int64_t step, const Rgb *pixels, int w, int h);
 void event_log_audio(EventLog *l, const char *tag, int64_t step, const float *samples, int64_t n, int rate);
 int event_log_flush(EventLog *l, Err *err);
 void event_log_close(EventLog *l); /* flushes; a failure then is lost */

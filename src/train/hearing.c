@@ -178,6 +178,7 @@ static int next_clip(void *user, int slot, uint64_t item, Err *err) { return 0; 
 
 /* --- the thread --- */
 
+/* What one thread needs; none of it can be shared. */
 static int open_ear(const Hearing *h, Ear *e, Err *err)
 {
     int rc = sound_open(&e->sound, &(SoundOptions){.cfg = h->cfg}, err);
@@ -334,6 +335,7 @@ int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int mos
     return 0;
 }
 
+/* Clips that nobody has begun are dropped; the one under way is waited for. */
 void hearing_close(Hearing *h)
 {
     if (!h)
@@ -371,6 +373,8 @@ void hearing_close(Hearing *h)
 int hearing_count(const Hearing *h) { return h->count; }
 uint32_t hearing_item(const Hearing *h, int i) { return h->clips[i].item; }
 
+/* The mels are copied and their normalisation undone here, in the owner's thread: speech and statistics are
+ * the owner's and may change. A listener that is busy takes nothing, so that training never waits. */
 int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *mean, const float *deviation,
                    Err *err)
 {
@@ -399,6 +403,7 @@ int hearing_submit(Hearing *h, int64_t step, const Speech *speech, const float *
     return 0;
 }
 
+/* Taking the result makes room for the next clips. */
 int hearing_result(Hearing *h, Heard *out, int wait, Err *err)
 {
     pthread_mutex_lock(&h->mutex);
@@ -417,6 +422,7 @@ int hearing_result(Hearing *h, Heard *out, int wait, Err *err)
     return there;
 }
 
+/* One sentence for the log. Without a recogniser it says what is known all the same. */
 void heard_sentence(const Heard *h, char *out, size_t cap)
 {
     char rest[160] = "";

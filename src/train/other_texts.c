@@ -15,6 +15,7 @@ typedef struct Text {
     uint32_t item, tokens;
 } Text;
 
+/* By length, then by content, then by item, so that the order is the same everywhere. */
 static int compare_texts(const void *a, const void *b)
 {
     const Text *x = a, *y = b;
@@ -65,6 +66,7 @@ static void change(OtherTexts *o, const Corpus *c, const Text *texts, uint32_t n
     }
 }
 
+/* Only items and lengths are copied; stores and dataset stay those of the corpus. */
 int other_texts_open(OtherTexts *o, const Corpus *c, Err *err)
 {
     *o = (OtherTexts){.corpus = *c};
@@ -93,6 +95,7 @@ void other_texts_close(OtherTexts *o)
     *o = (OtherTexts){0};
 }
 
+/* A network that has not learned to align fits any text as well as the right one. */
 int evaluate_own_text(double *share, double align, Engine *e, const EvaluateOptions *o, Err *err)
 {
     OtherTexts other;

@@ -1,4 +1,4 @@
-/* pictures.c - see pictures.h. */
+/* pictures.c - draws what a network makes of a clip: alignment, mel, pitch. */
 #include "train/pictures.h"
 
 #include <math.h>
@@ -24,7 +24,9 @@
 #define SYMBOL_ROW 16      /* pixels that such letters need */
 #define NAME_SIZE 1.5      /* of those on the axis of symbols */
 #define NAME_ROW 14.0
-#define STRIP_ROWS 3 /* of symbols under a time axis that lie close to each other */
+#define PITCH_HEIGHT 320 /* pixels */
+#define MARGIN 40        /* at the right of a picture without a colour bar */
+#define STRIP_ROWS 3     /* of symbols under a time axis that lie close to each other */
 #define STRIP (STRIP_ROWS * SYMBOL_ROW + 10)
 
 static const Rgb soft = {120, 120, 130}, hair = {214, 215, 220}, path_core = {120, 240, 255},
@@ -32,6 +34,7 @@ static const Rgb soft = {120, 120, 130}, hair = {214, 215, 220}, path_core = {12
 
 /* --- what all of them share --- */
 
+/* A clip that was lost has no symbols, and durations that do not add up have no place in time. */
 static int check_look(const EngineLook *l, Err *err)
 {
     int64_t frames = 0;
@@ -48,6 +51,7 @@ static double seconds_per_frame(const PictureScale *s)
     return (double)s->cfg->hop_length / s->cfg->sample_rate;
 }
 
+/* Whole pixels for each frame where the clip is short enough; a very long one is squeezed. */
 static int width_of(int frames)
 {
     int each = WIDTH / frames;
@@ -153,6 +157,7 @@ static float *fit(const EngineLook *l)
     for (int m = 0; m < l->frames && out; m++) {
         const float *mel = l->target + (size_t)m * (size_t)l->bands;
         double best = -HUGE_VAL;
+        /* First the likelihood of every symbol, then less the best of them. */
         for (int pass = 0; pass < 2; pass++)
             for (int t = 0; t < l->text; t++) {
                 const float *mu = l->mu + (size_t)t * (size_t)l->bands;
@@ -197,6 +202,7 @@ typedef struct Names {
     int columns, width; /* of a column, pixels */
 } Names;
 
+/* As many columns as are needed for names not to overlap. */
 static Names measure_names(const EngineLook *l, double row)
 {
     Names n = {.width = 0};
@@ -212,6 +218,7 @@ static Names measure_names(const EngineLook *l, double row)
     return n;
 }
 
+/* A thin line leads from each name to its row. */
 static void draw_names(Plot *p, const EngineLook *l, Names n)
 {
     int shown = 0;
@@ -223,8 +230,6 @@ static void draw_names(Plot *p, const EngineLook *l, Names n)
         draw_fill(p->canvas, p->x - 5 - column * n.width, y, 4 + column * n.width, 1,
                   column ? hair : plot_faint);
         int x = p->x - 9 - column * n.width;
-        draw_fill(p->canvas, x - (int)draw_text_width(text, SYMBOL_SIZE), y, n.columns > 1 ? 0 : 0, 1,
-                  plot_paper);
         draw_text(p->canvas, x, y, text, NAME_SIZE, DRAW_RIGHT, plot_ink);
     }
 }
@@ -232,6 +237,7 @@ static void draw_names(Plot *p, const EngineLook *l, Names n)
 /* A path of steps: along each symbol's row while it lasts, then up to the next. */
 static void draw_path(Plot *p, const EngineLook *l)
 {
+    /* A dark edge first, the bright core over it: it is seen on any colour. */
     static const double widths[] = {4.8, 2.2};
     for (int k = 0; k < 2; k++) {
         int64_t at = 0;
@@ -247,6 +253,7 @@ static void draw_path(Plot *p, const EngineLook *l)
     }
 }
 
+/* How well each frame fits each symbol, and the path that the search has chosen through it. */
 int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
                              Err *err)
 {
@@ -267,8 +274,9 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
     p.h = row * l->text;
     plot_range(&p, NULL, 0);
     float low = quantile(values, (size_t)l->text * (size_t)l->frames, 0.6);
-    p.low = -4 * (float)draw_round_step(fmax((double)-low / 4, 1e-3)),
-    p.high = 0; /* four even steps on the colour bar */
+    /* Four even steps on the colour bar. */
+    p.low = -4 * (float)draw_round_step(fmax((double)-low / 4, 1e-3));
+    p.high = 0;
     rc = canvas_open(&canvas, p.x + p.w + PLOT_RIGHT + 24, p.y + p.h + PLOT_BOTTOM, plot_paper, err);
     if (!rc) {
         draw_title(&canvas, p.x, "alignment", s->title);
@@ -310,6 +318,8 @@ static void draw_mel(Plot *p, const float *mel, const EngineLook *l, const doubl
 
 static int mel_height(int bands) { return bands <= 40 ? 6 * bands : bands <= 100 ? 3 * bands : 2 * bands; }
 
+/* The recording above, the network's mel below; both with the clip's own durations, so that they can be
+ * compared frame by frame. */
 int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err)
 {
     *pixels = NULL;
@@ -319,8 +329,10 @@ int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const
     if (!l->target || !l->predicted)
         return err_set(err, ERR_DATA, "there are no two mels to draw");
     MelPlan *plan = NULL;
-    if ((rc = mel_plan_open(&plan, s->cfg, err)))
+    rc = mel_plan_open(&plan, s->cfg, err);
+    if (rc)
         return rc;
+    /* Frequencies on the axis only where the mel is that of the settings. */
     const double *edges = l->bands == mel_bands(plan) ? mel_edges(plan) : NULL;
     float *real = plain_mel(l->target, l, s), *made = plain_mel(l->predicted, l, s);
     Canvas canvas = {0};
@@ -332,8 +344,8 @@ int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const
         rc = canvas_open(&canvas, a.x + a.w + PLOT_RIGHT, a.y + 2 * a.h + STRIP + PLOT_BOTTOM, plot_paper,
                          err);
     if (!rc) {
-        plot_range(&a, real,
-                   (int64_t)l->frames * l->bands); /* the recording's: what is made is seen against it */
+        /* The recording's range for both: what is made is seen against it. */
+        plot_range(&a, real, (int64_t)l->frames * l->bands);
         Plot b = a;
         b.y += a.h + STRIP;
         draw_title(&canvas, a.x, "mel", s->title);
@@ -361,6 +373,7 @@ typedef struct PitchLine {
     Rgb colour;
 } PitchLine;
 
+/* Where the statistics are not known the pitch is shown as the network sees it. */
 static double in_hz(const PictureScale *s, float value)
 {
     return s->pitch_deviation > 0 ? normaliser_pitch_hz((double)value, s->pitch_mean, s->pitch_deviation)
@@ -402,7 +415,8 @@ static void draw_pitch(Plot *p, const EngineLook *l, const PictureScale *s, cons
             double v = in_hz(s, lines[k].values[i * lines[k].step]),
                    y = p->y + p->h - (v - low) / (high - low) * p->h;
             double x0 = frame_x(p, at, l->frames), x1 = frame_x(p, at + l->durations[i], l->frames);
-            draw_stroke(p->canvas, x0, last, x0, y, 1.2); /* nothing where one of them is no number */
+            /* A thin line up or down to the next symbol; nothing is drawn where one of them is no number. */
+            draw_stroke(p->canvas, x0, last, x0, y, 1.2);
             draw_stroke(p->canvas, x0, y, x1, y, 3.4);
             last = y;
         }
@@ -433,15 +447,20 @@ int picture_pitch_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, cons
     const PitchLine lines[] = {{l->pitch, 1, "recording", chart_colour(0)},
                                {l->traits + TRAIT_PITCH, TRAIT_COUNT, "predicted", chart_colour(1)}};
     Canvas canvas = {0};
-    Plot p = {
-        .canvas = &canvas, .x = PLOT_LEFT, .y = PLOT_TOP + PLOT_TITLE, .w = width_of(l->frames), .h = 320};
-    if ((rc = canvas_open(&canvas, p.x + p.w + 40, p.y + p.h + STRIP + PLOT_BOTTOM, plot_paper, err)))
+    Plot p = {.canvas = &canvas,
+              .x = PLOT_LEFT,
+              .y = PLOT_TOP + PLOT_TITLE,
+              .w = width_of(l->frames),
+              .h = PITCH_HEIGHT};
+    rc = canvas_open(&canvas, p.x + p.w + MARGIN, p.y + p.h + STRIP + PLOT_BOTTOM, plot_paper, err);
+    if (rc)
         return rc;
     draw_title(&canvas, p.x, "pitch", s->title);
     draw_legend(&canvas, p.x + p.w, PLOT_TOP + 10, lines, 2);
     draw_pitch(&p, l, s, lines, 2);
     rc = draw_strip(&p, p.y + p.h + 1, l, err);
-    p.h += STRIP; /* times below the symbols */
+    /* The times stand below the symbols. */
+    p.h += STRIP;
     plot_time(&p, l->frames, seconds_per_frame(s));
     hand_over(pixels, w, h, &canvas, rc);
     return rc;
@@ -449,6 +468,7 @@ int picture_pitch_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, cons
 
 /* --- speech --- */
 
+/* There is no recording to compare with: durations and pitch are the network's own. */
 int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err)
 {
     *pixels = NULL;
@@ -458,7 +478,8 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
     if (!l->predicted || !l->pitch)
         return err_set(err, ERR_DATA, "there is no speech to draw");
     MelPlan *plan = NULL;
-    if ((rc = mel_plan_open(&plan, s->cfg, err)))
+    rc = mel_plan_open(&plan, s->cfg, err);
+    if (rc)
         return rc;
     const double *edges = l->bands == mel_bands(plan) ? mel_edges(plan) : NULL;
     const PitchLine line = {l->pitch, 1, NULL, chart_colour(1)};
@@ -468,7 +489,7 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
     a.h = mel_height(l->bands);
     Plot b = a;
     b.y += a.h + STRIP;
-    b.h = 160;
+    b.h = PITCH_HEIGHT / 2;
     rc = made ? canvas_open(&canvas, a.x + a.w + PLOT_RIGHT, b.y + b.h + PLOT_BOTTOM, plot_paper, err)
               : err_set(err, ERR_NOMEM, "no memory for a picture of %d frames", l->frames);
     if (!rc) {
@@ -489,6 +510,7 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
 
 /* --- of a run --- */
 
+/* Pictures are for looking at; one that fails is warned of, and training goes on. */
 void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
                       const PictureScale *s, Log *log)
 {

@@ -9,6 +9,15 @@
 #include "train/evaluate.h"
 #include "train/run_parts.h"
 
+#define LEAST_SAMPLE_TEXT 300 /* symbols of a spoken sample that there is always room for */
+#define SAMPLE_STRETCH 2      /* a sample may be so much longer than the longest clip */
+#define REFERENCE_FRAMES 256  /* as voice clips have them */
+#define MOST_BATCH 4096       /* of batch_size */
+#define SPARE_SHARE 20        /* one part in so many of a device is left alone where no cap is set */
+#define MIB 1048576.0
+
+/* As the sampler pads: text and frames each to a multiple, after the slowest speed that augmentation may
+ * choose. */
 EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
 {
     EngineShape s = {.rows = cfg->batch_size};
@@ -33,11 +42,12 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
 SynthesisLimits synthesis_limits(const EngineShape *largest)
 {
     return (SynthesisLimits){.rows = 1,
-                             .text = largest->text > 300 ? largest->text : 300,
-                             .frames = 2 * largest->frames,
-                             .reference = 256};
+                             .text = largest->text > LEAST_SAMPLE_TEXT ? largest->text : LEAST_SAMPLE_TEXT,
+                             .frames = SAMPLE_STRETCH * largest->frames,
+                             .reference = REFERENCE_FRAMES};
 }
 
+/* Validation sees the clips as they are, and takes as little memory as a pipeline can. */
 void validation_config(Config *out, const Config *cfg)
 {
     *out = *cfg;
@@ -46,6 +56,7 @@ void validation_config(Config *out, const Config *cfg)
     out->prefetch_buffer_size = POLICY_LEAST_SLOTS;
 }
 
+/* The batches of one pipeline, added to those of others. */
 static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus,
                         Err *err)
 {
@@ -102,9 +113,12 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err
     p->other = ep.total - ep.weights - ep.activations;
     p->parameters = ep.parameters;
     p->synthesis = engine_plan_synthesis(&e, &limits);
-    if ((rc = add_pipeline(p, o, &cfg, o->train, err)) ||
-        (o->validation && o->validation->count && (rc = add_pipeline(p, o, &val, o->validation, err))))
+    rc = add_pipeline(p, o, &cfg, o->train, err);
+    if (!rc && o->validation && o->validation->count)
+        rc = add_pipeline(p, o, &val, o->validation, err);
+    if (rc)
         return rc;
+    /* Two devices that are one share its memory. */
     int one = device_same(o->data, o->model);
     p->model_total = ep.total + p->synthesis + p->pipeline_model + (one ? p->pipeline_data : 0);
     p->data_total = one ? p->model_total : p->pipeline_data;
@@ -116,7 +130,7 @@ static uint64_t limit_of(Device *d)
 {
     DeviceMemory m;
     d->ops->memory_info(d, &m);
-    uint64_t limit = m.cap ? m.cap : m.total - m.total / 20;
+    uint64_t limit = m.cap ? m.cap : m.total - m.total / SPARE_SHARE;
     return limit > m.used ? limit - m.used : 1;
 }
 
@@ -125,12 +139,14 @@ static int fits(const TrainPlan *p)
     return p->model_total <= p->model_limit && p->data_total <= p->data_limit;
 }
 
+/* The functions that take the memory also count it, so the plan cannot drift away from the run. */
 int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
 {
     uint64_t model = limit_of(o->model), data = limit_of(o->data);
     TrainPlan tried;
-    int low = 0, high = 4096;
-    while (low < high) { /* memory grows with the batch */
+    /* The largest batch that fits, by halving: memory grows with the batch. */
+    int low = 0, high = MOST_BATCH;
+    while (low < high) {
         int middle = (low + high + 1) / 2;
         int rc = plan_batch(&tried, o, middle, err);
         if (rc)
@@ -155,8 +171,8 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
     }
     int on_model = p->model_total > model;
     err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, but there are %.1f MB for it",
-            o->cfg->batch_size, (double)(on_model ? p->model_total : p->data_total) / 1048576,
-            on_model ? o->model->name : o->data->name, (double)(on_model ? model : data) / 1048576);
+            o->cfg->batch_size, (double)(on_model ? p->model_total : p->data_total) / MIB,
+            on_model ? o->model->name : o->data->name, (double)(on_model ? model : data) / MIB);
     if (low < 1)
         return err_hint(err, "not even one clip fits: use a smaller --model-size, a smaller "
                              "--max-mel-frames, or a higher cap");

@@ -9,6 +9,9 @@
 #include "train/run_parts.h"
 #include "train/schedule.h"
 
+#define TIMES_KEPT 2000 /* in a line of log.jsonl */
+
+/* A finished step goes into the sums of its interval; one that was skipped is said at once. */
 void report_step(Trainer *t, const StepResult *r)
 {
     Interval *i = &t->interval;
@@ -31,7 +34,8 @@ void report_step(Trainer *t, const StepResult *r)
     i->steps++;
     for (int p = 0; p < PHASE_COUNT; p++)
         i->phase[p] += r->seconds[p];
-    if (t->meter.sample_count > 0) /* as the step is measured: not in the first steps */
+    /* As the step itself is measured: not in the first steps. */
+    if (t->meter.sample_count > 0)
         for (int p = 0; p < PHASE_COUNT; p++)
             stats_add(&t->phase[p], r->seconds[p]);
 }
@@ -52,100 +56,151 @@ static void meter_part(const StepMeter *m, int64_t from, Stats *step, double *wa
     *busy_share = all > 0 ? busy / all : 0;
 }
 
+/* A line of log.jsonl. A log that cannot be written is warned of; training goes on. */
+static void write_object(Trainer *t, json_t *o)
+{
+    Err err = {0};
+    if (run_log_write(t->run_log, o, &err))
+        log_warn(t->log, "log.jsonl: %s", err.msg);
+}
+
 static void number(json_t *o, const char *key, double v) { json_object_set_new(o, key, json_from_double(v)); }
 
-void report_line(Trainer *t, int64_t at, int last)
+/* What a line says, wherever it goes. */
+typedef struct Line {
+    int64_t at; /* step */
+    double lr;
+    double steps;               /* made, at least 1 */
+    Stats step;                 /* seconds of a batch; n 0: not measured yet */
+    double seconds, variation;  /* of a step; deviation over mean */
+    double wait, busy, padding; /* shares */
+    double clips_per_s, frames_per_s;
+} Line;
+
+/* Speed comes from the meter, which skips the first steps; losses from all steps of the interval. */
+static Line measure(const Trainer *t, int64_t at, const PipelineReport *p)
 {
-    const double lr = schedule_rate(t->cfg, at, t->total);
-    Interval *i = &t->interval;
-    PipelineReport p;
-    Stats step = {0};
-    double wait = 0, busy = 0, n = i->steps > 0 ? (double)i->steps : 1;
-    pipeline_report(t->pipeline, &p);
-    meter_part(&t->meter, i->sample, &step, &wait, &busy);
-    int accumulate = t->cfg->gradient_accumulation_steps;
-    double seconds = step.mean * accumulate, left = (double)(t->total - at) * seconds;
-    double variation = step.mean > 0 ? stats_std(&step) / step.mean : 0;
-    double share = p.padded_frames > i->padded
-                       ? 1 - (double)(p.real_frames - i->real) / (double)(p.padded_frames - i->padded)
-                       : 0;
-    double per_batch = step.mean > 0 && i->batches > 0 ? 1 / (step.mean * (double)i->batches) : 0;
-    double frames = i->frames * per_batch, clips = i->utterances * per_batch;
-    char terms[160] = "", remains[64];
+    const Interval *i = &t->interval;
+    Line l = {
+        .at = at, .lr = schedule_rate(t->cfg, at, t->total), .steps = i->steps > 0 ? (double)i->steps : 1};
+    meter_part(&t->meter, i->sample, &l.step, &l.wait, &l.busy);
+    l.seconds = l.step.mean * t->cfg->gradient_accumulation_steps;
+    l.variation = l.step.mean > 0 ? stats_std(&l.step) / l.step.mean : 0;
+    if (p->padded_frames > i->padded)
+        l.padding = 1 - (double)(p->real_frames - i->real) / (double)(p->padded_frames - i->padded);
+    double per_batch = l.step.mean > 0 && i->batches > 0 ? 1 / (l.step.mean * (double)i->batches) : 0;
+    l.clips_per_s = i->utterances * per_batch;
+    l.frames_per_s = i->frames * per_batch;
+    return l;
+}
+
+/* For people. */
+static void say_line(Trainer *t, const Line *l)
+{
+    char terms[160] = "", remains[64], speed[200] = "speed is measured after the first steps";
     for (int k = 0; k < TERM_COUNT; k++) {
         size_t used = strlen(terms);
         snprintf(terms + used, sizeof terms - used, "%s%s %.3f", k ? " " : "", loss_term_name(k),
-                 i->terms[k] / n);
+                 t->interval.terms[k] / l->steps);
     }
-    progress_format_seconds(remains, sizeof remains, left);
-    char speed[200] = "speed is measured after the first steps";
-    if (step.n)
+    progress_format_seconds(remains, sizeof remains, (double)(t->total - l->at) * l->seconds);
+    if (l->step.n)
         snprintf(speed, sizeof speed,
                  "%.0f clips/s %.0f frames/s | step %.1f ms +-%.1f %%  wait %.1f %%  busy %.1f %%  padding "
                  "%.1f %% | %s left",
-                 clips, frames, seconds * 1e3, 100 * variation, 100 * wait, 100 * busy, 100 * share,
-                 at >= t->total ? "nothing" : remains);
-    t->loss = i->steps ? i->loss / n : t->loss;
-    log_info(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)at, (long long)t->total,
-             t->loss, terms, lr, speed);
-    json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)at);
+                 l->clips_per_s, l->frames_per_s, l->seconds * 1e3, 100 * l->variation, 100 * l->wait,
+                 100 * l->busy, 100 * l->padding, l->at >= t->total ? "nothing" : remains);
+    log_info(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)l->at, (long long)t->total,
+             t->loss, terms, l->lr, speed);
+}
+
+/* Milliseconds of the interval's batches, the newest TIMES_KEPT of them. */
+static json_t *step_times(const Trainer *t)
+{
+    const StepMeter *m = &t->meter;
+    int64_t from = t->interval.sample;
+    if (m->sample_count - from > TIMES_KEPT)
+        from = m->sample_count - TIMES_KEPT;
+    json_t *times = json_array();
+    for (int64_t k = from; k < m->sample_count; k++)
+        json_array_append_new(times, json_real(round((double)m->samples[k % METER_KEEP].step * 1e6) / 1e3));
+    return times;
+}
+
+/* For programs: log.jsonl. */
+static void write_line(Trainer *t, const Line *l)
+{
+    const Interval *i = &t->interval;
+    json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)l->at);
     number(o, "loss", t->loss);
     for (int k = 0; k < TERM_COUNT; k++)
-        number(o, loss_term_name(k), i->terms[k] / n);
-    number(o, "gradient_norm", i->norm / n);
-    number(o, "lr", lr);
+        number(o, loss_term_name(k), i->terms[k] / l->steps);
+    number(o, "gradient_norm", i->norm / l->steps);
+    number(o, "lr", l->lr);
     number(o, "seconds", clock_now() - t->started);
-    number(o, "utterances_per_s", clips);
-    number(o, "frames_per_s", frames);
-    number(o, "step_ms", seconds * 1e3);
-    number(o, "step_variation", variation);
-    number(o, "wait_share", wait);
-    number(o, "busy_share", busy);
-    number(o, "padding_share", share);
+    number(o, "utterances_per_s", l->clips_per_s);
+    number(o, "frames_per_s", l->frames_per_s);
+    number(o, "step_ms", l->seconds * 1e3);
+    number(o, "step_variation", l->variation);
+    number(o, "wait_share", l->wait);
+    number(o, "busy_share", l->busy);
+    number(o, "padding_share", l->padding);
     for (int k = 0; k < PHASE_COUNT; k++) {
         char key[24];
         snprintf(key, sizeof key, "%s_ms", phase_name(k));
-        number(o, key, i->phase[k] / n * 1e3);
+        number(o, key, i->phase[k] / l->steps * 1e3);
     }
-    json_t *times = json_array();
-    int64_t kept = t->meter.sample_count - i->sample;
-    for (int64_t k = kept > 2000 ? t->meter.sample_count - 2000 : i->sample; k < t->meter.sample_count; k++)
-        json_array_append_new(times,
-                              json_real(round((double)t->meter.samples[k % METER_KEEP].step * 1e6) / 1e3));
-    json_object_set_new(o, "step_times_ms", times);
+    json_object_set_new(o, "step_times_ms", step_times(t));
     json_object_set_new(o, "skipped", json_integer(i->skipped));
     json_object_set_new(o, "model_bytes", json_integer((json_int_t)t->o.model->used));
     json_object_set_new(o, "epoch", json_integer(t->state.data.epoch));
-    MonitorSummary gpu = {0};
     if (t->monitor && monitor_measures(t->monitor)) {
+        MonitorSummary gpu = {0};
         monitor_summary(t->monitor, 0, &gpu);
         if (gpu.values[MONITOR_UTILISATION].n)
             number(o, "gpu_utilisation", gpu.values[MONITOR_UTILISATION].mean / 100);
     }
-    Err err = {0};
-    if (run_log_write(t->run_log, o, &err))
-        log_warn(t->log, "log.jsonl: %s", err.msg);
-    if (t->events) {
-        const struct {
-            const char *tag;
-            double value;
-        } scalars[] = {{"loss/total", t->loss},
-                       {"train/lr", lr},
-                       {"train/gradient_norm", i->norm / n},
-                       {"speed/clips_per_s", clips},
-                       {"speed/step_ms", seconds * 1e3},
-                       {"speed/wait_percent", 100 * wait},
-                       {"speed/busy_percent", 100 * busy},
-                       {"speed/padding_percent", 100 * share}};
-        for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++)
-            event_log_scalar(t->events, scalars[k].tag, at, scalars[k].value);
-        for (int k = 0; k < TERM_COUNT; k++) {
-            char tag[32];
-            snprintf(tag, sizeof tag, "loss/%s", loss_term_name(k));
-            event_log_scalar(t->events, tag, at, i->terms[k] / n);
-        }
+    write_object(t, o);
+}
+
+/* For TensorBoard. */
+static void draw_line(Trainer *t, const Line *l)
+{
+    const Interval *i = &t->interval;
+    const struct {
+        const char *tag;
+        double value;
+    } scalars[] = {{"loss/total", t->loss},
+                   {"train/lr", l->lr},
+                   {"train/gradient_norm", i->norm / l->steps},
+                   {"speed/clips_per_s", l->clips_per_s},
+                   {"speed/step_ms", l->seconds * 1e3},
+                   {"speed/wait_percent", 100 * l->wait},
+                   {"speed/busy_percent", 100 * l->busy},
+                   {"speed/padding_percent", 100 * l->padding}};
+    for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++)
+        event_log_scalar(t->events, scalars[k].tag, l->at, scalars[k].value);
+    for (int k = 0; k < TERM_COUNT; k++) {
+        char tag[32];
+        snprintf(tag, sizeof tag, "loss/%s", loss_term_name(k));
+        event_log_scalar(t->events, tag, l->at, i->terms[k] / l->steps);
     }
     report_flush(t);
+}
+
+/* One interval ends, the next begins. */
+void report_line(Trainer *t, int64_t at, int last)
+{
+    Interval *i = &t->interval;
+    PipelineReport p;
+    pipeline_report(t->pipeline, &p);
+    Line l = measure(t, at, &p);
+    /* An interval of skipped steps has no loss; that of the one before is shown again. */
+    if (i->steps)
+        t->loss = i->loss / l.steps;
+    say_line(t, &l);
+    write_line(t, &l);
+    draw_line(t, &l);
     if (t->o.watch) {
         TrainerView view = {t->pipeline, &t->meter, i->sample, at};
         t->o.watch(t->o.watch_arg, &view, last);
@@ -153,11 +208,12 @@ void report_line(Trainer *t, int64_t at, int last)
     *i = (Interval){.padded = p.padded_frames, .real = p.real_frames, .sample = t->meter.sample_count};
 }
 
+/* What programs need to compare runs. */
 void report_start(Trainer *t)
 {
     const Config *cfg = t->cfg;
-    const DeviceTraits *device = &t->o.model->ops->traits; /* has bf16 and graphs, or not, whatever is set */
-    Err err = {0};
+    /* The device has bf16 and graphs, or it has not, whatever is set. */
+    const DeviceTraits *device = &t->o.model->traits;
     json_t *o =
         json_pack("{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",
                   (json_int_t)t->state.step, "total_steps", (json_int_t)t->total, "batch_size",
@@ -171,8 +227,7 @@ void report_start(Trainer *t)
         if (config_row(cfg, i, &row) == 0 &&
             (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0))
             json_object_set_new(o, row.key, json_string(row.value));
-    if (run_log_write(t->run_log, o, &err))
-        log_warn(t->log, "log.jsonl: %s", err.msg);
+    write_object(t, o);
 }
 
 void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, double own_text)
@@ -189,11 +244,10 @@ void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, 
     number(o, "own_text", own_text);
     if (isfinite(own_text))
         event_log_scalar(t->events, "validation/own_text", t->state.step, own_text);
-    Err err = {0};
-    if (run_log_write(t->run_log, o, &err))
-        log_warn(t->log, "log.jsonl: %s", err.msg);
+    write_object(t, o);
 }
 
+/* What listeners say comes some steps after the clips were spoken: it is logged at the step of the clips. */
 void report_heard(Trainer *t, const Heard *h)
 {
     char sentence[400];
@@ -213,19 +267,16 @@ void report_heard(Trainer *t, const Heard *h)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (isfinite(numbers[i].value))
             event_log_scalar(t->events, numbers[i].tag, h->step, numbers[i].value);
-    Err err = {0};
-    if (run_log_write(t->run_log, o, &err))
-        log_warn(t->log, "log.jsonl: %s", err.msg);
+    write_object(t, o);
 }
 
 void report_event(Trainer *t, const char *event, int64_t step, const char *text)
 {
-    Err err = {0};
     json_t *o = json_pack("{s:s, s:I, s:s}", "event", event, "step", (json_int_t)step, "text", text);
-    if (run_log_write(t->run_log, o, &err))
-        log_warn(t->log, "log.jsonl: %s", err.msg);
+    write_object(t, o);
 }
 
+/* Once per line, so that TensorBoard can follow. */
 void report_flush(Trainer *t)
 {
     Err err = {0};

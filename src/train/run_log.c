@@ -34,6 +34,7 @@ static int ends_torn(RunLog *l, Err *err)
     return 0;
 }
 
+/* Appending: several runs of one folder write to the same file. */
 int run_log_open(RunLog **out, const char *path, Err *err)
 {
     *out = NULL;
@@ -89,6 +90,7 @@ static int write_line(RunLog *l, Err *err)
     return err_set_errno(err, ERR_IO, "cannot write to %s", l->path);
 }
 
+/* Behind a torn line a new one begins, so that only the torn one is lost. */
 int run_log_write(RunLog *l, json_t *object, Err *err)
 {
     if (l->line.failed)
@@ -123,6 +125,7 @@ void run_log_close(RunLog *l)
     free(l);
 }
 
+/* Line by line: a log of days is not read into memory as a whole. */
 int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *arg, int64_t *bad_lines,
                  Err *err)
 {

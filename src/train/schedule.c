@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+/* Linear over warmup_steps, whatever comes after it. */
 double schedule_rate(const Config *cfg, int64_t step, int64_t total)
 {
     const double peak = cfg->learning_rate,

@@ -48,6 +48,7 @@ static int put_intervals(Buf *out, double end, const TextGridTier *t)
     return n;
 }
 
+/* Praat reads the number of intervals before the intervals, so they are counted first. */
 void textgrid_text(Buf *out, double end, const TextGridTier *tiers, int count)
 {
     buf_printf(out,

@@ -69,6 +69,7 @@ static int one_step(Trainer *t, double lr, Err *err)
         if (rc)
             return rc;
     }
+    /* From here on a checkpoint would resume behind this step. */
     t->state.step++;
     pipeline_state(t->pipeline, &t->state.data);
     return take_results(t, 0, err);
@@ -143,7 +144,8 @@ static int validate(Trainer *t, int last, Err *err)
     return rc;
 }
 
-/* What comes after a step that is due; last: the run ends here. */
+/* What is due after a step: a line, a validation, samples, a checkpoint. Most steps have none of them, and
+ * nobody waits for the device then. last: the run ends here. */
 static int afterwards(Trainer *t, int last, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -223,6 +225,7 @@ static void report_the_end(Trainer *t, int rc)
     report_curve(t);
 }
 
+/* However the steps end, what was trained is saved, the logs are finished and the writer is waited for. */
 int trainer_run(Trainer *t, Err *err)
 {
     t->started = clock_now();
@@ -285,6 +288,7 @@ static void sum_up_machine(Trainer *t, TrainSummary *s)
     s->padding = p->padded_frames ? 1 - (double)p->real_frames / (double)p->padded_frames : NAN;
 }
 
+/* Figures for the end of a run; NaN where nothing was measured. */
 void trainer_summary(Trainer *t, TrainSummary *s)
 {
     memset(s, 0, sizeof *s);

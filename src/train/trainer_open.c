@@ -16,6 +16,7 @@
 
 /* --- the network and its checkpoints --- */
 
+/* Large enough for the largest batch of both splits: nothing is allocated in a step. */
 static int open_network(Trainer *t, Err *err)
 {
     EngineOptions e = {.cfg = t->cfg,
@@ -27,6 +28,7 @@ static int open_network(Trainer *t, Err *err)
     return engine_open(&t->engine, &e, err);
 }
 
+/* The writer takes a lock on the folder: from here on no other run writes to it. */
 static int open_checkpoints(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -59,6 +61,7 @@ static int starts_fresh(const Trainer *t, Err *err)
     return strcmp(cfg->resume, "auto") == 0 && !there && why.code == ERR_MISSING;
 }
 
+/* Another seed would mean another order of clips and another split, and resuming would not be exact. */
 static int check_seed(const Trainer *t, const Checkpoint *v, Err *err)
 {
     if (t->state.data.seed == (uint64_t)t->cfg->seed)
@@ -82,6 +85,7 @@ static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
     return rc;
 }
 
+/* State, seed, settings, shapes: each is checked before a single weight is replaced. */
 static int resume(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -106,6 +110,7 @@ static int resume(Trainer *t, Err *err)
     return rc;
 }
 
+/* After this the engine has its weights, and t->state says where the run stands. */
 static int load_state(Trainer *t, Err *err)
 {
     t->state = (TrainState){.data = {.seed = (uint64_t)t->cfg->seed}, .best_loss = INFINITY};
@@ -119,6 +124,7 @@ static int load_state(Trainer *t, Err *err)
 
 /* --- logs --- */
 
+/* Both logs are appended to; a resumed run says from which step on the old lines do not count. */
 static int open_logs(Trainer *t, Err *err)
 {
     char path[CHECKPOINT_PATH_SIZE + 16];
@@ -148,6 +154,7 @@ static int64_t last_step(const Trainer *t)
     return by_epochs > 0 ? by_epochs : 1;
 }
 
+/* From here on workers load batches, beside all that is still to be opened. */
 static int open_pipeline(Trainer *t, Err *err)
 {
     t->pipeline_cfg = *t->cfg;
@@ -178,6 +185,7 @@ static int open_pipeline(Trainer *t, Err *err)
 
 /* --- those who look and listen --- */
 
+/* Samples and held-out clips are spoken by one synthesiser, on the engine's weights. */
 static int open_listeners(Trainer *t, Err *err)
 {
     const Corpus *validation = t->o.validation;
@@ -195,6 +203,7 @@ static int open_listeners(Trainer *t, Err *err)
 
 /* --- opening and closing --- */
 
+/* The plan comes first: a batch that does not fit is refused before anything is taken or written. */
 int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
 {
     *out = NULL;

@@ -39,6 +39,7 @@ static json_t *load(const char *text) { return text ? json_loads(text, 0, NULL) 
 
 static char *write_format(const CheckpointSource *s) { return strdup(CHECKPOINT_FORMAT); }
 
+/* Files of the first format are told from files of others: their owner deserves to know why. */
 static int read_format(Checkpoint *v, const char *text, Err *err)
 {
     if (text && strcmp(text, CHECKPOINT_FORMAT) == 0)
@@ -53,6 +54,7 @@ static int read_format(Checkpoint *v, const char *text, Err *err)
 
 /* --- config --- */
 
+/* A setting in its own type, so that a file reads back to the same bits. */
 static json_t *setting(const ConfigRow *row)
 {
     switch (row->kind) {
@@ -94,19 +96,20 @@ static char *write_config(const CheckpointSource *s)
     return dump(all, failed, EXACT);
 }
 
-/* The settings in the file with those of the command line on top. */
+/* The settings in the file with those of the command line on top. A rule that came later does not make an old
+ * voice mute: what its network was, it is. */
 static int read_config(Checkpoint *v, const char *text, Err *err)
 {
     if (!text)
         return checkpoint_foreign(v, "another format", err);
-    int rc = config_load_text(&v->cfg, v->path, text, strlen(text), v->argc, v->argv, err);
+    int rc = config_read(&v->cfg, v->path, text, strlen(text), v->argc, v->argv, err);
     if (rc)
         return rc;
     v->has_cfg = 1;
     if (!v->argc)
         return 0;
     Config was;
-    rc = config_load_text(&was, v->path, text, strlen(text), 0, NULL, err);
+    rc = config_read(&was, v->path, text, strlen(text), 0, NULL, err);
     if (rc)
         return rc;
     rc = checkpoint_same(v->path, &was, &v->cfg, err);
@@ -116,6 +119,7 @@ static int read_config(Checkpoint *v, const char *text, Err *err)
 
 /* --- symbols --- */
 
+/* By code point, so that any change of the table is seen. */
 static char *write_symbols(const CheckpointSource *s)
 {
     json_t *all = json_array();
@@ -153,6 +157,7 @@ static char *write_speakers(const CheckpointSource *s)
     return dump(all, failed, 0);
 }
 
+/* Their order gives them their numbers, which the clips refer to. */
 static int read_speakers(Checkpoint *v, const char *text, Err *err)
 {
     json_t *all = load(text);
@@ -183,6 +188,7 @@ static char *write_pitch(const CheckpointSource *s)
         EXACT);
 }
 
+/* Older files have none: it stays 0, which means that it is not known. */
 static int read_pitch(Checkpoint *v, const char *text, Err *err)
 {
     json_t *o = load(text);
@@ -194,6 +200,7 @@ static int read_pitch(Checkpoint *v, const char *text, Err *err)
 
 /* --- longest --- */
 
+/* What is longer than anything learned from is spoken in pieces. */
 static char *write_longest(const CheckpointSource *s)
 {
     uint32_t text = 0, frames = 0;
@@ -204,6 +211,7 @@ static char *write_longest(const CheckpointSource *s)
     return dump(json_pack("{s:i, s:i}", "text", (int)text, "frames", (int)frames), 0, 0);
 }
 
+/* 0 in older files: then only max_text_length limits a piece. */
 static int read_longest(Checkpoint *v, const char *text, Err *err)
 {
     json_t *o = load(text);

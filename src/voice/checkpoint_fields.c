@@ -31,7 +31,8 @@
 static const CheckpointField fields[] = {
     F32_ARRAY("mel.mean", mean, NEED_ALWAYS,
          "statistics of its mels: the mean of each band", EXTENT_BANDS),
-    F32_ARRAY("mel.deviation", deviation, NEED_ALWAYS, "statistics of its mels: the deviation of each band", EXTENT_BANDS),
+    F32_ARRAY("mel.deviation", deviation, NEED_ALWAYS,
+         "statistics of its mels: the deviation of each band", EXTENT_BANDS),
     I64("train.state", state.step, "steps made"),
     I64("train.state", state.data.epoch, "epoch of the next batch"),
     I64("train.state", state.data.index, "index of the next batch in its epoch"),
@@ -58,6 +59,7 @@ static const CheckpointField fields[] = {
 int checkpoint_field_count(void) { return (int)(sizeof fields / sizeof *fields); }
 const CheckpointField *checkpoint_field(int i) { return &fields[i]; }
 
+/* An array has a row of its own; packed numbers follow each other. */
 int checkpoint_field_rows(int i)
 {
     int rows = 1;
@@ -66,6 +68,7 @@ int checkpoint_field_rows(int i)
     return rows;
 }
 
+/* The names of types end in their bits. */
 static size_t number_bytes(const CheckpointField *f) { return strcmp(f->type + 1, "64") == 0 ? 8 : 4; }
 
 size_t checkpoint_field_bytes(const CheckpointField *rows, int count)
@@ -76,6 +79,7 @@ size_t checkpoint_field_bytes(const CheckpointField *rows, int count)
     return bytes;
 }
 
+/* A file of before has fewer numbers; one of a later program has more, and is not understood. */
 int checkpoint_field_fit(const CheckpointField *rows, int count, uint64_t bytes)
 {
     while (count > 0 && bytes < checkpoint_field_bytes(rows, count) && rows[count - 1].added)
@@ -104,6 +108,7 @@ void checkpoint_field_unpack(const CheckpointField *rows, int count, const void 
     }
 }
 
+/* A voice needs the weights alone; the moments are for resuming. */
 const CheckpointGroupRow *checkpoint_group(CheckpointGroup g)
 {
     static const CheckpointGroupRow groups[CHECKPOINT_GROUPS] = {

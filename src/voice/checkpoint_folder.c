@@ -81,6 +81,7 @@ typedef struct StepList {
     size_t count, cap;
 } StepList;
 
+/* For qsort: the highest step first. */
 static int compare_steps(const void *a, const void *b)
 {
     const StepFile *x = a, *y = b;
@@ -224,6 +225,7 @@ static int find_in_folder(char path[CHECKPOINT_PATH_SIZE], const char *dir, Log 
     return found;
 }
 
+/* A file that is found here has been opened and checked once. */
 int checkpoint_find(char path[CHECKPOINT_PATH_SIZE], const char *what, const char *dir, Log *log, Err *err)
 {
     path[0] = 0;
@@ -421,6 +423,7 @@ static int lock_folder(CheckpointWriter *w, Err *err)
     return err_hint(err, "wait for it, stop it, or name another --checkpoint-dir");
 }
 
+/* The lock comes before the tidying: leftovers of a run that is alive are not removed. */
 int checkpoint_writer_open(CheckpointWriter **out, const char *dir, int keep, Log *log, Err *err)
 {
     *out = NULL;
@@ -473,6 +476,7 @@ int checkpoint_writer_wait(CheckpointWriter *w)
     return rc;
 }
 
+/* Failures are gathered, and asked for once. */
 static const char *copy_text(Block *b, const char *s, int *failed)
 {
     const char *copy = block_strndup(b, s ? s : "", s ? strlen(s) : 0);
@@ -513,6 +517,7 @@ int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, con
     return 0;
 }
 
+/* Before the first job the folder is asked, so that a message can name what an earlier run left. */
 const char *checkpoint_writer_last_good(CheckpointWriter *w)
 {
     pthread_mutex_lock(&w->mutex);
@@ -523,6 +528,7 @@ const char *checkpoint_writer_last_good(CheckpointWriter *w)
     return w->shown;
 }
 
+/* Waits for the job under way: a checkpoint that was handed over is written. */
 void checkpoint_writer_close(CheckpointWriter *w)
 {
     if (!w)

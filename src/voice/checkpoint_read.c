@@ -72,6 +72,7 @@ static int clips_are_whole(const Checkpoint *v, const int64_t extents[EXTENT_COU
     return 1;
 }
 
+/* Walks the table: what must be there is asked for, what may be missing is noted. */
 static int read_tensors(Checkpoint *v, Err *err)
 {
     int64_t extents[EXTENT_COUNT] = {-1, -1, -1, -1};
@@ -104,6 +105,7 @@ static int read_tensors(Checkpoint *v, Err *err)
 
 /* --- opening --- */
 
+/* First the metadata, whose configuration says how large the tensors must be, then the tensors. */
 int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, char **argv, Log *log,
                     Err *err)
 {
@@ -138,6 +140,7 @@ void checkpoint_close(Checkpoint *v)
 
 /* --- what it is asked for --- */
 
+/* Also the number of dimensions: [4, 1] is not [4]. */
 static int same_shape(const TensorView *t, const Param *p)
 {
     if (strcmp(t->dtype, "F32") != 0 || t->dims != p->dims)
@@ -148,6 +151,7 @@ static int same_shape(const TensorView *t, const Param *p)
     return 1;
 }
 
+/* Gaps between parameters stay zero, as in the memory of the network. */
 int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group, float *flat, Err *err)
 {
     memset(flat, 0, (size_t)m->params.size * sizeof *flat);
@@ -169,6 +173,7 @@ int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group
     return 0;
 }
 
+/* A file without a state speaks, but cannot resume; numbers below zero are damage. */
 int checkpoint_state(const Checkpoint *v, TrainState *s, Err *err)
 {
     const TrainState *state = &v->content.state;

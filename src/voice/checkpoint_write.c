@@ -88,6 +88,7 @@ static void add_fields(Snapshot *s, int bands)
     }
 }
 
+/* Numbers go to where the tensors' views point; nothing is allocated, so it cannot fail. */
 void snapshot_set(Snapshot *s, const TrainState *state)
 {
     s->content.state = *state;
@@ -105,6 +106,7 @@ void snapshot_set(Snapshot *s, const TrainState *state)
 
 /* --- metadata --- */
 
+/* Made once: settings, symbols and speakers do not change in a run. Only the step does. */
 static int add_entries(Snapshot *s, const CheckpointSource *source)
 {
     for (int i = 0; i < checkpoint_entry_count(); i++) {
@@ -144,6 +146,7 @@ static int take_memory(Snapshot *s, int bands, Err *err)
     return 0;
 }
 
+/* Everything that a checkpoint needs is taken here, so that a full memory is found before the first step. */
 int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
                   const VoiceClips *clips, Device *device, Err *err)
 {

@@ -55,6 +55,7 @@ static int refuse(Reader *r, const char *text)
     return ERR_FORMAT;
 }
 
+/* Control characters other than white space, and bytes that UTF-8 never has, are in no text. */
 static int is_text(const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -137,6 +138,7 @@ static int read_start(Reader *r)
     return rc;
 }
 
+/* Counted before parsing, because jansson recurses into a file of brackets. */
 static int depth_of(const char *p, size_t n)
 {
     int depth = 0, most = 0, in_text = 0;
@@ -200,6 +202,7 @@ static int take_meta(Reader *r, json_t *o)
     return 0;
 }
 
+/* Everything about one tensor is checked here, but for its neighbours. */
 static int take_tensor(Reader *r, TensorView *t, const char *name, json_t *o)
 {
     json_t *shape = json_object_get(o, "shape"), *place = json_object_get(o, "data_offsets");
@@ -271,6 +274,7 @@ static int check_places(Reader *r)
     return 0;
 }
 
+/* Tensors are sorted by name, so that finding one is a binary search. */
 static int read_header(Reader *r)
 {
     SafeTensors *f = r->f;
@@ -391,6 +395,7 @@ static int map_data(Reader *r)
     return 0;
 }
 
+/* The checksum is tested before anything is mapped: what was mapped can be trusted. */
 int safetensors_open(SafeTensors *f, const char *path, Err *err)
 {
     *f = (SafeTensors){0};

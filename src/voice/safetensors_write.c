@@ -118,6 +118,8 @@ static int put_checksum(Buf *header, const TensorView *const *t, int n)
     return 0;
 }
 
+/* The checksum goes into the header, which comes first: the data is passed over twice, once for the checksum
+ * and once for the file. */
 int safetensors_write(const char *path, const MetaEntry *meta, int n_meta, const TensorView *t, int n,
                       Err *err)
 {

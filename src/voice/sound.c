@@ -16,6 +16,7 @@ struct Sound {
     void *stage;
 };
 
+/* By name, as a setting gives it. */
 static const SoundKind *find_kind(const char *name)
 {
     if (!name)
@@ -55,6 +56,7 @@ void sound_close(Sound *s)
     free(s);
 }
 
+/* Memory is zeroed, so what no kind writes to is silence. */
 int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, int64_t frames,
                int64_t silence, Err *err)
 {

@@ -21,6 +21,7 @@ static void stage_close(void *stage)
     free(s);
 }
 
+/* The number of iterations is the one choice between quality and time. */
 static int stage_open(void **out, const SoundOptions *o, Err *err)
 {
     *out = NULL;

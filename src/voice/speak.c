@@ -21,6 +21,7 @@ static int item_tokens(int32_t *out, const Corpus *c, uint32_t item, int most)
     return n;
 }
 
+/* Every clip that is kept of the speaker is listened to. */
 int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size, Err *err)
 {
     float *one = mem_calloc((size_t)size, sizeof *one);
@@ -44,6 +45,7 @@ int speaker_voice(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t
     return rc;
 }
 
+/* For validation: a clip is spoken in some voice rather than not at all. */
 int speaker_voice_or_first(Synthesiser *s, float *voice, const VoiceClips *clips, int32_t speaker, int size,
                            Err *err)
 {
@@ -54,6 +56,7 @@ int speaker_voice_or_first(Synthesiser *s, float *voice, const VoiceClips *clips
     return speaker_voice(s, voice, clips, clips->speaker[0], size, err);
 }
 
+/* Durations, pitch and energy are the network's own; of the clip only its text and its speaker are used. */
 int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item,
                const VoiceClips *clips, Err *err)
 {

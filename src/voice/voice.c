@@ -69,6 +69,7 @@ static int open_ops(Voice *v, Err *err)
     return ops->open(&v->c, d, v->stream, err);
 }
 
+/* Weights for speaking only: no gradients, no moments. */
 static int take_memory(Voice *v, Err *err)
 {
     Device *d = v->o.device;
@@ -118,6 +119,7 @@ static int open_synthesiser(Voice *v, Err *err)
     return synthesiser_open(&v->synthesiser, &v->m, &v->limits, err);
 }
 
+/* The text engine comes last: it starts espeak-ng, which a damaged checkpoint need not wait for. */
 int voice_open(Voice **out, const VoiceOptions *o, Err *err)
 {
     *out = NULL;
@@ -146,6 +148,7 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     return 0;
 }
 
+/* In the reverse order; the network's memory goes after the ops that use it. */
 void voice_close(Voice *v)
 {
     if (!v)
@@ -196,6 +199,7 @@ static int find_speaker(const Voice *v, const char *name)
     return -1;
 }
 
+/* A network without voice conditioning has one voice; any name that it knows will do. */
 int voice_of_speaker(Voice *v, const char *name, Err *err)
 {
     int found = find_speaker(v, name);
@@ -269,6 +273,7 @@ done:
     return rc;
 }
 
+/* The same path as that of the clips in training: a voice that is heard otherwise is another voice. */
 int voice_of_recording(Voice *v, const char *path, Err *err)
 {
     AudioBuffer audio = {0};
@@ -312,6 +317,8 @@ static size_t sentence_end(const char *p, size_t n)
     }
     return n;
 }
+
+/* --- cutting --- */
 
 /* Where to cut a part that is too long: after the comma nearest to the middle, else at the blank nearest to
  * it; 0: nowhere. */
@@ -430,6 +437,7 @@ static int speak_sentence(Voice *v, VoicePart *part, const char *p, size_t *n, T
     }
 }
 
+/* Not more than one part is computed, so that the first can be heard while the next is made. */
 int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err)
 {
     TextResult r = {0};
@@ -484,6 +492,7 @@ int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err)
     return 0;
 }
 
+/* Without a sink the samples of all parts lie one behind the other. */
 static int collect(Spoken *out, const float *samples, int64_t count, Err *err)
 {
     float *grown = mem_realloc(out->samples, (size_t)(out->count + count), sizeof *grown);
@@ -510,6 +519,7 @@ static int say_part(Voice *v, Spoken *out, const VoicePart *part, int more, Voic
     return rc ? rc : spoken_add(out, part, count, err);
 }
 
+/* Times are summed part by part; the first sound is what somebody waits for. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err)
 {
     VoiceText rest = {text, size};

@@ -14,6 +14,7 @@
 #define SPEAKERS_KEPT 256 /* that have clips at all */
 #define CLIP_FRAMES 256
 
+/* As the loader does it, so that a network hears the clips as it learned from them. */
 int corpus_mel(float *out, const Corpus *corpus, uint32_t item, int most, Err *err)
 {
     StoreEntry e;
@@ -69,6 +70,7 @@ static void take_clips(Filling *f, const Corpus *corpus, int speaker, int each)
     }
 }
 
+/* Few speakers get several clips each, many get one: a checkpoint must not grow with the corpus. */
 int voice_clips_open(VoiceClips *v, const Corpus *corpus, Err *err)
 {
     int speakers = corpus->speaker_count < SPEAKERS_KEPT ? corpus->speaker_count : SPEAKERS_KEPT;
