@@ -28,6 +28,22 @@ static void test_stage_names(void **state)
     assert_int_equal(stage_find("", 0), -1);
 }
 
+/* A stage without its words would print "(null)". */
+static void test_stage_rows(void **state)
+{
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        const StageInfo *s = stage_info((StageId)i);
+        assert_int_equal(s->id, i);
+        assert_non_null(s->name);
+        assert_non_null(s->part);
+        assert_non_null(s->advice);
+        assert_true(s->cause == CAUSE_STORAGE || s->cause == CAUSE_BANDWIDTH || s->cause == CAUSE_COMPUTE);
+        assert_true(s->subject || i == STAGE_READ || i == STAGE_STEP);
+        assert_true(s->keys[0].name && strncmp(s->keys[0].name, s->name, strlen(s->name)) == 0);
+    }
+    assert_int_equal(STAGE_STEP, STAGE_COUNT - 1);
+}
+
 static void test_nothing_takes_no_time(void **state)
 {
     static const char *const specs[] = {"", "  ", NULL};
@@ -213,10 +229,10 @@ static void test_disk_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stage_names), cmocka_unit_test(test_nothing_takes_no_time),
-        cmocka_unit_test(test_every_key),   cmocka_unit_test(test_wrong_specs),
-        cmocka_unit_test(test_drawn_times), cmocka_unit_test(test_disk_is_one),
-        cmocka_unit_test(test_disk_stops),
+        cmocka_unit_test(test_stage_names),           cmocka_unit_test(test_stage_rows),
+        cmocka_unit_test(test_nothing_takes_no_time), cmocka_unit_test(test_every_key),
+        cmocka_unit_test(test_wrong_specs),           cmocka_unit_test(test_drawn_times),
+        cmocka_unit_test(test_disk_is_one),           cmocka_unit_test(test_disk_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

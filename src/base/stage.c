@@ -5,18 +5,86 @@
 
 #include "base/check.h"
 
-static const char *const names[STAGE_COUNT] = {"read", "decode", "h2d", "preprocess", "peer", "step"};
+/* Without places in brackets: a row that is missing changes the size, one in the wrong place is found by
+ * stage_info. */
+static const StageInfo stages[] = {
+    {
+        .id = STAGE_READ,
+        .name = "read",
+        .keys = {{"read_ms", SIM_MS}},
+        .cause = CAUSE_STORAGE,
+        .part = "storage",
+        .advice = "Put the dataset's cache on a faster disk (a local SSD), or halve what is read with "
+                  "mel_storage: float16.",
+    },
+    {
+        .id = STAGE_DECODE,
+        .name = "decode",
+        .keys = {{"decode_ms", SIM_MS}},
+        .workers = 1,
+        .cause = CAUSE_COMPUTE,
+        .subject = "Decoding",
+        .part = "decoding",
+        .advice = "All cores are at work: preprocessing_mode: precompute, or a machine with more cores.",
+    },
+    {
+        .id = STAGE_H2D,
+        .name = "h2d",
+        .keys = {{"h2d_gbps", SIM_GBPS}, {"h2d_us", SIM_US}},
+        .stream = STREAM_COPY,
+        .cause = CAUSE_BANDWIDTH,
+        .subject = "The copy to the data device",
+        .part = "copies to the data device",
+        .advice = "Keep pin_memory on; mel_storage: float16 halves what is copied; look at the GPU's PCIe "
+                  "link (width, generation).",
+    },
+    {
+        .id = STAGE_PREPROCESS,
+        .name = "preprocess",
+        .keys = {{"preprocess_ms", SIM_MS}},
+        .stream = STREAM_WORK,
+        .workers = 1,
+        .cause = CAUSE_COMPUTE,
+        .subject = "Preprocessing",
+        .part = "preprocessing",
+        .advice = "preprocessing_mode: precompute takes the mel out of the run; a faster data device helps "
+                  "too.",
+    },
+    {
+        .id = STAGE_PEER,
+        .name = "peer",
+        .keys = {{"peer_gbps", SIM_GBPS}, {"peer_us", SIM_US}},
+        .stream = STREAM_PEER,
+        .cause = CAUSE_BANDWIDTH,
+        .subject = "The copy between the devices",
+        .part = "copies between the devices",
+        .advice = "Use one GPU for data and model, or GPUs with a direct link between them.",
+    },
+    {
+        .id = STAGE_STEP,
+        .name = "step",
+        .keys = {{"step_ms", SIM_MS}},
+        .cause = CAUSE_COMPUTE,
+        .part = "the step",
+        .advice = "The data side has reserve: only a faster step (mixed_precision, enable_graph_mode, a "
+                  "smaller model_size, a faster GPU) makes training faster.",
+    },
+};
+_Static_assert(sizeof stages / sizeof *stages == STAGE_COUNT, "one row for each stage");
 
-const char *stage_name(StageId s)
+const StageInfo *stage_info(StageId s)
 {
     ASSERT(s >= 0 && s < STAGE_COUNT);
-    return names[s];
+    ASSERT_CMP(stages[s].id, ==, s);
+    return &stages[s];
 }
+
+const char *stage_name(StageId s) { return stage_info(s)->name; }
 
 StageId stage_find(const char *name, int n)
 {
     for (int i = 0; i < STAGE_COUNT; i++)
-        if ((int)strlen(names[i]) == n && memcmp(names[i], name, (size_t)n) == 0)
+        if ((int)strlen(stages[i].name) == n && memcmp(stages[i].name, name, (size_t)n) == 0)
             return (StageId)i;
     return STAGE_NONE;
 }

@@ -28,46 +28,78 @@ struct SimDisk {
 
 typedef enum { KEY_MS, KEY_US, KEY_GBPS, KEY_JITTER, KEY_SEED, KEY_MEMORY, KEY_STALL, KEY_FAIL } KeyKind;
 
-/* One row for each word of --sim but the description of stall and fail: name, unit, stage, range. */
-static const struct Key {
-    const char *name;
+/* A word of --sim: name, form of its value (NULL: a number), unit, stage, range. */
+typedef struct Key {
+    const char *name, *form;
     KeyKind kind;
-    int stage;
+    StageId stage;
     double min, max;
-} keys[] = {
-    {"read_ms", KEY_MS, STAGE_READ, 0, MOST_MS},
-    {"decode_ms", KEY_MS, STAGE_DECODE, 0, MOST_MS},
-    {"h2d_gbps", KEY_GBPS, STAGE_H2D, 1e-3, 1e6},
-    {"h2d_us", KEY_US, STAGE_H2D, 0, 1e3 * MOST_MS},
-    {"preprocess_ms", KEY_MS, STAGE_PREPROCESS, 0, MOST_MS},
-    {"peer_gbps", KEY_GBPS, STAGE_PEER, 1e-3, 1e6},
-    {"peer_us", KEY_US, STAGE_PEER, 0, 1e3 * MOST_MS},
-    {"step_ms", KEY_MS, STAGE_STEP, 0, MOST_MS},
-    {"jitter", KEY_JITTER, -1, 0, 5},
-    {"stall", KEY_STALL, -1, 0, MOST_MS},
-    {"fail", KEY_FAIL, -1, 0, 1e15},
-    {"seed", KEY_SEED, -1, 0, 0x1p53},
-    {"memory_gb", KEY_MEMORY, -1, 1e-3, 4096},
+} Key;
+
+/* Of the keys of stages, by SimUnit. */
+static const Key units[] = {
+    [SIM_MS] = {.kind = KEY_MS, .min = 0, .max = MOST_MS},
+    [SIM_US] = {.kind = KEY_US, .min = 0, .max = 1e3 * MOST_MS},
+    [SIM_GBPS] = {.kind = KEY_GBPS, .min = 1e-3, .max = 1e6},
 };
-enum { KEY_COUNT = sizeof keys / sizeof *keys };
+
+/* Those of no stage. */
+static const Key others[] = {
+    {"jitter", NULL, KEY_JITTER, STAGE_NONE, 0, 5},
+    {"stall", "STAGE:EVERY:MS", KEY_STALL, STAGE_NONE, 0, MOST_MS},
+    {"fail", "STAGE:AT", KEY_FAIL, STAGE_NONE, 0, 1e15},
+    {"seed", NULL, KEY_SEED, STAGE_NONE, 0, 0x1p53},
+    {"memory_gb", NULL, KEY_MEMORY, STAGE_NONE, 1e-3, 4096},
+};
+enum { OTHERS = sizeof others / sizeof *others, STAGE_KEYS = STAGE_COUNT * STAGE_MOST_KEYS };
+enum { KEY_COUNT = STAGE_KEYS + OTHERS };
+_Static_assert(KEY_COUNT <= 64, "parse_word has a bit for each");
+
+/* Key i, stages first; 0 where the stage has no more of them. */
+static int key_at(Key *key, int i)
+{
+    if (i >= STAGE_KEYS) {
+        *key = others[i - STAGE_KEYS];
+        return 1;
+    }
+    StageId stage = (StageId)(i / STAGE_MOST_KEYS);
+    const StageKey *k = &stage_info(stage)->keys[i % STAGE_MOST_KEYS];
+    if (!k->name)
+        return 0;
+    *key = units[k->unit];
+    key->name = k->name;
+    key->stage = stage;
+    return 1;
+}
+
+/* One more of a list; what does not fit is cut off. */
+static void add_name(char *list, size_t cap, const char *name, const char *form)
+{
+    size_t n = strlen(list);
+    snprintf(list + n, cap - n, "%s%s%s%s", n ? ", " : "", name, form ? "=" : "", form ? form : "");
+}
 
 /* The nearest key is named when it is a likely typing error, all of them otherwise. */
 static int unknown_key(const char *word, const char *name, Err *err)
 {
     err_set(err, ERR_CONFIG, "--sim: there is no key '%s' (in '%s')", name, word);
+    char all[sizeof err->hint] = "";
     const char *nearest = NULL;
     int best = 4;
+    Key key;
     for (int i = 0; i < KEY_COUNT; i++) {
-        int distance = config_name_distance(keys[i].name, name);
-        if (distance < best && distance < (int)strlen(keys[i].name)) {
+        if (!key_at(&key, i))
+            continue;
+        add_name(all, sizeof all, key.name, key.form);
+        int distance = config_name_distance(key.name, name);
+        if (distance < best && distance < (int)strlen(key.name)) {
             best = distance;
-            nearest = keys[i].name;
+            nearest = key.name;
         }
     }
     if (nearest)
         return err_hint(err, "did you mean '%s'?", nearest);
-    return err_hint(err, "the keys are read_ms, decode_ms, h2d_gbps, h2d_us, preprocess_ms, peer_gbps, "
-                         "peer_us, step_ms, jitter, stall=STAGE:EVERY:MS, fail=STAGE:AT, seed, memory_gb");
+    return err_hint(err, "the keys are %s", all);
 }
 
 /* The whole text must be a number, and within the range. */
@@ -93,12 +125,13 @@ static int parse_stage(int *stage, const char *word, const char *name, Err *err)
     if (*stage >= 0)
         return 0;
     err_set(err, ERR_CONFIG, "--sim: there is no stage '%s' (in '%s')", name, word);
+    char all[sizeof err->hint] = "";
+    for (int i = 0; i < STAGE_COUNT; i++)
+        add_name(all, sizeof all, stage_name((StageId)i), NULL);
     for (int i = 0; i < STAGE_COUNT; i++)
         if (config_name_distance(stage_name((StageId)i), name) <= 2)
-            return err_hint(err,
-                            "did you mean '%s'? The stages are read, decode, h2d, preprocess, peer, step",
-                            stage_name((StageId)i));
-    return err_hint(err, "the stages are read, decode, h2d, preprocess, peer, step");
+            return err_hint(err, "did you mean '%s'? The stages are %s", stage_name((StageId)i), all);
+    return err_hint(err, "the stages are %s", all);
 }
 
 /* Cuts "a:b:c" at its colons; 0 unless there are exactly n parts. */
@@ -118,7 +151,7 @@ static int cut_parts(char *text, char *parts[], int n)
 }
 
 /* stall=STAGE:EVERY:MS */
-static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
+static int parse_stall(Sim *sim, const Key *key, const char *word, char *value, Err *err)
 {
     char *parts[3];
     int stage, rc;
@@ -141,7 +174,7 @@ static int parse_stall(Sim *sim, const struct Key *key, const char *word, char *
 }
 
 /* fail=STAGE:AT */
-static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *value, Err *err)
+static int parse_fail(Sim *sim, const Key *key, const char *word, char *value, Err *err)
 {
     char *parts[2];
     int stage, rc;
@@ -162,7 +195,7 @@ static int parse_fail(Sim *sim, const struct Key *key, const char *word, char *v
 }
 
 /* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall and fail may come again. */
-static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
+static int parse_word(Sim *sim, const char *word, uint64_t *seen, Err *err)
 {
     char name[128];
     snprintf(name, sizeof name, "%s", word);
@@ -170,39 +203,37 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
     if (value)
         *value++ = 0;
     /* Keys are few: a linear search will do. */
+    Key key;
     int row = 0;
-    while (row < KEY_COUNT && strcmp(keys[row].name, name))
+    while (row < KEY_COUNT && (!key_at(&key, row) || strcmp(key.name, name)))
         row++;
     if (row == KEY_COUNT)
         return unknown_key(word, name, err);
-    const struct Key *key = &keys[row];
     if (!value || !*value)
         return err_set(err, ERR_CONFIG, "--sim: '%s' has no value; write %s=%s", word, name,
-                       key->kind == KEY_STALL  ? "STAGE:EVERY:MS"
-                       : key->kind == KEY_FAIL ? "STAGE:AT"
-                                               : "NUMBER");
+                       key.form ? key.form : "NUMBER");
     /* These two have values of their own form. */
-    if (key->kind == KEY_STALL)
-        return parse_stall(sim, key, word, value, err);
-    if (key->kind == KEY_FAIL)
-        return parse_fail(sim, key, word, value, err);
+    if (key.kind == KEY_STALL)
+        return parse_stall(sim, &key, word, value, err);
+    if (key.kind == KEY_FAIL)
+        return parse_fail(sim, &key, word, value, err);
     double x;
-    int rc = parse_number(&x, word, value, key->min, key->max, key->kind == KEY_SEED, err);
+    int rc = parse_number(&x, word, value, key.min, key.max, key.kind == KEY_SEED, err);
     if (rc)
         return rc;
-    if (*seen & 1u << row)
+    if (*seen >> row & 1)
         return err_set(err, ERR_CONFIG, "--sim: %s is there twice ('%s' is the second)", name, word);
-    *seen |= 1u << row;
+    *seen |= (uint64_t)1 << row;
     /* Everything is kept in seconds and bytes. */
-    switch (key->kind) {
+    switch (key.kind) {
     case KEY_MS:
-        sim->seconds[key->stage] = x * 1e-3;
+        sim->seconds[key.stage] = x * 1e-3;
         break;
     case KEY_US:
-        sim->seconds[key->stage] = x * 1e-6;
+        sim->seconds[key.stage] = x * 1e-6;
         break;
     case KEY_GBPS:
-        sim->per_byte[key->stage] = 1e-9 / x;
+        sim->per_byte[key.stage] = 1e-9 / x;
         break;
     case KEY_JITTER:
         sim->jitter = x;
@@ -223,7 +254,7 @@ static int parse_word(Sim *sim, const char *word, uint32_t *seen, Err *err)
 /* Words between commas, blanks around them allowed. An empty list is a machine that takes no time. */
 static int parse_list(Sim *sim, const char *spec, Err *err)
 {
-    uint32_t seen = 0;
+    uint64_t seen = 0;
     size_t blank = strspn(spec, " \t");
     if (!spec[blank])
         return 0;

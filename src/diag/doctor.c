@@ -21,26 +21,33 @@
 #define NEARLY_ALL 0.8     /* of what a stage without any time would give */
 #define MANY_TIMES 4       /* as many slots and buffers: enough to see whether they are missing */
 
-/* As in JSON. */
 const char *cause_name(Cause c)
 {
-    static const char *const names[] = {"none",      "storage", "workers", "buffers",
-                                        "bandwidth", "compute", "stall",   "outliers"};
+    static const char *const names[] = {
+        [CAUSE_NONE] = "none",       [CAUSE_STORAGE] = "storage",     [CAUSE_WORKERS] = "workers",
+        [CAUSE_BUFFERS] = "buffers", [CAUSE_BANDWIDTH] = "bandwidth", [CAUSE_COMPUTE] = "compute",
+        [CAUSE_STALL] = "stall",     [CAUSE_OUTLIERS] = "outliers",
+    };
     return names[c];
 }
 
 /* The trace that holds a stage's own time. */
-TraceId stage_trace(StageId s)
+TraceId stage_trace(StageId s) { return (TraceId)(TRACE_STAGE + s); }
+
+/* Is it computed by the loader's workers, so that more of them would help? */
+static int is_work_of_workers(const Observation *o, StageId s)
 {
-    static const TraceId traces[STAGE_COUNT] = {TRACE_DISK,       TRACE_DECODE, TRACE_H2D,
-                                                TRACE_PREPROCESS, TRACE_PEER,   TRACE_STEP};
-    return traces[s];
+    const StageInfo *i = stage_info(s);
+    return i->workers && (i->stream == STREAM_NONE || o->host_data);
 }
 
-/* Not every machine has every copy. */
+/* Not every machine has every copy; where the data device is the CPU, only the workers' part is done. */
 int stage_present(const Observation *o, StageId s)
 {
-    return s == STAGE_PEER ? o->two_devices : s == STAGE_H2D ? !o->host_data : 1;
+    StageStream stream = stage_info(s)->stream;
+    if (stream == STREAM_NONE)
+        return 1;
+    return stream == STREAM_PEER ? o->two_devices : !o->host_data || is_work_of_workers(o, s);
 }
 
 /* One more sentence; what does not fit is left out. */
@@ -59,19 +66,18 @@ static void add_evidence(Verdict *v, const char *fmt, ...)
 static double stage_period(const Observation *o, StageId s)
 {
     int workers = o->report.workers > 0 ? o->report.workers : 1;
-    double read = observation_mean(o, o->serial_disk ? TRACE_DISK : TRACE_READ),
-           decode = observation_mean(o, TRACE_DECODE);
-    double own = o->host_data ? observation_mean(o, TRACE_PREPROCESS) : 0;
-    switch (s) {
-    case STAGE_READ:
+    double read = observation_mean(o, o->serial_disk ? TRACE_DISK : TRACE_READ), all = read;
+    if (s == STAGE_READ)
         return o->serial_disk ? read : read / workers;
-    case STAGE_DECODE:
-        return (read + decode + own) / workers;
-    case STAGE_PREPROCESS:
-        return o->host_data ? own / workers : observation_mean(o, TRACE_PREPROCESS);
-    default:
-        return observation_mean(o, stage_trace(s));
+    /* The worker that decodes a batch has read it, and finishes it. */
+    if (s == STAGE_DECODE) {
+        for (int i = 0; i < STAGE_COUNT; i++)
+            if (is_work_of_workers(o, (StageId)i))
+                all += observation_mean(o, stage_trace((StageId)i));
+        return all / workers;
     }
+    double own = observation_mean(o, stage_trace(s));
+    return is_work_of_workers(o, s) ? own / workers : own;
 }
 
 /* --- what is wrong with each stage --- */
@@ -190,24 +196,14 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
     }
     /* What remains is a stage that is too slow; more workers help some of them. */
     int few_workers = workers.gain - 1 >= MOST_OF_IT * most && doctor_most_workers(o) > o->report.workers;
-    switch (slow) {
-    case STAGE_READ:
-        /* A disk with time to spare is not the limit: the one worker that waits for it is. */
-        if (o->serial_disk && used[STAGE_READ] < SPARE_DISK && workers.gain - 1 >= NEARLY_ALL * most &&
-            few_workers)
-            name(v, STAGE_DECODE, CAUSE_WORKERS);
-        else
-            name(v, STAGE_READ, CAUSE_STORAGE);
-        break;
-    case STAGE_DECODE:
-        name(v, STAGE_DECODE, few_workers ? CAUSE_WORKERS : CAUSE_COMPUTE);
-        break;
-    case STAGE_PREPROCESS:
-        name(v, STAGE_PREPROCESS, o->host_data && few_workers ? CAUSE_WORKERS : CAUSE_COMPUTE);
-        break;
-    default:
-        name(v, slow, CAUSE_BANDWIDTH);
-    }
+    /* A disk with time to spare is not the limit: the one worker that waits for it is. */
+    int spare_disk = o->serial_disk && used[STAGE_READ] < SPARE_DISK;
+    if (slow == STAGE_READ && spare_disk && workers.gain - 1 >= NEARLY_ALL * most && few_workers)
+        name(v, STAGE_DECODE, CAUSE_WORKERS);
+    else if (few_workers && is_work_of_workers(o, (StageId)slow))
+        name(v, slow, CAUSE_WORKERS);
+    else
+        name(v, slow, stage_info((StageId)slow)->cause);
     return 0;
 }
 
@@ -289,11 +285,6 @@ static void write_sentence(Verdict *v, const Observation *o)
                  stage, o->report.slots, o->report.buffers, wait);
         break;
     case CAUSE_BANDWIDTH:
-        snprintf(out, cap,
-                 "The copy %s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
-                 v->stage == STAGE_PEER ? "between the devices" : "to the data device",
-                 1e3 * stage_period(o, (StageId)v->stage), wait);
-        break;
     case CAUSE_COMPUTE:
         if (v->stage == STAGE_STEP)
             snprintf(out, cap,
@@ -303,8 +294,7 @@ static void write_sentence(Verdict *v, const Observation *o)
         else
             snprintf(out, cap,
                      "%s is too slow: %.1f ms a batch, and the model device waits %.1f %% of the time.",
-                     v->stage == STAGE_DECODE ? "Decoding" : "Preprocessing",
-                     1e3 * stage_period(o, (StageId)v->stage), wait);
+                     stage_info((StageId)v->stage)->subject, 1e3 * stage_period(o, (StageId)v->stage), wait);
         break;
     case CAUSE_STALL:
         snprintf(out, cap,

@@ -16,17 +16,7 @@
 #include "diag/cycles.h"
 #include "diag/forecast.h"
 
-typedef enum {
-    CAUSE_NONE,
-    CAUSE_STORAGE,
-    CAUSE_WORKERS,
-    CAUSE_BUFFERS,
-    CAUSE_BANDWIDTH,
-    CAUSE_COMPUTE,
-    CAUSE_STALL,
-    CAUSE_OUTLIERS
-} Cause;
-const char *cause_name(Cause c);
+const char *cause_name(Cause c); /* as in JSON */
 
 typedef struct Gain {
     char change[96];  /* "num_workers: 8", "storage twice as fast" */
@@ -37,7 +27,7 @@ typedef struct Gain {
     double measured;  /* NaN: not measured */
 } Gain;
 
-#define MOST_GAINS 16
+#define MOST_GAINS (10 + STAGE_COUNT) /* settings, and each stage twice as fast */
 #define MOST_EVIDENCE 10
 
 typedef struct Verdict {

@@ -118,8 +118,8 @@ static int add_switches(Verdict *v, const Observation *o, Err *err)
     return rc;
 }
 
-/* Data and model on one device: no copy between them. On a GPU the preprocessing then takes its time from the
- * step. */
+/* Data and model on one device: no copy between them. On a GPU the work on the batch then takes its time from
+ * the step. */
 static int add_one_device(Verdict *v, const Observation *o, Err *err)
 {
     if (!o->two_devices || o->host_data || o->synchronous)
@@ -129,8 +129,9 @@ static int add_one_device(Verdict *v, const Observation *o, Err *err)
     forecast_settings(&s, o);
     s.two_devices = 0;
     double step = observation_mean(o, TRACE_STEP);
-    if (!o->simulated && step > 0)
-        s.scale[STAGE_STEP] = 1 + observation_mean(o, TRACE_PREPROCESS) / step;
+    for (int i = 0; i < STAGE_COUNT && !o->simulated && step > 0; i++)
+        if (stage_info((StageId)i)->stream == STREAM_WORK)
+            s.scale[STAGE_STEP] += observation_mean(o, stage_trace((StageId)i)) / step;
     int rc = forecast_gain(&f, o, &s, &v->present, err);
     if (!rc)
         add_setting(v, "data_gpu", o->model_name, f.gain);
@@ -140,12 +141,6 @@ static int add_one_device(Verdict *v, const Observation *o, Err *err)
 /* No settings: machines that are faster somewhere. They show where money would help. */
 static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
 {
-    static const char *const words[STAGE_COUNT] = {"storage twice as fast",
-                                                   "decoding twice as fast",
-                                                   "copies to the data device twice as fast",
-                                                   "preprocessing twice as fast",
-                                                   "copies between the devices twice as fast",
-                                                   "the step twice as fast"};
     int rc = 0;
     for (int i = 0; i < STAGE_COUNT && !rc; i++) {
         if (!stage_present(o, (StageId)i))
@@ -158,7 +153,7 @@ static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
         if (rc)
             break;
         Gain *g = add_gain(v);
-        snprintf(g->change, sizeof g->change, "%s", words[i]);
+        snprintf(g->change, sizeof g->change, "%s twice as fast", stage_info((StageId)i)->part);
         g->what_if = i;
         g->predicted = f.gain;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "pipeline/policy.h"
 #include "pipeline/step_meter.h"
@@ -20,12 +21,13 @@ typedef struct Machine {
     const ForecastSettings *s;
     int64_t n;
     double worker[POLICY_MOST_WORKERS]; /* free at */
-    double disk, feeder, copy, work, peer, host, step_end;
-    double *slot_free; /* [n] slot of batch k given back */
-    double *ready;     /* [n] batch k on the model device */
-    double *taken;     /* [n] the consumer has it */
-    double *end;       /* [n] of its step */
-    double *consumed;  /* [n] */
+    double disk, feeder, host, step_end;
+    double stream[STREAM_PEER + 1]; /* of the feeder, free at */
+    double *slot_free;              /* [n] slot of batch k given back */
+    double *ready;                  /* [n] batch k on the model device */
+    double *taken;                  /* [n] the consumer has it */
+    double *end;                    /* [n] of its step */
+    double *consumed;               /* [n] */
     Freed free[POLICY_MOST_BUFFERS];
     int free_count, buffers;
     GrowWindow window;
@@ -57,22 +59,10 @@ void forecast_settings(ForecastSettings *s, const Observation *o)
 /* The stage whose speed-up a trace follows. */
 static StageId stage_of(TraceId t)
 {
-    switch (t) {
-    case TRACE_READ:
-    case TRACE_DISK:
+    if (t == TRACE_READ)
         return STAGE_READ;
-    case TRACE_DECODE:
-        return STAGE_DECODE;
-    case TRACE_PREPROCESS:
-        return STAGE_PREPROCESS;
-    case TRACE_PEER:
-        return STAGE_PEER;
-    case TRACE_STEP:
-    case TRACE_WAIT:
-        return STAGE_STEP;
-    default:
-        return STAGE_H2D;
-    }
+    ASSERT_CMP(t, <, TRACE_STAGE + STAGE_COUNT);
+    return (StageId)(t - TRACE_STAGE);
 }
 
 /* The observed time, or the one to assume, scaled. */
@@ -80,6 +70,30 @@ static double time_of(const Machine *m, TraceId t, int64_t k)
 {
     const float *x = m->s->instead[t] ? m->s->instead[t] : m->o->trace[t];
     return (double)x[k] * m->s->scale[stage_of(t)] * m->s->rows_factor;
+}
+
+static double stage_time(const Machine *m, StageId s, int64_t k)
+{
+    return time_of(m, (TraceId)(TRACE_STAGE + s), k);
+}
+
+/* Is it on a stream, and is there something to do with these devices? As feeder_does. */
+static int feeder_has(const ForecastSettings *s, StageId stage)
+{
+    StageStream stream = stage_info(stage)->stream;
+    return stream == STREAM_NONE ? 0 : stream == STREAM_PEER ? s->two_devices : !s->host_data;
+}
+
+/* What a worker computes for batch k once it is read. */
+static double compute_time(const Machine *m, int64_t k)
+{
+    double sum = 0;
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        const StageInfo *info = stage_info((StageId)i);
+        if (info->workers && (info->stream == STREAM_NONE || m->s->host_data))
+            sum += stage_time(m, (StageId)i, k);
+    }
+    return sum;
 }
 
 /* The workers fill the slot of batch k, some rows at a time, oldest batch first; returns when it is ready. */
@@ -90,9 +104,7 @@ static double load(Machine *m, int64_t k)
     int rows = policy_rows_at_once(count, s->workers, s->on_the_fly);
     /* The slot is free when the batch that had it before has been copied. */
     double open = k >= s->slots ? m->slot_free[k - s->slots] : 0, ready = open;
-    double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k),
-           decode = time_of(m, TRACE_DECODE, k);
-    decode += s->host_data ? time_of(m, TRACE_PREPROCESS, k) : 0;
+    double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k), decode = compute_time(m, k);
     count = count < 1 ? 1 : count;
     for (int first = 0; first < count; first += rows) {
         double part = (double)(rows < count - first ? rows : count - first) / count;
@@ -117,9 +129,7 @@ static double load(Machine *m, int64_t k)
 /* num_workers 0: the feeder's own thread reads and decodes. */
 static double load_inline(Machine *m, int64_t k, double start)
 {
-    double read = time_of(m, m->s->serial_disk ? TRACE_DISK : TRACE_READ, k),
-           decode = time_of(m, TRACE_DECODE, k);
-    decode += m->s->host_data ? time_of(m, TRACE_PREPROCESS, k) : 0;
+    double read = time_of(m, m->s->serial_disk ? TRACE_DISK : TRACE_READ, k), decode = compute_time(m, k);
     m->used[STAGE_READ] += read;
     m->used[STAGE_DECODE] += read + decode;
     return start + read + decode;
@@ -180,19 +190,20 @@ static double feed(Machine *m, int64_t k, double filled)
     if (!s->overlap && k > 0)
         t = fmax(t, fmax(m->host, m->consumed[k - 1]));
     t = take_buffer(m, k, t);
-    /* Three streams, each a server of its own: copy, preprocessing, peer copy. */
-    double h2d = s->host_data ? 0 : time_of(m, TRACE_H2D, k), done;
-    double preprocess = s->host_data ? 0 : time_of(m, TRACE_PREPROCESS, k);
-    double copied = fmax(t, s->own_copy ? m->copy : m->work) + h2d;
-    m->copy = copied;
-    done = m->work = fmax(copied, m->work) + preprocess;
-    if (s->two_devices) {
-        double peer = time_of(m, TRACE_PEER, k);
-        done = m->peer = fmax(done, m->peer) + peer;
-        m->used[STAGE_PEER] += peer;
+    /* From stage to stage; each stream is a server of its own. */
+    double done = t, copied = t;
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        if (!feeder_has(s, (StageId)i))
+            continue;
+        StageStream stream = stage_info((StageId)i)->stream;
+        double took = stage_time(m, (StageId)i, k),
+               *server = &m->stream[stream == STREAM_COPY && !s->own_copy ? STREAM_WORK : stream];
+        done = fmax(done, *server) + took;
+        *server = done;
+        m->used[i] += took;
+        if (i == STAGE_H2D)
+            copied = done;
     }
-    m->used[STAGE_H2D] += h2d;
-    m->used[STAGE_PREPROCESS] += preprocess;
     m->ready[k] = done;
     m->feeder = m->slot_free[k] = copied + feeder_overhead(m->o, k);
     return t;
@@ -227,11 +238,10 @@ static void step(Machine *m, int64_t k, double enqueued)
 static void step_synchronous(Machine *m, int64_t k)
 {
     double t = load_inline(m, k, m->step_end), start = m->step_end;
-    const TraceId more[] = {TRACE_H2D, TRACE_PREPROCESS, TRACE_PEER};
-    for (int i = 0; i < 3; i++)
-        if ((more[i] != TRACE_PEER || m->s->two_devices) && (more[i] == TRACE_PEER || !m->s->host_data)) {
-            double took = time_of(m, more[i], k);
-            m->used[stage_of(more[i])] += took;
+    for (int i = 0; i < STAGE_COUNT; i++)
+        if (feeder_has(m->s, (StageId)i)) {
+            double took = stage_time(m, (StageId)i, k);
+            m->used[i] += took;
             t += took;
         }
     double took = time_of(m, TRACE_STEP, k);

@@ -107,6 +107,16 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
     return rc;
 }
 
+/* The traces of a stream's stages; returns their number. */
+static int traces_of(TraceId out[STAGE_COUNT], StageStream stream)
+{
+    int n = 0;
+    for (int s = 0; s < STAGE_COUNT; s++)
+        if (stage_info((StageId)s)->stream == stream)
+            out[n++] = stage_trace((StageId)s);
+    return n;
+}
+
 /* One stage of the way of a batch through two devices. */
 static double stage_row(json_t *section, json_t *stages, const char *name, const Observation *o,
                         const TraceId *traces, int n, LimitId limit, double shown)
@@ -166,9 +176,11 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
 /* The way of a batch through two devices, and what overlaps. */
 int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
 {
-    static const TraceId load[] = {TRACE_READ, TRACE_DECODE}, preprocess[] = {TRACE_PREPROCESS},
-                         transfer[] = {TRACE_H2D, TRACE_PEER}, training[] = {TRACE_STEP},
+    static const TraceId load[] = {TRACE_READ, TRACE_DECODE}, training[] = {TRACE_STEP},
                          gaps[] = {TRACE_WAIT};
+    TraceId preprocess[STAGE_COUNT], transfer[STAGE_COUNT];
+    int works = traces_of(preprocess, STREAM_WORK), copies = traces_of(transfer, STREAM_COPY);
+    copies += traces_of(transfer + copies, STREAM_PEER);
     Observation o = {0};
     Verdict *v = NULL;
     Spread s;
@@ -184,8 +196,8 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         double sum[5];
         sum[0] = stage_row(section, stages, "load", &o, load, 2, LIMIT_LOAD, o.wait_share);
         sum[0] /= o.report.workers > 1 ? o.report.workers : 1; /* workers load at once */
-        sum[1] = stage_row(section, stages, "preprocess", &o, preprocess, 1, LIMIT_COUNT, 0);
-        sum[2] = stage_row(section, stages, "transfer", &o, transfer, 2, LIMIT_TRANSFER, o.wait_share);
+        sum[1] = stage_row(section, stages, "preprocess", &o, preprocess, works, LIMIT_COUNT, 0);
+        sum[2] = stage_row(section, stages, "transfer", &o, transfer, copies, LIMIT_TRANSFER, o.wait_share);
         sum[3] = stage_row(section, stages, "training", &o, training, 1, LIMIT_COUNT, 0);
         sum[4] = stage_row(section, stages, "gaps", &o, gaps, 1, LIMIT_WAIT, 1);
         /* Without overlap the stages would take their sum, with perfect overlap the longest of them. */

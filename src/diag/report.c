@@ -54,30 +54,13 @@ static void add_advice(json_t *list, const Verdict *v, const Observation *o)
 {
     switch (v->cause) {
     case CAUSE_STORAGE:
-        add_line(list, "Put the dataset's cache on a faster disk (a local SSD), or halve what is read with "
-                       "mel_storage: float16.");
+    case CAUSE_BANDWIDTH:
+    case CAUSE_COMPUTE:
+        add_line(list, stage_info((StageId)v->stage)->advice);
         break;
     case CAUSE_WORKERS:
         if (o->on_the_fly)
             add_line(list, "preprocessing_mode: precompute decodes every clip once, before training.");
-        break;
-    case CAUSE_BANDWIDTH:
-        if (v->stage == STAGE_PEER)
-            add_line(list, "Use one GPU for data and model, or GPUs with a direct link between them.");
-        else
-            add_line(list, "Keep pin_memory on; mel_storage: float16 halves what is copied; look at the "
-                           "GPU's PCIe link (width, generation).");
-        break;
-    case CAUSE_COMPUTE:
-        if (v->stage == STAGE_STEP)
-            add_line(list, "The data side has reserve: only a faster step (mixed_precision, "
-                           "enable_graph_mode, a smaller model_size, a faster GPU) makes training faster.");
-        else if (v->stage == STAGE_PREPROCESS)
-            add_line(list, "preprocessing_mode: precompute takes the mel out of the run; a faster data "
-                           "device helps too.");
-        else
-            add_line(list,
-                     "All cores are at work: preprocessing_mode: precompute, or a machine with more cores.");
         break;
     case CAUSE_STALL:
         add_line(list, "Look for what comes back at that rate: a background job, a flush, a validation, a "

@@ -23,16 +23,18 @@ typedef struct StageCounter {
 /* Times that are kept for every batch, so that a slow batch can be distinguished from a slow stage. The times
  * of several workers are added up. */
 typedef enum {
-    TRACE_READ, /* workers inside a read, including waiting for the disk */
+    TRACE_STAGE, /* TRACE_STAGE + a StageId is that stage's own time; these have names: */
     /* The part of TRACE_READ after all earlier reads had ended: the work of the disk for this batch, if it
      * serves one read at a time. */
-    TRACE_DISK,
-    TRACE_DECODE,
-    TRACE_H2D,        /* the copy itself */
-    TRACE_FEED,       /* the feeder's thread, from enqueuing the batch to the end of its copy */
-    TRACE_PREPROCESS, /* on the data device, or in the workers if that is the CPU */
-    TRACE_PEER,
-    TRACE_STEP, /* the work of the step */
+    TRACE_DISK = TRACE_STAGE + STAGE_READ,
+    TRACE_DECODE = TRACE_STAGE + STAGE_DECODE,
+    TRACE_H2D = TRACE_STAGE + STAGE_H2D, /* the copy itself */
+    /* On the data device, or in the workers if that is the CPU. */
+    TRACE_PREPROCESS = TRACE_STAGE + STAGE_PREPROCESS,
+    TRACE_PEER = TRACE_STAGE + STAGE_PEER,
+    TRACE_STEP = TRACE_STAGE + STAGE_STEP,  /* the work of the step */
+    TRACE_READ = TRACE_STAGE + STAGE_COUNT, /* workers inside a read, including waiting for the disk */
+    TRACE_FEED, /* the feeder's thread, from enqueuing the batch to the end of its copy */
     TRACE_WAIT, /* the model device idle before the step */
     TRACE_COUNT
 } TraceId;

@@ -207,7 +207,7 @@ static int feed_one(Feeder *f, Err *err)
         return rc;
     int depth = f->o.synchronous ? 0 : make_ready(f, b);
     counters_left(f->o.counters, STAGE_H2D, s->layout.bytes, (uint64_t)depth);
-    rc = f->o.data->ops->event_wait(b->copied, err);
+    rc = f->o.data->ops->event_wait(b->end[STAGE_H2D], err);
     if (rc)
         return rc;
     feeder_buffer_count_copy(f, b, since);
@@ -454,16 +454,16 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
         f->copy = f->work;
     if (!rc && f->two_devices)
         rc = f->peer_device->ops->stream_open(f->peer_device, &f->peer, "peer", err);
-    if (!rc)
-        rc = d->event_open(o->data, &f->prev_worked, 1, err);
-    if (!rc)
-        rc = f->peer_device->ops->event_open(f->peer_device, &f->prev_peered, 1, err);
+    for (int s = 0; s < STAGE_COUNT && !rc; s++) {
+        Device *on = feeder_stage_device(f, (StageId)s);
+        if (on && s != STAGE_H2D) /* the copy is counted when it ends, not by gaps */
+            rc = on->ops->event_open(on, &f->prev_end[s], 1, err);
+    }
     for (int i = 0; i < o->buffers && !rc; i++)
         rc = add_buffer(f, err);
-    atomic_store(&o->counters->stage[STAGE_H2D].threads, 1);
-    if (o->raw_bytes)
-        atomic_store(&o->counters->stage[STAGE_PREPROCESS].threads, 1);
-    atomic_store(&o->counters->stage[STAGE_PEER].threads, f->two_devices);
+    for (int s = 0; s < STAGE_COUNT; s++)
+        if (s == STAGE_H2D || feeder_does(f, (StageId)s)) /* the thread itself is counted as the copy */
+            atomic_store(&o->counters->stage[s].threads, 1);
     if (!rc && !o->synchronous)
         rc = thread_start(&f->thread, "feeder", feeder_main, f, err);
     if (rc) {
@@ -499,10 +499,9 @@ int feeder_close(Feeder *f)
             f->o.model->ops->event_wait(f->buffers[i].consumed, NULL);
         feeder_buffer_close(f, &f->buffers[i]);
     }
-    if (f->prev_worked)
-        d->event_close(f->prev_worked);
-    if (f->prev_peered)
-        f->peer_device->ops->event_close(f->prev_peered);
+    for (int s = 0; s < STAGE_COUNT; s++)
+        if (f->prev_end[s])
+            feeder_stage_device(f, (StageId)s)->ops->event_close(f->prev_end[s]);
     if (stuck)
         return 1;
     pthread_mutex_destroy(&f->mutex);

@@ -31,17 +31,45 @@ void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes)
         device_free(data, p, bytes);
 }
 
+Device *feeder_stage_device(const Feeder *f, StageId s)
+{
+    StageStream stream = stage_info(s)->stream;
+    return stream == STREAM_NONE ? NULL : stream == STREAM_PEER ? f->peer_device : f->o.data;
+}
+
+/* raw_bytes 0: the loader's workers finish the batch, and nothing is left to do on the data device. */
+int feeder_does(const Feeder *f, StageId s)
+{
+    StageStream stream = stage_info(s)->stream;
+    return stream == STREAM_NONE ? 0 : stream == STREAM_PEER ? f->two_devices : f->o.raw_bytes > 0;
+}
+
+/* Where there is nothing to do the batch passes all the same, but for the peer stream of one device. */
+static int is_passed(const Feeder *f, StageId s)
+{
+    StageStream stream = stage_info(s)->stream;
+    return stream == STREAM_PEER ? f->two_devices : stream != STREAM_NONE;
+}
+
+/* The last stage that a batch passes on its way to the model device. */
+static StageId last_stage(const Feeder *f)
+{
+    int s = STAGE_COUNT - 1;
+    while (!is_passed(f, (StageId)s))
+        s--;
+    return (StageId)s;
+}
+
 /* Anything that was not opened is NULL. */
 void feeder_buffer_close(Feeder *f, Buffer *b)
 {
-    Event *const events[] = {b->copy_start, b->copied, b->work_start, b->worked};
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (events[i])
-            f->o.data->ops->event_close(events[i]);
-    if (b->peer_start)
-        f->peer_device->ops->event_close(b->peer_start);
-    if (b->peered)
-        f->peer_device->ops->event_close(b->peered);
+    for (int s = 0; s < STAGE_COUNT; s++) {
+        Device *on = feeder_stage_device(f, (StageId)s);
+        if (b->start[s])
+            on->ops->event_close(b->start[s]);
+        if (b->end[s])
+            on->ops->event_close(b->end[s]);
+    }
     if (b->consumed)
         f->o.model->ops->event_close(b->consumed);
     if (b->raw)
@@ -55,7 +83,6 @@ void feeder_buffer_close(Feeder *f, Buffer *b)
 /* Memory and events for one more batch; everything is given back when one of them fails. */
 int feeder_buffer_open(Feeder *f, Buffer *b, Err *err)
 {
-    const DeviceOps *d = f->o.data->ops;
     void *p = NULL;
     *b = (Buffer){.order = NO_BATCH};
     int rc = f->o.raw_bytes ? device_alloc(f->o.data, &p, f->o.raw_bytes, err) : 0;
@@ -68,13 +95,14 @@ int feeder_buffer_open(Feeder *f, Buffer *b, Err *err)
     }
     if (!rc && !f->two_devices)
         b->final = b->out;
-    Event **const events[] = {&b->copy_start, &b->copied, &b->work_start, &b->worked};
-    for (size_t i = 0; i < sizeof events / sizeof *events && !rc; i++)
-        rc = d->event_open(f->o.data, events[i], 1, err);
-    if (!rc)
-        rc = f->peer_device->ops->event_open(f->peer_device, &b->peer_start, 1, err);
-    if (!rc)
-        rc = f->peer_device->ops->event_open(f->peer_device, &b->peered, 1, err);
+    for (int s = 0; s < STAGE_COUNT && !rc; s++) {
+        Device *on = feeder_stage_device(f, (StageId)s);
+        if (!on)
+            continue;
+        rc = on->ops->event_open(on, &b->start[s], 1, err);
+        if (!rc)
+            rc = on->ops->event_open(on, &b->end[s], 1, err);
+    }
     if (!rc)
         rc = f->o.model->ops->event_open(f->o.model, &b->consumed, 0, err);
     if (rc) {
@@ -93,16 +121,16 @@ static void swap_events(Event **a, Event **b)
 
 /* A device stage between two batches did nothing: it was blocked on its output for as long as the feeder had
  * no buffer to begin with, and on its input for the rest. */
-static void count_stage(Feeder *f, StageId stage, const DeviceOps *d, Event *prev_end, Event *start,
-                        Event *end, const Buffer *b)
+static void count_stage(Feeder *f, StageId stage, const Buffer *b)
 {
-    double gap = f->has_prev ? d->event_seconds(prev_end, start) : 0;
+    const DeviceOps *d = feeder_stage_device(f, stage)->ops;
+    double gap = f->has_prev ? d->event_seconds(f->prev_end[stage], b->start[stage]) : 0;
     gap = gap > 0 ? gap : 0;
     double out = gap < b->blocked ? gap : b->blocked;
-    double busy = d->event_seconds(start, end);
+    double busy = d->event_seconds(b->start[stage], b->end[stage]);
     counters_add(f->o.counters, stage, busy, gap - out, out);
     counters_left(f->o.counters, stage, b->layout.bytes, 0);
-    counters_trace_set(f->o.counters, b->order, stage == STAGE_PEER ? TRACE_PEER : TRACE_PREPROCESS, busy);
+    counters_trace_set(f->o.counters, b->order, (TraceId)(TRACE_STAGE + stage), busy);
 }
 
 /* What the device stages of the buffer's last batch took. Its consumer is done, so every event has happened.
@@ -111,39 +139,28 @@ void feeder_buffer_count(Feeder *f, Buffer *b)
 {
     if (!b->used || f->o.counters->off)
         return;
-    if (f->o.raw_bytes) { /* else the loader's workers have done and counted it */
-        count_stage(f, STAGE_PREPROCESS, f->o.data->ops, f->prev_worked, b->work_start, b->worked, b);
-        swap_events(&f->prev_worked, &b->worked);
-    }
-    if (f->two_devices) {
-        count_stage(f, STAGE_PEER, f->peer_device->ops, f->prev_peered, b->peer_start, b->peered, b);
-        swap_events(&f->prev_peered, &b->peered);
-    }
+    for (int s = 0; s < STAGE_COUNT; s++)
+        if (s != STAGE_H2D && feeder_does(f, (StageId)s)) { /* the copy is counted when it ends */
+            count_stage(f, (StageId)s, b);
+            swap_events(&f->prev_end[s], &b->end[s]);
+        }
     f->has_prev = 1;
 }
 
-Event *feeder_ready_event(const Feeder *f, const Buffer *b) { return f->two_devices ? b->peered : b->worked; }
+Event *feeder_ready_event(const Feeder *f, const Buffer *b) { return b->end[last_stage(f)]; }
 
-Device *feeder_ready_device(const Feeder *f) { return f->two_devices ? f->peer_device : f->o.data; }
+Device *feeder_ready_device(const Feeder *f) { return feeder_stage_device(f, last_stage(f)); }
 
-/* A batch that the workers have finished: slot and buffer trade memory, and nothing is copied. */
-static void trade_memory(const Feeder *f, Buffer *b, Slot *s)
+/* --- the work of a batch --- */
+
+/* The slot's bytes to the data device. */
+static int copy_to_data(Feeder *f, Stream *on, Buffer *b, Slot *s, Err *err)
 {
-    uint8_t *finished = s->batch;
-    s->batch = b->out;
-    b->out = finished;
-    if (!f->two_devices)
-        b->final = b->out;
+    return f->o.data->ops->copy_in(on, b->raw, s->memory, s->layout.bytes, err);
 }
 
-/* Enqueues everything for one batch. Waits for nothing. */
-int feeder_buffer_enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
+static int preprocess(Feeder *f, Stream *on, Buffer *b, Slot *s, Err *err)
 {
-    const DeviceOps *d = f->o.data->ops;
-    b->info = s->info;
-    b->order = f->started;
-    b->late = 0;
-    batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
     PreprocessArgs args = {.raw = b->raw,
                            .out = b->out,
                            .in_layout = s->layout,
@@ -155,36 +172,73 @@ int feeder_buffer_enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
                            .mel_bytes = f->o.shape.mel_bytes,
                            .samples = s->info.samples,
                            .batch = s->info.number};
-    d->stream_batch(f->copy, s->info.number);
-    d->stream_batch(f->work, s->info.number);
-    /* The slot's bytes to the data device, on the copy stream. */
-    int rc = d->event_record(b->copy_start, f->copy, err);
+    return preprocess_run(f->o.preprocess, on, &args, err);
+}
+
+/* The finished batch to the model device. */
+static int copy_to_model(Feeder *f, Stream *on, Buffer *b, Slot *s, Err *err)
+{
+    return device_copy(on, b->final, f->o.model, b->out, f->o.data, b->layout.bytes, err);
+}
+
+/* What each stage on a stream enqueues. */
+typedef int (*StageWork)(Feeder *f, Stream *on, Buffer *b, Slot *s, Err *err);
+static const StageWork work_of[STAGE_COUNT] = {
+    [STAGE_H2D] = copy_to_data,
+    [STAGE_PREPROCESS] = preprocess,
+    [STAGE_PEER] = copy_to_model,
+};
+
+static Stream *stream_of(const Feeder *f, StageId s)
+{
+    StageStream stream = stage_info(s)->stream;
+    return stream == STREAM_COPY ? f->copy : stream == STREAM_WORK ? f->work : f->peer;
+}
+
+/* A batch that the workers have finished: slot and buffer trade memory, and nothing is copied. */
+static void trade_memory(const Feeder *f, Buffer *b, Slot *s)
+{
+    uint8_t *finished = s->batch;
+    s->batch = b->out;
+    b->out = finished;
+    if (!f->two_devices)
+        b->final = b->out;
+}
+
+/* One stage between its two events; before: the end of the stage ahead, where that was on another stream. */
+static int enqueue_stage(Feeder *f, Buffer *b, Slot *s, StageId stage, Event *before, Err *err)
+{
+    const DeviceOps *d = feeder_stage_device(f, stage)->ops;
+    Stream *on = stream_of(f, stage);
+    d->stream_batch(on, s->info.number);
+    int rc = before ? device_stream_wait(on, before, err) : 0;
+    if (!rc)
+        rc = d->event_record(b->start[stage], on, err);
+    if (!rc && feeder_does(f, stage)) {
+        ASSERT(work_of[stage] != NULL);
+        rc = work_of[stage](f, on, b, s, err);
+    }
+    return rc ? rc : d->event_record(b->end[stage], on, err);
+}
+
+/* Enqueues everything for one batch. Waits for nothing. */
+int feeder_buffer_enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
+{
+    b->info = s->info;
+    b->order = f->started;
+    b->late = 0;
+    batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
     if (s->batch)
         trade_memory(f, b, s);
-    else if (!rc)
-        rc = d->copy_in(f->copy, b->raw, s->memory, s->layout.bytes, err);
-    if (!rc)
-        rc = d->event_record(b->copied, f->copy, err);
-    /* Preprocessing, on the work stream. */
-    if (!rc && f->work != f->copy)
-        rc = d->stream_wait_event(f->work, b->copied, err);
-    if (!rc)
-        rc = d->event_record(b->work_start, f->work, err);
-    if (!rc && !s->batch)
-        rc = preprocess_run(f->o.preprocess, f->work, &args, err);
-    if (!rc)
-        rc = d->event_record(b->worked, f->work, err);
-    if (rc || !f->two_devices)
-        return rc;
-    /* The finished batch to the model device, on the peer stream. */
-    const DeviceOps *p = f->peer_device->ops;
-    p->stream_batch(f->peer, s->info.number);
-    rc = device_stream_wait(f->peer, b->worked, err);
-    if (!rc)
-        rc = p->event_record(b->peer_start, f->peer, err);
-    if (!rc)
-        rc = device_copy(f->peer, b->final, f->o.model, b->out, f->o.data, b->layout.bytes, err);
-    return rc ? rc : p->event_record(b->peered, f->peer, err);
+    int rc = 0, ahead = STAGE_NONE;
+    for (int i = 0; i < STAGE_COUNT && !rc; i++) {
+        if (!is_passed(f, (StageId)i))
+            continue;
+        int moves = ahead != STAGE_NONE && stream_of(f, (StageId)ahead) != stream_of(f, (StageId)i);
+        rc = enqueue_stage(f, b, s, (StageId)i, moves ? b->end[ahead] : NULL, err);
+        ahead = i;
+    }
+    return rc;
 }
 
 /* The copy itself is busy time; what else passed was spent on later stages (on the host they run in this
@@ -194,7 +248,7 @@ void feeder_buffer_count_copy(Feeder *f, const Buffer *b, uint64_t since)
     uint64_t now = counters_now(f->o.counters);
     if (f->o.counters->off)
         return;
-    double busy = f->o.data->ops->event_seconds(b->copy_start, b->copied);
+    double busy = f->o.data->ops->event_seconds(b->start[STAGE_H2D], b->end[STAGE_H2D]);
     double rest = NS * (double)(now - since) - busy;
     counters_trace_set(f->o.counters, b->order, TRACE_H2D, busy);
     counters_trace_set(f->o.counters, b->order, TRACE_FEED, busy + rest);

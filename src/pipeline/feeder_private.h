@@ -20,7 +20,8 @@ typedef struct Buffer {
     int awaited;        /* pipeline_await was called: the consumer's stream waits for it */
     uint8_t *raw, *out; /* on the data device: as copied, and preprocessed */
     uint8_t *final;     /* on the model device; equals out if there is only one device */
-    Event *copy_start, *copied, *work_start, *worked, *peer_start, *peered, *consumed;
+    Event *start[STAGE_COUNT], *end[STAGE_COUNT]; /* of each stage on a stream; NULL for the others */
+    Event *consumed;
     int64_t order;  /* number of its batch since the start, or NO_BATCH */
     int late;       /* the consumer had to wait for it */
     int used;       /* its events belong to a batch that was processed */
@@ -43,12 +44,17 @@ struct Feeder {
     int last_consumed;  /* buffer that the consumer released last, or NO_BUFFER; used by the consumer only */
     int stopped, ended; /* ended: the last batch has been enqueued */
     Err error;
-    GrowWindow window;                /* observations: are there enough buffers? */
-    Event *prev_worked, *prev_peered; /* of the batch that was counted last, to find gaps between batches */
+    GrowWindow window;            /* observations: are there enough buffers? */
+    Event *prev_end[STAGE_COUNT]; /* of the batch that was counted last, to find gaps between batches */
     int has_prev;
     Thread thread;
     _Atomic int finished; /* the thread has nothing more to do */
 };
+
+/* The device on whose stream a stage runs; NULL if it has no stream. */
+Device *feeder_stage_device(const Feeder *f, StageId s);
+/* 1 if the stage is on a stream and has work to do with these devices. */
+int feeder_does(const Feeder *f, StageId s);
 
 /* Allocates memory and events of a buffer; it is closed after a failure. */
 int feeder_buffer_open(Feeder *f, Buffer *b, Err *err);
