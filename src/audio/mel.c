@@ -22,9 +22,7 @@ struct MelPlan {
 
 struct MelScratch {
     MelWork work;
-    /* [(MEL_MAX_LANES - 1) * hop + n_fft]: the padded samples of a group that extends past an end of the clip
-     */
-    float *segment;
+    float *segment; /* [(MEL_MAX_LANES - 1) * hop + n_fft]: samples of a group that needs padding */
 };
 
 /* The Slaney scale: linear below 1 kHz (15 mel = 1 kHz), then logarithmic with 27 mel for a factor of 6.4. */
@@ -176,9 +174,9 @@ int mel_plan_open(MelPlan **out, const Config *cfg, Err *err)
     rc = fft_plan_open(&p->t.fft, p->t.packed ? cfg->n_fft / 2 : cfg->n_fft, err);
     if (rc)
         goto fail;
-    /* Unpacking that transform needs a factor of 1/2; the window carries it. */
+    /* Unpacking the spectrum needs a factor of 1/2; the window carries it. */
     fill_window(p->t.window, cfg->n_fft, cfg->win_length, p->t.packed ? 0.5 : 1.0);
-    /* exp(-2 pi i k / n_fft): a quarter turn, since unpacking yields two mirrored bins at a time. */
+    /* exp(-2 pi i k / n_fft). A quarter turn is enough, since each twiddle serves two mirrored bins. */
     for (size_t k = 0; k <= n_fft / 4; k++) {
         p->t.unpack_twiddles[2 * k] = cos(2.0 * M_PI * (double)k / (double)n_fft);
         p->t.unpack_twiddles[2 * k + 1] = -sin(2.0 * M_PI * (double)k / (double)n_fft);
@@ -256,7 +254,7 @@ int64_t mel_frames(const MelPlan *p, int64_t n)
 {
     if (n <= 0)
         return 0;
-    /* n + 2 * (n_fft / 2) - n_fft, which is n, or n - 1 for an odd n_fft. */
+    /* The last sample of the padded clip at which a frame may begin: n + 2 * (n_fft / 2) - n_fft. */
     int64_t last_start = n - p->t.n_fft % 2;
     return 1 + last_start / p->t.hop;
 }

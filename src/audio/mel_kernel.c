@@ -52,9 +52,10 @@ typedef int32_t FourIndex __attribute__((vector_size(16)));
  * and load as one vector, at t->offset[j + k * hop]. Requires that hop divides n_fft. */
 INLINE void transpose(const MelTables *t, MelWork *w, const float *x)
 {
-    size_t hop = (size_t)t->hop, row = (size_t)t->row_stride, last = (size_t)(LANES + t->n_fft / t->hop - 2);
-    /* Four hops at a time. The last group may be short: it repeats the last hop, and what it stores past that
-     * is padding, since row_stride is a multiple of 8. */
+    size_t hop = (size_t)t->hop, row = (size_t)t->row_stride;
+    size_t last = (size_t)(LANES + t->n_fft / t->hop - 2); /* number of the segment's last hop */
+    /* Four hops at a time. If fewer are left, the last is repeated; the repetitions land in padding, since
+     * row_stride is a multiple of 8. */
     for (size_t m = 0; m <= last; m += 4) {
         const float *x0 = x + m * hop;
         const float *x1 = x + (m + 1 < last ? m + 1 : last) * hop;
@@ -153,7 +154,7 @@ INLINE void magnitude(Lanes *out, const Lanes *re, const Lanes *im)
     Lanes x = *re * *re + *im * *im, half = x * 0.5, y;
     LaneBits bits;
     memcpy(&bits, &x, sizeof x);
-    bits = 0x5FE6EB50C7B537A9u - (bits >> 1);
+    bits = 0x5FE6EB50C7B537A9u - (bits >> 1); /* halves and negates the exponent */
     memcpy(&y, &bits, sizeof y);
     y *= 1.5 - half * y * y;
     y *= 1.5 - half * y * y;
@@ -173,7 +174,7 @@ INLINE void magnitudes(const MelTables *t, MelWork *w)
             magnitude(&out[k], &z[place[k]].re, &z[place[k]].im);
         return;
     }
-    /* Bin 0 and the highest bin are real. The halved window does not apply to them and is undone. */
+    /* Bin 0 and the highest bin are real. They need no factor of 1/2, so that of the window is undone. */
     const Lanes zero = {0};
     Lanes sum = (z[place[0]].re + z[place[0]].im) * 2.0, difference = (z[place[0]].re - z[place[0]].im) * 2.0;
     magnitude(&out[0], &sum, &zero);
@@ -203,8 +204,8 @@ INLINE void logarithm(Lanes *v)
     LaneBits bits, e, mantissa;
     Lanes m, exponent;
     memcpy(&bits, &x, sizeof x);
-    /* The bits of 1 less those of sqrt(1/2) are added, so that the exponent steps up at sqrt(1/2) times a
-     * power of two. */
+    /* The exponent field steps up at powers of two. Adding the distance from sqrt(1/2) to 1, as bit patterns,
+     * makes it step up at sqrt(1/2) times a power of two instead. */
     e = (bits + (0x3FF0000000000000u - 0x3FE6A09E667F3BCDu)) >> 52; /* exponent + 1023 */
     mantissa = bits - ((e - 1023) << 52);
     e |= 0x4330000000000000u; /* integer to double: these are the bits of 2^52 + e */
@@ -250,6 +251,7 @@ INLINE void sum_bands(const MelTables *t, MelWork *w)
 
 static void run(const MelTables *t, MelWork *w, const float *segment)
 {
+    /* With a block of 1, all twists of the only butterfly are 1 and run_pass skips the multiplications. */
     if (t->offset && t->fft.passes[0].radix == 8 && t->fft.block > 1)
         load_with_first_pass(t, w, segment);
     else

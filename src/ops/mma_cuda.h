@@ -106,7 +106,8 @@ __device__ __forceinline__ float exp2_fast(float x)
 
 /* ---- fragments out of tiles ---- */
 
-/* Below, m, n and k are the dimensions of C[m][n] += A[m][k] B[k][n]. */
+/* m, n and k are the dimensions of C[m][n] += A[m][k] B[k][n]. In each function, lanes 0 to 7 pass the rows
+ * of the matrix for register 0, lanes 8 to 15 those for register 1, and so on. */
 
 /* Loads A from a tile that holds it as [m][k]: rows m0 to m0 + 15, columns 16 * step to 16 * step + 15. */
 __device__ __forceinline__ void load_a(uint32_t a[4], const __nv_bfloat16 *tile, int m0, int step, int lane)
@@ -114,18 +115,17 @@ __device__ __forceinline__ void load_a(uint32_t a[4], const __nv_bfloat16 *tile,
     load_matrices(a, tile + tile_at(m0 + (lane & 15), 2 * step + (lane >> 4)));
 }
 
-/* Loads B of two neighbouring products from a tile that holds it as [n][k], each column of B in a row of the
- * tile. Columns n0 to n0 + 7 go to b[0], b[1] and the next eight to b[2], b[3]; k is 16 * step to 16 * step
- * + 15.
- */
+/* Loads B of two neighbouring products from a tile that holds it as [n][k]: a column of B is a row of the
+ * tile. k runs from 16 * step to 16 * step + 15. Columns n0 to n0 + 7 go to b[0], b[1], the next eight to
+ * b[2], b[3]. */
 __device__ __forceinline__ void load_b_from_nk(uint32_t b[4], const __nv_bfloat16 *tile, int n0, int step,
                                                int lane)
 {
     load_matrices(b, tile + tile_at(n0 + (lane & 7) + (lane >> 4) * 8, 2 * step + ((lane >> 3) & 1)));
 }
 
-/* The same from a tile that holds B as [k][n]: k is k0 to k0 + 15. Columns 16 * pair to 16 * pair + 7 go to
- * b[0], b[1] and the next eight to b[2], b[3]. */
+/* The same from a tile that holds B as [k][n]. k runs from k0 to k0 + 15. Columns 16 * pair to 16 * pair + 7
+ * go to b[0], b[1], the next eight to b[2], b[3]. */
 __device__ __forceinline__ void load_b_from_kn(uint32_t b[4], const __nv_bfloat16 *tile, int k0, int pair,
                                                int lane)
 {
