@@ -125,7 +125,7 @@ INLINE void unpack(const GriffinLimTables *t, GriffinLimWork *w)
     for (int k = 1; k <= n / 2 && k < bins; k++) {
         a = z[place[k]];
         Point b = z[place[n - k]], even = {a.re + b.re, a.im - b.im};
-        Point half = {a.im + b.im, b.re - a.re}, odd = MUL(half, t->mel->half_turn + 2 * k);
+        Point half = {a.im + b.im, b.re - a.re}, odd = MUL(half, t->mel->unpack_twiddles + 2 * k);
         s[k] = ADD(even, odd);
         if (n - k < bins)
             s[n - k] = (Point){even.re - odd.re, odd.im - even.im};
@@ -144,7 +144,7 @@ INLINE void pack(const GriffinLimTables *t, GriffinLimWork *w)
     Point last = n < bins ? s[n] : none;
     z[t->natural[0]] = (Point){s[0].re - last.re, s[0].re + last.re};
     for (int k = 1; k <= n / 2; k++) {
-        const double *root = t->mel->half_turn + 2 * k, back[2] = {root[0], -root[1]};
+        const double *root = t->mel->unpack_twiddles + 2 * k, back[2] = {root[0], -root[1]};
         Point low = k < bins ? s[k] : none, high = n - k < bins ? s[n - k] : none;
         high.im = -high.im;
         Point even = ADD(low, high), half = SUB(low, high), odd = MUL(half, back);

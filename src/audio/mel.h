@@ -37,8 +37,8 @@ void mel_compute(const MelPlan *p, MelScratch *s, float *out, const float *sampl
 
 /* Centre frequencies in Hz of all bands, the edges included: [n_mels + 2]. For pictures. */
 const double *mel_edges(const MelPlan *p);
-/* For tests: another variant by that name. 1 when this processor has it, else 0 and the plan stays as it was.
- */
-int mel_use_instructions(MelPlan *p, const char *name);
+/* For tests: computes with "avx512", "avx2" or "plain" from now on; NULL: the widest that this processor has.
+ * 1 if it has them, else 0, and the plan stays as it was. */
+int mel_use_instructions(MelPlan *p, const char *instructions);
 
 #endif

@@ -28,8 +28,8 @@ size_t mel_cuda_layout(MelCuda *m, const MelTables *t, uint8_t *image, const uin
     m->n = f->n;
     m->n_passes = f->n_passes;
     m->window = (const double *)(memory + put(image, &at, t->window, (size_t)t->n_fft * sizeof(double)));
-    m->half_turn = (const double2 *)(memory + put(image, &at, t->half_turn,
-                                                  (size_t)(t->n_fft / 4 + 1) * sizeof(double2)));
+    m->unpack_twiddles = (const double2 *)(memory + put(image, &at, t->unpack_twiddles,
+                                                        (size_t)(t->n_fft / 4 + 1) * sizeof(double2)));
     /* The passes, with twists and roots of their own. */
     for (int i = 0; i < f->n_passes; i++) {
         const FftPass *p = &f->passes[i];

@@ -32,7 +32,7 @@ typedef struct MelCuda {
     int n_passes;
     int out_of_place; /* some factor is not 2, 4 or 8: mel_any_frame needs a second buffer */
     const double *window;
-    const double2 *half_turn;
+    const double2 *unpack_twiddles;
     const int *place;  /* [n] where frequency f is after the last pass, without gaps between blocks */
     const int4 *bands; /* [n_bands] first bin, bins, first weight, 0 */
     const double *weights;
@@ -96,10 +96,10 @@ EXACT void mel_twist8(double2 *v, const double2 *__restrict__ w)
 }
 
 /* Bins k and n - k of a packed transform, from its points k and n - k. */
-EXACT void mel_unpack(double *low, double *high, double2 a, double2 b, double2 half_turn)
+EXACT void mel_unpack(double *low, double *high, double2 a, double2 b, double2 twiddle)
 {
     double2 even = make_double2(exact_add(a.x, b.x), exact_sub(a.y, b.y));
-    double2 odd = mel_mul(make_double2(exact_add(a.y, b.y), exact_sub(b.x, a.x)), half_turn);
+    double2 odd = mel_mul(make_double2(exact_add(a.y, b.y), exact_sub(b.x, a.x)), twiddle);
     double2 l = mel_add(even, odd), h = mel_sub(even, odd);
     *low = exact_magnitude(l.x, l.y);
     *high = exact_magnitude(h.x, h.y);
@@ -209,13 +209,13 @@ EXACT void mel_fast_frame(const MelCuda &m, double2 *z, const Samples &x, int64_
             low[i] = exact_magnitude(exact_mul(exact_add(a.x, a.y), 2.0), 0.0);
             high[i] = exact_magnitude(exact_mul(exact_sub(a.x, a.y), 2.0), 0.0);
         } else {
-            mel_unpack(&low[i], &high[i], a, z[o + (o >> 3)], __ldg(m.half_turn + k));
+            mel_unpack(&low[i], &high[i], a, z[o + (o >> 3)], __ldg(m.unpack_twiddles + k));
         }
     }
     if (lane == 0) {
         double2 a = z[MEL_FAST_N / 2 + MEL_FAST_N / 16];
         double unused;
-        mel_unpack(&unused, &middle, a, a, __ldg(m.half_turn + MEL_FAST_N / 2));
+        mel_unpack(&unused, &middle, a, a, __ldg(m.unpack_twiddles + MEL_FAST_N / 2));
     }
     __syncwarp();
     double *magnitudes = (double *)z;
@@ -314,7 +314,7 @@ EXACT void mel_any_frame(const MelCuda &m, double2 *shared, double **magnitudes,
                 low = exact_magnitude(exact_mul(exact_add(a.x, a.y), 2.0), 0.0);
                 high = exact_magnitude(exact_mul(exact_sub(a.x, a.y), 2.0), 0.0);
             } else {
-                mel_unpack(&low, &high, a, z[__ldg(m.place + n - k)], __ldg(m.half_turn + k));
+                mel_unpack(&low, &high, a, z[__ldg(m.place + n - k)], __ldg(m.unpack_twiddles + k));
             }
             if (k < m.n_bins && 2 * k != n)
                 out[k] = low;

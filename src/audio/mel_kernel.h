@@ -20,11 +20,11 @@ typedef struct MelTables {
     int packed;                      /* n_fft is even: two samples make one complex point */
     FftPlan fft;                     /* n_fft / 2 points when packed, else n_fft */
     double *window;                  /* [n_fft]; halved when packed, see magnitudes() */
-    int *offset;                     /* [n_fft] into MelWork.across; NULL unless hop divides n_fft */
-    int row;                         /* floats in a row of MelWork.across; 0 likewise */
-    double *half_turn;               /* [n_fft / 4 + 1][cos, sin]: exp(-2 pi i k / n_fft), when packed */
-    MelBand *bands;                  /* [n_bands] */
-    double *weights;
+    int *offset;             /* [n_fft] into MelWork.across; NULL unless hop divides n_fft, which is even */
+    int row_stride;          /* floats from one row of MelWork.across to the next; 0 when offset is NULL */
+    double *unpack_twiddles; /* [n_fft / 4 + 1][cos, sin]: exp(-2 pi i k / n_fft), used when packed */
+    MelBand *bands;          /* [n_bands] */
+    double *weights;         /* of all bands, one behind the other */
 } MelTables;
 
 struct MelPlan;
@@ -43,9 +43,9 @@ static inline int64_t mel_reflect(int64_t i, int64_t n)
     return i < n ? i : period - i;
 }
 
-/* Working memory of one batch; pointers aligned to 64 bytes. */
+/* Working memory for one group of frames; pointers aligned to 64 bytes. */
 typedef struct MelWork {
-    float *across;  /* [hop][row]: sample j of hop m at [j][m] */
+    float *across;  /* [hop][row_stride]: sample i of the group at [i % hop][i / hop] */
     double *points; /* [fft.n_stored][re, im][lanes] */
     double *spare;  /* [fft.max_radix][re, im][lanes] */
     double *bins;   /* [n_bins][lanes] magnitudes */

@@ -82,7 +82,7 @@ __device__ __forceinline__ void add_product(float c[2][8][4], const float left[2
         as_left<2 * STEPS>(a[1], left[1], step);
 #pragma unroll
         for (int pair = 0; pair < 4; pair++) {
-            tile_columns_transposed(b, tile, 16 * step, pair, lane);
+            load_b_from_kn(b, tile, 16 * step, pair, lane);
 #pragma unroll
             for (int m = 0; m < 2; m++) {
                 mma_bf16(c[m][2 * pair], a[m], b[0], b[1]);
@@ -107,11 +107,11 @@ __device__ __forceinline__ void dot_rows(float c[2][N][4], const bf16 *left, int
 #pragma unroll
     for (int step = 0; step < 4; step++) {
         uint32_t a[2][4], b[4];
-        tile_rows(a[0], left, row0, step, lane);
-        tile_rows(a[1], left, row0 + 16, step, lane);
+        load_a(a[0], left, row0, step, lane);
+        load_a(a[1], left, row0 + 16, step, lane);
 #pragma unroll
         for (int pair = 0; pair < N / 2; pair++) {
-            tile_columns(b, right, 16 * pair, step, lane);
+            load_b_from_nk(b, right, 16 * pair, step, lane);
 #pragma unroll
             for (int m = 0; m < 2; m++) {
                 mma_bf16(c[m][2 * pair], a[m], b[0], b[1]);

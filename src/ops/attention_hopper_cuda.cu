@@ -63,7 +63,7 @@ struct Rows {
         enum { APART = THREADS / 8 }; /* a multiple of 8: the place within a row does not change */
 #pragma unroll
         for (int i = 0; i < 64 / APART; i++) {
-            copy_async16_to(to + further + i * APART * TILE_WIDTH * 2, at, row + i * APART < end);
+            copy_async16_shared(to + further + i * APART * TILE_WIDTH * 2, at, row + i * APART < end);
             at += apart;
         }
         row += 64;

@@ -1,5 +1,4 @@
-/* event_log.c - event files of TensorBoard. Field numbers are those of tensorboard/compat/proto: event.proto,
- * summary.proto, tensor.proto. */
+/* event_log.c - writes TensorBoard event files: TFRecords, each with one protobuf message of type Event. */
 #include "train/event_log.h"
 
 #include <dirent.h>
@@ -17,44 +16,51 @@
 #include "base/mem.h"
 
 #define FILE_PREFIX "events.out.tfevents."
-#define MOST_NAMES 100 /* that are tried for a new file */
+#define MAX_SECOND INT64_C(9999999999) /* in a file name: ten digits, so that names sort as numbers */
+#define MAX_TRIES 100                  /* names tried for a new file */
 
 struct EventLog {
-    int fd_plus1;
+    int fd; /* -1: not open */
     char *path;
-    double wall_time, clock;                   /* at open */
-    int64_t written;                           /* bytes of whole flushes */
-    Buf out;                                   /* records to be written */
-    Buf event, summary, value, media, payload; /* messages inside each other, reused */
-    Err failure;
-    int failed, told;
+    /* Seconds at open, since 1970 and on the monotonic clock. Events are dated by the first plus the advance
+     * of the second, so that their times never go back. */
+    double wall_time, clock;
+    int64_t written; /* size of the file after the last complete flush; a failed one is cut off again */
+    Buf out;         /* records that wait for the next flush */
+    /* The event being built, from the outside in: an Event holds a Summary, that a Value, and that an Image
+     * or an Audio (media) with its file (payload). Kept from event to event for their memory. */
+    Buf event, summary, value, media, payload;
+    Err failure;  /* the first one, if `failed` */
+    int failed;   /* the log is off */
+    int reported; /* a flush has returned `failure` */
 };
 
 /* ---- records */
 
-/* Half a byte at a time: the table fits into one cache line, and a log is no hot path. */
+/* CRC-32C (Castagnoli), four bits at a time: a small table is fast enough for a log. */
 uint32_t event_log_crc(const void *p, size_t n)
 {
-    /* remainders of the 16 half bytes for the reflected polynomial 0x82F63B78 */
-    static const uint32_t half_byte[16] = {
+    /* the remainder of each nibble, for the reflected polynomial 0x82F63B78 */
+    static const uint32_t nibble[16] = {
         0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3, 0x61C69362, 0x7198540D,
         0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9, 0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
     uint32_t crc = ~0u;
     for (const uint8_t *b = p, *end = b + n; b < end; b++) {
-        crc = half_byte[(crc ^ *b) & 15] ^ (crc >> 4);
-        crc = half_byte[(crc ^ (uint32_t)(*b >> 4)) & 15] ^ (crc >> 4);
+        crc = nibble[(crc ^ *b) & 15] ^ (crc >> 4);
+        crc = nibble[(crc ^ (uint32_t)(*b >> 4)) & 15] ^ (crc >> 4);
     }
     return ~crc;
 }
 
-/* TFRecord turns and shifts the checksum, because one over data that holds checksums is weak. */
+/* TFRecord stores CRCs rotated and offset (kMaskDelta in tensorflow/core/lib/hash/crc32c.h), because a CRC of
+ * data that itself contains CRCs is weak. */
 uint32_t event_log_masked_crc(const void *p, size_t n)
 {
     uint32_t crc = event_log_crc(p, n);
     return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 
-/* The framing of TFRecord: length, its checksum, the event, its checksum. */
+/* A TFRecord: length of the data (8 bytes), masked CRC of that (4), data, masked CRC of the data (4). */
 static void add_record(Buf *out, const Buf *event)
 {
     uint8_t head[12], tail[4];
@@ -66,9 +72,27 @@ static void add_record(Buf *out, const Buf *event)
     buf_add(out, tail, sizeof tail);
 }
 
-/* ---- protobuf: a field is (number << 3 | kind), then a varint, 8 bytes, a length with bytes, or 4 bytes */
+/* ---- protobuf */
 
+/* A field is the varint (number << 3 | kind) and then, depending on the kind, a varint, 8 bytes, a length
+ * (varint) with that many bytes, or 4 bytes. */
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
+
+/* Field numbers, from event.proto and summary.proto in tensorboard/compat/proto. */
+enum {
+    EVENT_WALL_TIME = 1,
+    EVENT_STEP = 2,
+    EVENT_FILE_VERSION = 3,
+    EVENT_SUMMARY = 5,
+    EVENT_SESSION_LOG = 7,
+};
+enum { SESSION_LOG_STATUS = 1 };
+enum { SUMMARY_VALUE = 1 };
+enum { VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_IMAGE = 4, VALUE_AUDIO = 6 };
+enum { IMAGE_HEIGHT = 1, IMAGE_WIDTH = 2, IMAGE_COLORSPACE = 3, IMAGE_FILE = 4 };
+enum { AUDIO_RATE = 1, AUDIO_CHANNELS = 2, AUDIO_FRAMES = 3, AUDIO_FILE = 4, AUDIO_TYPE = 5 };
+/* Values of these fields. */
+enum { STATUS_START = 1, COLORSPACE_RGB = 3 };
 
 /* Seven bits at a time, the lowest first; the top bit says that more follow. */
 static void add_varint(Buf *b, uint64_t v)
@@ -103,16 +127,17 @@ static void field_bytes(Buf *b, int field, const void *p, size_t n)
     buf_add(b, p, n);
 }
 static void field_text(Buf *b, int field, const char *s) { field_bytes(b, field, s, strlen(s)); }
-/* A message inside a message. If the inner one ran out of memory, so has the outer one. */
-static void field_message(Buf *b, int field, const Buf *m)
+/* Bytes or a whole message out of a buffer. If that ran out of memory, b is incomplete too. */
+static void field_buf(Buf *b, int field, const Buf *inner)
 {
-    field_bytes(b, field, m->data, m->size);
-    b->failed |= m->failed;
+    field_bytes(b, field, inner->data, inner->size);
+    b->failed |= inner->failed;
 }
 
 /* ---- failures */
 
-/* From now on every call does nothing; the next flush says why. */
+/* The log must not stop a training run. The first failure turns it off: every call does nothing from then on,
+ * except that the next event_log_flush returns the failure, once. */
 static void fail(EventLog *l, const Err *why)
 {
     l->failed = 1;
@@ -120,16 +145,16 @@ static void fail(EventLog *l, const Err *why)
     buf_free(&l->out);
 }
 
-static int silent(const EventLog *l) { return !l || l->failed; }
+static int is_off(const EventLog *l) { return !l || l->failed; }
 
 /* ---- events */
 
 static void event_begin(EventLog *l, int64_t step)
 {
     buf_clear(&l->event);
-    field_double(&l->event, 1, l->wall_time + (clock_now() - l->clock));
-    if (step)
-        field_int(&l->event, 2, step);
+    field_double(&l->event, EVENT_WALL_TIME, l->wall_time + (clock_now() - l->clock));
+    if (step) /* 0 is protobuf's default and left out */
+        field_int(&l->event, EVENT_STEP, step);
 }
 
 static void event_end(EventLog *l)
@@ -143,36 +168,36 @@ static void event_end(EventLog *l)
     }
 }
 
-/* A Summary with one Value: its tag, then what the caller adds in between. */
+/* An event with one Value: value_begin, then the caller's fields into l->value, then value_end. */
 static void value_begin(EventLog *l, const char *tag)
 {
     buf_clear(&l->value);
     buf_clear(&l->media);
     buf_clear(&l->payload);
-    field_text(&l->value, 1, tag);
+    field_text(&l->value, VALUE_TAG, tag);
 }
+
 static void value_end(EventLog *l, int64_t step)
 {
     buf_clear(&l->summary);
-    field_message(&l->summary, 1, &l->value);
+    field_buf(&l->summary, SUMMARY_VALUE, &l->value);
     event_begin(l, step);
-    field_message(&l->event, 5, &l->summary);
+    field_buf(&l->event, EVENT_SUMMARY, &l->summary);
     event_end(l);
 }
 
 void event_log_scalar(EventLog *l, const char *tag, int64_t step, double value)
 {
-    if (silent(l))
+    if (is_off(l))
         return;
     value_begin(l, tag);
-    field_float(&l->value, 2, (float)value);
+    field_float(&l->value, VALUE_SIMPLE, (float)value);
     value_end(l, step);
 }
 
-/* Pictures are kept as PNG, as TensorBoard expects them. */
 void event_log_picture(EventLog *l, const char *tag, int64_t step, const Rgb *pixels, int w, int h)
 {
-    if (silent(l))
+    if (is_off(l))
         return;
     value_begin(l, tag);
     Err err = {0};
@@ -180,17 +205,17 @@ void event_log_picture(EventLog *l, const char *tag, int64_t step, const Rgb *pi
         fail(l, &err);
         return;
     }
-    field_int(&l->media, 1, h);
-    field_int(&l->media, 2, w);
-    field_int(&l->media, 3, 3); /* RGB */
-    field_message(&l->media, 4, &l->payload);
-    field_message(&l->value, 4, &l->media);
+    field_int(&l->media, IMAGE_HEIGHT, h);
+    field_int(&l->media, IMAGE_WIDTH, w);
+    field_int(&l->media, IMAGE_COLORSPACE, COLORSPACE_RGB);
+    field_buf(&l->media, IMAGE_FILE, &l->payload);
+    field_buf(&l->value, VALUE_IMAGE, &l->media);
     value_end(l, step);
 }
 
 void event_log_audio(EventLog *l, const char *tag, int64_t step, const float *samples, int64_t n, int rate)
 {
-    if (silent(l))
+    if (is_off(l))
         return;
     value_begin(l, tag);
     Err err = {0};
@@ -198,35 +223,36 @@ void event_log_audio(EventLog *l, const char *tag, int64_t step, const float *sa
         fail(l, &err);
         return;
     }
-    field_float(&l->media, 1, (float)rate);
-    field_int(&l->media, 2, 1); /* channels */
-    field_int(&l->media, 3, n);
-    field_message(&l->media, 4, &l->payload);
-    field_text(&l->media, 5, "audio/wav");
-    field_message(&l->value, 6, &l->media);
+    field_float(&l->media, AUDIO_RATE, (float)rate);
+    field_int(&l->media, AUDIO_CHANNELS, 1);
+    field_int(&l->media, AUDIO_FRAMES, n);
+    field_buf(&l->media, AUDIO_FILE, &l->payload);
+    field_text(&l->media, AUDIO_TYPE, "audio/wav");
+    field_buf(&l->value, VALUE_AUDIO, &l->media);
     value_end(l, step);
 }
 
 /* ---- the file */
 
-/* Seconds in the name of the newest event file; 0 when there is none. */
+/* The highest seconds in the name of an event file in dir; 0 when there is none. */
 static int64_t newest_second(const char *dir)
 {
     int64_t newest = 0;
     DIR *d = opendir(dir);
     if (!d)
         return 0;
-    for (struct dirent *e; (e = readdir(d));) {
+    for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
         long long second;
-        if (sscanf(e->d_name, FILE_PREFIX "%lld.", &second) == 1 && second > newest &&
-            second < INT64_C(9999999999))
+        /* Below MAX_SECOND, so that newest + 1 is a valid second too. */
+        if (sscanf(e->d_name, FILE_PREFIX "%lld.", &second) == 1 && second > newest && second < MAX_SECOND)
             newest = second;
     }
     closedir(d);
     return newest;
 }
 
-/* A name of its own, later than that of every event file in the folder. */
+/* Creates the file. TensorBoard reads event files in the order of their names, so ours must sort behind all
+ * those in dir, even if it is made in the same second or the clock was set back. */
 static int create_file(EventLog *l, const char *dir, Err *err)
 {
     char host[256], name[400];
@@ -239,8 +265,9 @@ static int create_file(EventLog *l, const char *dir, Err *err)
     int64_t second = (int64_t)l->wall_time, newest = newest_second(dir);
     if (second <= newest)
         second = newest + 1;
-    /* Another process may take the same name between looking and making. */
-    for (int tries = 0; tries < MOST_NAMES; tries++, second++) {
+    /* Another process may have taken the name since newest_second looked: two containers can have the same
+     * host name and pid. */
+    for (int tries = 0; tries < MAX_TRIES; tries++, second++) {
         snprintf(name, sizeof name, FILE_PREFIX "%010lld.%s.%ld", (long long)second, host, (long)getpid());
         free(l->path);
         l->path = file_join(dir, name);
@@ -248,7 +275,7 @@ static int create_file(EventLog *l, const char *dir, Err *err)
             return err_set(err, ERR_NOMEM, "no memory for the event log in %s", dir);
         int fd = open(l->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) {
-            l->fd_plus1 = fd + 1;
+            l->fd = fd;
             return 0;
         }
         if (errno != EEXIST)
@@ -257,13 +284,25 @@ static int create_file(EventLog *l, const char *dir, Err *err)
     return err_set_errno(err, ERR_IO, "cannot create the event log %s", l->path);
 }
 
-/* The first record names the version; readers refuse the file without it. */
+/* For a resumed run: a SessionLog START makes TensorBoard drop what earlier files of the folder hold at
+ * first_step and later. */
+static void add_session_start(EventLog *l, int64_t first_step)
+{
+    Buf session = {0};
+    field_int(&session, SESSION_LOG_STATUS, STATUS_START);
+    event_begin(l, first_step);
+    field_buf(&l->event, EVENT_SESSION_LOG, &session);
+    event_end(l);
+    buf_free(&session);
+}
+
 int event_log_open(EventLog **out, const char *dir, double wall_time_now, int64_t first_step, Err *err)
 {
     *out = NULL;
     EventLog *l = mem_calloc(1, sizeof *l);
     if (!l)
         return err_set(err, ERR_NOMEM, "no memory for the event log in %s", dir);
+    l->fd = -1;
     l->wall_time = wall_time_now;
     l->clock = clock_now();
     int rc = file_make_dirs(dir, err);
@@ -271,16 +310,12 @@ int event_log_open(EventLog **out, const char *dir, double wall_time_now, int64_
         rc = create_file(l, dir, err);
     if (rc)
         goto fail;
+    /* Readers require the version as the first event. */
     event_begin(l, 0);
-    field_text(&l->event, 3, "brain.Event:2");
+    field_text(&l->event, EVENT_FILE_VERSION, "brain.Event:2");
     event_end(l);
-    if (first_step > 0) {
-        event_begin(l, first_step);
-        buf_clear(&l->value);
-        field_int(&l->value, 1, 1); /* status: start */
-        field_message(&l->event, 7, &l->value);
-        event_end(l);
-    }
+    if (first_step > 0)
+        add_session_start(l, first_step);
     rc = event_log_flush(l, err);
     if (rc)
         goto fail;
@@ -291,26 +326,27 @@ fail:
     return rc;
 }
 
-/* A failure is told once; the caller would warn at every line otherwise. */
+/* Reports a failure only once: otherwise the caller would warn at every flush. */
 int event_log_flush(EventLog *l, Err *err)
 {
     if (!l)
         return 0;
     Err why = {0};
     if (!l->failed && l->out.size) {
-        if (file_write_all(l->fd_plus1 - 1, l->out.data, l->out.size, l->path, &why)) {
-            /* Half a record would end the file early for its readers. */
-            if (ftruncate(l->fd_plus1 - 1, (off_t)l->written))
-                err_hint(&why, "the end of the file holds half a record");
+        if (file_write_all(l->fd, l->out.data, l->out.size, l->path, &why)) {
+            /* Readers stop at a partial record: cut it off. */
+            if (ftruncate(l->fd, (off_t)l->written))
+                err_hint(&why,
+                         "the file ends in a partial record: readers stop there, all before it is intact");
             fail(l, &why);
         } else {
             l->written += (int64_t)l->out.size;
             buf_clear(&l->out);
         }
     }
-    if (!l->failed || l->told)
+    if (!l->failed || l->reported)
         return 0;
-    l->told = 1;
+    l->reported = 1;
     if (err)
         *err = l->failure;
     return l->failure.code;
@@ -320,9 +356,9 @@ void event_log_close(EventLog *l)
 {
     if (!l)
         return;
-    if (l->fd_plus1) {
+    if (l->fd >= 0) {
         event_log_flush(l, NULL);
-        close(l->fd_plus1 - 1);
+        close(l->fd);
     }
     free(l->path);
     buf_free(&l->out);
