@@ -33,7 +33,8 @@ typedef struct SamplerOptions {
     int frame_multiple; /* clips are padded to a multiple of this many frames */
     uint64_t seed;
     int rank, ranks; /* this process gets batches rank, rank + ranks, ... of the epoch */
-    int drop_last;   /* leave out enough utterances that all batches are full; other ones in each epoch */
+    int drop_last;   /* leave out enough utterances that all batches are full; a different selection in each
+                        epoch */
 } SamplerOptions;
 
 typedef struct SamplerBucket {
