@@ -81,6 +81,7 @@ done)
 [ -n "$walks" ] || missing="no function at all"
 verdict "$missing" "the $(printf '%s\n' "$walks" | wc -l) functions of the two walks exist" "functions that $tour names and src does not have"
 paths=$(awk '/^## / { inside = /^## Where do I change/ } inside' $tour | grep -oE '`(src|tools|docs|configs|tests)/[A-Za-z0-9_./*-]+`' | tr -d '`' | sort -u)
-gone=$(for p in $paths; do compgen -G "$p" >/dev/null || echo "$p"; done)
+[ -n "$paths" ] || gone="no file at all"
+[ -z "$paths" ] || gone=$(for p in $paths; do compgen -G "$p" >/dev/null || echo "$p"; done)
 verdict "$gone" "the files of 'Where do I change' exist" "files that $tour names and that are not there"
 exit $bad

@@ -117,7 +117,6 @@ static int parse_index(const char *s)
     return atoi(s);
 }
 
-/* Names are those that the user writes: see device.h. */
 /* THE table of what kinds of devices are like. */
 static const DeviceTraits traits_of[] = {
     [DEVICE_HOST] = {.host_memory = 1, .inline_streams = 1},
@@ -125,6 +124,7 @@ static const DeviceTraits traits_of[] = {
     [DEVICE_CUDA] = {.library_kernels = 1, .graphs = 1, .bf16 = 1, .tunes_shapes = 1, .nvml = 1},
 };
 
+/* Names are those that the user writes: see device.h. */
 static int open_by_name(Device **d, const char *name, const DeviceOptions *options, Err *err)
 {
     if (!strcmp(name, "cpu"))

@@ -73,7 +73,7 @@ struct Pass {
     void *dreference, *dvoice_text;
 };
 
-/* voice.c. drop 0: no dropout. */
+/* voice_encoder.c. drop 0: no dropout. */
 void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);
 void voice_forward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in, float drop);
 void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *in,
