@@ -1,4 +1,5 @@
 /* The path of a line: Unicode, language, abbreviations and numbers, phonemes, tokens. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "config/config.h"
+#include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
 #include "text/phonemes.h"
@@ -443,9 +445,62 @@ static void test_settings_hash(void **state)
     config_close(&cfg);
 }
 
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* Everything in a row that a written text depends on. */
+static void hash_language(Hasher *h, const Language *l)
+{
+    const NumberRules *n = &l->numbers;
+    const char *words[] = {n->percent[0], n->percent[1], n->percent[2], n->hour,    n->hour_below_two,
+                           n->one_hour,   n->to,         n->ordinals,   n->and_word};
+    const int numbers[] = {n->decimal,      n->group,         n->joined,       n->english,
+                           n->ordinal_days, n->masculine,     n->years,        n->masculine_before_noun,
+                           n->date,         n->spelled_years, n->percent_first};
+    hasher_str(h, l->code);
+    for (const Abbreviation *a = l->abbreviations; a && a->written; a++) {
+        hasher_str(h, a->written);
+        hasher_str(h, a->spoken);
+        hasher_u64(h, (uint64_t)a->flags);
+    }
+    for (size_t i = 0; i < COUNT(words); i++)
+        hasher_str(h, words[i]);
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        hasher_u64(h, (uint64_t)numbers[i]);
+    for (int i = 0; i < 3; i++)
+        hasher_str(h, n->date_signs[i]);
+    for (int i = 0; n->months && i < 12; i++)
+        hasher_str(h, n->months[i]);
+    for (const MoneyNames *m = n->money; m && m->iso; m++) {
+        const char *names[] = {m->iso, m->one, m->many, m->small_one, m->small_many};
+        for (size_t i = 0; i < COUNT(names); i++)
+            hasher_str(h, names[i]);
+    }
+}
+
+/* Caches hold texts that were written with these words: other words need another version. */
+static void words_belong_to_their_version(void **state)
+{
+    (void)state;
+    const struct {
+        int version;
+        uint64_t words;
+    } pinned = {1, UINT64_C(0x7e353d9c38cef8b6)};
+    Hasher h;
+    assert_int_equal(hasher_open(&h), 0);
+    for (int i = 0; language_row(i); i++)
+        hash_language(&h, language_row(i));
+    uint64_t words = hasher_close(&h).lo;
+    if (pinned.version != CLEAN_VERSION || pinned.words != words)
+        fail_msg(
+            "the words of languages.c are not those of CLEAN_VERSION %d: raise it in text/clean.h, so that "
+            "caches are rebuilt, and pin 0x%016" PRIx64 " here",
+            CLEAN_VERSION, words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_belong_to_their_version),
         cmocka_unit_test(test_normalise),
         cmocka_unit_test(test_valid_prefix),
         cmocka_unit_test(test_abbreviations),
