@@ -49,7 +49,7 @@ static double bin_weight(const MelPlan *p, const Config *cfg, int b, int k)
 {
     const double *e = p->edges + b;
     double hz = (double)k * cfg->sample_rate / cfg->n_fft;
-    /* Inside the triangle the side that hz is on is the lower of the two lines. */
+    /* The triangle is the lower of its rising and its falling line; outside of it that is negative. */
     double up = (hz - e[0]) / (e[1] - e[0]), down = (e[2] - hz) / (e[2] - e[1]);
     double w = up < down ? up : down;
     /* Slaney's norm: unit area, so a height of 2 / width. */
@@ -79,7 +79,7 @@ static int fill_bands(MelPlan *p, const Config *cfg)
         *band = band_bins(p, cfg, b);
         band->weight = n_weights;
         n_weights += band->count;
-        /* The bins above the highest band are never computed. */
+        /* n_bins is one more than the highest bin of any band; bins above it are not computed. */
         if (band->first + band->count > p->t.n_bins)
             p->t.n_bins = band->first + band->count;
     }
@@ -288,7 +288,7 @@ static void copy_reflected(float *to, const float *samples, int64_t n, int64_t f
     for (int64_t i = 0; i < count; i++) {
         int64_t at = first + i;
         if (at < 0 || at >= n)
-            at = mel_reflect(at, n); /* a division, which most samples do without */
+            at = mel_reflect(at, n); /* costs a division: only for the few samples past the ends */
         to[i] = samples[at];
     }
 }

@@ -29,7 +29,8 @@
 typedef uint64_t LaneBits __attribute__((vector_size(8 * LANES)));
 typedef float LanesF __attribute__((vector_size(4 * LANES)));
 
-/* LANES floats to doubles. Of __builtin_convertvector GCC 12 makes three instructions where one will do. */
+/* LANES floats to doubles. GCC 12 compiles __builtin_convertvector to three instructions; the intrinsic is
+ * one. */
 #if REGISTER_BYTES == 64
 #define WIDEN(v) ((Lanes)_mm512_cvtps_pd((__m256)(v)))
 #elif REGISTER_BYTES == 32
@@ -174,7 +175,8 @@ INLINE void magnitudes(const MelTables *t, MelWork *w)
             magnitude(&out[k], &z[place[k]].re, &z[place[k]].im);
         return;
     }
-    /* Bin 0 and the highest bin are real. They need no factor of 1/2, so that of the window is undone. */
+    /* Bin 0 and the highest bin are real. They are not halved, so the halving by the window is undone here.
+     */
     const Lanes zero = {0};
     Lanes sum = (z[place[0]].re + z[place[0]].im) * 2.0, difference = (z[place[0]].re - z[place[0]].im) * 2.0;
     magnitude(&out[0], &sum, &zero);

@@ -13,7 +13,8 @@
 
 void progress_format_seconds(char *out, size_t cap, double seconds)
 {
-    /* Only what a long can hold may be converted: NaN fails the comparison, infinity is capped. */
+    /* Converting NaN or a too large double to long is undefined: NaN fails the comparison, fmin caps the
+     * rest. */
     long s = 0;
     if (seconds > 0)
         s = (long)(fmin(seconds, 1e15) + 0.5);
@@ -65,8 +66,8 @@ static void print_line(Progress *p, double now, int last)
     flockfile(out);
     if (log->is_tty)
         fputs(LOG_ERASE_LINE, out);
-    fprintf(out, "%s %llu/%llu %s (%.0f %%), %.4g %s/s%s", p->what, (unsigned long long)p->done,
-            (unsigned long long)p->total, p->unit, percent, rate, p->unit, tail);
+    fprintf(out, "%s %llu/%llu %s (%.0f %%), %.*f %s/s%s", p->what, (unsigned long long)p->done,
+            (unsigned long long)p->total, p->unit, percent, rate < 100 ? 1 : 0, rate, p->unit, tail);
     /* On a terminal the next line overwrites this one. */
     if (!log->is_tty || last)
         fputc('\n', out);

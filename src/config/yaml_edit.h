@@ -1,5 +1,6 @@
 /* yaml_edit.h - edits a two-level YAML file (sections, then keys) in place. Only the bytes of the edited pair
- * change: comments, order, indentation, quotes, line ends, byte order mark and anchors stay as they are.
+ * change, and of one alias if it carries an anchor (see below): comments, order, indentation, quotes, line
+ * ends, byte order mark and anchors stay as they are.
  *
  * Every edit but yaml_edit_expand_tabs is verified: the new text is parsed and each of its values compared
  * with the expected one. If any differs, the edit fails with ERR_CONFIG and the text stays as it was.

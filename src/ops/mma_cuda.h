@@ -8,7 +8,7 @@
 
 /* clang-format off */
 /* What lane l holds of the three matrices of mma.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16"),
- * with g = l / 4 and t = l % 4. A register of a or b holds two bf16, one of c a float.
+ * with g = l / 4 and t = l % 4. Each a[i] and b[i] packs two bf16; each c[i] is one float.
  *
  *   A  16 x 16   a[0]        row  g           columns 2t,   2t+1
  *                a[1]        row  g+8         columns 2t,   2t+1

@@ -6,8 +6,8 @@
  *
  * To resume, epoch and index of the next batch (and the same settings) suffice.
  *
- * Threads: one at a time calls sampler_epoch. Meanwhile any thread may call sampler_batch for the epoch
- * before. */
+ * Threads: only one thread at a time may call sampler_epoch. While it plans epoch e, any thread may call
+ * sampler_batch for e - 1. */
 #ifndef MYXTTS_SAMPLER_H
 #define MYXTTS_SAMPLER_H
 
@@ -52,8 +52,8 @@ const SamplerBucket *sampler_bucket(const Sampler *s, int i);
 int64_t sampler_batches(const Sampler *s); /* per epoch and rank; the same in every epoch */
 /* The fraction of an epoch's frames that is padding, 0 .. 1; approximate with drop_last. */
 double sampler_padding(const Sampler *s);
-/* Plans an epoch (O(n), no allocation) unless it is planned already. Two plans are kept, those of the last
- * even and of the last odd epoch: `epoch` replaces epoch - 2. */
+/* Plans an epoch (O(n), no allocation) unless it is planned already. Plans are kept for two epochs, in slot
+ * epoch % 2: planning e discards e - 2. */
 void sampler_epoch(Sampler *s, int64_t epoch);
 /* Returns the utterances [*count] of batch `index` of a planned epoch, and the batch's bucket. The pointer is
  * valid until the plan of that epoch is replaced. */

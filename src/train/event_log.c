@@ -127,7 +127,7 @@ static void field_bytes(Buf *b, int field, const void *p, size_t n)
     buf_add(b, p, n);
 }
 static void field_text(Buf *b, int field, const char *s) { field_bytes(b, field, s, strlen(s)); }
-/* Bytes or a whole message out of a buffer. If that ran out of memory, b is incomplete too. */
+/* A field with the contents of `inner`: raw bytes or an encoded message. If inner has failed, so has b. */
 static void field_buf(Buf *b, int field, const Buf *inner)
 {
     field_bytes(b, field, inner->data, inner->size);
@@ -234,7 +234,7 @@ void event_log_audio(EventLog *l, const char *tag, int64_t step, const float *sa
 
 /* ---- the file */
 
-/* The highest seconds in the name of an event file in dir; 0 when there is none. */
+/* The latest time, in seconds, in the names of dir's event files; 0 when there is none. */
 static int64_t newest_second(const char *dir)
 {
     int64_t newest = 0;
