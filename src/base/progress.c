@@ -62,12 +62,14 @@ static void print_line(Progress *p, double now, int last)
         progress_format_seconds(time, sizeof time, left);
         snprintf(tail, sizeof tail, ", %s left", time);
     }
+    char speed[32]; /* four digits, and never 1.234e+04 */
+    snprintf(speed, sizeof speed, rate < 9999.5 ? "%.4g" : "%.0f", rate);
     FILE *out = log->out ? log->out : stderr;
     flockfile(out);
     if (log->is_tty)
         fputs(LOG_ERASE_LINE, out);
-    fprintf(out, "%s %llu/%llu %s (%.0f %%), %.*f %s/s%s", p->what, (unsigned long long)p->done,
-            (unsigned long long)p->total, p->unit, percent, rate < 100 ? 1 : 0, rate, p->unit, tail);
+    fprintf(out, "%s %llu/%llu %s (%.0f %%), %s %s/s%s", p->what, (unsigned long long)p->done,
+            (unsigned long long)p->total, p->unit, percent, speed, p->unit, tail);
     /* On a terminal the next line overwrites this one. */
     if (!log->is_tty || last)
         fputc('\n', out);
