@@ -254,6 +254,19 @@ static void open_corpus(Folder *f, const char *name)
     open_ok(f);
 }
 
+static void test_clips(void **state)
+{
+    Folder *f = *state;
+    char path[1024];
+    f->cfg.data_path = "tests/data/ljspeech";
+    open_ok(f);
+    assert_int_equal(f->d.count, 4);
+    assert_int_equal(f->d.rejected_count, 0);
+    check(f, 3, "LJ001-0013", "than in the same operations with ugly ones.", "", 4);
+    for (size_t i = 0; i < f->d.count; i++)
+        assert_int_equal(dataset_audio_path(&f->d, &f->d.utterances[i], path, sizeof path, &f->err), 0);
+}
+
 static void test_ljspeech(void **state)
 {
     Folder *f = *state;
@@ -298,9 +311,9 @@ static void test_fsdd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_reject_codes),   T(test_rejected_tsv), T(test_speaker_pattern),
-        T(test_split),          T(test_audio_lookup), T(test_audio_folders),
-        T(test_mistyped_paths), T(test_ljspeech),     T(test_fsdd),
+        T(test_reject_codes), T(test_rejected_tsv),  T(test_speaker_pattern), T(test_split),
+        T(test_audio_lookup), T(test_audio_folders), T(test_mistyped_paths),  T(test_clips),
+        T(test_ljspeech),     T(test_fsdd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

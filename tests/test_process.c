@@ -17,6 +17,7 @@
 #include "base/rng.h"
 
 #define RATE 22050
+#define CLIPS "tests/data/ljspeech/wavs/"
 
 static const char *data_dir(void)
 {
@@ -184,13 +185,8 @@ static void test_resampled_mel(void **state)
 static void test_resampled_speech(void **state)
 {
     (void)state;
-    char path[500];
     AudioBuffer clip = {0};
-    snprintf(path, sizeof path, "%s/ljspeech-mini/wavs/LJ001-0002.wav", data_dir());
-    if (load(&clip, path)) {
-        print_message("SKIPPED: %s is not there (set MYXTTS_DATA)\n", path);
-        skip();
-    }
+    assert_int_equal(load(&clip, CLIPS "LJ001-0002.wav"), 0);
     compare_mels("speech", &clip, 48000);
     compare_mels("speech", &clip, 8000);
     audio_buffer_free(&clip);
@@ -238,23 +234,26 @@ static void test_resample(void **state)
     audio_processor_close(p);
 }
 
+/* Four of the clips are in tests/data, the others where MYXTTS_DATA says. */
 static void test_trim_equals_librosa(void **state)
 {
     (void)state;
     char line_name[100], path[500];
     double top_db;
     long long want_first, want_last;
-    int checked = 0;
+    int checked = 0, missing = 0;
     FILE *golden = fopen("tests/golden/trim_ljspeech.txt", "r");
     assert_non_null(golden);
     AudioBuffer clip = {0};
     while (fscanf(golden, "%99s %lf %lld %lld", line_name, &top_db, &want_first, &want_last) == 4) {
-        snprintf(path, sizeof path, "%s/ljspeech-mini/wavs/%s", data_dir(), line_name);
-        if (load(&clip, path)) {
-            print_message("SKIPPED: %s is not there (set MYXTTS_DATA)\n", path);
-            fclose(golden);
-            skip();
+        snprintf(path, sizeof path, CLIPS "%s", line_name);
+        if (!file_exists(path))
+            snprintf(path, sizeof path, "%s/ljspeech-mini/wavs/%s", data_dir(), line_name);
+        if (!file_exists(path)) {
+            missing++;
+            continue;
         }
+        assert_int_equal(load(&clip, path), 0);
         int64_t first, last;
         audio_trim_range(&first, &last, clip.samples, clip.frames, 1024, 256, top_db);
         if (first != want_first || last != want_last)
@@ -262,8 +261,8 @@ static void test_trim_equals_librosa(void **state)
                      (long long)last, want_first, want_last);
         checked++;
     }
-    print_message("%d trims equal to librosa's\n", checked);
-    assert_true(checked == 96);
+    print_message("%d trims equal to librosa's, the clips of %d are not there\n", checked, missing);
+    assert_true(checked >= 12 && checked + missing == 96);
     fclose(golden);
     audio_buffer_free(&clip);
 }

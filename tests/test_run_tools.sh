@@ -103,13 +103,15 @@ verdict monitor_follows_to_the_end $?
 verdict monitor_prints_what_came $?
 
 # Ctrl-C in a terminal: the cursor is there again, and frames were drawn over each other.
-if command -v script >/dev/null; then
+if ! command -v script >/dev/null; then
+    echo "skip monitor_in_a_terminal SKIPPED: there is no script(1)"
+elif ! timeout 20 script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    echo "skip monitor_in_a_terminal SKIPPED: no pseudo-terminal can be made here"
+else
     timeout 20 script -qec "timeout -s INT 2 $bin monitor $c --interval 0.2; echo ended with \$?" /dev/null >"$dir/log" 2>&1 </dev/null
     tail -c 200 "$dir/log" | grep -q $'\033\[?25h'
     verdict monitor_gives_the_cursor_back $?
     grep -q $'\033\[[0-9]*A\033\[J' "$dir/log"
     verdict monitor_draws_in_place $?
-else
-    echo "skip monitor_in_a_terminal SKIPPED: there is no script(1)"
 fi
 exit $failed

@@ -3,8 +3,9 @@
 
 mel_signal.wav           one second: chirp, noise, clicks, a silent stretch
 mel_<case>.npy           its mel in double precision, float32 [frames, bands], for several settings (see tests/test_mel.c)
-mel_ljspeech.npy         every 16th frame of every clip of DATA/ljspeech-mini, clips in order of their names, librosa's own float32
-trim_ljspeech.txt        librosa.effects.trim of the same clips: name, top_db, first, last
+mel_clips.npy            every 4th frame of every clip of tests/data/ljspeech, clips in order of their names, librosa's own float32
+mel_ljspeech.npy         every 16th frame of every clip of DATA/ljspeech-mini, in the same way
+trim_ljspeech.txt        librosa.effects.trim of the clips of DATA/ljspeech-mini: name, top_db, first, last
 """
 import glob
 import os
@@ -54,6 +55,21 @@ def signal(rate=22050):
     return np.clip(y, -1, 1)
 
 
+def mel_rows(folder, step):
+    """every step-th frame of every clip, as librosa computes it in float32; and what it trims"""
+    rows, trims = [], []
+    for path in sorted(glob.glob(os.path.join(folder, "wavs", "*.wav"))):
+        y, rate = soundfile.read(path, dtype="float32")
+        m = librosa.feature.melspectrogram(
+            y=y, sr=rate, n_fft=1024, win_length=1024, hop_length=256, window="hann", center=True, pad_mode="reflect", power=1.0,
+            n_mels=80, fmin=0, fmax=8000, htk=False, norm="slaney")
+        rows.append(np.log(np.maximum(m, FLOOR)).T[::step])
+        for top_db in (20, 40, 60):
+            _, (first, last) = librosa.effects.trim(y, top_db=top_db, frame_length=1024, hop_length=256)
+            trims.append(f"{os.path.basename(path)} {top_db} {first} {last}\n")
+    return np.ascontiguousarray(np.concatenate(rows), dtype=np.float32), trims
+
+
 def main():
     wav = os.path.join(HERE, "mel_signal.wav")
     soundfile.write(wav, signal(), 22050, subtype="PCM_16")
@@ -61,17 +77,13 @@ def main():
     for name, n, *settings in CASES:
         m = mel_double(y[:n] if n else y, rate, *settings)
         np.save(os.path.join(HERE, f"mel_{name}.npy"), np.ascontiguousarray(m))
-    rows, trims = [], []
-    for path in sorted(glob.glob(os.path.join(DATA, "ljspeech-mini", "wavs", "*.wav"))):
-        y, rate = soundfile.read(path, dtype="float32")
-        m = librosa.feature.melspectrogram(
-            y=y, sr=rate, n_fft=1024, win_length=1024, hop_length=256, window="hann", center=True, pad_mode="reflect", power=1.0,
-            n_mels=80, fmin=0, fmax=8000, htk=False, norm="slaney")
-        rows.append(np.log(np.maximum(m, FLOOR)).T[::16])
-        for top_db in (20, 40, 60):
-            _, (first, last) = librosa.effects.trim(y, top_db=top_db, frame_length=1024, hop_length=256)
-            trims.append(f"{os.path.basename(path)} {top_db} {first} {last}\n")
-    np.save(os.path.join(HERE, "mel_ljspeech.npy"), np.ascontiguousarray(np.concatenate(rows), dtype=np.float32))
+    clips, _ = mel_rows(os.path.join(HERE, "..", "data", "ljspeech"), 4)
+    np.save(os.path.join(HERE, "mel_clips.npy"), clips)
+    if not os.path.isdir(os.path.join(DATA, "ljspeech-mini")):
+        print(f"there is no {DATA}/ljspeech-mini: mel_ljspeech.npy and trim_ljspeech.txt stay as they are", file=sys.stderr)
+        return
+    clips, trims = mel_rows(os.path.join(DATA, "ljspeech-mini"), 16)
+    np.save(os.path.join(HERE, "mel_ljspeech.npy"), clips)
     with open(os.path.join(HERE, "trim_ljspeech.txt"), "w", encoding="utf-8") as f:
         f.writelines(trims)
 

@@ -3,7 +3,7 @@
 
     make_phonemes.py [--data FOLDER_WITH_ljspeech-text]
 
-phonemes_en.tsv     id, text, phonemes: the lines of sentences_en.txt and every 94th line of LJSpeech (column 3)
+phonemes_en.tsv     id, text, phonemes: the lines of sentences_en.txt, the clips of tests/data/ljspeech and every 94th line of LJSpeech (column 3)
 phonemes_multi.tsv  language, text, phonemes: the lines of sentences_multi.tsv, flags of a change of language removed
 Needs: pip install phonemizer. The versions used are in the first line of each file.
 """
@@ -26,8 +26,7 @@ def backend(voice, flags="keep-flags"):
 
 
 def lines_of_ljspeech(data, column):
-    path = pathlib.Path(data) / "ljspeech-text" / "metadata.csv"
-    with open(path, encoding="utf-8") as f:
+    with open(pathlib.Path(data) / "metadata.csv", encoding="utf-8") as f:
         for line in f:
             fields = line.rstrip("\n").split("|")
             yield fields[0], fields[column - 1]
@@ -50,7 +49,8 @@ def main():
         out.write(header)
         own = (HERE / "sentences_en.txt").read_text(encoding="utf-8").splitlines()
         rows = [(f"own-{i + 1:03}", text) for i, text in enumerate(own)]
-        rows += [row for i, row in enumerate(lines_of_ljspeech(args.data, 3)) if i % 94 == 0]
+        rows += lines_of_ljspeech(HERE.parent / "data" / "ljspeech", 3)
+        rows += [row for i, row in enumerate(lines_of_ljspeech(pathlib.Path(args.data) / "ljspeech-text", 3)) if i % 94 == 0]
         for name, text in rows:
             out.write(f"{name}\t{text}\t{speak(english, text)}\n")
     with open(HERE / "phonemes_multi.tsv", "w", encoding="utf-8") as out:
