@@ -1,6 +1,9 @@
 /* main.c - the table of subcommands. */
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 
@@ -45,23 +48,49 @@ static int usage(FILE *out, int code)
     return code;
 }
 
+/* A standard descriptor that was closed would be given to the first file that is opened, and messages would
+ * end up in it. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* A pipe whose reader has gone away. errno would tell, but the write that failed may be long past. */
+static int is_closed_pipe(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+/* What is still in the buffer is written now: later nobody would hear of a failure. A reader that has gone
+ * away wants no sentence either. */
+static int finish_output(Log *log, int code)
+{
+    int flushed = fflush(stdout);
+    if (!flushed && !ferror(stdout))
+        return code;
+    if (!is_closed_pipe(STDOUT_FILENO))
+        log_error(log, "cannot write to standard output; is the disk full?");
+    return 3;
+}
+
 int main(int argc, char **argv)
 {
     Log log;
+    open_standard_descriptors();
     log_init(&log, LOG_INFO);
     if (argc < 2)
         return usage(stderr, 2);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return usage(stdout, 0);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            int code = commands[i].run(argc - 1, argv + 1, &log);
-            if (fflush(stdout) || ferror(stdout)) {
-                log_error(&log, "cannot write to standard output");
-                return 3;
-            }
-            return code;
-        }
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return finish_output(&log, commands[i].run(argc - 1, argv + 1, &log));
     log_error(&log, "there is no command '%s'", argv[1]);
     return usage(stderr, 2);
 }

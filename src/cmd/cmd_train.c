@@ -1,4 +1,5 @@
 /* cmd_train.c - myxtts train: a dataset folder -> a voice. */
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -25,15 +26,17 @@ static const char *usage_text =
     "             [--data-gpu D --model-gpu D] [--checkpoint-dir D] [--resume auto|PATH|none] [--json]\n\n"
     "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in "
     "--checkpoint-dir\n"
-    "(log.jsonl, and an event file for TensorBoard). Ctrl-C saves and ends with exit code 0; a second Ctrl-C "
-    "ends at once.";
+    "(log.jsonl, and an event file for TensorBoard). Ctrl-C, SIGTERM and a closed terminal save and end with "
+    "exit "
+    "code 0;\na second Ctrl-C ends at once.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
-/* The first asks for a checkpoint and an orderly end; the second does not wait. */
+/* The first asks for a checkpoint and an orderly end; a second Ctrl-C does not wait. When a terminal goes
+ * away, both the system and the shell hang up: that is one request. */
 static void on_signal(int signal_number)
 {
-    if (stop_requested)
+    if (stop_requested && signal_number == SIGINT)
         _exit(128 + signal_number);
     stop_requested = 1;
 }
@@ -269,6 +272,13 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
     return rc;
 }
 
+/* The summary may have no reader; the training went well all the same. */
+static void forgive_closed_pipe(void)
+{
+    if (fflush(stdout) && errno == EPIPE)
+        clearerr(stdout);
+}
+
 /* Exit code 3 when the last checkpoint could not be written: the run is not safe. */
 int cmd_train(int argc, char **argv, Log *log)
 {
@@ -281,6 +291,8 @@ int cmd_train(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
+    signal(SIGPIPE, SIG_IGN);
     if (!r)
         rc = err_set(&err, ERR_NOMEM, "no memory to train");
     else if (!line.cfg.data_path[0])
@@ -291,6 +303,8 @@ int cmd_train(int argc, char **argv, Log *log)
         rc = print_json(&r->summary, &r->plan, r->has_verdict ? &r->verdict : NULL, &r->voice, &err);
     else if (!rc)
         print_text(&r->summary, r->has_verdict ? &r->verdict : NULL, &r->voice);
+    if (!rc)
+        forgive_closed_pipe();
     if (!rc && r->summary.checkpoint_failed)
         code = 3;
 done:
