@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -22,9 +23,13 @@ static void test_limits(void **state)
     assert_string_equal(detail, "0.49 s, min_audio_length is 0.5 s");
     assert_int_equal(accept_seconds(&cfg, 12.5, detail, sizeof detail), REJECT_AUDIO_TOO_LONG);
     assert_string_equal(detail, "12.50 s, max_audio_length is 12 s");
-    assert_int_equal(accept_tokens(&cfg, 200, NULL, 0), REJECT_NONE);
-    assert_int_equal(accept_tokens(&cfg, 201, detail, sizeof detail), REJECT_TEXT_TOO_LONG);
-    assert_string_equal(detail, "201 tokens, max_text_length is 200");
+    /* Characters, whatever number of bytes they take. */
+    char text[403];
+    for (int i = 0; i < 201; i++)
+        memcpy(text + 2 * i, "\xC3\xA9", 2);
+    assert_int_equal(accept_text(&cfg, (Str){text, 400}, NULL, 0), REJECT_NONE);
+    assert_int_equal(accept_text(&cfg, (Str){text, 402}, detail, sizeof detail), REJECT_TEXT_TOO_LONG);
+    assert_string_equal(detail, "201 characters, max_text_length is 200");
     assert_int_equal(accept_frames(&cfg, 1000, NULL, 0), REJECT_NONE);
     assert_int_equal(accept_frames(&cfg, 1001, detail, sizeof detail), REJECT_MEL_TOO_LONG);
     assert_string_equal(detail, "1001 frames, max_mel_frames is 1000");

@@ -105,7 +105,6 @@ static Outcome run_pool(Run *r, int workers, int timeout_ms)
     log_init(&log, LOG_ERROR);
     assert_int_equal(config_defaults(&cfg, &o.err), 0);
     cfg.phoneme_timeout_ms = timeout_ms;
-    cfg.max_text_length = 1 << 30;
     if (r->long_text) {
         r->text = mem_calloc(r->long_text + 1, 1);
         for (size_t i = 0; i < r->long_text; i++)

@@ -1,6 +1,7 @@
 /* accept.c - see accept.h. */
 #include "cache/accept.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
@@ -17,13 +18,15 @@ RejectReason accept_seconds(const Config *cfg, double seconds, char *detail, siz
     return shorter ? REJECT_AUDIO_TOO_SHORT : REJECT_AUDIO_TOO_LONG;
 }
 
-/* Longer texts and clips are left out, never cut. */
-RejectReason accept_tokens(const Config *cfg, uint32_t tokens, char *detail, size_t cap)
+/* Longer texts and clips are left out, never cut. Characters are what people count who set the limit; how
+ * many tokens become of them depends on phonemes and blanks. */
+RejectReason accept_text(const Config *cfg, Str text, char *detail, size_t cap)
 {
-    if (tokens <= (uint32_t)cfg->max_text_length)
+    size_t characters = utf8_count(text.p, text.n);
+    if (characters <= (size_t)cfg->max_text_length)
         return REJECT_NONE;
     if (detail)
-        snprintf(detail, cap, "%u tokens, max_text_length is %d", tokens, cfg->max_text_length);
+        snprintf(detail, cap, "%zu characters, max_text_length is %d", characters, cfg->max_text_length);
     return REJECT_TEXT_TOO_LONG;
 }
 

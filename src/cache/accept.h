@@ -9,9 +9,9 @@
 #include "cache/features.h"
 
 /* The limits on length. Return REJECT_NONE, or the reason with value and limit in detail (which may be NULL).
- * seconds is the length of the file before trimming. */
+ * seconds is the length of the file before trimming; text is the line as it stands in the metadata. */
 RejectReason accept_seconds(const Config *cfg, double seconds, char *detail, size_t cap);
-RejectReason accept_tokens(const Config *cfg, uint32_t tokens, char *detail, size_t cap);
+RejectReason accept_text(const Config *cfg, Str text, char *detail, size_t cap);
 RejectReason accept_frames(const Config *cfg, uint32_t frames, char *detail, size_t cap);
 
 /* 1 if the recording is long enough for its text: the alignment gives every symbol at least one frame. */

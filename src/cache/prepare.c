@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "cache/accept.h"
+#include "cache/limits.h"
 #include "cache/producers.h"
 
 /* Beside the data unless the user wants them elsewhere. */
@@ -63,11 +64,11 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
             store_entry(&text, (uint64_t)at, &t);
         if (options->mel && (at = store_find(&mel, u->id.p, u->id.n)) >= 0)
             store_entry(&mel, (uint64_t)at, &m);
-        /* Over everything that was built: a user who sets a limit wants to know what it leaves out. */
+        /* Over everything that was built, within the limits or not. */
         report->longest_text = t.items > report->longest_text ? t.items : report->longest_text;
         report->longest_mel = m.items > report->longest_mel ? m.items : report->longest_mel;
         char detail[128];
-        RejectReason reason = accept_tokens(cfg, t.items, detail, sizeof detail);
+        RejectReason reason = accept_text(cfg, u->text, detail, sizeof detail);
         if (reason == REJECT_NONE)
             reason = accept_frames(cfg, m.items, detail, sizeof detail);
         if (reason != REJECT_NONE)
@@ -79,6 +80,14 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
             report->audio_seconds += mel_seconds(&m);
         }
     }
+    if (!rc)
+        rc = limits_measure(&report->limits,
+                            &(LimitsInput){.cfg = cfg,
+                                           .dataset = s->dataset,
+                                           .mel = &mel,
+                                           .rejected = s->rejected,
+                                           .most_headers = options->mel ? s->dataset->count : 0},
+                            err);
     /* Symbols outside the table, for the report. */
     if (!rc && options->text) {
         TextSymbols head;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cache/builder.h"
 #include "cache/features.h"
+#include "cache/limits.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
 
@@ -31,6 +32,7 @@ typedef struct PrepareReport {
     uint32_t longest_text, longest_mel; /* tokens and frames, of all utterances, before the limits */
     uint32_t *unknown;                  /* [unknown_count] pairs: code point, occurrences; malloc'd */
     size_t unknown_count;
+    LimitCosts limits;
 } PrepareReport;
 
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err);

@@ -113,7 +113,7 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
     if (!rc)
-        rc = data_open(&d->source, &d->cfg, 1, log, err);
+        rc = data_open(&d->source, NULL, &d->cfg, 1, log, err);
     if (!rc)
         rc = devices_open(&d->devices, &d->cfg, log, err);
     if (!rc)

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/utf8.h"
+#include "cache/prepare.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -60,8 +61,10 @@ typedef struct Info {
     Dataset dataset;
     Tallies speakers, languages, rates;
     double *seconds, *characters; /* [accepted] */
+    double *header_seconds;       /* [dataset.count] within the limits or not; 0: unusable */
     size_t accepted, validation;
     double total_seconds;
+    LimitCosts limits;
     Progress progress;
     struct Slot {
         AudioInfo audio;
@@ -95,6 +98,9 @@ static int count(void *user, int slot, uint64_t item, Err *err)
     struct Slot *s = &info->slots[slot];
     const Utterance *u = &info->dataset.utterances[item];
     progress_add(&info->progress, 1);
+    if (s->audio.rate > 0 && (s->reason == REJECT_NONE || s->reason == REJECT_AUDIO_TOO_SHORT ||
+                              s->reason == REJECT_AUDIO_TOO_LONG))
+        info->header_seconds[item] = (double)s->audio.frames / s->audio.rate;
     int rc;
     if (s->reason != REJECT_NONE)
         rc = dataset_reject(&info->dataset, u->id, u->line, u->file, s->reason, s->detail);
@@ -116,6 +122,25 @@ static int count(void *user, int slot, uint64_t item, Err *err)
     return rc ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
 }
 
+/* By the mels of a cache that is there already; clips it lacks by their headers. */
+static int measure_limits(Info *info, Err *err)
+{
+    Store mel = {0};
+    char *dir = prepare_cache_dir(info->cfg);
+    if (!dir)
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    Err none = {0};
+    if (store_open(&mel, dir, MEL_STORE, &none) == 0 &&
+        !hash_equal(mel.settings, mel_settings_hash(info->cfg)))
+        store_close(&mel);
+    LimitsInput in = {
+        .cfg = info->cfg, .dataset = &info->dataset, .mel = &mel, .seconds = info->header_seconds};
+    int rc = limits_measure(&info->limits, &in, err);
+    store_close(&mel);
+    free(dir);
+    return rc;
+}
+
 /* Everything the report needs, in one pass over the dataset. */
 static int gather(Info *info, Log *log, Err *err)
 {
@@ -128,7 +153,8 @@ static int gather(Info *info, Log *log, Err *err)
     info->slots = mem_calloc((size_t)slots, sizeof *info->slots);
     info->seconds = mem_calloc(n, sizeof *info->seconds);
     info->characters = mem_calloc(n, sizeof *info->characters);
-    if (!info->slots || !info->seconds || !info->characters)
+    info->header_seconds = mem_calloc(n, sizeof *info->header_seconds);
+    if (!info->slots || !info->seconds || !info->characters || !info->header_seconds)
         return err_set(err, ERR_NOMEM, "no memory for %zu utterances", n);
     OrderedJob job = {.name = "info",
                       .items = n,
@@ -140,6 +166,8 @@ static int gather(Info *info, Log *log, Err *err)
     progress_begin(&info->progress, log, "audio headers", "files", n);
     rc = ordered_run(&job, err);
     progress_end(&info->progress);
+    if (!rc)
+        rc = measure_limits(info, err);
     dataset_sort_rejected(&info->dataset);
     if (info->accepted) { /* otherwise the lists are NULL */
         qsort(info->speakers.items, info->speakers.count, sizeof(Tally), compare_tallies);
@@ -194,6 +222,8 @@ static int print_json(Info *info, Err *err)
         tallies_json(&info->rates), "clip_seconds", lengths_json(info->seconds, info->accepted),
         "text_characters", lengths_json(info->characters, info->accepted), "reasons", reasons,
         "rejected_lines", rejected);
+    if (o)
+        json_object_set_new(o, "limits", limits_json(&info->limits));
     if (failed) {
         json_decref(o);
         o = NULL;
@@ -231,6 +261,13 @@ static void print_text(Info *info)
     if (!out.failed && info->accepted)
         fputs(out.data, stdout);
     buf_free(&out);
+    for (int i = 0, first = 1; i < LIMITS_COUNT; i++) {
+        char sentence[200];
+        if (!*limit_sentence(&info->limits.limit[i], sentence, sizeof sentence))
+            continue;
+        printf("%s  %s\n", first ? "\nlimits\n" : "", sentence);
+        first = 0;
+    }
     if (!d->rejected_count)
         return;
     printf("\nrejected\n");
@@ -252,7 +289,7 @@ static void print_text(Info *info)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
 }
 
-/* Exit code 1: some lines cannot be used. */
+/* Exit code 1: some lines cannot be used, or are over a limit. */
 int cmd_info(int argc, char **argv, Log *log)
 {
     CmdLine line;
@@ -282,6 +319,8 @@ int cmd_info(int argc, char **argv, Log *log)
     else
         print_text(&info);
     code = info.dataset.rejected_count ? 1 : 0;
+    for (int i = 0; i < LIMITS_COUNT; i++)
+        code |= info.limits.limit[i].lost > 0;
 done:
     if (rc)
         code = cmd_fail(log, &err);
@@ -291,6 +330,7 @@ done:
     free(info.rates.items);
     free(info.seconds);
     free(info.characters);
+    free(info.header_seconds);
     free(info.slots);
     cmd_line_close(&line);
     return code;

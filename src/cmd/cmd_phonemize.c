@@ -1,6 +1,5 @@
 /* cmd_phonemize.c - myxtts phonemize: text in, IPA out, line by line. */
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,9 +124,8 @@ static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
     if (rc < 0)
         return rc;
     int workers = text ? 0 : config_workers(cfg);
-    /* Whatever the configuration says, phonemes are what was asked for; nothing is too long. */
+    /* Whatever the configuration says, phonemes are what was asked for. */
     cfg->use_phonemes = 1;
-    cfg->max_text_length = INT_MAX;
     if (!clean)
         cfg->text_cleaners = CLEANER_NONE;
     job->strict_language = cfg->language_detection_method != LANGUAGE_AUTO || *cfg->phoneme_language;

@@ -51,6 +51,8 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
         json_from_text(r->cache_dir), "rejected_file", json_from_text(r->rejected_path), "audio_seconds",
         r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens, "mel_frames",
         (json_int_t)r->frames, "unknown_symbols", unknown);
+    if (o)
+        json_object_set_new(o, "limits", limits_json(&r->limits));
     return output_print(o, 6, err);
 }
 
@@ -64,7 +66,7 @@ static void print_stage(const char *name, const CacheReport *r, int verified)
     putchar('\n');
 }
 
-/* The same figures for people, and a hint where a limit was the reason. */
+/* The same figures for people, and what each limit costs. */
 static void print_text(const PrepareReport *r, const PrepareOptions *options, const Config *cfg)
 {
     printf("prepared %s in %.2f s, caches in %s\n", cfg->data_path, r->seconds, r->cache_dir);
@@ -94,13 +96,11 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
         printf("  %-9s U+%04X %s, %u times: not in the symbol table, left out of the tokens\n",
                i ? "" : "unknown", r->unknown[2 * i], symbol, r->unknown[2 * i + 1]);
     }
-    if (r->by_reason[REJECT_TEXT_TOO_LONG])
-        printf("  hint: texts need up to %u tokens: raise max_text_length (now %d)%s\n", r->longest_text,
-               cfg->max_text_length,
-               cfg->add_blank ? ", or set add_blank to false, which halves the tokens" : "");
-    if (r->by_reason[REJECT_MEL_TOO_LONG])
-        printf("  hint: clips need up to %u frames: raise max_mel_frames (now %d)\n", r->longest_mel,
-               cfg->max_mel_frames);
+    for (int i = 0; i < LIMITS_COUNT; i++) {
+        char sentence[200];
+        if (*limit_sentence(&r->limits.limit[i], sentence, sizeof sentence))
+            printf("  %-9s %s\n", "limit", sentence);
+    }
 }
 
 /* Exit code 3: no usable line; 1: damage was found. */

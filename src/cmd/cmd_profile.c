@@ -43,7 +43,7 @@ typedef struct Profile {
 static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
 {
     p->cfg = *cfg;
-    int rc = data_open(&p->source, cfg, 1, log, err);
+    int rc = data_open(&p->source, NULL, cfg, 1, log, err);
     if (!rc)
         rc = devices_open(&p->devices, &p->cfg, log, err);
     if (rc)

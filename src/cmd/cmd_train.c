@@ -84,10 +84,28 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
              (double)p->parameters * 1e-6, p->largest_batch);
 }
 
+/* What a run has open; a reader that is stuck keeps it open to the end. */
+typedef struct TrainRun {
+    Devices devices;
+    CorpusSource *source; /* what both look into */
+    LimitCosts limits;
+    Corpus train, validation;
+    Trainer *trainer;
+    TrainPlan plan;
+    TrainSummary summary;
+    Watch watch;
+    Verdict verdict;
+    int has_verdict;
+    VoiceWatch voice;
+} TrainRun;
+
 /* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
-static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *v, const VoiceWatch *w,
-                      Err *err)
+static int print_json(const TrainRun *r, Err *err)
 {
+    const TrainSummary *s = &r->summary;
+    const TrainPlan *p = &r->plan;
+    const Verdict *v = r->has_verdict ? &r->verdict : NULL;
+    const VoiceWatch *w = &r->voice;
     json_t *o = json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)s->first_step, "step",
                           (json_int_t)s->step, "total_steps", (json_int_t)s->total);
     const struct {
@@ -134,6 +152,7 @@ static int print_json(const TrainSummary *s, const TrainPlan *p, const Verdict *
     if (s->heard.clips)
         heard_json(o, &s->heard);
     json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
+    json_object_set_new(o, "limits", limits_json(&r->limits));
     return output_print(o, 9, err);
 }
 
@@ -189,20 +208,6 @@ static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch
         printf("  %-12s %s %s\n", i ? "" : "voice", w->findings[i].evidence, w->findings[i].advice);
 }
 
-/* What a run has open; a reader that is stuck keeps it open to the end. */
-typedef struct TrainRun {
-    Devices devices;
-    CorpusSource *source; /* what both look into */
-    Corpus train, validation;
-    Trainer *trainer;
-    TrainPlan plan;
-    TrainSummary summary;
-    Watch watch;
-    Verdict verdict;
-    int has_verdict;
-    VoiceWatch voice;
-} TrainRun;
-
 /* Share of clips whose batch of B holds another clip of their speaker, for batches drawn at random. */
 static double found_share(const Corpus *c, int B)
 {
@@ -220,7 +225,7 @@ static double found_share(const Corpus *c, int B)
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
-    int rc = data_open(&r->source, cfg, 0, log, err);
+    int rc = data_open(&r->source, &r->limits, cfg, 0, log, err);
     if (!rc)
         rc = devices_open(&r->devices, cfg, log, err);
     if (!rc)
@@ -300,7 +305,7 @@ int cmd_train(int argc, char **argv, Log *log)
     else
         rc = run(r, &line.cfg, log, &err);
     if (!rc && line.json)
-        rc = print_json(&r->summary, &r->plan, r->has_verdict ? &r->verdict : NULL, &r->voice, &err);
+        rc = print_json(r, &err);
     else if (!rc)
         print_text(&r->summary, r->has_verdict ? &r->verdict : NULL, &r->voice);
     if (!rc)

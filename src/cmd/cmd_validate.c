@@ -334,6 +334,7 @@ static int print_json(const Validation *v, Err *err)
         sections_json(p), "issues", issues, "recommendations", advice, "configuration_changes", changes);
     if (o &&
         (json_object_set_new(o, "found_before", fixed) ||
+         json_object_set_new(o, "limits", limits_json(&p->limits)) ||
          json_object_set_new(o, "backup", v->diff.size ? json_from_text(v->backup) : json_null()) ||
          json_object_set_new(o, "diff", json_from_bytes(v->diff.size ? v->diff.data : "", v->diff.size)))) {
         json_decref(o);

@@ -4,7 +4,7 @@
 #include "cache/prepare.h"
 
 /* Commands that train or judge come through here, so none of them works on stale caches. */
-int data_open(CorpusSource **source, const Config *cfg, int quiet, Log *log, Err *err)
+int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int quiet, Log *log, Err *err)
 {
     *source = NULL;
     Dataset dataset = {0};
@@ -19,6 +19,14 @@ int data_open(CorpusSource **source, const Config *cfg, int quiet, Log *log, Err
                  (unsigned long long)report.accepted, (unsigned long long)report.mel.built,
                  (unsigned long long)report.rejected, report.rejected ? ", see " : "",
                  report.rejected ? report.rejected_path : "");
+    for (int i = 0; i < LIMITS_COUNT && !rc; i++) {
+        char sentence[200];
+        const LimitCost *l = &report.limits.limit[i];
+        if (*limit_sentence(l, sentence, sizeof sentence))
+            log_line(log, limit_costs_much(l) ? LOG_WARN : quiet ? LOG_DEBUG : LOG_INFO, "%s", sentence);
+    }
+    if (limits)
+        *limits = report.limits;
     prepare_report_free(&report);
     if (rc) {
         dataset_close(&dataset);

@@ -5,12 +5,14 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cache/limits.h"
 #include "config/config.h"
 #include "pipeline/corpus.h"
 
-/* Builds what is missing or changed, logs one line about the dataset (LOG_DEBUG if quiet, else LOG_INFO), and
- * opens metadata and caches for corpus_open_split. ERR_DATA if no line can be used; *source is NULL after a
+/* Builds what is missing or changed, logs one line about the dataset (LOG_DEBUG if quiet, else LOG_INFO) and
+ * one about each limit that costs clips, and opens metadata and caches for corpus_open_split. limits: what
+ * they cost; may be NULL. ERR_DATA if no line can be used; *source is NULL after a
  * failure. Call before any thread is started, because phonemisers are forked. */
-int data_open(CorpusSource **source, const Config *cfg, int quiet, Log *log, Err *err);
+int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int quiet, Log *log, Err *err);
 
 #endif

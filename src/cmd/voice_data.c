@@ -31,7 +31,7 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
     Config *cfg = &v->file.cfg;
     cfg->data_path = line->cfg.data_path;
     cfg->cache_dir = line->cfg.cache_dir;
-    rc = data_open(&v->source, cfg, 1, log, err);
+    rc = data_open(&v->source, NULL, cfg, 1, log, err);
     if (!rc)
         rc = devices_open(&v->devices, &line->cfg, log, err);
     if (!rc)

@@ -67,7 +67,7 @@ typedef struct Config {
     const char *phoneme_language; /* espeak-ng voice for all lines; "" = by language */
     int phoneme_timeout_ms;       /* per line */
     int add_blank;                /* a blank token after every symbol */
-    int max_text_length;          /* tokens; longer lines are left out */
+    int max_text_length;          /* characters; longer lines are left out */
 
     /* data: audio */
     int trim_silence;

@@ -208,7 +208,7 @@ const Option option_table[] = {
          "Milliseconds that espeak-ng may take for one line before the line is given up."),
     BOOL(D, add_blank, "false", "Put a blank token after every symbol.", TEXT_AND_VOICE),
     INT(D, max_text_length, "500", 4, 65535,
-         "Most tokens of a line; longer lines are left out and counted.", ALSO("model")),
+         "Most characters of a line, as the metadata has it; longer lines are left out and counted.", ALSO("model")),
 
     /* data: audio */
     BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip.", MEL_ONLY),
@@ -249,7 +249,7 @@ const Option option_table[] = {
     BOOL(D, pin_memory, "true", "Page-locked memory for batches on the host."),
     BOOL(D, enable_memory_mapping, "true", "Map the caches; off reads them."),
     BOOL(D, pad_to_fixed_length, "false",
-         "Pad every batch to max_text_length and max_mel_frames; off pads "
+         "Pad every batch to the longest text and to max_mel_frames; off pads "
          "to the shape of a length bucket.", ALIAS("enable_static_shapes")),
     INT(D, length_buckets, "8", 1, 64, "Shapes that clips are sorted into when pad_to_fixed_length is off."),
     FLOAT(D, augment_gain_db, "0", 0, 24, "Random gain of up to this many decibels, up or down; 0 is off."),

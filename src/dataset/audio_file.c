@@ -250,8 +250,9 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
     SNDFILE *f;
     SF_INFO info;
     RejectReason r = open_bytes(&f, &info, &bytes, path, max_seconds, detail, cap);
-    if (!r) {
+    if (!r || r == REJECT_AUDIO_TOO_LONG)
         *out = (AudioInfo){info.frames, info.samplerate, info.channels};
+    if (!r) {
         double seconds = (double)info.frames / info.samplerate;
         /* An estimated length may be off by a little; audio_decode counts for certain. */
         double slack = is_length_estimated(info.format) ? 1.0 : 0.0;

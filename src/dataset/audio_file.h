@@ -22,7 +22,7 @@ typedef struct AudioInfo {
 /* The pre-flight check of one file: opens it and checks its header against the limits (0 = no limit). A WAV
  * or AIFF file that is shorter than its header says is found here, a truncated FLAC only by audio_decode. For
  * MP3 and OGG the length is an estimate. Returns REJECT_NONE, or the reason with value and place in detail
- * (always NUL-terminated). */
+ * (always NUL-terminated). *info is also known of a clip outside the limits; of others it is zeroed. */
 RejectReason audio_probe(AudioInfo *info, const char *path, double min_seconds, double max_seconds,
                          char *detail, size_t cap);
 

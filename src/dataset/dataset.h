@@ -63,7 +63,7 @@ typedef struct Utterance {
     X(REJECT_NO_PHONEMES, "no_phonemes", "espeak-ng speaks nothing of the text") \
     X(REJECT_PHONEMES_FAILED, "phonemizer_failed", \
       "the phonemiser died or ran over its time limit on this text") \
-    X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length tokens") \
+    X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length characters") \
     X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames")
 
 typedef enum {

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cache/limits.h"
 #include "config/config.h"
 #include "config/schema.h"
 #include "device/device.h"
@@ -54,8 +55,9 @@ typedef struct Preflight { /* zero-initialise */
     size_t count, cap;
     PreflightRow *rows;
     size_t row_count, row_cap;
-    Block strings; /* the strings above, unless they are constants */
-    int failed;    /* 1: out of memory */
+    LimitCosts limits; /* of the dataset; all zero where there is none */
+    Block strings;     /* the strings above, unless they are constants */
+    int failed;        /* 1: out of memory */
 } Preflight;
 void preflight_free(Preflight *p);                   /* a zeroed or freed one is allowed */
 int preflight_tally(const Preflight *p, Severity s); /* number of findings */

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "cache/accept.h"
 #include "cache/features.h"
 #include "cache/prepare.h"
 #include "dataset/audio_file.h"
@@ -167,10 +168,8 @@ static double padding(const Survey *s, int buckets)
                         .frame_multiple = SAMPLER_FRAME_MULTIPLE,
                         .seed = (uint64_t)c->seed,
                         .ranks = 1};
-    if (buckets == 0) {
-        o.fixed_tokens = c->max_text_length;
+    if (buckets == 0)
         o.fixed_frames = c->max_mel_frames;
-    }
     if (sampler_open(&sampler, &o, s->train.lengths, s->train.count, NULL))
         return NAN;
     double share = sampler_padding(sampler);
@@ -271,6 +270,30 @@ static void check_counts(Survey *s)
                                        .fix = "val_split: 0.05"});
 }
 
+/* A limit that costs many clips was mostly meant to be another; --fix takes the one that keeps them. */
+static void check_limits(Survey *s, const Dataset *d, const Store *mel)
+{
+    Preflight *p = s->p;
+    LimitsInput in = {.cfg = s->cfg, .dataset = d, .mel = mel, .most_headers = MOST_PROBES};
+    if (limits_measure(&p->limits, &in, NULL)) {
+        p->failed = 1;
+        return;
+    }
+    for (int i = 0; i < LIMITS_COUNT; i++) {
+        const LimitCost *l = &p->limits.limit[i];
+        char sentence[200];
+        if (!*limit_sentence(l, sentence, sizeof sentence))
+            continue;
+        int much = limit_costs_much(l);
+        preflight_finding(s, (Finding){.severity = much ? FINDING_WARNING : FINDING_NOTE,
+                                       .area = AREA_DATA,
+                                       .key = l->key,
+                                       .what = preflight_say(p, "%s", sentence),
+                                       .why = "they are left out of the training",
+                                       .set_value = much ? preflight_say(p, "%.10g", l->keeps) : NULL});
+    }
+}
+
 /* No dataset, a dataset that cannot be read, one that is not prepared, or one to look at. */
 void preflight_data(Survey *s)
 {
@@ -300,8 +323,9 @@ void preflight_data(Survey *s)
         Dataset d;
         Err why = {0};
         if (dataset_open(&d, c, &why) == 0) {
-            dataset_close(&d);
             not_prepared(s, &err);
+            check_limits(s, &d, NULL);
+            dataset_close(&d);
             return;
         }
         preflight_finding(s, (Finding){.severity = FINDING_ERROR,
@@ -315,6 +339,7 @@ void preflight_data(Survey *s)
     s->has_corpus = 1;
     check_caches(s);
     check_counts(s);
+    check_limits(s, &s->train.dataset, &s->train.mel);
     if (s->train.count)
         check_padding(s);
 }
@@ -343,7 +368,9 @@ void preflight_memory(Survey *s)
     if (!o->data || !o->model)
         return;
     /* Without a prepared dataset the plan is made for the longest clip that is allowed. */
-    SampleLength longest = {(uint32_t)c->max_text_length, (uint32_t)c->max_mel_frames};
+    SampleLength longest = {(uint32_t)text_likely_tokens(c, c->max_text_length), (uint32_t)c->max_mel_frames};
+    if (!accept_fits(longest.tokens, longest.frames)) /* a longer text would have no clip */
+        longest.tokens = longest.frames;
     Corpus assumed = {.count = 1, .lengths = &longest}, none = {0};
     int real = s->has_corpus && s->train.count > 0;
     TrainerOptions t = {.cfg = c,

@@ -179,6 +179,8 @@ json_t *report_make(const ReportInput *in)
     json_object_set_new(r, "command", command ? command : json_string("?"));
     report_verdict(r, in->v, in->o);
     json_object_set_new(r, "sections", sections_make(in));
+    if (in->preflight)
+        json_object_set_new(r, "limits", limits_json(&in->preflight->limits));
     add_consequences(r, in);
     json_object_set_new(r, "charts", charts_make(in->o, in->v));
     json_object_set_new(r, "pictures", run_pictures(in->run));

@@ -141,9 +141,9 @@ static int long_enough(uint64_t *too_short, const AcceptedRecords *r, const Utte
 }
 
 /* Limits may have changed since prepare: they are asked again. */
-static int within_limits(const Config *cfg, const AcceptedRecords *r)
+static int within_limits(const Config *cfg, const Utterance *u, const AcceptedRecords *r)
 {
-    return !accept_tokens(cfg, r->text.token_count, NULL, 0) && !accept_frames(cfg, r->mel.frames, NULL, 0) &&
+    return !accept_text(cfg, u->text, NULL, 0) && !accept_frames(cfg, r->mel.frames, NULL, 0) &&
            !accept_seconds(cfg, r->mel.source_seconds, NULL, 0);
 }
 
@@ -161,7 +161,7 @@ static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Spl
         AcceptedRecords r;
         if (u->split != split)
             continue;
-        if (!accept_records(&r, cfg, &s->text, &s->mel, s->text_settings, u) || !within_limits(cfg, &r) ||
+        if (!accept_records(&r, cfg, &s->text, &s->mel, s->text_settings, u) || !within_limits(cfg, u, &r) ||
             !long_enough(&too_short, &r, u, log) ||
             (cfg->cache_verification == VERIFY_FULL && !records_whole(s, u, &r, log))) {
             c->left_out++;

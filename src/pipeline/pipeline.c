@@ -50,10 +50,8 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
                          .frame_multiple = SAMPLER_FRAME_MULTIPLE,
                          .seed = o->start.seed,
                          .ranks = 1};
-    if (cfg->pad_to_fixed_length) {
-        so.fixed_tokens = cfg->max_text_length;
+    if (cfg->pad_to_fixed_length)
         so.fixed_frames = (int)policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, on_the_fly);
-    }
     *lengths = mem_calloc(n, sizeof **lengths);
     if (!*lengths)
         return err_set(err, ERR_NOMEM, "no memory for %u utterances", n);

@@ -96,12 +96,11 @@ static int choose_buckets(Sampler *s, const SampleLength *lengths, Err *err)
         max_frames = lengths[i].frames > max_frames ? lengths[i].frames : max_frames;
     }
     /* pad_to_fixed_length: one shape, and every utterance must fit. */
-    if (o->fixed_tokens > 0) {
-        if (max_tokens > (uint32_t)o->fixed_tokens || max_frames > (uint32_t)o->fixed_frames)
-            return err_set(err, ERR_DATA,
-                           "an utterance has %u tokens or %u frames, more than the fixed shape of %d and %d",
-                           max_tokens, max_frames, o->fixed_tokens, o->fixed_frames);
-        s->buckets[0] = (SamplerBucket){.tokens = o->fixed_tokens,
+    if (o->fixed_frames > 0) {
+        if (max_frames > (uint32_t)o->fixed_frames)
+            return err_set(err, ERR_DATA, "an utterance has %u frames, more than the fixed shape of %d",
+                           max_frames, o->fixed_frames);
+        s->buckets[0] = (SamplerBucket){.tokens = round_to_multiple((int)max_tokens, SAMPLER_TEXT_MULTIPLE),
                                         .frames = round_to_multiple(o->fixed_frames, o->frame_multiple),
                                         .utterances = s->count};
         s->bucket_count = 1;
@@ -145,7 +144,7 @@ static int bucket_of(const Sampler *s, uint32_t frames)
  * utterances need: what is left over in shorter buckets moves to it. */
 static void fill_members(Sampler *s, const SampleLength *lengths)
 {
-    if (s->o.fixed_tokens == 0)
+    if (s->o.fixed_frames == 0)
         for (uint32_t i = 0; i < s->count; i++) {
             SamplerBucket *b = &s->buckets[bucket_of(s, lengths[i].frames)];
             int tokens = round_to_multiple((int)lengths[i].tokens, SAMPLER_TEXT_MULTIPLE);
@@ -209,7 +208,7 @@ int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *len
     *out = NULL;
     ASSERT(o->batch_size > 0 && o->frame_multiple > 0);
     ASSERT(o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks);
-    ASSERT(o->fixed_tokens > 0 || (o->buckets > 0 && o->buckets <= SAMPLER_MAX_BUCKETS));
+    ASSERT(o->fixed_frames > 0 || (o->buckets > 0 && o->buckets <= SAMPLER_MAX_BUCKETS));
     if (count == 0)
         return err_set(err, ERR_DATA, "there is no utterance to make batches of");
     Sampler *s = mem_calloc(1, sizeof *s);

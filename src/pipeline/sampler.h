@@ -27,9 +27,10 @@ typedef struct SampleLength {
 
 typedef struct SamplerOptions {
     int batch_size;
-    int buckets; /* 1 .. SAMPLER_MAX_BUCKETS; ignored if fixed_tokens is set */
-    /* Both > 0: every batch has this shape (setting pad_to_fixed_length). Otherwise both 0. */
-    int fixed_tokens, fixed_frames;
+    int buckets; /* 1 .. SAMPLER_MAX_BUCKETS; ignored if fixed_frames is set */
+    /* > 0: every batch has this many frames, and the tokens of the longest text (setting
+     * pad_to_fixed_length); 0: the shapes are buckets. */
+    int fixed_frames;
     int frame_multiple; /* clips are padded to a multiple of this many frames */
     uint64_t seed;
     int rank, ranks; /* this process gets batches rank, rank + ranks, ... of the epoch */

@@ -227,6 +227,13 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
     return make_symbols(t, r);
 }
 
+/* The 13,100 lines of LJSpeech have 1.06 symbols a character in the mean, 99 % of them at most 1.22. */
+int text_likely_tokens(const Config *cfg, int characters)
+{
+    double symbols = (cfg->use_phonemes ? 1.25 : 1.1) * characters;
+    return (int)(symbols * (cfg->add_blank ? 2 : 1)) + 2;
+}
+
 /* Anything that could change one token of one line must be in here; the settings among it are marked in the
  * option table. */
 Hash128 text_settings_hash(const Config *cfg)

@@ -36,6 +36,10 @@ void text_result_free(TextResult *r);
 /* Returns REJECT_NONE, or a reason with r->detail. */
 RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_column, Str id);
 
+/* Tokens that a text of so many characters becomes, where no text is there to count: a little more than most
+ * do. */
+int text_likely_tokens(const Config *cfg, int characters);
+
 /* A hash of everything the result depends on besides the text itself, for cache keys: versions of espeak-ng,
  * its data, ICU and the cleaner, the symbol table, and all text settings. Needs no TextEngine. */
 Hash128 text_settings_hash(const Config *cfg);

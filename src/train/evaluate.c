@@ -235,6 +235,14 @@ int samples_speak(Trainer *t, Err *err)
         char tag[32];
         SynthesisText text = {t->sample_tokens[i], t->sample_counts[i], voice};
         rc = synthesiser_speak(t->synthesiser, &s, &text, 1, &(SynthesisStyle){.speed = 1}, err);
+        /* Durations that run away early on, or clips that are all much shorter than the text: no reason to
+         * end a training. */
+        if (rc == ERR_DATA) {
+            log_warn(t->log, "a sample cannot be spoken yet: %s", err->msg);
+            err_clear(err);
+            rc = 0;
+            continue;
+        }
         if (rc)
             break;
         int64_t n;

@@ -29,10 +29,8 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
                 (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
         }
     s.text = round_to_multiple(s.text, SAMPLER_TEXT_MULTIPLE);
-    if (cfg->pad_to_fixed_length) {
-        s.text = cfg->max_text_length;
+    if (cfg->pad_to_fixed_length)
         s.frames = cfg->max_mel_frames;
-    }
     s.frames = (int)policy_stretched_frames(s.frames, cfg->augment_speed,
                                             cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY);
     s.frames = round_to_multiple(s.frames, SAMPLER_FRAME_MULTIPLE);

@@ -211,7 +211,7 @@ static char *write_longest(const CheckpointSource *s)
     return dump(json_pack("{s:i, s:i}", "text", (int)text, "frames", (int)frames), 0, 0);
 }
 
-/* 0 in older files: then only max_text_length limits a piece. */
+/* 0 in older files: then max_text_length limits a piece. */
 static int read_longest(Checkpoint *v, const char *text, Err *err)
 {
     json_t *o = load(text);

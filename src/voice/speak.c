@@ -60,7 +60,7 @@ int speaker_voice_or_first(Synthesiser *s, float *voice, const VoiceClips *clips
 int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, uint32_t item,
                const VoiceClips *clips, Err *err)
 {
-    const int most = cfg->max_text_length;
+    const int most = (int)c->lengths[item].tokens;
     int32_t *tokens = mem_calloc((size_t)most, sizeof *tokens);
     float *voice = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *voice);
     int rc = tokens && voice ? 0 : err_set(err, ERR_NOMEM, "no memory to speak");

@@ -105,11 +105,13 @@ static int load_weights(Voice *v, Err *err)
 static int open_synthesiser(Voice *v, Err *err)
 {
     const Config *cfg = &v->file.cfg;
-    int most = LONGEST_TEXT;
-    if (v->file.longest_text > 0 && v->file.longest_text < most)
-        most = v->file.longest_text > SHORT_TEXT ? v->file.longest_text : SHORT_TEXT;
+    int most = LONGEST_TEXT, asked = text_likely_tokens(cfg, cfg->max_text_length);
+    /* Files of old do not say; their limit was counted in tokens. */
+    int learned = v->file.longest_text > 0 ? v->file.longest_text : cfg->max_text_length;
+    if (learned < most)
+        most = learned > SHORT_TEXT ? learned : SHORT_TEXT;
     v->limits = (SynthesisLimits){.rows = 1,
-                                  .text = cfg->max_text_length < most ? cfg->max_text_length : most,
+                                  .text = asked < most ? asked : most,
                                   .frames = ROOM_FRAMES,
                                   .reference = LONGEST_REFERENCE,
                                   .grow = 1};
