@@ -76,46 +76,78 @@ static void kills_at_random_moments(void **state)
 
 /* ---- full disks and failing calls ---- */
 
+/* A disk of this size at `folder`; 0: none can be mounted here, which is said. */
+static int small_disk(const char *folder, long kib, unsigned long flags)
+{
+    char options[64];
+    snprintf(options, sizeof options, "size=%ldk", kib);
+    if (mount("myxtts-test", folder, "tmpfs", flags, options) == 0)
+        return 1;
+    print_message("SKIPPED: no small disk can be mounted here (%s)\n", strerror(errno));
+    return 0;
+}
+
 static void full_disk_at_a_checkpoint(void **state)
 {
+    static const char *const many[] = {"--keep-checkpoints", "10", NULL};
+    const long logs = 200; /* KiB, with the pictures */
     Corpus *c = *state;
-    char folder[256], whole[256], options[64];
+    char folder[256], whole[256];
     struct stat st;
+    Run r;
     snprintf(folder, sizeof folder, "%s/small", c->root);
     snprintf(whole, sizeof whole, "%s/whole", c->root);
     make_voice_corpus(c);
-    train_to_end(c, whole, 12, 2, (const char *const[]){"--keep-checkpoints", "10", NULL}, 0);
+    train_to_end(c, whole, 12, 2, many, 0);
     assert_int_equal(stat(step_file(whole, 12), &st), 0);
+    const long one = (long)(st.st_size / 1024) + 1;
     assert_int_equal(mkdir(folder, 0777), 0);
-    long kib = (long)(st.st_size / 1024) * 7 / 2 + 200; /* three and a half checkpoints, and the logs */
-    snprintf(options, sizeof options, "size=%ldk", kib);
-    if (mount("myxtts-test", folder, "tmpfs", 0, options)) {
-        print_message("SKIPPED: no small disk can be mounted here (%s)\n", strerror(errno));
+    /* Room for half a checkpoint: refused before the first step. */
+    if (!small_disk(folder, one / 2, 0))
         skip();
-    }
-    Run r;
-    train_start(&r, c, folder, 12, 2, (const char *const[]){"--keep-checkpoints", "10", NULL}, NULL);
+    train_start(&r, c, folder, 12, 2, many, NULL);
+    run_wait(&r, 120);
+    if (r.code != 3 || !strstr((const char *)r.stderr_text.data, "are missing") ||
+        strstr((const char *)r.stderr_text.data, "step 5/12"))
+        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
+    run_free(&r);
+    /* For one and a half: the first is written and stays, no best without a file is told of. */
+    assert_int_equal(umount(folder), 0);
+    assert_true(small_disk(folder, one * 3 / 2 + logs, 0));
+    train_start(&r, c, folder, 12, 2, many, NULL);
     run_wait(&r, 120);
     const char *said = strstr((const char *)r.stderr_text.data, "was not written");
     if (r.code != 3 || !said || !strstr(said, "training goes on, the last good one is") ||
-        !strstr(said, "No space left") || !strstr((const char *)r.stderr_text.data, "step 12/12"))
+        !strstr(said, "No space left") || !strstr(said, "MB are missing") ||
+        !strstr((const char *)r.stderr_text.data, "step 12/12"))
         fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
     assert_non_null(strstr((const char *)r.stdout_text.data, "the last one could not be written"));
-    int64_t at = check_folder(folder);
-    print_message("disk of %ld KiB full: trained to step 12, %.*s; newest step %lld\n", kib,
-                  (int)strcspn(said, "\n"), said, (long long)at);
-    assert_true(at > 0 && at < 12);
+    assert_null(strstr((const char *)r.stdout_text.data, "(best"));
+    assert_int_equal(check_folder(folder), 2);
+    print_message("disk of %ld KiB full: trained to step 12, %.*s\n", one * 3 / 2 + logs,
+                  (int)strcspn(said, "\n"), said);
     run_free(&r);
-    snprintf(options, sizeof options, "size=%ldk", kib * 4); /* room is made */
-    assert_int_equal(mount("myxtts-test", folder, "tmpfs", MS_REMOUNT, options), 0);
-    train_to_end(c, folder, 12, 2, (const char *const[]){"--keep-checkpoints", "10", NULL}, 0);
+    assert_true(small_disk(folder, one * 9, MS_REMOUNT)); /* room is made */
+    train_to_end(c, folder, 12, 2, many, 0);
     compare_checkpoints(step_file(whole, 12), step_file(folder, 12), NULL);
     assert_int_equal(umount(folder), 0);
-    /* Old ones make room: with one kept, a disk for two and a half is enough for all. */
-    snprintf(options, sizeof options, "size=%ldk", (long)(st.st_size / 1024) * 5 / 2 + 200);
-    assert_int_equal(mount("myxtts-test", folder, "tmpfs", 0, options), 0);
-    train_to_end(c, folder, 12, 2, (const char *const[]){"--keep-checkpoints", "1", "--val-split", "0", NULL},
-                 0);
+    /* For three and a half: older ones make room although ten may stay. */
+    assert_true(small_disk(folder, one * 7 / 2 + logs, 0));
+    train_start(&r, c, folder, 12, 2, many, NULL);
+    run_wait(&r, 120);
+    if (r.code != 0 || !strstr((const char *)r.stderr_text.data, "was removed to make room"))
+        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
+    run_free(&r);
+    compare_checkpoints(step_file(whole, 12), step_file(folder, 12), NULL);
+    assert_int_equal(umount(folder), 0);
+    /* With one kept, a disk for two and a half is enough for all without that. */
+    assert_true(small_disk(folder, one * 5 / 2 + logs, 0));
+    train_start(&r, c, folder, 12, 2,
+                (const char *const[]){"--keep-checkpoints", "1", "--val-split", "0", NULL}, NULL);
+    run_wait(&r, 120);
+    assert_int_equal(r.code, 0);
+    assert_null(strstr((const char *)r.stderr_text.data, "make room"));
+    run_free(&r);
     assert_int_equal(check_folder(folder), 12);
     assert_int_equal(umount(folder), 0);
 }

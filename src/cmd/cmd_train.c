@@ -169,8 +169,9 @@ static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch
     if (isfinite(s->loss))
         printf(": loss %.4f", s->loss);
     if (isfinite(s->validation))
-        printf(", validation %.4f (best %.4f at step %lld)", s->validation, s->best_loss,
-               (long long)s->best_step);
+        printf(", validation %.4f", s->validation);
+    if (isfinite(s->validation) && isfinite(s->best_loss))
+        printf(" (best %.4f at step %lld)", s->best_loss, (long long)s->best_step);
     printf("\n");
     if (isfinite(s->step_mean)) {
         printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);

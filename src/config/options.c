@@ -208,7 +208,8 @@ const Option option_table[] = {
          "Milliseconds that espeak-ng may take for one line before the line is given up."),
     BOOL(D, add_blank, "false", "Put a blank token after every symbol.", TEXT_AND_VOICE),
     INT(D, max_text_length, "500", 4, 65535,
-         "Most characters of a line, as the metadata has it; longer lines are left out and counted.", ALSO("model")),
+         "Most characters of a line, as the metadata has it; longer lines are left out and counted.",
+         ALSO("model")),
 
     /* data: audio */
     BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip.", MEL_ONLY),
@@ -323,7 +324,8 @@ const Option option_table[] = {
          "there is one; 0 is off."),
     INT(T, log_step, "50", 1, 100000000, "Steps from one log line to the next."),
     INT(T, keep_checkpoints, "3", 1, 10000,
-         "Newest checkpoints that are kept; the best one is kept besides."),
+         "Newest checkpoints that are kept; the best one is kept besides, and so is the newest that "
+         "training is known to go on well from."),
     STRING(T, checkpoint_dir, "checkpoints", 1, PATH_MAX_BYTES, "Folder of the checkpoints and logs."),
     STRING(T, resume, "auto", 1, PATH_MAX_BYTES,
          "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "

@@ -57,6 +57,14 @@ struct Trainer {
     int64_t measure_step;
     int64_t first_step; /* before this run */
     int64_t saved;      /* step of the newest checkpoint of this run */
+    /* Running mean of the losses of steps that were made, the lowest that it was, and of the newest steps in
+     * a row that were not made: sum and number. */
+    double usual_loss, lowest_loss, left_out_loss;
+    int64_t made, left_out;
+    /* Before the best checkpoint that is being written. */
+    double previous_best_loss;
+    int64_t previous_best_step;
+    int best_pending;
     Interval interval;
     double loss, validation; /* newest */
     Stats phase[PHASE_COUNT];

@@ -11,12 +11,46 @@
 #include "train/run_parts.h"
 #include "train/schedule.h"
 
+#define GOOD_FACTOR 2.0 /* weights are good up to so many times the lowest loss */
+#define GOOD_STEPS 10   /* steps that the running mean of the loss looks back on */
+
 /* --- steps --- */
+
+/* The loss that weights of this run are measured by. */
+static double reference_loss(const Trainer *t)
+{
+    return t->made && t->lowest_loss < t->state.best_loss ? t->lowest_loss : t->state.best_loss;
+}
+
+/* Weights whose loss is this are good: training can go on from them. NaN is not. */
+static int is_good_loss(const Trainer *t, double loss) { return loss <= GOOD_FACTOR * reference_loss(t); }
+
+/* The gradient of a step is that of the weights before it: a usable one and a loss as usual show that the
+ * checkpoint before it is good. */
+static void judge_weights(Trainer *t, const StepResult *r)
+{
+    if (r->guard.skipped) {
+        t->left_out_loss += r->loss;
+        t->left_out++;
+        return;
+    }
+    if (!(r->frames > 0))
+        return;
+    t->left_out_loss = 0;
+    t->left_out = 0;
+    t->made++;
+    t->usual_loss += (r->loss - t->usual_loss) / (double)(t->made < GOOD_STEPS ? t->made : GOOD_STEPS);
+    if (t->made == 1 || t->usual_loss < t->lowest_loss)
+        t->lowest_loss = t->usual_loss;
+    if (r->step > t->saved && is_good_loss(t, r->loss) && is_good_loss(t, t->usual_loss))
+        checkpoint_writer_confirm(t->writer, t->saved);
+}
 
 /* What the guard says about a finished step. */
 static int take_result(Trainer *t, const StepResult *r, Err *err)
 {
     report_step(t, r);
+    judge_weights(t, r);
     t->state.guard = r->guard;
     /* When the step has happened, not when it was enqueued: nobody waits for a line. */
     if (r->step % t->cfg->log_step == 0)
@@ -24,10 +58,9 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
     if (r->guard.consecutive < t->cfg->guard_max_skips || t->gave_up)
         return 0;
     t->gave_up = 1;
-    err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s)", r->guard.consecutive,
-            (long long)r->step, r->guard.skipped == 1 ? "not finite" : "far too high");
-    return err_hint(err,
-                    "a lower --learning-rate often helps; so does looking at the clips of the last batches");
+    return err_set(err, ERR_DATA, "%d steps in a row gave no usable gradient (step %lld: %s)",
+                   r->guard.consecutive, (long long)r->step,
+                   r->guard.skipped == 1 ? "not finite" : "far too high");
 }
 
 /* Results that are there; with drain all that are outstanding. */
@@ -87,13 +120,34 @@ static int settle(Trainer *t, Err *err)
 
 /* --- checkpoints and validation --- */
 
+/* A best one without a file is none: the one before is the best again. */
+static void forget_best(Trainer *t)
+{
+    if (!t->best_pending)
+        return;
+    t->best_pending = 0;
+    t->state.best_loss = t->previous_best_loss;
+    t->state.best_step = t->previous_best_step;
+}
+
+/* Waits for the writer's last job. If it failed, that was said. */
+static void take_written(Trainer *t)
+{
+    if (checkpoint_writer_wait(t->writer)) {
+        t->checkpoint_failed = 1;
+        forget_best(t);
+    }
+    t->best_pending = 0;
+}
+
 /* Copies the weights and hands them to the writer's thread. A checkpoint that is not written is no reason to
  * stop: it is said, and training goes on. */
 static int save(Trainer *t, int is_best, Err *err)
 {
-    /* For the one before, whose memory is needed again. If it failed, that was said. */
-    checkpoint_writer_wait(t->writer);
+    /* The memory of the one before is needed again. */
+    take_written(t);
     t->checkpoint_failed = 0;
+    t->best_pending = is_best;
     float *const *flat = t->snapshot.flat;
     int rc = engine_save(t->engine, flat[CHECKPOINT_WEIGHTS], flat[CHECKPOINT_MOMENTS1],
                          flat[CHECKPOINT_MOMENTS2], &t->state.guard, err);
@@ -106,6 +160,7 @@ static int save(Trainer *t, int is_best, Err *err)
         log_warn(t->log, "no checkpoint at step %lld: %s; training goes on", (long long)t->state.step,
                  err->msg);
         t->checkpoint_failed = 1;
+        forget_best(t);
         err_clear(err);
         return 0;
     }
@@ -122,17 +177,21 @@ static int validate(Trainer *t, int last, Err *err)
     if (rc)
         return rc;
     t->validation = loss;
+    take_written(t);
     const int first = !isfinite(t->state.best_loss);
     const int better = isfinite(loss) && (first || loss < t->state.best_loss);
     /* Enough to go on for. */
     const int much = first || loss < t->state.best_loss - t->cfg->early_stopping_min_delta;
     log_info(t->log, "validation at step %lld: loss %.4f%s", (long long)t->state.step, loss,
-             better ? ", the best so far" : "");
+             better ? ", the lowest so far" : "");
     if (better) {
+        t->previous_best_loss = t->state.best_loss;
+        t->previous_best_step = t->state.best_step;
         t->state.best_loss = loss;
         t->state.best_step = t->state.step;
         t->state.stale = much ? 0 : t->state.stale + 1;
         rc = save(t, 1, err);
+        checkpoint_writer_confirm(t->writer, t->state.step);
     } else {
         t->state.stale++;
     }
@@ -214,6 +273,35 @@ static void save_the_end(Trainer *t, int rc)
         log_warn(t->log, "no checkpoint at step %lld: %s", (long long)t->state.step, err.msg);
 }
 
+/* After so many steps without a usable gradient. Weights do not change in steps that are left out, so those
+ * of now gave the losses of these steps: with losses as usual they are good, and the clips are at fault.
+ * Otherwise they were broken by the steps before, and the next run has to begin with older ones. */
+static void give_up(Trainer *t, int rc, Err *err)
+{
+    const double loss = t->left_out_loss / (double)t->left_out;
+    const int good = is_good_loss(t, loss);
+    char found[CHECKPOINT_PATH_SIZE];
+    if (good) {
+        save_the_end(t, rc);
+        take_written(t);
+    } else {
+        checkpoint_writer_abandon(t->writer, t->state.step - t->state.guard.consecutive, t->state.step);
+    }
+    snprintf(found, sizeof found, "%s", checkpoint_writer_last_good(t->writer));
+    size_t n = strlen(err->msg);
+    if (!good)
+        n += (size_t)snprintf(err->msg + n, sizeof err->msg - n, ", and the loss is %.3g, once %.3g", loss,
+                              reference_loss(t));
+    if (n < sizeof err->msg)
+        snprintf(err->msg + n, sizeof err->msg - n, "; the last good checkpoint is %s",
+                 *found ? found : "not there: none was written");
+    if (good)
+        err_hint(err, "look at the clips of the last batches; a lower --learning-rate often helps too");
+    else
+        err_hint(err, "%s with a lower --learning-rate: this one was %g",
+                 *found ? "the same command goes on from there" : "begin again", t->cfg->learning_rate);
+}
+
 /* The last lines of the logs. */
 static void report_the_end(Trainer *t, int rc)
 {
@@ -225,26 +313,32 @@ static void report_the_end(Trainer *t, int rc)
     report_curve(t);
 }
 
+/* A run that cannot save anything is refused before its first step. */
+static int look_for_room(Trainer *t, Err *err)
+{
+    const Snapshot *s = &t->snapshot;
+    uint64_t bytes = checkpoint_file_bytes(s->meta, s->meta_count, s->tensors, s->tensor_count);
+    return checkpoint_writer_room(t->writer, t->first_step, bytes, err);
+}
+
 /* However the steps end, what was trained is saved, the logs are finished and the writer is waited for. */
 int trainer_run(Trainer *t, Err *err)
 {
+    int rc = t->state.step < t->total ? look_for_room(t, err) : 0;
+    if (rc)
+        return rc;
     t->started = clock_now();
     report_start(t);
     if (t->state.step >= t->total)
         log_info(t->log, "step %lld of %lld: nothing is left to do; raise --max-steps or --epochs to go on",
                  (long long)t->state.step, (long long)t->total);
-    int rc = run_steps(t, err);
-    save_the_end(t, rc);
+    rc = run_steps(t, err);
+    if (t->gave_up)
+        give_up(t, rc, err);
+    else
+        save_the_end(t, rc);
     report_the_end(t, rc);
-    if (checkpoint_writer_wait(t->writer))
-        t->checkpoint_failed = 1;
-    /* Weights did not change in the steps that were skipped: what was saved last is good. */
-    if (t->gave_up) {
-        const char *good = checkpoint_writer_last_good(t->writer);
-        size_t n = strlen(err->msg);
-        snprintf(err->msg + n, sizeof err->msg - n, "; the last good checkpoint is %s",
-                 *good ? good : "not there: none was written");
-    }
+    take_written(t);
     return rc;
 }
 

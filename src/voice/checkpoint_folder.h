@@ -2,6 +2,7 @@
  *
  *   step-00001000.safetensors   the number has at least 8 digits
  *   best.safetensors            a hard link to the best step's file, or a copy of it
+ *   diverged.safetensors        the newest step of a run whose weights became useless; nobody looks for it
  *   NAME.tmpPID                 being written by process PID, or left by one that was killed
  *
  * Every file appears whole or not at all, and is on the disk before a job counts as done: a kill or a power
@@ -28,10 +29,26 @@ int checkpoint_writer_open(CheckpointWriter **w, const char *dir, int keep, Log 
 /* Waits for the previous job, copies names and metadata (NOT the data of the tensors: it must stay as it is
  * until the next submit or checkpoint_writer_wait returns), hands them to the thread and returns. 0, or
  * ERR_NOMEM, ERR_DATA: then nothing was handed over. The thread writes the step, makes it the best one if
- * is_best, then removes the oldest steps over `keep`. It never removes anything before the new file is safe,
- * nor steps with a higher number (of a run that was further), nor the best. */
+ * is_best, then removes the oldest steps over `keep`. On a full disk older steps make room first, down to the
+ * one that is known to be good (or the newest), and that one only if the best is there beside it. It never
+ * removes steps with a higher number (of a run that was further), nor the best. */
 int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, const MetaEntry *meta,
                              int n_meta, const TensorView *t, int n, Err *err);
+
+/* The weights of this step are known to be good: training went on from them. The newest such file stays,
+ * however many are kept. */
+void checkpoint_writer_confirm(CheckpointWriter *w, int64_t step);
+
+/* The run has diverged: no step after the one confirmed last, up to `to`, is found again; where none was
+ * confirmed, none from `from` on. Waits for the last job. */
+void checkpoint_writer_abandon(CheckpointWriter *w, int64_t from, int64_t to);
+
+/* Before a run: whether there is room for a file of so many bytes. Old steps up to `step` make room as in
+ * checkpoint_writer_submit. ERR_NOSPACE says what is missing. */
+int checkpoint_writer_room(CheckpointWriter *w, int64_t step, uint64_t bytes, Err *err);
+
+/* About as many bytes as the file of these will have, rather more than fewer. */
+uint64_t checkpoint_file_bytes(const MetaEntry *meta, int n_meta, const TensorView *t, int n);
 
 /* Waits until the last job is finished. Its result: 0, or the code of its error, which has been logged as a
  * sentence ("checkpoint at step N was not written: ...; training goes on, the last good one is FILE"). 0 when
@@ -47,7 +64,8 @@ void checkpoint_writer_close(CheckpointWriter *w);
 
 /* Which file to load. `what` is one of
  *
- *   "auto" or NULL   the valid step file in dir with the highest number; invalid ones are warned of
+ *   "auto" or NULL   the valid step file in dir with the highest number; invalid ones are warned of. Where
+ *                    there is none, best.safetensors, which is said
  *   "best"           best.safetensors in dir
  *   a file           that one
  *   a folder         its best when there is a valid one, else its newest valid step

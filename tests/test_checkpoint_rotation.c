@@ -1,0 +1,222 @@
+/* test_checkpoint_rotation.c - which checkpoints of a folder stay: those that are known to be good, those
+ * that a full disk leaves room for; and what is found when a run has diverged or its steps are damaged. */
+#include "support/folder_testing.h"
+
+#include <sys/mount.h>
+
+#include "voice/checkpoint_folder.h"
+
+typedef struct State {
+    Folder f;
+    Buf log_text;
+    Log log;
+    CheckpointWriter *w;
+} State;
+
+static float weights[6144]; /* a file has about 25 KiB */
+
+static ssize_t take_log(void *cookie, const char *p, size_t n)
+{
+    State *s = cookie;
+    buf_add(&s->log_text, p, n);
+    buf_add(&s->log_text, "", 1);
+    s->log_text.size--;
+    return (ssize_t)n;
+}
+
+static int setup(void **state)
+{
+    State *s = calloc(1, sizeof *s);
+    s->f = folder_make();
+    FILE *out = fopencookie(s, "w", (cookie_io_functions_t){.write = take_log});
+    s->log = (Log){.out = out, .level = LOG_INFO};
+    setvbuf(out, NULL, _IONBF, 0);
+    *state = s;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    State *s = *state;
+    checkpoint_writer_close(s->w);
+    fclose(s->log.out);
+    buf_free(&s->log_text);
+    umount2(s->f.path, MNT_DETACH);
+    folder_remove(&s->f);
+    free(s);
+    return 0;
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static void open_writer(State *s, int keep)
+{
+    Err err = {0};
+    checkpoint_writer_close(s->w);
+    if (checkpoint_writer_open(&s->w, s->f.path, keep, &s->log, &err))
+        fail_msg("%s", err.msg);
+}
+
+static int write_step(State *s, int64_t step, int is_best)
+{
+    Err err = {0};
+    static char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)step);
+    const TensorView t = {"weights", "F32", 1, {6144}, weights, sizeof weights};
+    const MetaEntry m = {"step", text};
+    for (int i = 0; i < 6144; i++)
+        weights[i] = (float)(step * 7 + i);
+    assert_int_equal(checkpoint_writer_submit(s->w, step, is_best, &m, 1, &t, 1, &err), 0);
+    return checkpoint_writer_wait(s->w);
+}
+
+/* The step that is found, or the code. */
+static int64_t find(State *s, const char *what)
+{
+    char path[CHECKPOINT_PATH_SIZE];
+    Err err = {0};
+    SafeTensors f;
+    int rc = checkpoint_find(path, what, s->f.path, &s->log, &err);
+    if (rc)
+        return rc;
+    assert_int_equal(safetensors_open(&f, path, &err), 0);
+    int64_t step = atoll(safetensors_meta(&f, "step"));
+    safetensors_close(&f);
+    return step;
+}
+
+static void assert_logged(State *s, const char *part)
+{
+    if (!s->log_text.data || !strstr((const char *)s->log_text.data, part))
+        fail_msg("'%s' is not in the log: %s", part, s->log_text.data ? (char *)s->log_text.data : "");
+}
+
+static void the_good_one_is_not_rotated_away(void **state)
+{
+    State *s = *state;
+    open_writer(s, 2);
+    assert_int_equal(write_step(s, 10, 0), 0);
+    checkpoint_writer_confirm(s->w, 10);
+    for (int step = 20; step <= 50; step += 10)
+        assert_int_equal(write_step(s, step, 0), 0);
+    assert_string_equal(folder_names(&s->f),
+                        "step-00000010.safetensors step-00000040.safetensors step-00000050.safetensors ");
+    /* Newer ones are good: it has done its duty. */
+    checkpoint_writer_confirm(s->w, 50);
+    assert_int_equal(write_step(s, 60, 0), 0);
+    assert_string_equal(folder_names(&s->f), "step-00000050.safetensors step-00000060.safetensors ");
+    /* With one kept the one before stays until the new one is known to be good. */
+    open_writer(s, 1);
+    checkpoint_writer_confirm(s->w, 60);
+    assert_int_equal(write_step(s, 70, 0), 0);
+    assert_string_equal(folder_names(&s->f), "step-00000060.safetensors step-00000070.safetensors ");
+}
+
+static void what_diverged_is_set_aside(void **state)
+{
+    State *s = *state;
+    open_writer(s, 3);
+    for (int step = 10; step <= 30; step += 10)
+        assert_int_equal(write_step(s, step, step == 10), 0);
+    checkpoint_writer_confirm(s->w, 10);
+    checkpoint_writer_abandon(s->w, 30, 35);
+    assert_string_equal(folder_names(&s->f),
+                        "best.safetensors diverged.safetensors step-00000010.safetensors ");
+    assert_int_equal(find(s, "auto"), 10);
+    assert_int_equal(find(s, folder_file(&s->f, "diverged.safetensors")), 30);
+    assert_logged(s, "its weights have diverged");
+    const char *good = checkpoint_writer_last_good(s->w);
+    assert_non_null(strstr(good, "step-00000010.safetensors"));
+    /* Nothing is known: only what has the weights of now goes. Steps of a run that was further stay. */
+    open_writer(s, 3);
+    assert_int_equal(write_step(s, 20, 0), 0);
+    assert_int_equal(write_step(s, 50, 0), 0);
+    checkpoint_writer_abandon(s->w, 20, 40);
+    assert_string_equal(
+        folder_names(&s->f),
+        "best.safetensors diverged.safetensors step-00000010.safetensors step-00000050.safetensors ");
+}
+
+static void without_a_step_the_best_is_used(void **state)
+{
+    State *s = *state;
+    open_writer(s, 3);
+    assert_int_equal(write_step(s, 10, 1), 0);
+    assert_int_equal(write_step(s, 20, 0), 0);
+    /* The best is another name of step 10: it has to be a file of its own to survive. */
+    Buf best = file_bytes(folder_file(&s->f, "best.safetensors"));
+    assert_int_equal(unlink(folder_file(&s->f, "best.safetensors")), 0);
+    file_put(folder_file(&s->f, "best.safetensors"), best.data, best.size);
+    buf_free(&best);
+    file_put_byte(folder_file(&s->f, "step-00000010.safetensors"), 5000, 0x5A);
+    file_put_byte(folder_file(&s->f, "step-00000020.safetensors"), 5000, 0x5A);
+    assert_int_equal(find(s, "auto"), 10);
+    assert_logged(s, "none of the 2 checkpoints in ");
+    assert_logged(s, "best.safetensors is used instead");
+    unlink(folder_file(&s->f, "step-00000010.safetensors"));
+    unlink(folder_file(&s->f, "step-00000020.safetensors"));
+    assert_int_equal(find(s, "auto"), 10);
+    file_put_byte(folder_file(&s->f, "best.safetensors"), 5000, 0x5A);
+    assert_int_equal(find(s, "auto"), ERR_MISSING);
+}
+
+static void mount_disk(State *s, long kib)
+{
+    char options[40];
+    umount2(s->f.path, MNT_DETACH);
+    snprintf(options, sizeof options, "size=%ldk", kib);
+    if (mount("myxtts-test", s->f.path, "tmpfs", 0, options)) {
+        print_message("SKIPPED: no small disk can be mounted here\n");
+        skip();
+    }
+}
+
+/* A disk for two and a half files takes the newest of any number, beside the best where that is older. */
+static void old_ones_make_room(void **state)
+{
+    State *s = *state;
+    mount_disk(s, 70);
+    open_writer(s, 10);
+    for (int step = 1; step <= 9; step++) {
+        assert_int_equal(write_step(s, step, step == 1 || step == 7), 0);
+        assert_int_equal(find(s, "auto"), step);
+        assert_int_equal(find(s, "best"), step < 7 ? 1 : 7);
+    }
+    assert_logged(s, "the disk is full: step-00000002.safetensors was removed to make room");
+    /* One is not enough for a second: the first stays. */
+    checkpoint_writer_close(s->w);
+    s->w = NULL;
+    mount_disk(s, 40);
+    open_writer(s, 10);
+    assert_int_equal(write_step(s, 1, 1), 0);
+    assert_int_equal(write_step(s, 2, 1), ERR_NOSPACE);
+    assert_int_equal(find(s, "auto"), 1);
+    assert_logged(s, "a checkpoint takes 0.0 MB, and");
+}
+
+static void room_is_looked_for_before_a_run(void **state)
+{
+    State *s = *state;
+    Err err = {0};
+    mount_disk(s, 100);
+    open_writer(s, 10);
+    for (int step = 1; step <= 3; step++)
+        assert_int_equal(write_step(s, step, 0), 0);
+    assert_int_equal(checkpoint_writer_room(s->w, 3, 40000, &err), 0);
+    assert_string_equal(folder_names(&s->f), "step-00000002.safetensors step-00000003.safetensors ");
+    /* The newest is never given for it. */
+    assert_int_equal(checkpoint_writer_room(s->w, 3, 200000, &err), ERR_NOSPACE);
+    assert_string_equal(folder_names(&s->f), "step-00000003.safetensors ");
+    assert_non_null(strstr(err.msg, "a checkpoint takes 0.2 MB, and"));
+    assert_non_null(strstr(err.msg, "0.1 MB are missing"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(the_good_one_is_not_rotated_away), T(what_diverged_is_set_aside),
+        T(without_a_step_the_best_is_used),  T(old_ones_make_room),
+        T(room_is_looked_for_before_a_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
