@@ -25,13 +25,29 @@ typedef enum {
 enum {
     NEEDS_CAPITAL = 1, /* applies only before a capital letter (a name) */
     NEEDS_DIGIT = 2,   /* applies only before a digit (a number) */
-    SAME_CASE = 4      /* case must match; otherwise ASCII letters match in either case */
+    SAME_CASE = 4,     /* case must match; otherwise ASCII letters match in either case */
+    AFTER_NAME = 8,    /* applies only behind a name or an ordinal, and not before a name: "Rodeo Dr." */
+    IN_ADDRESS = 16,   /* applies only behind a house number and a name: "123 Main St" */
+    AFTER_DAY = 32,    /* applies only behind a number of one or two digits: "5 Dec" */
+    NEEDS_BLANK = 64   /* applies only before a blank or the end */
 };
 typedef struct Abbreviation {
-    const char *written; /* with its full stop; matches at the beginning of a word only */
+    const char *written; /* with its full stop, if it has one; matches at the beginning of a word only */
     const char *spoken;
     int flags;
 } Abbreviation;
+
+/* Flags of a unit. */
+enum {
+    UNIT_JOINED = 1,     /* only without a blank: "6in" */
+    UNIT_APART = 2,      /* a blank must stand before it, unless the number has decimals: "5 s", not "5s" */
+    UNIT_STOPPED = 4,    /* may have a full stop: "6 ft." */
+    UNIT_NEEDS_STOP = 8, /* behind a blank only with its full stop: "6 in." */
+};
+typedef struct UnitName {
+    const char *sign, *one, *many;
+    int flags;
+} UnitName;
 
 typedef struct MoneyNames { /* "dollar", "dollars", "cent", "cents" */
     const char *iso, *one, *many, *small_one, *small_many;
@@ -66,6 +82,7 @@ typedef struct NumberRules {
     const char *ordinals;    /* suffixes of ordinals, separated by spaces; feminine ones after a '|' */
     const char *and_word;    /* for '&' */
     const MoneyNames *money; /* ends with iso NULL; NULL: use ICU's names */
+    const UnitName *units;   /* ends with sign NULL; or NULL */
 } NumberRules;
 
 typedef struct Language {
@@ -87,6 +104,9 @@ typedef struct Language {
      * a hint for text that other voices cannot read. */
     const char *readers, *unreadable_hint;
 
+    /* Words that often begin a sentence, separated by spaces: an abbreviation before one of them keeps its
+     * full stop. Or NULL. */
+    const char *openers;
     const Abbreviation *abbreviations; /* the first that matches is used; ends with written NULL; or NULL */
     NumberRules numbers;
 } Language;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/languages.h"
+#include "text/english.h"
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch)
 {
@@ -22,6 +23,7 @@ int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch)
 void clean_close(Cleaner *c)
 {
     numbers_close(c->numbers);
+    buf_free(&c->english);
     buf_free(&c->a);
     buf_free(&c->b);
     memset(c, 0, sizeof *c);
@@ -29,30 +31,104 @@ void clean_close(Cleaner *c)
 
 static char fold(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
-/* Bytes of text that the written form covers, or 0. Only ASCII letters are compared without case: the others
- * stand as written. */
-static size_t match(const Abbreviation *a, const char *text, size_t n)
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* A word of the list begins at `at` and a blank follows it. */
+static int is_opener(const char *openers, const char *text, size_t n, size_t at)
 {
-    size_t i = 0;
-    for (; a->written[i]; i++)
-        if (i == n ||
-            (a->flags & SAME_CASE ? text[i] != a->written[i] : fold(text[i]) != fold(a->written[i])))
+    char word[16];
+    size_t length = 0;
+    while (at + length < n && length < sizeof word && text[at + length] != ' ')
+        length++;
+    if (!length || length >= sizeof word || at + length == n)
+        return 0;
+    memcpy(word, text + at, length);
+    word[length] = 0;
+    return language_has_word(openers, word);
+}
+
+/* Where the word before the blank before `at` begins; `at` if there is none. */
+static size_t word_before(const char *text, size_t at)
+{
+    if (!at || text[at - 1] != ' ')
+        return at;
+    size_t from = at - 1;
+    while (from && text[from - 1] != ' ')
+        from--;
+    return from;
+}
+
+static int is_capital_at(const char *text, size_t n, size_t at)
+{
+    return at < n && unicode_is_upper(unicode_next(text, n, &at));
+}
+
+/* Behind up to three capitalised words stands something that begins with a digit: "123 Main ", "5th ". */
+static int follows_house_number(const char *text, size_t n, size_t at)
+{
+    for (int words = 0; words < 4; words++) {
+        size_t from = word_before(text, at);
+        if (from == at)
+            return 0;
+        if (is_digit(text[from]))
+            return 1;
+        if (!is_capital_at(text, n, from) || strchr(".,;:!?", text[at - 2]))
+            return 0;
+        at = from;
+    }
+    return 0;
+}
+
+/* "Rodeo " and nothing that would make a name of what follows at `end`: "Rodeo Dr. is", not "See Dr. Who". */
+static int follows_name(const char *openers, const char *text, size_t n, size_t at, size_t end)
+{
+    if (follows_house_number(text, n, at))
+        return 1;
+    size_t from = word_before(text, at);
+    if (from == at || !is_capital_at(text, n, from) || is_opener(openers, text, n, from) ||
+        strchr(".,;:!?", text[at - 2]))
+        return 0;
+    return !(end + 1 < n && text[end] == ' ' && is_capital_at(text, n, end + 1)) ||
+           is_opener(openers, text, n, end + 1);
+}
+
+/* One or two digits, perhaps with the suffix of an ordinal, and a blank stand before `at`. */
+static int follows_day(const char *text, size_t at)
+{
+    size_t from = word_before(text, at), digits = 0;
+    while (from + digits < at && is_digit(text[from + digits]))
+        digits++;
+    size_t rest = from + digits;
+    while (rest < at && text[rest] >= 'a' && text[rest] <= 'z')
+        rest++;
+    return digits >= 1 && digits <= 2 && rest + 1 == at;
+}
+
+/* Bytes that the written form covers at `at`, or 0. Only ASCII letters are compared without case: the others
+ * stand as written. */
+static size_t match(const Language *l, const Abbreviation *a, const char *text, size_t n, size_t at)
+{
+    size_t i = at;
+    for (const char *w = a->written; *w; w++, i++)
+        if (i == n || (a->flags & SAME_CASE ? text[i] != *w : fold(text[i]) != fold(*w)))
             return 0;
     /* The written form must end its word. */
     size_t after = i;
     if (after < n && unicode_is_letter(unicode_next(text, n, &after)))
         return 0; /* "e.g.x", "sig.ra" */
+    int blank = i + 1 < n && text[i] == ' ';
     /* One blank and a capital: a name follows. */
-    if (a->flags & NEEDS_CAPITAL) {
-        size_t next = i + 1;
-        if (next >= n || text[i] != ' ' || !unicode_is_upper(unicode_next(text, n, &next)))
-            return 0;
-    }
-    if (a->flags & NEEDS_DIGIT &&
-        !(i + 1 < n && text[i] == ' ' && text[i + 1] >= '0' && text[i + 1] <= '9') &&
-        !(i < n && text[i] >= '0' && text[i] <= '9'))
+    if (a->flags & NEEDS_CAPITAL && !(blank && is_capital_at(text, n, i + 1)))
         return 0;
-    return i;
+    if (a->flags & NEEDS_DIGIT && !(blank && is_digit(text[i + 1])) && !(i < n && is_digit(text[i])))
+        return 0;
+    if (a->flags & NEEDS_BLANK && !blank && i < n)
+        return 0;
+    if ((a->flags & AFTER_NAME && !follows_name(l->openers, text, n, at, i)) ||
+        (a->flags & IN_ADDRESS && !follows_house_number(text, n, at)) ||
+        (a->flags & AFTER_DAY && !follows_day(text, at)))
+        return 0;
+    return i - at;
 }
 
 /* Nothing before it that would make it the end of another word or number. */
@@ -70,9 +146,6 @@ int clean_abbreviations(Buf *out, const char *text, size_t n, const char *langua
     int changed = 0;
     const Language *l = language_find(language);
     const char *and_word = l && memchr(text, '&', n) ? l->numbers.and_word : NULL;
-    /* Most lines have neither and are left alone. */
-    if (!memchr(text, '.', n) && !and_word)
-        return 0;
     for (size_t i = 0; i < n;) {
         size_t length = 0;
         const char *spoken = NULL;
@@ -84,7 +157,7 @@ int clean_abbreviations(Buf *out, const char *text, size_t n, const char *langua
         int starts = ((text[i] | 32) >= 'a' && (text[i] | 32) <= 'z') || (uint8_t)text[i] >= 0xC0;
         if (starts && at_word_border(text, i))
             for (const Abbreviation *a = l ? l->abbreviations : NULL; a && a->written && !spoken; a++)
-                if ((length = match(a, text + i, n - i)))
+                if ((length = match(l, a, text, n, i)))
                     spoken = a->spoken;
         if (!spoken) {
             i++;
@@ -95,8 +168,10 @@ int clean_abbreviations(Buf *out, const char *text, size_t n, const char *langua
         i += length;
         from = i;
         changed = 1;
-        if (i == n && text[n - 1] == '.')
-            buf_add(out, ".", 1); /* the full stop also ended the sentence */
+        /* The full stop may have ended the sentence, too. */
+        if (text[i - 1] == '.' &&
+            (i == n || (l->openers && text[i] == ' ' && is_opener(l->openers, text, n, i + 1))))
+            buf_add(out, ".", 1);
         else if (i < n && text[i] >= '0' && text[i] <= '9')
             buf_add(out, " ", 1);
     }
@@ -158,12 +233,18 @@ static int fold_marks(Buf *out, const char *text, size_t n)
     return from != 0;
 }
 
-/* Abbreviations first, because their full stops would end a number; then numbers; then case or marks. */
+/* What only English has, then abbreviations, because their full stops would end a number; then numbers; then
+ * case or marks. */
 int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *language)
 {
     const Language *l = language_find(language);
     int own = c->kind != CLEANER_NONE && l && l->cleaner == c->kind;
     if (c->kind == CLEANER_MULTILINGUAL || own) {
+        buf_clear(&c->english);
+        if (l && l->numbers.english && english_rewrite(&c->english, text, n)) {
+            text = c->english.data;
+            n = c->english.size;
+        }
         buf_clear(&c->a);
         if (clean_abbreviations(&c->a, text, n, language)) {
             text = c->a.data;
@@ -171,7 +252,7 @@ int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *lan
         }
         buf_clear(&c->b);
         int rc = numbers_expand(c->numbers, &c->b, text, n, language);
-        if (rc < 0 || c->a.failed)
+        if (rc < 0 || c->a.failed || c->english.failed)
             return ERR_NOMEM;
         if (rc == 1) {
             text = c->b.data;

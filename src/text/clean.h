@@ -14,14 +14,14 @@
 #include "text/numbers.h"
 #include "text/unicode.h"
 
-#define CLEAN_VERSION 1 /* part of cache keys; raise it when the rules or tables change */
+#define CLEAN_VERSION 2 /* part of cache keys; raise it when the rules or tables change */
 
 typedef struct Cleaner {
     TextCleaner kind;
     int lower; /* convert to lower case */
     Numbers *numbers;
     UnicodeScratch *scratch; /* owned by the caller */
-    Buf a, b;                /* results of the steps in between */
+    Buf english, a, b;       /* results of the steps in between */
 } Cleaner;
 
 int clean_open(Cleaner *c, TextCleaner kind, int lower, UnicodeScratch *scratch); /* 0 or ERR_NOMEM */

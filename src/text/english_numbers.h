@@ -1,0 +1,31 @@
+/* english_numbers.h - how English reads figures that are more than a number: phone numbers, dates with
+ * slashes, fractions, sums of money, units, house numbers, scores, heights. Private to numbers.c.
+ * Threads: one per Scan. */
+#ifndef MYXTTS_ENGLISH_NUMBERS_H
+#define MYXTTS_ENGLISH_NUMBERS_H
+
+#include "text/scan.h"
+
+/* f is the figure at `at`. Returns 1 if it has been said, with what belongs to it; 0 if it is a plain number,
+ * a year, an ordinal or whatever else numbers.c reads. */
+int english_figure(Scan *sc, size_t at, const Figure *f, int negative);
+
+/* Units behind a number ("5 kg", "20°C", "3pm", "10x", "2.5bn"): says number and unit. Returns 1 if there was
+ * one. */
+int english_unit(Scan *sc, size_t at, const Figure *f, int negative);
+
+/* A sign before a figure ("+5", "±5", "~5", "<5", ".5", "(555) 123-4567"). Returns 1 if it has been said; the
+ * figure may be left to the scan. */
+int english_sign(Scan *sc);
+
+/* A sum of money; sign: where its currency sign or figure begins, end: behind the figure and its sign.
+ * Returns where the text goes on. */
+size_t english_money(Scan *sc, const Figure *f, const MoneyNames *m, size_t sign, size_t end);
+
+/* "pm", " p.m." at `at`: where it ends, and the word that is said; 0 if it is not there. */
+size_t english_half_of_day(const Scan *sc, size_t at, const char **word);
+
+/* A dash between what was said last and the figure at `next`: 1 for "to", 0 for a mere gap. */
+int english_dash(const Scan *sc, size_t next);
+
+#endif
