@@ -39,7 +39,7 @@ static void aligner_open(Aligner *a, const char *more, Split split)
     if (engine_open(&a->engine, &o, &err) || engine_initialise(a->engine, &err))
         fail_msg("%s", err.msg);
     a->options =
-        (EvaluateOptions){&a->cfg, &a->corpus, a->devices.data, a->devices.model, &a->log, NULL, NULL};
+        (EvaluateOptions){&a->cfg, &a->corpus, a->devices.data, a->devices.model, &a->log, NULL, NULL, NULL};
 }
 
 static void aligner_close(Aligner *a)

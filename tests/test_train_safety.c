@@ -52,10 +52,95 @@ static void a_diverged_run_goes_on_from_good_weights(void **state)
     }
 }
 
+/* ---- data that vanish ---- */
+
+/* The recordings are moved away while they are read: the run ends with their place, its weights are saved,
+ * and when they are back it goes on. */
+static void vanished_recordings_end_the_run(void **state)
+{
+    static const char *const reads[] = {"--preprocessing-mode", "on_the_fly", "--log-step", "1",
+                                        "--val-step",           "70",         NULL};
+    Corpus *c = *state;
+    char folder[256], wavs[256], away[256];
+    Run r;
+    make_voice_corpus(c);
+    snprintf(folder, sizeof folder, "%s/vanishing", c->root);
+    snprintf(wavs, sizeof wavs, "%s/wavs", c->data);
+    snprintf(away, sizeof away, "%s/away", c->data);
+    train_start(&r, c, folder, 600, 300, reads, NULL);
+    wait_for(&r, "step 20/");
+    assert_int_equal(rename(wavs, away), 0);
+    run_wait(&r, 120);
+    expect(&r, 3, "batches in a row could be loaded");
+    expect(&r, 3, wavs); /* where they should be */
+    assert_null(strstr((const char *)r.stderr_text.data, "loss 0.0000"));
+    int64_t at = check_folder(folder);
+    assert_true(at >= 20 && at < 600);
+    run_free(&r);
+    /* Still away: nothing is made worse. */
+    train_start(&r, c, folder, 600, 300, reads, NULL);
+    run_wait(&r, 120);
+    assert_int_equal(r.code, 3);
+    run_free(&r);
+    assert_int_equal(check_folder(folder), at);
+    assert_int_equal(rename(away, wavs), 0);
+    train_to_end(c, folder, 600, 300, reads, 0);
+    assert_int_equal(check_folder(folder), 600);
+    print_message("recordings gone: saved at step %lld, went on when they were back\n", (long long)at);
+}
+
+/* Only those of the validation: it does not count, and the best stays what it was. */
+static void a_validation_without_clips_is_none(void **state)
+{
+    Corpus *c = *state;
+    char folder[256], path[300], away[300];
+    make_voice_corpus(c);
+    snprintf(folder, sizeof folder, "%s/validating", c->root);
+    FILE *f = fopen(path_of(c->data, "eval.csv"), "wb");
+    fprintf(f, "held0|old hill|old hill|anna\nheld3|green hill|green hill|anna\n");
+    fclose(f);
+    assert_int_equal(mkdir(path_of(c->data, "held"), 0777), 0);
+    for (int i = 0; i < 4; i += 3) {
+        snprintf(path, sizeof path, "%s/held/held%d.wav", c->data, i);
+        Buf b = read_file(clip_path(c, i));
+        write_file(path, b.data, b.size);
+        buf_free(&b);
+    }
+    const char *const reads[] = {"--preprocessing-mode",
+                                 "on_the_fly",
+                                 "--metadata-eval-file",
+                                 "eval.csv",
+                                 "--wavs-eval-dir",
+                                 "held",
+                                 "--val-step",
+                                 "20",
+                                 "--log-step",
+                                 "5",
+                                 "--epochs",
+                                 "100000",
+                                 "--json",
+                                 NULL};
+    Run r;
+    train_start(&r, c, folder, 1500, 500, reads, NULL);
+    wait_for(&r, "validation at step 20");
+    snprintf(path, sizeof path, "%s/held", c->data);
+    snprintf(away, sizeof away, "%s/away", c->data);
+    assert_int_equal(rename(path, away), 0);
+    run_wait(&r, 120);
+    expect(&r, 0, "could load only 0 of 2 clips: it does not count");
+    json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
+    assert_true(json_number_value(json_object_get(o, "best_loss")) > 0);
+    assert_true(json_integer_value(json_object_get(o, "best_step")) < 1500);
+    json_decref(o);
+    run_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_diverged_run_goes_on_from_good_weights),
+        T(vanished_recordings_end_the_run),
+        T(a_validation_without_clips_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static int find_durations(Align *a, Log *log, Err *err)
     progress_begin(&a->progress, log, "alignment", "clips", a->count);
     for (a->current = 0; a->current < 2 && !rc; a->current++) {
         const Corpus *c = &a->corpus[a->current];
-        EvaluateOptions o = {cfg, c, a->v.devices.data, a->v.devices.model, log, NULL, NULL};
+        EvaluateOptions o = {cfg, c, a->v.devices.data, a->v.devices.model, log, NULL, NULL, NULL};
         if (c->count)
             rc = align_clips(a->v.engine, &o, take_clip, a, err);
     }

@@ -1,5 +1,6 @@
 /* cmd_eval.c - myxtts eval: a checkpoint on the held-out clips of a dataset. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,8 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
 {
     const Config *cfg = &e->data.file.cfg;
     EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
-    EvaluateOptions eo = {cfg, &e->corpus, e->data.devices.data, e->data.devices.model, log, NULL, NULL};
+    EvaluateOptions eo = {cfg,  &e->corpus, e->data.devices.data, e->data.devices.model, log, NULL,
+                          NULL, NULL};
     int rc = voice_data_engine(&e->data, &largest, log, err);
     if (!rc)
         rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err);
@@ -117,6 +119,9 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
         return rc;
     for (int i = 0; i < TERM_COUNT; i++)
         e->loss += e->terms[i];
+    if (!isfinite(e->loss))
+        return err_set(err, ERR_DATA, "none of the %u clips could be loaded, or their loss is not finite",
+                       e->corpus.count);
     match_speakers(e);
     if (clips && (rc = listen(e, engine_model(e->data.engine), &largest, clips, log, err)))
         return rc;

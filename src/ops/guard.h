@@ -20,7 +20,12 @@
 GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double frames, double clip,
                                double spike)
 {
-    double norm = frames > 0 ? sqrt(norm2) / frames : 0;
+    /* A batch without a frame has no gradient, and tells nothing about those that have one. */
+    if (!(frames > 0)) {
+        g->skipped = 0;
+        return 0;
+    }
+    double norm = sqrt(norm2) / frames;
     g->norm = (float)norm;
     g->skipped = !finite || !isfinite(norm) ? 1 : g->seen >= GUARD_SETTLE && norm > spike * g->mean ? 2 : 0;
     if (g->skipped) {
@@ -33,8 +38,6 @@ GUARD_CALL double guard_decide(OpsGuard *g, double norm2, int finite, double fra
     g->mean = (float)(g->mean + (norm - g->mean) * share);
     g->seen++;
     g->consecutive = 0;
-    if (!(frames > 0)) /* a batch without a frame has no gradient */
-        return 0;
     return (clip > 0 && norm > clip ? clip / norm : 1) / frames;
 }
 

@@ -12,6 +12,8 @@
 #include "pipeline/loader_private.h"
 #include "pipeline/policy.h"
 
+#define EMPTY_BATCHES 3   /* in a row without a usable row, of at least ... */
+#define EMPTY_ROWS 8      /* ... so many rows, end a run */
 #define CLOSE_SECONDS 3.0 /* a worker that is still reading so long after the stop is left behind */
 #define NAP_LEAST 20e-6   /* s between two looks at a thread that should end; doubled up to NAP_MOST */
 #define NAP_MOST 5e-3
@@ -87,11 +89,34 @@ static int fails_on_purpose(const Loader *l, const Slot *s, int row)
            (sim_fails(sim, STAGE_READ, s->info.number) || sim_fails(sim, STAGE_DECODE, s->info.number));
 }
 
+/* A clip here and there may be damaged. When nothing can be read any more, the disk has gone or the folder
+ * was moved, and to go on would be to train on nothing. */
+static void watch_for_empty(Loader *l, const BatchInfo *info)
+{
+    if (info->lost < info->count) {
+        atomic_store(&l->empty_batches, 0);
+        atomic_store(&l->empty_rows, 0);
+        return;
+    }
+    int batches = atomic_fetch_add(&l->empty_batches, 1) + 1;
+    int rows = atomic_fetch_add(&l->empty_rows, info->count) + info->count;
+    if (batches < EMPTY_BATCHES || rows < EMPTY_ROWS)
+        return;
+    Ring *r = l->o.ring;
+    Err err = {0};
+    pthread_mutex_lock(&r->mutex);
+    err_set(&err, ERR_DATA, "no clip of %d batches in a row could be loaded; %s", batches, l->why);
+    pthread_mutex_unlock(&r->mutex);
+    err_hint(&err, "was the folder moved, or its disk unmounted? The same command goes on when it is back");
+    ring_stop(r, &err);
+}
+
 /* The whole batch is loaded: what depends on all rows, then the slot goes to the feeder. */
 static void hand_on(Loader *l, Slot *s)
 {
     Counters *c = l->o.counters;
     size_t bytes = s->layout.bytes;
+    watch_for_empty(l, &s->info);
     loader_choose_references(l, s);
     ring_ready(l->o.ring, s); /* from here on the slot is the feeder's */
     uint64_t depth = (uint64_t)ring_ready_count(l->o.ring);

@@ -1,8 +1,8 @@
 /* loader.h - workers that fill host slots from the mapped cache, or from audio files (on_the_fly).
  * A row that cannot be loaded is left empty (lengths 0), logged once, and counted; the batch goes on without
- * it. Invariants of a worker: it holds no lock while it reads, and it writes only to rows that it has
- * claimed. Threads: loader_open starts the workers; loader_fill_next is for callers without workers
- * (num_workers 0). */
+ * it. A few batches in a row without a single row stop the ring with an error. Invariants of a worker: it
+ * holds no lock while it reads, and it writes only to rows that it has claimed. Threads: loader_open starts
+ * the workers; loader_fill_next is for callers without workers (num_workers 0). */
 #ifndef MYXTTS_LOADER_H
 #define MYXTTS_LOADER_H
 

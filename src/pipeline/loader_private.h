@@ -12,6 +12,8 @@
 #include "pipeline/loader.h"
 #include "pipeline/preprocess.h"
 
+#define LOADER_WHY 600 /* bytes of the sentence that says which row is lost, and why */
+
 typedef struct Worker {
     Loader *loader;
     Thread thread;
@@ -33,7 +35,9 @@ struct Loader {
     int *segment_fd;        /* [segments] files of the mel store, if it is not read through the mapping */
     _Atomic uint8_t *known; /* [corpus->count] what is known about an item's records; bits of loader_row.c */
     _Atomic int64_t lost;
-    int stop; /* ends simulated waits; __atomic */
+    _Atomic int empty_batches, empty_rows; /* the newest batches in a row without a usable row */
+    char why[LOADER_WHY];                  /* of the row that was lost last; under the ring's lock */
+    int stop;                              /* ends simulated waits; __atomic */
 };
 
 /* Times of several rows, in ns, which are added to the shared counters together. */

@@ -107,6 +107,9 @@ static void lose(Loader *l, uint32_t item, const char *why)
 {
     const CorpusItem *c = &l->o.corpus->items[item];
     const Utterance *u = &l->o.corpus->dataset.utterances[c->utterance];
+    pthread_mutex_lock(&l->o.ring->mutex);
+    snprintf(l->why, sizeof l->why, "%.*s: %s", u->id.n > 80 ? 80 : (int)u->id.n, u->id.p, why);
+    pthread_mutex_unlock(&l->o.ring->mutex);
     if (atomic_fetch_or(&l->known[item], RECORD_NAMED) & RECORD_NAMED)
         return;
     atomic_fetch_add(&l->lost, 1);

@@ -14,6 +14,7 @@
 #include "train/pictures.h"
 #include "train/run_parts.h"
 
+#define MOST_LOST 0.1 /* share of the clips that may be missing: with fewer the loss cannot be compared */
 #define SAMPLE_ITERATIONS 32 /* of Griffin-Lim: a sample shows how training goes, it need not be the best */
 
 /* The same clip at every validation, as pictures. */
@@ -33,20 +34,25 @@ static void show_look(Trainer *t, const EngineLook *l)
 
 /* One pass over the corpus. The sums are taken off the device also after an error, so that it is idle then.
  */
-static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], EvaluatedBatch each, void *arg,
-                       Err *err)
+static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], int64_t *lost, EvaluatedBatch each,
+                       void *arg, Err *err)
 {
     double frames = 0;
     int64_t batches = sampler_batches(pipeline_sampler(p));
     int rc = engine_evaluate_begin(e, err);
     for (int64_t i = 0; i < batches && !rc; i++) {
-        rc = engine_feed(e, p, NULL, NULL, err);
+        BatchInfo info;
+        rc = engine_feed(e, p, NULL, &info, err);
+        if (!rc && lost)
+            *lost += info.lost;
         if (!rc)
             rc = engine_evaluate(e, err);
         if (!rc && each)
             rc = each(arg, e, i, err);
     }
     int ended = engine_evaluate_end(e, terms, &frames, rc ? NULL : err);
+    for (int i = 0; i < TERM_COUNT && !(frames > 0); i++)
+        terms[i] = NAN;
     return rc ? rc : ended;
 }
 
@@ -80,7 +86,7 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     raise(o->peak_model, o->model);
     raise(o->peak_data, o->data);
     if (!rc)
-        rc = all_batches(e, p, terms, each, arg, err);
+        rc = all_batches(e, p, terms, o->lost, each, arg, err);
     /* Rings may have grown in between. */
     raise(o->peak_model, o->model);
     raise(o->peak_data, o->data);
@@ -149,23 +155,29 @@ static int speak_clips(Trainer *t, int last, Err *err)
 int evaluate_run(Trainer *t, double *loss, int last, Err *err)
 {
     double terms[TERM_COUNT] = {0}, own_text = NAN;
+    int64_t lost = 0, clips = t->o.validation->count;
     EngineLook look = {0};
-    EvaluateOptions o = {t->cfg, t->o.validation, t->o.data,    t->o.model,
-                         t->log, &t->peak_model,  &t->peak_data};
+    EvaluateOptions o = {t->cfg, t->o.validation, t->o.data,     t->o.model,
+                         t->log, &t->peak_model,  &t->peak_data, &lost};
     int rc = evaluate_loss(terms, &look, t->engine, &o, err);
+    o.lost = NULL;
     *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
         *loss += terms[i];
-    if (!rc)
+    const int counts = (double)lost <= MOST_LOST * (double)clips;
+    if (!counts)
+        log_warn(t->log, "validation at step %lld could load only %lld of %lld clips: it does not count",
+                 (long long)t->state.step, (long long)(clips - lost), (long long)clips);
+    if (!rc && counts)
         rc = evaluate_own_text(&own_text, terms[TERM_ALIGN], t->engine, &o, err);
-    if (!rc) {
+    if (!rc && counts) {
         report_validation(t, terms, *loss, own_text);
         if (look.predicted)
             show_look(t, &look);
         rc = speak_clips(t, last, err);
     }
     engine_look_free(&look);
-    return rc;
+    return rc ? rc : !counts;
 }
 
 /* --- spoken samples --- */

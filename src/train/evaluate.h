@@ -15,11 +15,12 @@ typedef struct EvaluateOptions {
     Log *log;
     /* Raised to what the devices have in use while the clips go through; may be NULL. */
     uint64_t *peak_model, *peak_data;
+    int64_t *lost; /* raised by the clips that could not be loaded; may be NULL */
 } EvaluateOptions;
 
 /* All clips of the corpus once through the network, with their own durations, without dropout and
- * augmentation: the loss per frame. `each` (NULL: none) is called behind every batch, numbered from 0, while
- * the engine has what became of it; what is not 0 ends the pass. */
+ * augmentation: the loss per frame, NaN where no clip could be loaded. `each` (NULL: none) is called behind
+ * every batch, numbered from 0, while the engine has what became of it; what is not 0 ends the pass. */
 typedef int (*EvaluatedBatch)(void *arg, Engine *e, int64_t number, Err *err);
 int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each,
                      void *arg, Err *err);

@@ -27,6 +27,9 @@ void report_step(Trainer *t, const StepResult *r)
         report_event(t, "skipped", r->step, text);
         return;
     }
+    /* Without a usable clip there is no loss. */
+    if (!(r->frames > 0))
+        return;
     for (int k = 0; k < TERM_COUNT; k++)
         i->terms[k] += r->terms[k];
     i->loss += r->loss;

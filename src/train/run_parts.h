@@ -49,7 +49,9 @@ struct Trainer {
     TrainPlan plan;
     Config pipeline_cfg; /* cfg with the buffers of the plan */
     TrainState state;
-    int64_t total; /* last step */
+    TrainState before_empty; /* where the run stood before the newest steps in a row without a clip */
+    int64_t empty_steps;     /* so many of them */
+    int64_t total;           /* last step */
     int64_t val_step, save_step, sample_step;
     int64_t most_steps;  /* by max_steps and epochs */
     int measuring;       /* --minutes: the last step is not known yet */
@@ -95,7 +97,8 @@ void budget_step(Trainer *t);
 /* evaluate.c: what was heard since the last call is reported; wait: for what is under way. */
 int hear_results(Trainer *t, int wait, Err *err);
 void report_heard(Trainer *t, const Heard *h);
-/* evaluate.c: teacher-forced loss of the validation clips, pictures, then some of them spoken freely. */
+/* evaluate.c: teacher-forced loss of the validation clips, pictures, then some of them spoken freely. 1: too
+ * many clips could not be loaded, which was said; the loss does not count. */
 int evaluate_run(Trainer *t, double *loss, int last, Err *err);
 int samples_open(Trainer *t, Err *err);
 void samples_close(Trainer *t);

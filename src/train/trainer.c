@@ -82,6 +82,7 @@ static int take_results(Trainer *t, int drain, Err *err)
 static int one_step(Trainer *t, double lr, Err *err)
 {
     const int each = t->cfg->gradient_accumulation_steps;
+    int64_t clips_before = t->utterances;
     for (int k = 0; k < each; k++) {
         BatchInfo info;
         int rc = engine_feed(t->engine, t->pipeline, &t->meter, &info, err);
@@ -102,6 +103,10 @@ static int one_step(Trainer *t, double lr, Err *err)
         if (rc)
             return rc;
     }
+    if (t->utterances > clips_before)
+        t->empty_steps = 0;
+    else if (t->empty_steps++ == 0)
+        t->before_empty = t->state;
     /* From here on a checkpoint would resume behind this step. */
     t->state.step++;
     pipeline_state(t->pipeline, &t->state.data);
@@ -175,7 +180,7 @@ static int validate(Trainer *t, int last, Err *err)
     double loss;
     int rc = evaluate_run(t, &loss, last, err);
     if (rc)
-        return rc;
+        return rc < 0 ? rc : 0;
     t->validation = loss;
     take_written(t);
     const int first = !isfinite(t->state.best_loss);
@@ -262,6 +267,11 @@ static int run_steps(Trainer *t, Err *err)
 static void save_the_end(Trainer *t, int rc)
 {
     Err err = {0};
+    /* Steps without a clip changed nothing: their clips are still to come. */
+    if (t->empty_steps) {
+        t->state.step = t->before_empty.step;
+        t->state.data = t->before_empty.data;
+    }
     if (t->state.step <= t->saved || !(t->stopped || t->early || (rc && rc != ERR_DEVICE)))
         return;
     int failed = settle(t, &err);
