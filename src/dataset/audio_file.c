@@ -2,6 +2,7 @@
  * allocated by it. */
 #include "dataset/audio_file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -15,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "dataset/audio_damage.h"
 
 #define CHUNK_FRAMES 8192
 #define FORMAT_MPEG 0x230000 /* SF_FORMAT_MPEG; libsndfile before 1.1 does not name it */
@@ -26,17 +28,29 @@ typedef struct Bytes {
     const uint8_t *data; /* NULL: read from fd */
     int fd;
     sf_count_t size, at;
+    /* libsndfile reads nothing from a FLAC file of unknown length: it is shown the greatest length instead of
+     * 0. */
+    int length_unknown;
+    uint64_t patch_at;
+    uint8_t patch[5];
+    /* And of an MP3 file that does not announce its length it is shown an announcement in the place of the
+     * first `skip` bytes. In memory only. */
+    uint8_t front[MPEG_MAX_FRAME];
+    size_t front_size, skip;
 } Bytes;
 
 /* Fewer bytes than asked for at the end, or when reading fails. */
-static size_t bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
+static size_t raw_bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
 {
     if (offset >= (uint64_t)b->size)
         return 0;
     if (n > (uint64_t)b->size - offset)
         n = (size_t)((uint64_t)b->size - offset);
     if (b->data) {
-        memcpy(p, b->data + offset, n);
+        size_t done = 0;
+        for (; done < n && offset + done < b->front_size; done++)
+            ((uint8_t *)p)[done] = b->front[offset + done];
+        memcpy((uint8_t *)p + done, b->data + b->skip + (offset + done - b->front_size), n - done);
         return n;
     }
     ssize_t got;
@@ -44,6 +58,15 @@ static size_t bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
         got = pread(b->fd, p, n, (off_t)offset);
     } while (got < 0 && errno == EINTR);
     return got > 0 ? (size_t)got : 0;
+}
+
+static size_t bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
+{
+    n = raw_bytes_at(b, p, n, offset);
+    for (size_t i = 0; b->length_unknown && i < sizeof b->patch; i++)
+        if (b->patch_at + i >= offset && b->patch_at + i - offset < n)
+            ((uint8_t *)p)[b->patch_at + i - offset] = b->patch[i];
+    return n;
 }
 
 /* libsndfile reads through these; nothing is written. */
@@ -145,10 +168,41 @@ static int is_known_format(int format)
 }
 
 /* Compressed formats whose header does not say how long they are. */
-static int is_length_estimated(int format)
+static int is_length_estimated(int format, const Bytes *b)
 {
     int type = format & SF_FORMAT_TYPEMASK;
-    return type == SF_FORMAT_OGG || type == FORMAT_MPEG;
+    return type == SF_FORMAT_OGG || type == FORMAT_MPEG || b->length_unknown;
+}
+
+/* A FLAC file whose writer could not know its length. */
+static void look_for_unknown_length(Bytes *b)
+{
+    uint8_t head[4096]; /* a tag with a picture in front of a FLAC file is longer, and rare */
+    FlacHeader h;
+    size_t n = raw_bytes_at(b, head, sizeof head, 0);
+    if (!flac_header(&h, head, n) || h.samples > 0)
+        return;
+    b->length_unknown = 1;
+    b->patch_at = h.length_at;
+    flac_longest(b->patch, &h);
+}
+
+/* libmpg123 writes what it thinks of a file to stderr unless it is told to be quiet, and libsndfile does not
+ * tell it. The program's own mpg123_new is found before the library's; it is that one with the flag set.
+ * Values from mpg123.h, which is not needed to build. */
+typedef struct mpg123_handle_struct mpg123_handle;
+mpg123_handle *mpg123_new(const char *decoder, int *error);
+mpg123_handle *mpg123_new(const char *decoder, int *error)
+{
+    enum { ADD_FLAGS = 2, QUIET = 0x20 };
+    mpg123_handle *(*library_new)(const char *, int *);
+    int (*param)(mpg123_handle *, int, long, double);
+    *(void **)&library_new = dlsym(RTLD_NEXT, "mpg123_new");
+    *(void **)&param = dlsym(RTLD_NEXT, "mpg123_param");
+    mpg123_handle *h = library_new ? library_new(decoder, error) : NULL;
+    if (h && param)
+        param(h, ADD_FLAGS, QUIET, 0);
+    return h;
 }
 
 /* 0 Hz or no channels in a WAV: libsndfile's own message does not say so. */
@@ -189,6 +243,7 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
     RejectReason r = judge_wav_header(bytes, path, detail, cap);
     if (r)
         return r;
+    look_for_unknown_length(bytes);
     SF_VIRTUAL_IO io = {io_length, io_seek, io_read, io_write, io_tell};
     SNDFILE *f = sf_open_virtual(&io, SFM_READ, info, bytes);
     if (!f)
@@ -218,13 +273,28 @@ static RejectReason open_bytes(SNDFILE **file, SF_INFO *info, Bytes *bytes, cons
         r = REJECT_AUDIO_UNREADABLE;
     } else if (info->frames <= 0)
         r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: 0 frames in the header", path);
-    else if (seconds > limit && !is_length_estimated(info->format))
+    else if (seconds > limit && !is_length_estimated(info->format, bytes))
         r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds, limit);
     if (r) {
         sf_close(f);
         return r;
     }
     *file = f;
+    return REJECT_NONE;
+}
+
+/* Reads a sound to its end, or until no limit would accept it. */
+static RejectReason count_frames(int64_t *frames, SNDFILE *f, const SF_INFO *info, const char *path,
+                                 char *detail, size_t cap)
+{
+    double limit = AUDIO_MAX_SECONDS * info->samplerate;
+    float *piece = mem_calloc((size_t)CHUNK_FRAMES * (size_t)info->channels, sizeof *piece);
+    if (!piece)
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: no memory to decode it", path);
+    sf_count_t got = 1;
+    for (*frames = 0; got > 0 && (double)*frames <= limit; *frames += got)
+        got = sf_readf_float(f, piece, CHUNK_FRAMES);
+    free(piece);
     return REJECT_NONE;
 }
 
@@ -250,12 +320,18 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
     SNDFILE *f;
     SF_INFO info;
     RejectReason r = open_bytes(&f, &info, &bytes, path, max_seconds, detail, cap);
+    int64_t frames = info.frames;
+    if (!r && bytes.length_unknown) {
+        r = count_frames(&frames, f, &info, path, detail, cap);
+        if (r)
+            sf_close(f);
+    }
     if (!r || r == REJECT_AUDIO_TOO_LONG)
-        *out = (AudioInfo){info.frames, info.samplerate, info.channels};
+        *out = (AudioInfo){frames, info.samplerate, info.channels};
     if (!r) {
-        double seconds = (double)info.frames / info.samplerate;
+        double seconds = (double)frames / info.samplerate;
         /* An estimated length may be off by a little; audio_decode counts for certain. */
-        double slack = is_length_estimated(info.format) ? 1.0 : 0.0;
+        double slack = is_length_estimated(info.format, &bytes) && !bytes.length_unknown ? 1.0 : 0.0;
         if (min_seconds > 0 && seconds + slack < min_seconds)
             r = reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, the least is %g s", path, seconds,
                        min_seconds);
@@ -314,6 +390,18 @@ static int64_t find_bad(const float *x, int64_t n)
     return -1;
 }
 
+/* What the decoder will not tell. */
+static RejectReason judge_damage(const void *bytes, size_t size, int format, const char *path, char *detail,
+                                 size_t cap)
+{
+    int type = format & SF_FORMAT_TYPEMASK;
+    char why[160];
+    if ((type != SF_FORMAT_FLAC && type != SF_FORMAT_OGG && type != FORMAT_MPEG) ||
+        !audio_damage(bytes, size, why, sizeof why))
+        return REJECT_NONE;
+    return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, why);
+}
+
 /* The whole sound as mono samples; buffers grow and are reused from clip to clip. */
 RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
                           double max_seconds, char *detail, size_t cap)
@@ -323,12 +411,16 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     if (cap)
         detail[0] = 0;
     Bytes source = {.data = bytes, .fd = -1, .size = (sf_count_t)size};
+    source.front_size = mpeg_announcement(source.front, &source.skip, bytes, size);
+    source.size += (sf_count_t)source.front_size - (sf_count_t)source.skip;
     SNDFILE *f;
     SF_INFO info;
     RejectReason r = open_bytes(&f, &info, &source, path, max_seconds, detail, cap);
     if (r)
         return r;
+    r = judge_damage(bytes, size, info.format, path, detail, cap);
     const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info.samplerate);
+    const int is_flac = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
     int64_t n = 0;
     /* In pieces, because the length may be a lie; the limit on it is watched while decoding. */
     while (!r) {
@@ -345,7 +437,14 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
         if (info.channels > 1)
             mix(out->samples + n, out->scratch, got, info.channels);
         int64_t bad = find_bad(out->samples + n, got);
-        if (bad >= 0)
+        /* libsndfile tells with the piece it is in; silence stands for the frame. A short piece is the last
+         * one, and what is wrong with it is said below. */
+        if (is_flac && sf_error(f) &&
+            (got == CHUNK_FRAMES || n + got == info.frames || source.length_unknown))
+            r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
+                       "%s: damaged: a checksum between %.2f and %.2f s does not match", path,
+                       (double)n / info.samplerate, (double)(n + got) / info.samplerate);
+        else if (bad >= 0)
             r = reject(REJECT_AUDIO_NOT_FINITE, detail, cap, "%s: sample %lld is %g", path,
                        (long long)(n + bad), (double)out->samples[n + bad]);
         n += got;
@@ -358,7 +457,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     sf_close(f);
     if (!r && n == 0)
         r = reject(REJECT_AUDIO_EMPTY, detail, cap, "%s: no sample could be decoded", path);
-    else if (!r && n < info.frames && !is_length_estimated(info.format))
+    else if (!r && n < info.frames && !is_length_estimated(info.format, &source))
         r = reject(REJECT_AUDIO_UNREADABLE, detail, cap,
                    "%s: truncated: header says %lld frames, file holds %lld%s%s", path,
                    (long long)info.frames, (long long)n, error ? ": " : "",

@@ -20,9 +20,10 @@ typedef struct AudioInfo {
 } AudioInfo;
 
 /* The pre-flight check of one file: opens it and checks its header against the limits (0 = no limit). A WAV
- * or AIFF file that is shorter than its header says is found here, a truncated FLAC only by audio_decode. For
- * MP3 and OGG the length is an estimate. Returns REJECT_NONE, or the reason with value and place in detail
- * (always NUL-terminated). *info is also known of a clip outside the limits; of others it is zeroed. */
+ * or AIFF file that is shorter than its header says is found here, other damage only by audio_decode. For MP3
+ * and OGG the length is an estimate; a FLAC file whose header does not know it is decoded to find out.
+ * Returns REJECT_NONE, or the reason with value and place in detail (always NUL-terminated). *info is also
+ * known of a clip outside the limits; of others it is zeroed. */
 RejectReason audio_probe(AudioInfo *info, const char *path, double min_seconds, double max_seconds,
                          char *detail, size_t cap);
 
@@ -38,8 +39,9 @@ typedef struct AudioBuffer {
 void audio_buffer_free(AudioBuffer *a);
 
 /* Decodes from memory, so that the bytes decoded are the bytes hashed, and averages the channels. Stops as
- * soon as it has more than max_seconds (0 = no limit), whatever the header says. Returns REJECT_NONE, or the
- * reason with detail (path is for the message); out->frames is then 0. */
+ * soon as it has more than max_seconds (0 = no limit), whatever the header says. A clip with a part that is
+ * damaged or missing is rejected wherever its format lets us know (audio_damage.h). Returns REJECT_NONE, or
+ * the reason with detail (path is for the message); out->frames is then 0. */
 RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, const char *path,
                           double max_seconds, char *detail, size_t cap);
 
