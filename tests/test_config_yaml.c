@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "config/option_table.h"
+#include "config/yaml_tree.h"
 #include "support/config_testing.h"
 
 /* --- YAML that loads --- */
@@ -322,12 +323,50 @@ static void test_seed_documents(void **state)
     assert_int_equal(blocks, 15);
 }
 
+/* What takes libyaml the square of the time: a sentence comes before it. */
+static void test_hostile_yaml(void **state)
+{
+    static const struct {
+        const char *begin, *repeated, *message;
+        int counted; /* the repeated part has a number in it */
+    } cases[] = {
+        {"data: ", "[", "t.yaml:1: nested more than 64 levels deep", 0},
+        {"data: ", "{a: ", "t.yaml:1: nested more than 64 levels deep", 0},
+        {"", "- ", "t.yaml:1: nested more than 64 levels deep", 0},
+        {"", "? ", "t.yaml:1: nested more than 64 levels deep", 0},
+        {"data:\n  batch_size: 3\n---\na: ", "[", "t.yaml:4: nested more than 64 levels deep", 0},
+        {"data: [", "&a%d x, ", "t.yaml:1: more than 1000 anchors or aliases", 1},
+        {"data: [&a x, ", "*a, ", "t.yaml:1: more than 1000 anchors or aliases", 0},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        Buf text = {0};
+        Config c;
+        YamlTree tree;
+        Err err = {0};
+        buf_str(&text, cases[i].begin);
+        for (int k = 0; k < 50000; k++) {
+            char piece[40];
+            if (cases[i].counted)
+                snprintf(piece, sizeof piece, "&a%d x, ", k);
+            else
+                snprintf(piece, sizeof piece, "%s", cases[i].repeated);
+            buf_str(&text, piece);
+        }
+        assert_int_equal(config_load_text(&c, "t.yaml", text.data, text.size, 0, NULL, &err), ERR_CONFIG);
+        if (!strstr(err.msg, cases[i].message))
+            fail_msg("'%s', not '%s'", err.msg, cases[i].message);
+        assert_int_equal(yaml_tree_parse(&tree, text.data, text.size, &err), ERR_CONFIG);
+        assert_non_null(strstr(err.msg, strchr(cases[i].message, ':') + 3));
+        buf_free(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_yaml_values),    cmocka_unit_test(test_yaml_errors),
-        cmocka_unit_test(test_rules),          cmocka_unit_test(test_documented_settings),
-        cmocka_unit_test(test_seed_documents),
+        cmocka_unit_test(test_hostile_yaml),        cmocka_unit_test(test_yaml_values),
+        cmocka_unit_test(test_yaml_errors),         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_documented_settings), cmocka_unit_test(test_seed_documents),
     };
     return cmocka_run_group_tests_name("config_yaml", tests, NULL, NULL);
 }

@@ -128,6 +128,13 @@ static void test_reading(void **state)
     Err err = {0};
     assert_int_equal(run_log_each(folder_file(&f, "none"), add_step, &sum, &bad, &err), ERR_MISSING);
     assert_non_null(strstr(err.msg, "none"));
+    assert_int_equal(run_log_each("/dev/zero", add_step, &sum, &bad, &err), ERR_FORMAT); /* has no end */
+    assert_non_null(strstr(err.msg, "/dev/zero is a device"));
+    FILE *endless = fopen(folder_file(&f, "endless"), "w");
+    assert_int_equal(ftruncate(fileno(endless), (off_t)1 << 40), 0); /* nor any line a terabyte of zeros */
+    fclose(endless);
+    assert_int_equal(run_log_each(folder_file(&f, "endless"), add_step, &sum, &bad, &err), ERR_FORMAT);
+    assert_non_null(strstr(err.msg, "has a line of more than 67108864 bytes"));
     assert_int_not_equal(run_log_each(f.path, add_step, &sum, &bad, &err), 0); /* a folder */
     folder_remove(&f);
 }

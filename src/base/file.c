@@ -86,6 +86,55 @@ int file_read(Buf *out, const char *path, size_t limit, Err *err)
     return rc;
 }
 
+int file_open_lines(FILE **f, const char *path, Err *err)
+{
+    int own = strcmp(path, "-") != 0;
+    struct stat st;
+    *f = own ? fopen(path, "re") : stdin;
+    if (!*f)
+        return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
+    int is_stream = fstat(fileno(*f), &st) == 0 && !S_ISDIR(st.st_mode) && !S_ISBLK(st.st_mode) &&
+                    (!S_ISCHR(st.st_mode) || isatty(fileno(*f)));
+    if (!own || is_stream)
+        return 0;
+    fclose(*f);
+    *f = NULL;
+    return err_set(err, ERR_FORMAT, "%s is a %s, not a file", path,
+                   S_ISDIR(st.st_mode) ? "folder" : "device");
+}
+
+int file_next_line(FILE *f, Buf *out, size_t limit, const char *path, Err *err)
+{
+    char piece[4096];
+    size_t n = 0, total = 0;
+    int c;
+    buf_clear(out);
+    errno = 0;
+    flockfile(f);
+    while ((c = getc_unlocked(f)) != EOF && c != '\n' && total <= limit) {
+        piece[n++] = (char)c;
+        total++;
+        if (n == sizeof piece) {
+            buf_add(out, piece, n);
+            n = 0;
+        }
+    }
+    funlockfile(f);
+    buf_add(out, piece, n);
+    if (total > limit)
+        return err_set(err, ERR_FORMAT, "%s has a line of more than %zu bytes",
+                       strcmp(path, "-") ? path : "standard input", limit);
+    if (out->failed)
+        return err_set(err, ERR_NOMEM, "no memory for a line of %s", path);
+    if (c == EOF && ferror(f))
+        return err_set_errno(err, ERR_IO, "cannot read %s", path);
+    if (c == EOF && total == 0)
+        return 0;
+    while (out->size > 0 && out->data[out->size - 1] == '\r')
+        out->data[--out->size] = 0;
+    return 1;
+}
+
 /* In nanoseconds, because a file may be written twice within a second. */
 void file_stamp_from(FileStamp *s, const struct stat *st)
 {

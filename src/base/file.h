@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -24,6 +25,13 @@ void file_forget(const FileMap *m);
 
 /* Reads a whole file of at most `limit` bytes into out (appended). ERR_FORMAT when larger. */
 int file_read(Buf *out, const char *path, size_t limit, Err *err);
+
+/* Text that comes line by line. file_open_lines opens a file or a pipe ("-": standard input); a folder or a
+ * device, whose end may never come, is ERR_FORMAT. file_next_line puts the next line, without its end, into
+ * out (cleared first). It returns 1, or 0 at the end; ERR_FORMAT for a line of more than `limit` bytes,
+ * ERR_IO, ERR_NOMEM. path is for messages. */
+int file_open_lines(FILE **f, const char *path, Err *err);
+int file_next_line(FILE *f, Buf *out, size_t limit, const char *path, Err *err);
 
 /* Identity of a file's content without reading it: any write, rename or copy changes at least one member. */
 typedef struct FileStamp {

@@ -5,9 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "text/phoneme_pool.h"
+
+#define MAX_LINE ((size_t)16 << 20) /* bytes */
 
 static const char usage[] =
     "myxtts phonemize [--language en-us] [--text T | FILE | -] [options]\n\n"
@@ -21,11 +24,11 @@ typedef struct Job {
     FILE *in;         /* NULL: `text` is the only line */
     const char *name; /* for messages */
     const char *text;
-    char *line;
-    size_t cap;
+    Buf line;
     int json, strict_language, flush;
-    uint64_t bad; /* lines without phonemes that should have some */
-    int read_failed;
+    uint64_t bad;    /* lines without phonemes that should have some */
+    int read_failed; /* the code, with the sentence in read_err */
+    Err read_err;
     Log *log;
 } Job;
 
@@ -40,14 +43,12 @@ static int next_line(void *user, PhonemeItem *item)
         job->text = NULL;
         return 1;
     }
-    ssize_t n = getline(&job->line, &job->cap, job->in);
-    if (n < 0 || n > UINT32_MAX) {
-        job->read_failed = n > 0 || ferror(job->in);
+    int got = file_next_line(job->in, &job->line, MAX_LINE, job->name, &job->read_err);
+    if (got <= 0) {
+        job->read_failed = got;
         return 0;
     }
-    while (n > 0 && (job->line[n - 1] == '\n' || job->line[n - 1] == '\r'))
-        n--;
-    item->text = (Str){job->line, (uint32_t)n};
+    item->text = (Str){job->line.size ? job->line.data : "", (uint32_t)job->line.size};
     return 1;
 }
 
@@ -112,8 +113,7 @@ static int open_input(Job *job, const CmdLine *line, const char *text, Err *err)
         err_set(err, ERR_USAGE, "there is nothing to phonemize");
         return err_hint(err, "give --text \"some words\", a file, or - for standard input");
     }
-    job->in = strcmp(job->name, "-") ? fopen(job->name, "rb") : stdin;
-    return job->in ? 0 : err_set_errno(err, ERR_MISSING, "cannot open %s", job->name);
+    return file_open_lines(&job->in, job->name, err);
 }
 
 /* One text needs no workers; the lines of a file are spread over them. */
@@ -132,8 +132,10 @@ static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
     job->flush = workers == 0;
     PhonemeCallbacks callbacks = {next_line, print_line, job};
     rc = phoneme_pool_run(cfg, workers, &callbacks, NULL, job->log, err);
-    if (rc == 0 && job->read_failed)
-        rc = err_set_errno(err, ERR_IO, "reading %s failed", job->name);
+    if (rc == 0 && job->read_failed) {
+        *err = job->read_err;
+        rc = job->read_failed;
+    }
     if (rc == 0 && fflush(stdout) != 0)
         rc = err_set_errno(err, ERR_IO, "writing the phonemes to stdout failed");
     return rc;
@@ -161,7 +163,7 @@ int cmd_phonemize(int argc, char **argv, Log *log)
     }
     if (job.in && job.in != stdin)
         fclose(job.in);
-    free(job.line);
+    buf_free(&job.line);
     cmd_line_close(&line);
     if (rc < 0)
         return cmd_fail(log, &err);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "config/option_table.h"
+#include "config/yaml_tree.h"
 
 /* ---- values ---- */
 
@@ -327,10 +328,12 @@ int yaml_load(Config *cfg, const char *name, const void *bytes, size_t n, Err *e
     Walk w = {.cfg = cfg, .document = &document, .file = name, .err = err};
     int rc = 0;
 
+    const char *text = bytes ? bytes : "";
     cfg->state->file = block_strndup(&cfg->state->strings, name, strlen(name));
+    if (cfg->state->file && (rc = yaml_check_limits(name, text, n, err)))
+        return rc;
     if (!cfg->state->file || !yaml_parser_initialize(&parser))
         return err_set(err, ERR_NOMEM, "out of memory reading %s", name);
-    const char *text = bytes ? bytes : "";
     /* libyaml composes one document at a time; a second one in the file is refused below. */
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     if (!yaml_parser_load(&parser, &document)) {

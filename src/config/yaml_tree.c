@@ -224,6 +224,66 @@ static int read_events(Reader *r, yaml_parser_t *parser)
     return 0;
 }
 
+/* ---- limits ---- */
+
+typedef struct Load {
+    int depth, anchors, aliases;
+} Load;
+
+static int has_anchor(const yaml_event_t *e)
+{
+    switch (e->type) {
+    case YAML_SCALAR_EVENT:
+        return e->data.scalar.anchor != NULL;
+    case YAML_SEQUENCE_START_EVENT:
+        return e->data.sequence_start.anchor != NULL;
+    case YAML_MAPPING_START_EVENT:
+        return e->data.mapping_start.anchor != NULL;
+    default:
+        return 0;
+    }
+}
+
+/* Events come a thousand characters behind the text at most, so that the depth is seen before it hurts. */
+static int count_event(Load *load, const yaml_event_t *e, const char *name, Err *err)
+{
+    char place[32];
+    snprintf(place, sizeof place, "%s%d", name ? "" : "line ", (int)e->start_mark.line + 1);
+    load->depth += e->type == YAML_SEQUENCE_START_EVENT || e->type == YAML_MAPPING_START_EVENT;
+    load->depth -= e->type == YAML_SEQUENCE_END_EVENT || e->type == YAML_MAPPING_END_EVENT;
+    load->anchors += has_anchor(e);
+    load->aliases += e->type == YAML_ALIAS_EVENT;
+    if (load->depth > YAML_TREE_DEPTH)
+        return err_set(err, ERR_CONFIG, "%s%s%s: nested more than %d levels deep", name ? name : "",
+                       name ? ":" : "", place, YAML_TREE_DEPTH);
+    if (load->anchors > YAML_MAX_NAMES || load->aliases > YAML_MAX_NAMES)
+        return err_set(err, ERR_CONFIG, "%s%s%s: more than %d anchors or aliases", name ? name : "",
+                       name ? ":" : "", place, YAML_MAX_NAMES);
+    return 0;
+}
+
+int yaml_check_limits(const char *name, const char *text, size_t size, Err *err)
+{
+    yaml_parser_t parser;
+    Load load = {0};
+    int rc = 0, done = 0;
+    if (!yaml_parser_initialize(&parser))
+        return no_memory(err);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+    while (!done && !rc) {
+        yaml_event_t e;
+        if (!yaml_parser_parse(&parser, &e))
+            break;
+        done = e.type == YAML_STREAM_END_EVENT;
+        rc = count_event(&load, &e, name, err);
+        yaml_event_delete(&e);
+    }
+    yaml_parser_delete(&parser);
+    return rc;
+}
+
+/* ---- the tree ---- */
+
 /* libyaml gives places in characters; map_characters turns them into bytes. */
 int yaml_tree_parse(YamlTree *t, const char *text, size_t size, Err *err)
 {
@@ -235,7 +295,9 @@ int yaml_tree_parse(YamlTree *t, const char *text, size_t size, Err *err)
         return err_set(err, ERR_CONFIG, "the text is UTF-16, but only UTF-8 can be edited");
     if (size > UINT32_MAX / 2)
         return err_set(err, ERR_CONFIG, "a YAML text of %zu bytes is too long", size);
-    int rc = map_characters(&r);
+    int rc = yaml_check_limits(NULL, t->text, size, err);
+    if (!rc)
+        rc = map_characters(&r);
     if (!rc && !yaml_parser_initialize(&parser))
         rc = no_memory(err);
     else if (!rc) {

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 #define YAML_TREE_DEPTH 64
+#define YAML_MAX_NAMES 1000 /* anchors, and aliases; libyaml takes the square of their number */
 
 typedef enum { NODE_SCALAR, NODE_LIST, NODE_MAP, NODE_ALIAS } NodeKind;
 
@@ -37,6 +38,11 @@ typedef struct YamlTree {
     int documents; /* number of documents that are not empty; only the first is in the tree */
     Block strings;
 } YamlTree;
+
+/* Time and memory of libyaml grow with the square of the depth and of the number of anchors: hostile files of
+ * a megabyte would take minutes. 0 unless the text is beyond the limits above (ERR_CONFIG, or ERR_NOMEM);
+ * other faults are left to the parser. name: of the file, for the message; may be NULL. */
+int yaml_check_limits(const char *name, const char *text, size_t size, Err *err);
 
 /* text must outlive the tree. ERR_CONFIG if it is not YAML, not UTF-8, or nested too deeply; ERR_NOMEM. After
  * an error the tree is closed. */

@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 
+#define MAX_LINE ((size_t)64 << 20) /* bytes; times of some million steps */
+
 struct RunLog {
     int fd_plus1;
     char *path;
@@ -131,33 +133,27 @@ int run_log_each(const char *path, int (*fn)(void *arg, json_t *object), void *a
 {
     if (bad_lines)
         *bad_lines = 0;
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open the log %s", path);
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t n;
-    int rc = 0;
+    FILE *f;
+    Buf line = {0};
+    int rc = file_open_lines(&f, path, err);
+    if (rc)
+        return rc;
     while (rc == 0) {
-        /* Only errno tells the end of the file from an error. */
-        errno = 0;
-        n = getline(&line, &cap, f);
-        if (n < 0)
+        int got = file_next_line(f, &line, MAX_LINE, path, err);
+        if (got <= 0) {
+            rc = got;
             break;
-        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-            n--;
-        if (n == 0)
+        }
+        if (line.size == 0)
             continue;
-        json_t *object = json_loadb(line, (size_t)n, 0, NULL);
+        json_t *object = json_loadb(line.data, line.size, 0, NULL);
         if (json_is_object(object))
             rc = fn(arg, object);
         else if (bad_lines)
             ++*bad_lines;
         json_decref(object);
     }
-    if (rc == 0 && errno)
-        rc = err_set_errno(err, ERR_IO, "cannot read the log %s", path);
-    free(line);
+    buf_free(&line);
     fclose(f);
     return rc;
 }
