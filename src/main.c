@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 
 typedef struct Command {
     const char *name;
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
 {
     Log log;
     open_standard_descriptors();
+    output_guard();
     log_init(&log, LOG_INFO);
     if (argc < 2)
         return usage(stderr, 2);

@@ -279,6 +279,26 @@ static uint64_t slow_next(Slow *s)
     return out;
 }
 
+static void test_utf8_tame(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {{"plain, \u00e4\u06cc\U0001F600\n\tx", "plain, \u00e4\u06cc\U0001F600\n\tx"},
+                {"\033]0;title\a\033[2J", "?]0;title??[2J"},
+                {"over\rwritten\b\x7f", "over?written??"},
+                {"\xc2\x9b"
+                 "31m \xc2\x85\u00a0",
+                 "?31m ?\u00a0"},
+                {"\x9b stray \xff\xc2", "? stray ??"},
+                {"", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s", rows[i].text);
+        text[utf8_tame(text, strlen(text))] = 0;
+        assert_string_equal(text, rows[i].want);
+    }
+}
+
 static void test_utf8(void **state)
 {
     char out[64], bytes[4];
@@ -546,15 +566,25 @@ static void test_half_rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_err_codes),     cmocka_unit_test(test_err_messages),
-        cmocka_unit_test(test_err_errno),     cmocka_unit_test(test_err_cut_at_a_character),
-        cmocka_unit_test(test_mem_overflow),  cmocka_unit_test(test_mem_grow),
-        cmocka_unit_test(test_block),         cmocka_unit_test(test_buf),
-        cmocka_unit_test(test_bytes),         cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_map),
-        cmocka_unit_test(test_rng_values),    cmocka_unit_test(test_rng_spread),
-        cmocka_unit_test(test_rng_shuffle),   cmocka_unit_test(test_stats),
-        cmocka_unit_test(test_histogram),     cmocka_unit_test(test_half_to_float),
+        cmocka_unit_test(test_utf8_tame),
+        cmocka_unit_test(test_err_codes),
+        cmocka_unit_test(test_err_messages),
+        cmocka_unit_test(test_err_errno),
+        cmocka_unit_test(test_err_cut_at_a_character),
+        cmocka_unit_test(test_mem_overflow),
+        cmocka_unit_test(test_mem_grow),
+        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_map),
+        cmocka_unit_test(test_rng_values),
+        cmocka_unit_test(test_rng_spread),
+        cmocka_unit_test(test_rng_shuffle),
+        cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_histogram),
+        cmocka_unit_test(test_half_to_float),
         cmocka_unit_test(test_half_rounding),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

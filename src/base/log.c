@@ -2,14 +2,39 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "base/utf8.h"
 
 void log_init(Log *log, LogLevel level)
 {
     *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)};
+}
+
+/* A message names ids, texts and paths of others. */
+static void put_tamed(FILE *out, const char *fmt, va_list ap)
+{
+    char small[2048], *text = small;
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(small, sizeof small, fmt, ap);
+    if (n >= (int)sizeof small) {
+        text = malloc((size_t)n + 1);
+        if (text)
+            vsnprintf(text, (size_t)n + 1, fmt, again);
+        else { /* what fits must do */
+            text = small;
+            n = (int)sizeof small - 1;
+        }
+    }
+    va_end(again);
+    if (n > 0)
+        fwrite(text, 1, utf8_tame(text, (size_t)n), out);
+    if (text != small)
+        free(text);
 }
 
 /* A progress line on a terminal is erased first. It reappears with its next update. */
@@ -26,7 +51,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     fputs(prefix[level], out);
     va_list ap;
     va_start(ap, fmt);
-    vfprintf(out, fmt, ap);
+    put_tamed(out, fmt, ap);
     va_end(ap);
     fputc('\n', out);
     fflush(out);

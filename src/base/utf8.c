@@ -98,3 +98,26 @@ void utf8_show(char *out, size_t cap, const char *s)
         out[i] = (unsigned char)s[i] < 0x20 || s[i] == 0x7F ? '?' : s[i];
     strcpy(out + take, take < n ? "..." : "");
 }
+
+size_t utf8_tame(char *s, size_t n)
+{
+    size_t out = 0;
+    for (size_t at = 0; at < n;) {
+        size_t valid = utf8_valid(s + at, n - at), end = at + valid;
+        while (at < end) {
+            unsigned char c = (unsigned char)s[at];
+            if (c == 0xC2 && (unsigned char)s[at + 1] < 0xA0) { /* U+0080 .. U+009F */
+                s[out++] = '?';
+                at += 2;
+                continue;
+            }
+            s[out++] = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F ? '?' : s[at];
+            at++;
+        }
+        if (at < n) { /* a stray byte */
+            s[out++] = '?';
+            at++;
+        }
+    }
+    return out;
+}

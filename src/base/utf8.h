@@ -28,4 +28,10 @@ size_t utf8_put(char out[4], uint32_t code_point);
  * out is always NUL-terminated; cap must be at least 4. */
 void utf8_show(char *out, size_t cap, const char *s);
 
+/* Makes text safe for a terminal, in place: every control character but \n and \t becomes '?', those of the
+ * range U+0080 to U+009F and stray bytes too. What is in a metadata file must not move the cursor, change
+ * colours or ask the terminal questions. Returns the new length, which is never longer. A character that is
+ * cut off at the end is treated as stray. */
+size_t utf8_tame(char *s, size_t n);
+
 #endif

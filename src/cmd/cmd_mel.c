@@ -15,6 +15,7 @@
 #include "base/stats.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "picture/picture.h"
 
 static const char usage[] =
@@ -119,6 +120,7 @@ static void draw_on_terminal(const Clip *c)
         rows = c->bands + c->bands % 2;
     /* Colours span the values of this clip; silence would divide by zero. */
     double range = c->stats.max > c->stats.min ? c->stats.max - c->stats.min : 1.0;
+    Buf drawn = {0};
     for (int y = 0; y < rows; y += 2) {
         for (int x = 0; x < columns; x++) {
             Rgb half[2];
@@ -131,11 +133,14 @@ static void draw_on_terminal(const Clip *c)
                         stats_add(&cell, (double)c->mel[f * c->bands + b]);
                 half[k] = picture_colour((cell.mean - c->stats.min) / range);
             }
-            printf("\x1b[38;2;%d;%d;%dm\x1b[48;2;%d;%d;%dm\u2580", half[0].r, half[0].g, half[0].b, half[1].r,
-                   half[1].g, half[1].b);
+            buf_printf(&drawn, "\x1b[38;2;%d;%d;%dm\x1b[48;2;%d;%d;%dm\u2580", half[0].r, half[0].g,
+                       half[0].b, half[1].r, half[1].g, half[1].b);
         }
-        printf("\x1b[0m\n");
+        buf_str(&drawn, "\x1b[0m\n");
     }
+    if (!drawn.failed)
+        output_control(drawn.data, drawn.size);
+    buf_free(&drawn);
 }
 
 static int print_json(const Clip *c, const char *path, const char *output, const char *png, Err *err)

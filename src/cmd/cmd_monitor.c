@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "diag/monitor_view.h"
 
 static const char *usage_text =
@@ -161,6 +162,8 @@ static void screen(int *columns, int *rows)
     *rows = known && size.ws_row > 0 ? size.ws_row : 1000;
 }
 
+static void control(const char *sequence) { output_control(sequence, strlen(sequence)); }
+
 /* 0, or ERR_NOMEM. What cannot be written is seen by main. */
 static int show(Watch *w, int whole, Err *err)
 {
@@ -185,9 +188,12 @@ static int show(Watch *w, int whole, Err *err)
     if (!rc) {
         /* Taller than the screen: it has scrolled, so the whole screen is drawn anew. */
         if (w->tty && w->drawn >= high)
-            fputs("\033[H\033[J", stdout);
-        else if (w->tty && w->drawn)
-            printf("\033[%dA\033[J", w->drawn);
+            control("\033[H\033[J");
+        else if (w->tty && w->drawn) {
+            char up[40];
+            snprintf(up, sizeof up, "\033[%dA\033[J", w->drawn);
+            control(up);
+        }
         fwrite(b.data, 1, b.size, stdout);
         fflush(stdout);
         w->drawn = 0;
@@ -212,7 +218,7 @@ static int follow(Watch *w, double interval, Err *err)
     sigprocmask(SIG_BLOCK, &wanted, &before);
     int live = w->tty && !w->json;
     if (live)
-        fputs("\033[?25l", stdout); /* no cursor while lines are drawn over */
+        control("\033[?25l"); /* no cursor while lines are drawn over */
     for (;;) {
         look_at_gpus(w);
         if ((live || changed) && (rc = show(w, live, err)))
@@ -229,8 +235,7 @@ static int follow(Watch *w, double interval, Err *err)
         }
     }
     if (live) {
-        fputs("\033[?25h", stdout);
-        fflush(stdout);
+        control("\033[?25h");
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;

@@ -248,7 +248,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
         printf("%s\n", text ? text : "{}");
         free(text);
     } else if (!rc && r->err.code) {
-        fprintf(stderr, "%s:%llu: %s\n", l->s->lines, (unsigned long long)item + 1, r->err.msg);
+        log_error(NULL, "%s:%llu: %s", l->s->lines, (unsigned long long)item + 1, r->err.msg);
     }
     l->failed += r->err.code != 0;
     l->left_out += p->left_out;
