@@ -1,5 +1,5 @@
 /* decoder.c - the mel decoder: symbols with pitch and energy, repeated by their durations, through a stack;
- * and the way back. */
+ * and the backward pass. */
 #include "model/pass.h"
 
 #define SITE_IN (m->at.decoder.site + 900) /* dropout of the input, clear of those of the layers */
@@ -24,7 +24,7 @@ void decoder_cut(DecoderPass *r, const Model *m, const Ops *ops, Cut *c, int B, 
     r->frames = cut_take(c, frames * Cd * e);
     stack_cut(&r->stack, &m->at.decoder, ops, c, B, M, training);
     r->mel = cut_take(c, frames * n * e);
-    /* From here on what only the way back needs. */
+    /* From here on: what only the backward pass needs. */
     if (!training)
         return;
     r->dmel = cut_take(c, frames * n * e);

@@ -44,7 +44,7 @@ void pass_losses(Pass *r, void *sums)
     for (int i = 0; i < TRAIT_COUNT; i++)
         weight[i] = (float)loss_term_weight(TERM_DURATION + i, cfg);
     model_mark(m, "losses", -1, 0);
-    /* The losses of symbols beside those of frames. */
+    /* The losses of symbols, in parallel with those of frames. */
     side_begin(m);
     ops->align_loss(m->c, term(r, sums, TERM_ALIGN), r->dmu, r->mu, in->mel, &d->d, in->text_length, B, T, M,
                     n, (float)(loss_term_weight(TERM_ALIGN, cfg) / (2 * n)));

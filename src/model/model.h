@@ -116,7 +116,7 @@ typedef struct ModelInput {
     const int32_t *text_length; /* [B] */
     const int32_t *mel_length;  /* [B] frames */
     const int32_t *reference;   /* [B] row that gives the voice */
-    const float *mel;           /* [B, M, n_mels] normalised, zeros behind the end */
+    const float *mel;           /* [B, M, n_mels] normalised, zeros past the end */
     const float *pitch;         /* [B, M] log F0, normalised */
 } ModelInput;
 

@@ -39,7 +39,7 @@ static void cut_pass(Pass *r, const Ops *ops, Cut *c)
         r->dreference = cut_take(c, b * S * e);
         r->dvoice_text = cut_take(c, b * Ct * e);
     }
-    /* Each stack has scratch of its own, since text and voice run beside each other. */
+    /* Each stack has scratch of its own, since text and voice run in parallel. */
     const StackPass *text = &r->text, *voice = &r->voice.stack, *decoder = &r->decoder.stack;
     stack_scratch_cut(&r->text_scratch, &text, 1, ops, c, r->training);
     stack_scratch_cut(&r->decoder_scratch, &decoder, 1, ops, c, r->training);
@@ -98,7 +98,7 @@ static void text_forward(Pass *r, float drop)
     const ModelAt *at = &m->at;
     const ModelInput *in = &r->in;
     const int Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
-    /* The voice is computed beside the text: neither needs the other until they are added. */
+    /* The voice is computed in parallel with the text: neither needs the other until they are added. */
     if (m->use_voice) {
         side_begin(m);
         model_mark(m, "voice in", -1, 0);
@@ -143,7 +143,8 @@ void pass_forward(Pass *r, int training)
 {
     const ModelInput *in = &r->in;
     const float drop = training ? (float)r->m->cfg.dropout : 0;
-    /* The predictor only reads what the text has become, so it runs beside alignment and decoder. */
+    /* The predictor only reads what the text has become, so it runs in parallel with alignment and decoder.
+     */
     text_forward(r, drop);
     side_begin(r->m);
     predictor_forward(r->m, &r->predictor, r->memory, in->text_length, in->B, in->T, drop);
@@ -161,7 +162,7 @@ void pass_backward(Pass *r)
     const ModelInput *in = &r->in;
     const float drop = (float)m->cfg.dropout;
     const int B = in->B, T = in->T, Ct = m->cfg.text_encoder_dim, S = m->cfg.speaker_embedding_dim;
-    /* No gradient leaves the predictor: it can run beside everything else. */
+    /* No gradient leaves the predictor: it can run in parallel with everything else. */
     side_begin(m);
     predictor_backward(m, &r->predictor, r->memory, in->text_length, B, T, drop);
     side_end(m);
@@ -169,7 +170,8 @@ void pass_backward(Pass *r)
     /* The memory has three readers: the decoder's gradient is there, that of the prior is added. */
     model_mark(m, "alignment", -1, 1);
     linear_backward(m, &at->prior, r->dmemory, r->dmu, NULL, r->memory, (int64_t)B * T, ACT_NONE, 1);
-    /* The voice was added to every symbol: its gradient is the sum over them. It goes beside the text's. */
+    /* The voice was added to every symbol: its gradient is the sum over them. It is computed in parallel with
+     * the text's. */
     if (m->use_voice) {
         side_begin(m);
         model_mark(m, "voice out", -1, 1);

@@ -56,7 +56,7 @@ struct Pass {
     int training;
     int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
     StackScratch text_scratch, voice_scratch,
-        decoder_scratch; /* of their own, since stacks run beside others */
+        decoder_scratch; /* of their own, since stacks run in parallel */
     StackPass text;
     VoicePass voice;
     void *reference;  /* [B, S] voice vector of the reference row */

@@ -20,12 +20,12 @@ void predictor_cut(PredictorPass *p, const Model *m, const Ops *ops, Cut *c, int
     if (!training)
         return;
     p->dtraits = cut_take(c, (uint64_t)rows * TRAIT_COUNT * ops->real_bytes);
-    /* Two that change places on the way back. */
+    /* Two that change places in the backward pass. */
     p->dp[0] = cut_take(c, wide);
     p->dp[1] = cut_take(c, wide);
 }
 
-/* out = drop(norm(in)). The norm's way back needs its input, not its output, so dropout is in place. */
+/* out = drop(norm(in)). The norm's backward pass needs its input, not its output, so dropout is in place. */
 static void normalise(Model *m, const NormPass *n, const NormAt *at, void *in, int64_t rows, float drop,
                       uint64_t site)
 {

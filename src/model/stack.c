@@ -48,7 +48,7 @@ void conv_backward(Model *m, const LinearAt *l, int kernel, void *din, void *dou
 
 void norm_cut(NormPass *n, const Ops *ops, Cut *c, int64_t rows, int dim)
 {
-    /* The sum is the residual stream behind the branch; mean and rstd are what the way back needs. */
+    /* The sum is the residual stream after the branch; the backward pass needs mean and rstd. */
     n->sum = cut_take(c, (uint64_t)rows * (uint64_t)dim * ops->real_bytes);
     n->out = cut_take(c, (uint64_t)rows * (uint64_t)dim * ops->real_bytes);
     n->mean = cut_take(c, (uint64_t)rows * ops->acc_bytes);
@@ -65,7 +65,7 @@ void stack_cut(StackPass *s, const StackAt *at, const Ops *ops, Cut *c, int B, i
     s->at = at;
     s->B = B;
     s->T = T;
-    /* Everything that the way back reads is kept, layer by layer. */
+    /* Everything that the backward pass reads is kept, layer by layer. */
     s->x = cut_take(c, wide);
     for (int i = 0; i < at->layers; i++) {
         LayerPass *l = &s->layer[i];
@@ -108,7 +108,7 @@ void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int coun
 
 /* --- forward --- */
 
-/* Queries, keys and values lie beside each other in rows of 3 C. */
+/* Queries, keys and values are next to each other in rows of 3 C. */
 static AttentionShape self_shape(const StackPass *s)
 {
     const int C = s->at->dim, D = C / s->at->heads;
@@ -169,8 +169,8 @@ void stack_forward(Model *m, StackPass *s, StackScratch *x, float drop)
 /* --- backward --- */
 
 /* The chain walked back. A layer has two branches: feed-forward and attention. Each has its own gradients in
- * the scratch, so that the gradients of its weights can be computed beside what comes next; a note says when
- * they were, and it is waited for before the next layer overwrites what they read. */
+ * the scratch, so that the gradients of its weights can be computed in parallel with what comes next; a note
+ * says when they were, and it is waited for before the next layer overwrites what they read. */
 enum { FEED, SELF, NO_BRANCH };
 enum { NOTE_DY, NOTE_WIDE = 2 }; /* of the feed-forward branch; of the other one more */
 
@@ -179,21 +179,21 @@ typedef struct Back {
     StackPass *s;
     StackScratch *x;
     float drop;
-    int beside;
+    int parallel;
     int site;
-    void *dx; /* gradient of the stream behind the norm that comes next; NULL at the end of the chain */
+    void *dx; /* gradient of the stream after the next norm; NULL at the end of the chain */
 } Back;
 
-static void beside_begin(const Back *b)
+static void side_begin(const Back *b)
 {
-    if (b->beside)
+    if (b->parallel)
         b->m->c->ops->side_begin(b->m->c);
 }
 
 /* note: of what the work that was begun reads. */
-static void beside_end(const Back *b, int note)
+static void side_end(const Back *b, int note)
 {
-    if (!b->beside)
+    if (!b->parallel)
         return;
     b->m->c->ops->side_note(b->m->c, note);
     b->m->c->ops->side_end(b->m->c);
@@ -201,7 +201,7 @@ static void beside_end(const Back *b, int note)
 
 static void await(const Back *b, int note)
 {
-    if (b->beside)
+    if (b->parallel)
         b->m->c->ops->side_await(b->m->c, note);
 }
 
@@ -224,20 +224,20 @@ static void chain_backward(Back *b, const NormPass *n, const NormAt *at, const v
     b->dx = to;
 }
 
-/* Gradients of a linear without activation: its input's here, its weights' beside. bias: 0 where the norm
- * behind it has summed it. note: of dout. */
-static void linear_backward_beside(const Back *b, const LinearAt *l, void *din, void *dout, const void *in,
-                                   int bias, int note)
+/* Gradients of a linear without activation: its input's here, its weights' on the side lane. bias: 0 where
+ * the norm after it has summed it. note: of dout. */
+static void linear_backward_split(const Back *b, const LinearAt *l, void *din, void *dout, const void *in,
+                                  int bias, int note)
 {
     Model *m = b->m;
     const Ops *ops = m->c->ops;
     const int64_t rows = (int64_t)b->s->B * b->s->T;
     const void *w = weight_at(m, l->w);
     /* Nothing waits for the gradient of the weights; it goes to the side stream. */
-    beside_begin(b);
+    side_begin(b);
     ops->linear_backward(m->c, NULL, grad_at(m, l->w), bias ? grad_at(m, l->b) : NULL, dout, NULL, in, w,
                          rows, l->out, l->in, ACT_NONE, 0);
-    beside_end(b, note);
+    side_end(b, note);
     ops->linear_backward(m->c, din, NULL, NULL, dout, NULL, in, w, rows, l->out, l->in, ACT_NONE, 0);
 }
 
@@ -252,14 +252,14 @@ static void feed_backward(const Back *b, const LayerPass *l, const LayerAt *at)
     void *dh = b->x->dwide[FEED];
     /* dwide is about to be overwritten: whoever read the one of the layer before must be done. */
     await(b, NOTE_WIDE + FEED);
-    linear_backward_beside(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
+    linear_backward_split(b, &at->down, dh, b->x->dy[FEED], l->h, 0, NOTE_DY + FEED);
     /* The ReLU first, which both gradients of the convolution need. */
     ops->conv_backward(m->c, b->x->dn, NULL, grad_at(m, up->b), dh, l->h, l->feed.out, l->unfolded, w, s->len,
                        s->B, s->T, up->in, up->out, FEED_KERNEL, ACT_RELU);
-    beside_begin(b);
+    side_begin(b);
     ops->conv_backward(m->c, NULL, grad_at(m, up->w), NULL, dh, NULL, l->feed.out, l->unfolded, w, s->len,
                        s->B, s->T, up->in, up->out, FEED_KERNEL, ACT_NONE);
-    beside_end(b, NOTE_WIDE + FEED);
+    side_end(b, NOTE_WIDE + FEED);
 }
 
 /* x->dy[SELF] -> x->dn. */
@@ -269,18 +269,18 @@ static void self_backward(const Back *b, const LayerPass *l, const LayerAt *at)
     const int64_t C = b->s->at->dim;
     const AttentionShape self = self_shape(b->s);
     void *dqkv = b->x->dwide[SELF];
-    linear_backward_beside(b, &at->out, b->x->dO, b->x->dy[SELF], l->o, 0, NOTE_DY + SELF);
+    linear_backward_split(b, &at->out, b->x->dO, b->x->dy[SELF], l->o, 0, NOTE_DY + SELF);
     await(b, NOTE_WIDE + SELF);
-    /* All three gradients lie beside each other, as the products behind them want. */
+    /* All three gradients are next to each other, as the products that follow expect. */
     m->c->ops->attention_backward(m->c, dqkv, part(m, dqkv, C), part(m, dqkv, 2 * C), b->x->dO, l->o, l->lse,
                                   l->qkv, part(m, l->qkv, C), part(m, l->qkv, 2 * C), &self);
-    linear_backward_beside(b, &at->qkv, b->x->dn, dqkv, l->self.out, 1, NOTE_WIDE + SELF);
+    linear_backward_split(b, &at->qkv, b->x->dn, dqkv, l->self.out, 1, NOTE_WIDE + SELF);
 }
 
-void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, float drop, int beside)
+void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, float drop, int parallel)
 {
     const StackAt *at = s->at;
-    Back b = {m, s, x, drop, beside && !m->mark, 2 * at->layers, NULL};
+    Back b = {m, s, x, drop, parallel && !m->mark, 2 * at->layers, NULL};
     const LayerAt *before = at->layers ? &at->layer[at->layers - 1] : NULL; /* the layer before a norm */
     /* The chain in reverse: each norm hands on the gradient of the stream and of the branch before it. */
     chain_backward(&b, &s->last, &at->norm, dout, before ? FEED : NO_BRANCH, before ? &before->down : NULL);

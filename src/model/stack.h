@@ -53,10 +53,10 @@ void stack_scratch_cut(StackScratch *x, const StackPass *const *stacks, int coun
                        int training);
 /* s->x -> s->last.out. drop: of every branch. */
 void stack_forward(Model *m, StackPass *s, StackScratch *x, float drop);
-/* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). beside: gradients of
- * large weights are computed beside the rest (ops.h); nobody else may use the side then, and who uses the
- * scratch or the gradients joins it first. */
-void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, float drop, int beside);
+/* dout [R, C]: gradient of last.out. Returns the gradient of x (inside the scratch). parallel:
+ * gradients of large weights are computed on the side lane (ops.h). Nobody else may use that lane
+ * meanwhile, and whoever uses the scratch or the gradients joins it first. */
+void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, float drop, int parallel);
 
 /* Weights and gradients at an offset. */
 static inline void *weight_at(const Model *m, int64_t offset)

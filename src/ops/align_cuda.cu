@@ -119,7 +119,7 @@ template <int S> struct Ahead {
     };
 };
 
-/* The sums of one strip over the frames of one chunk, in whole groups: what comes behind the item's end is
+/* The sums of one strip over the frames of one chunk, in whole groups: what comes after the item's end is
  * not used, nor is what stands right of its last symbol. Infinities stand for symbols that cannot be reached
  * yet. */
 template <int S, bool STRIPS>
@@ -396,7 +396,7 @@ static void align_search(OpsContext *c, int32_t *frames, float *cost, const void
             edges[1] = take(p.edge);
         }
         a.bits = p.shared_bits ? NULL : (uint32_t *)take(p.bits);
-        a.score = take(p.score); /* the last: what is fetched ahead lies behind it */
+        a.score = take(p.score); /* the last: what is fetched ahead is past its end */
         for (int chunk = 0; chunk < p.chunks - 1; chunk++)
             align_chunk(o, a, &p, (const T *)mu, edges, sums, items, chunk, 0);
         for (int chunk = p.chunks - 1; chunk >= 0; chunk--)

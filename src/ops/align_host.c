@@ -142,7 +142,7 @@ void HOST(durations_place)(OpsContext *c, const Durations *d, int32_t *length, c
         const int32_t *frames = d->frames + (int64_t)b * T;
         int32_t *start = d->start + (int64_t)b * T, *symbol = d->symbol + (int64_t)b * M;
         int text = host_len(text_len, b, T), at = 0;
-        /* Symbols one behind the other; frames past M are cut off. */
+        /* Symbols one after the other; frames past M are cut off. */
         for (int t = 0; t < T; t++) {
             start[t] = at;
             for (int k = 0; t < text && k < frames[t] && at < M; k++)

@@ -89,7 +89,7 @@ __device__ __forceinline__ void any_put(T *to, const float sums[CHANNELS], float
             to[threadIdx.x % 32 + 32 * i] = from_float<T>(sums[i] * scale);
 }
 
-/* o and lse. A row behind the length gives zeros. */
+/* o and lse. A row past the length gives zeros. */
 template <typename T> __global__ void __launch_bounds__(THREADS) any_forward_kernel(AnyArgs<T> a)
 {
     __shared__ float ks[ROUND * PITCH], vs[ROUND * PITCH], qs[WARPS * PITCH];

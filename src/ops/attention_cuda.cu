@@ -133,7 +133,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward_kernel(At
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     int first = blockIdx.x * ROWS;
     int row0 = warp * WARP_ROWS, mine = first + row0;
-    /* Rows behind the length: zeros, and done. */
+    /* Rows past the length: zeros, and done. */
     bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
     if (first >= p.q_len) {
         put_zeros(o, a.ldo, first, a.tq);

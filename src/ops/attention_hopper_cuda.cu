@@ -57,7 +57,7 @@ struct Rows {
         asm volatile("" : "+r"(to)); /* kept, not computed again in every round */
     }
 
-    /* The next 64 rows, `further` bytes behind the first tile; those at or past `end` are zeros. */
+    /* The next 64 rows, `further` bytes after the first tile; those at or past `end` are zeros. */
     __device__ __forceinline__ void fetch(int end, uint32_t further = 0)
     {
         enum { APART = THREADS / 8 }; /* a multiple of 8: the place within a row does not change */
@@ -129,7 +129,7 @@ static __global__ void __launch_bounds__(THREADS, 4) forward_kernel(AttentionArg
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     int first = blockIdx.x * 64, row0 = threadIdx.x / 32 * 16, mine = first + row0;
     bf16 *o = a.o + (int64_t)p.b * a.tq * a.ldo + p.h * TILE_WIDTH;
-    /* Rows behind the length: zeros, and done. */
+    /* Rows past the length: zeros, and done. */
     if (first >= p.q_len) {
         put_zeros(o, a.ldo, first, min(first + 64, a.tq));
         for (int i = first + threadIdx.x; i < min(first + 64, a.tq); i += THREADS)

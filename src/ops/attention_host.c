@@ -27,7 +27,7 @@ static AttentionPart attention_part(const AttentionShape *s, int b, int h)
 {
     AttentionPart p = {
         .b = b, .h = h, .ql = host_len(s->q_len, b, s->tq), .kl = host_len(s->k_len, b, s->tk)};
-    /* Heads lie beside each other in a row. */
+    /* Heads are next to each other in a row. */
     int64_t head = (int64_t)h * s->head_size;
     p.q = (int64_t)b * s->tq * s->ldq + head;
     p.k = (int64_t)b * s->tk * s->ldk + head;

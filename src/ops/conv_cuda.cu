@@ -12,7 +12,7 @@
 #define MOST_ITEMS 65535 /* blockIdx.y */
 
 /* columns [items, T, K, C]: row t of item b, tap k holds input row t + k - K / 2, or zeros outside the item's
- * length. An input row is read once and goes to all the places that see it; K / 2 rows before and behind an
+ * length. An input row is read once and goes to all the places that see it; K / 2 rows before and after an
  * item are there for their zeros. blockIdx.y: the item. TAPS: K, or 0 for any. */
 template <typename T, int V, int TAPS>
 __global__ void __launch_bounds__(THREADS)
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The way back: din row t is the sum over taps of columns row t - (k - K / 2), tap k. */
+/* The backward pass: din row t is the sum over taps of columns row t - (k - K / 2), tap k. */
 template <typename T, int V, int TAPS>
 __global__ void __launch_bounds__(THREADS)
     fold_kernel(T *din, const T *columns, const int32_t *len, int first, int T_rows, int C, int K)
@@ -135,7 +135,7 @@ static void conv_forward(OpsContext *c, void *out, void *unfolded, const void *i
     assert(K % 2 == 1 && C > 0 && N > 0);
     if (B == 0 || T_rows == 0)
         return;
-    /* Kept for the way back where there is room, else in the workspace, chunk by chunk. */
+    /* Kept for the backward pass where there is room, else in the workspace, chunk by chunk. */
     int items = unfolded ? at_most(B, MOST_ITEMS) : chunk_items(c, sizeof(T), B, T_rows, C, K);
     for (int first = 0; first < B; first += items) {
         int now = B - first < items ? B - first : items;
@@ -163,7 +163,7 @@ static void conv_backward(OpsContext *c, void *din, void *dw, void *dbias, void 
         ops_activation_backward(c, dout, dbias, out, rows, N, act, len, T_rows);
     else /* only zeros for the padding */
         ops_finish_rows(c, dout, rows, N, ACT_NONE, len, T_rows);
-    /* The input is still unfolded from the way forward: one product for all items. */
+    /* The input is still unfolded from the forward pass: one product for all items. */
     if (dw && unfolded) {
         Product weight = {N, inner, rows, 1, 0, 1, 1, ACT_NONE};
         blas_product(c, dw, dout, unfolded, NULL, &weight);

@@ -1,5 +1,5 @@
 /* conv_host.c - convolution over time as one product per tap.
- * The valid rows of all items are laid one behind the other with K / 2 zero rows between them ("the line"):
+ * The valid rows of all items are laid end to end with K / 2 zero rows between them ("the line"):
  * row v of the output then needs rows v - K / 2 .. v + K / 2 of the line, whichever item they belong to, and
  * padding costs nothing. A task computes a stretch of the line.
  * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
@@ -25,7 +25,7 @@ typedef struct ConvTask {
     int back; /* the stretch is of din, not of out */
 } ConvTask;
 
-/* Rows of the line: every item with the zero rows behind it. */
+/* Rows of the line: every item with the zero rows after it. */
 static int64_t conv_line(const int32_t *len, int B, int T, int half)
 {
     int64_t n = 0;
@@ -124,7 +124,7 @@ static void conv_clear_padding(const ConvTask *c, REAL *x, int n)
     }
 }
 
-/* The line is gathered again on the way back. */
+/* The line is gathered again in the backward pass. */
 uint64_t HOST(unfolded_bytes)(int64_t rows, int C, int K) { return 0; }
 
 void HOST(conv_forward)(OpsContext *ctx, void *out, void *unfolded, const void *in, const void *w,

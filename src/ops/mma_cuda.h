@@ -21,7 +21,7 @@
  */
 /* clang-format on */
 
-/* A row of a tile is 64 bf16 = 128 bytes: all 32 banks of shared memory once. Stored row behind row, the same
+/* A row of a tile is 64 bf16 = 128 bytes: all 32 banks of shared memory once. Stored row after row, the same
  * 16 bytes of eight rows would share their banks. So a row is cut into eight pieces of 16 bytes, and piece p
  * of row r is stored where piece p ^ (r % 8) would be; eight rows are then read without a bank conflict. */
 #define TILE_WIDTH 64 /* bf16 in a row */

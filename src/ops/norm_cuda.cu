@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
                 py[pass].load(y + row * C + c);
         }
     }
-    /* The sum of the stream and the branch, rounded as it is stored: the way back sees the same numbers. */
+    /* The sum of the stream and the branch, rounded as it is stored, so that the backward pass sees the same
+     * numbers. */
     uint64_t seed = dropout_seed(drop);
     float kept[P][8], total = 0.0f;
 #pragma unroll

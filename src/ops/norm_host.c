@@ -61,7 +61,7 @@ static void norm_backward_task(void *arg, int task, int slot)
                              t->x + r * C, t->mean[r], t->rstd[r], t->w, C);
         if (!t->dy)
             continue;
-        /* The branch has the same gradient, through the dropout of the way forward. */
+        /* The branch has the same gradient, through the dropout of the forward pass. */
         VEC(t->h)->dropout(t->dy + r * C, NULL, t->dx + r * C, t->drop, (uint64_t)(r * C), C);
         if (t->sums_dy)
             VEC(t->h)->add(dy_sum, dy_sum, t->dy + r * C, C);

@@ -78,9 +78,9 @@ typedef struct AttentionShape {
 /* Which frames belong to which symbol, on the device; durations_place fills start and symbol from durations.
  */
 typedef struct Durations {
-    int32_t *frames; /* [B,T] frames of a symbol; 0 behind the text */
+    int32_t *frames; /* [B,T] frames of a symbol; 0 past the text */
     int32_t *start;  /* [B,T] its first frame */
-    int32_t *symbol; /* [B,M] the symbol of a frame; -1 behind the last */
+    int32_t *symbol; /* [B,M] the symbol of a frame; -1 past the last */
 } Durations;
 
 /* Columns of what is predicted for every symbol. */
@@ -93,12 +93,11 @@ typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 typedef struct Ops {
     RealType real;
     size_t real_bytes, acc_bytes;
-    int (*open)(OpsContext *c, Device *d, Stream *s,
-                Err *err);                 /* handles and tables; workspace is the caller's */
+    /* Opens handles and tables; the workspace is the caller's. */
+    int (*open)(OpsContext *c, Device *d, Stream *s, Err *err);
     void (*close)(OpsContext *c);          /* safe on a zeroed context */
     int (*check)(OpsContext *c, Err *err); /* 0, or the first launch that failed since open */
-    size_t
-        workspace_bytes; /* wanted; the larger the problem the better it is used, but this much always does */
+    size_t workspace_bytes;                /* enough for any problem */
 
     /* out [M,N] = act(in [M,K] * w [N,K]^T + bias [N]); bias may be NULL. accumulate: out += (then act is
      * NONE). */
@@ -115,8 +114,8 @@ typedef struct Ops {
      * 1e-5; mean, rstd [R] acc. */
     void (*norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *rstd, const void *x,
                          const void *y, const void *w, const void *b, int64_t R, int C, Dropout drop);
-    /* dx [R,C] = dsum (gradient that reaches sum from later, may be NULL) + the norm's part from dout; dy =
-     * dropout's gradient of dx (NULL: none). dw, db [C] acc +=. dy_sum [C] acc += the column sums of dy,
+    /* dx [R,C] = dsum (gradient that reaches sum from later layers, may be NULL) + the norm's part from dout;
+     * dy = dropout's gradient of dx (NULL: none). dw, db [C] acc +=. dy_sum [C] acc += the column sums of dy,
      * which is the gradient of a bias that was added to y (NULL: not wanted, or no dy). */
     void (*norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, void *dy_sum,
                           const void *dout, const void *dsum, const void *sum, const void *mean,
@@ -153,22 +152,22 @@ typedef struct Ops {
     /* 0: there is no use for it, pass NULL. */
     uint64_t (*unfolded_bytes)(int64_t rows, int C, int K);
 
-    /* Work beside work. What is enqueued between side_begin and side_end may run at the same time as what
-     * follows side_end, and comes after all that was enqueued before side_begin, and after other work of the
-     * side. side_note: remembers, by a number below SIDE_NOTES, how far the side's work has been enqueued;
-     * side_await: what follows waits until it got there (at once where nothing was noted). side_join: what
-     * follows waits for all of it; there is one behind the last side_end of a graph. Devices that do one
-     * thing at a time keep the order. */
+    /* Two lanes. What is enqueued between side_begin and side_end goes to the side lane: it starts after
+     * everything that was enqueued before side_begin, and may then run in parallel with what follows
+     * side_end. side_note marks the present end of the side lane with a number below SIDE_NOTES;
+     * side_await makes the main lane wait for that mark (not at all if it was never set). side_join makes it
+     * wait for the whole side lane; every graph ends with one. Devices that do one thing at a time run
+     * everything in order. */
     void (*side_begin)(OpsContext *c);
     void (*side_end)(OpsContext *c);
     void (*side_note)(OpsContext *c, int note);
     void (*side_await)(OpsContext *c, int note);
     void (*side_join)(OpsContext *c);
 
-    void (*dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n,
-                            Dropout drop); /* out may be in; backward is the same call on gradients */
-    void (*add_forward)(OpsContext *c, void *out, const void *a, const void *b,
-                        int64_t n); /* out = a + b; out may be either */
+    /* out may be in. Backward is the same call on gradients. */
+    void (*dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop);
+    /* out = a + b; out may be either. */
+    void (*add_forward)(OpsContext *c, void *out, const void *a, const void *b, int64_t n);
     /* out [B,T,C] = in + v [B,C] at every t. Backward: dv [B,C] = sum over t < len[b] of dout (din is dout
      * itself). */
     void (*add_vector_forward)(OpsContext *c, void *out, const void *in, const void *v, int B, int T, int C);
@@ -232,10 +231,10 @@ typedef struct Ops {
     /* Losses: value [1] acc += weight * sum; dpred = weight * gradient of the sum (NULL: value only; d = pred
      * - target, L1 |d|, MSE d^2, Huber d^2 / 2 up to delta, then delta (|d| - delta / 2)). Only rows t <
      * len[b] count; others get gradient 0. pred [B,T,n] real, target [B,T,n] float. The weight holds the
-     * normalisation, so that accumulation over micro-batches is a sum. */
+     * normalisation, so that accumulation over micro-batches is a sum. accumulate: dpred +=. */
     void (*loss_forward)(OpsContext *c, void *value, void *dpred, const void *pred, const float *target,
                          const int32_t *len, int B, int T, int n, LossKind kind, float delta, float weight,
-                         int accumulate); /* accumulate: dpred += */
+                         int accumulate);
     /* value [1] acc += weight * sum over frames of |mel - mu[symbol]|^2; dmu [B,T,n] = its gradient (NULL:
      * value only). */
     void (*align_loss)(OpsContext *c, void *value, void *dmu, const void *mu, const float *mel,

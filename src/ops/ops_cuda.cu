@@ -101,14 +101,14 @@ static int cuda_ops_open(OpsContext *c, const Ops *ops, Device *d, Stream *s, Er
     return rc;
 }
 
-/* ---- work beside work ---- */
+/* ---- the side lane ---- */
 
 /* The first failure is kept for check; nothing can be returned here. */
 static void side_try(CudaOps *o, cudaError_t e)
 {
     if (e != cudaSuccess && o->broken == cudaSuccess) {
         o->broken = e;
-        o->operation = "run work beside work";
+        o->operation = "switch to the side lane";
     }
 }
 

@@ -1,7 +1,7 @@
 /* ops_cuda.h - what the .cu files of the ops share: the state behind OpsContext.own, launching, vectors of
- * eight elements, reductions. Everything is enqueued on one stream or on the one beside it, which has its own
- * workspace: it is free again for the next op as soon as an op has been enqueued. Sums over rows have two
- * stages: blocks leave partial sums in the workspace, a second kernel adds them in a fixed order. */
+ * eight elements, reductions. Everything is enqueued on one stream or on the side lane's stream, which has
+ * its own workspace: it is free again for the next op as soon as an op has been enqueued. Sums over rows have
+ * two stages: blocks leave partial sums in the workspace, a second kernel adds them in a fixed order. */
 #ifndef MYXTTS_OPS_CUDA_H
 #define MYXTTS_OPS_CUDA_H
 
@@ -17,9 +17,9 @@ typedef __nv_bfloat16 bf16;
 
 #define BLAS_WORKSPACE (size_t(32) << 20) /* what cuBLASLt wants on Hopper */
 #define SCRATCH_BYTES (size_t(136) << 20) /* partial sums, unfolded input of convolutions */
-#define SIDE_SCRATCH (size_t(64) << 20)   /* the same for what runs beside; products there are smaller */
+#define SIDE_SCRATCH (size_t(64) << 20)   /* the same for the side lane; products there are smaller */
 
-#define BLAS_ALL (BLAS_WORKSPACE + 4096) /* with a few numbers of our own behind it */
+#define BLAS_ALL (BLAS_WORKSPACE + 4096) /* with a few numbers of our own after it */
 #define SIDE_BYTES (BLAS_ALL + SIDE_SCRATCH)
 
 struct Blas; /* product_cuda.cu */
@@ -29,7 +29,7 @@ typedef struct CudaOps {
     int processors;            /* multiprocessors of the GPU */
     int hopper;                /* kernels of sm_90a: 1 there are, -1 there are none, 0 not asked yet */
     cudaStream_t stream;       /* where ops are enqueued now: one of the next two */
-    cudaStream_t whole, side;  /* the caller's stream, and ours for work beside it */
+    cudaStream_t whole, side;  /* the caller's stream, and ours: the side lane */
     cudaEvent_t forked, ended; /* where the side's work begins and ends */
     cudaEvent_t notes[SIDE_NOTES];
     int noted[SIDE_NOTES]; /* since the last join */
@@ -79,8 +79,8 @@ template <typename K> static inline void allow_shared(CudaOps *o, K kernel, size
     }
 }
 
-/* The workspace: of cuBLASLt, then scratch. Work that runs beside has its own at the end. */
-static inline int ops_is_beside(const OpsContext *c)
+/* The workspace: of cuBLASLt, then scratch. The side lane has its own at the end. */
+static inline int ops_on_side(const OpsContext *c)
 {
     const CudaOps *o = (const CudaOps *)c->own;
     return o->stream == o->side;
@@ -88,14 +88,14 @@ static inline int ops_is_beside(const OpsContext *c)
 
 static inline uint8_t *ops_workspace(const OpsContext *c)
 {
-    return (uint8_t *)c->workspace + (ops_is_beside(c) ? c->workspace_bytes - SIDE_BYTES : 0);
+    return (uint8_t *)c->workspace + (ops_on_side(c) ? c->workspace_bytes - SIDE_BYTES : 0);
 }
 
 static inline void *ops_scratch(OpsContext *c) { return ops_workspace(c) + BLAS_ALL; }
 
 static inline size_t ops_scratch_bytes(const OpsContext *c)
 {
-    return (ops_is_beside(c) ? SIDE_BYTES : c->workspace_bytes - SIDE_BYTES) - BLAS_ALL;
+    return (ops_on_side(c) ? SIDE_BYTES : c->workspace_bytes - SIDE_BYTES) - BLAS_ALL;
 }
 
 static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -46,7 +46,7 @@ static int host_ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
     return rc;
 }
 
-/* Host ops run at once and in order: nothing fails later, and work "beside" other work is just work. */
+/* Host ops run at once and in order: nothing fails later, and the side lane is the main lane. */
 static int nothing_fails(OpsContext *c, Err *err) { return 0; }
 static void in_order(OpsContext *c) {}
 static void note_nothing(OpsContext *c, int note) {}

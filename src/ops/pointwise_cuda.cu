@@ -467,7 +467,7 @@ static void broadcast_backward(OpsContext *c, void *din, const void *dout, int B
            broadcast_backward_kernel<T>, (float *)din, (const T *)dout, B, N);
 }
 
-/* blockIdx.y: the batch item. Groups side by side are the frames as they lie in memory; what is behind the
+/* blockIdx.y: the batch item. Groups are the frames as they are in memory; what is past the
  * length is zeros. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS)

@@ -133,8 +133,8 @@ void HOST(broadcast_backward)(OpsContext *c, void *din, const void *dout, int B,
         VEC(host_of(c))->add(din, din, (const REAL *)dout + b * N, N);
 }
 
-/* r frames become one row; rows of a mel already lie one behind the other, so it is a copy with zeros
- * behind the clip. */
+/* r frames become one row; rows of a mel are already contiguous, so it is a copy with zeros
+ * after the clip. */
 static void group_frames_task(void *arg, int b, int slot)
 {
     PointwiseTask *t = arg;

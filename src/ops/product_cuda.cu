@@ -263,7 +263,7 @@ template <typename F> static float watch(const Watch *w, int rounds, F run)
     return failed ? -1.0f : ms / (float)rounds;
 }
 
-/* Workspace for `bytes`, behind what a product reads there; NULL where there is too little. */
+/* Workspace for `bytes`, after what a product reads there; NULL where there is too little. */
 static void *free_room(OpsContext *c, size_t bytes, const void *a, size_t a_bytes, const void *b,
                        size_t b_bytes)
 {
@@ -511,7 +511,7 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
 
 /* ---- weight gradients with the sums of dout's columns ---- */
 
-/* Whether the sums that the product makes beside itself are those of the pass they stand for, number by
+/* Whether the sums that the product makes on the way are those of the pass that they replace, number by
  * number. */
 static int sums_agree(CudaOps *o, const float *sums, const float *want, int N)
 {

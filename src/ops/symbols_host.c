@@ -19,7 +19,7 @@ typedef struct SymbolsTask {
     REAL weight;
 } SymbolsTask;
 
-/* Frames without a symbol, behind the end of the clip, are zero. */
+/* Frames without a symbol, past the end of the clip, are zero. */
 static void repeat_forward_task(void *arg, int b, int slot)
 {
     const SymbolsTask *a = arg;
