@@ -220,13 +220,13 @@ static void block_key(File *f, const Key *k, int indent, int broken)
         defect(f, l, "no value", k->name);
         buf_printf(&l->text, "%s:", name);
         tail(f, l);
-    } else if (kind == 8) { /* the same key again, a line later */
+    } else if (kind == 8) { /* the same key again, a line later: that one is kept */
+        defect(f, l, "twice", k->name);
         pair(f, &l->text, name, good);
         tail(f, l);
         decorate(f, indent);
         l = line(f);
         blanks(&l->text, indent);
-        defect(f, l, "twice", k->name);
         pair(f, &l->text, name, k->good[rng_below(&f->rng, 3)]);
         tail(f, l);
     } else if (kind == 9 && good[0] != '[') { /* a list where a value belongs */

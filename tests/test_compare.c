@@ -290,6 +290,88 @@ static void test_logs_of_odd_kinds(void **state)
     folder_remove(&f);
 }
 
+/* A restart that finds nothing to do says what it was asked for; the steps of the log were made otherwise. */
+static void test_restart_with_nothing_to_do(void **state)
+{
+    (void)state;
+    Folder f = folder_make();
+    RunRecord a = load(make_log(&f, "a.jsonl", usual)), b;
+    const char *path = make_log(&f, "b.jsonl", usual);
+    FILE *log = fopen(path, "a");
+    fprintf(log,
+            "{\"event\":\"resume\",\"step\":%d}\n{\"event\":\"start\",\"step\":%d,\"batch_size\":8,"
+            "\"gradient_accumulation_steps\":4,\"total_steps\":%d}\n{\"event\":\"end\"}\n",
+            usual.steps, usual.steps, usual.steps);
+    fclose(log);
+    b = load(path);
+    assert_int_equal(b.accumulation, 1);
+    assert_int_equal(b.batch_size, usual.batch);
+    Compare c = compared(&a, &b, (double)NAN);
+    assert_int_equal(c.verdict_sure, 0);
+    assert_true(fabs(c.rows[COMPARE_STEP].change - 1) < 0.01);
+    run_record_close(&b);
+    /* Steps that it does make count, and those before, of other batches, do not. */
+    log = fopen(path, "a");
+    fprintf(log,
+            "{\"event\":\"resume\",\"step\":%d}\n{\"event\":\"start\",\"batch_size\":8,"
+            "\"gradient_accumulation_steps\":4}\n",
+            usual.steps);
+    for (int i = 1; i <= 3; i++)
+        fprintf(
+            log,
+            "{\"event\":\"step\",\"step\":%d,\"seconds\":1,\"loss\":1,\"busy_share\":%s,\"step_times_ms\":["
+            "%s]}\n",
+            usual.steps + i, i == 1 ? "0" : "0.9", i == 1 ? "" : "5,5,5,5,5,5,5,5");
+    fclose(log);
+    b = load(path);
+    assert_int_equal(b.accumulation, 4);
+    assert_int_equal(b.time_count - b.time_from, 16);
+    /* A line in which nothing was measured says 0 % busy; that is not a share. */
+    assert_true(fabs(run_record_mean(&b, offsetof(RunLine, busy_share)) - 0.9) < 1e-9);
+    c = compared(&a, &b, (double)NAN);
+    assert_true(fabs(c.rows[COMPARE_STEP].b - 20) < 1e-9);
+    json_t *notes = compare_notes(&c);
+    assert_int_equal(json_array_size(notes), 1);
+    json_decref(notes);
+    run_record_close(&a);
+    run_record_close(&b);
+    folder_remove(&f);
+}
+
+/* Settings are compared whether they are the default or not; a run within its warm-up is named. */
+static void test_settings_and_warm_up(void **state)
+{
+    (void)state;
+    Folder f = folder_make();
+    const char *paths[2];
+    for (int k = 0; k < 2; k++) {
+        char text[2000];
+        int n =
+            snprintf(text, sizeof text,
+                     "{\"event\":\"start\",\"batch_size\":8,\"settings\":{\"native_loading\":\"%s\","
+                     "\"checkpoint_dir\":\"%d\",\"warmup_steps\":\"%d\"}}\n"
+                     "{\"event\":\"step\",\"step\":20,\"seconds\":1,\"loss\":1,\"step_times_ms\":[5,6]}\n",
+                     k ? "true" : "false", k, k ? 10 : 400);
+        paths[k] = folder_file(&f, k ? "1.jsonl" : "0.jsonl");
+        file_put(paths[k], text, (size_t)n);
+    }
+    RunRecord a = load(paths[0]), b = load(paths[1]);
+    Compare c = compared(&a, &b, (double)NAN);
+    json_t *o = compare_json(&c);
+    char *all = json_dumps(json_object_get(o, "settings"), 0),
+         *notes = json_dumps(json_object_get(o, "notes"), 0);
+    assert_non_null(strstr(all, "{\"key\": \"native_loading\", \"a\": \"false\", \"b\": \"true\"}"));
+    assert_null(strstr(all, "checkpoint_dir"));
+    assert_non_null(strstr(notes, "A ended at step 20, within its warm-up of 400 steps"));
+    assert_null(strstr(notes, "B ended"));
+    free(all);
+    free(notes);
+    json_decref(o);
+    run_record_close(&a);
+    run_record_close(&b);
+    folder_remove(&f);
+}
+
 static void test_pages_and_pictures(void **state)
 {
     (void)state;
@@ -372,10 +454,16 @@ static void test_scaling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_difference),     cmocka_unit_test(test_false_alarms),
-        cmocka_unit_test(test_variation_and_shares), cmocka_unit_test(test_batches_and_accumulation),
-        cmocka_unit_test(test_time_to_loss),         cmocka_unit_test(test_logs_of_odd_kinds),
-        cmocka_unit_test(test_pages_and_pictures),   cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_known_difference),
+        cmocka_unit_test(test_false_alarms),
+        cmocka_unit_test(test_variation_and_shares),
+        cmocka_unit_test(test_batches_and_accumulation),
+        cmocka_unit_test(test_time_to_loss),
+        cmocka_unit_test(test_logs_of_odd_kinds),
+        cmocka_unit_test(test_restart_with_nothing_to_do),
+        cmocka_unit_test(test_settings_and_warm_up),
+        cmocka_unit_test(test_pages_and_pictures),
+        cmocka_unit_test(test_scaling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@
 #include "judge/words.h"
 #include "support/folder_testing.h"
 #include "support/spoken.h"
+#include "train/hearing.h"
 
 #define LIBRARY "MYXTTS_POCKETSPHINX_LIBRARY"
 #define MODEL "MYXTTS_POCKETSPHINX_MODEL"
@@ -592,9 +593,32 @@ static void test_a_clip_that_fails(void **state)
 
 /* ---- the job ---- */
 
+/* Clips that the judge could not compare, or that have no pitch, leave gaps, not "nan". */
+static void test_sentence_without_pitch(void **state)
+{
+    char text[400];
+    Heard h = {.clips = 1,
+               .voice = {.words = 17, .share = 1},
+               .recordings = {.words = 17},
+               .mcd_db = 7.8,
+               .f0_rmse_semitones = NAN,
+               .length_ratio = 1.24};
+    heard_sentence(&h, text, sizeof text);
+    assert_string_equal(text,
+                        "100 % of the words wrong; in the recordings 0 %; 7.8 dB from the recordings, 1.24 "
+                        "times as long");
+    h.f0_rmse_semitones = 0.5;
+    heard_sentence(&h, text, sizeof text);
+    assert_non_null(strstr(text, ", pitch off by 0.5 semitones, "));
+    h.mcd_db = NAN;
+    heard_sentence(&h, text, sizeof text);
+    assert_null(strstr(text, "nan"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sentence_without_pitch),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_words_at_random),
         cmocka_unit_test(test_words_limit),

@@ -60,6 +60,12 @@ log_has compare_json_names_the_faster '"faster": "a"'
 ends_with compare_needs_two 2 "$bin" compare "$a"
 ends_with compare_misses_a_log 3 "$bin" compare "$a" "$dir/none"
 log_has compare_names_the_missing_log "$dir/none"
+printf 'Epoch 1/100 | Step 1 | loss 3.21 | data 41 ms\nEpoch 1/100 | Step 2 | loss 3.20\n' >"$dir/old.log"
+for command in "compare $dir/old.log $a" "compare $a $dir/old.log" "scaling $dir/old.log" "monitor --once $dir/old.log" "diagnose $dir/old.log"; do
+    # shellcheck disable=SC2086
+    ends_with "old_log_is_refused_by_${command%% *}" 3 "$bin" $command
+    log_has "old_log_is_named_by_${command%% *}" "old.log is not a log of .myxtts train.: it begins with .Epoch 1/100 .*log.jsonl"
+done
 ends_with compare_refuses_a_skip 2 "$bin" compare "$a" "$b" --skip x
 ends_with compare_cannot_write 3 "$bin" compare "$a" "$b" --html "$dir/no/such/folder/c.html"
 

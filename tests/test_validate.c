@@ -50,23 +50,30 @@ static void test_repairs(void **state)
         {"data:\n  pin_memory: ture\n", "data:\n  pin_memory: true\n", 1},
         {"data:\n  data_gpu: cuda:1\n", "data:\n  data_gpu: 1\n", 1},
         {"data:\n  batch_size: 8\n  batch_size: 9 # two\n",
-         "data:\n  batch_size: 8\n  # batch_size: 9 # two\n", 1},
-        {"data:\n  batch_size: 8\n  batch_size: 8\n", "data:\n  batch_size: 8\n  # batch_size: 8\n", 1},
+         "data:\n  # batch_size: 8\n  batch_size: 9 # two\n",
+         1}, /* the last one, as other readers of YAML do */
+        {"data:\n  batch_size: 8\n  batch_size: 8\n", "data:\n  # batch_size: 8\n  batch_size: 8\n", 1},
+        {"data:\n  seed: 1\n  seed: 2\n  seed: 3\n", "data:\n  # seed: 1\n  # seed: 2\n  seed: 3\n", 2},
         {"data:\n  batch_size: [1, # one\n    2]\n  num_workers: 999\n",
          "data:\n  batch_size: 32\n  # one\n  num_workers: auto\n", 2},
         {"x: &s\n  trim_top_db: 5\nata:\n  <<: *s\n",
          "# x: &s\n#   trim_top_db: 5\ndata:\n  trim_top_db: 5\n  # <<: *s\n", 3},
-        {"data: {batch_size: 8, batch_size: 9}\n", "data: {batch_size: 8}\n", 1},
-        {"data:\n  native_loading: true\n  use_tf_native_loading: false\n",
-         "data:\n  native_loading: true\n  # use_tf_native_loading: false\n", 1},
         {"data:\n  batch_size:\n", "data:\n  # batch_size:\n", 1},
         {"data:\n  epochs: 3\ntraining:\n  lr: 0.001\n",
          "data:\n  # epochs: 3\ntraining:\n  lr: 0.001\n  epochs: 3\n", 1},
         {"data:\n  epochs: 3\n", "data:\n  # epochs: 3\ntraining:\n  epochs: 3\n", 1},
         {"batch_size: 8\n", "# batch_size: 8\ndata:\n  batch_size: 8\n", 1},
         {"dat:\n  batch_size: 8\n", "data:\n  batch_size: 8\n", 1},
-        {"data:\n  batch_size: 8\ndata:\n  num_workers: 2\n  batch_size: 9\n",
-         "data:\n  batch_size: 8\n  num_workers: 2\n# data:\n#   num_workers: 2\n#   batch_size: 9\n", 1},
+        {"data:\n  batch_size: 8\ndata:\n  num_workers: 2\n  batch_size: 8\n",
+         "data:\n  batch_size: 8\n  num_workers: 2\n# data:\n#   num_workers: 2\n#   batch_size: 8\n", 1},
+        /* JSON stays JSON. */
+        {"{\"model\": {\"model_size\": \"nano\"}, \"batch_size\": 4}\n",
+         "{\"model\": {\"model_size\": \"nano\"}, \"data\": {\"batch_size\": 4}}\n", 1},
+        {"{\"data\": {\"num_workers\": 999, \"seed\": 1}}\n",
+         "{\"data\": {\"num_workers\": \"auto\", \"seed\": 1}}\n", 1},
+        /* Digits that nobody would write do not appear. */
+        {"training:\n  lr: 1.0e-5\n  min_learning_rate: 0.1\n",
+         "training:\n  lr: 1.0e-5\n  min_learning_rate: 1.0e-07\n", 1},
         {"x: &s\n  trim_top_db: 35\ndata:\n  <<: *s\n  batch_size: 8\n",
          "# x: &s\n#   trim_top_db: 35\ndata:\n  # <<: *s\n  batch_size: 8\n  trim_top_db: 35\n", 2},
         {"data:\n  quux: 3\n", "data:\n  # quux: 3\n", 1},
@@ -127,6 +134,27 @@ static void test_problems(void **state)
         assert_int_equal(schema_repair(&r, &text, "t.yaml", 0, NULL, &err), 0);
         assert_true(r.count == 1 && !r.loads && !r.items[0].fixed && r.items[0].what[0]);
         assert_string_equal(text.data, hopeless[i]);
+        schema_report_free(&r);
+    }
+    /* two values, and nobody but the user knows which was meant; a second document is named before all else
+     */
+    static const struct {
+        const char *text, *what;
+        int line;
+    } asked[] = {
+        {"data:\n  native_loading: true\n  use_tf_native_loading: false\n", "already set it to true", 3},
+        {"data: {batch_size: 8, batch_size: 9}\n", "is given twice", 1},
+        {"data:\n  seed: 8\ndata:\n  seed: 9\n", "section 'data' is given twice", 3},
+        {"data:\n  seed: 8\n  seed: 8\n---\ndata:\n  seed: 8\n", "a second YAML document begins here", 4},
+    };
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        buf_clear(&text);
+        buf_str(&text, asked[i].text);
+        assert_int_equal(schema_repair(&r, &text, "t.yaml", 0, NULL, &err), 0);
+        assert_true(r.count == 1 && !r.loads && !r.items[0].fixed && r.items[0].hint[0]);
+        assert_non_null(strstr(r.items[0].what, asked[i].what));
+        assert_int_equal(r.items[0].line, asked[i].line);
+        assert_string_equal(text.data, asked[i].text);
         schema_report_free(&r);
     }
     /* the command line is not the file's to change */

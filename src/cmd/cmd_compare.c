@@ -65,6 +65,9 @@ static void print_compare(const Compare *c)
         printf("%s%-28s %16s %16s\n", k ? "" : "\nsettings that differ\n", key, x[0] ? x : "-",
                y[0] ? y : "-");
     }
+    size_t note;
+    json_array_foreach(json_object_get(all, "notes"), note, v)
+        printf("%s%s\n", note ? "" : "\n", json_string_value(v));
     json_decref(all);
     if (!c->a->start && !c->b->start)
         printf("\nNeither log records the settings of its run.\n");

@@ -99,8 +99,11 @@ typedef struct TrainRun {
     VoiceWatch voice;
 } TrainRun;
 
+/* A rate that never reached its height: such a run says little about the settings. */
+static int within_warmup(const Config *cfg, int64_t step) { return step > 0 && step < cfg->warmup_steps; }
+
 /* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
-static int print_json(const TrainRun *r, Err *err)
+static int print_json(const TrainRun *r, const Config *cfg, Err *err)
 {
     const TrainSummary *s = &r->summary;
     const TrainPlan *p = &r->plan;
@@ -153,11 +156,12 @@ static int print_json(const TrainRun *r, Err *err)
         heard_json(o, &s->heard);
     json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
     json_object_set_new(o, "limits", limits_json(&r->limits));
+    json_object_set_new(o, "within_warmup", json_boolean(within_warmup(cfg, s->step)));
     return output_print(o, 9, err);
 }
 
 /* The same for people. */
-static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch *w)
+static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *v, const VoiceWatch *w)
 {
     char time[64];
     progress_format_seconds(time, sizeof time, s->seconds);
@@ -177,8 +181,10 @@ static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch
         printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);
         if (isfinite(s->step_std))
             printf(" +-%.1f %%", 100 * s->step_std / s->step_mean);
-        printf(": forward %.1f, loss %.1f, backward %.1f, optimiser %.1f\n", s->phase[0] * 1e3,
-               s->phase[1] * 1e3, s->phase[2] * 1e3, s->phase[3] * 1e3);
+        for (int i = 0; i < PHASE_COUNT && isfinite(s->phase[i]);
+             i++) /* few steps: the phases are not known */
+            printf("%s%s %.1f", i ? ", " : ": ", phase_name(i), s->phase[i] * 1e3);
+        printf("\n");
         printf("  %-12s %.0f clips/s, %.0f mel frames/s, padding %.1f %%\n", "throughput",
                s->utterances_per_s, s->frames_per_s, 100 * s->padding);
         printf("  %-12s waited %.2f %% for data, busy %.2f %%", "device", 100 * s->wait_share,
@@ -203,6 +209,9 @@ static void print_text(const TrainSummary *s, const Verdict *v, const VoiceWatch
     if (v && v->best >= 0)
         printf("  %-12s %s would give %.2f times the throughput (forecast)\n", "", v->gains[v->best].change,
                v->gains[v->best].predicted);
+    if (within_warmup(cfg, s->step))
+        printf("  %-12s the run ended within its warm-up of %d steps: the learning rate has not reached %g\n",
+               "warm-up", cfg->warmup_steps, cfg->learning_rate);
     if (s->skipped)
         printf("  %-12s %lld steps were left out by the guard\n", "guard", (long long)s->skipped);
     for (int i = 0; i < w->count; i++)
@@ -264,6 +273,17 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                  "reference; the others refer to "
                  "themselves",
                  100 * found_share(&r->train, cfg->batch_size));
+    if (!cfg->native_loading)
+        log_warn(log,
+                 "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
+                 "model device waits for all of it; --native-loading true runs them beside the step");
+    if (cfg->max_steps > 0 && within_warmup(cfg, cfg->max_steps))
+        log_warn(
+            log,
+            "the run will end at step %lld, within its warm-up of %d steps: the learning rate does not reach "
+            "%g; --warmup-steps %lld would leave time for it",
+            (long long)cfg->max_steps, cfg->warmup_steps, cfg->learning_rate,
+            (long long)(cfg->max_steps / 10));
     voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
     catch_signals();
     rc = trainer_open(&r->trainer, &o, err);
@@ -306,9 +326,9 @@ int cmd_train(int argc, char **argv, Log *log)
     else
         rc = run(r, &line.cfg, log, &err);
     if (!rc && line.json)
-        rc = print_json(r, &err);
+        rc = print_json(r, &line.cfg, &err);
     else if (!rc)
-        print_text(&r->summary, r->has_verdict ? &r->verdict : NULL, &r->voice);
+        print_text(&r->summary, &line.cfg, r->has_verdict ? &r->verdict : NULL, &r->voice);
     if (!rc)
         forgive_closed_pipe();
     if (!rc && r->summary.checkpoint_failed)

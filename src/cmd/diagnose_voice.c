@@ -11,6 +11,7 @@
 #include "cmd/data.h"
 #include "cmd/output.h"
 #include "cmd/voice_data.h"
+#include "diag/run_record.h"
 #include "diag/voice_report.h"
 
 typedef struct Patient {
@@ -30,6 +31,10 @@ static int find_folder(Patient *p, const char *run, Err *err)
     const char *slash = strrchr(run, '/');
     if (stat(run, &st))
         return err_set_errno(err, ERR_MISSING, "there is no run at %s", run);
+    size_t length = strlen(run);
+    int is_checkpoint = length > 12 && strcmp(run + length - 12, ".safetensors") == 0;
+    if (!is_checkpoint && run_record_check(run, err))
+        return err->code;
     if (S_ISDIR(st.st_mode))
         p->folder = strdup(run);
     else

@@ -5,6 +5,7 @@
 
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -51,8 +52,11 @@ static int set_int(RuleFix *fix, const char *key, int value)
 
 static int set_double(RuleFix *fix, const char *key, double value)
 {
+    /* A quotient such as 1e-5 / 100 has digits that nobody would write. */
+    char text[40];
+    snprintf(text, sizeof text, "%.12g", value);
     fix->key = key;
-    option_format_double(fix->value, sizeof fix->value, value);
+    option_format_double(fix->value, sizeof fix->value, strtod(text, NULL));
     return 1;
 }
 

@@ -137,81 +137,6 @@ static void comment_out(Walk *w, SchemaProblem *p, int key_node, int top_level, 
 
 /* ---- values ---- */
 
-/* What the key would be without this line: the preset's value or the default. */
-static void default_text(const Walk *w, const Option *o, char *out, size_t cap)
-{
-    Buf text = {0};
-    const char *preset = option_preset(o, w->size);
-    if (!preset)
-        option_format(&text, o, &w->defaults);
-    snprintf(out, cap, "%s", preset ? preset : text.data ? text.data : "");
-    buf_free(&text);
-}
-
-/* 1 when the key takes the text as its value. */
-static int takes(const Option *o, const char *text)
-{
-    Config scratch = {0};
-    Block strings = {0};
-    Err err = {0};
-    RawValue raw = {.items = {text}, .count = 1};
-    int rc = option_set(o, &scratch, &strings, &raw, &err);
-    block_free(&strings);
-    return rc == 0;
-}
-
-/* The word of a switch or choice that was probably meant. */
-static int nearest_word(const Option *o, const char *text, char *out, size_t cap)
-{
-    static const OptionName switches[] = {{"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0},
-                                          {"on", 1},   {"off", 0},   {NULL, 0}};
-    int best = strlen(text) < 4 ? 2 : 3, is_switch = o->type == OPT_BOOL;
-    const OptionName *found = NULL;
-    for (const OptionName *n = is_switch ? switches : o->names; n && n->word; n++) {
-        int distance = config_name_distance(n->word, text);
-        if (distance < best) {
-            best = distance;
-            found = n;
-        }
-    }
-    if (!found)
-        return 0;
-    snprintf(out, cap, "%s", is_switch ? (found->value ? "true" : "false") : found->word);
-    return 1;
-}
-
-/* What was meant, where that is plain; else the default. */
-static void suggest(const Walk *w, const Option *o, const RawValue *raw, char *out, size_t cap)
-{
-    const char *s = raw->count == 1 ? raw->items[0] : "";
-    char *end;
-    if ((o->type == OPT_BOOL || o->type == OPT_ENUM || o->type == OPT_CHOICE) && s[0] &&
-        nearest_word(o, s, out, cap))
-        return;
-    if (o->type == OPT_INT || o->type == OPT_INT_AUTO || o->type == OPT_INT64 || o->type == OPT_FLOAT) {
-        double x = strtod(s, &end);
-        if (*s && !*end && x > -1e15 && x < 1e15) { /* 010, 32.5 */
-            if (o->type == OPT_FLOAT)
-                option_format_double(out, cap, x);
-            else
-                snprintf(out, cap, "%lld", (long long)(x < 0 ? x - 0.5 : x + 0.5));
-            if (takes(o, out))
-                return;
-        }
-    }
-    if (o->type == OPT_DEVICE) { /* cuda:0, gpu1 */
-        const char *digits = s + strcspn(s, "0123456789");
-        snprintf(out, cap, "%.3s", digits);
-        if (*s && *digits && strncmp(s, "sim", 3) != 0 && takes(o, out))
-            return;
-    }
-    if (raw->is_list && raw->count == 1 && o->type != OPT_LIST && takes(o, s)) {
-        snprintf(out, cap, "%s", s);
-        return;
-    }
-    default_text(w, o, out, cap);
-}
-
 /* Tags of YAML itself (!!str, !!int) change nothing here. */
 static int core_tag(const char *tag) { return !tag || strncmp(tag, "tag:yaml.org,2002:", 18) == 0; }
 
@@ -242,7 +167,7 @@ static int read_value(const Walk *w, RawValue *raw, int value_node)
 static void set_value(Walk *w, SchemaProblem *p, const Option *o, const RawValue *raw, int key_node)
 {
     char value[600];
-    suggest(w, o, raw, value, sizeof value);
+    schema_suggest(value, sizeof value, &w->defaults, w->size, o, raw);
     snprintf(p->fix, sizeof p->fix, "%s: %.150s", o->key, value);
     act(w, p, DO_SET, key_node, 0, value);
 }
@@ -262,9 +187,10 @@ static void check_repeated(Walk *w, const char *section, const Option *o, int ro
     if (!now.failed && strcmp(now.data, w->first_value[row].data) != 0) {
         SchemaProblem *p = problem(w, key_node, section, o->key);
         if (p) {
+            /* Two names, or two sections: nobody but the user knows which was meant. */
             snprintf(p->what, sizeof p->what, "%s is %.100s, but line %d already set it to %.100s", o->key,
                      now.data, w->first_line[row], w->first_value[row].data);
-            comment_out(w, p, key_node, 0, "make the later line a comment");
+            snprintf(p->hint, sizeof p->hint, "remove one of the two lines");
         }
     }
     buf_free(&now);
@@ -392,6 +318,33 @@ static void merge_into(Walk *w, SchemaProblem *p, const char *section, int map, 
     comment_out(w, p, key_node, top_level, fix);
 }
 
+/* The last pair of the map that has the same key. */
+static int last_of_name(const Walk *w, int key_node)
+{
+    int last = key_node;
+    for (int k = key_node; k >= 0; k = node(w, node(w, k)->next)->next)
+        if (node(w, k)->kind == NODE_SCALAR && node(w, k)->size == node(w, key_node)->size &&
+            memcmp(node(w, k)->value, node(w, key_node)->value, node(w, k)->size) == 0)
+            last = k;
+    return last;
+}
+
+/* Readers of YAML that let this pass take the last one, so that is the one that has been in effect so far. In
+ * one line the edits cannot tell the two apart: there the user has to choose. */
+static void given_twice(Walk *w, SchemaProblem *p, int key_node, int last)
+{
+    char fix[100];
+    int again = node(w, last)->line;
+    snprintf(p->what, sizeof p->what, "key '%.100s' is given twice, again in line %d",
+             node(w, key_node)->value, again);
+    snprintf(p->hint, sizeof p->hint, "remove one of the two");
+    if (again == node(w, key_node)->line)
+        return;
+    snprintf(fix, sizeof fix, "make this line a comment and keep line %d: the last one counts elsewhere",
+             again);
+    comment_out(w, p, key_node, 0, fix);
+}
+
 /* One line of a section. */
 static void check_pair(Walk *w, const char *section, int body, int key_node)
 {
@@ -402,13 +355,10 @@ static void check_pair(Walk *w, const char *section, int body, int key_node)
             snprintf(p->what, sizeof p->what, "a key of section %s is not a plain word", section);
         return;
     }
-    int first = yaml_tree_find(&w->tree, body, key->value, 0);
-    if (first != key_node) {
-        if ((p = problem(w, key_node, section, key->value))) {
-            snprintf(p->what, sizeof p->what, "key '%.100s' is given twice, first in line %d", key->value,
-                     node(w, first)->line);
-            comment_out(w, p, key_node, 0, "make the later line a comment");
-        }
+    int last = last_of_name(w, key_node);
+    if (last != key_node) {
+        if ((p = problem(w, key_node, section, key->value)))
+            given_twice(w, p, key_node, last);
         return;
     }
     if (strcmp(key->value, "<<") == 0) {
@@ -471,6 +421,21 @@ static void unknown_section(Walk *w, int key_node)
     }
 }
 
+/* A key of the later of two sections that the first one gives another value; -1: there is none. */
+static int conflicting_key(const Walk *w, int first_map, int later_map)
+{
+    int k = node(w, later_map)->kind == NODE_MAP ? node(w, later_map)->first : -1;
+    for (; k >= 0; k = node(w, node(w, k)->next)->next) {
+        char a[600], b[600];
+        int there =
+            node(w, k)->kind == NODE_SCALAR ? yaml_tree_find(&w->tree, first_map, node(w, k)->value, 0) : -1;
+        if (there >= 0 && (source_of(w, node(w, there)->next, a, sizeof a) ||
+                           source_of(w, node(w, k)->next, b, sizeof b) || strcmp(a, b) != 0))
+            return k;
+    }
+    return -1;
+}
+
 /* A section given twice is merged, an unknown one renamed; the pairs of the others are looked at. */
 static void check_section(Walk *w, int key_node)
 {
@@ -491,7 +456,11 @@ static void check_section(Walk *w, int key_node)
             return;
         snprintf(p->what, sizeof p->what, "section '%.100s' is given twice, first in line %d", key->value,
                  node(w, first)->line);
-        if (section && node(w, body)->kind == NODE_MAP)
+        int both = conflicting_key(w, node(w, first)->next, body);
+        if (both >= 0)
+            snprintf(p->hint, sizeof p->hint, "both give '%.60s', with other values: remove one of them",
+                     node(w, both)->value);
+        else if (section && node(w, body)->kind == NODE_MAP)
             merge_into(w, p, section, body, node(w, first)->next, key_node, 1,
                        "move its keys to the first one");
         else
@@ -673,12 +642,24 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
 {
     YamlTree tree;
     Err why = {0};
-    int rc = yaml_tree_parse(&tree, text->data, text->size, &why), documents = tree.documents;
+    int rc = yaml_tree_parse(&tree, text->data, text->size, &why), documents = tree.documents,
+        second = tree.second_line;
     yaml_tree_close(&tree);
     if (rc == ERR_NOMEM)
         return err_set(err, rc, "%s", why.msg);
     if (!rc && documents <= 1)
         return 0;
+    if (!rc) {
+        SchemaProblem *two = schema_problem(r, second, "", "");
+        if (!two)
+            return err_set(err, ERR_NOMEM, "out of memory for the findings");
+        snprintf(two->what, sizeof two->what,
+                 "a second YAML document begins here, but a configuration is one document");
+        snprintf(two->hint, sizeof two->hint,
+                 "move what is meant from below line %d into the first document, and remove the rest",
+                 second);
+        return 1;
+    }
     Config cfg;
     Err said = {0};
     int loads = config_load_text(&cfg, name, text->data, text->size, 0, NULL, &said) == 0;
@@ -692,8 +673,6 @@ static int check_syntax(SchemaReport *r, Buf *text, const char *name, Err *err)
     p->line = schema_cut_place(&sentence, name);
     snprintf(p->what, sizeof p->what, "%s", sentence);
     snprintf(p->hint, sizeof p->hint, "%s", said.hint);
-    if (!rc)
-        return 1;
     /* Broken YAML has one repair: tabs in the indentation. */
     Buf blanks = {0};
     buf_add(&blanks, text->data, text->size);

@@ -2,6 +2,7 @@
 #ifndef MYXTTS_SCHEMA_PRIVATE_H
 #define MYXTTS_SCHEMA_PRIVATE_H
 
+#include "config/option_table.h"
 #include "config/schema.h"
 
 /* Adds a problem to the report; NULL if out of memory. */
@@ -13,5 +14,9 @@ int schema_cut_place(const char **sentence, const char *name);
  * if there is one way to do so, until the text loads or a violation is left. lines: 1 if the text still has
  * the line numbers of the file. */
 int schema_rules(SchemaReport *r, Buf *text, const char *name, int lines, int argc, char **argv, Err *err);
+/* A value that the key takes, in place of raw: what was meant, where that is plain; else the preset's value
+ * or the default. */
+void schema_suggest(char *out, size_t cap, const Config *defaults, ModelSize size, const Option *o,
+                    const RawValue *raw);
 
 #endif

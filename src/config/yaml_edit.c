@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "config/yaml_json.h"
 #include "config/yaml_tree.h"
 
 typedef struct Splice {
@@ -519,17 +520,25 @@ static int replace_value(Edit *e)
 
 /* ---- new pairs ---- */
 
+/* A flow mapping with a key in double quotes is taken for JSON, and stays JSON. */
+static int is_json(const Edit *e)
+{
+    const YamlNode *root = e->tree.root >= 0 ? node(e, e->tree.root) : NULL;
+    return root && root->kind == NODE_MAP && root->flow && root->first >= 0 &&
+           node(e, root->first)->quote == '"';
+}
+
 /* Formats the new pair: on one line in a flow mapping, otherwise indented by `column`. */
 static void format_pair(Buf *out, const Edit *e, int column, int with_section, int flow)
 {
-    const char *b = break_of(e);
+    const char *b = break_of(e), *q = is_json(e) ? "\"" : "";
     if (flow && with_section)
-        buf_printf(out, "%s: {%s: %s}", e->section, e->name, e->value);
+        buf_printf(out, "%s%s%s: {%s%s%s: %s}", q, e->section, q, q, e->name, q, e->value);
     else if (with_section)
         buf_printf(out, "%*s%s:%s%*s%s: %s", column, "", e->section, b, column + indent_of(e), "", e->name,
                    e->value);
     else if (flow)
-        buf_printf(out, "%s: %s", e->name, e->value);
+        buf_printf(out, "%s%s%s: %s", q, e->name, q, e->value);
     else
         buf_printf(out, "%*s%s: %s", column, "", e->name, e->value);
 }
@@ -662,7 +671,10 @@ int yaml_edit_set(Buf *text, const YamlPlace *at, const char *value, Err *err)
     int rc = begin(&e, text, at, err);
     if (rc)
         return rc;
-    e.value = value;
+    Buf json = {0};
+    if (is_json(&e))
+        yaml_put_json(&json, value);
+    e.value = json.size ? json.data : value;
     find(&e, at);
     e.change = CHANGE_VALUE;
     if (e.key >= 0)
@@ -676,6 +688,7 @@ int yaml_edit_set(Buf *text, const YamlPlace *at, const char *value, Err *err)
     if (!rc)
         rc = finish(&e, text);
     close_edit(&e);
+    buf_free(&json);
     return rc;
 }
 

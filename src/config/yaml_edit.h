@@ -27,6 +27,7 @@ typedef struct YamlPlace {
 /* Sets the value of the pair. `value` is one line of YAML, quoted by the caller where necessary: "8",
  * "[a, b]", "\"two words\"".
  *   - If the old value was quoted and the new one is a plain word or number, it gets the same quotes.
+ *   - A JSON file (a flow mapping with keys in double quotes) stays JSON: words get quotes.
  *   - If the old value was a block list, its lines are kept as comments below the new value.
  *   - If at->line is 0, a missing pair is added at the end of its section, and a missing section at the end
  *     of the file. */

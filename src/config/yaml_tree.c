@@ -215,6 +215,8 @@ static int read_events(Reader *r, yaml_parser_t *parser)
         }
         done = e.type == YAML_STREAM_END_EVENT;
         r->t->documents += e.type == YAML_DOCUMENT_START_EVENT;
+        if (e.type == YAML_DOCUMENT_START_EVENT && r->t->documents == 2)
+            r->t->second_line = (int)e.start_mark.line + 1;
         if (r->t->documents <= 1)
             rc = take_event(r, &e);
         yaml_event_delete(&e);

@@ -34,8 +34,9 @@ typedef struct YamlTree {
     size_t size;
     YamlNode *nodes;
     size_t count, cap;
-    int root;      /* -1: an empty document */
-    int documents; /* number of documents that are not empty; only the first is in the tree */
+    int root;        /* -1: an empty document */
+    int second_line; /* where the second document begins; 0: there is one */
+    int documents;   /* number of documents that are not empty; only the first is in the tree */
     Block strings;
 } YamlTree;
 

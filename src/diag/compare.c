@@ -148,7 +148,8 @@ int compare_samples(Comparison *c, CompareWhat what, const double *a, size_t na,
 static size_t member_of(double *out, const RunRecord *r, size_t member)
 {
     size_t n = 0;
-    for (size_t i = r->line_count > 3 ? 1 : 0; i < r->line_count; i++) {
+    size_t from = r->line_from;
+    for (size_t i = from + (r->line_count - from > 3); i < r->line_count; i++) {
         double v = *(const double *)(const void *)((const char *)&r->lines[i] + member);
         if (isfinite(v))
             out[n++] = v;
@@ -217,15 +218,15 @@ static double reach(const RunRecord *r, double target, int64_t *step)
 /* What the first steps of a run cost (graphs, caches, buffers that grow) is not its speed. */
 static size_t skip_of(const RunRecord *r, int64_t skip)
 {
-    size_t n = r->time_count, most = n > COMPARE_LEAST ? n - COMPARE_LEAST : 0;
+    size_t n = r->time_count - r->time_from, most = n > COMPARE_LEAST ? n - COMPARE_LEAST : 0;
     size_t wanted = skip >= 0 ? (size_t)skip : n / 10 < 100 ? n / 10 : 100;
-    return wanted < most ? wanted : most;
+    return r->time_from + (wanted < most ? wanted : most);
 }
 
 /* Logs without step times cannot be compared. */
 static int has_steps(const RunRecord *r, Err *err)
 {
-    if (r->time_count)
+    if (r->time_count > r->time_from)
         return 0;
     err_set(err, ERR_DATA, "%s holds no step time", r->path);
     return err_hint(

@@ -71,6 +71,9 @@ void compare_row_value(char *out, size_t cap, CompareRow row, double v);
 void compare_row_change(char *out, size_t cap, CompareRow row, const Comparison *r);
 /* One sentence: "B is 12 % faster than A (95 % sure: 10 to 14 %)." */
 void compare_verdict(char *out, size_t cap, const Compare *c);
+/* Sentences about what makes the comparison weaker than it looks: a run that ended within its warm-up, or
+ * that went on with batches of another size. An array of strings. */
+json_t *compare_notes(const Compare *c);
 json_t *compare_json(const Compare *c);   /* for programs; NULL if out of memory */
 json_t *compare_report(const Compare *c); /* for html_write */
 /* Draws the step times of both runs. */

@@ -174,30 +174,62 @@ static json_t *interval_json(const Comparison *r)
 /* Keys of the start line that are no settings. */
 static int is_setting(const char *key)
 {
-    static const char *const other[] = {"event", "step", "total_steps", "time", "date", "seconds", "text"};
+    static const char *const other[] = {"event",   "step", "total_steps", "time",           "date",
+                                        "seconds", "text", "settings",    "checkpoint_dir", "resume"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (strcmp(key, other[i]) == 0)
             return 0;
     return 1;
 }
 
-/* Calls are few: every key of either start line, those of b that a has not, last. */
+/* Every key of either start line once: what was in effect first, then what was set. A log that does not have
+ * the settings (an older one) cannot differ in them. */
 static json_t *settings_that_differ(const RunRecord *a, const RunRecord *b)
 {
-    json_t *list = json_array();
-    for (int pass = 0; pass < 2; pass++) {
+    json_t *list = json_array(), *seen = json_object();
+    const json_t *set[2] = {json_object_get(a->start, "settings"), json_object_get(b->start, "settings")};
+    const json_t *from[4] = {a->start, b->start, set[0], set[1]};
+    for (int pass = 0; pass < (set[0] && set[1] ? 4 : 2); pass++) {
         const char *key;
         json_t *v;
-        json_object_foreach(pass ? b->start : a->start, key, v)
+        json_object_foreach((json_t *)(uintptr_t)from[pass], key, v)
         {
             char x[200], y[200];
-            if (!is_setting(key) || (pass && json_object_get(a->start, key)))
+            if (!is_setting(key) || json_object_get(seen, key))
                 continue;
+            json_object_set_new(seen, key, json_true());
             run_record_setting(a, key, x, sizeof x);
             run_record_setting(b, key, y, sizeof y);
             if (strcmp(x, y) != 0)
                 json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "key", json_from_text(key), "a",
                                                       json_from_text(x), "b", json_from_text(y)));
+        }
+    }
+    json_decref(seen);
+    return list;
+}
+
+json_t *compare_notes(const Compare *c)
+{
+    json_t *list = json_array();
+    for (int k = 0; k < 2; k++) {
+        const RunRecord *r = k ? c->b : c->a;
+        char text[200];
+        run_record_setting(r, "warmup_steps", text, sizeof text);
+        long long warmup = strtoll(text, NULL, 10),
+                  last = r->line_count ? r->lines[r->line_count - 1].step : 0;
+        if (warmup > 0 && last < warmup) {
+            snprintf(text, sizeof text,
+                     "%c ended at step %lld, within its warm-up of %lld steps: the learning rate was still "
+                     "rising, and its loss says little.",
+                     'A' + k, last, warmup);
+            json_array_append_new(list, json_string(text));
+        }
+        if (r->time_from) {
+            snprintf(text, sizeof text,
+                     "%c went on with batches of another size: the %zu batch times before that are left out.",
+                     'A' + k, r->time_from);
+            json_array_append_new(list, json_string(text));
         }
     }
     return list;
@@ -219,6 +251,7 @@ json_t *compare_json(const Compare *c)
                           (json_int_t)c->target_step_b, "settings", settings_that_differ(c->a, c->b));
     for (int i = 0; o && i < COMPARE_COUNT; i++)
         json_object_set_new(o, rows[i].name, interval_json(&c->rows[i]));
+    json_object_set_new(o, "notes", compare_notes(c));
     return o;
 }
 

@@ -287,6 +287,22 @@ static void check_graph(Survey *s)
                          .set_value = "true"});
 }
 
+/* A run that is over before its learning rate has risen. */
+static void check_schedule(Survey *s)
+{
+    const Config *c = s->cfg;
+    if (c->max_steps <= 0 || c->max_steps >= c->warmup_steps)
+        return;
+    preflight_finding(
+        s, (Finding){.severity = FINDING_WARNING,
+                     .area = AREA_CONFIGURATION,
+                     .key = "warmup_steps",
+                     .what = preflight_say(s->p, "the run ends at step %lld, within its warm-up of %d",
+                                           (long long)c->max_steps, c->warmup_steps),
+                     .why = "the learning rate never reaches learning_rate",
+                     .set_value = preflight_say(s->p, "%lld", (long long)(c->max_steps / 10))});
+}
+
 /* Each check adds what it finds; none stops the others. */
 int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
 {
@@ -297,6 +313,7 @@ int preflight_run(Preflight *p, const PreflightOptions *o, Err *err)
     check_switches(&s);
     check_workers(&s);
     check_graph(&s);
+    check_schedule(&s);
     preflight_devices(&s);
     preflight_data(&s);
     preflight_memory(&s);

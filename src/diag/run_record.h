@@ -28,7 +28,8 @@ typedef struct RunPoint {
 
 typedef struct RunRecord {
     char *path;           /* of the log */
-    json_t *start;        /* the last {"event": "start"} line, with the settings; NULL: the log has none */
+    json_t *start;        /* the {"event": "start"} line of the last steps, with the settings; NULL: none */
+    json_t *newest_start; /* the last one; it counts once a step has been made with its settings */
     int64_t total_steps;  /* planned; 0: unknown */
     int64_t batch_size;   /* rows of a batch; 0: unknown */
     int64_t accumulation; /* batches of a step; 1 if unknown */
@@ -36,7 +37,8 @@ typedef struct RunRecord {
     size_t line_count, line_cap;
     double *times; /* [time_count] ms of each batch, in order */
     size_t time_count, time_cap;
-    RunPoint *validation; /* [validation_count] */
+    size_t time_from, line_from; /* the first that were made with the present batch size and accumulation */
+    RunPoint *validation;        /* [validation_count] */
     size_t validation_count, validation_cap;
     int64_t skipped, bad_lines;
     int resumed;         /* how often */
@@ -45,8 +47,12 @@ typedef struct RunRecord {
 } RunRecord;
 
 /* where: a log, or a folder that contains log.jsonl. An empty log is not an error. ERR_MISSING, ERR_IO,
- * ERR_NOMEM; the record is then closed. */
+ * ERR_NOMEM, ERR_DATA as of run_record_check; the record is then closed. */
 int run_record_load(RunRecord *r, const char *where, Err *err);
+/* 0 if the file may be a log of `myxtts train`, also if it is empty or not there; ERR_DATA, with a sentence
+ * that says what to give instead, if its first line is something else: what a program printed, or the .log of
+ * another one. */
+int run_record_check(const char *path, Err *err);
 void run_record_close(RunRecord *r); /* a zeroed record is allowed */
 
 /* A setting of the start line as text ("32", "cuda:0", "yes"); "" if it is not there. Returns out. */

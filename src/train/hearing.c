@@ -425,11 +425,12 @@ int hearing_result(Hearing *h, Heard *out, int wait, Err *err)
 /* One sentence for the log. Without a recogniser it says what is known all the same. */
 void heard_sentence(const Heard *h, char *out, size_t cap)
 {
-    char rest[160] = "";
+    char rest[160] = "", pitch[60] = "";
+    if (isfinite(h->f0_rmse_semitones)) /* a whisper has none */
+        snprintf(pitch, sizeof pitch, ", pitch off by %.1f semitones", h->f0_rmse_semitones);
     if (isfinite(h->mcd_db))
-        snprintf(rest, sizeof rest,
-                 "; %.1f dB from the recordings, pitch off by %.1f semitones, %.2f times as long", h->mcd_db,
-                 h->f0_rmse_semitones, h->length_ratio);
+        snprintf(rest, sizeof rest, "; %.1f dB from the recordings%s, %.2f times as long", h->mcd_db, pitch,
+                 h->length_ratio);
     if (h->voice.words && h->recordings.words)
         snprintf(out, cap, "%.0f %% of the words wrong; in the recordings %.0f %%%s", 100 * h->voice.share,
                  100 * h->recordings.share, rest);

@@ -94,6 +94,8 @@ static Line measure(const Trainer *t, int64_t at, const PipelineReport *p)
     double per_batch = l.step.mean > 0 && i->batches > 0 ? 1 / (l.step.mean * (double)i->batches) : 0;
     l.clips_per_s = i->utterances * per_batch;
     l.frames_per_s = i->frames * per_batch;
+    if (!l.step.n)
+        l.seconds = l.variation = l.wait = l.busy = l.clips_per_s = l.frames_per_s = NAN;
     return l;
 }
 
@@ -182,7 +184,8 @@ static void draw_line(Trainer *t, const Line *l)
                    {"speed/busy_percent", 100 * l->busy},
                    {"speed/padding_percent", 100 * l->padding}};
     for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++)
-        event_log_scalar(t->events, scalars[k].tag, l->at, scalars[k].value);
+        if (isfinite(scalars[k].value)) /* what was not measured is no point of a curve */
+            event_log_scalar(t->events, scalars[k].tag, l->at, scalars[k].value);
     for (int k = 0; k < TERM_COUNT; k++) {
         char tag[32];
         snprintf(tag, sizeof tag, "loss/%s", loss_term_name(k));
@@ -225,11 +228,16 @@ void report_start(Trainer *t)
                   "parameters", (json_int_t)t->plan.parameters, "mixed_precision",
                   device->bf16 && cfg->mixed_precision, "static_shapes", cfg->pad_to_fixed_length,
                   "graph_mode", device->graphs && cfg->enable_graph_mode && !cfg->enable_eager_debug);
+    json_t *settings = json_object();
     ConfigRow row;
-    for (int i = 0; i < config_row_count(); i++)
-        if (config_row(cfg, i, &row) == 0 &&
-            (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0))
+    for (int i = 0; i < config_row_count(); i++) {
+        if (config_row(cfg, i, &row))
+            continue;
+        json_object_set_new(settings, row.key, json_from_text(row.value));
+        if (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0)
             json_object_set_new(o, row.key, json_string(row.value));
+    }
+    json_object_set_new(o, "settings", settings);
     write_object(t, o);
 }
 
