@@ -101,13 +101,31 @@ static void text_caches_of_before_are_valid(void **state)
 static void checkpoints_are_bound_to_these(void **state)
 {
     static const char *const others[] = {
-        "text_encoder_heads 4", "audio_encoder_heads 2",
-        "decoder_heads 4",      "gst_num_heads 2",
-        "feed_forward_ratio 4", "sample_rate 24000",
-        "n_fft 2048",           "win_length 800",
-        "hop_length 200",       "n_mels 64",
-        "mel_fmin 50",          "mel_fmax 7600",
-        "use_phonemes false",   "add_blank true",
+        "text_encoder_dim 192",
+        "text_encoder_layers 2",
+        "text_encoder_heads 4",
+        "audio_encoder_dim 128",
+        "audio_encoder_layers 1",
+        "audio_encoder_heads 2",
+        "decoder_dim 192",
+        "decoder_layers 2",
+        "decoder_heads 4",
+        "speaker_embedding_dim 128",
+        "use_voice_conditioning false",
+        "use_gst false",
+        "gst_num_style_tokens 5",
+        "gst_num_heads 2",
+        "feed_forward_ratio 4",
+        "predictor_dim 128",
+        "sample_rate 24000",
+        "n_fft 2048",
+        "win_length 800",
+        "hop_length 200",
+        "n_mels 64",
+        "mel_fmin 50",
+        "mel_fmax 7600",
+        "use_phonemes false",
+        "add_blank true",
     };
     const int count = (int)(sizeof others / sizeof *others);
     Config base, other;
@@ -126,8 +144,15 @@ static void checkpoints_are_bound_to_these(void **state)
     for (int i = 0; i < option_count(); i++)
         bound += (option_table[i].binds & BOUND_CHECKPOINT) != 0;
     assert_int_equal(bound, count);
-    /* Another way to train, or other sizes, which the shapes of the tensors tell. */
-    load(&other, "--learning-rate 0.5 --batch-size 3 --decoder-layers 2 --trim-silence false --language de");
+    /* Another way to train. */
+    load(&other, "--learning-rate 0.5 --batch-size 3 --dropout 0.3 --trim-silence false --language de");
+    assert_int_equal(config_bound_differs(&base, &other, BOUND_CHECKPOINT, &a, &b), 0);
+    assert_int_equal(config_bound_differs(&base, &other, BOUND_LOSS, &a, &b), 0);
+    config_close(&other);
+    /* The size of a part that neither network has. */
+    config_close(&base);
+    load(&base, "--use-voice-conditioning false");
+    load(&other, "--use-voice-conditioning false --audio-encoder-dim 128 --use-gst false");
     assert_int_equal(config_bound_differs(&base, &other, BOUND_CHECKPOINT, &a, &b), 0);
     config_close(&other);
     config_close(&base);

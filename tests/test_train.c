@@ -311,8 +311,8 @@ static void what_does_not_go_together_is_refused(void **state)
     refused(folder.path, "--resume none", ERR_USAGE,
             WORDS("--resume none", "step-00000006", "--checkpoint-dir"));
     refused(folder.path, "--seed 8", ERR_CONFIG, WORDS("--seed 7", "8", "--checkpoint-dir"));
-    refused(folder.path, "--decoder-dim 64", ERR_CONFIG, WORDS("decoder", "step-00000006"));
-    refused(folder.path, "--decoder-layers 3", ERR_CONFIG, WORDS("decoder.layers.2", "not there"));
+    refused(folder.path, "--decoder-dim 64", ERR_CONFIG, WORDS("decoder_dim 32", "64", "step-00000006"));
+    refused(folder.path, "--decoder-layers 3", ERR_CONFIG, WORDS("decoder_layers 2", "3"));
     refused_features(folder.path);
     refused(folder.path, "--resume /nowhere/at/all.safetensors", ERR_MISSING, WORDS("/nowhere/at/all"));
     refused(folder.path, "--resume /dev/null", ERR_FORMAT, WORDS("/dev/null"));

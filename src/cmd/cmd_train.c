@@ -23,7 +23,8 @@
 static const char *usage_text =
     "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
     "[--max-steps N]\n"
-    "             [--data-gpu D --model-gpu D] [--checkpoint-dir D] [--resume auto|PATH|none] [--json]\n\n"
+    "             [--data-gpu D --model-gpu D] [--checkpoint-dir D] [--resume auto|PATH|none]\n"
+    "             [--init-from PATH] [--json]\n\n"
     "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in "
     "--checkpoint-dir\n"
     "(log.jsonl, and an event file for TensorBoard). Ctrl-C, SIGTERM and a closed terminal save and end with "

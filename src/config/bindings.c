@@ -68,7 +68,8 @@ int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigR
                          ConfigRow *row_is)
 {
     for (int i = 0; i < option_count(); i++) {
-        if (!(option_table[i].binds & b))
+        const Option *o = &option_table[i];
+        if (!(o->binds & b) || (is_idle(o, was) && is_idle(o, is)))
             continue;
         if (config_row(was, i, row_was) || config_row(is, i, row_is))
             continue;

@@ -10,14 +10,16 @@
 typedef enum {
     BOUND_TEXT_CACHE = 1, /* it changes a token of a line */
     BOUND_MEL_CACHE = 2,  /* it changes a mel or a pitch */
-    BOUND_CHECKPOINT = 4  /* a trained network cannot go on or speak with another value */
+    BOUND_CHECKPOINT = 4, /* a trained network cannot go on or speak with another value */
+    BOUND_LOSS = 8        /* a loss means something else with another value */
 } Binding;
 
 /* Adds the values of the settings that b is bound to. The order is part of every cache's key: first all that
  * are no floating-point numbers, in the order of the table, then those that are. */
 void config_hash_bound(Hasher *h, const Config *cfg, Binding b);
 
-/* The first setting that b is bound to and that differs: 1, with its rows in both. 0: none differs. */
+/* The first setting that b is bound to and that differs: 1, with its rows in both. 0: none differs. Settings
+ * that a switch makes idle in both do not count. */
 int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigRow *row_was,
                          ConfigRow *row_is);
 

@@ -368,6 +368,13 @@ static int fix_no_rate(const Rule *rule, const Config *c, RuleFix *fix)
     return set_text(fix, "learning_rate", GOOD_LEARNING_RATE);
 }
 
+/* Both say where the weights come from. */
+static int two_beginnings(const Rule *rule, const Config *c, RuleReport *r)
+{
+    HINT(r, "--resume goes on with a run, --init-from begins a new one with its weights: give one of them");
+    return c->init_from[0] && strcmp(c->resume, "auto") != 0 && strcmp(c->resume, "none") != 0;
+}
+
 /* ---- the table ---- */
 
 #define WIDTH(dim) \
@@ -421,6 +428,7 @@ static const Rule rules[] = {
     {"min_learning_rate", "learning_rate", rising_rate, "the rate would rise instead of fall",
      fix_rising_rate},
     {"learning_rate", NULL, no_rate, "nothing would be learned", fix_no_rate},
+    {"init_from", "resume", two_beginnings, "a run has one beginning", NULL},
 };
 /* clang-format on */
 

@@ -110,6 +110,26 @@ static void check_resume(Survey *s)
                       .fix = "name a checkpoint that is there, or resume: none in an empty checkpoint_dir"});
 }
 
+/* Weights that a run is to begin with must be there and whole. */
+static void check_init_from(Survey *s)
+{
+    char path[CHECKPOINT_PATH_SIZE];
+    Err err = {0};
+    if (!s->cfg->init_from[0])
+        return;
+    if (checkpoint_find(path, s->cfg->init_from, s->cfg->checkpoint_dir, NULL, &err) == 0)
+        preflight_row(s, AREA_STORAGE, "init_from", preflight_say(s->p, "%.500s", path), STATUS_GOOD,
+                      "the checkpoint is whole");
+    else
+        preflight_finding(
+            s, (Finding){.severity = FINDING_ERROR,
+                         .area = AREA_STORAGE,
+                         .key = "init_from",
+                         .what = preflight_say(s->p, "there are no weights to begin with: %.400s", err.msg),
+                         .why = "the run would end before its first step",
+                         .fix = "name a checkpoint, or the folder of a run, that is there"});
+}
+
 /* Rights first: room on a disk that cannot be written to means nothing. */
 void preflight_storage(Survey *s)
 {
@@ -123,6 +143,7 @@ void preflight_storage(Survey *s)
             preflight_say(s->p, "%llu files of %s", (unsigned long long)files, preflight_bytes(s->p, one)));
     }
     check_resume(s);
+    check_init_from(s);
     if (!c->data_path[0] && !c->cache_dir[0])
         return;
     char *cache = prepare_cache_dir(c);

@@ -212,6 +212,26 @@ int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err)
     return rc;
 }
 
+/* The keys of the records are hashes of what they were made from. */
+Hash128 corpus_hash(const Corpus *c)
+{
+    Hasher h;
+    if (hasher_open(&h))
+        return (Hash128){0};
+    for (uint32_t i = 0; i < c->count; i++) {
+        const CorpusItem *item = &c->items[i];
+        const Str *speaker = &c->speakers[item->speaker];
+        StoreEntry text, mel;
+        store_entry(&c->text, item->text_entry, &text);
+        store_entry(&c->mel, item->mel_entry, &mel);
+        hasher_bytes(&h, text.id, text.id_size);
+        hasher_bytes(&h, &text.key, sizeof text.key);
+        hasher_bytes(&h, &mel.key, sizeof mel.key);
+        hasher_bytes(&h, speaker->p, speaker->n);
+    }
+    return hasher_close(&h);
+}
+
 void corpus_close(Corpus *c)
 {
     free(c->items);

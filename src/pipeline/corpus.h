@@ -50,6 +50,9 @@ int corpus_open_split(Corpus *c, const CorpusSource *source, const Config *cfg, 
                       Err *err);
 /* As corpus_open_split, with a source of its own. */
 int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
+/* Which clips these are: ids, texts, recordings, speakers. Another order is another corpus. Zeros without
+ * memory. */
+Hash128 corpus_hash(const Corpus *c);
 void corpus_close(Corpus *c); /* a zeroed or closed corpus is allowed */
 
 #endif

@@ -29,8 +29,15 @@ typedef struct Interval {
     double phase[PHASE_COUNT];
 } Interval;
 
+/* Where the weights of a run come from. */
+typedef enum { BEGINS_NEW, BEGINS_RESUMED, BEGINS_WITH_WEIGHTS } Beginning;
+
 struct Trainer {
-    TrainerOptions o;
+    TrainerOptions o;       /* its corpora are the two below */
+    Corpus train, held_out; /* views of the caller's, with the statistics that the weights expect */
+    double *statistics;     /* [2, n_mels] of a checkpoint; NULL: those of the corpus */
+    Beginning begins;
+    Checkpoint begun_with; /* open until its weights are loaded */
     const Config *cfg;
     Log *log;
     Engine *engine;
@@ -79,6 +86,11 @@ struct Trainer {
     int *sample_counts;
     int samples;
 };
+
+/* beginning.c: finds and checks what the run begins with, and sets state and statistics; then, when there is
+ * memory for it, loads the weights. */
+int beginning_open(Trainer *t, Err *err);
+int beginning_load(Trainer *t, Err *err);
 
 /* report.c */
 void report_start(Trainer *t);

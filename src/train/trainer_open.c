@@ -1,4 +1,4 @@
-/* trainer_open.c - the life of a run: what it opens, in which order, and where it resumes from. */
+/* trainer_open.c - the life of a run: what it opens, and in which order. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,98 +28,13 @@ static int open_network(Trainer *t, Err *err)
     return engine_open(&t->engine, &e, err);
 }
 
-/* The writer takes a lock on the folder: from here on no other run writes to it. */
-static int open_checkpoints(Trainer *t, Err *err)
+/* What a checkpoint holds, ready to be filled in. */
+static int open_snapshot(Trainer *t, Err *err)
 {
-    const Config *cfg = t->cfg;
     int rc = voice_clips_open(&t->clips, t->o.train, err);
-    if (!rc)
-        rc =
-            snapshot_open(&t->snapshot, engine_model(t->engine), cfg, t->o.train, &t->clips, t->o.model, err);
-    if (!rc)
-        rc = checkpoint_writer_open(&t->writer, cfg->checkpoint_dir, cfg->keep_checkpoints, t->log, err);
-    return rc;
-}
-
-/* --- where to resume from --- */
-
-/* 1: the run begins with new weights; 0: it resumes; negative: neither is right. A fresh start into a folder
- * that has checkpoints is refused, because the two runs would be mixed up. */
-static int starts_fresh(const Trainer *t, Err *err)
-{
-    const Config *cfg = t->cfg;
-    char found[CHECKPOINT_PATH_SIZE];
-    Err why = {0};
-    int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, &why) == 0;
-    if (strcmp(cfg->resume, "none") == 0) {
-        if (!there && why.code != ERR_DAMAGED)
-            return 1;
-        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)",
-                cfg->checkpoint_dir, there ? found : "damaged ones");
-        return err_hint(err, "move them away or name another --checkpoint-dir");
-    }
-    return strcmp(cfg->resume, "auto") == 0 && !there && why.code == ERR_MISSING;
-}
-
-/* Another seed would mean another order of clips and another split, and resuming would not be exact. */
-static int check_seed(const Trainer *t, const Checkpoint *v, Err *err)
-{
-    if (t->state.data.seed == (uint64_t)t->cfg->seed)
-        return 0;
-    err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, this run has %lld", v->path,
-            (unsigned long long)t->state.data.seed, (long long)t->cfg->seed);
-    return err_hint(err,
-                    "a run resumes with the seed it began with; to begin anew use another --checkpoint-dir");
-}
-
-/* Weights and moments travel through the snapshot's memory, which nobody uses yet. */
-static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
-{
-    float *const *flat = t->snapshot.flat;
-    int rc = 0;
-    for (int g = 0; g < CHECKPOINT_GROUPS && !rc; g++)
-        rc = checkpoint_params(v, engine_model(t->engine), (CheckpointGroup)g, flat[g], err);
-    if (!rc)
-        rc = engine_load(t->engine, flat[CHECKPOINT_WEIGHTS], flat[CHECKPOINT_MOMENTS1],
-                         flat[CHECKPOINT_MOMENTS2], &t->state.guard, err);
-    return rc;
-}
-
-/* State, seed, settings, shapes: each is checked before a single weight is replaced. */
-static int resume(Trainer *t, Err *err)
-{
-    const Config *cfg = t->cfg;
-    Checkpoint v;
-    int rc = checkpoint_open(&v, cfg->resume, cfg->checkpoint_dir, 0, NULL, t->log, err);
-    if (rc)
-        return rc;
-    rc = checkpoint_state(&v, &t->state, err);
-    if (!rc)
-        rc = check_seed(t, &v, err);
-    if (!rc)
-        rc = checkpoint_same(v.path, &v.cfg, cfg, err);
-    /* A run that gave up is given as many tries again. */
-    if (t->state.guard.consecutive >= cfg->guard_max_skips)
-        t->state.guard.consecutive = 0;
-    if (!rc)
-        rc = load_weights(t, &v, err);
-    if (!rc)
-        log_info(t->log, "resuming from %s (step %lld, epoch %lld)", v.path, (long long)t->state.step,
-                 (long long)t->state.data.epoch);
-    checkpoint_close(&v);
-    return rc;
-}
-
-/* After this the engine has its weights, and t->state says where the run stands. */
-static int load_state(Trainer *t, Err *err)
-{
-    t->state = (TrainState){.data = {.seed = (uint64_t)t->cfg->seed}, .best_loss = INFINITY};
-    int fresh = starts_fresh(t, err);
-    if (fresh < 0)
-        return fresh;
-    int rc = fresh ? engine_initialise(t->engine, err) : resume(t, err);
-    t->first_step = t->saved = t->state.step;
-    return rc;
+    return rc ? rc
+              : snapshot_open(&t->snapshot, engine_model(t->engine), t->cfg, t->o.train, t->o.validation,
+                              &t->clips, t->o.model, err);
 }
 
 /* --- logs --- */
@@ -214,13 +129,25 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     t->cfg = o->cfg;
     t->log = o->log;
     t->loss = t->validation = NAN;
+    t->train = *o->train;
+    t->o.train = &t->train;
+    if (o->validation) {
+        t->held_out = *o->validation;
+        t->o.validation = &t->held_out;
+    }
     int rc = train_plan(&t->plan, o, err);
     if (!rc)
         rc = open_network(t, err);
+    /* The writer takes a lock on the folder: from here on no other run writes to it. */
     if (!rc)
-        rc = open_checkpoints(t, err);
+        rc =
+            checkpoint_writer_open(&t->writer, t->cfg->checkpoint_dir, t->cfg->keep_checkpoints, t->log, err);
     if (!rc)
-        rc = load_state(t, err);
+        rc = beginning_open(t, err);
+    if (!rc)
+        rc = open_snapshot(t, err);
+    if (!rc)
+        rc = beginning_load(t, err);
     if (!rc)
         rc = open_logs(t, err);
     if (!rc)
@@ -258,6 +185,11 @@ int trainer_close(Trainer *t)
     engine_close(t->engine);
     event_log_close(t->events);
     run_log_close(t->run_log);
+    checkpoint_close(&t->begun_with);
+    /* A reader that is stuck still looks at our corpora and settings. */
+    if (stuck)
+        return 1;
+    free(t->statistics);
     free(t);
-    return stuck;
+    return 0;
 }

@@ -36,6 +36,14 @@ typedef struct CheckpointContent {
     VoiceClips clips;
 } CheckpointContent;
 
+/* Which data a run has learned from. */
+typedef struct CheckpointData {
+    int64_t clips, validation_clips; /* -1: not known */
+    int speakers;
+    char hash[33], validation_hash[33]; /* of corpus_hash, in hexadecimal digits */
+} CheckpointData;
+void checkpoint_data(CheckpointData *d, const Corpus *train, const Corpus *validation);
+
 /* Flat numbers [params.size] in a checkpoint. */
 typedef enum {
     CHECKPOINT_WEIGHTS,
@@ -60,9 +68,9 @@ typedef struct Snapshot {
     CheckpointContent content; /* state: that of the last snapshot_set; clips: a view */
     char step_text[24];
 } Snapshot;
-/* corpus and clips must outlive it. A failed one is closed. */
+/* corpus and clips must outlive it; validation may be NULL. A failed one is closed. */
 int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
-                  const VoiceClips *clips, Device *device, Err *err);
+                  const Corpus *validation, const VoiceClips *clips, Device *device, Err *err);
 void snapshot_close(Snapshot *s);                        /* always safe */
 void snapshot_set(Snapshot *s, const TrainState *state); /* before it is submitted */
 
@@ -78,6 +86,7 @@ typedef struct Checkpoint {
     int can_resume;                     /* the whole state of the run is there */
     double pitch_mean, pitch_deviation; /* 0: not there */
     int longest_text;                   /* symbols of the longest text it was trained on; 0: not known */
+    CheckpointData data;                /* what it was trained on */
     char **speakers;                    /* [speaker_count] */
     int speaker_count;
 } Checkpoint;

@@ -1,6 +1,7 @@
 /* checkpoint_entries.c - the metadata of a checkpoint: the writer and the reader of each entry, side by side,
  * and the table of them. */
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +27,41 @@ static char *dump(json_t *o, int failed, size_t flags)
     return text;
 }
 
-/* A text; "" where it is no UTF-8, which has no JSON. NULL without memory. */
+/* 1: YAML takes the character as it is, and JSON does not escape it. Control characters of ASCII are escaped.
+ */
+static int is_plain(uint32_t c)
+{
+    return c < 0x7F || c == 0x85 || (c >= 0xA0 && c < 0xFEFF) || (c > 0xFEFF && c < 0xFFFE) || c >= 0x10000;
+}
+
+/* A text. Paths are bytes of any kind: what is no UTF-8, or no text to YAML, becomes a question mark, because
+ * a voice that cannot be opened for the name of a folder would be worse than a name that is not exact. NULL
+ * without memory. */
 static json_t *text_value(const char *p, size_t n)
 {
-    return utf8_valid(p, n) == n ? json_stringn(p, n) : json_string("");
+    char *copy = malloc(n + 1);
+    size_t used = 0;
+    for (size_t i = 0; copy && i < n;) {
+        size_t rest = n - i, size = 1;
+        while (size < rest && size < 4 && utf8_continues(p[i + size]))
+            size++;
+        int valid = utf8_valid(p + i, size) == size;
+        uint32_t c = (unsigned char)p[i] & (size > 1 ? 0x7Fu >> size : 0x7F);
+        for (size_t k = 1; k < size; k++)
+            c = c << 6 | ((unsigned char)p[i + k] & 0x3F);
+        if (!valid)
+            size = 1;
+        if (valid && is_plain(c)) {
+            memcpy(copy + used, p + i, size);
+            used += size;
+        } else {
+            copy[used++] = '?';
+        }
+        i += size;
+    }
+    json_t *o = copy ? json_stringn(copy, used) : NULL;
+    free(copy);
+    return o;
 }
 
 /* The JSON value of a text that may be missing. */
@@ -220,6 +252,52 @@ static int read_longest(Checkpoint *v, const char *text, Err *err)
     return 0;
 }
 
+/* --- data --- */
+
+static void hash_text(char out[33], const Corpus *c)
+{
+    Hash128 h = corpus_hash(c);
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
+}
+
+void checkpoint_data(CheckpointData *d, const Corpus *train, const Corpus *validation)
+{
+    *d = (CheckpointData){.clips = train->count, .speakers = train->speaker_count};
+    hash_text(d->hash, train);
+    if (!validation)
+        return;
+    d->validation_clips = validation->count;
+    hash_text(d->validation_hash, validation);
+}
+
+static char *write_data(const CheckpointSource *s)
+{
+    CheckpointData d;
+    checkpoint_data(&d, s->corpus, s->validation);
+    return dump(json_pack("{s:I, s:i, s:s, s:I, s:s}", "clips", (json_int_t)d.clips, "speakers", d.speakers,
+                          "hash", d.hash, "validation_clips", (json_int_t)d.validation_clips,
+                          "validation_hash", d.validation_hash),
+                0, 0);
+}
+
+/* Older files have none. */
+static int read_data(Checkpoint *v, const char *text, Err *err)
+{
+    json_t *o = load(text);
+    const char *hash = json_string_value(json_object_get(o, "hash"));
+    const char *validation = json_string_value(json_object_get(o, "validation_hash"));
+    v->data = (CheckpointData){.clips = -1, .validation_clips = -1};
+    if (hash && validation) {
+        v->data.clips = json_integer_value(json_object_get(o, "clips"));
+        v->data.validation_clips = json_integer_value(json_object_get(o, "validation_clips"));
+        v->data.speakers = (int)json_integer_value(json_object_get(o, "speakers"));
+        snprintf(v->data.hash, sizeof v->data.hash, "%s", hash);
+        snprintf(v->data.validation_hash, sizeof v->data.validation_hash, "%s", validation);
+    }
+    json_decref(o);
+    return 0;
+}
+
 /* --- the table --- */
 
 /* Read from top to bottom: the tensors' sizes are checked against the configuration. */
@@ -235,6 +313,9 @@ static const CheckpointEntry entries[] = {
     {"longest", write_longest, read_longest,
      "`{\"text\": N, \"frames\": N}`: symbols of the longest text and frames of the longest clip it learns "
      "from; longer sentences are spoken in pieces, unless they have 64 symbols or fewer"},
+    {"data", write_data, read_data,
+     "which clips it learns from: `clips`, `speakers` and `hash` (of ids, texts, recordings, speakers), and "
+     "`validation_clips` and `validation_hash` of those held out"},
     {"step", NULL, NULL, "steps made"},
 };
 

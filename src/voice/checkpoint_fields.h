@@ -67,7 +67,7 @@ const CheckpointGroupRow *checkpoint_group(CheckpointGroup g);
 /* What the writers of entries look at. */
 typedef struct CheckpointSource {
     const Config *cfg;
-    const Corpus *corpus;
+    const Corpus *corpus, *validation; /* the latter may be NULL */
 } CheckpointSource;
 
 typedef struct CheckpointEntry {

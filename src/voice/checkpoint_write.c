@@ -148,7 +148,7 @@ static int take_memory(Snapshot *s, int bands, Err *err)
 
 /* Everything that a checkpoint needs is taken here, so that a full memory is found before the first step. */
 int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
-                  const VoiceClips *clips, Device *device, Err *err)
+                  const Corpus *validation, const VoiceClips *clips, Device *device, Err *err)
 {
     const int bands = cfg->n_mels;
     memset(s, 0, sizeof *s);
@@ -160,7 +160,7 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
     float *mean = s->statistics, *deviation = mean + bands;
     normaliser_statistics(mean, deviation, corpus->mean, corpus->deviation, bands);
     s->content = (CheckpointContent){.mean = mean, .deviation = deviation, .clips = *clips};
-    rc = add_entries(s, &(CheckpointSource){cfg, corpus});
+    rc = add_entries(s, &(CheckpointSource){cfg, corpus, validation});
     if (rc) {
         err_set(err, rc, "no memory for the settings in a checkpoint");
         goto fail;

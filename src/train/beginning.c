@@ -1,0 +1,278 @@
+/* beginning.c - what a run begins with: new weights, the checkpoint it resumes from, or the weights of
+ * another run (init_from); and what is said when data or settings are not those of then. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "config/bindings.h"
+#include "text/tokens.h"
+#include "train/run_parts.h"
+
+#define MOST_NAMED 12 /* speakers or symbols that a sentence names */
+
+/* --- which checkpoint --- */
+
+/* A fresh start into a folder that has checkpoints is refused, because the two runs would be mixed up. */
+static int choose(Trainer *t, Err *err)
+{
+    const Config *cfg = t->cfg;
+    char found[CHECKPOINT_PATH_SIZE];
+    Err why = {0};
+    int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, &why) == 0;
+    int is_none = strcmp(cfg->resume, "none") == 0;
+    if (is_none && (there || why.code == ERR_DAMAGED)) {
+        err_set(err, ERR_USAGE, "--resume none would begin anew in %s, which holds checkpoints (%s)",
+                cfg->checkpoint_dir, there ? found : "damaged ones");
+        return err_hint(err, "move them away or name another --checkpoint-dir");
+    }
+    int fresh = is_none || (strcmp(cfg->resume, "auto") == 0 && !there && why.code == ERR_MISSING);
+    t->begins = !fresh ? BEGINS_RESUMED : cfg->init_from[0] ? BEGINS_WITH_WEIGHTS : BEGINS_NEW;
+    if (!fresh && cfg->init_from[0])
+        log_info(t->log, "%s holds a run: it is resumed, and --init-from is not looked at",
+                 cfg->checkpoint_dir);
+    return 0;
+}
+
+/* --- resuming --- */
+
+/* Another seed would mean another order of clips and another split, and resuming would not be exact. */
+static int check_seed(const Trainer *t, const Checkpoint *v, Err *err)
+{
+    if (t->state.data.seed == (uint64_t)t->cfg->seed)
+        return 0;
+    err_set(err, ERR_CONFIG, "%s was trained with --seed %llu, this run has %lld", v->path,
+            (unsigned long long)t->state.data.seed, (long long)t->cfg->seed);
+    return err_hint(err,
+                    "a run resumes with the seed it began with; to begin anew use another --checkpoint-dir");
+}
+
+/* A loss of other clips, or another kind of loss, cannot be better or worse than those before. */
+static void begin_best_anew(Trainer *t)
+{
+    if (isfinite(t->state.best_loss))
+        log_warn(t->log,
+                 "the best validation loss so far, %.4f at step %lld, cannot be compared any more: the "
+                 "best begins anew",
+                 t->state.best_loss, (long long)t->state.best_step);
+    t->state.best_loss = INFINITY;
+    t->state.best_step = 0;
+    t->state.stale = 0;
+}
+
+/* What changes silently otherwise. */
+static void compare(Trainer *t, const Checkpoint *v)
+{
+    const CheckpointData *was = &v->data;
+    CheckpointData is;
+    ConfigRow a, b;
+    int anew = 0;
+    if (config_bound_differs(&v->cfg, t->cfg, BOUND_LOSS, &a, &b)) {
+        log_warn(t->log, "%s was %s and is %s now (%s)", a.key, a.value, b.value, b.origin);
+        anew = 1;
+    }
+    checkpoint_data(&is, t->o.train, t->o.validation);
+    if (was->clips >= 0 && strcmp(was->hash, is.hash) != 0)
+        log_warn(
+            t->log,
+            "the data are not those that %s was trained on: %lld clips and %d speaker%s then, %lld and %d "
+            "now%s; training goes on with those of now",
+            v->path, (long long)was->clips, was->speakers, was->speakers == 1 ? "" : "s", (long long)is.clips,
+            is.speakers,
+            was->clips == is.clips && was->speakers == is.speakers
+                ? ", but with other ids, texts, recordings or speakers"
+                : "");
+    if (was->clips >= 0 && strcmp(was->validation_hash, is.validation_hash) != 0) {
+        log_warn(t->log, "the clips of the validation are others, %lld then and %lld now",
+                 (long long)was->validation_clips, (long long)is.validation_clips);
+        anew = 1;
+    }
+    if (anew)
+        begin_best_anew(t);
+}
+
+/* State, seed, settings: each is checked before a single weight is replaced. */
+static int check_resumed(Trainer *t, const Checkpoint *v, Err *err)
+{
+    int rc = checkpoint_state(v, &t->state, err);
+    if (!rc)
+        rc = check_seed(t, v, err);
+    if (!rc)
+        rc = checkpoint_same(v->path, &v->cfg, t->cfg, err);
+    if (rc)
+        return rc;
+    /* A run that gave up is given as many tries again. */
+    if (t->state.guard.consecutive >= t->cfg->guard_max_skips)
+        t->state.guard.consecutive = 0;
+    compare(t, v);
+    return 0;
+}
+
+/* --- weights of another run --- */
+
+/* The network has to be the same; the message names the setting that is not. */
+static int check_given(const Trainer *t, const Checkpoint *v, Err *err)
+{
+    int rc = checkpoint_same(v->path, &v->cfg, t->cfg, err);
+    if (rc)
+        err_hint(err, "weights go only with the network, the mels and the texts that they were trained for: "
+                      "give the setting as it was");
+    return rc;
+}
+
+/* Its clips are not there to stand for them. */
+static void say_speakers(const Trainer *t, const Checkpoint *v)
+{
+    Buf names = {0};
+    int missing = 0;
+    for (int i = 0; i < v->speaker_count; i++) {
+        int found = 0;
+        for (int k = 0; k < t->o.train->speaker_count && !found; k++) {
+            const Str *s = &t->o.train->speakers[k];
+            found = s->n == strlen(v->speakers[i]) && memcmp(s->p, v->speakers[i], s->n) == 0;
+        }
+        if (!found && missing++ < MOST_NAMED)
+            buf_printf(&names, "%s%s", missing > 1 ? ", " : "", v->speakers[i]);
+    }
+    if (missing && !names.failed)
+        log_info(t->log,
+                 "  %d of its %d speaker%s not in these data, and the new voice does not have them: %.*s%s",
+                 missing, v->speaker_count, v->speaker_count == 1 ? " is" : "s are", (int)names.size,
+                 (const char *)names.data, missing > MOST_NAMED ? ", ..." : "");
+    buf_free(&names);
+}
+
+/* Marks the symbols that occur in the texts. */
+static void mark_symbols(uint8_t *used, int symbols, const Corpus *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        StoreEntry e;
+        TextView v;
+        store_entry(&c->text, c->items[i].text_entry, &e);
+        if (text_view(&v, &e))
+            continue;
+        for (uint32_t k = 0; k < v.token_count; k++)
+            if (v.tokens[k] < symbols)
+                used[v.tokens[k]] = 1;
+    }
+}
+
+/* A symbol that it never saw has no moments: its vector is still the random one. */
+static void say_symbols(const Trainer *t, const Checkpoint *v)
+{
+    const TensorView *moments = safetensors_find(&v->file, "adam.v.text.symbols");
+    const int symbols = tokens_count();
+    uint8_t *used = mem_calloc((size_t)symbols, 1);
+    Buf names = {0};
+    int unseen = 0;
+    if (used)
+        mark_symbols(used, symbols, t->o.train);
+    if (moments && strcmp(moments->dtype, "F32") != 0)
+        moments = NULL;
+    for (int i = 0; used && moments && moments->dims == 2 && moments->shape[0] == symbols && i < symbols;
+         i++) {
+        const float *row = (const float *)moments->data + i * moments->shape[1];
+        int seen = !used[i];
+        for (int64_t k = 0; k < moments->shape[1] && !seen; k++)
+            seen = row[k] != 0;
+        if (seen)
+            continue;
+        char name[5] = "";
+        uint32_t c = tokens_code_point(i);
+        if (c > ' ')
+            name[utf8_put(name, c)] = 0;
+        if (unseen++ < MOST_NAMED)
+            buf_printf(&names, "%s%s", unseen > 1 ? " " : "", *name ? name : "(blank)");
+    }
+    if (unseen && !names.failed)
+        log_info(t->log, "  %d symbol%s of these texts %s new to it and begin%s untrained: %.*s%s", unseen,
+                 unseen == 1 ? "" : "s", unseen == 1 ? "is" : "are", unseen == 1 ? "s" : "", (int)names.size,
+                 (const char *)names.data, unseen > MOST_NAMED ? " ..." : "");
+    buf_free(&names);
+    free(used);
+}
+
+/* --- statistics --- */
+
+/* Mels and pitch are normalised as the weights have learned them, whatever these data would give. */
+static int adopt_statistics(Trainer *t, const Checkpoint *v, Err *err)
+{
+    const size_t bands = (size_t)t->cfg->n_mels;
+    double *s = mem_calloc(2 * bands, sizeof *s);
+    if (!s)
+        return err_set(err, ERR_NOMEM, "no memory for the statistics of %zu bands", bands);
+    t->statistics = s;
+    for (size_t i = 0; i < bands; i++) {
+        s[i] = (double)v->content.mean[i];
+        s[bands + i] = (double)v->content.deviation[i];
+    }
+    Corpus *views[] = {&t->train, &t->held_out};
+    for (int i = 0; i < 2; i++) {
+        views[i]->mean = s;
+        views[i]->deviation = s + bands;
+        /* Older checkpoints have no pitch; that of the data is the best guess then. */
+        if (v->pitch_deviation > 0) {
+            views[i]->statistics.pitch_mean = v->pitch_mean;
+            views[i]->statistics.pitch_deviation = v->pitch_deviation;
+        }
+    }
+    return 0;
+}
+
+/* --- both halves of it --- */
+
+int beginning_open(Trainer *t, Err *err)
+{
+    const Config *cfg = t->cfg;
+    Checkpoint *v = &t->begun_with;
+    t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY};
+    int rc = choose(t, err);
+    if (rc || t->begins == BEGINS_NEW)
+        return rc;
+    int resumed = t->begins == BEGINS_RESUMED;
+    rc =
+        checkpoint_open(v, resumed ? cfg->resume : cfg->init_from, cfg->checkpoint_dir, 0, NULL, t->log, err);
+    if (rc && !resumed)
+        return err_prefix(err, "--init-from");
+    if (!rc)
+        rc = resumed ? check_resumed(t, v, err) : check_given(t, v, err);
+    return rc ? rc : adopt_statistics(t, v, err);
+}
+
+/* Weights and moments travel through the snapshot's memory, which nobody uses yet. */
+static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
+{
+    float *const *flat = t->snapshot.flat;
+    const int resumed = t->begins == BEGINS_RESUMED;
+    int rc = 0;
+    for (int g = 0; g < CHECKPOINT_GROUPS && !rc; g++)
+        if (resumed || g == CHECKPOINT_WEIGHTS)
+            rc = checkpoint_params(v, engine_model(t->engine), (CheckpointGroup)g, flat[g], err);
+    if (!rc)
+        rc = engine_load(t->engine, flat[CHECKPOINT_WEIGHTS], resumed ? flat[CHECKPOINT_MOMENTS1] : NULL,
+                         resumed ? flat[CHECKPOINT_MOMENTS2] : NULL, &t->state.guard, err);
+    return rc;
+}
+
+int beginning_load(Trainer *t, Err *err)
+{
+    Checkpoint *v = &t->begun_with;
+    int rc = t->begins == BEGINS_NEW ? engine_initialise(t->engine, err) : load_weights(t, v, err);
+    if (!rc && t->begins == BEGINS_RESUMED)
+        log_info(t->log, "resuming from %s (step %lld, epoch %lld)", v->path, (long long)t->state.step,
+                 (long long)t->state.data.epoch);
+    if (!rc && t->begins == BEGINS_WITH_WEIGHTS) {
+        log_info(
+            t->log,
+            "beginning with the weights of %s (step %lld of its run); its means and deviations of mel and "
+            "pitch stay",
+            v->path, (long long)v->content.state.step);
+        say_speakers(t, v);
+        say_symbols(t, v);
+    }
+    checkpoint_close(v);
+    t->first_step = t->saved = t->state.step;
+    return rc;
+}
