@@ -5,19 +5,8 @@
 #   tests/test_html.sh [FOLDER]     with a folder: the pictures of the pages are kept there
 set -u
 out=${MYXTTS_OUT:-build}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/support/shell.sh
 pictures=${1:-$dir}
-failed=0
-verdict() { # name, 0 when well
-    if [ "$2" = 0 ]; then
-        echo "ok $1"
-    else
-        cat "$dir/log" 2>/dev/null
-        echo "not ok $1"
-        failed=1
-    fi
-}
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -z "$chromium" ]; then
     echo "skip html_in_a_browser SKIPPED: there is no chromium (Debian: apt-get install chromium)"

@@ -2,27 +2,7 @@
 # myxtts compare, scaling and monitor on logs made here: what they print, what they write, how they end; a terminal is left as it was.
 set -u
 bin=${MYXTTS_BIN:-build/myxtts}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-verdict() { # name, 0 when well
-    if [ "$2" = 0 ]; then
-        echo "ok $1"
-    else
-        cat "$dir/log" 2>/dev/null
-        echo "not ok $1"
-        failed=1
-    fi
-}
-ends_with() { # name, expected exit code, command...
-    local name=$1 expected=$2 rc
-    shift 2
-    "$@" >"$dir/log" 2>&1 </dev/null
-    rc=$?
-    [ $rc = "$expected" ] || echo "exit $rc, expected $expected: $*" >>"$dir/log"
-    verdict "$name" $((rc != expected))
-}
-log_has() { grep -qE -- "$2" "$dir/log"; verdict "$1" $?; }
+. tests/support/shell.sh
 if [ ! -x "$bin" ]; then
     echo "skip run_tools SKIPPED: $bin was not built"
     exit 0

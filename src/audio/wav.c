@@ -1,10 +1,8 @@
 /* wav.c - RIFF/WAVE with one fmt chunk (format 1, PCM) and one data chunk. */
 #include "audio/wav.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/file.h"
@@ -17,11 +15,11 @@ static int too_long(int64_t n, int rate, Err *err)
     return err_set(err, ERR_DATA, "a WAV file cannot hold %lld samples at %d Hz", (long long)n, rate);
 }
 
-static void header(uint8_t head[WAV_HEADER_BYTES], int64_t n, int rate)
+void wav_header(uint8_t head[WAV_HEADER_BYTES], int64_t n, int rate)
 {
-    const uint32_t bytes = (uint32_t)(2 * n);
+    const uint32_t bytes = n == WAV_UNKNOWN ? UINT32_MAX : (uint32_t)(2 * n);
     memcpy(head, "RIFF", 4);
-    put_u32(head + 4, bytes + WAV_HEADER_BYTES - 8);
+    put_u32(head + 4, n == WAV_UNKNOWN ? UINT32_MAX : bytes + WAV_HEADER_BYTES - 8);
     memcpy(head + 8, "WAVEfmt ", 8);
     put_u32(head + 16, 16); /* bytes of this chunk */
     put_u16(head + 20, 1);  /* PCM */
@@ -34,8 +32,7 @@ static void header(uint8_t head[WAV_HEADER_BYTES], int64_t n, int rate)
     put_u32(head + 40, bytes);
 }
 
-/* Appends 16-bit samples. */
-static int add_samples(Buf *out, const float *samples, int64_t n, Err *err)
+int wav_samples(Buf *out, const float *samples, int64_t n, Err *err)
 {
     size_t at = out->size;
     buf_zero(out, 2 * (size_t)n);
@@ -56,48 +53,9 @@ int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err)
     int rc = too_long(n, rate, err);
     if (rc)
         return rc;
-    header(head, n, rate);
+    wav_header(head, n, rate);
     buf_add(out, head, sizeof head);
-    return add_samples(out, samples, n, err);
-}
-
-int wav_writer_open(WavWriter *w, const char *path, int rate, Err *err)
-{
-    uint8_t head[WAV_HEADER_BYTES];
-    *w = (WavWriter){.rate = rate};
-    header(head, 0, rate); /* the sizes come with commit */
-    int rc = file_writer_open(&w->file, path, err);
-    return rc ? rc : file_writer_write(&w->file, head, sizeof head, err);
-}
-
-int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err)
-{
-    int rc = too_long(w->count + n, w->rate, err);
-    w->bytes.size = 0;
-    if (!rc)
-        rc = add_samples(&w->bytes, samples, n, err);
-    if (rc)
-        return rc;
-    w->count += n;
-    return file_writer_write(&w->file, w->bytes.data, w->bytes.size, err);
-}
-
-int wav_writer_commit(WavWriter *w, Err *err)
-{
-    uint8_t head[WAV_HEADER_BYTES];
-    /* The header again, now with the sizes; then the file gets its name. */
-    header(head, w->count, w->rate);
-    if (pwrite(w->file.fd_plus1 - 1, head, sizeof head, 0) != (ssize_t)sizeof head)
-        return err_set_errno(err, errno == ENOSPC ? ERR_NOSPACE : ERR_IO, "cannot write to %s", w->file.path);
-    int rc = file_writer_commit(&w->file, err);
-    buf_free(&w->bytes);
-    return rc;
-}
-
-void wav_writer_abort(WavWriter *w)
-{
-    file_writer_abort(&w->file);
-    buf_free(&w->bytes);
+    return wav_samples(out, samples, n, err);
 }
 
 int wav_write(const char *path, const float *samples, int64_t n, int rate, Err *err)

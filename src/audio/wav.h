@@ -17,17 +17,11 @@ int wav_write(const char *path, const float *samples, int64_t n, int rate, Err *
 /* The bytes of the file, appended to out. ERR_DATA, ERR_NOMEM. */
 int wav_bytes(Buf *out, const float *samples, int64_t n, int rate, Err *err);
 
-/* The same, written while it is made. Appears whole, with commit, or not at all; zero-initialise; abort is
- * always safe. */
-typedef struct WavWriter {
-    FileWriter file;
-    Buf bytes; /* of the last add */
-    int64_t count;
-    int rate;
-} WavWriter;
-int wav_writer_open(WavWriter *w, const char *path, int rate, Err *err);
-int wav_writer_add(WavWriter *w, const float *samples, int64_t n, Err *err);
-int wav_writer_commit(WavWriter *w, Err *err);
-void wav_writer_abort(WavWriter *w);
+/* Its parts, for what is written while it is made (audio_writer.h). n: WAV_UNKNOWN gives the largest sizes,
+ * which readers of pipes take for "until the end". */
+#define WAV_UNKNOWN INT64_C(-1)
+void wav_header(uint8_t head[WAV_HEADER_BYTES], int64_t n, int rate);
+/* Appends 16-bit samples, little-endian. ERR_NOMEM. */
+int wav_samples(Buf *out, const float *samples, int64_t n, Err *err);
 
 #endif

@@ -58,6 +58,13 @@ int file_read(Buf *out, const char *path, size_t limit, Err *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
+    int rc = file_read_fd(out, fd, path, limit, err);
+    close(fd);
+    return rc;
+}
+
+int file_read_fd(Buf *out, int fd, const char *path, size_t limit, Err *err)
+{
     char piece[READ_SIZE];
     size_t total = 0;
     int rc = 0;
@@ -82,7 +89,6 @@ int file_read(Buf *out, const char *path, size_t limit, Err *err)
             break;
         }
     }
-    close(fd);
     return rc;
 }
 
@@ -249,7 +255,7 @@ int file_writer_open(FileWriter *w, const char *path, Err *err)
     snprintf(w->tmp_path, n + TMP_ROOM, "%s.tmp%ld", path, (long)getpid());
     int fd = open(w->tmp_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
-        int code = err_set_errno(err, ERR_IO, "cannot create %s", w->tmp_path);
+        int code = err_set_errno(err, ERR_IO, "cannot create %s", path);
         free(w->tmp_path);
         w->tmp_path = NULL;
         file_writer_abort(w);

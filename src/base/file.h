@@ -25,6 +25,7 @@ void file_forget(const FileMap *m);
 
 /* Reads a whole file of at most `limit` bytes into out (appended). ERR_FORMAT when larger. */
 int file_read(Buf *out, const char *path, size_t limit, Err *err);
+int file_read_fd(Buf *out, int fd, const char *path, size_t limit, Err *err); /* until its end */
 
 /* Text that comes line by line. file_open_lines opens a file or a pipe ("-": standard input); a folder or a
  * device, whose end may never come, is ERR_FORMAT. file_next_line puts the next line, without its end, into

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/show_checkpoint.h"
 #include "dataset/audio_file.h"
 #include "dataset/dataset.h"
 #include "text/language.h"
@@ -292,22 +293,32 @@ static void print_text(Info *info)
 /* Exit code 1: some lines cannot be used, or are over a limit. */
 int cmd_info(int argc, char **argv, Log *log)
 {
+    const char *checkpoint = NULL;
+    const CmdOption own[] = {
+        {"checkpoint", "D", &checkpoint, NULL,
+         "a trained voice instead: how far it is, and its speakers (inspect shows more)"}};
     CmdLine line;
     Err err = {0};
     Info info = {0};
     int code = 0;
-    int rc = cmd_line_parse(&line,
-                            "myxtts info --data-path DIR [--json]\n\n"
-                            "Clips, hours, speakers, languages, lengths and the lines that cannot be used. "
-                            "Writes nothing to disk.",
-                            NULL, 0, argc, argv, &err);
+    int rc =
+        cmd_line_parse(&line,
+                       "myxtts info --data-path DIR | --checkpoint D [--json]\n\n"
+                       "Clips, hours, speakers, languages, lengths and the lines that cannot be used; or the "
+                       "speakers of a\ntrained voice. Writes nothing to disk.",
+                       own, 1, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    if (checkpoint) {
+        rc = show_checkpoint(checkpoint, &line, 0, log, &err);
+        goto done;
+    }
     if (!line.cfg.data_path[0]) {
-        rc = err_set(&err, ERR_USAGE, "info needs --data-path DIR, the folder with metadata.csv and wavs/");
+        err_set(&err, ERR_USAGE, "info needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc = err_hint(&err, "or --checkpoint D, what `myxtts train` wrote");
         goto done;
     }
     info.cfg = &line.cfg;

@@ -1,4 +1,5 @@
-/* cmd_inspect.c - myxtts inspect: what is in a cache. PATH is a cache folder, an index, or a segment. */
+/* cmd_inspect.c - myxtts inspect: what is in a cache or a checkpoint. PATH is a cache folder, an index, or a
+ * segment; a checkpoint, or a folder of them. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/show_checkpoint.h"
 #include "text/tokens.h"
 
 typedef struct Target {
@@ -38,7 +40,7 @@ static int find_target(Target *t, const char *path, Err *err)
             free(index);
         }
         if (t->dir && t->count == 0) {
-            err_set(err, ERR_MISSING, "%s holds no cache", path);
+            err_set(err, ERR_MISSING, "%s holds neither a cache nor a checkpoint", path);
             return err_hint(
                 err, "the cache of a dataset is in its folder myxtts-cache, or where --cache-dir said");
         }
@@ -50,7 +52,10 @@ static int find_target(Target *t, const char *path, Err *err)
         t->count = 1;
         const char *ext = strrchr(file, '.');
         if (t->names[0] && (!ext || (strcmp(ext, ".index") != 0 && strcmp(ext, ".seg") != 0)))
-            return err_set(err, ERR_FORMAT, "%s is not part of a cache (an .index or a .seg file)", path);
+            return err_set(
+                err, ERR_FORMAT,
+                "%s is neither part of a cache (an .index or a .seg file) nor a checkpoint (.safetensors)",
+                path);
     }
     if (!t->dir || !t->names[0])
         return err_set(err, ERR_NOMEM, "no memory for a path");
@@ -249,14 +254,18 @@ int cmd_inspect(int argc, char **argv, Log *log)
     json_t *all = json_object();
     int code = 0, found = 0;
     int rc = cmd_line_parse(&line,
-                            "myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache: PATH is "
-                            "its folder, or one of its files.",
+                            "myxtts inspect PATH [--utterance ID] [--json]\n\nWhat is in a cache or a "
+                            "checkpoint: PATH is its folder, or one of its files.",
                             own, 1, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 1, 1, "the path of a cache", &err);
+        rc = cmd_line_expect(&line, 1, 1, "the path of a cache or a checkpoint", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    if (!id && show_checkpoint_is(line.positional[0])) {
+        rc = show_checkpoint(line.positional[0], &line, 1, log, &err);
+        goto done;
+    }
     rc = find_target(&target, line.positional[0], &err);
     for (int i = 0; i < target.count && !rc; i++) {
         rc = inspect_store(all, target.dir, target.names[i], id, &err);

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "audio/audio_writer.h"
 #include "audio/mel.h"
 #include "audio/wav.h"
 #include "base/clock.h"
@@ -29,7 +31,12 @@ static const char *usage_text =
     "one is used).\n"
     "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of "
     "the first\n"
-    "speaker. With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
+    "speaker; `myxtts info --checkpoint D` lists them. The ending of the output chooses WAV, FLAC, OGG or "
+    "MP3; "
+    "- is\n"
+    "standard output (WAV), and for --text-file and --lines standard input. With --lines, line N of the file "
+    "becomes\n"
+    "DIR/NN.wav; the voice is loaded once.";
 
 typedef struct Synth {
     const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png,
@@ -37,12 +44,15 @@ typedef struct Synth {
     Devices devices;
     Voice *voice;
     Spoken spoken;
-    FileMap file;
-    WavWriter wav;
+    Buf read; /* of --text-file or --lines */
+    AudioWriter sound;
     VoicePart first; /* of a text, kept for the pictures */
     int json;
+    Log *log;
     double open_seconds;
 } Synth;
+
+static int is_dash(const char *path) { return path && strcmp(path, "-") == 0; }
 
 /* --- one text --- */
 
@@ -73,7 +83,7 @@ static int take_part(void *arg, const VoicePart *part, const float *samples, int
     int rc = 0;
     if (!s->first.mel && (s->png || s->alignment_png))
         rc = keep_first(s, part, err);
-    return rc ? rc : wav_writer_add(&s->wav, samples, count, err);
+    return rc ? rc : audio_writer_add(&s->sound, samples, count, err);
 }
 
 /* The mel of the first part with its symbols and their pitch. */
@@ -133,31 +143,40 @@ static int report(const Synth *s, Err *err)
                       p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
                       p->first_seconds, "load_seconds", s->open_seconds),
             6, err);
-    printf("%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
-           "%.4f); first sound "
-           "after %.2f s\n",
-           s->output, length, (long long)f->content.state.step, took, took / length, p->text_seconds / length,
-           p->mel_seconds / length, p->audio_seconds / length, p->first_seconds);
+    char line[4600];
+    snprintf(
+        line, sizeof line,
+        "%s: %.2f s of speech from step %lld in %.2f s (real-time factor %.4f: text %.4f, mel %.4f, sound "
+        "%.4f); first sound after %.2f s",
+        is_dash(s->output) ? "standard output" : s->output, length, (long long)f->content.state.step, took,
+        took / length, p->text_seconds / length, p->mel_seconds / length, p->audio_seconds / length,
+        p->first_seconds);
+    /* Standard output may be the speech itself. */
+    if (is_dash(s->output))
+        log_info(s->log, "%s", line);
+    else
+        printf("%s\n", line);
     return 0;
+}
+
+/* A file, or standard input. */
+static int read_text(Synth *s, const char *path, Err *err)
+{
+    const size_t most = (size_t)1 << 30;
+    return is_dash(path) ? file_read_fd(&s->read, STDIN_FILENO, "standard input", most, err)
+                         : file_read(&s->read, path, most, err);
 }
 
 /* The file appears under its name only when all of it is there. */
 static int speak_text(Synth *s, Err *err)
 {
-    const char *text = s->text;
-    size_t size = text ? strlen(text) : 0;
-    int rc = 0;
-    if (s->text_file) {
-        if ((rc = file_map(&s->file, s->text_file, err)))
-            return rc;
-        text = (const char *)s->file.data;
-        size = s->file.size;
-    }
-    rc = wav_writer_open(&s->wav, s->output, voice_checkpoint(s->voice)->cfg.sample_rate, err);
+    const char *text = s->text_file ? s->read.data : s->text;
+    size_t size = s->text_file ? s->read.size : strlen(text);
+    int rc = audio_writer_begin(&s->sound, voice_checkpoint(s->voice)->cfg.sample_rate, err);
     if (!rc)
         rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err);
     if (!rc)
-        rc = wav_writer_commit(&s->wav, err);
+        rc = audio_writer_commit(&s->sound, err);
     if (!rc)
         rc = pictures(s, err);
     if (rc)
@@ -184,6 +203,8 @@ typedef struct Lines {
     int failed, left_out;
     double seconds, first_at;
 } Lines;
+
+static const char *lines_name(const Synth *s) { return is_dash(s->lines) ? "standard input" : s->lines; }
 
 /* In a worker: part by part, the network under its lock, the sound beside the others. */
 static void speak_line(void *user, int thread, int slot, uint64_t item)
@@ -248,7 +269,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
         printf("%s\n", text ? text : "{}");
         free(text);
     } else if (!rc && r->err.code) {
-        log_error(NULL, "%s:%llu: %s", l->s->lines, (unsigned long long)item + 1, r->err.msg);
+        log_error(l->s->log, "%s:%llu: %s", lines_name(l->s), (unsigned long long)item + 1, r->err.msg);
     }
     l->failed += r->err.code != 0;
     l->left_out += p->left_out;
@@ -260,7 +281,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
 /* Twice over the text: count, then keep. A last line without a newline counts. */
 static int cut_lines(Lines *l, Err *err)
 {
-    const char *p = (const char *)l->s->file.data, *end = p + l->s->file.size;
+    const char *p = l->s->read.data, *end = p + l->s->read.size;
     for (int pass = 0; pass < 2; pass++) {
         uint64_t n = 0;
         for (const char *at = p; at < end; n++) {
@@ -281,7 +302,7 @@ static int cut_lines(Lines *l, Err *err)
             return err_set(err, ERR_NOMEM, "no memory for %llu lines", (unsigned long long)n);
     }
     if (!l->count)
-        return err_set(err, ERR_DATA, "%s holds no line to speak", l->s->lines);
+        return err_set(err, ERR_DATA, "%s holds no line to speak", lines_name(l->s));
     return 0;
 }
 
@@ -290,11 +311,7 @@ static int speak_lines(Synth *s, int *findings, Err *err)
 {
     const int workers = thread_cores();
     Lines l = {.s = s};
-    int rc = file_map(&s->file, s->lines, err);
-    if (!rc)
-        rc = file_make_dirs(s->output_dir, err);
-    if (!rc)
-        rc = cut_lines(&l, err);
+    int rc = cut_lines(&l, err);
     if (rc)
         goto done;
     pthread_mutex_init(&l.network, NULL);
@@ -339,7 +356,38 @@ static int number(double *out, const char *name, const char *text, double low, d
     return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %g to %g", name, text, low, high);
 }
 
-/* Numbers of the options, devices, voice; then one text or many lines. */
+/* Whether a file can be made there, without making one. */
+static int check_place(const char *path, Err *err)
+{
+    FileWriter w = {0};
+    int rc = path ? file_writer_open(&w, path, err) : 0;
+    file_writer_abort(&w);
+    return rc;
+}
+
+/* The text, and places for what will be written: neither should be missed after minutes of speaking. */
+static int open_files(Synth *s, Err *err)
+{
+    int rc = 0;
+    if (is_dash(s->output))
+        audio_writer_open_pipe(&s->sound, STDOUT_FILENO);
+    else if (s->output)
+        rc = audio_writer_open(&s->sound, s->output, err);
+    if (!rc && s->output_dir) {
+        char *first = file_join(s->output_dir, "01.wav");
+        rc = first ? file_make_dirs(s->output_dir, err) : err_set(err, ERR_NOMEM, "no memory for a path");
+        rc = rc ? rc : check_place(first, err);
+        free(first);
+    }
+    if (!rc)
+        rc = check_place(s->png, err);
+    if (!rc)
+        rc = check_place(s->alignment_png, err);
+    const char *path = s->text_file ? s->text_file : s->lines;
+    return !rc && path ? read_text(s, path, err) : rc;
+}
+
+/* Numbers of the options, files, devices, voice; then one text or many lines. */
 static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *err)
 {
     double iterations = 0, speed = 1, pitch = 0, from = clock_now();
@@ -348,6 +396,8 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
         rc = number(&speed, "speed", s->speed, 0.25, 4, err);
     if (!rc)
         rc = number(&pitch, "pitch", s->pitch, -24, 24, err);
+    if (!rc)
+        rc = open_files(s, err);
     if (!rc)
         rc = devices_open(&s->devices, &line->cfg, log, err);
     if (rc)
@@ -386,7 +436,14 @@ static int check_options(const Synth *s, Err *err)
         return err_set(err, ERR_USAGE,
                        "with --lines the speech goes to --output-dir DIR, one file for each line");
     if (!s->lines && (!s->output || s->output_dir))
-        return err_set(err, ERR_USAGE, "synth needs --output F.wav");
+        return err_set(err, ERR_USAGE,
+                       "synth needs --output F.wav (or .flac, .ogg, .mp3; - for standard output)");
+    if (is_dash(s->output) && s->json)
+        return err_set(err, ERR_USAGE, "--output - and --json both want standard output: give one");
+    if (is_dash(s->output) && isatty(STDOUT_FILENO)) {
+        err_set(err, ERR_USAGE, "--output - would write sound to the terminal");
+        return err_hint(err, "send it somewhere: myxtts synth ... --output - | aplay");
+    }
     if (s->lines && (s->png || s->alignment_png))
         return err_set(err, ERR_USAGE, "--%s draws one text and cannot be used with --lines",
                        s->png ? "png" : "alignment-png");
@@ -402,9 +459,11 @@ int cmd_synth(int argc, char **argv, Log *log)
     const CmdOption own[] = {
         {"checkpoint", "D", &s.checkpoint, NULL, "a checkpoint, or a folder of them"},
         {"text", "TEXT", &s.text, NULL, "what to say"},
-        {"text-file", "F", &s.text_file, NULL, "a file with what to say (UTF-8)"},
-        {"lines", "F", &s.lines, NULL, "a file of lines, each spoken into a file of its own"},
-        {"output", "F.wav", &s.output, NULL, "where the speech goes"},
+        {"text-file", "F", &s.text_file, NULL, "a file with what to say (UTF-8); -: standard input"},
+        {"lines", "F", &s.lines, NULL,
+         "a file of lines, each spoken into a file of its own; -: standard input"},
+        {"output", "F.wav", &s.output, NULL,
+         "where the speech goes: .wav, .flac, .ogg, .mp3; -: standard output"},
         {"output-dir", "DIR", &s.output_dir, NULL, "where the speech of --lines goes: 01.wav, 02.wav, ..."},
         {"speed", "X", &s.speed, NULL, "1.2 speaks a fifth faster (1)"},
         {"pitch", "N", &s.pitch, NULL, "semitones up or down (0)"},
@@ -424,6 +483,7 @@ int cmd_synth(int argc, char **argv, Log *log)
         goto done;
     cmd_line_set_log(&line, log);
     s.json = line.json;
+    s.log = log;
     if (!(rc = check_options(&s, &err)))
         rc = speak(&s, &line, &findings, log, &err);
     if (!rc && findings)
@@ -431,10 +491,10 @@ int cmd_synth(int argc, char **argv, Log *log)
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    wav_writer_abort(&s.wav);
+    audio_writer_abort(&s.sound);
     voice_part_free(&s.first);
     spoken_free(&s.spoken);
-    file_unmap(&s.file);
+    buf_free(&s.read);
     voice_close(s.voice);
     devices_close(&s.devices);
     cmd_line_close(&line);

@@ -349,7 +349,7 @@ const Option option_table[] = {
          "Checkpoint file, or folder of a run, whose weights a new run begins with (fine-tuning); \"\" "
          "begins with random ones. Steps, schedule and optimiser begin anew."),
     INT(T, text2audio_interval_steps, "1000", 0, 100000000,
-         "Steps from one spoken sample to the next; 0 is off."),
+         "Steps from one spoken sample to the next (event file, samples/*.wav in checkpoint_dir); 0 is off."),
     LIST(T, text2audio_texts, "The quick brown fox jumps over the lazy dog.", 0, CONFIG_MAX_LIST, '|',
          "Sentences that the samples speak; on the command line with | between them."),
 };

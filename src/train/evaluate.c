@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "audio/normaliser.h"
+#include "audio/wav.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cache/features.h"
 #include "text/text.h"
@@ -234,6 +236,22 @@ void samples_close(Trainer *t)
     sound_close(t->sound);
 }
 
+/* RUN/samples/step-00001000-1.wav: the event file has the same sound, but not every player reads it. A full
+ * disk is no reason to end a training. */
+static void write_sample(const Trainer *t, int i, const float *samples, int64_t n)
+{
+    Err err = {0};
+    char path[4096];
+    int fits = snprintf(path, sizeof path, "%s/samples", t->cfg->checkpoint_dir) < (int)sizeof path;
+    int rc = fits ? file_make_dirs(path, &err) : err_set(&err, ERR_IO, "the path is too long");
+    fits = snprintf(path, sizeof path, "%s/samples/step-%08lld-%d.wav", t->cfg->checkpoint_dir,
+                    (long long)t->state.step, i + 1) < (int)sizeof path;
+    if (!rc && fits)
+        rc = wav_write(path, samples, n, t->cfg->sample_rate, &err);
+    if (rc)
+        log_warn(t->log, "no sample of step %lld: %s", (long long)t->state.step, err.msg);
+}
+
 /* In the voice of the first speaker, so that the samples of a run can be compared. */
 int samples_speak(Trainer *t, Err *err)
 {
@@ -263,8 +281,10 @@ int samples_speak(Trainer *t, Err *err)
                                s.frames, cfg->n_mels);
         rc = sound_make(t->sound, &samples, &n, s.mel, s.frames, 0, err);
         snprintf(tag, sizeof tag, "speech/%d", i);
-        if (!rc)
+        if (!rc) {
             event_log_audio(t->events, tag, t->state.step, samples, n, cfg->sample_rate);
+            write_sample(t, i, samples, n);
+        }
         free(samples);
         speech_free(&s);
     }

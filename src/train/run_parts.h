@@ -114,6 +114,6 @@ void report_heard(Trainer *t, const Heard *h);
 int evaluate_run(Trainer *t, double *loss, int last, Err *err);
 int samples_open(Trainer *t, Err *err);
 void samples_close(Trainer *t);
-int samples_speak(Trainer *t, Err *err); /* text2audio_texts, into the event file */
+int samples_speak(Trainer *t, Err *err); /* text2audio_texts, into the event file and RUN/samples */
 
 #endif
