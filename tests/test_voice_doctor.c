@@ -13,7 +13,7 @@ static void add_point(VoicePoint **points, size_t *count, size_t *cap, int64_t s
 {
     assert_int_equal(mem_grow(points, cap, *count + 1, sizeof **points), 0);
     VoicePoint *p = &(*points)[(*count)++];
-    *p = (VoicePoint){.step = step, .loss = loss, .own_text = NAN};
+    *p = (VoicePoint){.step = step, .loss = loss, .lr = NAN, .own_text = NAN};
     for (int i = 0; i < TERM_COUNT; i++)
         p->terms[i] = loss * (i == TERM_MEL ? 0.5 : i == TERM_DURATION ? 0.3 : 0.2 / 3);
 }
@@ -129,6 +129,27 @@ static void test_overfitting(void **state)
     f.train_count = f.validation_count = 0;
     add_curves(&f, 5000, 0.5, 4000, 0.3);
     nothing(&f);
+    voice_facts_free(&f);
+}
+
+/* A learning rate that ruins the weights, and one that changes nothing. */
+static void test_loss(void **state)
+{
+    VoiceFacts f = healthy();
+    f.own_text = 0; /* not learned: a consequence */
+    for (size_t i = 0; i < f.validation_count; i++)
+        f.validation[i].own_text = 0;
+    for (size_t i = 0; i < f.train_count; i++)
+        f.train[i].loss = 3e9 / (double)(i + 1), f.train[i].lr = 0.5;
+    f.validation[f.validation_count - 1].terms[TERM_ALIGN] = 4e4;
+    VoiceFinding v = only(&f, VOICE_LOSS);
+    has(v.evidence, "learning rate was 0.5");
+    /* It stays where it began, as far from the recordings as knowing nothing. */
+    f.validation[f.validation_count - 1].terms[TERM_ALIGN] = 0.5 * f.weight[TERM_ALIGN];
+    for (size_t i = 0; i < f.train_count; i++)
+        f.train[i].loss = 5.2, f.train[i].lr = 1e-7;
+    v = only(&f, VOICE_LOSS);
+    has(v.evidence, "does not fall");
     voice_facts_free(&f);
 }
 
@@ -457,13 +478,14 @@ static void test_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy),     cmocka_unit_test(test_overfitting),
-        cmocka_unit_test(test_alignment),   cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_pitch),       cmocka_unit_test(test_recordings),
-        cmocka_unit_test(test_sample_rate), cmocka_unit_test(test_words),
-        cmocka_unit_test(test_texts),       cmocka_unit_test(test_order),
-        cmocka_unit_test(test_no_praise),   cmocka_unit_test(test_log),
-        cmocka_unit_test(test_other_texts), cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_healthy),    cmocka_unit_test(test_overfitting),
+        cmocka_unit_test(test_loss),       cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_durations),  cmocka_unit_test(test_pitch),
+        cmocka_unit_test(test_recordings), cmocka_unit_test(test_sample_rate),
+        cmocka_unit_test(test_words),      cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_no_praise),
+        cmocka_unit_test(test_log),        cmocka_unit_test(test_other_texts),
+        cmocka_unit_test(test_corpus),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

@@ -11,9 +11,12 @@
 #include "base/stats.h"
 #include "diag/thresholds.h"
 
-#define YOUNG_STEPS 1000  /* a run that is still going on is not told before this what it has not learned */
-#define LATER 3           /* validations after the lowest, all above it, before it is called overfitting */
-#define PREDICTED_CLIPS 8 /* held-out clips that predictions are judged by, at the least */
+#define YOUNG_STEPS 1000   /* a run that is still going on is not told before this what it has not learned */
+#define LATER 3            /* validations after the lowest, all above it, before it is called overfitting */
+#define ASTRAY 10          /* times the distance of knowing nothing: the weights are ruined */
+#define LEARNING_STEPS 100 /* from the first line of the log to one that must be lower */
+#define LEARNED 0.95       /* of the first loss: a loss above it has not fallen */
+#define PREDICTED_CLIPS 8  /* held-out clips that predictions are judged by, at the least */
 /* From a usual fit to that of a text that is not said: suspects are further along. */
 #define SUSPECT_WAY 0.4
 #define SUSPECT_CLIPS 30  /* clips that an outlier can be told among, at the least */
@@ -24,9 +27,9 @@
 /* As in JSON. */
 const char *voice_cause_name(VoiceCause c)
 {
-    static const char *const names[VOICE_CAUSE_COUNT] = {
-        "sample_rate", "silence",  "alignment",   "durations", "words",
-        "texts",       "clipping", "overfitting", "pitch",     "few_clips"};
+    static const char *const names[VOICE_CAUSE_COUNT] = {"sample_rate", "silence", "loss",     "alignment",
+                                                         "durations",   "words",   "texts",    "clipping",
+                                                         "overfitting", "pitch",   "few_clips"};
     ASSERT(c >= 0 && c < VOICE_CAUSE_COUNT);
     return names[c];
 }
@@ -247,6 +250,54 @@ static double own_text(const VoiceFacts *f)
 
 static int is_aligned(const VoiceFacts *f) { return !is_bad(LIMIT_VOICE_OWN_TEXT, own_text(f)); }
 
+/* Further away than a network that knows nothing, or no nearer than at the beginning. */
+static int is_astray(const VoiceFacts *f)
+{
+    int64_t step;
+    return voice_align_cost(f, &step) > ASTRAY;
+}
+
+static int is_stuck(const VoiceFacts *f)
+{
+    int64_t step;
+    if (f->train_count < 2 || !is_bad(LIMIT_VOICE_COST, voice_align_cost(f, &step)))
+        return 0;
+    const VoicePoint *first = &f->train[0], *last = &f->train[f->train_count - 1];
+    return last->step - first->step >= LEARNING_STEPS && last->loss > LEARNED * first->loss;
+}
+
+/* A learning rate that does not fit: the loss says so before anything else does. */
+static int find_loss(VoiceFinding *v, const VoiceFacts *f)
+{
+    const int astray = is_astray(f);
+    if (!f->train_count || (!astray && !is_stuck(f)))
+        return 0;
+    const VoicePoint *first = &f->train[0], *last = &f->train[f->train_count - 1];
+    double highest = NAN;
+    for (size_t i = 0; i < f->train_count; i++)
+        highest = fmax(highest, f->train[i].lr);
+    v->step = last->step;
+    if (astray)
+        EVIDENCE(
+            v,
+            "The training has gone astray: the loss is %.4g at step %lld, far over that of a network that "
+            "knows nothing",
+            last->loss, (long long)last->step);
+    else
+        EVIDENCE(v, "The loss does not fall: it was %.4g at step %lld and is %.4g at step %lld", first->loss,
+                 (long long)first->step, last->loss, (long long)last->step);
+    if (isfinite(highest))
+        EVIDENCE(v, "; the highest learning rate was %.3g", highest);
+    EVIDENCE(v, ".");
+    if (astray)
+        ADVICE(v, "The learning rate is too high. Begin anew in another --checkpoint-dir with the preset's "
+                  "learning_rate, or a third of yours; a longer warmup_steps helps too.");
+    else
+        ADVICE(v, "Begin anew in another --checkpoint-dir with the preset's learning_rate (leave the setting "
+                  "out). If that does not help, the texts may belong to other recordings.");
+    return 1;
+}
+
 /* The fit to the own text decides where it was measured; the cost only where it was not. */
 static int find_alignment(VoiceFinding *v, const VoiceFacts *f)
 {
@@ -254,6 +305,8 @@ static int find_alignment(VoiceFinding *v, const VoiceFacts *f)
     if (isfinite(share) ? is_aligned(f) : !is_bad(LIMIT_VOICE_COST, cost))
         return 0;
     if (is_young(f) && !isfinite(f->own_text)) /* nobody has asked */
+        return 0;
+    if (is_astray(f) || is_stuck(f)) /* its consequence */
         return 0;
     EVIDENCE(v, "The network does not know which sound belongs to which symbol: ");
     if (isfinite(share))
@@ -450,6 +503,7 @@ int voice_doctor(VoiceFinding *out, int most, const VoiceFacts *f)
     static int (*const find[VOICE_CAUSE_COUNT])(VoiceFinding *,
                                                 const VoiceFacts *) = {[VOICE_SAMPLE_RATE] = find_sample_rate,
                                                                        [VOICE_SILENCE] = find_silence,
+                                                                       [VOICE_LOSS] = find_loss,
                                                                        [VOICE_ALIGNMENT] = find_alignment,
                                                                        [VOICE_DURATIONS] = find_durations,
                                                                        [VOICE_WORDS] = find_words,

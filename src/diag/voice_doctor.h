@@ -17,6 +17,7 @@
 typedef enum {
     VOICE_SAMPLE_RATE, /* the recordings play too fast or too slow */
     VOICE_SILENCE,     /* clips without speech */
+    VOICE_LOSS,        /* rises, or does not fall */
     VOICE_ALIGNMENT,   /* not learned */
     VOICE_DURATIONS,   /* collapsed, or predicted nearly constant */
     VOICE_WORDS,       /* far more words are misheard than in the recordings */
@@ -33,6 +34,7 @@ const char *voice_cause_name(VoiceCause c); /* "sample_rate", for JSON */
 typedef struct VoicePoint {
     int64_t step;
     double loss, terms[TERM_COUNT];
+    double lr;       /* of a training line; NaN: unknown */
     double own_text; /* of a validation, as in VoiceFacts */
 } VoicePoint;
 

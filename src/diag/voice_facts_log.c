@@ -28,6 +28,7 @@ static int add_point(VoicePoint **points, size_t *count, size_t *cap, const json
     VoicePoint *p = &(*points)[(*count)++];
     *p = (VoicePoint){.step = json_get_count(o, "step", 0),
                       .loss = json_get_double(o, "loss"),
+                      .lr = json_get_double(o, "lr"),
                       .own_text = json_get_double(o, "own_text")};
     for (int i = 0; i < TERM_COUNT; i++)
         p->terms[i] = json_get_double(o, loss_term_name((LossTerm)i));
