@@ -11,7 +11,7 @@ set -eu
 cd "$(dirname "$0")/.."
 guide=docs/GUIDE.md
 translations=$(find docs -mindepth 2 -name GUIDE.md | sort)
-mode=write
+mode="write"
 case ${1:-} in --check | --languages) mode=${1#--} && shift ;; esac
 build=$(realpath "${1:-build}")
 
@@ -19,6 +19,7 @@ build=$(realpath "${1:-build}")
 
 blocks() { awk '/^```/ { inside = !inside; if (!inside) print ""; next } inside' "$1"; }
 # Names and commands within the text: `...`, wherever they stand in a sentence.
+# shellcheck disable=SC2016
 names() { awk '/^```/ { inside = !inside; next } !inside' "$1" | grep -o '`[^`]*`' | sort; }
 # Everything between two numbers stays as it is; numbers vary from run to run.
 words() { sed -E 's/[-+]?[0-9]+([.,][0-9]+)*(e[-+]?[0-9]+)?/0/g; s/ +/ /g' "$1"; }

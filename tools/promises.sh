@@ -40,6 +40,7 @@ checksum() { run "$1" && value checksum; }
 promise() {
     number=$((number + 1))
     if [ "$mode" != run ]; then
+        # shellcheck disable=SC2016
         printf '| %d | %s | `%s` |\n' "$number" "$1" "${2//|/\\|}"
         return 0
     fi
