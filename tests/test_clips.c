@@ -4,6 +4,7 @@
 #include "support/train_process.h"
 
 #include "dataset/audio_file.h"
+#include "voice/safetensors.h"
 
 #define CLIPS "tests/data/ljspeech"
 #define COUNT 4
@@ -92,6 +93,52 @@ static void train_clips(const Corpus *c, const char *folder)
     run_free(&r);
 }
 
+/* A copy of a checkpoint, without the checksum, in which one number of a tensor is not finite. */
+static void poison(const char *to, const char *from, const char *tensor, float number)
+{
+    Buf b = read_file(from);
+    SafeTensors file;
+    Err err = {0};
+    assert_int_equal(safetensors_open(&file, from, &err), 0);
+    const TensorView *t = safetensors_find(&file, tensor);
+    assert_non_null(t);
+    char *at = memmem(b.data, b.size, t->data, t->bytes);
+    assert_non_null(at);
+    memcpy(at + t->bytes / 2 / 4 * 4, &number, sizeof number);
+    static const char *const own[] = {"\"xxh128\"", "\"written_by\""};
+    for (int i = 0; i < 2; i++) {
+        char *key = memmem(b.data, b.size, own[i], strlen(own[i]));
+        assert_non_null(key);
+        key[1] = 'X';
+    }
+    write_file(to, b.data, b.size);
+    safetensors_close(&file);
+    buf_free(&b);
+}
+
+/* Silence with exit code 0 is what came of it. */
+static void check_damaged_weights(const Corpus *c, const char *folder)
+{
+    static const struct {
+        const char *tensor;
+        float number;
+    } cases[] = {{"text.symbols", NAN}, {"decoder.layers.0.qkv.bias", INFINITY}, {"mel.deviation", NAN}};
+    char path[300], output[300];
+    snprintf(path, sizeof path, "%s/damaged.safetensors", c->root);
+    snprintf(output, sizeof output, "%s/damaged.wav", c->root);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Run r;
+        poison(path, step_file(folder, 20), cases[i].tensor, cases[i].number);
+        assert_int_equal(
+            run_program(&r, "synth", "--checkpoint", path, "--text", "In modern form.", "--output", output),
+            3);
+        if (!strstr(r.stderr_text.data, cases[i].tensor) || !strstr(r.stderr_text.data, "damaged"))
+            fail_msg("%s", r.stderr_text.data);
+        assert_false(file_exists(output));
+        run_free(&r);
+    }
+}
+
 /* The same seed gives the same bits; the loss falls; the voice speaks. */
 static void training_learns_and_speaks(void **state)
 {
@@ -132,6 +179,7 @@ static void training_learns_and_speaks(void **state)
     assert_true(audio.frames > audio.rate / 4);
     audio_buffer_free(&audio);
     buf_free(&wav);
+    check_damaged_weights(c, one);
 }
 
 int main(void)

@@ -100,7 +100,7 @@ void checkpoint_close(Checkpoint *v); /* always safe on a zeroed or closed one *
  * are for checkpoint_params to check. path: of the checkpoint, for the message. */
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err);
 /* Flat host numbers [m->params.size] of the file, for the network m. ERR_CONFIG names the first tensor that
- * is missing or of another shape. */
+ * is missing or of another shape, ERR_DATA the first number that is not finite. */
 int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group, float *flat, Err *err);
 /* The state to resume from; ERR_FORMAT where it is not whole. */
 int checkpoint_state(const Checkpoint *v, TrainState *state, Err *err);

@@ -1,6 +1,8 @@
 /* checkpoint_read.c - the content of a checkpoint: what is read. The tables of checkpoint_fields.h say what
  * that is. */
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include "voice/checkpoint_fields.h"
 
 #define MOST_CLIP_FRAMES 65535
+#define FINITE_BLOCK 256 /* numbers looked at in one go */
 
 /* Which settings these are is marked in the option table. */
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err)
@@ -22,6 +25,26 @@ int checkpoint_same(const char *path, const Config *was, const Config *is, Err *
 }
 
 /* --- tensors --- */
+
+/* NaN weights speak: an activation turns them into zeros, and silence comes out. */
+static int check_finite(const Checkpoint *v, const char *name, const void *data, size_t bytes, Err *err)
+{
+    const float *x = data;
+    const size_t n = bytes / sizeof *x;
+    for (size_t i = 0; i < n; i += FINITE_BLOCK) {
+        size_t end = n - i < FINITE_BLOCK ? n : i + FINITE_BLOCK;
+        int bad = 0;
+        for (size_t k = i; k < end; k++) /* without a way out in the middle: a vector loop */
+            bad |= !(fabsf(x[k]) <= FLT_MAX);
+        for (size_t k = i; bad && k < end; k++)
+            if (!isfinite(x[k])) {
+                err_set(err, ERR_DATA, "%s: number %zu of %s is %g: the weights are damaged", v->path, k,
+                        name, (double)x[k]);
+                return err_hint(err, "use an earlier checkpoint of the run, or its best.safetensors");
+            }
+    }
+    return 0;
+}
 
 /* Numbers of a packed tensor into the members of its rows. 1: taken. */
 static int take_packed(Checkpoint *v, const CheckpointField *f, int rows, const TensorView *t)
@@ -83,6 +106,11 @@ static int read_tensors(Checkpoint *v, Err *err)
         const TensorView *t = safetensors_find(&v->file, f->tensor);
         int taken =
             f->shape[0] ? take_array(v, f, t, extents) : take_packed(v, f, checkpoint_field_rows(i), t);
+        if (taken && f->shape[0] && strcmp(f->dtype, "F32") == 0) {
+            int rc = check_finite(v, f->tensor, t->data, t->bytes, err);
+            if (rc)
+                return rc;
+        }
         if (taken || f->need == NEED_OPTIONAL)
             continue;
         if (f->need == NEED_ALWAYS) {
@@ -168,6 +196,9 @@ int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group
             return err_hint(err, "keep the sizes of the network as they were; a new network begins in "
                                  "another --checkpoint-dir");
         }
+        int rc = check_finite(v, name, t->data, t->bytes, err);
+        if (rc)
+            return rc;
         memcpy(flat + p->offset, t->data, t->bytes);
     }
     return 0;
