@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_guard.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 
@@ -80,6 +81,19 @@ static int finish_output(Log *log, int code)
     return 3;
 }
 
+/* Whatever a command made of zeros that stand for lost pages, its result is not to be trusted. */
+static int finish_reading(Log *log, int code)
+{
+    if (!file_guard_any())
+        return code;
+    log_error(
+        log,
+        "a file became shorter while it was in use, or its disk failed: %llu pages of it could not be read\n"
+        "  hint: if it was a cache, `myxtts prepare` with the same options builds what is missing",
+        (unsigned long long)file_guard_any());
+    return 3;
+}
+
 int main(int argc, char **argv)
 {
     Log log;
@@ -92,7 +106,7 @@ int main(int argc, char **argv)
         return usage(stdout, 0);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
-            return finish_output(&log, commands[i].run(argc - 1, argv + 1, &log));
+            return finish_output(&log, finish_reading(&log, commands[i].run(argc - 1, argv + 1, &log)));
     log_error(&log, "there is no command '%s'", argv[1]);
     return usage(stderr, 2);
 }

@@ -196,6 +196,46 @@ static void test_bad_audio_files(void **state)
     assert_int_equal(rename(away, path), 0);
 }
 
+/* The mel cache is cut while the pipeline reads it, through the mapping and with pread: clips behind the cut
+ * are named and left out. */
+static void check_cut_cache(const char *options)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/mel-0001.seg", corpora.cache);
+    Buf whole = {0};
+    Err err = {0};
+    assert_int_equal(file_read(&whole, path, (size_t)1 << 30, &err), 0);
+    Run r;
+    int lost = 0, there = 0;
+    alarm(60);
+    run_open(&r, options, (RunOptions){.epochs = 3});
+    assert_int_equal(run_next(&r, NULL), 0);
+    assert_int_equal(truncate(path, (off_t)(whole.size / 2)), 0);
+    while (run_next(&r, NULL) == 0)
+        for (int row = 0; row < r.batch.info.count; row++) {
+            int is_lost = batch_ints(&r, r.batch.layout.utterance)[row] < 0;
+            lost += is_lost;
+            there += !is_lost;
+        }
+    alarm(0);
+    print_message("%d rows are there, %d are lost\n", there, lost);
+    assert_true(lost > 20 && there > 20);
+    assert_non_null(strstr(run_log(&r), "is left out: "));
+    run_close(&r);
+    FILE *f = fopen(path, "wb");
+    assert_int_equal(fwrite(whole.data, 1, whole.size, f), whole.size);
+    fclose(f);
+    buf_free(&whole);
+}
+
+static void test_cut_cache(void **state)
+{
+    check_cut_cache(TWO);
+    check_cut_cache("--data-gpu cpu --model-gpu cpu");
+    check_cut_cache(TWO "--cache-verification off");
+    check_cut_cache(TWO "--no-enable-memory-mapping");
+}
+
 /* A loader that does not come back stops the run, with the name of what it reads. What it can reach is left
  * to the end of the process. */
 static Run left_behind[8];
@@ -464,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_start_on_a_large_corpus), /* first: preparing wants a process without threads */
         cmocka_unit_test(test_stopped_at_random_moments),
         cmocka_unit_test(test_bad_audio_files),
+        cmocka_unit_test(test_cut_cache),
         cmocka_unit_test_teardown(test_stuck_reads, unstick),
         cmocka_unit_test(test_slow_reads),
         cmocka_unit_test(test_simulated_failures),

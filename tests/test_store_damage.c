@@ -312,6 +312,46 @@ static void test_hostile_records(void **state)
     folder_remove(&f);
 }
 
+/* Cut while it is mapped: what is gone reads as zeros and is known to be gone, and a build takes nothing
+ * from it. */
+static void test_cut_while_open(void **state)
+{
+    (void)state;
+    enum { COUNT = 60 };
+    static const BuildOptions large = {.payload = 3000};
+    Folder f = folder_make();
+    Store s;
+    Err err = {0};
+    size_t n = items_first(items, COUNT);
+    build_ok(&f, items, n, &large, NULL);
+    assert_int_equal(store_open(&s, f.path, STORE, &err), 0);
+    read_everything(&s);
+    assert_int_equal(store_entry_lost(&s, 0), 0);
+    char *path = store_segment_path(f.path, STORE, 1, 0);
+    assert_int_equal(truncate(path, 70000), 0);
+    read_everything(&s);
+    assert_true(store_entry_lost(&s, 0) > 0);
+    int whole = 0;
+    for (uint64_t i = 0; i < s.count; i++)
+        whole += store_entry_whole(&s, i);
+    print_message("%d of %d records are left\n", whole, COUNT);
+    assert_in_range(whole, 10, 30);
+    /* Keeps all, reads one behind the cut, and must not commit. */
+    StoreBuild *b;
+    StoreEntry e;
+    assert_int_equal(store_build_open(&b, f.path, STORE, &s, test_settings, &err), 0);
+    for (uint64_t i = 0; i < s.count; i++)
+        assert_int_equal(store_build_keep(b, i, NULL, &err), 0);
+    assert_int_equal(store_build_entry(b, COUNT - 1, &e, &err), 0);
+    sink ^= e.payload[0];
+    assert_int_equal(store_build_commit(b, "new", 3, 0, &err), ERR_DAMAGED);
+    assert_non_null(strstr(err.msg, "became shorter"));
+    store_build_close(b);
+    store_close(&s);
+    free(path);
+    folder_remove(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_files_of_another_kind),
         cmocka_unit_test(test_hostile_index_with_a_valid_checksum),
         cmocka_unit_test(test_hostile_records),
+        cmocka_unit_test(test_cut_while_open),
     };
     return cmocka_run_group_tests_name("store_damage", tests, NULL, NULL);
 }

@@ -10,14 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_guard.h"
+
 #define READ_SIZE (1 << 16) /* bytes */
 
 /* ---- reading ---- */
 
-/* O_NONBLOCK, because opening a named pipe would otherwise wait for a writer; it is refused below. */
-int file_map(FileMap *m, const char *path, Err *err)
+/* A regular file, and how long it is. O_NONBLOCK, because opening a named pipe would otherwise wait for a
+ * writer; it is refused below. Returns the descriptor or a code. */
+static int open_regular(const char *path, size_t *size, Err *err)
 {
-    *m = (FileMap){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_set_errno(err, errno == ENOENT ? ERR_MISSING : ERR_IO, "cannot open %s", path);
@@ -27,19 +29,58 @@ int file_map(FileMap *m, const char *path, Err *err)
         rc = err_set_errno(err, ERR_IO, "cannot read %s", path);
     else if (!S_ISREG(st.st_mode))
         rc = err_set(err, ERR_FORMAT, "%s is not a regular file", path);
-    else if (st.st_size > 0) {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-        if (p == MAP_FAILED)
-            rc = err_set_errno(err, ERR_IO, "cannot map %s (%lld bytes)", path, (long long)st.st_size);
-        else
-            *m = (FileMap){p, (size_t)st.st_size};
+    if (rc) {
+        close(fd);
+        return rc;
     }
-    close(fd);
+    *size = (size_t)st.st_size;
+    return fd;
+}
+
+int file_map(FileMap *m, const char *path, Err *err)
+{
+    size_t size;
+    *m = (FileMap){0};
+    int fd = open_regular(path, &size, err), rc = fd < 0 ? fd : 0;
+    if (!rc && size > 0) {
+        void *p = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+        if (p == MAP_FAILED)
+            rc = err_set_errno(err, ERR_IO, "cannot map %s (%zu bytes)", path, size);
+        else
+            *m = (FileMap){p, size, file_guard_add(p, size)};
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+uint64_t file_lost(const FileMap *m) { return file_guard_lost(m->guard); }
+
+/* Pages of its own, so that file_unmap serves both. */
+int file_load(FileMap *m, const char *path, Err *err)
+{
+    size_t size;
+    *m = (FileMap){0};
+    int fd = open_regular(path, &size, err), rc = fd < 0 ? fd : 0;
+    if (!rc && size > 0) {
+        void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            rc = err_set_errno(err, ERR_IO, "no memory for %s (%zu bytes)", path, size);
+        else
+            *m = (FileMap){p, size, 0};
+        if (!rc)
+            rc = file_pread_all(fd, p, size, 0, path, err);
+        if (rc)
+            file_unmap(m);
+    }
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 
 void file_unmap(FileMap *m)
 {
+    file_guard_remove(m->guard);
     if (m->data)
         munmap((void *)(uintptr_t)m->data, m->size);
     *m = (FileMap){0};

@@ -11,13 +11,19 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* A read-only mapping, valid until file_unmap. data is NULL for an empty file. Unmapping a zeroed or unmapped
- * one is allowed. */
+/* The bytes of a file, read-only, valid until file_unmap. data is NULL for an empty file. Unmapping a zeroed
+ * or unmapped one is allowed. */
 typedef struct FileMap {
     const uint8_t *data;
     size_t size;
+    int guard; /* see file_guard.h; 0: none */
 } FileMap;
+/* For large files that only this program writes. Should the file become shorter or its disk fail, what is
+ * gone reads as zeros, and file_lost tells the number of pages: ask when you have read. */
 int file_map(FileMap *m, const char *path, Err *err);
+uint64_t file_lost(const FileMap *m);
+/* For files that others may change while they are read: a copy in memory. */
+int file_load(FileMap *m, const char *path, Err *err);
 void file_unmap(FileMap *m);
 /* Lets the system drop the pages of the mapping from memory; they are read again when touched. For passes
  * over files larger than memory. */

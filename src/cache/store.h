@@ -45,8 +45,8 @@ typedef struct Store {
     Map by_id; /* indices of entries */
 } Store;
 
-/* Maps index and segments and checks all offsets. ERR_MISSING if there is no such store; ERR_DAMAGED or
- * ERR_FORMAT if it cannot be used. */
+/* Reads the index, maps the segments and checks all offsets. ERR_MISSING if there is no such store;
+ * ERR_DAMAGED or ERR_FORMAT if it cannot be used. */
 int store_open(Store *s, const char *dir, const char *name, Err *err);
 void store_close(Store *s); /* a zeroed or closed store is allowed */
 void store_entry(const Store *s, uint64_t i, StoreEntry *e);
@@ -62,6 +62,9 @@ int64_t store_verify(const Store *s, uint8_t *damaged, uint64_t *other, Log *log
 
 /* Checks the record of one entry against its checksum: 1 if it is what was written. */
 int store_entry_whole(const Store *s, uint64_t i);
+/* Pages of the entry's segment that could not be read since store_open and read as zeros (file_lost). If
+ * there are any, store_entry_whole tells whether this entry is among the damaged. Costs nothing. */
+uint64_t store_entry_lost(const Store *s, uint64_t i);
 
 /* One entry of the new state. */
 typedef struct StoreRecord {

@@ -633,6 +633,20 @@ static int is_untidy(const StoreBuild *b)
     return total < SMALL_STORE && (rows > 1 || total != live);
 }
 
+/* Records that were read through a mapping may have been zeros: nothing made of them is kept. */
+static int check_lost(const StoreBuild *b, Err *err)
+{
+    for (size_t i = 0; i < b->row_count; i++)
+        if (file_lost(&b->rows[i].map)) {
+            err_set(err, ERR_DAMAGED,
+                    "segment %u of the %s cache in %s became shorter while it was read, or its "
+                    "disk failed",
+                    b->rows[i].number, b->name, b->dir);
+            return err_hint(err, "run the same command again: what is damaged is built anew");
+        }
+    return 0;
+}
+
 /* Copies every live record, in entry order, to a new segment. */
 static int rewrite_all(StoreBuild *b, Err *err)
 {
@@ -660,6 +674,9 @@ static int rewrite_all(StoreBuild *b, Err *err)
     Row *part = rc ? NULL : &b->rows[b->part_row];
     for (size_t i = 0; i < b->count && !rc; i++) {
         IndexEntry *e = &b->entries[i];
+        /* write() alone would say "Bad address" of a page that is gone. */
+        if (!segment_record(&b->rows[e->segment].map, e->offset) && (rc = check_lost(b, err)))
+            break;
         rc = file_write_all(b->part_fd_plus1 - 1, b->rows[e->segment].map.data + e->offset, e->size,
                             b->part_path, err);
         if (rc)
@@ -694,7 +711,9 @@ static void drop_rewrite(StoreBuild *b)
 /* Nothing is written when nothing has changed. */
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err)
 {
-    int rc = 0;
+    int rc = check_lost(b, err);
+    if (rc)
+        return rc;
     /* First make the new state hold, then tidy up: a kill in between costs disk space, not data. */
     if (store_build_changed(b, blob, blob_size)) {
         rc = finish_part(b, err);

@@ -1,4 +1,4 @@
-/* store_read.c - opening a store: map it, check it once, then trust it. */
+/* store_read.c - opening a store: read the index, map the segments, check both once, then trust them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +179,7 @@ int store_open(Store *s, const char *dir, const char *name, Err *err)
     char *path = store_index_path(dir, name);
     int rc = s->dir && s->name && path ? 0 : err_set(err, ERR_NOMEM, "no memory for a path");
     if (!rc)
-        rc = file_map(&s->index, path, err);
+        rc = file_load(&s->index, path, err);
     if (!rc)
         rc = check_index(s, path, err);
     if (rc)
@@ -272,4 +272,9 @@ uint64_t store_bytes(const Store *s)
     for (uint32_t i = 0; i < s->segment_count; i++)
         total += s->segments[i].size;
     return total;
+}
+
+uint64_t store_entry_lost(const Store *s, uint64_t i)
+{
+    return file_lost(&s->segments[index_entry(s, i)->segment]);
 }

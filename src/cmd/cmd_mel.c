@@ -80,7 +80,7 @@ static int read_clip(Clip *c, const char *path, const Config *cfg, Err *err)
     RejectReason why = audio_probe(&info, path, 0, 0, detail, sizeof detail);
     if (why) /* detail begins with the path */
         return err_set(err, why == REJECT_AUDIO_MISSING ? ERR_MISSING : ERR_DATA, "%s", detail);
-    rc = file_map(&map, path, err);
+    rc = file_load(&map, path, err);
     if (!rc)
         rc = audio_processor_open(&processor, cfg, err);
     if (rc)

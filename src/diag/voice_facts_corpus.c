@@ -102,7 +102,7 @@ static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t 
     const Utterance *u = &c->dataset.utterances[c->items[item].utterance];
     char path[PATH_MAX], detail[256];
     FileMap map = {0};
-    if (dataset_audio_path(&c->dataset, u, path, sizeof path, NULL) || file_map(&map, path, NULL))
+    if (dataset_audio_path(&c->dataset, u, path, sizeof path, NULL) || file_load(&map, path, NULL))
         return;
     if (audio_decode(a, map.data, map.size, path, cfg->max_audio_length, detail, sizeof detail) ==
             REJECT_NONE &&

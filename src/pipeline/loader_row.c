@@ -116,14 +116,24 @@ static void lose(Loader *l, uint32_t item, const char *why)
     log_warn(l->o.log, "%.*s is left out: %s", (int)u->id.n, u->id.p, why);
 }
 
+/* Some page of the caches that hold these records could not be read: the file was cut short, or its disk
+ * failed. */
+static int pages_lost(const Loader *l, const RowSource *r)
+{
+    const Corpus *c = l->o.corpus;
+    return store_entry_lost(&c->text, r->item->text_entry) || store_entry_lost(&c->mel, r->item->mel_entry);
+}
+
 /* The records of an utterance against their checksums, once: a damaged one stays so in every epoch. The mel's
- * is checked on_the_fly too, because the pitch is in it. */
+ * is checked on_the_fly too, because the pitch is in it. Where pages have been lost, a record that was whole
+ * may be so no longer. */
 static int check_records(Loader *l, uint32_t item, RowSource *r)
 {
-    if (l->o.cfg->cache_verification == VERIFY_OFF)
+    int lost = pages_lost(l, r);
+    if (l->o.cfg->cache_verification == VERIFY_OFF && !lost)
         return 0;
     uint8_t known = atomic_load(&l->known[item]);
-    if (known & RECORD_WHOLE)
+    if (known & RECORD_WHOLE && !lost)
         return 0;
     int text_whole = store_entry_whole(&l->o.corpus->text, r->item->text_entry);
     if (!(known & RECORD_DAMAGED) && text_whole && store_entry_whole(&l->o.corpus->mel, r->item->mel_entry)) {
@@ -132,7 +142,10 @@ static int check_records(Loader *l, uint32_t item, RowSource *r)
     }
     atomic_fetch_or(&l->known[item], RECORD_DAMAGED);
     snprintf(r->why, sizeof r->why,
-             "its record in the %s cache is damaged; `myxtts prepare --verify` builds it anew",
+             pages_lost(l, r) ? "its record in the %s cache can be read no more: the file was cut short, or "
+                                "its disk failed; `myxtts prepare` builds it anew"
+                              : "its record in the %s cache is damaged; `myxtts prepare --verify` builds it "
+                                "anew",
              text_whole ? "mel" : "text");
     return ERR_DAMAGED;
 }
@@ -373,6 +386,14 @@ int loader_fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     if (s->batch) {
         loader_finish_row(l, w, s, row, r.in_place);
         times->finish += clock.weight * (clock_tick(&clock, l) - decoded);
+    }
+    /* A page may have gone while the row was read: then there are zeros in it. */
+    if (!rc && pages_lost(l, &r) && check_records(l, item, &r)) {
+        rc = ERR_DAMAGED;
+        loader_empty_row(s, row);
+        lose(l, item, r.why);
+        if (s->batch)
+            loader_finish_row(l, w, s, row, NULL);
     }
     return rc != 0;
 }

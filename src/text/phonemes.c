@@ -325,7 +325,7 @@ static void hash_file(Hasher *h, const char *dir, const char *name)
     FileMap map = {0};
     char *path = file_join(dir, name);
     hasher_str(h, name);
-    if (path && file_map(&map, path, NULL) == 0)
+    if (path && file_load(&map, path, NULL) == 0)
         hasher_bytes(h, map.data, map.size);
     file_unmap(&map);
     free(path);

@@ -201,6 +201,8 @@ int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group
             return rc;
         memcpy(flat + p->offset, t->data, t->bytes);
     }
+    if (file_lost(&v->file.map))
+        return err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", v->path);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file_guard.h"
 #include "voice/safetensors_format.h"
 
 #define DEPTH 3                 /* of brackets: file, tensor, shape */
@@ -379,7 +380,7 @@ static int map_data(Reader *r)
     if (p == MAP_FAILED)
         return err_set_errno(r->err, ERR_IO, "cannot map %s (%llu bytes)", r->path,
                              (unsigned long long)r->size);
-    f->map = (FileMap){p, r->size};
+    f->map = (FileMap){p, r->size, file_guard_add(p, r->size)};
     for (int i = 0; i < f->count; i++) {
         TensorView *t = &f->tensors[i];
         uint64_t at = r->data_at + place_of(t);

@@ -226,7 +226,7 @@ static int read_reference(const Voice *v, AudioProcessor *processor, AudioBuffer
     const Config *cfg = &v->file.cfg;
     FileMap map = {0};
     char detail[256] = "";
-    int rc = file_map(&map, path, err);
+    int rc = file_load(&map, path, err);
     if (rc)
         return rc;
     RejectReason why =
