@@ -27,6 +27,7 @@ static void test_sparkline(void **state)
     assert_spark("▁▁█▁", peak, 8, 4, (double)NAN, (double)NAN); /* a peak is not averaged away */
     assert_spark("▁▁", (const double[]){3, 3}, 2, 8, (double)NAN, (double)NAN);
     assert_spark("", NULL, 0, 8, 0, 0);
+    assert_spark("▁▁", (const double[]){-1e308, 1e308}, 2, 8, (double)NAN, (double)NAN); /* too far apart */
 }
 
 static RunRecord load(const Folder *f, const char *text)

@@ -1,11 +1,24 @@
 #!/usr/bin/env bash
-# Builds every tests/fuzz/fuzz_*.c with clang's fuzzer and the address and undefined sanitizers, runs each for 60 seconds
-# (FUZZ_SECONDS), two at a time, from small seeds made here. Inputs that broke something stay in build/fuzz/findings-NAME.
-# usage: tools/run_fuzz.sh [part of a name]      Exit 1 on a finding.
+# Builds every tests/fuzz/fuzz_*.c with clang's fuzzer and the address and undefined sanitizers, runs each for 60 seconds or as long
+# as asked, two at a time (FUZZ_JOBS), from seeds made here. Inputs that broke something stay in build/fuzz/findings-NAME.
+#   tools/run_fuzz.sh [SECONDS] [part of a name]      Exit 1 on a finding.
+#   tools/run_fuzz.sh --kit DIR [part of a name]      No run: puts programs, libraries and seeds into DIR, for another machine, where
+#                                                     DIR/run.sh SECONDS CORES runs them.
 set -u
 cd "$(dirname "$0")/.."
-seconds=${FUZZ_SECONDS:-60}
+kit=
+if [ "${1:-}" = --kit ]; then
+    kit=${2:?a folder}
+    shift 2
+fi
+seconds=60
+case ${1:-} in '' | *[!0-9]*) ;; *)
+    seconds=$1
+    shift
+    ;;
+esac
 filter=${1:-}
+jobs=${FUZZ_JOBS:-2}
 out=build/fuzz
 packages=$(sed -n 's/^PKGS := //p' Makefile)
 flags="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
@@ -35,7 +48,16 @@ compile() { # unit source flags: a line of `make units`
     fi
     return 0
 }
-export -f compile
+options_of() { # name: the longest input, and the words of its language
+    case $1 in
+    store) echo -max_len=12000 ;;
+    yaml) echo -max_len=8192 ;;
+    audio) echo -max_len=20000 ;;
+    runs) echo -max_len=16384 ;;
+    *) echo -max_len=4096 ;;
+    esac
+}
+export -f compile options_of
 export out newest_header flags cflags
 echo "fuzz: building"
 failed=0 passed=0
@@ -75,7 +97,37 @@ seeds() { # name
         for part in "$dir"/part-*; do (printf '\001' && cat "$part") >"$dir/seed-${part##*-}" && rm "$part"; done
         ;;
     safetensors) ;; # it changes a file of its own
+    runs) # two logs with a zero byte between them
+        python3 - "$dir" <<'PY'
+import json, sys
+def log(step_ms, resume):
+    lines = [{"event": "start", "device": "cpu", "batch_size": 16, "total_steps": 100, "model_gpu": "0", "data_gpu": "cpu"}]
+    for k in range(1, 7):
+        lines.append({"event": "step", "step": 5 * k, "seconds": 0.1 * k, "loss": 3.0 / k, "step_ms": step_ms, "wait_share": 0.1,
+                      "busy_share": 0.9, "padding_share": 0.2, "utterances_per_s": 100.0, "frames_per_s": 9000.0,
+                      "gpu_utilisation": 0.5, "queue_ready": 1, "queue_slots": 4, "model_bytes": 1e9,
+                      "step_times_ms": [step_ms + (k * i) % 3 for i in range(5)]})
+        if k == 3:
+            lines.append({"event": "validation", "step": 15, "loss": 1.5})
+            lines.append({"event": "skipped", "step": 15, "text": "too high"})
+            if resume:
+                lines.append({"event": "resume", "step": 10})
+    lines.append({"event": "heard", "step": 30, "words_wrong_share": None})
+    lines.append({"event": "end", "text": "done"})
+    return "".join(json.dumps(x, separators=(",", ":")) + "\n" for x in lines).encode()
+open(f"{sys.argv[1]}/seed-1", "wb").write(log(40, False) + b"\0" + log(30, True))
+open(f"{sys.argv[1]}/seed-2", "wb").write(log(40, True))
+open(f"{sys.argv[1]}/seed-3", "wb").write(b'{"event":"step","step":1,"loss":null,"step_times_ms":[null,-1,1e308]}\n{"event":\n\0')
+PY
+        ;;
+    options)
+        printf -- '--batch-size\n16\n--no-add-blank\n--learning-rate=1e-4\n--sim\n--text-cleaners\nenglish' >"$dir/seed-1"
+        printf -- 'read_ms=40,step_ms=20,jitter=0.1,stall=read:16:300\n--supported-languages\nen,fa' >"$dir/seed-2"
+        printf -- '--data-gpu=sim0\n--metadata-delimiter\n|\nfail=h2d:3,seed=4,disk_mb_s=100' >"$dir/seed-3"
+        ;;
     *) # audio headers and whatever else: small files of the real kinds
+        cp tests/data/formats/LJ001-0002.mp3 "$dir/seed-real.mp3"
+        head -c 20000 tests/data/formats/LJ001-0002.flac >"$dir/seed-cut.flac"
         python3 - "$dir" <<'PY'
 import math, struct, sys, wave
 out = sys.argv[1]
@@ -164,19 +216,40 @@ for name in ${names[@]+"${names[@]}"}; do
 done
 
 fuzz_one() { # name
-    local log="$out/log-$1" max=4096 tmp
-    case $1 in store) max=12000 ;; yaml) max=8192 ;; esac
+    local log="$out/log-$1" tmp
     tmp=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)" myxtts-fuzz-XXXXXX)
     mkdir -p "$out/findings-$1"
-    TMPDIR=$tmp UBSAN_OPTIONS=print_stacktrace=1 "$out/fuzz_$1" -max_total_time="$seconds" -max_len=$max -timeout=10 -rss_limit_mb=2048 \
+    TMPDIR=$tmp UBSAN_OPTIONS=print_stacktrace=1 "$out/fuzz_$1" -max_total_time="$seconds" "$(options_of "$1")" -timeout=10 -rss_limit_mb=2048 \
         -artifact_prefix="$out/findings-$1/" -print_final_stats=1 "$out/corpus-$1" >"$log" 2>&1 </dev/null
     echo $? >"$log.rc"
     rm -rf "$tmp"
 }
+
+# Everything that the targets need but the kernel, for a machine of the same kind without our libraries.
+pack_kit() {
+    local name lib
+    mkdir -p "$kit/bin" "$kit/lib"
+    for name in "${ready[@]}"; do
+        strip --strip-debug -o "$kit/bin/fuzz_$name" "$out/fuzz_$name"
+        mkdir -p "$kit/corpus-$name"
+        find "$out/corpus-$name" -type f -size -20k -exec cp -t "$kit/corpus-$name" {} +
+        options_of "$name" >"$kit/bin/fuzz_$name.options"
+    done
+    # What the programs load, their loader too, so that versions fit.
+    ldd "$kit"/bin/fuzz_* 2>/dev/null | sed -nE 's/.* => (\/[^ ]+) .*/\1/p; s/^\s*(\/[^ ]*ld-linux[^ ]*) .*/\1/p' | sort -u | while read -r lib; do
+        cp -L "$lib" "$kit/lib/"
+    done
+    cp tools/fuzz_kit.sh "$kit/run.sh"
+    echo "fuzz: ${#ready[@]} targets in $kit"
+}
 export -f fuzz_one
 export seconds
-[ ${#ready[@]} -eq 0 ] || echo "fuzz: ${ready[*]}, $seconds s each, two at a time"
-[ ${#ready[@]} -eq 0 ] || printf '%s\n' "${ready[@]}" | xargs -P 2 -I{} bash -c 'fuzz_one "$1"' _ {}
+if [ -n "$kit" ]; then
+    pack_kit
+    exit $((failed != 0))
+fi
+[ ${#ready[@]} -eq 0 ] || echo "fuzz: ${ready[*]}, $seconds s each, $jobs at a time"
+[ ${#ready[@]} -eq 0 ] || printf '%s\n' "${ready[@]}" | xargs -P "$jobs" -I{} bash -c 'fuzz_one "$1"' _ {}
 for name in ${ready[@]+"${ready[@]}"}; do
     log="$out/log-$name"
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")

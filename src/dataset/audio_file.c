@@ -50,7 +50,8 @@ static size_t raw_bytes_at(const Bytes *b, void *p, size_t n, uint64_t offset)
         size_t done = 0;
         for (; done < n && offset + done < b->front_size; done++)
             ((uint8_t *)p)[done] = b->front[offset + done];
-        memcpy((uint8_t *)p + done, b->data + b->skip + (offset + done - b->front_size), n - done);
+        if (done < n)
+            memcpy((uint8_t *)p + done, b->data + b->skip + (offset + done - b->front_size), n - done);
         return n;
     }
     ssize_t got;

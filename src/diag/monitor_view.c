@@ -32,8 +32,9 @@ void monitor_view_sparkline(Buf *out, const double *y, size_t n, int columns, do
         for (size_t i = n * c / wide; i < n * (c + 1) / wide; i++)
             if (isfinite(y[i]) && !(y[i] <= highest))
                 highest = y[i];
-        int sign = hi > lo ? (int)floor((highest - lo) / (hi - lo) * 7.999) : 0;
-        buf_str(out, isfinite(highest) ? signs[sign < 0 ? 0 : sign > 7 ? 7 : sign] : " ");
+        double share = hi > lo ? (highest - lo) / (hi - lo) : 0; /* NaN where hi - lo is too large */
+        int sign = share >= 1 ? 7 : share > 0 ? (int)(share * 7.999) : 0;
+        buf_str(out, isfinite(highest) ? signs[sign] : " ");
     }
 }
 
