@@ -128,6 +128,8 @@ old_names() {
     run "myxtts config --config OLD --json"
     ends 0 && has '"native_loading"' && has 'old\.yaml'
 }
+old_options() { ends 0 && has 'pad_to_fixed_length +true +command line' && has 'enable_memory_isolation +true +command line' && has 'model_gpu_memory +20480'; }
+no_config() { ends 2 && has 'nowhere.yaml' && has 'hint: .*--default-yaml'; }
 slow_way_is_named() { has 'asynchronous pipeline is off|native_loading' && has 'fix +native_loading: true'; }
 workers_and_cores() { has '64 workers on [0-9]+ cores'; }
 gpu_or_why() { has '^Devices' && has 'GPUs +'; }
@@ -137,6 +139,10 @@ eight_sections() {
     cp "$work/report" "$out"
     for i in 1 2 3 4 5 6 7 8; do has "^\[$i\] " || return 1; done
     has '^ISSUES' && has '^RECOMMENDATIONS' && has '^CONFIGURATION CHANGES' && has '^VERDICT'
+}
+one_page() {
+    cp "$work/report" "$out"
+    has '<html' && has '<svg' && lacks '<script' && lacks '(src|href)="http'
 }
 storage_speed() { has '1 MiB reads +[0-9.]+ ms' && has 'asynchronous, by worker threads'; }
 slow_disk() { ends 1 && is bottleneck read && is cause storage; }
@@ -194,7 +200,7 @@ refused() { ends 2 && has 'hint: --batch-size [0-9]+ fits'; }
 fits() { ends 0 && has 'good +device sim0' && has 'largest batch +([5-9][0-9]|[0-9]{3,})'; }
 caps() { has 'device sim1 +[0-9.]+ MB of 419.4 MB' && has 'device sim0 +[0-9.]+ MB of 67.1 MB'; }
 
-reads_config() { ends 0 && has 'model_size +nano \(.*f\.yaml:[0-9]+\)' && has 'done at step 30 of 30'; }
+reads_config() { ends 0 && has 'model_size +nano \(.*f\.yaml:[0-9]+\)' && has 'done at step 30 of 30' && has '^ +verdict'; }
 logged() { # the command prints the last line of training in the log
     for key in step_ms step_variation utterances_per_s wait_share busy_share padding_share; do has "\"$key\"" || return 1; done
 }
@@ -205,9 +211,9 @@ compares() { [ "$rc" -le 1 ] && has 'step' && has '95 %|sure'; }
 scales() { [ "$rc" -le 1 ] && has '\b8\b' && has '\b16\b'; }
 live() { ends 0 && has '(step|40)' && has 'loss'; }
 two_languages() { ends 0 && has 'the same commands'; }
-gpu_step() { ends 0 && has 'forward' && has 'device busy +(8|9|10)[0-9.]+ %'; }
+gpu_step() { [ "$rc" -le 1 ] && has 'forward' && has 'device busy +(8|9|10)[0-9.]+ %'; }
 gpu_graphs() { has 'step as CUDA graphs' && lacks 'step as CUDA graphs +not measured'; }
-gpu_dual() { ends 0 && has 'NVML' && has 'utilisation'; }
+gpu_dual() { [ "$rc" -le 1 ] && has 'NVML' && has 'utilisation'; }
 
 # --- the data ---
 
@@ -292,12 +298,15 @@ all_promises() {
     promise "Its exit code says whether training may begin" "myxtts validate --config F" exit_codes
     promise "It repairs the configuration, and keeps comments and a backup" "myxtts validate --config BAD --fix" repairs
     promise "The settings that the old documents recommend are understood under their old names" "myxtts validate --config OLD" old_names
+    promise "So are the options of the old training command" "myxtts config --train-data DIR --model-size tiny --batch-size 16 --data-gpu 0 --model-gpu 1 --model-gpu-memory 20480 --enable-memory-isolation --enable-static-shapes" old_options
+    promise "A configuration that is not there is said, with how to make one" "myxtts validate --config nowhere.yaml" no_config
     promise "Loading without overlap is found, with its fix" "myxtts validate --config SLOW" slow_way_is_named
     promise "More workers than the cores can carry are found" "myxtts validate --config F --num-workers 64" workers_and_cores
     promise "It says which GPUs there are, or why none can be used" "myxtts validate --config F" gpu_or_why
     promise "It says whether host memory and disk are enough" "myxtts validate --config F" room
 
     promise "One report has eight sections, issues, recommendations and changes to make, also as a file" "myxtts diagnose --config F --num-batches 12 --output REPORT" eight_sections
+    promise "The report is also one page to send to somebody" "myxtts diagnose --config F --num-batches 12 --html REPORT" one_page
     promise "It measures the disk and says which way of loading is in use" "myxtts diagnose --config F --num-batches 12 --sim step_ms=5 --data-gpu sim0 --model-gpu sim1" storage_speed
     promise "A slow disk is named" "myxtts diagnose --config F --sim read_ms=60,step_ms=20 --data-gpu sim0 --model-gpu sim1 --num-batches 60 --json" slow_disk
     promise "Too few workers are named, with how many would do" "myxtts diagnose --config F --sim decode_ms=80,step_ms=20 --num-workers 2 --data-gpu sim0 --model-gpu sim1 --num-batches 60 --json" few_workers
@@ -323,7 +332,7 @@ all_promises() {
     promise "A batch that does not fit is refused before the first step, with one that does" "myxtts train --config F --checkpoint-dir RUN --model-gpu-memory 150 --max-steps 10" refused
     promise "48 clips fit on a GPU of 24 GB" "myxtts validate --config F --model-size tiny --batch-size 48 --sim memory_gb=24 --data-gpu sim0 --model-gpu sim0" fits
 
-    promise "Training reads the configuration file and says where each setting comes from" "myxtts train --config F --checkpoint-dir RUN --max-steps 30 --log-step 15 --batch-size 8" reads_config
+    promise "Training reads the configuration file, says where each setting comes from, and ends with a verdict" "myxtts train --config F --checkpoint-dir RUN --max-steps 30 --log-step 15 --batch-size 8" reads_config
     promise "Step time, variation, throughput and waiting are in the log" "grep '\"event\":\"step\"' RUN/log.jsonl | tail -1" logged
     promise "Training goes on where it stopped" "myxtts train --config F --checkpoint-dir RUN --max-steps 40 --log-step 10 --batch-size 8" resumes
     promise "A run that starves is told so, with the cause" "myxtts train --config F --checkpoint-dir RUN-slow --sim read_ms=300 --data-gpu sim0 --model-gpu sim1 --max-steps 32 --log-step 16 --batch-size 2" starving
