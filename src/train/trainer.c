@@ -221,6 +221,8 @@ static int afterwards(Trainer *t, int last, Err *err)
     int rc = 0;
     if (validates || saves || speaks || last)
         rc = settle(t, err);
+    if (last)
+        checkpoint_writer_end(t->writer);
     if (!rc && last && step % cfg->log_step)
         report_line(t, step, 1);
     if (!rc && validates)
@@ -277,6 +279,7 @@ static void save_the_end(Trainer *t, int rc)
     int failed = settle(t, &err);
     if (!failed) {
         report_line(t, t->state.step, 1);
+        checkpoint_writer_end(t->writer);
         failed = save(t, 0, &err);
     }
     if (failed)

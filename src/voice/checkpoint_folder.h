@@ -30,10 +30,15 @@ int checkpoint_writer_open(CheckpointWriter **w, const char *dir, int keep, Log 
  * until the next submit or checkpoint_writer_wait returns), hands them to the thread and returns. 0, or
  * ERR_NOMEM, ERR_DATA: then nothing was handed over. The thread writes the step, makes it the best one if
  * is_best, then removes the oldest steps over `keep`. On a full disk older steps make room first, down to the
- * one that is known to be good (or the newest), and that one only if the best is there beside it. It never
+ * one that is known to be good (or the newest), and that one only if the best is there beside it or the run
+ * ends (checkpoint_writer_end). It never
  * removes steps with a higher number (of a run that was further), nor the best. */
 int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, const MetaEntry *meta,
                              int n_meta, const TensorView *t, int n, Err *err);
+
+/* What is submitted next is the end of the run: on a full disk even the only old step makes room for it,
+ * where that is enough. */
+void checkpoint_writer_end(CheckpointWriter *w);
 
 /* The weights of this step are known to be good: training went on from them. The newest such file stays,
  * however many are kept. */

@@ -43,6 +43,7 @@ struct CheckpointWriter {
     enum { IDLE, READY, BUSY } state;
     int stop, result;
     Job job;
+    int is_last;                      /* nothing comes after the next job; the owner's, as the job is */
     int64_t confirmed;                /* step whose weights are known to be good; -1: none */
     int warned_of_later;              /* the thread's */
     char good[CHECKPOINT_PATH_SIZE];  /* the last one written */
@@ -168,28 +169,37 @@ static int remove_oldest(CheckpointWriter *w, int64_t most)
     return gone;
 }
 
-/* The last resort: the newest step may go when the best is a good checkpoint beside it, and when that is
- * enough. 1: it is gone. */
+/* 1: the best is a whole checkpoint, and another file than `path`. */
+static int has_other_best(const CheckpointWriter *w, const char *path)
+{
+    char best[CHECKPOINT_PATH_SIZE];
+    SafeTensors f;
+    struct stat a, b;
+    if (folder_join(best, w->dir, BEST_NAME, NULL) || stat(best, &a) || stat(path, &b) ||
+        a.st_ino == b.st_ino || safetensors_open(&f, best, NULL))
+        return 0;
+    safetensors_close(&f);
+    return 1;
+}
+
+/* The last resort, and only where it is enough: the newest step may go when the best is a good checkpoint
+ * beside it, or when what comes is the end of the run, which is worth more. 1: it is gone. */
 static int remove_newest(CheckpointWriter *w, int64_t most, uint64_t bytes)
 {
-    char best[CHECKPOINT_PATH_SIZE], path[CHECKPOINT_PATH_SIZE];
+    char path[CHECKPOINT_PATH_SIZE];
     StepList list;
-    struct stat a, b;
+    struct stat st;
     int gone = 0;
     if (folder_list_steps(&list, w->dir, NULL))
         return 0;
-    if (list.count == 1 && list.items[0].step <= most && !folder_join(best, w->dir, BEST_NAME, NULL) &&
-        !folder_join(path, w->dir, list.items[0].name, NULL) && !stat(best, &a) && !stat(path, &b) &&
-        a.st_ino != b.st_ino && room_after(w, bytes) < 0 && room_after(w, bytes) + b.st_size >= 0) {
-        SafeTensors f;
-        if (safetensors_open(&f, best, NULL) == 0) {
-            safetensors_close(&f);
-            gone = remove_step(w, &list.items[0]);
-        }
+    int64_t left = room_after(w, bytes);
+    /* A file with a second name would free nothing. */
+    if (list.count == 1 && list.items[0].step <= most &&
+        !folder_join(path, w->dir, list.items[0].name, NULL) && !stat(path, &st) && left < 0 &&
+        left + st.st_size >= 0 && (has_other_best(w, path) || (w->is_last && st.st_nlink == 1))) {
+        gone = remove_step(w, &list.items[0]);
+        log_warn(w->log, "the disk is full: %s was removed to make room", list.items[0].name);
     }
-    if (gone)
-        log_warn(w->log, "the disk is full: %s was removed to make room; " BEST_NAME " is still there",
-                 list.items[0].name);
     free(list.items);
     return gone;
 }
@@ -449,6 +459,13 @@ int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, con
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->mutex);
     return 0;
+}
+
+void checkpoint_writer_end(CheckpointWriter *w)
+{
+    lock_idle(w);
+    w->is_last = 1;
+    pthread_mutex_unlock(&w->mutex);
 }
 
 void checkpoint_writer_confirm(CheckpointWriter *w, int64_t step)
