@@ -54,6 +54,8 @@ static void test_preprocessing_mode(void **state)
     assert_int_equal(rename(from, to), 0);
     assert_int_equal(lost_with("--preprocessing-mode precompute"), 0); /* the audio is not looked at */
     assert_int_equal(lost_with("--preprocessing-mode auto"), 0);
+    assert_int_equal(lost_with("--preprocessing-mode auto --augment-speed 0.1"),
+                     1); /* only samples can do that */
     assert_int_equal(lost_with("--preprocessing-mode on_the_fly"), 1);
     assert_int_equal(rename(to, from), 0);
     assert_int_equal(lost_with("--preprocessing-mode on_the_fly"), 0);
@@ -290,6 +292,17 @@ static void test_prefetch_to_gpu(void **state)
         }
         run_close(&r);
     }
+}
+
+/* The host of the consumer runs ahead of its device; the copy still waits until the device needs it. */
+static void test_prefetch_to_gpu_saves_time(void **state)
+{
+    Timing off = measure(TWO "--sim h2d_us=6000,preprocess_ms=6,step_ms=14 --prefetch-to-gpu false", 20);
+    Timing on = measure(TWO "--sim h2d_us=6000,preprocess_ms=6,step_ms=14 --prefetch-to-gpu true", 20);
+    print_message("waits %.1f ms without, %.1f ms with prefetch_to_gpu\n", 1e3 * off.wait, 1e3 * on.wait);
+    assert_true(off.rc == 0 && on.rc == 0);
+    assert_true(off.wait > 0.0119); /* copy and preprocessing, every time */
+    assert_true(on.wait < 0.006);
 }
 
 static void test_enhanced_gpu_prefetch(void **state)
@@ -550,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_prefetch_buffer_size),
         cmocka_unit_test(test_pipeline_buffer_size),
         cmocka_unit_test(test_prefetch_to_gpu),
+        cmocka_unit_test(test_prefetch_to_gpu_saves_time),
         cmocka_unit_test(test_enhanced_gpu_prefetch),
         cmocka_unit_test(test_optimize_cpu_gpu_overlap),
         cmocka_unit_test(test_pin_memory),

@@ -45,6 +45,17 @@ static void test_stretched_frames(void **state)
     assert_int_equal(policy_most_samples(100, 256, 0), 0);
 }
 
+static void test_source_of_the_mels(void **state)
+{
+    (void)state;
+    const uint64_t G = 1 << 30;
+    assert_int_equal(policy_prefers_audio(10 * G, 2 * G, 64 * G), 0); /* everything stays in memory */
+    assert_int_equal(policy_prefers_audio(100 * G, 20 * G, 64 * G), 1);
+    assert_int_equal(policy_prefers_audio(100 * G, 51 * G, 64 * G), 0); /* hardly fewer bytes */
+    assert_int_equal(policy_prefers_audio(100 * G, 20 * G, 0), 0);      /* nobody knows */
+    assert_int_equal(policy_prefers_audio(100 * G, 0, 64 * G), 0);
+}
+
 static void test_growing(void **state)
 {
     (void)state;
@@ -71,7 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots),        cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_rows_at_once), cmocka_unit_test(test_stretched_frames),
-        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_growing),      cmocka_unit_test(test_source_of_the_mels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,3 +175,15 @@ void buf_free(Buf *b)
     free(b->data);
     *b = (Buf){0};
 }
+
+uint64_t mem_available(void)
+{
+    unsigned long long kb = 0;
+    char line[200];
+    FILE *f = fopen("/proc/meminfo", "re");
+    while (f && kb == 0 && fgets(line, sizeof line, f))
+        sscanf(line, "MemAvailable: %llu kB", &kb);
+    if (f)
+        fclose(f);
+    return (uint64_t)kb << 10;
+}

@@ -18,6 +18,9 @@ void *mem_aligned(size_t align, size_t n, size_t size);
  * capacity, which is doubled as needed; elements have `size` bytes. 0 or ERR_NOMEM. */
 int mem_grow(void *items, size_t *cap, size_t need, size_t size);
 
+/* Bytes that processes may still take without swapping, as the system estimates it; 0 if it does not say. */
+uint64_t mem_available(void);
+
 /* Block: many small objects that are freed together. Zero-initialise (Block b = {0}). Freeing a zeroed or
  * freed one is allowed. */
 typedef struct Block {

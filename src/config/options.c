@@ -239,7 +239,8 @@ const Option option_table[] = {
     /* data: caches and loading */
     ENUM(D, preprocessing_mode, "auto", preprocessing_modes,
          "precompute: mels from the cache; on_the_fly: samples from disk, mel on the data device; auto "
-         "chooses."),
+         "is on_the_fly where augment_speed is set, or where the mels do not fit into the free memory and "
+         "the audio files are at most half as large, else precompute."),
     ENUM(D, cache_verification, "fast", verifications,
          "fast: header, sizes and source stamps; full: every checksum; off. true is full, false is off."),
     INT_AUTO(D, num_workers, 0, 256,
@@ -253,7 +254,7 @@ const Option option_table[] = {
     BOOL(D, native_loading, "true",
          "The asynchronous pipeline; off: the trainer loads each batch "
          "itself, for comparison.", ALIAS("use_tf_native_loading")),
-    BOOL(D, prefetch_to_gpu, "true", "Copy batches to the data device ahead of need."),
+    BOOL(D, prefetch_to_gpu, "true", "Copy batches to the data device ahead of need; off: when the model device has nothing left to do."),
     BOOL(D, enhanced_gpu_prefetch, "true", "Copy on a stream of its own."),
     BOOL(D, optimize_cpu_gpu_overlap, "true", "Overlap copy, preprocessing and training step."),
     BOOL(D, pin_memory, "true", "Page-locked memory for batches on the host."),

@@ -186,7 +186,7 @@ static double feed(Machine *m, int64_t k, double filled)
     double t = fmax(m->feeder, filled);
     /* Settings that forbid running ahead, as in wait_for_turn. */
     if (!s->prefetch)
-        t = fmax(t, m->host);
+        t = fmax(t, fmax(m->host, m->step_end));
     if (!s->overlap && k > 0)
         t = fmax(t, fmax(m->host, m->consumed[k - 1]));
     t = take_buffer(m, k, t);
@@ -213,7 +213,8 @@ static double feed(Machine *m, int64_t k, double filled)
 static void step(Machine *m, int64_t k, double enqueued)
 {
     const ForecastSettings *s = m->s;
-    double asked = m->host, t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k);
+    double asked = s->prefetch ? m->host : fmax(m->host, m->step_end);
+    double t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k);
     /* The host asks; its device may still be at work. */
     int idle = k == 0 || m->consumed[k - 1] <= asked;
     m->window.takes++;

@@ -105,7 +105,7 @@ static void describe(Observation *o, const Config *cfg, const Device *data, cons
     o->host_data = data->traits.host_memory;
     o->host_model = model->traits.inline_streams;
     o->simulated = model->traits.simulated;
-    o->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
+    o->on_the_fly = o->report.on_the_fly;
     o->prefetch = cfg->prefetch_to_gpu;
     o->overlap = cfg->optimize_cpu_gpu_overlap;
     o->own_copy = cfg->enhanced_gpu_prefetch;

@@ -346,19 +346,6 @@ void preflight_data(Survey *s)
 
 /* ---- memory ---- */
 
-/* 0 when the system does not say. */
-static uint64_t available_memory(void)
-{
-    unsigned long long kb = 0;
-    char line[200];
-    FILE *f = fopen("/proc/meminfo", "r");
-    while (f && kb == 0 && fgets(line, sizeof line, f))
-        sscanf(line, "MemAvailable: %llu kB", &kb);
-    if (f)
-        fclose(f);
-    return (uint64_t)kb << 10;
-}
-
 /* The plan of train_plan, for the real clips or for the longest that the limits allow. */
 void preflight_memory(Survey *s)
 {
@@ -411,7 +398,7 @@ void preflight_memory(Survey *s)
                      .set_value = largest > 0 ? preflight_say(p, "%d", largest) : NULL};
         preflight_finding(s, f);
     }
-    uint64_t available = available_memory();
+    uint64_t available = mem_available();
     if (available)
         preflight_row(s, AREA_MEMORY, "host memory",
                       preflight_say(p, "%s available", preflight_bytes(p, available)), STATUS_INFO,

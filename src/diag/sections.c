@@ -147,7 +147,8 @@ static json_t *code_path(const ReportInput *in)
         section_finding(s, "warning", "The trainer loads each batch itself",
                         "the model device waits for every batch", "native_loading: false",
                         "set native_loading: true");
-    section_row(s, STATUS_INFO, "source of the mels", "", "%s",
+    section_row(s, STATUS_INFO, "source of the mels",
+                cfg->preprocessing_mode == PREPROCESS_AUTO ? "chosen by preprocessing_mode auto" : "", "%s",
                 o->on_the_fly ? "audio files, decoded in every epoch (on_the_fly)" : "the prepared cache");
     section_row(s, STATUS_INFO, "cache is read", "", "%s",
                 cfg->enable_memory_mapping ? "through a mapping" : "with pread");
@@ -169,7 +170,8 @@ static json_t *code_path(const ReportInput *in)
                                        : "through host memory");
     }
     section_row(s, o->prefetch && o->overlap ? STATUS_GOOD : STATUS_BAD, "overlap", "", "%s",
-                !o->prefetch  ? "batches are copied only when asked for (prefetch_to_gpu off)"
+                !o->prefetch
+                    ? "a batch is copied when the device has nothing left to do (prefetch_to_gpu off)"
                 : !o->overlap ? "the next batch waits for the step (optimize_cpu_gpu_overlap off)"
                               : "copy, preprocessing and step run side by side");
     section_row(s, STATUS_INFO, "training step", "", "%s",

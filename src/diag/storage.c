@@ -126,7 +126,7 @@ void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
     rng_seed(&rng, (uint64_t)(clock_now() * 1e9));
     if (!buffer || !dir || corpus->count == 0)
         snprintf(t->why_not, sizeof t->why_not, "there is nothing to read");
-    else if (cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY)
+    else if (corpus_on_the_fly(corpus, cfg))
         read_audio(t, corpus, buffer, &rng, until);
     else {
         uint32_t last = 0;

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "cache/accept.h"
 #include "cache/prepare.h"
+#include "pipeline/policy.h"
 #include "text/text.h"
 
 struct CorpusSource {
@@ -18,6 +19,7 @@ struct CorpusSource {
     Str *speakers;                  /* [speaker_count] */
     int32_t *speaker_of;            /* [dataset.count] */
     int32_t speaker_count;
+    int prefers_audio;
 };
 
 /* By bytes; the shorter first where one begins like the other. */
@@ -68,6 +70,19 @@ static int open_store(Store *s, const char *dir, const char *name, Hash128 setti
     return rc;
 }
 
+/* Asked once, so that everything in a run gets the same answer. */
+static int prefers_audio(const CorpusSource *s)
+{
+    uint64_t mel = 0, audio = 0;
+    for (uint64_t i = 0; i < s->mel.count; i++) {
+        StoreEntry e;
+        store_entry(&s->mel, i, &e);
+        mel += e.record_size;
+        audio += e.stamp.size;
+    }
+    return policy_prefers_audio(mel, audio, mem_available());
+}
+
 /* Metadata, both stores, statistics, speakers. */
 int corpus_source_open(CorpusSource **out, const Config *cfg, Dataset *dataset, Err *err)
 {
@@ -94,6 +109,8 @@ int corpus_source_open(CorpusSource **out, const Config *cfg, Dataset *dataset, 
         rc = err_set(err, ERR_DAMAGED, "the statistics in the mel cache of %s are damaged", dir);
     if (!rc)
         rc = number_speakers(s, err);
+    if (!rc)
+        s->prefers_audio = prefers_audio(s);
     free(dir);
     if (rc) {
         corpus_source_close(s);
@@ -187,7 +204,8 @@ int corpus_open_split(Corpus *c, const CorpusSource *s, const Config *cfg, Split
                   .speaker_count = s->speaker_count,
                   .statistics = s->statistics,
                   .mean = s->mean,
-                  .deviation = s->deviation};
+                  .deviation = s->deviation,
+                  .prefers_audio = s->prefers_audio};
     int rc = choose_items(c, s, cfg, split, log, err);
     if (!rc && c->left_out > 0)
         log_debug(log, "%llu of %llu utterances are left out: prepare says why",
@@ -230,6 +248,12 @@ Hash128 corpus_hash(const Corpus *c)
         hasher_bytes(&h, speaker->p, speaker->n);
     }
     return hasher_close(&h);
+}
+
+int corpus_on_the_fly(const Corpus *c, const Config *cfg)
+{
+    return cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY ||
+           (cfg->preprocessing_mode == PREPROCESS_AUTO && (cfg->augment_speed > 0 || c->prefers_audio));
 }
 
 void corpus_close(Corpus *c)

@@ -41,6 +41,7 @@ typedef struct Corpus {
     int32_t speaker_count;
     MelStatistics statistics;
     const double *mean, *deviation; /* [bands] */
+    int prefers_audio; /* 1: preprocessing_mode auto takes the audio files, see policy_prefers_audio */
     uint64_t left_out; /* utterances of this split that are rejected, missing in a cache, or over a limit */
     CorpusSource *own; /* a source opened by corpus_open, closed with the corpus; NULL: it is the caller's */
 } Corpus;
@@ -53,6 +54,9 @@ int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
 /* Which clips these are: ids, texts, recordings, speakers. Another order is another corpus. Zeros without
  * memory. */
 Hash128 corpus_hash(const Corpus *c);
+/* 1 if the loader reads samples from the audio files: preprocessing_mode on_the_fly, or auto where
+ * augment_speed is set (only samples can change their speed) or the corpus prefers it. */
+int corpus_on_the_fly(const Corpus *c, const Config *cfg);
 void corpus_close(Corpus *c); /* a zeroed or closed corpus is allowed */
 
 #endif

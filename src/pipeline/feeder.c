@@ -359,7 +359,13 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
 {
     Request request;
     Buffer *b = NULL;
-    int rc = f->o.synchronous ? feed_now(f, err) : 0;
+    int rc = 0;
+    /* prefetch_to_gpu off: the batch is asked for when the device needs it. A host that runs ahead of its
+     * device would ask, and so fetch, some steps too soon. */
+    if (!f->o.cfg->prefetch_to_gpu && f->consumer)
+        rc = f->o.model->ops->stream_wait_idle(f->consumer, err);
+    if (!rc && f->o.synchronous)
+        rc = feed_now(f, err);
     if (!rc)
         rc = claim_buffer(f, &b, &request, err);
     if (rc)
@@ -400,6 +406,7 @@ int feeder_release(Feeder *f, DeviceBatch *batch, Stream *consumer, Err *err)
     b->state = BUFFER_FREE;
     queue_put_int(f->free_queue, f->free_head, &f->free_count, batch->buffer);
     f->last_released = batch->buffer;
+    f->consumer = consumer;
     f->last_consumed = batch->buffer;
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->mutex);

@@ -41,6 +41,7 @@ struct Feeder {
     pthread_cond_t changed;
     int64_t asked, started; /* number of batches that the consumer has asked for, and of those begun */
     int last_released;      /* buffer, or NO_BUFFER; reset by wait_for_turn */
+    Stream *consumer;       /* stream of the consumer, from its first release on; used by the consumer only */
     int last_consumed;  /* buffer that the consumer released last, or NO_BUFFER; used by the consumer only */
     int stopped, ended; /* ended: the last batch has been enqueued */
     Err error;

@@ -67,7 +67,7 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
 static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sampler)
 {
     const Config *cfg = o->cfg;
-    z->on_the_fly = cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY;
+    z->on_the_fly = corpus_on_the_fly(o->corpus, cfg);
     z->synchronous = !cfg->native_loading;
     z->host_data = o->data->traits.host_memory;
     z->workers = z->synchronous ? 0 : config_workers(cfg);
@@ -113,7 +113,7 @@ int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const Pipel
     Sampler *sampler = NULL;
     SampleLength *lengths = NULL;
     Sizes z = {0};
-    int rc = open_sampler(&sampler, &lengths, o, o->cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY, err);
+    int rc = open_sampler(&sampler, &lengths, o, corpus_on_the_fly(o->corpus, o->cfg), err);
     if (!rc) {
         find_sizes(&z, o, sampler);
         least_bytes(data, model, pinned, &z, o);
@@ -217,10 +217,16 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
     p->o = *o;
     const Config *cfg = o->cfg;
     int same = device_same(o->data, o->model);
-    int rc = open_sampler(&p->sampler, &p->lengths, o, cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY, err);
+    int rc = open_sampler(&p->sampler, &p->lengths, o, corpus_on_the_fly(o->corpus, cfg), err);
     if (rc)
         goto fail;
     find_sizes(&p->sizes, o, p->sampler);
+    if (p->sizes.on_the_fly && cfg->preprocessing_mode == PREPROCESS_AUTO)
+        log_info(o->log, "preprocessing_mode auto is on_the_fly here: %s",
+                 cfg->augment_speed > 0
+                     ? "augment_speed can only change samples, not mels"
+                     : "the mels do not fit into the free memory, and the audio files take "
+                       "less than half of their space");
     if (cfg->augment_speed > 0 && !p->sizes.on_the_fly)
         log_warn(o->log,
                  "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
@@ -321,6 +327,7 @@ void pipeline_report(Pipeline *p, PipelineReport *r)
     int is_pinned = feeder_batch_is_pinned(p->o.data, p->o.model);
     *r = (PipelineReport){.workers = p->sizes.workers,
                           .slots = p->sizes.slots,
+                          .on_the_fly = p->sizes.on_the_fly,
                           .buffers = feeder_buffers(p->feeder),
                           .buffers_at_start = POLICY_START_BUFFERS,
                           .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess) +

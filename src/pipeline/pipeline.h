@@ -57,6 +57,7 @@ typedef struct PipelineOptions {
 typedef struct PipelineReport {
     StageSnapshot stages[STAGE_COUNT];
     int workers, slots, buffers, buffers_at_start;
+    int on_the_fly;                                 /* 1: samples from audio files, 0: mels from the cache */
     uint64_t data_bytes, model_bytes, pinned_bytes; /* memory in use */
     int64_t batches, utterances;                    /* taken by the consumer, without lost utterances */
     int64_t lost; /* utterances that could not be loaded, counted once, not once per epoch */

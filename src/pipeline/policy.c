@@ -43,6 +43,11 @@ int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly)
     return on_the_fly ? frames * hop_length : 0;
 }
 
+int policy_prefers_audio(uint64_t mel_bytes, uint64_t audio_bytes, uint64_t memory_bytes)
+{
+    return memory_bytes > 0 && mel_bytes > memory_bytes && audio_bytes > 0 && audio_bytes <= mel_bytes / 2;
+}
+
 int policy_grows(GrowWindow *w, int buffers, int most)
 {
     /* Waiting alone asks for nothing: a slow disk is not helped by buffers. */

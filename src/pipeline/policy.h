@@ -30,6 +30,11 @@ int64_t policy_stretched_frames(int64_t frames, double augment_speed, int on_the
 /* The maximum of samples of a clip with `frames` mel frames; 0 if mels come from the cache. */
 int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly);
 
+/* 1 if preprocessing_mode auto should take samples from the audio files (on_the_fly), 0 for mels from the
+ * cache: where the mels do not fit into the memory that is free, so that every epoch reads them from the
+ * disk, and the files have at most half as many bytes. 0 bytes of memory: unknown. */
+int policy_prefers_audio(uint64_t mel_bytes, uint64_t audio_bytes, uint64_t memory_bytes);
+
 /* Observations over some batches, to decide whether there are enough buffers. Zero-initialise. */
 typedef struct GrowWindow {
     int takes;    /* number of batches that the consumer took */

@@ -31,8 +31,7 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
     s.text = round_to_multiple(s.text, SAMPLER_TEXT_MULTIPLE);
     if (cfg->pad_to_fixed_length)
         s.frames = cfg->max_mel_frames;
-    s.frames = (int)policy_stretched_frames(s.frames, cfg->augment_speed,
-                                            cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY);
+    s.frames = (int)policy_stretched_frames(s.frames, cfg->augment_speed, corpus_on_the_fly(a, cfg));
     s.frames = round_to_multiple(s.frames, SAMPLER_FRAME_MULTIPLE);
     return s;
 }
