@@ -98,6 +98,18 @@ $(OUT)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The git revision, for --version: written anew only when it has changed, so that nothing else is built again.
+$(OUT)/revision: .FORCE
+	@mkdir -p $(@D)
+	@git describe --always --dirty --exclude '*' 2>/dev/null >$@.new || :
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(OUT)/obj/src/cmd/cmd_version.o: src/cmd/cmd_version.c $(OUT)/revision
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DMYXTTS_REVISION='"'$$(cat $(OUT)/revision)'"' -MMD -MP -c -o $@ $<
+
+.FORCE:
+
 define UNIT_RULE
 $(OUT)/obj/$1.o: $(call unit_source,$1)
 	@mkdir -p $$(@D)

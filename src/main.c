@@ -44,7 +44,8 @@ static int usage(FILE *out, int code)
         out);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fputs("\n`myxtts COMMAND --help` explains a command, `myxtts config` lists every setting.\n"
+    fputs("\n`myxtts COMMAND --help` explains a command, `myxtts config` lists every setting,\n"
+          "`myxtts --version` says what this program is and what it runs with.\n"
           "Exit codes: 0 all well, 1 findings, 2 wrong use, 3 the machine or the data failed.\n",
           out);
     return code;
@@ -104,6 +105,8 @@ int main(int argc, char **argv)
         return usage(stderr, 2);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return usage(stdout, 0);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
+        return finish_output(&log, cmd_version(argc - 1, argv + 1, &log));
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return finish_output(&log, finish_reading(&log, commands[i].run(argc - 1, argv + 1, &log)));

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "device/monitor.h"
 #include "device/nvml.h"
+#include "device/topology.h"
 
 typedef struct Lines {
     Log log;
@@ -89,8 +90,17 @@ static int temperature(void *device, int sensor, unsigned *celsius)
     return 0;
 }
 
-static const Nvml made = {NULL,   good,  good,     error_string, device_by_index, device_by_uuid, utilization,
-                          memory, power, sm_clock, pcie,         temperature};
+static const Nvml made = {.init = good,
+                          .shutdown = good,
+                          .error_string = error_string,
+                          .device_by_index = device_by_index,
+                          .device_by_uuid = device_by_uuid,
+                          .utilization = utilization,
+                          .memory = memory,
+                          .power = power,
+                          .clock = sm_clock,
+                          .pcie = pcie,
+                          .temperature = temperature};
 
 static void wait_for_samples(Monitor *m, int gpu, uint64_t n)
 {
@@ -241,13 +251,107 @@ static void test_close_is_quick(void **state)
     }
 }
 
+/* ---- topology ---- */
+
+/* GPUs 0 and 1 have NVLink, 1 and 2 lie behind one switch, 3 is at the other processor, with half its lanes.
+ */
+static int number_of(const void *device) { return (int)((const int *)device - numbers); }
+static int link_gen(void *device, unsigned *gen) { return (*gen = number_of(device) == 3 ? 3 : 4, 0); }
+static int link_lanes(void *device, unsigned *lanes) { return (*lanes = number_of(device) == 3 ? 8 : 16, 0); }
+static int most_gen(void *device, unsigned *gen) { return (*gen = 4, 0); }
+static int most_lanes(void *device, unsigned *lanes) { return (*lanes = 16, 0); }
+static int nvlink_state(void *device, unsigned link, int *active)
+{
+    if (link >= 6)
+        return 3; /* not supported */
+    *active = link < (number_of(device) ? 4 : 6);
+    return 0;
+}
+static int p2p_status(void *a, void *b, int what, int *status)
+{
+    int sum = number_of(a) + number_of(b);
+    *status = what == NVML_P2P_NVLINK ? sum != 1 : sum == 5;
+    return 0;
+}
+static int common_ancestor(void *a, void *b, int *level)
+{
+    *level = number_of(a) == 3 || number_of(b) == 3 ? NVML_TOPOLOGY_SYSTEM : NVML_TOPOLOGY_SINGLE;
+    return 0;
+}
+
+static void test_topology(void **state)
+{
+    Nvml nvml = made;
+    nvml.pcie_gen = link_gen;
+    nvml.pcie_lanes = link_lanes;
+    nvml.pcie_most_gen = most_gen;
+    nvml.pcie_most_lanes = most_lanes;
+    nvml.nvlink_state = nvlink_state;
+    nvml.p2p_status = p2p_status;
+    nvml.common_ancestor = common_ancestor;
+    const struct {
+        int data, model;
+        const char *link, *peer;
+    } cases[] = {
+        {0, 1, "PCIe 4.0 x16, 32 GB/s", "NVLink, 4 links: up to 100 GB/s, past PCIe and the host"},
+        {1, 2, "PCIe 4.0 x16, 32 GB/s",
+         "directly over PCIe, the GPUs are behind one PCIe switch (at most 32 GB/s)"},
+        {3, 2, "PCIe 4.0 x8, 16 GB/s (the device could use x16)",
+         "the driver allows no direct copy, the GPUs are at two processors: every batch goes through host "
+         "memory, "
+         "over both links (at most 8 GB/s)"},
+    };
+    Topology t;
+    Err err = {0};
+    char text[300];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(topology_read_nvml(&t, &nvml, cases[i].data, cases[i].model, &err), 0);
+        assert_string_equal(topology_link(&t, 0, text, sizeof text), cases[i].link);
+        assert_string_equal(topology_peer(&t, text, sizeof text), cases[i].peer);
+        assert_int_equal(topology_is_slow(&t, 0), cases[i].data == 3);
+    }
+    assert_int_equal(topology_read_nvml(&t, &nvml, 0, 7, &err), ERR_MISSING);
+    /* A driver that has none of these functions: nothing is claimed. */
+    assert_int_equal(topology_read_nvml(&t, &made, 0, 1, &err), 0);
+    assert_string_equal(topology_link(&t, 0, text, sizeof text), "");
+    assert_string_equal(topology_peer(&t, text, sizeof text), "not known: the driver does not say");
+    assert_true(t.direct == -1 && t.ancestor == -1 && t.nvlinks == 0);
+}
+
+/* Simulated GPUs have the links that --sim says. */
+static void test_simulated_topology(void **state)
+{
+    Sim sim;
+    Err err = {0};
+    Device *data = NULL, *model = NULL;
+    Topology t;
+    char text[300];
+    assert_int_equal(sim_parse(&sim, "pcie_gen=5,pcie_lanes=16,nvlinks=2", &err), 0);
+    assert_int_equal(device_open(&data, "sim0", &(DeviceOptions){.sim = &sim}, &err), 0);
+    assert_int_equal(device_open(&model, "sim1", &(DeviceOptions){.sim = &sim}, &err), 0);
+    assert_int_equal(topology_read(&t, data, model, &sim, &err), 0);
+    assert_string_equal(topology_link(&t, 1, text, sizeof text), "PCIe 5.0 x16, 63 GB/s");
+    assert_string_equal(topology_peer(&t, text, sizeof text),
+                        "NVLink, 2 links: up to 50 GB/s, past PCIe and the host");
+    sim.pcie_gen = sim.nvlinks = 0;
+    assert_int_equal(topology_read(&t, data, model, &sim, &err), ERR_MISSING);
+    device_close(data);
+    device_close(model);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_nvml),    cmocka_unit_test(test_no_gpus_no_line),
-        cmocka_unit_test(test_values),          cmocka_unit_test(test_history_is_bounded),
-        cmocka_unit_test(test_visible_devices), cmocka_unit_test(test_library_that_does_not_start),
+        cmocka_unit_test(test_without_nvml),
+        cmocka_unit_test(test_no_gpus_no_line),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_history_is_bounded),
+        cmocka_unit_test(test_visible_devices),
+        cmocka_unit_test(test_library_that_does_not_start),
         cmocka_unit_test(test_close_is_quick),
+        cmocka_unit_test(test_topology),
+        cmocka_unit_test(test_simulated_topology),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,7 +254,8 @@ const Option option_table[] = {
     BOOL(D, native_loading, "true",
          "The asynchronous pipeline; off: the trainer loads each batch "
          "itself, for comparison.", ALIAS("use_tf_native_loading")),
-    BOOL(D, prefetch_to_gpu, "true", "Copy batches to the data device ahead of need; off: when the model device has nothing left to do."),
+    BOOL(D, prefetch_to_gpu, "true",
+         "Copy batches to the data device ahead of need; off: when the model device has nothing left to do."),
     BOOL(D, enhanced_gpu_prefetch, "true", "Copy on a stream of its own."),
     BOOL(D, optimize_cpu_gpu_overlap, "true", "Overlap copy, preprocessing and training step."),
     BOOL(D, pin_memory, "true", "Page-locked memory for batches on the host."),

@@ -125,43 +125,13 @@ static void *monitor_main(void *arg)
 
 /* ---- opening ---- */
 
-/* The word that CUDA_VISIBLE_DEVICES has for GPU `index`: a number or a UUID. 0: it is set and has none.
- * Unset: the number itself. */
-static int visible_word(char *out, size_t cap, int index)
-{
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
-    if (!list) {
-        snprintf(out, cap, "%d", index);
-        return 1;
-    }
-    /* The index-th word of the list. */
-    for (int i = 0; i < index && list; i++) {
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
-    }
-    if (!list)
-        return 0;
-    list += strspn(list, " ");
-    size_t n = strcspn(list, ", ");
-    snprintf(out, cap, "%.*s", (int)n, list);
-    return n > 0;
-}
-
 /* The handle of one GPU; without one it is not measured, and the log says why. */
 static void find_gpu(Monitor *m, MonitoredGpu *g, int index, Log *log)
 {
-    char word[96];
-    if (!visible_word(word, sizeof word, index)) {
-        log_info(log, "GPU %d is not in CUDA_VISIBLE_DEVICES: its utilisation is not measured", index);
-        return;
-    }
-    int is_number = strspn(word, "0123456789") == strlen(word);
-    int rc = is_number ? m->nvml.device_by_index((unsigned)atoi(word), &g->handle)
-                       : m->nvml.device_by_uuid(word, &g->handle);
-    if (rc) {
+    Err why = {0};
+    if (nvml_find_gpu(&m->nvml, index, &g->handle, &why)) {
         g->handle = NULL;
-        log_info(log, "NVML does not know GPU %d (%s): its utilisation is not measured", index,
-                 m->nvml.error_string(rc));
+        log_info(log, "%s: its utilisation is not measured", why.msg);
         return;
     }
     m->measured++;

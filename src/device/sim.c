@@ -26,7 +26,19 @@ struct SimDisk {
 
 /* ---- the list of keys ---- */
 
-typedef enum { KEY_MS, KEY_US, KEY_GBPS, KEY_JITTER, KEY_SEED, KEY_MEMORY, KEY_STALL, KEY_FAIL } KeyKind;
+typedef enum {
+    KEY_MS,
+    KEY_US,
+    KEY_GBPS,
+    KEY_JITTER,
+    KEY_SEED,
+    KEY_MEMORY,
+    KEY_PCIE_GEN,
+    KEY_PCIE_LANES,
+    KEY_NVLINKS,
+    KEY_STALL,
+    KEY_FAIL
+} KeyKind;
 
 /* A word of --sim: name, form of its value (NULL: a number), unit, stage, range. */
 typedef struct Key {
@@ -50,6 +62,9 @@ static const Key others[] = {
     {"fail", "STAGE:AT", KEY_FAIL, STAGE_NONE, 0, 1e15},
     {"seed", NULL, KEY_SEED, STAGE_NONE, 0, 0x1p53},
     {"memory_gb", NULL, KEY_MEMORY, STAGE_NONE, 1e-3, 4096},
+    {"pcie_gen", NULL, KEY_PCIE_GEN, STAGE_NONE, 1, 6},
+    {"pcie_lanes", NULL, KEY_PCIE_LANES, STAGE_NONE, 1, 32},
+    {"nvlinks", NULL, KEY_NVLINKS, STAGE_NONE, 0, 18},
 };
 enum { OTHERS = sizeof others / sizeof *others, STAGE_KEYS = STAGE_COUNT * STAGE_MOST_KEYS };
 enum { KEY_COUNT = STAGE_KEYS + OTHERS };
@@ -243,6 +258,15 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, Err *err)
         break;
     case KEY_MEMORY:
         sim->memory = (uint64_t)(x * (double)(1 << 30));
+        break;
+    case KEY_PCIE_GEN:
+        sim->pcie_gen = (int)x;
+        break;
+    case KEY_PCIE_LANES:
+        sim->pcie_lanes = (int)x;
+        break;
+    case KEY_NVLINKS:
+        sim->nvlinks = (int)x;
         break;
     case KEY_STALL:
     case KEY_FAIL:

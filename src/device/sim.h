@@ -5,6 +5,7 @@
  *   - jitter: standard deviation / mean of each time
  *   - stall=STAGE:EVERY:MS (repeatable), fail=STAGE:AT (once per stage); batches count from 0
  *   - seed; memory_gb: GiB of each simulated GPU
+ *   - pcie_gen, pcie_lanes, nvlinks: how the GPUs are connected (topology.h); they change no time
  * Stages that are not named take no extra time. Random times depend on (seed, stage, batch) only, so a run
  * can be repeated, whatever the threads do. There is one disk, which reads batches one after the other;
  * decoding is work of one worker, and several workers decode at the same time.
@@ -33,8 +34,9 @@ typedef struct Sim {
     uint64_t seed;
     SimStall stalls[SIM_MAX_STALLS];
     int stall_count;
-    int64_t fail_at[STAGE_COUNT]; /* batch number, or -1 */
-    uint64_t memory;              /* bytes of each simulated GPU */
+    int64_t fail_at[STAGE_COUNT];      /* batch number, or -1 */
+    uint64_t memory;                   /* bytes of each simulated GPU */
+    int pcie_gen, pcie_lanes, nvlinks; /* 0: not said */
     struct SimDisk *disk;
 } Sim;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/topology.h"
 #include "diag/preflight_private.h"
 
 #define MOST_GPUS 16
@@ -176,6 +177,44 @@ static void check_precision(Survey *s, const Gpus *g)
                          .set_value = "true"});
 }
 
+/* How data and model device are connected, and what that means for the copy between them. */
+static void check_topology(Survey *s)
+{
+    Preflight *p = s->p;
+    const PreflightOptions *o = s->o;
+    Topology t;
+    Err err = {0};
+    char text[300];
+    if (!o->data || !o->model || (o->model->traits.host_memory && o->data->traits.host_memory))
+        return;
+    if (topology_read(&t, o->data, o->model, o->sim, &err)) {
+        preflight_row(s, AREA_DEVICES, "connection", "not known", STATUS_UNKNOWN,
+                      preflight_say(p, "%.200s", err.msg));
+        return;
+    }
+    const Device *const both[2] = {o->data, o->model};
+    for (int i = device_same(o->data, o->model) || o->data->traits.host_memory; i < 2; i++) {
+        if (!*topology_link(&t, i, text, sizeof text))
+            continue;
+        int slow = topology_is_slow(&t, i);
+        preflight_row(s, AREA_DEVICES, preflight_say(p, "link of %s", both[i]->name),
+                      preflight_say(p, "%s", text), slow ? STATUS_BAD : STATUS_GOOD, "one direction");
+        if (slow)
+            preflight_finding(
+                s, (Finding){.severity = FINDING_WARNING,
+                             .area = AREA_DEVICES,
+                             .what = preflight_say(p, "device %s has %d of the %d PCIe lanes it could use",
+                                                   both[i]->name, t.pcie_lanes[i], t.pcie_most_lanes[i]),
+                             .why = "every copy to it takes longer in proportion",
+                             .value = preflight_say(p, "%s", text),
+                             .fix = "another slot of the mainboard, or a riser without damage"});
+    }
+    if (!device_same(o->data, o->model) && !o->data->traits.host_memory)
+        preflight_row(s, AREA_DEVICES, "copy between devices",
+                      preflight_say(p, "%s", topology_peer(&t, text, sizeof text)),
+                      t.direct == 0 ? STATUS_ACCEPTABLE : STATUS_GOOD, "");
+}
+
 /* First what is there, then what was asked for. */
 void preflight_devices(Survey *s)
 {
@@ -224,6 +263,7 @@ void preflight_devices(Survey *s)
     check_cap(s, "data_gpu_memory", c->data_gpu_memory, o->data);
     check_cap(s, "model_gpu_memory", c->model_gpu_memory, o->model);
     check_precision(s, &g);
+    check_topology(s);
     if (g.count >= 2 && o->data && o->data == o->model && s->on_gpu)
         preflight_finding(
             s, (Finding){.severity = FINDING_NOTE,

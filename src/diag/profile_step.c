@@ -117,33 +117,71 @@ static int traces_of(TraceId out[STAGE_COUNT], StageStream stream)
     return n;
 }
 
-/* One stage of the way of a batch through two devices. */
-static double stage_row(json_t *section, json_t *stages, const char *name, const Observation *o,
-                        const TraceId *traces, int n, LimitId limit, double shown)
+/* What a batch takes in one phase: the sum of these traces. */
+static void phase_times(float *out, const Observation *o, const TraceId *traces, int n)
 {
-    double sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += observation_mean(o, traces[i]);
-    double share = o->period > 0 ? sum / o->period : 0;
+    for (int64_t k = o->from; k < o->n; k++) {
+        out[k - o->from] = 0;
+        for (int i = 0; i < n; i++)
+            out[k - o->from] += o->trace[traces[i]][k];
+    }
+}
+
+/* Loading: the workers share the work, but the disk may serve only one of them at a time. Two workers that
+ * wait for one disk do not make it two disks' work. */
+static void load_times(float *out, const Observation *o)
+{
+    int workers = o->report.workers > 1 ? o->report.workers : 1;
+    for (int64_t k = o->from; k < o->n; k++) {
+        float read = o->trace[o->serial_disk ? TRACE_DISK : TRACE_READ][k],
+              decode = o->trace[TRACE_DECODE][k], each = (read + decode) / (float)workers;
+        out[k - o->from] = o->serial_disk && read > each ? read : each;
+    }
+}
+
+/* One phase of the way of a batch through two devices; returns its mean in seconds. times: of every batch;
+ * the order is lost. */
+static double phase_row(json_t *section, json_t *stages, const char *name, const Observation *o, float *times,
+                        LimitId limit, double shown, Err *err)
+{
+    Spread s;
+    if (spread_of(&s, times, o->n - o->from, err))
+        return NAN;
+    double sum = 1e-3 * s.mean, share = o->period > 0 ? sum / o->period : 0;
     /* Work that is hidden behind the step costs nothing: only with a waiting trainer it is judged. */
     Status status = limit < LIMIT_COUNT && shown > threshold(LIMIT_WAIT)->good ? threshold_judge(limit, share)
                                                                                : STATUS_INFO;
-    section_row(section, status, name, "per batch", "%8.3f ms, %5.1f %% of the time from step to step",
-                1e3 * sum, 100 * share);
-    json_object_set_new(stages, name, json_pack("{s:f, s:f}", "mean_ms", 1e3 * sum, "share", share));
+    section_row(section, status, name, "per batch",
+                "%8.3f ms +- %.3f (p50 %.3f, p95 %.3f), %5.1f %% of the time from step to step", s.mean,
+                s.std, s.median, s.p95, 100 * share);
+    json_object_set_new(stages, name,
+                        json_pack("{s:f, s:f, s:f, s:f, s:f}", "mean_ms", s.mean, "share", share, "std_ms",
+                                  s.std, "p50_ms", s.median, "p95_ms", s.p95));
     return sum;
 }
 
-/* What NVML saw of one device. */
-static void gpu_rows(json_t *section, const char *name, const MonitorSummary *g)
+/* The share of the time in which the device had work of ours, by events on its streams (simulated devices
+ * have them too); then what NVML saw of it. */
+static void gpu_rows(json_t *report, json_t *section, const char *name, const char *key, double busy,
+                     const MonitorSummary *g)
 {
-    if (!g->samples) {
-        section_row(section, STATUS_UNKNOWN, name, "", "not measured: no GPU there");
+    char title[48];
+    snprintf(title, sizeof title, "%s busy", name);
+    section_row(section, STATUS_INFO, title, "from events on its streams", "%.1f %%", 100 * busy);
+    json_t *devices = json_object_get(report, "devices");
+    json_object_set_new(devices, key, json_pack("{s:f}", "busy_share", busy));
+    if (!g->samples)
         return;
-    }
     section_row(section, STATUS_INFO, name, "NVML", "%.0f %% utilisation, %.0f MB, %.0f W",
                 g->values[MONITOR_UTILISATION].mean, g->values[MONITOR_MEMORY].mean / 1e6,
                 g->values[MONITOR_POWER].mean);
+}
+
+/* Of the data device: the longest of its streams, which work side by side. */
+static double data_busy(const Observation *o, double copy, double work)
+{
+    double longest = copy > work ? copy : work;
+    return o->period > 0 ? fmin(1, longest / o->period) : 0;
 }
 
 /* What one device instead of two would give, by the forecast. */
@@ -176,8 +214,7 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
 /* The way of a batch through two devices, and what overlaps. */
 int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
 {
-    static const TraceId load[] = {TRACE_READ, TRACE_DECODE}, training[] = {TRACE_STEP},
-                         gaps[] = {TRACE_WAIT};
+    static const TraceId training[] = {TRACE_STEP}, gaps[] = {TRACE_WAIT};
     TraceId preprocess[STAGE_COUNT], transfer[STAGE_COUNT];
     int works = traces_of(preprocess, STREAM_WORK), copies = traces_of(transfer, STREAM_COPY);
     copies += traces_of(transfer + copies, STREAM_PEER);
@@ -193,13 +230,31 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         json_t *r = *report = profile_begin("myxtts profile dual", &o), *stages = json_object();
         json_t *section = section_begin("stages", "The way of a batch"),
                *gpus = section_begin("devices", "Devices");
+        json_object_set_new(r, "devices", json_object());
+        const struct {
+            const char *name;
+            const TraceId *traces; /* NULL: loading */
+            int n;
+            LimitId limit;
+            double shown;
+        } phases[] = {{"load", NULL, 0, LIMIT_LOAD, o.wait_share},
+                      {"preprocess", preprocess, works, LIMIT_COUNT, 0},
+                      {"transfer", transfer, copies, LIMIT_TRANSFER, o.wait_share},
+                      {"training", training, 1, LIMIT_COUNT, 0},
+                      {"gaps", gaps, 1, LIMIT_WAIT, 1}};
         double sum[5];
-        sum[0] = stage_row(section, stages, "load", &o, load, 2, LIMIT_LOAD, o.wait_share);
-        sum[0] /= o.report.workers > 1 ? o.report.workers : 1; /* workers load at once */
-        sum[1] = stage_row(section, stages, "preprocess", &o, preprocess, works, LIMIT_COUNT, 0);
-        sum[2] = stage_row(section, stages, "transfer", &o, transfer, copies, LIMIT_TRANSFER, o.wait_share);
-        sum[3] = stage_row(section, stages, "training", &o, training, 1, LIMIT_COUNT, 0);
-        sum[4] = stage_row(section, stages, "gaps", &o, gaps, 1, LIMIT_WAIT, 1);
+        float *each = mem_calloc((size_t)(o.n - o.from) + 1, sizeof *each);
+        rc = each ? 0 : err_set(err, ERR_NOMEM, "no memory for the times");
+        for (int i = 0; i < 5 && !rc; i++) {
+            if (phases[i].traces)
+                phase_times(each, &o, phases[i].traces, phases[i].n);
+            else
+                load_times(each, &o);
+            sum[i] =
+                phase_row(section, stages, phases[i].name, &o, each, phases[i].limit, phases[i].shown, err);
+            rc = isnan(sum[i]) ? ERR_NOMEM : 0;
+        }
+        free(each);
         /* Without overlap the stages would take their sum, with perfect overlap the longest of them. */
         double all = sum[0] + sum[1] + sum[2] + sum[3], longest = 0;
         for (int i = 0; i < 4; i++)
@@ -209,9 +264,12 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         section_row(section, STATUS_INFO, "overlap", "share of the work that is hidden behind other work",
                     "%.1f %% of the %.1f %% that are possible", 100 * achieved, 100 * possible);
         spread_rows(section, &s);
-        gpu_rows(gpus, "model device", &o.gpu[0]);
-        gpu_rows(gpus, "data device", o.two_devices ? &o.gpu[1] : &o.gpu[0]);
-        rc = single_device(r, gpus, &o, err);
+        gpu_rows(r, gpus, "model device", "model", o.busy_share, &o.gpu[0]);
+        if (!o.host_data && o.two_devices)
+            gpu_rows(r, gpus, "data device", "data", data_busy(&o, observation_mean(&o, TRACE_H2D), sum[1]),
+                     &o.gpu[1]);
+        if (!rc)
+            rc = single_device(r, gpus, &o, err);
         profile_section(r, section);
         profile_section(r, gpus);
         profile_chart(r, profile_line("steps", "time from step to step", "ms", times, o.n - o.from));
