@@ -196,7 +196,9 @@ static int validate(Trainer *t, int last, Err *err)
         t->state.best_step = t->state.step;
         t->state.stale = much ? 0 : t->state.stale + 1;
         rc = save(t, 1, err);
-        checkpoint_writer_confirm(t->writer, t->state.step);
+        /* The first one is always better than none; the training's losses tell whether it is good. */
+        if (!rc && is_good_loss(t, loss))
+            checkpoint_writer_confirm(t->writer, t->state.step);
     } else {
         t->state.stale++;
     }
