@@ -139,6 +139,25 @@ static void check_damaged_weights(const Corpus *c, const char *folder)
     }
 }
 
+/* A resume that the settings rule out is refused before the caches are built for them. */
+static void check_refused_resume(const Corpus *c, const char *folder)
+{
+    Run r;
+    int code =
+        run_program(&r, "train", "--data-path", CLIPS, "--cache-dir", c->cache, "--checkpoint-dir", folder,
+                    "--hop-length", "200", "--model-size", "nano", "--model-gpu", "cpu", "--data-gpu", "cpu",
+                    "--val-split", "0.3", "--batch-size", "2", "--max-steps", "30");
+    if (code != 2 || !strstr(r.stderr_text.data, "hop_length"))
+        fail_msg("exit code %d: %s", code, r.stderr_text.data);
+    run_free(&r);
+    DIR *d = opendir(c->cache);
+    assert_non_null(d);
+    for (struct dirent *f; (f = readdir(d)) != NULL;)
+        if (strncmp(f->d_name, "mel-", 4) == 0 && strcmp(f->d_name, "mel-0001.seg") != 0)
+            fail_msg("%s was made for a run that was refused", f->d_name);
+    closedir(d);
+}
+
 /* The same seed gives the same bits; the loss falls; the voice speaks. */
 static void training_learns_and_speaks(void **state)
 {
@@ -180,6 +199,7 @@ static void training_learns_and_speaks(void **state)
     audio_buffer_free(&audio);
     buf_free(&wav);
     check_damaged_weights(c, one);
+    check_refused_resume(c, one);
 }
 
 int main(void)

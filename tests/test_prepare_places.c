@@ -3,6 +3,57 @@
 
 #include <sys/mount.h>
 
+/* ---- settings side by side ---- */
+
+/* How many caches the folder holds, by what `info` lists, and how many of them these settings do not use. */
+static int listed(const Corpus *c, int *others, const char *const *more)
+{
+    const char *args[MAX_ARGS] = {"info", "--data-path", c->data, "--cache-dir", c->cache, "--json"};
+    for (int i = 0; more[i]; i++)
+        args[6 + i] = more[i];
+    Run r;
+    run_program_env(&r, args, NULL);
+    json_t *o = json_loads(r.stdout_text.data, 0, NULL), *p;
+    assert_non_null(o);
+    size_t i;
+    *others = 0;
+    json_array_foreach(json_object_get(o, "caches"), i, p)
+    {
+        assert_true(json_integer_value(json_object_get(p, "bytes")) > 0);
+        *others += json_is_false(json_object_get(p, "current"));
+    }
+    json_decref(o);
+    run_free(&r);
+    return (int)i;
+}
+
+static void caches_of_other_settings_stay(void **state)
+{
+    Corpus *c = *state;
+    int others;
+    const char *const none[] = {NULL}, *const rate[] = {"--sample-rate", "16000", NULL};
+    corpus_fill(c, 5, 0.3);
+    expect_built(c, 5, 5, "--num-workers", "1");
+    copy_folder(c->cache, path_of(c->root, "first"));
+    expect_built(c, 0, 5, "--sample-rate", "16000");
+    json_decref(prepare(c, 3, "--language", "xx")); /* no line can be used; nothing is lost */
+    assert_int_equal(listed(c, &others, none), 4);
+    assert_int_equal(others, 2);
+    expect_built(c, 0, 0, "--num-workers", "1");
+    assert_same_caches(c->cache, path_of(c->root, "first"));
+    expect_built(c, 0, 0, "--sample-rate", "16000");
+    /* Removes what these settings do not use, and says it. */
+    json_t *o = prepare(c, 0, "--sample-rate", "16000", "--prune");
+    assert_true(json_integer_value(json_object_get(o, "freed_bytes")) > 1000);
+    json_decref(o);
+    assert_int_equal(listed(c, &others, rate), 2);
+    assert_int_equal(others, 0);
+    expect_built(c, 0, 0, "--sample-rate", "16000");
+    expect_built(c, 0, 5, "--num-workers", "1");
+    assert_int_equal(listed(c, &others, none), 3);
+    assert_verified(c, c->cache);
+}
+
 /* ---- two at once ---- */
 
 static void two_runs_at_once(void **state)
@@ -289,13 +340,10 @@ static void inspect_shows_what_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(two_runs_at_once),
-        T(waiting_run_sees_new_lines),
-        T(read_only_dataset),
-        T(cache_dir_that_is_no_folder),
-        T(info_counts),
-        T(info_tells_rejections),
-        T(inspect_shows_what_is_there),
+        T(caches_of_other_settings_stay), T(two_runs_at_once),
+        T(waiting_run_sees_new_lines),    T(read_only_dataset),
+        T(cache_dir_that_is_no_folder),   T(info_counts),
+        T(info_tells_rejections),         T(inspect_shows_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

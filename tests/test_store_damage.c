@@ -239,7 +239,7 @@ static void test_hostile_index_with_a_valid_checksum(void **state)
         {"segment number", IN_SEGMENT(number), {0, 2, UINT32_MAX}, 3},
         {"segment size", IN_SEGMENT(size), {0, 64, UINT64_MAX}, 3},
         {"offset", IN_ENTRY(2, offset), {0, 1, 63, 1 << 20, UINT64_MAX - 63, UINT64_MAX}, 6},
-        {"size", IN_ENTRY(2, size), {0, 1, 1 << 20, UINT64_MAX, UINT64_MAX - 127}, 5},
+        {"size", IN_ENTRY(2, size), {0, 1, 255, 1 << 20, UINT64_MAX, UINT64_MAX - 127}, 6},
         {"payload size", IN_ENTRY(3, payload_size), {1 << 20, UINT64_MAX, UINT64_MAX - 191}, 3},
         {"payload offset",
          IN_ENTRY(3, payload_offset),

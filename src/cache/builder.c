@@ -16,6 +16,7 @@
 #include "base/ordered.h"
 #include "base/progress.h"
 #include "cache/accept.h"
+#include "cache/places.h"
 
 #define SLOTS_PER_WORKER 4               /* results that may wait for their turn */
 #define MAX_AUDIO_FILE ((size_t)1 << 30) /* bytes; no clip within max_audio_length comes near it */
@@ -36,6 +37,7 @@ typedef struct Worker { /* one per thread */
 
 struct Builder {
     const Producer *producer;
+    char *dir; /* of its store; see places.h */
     Preparation *p;
     CacheReport *report;
     StoreBuild *build;
@@ -81,7 +83,7 @@ static int verify_old(Builder *b, Err *err)
 static int open_old(Builder *b, Err *err)
 {
     Err why = {0};
-    int rc = store_open(&b->old_store, b->p->dir, b->producer->store, &why);
+    int rc = store_open(&b->old_store, b->dir, b->producer->store, &why);
     if (rc == ERR_MISSING)
         return 0;
     if (rc == ERR_DAMAGED || rc == ERR_FORMAT) {
@@ -436,6 +438,19 @@ static int commit(Builder *b, Err *err)
 
 /* ---- the builder ---- */
 
+/* Beside the caches of other settings. */
+static int choose_place(Builder *b, Err *err)
+{
+    b->dir = cache_place(b->p->dir, b->producer->store, b->settings);
+    if (!b->dir)
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    if (strcmp(b->dir, b->p->dir) == 0 || file_exists(b->dir))
+        return 0;
+    log_info(b->p->log, "the %s cache in %s was made with other settings and stays; the new one is in %s",
+             b->producer->store, b->p->dir, b->dir);
+    return file_make_dirs(b->dir, err);
+}
+
 /* Everything that can fail before the first file is read. */
 static int open_parts(Builder *b, Err *err)
 {
@@ -443,9 +458,11 @@ static int open_parts(Builder *b, Err *err)
     b->settings = b->producer->settings(b->p->cfg);
     if (hash_equal(b->settings, (Hash128){0}))
         return err_set(err, ERR_NOMEM, "no memory to hash the settings");
-    int rc = open_old(b, err);
+    int rc = choose_place(b, err);
     if (!rc)
-        rc = store_build_open(&b->build, b->p->dir, b->producer->store, b->old, b->settings, err);
+        rc = open_old(b, err);
+    if (!rc)
+        rc = store_build_open(&b->build, b->dir, b->producer->store, b->old, b->settings, err);
     if (rc)
         return rc;
     b->sources = mem_calloc(count, sizeof *b->sources);
@@ -514,5 +531,6 @@ void builder_close(Builder *b)
     free(b->sources);
     free(b->accepted);
     free(b->work);
+    free(b->dir);
     free(b);
 }

@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "cache/accept.h"
 #include "cache/limits.h"
+#include "cache/places.h"
 #include "cache/producers.h"
+#include "text/text.h"
 
 /* Beside the data unless the user wants them elsewhere. */
 char *prepare_cache_dir(const Config *cfg)
@@ -24,6 +26,7 @@ void prepare_report_free(PrepareReport *r)
     free(r->cache_dir);
     free(r->rejected_path);
     free(r->unknown);
+    cache_list_free(&r->caches);
     *r = (PrepareReport){0};
 }
 
@@ -51,9 +54,9 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
     const Config *cfg = s->cfg;
     /* The stores as they are now, after both builders have committed. */
     Store text = {0}, mel = {0};
-    int rc = options->text ? store_open(&text, s->dir, TEXT_STORE, err) : 0;
+    int rc = options->text ? cache_open(&text, s->dir, TEXT_STORE, text_settings_hash(cfg), err) : 0;
     if (!rc && options->mel)
-        rc = store_open(&mel, s->dir, MEL_STORE, err);
+        rc = cache_open(&mel, s->dir, MEL_STORE, mel_settings_hash(cfg), err);
     for (size_t i = 0; i < s->dataset->count && !rc; i++) {
         const Utterance *u = &s->dataset->utterances[i];
         if (s->rejected[i] != REJECT_NONE)
@@ -186,6 +189,19 @@ static void sum_up(PrepareReport *report, Dataset *dataset)
         report->by_reason[dataset->rejected[i].reason]++;
 }
 
+/* What lies beside these caches; gone afterwards if that is wanted. */
+static int list_caches(PrepareReport *report, const PrepareOptions *options, const Config *cfg, Log *log,
+                       Err *err)
+{
+    int rc = cache_list(&report->caches, cfg, err);
+    if (rc || !options->prune)
+        return rc;
+    rc = cache_prune(&report->caches, log, err);
+    report->freed = cache_list_unused(&report->caches, &report->pruned);
+    cache_list_free(&report->caches);
+    return rc ? rc : cache_list(&report->caches, cfg, err);
+}
+
 /* The lock is held until rejected.tsv is written: it belongs to the state of the caches. */
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
 {
@@ -213,6 +229,8 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
         goto done;
     sum_up(report, &dataset);
     rc = dataset_write_rejected(&dataset, report->rejected_path, err);
+    if (!rc)
+        rc = list_caches(report, options, cfg, log, err);
 done:
     preparation_close(&p);
     file_unlock(&lock);

@@ -12,11 +12,13 @@
 #include "cache/builder.h"
 #include "cache/features.h"
 #include "cache/limits.h"
+#include "cache/places.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
 
 typedef struct PrepareOptions {
     int text, mel; /* 1: build this cache */
+    int prune;     /* 1: remove the caches of other settings, when all else went well */
     int verify;    /* 1: check every byte of the caches and rebuild what is damaged */
     Dataset *keep; /* receives the dataset that was read; the caller closes it. May be NULL */
 } PrepareOptions;
@@ -32,6 +34,9 @@ typedef struct PrepareReport {
     uint32_t longest_text, longest_mel; /* tokens and frames, of all utterances, before the limits */
     uint32_t *unknown;                  /* [unknown_count] pairs: code point, occurrences; malloc'd */
     size_t unknown_count;
+    CacheList caches; /* all in the folder, those of other settings too */
+    size_t pruned;    /* caches that were removed, and their bytes */
+    uint64_t freed;
     LimitCosts limits;
 } PrepareReport;
 

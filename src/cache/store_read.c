@@ -156,8 +156,8 @@ static int check_entries(Store *s, const char *path, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the index %s", path);
     for (uint64_t i = 0; i < h->count; i++) {
         const IndexEntry *e = index_entry(s, i);
-        if (e->segment >= s->segment_count || e->offset % STORE_ALIGN || e->payload_offset % STORE_ALIGN ||
-            !inside(e->offset, 1, e->size, s->segments[e->segment].size) ||
+        if (e->segment >= s->segment_count || e->offset % STORE_ALIGN || e->size % STORE_ALIGN ||
+            e->payload_offset % STORE_ALIGN || !inside(e->offset, 1, e->size, s->segments[e->segment].size) ||
             !inside(e->payload_offset, 1, e->payload_size, e->size) ||
             !inside(e->id_offset, 1, e->id_size, h->ids_size) || e->offset < sizeof(SegmentHeader) ||
             e->payload_offset < sizeof(RecordHeader))

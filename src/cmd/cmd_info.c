@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
+#include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/show_checkpoint.h"
@@ -66,6 +67,7 @@ typedef struct Info {
     size_t accepted, validation;
     double total_seconds;
     LimitCosts limits;
+    CacheList caches;
     Progress progress;
     struct Slot {
         AudioInfo audio;
@@ -131,9 +133,7 @@ static int measure_limits(Info *info, Err *err)
     if (!dir)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     Err none = {0};
-    if (store_open(&mel, dir, MEL_STORE, &none) == 0 &&
-        !hash_equal(mel.settings, mel_settings_hash(info->cfg)))
-        store_close(&mel);
+    cache_open(&mel, dir, MEL_STORE, mel_settings_hash(info->cfg), &none); /* closed if there is none */
     LimitsInput in = {
         .cfg = info->cfg, .dataset = &info->dataset, .mel = &mel, .seconds = info->header_seconds};
     int rc = limits_measure(&info->limits, &in, err);
@@ -169,6 +169,8 @@ static int gather(Info *info, Log *log, Err *err)
     progress_end(&info->progress);
     if (!rc)
         rc = measure_limits(info, err);
+    if (!rc)
+        rc = cache_list(&info->caches, info->cfg, err);
     dataset_sort_rejected(&info->dataset);
     if (info->accepted) { /* otherwise the lists are NULL */
         qsort(info->speakers.items, info->speakers.count, sizeof(Tally), compare_tallies);
@@ -223,8 +225,10 @@ static int print_json(Info *info, Err *err)
         tallies_json(&info->rates), "clip_seconds", lengths_json(info->seconds, info->accepted),
         "text_characters", lengths_json(info->characters, info->accepted), "reasons", reasons,
         "rejected_lines", rejected);
-    if (o)
+    if (o) {
         json_object_set_new(o, "limits", limits_json(&info->limits));
+        json_object_set_new(o, "caches", cache_list_json(&info->caches));
+    }
     if (failed) {
         json_decref(o);
         o = NULL;
@@ -238,6 +242,22 @@ static void print_tallies(const char *title, const Tallies *t)
         printf("  %-10s %-24s %8llu clips %9.2f min\n", i ? "" : title,
                t->items[i].name[0] ? t->items[i].name : "(one)", (unsigned long long)t->items[i].clips,
                t->items[i].seconds / 60);
+}
+
+/* Those of other settings only take up room. */
+static void print_caches(const CacheList *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const CachePlace *p = &l->items[i];
+        char size[32];
+        format_bytes(size, sizeof size, p->bytes);
+        printf("%s  %-5s %8llu records %10s  %s%s\n", i ? "" : "\ncaches\n", p->store,
+               (unsigned long long)p->records, size, p->dir, p->current ? "" : " (other settings)");
+    }
+    size_t unused;
+    cache_list_unused(l, &unused);
+    if (unused)
+        printf("  `myxtts prepare --prune` with these settings removes those of others\n");
 }
 
 /* Figures, histograms, then why lines were rejected. */
@@ -269,6 +289,7 @@ static void print_text(Info *info)
         printf("%s  %s\n", first ? "\nlimits\n" : "", sentence);
         first = 0;
     }
+    print_caches(&info->caches);
     if (!d->rejected_count)
         return;
     printf("\nrejected\n");
@@ -343,6 +364,7 @@ done:
     free(info.characters);
     free(info.header_seconds);
     free(info.slots);
+    cache_list_free(&info.caches);
     cmd_line_close(&line);
     return code;
 }

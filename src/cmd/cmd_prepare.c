@@ -13,7 +13,7 @@
 #include "cmd/output.h"
 
 static const char *usage_text =
-    "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|all] [--verify] [--json]\n\n"
+    "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|all] [--verify] [--prune] [--json]\n\n"
     "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches "
     "and\n"
     "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
@@ -51,8 +51,12 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
         json_from_text(r->cache_dir), "rejected_file", json_from_text(r->rejected_path), "audio_seconds",
         r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens, "mel_frames",
         (json_int_t)r->frames, "unknown_symbols", unknown);
-    if (o)
+    if (o) {
         json_object_set_new(o, "limits", limits_json(&r->limits));
+        json_object_set_new(o, "caches", cache_list_json(&r->caches));
+        if (options->prune)
+            json_object_set_new(o, "freed_bytes", json_integer((json_int_t)r->freed));
+    }
     return output_print(o, 6, err);
 }
 
@@ -64,6 +68,21 @@ static void print_stage(const char *name, const CacheReport *r, int verified)
         printf("; verified %llu records, %llu damaged", (unsigned long long)r->checked,
                (unsigned long long)r->damaged);
     putchar('\n');
+}
+
+/* Caches of other settings: those that were removed, or could be. */
+static void print_others(const PrepareReport *r, const PrepareOptions *options)
+{
+    size_t count;
+    char size[32];
+    uint64_t bytes = cache_list_unused(&r->caches, &count);
+    format_bytes(size, sizeof size, options->prune ? r->freed : bytes);
+    if (options->prune)
+        printf("  %-9s removed %zu cache%s of other settings, %s\n", "pruned", r->pruned,
+               r->pruned == 1 ? "" : "s", size);
+    else if (count)
+        printf("  %-9s %zu cache%s of other settings, %s, in the same folder; --prune removes %s\n", "others",
+               count, count == 1 ? "" : "s", size, count == 1 ? "it" : "them");
 }
 
 /* The same figures for people, and what each limit costs. */
@@ -101,6 +120,7 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
         if (*limit_sentence(&r->limits.limit[i], sentence, sizeof sentence))
             printf("  %-9s %s\n", "limit", sentence);
     }
+    print_others(r, options);
 }
 
 /* Exit code 3: no usable line; 1: damage was found. */
@@ -112,6 +132,8 @@ int cmd_prepare(int argc, char **argv, Log *log)
         {"stages", "text|mel|all", &stages, NULL, "which caches to build (text needs no audio)"},
         {"verify", NULL, NULL, &options.verify,
          "check every byte of the caches; damaged records are named and rebuilt"},
+        {"prune", NULL, NULL, &options.prune,
+         "afterwards remove the caches of other settings in the folder; each is named with its size first"},
     };
     CmdLine line;
     Err err = {0};

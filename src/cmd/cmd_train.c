@@ -236,7 +236,9 @@ static double found_share(const Corpus *c, int B)
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
-    int rc = data_open(&r->source, &r->limits, cfg, 0, log, err);
+    int rc = trainer_check(cfg, err);
+    if (!rc)
+        rc = data_open(&r->source, &r->limits, cfg, 0, log, err);
     if (!rc)
         rc = devices_open(&r->devices, cfg, log, err);
     if (!rc)

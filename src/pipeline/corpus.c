@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "cache/accept.h"
+#include "cache/places.h"
 #include "cache/prepare.h"
 #include "pipeline/policy.h"
 #include "text/text.h"
@@ -62,7 +63,7 @@ static int number_speakers(CorpusSource *s, Err *err)
 static int open_store(Store *s, const char *dir, const char *name, Hash128 settings, const Config *cfg,
                       Err *err)
 {
-    int rc = store_open(s, dir, name, err);
+    int rc = cache_open(s, dir, name, settings, err);
     if (!rc && !hash_equal(s->settings, settings))
         rc = err_set(err, ERR_MISSING, "the %s cache in %s was made with other settings", name, dir);
     if (rc == ERR_MISSING || rc == ERR_DAMAGED || rc == ERR_FORMAT)

@@ -93,14 +93,19 @@ static void compare(Trainer *t, const Checkpoint *v)
         begin_best_anew(t);
 }
 
-/* State, seed, settings: each is checked before a single weight is replaced. */
-static int check_resumed(Trainer *t, const Checkpoint *v, Err *err)
+/* State, seed, settings: what can be told without the data. */
+static int check_settings(Trainer *t, const Checkpoint *v, Err *err)
 {
     int rc = checkpoint_state(v, &t->state, err);
     if (!rc)
         rc = check_seed(t, v, err);
-    if (!rc)
-        rc = checkpoint_same(v->path, &v->cfg, t->cfg, err);
+    return rc ? rc : checkpoint_same(v->path, &v->cfg, t->cfg, err);
+}
+
+/* Each is checked before a single weight is replaced. */
+static int check_resumed(Trainer *t, const Checkpoint *v, Err *err)
+{
+    int rc = check_settings(t, v, err);
     if (rc)
         return rc;
     /* A run that gave up is given as many tries again. */
@@ -219,6 +224,32 @@ static int adopt_statistics(Trainer *t, const Checkpoint *v, Err *err)
         }
     }
     return 0;
+}
+
+/* --- before the data are prepared --- */
+
+int trainer_check(const Config *cfg, Err *err)
+{
+    Trainer *t = mem_calloc(1, sizeof *t);
+    if (!t)
+        return err_set(err, ERR_NOMEM, "no memory for the trainer");
+    Log quiet = {.level = LOG_ERROR};
+    t->cfg = cfg;
+    t->log = &quiet; /* all else is said when the run begins */
+    int rc = choose(t, err);
+    if (!rc && t->begins != BEGINS_NEW) {
+        int resumed = t->begins == BEGINS_RESUMED;
+        Checkpoint *v = &t->begun_with;
+        rc = checkpoint_open(v, resumed ? cfg->resume : cfg->init_from, cfg->checkpoint_dir, 0, NULL, &quiet,
+                             err);
+        if (!rc)
+            rc = resumed ? check_settings(t, v, err) : check_given(t, v, err);
+        else if (!resumed)
+            err_prefix(err, "--init-from");
+        checkpoint_close(v);
+    }
+    free(t);
+    return rc;
 }
 
 /* --- both halves of it --- */

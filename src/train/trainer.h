@@ -79,6 +79,10 @@ typedef struct TrainSummary {
     PipelineReport pipeline;
 } TrainSummary;
 
+/* What trainer_open would refuse for the settings alone (a resume with another seed or another network), to
+ * be asked before the caches are built. */
+int trainer_check(const Config *cfg, Err *err);
+
 typedef struct Trainer Trainer;
 /* Takes all memory, loads the checkpoint to resume from, opens the logs. Nothing is written over what a run
  * with --resume none finds: it has to be moved away first. ERR_WORKER: a reader is stuck, as in
