@@ -393,7 +393,7 @@ static void test_host_and_sim(void **state)
     Stream *h = stream_of(cpu), *s = stream_of(m.a);
     Event *he = event_of(cpu), *he2 = event_of(cpu), *se = event_of(m.a);
     int order[4], next = 0;
-    cpu->ops->stream_batch(h, 3);
+    cpu->ops->stream_batch(h, 3, 0);
     cpu->ops->event_record(he, h, NULL);
     assert_int_equal(cpu->ops->event_happened(he), 1);
     m.a->ops->stream_wait_event(s, he, NULL);
@@ -462,7 +462,7 @@ static void test_kernels_in_a_row(void **state)
     double sum = 0;
     for (int i = 0; i < 20; i++) {
         e[i + 1] = event_of(m.a);
-        m.a->ops->stream_batch(s, i);
+        m.a->ops->stream_batch(s, i, 0);
         m.a->ops->run(s, no_work, NULL, 0, STAGE_STEP, NULL);
         m.a->ops->event_record(e[i + 1], s, NULL);
     }
@@ -634,8 +634,8 @@ static void test_failure(void **state)
         uint8_t host[4] = {1, 2, 3, 4}, *x = memory_of(m.a, 4), *y = memory_of(m.b, 4);
         int order[32], next = 0;
         for (int i = 0; i < 10; i++) {
-            m.a->ops->stream_batch(s, i);
-            m.b->ops->stream_batch(t, i);
+            m.a->ops->stream_batch(s, i, 0);
+            m.b->ops->stream_batch(t, i, 0);
             assert_int_equal(m.a->ops->copy_in(s, x, host, 4, NULL), 0);
             assert_int_equal(m.a->ops->run(s, no_work, NULL, 0, STAGE_PREPROCESS, NULL), 0);
             assert_int_equal(m.a->ops->copy_peer(s, y, m.b, x, 4, NULL), 0);
@@ -679,7 +679,7 @@ static void test_no_failure_without_a_batch(void **state)
     char host = 3, *x = memory_of(m.a, 1);
     m.a->ops->copy_in(s, x, &host, 1, NULL);
     assert_int_equal(m.a->ops->stream_wait_idle(s, NULL), 0);
-    m.a->ops->stream_batch(s, 0);
+    m.a->ops->stream_batch(s, 0, 0);
     m.a->ops->copy_in(s, x, &host, 1, NULL);
     assert_int_equal(m.a->ops->stream_wait_idle(s, NULL), ERR_DEVICE);
     m.a->ops->stream_close(s);
@@ -716,7 +716,7 @@ static void test_closing_at_any_moment(void **state)
             int i = (int)rng_below(&rng, STREAMS), n = (int)rng_below(&rng, EVENTS);
             const DeviceOps *ops = s[i]->device->ops;
             char *own = memory[i % 2] + 64 * i, *scratch = memory[1 - i % 2] + 64 * i;
-            ops->stream_batch(s[i], k);
+            ops->stream_batch(s[i], k, 0);
             switch (rng_below(&rng, 7)) {
             case 0:
                 ops->copy_in(s[i], own, host, 64, NULL);

@@ -324,7 +324,7 @@ static void test_step_meter(void **state)
     int n = 0;
     DeviceBatch b;
     while (pipeline_take(r.pipeline, &b, &r.err) == 0) {
-        ops->stream_batch(r.stream, b.info.number);
+        ops->stream_batch(r.stream, b.info.number, 0);
         assert_int_equal(pipeline_await(r.pipeline, &b, r.stream, &r.err), 0);
         assert_int_equal(step_meter_begin(&m, r.stream, &r.err), 0);
         assert_int_equal(ops->run(r.stream, nothing, NULL, 0, STAGE_STEP, &r.err), 0);

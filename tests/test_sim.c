@@ -106,6 +106,10 @@ static void test_wrong_specs(void **state)
         {"read_ms=inf", "out of range", ""},
         {"h2d_gbps=0", "it must be 0.001 to 1000000", ""},
         {"jitter=5.5", "it must be 0 to 5", ""},
+        {"jitter=bananas:1", "no stage 'bananas'", "the stages are read, decode"},
+        {"jitter=h2d:x", "'x' is not a number", ""},
+        {"jitter=1,jitter=2", "two of the same jitter ('jitter=2'", ""},
+        {"jitter=step:1,jitter=step:2", "two of the same jitter", ""},
         {"seed=1.5", "whole number", ""},
         {"seed=1,read_ms=2,seed=3", "seed is there twice ('seed=3'", ""},
         {"read_ms=1,,step_ms=2", "between two commas", ""},
@@ -142,6 +146,23 @@ static void test_wrong_specs(void **state)
     assert_non_null(strstr(err.msg, "more than 16 stalls"));
     assert_int_equal(sim_parse(&sim, large, &err), ERR_CONFIG);
     assert_non_null(strstr(err.msg, "too long"));
+}
+
+/* One stage may jitter by itself, and the step may take longer for larger batches. */
+static void test_stages_of_their_own(void **state)
+{
+    static const char *const specs[] = {
+        "step_ms=2,read_ms=2,h2d_us=2000,step_gbps=1,jitter=0.1,jitter=read:0",
+        "jitter=read:0,step_gbps=1,jitter=0.1,h2d_us=2000,read_ms=2,step_ms=2"};
+    for (int i = 0; i < 2; i++) {
+        Sim sim;
+        assert_int_equal(sim_parse(&sim, specs[i], NULL), 0);
+        assert_true(sim.jitter[STAGE_READ] == 0 && sim.jitter[STAGE_STEP] == 0.1);
+        assert_true(sim_seconds(&sim, STAGE_READ, 3, 0) == 2e-3);
+        assert_true(sim_seconds(&sim, STAGE_H2D, 3, 0) != 2e-3);
+        assert_float_equal(sim_seconds(&sim, STAGE_STEP, -1, 5000000), 7e-3, 1e-12);
+        sim_close(&sim);
+    }
 }
 
 /* 10,000 draws have the mean and the deviation asked for, stages and seeds differ, and the same batch has the
@@ -229,10 +250,15 @@ static void test_disk_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stage_names),           cmocka_unit_test(test_stage_rows),
-        cmocka_unit_test(test_nothing_takes_no_time), cmocka_unit_test(test_every_key),
-        cmocka_unit_test(test_wrong_specs),           cmocka_unit_test(test_drawn_times),
-        cmocka_unit_test(test_disk_is_one),           cmocka_unit_test(test_disk_stops),
+        cmocka_unit_test(test_stage_names),
+        cmocka_unit_test(test_stage_rows),
+        cmocka_unit_test(test_nothing_takes_no_time),
+        cmocka_unit_test(test_every_key),
+        cmocka_unit_test(test_wrong_specs),
+        cmocka_unit_test(test_stages_of_their_own),
+        cmocka_unit_test(test_drawn_times),
+        cmocka_unit_test(test_disk_is_one),
+        cmocka_unit_test(test_disk_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

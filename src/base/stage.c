@@ -63,7 +63,7 @@ static const StageInfo stages[] = {
     {
         .id = STAGE_STEP,
         .name = "step",
-        .keys = {{"step_ms", SIM_MS}},
+        .keys = {{"step_ms", SIM_MS}, {"step_gbps", SIM_GBPS}},
         .cause = CAUSE_COMPUTE,
         .part = "the step",
         .advice = "The data side has reserve: only a faster step (mixed_precision, enable_graph_mode, a "

@@ -131,7 +131,7 @@ static int bench_step(void *arg, const DeviceBatch *batch, Stream *stream, Err *
         b->cpu = clock_cpu();
     }
     b->done++;
-    int rc = step_meter_begin_batch(&b->meter, stream, batch->info.number, err);
+    int rc = step_meter_begin_batch(&b->meter, stream, batch->info.number, batch->layout.bytes, err);
     if (!rc)
         rc = step_work(b, err);
     if (!rc)

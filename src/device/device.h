@@ -77,9 +77,9 @@ typedef struct DeviceOps {
     /* Finishes its work first, a simulated stream without its simulated delays. */
     void (*stream_close)(Stream *s);
     int (*stream_wait_idle)(Stream *s, Err *err);
-    /* Sets the batch that the following commands belong to, for simulated times, stalls and failures; -1, the
-     * initial value: none. Only sim uses it. */
-    void (*stream_batch)(Stream *s, int64_t batch);
+    /* Sets the batch, and its size, that the following commands belong to, for simulated times, stalls and
+     * failures; -1, the initial value: none. Only sim uses it. */
+    void (*stream_batch)(Stream *s, int64_t batch, uint64_t bytes);
     int (*event_open)(Device *d, Event **e, int timed, Err *err);
     void (*event_close)(Event *e);
     /* The event happens when the stream gets here. It may be recorded again, on the same stream or after it

@@ -184,10 +184,11 @@ static void cuda_stream_close(Stream *stream)
 }
 
 /* Real work takes the time it takes. */
-static void cuda_stream_batch(Stream *s, int64_t batch)
+static void cuda_stream_batch(Stream *s, int64_t batch, uint64_t bytes)
 {
     (void)s;
     (void)batch;
+    (void)bytes;
 }
 
 /* Blocking: a thread that waits sleeps, because others need the core. */

@@ -49,7 +49,7 @@ static void host_stream_close(Stream *s) { free(s); }
 
 static int host_stream_wait_idle(Stream *s, Err *err) { return 0; }
 
-static void host_stream_batch(Stream *s, int64_t batch) {}
+static void host_stream_batch(Stream *s, int64_t batch, uint64_t bytes) {}
 
 /* Every event is timed; a clock is cheap. */
 static int host_event_open(Device *d, Event **e, int timed, Err *err)

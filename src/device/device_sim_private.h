@@ -75,6 +75,7 @@ struct SimStream {
     atomic_int references;
     /* Used by the caller only. */
     int64_t batch;
+    uint64_t batch_bytes;
     uint64_t enqueued; /* commands since the stream was opened */
     /* Used by the thread only. */
     double time;   /* virtual end of the last command */
@@ -136,7 +137,7 @@ int sim_event_record(Event *e, Stream *stream, Err *err);
 int sim_fill_zero(Stream *stream, void *dst, size_t bytes, Err *err);
 int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_t arg_bytes, int sim_stage,
             Err *err);
-void sim_stream_batch(Stream *s, int64_t batch);
+void sim_stream_batch(Stream *s, int64_t batch, uint64_t bytes);
 void sim_stream_close(Stream *stream);
 void *sim_stream_native(Stream *s);
 int sim_stream_open(Device *d, Stream **out, const char *name, Err *err);

@@ -209,8 +209,34 @@ static int parse_fail(Sim *sim, const Key *key, const char *word, char *value, E
     return 0;
 }
 
-/* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall and fail may come again. */
-static int parse_word(Sim *sim, const char *word, uint64_t *seen, Err *err)
+/* jitter=NUMBER for all stages that have none of their own, jitter=STAGE:NUMBER for one. */
+static int parse_jitter(Sim *sim, const Key *key, const char *word, char *value, uint64_t *own, Err *err)
+{
+    char *colon = strchr(value, ':');
+    int stage = STAGE_NONE, rc = 0;
+    double x;
+    if (colon) {
+        *colon = 0;
+        rc = parse_stage(&stage, word, value, err);
+        value = colon + 1;
+    }
+    if (!rc)
+        rc = parse_number(&x, word, value, key->min, key->max, 0, err);
+    if (rc)
+        return rc;
+    uint64_t bit = (uint64_t)1 << (stage + 1);
+    if (*own & bit)
+        return err_set(err, ERR_CONFIG, "--sim: two of the same jitter ('%s' is the second)", word);
+    *own |= bit;
+    for (int i = 0; i < STAGE_COUNT; i++)
+        if (colon ? i == stage : !(*own >> (i + 1) & 1))
+            sim->jitter[i] = x;
+    return 0;
+}
+
+/* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall, fail and jitter (for
+ * another stage: jitters) may come again. */
+static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitters, Err *err)
 {
     char name[128];
     snprintf(name, sizeof name, "%s", word);
@@ -227,11 +253,13 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, Err *err)
     if (!value || !*value)
         return err_set(err, ERR_CONFIG, "--sim: '%s' has no value; write %s=%s", word, name,
                        key.form ? key.form : "NUMBER");
-    /* These two have values of their own form. */
+    /* These have values of their own form. */
     if (key.kind == KEY_STALL)
         return parse_stall(sim, &key, word, value, err);
     if (key.kind == KEY_FAIL)
         return parse_fail(sim, &key, word, value, err);
+    if (key.kind == KEY_JITTER)
+        return parse_jitter(sim, &key, word, value, jitters, err);
     double x;
     int rc = parse_number(&x, word, value, key.min, key.max, key.kind == KEY_SEED, err);
     if (rc)
@@ -250,9 +278,6 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, Err *err)
     case KEY_GBPS:
         sim->per_byte[key.stage] = 1e-9 / x;
         break;
-    case KEY_JITTER:
-        sim->jitter = x;
-        break;
     case KEY_SEED:
         sim->seed = (uint64_t)x;
         break;
@@ -270,6 +295,7 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, Err *err)
         break;
     case KEY_STALL:
     case KEY_FAIL:
+    case KEY_JITTER:
         break;
     }
     return 0;
@@ -278,7 +304,7 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, Err *err)
 /* Words between commas, blanks around them allowed. An empty list is a machine that takes no time. */
 static int parse_list(Sim *sim, const char *spec, Err *err)
 {
-    uint64_t seen = 0;
+    uint64_t seen = 0, jitters = 0;
     size_t blank = strspn(spec, " \t");
     if (!spec[blank])
         return 0;
@@ -300,7 +326,7 @@ static int parse_list(Sim *sim, const char *spec, Err *err)
             return err_set(err, ERR_CONFIG, "--sim: '%.40s...' is too long for a key and its value", start);
         memcpy(word, start, n);
         word[n] = 0;
-        int rc = parse_word(sim, word, &seen, err);
+        int rc = parse_word(sim, word, &seen, &jitters, err);
         if (rc)
             return rc;
     }
@@ -343,7 +369,7 @@ static double draw_factor(const Sim *sim, StageId stage, int64_t batch)
 {
     Rng rng;
     rng_seed(&rng, rng_mix(rng_mix(sim->seed, (uint64_t)stage), (uint64_t)batch));
-    double variance = log1p(sim->jitter * sim->jitter);
+    double variance = log1p(sim->jitter[stage] * sim->jitter[stage]);
     return exp(sqrt(variance) * rng_normal(&rng) - 0.5 * variance);
 }
 
@@ -353,7 +379,7 @@ double sim_seconds(const Sim *sim, StageId stage, int64_t batch, uint64_t bytes)
     double t = sim->seconds[stage] + sim->per_byte[stage] * (double)bytes;
     if (batch < 0)
         return t;
-    if (sim->jitter > 0 && t > 0)
+    if (sim->jitter[stage] > 0 && t > 0)
         t *= draw_factor(sim, stage, batch);
     for (int i = 0; i < sim->stall_count; i++) {
         const SimStall *s = &sim->stalls[i];

@@ -1,8 +1,9 @@
 /* sim.h - a simulated machine: how long each stage takes, how the times vary, when a stage stalls or fails.
  * `--sim` describes it by a comma-separated list of key=value:
  *   - read_ms, decode_ms, preprocess_ms, step_ms: time per batch
- *   - h2d_gbps, peer_gbps: 1e9 bytes/s; h2d_us, peer_us: latency
- *   - jitter: standard deviation / mean of each time
+ *   - h2d_gbps, peer_gbps, step_gbps: 1e9 bytes/s; h2d_us, peer_us: latency. What the step takes for the
+ * bytes of its batch comes on top of step_ms, so that long clips take longer
+ *   - jitter: standard deviation / mean of each time; jitter=STAGE:NUMBER for one stage
  *   - stall=STAGE:EVERY:MS (repeatable), fail=STAGE:AT (once per stage); batches count from 0
  *   - seed; memory_gb: GiB of each simulated GPU
  *   - pcie_gen, pcie_lanes, nvlinks: how the GPUs are connected (topology.h); they change no time
@@ -29,8 +30,8 @@ typedef struct SimStall {
 
 typedef struct Sim {
     double seconds[STAGE_COUNT];  /* fixed time per batch: latency for h2d and peer */
-    double per_byte[STAGE_COUNT]; /* seconds per byte: h2d and peer */
-    double jitter;                /* std / mean */
+    double per_byte[STAGE_COUNT]; /* seconds per byte: h2d, peer and step */
+    double jitter[STAGE_COUNT];   /* std / mean */
     uint64_t seed;
     SimStall stalls[SIM_MAX_STALLS];
     int stall_count;

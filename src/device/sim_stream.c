@@ -261,7 +261,11 @@ int sim_stream_wait_idle(Stream *stream, Err *err)
     return sim_gpu_state(s->gpu, err);
 }
 
-void sim_stream_batch(Stream *s, int64_t batch) { ((SimStream *)s)->batch = batch; }
+void sim_stream_batch(Stream *s, int64_t batch, uint64_t bytes)
+{
+    ((SimStream *)s)->batch = batch;
+    ((SimStream *)s)->batch_bytes = bytes;
+}
 
 void *sim_stream_native(Stream *s) { return NULL; }
 
@@ -364,7 +368,8 @@ int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_t arg_b
 {
     ASSERT_CMP(arg_bytes, <=, DEVICE_ARG_BYTES);
     SimStream *s = (SimStream *)stream;
-    double seconds = sim_stage < 0 ? 0 : sim_seconds(stream->device->sim, (StageId)sim_stage, s->batch, 0);
+    double seconds =
+        sim_stage < 0 ? 0 : sim_seconds(stream->device->sim, (StageId)sim_stage, s->batch, s->batch_bytes);
     Command *c = enqueue_begin(s, CMD_RUN, ENGINE_NONE, sim_stage);
     c->seconds = seconds;
     c->fn = fn;

@@ -260,7 +260,7 @@ static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *
 {
     Trial *s = arg;
     s->steps++;
-    int rc = step_meter_begin_batch(&s->meter, stream, b->info.number, err);
+    int rc = step_meter_begin_batch(&s->meter, stream, b->info.number, b->layout.bytes, err);
     if (!rc && !s->o->no_step)
         rc = s->o->model->ops->run(stream, nothing, NULL, 0, STAGE_STEP, err);
     return rc ? rc : step_meter_end(&s->meter, stream, err);

@@ -210,7 +210,7 @@ static int enqueue_stage(Feeder *f, Buffer *b, Slot *s, StageId stage, Event *be
 {
     const DeviceOps *d = feeder_stage_device(f, stage)->ops;
     Stream *on = stream_of(f, stage);
-    d->stream_batch(on, s->info.number);
+    d->stream_batch(on, s->info.number, b->layout.bytes);
     int rc = before ? device_stream_wait(on, before, err) : 0;
     if (!rc)
         rc = d->event_record(b->start[stage], on, err);

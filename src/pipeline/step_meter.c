@@ -82,9 +82,9 @@ int step_meter_begin(StepMeter *m, Stream *s, Err *err)
     return rc ? rc : m->device->ops->event_record(m->start[m->begun % METER_LAG], s, err);
 }
 
-int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, Err *err)
+int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, uint64_t bytes, Err *err)
 {
-    m->device->ops->stream_batch(s, batch);
+    m->device->ops->stream_batch(s, batch, bytes);
     return step_meter_begin(m, s, err);
 }
 

@@ -38,8 +38,9 @@ void step_meter_close(StepMeter *m); /* a zeroed meter is allowed */
 /* Call begin and end around the work of a step, on its stream, after pipeline_await. begin waits if the host
  * is METER_LAG steps ahead. */
 int step_meter_begin(StepMeter *m, Stream *s, Err *err);
-/* As step_meter_begin; also tells a simulated device which batch the following commands belong to. */
-int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, Err *err);
+/* As step_meter_begin; also tells a simulated device which batch, of how many bytes, the following commands
+ * belong to. */
+int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, uint64_t bytes, Err *err);
 int step_meter_end(StepMeter *m, Stream *s, Err *err);
 int step_meter_finish(StepMeter *m, Err *err); /* waits for the steps that were not read yet */
 /* The q-quantile of the waits of the newest samples, in seconds. */

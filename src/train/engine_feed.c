@@ -15,7 +15,7 @@ static int take(void *arg, const DeviceBatch *b, Stream *stream, Err *err)
     if (f->info)
         *f->info = b->info;
     if (f->meter)
-        rc = step_meter_begin_batch(f->meter, stream, b->info.number, err);
+        rc = step_meter_begin_batch(f->meter, stream, b->info.number, b->layout.bytes, err);
     return rc ? rc : engine_take(f->engine, b->memory, &b->layout, &b->info, err);
 }
 

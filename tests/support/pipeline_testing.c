@@ -191,7 +191,7 @@ int run_next(Run *r, Hash128 *h)
     if (rc)
         return rc;
     assert_true(r->batch.layout.bytes <= HOST_BYTES);
-    ops->stream_batch(r->stream, r->batch.info.number);
+    ops->stream_batch(r->stream, r->batch.info.number, 0);
     if ((rc = pipeline_await(r->pipeline, &r->batch, r->stream, &r->err)) ||
         (rc = ops->copy_out(r->stream, r->host, r->batch.memory, r->batch.layout.bytes, &r->err)) ||
         (rc = pipeline_release(r->pipeline, &r->batch, r->stream, &r->err)) ||
@@ -267,7 +267,7 @@ Timing measure(const char *more, int batches)
     DeviceBatch b;
     for (int i = 0; i < batches && !t.rc; i++)
         if (!(t.rc = pipeline_take(r.pipeline, &b, &t.err))) {
-            ops->stream_batch(r.stream, b.info.number);
+            ops->stream_batch(r.stream, b.info.number, 0);
             if ((t.rc = pipeline_await(r.pipeline, &b, r.stream, &t.err)) ||
                 (t.rc = step_meter_begin(&m, r.stream, &t.err)) ||
                 (t.rc = ops->run(r.stream, nothing, NULL, 0, STAGE_STEP, &t.err)) ||
