@@ -1,6 +1,7 @@
 /* test_doctor.c - the doctor and what it stands on: traces of the pipeline, cycles, the forecast, the verdict
  * on machines with a known fault, the report. Most machines are made of drawn times alone, so that nothing
- * depends on the clock; a few are run through the real pipeline. */
+ * depends on the clock; a few are run through the real pipeline. Walls and swings: test_walls.c. */
+#include "support/doctor_testing.h"
 #include "support/pipeline_testing.h"
 
 #include <jansson.h>
@@ -10,8 +11,6 @@
 #include "diag/doctor.h"
 #include "diag/sections.h"
 #include "diag/thresholds.h"
-
-enum { BATCHES = 300, ROWS = 8 };
 
 /* ---- cycles ---- */
 
@@ -81,66 +80,6 @@ static void test_autocorrelation(void **state)
 
 /* ---- machines made of drawn times ---- */
 
-typedef struct Machine {
-    const char *name, *sim;
-    int workers, slots, most_buffers, two;
-    const char *stage, *cause;
-    int period;
-} Machine;
-
-/* An observation as the pipeline would leave it on this machine; what was "measured" is what the forecast
- * says. */
-static void make_observation(Observation *o, const Machine *m)
-{
-    static const struct {
-        TraceId trace;
-        StageId stage;
-    } drawn[] = {{TRACE_READ, STAGE_READ}, {TRACE_DISK, STAGE_READ}, {TRACE_DECODE, STAGE_DECODE},
-                 {TRACE_H2D, STAGE_H2D},   {TRACE_FEED, STAGE_H2D},  {TRACE_PREPROCESS, STAGE_PREPROCESS},
-                 {TRACE_PEER, STAGE_PEER}, {TRACE_STEP, STAGE_STEP}};
-    Sim sim;
-    Err err = {0};
-    assert_int_equal(sim_parse(&sim, m->sim, &err), 0);
-    *o = (Observation){.n = BATCHES,
-                       .from = 24,
-                       .from_start = 1,
-                       .cores = 8,
-                       .serial_disk = 1,
-                       .batch_size = ROWS,
-                       .num_workers = m->workers,
-                       .most_buffers = m->most_buffers,
-                       .start_buffers = 3,
-                       .two_devices = m->two,
-                       .prefetch = 1,
-                       .overlap = 1,
-                       .own_copy = 1,
-                       .held = 1,
-                       .simulated = 1,
-                       .model_name = "sim1"};
-    o->report.workers = m->workers, o->report.slots = m->slots;
-    for (int t = 0; t < TRACE_COUNT; t++)
-        assert_non_null(o->trace[t] = calloc(BATCHES, sizeof(float)));
-    assert_non_null(o->rows = calloc(BATCHES, sizeof(int)));
-    assert_non_null(o->host_ready = calloc(BATCHES, sizeof(float)));
-    assert_non_null(o->device_ready = calloc(BATCHES, sizeof(float)));
-    for (int k = 0; k < BATCHES; k++) {
-        o->rows[k] = ROWS;
-        for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
-            o->trace[drawn[i].trace][k] = (float)sim_seconds(&sim, drawn[i].stage, k, 0);
-    }
-    sim_close(&sim);
-    ForecastSettings s;
-    Forecast f;
-    forecast_settings(&s, o);
-    assert_int_equal(forecast_run(&f, o, &s, &err), 0);
-    o->period = o->step_mean = f.period;
-    o->wait_share = f.wait_share;
-    o->busy_share = 1 - f.wait_share;
-    o->report.buffers = f.buffers;
-    o->utterances_per_s = ROWS / f.period;
-}
-
-#define FAST "read_ms=4,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,"
 static const Machine machines[] = {
     {"slow disk", "read_ms=50,decode_ms=6,h2d_us=2000,preprocess_ms=4,peer_us=2000,step_ms=20,jitter=0.2", 2,
      8, 8, 1, "read", "storage", 0},
@@ -376,11 +315,11 @@ static void test_disk_time(void **state)
     counters_read_begin(c, &alone);
     assert_int_equal(alone, 1);
     assert_int_equal(counters_read_end(c, 5000, 5600, alone), 600); /* idle before: its own time alone */
-    counters_trace_begin(c, 3, 8);
+    counters_trace_begin(c, 3, 8, 100);
     counters_trace_add(c, 3, TRACE_DECODE, 2000);
     counters_trace_add(c, 3, TRACE_DECODE, 500);
     assert_true(fabs(counters_trace(c, 3, TRACE_DECODE) - 2.5e-6) < 1e-12);
-    counters_trace_begin(c, 3 + TRACE_KEEP, 8); /* takes its place */
+    counters_trace_begin(c, 3 + TRACE_KEEP, 8, 100); /* takes its place */
     assert_true(counters_trace(c, 3, TRACE_DECODE) == 0);
     free(c);
 }
@@ -476,9 +415,9 @@ static void test_on_cpu(void **state)
 
 /* ---- the command ---- */
 
-static int diagnose(char **text, const char *options)
+static int run_command(char **text, const char *command, const char *options)
 {
-    char words[2000], *argv[MOST_OPTIONS] = {"diagnose"}, *save = NULL, path[400];
+    char words[2000], *argv[MOST_OPTIONS] = {(char *)(uintptr_t)command}, *save = NULL, path[400];
     int argc = 1;
     Log log;
     log_init(&log, LOG_ERROR);
@@ -495,7 +434,7 @@ static int diagnose(char **text, const char *options)
     int saved = dup(1), fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_true(saved >= 0 && fd >= 0);
     dup2(fd, 1);
-    int code = cmd_diagnose(argc, argv, &log);
+    int code = strcmp(command, "diagnose") ? cmd_profile(argc, argv, &log) : cmd_diagnose(argc, argv, &log);
     fflush(stdout);
     dup2(saved, 1);
     close(saved);
@@ -507,6 +446,59 @@ static int diagnose(char **text, const char *options)
     *text = b.data;
     unlink(path);
     return code;
+}
+
+static int diagnose(char **text, const char *options) { return run_command(text, "diagnose", options); }
+
+/* The first wall is the bottleneck, and no advice stands beside the sentence that there is none. */
+static void check_report_walls(const json_t *r)
+{
+    const json_t *first = json_array_get(json_object_get(r, "walls"), 0);
+    assert_non_null(first);
+    assert_string_equal(json_string_value(json_object_get(first, "stage")),
+                        json_string_value(json_object_get(r, "bottleneck")));
+    assert_string_equal(json_string_value(json_object_get(first, "cause")),
+                        json_string_value(json_object_get(r, "cause")));
+    assert_true(json_equal(json_object_get(first, "period_steps"), json_object_get(r, "period_steps")));
+    assert_true(json_is_number(json_object_get(first, "gain_alone")) &&
+                json_is_number(json_object_get(first, "gain_so_far")));
+    char *all = json_dumps(r, 0);
+    assert_null(strstr(all, "o setting helps"));
+    free(all);
+}
+
+/* `profile data` of a sound pipeline finds nothing; one that stalls has a stage, a period and an exit code.
+ * The same for `profile dual`. */
+static void test_profiles(void **state)
+{
+    static const struct {
+        const char *options, *kind, *stage;
+        int code;
+    } runs[] = {
+        {"data --sim read_ms=2,decode_ms=8,h2d_us=1000,preprocess_ms=2,peer_us=500,jitter=0.3", "none",
+         "none", 0},
+        {"data --sim read_ms=2,decode_ms=4,h2d_us=2000,preprocess_ms=2,peer_us=500,stall=h2d:9:90",
+         "periodic", "h2d", 1},
+        {"dual --sim read_ms=20,decode_ms=2,h2d_us=1000,preprocess_ms=2,peer_us=500,step_ms=10", "none",
+         "none", 1},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char *text, options[400];
+        json_error_t error;
+        snprintf(options, sizeof options, "%s --data-gpu sim0 --model-gpu sim1 --num-%s 60 --json",
+                 runs[i].options, runs[i].options[1] == 'a' ? "batches" : "steps");
+        int code = run_command(&text, "profile", options);
+        json_t *r = json_loads(text, 0, &error), *swing = json_object_get(r, "swing");
+        assert_non_null(swing);
+        check_report_walls(r);
+        assert_string_equal(json_string_value(json_object_get(swing, "kind")), runs[i].kind);
+        assert_string_equal(json_string_value(json_object_get(swing, "stage")), runs[i].stage);
+        assert_int_equal(code, runs[i].code);
+        if (!strcmp(runs[i].kind, "none") && runs[i].options[1] == 'a')
+            assert_null(strstr(text, "\"variation\", \"status\": \"bad\""));
+        json_decref(r);
+        free(text);
+    }
 }
 
 static void test_command(void **state)
@@ -529,6 +521,7 @@ static void test_command(void **state)
     assert_string_equal(json_string_value(json_object_get(r, "bottleneck")), "decode");
     assert_string_equal(json_string_value(json_object_get(r, "cause")), "workers");
     assert_true(json_is_null(json_object_get(r, "period_steps")));
+    check_report_walls(r);
     assert_int_equal(json_array_size(json_object_get(r, "sections")), 8);
     assert_true(json_array_size(json_object_get(r, "charts")) >= 6);
     assert_int_equal(json_array_size(json_object_get(r, "configuration_changes")) > 0, 1);
@@ -554,7 +547,7 @@ static void test_command(void **state)
     assert_int_equal(file_read(&b, report, 1 << 20, &err), 0);
     buf_add(&b, "", 1);
     for (const char *const *w = (const char *const[]){"ISSUES", "RECOMMENDATIONS", "CONFIGURATION CHANGES",
-                                                      "VERDICT", "[8]", NULL};
+                                                      "VERDICT", "[8]", "what stands in the way", NULL};
          *w; w++)
         assert_non_null(strstr(b.data, *w));
     buf_free(&b);
@@ -575,10 +568,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cycle_found),     cmocka_unit_test(test_cycle_not_invented),
         cmocka_unit_test(test_autocorrelation), cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_forecast),        cmocka_unit_test(test_gains_apply),
-        cmocka_unit_test(test_thresholds),      cmocka_unit_test(test_disk_time),
-        cmocka_unit_test(test_traces),          cmocka_unit_test(test_real_pipelines),
-        cmocka_unit_test(test_on_cpu),          cmocka_unit_test(test_command),
+        cmocka_unit_test(test_profiles),        cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_gains_apply),     cmocka_unit_test(test_thresholds),
+        cmocka_unit_test(test_disk_time),       cmocka_unit_test(test_traces),
+        cmocka_unit_test(test_real_pipelines),  cmocka_unit_test(test_on_cpu),
+        cmocka_unit_test(test_command),
     };
     return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);
 }

@@ -74,7 +74,7 @@ static int observe_now(Observation *o, const Diagnosis *d, const Devices *device
 static int apply_best(Diagnosis *d, Log *log, Err *err)
 {
     if (d->v.best < 0) {
-        log_info(log, "no setting is predicted to help: nothing to apply");
+        log_info(log, "nothing to apply: what helps here is no setting of the pipeline");
         return 0;
     }
     Gain *g = &d->v.gains[d->v.best];

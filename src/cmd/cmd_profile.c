@@ -16,6 +16,7 @@
 #include "cmd/output.h"
 #include "diag/html.h"
 #include "diag/profile.h"
+#include "diag/sections.h"
 
 static const char *usage_text =
     "myxtts profile data --data-path DIR [--batch-size N] [--num-batches N] [--benchmark] [--output F] "
@@ -29,7 +30,8 @@ static const char *usage_text =
     "apart.\n"
     "dual: loading, preprocessing, transfer, training and gaps on two devices (they may be one), and what "
     "one device would give.\n"
-    "--sim describes a simulated machine. Nothing is written but --output and --html.";
+    "--sim describes a simulated machine. Nothing is written but --output and --html.\n"
+    "Exit code 0: nothing was found, 1: findings.";
 
 typedef struct Profile {
     Config cfg;
@@ -176,6 +178,8 @@ int cmd_profile(int argc, char **argv, Log *log)
     }
     if (!rc)
         rc = finish(p, argc, argv, output, html, line.json, &err);
+    const char *status = rc ? NULL : json_string_value(json_object_get(p->report, "verdict_status"));
+    code = !rc && (report_findings(p->report) || (status && !strcmp(status, "bad")));
 done:
     if (rc)
         code = cmd_fail(log, &err);

@@ -16,6 +16,7 @@
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "diag/sections.h"
 #include "diag/voice_report.h"
 #include "diag/watch.h"
 #include "train/trainer.h"
@@ -148,6 +149,7 @@ static int print_json(const TrainRun *r, const Config *cfg, Err *err)
                             json_string(v->stage >= 0 ? stage_name((StageId)v->stage) : "none"));
         json_object_set_new(o, "cause", json_string(cause_name(v->cause)));
         json_object_set_new(o, "verdict", json_string(v->sentence));
+        json_object_set_new(o, "swing", swing_json(&v->swing));
     }
     json_t *findings = json_array();
     for (int i = 0; i < w->count; i++)
@@ -207,6 +209,9 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
            s->checkpoint_failed ? " (the last one could not be written)" : "");
     if (v)
         printf("  %-12s %s\n", "verdict", v->sentence);
+    if (v && v->swing.sentence[0])
+        printf("  %-12s %s%s%s\n", "swings", v->swing.sentence, v->swing.advice[0] ? " " : "",
+               v->swing.advice);
     if (v && v->best >= 0)
         printf("  %-12s %s would give %.2f times the throughput (forecast)\n", "", v->gains[v->best].change,
                v->gains[v->best].predicted);

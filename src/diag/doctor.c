@@ -14,12 +14,13 @@
 #define MOST_OF_IT 0.5 /* share of what can be gained that the removal of stalls must give */
 /* And of what the model device waits: two stages that are slow alike hide what each could give. */
 #define PART_OF_IT 0.25
+#define ROUGHLY 1.1        /* times that vary have means that do */
+#define AS_MUCH 0.9        /* as another fault gives */
 #define SATURATED 0.90     /* share of time that a server works when it is the limit */
 #define MODEL_WAITS 0.04   /* of the forecast: what the stages' times explain of the waiting */
 #define OUTLIER_SHARE 0.05 /* of the time of steps */
 #define SPARE_DISK 0.85    /* a disk that works less of the time than this has some to spare */
 #define NEARLY_ALL 0.8     /* of what a stage without any time would give */
-#define MANY_TIMES 4       /* as many slots and buffers: enough to see whether they are missing */
 
 const char *cause_name(Cause c)
 {
@@ -62,8 +63,7 @@ static void add_evidence(Verdict *v, const char *fmt, ...)
     va_end(args);
 }
 
-/* Time per batch that a stage could keep up, if nothing else held it up. */
-static double stage_period(const Observation *o, StageId s)
+double stage_period(const Observation *o, StageId s)
 {
     int workers = o->report.workers > 0 ? o->report.workers : 1;
     double read = observation_mean(o, o->serial_disk ? TRACE_DISK : TRACE_READ), all = read;
@@ -85,10 +85,12 @@ static double stage_period(const Observation *o, StageId s)
 /* Forecasts without each stage, and without its stalls or outliers. */
 static int look_at_stages(Verdict *v, const Observation *o, Err *err)
 {
-    float *without = mem_calloc((size_t)o->n + 1, sizeof *without);
-    int rc = without ? 0 : err_set(err, ERR_NOMEM, "no memory to judge");
+    float *without = mem_calloc(2 * (size_t)o->n + 2, sizeof *without), *reads = without + o->n + 1;
+    int rc = without ? 0 : err_set(err, ERR_NOMEM, "no memory to judge"),
+        workers = o->report.workers > 0 ? o->report.workers : 1;
     for (int s = 0; s < STAGE_COUNT && !rc; s++) {
         v->stage_gain[s] = v->steady_gain[s] = 1;
+        v->steady_period[s] = stage_period(o, (StageId)s);
         if (!stage_present(o, (StageId)s))
             continue;
         ForecastSettings f;
@@ -113,11 +115,16 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
         /* And what would be gained if only its long batches were as the others? */
         f.scale[s] = 1;
         f.instead[t] = without;
-        if (!o->serial_disk && t == TRACE_DISK)
-            f.instead[TRACE_READ] = without;
+        for (int64_t k = 0; k < o->n && t == TRACE_DISK; k++)
+            reads[k] = o->trace[TRACE_READ][k] - o->trace[TRACE_DISK][k] + without[k];
+        f.instead[TRACE_READ] = t == TRACE_DISK ? reads : NULL;
         rc = forecast_gain(&result, o, &f, &v->present, err);
         if (!rc)
             v->steady_gain[s] = result.gain;
+        double less = 0;
+        for (int64_t k = o->from; k < o->n; k++)
+            less += (double)(o->trace[t][k] - without[k]) / (double)(o->n - o->from);
+        v->steady_period[s] -= is_work_of_workers(o, (StageId)s) ? less / workers : less;
     }
     free(without);
     return rc;
@@ -166,10 +173,22 @@ static int more_workers(Forecast *f, const Verdict *v, const Observation *o, Err
     return forecast_gain(f, o, &s, &v->present, err);
 }
 
+/* Is it the unevenness of one stage that holds training up, rather than the stage that has most to gain? */
+static int is_uneven(const Verdict *v, const Observation *o, int uneven, int slow, double idle)
+{
+    double steady = v->steady_gain[uneven] - 1, most = v->stage_gain[slow] - 1;
+    if (steady <= threshold(LIMIT_STALL_COST)->bad)
+        return 0;
+    /* Would the stage be fast enough without its long batches, whatever else is in the way? */
+    int enough = !o->no_step && v->steady_period[slow] < observation_mean(o, TRACE_STEP);
+    if (uneven != slow) /* two faults: the larger one comes first */
+        return steady >= (enough ? MOST_OF_IT : AS_MUCH) * fmin(most, idle) && steady >= PART_OF_IT * idle;
+    return steady >= MOST_OF_IT * fmin(most, idle) && (enough || steady >= PART_OF_IT * idle);
+}
+
 /* The trainer waits. */
 static int name_the_slow(Verdict *v, const Observation *o, Err *err)
 {
-    const Limit *cost = threshold(LIMIT_STALL_COST);
     int slow = best_of(v->stage_gain, 0), uneven = best_of(v->steady_gain, 1);
     Forecast buffers, workers;
     int rc = more_buffers(&buffers, v, o, err);
@@ -179,8 +198,9 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
         return rc;
     /* How much of the waiting each explanation covers decides between them. */
     double most = v->stage_gain[slow] - 1, idle = v->present.wait_share / (1 - v->present.wait_share);
-    double steady = v->steady_gain[uneven] - 1;
-    if (steady > cost->bad && steady >= MOST_OF_IT * fmin(most, idle) && steady >= PART_OF_IT * idle) {
+    if (o->no_step) /* whoever does nothing waits for everything */
+        idle = most;
+    if (is_uneven(v, o, uneven, slow, idle)) {
         name(v, uneven, v->cycle[uneven].period ? CAUSE_STALL : CAUSE_OUTLIERS);
         return 0;
     }
@@ -189,15 +209,19 @@ static int name_the_slow(Verdict *v, const Observation *o, Err *err)
     double fullest = 0;
     for (int s = 0; s < STAGE_STEP; s++)
         fullest = fmax(fullest, used[s]);
-    int overlapped = !o->synchronous && o->prefetch && o->overlap;
-    if (overlapped && fullest < SATURATED && buffers.gain - 1 >= MOST_OF_IT * idle) {
+    int could_do = !o->synchronous && o->prefetch && o->overlap &&
+                   v->steady_period[slow] < ROUGHLY * v->steady_period[STAGE_STEP];
+    if (could_do && fullest < SATURATED && buffers.gain - 1 >= MOST_OF_IT * idle) {
         name(v, slow, CAUSE_BUFFERS);
         return 0;
     }
     /* What remains is a stage that is too slow; more workers help some of them. */
-    int few_workers = workers.gain - 1 >= MOST_OF_IT * most && doctor_most_workers(o) > o->report.workers;
+    double carried = (double)doctor_most_workers(o) / fmax(1, o->report.workers) - 1;
+    double reached =
+        o->no_step ? fmin(most, carried) : most; /* without a step there is always more to gain */
+    int few_workers = workers.gain - 1 >= MOST_OF_IT * reached && doctor_most_workers(o) > o->report.workers;
     /* A disk with time to spare is not the limit: the one worker that waits for it is. */
-    int spare_disk = o->serial_disk && used[STAGE_READ] < SPARE_DISK;
+    int spare_disk = o->serial_disk && !o->synchronous && used[STAGE_READ] < SPARE_DISK;
     if (slow == STAGE_READ && spare_disk && workers.gain - 1 >= NEARLY_ALL * most && few_workers)
         name(v, STAGE_DECODE, CAUSE_WORKERS);
     else if (few_workers && is_work_of_workers(o, (StageId)slow))
@@ -250,6 +274,14 @@ static void write_sentence(Verdict *v, const Observation *o)
                  "Nothing overlaps: with native_loading off the trainer loads each batch itself, and the "
                  "model device waits %.1f %% of the time; the longest part of it is stage %s.",
                  wait, stage);
+        return;
+    }
+    if (o->no_step) {
+        snprintf(
+            out, cap,
+            "The pipeline alone gives %.0f utterances/s; what limits it is stage %s (%s). Whether that is "
+            "too little the training step decides: `myxtts diagnose`.",
+            o->utterances_per_s, v->stage >= 0 ? stage : "none", cause_name(v->cause));
         return;
     }
     switch (v->cause) {
@@ -318,10 +350,11 @@ static void write_evidence(Verdict *v, const Observation *o)
         double own = 1e3 * observation_mean(o, stage_trace((StageId)s)), used = 100 * v->present.used[s];
         if (s == v->stage && s != STAGE_STEP)
             add_evidence(v,
-                         "%s: %.2f ms a batch, at work %.0f %% of the time; training would be %.2f times as "
+                         "%s: %.2f ms a batch, at work %.0f %% of the time; %s would be %.2f times as "
                          "fast if it took no time",
-                         stage_name((StageId)s), own, used, v->stage_gain[s]);
-        else if (s == STAGE_STEP)
+                         stage_name((StageId)s), own, used, o->no_step ? "the pipeline" : "training",
+                         v->stage_gain[s]);
+        else if (s == STAGE_STEP && !o->no_step)
             add_evidence(v, "step: %.2f ms a batch, at work %.0f %% of the time", own, used);
     }
     const StageSnapshot *h = &o->stages[STAGE_H2D];
@@ -354,7 +387,7 @@ static void write_evidence(Verdict *v, const Observation *o)
 }
 
 /* The model is checked, every stage is taken away in it, and what explains the waiting is named. */
-int doctor_judge(Verdict *v, const Observation *o, Err *err)
+int doctor_decide(Verdict *v, const Observation *o, Err *err)
 {
     *v = (Verdict){.stage = -1, .best = -1};
     ForecastSettings s;
@@ -376,8 +409,18 @@ int doctor_judge(Verdict *v, const Observation *o, Err *err)
         rc = name_the_slow(v, o, err);
     else
         look_at_step(v, o);
+    return rc;
+}
+
+int doctor_judge(Verdict *v, const Observation *o, Err *err)
+{
+    int rc = doctor_decide(v, o, err);
     if (!rc)
         rc = doctor_gains(v, o, err);
+    if (!rc)
+        rc = doctor_walls(v, o, err);
+    if (!rc)
+        rc = swing_judge(&v->swing, o, err);
     if (rc)
         return rc;
     write_sentence(v, o);

@@ -9,12 +9,18 @@
  * If the trainer does not wait for data, there is no bottleneck, except for a stall of the step itself, or a
  * step that is much slower than everything else (LIMIT_STEP_DOMINATES), which is not a fault of the pipeline.
  *
+ * A fault may hide another. The walls are what holds training up now, what would hold it up without that, and
+ * so on until the step is the limit. A wall is gone when a stage that is too slow takes no time, a stage that
+ * stalls (or has outliers) takes its usual time, there are as many workers as the machine can carry and their
+ * work takes no time, or there are four times the slots and buffers.
+ *
  * Threads: any. */
 #ifndef MYXTTS_DIAG_DOCTOR_H
 #define MYXTTS_DIAG_DOCTOR_H
 
 #include "diag/cycles.h"
 #include "diag/forecast.h"
+#include "diag/swings.h"
 
 const char *cause_name(Cause c); /* as in JSON */
 
@@ -27,6 +33,19 @@ typedef struct Gain {
     double measured;  /* NaN: not measured */
 } Gain;
 
+/* What holds training up once the walls before it are gone. */
+typedef struct Wall {
+    int stage; /* StageId */
+    Cause cause;
+    int period;         /* of a stall, in steps; 0: none */
+    double gain_alone;  /* throughput without this wall / now */
+    double gain_so_far; /* throughput without this wall and all before it / now */
+    char evidence[200]; /* what it takes, when the walls before it are gone */
+    char remedy[280];   /* a setting, or what to change in the machine */
+} Wall;
+
+#define MOST_WALLS 8
+#define MANY_TIMES 4                  /* as many slots and buffers: enough to see whether they are missing */
 #define MOST_GAINS (10 + STAGE_COUNT) /* settings, and each stage twice as fast */
 #define MOST_EVIDENCE 10
 
@@ -39,21 +58,32 @@ typedef struct Verdict {
     int evidence_count;
     Gain gains[MOST_GAINS]; /* settings first, then what-ifs */
     int gain_count;
-    int best; /* index in gains of the setting that is most worth changing; -1: none */
+    int best;               /* index in gains of the setting that is most worth changing; -1: none */
+    Wall walls[MOST_WALLS]; /* the first is the verdict; none if the step is the limit */
+    int wall_count;
+    Swing swing; /* how evenly the steps come */
 
     /* The numbers behind the verdict. */
     Forecast present;
-    double check;                    /* forecast of the present settings / measured - 1 */
-    int trusted;                     /* |check| is small enough */
-    double stage_gain[STAGE_COUNT];  /* throughput if the stage took no time / throughput now */
-    double steady_gain[STAGE_COUNT]; /* the same if the stage had no stalls or outliers */
-    Cycle cycle[STAGE_COUNT];        /* periodic stalls in the times of each stage */
+    double check;                      /* forecast of the present settings / measured - 1 */
+    int trusted;                       /* |check| is small enough */
+    double stage_gain[STAGE_COUNT];    /* throughput if the stage took no time / throughput now */
+    double steady_gain[STAGE_COUNT];   /* the same if the stage had no stalls or outliers */
+    double steady_period[STAGE_COUNT]; /* time per batch that the stage could then keep up */
+    Cycle cycle[STAGE_COUNT];          /* periodic stalls in the times of each stage */
     int64_t outliers[STAGE_COUNT];
 } Verdict;
 
 int doctor_judge(Verdict *v, const Observation *o, Err *err);
 int verdict_has_fault(const Verdict *v); /* 1 if there is a bottleneck that could be removed */
 
+/* The numbers of a verdict: what holds up the run of an observation, or of one that is only imagined. No
+ * words, gains and walls. */
+int doctor_decide(Verdict *v, const Observation *o, Err *err);
+/* Time per batch that a stage could keep up, if nothing else held it up. */
+double stage_period(const Observation *o, StageId s);
+/* In doctor_walls.c: fills v->walls. v has been decided and has its gains. */
+int doctor_walls(Verdict *v, const Observation *o, Err *err);
 /* In doctor_gains.c: fills v->gains, what other settings and faster stages would gain. */
 int doctor_gains(Verdict *v, const Observation *o, Err *err);
 TraceId stage_trace(StageId s); /* the trace with the times of a stage */

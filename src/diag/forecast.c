@@ -291,6 +291,15 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
         step(m, k, feed(m, k, filled));
     }
     double total = m->step_end - window;
+    Stats steps = {0};
+    for (int64_t k = 0; k < n; k++) {
+        double took = m->end[k] - (k ? m->end[k - 1] : 0);
+        if (k >= o->from)
+            stats_add(&steps, took);
+        if (s->times)
+            s->times[k] = (float)took;
+    }
+    f->variation = steps.mean > 0 ? stats_std(&steps) / steps.mean : 0;
     f->period = n > o->from ? total / (double)(n - o->from) : 0;
     f->wait_share = total > 0 ? m->waited / total : 0;
     for (int i = 0; i < STAGE_COUNT; i++)

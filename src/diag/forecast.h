@@ -15,11 +15,13 @@ typedef struct ForecastSettings {
     double rows_factor;                /* batch size / observed batch size; work takes longer in proportion */
     double scale[STAGE_COUNT];         /* time of a stage / observed time; 0.5 = twice as fast */
     const float *instead[TRACE_COUNT]; /* [n] times to use in place of a trace; NULL: as observed */
+    float *times;                      /* [n] gets the step times, end to end; NULL: nobody wants them */
 } ForecastSettings;
 
 typedef struct Forecast {
     double period;            /* seconds per batch, over the window */
     double wait_share;        /* of the time of the model device */
+    double variation;         /* deviation / mean of step times, end to end */
     double used[STAGE_COUNT]; /* share of the time that the stage works; decode: workers, including reads */
     double gain; /* throughput in utterances / that of the forecast of the current settings; set by
                     forecast_gain */

@@ -221,6 +221,34 @@ static void gains(Buf *b, const json_t *r)
     buf_str(b, "</table></div>\n");
 }
 
+/* What holds training up, and what stands behind it. */
+static void walls(Buf *b, const json_t *r)
+{
+    const json_t *all = json_object_get(r, "walls");
+    if (!json_array_size(all))
+        return;
+    buf_str(b,
+            "<h2>What stands in the way, one behind the other</h2>\n<div class=\"card\"><table>\n<thead><tr>"
+            "<th>stage, cause</th><th>seen</th><th>remedy</th><th class=\"n\">without it</th>"
+            "<th class=\"n\">and those before it</th></tr></thead>\n");
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *w = json_array_get(all, i);
+        buf_str(b, "<tr><td>");
+        put(b, json_object_get(w, "stage"));
+        buf_str(b, ", ");
+        put(b, json_object_get(w, "cause"));
+        buf_str(b, "</td><td dir=\"auto\">");
+        put(b, json_object_get(w, "evidence"));
+        buf_str(b, "</td><td dir=\"auto\">");
+        put(b, json_object_get(w, "remedy"));
+        buf_str(b, "</td>");
+        gain_cell(b, json_object_get(w, "gain_alone"));
+        gain_cell(b, json_object_get(w, "gain_so_far"));
+        buf_str(b, "</tr>\n");
+    }
+    buf_str(b, "</table></div>\n");
+}
+
 /* nothing: what to say when the list is empty; NULL: no card then. */
 static void card_of_list(Buf *b, const json_t *r, const char *key, const char *title, const char *nothing)
 {
@@ -414,6 +442,7 @@ int html_write(const char *path, const json_t *report, Err *err)
     const json_t *sections = json_object_get(report, "sections");
     head(&b, report);
     verdict(&b, report);
+    walls(&b, report);
     gains(&b, report);
     card_of_list(&b, report, "issues", "Issues", "None found.");
     card_of_list(&b, report, "recommendations", "Recommendations", NULL);

@@ -55,6 +55,7 @@ void observation_close(Observation *o)
     free(o->host_ready);
     free(o->device_ready);
     free(o->rows);
+    free(o->frames);
     free(o->gpu_history);
     *o = (Observation){0};
 }
@@ -78,7 +79,7 @@ static int take_arrays(Observation *o, Err *err)
         failed |= !(o->trace[t] = mem_calloc(n, sizeof(float)));
     failed |=
         !(o->host_ready = mem_calloc(n, sizeof(float))) | !(o->device_ready = mem_calloc(n, sizeof(float)));
-    failed |= !(o->rows = mem_calloc(n, sizeof(int)));
+    failed |= !(o->rows = mem_calloc(n, sizeof(int))) | !(o->frames = mem_calloc(n, sizeof(int)));
     return failed ? err_set(err, ERR_NOMEM, "no memory for the times of %lld batches", (long long)o->n) : 0;
 }
 
@@ -177,6 +178,7 @@ int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, co
         for (int t = 0; t < TRACE_COUNT; t++)
             o->trace[t][k] = (float)counters_trace(c, first + k, (TraceId)t);
         o->rows[k] = (int)row->rows;
+        o->frames[k] = (int)row->frames;
         o->host_ready[k] = (float)row->host_ready;
         o->device_ready[k] = (float)row->device_ready;
     }
@@ -401,6 +403,7 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
                          FEWEST_BATCHES);
         if (!rc)
             keep_window(o, s);
+        o->no_step = options->no_step;
     }
     if (close_trial(s)) { /* a reader is stuck: what it looks at stays */
         observation_close(o);

@@ -37,7 +37,7 @@ typedef struct Observation {
     int from_start; /* 1: index 0 is the first batch of the pipeline */
     float *trace[TRACE_COUNT];        /* [n] */
     float *host_ready, *device_ready; /* [n] see TraceRow */
-    int *rows;                        /* [n] utterances of the batch */
+    int *rows, *frames;               /* [n] utterances of the batch, mel frames they are padded to */
 
     /* Over the window. */
     StageSnapshot stages[STAGE_COUNT];
@@ -55,6 +55,7 @@ typedef struct Observation {
     int synchronous, two_devices, host_data, host_model, on_the_fly, prefetch, overlap, own_copy;
     int held; /* 1: the consumer keeps a buffer until its step has ended; 0: until it has begun */
     int simulated;
+    int no_step;                    /* 1: the consumer took no time (profile data) */
     uint64_t h2d_bytes, peer_bytes; /* mean per batch */
     char data_name[16], model_name[16], model_model[96];
 

@@ -83,16 +83,16 @@ json_t *spread_json(const Spread *s)
 }
 
 /* The same for people. */
-void spread_rows(json_t *section, const Spread *s)
+void spread_rows(json_t *section, const Spread *s, const Verdict *v)
 {
     section_row(section, STATUS_INFO, "mean, deviation", "", "%.2f ms, %.2f ms", s->mean, s->std);
     section_row(section, STATUS_INFO, "least, median, most", "", "%.2f, %.2f, %.2f ms", s->min, s->median,
                 s->max);
     section_row(section, STATUS_INFO, "p95, p99", "", "%.2f, %.2f ms", s->p95, s->p99);
-    section_row(section, threshold_judge(LIMIT_VARIATION, s->variation), "variation", "deviation / mean",
-                "%.1f %%", 100 * s->variation);
+    swing_rows(section, "variation", v);
     Status cycle = threshold_judge(LIMIT_CYCLE, s->noise ? 0 : s->correlation);
-    section_row(section, cycle, "cycle", "highest autocorrelation, lags 2-20",
+    section_row(section, cycle == STATUS_BAD && !swing_is_fault(&v->swing) ? STATUS_INFO : cycle, "cycle",
+                "highest autocorrelation, lags 2-20",
                 cycle == STATUS_BAD ? "every %d batches (%.2f)" : "none (lag %d: %.2f)", s->lag,
                 s->correlation);
 }
@@ -118,6 +118,15 @@ float *profile_times(const Observation *o)
     return x;
 }
 
+int profile_judge(json_t *report, Verdict **verdict, const Observation *o, Err *err)
+{
+    Verdict *v = *verdict = calloc(1, sizeof *v);
+    int rc = v ? doctor_judge(v, o, err) : err_set(err, ERR_NOMEM, "no memory for a verdict");
+    if (!rc)
+        report_verdict(report, v, o);
+    return rc;
+}
+
 /* --- data --- */
 
 /* The pipeline alone: a consumer that takes batches and does nothing. */
@@ -126,6 +135,7 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
     ObserveOptions own = *options;
     Observation o = {0};
     Spread s;
+    Verdict *v = NULL;
     own.no_step = 1;
     int rc = observe(&o, &own, err);
     if (rc)
@@ -133,9 +143,13 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
     float *times = profile_times(&o);
     rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
     if (!rc) {
-        json_t *r = *report = profile_begin("myxtts profile data", &o),
+        *report = profile_begin("myxtts profile data", &o);
+        rc = profile_judge(*report, &v, &o, err);
+    }
+    if (!rc) {
+        json_t *r = *report,
                *section = section_begin("data", "From one batch to the next, nobody holding them up");
-        spread_rows(section, &s);
+        spread_rows(section, &s, v);
         section_row(section, STATUS_INFO, "throughput", "", "%.0f utterances/s", o.utterances_per_s);
         section_row(section, threshold_judge(LIMIT_PADDING, o.padding), "padding", "", "%.1f %%",
                     100 * o.padding);
@@ -148,6 +162,7 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
         json_object_set_new(r, "utterances_per_s", json_from_double(o.utterances_per_s));
         json_object_set_new(r, "batches", json_integer(o.n - o.from));
     }
+    free(v);
     free(times);
     observation_close(&o);
     return rc;

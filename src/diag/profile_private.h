@@ -14,7 +14,10 @@ typedef struct Spread {
 } Spread;
 int spread_of(Spread *s, const float *x, int64_t n, Err *err); /* x in seconds */
 json_t *spread_json(const Spread *s);
-void spread_rows(json_t *section, const Spread *s);
+/* v: what is to be said about the variation. */
+void spread_rows(json_t *section, const Spread *s, const Verdict *v);
+/* The doctor's verdict on an observation, added to the report; *v is the caller's to free. */
+int profile_judge(json_t *report, Verdict **v, const Observation *o, Err *err);
 
 json_t *profile_begin(const char *title, const Observation *o);
 void profile_section(json_t *report, json_t *section);

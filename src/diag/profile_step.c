@@ -47,16 +47,6 @@ static int add_layers(json_t *report, const ObserveOptions *options, Err *err)
     return rc;
 }
 
-/* The doctor's verdict on the same observation. */
-static int judge(json_t *report, Verdict **verdict, const Observation *o, Err *err)
-{
-    Verdict *v = *verdict = calloc(1, sizeof *v);
-    int rc = v ? doctor_judge(v, o, err) : err_set(err, ERR_NOMEM, "no memory for a verdict");
-    if (!rc)
-        report_verdict(report, v, o);
-    return rc;
-}
-
 /* Where the time of a step goes: waiting for data, then the phases. */
 int profile_step(json_t **report, const ObserveOptions *options, int layers, Err *err)
 {
@@ -69,7 +59,11 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
     float *times = profile_times(&o);
     rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
     if (!rc) {
-        json_t *r = *report = profile_begin("myxtts profile step", &o), *phases = json_object();
+        *report = profile_begin("myxtts profile step", &o);
+        rc = profile_judge(*report, &v, &o, err);
+    }
+    if (!rc) {
+        json_t *r = *report, *phases = json_object();
         json_t *section = section_begin("step", "The training step"),
                *spread = section_begin("times", "From step to step");
         /* What the step waited for comes first: it is no part of the network. */
@@ -91,14 +85,13 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
         else
             section_row(section, STATUS_UNKNOWN, "NVML utilisation", "", "not measured: no GPU");
         section_row(section, STATUS_INFO, "throughput", "", "%.0f utterances/s", o.utterances_per_s);
-        spread_rows(spread, &s);
+        spread_rows(spread, &s, v);
         profile_section(r, section);
         profile_section(r, spread);
         profile_chart(r, profile_line("steps", "time from step to step", "ms", times, o.n - o.from));
         json_object_set_new(r, "phases", phases);
         json_object_set_new(r, "step_times", spread_json(&s));
-        rc = judge(r, &v, &o, err);
-        if (!rc && layers)
+        if (layers)
             rc = add_layers(r, options, err);
     }
     free(v);
@@ -227,7 +220,11 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
     float *times = profile_times(&o);
     rc = times ? spread_of(&s, times, o.n - o.from, err) : err_set(err, ERR_NOMEM, "no memory for the times");
     if (!rc) {
-        json_t *r = *report = profile_begin("myxtts profile dual", &o), *stages = json_object();
+        *report = profile_begin("myxtts profile dual", &o);
+        rc = profile_judge(*report, &v, &o, err);
+    }
+    if (!rc) {
+        json_t *r = *report, *stages = json_object();
         json_t *section = section_begin("stages", "The way of a batch"),
                *gpus = section_begin("devices", "Devices");
         json_object_set_new(r, "devices", json_object());
@@ -263,7 +260,7 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         achieved = achieved > 0 ? achieved : 0;
         section_row(section, STATUS_INFO, "overlap", "share of the work that is hidden behind other work",
                     "%.1f %% of the %.1f %% that are possible", 100 * achieved, 100 * possible);
-        spread_rows(section, &s);
+        spread_rows(section, &s, v);
         gpu_rows(r, gpus, "model device", "model", o.busy_share, &o.gpu[0]);
         if (!o.host_data && o.two_devices)
             gpu_rows(r, gpus, "data device", "data", data_busy(&o, observation_mean(&o, TRACE_H2D), sum[1]),
@@ -277,8 +274,6 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
         json_object_set_new(r, "overlap",
                             json_pack("{s:f, s:f}", "achieved", achieved, "possible", possible));
         json_object_set_new(r, "step_times", spread_json(&s));
-        if (!rc)
-            rc = judge(r, &v, &o, err);
     }
     free(v);
     free(times);
@@ -307,13 +302,21 @@ void profile_text(Buf *out, const json_t *report)
                        plain ? "" : status, plain ? "" : "]", note && *note ? "  " : "", note ? note : "");
         }
     }
+    json_array_foreach(json_object_get(report, "sections"), i, section)
+        json_array_foreach(json_object_get(section, "findings"), k, row)
+            buf_printf(out, "\n%s: %s Fix: %s\n", json_string_value(json_object_get(row, "severity")),
+                       json_string_value(json_object_get(row, "what")),
+                       json_string_value(json_object_get(row, "fix")));
     /* The verdict and what it rests on, at the end. */
     const char *verdict = json_string_value(json_object_get(report, "verdict"));
-    json_t *gain;
+    json_t *gain, *walls = json_object_get(report, "wall_lines");
     if (verdict)
         buf_printf(out, "\nverdict: %s\n", verdict);
     json_array_foreach(json_object_get(report, "evidence"), i, row)
         buf_printf(out, "  - %s\n", json_string_value(row));
+    if (json_array_size(walls))
+        buf_str(out, "what stands in the way, one behind the other:\n");
+    json_array_foreach(walls, i, row) buf_printf(out, "  %zu. %s\n", i + 1, json_string_value(row));
     json_array_foreach(json_object_get(report, "gains"), i, gain)
         buf_printf(out, "  %-40s %.2f times the throughput, predicted\n",
                    json_string_value(json_object_get(gain, "change")),

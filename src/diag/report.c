@@ -22,6 +22,71 @@ static json_t *gain_json(const Gain *g)
     return o;
 }
 
+static json_t *walls_json(const Verdict *v)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < v->wall_count; i++) {
+        const Wall *w = &v->walls[i];
+        json_t *o = json_pack("{s:s, s:s, s:o}", "stage", stage_name((StageId)w->stage), "cause",
+                              cause_name(w->cause), "period_steps",
+                              w->period ? json_integer(w->period) : json_null());
+        json_object_set_new(o, "gain_alone", json_from_double(w->gain_alone));
+        json_object_set_new(o, "gain_so_far", json_from_double(w->gain_so_far));
+        json_object_set_new(o, "evidence", json_string(w->evidence));
+        json_object_set_new(o, "remedy", json_string(w->remedy));
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
+json_t *swing_json(const Swing *s)
+{
+    json_t *o = json_pack("{s:s, s:s, s:o, s:s}", "kind", swing_name(s->kind), "stage",
+                          s->stage >= 0 ? stage_name((StageId)s->stage) : "none", "period_steps",
+                          s->period ? json_integer(s->period) : json_null(), "sentence", s->sentence);
+    json_object_set_new(o, "variation", json_from_double(s->variation));
+    json_object_set_new(o, "by_lengths", json_from_double(s->by_lengths));
+    json_object_set_new(o, "rest", json_from_double(s->rest));
+    return o;
+}
+
+/* Variation with what is to be said about it; a fault that the verdict does not name already is a finding. */
+void swing_rows(json_t *section, const char *name, const Verdict *v)
+{
+    const Swing *s = &v->swing;
+    char value[64], note[120] = "";
+    if (s->assumed && !swing_is_fault(s))
+        snprintf(note, sizeof note, "deviation / mean; a trainer would see %.1f %%", 100 * s->rest);
+    else if (s->kind == SWING_LENGTHS || (swing_is_fault(s) && s->by_lengths >= 0.05))
+        snprintf(note, sizeof note, "the lengths of the clips explain %.0f %% of it", 100 * s->by_lengths);
+    snprintf(value, sizeof value, "%.1f %%", 100 * s->variation);
+    section_row(section, s->status, name, note, "%s", value);
+    if (swing_is_fault(s) && (s->assumed || !verdict_has_fault(v) || v->stage != s->stage))
+        section_finding(section, "warning", s->sentence,
+                        s->stage == STAGE_STEP ? "steps of one length should take one time"
+                                               : "the model device is busy and idle by turns",
+                        value, s->advice);
+}
+
+/* The walls as a reader sees them: text and page print these lines. */
+static json_t *wall_lines(const Verdict *v)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < v->wall_count; i++) {
+        const Wall *w = &v->walls[i];
+        char line[700], every[48] = "", together[48] = "";
+        if (w->period)
+            snprintf(every, sizeof every, " every %d steps", w->period);
+        if (i)
+            snprintf(together, sizeof together, ", with those before it %.2f times", w->gain_so_far);
+        snprintf(line, sizeof line, "%s (%s%s): %s. Without it %.2f times the throughput%s. %s",
+                 stage_name((StageId)w->stage), cause_name(w->cause), every, w->evidence, w->gain_alone,
+                 together, w->remedy);
+        json_array_append_new(all, json_string(line));
+    }
+    return all;
+}
+
 /* Also for `profile`, which has no sections. */
 void report_verdict(json_t *report, const Verdict *v, const Observation *o)
 {
@@ -35,9 +100,13 @@ void report_verdict(json_t *report, const Verdict *v, const Observation *o)
     json_object_set_new(report, "cause", json_string(cause_name(v->cause)));
     json_object_set_new(report, "period_steps", v->period ? json_integer(v->period) : json_null());
     json_object_set_new(report, "verdict", json_string(v->sentence));
-    json_object_set_new(report, "verdict_status", json_string(verdict_has_fault(v) ? "bad" : "good"));
+    json_object_set_new(report, "verdict_status",
+                        json_string(verdict_has_fault(v) && !o->no_step ? "bad" : "good"));
     json_object_set_new(report, "evidence", evidence);
     json_object_set_new(report, "gains", gains);
+    json_object_set_new(report, "walls", walls_json(v));
+    json_object_set_new(report, "wall_lines", wall_lines(v));
+    json_object_set_new(report, "swing", swing_json(&v->swing));
     json_object_set_new(report, "utterances_per_s", json_from_double(o->utterances_per_s));
     json_object_set_new(report, "step_ms", json_from_double(1e3 * o->period));
     json_object_set_new(report, "wait_share", json_from_double(o->wait_share));
@@ -49,30 +118,20 @@ void report_verdict(json_t *report, const Verdict *v, const Observation *o)
 
 static void add_line(json_t *list, const char *text) { json_array_append_new(list, json_string(text)); }
 
-/* What can be done about a fault besides the settings the forecast knows. */
-static void add_advice(json_t *list, const Verdict *v, const Observation *o)
+/* What to do about each wall, and what that gives; the best setting has its own line. */
+static void add_remedies(json_t *list, const Verdict *v)
 {
-    switch (v->cause) {
-    case CAUSE_STORAGE:
-    case CAUSE_BANDWIDTH:
-    case CAUSE_COMPUTE:
-        add_line(list, stage_info((StageId)v->stage)->advice);
-        break;
-    case CAUSE_WORKERS:
-        if (o->on_the_fly)
-            add_line(list, "preprocessing_mode: precompute decodes every clip once, before training.");
-        break;
-    case CAUSE_STALL:
-        add_line(list, "Look for what comes back at that rate: a background job, a flush, a validation, a "
-                       "garbage collection, the network file system. More buffers hide what is short.");
-        break;
-    case CAUSE_OUTLIERS:
-        add_line(list, "Look at the longest clips: a smaller max_mel_frames or more length_buckets evens the "
-                       "batches out.");
-        break;
-    case CAUSE_BUFFERS:
-    case CAUSE_NONE:
-        break;
+    for (int i = 0; i < v->wall_count; i++) {
+        const Wall *w = &v->walls[i];
+        char text[400];
+        if (i == 0 && strncmp(w->remedy, "Set ", 4) == 0)
+            continue;
+        snprintf(text, sizeof text, "%s %s: %s", i ? "Then" : "Against", stage_name((StageId)w->stage),
+                 w->remedy);
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, " (%.2f times the throughput%s)", w->gain_so_far,
+                 i ? " together with the above" : " without it");
+        add_line(list, text);
     }
 }
 
@@ -120,7 +179,7 @@ static void add_consequences(json_t *report, const ReportInput *in)
         json_array_append_new(changes, json_pack("{s:s, s:s, s:s, s:s}", "key", g->key, "from", from, "to",
                                                  g->value, "why", text));
     }
-    add_advice(recommendations, v, in->o);
+    add_remedies(recommendations, v);
     /* Changes that the checks before the run suggest; the doctor's own comes first. */
     for (size_t f = 0; in->preflight && f < in->preflight->count; f++) {
         const Finding *p = &in->preflight->findings[f];
@@ -255,6 +314,10 @@ void report_text(Buf *out, const json_t *r)
                text_of(r, "cause"), text_of(r, "verdict"));
     json_array_foreach(json_object_get(r, "evidence"), i, x)
         buf_printf(out, "  - %s\n", json_string_value(x));
+    const json_t *walls = json_object_get(r, "wall_lines");
+    if (json_array_size(walls))
+        buf_str(out, "\n  what stands in the way, one behind the other\n");
+    json_array_foreach(walls, i, x) buf_printf(out, "    %zu. %s\n", i + 1, json_string_value(x));
     buf_str(out, "\n  what a change would give (throughput after / before)\n");
     json_array_foreach(json_object_get(r, "gains"), i, x)
     {

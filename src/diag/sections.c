@@ -11,7 +11,6 @@
 #include "diag/thresholds.h"
 
 #define LONGEST_LAG 20
-#define STEADY 0.02   /* variation of step times below which a cycle in them does not matter */
 #define BUSY_HOST 0.9 /* share of the cores */
 
 /* Rows and findings are added as they are found. */
@@ -342,15 +341,16 @@ static json_t *run(const ReportInput *in)
                 100 * o->busy_share);
     section_row(s, threshold_judge(LIMIT_WAIT, o->wait_share), "trainer waits on data", "",
                 "%.1f %% of step time", 100 * o->wait_share);
-    double variation = o->step_mean > 0 ? o->step_std / o->step_mean : 0, correlation;
-    section_row(s, threshold_judge(LIMIT_VARIATION, variation), "step time variation", "", "%.1f %%",
-                100 * variation);
+    double correlation;
+    swing_rows(s, "step time variation", v);
     float *steps = malloc((size_t)(o->n - o->from + 1) * sizeof *steps);
     if (steps) {
         for (int64_t k = o->from; k < o->n; k++)
             steps[k - o->from] = o->trace[TRACE_STEP][k] + o->trace[TRACE_WAIT][k];
         int lag = cycle_best_lag(steps, o->n - o->from, LONGEST_LAG, &correlation);
-        section_row(s, variation < STEADY ? STATUS_GOOD : threshold_judge(LIMIT_CYCLE, correlation),
+        /* Lengths come in an order, too: only a stall is one that is bad. */
+        Status cycle = threshold_judge(LIMIT_CYCLE, correlation);
+        section_row(s, cycle == STATUS_BAD && !swing_is_fault(&v->swing) ? STATUS_INFO : cycle,
                     "cycle of step times, lags 2-20", "", "highest autocorrelation %.2f at lag %d",
                     correlation, lag);
         free(steps);
@@ -376,7 +376,7 @@ static json_t *run(const ReportInput *in)
     snprintf(value, sizeof value, "waits %.1f %% of step time", 100 * o->wait_share);
     if (verdict_has_fault(v))
         section_finding(s, "error", v->sentence, "the model device is not used as it could be", value,
-                        v->best >= 0 ? v->gains[v->best].change : "no setting helps");
+                        v->walls[0].remedy);
     return s;
 }
 

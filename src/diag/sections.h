@@ -35,7 +35,11 @@ void section_row(json_t *section, Status status, const char *name, const char *n
     __attribute__((format(printf, 5, 6)));
 void section_finding(json_t *section, const char *severity, const char *what, const char *why,
                      const char *value, const char *fix);
-/* Adds bottleneck, cause, period_steps, verdict, evidence and gains. */
+json_t *swing_json(const Swing *s);
+/* A row with the variation of step times, and a finding where it is a fault that the verdict does not name.
+ */
+void swing_rows(json_t *section, const char *name, const Verdict *v);
+/* Adds bottleneck, cause, period_steps, verdict, evidence, gains, walls and swing. */
 void report_verdict(json_t *report, const Verdict *v, const Observation *o);
 json_t *charts_make(const Observation *o, const Verdict *v);
 json_t *thresholds_json(void);

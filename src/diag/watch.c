@@ -1,6 +1,8 @@
 /* watch.c - see watch.h. */
 #include "diag/watch.h"
 
+#include <stdio.h>
+
 #include "diag/thresholds.h"
 
 #define WARN_AGAIN 1000 /* steps: a run that goes on starving is not told so at every line */
@@ -18,12 +20,24 @@ int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
     return rc;
 }
 
+/* What is wrong with the steps since the last line of the log; "" if nothing is. */
+static void write_finding(char *out, size_t cap, const Verdict *v, double wait)
+{
+    *out = 0;
+    if (threshold_judge(LIMIT_WAIT, wait) != STATUS_GOOD)
+        snprintf(out, cap, "the model device waited %.0f %% of the time for data: %s%s%s", 100 * wait,
+                 v->sentence, v->best >= 0 ? " Try " : "", v->best >= 0 ? v->gains[v->best].change : "");
+    else if (swing_is_fault(&v->swing))
+        snprintf(out, cap, "%s %s", v->swing.sentence, v->swing.advice);
+}
+
 /* Called by the trainer at every line of its log. */
 void watch_interval(void *arg, const TrainerView *view, int last)
 {
     Watch *w = arg;
     const StepMeter *m = view->meter;
     double wait = 0, all = 0;
+    Stats steps = {0};
     if (w->voice)
         voice_watch_step(w->voice, view->step);
     /* The steps since the last line of the log, as far as they are kept. */
@@ -32,19 +46,23 @@ void watch_interval(void *arg, const TrainerView *view, int last)
     for (int64_t i = first; i < m->sample_count; i++) {
         wait += (double)m->samples[i % METER_KEEP].wait;
         all += (double)m->samples[i % METER_KEEP].step;
+        stats_add(&steps, (double)m->samples[i % METER_KEEP].step);
     }
     if (last || m->sample_count - first < 8 || all <= 0 ||
-        threshold_judge(LIMIT_WAIT, wait / all) == STATUS_GOOD ||
+        (threshold_judge(LIMIT_WAIT, wait / all) == STATUS_GOOD &&
+         threshold_judge(LIMIT_VARIATION, stats_std(&steps) / steps.mean) == STATUS_GOOD) ||
         (w->warned && view->step - w->warned < WARN_AGAIN))
         return;
-    /* Only a run that waits is worth a forecast. */
+    /* Only a run that waits, or is uneven, is worth a forecast. */
     Verdict v;
     Err err = {0};
+    char finding[1000];
     w->warned = view->step;
-    if (watch_verdict(&v, w, view->pipeline, &err) == 0)
-        log_warn(w->log, "the model device waited %.0f %% of the time for data: %s%s%s", 100 * wait / all,
-                 v.sentence, v.best >= 0 ? " Try " : "", v.best >= 0 ? v.gains[v.best].change : "");
-    else
+    if (watch_verdict(&v, w, view->pipeline, &err) == 0) {
+        write_finding(finding, sizeof finding, &v, wait / all);
+        if (*finding)
+            log_warn(w->log, "%s", finding);
+    } else if (threshold_judge(LIMIT_WAIT, wait / all) != STATUS_GOOD)
         log_warn(w->log, "the model device waited %.0f %% of the time for data; `myxtts diagnose` says why",
                  100 * wait / all);
 }

@@ -1,4 +1,5 @@
-/* watch.h - runs the doctor during training: warns while the trainer is starved of data, and gives a verdict
+/* watch.h - runs the doctor during training: warns while the trainer is starved of data or its steps
+ * are uneven without a reason (swings.h), and gives a verdict
  * at the end. It also passes every line of the log on to the voice doctor. Threads: that of the run. */
 #ifndef MYXTTS_DIAG_WATCH_H
 #define MYXTTS_DIAG_WATCH_H

@@ -75,12 +75,13 @@ void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT])
 static TraceRow *row_of(Counters *c, int64_t batch) { return &c->trace[(uint64_t)batch % TRACE_KEEP]; }
 
 /* The row still holds a batch from TRACE_KEEP batches ago. */
-void counters_trace_begin(Counters *c, int64_t batch, int rows)
+void counters_trace_begin(Counters *c, int64_t batch, int rows, int frames)
 {
     TraceRow *r = row_of(c, batch);
     for (int t = 0; t < TRACE_COUNT; t++)
         atomic_store_explicit(&r->ns[t], 0, memory_order_relaxed);
     atomic_store_explicit(&r->rows, (uint32_t)rows, memory_order_relaxed);
+    atomic_store_explicit(&r->frames, (uint32_t)frames, memory_order_relaxed);
 }
 
 /* Added by several workers, in any order. */

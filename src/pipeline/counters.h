@@ -43,7 +43,8 @@ typedef enum {
 
 typedef struct TraceRow {
     _Atomic uint64_t ns[TRACE_COUNT];
-    _Atomic uint32_t rows; /* utterances of the batch */
+    _Atomic uint32_t rows;   /* utterances of the batch */
+    _Atomic uint32_t frames; /* mel frames that each of them is padded to */
     /* When the consumer took the batch: host slots that were ready, and batches that were ready on the model
      * device besides this one. */
     _Atomic uint16_t host_ready, device_ready;
@@ -80,7 +81,7 @@ void counters_snapshot(const Counters *c, StageSnapshot out[STAGE_COUNT]);
 
 /* Traces. batch counts from the first one of the pipeline. Whoever opens a batch calls begin before anyone
  * adds to its trace. */
-void counters_trace_begin(Counters *c, int64_t batch, int rows);
+void counters_trace_begin(Counters *c, int64_t batch, int rows, int frames);
 void counters_trace_add(Counters *c, int64_t batch, TraceId t, uint64_t ns);
 void counters_trace_set(Counters *c, int64_t batch, TraceId t, double seconds);
 /* Sets host_ready and device_ready of a batch. */

@@ -181,7 +181,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     batch_layout_host(&s->layout, shape, info->text, info->frames, info->samples);
     for (int row = info->count; row < shape->rows; row++)
         loader_empty_row(s, row);
-    counters_trace_begin(l->o.counters, r->opened, info->count);
+    counters_trace_begin(l->o.counters, r->opened, info->count, info->frames);
     s->claimed = s->done = 0;
     s->state = SLOT_FILLING;
     r->opened++;
