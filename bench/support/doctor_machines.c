@@ -26,16 +26,13 @@ const ClassRow classes[CLASSES] = {
  * is over; a device buffer from the start of the copy to the end of the step. Buffers start at three and are
  * added while the step waits. */
 
-typedef struct ModelRun {
-    double period, busy; /* ms a step; share of the time the step works */
-} ModelRun;
-
 /* As sim.h says: log-normal, mean 1, a function of (seed, stage, batch). Drawn in the way the simulator does,
  * the model sees the run that will be. */
 static double drawn(const Machine *m, int stage, int batch)
 {
-    double t = m->ms[stage], variance = log1p(m->jitter * m->jitter);
-    if (m->jitter > 0) {
+    double jitter = m->own_jitter[stage] > 0 ? m->own_jitter[stage] : m->jitter;
+    double t = m->ms[stage], variance = log1p(jitter * jitter);
+    if (jitter > 0) {
         Rng rng;
         rng_seed(&rng, rng_mix(rng_mix(m->seed, (uint64_t)stage), (uint64_t)batch));
         t *= exp(sqrt(variance) * rng_normal(&rng) - variance / 2);
@@ -46,11 +43,11 @@ static double drawn(const Machine *m, int stage, int batch)
     return t;
 }
 
-static ModelRun model_run(const Machine *m)
+ModelRun model_run(const Machine *m)
 {
     enum { FIRST = 40, MOST_WORKERS = 64 };
     double worker[MOST_WORKERS] = {0}, disk = 0, copied[MODEL_BATCHES], stepped[MODEL_BATCHES], worked = 0,
-           peered = 0, work = 0;
+           peered = 0, work = 0, squares = 0;
     int rows = batch_sizes[m->size], slots = m->slots < 2 ? 2 : m->slots, have = 3, waits = 0, window = 0,
         short_of = 0;
     int piece = rows / (2 * m->workers), first_buffer = 0;
@@ -86,11 +83,14 @@ static ModelRun model_run(const Machine *m)
         stepped[k] = fmax(peered, before) + t[STEP];
         if (++window >= 16)
             waits = window = short_of = 0;
-        if (k >= FIRST)
+        if (k >= FIRST) {
             work += t[STEP];
+            squares += (stepped[k] - before) * (stepped[k] - before);
+        }
     }
     double span = stepped[MODEL_BATCHES - 1] - stepped[FIRST - 1];
-    return (ModelRun){span / (MODEL_BATCHES - FIRST), work / span};
+    double n = MODEL_BATCHES - FIRST, mean = span / n;
+    return (ModelRun){mean, work / span, sqrt(fmax(0, squares / n - mean * mean)) / mean};
 }
 
 /* How much faster the machine would be; > 1. */
@@ -126,14 +126,13 @@ static double gain_with_buffers(const Machine *m)
 
 /* ---- drawing ---- */
 
-static double between(Rng *rng, double low, double high) { return low + (high - low) * rng_uniform(rng); }
+double between(Rng *rng, double low, double high) { return low + (high - low) * rng_uniform(rng); }
 
-static int from(Rng *rng, int low, int high) { return low + (int)rng_below(rng, (uint64_t)(high - low + 1)); }
+int from(Rng *rng, int low, int high) { return low + (int)rng_below(rng, (uint64_t)(high - low + 1)); }
 
 static int has_stage(const Machine *m, int stage) { return stage != PEER || !m->one_device; }
 
-/* A machine where nobody waits for anything: every stage takes `low` to `high` of the step's period. */
-static void draw_sound(Machine *m, Rng *rng, double low, double high)
+void draw_sound(Machine *m, Rng *rng, double low, double high)
 {
     double step = between(rng, 5, 14);
     m->size = from(rng, 0, BATCH_SIZES - 1);
@@ -269,8 +268,8 @@ static int draw_stall(Machine *m, Rng *rng)
     return gain >= MARGIN && gain < 2 && model_run(&quiet).busy > 0.95;
 }
 
-/* The batches that stall show no period: neither even gaps nor a lag at which they come again. */
-static int is_irregular(const Machine *m)
+/* Neither even gaps nor a lag at which they come again. */
+int is_irregular(const Machine *m)
 {
     enum { LOOK = 200 };
     int hit[LOOK], hits = 0, before = -1;
@@ -404,6 +403,11 @@ void write_spec(Machine *m, const Sizes *sizes)
                    sizes->peer[m->size] / (0.9e6 * m->ms[PEER]));
     if (m->jitter > 0)
         buf_printf(&b, ",jitter=%.3f", m->jitter);
+    for (int s = 0; s < STAGES; s++)
+        if (m->own_jitter[s] > 0)
+            buf_printf(&b, ",jitter=%s:%.3f", stage_words[s], m->own_jitter[s]);
+    if (m->step_gbps > 0)
+        buf_printf(&b, ",step_gbps=%.6f", m->step_gbps);
     for (int i = 0; i < m->stall_count; i++)
         buf_printf(&b, ",stall=%s:%d:%.1f", stage_words[m->stalls[i].stage], m->stalls[i].every,
                    m->stalls[i].ms);

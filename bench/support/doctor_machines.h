@@ -67,11 +67,12 @@ typedef struct Machine {
     Class class;
     int number; /* in its class */
     double ms[STAGES];
-    double jitter;
+    double jitter, own_jitter[STAGES]; /* of all stages; of one, 0: as the others */
+    double step_gbps;                  /* what its bytes add to the step; 0: nothing */
     StallAt stalls[MOST_STALLS];
     int stall_count;
     int size; /* row of batch_sizes */
-    int workers, slots, buffers, one_device, long_clips;
+    int workers, slots, buffers, one_device, long_clips, mixed_clips;
     unsigned seed;
     /* the truth; stage STAGES = none */
     int stages[2], stage_count; /* the larger cause first */
@@ -91,6 +92,20 @@ void write_spec(Machine *m, const Sizes *sizes);
 
 /* The same machine with one stage twice as fast, its stalls too. */
 void speed_up(Machine *m, int stage, const Sizes *sizes);
+
+/* ---- for other kinds of machines: doctor_pairs.c, doctor_swings.c ---- */
+
+typedef struct ModelRun {
+    double period, busy; /* ms a step; share of the time the step works */
+    double variation;    /* deviation / mean of the times of steps */
+} ModelRun;
+
+ModelRun model_run(const Machine *m);
+double between(Rng *rng, double low, double high);
+int from(Rng *rng, int low, int high);
+/* A machine where nobody waits for anything: every stage takes `low` to `high` of the step's period. */
+void draw_sound(Machine *m, Rng *rng, double low, double high);
+int is_irregular(const Machine *m); /* the batches that stall show no period */
 
 /* The machines of the first `count` of ALL_MACHINES, every class in its share from the start. Returns how
  * many; out has ALL_MACHINES places. */

@@ -36,7 +36,8 @@ typedef struct Result {
 
 typedef struct Options {
     const char *program, *report;
-    int machines, only, jobs, batches, no_gains, list;
+    int machines, skip, only, jobs, batches, no_gains, list, combined, swings;
+    const char *only_word; /* as written; NULL: all */
     uint64_t seed;
 } Options;
 
@@ -53,7 +54,7 @@ typedef struct Judge {
     Options o;
     Watch watch;
     _Atomic int repeated, noisy; /* runs */
-    char short_clips[320], long_clips[320];
+    char short_clips[320], long_clips[320], mixed_clips[320];
     Result *results; /* [count] */
     int count;
     _Atomic int next;

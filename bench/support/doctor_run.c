@@ -132,6 +132,7 @@ const char *json_word(const json_t *o, const char *key)
 /* ---- the corpus ---- */
 
 #define RATE 22050
+#define MOST_CLIPS 256
 
 /* A tone as a WAV file, 16 bits. */
 static int tone_write(const char *path, double seconds, double hz, Err *err)
@@ -155,16 +156,15 @@ static int tone_write(const char *path, double seconds, double hz, Err *err)
     return rc;
 }
 
-int corpus_write(const char *program, const char *dir, int count, double seconds, int more, double longer,
-                 Err *err)
+static int write_clips(const char *program, const char *dir, const double *seconds, int count, Err *err)
 {
     char path[512];
     Buf lines = {0};
     snprintf(path, sizeof path, "%s/wavs", dir);
     int rc = file_make_dirs(path, err);
-    for (int i = 0; i < count + more && !rc; i++) {
+    for (int i = 0; i < count && !rc; i++) {
         snprintf(path, sizeof path, "%s/wavs/tone-%03d.wav", dir, i);
-        rc = tone_write(path, i < count ? seconds : longer, 200 + 7.0 * i, err);
+        rc = tone_write(path, seconds[i], 200 + 7.0 * i, err);
         buf_printf(&lines, "tone-%03d|a short tone sounds here|a short tone sounds here\n", i);
     }
     snprintf(path, sizeof path, "%s/metadata.csv", dir);
@@ -186,6 +186,26 @@ int corpus_write(const char *program, const char *dir, int count, double seconds
     json_decref(answer);
     call_free(&c);
     return rc;
+}
+
+int corpus_write(const char *program, const char *dir, int count, double seconds, int more, double longer,
+                 Err *err)
+{
+    double all[MOST_CLIPS];
+    ASSERT_CMP(count + more, <=, MOST_CLIPS);
+    for (int i = 0; i < count + more; i++)
+        all[i] = i < count ? seconds : longer;
+    return write_clips(program, dir, all, count + more, err);
+}
+
+int corpus_write_mixed(const char *program, const char *dir, int count, double shortest, double longest,
+                       Err *err)
+{
+    double all[MOST_CLIPS];
+    ASSERT_CMP(count, <=, MOST_CLIPS);
+    for (int i = 0; i < count; i++)
+        all[i] = shortest + (longest - shortest) * i / count;
+    return write_clips(program, dir, all, count, err);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)

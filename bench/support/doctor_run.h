@@ -47,6 +47,9 @@ const char *json_word(const json_t *o, const char *key);
  * has the same bytes. */
 int corpus_write(const char *program, const char *dir, int count, double seconds, int more, double longer,
                  Err *err);
+/* `count` clips from `shortest` to `longest`, with the same text. */
+int corpus_write_mixed(const char *program, const char *dir, int count, double shortest, double longest,
+                       Err *err);
 void folder_remove(const char *dir);
 
 #endif
