@@ -87,11 +87,10 @@ static int take_arrays(Observation *o, Err *err)
 static int is_serial(const Counters *c)
 {
     /* Nothing to compare: the careful guess. */
-    if (c->alone_n < SERIAL_SAMPLES || c->shared_n < SERIAL_SAMPLES)
+    ReadTimes alone = counters_read_times(c, 1), shared = counters_read_times(c, 0);
+    if (alone.n < SERIAL_SAMPLES || shared.n < SERIAL_SAMPLES)
         return 1;
-    double alone = (double)c->alone_ns / (double)c->alone_n,
-           shared = (double)c->shared_ns / (double)c->shared_n;
-    return shared > SERIAL_RATIO * alone;
+    return shared.mean > SERIAL_RATIO * alone.mean || shared.median > SERIAL_RATIO * alone.median;
 }
 
 /* The settings, as the forecast wants them. */

@@ -121,6 +121,14 @@ uint64_t counters_read_begin(Counters *c, int *alone)
     return counters_now(c);
 }
 
+/* The highest bit says the octave, the next three the place in it. */
+static int bin_of(uint64_t ns)
+{
+    int octave = 60 - __builtin_clzll(ns | 8);
+    int bin = 8 * octave + (int)((ns | 8) >> octave & 7);
+    return bin < READ_BINS ? bin : READ_BINS - 1;
+}
+
 uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone)
 {
     uint64_t before = atomic_load_explicit(&c->read_end, memory_order_relaxed);
@@ -133,8 +141,26 @@ uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone)
     }
     /* Time the disk spent on this read alone: what had passed before the last read ended was another's. */
     uint64_t from = before > start ? before : start, disk = end > from ? end - from : 0;
-    atomic_fetch_add_explicit(alone ? &c->alone_ns : &c->shared_ns, alone ? end - start : disk,
+    uint64_t took = alone ? end - start : disk;
+    atomic_fetch_add_explicit(alone ? &c->alone_ns : &c->shared_ns, took, memory_order_relaxed);
+    atomic_fetch_add_explicit(alone ? &c->alone[bin_of(took)] : &c->shared[bin_of(took)], 1,
                               memory_order_relaxed);
-    atomic_fetch_add_explicit(alone ? &c->alone_n : &c->shared_n, 1, memory_order_relaxed);
     return disk;
+}
+
+ReadTimes counters_read_times(const Counters *c, int alone)
+{
+    const _Atomic uint32_t *bins = alone ? c->alone : c->shared;
+    ReadTimes t = {0};
+    uint64_t seen = 0;
+    int i = 0;
+    for (int k = 0; k < READ_BINS; k++)
+        t.n += bins[k];
+    if (!t.n)
+        return t;
+    while (i < READ_BINS - 1 && (seen += bins[i]) * 2 < t.n)
+        i++;
+    t.mean = 1e-9 * (double)(alone ? c->alone_ns : c->shared_ns) / (double)t.n;
+    t.median = 1e-9 * (8.5 + i % 8) * (double)((uint64_t)1 << (i / 8));
+    return t;
 }

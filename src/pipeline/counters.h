@@ -50,16 +50,21 @@ typedef struct TraceRow {
     _Atomic uint16_t host_ready, device_ready;
 } TraceRow;
 
+#define READ_BINS 256 /* of durations, eight to an octave of ns, up to 34 s */
+
 typedef struct Counters {
     StageCounter stage[STAGE_COUNT];
     _Atomic int off; /* 1: count nothing, to measure what counting costs */
     int64_t first;   /* number of the first batch; traces count from it */
-    /* Whether the disk serves one read at a time: sum and number of the durations of reads that began while
-     * no other was running (alone), and of the TRACE_DISK part of the others (shared). The means are about
-     * equal if it does; shared is much smaller if reads run in parallel. */
+    /* Whether the disk serves one read at a time: number of reads by duration (see counters_read_median), of
+     * those that began while no other was running (alone), and by their TRACE_DISK part of the others
+     * (shared). Their medians and means are about equal if it does; those of shared are much smaller if reads
+     * run in parallel. Means are moved by stalls, which meet one kind more often than the other, and medians
+     * of short reads by threads that wake up late. */
     _Alignas(64) _Atomic int reading; /* number of reads that are running */
     _Atomic uint64_t read_end;        /* ns, end of the read that ended last */
-    _Atomic uint64_t alone_ns, alone_n, shared_ns, shared_n;
+    _Atomic uint32_t alone[READ_BINS], shared[READ_BINS];
+    _Atomic uint64_t alone_ns, shared_ns;
     TraceRow trace[TRACE_KEEP]; /* batch n is in n % TRACE_KEEP */
 } Counters;
 
@@ -91,5 +96,10 @@ double counters_trace(const Counters *c, int64_t batch, TraceId t); /* seconds *
  * TRACE_DISK part of the read, in ns. */
 uint64_t counters_read_begin(Counters *c, int *alone);
 uint64_t counters_read_end(Counters *c, uint64_t start, uint64_t end, int alone);
+typedef struct ReadTimes {
+    uint64_t n;
+    double mean, median; /* seconds */
+} ReadTimes;
+ReadTimes counters_read_times(const Counters *c, int alone); /* of the reads alone, or of the shared ones */
 
 #endif

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Steps that come unevenly, as train, diagnose and profile say it: one rule, one sentence. The times are those of a simulated machine.
+set -u
+bin=${MYXTTS_BIN:-build/myxtts}
+. tests/support/shell.sh
+if [ ! -x "$bin" ]; then
+    echo "skip swings SKIPPED: $bin was not built"
+    exit 0
+fi
+
+corpus=(--data-path tests/data/ljspeech --cache-dir "$dir/cache" --val-split 0 --batch-size 2 --data-gpu sim0 --model-gpu sim1)
+network=(--model-size nano --decoder-layers 1)
+jitter=(--sim "step_ms=30,jitter=step:1.5,seed=3")
+train=("$bin" train "${corpus[@]}" "${network[@]}" --max-steps 50 --log-step 25)
+
+ends_with train_that_jitters 0 "${train[@]}" --checkpoint-dir "$dir/a" "${jitter[@]}"
+log_has train_warns_of_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter'
+log_has train_says_it_at_the_end '^  swings +Step times vary by [0-9]+ %.*stage step jitter'
+ends_with train_in_json 0 "${train[@]}" --checkpoint-dir "$dir/b" "${jitter[@]}" --quiet --json
+log_has train_has_the_swing '"kind": "jitter"'
+ends_with train_that_is_even 0 "${train[@]}" --checkpoint-dir "$dir/c" --sim step_ms=30
+log_lacks train_is_silent_about_even_steps 'Step times vary'
+
+ends_with diagnose_that_jitters 1 "$bin" diagnose "${corpus[@]}" "${jitter[@]}" --num-batches 100
+log_has diagnose_finds_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter'
+log_has diagnose_marks_it ' bad +step time variation'
+ends_with profile_that_jitters 1 "$bin" profile step "${corpus[@]}" "${jitter[@]}" --num-steps 100
+log_has profile_finds_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter'
+ends_with profile_of_sound_data 0 "$bin" profile data "${corpus[@]}" --sim decode_ms=6 --num-batches 60
+log_lacks sound_data_are_not_bad 'variation .*\[bad\]'
+exit $failed
