@@ -57,12 +57,16 @@ void watch_interval(void *arg, const TrainerView *view, int last)
     Verdict v;
     Err err = {0};
     char finding[1000];
+    int rc = watch_verdict(&v, w, view->pipeline, &err);
+    int waits = threshold_judge(LIMIT_WAIT, wait / all) != STATUS_GOOD;
+    if (rc == 1 && !waits) /* too early to say why */
+        return;
     w->warned = view->step;
-    if (watch_verdict(&v, w, view->pipeline, &err) == 0) {
+    if (rc == 0) {
         write_finding(finding, sizeof finding, &v, wait / all);
         if (*finding)
             log_warn(w->log, "%s", finding);
-    } else if (threshold_judge(LIMIT_WAIT, wait / all) != STATUS_GOOD)
+    } else if (waits)
         log_warn(w->log, "the model device waited %.0f %% of the time for data; `myxtts diagnose` says why",
                  100 * wait / all);
 }
