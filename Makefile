@@ -180,7 +180,7 @@ deps:
 
 demo: deps
 	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/voice
-	@tools/demo.sh $(OUT)
+	@tools/demo.sh "$(OUT)"
 
 # Variables given to make reach tools/voice.sh through the environment.
 voice: deps

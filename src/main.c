@@ -8,6 +8,7 @@
 #include "base/file_guard.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "config/config.h"
 
 typedef struct Command {
     const char *name;
@@ -17,9 +18,10 @@ typedef struct Command {
 
 static const Command commands[] = {
     {"prepare", cmd_prepare, "read a dataset, build its text and mel caches, say what is wrong with it"},
-    {"info", cmd_info, "what is in a dataset: clips, hours, speakers, languages, lengths, rejected lines"},
+    {"info", cmd_info,
+     "what is in a dataset (clips, hours, speakers, lengths, rejected lines), or in a voice"},
     {"config", cmd_config, "every setting, its value, and where the value came from"},
-    {"inspect", cmd_inspect, "what is in a cache"},
+    {"inspect", cmd_inspect, "what is in a cache or a checkpoint"},
     {"phonemize", cmd_phonemize, "text to IPA, line by line"},
     {"mel", cmd_mel, "one audio file to log-mel, as .npy or as a picture"},
     {"train", cmd_train, "train a voice: prepares what is not prepared, resumes where it stopped"},
@@ -44,11 +46,40 @@ static int usage(FILE *out, int code)
         out);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fputs("\n`myxtts COMMAND --help` explains a command, `myxtts config` lists every setting,\n"
+    fputs("\n`myxtts help COMMAND` explains a command, `myxtts config` lists every setting,\n"
           "`myxtts --version` says what this program is and what it runs with.\n"
           "Exit codes: 0 all well, 1 findings, 2 wrong use, 3 the machine or the data failed.\n",
           out);
     return code;
+}
+
+static const Command *find_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(Log *log, const char *name)
+{
+    int best = strlen(name) < 4 ? 2 : 3;
+    Err err = {0};
+    const char *nearest = NULL;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        int distance = config_name_distance(name, commands[i].name);
+        if (distance < best) {
+            best = distance;
+            nearest = commands[i].name;
+        }
+    }
+    err_set(&err, ERR_USAGE, "there is no command '%s'", name);
+    if (nearest)
+        err_hint(&err, "did you mean '%s'? `myxtts help` lists the commands", nearest);
+    else
+        err_hint(&err, "`myxtts help` lists the commands");
+    log_err(log, &err);
+    return 2;
 }
 
 /* A standard descriptor that was closed would be given to the first file that is opened, and messages would
@@ -103,13 +134,17 @@ int main(int argc, char **argv)
     log_init(&log, LOG_INFO);
     if (argc < 2)
         return usage(stderr, 2);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
-        return usage(stdout, 0);
+    int help = strcmp(argv[1], "help") == 0;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help && argc == 2))
+        return finish_output(&log, usage(stdout, 0));
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
         return finish_output(&log, cmd_version(argc - 1, argv + 1, &log));
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return finish_output(&log, finish_reading(&log, commands[i].run(argc - 1, argv + 1, &log)));
-    log_error(&log, "there is no command '%s'", argv[1]);
-    return usage(stderr, 2);
+    const char *name = argv[help ? 2 : 1];
+    const Command *command = find_command(name);
+    if (!command)
+        return unknown_command(&log, name);
+    /* "help train" is "train --help". */
+    char ask[] = "--help", *asked[] = {argv[2 - !help], ask, NULL};
+    int code = help ? command->run(2, asked, &log) : command->run(argc - 1, argv + 1, &log);
+    return finish_output(&log, finish_reading(&log, code));
 }

@@ -102,7 +102,7 @@ static void test_options_are_sorted(void **state)
     assert_int_equal(cmd_line_expect(&line, 1, 1, "one file", &err), ERR_USAGE);
     assert_string_equal(err.msg, "unexpected argument '-'");
     assert_int_equal(cmd_line_expect(&line, 5, 9, "a fifth file", &err), ERR_USAGE);
-    assert_string_equal(err.msg, "a fifth file is missing");
+    assert_string_equal(err.msg, "missing: a fifth file");
     cmd_line_close(&line);
     cmd_line_close(&line); /* always safe */
 

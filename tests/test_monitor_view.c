@@ -91,7 +91,7 @@ static void test_frame(void **state)
     assert_has(text, "queue    3.0 of 4 batches ready  ");
     assert_has(text, "memory   2.50 GB");
     assert_has(text, "GPU      not measured");
-    assert_has(text, "1 steps left out");
+    assert_has(text, "1 step left out");
     free(text);
     v.summary[0].samples = 2, v.summary[0].memory_total = 80e9, v.history_count[0] = 2;
     for (int i = 0; i < MONITOR_COUNT; i++)

@@ -8,7 +8,17 @@ build=$1
 myxtts=$build/myxtts
 demo=${DEMO_DIR:-build/demo}
 minutes=${DEMO_MINUTES:-5}
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
+# As it would be typed: what the shell would take apart is in quotation marks.
+quoted() {
+    local arg
+    for arg; do
+        case $arg in
+        '' | *[!A-Za-z0-9_./:=,+@%-]*) printf " '%s'" "${arg//\'/\'\\\'\'}" ;;
+        *) printf ' %s' "$arg" ;;
+        esac
+    done
+}
+say() { printf '\n\033[1m$%s\033[0m\n' "$(quoted "$@")"; }
 step() { say "$@"; "$@"; }
 
 # Sentences that are not in the corpus; every word of them is, in others. The recogniser gets all of them right when flite itself says them:

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -159,8 +160,8 @@ static int report(const Align *a, const AlignedClip *worst, int json, Err *err)
                                       (json_int_t)a->symbols, "seconds", seconds, "output",
                                       json_from_text(a->output), "mean_cost", json_from_double(cost)),
                             7, err);
-    printf("%s: %llu clips, %llu symbols, %.1f s of speech, aligned with step %lld", a->output,
-           (unsigned long long)a->aligned, (unsigned long long)a->symbols, seconds,
+    printf("%s: %llu clip%s, %llu symbols, %.1f s of speech, aligned with step %lld", a->output,
+           (unsigned long long)a->aligned, plural(a->aligned), (unsigned long long)a->symbols, seconds,
            (long long)a->v.file.content.state.step);
     if (worst)
         printf("; mean cost %.4f, highest %.4f (%.*s)", cost, (double)worst->cost, (int)id_of(worst).n,

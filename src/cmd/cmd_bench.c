@@ -311,7 +311,7 @@ int cmd_bench(int argc, char **argv, Log *log)
     int code = 0;
     int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 1, 1, "what to measure: pipeline", &err);
+        rc = cmd_line_expect(&line, 1, 1, "what to measure (pipeline)", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);

@@ -121,7 +121,7 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
     if (rc)
         return rc;
     if (!d->corpus.count)
-        return err_set(err, ERR_DATA, "no clip of %s is left to train on", d->cfg.data_path);
+        return data_none_to_train(&d->cfg, err);
     PreflightOptions po = {.cfg = &d->cfg,
                            .data = d->devices.data,
                            .model = d->devices.model,

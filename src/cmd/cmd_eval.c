@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -222,8 +223,9 @@ static int report(const Eval *e, int json, Err *err)
     if (h->clips) {
         char sentence[400];
         heard_sentence(h, sentence, sizeof sentence);
-        printf("%s (step %lld), %d %sclips spoken from their text: %s\n", e->data.file.path,
-               (long long)e->data.file.content.state.step, h->clips, e->all ? "" : "held-out ", sentence);
+        printf("%s (step %lld), %d %sclip%s spoken from the text: %s\n", e->data.file.path,
+               (long long)e->data.file.content.state.step, h->clips, e->all ? "" : "held-out ",
+               plural((uint64_t)h->clips), sentence);
     }
     if (e->lines.words)
         printf("  the lines: %.1f %% of %d words wrong\n", 100 * e->lines.share, e->lines.words);
@@ -234,7 +236,8 @@ static int report(const Eval *e, int json, Err *err)
         printf("  judged by %s\n", h->judge);
     for (int i = 0; i < e->report.count; i++)
         printf("  %s\n    %s\n", e->report.findings[i].evidence, e->report.findings[i].advice);
-    printf("  loss on %u %sclips: %.4f (", e->corpus.count, e->all ? "" : "held-out ", e->loss);
+    printf("  loss on %u %sclip%s: %.4f (", e->corpus.count, e->all ? "" : "held-out ",
+           plural(e->corpus.count), e->loss);
     for (int i = 0; i < TERM_COUNT; i++)
         printf("%s%s %.4f", i ? ", " : "", loss_term_name(i), e->terms[i]);
     printf(")\n");

@@ -8,11 +8,13 @@
 
 #include "base/json.h"
 #include "base/ordered.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/utf8.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
+#include "cmd/data.h"
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -239,9 +241,9 @@ static int print_json(Info *info, Err *err)
 static void print_tallies(const char *title, const Tallies *t)
 {
     for (size_t i = 0; i < t->count; i++)
-        printf("  %-10s %-24s %8llu clips %9.2f min\n", i ? "" : title,
+        printf("  %-10s %-24s %8llu clip%-2s %9.2f min\n", i ? "" : title,
                t->items[i].name[0] ? t->items[i].name : "(one)", (unsigned long long)t->items[i].clips,
-               t->items[i].seconds / 60);
+               plural(t->items[i].clips), t->items[i].seconds / 60);
 }
 
 /* Those of other settings only take up room. */
@@ -266,8 +268,9 @@ static void print_text(Info *info)
     const Dataset *d = &info->dataset;
     char length[64];
     progress_format_seconds(length, sizeof length, info->total_seconds);
-    printf("%s: %zu clips, %.2f hours (%s), %zu lines, %zu rejected\n", d->root, info->accepted,
-           info->total_seconds / 3600, length, d->lines, d->rejected_count);
+    printf("%s: %zu clip%s, %.2f hours (%s), %zu line%s, %zu rejected\n", d->root, info->accepted,
+           plural(info->accepted), info->total_seconds / 3600, length, d->lines, plural(d->lines),
+           d->rejected_count);
     printf("  %-10s %zu train, %zu validation\n", "split", info->accepted - info->validation,
            info->validation);
     print_tallies("speakers", &info->speakers);
@@ -344,6 +347,8 @@ int cmd_info(int argc, char **argv, Log *log)
     }
     info.cfg = &line.cfg;
     rc = gather(&info, log, &err);
+    if (!rc && !info.dataset.lines)
+        rc = data_unusable(&info.dataset, &line.cfg, "", &err);
     if (rc)
         goto done;
     if (line.json)

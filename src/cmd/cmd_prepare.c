@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
+#include "cmd/data.h"
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -65,7 +67,7 @@ static void print_stage(const char *name, const CacheReport *r, int verified)
     printf("  %-9s built %llu, reused %llu, %.2f s", name, (unsigned long long)r->built,
            (unsigned long long)r->reused, r->seconds);
     if (verified)
-        printf("; verified %llu records, %llu damaged", (unsigned long long)r->checked,
+        printf("; verified %llu record%s, %llu damaged", (unsigned long long)r->checked, plural(r->checked),
                (unsigned long long)r->damaged);
     putchar('\n');
 }
@@ -138,6 +140,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     CmdLine line;
     Err err = {0};
     PrepareReport report = {0};
+    Dataset dataset = {0};
     int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err), code = 0;
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
@@ -155,6 +158,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
             err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
         goto done;
     }
+    options.keep = &dataset;
     rc = prepare_run(&line.cfg, &options, &report, log, &err);
     if (rc)
         goto done;
@@ -168,9 +172,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
         goto done;
     /* Nothing usable is a failure; damage that was mended is a finding. */
     if (report.accepted == 0) {
-        log_error(log, "no line of %s can be used; the reasons are in %s", line.cfg.data_path,
-                  report.rejected_path);
-        code = 3;
+        rc = data_unusable(&dataset, &line.cfg, report.rejected_path, &err);
     } else if (report.text.damaged + report.mel.damaged > 0) {
         log_warn(log,
                  "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
@@ -180,6 +182,7 @@ done:
     if (rc)
         code = cmd_fail(log, &err);
     prepare_report_free(&report);
+    dataset_close(&dataset);
     cmd_line_close(&line);
     return code;
 }

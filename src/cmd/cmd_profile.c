@@ -128,7 +128,7 @@ int cmd_profile(int argc, char **argv, Log *log)
     int64_t n = 0, again = 3;
     int code = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 1, 1, "what to profile: data, step or dual", &err);
+        rc = cmd_line_expect(&line, 1, 1, "what to profile (data, step or dual)", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/ordered.h"
+#include "base/plural.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
 #include "cmd/devices.h"
@@ -327,8 +328,8 @@ static int speak_lines(Synth *s, int *findings, Err *err)
         rc = ordered_run(&job, err);
     double took = clock_now() - from;
     if (!rc && !s->json)
-        printf("%s: %llu lines, %.1f s of speech in %.2f s (real-time factor %.4f)%s\n", s->output_dir,
-               (unsigned long long)l.count, l.seconds, took, took / l.seconds,
+        printf("%s: %llu line%s, %.1f s of speech in %.2f s (real-time factor %.4f)%s\n", s->output_dir,
+               (unsigned long long)l.count, plural(l.count), l.seconds, took, took / l.seconds,
                l.failed ? "; not all lines could be spoken" : "");
     *findings = l.failed || l.left_out;
 done:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/data.h"
@@ -219,7 +220,8 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
         printf("  %-12s the run ended within its warm-up of %d steps: the learning rate has not reached %g\n",
                "warm-up", cfg->warmup_steps, cfg->learning_rate);
     if (s->skipped)
-        printf("  %-12s %lld steps were left out by the guard\n", "guard", (long long)s->skipped);
+        printf("  %-12s %lld step%s left out by the guard\n", "guard", (long long)s->skipped,
+               plural((uint64_t)s->skipped));
     for (int i = 0; i < w->count; i++)
         printf("  %-12s %s %s\n", i ? "" : "voice", w->findings[i].evidence, w->findings[i].advice);
 }
@@ -253,7 +255,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
     if (rc)
         return rc;
     if (!r->train.count)
-        return err_set(err, ERR_DATA, "no clip of %s is left to train on", cfg->data_path);
+        return data_none_to_train(cfg, err);
     TrainerOptions o = {.cfg = cfg,
                         .data = r->devices.data,
                         .model = r->devices.model,
@@ -273,8 +275,9 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
         return rc;
     log_info(log, "settings that are not the default:");
     print_settings(cfg, log);
-    log_info(log, "training on %u clips, validation on %u, %d speaker%s", r->train.count, r->validation.count,
-             r->train.speaker_count, r->train.speaker_count == 1 ? "" : "s");
+    log_info(log, "training on %u clip%s, validation on %u, %d speaker%s", r->train.count,
+             plural(r->train.count), r->validation.count, r->train.speaker_count,
+             plural((uint64_t)r->train.speaker_count));
     if (r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         log_info(log,
                  "  %.0f %% of the clips find another clip of their speaker in their batch as voice "

@@ -1,7 +1,45 @@
 /* data.c - see data.h. */
 #include "cmd/data.h"
 
+#include "base/plural.h"
 #include "cache/prepare.h"
+
+int data_unusable(const Dataset *d, const Config *cfg, const char *rejected_path, Err *err)
+{
+    size_t same = 0;
+    if (!d->lines) {
+        err_set(err, ERR_DATA,
+                d->has_header ? "%s holds its header line and no other" : "%s is empty: it holds no line",
+                d->metadata_path[0]);
+        return err_hint(err, "write a line for each clip: id|text, with the recording in wavs/id.wav");
+    }
+    for (size_t i = 0; i < d->rejected_count; i++)
+        same += d->rejected[i].reason == d->rejected[0].reason;
+    if (!d->rejected_count)
+        return err_set(err, ERR_DATA, "no line of %s can be used", cfg->data_path);
+    const Rejection *first = &d->rejected[0];
+    if (same < d->rejected_count)
+        return err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path,
+                       rejected_path);
+    if (first->reason == REJECT_LANGUAGE && first->detail[0])
+        err_set(err, ERR_DATA, "no line of %s can be used: %s", cfg->data_path, first->detail);
+    else
+        err_set(err, ERR_DATA, "no line of %s can be used: %s%s%s", cfg->data_path,
+                reject_text(first->reason), first->detail[0] ? ": " : "", first->detail);
+    return first->reason == REJECT_LANGUAGE
+               ? err_hint(err,
+                          "`espeak-ng --voices` lists the languages; --language en, for example, chooses one")
+               : err_hint(err, "%s lists them", rejected_path);
+}
+
+int data_none_to_train(const Config *cfg, Err *err)
+{
+    err_set(err, ERR_DATA,
+            "no clip of %s is left to train on: val_split %g holds them out, or they are too short for their "
+            "texts",
+            cfg->data_path, cfg->val_split);
+    return err_hint(err, "a smaller --val-split, as 0.05, leaves most clips to train on; 0 leaves all");
+}
 
 /* Commands that train or judge come through here, so none of them works on stale caches. */
 int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int quiet, Log *log, Err *err)
@@ -11,13 +49,13 @@ int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int 
     PrepareReport report = {0};
     int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1, .keep = &dataset}, &report, log, err);
     if (!rc && report.accepted == 0)
-        rc = err_set(err, ERR_DATA, "no line of %s can be used; the reasons are in %s", cfg->data_path,
-                     report.rejected_path);
+        rc = data_unusable(&dataset, cfg, report.rejected_path, err);
     if (!rc)
         log_line(log, quiet ? LOG_DEBUG : LOG_INFO,
-                 "data: %llu clips (%llu built now, %llu lines rejected%s%s)",
-                 (unsigned long long)report.accepted, (unsigned long long)report.mel.built,
-                 (unsigned long long)report.rejected, report.rejected ? ", see " : "",
+                 "data: %llu clip%s (%llu built now, %llu line%s rejected%s%s)",
+                 (unsigned long long)report.accepted, plural(report.accepted),
+                 (unsigned long long)report.mel.built, (unsigned long long)report.rejected,
+                 plural(report.rejected), report.rejected ? ", see " : "",
                  report.rejected ? report.rejected_path : "");
     for (int i = 0; i < LIMITS_COUNT && !rc; i++) {
         char sentence[200];

@@ -15,4 +15,10 @@
  * failure. Call before any thread is started, because phonemisers are forked. */
 int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int quiet, Log *log, Err *err);
 
+/* ERR_DATA for a dataset of which no line can be used: why, where all have the same reason, and where the
+ * others are listed. */
+int data_unusable(const Dataset *d, const Config *cfg, const char *rejected_path, Err *err);
+/* ERR_DATA where lines can be used, but none is left to train on: what takes them away. */
+int data_none_to_train(const Config *cfg, Err *err);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/data.h"
 #include "cmd/output.h"
 #include "cmd/voice_data.h"
@@ -88,7 +89,8 @@ static int open_voice(Patient *p, const char *checkpoint, const CmdLine *line, L
     if (p->all.count < 2)
         return err_set(err, ERR_DATA, "%s has fewer than two clips that can be used", line->cfg.data_path);
     EngineShape largest = corpus_shape(&v->file.cfg, &p->all, NULL);
-    log_info(log, "aligning %u clips with their own texts, then with others", p->all.count);
+    log_info(log, "aligning %u clip%s, first with the right texts, then with others", p->all.count,
+             plural(p->all.count));
     return voice_data_engine(v, &largest, log, err);
 }
 

@@ -103,9 +103,12 @@ static int take_option(Parse *p, int *i, int argc, char **argv, Err *err)
     return 0;
 }
 
-static void print_options(const CmdOption *options, int count)
+/* Without those of another list that hides them. */
+static void print_options(const CmdOption *options, int count, const CmdOption *hiding, int hiding_count)
 {
     for (int i = 0; i < count; i++) {
+        if (find_in(hiding, hiding_count, options[i].name, strlen(options[i].name)))
+            continue;
         char name[100];
         snprintf(name, sizeof name, "  --%s%s%s", options[i].name, options[i].arg ? " " : "",
                  options[i].arg ? options[i].arg : "");
@@ -120,10 +123,10 @@ static int print_help(const char *usage, const Parse *p, int all, Err *err)
     printf("usage: %s\n", usage);
     if (p->own_count > 0) {
         printf("\noptions:\n");
-        print_options(p->own, p->own_count);
+        print_options(p->own, p->own_count, NULL, 0);
     }
     printf("\noptions of every command:\n");
-    print_options(p->common, COMMON_COUNT);
+    print_options(p->common, COMMON_COUNT, p->own, p->own_count);
     if (!all) {
         printf(
             "\nEvery key of the configuration is an option too: --batch-size 16. --help-all lists them.\n");
@@ -199,12 +202,11 @@ int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err
     if (n >= min && n <= max)
         return 0;
     if (n < min) {
-        err_set(err, ERR_USAGE, "%s is missing", what);
+        err_set(err, ERR_USAGE, "missing: %s", what);
         err_hint(err, "--help shows how the command is called");
     } else {
         err_set(err, ERR_USAGE, "unexpected argument '%s'", line->positional[max]);
-        err_hint(err, "%s is expected; --help shows how the command is called",
-                 max > 0 ? what : "no argument");
+        err_hint(err, "it takes %s; --help shows how the command is called", what);
     }
     return ERR_USAGE;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/utf8.h"
@@ -308,8 +309,8 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
         add_line(out, &line, v);
     }
     if (r->skipped || r->resumed) {
-        buf_printf(&line, "notes    %lld steps left out, %d times resumed", (long long)r->skipped,
-                   r->resumed);
+        buf_printf(&line, "notes    %lld step%s left out, resumed %d time%s", (long long)r->skipped,
+                   plural((uint64_t)r->skipped), r->resumed, plural((uint64_t)r->resumed));
         add_line(out, &line, v);
     }
     buf_free(&line);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/plural.h"
 #include "cache/accept.h"
 #include "cache/features.h"
 #include "cache/prepare.h"
@@ -59,9 +60,10 @@ static void not_prepared(Survey *s, const Err *why)
     }
     preflight_row(s, AREA_DATA, "caches", damaged ? "damaged" : "not prepared",
                   damaged ? STATUS_BAD : STATUS_ACCEPTABLE,
-                  probed ? preflight_say(p, "about %s, from the headers of %d clips",
-                                         preflight_bytes(p, s->cache_estimate), probed)
-                         : "");
+                  probed
+                      ? preflight_say(p, "about %s, from the headers of %d clip%s",
+                                      preflight_bytes(p, s->cache_estimate), probed, plural((uint64_t)probed))
+                      : "");
     preflight_finding(
         s, (Finding){.severity = FINDING_WARNING,
                      .area = AREA_DATA,
@@ -127,7 +129,8 @@ static void check_caches(Survey *s)
     uint64_t stale = f.missing + f.changed_text + f.changed_audio;
     s->segments = (uint64_t)c->text.segment_count + c->mel.segment_count;
     preflight_row(s, AREA_DATA, "caches",
-                  preflight_say(p, "%llu of %zu clips", (unsigned long long)f.fresh, c->dataset.count),
+                  preflight_say(p, "%llu of %zu clip%s", (unsigned long long)f.fresh, c->dataset.count,
+                                plural(c->dataset.count)),
                   stale ? STATUS_ACCEPTABLE : STATUS_GOOD,
                   preflight_say(p, "%s; %llu new or changed, %llu refused, %llu without audio",
                                 preflight_bytes(p, store_bytes(&c->text) + store_bytes(&c->mel)),
@@ -151,8 +154,8 @@ static void check_caches(Survey *s)
             s, (Finding){
                    .severity = FINDING_WARNING,
                    .area = AREA_DATA,
-                   .what = preflight_say(p, "%llu lines of the metadata have no recording",
-                                         (unsigned long long)f.no_audio),
+                   .what = preflight_say(p, "%llu line%s of the metadata without a recording",
+                                         (unsigned long long)f.no_audio, plural(f.no_audio)),
                    .why = "they are left out of the training",
                    .value = preflight_say(p, "%llu of %zu", (unsigned long long)f.no_audio, c->dataset.count),
                    .fix = preflight_say(p, "myxtts info --data-path %.300s lists them", s->cfg->data_path)});
@@ -187,7 +190,8 @@ static void check_padding(Survey *s)
     Status status = threshold_judge(LIMIT_PADDING, share);
     preflight_row(s, AREA_SHAPES, "padding", isnan(share) ? "?" : preflight_say(p, "%.1f %%", 100 * share),
                   status,
-                  now ? preflight_say(p, "%d length buckets, %u clips", now, s->train.count)
+                  now ? preflight_say(p, "%d length bucket%s, %u clip%s", now, plural((uint64_t)now),
+                                      s->train.count, plural(s->train.count))
                       : "one fixed shape for every batch");
     if (status != STATUS_BAD)
         return;
@@ -229,10 +233,11 @@ static void check_counts(Survey *s)
     Preflight *p = s->p;
     const Config *c = s->cfg;
     const Dataset *d = &s->train.dataset;
-    preflight_row(s, AREA_DATA, "clips",
-                  preflight_say(p, "%u to train, %u to validate", s->train.count, s->validation.count),
-                  s->train.count ? STATUS_INFO : STATUS_BAD,
-                  preflight_say(p, "%d speakers", s->train.speaker_count));
+    preflight_row(
+        s, AREA_DATA, "clips",
+        preflight_say(p, "%u to train, %u to validate", s->train.count, s->validation.count),
+        s->train.count ? STATUS_INFO : STATUS_BAD,
+        preflight_say(p, "%d speaker%s", s->train.speaker_count, plural((uint64_t)s->train.speaker_count)));
     if (d->rejected_count)
         preflight_finding(
             s,
@@ -262,12 +267,15 @@ static void check_counts(Survey *s)
                          .why = "every batch has empty rows that are computed all the same",
                          .set_value = preflight_say(p, "%u", s->train.count)});
     if (s->train.count && s->validation.count == 0)
-        preflight_finding(s, (Finding){.severity = FINDING_NOTE,
-                                       .area = AREA_DATA,
-                                       .key = "val_split",
-                                       .what = "no clip is held out for validation",
-                                       .why = "without one nobody sees when the voice stops getting better",
-                                       .fix = "val_split: 0.05"});
+        preflight_finding(s,
+                          (Finding){.severity = FINDING_NOTE,
+                                    .area = AREA_DATA,
+                                    .key = "val_split",
+                                    .what = "no clip is held out for validation",
+                                    .why = "without one nobody sees when the voice stops getting better",
+                                    .fix = c->val_split > 0 ? "a larger val_split, or more clips: of so few "
+                                                              "this share drew none"
+                                                            : "val_split: 0.05"});
 }
 
 /* A limit that costs many clips was mostly meant to be another; --fix takes the one that keeps them. */

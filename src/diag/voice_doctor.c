@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/plural.h"
 #include "base/stats.h"
 #include "diag/thresholds.h"
 
@@ -218,7 +219,8 @@ static int find_few_clips(VoiceFinding *v, const VoiceFacts *f)
     const double minutes = f->seconds / 60;
     if (!f->clips || (!is_bad(LIMIT_VOICE_CLIPS, (double)f->clips) && !is_bad(LIMIT_VOICE_MINUTES, minutes)))
         return 0;
-    EVIDENCE(v, "There are %lld clips, %.1f minutes of speech", (long long)f->clips, minutes);
+    EVIDENCE(v, "There %s %lld clip%s, %.1f minutes of speech", f->clips == 1 ? "is" : "are",
+             (long long)f->clips, plural((uint64_t)f->clips), minutes);
     if (f->rare_sounds)
         EVIDENCE(v, "; %d of %d phonemes occur fewer than %d times", f->rare_sounds, f->sounds, VOICE_RARE);
     EVIDENCE(v, ".");

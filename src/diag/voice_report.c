@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "train/run_log.h"
 
 /* What the caller has measured itself joins what the log says. */
@@ -175,7 +176,8 @@ json_t *voice_report_json(const VoiceReport *r)
 /* One line for each source of facts. */
 static void say_recordings(Buf *out, const VoiceFacts *f)
 {
-    buf_printf(out, "  %-12s %lld clips, %.1f minutes", "recordings", (long long)f->clips, f->seconds / 60);
+    buf_printf(out, "  %-12s %lld clip%s, %.1f minutes", "recordings", (long long)f->clips,
+               plural((uint64_t)f->clips), f->seconds / 60);
     if (isfinite(f->sounds_per_s))
         buf_printf(out, ", %.1f phonemes a second", f->sounds_per_s);
     if (isfinite(f->f0))

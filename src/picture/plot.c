@@ -82,19 +82,27 @@ void plot_tick_left(Plot *p, int y, const char *text)
     draw_text(p->canvas, p->x - TICK - 5, y, text, DRAW_TEXT_SIZE, DRAW_RIGHT, plot_ink);
 }
 
-void plot_colour_bar(Plot *p)
+void plot_colour_bar(Plot *p, const char *label)
 {
-    /* The colours from low to high, with five numbers beside them. */
-    int x = p->x + p->w + 18, width = 16, digits = p->high - p->low < 4.0f ? 2 : 1;
+    int x = p->x + p->w + 18, width = 16;
     for (int i = 0; i < p->h; i++)
         draw_fill(p->canvas, x, p->y + p->h - 1 - i, width, 1,
                   p->colours[i * 255 / (p->h > 1 ? p->h - 1 : 1)]);
-    for (int k = 0; k <= 4; k++) {
+    double wide = draw_text_width(label, DRAW_TEXT_SIZE),
+           size = wide > p->h ? DRAW_TEXT_SIZE * p->h / wide : DRAW_TEXT_SIZE;
+    draw_text_up(p->canvas, p->x + p->w + PLOT_RIGHT - 14, p->y + p->h / 2.0, label, size, plot_ink);
+    /* Four or five numbers, where they are round. */
+    double range = (double)p->high - (double)p->low, step = range > 0 ? draw_round_step(range / 5) : 1;
+    int digits = step < 0.1 ? 2 : step < 1 ? 1 : 0;
+    for (double v = ceil((double)p->low / step - 1e-6) * step; v <= (double)p->high + 1e-6 * step;
+         v += step) {
         char text[32];
-        int y = p->y + p->h - k * p->h / 4;
-        snprintf(text, sizeof text, "%.*f", digits, (double)(p->low + (p->high - p->low) * (float)k / 4));
-        draw_fill(p->canvas, x + width, y - (k == 4 ? 0 : 1), 4, 1, plot_ink);
+        int y = p->y + p->h - 1 - (int)lround((v - (double)p->low) / (range > 0 ? range : 1) * (p->h - 1));
+        snprintf(text, sizeof text, "%.*f", digits, fabs(v) < step / 2 ? 0.0 : v);
+        draw_fill(p->canvas, x + width, y, 4, 1, plot_ink);
         draw_text(p->canvas, x + width + 9, y, text, DRAW_TEXT_SIZE, DRAW_LEFT, plot_ink);
+        if (range <= 0)
+            break;
     }
 }
 

@@ -34,7 +34,9 @@ void plot_values(Plot *p, const float *values, int64_t along, int64_t across, in
 void plot_frame(Plot *p);
 void plot_tick_below(Plot *p, int x, const char *text);
 void plot_tick_left(Plot *p, int y, const char *text);
-void plot_colour_bar(Plot *p);
+/* The colours from low to high with round numbers, and what they are, as "log mel", beside them; it needs
+ * PLOT_RIGHT pixels. */
+void plot_colour_bar(Plot *p, const char *label);
 /* Ticks in seconds, or in frames where seconds_per_frame is 0. */
 void plot_time(Plot *p, int64_t frames, double seconds_per_frame);
 /* Ticks in Hz for edges [bands + 2] as mel_edges, or in bands where edges is NULL. */

@@ -277,7 +277,7 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
     /* Four even steps on the colour bar. */
     p.low = -4 * (float)draw_round_step(fmax((double)-low / 4, 1e-3));
     p.high = 0;
-    rc = canvas_open(&canvas, p.x + p.w + PLOT_RIGHT + 24, p.y + p.h + PLOT_BOTTOM, plot_paper, err);
+    rc = canvas_open(&canvas, p.x + p.w + PLOT_RIGHT, p.y + p.h + PLOT_BOTTOM, plot_paper, err);
     if (!rc) {
         draw_title(&canvas, p.x, "alignment", s->title);
         plot_values(&p, values, l->frames, l->text, 1);
@@ -285,9 +285,7 @@ int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, 
         plot_time(&p, l->frames, seconds_per_frame(s));
         draw_names(&p, l, names);
         draw_path(&p, l);
-        plot_colour_bar(&p);
-        draw_text_up(&canvas, p.x + p.w + PLOT_RIGHT + 4, p.y + p.h / 2.0,
-                     "log-likelihood, less the best symbol's", SYMBOL_SIZE, soft);
+        plot_colour_bar(&p, "log-likelihood, less the best symbol's");
         hand_over(pixels, w, h, &canvas, rc);
     }
     free(values);
@@ -355,7 +353,7 @@ int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const
         plot_time(&b, l->frames, seconds_per_frame(s));
         Plot bar = a;
         bar.h = 2 * a.h + STRIP;
-        plot_colour_bar(&bar);
+        plot_colour_bar(&bar, "log mel");
         hand_over(pixels, w, h, &canvas, rc);
     }
     free(real);
@@ -496,7 +494,7 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
         plot_range(&a, made, (int64_t)l->frames * l->bands);
         draw_title(&canvas, a.x, "speech", s->title);
         draw_mel(&a, made, l, edges, "mel");
-        plot_colour_bar(&a);
+        plot_colour_bar(&a, "log mel");
         rc = draw_strip(&a, a.y + a.h + 1, l, err);
         draw_pitch(&b, l, s, &line, 1);
         draw_text_up(&canvas, 14, b.y + b.h / 2.0, "pitch", DRAW_TEXT_SIZE, plot_ink);

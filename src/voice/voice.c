@@ -184,7 +184,10 @@ static int no_such_speaker(const Voice *v, const char *name, Err *err)
     for (int i = 0; i < v->file.speaker_count && names.size < SPEAKERS_SHOWN; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", v->file.speakers[i]);
     err_set(err, ERR_MISSING, "%s has no speaker '%s'", v->file.path, name);
-    err_hint(err, "it has %d: %s", v->file.speaker_count, names.data ? names.data : "");
+    if (v->file.speaker_count == 1 && !*v->file.speakers[0])
+        err_hint(err, "its only speaker has no name: leave --speaker out");
+    else
+        err_hint(err, "it has %d: %s", v->file.speaker_count, names.data ? names.data : "");
     buf_free(&names);
     return err->code;
 }
@@ -235,6 +238,12 @@ static int read_reference(const Voice *v, AudioProcessor *processor, AudioBuffer
         why = audio_process(processor, samples, n, audio, cfg->trim_silence,
                             cfg->enable_loudness_normalization, detail, sizeof detail);
     file_unmap(&map);
+    if (why == REJECT_AUDIO_TOO_LONG) {
+        err_set(err, ERR_DATA, "%s is too long for a reference, which may have %g s", path,
+                (double)REFERENCE_SECONDS);
+        return err_hint(err, "ten seconds of clean speech are enough: ffmpeg -i %.200s -t 10 reference.wav",
+                        path);
+    }
     if (why)
         return err_set(err, ERR_DATA, "%s cannot be used as a reference: %s%s%s", path, reject_text(why),
                        *detail ? ": " : "", detail);
