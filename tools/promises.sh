@@ -163,6 +163,11 @@ slow_disk() { ends 1 && is bottleneck read && is cause storage; }
 few_workers() { ends 1 && is bottleneck decode && is cause workers && has '"change": "num_workers: [0-9]+"'; }
 step_is_limit() { is bottleneck step && is cause compute; }
 stall_with_period() { ends 1 && is bottleneck read && is cause stall && is period_steps 10; }
+two_walls() { # a disk that is slow alone gives little: preprocessing is as slow
+    local stages
+    stages=$(sed -n '/"walls": \[/,/^  \]/s/^ *"stage": "\(.*\)",*$/\1/p' "$out" | paste -sd' ')
+    [ "$stages" = "read preprocess" ] || { note="the walls are '$stages'" && return 1; }
+}
 measured_gain() {
     local pair
     pair=$(sed -n 's/^ *num_workers: [0-9]* *\([0-9.]*\), measured \([0-9.]*\)$/\1 \2/p' "$out" | head -1)
@@ -326,6 +331,7 @@ all_promises() {
     promise "Too few workers are named, with how many would do" "myxtts diagnose --config F --sim decode_ms=80,step_ms=20 --num-workers 2 --data-gpu sim0 --model-gpu sim1 --num-batches 60 --json" few_workers
     promise "Where the network itself is the limit, that is said and nothing else" "myxtts diagnose --config F --sim step_ms=60 --data-gpu sim0 --model-gpu sim1 --num-batches 40 --json" step_is_limit
     promise "Oscillation is traced to a stage and its period" "myxtts diagnose --config F --sim step_ms=20,stall=read:10:300 --data-gpu sim0 --model-gpu sim1 --num-batches 120 --json" stall_with_period
+    promise "Two faults at once are both named, in order" "myxtts diagnose --config F --sim read_ms=40,preprocess_ms=38,step_ms=10 --data-gpu sim0 --model-gpu sim1 --num-batches 80 --json" two_walls
     promise "It forecasts what a change gives, and measures it when asked" "myxtts diagnose --config F --sim decode_ms=40,step_ms=10 --num-workers 2 --data-gpu sim0 --model-gpu sim1 --num-batches 80 --apply" measured_gain
     promise "What counts as good and bad is one table" "myxtts diagnose --thresholds" one_table
 
