@@ -106,7 +106,7 @@ other_settings() {
 }
 damage_is_mended() {
     local file size
-    file=$(find "$work/data/myxtts-cache" -type f -size +100k | head -1)
+    file=$(find "$work/data/myxtts-cache" -maxdepth 1 -type f -size +100k | head -1)
     size=$(stat -c %s "$file")
     printf 'damaged' | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc status=none
     run "myxtts prepare --config F --verify"
