@@ -457,7 +457,7 @@ static int open_parts(Builder *b, Err *err)
     size_t count = b->p->dataset->count;
     b->settings = b->producer->settings(b->p->cfg);
     if (hash_equal(b->settings, (Hash128){0}))
-        return err_set(err, ERR_NOMEM, "no memory to hash the settings");
+        return settings_unknown(b->producer->store, err);
     int rc = choose_place(b, err);
     if (!rc)
         rc = open_old(b, err);

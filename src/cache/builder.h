@@ -52,7 +52,7 @@ typedef struct Producer {
     /* 1: a record is made from the bytes of the audio file; if the file's stamp is unchanged, so are they. 0:
      * it is made from the metadata alone, and the key tells whether they changed. */
     int from_audio;
-    /* A hash of all settings that records depend on; zeros if out of memory. */
+    /* A hash of all settings and files that records depend on; zeros if it cannot be made. */
     Hash128 (*settings)(const Config *cfg);
     /* A hash of everything a record depends on. audio: hash of the file's bytes; zeros unless from_audio. */
     Hash128 (*key)(Hash128 settings, const Utterance *u, Hash128 audio);

@@ -73,9 +73,17 @@ char *cache_place(const char *dir, const char *name, Hash128 settings)
     return own;
 }
 
+int settings_unknown(const char *name, Err *err)
+{
+    err_set(err, ERR_IO, "it cannot be told which %s cache belongs to these settings", name);
+    return err_hint(err, "the data of espeak-ng cannot be read, or too many files are open (ulimit -n)");
+}
+
 int cache_open(Store *s, const char *dir, const char *name, Hash128 settings, Err *err)
 {
     *s = (Store){0};
+    if (hash_equal(settings, (Hash128){0}))
+        return settings_unknown(name, err);
     char *place = cache_place(dir, name, settings);
     if (!place)
         return err_set(err, ERR_NOMEM, "no memory for a path");

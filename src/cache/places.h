@@ -18,6 +18,9 @@
  * memory. */
 char *cache_place(const char *dir, const char *name, Hash128 settings);
 
+/* The error of a hash of settings that is zeros: no cache can be found or named without it. */
+int settings_unknown(const char *name, Err *err);
+
 /* Opens the store that was made with these settings. ERR_MISSING also if there are only others. */
 int cache_open(Store *s, const char *dir, const char *name, Hash128 settings, Err *err);
 

@@ -319,20 +319,24 @@ static int is_dictionary(const struct dirent *e)
     return n > 5 && !strcmp(e->d_name + n - 5, "_dict");
 }
 
-/* Name and bytes; a file that is missing counts with its name alone. */
-static void hash_file(Hasher *h, const char *dir, const char *name)
+/* Name and bytes; a file that is missing counts with its name alone. -1: it is there and cannot be read. */
+static int hash_file(Hasher *h, const char *dir, const char *name)
 {
     FileMap map = {0};
     char *path = file_join(dir, name);
     hasher_str(h, name);
-    if (path && file_load(&map, path, NULL) == 0)
+    int rc = path ? 0 : -1;
+    if (!rc && file_exists(path))
+        rc = file_load(&map, path, NULL) ? -1 : 0;
+    if (!rc)
         hasher_bytes(h, map.data, map.size);
     file_unmap(&map);
     free(path);
+    return rc;
 }
 
 /* All dictionaries count, because a line may switch languages; only the usual one is read whole. */
-void phonemes_hash_version(Hasher *h, const char *dictionary)
+int phonemes_hash_version(Hasher *h, const char *dictionary)
 {
     char path[4096], name[64];
     const char *dir = NULL;
@@ -340,21 +344,25 @@ void phonemes_hash_version(Hasher *h, const char *dictionary)
     hasher_u64(h, PHONEMES_VERSION);
     hasher_str(h, espeak_Info(&dir));
     if (!dir)
-        return;
-    hash_file(h, dir, "phontab");
+        return 0;
+    int rc = hash_file(h, dir, "phontab");
     snprintf(name, sizeof name, "%s_dict", dictionary);
-    hash_file(h, dir, name);
+    if (hash_file(h, dir, name))
+        rc = -1;
     struct dirent **list = NULL;
     int count = scandir(dir, &list, is_dictionary, by_name);
+    if (count < 0 && file_exists(dir))
+        rc = -1;
     for (int i = 0; i < count; i++) {
         char *file = file_join(dir, list[i]->d_name);
         FileStamp stamp = {0};
-        if (file)
-            file_stamp(&stamp, file, NULL);
+        if (!file || file_stamp(&stamp, file, NULL))
+            rc = -1;
         hasher_str(h, list[i]->d_name);
         hasher_u64(h, stamp.size);
         free(file);
         free(list[i]);
     }
     free(list);
+    return rc;
 }

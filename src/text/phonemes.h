@@ -32,7 +32,8 @@ const char *phonemes_voice(const Phonemes *p); /* the current one; "" if none wa
 int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n);
 
 /* Hashes what the phonemes depend on besides the text: library version, voice data, version of this file. The
- * named dictionary ("en") is hashed with its bytes, the others with name and size. Needs no Phonemes. */
-void phonemes_hash_version(Hasher *h, const char *dictionary);
+ * named dictionary ("en") is hashed with its bytes, the others with name and size. Needs no Phonemes. -1: a
+ * file that is there cannot be read, so the hash would be another one. */
+int phonemes_hash_version(Hasher *h, const char *dictionary);
 
 #endif

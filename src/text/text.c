@@ -259,7 +259,8 @@ Hash128 text_settings_hash(const Config *cfg)
     Hash128 symbols = tokens_hash();
     hasher_bytes(&h, &symbols, sizeof symbols);
     config_hash_bound(&h, cfg, BOUND_TEXT_CACHE);
-    if (cfg->use_phonemes)
-        phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
-    return hasher_close(&h);
+    int failed =
+        cfg->use_phonemes && phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
+    Hash128 hash = hasher_close(&h);
+    return failed ? none : hash;
 }

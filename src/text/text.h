@@ -41,7 +41,8 @@ RejectReason text_process(TextEngine *t, TextResult *r, Str text, Str language_c
 int text_likely_tokens(const Config *cfg, int characters);
 
 /* A hash of everything the result depends on besides the text itself, for cache keys: versions of espeak-ng,
- * its data, ICU and the cleaner, the symbol table, and all text settings. Needs no TextEngine. */
+ * its data, ICU and the cleaner, the symbol table, and all text settings. Needs no TextEngine. Zeros if out
+ * of memory or if the data of espeak-ng cannot be read. */
 Hash128 text_settings_hash(const Config *cfg);
 
 #endif
