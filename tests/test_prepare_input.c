@@ -1,6 +1,7 @@
 /* test_prepare_input.c - everything that can be wrong with a dataset, in one corpus: each line gets its
  * reason, the run goes on. */
 #include "support/prepare_testing.h"
+#include "support/wav_testing.h"
 
 typedef struct Bad {
     const char *id, *reason; /* reason NULL: accepted */

@@ -1,6 +1,7 @@
 /* test_voice.c - `myxtts synth` and `myxtts eval` with checkpoints of a tiny trained run: what they write,
  * whose voice it is, long texts, and a sentence for everything that is no checkpoint. */
 #include "support/train_process.h"
+#include "support/wav_testing.h"
 
 #include <sndfile.h>
 

@@ -1,6 +1,7 @@
 /* test_voice_doctor.c - the voice doctor on facts made here: a healthy voice has no finding, each cause is
  * found, alone and with its numbers; the facts themselves from logs, recordings and texts. */
 #include "support/train_testing.h"
+#include "support/wav_testing.h"
 
 #include "diag/voice_report.h"
 #include "train/other_texts.h"
@@ -425,11 +426,7 @@ static void write_spoiled(const char *path, double gain, double top)
 {
     enum { RATE = 8000, SAMPLES = 4000 };
     uint8_t b[44 + 2 * SAMPLES] = {0};
-    memcpy(b, "RIFF....WAVEfmt ", 16);
-    put_u32(b + 4, 36 + 2 * SAMPLES), put_u32(b + 16, 16), put_u16(b + 20, 1), put_u16(b + 22, 1);
-    put_u32(b + 24, RATE), put_u32(b + 28, 2 * RATE), put_u16(b + 32, 2), put_u16(b + 34, 16);
-    memcpy(b + 36, "data", 4);
-    put_u32(b + 40, 2 * SAMPLES);
+    put_wav_header(b, 1, 1, RATE, 16, 2 * SAMPLES);
     for (int i = 0; i < SAMPLES; i++) {
         double x = gain * sin(0.1 * i) * (1 + 0.3 * sin(0.0031 * i));
         put_u16(b + 44 + 2 * i, (uint16_t)(int16_t)(32767 * fmax(-top, fmin(top, x))));

@@ -1,37 +1,15 @@
 /* pipeline_testing.c - see pipeline_testing.h. */
 #include "pipeline_testing.h"
 
+#include "wav_testing.h"
+
 Corpora corpora;
 
 /* ---- the corpus ---- */
 
 static double clip_seconds(int i) { return 0.2 + 1.3 * ((i * 37) % CLIPS) / CLIPS; }
 
-void write_clip(const char *path, int kind, double seconds)
-{
-    enum { RATE = 22050 };
-    uint32_t n = (uint32_t)(seconds * RATE);
-    uint8_t *b = calloc(1, 44 + 2 * (size_t)n);
-    assert_non_null(b);
-    memcpy(b, "RIFF....WAVEfmt ", 16);
-    put_u32(b + 4, 36 + 2 * n);
-    put_u32(b + 16, 16);
-    put_u16(b + 20, 1);
-    put_u16(b + 22, 1);
-    put_u32(b + 24, RATE);
-    put_u32(b + 28, 2 * RATE);
-    put_u16(b + 32, 2);
-    put_u16(b + 34, 16);
-    memcpy(b + 36, "data", 4);
-    put_u32(b + 40, 2 * n);
-    double phase = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        phase += 6.283185307 * (120 + 23 * kind + 400.0 * i / n) / RATE;
-        put_u16(b + 44 + 2 * (size_t)i, (uint16_t)(int16_t)(9000 * sin(phase) + 3000 * sin(3.1 * phase)));
-    }
-    file_put(path, b, 44 + 2 * (size_t)n);
-    free(b);
-}
+void write_clip(const char *path, int kind, double seconds) { write_sweep(path, kind, seconds, 22050); }
 
 const char *clip_file(int i)
 {

@@ -1,6 +1,8 @@
 /* prepare_testing.c - see prepare_testing.h. */
 #include "prepare_testing.h"
 
+#include "wav_testing.h"
+
 #define MAX_CLIPS 20000
 
 /* ---- files ---- */
@@ -38,23 +40,6 @@ void copy_folder(const char *from, const char *to)
     char command[2200];
     snprintf(command, sizeof command, "cp -a '%s' '%s'", from, to);
     assert_int_equal(system(command), 0);
-}
-
-void put_wav_header(uint8_t h[44], int format, int channels, int rate, int bits, uint32_t bytes)
-{
-    int block = channels * bits / 8;
-    memcpy(h, "RIFF", 4);
-    put_u32(h + 4, 36 + bytes);
-    memcpy(h + 8, "WAVEfmt ", 8);
-    put_u32(h + 16, 16);
-    put_u16(h + 20, (uint16_t)format); /* 1 PCM, 3 float */
-    put_u16(h + 22, (uint16_t)channels);
-    put_u32(h + 24, (uint32_t)rate);
-    put_u32(h + 28, (uint32_t)(rate * block));
-    put_u16(h + 32, (uint16_t)block);
-    put_u16(h + 34, (uint16_t)bits);
-    memcpy(h + 36, "data", 4);
-    put_u32(h + 40, bytes);
 }
 
 uint8_t *make_wav(size_t *size, int kind, double seconds, int rate, int channels)

@@ -56,7 +56,6 @@ const char *path_of(const char *dir, const char *name); /* valid until the 64th 
 void write_file(const char *path, const void *p, size_t n);
 void remove_folder(const char *path);
 void copy_folder(const char *from, const char *to); /* to must not be there */
-void put_wav_header(uint8_t h[44], int format, int channels, int rate, int bits, uint32_t bytes);
 
 /* A tone that glides upwards, with quiet ends; `kind` sets its pitch. 16 bit. Returns the bytes, malloc'd. */
 uint8_t *make_wav(size_t *size, int kind, double seconds, int rate, int channels);
