@@ -287,7 +287,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
     if (!cfg->native_loading)
         log_warn(log,
                  "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
-                 "model device waits for all of it; --native-loading true runs them beside the step");
+                 "model device waits for all of it; --native-loading true runs them during the step");
     if (cfg->max_steps > 0 && within_warmup(cfg, cfg->max_steps))
         log_warn(
             log,

@@ -1,6 +1,6 @@
 /* pass.h - the activations of one batch. Private to src/model. M4: steps of the voice encoder. */
-#ifndef MYXTTS_RUN_H
-#define MYXTTS_RUN_H
+#ifndef MYXTTS_PASS_H
+#define MYXTTS_PASS_H
 
 #include "model/stack.h"
 

@@ -198,7 +198,8 @@ static int remove_newest(CheckpointWriter *w, int64_t most, uint64_t bytes)
         !folder_join(path, w->dir, list.items[0].name, NULL) && !stat(path, &st) && left < 0 &&
         left + st.st_size >= 0 && (has_other_best(w, path) || (w->is_last && st.st_nlink == 1))) {
         gone = remove_step(w, &list.items[0]);
-        log_warn(w->log, "the disk is full: %s was removed to make room", list.items[0].name);
+        if (gone)
+            log_warn(w->log, "the disk is full: %s was removed to make room", list.items[0].name);
     }
     free(list.items);
     return gone;
