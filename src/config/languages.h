@@ -26,9 +26,9 @@ enum {
     NEEDS_CAPITAL = 1, /* applies only before a capital letter (a name) */
     NEEDS_DIGIT = 2,   /* applies only before a digit (a number) */
     SAME_CASE = 4,     /* case must match; otherwise ASCII letters match in either case */
-    AFTER_NAME = 8,    /* applies only behind a name or an ordinal, and not before a name: "Rodeo Dr." */
-    IN_ADDRESS = 16,   /* applies only behind a house number and a name: "123 Main St" */
-    AFTER_DAY = 32,    /* applies only behind a number of one or two digits: "5 Dec" */
+    AFTER_NAME = 8,    /* applies only after a name or an ordinal, and not before a name: "Rodeo Dr." */
+    IN_ADDRESS = 16,   /* applies only after a house number and a name: "123 Main St" */
+    AFTER_DAY = 32,    /* applies only after a number of one or two digits: "5 Dec" */
     NEEDS_BLANK = 64   /* applies only before a blank or the end */
 };
 typedef struct Abbreviation {
@@ -42,7 +42,7 @@ enum {
     UNIT_JOINED = 1,     /* only without a blank: "6in" */
     UNIT_APART = 2,      /* a blank must stand before it, unless the number has decimals: "5 s", not "5s" */
     UNIT_STOPPED = 4,    /* may have a full stop: "6 ft." */
-    UNIT_NEEDS_STOP = 8, /* behind a blank only with its full stop: "6 in." */
+    UNIT_NEEDS_STOP = 8, /* after a blank only with its full stop: "6 in." */
 };
 typedef struct UnitName {
     const char *sign, *one, *many;

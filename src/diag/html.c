@@ -221,16 +221,15 @@ static void gains(Buf *b, const json_t *r)
     buf_str(b, "</table></div>\n");
 }
 
-/* What holds training up, and what stands behind it. */
+/* What limits training now, and what limits it next. */
 static void walls(Buf *b, const json_t *r)
 {
     const json_t *all = json_object_get(r, "walls");
     if (!json_array_size(all))
         return;
-    buf_str(b,
-            "<h2>What stands in the way, one behind the other</h2>\n<div class=\"card\"><table>\n<thead><tr>"
-            "<th>stage, cause</th><th>seen</th><th>remedy</th><th class=\"n\">without it</th>"
-            "<th class=\"n\">and those before it</th></tr></thead>\n");
+    buf_str(b, "<h2>What limits training, in order</h2>\n<div class=\"card\"><table>\n<thead><tr>"
+               "<th>stage, cause</th><th>seen</th><th>remedy</th><th class=\"n\">without it</th>"
+               "<th class=\"n\">and those before it</th></tr></thead>\n");
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *w = json_array_get(all, i);
         buf_str(b, "<tr><td>");

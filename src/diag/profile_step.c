@@ -315,7 +315,7 @@ void profile_text(Buf *out, const json_t *report)
     json_array_foreach(json_object_get(report, "evidence"), i, row)
         buf_printf(out, "  - %s\n", json_string_value(row));
     if (json_array_size(walls))
-        buf_str(out, "what stands in the way, one behind the other:\n");
+        buf_str(out, "what limits training, in order:\n");
     json_array_foreach(walls, i, row) buf_printf(out, "  %zu. %s\n", i + 1, json_string_value(row));
     json_array_foreach(json_object_get(report, "gains"), i, gain)
         buf_printf(out, "  %-40s %.2f times the throughput, predicted\n",

@@ -316,7 +316,7 @@ void report_text(Buf *out, const json_t *r)
         buf_printf(out, "  - %s\n", json_string_value(x));
     const json_t *walls = json_object_get(r, "wall_lines");
     if (json_array_size(walls))
-        buf_str(out, "\n  what stands in the way, one behind the other\n");
+        buf_str(out, "\n  what limits training, in order\n");
     json_array_foreach(walls, i, x) buf_printf(out, "    %zu. %s\n", i + 1, json_string_value(x));
     buf_str(out, "\n  what a change would give (throughput after / before)\n");
     json_array_foreach(json_object_get(r, "gains"), i, x)

@@ -163,7 +163,7 @@ static int try_address(Line *l)
         if (!host)
             return 0;
     } else {
-        /* A name before an '@', or a host with a known end and nothing but a path behind it. */
+        /* A name before an '@', or a host with a known end and nothing but a path after it. */
         size_t name = at;
         while (name < end && (is_alpha(l->s[name]) || is_digit(l->s[name]) || strchr("._%+-", l->s[name])))
             name++;
@@ -281,7 +281,7 @@ static void say_number(Line *l, int value, int ordinal)
     say(l, digits + n);
 }
 
-/* "I" and "X" are words and letters as well: they count only behind a title or a part of a book. */
+/* "I" and "X" are words and letters as well: they count only after a title or a part of a book. */
 static int try_roman(Line *l)
 {
     char word[WORD], before[WORD], next[WORD];
@@ -291,10 +291,10 @@ static int try_roman(Line *l)
         return 0;
     int titled, ordinal = 0, counts = 0;
     word_before(l, l->at, before);
-    size_t behind = l->at + length;
+    size_t after = l->at + length;
     if (is_part(before)) {
         counts = length > 1 || (is_upper(before[0]) && strchr("IVX", word[0])); /* "this chapter I wrote" */
-    } else if (begins(l, behind, " ") && word_at(l, behind + 1, next) && !strncasecmp(next, "centur", 6) &&
+    } else if (begins(l, after, " ") && word_at(l, after + 1, next) && !strncasecmp(next, "centur", 6) &&
                length > 1) {
         take(l, length);
         say_number(l, value, 1);
@@ -309,8 +309,8 @@ static int try_roman(Line *l)
     if (!ordinal && !counts)
         return 0;
     /* Old books write "Charles I., who". */
-    size_t stop = begins(l, behind, ".,") || (begins(l, behind, ". ") && behind + 2 < l->n &&
-                                              l->s[behind + 2] >= 'a' && l->s[behind + 2] <= 'z');
+    size_t stop = begins(l, after, ".,") || (begins(l, after, ". ") && after + 2 < l->n &&
+                                             l->s[after + 2] >= 'a' && l->s[after + 2] <= 'z');
     take(l, length + stop);
     if (ordinal)
         say(l, "the ");
@@ -365,7 +365,7 @@ static int try_zip(Line *l)
 
 /* ---- signs ---- */
 
-/* ½ as 1/2, with a blank behind a digit; squares and cubes; signs between words; @name, #name. */
+/* ½ as 1/2, with a blank after a digit; squares and cubes; signs between words; @name, #name. */
 static int try_sign(Line *l)
 {
     static const struct {

@@ -110,7 +110,7 @@ static void say_fraction(Scan *sc, int64_t count, int64_t parts, int article)
 }
 
 /* Up to three numbers with one mark between them: 3/4/2021, 555-123-4567. Returns how many there are and sets
- * *end behind the last; a letter or another number right behind them makes it 0. */
+ * *end after the last; a letter or another number right after them makes it 0. */
 enum { MAX_GROUPS = 5 };
 typedef struct Groups {
     size_t at[MAX_GROUPS], digits[MAX_GROUPS], end;
@@ -381,7 +381,7 @@ static int try_plural(Scan *sc, size_t at, const Figure *f)
 
 /* ---- heights, sizes, odds ---- */
 
-/* No quotation of the same mark is open before `at`: what stands behind a number is a measure. Quotations
+/* No quotation of the same mark is open before `at`: what stands after a number is a measure. Quotations
  * that are longer than FAR are not seen. */
 static int is_measure(const Scan *sc, size_t at, char mark)
 {
@@ -489,7 +489,7 @@ static const UnitName *find_unit(const Scan *sc, size_t at, size_t *length)
     return best;
 }
 
-/* "per hour", "per kilogram" behind a slash; returns where the text goes on. */
+/* "per hour", "per kilogram" after a slash; returns where the text goes on. */
 static size_t say_per(Scan *sc, size_t end)
 {
     size_t length;
@@ -531,7 +531,7 @@ static int try_half_of_day(Scan *sc, const Figure *f)
     return 1;
 }
 
-/* 5M, 2.5bn, 50k: the letters that stand for a scale; money: those that do so behind a currency sign only. */
+/* 5M, 2.5bn, 50k: the letters that stand for a scale; money: those that do so after a currency sign only. */
 static const char *scale_at(const Scan *sc, size_t at, int money, size_t *length)
 {
     static const struct {

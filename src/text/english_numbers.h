@@ -10,7 +10,7 @@
  * a year, an ordinal or whatever else numbers.c reads. */
 int english_figure(Scan *sc, size_t at, const Figure *f, int negative);
 
-/* Units behind a number ("5 kg", "20°C", "3pm", "10x", "2.5bn"): says number and unit. Returns 1 if there was
+/* Units after a number ("5 kg", "20°C", "3pm", "10x", "2.5bn"): says number and unit. Returns 1 if there was
  * one. */
 int english_unit(Scan *sc, size_t at, const Figure *f, int negative);
 
@@ -18,7 +18,7 @@ int english_unit(Scan *sc, size_t at, const Figure *f, int negative);
  * figure may be left to the scan. */
 int english_sign(Scan *sc);
 
-/* A sum of money; sign: where its currency sign or figure begins, end: behind the figure and its sign.
+/* A sum of money; sign: where its currency sign or figure begins, end: after the figure and its sign.
  * Returns where the text goes on. */
 size_t english_money(Scan *sc, const Figure *f, const MoneyNames *m, size_t sign, size_t end);
 
