@@ -86,9 +86,25 @@ typedef struct Durations {
 /* Columns of what is predicted for every symbol. */
 typedef enum { TRAIT_DURATION, TRAIT_PITCH, TRAIT_ENERGY, TRAIT_COUNT } Trait;
 
+/* How a signal is cut into frames: frame t is n samples (a power of two, at most 4096) around sample t * hop,
+ * under a periodic Hann window. T frames are (T - 1) * hop samples. tables: of sound_tables. */
+typedef struct SoundFrames {
+    int n, hop;
+    const void *tables; /* [2 * n] acc */
+} SoundFrames;
+
+/* Bands of a spectrum [n / 2 + 1]: triangles, every second of which may not overlap. On the device. */
+typedef struct SoundBands {
+    int count;
+    const int32_t *first, *width, *at; /* [count] first bin, bins, where its weights begin */
+    const float *weights;
+    float floor; /* least value before the logarithm */
+} SoundBands;
+
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
 #define SIDE_NOTES 4
+#define SOUND_LOUDEST 100 /* magnitude of wave_forward */
 
 typedef struct Ops {
     RealType real;
@@ -151,6 +167,14 @@ typedef struct Ops {
                           int T, int C, int N, int K, Activation act);
     /* 0: there is no use for it, pass NULL. */
     uint64_t (*unfolded_bytes)(int64_t rows, int C, int K);
+
+    /* out [B,T,C] = convolution over time with one filter for each channel: w [K,C], bias [C], K odd and at
+     * most 15, zero padding. Input rows t >= len[b] count as zero; output rows there are zero. */
+    void (*depthwise_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
+                              const int32_t *len, int B, int T, int C, int K);
+    /* din [B,T,C] = (NULL: not wanted); dw [K,C], dbias [C] acc +=. */
+    void (*depthwise_backward)(OpsContext *c, void *din, void *dw, void *dbias, const void *dout,
+                               const void *in, const void *w, const int32_t *len, int B, int T, int C, int K);
 
     /* Two lanes. What is enqueued between side_begin and side_end goes to the side lane: it starts after
      * everything that was enqueued before side_begin, and may then run in parallel with what follows
@@ -247,6 +271,24 @@ typedef struct Ops {
                         const float *pitch, const float *energy, const int32_t *len, int B, int T,
                         const float weight[TRAIT_COUNT]);
 
+    /* --- sound --- */
+
+    /* tables [2 * n] acc: cos and -sin of 2 pi k / n for k < n / 2, then the window. */
+    void (*sound_tables)(OpsContext *c, void *tables, int n);
+    /* wave [B, (T-1) * hop] acc = the inverse transform of T frames. Row t of spectrum [B,T,ld] real has, for
+     * F = n / 2 + 1 bins, the logarithms of the magnitudes, to which prior [B,T,F] float is added, then the
+     * phases; magnitudes are at most SOUND_LOUDEST. */
+    void (*wave_forward)(OpsContext *c, void *wave, const void *spectrum, int ld, const float *prior,
+                         const SoundFrames *f, int B, int T);
+    /* dspectrum [B,T,ld] =, zero past the phases. */
+    void (*wave_backward)(OpsContext *c, void *dspectrum, const void *dwave, const void *spectrum, int ld,
+                          const float *prior, const SoundFrames *f, int B, int T);
+    /* value [1] acc += weight * sum over frames and bands of |log band(wave) - log band(target)|, where a
+     * band is a weighted sum of magnitudes; the ends are reflected. dwave [B,samples] acc += weight * its
+     * gradient (NULL: value only). wave acc, target float; samples > n / 2. */
+    void (*spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
+                          const SoundFrames *f, const SoundBands *bands, int B, int samples, float weight);
+
     /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1,
      * or 0 when one of them or the sum is not finite. */
     void (*norm2)(OpsContext *c, void *norm2, int32_t *finite, const void *grad, int64_t n);
@@ -274,18 +316,19 @@ extern const Ops ops_host_f32, ops_host_f64;
 #define OPS_LIST(X) \
     X(linear_forward) X(linear_backward) X(norm_forward) X(norm_backward) \
     X(attention_forward) X(attention_backward) X(embed_forward) X(embed_backward) \
-    X(conv_forward) X(conv_backward) X(unfolded_bytes) \
+    X(conv_forward) X(conv_backward) X(unfolded_bytes) X(depthwise_forward) X(depthwise_backward) \
     X(dropout_forward) X(add_forward) X(add_vector_forward) X(add_vector_backward) \
     X(pool_forward) X(pool_backward) X(broadcast_forward) X(broadcast_backward) \
     X(fill_zero) X(fill_int) X(gather_forward) X(gather_backward) X(length_groups) X(band_mean) \
     X(group_frames) X(align_search) X(durations_place) X(repeat_forward) X(repeat_backward) \
     X(symbol_means) X(add_traits_forward) X(add_traits_backward) \
+    X(sound_tables) X(wave_forward) X(wave_backward) X(spectral_loss) \
     X(loss_forward) X(align_loss) X(traits_loss) X(norm2) X(guard) X(adamw) X(convert) X(unconvert)
 /* clang-format on */
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
-#define OPS_ABI (5 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (6 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

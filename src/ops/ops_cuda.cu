@@ -192,6 +192,8 @@ template <typename T> static Ops make_table(RealType real)
     attention_fill<T>(&ops);
     embed_fill<T>(&ops);
     conv_fill<T>(&ops);
+    depthwise_fill<T>(&ops);
+    sound_fill<T>(&ops);
     pointwise_fill<T>(&ops);
     rows_fill<T>(&ops);
     loss_fill<T>(&ops);

@@ -518,6 +518,20 @@ const OpsCase ops_cases[] = {
     {"conv apart, kernel 3 relu", CONV(5, 7, 3, 5, 3, ACT_RELU, 1, 1, 1), 0, 0},
     {"conv apart, 16 to 128", CONV(5, 21, 16, 128, 3, ACT_RELU, 1, 1, 1), 0, 0},
     {"conv apart, in parts", CONV(7, 131, 24, 257, 5, ACT_TANH, 1, 1, 1), 0, 0},
+    /* B T C K mixed din */
+    {"depthwise kernel 1", OTHER_BACK(depthwise, 2, 3, 5, 1, 0, 1), 0, 0},
+    {"depthwise kernel 7", OTHER_BACK(depthwise, 5, 19, 8, 7, 1, 1), 0, 0},
+    {"depthwise longer than its items", OTHER_BACK(depthwise, 6, 3, 11, 7, 1, 1), 0, 0},
+    {"depthwise without din", OTHER_BACK(depthwise, 3, 8, 16, 3, 1, 0), 0, 0},
+    {"depthwise in parts", OTHER_BACK(depthwise, 7, 131, 136, 7, 1, 1), 0, 0},
+    /* B T n hop more */
+    {"wave of 8 points", OTHER_BACK(wave, 2, 3, 8, 2, 0), 0, 0},
+    {"wave of 64 points, odd hop", OTHER_BACK(wave, 3, 7, 64, 13, 6), 0, 0},
+    {"wave of 1024 points", OTHER_BACK(wave, 2, 9, 1024, 200, 6), 0, 0},
+    /* B samples n hop bands */
+    {"spectral loss, 16 points", OTHER_BACK(spectral, 2, 23, 16, 4, 2), 0, 0},
+    {"spectral loss, 64 points", OTHER_BACK(spectral, 3, 150, 64, 16, 5), 0, 0},
+    {"spectral loss, 1024 points", OTHER_BACK(spectral, 2, 2000, 1024, 256, 40), 0, 0},
     {"dropout 1", OTHER_BACK(dropout, 1, 50), 0, 0},
     {"dropout 1037", OTHER_BACK(dropout, 1037, 50), 0, 0},
     {"dropout none", OTHER_BACK(dropout, 37, 0), 1, 0},
