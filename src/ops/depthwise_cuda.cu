@@ -10,9 +10,8 @@
 
 /* to[t] = start + the sum over taps of from[t + step * (k - K / 2)] w[k]; rows past the length are zero. */
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS)
-    filter_kernel(T *to, const T *from, const T *w, const T *start, const int32_t *len, int rows, int C, int K,
-                  int step)
+__global__ void __launch_bounds__(THREADS) filter_kernel(T *to, const T *from, const T *w, const T *start,
+                                                         const int32_t *len, int rows, int C, int K, int step)
 {
     int c = (blockIdx.x * THREADS + threadIdx.x) * V, t0 = blockIdx.y * STRIP, b = blockIdx.z;
     if (c >= C)
@@ -100,7 +99,8 @@ static void filter(CudaOps *o, const char *name, void *to, const void *from, con
                    const int32_t *len, int B, int rows, int C, int K, int step)
 {
     int wide = C % 8 == 0 && is_aligned(to) && is_aligned(from) && is_aligned(w) && is_aligned(start);
-    dim3 grid((unsigned)divide_up(C, THREADS * (wide ? 8 : 1)), (unsigned)divide_up(rows, STRIP), (unsigned)B);
+    dim3 grid((unsigned)divide_up(C, THREADS * (wide ? 8 : 1)), (unsigned)divide_up(rows, STRIP),
+              (unsigned)B);
     if (wide)
         LAUNCH(o, name, grid, THREADS, 0, (filter_kernel<T, 8>), (T *)to, (const T *)from, (const T *)w,
                (const T *)start, len, rows, C, K, step);

@@ -23,8 +23,8 @@ static void multiply_add(REAL *restrict out, const REAL *restrict in, const REAL
         out[i] += in[i] * w[i];
 }
 
-/* Rows of one item, `from` its first element: to[t] = start + the sum over taps of from[t + step * (k - half)]
- * w[k], step 1 forward and -1 for the gradient of the input. */
+/* Rows of one item, `from` its first element: to[t] = start + the sum over taps of from[t + step * (k -
+ * half)] w[k], step 1 forward and -1 for the gradient of the input. */
 static void filter(REAL *to, const REAL *from, const DepthwiseTask *d, const REAL *start, int c0, int n,
                    int length, int step)
 {

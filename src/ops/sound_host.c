@@ -91,8 +91,7 @@ static void wave_task(void *arg, int b, int slot)
         for (int f = 0; f < F; f++) {
             int loud, edge = f == 0 || f == n / 2;
             REAL m = magnitude(w, row, prior, f, &loud) * (REAL)(edge ? 1 : 2);
-            z[f] = (Point){m * (REAL)cos((double)row[F + f]),
-                           edge ? 0 : m * (REAL)sin((double)row[F + f])};
+            z[f] = (Point){m * (REAL)cos((double)row[F + f]), edge ? 0 : m * (REAL)sin((double)row[F + f])};
         }
         const Point *frame = transform(z, other, w->turn, n, -1);
         for (int k = 0; k < n; k++) {
@@ -198,8 +197,8 @@ static double frame_loss(const BandTask *l, Point *g, const Point *z)
             theirs += (REAL)weight[i] * (REAL)hypot((double)(a.im + m.im) / 2, (double)(m.re - a.re) / 2);
         }
         REAL floor = (REAL)l->bands->floor;
-        double difference = log((double)(ours > floor ? ours : floor)) -
-                            log((double)(theirs > floor ? theirs : floor));
+        double difference =
+            log((double)(ours > floor ? ours : floor)) - log((double)(theirs > floor ? theirs : floor));
         sum += fabs(difference);
         if (!(ours > floor) || difference == 0)
             continue;

@@ -51,8 +51,8 @@ void wave_go(OpsRun *r, const int *s)
 void wave_back(OpsRun *r, const int *s)
 {
     SoundFrames f = {s[2], s[3], AT(WAVE_TABLES)};
-    CALL(wave_backward, AT(WAVE_DSPECTRUM), AT(WAVE_DOUT), AT(WAVE_SPECTRUM), s[2] + 2 + s[4],
-         AT(WAVE_PRIOR), &f, s[0], s[1]);
+    CALL(wave_backward, AT(WAVE_DSPECTRUM), AT(WAVE_DOUT), AT(WAVE_SPECTRUM), s[2] + 2 + s[4], AT(WAVE_PRIOR),
+         &f, s[0], s[1]);
 }
 
 /* --- spectral: B samples n hop bands --- */
