@@ -60,6 +60,18 @@ static void mel_caches_of_before_are_valid(void **state)
     }
 }
 
+/* Another hash would build every audio cache anew. */
+static void audio_caches_stay_valid(void **state)
+{
+    Config cfg;
+    load(&cfg, "");
+    Hash128 h = audio_settings_hash(&cfg), want = {0x542bc0eee42464f3, 0x3aa7332643753eff};
+    if (!hash_equal(h, want))
+        fail_msg("the hash of the audio settings is 0x%016llx 0x%016llx", (unsigned long long)h.lo,
+                 (unsigned long long)h.hi);
+    config_close(&cfg);
+}
+
 /* The versions of libraries are in the hash of the text too; the settings' part of it is fixed. */
 static Hash128 text_settings_of_before(const Config *cfg)
 {
@@ -162,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mel_caches_of_before_are_valid),
+        cmocka_unit_test(audio_caches_stay_valid),
         cmocka_unit_test(text_caches_of_before_are_valid),
         cmocka_unit_test(checkpoints_are_bound_to_these),
     };

@@ -85,6 +85,17 @@ static void kills_during_the_first_build(void **state)
     kill_on_the_way(c, NULL, want, plain, seconds, is_long() ? 200 : 20);
 }
 
+static void kills_during_the_build_of_samples(void **state)
+{
+    Corpus *c = *state;
+    static const char *const audio[] = {"--num-workers", "2", "--stages", "audio", NULL};
+    corpus_fill(c, BIG, 0.12);
+    char want[256];
+    snprintf(want, sizeof want, "%s/want", c->root);
+    double seconds = timed(c, want, audio);
+    kill_on_the_way(c, NULL, want, audio, seconds, is_long() ? 50 : 6);
+}
+
 static void kills_during_a_change_of_settings(void **state)
 {
     Corpus *c = *state;
@@ -203,9 +214,10 @@ static void a_stopped_worker_costs_one_utterance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(kills_during_the_first_build),         T(kills_during_a_change_of_settings),
-        T(kills_during_an_incremental_build),    T(a_killed_worker_costs_one_utterance),
-        T(a_crashed_worker_costs_one_utterance), T(a_stopped_worker_costs_one_utterance),
+        T(kills_during_the_first_build),         T(kills_during_the_build_of_samples),
+        T(kills_during_a_change_of_settings),    T(kills_during_an_incremental_build),
+        T(a_killed_worker_costs_one_utterance),  T(a_crashed_worker_costs_one_utterance),
+        T(a_stopped_worker_costs_one_utterance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,14 +250,17 @@ void mel_scratch_close(MelScratch *s)
 }
 
 /* As many frames as fit into the clip with n_fft / 2 samples of padding at both ends. */
-int64_t mel_frames(const MelPlan *p, int64_t n)
+static int64_t frames_of(int64_t n, int n_fft, int hop)
 {
     if (n <= 0)
         return 0;
     /* The last sample of the padded clip at which a frame may begin: n + 2 * (n_fft / 2) - n_fft. */
-    int64_t last_start = n - p->t.n_fft % 2;
-    return 1 + last_start / p->t.hop;
+    int64_t last_start = n - n_fft % 2;
+    return 1 + last_start / hop;
 }
+
+int64_t mel_frames(const MelPlan *p, int64_t n) { return frames_of(n, p->t.n_fft, p->t.hop); }
+int64_t mel_frames_with(const Config *cfg, int64_t n) { return frames_of(n, cfg->n_fft, cfg->hop_length); }
 
 int mel_bands(const MelPlan *p) { return p->t.n_bands; }
 const float *mel_filterbank(const MelPlan *p) { return p->filterbank; }

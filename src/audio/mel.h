@@ -30,6 +30,7 @@ int mel_scratch_open(MelScratch **s, const MelPlan *p, Err *err);
 void mel_scratch_close(MelScratch *s);
 
 int64_t mel_frames(const MelPlan *p, int64_t n_samples); /* 1 + n / hop (n_fft even); 0 when n_samples is 0 */
+int64_t mel_frames_with(const Config *cfg, int64_t n_samples); /* the same, without a plan */
 int mel_bands(const MelPlan *p);
 const float *mel_filterbank(const MelPlan *p); /* [n_mels, n_fft/2 + 1] dense, for inversion and the GPU */
 /* Never fails. Any n_samples >= 1 (short clips are reflected as often as needed, as numpy.pad does). */

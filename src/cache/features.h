@@ -1,6 +1,7 @@
-/* features.h - what the two stores contain for an utterance:
+/* features.h - what the stores contain for an utterance:
  *   - text: tokens, phonemes, the cleaned text, the language
  *   - mel: log-mel frames, the pitch of each, and sums for the statistics of the corpus
+ *   - audio: the samples that the mel was computed from
  * Threads: views are read-only. */
 #ifndef MYXTTS_FEATURES_H
 #define MYXTTS_FEATURES_H
@@ -15,6 +16,7 @@
 
 #define TEXT_STORE "text"
 #define MEL_STORE "mel"
+#define AUDIO_STORE "audio"
 
 typedef struct TextView {           /* pointers into the mapping */
     const uint16_t *tokens;         /* [token_count] BOS ... EOS */
@@ -36,8 +38,19 @@ typedef struct MelView {
     double source_seconds;           /* length of the file before trimming */
 } MelView;
 int mel_view(MelView *v, const StoreEntry *e);
-/* Length in seconds of the file before trimming; also known for a record that is a rejection. */
-double mel_seconds(const StoreEntry *e);
+
+typedef struct AudioView {
+    const int16_t *data; /* [count] at sample_rate; audio_samples makes floats of them */
+    uint32_t count;      /* > 0 */
+    float scale;         /* of the numbers in data; 1 / 32768 unless the clip is louder than full scale */
+    double source_seconds;
+} AudioView;
+int audio_view(AudioView *v, const StoreEntry *e);
+/* n samples of a view's data, or of a part of it. */
+void audio_samples(float *out, const int16_t *data, float scale, int64_t n);
+
+/* Of a mel or audio record: length in seconds of the file before trimming; also known for a rejection. */
+double source_seconds(const StoreEntry *e);
 
 /* Head of the blob of the mel index; mean[bands] and deviation[bands] (double) follow. */
 typedef struct MelStatistics {
@@ -51,6 +64,11 @@ typedef struct MelStatistics {
  * one of these. */
 int mel_statistics(MelStatistics *head, const double **mean, const double **deviation, const Store *s);
 
+/* The blob of the audio index. */
+typedef struct AudioInformation {
+    uint32_t sample_rate, zero;
+} AudioInformation;
+
 /* Head of the blob of the text index: the symbol table, then the unknown symbols of the corpus. */
 typedef struct TextSymbols {
     uint32_t version, count; /* of the table; `count` code points (uint32_t) follow, ids 0 .. count - 1 */
@@ -60,6 +78,7 @@ int text_symbols(TextSymbols *head, const uint32_t **code_points, const uint32_t
                  const Store *s);
 
 Hash128 mel_settings_hash(const Config *cfg);
+Hash128 audio_settings_hash(const Config *cfg);
 Hash128 text_key(Hash128 settings, const Utterance *u);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "audio/mel.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/utf8.h"
@@ -27,14 +28,23 @@ static int counts(const LimitsInput *in, size_t i)
            r == REJECT_TEXT_TOO_LONG || r == REJECT_MEL_TOO_LONG;
 }
 
-static int has_store(const LimitsInput *in) { return in->mel && in->mel->count > 0; }
+static int has_mels(const LimitsInput *in) { return in->mel && in->mel->count > 0; }
+
+/* The store that knows the lengths; NULL: none does. */
+static const Store *store_of(const LimitsInput *in)
+{
+    if (has_mels(in))
+        return in->mel;
+    return in->audio && in->audio->count > 0 ? in->audio : NULL;
+}
 
 /* 1 and the entry of the clip; 0 if the store has none. */
 static int find(const LimitsInput *in, const Utterance *u, StoreEntry *e)
 {
-    int64_t at = has_store(in) ? store_find(in->mel, u->id.p, u->id.n) : -1;
+    const Store *s = store_of(in);
+    int64_t at = s ? store_find(s, u->id.p, u->id.n) : -1;
     if (at >= 0)
-        store_entry(in->mel, (uint64_t)at, e);
+        store_entry(s, (uint64_t)at, e);
     return at >= 0;
 }
 
@@ -81,8 +91,8 @@ static void gather(Lengths *l, const LimitsInput *in)
         int looked = !made && step && seen++ % step == 0;
         int read = looked && probe(in, i, &seconds, &frames);
         if (made) {
-            seconds = mel_seconds(&e);
-            frames = e.items;
+            seconds = source_seconds(&e);
+            frames = has_mels(in) ? e.items : (double)mel_frames_with(in->cfg, e.items);
         }
         l->guessed += (uint64_t)read;
         if (made || read) {

@@ -16,12 +16,13 @@
 #define LIMITS_KEEP 0.995 /* share of the clips that a limit should keep */
 
 typedef struct LimitCost {
-    const char *key;  /* of the configuration */
-    double limit;     /* its value */
-    uint64_t clips;   /* looked at; 0: the limit could not be judged */
-    uint64_t lost;    /* of these, outside this limit, whatever the other limits say */
-    uint64_t guessed; /* of these, judged by the header of the recording because no mel has been built */
-    double keeps;     /* the tightest value that keeps LIMITS_KEEP of the clips */
+    const char *key; /* of the configuration */
+    double limit;    /* its value */
+    uint64_t clips;  /* looked at; 0: the limit could not be judged */
+    uint64_t lost;   /* of these, outside this limit, whatever the other limits say */
+    uint64_t
+        guessed;  /* of these, judged by the header of the recording because nothing has been built of it */
+    double keeps; /* the tightest value that keeps LIMITS_KEEP of the clips */
 } LimitCost;
 typedef struct LimitCosts {
     LimitCost limit[LIMITS_COUNT];
@@ -31,6 +32,7 @@ typedef struct LimitsInput {
     const Config *cfg;
     const Dataset *dataset;
     const Store *mel;        /* NULL or closed: none. Lengths of clips it lacks come from their headers */
+    const Store *audio;      /* stands in for a mel store that is not there */
     const uint8_t *rejected; /* [dataset->count] RejectReason; clips that no limit rejected are ignored. NULL:
                                 none is known to be rejected */
     const double

@@ -1,5 +1,4 @@
 /* mel_features.c - what a record of the mel store holds: settings, key, payload, statistics. */
-#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -24,20 +23,8 @@ Hash128 mel_settings_hash(const Config *cfg)
     return hasher_close(&h);
 }
 
-/* The id is in the key: a file under another id is another entry. */
-Hash128 mel_key(Hash128 settings, Str id, Hash128 content)
-{
-    Hash128 parts[3] = {settings, hash_bytes(id.p, id.n), content};
-    return hash_bytes(parts, sizeof parts);
-}
-
 /* format of a mel record: storage in the low byte, bands above. */
 uint32_t mel_format(MelStorage storage, int bands) { return (uint32_t)storage | (uint32_t)bands << 8; }
-
-/* Whole microseconds in `extra`: the index stays free of floating point. */
-double mel_seconds(const StoreEntry *e) { return (double)e->extra * 1e-6; }
-
-uint64_t mel_extra(double seconds) { return (uint64_t)llround(seconds * 1e6); }
 
 /* Frames of mel, zeros to 8, pitch, zeros to 8, sums: the sizes must add up to the payload's. */
 int mel_view(MelView *v, const StoreEntry *e)
@@ -54,7 +41,7 @@ int mel_view(MelView *v, const StoreEntry *e)
                    .storage = (MelStorage)(e->format & 0xFF),
                    .pitch = (const float *)(const void *)(e->payload + data),
                    .sum = (const double *)(const void *)(e->payload + sums),
-                   .source_seconds = mel_seconds(e)};
+                   .source_seconds = source_seconds(e)};
     v->sum_squares = v->sum + bands;
     v->pitch_sums = v->sum_squares + bands;
     return 0;

@@ -8,8 +8,6 @@
 #include "config/config.h"
 #include "dataset/dataset.h"
 
-Hash128 mel_key(Hash128 settings, Str id, Hash128 content);
-uint64_t mel_extra(double seconds); /* StoreRecord.extra: whole microseconds, see mel_seconds */
 uint32_t mel_format(MelStorage storage, int bands); /* StoreRecord.format */
 /* Writes the payload of mel [frames, bands] and pitch [frames] to out: the values, then sums and sums of
  * squares (double) of each band and of the pitch. 0 or ERR_NOMEM. */

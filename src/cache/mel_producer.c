@@ -1,17 +1,14 @@
 /* mel_producer.c - audio -> log mel and pitch: the producer of the mel cache. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "audio/mel.h"
 #include "audio/pitch.h"
-#include "audio/process.h"
 #include "base/hash.h"
-#include "cache/accept.h"
+#include "cache/clip.h"
 #include "cache/features.h"
 #include "cache/mel_features.h"
 #include "cache/producers.h"
-#include "dataset/audio_file.h"
 
 #define FORGET_EVERY 64 /* entries looked at before their memory is given back */
 
@@ -22,27 +19,16 @@ typedef struct MelWorker { /* of one thread */
     int owns_plans; /* the first worker's; the others share them */
     MelScratch *scratch;
     PitchScratch *pitch_scratch;
-    AudioProcessor *processor;
-    AudioBuffer audio;
+    ClipReader clip;
     float *mel, *pitch;
     size_t mel_cap, pitch_cap;
 } MelWorker;
-
-static Hash128 key(Hash128 settings, const Utterance *u, Hash128 audio)
-{
-    return mel_key(settings, u->id, audio);
-}
 
 /* A rejection that was kept as a record stands as well as a mel. */
 static int is_usable(const StoreEntry *e)
 {
     MelView v;
     return e->status != 0 || mel_view(&v, e) == 0;
-}
-
-static RejectReason accept(const Config *cfg, const StoreEntry *e, char *detail, size_t cap)
-{
-    return accept_seconds(cfg, mel_seconds(e), detail, cap);
 }
 
 /* ---- work ---- */
@@ -54,8 +40,7 @@ static void close_worker(void *worker)
         return;
     mel_scratch_close(w->scratch);
     pitch_scratch_close(w->pitch_scratch);
-    audio_processor_close(w->processor);
-    audio_buffer_free(&w->audio);
+    clip_reader_close(&w->clip);
     /* Workers are closed in reverse, so nobody uses them any more. */
     if (w->owns_plans) {
         mel_plan_close(w->plan);
@@ -92,7 +77,7 @@ static int open_worker(void **out, const void *first, const Config *cfg, Err *er
     if (!rc)
         rc = pitch_scratch_open(&w->pitch_scratch, w->pitch_plan, err);
     if (!rc)
-        rc = audio_processor_open(&w->processor, cfg, err);
+        rc = clip_reader_open(&w->clip, cfg, err);
     if (rc) {
         close_worker(w);
         return rc;
@@ -118,25 +103,15 @@ static int encode(MelWorker *w, Produced *out, const float *samples, int64_t n)
     return mel_encode_payload(&out->payload, w->mel, w->pitch, frames, bands, w->cfg->mel_storage);
 }
 
-/* Decode, resample and trim, then mel and pitch; the first thing that goes wrong is the reason. */
+/* The first thing that goes wrong is the reason. */
 static void produce(void *worker, Produced *out, const ProducerInput *in)
 {
     MelWorker *w = worker;
     const float *samples;
     int64_t n;
-    out->reason = audio_decode(&w->audio, in->bytes, in->size, in->path, w->cfg->max_audio_length,
-                               out->detail, sizeof out->detail);
-    if (out->reason != REJECT_NONE)
-        return;
-    /* Rounded, not cut off: a clip of exactly min_audio_length would be too short. */
-    double seconds = (double)w->audio.frames / w->audio.rate;
-    out->extra = mel_extra(seconds);
-    out->reason = audio_process(w->processor, &samples, &n, &w->audio, w->cfg->trim_silence,
-                                w->cfg->enable_loudness_normalization, out->detail, sizeof out->detail);
-    if (out->reason == REJECT_NONE && encode(w, out, samples, n)) {
-        out->reason = REJECT_AUDIO_UNREADABLE;
-        snprintf(out->detail, sizeof out->detail, "no memory for a clip of %.0f s", seconds);
-    }
+    clip_read(&w->clip, &samples, &n, out, in);
+    if (out->reason == REJECT_NONE && encode(w, out, samples, n))
+        clip_no_memory(out);
 }
 
 /* ---- the blob: statistics of the corpus ---- */
@@ -241,10 +216,10 @@ const Producer mel_producer = {.store = MEL_STORE,
                                .unit = "clips",
                                .from_audio = 1,
                                .settings = mel_settings_hash,
-                               .key = key,
+                               .key = clip_key,
                                .is_usable = is_usable,
                                .open = open_worker,
                                .close = close_worker,
                                .produce = produce,
-                               .accept = accept,
+                               .accept = clip_accept,
                                .describe = describe};

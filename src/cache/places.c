@@ -17,7 +17,8 @@
 
 #define HASH_DIGITS 16 /* in the name of a folder; `inspect` shows them as the first of its settings */
 
-static const char *const store_names[] = {TEXT_STORE, MEL_STORE};
+static const char *const store_names[] = {TEXT_STORE, MEL_STORE, AUDIO_STORE};
+enum { STORES = sizeof store_names / sizeof *store_names };
 
 /* ---- one place ---- */
 
@@ -165,17 +166,18 @@ static int add_place(CacheList *l, const char *name, char *dir, const char *curr
 static int compare_places(const void *a, const void *b)
 {
     const CachePlace *x = a, *y = b;
-    int by_store = strcmp(y->store, x->store); /* text first */
+    int by_store = strcmp(y->store, x->store); /* text, mel, audio */
     return by_store ? by_store : strcmp(x->dir, y->dir);
 }
 
 int cache_list(CacheList *l, const Config *cfg, Err *err)
 {
     *l = (CacheList){0};
-    const Hash128 settings[] = {text_settings_hash(cfg), mel_settings_hash(cfg)};
+    const Hash128 settings[STORES] = {text_settings_hash(cfg), mel_settings_hash(cfg),
+                                      audio_settings_hash(cfg)};
     char *dir = prepare_cache_dir(cfg);
     int rc = dir ? 0 : err_set(err, ERR_NOMEM, "no memory for a path");
-    for (int i = 0; i < 2 && !rc; i++) {
+    for (int i = 0; i < STORES && !rc; i++) {
         char *current = cache_place(dir, store_names[i], settings[i]);
         rc = add_place(l, store_names[i], strdup(dir), current, err);
         DIR *d = opendir(dir);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audio/mel.h"
 #include "base/clock.h"
 #include "cache/accept.h"
 #include "cache/limits.h"
@@ -48,63 +49,99 @@ static int lock_cache(FileLock *lock, int *waited, const char *dir, Log *log, Er
     return rc;
 }
 
-/* The limits on length are applied here: they choose among the features and never change them. */
-static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareReport *report, Err *err)
+/* The stores that were built, as they are now, after the builders have committed; the others are closed. */
+typedef struct Built {
+    Store text, mel, audio;
+} Built;
+
+static int open_built(Built *b, const Preparation *s, const PrepareOptions *options, Err *err)
 {
     const Config *cfg = s->cfg;
-    /* The stores as they are now, after both builders have committed. */
-    Store text = {0}, mel = {0};
-    int rc = options->text ? cache_open(&text, s->dir, TEXT_STORE, text_settings_hash(cfg), err) : 0;
+    *b = (Built){0};
+    int rc = options->text ? cache_open(&b->text, s->dir, TEXT_STORE, text_settings_hash(cfg), err) : 0;
     if (!rc && options->mel)
-        rc = cache_open(&mel, s->dir, MEL_STORE, mel_settings_hash(cfg), err);
-    for (size_t i = 0; i < s->dataset->count && !rc; i++) {
-        const Utterance *u = &s->dataset->utterances[i];
-        if (s->rejected[i] != REJECT_NONE)
-            continue;
-        StoreEntry t = {0}, m = {0};
-        int64_t at;
-        if (options->text && (at = store_find(&text, u->id.p, u->id.n)) >= 0)
-            store_entry(&text, (uint64_t)at, &t);
-        if (options->mel && (at = store_find(&mel, u->id.p, u->id.n)) >= 0)
-            store_entry(&mel, (uint64_t)at, &m);
-        /* Over everything that was built, within the limits or not. */
-        report->longest_text = t.items > report->longest_text ? t.items : report->longest_text;
-        report->longest_mel = m.items > report->longest_mel ? m.items : report->longest_mel;
-        char detail[128];
-        RejectReason reason = accept_text(cfg, u->text, detail, sizeof detail);
-        if (reason == REJECT_NONE)
-            reason = accept_frames(cfg, m.items, detail, sizeof detail);
-        if (reason != REJECT_NONE)
-            rc = preparation_reject(s, i, reason, detail, err);
-        else {
-            report->accepted++;
-            report->tokens += t.items;
-            report->frames += m.items;
-            report->audio_seconds += mel_seconds(&m);
-        }
-    }
+        rc = cache_open(&b->mel, s->dir, MEL_STORE, mel_settings_hash(cfg), err);
+    if (!rc && options->audio)
+        rc = cache_open(&b->audio, s->dir, AUDIO_STORE, audio_settings_hash(cfg), err);
+    return rc;
+}
+
+static void close_built(Built *b)
+{
+    store_close(&b->text);
+    store_close(&b->mel);
+    store_close(&b->audio);
+}
+
+/* Zeros if the store has no record of the utterance. */
+static StoreEntry entry_of(const Store *s, const Utterance *u)
+{
+    StoreEntry e = {0};
+    int64_t at = s->count ? store_find(s, u->id.p, u->id.n) : -1;
+    if (at >= 0)
+        store_entry(s, (uint64_t)at, &e);
+    return e;
+}
+
+/* The limits on length choose among the features and never change them. */
+static int apply_limits_to(Preparation *s, const Built *b, PrepareReport *report, size_t i, Err *err)
+{
+    const Config *cfg = s->cfg;
+    const Utterance *u = &s->dataset->utterances[i];
+    StoreEntry text = entry_of(&b->text, u), mel = entry_of(&b->mel, u), audio = entry_of(&b->audio, u);
+    /* Either store knows how many frames the clip has. */
+    uint32_t frames = mel.items ? mel.items : (uint32_t)mel_frames_with(cfg, audio.items);
+    double seconds = mel.items ? source_seconds(&mel) : source_seconds(&audio);
+    /* Over everything that was built, within the limits or not. */
+    report->longest_text = text.items > report->longest_text ? text.items : report->longest_text;
+    report->longest_mel = frames > report->longest_mel ? frames : report->longest_mel;
+    char detail[128];
+    RejectReason reason = accept_text(cfg, u->text, detail, sizeof detail);
+    if (reason == REJECT_NONE)
+        reason = accept_frames(cfg, frames, detail, sizeof detail);
+    if (reason != REJECT_NONE)
+        return preparation_reject(s, i, reason, detail, err);
+    report->accepted++;
+    report->tokens += text.items;
+    report->frames += frames;
+    report->audio_seconds += seconds;
+    return 0;
+}
+
+/* Symbols outside the table, for the report. */
+static void copy_unknown(PrepareReport *report, const Store *text)
+{
+    TextSymbols head;
+    const uint32_t *symbols, *pairs;
+    if (text_symbols(&head, &symbols, &pairs, text) || head.unknown_count == 0)
+        return;
+    report->unknown = mem_calloc(head.unknown_count, 8);
+    if (!report->unknown)
+        return;
+    memcpy(report->unknown, pairs, (size_t)head.unknown_count * 8);
+    report->unknown_count = head.unknown_count;
+}
+
+static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareReport *report, Err *err)
+{
+    Built b;
+    int rc = open_built(&b, s, options, err);
+    for (size_t i = 0; i < s->dataset->count && !rc; i++)
+        if (s->rejected[i] == REJECT_NONE)
+            rc = apply_limits_to(s, &b, report, i, err);
     if (!rc)
-        rc = limits_measure(&report->limits,
-                            &(LimitsInput){.cfg = cfg,
-                                           .dataset = s->dataset,
-                                           .mel = &mel,
-                                           .rejected = s->rejected,
-                                           .most_headers = options->mel ? s->dataset->count : 0},
-                            err);
-    /* Symbols outside the table, for the report. */
-    if (!rc && options->text) {
-        TextSymbols head;
-        const uint32_t *symbols, *pairs;
-        if (text_symbols(&head, &symbols, &pairs, &text) == 0 && head.unknown_count > 0) {
-            report->unknown = mem_calloc(head.unknown_count, 8);
-            if (report->unknown) {
-                memcpy(report->unknown, pairs, (size_t)head.unknown_count * 8);
-                report->unknown_count = head.unknown_count;
-            }
-        }
-    }
-    store_close(&text);
-    store_close(&mel);
+        rc = limits_measure(
+            &report->limits,
+            &(LimitsInput){.cfg = s->cfg,
+                           .dataset = s->dataset,
+                           .mel = &b.mel,
+                           .audio = &b.audio,
+                           .rejected = s->rejected,
+                           .most_headers = options->mel || options->audio ? s->dataset->count : 0},
+            err);
+    if (!rc && options->text)
+        copy_unknown(report, &b.text);
+    close_built(&b);
     return rc;
 }
 
@@ -145,6 +182,7 @@ static int build_caches(Preparation *p, const PrepareOptions *options, PrepareRe
     } caches[] = {
         {&text_producer, options->text, &report->text},
         {&mel_producer, options->mel, &report->mel},
+        {&audio_producer, options->audio, &report->audio},
     };
     /* One line here is all that a new kind of cache needs. */
     enum { CACHES = sizeof caches / sizeof *caches };

@@ -17,17 +17,17 @@
 #include "dataset/dataset.h"
 
 typedef struct PrepareOptions {
-    int text, mel; /* 1: build this cache */
-    int prune;     /* 1: remove the caches of other settings, when all else went well */
-    int verify;    /* 1: check every byte of the caches and rebuild what is damaged */
-    Dataset *keep; /* receives the dataset that was read; the caller closes it. May be NULL */
+    int text, mel, audio; /* 1: build this cache */
+    int prune;            /* 1: remove the caches of other settings, when all else went well */
+    int verify;           /* 1: check every byte of the caches and rebuild what is damaged */
+    Dataset *keep;        /* receives the dataset that was read; the caller closes it. May be NULL */
 } PrepareOptions;
 
 typedef struct PrepareReport {
     char *cache_dir, *rejected_path; /* malloc'd */
     uint64_t lines, accepted, rejected;
     uint64_t by_reason[REJECT_COUNT];
-    CacheReport text, mel;
+    CacheReport text, mel, audio;
     double seconds;                     /* that the run took */
     double audio_seconds;               /* length of the accepted clips before trimming */
     uint64_t tokens, frames;            /* of the accepted utterances */

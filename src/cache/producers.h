@@ -4,7 +4,8 @@
 
 #include "cache/builder.h"
 
-extern const Producer text_producer; /* tokens of each line */
-extern const Producer mel_producer;  /* log mel and pitch of each clip; statistics of the corpus */
+extern const Producer text_producer;  /* tokens of each line */
+extern const Producer mel_producer;   /* log mel and pitch of each clip; statistics of the corpus */
+extern const Producer audio_producer; /* samples of each clip */
 
 #endif

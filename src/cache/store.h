@@ -1,4 +1,4 @@
-/* store.h - keyed, checksummed records on disk: the text cache and the mel cache are stores.
+/* store.h - keyed, checksummed records on disk: the caches of text, mels and samples are stores.
  * A store has one record per utterance, found by its id and valid for one key (a hash of everything the
  * record depends on). A build keeps the records whose keys are still valid and appends the others to a new
  * segment. The index is replaced last: when a build is killed, the old state stays, and the next build takes
@@ -22,7 +22,7 @@ typedef struct StoreEntry { /* a view of one record; pointers are valid until st
     uint32_t id_size;
     Hash128 key;
     FileStamp stamp;
-    uint32_t items;  /* frames or tokens */
+    uint32_t items;  /* tokens, frames or samples */
     uint32_t status; /* 0, or a RejectReason, whose detail is then the payload */
     uint32_t format; /* of the payload; defined by the user of the store */
     uint64_t extra;  /* also defined by the user of the store; kept in the index */

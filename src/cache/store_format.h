@@ -30,7 +30,7 @@ typedef struct RecordHeader {
     uint64_t size; /* of the whole record, including header and zeros */
     uint64_t payload_size;
     uint32_t payload_offset; /* from the start of the record */
-    uint32_t items;          /* frames or tokens */
+    uint32_t items;          /* tokens, frames or samples */
     uint32_t status;         /* 0, or the RejectReason, whose detail is then the payload */
     uint32_t format;         /* of the payload; defined by the user of the store */
     uint64_t key[2];         /* hash of everything the payload depends on */

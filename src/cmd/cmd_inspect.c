@@ -18,8 +18,11 @@
 #include "cmd/show_checkpoint.h"
 #include "text/tokens.h"
 
+static const char *const store_names[] = {TEXT_STORE, MEL_STORE, AUDIO_STORE};
+enum { STORES = sizeof store_names / sizeof *store_names };
+
 typedef struct Target {
-    char *dir, *names[2]; /* stores to look at */
+    char *dir, *names[STORES]; /* stores to look at */
     int count;
 } Target;
 
@@ -29,14 +32,13 @@ static int find_target(Target *t, const char *path, Err *err)
     struct stat st;
     if (stat(path, &st))
         return err_set_errno(err, ERR_MISSING, "cannot look at %s", path);
-    /* A folder: both stores, or the one that is there. */
+    /* A folder: the stores that are there. */
     if (S_ISDIR(st.st_mode)) {
-        static const char *const names[] = {TEXT_STORE, MEL_STORE};
         t->dir = strdup(path);
-        for (int i = 0; t->dir && i < 2; i++) {
-            char *index = store_index_path(path, names[i]);
+        for (int i = 0; t->dir && i < STORES; i++) {
+            char *index = store_index_path(path, store_names[i]);
             if (index && file_exists(index))
-                t->names[t->count++] = strdup(names[i]);
+                t->names[t->count++] = strdup(store_names[i]);
             free(index);
         }
         if (t->dir && t->count == 0) {
@@ -107,6 +109,38 @@ static json_t *symbols_json(const Store *s)
                      unknown);
 }
 
+/* What holds for every clip of an audio store. */
+static json_t *audio_json(const Store *s)
+{
+    AudioInformation head;
+    if (s->blob_size != sizeof head)
+        return json_null();
+    memcpy(&head, s->blob, sizeof head);
+    return json_pack("{s:i}", "sample_rate", (int)head.sample_rate);
+}
+
+/* How each kind of store is shown: its unit, the name of what is in its blob, the functions for that and for
+ * one record. */
+static json_t *text_entry_json(const StoreEntry *e);
+static json_t *mel_entry_json(const StoreEntry *e);
+static json_t *audio_entry_json(const StoreEntry *e);
+typedef struct StoreKind {
+    const char *items, *about;
+    json_t *(*about_json)(const Store *s);
+    json_t *(*entry_json)(const StoreEntry *e);
+} StoreKind;
+
+static const StoreKind *kind_of(const Store *s)
+{
+    static const StoreKind kinds[STORES] = {{"tokens", "symbols", symbols_json, text_entry_json},
+                                            {"frames", "statistics", statistics_json, mel_entry_json},
+                                            {"samples", "information", audio_json, audio_entry_json}};
+    for (int i = 1; i < STORES; i++)
+        if (strcmp(s->name, store_names[i]) == 0)
+            return &kinds[i];
+    return &kinds[0];
+}
+
 /* One store: counts, size, settings. */
 static json_t *store_json(const Store *s)
 {
@@ -117,15 +151,15 @@ static json_t *store_json(const Store *s)
         items += e.status == 0 ? e.items : 0;
         rejected += e.status != 0;
     }
-    int is_mel = strcmp(s->name, MEL_STORE) == 0;
+    const StoreKind *kind = kind_of(s);
     char settings[40];
     hash_text(settings, s->settings);
     json_t *o =
         json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:s}", "store", json_from_text(s->name), "folder",
                   json_from_text(s->dir), "utterances", (json_int_t)(s->count - rejected), "rejected",
-                  (json_int_t)rejected, is_mel ? "frames" : "tokens", (json_int_t)items, "bytes",
-                  (json_int_t)store_bytes(s), "segments", (int)s->segment_count, "settings", settings);
-    json_object_set_new(o, is_mel ? "statistics" : "symbols", is_mel ? statistics_json(s) : symbols_json(s));
+                  (json_int_t)rejected, kind->items, (json_int_t)items, "bytes", (json_int_t)store_bytes(s),
+                  "segments", (int)s->segment_count, "settings", settings);
+    json_object_set_new(o, kind->about, kind->about_json(s));
     return o;
 }
 
@@ -173,6 +207,23 @@ static json_t *mel_entry_json(const StoreEntry *e)
                      json_from_double(n > 0 ? sum / n : 0), "pitch_hz", json_from_double(pitch));
 }
 
+static json_t *audio_entry_json(const StoreEntry *e)
+{
+    AudioView v;
+    if (audio_view(&v, e))
+        return json_pack("{s:s}", "error", "the record is damaged");
+    double peak = 0, squares = 0;
+    for (uint32_t i = 0; i < v.count; i++) {
+        float x;
+        audio_samples(&x, v.data + i, v.scale, 1);
+        peak = fabsf(x) > peak ? fabsf(x) : peak;
+        squares += (double)x * x;
+    }
+    return json_pack("{s:I, s:o, s:o, s:o}", "samples", (json_int_t)v.count, "source_seconds",
+                     json_from_double(v.source_seconds), "peak", json_from_double(peak), "rms",
+                     json_from_double(sqrt(squares / v.count)));
+}
+
 /* A rejection has its reason as payload. */
 static json_t *entry_json(const Store *s, uint64_t i)
 {
@@ -182,8 +233,7 @@ static json_t *entry_json(const Store *s, uint64_t i)
     hash_text(key, e.key);
     json_t *o = e.status != 0 ? json_pack("{s:s, s:o}", "rejected", reject_code((RejectReason)e.status),
                                           "detail", json_from_bytes((const char *)e.payload, e.payload_size))
-                : strcmp(s->name, MEL_STORE) == 0 ? mel_entry_json(&e)
-                                                  : text_entry_json(&e);
+                              : kind_of(s)->entry_json(&e);
     json_object_set_new(o, "id", json_from_bytes(e.id, e.id_size));
     json_object_set_new(o, "key", json_string(key));
     json_object_set_new(o, "segment", json_integer(e.segment));
@@ -246,8 +296,8 @@ static int inspect_store(json_t *all, const char *dir, const char *name, const c
 int cmd_inspect(int argc, char **argv, Log *log)
 {
     const char *id = NULL;
-    const CmdOption own[] = {
-        {"utterance", "ID", &id, NULL, "one utterance: its phonemes and tokens, its mel in numbers"}};
+    const CmdOption own[] = {{"utterance", "ID", &id, NULL,
+                              "one utterance: its phonemes and tokens, its mel and its samples in numbers"}};
     CmdLine line;
     Err err = {0};
     Target target = {0};
@@ -286,8 +336,8 @@ done:
         code = cmd_fail(log, &err);
     json_decref(all);
     free(target.dir);
-    free(target.names[0]);
-    free(target.names[1]);
+    for (int i = 0; i < STORES; i++)
+        free(target.names[i]);
     cmd_line_close(&line);
     return code;
 }

@@ -15,7 +15,8 @@
 #include "cmd/output.h"
 
 static const char *usage_text =
-    "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|all] [--verify] [--prune] [--json]\n\n"
+    "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "
+    "[--json]\n\n"
     "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches "
     "and\n"
     "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
@@ -47,9 +48,10 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
                                                  "count", (json_int_t)r->unknown[2 * i + 1]));
     }
     json_t *o = json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines", (json_int_t)r->lines,
-        "accepted", (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected, "reasons", reasons, "text",
-        stage_json(&r->text, options->verify), "mel", stage_json(&r->mel, options->verify), "cache_dir",
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:o}", "lines",
+        (json_int_t)r->lines, "accepted", (json_int_t)r->accepted, "rejected", (json_int_t)r->rejected,
+        "reasons", reasons, "text", stage_json(&r->text, options->verify), "mel",
+        stage_json(&r->mel, options->verify), "audio", stage_json(&r->audio, options->verify), "cache_dir",
         json_from_text(r->cache_dir), "rejected_file", json_from_text(r->rejected_path), "audio_seconds",
         r->audio_seconds, "seconds", r->seconds, "tokens", (json_int_t)r->tokens, "mel_frames",
         (json_int_t)r->frames, "unknown_symbols", unknown);
@@ -103,10 +105,12 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
         print_stage("text", &r->text, options->verify);
     if (options->mel)
         print_stage("mel", &r->mel, options->verify);
-    if (options->mel && r->accepted) {
+    if (options->audio)
+        print_stage("audio", &r->audio, options->verify);
+    if ((options->mel || options->audio) && r->accepted) {
         char length[64];
         progress_format_seconds(length, sizeof length, r->audio_seconds);
-        printf("  %-9s %s of speech, %llu mel frames, longest clip %u frames\n", "audio", length,
+        printf("  %-9s %s of speech, %llu mel frames, longest clip %u frames\n", "clips", length,
                (unsigned long long)r->frames, r->longest_mel);
     }
     if (options->text && r->accepted)
@@ -125,13 +129,34 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
     print_others(r, options);
 }
 
+/* Stages, one or several with commas between them. `all` is what a voice is trained with; a vocoder needs
+ * audio alone. */
+static int parse_stages(PrepareOptions *options, const char *stages, Err *err)
+{
+    for (const char *at = stages;; at++) {
+        size_t n = strcspn(at, ",");
+        int all = n == 3 && strncmp(at, "all", n) == 0, text = n == 4 && strncmp(at, "text", n) == 0,
+            mel = n == 3 && strncmp(at, "mel", n) == 0, audio = n == 5 && strncmp(at, "audio", n) == 0;
+        if (!all && !text && !mel && !audio)
+            return err_set(err, ERR_USAGE, "--stages is '%s', but must be text, mel, audio or all", stages);
+        options->text |= text || all;
+        options->mel |= mel || all;
+        options->audio |= audio;
+        at += n;
+        if (!*at)
+            return 0;
+    }
+}
+
 /* Exit code 3: no usable line; 1: damage was found. */
 int cmd_prepare(int argc, char **argv, Log *log)
 {
     const char *stages = "all";
     PrepareOptions options = {0};
     const CmdOption own[] = {
-        {"stages", "text|mel|all", &stages, NULL, "which caches to build (text needs no audio)"},
+        {"stages", "text|mel|audio|all", &stages, NULL,
+         "which caches to build: all (the default) is text and mel, audio the samples for a vocoder; several "
+         "with commas (text needs no recordings)"},
         {"verify", NULL, NULL, &options.verify,
          "check every byte of the caches; damaged records are named and rebuilt"},
         {"prune", NULL, NULL, &options.prune,
@@ -147,12 +172,9 @@ int cmd_prepare(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    options.text = strcmp(stages, "text") == 0 || strcmp(stages, "all") == 0;
-    options.mel = strcmp(stages, "mel") == 0 || strcmp(stages, "all") == 0;
-    if (!options.text && !options.mel) {
-        rc = err_set(&err, ERR_USAGE, "--stages is '%s', but must be text, mel or all", stages);
+    rc = parse_stages(&options, stages, &err);
+    if (rc)
         goto done;
-    }
     if (!line.cfg.data_path[0]) {
         rc =
             err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
@@ -173,7 +195,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     /* Nothing usable is a failure; damage that was mended is a finding. */
     if (report.accepted == 0) {
         rc = data_unusable(&dataset, &line.cfg, report.rejected_path, &err);
-    } else if (report.text.damaged + report.mel.damaged > 0) {
+    } else if (report.text.damaged + report.mel.damaged + report.audio.damaged > 0) {
         log_warn(log,
                  "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
         code = 1;

@@ -8,10 +8,11 @@
 #include "config/config.h"
 
 typedef enum {
-    BOUND_TEXT_CACHE = 1, /* it changes a token of a line */
-    BOUND_MEL_CACHE = 2,  /* it changes a mel or a pitch */
-    BOUND_CHECKPOINT = 4, /* a trained network cannot go on or speak with another value */
-    BOUND_LOSS = 8        /* a loss means something else with another value */
+    BOUND_TEXT_CACHE = 1,  /* it changes a token of a line */
+    BOUND_MEL_CACHE = 2,   /* it changes a mel or a pitch */
+    BOUND_CHECKPOINT = 4,  /* a trained network cannot go on or speak with another value */
+    BOUND_LOSS = 8,        /* a loss means something else with another value */
+    BOUND_AUDIO_CACHE = 16 /* it changes a sample of a clip */
 } Binding;
 
 /* Adds the values of the settings that b is bound to. The order is part of every cache's key: first all that

@@ -110,6 +110,8 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 #define WITH(key) .with = #key + 0 * sizeof(((Config *)0)->key) /* compiles for members of Config only */
 #define MEL_AND_VOICE BINDS(BOUND_MEL_CACHE | BOUND_CHECKPOINT)
 #define TEXT_AND_VOICE BINDS(BOUND_TEXT_CACHE | BOUND_CHECKPOINT)
+#define SOUND_AND_VOICE BINDS(BOUND_AUDIO_CACHE | BOUND_MEL_CACHE | BOUND_CHECKPOINT)
+#define SOUND BINDS(BOUND_AUDIO_CACHE | BOUND_MEL_CACHE) /* what the mel is computed from */
 #define MEL_ONLY BINDS(BOUND_MEL_CACHE)
 #define TEXT_ONLY BINDS(BOUND_TEXT_CACHE)
 #define VOICE_ONLY BINDS(BOUND_CHECKPOINT)
@@ -161,12 +163,12 @@ const Option option_table[] = {
 
     /* model: the features it sees */
     INT(M, sample_rate, "22050", 4000, 192000,
-         "Samples per second; other recordings are resampled.", ALSO("data"), MEL_AND_VOICE),
-    INT(M, n_fft, "1024", 64, 16384, "FFT length of the mel, in samples.", ALSO("data"), MEL_AND_VOICE),
+         "Samples per second; other recordings are resampled.", ALSO("data"), SOUND_AND_VOICE),
+    INT(M, n_fft, "1024", 64, 16384, "FFT length of the mel, in samples.", ALSO("data"), SOUND_AND_VOICE),
     INT(M, win_length, "1024", 32, 16384,
          "Window length of the mel, in samples; at most n_fft.", ALSO("data"), MEL_AND_VOICE),
     INT(M, hop_length, "256", 16, 8192,
-         "Samples from one mel frame to the next; at most win_length.", ALSO("data"), MEL_AND_VOICE),
+         "Samples from one mel frame to the next; at most win_length.", ALSO("data"), SOUND_AND_VOICE),
     INT(M, n_mels, "80", 8, 512, "Mel bands.", ALSO("data"), MEL_AND_VOICE),
     FLOAT(M, mel_fmin, "0", 0, 96000, "Lowest frequency of the mel, in Hz.", ALIAS("fmin"), ALSO("data"),
          MEL_AND_VOICE),
@@ -221,14 +223,14 @@ const Option option_table[] = {
          ALSO("model")),
 
     /* data: audio */
-    BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip.", MEL_ONLY),
+    BOOL(D, trim_silence, "true", "Cut silence from the beginning and the end of each clip.", SOUND),
     FLOAT(D, trim_top_db, "40", 5, 120,
          "Decibels below the loudest frame that count as silence. 40 keeps the quiet endings of words; "
-         "20-30 cuts closer and may take them.", MEL_ONLY, WITH(trim_silence)),
+         "20-30 cuts closer and may take them.", SOUND, WITH(trim_silence)),
     BOOL(D, enable_loudness_normalization, "true", "Bring every clip to target_loudness_lufs (EBU R128).",
-         MEL_ONLY),
+         SOUND),
     FLOAT(D, target_loudness_lufs, "-23", -70, -5, "Loudness of a clip, in LUFS.",
-         MEL_ONLY, WITH(enable_loudness_normalization)),
+         SOUND, WITH(enable_loudness_normalization)),
     FLOAT(D, min_audio_length, "0.1", 0, 3600, "Seconds; shorter recordings are left out and counted."),
     FLOAT(D, max_audio_length, "30", 0.1, 36000, "Seconds; longer recordings are left out and counted."),
     INT(D, max_mel_frames, "1024", 8, 65535,

@@ -1,0 +1,61 @@
+/* clip.c - see clip.h. */
+#include "cache/clip.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "cache/accept.h"
+#include "cache/features.h"
+
+#define MICROSECONDS 1e6 /* in a second; StoreRecord.extra is whole ones, so the index has no floats */
+
+int clip_reader_open(ClipReader *r, const Config *cfg, Err *err)
+{
+    *r = (ClipReader){.cfg = cfg};
+    return audio_processor_open(&r->processor, cfg, err);
+}
+
+void clip_reader_close(ClipReader *r)
+{
+    audio_processor_close(r->processor);
+    audio_buffer_free(&r->audio);
+    *r = (ClipReader){0};
+}
+
+void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, const ProducerInput *in)
+{
+    const Config *cfg = r->cfg;
+    *samples = NULL;
+    *n = 0;
+    out->reason = audio_decode(&r->audio, in->bytes, in->size, in->path, cfg->max_audio_length, out->detail,
+                               sizeof out->detail);
+    if (out->reason != REJECT_NONE)
+        return;
+    /* Rounded, not cut off: a clip of exactly min_audio_length would be too short. */
+    out->extra = (uint64_t)llround((double)r->audio.frames / r->audio.rate * MICROSECONDS);
+    out->reason = audio_process(r->processor, samples, n, &r->audio, cfg->trim_silence,
+                                cfg->enable_loudness_normalization, out->detail, sizeof out->detail);
+    if (out->reason != REJECT_NONE)
+        *n = 0;
+}
+
+void clip_no_memory(Produced *out)
+{
+    out->reason = REJECT_AUDIO_UNREADABLE;
+    snprintf(out->detail, sizeof out->detail, "no memory for a clip of %.0f s",
+             (double)out->extra / MICROSECONDS);
+}
+
+double source_seconds(const StoreEntry *e) { return (double)e->extra / MICROSECONDS; }
+
+/* The id is in the key: a file under another id is another entry. */
+Hash128 clip_key(Hash128 settings, const Utterance *u, Hash128 audio)
+{
+    Hash128 parts[3] = {settings, hash_bytes(u->id.p, u->id.n), audio};
+    return hash_bytes(parts, sizeof parts);
+}
+
+RejectReason clip_accept(const Config *cfg, const StoreEntry *e, char *detail, size_t cap)
+{
+    return accept_seconds(cfg, source_seconds(e), detail, cap);
+}
