@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "config/bindings.h"
 #include "voice/checkpoint_fields.h"
 
 /* Written by the program before the tables existed. */
@@ -170,6 +171,12 @@ static void a_file_of_before_loads(void **state)
     assert_string_equal(v.speakers[0], "anna");
     assert_true(v.content.clips.count == 4 && v.content.clips.frames == 256 && v.content.clips.bands == 8);
     assert_true(v.longest_text > 0 && v.pitch_deviation > 0);
+    /* It is a voice, and its mel is known by its settings. */
+    Hash128 mel = config_mel_hash(&v.cfg);
+    char hash[33];
+    snprintf(hash, sizeof hash, "%016llx%016llx", (unsigned long long)mel.hi, (unsigned long long)mel.lo);
+    assert_true(v.cfg.network == NETWORK_VOICE);
+    assert_string_equal(v.mel, hash);
     /* All its parameters and moments are those of a network with its settings. */
     Model m;
     assert_int_equal(model_open(&m, &v.cfg, (int)safetensors_find(&v.file, "text.symbols")->shape[0], &err),

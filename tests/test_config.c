@@ -77,10 +77,14 @@ static void test_rows_are_sound(void **state)
         }
         config_row(&cfg, i, &row);
         assert_true(row.value[0] && row.range[0] && row.origin[0]);
-        assert_string_equal(row.origin, option_preset(o, SIZE_TINY) ? "preset tiny" : "default");
-        if (option_preset(
-                o, SIZE_TINY)) /* the table's own default is the preset's, so that help and docs agree */
-            assert_string_equal(o->def, option_preset(o, SIZE_TINY));
+        const char *word, *preset = option_preset(o, &cfg, &word);
+        if (!preset) {
+            assert_string_equal(row.origin, "default");
+            continue;
+        }
+        assert_string_equal(row.origin + strlen("preset "), word);
+        /* The table's own default is the preset's, so that help and docs agree. */
+        assert_string_equal(o->def, preset);
     }
     config_close(&cfg);
 }
@@ -153,6 +157,30 @@ static void test_presets(void **state)
         assert_string_equal(row.origin, origin);
         config_close(&c);
     }
+}
+
+/* What a vocoder is trained with, and its sizes; a key that is given wins over both. */
+static void test_presets_of_the_vocoder(void **state)
+{
+    char *argv[] = {"--network", "vocoder", "--vocoder-size", "large", "--beta1", "0.7"};
+    Config c;
+    ConfigRow row;
+    assert_int_equal(config_load(&c, NULL, 0, NULL, NULL), 0);
+    assert_true(c.network == NETWORK_VOICE && c.vocoder_dim == 256 && c.vocoder_layers == 8);
+    assert_true(c.learning_rate == 1e-3 && c.beta1 == 0.9 && c.beta2 == 0.98 && c.gradient_clip_norm == 1);
+    row_of(&c, "beta2", &row);
+    assert_string_equal(row.origin, "default");
+    config_close(&c);
+    assert_int_equal(config_load(&c, NULL, COUNT(argv), argv, NULL), 0);
+    assert_true(c.network == NETWORK_VOCODER && c.vocoder_dim == 512 && c.vocoder_layers == 8);
+    assert_true(c.learning_rate == 5e-4 && c.beta1 == 0.7 && c.beta2 == 0.95 && c.warmup_steps == 0);
+    row_of(&c, "beta2", &row);
+    assert_string_equal(row.origin, "preset vocoder");
+    row_of(&c, "vocoder_dim", &row);
+    assert_string_equal(row.origin, "preset large");
+    row_of(&c, "decoder_dim", &row);
+    assert_string_equal(row.origin, "preset tiny");
+    config_close(&c);
 }
 
 /* --- precedence and origins --- */
@@ -312,10 +340,9 @@ static void test_default_yaml(void **state)
         config_row(&defaults, i, &b);
         assert_string_equal(a.value, b.value);
         char line[100];
-        snprintf(line, sizeof line, "%s%s: ", option_preset(&option_table[i], SIZE_TINY) ? "\n  #" : "\n  ",
-                 a.key);
+        snprintf(line, sizeof line, "%s%s: ", option_follows(&option_table[i], 0) ? "\n  #" : "\n  ", a.key);
         assert_non_null(strstr(text.data, line));
-        if (!option_preset(&option_table[i], SIZE_TINY))
+        if (!option_follows(&option_table[i], 0))
             assert_non_null(strstr(a.origin, "configs/default.yaml:"));
     }
     config_close(&loaded);
@@ -408,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_rows_are_sound),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_presets_of_the_vocoder),
         cmocka_unit_test(test_precedence_and_origins),
         cmocka_unit_test(test_argument_errors),
         cmocka_unit_test(test_argument_values),

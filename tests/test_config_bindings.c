@@ -129,6 +129,7 @@ static void checkpoints_are_bound_to_these(void **state)
         "gst_num_heads 2",
         "feed_forward_ratio 4",
         "predictor_dim 128",
+        "network vocoder",
         "sample_rate 24000",
         "n_fft 2048",
         "win_length 800",
@@ -170,13 +171,46 @@ static void checkpoints_are_bound_to_these(void **state)
     config_close(&base);
 }
 
+/* Vocoders, and the hash that tells whether a voice and a vocoder have the same mel. */
+static void vocoders_are_bound_to_these(void **state)
+{
+    static const struct {
+        const char *line;
+        int mel; /* it is another mel */
+    } others[] = {{"network voice", 0},     {"vocoder_dim 128", 0}, {"vocoder_layers 2", 0},
+                  {"sample_rate 24000", 1}, {"n_fft 2048", 1},      {"win_length 800", 1},
+                  {"hop_length 200", 1},    {"n_mels 64", 1},       {"mel_fmin 50", 1},
+                  {"mel_fmax 7600", 1}};
+    const int count = (int)(sizeof others / sizeof *others);
+    Config base, other;
+    ConfigRow a, b;
+    load(&base, "--network vocoder");
+    for (int i = 0; i < count; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "--network vocoder --%s", others[i].line);
+        load(&other, line);
+        assert_int_equal(config_bound_differs(&base, &other, BOUND_VOCODER, &a, &b), 1);
+        assert_memory_equal(a.key, others[i].line, strlen(a.key));
+        assert_int_equal(hash_equal(config_mel_hash(&base), config_mel_hash(&other)), !others[i].mel);
+        config_close(&other);
+    }
+    int bound = 0;
+    for (int i = 0; i < option_count(); i++)
+        bound += (option_table[i].binds & BOUND_VOCODER) != 0;
+    assert_int_equal(bound, count);
+    load(&other, "--network vocoder --model-size nano --use-phonemes false --vocoder-segment-frames 99");
+    assert_int_equal(config_bound_differs(&base, &other, BOUND_VOCODER, &a, &b), 0);
+    assert_true(hash_equal(config_mel_hash(&base), config_mel_hash(&other)));
+    config_close(&other);
+    config_close(&base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mel_caches_of_before_are_valid),
-        cmocka_unit_test(audio_caches_stay_valid),
-        cmocka_unit_test(text_caches_of_before_are_valid),
-        cmocka_unit_test(checkpoints_are_bound_to_these),
+        cmocka_unit_test(mel_caches_of_before_are_valid),  cmocka_unit_test(audio_caches_stay_valid),
+        cmocka_unit_test(text_caches_of_before_are_valid), cmocka_unit_test(checkpoints_are_bound_to_these),
+        cmocka_unit_test(vocoders_are_bound_to_these),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,7 +203,8 @@ static int report(const Eval *e, int json, Err *err)
     if (json) {
         json_t *terms = json_object();
         for (int i = 0; i < TERM_COUNT; i++)
-            json_object_set_new(terms, loss_term_name(i), json_from_double(e->terms[i]));
+            if (loss_term_is_of(i, e->data.file.cfg.network))
+                json_object_set_new(terms, loss_term_name(i), json_from_double(e->terms[i]));
         json_t *o = json_pack(
             "{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", json_from_text(e->data.file.path), "step",
             (json_int_t)e->data.file.content.state.step, "clips", (json_int_t)e->corpus.count, "held_out",
@@ -239,7 +240,8 @@ static int report(const Eval *e, int json, Err *err)
     printf("  loss on %u %sclip%s: %.4f (", e->corpus.count, e->all ? "" : "held-out ",
            plural(e->corpus.count), e->loss);
     for (int i = 0; i < TERM_COUNT; i++)
-        printf("%s%s %.4f", i ? ", " : "", loss_term_name(i), e->terms[i]);
+        if (loss_term_is_of(i, e->data.file.cfg.network))
+            printf("%s%s %.4f", i ? ", " : "", loss_term_name(i), e->terms[i]);
     printf(")\n");
     return 0;
 }

@@ -64,6 +64,23 @@ void config_hash_bound(Hasher *h, const Config *cfg, Binding b)
         }
 }
 
+/* Those that bind voices, vocoders and the cache of the mels alike. */
+Hash128 config_mel_hash(const Config *cfg)
+{
+    const unsigned mel = BOUND_MEL_CACHE | BOUND_CHECKPOINT | BOUND_VOCODER;
+    Hasher h;
+    if (hasher_open(&h))
+        return (Hash128){0};
+    for (int i = 0; i < option_count(); i++) {
+        const Option *o = &option_table[i];
+        if ((o->binds & mel) != mel)
+            continue;
+        hasher_str(&h, o->key);
+        hash_setting(&h, o, cfg);
+    }
+    return hasher_close(&h);
+}
+
 int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigRow *row_was,
                          ConfigRow *row_is)
 {

@@ -8,16 +8,21 @@
 #include "config/config.h"
 
 typedef enum {
-    BOUND_TEXT_CACHE = 1,  /* it changes a token of a line */
-    BOUND_MEL_CACHE = 2,   /* it changes a mel or a pitch */
-    BOUND_CHECKPOINT = 4,  /* a trained network cannot go on or speak with another value */
-    BOUND_LOSS = 8,        /* a loss means something else with another value */
-    BOUND_AUDIO_CACHE = 16 /* it changes a sample of a clip */
+    BOUND_TEXT_CACHE = 1,   /* it changes a token of a line */
+    BOUND_MEL_CACHE = 2,    /* it changes a mel or a pitch */
+    BOUND_CHECKPOINT = 4,   /* a trained voice cannot go on or speak with another value */
+    BOUND_LOSS = 8,         /* a loss means something else with another value */
+    BOUND_AUDIO_CACHE = 16, /* it changes a sample of a clip */
+    BOUND_VOCODER = 32      /* a trained vocoder cannot go on or make sound with another value */
 } Binding;
 
 /* Adds the values of the settings that b is bound to. The order is part of every cache's key: first all that
  * are no floating-point numbers, in the order of the table, then those that are. */
 void config_hash_bound(Hasher *h, const Config *cfg, Binding b);
+
+/* Of the settings that a mel's numbers mean something by: sample rate, transform, bands. A voice and a
+ * vocoder go together where it is the same. Zeros without memory. */
+Hash128 config_mel_hash(const Config *cfg);
 
 /* The first setting that b is bound to and that differs: 1, with its rows in both. 0: none differs. Settings
  * that a switch makes idle in both do not count. */

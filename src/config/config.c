@@ -69,7 +69,7 @@ static int open_defaults(Config *cfg, Err *err)
 static int apply_preset(Config *cfg, Err *err)
 {
     for (int i = 0; i < option_count(); i++) {
-        const char *value = option_preset(&option_table[i], cfg->model_size);
+        const char *value = option_preset(&option_table[i], cfg, NULL);
         if (!value || cfg->state->origins[i].kind != ORIGIN_DEFAULT)
             continue;
         int rc = set_text(cfg, i, value, (Origin){ORIGIN_PRESET, 0}, err);
@@ -313,12 +313,14 @@ int config_row_count(void) { return option_count(); }
 void config_origin(char *out, size_t cap, const Config *cfg, int row)
 {
     const Origin *o = &cfg->state->origins[row];
+    const char *word = "";
     switch (o->kind) {
     case ORIGIN_DEFAULT:
         snprintf(out, cap, "default");
         break;
     case ORIGIN_PRESET:
-        snprintf(out, cap, "preset %s", option_size_name(cfg->model_size));
+        option_preset(&option_table[row], cfg, &word);
+        snprintf(out, cap, "preset %s", word);
         break;
     case ORIGIN_FILE:
         snprintf(out, cap, "%s:%d", cfg->state->file, o->line);

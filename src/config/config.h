@@ -13,6 +13,10 @@
 #include "base/mem.h"
 
 typedef enum { SIZE_NANO, SIZE_TINY, SIZE_SMALL, SIZE_NORMAL, SIZE_BIG } ModelSize;
+/* What is trained: a voice from text to mel, a vocoder from mel to sound, or first the one and then the
+ * other. */
+typedef enum { NETWORK_VOICE, NETWORK_VOCODER, NETWORK_BOTH } NetworkKind;
+typedef enum { VOCODER_SMALL, VOCODER_LARGE } VocoderSize;
 typedef enum { LANGUAGE_FROM_METADATA, LANGUAGE_FROM_FILENAME, LANGUAGE_AUTO } LanguageMethod;
 typedef enum { STORE_FLOAT32, STORE_FLOAT16 } MelStorage;
 typedef enum { PREPROCESS_AUTO, PREPROCESS_PRECOMPUTE, PREPROCESS_ON_THE_FLY } PreprocessingMode;
@@ -43,6 +47,9 @@ typedef struct Config {
     int predictor_dim;      /* width of the predictor of duration, pitch and energy */
     DecoderStrategy decoder_strategy;
     double dropout;
+    NetworkKind network;
+    VocoderSize vocoder_size;
+    int vocoder_dim, vocoder_layers;
     int sample_rate, n_fft, win_length, hop_length, n_mels; /* Hz, samples, samples, samples, bands */
     double mel_fmin, mel_fmax;                              /* Hz */
 
@@ -88,8 +95,9 @@ typedef struct Config {
     int native_loading;       /* alias use_tf_native_loading */
     int prefetch_to_gpu, enhanced_gpu_prefetch, optimize_cpu_gpu_overlap;
     int pin_memory, enable_memory_mapping;
-    int pad_to_fixed_length; /* alias enable_static_shapes */
-    int length_buckets;      /* number of padded shapes if pad_to_fixed_length is off */
+    int pad_to_fixed_length;    /* alias enable_static_shapes */
+    int length_buckets;         /* number of padded shapes if pad_to_fixed_length is off */
+    int vocoder_segment_frames; /* of a clip that one row of a vocoder's batch holds */
     double augment_gain_db, augment_noise_db, augment_speed; /* 0 = off */
 
     /* data: devices */
@@ -111,6 +119,7 @@ typedef struct Config {
     double minutes; /* time limit of the run; 0 = none */
     int listen_clips;
     double mel_loss_weight, align_loss_weight, duration_loss_weight, pitch_loss_weight, energy_loss_weight;
+    double spectral_loss_weight; /* of the vocoder */
     /* The guard skips a step whose gradient norm is more than this many times its running mean. */
     double max_loss_spike_threshold;
     int guard_max_skips;         /* consecutive skipped steps that stop the run */

@@ -52,11 +52,16 @@ static void write_comment(Buf *out, const Option *o)
     buf_str(out, "  # ");
     wrap(out, text, "  # ", 4);
     /* The values of all presets, since the key's own line is commented out. */
-    if (option_preset(o, SIZE_NANO)) {
-        buf_str(out, "  # By model_size:");
-        for (int size = SIZE_NANO; size <= SIZE_BIG; size++)
-            buf_printf(out, "%s %s %s", size ? "," : "", option_size_name((ModelSize)size),
-                       option_preset(o, (ModelSize)size));
+    const Preset *p;
+    for (int n = 0; (p = option_follows(o, n)); n++) {
+        const OptionName *names = option_table[option_find(p->by, strlen(p->by))].names;
+        const char *comma = "";
+        buf_printf(out, "  # By %s:", p->by);
+        for (int i = 0; i < PRESET_CHOICES; i++)
+            if (p->values[i]) {
+                buf_printf(out, "%s %s %s", comma, names[i].word, p->values[i]);
+                comma = ",";
+            }
         buf_str(out, ".\n");
     }
     if (o->aliases)
@@ -73,11 +78,12 @@ int config_write_default_yaml(Buf *out)
     int rc = config_defaults(&cfg, NULL);
     if (rc)
         return rc;
-    buf_str(out, "# Every setting with its default. Written by `myxtts config --default-yaml`; copy it and "
-                 "keep what you change.\n"
-                 "# Later ones win: default, preset (model_size), this file, command line (--batch-size 16 "
-                 "for batch_size).\n"
-                 "# Keys that follow model_size are commented out, so that another size changes them all.\n");
+    buf_str(out,
+            "# Every setting with its default. Written by `myxtts config --default-yaml`; copy it and "
+            "keep what you change.\n"
+            "# Later ones win: default, preset (model_size, vocoder_size, network), this file, command line\n"
+            "# (--batch-size 16 for batch_size). Keys that follow a preset are commented out, so that "
+            "another one changes them all.\n");
     for (int i = 0; i < option_count(); i++) {
         const Option *o = &option_table[i];
         if (strcmp(o->section, section) != 0) {
@@ -87,7 +93,7 @@ int config_write_default_yaml(Buf *out)
             buf_str(out, "\n");
         }
         write_comment(out, o);
-        buf_printf(out, "  %s%s: ", option_preset(o, SIZE_NANO) ? "#" : "", o->key);
+        buf_printf(out, "  %s%s: ", option_follows(o, 0) ? "#" : "", o->key);
         option_format(out, o, &cfg);
         buf_str(out, "\n");
     }

@@ -48,9 +48,17 @@ extern const Option option_table[];
 int option_count(void);
 extern const char *const option_sections[3]; /* model, data, training */
 
-/* The value, as text, that the preset `size` (model_size) gives the key; NULL if it gives none. */
-const char *option_preset(const Option *o, ModelSize size);
-const char *option_size_name(ModelSize size);
+/* A key whose default follows another key (model_size, vocoder_size, network). */
+#define PRESET_CHOICES 5
+typedef struct Preset {
+    const char *key, *by;
+    const char *values[PRESET_CHOICES]; /* as text, for each word of `by`; NULL: it gives none */
+} Preset;
+/* The n-th preset of the key, from 0; NULL past the last. */
+const Preset *option_follows(const Option *o, int n);
+/* The value, as text, that the presets give the key with the choices of cfg; NULL if they give none. word
+ * (may be NULL): the choice that gave it. */
+const char *option_preset(const Option *o, const Config *cfg, const char **word);
 
 /* The row of a key or alias, or -1. Dashes count as underscores. */
 int option_find(const char *name, size_t n);

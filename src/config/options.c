@@ -1,4 +1,4 @@
-/* options.c - the one table of options: one row per setting, and the presets of model_size.
+/* options.c - the one table of options: one row per setting, and the presets that some of them follow.
  * YAML reader, command line, help, `myxtts config` and configs/default.yaml are derived from these rows. */
 #include <string.h>
 
@@ -13,6 +13,9 @@ const char *const option_sections[3] = {"model", "data", "training"};
 
 static const OptionName model_sizes[] = {{"nano", SIZE_NANO},     {"tiny", SIZE_TINY}, {"small", SIZE_SMALL},
                                          {"normal", SIZE_NORMAL}, {"big", SIZE_BIG},   {NULL, 0}};
+static const OptionName networks[] = {
+    {"voice", NETWORK_VOICE}, {"vocoder", NETWORK_VOCODER}, {"both", NETWORK_BOTH}, {NULL, 0}};
+static const OptionName vocoder_sizes[] = {{"small", VOCODER_SMALL}, {"large", VOCODER_LARGE}, {NULL, 0}};
 static const OptionName language_methods[] = {{"metadata", LANGUAGE_FROM_METADATA},
                                               {"filename", LANGUAGE_FROM_FILENAME},
                                               {"auto", LANGUAGE_AUTO},
@@ -108,13 +111,14 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 /* What depends on the value (bindings.h): a cache that is built anew, a checkpoint that cannot be used. */
 #define BINDS(what) .binds = (what)
 #define WITH(key) .with = #key + 0 * sizeof(((Config *)0)->key) /* compiles for members of Config only */
-#define MEL_AND_VOICE BINDS(BOUND_MEL_CACHE | BOUND_CHECKPOINT)
+#define MEL_AND_VOICE BINDS(BOUND_MEL_CACHE | BOUND_CHECKPOINT | BOUND_VOCODER)
 #define TEXT_AND_VOICE BINDS(BOUND_TEXT_CACHE | BOUND_CHECKPOINT)
-#define SOUND_AND_VOICE BINDS(BOUND_AUDIO_CACHE | BOUND_MEL_CACHE | BOUND_CHECKPOINT)
+#define SOUND_AND_VOICE BINDS(BOUND_AUDIO_CACHE | BOUND_MEL_CACHE | BOUND_CHECKPOINT | BOUND_VOCODER)
 #define SOUND BINDS(BOUND_AUDIO_CACHE | BOUND_MEL_CACHE) /* what the mel is computed from */
 #define MEL_ONLY BINDS(BOUND_MEL_CACHE)
 #define TEXT_ONLY BINDS(BOUND_TEXT_CACHE)
 #define VOICE_ONLY BINDS(BOUND_CHECKPOINT)
+#define VOCODER_ONLY BINDS(BOUND_VOCODER)
 #define LOSS BINDS(BOUND_LOSS)
 #define M "model"
 #define D "data"
@@ -160,6 +164,15 @@ const Option option_table[] = {
          "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
          "duration."),
     FLOAT(M, dropout, "0.1", 0, 0.9, "Dropout of the transformer layers."),
+
+    /* model: the vocoder */
+    ENUM(M, network, "voice", networks,
+         "What is trained: voice makes mels from text, vocoder makes sound from mels; both trains one after "
+         "the other.", ALSO("training"), BINDS(BOUND_CHECKPOINT | BOUND_VOCODER)),
+    ENUM(M, vocoder_size, "small", vocoder_sizes,
+         "Preset that gives the sizes of the vocoder; keys given beside it win."),
+    INT(M, vocoder_dim, "256", 16, 8192, "Width of the vocoder.", VOCODER_ONLY),
+    INT(M, vocoder_layers, "8", 1, 64, "Blocks of the vocoder.", VOCODER_ONLY),
 
     /* model: the features it sees */
     INT(M, sample_rate, "22050", 4000, 192000,
@@ -266,6 +279,8 @@ const Option option_table[] = {
          "Pad every batch to the longest text and to max_mel_frames; off pads "
          "to the shape of a length bucket.", ALIAS("enable_static_shapes")),
     INT(D, length_buckets, "8", 1, 64, "Shapes that clips are sorted into when pad_to_fixed_length is off."),
+    INT(D, vocoder_segment_frames, "48", 8, 65535,
+         "Mel frames that a vocoder sees of a clip at once, cut out anew in every epoch.", ALSO("training")),
     FLOAT(D, augment_gain_db, "0", 0, 24, "Random gain of up to this many decibels, up or down; 0 is off."),
     FLOAT(D, augment_noise_db, "0", 0, 80, "White noise this many decibels below the clip; 0 is off."),
     FLOAT(D, augment_speed, "0", 0, 0.5, "Random change of speed by up to this share; 0 is off."),
@@ -329,6 +344,8 @@ const Option option_table[] = {
          LOSS),
     FLOAT(T, energy_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the energy of symbols.",
          LOSS),
+    FLOAT(T, spectral_loss_weight, "1", 0.001, 1000,
+         "Weight of the vocoder's loss between the spectra of its sound and of the recording.", LOSS),
     FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000,
          "A gradient norm over this many times its running mean skips the step."),
     INT(T, guard_max_skips, "20", 1, 100000, "Consecutive skipped steps that stop the run."),
@@ -361,36 +378,54 @@ const Option option_table[] = {
 
 int option_count(void) { return (int)(sizeof option_table / sizeof option_table[0]); }
 
-/* Keys that follow model_size, in the order nano, tiny, small, normal, big. The sizes are those of
- * docs/MODEL.md. */
-static const struct Preset {
-    const char *key, *values[5];
-} presets[] = {
-    {"text_encoder_dim", {"128", "384", "512", "640", "768"}},
-    {"text_encoder_layers", {"3", "4", "5", "6", "8"}},
-    {"text_encoder_heads", {"2", "6", "8", "10", "12"}},
-    {"audio_encoder_dim", {"128", "256", "384", "512", "512"}},
-    {"audio_encoder_layers", {"1", "2", "3", "4", "6"}},
-    {"audio_encoder_heads", {"2", "4", "6", "8", "8"}},
-    {"decoder_dim", {"128", "384", "512", "640", "768"}},
-    {"decoder_layers", {"4", "6", "8", "10", "12"}},
-    {"decoder_heads", {"2", "6", "8", "10", "12"}},
-    {"speaker_embedding_dim", {"64", "256", "320", "512", "640"}},
-    {"gst_num_heads", {"4", "4", "4", "4", "8"}},
-    {"predictor_dim", {"128", "256", "256", "384", "384"}},
-    {"learning_rate", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
+/* Keys that follow another, with a value for each of its words in their order; NULL: none. The sizes are
+ * those of docs/MODEL.md. What comes first wins. */
+static const Preset presets[] = {
+    {"learning_rate", "network", {NULL, "0.0005"}},
+    {"min_learning_rate", "network", {NULL, "0.000005"}},
+    {"beta1", "network", {NULL, "0.8"}},
+    {"beta2", "network", {NULL, "0.95"}},
+    {"gradient_clip_norm", "network", {NULL, "20"}},
+    {"warmup_steps", "network", {NULL, "0"}},
+    {"vocoder_dim", "vocoder_size", {"256", "512"}},
+    {"vocoder_layers", "vocoder_size", {"8", "8"}},
+    {"text_encoder_dim", "model_size", {"128", "384", "512", "640", "768"}},
+    {"text_encoder_layers", "model_size", {"3", "4", "5", "6", "8"}},
+    {"text_encoder_heads", "model_size", {"2", "6", "8", "10", "12"}},
+    {"audio_encoder_dim", "model_size", {"128", "256", "384", "512", "512"}},
+    {"audio_encoder_layers", "model_size", {"1", "2", "3", "4", "6"}},
+    {"audio_encoder_heads", "model_size", {"2", "4", "6", "8", "8"}},
+    {"decoder_dim", "model_size", {"128", "384", "512", "640", "768"}},
+    {"decoder_layers", "model_size", {"4", "6", "8", "10", "12"}},
+    {"decoder_heads", "model_size", {"2", "6", "8", "10", "12"}},
+    {"speaker_embedding_dim", "model_size", {"64", "256", "320", "512", "640"}},
+    {"gst_num_heads", "model_size", {"4", "4", "4", "4", "8"}},
+    {"predictor_dim", "model_size", {"128", "256", "256", "384", "384"}},
+    {"learning_rate", "model_size", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
 };
 
-/* Presets are texts like defaults, and go through the same checks. */
-const char *option_preset(const Option *o, ModelSize size)
+const Preset *option_follows(const Option *o, int n)
 {
     for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
-        if (strcmp(presets[i].key, o->key) == 0)
-            return presets[i].values[size];
+        if (strcmp(presets[i].key, o->key) == 0 && n-- == 0)
+            return &presets[i];
     return NULL;
 }
 
-const char *option_size_name(ModelSize size) { return model_sizes[size].word; }
+/* Presets are texts like defaults, and go through the same checks. */
+const char *option_preset(const Option *o, const Config *cfg, const char **word)
+{
+    const Preset *p;
+    for (int n = 0; (p = option_follows(o, n)); n++) {
+        const Option *by = &option_table[option_find(p->by, strlen(p->by))];
+        const int choice = *(const int *)((const char *)cfg + by->offset);
+        if (word)
+            *word = by->names[choice].word;
+        if (p->values[choice])
+            return p->values[choice];
+    }
+    return NULL;
+}
 
 /* One letter of a name: dashes count as underscores. */
 static int letter(char c) { return c == '-' ? '_' : c; }

@@ -213,6 +213,58 @@ static int fix_wide_heads(const Rule *rule, const Config *c, RuleFix *fix)
     return set_int(fix, rule->key, enough_heads(int_of(c, rule->key), int_of(c, rule->other)));
 }
 
+/* ---- the vocoder ---- */
+
+#define TRANSFORM_MOST 4096 /* points, in powers of two, of what makes sound of a spectrum (src/ops) */
+#define LONGEST_LOSS 2048   /* points of the longest spectra that its loss compares */
+
+static int power_of_two(int n)
+{
+    int power = 64;
+    while (power < n && power < TRANSFORM_MOST)
+        power *= 2;
+    return power;
+}
+
+static int has_vocoder(const Config *c) { return c->network != NETWORK_VOICE; }
+
+static int fft_no_power(const Rule *rule, const Config *c, RuleReport *r)
+{
+    HINT(r, "set n_fft to %d", power_of_two(c->n_fft));
+    return has_vocoder(c) && c->n_fft != power_of_two(c->n_fft);
+}
+
+static int fix_power(const Rule *rule, const Config *c, RuleFix *fix)
+{
+    return set_int(fix, "n_fft", power_of_two(c->n_fft));
+}
+
+/* Between two windows with a larger step there would be samples that neither reaches. */
+static int hop_over_half(const Rule *rule, const Config *c, RuleReport *r)
+{
+    HINT(r, "set hop_length to %d or less; a quarter of n_fft is usual", c->n_fft / 2);
+    return has_vocoder(c) && c->hop_length > c->n_fft / 2;
+}
+
+static int fix_wide_hop(const Rule *rule, const Config *c, RuleFix *fix)
+{
+    return set_int(fix, "hop_length", c->n_fft / USUAL_HOPS);
+}
+
+/* T frames are (T - 1) * hop samples; more than half a spectrum, which is reflected at the ends. */
+static int least_segment(const Config *c) { return LONGEST_LOSS / 2 / c->hop_length + 2; }
+
+static int short_segment(const Rule *rule, const Config *c, RuleReport *r)
+{
+    HINT(r, "set vocoder_segment_frames to %d or more", least_segment(c));
+    return has_vocoder(c) && c->vocoder_segment_frames < least_segment(c);
+}
+
+static int fix_segment(const Rule *rule, const Config *c, RuleFix *fix)
+{
+    return set_int(fix, "vocoder_segment_frames", least_segment(c));
+}
+
 /* ---- data ---- */
 
 static int no_clip_fits(const Rule *rule, const Config *c, RuleReport *r)
@@ -413,6 +465,13 @@ static const Rule rules[] = {
     WIDTH("speaker_embedding_dim"),
     HEADS("gst_num_heads", "speaker_embedding_dim", gst_heads_do_not_divide),
     HEAD_SIZE("gst_num_heads", "speaker_embedding_dim", gst_heads_too_wide),
+
+    WIDTH("vocoder_dim"),
+    {"n_fft", "network", fft_no_power, "a vocoder needs a power of two, at most 4096", fix_power},
+    {"hop_length", "n_fft", hop_over_half, "a vocoder needs windows that overlap by half at least",
+     fix_wide_hop},
+    {"vocoder_segment_frames", "hop_length", short_segment,
+     "the spectra that a vocoder learns from are longer than the segment", fix_segment},
 
     {"min_audio_length", "max_audio_length", no_clip_fits, "no clip would lie within both limits",
      fix_shortest_clip},

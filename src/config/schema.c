@@ -37,7 +37,7 @@ typedef struct Walk {
     YamlTree tree;
     const Buf *text;
     Config defaults;
-    ModelSize size;
+    Config choices; /* of the file, for what follows them; the rest is that of the defaults */
     Action *actions;
     size_t action_count, action_cap;
     Addition *additions;
@@ -167,7 +167,7 @@ static int read_value(const Walk *w, RawValue *raw, int value_node)
 static void set_value(Walk *w, SchemaProblem *p, const Option *o, const RawValue *raw, int key_node)
 {
     char value[600];
-    schema_suggest(value, sizeof value, &w->defaults, w->size, o, raw);
+    schema_suggest(value, sizeof value, &w->defaults, &w->choices, o, raw);
     snprintf(p->fix, sizeof p->fix, "%s: %.150s", o->key, value);
     act(w, p, DO_SET, key_node, 0, value);
 }
@@ -477,20 +477,17 @@ static void check_section(Walk *w, int key_node)
     }
 }
 
-/* The preset decides which defaults are suggested, so it is read before everything else. */
-static void find_model_size(Walk *w)
+/* The presets decide which defaults are suggested, so they are read before everything else. */
+static void find_choice(Walk *w, const char *name)
 {
-    int section = yaml_tree_find(&w->tree, w->tree.root, "model", 0), row = option_find("model_size", 10);
-    int key = section >= 0 ? yaml_tree_find(&w->tree, node(w, section)->next, "model_size", 0) : -1;
+    int section = yaml_tree_find(&w->tree, w->tree.root, "model", 0);
+    int key = section >= 0 ? yaml_tree_find(&w->tree, node(w, section)->next, name, 0) : -1;
     const YamlNode *v = key >= 0 ? node(w, yaml_tree_resolve(&w->tree, node(w, key)->next)) : NULL;
-    w->size = w->defaults.model_size;
     if (!v || v->kind != NODE_SCALAR)
         return;
-    Config scratch = {0};
     Block strings = {0};
     RawValue raw = {.items = {v->value}, .count = 1};
-    if (option_set(&option_table[row], &scratch, &strings, &raw, NULL) == 0)
-        w->size = scratch.model_size;
+    option_set(&option_table[option_find(name, strlen(name))], &w->choices, &strings, &raw, NULL);
     block_free(&strings);
 }
 
@@ -510,7 +507,10 @@ static void walk(Walk *w)
         }
         return;
     }
-    find_model_size(w);
+    w->choices = w->defaults;
+    find_choice(w, "model_size");
+    find_choice(w, "vocoder_size");
+    find_choice(w, "network");
     for (int k = node(w, root)->first; k >= 0; k = node(w, node(w, k)->next)->next)
         check_section(w, k);
 }

@@ -16,7 +16,7 @@ int schema_cut_place(const char **sentence, const char *name);
 int schema_rules(SchemaReport *r, Buf *text, const char *name, int lines, int argc, char **argv, Err *err);
 /* A value that the key takes, in place of raw: what was meant, where that is plain; else the preset's value
  * or the default. */
-void schema_suggest(char *out, size_t cap, const Config *defaults, ModelSize size, const Option *o,
+void schema_suggest(char *out, size_t cap, const Config *defaults, const Config *choices, const Option *o,
                     const RawValue *raw);
 
 #endif

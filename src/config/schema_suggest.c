@@ -6,10 +6,11 @@
 #include "config/schema_private.h"
 
 /* What the key would be without this line: the preset's value or the default. */
-static void default_text(char *out, size_t cap, const Config *defaults, ModelSize size, const Option *o)
+static void default_text(char *out, size_t cap, const Config *defaults, const Config *choices,
+                         const Option *o)
 {
     Buf text = {0};
-    const char *preset = option_preset(o, size);
+    const char *preset = option_preset(o, choices, NULL);
     if (!preset)
         option_format(&text, o, defaults);
     snprintf(out, cap, "%s", preset ? preset : text.data ? text.data : "");
@@ -48,7 +49,7 @@ static int nearest_word(const Option *o, const char *text, char *out, size_t cap
     return 1;
 }
 
-void schema_suggest(char *out, size_t cap, const Config *defaults, ModelSize size, const Option *o,
+void schema_suggest(char *out, size_t cap, const Config *defaults, const Config *choices, const Option *o,
                     const RawValue *raw)
 {
     const char *s = raw->count == 1 ? raw->items[0] : "";
@@ -77,5 +78,5 @@ void schema_suggest(char *out, size_t cap, const Config *defaults, ModelSize siz
         snprintf(out, cap, "%s", s);
         return;
     }
-    default_text(out, cap, defaults, size, o);
+    default_text(out, cap, defaults, choices, o);
 }

@@ -1,6 +1,6 @@
 /* decoder.c - the mel decoder: symbols with pitch and energy, repeated by their durations, through a stack;
  * and the backward pass. */
-#include "model/pass.h"
+#include "model/voice_pass.h"
 
 #define SITE_IN (m->at.decoder.site + 900) /* dropout of the input, clear of those of the layers */
 

@@ -1,6 +1,7 @@
-/* model.h - the network of docs/MODEL.md over the operations of ops.h: forward, losses, backward, update.
- * Written once for every device. Everything is enqueued on the stream of the OpsContext; nothing waits or
- * allocates after model_open.
+/* model.h - the networks of docs/MODEL.md over the operations of ops.h: forward, losses, backward, update.
+ * There are two, the voice and the vocoder (Config.network); what follows is the same for both, what differs
+ * is in the table network.h. Written once for every device. Everything is enqueued on the stream of the
+ * OpsContext; nothing waits or allocates after model_open.
  *
  *   model_open      the list of parameters and where each lies
  *   model_attach    gives it memory: weights, gradients, moments (the caller's, from device_alloc)
@@ -48,6 +49,7 @@ typedef struct StackAt {
     NormAt norm;
 } StackAt;
 
+/* Of the voice. */
 typedef struct ModelAt {
     int64_t symbols, text_position, voice_position, decoder_position, style_tokens;
     StackAt text, voice, decoder;
@@ -59,11 +61,12 @@ typedef struct ModelAt {
     LinearAt lift, mel;
 } ModelAt;
 
-#define LOSS_TERM_ENUM(term, name, weight) term,
+#define LOSS_TERM_ENUM(term, name, weight, network) term,
 typedef enum { LOSS_TERMS(LOSS_TERM_ENUM) TERM_COUNT } LossTerm;
 #undef LOSS_TERM_ENUM
 const char *loss_term_name(LossTerm t); /* as logs and reports call it */
 double loss_term_weight(LossTerm t, const Config *cfg);
+int loss_term_is_of(LossTerm t, NetworkKind network); /* 1: the network learns from it */
 
 /* Sums over the batches of one step, on the device; acc: float, or double in the double table. */
 typedef enum {
@@ -71,8 +74,11 @@ typedef enum {
     SUM_COUNT = 8
 } LossSum; /* [SUM_COUNT] acc: the terms, then the frames they are sums over */
 
+struct Network;
+
 typedef struct Model {
     Config cfg; /* copy; only numbers are used */
+    const struct Network *network;
     int symbols;
     int use_voice, use_style;
     ParamList params;
@@ -96,7 +102,8 @@ static inline void model_mark(const Model *m, const char *part, int layer, int b
         m->mark(m->mark_arg, part, layer, backward);
 }
 
-/* symbols: size of the symbol table. ERR_CONFIG for sizes that do not go together, ERR_NOMEM. */
+/* The network that cfg->network names, which is not NETWORK_BOTH. symbols: size of the symbol table.
+ * ERR_CONFIG for sizes that do not go together, ERR_NOMEM. */
 int model_open(Model *m, const Config *cfg, int symbols, Err *err);
 void model_close(Model *m); /* always safe; memory that was attached is the caller's */
 

@@ -1,7 +1,7 @@
 /* predictor.c - duration, pitch and energy of every symbol, predicted from the text and the voice. It looks
  * at them and does not change them: no gradient leaves it, since durations are wild until the alignment has
  * settled. */
-#include "model/pass.h"
+#include "model/voice_pass.h"
 
 /* Dropout seeds, clear of those of the stacks. */
 #define SITE_1 UINT64_C(4001)

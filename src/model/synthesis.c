@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "model/pass.h"
+#include "model/voice_pass.h"
 
 #define LONGEST_SYMBOL 2000 /* frames; what a broken network may ask for at the most */
 /* Lengths are rounded up to multiples of these: a few shapes, whose matrix products are planned once. */
@@ -287,7 +287,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
         rc = wait_idle(s, err);
     if (rc)
         return rc;
-    /* As in training (pass.c), without dropout. */
+    /* As in training (voice_pass.c), without dropout. */
     ops->embed_forward(m->c, s->text.x, s->tokens, weight_at(m, w->symbols), NULL,
                        weight_at(m, w->text_position), rows, T, Ct, (Dropout){0});
     stack_forward(m, &s->text, &s->text_scratch, 0);

@@ -2,7 +2,7 @@
  * time, style tokens. */
 #include <math.h>
 
-#include "model/pass.h"
+#include "model/voice_pass.h"
 
 void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training)
 {

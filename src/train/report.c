@@ -11,6 +11,9 @@
 
 #define TIMES_KEPT 2000 /* in a line of log.jsonl */
 
+/* 1: the network that is trained learns from the loss term. */
+static int is_term(const Trainer *t, int k) { return loss_term_is_of((LossTerm)k, t->cfg->network); }
+
 /* A finished step goes into the sums of its interval; one that was skipped is said at once. */
 void report_step(Trainer *t, const StepResult *r)
 {
@@ -105,8 +108,9 @@ static void say_line(Trainer *t, const Line *l)
     char terms[160] = "", remains[64], speed[200] = "speed is measured after the first steps";
     for (int k = 0; k < TERM_COUNT; k++) {
         size_t used = strlen(terms);
-        snprintf(terms + used, sizeof terms - used, "%s%s %.3f", k ? " " : "", loss_term_name(k),
-                 t->interval.terms[k] / l->steps);
+        if (is_term(t, k))
+            snprintf(terms + used, sizeof terms - used, "%s%s %.3f", used ? " " : "", loss_term_name(k),
+                     t->interval.terms[k] / l->steps);
     }
     progress_format_seconds(remains, sizeof remains, (double)(t->total - l->at) * l->seconds);
     if (l->step.n)
@@ -139,7 +143,8 @@ static void write_line(Trainer *t, const Line *l)
     json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)l->at);
     number(o, "loss", t->loss);
     for (int k = 0; k < TERM_COUNT; k++)
-        number(o, loss_term_name(k), i->terms[k] / l->steps);
+        if (is_term(t, k))
+            number(o, loss_term_name(k), i->terms[k] / l->steps);
     number(o, "gradient_norm", i->norm / l->steps);
     number(o, "lr", l->lr);
     number(o, "seconds", clock_now() - t->started);
@@ -188,6 +193,8 @@ static void draw_line(Trainer *t, const Line *l)
             event_log_scalar(t->events, scalars[k].tag, l->at, scalars[k].value);
     for (int k = 0; k < TERM_COUNT; k++) {
         char tag[32];
+        if (!is_term(t, k))
+            continue;
         snprintf(tag, sizeof tag, "loss/%s", loss_term_name(k));
         event_log_scalar(t->events, tag, l->at, i->terms[k] / l->steps);
     }
@@ -247,6 +254,8 @@ void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, 
     number(o, "loss", loss);
     for (int k = 0; k < TERM_COUNT; k++) {
         char tag[40];
+        if (!is_term(t, k))
+            continue;
         number(o, loss_term_name(k), terms[k]);
         snprintf(tag, sizeof tag, "validation/%s", loss_term_name(k));
         event_log_scalar(t->events, tag, t->state.step, terms[k]);

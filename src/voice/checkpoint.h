@@ -87,6 +87,7 @@ typedef struct Checkpoint {
     double pitch_mean, pitch_deviation; /* 0: not there */
     int longest_text;                   /* symbols of the longest text it was trained on; 0: not known */
     CheckpointData data;                /* what it was trained on */
+    char mel[33];                       /* config_mel_hash of the mels it knows, in hexadecimal digits */
     char **speakers;                    /* [speaker_count] */
     int speaker_count;
 } Checkpoint;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "config/bindings.h"
 #include "text/tokens.h"
 #include "voice/checkpoint_fields.h"
 
@@ -62,6 +63,11 @@ static json_t *text_value(const char *p, size_t n)
     json_t *o = copy ? json_stringn(copy, used) : NULL;
     free(copy);
     return o;
+}
+
+static void hash_text(char out[33], Hash128 h)
+{
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
 }
 
 /* The JSON value of a text that may be missing. */
@@ -147,6 +153,31 @@ static int read_config(Checkpoint *v, const char *text, Err *err)
     rc = checkpoint_same(v->path, &was, &v->cfg, err);
     config_close(&was);
     return rc;
+}
+
+/* --- network --- */
+
+static char *write_network(const CheckpointSource *s)
+{
+    return strdup(s->cfg->network == NETWORK_VOCODER ? "vocoder" : "voice");
+}
+
+/* --- mel --- */
+
+static char *write_mel(const CheckpointSource *s)
+{
+    char hash[33];
+    hash_text(hash, config_mel_hash(s->cfg));
+    return strdup(hash);
+}
+
+/* Older files have none, but all settings that it is made from. */
+static int read_mel(Checkpoint *v, const char *text, Err *err)
+{
+    hash_text(v->mel, config_mel_hash(&v->cfg));
+    if (text)
+        snprintf(v->mel, sizeof v->mel, "%s", text);
+    return 0;
 }
 
 /* --- symbols --- */
@@ -254,20 +285,14 @@ static int read_longest(Checkpoint *v, const char *text, Err *err)
 
 /* --- data --- */
 
-static void hash_text(char out[33], const Corpus *c)
-{
-    Hash128 h = corpus_hash(c);
-    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
-}
-
 void checkpoint_data(CheckpointData *d, const Corpus *train, const Corpus *validation)
 {
     *d = (CheckpointData){.clips = train->count, .speakers = train->speaker_count};
-    hash_text(d->hash, train);
+    hash_text(d->hash, corpus_hash(train));
     if (!validation)
         return;
     d->validation_clips = validation->count;
-    hash_text(d->validation_hash, validation);
+    hash_text(d->validation_hash, corpus_hash(validation));
 }
 
 static char *write_data(const CheckpointSource *s)
@@ -306,6 +331,11 @@ static const CheckpointEntry entries[] = {
      "`" CHECKPOINT_FORMAT "`. `" CHECKPOINT_FORMAT_1
      "` held the autoregressive network of earlier versions and is refused with a sentence that says so"},
     {"config", write_config, read_config, "every setting of the run, as JSON (which the YAML loader reads)"},
+    {"network", write_network, NULL, "`voice` or `vocoder`; files without it hold a voice"},
+    {"mel", write_mel, read_mel,
+     "hash of the settings of the mel (sample rate, transform, bands): a voice and a vocoder go together "
+     "where "
+     "it is the same"},
     {"symbols", write_symbols, read_symbols,
      "version and code points of the symbol table, in the order of the ids"},
     {"speakers", write_speakers, read_speakers, "names, in the order of their numbers"},

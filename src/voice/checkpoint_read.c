@@ -17,7 +17,8 @@
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err)
 {
     ConfigRow a, b;
-    if (!config_bound_differs(was, is, BOUND_CHECKPOINT, &a, &b))
+    if (!config_bound_differs(was, is, was->network == NETWORK_VOCODER ? BOUND_VOCODER : BOUND_CHECKPOINT, &a,
+                              &b))
         return 0;
     err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key, a.value,
             b.value, b.origin);

@@ -1,8 +1,9 @@
-/* pass.h - the activations of one batch. Private to src/model. M4: steps of the voice encoder. */
-#ifndef MYXTTS_PASS_H
-#define MYXTTS_PASS_H
+/* voice_pass.h - the activations of one batch of the voice. Private to src/model. M4: steps of the voice
+ * encoder. */
+#ifndef MYXTTS_VOICE_PASS_H
+#define MYXTTS_VOICE_PASS_H
 
-#include "model/stack.h"
+#include "model/network.h"
 
 /* Voice encoder and style tokens: mel -> voice vector of each row. */
 typedef struct VoicePass {
@@ -50,10 +51,8 @@ typedef struct DecoderPass {
     void *dstates;   /* [B, T, Cd] */
 } DecoderPass;
 
-struct Pass {
-    Model *m;
-    ModelInput in;
-    int training;
+typedef struct SpeechPass {
+    Pass pass;
     int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
     StackScratch text_scratch, voice_scratch,
         decoder_scratch; /* of their own, since stacks run in parallel */
@@ -71,7 +70,15 @@ struct Pass {
     void *dmu;     /* [B, T, n] */
     void *dmemory; /* [B, T, Ct] */
     void *dreference, *dvoice_text;
-};
+} SpeechPass;
+static inline SpeechPass *speech_of(Pass *r) { return (SpeechPass *)(void *)r; }
+
+/* voice_pass.c, and voice_losses.c: the functions of network_voice. */
+void voice_pass_cut(Pass *p, const Ops *ops, Cut *c);
+void voice_pass_forward(Pass *p, int training);
+void voice_pass_losses(Pass *p, void *sums);
+void voice_pass_backward(Pass *p);
+void voice_pass_output(const Pass *p, PassOutput *o);
 
 /* voice_encoder.c. drop 0: no dropout. */
 void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);

@@ -1,0 +1,29 @@
+/* loss_terms.c - the loss terms: their names and weights, and whose they are. */
+#include "model/model.h"
+
+/* The terms, then the frames that they are sums over. */
+_Static_assert(TERM_COUNT + 1 <= SUM_COUNT, "there is no room for so many loss terms");
+
+const char *loss_term_name(LossTerm t)
+{
+#define NAME(term, name, weight, network) [term] = name,
+    static const char *const names[TERM_COUNT] = {LOSS_TERMS(NAME)};
+#undef NAME
+    return names[t];
+}
+
+double loss_term_weight(LossTerm t, const Config *cfg)
+{
+#define WEIGHT(term, name, weight, network) [term] = cfg->weight,
+    const double weights[TERM_COUNT] = {LOSS_TERMS(WEIGHT)};
+#undef WEIGHT
+    return weights[t];
+}
+
+int loss_term_is_of(LossTerm t, NetworkKind network)
+{
+#define OWNER(term, name, weight, network) [term] = network,
+    static const NetworkKind owners[TERM_COUNT] = {LOSS_TERMS(OWNER)};
+#undef OWNER
+    return owners[t] == network;
+}

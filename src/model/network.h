@@ -1,0 +1,40 @@
+/* network.h - a kind of network as a table of functions: what model.c and pass.c need to know of it. Private
+ * to src/model. A new kind is a word of NetworkKind (config.h), a table, and a row in network_of (model.c).
+ */
+#ifndef MYXTTS_NETWORK_H
+#define MYXTTS_NETWORK_H
+
+#include "model/stack.h"
+
+/* What the description of every pass begins with. */
+struct Pass {
+    Model *m;
+    ModelInput in;
+    int training; /* there is memory for gradients */
+};
+
+typedef struct Network {
+    /* Checks that the sizes of m->cfg go together and lists the parameters. ERR_CONFIG; what it has listed is
+     * closed by the caller. */
+    int (*list)(Model *m, Err *err);
+    size_t pass_bytes; /* of the description of a pass, which begins with a Pass */
+    /* Cuts the memory of a pass; with an empty Cut it only counts. */
+    void (*cut)(Pass *r, const Ops *ops, Cut *c);
+    void (*forward)(Pass *r, int training);
+    void (*losses)(Pass *r, void *sums);
+    void (*backward)(Pass *r);
+    void (*output)(const Pass *r, PassOutput *o);
+} Network;
+
+extern const Network network_voice;
+
+/* Where loss term i is in the sums. */
+static inline void *term_at(const Model *m, void *sums, int i)
+{
+    return (char *)sums + (size_t)i * m->c->ops->acc_bytes;
+}
+
+/* Weights of 1 and biases of 0: a norm begins as a plain normalisation. Not decayed. */
+NormAt norm_list(ParamList *l, const char *prefix, const char *name, int dim);
+
+#endif
