@@ -19,8 +19,9 @@
  * it when src/judge changes.
  * --curve: also spoken/minutes-M/SPEAKER/NN.wav, as many sentences as there are: words wrong over minutes of
  * training; --minutes says how long the voice itself was trained. --heard: what was heard, sentence by
- * sentence. The last line is one JSON object. Exit 0: well; 1: a speaker is more than --most points over
- * Griffin-Lim; 2: wrong use; 3: something is missing or unreadable. */
+ * sentence, and how many words of each are wrong in the JSON. The last line is one JSON object. Exit 0: well;
+ * 1: a speaker is more than --most points over Griffin-Lim; 2: wrong use; 3: something is missing or
+ * unreadable. */
 #include <dirent.h>
 #include <getopt.h>
 #include <math.h>
@@ -249,6 +250,22 @@ static json_t *json_row(const Judgement *j, const char *key, json_t *name, const
     return o;
 }
 
+/* What was wrong in each sentence of a speaker. */
+static json_t *json_clips(const Judgement *j, int speaker)
+{
+    static const char *const keys[SET_COUNT] = {"recordings", "griffin_lim", "voice"};
+    json_t *all = json_array();
+    for (int i = 0; i < j->text.count; i++) {
+        json_t *o = json_pack("{s:i, s:i}", "line", j->text.items[i].line, "words",
+                              j->heard[speaker][SET_VOICE].clips[i].words);
+        for (int k = 0; k < SET_COUNT; k++)
+            if (j->heard[speaker][k].clips)
+                json_object_set_new(o, keys[k], json_integer(j->heard[speaker][k].clips[i].wrong));
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
 /* ---- the report ---- */
 
 static void print_heard(const Judgement *j)
@@ -284,7 +301,10 @@ static int report(json_t **result, Judgement *j)
     for (int s = 0; s < j->speaker_count; s++) {
         Row r = compare(j, s, LENGTH_ANY, NULL);
         print_row(j, j->speakers[s], &r);
-        json_array_append_new(speakers, json_row(j, "speaker", json_from_text(j->speakers[s]), &r));
+        json_t *row = json_row(j, "speaker", json_from_text(j->speakers[s]), &r);
+        if (o->heard)
+            json_object_set_new(row, "clips", json_clips(j, s));
+        json_array_append_new(speakers, row);
         if (o->most >= 0 && r.difference.points > o->most)
             passed = 0;
     }
