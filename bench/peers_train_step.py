@@ -218,8 +218,12 @@ class Trainer:
         self.backends = BACKENDS.get(attention)
         torch.manual_seed(1)
         dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
-        self.network = Network(config, TRAINING, config.get("symbols", SYMBOLS),
-                               fast_ops(config, device, dtype, attention, convolution, full, longest)).to(device).train()
+        network = Network(config, TRAINING, config.get("symbols", SYMBOLS), fast_ops(config, device, dtype, attention, convolution, full, longest))
+        self.train(network, lambda batch: network.loss(batch)[0].sum(), decays, mode)
+
+    def train(self, network, loss, decays, mode):
+        """the optimiser of a network, and its loss compiled"""
+        self.network, self.loss = network.to(self.device).train(), loss
         named = list(self.network.named_parameters())
         self.masters = [p for _, p in named]
         if self.precision == "bf16":
@@ -231,10 +235,6 @@ class Trainer:
         self.parameters = sum(p.numel() for p in self.weights)
         groups = [{"params": [m for (n, _), m in zip(named, self.masters) if decays(n) == d], "weight_decay": 0.01 if d else 0.0} for d in (True, False)]
         self.adam = torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.98), fused=True, capturable=self.graph)
-
-        def loss(batch):
-            return self.network.loss(batch)[0].sum()
-        self.loss = loss
         if mode != "eager":
             torch._dynamo.config.cache_size_limit = 64  # shapes of an epoch
             self.dynamic = mode == "dynamic"
@@ -393,9 +393,12 @@ def stopwatch(device):
 
 
 def measure_step(config, args, variant):
+    batch = make_batch(args.batch, args.text, args.mel, config["n_mels"], args.device)
+    return time_steps(Trainer(config, args.device, variant, True, max(args.text, args.mel)), batch, args, variant)
+
+
+def time_steps(trainer, batch, args, variant):
     began, device = time.perf_counter(), args.device
-    batch = make_batch(args.batch, args.text, args.mel, config["n_mels"], device)
-    trainer = Trainer(config, device, variant, True, max(args.text, args.mel))
     step = trainer.prepare(batch)
     for _ in range(1 if device == "cpu" else 5):
         step()
@@ -431,7 +434,7 @@ def measure(config, args, variant):
 
 def run_variant(variant, seconds):
     """in a process of its own, so that it can be stopped, and one that fails takes nothing with it"""
-    child = subprocess.Popen([sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--worker", variant], stdout=subprocess.PIPE,
+    child = subprocess.Popen([sys.executable, os.path.abspath(sys.argv[0]), *sys.argv[1:], "--worker", variant], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         out, err = child.communicate(timeout=seconds)
@@ -445,6 +448,26 @@ def run_variant(variant, seconds):
     said = [line for line in err.splitlines() if line.strip()]
     errors = [line for line in said if not line.startswith(" ") and "Error" in line] or said or [f"ended with {child.returncode}"]
     return {"variant": variant, "error": errors[-1][:300]}
+
+
+def race(args, variants, about):
+    """all variants, one after the other; prints the fastest, with --json all of them"""
+    results, began = [], time.perf_counter()
+    for name in args.variants.split(",") if args.variants else variants:
+        if args.no_compile and "eager" not in name.split("/"):
+            continue
+        left = args.budget - (time.perf_counter() - began) if args.budget else args.limit
+        results.append(run_variant(name, min(left, args.limit)) if left > 10 else {"variant": name, "error": "no time left for it"})
+        print(results[-1], file=sys.stderr, flush=True)
+    done = [r for r in results if "frames_per_s" in r]
+    best = max(done, key=lambda r: r["frames_per_s"]) if done else None
+    machine = torch.cuda.get_device_name() if args.device == "cuda" else f"cpu, {torch.get_num_threads()} threads"
+    if args.json:
+        print(json.dumps({"torch": torch.__version__, "device": machine, **about, "step_ms": best and best["step_ms"],
+                          "frames_per_s": best and best["frames_per_s"], "best": best and best["variant"], "variants": results}))
+    elif best:
+        print(f"torch {torch.__version__}, {machine}: {best['step_ms']:.2f} ms per step, {best['frames_per_s']:.0f} frames per second ({best['variant']})")
+    return 0 if best else 3
 
 
 # --- correctness ---
@@ -512,12 +535,13 @@ def check(device, compiled):
     return 0 if all(good) else 1
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(help_text, sizes, size, numbers):
+    """numbers: options with their defaults, beside those that every peer has"""
+    parser = argparse.ArgumentParser(description=help_text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--size", choices=SIZES, default="tiny")
+    parser.add_argument("--size", choices=sizes, default=size)
     parser.add_argument("--network", type=json.loads, default={})
-    for name, value in (("batch", 32), ("text", 128), ("mel", 800), ("steps", 20), ("threads", 0), ("buckets", 8), ("epochs", 2)):
+    for name, value in numbers.items():
         parser.add_argument("--" + name, type=int, default=value)
     for name, value in (("limit", 240.0), ("budget", 0.0)):
         parser.add_argument("--" + name, type=float, default=value)
@@ -528,29 +552,19 @@ def main():
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
+    return args
+
+
+def main():
+    args = parse(__doc__, SIZES, "tiny", {"batch": 32, "text": 128, "mel": 800, "steps": 20, "threads": 0, "buckets": 8, "epochs": 2})
     if args.check:
         return check(args.device, not args.no_compile)
     config = {**SIZES[args.size], **args.network}
     if args.worker:
         print(json.dumps(measure(config, args, args.worker)))
         return 0
-    results, began = [], time.perf_counter()
-    for name in args.variants.split(",") if args.variants else VARIANTS[args.device + (" epoch" if args.epoch else "")]:
-        if args.no_compile and "/eager/" not in name:
-            continue
-        left = args.budget - (time.perf_counter() - began) if args.budget else args.limit
-        results.append(run_variant(name, min(left, args.limit)) if left > 10 else {"variant": name, "error": "no time left for it"})
-        print(results[-1], file=sys.stderr, flush=True)
-    done = [r for r in results if "frames_per_s" in r]
-    best = max(done, key=lambda r: r["frames_per_s"]) if done else None
-    machine = torch.cuda.get_device_name() if args.device == "cuda" else f"cpu, {torch.get_num_threads()} threads"
-    if args.json:
-        print(json.dumps({"torch": torch.__version__, "device": machine, "network": config, "batch": args.batch, "text": args.text, "mel": args.mel,
-                          "step_ms": best and best["step_ms"], "frames_per_s": best and best["frames_per_s"], "best": best and best["variant"],
-                          "variants": results}))
-    elif best:
-        print(f"torch {torch.__version__}, {machine}: {best['step_ms']:.2f} ms per step, {best['frames_per_s']:.0f} frames per second ({best['variant']})")
-    return 0 if best else 3
+    about = {"network": config, "batch": args.batch, "text": args.text, "mel": args.mel}
+    return race(args, VARIANTS[args.device + (" epoch" if args.epoch else "")], about)
 
 
 if __name__ == "__main__":
