@@ -232,6 +232,40 @@ static void test_forecast(void **state)
     observation_close(&o);
 }
 
+static void sixteen_slots(ForecastSettings *s) { s->slots = s->most_slots = 16; }
+static void up_to_sixteen_slots(ForecastSettings *s) { s->most_slots = 16; }
+
+/* A stall of 15 steps: four slots and three buffers do not last, sixteen slots do. Where they may be added,
+ * that is what is forecast, but for the first few stalls. A disk that is too slow fills no slot. */
+static void test_forecast_adds_slots(void **state)
+{
+    const Machine stalls = {"", FAST "step_ms=20,stall=read:30:300", 2, 4, 3, 1, "", "", 0};
+    const Machine slow = {"", FAST "step_ms=20,stall=read:30:600", 2, 4, 3, 1, "", "", 0};
+    Observation o;
+    ForecastSettings s;
+    Forecast f;
+    Err err = {0};
+    make_observation(&o, &stalls);
+    double four = period_with(&o, NULL), sixteen = period_with(&o, sixteen_slots);
+    assert_true(four > 1.2 * sixteen);
+    check_near(sixteen, 0.020);
+    assert_true(period_with(&o, up_to_sixteen_slots) < sixteen + 0.4 * (four - sixteen));
+    forecast_settings(&s, &o);
+    assert_int_equal(forecast_run(&f, &o, &s, &err), 0);
+    assert_int_equal(f.slots, 4); /* a number that was set stays */
+    s.most_slots = 16;
+    assert_int_equal(forecast_run(&f, &o, &s, &err), 0);
+    assert_int_equal(f.slots, 16);
+    observation_close(&o);
+    make_observation(&o, &slow);
+    forecast_settings(&s, &o);
+    s.slots = 8;
+    s.most_slots = 64;
+    assert_int_equal(forecast_run(&f, &o, &s, &err), 0);
+    assert_true(f.slots < 64);
+    observation_close(&o);
+}
+
 static void test_gains_apply(void **state)
 {
     Config cfg;
@@ -409,6 +443,21 @@ static void test_real_pipelines(void **state)
     }
 }
 
+/* Slots that are added make another pipeline: what came before is not in the window. */
+static void test_window_after_added_slots(void **state)
+{
+    Observation o;
+    look(&o,
+         "--data-gpu sim0 --model-gpu sim1 --num-workers 2 --batch-size 16 --sim "
+         "read_ms=1,step_ms=8,stall=read:20:110",
+         60);
+    assert_int_equal(o.report.slots_at_start, 4);
+    assert_true(o.report.slots > 4);
+    assert_true(o.from >= o.report.slots_added_at && o.report.slots_added_at > 0);
+    assert_true(o.n - o.from >= 60);
+    observation_close(&o);
+}
+
 /* The real training step on the CPU; and a run that is looked at when it is over. */
 static void test_on_cpu(void **state)
 {
@@ -577,12 +626,20 @@ static void test_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cycle_found),     cmocka_unit_test(test_cycle_not_invented),
-        cmocka_unit_test(test_autocorrelation), cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_profiles),        cmocka_unit_test(test_forecast),
-        cmocka_unit_test(test_gains_apply),     cmocka_unit_test(test_thresholds),
-        cmocka_unit_test(test_disk_time),       cmocka_unit_test(test_traces),
-        cmocka_unit_test(test_real_pipelines),  cmocka_unit_test(test_on_cpu),
+        cmocka_unit_test(test_cycle_found),
+        cmocka_unit_test(test_cycle_not_invented),
+        cmocka_unit_test(test_autocorrelation),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_forecast_adds_slots),
+        cmocka_unit_test(test_window_after_added_slots),
+        cmocka_unit_test(test_gains_apply),
+        cmocka_unit_test(test_thresholds),
+        cmocka_unit_test(test_disk_time),
+        cmocka_unit_test(test_traces),
+        cmocka_unit_test(test_real_pipelines),
+        cmocka_unit_test(test_on_cpu),
         cmocka_unit_test(test_command),
     };
     return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);

@@ -268,6 +268,7 @@ static void test_report(void **state)
     run_close(&r);
 }
 
+/* Pinned memory is planned for all the slots that there may be; at first there are fewer. */
 static void test_plan_is_what_is_taken(void **state)
 {
     const char *const pairs[] = {"--data-gpu sim0 --model-gpu sim1", "--data-gpu sim0 --model-gpu sim0",
@@ -283,10 +284,17 @@ static void test_plan_is_what_is_taken(void **state)
         pipeline_report(r.pipeline, &p);
         assert_int_equal(p.data_bytes, data);
         assert_int_equal(p.model_bytes, model);
-        assert_int_equal(p.pinned_bytes, pinned);
+        assert_int_equal(p.most_slots, 8 * p.slots);
+        assert_true(p.pinned_bytes < pinned);
         if (r.devices.data->ops->kind !=
             DEVICE_HOST) /* memory of the host may be taken as pinned memory of the other device */
             assert_int_equal(r.devices.data->used, data + (r.devices.data == r.devices.model ? model : 0));
+        run_close(&r);
+        char options[200];
+        snprintf(options, sizeof options, "%s --prefetch-buffer-size %d", pairs[i], p.most_slots);
+        run_open(&r, options, (RunOptions){0});
+        pipeline_report(r.pipeline, &p);
+        assert_int_equal(p.pinned_bytes, pinned);
         run_close(&r);
     }
 }

@@ -244,6 +244,58 @@ static void test_prefetch_buffer_size(void **state)
     }
 }
 
+/* A disk that stalls for longer than a few slots last, and is fast enough on the average. */
+#define STALLS "--sim read_ms=1,stall=read:20:140 --num-workers 2 --batch-size 16 "
+
+/* A consumer that takes its time, until there are so many slots or that is hopeless. Returns the number of
+ * batches; *h gets the hashes of the first. */
+static int train_until(Run *r, int slots, Hash128 h[MOST], PipelineReport *p)
+{
+    int n = 0;
+    do {
+        Hash128 one;
+        assert_int_equal(run_next(r, &one), 0);
+        if (n < MOST)
+            h[n] = one;
+        n++;
+        clock_sleep(0.01);
+        pipeline_report(r->pipeline, p);
+    } while (n < 300 && p->slots < slots);
+    return n < MOST ? n : MOST;
+}
+
+static void test_slots_grow(void **state)
+{
+    const char *const devices[] = {TWO, "--data-gpu cpu --model-gpu sim0 "};
+    Hash128 want[MOST], got[MOST];
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        Run r;
+        PipelineReport p, before;
+        char options[300];
+        snprintf(options, sizeof options, "%s" STALLS "--prefetch-buffer-size auto", devices[i]);
+        run_open(&r, options, (RunOptions){.epochs = 100});
+        pipeline_report(r.pipeline, &before);
+        assert_int_equal(before.slots, 4);
+        assert_int_equal(before.slots_at_start, 4);
+        assert_int_equal(before.slots_added_at, 0);
+        int n = train_until(&r, 8, got, &p);
+        assert_true(p.slots >= 8 && p.slots <= p.most_slots);
+        assert_int_equal(p.slots_at_start, 4);
+        assert_true(p.slots_added_at > 0);
+        assert_true(p.pinned_bytes > before.pinned_bytes);
+        run_close(&r);
+        snprintf(options, sizeof options, "%s" STALLS "--prefetch-buffer-size 4", devices[i]);
+        run_open(&r, options, (RunOptions){.epochs = 100});
+        for (int k = 0; k < n; k++)
+            assert_int_equal(run_next(&r, &want[k]), 0);
+        pipeline_report(r.pipeline, &p);
+        assert_int_equal(p.slots, 4); /* a number is what was asked for */
+        assert_int_equal(p.most_slots, 4);
+        run_close(&r);
+        check_hashes(got, n, want, n, "slots that are added");
+    }
+}
+
 static void test_pipeline_buffer_size(void **state)
 {
     const char *steady = TWO "--sim h2d_us=2000,preprocess_ms=2,peer_us=2000,step_ms=8";
@@ -342,6 +394,54 @@ static void spy_on_pinning(Device *data, Device *model)
     true_pinned_alloc = spied_ops.pinned_alloc;
     spied_ops.pinned_alloc = count_pinned;
     data->ops = &spied_ops;
+}
+
+static int pin_once(Device *d, void **p, size_t bytes, Err *err)
+{
+    if (pinned_calls++ == 0)
+        return true_pinned_alloc(d, p, bytes, err);
+    return err_set(err, ERR_NOMEM, "no page-locked host memory");
+}
+
+static void spy_without_memory(Device *data, Device *model)
+{
+    spy_on_pinning(data, model);
+    spied_ops.pinned_alloc = pin_once;
+}
+
+/* Who takes no time always waits: that asks for nothing. */
+static void test_slots_without_step(void **state)
+{
+    Run r;
+    PipelineReport p;
+    run_open(&r, TWO STALLS "--prefetch-buffer-size auto", (RunOptions){.no_step = 1});
+    pipeline_report(r.pipeline, &p);
+    assert_int_equal(p.slots, 4);
+    assert_int_equal(p.most_slots, 4);
+    run_close(&r);
+}
+
+/* No memory for more: training goes on with what there is, and that is said once. */
+static void test_slots_without_memory(void **state)
+{
+    Run r;
+    PipelineReport p;
+    pinned_calls = 0;
+    run_open(&r, ONE STALLS "--prefetch-buffer-size auto --pin-memory true",
+             (RunOptions){.spy = spy_without_memory});
+    Hash128 unused[MOST];
+    pipeline_report(r.pipeline, &p);
+    for (int i = 0; i < 300 && p.most_slots > 4; i++)
+        train_until(&r, 0, unused, &p); /* one batch */
+    for (int i = 0; i < 30; i++)
+        train_until(&r, 0, unused, &p);
+    assert_int_equal(pinned_calls, 2);
+    assert_int_equal(p.slots, 4);
+    assert_int_equal(p.most_slots, 4);
+    const char *line = strstr(run_log(&r), "stays at 4 host slots: no page-locked host memory");
+    assert_non_null(line);
+    assert_null(strstr(line + 1, "stays at"));
+    run_close(&r);
 }
 
 static void test_pin_memory(void **state)
@@ -561,6 +661,9 @@ int main(void)
         cmocka_unit_test(test_cache_verification),
         cmocka_unit_test(test_num_workers),
         cmocka_unit_test(test_prefetch_buffer_size),
+        cmocka_unit_test(test_slots_grow),
+        cmocka_unit_test(test_slots_without_memory),
+        cmocka_unit_test(test_slots_without_step),
         cmocka_unit_test(test_pipeline_buffer_size),
         cmocka_unit_test(test_prefetch_to_gpu),
         cmocka_unit_test(test_prefetch_to_gpu_saves_time),

@@ -16,6 +16,39 @@ static void test_slots(void **state)
         assert_int_equal(policy_slots(CONFIG_AUTO, auto_for[i][0]), auto_for[i][1]);
     assert_int_equal(policy_slots(1, 16), 2); /* one slot would be filled and copied in turns */
     assert_int_equal(policy_slots(5, 16), 5);
+    const uint64_t M = 1 << 20;
+    assert_int_equal(policy_most_slots(CONFIG_AUTO, 4, M, 8 * 1024 * M), 32);
+    assert_int_equal(policy_most_slots(CONFIG_AUTO, 4, 100 * M, 8 * 1024 * M), 10); /* an eighth of it */
+    assert_int_equal(policy_most_slots(CONFIG_AUTO, 4, 300 * M, 8 * 1024 * M), 4);
+    assert_int_equal(policy_most_slots(CONFIG_AUTO, 4, M, 0), 4); /* nobody knows */
+    assert_int_equal(policy_most_slots(13, 13, M, 8 * 1024 * M), 13);
+}
+
+static void test_adding_slots(void **state)
+{
+    (void)state;
+    SlotWindow w = {0};
+    assert_int_equal(policy_slots_wanted(&w, 10, 4, 32), 4); /* no slot was ever missing */
+    w.full = 1;
+    assert_int_equal(policy_slots_wanted(&w, 20, 4, 32), 4);
+    assert_int_equal(policy_slots_wanted(&w, 21, 4, 32), 4); /* the same stall */
+    w.full = 1;
+    assert_int_equal(policy_slots_wanted(&w, 85, 4, 32), 4); /* too far away, but it counts from here */
+    w.full = 1;
+    assert_int_equal(policy_slots_wanted(&w, 149, 4, 32), 8);
+    w.full = 1;
+    assert_int_equal(policy_slots_wanted(&w, 152, 8, 10), 10);
+    w.full = 1;
+    assert_int_equal(policy_slots_wanted(&w, 154, 10, 10), 10);
+    assert_int_equal(w.full, 0);
+    /* Full again after 20 batches, of which the device waited for 11, then 10. */
+    for (int waits = 11; waits >= 10; waits--) {
+        w = (SlotWindow){.ebbed = 1, .last = 100};
+        for (int i = 1; i < waits; i++)
+            assert_int_equal(policy_slots_wanted(&w, 100 + i, 4, 32), 4);
+        w.full = 1;
+        assert_int_equal(policy_slots_wanted(&w, 120, 4, 32), waits == 11 ? 4 : 8);
+    }
 }
 
 static void test_buffers(void **state)
@@ -83,6 +116,7 @@ int main(void)
         cmocka_unit_test(test_slots),        cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_rows_at_once), cmocka_unit_test(test_stretched_frames),
         cmocka_unit_test(test_growing),      cmocka_unit_test(test_source_of_the_mels),
+        cmocka_unit_test(test_adding_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,8 +59,10 @@ static int open_bench(Bench *b, Log *log, Err *err)
         b->devices.sim.seconds[STAGE_STEP] = b->step_seconds;
     if ((rc = corpus_open(&b->corpus, b->cfg, SPLIT_TRAIN, log, err)))
         return rc;
+    const Sim *sim = &b->devices.sim;
     PipelineOptions o = {.cfg = b->cfg,
                          .corpus = &b->corpus,
+                         .no_step = sim->seconds[STAGE_STEP] <= 0 && sim->per_byte[STAGE_STEP] <= 0,
                          .data = b->devices.data,
                          .model = b->devices.model,
                          .sim = b->devices.has_sim ? &b->devices.sim : NULL,
@@ -233,6 +235,8 @@ static void print_json(const Bench *b, const Figures *f)
                                   (json_int_t)r->model_bytes, "pinned_bytes", (json_int_t)r->pinned_bytes));
     json_object_set_new(o, "workers", json_integer(r->workers));
     json_object_set_new(o, "slots", json_integer(r->slots));
+    json_object_set_new(o, "slots_at_start", json_integer(r->slots_at_start));
+    json_object_set_new(o, "most_slots", json_integer(r->most_slots));
     json_object_set_new(o, "buffers", json_integer(r->buffers));
     json_object_set_new(o, "gpu", monitor_json(b));
     if (b->checksum) {
@@ -254,12 +258,12 @@ static void print_text(const Bench *b, const Figures *f)
     format_bytes(data, sizeof data, r->data_bytes);
     format_bytes(model, sizeof model, r->model_bytes);
     format_bytes(pinned, sizeof pinned, r->pinned_bytes);
-    printf("pipeline on %s (%s)%s%s, %lld batches of %d, %d workers, %d host slots, %d device buffers (3 at "
-           "the start)\n",
+    printf("pipeline on %s (%s)%s%s, %lld batches of %d, %d workers, %d host slots (%d at the start), %d "
+           "device buffers (3 at the start)\n",
            b->devices.model->name, b->devices.model->model,
            b->devices.data == b->devices.model ? "" : ", data on ",
            b->devices.data == b->devices.model ? "" : b->devices.data->name, (long long)r->batches,
-           b->cfg->batch_size, r->workers, r->slots, r->buffers);
+           b->cfg->batch_size, r->workers, r->slots, r->slots_at_start, r->buffers);
     printf("  %-22s %.0f utterances/s, %.0f mel frames/s\n", "throughput", f->utterances_per_s,
            f->frames_per_s);
     printf("  %-22s %.2f %% of the time, p99 %.3f ms\n", "the consumer waited", f->wait_share * 100,

@@ -263,7 +263,8 @@ const Option option_table[] = {
          "works inline."),
     INT(D, batch_size, "32", 1, 4096, "Clips in a batch."),
     INT_AUTO(D, prefetch_buffer_size, 1, 1024,
-         "Batches prepared ahead in host memory; auto is 64 / batch_size, at least 2 and at most 8."),
+         "Batches prepared ahead in host memory; auto begins with 64 / batch_size, at least 2 and at most 8, "
+         "and grows up to eight times while stalls of loading make the model device wait."),
     INT(D, pipeline_buffer_size, "8", 3, 1024,
          "Most device buffers that the ring may grow to; it starts with 3.", ALIAS("buffer_size")),
     BOOL(D, native_loading, "true",

@@ -48,7 +48,8 @@ static void add_setting(Verdict *v, const char *key, const char *value, double p
 /* A number of the settings: how the forecast is told. */
 typedef void (*SetNumber)(ForecastSettings *s, int value);
 static void set_workers(ForecastSettings *s, int value) { s->workers = value; }
-static void set_slots(ForecastSettings *s, int value) { s->slots = value; }
+/* A number that a user sets is not added to. */
+static void set_slots(ForecastSettings *s, int value) { s->slots = s->most_slots = value; }
 static void set_buffers(ForecastSettings *s, int value) { s->most_buffers = value; }
 
 static int gain_of(double *gain, const Verdict *v, const Observation *o, SetNumber set, int value, Err *err)

@@ -23,6 +23,7 @@ typedef struct Machine {
     double worker[POLICY_MOST_WORKERS]; /* free at */
     double disk, feeder, host, step_end;
     double stream[STREAM_PEER + 1]; /* of the feeder, free at */
+    double loaded;                  /* all batches so far */
     double *slot_free;              /* [n] slot of batch k given back */
     double *ready;                  /* [n] batch k on the model device */
     double *taken;                  /* [n] the consumer has it */
@@ -31,6 +32,10 @@ typedef struct Machine {
     Freed free[POLICY_MOST_BUFFERS];
     int free_count, buffers;
     GrowWindow window;
+    int slots, slots_wanted;
+    double slots_added; /* when */
+    SlotWindow slot_window;
+    int starved;       /* the feeder waited for the slot of its last batch */
     int64_t last_late; /* newest batch counted as waited for */
     double used[STAGE_COUNT], waited;
 } Machine;
@@ -39,6 +44,7 @@ void forecast_settings(ForecastSettings *s, const Observation *o)
 {
     *s = (ForecastSettings){.workers = o->report.workers,
                             .slots = o->report.slots,
+                            .most_slots = o->report.most_slots,
                             .start_buffers = o->from_start ? o->start_buffers : o->report.buffers,
                             .most_buffers = o->most_buffers,
                             .synchronous = o->synchronous,
@@ -96,14 +102,28 @@ static double compute_time(const Machine *m, int64_t k)
     return sum;
 }
 
+/* When batch k gets a slot: when the batch that had it before has been copied. */
+static double slot_for(Machine *m, int64_t k)
+{
+    double open = k >= m->slots ? m->slot_free[k - m->slots] : 0;
+    if (k < m->slots || open <= m->loaded)
+        return fmax(open, m->slots_added);
+    /* Everything was loaded before: the workers could have gone on, and add the slots that were asked for. */
+    m->slot_window.full = 1;
+    if (m->slots_wanted == m->slots)
+        return open;
+    m->slots = m->slots_wanted;
+    m->slots_added = m->loaded;
+    return m->loaded;
+}
+
 /* The workers fill the slot of batch k, some rows at a time, oldest batch first; returns when it is ready. */
 static double load(Machine *m, int64_t k)
 {
     const ForecastSettings *s = m->s;
     int count = (int)lround((double)m->o->rows[k] * s->rows_factor);
     int rows = policy_rows_at_once(count, s->workers, s->on_the_fly);
-    /* The slot is free when the batch that had it before has been copied. */
-    double open = k >= s->slots ? m->slot_free[k - s->slots] : 0, ready = open;
+    double open = slot_for(m, k), ready = open;
     double disk = time_of(m, TRACE_DISK, k), read = time_of(m, TRACE_READ, k), decode = compute_time(m, k);
     count = count < 1 ? 1 : count;
     for (int first = 0; first < count; first += rows) {
@@ -123,6 +143,7 @@ static double load(Machine *m, int64_t k)
         m->used[STAGE_DECODE] += (m->worker[w] - start) / s->workers;
     }
     m->used[STAGE_READ] += s->serial_disk ? disk : read / s->workers;
+    m->loaded = fmax(m->loaded, ready);
     return ready;
 }
 
@@ -183,13 +204,14 @@ static double feeder_overhead(const Observation *o, int64_t k)
 static double feed(Machine *m, int64_t k, double filled)
 {
     const ForecastSettings *s = m->s;
-    double t = fmax(m->feeder, filled);
+    double t = m->feeder;
     /* Settings that forbid running ahead, as in wait_for_turn. */
     if (!s->prefetch)
         t = fmax(t, fmax(m->host, m->step_end));
     if (!s->overlap && k > 0)
         t = fmax(t, fmax(m->host, m->consumed[k - 1]));
-    t = take_buffer(m, k, t);
+    m->starved = filled > t;
+    t = take_buffer(m, k, fmax(t, filled));
     /* From stage to stage; each stream is a server of its own. */
     double done = t, copied = t;
     for (int i = 0; i < STAGE_COUNT; i++) {
@@ -220,6 +242,10 @@ static void step(Machine *m, int64_t k, double enqueued)
     m->window.takes++;
     if (policy_device_waits(idle, enqueued <= asked && m->ready[k] <= t))
         count_wait(m, k);
+    /* As the end of count_take in feeder.c. */
+    if (m->starved && s->workers > 0 && enqueued > asked && (k == 0 || m->consumed[k - 1] <= enqueued) &&
+        m->slots_wanted == m->slots)
+        m->slots_wanted = policy_slots_wanted(&m->slot_window, k, m->slots, s->most_slots);
     m->taken[k] = t;
     if (k >= METER_LAG)
         t = fmax(t, m->end[k - METER_LAG]);
@@ -263,7 +289,13 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
         free(memory);
         return err_set(err, ERR_NOMEM, "no memory for a forecast");
     }
-    *m = (Machine){.o = o, .s = s, .n = n, .last_late = -1, .buffers = s->start_buffers};
+    *m = (Machine){.o = o,
+                   .s = s,
+                   .n = n,
+                   .last_late = -1,
+                   .buffers = s->start_buffers,
+                   .slots = s->slots,
+                   .slots_wanted = s->slots};
     /* One block for the five arrays. */
     m->slot_free = memory;
     m->ready = memory + n;
@@ -305,6 +337,7 @@ int forecast_run(Forecast *f, const Observation *o, const ForecastSettings *s, E
     for (int i = 0; i < STAGE_COUNT; i++)
         f->used[i] = total > 0 ? m->used[i] / total : 0;
     f->buffers = m->buffers;
+    f->slots = m->slots;
     f->gain = 1;
     free(m);
     free(memory);

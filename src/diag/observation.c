@@ -22,6 +22,7 @@
 #define MOST_BATCHES 420
 #define FEWEST_BATCHES 12 /* when even these take long */
 #define SIM_SKIP 24       /* the warm-up; the buffers grow in it */
+#define MOST_SKIP 160     /* slots that are added before make the warm-up longer */
 #define TUNED_SKIP 40     /* every shape is tuned, and captured as a graph the second time it comes */
 #define MONITOR_SECONDS 0.05
 #define HOST_SKIP 3
@@ -43,7 +44,7 @@ typedef struct Trial {
     int64_t steps;
     Stats phase[PHASE_COUNT];
     StageSnapshot before[STAGE_COUNT];
-    PipelineReport report_before;
+    int64_t begin; /* of the window: number of steps before it */
     double cpu, wall;
     EnginePlan plan;
 } Trial;
@@ -147,6 +148,13 @@ static int64_t unknown_tail(const PipelineReport *r)
     return r->buffers > METER_LAG + 1 ? r->buffers : METER_LAG + 1;
 }
 
+/* Slots that were added have changed the pipeline: what came before them is no longer true. Only when most of
+ * the batches came before, they are what there is. */
+static int64_t window_begin(const PipelineReport *r, int64_t skip, int64_t end)
+{
+    return r->slots_added_at > skip && end - r->slots_added_at >= (end - skip) / 2 ? r->slots_added_at : skip;
+}
+
 /* 1 when there are too few batches to say anything. */
 int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
                               const Device *model, int64_t skip, int held, Err *err)
@@ -160,6 +168,7 @@ int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, co
     describe(o, cfg, data, model);
     int64_t end = o->report.batches - unknown_tail(&o->report),
             first = end > TRACE_KEEP - 64 ? end - (TRACE_KEEP - 64) : 0;
+    skip = window_begin(&o->report, skip, end);
     o->n = end - first;
     o->from_start = first == 0;
     o->from = skip > first ? skip - first : 0;
@@ -227,6 +236,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
     }
     PipelineOptions po = {.cfg = o->cfg,
                           .corpus = o->corpus,
+                          .no_step = o->no_step,
                           .data = o->data,
                           .model = o->model,
                           .sim = o->sim,
@@ -251,7 +261,7 @@ static int take_results(Trial *s, int wait, Err *err)
     StepResult r;
     int rc;
     while ((rc = engine_result(s->engine, &r, wait, err)) == 1)
-        for (int p = 0; p < PHASE_COUNT && s->steps > s->meter.skip; p++)
+        for (int p = 0; p < PHASE_COUNT && s->steps > s->begin; p++)
             stats_add(&s->phase[p], r.seconds[p]);
     return rc;
 }
@@ -294,6 +304,17 @@ static int enough(const Trial *s, int64_t done, double seconds)
            (done >= FEWEST_BATCHES && seconds > 2.5 * budget);
 }
 
+/* The window begins: everything is counted from here on. */
+static void begin_window(Trial *s)
+{
+    counters_snapshot(pipeline_counters(s->pipeline), s->before);
+    if (s->monitor)
+        monitor_restart(s->monitor);
+    memset(s->phase, 0, sizeof s->phase);
+    s->cpu = clock_cpu();
+    s->wall = clock_now();
+}
+
 /* Warm-up, then the window; a little more, because the last batches are not complete. */
 static int run_trial(Trial *s, int64_t skip, Err *err)
 {
@@ -305,18 +326,17 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
         (uint64_t)((o->batches > 0 ? o->batches : MOST_BATCHES) + skip + o->cfg->pipeline_buffer_size));
     int rc = 0;
     double start = clock_now();
+    s->begin = skip;
     for (int64_t i = 0; !rc; i++) {
-        if (i == skip) {
-            counters_snapshot(pipeline_counters(s->pipeline), s->before);
-            pipeline_report(s->pipeline, &s->report_before);
-            if (s->monitor)
-                monitor_restart(s->monitor);
-            s->cpu = clock_cpu();
-            s->wall = clock_now();
-        }
         PipelineReport now;
-        pipeline_report(s->pipeline, &now); /* the last ones come on top */
-        if (i >= skip && enough(s, i - skip - unknown_tail(&now), clock_now() - start))
+        pipeline_report(s->pipeline, &now);
+        /* Slots were added: another pipeline, another window. */
+        if (now.slots_added_at > s->begin && now.slots_added_at <= MOST_SKIP)
+            s->begin = now.slots_added_at;
+        if (i == s->begin)
+            begin_window(s);
+        /* The last ones come on top. */
+        if (i >= s->begin && enough(s, i - s->begin - unknown_tail(&now), clock_now() - start))
             break;
         rc = one_step(s, err);
         progress_add(&progress, 1);
@@ -395,7 +415,7 @@ int observe(Observation *o, const ObserveOptions *options, Err *err)
     if (!rc)
         rc = run_trial(s, skip, err);
     if (!rc) {
-        rc = observation_from_pipeline(o, s->pipeline, options->cfg, options->data, options->model, skip,
+        rc = observation_from_pipeline(o, s->pipeline, options->cfg, options->data, options->model, s->begin,
                                        !s->engine, err);
         if (rc > 0)
             rc = err_set(err, ERR_USAGE, "too few batches to say anything: at least %d are needed",

@@ -192,8 +192,13 @@ static json_t *loader(const ReportInput *in)
     const Observation *o = in->o;
     const PipelineReport *r = &o->report;
     section_row(s, STATUS_INFO, "workers in use", "", "%d, %d cores", r->workers, o->cores);
-    section_row(s, STATUS_INFO, "host slots, device buffers", "device buffers grow from 3",
-                "%d, %d of at most %d", r->slots, r->buffers, o->most_buffers);
+    if (r->most_slots > r->slots_at_start)
+        section_row(s, STATUS_INFO, "host slots, device buffers", "both grow when the model device waits",
+                    "%d of at most %d (%d at the start), %d of at most %d", r->slots, r->most_slots,
+                    r->slots_at_start, r->buffers, o->most_buffers);
+    else
+        section_row(s, STATUS_INFO, "host slots, device buffers", "device buffers grow from 3",
+                    "%d, %d of at most %d", r->slots, r->buffers, o->most_buffers);
     section_row(s, STATUS_INFO, "read", o->serial_disk ? "one at a time" : "side by side", "%.2f ms a batch",
                 1e3 * observation_mean(o, o->serial_disk ? TRACE_DISK : TRACE_READ));
     section_row(s, STATUS_INFO, "decode", "work of one worker", "%.2f ms a batch",

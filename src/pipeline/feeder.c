@@ -277,6 +277,7 @@ typedef struct Request {
     int64_t order;   /* of the batch it asked for */
     int device_idle; /* its device had nothing left to do */
     int late;        /* ... and no batch was ready */
+    int ran_dry;     /* ... or it had nothing left by the time there was one */
 } Request;
 
 /* native_loading off: the batch is made here and now. An error is kept: the next take fails with it too. */
@@ -301,21 +302,29 @@ static int no_batch_locked(const Feeder *f, Err *err)
     return f->error.code;
 }
 
+/* The consumer's device is done with all its batches. */
+static int device_is_idle_locked(const Feeder *f)
+{
+    return f->last_consumed == NO_BUFFER ||
+           f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
+}
+
 /* Waits for the next READY buffer and makes it the consumer's. */
 static int claim_buffer(Feeder *f, Buffer **out, Request *r, Err *err)
 {
     int rc = 0;
     pthread_mutex_lock(&f->mutex);
     r->order = f->asked++;
-    r->device_idle = f->last_consumed == NO_BUFFER ||
-                     f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
+    r->device_idle = device_is_idle_locked(f);
     r->late = policy_device_waits(r->device_idle, f->ready_count > 0);
+    int waits = f->ready_count == 0;
     pthread_cond_broadcast(&f->changed);
     while (!f->stopped && !f->ended && f->ready_count == 0) {
         wait_changed_locked(f);
         if (f->o.inline_loading && f->ready_count == 0)
             watch_feeder_locked(f);
     }
+    r->ran_dry = waits && device_is_idle_locked(f);
     if (f->stopped || f->ready_count == 0)
         rc = no_batch_locked(f, err);
     else {
@@ -352,6 +361,9 @@ static void count_take(Feeder *f, Buffer *b, const Request *r, int is_there)
     if (r->late || policy_device_waits(r->device_idle, is_there))
         count_wait_locked(f, b);
     pthread_mutex_unlock(&f->mutex);
+    /* Host slots hide what happens before the feeder; a stall behind it is for device buffers to hide. */
+    if (r->ran_dry && b->starved)
+        ring_waited(f->o.ring, r->order);
 }
 
 /* In four steps: make it (synchronous), claim it, look whether it is there, count. */

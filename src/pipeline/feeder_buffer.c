@@ -227,6 +227,7 @@ int feeder_buffer_enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
     b->info = s->info;
     b->order = f->started;
     b->late = 0;
+    b->starved = s->starved;
     batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
     if (s->batch)
         trade_memory(f, b, s);

@@ -24,6 +24,7 @@ typedef struct Buffer {
     Event *consumed;
     int64_t order;  /* number of its batch since the start, or NO_BATCH */
     int late;       /* the consumer had to wait for it */
+    int starved;    /* the feeder had to wait for its slot */
     int used;       /* its events belong to a batch that was processed */
     double blocked; /* seconds that the feeder waited for this buffer before that batch */
 } Buffer;

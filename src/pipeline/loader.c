@@ -182,9 +182,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     for (int row = info->count; row < shape->rows; row++)
         loader_empty_row(s, row);
     counters_trace_begin(l->o.counters, r->opened, info->count, info->frames);
-    s->claimed = s->done = 0;
-    s->state = SLOT_FILLING;
-    r->opened++;
+    ring_opened_locked(r, s);
 }
 
 /* Claims rows and returns how many: 0 when there are none now, NO_MORE_ROWS at the end. The
@@ -208,6 +206,22 @@ static int claim_locked(Loader *l, Slot **slot, int *first)
     return rows;
 }
 
+/* Everything is loaded, so there is time for it. The ring is locked, but not while memory is taken. */
+static void add_slots_locked(Loader *l, int slots)
+{
+    Ring *r = l->o.ring;
+    int now = r->count;
+    Err why = {0};
+    pthread_mutex_unlock(&r->mutex);
+    int rc = l->o.add_slots(l->o.add_arg, now, slots, &why);
+    if (rc)
+        log_info(l->o.log, "the pipeline stays at %d host slots: %s", now, why.msg);
+    else
+        log_debug(l->o.log, "the model device waited for batches to be loaded: %d host slots now", slots);
+    ring_added(r, slots, rc == 0);
+    pthread_mutex_lock(&r->mutex);
+}
+
 /* A worker: claims rows under the ring's lock, fills them without it. */
 static void *worker_main(void *arg)
 {
@@ -220,6 +234,11 @@ static void *worker_main(void *arg)
         int first, rows = claim_locked(l, &s, &first);
         if (rows == NO_MORE_ROWS)
             break;
+        int slots;
+        if (rows == 0 && ring_should_add_locked(r, &slots)) {
+            add_slots_locked(l, slots);
+            continue;
+        }
         if (rows == 0) {
             uint64_t since = counters_now(l->o.counters);
             pthread_cond_wait(&r->work, &r->mutex);

@@ -30,6 +30,9 @@ typedef struct LoaderOptions {
     int workers;
     int64_t first_epoch, first_index;
     double stuck_seconds; /* a row that takes longer stops the run with an error that names it */
+    /* Takes the memory of slots [from, to) of the ring; called by a worker. What fails leaves nothing. */
+    int (*add_slots)(void *arg, int from, int to, Err *err);
+    void *add_arg;
     Log *log;
 } LoaderOptions;
 

@@ -18,7 +18,7 @@ typedef struct Sizes { /* everything that follows from the settings and the corp
                           allocated */
     BatchShape shape;
     size_t raw_bytes, batch_bytes; /* of the largest batch */
-    int slots, workers, on_the_fly, synchronous;
+    int slots, most_slots, workers, on_the_fly, synchronous;
     int host_data; /* the data device is the CPU: the loader's workers preprocess */
 } Sizes;
 
@@ -31,9 +31,6 @@ struct Pipeline {
     Preprocess *preprocess;
     Feeder *feeder;
     Counters counters;
-    uint8_t *slot_memory; /* all slots in one piece */
-    size_t slot_bytes;
-    int pinned;
     SampleLength *lengths; /* [corpus->count] with room for slower speech */
     int64_t taken;
     int64_t utterances, real_frames, padded_frames;
@@ -87,24 +84,35 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
         z->shape.frames = b->frames > z->shape.frames ? b->frames : z->shape.frames;
         z->shape.samples = samples > z->shape.samples ? samples : z->shape.samples;
     }
+    uint64_t slot_bytes = z->raw_bytes + (z->host_data ? z->batch_bytes : 0);
+    /* A feeder that loads for itself has no use for stock, nor has a consumer that is never behind. */
+    z->most_slots = z->workers == 0 || o->no_step
+                        ? z->slots
+                        : policy_most_slots(cfg->prefetch_buffer_size, z->slots, slot_bytes, mem_available());
 }
 
 /* Finished batches that wait in the slots, where the data device is the CPU. */
-static uint64_t slot_batch_bytes(const Sizes *z)
+static uint64_t slot_batch_bytes(const Sizes *z, int slots)
 {
-    return z->host_data ? (uint64_t)z->slots * z->batch_bytes : 0;
+    return z->host_data ? (uint64_t)slots * z->batch_bytes : 0;
 }
 
-/* Least memory of the buffers: what a cap has to leave room for. pinned: on the host, for a GPU
- * to copy from. */
-static void least_bytes(uint64_t *data, uint64_t *model, uint64_t *pinned, const Sizes *z,
-                        const PipelineOptions *o)
+/* Pinned memory of the host: slots where pin_memory is on, finished batches that a GPU copies from. */
+static uint64_t pinned_bytes(const Sizes *z, const PipelineOptions *o, int slots, int buffers)
 {
-    uint64_t batches = (uint64_t)POLICY_START_BUFFERS * z->batch_bytes + slot_batch_bytes(z);
+    uint64_t bytes = o->cfg->pin_memory ? (uint64_t)slots * z->raw_bytes : 0;
+    if (feeder_batch_is_pinned(o->data, o->model))
+        bytes += (uint64_t)buffers * z->batch_bytes + slot_batch_bytes(z, slots);
+    return bytes;
+}
+
+/* Least memory of the buffers: what a cap has to leave room for. */
+static void least_bytes(uint64_t *data, uint64_t *model, const Sizes *z, const PipelineOptions *o)
+{
+    uint64_t batches = (uint64_t)POLICY_START_BUFFERS * z->batch_bytes + slot_batch_bytes(z, z->slots);
     int is_pinned = feeder_batch_is_pinned(o->data, o->model);
     *data = (is_pinned ? 0 : batches) + (z->host_data ? 0 : (uint64_t)POLICY_START_BUFFERS * z->raw_bytes);
     *model = device_same(o->data, o->model) ? 0 : (uint64_t)POLICY_START_BUFFERS * z->batch_bytes;
-    *pinned = (o->cfg->pin_memory ? (uint64_t)z->slots * z->raw_bytes : 0) + (is_pinned ? batches : 0);
 }
 
 /* The sampler is opened for its buckets alone. */
@@ -116,7 +124,8 @@ int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const Pipel
     int rc = open_sampler(&sampler, &lengths, o, corpus_on_the_fly(o->corpus, o->cfg), err);
     if (!rc) {
         find_sizes(&z, o, sampler);
-        least_bytes(data, model, pinned, &z, o);
+        least_bytes(data, model, &z, o);
+        *pinned = pinned_bytes(&z, o, z.most_slots, POLICY_START_BUFFERS);
     }
     sampler_close(sampler);
     free(lengths);
@@ -135,31 +144,46 @@ static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
                     (unsigned long long)megabytes);
 }
 
-/* One block for all slots: pinning is slow, and is done once. */
-static int take_slot_memory(Pipeline *p, Err *err)
+static void free_slots(Pipeline *p, int from, int to)
 {
-    Sizes *z = &p->sizes;
+    for (int i = from; i < to; i++) {
+        Slot *s = &p->ring.slots[i];
+        feeder_batch_free(s->batch, p->o.data, p->o.model, p->sizes.batch_bytes);
+        if (s->block && p->o.cfg->pin_memory)
+            p->o.data->ops->pinned_free(p->o.data, s->block);
+        else
+            free(s->block);
+        s->batch = s->block = s->memory = NULL;
+    }
+}
+
+/* One block for these slots: pinning is slow, and is done once. */
+static int take_slots(void *arg, int from, int to, Err *err)
+{
+    Pipeline *p = arg;
+    const Sizes *z = &p->sizes;
+    size_t bytes = (size_t)(to - from) * z->raw_bytes;
     void *memory = NULL;
-    p->slot_bytes = (size_t)z->slots * z->raw_bytes;
-    p->pinned = p->o.cfg->pin_memory;
-    if (p->pinned) {
-        int rc = p->o.data->ops->pinned_alloc(p->o.data, &memory, p->slot_bytes, err);
+    if (p->o.cfg->pin_memory) {
+        int rc = p->o.data->ops->pinned_alloc(p->o.data, &memory, bytes, err);
         if (rc)
             return rc;
     } else {
-        memory = mem_aligned(PAGE, p->slot_bytes, 1);
+        memory = mem_aligned(PAGE, bytes, 1);
         if (!memory)
-            return err_set(err, ERR_NOMEM, "no memory for %d host slots of %zu bytes", z->slots,
+            return err_set(err, ERR_NOMEM, "no memory for %d host slots of %zu bytes", to - from,
                            z->raw_bytes);
     }
-    p->slot_memory = memory;
-    memset(memory, 0, p->slot_bytes);
-    for (int i = 0; i < z->slots; i++)
-        p->ring.slots[i].memory = p->slot_memory + (size_t)i * z->raw_bytes;
+    memset(memory, 0, bytes);
+    p->ring.slots[from].block = memory;
+    for (int i = from; i < to; i++)
+        p->ring.slots[i].memory = (uint8_t *)memory + (size_t)(i - from) * z->raw_bytes;
     /* Where the workers preprocess, each slot also has room for the finished batch. */
     int rc = 0;
-    for (int i = 0; i < z->slots && z->host_data && !rc; i++)
+    for (int i = from; i < to && z->host_data && !rc; i++)
         rc = feeder_batch_alloc(&p->ring.slots[i].batch, p->o.data, p->o.model, z->batch_bytes, err);
+    if (rc)
+        free_slots(p, from, to);
     return rc;
 }
 
@@ -180,6 +204,8 @@ static int open_loader(Pipeline *p, Err *err)
                         .first_epoch = o->start.epoch,
                         .first_index = o->start.index,
                         .stuck_seconds = o->stuck_seconds > 0 ? o->stuck_seconds : STUCK_SECONDS,
+                        .add_slots = take_slots,
+                        .add_arg = p,
                         .log = o->log};
     return loader_open(&p->loader, &lo, err);
 }
@@ -233,8 +259,8 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
     rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err);
     if (rc)
         goto fail;
-    uint64_t data, model, pinned;
-    least_bytes(&data, &model, &pinned, &p->sizes, o);
+    uint64_t data, model;
+    least_bytes(&data, &model, &p->sizes, o);
     rc = check_cap(o->data, data, same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory",
                    err);
     if (!rc)
@@ -250,9 +276,10 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                      (long long)o->start.index, (long long)o->start.epoch, (long long)per_epoch);
         goto fail;
     }
-    rc = ring_open(&p->ring, p->sizes.slots, p->sizes.shape.rows, batches > 0 ? batches : 0, err);
+    rc = ring_open(&p->ring, p->sizes.slots, p->sizes.most_slots, p->sizes.shape.rows,
+                   batches > 0 ? batches : 0, err);
     if (!rc)
-        rc = take_slot_memory(p, err);
+        rc = take_slots(p, 0, p->sizes.slots, err);
     if (rc)
         goto fail;
     rc = open_loader(p, err);
@@ -324,20 +351,21 @@ const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
 /* A snapshot; the counters go on. */
 void pipeline_report(Pipeline *p, PipelineReport *r)
 {
+    int64_t added_at;
+    int most, slots = ring_count(&p->ring, &most, &added_at), buffers = feeder_buffers(p->feeder);
     int is_pinned = feeder_batch_is_pinned(p->o.data, p->o.model);
     *r = (PipelineReport){.workers = p->sizes.workers,
-                          .slots = p->sizes.slots,
+                          .slots = slots,
+                          .slots_at_start = p->sizes.slots,
+                          .most_slots = most,
+                          .slots_added_at = added_at,
                           .on_the_fly = p->sizes.on_the_fly,
-                          .buffers = feeder_buffers(p->feeder),
+                          .buffers = buffers,
                           .buffers_at_start = POLICY_START_BUFFERS,
                           .data_bytes = feeder_data_bytes(p->feeder) + preprocess_bytes(p->preprocess) +
-                                        (is_pinned ? 0 : slot_batch_bytes(&p->sizes)),
+                                        (is_pinned ? 0 : slot_batch_bytes(&p->sizes, slots)),
                           .model_bytes = feeder_model_bytes(p->feeder),
-                          .pinned_bytes =
-                              (p->pinned ? p->slot_bytes : 0) +
-                              (is_pinned ? (uint64_t)feeder_buffers(p->feeder) * p->sizes.batch_bytes +
-                                               slot_batch_bytes(&p->sizes)
-                                         : 0),
+                          .pinned_bytes = pinned_bytes(&p->sizes, &p->o, slots, buffers),
                           .batches = p->taken,
                           .utterances = p->utterances,
                           .lost = loader_lost(p->loader),
@@ -360,12 +388,8 @@ int pipeline_close(Pipeline *p)
     /* A worker may still write to its slot: what it can reach is left to the end of the process. */
     if (stuck)
         return 1;
-    for (int i = 0; p->ring.is_open && i < p->ring.count; i++)
-        feeder_batch_free(p->ring.slots[i].batch, p->o.data, p->o.model, p->sizes.batch_bytes);
-    if (p->slot_memory && p->pinned)
-        p->o.data->ops->pinned_free(p->o.data, p->slot_memory);
-    else
-        free(p->slot_memory);
+    if (p->ring.is_open)
+        free_slots(p, 0, p->ring.count);
     ring_close(&p->ring);
     sampler_close(p->sampler);
     free(p->lengths);

@@ -4,7 +4,8 @@
  *           -> feeder: [h2d] data device: preprocess          PREPARING -> READY
  *              [peer] model device -> the consumer's step     TRAINING -> FREE
  *
- * There are POLICY_START_BUFFERS device buffers at first; more are added while the model device waits.
+ * There are POLICY_START_BUFFERS device buffers at first; more are added while the model device waits. With
+ * prefetch_buffer_size auto host slots are added too, where these would have helped.
  *
  * The consumer calls pipeline_consume; or it calls pipeline_take and pipeline_await (its stream waits for the
  * batch), enqueues its work, and calls pipeline_release with the same stream. The host waits only if the
@@ -50,14 +51,16 @@ typedef struct PipelineOptions {
     Sim *sim;             /* simulated read and decode times; NULL = none */
     PipelineState start;
     int64_t epochs;       /* 0 = for ever */
+    int no_step;          /* the consumer takes no time; it always waits, and no slots are added for it */
     double stuck_seconds; /* loading an utterance for longer than this stops the run; 0 = 120 */
     Log *log;
 } PipelineOptions;
 
 typedef struct PipelineReport {
     StageSnapshot stages[STAGE_COUNT];
-    int workers, slots, buffers, buffers_at_start;
-    int on_the_fly;                                 /* 1: samples from audio files, 0: mels from the cache */
+    int workers, slots, slots_at_start, most_slots, buffers, buffers_at_start;
+    int64_t slots_added_at; /* batch, since the start, from which on there were so many slots; 0: the first */
+    int on_the_fly;         /* 1: samples from audio files, 0: mels from the cache */
     uint64_t data_bytes, model_bytes, pinned_bytes; /* memory in use */
     int64_t batches, utterances;                    /* taken by the consumer, without lost utterances */
     int64_t lost; /* utterances that could not be loaded, counted once, not once per epoch */
@@ -87,8 +90,8 @@ const Sampler *pipeline_sampler(const Pipeline *p);
  * in a read and was abandoned: corpus, configuration and log must then stay open until the process ends. */
 int pipeline_close(Pipeline *p);
 
-/* The minimum of memory that the pipeline needs on each device, POLICY_START_BUFFERS buffers and the tables,
- * and of pinned host memory. Allocates nothing on the devices. */
+/* The minimum of memory that the pipeline needs on each device, POLICY_START_BUFFERS buffers and the tables;
+ * and of pinned host memory, with as many slots as there may be. Allocates nothing on the devices. */
 int pipeline_plan(uint64_t *data_bytes, uint64_t *model_bytes, uint64_t *pinned_bytes,
                   const PipelineOptions *o, Err *err);
 

@@ -5,7 +5,10 @@
 #define GROW_WAITS 2        /* waits within the window that ask for another buffer */
 #define MOST_ROWS_AT_ONCE 8 /* claimed together: enough to make the lock cheap */
 #define AUTO_ROWS 64        /* utterances that all slots together hold, where the setting is auto */
-#define AUTO_MOST_SLOTS 8
+#define AUTO_MOST_SLOTS 8   /* at the start */
+#define SLOTS_GROW_TIMES 8  /* as many slots as at the start, at most */
+#define SLOTS_MEMORY 8      /* one part in so many of the free memory may become slots */
+#define EBBS_APART 64       /* batches; what is further apart is not the same trouble */
 
 static int between(int low, int value, int high) { return value < low ? low : value > high ? high : value; }
 
@@ -15,6 +18,16 @@ int policy_slots(int prefetch_buffer_size, int batch_size)
     if (prefetch_buffer_size == CONFIG_AUTO)
         return between(POLICY_LEAST_SLOTS, AUTO_ROWS / (batch_size > 0 ? batch_size : 1), AUTO_MOST_SLOTS);
     return prefetch_buffer_size < POLICY_LEAST_SLOTS ? POLICY_LEAST_SLOTS : prefetch_buffer_size;
+}
+
+/* Memory that nobody could measure is not taken. */
+int policy_most_slots(int prefetch_buffer_size, int slots, uint64_t slot_bytes, uint64_t memory_bytes)
+{
+    if (prefetch_buffer_size != CONFIG_AUTO)
+        return slots;
+    uint64_t room = slot_bytes ? memory_bytes / SLOTS_MEMORY / slot_bytes : 0;
+    int most = slots * SLOTS_GROW_TIMES;
+    return room <= (uint64_t)slots ? slots : room < (uint64_t)most ? (int)room : most;
 }
 
 int policy_most_buffers(int pipeline_buffer_size)
@@ -55,6 +68,18 @@ int policy_grows(GrowWindow *w, int buffers, int most)
     if (w->takes >= GROW_WINDOW || grow)
         *w = (GrowWindow){0};
     return grow;
+}
+
+int policy_slots_wanted(SlotWindow *w, int64_t batch, int slots, int most)
+{
+    w->waits++;
+    /* One stall may be felt in several batches: until the slots were full again it is the same one. */
+    if (!w->full)
+        return slots;
+    int64_t apart = batch - w->last;
+    int again = w->ebbed && apart <= EBBS_APART && 2 * w->waits <= apart;
+    *w = (SlotWindow){.ebbed = 1, .last = batch};
+    return !again || slots >= most ? slots : 2 * slots < most ? 2 * slots : most;
 }
 
 int policy_device_waits(int device_idle, int batch_is_there) { return device_idle && !batch_is_there; }

@@ -1,5 +1,5 @@
-/* policy.h - the rules of the pipeline as pure functions: how many slots, buffers and rows, and when to add a
- * buffer. The loader, the feeder and the memory plan follow them; the doctor and the forecast use them to
+/* policy.h - the rules of the pipeline as pure functions: how many slots, buffers and rows, and when to add
+ * some. The loader, the feeder and the memory plan follow them; the doctor and the forecast use them to
  * predict what the pipeline would do with other settings. Threads: any. */
 #ifndef MYXTTS_POLICY_H
 #define MYXTTS_POLICY_H
@@ -14,8 +14,12 @@
 #define POLICY_MOST_SLOTS 1024  /* maximum of host slots, as in the table of options */
 #define POLICY_MOST_WORKERS 512 /* at least the maximum in the table of options */
 
-/* The number of host slots for prefetch_buffer_size; CONFIG_AUTO is max(2, min(8, 64 / batch_size)). */
+/* The number of host slots at the start for prefetch_buffer_size; CONFIG_AUTO is
+ * max(2, min(8, 64 / batch_size)). */
 int policy_slots(int prefetch_buffer_size, int batch_size);
+/* The maximum of host slots. Only CONFIG_AUTO allows more than at the start: eight times as many, unless all
+ * of them together, slot_bytes each, would take more than an eighth of the memory that is free. */
+int policy_most_slots(int prefetch_buffer_size, int slots, uint64_t slot_bytes, uint64_t memory_bytes);
 
 /* The maximum of device buffers for pipeline_buffer_size. */
 int policy_most_buffers(int pipeline_buffer_size);
@@ -45,6 +49,20 @@ typedef struct GrowWindow {
 /* 1 if a buffer should be added: the model device waits, the feeder is short of buffers, and there are fewer
  * than `most`. Then, and when the window is full, a new window begins. */
 int policy_grows(GrowWindow *w, int buffers, int most);
+
+/* Observations to decide whether there are enough host slots. Zero-initialise. */
+typedef struct SlotWindow {
+    int full;     /* 1: since the last ebb all slots were loaded at once: the workers could have gone on */
+    int ebbed;    /* 1: all that was loaded has been used up before, ... */
+    int64_t last; /* ... the last time with this batch */
+    int waits;    /* number of batches since then for which the model device waited */
+} SlotWindow;
+
+/* The number of slots that there should be after the model device has waited for `batch`, which was not
+ * loaded in time; call it for each such batch. Twice as many, at most `most`, when full slots were used up
+ * twice within 64 batches and the device did not wait for half of the batches in between. A loader that is
+ * too slow for most batches does not get faster by more slots. */
+int policy_slots_wanted(SlotWindow *w, int64_t batch, int slots, int most);
 
 /* 1 if taking a batch counts as a wait. If the host runs ahead, it may find no batch ready although its
  * device still has work: then the device does not wait. */

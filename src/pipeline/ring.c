@@ -8,13 +8,18 @@
 #include "base/mem.h"
 
 /* Closed (zeroed) after a failure. */
-int ring_open(Ring *r, int slots, int rows, int64_t batches, Err *err)
+int ring_open(Ring *r, int slots, int most, int rows, int64_t batches, Err *err)
 {
-    *r = (Ring){.count = slots, .end = batches};
-    ASSERT(slots > 0 && rows > 0);
-    r->slots = mem_calloc((size_t)slots, sizeof *r->slots);
-    int rc = r->slots ? 0 : ERR_NOMEM;
-    for (int i = 0; i < slots && !rc; i++) {
+    *r = (Ring){.count = slots, .wanted = slots, .most = most, .limit = most, .end = batches};
+    ASSERT(slots > 0 && most >= slots && rows > 0);
+    r->slots = mem_calloc((size_t)most, sizeof *r->slots);
+    r->slot_of = mem_calloc((size_t)most, sizeof *r->slot_of);
+    r->free = mem_calloc((size_t)most, sizeof *r->free);
+    int rc = r->slots && r->slot_of && r->free ? 0 : ERR_NOMEM;
+    /* The last one that is free is used next: begin with slot 0. */
+    for (int i = slots - 1; i >= 0 && !rc; i--)
+        r->free[r->free_count++] = i;
+    for (int i = 0; i < most && !rc; i++) {
         r->slots[i].items = mem_calloc((size_t)rows, sizeof *r->slots[i].items);
         rc = r->slots[i].items ? 0 : ERR_NOMEM;
     }
@@ -29,7 +34,7 @@ int ring_open(Ring *r, int slots, int rows, int64_t batches, Err *err)
     r->is_open = 1;
     if (rc) {
         ring_close(r);
-        return err_set(err, ERR_NOMEM, "no memory for %d host slots", slots);
+        return err_set(err, ERR_NOMEM, "no memory for %d host slots", most);
     }
     return 0;
 }
@@ -38,9 +43,11 @@ void ring_close(Ring *r)
 {
     if (!r->is_open)
         return;
-    for (int i = 0; r->slots && i < r->count; i++)
+    for (int i = 0; r->slots && i < r->most; i++)
         free(r->slots[i].items);
     free(r->slots);
+    free(r->slot_of);
+    free(r->free);
     pthread_mutex_destroy(&r->mutex);
     pthread_cond_destroy(&r->work);
     pthread_cond_destroy(&r->ready);
@@ -79,21 +86,60 @@ int ring_check(Ring *r, Err *err)
     return rc;
 }
 
+static Slot *slot_of(const Ring *r, int64_t batch) { return &r->slots[r->slot_of[batch % r->most]]; }
+
 Slot *ring_find_work_locked(Ring *r)
 {
     /* The oldest batch first: it is needed first. */
     for (int64_t k = r->taken; k < r->opened; k++) {
-        Slot *s = &r->slots[k % r->count];
+        Slot *s = slot_of(r, k);
         if (s->state == SLOT_FILLING && s->claimed < s->info.count)
             return s;
     }
-    /* Slots are used in turn, so the next one is FREE as soon as its last batch was released. */
-    if (r->opened < r->end && r->opened < r->released + r->count) {
-        Slot *s = &r->slots[r->opened % r->count];
-        ASSERT_CMP(s->state, ==, SLOT_FREE);
-        return s;
+    if (r->opened >= r->end || r->free_count == 0)
+        return NULL;
+    Slot *s = &r->slots[r->free[r->free_count - 1]];
+    ASSERT_CMP(s->state, ==, SLOT_FREE);
+    return s;
+}
+
+void ring_opened_locked(Ring *r, Slot *s)
+{
+    int i = r->free[--r->free_count];
+    ASSERT(s == &r->slots[i]);
+    r->slot_of[r->opened++ % r->most] = i;
+    s->claimed = s->done = s->starved = 0;
+    s->state = SLOT_FILLING;
+    r->filling++;
+}
+
+/* Rows that others still fill are no stock: only when everything is loaded, more slots would hold more. */
+int ring_should_add_locked(Ring *r, int *slots)
+{
+    if (r->opened >= r->end || r->free_count > 0 || r->filling > 0)
+        return 0;
+    r->window.full = 1;
+    if (r->adding || r->wanted <= r->count)
+        return 0;
+    r->adding = 1;
+    *slots = r->wanted;
+    return 1;
+}
+
+void ring_added(Ring *r, int slots, int ok)
+{
+    pthread_mutex_lock(&r->mutex);
+    ASSERT(r->adding && slots <= r->most);
+    r->adding = 0;
+    if (ok) {
+        while (r->count < slots)
+            r->free[r->free_count++] = r->count++;
+        r->added_at = r->opened;
+        pthread_cond_broadcast(&r->work);
+    } else {
+        r->wanted = r->limit = r->count;
     }
-    return NULL;
+    pthread_mutex_unlock(&r->mutex);
 }
 
 /* Rows that are lost take their tokens and frames out of the batch's sums. */
@@ -115,6 +161,7 @@ void ring_ready(Ring *r, Slot *s)
     pthread_mutex_lock(&r->mutex);
     ASSERT_CMP(s->done, ==, s->info.count);
     s->state = SLOT_READY;
+    r->filling--;
     pthread_cond_broadcast(&r->ready);
     pthread_mutex_unlock(&r->mutex);
 }
@@ -141,13 +188,16 @@ int ring_take(Ring *r, Slot **out, double seconds, Err *err)
             break;
         }
         /* In order: a later batch that is ready has to wait for this one. */
-        Slot *s = &r->slots[r->taken % r->count];
-        if (r->taken < r->opened && s->state == SLOT_READY) {
+        Slot *s = r->taken < r->opened ? slot_of(r, r->taken) : NULL;
+        if (s && s->state == SLOT_READY) {
             s->state = SLOT_IN_USE;
+            s->starved = r->starving;
+            r->starving = 0;
             r->taken++;
             *out = s;
             break;
         }
+        r->starving = 1;
         if (pthread_cond_timedwait(&r->ready, &r->mutex, &until)) {
             rc = 1;
             break;
@@ -162,9 +212,10 @@ void ring_release(Ring *r, Slot *s)
 {
     pthread_mutex_lock(&r->mutex);
     ASSERT_CMP(s->state, ==, SLOT_IN_USE);
-    ASSERT(s == &r->slots[r->released % r->count]);
+    ASSERT(s == slot_of(r, r->released));
     s->state = SLOT_FREE;
     r->released++;
+    r->free[r->free_count++] = (int)(s - r->slots);
     pthread_cond_broadcast(&r->work);
     pthread_mutex_unlock(&r->mutex);
 }
@@ -174,8 +225,27 @@ int ring_ready_count(Ring *r)
 {
     pthread_mutex_lock(&r->mutex);
     int n = 0;
-    for (int64_t k = r->taken; k < r->opened && r->slots[k % r->count].state == SLOT_READY; k++)
+    for (int64_t k = r->taken; k < r->opened && slot_of(r, k)->state == SLOT_READY; k++)
         n++;
     pthread_mutex_unlock(&r->mutex);
     return n;
+}
+
+int ring_count(Ring *r, int *most, int64_t *added_at)
+{
+    pthread_mutex_lock(&r->mutex);
+    int n = r->count;
+    *most = r->limit;
+    *added_at = r->added_at;
+    pthread_mutex_unlock(&r->mutex);
+    return n;
+}
+
+void ring_waited(Ring *r, int64_t batch)
+{
+    pthread_mutex_lock(&r->mutex);
+    /* What was asked for already is on its way. */
+    if (r->wanted == r->count)
+        r->wanted = policy_slots_wanted(&r->window, batch, r->count, r->limit);
+    pthread_mutex_unlock(&r->mutex);
 }

@@ -3,8 +3,11 @@
  *     FREE -> FILLING -> READY -> IN_USE -> FREE
  *
  * A slot holds one batch. Batches are opened, taken and released in the order of their numbers; several
- * workers fill the rows of a batch, in any order. Invariant: released <= taken <= opened <= released + slots.
+ * workers fill the rows of a batch, in any order. Invariant: released <= taken <= opened <= released + count.
  * Every wait ends on ring_stop; the first error passed to it is kept.
+ *
+ * Slots may be added while the ring runs, up to `most`. The consumer's side asks for them (ring_waited), and
+ * the worker that finds all slots loaded adds them: there is stock for the time that takes.
  *
  * Threads: functions lock the ring themselves; those named ..._locked must be called with the lock held. */
 #ifndef MYXTTS_RING_H
@@ -16,6 +19,7 @@
 #include "base/err.h"
 #include "pipeline/batch.h"
 #include "pipeline/counters.h"
+#include "pipeline/policy.h"
 
 typedef enum { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_IN_USE } SlotState;
 
@@ -24,8 +28,10 @@ typedef struct Slot {
     BatchInfo info;
     uint32_t *items;   /* [rows] corpus items, info.count of them in use */
     int claimed, done; /* number of rows claimed by workers, and of rows filled */
+    int starved;       /* ring_take had to wait for it */
     BatchLayout layout;
     uint8_t *memory; /* the host slot */
+    uint8_t *block;  /* what to free: the memory of this slot and of some after it; else NULL */
     uint8_t *batch;  /* the preprocessed batch, if the workers preprocess (data device cpu); else NULL */
 } Slot;
 
@@ -33,8 +39,17 @@ typedef struct Ring {
     pthread_mutex_t mutex;
     pthread_cond_t work;  /* a slot became free, or rows became claimable */
     pthread_cond_t ready; /* a slot became READY */
-    Slot *slots;          /* [count]; batch k is in slot k % count */
-    int count;
+    Slot *slots;          /* [most], of which `count` are in use */
+    int *slot_of;         /* [most] batch k is in slot slot_of[k % most] */
+    int *free;            /* [most] slots that are FREE, free_count of them */
+    int count, most, free_count;
+    int limit;         /* as most; less after adding has failed */
+    int filling;       /* number of slots that are FILLING */
+    int wanted;        /* number of slots that there should be */
+    int adding;        /* 1: somebody adds slots */
+    int64_t added_at;  /* the first batch that may have gone into an added slot; 0: none was added */
+    SlotWindow window; /* observations: are there enough slots? */
+    int starving;      /* ring_take has been waiting for the next slot */
     int64_t opened, taken, released; /* number of batches since the start */
     int64_t end;                     /* number of batches in all; INT64_MAX = for ever */
     int stopped;
@@ -42,7 +57,8 @@ typedef struct Ring {
     int is_open;
 } Ring;
 
-int ring_open(Ring *r, int slots, int rows, int64_t batches, Err *err);
+/* `most` is the maximum of slots; the memory of the slots is the caller's business. */
+int ring_open(Ring *r, int slots, int most, int rows, int64_t batches, Err *err);
 void ring_close(Ring *r); /* a zeroed ring is allowed; no thread may be using it */
 
 /* Ends every wait, now and later. err may be NULL (an orderly end). */
@@ -51,8 +67,15 @@ void ring_stop(Ring *r, const Err *err);
 int ring_check(Ring *r, Err *err);
 
 /* Returns the oldest slot with rows that nobody has claimed; or a FREE slot, for which the caller fills in
- * info and items of the next batch and sets FILLING before it unlocks; or NULL if there is neither. */
+ * info and items of the next batch and calls ring_opened_locked before it unlocks; or NULL if there is
+ * neither. */
 Slot *ring_find_work_locked(Ring *r);
+void ring_opened_locked(Ring *r, Slot *s); /* the slot now is FILLING with the next batch */
+/* For a worker that has found no work. Returns 1 and the number of slots if it has to add some: it prepares
+ * those after the first `count`, without the lock, and calls ring_added. */
+int ring_should_add_locked(Ring *r, int *slots);
+/* Ends that: 1: there are so many slots now; 0: that failed, and nobody will be asked again. */
+void ring_added(Ring *r, int slots, int ok);
 /* Rows that could not be loaded. */
 typedef struct LostRows {
     int rows;
@@ -69,5 +92,9 @@ void ring_ready(Ring *r, Slot *s); /* makes the slot READY; the caller no longer
 int ring_take(Ring *r, Slot **s, double seconds, Err *err);
 void ring_release(Ring *r, Slot *s); /* slots must be released in the order in which they were taken */
 int ring_ready_count(Ring *r);       /* number of consecutive READY slots that could be taken now */
+int ring_count(Ring *r, int *most, int64_t *added_at); /* number of slots in use; see Ring */
+/* The model device has waited for the batch with this number since the start, and its slot was starved: are
+ * there enough slots? */
+void ring_waited(Ring *r, int64_t batch);
 
 #endif

@@ -143,6 +143,7 @@ int run_try(Run *r, const char *more, RunOptions o)
                          .start = o.start,
                          .epochs = o.epochs,
                          .stuck_seconds = o.stuck_seconds,
+                         .no_step = o.no_step,
                          .log = &r->log};
     if (!p.start.seed)
         p.start.seed = (uint64_t)r->cfg.seed;

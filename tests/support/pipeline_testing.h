@@ -65,6 +65,7 @@ typedef struct RunOptions {
     PipelineState start; /* seed 0: that of the settings */
     int64_t epochs;
     double stuck_seconds;
+    int no_step;
     void (*spy)(Device *data, Device *model); /* called before the pipeline opens */
 } RunOptions;
 
