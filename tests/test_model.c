@@ -235,17 +235,7 @@ static void golden_open(Golden *g, const char *path)
     const char *yaml = safetensors_meta(&g->f, "config");
     if (config_load_text(&t->cfg, path, yaml, strlen(yaml), 0, NULL, &err))
         fail_msg("%s", err.msg);
-    assert_int_equal(device_open(&t->device, "cpu", &(DeviceOptions){0}, &err), 0);
-    assert_int_equal(t->device->ops->stream_open(t->device, &t->stream, "test", &err), 0);
-    t->c.threads = 2;
-    assert_int_equal(ops_host_f32.open(&t->c, t->device, t->stream, &err), 0);
-    assert_int_equal(model_open(&t->m, &t->cfg, atoi(safetensors_meta(&g->f, "symbols")), &err), 0);
-    size_t bytes = model_bytes(&t->m, &ops_host_f32, 1);
-    t->memory = aligned_alloc(256, bytes);
-    memset(t->memory, 0, bytes);
-    t->sums = calloc(SUM_COUNT, sizeof(float));
-    model_attach(&t->m, &t->c, t->memory, 1);
-    params_decay(&t->m.params, t->m.decay);
+    test_model_open_loaded(t, &ops_host_f32, 2, atoi(safetensors_meta(&g->f, "symbols")));
     int parameters = 0;
     for (int i = 0; i < g->f.count; i++)
         parameters += strncmp(g->f.tensors[i].name, "param.", 6) == 0;
@@ -290,7 +280,8 @@ static void compare_with_pytorch(const char *path)
     double loss = test_model_loss(t, 1, 1), frames = test_number(t, t->sums, SUM_FRAMES), worst = 0;
     const float *terms = golden(&g, "", "loss.terms")->data, *total = golden(&g, "", "loss.total")->data;
     for (int i = 0; i < TERM_COUNT; i++)
-        if (fabs(test_number(t, t->sums, i) / frames - (double)terms[i]) > 1e-5 * fabs((double)terms[i]))
+        if (loss_term_is_of(i, NETWORK_VOICE) &&
+            fabs(test_number(t, t->sums, i) / frames - (double)terms[i]) > 1e-5 * fabs((double)terms[i]))
             fail_msg("term %s is %.8g, PyTorch says %.8g", loss_term_name(i),
                      test_number(t, t->sums, i) / frames, (double)terms[i]);
     assert_true(fabs(loss - (double)*total) < 1e-5 * (double)*total);

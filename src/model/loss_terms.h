@@ -9,6 +9,7 @@
     X(TERM_ALIGN, "align", align_loss_weight, NETWORK_VOICE) \
     X(TERM_DURATION, "duration", duration_loss_weight, NETWORK_VOICE) \
     X(TERM_PITCH, "pitch", pitch_loss_weight, NETWORK_VOICE) \
-    X(TERM_ENERGY, "energy", energy_loss_weight, NETWORK_VOICE)
+    X(TERM_ENERGY, "energy", energy_loss_weight, NETWORK_VOICE) \
+    X(TERM_SPECTRAL, "spectral", spectral_loss_weight, NETWORK_VOCODER)
 
 #endif

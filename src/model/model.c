@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -22,7 +23,8 @@ NormAt norm_list(ParamList *l, const char *prefix, const char *name, int dim)
 /* NULL: `both` is two trainings, not a network. */
 static const Network *network_of(NetworkKind kind)
 {
-    static const Network *const networks[] = {[NETWORK_VOICE] = &network_voice};
+    static const Network *const networks[] = {
+        [NETWORK_VOICE] = &network_voice, [NETWORK_VOCODER] = &network_vocoder};
     return (size_t)kind < sizeof networks / sizeof *networks ? networks[kind] : NULL;
 }
 
@@ -44,6 +46,7 @@ int model_open(Model *m, const Config *cfg, int symbols, Err *err)
 
 void model_close(Model *m)
 {
+    free(m->constants);
     params_close(&m->params);
     memset(m, 0, sizeof *m);
 }
@@ -58,10 +61,11 @@ uint64_t model_bytes(const Model *m, const Ops *ops, int training)
     /* bf16 has working weights besides the masters. */
     uint64_t working = ops->real == REAL_BF16 ? even(n * ops->real_bytes) : 0;
     /* Training adds the gradients, both moments, and a byte per number that says whether it decays. */
-    return acc + working + (training ? 3 * acc + even(n) : 0);
+    uint64_t tables = m->network->table_bytes ? even(m->network->table_bytes(m, ops)) : 0;
+    return acc + working + (training ? 3 * acc + even(n) : 0) + tables;
 }
 
-void model_attach(Model *m, OpsContext *c, void *memory, int training)
+int model_attach(Model *m, OpsContext *c, void *memory, int training, Err *err)
 {
     uint64_t n = (uint64_t)m->params.size, acc = even(n * c->ops->acc_bytes);
     char *p = memory;
@@ -76,15 +80,18 @@ void model_attach(Model *m, OpsContext *c, void *memory, int training)
     }
     /* Synthesis needs the weights alone. */
     m->grads = m->moments1 = m->moments2 = m->decay = NULL;
-    if (!training)
-        return;
-    m->grads = p;
-    p += acc;
-    m->moments1 = p;
-    p += acc;
-    m->moments2 = p;
-    p += acc;
-    m->decay = (uint8_t *)p;
+    if (training) {
+        m->grads = p;
+        p += acc;
+        m->moments1 = p;
+        p += acc;
+        m->moments2 = p;
+        p += acc;
+        m->decay = (uint8_t *)p;
+        p += even(n);
+    }
+    m->tables = (uint8_t *)p;
+    return m->network->attach ? m->network->attach(m, err) : 0;
 }
 
 /* Copies from host memory; zeros where there is nothing to copy. */

@@ -25,6 +25,8 @@
 #define VOICE_FRAMES 4 /* mel frames in one step of the voice encoder */
 #define VOICE_KERNEL 5 /* of the convolutions before its stack */
 #define FEED_KERNEL 3  /* of the feed-forward parts and the predictor */
+#define VOCODER_KERNEL 7
+#define VOCODER_WIDEN 3 /* width of the middle of a block / width of the vocoder */
 
 /* Where parameters lie: offsets in flat memory. */
 typedef struct LinearAt {
@@ -61,6 +63,21 @@ typedef struct ModelAt {
     LinearAt lift, mel;
 } ModelAt;
 
+/* A block of the vocoder. */
+typedef struct BlockAt {
+    LinearAt depthwise; /* [VOCODER_KERNEL, C] */
+    NormAt norm;
+    LinearAt up, down;
+} BlockAt;
+
+/* Of the vocoder. */
+typedef struct VocoderAt {
+    LinearAt input; /* a convolution */
+    NormAt norm_in, norm_out;
+    BlockAt block[MODEL_MAX_LAYERS];
+    LinearAt head; /* rows: the logarithms of magnitudes, then phases, then what rounds them up */
+} VocoderAt;
+
 #define LOSS_TERM_ENUM(term, name, weight, network) term,
 typedef enum { LOSS_TERMS(LOSS_TERM_ENUM) TERM_COUNT } LossTerm;
 #undef LOSS_TERM_ENUM
@@ -83,6 +100,8 @@ typedef struct Model {
     int use_voice, use_style;
     ParamList params;
     ModelAt at;
+    VocoderAt vocoder;
+    void *constants; /* of the network, on the host */
     OpsContext *c;
     /* flat memory on the device, [params.size] each */
     void *weights;  /* real; the masters themselves where real is acc */
@@ -91,6 +110,7 @@ typedef struct Model {
     void *moments1; /* acc */
     void *moments2; /* acc */
     uint8_t *decay;
+    uint8_t *tables; /* constants of the network, which no step changes */
     /* Called where a part of the network begins (layer -1: it has none), for whoever measures parts; NULL:
      * nobody does. Not under graph capture. */
     void (*mark)(void *arg, const char *part, int layer, int backward);
@@ -109,7 +129,8 @@ void model_close(Model *m); /* always safe; memory that was attached is the call
 
 /* Device bytes for weights alone (training = 0), or for weights, gradients, moments and flags. */
 uint64_t model_bytes(const Model *m, const Ops *ops, int training);
-void model_attach(Model *m, OpsContext *c, void *memory, int training);
+/* c: open. Enqueues what fills the constants of the network. */
+int model_attach(Model *m, OpsContext *c, void *memory, int training, Err *err);
 /* Enqueues copies of host numbers (float [params.size]; the host memory must live until the stream got there)
  * into masters and weights. The first also zeroes moments and sets the decay flags. decay [params.size]: of
  * params_decay. For float tables (real f32 or bf16) only. */
@@ -123,8 +144,10 @@ typedef struct ModelInput {
     const int32_t *text_length; /* [B] */
     const int32_t *mel_length;  /* [B] frames */
     const int32_t *reference;   /* [B] row that gives the voice */
-    const float *mel;           /* [B, M, n_mels] normalised, zeros past the end */
+    const float *mel;           /* [B, M, n_mels] normalised, zeros past the end; raw for a vocoder */
     const float *pitch;         /* [B, M] log F0, normalised */
+    const float *samples; /* [B, (M - 1) * hop_length] of a vocoder, whose mel_length is M, or 0 in empty
+                             rows; it reads none of tokens, text_length, reference and pitch */
 } ModelInput;
 
 typedef struct Pass Pass;
@@ -145,6 +168,7 @@ void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *
 
 /* What a run has computed, for tests, pictures and validation. On the device. */
 typedef struct PassOutput {
+    const void *wave;      /* [B, (M - 1) * hop_length] acc, of a vocoder; the rest is a voice's */
     const void *mel;       /* [B, M, n_mels] real */
     const void *mu;        /* [B, T, n_mels] real */
     const void *traits;    /* [B, T, TRAIT_COUNT] real: predicted */

@@ -17,6 +17,9 @@ typedef struct Network {
     /* Checks that the sizes of m->cfg go together and lists the parameters. ERR_CONFIG; what it has listed is
      * closed by the caller. */
     int (*list)(Model *m, Err *err);
+    /* What the ops need besides weights: device bytes, and filling them from m->constants; NULL: nothing. */
+    uint64_t (*table_bytes)(const Model *m, const Ops *ops);
+    int (*attach)(Model *m, Err *err);
     size_t pass_bytes; /* of the description of a pass, which begins with a Pass */
     /* Cuts the memory of a pass; with an empty Cut it only counts. */
     void (*cut)(Pass *r, const Ops *ops, Cut *c);
@@ -26,7 +29,7 @@ typedef struct Network {
     void (*output)(const Pass *r, PassOutput *o);
 } Network;
 
-extern const Network network_voice;
+extern const Network network_voice, network_vocoder;
 
 /* Where loss term i is in the sums. */
 static inline void *term_at(const Model *m, void *sums, int i)
@@ -36,5 +39,24 @@ static inline void *term_at(const Model *m, void *sums, int i)
 
 /* Weights of 1 and biases of 0: a norm begins as a plain normalisation. Not decayed. */
 NormAt norm_list(ParamList *l, const char *prefix, const char *name, int dim);
+
+/* Work in parallel (ops.h). Whoever measures the parts one by one gets them one after the other. */
+static inline void side_begin(Model *m)
+{
+    if (!m->mark)
+        m->c->ops->side_begin(m->c);
+}
+
+static inline void side_end(Model *m)
+{
+    if (!m->mark)
+        m->c->ops->side_end(m->c);
+}
+
+static inline void side_join(Model *m)
+{
+    if (!m->mark)
+        m->c->ops->side_join(m->c);
+}
 
 #endif

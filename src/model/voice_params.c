@@ -139,10 +139,10 @@ static int list(Model *m, Err *err)
     return 0;
 }
 
-const Network network_voice = {list,
-                               sizeof(SpeechPass),
-                               voice_pass_cut,
-                               voice_pass_forward,
-                               voice_pass_losses,
-                               voice_pass_backward,
-                               voice_pass_output};
+const Network network_voice = {.list = list,
+                               .pass_bytes = sizeof(SpeechPass),
+                               .cut = voice_pass_cut,
+                               .forward = voice_pass_forward,
+                               .losses = voice_pass_losses,
+                               .backward = voice_pass_backward,
+                               .output = voice_pass_output};

@@ -99,23 +99,4 @@ void decoder_forward(Model *m, DecoderPass *r, StackScratch *x, const void *memo
 void decoder_backward(Model *m, DecoderPass *r, StackScratch *x, void *dmemory, const int32_t *text_len,
                       float drop);
 
-/* Work in parallel (ops.h). Whoever measures the parts one by one gets them one after the other. */
-static inline void side_begin(Model *m)
-{
-    if (!m->mark)
-        m->c->ops->side_begin(m->c);
-}
-
-static inline void side_end(Model *m)
-{
-    if (!m->mark)
-        m->c->ops->side_end(m->c);
-}
-
-static inline void side_join(Model *m)
-{
-    if (!m->mark)
-        m->c->ops->side_join(m->c);
-}
-
 #endif

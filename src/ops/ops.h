@@ -93,10 +93,11 @@ typedef struct SoundFrames {
     const void *tables; /* [2 * n] acc */
 } SoundFrames;
 
-/* Bands of a spectrum [n / 2 + 1]: triangles, every second of which may not overlap. On the device. */
+/* Weighted sums of neighbouring values of a row. As bands of a spectrum [n / 2 + 1] they are triangles, every
+ * second of which may not overlap. On the device. */
 typedef struct SoundBands {
     int count;
-    const int32_t *first, *width, *at; /* [count] first bin, bins, where its weights begin */
+    const int32_t *first, *width, *at; /* [count] first value, values, where their weights begin */
     const float *weights;
     float floor; /* least value before the logarithm */
 } SoundBands;
@@ -273,6 +274,13 @@ typedef struct Ops {
 
     /* --- sound --- */
 
+    /* out [B,T,n] = (in [B,T,n] float + shift) * scale; zero at and past len[b]. */
+    void (*scale_frames)(OpsContext *c, void *out, const float *in, const int32_t *len, int B, int T, int n,
+                         float shift, float scale);
+    /* out [rows,bands->count] float = shift + the logarithms of the sums over exp(in [rows,n] float). */
+    void (*log_spread)(OpsContext *c, float *out, const float *in, const SoundBands *bands, int64_t rows,
+                       int n, float shift);
+
     /* tables [2 * n] acc: cos and -sin of 2 pi k / n for k < n / 2, then the window. */
     void (*sound_tables)(OpsContext *c, void *tables, int n);
     /* wave [B, (T-1) * hop] acc = the inverse transform of T frames. Row t of spectrum [B,T,ld] real has, for
@@ -285,9 +293,11 @@ typedef struct Ops {
                           const float *prior, const SoundFrames *f, int B, int T);
     /* value [1] acc += weight * sum over frames and bands of |log band(wave) - log band(target)|, where a
      * band is a weighted sum of magnitudes; the ends are reflected. dwave [B,samples] acc += weight * its
-     * gradient (NULL: value only). wave acc, target float; samples > n / 2. */
+     * gradient (NULL: value only). wave acc, target float; samples > n / 2. Items with len[b] 0 do not count
+     * (len may be NULL). */
     void (*spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
-                          const SoundFrames *f, const SoundBands *bands, int B, int samples, float weight);
+                          const int32_t *len, const SoundFrames *f, const SoundBands *bands, int B,
+                          int samples, float weight);
 
     /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1,
      * or 0 when one of them or the sum is not finite. */
@@ -322,13 +332,13 @@ extern const Ops ops_host_f32, ops_host_f64;
     X(fill_zero) X(fill_int) X(gather_forward) X(gather_backward) X(length_groups) X(band_mean) \
     X(group_frames) X(align_search) X(durations_place) X(repeat_forward) X(repeat_backward) \
     X(symbol_means) X(add_traits_forward) X(add_traits_backward) \
-    X(sound_tables) X(wave_forward) X(wave_backward) X(spectral_loss) \
+    X(scale_frames) X(log_spread) X(sound_tables) X(wave_forward) X(wave_backward) X(spectral_loss) \
     X(loss_forward) X(align_loss) X(traits_loss) X(norm2) X(guard) X(adamw) X(convert) X(unconvert)
 /* clang-format on */
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
-#define OPS_ABI (6 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (7 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -89,6 +89,63 @@ __device__ static float sum_frames(const float *frames, const FramesCuda &f, int
     return sum;
 }
 
+/* ---- frames of a mel ---- */
+
+/* blockIdx.y: the item. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    scale_kernel(T *out, const float *in, const int32_t *len, int rows, int n, float shift, float scale)
+{
+    int64_t all = (int64_t)rows * n, valid = (int64_t)(len ? len[blockIdx.y] : rows) * n;
+    in += blockIdx.y * all;
+    out += blockIdx.y * all;
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < all; i += (int64_t)gridDim.x * THREADS)
+        out[i] = from_float<T>(i < valid ? (in[i] + shift) * scale : 0.0f);
+}
+
+/* A block has a row. */
+static __global__ void __launch_bounds__(THREADS)
+    spread_kernel(float *out, const float *in, SoundBands bands, int n, float shift)
+{
+    SHARED_BYTES(shared);
+    float *power = (float *)shared;
+    in += (int64_t)blockIdx.x * n;
+    out += (int64_t)blockIdx.x * bands.count;
+    for (int i = threadIdx.x; i < n; i += THREADS)
+        power[i] = expf(in[i]);
+    __syncthreads();
+    for (int k = threadIdx.x; k < bands.count; k += THREADS) {
+        const float *weight = bands.weights + bands.at[k];
+        float sum = 0.0f;
+        for (int i = 0; i < bands.width[k]; i++)
+            sum += weight[i] * power[bands.first[k] + i];
+        out[k] = shift + logf(fmaxf(sum, bands.floor));
+    }
+}
+
+template <typename T>
+static void scale_frames(OpsContext *c, void *out, const float *in, const int32_t *len, int B, int rows,
+                         int n, float shift, float scale)
+{
+    CudaOps *o = ops_enter(c);
+    if (B == 0 || rows == 0)
+        return;
+    assert(B <= 65535);
+    dim3 grid((unsigned)at_most(divide_up((int64_t)rows * n, THREADS), 1024), (unsigned)B);
+    LAUNCH(o, "scaled frames", grid, THREADS, 0, scale_kernel<T>, (T *)out, in, len, rows, n, shift, scale);
+}
+
+static void log_spread(OpsContext *c, float *out, const float *in, const SoundBands *bands, int64_t rows,
+                       int n, float shift)
+{
+    CudaOps *o = ops_enter(c);
+    if (rows == 0)
+        return;
+    assert(rows <= INT_MAX && (size_t)n * sizeof(float) <= 48 << 10);
+    LAUNCH(o, "spread of bands", (unsigned)rows, THREADS, sizeof(float) * (size_t)n, spread_kernel, out, in,
+           *bands, n, shift);
+}
+
 /* ---- wave ---- */
 
 /* blockIdx.x: the frame, blockIdx.y: the item. frames [B, T, n]. */
@@ -244,12 +301,19 @@ __device__ static void spread_bands(float2 *g, const float2 *z, const float *slo
 
 /* blockIdx.x: the frame, blockIdx.y: the item. losses [B, frames]; gradients [B, frames, n], NULL: none. */
 static __global__ void __launch_bounds__(THREADS)
-    bands_kernel(float *losses, float *gradients, const float *wave, const float *target, FramesCuda f,
-                 SoundBands bands, int samples, float weight)
+    bands_kernel(float *losses, float *gradients, const float *wave, const float *target, const int32_t *len,
+                 FramesCuda f, SoundBands bands, int samples, float weight)
 {
     SHARED_BYTES(shared);
     __shared__ float sums[32];
     int64_t at = (int64_t)blockIdx.y * gridDim.x + blockIdx.x;
+    if (len && len[blockIdx.y] == 0) {
+        if (threadIdx.x == 0)
+            losses[at] = 0.0f;
+        for (int i = threadIdx.x; gradients && i < f.n; i += THREADS)
+            gradients[at * f.n + i] = 0.0f;
+        return;
+    }
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, n = f.n;
     float2 *z = (float2 *)shared, *g;
     float *slope = (float *)(z + 2 * n);
@@ -323,7 +387,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
-                          const SoundFrames *shape, const SoundBands *bands, int B, int samples, float weight)
+                          const int32_t *len, const SoundFrames *shape, const SoundBands *bands, int B,
+                          int samples, float weight)
 {
     CudaOps *o = ops_enter(c);
     FramesCuda f = frames_cuda(shape);
@@ -339,8 +404,8 @@ static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *w
         float *losses = (float *)ops_scratch(c), *gradients = losses + (int64_t)n * frames;
         dim3 grid((unsigned)frames, (unsigned)n), sums((unsigned)divide_up(samples, THREADS), (unsigned)n);
         LAUNCH(o, "spectral loss", grid, THREADS, shared, bands_kernel, losses, dwave ? gradients : NULL,
-               (const float *)wave + (int64_t)b * samples, target + (int64_t)b * samples, f, *bands, samples,
-               weight);
+               (const float *)wave + (int64_t)b * samples, target + (int64_t)b * samples,
+               len ? len + b : NULL, f, *bands, samples, weight);
         LAUNCH(o, "sum of losses", 1, THREADS, 0, losses_kernel, (float *)value, losses, (int64_t)n * frames,
                weight);
         if (dwave)
@@ -351,6 +416,8 @@ static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *w
 
 template <typename T> void sound_fill(Ops *ops)
 {
+    ops->scale_frames = scale_frames<T>;
+    ops->log_spread = log_spread;
     ops->sound_tables = sound_tables;
     ops->wave_forward = wave_forward<T>;
     ops->wave_backward = wave_backward<T>;

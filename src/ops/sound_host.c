@@ -1,6 +1,7 @@
 /* sound_host.c - from spectra to sound and back: the inverse transform of a network's spectrum, and the loss
  * between the bands of two signals.
  * Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +13,62 @@
 typedef struct Point {
     REAL re, im;
 } Point;
+
+typedef struct FramesTask {
+    HostOps *h;
+    REAL *out;
+    float *spread;
+    const float *in;
+    const int32_t *len;
+    const SoundBands *bands;
+    int T, n;
+    float shift, scale;
+} FramesTask;
+
+static void scale_task(void *arg, int b, int slot)
+{
+    const FramesTask *t = arg;
+    const int64_t all = (int64_t)t->T * t->n, valid = (int64_t)host_len(t->len, b, t->T) * t->n;
+    REAL *out = t->out + b * all;
+    for (int64_t i = 0; i < valid; i++)
+        out[i] = ((REAL)t->in[b * all + i] + (REAL)t->shift) * (REAL)t->scale;
+    memset(out + valid, 0, (size_t)(all - valid) * sizeof *out);
+}
+
+void HOST(scale_frames)(OpsContext *c, void *out, const float *in, const int32_t *len, int B, int T, int n,
+                        float shift, float scale)
+{
+    FramesTask t = {.h = host_of(c), .out = out, .in = in, .len = len, .T = T, .n = n, .shift = shift};
+    t.scale = scale;
+    host_pool_run(t.h->pool, B, scale_task, &t);
+}
+
+/* One row. */
+static void spread_task(void *arg, int row, int slot)
+{
+    const FramesTask *t = arg;
+    const SoundBands *bands = t->bands;
+    const float *in = t->in + (int64_t)row * t->n;
+    float *power = host_slot(t->h, slot), *out = t->spread + (int64_t)row * bands->count;
+    for (int i = 0; i < t->n; i++)
+        power[i] = expf(in[i]);
+    for (int k = 0; k < bands->count; k++) {
+        const float *weight = bands->weights + bands->at[k];
+        float sum = 0;
+        for (int i = 0; i < bands->width[k]; i++)
+            sum += weight[i] * power[bands->first[k] + i];
+        out[k] = t->shift + logf(sum > bands->floor ? sum : bands->floor);
+    }
+}
+
+void HOST(log_spread)(OpsContext *c, float *out, const float *in, const SoundBands *bands, int64_t rows,
+                      int n, float shift)
+{
+    ASSERT_CMP((size_t)n * sizeof(float), <=, HOST_SLOT_BYTES);
+    ASSERT_CMP(rows, <=, INT_MAX);
+    FramesTask t = {.h = host_of(c), .spread = out, .in = in, .bands = bands, .n = n, .shift = shift};
+    host_pool_run(t.h->pool, (int)rows, spread_task, &t);
+}
 
 void HOST(sound_tables)(OpsContext *c, void *tables, int n)
 {
@@ -172,6 +229,7 @@ typedef struct BandTask {
     double *sums; /* [B] */
     const REAL *wave, *turn, *window;
     const float *target;
+    const int32_t *len;
     const SoundBands *bands;
     int n, hop, samples;
     REAL weight;
@@ -218,6 +276,9 @@ static double frame_loss(const BandTask *l, Point *g, const Point *z)
 static void loss_task(void *arg, int b, int slot)
 {
     BandTask *l = arg;
+    l->sums[b] = 0;
+    if (l->len && l->len[b] == 0)
+        return;
     const int n = l->n, frames = l->samples / l->hop + 1;
     Point *z = host_slot(l->h, slot), *other = z + n, *g = other + n, *more = g + n;
     const REAL *wave = l->wave + (int64_t)b * l->samples;
@@ -240,11 +301,13 @@ static void loss_task(void *arg, int b, int slot)
 }
 
 void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
-                         const SoundFrames *f, const SoundBands *bands, int B, int samples, float weight)
+                         const int32_t *len, const SoundFrames *f, const SoundBands *bands, int B,
+                         int samples, float weight)
 {
     ASSERT_CMP(samples, >, f->n / 2);
     ASSERT_CMP((size_t)f->n * 4 * sizeof(Point), <=, HOST_SLOT_BYTES);
     BandTask l = {.h = host_of(c), .dwave = dwave, .wave = wave, .target = target, .bands = bands};
+    l.len = len;
     l.turn = f->tables;
     l.window = l.turn + f->n;
     l.n = f->n;

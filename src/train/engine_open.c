@@ -148,9 +148,7 @@ static int attach_memory(Engine *e, Err *err)
     e->c.step = &e->control->step;
     e->sums = e->control->outcome.sums;
     int rc = e->o.device->ops->fill_zero(e->stream, e->control, sizeof *e->control, err);
-    if (!rc)
-        model_attach(&e->m, &e->c, e->weights, e->o.training);
-    return rc;
+    return rc ? rc : model_attach(&e->m, &e->c, e->weights, e->o.training, err);
 }
 
 /* Captured graphs, where the device has them and nobody looks at single phases. */

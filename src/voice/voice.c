@@ -82,8 +82,7 @@ static int take_memory(Voice *v, Err *err)
         return rc;
     v->c.workspace = v->workspace;
     v->c.workspace_bytes = v->workspace_bytes;
-    model_attach(&v->m, &v->c, v->weights, 0);
-    return 0;
+    return model_attach(&v->m, &v->c, v->weights, 0, err);
 }
 
 /* From the file through host memory to the device. */

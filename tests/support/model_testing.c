@@ -52,16 +52,22 @@ void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const 
         memcpy(argv + n, more, (size_t)argc * sizeof *more);
     if (config_load(&t->cfg, NULL, n + argc, (char **)(uintptr_t)argv, &err))
         fail_msg("%s", err.msg);
+    test_model_open_loaded(t, ops, threads, 13);
+}
+
+void test_model_open_loaded(TestModel *t, const Ops *ops, int threads, int symbols)
+{
+    Err err = {0};
     assert_int_equal(device_open(&t->device, "cpu", &(DeviceOptions){0}, &err), 0);
     assert_int_equal(t->device->ops->stream_open(t->device, &t->stream, "test", &err), 0);
     t->c.threads = threads;
     assert_int_equal(ops->open(&t->c, t->device, t->stream, &err), 0);
-    if (model_open(&t->m, &t->cfg, 13, &err))
+    if (model_open(&t->m, &t->cfg, symbols, &err))
         fail_msg("%s", err.msg);
     t->memory = aligned_alloc(256, model_bytes(&t->m, ops, 1));
     memset(t->memory, 0, model_bytes(&t->m, ops, 1));
     t->sums = calloc(SUM_COUNT, ops->acc_bytes);
-    model_attach(&t->m, &t->c, t->memory, 1);
+    assert_int_equal(model_attach(&t->m, &t->c, t->memory, 1, &err), 0);
     params_decay(&t->m.params, t->m.decay);
 }
 
@@ -112,8 +118,31 @@ void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed)
         for (int i = 0; i < mel[b]; i++)
             pitch[b * M + i] = (float)rng_normal(&r);
     }
-    t->in = (ModelInput){B, T, M, tokens, text, mel, reference, frames, pitch};
+    t->in = (ModelInput){B, T, M, tokens, text, mel, reference, frames, pitch, NULL};
     uint64_t bytes = pass_bytes(&t->m, t->c.ops, B, T, M, 1);
+    t->run_memory = aligned_alloc(256, bytes);
+    memset(t->run_memory, 0xFF, bytes); /* NaN: what is read before it is written shows */
+    assert_int_equal(pass_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);
+}
+
+void test_vocoder_batch(TestModel *t, int B, int M, uint64_t seed)
+{
+    const size_t mels = (size_t)B * (size_t)M * (size_t)t->cfg.n_mels,
+                 samples = (size_t)B * (size_t)((M - 1) * t->cfg.hop_length);
+    Rng r;
+    Err err = {0};
+    rng_seed(&r, seed);
+    t->ints = calloc((size_t)B, sizeof *t->ints);
+    t->floats = calloc(mels + samples, sizeof *t->floats);
+    for (int b = 0; b < B; b++)
+        t->ints[b] = b == 1 ? 0 : M;
+    for (size_t i = 0; i < mels; i++)
+        t->floats[i] = (float)(-4 + 1.5 * rng_normal(&r));
+    for (size_t i = 0; i < samples; i++)
+        t->floats[mels + i] = (float)(0.1 * rng_normal(&r));
+    t->in =
+        (ModelInput){.B = B, .M = M, .mel_length = t->ints, .mel = t->floats, .samples = t->floats + mels};
+    uint64_t bytes = pass_bytes(&t->m, t->c.ops, B, 0, M, 1);
     t->run_memory = aligned_alloc(256, bytes);
     memset(t->run_memory, 0xFF, bytes); /* NaN: what is read before it is written shows */
     assert_int_equal(pass_open(&t->run, &t->m, &t->in, t->run_memory, 1, &err), 0);

@@ -30,6 +30,8 @@ typedef struct TestModel {
 
 /* more: options beside small_network; they win over it. */
 void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const char *const *more);
+/* The network of t->cfg, which is loaded; the rest of t is zero. */
+void test_model_open_loaded(TestModel *t, const Ops *ops, int threads, int symbols);
 double test_number(const TestModel *t, const void *p, int64_t i);
 void test_set(const TestModel *t, void *p, int64_t i, double value);
 
@@ -39,6 +41,8 @@ void test_model_randomise(TestModel *t, uint64_t seed);
 /* A batch of B rows of random lengths; the last row is empty, the first full. Row b refers to row (b + 1) %
  * (B - 1). */
 void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed);
+/* A batch of a vocoder: noise and the mels of others; row 1 of more than one is empty. */
+void test_vocoder_batch(TestModel *t, int B, int M, uint64_t seed);
 double test_model_loss(TestModel *t, int training, int backward);
 void test_model_close(TestModel *t);
 

@@ -528,7 +528,14 @@ const OpsCase ops_cases[] = {
     {"wave of 8 points", OTHER_BACK(wave, 2, 3, 8, 2, 0), 0, 0},
     {"wave of 64 points, odd hop", OTHER_BACK(wave, 3, 7, 64, 13, 6), 0, 0},
     {"wave of 1024 points", OTHER_BACK(wave, 2, 9, 1024, 200, 6), 0, 0},
-    /* B samples n hop bands */
+    /* B T n mixed */
+    {"scaled frames", OTHER(scale, 6, 5, 8, 1), 0, 0},
+    {"scaled frames, odd", OTHER(scale, 3, 131, 13, 1), 0, 0},
+    /* rows n count */
+    {"spread of 3 bands", OTHER(spread, 2, 3, 5), 0, 0},
+    {"spread of 80 bands", OTHER(spread, 37, 80, 513), 0, 0},
+    /* B samples n hop bands mixed */
+    {"spectral loss, empty items", OTHER_BACK(spectral, 5, 150, 64, 16, 5, 1), 0, 0},
     {"spectral loss, 16 points", OTHER_BACK(spectral, 2, 23, 16, 4, 2), 0, 0},
     {"spectral loss, 64 points", OTHER_BACK(spectral, 3, 150, 64, 16, 5), 0, 0},
     {"spectral loss, 1024 points", OTHER_BACK(spectral, 2, 2000, 1024, 256, 40), 0, 0},

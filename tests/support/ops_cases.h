@@ -36,6 +36,8 @@ OpsCaseStep traits_build, traits_go, traits_back;
 OpsCaseStep align_loss_build, align_loss_go, align_loss_back;
 OpsCaseStep traits_loss_build, traits_loss_go, traits_loss_back;
 OpsCaseStep depthwise_build, depthwise_go, depthwise_back;
+OpsCaseStep scale_build, scale_go;
+OpsCaseStep spread_build, spread_go;
 OpsCaseStep wave_build, wave_go, wave_back;
 OpsCaseStep spectral_build, spectral_go, spectral_back;
 OpsCaseFlops linear_flops, attention_flops, conv_flops;

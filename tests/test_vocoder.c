@@ -1,0 +1,204 @@
+/* test_vocoder.c - the vocoder: its gradients against differences, its sound, loss and gradients against
+ * PyTorch. */
+#include "support/model_testing.h"
+
+#include <stdio.h>
+
+#include "voice/safetensors.h"
+
+/* Windows and steps that do not divide each other; longer than half of the longest spectrum of the loss. */
+static const char *const small[] = {"--network",  "vocoder", "--vocoder-dim", "16",  "--vocoder-layers", "2",
+                                    "--n-fft",    "128",     "--win-length",  "100", "--hop-length",     "61",
+                                    "--mel-fmin", "30"};
+#define SMALL (int)(sizeof small / sizeof *small), small
+#define FRAMES 19
+
+static double norm_of(const TestModel *t, const void *p, const Param *w)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < w->count; i++)
+        sum += pow(test_number(t, p, w->offset + i), 2);
+    return sqrt(sum);
+}
+
+static void gradients_are_those_of_the_loss(void **state)
+{
+    TestModel t;
+    test_model_open(&t, &ops_host_f64, 1, SMALL);
+    test_model_randomise(&t, 5);
+    test_vocoder_batch(&t, 3, FRAMES, 6);
+    double worst = 0;
+    assert_true(isfinite(test_model_loss(&t, 1, 1)));
+    double frames = test_number(&t, t.sums, SUM_FRAMES);
+    assert_true(frames == 2 * FRAMES);
+    double *grads = malloc((size_t)t.m.params.size * sizeof *grads);
+    memcpy(grads, t.m.grads, (size_t)t.m.params.size * sizeof *grads);
+    Rng r;
+    rng_seed(&r, 7);
+    int checked = 0;
+    for (int i = 0; i < t.m.params.count; i++) {
+        const Param *p = &t.m.params.items[i];
+        double scale = norm_of(&t, grads, p) / sqrt((double)p->count) / frames;
+        for (int k = 0; k < 5; k++) {
+            int64_t at = p->offset + (int64_t)rng_below(&r, (uint64_t)p->count);
+            double was = test_number(&t, t.m.masters, at), h = 1e-6, numeric;
+            test_set(&t, t.m.masters, at, was + h);
+            numeric = test_model_loss(&t, 1, 0);
+            test_set(&t, t.m.masters, at, was - h);
+            numeric = (numeric - test_model_loss(&t, 1, 0)) / (2 * h);
+            test_set(&t, t.m.masters, at, was);
+            double difference = fabs(numeric - grads[at] / frames);
+            worst = fmax(worst, difference / (fabs(numeric) + scale + 1e-6));
+            if (difference > 1e-4 * (fabs(numeric) + scale) + 1e-8)
+                fail_msg("%s[%lld]: difference quotient %.9g, gradient %.9g", p->name,
+                         (long long)(at - p->offset), numeric, grads[at] / frames);
+            checked++;
+        }
+    }
+    printf("%d gradients of the whole vocoder in double: worst relative difference %.1e\n", checked, worst);
+    free(grads);
+    test_model_close(&t);
+}
+
+/* What an empty row holds changes nothing, and every parameter learns. */
+static void empty_rows_count_nothing(void **state)
+{
+    TestModel t;
+    test_model_open(&t, &ops_host_f32, 1, SMALL);
+    params_initialise(&t.m.params, t.m.masters, 3);
+    test_vocoder_batch(&t, 3, FRAMES, 6);
+    const size_t bytes = (size_t)t.m.params.size * sizeof(float);
+    double loss = test_model_loss(&t, 1, 1);
+    assert_true(isfinite(loss) && loss > 0);
+    for (int i = 0; i < t.m.params.count; i++)
+        assert_true(norm_of(&t, t.m.grads, &t.m.params.items[i]) > 0);
+    float *grads = malloc(bytes);
+    memcpy(grads, t.m.grads, bytes);
+    const size_t mel = (size_t)FRAMES * (size_t)t.cfg.n_mels, sound = (size_t)(FRAMES - 1) * 61;
+    for (size_t i = 0; i < mel; i++)
+        t.floats[mel + i] = (float)(i % 3) - 9;
+    for (size_t i = 0; i < sound; i++)
+        t.floats[3 * mel + sound + i] = (float)(i % 7) / 7;
+    assert_true(test_model_loss(&t, 1, 1) == loss);
+    assert_memory_equal(grads, t.m.grads, bytes);
+    /* All rows empty: no loss, no frames, no gradient. */
+    memset(t.ints, 0, 3 * sizeof *t.ints);
+    test_model_loss(&t, 1, 1);
+    assert_true(test_number(&t, t.sums, TERM_SPECTRAL) == 0 && test_number(&t, t.sums, SUM_FRAMES) == 0);
+    for (int i = 0; i < t.m.params.count; i++)
+        assert_true(norm_of(&t, t.m.grads, &t.m.params.items[i]) == 0);
+    free(grads);
+    test_model_close(&t);
+}
+
+static void threads_give_the_same_bits(void **state)
+{
+    void *grads = NULL;
+    double loss = 0;
+    for (int threads = 1; threads <= 3; threads++) {
+        TestModel t;
+        test_model_open(&t, &ops_host_f32, threads, SMALL);
+        params_initialise(&t.m.params, t.m.masters, 3);
+        test_vocoder_batch(&t, 5, FRAMES, 8);
+        double now = test_model_loss(&t, 1, 1);
+        size_t bytes = (size_t)t.m.params.size * sizeof(float);
+        if (grads) {
+            assert_true(now == loss);
+            assert_memory_equal(grads, t.m.grads, bytes);
+        }
+        free(grads);
+        grads = malloc(bytes);
+        memcpy(grads, t.m.grads, bytes);
+        loss = now;
+        test_model_close(&t);
+    }
+    free(grads);
+}
+
+/* ---- PyTorch ---- */
+
+static const TensorView *golden(const SafeTensors *f, const char *prefix, const char *name)
+{
+    char full[96];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const TensorView *v = safetensors_find(f, full);
+    if (!v)
+        fail_msg("the golden file has no %s", full);
+    return v;
+}
+
+static double relative(const float *ours, const float *theirs, int64_t n)
+{
+    double d = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        d += pow((double)ours[i] - (double)theirs[i], 2);
+        size += pow((double)theirs[i], 2);
+    }
+    return sqrt(d) / (sqrt(size) + 1e-12);
+}
+
+static void compare_with_pytorch(void **state)
+{
+    static const char path[] = "tests/golden/vocoder.safetensors";
+    SafeTensors f;
+    TestModel t = {0};
+    Err err = {0};
+    if (safetensors_open(&f, path, &err))
+        fail_msg("%s", err.msg);
+    const char *yaml = safetensors_meta(&f, "config");
+    if (config_load_text(&t.cfg, path, yaml, strlen(yaml), 0, NULL, &err))
+        fail_msg("%s", err.msg);
+    test_model_open_loaded(&t, &ops_host_f32, 2, 13);
+    for (int i = 0; i < t.m.params.count; i++) {
+        const Param *p = &t.m.params.items[i];
+        const TensorView *v = golden(&f, "param.", p->name);
+        assert_int_equal(v->bytes, (uint64_t)p->count * sizeof(float));
+        memcpy((float *)t.m.masters + p->offset, v->data, v->bytes);
+    }
+    const TensorView *mel = golden(&f, "", "batch.mel");
+    t.in = (ModelInput){.B = (int)mel->shape[0],
+                        .M = (int)mel->shape[1],
+                        .mel_length = golden(&f, "", "batch.mel_length")->data,
+                        .mel = mel->data,
+                        .samples = golden(&f, "", "batch.samples")->data};
+    t.run_memory = aligned_alloc(256, pass_bytes(&t.m, &ops_host_f32, t.in.B, 0, t.in.M, 1));
+    assert_int_equal(pass_open(&t.run, &t.m, &t.in, t.run_memory, 1, &err), 0);
+    double loss = test_model_loss(&t, 1, 1), frames = test_number(&t, t.sums, SUM_FRAMES), worst = 0;
+    double theirs = (double)*(const float *)golden(&f, "", "loss")->data;
+    if (!(fabs(loss - theirs) < 1e-5 * theirs))
+        fail_msg("the loss is %.8g, PyTorch says %.8g", loss, theirs);
+    /* Rows 0 and 2 of ours are the two of the golden file. */
+    PassOutput out;
+    pass_output(t.run, &out);
+    const int64_t samples = (int64_t)(t.in.M - 1) * t.cfg.hop_length;
+    const float *wave = golden(&f, "", "out.wave")->data;
+    double sound = relative(out.wave, wave, samples);
+    sound = fmax(sound, relative((const float *)out.wave + 2 * samples, wave + samples, samples));
+    if (!(sound < 2e-5))
+        fail_msg("the sound differs from PyTorch's by %.3g of its size", sound);
+    for (int i = 0; i < t.m.params.count; i++) {
+        const Param *p = &t.m.params.items[i];
+        float *grad = (float *)t.m.grads + p->offset;
+        for (int64_t k = 0; k < p->count; k++)
+            grad[k] /= (float)frames;
+        double d = relative(grad, golden(&f, "grad.", p->name)->data, p->count);
+        worst = fmax(worst, d);
+        if (d > 1e-3)
+            fail_msg("gradient of %s: relative difference %.3g from PyTorch's", p->name, d);
+    }
+    printf("loss %.7g, PyTorch %.7g; sound %.1e; %d gradients, worst relative difference %.1e\n", loss,
+           theirs, sound, t.m.params.count, worst);
+    test_model_close(&t);
+    safetensors_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_those_of_the_loss),
+        cmocka_unit_test(empty_rows_count_nothing),
+        cmocka_unit_test(threads_give_the_same_bits),
+        cmocka_unit_test(compare_with_pytorch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
