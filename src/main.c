@@ -26,6 +26,8 @@ static const Command commands[] = {
     {"mel", cmd_mel, "one audio file to log-mel, as .npy or as a picture"},
     {"train", cmd_train, "train a voice: prepares what is not prepared, resumes where it stopped"},
     {"synth", cmd_synth, "speak a text with a trained voice"},
+    {"export", cmd_export,
+     "one file to speak from: weights, symbols, vocoder, licence; nothing of the training"},
     {"eval", cmd_eval, "loss and speech of a checkpoint on a dataset's held-out clips"},
     {"align", cmd_align, "where every symbol of a dataset begins and ends: a table, TextGrids, a picture"},
     {"validate", cmd_validate, "settings against machine and data: what is wrong, why, and --fix"},

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,7 @@
 #include "cmd/format.h"
 #include "cmd/output.h"
 #include "voice/checkpoint_fields.h"
+#include "voice/export.h"
 
 #define ENDING ".safetensors"
 enum { MOST_TENSORS = 400 }; /* lines in the terminal; --json has all */
@@ -103,26 +105,59 @@ static int is_beside_weights(const char *name)
     return 0;
 }
 
-static int64_t count_parameters(const SafeTensors *f)
+/* Parameters of the vocoder inside an exported voice, or of the file's own network. *rounded: they have two
+ * bytes each. */
+static int64_t count_parameters(const Checkpoint *c, int of_inside, int *rounded)
 {
+    const size_t prefix = strlen(CHECKPOINT_VOCODER);
+    const int is_voice = c->cfg.network == NETWORK_VOICE;
     int64_t count = 0;
-    for (int i = 0; i < f->count; i++)
-        if (!is_beside_weights(f->tensors[i].name))
-            count += (int64_t)(f->tensors[i].bytes / sizeof(float));
+    *rounded = 0;
+    for (int i = 0; i < c->file.count; i++) {
+        const TensorView *t = &c->file.tensors[i];
+        const int inside = is_voice && strncmp(t->name, CHECKPOINT_VOCODER, prefix) == 0;
+        if (inside != of_inside || is_beside_weights(t->name + (inside ? prefix : 0)))
+            continue;
+        int64_t numbers = 1;
+        for (int d = 0; d < t->dims; d++)
+            numbers *= t->shape[d];
+        count += numbers;
+        *rounded |= strcmp(t->dtype, "BF16") == 0;
+    }
     return count;
+}
+
+/* What an exported file has besides. */
+static void add_export(json_t *o, const Checkpoint *c)
+{
+    const char *licence = checkpoint_text(c, EXPORT_LICENCE), *note = checkpoint_text(c, EXPORT_NOTE),
+               *step = safetensors_meta(&c->file, CHECKPOINT_VOCODER "step");
+    int rounded;
+    const json_int_t inside = (json_int_t)count_parameters(c, 1, &rounded);
+    json_object_set_new(o, "licence", licence ? json_from_text(licence) : json_null());
+    json_object_set_new(o, "note", note ? json_from_text(note) : json_null());
+    json_object_set_new(o, "vocoder",
+                        inside ? json_pack("{s:I, s:I}", "parameters", inside, "step",
+                                           (json_int_t)(step ? strtoll(step, NULL, 10) : 0))
+                               : json_null());
 }
 
 static json_t *checkpoint_json(const Checkpoint *c, int everything, Err *err)
 {
     const TrainState *s = &c->content.state;
     const Config *cfg = &c->cfg;
-    json_t *o =
-        json_pack("{s:o, s:o, s:I, s:I, s:b, s:I, s:i, s:i, s:o, s:b, s:o}", "checkpoint",
-                  json_from_text(c->path), "format", json_from_text(safetensors_meta(&c->file, "format")),
-                  "bytes", (json_int_t)c->file.map.size, "step", (json_int_t)s->step, "can_resume",
-                  c->can_resume, "parameters", (json_int_t)count_parameters(&c->file), "sample_rate",
-                  cfg->sample_rate, "n_mels", cfg->n_mels, "language", json_from_text(cfg->language),
-                  "multispeaker", cfg->enable_multispeaker, "speakers", speakers_json(c));
+    int rounded;
+    const json_int_t parameters = (json_int_t)count_parameters(c, 0, &rounded);
+    json_t *o = json_pack(
+        "{s:o, s:o, s:s, s:I, s:I, s:b, s:I, s:s, s:s, s:i, s:i, s:o, s:b, s:o}", "checkpoint",
+        json_from_text(c->path), "format", json_from_text(safetensors_meta(&c->file, "format")), "network",
+        cfg->network == NETWORK_VOCODER ? "vocoder" : "voice", "bytes", (json_int_t)c->file.map.size, "step",
+        (json_int_t)s->step, "can_resume", c->can_resume, "parameters", parameters, "precision",
+        rounded ? "bf16" : "float32", "mel", c->mel, "sample_rate", cfg->sample_rate, "n_mels", cfg->n_mels,
+        "language", json_from_text(cfg->language), "multispeaker", cfg->enable_multispeaker, "speakers",
+        speakers_json(c));
+    if (o)
+        add_export(o, c);
     if (o && c->can_resume && isfinite(s->best_loss)) {
         json_object_set_new(o, "best_step", json_integer((json_int_t)s->best_step));
         json_object_set_new(o, "best_loss", json_from_double(s->best_loss));
@@ -185,7 +220,7 @@ static void print_text(const json_t *o)
     const char *key;
     json_t *v;
     format_bytes(bytes, sizeof bytes, (uint64_t)integer(o, "bytes"));
-    printf("%s: a voice after %lld %s, %.2f million parameters, %s\n", text(o, "checkpoint"),
+    printf("%s: a %s after %lld %s, %.2f million parameters, %s\n", text(o, "checkpoint"), text(o, "network"),
            (long long)integer(o, "step"), integer(o, "step") == 1 ? "step" : "steps",
            (double)integer(o, "parameters") / 1e6, bytes);
     if (json_object_get(o, "best_step"))
@@ -194,9 +229,18 @@ static void print_text(const json_t *o)
     printf("  %-10s %s\n", "training",
            json_is_true(json_object_get(o, "can_resume")) ? "can go on from here"
                                                           : "cannot go on: weights alone");
+    const json_t *vocoder = json_object_get(o, "vocoder");
+    if (json_is_object(vocoder))
+        printf("  %-10s inside, after %lld steps, %.2f million parameters\n", "vocoder",
+               (long long)integer(vocoder, "step"), (double)integer(vocoder, "parameters") / 1e6);
+    if (text(o, "licence"))
+        printf("  %-10s %s\n", "licence", text(o, "licence"));
+    if (text(o, "note"))
+        printf("  %-10s %s\n", "note", text(o, "note"));
     printf("  %-10s %lld Hz, %lld bands, language %s\n", "sound", (long long)integer(o, "sample_rate"),
            (long long)integer(o, "n_mels"), text(o, "language"));
-    print_speakers(json_object_get(o, "speakers"));
+    if (strcmp(text(o, "network"), "voice") == 0)
+        print_speakers(json_object_get(o, "speakers"));
     if (!json_object_get(o, "settings"))
         return;
     printf("\nsettings that are not the defaults\n");

@@ -65,15 +65,20 @@ void config_hash_bound(Hasher *h, const Config *cfg, Binding b)
 }
 
 /* Those that bind voices, vocoders and the cache of the mels alike. */
-Hash128 config_mel_hash(const Config *cfg)
+static int is_of_mel(const Option *o)
 {
     const unsigned mel = BOUND_MEL_CACHE | BOUND_CHECKPOINT | BOUND_VOCODER;
+    return (o->binds & mel) == mel;
+}
+
+Hash128 config_mel_hash(const Config *cfg)
+{
     Hasher h;
     if (hasher_open(&h))
         return (Hash128){0};
     for (int i = 0; i < option_count(); i++) {
         const Option *o = &option_table[i];
-        if ((o->binds & mel) != mel)
+        if (!is_of_mel(o))
             continue;
         hasher_str(&h, o->key);
         hash_setting(&h, o, cfg);
@@ -81,17 +86,29 @@ Hash128 config_mel_hash(const Config *cfg)
     return hasher_close(&h);
 }
 
+/* 1: setting i differs, and no switch makes it idle in both. */
+static int differs(int i, const Config *was, const Config *is, ConfigRow *row_was, ConfigRow *row_is)
+{
+    const Option *o = &option_table[i];
+    if (is_idle(o, was) && is_idle(o, is))
+        return 0;
+    return !config_row(was, i, row_was) && !config_row(is, i, row_is) &&
+           strcmp(row_was->value, row_is->value) != 0;
+}
+
+int config_mel_differs(const Config *was, const Config *is, ConfigRow *row_was, ConfigRow *row_is)
+{
+    for (int i = 0; i < option_count(); i++)
+        if (is_of_mel(&option_table[i]) && differs(i, was, is, row_was, row_is))
+            return 1;
+    return 0;
+}
+
 int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigRow *row_was,
                          ConfigRow *row_is)
 {
-    for (int i = 0; i < option_count(); i++) {
-        const Option *o = &option_table[i];
-        if (!(o->binds & b) || (is_idle(o, was) && is_idle(o, is)))
-            continue;
-        if (config_row(was, i, row_was) || config_row(is, i, row_is))
-            continue;
-        if (strcmp(row_was->value, row_is->value) != 0)
+    for (int i = 0; i < option_count(); i++)
+        if ((option_table[i].binds & b) && differs(i, was, is, row_was, row_is))
             return 1;
-    }
     return 0;
 }

@@ -23,6 +23,8 @@ void config_hash_bound(Hasher *h, const Config *cfg, Binding b);
 /* Of the settings that a mel's numbers mean something by: sample rate, transform, bands. A voice and a
  * vocoder go together where it is the same. Zeros without memory. */
 Hash128 config_mel_hash(const Config *cfg);
+/* The first of these settings that differs, as config_bound_differs. */
+int config_mel_differs(const Config *was, const Config *is, ConfigRow *row_was, ConfigRow *row_is);
 
 /* The first setting that b is bound to and that differs: 1, with its rows in both. 0: none differs. Settings
  * that a switch makes idle in both do not count. */

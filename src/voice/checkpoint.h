@@ -16,6 +16,7 @@
 #include "voice/voice_clips.h"
 
 #define CHECKPOINT_FORMAT "myxtts-checkpoint-2"
+#define CHECKPOINT_VOCODER "vocoder." /* what names of a vocoder in the file of a voice begin with */
 #define CHECKPOINT_FORMAT_1 "myxtts-checkpoint-1" /* the autoregressive network */
 
 /* Where a run stands. */
@@ -78,7 +79,8 @@ void snapshot_set(Snapshot *s, const TrainState *state); /* before it is submitt
 typedef struct Checkpoint {
     SafeTensors file;
     char path[CHECKPOINT_PATH_SIZE];
-    Config cfg; /* its own settings, those of argv on top */
+    const char *inside; /* "", or CHECKPOINT_VOCODER: it is one beside the file's voice */
+    Config cfg;         /* its own settings, those of argv on top */
     int has_cfg;
     int argc; /* settings that win over those in the file; the caller's */
     char **argv;
@@ -95,13 +97,21 @@ typedef struct Checkpoint {
  * another kind, with what they are. A failed one is closed. */
 int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, char **argv, Log *log,
                     Err *err);
+/* The vocoder that an exported file (export.h) holds beside its voice; path: of that file. ERR_MISSING: it
+ * holds none. */
+int checkpoint_open_vocoder(Checkpoint *v, const char *path, Err *err);
 void checkpoint_close(Checkpoint *v); /* always safe on a zeroed or closed one */
+
+/* A tensor and an entry of the metadata by the name that checkpoints have for it. NULL: not there. */
+const TensorView *checkpoint_tensor(const Checkpoint *v, const char *name);
+const char *checkpoint_text(const Checkpoint *v, const char *key);
 
 /* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes
  * are for checkpoint_params to check. path: of the checkpoint, for the message. */
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err);
-/* Flat host numbers [m->params.size] of the file, for the network m. ERR_CONFIG names the first tensor that
- * is missing or of another shape, ERR_DATA the first number that is not finite. */
+/* Flat host numbers [m->params.size] of the file, for the network m; weights of two bytes are widened.
+ * ERR_CONFIG names the first tensor that is missing or of another shape, ERR_DATA the first number that is
+ * not finite. */
 int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group, float *flat, Err *err);
 /* The state to resume from; ERR_FORMAT where it is not whole. */
 int checkpoint_state(const Checkpoint *v, TrainState *state, Err *err);

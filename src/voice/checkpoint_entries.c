@@ -323,6 +323,15 @@ static int read_data(Checkpoint *v, const char *text, Err *err)
     return 0;
 }
 
+/* --- step --- */
+
+/* An exported voice has no state of a run, whose own number of steps would come after this one. */
+static int read_step(Checkpoint *v, const char *text, Err *err)
+{
+    v->content.state.step = text ? strtoll(text, NULL, 10) : 0;
+    return 0;
+}
+
 /* --- the table --- */
 
 /* Read from top to bottom: the tensors' sizes are checked against the configuration. */
@@ -346,7 +355,7 @@ static const CheckpointEntry entries[] = {
     {"data", write_data, read_data,
      "which clips it learns from: `clips`, `speakers` and `hash` (of ids, texts, recordings, speakers), and "
      "`validation_clips` and `validation_hash` of those held out"},
-    {"step", NULL, NULL, "steps made"},
+    {"step", NULL, read_step, "steps made"},
 };
 
 int checkpoint_entry_count(void) { return (int)(sizeof entries / sizeof *entries); }

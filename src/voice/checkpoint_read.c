@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/bindings.h"
+#include "voice/bf16.h"
 #include "voice/checkpoint_fields.h"
 
 #define MOST_CLIP_FRAMES 65535
@@ -23,6 +24,29 @@ int checkpoint_same(const char *path, const Config *was, const Config *is, Err *
     err_set(err, ERR_CONFIG, "%s was trained with %s %s, which cannot become %s (%s)", path, a.key, a.value,
             b.value, b.origin);
     return err_hint(err, "leave the setting as it was; a new network begins in another --checkpoint-dir");
+}
+
+/* --- names --- */
+
+/* Parameters of a vocoder have names that begin so wherever they are. */
+static void name_inside(char out[CHECKPOINT_NAME_SIZE], const Checkpoint *v, const char *name)
+{
+    const int is_so = strncmp(name, v->inside, strlen(v->inside)) == 0;
+    snprintf(out, CHECKPOINT_NAME_SIZE, "%s%s", is_so ? "" : v->inside, name);
+}
+
+const TensorView *checkpoint_tensor(const Checkpoint *v, const char *name)
+{
+    char whole[CHECKPOINT_NAME_SIZE];
+    name_inside(whole, v, name);
+    return safetensors_find(&v->file, whole);
+}
+
+const char *checkpoint_text(const Checkpoint *v, const char *key)
+{
+    char whole[CHECKPOINT_NAME_SIZE];
+    name_inside(whole, v, key);
+    return safetensors_meta(&v->file, whole);
 }
 
 /* --- tensors --- */
@@ -104,7 +128,7 @@ static int read_tensors(Checkpoint *v, Err *err)
     v->can_resume = 1;
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);
-        const TensorView *t = safetensors_find(&v->file, f->tensor);
+        const TensorView *t = checkpoint_tensor(v, f->tensor);
         int taken =
             f->shape[0] ? take_array(v, f, t, extents) : take_packed(v, f, checkpoint_field_rows(i), t);
         if (taken && f->shape[0] && strcmp(f->dtype, "F32") == 0) {
@@ -135,22 +159,45 @@ static int read_tensors(Checkpoint *v, Err *err)
 /* --- opening --- */
 
 /* First the metadata, whose configuration says how large the tensors must be, then the tensors. */
+static int read_content(Checkpoint *v, Err *err)
+{
+    for (int i = 0; i < checkpoint_entry_count(); i++) {
+        const CheckpointEntry *e = checkpoint_entry(i);
+        int rc = e->read ? e->read(v, checkpoint_text(v, e->key), err) : 0;
+        if (rc)
+            return rc;
+    }
+    return read_tensors(v, err);
+}
+
 int checkpoint_open(Checkpoint *v, const char *what, const char *dir, int argc, char **argv, Log *log,
                     Err *err)
 {
     memset(v, 0, sizeof *v);
     v->argc = argc;
     v->argv = argv;
+    v->inside = "";
     int rc = checkpoint_find(v->path, what, dir, log, err);
     if (!rc)
         rc = safetensors_open(&v->file, v->path, err);
-    for (int i = 0; i < checkpoint_entry_count() && !rc; i++) {
-        const CheckpointEntry *e = checkpoint_entry(i);
-        if (e->read)
-            rc = e->read(v, safetensors_meta(&v->file, e->key), err);
-    }
     if (!rc)
-        rc = read_tensors(v, err);
+        rc = read_content(v, err);
+    if (rc)
+        checkpoint_close(v);
+    return rc;
+}
+
+/* The same tables under other names. */
+int checkpoint_open_vocoder(Checkpoint *v, const char *path, Err *err)
+{
+    memset(v, 0, sizeof *v);
+    v->inside = CHECKPOINT_VOCODER;
+    snprintf(v->path, sizeof v->path, "%s", path);
+    int rc = safetensors_open(&v->file, path, err);
+    if (!rc && !checkpoint_text(v, "config"))
+        rc = err_set(err, ERR_MISSING, "%s holds no vocoder", path);
+    if (!rc)
+        rc = read_content(v, err);
     if (rc)
         checkpoint_close(v);
     return rc;
@@ -172,12 +219,24 @@ void checkpoint_close(Checkpoint *v)
 /* Also the number of dimensions: [4, 1] is not [4]. */
 static int same_shape(const TensorView *t, const Param *p)
 {
-    if (strcmp(t->dtype, "F32") != 0 || t->dims != p->dims)
+    if ((strcmp(t->dtype, "F32") != 0 && strcmp(t->dtype, "BF16") != 0) || t->dims != p->dims)
         return 0;
     for (int k = 0; k < p->dims; k++)
         if (t->shape[k] != p->shape[k])
             return 0;
     return 1;
+}
+
+/* The numbers of a tensor as floats: weights of an exported voice may have two bytes. */
+static void widen(float *out, const TensorView *t, int64_t count)
+{
+    if (strcmp(t->dtype, "F32") == 0) {
+        memcpy(out, t->data, t->bytes);
+        return;
+    }
+    const uint16_t *from = t->data;
+    for (int64_t i = 0; i < count; i++)
+        out[i] = bf16_to_float(from[i]);
 }
 
 /* Gaps between parameters stay zero, as in the memory of the network. */
@@ -188,7 +247,7 @@ int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group
         const Param *p = &m->params.items[i];
         char name[CHECKPOINT_NAME_SIZE];
         snprintf(name, sizeof name, "%s%s", checkpoint_group(group)->prefix, p->name);
-        const TensorView *t = safetensors_find(&v->file, name);
+        const TensorView *t = checkpoint_tensor(v, name);
         if (!t || !same_shape(t, p)) {
             err_set(err, ERR_CONFIG,
                     "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",
@@ -197,10 +256,10 @@ int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group
             return err_hint(err, "keep the sizes of the network as they were; a new network begins in "
                                  "another --checkpoint-dir");
         }
-        int rc = check_finite(v, name, t->data, t->bytes, err);
+        widen(flat + p->offset, t, p->count);
+        int rc = check_finite(v, name, flat + p->offset, (size_t)p->count * sizeof *flat, err);
         if (rc)
             return rc;
-        memcpy(flat + p->offset, t->data, t->bytes);
     }
     if (file_lost(&v->file.map))
         return err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", v->path);

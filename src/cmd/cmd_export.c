@@ -1,0 +1,140 @@
+/* cmd_export.c - myxtts export: one file to speak from, out of what training wrote. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/format.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "voice/export.h"
+#include "voice/vocoder_file.h"
+
+static const char *usage_text =
+    "myxtts export --checkpoint D --output voice.safetensors [--precision bf16|float32] [--vocoder PATH]\n"
+    "              [--licence TEXT] [--note TEXT] [--json]\n\n"
+    "Makes one file to speak from: the weights without what only training needs, the symbols, the settings "
+    "of the mel,\n"
+    "the clips of its speakers, and the vocoder of D/vocoder where there is one (--vocoder names another; "
+    "griffin_lim\n"
+    "leaves it out). `myxtts synth --checkpoint voice.safetensors` speaks from it, and `myxtts info` shows "
+    "licence and\n"
+    "note. Paths of this machine stay out of it. bf16 halves the file and is what a GPU speaks with; float32 "
+    "keeps every\n"
+    "bit of the weights.";
+
+#define ENDING ".safetensors"
+
+typedef struct ExportCommand {
+    const char *checkpoint, *output, *precision, *vocoder, *licence, *note;
+    Checkpoint voice, inside;
+    int has_vocoder;
+} ExportCommand;
+
+/* 1: both are the same file. */
+static int same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int check_options(const ExportCommand *c, int *bf16, Err *err)
+{
+    if (!c->checkpoint)
+        return err_set(err, ERR_USAGE, "export needs --checkpoint D, what `myxtts train` wrote");
+    size_t n = c->output ? strlen(c->output) : 0, ending = strlen(ENDING);
+    if (n <= ending || strcmp(c->output + n - ending, ENDING) != 0)
+        return err_set(err, ERR_USAGE, "export needs --output F" ENDING);
+    const char *precision = c->precision ? c->precision : "bf16";
+    *bf16 = strcmp(precision, "bf16") == 0;
+    if (!*bf16 && strcmp(precision, "float32") != 0)
+        return err_set(err, ERR_USAGE, "--precision is '%s', but must be bf16 or float32", precision);
+    return 0;
+}
+
+/* A vocoder may be exported alone; it has none beside it. */
+static int open_networks(ExportCommand *c, Log *log, Err *err)
+{
+    int rc = checkpoint_open(&c->voice, c->checkpoint, c->checkpoint, 0, NULL, log, err);
+    if (!rc && c->voice.cfg.network == NETWORK_VOICE) {
+        rc = vocoder_file_of(&c->inside, &c->voice, c->vocoder, log, err);
+        c->has_vocoder = rc == 1;
+        rc = rc == 1 ? 0 : rc;
+    } else if (!rc && c->vocoder) {
+        rc = err_set(err, ERR_USAGE, "%s is a vocoder itself: --vocoder is for voices", c->voice.path);
+    }
+    if (!rc &&
+        (same_file(c->output, c->voice.path) || (c->has_vocoder && same_file(c->output, c->inside.path)))) {
+        err_set(err, ERR_USAGE, "--output %s is the checkpoint itself", c->output);
+        rc = err_hint(err, "training could not go on from it; name another file");
+    }
+    return rc;
+}
+
+static int report(const ExportCommand *c, const Exported *e, int bf16, int json, Err *err)
+{
+    const char *precision = bf16 ? "bf16" : "float32";
+    const char *what = c->voice.cfg.network == NETWORK_VOICE ? "voice" : "vocoder";
+    if (json)
+        return output_print(
+            json_pack("{s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I}", "output", json_from_text(c->output),
+                      "checkpoint", json_from_text(c->voice.path), "vocoder",
+                      c->has_vocoder ? json_from_text(c->inside.path) : json_null(), "network", what,
+                      "precision", precision, "bytes", (json_int_t)e->bytes, "step",
+                      (json_int_t)c->voice.content.state.step, "parameters", (json_int_t)e->parameters,
+                      "vocoder_parameters", (json_int_t)e->vocoder_parameters),
+            6, err);
+    char bytes[32];
+    format_bytes(bytes, sizeof bytes, e->bytes);
+    printf("%s: %s, a %s of %.2f million parameters after %lld steps in %s", c->output, bytes, what,
+           (double)e->parameters / 1e6, (long long)c->voice.content.state.step, precision);
+    if (c->has_vocoder)
+        printf(", with the vocoder %s of %.2f million", c->inside.path, (double)e->vocoder_parameters / 1e6);
+    else if (c->voice.cfg.network == NETWORK_VOICE)
+        printf(", without a vocoder: Griffin-Lim makes its sound");
+    printf("\n");
+    return 0;
+}
+
+int cmd_export(int argc, char **argv, Log *log)
+{
+    ExportCommand c = {0};
+    const CmdOption own[] = {
+        {"checkpoint", "D", &c.checkpoint, NULL, "a checkpoint, or a folder of them (its best is taken)"},
+        {"output", "F.safetensors", &c.output, NULL, "the file to make"},
+        {"precision", "P", &c.precision, NULL, "of the weights: bf16 or float32 (bf16)"},
+        {"vocoder", "PATH", &c.vocoder, NULL,
+         "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
+        {"licence", "TEXT", &c.licence, NULL, "what others may do with the voice"},
+        {"note", "TEXT", &c.note, NULL, "what others should know: whose voice, which recordings"},
+    };
+    CmdLine line;
+    Err err = {0};
+    Exported made;
+    int bf16 = 0, rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
+    if (!rc && !line.help)
+        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+    if (rc || line.help)
+        goto done;
+    cmd_line_set_log(&line, log);
+    rc = check_options(&c, &bf16, &err);
+    if (!rc)
+        rc = open_networks(&c, log, &err);
+    ExportOptions o = {.output = c.output,
+                       .voice = &c.voice,
+                       .vocoder = c.has_vocoder ? &c.inside : NULL,
+                       .bf16 = bf16,
+                       .licence = c.licence,
+                       .note = c.note};
+    if (!rc)
+        rc = export_write(&made, &o, &err);
+    if (!rc)
+        rc = report(&c, &made, bf16, line.json, &err);
+done:
+    checkpoint_close(&c.inside);
+    checkpoint_close(&c.voice);
+    cmd_line_close(&line);
+    return rc ? cmd_fail(log, &err) : 0;
+}

@@ -1,0 +1,24 @@
+/* bf16.h - the upper half of a float, as exported voices store weights. Rounded to nearest even, as a GPU
+ * does it. Threads: any. */
+#ifndef MYXTTS_BF16_H
+#define MYXTTS_BF16_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint16_t bf16_from_float(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+static inline float bf16_to_float(uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#endif

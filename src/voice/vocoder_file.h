@@ -1,0 +1,24 @@
+/* vocoder_file.h - where the vocoder of a voice is, and whether the two go together. Threads: any. */
+#ifndef MYXTTS_VOCODER_FILE_H
+#define MYXTTS_VOCODER_FILE_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "voice/checkpoint.h"
+
+#define VOCODER_FOLDER "vocoder"   /* of a run: where `train --network vocoder` puts its checkpoints */
+#define VOCODER_NONE "griffin_lim" /* in the place of a path: no vocoder */
+
+/* A vocoder's checkpoint or a folder of them, an exported vocoder, or an exported voice with one inside.
+ * ERR_FORMAT: it holds a voice alone. A failed one is closed. */
+int vocoder_file_open(Checkpoint *v, const char *path, Log *log, Err *err);
+
+/* The vocoder of a voice: the one in its file, else the one in the folder `vocoder` beside it. path: another
+ * that is asked for (VOCODER_NONE: none); NULL: none is. 1 and *v, which goes with the voice; 0: there is
+ * none; or a negative code. */
+int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Log *log, Err *err);
+
+/* 0 when it makes sound of the mels that the voice makes. ERR_CONFIG names what differs, with both values. */
+int vocoder_file_fits(const Checkpoint *vocoder, const Checkpoint *voice, Err *err);
+
+#endif

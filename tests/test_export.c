@@ -1,0 +1,322 @@
+/* test_export.c - `myxtts export`: a file that speaks like its checkpoint, with nothing of the training and
+ * of this machine in it, and a sentence for everything that goes wrong. */
+#include "support/train_process.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+#include "voice/bf16.h"
+
+static struct {
+    Corpus *c;
+    char folder[256]; /* of checkpoints */
+} lab;
+
+static int setup_lab(void **state)
+{
+    void *made = NULL;
+    if (corpus_setup(&made))
+        return -1;
+    lab.c = made;
+    make_voice_corpus(lab.c);
+    snprintf(lab.folder, sizeof lab.folder, "%s/voice", lab.c->root);
+    train_to_end(lab.c, lab.folder, 20, 20, (const char *const[]){"--val-split", "0", NULL}, 0);
+    return 0;
+}
+
+static int teardown_lab(void **state)
+{
+    void *made = lab.c;
+    return corpus_teardown(&made);
+}
+
+static const char *at(const char *name) { return path_of(lab.c->root, name); }
+
+#define ARGS(...) \
+    (const char *const[]) { __VA_ARGS__, NULL }
+#define WORDS ARGS
+
+/* The program fails with this code, says all the words and leaves no such file. */
+static void expect_failure(int code, const char *const *args, const char *const *words, const char *file)
+{
+    Run r;
+    run_program_env(&r, args, NULL);
+    print_message("%d: %s", r.code, (const char *)r.stderr_text.data);
+    assert_int_equal(r.code, code);
+    for (int i = 0; words[i]; i++)
+        if (!strstr((const char *)r.stderr_text.data, words[i]))
+            fail_msg("\"%s\" is not said: %s", words[i], (const char *)r.stderr_text.data);
+    assert_true(!file || access(file, F_OK) != 0);
+    run_free(&r);
+}
+
+/* The object that a command prints. */
+static json_t *run_json(const char *const *args)
+{
+    Run r;
+    run_program_env(&r, args, NULL);
+    if (r.code != 0)
+        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
+    json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
+    assert_non_null(o);
+    run_free(&r);
+    return o;
+}
+
+static void export_to(const char *file, const char *precision)
+{
+    json_decref(run_json(ARGS("export", "--checkpoint", lab.folder, "--output", file, "--precision",
+                              precision, "--licence", "CC0-1.0", "--note", "tones of a test", "--json")));
+}
+
+static const char *text_at(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+/* What a checkpoint says, as bytes of a WAV file. */
+static Buf spoken(const char *checkpoint, const char *out)
+{
+    Run r;
+    run_program(&r, "synth", "--checkpoint", checkpoint, "--text", "old hill. green hill.", "--output", out,
+                "--iterations", "4", "--speaker", "boris");
+    if (r.code != 0)
+        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
+    run_free(&r);
+    return read_file(out);
+}
+
+static void same_sound(const char *a, const char *b, int expected)
+{
+    Buf x = spoken(a, at("a.wav")), y = spoken(b, at("b.wav"));
+    int same = x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
+    if (same != expected)
+        fail_msg("%s and %s speak %s", a, b, same ? "alike" : "differently");
+    buf_free(&x);
+    buf_free(&y);
+}
+
+/* 1: one of the tensors that a network's parameters are. */
+static int is_weight(const TensorView *t)
+{
+    static const char *const others[] = {"adam.", "mel.", "train.", "voice_clips."};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(t->name, others[i], strlen(others[i])) == 0)
+            return 0;
+    return 1;
+}
+
+/* A copy of the checkpoint with its weights changed: rounded to bf16, or with a NaN in one of them. */
+static void write_changed(const char *to, int nan)
+{
+    SafeTensors f;
+    Err err = {0};
+    if (safetensors_open(&f, step_file(lab.folder, 20), &err))
+        fail_msg("%s", err.msg);
+    MetaEntry meta[32];
+    TensorView *tensors = calloc((size_t)f.count, sizeof *tensors);
+    float **numbers = calloc((size_t)f.count, sizeof *numbers);
+    int m = 0;
+    for (int i = 0; i < f.n_meta; i++)
+        if (strcmp(f.meta[i].key, "xxh128") != 0 && strcmp(f.meta[i].key, "written_by") != 0)
+            meta[m++] = f.meta[i];
+    for (int i = 0; i < f.count; i++) {
+        tensors[i] = f.tensors[i];
+        if (!is_weight(&tensors[i]))
+            continue;
+        numbers[i] = malloc(tensors[i].bytes);
+        memcpy(numbers[i], tensors[i].data, tensors[i].bytes);
+        for (size_t k = 0; k < tensors[i].bytes / sizeof(float); k++)
+            numbers[i][k] = bf16_to_float(bf16_from_float(numbers[i][k]));
+        if (nan && strcmp(tensors[i].name, "decoder.mel.weight") == 0)
+            numbers[i][3] = NAN;
+        tensors[i].data = numbers[i];
+    }
+    if (safetensors_write(to, meta, m, tensors, f.count, &err))
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < f.count; i++)
+        free(numbers[i]);
+    free(numbers);
+    free(tensors);
+    safetensors_close(&f);
+}
+
+/* ---- rounding ---- */
+
+static void floats_are_rounded_to_nearest_even(void **state)
+{
+    static const struct {
+        uint32_t bits;
+        uint16_t half;
+    } cases[] = {{0x3F800000, 0x3F80}, {0x3F808000, 0x3F80}, {0x3F818000, 0x3F82}, {0x3F808001, 0x3F81},
+                 {0xBF817FFF, 0xBF81}, {0x00000001, 0x0000}, {0x80000000, 0x8000}, {0x3FFFFFFF, 0x4000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float x;
+        memcpy(&x, &cases[i].bits, sizeof x);
+        assert_int_equal(bf16_from_float(x), cases[i].half);
+        assert_int_equal(bf16_from_float(bf16_to_float(cases[i].half)), cases[i].half);
+    }
+}
+
+/* ---- speaking ---- */
+
+static void float32_speaks_byte_for_byte(void **state)
+{
+    export_to(at("full.safetensors"), "float32");
+    same_sound(lab.folder, at("full.safetensors"), 1);
+}
+
+/* Two bytes a weight: the sound is that of the rounded weights, whoever rounded them. */
+static void bf16_speaks_as_the_rounded_weights(void **state)
+{
+    export_to(at("half.safetensors"), "bf16");
+    write_changed(at("rounded.safetensors"), 0);
+    same_sound(at("half.safetensors"), at("rounded.safetensors"), 1);
+    same_sound(at("half.safetensors"), lab.folder, 0);
+    /* Exported again, in either precision, it stays what it is. */
+    json_decref(run_json(ARGS("export", "--checkpoint", at("half.safetensors"), "--output",
+                              at("again.safetensors"), "--precision", "float32", "--json")));
+    same_sound(at("half.safetensors"), at("again.safetensors"), 1);
+}
+
+/* ---- what is in it ---- */
+
+static int64_t size_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
+static void nothing_of_the_training_is_in_it(void **state)
+{
+    const char *file = at("plain.safetensors");
+    json_t *o = run_json(ARGS("export", "--checkpoint", lab.folder, "--output", file, "--json"));
+    assert_string_equal(text_at(o, "precision"), "bf16");
+    assert_true(json_is_null(json_object_get(o, "vocoder")));
+    int64_t parameters = json_integer_value(json_object_get(o, "parameters"));
+    assert_int_equal(json_integer_value(json_object_get(o, "bytes")), size_of(file));
+    assert_int_equal(json_integer_value(json_object_get(o, "step")), 20);
+    json_decref(o);
+    SafeTensors f;
+    Err err = {0};
+    assert_int_equal(safetensors_open(&f, file, &err), 0);
+    int64_t clips = 0;
+    for (int i = 0; i < f.count; i++) {
+        const char *name = f.tensors[i].name;
+        if (strncmp(name, "adam.", 5) == 0 || strncmp(name, "train.", 6) == 0)
+            fail_msg("%s is in it", name);
+        if (strncmp(name, "voice_clips.", 12) == 0)
+            clips += (int64_t)f.tensors[i].bytes;
+    }
+    safetensors_close(&f);
+    print_message("%lld parameters, %lld bytes of clips, %lld bytes\n", (long long)parameters,
+                  (long long)clips, (long long)size_of(file));
+    assert_true(clips > 0);
+    assert_true(size_of(file) < 2 * parameters + clips + 40000);
+    /* Neither is where it all lay. */
+    Buf bytes = read_file(file);
+    assert_null(memmem(bytes.data, bytes.size, lab.c->root, strlen(lab.c->root)));
+    buf_free(&bytes);
+}
+
+static void info_shows_what_others_have_to_know(void **state)
+{
+    export_to(at("half.safetensors"), "bf16");
+    json_t *o = run_json(ARGS("info", "--checkpoint", at("half.safetensors"), "--json"));
+    assert_string_equal(text_at(o, "licence"), "CC0-1.0");
+    assert_string_equal(text_at(o, "note"), "tones of a test");
+    assert_string_equal(text_at(o, "precision"), "bf16");
+    assert_string_equal(text_at(o, "network"), "voice");
+    assert_int_equal(json_integer_value(json_object_get(o, "step")), 20);
+    assert_true(json_is_false(json_object_get(o, "can_resume")));
+    assert_int_equal(json_array_size(json_object_get(o, "speakers")), 4);
+    json_t *was = run_json(ARGS("info", "--checkpoint", lab.folder, "--json"));
+    assert_int_equal(json_integer_value(json_object_get(o, "parameters")),
+                     json_integer_value(json_object_get(was, "parameters")));
+    assert_string_equal(text_at(was, "precision"), "float32");
+    assert_string_equal(text_at(was, "mel"), text_at(o, "mel"));
+    assert_true(json_is_null(json_object_get(was, "licence")));
+    json_decref(was);
+    json_decref(o);
+    Run r;
+    run_program(&r, "info", "--checkpoint", at("half.safetensors"));
+    const char *said = (const char *)r.stdout_text.data;
+    assert_true(strstr(said, "CC0-1.0") && strstr(said, "tones of a test") && strstr(said, "weights alone"));
+    run_free(&r);
+    /* Exporting an exported file keeps what is not given anew. */
+    json_decref(run_json(ARGS("export", "--checkpoint", at("half.safetensors"), "--output",
+                              at("again.safetensors"), "--licence", "MIT", "--json")));
+    o = run_json(ARGS("info", "--checkpoint", at("again.safetensors"), "--json"));
+    assert_string_equal(text_at(o, "licence"), "MIT");
+    assert_string_equal(text_at(o, "note"), "tones of a test");
+    json_decref(o);
+}
+
+/* ---- what goes wrong ---- */
+
+static void a_damaged_export_gets_a_sentence(void **state)
+{
+    const char *file = at("cut.safetensors"), *out = at("none.wav");
+    export_to(file, "bf16");
+    Buf whole = read_file(file);
+    static const double shares[] = {0, 0.0001, 0.1, 0.9};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        write_file(file, whole.data, (size_t)((double)whole.size * shares[i]));
+        expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
+                       WORDS("cut.safetensors"), out);
+    }
+    write_file(file, whole.data, whole.size - 1);
+    expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
+                   WORDS("cut.safetensors", "cut off"), out);
+    whole.data[whole.size / 2] ^= 4;
+    write_file(file, whole.data, whole.size);
+    expect_failure(3, ARGS("synth", "--checkpoint", file, "--text", "old", "--output", out),
+                   WORDS("cut.safetensors", "changed after it was written"), out);
+    expect_failure(3, ARGS("info", "--checkpoint", file), WORDS("changed after it was written"), NULL);
+    buf_free(&whole);
+}
+
+static void weights_that_are_no_numbers_are_not_exported(void **state)
+{
+    const char *file = at("never.safetensors");
+    write_changed(at("nan.safetensors"), 1);
+    expect_failure(3, ARGS("export", "--checkpoint", at("nan.safetensors"), "--output", file),
+                   WORDS("nan.safetensors", "decoder.mel.weight", "nan"), file);
+}
+
+static void wrong_use_gets_a_sentence(void **state)
+{
+    const char *file = at("never.safetensors"), *step = step_file(lab.folder, 20);
+    expect_failure(2, ARGS("export", "--output", file), WORDS("--checkpoint"), file);
+    expect_failure(2, ARGS("export", "--checkpoint", lab.folder), WORDS("--output"), file);
+    expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", at("voice.bin")),
+                   WORDS(".safetensors"), at("voice.bin"));
+    expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", file, "--precision", "int8"),
+                   WORDS("int8", "bf16", "float32"), file);
+    expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", step),
+                   WORDS("the checkpoint itself"), NULL);
+    expect_failure(3, ARGS("export", "--checkpoint", at("nothing"), "--output", file), WORDS("nothing"),
+                   file);
+    expect_failure(3, ARGS("export", "--checkpoint", lab.folder, "--output", at("no/where.safetensors")),
+                   WORDS("no/where.safetensors"), NULL);
+    expect_failure(3, ARGS("export", "--checkpoint", lab.folder, "--output", file, "--vocoder", lab.folder),
+                   WORDS("holds a voice, but no vocoder", "train --network vocoder"), file);
+    assert_true(size_of(step) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats_are_rounded_to_nearest_even),
+        cmocka_unit_test(float32_speaks_byte_for_byte),
+        cmocka_unit_test(bf16_speaks_as_the_rounded_weights),
+        cmocka_unit_test(nothing_of_the_training_is_in_it),
+        cmocka_unit_test(info_shows_what_others_have_to_know),
+        cmocka_unit_test(a_damaged_export_gets_a_sentence),
+        cmocka_unit_test(weights_that_are_no_numbers_are_not_exported),
+        cmocka_unit_test(wrong_use_gets_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
+}
