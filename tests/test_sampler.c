@@ -391,6 +391,114 @@ static void test_large_corpus(void **state)
     free(l);
 }
 
+/* Rows of an epoch whose speaker has no other row in their batch; every utterance is seen once. */
+static uint32_t count_alone(Sampler *s, const SamplerOptions *o, const SampleLength *l,
+                            const int32_t *speaker, uint32_t n, int64_t epoch)
+{
+    uint32_t *seen = calloc(n, sizeof *seen), alone = 0;
+    int partial;
+    assert_non_null(seen);
+    walk(s, o, l, epoch, seen, &partial);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(seen[i], 1);
+    free(seen);
+    for (int64_t i = 0; i < sampler_batches(s); i++) {
+        int count, bucket;
+        const uint32_t *items = sampler_batch(s, epoch, i, &count, &bucket);
+        for (int a = 0; a < count; a++) {
+            int others = 0;
+            for (int b = 0; b < count; b++)
+                others += b != a && speaker[items[b]] == speaker[items[a]];
+            alone += others == 0;
+        }
+    }
+    return alone;
+}
+
+static int32_t *make_speakers(uint32_t n, int32_t speakers, uint64_t seed)
+{
+    int32_t *s = calloc(n, sizeof *s);
+    Rng rng;
+    assert_non_null(s);
+    rng_seed(&rng, seed);
+    for (uint32_t i = 0; i < n; i++)
+        s[i] = (int32_t)rng_below(&rng, (uint64_t)speakers);
+    return s;
+}
+
+static void test_speakers_have_partners(void **state)
+{
+    const struct {
+        uint32_t utterances;
+        int32_t speakers;
+        int batch;
+        double most; /* share of rows that may be alone */
+    } cases[] = {{6000, 60, 48, 0.02}, {6000, 60, 16, 0.05}, {6000, 600, 48, 0.4}, {6000, 60, 15, 0.1},
+                 {600, 6, 16, 0.02},   {600, 2, 2, 0.02},    {600, 3, 3, 0.4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t n = cases[i].utterances;
+        SampleLength *l = make_lengths(n, 900, i + 1);
+        int32_t *speaker = make_speakers(n, cases[i].speakers, i + 20);
+        SamplerOptions o = options(cases[i].batch), plain = o;
+        o.speakers = speaker;
+        o.speaker_count = cases[i].speakers;
+        Sampler *s = open_sampler(&o, l, n), *t = open_sampler(&plain, l, n), *again = open_sampler(&o, l, n);
+        assert_int_equal(sampler_batches(s), sampler_batches(t));
+        assert_true(sampler_padding(s) == sampler_padding(t));
+        for (int64_t epoch = 0; epoch < 3; epoch++) {
+            uint32_t alone = count_alone(s, &o, l, speaker, n, epoch),
+                     before = count_alone(t, &plain, l, speaker, n, epoch);
+            if (alone > cases[i].most * n || alone > before)
+                fail_msg("%u of %u rows are alone, without pairs %u", alone, n, before);
+        }
+        for (int64_t epoch = 2; epoch >= 0; epoch--)
+            assert_int_equal(order_hash(s, epoch, 0), order_hash(again, epoch, 0));
+        assert_int_not_equal(order_hash(s, 0, 0), order_hash(s, 1, 0));
+        sampler_close(s);
+        sampler_close(t);
+        sampler_close(again);
+        free(speaker);
+        free(l);
+    }
+}
+
+/* With 60 speakers and batches of 48, nearly half of the rows are alone where nobody looks for partners. */
+static void test_random_batches_leave_speakers_alone(void **state)
+{
+    SampleLength *l = make_lengths(6000, 900, 1);
+    int32_t *speaker = make_speakers(6000, 60, 2);
+    SamplerOptions o = options(48);
+    Sampler *s = open_sampler(&o, l, 6000);
+    uint32_t alone = count_alone(s, &o, l, speaker, 6000, 0);
+    assert_in_range(alone, 6000 * 42 / 100, 6000 * 49 / 100);
+    sampler_close(s);
+    free(speaker);
+    free(l);
+}
+
+#define ORDER_OF_EPOCH_0 UINT64_C(0x864c1adb34807b3f)
+#define ORDER_OF_EPOCH_1 UINT64_C(0xe1f637efad877943)
+
+/* Runs that began with an earlier version go on with the same batches. */
+static void test_one_speaker_keeps_the_order(void **state)
+{
+    SampleLength *l = make_lengths(500, 600, 3);
+    int32_t *speaker = make_speakers(500, 1, 3);
+    SamplerOptions o = options(16);
+    Sampler *plain = open_sampler(&o, l, 500);
+    o.speakers = speaker;
+    o.speaker_count = 1;
+    Sampler *one = open_sampler(&o, l, 500);
+    assert_true(order_hash(plain, 0, 0) == ORDER_OF_EPOCH_0);
+    assert_true(order_hash(plain, 1, 0) == ORDER_OF_EPOCH_1);
+    assert_true(order_hash(one, 0, 0) == ORDER_OF_EPOCH_0);
+    assert_true(order_hash(one, 1, 0) == ORDER_OF_EPOCH_1);
+    sampler_close(plain);
+    sampler_close(one);
+    free(speaker);
+    free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +514,9 @@ int main(void)
         cmocka_unit_test(test_ranks_share_the_batches),
         cmocka_unit_test(test_drop_last),
         cmocka_unit_test(test_large_corpus),
+        cmocka_unit_test(test_speakers_have_partners),
+        cmocka_unit_test(test_random_batches_leave_speakers_alone),
+        cmocka_unit_test(test_one_speaker_keeps_the_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,15 +49,25 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
                          .ranks = 1};
     if (cfg->pad_to_fixed_length)
         so.fixed_frames = (int)policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, on_the_fly);
+    int32_t *speakers = mem_calloc(n, sizeof *speakers);
     *lengths = mem_calloc(n, sizeof **lengths);
-    if (!*lengths)
+    if (!*lengths || !speakers) {
+        free(speakers);
         return err_set(err, ERR_NOMEM, "no memory for %u utterances", n);
+    }
     for (uint32_t i = 0; i < n; i++) {
+        speakers[i] = o->corpus->items[i].speaker;
         (*lengths)[i] = o->corpus->lengths[i];
         (*lengths)[i].frames =
             (uint32_t)policy_stretched_frames((*lengths)[i].frames, cfg->augment_speed, on_the_fly);
     }
-    return sampler_open(s, &so, *lengths, n, err);
+    if (cfg->use_voice_conditioning) { /* rows lend each other their voices */
+        so.speakers = speakers;
+        so.speaker_count = o->corpus->speaker_count;
+    }
+    int rc = sampler_open(s, &so, *lengths, n, err);
+    free(speakers);
+    return rc;
 }
 
 /* The largest batch that the buckets can ask for; slots and buffers are as large as that. */

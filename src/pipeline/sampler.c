@@ -10,6 +10,7 @@
 #include "base/rng.h"
 
 #define MAX_BINS 512 /* of the histogram of lengths from which bucket borders are chosen */
+#define NOBODY UINT32_MAX
 
 /* The batches of one epoch. Two plans are kept, because workers may still fill the last batches of an epoch
  * when the next one begins. */
@@ -31,6 +32,9 @@ struct Sampler {
     uint32_t first[SAMPLER_MAX_BUCKETS + 1]; /* where each bucket begins in members */
     int64_t all_batches;                     /* of an epoch, for all ranks */
     uint64_t padded_frames, real_frames;     /* of an epoch, for all ranks */
+    int32_t *speaker;                        /* [count] of each utterance; NULL: they do not matter */
+    uint32_t *waiting;                       /* [speaker_count] scratch of pair_speakers, like the next two */
+    uint32_t *paired, *single;               /* [count] */
     Plan plans[2];
 };
 
@@ -201,6 +205,21 @@ static int plan_open(Plan *p, const Sampler *s, Err *err)
                : err_set(err, ERR_NOMEM, "no memory for the order of %u utterances", s->count);
 }
 
+static int copy_speakers(Sampler *s, const SamplerOptions *o, Err *err)
+{
+    s->o.speakers = NULL;
+    if (!o->speakers || o->speaker_count < 2)
+        return 0;
+    s->speaker = mem_calloc(s->count, sizeof *s->speaker);
+    s->waiting = mem_calloc((size_t)o->speaker_count, sizeof *s->waiting);
+    s->paired = mem_calloc(s->count, sizeof *s->paired);
+    s->single = mem_calloc(s->count, sizeof *s->single);
+    if (!s->speaker || !s->waiting || !s->paired || !s->single)
+        return err_set(err, ERR_NOMEM, "no memory for the speakers of %u utterances", s->count);
+    memcpy(s->speaker, o->speakers, s->count * sizeof *s->speaker);
+    return 0;
+}
+
 /* *out is NULL after a failure. */
 int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *lengths, uint32_t count,
                  Err *err)
@@ -226,6 +245,8 @@ int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *len
             rc = err_set(err, ERR_DATA, "%u utterances do not fill one batch of %d for each of %d processes",
                          count, o->batch_size, o->ranks);
     }
+    if (!rc)
+        rc = copy_speakers(s, o, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = plan_open(&s->plans[i], s, err);
     if (rc) {
@@ -248,6 +269,10 @@ void sampler_close(Sampler *s)
         free(s->plans[i].skip);
     }
     free(s->members);
+    free(s->speaker);
+    free(s->waiting);
+    free(s->paired);
+    free(s->single);
     free(s);
 }
 
@@ -274,6 +299,39 @@ static void draw_skipped(const Sampler *s, Plan *p, Rng *rng)
     }
 }
 
+/* Orders pool [n], which begins with a batch: first pairs of utterances of one speaker, in the order in which
+ * they are found, then those that found no partner. A pair is not cut by the end of a batch where a single
+ * utterance can stand there instead. */
+static void pair_speakers(Sampler *s, uint32_t *pool, uint32_t n)
+{
+    const uint32_t size = (uint32_t)s->o.batch_size;
+    uint32_t paired = 0, singles = 0, pair = 0, single = 0;
+    for (int32_t k = 0; k < s->o.speaker_count; k++)
+        s->waiting[k] = NOBODY;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *other = &s->waiting[s->speaker[pool[i]]];
+        if (*other == NOBODY) {
+            *other = pool[i];
+            continue;
+        }
+        s->paired[paired++] = *other;
+        s->paired[paired++] = pool[i];
+        *other = NOBODY;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (s->waiting[s->speaker[pool[i]]] == pool[i])
+            s->single[singles++] = pool[i];
+    for (uint32_t at = 0; at < n;) {
+        int is_last = at % size == size - 1;
+        if (pair == paired || (is_last && single < singles)) {
+            pool[at++] = s->single[single++];
+            continue;
+        }
+        pool[at++] = s->paired[pair++];
+        pool[at++] = s->paired[pair++];
+    }
+}
+
 /* The loader calls this under the ring's lock. */
 void sampler_epoch(Sampler *s, int64_t epoch)
 {
@@ -294,6 +352,8 @@ void sampler_epoch(Sampler *s, int64_t epoch)
                 p->items[placed + n++] = s->members[i];
         rng_shuffle_u32(&rng, p->items + placed, n);
         placed += n;
+        if (s->speaker)
+            pair_speakers(s, p->items + p->start[batch], placed - p->start[batch]);
         while (placed - p->start[batch] >= size) {
             p->bucket[batch] = (uint8_t)b;
             p->start[batch + 1] = p->start[batch] + size;

@@ -4,6 +4,10 @@
  * an epoch has at most one batch that is not full. The batches are then shuffled. With one rank and without
  * drop_last, every utterance is in exactly one batch of an epoch.
  *
+ * With several speakers, utterances of the same one go into a batch in pairs, because a row takes its voice
+ * from another row of its speaker: with 60 speakers and 48 rows drawn at random, nearly half of the rows
+ * would be alone. What finds no partner in its bucket is what moves to the next longer one.
+ *
  * To resume, epoch and index of the next batch (and the same settings) suffice.
  *
  * Threads: only one thread at a time may call sampler_epoch. While it plans epoch e, any thread may call
@@ -36,6 +40,9 @@ typedef struct SamplerOptions {
     int rank, ranks; /* this process gets batches rank, rank + ranks, ... of the epoch */
     int drop_last;   /* leave out enough utterances that all batches are full; a different selection in each
                         epoch */
+    /* [count] 0 .. speaker_count - 1, not kept; NULL, or one speaker: the order does not depend on them. */
+    const int32_t *speakers;
+    int32_t speaker_count;
 } SamplerOptions;
 
 typedef struct SamplerBucket {
