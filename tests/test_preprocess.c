@@ -369,6 +369,33 @@ static void test_sim_is_the_same(void **state)
     }
 }
 
+/* Segments keep their samples, with zeros behind them. */
+static void test_segments(void **state)
+{
+    Config cfg = mel_settings(512, 512, 128, 20);
+    enum { FRAMES = 25, SAMPLES = (FRAMES - 1) * 128, ROWS = 5 };
+    cfg.network = NETWORK_VOCODER;
+    TestBatch a, b;
+    batch_make(&a, &cfg, ROWS, 0, FRAMES, 4, SAMPLES, 90);
+    batch_make(&b, &cfg, ROWS, 0, FRAMES, 4, SAMPLES, 90);
+    run_on("cpu", &a, &cfg, 0);
+    run_on("sim0", &b, &cfg, 0);
+    assert_int_equal(batch_differences(&a.args, a.out, b.out), 0);
+    for (int row = 0; row < ROWS; row++) {
+        const float *from = floats(a.raw, a.args.in_layout.samples) + row * SAMPLES;
+        const float *kept = floats(a.out, a.args.out_layout.samples) + row * SAMPLES;
+        int n = ints(a.raw, a.args.in_layout.sample_length)[row];
+        assert_int_equal(ints(a.out, a.args.out_layout.sample_length)[row], n);
+        assert_int_equal(ints(a.out, a.args.out_layout.mel_length)[row], n ? 1 + n / 128 : 0);
+        for (int i = 0; i < SAMPLES; i++)
+            assert_true(kept[i] == (i < n ? from[i] : 0));
+    }
+    b.out[b.args.out_layout.samples] ^= 1; /* the comparison can fail */
+    assert_int_equal(batch_differences(&a.args, a.out, b.out), 1);
+    batch_free(&a);
+    batch_free(&b);
+}
+
 static void test_too_long(void **state)
 {
     Config cfg = mel_settings(512, 512, 128, 20);
@@ -407,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_off_is_off),
         cmocka_unit_test(test_wild_lengths),
         cmocka_unit_test(test_sim_is_the_same),
+        cmocka_unit_test(test_segments),
         cmocka_unit_test(test_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

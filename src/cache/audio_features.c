@@ -1,20 +1,14 @@
 /* audio_features.c - what a record of the audio store holds: settings, payload. */
 #include <math.h>
+#include <string.h>
 
 #include "cache/audio_features.h"
 #include "cache/features.h"
 #include "config/bindings.h"
 
 #define AUDIO_FEATURES_VERSION 1 /* raised when the same file would give other samples */
-#define AUDIO_FORMAT 1           /* of the payload */
 #define FULL_SCALE 32768.0f      /* what files of 16 bits call 1.0: their samples come through unchanged */
 #define MOST 32767
-
-/* Before the samples. */
-typedef struct AudioHead {
-    float scale; /* of the stored numbers */
-    uint32_t zero[3];
-} AudioHead;
 
 /* Everything that changes a sample; what only matters to the mel is not in it. */
 Hash128 audio_settings_hash(const Config *cfg)
@@ -28,16 +22,15 @@ Hash128 audio_settings_hash(const Config *cfg)
     return hasher_close(&h);
 }
 
+/* The record's format is the scale: it is in the index too, so that opening a corpus touches no payload. */
 int audio_view(AudioView *v, const StoreEntry *e)
 {
-    const AudioHead *head = (const AudioHead *)(const void *)e->payload;
-    if (e->format != AUDIO_FORMAT || e->payload_size != sizeof *head + (uint64_t)e->items * sizeof(int16_t) ||
-        e->items == 0)
+    if (e->payload_size != (uint64_t)e->items * sizeof(int16_t) || e->items == 0)
         return ERR_DAMAGED;
-    *v = (AudioView){.data = (const int16_t *)(const void *)(e->payload + sizeof *head),
+    *v = (AudioView){.data = (const int16_t *)(const void *)e->payload,
                      .count = e->items,
                      .source_seconds = source_seconds(e)};
-    v->scale = head->scale;
+    memcpy(&v->scale, &e->format, sizeof v->scale);
     return v->scale > 0 && isfinite(v->scale) ? 0 : ERR_DAMAGED;
 }
 
@@ -62,20 +55,19 @@ static float scale_of(const float *samples, int64_t n)
 int audio_encode_payload(Produced *out, const float *samples, int64_t n)
 {
     Buf *to = &out->payload;
-    AudioHead head = {.scale = scale_of(samples, n)};
+    float scale = scale_of(samples, n);
     buf_clear(to);
     if (n > INT32_MAX)
         return ERR_NOMEM;
-    buf_add(to, &head, sizeof head);
     buf_zero(to, (size_t)n * sizeof(int16_t));
     if (to->failed)
         return ERR_NOMEM;
-    int16_t *data = (int16_t *)(void *)(to->data + sizeof head);
+    int16_t *data = (int16_t *)(void *)to->data;
     for (int64_t i = 0; i < n; i++) {
-        long v = lrintf(samples[i] / head.scale);
+        long v = lrintf(samples[i] / scale);
         data[i] = (int16_t)(v > MOST ? MOST : v < -MOST - 1 ? -MOST - 1 : v);
     }
     out->items = (uint32_t)n;
-    out->format = AUDIO_FORMAT;
+    memcpy(&out->format, &scale, sizeof scale);
     return 0;
 }

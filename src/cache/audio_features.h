@@ -5,8 +5,7 @@
 
 #include "cache/builder.h"
 
-/* Writes items, format and payload of n samples: their scale, then the samples as 16-bit numbers. 0 or
- * ERR_NOMEM. */
+/* Writes items, format (the scale) and payload (16-bit numbers) of n samples. 0 or ERR_NOMEM. */
 int audio_encode_payload(Produced *out, const float *samples, int64_t n);
 
 #endif

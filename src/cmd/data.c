@@ -47,16 +47,18 @@ int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int 
     *source = NULL;
     Dataset dataset = {0};
     PrepareReport report = {0};
-    int rc = prepare_run(cfg, &(PrepareOptions){.text = 1, .mel = 1, .keep = &dataset}, &report, log, err);
+    int audio = cfg->network == NETWORK_VOCODER;
+    PrepareOptions options = {.text = !audio, .mel = !audio, .audio = audio, .keep = &dataset};
+    int rc = prepare_run(cfg, &options, &report, log, err);
     if (!rc && report.accepted == 0)
         rc = data_unusable(&dataset, cfg, report.rejected_path, err);
     if (!rc)
         log_line(log, quiet ? LOG_DEBUG : LOG_INFO,
                  "data: %llu clip%s (%llu built now, %llu line%s rejected%s%s)",
                  (unsigned long long)report.accepted, plural(report.accepted),
-                 (unsigned long long)report.mel.built, (unsigned long long)report.rejected,
-                 plural(report.rejected), report.rejected ? ", see " : "",
-                 report.rejected ? report.rejected_path : "");
+                 (unsigned long long)(report.mel.built + report.audio.built),
+                 (unsigned long long)report.rejected, plural(report.rejected),
+                 report.rejected ? ", see " : "", report.rejected ? report.rejected_path : "");
     for (int i = 0; i < LIMITS_COUNT && !rc; i++) {
         char sentence[200];
         const LimitCost *l = &report.limits.limit[i];

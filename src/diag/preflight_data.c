@@ -42,9 +42,17 @@ static uint64_t estimate_cache(const Survey *s, const Dataset *d, int *probed)
     if (!*probed)
         return 0;
     /* Mean length times the number of clips; a kilobyte each for ids and sums. */
-    double frames = seconds / *probed * (double)d->count * c->sample_rate / c->hop_length;
+    double samples = seconds / *probed * (double)d->count * c->sample_rate, frames = samples / c->hop_length;
+    if (c->network == NETWORK_VOCODER)
+        return (uint64_t)(samples * sizeof(int16_t)) + (uint64_t)d->count * 1024;
     double per_frame = c->n_mels * (c->mel_storage == STORE_FLOAT16 ? 2.0 : 4.0) + sizeof(float);
     return (uint64_t)(frames * per_frame) + (uint64_t)d->count * (1024 + 16 * (uint64_t)c->n_mels);
+}
+
+static const char *prepare_command(const Survey *s)
+{
+    return preflight_say(s->p, "myxtts prepare --data-path %.300s%s", s->cfg->data_path,
+                         s->cfg->network == NETWORK_VOCODER ? " --stages audio" : "");
 }
 
 /* No caches, or damaged ones: say so and estimate what they will take. */
@@ -72,7 +80,7 @@ static void not_prepared(Survey *s, const Err *why)
                      .why = "padding and the memory plan cannot be measured without the caches; training "
                             "builds them first, which takes its time",
                      .value = damaged ? "damaged" : "not prepared",
-                     .fix = preflight_say(p, "myxtts prepare --data-path %.300s", s->cfg->data_path)});
+                     .fix = prepare_command(s)});
 }
 
 /* ---- prepared ---- */
@@ -82,40 +90,52 @@ typedef struct Freshness {
     uint64_t fresh, refused, missing, changed_text, changed_audio, no_audio;
 } Freshness;
 
-/* As the builder would decide, without reading any audio. */
+/* The text of a clip whose recording is fresh. */
+static void look_at_text(Freshness *f, const Corpus *c, Hash128 settings, const Utterance *u)
+{
+    StoreEntry text;
+    int64_t t = store_find(&c->text, u->id.p, u->id.n);
+    if (t < 0) {
+        f->missing++;
+        return;
+    }
+    store_entry(&c->text, (uint64_t)t, &text);
+    if (!hash_equal(text.key, text_key(settings, u)))
+        f->changed_text++;
+    else if (text.status)
+        f->refused++;
+    else
+        f->fresh++;
+}
+
+/* As the builder would decide, without reading any audio. A vocoder needs no text. */
 static void look(Freshness *f, const Corpus *c, const Config *cfg)
 {
-    Hash128 settings = text_settings_hash(cfg);
+    const int segments = c->segment_frames > 0;
+    const Hash128 settings = segments ? (Hash128){0} : text_settings_hash(cfg);
     for (size_t i = 0; i < c->dataset.count; i++) {
         const Utterance *u = &c->dataset.utterances[i];
-        int64_t t = store_find(&c->text, u->id.p, u->id.n), m = store_find(&c->mel, u->id.p, u->id.n);
-        StoreEntry text, mel;
+        int64_t at = store_find(corpus_store(c), u->id.p, u->id.n);
+        StoreEntry sound;
         FileStamp now;
         char path[PATH_MAX];
         if (dataset_audio_path(&c->dataset, u, path, sizeof path, NULL) || file_stamp(&now, path, NULL)) {
             f->no_audio++;
             continue;
         }
-        if (m < 0) {
+        if (at < 0) {
             f->missing++;
             continue;
         }
-        store_entry(&c->mel, (uint64_t)m, &mel);
-        if (memcmp(&mel.stamp, &now, sizeof now) != 0) {
+        store_entry(corpus_store(c), (uint64_t)at, &sound);
+        if (memcmp(&sound.stamp, &now, sizeof now) != 0)
             f->changed_audio++;
-        } else if (mel.status) {
+        else if (sound.status)
             f->refused++;
-        } else if (t < 0) {
-            f->missing++;
-        } else {
-            store_entry(&c->text, (uint64_t)t, &text);
-            if (!hash_equal(text.key, text_key(settings, u)))
-                f->changed_text++;
-            else if (text.status)
-                f->refused++;
-            else
-                f->fresh++;
-        }
+        else if (segments)
+            f->fresh++;
+        else
+            look_at_text(f, c, settings, u);
     }
 }
 
@@ -127,13 +147,13 @@ static void check_caches(Survey *s)
     Freshness f = {0};
     look(&f, c, s->cfg);
     uint64_t stale = f.missing + f.changed_text + f.changed_audio;
-    s->segments = (uint64_t)c->text.segment_count + c->mel.segment_count;
+    s->segments = (uint64_t)c->text.segment_count + corpus_store(c)->segment_count;
     preflight_row(s, AREA_DATA, "caches",
                   preflight_say(p, "%llu of %zu clip%s", (unsigned long long)f.fresh, c->dataset.count,
                                 plural(c->dataset.count)),
                   stale ? STATUS_ACCEPTABLE : STATUS_GOOD,
                   preflight_say(p, "%s; %llu new or changed, %llu refused, %llu without audio",
-                                preflight_bytes(p, store_bytes(&c->text) + store_bytes(&c->mel)),
+                                preflight_bytes(p, store_bytes(&c->text) + store_bytes(corpus_store(c))),
                                 (unsigned long long)stale, (unsigned long long)f.refused,
                                 (unsigned long long)f.no_audio));
     if (stale)
@@ -148,7 +168,7 @@ static void check_caches(Survey *s)
                                             (unsigned long long)f.changed_audio),
                       .why = "training builds them anew before its first step; nothing stale is used",
                       .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
-                      .fix = preflight_say(p, "myxtts prepare --data-path %.300s", s->cfg->data_path)});
+                      .fix = prepare_command(s)});
     if (f.no_audio)
         preflight_finding(
             s, (Finding){
@@ -279,10 +299,14 @@ static void check_counts(Survey *s)
 }
 
 /* A limit that costs many clips was mostly meant to be another; --fix takes the one that keeps them. */
-static void check_limits(Survey *s, const Dataset *d, const Store *mel)
+static void check_limits(Survey *s, const Dataset *d, const Corpus *c)
 {
     Preflight *p = s->p;
-    LimitsInput in = {.cfg = s->cfg, .dataset = d, .mel = mel, .most_headers = MOST_PROBES};
+    LimitsInput in = {.cfg = s->cfg, .dataset = d, .most_headers = MOST_PROBES};
+    if (c) {
+        in.mel = &c->mel;
+        in.audio = &c->audio;
+    }
     if (limits_measure(&p->limits, &in, NULL)) {
         p->failed = 1;
         return;
@@ -328,6 +352,16 @@ void preflight_data(Survey *s)
     if (rc) {
         corpus_close(&s->train);
         corpus_source_close(s->source);
+        s->source = NULL;
+        if (c->network == NETWORK_VOCODER && rc == ERR_DATA) {
+            preflight_finding(s, (Finding){.severity = FINDING_ERROR,
+                                           .area = AREA_DATA,
+                                           .key = "vocoder_segment_frames",
+                                           .what = preflight_say(s->p, "%.500s", err.msg),
+                                           .why = "a vocoder would learn mostly silence",
+                                           .fix = preflight_say(s->p, "%.300s", err.hint)});
+            return;
+        }
         Dataset d;
         Err why = {0};
         if (dataset_open(&d, c, &why) == 0) {
@@ -347,8 +381,8 @@ void preflight_data(Survey *s)
     s->has_corpus = 1;
     check_caches(s);
     check_counts(s);
-    check_limits(s, &s->train.dataset, &s->train.mel);
-    if (s->train.count)
+    check_limits(s, &s->train.dataset, &s->train);
+    if (s->train.count && !s->train.segment_frames) /* all segments have one length */
         check_padding(s);
 }
 
@@ -367,6 +401,10 @@ void preflight_memory(Survey *s)
     if (!accept_fits(longest.tokens, longest.frames)) /* a longer text would have no clip */
         longest.tokens = longest.frames;
     Corpus assumed = {.count = 1, .lengths = &longest}, none = {0};
+    if (c->network == NETWORK_VOCODER) {
+        assumed.segment_frames = c->vocoder_segment_frames;
+        longest = (SampleLength){0, (uint32_t)c->vocoder_segment_frames};
+    }
     int real = s->has_corpus && s->train.count > 0;
     TrainerOptions t = {.cfg = c,
                         .data = o->data,

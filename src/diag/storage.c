@@ -129,15 +129,16 @@ void storage_measure(StorageTest *t, const Config *cfg, const Corpus *corpus)
     else if (corpus_on_the_fly(corpus, cfg))
         read_audio(t, corpus, buffer, &rng, until);
     else {
+        const Store *store = corpus_store(corpus);
         uint32_t last = 0;
         /* Each segment once. */
-        for (uint64_t k = 0; k < corpus->mel.count && t->count < STORAGE_READS; k++) {
+        for (uint64_t k = 0; k < store->count && t->count < STORAGE_READS; k++) {
             StoreEntry e;
-            store_entry(&corpus->mel, k, &e);
+            store_entry(store, k, &e);
             if (e.segment == last)
                 continue;
             last = e.segment;
-            char *path = store_segment_path(corpus->mel.dir, corpus->mel.name, e.segment, 0);
+            char *path = store_segment_path(store->dir, store->name, e.segment, 0);
             if (path)
                 read_places(t, path, buffer, STORAGE_READS - t->count, &rng, until);
             free(path);

@@ -30,6 +30,13 @@ static size_t place_common(BatchLayout *l, size_t rows, size_t text, size_t fram
     return at;
 }
 
+int batch_hop(const Config *cfg) { return cfg->network == NETWORK_VOCODER ? cfg->hop_length : 0; }
+
+int64_t batch_kept_samples(const BatchShape *s, int frames)
+{
+    return s->hop > 0 && frames > 1 ? (int64_t)(frames - 1) * s->hop : 0;
+}
+
 /* As the loader fills it: samples or stored mels, never both. */
 void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples)
 {
@@ -42,12 +49,12 @@ void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames
     l->bytes = at;
 }
 
-/* As the network reads it: mels in float, whatever the cache has. */
+/* As the network reads it: mels in float, whatever the cache has, and the samples of segments. */
 void batch_layout_device(BatchLayout *l, const BatchShape *s, int text, int frames)
 {
     size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text, (size_t)frames);
     l->mel = place(&at, rows * (size_t)frames * (size_t)s->bands * 4);
-    l->samples = at;
+    l->samples = place(&at, rows * (size_t)batch_kept_samples(s, frames) * 4);
     l->bytes = at;
 }
 
@@ -65,9 +72,11 @@ Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo 
                   {l->utterance, rows * 4},
                   {l->reference, rows * 4},
                   {l->pitch, rows * (size_t)info->frames * 4},
-                  {l->mel, rows * (size_t)info->frames * (size_t)s->bands * 4}};
+                  {l->mel, rows * (size_t)info->frames * (size_t)s->bands * 4},
+                  {l->samples, rows * (size_t)batch_kept_samples(s, info->frames) * 4}};
+    size_t count = sizeof arrays / sizeof *arrays - (s->hop == 0);
     Hash128 parts[sizeof arrays / sizeof *arrays];
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    for (size_t i = 0; i < count; i++)
         parts[i] = hash_bytes(memory + arrays[i].offset, arrays[i].bytes);
-    return hash_bytes(parts, sizeof parts);
+    return hash_bytes(parts, count * sizeof *parts);
 }

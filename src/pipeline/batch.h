@@ -20,7 +20,15 @@ typedef struct BatchShape {
     int bands;       /* n_mels */
     int64_t samples; /* S per row; 0 if mels come from the cache */
     int mel_bytes;   /* of one value in the host slot: 4, or 2 if the cache stores halves */
+    /* hop_length if rows are segments for a vocoder, whose device batch has samples too; else 0. A segment of
+     * M frames is (M - 1) * hop samples; frame t lies around sample t * hop. */
+    int hop;
 } BatchShape;
+
+/* The hop of a BatchShape: hop_length for a vocoder, else 0. */
+int batch_hop(const Config *cfg);
+/* Samples per row that a device batch of M = frames has; 0 unless rows are segments. */
+int64_t batch_kept_samples(const BatchShape *s, int frames);
 
 /* Numbers about a batch, passed along with its memory through ring and feeder. */
 typedef struct BatchInfo {
@@ -34,7 +42,8 @@ typedef struct BatchInfo {
 } BatchInfo;
 
 /* Offsets of the arrays in one block of memory, a host slot or a device buffer; 256-byte aligned. A host slot
- * has mels as the cache stores them, or samples; a device batch has mels as float. */
+ * has mels as the cache stores them, or samples; a device batch has mels as float. Segments have neither
+ * tokens nor pitch (T is 0, the pitch 0.0); all have the same length. */
 typedef struct BatchLayout {
     size_t tokens;        /* int32 [B, T] 0-padded */
     size_t text_length;   /* int32 [B] */
@@ -47,9 +56,10 @@ typedef struct BatchLayout {
      * batch number, row); the row itself if there is no other, or if it is lost or empty. */
     size_t reference; /* int32 [B] */
     size_t pitch;     /* float [B, M] log F0, normalised over the corpus; 0-padded in the device batch */
-    size_t mel;       /* [B, M, n_mels] as stored (host) or float, normalised, 0-padded (device) */
-    size_t samples;   /* float [B, S] (host and raw device buffer, on_the_fly only) */
-    size_t bytes;     /* of the whole block */
+    size_t mel;       /* [B, M, n_mels] as stored (host) or float, normalised, 0-padded (device); the mel of a
+                         segment is not normalised */
+    size_t samples; /* float [B, S] (host and raw device buffer: on_the_fly and segments; device: segments) */
+    size_t bytes;   /* of the whole block */
 } BatchLayout;
 
 /* The layout for the padded sizes of one batch. Rows are packed for its T and M, so that only what is used is

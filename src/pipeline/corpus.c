@@ -4,16 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/mel.h"
 #include "base/hash.h"
+#include "base/stats.h"
 #include "cache/accept.h"
 #include "cache/places.h"
 #include "cache/prepare.h"
 #include "pipeline/policy.h"
 #include "text/text.h"
 
+/* What is left of the clips for a vocoder. */
+typedef struct Segments {
+    int frames;              /* of a segment; 0: the corpus has whole utterances */
+    uint64_t clips, shorter; /* in the audio store, and those of them that are shorter than a segment */
+    double seconds;          /* of a segment */
+} Segments;
+
 struct CorpusSource {
     Dataset dataset;
-    Store text, mel;
+    Store text, mel, audio;
+    Segments segments;
     Hash128 text_settings;
     MelStatistics statistics;
     const double *mean, *deviation; /* [bands] */
@@ -67,7 +77,8 @@ static int open_store(Store *s, const char *dir, const char *name, Hash128 setti
     if (!rc && !hash_equal(s->settings, settings))
         rc = err_set(err, ERR_MISSING, "the %s cache in %s was made with other settings", name, dir);
     if (rc == ERR_MISSING || rc == ERR_DAMAGED || rc == ERR_FORMAT)
-        err_hint(err, "run: myxtts prepare --data-path %s, with the same settings", cfg->data_path);
+        err_hint(err, "run: myxtts prepare --data-path %s%s, with the same settings", cfg->data_path,
+                 cfg->network == NETWORK_VOCODER ? " --stages audio" : "");
     return rc;
 }
 
@@ -84,7 +95,66 @@ static int prefers_audio(const CorpusSource *s)
     return policy_prefers_audio(mel, audio, mem_available());
 }
 
-/* Metadata, both stores, statistics, speakers. */
+/* What a voice learns from: both stores and the statistics of the mels. */
+static int open_voice_stores(CorpusSource *s, const Config *cfg, const char *dir, Err *err)
+{
+    s->text_settings = text_settings_hash(cfg);
+    int rc = open_store(&s->text, dir, TEXT_STORE, s->text_settings, cfg, err);
+    if (!rc)
+        rc = open_store(&s->mel, dir, MEL_STORE, mel_settings_hash(cfg), cfg, err);
+    if (!rc && (mel_statistics(&s->statistics, &s->mean, &s->deviation, &s->mel) ||
+                s->statistics.bands != (uint32_t)cfg->n_mels))
+        rc = err_set(err, ERR_DAMAGED, "the statistics in the mel cache of %s are damaged", dir);
+    if (!rc)
+        s->prefers_audio = prefers_audio(s);
+    return rc;
+}
+
+/* Most clips padded with silence would teach a vocoder silence. */
+static int refuse_short_clips(const Segments *g, double *lengths, const Config *cfg, Err *err)
+{
+    if (g->shorter * 2 <= g->clips)
+        return 0;
+    /* The longest segment that nine of ten clips fill. */
+    int fits = (int)(stats_percentile(lengths, (size_t)g->clips, 0.1) / cfg->hop_length) + 1;
+    err_set(err, ERR_DATA,
+            "%llu of %llu clips are shorter than a segment of vocoder_segment_frames %d (%.2f s)",
+            (unsigned long long)g->shorter, (unsigned long long)g->clips, g->frames, g->seconds);
+    return err_hint(err, "%d frames or less would fit nine of ten clips; or join short recordings", fits);
+}
+
+/* Counts the clips that are shorter than a segment, over both splits. */
+static int measure_segments(CorpusSource *s, const Config *cfg, Err *err)
+{
+    Segments *g = &s->segments;
+    int64_t segment = (int64_t)(cfg->vocoder_segment_frames - 1) * cfg->hop_length;
+    double *lengths = mem_calloc((size_t)s->audio.count + 1, sizeof *lengths);
+    if (!lengths)
+        return err_set(err, ERR_NOMEM, "no memory for the lengths of %llu clips",
+                       (unsigned long long)s->audio.count);
+    *g = (Segments){.frames = cfg->vocoder_segment_frames, .seconds = (double)segment / cfg->sample_rate};
+    for (uint64_t i = 0; i < s->audio.count; i++) {
+        StoreEntry e;
+        store_entry(&s->audio, i, &e);
+        if (e.status != 0)
+            continue;
+        lengths[g->clips++] = e.items;
+        g->shorter += e.items < segment;
+    }
+    int rc = refuse_short_clips(g, lengths, cfg, err);
+    free(lengths);
+    return rc;
+}
+
+static int open_stores(CorpusSource *s, const Config *cfg, const char *dir, Err *err)
+{
+    if (cfg->network != NETWORK_VOCODER)
+        return open_voice_stores(s, cfg, dir, err);
+    int rc = open_store(&s->audio, dir, AUDIO_STORE, audio_settings_hash(cfg), cfg, err);
+    return rc ? rc : measure_segments(s, cfg, err);
+}
+
+/* Metadata, stores, speakers. */
 int corpus_source_open(CorpusSource **out, const Config *cfg, Dataset *dataset, Err *err)
 {
     *out = NULL;
@@ -99,19 +169,10 @@ int corpus_source_open(CorpusSource **out, const Config *cfg, Dataset *dataset, 
         dataset_close(dataset);
     else if (!rc)
         rc = dataset_open(&s->dataset, cfg, err);
-    if (!rc) {
-        s->text_settings = text_settings_hash(cfg);
-        rc = open_store(&s->text, dir, TEXT_STORE, s->text_settings, cfg, err);
-    }
     if (!rc)
-        rc = open_store(&s->mel, dir, MEL_STORE, mel_settings_hash(cfg), cfg, err);
-    if (!rc && (mel_statistics(&s->statistics, &s->mean, &s->deviation, &s->mel) ||
-                s->statistics.bands != (uint32_t)cfg->n_mels))
-        rc = err_set(err, ERR_DAMAGED, "the statistics in the mel cache of %s are damaged", dir);
+        rc = open_stores(s, cfg, dir, err);
     if (!rc)
         rc = number_speakers(s, err);
-    if (!rc)
-        s->prefers_audio = prefers_audio(s);
     free(dir);
     if (rc) {
         corpus_source_close(s);
@@ -129,22 +190,26 @@ void corpus_source_close(CorpusSource *s)
     free(s->speaker_of);
     store_close(&s->text);
     store_close(&s->mel);
+    store_close(&s->audio);
     dataset_close(&s->dataset);
     free(s);
 }
 
 /* cache_verification full: every byte before the first batch. */
+static int record_whole(const Store *s, uint64_t entry, const Utterance *u, Log *log)
+{
+    if (store_entry_whole(s, entry))
+        return 1;
+    log_warn(log,
+             "%.*s is left out: its record in the %s cache is damaged; `myxtts prepare --verify` builds it "
+             "anew",
+             (int)u->id.n, u->id.p, s->name);
+    return 0;
+}
+
 static int records_whole(const CorpusSource *s, const Utterance *u, const AcceptedRecords *r, Log *log)
 {
-    const char *damaged = !store_entry_whole(&s->text, r->text_entry) ? TEXT_STORE
-                          : !store_entry_whole(&s->mel, r->mel_entry) ? MEL_STORE
-                                                                      : NULL;
-    if (damaged)
-        log_warn(log,
-                 "%.*s is left out: its record in the %s cache is damaged; `myxtts prepare --verify` builds "
-                 "it anew",
-                 (int)u->id.n, u->id.p, damaged);
-    return !damaged;
+    return record_whole(&s->text, r->text_entry, u, log) && record_whole(&s->mel, r->mel_entry, u, log);
 }
 
 /* Counts the clips that are too short for their texts; the first is named. */
@@ -165,15 +230,65 @@ static int within_limits(const Config *cfg, const Utterance *u, const AcceptedRe
            !accept_seconds(cfg, r->mel.source_seconds, NULL, 0);
 }
 
+static int room_for_items(Corpus *c, size_t n, Err *err)
+{
+    c->items = mem_calloc(n, sizeof *c->items);
+    c->lengths = mem_calloc(n, sizeof *c->lengths);
+    return c->items && c->lengths ? 0 : err_set(err, ERR_NOMEM, "no memory for %zu utterances", n);
+}
+
+/* The record of a clip from which a segment can be cut. The limits are those of a voice, so that both
+ * networks learn from the same recordings. */
+static int usable_audio(const CorpusSource *s, const Config *cfg, const Utterance *u, uint32_t *entry,
+                        Log *log)
+{
+    int64_t at = store_find(&s->audio, u->id.p, u->id.n);
+    StoreEntry e;
+    AudioView v;
+    if (at < 0)
+        return 0;
+    store_entry(&s->audio, (uint64_t)at, &e);
+    *entry = (uint32_t)at;
+    return e.status == 0 && audio_view(&v, &e) == 0 && !accept_text(cfg, u->text, NULL, 0) &&
+           !accept_frames(cfg, (uint32_t)mel_frames_with(cfg, v.count), NULL, 0) &&
+           !accept_seconds(cfg, v.source_seconds, NULL, 0) &&
+           (cfg->cache_verification != VERIFY_FULL || record_whole(&s->audio, *entry, u, log));
+}
+
+/* Every clip gives one segment. */
+static int choose_segments(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log,
+                           Err *err)
+{
+    const Segments *g = &s->segments;
+    int rc = room_for_items(c, s->dataset.count, err);
+    for (size_t i = 0; i < s->dataset.count && !rc; i++) {
+        const Utterance *u = &s->dataset.utterances[i];
+        CorpusItem item = {.utterance = (uint32_t)i, .speaker = s->speaker_of[i]};
+        if (u->split != split)
+            continue;
+        if (!usable_audio(s, cfg, u, &item.audio_entry, log)) {
+            c->left_out++;
+            continue;
+        }
+        c->items[c->count] = item;
+        c->lengths[c->count++] = (SampleLength){0, (uint32_t)g->frames};
+    }
+    if (!rc && g->shorter && split == SPLIT_TRAIN)
+        log_warn(log,
+                 "%llu of %llu clips are shorter than a segment of %d frames (%.2f s) and are padded with "
+                 "silence",
+                 (unsigned long long)g->shorter, (unsigned long long)g->clips, g->frames, g->seconds);
+    return rc;
+}
+
 /* In the order of the dataset; what is left out is counted. */
 static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log, Err *err)
 {
     size_t n = s->dataset.count;
     uint64_t too_short = 0;
-    c->items = mem_calloc(n, sizeof *c->items);
-    c->lengths = mem_calloc(n, sizeof *c->lengths);
-    if (!c->items || !c->lengths)
-        return err_set(err, ERR_NOMEM, "no memory for %zu utterances", n);
+    int rc = room_for_items(c, n, err);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < n; i++) {
         const Utterance *u = &s->dataset.utterances[i];
         AcceptedRecords r;
@@ -185,8 +300,10 @@ static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Spl
             c->left_out++;
             continue;
         }
-        c->items[c->count] =
-            (CorpusItem){(uint32_t)i, (uint32_t)r.text_entry, (uint32_t)r.mel_entry, s->speaker_of[i]};
+        c->items[c->count] = (CorpusItem){.utterance = (uint32_t)i,
+                                          .text_entry = (uint32_t)r.text_entry,
+                                          .mel_entry = (uint32_t)r.mel_entry,
+                                          .speaker = s->speaker_of[i]};
         c->lengths[c->count++] = (SampleLength){r.text.token_count, r.mel.frames};
     }
     if (too_short > 1)
@@ -201,13 +318,16 @@ int corpus_open_split(Corpus *c, const CorpusSource *s, const Config *cfg, Split
     *c = (Corpus){.dataset = s->dataset,
                   .text = s->text,
                   .mel = s->mel,
+                  .audio = s->audio,
+                  .segment_frames = s->segments.frames,
                   .speakers = s->speakers,
                   .speaker_count = s->speaker_count,
                   .statistics = s->statistics,
                   .mean = s->mean,
                   .deviation = s->deviation,
                   .prefers_audio = s->prefers_audio};
-    int rc = choose_items(c, s, cfg, split, log, err);
+    int rc = s->segments.frames ? choose_segments(c, s, cfg, split, log, err)
+                                : choose_items(c, s, cfg, split, log, err);
     if (!rc && c->left_out > 0)
         log_debug(log, "%llu of %llu utterances are left out: prepare says why",
                   (unsigned long long)c->left_out, (unsigned long long)(c->left_out + c->count));
@@ -240,19 +360,25 @@ Hash128 corpus_hash(const Corpus *c)
     for (uint32_t i = 0; i < c->count; i++) {
         const CorpusItem *item = &c->items[i];
         const Str *speaker = &c->speakers[item->speaker];
-        StoreEntry text, mel;
-        store_entry(&c->text, item->text_entry, &text);
-        store_entry(&c->mel, item->mel_entry, &mel);
-        hasher_bytes(&h, text.id, text.id_size);
-        hasher_bytes(&h, &text.key, sizeof text.key);
-        hasher_bytes(&h, &mel.key, sizeof mel.key);
+        StoreEntry text, sound;
+        store_entry(corpus_store(c), c->segment_frames ? item->audio_entry : item->mel_entry, &sound);
+        hasher_bytes(&h, sound.id, sound.id_size);
+        if (!c->segment_frames) {
+            store_entry(&c->text, item->text_entry, &text);
+            hasher_bytes(&h, &text.key, sizeof text.key);
+        }
+        hasher_bytes(&h, &sound.key, sizeof sound.key);
         hasher_bytes(&h, speaker->p, speaker->n);
     }
     return hasher_close(&h);
 }
 
+const Store *corpus_store(const Corpus *c) { return c->segment_frames ? &c->audio : &c->mel; }
+
 int corpus_on_the_fly(const Corpus *c, const Config *cfg)
 {
+    if (c->segment_frames)
+        return 0;
     return cfg->preprocessing_mode == PREPROCESS_ON_THE_FLY ||
            (cfg->preprocessing_mode == PREPROCESS_AUTO && (cfg->augment_speed > 0 || c->prefers_audio));
 }

@@ -1,8 +1,9 @@
 /* corpus.h - the prepared dataset as the loader needs it: tokens, mel and speaker of every usable utterance
- * of one split. Opens the metadata and the caches, not the audio files. Utterances that cache/accept.h does
- * not accept are left out. With cache_verification `full` every record is verified here, and damaged ones are
- * left out; with `fast` the loader verifies each record when it is first used; with `off` nobody does.
- * Threads: read-only after corpus_open. */
+ * of one split; for a vocoder (network of the settings) its samples, and no text. Opens the metadata and the
+ * caches, not the audio files. Utterances that cache/accept.h does not accept are left out. With
+ * cache_verification `full` every record is verified here, and damaged ones are left out; with `fast` the
+ * loader verifies each record when it is first used; with `off` nobody does. Threads: read-only after
+ * corpus_open. */
 #ifndef MYXTTS_CORPUS_H
 #define MYXTTS_CORPUS_H
 
@@ -19,28 +20,34 @@
 typedef struct CorpusSource CorpusSource;
 /* dataset: an open one (from prepare_run), so that the metadata need not be read again; the source takes it
  * over and leaves it closed, also on failure. NULL: the metadata is read here. ERR_MISSING, with a hint to
- * run prepare, if a cache is missing or was made with other settings. *s is NULL after a failure. */
+ * run prepare, if a cache is missing or was made with other settings. ERR_DATA if most clips are shorter than
+ * a vocoder's segments. *s is NULL after a failure. */
 int corpus_source_open(CorpusSource **s, const Config *cfg, Dataset *dataset, Err *err);
 void corpus_source_close(CorpusSource *s); /* its corpora must have been closed; NULL is allowed */
 
 typedef struct CorpusItem {
-    uint32_t utterance; /* index in dataset.utterances */
-    uint32_t text_entry, mel_entry;
-    int32_t speaker; /* 0 .. speaker_count - 1 */
+    uint32_t utterance;             /* index in dataset.utterances */
+    uint32_t text_entry, mel_entry; /* 0 in a corpus of segments */
+    uint32_t audio_entry;           /* 0 in any other */
+    int32_t speaker;                /* 0 .. speaker_count - 1 */
 } CorpusItem;
 
 typedef struct Corpus {
-    Dataset dataset;       /* a view of the source's */
-    Store text, mel;       /* views of the source's */
+    Dataset dataset; /* a view of the source's */
+    Store text, mel; /* views of the source's; closed in a corpus of segments */
+    Store audio;     /* the same; closed in any other */
+    /* > 0: rows of its batches are segments of so many frames, cut from the clips by the loader. 0: they are
+     * whole utterances. */
+    int segment_frames;
     CorpusItem *items;     /* [count] utterances of the split, in the order of the dataset */
-    SampleLength *lengths; /* [count] */
+    SampleLength *lengths; /* [count] of a row: no tokens and segment_frames frames if it is a segment */
     uint32_t count;
     /* [speaker_count] names of all speakers of the dataset, sorted, so that they have the same number in both
      * splits. */
     const Str *speakers;
     int32_t speaker_count;
     MelStatistics statistics;
-    const double *mean, *deviation; /* [bands] */
+    const double *mean, *deviation; /* [bands]; NULL, and no statistics, in a corpus of segments */
     int prefers_audio; /* 1: preprocessing_mode auto takes the audio files, see policy_prefers_audio */
     uint64_t left_out; /* utterances of this split that are rejected, missing in a cache, or over a limit */
     CorpusSource *own; /* a source opened by corpus_open, closed with the corpus; NULL: it is the caller's */
@@ -54,6 +61,8 @@ int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
 /* Which clips these are: ids, texts, recordings, speakers. Another order is another corpus. Zeros without
  * memory. */
 Hash128 corpus_hash(const Corpus *c);
+/* The store that rows are read from, mel or audio. */
+const Store *corpus_store(const Corpus *c);
 /* 1 if the loader reads samples from the audio files: preprocessing_mode on_the_fly, or auto where
  * augment_speed is set (only samples can change their speed) or the corpus prefers it. */
 int corpus_on_the_fly(const Corpus *c, const Config *cfg);

@@ -171,6 +171,7 @@ static int preprocess(Feeder *f, Stream *on, Buffer *b, Slot *s, Err *err)
                            .bands = f->o.shape.bands,
                            .mel_bytes = f->o.shape.mel_bytes,
                            .samples = s->info.samples,
+                           .keeps_samples = f->o.shape.hop > 0,
                            .batch = s->info.number};
     return preprocess_run(f->o.preprocess, on, &args, err);
 }

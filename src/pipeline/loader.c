@@ -172,7 +172,9 @@ static void open_slot_locked(Loader *l, Slot *s)
     memcpy(s->items, items, (size_t)info->count * sizeof *items);
     info->text = b->tokens;
     info->frames = b->frames;
-    info->samples = policy_most_samples(b->frames, l->o.cfg->hop_length, l->o.on_the_fly);
+    info->samples = batch_kept_samples(shape, b->frames);
+    if (!info->samples)
+        info->samples = policy_most_samples(b->frames, l->o.cfg->hop_length, l->o.on_the_fly);
     /* Sums as if every row will load; ring_filled takes away what is lost. */
     for (int i = 0; i < info->count; i++) {
         info->real_tokens += l->o.corpus->lengths[items[i]].tokens;
@@ -334,7 +336,7 @@ static uint32_t segment_number(const Store *s, uint32_t i)
 /* For reading with pread: enable_memory_mapping off. */
 static int open_segments(Loader *l, Err *err)
 {
-    const Store *s = &l->o.corpus->mel;
+    const Store *s = corpus_store(l->o.corpus);
     l->segment_fd = mem_calloc(s->segment_count, sizeof *l->segment_fd);
     if (!l->segment_fd)
         return err_set(err, ERR_NOMEM, "no memory for the segments");
@@ -361,7 +363,10 @@ static int open_worker(Worker *w, Loader *l, Err *err)
     w->loader = l;
     if (l->segment_fd) {
         w->pitch = mem_calloc((size_t)o->shape.frames, sizeof *w->pitch);
-        rc = w->pitch ? 0 : err_set(err, ERR_NOMEM, "no memory for %d loader workers", worker_states(l));
+        w->segment = mem_calloc((size_t)o->shape.samples, sizeof *w->segment);
+        rc = w->pitch && w->segment
+                 ? 0
+                 : err_set(err, ERR_NOMEM, "no memory for %d loader workers", worker_states(l));
     }
     if (!rc && o->on_the_fly)
         rc = audio_processor_open(&w->processor, o->cfg, err);
@@ -377,6 +382,7 @@ static void close_worker(Worker *w)
     audio_buffer_free(&w->audio);
     buf_free(&w->bytes);
     free(w->pitch);
+    free(w->segment);
 }
 
 /* *out is NULL after a failure; threads that have started are stopped. */
@@ -439,7 +445,7 @@ int loader_close(Loader *l)
     }
     if (stuck)
         return 1;
-    for (uint32_t i = 0; l->segment_fd && i < l->o.corpus->mel.segment_count; i++)
+    for (uint32_t i = 0; l->segment_fd && i < corpus_store(l->o.corpus)->segment_count; i++)
         if (l->segment_fd[i] >= 0)
             close(l->segment_fd[i]);
     free(l->segment_fd);

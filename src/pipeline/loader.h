@@ -1,4 +1,4 @@
-/* loader.h - workers that fill host slots from the mapped cache, or from audio files (on_the_fly).
+/* loader.h - workers that fill host slots from the mapped caches, or from audio files (on_the_fly).
  * A row that cannot be loaded is left empty (lengths 0), logged once, and counted; the batch goes on without
  * it. A few batches in a row without a single row stop the ring with an error. Invariants of a worker: it
  * holds no lock while it reads, and it writes only to rows that it has claimed. Threads: loader_open starts

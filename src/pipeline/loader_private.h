@@ -24,15 +24,17 @@ typedef struct Worker {
     AudioBuffer audio;
     Buf bytes;
     Preprocess *preprocess; /* if the data device is the CPU */
-    float *pitch;           /* [shape.frames] of a clip, if the cache is not read through the mapping */
-    unsigned rows;          /* number of rows loaded so far */
+    /* If the cache is not read through the mapping: */
+    float *pitch;     /* [shape.frames] of a clip */
+    int16_t *segment; /* [shape.samples] of a clip, for segments */
+    unsigned rows;    /* number of rows loaded so far */
 } Worker;
 
 struct Loader {
     LoaderOptions o;
     Worker *workers; /* [max(1, workers)] */
     int64_t batches_per_epoch;
-    int *segment_fd;        /* [segments] files of the mel store, if it is not read through the mapping */
+    int *segment_fd;        /* [segments] files of corpus_store, if it is not read through the mapping */
     _Atomic uint8_t *known; /* [corpus->count] what is known about an item's records; bits of loader_row.c */
     _Atomic int64_t lost;
     _Atomic int empty_batches, empty_rows; /* the newest batches in a row without a usable row */

@@ -2,7 +2,9 @@
  *
  * A mel is read from the mapped cache or by pread; if the data device is the CPU, it is not copied but
  * preprocessed in place. Samples come from the audio file (on_the_fly). The pitch always comes from the cache
- * and is processed here, so that it is identical on every device. */
+ * and is processed here, so that it is identical on every device. A segment is cut from the samples of the
+ * audio cache; its gain is applied here too, so that the mel and the samples that the model compares have the
+ * same. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "pipeline/loader_private.h"
+#include "pipeline/policy.h"
 #include "pipeline/preprocess_math.h"
 
 #define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all */
@@ -21,11 +24,19 @@
 /* Bits of Loader.known. */
 enum { RECORD_WHOLE = 1, RECORD_DAMAGED = 2, RECORD_NAMED = 4 };
 
+/* A record that a row is made from. */
+typedef struct RowRecord {
+    const Store *store;
+    uint64_t entry;
+} RowRecord;
+#define MOST_RECORDS 2 /* of a row */
+
 /* One utterance while its row is filled. */
 typedef struct RowSource {
     const CorpusItem *item;
     TextView text;
     MelView mel;
+    AudioView audio;      /* of a segment, which has neither text nor mel */
     const float *pitch;   /* [mel.frames] */
     const void *in_place; /* the mel or the samples, where they need no copy; NULL: they are in the slot */
     int32_t samples;      /* of the clip; 0 when mels come from the cache */
@@ -102,6 +113,21 @@ static uint64_t clock_tick(const RowClock *c, Loader *l)
 
 /* ---- reading ---- */
 
+static int is_segment(const Loader *l) { return l->o.corpus->segment_frames > 0; }
+
+/* Which records the row is made from; returns how many. */
+static int records_of(RowRecord out[MOST_RECORDS], const Loader *l, const CorpusItem *item)
+{
+    const Corpus *c = l->o.corpus;
+    if (is_segment(l)) {
+        out[0] = (RowRecord){&c->audio, item->audio_entry};
+        return 1;
+    }
+    out[0] = (RowRecord){&c->text, item->text_entry};
+    out[1] = (RowRecord){&c->mel, item->mel_entry};
+    return 2;
+}
+
 /* Names an utterance that cannot be loaded, once. */
 static void lose(Loader *l, uint32_t item, const char *why)
 {
@@ -120,8 +146,11 @@ static void lose(Loader *l, uint32_t item, const char *why)
  * failed. */
 static int pages_lost(const Loader *l, const RowSource *r)
 {
-    const Corpus *c = l->o.corpus;
-    return store_entry_lost(&c->text, r->item->text_entry) || store_entry_lost(&c->mel, r->item->mel_entry);
+    RowRecord records[MOST_RECORDS];
+    int n = records_of(records, l, r->item), lost = 0;
+    for (int i = 0; i < n; i++)
+        lost |= store_entry_lost(records[i].store, records[i].entry) > 0;
+    return lost;
 }
 
 /* The records of an utterance against their checksums, once: a damaged one stays so in every epoch. The mel's
@@ -135,8 +164,11 @@ static int check_records(Loader *l, uint32_t item, RowSource *r)
     uint8_t known = atomic_load(&l->known[item]);
     if (known & RECORD_WHOLE && !lost)
         return 0;
-    int text_whole = store_entry_whole(&l->o.corpus->text, r->item->text_entry);
-    if (!(known & RECORD_DAMAGED) && text_whole && store_entry_whole(&l->o.corpus->mel, r->item->mel_entry)) {
+    RowRecord records[MOST_RECORDS];
+    int n = records_of(records, l, r->item), whole = 0;
+    while (whole < n && store_entry_whole(records[whole].store, records[whole].entry))
+        whole++;
+    if (!(known & RECORD_DAMAGED) && whole == n) {
         atomic_fetch_or(&l->known[item], RECORD_WHOLE);
         return 0;
     }
@@ -146,8 +178,21 @@ static int check_records(Loader *l, uint32_t item, RowSource *r)
                                 "its disk failed; `myxtts prepare` builds it anew"
                               : "its record in the %s cache is damaged; `myxtts prepare --verify` builds it "
                                 "anew",
-             text_whole ? "mel" : "text");
+             records[whole < n ? whole : n - 1].store->name);
     return ERR_DAMAGED;
+}
+
+static int record_damaged(RowSource *r)
+{
+    snprintf(r->why, sizeof r->why, "its record in the cache is damaged");
+    return ERR_DAMAGED;
+}
+
+static int view_segment(Loader *l, uint32_t item, RowSource *r)
+{
+    StoreEntry e;
+    store_entry(&l->o.corpus->audio, r->item->audio_entry, &e);
+    return audio_view(&r->audio, &e) ? record_damaged(r) : check_records(l, item, r);
 }
 
 /* Views of both records; a record that does not fit into the slot is not the one the sampler saw. */
@@ -157,14 +202,25 @@ static int view_records(Loader *l, const Slot *s, uint32_t item, RowSource *r)
     store_entry(&l->o.corpus->text, r->item->text_entry, &text);
     store_entry(&l->o.corpus->mel, r->item->mel_entry, &mel);
     if (text_view(&r->text, &text) || mel_view(&r->mel, &mel) ||
-        r->text.token_count > (uint32_t)s->info.text || r->mel.frames > (uint32_t)s->info.frames) {
-        snprintf(r->why, sizeof r->why, "its record in the cache is damaged");
-        return ERR_DAMAGED;
-    }
+        r->text.token_count > (uint32_t)s->info.text || r->mel.frames > (uint32_t)s->info.frames)
+        return record_damaged(r);
     return check_records(l, item, r);
 }
 
-/* Copies a piece of a record of the mel store, through the mapping or with pread. */
+/* A function of seed, epoch and utterance: the same whoever loads the row. */
+static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], int64_t epoch, uint32_t utterance)
+{
+    const Config *cfg = l->o.cfg;
+    Rng rng;
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)epoch), utterance));
+    out[AUGMENT_GAIN] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
+    out[AUGMENT_NOISE] = (float)cfg->augment_noise_db;
+    out[AUGMENT_SPEED] = (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
+    uint32_t bits = (uint32_t)rng_u64(&rng);
+    memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
+}
+
+/* Copies a piece of a record of corpus_store, through the mapping or with pread. */
 static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, RowSource *r)
 {
     const uint8_t *at = piece;
@@ -172,7 +228,7 @@ static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, RowS
         memcpy(to, at, bytes);
         return 0;
     }
-    const Store *s = &l->o.corpus->mel;
+    const Store *s = corpus_store(l->o.corpus);
     uint32_t segment = 0;
     while (segment < s->segment_count &&
            !(at >= s->segments[segment].data && at < s->segments[segment].data + s->segments[segment].size))
@@ -180,7 +236,7 @@ static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, RowS
     ASSERT_CMP(segment, <, s->segment_count);
     Err err = {0};
     int rc = file_pread_all(l->segment_fd[segment], to, bytes, (uint64_t)(at - s->segments[segment].data),
-                            "the mel cache", &err);
+                            is_segment(l) ? "the audio cache" : "the mel cache", &err);
     if (rc)
         snprintf(r->why, sizeof r->why, "%s", err.msg);
     return rc;
@@ -208,6 +264,30 @@ static int read_mel(Loader *l, const Slot *s, int row, RowSource *r)
     size_t frame = (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
     uint8_t *to = s->memory + s->layout.mel + (size_t)row * (size_t)s->info.frames * frame;
     return read_piece(l, to, r->mel.data, (size_t)r->mel.frames * frame, r);
+}
+
+/* Samples behind the end of a short clip are silence. */
+static int read_segment(Loader *l, Worker *w, const Slot *s, int row, RowSource *r)
+{
+    const AudioView *a = &r->audio;
+    const int64_t size = s->info.samples;
+    const int64_t start =
+        policy_segment_start((uint64_t)l->o.cfg->seed, s->info.epoch, r->item->utterance, a->count, size);
+    const int64_t n = a->count - start < size ? a->count - start : size;
+    const int16_t *from = a->data + start;
+    float *to = (float *)(void *)(s->memory + s->layout.samples) + (size_t)row * (size_t)size;
+    if (l->segment_fd) {
+        int rc = read_piece(l, w->segment, from, (size_t)n * sizeof *from, r);
+        if (rc)
+            return rc;
+        from = w->segment;
+    }
+    float augment[AUGMENT_COUNT];
+    draw_augmentation(l, augment, s->info.epoch, r->item->utterance);
+    audio_samples(to, from, a->scale * preprocess_factor(augment[AUGMENT_GAIN]), n);
+    memset(to + n, 0, (size_t)(size - n) * sizeof *to);
+    r->samples = (int32_t)size;
+    return 0;
 }
 
 /* The bytes of the audio file into the worker's buffer. */
@@ -270,19 +350,6 @@ static int read_samples(Loader *l, Worker *w, const Slot *s, int row, RowSource 
 
 /* ---- writing ---- */
 
-/* A function of seed, epoch and utterance: the same whoever loads the row. */
-static void write_augmentation(const Loader *l, float out[AUGMENT_COUNT], int64_t epoch, uint32_t utterance)
-{
-    const Config *cfg = l->o.cfg;
-    Rng rng;
-    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)epoch), utterance));
-    out[AUGMENT_GAIN] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
-    out[AUGMENT_NOISE] = (float)cfg->augment_noise_db;
-    out[AUGMENT_SPEED] = (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
-    uint32_t bits = (uint32_t)rng_u64(&rng);
-    memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
-}
-
 /* The pitch of the row: that of the cache, resampled as the clip will be where its speed is changed, and
  * normalised. A faster clip is a higher one. */
 static void write_pitch(const Loader *l, const Slot *s, int row, const RowSource *r)
@@ -314,6 +381,21 @@ static void write_pitch(const Loader *l, const Slot *s, int row, const RowSource
         out[t] = out[there - 1];
 }
 
+/* Everything but the samples. What is drawn is in them already. */
+static void write_segment_row(const Slot *s, int row, const RowSource *r)
+{
+    static const float neutral[AUGMENT_COUNT] = {[AUGMENT_SPEED] = 1};
+    const BatchLayout *b = &s->layout;
+    memset((float *)(void *)(s->memory + b->pitch) + (size_t)row * (size_t)s->info.frames, 0,
+           (size_t)s->info.frames * sizeof(float));
+    memcpy(augment_of(s, row), neutral, sizeof neutral);
+    *int_at(s, b->text_length, row) = 0;
+    *int_at(s, b->mel_length, row) = (int32_t)s->info.frames;
+    *int_at(s, b->speaker, row) = r->item->speaker;
+    *int_at(s, b->utterance, row) = (int32_t)r->item->utterance;
+    *int_at(s, b->sample_length, row) = r->samples;
+}
+
 /* Everything but the mel or the samples. */
 static void write_row(const Loader *l, const Slot *s, int row, const RowSource *r)
 {
@@ -328,7 +410,7 @@ static void write_row(const Loader *l, const Slot *s, int row, const RowSource *
     *int_at(s, b->speaker, row) = r->item->speaker;
     *int_at(s, b->utterance, row) = (int32_t)r->item->utterance;
     *int_at(s, b->sample_length, row) = r->samples;
-    write_augmentation(l, augment_of(s, row), s->info.epoch, r->item->utterance);
+    draw_augmentation(l, augment_of(s, row), s->info.epoch, r->item->utterance);
     write_pitch(l, s, row, r);
 }
 
@@ -344,6 +426,7 @@ void loader_finish_row(Loader *l, Worker *w, const Slot *s, int row, const void 
                            .bands = shape->bands,
                            .mel_bytes = shape->mel_bytes,
                            .samples = s->info.samples,
+                           .keeps_samples = shape->hop > 0,
                            .batch = s->info.number};
     batch_layout_device(&args.out_layout, shape, s->info.text, s->info.frames);
     preprocess_row(w->preprocess, &args, row, in_place);
@@ -354,6 +437,10 @@ void loader_finish_row(Loader *l, Worker *w, const Slot *s, int row, const void 
 /* What can fail; nothing is written to the row's numbers before it is over. */
 static int load_row(Loader *l, Worker *w, const Slot *s, int row, RowSource *r, RowClock *clock)
 {
+    if (is_segment(l)) {
+        int rc = view_segment(l, s->items[row], r);
+        return rc ? rc : read_segment(l, w, s, row, r);
+    }
     int rc = view_records(l, s, s->items[row], r);
     if (!rc)
         rc = read_pitch(l, w, r);
@@ -377,7 +464,9 @@ int loader_fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
     if (rc) {
         loader_empty_row(s, row);
         lose(l, item, injected ? "simulated failure" : r.why);
-    } else
+    } else if (is_segment(l))
+        write_segment_row(s, row, &r);
+    else
         write_row(l, s, row, &r);
     uint64_t decoded = clock_tick(&clock, l);
     times->read += clock.weight * (clock.read_end - clock.start);

@@ -47,8 +47,14 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
                          .frame_multiple = SAMPLER_FRAME_MULTIPLE,
                          .seed = o->start.seed,
                          .ranks = 1};
-    if (cfg->pad_to_fixed_length)
+    if (o->corpus->segment_frames) { /* all segments have one shape */
+        so.fixed_frames = o->corpus->segment_frames;
+        so.frame_multiple = 1;
+    } else if (cfg->pad_to_fixed_length)
         so.fixed_frames = (int)policy_stretched_frames(cfg->max_mel_frames, cfg->augment_speed, on_the_fly);
+    /* Rows of a voice lend each other their voices; segments do not. */
+    const int paired =
+        cfg->use_voice_conditioning && !o->corpus->segment_frames && o->corpus->speaker_count > 1;
     int32_t *speakers = mem_calloc(n, sizeof *speakers);
     *lengths = mem_calloc(n, sizeof **lengths);
     if (!*lengths || !speakers) {
@@ -56,12 +62,13 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
         return err_set(err, ERR_NOMEM, "no memory for %u utterances", n);
     }
     for (uint32_t i = 0; i < n; i++) {
-        speakers[i] = o->corpus->items[i].speaker;
         (*lengths)[i] = o->corpus->lengths[i];
         (*lengths)[i].frames =
             (uint32_t)policy_stretched_frames((*lengths)[i].frames, cfg->augment_speed, on_the_fly);
+        if (paired)
+            speakers[i] = o->corpus->items[i].speaker;
     }
-    if (cfg->use_voice_conditioning) { /* rows lend each other their voices */
+    if (paired) {
         so.speakers = speakers;
         so.speaker_count = o->corpus->speaker_count;
     }
@@ -81,11 +88,13 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
     z->slots = z->synchronous ? 1 : policy_slots(cfg->prefetch_buffer_size, cfg->batch_size);
     z->shape = (BatchShape){.rows = cfg->batch_size,
                             .bands = cfg->n_mels,
-                            .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4};
+                            .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4,
+                            .hop = o->corpus->segment_frames ? cfg->hop_length : 0};
     for (int i = 0; i < sampler_bucket_count(sampler); i++) {
         const SamplerBucket *b = sampler_bucket(sampler, i);
         BatchLayout raw, batch;
-        int64_t samples = policy_most_samples(b->frames, cfg->hop_length, z->on_the_fly);
+        int64_t kept = batch_kept_samples(&z->shape, b->frames);
+        int64_t samples = kept ? kept : policy_most_samples(b->frames, cfg->hop_length, z->on_the_fly);
         batch_layout_host(&raw, &z->shape, b->tokens, b->frames, samples);
         batch_layout_device(&batch, &z->shape, b->tokens, b->frames);
         z->raw_bytes = raw.bytes > z->raw_bytes ? raw.bytes : z->raw_bytes;
@@ -143,15 +152,15 @@ int pipeline_plan(uint64_t *data, uint64_t *model, uint64_t *pinned, const Pipel
 }
 
 /* Before anything is allocated: the user learns the least cap at once, not the first that was too small. */
-static int check_cap(const Device *d, uint64_t need, const char *key, Err *err)
+static int check_cap(const Device *d, uint64_t need, const char *key, int segments, Err *err)
 {
     if (d->cap == 0 || d->used + need <= d->cap)
         return 0;
     uint64_t megabytes = (d->used + need + (1 << 20) - 1) >> 20;
     err_set(err, ERR_CONFIG, "%s is %llu MB, but the pipeline needs %llu MB on device %s for three buffers",
             key, (unsigned long long)(d->cap >> 20), (unsigned long long)megabytes, d->name);
-    return err_hint(err, "set %s to at least %llu, or lower batch_size or max_mel_frames", key,
-                    (unsigned long long)megabytes);
+    return err_hint(err, "set %s to at least %llu, or lower batch_size or %s", key,
+                    (unsigned long long)megabytes, segments ? "vocoder_segment_frames" : "max_mel_frames");
 }
 
 static void free_slots(Pipeline *p, int from, int to)
@@ -241,6 +250,27 @@ static int open_feeder(Pipeline *p, Err *err)
     return feeder_open(&p->feeder, &fo, err);
 }
 
+/* Settings that turn out to mean something, or nothing, for this corpus. */
+static void say_settings(const PipelineOptions *o, int on_the_fly)
+{
+    const Config *cfg = o->cfg;
+    if (o->corpus->segment_frames) {
+        if (cfg->augment_speed > 0 || cfg->augment_noise_db > 0)
+            log_warn(o->log, "augment_speed and augment_noise_db do nothing to a vocoder's segments: the "
+                             "samples have to fit the mel");
+        return;
+    }
+    if (on_the_fly && cfg->preprocessing_mode == PREPROCESS_AUTO)
+        log_info(o->log, "preprocessing_mode auto is on_the_fly here: %s",
+                 cfg->augment_speed > 0
+                     ? "augment_speed can only change samples, not mels"
+                     : "the mels do not fit into the free memory, and the audio files take "
+                       "less than half of their space");
+    if (cfg->augment_speed > 0 && !on_the_fly)
+        log_warn(o->log,
+                 "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
+}
+
 /* The tables of the preprocessing first: on a GPU they count against the cap as well. */
 int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
 {
@@ -257,24 +287,17 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
     if (rc)
         goto fail;
     find_sizes(&p->sizes, o, p->sampler);
-    if (p->sizes.on_the_fly && cfg->preprocessing_mode == PREPROCESS_AUTO)
-        log_info(o->log, "preprocessing_mode auto is on_the_fly here: %s",
-                 cfg->augment_speed > 0
-                     ? "augment_speed can only change samples, not mels"
-                     : "the mels do not fit into the free memory, and the audio files take "
-                       "less than half of their space");
-    if (cfg->augment_speed > 0 && !p->sizes.on_the_fly)
-        log_warn(o->log,
-                 "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
+    say_settings(o, p->sizes.on_the_fly);
     rc = preprocess_open(&p->preprocess, o->data, cfg, o->corpus->mean, o->corpus->deviation, err);
     if (rc)
         goto fail;
     uint64_t data, model;
     least_bytes(&data, &model, &p->sizes, o);
+    int segments = o->corpus->segment_frames;
     rc = check_cap(o->data, data, same && cfg->model_gpu_memory > 0 ? "model_gpu_memory" : "data_gpu_memory",
-                   err);
+                   segments, err);
     if (!rc)
-        rc = check_cap(o->model, model, "model_gpu_memory", err);
+        rc = check_cap(o->model, model, "model_gpu_memory", segments, err);
     if (rc)
         goto fail;
     /* A run that is resumed begins in the middle of an epoch. */

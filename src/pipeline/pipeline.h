@@ -1,6 +1,6 @@
 /* pipeline.h - delivers batches to the model device, in order, before they are needed.
  *
- *   sampler -> workers: cache or audio file -> host slot      FREE -> FILLING -> READY
+ *   sampler -> workers: caches or audio file -> host slot     FREE -> FILLING -> READY
  *           -> feeder: [h2d] data device: preprocess          PREPARING -> READY
  *              [peer] model device -> the consumer's step     TRAINING -> FREE
  *
@@ -60,7 +60,7 @@ typedef struct PipelineReport {
     StageSnapshot stages[STAGE_COUNT];
     int workers, slots, slots_at_start, most_slots, buffers, buffers_at_start;
     int64_t slots_added_at; /* batch, since the start, from which on there were so many slots; 0: the first */
-    int on_the_fly;         /* 1: samples from audio files, 0: mels from the cache */
+    int on_the_fly;         /* 1: samples from audio files, 0: from the caches */
     uint64_t data_bytes, model_bytes, pinned_bytes; /* memory in use */
     int64_t batches, utterances;                    /* taken by the consumer, without lost utterances */
     int64_t lost; /* utterances that could not be loaded, counted once, not once per epoch */

@@ -1,6 +1,8 @@
 /* policy.c - see policy.h. */
 #include "pipeline/policy.h"
 
+#include "base/rng.h"
+
 #define GROW_WINDOW 16      /* batches over which waiting is judged */
 #define GROW_WAITS 2        /* waits within the window that ask for another buffer */
 #define MOST_ROWS_AT_ONCE 8 /* claimed together: enough to make the lock cheap */
@@ -9,6 +11,7 @@
 #define SLOTS_GROW_TIMES 8  /* as many slots as at the start, at most */
 #define SLOTS_MEMORY 8      /* one part in so many of the free memory may become slots */
 #define EBBS_APART 64       /* batches; what is further apart is not the same trouble */
+#define SEGMENT_SALT 0x7365676d656e7473u /* keeps its numbers apart from those of the augmentation */
 
 static int between(int low, int value, int high) { return value < low ? low : value > high ? high : value; }
 
@@ -54,6 +57,16 @@ int64_t policy_stretched_frames(int64_t frames, double augment_speed, int on_the
 int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly)
 {
     return on_the_fly ? frames * hop_length : 0;
+}
+
+int64_t policy_segment_start(uint64_t seed, int64_t epoch, uint32_t utterance, int64_t samples,
+                             int64_t segment)
+{
+    Rng rng;
+    if (samples <= segment)
+        return 0;
+    rng_seed(&rng, rng_mix(rng_mix(rng_mix(seed, SEGMENT_SALT), (uint64_t)epoch), utterance));
+    return (int64_t)rng_below(&rng, (uint64_t)(samples - segment) + 1);
 }
 
 int policy_prefers_audio(uint64_t mel_bytes, uint64_t audio_bytes, uint64_t memory_bytes)

@@ -126,6 +126,7 @@ int preprocess_run(Preprocess *p, Stream *s, const PreprocessArgs *args, Err *er
     ASSERT_CMP(args->bands, ==, t->bands);
     ASSERT_CMP(args->rows, <=, t->max_rows);
     ASSERT(args->mel_bytes == 2 || args->mel_bytes == 4);
+    ASSERT(!args->keeps_samples || args->samples > 0);
     if (p->cuda)
         return p->cuda->run(p->cuda_state, p->device->ops->stream_native(s), args, err);
     if (args->samples > 0 && t->speed && (int64_t)args->frames * t->mel->hop > p->host.samples_cap)
@@ -139,6 +140,7 @@ void preprocess_row(Preprocess *p, const PreprocessArgs *args, int row, const vo
 {
     ASSERT_CMP(args->bands, ==, p->host.tables.bands);
     ASSERT(!p->cuda && args->out != NULL);
+    ASSERT(!args->keeps_samples || (args->samples > 0 && !stored));
     PreprocessTask task = {.host = &p->host, .args = *args};
     preprocess_host_row(&task, row, stored);
 }

@@ -1,6 +1,7 @@
 /* preprocess_cuda.cu - the preprocessing on a GPU. Part of libmyxtts_cuda.so; preprocess_host.c is its model,
  * bit by bit. Cache:      numbers_kernel, [level_kernel,] finish_kernel. On the fly: numbers_kernel, mel
- * kernel (gain and normalisation included), or with noise: mel kernel, level_kernel, finish_kernel. */
+ * kernel (gain and normalisation included), or with noise: mel kernel, level_kernel, finish_kernel. Segments:
+ * as on the fly, and samples_kernel. */
 #include <cuda_fp16.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,21 @@ __global__ void numbers_kernel(Batch b)
     array<int32_t>(a.out, out.reference)[row] = array<const int32_t>(a.raw, in.reference)[row];
     array<int32_t>(a.out, out.mel_length)[row] = frames;
     array<int32_t>(a.out, out.sample_length)[row] = samples;
+}
+
+/* The samples of segments, and zeros behind them. blockIdx.y is the row. */
+__global__ void __launch_bounds__(FINISH_THREADS) samples_kernel(Batch b)
+{
+    const PreprocessArgs &a = b.a;
+    int row = blockIdx.y, used = (int)row_clip(b, row).n;
+    const float *from = array<const float>(a.raw, a.in_layout.samples) + row * a.samples;
+    float *to = array<float>(a.out, a.out_layout.samples) + row * a.samples;
+#pragma unroll
+    for (int step = 0; step < FINISH_STEPS; step++) {
+        int i = (blockIdx.x * FINISH_STEPS + step) * FINISH_THREADS + threadIdx.x;
+        if (i < a.samples)
+            to[i] = i < used ? from[i] : 0.0f;
+    }
 }
 
 /* ---- mel from samples ---- */
@@ -351,6 +367,11 @@ static int cuda_run(void *state, void *native_stream, const PreprocessArgs *args
     if (e != cudaSuccess)
         return cuda_err_call(err, s->device, "preprocess", e);
     numbers_kernel<<<args->rows, 128, 0, stream>>>(b);
+    if (args->keeps_samples) {
+        const int each = FINISH_THREADS * FINISH_STEPS;
+        dim3 grid((unsigned)((args->samples + each - 1) / each), (unsigned)args->rows);
+        samples_kernel<<<grid, FINISH_THREADS, 0, stream>>>(b);
+    }
     if (args->frames > 0 && args->samples > 0) {
         if (s->is_fast) {
             dim3 grid((unsigned)((args->frames + MEL_FAST_WARPS - 1) / MEL_FAST_WARPS), (unsigned)args->rows);

@@ -139,6 +139,17 @@ static int mel_of_samples(const Row *r, float *out)
     return clip.frames;
 }
 
+/* The samples of a segment, which the model compares its own with. */
+static void keep_samples(const Row *r)
+{
+    const PreprocessArgs *a = r->a;
+    int32_t length = int_at(a->out, a->out_layout.sample_length, r->index);
+    size_t row_bytes = (size_t)a->samples * 4, used = (size_t)length * 4;
+    uint8_t *to = a->out + a->out_layout.samples + r->index * row_bytes;
+    memcpy(to, a->raw + a->in_layout.samples + r->index * row_bytes, used);
+    memset(to + used, 0, row_bytes - used);
+}
+
 /* The pitch as the loader made it, and zeros behind the frames of the mel. */
 static void copy_pitch(const Row *r, size_t frames)
 {
@@ -165,6 +176,8 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     size_t frames = (size_t)(a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel)),
            used = frames * (size_t)a->bands;
     copy_pitch(&r, frames);
+    if (a->keeps_samples)
+        keep_samples(&r);
     memset(mel + used, 0, (row_values - used) * sizeof *mel);
 }
 

@@ -9,7 +9,9 @@
  *   - gain adds gain_db * ln(10) / 20 to the log mel, but does not go below the mel's floor.
  *   - noise is log(exp(x) + level * (0.5 + u)), with u uniform in [0, 1) from (seed, frame, band). level is
  * noise_db below the mean of exp(x) over the clip. White noise is equally loud in all bands of this
- * filterbank, because its triangles have the same area. */
+ * filterbank, because its triangles have the same area.
+ *   - segments for a vocoder have their gain in the samples (preprocess_factor), and nothing else is changed:
+ * what the mel says and what the samples sound like must be the same. */
 #ifndef MYXTTS_PREPROCESS_MATH_H
 #define MYXTTS_PREPROCESS_MATH_H
 
@@ -31,6 +33,12 @@ EXACT float preprocess_gain(float x, float gain_db)
         return x;
     x = exact_addf(x, exact_mulf(gain_db, (float)LN10_20));
     return x < MEL_LOG_FLOOR ? MEL_LOG_FLOOR : x;
+}
+
+/* The same gain for samples. */
+EXACT float preprocess_factor(float gain_db)
+{
+    return gain_db == 0.0f ? 1.0f : (float)exact_exp(exact_mul((double)gain_db, LN10_20));
 }
 
 /* What one value adds to the sum of its clip. The mean over the clip, divided by SUM_SCALE, is its level. */

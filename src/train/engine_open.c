@@ -19,7 +19,8 @@
 static uint64_t batch_room(const Config *cfg, const EngineShape *s)
 {
     BatchLayout l;
-    BatchShape shape = {.rows = s->rows, .text = s->text, .frames = s->frames, .bands = cfg->n_mels};
+    BatchShape shape = {
+        .rows = s->rows, .text = s->text, .frames = s->frames, .bands = cfg->n_mels, .hop = batch_hop(cfg)};
     batch_layout_device(&l, &shape, s->text, s->frames);
     return l.bytes;
 }

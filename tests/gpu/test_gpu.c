@@ -371,6 +371,7 @@ typedef struct Case {
     const char *name;
     int n_fft, win, hop, bands;
     int rows, text, frames, mel_bytes, from_samples, augment, normalise;
+    int segments; /* for a vocoder */
 } Case;
 
 static const Case cases[] = {
@@ -393,6 +394,9 @@ static const Case cases[] = {
     {"mel 1000/250, augmented", 1000, 1000, 250, 80, 5, 10, 40, 4, 1, 1, 1},
     {"mel 255/64 (odd)", 255, 255, 64, 20, 4, 10, 37, 4, 1, 0, 1},
     {"mel 202/50 (a prime)", 202, 202, 50, 16, 4, 10, 37, 4, 1, 0, 1},
+    {"segments", 1024, 1024, 256, 80, 32, 0, 48, 4, 1, 0, 0, 1},
+    {"segments, odd sizes", 1024, 1000, 251, 79, 7, 0, 33, 4, 1, 0, 0, 1},
+    {"segments 2048/300", 2048, 1200, 300, 100, 5, 0, 9, 4, 1, 0, 0, 1},
 };
 
 static void test_preprocess(void)
@@ -406,10 +410,12 @@ static void test_preprocess(void)
             cfg.augment_gain_db = cfg.augment_noise_db = 10;
             cfg.augment_speed = 0.5;
         }
+        cfg.network = c->segments ? NETWORK_VOCODER : NETWORK_VOICE;
+        int64_t samples = c->segments       ? (int64_t)(c->frames - 1) * c->hop
+                          : c->from_samples ? (int64_t)c->frames * c->hop - (int64_t)(i % 2)
+                                            : 0;
         TestBatch b;
-        batch_make(&b, &cfg, c->rows, c->text, c->frames, c->mel_bytes,
-                   c->from_samples ? (int64_t)c->frames * c->hop - (int64_t)(i % 2) : 0,
-                   (uint64_t)(1000 + i));
+        batch_make(&b, &cfg, c->rows, c->text, c->frames, c->mel_bytes, samples, (uint64_t)(1000 + i));
         run_host(&b, &cfg, c->normalise);
         Bench k;
         bench_open(&k, d, &b, &cfg, c->normalise);

@@ -176,7 +176,7 @@ int run_next(Run *r, Hash128 *h)
         (rc = pipeline_release(r->pipeline, &r->batch, r->stream, &r->err)) ||
         (rc = ops->stream_wait_idle(r->stream, &r->err)))
         return rc;
-    BatchShape shape = {.rows = r->cfg.batch_size, .bands = r->cfg.n_mels};
+    BatchShape shape = {.rows = r->cfg.batch_size, .bands = r->cfg.n_mels, .hop = batch_hop(&r->cfg)};
     if (h)
         *h = batch_hash(r->host, &r->batch.layout, &r->batch.info, &shape);
     return 0;

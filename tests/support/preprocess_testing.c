@@ -48,12 +48,14 @@ void batch_make(TestBatch *b, const Config *cfg, int rows, int text, int frames,
                         .frames = frames,
                         .bands = bands,
                         .samples = samples,
-                        .mel_bytes = mel_bytes};
+                        .mel_bytes = mel_bytes,
+                        .hop = batch_hop(cfg)};
     *b = (TestBatch){.args = {.rows = rows,
                               .text = text,
                               .frames = frames,
                               .bands = bands,
                               .mel_bytes = mel_bytes,
+                              .keeps_samples = shape.hop > 0,
                               .samples = samples}};
     BatchLayout *in = &b->args.in_layout, *out = &b->args.out_layout;
     batch_layout_host(in, &shape, text, frames, samples);
@@ -123,7 +125,8 @@ int64_t batch_differences(const PreprocessArgs *a, const uint8_t *x, const uint8
                                 {l->sample_length, rows},
                                 {l->reference, rows},
                                 {l->pitch, rows * (size_t)a->frames},
-                                {l->mel, rows * (size_t)a->frames * (size_t)a->bands}};
+                                {l->mel, rows * (size_t)a->frames * (size_t)a->bands},
+                                {l->samples, a->keeps_samples ? rows * (size_t)a->samples : 0}};
     int64_t count = 0;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         for (size_t k = 0; k < arrays[i][1]; k++)

@@ -29,7 +29,8 @@ void batch_free(TestBatch *b);
 void make_samples(float *x, int64_t n, Rng *rng);
 
 /* The last row is empty, the first is as long as there is room, the others are random; augmentation on every
- * second row. samples 0: cache. */
+ * second row. samples 0: cache. With the settings of a vocoder the batch keeps them: then there are
+ * (frames - 1) * hop_length. */
 void batch_make(TestBatch *b, const Config *cfg, int rows, int text, int frames, int mel_bytes,
                 int64_t samples, uint64_t seed);
 
