@@ -170,7 +170,7 @@ typedef struct Ops {
     uint64_t (*unfolded_bytes)(int64_t rows, int C, int K);
 
     /* out [B,T,C] = convolution over time with one filter for each channel: w [K,C], bias [C], K odd and at
-     * most 15, zero padding. Input rows t >= len[b] count as zero; output rows there are zero. */
+     * most 7, zero padding. Input rows t >= len[b] count as zero; output rows there are zero. */
     void (*depthwise_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
                               const int32_t *len, int B, int T, int C, int K);
     /* din [B,T,C] = (NULL: not wanted); dw [K,C], dbias [C] acc +=. */

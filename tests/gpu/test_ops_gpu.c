@@ -500,6 +500,64 @@ static void speed_rest(Speed *s, int B, int T, int C, int64_t parameters)
     give_back(s);
 }
 
+/* Bands of equal width over a spectrum, each overlapping its neighbours by half. */
+static SoundBands take_bands(Speed *s, int bins, int count)
+{
+    enum { MOST = 128 };
+    int32_t first[MOST], width[MOST], at[MOST], step = bins / (count + 1);
+    for (int b = 0; b < count; b++) {
+        first[b] = b * step;
+        width[b] = 2 * step;
+        at[b] = b * 2 * step;
+    }
+    const size_t bytes = (size_t)count * sizeof *first;
+    int32_t *on[3];
+    const int32_t *from[3] = {first, width, at};
+    for (int i = 0; i < 3; i++) {
+        on[i] = take_floats(s, count);
+        MUST(s->c->device->ops->copy_in(s->c->stream, on[i], from[i], bytes, &err));
+    }
+    MUST(s->c->device->ops->stream_wait_idle(s->c->stream, &err));
+    return (SoundBands){count, on[0], on[1], on[2], take_floats(s, (int64_t)count * 2 * step), 1e-5f};
+}
+
+/* The parts of a vocoder that a voice has not: B segments of T frames. */
+static void speed_sound(Speed *s, int B, int T, int C, int hop)
+{
+    const Ops *o = s->c->ops;
+    enum { K = 7, N = 1024, LD = N + 8 };
+    const int64_t n = (int64_t)B * T * C, samples = (int64_t)(T - 1) * hop;
+    void *in = take(s, n), *out = take(s, n), *din = take(s, n), *w = take(s, K * C), *bias = take(s, C);
+    void *dw = take_floats(s, K * C), *db = take_floats(s, C), *value = take_floats(s, 1);
+    int32_t *len = take_lengths(s, B, T);
+    TIME(s, "depthwise forward", 8, 0, 4.0 * (double)n,
+         o->depthwise_forward(s->c, out, in, w, bias, len, B, T, C, K));
+    TIME(s, "depthwise backward", 8, 0, 8.0 * (double)n,
+         o->depthwise_backward(s->c, din, dw, db, out, in, w, len, B, T, C, K));
+    give_back(s);
+    void *spectrum = take(s, (int64_t)B * T * LD), *dspectrum = take(s, (int64_t)B * T * LD);
+    float *prior = take_floats(s, (int64_t)B * T * (N / 2 + 1)), *target = take_floats(s, B * samples);
+    void *wave = take_floats(s, B * samples), *dwave = take_floats(s, B * samples);
+    SoundFrames f = {N, hop, take_floats(s, 2 * N)};
+    value = take_floats(s, 1);
+    o->sound_tables(s->c, (void *)f.tables, N);
+    TIME(s, "wave forward", 1, 0, 0, o->wave_forward(s->c, wave, spectrum, LD, prior, &f, B, T));
+    TIME(s, "wave backward", 1, 0, 0,
+         o->wave_backward(s->c, dspectrum, dwave, spectrum, LD, prior, &f, B, T));
+    const int resolutions[][2] = {{2048, 80}, {1024, 80}, {512, 40}, {256, 20}};
+    for (int i = 0; i < 4; i++) {
+        char label[64];
+        const int points = resolutions[i][0];
+        SoundFrames cut = {points, points / 4, take_floats(s, 2 * points)};
+        SoundBands bands = take_bands(s, points / 2 + 1, resolutions[i][1]);
+        o->sound_tables(s->c, (void *)cut.tables, points);
+        snprintf(label, sizeof label, "spectral loss, %d points", points);
+        TIME(s, label, 1, 0, 0,
+             o->spectral_loss(s->c, value, dwave, wave, target, &cut, &bands, B, (int)samples, 1.0f));
+    }
+    give_back(s);
+}
+
 /* A network of middle size (docs/MODEL.md): batch 48, 128 symbols, 640 frames; decoder 384 x 6 layers, text
  * 384 x 4, voice (160 groups of four frames) 256 x 2, F = 3 C. */
 static void speed_all(OpsContext *b16)
@@ -536,6 +594,14 @@ static void speed_all(OpsContext *b16)
     speed_attention(&s, "voice", 2, B, 4, groups);
     speed_symbols(&s, B, text, mel, 80, 384, 384);
     speed_rest(&s, B, mel, 384, 30000000);
+    printf("  all of it: %.2f ms\n", s.step_ms);
+    s.step_ms = 0;
+    printf("bf16, a vocoder's batch of 32 segments of 48 frames, 512 channels\n");
+    speed_sound(&s, 32, 48, 512, 200);
+    speed_linear(&s, "up", 8, 32 * 48, 1536, 512, ACT_RELU, 0);
+    speed_linear(&s, "down", 8, 32 * 48, 512, 1536, ACT_NONE, 0);
+    speed_linear(&s, "head", 1, 32 * 48, 1032, 512, ACT_NONE, 0);
+    speed_norm(&s, 10, 32 * 48, 512);
     printf("  all of it: %.2f ms\n", s.step_ms);
     b16->device->ops->event_close(s.begin);
     b16->device->ops->event_close(s.end);
