@@ -3,6 +3,7 @@
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
+#define MOST_THREADS 512 /* of a block that transforms */
 #define MOST_POINTS 4096
 #define TINY 1e-12f /* a magnitude below it has no direction */
 
@@ -21,6 +22,13 @@ static FramesCuda frames_cuda(const SoundFrames *f)
     return r;
 }
 
+/* A thread for each part of a pass, but whole warps, and not too few for the bands. */
+static unsigned transform_threads(int n)
+{
+    int threads = n / 4;
+    return (unsigned)(threads < 64 ? 64 : threads > MOST_THREADS ? MOST_THREADS : threads);
+}
+
 static __global__ void tables_kernel(float *tables, int n)
 {
     int k = blockIdx.x * THREADS + threadIdx.x;
@@ -35,27 +43,52 @@ static __global__ void tables_kernel(float *tables, int n)
     tables[n + k] = (float)(0.5 - 0.5 * c);
 }
 
-/* Transforms z [n], with other [n] as scratch (Stockham's order, radix 2); returns which of the two holds the
- * result. sign 1: exp(-i ...), -1: exp(+i ...). Not scaled. All threads of the block; ends with a barrier. */
+__device__ static float2 add2(float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); }
+__device__ static float2 sub2(float2 a, float2 b) { return make_float2(a.x - b.x, a.y - b.y); }
+__device__ static float2 mul2(float2 a, float2 b)
+{
+    return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+
+/* Transforms z [n], with other [n] as scratch (Stockham's order, radix 4, and 2 once where n is no power of
+ * four); returns which of the two holds the result. sign 1: exp(-i ...), -1: exp(+i ...). Not scaled. All
+ * threads of the block; ends with a barrier. */
 __device__ static float2 *transform(float2 *z, float2 *other, const FramesCuda &f, float sign)
 {
     __syncthreads();
-    for (int pass = 0; pass < f.log2; pass++) {
-        int stride = 1 << pass, half = f.n >> (pass + 1);
-        for (int i = threadIdx.x; i < f.n / 2; i += THREADS) {
+    int pass = 0;
+    for (; pass + 2 <= f.log2; pass += 2) {
+        int stride = 1 << pass, quarter = f.n >> (pass + 2);
+        for (int i = threadIdx.x; i < f.n / 4; i += blockDim.x) {
             int p = i >> pass, q = i & (stride - 1);
-            float2 w = f.turn[p << pass], a = z[q + stride * p], b = z[q + stride * (p + half)];
-            float2 d = {a.x - b.x, a.y - b.y};
+            const float2 *from = z + q + stride * p;
+            float2 *to = other + q + stride * 4 * p;
+            float2 a = from[0], b = from[stride * quarter], c = from[stride * 2 * quarter],
+                   d = from[stride * 3 * quarter];
+            float2 w = f.turn[p << pass], w2 = f.turn[2 * p << pass];
             w.y *= sign;
-            other[q + stride * 2 * p] = make_float2(a.x + b.x, a.y + b.y);
-            other[q + stride * (2 * p + 1)] = make_float2(d.x * w.x - d.y * w.y, d.x * w.y + d.y * w.x);
+            w2.y *= sign;
+            float2 ac = add2(a, c), bd = add2(b, d), less = sub2(a, c), turned = sub2(b, d);
+            turned = make_float2(-sign * turned.y, sign * turned.x);
+            to[0] = add2(ac, bd);
+            to[stride] = mul2(w, sub2(less, turned));
+            to[2 * stride] = mul2(w2, sub2(ac, bd));
+            to[3 * stride] = mul2(mul2(w, w2), add2(less, turned));
         }
         __syncthreads();
         float2 *swap = z;
         z = other;
         other = swap;
     }
-    return z;
+    if (pass == f.log2)
+        return z;
+    for (int i = threadIdx.x; i < f.n / 2; i += blockDim.x) {
+        float2 a = z[i], b = z[i + f.n / 2];
+        other[i] = add2(a, b);
+        other[i + f.n / 2] = sub2(a, b);
+    }
+    __syncthreads();
+    return other;
 }
 
 /* The first frame that reaches a position (which may be before the first or past the last sample). */
@@ -150,7 +183,7 @@ static void log_spread(OpsContext *c, float *out, const float *in, const SoundBa
 
 /* blockIdx.x: the frame, blockIdx.y: the item. frames [B, T, n]. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(MOST_THREADS)
     wave_frames_kernel(float *frames, const T *spectrum, int ld, const float *prior, FramesCuda f)
 {
     SHARED_BYTES(shared);
@@ -158,7 +191,7 @@ __global__ void __launch_bounds__(THREADS)
     int64_t at = (int64_t)blockIdx.y * gridDim.x + blockIdx.x;
     const T *row = spectrum + at * ld;
     float2 *z = (float2 *)shared;
-    for (int i = threadIdx.x; i < f.n; i += THREADS) {
+    for (int i = threadIdx.x; i < f.n; i += blockDim.x) {
         float2 x = {0.0f, 0.0f};
         if (i < F) {
             int edge = i == 0 || i == f.n / 2;
@@ -169,7 +202,7 @@ __global__ void __launch_bounds__(THREADS)
         z[i] = x;
     }
     z = transform(z, z + f.n, f, -1.0f);
-    for (int i = threadIdx.x; i < f.n; i += THREADS)
+    for (int i = threadIdx.x; i < f.n; i += blockDim.x)
         frames[at * f.n + i] = z[i].x * f.window[i] / (float)f.n;
 }
 
@@ -185,7 +218,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* blockIdx.x: the frame, blockIdx.y: the item. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(MOST_THREADS)
     wave_backward_kernel(T *dspectrum, const float *dwave, const T *spectrum, int ld, const float *prior,
                          FramesCuda f)
 {
@@ -194,7 +227,7 @@ __global__ void __launch_bounds__(THREADS)
     int64_t at = (int64_t)blockIdx.y * frames + blockIdx.x;
     const T *row = spectrum + at * ld;
     float2 *z = (float2 *)shared;
-    for (int i = threadIdx.x; i < f.n; i += THREADS) {
+    for (int i = threadIdx.x; i < f.n; i += blockDim.x) {
         int s = (int)blockIdx.x * f.hop + i - f.n / 2;
         float g = 0.0f;
         if (s >= 0 && s < samples)
@@ -202,7 +235,7 @@ __global__ void __launch_bounds__(THREADS)
         z[i] = make_float2(g, 0.0f);
     }
     z = transform(z, z + f.n, f, 1.0f);
-    for (int i = threadIdx.x; i < F; i += THREADS) {
+    for (int i = threadIdx.x; i < F; i += blockDim.x) {
         int edge = i == 0 || i == f.n / 2;
         float m = expf(to_float(row[i]) + prior[at * F + i]), c, s, scale = (edge ? 1.0f : 2.0f) / (float)f.n;
         int loud = !(m < (float)SOUND_LOUDEST);
@@ -212,7 +245,7 @@ __global__ void __launch_bounds__(THREADS)
         dspectrum[at * ld + i] = from_float<T>(loud ? 0.0f : m * (dre * c + dim * s));
         dspectrum[at * ld + F + i] = from_float<T>(m * (dim * c - dre * s));
     }
-    for (int i = 2 * F + threadIdx.x; i < ld; i += THREADS)
+    for (int i = 2 * F + threadIdx.x; i < ld; i += blockDim.x)
         dspectrum[at * ld + i] = from_float<T>(0.0f);
 }
 
@@ -239,7 +272,7 @@ static void wave_forward(OpsContext *c, void *wave, const void *spectrum, int ld
         int n = B - b < items ? B - b : items;
         dim3 grid((unsigned)frames, (unsigned)n), sums((unsigned)divide_up(samples, THREADS), (unsigned)n);
         float *scratch = (float *)ops_scratch(c);
-        LAUNCH(o, "frames of sound", grid, THREADS, shared, wave_frames_kernel<T>, scratch,
+        LAUNCH(o, "frames of sound", grid, transform_threads(f.n), shared, wave_frames_kernel<T>, scratch,
                (const T *)spectrum + (int64_t)b * frames * ld, ld,
                prior + (int64_t)b * frames * (f.n / 2 + 1), f);
         LAUNCH(o, "sum of frames", sums, THREADS, 0, wave_sum_kernel, (float *)wave + b * samples, scratch, f,
@@ -258,8 +291,8 @@ static void wave_backward(OpsContext *c, void *dspectrum, const void *dwave, con
         return;
     size_t shared = 2 * sizeof(float2) * (size_t)f.n;
     allow_shared(o, wave_backward_kernel<T>, shared);
-    LAUNCH(o, "sound backward", dim3((unsigned)frames, (unsigned)B), THREADS, shared, wave_backward_kernel<T>,
-           (T *)dspectrum, (const float *)dwave, (const T *)spectrum, ld, prior, f);
+    LAUNCH(o, "sound backward", dim3((unsigned)frames, (unsigned)B), transform_threads(f.n), shared,
+           wave_backward_kernel<T>, (T *)dspectrum, (const float *)dwave, (const T *)spectrum, ld, prior, f);
 }
 
 /* ---- spectral loss ---- */
@@ -286,7 +319,7 @@ __device__ static void spread_bands(float2 *g, const float2 *z, const float *slo
                                     int n, int from)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int b = from + 2 * warp; b < bands.count; b += 2 * (THREADS / 32)) {
+    for (int b = from + 2 * warp; b < bands.count; b += 2 * ((int)blockDim.x / 32)) {
         const float *weight = bands.weights + bands.at[b];
         for (int i = lane; i < bands.width[b]; i += 32) {
             int bin = bands.first[b] + i;
@@ -300,7 +333,7 @@ __device__ static void spread_bands(float2 *g, const float2 *z, const float *slo
 }
 
 /* blockIdx.x: the frame, blockIdx.y: the item. losses [B, frames]; gradients [B, frames, n], NULL: none. */
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(MOST_THREADS)
     bands_kernel(float *losses, float *gradients, const float *wave, const float *target, const int32_t *len,
                  FramesCuda f, SoundBands bands, int samples, float weight)
 {
@@ -310,7 +343,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (len && len[blockIdx.y] == 0) {
         if (threadIdx.x == 0)
             losses[at] = 0.0f;
-        for (int i = threadIdx.x; gradients && i < f.n; i += THREADS)
+        for (int i = threadIdx.x; gradients && i < f.n; i += blockDim.x)
             gradients[at * f.n + i] = 0.0f;
         return;
     }
@@ -319,7 +352,7 @@ static __global__ void __launch_bounds__(THREADS)
     float *slope = (float *)(z + 2 * n);
     wave += (int64_t)blockIdx.y * samples;
     target += (int64_t)blockIdx.y * samples;
-    for (int i = threadIdx.x; i < n; i += THREADS) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
         int s = mirrored((int)blockIdx.x * f.hop + i - n / 2, samples);
         z[i] = make_float2(wave[s] * f.window[i], target[s] * f.window[i]);
     }
@@ -327,7 +360,7 @@ static __global__ void __launch_bounds__(THREADS)
     z = transform(z, z + n, f, 1.0f);
     g = z == start ? start + n : start;
     float loss = 0.0f;
-    for (int b = warp; b < bands.count; b += THREADS / 32) {
+    for (int b = warp; b < bands.count; b += (int)blockDim.x / 32) {
         const float *w = bands.weights + bands.at[b];
         float ours = 0.0f, theirs = 0.0f;
         for (int i = lane; i < bands.width[b]; i += 32) {
@@ -347,13 +380,13 @@ static __global__ void __launch_bounds__(THREADS)
         losses[at] = loss;
     if (!gradients)
         return;
-    for (int i = threadIdx.x; i < n; i += THREADS)
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
         g[i] = make_float2(0.0f, 0.0f);
     __syncthreads();
     spread_bands(g, z, slope, bands, n, 0);
     spread_bands(g, z, slope, bands, n, 1);
     g = transform(g, z, f, -1.0f);
-    for (int i = threadIdx.x; i < n; i += THREADS)
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
         gradients[at * n + i] = weight * g[i].x * f.window[i];
 }
 
@@ -403,9 +436,9 @@ static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *w
         int n = B - b < items ? B - b : items;
         float *losses = (float *)ops_scratch(c), *gradients = losses + (int64_t)n * frames;
         dim3 grid((unsigned)frames, (unsigned)n), sums((unsigned)divide_up(samples, THREADS), (unsigned)n);
-        LAUNCH(o, "spectral loss", grid, THREADS, shared, bands_kernel, losses, dwave ? gradients : NULL,
-               (const float *)wave + (int64_t)b * samples, target + (int64_t)b * samples,
-               len ? len + b : NULL, f, *bands, samples, weight);
+        LAUNCH(o, "spectral loss", grid, transform_threads(f.n), shared, bands_kernel, losses,
+               dwave ? gradients : NULL, (const float *)wave + (int64_t)b * samples,
+               target + (int64_t)b * samples, len ? len + b : NULL, f, *bands, samples, weight);
         LAUNCH(o, "sum of losses", 1, THREADS, 0, losses_kernel, (float *)value, losses, (int64_t)n * frames,
                weight);
         if (dwave)
