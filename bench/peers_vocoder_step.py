@@ -3,7 +3,7 @@
 
 usage: peers_vocoder_step.py [--device cuda|cpu] [--size small|large | --network JSON] [--batch 32] [--mel 48] [--steps 20] [--threads N]
                              [--variants NAME,...] [--limit S] [--budget S] [--json]
-       peers_vocoder_step.py [--device cuda|cpu] --check     every way to compute the network beside the plainest one
+       peers_vocoder_step.py [--device cuda|cpu] --check     network and loss beside tests/golden/vocoder.py
 
 A batch is mels and samples on the device, every row full. --network: sizes as step_speed prints them. --limit, --budget: as in
 peers_train_step.py. A variant is precision/compilation/filters/transforms[/graph]:
@@ -14,20 +14,22 @@ peers_train_step.py. A variant is precision/compilation/filters/transforms[/grap
 """
 import json
 import math
+import os
 import sys
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 sys.dont_write_bytecode = True  # nothing beside the scripts
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden"))
+import vocoder as golden  # noqa: E402
 from peers_train_step import Trainer, parse, race, time_steps  # noqa: E402
 
-MEL = {"n_mels": 80, "n_fft": 1024, "win_length": 800, "hop_length": 200, "sample_rate": 16000, "mel_fmax": 8000.0}
+MEL = {"n_mels": 80, "n_fft": 1024, "hop_length": 200, "sample_rate": 16000, "mel_fmin": 0.0, "mel_fmax": 8000.0}
 SIZES = {"small": dict(MEL, vocoder_dim=256, vocoder_layers=8), "large": dict(MEL, vocoder_dim=512, vocoder_layers=8)}
-KERNEL, FLOOR, LOUDEST, SHIFT, WEIGHT = 7, 1e-5, 100.0, 0.3, 45.0
-SCALES = [(2048, 80), (1024, 80), (512, 40), (256, 20)]  # of the loss: samples of a frame, bands
+KERNEL, FLOOR, SCALES = golden.KERNEL, golden.FLOOR, golden.RESOLUTIONS
+LOUDEST, SHIFT = 100.0, 0.3
 VARIANTS = {  # the likeliest first, the slowest to compile last
     "cpu": ["fp32/eager/conv/fft", "fp32/default/shift/fft"],
     "cuda": ["autocast/default/shift/fft/graph", "bf16/default/shift/fft/graph", "bf16/default/shift/product/graph", "autocast/default/conv/fft/graph",
@@ -36,47 +38,21 @@ VARIANTS = {  # the likeliest first, the slowest to compile last
 }
 
 
-def band_weights(rate, n, bands, highest):
-    """[bands, n / 2 + 1] Slaney's triangles of equal area"""
-    def to_mel(f):
-        return np.where(f < 1000, f * 3 / 200, 15 + np.log(np.maximum(f, 1e-9) / 1000) / (np.log(6.4) / 27))
-
-    def to_hz(m):
-        return np.where(m < 15, m * 200 / 3, 1000 * np.exp((np.log(6.4) / 27) * (m - 15)))
-    edge = to_hz(np.linspace(to_mel(np.asarray(0.0)), to_mel(np.asarray(highest)), bands + 2))
-    f = np.linspace(0, rate / 2, n // 2 + 1)
-    up = (f[None] - edge[:-2, None]) / (edge[1:-1] - edge[:-2])[:, None]
-    down = (edge[2:, None] - f[None]) / (edge[2:] - edge[1:-1])[:, None]
-    return np.maximum(0, np.minimum(up, down)) * (2 / (edge[2:] - edge[:-2]))[:, None]
-
-
-def spread_weights(config):
-    """[n_fft / 2 + 1, n_mels]: bands back to bins; a bin that no band has takes those of the nearest one"""
-    m = band_weights(config["sample_rate"], config["n_fft"], config["n_mels"], config["mel_fmax"])
-    share = m / np.maximum(m.max(1, keepdims=True), 1e-9)
-    sums = share.sum(0)
-    w = share.T / np.maximum(m.sum(1), 1e-9) / np.maximum(sums, 1e-9)[:, None]
-    some = np.flatnonzero(sums > 1e-3)
-    for i in np.flatnonzero(sums <= 1e-3):
-        w[i] = w[some[np.abs(some - i).argmin()]]
-    return w
-
-
 class Block(nn.Module):
     def __init__(self, dim, shift):
         super().__init__()
         self.shift = shift
-        self.filters, self.bias = nn.Parameter(torch.empty(dim, KERNEL)), nn.Parameter(torch.zeros(dim))
-        self.norm, self.up, self.down = nn.LayerNorm(dim, 1e-6), nn.Linear(dim, 3 * dim), nn.Linear(3 * dim, dim)
+        self.filters, self.bias = nn.Parameter(torch.empty(KERNEL, dim)), nn.Parameter(torch.zeros(dim))
+        self.norm, self.up, self.down = nn.LayerNorm(dim), nn.Linear(dim, 3 * dim), nn.Linear(3 * dim, dim)
 
     def forward(self, x):
         """[B, T, dim]"""
         time, side = x.shape[1], KERNEL // 2
         if self.shift:
             padded = F.pad(x, (0, 0, side, side))
-            h = self.bias + sum(padded[:, k : k + time] * self.filters[:, k] for k in range(KERNEL))
+            h = self.bias + sum(padded[:, k : k + time] * self.filters[k] for k in range(KERNEL))
         else:
-            h = F.conv1d(x.transpose(1, 2), self.filters[:, None], self.bias, padding=side, groups=x.shape[2]).transpose(1, 2)
+            h = F.conv1d(x.transpose(1, 2), self.filters.t()[:, None], self.bias, padding=side, groups=x.shape[2]).transpose(1, 2)
         return x + self.down(F.relu(self.up(self.norm(h))))
 
 
@@ -85,17 +61,18 @@ class Vocoder(nn.Module):
         super().__init__()
         dim, self.n, self.hop, self.product = config["vocoder_dim"], config["n_fft"], config["hop_length"], transforms == "product"
         self.bins, columns = self.n // 2 + 1, (self.n + 2 + 7) // 8 * 8
-        self.first, self.norm = nn.Linear(KERNEL * config["n_mels"], dim), nn.LayerNorm(dim, 1e-6)
+        self.first, self.norm = nn.Linear(KERNEL * config["n_mels"], dim), nn.LayerNorm(dim)
         self.blocks = nn.ModuleList(Block(dim, filters == "shift") for _ in range(config["vocoder_layers"]))
-        self.last, self.head = nn.LayerNorm(dim, 1e-6), nn.Linear(dim, columns)
+        self.last, self.head = nn.LayerNorm(dim), nn.Linear(dim, columns)
         for name, p in self.named_parameters():
             if p.dim() > 1:
                 nn.init.trunc_normal_(p, std=0.02)
             elif not name.startswith("norm") and "norm.weight" not in name and "last.weight" not in name:
                 nn.init.zeros_(p)
-        self.fixed = {"spread": torch.tensor(spread_weights(config), dtype=torch.float32)}
+        rate = config["sample_rate"]
+        self.fixed = {"spread": golden.spread(golden.mel_filters(rate, self.n, config["n_mels"], config["mel_fmin"], config["mel_fmax"])).float()}
         for n, bands in SCALES:
-            self.fixed[f"bands {n}"] = torch.tensor(band_weights(config["sample_rate"], n, bands, config["sample_rate"] / 2), dtype=torch.float32)
+            self.fixed[f"bands {n}"] = golden.mel_filters(rate, n, bands, 0, rate / 2).float()
         for n in {n for n, _ in SCALES} | {self.n}:
             window = torch.hann_window(n, dtype=torch.float64)
             self.fixed[f"window {n}"] = window.float()
@@ -109,8 +86,7 @@ class Vocoder(nn.Module):
 
     def _apply(self, f, recurse=True):
         super()._apply(f, recurse)
-        # The transforms stay float where weights become bf16.
-        self.fixed = {k: f(v).float() for k, v in self.fixed.items()}
+        self.fixed = {k: v.to(self.head.weight.device) for k, v in self.fixed.items()}  # they stay float where weights become bf16
         return self
 
     def magnitudes(self, x, n):
@@ -157,7 +133,7 @@ class Vocoder(nn.Module):
                 weights = self.fixed[f"bands {n}"]
                 a, b = (torch.log(torch.clamp(weights @ self.magnitudes(x, n), min=FLOOR)) for x in (made, sound))
                 total = total + (a - b).abs().mean()
-            return WEIGHT / len(SCALES) * total
+            return total / len(SCALES)
 
 
 def make_batch(rows, frames, config, device):
@@ -184,21 +160,26 @@ def measure(config, args, variant):
 
 
 def check(device, compiled):
-    """largest relative difference of loss and gradients between the plainest network and all others, fp32"""
+    """largest relative difference of loss and gradients to the golden network, fp32"""
     torch.set_float32_matmul_precision("highest")
-    config = dict(SIZES["small"], vocoder_dim=48, vocoder_layers=2)
     torch.manual_seed(2)
-    batch = make_batch(3, 24, config, device)
-    worst, expected = 0.0, None
+    batch = make_batch(3, 24, golden.MODEL, device)
+    weights = {name: 0.05 * torch.randn(*shape) + (1.0 if "norm" in name and name.endswith("weight") else 0.0) for name, shape in golden.shapes().items()}
+    plain = {name: w.double().requires_grad_() for name, w in weights.items()}
+    expected = golden.loss_of(golden.forward(plain, batch["mel"].cpu().double())[1], batch["samples"].cpu().double())
+    expected.backward()
+    expected = [expected.detach()] + [w.grad for w in plain.values()]
+    worst = 0.0
     for filters, transforms in (("conv", "fft"), ("shift", "fft"), ("conv", "product"), ("shift", "product")):
-        torch.manual_seed(1)
-        network = Vocoder(config, filters, transforms).to(device)
-        total = (torch.compile(network.loss) if compiled and expected else network.loss)(batch)
+        network = Vocoder(golden.MODEL, filters, transforms).to(device)
+        with torch.no_grad():
+            for p, w in zip(network.parameters(), weights.values(), strict=True):  # both lists are in the order of the network
+                p.copy_(w.view(p.shape))
+        total = (torch.compile(network.loss) if compiled else network.loss)(batch)
         total.backward()
         found = [total.detach()] + [p.grad for p in network.parameters()]
-        expected = expected or found
-        worst = max([worst] + [((a - b).norm() / (1e-3 + a.norm())).item() for a, b in zip(expected, found)])
-    print(f"largest relative difference to the plain network: {worst:.1e}", "ok" if worst < 1e-3 else "FAILED")
+        worst = max([worst] + [((a.flatten() - b.cpu().flatten()).norm() / (1e-4 + a.norm())).item() for a, b in zip(expected, found)])
+    print(f"largest relative difference to the golden network: {worst:.1e}", "ok" if worst < 1e-3 else "FAILED")
     return 0 if worst < 1e-3 else 1
 
 
