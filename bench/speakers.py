@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Whose voice is it? Every spoken sentence of every speaker, recognised by an embedding nobody here trained and by its pitch.
 
-usage: bench/speakers.py OUT [--spoken FOLDER] [--least SHARE]
-  OUT            what tools/voice.sh leaves: reference/VOICE/NN.wav (the recordings) and spoken/VOICE/NN.wav (the voice)
+usage: bench/speakers.py OUT [--spoken FOLDER] [--least SHARE] [--least-way SHARE]
+  OUT            what tools/voice.sh leaves: reference/VOICE/NN.wav (the recordings) and spoken/VOICE/NN.wav (the voice); or what
+                 bench/many_speakers leaves, whose speakers.tsv says who is trained and who is held out: then the groups are judged
   --spoken       another folder with a folder for each speaker, as OUT/griffin-lim
-  --least SHARE  exit 1 when fewer are recognised, for a speaker and a measure (0.95)
+  --least SHARE  exit 1 when fewer are recognised, for a speaker and a measure (0.95); of groups they are only said
+  --least-way    exit 1 when a group is less far on the way from the similarity of different speakers (0) to that of one speaker's recordings (1);
+                 asked for groups only (0.5)
 Needs Python with resemblyzer (PyPI; its weights come inside the package, nothing is fetched), numpy, soundfile; for example
   python3 -m venv build/speakers && build/speakers/bin/pip install torch resemblyzer soundfile && build/speakers/bin/python bench/speakers.py build/voice
 
@@ -12,6 +15,8 @@ Embedding: Resemblyzer's of the sentence; the speaker is the one whose mean embe
 Pitch: the median of log F0 over the frames with a voice (autocorrelation, 60 to 400 Hz); the speaker is the one whose mean over the
 recordings is nearest. A sentence is never compared with the same sentence of the recordings: it is left out of the mean. The
 recordings themselves are judged by the same rule, which says how well the measure can do at all.
+Similarity: the cosine of Resemblyzer's embeddings of two clips with different sentences, averaged over a speaker's pairs: spoken beside that
+speaker's recordings, recordings of the same speaker, recordings of different speakers.
 Prints a table and one JSON line. Exit 2: wrong use, 3: something is missing.
 """
 import argparse
@@ -122,8 +127,92 @@ def judge(real, clips, nearest):
     return heard
 
 
+def similarities(real, made):
+    """{speaker: {"spoken": , "same": , "different": }}: mean cosines of clips with different sentences"""
+    def unit(v):
+        return v / (np.linalg.norm(v) + 1e-12)
+
+    def mean(pairs):
+        return float(np.mean(pairs)) if len(pairs) else float("nan")
+    sums = {}  # of all speakers' recordings of a sentence: a sum stands for all the others at once
+    for of in real.values():
+        for n, v in of.items():
+            total, count = sums.get(n, (0, 0))
+            sums[n] = (total + unit(v), count + 1)
+    out = {}
+    for s in real:
+        own = {n: unit(v) for n, v in real[s].items()}
+        different = []
+        for n, v in own.items():
+            for m, (total, count) in sums.items():
+                rest = count - (m in own)
+                if m != n and rest:
+                    different.append(float(np.dot(v, total - own.get(m, 0))) / rest)
+        out[s] = {"spoken": mean([np.dot(unit(v), w) for n, v in made[s].items() for m, w in own.items() if m != n]),
+                  "same": mean([np.dot(v, w) for n, v in own.items() for m, w in own.items() if m != n]), "different": mean(different)}
+    return out
+
+
+def way(row):
+    """how far the voice is on the way from anybody (0) to the speaker (1)"""
+    return (row["spoken"] - row["different"]) / max(row["same"] - row["different"], 1e-9)
+
+
+def read_groups(out, speakers):
+    """{group: speakers} of speakers.tsv; None where there is none"""
+    path = os.path.join(out, "speakers.tsv")
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as f:
+        kinds = dict(line.rstrip("\n").split("\t")[:2] for line in f)
+    names = {"trained": "trained, --speaker", "held-out": "held out, --reference"}
+    return {title: [s for s in speakers if kinds.get(s) == kind] for kind, title in names.items() if kind in kinds.values()}
+
+
+def judge_groups(groups, similarity, result, least):
+    """Prints a row for each group; -> {group: figures}, whether all are far enough."""
+    figures, passed = {}, True
+    print(f"{'similarity':24s} {'speakers':>8s} {'spoken':>8s} {'same':>8s} {'different':>10s} {'way':>6s} {'nearest':>9s} {'recordings':>11s} {'pitch off':>10s}")
+    for title, members in groups.items():
+        row = {k: float(np.mean([similarity[s][k] for s in members])) for k in ("spoken", "same", "different")}
+        row["way"] = way(row)
+        row.update({kind: float(np.mean([shares(result["embedding"][key])[s] for s in members])) for kind, key in (("recognised", "spoken"),
+                                                                                                                  ("recordings_recognised", "recordings"))})
+        row["semitones"] = float(np.nanmean([abs(12 * np.log2(result["pitch"]["spoken_hz"][s] / result["pitch"]["recordings_hz"][s])) for s in members]))
+        print(f"  {title:22s} {len(members):8d} {row['spoken']:8.3f} {row['same']:8.3f} {row['different']:10.3f} {row['way']:6.2f} "
+              f"{100 * row['recognised']:8.1f}% {100 * row['recordings_recognised']:10.1f}% {row['semitones']:7.1f} st")
+        passed &= row["way"] >= least
+        figures[title] = dict(row, speakers=len(members))
+    worst = sorted(similarity, key=lambda s: way(similarity[s]))[:5]
+    print("  least alike: " + ", ".join(f"{s} ({way(similarity[s]):.2f})" for s in worst))
+    return figures, passed
+
+
 def shares(heard):
     return {s: of.get(s, 0) / sum(of.values()) for s, of in heard.items()}
+
+
+def show_speakers(speakers, result, similarity, least):
+    """A column for each speaker; -> whether all are recognised."""
+    passed = True
+    print(f"{'recognised as themselves':26s} " + " ".join(f"{s:>8s}" for s in speakers))
+    for name, r in result.items():
+        for kind in ("recordings", "spoken"):
+            share = shares(r[kind])
+            print(f"  by {name + ', ' + kind:21s} " + " ".join(f"{100 * share[s]:7.1f}%" for s in speakers))
+            if kind == "spoken":
+                passed &= min(share.values()) >= least
+    for key, words in (("spoken", "spoken"), ("same", "same speaker"), ("different", "other speakers")):
+        print(f"  {'similarity, ' + words:24s} " + " ".join(f"{similarity[s][key]:8.3f}" for s in speakers))
+    for kind in ("recordings", "spoken"):
+        print(f"  {'pitch in Hz, ' + kind:24s} " + " ".join(f"{result['pitch'][kind + '_hz'][s]:8.1f}" for s in speakers))
+    for name, r in result.items():
+        for s in speakers:
+            wrong = {w or "nobody": n for w, n in r["spoken"][s].items() if w != s}
+            if wrong:
+                print(f"  {s} by {name}: heard as " + ", ".join(f"{w} {n} times" for w, n in sorted(wrong.items(), key=lambda i: -i[1])))
+    print("well" if passed else "NOT RECOGNISED", f"(at least {100 * least:g} % are wanted)")
+    return passed
 
 
 def main():
@@ -131,6 +220,7 @@ def main():
     p.add_argument("out")
     p.add_argument("--spoken")
     p.add_argument("--least", type=float, default=0.95)
+    p.add_argument("--least-way", type=float, default=0.5)
     o = p.parse_args()
     reference, spoken = os.path.join(o.out, "reference"), o.spoken or os.path.join(o.out, "spoken")
     for d in (reference, spoken):
@@ -140,7 +230,7 @@ def main():
     if len(speakers) < 2:
         fail(f"{reference} has {len(speakers)} speaker: with fewer than two there is nothing to tell apart")
     real, made = listen(reference, speakers), listen(spoken, speakers)
-    result, passed = {}, True
+    result, passed, similarity, groups = {}, True, {}, read_groups(o.out, speakers)
     for name, measure, nearest in (("embedding", embed_all, nearest_embedding), ("pitch", pitch_all, nearest_pitch)):
         try:
             a = features(real, measure)
@@ -148,25 +238,18 @@ def main():
             fail(f"{name}: {e}; pip install resemblyzer soundfile")
         b = features(made, measure)
         result[name] = {"recordings": judge(a, a, nearest), "spoken": judge(a, b, nearest)}
+        if name == "embedding":
+            similarity = similarities(a, b)
         if name == "pitch":
             hz = lambda of: {s: round(float(np.exp(np.nanmedian(list(v.values())))), 1) for s, v in of.items()}
             result[name].update(recordings_hz=hz(a), spoken_hz=hz(b))
-    print(f"{'recognised as themselves':26s} " + " ".join(f"{s:>8s}" for s in speakers))
-    for name, r in result.items():
-        for kind in ("recordings", "spoken"):
-            share = shares(r[kind])
-            print(f"  by {name + ', ' + kind:21s} " + " ".join(f"{100 * share[s]:7.1f}%" for s in speakers))
-            if kind == "spoken":
-                passed &= min(share.values()) >= o.least
-    for kind in ("recordings", "spoken"):
-        print(f"  {'pitch in Hz, ' + kind:24s} " + " ".join(f"{result['pitch'][kind + '_hz'][s]:8.1f}" for s in speakers))
-    for name, r in result.items():
-        for s in speakers:
-            wrong = {w or "nobody": n for w, n in r["spoken"][s].items() if w != s}
-            if wrong:
-                print(f"  {s} by {name}: heard as " + ", ".join(f"{w} {n} times" for w, n in sorted(wrong.items(), key=lambda i: -i[1])))
-    print("well" if passed else "NOT RECOGNISED", f"(at least {100 * o.least:g} % are wanted)")
+    if groups:
+        figures, passed = judge_groups(groups, similarity, result, o.least_way)
+        print("well" if passed else "NOT ALIKE", f"(at least {o.least_way:g} of the way is wanted)")
+    else:
+        figures, passed = {}, show_speakers(speakers, result, similarity, o.least)
     json.dump({"speakers": speakers, "sentences": {s: len(made[s]) for s in speakers}, "least": o.least, "passed": bool(passed),
+               **({"groups": figures} if groups else {}), "similarity": {s: {k: round(v, 4) for k, v in of.items()} for s, of in similarity.items()},
                **{name: {"recordings": shares(r["recordings"]), "spoken": shares(r["spoken"]),
                          **{k: v for k, v in r.items() if k.endswith("_hz")}} for name, r in result.items()}}, sys.stdout)
     print()
