@@ -28,6 +28,7 @@ static const Command commands[] = {
     {"synth", cmd_synth, "speak a text with a trained voice"},
     {"export", cmd_export,
      "one file to speak from: weights, symbols, vocoder, licence; nothing of the training"},
+    {"vocode", cmd_vocode, "recordings or mels through a vocoder alone"},
     {"eval", cmd_eval, "loss and speech of a checkpoint on a dataset's held-out clips"},
     {"align", cmd_align, "where every symbol of a dataset begins and ends: a table, TextGrids, a picture"},
     {"validate", cmd_validate, "settings against machine and data: what is wrong, why, and --fix"},

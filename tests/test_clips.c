@@ -1,8 +1,8 @@
 /* test_clips.c - from recordings to a voice on the four clips of tests/data: what `prepare` stores of them
  * beside librosa's mels and phonemizer's phonemes, a training of a few steps twice, a sentence spoken. */
-#include "support/npy_testing.h"
 #include "support/train_process.h"
 
+#include "base/npy.h"
 #include "dataset/audio_file.h"
 #include "voice/safetensors.h"
 

@@ -1,6 +1,7 @@
 /* test_export.c - `myxtts export`: a file that speaks like its checkpoint, with nothing of the training and
  * of this machine in it, and a sentence for everything that goes wrong. */
 #include "support/train_process.h"
+#include "support/vocoder_testing.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -82,7 +83,7 @@ static Buf spoken(const char *checkpoint, const char *out)
     run_program(&r, "synth", "--checkpoint", checkpoint, "--text", "old hill. green hill.", "--output", out,
                 "--iterations", "4", "--speaker", "boris");
     if (r.code != 0)
-        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
+        fail_msg("%s: exit code %d: %s", checkpoint, r.code, (const char *)r.stderr_text.data);
     run_free(&r);
     return read_file(out);
 }
@@ -107,12 +108,12 @@ static int is_weight(const TensorView *t)
     return 1;
 }
 
-/* A copy of the checkpoint with its weights changed: rounded to bf16, or with a NaN in one of them. */
-static void write_changed(const char *to, int nan)
+/* A copy of a checkpoint with its weights changed: rounded to bf16, or with a NaN in one of them. */
+static void write_changed(const char *to, const char *from, int nan)
 {
     SafeTensors f;
     Err err = {0};
-    if (safetensors_open(&f, step_file(lab.folder, 20), &err))
+    if (safetensors_open(&f, from, &err))
         fail_msg("%s", err.msg);
     MetaEntry meta[32];
     TensorView *tensors = calloc((size_t)f.count, sizeof *tensors);
@@ -171,13 +172,78 @@ static void float32_speaks_byte_for_byte(void **state)
 static void bf16_speaks_as_the_rounded_weights(void **state)
 {
     export_to(at("half.safetensors"), "bf16");
-    write_changed(at("rounded.safetensors"), 0);
+    write_changed(at("rounded.safetensors"), step_file(lab.folder, 20), 0);
     same_sound(at("half.safetensors"), at("rounded.safetensors"), 1);
     same_sound(at("half.safetensors"), lab.folder, 0);
     /* Exported again, in either precision, it stays what it is. */
     json_decref(run_json(ARGS("export", "--checkpoint", at("half.safetensors"), "--output",
                               at("again.safetensors"), "--precision", "float32", "--json")));
     same_sound(at("half.safetensors"), at("again.safetensors"), 1);
+}
+
+/* ---- with a vocoder ---- */
+
+#define VOCODER "\"vocoder_dim\": 16, \"vocoder_layers\": 2, " SMALL_MEL
+
+/* A run with the voice and a vocoder beside it; the weights of both are rounded or not. */
+static void make_run(const char *run, int rounded)
+{
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s/vocoder", run);
+    assert_int_equal(file_make_dirs(folder, NULL), 0);
+    Buf voice = read_file(step_file(lab.folder, 20));
+    write_file(path_of(run, "best.safetensors"), voice.data, voice.size);
+    buf_free(&voice);
+    write_vocoder(path_of(folder, "best.safetensors"), VOCODER, NULL);
+    if (!rounded)
+        return;
+    write_changed(path_of(run, "best.safetensors"), step_file(lab.folder, 20), 0);
+    write_changed(path_of(folder, "best.safetensors"), path_of(folder, "best.safetensors"), 0);
+}
+
+static void a_vocoder_inside_sounds_as_the_one_beside(void **state)
+{
+    const char *run = at("both"), *rounded = at("both-rounded"), *full = at("with.safetensors"),
+               *half = at("with-half.safetensors"), *alone = at("alone.safetensors"),
+               *without = at("without.safetensors");
+    make_run(run, 0);
+    make_run(rounded, 1);
+    json_t *o =
+        run_json(ARGS("export", "--checkpoint", run, "--output", full, "--precision", "float32", "--json"));
+    int64_t parameters = json_integer_value(json_object_get(o, "vocoder_parameters"));
+    assert_true(parameters > 1000);
+    assert_non_null(strstr(text_at(o, "vocoder"), "both/vocoder/best.safetensors"));
+    json_decref(o);
+    same_sound(run, full, 1);
+    json_decref(run_json(ARGS("export", "--checkpoint", run, "--output", half, "--json")));
+    same_sound(rounded, half, 1);
+    same_sound(run, half, 0);
+    o = run_json(ARGS("info", "--checkpoint", half, "--json"));
+    const json_t *vocoder = json_object_get(o, "vocoder");
+    assert_int_equal(json_integer_value(json_object_get(vocoder, "parameters")), parameters);
+    assert_int_equal(json_integer_value(json_object_get(vocoder, "step")), 7);
+    json_t *was = run_json(ARGS("info", "--checkpoint", lab.folder, "--json"));
+    assert_int_equal(json_integer_value(json_object_get(o, "parameters")),
+                     json_integer_value(json_object_get(was, "parameters")));
+    json_decref(was);
+    json_decref(o);
+    /* What is inside goes along when it is exported again, and can be left out. */
+    json_decref(run_json(ARGS("export", "--checkpoint", half, "--output", alone, "--json")));
+    same_sound(half, alone, 1);
+    json_decref(run_json(
+        ARGS("export", "--checkpoint", half, "--output", without, "--vocoder", "griffin_lim", "--json")));
+    same_sound(half, without, 0);
+    same_sound(without, at("half.safetensors"), 1);
+    /* A vocoder alone, put inside in its place. */
+    json_decref(
+        run_json(ARGS("export", "--checkpoint", path_of(run, "vocoder"), "--output", alone, "--json")));
+    o = run_json(ARGS("info", "--checkpoint", alone, "--json"));
+    assert_string_equal(text_at(o, "network"), "vocoder");
+    assert_int_equal(json_integer_value(json_object_get(o, "parameters")), parameters);
+    json_decref(o);
+    json_decref(
+        run_json(ARGS("export", "--checkpoint", without, "--output", full, "--vocoder", alone, "--json")));
+    same_sound(half, full, 1);
 }
 
 /* ---- what is in it ---- */
@@ -281,7 +347,7 @@ static void a_damaged_export_gets_a_sentence(void **state)
 static void weights_that_are_no_numbers_are_not_exported(void **state)
 {
     const char *file = at("never.safetensors");
-    write_changed(at("nan.safetensors"), 1);
+    write_changed(at("nan.safetensors"), step_file(lab.folder, 20), 1);
     expect_failure(3, ARGS("export", "--checkpoint", at("nan.safetensors"), "--output", file),
                    WORDS("nan.safetensors", "decoder.mel.weight", "nan"), file);
 }
@@ -312,6 +378,7 @@ int main(void)
         cmocka_unit_test(floats_are_rounded_to_nearest_even),
         cmocka_unit_test(float32_speaks_byte_for_byte),
         cmocka_unit_test(bf16_speaks_as_the_rounded_weights),
+        cmocka_unit_test(a_vocoder_inside_sounds_as_the_one_beside),
         cmocka_unit_test(nothing_of_the_training_is_in_it),
         cmocka_unit_test(info_shows_what_others_have_to_know),
         cmocka_unit_test(a_damaged_export_gets_a_sentence),

@@ -21,7 +21,6 @@
 #include "base/thread.h"
 #include "dataset/audio_file.h"
 #include "picture/picture.h"
-#include "support/npy_testing.h"
 
 #define GOLDEN "tests/golden/"
 

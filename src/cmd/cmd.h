@@ -18,6 +18,7 @@ int cmd_train(int argc, char **argv, Log *log);
 int cmd_diagnose(int argc, char **argv, Log *log);
 int cmd_synth(int argc, char **argv, Log *log);
 int cmd_export(int argc, char **argv, Log *log);
+int cmd_vocode(int argc, char **argv, Log *log);
 int cmd_eval(int argc, char **argv, Log *log);
 int cmd_align(int argc, char **argv, Log *log);
 int cmd_compare(int argc, char **argv, Log *log);

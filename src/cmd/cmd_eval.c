@@ -16,10 +16,11 @@
 #include "diag/voice_report.h"
 #include "train/evaluate.h"
 #include "train/hearing.h"
+#include "voice/vocoder_file.h"
 #include "voice/voice.h"
 
 static const char *usage_text =
-    "myxtts eval --checkpoint D --data-path DIR [--clips N] [--lines F] [--json]\n\n"
+    "myxtts eval --checkpoint D --data-path DIR [--clips N] [--lines F] [--vocoder V] [--json]\n\n"
     "Speaks N of the clips of DIR that are held out (all clips where none is) from their text alone, and "
     "says what a\n"
     "recogniser hears beside what it hears in the recordings, and how far the sound is from them; and the "
@@ -33,6 +34,8 @@ static const char *usage_text =
 
 typedef struct Eval {
     VoiceData data;
+    Checkpoint vocoder; /* closed where there is none */
+    int has_vocoder;
     Corpus corpus;
     Synthesiser *synthesiser;
     Hearing *hearing;
@@ -44,9 +47,15 @@ typedef struct Eval {
 } Eval;
 
 /* The held-out clips; where none is held out, all. */
-static int open_data(Eval *e, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
+static int open_data(Eval *e, const char *checkpoint, const char *vocoder, const CmdLine *line, Log *log,
+                     Err *err)
 {
     int rc = voice_data_open(&e->data, checkpoint, line, log, err);
+    if (!rc) {
+        rc = vocoder_file_of(&e->vocoder, &e->data.file, vocoder, log, err);
+        e->has_vocoder = rc == 1;
+        rc = rc < 0 ? rc : 0;
+    }
     if (!rc)
         rc = voice_data_corpus(&e->data, &e->corpus, SPLIT_VAL, log, err);
     if (rc)
@@ -87,6 +96,8 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
         rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err);
     if (rc)
         return rc;
+    hearing_set_sound(e->hearing, &(SoundOptions){.vocoder = e->has_vocoder ? &e->vocoder : NULL,
+                                                  .device = e->data.devices.model});
     /* All clips are spoken first; then several threads listen. */
     const int n = hearing_count(e->hearing);
     Speech *speech = calloc((size_t)n, sizeof *speech);
@@ -139,13 +150,14 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
 /* --- lines --- */
 
 /* Speaks line after line and lets all cores listen. */
-static int judge_lines(Eval *e, const char *checkpoint, const char *path, const CmdLine *line, Log *log,
-                       Err *err)
+static int judge_lines(Eval *e, const char *checkpoint, const char *path, const char *vocoder,
+                       const CmdLine *line, Log *log, Err *err)
 {
     VoiceOptions o = {.checkpoint = checkpoint,
                       .argc = line->setting_count,
                       .argv = line->settings,
                       .device = e->data.devices.model,
+                      .vocoder = vocoder,
                       .log = log};
     Buf text = {0};
     Voice *voice = NULL;
@@ -196,6 +208,8 @@ static int lost_words(const Eval *e)
     return voice->words && real->words && voice->share > real->share + LOST_POINTS;
 }
 
+static const char *vocoder_name(const Eval *e) { return e->has_vocoder ? e->vocoder.path : VOCODER_NONE; }
+
 /* The voice beside the recordings: words, distance, loss, findings. */
 static int report(const Eval *e, int json, Err *err)
 {
@@ -205,10 +219,11 @@ static int report(const Eval *e, int json, Err *err)
         for (int i = 0; i < TERM_COUNT; i++)
             if (loss_term_is_of(i, e->data.file.cfg.network))
                 json_object_set_new(terms, loss_term_name(i), json_from_double(e->terms[i]));
-        json_t *o = json_pack(
-            "{s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint", json_from_text(e->data.file.path), "step",
-            (json_int_t)e->data.file.content.state.step, "clips", (json_int_t)e->corpus.count, "held_out",
-            !e->all, "loss", json_from_double(e->loss), "terms", terms, "spoken", h->clips);
+        json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:b, s:o, s:o, s:i}", "checkpoint",
+                              json_from_text(e->data.file.path), "vocoder", json_from_text(vocoder_name(e)),
+                              "step", (json_int_t)e->data.file.content.state.step, "clips",
+                              (json_int_t)e->corpus.count, "held_out", !e->all, "loss",
+                              json_from_double(e->loss), "terms", terms, "spoken", h->clips);
         heard_json(o, h);
         if (e->lines.words) {
             json_object_set_new(o, "words", json_integer(e->lines.words));
@@ -233,6 +248,8 @@ static int report(const Eval *e, int json, Err *err)
     if (lost_words(e))
         printf("  many words are lost between the recordings and the voice: it needs more training, or more "
                "data\n");
+    if (h->clips || e->lines.words)
+        printf("  sound by %s\n", e->has_vocoder ? e->vocoder.path : "Griffin-Lim");
     if (h->judge[0])
         printf("  judged by %s\n", h->judge);
     for (int i = 0; i < e->report.count; i++)
@@ -249,11 +266,12 @@ static int report(const Eval *e, int json, Err *err)
 /* Exit code 1: words are lost, or the voice doctor found something. */
 int cmd_eval(int argc, char **argv, Log *log)
 {
-    const char *checkpoint = NULL, *clips = NULL, *lines = NULL;
+    const char *checkpoint = NULL, *clips = NULL, *lines = NULL, *vocoder = NULL;
     const CmdOption own[] = {
         {"checkpoint", "D", &checkpoint, NULL, "a checkpoint, or a folder of them"},
         {"clips", "N", &clips, NULL, "clips to speak from their text alone (20); 0 for none"},
         {"lines", "F", &lines, NULL, "a file of lines to speak and judge"},
+        {"vocoder", "PATH", &vocoder, NULL, "what makes the sound: a vocoder, or griffin_lim; as in synth"},
     };
     CmdLine line;
     Err err = {0};
@@ -271,11 +289,11 @@ int cmd_eval(int argc, char **argv, Log *log)
     else if (clips && (atoi(clips) < 0 || (atoi(clips) == 0 && strcmp(clips, "0") != 0)))
         rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", clips);
     if (!rc)
-        rc = open_data(&e, checkpoint, &line, log, &err);
+        rc = open_data(&e, checkpoint, vocoder, &line, log, &err);
     if (!rc)
         rc = evaluate(&e, clips ? atoi(clips) : SPOKEN_CLIPS, log, &err);
     if (!rc && lines)
-        rc = judge_lines(&e, checkpoint, lines, &line, log, &err);
+        rc = judge_lines(&e, checkpoint, lines, vocoder, &line, log, &err);
     if (!rc)
         rc = report(&e, line.json, &err);
     if (!rc && (lost_words(&e) || e.report.count > 0))
@@ -287,6 +305,7 @@ done:
     hearing_close(e.hearing);
     synthesiser_close(e.synthesiser);
     corpus_close(&e.corpus);
+    checkpoint_close(&e.vocoder);
     voice_data_close(&e.data);
     cmd_line_close(&line);
     return code;

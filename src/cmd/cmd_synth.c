@@ -22,11 +22,12 @@
 #include "cmd/output.h"
 #include "picture/picture.h"
 #include "train/pictures.h"
+#include "voice/vocoder_file.h"
 #include "voice/voice.h"
 
 static const char *usage_text =
     "myxtts synth --checkpoint D --text \"...\" | --text-file F --output out.wav [--speed 1.2] [--pitch +2]\n"
-    "             [--reference R.wav | --speaker S] [--png mel.png] [--alignment-png F.png]\n"
+    "             [--reference R.wav | --speaker S] [--vocoder V] [--png mel.png] [--alignment-png F.png]\n"
     "myxtts synth --checkpoint D --lines F --output-dir DIR [--json] ...\n\n"
     "Speaks the text with a voice that `myxtts train` made. D is a checkpoint or a folder of them (its best "
     "one is used).\n"
@@ -39,9 +40,11 @@ static const char *usage_text =
     "becomes\n"
     "DIR/NN.wav; the voice is loaded once.";
 
+#define GPU_WORKERS 4
+
 typedef struct Synth {
     const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png,
-        *alignment_png, *iterations, *speed, *pitch;
+        *alignment_png, *iterations, *speed, *pitch, *vocoder;
     Devices devices;
     Voice *voice;
     Spoken spoken;
@@ -127,6 +130,12 @@ static int pictures(const Synth *s, Err *err)
     return !rc && s->alignment_png ? alignment_picture(s, err) : rc;
 }
 
+static const char *vocoder_name(const Synth *s)
+{
+    const Checkpoint *vocoder = voice_vocoder(s->voice);
+    return vocoder ? vocoder->path : VOCODER_NONE;
+}
+
 /* Times are shares of the sound's length: below 1 is faster than speech. */
 static int report(const Synth *s, Err *err)
 {
@@ -136,13 +145,13 @@ static int report(const Synth *s, Err *err)
            took = p->text_seconds + p->mel_seconds + p->audio_seconds;
     if (s->json)
         return output_print(
-            json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
-                      json_from_text(s->output), "checkpoint", json_from_text(f->path), "step",
-                      (json_int_t)f->content.state.step, "seconds", length, "frames", (json_int_t)p->frames,
-                      "symbols", (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out,
-                      "real_time_factor", took / length, "text_seconds", p->text_seconds, "mel_seconds",
-                      p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
-                      p->first_seconds, "load_seconds", s->open_seconds),
+            json_pack("{s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
+                      json_from_text(s->output), "checkpoint", json_from_text(f->path), "vocoder",
+                      json_from_text(vocoder_name(s)), "step", (json_int_t)f->content.state.step, "seconds",
+                      length, "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts",
+                      p->parts, "left_out", p->left_out, "real_time_factor", took / length, "text_seconds",
+                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds,
+                      "first_sound_seconds", p->first_seconds, "load_seconds", s->open_seconds),
             6, err);
     char line[4600];
     snprintf(
@@ -310,7 +319,10 @@ static int cut_lines(Lines *l, Err *err)
 /* All cores make sound, each with a stage of its own. */
 static int speak_lines(Synth *s, int *findings, Err *err)
 {
-    const int workers = thread_cores();
+    /* On a GPU each has weights of its own there, and four are enough to keep it busy. */
+    const int cores = thread_cores(),
+              on_gpu = !s->devices.model->traits.host_memory && voice_vocoder(s->voice),
+              workers = on_gpu && cores > GPU_WORKERS ? GPU_WORKERS : cores;
     Lines l = {.s = s};
     int rc = cut_lines(&l, err);
     if (rc)
@@ -321,7 +333,7 @@ static int speak_lines(Synth *s, int *findings, Err *err)
     if (!l.sound || !l.slots)
         rc = err_set(err, ERR_NOMEM, "no memory to speak %llu lines", (unsigned long long)l.count);
     for (int i = 0; i < workers && !rc; i++)
-        rc = voice_sound_open(s->voice, &l.sound[i], err);
+        rc = voice_sound_open(s->voice, &l.sound[i], 1, err);
     double from = clock_now();
     OrderedJob job = {"speak", l.count, workers, workers * 2, &l, speak_line, finish_line};
     if (!rc)
@@ -407,6 +419,7 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .argc = line->setting_count,
                       .argv = line->settings,
                       .device = s->devices.model,
+                      .vocoder = s->vocoder,
                       .iterations = (int)iterations,
                       .speed = speed,
                       .pitch = pitch,
@@ -419,6 +432,12 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     if (rc)
         return rc;
     s->open_seconds = clock_now() - from;
+    const Checkpoint *vocoder = voice_vocoder(s->voice);
+    if (vocoder)
+        log_info(log, "sound: by the vocoder %s (step %lld)", vocoder->path,
+                 (long long)vocoder->content.state.step);
+    else
+        log_info(log, "sound: by Griffin-Lim");
     if (s->lines)
         return speak_lines(s, findings, err);
     rc = speak_text(s, err);
@@ -472,6 +491,8 @@ int cmd_synth(int argc, char **argv, Log *log)
         {"speaker", "S", &s.speaker, NULL, "speak in the voice of this speaker of the training data"},
         {"png", "F.png", &s.png, NULL, "draw the mel of the first sentence"},
         {"alignment-png", "F.png", &s.alignment_png, NULL, "draw its mel with symbols, durations and pitch"},
+        {"vocoder", "PATH", &s.vocoder, NULL,
+         "what makes the sound: a vocoder, or griffin_lim (D/vocoder where it is there, else griffin_lim)"},
         {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim (60)"},
     };
     CmdLine line;

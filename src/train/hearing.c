@@ -22,7 +22,6 @@
 #include "cache/features.h"
 #include "dataset/audio_file.h"
 #include "judge/distance.h"
-#include "voice/sound.h"
 
 #define NICENESS 10                    /* listening never takes time from training */
 #define LARGEST_FILE ((size_t)1 << 30) /* bytes of a recording */
@@ -60,6 +59,7 @@ struct Hearing {
     const Config *cfg;
     const Corpus *corpus;
     Log *log;
+    SoundOptions sound;
     Clip *clips;
     int count, threads;
     Ear *ears;
@@ -181,7 +181,7 @@ static int next_clip(void *user, int slot, uint64_t item, Err *err) { return 0; 
 /* What one thread needs; none of it can be shared. */
 static int open_ear(const Hearing *h, Ear *e, Err *err)
 {
-    int rc = sound_open(&e->sound, &(SoundOptions){.cfg = h->cfg}, err);
+    int rc = sound_open(&e->sound, &h->sound, err);
     if (!rc)
         rc = mel_scratch_open(&e->mel, h->mel, err);
     if (!rc)
@@ -310,6 +310,7 @@ int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int mos
     h->cfg = cfg;
     h->corpus = corpus;
     h->log = log;
+    h->sound.cfg = cfg;
     h->threads = threads > 1 ? threads : 1;
     h->count = corpus->count < (uint32_t)most ? (int)corpus->count : most;
     pthread_mutex_init(&h->mutex, NULL);
@@ -333,6 +334,14 @@ int hearing_open(Hearing **out, const Config *cfg, const Corpus *corpus, int mos
     }
     *out = h;
     return 0;
+}
+
+/* Every thread has a stage of its own. */
+void hearing_set_sound(Hearing *h, const SoundOptions *o)
+{
+    h->sound = *o;
+    h->sound.cfg = h->cfg;
+    h->sound.threads = 1;
 }
 
 /* Clips that nobody has begun are dropped; the one under way is waited for. */

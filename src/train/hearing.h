@@ -14,6 +14,7 @@
 #include "judge/judge.h"
 #include "model/synthesis.h"
 #include "pipeline/corpus.h"
+#include "voice/sound.h"
 
 typedef struct Heard {
     int64_t step;
@@ -39,6 +40,9 @@ typedef struct Hearing Hearing;
  * must outlive it. */
 int hearing_open(Hearing **h, const Config *cfg, const Corpus *corpus, int most, int threads, Log *log,
                  Err *err);
+/* What makes the sound, before the first clips are submitted; without it Griffin-Lim does. What the options
+ * point to must outlive the listener. */
+void hearing_set_sound(Hearing *h, const SoundOptions *o);
 void hearing_close(Hearing *h); /* NULL is fine; leaves clips that are under way */
 int hearing_count(const Hearing *h);
 uint32_t hearing_item(const Hearing *h, int i); /* of the corpus */

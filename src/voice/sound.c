@@ -6,21 +6,26 @@
 
 #include "base/mem.h"
 
-/* The first is the one that is used when none is named. */
+/* Frames of the pieces that a mel is cut into: each is twice as long as the one before. */
+#define FIRST_PIECE 16
+#define LONGEST_PIECE 256
+
 static const SoundKind *const kinds[] = {
     &sound_griffin_lim,
+    &sound_vocoder,
 };
 
 struct Sound {
     const SoundKind *kind;
     void *stage;
+    int hop, bands;
+    float *room; /* [room_count] the sound of a piece with its context */
+    int64_t room_count;
 };
 
 /* By name, as a setting gives it. */
 static const SoundKind *find_kind(const char *name)
 {
-    if (!name)
-        return kinds[0];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->name, name) == 0)
             return kinds[i];
@@ -30,7 +35,8 @@ static const SoundKind *find_kind(const char *name)
 int sound_open(Sound **out, const SoundOptions *o, Err *err)
 {
     *out = NULL;
-    const SoundKind *kind = find_kind(o->kind);
+    const SoundKind *usual = o->vocoder ? &sound_vocoder : &sound_griffin_lim,
+                    *kind = o->kind ? find_kind(o->kind) : usual;
     if (!kind) {
         err_set(err, ERR_CONFIG, "there is no sound stage '%s'", o->kind);
         return err_hint(err, "%s is one", kinds[0]->name);
@@ -39,6 +45,8 @@ int sound_open(Sound **out, const SoundOptions *o, Err *err)
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory for the sound stage %s", kind->name);
     s->kind = kind;
+    s->hop = o->cfg->hop_length;
+    s->bands = o->cfg->n_mels;
     int rc = kind->open(&s->stage, o, err);
     if (rc) {
         sound_close(s);
@@ -53,7 +61,63 @@ void sound_close(Sound *s)
     if (!s)
         return;
     s->kind->close(s->stage);
+    free(s->room);
     free(s);
+}
+
+/* --- pieces --- */
+
+/* Frames from..to of a mel, and the samples that are theirs. */
+typedef struct Piece {
+    int64_t from, to, first, count;
+} Piece;
+
+/* The piece behind p (of all zeros: the first). 0: there is none. A rest too short for a piece of its own
+ * goes with the last one. */
+static int next_piece(const Sound *s, Piece *p, int64_t frames)
+{
+    const int64_t all = s->kind->samples(s->stage, frames), was = p->to - p->from;
+    if (p->to >= frames && p->to > 0)
+        return 0;
+    int64_t size = was ? 2 * was : FIRST_PIECE;
+    size = size < LONGEST_PIECE ? size : LONGEST_PIECE;
+    p->from = p->to;
+    p->to = p->from + size;
+    if (!s->kind->context || p->to + FIRST_PIECE > frames)
+        p->to = frames;
+    p->first = p->from * s->hop;
+    p->count = (p->to < frames ? p->to * s->hop : all) - p->first;
+    return 1;
+}
+
+/* Room for the sound of so many frames. */
+static int fit_room(Sound *s, int64_t frames, Err *err)
+{
+    const int64_t count = s->kind->samples(s->stage, frames);
+    if (count <= s->room_count)
+        return 0;
+    float *grown = mem_realloc(s->room, (size_t)count, sizeof *grown);
+    if (!grown)
+        return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)count);
+    s->room = grown;
+    s->room_count = count;
+    return 0;
+}
+
+/* out [p->count]: the sound of a piece, which is made with the frames around it. */
+static int make_piece(Sound *s, float *out, const Piece *p, const float *log_mel, int64_t frames, Err *err)
+{
+    if (p->from == 0 && p->to == frames)
+        return s->kind->run(s->stage, out, log_mel, frames, err);
+    const int64_t context = s->kind->context(s->stage), before = p->from < context ? p->from : context,
+                  behind = frames - p->to < context ? frames - p->to : context,
+                  all = before + p->to - p->from + behind;
+    int rc = fit_room(s, all, err);
+    if (!rc)
+        rc = s->kind->run(s->stage, s->room, log_mel + (p->from - before) * s->bands, all, err);
+    if (!rc)
+        memcpy(out, s->room + before * s->hop, (size_t)p->count * sizeof *out);
+    return rc;
 }
 
 /* Memory is zeroed, so what no kind writes to is silence. */
@@ -64,10 +128,30 @@ int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, 
     *samples = mem_calloc((size_t)*count, sizeof **samples);
     if (!*samples)
         return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)*count);
-    int rc = s->kind->run(s->stage, *samples, log_mel, frames, err);
+    int rc = 0;
+    for (Piece p = {0}; !rc && next_piece(s, &p, frames);)
+        rc = make_piece(s, *samples + p.first, &p, log_mel, frames, err);
     if (rc) {
         free(*samples);
         *samples = NULL;
+    }
+    return rc;
+}
+
+/* The silence comes with the last piece. */
+int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence, SoundSink sink, void *arg,
+                 Err *err)
+{
+    int rc = 0;
+    for (Piece p = {0}; !rc && next_piece(s, &p, frames);) {
+        const int64_t count = p.count + (p.to == frames ? silence : 0);
+        float *samples = mem_calloc((size_t)count, sizeof *samples);
+        if (!samples)
+            return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)count);
+        rc = make_piece(s, samples, &p, log_mel, frames, err);
+        if (!rc)
+            rc = sink(arg, samples, count, err);
+        free(samples);
     }
     return rc;
 }

@@ -9,11 +9,16 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "device/device.h"
+#include "voice/checkpoint.h"
 
 typedef struct SoundOptions {
-    const Config *cfg; /* settings of the mel; not needed once the stage is open */
-    const char *kind;  /* name of a kind; NULL: the first in the table */
-    int iterations;    /* of kinds that iterate; 0: their own default */
+    const Config *cfg;         /* settings of the mel; not needed once the stage is open */
+    const char *kind;          /* name of a kind; NULL: a vocoder where one is given, else Griffin-Lim */
+    int iterations;            /* of kinds that iterate; 0: their own default */
+    const Checkpoint *vocoder; /* not needed once the stage is open */
+    Device *device;            /* of a vocoder; must outlive the stage */
+    int threads;               /* of a vocoder on the CPU; 0: all cores */
 } SoundOptions;
 
 /* What a kind of stage can do; `stage` is what its open gave. */
@@ -23,10 +28,13 @@ typedef struct SoundKind {
     /* Samples that so many frames become. */
     int64_t (*samples)(const void *stage, int64_t frames);
     int (*run)(void *stage, float *samples, const float *log_mel, int64_t frames, Err *err);
+    /* Frames on either side that the sound around a frame depends on: pieces of a mel that are that much
+     * longer give the sound of the whole. NULL: it depends on all of them. */
+    int (*context)(const void *stage);
     void (*close)(void *stage);
 } SoundKind;
 
-extern const SoundKind sound_griffin_lim;
+extern const SoundKind sound_griffin_lim, sound_vocoder;
 
 typedef struct Sound Sound;
 /* ERR_CONFIG for a kind that is not there, or settings of the mel that it cannot turn into sound. */
@@ -34,8 +42,14 @@ int sound_open(Sound **s, const SoundOptions *o, Err *err);
 void sound_close(Sound *s); /* NULL is fine */
 
 /* The sound of a mel, with so many samples of silence behind it: *samples [*count], malloc'd; NULL after an
- * error. ERR_DATA for less than one frame. */
+ * error. ERR_DATA for a mel too short to have a sound, or numbers that are not finite. */
 int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, int64_t frames,
                int64_t silence, Err *err);
+
+/* The same, piece by piece, as soon as each is there: the first is short, so that it can be heard soon.
+ * Together they are what sound_make gives. Not 0 from the sink: stop, and return it. */
+typedef int (*SoundSink)(void *arg, const float *samples, int64_t count, Err *err);
+int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence, SoundSink sink, void *arg,
+                 Err *err);
 
 #endif

@@ -9,8 +9,8 @@
 #define VOCODER_FOLDER "vocoder"   /* of a run: where `train --network vocoder` puts its checkpoints */
 #define VOCODER_NONE "griffin_lim" /* in the place of a path: no vocoder */
 
-/* A vocoder's checkpoint or a folder of them, an exported vocoder, or an exported voice with one inside.
- * ERR_FORMAT: it holds a voice alone. A failed one is closed. */
+/* A vocoder's checkpoint or a folder of them, an exported vocoder, or a voice that has one, inside or beside
+ * it. ERR_FORMAT: it holds a voice alone. A failed one is closed. */
 int vocoder_file_open(Checkpoint *v, const char *path, Log *log, Err *err);
 
 /* The vocoder of a voice: the one in its file, else the one in the folder `vocoder` beside it. path: another
@@ -18,7 +18,8 @@ int vocoder_file_open(Checkpoint *v, const char *path, Log *log, Err *err);
  * none; or a negative code. */
 int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Log *log, Err *err);
 
-/* 0 when it makes sound of the mels that the voice makes. ERR_CONFIG names what differs, with both values. */
-int vocoder_file_fits(const Checkpoint *vocoder, const Checkpoint *voice, Err *err);
+/* 0 when it makes sound of mels with these settings. ERR_CONFIG names what differs, with both values. whose:
+ * whose settings they are, for the message. */
+int vocoder_file_fits(const Checkpoint *vocoder, const Config *cfg, const char *whose, Err *err);
 
 #endif

@@ -14,10 +14,10 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/utf8.h"
-#include "ops/ops_open.h"
 #include "text/text.h"
-#include "text/tokens.h"
+#include "voice/network_room.h"
 #include "voice/speak.h"
+#include "voice/vocoder_file.h"
 
 #define PAUSE_SECONDS 0.2  /* between sentences */
 #define PIECE_SECONDS 0.05 /* between pieces of a sentence */
@@ -32,13 +32,9 @@
 
 struct Voice {
     VoiceOptions o;
-    Checkpoint file;
-    const Ops *ops;
-    OpsContext c;
-    Stream *stream;
-    Model m;
-    void *weights, *workspace;
-    uint64_t weight_bytes, workspace_bytes;
+    Checkpoint file, vocoder; /* the latter is closed where there is none */
+    int has_vocoder;
+    NetworkRoom network;
     Synthesiser *synthesiser;
     SynthesisLimits limits;
     Sound *sound;
@@ -48,57 +44,6 @@ struct Voice {
 };
 
 /* --- opening --- */
-
-/* The network's description, and the ops on a stream of their own. */
-static int open_ops(Voice *v, Err *err)
-{
-    const Config *cfg = &v->file.cfg;
-    Device *d = v->o.device;
-    const Ops *ops = ops_table(d, cfg->mixed_precision, err);
-    if (!ops)
-        return err->code;
-    int rc = model_open(&v->m, cfg, tokens_count(), err);
-    if (!rc)
-        rc = d->ops->stream_open(d, &v->stream, "speak", err);
-    if (rc)
-        return rc;
-    v->c.threads = thread_cores();
-    /* Texts differ in length: timing products for each would take longer than speaking. */
-    v->c.deterministic = 1;
-    v->ops = ops;
-    return ops->open(&v->c, d, v->stream, err);
-}
-
-/* Weights for speaking only: no gradients, no moments. */
-static int take_memory(Voice *v, Err *err)
-{
-    Device *d = v->o.device;
-    v->weight_bytes = model_bytes(&v->m, v->ops, 0);
-    v->workspace_bytes = v->ops->workspace_bytes;
-    int rc = device_alloc(d, &v->weights, v->weight_bytes, err);
-    if (!rc && v->workspace_bytes)
-        rc = device_alloc(d, &v->workspace, v->workspace_bytes, err);
-    if (rc)
-        return rc;
-    v->c.workspace = v->workspace;
-    v->c.workspace_bytes = v->workspace_bytes;
-    return model_attach(&v->m, &v->c, v->weights, 0, err);
-}
-
-/* From the file through host memory to the device. */
-static int load_weights(Voice *v, Err *err)
-{
-    float *flat = mem_aligned(64, (size_t)v->m.params.size, sizeof *flat);
-    if (!flat)
-        return err_set(err, ERR_NOMEM, "no memory for %lld parameters", (long long)v->m.params.numbers);
-    int rc = checkpoint_params(&v->file, &v->m, CHECKPOINT_WEIGHTS, flat, err);
-    if (!rc)
-        rc = model_load(&v->m, flat, NULL, NULL, NULL, err);
-    if (!rc)
-        rc = v->o.device->ops->stream_wait_idle(v->stream, err);
-    free(flat);
-    return rc;
-}
 
 /* Room for one text at a time: no longer than those the network learned from, unless they were very short. */
 static int open_synthesiser(Voice *v, Err *err)
@@ -117,7 +62,20 @@ static int open_synthesiser(Voice *v, Err *err)
     v->vector = mem_calloc((size_t)cfg->speaker_embedding_dim, sizeof *v->vector);
     if (!v->vector)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
-    return synthesiser_open(&v->synthesiser, &v->m, &v->limits, err);
+    return synthesiser_open(&v->synthesiser, &v->network.m, &v->limits, err);
+}
+
+/* Before the weights are loaded: a vocoder that does not go with the voice is known at once. */
+static int open_vocoder(Voice *v, Err *err)
+{
+    int rc = vocoder_file_of(&v->vocoder, &v->file, v->o.vocoder, v->o.log, err);
+    if (rc < 0)
+        return rc;
+    v->has_vocoder = rc;
+    if (v->has_vocoder && v->o.iterations)
+        log_warn(v->o.log, "iterations are those of Griffin-Lim; the sound is made by the vocoder %s",
+                 v->vocoder.path);
+    return 0;
 }
 
 /* The text engine comes last: it starts espeak-ng, which a damaged checkpoint need not wait for. */
@@ -135,15 +93,13 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
         rc = err_hint(err, "give the voice with --checkpoint, and this one with --vocoder");
     }
     if (!rc)
-        rc = open_ops(v, err);
+        rc = open_vocoder(v, err);
     if (!rc)
-        rc = take_memory(v, err);
-    if (!rc)
-        rc = load_weights(v, err);
+        rc = network_room_open(&v->network, &v->file, o->device, thread_cores(), err);
     if (!rc)
         rc = open_synthesiser(v, err);
     if (!rc)
-        rc = voice_sound_open(v, &v->sound, err);
+        rc = voice_sound_open(v, &v->sound, 0, err);
     if (!rc)
         rc = text_engine_open(&v->text, &v->file.cfg, err);
     if (rc) {
@@ -154,30 +110,23 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     return 0;
 }
 
-/* In the reverse order; the network's memory goes after the ops that use it. */
+/* In the reverse order. */
 void voice_close(Voice *v)
 {
     if (!v)
         return;
-    Device *d = v->o.device;
     text_engine_close(v->text);
     sound_close(v->sound);
     synthesiser_close(v->synthesiser);
-    if (v->ops)
-        v->ops->close(&v->c);
-    if (v->stream)
-        d->ops->stream_close(v->stream);
-    if (v->workspace)
-        device_free(d, v->workspace, v->workspace_bytes);
-    if (v->weights)
-        device_free(d, v->weights, v->weight_bytes);
-    model_close(&v->m);
+    network_room_close(&v->network);
+    checkpoint_close(&v->vocoder);
     checkpoint_close(&v->file);
     free(v->vector);
     free(v);
 }
 
 const Checkpoint *voice_checkpoint(const Voice *v) { return &v->file; }
+const Checkpoint *voice_vocoder(const Voice *v) { return v->has_vocoder ? &v->vocoder : NULL; }
 
 /* --- whose voice --- */
 
@@ -214,7 +163,7 @@ int voice_of_speaker(Voice *v, const char *name, Err *err)
     int found = find_speaker(v, name);
     if (found < 0)
         return no_such_speaker(v, name ? name : "", err);
-    if (!v->m.use_voice)
+    if (!v->network.m.use_voice)
         return 0;
     int rc = speaker_voice(v->synthesiser, v->vector, &v->file.content.clips, found,
                            v->file.cfg.speaker_embedding_dim, err);
@@ -458,7 +407,7 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *e
     TextResult r = {0};
     int rc = 0;
     memset(part, 0, sizeof *part);
-    if (v->m.use_voice && !v->has_vector)
+    if (v->network.m.use_voice && !v->has_vector)
         rc = voice_of_speaker(v, NULL, err);
     skip_blanks(text);
     /* Until something was spoken: pieces with nothing to say are passed over. */
@@ -478,9 +427,15 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *e
 
 /* --- sound --- */
 
-int voice_sound_open(const Voice *v, Sound **s, Err *err)
+int voice_sound_open(const Voice *v, Sound **s, int threads, Err *err)
 {
-    return sound_open(s, &(SoundOptions){.cfg = &v->file.cfg, .iterations = v->o.iterations}, err);
+    return sound_open(s,
+                      &(SoundOptions){.cfg = &v->file.cfg,
+                                      .iterations = v->o.iterations,
+                                      .vocoder = voice_vocoder(v),
+                                      .device = v->o.device,
+                                      .threads = threads},
+                      err);
 }
 
 int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const VoicePart *part, int more,
@@ -518,27 +473,47 @@ static int collect(Spoken *out, const float *samples, int64_t count, Err *err)
     return 0;
 }
 
-/* A part that was spoken becomes sound, and the sound goes to the sink or behind the rest. */
-static int say_part(Voice *v, Spoken *out, const VoicePart *part, int more, VoiceSink sink, void *arg,
-                    Err *err)
+/* Where the pieces of a part go. */
+typedef struct Saying {
+    Spoken *out;
+    const VoicePart *part;
+    VoiceSink sink;
+    void *arg;
+    double begun; /* the text */
+    double from;  /* the piece that is being made */
+} Saying;
+
+/* The first sound is what somebody waits for. */
+static int say_piece(void *arg, const float *samples, int64_t count, Err *err)
 {
-    float *samples;
-    int64_t count;
-    double from = clock_now();
-    int rc = voice_sound(v, v->sound, &samples, &count, part, more, err);
-    out->audio_seconds += clock_now() - from;
+    Saying *s = arg;
+    Spoken *out = s->out;
+    out->audio_seconds += clock_now() - s->from;
+    int rc = s->sink ? s->sink(s->arg, s->part, samples, count, err) : collect(out, samples, count, err);
     if (rc)
         return rc;
-    rc = sink ? sink(arg, part, samples, count, err) : collect(out, samples, count, err);
-    free(samples);
-    return rc ? rc : spoken_add(out, part, count, err);
+    s->from = clock_now();
+    if (!out->count)
+        out->first_seconds = s->from - s->begun;
+    out->count += count;
+    return 0;
 }
 
-/* Times are summed part by part; the first sound is what somebody waits for. */
+/* A part that was spoken becomes sound, piece by piece. */
+static int say_part(Voice *v, Saying *s, int more, Err *err)
+{
+    const VoicePart *part = s->part;
+    const int64_t pause = more ? (int64_t)(part->pause * v->file.cfg.sample_rate) : 0;
+    s->from = clock_now();
+    int rc = sound_stream(v->sound, part->mel, part->frames, pause, say_piece, s, err);
+    return rc ? rc : spoken_add(s->out, part, 0, err);
+}
+
+/* Times are summed part by part. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err)
 {
     VoiceText rest = {text, size};
-    const double begun = clock_now();
+    Saying s = {.out = out, .sink = sink, .arg = arg, .begun = clock_now()};
     int rc;
     memset(out, 0, sizeof *out);
     for (;;) {
@@ -546,12 +521,11 @@ int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink si
         rc = voice_next(v, &rest, &part, &out->left_out, err);
         if (rc != SPOKEN)
             break;
-        rc = say_part(v, out, &part, rest.n > 0, sink, arg, err);
+        s.part = &part;
+        rc = say_part(v, &s, rest.n > 0, err);
         voice_part_free(&part);
         if (rc)
             break;
-        if (out->parts == 1)
-            out->first_seconds = clock_now() - begun;
     }
     if (!rc && !out->parts)
         rc = err_set(err, ERR_DATA, "there is nothing to speak in the text");

@@ -1,8 +1,9 @@
 /* voice.h - a trained voice: a checkpoint that speaks. Text -> tokens -> mel -> samples.
  * Text is spoken part by part: sentences, and where a sentence is longer than any the network learned from
- * also pieces of it, cut at commas or between words. Each part can be heard before the next is computed, and
- * memory does not grow with the text. Threads: one; it holds the process' TextEngine (text.h). voice_sound
- * may run in other threads, each with its own Sound. */
+ * also pieces of it, cut at commas or between words. Each part can be heard before the next is computed,
+ * where a vocoder makes the sound even before all of it is made, and memory does not grow with the text.
+ * Threads: one; it holds the process' TextEngine (text.h). voice_sound may run in other threads, each with
+ * its own Sound. */
 #ifndef MYXTTS_VOICE_H
 #define MYXTTS_VOICE_H
 
@@ -22,15 +23,17 @@ typedef struct VoiceOptions {
     int argc;               /* settings on top of those in the checkpoint */
     char **argv;
     Device *device;
-    int iterations; /* of Griffin-Lim; 0: the default */
-    double speed;   /* 1: as learned */
-    double pitch;   /* semitones, up or down */
+    const char *vocoder; /* as vocoder_file_of (vocoder_file.h) has it */
+    int iterations;      /* of Griffin-Lim; 0: the default */
+    double speed;        /* 1: as learned */
+    double pitch;        /* semitones, up or down */
     Log *log;
 } VoiceOptions;
 
 int voice_open(Voice **v, const VoiceOptions *o, Err *err);
 void voice_close(Voice *v); /* NULL is fine */
 const Checkpoint *voice_checkpoint(const Voice *v);
+const Checkpoint *voice_vocoder(const Voice *v); /* what makes its sound; NULL: Griffin-Lim does */
 
 /* Whose voice: one of the speakers (ERR_MISSING names those there are), or that of a recording. Without
  * either the first speaker. */
@@ -58,8 +61,9 @@ void voice_part_free(VoicePart *p);
 /* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are
  * warned of and counted in *left_out. */
 int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
-/* A sound stage for this voice, for a thread of the caller's; sound_close frees it. */
-int voice_sound_open(const Voice *v, Sound **s, Err *err);
+/* A sound stage for this voice, for a thread of the caller's; sound_close frees it. threads: of a vocoder on
+ * the CPU; 0: all cores. */
+int voice_sound_open(const Voice *v, Sound **s, int threads, Err *err);
 /* The sound of a part, with its pause where more follows: samples [*count], malloc'd. */
 int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const VoicePart *part, int more,
                 Err *err);
@@ -71,9 +75,9 @@ typedef struct Spoken {
     char *said; /* of all parts, a blank between them */
     int parts, left_out;
     double text_seconds, mel_seconds, audio_seconds; /* time it took */
-    double first_seconds;                            /* until the first part could be heard */
+    double first_seconds;                            /* until the first piece of sound was handed over */
 } Spoken;
-/* Called with every part as soon as it can be heard. Not 0: stop, and return it. */
+/* Called with every piece of a part's sound as soon as it can be heard. Not 0: stop, and return it. */
 typedef int (*VoiceSink)(void *arg, const VoicePart *part, const float *samples, int64_t count, Err *err);
 /* sink NULL: the samples are collected in out; otherwise out->samples stays NULL. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err);
