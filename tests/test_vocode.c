@@ -11,8 +11,8 @@
 
 #define SMALL "\"vocoder_dim\": 16, \"vocoder_layers\": 2, " SMALL_MEL
 #define OTHER_MEL \
-    "\"vocoder_dim\": 16, \"vocoder_layers\": 2, \"sample_rate\": 8000, \"n_fft\": 256, \"win_length\": 200, " \
-    "\"hop_length\": 64, \"n_mels\": 16, \"mel_fmax\": 4000"
+    "\"vocoder_dim\": 16, \"vocoder_layers\": 2, \"sample_rate\": 8000, \"n_fft\": 256, " \
+    "\"win_length\": 200, \"hop_length\": 64, \"n_mels\": 16, \"mel_fmax\": 4000"
 
 static struct {
     Corpus *c;
@@ -123,7 +123,8 @@ static void synth_takes_the_vocoder_of_the_run(void **state)
     assert_int_equal(n, (frames - 2) * 100 + (int64_t)(0.2 * 8000));
     assert_int_equal(rate, 8000);
     json_decref(o);
-    json_decref(run_json(ARGS(SYNTH, "--output", named, "--vocoder", lab.vocoder, "--model-gpu", "sim0"), NULL));
+    json_decref(
+        run_json(ARGS(SYNTH, "--output", named, "--vocoder", lab.vocoder, "--model-gpu", "sim0"), NULL));
     same_bytes(own, named, 1);
     o = run_json(ARGS(SYNTH, "--output", plain, "--vocoder", "griffin_lim"), "sound: by Griffin-Lim");
     assert_string_equal(text_at(o, "vocoder"), "griffin_lim");
@@ -175,10 +176,11 @@ static void vocoders_that_do_not_fit_get_a_sentence(void **state)
     write_vocoder(at("other.safetensors"), OTHER_MEL, NULL);
     Buf other = read_file(at("other.safetensors"));
     const char *run = run_with("other-mel", other.data, other.size);
-    expect_failure(2, ARGS("synth", "--checkpoint", run, "--text", "old", "--output", out),
-                   WORDS("hop_length 64", "hop_length 100", "other-mel/vocoder/best", "--vocoder griffin_lim"));
-    json_decref(run_json(ARGS("synth", "--checkpoint", run, "--text", "old", "--output", at("ok.wav"), "--vocoder",
-                              "griffin_lim", "--json"),
+    expect_failure(
+        2, ARGS("synth", "--checkpoint", run, "--text", "old", "--output", out),
+        WORDS("hop_length 64", "hop_length 100", "other-mel/vocoder/best", "--vocoder griffin_lim"));
+    json_decref(run_json(ARGS("synth", "--checkpoint", run, "--text", "old", "--output", at("ok.wav"),
+                              "--vocoder", "griffin_lim", "--json"),
                          NULL));
     expect_failure(2, ARGS("export", "--checkpoint", run, "--output", at("none.safetensors")),
                    WORDS("hop_length 64", "hop_length 100"));
@@ -192,8 +194,9 @@ static void vocoders_that_do_not_fit_get_a_sentence(void **state)
                    ARGS("synth", "--checkpoint", lab.run, "--text", "old", "--output", out, "--vocoder",
                         at("nan.safetensors")),
                    WORDS("nan.safetensors", "vocoder.input.weight is nan"));
-    expect_failure(3, ARGS("export", "--checkpoint", lab.run, "--output", at("none.safetensors"), "--vocoder",
-                           at("nan.safetensors")),
+    expect_failure(3,
+                   ARGS("export", "--checkpoint", lab.run, "--output", at("none.safetensors"), "--vocoder",
+                        at("nan.safetensors")),
                    WORDS("vocoder.input.weight is nan"));
     /* A voice in the place of a vocoder, and the other way round. */
     expect_failure(3,
@@ -209,8 +212,9 @@ static void vocoders_that_do_not_fit_get_a_sentence(void **state)
                    WORDS("holds a vocoder", "--vocoder"));
     assert_true(access(out, F_OK) != 0);
     /* A training that has only begun. */
-    json_t *o = run_json(ARGS("synth", "--checkpoint", run, "--text", "old", "--output", at("ok.wav"), "--json"),
-                         "without a vocoder");
+    json_t *o =
+        run_json(ARGS("synth", "--checkpoint", run, "--text", "old", "--output", at("ok.wav"), "--json"),
+                 "without a vocoder");
     assert_string_equal(text_at(o, "vocoder"), "griffin_lim");
     json_decref(o);
 }
@@ -219,9 +223,18 @@ static void eval_says_which_it_used(void **state)
 {
     Run r;
     for (int plain = 0; plain < 2; plain++) {
-        const char *args[MAX_ARGS] = {"eval",          "--checkpoint", lab.run, "--data-path", lab.c->data,
-                                      "--cache-dir",   lab.c->cache,   "--json", "--clips",     "2",
-                                      plain ? "--vocoder" : NULL, "griffin_lim"};
+        const char *args[MAX_ARGS] = {"eval",
+                                      "--checkpoint",
+                                      lab.run,
+                                      "--data-path",
+                                      lab.c->data,
+                                      "--cache-dir",
+                                      lab.c->cache,
+                                      "--json",
+                                      "--clips",
+                                      "2",
+                                      plain ? "--vocoder" : NULL,
+                                      "griffin_lim"};
         run_program_env(&r, args, NULL);
         json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
         if (r.code < 0 || r.code > 1 || !o)
@@ -239,7 +252,8 @@ static void eval_says_which_it_used(void **state)
 
 static void copies_are_as_long(void **state)
 {
-    const char *clip = clip_path(lab.c, 1), *out = at("copy.wav"), *npy = at("mel.npy"), *again = at("again.wav");
+    const char *clip = clip_path(lab.c, 1), *out = at("copy.wav"), *npy = at("mel.npy"),
+               *again = at("again.wav");
     int64_t n, m, k;
     int rate, rate_out;
     json_t *o = run_json(ARGS(VOCODE, out, clip), NULL);
@@ -288,9 +302,8 @@ static void several_files_go_to_a_folder(void **state)
             access(text_at(json_array_get(json_object_get(o, "files"), (size_t)i), "output"), F_OK), 0);
     json_decref(o);
     /* Griffin-Lim, with the mel of the vocoder, of the run, or of the settings. */
-    const char *const mels[][2] = {{"--checkpoint", lab.vocoder},
-                                   {"--checkpoint", lab.run},
-                                   {"--config", at("voice.yaml")}};
+    const char *const mels[][2] = {
+        {"--checkpoint", lab.vocoder}, {"--checkpoint", lab.run}, {"--config", at("voice.yaml")}};
     for (int i = 0; i < 3; i++) {
         o = run_json(ARGS("vocode", one, "--output", at("plain.wav"), "--vocoder", "griffin_lim", "--json",
                           mels[i][0], mels[i][1]),
