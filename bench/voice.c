@@ -2,7 +2,7 @@
  *
  *   voice --out DIR [--text FILE] [--voices A,B] [--config FILE] [--most POINTS] [--curve [--minutes M]]
  * [--heard]
- *         [--iterations N] [--language L] [--threads N] [--json-file FILE]
+ *         [--iterations N] [--keep-copies] [--language L] [--threads N] [--json-file FILE]
  *   voice --check                   is there a recogniser? Names it, or says what is missing (exit 3)
  *
  * DIR is what tools/voice.sh leaves: sentences.txt (or --text; one sentence a line, spelled out, line N is
@@ -11,7 +11,8 @@
  * the same sentences are heard by a recogniser that nobody here trained (src/judge): recordings    reference/
  * as it is; Griffin-Lim   the same through what the voice goes through: trimmed and set to its loudness as
  * `prepare` does it, mel, Griffin-Lim as in `synth`. It is written to DIR/griffin-lim/SPEAKER, to be listened
- * to. No voice with this vocoder can be expected to do better; voice         spoken/. Words wrong:
+ * to (--keep-copies: it is there and stays). No voice with this vocoder can be expected to do better; voice
+ * spoken/. Words wrong:
  * substituted, left out and added, in percent of the words said. The difference voice - Griffin-Lim has a 95
  * % interval (bootstrap over sentences, the two of a sentence always drawn together). Length: of the voice's
  * clips, silence at both ends cut, in parts of that of the Griffin-Lim ones. Without reference/ only the
@@ -41,7 +42,7 @@
 typedef struct Options {
     const char *out, *text, *voices, *config, *language, *json_file;
     double most, minutes; /* most < 0: not given; minutes < 0: not given */
-    int iterations, threads, curve, heard, check;
+    int iterations, threads, curve, heard, keep_copies, check;
 } Options;
 
 typedef enum { SET_RECORDINGS, SET_COPIES, SET_VOICE, SET_COUNT } SetKind;
@@ -164,7 +165,7 @@ static int hear_all(Judgement *j, Err *err)
         char from[PATH_SIZE], to[PATH_SIZE];
         snprintf(from, sizeof from, "%s/%s/%s", o->out, set_folders[SET_RECORDINGS], j->speakers[s]);
         snprintf(to, sizeof to, "%s/%s/%s", o->out, set_folders[SET_COPIES], j->speakers[s]);
-        if (j->has_reference)
+        if (j->has_reference && !o->keep_copies)
             rc = copies_make(&j->text, from, to, &j->cfg, o->iterations, o->threads, err);
         for (int k = j->has_reference ? 0 : SET_VOICE; k < SET_COUNT && !rc; k++)
             rc = hear(&j->heard[s][k], j, set_folders[k], j->speakers[s], set_names[k], 0, err);
@@ -407,7 +408,7 @@ static int judge_voice(int *passed, const Options *o, const char *recogniser, Er
 static const char usage_text[] =
     "usage: voice --out DIR [--text FILE] [--voices A,B] [--config FILE] [--most POINTS] [--curve [--minutes "
     "M]] [--heard]\n"
-    "             [--iterations N] [--language L] [--threads N] [--json-file FILE]\n"
+    "             [--iterations N] [--keep-copies] [--language L] [--threads N] [--json-file FILE]\n"
     "       voice --check [--language L]\n";
 
 static int parse_number(double *out, const char *name, const char *text, double min, double max, Err *err)
@@ -432,6 +433,7 @@ static int parse_options(Options *o, int argc, char **argv, Err *err)
         MINUTES,
         HEARD,
         ITERATIONS,
+        KEEP_COPIES,
         LANGUAGE,
         THREADS,
         JSON_FILE,
@@ -446,6 +448,7 @@ static int parse_options(Options *o, int argc, char **argv, Err *err)
                                           {"minutes", 1, NULL, MINUTES},
                                           {"heard", 0, NULL, HEARD},
                                           {"iterations", 1, NULL, ITERATIONS},
+                                          {"keep-copies", 0, NULL, KEEP_COPIES},
                                           {"language", 1, NULL, LANGUAGE},
                                           {"threads", 1, NULL, THREADS},
                                           {"json-file", 1, NULL, JSON_FILE},
@@ -488,6 +491,9 @@ static int parse_options(Options *o, int argc, char **argv, Err *err)
         case ITERATIONS:
             rc = parse_number(&number, "--iterations", optarg, 1, 10000, err);
             o->iterations = (int)number;
+            break;
+        case KEEP_COPIES:
+            o->keep_copies = 1;
             break;
         case LANGUAGE:
             o->language = optarg;
