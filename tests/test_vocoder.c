@@ -1,9 +1,11 @@
 /* test_vocoder.c - the vocoder: its gradients against differences, its sound, loss and gradients against
- * PyTorch. */
+ * PyTorch, and the sound it makes when it is trained. */
 #include "support/model_testing.h"
 
 #include <stdio.h>
 
+#include "audio/mel.h"
+#include "model/vocoder.h"
 #include "voice/safetensors.h"
 
 /* Windows and steps that do not divide each other; longer than half of the longest spectrum of the loss. */
@@ -192,13 +194,81 @@ static void compare_with_pytorch(void **state)
     safetensors_close(&f);
 }
 
+/* ---- sound ---- */
+
+/* What vocoder_run makes is what a pass makes, and in pieces with enough around them it is the same. */
+static void it_makes_sound_in_pieces(void **state)
+{
+    TestModel t;
+    Vocoder *v;
+    PassOutput o;
+    Err err = {0};
+    enum { LONG = 60, PIECE = 10 };
+    test_model_open(&t, &ops_host_f32, 2, SMALL);
+    test_model_randomise(&t, 3);
+    test_vocoder_batch(&t, 1, LONG, 6);
+    test_model_loss(&t, 0, 0);
+    pass_output(t.run, &o);
+    const int hop = t.cfg.hop_length, n = t.cfg.n_mels, context = vocoder_context(&t.cfg);
+    const float *whole = o.wave;
+    float *samples = calloc((size_t)LONG * (size_t)hop, sizeof *samples);
+    assert_int_equal(context, 3 + 2 * 3 + 2);
+    assert_int_equal(vocoder_open(&v, &t.m, LONG, &err), 0);
+    assert_int_equal(vocoder_run(v, samples, t.in.mel, LONG, &err), 0);
+    assert_memory_equal(samples, whole, (size_t)(LONG - 1) * (size_t)hop * sizeof *samples);
+    for (int from = 0; from + 1 < LONG; from += PIECE) {
+        int to = from + PIECE < LONG - 1 ? from + PIECE : LONG - 1,
+            first = from > context ? from - context : 0,
+            last = to + context < LONG - 1 ? to + context : LONG - 1;
+        assert_int_equal(vocoder_run(v, samples, t.in.mel + first * n, last - first + 1, &err), 0);
+        for (int i = from * hop; i < to * hop; i++)
+            if (!(fabsf(samples[i - first * hop] - whole[i]) < 1e-5f * (1 + fabsf(whole[i]))))
+                fail_msg("sample %d is %g in a piece and %g in the whole", i,
+                         (double)samples[i - first * hop], (double)whole[i]);
+    }
+    /* Weights that are no numbers are an error, not noise. */
+    test_set(&t, t.m.masters, t.m.vocoder.input.b, NAN);
+    assert_int_equal(vocoder_run(v, samples, t.in.mel, LONG, &err), ERR_DATA);
+    vocoder_close(v);
+    vocoder_close(NULL);
+    free(samples);
+    test_model_close(&t);
+}
+
+/* The prior alone, before anything is learned: silence stays silent, and what is loud is loud. */
+static void it_begins_with_the_envelope(void **state)
+{
+    TestModel t;
+    Vocoder *v;
+    Err err = {0};
+    enum { LONG = 40 };
+    test_model_open(&t, &ops_host_f32, 1, SMALL);
+    params_initialise(&t.m.params, t.m.masters, 3);
+    const int hop = t.cfg.hop_length, n = t.cfg.n_mels;
+    float *mel = calloc((size_t)LONG * (size_t)n, sizeof *mel);
+    float *samples = calloc((size_t)LONG * (size_t)hop, sizeof *samples);
+    for (int i = 0; i < LONG * n; i++)
+        mel[i] = i < LONG / 2 * n ? MEL_LOG_FLOOR : -1;
+    assert_int_equal(vocoder_open(&v, &t.m, LONG, &err), 0);
+    assert_int_equal(vocoder_run(v, samples, mel, LONG, &err), 0);
+    double quiet = 0, loud = 0;
+    for (int i = 0; i < 15 * hop; i++) {
+        quiet = fmax(quiet, (double)fabsf(samples[i]));
+        loud = fmax(loud, (double)fabsf(samples[(LONG - 1) * hop - 1 - i]));
+    }
+    assert_true(quiet < 1e-3 && loud > 1e-2);
+    vocoder_close(v);
+    free(mel);
+    free(samples);
+    test_model_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_those_of_the_loss),
-        cmocka_unit_test(empty_rows_count_nothing),
-        cmocka_unit_test(threads_give_the_same_bits),
-        cmocka_unit_test(compare_with_pytorch),
+        cmocka_unit_test(gradients_are_those_of_the_loss), cmocka_unit_test(empty_rows_count_nothing),
+        cmocka_unit_test(threads_give_the_same_bits),      cmocka_unit_test(compare_with_pytorch),
+        cmocka_unit_test(it_makes_sound_in_pieces),        cmocka_unit_test(it_begins_with_the_envelope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

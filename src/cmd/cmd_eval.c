@@ -89,7 +89,7 @@ static void match_speakers(Eval *e)
 static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log *log, Err *err)
 {
     const Config *cfg = &e->data.file.cfg;
-    SynthesisLimits limits = synthesis_limits(largest);
+    SynthesisLimits limits = synthesis_limits(&e->data.file.cfg, largest);
     limits.grow = 1;
     int rc = synthesiser_open(&e->synthesiser, m, &limits, err);
     if (!rc)

@@ -17,6 +17,7 @@
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "config/bindings.h"
 #include "diag/sections.h"
 #include "diag/voice_report.h"
 #include "diag/watch.h"
@@ -25,13 +26,14 @@
 static const char *usage_text =
     "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
     "[--max-steps N]\n"
-    "             [--data-gpu D --model-gpu D] [--checkpoint-dir D] [--resume auto|PATH|none]\n"
-    "             [--init-from PATH] [--json]\n\n"
+    "             [--network voice|vocoder|both] [--vocoder-size small|large] [--data-gpu D --model-gpu D]\n"
+    "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH] [--json]\n\n"
     "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in "
     "--checkpoint-dir\n"
     "(log.jsonl, and an event file for TensorBoard). Ctrl-C, SIGTERM and a closed terminal save and end with "
     "exit "
-    "code 0;\na second Ctrl-C ends at once.";
+    "code 0;\na second Ctrl-C ends at once. --network vocoder trains what makes sound of mels; both trains a "
+    "voice, then a vocoder in\nthe folder `vocoder` of --checkpoint-dir (with --minutes, each has so many).";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
@@ -58,7 +60,8 @@ static void print_settings(const Config *cfg, Log *log)
 {
     for (int i = 0; i < config_row_count(); i++) {
         ConfigRow row;
-        if (config_row(cfg, i, &row) == 0 && strcmp(row.origin, "default") != 0)
+        if (config_row(cfg, i, &row) == 0 && strcmp(row.origin, "default") != 0 &&
+            !config_row_is_idle(cfg, i))
             log_info(log, "  %-28s %s (%s)", row.key, row.value, row.origin);
     }
 }
@@ -74,10 +77,12 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
     format_bytes(e, sizeof e, p->pipeline_model + (o->data == o->model ? p->pipeline_data : 0));
     format_bytes(f, sizeof f, p->other + p->synthesis);
     log_info(log, "memory on %s (%s): %s of %s", o->model->name, o->model->model, a, b);
+    char symbols[32] = "";
+    if (p->shape.text)
+        snprintf(symbols, sizeof symbols, ", %d symbols", p->shape.text);
     log_info(log,
-             "  weights, gradients, moments %s; activations of %d x %d frames, %d symbols %s; batches %s; "
-             "other %s",
-             c, p->shape.rows, p->shape.frames, p->shape.text, d, e, f);
+             "  weights, gradients, moments %s; activations of %d x %d frames%s %s; batches %s; other %s", c,
+             p->shape.rows, p->shape.frames, symbols, d, e, f);
     if (o->data != o->model) {
         format_bytes(a, sizeof a, p->data_total);
         format_bytes(b, sizeof b, p->data_limit);
@@ -106,14 +111,16 @@ typedef struct TrainRun {
 static int within_warmup(const Config *cfg, int64_t step) { return step > 0 && step < cfg->warmup_steps; }
 
 /* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
-static int print_json(const TrainRun *r, const Config *cfg, Err *err)
+static json_t *summary_json(const TrainRun *r, const Config *cfg)
 {
     const TrainSummary *s = &r->summary;
     const TrainPlan *p = &r->plan;
     const Verdict *v = r->has_verdict ? &r->verdict : NULL;
     const VoiceWatch *w = &r->voice;
-    json_t *o = json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)s->first_step, "step",
-                          (json_int_t)s->step, "total_steps", (json_int_t)s->total);
+    json_t *o =
+        json_pack("{s:s, s:I, s:I, s:I}", "network", cfg->network == NETWORK_VOCODER ? "vocoder" : "voice",
+                  "first_step", (json_int_t)s->first_step, "step", (json_int_t)s->step, "total_steps",
+                  (json_int_t)s->total);
     const struct {
         const char *key;
         double value;
@@ -161,7 +168,7 @@ static int print_json(const TrainRun *r, const Config *cfg, Err *err)
     json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
     json_object_set_new(o, "limits", limits_json(&r->limits));
     json_object_set_new(o, "within_warmup", json_boolean(within_warmup(cfg, s->step)));
-    return output_print(o, 9, err);
+    return o;
 }
 
 /* The same for people. */
@@ -266,7 +273,8 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                         .watch = watch_interval,
                         .watch_arg = &r->watch,
                         .log = log};
-    r->watch = (Watch){cfg, r->devices.data, r->devices.model, log, 0, &r->voice};
+    r->watch = (Watch){
+        cfg, r->devices.data, r->devices.model, log, 0, cfg->network == NETWORK_VOICE ? &r->voice : NULL};
     /* A plan that does not fit still has its figures: they are shown before the error. */
     rc = train_plan(&r->plan, &o, err);
     if (r->plan.parameters)
@@ -278,7 +286,8 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
     log_info(log, "training on %u clip%s, validation on %u, %d speaker%s", r->train.count,
              plural(r->train.count), r->validation.count, r->train.speaker_count,
              plural((uint64_t)r->train.speaker_count));
-    if (r->train.speaker_count > 1 && cfg->use_voice_conditioning)
+    const int voice = cfg->network == NETWORK_VOICE;
+    if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         log_info(log,
                  "  %.0f %% of the clips find another clip of their speaker in their batch as voice "
                  "reference; the others refer to "
@@ -295,14 +304,16 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
             "%g; --warmup-steps %lld would leave time for it",
             (long long)cfg->max_steps, cfg->warmup_steps, cfg->learning_rate,
             (long long)(cfg->max_steps / 10));
-    voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
+    if (voice)
+        voice_watch_begin(&r->voice, cfg, &r->train, &r->validation, log);
     catch_signals();
     rc = trainer_open(&r->trainer, &o, err);
     if (!rc)
         rc = trainer_run(r->trainer, err);
     if (r->trainer)
         trainer_summary(r->trainer, &r->summary);
-    voice_watch_end(&r->voice);
+    if (voice)
+        voice_watch_end(&r->voice);
     Err unknown = {0}; /* too short a run, or no memory: no verdict */
     if (!rc)
         r->has_verdict = watch_verdict(&r->verdict, &r->watch, trainer_pipeline(r->trainer), &unknown) == 0;
@@ -316,49 +327,106 @@ static void forgive_closed_pipe(void)
         clearerr(stdout);
 }
 
-/* Exit code 3 when the last checkpoint could not be written: the run is not safe. */
+/* One training. *report: its summary, where JSON is wanted. *code: 3 when the last checkpoint could not be
+ * written, because the run is not safe then. *stuck: a reader may come back, and what it looks at has to
+ * stay. */
+static int train(const Config *cfg, json_t **report, int *code, int *stuck, Log *log, Err *err)
+{
+    TrainRun *r = calloc(1, sizeof *r);
+    if (!r)
+        return err_set(err, ERR_NOMEM, "no memory to train");
+    int rc = run(r, cfg, log, err);
+    if (!rc && report)
+        *report = summary_json(r, cfg);
+    else if (!rc)
+        print_text(&r->summary, cfg, r->has_verdict ? &r->verdict : NULL, &r->voice);
+    if (!rc)
+        forgive_closed_pipe();
+    if (!rc && r->summary.checkpoint_failed)
+        *code = 3;
+    *stuck = trainer_close(r->trainer) || (!r->trainer && rc == ERR_WORKER);
+    if (*stuck)
+        return rc;
+    voice_watch_close(&r->voice);
+    corpus_close(&r->validation);
+    corpus_close(&r->train);
+    corpus_source_close(r->source);
+    devices_close(&r->devices);
+    free(r);
+    return rc;
+}
+
+/* The voice into --checkpoint-dir, then the vocoder into its folder `vocoder`: each with the settings of its
+ * own network. */
+static int train_both(const CmdLine *line, json_t **report, int *code, int *stuck, Log *log, Err *err)
+{
+    static const char *const networks[] = {"voice", "vocoder"};
+    json_t *all = report ? json_object() : NULL;
+    char **settings = calloc((size_t)line->setting_count + 4, sizeof *settings);
+    Buf folder = {0};
+    int rc = settings ? 0 : err_set(err, ERR_NOMEM, "no memory to train");
+    buf_printf(&folder, "%s/vocoder", line->cfg.checkpoint_dir);
+    for (int i = 0; i < 2 && !rc && !stop_requested; i++) {
+        char network[] = "--network", dir[] = "--checkpoint-dir", name[16];
+        Config cfg;
+        int n = line->setting_count;
+        json_t *one = NULL;
+        snprintf(name, sizeof name, "%s", networks[i]);
+        memcpy(settings, line->settings, (size_t)n * sizeof *settings);
+        settings[n++] = network;
+        settings[n++] = name;
+        if (i) {
+            settings[n++] = dir;
+            settings[n++] = folder.data;
+        }
+        rc = config_load(&cfg, line->config_path, n, settings, err);
+        if (rc)
+            break;
+        log_info(log, "network %s, into %s", networks[i], cfg.checkpoint_dir);
+        rc = train(&cfg, report ? &one : NULL, code, stuck, log, err);
+        if (one)
+            json_object_set_new(all, networks[i], one);
+        if (*stuck)
+            return rc;
+        config_close(&cfg);
+    }
+    if (rc)
+        json_decref(all);
+    else if (report)
+        *report = all;
+    buf_free(&folder);
+    free(settings);
+    return rc;
+}
+
 int cmd_train(int argc, char **argv, Log *log)
 {
     CmdLine line;
     Err err = {0};
-    TrainRun *r = calloc(1, sizeof *r);
-    int code = 0, rc = cmd_line_parse(&line, usage_text, NULL, 0, argc, argv, &err);
+    json_t *report = NULL;
+    int code = 0, stuck = 0, rc = cmd_line_parse(&line, usage_text, NULL, 0, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    json_t **wanted = line.json ? &report : NULL;
     /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
     signal(SIGPIPE, SIG_IGN);
-    if (!r)
-        rc = err_set(&err, ERR_NOMEM, "no memory to train");
-    else if (!line.cfg.data_path[0])
+    if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else if (line.cfg.network == NETWORK_BOTH)
+        rc = train_both(&line, wanted, &code, &stuck, log, &err);
     else
-        rc = run(r, &line.cfg, log, &err);
+        rc = train(&line.cfg, wanted, &code, &stuck, log, &err);
     if (!rc && line.json)
-        rc = print_json(r, &line.cfg, &err);
-    else if (!rc)
-        print_text(&r->summary, &line.cfg, r->has_verdict ? &r->verdict : NULL, &r->voice);
+        rc = output_print(report, 9, &err);
     if (!rc)
         forgive_closed_pipe();
-    if (!rc && r->summary.checkpoint_failed)
-        code = 3;
 done:
     if (rc)
         code = cmd_fail(log, &err);
-    /* A reader that is stuck may come back: what it looks at stays. */
-    int stuck = r && (trainer_close(r->trainer) || (!r->trainer && rc == ERR_WORKER));
-    if (stuck)
-        return code;
-    if (r) {
-        voice_watch_close(&r->voice);
-        corpus_close(&r->validation);
-        corpus_close(&r->train);
-        corpus_source_close(r->source);
-        devices_close(&r->devices);
-        free(r);
-    }
-    cmd_line_close(&line);
+    if (!stuck)
+        cmd_line_close(&line);
     return code;
 }

@@ -126,6 +126,8 @@ static int examine(Patient *p, const CmdLine *line, const char *run, Log *log, E
         rc = checkpoint_open(file, checkpoint, p->folder, line->setting_count, line->settings, log, err);
     else
         rc = has_data ? open_recordings(p, &line->cfg, log, err) : 0;
+    if (!rc && p->has_file)
+        rc = checkpoint_check_voice(file, err);
     if (rc)
         return rc;
     /* The settings of the checkpoint say how its network sees the data. */

@@ -26,6 +26,8 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
 {
     *v = (VoiceData){0};
     int rc = checkpoint_open(&v->file, checkpoint, checkpoint, line->setting_count, line->settings, log, err);
+    if (!rc)
+        rc = checkpoint_check_voice(&v->file, err);
     if (rc)
         goto fail;
     Config *cfg = &v->file.cfg;

@@ -112,3 +112,11 @@ int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigR
             return 1;
     return 0;
 }
+
+int config_row_is_idle(const Config *cfg, int i)
+{
+    const unsigned both = BOUND_CHECKPOINT | BOUND_VOCODER, bound = option_table[i].binds & both;
+    if (cfg->network == NETWORK_BOTH)
+        return 0;
+    return bound == (cfg->network == NETWORK_VOCODER ? BOUND_CHECKPOINT : BOUND_VOCODER);
+}

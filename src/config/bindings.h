@@ -31,4 +31,7 @@ int config_mel_differs(const Config *was, const Config *is, ConfigRow *row_was, 
 int config_bound_differs(const Config *was, const Config *is, Binding b, ConfigRow *row_was,
                          ConfigRow *row_is);
 
+/* 1: row i (config_row) is about a network that is not trained with these settings. */
+int config_row_is_idle(const Config *cfg, int i);
+
 #endif

@@ -32,8 +32,10 @@ int model_open(Model *m, const Config *cfg, int symbols, Err *err)
 {
     memset(m, 0, sizeof *m);
     m->network = network_of(cfg->network);
-    if (!m->network)
-        return err_set(err, ERR_CONFIG, "there is no network of this kind");
+    if (!m->network) {
+        err_set(err, ERR_CONFIG, "network both is two networks, which train makes in turn");
+        return err_hint(err, "name one of them here: --network voice or --network vocoder");
+    }
     m->cfg = *cfg;
     m->symbols = symbols;
     int rc = m->network->list(m, err);

@@ -26,6 +26,10 @@
 #define VOICE_KERNEL 5 /* of the convolutions before its stack */
 #define FEED_KERNEL 3  /* of the feed-forward parts and the predictor */
 #define VOCODER_KERNEL 7
+/* What a vocoder sees of a log mel: about mean 0 and deviation 1 for speech. Not the statistics of the
+ * corpus, so that it serves every voice with the same mel. */
+#define VOCODER_MEL_MEAN (-5)
+#define VOCODER_MEL_DEVIATION 3
 #define VOCODER_WIDEN 3 /* width of the middle of a block / width of the vocoder */
 
 /* Where parameters lie: offsets in flat memory. */

@@ -3,10 +3,6 @@
 
 #include "model/vocoder_tables.h"
 
-/* What the network sees of a log mel: about mean 0 and deviation 1 for speech, whatever the corpus, so that a
- * vocoder serves every voice with the same mel. */
-#define MEL_SHIFT 5.0f
-#define MEL_SCALE (1.0f / 3)
 #define PRIOR_SHIFT 0.3f /* what the flat bands of the prior lack of a spectrum's peaks, on the average */
 
 static VocoderPass *vocoder_of(Pass *r) { return (VocoderPass *)(void *)r; }
@@ -105,7 +101,8 @@ void vocoder_pass_forward(Pass *p, int training)
     ops->log_spread(m->c, r->prior, in->mel, &spread, rows, cfg->n_mels, PRIOR_SHIFT);
     side_end(m);
     model_mark(m, "vocoder in", -1, 0);
-    ops->scale_frames(m->c, r->mel, in->mel, in->mel_length, in->B, in->M, cfg->n_mels, MEL_SHIFT, MEL_SCALE);
+    ops->scale_frames(m->c, r->mel, in->mel, in->mel_length, in->B, in->M, cfg->n_mels, -VOCODER_MEL_MEAN,
+                      1.0f / VOCODER_MEL_DEVIATION);
     ops->conv_forward(m->c, r->first.sum, r->unfolded, r->mel, weight_at(m, at->input.w),
                       weight_at(m, at->input.b), in->mel_length, in->B, in->M, cfg->n_mels, cfg->vocoder_dim,
                       VOCODER_KERNEL, ACT_NONE);

@@ -269,7 +269,7 @@ int beginning_open(Trainer *t, Err *err)
         return err_prefix(err, "--init-from");
     if (!rc)
         rc = resumed ? check_resumed(t, v, err) : check_given(t, v, err);
-    return rc ? rc : adopt_statistics(t, v, err);
+    return rc || cfg->network == NETWORK_VOCODER ? rc : adopt_statistics(t, v, err);
 }
 
 /* Weights and moments travel through the snapshot's memory, which nobody uses yet. */
@@ -294,7 +294,10 @@ int beginning_load(Trainer *t, Err *err)
     if (!rc && t->begins == BEGINS_RESUMED)
         log_info(t->log, "resuming from %s (step %lld, epoch %lld)", v->path, (long long)t->state.step,
                  (long long)t->state.data.epoch);
-    if (!rc && t->begins == BEGINS_WITH_WEIGHTS) {
+    if (!rc && t->begins == BEGINS_WITH_WEIGHTS && t->cfg->network == NETWORK_VOCODER) {
+        log_info(t->log, "beginning with the weights of %s (step %lld of its run)", v->path,
+                 (long long)v->content.state.step);
+    } else if (!rc && t->begins == BEGINS_WITH_WEIGHTS) {
         log_info(
             t->log,
             "beginning with the weights of %s (step %lld of its run); its means and deviations of mel and "

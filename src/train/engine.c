@@ -50,7 +50,8 @@ static int find_shape(Engine *e, const EngineShape *s, Err *err)
                      .mel_length = (int32_t *)(void *)(b + l->mel_length),
                      .reference = (int32_t *)(void *)(b + l->reference),
                      .mel = (float *)(void *)(b + l->mel),
-                     .pitch = (float *)(void *)(b + l->pitch)};
+                     .pitch = (float *)(void *)(b + l->pitch),
+                     .samples = (float *)(void *)(b + l->samples)};
     *shape = (Shape){.size = *s};
     int rc = pass_open(&shape->pass, &e->m, &in, e->activations, e->o.training, err);
     if (rc)

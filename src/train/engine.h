@@ -54,7 +54,7 @@ typedef struct EnginePlan {
     int64_t parameters;
 } EnginePlan;
 int engine_plan(EnginePlan *p, const EngineOptions *o, Err *err);
-/* And a Synthesiser on it. */
+/* And a Synthesiser on it, or a Vocoder for the frames of the limits. */
 uint64_t engine_plan_synthesis(const EngineOptions *o, const SynthesisLimits *limits);
 
 int engine_open(Engine **e, const EngineOptions *o, Err *err);

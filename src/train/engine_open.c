@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "device/cuda_library.h"
+#include "model/vocoder.h"
 #include "ops/ops_open.h"
 #include "pipeline/sampler.h"
 #include "train/engine_private.h"
@@ -72,7 +73,8 @@ uint64_t engine_plan_synthesis(const EngineOptions *o, const SynthesisLimits *li
     const Ops *ops = ops_table(o->device, o->cfg->mixed_precision, &err);
     if (!ops || model_open(&m, o->cfg, o->symbols, &err))
         return 0;
-    uint64_t bytes = synthesiser_bytes(&m, ops, limits);
+    uint64_t bytes = o->cfg->network == NETWORK_VOCODER ? vocoder_bytes(&m, ops, limits->frames)
+                                                        : synthesiser_bytes(&m, ops, limits);
     model_close(&m);
     return bytes;
 }

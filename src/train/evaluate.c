@@ -153,7 +153,8 @@ static int speak_clips(Trainer *t, int last, Err *err)
     return rc;
 }
 
-/* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners. */
+/* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners; of a
+ * vocoder the loss, and a clip beside its copy. */
 int evaluate_run(Trainer *t, double *loss, int last, Err *err)
 {
     double terms[TERM_COUNT] = {0}, own_text = NAN;
@@ -161,7 +162,8 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
     EngineLook look = {0};
     EvaluateOptions o = {t->cfg, t->o.validation, t->o.data,     t->o.model,
                          t->log, &t->peak_model,  &t->peak_data, &lost};
-    int rc = evaluate_loss(terms, &look, t->engine, &o, err);
+    const int voice = t->cfg->network == NETWORK_VOICE;
+    int rc = evaluate_loss(terms, voice ? &look : NULL, t->engine, &o, err);
     o.lost = NULL;
     *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
@@ -170,13 +172,13 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
     if (!counts)
         log_warn(t->log, "validation at step %lld could load only %lld of %lld clips: it does not count",
                  (long long)t->state.step, (long long)(clips - lost), (long long)clips);
-    if (!rc && counts)
+    if (!rc && counts && voice)
         rc = evaluate_own_text(&own_text, terms[TERM_ALIGN], t->engine, &o, err);
     if (!rc && counts) {
         report_validation(t, terms, *loss, own_text);
         if (look.predicted)
             show_look(t, &look);
-        rc = speak_clips(t, last, err);
+        rc = voice ? speak_clips(t, last, err) : copies_show(t, err);
     }
     engine_look_free(&look);
     return rc ? rc : !counts;
@@ -209,7 +211,7 @@ int samples_open(Trainer *t, Err *err)
             log_warn(t->log, "text2audio_texts: \"%s\" cannot be spoken: %s", text, r.detail);
             continue;
         }
-        int n = (int)(r.tokens.size / sizeof(uint16_t)), most = synthesis_limits(&t->plan.shape).text;
+        int n = (int)(r.tokens.size / sizeof(uint16_t)), most = synthesis_limits(t->cfg, &t->plan.shape).text;
         int32_t *tokens = mem_calloc((size_t)(n > 0 ? n : 1), sizeof *tokens);
         if (!tokens || n > most) {
             free(tokens);
@@ -229,23 +231,22 @@ int samples_open(Trainer *t, Err *err)
 
 void samples_close(Trainer *t)
 {
-    for (int i = 0; i < t->samples; i++)
+    for (int i = 0; i < t->samples && t->sample_tokens; i++)
         free(t->sample_tokens[i]);
     free(t->sample_tokens);
     free(t->sample_counts);
     sound_close(t->sound);
 }
 
-/* RUN/samples/step-00001000-1.wav: the event file has the same sound, but not every player reads it. A full
- * disk is no reason to end a training. */
-static void write_sample(const Trainer *t, int i, const float *samples, int64_t n)
+/* RUN/samples/NAME.wav: the event file has the same sound, but not every player reads it. A full disk is no
+ * reason to end a training. */
+void sample_write(const Trainer *t, const char *name, const float *samples, int64_t n)
 {
     Err err = {0};
     char path[4096];
     int fits = snprintf(path, sizeof path, "%s/samples", t->cfg->checkpoint_dir) < (int)sizeof path;
     int rc = fits ? file_make_dirs(path, &err) : err_set(&err, ERR_IO, "the path is too long");
-    fits = snprintf(path, sizeof path, "%s/samples/step-%08lld-%d.wav", t->cfg->checkpoint_dir,
-                    (long long)t->state.step, i + 1) < (int)sizeof path;
+    fits = snprintf(path, sizeof path, "%s/samples/%s.wav", t->cfg->checkpoint_dir, name) < (int)sizeof path;
     if (!rc && fits)
         rc = wav_write(path, samples, n, t->cfg->sample_rate, &err);
     if (rc)
@@ -262,7 +263,7 @@ int samples_speak(Trainer *t, Err *err)
         rc = speaker_voice_or_first(t->synthesiser, voice, &t->clips, 0, cfg->speaker_embedding_dim, err);
     for (int i = 0; i < t->samples && !rc; i++) {
         Speech s;
-        char tag[32];
+        char tag[32], name[40];
         SynthesisText text = {t->sample_tokens[i], t->sample_counts[i], voice};
         rc = synthesiser_speak(t->synthesiser, &s, &text, 1, &(SynthesisStyle){.speed = 1}, err);
         /* Durations that run away early on, or clips that are all much shorter than the text: no reason to
@@ -283,7 +284,8 @@ int samples_speak(Trainer *t, Err *err)
         snprintf(tag, sizeof tag, "speech/%d", i);
         if (!rc) {
             event_log_audio(t->events, tag, t->state.step, samples, n, cfg->sample_rate);
-            write_sample(t, i, samples, n);
+            snprintf(name, sizeof name, "step-%08lld-%d", (long long)t->state.step, i + 1);
+            sample_write(t, name, samples, n);
         }
         free(samples);
         speech_free(&s);

@@ -31,6 +31,7 @@ int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const E
 
 /* The padded size of the largest batch of both corpora; b may be NULL. */
 EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b);
-SynthesisLimits synthesis_limits(const EngineShape *largest);
+/* Of the speech that a training tries itself on; of a vocoder the frames count alone. */
+SynthesisLimits synthesis_limits(const Config *cfg, const EngineShape *largest);
 
 #endif

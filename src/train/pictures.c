@@ -321,10 +321,10 @@ static int mel_height(int bands) { return bands <= 40 ? 6 * bands : bands <= 100
 int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err)
 {
     *pixels = NULL;
-    int rc = check_look(l, err);
+    int rc = l->text ? check_look(l, err) : 0;
     if (rc)
         return rc;
-    if (!l->target || !l->predicted)
+    if (!l->target || !l->predicted || l->frames < 1)
         return err_set(err, ERR_DATA, "there are no two mels to draw");
     MelPlan *plan = NULL;
     rc = mel_plan_open(&plan, s->cfg, err);
@@ -348,7 +348,8 @@ int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const
         b.y += a.h + STRIP;
         draw_title(&canvas, a.x, "mel", s->title);
         draw_mel(&a, real, l, edges, "recording");
-        rc = draw_strip(&a, a.y + a.h + 1, l, err);
+        if (l->text)
+            rc = draw_strip(&a, a.y + a.h + 1, l, err);
         draw_mel(&b, made, l, edges, "network");
         plot_time(&b, l->frames, seconds_per_frame(s));
         Plot bar = a;
@@ -509,30 +510,40 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
 /* --- of a run --- */
 
 /* Pictures are for looking at; one that fails is warned of, and training goes on. */
+typedef int (*PictureDraw)(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
+                           Err *err);
+
+/* dir/name.png, and the same in the event log. */
+static void put_picture(const char *dir, EventLog *events, int64_t step, const char *name, PictureDraw draw,
+                        const EngineLook *l, const PictureScale *s, Log *log)
+{
+    Rgb *pixels;
+    int w = 0, h = 0;
+    Err err = {0};
+    Buf path = {0};
+    int rc = draw(&pixels, &w, &h, l, s, &err);
+    buf_printf(&path, "%s/%s.png", dir, name);
+    if (!rc) {
+        event_log_picture(events, name, step, pixels, w, h);
+        rc = path.failed ? err_set(&err, ERR_NOMEM, "no memory for its path")
+                         : picture_write_rgb(path.data, pixels, w, h, &err);
+    }
+    if (rc)
+        log_warn(log, "no picture %s.png: %s", name, err.msg);
+    free(pixels);
+    buf_free(&path);
+}
+
 void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
                       const PictureScale *s, Log *log)
 {
-    static const struct {
-        const char *name;
-        int (*draw)(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
-    } all[] = {{"alignment", picture_alignment_pixels},
-               {"mel", picture_mels_pixels},
-               {"pitch", picture_pitch_pixels}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        Rgb *pixels;
-        int w = 0, h = 0;
-        Err err = {0};
-        Buf path = {0};
-        int rc = all[i].draw(&pixels, &w, &h, l, s, &err);
-        buf_printf(&path, "%s/%s.png", dir, all[i].name);
-        if (!rc) {
-            event_log_picture(events, all[i].name, step, pixels, w, h);
-            rc = path.failed ? err_set(&err, ERR_NOMEM, "no memory for its path")
-                             : picture_write_rgb(path.data, pixels, w, h, &err);
-        }
-        if (rc)
-            log_warn(log, "no picture %s.png: %s", all[i].name, err.msg);
-        free(pixels);
-        buf_free(&path);
-    }
+    put_picture(dir, events, step, "alignment", picture_alignment_pixels, l, s, log);
+    put_picture(dir, events, step, "mel", picture_mels_pixels, l, s, log);
+    put_picture(dir, events, step, "pitch", picture_pitch_pixels, l, s, log);
+}
+
+void picture_of_copy(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
+                     const PictureScale *s, Log *log)
+{
+    put_picture(dir, events, step, "mel", picture_mels_pixels, l, s, log);
 }

@@ -27,7 +27,7 @@ typedef struct PictureScale {
 int picture_alignment_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s,
                              Err *err);
 /* The mel of the recording above the mel that was made, in one range of colours, with the symbols between
- * them. */
+ * them where there are any. */
 int picture_mels_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
 /* The pitch of each symbol in the clip and as it was predicted, over time. */
 int picture_pitch_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, const PictureScale *s, Err *err);
@@ -40,5 +40,8 @@ int picture_spoken_pixels(Rgb **pixels, int *w, int *h, const EngineLook *l, con
  * step. Files appear whole or not at all; a picture that cannot be made or written is warned of. */
 void pictures_of_look(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
                       const PictureScale *s, Log *log);
+/* The same with mel.png alone, for a look that has no text: predicted and target. */
+void picture_of_copy(const char *dir, EventLog *events, int64_t step, const EngineLook *l,
+                     const PictureScale *s, Log *log);
 
 #endif

@@ -11,6 +11,7 @@
 
 #define LEAST_SAMPLE_TEXT 300 /* symbols of a spoken sample that there is always room for */
 #define SAMPLE_STRETCH 2      /* a sample may be so much longer than the longest clip */
+#define COPY_FRAMES 1024      /* most that a vocoder copies of a clip */
 #define REFERENCE_FRAMES 256  /* as voice clips have them */
 #define MOST_BATCH 4096       /* of batch_size */
 #define SPARE_SHARE 20        /* one part in so many of a device is left alone where no cap is set */
@@ -29,15 +30,18 @@ EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
                 (int)both[k]->lengths[i].frames > s.frames ? (int)both[k]->lengths[i].frames : s.frames;
         }
     s.text = round_to_multiple(s.text, SAMPLER_TEXT_MULTIPLE);
-    if (cfg->pad_to_fixed_length)
+    if (cfg->pad_to_fixed_length && cfg->network != NETWORK_VOCODER)
         s.frames = cfg->max_mel_frames;
     s.frames = (int)policy_stretched_frames(s.frames, cfg->augment_speed, corpus_on_the_fly(a, cfg));
     s.frames = round_to_multiple(s.frames, SAMPLER_FRAME_MULTIPLE);
     return s;
 }
 
-SynthesisLimits synthesis_limits(const EngineShape *largest)
+SynthesisLimits synthesis_limits(const Config *cfg, const EngineShape *largest)
 {
+    if (cfg->network == NETWORK_VOCODER)
+        return (SynthesisLimits){
+            .rows = 1, .frames = cfg->max_mel_frames < COPY_FRAMES ? cfg->max_mel_frames : COPY_FRAMES};
     return (SynthesisLimits){.rows = 1,
                              .text = largest->text > LEAST_SAMPLE_TEXT ? largest->text : LEAST_SAMPLE_TEXT,
                              .frames = SAMPLE_STRETCH * largest->frames,
@@ -104,7 +108,7 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err
     int rc = engine_plan(&ep, &e, err);
     if (rc)
         return rc;
-    SynthesisLimits limits = synthesis_limits(&p->shape);
+    SynthesisLimits limits = synthesis_limits(&cfg, &p->shape);
     p->weights = ep.weights;
     p->activations = ep.activations;
     p->other = ep.total - ep.weights - ep.activations;
@@ -171,7 +175,8 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
             o->cfg->batch_size, (double)(on_model ? p->model_total : p->data_total) / MIB,
             on_model ? o->model->name : o->data->name, (double)(on_model ? model : data) / MIB);
     if (low < 1)
-        return err_hint(err, "not even one clip fits: use a smaller --model-size, a smaller "
-                             "--max-mel-frames, or a higher cap");
+        return err_hint(err, "not even one clip fits: use a smaller %s, or a higher cap",
+                        o->cfg->network == NETWORK_VOCODER ? "--vocoder-size or --vocoder-segment-frames"
+                                                           : "--model-size or --max-mel-frames");
     return err_hint(err, "--batch-size %d fits; --gradient-accumulation-steps makes up for it", low);
 }

@@ -241,7 +241,8 @@ void report_start(Trainer *t)
         if (config_row(cfg, i, &row))
             continue;
         json_object_set_new(settings, row.key, json_from_text(row.value));
-        if (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0)
+        if (strcmp(row.key, "model_size") == 0 || strcmp(row.key, "num_workers") == 0 ||
+            strcmp(row.key, "network") == 0)
             json_object_set_new(o, row.key, json_string(row.value));
     }
     json_object_set_new(o, "settings", settings);
@@ -261,7 +262,8 @@ void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, 
         event_log_scalar(t->events, tag, t->state.step, terms[k]);
     }
     event_log_scalar(t->events, "validation/total", t->state.step, loss);
-    number(o, "own_text", own_text);
+    if (t->cfg->network == NETWORK_VOICE)
+        number(o, "own_text", own_text);
     if (isfinite(own_text))
         event_log_scalar(t->events, "validation/own_text", t->state.step, own_text);
     write_object(t, o);

@@ -45,9 +45,10 @@ struct Trainer {
     StepMeter meter;
     Monitor *monitor;
     Synthesiser *synthesiser;
-    Hearing *hearing; /* NULL: there is nothing to listen to */
-    Heard heard;      /* newest; clips 0: none yet */
-    Sound *sound;     /* of the samples */
+    struct Copies *copies; /* of a vocoder; NULL: this is a voice */
+    Hearing *hearing;      /* NULL: there is nothing to listen to */
+    Heard heard;           /* newest; clips 0: none yet */
+    Sound *sound;          /* of the samples */
     VoiceClips clips;
     Snapshot snapshot;
     CheckpointWriter *writer;
@@ -115,5 +116,13 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err);
 int samples_open(Trainer *t, Err *err);
 void samples_close(Trainer *t);
 int samples_speak(Trainer *t, Err *err); /* text2audio_texts, into the event file and RUN/samples */
+void sample_write(const Trainer *t, const char *name, const float *samples,
+                  int64_t n); /* RUN/samples/NAME.wav */
+
+/* copies.c: what a vocoder makes of the mels of the first clips of validation. */
+int copies_open(Trainer *t, Err *err);
+void copies_close(Trainer *t);
+int copies_show(Trainer *t, Err *err);  /* the mels of the first clip and of its copy, as a picture */
+int copies_write(Trainer *t, Err *err); /* all of them, into the event file and RUN/samples */
 
 #endif

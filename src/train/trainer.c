@@ -230,7 +230,7 @@ static int afterwards(Trainer *t, int last, Err *err)
     if (!rc && validates)
         rc = validate(t, last, err);
     if (!rc && speaks)
-        rc = samples_speak(t, err);
+        rc = t->copies ? copies_write(t, err) : samples_speak(t, err);
     if (!rc && saves && t->saved != step)
         rc = save(t, 0, err);
     return rc;

@@ -31,7 +31,7 @@ static int open_network(Trainer *t, Err *err)
 /* What a checkpoint holds, ready to be filled in. */
 static int open_snapshot(Trainer *t, Err *err)
 {
-    int rc = voice_clips_open(&t->clips, t->o.train, err);
+    int rc = t->cfg->network == NETWORK_VOICE ? voice_clips_open(&t->clips, t->o.train, err) : 0;
     return rc ? rc
               : snapshot_open(&t->snapshot, engine_model(t->engine), t->cfg, t->o.train, t->o.validation,
                               &t->clips, t->o.model, err);
@@ -101,16 +101,22 @@ static int open_pipeline(Trainer *t, Err *err)
 /* --- those who look and listen --- */
 
 /* Samples and held-out clips are spoken by one synthesiser, on the engine's weights. */
-static int open_listeners(Trainer *t, Err *err)
+static int open_speech(Trainer *t, Err *err)
 {
     const Corpus *validation = t->o.validation;
-    SynthesisLimits limits = synthesis_limits(&t->plan.shape);
+    SynthesisLimits limits = synthesis_limits(t->cfg, &t->plan.shape);
     int rc = samples_open(t, err);
     if (!rc)
         rc = synthesiser_open(&t->synthesiser, engine_model(t->engine), &limits, err);
     if (!rc && validation && validation->count && t->cfg->listen_clips)
         rc = hearing_open(&t->hearing, t->cfg, validation, t->cfg->listen_clips,
                           thread_cores() / LISTENING_CORES, t->log, err);
+    return rc;
+}
+
+static int open_listeners(Trainer *t, Err *err)
+{
+    int rc = t->cfg->network == NETWORK_VOCODER ? copies_open(t, err) : open_speech(t, err);
     if (!rc)
         rc = monitor_open_devices(&t->monitor, &t->o.model, 1, MONITOR_SECONDS, t->log, err);
     return rc;
@@ -174,6 +180,7 @@ int trainer_close(Trainer *t)
     checkpoint_writer_close(t->writer);
     synthesiser_close(t->synthesiser);
     samples_close(t);
+    copies_close(t);
     step_meter_close(&t->meter);
     if (t->engine) {
         Err ignored = {0};

@@ -106,6 +106,9 @@ void checkpoint_close(Checkpoint *v); /* always safe on a zeroed or closed one *
 const TensorView *checkpoint_tensor(const Checkpoint *v, const char *name);
 const char *checkpoint_text(const Checkpoint *v, const char *key);
 
+/* ERR_FORMAT, with what it is, for a checkpoint that holds no voice. */
+int checkpoint_check_voice(const Checkpoint *v, Err *err);
+
 /* 0 when a network trained with `was` may go on or speak with `is`: the same heads, mels and tokens. Shapes
  * are for checkpoint_params to check. path: of the checkpoint, for the message. */
 int checkpoint_same(const char *path, const Config *was, const Config *is, Err *err);

@@ -216,6 +216,14 @@ void checkpoint_close(Checkpoint *v)
 
 /* --- what it is asked for --- */
 
+int checkpoint_check_voice(const Checkpoint *v, Err *err)
+{
+    if (v->cfg.network == NETWORK_VOICE)
+        return 0;
+    err_set(err, ERR_FORMAT, "%s holds a vocoder, which makes sound of mels and knows no text", v->path);
+    return err_hint(err, "give the voice with --checkpoint, and this one with --vocoder");
+}
+
 /* Also the number of dimensions: [4, 1] is not [4]. */
 static int same_shape(const TensorView *t, const Param *p)
 {

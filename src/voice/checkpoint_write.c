@@ -158,7 +158,13 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
     if (rc)
         goto fail;
     float *mean = s->statistics, *deviation = mean + bands;
-    normaliser_statistics(mean, deviation, corpus->mean, corpus->deviation, bands);
+    if (cfg->network == NETWORK_VOCODER)
+        for (int i = 0; i < bands; i++) {
+            mean[i] = VOCODER_MEL_MEAN;
+            deviation[i] = VOCODER_MEL_DEVIATION;
+        }
+    else
+        normaliser_statistics(mean, deviation, corpus->mean, corpus->deviation, bands);
     s->content = (CheckpointContent){.mean = mean, .deviation = deviation, .clips = *clips};
     rc = add_entries(s, &(CheckpointSource){cfg, corpus, validation});
     if (rc) {

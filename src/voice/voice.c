@@ -87,11 +87,8 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
     v->o = *o;
     int rc = checkpoint_open(&v->file, o->checkpoint, o->checkpoint, o->argc, o->argv, o->log, err);
-    if (!rc && v->file.cfg.network != NETWORK_VOICE) {
-        err_set(err, ERR_FORMAT, "%s holds a vocoder, which makes sound of mels and knows no text",
-                v->file.path);
-        rc = err_hint(err, "give the voice with --checkpoint, and this one with --vocoder");
-    }
+    if (!rc)
+        rc = checkpoint_check_voice(&v->file, err);
     if (!rc)
         rc = open_vocoder(v, err);
     if (!rc)

@@ -1,0 +1,112 @@
+/* vocoder.c - a vocoder that makes sound: one row through the network, without anything of training. */
+#include "model/vocoder.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "model/network.h"
+
+struct Vocoder {
+    Model *m;
+    int frames;   /* most */
+    void *memory; /* device: of a pass, and what goes into it */
+    uint64_t bytes;
+    int32_t *length; /* [1] device */
+    float *mel;      /* [frames, n_mels] device */
+    void *pass;      /* device */
+};
+
+/* The memory, or only its size. */
+static void cut(Vocoder *v, const Model *m, const Ops *ops, Cut *c)
+{
+    v->length = cut_take(c, sizeof *v->length);
+    v->mel = cut_take(c, (uint64_t)v->frames * (uint64_t)m->cfg.n_mels * sizeof *v->mel);
+    v->pass = cut_take(c, pass_bytes(m, ops, 1, 0, v->frames, 0));
+}
+
+uint64_t vocoder_bytes(const Model *m, const Ops *ops, int frames)
+{
+    Vocoder v = {.frames = frames};
+    Cut c = {0};
+    cut(&v, m, ops, &c);
+    return c.used;
+}
+
+int vocoder_open(Vocoder **out, Model *m, int frames, Err *err)
+{
+    Vocoder *v = *out = mem_calloc(1, sizeof *v);
+    if (!v)
+        return err_set(err, ERR_NOMEM, "no memory for a vocoder");
+    ASSERT(m->cfg.network == NETWORK_VOCODER && frames >= 2);
+    v->m = m;
+    v->frames = frames;
+    v->bytes = vocoder_bytes(m, m->c->ops, frames);
+    int rc = device_alloc(m->c->device, &v->memory, v->bytes, err);
+    if (rc) {
+        vocoder_close(v);
+        *out = NULL;
+        return rc;
+    }
+    Cut c = {.base = v->memory};
+    cut(v, m, m->c->ops, &c);
+    return 0;
+}
+
+void vocoder_close(Vocoder *v)
+{
+    if (!v)
+        return;
+    if (v->memory)
+        device_free(v->m->c->device, v->memory, v->bytes);
+    free(v);
+}
+
+int vocoder_run(Vocoder *v, float *samples, const float *mel, int frames, Err *err)
+{
+    Model *m = v->m;
+    const DeviceOps *d = m->c->device->ops;
+    Stream *stream = m->c->stream;
+    const int32_t length = frames;
+    const int64_t n = (int64_t)(frames - 1) * m->cfg.hop_length;
+    const ModelInput in = {.B = 1, .M = frames, .mel_length = v->length, .mel = v->mel};
+    PassOutput o;
+    Pass *pass;
+    ASSERT(frames >= 2 && frames <= v->frames);
+    ASSERT_CMP(m->c->ops->acc_bytes, ==, sizeof(float));
+    int rc = pass_open(&pass, m, &in, v->pass, 0, err);
+    if (rc)
+        return rc;
+    rc = d->copy_in(stream, v->length, &length, sizeof length, err);
+    if (!rc)
+        rc = d->copy_in(stream, v->mel, mel, (size_t)frames * (size_t)m->cfg.n_mels * sizeof *mel, err);
+    /* Ops of a simulated device do not wait for its copies. */
+    if (!rc)
+        rc = d->stream_wait_idle(stream, err);
+    if (!rc) {
+        pass_forward(pass, 0);
+        pass_output(pass, &o);
+        rc = ops_check(m->c, err);
+    }
+    if (!rc)
+        rc = d->copy_out(stream, samples, o.wave, (size_t)n * sizeof *samples, err);
+    /* Also after an error: what was enqueued reads from here. */
+    int waited = d->stream_wait_idle(stream, rc ? NULL : err);
+    pass_close(pass);
+    if (rc || waited)
+        return rc ? rc : waited;
+    int bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        bad |= !(fabsf(samples[i]) <= FLT_MAX);
+    return bad ? err_set(err, ERR_DATA, "the vocoder made numbers that are not finite of this mel") : 0;
+}
+
+/* The input's convolution and that of every block reach so far, and windows of the transform lie over the
+ * samples. */
+int vocoder_context(const Config *cfg)
+{
+    const int reach = VOCODER_KERNEL / 2;
+    return reach + reach * cfg->vocoder_layers + (cfg->n_fft / 2 + cfg->hop_length - 1) / cfg->hop_length;
+}
