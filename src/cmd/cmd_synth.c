@@ -425,10 +425,10 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .pitch = pitch,
                       .log = log};
     rc = voice_open(&s->voice, &o, err);
-    if (!rc && s->reference)
-        rc = voice_of_recording(s->voice, s->reference, err);
-    if (!rc && s->speaker)
-        rc = voice_of_speaker(s->voice, s->speaker, err);
+    /* Whose voice it is belongs to loading: nobody waits for it in the middle of a text. */
+    if (!rc)
+        rc = s->reference ? voice_of_recording(s->voice, s->reference, err)
+                          : voice_of_speaker(s->voice, s->speaker, err);
     if (rc)
         return rc;
     s->open_seconds = clock_now() - from;
