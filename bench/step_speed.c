@@ -1,10 +1,13 @@
 /* step_speed.c - training steps alone: the real network, batches that are already on the device, no files.
- * Prints one JSON line. usage: step_speed [--device cpu|0] [--size nano|tiny|...] [--batch 32] [--text 128]
- * [--mel 800] [--steps 30] [--precision bf16|fp32]
- *                   [--deterministic] [--no-graph]
- *        step_speed ... --epoch FILE [--buckets 8] [--epochs 2]   whole epochs in length buckets; FILE: a
- * line `tokens frames` for each clip step_speed --clips SETTINGS...                            prints such
- * lines of a prepared corpus (--data-path DIR, ...) */
+ * Prints one JSON line.
+ *   step_speed [--device cpu|0] [--size nano|tiny|...] [--batch 32] [--text 128] [--mel 800] [--steps 30]
+ *              [--precision bf16|fp32] [--deterministic] [--no-graph]
+ *   step_speed --network vocoder [--size small|large] [--batch 32] [--mel 48] ...
+ *       steps of a vocoder instead, on segments of --mel frames at 16 kHz, a frame each 200 samples
+ *   step_speed ... --epoch FILE [--buckets 8] [--epochs 2]
+ *       whole epochs in length buckets; FILE: a line `tokens frames` for each clip
+ *   step_speed --clips SETTINGS...
+ *       prints such lines of a prepared corpus (--data-path DIR, ...) */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -19,7 +22,7 @@
 #include "train/engine.h"
 
 typedef struct Options {
-    const char *device, *size, *precision, *epoch;
+    const char *device, *network, *size, *precision, *epoch;
     int batch, text, mel, steps, buckets, epochs, deterministic, graph;
 } Options;
 
@@ -57,8 +60,10 @@ static int noise_open(Noise *n, const Bench *b, int text, int mel, Err *err)
     BatchLayout *l = &n->layout;
     Rng r;
     rng_seed(&r, 1);
-    batch_layout_device(l, &(BatchShape){.rows = rows, .text = text, .frames = mel, .bands = bands}, text,
-                        mel);
+    const BatchShape shape = {
+        .rows = rows, .text = text, .frames = mel, .bands = bands, .hop = batch_hop(b->cfg)};
+    const int64_t samples = rows * batch_kept_samples(&shape, mel);
+    batch_layout_device(l, &shape, text, mel);
     n->info = (BatchInfo){.count = rows, .text = text, .frames = mel, .real_frames = (int64_t)rows * mel};
     uint8_t *host = calloc(1, l->bytes);
     if (!host)
@@ -71,10 +76,13 @@ static int noise_open(Noise *n, const Bench *b, int text, int mel, Err *err)
             ((int32_t *)(void *)(host + l->tokens))[i * text + k] =
                 1 + (int)rng_below(&r, (uint64_t)tokens_count() - 1);
         for (int64_t k = 0; k < (int64_t)mel * bands; k++)
-            ((float *)(void *)(host + l->mel))[(int64_t)i * mel * bands + k] = (float)rng_normal(&r);
+            ((float *)(void *)(host + l->mel))[(int64_t)i * mel * bands + k] =
+                samples ? 2 * (float)rng_normal(&r) - 5 : (float)rng_normal(&r); /* segments: a log mel */
         for (int k = 0; k < mel; k++)
             ((float *)(void *)(host + l->pitch))[i * mel + k] = (float)rng_normal(&r);
     }
+    for (int64_t k = 0; k < samples; k++)
+        ((float *)(void *)(host + l->samples))[k] = 0.1F * (float)rng_normal(&r);
     void *memory = NULL;
     int rc = device_alloc(b->d, &memory, l->bytes, err);
     n->memory = memory;
@@ -159,6 +167,11 @@ static int end(Bench *b, double *seconds, Err *err)
 /* The sizes of the network, under the names of their settings: the peer takes them from here. */
 static json_t *network_json(const Config *c)
 {
+    if (c->network == NETWORK_VOCODER)
+        return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "vocoder_dim", c->vocoder_dim,
+                         "vocoder_layers", c->vocoder_layers, "n_mels", c->n_mels, "n_fft", c->n_fft,
+                         "hop_length", c->hop_length, "sample_rate", c->sample_rate, "mel_fmin",
+                         (double)c->mel_fmin, "mel_fmax", (double)c->mel_fmax);
     return json_pack(
         "{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:i, s:i, s:i, s:i, s:f, s:i, s:i}",
         "text_encoder_dim", c->text_encoder_dim, "text_encoder_layers", c->text_encoder_layers,
@@ -370,14 +383,50 @@ static int print_clips(int argc, char **argv)
     return rc ? fail(&err) : 0;
 }
 
+/* Also sets the sizes that were not given. */
+static int load_settings(Config *cfg, Options *o, Err *err)
+{
+    const int is_vocoder = strcmp(o->network, "vocoder") == 0;
+    if (!o->size)
+        o->size = is_vocoder ? "large" : "tiny";
+    if (!o->mel)
+        o->mel = is_vocoder ? 48 : 800;
+    if (is_vocoder)
+        o->text = 0;
+    char frames[16];
+    snprintf(frames, sizeof frames, "%d", o->mel);
+    const char *common[] = {"--network",           o->network,
+                            "--mixed-precision",   strcmp(o->precision, "bf16") == 0 ? "true" : "false",
+                            "--deterministic",     o->deterministic ? "true" : "false",
+                            "--enable-graph-mode", o->graph ? "true" : "false"};
+    const char *voice[] = {"--model-size", o->size};
+    const char *vocoder[] = {"--vocoder-size",
+                             o->size,
+                             "--vocoder-segment-frames",
+                             frames,
+                             "--sample-rate",
+                             "16000",
+                             "--win-length",
+                             "800",
+                             "--hop-length",
+                             "200",
+                             "--mel-fmax",
+                             "8000"};
+    const int shared = (int)(sizeof common / sizeof *common),
+              own = (int)(is_vocoder ? sizeof vocoder / sizeof *vocoder : sizeof voice / sizeof *voice);
+    char *given[sizeof common / sizeof *common + sizeof vocoder / sizeof *vocoder];
+    for (int i = 0; i < shared + own; i++)
+        given[i] = (char *)(uintptr_t)(i < shared ? common[i] : (is_vocoder ? vocoder : voice)[i - shared]);
+    return config_load(cfg, NULL, shared + own, given, err);
+}
+
 int main(int argc, char **argv)
 {
     Options o = {.device = "cpu",
-                 .size = "tiny",
+                 .network = "voice",
                  .precision = "bf16",
                  .batch = 32,
                  .text = 128,
-                 .mel = 800,
                  .steps = 30,
                  .buckets = 8,
                  .epochs = 2,
@@ -386,6 +435,7 @@ int main(int argc, char **argv)
         const char *name, **word;
         int *number, value; /* value: of an option that stands alone */
     } known[] = {{"--device", &o.device, NULL, 0},
+                 {"--network", &o.network, NULL, 0},
                  {"--size", &o.size, NULL, 0},
                  {"--precision", &o.precision, NULL, 0},
                  {"--epoch", &o.epoch, NULL, 0},
@@ -415,14 +465,10 @@ int main(int argc, char **argv)
         else
             *known[k].number = atoi(argv[++i]);
     }
-    char *settings[] = {"--model-size",        (char *)(uintptr_t)o.size,
-                        "--mixed-precision",   strcmp(o.precision, "bf16") == 0 ? "true" : "false",
-                        "--deterministic",     o.deterministic ? "true" : "false",
-                        "--enable-graph-mode", o.graph ? "true" : "false"};
     Config cfg;
     Err err = {0};
     Bench b = {.o = &o, .cfg = &cfg};
-    if (config_load(&cfg, NULL, (int)(sizeof settings / sizeof *settings), settings, &err))
+    if (load_settings(&cfg, &o, &err))
         return fail(&err);
     int rc = device_open(&b.d, o.device, &(DeviceOptions){0}, &err);
     if (!rc)

@@ -14,10 +14,10 @@
 #include <cmocka.h>
 #include <sndfile.h>
 
-#include "base/bytes.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "dataset/audio_file.h"
+#include "support/wav_testing.h"
 
 /* libsndfile 1.2.0 loses 6 kB when it opens an OGG file that is cut off; nothing of ours is on that path. */
 const char *__lsan_default_suppressions(void);
@@ -166,21 +166,10 @@ static void test_lengths(void **state)
     assert_int_equal(decode(f, 0), REJECT_NONE);
 }
 
-/* A RIFF header as a program would write it. */
-static size_t wav_header(uint8_t *h, uint16_t channels, uint32_t rate, uint16_t bits, uint32_t data_bytes)
+/* Returns its size. */
+static size_t wav_header(uint8_t *h, int channels, int rate, int bits, uint32_t bytes)
 {
-    memcpy(h, "RIFF", 4);
-    put_u32(h + 4, data_bytes > 0x7fffff00u ? data_bytes : 36 + data_bytes);
-    memcpy(h + 8, "WAVEfmt ", 8);
-    put_u32(h + 16, 16);
-    put_u16(h + 20, bits == 32 ? 3 : 1);
-    put_u16(h + 22, channels);
-    put_u32(h + 24, rate);
-    put_u32(h + 28, rate * channels * bits / 8);
-    put_u16(h + 32, (uint16_t)(channels * bits / 8));
-    put_u16(h + 34, bits);
-    memcpy(h + 36, "data", 4);
-    put_u32(h + 40, data_bytes);
+    put_wav_header(h, bits == 32 ? 3 : 1, channels, rate, bits, bytes);
     return 44;
 }
 

@@ -171,6 +171,38 @@ static void mount_disk(State *s, long kib)
     }
 }
 
+/* An old file that cannot be removed is named, and tried again the next time. */
+static void what_cannot_be_removed_is_said(void **state)
+{
+    State *s = *state;
+    const char *old = "step-00000001.safetensors", *gone = "step-00000002.safetensors";
+    open_writer(s, 1);
+    assert_int_equal(write_step(s, 1, 0), 0);
+    /* Nobody, not even root, unlinks a folder. */
+    assert_int_equal(unlink(folder_file(&s->f, old)), 0);
+    assert_int_equal(mkdir(folder_file(&s->f, old), 0700), 0);
+    assert_int_equal(write_step(s, 2, 0), 0);
+    assert_logged(s, "cannot remove the old checkpoint ");
+    assert_logged(s, "step-00000001.safetensors: Is a directory");
+    assert_int_equal(rmdir(folder_file(&s->f, old)), 0);
+    buf_free(&s->log_text);
+    assert_int_equal(write_step(s, 3, 0), 0);
+    assert_int_equal(access(folder_file(&s->f, gone), F_OK), -1);
+    assert_null(s->log_text.data ? strstr(s->log_text.data, "cannot remove") : NULL);
+    /* Without room for another one a file that stays is not said to have made it. */
+    checkpoint_writer_close(s->w);
+    s->w = NULL;
+    mount_disk(s, 70);
+    open_writer(s, 10);
+    assert_int_equal(mkdir(folder_file(&s->f, old), 0700), 0);
+    assert_int_equal(write_step(s, 2, 0), 0);
+    assert_int_equal(write_step(s, 3, 0), 0);
+    assert_int_equal(write_step(s, 4, 0), 0);
+    assert_logged(s, "step-00000002.safetensors was removed to make room");
+    assert_null(strstr(s->log_text.data, "step-00000001.safetensors was removed"));
+    assert_int_equal(rmdir(folder_file(&s->f, old)), 0);
+}
+
 /* A disk for two and a half files takes the newest of any number, beside the best where that is older. */
 static void old_ones_make_room(void **state)
 {
@@ -214,8 +246,11 @@ static void room_is_looked_for_before_a_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(the_good_one_is_not_rotated_away), T(what_diverged_is_set_aside),
-        T(without_a_step_the_best_is_used),  T(old_ones_make_room),
+        T(the_good_one_is_not_rotated_away),
+        T(what_diverged_is_set_aside),
+        T(without_a_step_the_best_is_used),
+        T(what_cannot_be_removed_is_said),
+        T(old_ones_make_room),
         T(room_is_looked_for_before_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

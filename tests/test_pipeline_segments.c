@@ -1,6 +1,8 @@
 /* test_pipeline_segments.c - batches for a vocoder: segments of clips, with their samples and their mels. */
 #include "support/pipeline_testing.h"
 
+#include <sys/stat.h>
+
 #include "audio/mel.h"
 #include "pipeline/policy.h"
 
@@ -62,9 +64,9 @@ static void mel_close(Mel *m)
     mel_plan_close(m->plan);
 }
 
-/* The samples of every row are those of the store at the place that the seed says, times `gain`, with silence
- * behind the end; its mel is that of the samples, as it is. Returns the rows. */
-static int check_rows(const Run *r, const Mel *m, float gain, int *padded)
+/* The samples of every row are those of the store at the place that the seed says, with silence behind the
+ * end; its mel is that of the samples, as it is. Returns the rows. */
+static int check_rows(const Run *r, const Run *store, const Mel *m, int *padded)
 {
     const BatchLayout *l = &r->batch.layout;
     const int bands = r->cfg.n_mels, frames = r->batch.info.frames;
@@ -90,13 +92,13 @@ static int check_rows(const Run *r, const Mel *m, float gain, int *padded)
             continue;
         }
         rows++;
-        AudioView v = audio_of(r, utterance);
+        AudioView v = audio_of(store, utterance);
         int64_t start = policy_segment_start((uint64_t)r->cfg.seed, r->batch.info.epoch, (uint32_t)utterance,
                                              v.count, SEGMENT);
         assert_true(start >= 0 && (start == 0 || start + SEGMENT <= v.count));
         *padded += v.count < SEGMENT;
         for (int64_t i = 0; i < SEGMENT; i++) {
-            float want = start + i < v.count ? v.scale * gain * (float)v.data[start + i] : 0;
+            float want = start + i < v.count ? v.scale * (float)v.data[start + i] : 0;
             if (x[i] != want)
                 fail_msg("row %d, sample %d of clip %d from %d: %g, not %g", row, (int)i, (int)utterance,
                          (int)start, (double)x[i], (double)want);
@@ -113,8 +115,15 @@ static void rows_are_segments_of_the_store(void **state)
     int rows = 0, padded = 0, seen[CLIPS] = {0};
     run_open(&r, VOCODER, (RunOptions){.epochs = 2});
     Mel m = mel_open(&r.cfg);
-    while (run_next(&r, NULL) == 0) {
-        rows += check_rows(&r, &m, 1, &padded);
+    Hash128 hash;
+    while (run_next(&r, &hash) == 0) {
+        rows += check_rows(&r, &r, &m, &padded);
+        BatchShape shape = {.rows = r.cfg.batch_size, .bands = r.cfg.n_mels, .hop = batch_hop(&r.cfg)};
+        uint8_t *last = r.host + r.batch.layout.samples + (size_t)r.cfg.batch_size * SEGMENT * 4 - 1;
+        *last ^= 1; /* the hash covers every sample */
+        assert_false(hash_equal(hash, batch_hash(r.host, &r.batch.layout, &r.batch.info, &shape)));
+        *last ^= 1;
+        assert_true(hash_equal(hash, batch_hash(r.host, &r.batch.layout, &r.batch.info, &shape)));
         for (int row = 0; row < r.cfg.batch_size; row++)
             if (batch_ints(&r, r.batch.layout.utterance)[row] >= 0)
                 seen[batch_ints(&r, r.batch.layout.utterance)[row]]++;
@@ -263,22 +272,31 @@ static void without_samples(void **state)
     run_close(&r);
 }
 
+/* The caches once more, in a folder of their own. */
+static const char *copy_cache(void)
+{
+    static char copy[400];
+    char command[1000];
+    snprintf(copy, sizeof copy, "%s-copy", corpora.cache);
+    snprintf(command, sizeof command, "rm -rf '%s' && cp -a '%s' '%s'", copy, corpora.cache, copy);
+    assert_int_equal(system(command), 0);
+    return copy;
+}
+
 /* A record that is damaged costs its row and nothing else. */
 static void a_damaged_record_costs_its_row(void **state)
 {
     Run r;
-    char copy[400], command[1000], more[600];
-    snprintf(copy, sizeof copy, "%s-damaged", corpora.cache);
-    snprintf(command, sizeof command, "rm -rf '%s' && cp -a '%s' '%s'", copy, corpora.cache, copy);
-    assert_int_equal(system(command), 0);
+    char path[600], more[600];
+    const char *copy = copy_cache();
     run_open(&r, VOCODER, (RunOptions){.epochs = 1});
     StoreEntry e;
     store_entry(&r.corpus.audio, r.corpus.items[23].audio_entry, &e);
     uint64_t at = (uint64_t)(e.payload - r.corpus.audio.segments[0].data) + e.payload_size / 2;
     assert_int_equal(r.corpus.audio.segment_count, 1);
     run_close(&r);
-    snprintf(command, sizeof command, "%s/audio-0001.seg", copy);
-    FILE *f = fopen(command, "r+b");
+    snprintf(path, sizeof path, "%s/audio-0001.seg", copy);
+    FILE *f = fopen(path, "r+b");
     assert_non_null(f);
     assert_int_equal(fseek(f, (long)at, SEEK_SET), 0);
     int byte = fgetc(f);
@@ -292,7 +310,7 @@ static void a_damaged_record_costs_its_row(void **state)
         Mel m = mel_open(&r.cfg);
         int rows = 0, padded = 0, lost = 0;
         while (run_next(&r, NULL) == 0) {
-            rows += check_rows(&r, &m, 1, &padded);
+            rows += check_rows(&r, &r, &m, &padded);
             lost += r.batch.info.lost;
         }
         assert_int_equal(rows, 2 * (CLIPS - 1));
@@ -306,6 +324,43 @@ static void a_damaged_record_costs_its_row(void **state)
         mel_close(&m);
         run_close(&r);
     }
+}
+
+/* The audio cache is cut while the pipeline reads it: clips behind the cut are named and left out, and no row
+ * has silence instead of sound. */
+static void a_cut_cache_costs_rows(void **state)
+{
+    static const char *const ways[] = {"fast", "off", "fast --data-gpu sim0 --model-gpu sim0",
+                                       "fast --enable-memory-mapping false"};
+    Run whole;
+    run_open(&whole, VOCODER, (RunOptions){.epochs = 1});
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char path[600], more[800];
+        const char *copy = copy_cache();
+        Run r;
+        struct stat st;
+        snprintf(path, sizeof path, "%s/audio-0001.seg", copy);
+        snprintf(more, sizeof more, VOCODER "--cache-dir %s --cache-verification %s", copy, ways[i]);
+        alarm(60);
+        run_open(&r, more, (RunOptions){.epochs = 3});
+        Mel m = mel_open(&r.cfg);
+        int rows, lost = 0, padded = 0;
+        assert_int_equal(run_next(&r, NULL), 0);
+        rows = check_rows(&r, &whole, &m, &padded);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(truncate(path, st.st_size / 2), 0);
+        while (run_next(&r, NULL) == 0) {
+            rows += check_rows(&r, &whole, &m, &padded);
+            lost += r.batch.info.lost;
+        }
+        alarm(0);
+        assert_int_equal(rows + lost, 3 * CLIPS);
+        assert_true(lost > 20 && rows > 20);
+        assert_non_null(strstr(run_log(&r), "is left out: "));
+        mel_close(&m);
+        run_close(&r);
+    }
+    run_close(&whole);
 }
 
 /* Anywhere in the clip, the ends included, and evenly. */
@@ -324,6 +379,10 @@ static void starts_are_spread_over_the_clip(void **state)
     }
     assert_true(abs(first - DRAWS / 11) < 250 && abs(last - DRAWS / 11) < 250);
     assert_float_equal(sum / DRAWS, 5, 0.15);
+    int64_t here = policy_segment_start(5, 3, 4, 1000000, 100);
+    assert_true(here != policy_segment_start(6, 3, 4, 1000000, 100));
+    assert_true(here != policy_segment_start(5, 4, 4, 1000000, 100));
+    assert_true(here != policy_segment_start(5, 3, 5, 1000000, 100));
     assert_int_equal(policy_segment_start(5, 0, 0, 100, 100), 0);
     assert_int_equal(policy_segment_start(5, 0, 0, 99, 100), 0);
 }
@@ -339,6 +398,7 @@ int main(void)
         cmocka_unit_test(clips_that_are_mostly_too_short),
         cmocka_unit_test(without_samples),
         cmocka_unit_test(a_damaged_record_costs_its_row),
+        cmocka_unit_test(a_cut_cache_costs_rows),
         cmocka_unit_test(starts_are_spread_over_the_clip),
     };
     return cmocka_run_group_tests(tests, setup, teardown_corpora);

@@ -88,12 +88,13 @@ static double mel_distance(const Stores *s, const char *id)
     return worst;
 }
 
-/* Rounding to 16 bits adds noise of up to half a step. In a magnitude that is at most half a step times the
- * sum of the window (512), in a band at most that times the sum of its weights, about 0.05 a band. */
+/* Rounding to 16 bits adds noise of 1 / sqrt(12) steps. In a magnitude of this window, whose squares add up
+ * to 384, that is sqrt(384 / 12) steps, in a band times the sum of its weights, about 0.05; six times as much
+ * does not occur among so many frames. */
 static void mels_are_those_of_the_samples(void **state)
 {
     Corpus *c = *state;
-    const double most = 0.5 / 32767 * 512 * 0.06;
+    const double most = 6 * sqrt(384.0 / 12) / 32768 * 0.05;
     corpus_fill(c, CLIPS, 0.6);
     write_wav(clip_path(c, 1), 1, 0.6, 44100, 1);
     write_wav(clip_path(c, 2), 2, 0.6, 16000, 2);
@@ -127,7 +128,7 @@ static void loud_and_plain_clips_keep_their_shape(void **state)
     open_stores(&s, c->cache);
     assert_float_equal(mel_distance(&s, c->clips[0].id), 0, 0);
     double loud = mel_distance(&s, c->clips[1].id);
-    assert_true(loud > 0 && loud < 3 * 0.5 / 32767 * 512 * 0.06);
+    assert_true(loud > 0 && loud < 3 * 6 * sqrt(384.0 / 12) / 32768 * 0.05);
     close_stores(&s);
     json_t *o = prepare(c, 0, "--stages", "audio", "--trim-silence", "false",
                         "--enable-loudness-normalization", "false");

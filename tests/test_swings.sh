@@ -13,7 +13,7 @@ network=(--model-size nano --decoder-layers 1)
 jitter=(--sim "step_ms=30,jitter=step:1.5,seed=3")
 # The real work of the step takes its time too: the simulated step is long enough to hide it.
 slow=(--sim "step_ms=100,jitter=step:1.8,seed=3")
-train=("$bin" train "${corpus[@]}" "${network[@]}" --max-steps 60 --log-step 20)
+train=("$bin" train "${corpus[@]}" "${network[@]}" --max-steps 40 --log-step 20)
 
 ends_with train_that_jitters 0 "${train[@]}" --checkpoint-dir "$dir/a" "${slow[@]}"
 log_has train_warns_of_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter'
@@ -30,4 +30,15 @@ ends_with profile_that_jitters 1 "$bin" profile step "${corpus[@]}" "${jitter[@]
 log_has profile_finds_jitter 'warning: Step times vary by [0-9]+ %.*: the times of stage step jitter'
 ends_with profile_of_sound_data 0 "$bin" profile data "${corpus[@]}" --sim decode_ms=6 --num-batches 60
 log_lacks sound_data_are_not_bad 'variation .*\[bad\]'
+
+# Nouns that are counted: one core, one worker.
+if command -v taskset >/dev/null; then
+    core=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+    for command in "profile data" diagnose; do
+        # shellcheck disable=SC2086
+        taskset -c "$core" "$bin" $command "${corpus[@]}" --num-workers 1 --num-batches 12 >"$dir/log" 2>&1
+        log_has "one_of_each_in_${command%% *}" '\b1 core\b'
+        log_lacks "no_ones_in_${command%% *}" '\b1 (cores|workers|host slots)\b'
+    done
+fi
 exit $failed

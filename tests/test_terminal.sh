@@ -4,18 +4,7 @@
 set -u
 out=${MYXTTS_OUT:-build}
 bin=$out/myxtts
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
-verdict() { # name, 0 when well
-    if [ "$2" = 0 ]; then
-        echo "ok $1"
-    else
-        cat -v "$dir/log" 2>/dev/null
-        echo "not ok $1"
-        failed=1
-    fi
-}
+. tests/support/shell.sh
 if [ ! -x "$bin" ]; then
     echo "skip terminal SKIPPED: $bin was not built"
     exit 0

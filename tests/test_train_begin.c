@@ -1,6 +1,6 @@
 /* test_train_begin.c - what a training begins with: a resume with another network is refused by the name of
  * the setting, one with other data or another loss says so and begins the best anew; fine-tuning from given
- * weights; folders whose names are no UTF-8. */
+ * weights; folders whose names are no UTF-8; loading without overlap is said. */
 #include "support/train_process.h"
 
 #include <math.h>
@@ -247,6 +247,22 @@ static void fine_tuning_helps(void **state)
     assert_true(loss[1] < loss[0]);
 }
 
+/* ---- settings that cost time ---- */
+
+static void no_overlap_is_said(void **state)
+{
+    Corpus *c = *state;
+    Run r;
+    make_voice_corpus(c);
+    train_says(c, path_of(c->root, "slow"), 1, LIST("--native-loading", "false"), 0,
+               LIST("warning: native_loading is off", "--native-loading true"));
+    train_start(&r, c, path_of(c->root, "fast"), 1, 100, NULL, NULL);
+    run_wait(&r, 120);
+    assert_int_equal(r.code, 0);
+    assert_null(strstr((const char *)r.stderr_text.data, "native_loading is off"));
+    run_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +271,7 @@ int main(void)
         T(paths_of_any_bytes),
         T(fine_tuning),
         T(fine_tuning_helps),
+        T(no_overlap_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,7 +344,7 @@ static void test_data_that_is_not_ready(void **state)
     unlink(clip_file(4));
     examine(&p, "");
     f = find(&p, "", "stale");
-    assert_true(f && strstr(f->what, "1 recordings") &&
+    assert_true(f && strstr(f->what, "changed recordings 1") &&
                 find(&p, "", "1 line of the metadata without a recording"));
     preflight_free(&p);
     file_put(clip_file(4), second.data, second.size);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
@@ -258,12 +259,13 @@ static void print_text(const Bench *b, const Figures *f)
     format_bytes(data, sizeof data, r->data_bytes);
     format_bytes(model, sizeof model, r->model_bytes);
     format_bytes(pinned, sizeof pinned, r->pinned_bytes);
-    printf("pipeline on %s (%s)%s%s, %lld batches of %d, %d workers, %d host slots (%d at the start), %d "
+    printf("pipeline on %s (%s)%s%s, %lld batches of %d, %d worker%s, %d host slot%s (%d at the start), %d "
            "device buffers (3 at the start)\n",
            b->devices.model->name, b->devices.model->model,
            b->devices.data == b->devices.model ? "" : ", data on ",
            b->devices.data == b->devices.model ? "" : b->devices.data->name, (long long)r->batches,
-           b->cfg->batch_size, r->workers, r->slots, r->slots_at_start, r->buffers);
+           b->cfg->batch_size, r->workers, plural((uint64_t)r->workers), r->slots, plural((uint64_t)r->slots),
+           r->slots_at_start, r->buffers);
     printf("  %-22s %.0f utterances/s, %.0f mel frames/s\n", "throughput", f->utterances_per_s,
            f->frames_per_s);
     printf("  %-22s %.2f %% of the time, p99 %.3f ms\n", "the consumer waited", f->wait_share * 100,
@@ -271,8 +273,8 @@ static void print_text(const Bench *b, const Figures *f)
     printf("  %-22s %.3f ms, std %.3f, variation %.1f %%\n", "step", b->meter.step.mean * 1e3,
            stats_std(&b->meter.step) * 1e3, f->variation * 100);
     printf("  %-22s %.2f %%\n", "padding", f->padding * 100);
-    printf("  %-22s %.0f %% of %d cores; first batch after %.0f ms\n", "host CPU", f->cpu_share * 100,
-           thread_cores(), b->first_batch * 1e3);
+    printf("  %-22s %.0f %% of %d core%s; first batch after %.0f ms\n", "host CPU", f->cpu_share * 100,
+           thread_cores(), plural((uint64_t)thread_cores()), b->first_batch * 1e3);
     printf("  %-22s %s on %s, %s more on %s, %s pinned\n", "memory", data, b->devices.data->name, model,
            b->devices.model->name, pinned);
     if (r->lost)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "diag/thresholds.h"
 #include "pipeline/policy.h"
 
@@ -369,16 +370,17 @@ static void write_evidence(Verdict *v, const Observation *o)
         device += (double)o->device_ready[k];
     }
     add_evidence(v,
-                 "in stock: %.1f of %d host slots, and %.1f batches in %d device buffers beside the one in "
+                 "in stock: %.1f of %d host slot%s, and %.1f batches in %d device buffers beside the one in "
                  "work, on the average",
-                 host / (double)(o->n - o->from), o->report.slots, device / (double)(o->n - o->from),
-                 o->report.buffers);
+                 host / (double)(o->n - o->from), o->report.slots, plural((uint64_t)o->report.slots),
+                 device / (double)(o->n - o->from), o->report.buffers);
     for (int s = 0; s < STAGE_COUNT; s++)
         if (v->cycle[s].period)
             add_evidence(v, "%s takes %.1f ms more every %d batches (seen %d times)", stage_name((StageId)s),
                          1e3 * v->cycle[s].excess, v->cycle[s].period, v->cycle[s].hits);
     if (o->cpu_share >= 0)
-        add_evidence(v, "host CPU %.0f %% of %d cores", 100 * o->cpu_share, o->cores);
+        add_evidence(v, "host CPU %.0f %% of %d core%s", 100 * o->cpu_share, o->cores,
+                     plural((uint64_t)o->cores));
     add_evidence(v,
                  "self-check: the model of the pipeline gives %.2f ms a batch for the present settings, "
                  "measured %.2f ms (%+.1f %%)%s",

@@ -158,17 +158,16 @@ static void check_caches(Survey *s)
                                 (unsigned long long)f.no_audio));
     if (stale)
         preflight_finding(
-            s,
-            (Finding){.severity = FINDING_WARNING,
-                      .area = AREA_DATA,
-                      .what = preflight_say(p,
-                                            "the caches are stale: %llu clips are new, %llu texts and %llu "
-                                            "recordings have changed since",
-                                            (unsigned long long)f.missing, (unsigned long long)f.changed_text,
-                                            (unsigned long long)f.changed_audio),
-                      .why = "training builds them anew before its first step; nothing stale is used",
-                      .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
-                      .fix = prepare_command(s)});
+            s, (Finding){
+                   .severity = FINDING_WARNING,
+                   .area = AREA_DATA,
+                   .what = preflight_say(
+                       p, "the caches are stale: new clips %llu, changed texts %llu, changed recordings %llu",
+                       (unsigned long long)f.missing, (unsigned long long)f.changed_text,
+                       (unsigned long long)f.changed_audio),
+                   .why = "training builds them anew before its first step; nothing stale is used",
+                   .value = preflight_say(p, "%llu stale", (unsigned long long)stale),
+                   .fix = prepare_command(s)});
     if (f.no_audio)
         preflight_finding(
             s, (Finding){

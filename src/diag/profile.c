@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plural.h"
 #include "base/thread.h"
 #include "diag/doctor.h"
 #include "diag/profile_private.h"
@@ -27,7 +28,7 @@ json_t *profile_begin(const char *title, const Observation *o)
     strftime(date, sizeof date, "%Y-%m-%d %H:%M", localtime_r(&now, &t));
     snprintf(machine, sizeof machine, "%s (%s)%s%s, %d core%s", o->model_name, o->model_model,
              o->two_devices ? ", data on " : "", o->two_devices ? o->data_name : "", o->cores,
-             o->cores == 1 ? "" : "s");
+             plural((uint64_t)o->cores));
     return json_pack("{s:s, s:s, s:s, s:[], s:[]}", "title", title, "date", date, "machine", machine,
                      "sections", "charts");
 }
@@ -154,8 +155,9 @@ int profile_data(json_t **report, const ObserveOptions *options, Err *err)
         section_row(section, threshold_judge(LIMIT_PADDING, o.padding), "padding", "", "%.1f %%",
                     100 * o.padding);
         section_row(section, STATUS_INFO, "settings", "",
-                    "batch size %d, %d workers, %d host slots, %d device buffers", o.batch_size,
-                    o.report.workers, o.report.slots, o.report.buffers);
+                    "batch size %d, %d worker%s, %d host slot%s, %d device buffers", o.batch_size,
+                    o.report.workers, plural((uint64_t)o.report.workers), o.report.slots,
+                    plural((uint64_t)o.report.slots), o.report.buffers);
         profile_section(r, section);
         profile_chart(r, profile_line("batches", "time from batch to batch", "ms", times, o.n - o.from));
         json_object_set_new(r, "batch_times", spread_json(&s));
@@ -233,7 +235,8 @@ int profile_grid(json_t **report, const ObserveOptions *options, const Grid *g, 
         json_t *section = section_begin("grid", "Utterances per second, nobody holding the pipeline up");
         for (int i = 0; i < count; i++) {
             char name[48];
-            snprintf(name, sizeof name, "batch %d, %d workers", cells[i].size, cells[i].workers);
+            snprintf(name, sizeof name, "batch %d, %d worker%s", cells[i].size, cells[i].workers,
+                     plural((uint64_t)cells[i].workers));
             section_row(section, i == best ? STATUS_GOOD : STATUS_INFO, name, i == best ? "recommended" : "",
                         "%.0f +- %.0f", cells[i].rate.mean, stats_std(&cells[i].rate));
             json_array_append_new(list, json_pack("{s:i, s:i, s:f, s:f}", "batch_size", cells[i].size,

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "diag/sections.h"
 #include "diag/thresholds.h"
 
@@ -230,9 +231,9 @@ json_t *report_make(const ReportInput *in)
     strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &t);
     /* Which machine this is about: reports are kept and compared. */
     char machine[240];
-    snprintf(machine, sizeof machine, "%s (%s)%s%s, %d cores", in->model->name, in->model->model,
+    snprintf(machine, sizeof machine, "%s (%s)%s%s, %d core%s", in->model->name, in->model->model,
              in->data == in->model ? "" : ", data on ", in->data == in->model ? "" : in->data->name,
-             in->o->cores);
+             in->o->cores, plural((uint64_t)in->o->cores));
     json_t *r = json_pack("{s:s, s:s, s:s}", "title", in->title, "date", date, "machine", machine);
     json_t *command = json_string(in->command);
     json_object_set_new(r, "command", command ? command : json_string("?"));

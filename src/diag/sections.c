@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "diag/thresholds.h"
 
 #define LONGEST_LAG 20
@@ -92,7 +93,8 @@ static json_t *hardware(const ReportInput *in)
         section_row(s, STATUS_INFO, "system", "", "%s %s, %s", u.sysname, u.release, u.machine);
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     char total[32];
-    section_row(s, STATUS_INFO, "host", "", "%d cores, %s", o->cores, bytes_text(total, memory));
+    section_row(s, STATUS_INFO, "host", "", "%d core%s, %s", o->cores, plural((uint64_t)o->cores),
+                bytes_text(total, memory));
     device_row(s, "model device", in->model);
     if (in->data != in->model)
         device_row(s, "data device", in->data);
@@ -191,7 +193,8 @@ static json_t *loader(const ReportInput *in)
     json_t *s = section_begin("loader", "Loader");
     const Observation *o = in->o;
     const PipelineReport *r = &o->report;
-    section_row(s, STATUS_INFO, "workers in use", "", "%d, %d cores", r->workers, o->cores);
+    section_row(s, STATUS_INFO, "workers in use", "", "%d, %d core%s", r->workers, o->cores,
+                plural((uint64_t)o->cores));
     if (r->most_slots > r->slots_at_start)
         section_row(s, STATUS_INFO, "host slots, device buffers", "both grow when the model device waits",
                     "%d of at most %d (%d at the start), %d of at most %d", r->slots, r->most_slots,
@@ -217,7 +220,7 @@ static json_t *loader(const ReportInput *in)
                         "see the log", "run myxtts prepare --verify");
     if (o->cpu_share >= 0)
         section_row(s, o->cpu_share > BUSY_HOST ? STATUS_ACCEPTABLE : STATUS_GOOD, "host CPU", "",
-                    "%.0f %% of %d cores", 100 * o->cpu_share, o->cores);
+                    "%.0f %% of %d core%s", 100 * o->cpu_share, o->cores, plural((uint64_t)o->cores));
     add_preflight(s, in->preflight, AREA_LOADER);
     return s;
 }

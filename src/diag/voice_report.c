@@ -214,17 +214,17 @@ static void say_losses(Buf *out, const VoiceFacts *f)
 
 static void say_alignment(Buf *out, const VoiceFacts *f)
 {
-    buf_printf(out, "  %-12s distance %.2f, %.1f %% less than with the text of another clip (%zu clips)\n",
-               "alignment", f->cost, 100 * f->own_text, f->clip_count);
+    buf_printf(out, "  %-12s distance %.2f, %.1f %% less than with the text of another clip (%zu clip%s)\n",
+               "alignment", f->cost, 100 * f->own_text, f->clip_count, plural(f->clip_count));
     buf_printf(out,
                "  %-12s %.1f frames a symbol; %.0f %% of the symbols have one, the longest tenth has %.0f %% "
                "of all\n",
                "durations", f->frames_per_symbol, 100 * f->ones, 100 * f->held);
     if (f->predicted_clips)
-        buf_printf(out,
-                   "  %-12s %.0f %% of how durations differ and %.0f %% of how the pitch moves, %lld clips\n",
-                   "predicted", 100 * f->duration_explained, 100 * f->pitch_explained,
-                   (long long)f->predicted_clips);
+        buf_printf(
+            out, "  %-12s %.0f %% of how durations differ and %.0f %% of how the pitch moves, %lld clip%s\n",
+            "predicted", 100 * f->duration_explained, 100 * f->pitch_explained, (long long)f->predicted_clips,
+            plural((uint64_t)f->predicted_clips));
 }
 
 /* What matters most, also when nobody has listened. */

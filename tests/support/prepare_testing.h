@@ -76,13 +76,6 @@ int corpus_teardown(void **state);
 
 const char *program(void);
 
-/* The sanitizers have costs in memory and time of their own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 typedef struct Run {
     pid_t pid;
     int out, err; /* pipes */
