@@ -283,10 +283,10 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
         return rc;
     log_info(log, "settings that are not the default:");
     print_settings(cfg, log);
-    log_info(log, "training on %u clip%s, validation on %u, %d speaker%s", r->train.count,
-             plural(r->train.count), r->validation.count, r->train.speaker_count,
-             plural((uint64_t)r->train.speaker_count));
     const int voice = cfg->network == NETWORK_VOICE;
+    log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
+             voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
+             plural((uint64_t)r->train.speaker_count));
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         log_info(log,
                  "  %.0f %% of the clips find another clip of their speaker in their batch as voice "

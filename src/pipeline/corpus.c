@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "audio/mel.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/stats.h"
 #include "cache/accept.h"
@@ -17,6 +18,7 @@
 typedef struct Segments {
     int frames;              /* of a segment; 0: the corpus has whole utterances */
     uint64_t clips, shorter; /* in the audio store, and those of them that are shorter than a segment */
+    uint64_t most;           /* segments of all of them in an epoch */
     double seconds;          /* of a segment */
 } Segments;
 
@@ -140,6 +142,7 @@ static int measure_segments(CorpusSource *s, const Config *cfg, Err *err)
             continue;
         lengths[g->clips++] = e.items;
         g->shorter += e.items < segment;
+        g->most += policy_segments(e.items, segment);
     }
     int rc = refuse_short_clips(g, lengths, cfg, err);
     free(lengths);
@@ -255,12 +258,13 @@ static int usable_audio(const CorpusSource *s, const Config *cfg, const Utteranc
            (cfg->cache_verification != VERIFY_FULL || record_whole(&s->audio, *entry, u, log));
 }
 
-/* Every clip gives one segment. */
+/* Every clip gives as many segments as it is long. */
 static int choose_segments(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log,
                            Err *err)
 {
     const Segments *g = &s->segments;
-    int rc = room_for_items(c, s->dataset.count, err);
+    const int64_t segment = (int64_t)(g->frames - 1) * cfg->hop_length;
+    int rc = room_for_items(c, (size_t)g->most + 1, err);
     for (size_t i = 0; i < s->dataset.count && !rc; i++) {
         const Utterance *u = &s->dataset.utterances[i];
         CorpusItem item = {.utterance = (uint32_t)i, .speaker = s->speaker_of[i]};
@@ -270,8 +274,14 @@ static int choose_segments(Corpus *c, const CorpusSource *s, const Config *cfg, 
             c->left_out++;
             continue;
         }
-        c->items[c->count] = item;
-        c->lengths[c->count++] = (SampleLength){0, (uint32_t)g->frames};
+        StoreEntry e;
+        store_entry(&s->audio, item.audio_entry, &e);
+        item.parts = policy_segments(e.items, segment);
+        ASSERT_CMP((uint64_t)c->count + item.parts, <=, g->most);
+        for (; item.part < item.parts; item.part++) {
+            c->items[c->count] = item;
+            c->lengths[c->count++] = (SampleLength){0, (uint32_t)g->frames};
+        }
     }
     if (!rc && g->shorter && split == SPLIT_TRAIN)
         log_warn(log,
@@ -303,7 +313,8 @@ static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Spl
         c->items[c->count] = (CorpusItem){.utterance = (uint32_t)i,
                                           .text_entry = (uint32_t)r.text_entry,
                                           .mel_entry = (uint32_t)r.mel_entry,
-                                          .speaker = s->speaker_of[i]};
+                                          .speaker = s->speaker_of[i],
+                                          .parts = 1};
         c->lengths[c->count++] = (SampleLength){r.text.token_count, r.mel.frames};
     }
     if (too_short > 1)

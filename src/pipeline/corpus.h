@@ -30,6 +30,7 @@ typedef struct CorpusItem {
     uint32_t text_entry, mel_entry; /* 0 in a corpus of segments */
     uint32_t audio_entry;           /* 0 in any other */
     int32_t speaker;                /* 0 .. speaker_count - 1 */
+    uint32_t part, parts;           /* of a clip that gives several segments an epoch; 0 of 1 otherwise */
 } CorpusItem;
 
 typedef struct Corpus {

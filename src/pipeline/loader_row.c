@@ -271,8 +271,9 @@ static int read_segment(Loader *l, Worker *w, const Slot *s, int row, RowSource 
 {
     const AudioView *a = &r->audio;
     const int64_t size = s->info.samples;
-    const int64_t start =
-        policy_segment_start((uint64_t)l->o.cfg->seed, s->info.epoch, r->item->utterance, a->count, size);
+    const CorpusItem *i = r->item;
+    const SegmentDraw draw = {(uint64_t)l->o.cfg->seed, s->info.epoch, i->utterance, i->part, i->parts};
+    const int64_t start = policy_segment_start(&draw, a->count, size);
     const int64_t n = a->count - start < size ? a->count - start : size;
     const int16_t *from = a->data + start;
     float *to = (float *)(void *)(s->memory + s->layout.samples) + (size_t)row * (size_t)size;

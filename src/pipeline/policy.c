@@ -59,14 +59,22 @@ int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly)
     return on_the_fly ? frames * hop_length : 0;
 }
 
-int64_t policy_segment_start(uint64_t seed, int64_t epoch, uint32_t utterance, int64_t samples,
-                             int64_t segment)
+uint32_t policy_segments(int64_t samples, int64_t segment)
+{
+    return samples > segment ? (uint32_t)(samples / segment) : 1;
+}
+
+int64_t policy_segment_start(const SegmentDraw *d, int64_t samples, int64_t segment)
 {
     Rng rng;
     if (samples <= segment)
         return 0;
-    rng_seed(&rng, rng_mix(rng_mix(rng_mix(seed, SEGMENT_SALT), (uint64_t)epoch), utterance));
-    return (int64_t)rng_below(&rng, (uint64_t)(samples - segment) + 1);
+    const int64_t starts = samples - segment + 1;
+    const int64_t from = starts * d->part / d->parts, end = starts * (d->part + 1) / d->parts;
+    const uint64_t which = (uint64_t)d->part << 32 | d->utterance;
+    rng_seed(&rng, rng_mix(rng_mix(rng_mix(d->seed, SEGMENT_SALT), (uint64_t)d->epoch), which));
+    /* Parts of a clip that is hardly longer than its segments may have no start of their own. */
+    return end > from ? from + (int64_t)rng_below(&rng, (uint64_t)(end - from)) : from;
 }
 
 int policy_prefers_audio(uint64_t mel_bytes, uint64_t audio_bytes, uint64_t memory_bytes)

@@ -34,10 +34,20 @@ int64_t policy_stretched_frames(int64_t frames, double augment_speed, int on_the
 /* The maximum of samples of a clip with `frames` mel frames; 0 if mels come from the cache. */
 int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly);
 
+/* How many segments of `segment` samples a clip of `samples` gives in an epoch: as many as it is long, so that
+ * an epoch is about all of the sound. At least 1. */
+uint32_t policy_segments(int64_t samples, int64_t segment);
+
+/* Which segment. */
+typedef struct SegmentDraw {
+    uint64_t seed;
+    int64_t epoch;
+    uint32_t utterance;
+    uint32_t part, parts; /* of the clip: its segments begin in so many equal parts of it */
+} SegmentDraw;
 /* The first sample of the segment of `segment` samples that a clip of `samples` gives in an epoch: anywhere
- * in the clip, by chance, as (seed, epoch, utterance) says. 0 if the clip is not longer. */
-int64_t policy_segment_start(uint64_t seed, int64_t epoch, uint32_t utterance, int64_t samples,
-                             int64_t segment);
+ * in its part of the clip, by chance, as the draw says. 0 if the clip is not longer. */
+int64_t policy_segment_start(const SegmentDraw *d, int64_t samples, int64_t segment);
 
 /* 1 if preprocessing_mode auto should take samples from the audio files (on_the_fly), 0 for mels from the
  * cache: where the mels do not fit into the memory that is free, so that every epoch reads them from the

@@ -40,7 +40,8 @@ int copies_open(Trainer *t, Err *err)
     if (!c->recording || !c->copy || !c->mel || !c->copied)
         return err_set(err, ERR_NOMEM, "no memory to copy clips of %d frames", c->most);
     if (cfg->text2audio_interval_steps)
-        t->samples = c->corpus->count < MOST_COPIES ? (int)c->corpus->count : MOST_COPIES;
+        for (uint32_t i = 0; i < c->corpus->count && t->samples < MOST_COPIES; i++)
+            t->samples += c->corpus->items[i].part == 0;
     int rc = mel_plan_open(&c->plan, cfg, err);
     if (!rc)
         rc = mel_scratch_open(&c->scratch, c->plan, err);
@@ -63,12 +64,25 @@ void copies_close(Trainer *t)
     t->copies = NULL;
 }
 
+/* The entry of the corpus' clip number i, of which it may have several segments; the last clip's past the
+ * end. */
+static uint64_t entry_of_clip(const Corpus *c, uint32_t i)
+{
+    uint32_t item = 0;
+    for (uint32_t k = 0, clips = 0; k < c->count && clips <= i; k++)
+        if (c->items[k].part == 0) {
+            item = k;
+            clips++;
+        }
+    return c->items[item].audio_entry;
+}
+
 /* Clip i of the corpus, its mel and its copy. Returns its frames; 0: it cannot be copied, which was said. */
 static int copy_clip(Trainer *t, uint32_t i, Err *err)
 {
     struct Copies *c = t->copies;
     const int hop = t->cfg->hop_length;
-    const uint64_t entry = c->corpus->items[i].audio_entry;
+    const uint64_t entry = entry_of_clip(c->corpus, i);
     StoreEntry e;
     AudioView v;
     store_entry(&c->corpus->audio, entry, &e);
