@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A voice of two steps and what is done with it: samples in the run's folder, synth into files and pipes, info and inspect of a checkpoint.
+# A voice of two steps and what is done with it: samples in the run's folder, synth into files and pipes, info and inspect of a checkpoint,
+# a vocoder of two steps, and both in one exported file.
 set -u
 bin=${MYXTTS_BIN:-build/myxtts}
 . tests/support/shell.sh
@@ -82,4 +83,21 @@ log_has inspect_json_has_shapes '"shape": \['
 ends_with inspect_still_reads_caches 0 "$bin" inspect "$dir/cache"
 ends_with inspect_of_neither 3 "$bin" inspect "$dir/lines"
 log_has inspect_says_that_it_is_neither 'neither a cache nor a checkpoint'
+
+# ---- a vocoder that was trained, and one file with all of it ----
+ends_with training_of_a_vocoder 0 "$bin" train --network vocoder --data-path "$dir" --cache-dir "$dir/cache" --checkpoint-dir "$run/vocoder" \
+    --vocoder-dim 32 --vocoder-layers 2 --model-gpu cpu --batch-size 2 --max-steps 2 --val-split 0
+ends_with it_makes_the_sound_now 0 "$bin" synth --model-gpu cpu --checkpoint "$run" --text "Hello there." --output "$dir/vocoded.wav"
+log_has it_is_said_who_made_it 'sound: by the vocoder .*/vocoder/step-00000002\.safetensors \(step 2\)'
+ends_with copy_synthesis 0 "$bin" vocode "$dir/speech.wav" --model-gpu cpu --checkpoint "$run/vocoder" --output "$dir/copy.wav"
+[ "$(stat -c %s "$dir/copy.wav")" = "$(stat -c %s "$dir/speech.wav")" ]
+verdict a_copy_is_as_long $?
+ends_with export_into_one_file 0 "$bin" export --checkpoint "$run" --output "$dir/voice.safetensors" --precision float32 --licence CC0-1.0
+rm -r "$run"
+ends_with one_file_speaks 0 "$bin" synth --model-gpu cpu --checkpoint "$dir/voice.safetensors" --text "Hello there." --output "$dir/exported.wav"
+cmp -s "$dir/exported.wav" "$dir/vocoded.wav"
+verdict it_speaks_byte_for_byte_as_the_run $?
+ends_with info_of_one_file 0 "$bin" info --checkpoint "$dir/voice.safetensors"
+log_has info_shows_the_licence 'licence +CC0-1\.0'
+log_has info_shows_the_vocoder 'vocoder +inside, after 2 steps'
 exit $failed

@@ -87,6 +87,10 @@ seeds() { # name
         printf '\003\377id,text,speaker\r\na,"b ""c"", d",x\r\n../e,f,g\r\n' >"$dir/seed-2"
         printf '\002\000\357\273\277id\ttext\na\tb\n' >"$dir/seed-3"
         ;;
+    npy)
+        printf "\\001{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\\0\\0\\0\\0\\0\\0\\0\\0\\0" >"$dir/seed-1"
+        printf "\\003{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1,), }\\0%016d" 0 >"$dir/seed-2"
+        ;;
     store) "$out/make_store_seed" "$dir" ;;
     yaml_edit) # the first byte chooses: edit or repair
         printf '\000data:\n  batch_size: 8 # clips\nmodel: {n_mels: 80}\n' >"$dir/seed-1"

@@ -78,6 +78,8 @@ static int parse(Layout *l, const FileMap *m, const char *path, Err *err)
     if (!shape || sscanf(shape, "'shape': (%lld, %lld%n", &l->rows, &l->cols, &used) != 2 ||
         (shape[used] != ')' && strncmp(shape + used, ",)", 2) != 0))
         return not_ours(path, "it has not two dimensions", err);
+    if (l->rows == 0 || l->cols == 0)
+        return not_ours(path, "there are no numbers in it", err);
     const size_t bytes = m->size - l->start, size = l->is_double ? sizeof(double) : sizeof(float);
     int64_t all;
     if (l->rows < 0 || l->cols < 0 || __builtin_mul_overflow((int64_t)l->rows, (int64_t)l->cols, &all) ||
