@@ -34,8 +34,8 @@ int64_t policy_stretched_frames(int64_t frames, double augment_speed, int on_the
 /* The maximum of samples of a clip with `frames` mel frames; 0 if mels come from the cache. */
 int64_t policy_most_samples(int64_t frames, int hop_length, int on_the_fly);
 
-/* How many segments of `segment` samples a clip of `samples` gives in an epoch: as many as it is long, so that
- * an epoch is about all of the sound. At least 1. */
+/* How many segments of `segment` samples a clip of `samples` gives in an epoch: as many as it is long, so
+ * that an epoch is about all of the sound. At least 1. */
 uint32_t policy_segments(int64_t samples, int64_t segment);
 
 /* Which segment. */
