@@ -8,8 +8,7 @@
 
 #define VOCODER "--network vocoder --vocoder-segment-frames 21 "
 #define SEGMENT (20 * 256)
-#define MOST_SEGMENT_BATCHES 1024 /* of three epochs */
-#define MOST_SEGMENT_BATCHES 64
+#define MOST_BATCHES 1024
 
 static int setup(void **state)
 {
@@ -203,20 +202,19 @@ static void nothing_else_changes_a_bit(void **state)
                                          "--prefetch-buffer-size 7 --pin-memory false",
                                          "--pad-to-fixed-length true --length-buckets 7",
                                          "--cache-verification full"};
-    static Hash128 want[MOST_SEGMENT_BATCHES], got[MOST_SEGMENT_BATCHES];
-    int n = run_all(VOCODER, (RunOptions){.epochs = 3}, want, MOST_SEGMENT_BATCHES);
-    assert_int_equal(n, 3 * 8);
+    static Hash128 want[MOST_BATCHES], got[MOST_BATCHES];
+    int n = run_all(VOCODER, (RunOptions){.epochs = 3}, want, MOST_BATCHES);
+    assert_true(n > 3 * 8 && n % 3 == 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char more[300];
         snprintf(more, sizeof more, VOCODER "%s", others[i]);
-        check_hashes(want, n, got, run_all(more, (RunOptions){.epochs = 3}, got, MOST_SEGMENT_BATCHES),
-                     others[i]);
+        check_hashes(want, n, got, run_all(more, (RunOptions){.epochs = 3}, got, MOST_BATCHES), others[i]);
     }
     /* Other segments in every epoch, and with another seed. */
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             assert_false(hash_equal(want[i], want[k]));
-    int m = run_all(VOCODER "--seed 8", (RunOptions){.epochs = 3}, got, MOST_SEGMENT_BATCHES);
+    int m = run_all(VOCODER "--seed 8", (RunOptions){.epochs = 3}, got, MOST_BATCHES);
     assert_int_equal(m, n);
     for (int i = 0; i < n; i++)
         assert_false(hash_equal(want[i], got[i]));
@@ -224,12 +222,12 @@ static void nothing_else_changes_a_bit(void **state)
 
 static void a_resumed_epoch_is_the_same(void **state)
 {
-    static Hash128 all[MOST_SEGMENT_BATCHES], rest[MOST_SEGMENT_BATCHES];
-    int n = run_all(VOCODER, (RunOptions){.epochs = 3}, all, MOST_SEGMENT_BATCHES);
+    static Hash128 all[MOST_BATCHES], rest[MOST_BATCHES];
+    int n = run_all(VOCODER, (RunOptions){.epochs = 3}, all, MOST_BATCHES);
     static const PipelineState starts[] = {{0, 3, 0}, {1, 0, 0}, {1, 7, 0}, {2, 5, 0}};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        int from = (int)(starts[i].epoch * 8 + starts[i].index);
-        int m = run_all(VOCODER, (RunOptions){.epochs = 3, .start = starts[i]}, rest, MOST_SEGMENT_BATCHES);
+        int from = (int)(starts[i].epoch * n / 3 + starts[i].index);
+        int m = run_all(VOCODER, (RunOptions){.epochs = 3, .start = starts[i]}, rest, MOST_BATCHES);
         check_hashes(all + from, n - from, rest, m, "a run that was resumed");
     }
 }

@@ -128,6 +128,12 @@ static int records_of(RowRecord out[MOST_RECORDS], const Loader *l, const Corpus
     return 2;
 }
 
+/* What is known about the records of an item; the segments of a clip share it. */
+static _Atomic uint8_t *known_of(Loader *l, uint32_t item)
+{
+    return &l->known[item - l->o.corpus->items[item].part];
+}
+
 /* Names an utterance that cannot be loaded, once. */
 static void lose(Loader *l, uint32_t item, const char *why)
 {
@@ -136,7 +142,7 @@ static void lose(Loader *l, uint32_t item, const char *why)
     pthread_mutex_lock(&l->o.ring->mutex);
     snprintf(l->why, sizeof l->why, "%.*s: %s", u->id.n > 80 ? 80 : (int)u->id.n, u->id.p, why);
     pthread_mutex_unlock(&l->o.ring->mutex);
-    if (atomic_fetch_or(&l->known[item], RECORD_NAMED) & RECORD_NAMED)
+    if (atomic_fetch_or(known_of(l, item), RECORD_NAMED) & RECORD_NAMED)
         return;
     atomic_fetch_add(&l->lost, 1);
     log_warn(l->o.log, "%.*s is left out: %s", (int)u->id.n, u->id.p, why);
@@ -161,7 +167,7 @@ static int check_records(Loader *l, uint32_t item, RowSource *r)
     int lost = pages_lost(l, r);
     if (l->o.cfg->cache_verification == VERIFY_OFF && !lost)
         return 0;
-    uint8_t known = atomic_load(&l->known[item]);
+    uint8_t known = atomic_load(known_of(l, item));
     if (known & RECORD_WHOLE && !lost)
         return 0;
     RowRecord records[MOST_RECORDS];
@@ -169,10 +175,10 @@ static int check_records(Loader *l, uint32_t item, RowSource *r)
     while (whole < n && store_entry_whole(records[whole].store, records[whole].entry))
         whole++;
     if (!(known & RECORD_DAMAGED) && whole == n) {
-        atomic_fetch_or(&l->known[item], RECORD_WHOLE);
+        atomic_fetch_or(known_of(l, item), RECORD_WHOLE);
         return 0;
     }
-    atomic_fetch_or(&l->known[item], RECORD_DAMAGED);
+    atomic_fetch_or(known_of(l, item), RECORD_DAMAGED);
     snprintf(r->why, sizeof r->why,
              pages_lost(l, r) ? "its record in the %s cache can be read no more: the file was cut short, or "
                                 "its disk failed; `myxtts prepare` builds it anew"
