@@ -55,6 +55,7 @@ FLAGS.f64 := -DREAL=double
 # The vector loops: square roots without errno, so that the optimiser's loop is a vector loop; fused
 # multiply-add where there is one.
 FLAGS.vector := -fno-math-errno -fno-trapping-math
+FLAGS.sound_host := -fno-math-errno -fno-trapping-math
 FLAGS.vector.avx2 := -mfma
 FLAGS.vector.avx512 := -mfma -mavx512bw -mprefer-vector-width=512
 

@@ -7,12 +7,21 @@
 
 #include "ops/host_real.h"
 
-#define MOST_POINTS 4096
-#define TINY 1e-12 /* a magnitude below it has no direction */
+#define CHOOSE(name) _Generic((REAL)0, float : name##f, double : name)
+#define EXP CHOOSE(exp)
+#define SIN CHOOSE(sin)
+#define COS CHOOSE(cos)
+#define LOG CHOOSE(log)
+#define SQRT CHOOSE(sqrt)
 
-typedef struct Point {
-    REAL re, im;
-} Point;
+#pragma GCC optimize("O3")
+
+#define MOST_POINTS 4096
+#define LANES TRANSFORM_LANES
+#define PAIRS (2 * LANES) /* frames of real numbers that are transformed at once */
+#define FEW_ITEMS 4       /* with fewer of them than this, parts of an item are tasks of their own */
+#define PART_FRAMES 64    /* of such a part */
+#define TINY 1e-12        /* a magnitude below it has no direction */
 
 typedef struct FramesTask {
     HostOps *h;
@@ -82,25 +91,14 @@ void HOST(sound_tables)(OpsContext *c, void *tables, int n)
         window[k] = (REAL)(0.5 - 0.5 * cos(2 * M_PI * k / n));
 }
 
-/* Transforms z [n], with other [n] as scratch (Stockham's order, radix 2), and returns which of the two holds
- * the result. sign 1: exp(-i ...), -1: exp(+i ...). Not scaled. */
-static Point *transform(Point *z, Point *other, const REAL *turn, int n, int sign)
+/* A point of LANES transforms. */
+typedef struct Point {
+    REAL re[LANES], im[LANES];
+} Point;
+
+static Point *transform(const HostOps *h, Point *z, Point *other, const REAL *turn, int n, int sign)
 {
-    for (int half = n / 2, stride = 1; half >= 1; half /= 2, stride *= 2) {
-        for (int p = 0; p < half; p++) {
-            REAL wr = turn[2 * p * stride], wi = (REAL)sign * turn[2 * p * stride + 1];
-            for (int q = 0; q < stride; q++) {
-                Point a = z[q + stride * p], b = z[q + stride * (p + half)];
-                Point d = {a.re - b.re, a.im - b.im};
-                other[q + stride * 2 * p] = (Point){a.re + b.re, a.im + b.im};
-                other[q + stride * (2 * p + 1)] = (Point){d.re * wr - d.im * wi, d.re * wi + d.im * wr};
-            }
-        }
-        Point *swap = z;
-        z = other;
-        other = swap;
-    }
-    return z;
+    return (Point *)(void *)VEC(h)->transform((REAL *)z, (REAL *)other, turn, n, sign);
 }
 
 /* Sum of the squared windows at a sample. */
@@ -123,55 +121,110 @@ typedef struct WaveTask {
     const float *prior;
     const REAL *turn, *window;
     int n, hop, T, ld;
+    int parts; /* of an item; PART_FRAMES each where there are several */
 } WaveTask;
 
-/* Bin f of a row: its magnitude. *loud: 1 where that is at the limit. */
-static REAL magnitude(const WaveTask *w, const REAL *row, const float *prior, int f, int *loud)
+/* 1 / overlap of the samples from .. to - 1. Away from the ends it repeats with every hop. */
+static void inverse_overlap(const WaveTask *w, REAL *out, int64_t from, int64_t to)
 {
-    REAL m = (REAL)exp((double)row[f] + (double)prior[f]);
-    *loud = !(m < SOUND_LOUDEST);
-    return *loud ? SOUND_LOUDEST : m;
+    const int64_t samples = (int64_t)(w->T - 1) * w->hop;
+    int64_t steady = -1; /* where a period without ends begins */
+    for (int64_t s = from; s < to; s++) {
+        const int inside = s >= w->n / 2 && s + w->n / 2 <= samples;
+        if (!inside)
+            steady = -1;
+        else if (steady < 0)
+            steady = s;
+        out[s - from] = inside && s - w->hop >= steady ? out[s - from - w->hop]
+                                                       : 1 / overlap(w->window, w->n, w->hop, w->T, s);
+    }
 }
 
-static void wave_task(void *arg, int b, int slot)
+/* Real and imaginary part of bin f of a row. *loud: 1 where its magnitude is at the limit. */
+static void bin_of(const WaveTask *w, const REAL *row, const float *prior, int f, REAL *re, REAL *im,
+                   int *loud)
 {
-    WaveTask *w = arg;
+    REAL m = EXP(row[f] + (REAL)prior[f]), phase = row[w->n / 2 + 1 + f];
+    *loud = !(m < SOUND_LOUDEST);
+    m = *loud ? SOUND_LOUDEST : m;
+    *re = m * COS(phase);
+    *im = m * SIN(phase);
+}
+
+/* The spectra of PAIRS frames from t on as those of LANES complex signals: two real ones make one. Frames at
+ * and past T are silent. */
+static void pack_spectra(const WaveTask *w, Point *z, int b, int t)
+{
     const int n = w->n, F = n / 2 + 1;
-    const int64_t samples = (int64_t)(w->T - 1) * w->hop;
-    Point *z = host_slot(w->h, slot), *other = z + n;
-    REAL *wave = w->wave + b * samples;
-    memset(wave, 0, (size_t)samples * sizeof *wave);
-    for (int t = 0; t < w->T; t++) {
-        const REAL *row = w->spectrum + ((int64_t)b * w->T + t) * w->ld;
-        const float *prior = w->prior + ((int64_t)b * w->T + t) * F;
-        memset(z, 0, (size_t)n * sizeof *z);
+    memset(z, 0, (size_t)n * sizeof *z);
+    for (int i = 0; i < PAIRS && t + i < w->T; i++) {
+        const int64_t at = (int64_t)b * w->T + t + i;
+        const REAL *row = w->spectrum + at * w->ld;
+        const float *prior = w->prior + at * F;
+        const int l = i % LANES, second = i >= LANES;
         for (int f = 0; f < F; f++) {
-            int loud, edge = f == 0 || f == n / 2;
-            REAL m = magnitude(w, row, prior, f, &loud) * (REAL)(edge ? 1 : 2);
-            z[f] = (Point){m * (REAL)cos((double)row[F + f]), edge ? 0 : m * (REAL)sin((double)row[F + f])};
-        }
-        const Point *frame = transform(z, other, w->turn, n, -1);
-        for (int k = 0; k < n; k++) {
-            int64_t s = (int64_t)t * w->hop + k - n / 2;
-            if (s >= 0 && s < samples)
-                wave[s] += frame[k].re * w->window[k] / (REAL)n;
+            int loud;
+            REAL re, im;
+            Point *here = &z[f], *there = &z[(n - f) & (n - 1)];
+            bin_of(w, row, prior, f, &re, &im, &loud);
+            if (f == 0 || f == n / 2) { /* the middle of the spectrum and its end are real */
+                here->re[l] += second ? 0 : re;
+                here->im[l] += second ? re : 0;
+            } else {
+                here->re[l] += second ? -im : re;
+                here->im[l] += second ? re : im;
+                there->re[l] += second ? im : re;
+                there->im[l] += second ? re : -im;
+            }
         }
     }
-    for (int64_t s = 0; s < samples; s++)
-        wave[s] /= overlap(w->window, n, w->hop, w->T, s);
+}
+
+/* Frames are added up in their order, whatever part they are computed for. */
+static void wave_task(void *arg, int task, int slot)
+{
+    const WaveTask *w = arg;
+    const int n = w->n, b = task / w->parts, part = task % w->parts, reach = n / 2 / w->hop + 1;
+    const int64_t samples = (int64_t)(w->T - 1) * w->hop, size = (int64_t)PART_FRAMES * w->hop;
+    const int64_t from = w->parts > 1 ? part * size : 0,
+                  to = w->parts > 1 && from + size < samples ? from + size : samples;
+    Point *z = host_slot(w->h, slot), *other = z + n;
+    REAL *wave = w->wave + b * samples;
+    const int first = from / w->hop > reach ? (int)(from / w->hop) - reach : 0;
+    memset(wave + from, 0, (size_t)(to - from) * sizeof *wave);
+    for (int t = first; t < w->T && (int64_t)t * w->hop - n / 2 < to; t += PAIRS) {
+        pack_spectra(w, z, b, t);
+        const Point *frames = transform(w->h, z, other, w->turn, n, -1);
+        for (int i = 0; i < PAIRS && t + i < w->T; i++) {
+            const int64_t start = (int64_t)(t + i) * w->hop - n / 2;
+            const int64_t k0 = start < from ? from - start : 0, k1 = start + n > to ? to - start : n;
+            for (int64_t k = k0; k < k1; k++)
+                wave[start + k] +=
+                    (i < LANES ? frames[k].re[i] : frames[k].im[i - LANES]) * w->window[k] / (REAL)n;
+        }
+    }
+    REAL *inverse = (REAL *)(void *)(other + n);
+    const int64_t room = (int64_t)((HOST_SLOT_BYTES - 2 * (size_t)n * sizeof *z) / sizeof *inverse);
+    for (int64_t at = from; at < to; at += room) {
+        const int64_t end = at + room < to ? at + room : to;
+        inverse_overlap(w, inverse, at, end);
+        for (int64_t s = at; s < end; s++)
+            wave[s] *= inverse[s - at];
+    }
 }
 
 static WaveTask wave_of(OpsContext *c, const void *spectrum, int ld, const float *prior, const SoundFrames *f,
                         int T)
 {
     ASSERT(T >= 2 && f->hop <= f->n / 2 && ld >= f->n + 2);
-    ASSERT_CMP((size_t)f->n * 4 * sizeof(Point), <=, HOST_SLOT_BYTES);
+    ASSERT_CMP((size_t)f->n * 3 * sizeof(Point), <=, HOST_SLOT_BYTES);
     WaveTask w = {.h = host_of(c), .spectrum = spectrum, .prior = prior, .turn = f->tables};
     w.window = w.turn + f->n;
     w.n = f->n;
     w.hop = f->hop;
     w.T = T;
     w.ld = ld;
+    w.parts = 1;
     return w;
 }
 
@@ -180,37 +233,60 @@ void HOST(wave_forward)(OpsContext *c, void *wave, const void *spectrum, int ld,
 {
     WaveTask w = wave_of(c, spectrum, ld, prior, f, T);
     w.wave = wave;
-    host_pool_run(w.h->pool, B, wave_task, &w);
+    w.parts = B < FEW_ITEMS ? (T - 2) / PART_FRAMES + 1 : 1;
+    host_pool_run(w.h->pool, B * w.parts, wave_task, &w);
+}
+
+/* The gradients of frame t, from its transform among those of z. */
+static void frame_backward(const WaveTask *w, const Point *z, int i, int b, int t)
+{
+    const int n = w->n, F = n / 2 + 1, l = i % LANES, second = i >= LANES;
+    const int64_t at = (int64_t)b * w->T + t;
+    const REAL *row = w->spectrum + at * w->ld;
+    const float *prior = w->prior + at * F;
+    REAL *d = w->dspectrum + at * w->ld;
+    for (int f = 0; f < F; f++) {
+        const Point *here = &z[f], *there = &z[(n - f) & (n - 1)];
+        const int edge = f == 0 || f == n / 2;
+        const REAL scale = (REAL)(edge ? 1 : 2) / (REAL)n;
+        /* Of the two real signals in one: the first is what is symmetric, the second the rest. */
+        REAL gr = second ? here->im[l] + there->im[l] : here->re[l] + there->re[l];
+        REAL gi = second ? there->re[l] - here->re[l] : here->im[l] - there->im[l];
+        int loud;
+        REAL re, im;
+        bin_of(w, row, prior, f, &re, &im, &loud);
+        REAL dre = gr / 2 * scale, dim = edge ? 0 : gi / 2 * scale;
+        d[f] = loud ? 0 : dre * re + dim * im;
+        d[F + f] = dim * re - dre * im;
+    }
+    memset(d + 2 * F, 0, (size_t)(w->ld - 2 * F) * sizeof *d);
 }
 
 static void wave_back_task(void *arg, int b, int slot)
 {
-    WaveTask *w = arg;
-    const int n = w->n, F = n / 2 + 1;
-    const int64_t samples = (int64_t)(w->T - 1) * w->hop;
+    const WaveTask *w = arg;
+    const int n = w->n;
+    const int64_t samples = (int64_t)(w->T - 1) * w->hop, span = (int64_t)(PAIRS - 1) * w->hop + n;
     Point *z = host_slot(w->h, slot), *other = z + n;
+    REAL *inverse = (REAL *)(void *)(other + n);
     const REAL *dwave = w->dwave + b * samples;
-    for (int t = 0; t < w->T; t++) {
-        const REAL *row = w->spectrum + ((int64_t)b * w->T + t) * w->ld;
-        const float *prior = w->prior + ((int64_t)b * w->T + t) * F;
-        REAL *d = w->dspectrum + ((int64_t)b * w->T + t) * w->ld;
-        for (int k = 0; k < n; k++) {
-            int64_t s = (int64_t)t * w->hop + k - n / 2;
-            REAL g = 0;
-            if (s >= 0 && s < samples)
-                g = w->window[k] * dwave[s] / overlap(w->window, n, w->hop, w->T, s);
-            z[k] = (Point){g, 0};
+    ASSERT_CMP(2 * (size_t)n * sizeof *z + (size_t)span * sizeof *inverse, <=, HOST_SLOT_BYTES);
+    for (int t = 0; t < w->T; t += PAIRS) {
+        const int64_t from = (int64_t)t * w->hop - n / 2, lo = from > 0 ? from : 0,
+                      hi = from + span < samples ? from + span : samples;
+        inverse_overlap(w, inverse, lo, hi);
+        memset(z, 0, (size_t)n * sizeof *z);
+        for (int i = 0; i < PAIRS && t + i < w->T; i++) {
+            const int64_t start = from + (int64_t)i * w->hop;
+            const int64_t k0 = start < 0 ? -start : 0, k1 = start + n > samples ? samples - start : n;
+            for (int64_t k = k0; k < k1; k++) {
+                REAL g = w->window[k] * dwave[start + k] * inverse[start + k - lo];
+                *(i < LANES ? &z[k].re[i] : &z[k].im[i - LANES]) = g;
+            }
         }
-        const Point *g = transform(z, other, w->turn, n, 1);
-        for (int f = 0; f < F; f++) {
-            int loud, edge = f == 0 || f == n / 2;
-            REAL m = magnitude(w, row, prior, f, &loud), scale = (REAL)(edge ? 1 : 2) / (REAL)n;
-            REAL re = m * (REAL)cos((double)row[F + f]), im = m * (REAL)sin((double)row[F + f]);
-            REAL dre = g[f].re * scale, dim = edge ? 0 : g[f].im * scale;
-            d[f] = loud ? 0 : dre * re + dim * im;
-            d[F + f] = dim * re - dre * im;
-        }
-        memset(d + 2 * F, 0, (size_t)(w->ld - 2 * F) * sizeof *d);
+        const Point *g = transform(w->h, z, other, w->turn, n, 1);
+        for (int i = 0; i < PAIRS && t + i < w->T; i++)
+            frame_backward(w, g, i, b, t + i);
     }
 }
 
@@ -238,39 +314,144 @@ typedef struct BandTask {
 /* Sample i of a signal of n that is reflected at its ends. */
 static int mirrored(int i, int n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
-/* The loss of one frame; z: its transform, of the wave in the real and the target in the imaginary part.
- * g [n] = the gradient of the spectrum of the wave, one-sided. */
-static double frame_loss(const BandTask *l, Point *g, const Point *z)
+/* Lanes of one number: of a bin, or of a band. */
+typedef struct Lanes {
+    REAL v[LANES];
+} Lanes;
+
+/* Scratch of a task. */
+typedef struct BandRoom {
+    Point *z, *other, *g; /* [n] */
+    Lanes *ours, *theirs; /* [n / 2 + 1] magnitudes */
+    Lanes *slope;         /* [n / 2 + 1] what the loss changes by with a magnitude */
+} BandRoom;
+
+static BandRoom band_room(const BandTask *l, int slot)
+{
+    BandRoom r = {.z = host_slot(l->h, slot)};
+    const int n = l->n;
+    r.other = r.z + n;
+    r.g = r.other + n;
+    r.ours = (Lanes *)(void *)(r.g + n);
+    r.theirs = r.ours + n / 2 + 1;
+    r.slope = r.theirs + n / 2 + 1;
+    return r;
+}
+
+static size_t band_room_bytes(int n)
+{
+    return 3 * (size_t)n * sizeof(Point) + 3 * ((size_t)n / 2 + 1) * sizeof(Lanes);
+}
+
+/* LANES frames from t on, the wave in the real and the target in the imaginary part. */
+static void cut_frames(const BandTask *l, Point *z, int b, int t, int count)
 {
     const int n = l->n;
+    const REAL *wave = l->wave + (int64_t)b * l->samples;
+    const float *target = l->target + (int64_t)b * l->samples;
+    if (count < LANES)
+        memset(z, 0, (size_t)n * sizeof *z);
+    for (int i = 0; i < count; i++) {
+        const int start = (t + i) * l->hop - n / 2, inside = start >= 0 && start + n <= l->samples;
+        for (int k = 0; k < n; k++) {
+            const int s = inside ? start + k : mirrored(start + k, l->samples);
+            z[k].re[i] = wave[s] * l->window[k];
+            z[k].im[i] = (REAL)target[s] * l->window[k];
+        }
+    }
+}
+
+/* Bin f of the wave's spectrum, twice. */
+static void ours_at(Lanes *re, Lanes *im, const Point *z, int n, int f)
+{
+    const Point *a = &z[f], *m = &z[(n - f) & (n - 1)];
+    for (int i = 0; i < LANES; i++) {
+        re->v[i] = a->re[i] + m->re[i];
+        im->v[i] = a->im[i] - m->im[i];
+    }
+}
+
+/* Magnitudes of all bins of both. */
+static void measure(const BandRoom *r, const Point *z, int n)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        const Point *a = &z[f], *m = &z[(n - f) & (n - 1)];
+        Lanes re, im;
+        ours_at(&re, &im, z, n, f);
+        for (int i = 0; i < LANES; i++) {
+            REAL tr = a->im[i] + m->im[i], ti = m->re[i] - a->re[i];
+            r->ours[f].v[i] = SQRT(re.v[i] * re.v[i] + im.v[i] * im.v[i]) / 2;
+            r->theirs[f].v[i] = SQRT(tr * tr + ti * ti) / 2;
+        }
+    }
+}
+
+/* The losses of `count` frames, and r->slope of all of them. */
+static double band_losses(const BandTask *l, const BandRoom *r, int count)
+{
+    const REAL floor = (REAL)l->bands->floor;
     double sum = 0;
-    memset(g, 0, (size_t)n * sizeof *g);
+    memset(r->slope, 0, ((size_t)l->n / 2 + 1) * sizeof *r->slope);
     for (int b = 0; b < l->bands->count; b++) {
         const float *weight = l->bands->weights + l->bands->at[b];
         const int first = l->bands->first[b], width = l->bands->width[b];
-        REAL ours = 0, theirs = 0;
-        for (int i = 0; i < width; i++) {
-            Point a = z[first + i], m = z[(n - first - i) % n];
-            ours += (REAL)weight[i] * (REAL)hypot((double)(a.re + m.re) / 2, (double)(a.im - m.im) / 2);
-            theirs += (REAL)weight[i] * (REAL)hypot((double)(a.im + m.im) / 2, (double)(m.re - a.re) / 2);
-        }
-        REAL floor = (REAL)l->bands->floor;
-        double difference =
-            log((double)(ours > floor ? ours : floor)) - log((double)(theirs > floor ? theirs : floor));
-        sum += fabs(difference);
-        if (!(ours > floor) || difference == 0)
-            continue;
-        REAL slope = (REAL)(difference > 0 ? 1 : -1) / ours;
-        for (int i = 0; i < width; i++) {
-            Point a = z[first + i], m = z[(n - first - i) % n];
-            REAL re = (a.re + m.re) / 2, im = (a.im - m.im) / 2, size = (REAL)hypot((double)re, (double)im);
-            if (size > (REAL)TINY) {
-                g[first + i].re += slope * (REAL)weight[i] * re / size;
-                g[first + i].im += slope * (REAL)weight[i] * im / size;
+        Lanes ours = {{0}}, theirs = {{0}}, slope = {{0}};
+        for (int k = 0; k < width; k++)
+            for (int i = 0; i < LANES; i++) {
+                ours.v[i] += (REAL)weight[k] * r->ours[first + k].v[i];
+                theirs.v[i] += (REAL)weight[k] * r->theirs[first + k].v[i];
             }
+        for (int i = 0; i < count; i++) {
+            const REAL difference =
+                LOG(ours.v[i] > floor ? ours.v[i] : floor) - LOG(theirs.v[i] > floor ? theirs.v[i] : floor);
+            sum += fabs((double)difference);
+            if (ours.v[i] > floor && difference != 0)
+                slope.v[i] = (REAL)(difference > 0 ? 1 : -1) / ours.v[i];
         }
+        for (int k = 0; k < width; k++)
+            for (int i = 0; i < LANES; i++)
+                r->slope[first + k].v[i] += slope.v[i] * (REAL)weight[k];
     }
     return sum;
+}
+
+/* Adds the gradients of the wave's spectra to r->g, in which two real signals are one complex: these are the
+ * first, or the second. */
+static void pack_gradients(const BandRoom *r, const Point *z, int n, int second)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        Point *here = &r->g[f], *there = &r->g[(n - f) & (n - 1)];
+        const int edge = f == 0 || f == n / 2;
+        Lanes re, im;
+        ours_at(&re, &im, z, n, f);
+        for (int i = 0; i < LANES; i++) {
+            const REAL size = r->ours[f].v[i];
+            const REAL d = size > (REAL)TINY ? r->slope[f].v[i] / size / (edge ? 2 : 4) : 0;
+            re.v[i] *= d;
+            im.v[i] *= d;
+        }
+        for (int i = 0; i < LANES; i++) {
+            here->re[i] += second ? (edge ? 0 : -im.v[i]) : re.v[i];
+            here->im[i] += second ? re.v[i] : edge ? 0 : im.v[i];
+            if (edge)
+                continue;
+            there->re[i] += second ? im.v[i] : re.v[i];
+            there->im[i] += second ? re.v[i] : -im.v[i];
+        }
+    }
+}
+
+static void add_gradients(const BandTask *l, const Point *d, int b, int t, int count)
+{
+    const int n = l->n;
+    REAL *dwave = l->dwave + (int64_t)b * l->samples;
+    for (int i = 0; i < count; i++) {
+        const int start = (t + i) * l->hop - n / 2, inside = start >= 0 && start + n <= l->samples;
+        for (int k = 0; k < n; k++) {
+            const int s = inside ? start + k : mirrored(start + k, l->samples);
+            dwave[s] += l->weight * (i < LANES ? d[k].re[i] : d[k].im[i - LANES]) * l->window[k];
+        }
+    }
 }
 
 static void loss_task(void *arg, int b, int slot)
@@ -280,22 +461,23 @@ static void loss_task(void *arg, int b, int slot)
     if (l->len && l->len[b] == 0)
         return;
     const int n = l->n, frames = l->samples / l->hop + 1;
-    Point *z = host_slot(l->h, slot), *other = z + n, *g = other + n, *more = g + n;
-    const REAL *wave = l->wave + (int64_t)b * l->samples;
-    const float *target = l->target + (int64_t)b * l->samples;
+    const BandRoom r = band_room(l, slot);
     double sum = 0;
-    for (int t = 0; t < frames; t++) {
-        for (int k = 0; k < n; k++) {
-            int s = mirrored(t * l->hop + k - n / 2, l->samples);
-            z[k] = (Point){wave[s] * l->window[k], (REAL)target[s] * l->window[k]};
+    for (int t = 0; t < frames; t += PAIRS) {
+        const int most = frames - t < PAIRS ? frames - t : PAIRS;
+        if (l->dwave)
+            memset(r.g, 0, (size_t)n * sizeof *r.g);
+        for (int done = 0; done < most; done += LANES) {
+            const int count = most - done < LANES ? most - done : LANES;
+            cut_frames(l, r.z, b, t + done, count);
+            const Point *z = transform(l->h, r.z, r.other, l->turn, n, 1);
+            measure(&r, z, n);
+            sum += band_losses(l, &r, count);
+            if (l->dwave)
+                pack_gradients(&r, z, n, done > 0);
         }
-        sum += frame_loss(l, g, transform(z, other, l->turn, n, 1));
-        if (!l->dwave)
-            continue;
-        REAL *dwave = l->dwave + (int64_t)b * l->samples;
-        const Point *d = transform(g, more, l->turn, n, -1);
-        for (int k = 0; k < n; k++)
-            dwave[mirrored(t * l->hop + k - n / 2, l->samples)] += l->weight * d[k].re * l->window[k];
+        if (l->dwave)
+            add_gradients(l, transform(l->h, r.g, r.z, l->turn, n, -1), b, t, most);
     }
     l->sums[b] = sum;
 }
@@ -305,7 +487,7 @@ void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wa
                          int samples, float weight)
 {
     ASSERT_CMP(samples, >, f->n / 2);
-    ASSERT_CMP((size_t)f->n * 4 * sizeof(Point), <=, HOST_SLOT_BYTES);
+    ASSERT_CMP(band_room_bytes(f->n), <=, HOST_SLOT_BYTES);
     BandTask l = {.h = host_of(c), .dwave = dwave, .wave = wave, .target = target, .bands = bands};
     l.len = len;
     l.turn = f->tables;

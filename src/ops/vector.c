@@ -326,6 +326,93 @@ static REAL softmax(REAL *x, int64_t n)
     return m + LOG(s);
 }
 
+/* ---- transforms ---- */
+
+enum { LANES = TRANSFORM_LANES, POINT = 2 * LANES };
+
+/* One step of radix 2 in Stockham's order: what is `half` apart becomes neighbours. */
+static void halves(REAL *restrict out, const REAL *restrict z, const REAL *turn, int half, int stride,
+                   REAL sign)
+{
+    for (int p = 0; p < half; p++) {
+        const REAL wr = turn[2 * p * stride], wi = sign * turn[2 * p * stride + 1];
+        for (int q = 0; q < stride; q++) {
+            const REAL *a = z + (q + stride * p) * POINT, *b = a + stride * half * POINT;
+            REAL *x = out + (q + stride * 2 * p) * POINT, *y = x + stride * POINT;
+            for (int l = 0; l < LANES; l++) {
+                REAL re = a[l] - b[l], im = a[LANES + l] - b[LANES + l];
+                x[l] = a[l] + b[l];
+                x[LANES + l] = a[LANES + l] + b[LANES + l];
+                y[l] = re * wr - im * wi;
+                y[LANES + l] = re * wi + im * wr;
+            }
+        }
+    }
+}
+
+/* exp(-2 pi i k / n) for k < n; the table has the first half of the circle. */
+INLINE void turn_at(REAL w[2], const REAL *turn, int n, int k, REAL sign)
+{
+    const REAL flip = k < n / 2 ? 1 : -1;
+    const REAL *t = turn + 2 * (k < n / 2 ? k : k - n / 2);
+    w[0] = flip * t[0];
+    w[1] = sign * flip * t[1];
+}
+
+/* One step of radix 4. */
+static void quarters(REAL *restrict out, const REAL *restrict z, const REAL *turn, int n, int quarter,
+                     int stride, REAL sign)
+{
+    for (int p = 0; p < quarter; p++) {
+        REAL w1[2], w2[2], w3[2];
+        turn_at(w1, turn, n, p * stride, sign);
+        turn_at(w2, turn, n, 2 * p * stride, sign);
+        turn_at(w3, turn, n, 3 * p * stride, sign);
+        for (int q = 0; q < stride; q++) {
+            const int64_t apart = (int64_t)stride * quarter * POINT;
+            const REAL *a = z + (q + stride * p) * POINT, *b = a + apart, *c = b + apart, *d = c + apart;
+            REAL *o = out + (int64_t)(q + stride * 4 * p) * POINT, *o1 = o + stride * POINT,
+                 *o2 = o1 + stride * POINT, *o3 = o2 + stride * POINT;
+            for (int l = 0; l < LANES; l++) {
+                const int i = LANES + l;
+                REAL sr = a[l] + c[l], si = a[i] + c[i], dr = a[l] - c[l], di = a[i] - c[i];
+                REAL tr = b[l] + d[l], ti = b[i] + d[i];
+                /* i times the difference, in the direction of the transform */
+                REAL ur = sign * (d[i] - b[i]), ui = sign * (b[l] - d[l]);
+                REAL x1 = dr - ur, y1 = di - ui, x2 = sr - tr, y2 = si - ti, x3 = dr + ur, y3 = di + ui;
+                o[l] = sr + tr;
+                o[i] = si + ti;
+                o1[l] = x1 * w1[0] - y1 * w1[1];
+                o1[i] = x1 * w1[1] + y1 * w1[0];
+                o2[l] = x2 * w2[0] - y2 * w2[1];
+                o2[i] = x2 * w2[1] + y2 * w2[0];
+                o3[l] = x3 * w3[0] - y3 * w3[1];
+                o3[i] = x3 * w3[1] + y3 * w3[0];
+            }
+        }
+    }
+}
+
+static REAL *transform(REAL *z, REAL *other, const REAL *turn, int n, int sign)
+{
+    int stride = 1;
+    for (int left = n; left > 1;) {
+        if (left % 4 == 0) {
+            quarters(other, z, turn, n, left / 4, stride, (REAL)sign);
+            left /= 4;
+            stride *= 4;
+        } else {
+            halves(other, z, turn, left / 2, stride, (REAL)sign);
+            left /= 2;
+            stride *= 2;
+        }
+        REAL *swap = z;
+        z = other;
+        other = swap;
+    }
+    return z;
+}
+
 const TABLE_TYPE TABLE = {
     .softmax = softmax,
     .exp_minus = exp_minus,
@@ -341,4 +428,5 @@ const TABLE_TYPE TABLE = {
     .loss = loss,
     .sum_squares = sum_squares,
     .adam = adam,
+    .transform = transform,
 };

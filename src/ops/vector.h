@@ -19,6 +19,8 @@ typedef struct VectorAdam {
     double correct1, correct2; /* 1 - beta1^step, 1 - beta2^step */
 } VectorAdam;
 
+#define TRANSFORM_LANES 8 /* signals that are transformed at once */
+
 /* Pointers of one call do not overlap unless a comment says so. */
 #define VECTOR_TABLE(Table, REAL) \
     typedef struct Table { \
@@ -51,6 +53,11 @@ typedef struct VectorAdam {
         double (*sum_squares)(const REAL *x, int64_t n); \
         void (*adam)(REAL * p, REAL *m, REAL *v, const REAL *grad, const uint8_t *decay, REAL gscale, \
                      VectorAdam a, int64_t n); \
+        /* Fourier transforms, not scaled, of TRANSFORM_LANES signals: z [n][2][TRANSFORM_LANES], real parts \
+         * and imaginary parts of all of them side by side, n a power of two; other: as much scratch. turn \
+         * [n / 2][2]: cos and -sin of 2 pi k / n. sign 1: exp(-i ...), -1: exp(+i ...). Returns which of \
+         * the two has the result. */ \
+        REAL *(*transform)(REAL * z, REAL *other, const REAL *turn, int n, int sign); \
     } Table
 
 VECTOR_TABLE(VectorF32, float);

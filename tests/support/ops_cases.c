@@ -528,6 +528,8 @@ const OpsCase ops_cases[] = {
     {"wave of 8 points", OTHER_BACK(wave, 2, 3, 8, 2, 0), 0, 0},
     {"wave of 64 points, odd hop", OTHER_BACK(wave, 3, 7, 64, 13, 6), 0, 0},
     {"wave of 1024 points", OTHER_BACK(wave, 2, 9, 1024, 200, 6), 0, 0},
+    {"wave in parts", OTHER_BACK(wave, 1, 150, 32, 9, 2), 0, 0},
+    {"wave, many items", OTHER_BACK(wave, 5, 70, 32, 16, 0), 0, 0},
     /* B T n mixed */
     {"scaled frames", OTHER(scale, 6, 5, 8, 1), 0, 0},
     {"scaled frames, odd", OTHER(scale, 3, 131, 13, 1), 0, 0},
