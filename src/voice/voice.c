@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "text/text.h"
+#include "text/tokens.h"
 #include "voice/network_room.h"
 #include "voice/speak.h"
 #include "voice/vocoder_file.h"
@@ -29,6 +30,7 @@
 #define REFERENCE_SECONDS 60   /* of a recording that are decoded */
 #define SHOWN_BYTES 60         /* of a text in a message */
 #define SPEAKERS_SHOWN 300     /* bytes of names in a message */
+#define WARM_UP_SYMBOLS 40
 
 struct Voice {
     VoiceOptions o;
@@ -78,6 +80,30 @@ static int open_vocoder(Voice *v, Err *err)
     return 0;
 }
 
+static int hear_nothing(void *arg, const float *samples, int64_t count, Err *err) { return 0; }
+
+/* A GPU loads each kernel when it is first used, which takes longer than a sentence: a word that nobody hears
+ * does so now. What an untrained network cannot say is no error here. */
+static int warm_up(Voice *v, Err *err)
+{
+    if (!v->o.device->traits.library_kernels)
+        return 0;
+    Err ignored = {0};
+    Speech speech = {0};
+    int32_t tokens[WARM_UP_SYMBOLS];
+    float *voice = mem_calloc((size_t)v->file.cfg.speaker_embedding_dim, sizeof *voice);
+    if (!voice)
+        return err_set(err, ERR_NOMEM, "no memory for a voice");
+    for (int i = 0; i < WARM_UP_SYMBOLS; i++)
+        tokens[i] = 1 + i % (tokens_count() - 1);
+    SynthesisText text = {tokens, WARM_UP_SYMBOLS, v->file.cfg.use_voice_conditioning ? voice : NULL};
+    if (!synthesiser_speak(v->synthesiser, &speech, &text, 1, &(SynthesisStyle){.speed = 1}, &ignored))
+        sound_stream(v->sound, speech.mel, speech.frames, 0, hear_nothing, NULL, &ignored);
+    speech_free(&speech);
+    free(voice);
+    return 0;
+}
+
 /* The text engine comes last: it starts espeak-ng, which a damaged checkpoint need not wait for. */
 int voice_open(Voice **out, const VoiceOptions *o, Err *err)
 {
@@ -97,6 +123,8 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
         rc = open_synthesiser(v, err);
     if (!rc)
         rc = voice_sound_open(v, &v->sound, 0, err);
+    if (!rc)
+        rc = warm_up(v, err);
     if (!rc)
         rc = text_engine_open(&v->text, &v->file.cfg, err);
     if (rc) {
