@@ -263,6 +263,18 @@ static void no_overlap_is_said(void **state)
     run_free(&r);
 }
 
+/* ---- how long ---- */
+
+/* All clips are one batch: the 1,000 epochs of the default are 1,000 steps. */
+static void a_time_is_not_cut_short_by_epochs(void **state)
+{
+    Corpus *c = *state;
+    make_voice_corpus(c);
+    const char *folder = path_of(c->root, "run");
+    train_to_end(c, folder, 1040, 1040, LIST("--minutes", "10", "--batch-size", "32", "--val-split", "0"), 0);
+    assert_int_equal(check_folder(folder), 1040);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +284,7 @@ int main(void)
         T(fine_tuning),
         T(fine_tuning_helps),
         T(no_overlap_is_said),
+        T(a_time_is_not_cut_short_by_epochs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

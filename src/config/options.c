@@ -307,7 +307,8 @@ const Option option_table[] = {
          "Description of the simulated machine with the devices sim0, sim1, ...; \"\" for none."),
 
     /* training */
-    INT(T, epochs, "1000", 1, 1000000, "Passes over the training clips."),
+    INT(T, epochs, "1000", 1, 1000000,
+        "Passes over the training clips. Where minutes is set and this is not, the time alone counts."),
     FLOAT(T, minutes, "0", 0, 100000,
          "Time to train in, in minutes: a step is measured and max_steps set from it. 0 is no limit."),
     INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0 counts epochs only."),

@@ -49,15 +49,21 @@ void budget_open(Trainer *t)
     t->save_step = t->cfg->save_step;
     t->sample_step = t->cfg->text2audio_interval_steps;
     t->most_steps = t->total;
+    /* Who gives a time and no epochs wants the time: those of the default would end a small corpus early. */
+    if (t->cfg->minutes > 0 && is_default(t->cfg, "epochs"))
+        t->most_steps = t->cfg->max_steps ? t->cfg->max_steps : INT64_MAX;
     t->measuring = t->cfg->minutes > 0 && t->state.total == 0;
     if (t->cfg->minutes > 0 && t->state.total > 0)
-        set_steps(t, t->state.total < t->total ? t->state.total : t->total);
+        set_steps(t, t->state.total < t->most_steps ? t->state.total : t->most_steps);
 }
 
 /* A run that goes on after a stop keeps the last step it had: the time before the stop is not known. */
 void budget_step(Trainer *t)
 {
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
+    /* Not the last one yet. */
+    if (t->measuring && t->state.step == t->total && t->total < t->most_steps && elapsed < budget)
+        t->total = t->total < t->most_steps / 2 ? 2 * t->total : t->most_steps;
     if (budget <= 0 || t->first_step > 0 || elapsed > LAST_LOOK * budget)
         return;
     const double first = fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, SHORT_SHARE * budget));
