@@ -310,6 +310,24 @@ static void several_files_go_to_a_folder(void **state)
     expect_failure(2, ARGS(VOCODE, dir, one, one), WORDS("would both become"));
 }
 
+/* One bad file of several costs that file. */
+static void a_bad_file_is_left_out(void **state)
+{
+    const char *dir = at("rest"), *one = clip_path(lab.c, 1), *two = clip_path(lab.c, 2);
+    Run r;
+    run_program_env(&r, ARGS(VOCODE, dir, one, at("nowhere.wav"), two), NULL);
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr((const char *)r.stderr_text.data, "left out: "));
+    json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL), *bad = json_object_get(o, "left_out");
+    assert_int_equal(json_array_size(json_object_get(o, "files")), 2);
+    assert_int_equal(json_array_size(bad), 1);
+    assert_non_null(strstr(text_at(json_array_get(bad, 0), "input"), "nowhere.wav"));
+    assert_non_null(strstr(text_at(json_array_get(bad, 0), "error"), "nowhere.wav"));
+    json_decref(o);
+    run_free(&r);
+    expect_failure(3, ARGS(VOCODE, dir, at("nowhere.wav"), at("nothing.wav")), WORDS("none of the 2 files"));
+}
+
 static void inputs_that_are_no_sound_get_a_sentence(void **state)
 {
     const char *out = at("none.wav"), *npy = at("bad.npy");
@@ -381,6 +399,7 @@ int main(void)
         cmocka_unit_test(eval_says_which_it_used),
         cmocka_unit_test(copies_are_as_long),
         cmocka_unit_test(several_files_go_to_a_folder),
+        cmocka_unit_test(a_bad_file_is_left_out),
         cmocka_unit_test(inputs_that_are_no_sound_get_a_sentence),
         cmocka_unit_test(numpys_other_layouts_are_read),
     };

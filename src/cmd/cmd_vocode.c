@@ -46,7 +46,8 @@ typedef struct Vocode {
     MelPlan *plan;
     MelScratch *scratch;
     AudioProcessor *processor;
-    json_t *done;
+    json_t *done, *failed;
+    int left_out; /* files that could not be read */
 } Vocode;
 
 /* A mel, and how many samples its sound should have; -1: as many as it has. */
@@ -205,31 +206,49 @@ static int report(Vocode *v, const char *from, const char *to, int64_t count, in
 }
 
 /* What lies behind the last frame, less than a hop, is silence. */
-static int vocode_file(Vocode *v, const CmdLine *line, int i, Err *err)
+static int vocode_mel(Vocode *v, const CmdLine *line, int i, const HeardMel *h, Err *err)
 {
     const char *path = line->positional[i];
     char out[MOST_PATH];
-    HeardMel h = {0};
     float *samples = NULL;
     int64_t count;
     int rc = output_path(out, v, line, i, err);
-    if (!rc)
-        rc = ends_with(path, ".npy") ? read_mel(v, &h, path, err) : read_recording(v, &h, path, err);
     double from = clock_now();
     if (!rc) {
-        rc = sound_make(v->sound, &samples, &count, h.mel, h.frames, h.samples < 0 ? 0 : v->cfg->hop_length,
-                        err);
+        rc = sound_make(v->sound, &samples, &count, h->mel, h->frames,
+                        h->samples < 0 ? 0 : v->cfg->hop_length, err);
         if (rc)
             err_prefix(err, "%s", path);
     }
     double took = clock_now() - from;
-    if (!rc && h.samples >= 0 && count > h.samples)
-        count = h.samples;
+    if (!rc && h->samples >= 0 && count > h->samples)
+        count = h->samples;
     if (!rc)
         rc = write_sound(out, samples, count, v->cfg->sample_rate, err);
     if (!rc)
-        rc = report(v, path, out, count, h.frames, took, line->json, err);
+        rc = report(v, path, out, count, h->frames, took, line->json, err);
     free(samples);
+    return rc;
+}
+
+/* One of several that cannot be read is named and left out. */
+static int vocode_file(Vocode *v, const CmdLine *line, int i, Log *log, Err *err)
+{
+    const char *path = line->positional[i];
+    HeardMel h = {0};
+    int rc = ends_with(path, ".npy") ? read_mel(v, &h, path, err) : read_recording(v, &h, path, err);
+    if (!rc) {
+        rc = vocode_mel(v, line, i, &h, err);
+    } else if (line->positional_count > 1 && rc != ERR_NOMEM) {
+        v->left_out++;
+        log_warn(log, "left out: %s", err->msg);
+        rc = json_array_append_new(v->failed, json_pack("{s:o, s:o}", "input", json_from_text(path), "error",
+                                                        json_from_text(err->msg)))
+                 ? err_set(err, ERR_NOMEM, "no memory for the report")
+                 : 0;
+        if (!rc)
+            err_clear(err);
+    }
     free(h.mel);
     return rc;
 }
@@ -301,12 +320,16 @@ static int vocode(Vocode *v, const CmdLine *line, Log *log, Err *err)
     if (!rc)
         rc = open_sound(v, line, log, err);
     v->done = json_array();
+    v->failed = json_array();
     for (int i = 0; i < line->positional_count && !rc; i++)
-        rc = vocode_file(v, line, i, err);
+        rc = vocode_file(v, line, i, log, err);
+    if (!rc && v->left_out == line->positional_count)
+        rc = err_set(err, ERR_DATA, "none of the %d files can be used", v->left_out);
     if (rc || !line->json)
         return rc;
-    return output_print(json_pack("{s:o, s:I, s:O}", "vocoder", json_from_text(vocoder_name(v)), "step",
-                                  (json_int_t)v->file.content.state.step, "files", v->done),
+    return output_print(json_pack("{s:o, s:I, s:O, s:O}", "vocoder", json_from_text(vocoder_name(v)), "step",
+                                  (json_int_t)v->file.content.state.step, "files", v->done, "left_out",
+                                  v->failed),
                         6, err);
 }
 
@@ -329,6 +352,7 @@ int cmd_vocode(int argc, char **argv, Log *log)
     rc = vocode(&v, &line, log, &err);
 done:
     json_decref(v.done);
+    json_decref(v.failed);
     audio_processor_close(v.processor);
     mel_scratch_close(v.scratch);
     mel_plan_close(v.plan);
@@ -336,5 +360,5 @@ done:
     devices_close(&v.devices);
     checkpoint_close(&v.file);
     cmd_line_close(&line);
-    return rc ? cmd_fail(log, &err) : 0;
+    return rc ? cmd_fail(log, &err) : v.left_out ? 1 : 0;
 }
