@@ -105,7 +105,7 @@ static float number(const uint8_t *data, int64_t i, int is_double)
 int npy_read(const char *path, float **data, int64_t *rows, int64_t *cols, Err *err)
 {
     FileMap m = {0};
-    Layout l;
+    Layout l = {0};
     *data = NULL;
     int rc = file_map(&m, path, err);
     if (!rc)

@@ -112,7 +112,9 @@ static void look_at_text(Freshness *f, const Corpus *c, Hash128 settings, const 
 static void look(Freshness *f, const Corpus *c, const Config *cfg)
 {
     const int segments = c->segment_frames > 0;
-    const Hash128 settings = segments ? (Hash128){0} : text_settings_hash(cfg);
+    Hash128 settings = {0};
+    if (!segments)
+        settings = text_settings_hash(cfg);
     for (size_t i = 0; i < c->dataset.count; i++) {
         const Utterance *u = &c->dataset.utterances[i];
         int64_t at = store_find(corpus_store(c), u->id.p, u->id.n);

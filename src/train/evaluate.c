@@ -43,7 +43,7 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], int64_t
     int64_t batches = sampler_batches(pipeline_sampler(p));
     int rc = engine_evaluate_begin(e, err);
     for (int64_t i = 0; i < batches && !rc; i++) {
-        BatchInfo info;
+        BatchInfo info = {0};
         rc = engine_feed(e, p, NULL, &info, err);
         if (!rc && lost)
             *lost += info.lost;

@@ -84,7 +84,7 @@ static int one_step(Trainer *t, double lr, Err *err)
     const int each = t->cfg->gradient_accumulation_steps;
     int64_t clips_before = t->utterances;
     for (int k = 0; k < each; k++) {
-        BatchInfo info;
+        BatchInfo info = {0};
         int rc = engine_feed(t->engine, t->pipeline, &t->meter, &info, err);
         if (!rc)
             rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err);
