@@ -380,6 +380,18 @@ static void a_cut_cache_costs_rows(void **state)
     run_close(&whole);
 }
 
+/* Shorter segments of the same clips are not said to be other clips. */
+static void other_segments_are_the_same_clips(void **state)
+{
+    Run a, b;
+    run_open(&a, VOCODER, (RunOptions){.epochs = 1});
+    run_open(&b, "--network vocoder --vocoder-segment-frames 11 ", (RunOptions){.epochs = 1});
+    assert_true(b.corpus.count > a.corpus.count);
+    assert_true(hash_equal(corpus_hash(&a.corpus), corpus_hash(&b.corpus)));
+    run_close(&a);
+    run_close(&b);
+}
+
 /* Of a segment of 100 samples, the only one of its clip. */
 static int64_t start_at(uint64_t seed, int64_t epoch, uint32_t utterance, int64_t samples)
 {
@@ -442,6 +454,7 @@ int main(void)
         cmocka_unit_test(a_cut_cache_costs_rows),
         cmocka_unit_test(starts_are_spread_over_the_clip),
         cmocka_unit_test(parts_share_a_clip),
+        cmocka_unit_test(other_segments_are_the_same_clips),
     };
     return cmocka_run_group_tests(tests, setup, teardown_corpora);
 }

@@ -372,6 +372,9 @@ Hash128 corpus_hash(const Corpus *c)
         const CorpusItem *item = &c->items[i];
         const Str *speaker = &c->speakers[item->speaker];
         StoreEntry text, sound;
+        /* Shorter segments of the same clips are no other clips. */
+        if (item->part)
+            continue;
         store_entry(corpus_store(c), c->segment_frames ? item->audio_entry : item->mel_entry, &sound);
         hasher_bytes(&h, sound.id, sound.id_size);
         if (!c->segment_frames) {
