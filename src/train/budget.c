@@ -61,11 +61,11 @@ void budget_open(Trainer *t)
 void budget_step(Trainer *t)
 {
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
-    /* Not the last one yet. */
-    if (t->measuring && t->state.step == t->total && t->total < t->most_steps && elapsed < budget)
-        t->total = t->total < t->most_steps / 2 ? 2 * t->total : t->most_steps;
     if (budget <= 0 || t->first_step > 0 || elapsed > LAST_LOOK * budget)
         return;
+    /* The default's epochs are over before a step was measured: they do not end the run. */
+    if (t->measuring && t->state.step == t->total && t->total < t->most_steps)
+        t->total = t->total < t->most_steps / 2 ? 2 * t->total : t->most_steps;
     const double first = fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, SHORT_SHARE * budget));
     /* The first steps of each shape are slower: they are not counted. */
     if (t->measure_from <= 0) {
