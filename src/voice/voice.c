@@ -97,7 +97,8 @@ static int warm_up(Voice *v, Err *err)
     for (int i = 0; i < WARM_UP_SYMBOLS; i++)
         tokens[i] = 1 + i % (tokens_count() - 1);
     SynthesisText text = {tokens, WARM_UP_SYMBOLS, v->file.cfg.use_voice_conditioning ? voice : NULL};
-    if (!synthesiser_speak(v->synthesiser, &speech, &text, 1, &(SynthesisStyle){.speed = 1}, &ignored))
+    int rc = synthesiser_speak(v->synthesiser, &speech, &text, 1, &(SynthesisStyle){.speed = 1}, &ignored);
+    if (!rc && v->has_vocoder) /* Griffin-Lim has no kernels */
         sound_stream(v->sound, speech.mel, speech.frames, 0, hear_nothing, NULL, &ignored);
     speech_free(&speech);
     free(voice);
