@@ -1,5 +1,6 @@
 /* test_export.c - `myxtts export`: a file that speaks like its checkpoint, with nothing of the training and
  * of this machine in it, and a sentence for everything that goes wrong. */
+#include "support/command_testing.h"
 #include "support/train_process.h"
 #include "support/vocoder_testing.h"
 
@@ -33,47 +34,11 @@ static int teardown_lab(void **state)
 
 static const char *at(const char *name) { return path_of(lab.c->root, name); }
 
-#define ARGS(...) \
-    (const char *const[]) { __VA_ARGS__, NULL }
-#define WORDS ARGS
-
-/* The program fails with this code, says all the words and leaves no such file. */
-static void expect_failure(int code, const char *const *args, const char *const *words, const char *file)
-{
-    Run r;
-    run_program_env(&r, args, NULL);
-    print_message("%d: %s", r.code, (const char *)r.stderr_text.data);
-    assert_int_equal(r.code, code);
-    for (int i = 0; words[i]; i++)
-        if (!strstr((const char *)r.stderr_text.data, words[i]))
-            fail_msg("\"%s\" is not said: %s", words[i], (const char *)r.stderr_text.data);
-    assert_true(!file || access(file, F_OK) != 0);
-    run_free(&r);
-}
-
-/* The object that a command prints. */
-static json_t *run_json(const char *const *args)
-{
-    Run r;
-    run_program_env(&r, args, NULL);
-    if (r.code != 0)
-        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
-    json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
-    assert_non_null(o);
-    run_free(&r);
-    return o;
-}
-
 static void export_to(const char *file, const char *precision)
 {
     json_decref(run_json(ARGS("export", "--checkpoint", lab.folder, "--output", file, "--precision",
-                              precision, "--licence", "CC0-1.0", "--note", "tones of a test", "--json")));
-}
-
-static const char *text_at(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
+                              precision, "--licence", "CC0-1.0", "--note", "tones of a test", "--json"),
+                         NULL));
 }
 
 /* What a checkpoint says, as bytes of a WAV file. */
@@ -177,7 +142,8 @@ static void bf16_speaks_as_the_rounded_weights(void **state)
     same_sound(at("half.safetensors"), lab.folder, 0);
     /* Exported again, in either precision, it stays what it is. */
     json_decref(run_json(ARGS("export", "--checkpoint", at("half.safetensors"), "--output",
-                              at("again.safetensors"), "--precision", "float32", "--json")));
+                              at("again.safetensors"), "--precision", "float32", "--json"),
+                         NULL));
     same_sound(at("half.safetensors"), at("again.safetensors"), 1);
 }
 
@@ -208,41 +174,42 @@ static void a_vocoder_inside_sounds_as_the_one_beside(void **state)
                *without = at("without.safetensors");
     make_run(run, 0);
     make_run(rounded, 1);
-    json_t *o =
-        run_json(ARGS("export", "--checkpoint", run, "--output", full, "--precision", "float32", "--json"));
+    json_t *o = run_json(
+        ARGS("export", "--checkpoint", run, "--output", full, "--precision", "float32", "--json"), NULL);
     int64_t parameters = json_integer_value(json_object_get(o, "vocoder_parameters"));
     assert_true(parameters > 1000);
     assert_non_null(strstr(text_at(o, "vocoder"), "both/vocoder/best.safetensors"));
     json_decref(o);
     same_sound(run, full, 1);
-    json_decref(run_json(ARGS("export", "--checkpoint", run, "--output", half, "--json")));
+    json_decref(run_json(ARGS("export", "--checkpoint", run, "--output", half, "--json"), NULL));
     same_sound(rounded, half, 1);
     same_sound(run, half, 0);
-    o = run_json(ARGS("info", "--checkpoint", half, "--json"));
+    o = run_json(ARGS("info", "--checkpoint", half, "--json"), NULL);
     const json_t *vocoder = json_object_get(o, "vocoder");
     assert_int_equal(json_integer_value(json_object_get(vocoder, "parameters")), parameters);
     assert_int_equal(json_integer_value(json_object_get(vocoder, "step")), 7);
-    json_t *was = run_json(ARGS("info", "--checkpoint", lab.folder, "--json"));
+    json_t *was = run_json(ARGS("info", "--checkpoint", lab.folder, "--json"), NULL);
     assert_int_equal(json_integer_value(json_object_get(o, "parameters")),
                      json_integer_value(json_object_get(was, "parameters")));
     json_decref(was);
     json_decref(o);
     /* What is inside goes along when it is exported again, and can be left out. */
-    json_decref(run_json(ARGS("export", "--checkpoint", half, "--output", alone, "--json")));
+    json_decref(run_json(ARGS("export", "--checkpoint", half, "--output", alone, "--json"), NULL));
     same_sound(half, alone, 1);
     json_decref(run_json(
-        ARGS("export", "--checkpoint", half, "--output", without, "--vocoder", "griffin_lim", "--json")));
+        ARGS("export", "--checkpoint", half, "--output", without, "--vocoder", "griffin_lim", "--json"),
+        NULL));
     same_sound(half, without, 0);
     same_sound(without, at("half.safetensors"), 1);
     /* A vocoder alone, put inside in its place. */
     json_decref(
-        run_json(ARGS("export", "--checkpoint", path_of(run, "vocoder"), "--output", alone, "--json")));
-    o = run_json(ARGS("info", "--checkpoint", alone, "--json"));
+        run_json(ARGS("export", "--checkpoint", path_of(run, "vocoder"), "--output", alone, "--json"), NULL));
+    o = run_json(ARGS("info", "--checkpoint", alone, "--json"), NULL);
     assert_string_equal(text_at(o, "network"), "vocoder");
     assert_int_equal(json_integer_value(json_object_get(o, "parameters")), parameters);
     json_decref(o);
-    json_decref(
-        run_json(ARGS("export", "--checkpoint", without, "--output", full, "--vocoder", alone, "--json")));
+    json_decref(run_json(
+        ARGS("export", "--checkpoint", without, "--output", full, "--vocoder", alone, "--json"), NULL));
     same_sound(half, full, 1);
 }
 
@@ -258,7 +225,7 @@ static int64_t size_of(const char *path)
 static void nothing_of_the_training_is_in_it(void **state)
 {
     const char *file = at("plain.safetensors");
-    json_t *o = run_json(ARGS("export", "--checkpoint", lab.folder, "--output", file, "--json"));
+    json_t *o = run_json(ARGS("export", "--checkpoint", lab.folder, "--output", file, "--json"), NULL);
     assert_string_equal(text_at(o, "precision"), "bf16");
     assert_true(json_is_null(json_object_get(o, "vocoder")));
     int64_t parameters = json_integer_value(json_object_get(o, "parameters"));
@@ -290,7 +257,7 @@ static void nothing_of_the_training_is_in_it(void **state)
 static void info_shows_what_others_have_to_know(void **state)
 {
     export_to(at("half.safetensors"), "bf16");
-    json_t *o = run_json(ARGS("info", "--checkpoint", at("half.safetensors"), "--json"));
+    json_t *o = run_json(ARGS("info", "--checkpoint", at("half.safetensors"), "--json"), NULL);
     assert_string_equal(text_at(o, "licence"), "CC0-1.0");
     assert_string_equal(text_at(o, "note"), "tones of a test");
     assert_string_equal(text_at(o, "precision"), "bf16");
@@ -298,7 +265,7 @@ static void info_shows_what_others_have_to_know(void **state)
     assert_int_equal(json_integer_value(json_object_get(o, "step")), 20);
     assert_true(json_is_false(json_object_get(o, "can_resume")));
     assert_int_equal(json_array_size(json_object_get(o, "speakers")), 4);
-    json_t *was = run_json(ARGS("info", "--checkpoint", lab.folder, "--json"));
+    json_t *was = run_json(ARGS("info", "--checkpoint", lab.folder, "--json"), NULL);
     assert_int_equal(json_integer_value(json_object_get(o, "parameters")),
                      json_integer_value(json_object_get(was, "parameters")));
     assert_string_equal(text_at(was, "precision"), "float32");
@@ -313,8 +280,9 @@ static void info_shows_what_others_have_to_know(void **state)
     run_free(&r);
     /* Exporting an exported file keeps what is not given anew. */
     json_decref(run_json(ARGS("export", "--checkpoint", at("half.safetensors"), "--output",
-                              at("again.safetensors"), "--licence", "MIT", "--json")));
-    o = run_json(ARGS("info", "--checkpoint", at("again.safetensors"), "--json"));
+                              at("again.safetensors"), "--licence", "MIT", "--json"),
+                         NULL));
+    o = run_json(ARGS("info", "--checkpoint", at("again.safetensors"), "--json"), NULL);
     assert_string_equal(text_at(o, "licence"), "MIT");
     assert_string_equal(text_at(o, "note"), "tones of a test");
     json_decref(o);

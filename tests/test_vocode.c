@@ -1,5 +1,6 @@
 /* test_vocode.c - vocoders in use: `synth` and `eval` with the vocoder of a run, `vocode` of recordings and
  * mels, and a sentence for vocoders and inputs that do not fit. The vocoders are not trained. */
+#include "support/command_testing.h"
 #include "support/train_process.h"
 #include "support/vocoder_testing.h"
 #include "support/wav_testing.h"
@@ -41,45 +42,6 @@ static int teardown_lab(void **state)
 {
     void *made = lab.c;
     return corpus_teardown(&made);
-}
-
-#define ARGS(...) \
-    (const char *const[]) { __VA_ARGS__, NULL }
-#define WORDS ARGS
-
-/* The program fails with this code and says all the words. */
-static void expect_failure(int code, const char *const *args, const char *const *words)
-{
-    Run r;
-    run_program_env(&r, args, NULL);
-    const char *said = strstr((const char *)r.stderr_text.data, "error: ");
-    print_message("%d: %s", r.code, said ? said : (const char *)r.stderr_text.data);
-    assert_int_equal(r.code, code);
-    for (int i = 0; words[i]; i++)
-        if (!strstr((const char *)r.stderr_text.data, words[i]))
-            fail_msg("\"%s\" is not said: %s", words[i], (const char *)r.stderr_text.data);
-    run_free(&r);
-}
-
-/* The object that a command prints; `said` must be in what it logs. */
-static json_t *run_json(const char *const *args, const char *said)
-{
-    Run r;
-    run_program_env(&r, args, NULL);
-    if (r.code != 0)
-        fail_msg("exit code %d: %s", r.code, (const char *)r.stderr_text.data);
-    if (said && !strstr((const char *)r.stderr_text.data, said))
-        fail_msg("\"%s\" is not said: %s", said, (const char *)r.stderr_text.data);
-    json_t *o = json_loads((const char *)r.stdout_text.data, 0, NULL);
-    assert_non_null(o);
-    run_free(&r);
-    return o;
-}
-
-static const char *text_at(const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text ? text : "";
 }
 
 static void same_bytes(const char *a, const char *b, int expected)
@@ -178,38 +140,39 @@ static void vocoders_that_do_not_fit_get_a_sentence(void **state)
     const char *run = run_with("other-mel", other.data, other.size);
     expect_failure(
         2, ARGS("synth", "--checkpoint", run, "--text", "old", "--output", out),
-        WORDS("hop_length 64", "hop_length 100", "other-mel/vocoder/best", "--vocoder griffin_lim"));
+        WORDS("hop_length 64", "hop_length 100", "other-mel/vocoder/best", "--vocoder griffin_lim"), NULL);
     json_decref(run_json(ARGS("synth", "--checkpoint", run, "--text", "old", "--output", at("ok.wav"),
                               "--vocoder", "griffin_lim", "--json"),
                          NULL));
     expect_failure(2, ARGS("export", "--checkpoint", run, "--output", at("none.safetensors")),
-                   WORDS("hop_length 64", "hop_length 100"));
+                   WORDS("hop_length 64", "hop_length 100"), NULL);
     assert_true(access(at("none.safetensors"), F_OK) != 0);
     /* Cut off, and with numbers that are none. */
     run = run_with("cut", other.data, other.size / 2);
-    expect_failure(3, ARGS("synth", "--checkpoint", run, "--text", "old", "--output", out), WORDS("cut off"));
+    expect_failure(3, ARGS("synth", "--checkpoint", run, "--text", "old", "--output", out), WORDS("cut off"),
+                   NULL);
     buf_free(&other);
     write_vocoder(at("nan.safetensors"), SMALL, "vocoder.input.weight");
     expect_failure(3,
                    ARGS("synth", "--checkpoint", lab.run, "--text", "old", "--output", out, "--vocoder",
                         at("nan.safetensors")),
-                   WORDS("nan.safetensors", "vocoder.input.weight is nan"));
+                   WORDS("nan.safetensors", "vocoder.input.weight is nan"), NULL);
     expect_failure(3,
                    ARGS("export", "--checkpoint", lab.run, "--output", at("none.safetensors"), "--vocoder",
                         at("nan.safetensors")),
-                   WORDS("vocoder.input.weight is nan"));
+                   WORDS("vocoder.input.weight is nan"), NULL);
     /* A voice in the place of a vocoder, and the other way round. */
     expect_failure(3,
                    ARGS("synth", "--checkpoint", lab.run, "--text", "old", "--output", out, "--vocoder",
                         step_file(at("cut"), 1)),
-                   WORDS("cut/step-00000001"));
+                   WORDS("cut/step-00000001"), NULL);
     run = run_with("voice-alone", NULL, 0);
     expect_failure(3,
                    ARGS("synth", "--checkpoint", lab.run, "--text", "old", "--output", out, "--vocoder",
                         path_of(run, "best.safetensors")),
-                   WORDS("holds a voice, but no vocoder"));
+                   WORDS("holds a voice, but no vocoder"), NULL);
     expect_failure(3, ARGS("synth", "--checkpoint", lab.vocoder, "--text", "old", "--output", out),
-                   WORDS("holds a vocoder", "--vocoder"));
+                   WORDS("holds a vocoder", "--vocoder"), NULL);
     assert_true(access(out, F_OK) != 0);
     /* A training that has only begun. */
     json_t *o =
@@ -307,7 +270,7 @@ static void several_files_go_to_a_folder(void **state)
         assert_string_equal(text_at(o, "vocoder"), "griffin_lim");
         json_decref(o);
     }
-    expect_failure(2, ARGS(VOCODE, dir, one, one), WORDS("would both become"));
+    expect_failure(2, ARGS(VOCODE, dir, one, one), WORDS("would both become"), NULL);
 }
 
 /* One bad file of several costs that file. */
@@ -325,34 +288,38 @@ static void a_bad_file_is_left_out(void **state)
     assert_non_null(strstr(text_at(json_array_get(bad, 0), "error"), "nowhere.wav"));
     json_decref(o);
     run_free(&r);
-    expect_failure(3, ARGS(VOCODE, dir, at("nowhere.wav"), at("nothing.wav")), WORDS("none of the 2 files"));
+    expect_failure(3, ARGS(VOCODE, dir, at("nowhere.wav"), at("nothing.wav")), WORDS("none of the 2 files"),
+                   NULL);
 }
 
 static void inputs_that_are_no_sound_get_a_sentence(void **state)
 {
     const char *out = at("none.wav"), *npy = at("bad.npy");
     float mel[40 * 16] = {0};
-    expect_failure(3, ARGS(VOCODE, out, at("nowhere.wav")), WORDS("nowhere.wav"));
-    expect_failure(3, ARGS(VOCODE, out, at("nowhere.npy")), WORDS("nowhere.npy"));
-    expect_failure(3, ARGS(VOCODE, out, at("voice.yaml")), WORDS("voice.yaml"));
+    expect_failure(3, ARGS(VOCODE, out, at("nowhere.wav")), WORDS("nowhere.wav"), NULL);
+    expect_failure(3, ARGS(VOCODE, out, at("nowhere.npy")), WORDS("nowhere.npy"), NULL);
+    expect_failure(3, ARGS(VOCODE, out, at("voice.yaml")), WORDS("voice.yaml"), NULL);
     write_file(npy, "no numbers", 10);
-    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("not a .npy file"));
+    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("not a .npy file"), NULL);
     assert_int_equal(npy_write(npy, mel, 40, 15, NULL), 0);
-    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("40 x 15", "16 bands"));
+    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("40 x 15", "16 bands"), NULL);
     assert_int_equal(npy_write(npy, mel, 1, 16, NULL), 0);
-    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("bad.npy", "1 frame"));
+    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("bad.npy", "1 frame"), NULL);
     mel[7] = NAN;
     assert_int_equal(npy_write(npy, mel, 40, 16, NULL), 0);
-    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("number 7 is nan"));
+    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("number 7 is nan"), NULL);
     Buf whole = read_file(npy);
     write_file(npy, whole.data, whole.size - 4);
-    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("cut off"));
+    expect_failure(3, ARGS(VOCODE, out, npy), WORDS("cut off"), NULL);
     buf_free(&whole);
-    expect_failure(2, ARGS("vocode", clip_path(lab.c, 1), "--output", out), WORDS("--checkpoint"));
-    expect_failure(2, ARGS("vocode", clip_path(lab.c, 1), "--checkpoint", lab.vocoder), WORDS("--output"));
-    expect_failure(2, ARGS("vocode", "--checkpoint", lab.vocoder, "--output", out), WORDS("recordings"));
-    expect_failure(2, ARGS(VOCODE, out, "--vocoder", lab.vocoder, clip_path(lab.c, 1)), WORDS("griffin_lim"));
-    expect_failure(2, ARGS(VOCODE, at("none.xyz"), clip_path(lab.c, 1)), WORDS(".wav, .flac"));
+    expect_failure(2, ARGS("vocode", clip_path(lab.c, 1), "--output", out), WORDS("--checkpoint"), NULL);
+    expect_failure(2, ARGS("vocode", clip_path(lab.c, 1), "--checkpoint", lab.vocoder), WORDS("--output"),
+                   NULL);
+    expect_failure(2, ARGS("vocode", "--checkpoint", lab.vocoder, "--output", out), WORDS("recordings"),
+                   NULL);
+    expect_failure(2, ARGS(VOCODE, out, "--vocoder", lab.vocoder, clip_path(lab.c, 1)), WORDS("griffin_lim"),
+                   NULL);
+    expect_failure(2, ARGS(VOCODE, at("none.xyz"), clip_path(lab.c, 1)), WORDS(".wav, .flac"), NULL);
     assert_true(access(out, F_OK) != 0);
 }
 
