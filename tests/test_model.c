@@ -8,14 +8,6 @@
 
 #define NONE 0, NULL
 
-static double norm_of(const TestModel *t, const void *p, const Param *w)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < w->count; i++)
-        sum += pow(test_number(t, p, w->offset + i), 2);
-    return sqrt(sum);
-}
-
 /* The loss as far as a parameter learns from it: the predictor's terms pass no gradient on. */
 static double loss_seen_by(TestModel *t, const Param *p)
 {
@@ -33,36 +25,7 @@ static void gradients_are_those_of_the_loss(void **state)
     test_model_open(&t, &ops_host_f64, 1, 2, more);
     test_model_randomise(&t, 5);
     test_model_batch(&t, 5, 7, 18, 6);
-    double loss = test_model_loss(&t, 1, 1), worst = 0;
-    assert_true(isfinite(loss));
-    double frames = test_number(&t, t.sums, SUM_FRAMES);
-    double *grads = malloc((size_t)t.m.params.size * sizeof *grads);
-    memcpy(grads, t.m.grads, (size_t)t.m.params.size * sizeof *grads);
-    Rng r;
-    rng_seed(&r, 7);
-    int checked = 0;
-    for (int i = 0; i < t.m.params.count; i++) {
-        const Param *p = &t.m.params.items[i];
-        double scale = norm_of(&t, grads, p) / sqrt((double)p->count) / frames;
-        for (int k = 0; k < 6; k++) {
-            int64_t at = p->offset + (int64_t)rng_below(&r, (uint64_t)p->count);
-            double was = test_number(&t, t.m.masters, at), h = 1e-5, numeric;
-            test_set(&t, t.m.masters, at, was + h);
-            numeric = loss_seen_by(&t, p);
-            test_set(&t, t.m.masters, at, was - h);
-            numeric = (numeric - loss_seen_by(&t, p)) / (2 * h);
-            test_set(&t, t.m.masters, at, was);
-            double difference = fabs(numeric - grads[at] / frames);
-            worst = fmax(worst, difference / (fabs(numeric) + scale + 1e-6));
-            if (difference > 1e-4 * (fabs(numeric) + scale) +
-                                 1e-8) /* a kink of L1 or ReLU within h would show as far more */
-                fail_msg("%s[%lld]: difference quotient %.9g, gradient %.9g", p->name,
-                         (long long)(at - p->offset), numeric, grads[at] / frames);
-            checked++;
-        }
-    }
-    printf("%d gradients of the whole network in double: worst relative difference %.1e\n", checked, worst);
-    free(grads);
+    test_gradients(&t, 6, 1e-5, loss_seen_by);
     test_model_close(&t);
 }
 
@@ -80,7 +43,7 @@ static void every_parameter_has_a_gradient(void **state)
         test_model_batch(&t, 5, 7, 12, 6);
         assert_true(isfinite(test_model_loss(&t, 1, 1)));
         for (int i = 0; i < t.m.params.count; i++) {
-            double size = norm_of(&t, t.m.grads, &t.m.params.items[i]);
+            double size = test_norm(&t, t.m.grads, &t.m.params.items[i]);
             if (!(size > 0) || !isfinite(size))
                 fail_msg("%s %s: %s has a gradient of norm %g", variants[v][0], variants[v][1],
                          t.m.params.items[i].name, size);

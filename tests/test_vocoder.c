@@ -15,13 +15,7 @@ static const char *const small[] = {"--network",  "vocoder", "--vocoder-dim", "1
 #define SMALL (int)(sizeof small / sizeof *small), small
 #define FRAMES 19
 
-static double norm_of(const TestModel *t, const void *p, const Param *w)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < w->count; i++)
-        sum += pow(test_number(t, p, w->offset + i), 2);
-    return sqrt(sum);
-}
+static double whole_loss(TestModel *t, const Param *p) { return test_model_loss(t, 1, 0); }
 
 static void gradients_are_those_of_the_loss(void **state)
 {
@@ -29,36 +23,8 @@ static void gradients_are_those_of_the_loss(void **state)
     test_model_open(&t, &ops_host_f64, 1, SMALL);
     test_model_randomise(&t, 5);
     test_vocoder_batch(&t, 3, FRAMES, 6);
-    double worst = 0;
-    assert_true(isfinite(test_model_loss(&t, 1, 1)));
-    double frames = test_number(&t, t.sums, SUM_FRAMES);
-    assert_true(frames == 2 * FRAMES);
-    double *grads = malloc((size_t)t.m.params.size * sizeof *grads);
-    memcpy(grads, t.m.grads, (size_t)t.m.params.size * sizeof *grads);
-    Rng r;
-    rng_seed(&r, 7);
-    int checked = 0;
-    for (int i = 0; i < t.m.params.count; i++) {
-        const Param *p = &t.m.params.items[i];
-        double scale = norm_of(&t, grads, p) / sqrt((double)p->count) / frames;
-        for (int k = 0; k < 5; k++) {
-            int64_t at = p->offset + (int64_t)rng_below(&r, (uint64_t)p->count);
-            double was = test_number(&t, t.m.masters, at), h = 1e-6, numeric;
-            test_set(&t, t.m.masters, at, was + h);
-            numeric = test_model_loss(&t, 1, 0);
-            test_set(&t, t.m.masters, at, was - h);
-            numeric = (numeric - test_model_loss(&t, 1, 0)) / (2 * h);
-            test_set(&t, t.m.masters, at, was);
-            double difference = fabs(numeric - grads[at] / frames);
-            worst = fmax(worst, difference / (fabs(numeric) + scale + 1e-6));
-            if (difference > 1e-4 * (fabs(numeric) + scale) + 1e-8)
-                fail_msg("%s[%lld]: difference quotient %.9g, gradient %.9g", p->name,
-                         (long long)(at - p->offset), numeric, grads[at] / frames);
-            checked++;
-        }
-    }
-    printf("%d gradients of the whole vocoder in double: worst relative difference %.1e\n", checked, worst);
-    free(grads);
+    test_gradients(&t, 5, 1e-6, whole_loss);
+    assert_true(test_number(&t, t.sums, SUM_FRAMES) == 2 * FRAMES); /* a row is empty */
     test_model_close(&t);
 }
 
@@ -73,7 +39,7 @@ static void empty_rows_count_nothing(void **state)
     double loss = test_model_loss(&t, 1, 1);
     assert_true(isfinite(loss) && loss > 0);
     for (int i = 0; i < t.m.params.count; i++)
-        assert_true(norm_of(&t, t.m.grads, &t.m.params.items[i]) > 0);
+        assert_true(test_norm(&t, t.m.grads, &t.m.params.items[i]) > 0);
     float *grads = malloc(bytes);
     memcpy(grads, t.m.grads, bytes);
     const size_t mel = (size_t)FRAMES * (size_t)t.cfg.n_mels, sound = (size_t)(FRAMES - 1) * 61;
@@ -88,7 +54,7 @@ static void empty_rows_count_nothing(void **state)
     test_model_loss(&t, 1, 1);
     assert_true(test_number(&t, t.sums, TERM_SPECTRAL) == 0 && test_number(&t, t.sums, SUM_FRAMES) == 0);
     for (int i = 0; i < t.m.params.count; i++)
-        assert_true(norm_of(&t, t.m.grads, &t.m.params.items[i]) == 0);
+        assert_true(test_norm(&t, t.m.grads, &t.m.params.items[i]) == 0);
     free(grads);
     test_model_close(&t);
 }

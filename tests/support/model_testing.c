@@ -173,3 +173,45 @@ void test_model_close(TestModel *t)
     config_close(&t->cfg);
     free(t->memory), free(t->run_memory), free(t->sums), free(t->ints), free(t->floats);
 }
+
+double test_norm(const TestModel *t, const void *p, const Param *w)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < w->count; i++)
+        sum += pow(test_number(t, p, w->offset + i), 2);
+    return sqrt(sum);
+}
+
+void test_gradients(TestModel *t, int each, double h, TestLoss loss)
+{
+    double worst = 0;
+    assert_true(isfinite(test_model_loss(t, 1, 1)));
+    const double frames = test_number(t, t->sums, SUM_FRAMES);
+    double *grads = malloc((size_t)t->m.params.size * sizeof *grads);
+    memcpy(grads, t->m.grads, (size_t)t->m.params.size * sizeof *grads);
+    Rng r;
+    rng_seed(&r, 7);
+    int checked = 0;
+    for (int i = 0; i < t->m.params.count; i++) {
+        const Param *p = &t->m.params.items[i];
+        double scale = test_norm(t, grads, p) / sqrt((double)p->count) / frames;
+        for (int k = 0; k < each; k++) {
+            int64_t at = p->offset + (int64_t)rng_below(&r, (uint64_t)p->count);
+            double was = test_number(t, t->m.masters, at), numeric;
+            test_set(t, t->m.masters, at, was + h);
+            numeric = loss(t, p);
+            test_set(t, t->m.masters, at, was - h);
+            numeric = (numeric - loss(t, p)) / (2 * h);
+            test_set(t, t->m.masters, at, was);
+            double difference = fabs(numeric - grads[at] / frames);
+            worst = fmax(worst, difference / (fabs(numeric) + scale + 1e-6));
+            /* A kink of L1 or ReLU within h would show as far more. */
+            if (difference > 1e-4 * (fabs(numeric) + scale) + 1e-8)
+                fail_msg("%s[%lld]: difference quotient %.9g, gradient %.9g", p->name,
+                         (long long)(at - p->offset), numeric, grads[at] / frames);
+            checked++;
+        }
+    }
+    printf("%d gradients of the whole network in double: worst relative difference %.1e\n", checked, worst);
+    free(grads);
+}

@@ -44,6 +44,12 @@ void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed);
 /* A batch of a vocoder: noise and the mels of others; row 1 of more than one is empty. */
 void test_vocoder_batch(TestModel *t, int B, int M, uint64_t seed);
 double test_model_loss(TestModel *t, int training, int backward);
+double test_norm(const TestModel *t, const void *p, const Param *w); /* of the parameter's numbers in p */
+/* The loss as far as a parameter learns from it. */
+typedef double (*TestLoss)(TestModel *t, const Param *p);
+/* Holds `each` gradients of every parameter against difference quotients over 2 h. A network in double, its
+ * weights and batch set. */
+void test_gradients(TestModel *t, int each, double h, TestLoss loss);
 void test_model_close(TestModel *t);
 
 #endif
