@@ -45,7 +45,7 @@ typedef struct Filling {
 } Filling;
 
 /* Takes up to `each` clips of a speaker, spread evenly over all that there are. */
-static void take_clips(Filling *f, const Corpus *corpus, int speaker, int each)
+static int take_clips(Filling *f, const Corpus *corpus, int speaker, int each, Err *err)
 {
     int64_t own = 0, seen = 0, taken = 0;
     for (uint32_t i = 0; i < corpus->count; i++)
@@ -61,6 +61,11 @@ static void take_clips(Filling *f, const Corpus *corpus, int speaker, int each)
         Err skipped = {0};
         float *mel = f->mel + (size_t)f->count * CLIP_FRAMES * (size_t)f->bands;
         int frames = corpus_mel(mel, corpus, i, CLIP_FRAMES, &skipped);
+        /* Without memory the voice would lose a clip for good. */
+        if (frames == ERR_NOMEM) {
+            *err = skipped;
+            return ERR_NOMEM;
+        }
         if (frames <= 0)
             continue;
         f->length[f->count] = frames;
@@ -68,6 +73,7 @@ static void take_clips(Filling *f, const Corpus *corpus, int speaker, int each)
         f->count++;
         taken++;
     }
+    return 0;
 }
 
 /* Few speakers get several clips each, many get one: a checkpoint must not grow with the corpus. */
@@ -90,10 +96,13 @@ int voice_clips_open(VoiceClips *v, const Corpus *corpus, Err *err)
         voice_clips_close(v);
         return err_set(err, ERR_NOMEM, "no memory for clips of %d speakers", speakers);
     }
-    for (int s = 0; s < speakers; s++)
-        take_clips(&f, corpus, s, each);
+    int rc = 0;
+    for (int s = 0; s < speakers && !rc; s++)
+        rc = take_clips(&f, corpus, s, each, err);
     v->count = f.count;
-    return 0;
+    if (rc)
+        voice_clips_close(v);
+    return rc;
 }
 
 void voice_clips_close(VoiceClips *v)
