@@ -1,10 +1,15 @@
-/* level.c - how loud a clip is, frame by frame (trim) and as a whole (loudness).
+/* level.c - how loud a clip is, frame by frame (trim) and as a whole (loudness), and where it was cut off.
  * Trim reproduces librosa 0.11 effects.trim: feature.rms(center=True, zeros outside),
  * amplitude_to_db(ref=np.max, amin=1e-5). */
 #include <ebur128.h>
 #include <math.h>
 
 #include "audio/process.h"
+
+#define FULL_SCALE 0.999
+#define FLAT 1e-4       /* of the highest sample: as high as it, give or take three steps of 16 bits */
+#define FLAT_RUN 3      /* samples in a row at the top: no sound of that level has such a peak */
+#define FLAT_LEVEL 0.25 /* a softer recording was not cut off by anything */
 
 /* Mean square of the frame centred on f * hop. Eight sums side by side, so that the order of additions does
  * not depend on the compiler and the loop is not bound by the latency of one. */
@@ -88,4 +93,30 @@ double audio_gain(const float *x, int64_t n, int rate, double target_lufs)
     /* Never so much that the highest sample exceeds 1. */
     double gain = pow(10.0, (target_lufs - lufs) / 20.0);
     return gain * peak > 1.0 ? 1.0 / peak : gain;
+}
+
+int64_t audio_clipped(const float *x, int64_t n)
+{
+    float top = 0;
+    int64_t clipped = 0, run = 0;
+    for (int64_t i = 0; i < n; i++)
+        top = fmaxf(top, fabsf(x[i]));
+    if ((double)top < FLAT_LEVEL)
+        return 0;
+    /* Runs of samples at the top, each side of zero by itself. */
+    const float flat = top * (float)(1 - FLAT);
+    for (int64_t i = 0; i <= n; i++) {
+        const float now = i < n ? x[i] : 0;
+        if (fabsf(now) >= flat && (!run || (now > 0) == (x[i - 1] > 0))) {
+            run++;
+            continue;
+        }
+        if (run >= FLAT_RUN)
+            clipped += run;
+        run = fabsf(now) >= flat;
+    }
+    /* A lossy file of a clipped one has ripples on its tops. */
+    for (int64_t i = 0; i < n && !clipped && (double)top > 1 / FULL_SCALE; i++)
+        clipped += (double)fabsf(x[i]) >= FULL_SCALE;
+    return clipped;
 }

@@ -44,4 +44,9 @@ double audio_loudness(const float *x, int64_t n, int rate);
  * NaN when there is no memory. */
 double audio_gain(const float *x, int64_t n, int rate, double target_lufs);
 
+/* Samples of a recording at full scale, and those of flat tops below it: where its peaks were cut off. For
+ * samples as they were decoded; resampling makes ripples of flat tops. */
+int64_t audio_clipped(const float *x, int64_t n);
+#define AUDIO_CLIPPED_SHARE 5e-4 /* of the samples of a clip that is called clipped */
+
 #endif

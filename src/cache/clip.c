@@ -7,7 +7,25 @@
 #include "cache/accept.h"
 #include "cache/features.h"
 
-#define MICROSECONDS 1e6 /* in a second; StoreRecord.extra is whole ones, so the index has no floats */
+/* StoreRecord.extra: the length in the low bits, the share of clipped samples above it, both whole numbers,
+ * so that the index has no floats. Records that were made before clipping was counted have zeros there. */
+#define MICROSECONDS 1e6 /* in a second */
+#define LENGTH_BITS 48
+#define MOST_SHARE 65535 /* stands for 1 */
+
+/* Rounded, not cut off: a clip of exactly min_audio_length would be too short. */
+static uint64_t extra_of(const AudioBuffer *a)
+{
+    const uint64_t length = (uint64_t)llround((double)a->frames / a->rate * MICROSECONDS);
+    const double clipped =
+        a->frames > 0 ? (double)audio_clipped(a->samples, a->frames) / (double)a->frames : 0;
+    return length | (uint64_t)llround(clipped * MOST_SHARE) << LENGTH_BITS;
+}
+
+static double seconds_of(uint64_t extra)
+{
+    return (double)(extra & ((UINT64_C(1) << LENGTH_BITS) - 1)) / MICROSECONDS;
+}
 
 int clip_reader_open(ClipReader *r, const Config *cfg, Err *err)
 {
@@ -31,8 +49,7 @@ void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, 
                                sizeof out->detail);
     if (out->reason != REJECT_NONE)
         return;
-    /* Rounded, not cut off: a clip of exactly min_audio_length would be too short. */
-    out->extra = (uint64_t)llround((double)r->audio.frames / r->audio.rate * MICROSECONDS);
+    out->extra = extra_of(&r->audio);
     out->reason = audio_process(r->processor, samples, n, &r->audio, cfg->trim_silence,
                                 cfg->enable_loudness_normalization, out->detail, sizeof out->detail);
     if (out->reason != REJECT_NONE)
@@ -42,11 +59,12 @@ void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, 
 void clip_no_memory(Produced *out)
 {
     out->reason = REJECT_AUDIO_UNREADABLE;
-    snprintf(out->detail, sizeof out->detail, "no memory for a clip of %.0f s",
-             (double)out->extra / MICROSECONDS);
+    snprintf(out->detail, sizeof out->detail, "no memory for a clip of %.0f s", seconds_of(out->extra));
 }
 
-double source_seconds(const StoreEntry *e) { return (double)e->extra / MICROSECONDS; }
+double source_seconds(const StoreEntry *e) { return seconds_of(e->extra); }
+
+double source_clipped(const StoreEntry *e) { return (double)(e->extra >> LENGTH_BITS) / MOST_SHARE; }
 
 /* The id is in the key: a file under another id is another entry. */
 Hash128 clip_key(Hash128 settings, const Utterance *u, Hash128 audio)

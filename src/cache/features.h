@@ -51,6 +51,8 @@ void audio_samples(float *out, const int16_t *data, float scale, int64_t n);
 
 /* Of a mel or audio record: length in seconds of the file before trimming; also known for a rejection. */
 double source_seconds(const StoreEntry *e);
+/* The share of its samples that are clipped, see audio_clipped; 0 in caches of older versions. */
+double source_clipped(const StoreEntry *e);
 
 /* Head of the blob of the mel index; mean[bands] and deviation[bands] (double) follow. */
 typedef struct MelStatistics {

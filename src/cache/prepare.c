@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "audio/mel.h"
+#include "audio/process.h"
 #include "base/clock.h"
 #include "cache/accept.h"
 #include "cache/limits.h"
@@ -83,15 +84,22 @@ static StoreEntry entry_of(const Store *s, const Utterance *u)
     return e;
 }
 
+/* Over the clipped clips, in seconds. */
+typedef struct ClippedSums {
+    double clipped, seconds;
+} ClippedSums;
+
 /* The limits on length choose among the features and never change them. */
-static int apply_limits_to(Preparation *s, const Built *b, PrepareReport *report, size_t i, Err *err)
+static int apply_limits_to(Preparation *s, const Built *b, PrepareReport *report, ClippedSums *sums, size_t i,
+                           Err *err)
 {
     const Config *cfg = s->cfg;
     const Utterance *u = &s->dataset->utterances[i];
     StoreEntry text = entry_of(&b->text, u), mel = entry_of(&b->mel, u), audio = entry_of(&b->audio, u);
     /* Either store knows how many frames the clip has. */
     uint32_t frames = mel.items ? mel.items : (uint32_t)mel_frames_with(cfg, audio.items);
-    double seconds = mel.items ? source_seconds(&mel) : source_seconds(&audio);
+    const StoreEntry *sound = mel.items ? &mel : &audio;
+    double seconds = source_seconds(sound), clipped = source_clipped(sound);
     /* Over everything that was built, within the limits or not. */
     report->longest_text = text.items > report->longest_text ? text.items : report->longest_text;
     report->longest_mel = frames > report->longest_mel ? frames : report->longest_mel;
@@ -105,7 +113,24 @@ static int apply_limits_to(Preparation *s, const Built *b, PrepareReport *report
     report->tokens += text.items;
     report->frames += frames;
     report->audio_seconds += seconds;
+    if (clipped > AUDIO_CLIPPED_SHARE) {
+        report->clipped++;
+        sums->clipped += clipped * seconds;
+        sums->seconds += seconds;
+    }
     return 0;
+}
+
+const char *prepare_clipped_sentence(const PrepareReport *r, char *out, size_t cap)
+{
+    *out = 0;
+    if (r->clipped)
+        snprintf(out, cap,
+                 "%llu of %llu clips %s clipped: the peaks of %.1f %% of %s samples are cut off, and do not "
+                 "come back; a vocoder and a voice learn the distortion with the speech",
+                 (unsigned long long)r->clipped, (unsigned long long)r->accepted,
+                 r->clipped == 1 ? "is" : "are", 100 * r->clipped_share, r->clipped == 1 ? "its" : "their");
+    return out;
 }
 
 /* Symbols outside the table, for the report. */
@@ -125,10 +150,12 @@ static void copy_unknown(PrepareReport *report, const Store *text)
 static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareReport *report, Err *err)
 {
     Built b;
+    ClippedSums sums = {0};
     int rc = open_built(&b, s, options, err);
     for (size_t i = 0; i < s->dataset->count && !rc; i++)
         if (s->rejected[i] == REJECT_NONE)
-            rc = apply_limits_to(s, &b, report, i, err);
+            rc = apply_limits_to(s, &b, report, &sums, i, err);
+    report->clipped_share = sums.seconds > 0 ? sums.clipped / sums.seconds : 0;
     if (!rc)
         rc = limits_measure(
             &report->limits,

@@ -28,8 +28,10 @@ typedef struct PrepareReport {
     uint64_t lines, accepted, rejected;
     uint64_t by_reason[REJECT_COUNT];
     CacheReport text, mel, audio;
-    double seconds;                     /* that the run took */
-    double audio_seconds;               /* length of the accepted clips before trimming */
+    double seconds;       /* that the run took */
+    double audio_seconds; /* length of the accepted clips before trimming */
+    uint64_t clipped;     /* accepted clips that are clipped, and the share of their samples */
+    double clipped_share;
     uint64_t tokens, frames;            /* of the accepted utterances */
     uint32_t longest_text, longest_mel; /* tokens and frames, of all utterances, before the limits */
     uint32_t *unknown;                  /* [unknown_count] pairs: code point, occurrences; malloc'd */
@@ -42,6 +44,9 @@ typedef struct PrepareReport {
 
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err);
 void prepare_report_free(PrepareReport *r);
+#define PREPARE_MUCH_CLIPPED 0.02 /* of the clips: worth a warning */
+/* "3 of 12 clips are clipped: 4.1 % of their samples ...". Returns out; "" if none is. */
+const char *prepare_clipped_sentence(const PrepareReport *r, char *out, size_t cap);
 char *prepare_cache_dir(const Config *cfg); /* cache_dir, or <data_path>/myxtts-cache; malloc'd */
 
 #endif

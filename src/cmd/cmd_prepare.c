@@ -57,6 +57,8 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
         (json_int_t)r->frames, "unknown_symbols", unknown);
     if (o) {
         json_object_set_new(o, "limits", limits_json(&r->limits));
+        json_object_set_new(o, "clipped_clips", json_integer((json_int_t)r->clipped));
+        json_object_set_new(o, "clipped_samples", json_from_double(r->clipped_share));
         json_object_set_new(o, "caches", cache_list_json(&r->caches));
         if (options->prune)
             json_object_set_new(o, "freed_bytes", json_integer((json_int_t)r->freed));
@@ -113,6 +115,9 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
         printf("  %-9s %s of speech, %llu mel frames, longest clip %u frames\n", "clips", length,
                (unsigned long long)r->frames, r->longest_mel);
     }
+    char clipped[200];
+    if (*prepare_clipped_sentence(r, clipped, sizeof clipped))
+        printf("  %-9s %s\n", "clipped", clipped);
     if (options->text && r->accepted)
         printf("  %-9s %llu, longest text %u\n", "tokens", (unsigned long long)r->tokens, r->longest_text);
     for (size_t i = 0; i < r->unknown_count; i++) {

@@ -65,6 +65,11 @@ int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int 
         if (*limit_sentence(l, sentence, sizeof sentence))
             log_line(log, limit_costs_much(l) ? LOG_WARN : quiet ? LOG_DEBUG : LOG_INFO, "%s", sentence);
     }
+    char clipped[200];
+    if (!rc && *prepare_clipped_sentence(&report, clipped, sizeof clipped)) {
+        const int much = (double)report.clipped > PREPARE_MUCH_CLIPPED * (double)report.accepted;
+        log_line(log, much ? LOG_WARN : quiet ? LOG_DEBUG : LOG_INFO, "%s", clipped);
+    }
     if (limits)
         *limits = report.limits;
     prepare_report_free(&report);

@@ -6,6 +6,7 @@
 #include <unicode/uchar.h>
 
 #include "audio/normaliser.h"
+#include "audio/process.h"
 #include "base/stats.h"
 #include "cache/features.h"
 #include "dataset/audio_file.h"
@@ -17,11 +18,6 @@
 #define QUIET_FRAME 0.01  /* -40 dB of the loudest frame */
 #define QUIET_SHARE 0.5   /* of the frames of a clip that is mostly silence */
 #define FRAMES_PER_S 50   /* of this look */
-#define FULL_SCALE 0.999
-#define FLAT 1e-4          /* of the highest sample: as high as it, give or take three steps of 16 bits */
-#define FLAT_RUN 3         /* samples in a row at the top: no sound of that level has such a peak */
-#define FLAT_LEVEL 0.25    /* a softer recording was not cut off by anything */
-#define CLIPPED_SHARE 5e-4 /* of the samples of a clip that is called clipped */
 
 /* Only the first few are named. */
 static void name_clip(VoiceFacts *f, VoiceNames *names, const Utterance *u)
@@ -68,33 +64,6 @@ static int is_quiet(const Config *cfg, const AudioBuffer *a)
     return (double)quiet_inside > QUIET_SHARE * (double)(last - first + 1);
 }
 
-/* Samples at full scale, and those of flat tops below it. */
-static int64_t count_clipped(const AudioBuffer *a)
-{
-    float top = 0;
-    int64_t clipped = 0, run = 0;
-    for (int64_t i = 0; i < a->frames; i++)
-        top = fmaxf(top, fabsf(a->samples[i]));
-    if ((double)top < FLAT_LEVEL)
-        return 0;
-    /* Runs of samples at the top, each side of zero by itself. */
-    const float flat = top * (float)(1 - FLAT);
-    for (int64_t i = 0; i <= a->frames; i++) {
-        const float x = i < a->frames ? a->samples[i] : 0;
-        if (fabsf(x) >= flat && (!run || (x > 0) == (a->samples[i - 1] > 0))) {
-            run++;
-            continue;
-        }
-        if (run >= FLAT_RUN)
-            clipped += run;
-        run = fabsf(x) >= flat;
-    }
-    for (int64_t i = 0; i < a->frames && !clipped && (double)top > 1 / FULL_SCALE;
-         i++) /* a lossy file of a clipped one */
-        clipped += (double)fabsf(a->samples[i]) >= FULL_SCALE;
-    return clipped;
-}
-
 /* Decodes one recording and judges its samples. */
 static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t item, AudioBuffer *a,
                     int64_t sums[2])
@@ -107,7 +76,7 @@ static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t 
     if (audio_decode(a, map.data, map.size, path, cfg->max_audio_length, detail, sizeof detail) ==
             REJECT_NONE &&
         a->frames > 0 && a->rate > 0) {
-        const int64_t clipped = count_clipped(a);
+        const int64_t clipped = audio_clipped(a->samples, a->frames);
         f->looked++;
         sums[0] += clipped;
         sums[1] += a->frames;
@@ -115,7 +84,7 @@ static void look_at(VoiceFacts *f, const Config *cfg, const Corpus *c, uint32_t 
             f->looked_quiet++;
             name_clip(f, &f->silent, u);
         }
-        if ((double)clipped > CLIPPED_SHARE * (double)a->frames) {
+        if ((double)clipped > AUDIO_CLIPPED_SHARE * (double)a->frames) {
             f->looked_clipped++;
             name_clip(f, &f->clipped, u);
         }
