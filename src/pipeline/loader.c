@@ -363,8 +363,10 @@ static int open_worker(Worker *w, Loader *l, Err *err)
     w->loader = l;
     if (l->segment_fd) {
         w->pitch = mem_calloc((size_t)o->shape.frames, sizeof *w->pitch);
-        w->segment = mem_calloc((size_t)o->shape.samples, sizeof *w->segment);
-        rc = w->pitch && w->segment
+        /* A voice's samples, where it reads any, come from files. */
+        if (o->corpus->segment_frames)
+            w->segment = mem_calloc((size_t)o->shape.samples, sizeof *w->segment);
+        rc = w->pitch && (w->segment || !o->corpus->segment_frames)
                  ? 0
                  : err_set(err, ERR_NOMEM, "no memory for %d loader workers", worker_states(l));
     }
