@@ -163,6 +163,8 @@ static void test_log(void **state)
     log_err(&c.log, &err);
     err_hint(&err, "the way out");
     log_err(&c.log, &err);
+    err_set(&err, ERR_RANKS, "told by another process");
+    log_err(&c.log, &err);
     assert_string_equal(
         catch_text(&c),
         "a 1\nwarning: b\nerror: c\nerror: the sentence\nerror: the sentence\n  hint: the way out\n");

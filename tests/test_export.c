@@ -7,7 +7,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "voice/bf16.h"
+#include "base/bf16.h"
 
 static struct {
     Corpus *c;
@@ -116,7 +116,9 @@ static void floats_are_rounded_to_nearest_even(void **state)
         uint32_t bits;
         uint16_t half;
     } cases[] = {{0x3F800000, 0x3F80}, {0x3F808000, 0x3F80}, {0x3F818000, 0x3F82}, {0x3F808001, 0x3F81},
-                 {0xBF817FFF, 0xBF81}, {0x00000001, 0x0000}, {0x80000000, 0x8000}, {0x3FFFFFFF, 0x4000}};
+                 {0xBF817FFF, 0xBF81}, {0x00000001, 0x0000}, {0x80000000, 0x8000}, {0x3FFFFFFF, 0x4000},
+                 {0x7F7FFFFF, 0x7F80}, {0x7F800000, 0x7F80}, {0x7F800001, 0x7FC0}, {0x7FFFFFFF, 0x7FFF},
+                 {0xFFFFFFFF, 0xFFFF}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         float x;
         memcpy(&x, &cases[i].bits, sizeof x);

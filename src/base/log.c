@@ -61,6 +61,8 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
 /* The hint gets a line of its own, where it is easy to see below a long message. */
 void log_err(Log *log, const Err *err)
 {
+    if (err->code == ERR_RANKS)
+        return;
     if (err->hint[0])
         log_error(log, "%s\n  hint: %s", err->msg, err->hint);
     else

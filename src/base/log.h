@@ -24,6 +24,7 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...) __attribute__((for
 #define log_warn(log, ...) log_line(log, LOG_WARN, __VA_ARGS__)
 #define log_info(log, ...) log_line(log, LOG_INFO, __VA_ARGS__)
 #define log_debug(log, ...) log_line(log, LOG_DEBUG, __VA_ARGS__)
-void log_err(Log *log, const Err *err); /* "error: sentence" and "  hint: ..." */
+/* "error: sentence" and "  hint: ..."; nothing for ERR_RANKS, which has been told already. */
+void log_err(Log *log, const Err *err);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bf16.h"
 #include "config/bindings.h"
-#include "voice/bf16.h"
 #include "voice/checkpoint_fields.h"
 
 #define MOST_CLIP_FRAMES 65535

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/bf16.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "text/tokens.h"
-#include "voice/bf16.h"
 #include "voice/checkpoint_fields.h"
 
 enum { NETWORKS = 2, NOTES = 2 };

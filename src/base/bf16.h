@@ -1,5 +1,5 @@
-/* bf16.h - the upper half of a float, as exported voices store weights. Rounded to nearest even, as a GPU
- * does it. Threads: any. */
+/* bf16.h - the upper half of a float, as exported voices store weights and as ranks may sum gradients.
+ * Rounded to nearest even, as a GPU does it; what is not a number stays so. Threads: any. */
 #ifndef MYXTTS_BF16_H
 #define MYXTTS_BF16_H
 
@@ -10,6 +10,8 @@ static inline uint16_t bf16_from_float(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7FFFFFFF) > 0x7F800000)
+        return (uint16_t)(bits >> 16 | 0x40); /* rounding would carry some of them into the sign */
     return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 

@@ -1,0 +1,102 @@
+/* ranks.h - several processes ("ranks") that train one voice: what they tell each other, and how all end when
+ * one fails.
+ *
+ * A Ranks handle is passed along as a Device is. NULL means alone: every function accepts it, and does what
+ * one rank does. A GPU's memory is summed by ranks_nccl.h; everything here is about host memory.
+ *
+ * Transports. Under mpirun it is MPI, whose library is loaded at run time; under torchrun or srun a star of
+ * TCP connections with rank 0 in the middle. Beside either, a control connection of every rank with rank 0
+ * and a thread in every process: heartbeats, and word of faults.
+ *
+ * Collective calls have to be made by every rank, with the same sizes and in the same order. There are two
+ * lanes: ranks_sum, _reduce and _collect on one, all others on the other. Each lane has an order of its own,
+ * and one thread at a time; two threads may use a lane each. Waiting takes hardly any CPU time.
+ *
+ * Faults. When a rank is killed, frozen, hangs while others wait for it, or calls ranks_fail, every rank
+ * learns of it: rank 0 (or the lowest that is left) prints one sentence, collective calls return ERR_RANKS,
+ * ranks_failed becomes 1, and 1.5 s later whatever still runs is ended with exit code 3. An Err with
+ * ERR_RANKS has the sentence, but log_err does not print it again. */
+#ifndef MYXTTS_RANKS_H
+#define MYXTTS_RANKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ranks/rank_place.h"
+
+typedef struct Ranks Ranks;
+
+/* What a rank is doing, for the sentence about one that hangs. It also decides how long it may do so while
+ * others wait for it: seconds for a step, longer for what takes its time. */
+typedef enum {
+    RANK_STARTING,
+    RANK_PREPARING,
+    RANK_WAITING_FOR_DATA,
+    RANK_STEPPING,
+    RANK_SUMMING,
+    RANK_VALIDATING,
+    RANK_SPEAKING,
+    RANK_SAVING,
+    RANK_ENDING,
+    RANK_DOINGS
+} RankDoing;
+
+/* How numbers travel; they are always added in fp32. */
+typedef enum {
+    SUM_FP32,
+    SUM_BF16 /* each rank's numbers, and the sums, are rounded to bf16 */
+} SumType;
+
+/* Collective; waits for the others (MYXTTS_JOIN_SECONDS, else 60) and then says which are missing. *r is NULL
+ * when p is alone, unless MYXTTS_RANKS=1 asks for the handle nevertheless: then every call takes the way of
+ * many ranks. log must outlive the handle. ERR_MISSING says what to install. */
+int ranks_open(Ranks **r, const RankPlace *p, Log *log, Err *err);
+/* Waits until the others close too, so that nobody leaves a rank that still needs it. After a fault it waits
+ * for nobody. NULL is allowed. */
+void ranks_close(Ranks *r);
+
+/* Without a handle: 0, 1, 0, 1. */
+int ranks_rank(const Ranks *r);
+int ranks_count(const Ranks *r);
+int ranks_local(const Ranks *r);  /* number among the ranks of this host */
+int ranks_locals(const Ranks *r); /* how many this host has */
+const char *ranks_host(const Ranks *r, int rank);
+const char *ranks_transport(const Ranks *r); /* "MPI", "TCP" or, without a handle, "none" */
+
+/* ---- collective calls, host memory ---- */
+
+/* all [count][bytes]: what every rank gave as `mine`. */
+int ranks_gather(Ranks *r, void *all, const void *mine, size_t bytes, Err *err);
+/* The same for pieces of different sizes, one after the other in `all` (cleared first); sizes [count]. */
+int ranks_gather_any(Ranks *r, Buf *all, size_t *sizes, const void *mine, size_t bytes, Err *err);
+int ranks_broadcast(Ranks *r, void *p, size_t bytes, int from, Err *err); /* of any size */
+int ranks_barrier(Ranks *r, Err *err);
+/* Fails on all ranks unless every one has the same value: the sentence has both values, ranks and hosts. */
+int ranks_agree(Ranks *r, const char *what, const char *value, Err *err);
+
+/* p [n] becomes the sum over ranks, added in the order of ranks: the same bits on all of them and in every
+ * run. scratch has ranks_sum_scratch bytes; nothing is allocated. */
+int ranks_sum(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
+size_t ranks_sum_scratch(const Ranks *r, int64_t n, SumType type);
+/* The two halves of ranks_sum, for an optimiser that updates a slice on every rank. After the first p has the
+ * sums in this rank's slice only, and the rest is undefined; the second brings each rank's slice to all (what
+ * the owner has there itself is rounded to `type` too). */
+int ranks_reduce(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
+int ranks_collect(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
+/* The elements [*from, *to) of n that belong to a rank; some have none when n is small. */
+void ranks_slice(const Ranks *r, int64_t n, int rank, int64_t *from, int64_t *to);
+
+/* ---- faults; any thread ---- */
+
+/* Costs two atomic stores; call it often, since a rank that others wait for counts as hung when it has not
+ * called this for a while. */
+void ranks_doing(Ranks *r, RankDoing doing, int64_t step);
+/* This rank cannot go on. All end, with the sentence "rank 2 on host-b: ...". Returns when that has been
+ * told, and makes err's code ERR_RANKS so that the sentence is not printed twice. Alone: does nothing. */
+void ranks_fail(Ranks *r, Err *err);
+int ranks_failed(const Ranks *r); /* 1: a rank has failed, this one or another; for loops that wait */
+
+#endif
