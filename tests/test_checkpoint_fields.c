@@ -111,8 +111,9 @@ static void the_layout_is_that_of_before(void **state)
                                      .best_loss = 0.5,
                                      .stale = 6,
                                      .total = 7,
+                                     .schedule_from = 8,
                                      .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
-    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7};
+    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8}; /* the last one was added */
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);
         uint8_t bytes[512];

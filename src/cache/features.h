@@ -17,6 +17,8 @@
 #define TEXT_STORE "text"
 #define MEL_STORE "mel"
 #define AUDIO_STORE "audio"
+#define PREDICTED_STORE \
+    "predicted" /* mels that a voice made of the clips; records as in MEL_STORE, pitch 0 */
 
 typedef struct TextView {           /* pointers into the mapping */
     const uint16_t *tokens;         /* [token_count] BOS ... EOS */

@@ -17,7 +17,7 @@
 
 #define HASH_DIGITS 16 /* in the name of a folder; `inspect` shows them as the first of its settings */
 
-static const char *const store_names[] = {TEXT_STORE, MEL_STORE, AUDIO_STORE};
+static const char *const store_names[] = {TEXT_STORE, MEL_STORE, AUDIO_STORE, PREDICTED_STORE};
 enum { STORES = sizeof store_names / sizeof *store_names };
 
 /* ---- one place ---- */
@@ -173,12 +173,15 @@ static int compare_places(const void *a, const void *b)
 int cache_list(CacheList *l, const Config *cfg, Err *err)
 {
     *l = (CacheList){0};
+    /* Which voice made the predicted mels is not in the settings: none of these is current, and the run that
+     * wants them again makes them. */
     const Hash128 settings[STORES] = {text_settings_hash(cfg), mel_settings_hash(cfg),
                                       audio_settings_hash(cfg)};
     char *dir = prepare_cache_dir(cfg);
     int rc = dir ? 0 : err_set(err, ERR_NOMEM, "no memory for a path");
     for (int i = 0; i < STORES && !rc; i++) {
-        char *current = cache_place(dir, store_names[i], settings[i]);
+        const int unknown = hash_equal(settings[i], (Hash128){0});
+        char *current = unknown ? NULL : cache_place(dir, store_names[i], settings[i]);
         rc = add_place(l, store_names[i], strdup(dir), current, err);
         DIR *d = opendir(dir);
         for (struct dirent *f; d && !rc && (f = readdir(d)) != NULL;)

@@ -25,7 +25,7 @@ int settings_unknown(const char *name, Err *err);
 int cache_open(Store *s, const char *dir, const char *name, Hash128 settings, Err *err);
 
 typedef struct CachePlace {
-    const char *store; /* TEXT_STORE, MEL_STORE or AUDIO_STORE */
+    const char *store; /* TEXT_STORE, MEL_STORE, AUDIO_STORE or PREDICTED_STORE */
     char *dir;
     Hash128 settings; /* zeros if its index cannot be read */
     uint64_t records, bytes;

@@ -32,8 +32,7 @@ void prepare_report_free(PrepareReport *r)
     *r = (PrepareReport){0};
 }
 
-/* *waited: another run was at work, so that what was read before may be old by now. */
-static int lock_cache(FileLock *lock, int *waited, const char *dir, Log *log, Err *err)
+int prepare_lock(FileLock *lock, int *waited, const char *dir, Log *log, Err *err)
 {
     char *path = file_join(dir, "lock");
     if (!path)
@@ -235,7 +234,7 @@ static int open_locked(Dataset *dataset, FileLock *lock, PrepareReport *report, 
     if (!rc)
         rc = cache_folder(&report->cache_dir, cfg, err);
     if (!rc)
-        rc = lock_cache(lock, &waited, report->cache_dir, log, err);
+        rc = prepare_lock(lock, &waited, report->cache_dir, log, err);
     /* The other run's user may have changed the metadata in the meantime. */
     if (!rc && waited) {
         dataset_close(dataset);

@@ -47,6 +47,9 @@ void prepare_report_free(PrepareReport *r);
 #define PREPARE_MUCH_CLIPPED 0.02 /* of the clips: worth a warning */
 /* "3 of 12 clips are clipped: 4.1 % of their samples ...". Returns out; "" if none is. */
 const char *prepare_clipped_sentence(const PrepareReport *r, char *out, size_t cap);
+/* Takes the lock of a cache folder, which has to be there; waits for another run, which is said. *waited: it
+ * did, so that what was read before may be old by now. */
+int prepare_lock(FileLock *lock, int *waited, const char *dir, Log *log, Err *err);
 char *prepare_cache_dir(const Config *cfg); /* cache_dir, or <data_path>/myxtts-cache; malloc'd */
 
 #endif

@@ -18,7 +18,7 @@
 #include "cmd/show_checkpoint.h"
 #include "text/tokens.h"
 
-static const char *const store_names[] = {TEXT_STORE, MEL_STORE, AUDIO_STORE};
+static const char *const store_names[] = {TEXT_STORE, MEL_STORE, AUDIO_STORE, PREDICTED_STORE};
 enum { STORES = sizeof store_names / sizeof *store_names };
 
 typedef struct Target {
@@ -130,11 +130,15 @@ typedef struct StoreKind {
     json_t *(*entry_json)(const StoreEntry *e);
 } StoreKind;
 
+/* Whose mels they are: the checkpoint that made them. */
+static json_t *voice_json(const Store *s) { return json_from_bytes((const char *)s->blob, s->blob_size); }
+
 static const StoreKind *kind_of(const Store *s)
 {
     static const StoreKind kinds[STORES] = {{"tokens", "symbols", symbols_json, text_entry_json},
                                             {"frames", "statistics", statistics_json, mel_entry_json},
-                                            {"samples", "information", audio_json, audio_entry_json}};
+                                            {"samples", "information", audio_json, audio_entry_json},
+                                            {"frames", "voice", voice_json, mel_entry_json}};
     for (int i = 1; i < STORES; i++)
         if (strcmp(s->name, store_names[i]) == 0)
             return &kinds[i];

@@ -15,6 +15,7 @@
 #include "cmd/data.h"
 #include "cmd/devices.h"
 #include "cmd/format.h"
+#include "cmd/from_voice.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "config/bindings.h"
@@ -27,7 +28,8 @@ static const char *usage_text =
     "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
     "[--max-steps N]\n"
     "             [--network voice|vocoder|both] [--vocoder-size small|large] [--data-gpu D --model-gpu D]\n"
-    "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH] [--json]\n\n"
+    "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH] [--from-voice RUN] "
+    "[--json]\n\n"
     "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in "
     "--checkpoint-dir\n"
     "(log.jsonl, and an event file for TensorBoard). Ctrl-C, SIGTERM and a closed terminal save and end with "
@@ -250,9 +252,15 @@ static double found_share(const Corpus *c, int B)
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
+    const int follows = cfg->from_voice[0] != 0;
+    Hash128 mels = {0};
     int rc = trainer_check(cfg, err);
+    if (!rc && follows)
+        rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
         rc = data_open(&r->source, &r->limits, cfg, 0, log, err);
+    if (!rc && follows)
+        rc = corpus_source_follow(r->source, cfg, mels, err);
     if (!rc)
         rc = devices_open(&r->devices, cfg, log, err);
     if (!rc)

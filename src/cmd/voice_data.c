@@ -22,20 +22,21 @@ static int copy_statistics(VoiceData *v, Err *err)
 }
 
 /* The settings are the checkpoint's, but the data is where the command line says. */
-int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
+int voice_data_open_with(VoiceData *v, const char *checkpoint, int argc, char **argv, const Config *where,
+                         Log *log, Err *err)
 {
     *v = (VoiceData){0};
-    int rc = checkpoint_open(&v->file, checkpoint, checkpoint, line->setting_count, line->settings, log, err);
+    int rc = checkpoint_open(&v->file, checkpoint, checkpoint, argc, argv, log, err);
     if (!rc)
         rc = checkpoint_check_voice(&v->file, err);
     if (rc)
         goto fail;
     Config *cfg = &v->file.cfg;
-    cfg->data_path = line->cfg.data_path;
-    cfg->cache_dir = line->cfg.cache_dir;
+    cfg->data_path = where->data_path;
+    cfg->cache_dir = where->cache_dir;
     rc = data_open(&v->source, NULL, cfg, 1, log, err);
     if (!rc)
-        rc = devices_open(&v->devices, &line->cfg, log, err);
+        rc = devices_open(&v->devices, where, log, err);
     if (!rc)
         rc = copy_statistics(v, err);
     if (rc)
@@ -44,6 +45,11 @@ int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, L
 fail:
     voice_data_close(v);
     return rc;
+}
+
+int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err)
+{
+    return voice_data_open_with(v, checkpoint, line->setting_count, line->settings, &line->cfg, log, err);
 }
 
 /* Clips are normalised as the network has learned them. */

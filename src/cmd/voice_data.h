@@ -21,6 +21,10 @@ typedef struct VoiceData {
 /* Reads the checkpoint (a file, or a folder of them), prepares the dataset in --data-path if needed, opens
  * devices. line must outlive v. Call before any thread is started. v is closed after a failure. */
 int voice_data_open(VoiceData *v, const char *checkpoint, const CmdLine *line, Log *log, Err *err);
+/* The same: argv [argc] are settings that win over those of the checkpoint, `where` has devices and folders.
+ */
+int voice_data_open_with(VoiceData *v, const char *checkpoint, int argc, char **argv, const Config *where,
+                         Log *log, Err *err);
 /* Opens a split of the dataset, with the normalisation of the checkpoint. The caller closes it before v. */
 int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err);
 /* Opens v->engine: the network with its weights, for inference, for batches up to this shape. */

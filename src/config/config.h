@@ -128,6 +128,7 @@ typedef struct Config {
     int save_step, val_step, log_step;
     int keep_checkpoints;
     const char *checkpoint_dir, *resume; /* resume: auto, none, or a path */
+    const char *from_voice;              /* a run whose voice makes the mels for a vocoder; "" = none */
     const char *init_from;               /* a checkpoint whose weights a new run begins with; "" = none */
     int text2audio_interval_steps;
     StringList text2audio_texts;

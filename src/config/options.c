@@ -368,6 +368,9 @@ const Option option_table[] = {
     STRING(T, resume, "auto", 1, PATH_MAX_BYTES,
          "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "
          "a checkpoint."),
+    STRING(T, from_voice, "", 0, PATH_MAX_BYTES,
+         "Run, or checkpoint, of a voice: a vocoder is trained on the mels that it makes of the clips, "
+         "instead of those of the recordings; \"\" is off."),
     STRING(T, init_from, "", 0, PATH_MAX_BYTES,
          "Checkpoint file, or folder of a run, whose weights a new run begins with (fine-tuning); \"\" "
          "begins with random ones. Steps, schedule and optimiser begin anew."),

@@ -427,6 +427,14 @@ static int two_beginnings(const Rule *rule, const Config *c, RuleReport *r)
     return c->init_from[0] && strcmp(c->resume, "auto") != 0 && strcmp(c->resume, "none") != 0;
 }
 
+/* Only a vocoder learns from mels alone. */
+static int voice_of_a_voice(const Rule *rule, const Config *c, RuleReport *r)
+{
+    HINT(r, "--network vocoder trains a vocoder on the mels of a voice; without --from-voice it learns from "
+            "recordings");
+    return c->from_voice[0] && c->network != NETWORK_VOCODER;
+}
+
 /* ---- the table ---- */
 
 #define WIDTH(dim) \
@@ -488,6 +496,7 @@ static const Rule rules[] = {
      fix_rising_rate},
     {"learning_rate", NULL, no_rate, "nothing would be learned", fix_no_rate},
     {"init_from", "resume", two_beginnings, "a run has one beginning", NULL},
+    {"from_voice", "network", voice_of_a_voice, "the mels of a voice are for a vocoder", NULL},
 };
 /* clang-format on */
 

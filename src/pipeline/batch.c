@@ -37,14 +37,14 @@ int64_t batch_kept_samples(const BatchShape *s, int frames)
     return s->hop > 0 && frames > 1 ? (int64_t)(frames - 1) * s->hop : 0;
 }
 
-/* As the loader fills it: samples or stored mels, never both. */
+/* As the loader fills it: samples or stored mels; both where segments bring their mels. */
 void batch_layout_host(BatchLayout *l, const BatchShape *s, int text, int frames, int64_t samples)
 {
     size_t rows = (size_t)s->rows, at = place_common(l, rows, (size_t)text, (size_t)frames);
     l->mel = l->samples = at;
     if (samples > 0)
         l->samples = place(&at, rows * (size_t)samples * 4);
-    else
+    if (samples == 0 || s->brings_mel)
         l->mel = place(&at, rows * (size_t)frames * (size_t)s->bands * (size_t)s->mel_bytes);
     l->bytes = at;
 }

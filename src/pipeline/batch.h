@@ -23,6 +23,7 @@ typedef struct BatchShape {
     /* hop_length if rows are segments for a vocoder, whose device batch has samples too; else 0. A segment of
      * M frames is (M - 1) * hop samples; frame t lies around sample t * hop. */
     int hop;
+    int brings_mel; /* 1: a segment comes with a mel that a voice made: the host slot has samples and mels */
 } BatchShape;
 
 /* The hop of a BatchShape: hop_length for a vocoder, else 0. */
@@ -42,8 +43,8 @@ typedef struct BatchInfo {
 } BatchInfo;
 
 /* Offsets of the arrays in one block of memory, a host slot or a device buffer; 256-byte aligned. A host slot
- * has mels as the cache stores them, or samples; a device batch has mels as float. Segments have neither
- * tokens nor pitch (T is 0, the pitch 0.0); all have the same length. */
+ * has mels as the cache stores them, samples, or both (brings_mel); a device batch has mels as float.
+ * Segments have neither tokens nor pitch (T is 0, the pitch 0.0); all have the same length. */
 typedef struct BatchLayout {
     size_t tokens;        /* int32 [B, T] 0-padded */
     size_t text_length;   /* int32 [B] */

@@ -7,6 +7,7 @@
 #include "audio/mel.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/plural.h"
 #include "base/stats.h"
 #include "cache/accept.h"
 #include "cache/places.h"
@@ -157,6 +158,16 @@ static int open_stores(CorpusSource *s, const Config *cfg, const char *dir, Err 
     return rc ? rc : measure_segments(s, cfg, err);
 }
 
+int corpus_source_follow(CorpusSource *s, const Config *cfg, Hash128 settings, Err *err)
+{
+    ASSERT(s->segments.frames > 0);
+    char *dir = prepare_cache_dir(cfg);
+    int rc = dir ? cache_open(&s->mel, dir, PREDICTED_STORE, settings, err)
+                 : err_set(err, ERR_NOMEM, "no memory for a path");
+    free(dir);
+    return rc;
+}
+
 /* Metadata, stores, speakers. */
 int corpus_source_open(CorpusSource **out, const Config *cfg, Dataset *dataset, Err *err)
 {
@@ -258,12 +269,29 @@ static int usable_audio(const CorpusSource *s, const Config *cfg, const Utteranc
            (cfg->cache_verification != VERIFY_FULL || record_whole(&s->audio, *entry, u, log));
 }
 
+/* The voice's mel of a clip: frame by frame that of the samples. */
+static int usable_predicted(const CorpusSource *s, const Config *cfg, const Utterance *u, int64_t samples,
+                            uint32_t *entry, Log *log)
+{
+    int64_t at = store_find(&s->mel, u->id.p, u->id.n);
+    StoreEntry e;
+    MelView v;
+    if (at < 0)
+        return 0;
+    store_entry(&s->mel, (uint64_t)at, &e);
+    *entry = (uint32_t)at;
+    return e.status == 0 && mel_view(&v, &e) == 0 && v.bands == (uint32_t)cfg->n_mels &&
+           v.storage == cfg->mel_storage && v.frames == (uint32_t)mel_frames_with(cfg, samples) &&
+           (cfg->cache_verification != VERIFY_FULL || record_whole(&s->mel, *entry, u, log));
+}
+
 /* Every clip gives as many segments as it is long. */
 static int choose_segments(Corpus *c, const CorpusSource *s, const Config *cfg, Split split, Log *log,
                            Err *err)
 {
     const Segments *g = &s->segments;
     const int64_t segment = (int64_t)(g->frames - 1) * cfg->hop_length;
+    uint64_t unspoken = 0;
     int rc = room_for_items(c, (size_t)g->most + 1, err);
     for (size_t i = 0; i < s->dataset.count && !rc; i++) {
         const Utterance *u = &s->dataset.utterances[i];
@@ -276,6 +304,11 @@ static int choose_segments(Corpus *c, const CorpusSource *s, const Config *cfg, 
         }
         StoreEntry e;
         store_entry(&s->audio, item.audio_entry, &e);
+        if (s->mel.count && !usable_predicted(s, cfg, u, e.items, &item.mel_entry, log)) {
+            c->left_out++;
+            unspoken++;
+            continue;
+        }
         item.parts = policy_segments(e.items, segment);
         ASSERT_CMP((uint64_t)c->count + item.parts, <=, g->most);
         for (; item.part < item.parts; item.part++) {
@@ -283,6 +316,12 @@ static int choose_segments(Corpus *c, const CorpusSource *s, const Config *cfg, 
             c->lengths[c->count++] = (SampleLength){0, (uint32_t)g->frames};
         }
     }
+    if (!rc && unspoken)
+        log_warn(
+            log,
+            "%llu clip%s of %s left out: the voice made no mel of %s (no usable text, or over its limits)",
+            (unsigned long long)unspoken, plural(unspoken),
+            split == SPLIT_TRAIN ? "training are" : "validation are", unspoken == 1 ? "it" : "them");
     if (!rc && g->shorter && split == SPLIT_TRAIN)
         log_warn(log,
                  "%llu of %llu clips are shorter than a segment of %d frames (%.2f s) and are padded with "
@@ -382,12 +421,18 @@ Hash128 corpus_hash(const Corpus *c)
             hasher_bytes(&h, &text.key, sizeof text.key);
         }
         hasher_bytes(&h, &sound.key, sizeof sound.key);
+        if (corpus_brings_mel(c)) { /* of which voice */
+            store_entry(&c->mel, item->mel_entry, &text);
+            hasher_bytes(&h, &text.key, sizeof text.key);
+        }
         hasher_bytes(&h, speaker->p, speaker->n);
     }
     return hasher_close(&h);
 }
 
 const Store *corpus_store(const Corpus *c) { return c->segment_frames ? &c->audio : &c->mel; }
+
+int corpus_brings_mel(const Corpus *c) { return c->segment_frames && c->mel.count > 0; }
 
 int corpus_on_the_fly(const Corpus *c, const Config *cfg)
 {

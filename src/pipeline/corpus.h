@@ -1,5 +1,6 @@
 /* corpus.h - the prepared dataset as the loader needs it: tokens, mel and speaker of every usable utterance
- * of one split; for a vocoder (network of the settings) its samples, and no text. Opens the metadata and the
+ * of one split; for a vocoder (network of the settings) its samples, and no text. Segments of a vocoder may
+ * bring the mels that a voice made of the clips (corpus_source_follow). Opens the metadata and the
  * caches, not the audio files. Utterances that cache/accept.h does not accept are left out. With
  * cache_verification `full` every record is verified here, and damaged ones are left out; with `fast` the
  * loader verifies each record when it is first used; with `off` nobody does. Threads: read-only after
@@ -23,11 +24,15 @@ typedef struct CorpusSource CorpusSource;
  * run prepare, if a cache is missing or was made with other settings. ERR_DATA if most clips are shorter than
  * a vocoder's segments. *s is NULL after a failure. */
 int corpus_source_open(CorpusSource **s, const Config *cfg, Dataset *dataset, Err *err);
+/* Before a split is opened, of a vocoder: its segments bring the mels of the store PREDICTED_STORE that was
+ * made with these settings (train/predicted.h). Clips without one are left out. ERR_MISSING: there is no such
+ * store. */
+int corpus_source_follow(CorpusSource *s, const Config *cfg, Hash128 settings, Err *err);
 void corpus_source_close(CorpusSource *s); /* its corpora must have been closed; NULL is allowed */
 
 typedef struct CorpusItem {
     uint32_t utterance;             /* index in dataset.utterances */
-    uint32_t text_entry, mel_entry; /* 0 in a corpus of segments */
+    uint32_t text_entry, mel_entry; /* 0 in a corpus of segments; mel_entry unless they bring mels */
     uint32_t audio_entry;           /* 0 in any other */
     int32_t speaker;                /* 0 .. speaker_count - 1 */
     uint32_t part, parts;           /* of a clip that gives several segments an epoch; 0 of 1 otherwise */
@@ -35,8 +40,9 @@ typedef struct CorpusItem {
 
 typedef struct Corpus {
     Dataset dataset; /* a view of the source's */
-    Store text, mel; /* views of the source's; closed in a corpus of segments */
-    Store audio;     /* the same; closed in any other */
+    Store text,
+        mel;     /* views of the source's; closed in a corpus of segments, but mel where they bring mels */
+    Store audio; /* the same; closed in any other */
     /* > 0: rows of its batches are segments of so many frames, cut from the clips by the loader. 0: they are
      * whole utterances. */
     int segment_frames;
@@ -64,6 +70,7 @@ int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
 Hash128 corpus_hash(const Corpus *c);
 /* The store that rows are read from, mel or audio. */
 const Store *corpus_store(const Corpus *c);
+int corpus_brings_mel(const Corpus *c); /* 1: its segments bring their mels, which are in c->mel */
 /* 1 if the loader reads samples from the audio files: preprocessing_mode on_the_fly, or auto where
  * augment_speed is set (only samples can change their speed) or the corpus prefers it. */
 int corpus_on_the_fly(const Corpus *c, const Config *cfg);

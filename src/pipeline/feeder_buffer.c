@@ -172,6 +172,7 @@ static int preprocess(Feeder *f, Stream *on, Buffer *b, Slot *s, Err *err)
                            .mel_bytes = f->o.shape.mel_bytes,
                            .samples = s->info.samples,
                            .keeps_samples = f->o.shape.hop > 0,
+                           .brings_mel = f->o.shape.brings_mel != 0,
                            .batch = s->info.number};
     return preprocess_run(f->o.preprocess, on, &args, err);
 }

@@ -334,25 +334,32 @@ static uint32_t segment_number(const Store *s, uint32_t i)
 }
 
 /* For reading with pread: enable_memory_mapping off. */
-static int open_segments(Loader *l, Err *err)
+static int open_segments(int **fds, const Store *s, Err *err)
 {
-    const Store *s = corpus_store(l->o.corpus);
-    l->segment_fd = mem_calloc(s->segment_count, sizeof *l->segment_fd);
-    if (!l->segment_fd)
+    int *fd = *fds = mem_calloc(s->segment_count, sizeof *fd);
+    if (!fd)
         return err_set(err, ERR_NOMEM, "no memory for the segments");
     for (uint32_t i = 0; i < s->segment_count; i++)
-        l->segment_fd[i] = -1;
+        fd[i] = -1;
     for (uint32_t i = 0; i < s->segment_count; i++) {
         char *path = store_segment_path(s->dir, s->name, segment_number(s, i), 0);
         if (!path)
             return err_set(err, ERR_NOMEM, "no memory for a path");
-        l->segment_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
-        int rc = l->segment_fd[i] < 0 ? err_set_errno(err, ERR_IO, "cannot open %s", path) : 0;
+        fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+        int rc = fd[i] < 0 ? err_set_errno(err, ERR_IO, "cannot open %s", path) : 0;
         free(path);
         if (rc)
             return rc;
     }
     return 0;
+}
+
+static void close_segments(int *fd, const Store *s)
+{
+    for (uint32_t i = 0; fd && i < s->segment_count; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    free(fd);
 }
 
 /* What a worker needs besides its thread. */
@@ -403,7 +410,9 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
     if (!l->workers || !l->known)
         rc = err_set(err, ERR_NOMEM, "no memory for %d loader workers", states);
     if (!rc && !o->cfg->enable_memory_mapping)
-        rc = open_segments(l, err);
+        rc = open_segments(&l->segment_fd, corpus_store(o->corpus), err);
+    if (!rc && !o->cfg->enable_memory_mapping && corpus_brings_mel(o->corpus))
+        rc = open_segments(&l->mel_fd, &o->corpus->mel, err);
     for (int i = 0; i < states && !rc; i++)
         rc = open_worker(&l->workers[i], l, err);
     if (o->host)
@@ -447,10 +456,8 @@ int loader_close(Loader *l)
     }
     if (stuck)
         return 1;
-    for (uint32_t i = 0; l->segment_fd && i < corpus_store(l->o.corpus)->segment_count; i++)
-        if (l->segment_fd[i] >= 0)
-            close(l->segment_fd[i]);
-    free(l->segment_fd);
+    close_segments(l->segment_fd, corpus_store(l->o.corpus));
+    close_segments(l->mel_fd, &l->o.corpus->mel);
     free((void *)(uintptr_t)l->known);
     free(l->workers);
     free(l);

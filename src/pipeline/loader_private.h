@@ -34,7 +34,9 @@ struct Loader {
     LoaderOptions o;
     Worker *workers; /* [max(1, workers)] */
     int64_t batches_per_epoch;
-    int *segment_fd;        /* [segments] files of corpus_store, if it is not read through the mapping */
+    /* [segments] files of corpus_store and, where segments bring their mels, of those; NULL: they are read
+     * through the mapping. */
+    int *segment_fd, *mel_fd;
     _Atomic uint8_t *known; /* [corpus->count] what is known about an item's records; bits of loader_row.c */
     _Atomic int64_t lost;
     _Atomic int empty_batches, empty_rows; /* the newest batches in a row without a usable row */

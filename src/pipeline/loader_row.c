@@ -4,14 +4,17 @@
  * preprocessed in place. Samples come from the audio file (on_the_fly). The pitch always comes from the cache
  * and is processed here, so that it is identical on every device. A segment is cut from the samples of the
  * audio cache; its gain is applied here too, so that the mel and the samples that the model compares have the
- * same. */
+ * same. Where segments bring their mels, these are cut at the same frame, and get the same gain with the
+ * preprocessing. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "audio/mel.h"
 #include "audio/normaliser.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "cache/half.h"
 #include "pipeline/loader_private.h"
 #include "pipeline/policy.h"
 #include "pipeline/preprocess_math.h"
@@ -36,7 +39,7 @@ typedef struct RowSource {
     const CorpusItem *item;
     TextView text;
     MelView mel;
-    AudioView audio;      /* of a segment, which has neither text nor mel */
+    AudioView audio;      /* of a segment, which has no text and may have a mel */
     const float *pitch;   /* [mel.frames] */
     const void *in_place; /* the mel or the samples, where they need no copy; NULL: they are in the slot */
     int32_t samples;      /* of the clip; 0 when mels come from the cache */
@@ -121,7 +124,8 @@ static int records_of(RowRecord out[MOST_RECORDS], const Loader *l, const Corpus
     const Corpus *c = l->o.corpus;
     if (is_segment(l)) {
         out[0] = (RowRecord){&c->audio, item->audio_entry};
-        return 1;
+        out[1] = (RowRecord){&c->mel, item->mel_entry};
+        return corpus_brings_mel(c) ? 2 : 1;
     }
     out[0] = (RowRecord){&c->text, item->text_entry};
     out[1] = (RowRecord){&c->mel, item->mel_entry};
@@ -178,13 +182,17 @@ static int check_records(Loader *l, uint32_t item, RowSource *r)
         atomic_fetch_or(known_of(l, item), RECORD_WHOLE);
         return 0;
     }
+    const Store *store = records[whole < n ? whole : n - 1].store;
+    const int gone = pages_lost(l, r), predicted = strcmp(store->name, PREDICTED_STORE) == 0;
     atomic_fetch_or(known_of(l, item), RECORD_DAMAGED);
     snprintf(r->why, sizeof r->why,
-             pages_lost(l, r) ? "its record in the %s cache can be read no more: the file was cut short, or "
-                                "its disk failed; `myxtts prepare` builds it anew"
-                              : "its record in the %s cache is damaged; `myxtts prepare --verify` builds it "
-                                "anew",
-             records[whole < n ? whole : n - 1].store->name);
+             gone ? "its record in the %s cache can be read no more: the file was cut short, or its disk "
+                    "failed; `myxtts %s` builds it anew"
+                  : "its record in the %s cache is damaged; `myxtts %s` builds it anew",
+             store->name,
+             predicted ? "train"
+             : gone    ? "prepare"
+                       : "prepare --verify");
     return ERR_DAMAGED;
 }
 
@@ -196,9 +204,15 @@ static int record_damaged(RowSource *r)
 
 static int view_segment(Loader *l, uint32_t item, RowSource *r)
 {
+    const Corpus *c = l->o.corpus;
     StoreEntry e;
-    store_entry(&l->o.corpus->audio, r->item->audio_entry, &e);
-    return audio_view(&r->audio, &e) ? record_damaged(r) : check_records(l, item, r);
+    store_entry(&c->audio, r->item->audio_entry, &e);
+    int rc = audio_view(&r->audio, &e);
+    if (!rc && corpus_brings_mel(c)) {
+        store_entry(&c->mel, r->item->mel_entry, &e);
+        rc = mel_view(&r->mel, &e);
+    }
+    return rc ? record_damaged(r) : check_records(l, item, r);
 }
 
 /* Views of both records; a record that does not fit into the slot is not the one the sampler saw. */
@@ -226,23 +240,23 @@ static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], int64_t
     memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
 }
 
-/* Copies a piece of a record of corpus_store, through the mapping or with pread. */
-static int read_piece(Loader *l, void *to, const void *piece, size_t bytes, RowSource *r)
+/* Copies a piece of a record of a store, through the mapping or with pread. */
+static int read_piece(Loader *l, const Store *s, void *to, const void *piece, size_t bytes, RowSource *r)
 {
     const uint8_t *at = piece;
     if (!l->segment_fd) {
         memcpy(to, at, bytes);
         return 0;
     }
-    const Store *s = corpus_store(l->o.corpus);
+    const int *fd = s == corpus_store(l->o.corpus) ? l->segment_fd : l->mel_fd;
     uint32_t segment = 0;
     while (segment < s->segment_count &&
            !(at >= s->segments[segment].data && at < s->segments[segment].data + s->segments[segment].size))
         segment++;
     ASSERT_CMP(segment, <, s->segment_count);
     Err err = {0};
-    int rc = file_pread_all(l->segment_fd[segment], to, bytes, (uint64_t)(at - s->segments[segment].data),
-                            is_segment(l) ? "the audio cache" : "the mel cache", &err);
+    int rc =
+        file_pread_all(fd[segment], to, bytes, (uint64_t)(at - s->segments[segment].data), s->name, &err);
     if (rc)
         snprintf(r->why, sizeof r->why, "%s", err.msg);
     return rc;
@@ -256,7 +270,8 @@ static int read_pitch(Loader *l, Worker *w, RowSource *r)
         return 0;
     }
     r->pitch = w->pitch;
-    return read_piece(l, w->pitch, r->mel.pitch, (size_t)r->mel.frames * sizeof *w->pitch, r);
+    return read_piece(l, &l->o.corpus->mel, w->pitch, r->mel.pitch, (size_t)r->mel.frames * sizeof *w->pitch,
+                      r);
 }
 
 /* The mel of the cache into the slot, or left where it is mapped: then it is read and finished
@@ -269,7 +284,26 @@ static int read_mel(Loader *l, const Slot *s, int row, RowSource *r)
     }
     size_t frame = (size_t)l->o.shape.bands * (size_t)l->o.shape.mel_bytes;
     uint8_t *to = s->memory + s->layout.mel + (size_t)row * (size_t)s->info.frames * frame;
-    return read_piece(l, to, r->mel.data, (size_t)r->mel.frames * frame, r);
+    return read_piece(l, &l->o.corpus->mel, to, r->mel.data, (size_t)r->mel.frames * frame, r);
+}
+
+/* The frames of a clip's mel that go with a segment of it. Behind the end of a short clip is silence. */
+static int read_segment_mel(Loader *l, const Slot *s, int row, int64_t first, RowSource *r)
+{
+    const size_t bands = (size_t)l->o.shape.bands, frame = bands * (size_t)l->o.shape.mel_bytes;
+    const int64_t want = s->info.frames, have = (int64_t)r->mel.frames - first;
+    const size_t n = (size_t)(have < want ? have : want);
+    uint8_t *to = s->memory + s->layout.mel + (size_t)row * (size_t)want * frame;
+    const uint8_t *from = (const uint8_t *)r->mel.data + (size_t)first * frame;
+    int rc = read_piece(l, &l->o.corpus->mel, to, from, n * frame, r);
+    const float silence = MEL_LOG_FLOOR;
+    for (size_t i = n * bands; i < (size_t)want * bands && !rc; i++) {
+        if (l->o.shape.mel_bytes == 2)
+            half_from_float((uint16_t *)(void *)to + i, &silence, 1);
+        else
+            ((float *)(void *)to)[i] = silence;
+    }
+    return rc;
 }
 
 /* Samples behind the end of a short clip are silence. */
@@ -279,12 +313,14 @@ static int read_segment(Loader *l, Worker *w, const Slot *s, int row, RowSource 
     const int64_t size = s->info.samples;
     const CorpusItem *i = r->item;
     const SegmentDraw draw = {(uint64_t)l->o.cfg->seed, s->info.epoch, i->utterance, i->part, i->parts};
-    const int64_t start = policy_segment_start(&draw, a->count, size);
+    const int brings_mel = corpus_brings_mel(l->o.corpus), hop = l->o.cfg->hop_length;
+    int64_t start = policy_segment_start(&draw, a->count, size);
+    start -= brings_mel ? start % hop : 0; /* where a frame is */
     const int64_t n = a->count - start < size ? a->count - start : size;
     const int16_t *from = a->data + start;
     float *to = (float *)(void *)(s->memory + s->layout.samples) + (size_t)row * (size_t)size;
     if (l->segment_fd) {
-        int rc = read_piece(l, w->segment, from, (size_t)n * sizeof *from, r);
+        int rc = read_piece(l, &l->o.corpus->audio, w->segment, from, (size_t)n * sizeof *from, r);
         if (rc)
             return rc;
         from = w->segment;
@@ -294,7 +330,7 @@ static int read_segment(Loader *l, Worker *w, const Slot *s, int row, RowSource 
     audio_samples(to, from, a->scale * preprocess_factor(augment[AUGMENT_GAIN]), n);
     memset(to + n, 0, (size_t)(size - n) * sizeof *to);
     r->samples = (int32_t)size;
-    return 0;
+    return brings_mel ? read_segment_mel(l, s, row, start / hop, r) : 0;
 }
 
 /* The bytes of the audio file into the worker's buffer. */
@@ -388,14 +424,19 @@ static void write_pitch(const Loader *l, const Slot *s, int row, const RowSource
         out[t] = out[there - 1];
 }
 
-/* Everything but the samples. What is drawn is in them already. */
-static void write_segment_row(const Slot *s, int row, const RowSource *r)
+/* Everything but samples and mel. What is drawn is in the samples already; a mel that is brought along gets
+ * its gain on the data device. */
+static void write_segment_row(const Loader *l, const Slot *s, int row, const RowSource *r)
 {
-    static const float neutral[AUGMENT_COUNT] = {[AUGMENT_SPEED] = 1};
+    float augment[AUGMENT_COUNT] = {0};
     const BatchLayout *b = &s->layout;
+    if (corpus_brings_mel(l->o.corpus))
+        draw_augmentation(l, augment, s->info.epoch, r->item->utterance);
+    augment[AUGMENT_NOISE] = 0;
+    augment[AUGMENT_SPEED] = 1;
     memset((float *)(void *)(s->memory + b->pitch) + (size_t)row * (size_t)s->info.frames, 0,
            (size_t)s->info.frames * sizeof(float));
-    memcpy(augment_of(s, row), neutral, sizeof neutral);
+    memcpy(augment_of(s, row), augment, sizeof augment);
     *int_at(s, b->text_length, row) = 0;
     *int_at(s, b->mel_length, row) = (int32_t)s->info.frames;
     *int_at(s, b->speaker, row) = r->item->speaker;
@@ -434,6 +475,7 @@ void loader_finish_row(Loader *l, Worker *w, const Slot *s, int row, const void 
                            .mel_bytes = shape->mel_bytes,
                            .samples = s->info.samples,
                            .keeps_samples = shape->hop > 0,
+                           .brings_mel = shape->brings_mel != 0,
                            .batch = s->info.number};
     batch_layout_device(&args.out_layout, shape, s->info.text, s->info.frames);
     preprocess_row(w->preprocess, &args, row, in_place);
@@ -472,7 +514,7 @@ int loader_fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
         loader_empty_row(s, row);
         lose(l, item, injected ? "simulated failure" : r.why);
     } else if (is_segment(l))
-        write_segment_row(s, row, &r);
+        write_segment_row(l, s, row, &r);
     else
         write_row(l, s, row, &r);
     uint64_t decoded = clock_tick(&clock, l);

@@ -89,7 +89,8 @@ static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sample
     z->shape = (BatchShape){.rows = cfg->batch_size,
                             .bands = cfg->n_mels,
                             .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4,
-                            .hop = o->corpus->segment_frames ? cfg->hop_length : 0};
+                            .hop = o->corpus->segment_frames ? cfg->hop_length : 0,
+                            .brings_mel = corpus_brings_mel(o->corpus)};
     for (int i = 0; i < sampler_bucket_count(sampler); i++) {
         const SamplerBucket *b = sampler_bucket(sampler, i);
         BatchLayout raw, batch;

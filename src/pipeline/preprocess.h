@@ -16,9 +16,10 @@ typedef struct PreprocessArgs {
     uint8_t *out;
     BatchLayout in_layout, out_layout;
     int rows, text, frames, bands, mel_bytes; /* padded sizes of this batch; mel_bytes: 2 or 4 */
-    int keeps_samples;                        /* 1: out has the samples too, `samples` a row, 0-padded */
-    int64_t samples;                          /* per row; 0: the mel comes from the cache */
-    int64_t batch;                            /* its number, for the simulated time */
+    int16_t keeps_samples;                    /* 1: out has the samples too, `samples` a row, 0-padded */
+    int16_t brings_mel; /* 1: the mel comes from the cache, although there are samples */
+    int64_t samples;    /* per row; 0: the mel comes from the cache */
+    int64_t batch;      /* its number, for the simulated time */
 } PreprocessArgs;
 
 typedef struct Preprocess Preprocess;

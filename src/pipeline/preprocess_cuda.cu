@@ -1,7 +1,7 @@
 /* preprocess_cuda.cu - the preprocessing on a GPU. Part of libmyxtts_cuda.so; preprocess_host.c is its model,
  * bit by bit. Cache:      numbers_kernel, [level_kernel,] finish_kernel. On the fly: numbers_kernel, mel
  * kernel (gain and normalisation included), or with noise: mel kernel, level_kernel, finish_kernel. Segments:
- * as on the fly, and samples_kernel. */
+ * as on the fly, or as from the cache where they bring their mels, and samples_kernel. */
 #include <cuda_fp16.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,9 @@ EXACT Clip row_clip(const Batch &b, int row)
     return c;
 }
 
+/* 1: the mel is made of the samples. */
+EXACT int computes_mel(const PreprocessArgs &a) { return a.samples > 0 && !a.brings_mel; }
+
 EXACT int row_frames(const Batch &b, int row) /* in the cache */
 {
     int n = array<const int32_t>(b.a.raw, b.a.in_layout.mel_length)[row];
@@ -75,7 +78,7 @@ __global__ void numbers_kernel(Batch b)
     for (int i = threadIdx.x; i < a.text; i += blockDim.x)
         to[i] = i < length ? from[i] : 0;
     int frames, samples;
-    if (a.samples > 0) {
+    if (computes_mel(a)) {
         Clip c = row_clip(b, row);
         frames = c.frames, samples = (int)c.n;
     } else {
@@ -187,7 +190,7 @@ EXACT float value_of(__half x) { return __half2float(x); }
 template <typename T> EXACT const T *source(const Batch &b, int row, int *frames)
 {
     size_t at = (size_t)row * b.a.frames * b.a.bands;
-    if (b.a.samples > 0) {
+    if (computes_mel(b.a)) {
         *frames = array<const int32_t>(b.a.out, b.a.out_layout.mel_length)[row];
         return array<const T>(b.a.out, b.a.out_layout.mel) + at;
     }
@@ -353,7 +356,8 @@ static int cuda_run(void *state, void *native_stream, const PreprocessArgs *args
 {
     State *s = (State *)state;
     cudaStream_t stream = (cudaStream_t)native_stream;
-    if (args->samples > 0 && !s->is_fast && s->any_shared == 0)
+    const int computes = args->samples > 0 && !args->brings_mel;
+    if (computes && !s->is_fast && s->any_shared == 0)
         return cuda_err(err, ERR_DEVICE,
                         "GPU %d cannot compute a mel with n_fft %d: it needs %zu bytes of memory close to a "
                         "processor, there are %zu; "
@@ -372,7 +376,7 @@ static int cuda_run(void *state, void *native_stream, const PreprocessArgs *args
         dim3 grid((unsigned)((args->samples + each - 1) / each), (unsigned)args->rows);
         samples_kernel<<<grid, FINISH_THREADS, 0, stream>>>(b);
     }
-    if (args->frames > 0 && args->samples > 0) {
+    if (args->frames > 0 && computes) {
         if (s->is_fast) {
             dim3 grid((unsigned)((args->frames + MEL_FAST_WARPS - 1) / MEL_FAST_WARPS), (unsigned)args->rows);
             mel_fast_kernel<<<grid, 32 * MEL_FAST_WARPS, 0, stream>>>(s->mel, b);

@@ -173,7 +173,8 @@ void preprocess_host_row(const PreprocessTask *task, int row, const void *stored
     r.augment[AUGMENT_SPEED] = t->speed ? r.augment[AUGMENT_SPEED] : 1.0f;
     float *mel = (float *)(void *)(a->out + a->out_layout.mel) + (size_t)row * row_values;
     copy_numbers(&r);
-    size_t frames = (size_t)(a->samples > 0 ? mel_of_samples(&r, mel) : cached_mel(&r, mel)),
+    const int computes = a->samples > 0 && !a->brings_mel;
+    size_t frames = (size_t)(computes ? mel_of_samples(&r, mel) : cached_mel(&r, mel)),
            used = frames * (size_t)a->bands;
     copy_pitch(&r, frames);
     if (a->keeps_samples)

@@ -62,16 +62,44 @@ static void begin_best_anew(Trainer *t)
     t->state.stale = 0;
 }
 
+/* A vocoder that goes on with the mels of a voice has a task of its own: rate and time begin anew, weights
+ * and moments stay. Returns 1 when its losses are others now. */
+static int compare_mels(Trainer *t, const Checkpoint *v)
+{
+    const char *then = v->cfg.from_voice, *now = t->cfg->from_voice;
+    if (!*then == !*now)
+        return 0;
+    if (*now) {
+        log_info(t->log,
+                 "continuing on the mels of %s: until step %lld it learned those of the recordings; the "
+                 "schedule of the learning rate begins anew",
+                 now, (long long)t->state.step);
+        t->state.schedule_from = t->state.step;
+        t->state.total = 0;
+    } else {
+        log_warn(
+            t->log,
+            "%s was learning the mels of %s; without --from-voice it goes on with those of the recordings",
+            v->path, then);
+    }
+    return 1;
+}
+
 /* What changes silently otherwise. */
 static void compare(Trainer *t, const Checkpoint *v)
 {
     const CheckpointData *was = &v->data;
     CheckpointData is;
     ConfigRow a, b;
-    int anew = 0;
+    const int other_mels = compare_mels(t, v);
+    int anew = other_mels;
     if (config_bound_differs(&v->cfg, t->cfg, BOUND_LOSS, &a, &b)) {
         log_warn(t->log, "%s was %s and is %s now (%s)", a.key, a.value, b.value, b.origin);
         anew = 1;
+    }
+    if (other_mels) { /* with other mels the hashes are others too, whatever the clips are */
+        begin_best_anew(t);
+        return;
     }
     checkpoint_data(&is, t->o.train, t->o.validation);
     if (was->clips >= 0 && strcmp(was->hash, is.hash) != 0)

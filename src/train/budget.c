@@ -61,7 +61,7 @@ void budget_open(Trainer *t)
 void budget_step(Trainer *t)
 {
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
-    if (budget <= 0 || t->first_step > 0 || elapsed > LAST_LOOK * budget)
+    if (budget <= 0 || t->first_step > t->state.schedule_from || elapsed > LAST_LOOK * budget)
         return;
     /* The default's epochs are over before a step was measured: they do not end the run. */
     if (t->measuring && t->state.step == t->total && t->total < t->most_steps)

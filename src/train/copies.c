@@ -2,10 +2,12 @@
  * That is what a vocoder alone sounds like. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "audio/mel.h"
 #include "base/mem.h"
 #include "cache/features.h"
+#include "cache/half.h"
 #include "model/vocoder.h"
 #include "train/evaluate.h"
 #include "train/pictures.h"
@@ -64,9 +66,8 @@ void copies_close(Trainer *t)
     t->copies = NULL;
 }
 
-/* The entry of the corpus' clip number i, of which it may have several segments; the last clip's past the
- * end. */
-static uint64_t entry_of_clip(const Corpus *c, uint32_t i)
+/* The corpus' clip number i, of which it may have several segments; the last clip past the end. */
+static const CorpusItem *item_of_clip(const Corpus *c, uint32_t i)
 {
     uint32_t item = 0;
     for (uint32_t k = 0, clips = 0; k < c->count && clips <= i; k++)
@@ -74,7 +75,28 @@ static uint64_t entry_of_clip(const Corpus *c, uint32_t i)
             item = k;
             clips++;
         }
-    return c->items[item].audio_entry;
+    return &c->items[item];
+}
+
+/* The mel that the vocoder is to learn: of the recording, or what a voice made of it. 0: its record is
+ * damaged. */
+static int mel_of_clip(struct Copies *c, const CorpusItem *item, int64_t frames, int64_t n)
+{
+    const Corpus *corpus = c->corpus;
+    StoreEntry e;
+    MelView v;
+    if (!corpus_brings_mel(corpus)) {
+        mel_compute(c->plan, c->scratch, c->mel, c->recording, n);
+        return 1;
+    }
+    store_entry(&corpus->mel, item->mel_entry, &e);
+    if (!store_entry_whole(&corpus->mel, item->mel_entry) || mel_view(&v, &e) || v.frames < frames)
+        return 0;
+    if (v.storage == STORE_FLOAT16)
+        half_to_float(c->mel, v.data, (size_t)frames * v.bands);
+    else
+        memcpy(c->mel, v.data, (size_t)frames * v.bands * sizeof *c->mel);
+    return 1;
 }
 
 /* Clip i of the corpus, its mel and its copy. Returns its frames; 0: it cannot be copied, which was said. */
@@ -82,7 +104,8 @@ static int copy_clip(Trainer *t, uint32_t i, Err *err)
 {
     struct Copies *c = t->copies;
     const int hop = t->cfg->hop_length;
-    const uint64_t entry = entry_of_clip(c->corpus, i);
+    const CorpusItem *item = item_of_clip(c->corpus, i);
+    const uint64_t entry = item->audio_entry;
     StoreEntry e;
     AudioView v;
     store_entry(&c->corpus->audio, entry, &e);
@@ -94,7 +117,10 @@ static int copy_clip(Trainer *t, uint32_t i, Err *err)
     const int64_t all = v.count / hop, frames = all + 1 < c->most ? all + 1 : c->most;
     const int64_t n = (frames - 1) * hop;
     audio_samples(c->recording, v.data, v.scale, n);
-    mel_compute(c->plan, c->scratch, c->mel, c->recording, n);
+    if (!mel_of_clip(c, item, frames, n)) {
+        log_warn(t->log, "the voice's mel of a clip of validation is damaged: it is not copied");
+        return 0;
+    }
     int rc = vocoder_run(c->vocoder, c->copy, c->mel, (int)frames, err);
     return rc ? rc : (int)frames;
 }

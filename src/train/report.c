@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "train/run_parts.h"
-#include "train/schedule.h"
 
 #define TIMES_KEPT 2000 /* in a line of log.jsonl */
 
@@ -87,8 +86,7 @@ typedef struct Line {
 static Line measure(const Trainer *t, int64_t at, const PipelineReport *p)
 {
     const Interval *i = &t->interval;
-    Line l = {
-        .at = at, .lr = schedule_rate(t->cfg, at, t->total), .steps = i->steps > 0 ? (double)i->steps : 1};
+    Line l = {.at = at, .lr = trainer_rate(t, at), .steps = i->steps > 0 ? (double)i->steps : 1};
     meter_part(&t->meter, i->sample, &l.step, &l.wait, &l.busy);
     l.seconds = l.step.mean * t->cfg->gradient_accumulation_steps;
     l.variation = l.step.mean > 0 ? stats_std(&l.step) / l.step.mean : 0;

@@ -88,6 +88,9 @@ struct Trainer {
     int samples;
 };
 
+/* trainer.c: the learning rate of a step, by the schedule that it belongs to. */
+double trainer_rate(const Trainer *t, int64_t step);
+
 /* beginning.c: finds and checks what the run begins with, and sets state and statistics; then, when there is
  * memory for it, loads the weights. */
 int beginning_open(Trainer *t, Err *err);

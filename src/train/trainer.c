@@ -240,6 +240,12 @@ static int afterwards(Trainer *t, int last, Err *err)
 
 static int is_stopped(const Trainer *t) { return t->o.stop && *t->o.stop; }
 
+double trainer_rate(const Trainer *t, int64_t step)
+{
+    const int64_t from = t->state.schedule_from;
+    return schedule_rate(t->cfg, step - from, t->total - from);
+}
+
 /* Steps until the last one, a request to stop, early stopping or an error. */
 static int run_steps(Trainer *t, Err *err)
 {
@@ -249,7 +255,7 @@ static int run_steps(Trainer *t, Err *err)
             t->stopped = 1;
             break;
         }
-        rc = one_step(t, schedule_rate(t->cfg, t->state.step + 1, t->total), err);
+        rc = one_step(t, trainer_rate(t, t->state.step + 1), err);
         /* The first steps are not like the others: what the GPU did in them does not count. */
         if (t->monitor && t->state.step == t->first_step + METER_SKIP)
             monitor_restart(t->monitor);

@@ -24,9 +24,10 @@ typedef struct TrainState {
     int64_t step; /* made */
     PipelineState data;
     int64_t best_step;
-    double best_loss; /* of validation; INFINITY before the first */
-    int64_t stale;    /* validations since the best one */
-    int64_t total;    /* last step, where --minutes has set it; 0: not yet, or not by --minutes */
+    double best_loss;      /* of validation; INFINITY before the first */
+    int64_t stale;         /* validations since the best one */
+    int64_t total;         /* last step, where --minutes has set it; 0: not yet, or not by --minutes */
+    int64_t schedule_from; /* step where the schedule began: 0, or where it went on with other mels */
     OpsGuard guard;
 } TrainState;
 

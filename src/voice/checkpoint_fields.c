@@ -24,7 +24,7 @@
     ROW(t, "F32", "F32", m, MEMBER(m, const float *), n, text, .shape = {__VA_ARGS__})
 #define I32_ARRAY(t, m, n, text, ...) \
     ROW(t, "I32", "I32", m, MEMBER(m, const int32_t *), n, text, .shape = {__VA_ARGS__})
-/* Behind a row: the number was added later, and older files lack it. No row needs it yet. */
+/* Behind a row: the number was added later, and older files lack it. */
 #define ADDED .added = 1
 
 /* clang-format off */
@@ -40,6 +40,9 @@ static const CheckpointField fields[] = {
     I64("train.state", state.best_step, "step with the best validation loss"),
     I64("train.state", state.stale, "validations since the best one"),
     I64("train.state", state.total, "last step where `--minutes` has set it, else 0"),
+    I64("train.state", state.schedule_from,
+         "step where the schedule of the learning rate began: 0, or where the run went on with the mels of "
+         "a voice", ADDED),
     F64("train.best", state.best_loss, "best validation loss; infinity before the first"),
     F32_IN_BYTES("train.guard", state.guard.norm, "norm of the newest gradient, per frame"),
     F32_IN_BYTES("train.guard", state.guard.mean, "running mean of the norms of steps that were made"),

@@ -31,11 +31,17 @@ typedef struct Export {
 /* --- metadata --- */
 
 /* Where the data lay is nobody else's business, and means nothing on another machine. */
-static const char *const places[] = {"data_path",           "cache_dir",
-                                     "metadata_train_file", "metadata_eval_file",
-                                     "wavs_train_dir",      "wavs_eval_dir",
-                                     "checkpoint_dir",      "resume",
-                                     "init_from",           "sim"};
+static const char *const places[] = {"data_path",
+                                     "cache_dir",
+                                     "metadata_train_file",
+                                     "metadata_eval_file",
+                                     "wavs_train_dir",
+                                     "wavs_eval_dir",
+                                     "checkpoint_dir",
+                                     "resume",
+                                     "init_from",
+                                     "from_voice",
+                                     "sim"};
 
 /* The settings of a checkpoint without those. NULL without memory. */
 static char *settings_without_places(const char *text)

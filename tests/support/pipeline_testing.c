@@ -129,10 +129,18 @@ int run_try(Run *r, const char *more, RunOptions o)
     r->host = malloc(HOST_BYTES);
     assert_non_null(r->host);
     int rc = devices_open(&r->devices, &r->cfg, &r->log, &r->err);
+    CorpusSource *source = NULL;
     if (!rc)
-        rc = corpus_open(&r->corpus, &r->cfg, SPLIT_TRAIN, &r->log, &r->err);
-    if (rc)
+        rc = corpus_source_open(&source, &r->cfg, NULL, &r->err);
+    if (!rc && o.mels)
+        rc = corpus_source_follow(source, &r->cfg, *o.mels, &r->err);
+    if (!rc)
+        rc = corpus_open_split(&r->corpus, source, &r->cfg, SPLIT_TRAIN, &r->log, &r->err);
+    if (rc) {
+        corpus_source_close(source);
         return rc;
+    }
+    r->corpus.own = source; /* closed with it */
     if (o.spy)
         o.spy(r->devices.data, r->devices.model);
     PipelineOptions p = {.cfg = &r->cfg,

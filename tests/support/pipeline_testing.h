@@ -66,6 +66,7 @@ typedef struct RunOptions {
     int64_t epochs;
     double stuck_seconds;
     int no_step;
+    const Hash128 *mels; /* settings of the store with the mels that segments bring; NULL: they bring none */
     void (*spy)(Device *data, Device *model); /* called before the pipeline opens */
 } RunOptions;
 

@@ -1,6 +1,7 @@
 /* train_testing.c - see train_testing.h. */
 #include "train_testing.h"
 
+#include "cmd/from_voice.h"
 #include "wav_testing.h"
 
 Lab lab;
@@ -134,8 +135,12 @@ void job_prepare(Job *j, const char *folder, const char *more, JobOptions o)
     if (strcmp(j->cfg.model_gpu, j->cfg.data_gpu) != 0 &&
         device_open(&j->devices.data, j->cfg.data_gpu, &d, &j->err))
         fail_msg("%s", j->err.msg);
-    if (corpus_open(&j->train, &j->cfg, SPLIT_TRAIN, &j->log, &j->err) ||
-        corpus_open(&j->validation, &j->cfg, SPLIT_VAL, &j->log, &j->err))
+    Hash128 mels = {0};
+    if ((j->cfg.from_voice[0] && from_voice_make(&mels, &j->cfg, &j->log, &j->err)) ||
+        corpus_source_open(&j->source, &j->cfg, NULL, &j->err) ||
+        (j->cfg.from_voice[0] && corpus_source_follow(j->source, &j->cfg, mels, &j->err)) ||
+        corpus_open_split(&j->train, j->source, &j->cfg, SPLIT_TRAIN, &j->log, &j->err) ||
+        corpus_open_split(&j->validation, j->source, &j->cfg, SPLIT_VAL, &j->log, &j->err))
         fail_msg("%s", j->err.msg);
     j->options = (TrainerOptions){.cfg = &j->cfg,
                                   .data = j->devices.data,
@@ -167,6 +172,7 @@ void job_close(Job *j)
     assert_int_equal(j->devices.data->used, 0);
     corpus_close(&j->validation);
     corpus_close(&j->train);
+    corpus_source_close(j->source);
     if (j->devices.data != j->devices.model)
         device_close(j->devices.data);
     device_close(j->devices.model);

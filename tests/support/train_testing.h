@@ -51,6 +51,7 @@ typedef struct Job {
     Config cfg;
     Devices devices;
     Sim sim;
+    CorpusSource *source;
     Corpus train, validation;
     TrainerOptions options;
     TrainPlan plan;
