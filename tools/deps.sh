@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests]
-# tests: also a browser for the test of the HTML report, where there is one to install; that test is skipped without it.
+# tests: also a browser for the test of the HTML report and OpenMPI for that of several ranks, where there are some to install; those tests
+# are skipped without them.
 # A recogniser and a synthesiser, to judge speech with, are installed where that works without asking anybody.
 # The program is built and runs without them. What could not be installed is tried again after `make clean`.
 # shellcheck disable=SC2086 # lists of packages are split on purpose
@@ -22,6 +23,9 @@ missing=$(without $packages)
 wanted=$(without $recogniser flite)
 if [ "${1:-}" = tests ] && ! command -v chromium >/dev/null; then
     wanted="$wanted chromium"
+fi
+if [ "${1:-}" = tests ] && ! command -v mpirun >/dev/null; then
+    wanted="$wanted openmpi-bin"
 fi
 [ -n "$missing$wanted" ] || exit 0
 optional=""

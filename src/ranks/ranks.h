@@ -14,7 +14,7 @@
  *
  * Faults. When a rank is killed, frozen, hangs while others wait for it, or calls ranks_fail, every rank
  * learns of it: rank 0 (or the lowest that is left) prints one sentence, collective calls return ERR_RANKS,
- * ranks_failed becomes 1, and 1.5 s later whatever still runs is ended with exit code 3. An Err with
+ * ranks_failed becomes 1, and a second later whatever still runs is ended with exit code 3. An Err with
  * ERR_RANKS has the sentence, but log_err does not print it again. */
 #ifndef MYXTTS_RANKS_H
 #define MYXTTS_RANKS_H
