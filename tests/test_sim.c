@@ -18,7 +18,7 @@
 
 static void test_stage_names(void **state)
 {
-    static const char *const names[] = {"read", "decode", "h2d", "preprocess", "peer", "step"};
+    static const char *const names[] = {"read", "decode", "h2d", "preprocess", "peer", "step", "sum"};
     for (int i = 0; i < STAGE_COUNT; i++) {
         assert_string_equal(stage_name((StageId)i), names[i]);
         assert_int_equal(stage_find(names[i], (int)strlen(names[i])), i);
@@ -39,9 +39,13 @@ static void test_stage_rows(void **state)
         assert_non_null(s->advice);
         assert_true(s->cause == CAUSE_STORAGE || s->cause == CAUSE_BANDWIDTH || s->cause == CAUSE_COMPUTE);
         assert_true(s->subject || i == STAGE_READ || i == STAGE_STEP);
-        assert_true(s->keys[0].name && strncmp(s->keys[0].name, s->name, strlen(s->name)) == 0);
+        /* The sum's keys are those of the links, which belong to the cluster. */
+        assert_true(i == STAGE_SUM
+                        ? !s->keys[0].name
+                        : s->keys[0].name && strncmp(s->keys[0].name, s->name, strlen(s->name)) == 0);
     }
-    assert_int_equal(STAGE_STEP, STAGE_COUNT - 1);
+    assert_int_equal(STAGE_STEP, STAGE_SUM - 1);
+    assert_int_equal(STAGE_SUM, STAGE_COUNT - 1);
 }
 
 static void test_nothing_takes_no_time(void **state)
@@ -125,6 +129,23 @@ static void test_wrong_specs(void **state)
         {"fail=step:-1", "out of range", ""},
         {"fail=step:1,fail=step:2", "two failures of stage step", ""},
         {"memory_gb=0", "it must be 0.001 to 4096", ""},
+        {"rank=8", "'rank=8' should be rank=R:KEY=VALUE", ""},
+        {"raks=8", "'raks'", "'ranks'"},
+        {"ranks=0", "it must be 1 to 64", ""},
+        {"ranks=2.5", "whole number", ""},
+        {"ranks=8,hosts=3", "8 ranks cannot be spread evenly over 3 hosts", ""},
+        {"slow_rank=3", "should be slow_rank=R:FACTOR", ""},
+        {"slow_rank=1:2,ranks=4,slow_rank=1:3", "rank 1 is slow twice", ""},
+        {"ranks=4,slow_rank=4:2", "slow_rank names rank 4, but ranks=4: they are 0 to 3", ""},
+        {"slow_rank=1:2", "ranks=1", ""},
+        {"ranks=4,slow_rank=1:0.5", "it must be 1 to 1000", ""},
+        {"ranks=4,rank=4:read_ms=3", "'rank=4:read_ms=3' names rank 4, but ranks=4", ""},
+        {"ranks=4,hosts=2,host=2:read_ms=3", "names host 2, but hosts=2", ""},
+        {"ranks=4,rank=1:read_ms=x", "'x' is not a number", ""},
+        {"ranks=4,rank=1:raed_ms=3", "'raed_ms'", "'read_ms'"},
+        {"ranks=4,rank=1:seed=3", "'seed' cannot be different on one rank", "times of stages"},
+        {"ranks=4,rank=x:read_ms=3", "'x' is not a number", ""},
+        {"link_gbps=0", "it must be 0.001", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Sim sim;
@@ -161,6 +182,80 @@ static void test_stages_of_their_own(void **state)
         assert_true(sim_seconds(&sim, STAGE_READ, 3, 0) == 2e-3);
         assert_true(sim_seconds(&sim, STAGE_H2D, 3, 0) != 2e-3);
         assert_float_equal(sim_seconds(&sim, STAGE_STEP, -1, 5000000), 7e-3, 1e-12);
+        sim_close(&sim);
+    }
+}
+
+/* Every rank is a machine of its own: what its host has, what itself has, its own times, its host's disk. */
+static void test_ranks(void **state)
+{
+    Sim sim, *all;
+    Err err = {0};
+    const char *spec = "ranks=8,hosts=2,read_ms=6,step_ms=30,jitter=0.1,seed=5,fail=step:9,slow_rank=3:1.5,"
+                       "host=1:read_ms=40,host=1:decode_ms=9,rank=6:decode_ms=7,rank=6:read_ms=3,"
+                       "rank=2:stall=h2d:5:100,rank=2:jitter=step:0,rank=2:fail=h2d:3,jitter=sum:0.5";
+    assert_int_equal(sim_parse(&sim, spec, &err), 0);
+    assert_int_equal(sim_ranks_open(&all, &sim, &err), 0);
+    sim_close(&sim); /* the ranks stay */
+    for (int r = 0; r < 8; r++) {
+        assert_int_equal(all[r].rank, r);
+        assert_int_equal(sim_host_of(&all[r], r), r / 4);
+        assert_float_equal(sim_seconds(&all[r], STAGE_READ, -1, 0),
+                           r == 6  ? 3e-3
+                           : r < 4 ? 6e-3
+                                   : 40e-3,
+                           1e-12);
+        assert_float_equal(sim_seconds(&all[r], STAGE_DECODE, -1, 0),
+                           r == 6  ? 7e-3
+                           : r < 4 ? 0
+                                   : 9e-3,
+                           1e-12);
+        assert_float_equal(sim_seconds(&all[r], STAGE_STEP, -1, 0), r == 3 ? 45e-3 : 30e-3, 1e-12);
+        assert_int_equal(sim_fails(&all[r], STAGE_STEP, 9), r != 2);
+        assert_int_equal(sim_fails(&all[r], STAGE_H2D, 3), r == 2);
+        assert_float_equal(sim_seconds(&all[r], STAGE_H2D, 4, 0), r == 2 ? 0.1 : 0, 1e-12);
+        /* One disk for each host; a rank with its own reads lends it to nobody. */
+        for (int other = 0; other < r; other++) {
+            assert_int_equal(all[r].disk == all[other].disk, r / 4 == other / 4 && r != 6 && other != 6);
+            assert_true(sim_seconds(&all[r], STAGE_READ, 7, 0) != sim_seconds(&all[other], STAGE_READ, 7, 0));
+        }
+        /* A sum takes the same time on all of them. */
+        sim_set_sum(&all[r], 4);
+        assert_true(sim_seconds(&all[r], STAGE_SUM, 7, 1000) == sim_seconds(&all[0], STAGE_SUM, 7, 1000));
+    }
+    assert_true(sim_seconds(&all[2], STAGE_STEP, 7, 0) == 30e-3);
+    sim_ranks_close(all, 8);
+    sim_ranks_close(NULL, 8);
+    assert_int_equal(sim_parse(&sim, "ranks=4,hosts=2,shared_disk=1", &err), 0);
+    assert_int_equal(sim_ranks_open(&all, &sim, &err), 0);
+    assert_true(all[0].disk == all[3].disk);
+    sim_ranks_close(all, 4);
+    sim_close(&sim);
+}
+
+/* Twice (N - 1) / N of the bytes over the slowest link, and a latency for every step of the ring. */
+static void test_links(void **state)
+{
+    static const struct {
+        const char *spec;
+        double latency, gbps; /* us; as every rank sees it */
+    } cases[] = {
+        {"", 0, INFINITY},
+        {"link_gbps=10", 0, INFINITY},
+        {"ranks=8,link_gbps=400,link_us=5", 2 * 7 * 5, 400 * 8 / 14.0},
+        {"ranks=8", 2 * 7 * LINK_NEAR_US, LINK_NEAR_GBPS * 8 / 14.0},
+        {"ranks=8,link_gbps=10,nvlink_gbps=200,nvlink_us=1", 2 * 7, 200 * 8 / 14.0},
+        {"ranks=16,hosts=2,link_gbps=50,link_us=7", 2 * (7 * LINK_NEAR_US + 7), 50 * 16 / 30.0},
+        {"ranks=16,hosts=2,link_gbps=500,link_us=0,nvlink_us=0", 0, LINK_NEAR_GBPS * 16 / 30.0},
+        {"ranks=4,hosts=4,link_gbps=500,link_us=1", 6, 500 * 4 / 6.0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Sim sim;
+        assert_int_equal(sim_parse(&sim, cases[i].spec, NULL), 0);
+        sim_set_sum(&sim, 3);
+        assert_float_equal(1e6 * sim_seconds(&sim, STAGE_SUM, -1, 0), 3 * cases[i].latency, 1e-6);
+        double bytes = sim_seconds(&sim, STAGE_SUM, -1, 1000000000) - sim_seconds(&sim, STAGE_SUM, -1, 0);
+        assert_float_equal(bytes, 1 / cases[i].gbps, 1e-9);
         sim_close(&sim);
     }
 }
@@ -256,6 +351,8 @@ int main(void)
         cmocka_unit_test(test_every_key),
         cmocka_unit_test(test_wrong_specs),
         cmocka_unit_test(test_stages_of_their_own),
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_links),
         cmocka_unit_test(test_drawn_times),
         cmocka_unit_test(test_disk_is_one),
         cmocka_unit_test(test_disk_stops),

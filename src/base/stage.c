@@ -69,6 +69,14 @@ static const StageInfo stages[] = {
         .advice = "The data side has reserve: only a faster step (mixed_precision, enable_graph_mode, a "
                   "smaller model_size, a faster GPU) makes training faster.",
     },
+    {
+        .id = STAGE_SUM,
+        .name = "sum",
+        .cause = CAUSE_BANDWIDTH,
+        .subject = "The sum over ranks",
+        .part = "the sum over ranks",
+        .advice = "A faster link between the ranks, a larger batch_size for each of them, or fewer ranks.",
+    },
 };
 _Static_assert(sizeof stages / sizeof *stages == STAGE_COUNT, "one row for each stage");
 

@@ -12,7 +12,8 @@ typedef enum {
     STAGE_H2D,        /* host to data device */
     STAGE_PREPROCESS, /* on the data device, or in the workers where that is the CPU */
     STAGE_PEER,       /* data device to model device */
-    STAGE_STEP,       /* the consumer's work on the model device; always the last */
+    STAGE_STEP,       /* the consumer's work on the model device; the last of a rank by itself */
+    STAGE_SUM,        /* gradients summed over ranks, as far as the step waits for it; only with ranks */
     STAGE_COUNT
 } StageId;
 

@@ -216,7 +216,7 @@ static void print_json(const Bench *b, const Figures *f)
 {
     const PipelineReport *r = &b->report;
     json_t *stages = json_array();
-    for (int i = 0; i < STAGE_COUNT; i++) {
+    for (int i = 0; i <= STAGE_STEP; i++) {
         const StageSnapshot *s = &r->stages[i];
         json_array_append_new(
             stages, json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:i}", "name", stage_name((StageId)i), "busy",

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/scaling_forecast.h"
 #include "diag/compare.h"
 #include "diag/html.h"
 #include "picture/svg.h"
@@ -18,9 +19,12 @@ static const char *compare_usage =
     "Says which is faster and "
     "how sure that is (95 % intervals from a bootstrap over pieces of consecutive steps).";
 static const char *scaling_usage =
-    "myxtts scaling RUN... [--png F] [--json]\n\n"
+    "myxtts scaling RUN... [--png F] [--json]\n"
+    "myxtts scaling --forecast 1,2,4,8 --data-path DIR [--link-gbps X --link-us Y] [--json]\n\n"
     "Throughput over batch size, from the logs of runs that differ in it. Says from which batch size on a "
-    "larger one brings nothing.";
+    "larger one brings nothing.\n"
+    "With --forecast: what so many GPUs would give, from one that is measured here and the network that is "
+    "described. Prints what it assumes.";
 
 /* A number of an option; otherwise where it was not given. */
 static int number_option(double *out, const char *name, const char *value, double otherwise, Err *err)
@@ -169,9 +173,20 @@ static void print_scaling(const Scaling *s)
 int cmd_scaling(int argc, char **argv, Log *log)
 {
     const char *png = NULL, *skip = NULL;
+    ForecastWords words = {0};
     const CmdOption own[] = {
         {"png", "FILE", &png, NULL, "a picture: clips/s over batch size"},
         {"skip", "N", &skip, NULL, "batches to leave out at the beginning (a tenth, at most 100)"},
+        {"forecast", "LIST", &words.ranks, NULL, "numbers of GPUs to forecast"},
+        {"link-gbps", "X", &words.link_gbps, NULL, "forecast: 1e9 bytes/s of a host's network (50)"},
+        {"link-us", "X", &words.link_us, NULL, "forecast: its latency (5)"},
+        {"nvlink-gbps", "X", &words.nvlink_gbps, NULL,
+         "forecast: between GPUs of a host (400; on one host what --link-gbps says)"},
+        {"nvlink-us", "X", &words.nvlink_us, NULL, "forecast: its latency (3)"},
+        {"ranks-per-host", "N", &words.per_host, NULL, "forecast: GPUs of a host (8)"},
+        {"shared-disk", NULL, NULL, &words.shared_disk, "forecast: all hosts read from one disk"},
+        {"num-steps", "N", &words.batches, NULL, "forecast: steps to measure"},
+        {"check", NULL, NULL, &words.check, "forecast: simulate the GPUs too (--sim), and compare"},
     };
     CmdLine line;
     Err err = {0};
@@ -183,6 +198,12 @@ int cmd_scaling(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    if (words.ranks) {
+        rc = cmd_line_expect(&line, 0, 0, "no run with --forecast", &err);
+        if (!rc)
+            rc = scaling_forecast(&line, &words, log, &err);
+        goto done;
+    }
     rc = cmd_line_expect(&line, 1, 10000, "one run or more", &err);
     if (!rc)
         rc = number_option(&first, "skip", skip, -1, &err);

@@ -14,6 +14,7 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "diag/html.h"
+#include "diag/observe_ranks.h"
 #include "diag/sections.h"
 #include "voice/checkpoint.h"
 
@@ -30,6 +31,7 @@ static const char *usage_text =
     "is not prepared. Writes "
     "no\n"
     "checkpoint and no setting; --apply runs again with the best change and shows what it really gives.\n"
+    "With several ranks (--sim ranks=8, ...) it also says which of them holds the others up, and why.\n"
     "Of RUN, a folder of `myxtts train`, it says what is wrong with the voice, from its log; with the "
     "dataset it was trained on "
     "also from\n"
@@ -51,23 +53,44 @@ typedef struct Diagnosis {
     Corpus corpus;
     Observation o, after;
     Verdict v;
+    int has_ranks;      /* several train together, */
+    RanksVerdict ranks; /* and this is what is said of them */
     Preflight preflight;
     StorageTest storage;
     int64_t batches;
 } Diagnosis;
 
+static ObserveOptions options_for(const Diagnosis *d, const Devices *devices, const Config *cfg,
+                                  int64_t batches, Log *log)
+{
+    return (ObserveOptions){.cfg = cfg,
+                            .data = devices->data,
+                            .model = devices->model,
+                            .sim = devices->has_sim ? (Sim *)(uintptr_t)&devices->sim : NULL,
+                            .corpus = &d->corpus,
+                            .batches = batches,
+                            .log = log};
+}
+
 /* A run of the real pipeline into the real step. */
 static int observe_now(Observation *o, const Diagnosis *d, const Devices *devices, const Config *cfg,
                        int64_t batches, Log *log, Err *err)
 {
-    ObserveOptions options = {.cfg = cfg,
-                              .data = devices->data,
-                              .model = devices->model,
-                              .sim = devices->has_sim ? (Sim *)(uintptr_t)&devices->sim : NULL,
-                              .corpus = &d->corpus,
-                              .batches = batches,
-                              .log = log};
+    ObserveOptions options = options_for(d, devices, cfg, batches, log);
     return observe(o, &options, err);
+}
+
+/* Simulated ranks: rank 0 as if it were alone, and all of them together. */
+static int observe_cluster(Diagnosis *d, Log *log, Err *err)
+{
+    RankFacts *facts = NULL;
+    ObserveOptions options = options_for(d, &d->devices, &d->cfg, d->batches, log);
+    int rc = observe_ranks(&d->o, &facts, &options, err);
+    if (!rc)
+        rc = ranks_judge(&d->ranks, facts, d->devices.sim.links.ranks, err);
+    d->has_ranks = !rc;
+    free(facts);
+    return rc;
 }
 
 /* Once more with the best change; what it gives stands beside what was predicted. */
@@ -83,7 +106,7 @@ static int apply_best(Diagnosis *d, Log *log, Err *err)
         return 0;
     log_info(log, "running again with %s", g->change);
     Devices devices;
-    int rc = devices_open(&devices, &cfg, log, err);
+    int rc = devices_open_ranks(&devices, &cfg, log, err);
     if (!rc)
         rc = observe_now(&d->after, d, &devices, &cfg, d->o.n - d->o.from, log, err);
     if (!rc && d->o.utterances_per_s > 0)
@@ -115,7 +138,7 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
     if (!rc)
         rc = data_open(&d->source, NULL, &d->cfg, 1, log, err);
     if (!rc)
-        rc = devices_open(&d->devices, &d->cfg, log, err);
+        rc = devices_open_ranks(&d->devices, &d->cfg, log, err);
     if (!rc)
         rc = corpus_open_split(&d->corpus, d->source, &d->cfg, SPLIT_TRAIN, log, err);
     if (rc)
@@ -130,7 +153,8 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
     if ((rc = preflight_run(&d->preflight, &po, err)))
         return rc;
     storage_measure(&d->storage, &d->cfg, &d->corpus);
-    rc = observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err);
+    rc = d->devices.sim.links.ranks > 1 ? observe_cluster(d, log, err)
+                                        : observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err);
     if (!rc)
         rc = doctor_judge(&d->v, &d->o, err);
     if (rc)
@@ -184,6 +208,7 @@ static int report(Diagnosis *d, const char *command, const char *output, const c
                       .v = &d->v,
                       .preflight = &d->preflight,
                       .storage = &d->storage,
+                      .ranks = d->has_ranks ? &d->ranks : NULL,
                       .command = command,
                       .title = "myxtts diagnose",
                       .run = d->run};
@@ -264,6 +289,7 @@ done:
     if (d) {
         observation_close(&d->o);
         observation_close(&d->after);
+        ranks_verdict_close(&d->ranks);
         preflight_free(&d->preflight);
         corpus_close(&d->corpus);
         corpus_source_close(d->source);

@@ -47,7 +47,7 @@ static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
     p->cfg = *cfg;
     int rc = data_open(&p->source, NULL, cfg, 1, log, err);
     if (!rc)
-        rc = devices_open(&p->devices, &p->cfg, log, err);
+        rc = devices_open_ranks(&p->devices, &p->cfg, log, err);
     if (rc)
         return rc;
     return corpus_open_split(&p->corpus, p->source, &p->cfg, SPLIT_TRAIN, log, err);

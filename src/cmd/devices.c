@@ -6,21 +6,23 @@
 static int is_sim(const char *name) { return strncmp(name, "sim", 3) == 0; }
 
 /* One device opened once, even when both names mean it. */
-int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
+int devices_open_ranks(Devices *d, const Config *cfg, Log *log, Err *err)
 {
     *d = (Devices){0};
     const char *data = cfg->data_gpu, *model = cfg->model_gpu;
-    /* One named and the other left to choose: both are the one that is named. */
-    if (strcmp(data, "auto") == 0 && strcmp(model, "auto") != 0)
-        data = model;
-    else if (strcmp(model, "auto") == 0 && strcmp(data, "auto") != 0)
-        model = data;
     d->has_sim = cfg->sim[0] != 0;
     int rc = sim_parse(&d->sim, cfg->sim, err);
     if (rc) {
         devices_close(d);
         return rc;
     }
+    if (d->sim.links.ranks > 1 && strcmp(data, "auto") == 0 && strcmp(model, "auto") == 0)
+        model = "sim0";
+    /* One named and the other left to choose: both are the one that is named. */
+    if (strcmp(data, "auto") == 0 && strcmp(model, "auto") != 0)
+        data = model;
+    else if (strcmp(model, "auto") == 0 && strcmp(data, "auto") != 0)
+        model = data;
     uint64_t data_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->data_gpu_memory << 20 : 0;
     uint64_t model_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->model_gpu_memory << 20 : 0;
     if (strcmp(data, model) == 0) /* one device for both: it may take what both may take */
@@ -36,6 +38,16 @@ int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
     if (rc)
         devices_close(d);
     return rc;
+}
+
+int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
+{
+    int rc = devices_open_ranks(d, cfg, log, err), ranks = rc ? 1 : d->sim.links.ranks;
+    if (ranks == 1)
+        return rc;
+    devices_close(d);
+    err_set(err, ERR_USAGE, "--sim describes %d ranks, and this command does not simulate them", ranks);
+    return err_hint(err, "diagnose, profile and scaling do; real ones are started with mpirun -n %d", ranks);
 }
 
 void devices_close(Devices *d)

@@ -16,6 +16,9 @@ typedef struct Devices {
 } Devices;
 
 int devices_open(Devices *d, const Config *cfg, Log *log, Err *err);
+/* The same for commands that simulate the ranks of --sim; the others refuse them. Where no device is named,
+ * simulated ranks have simulated ones. */
+int devices_open_ranks(Devices *d, const Config *cfg, Log *log, Err *err);
 void devices_close(Devices *d); /* zeroed or closed ones are allowed */
 
 #endif

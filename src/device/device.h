@@ -147,6 +147,9 @@ int device_copy(Stream *s, void *dst, Device *to, const void *src, Device *from,
 /* The implementations, for device_open. */
 int device_host_open(Device **d, const DeviceOptions *options, Err *err);
 int device_sim_open(Device **d, int index, const DeviceOptions *options, Err *err);
+/* On a simulated stream: part of the work of a stage on its batch, which takes this share of its time: parts
+ * of a step, buckets of a sum. */
+int device_sim_pass(Stream *s, int sim_stage, double share, Err *err);
 
 /* What libmyxtts_cuda.so exports. Raise the number whenever a structure of this header or one of these
  * functions changes. The library sets Device.name to the index ("0"); its errors say what is wrong: no

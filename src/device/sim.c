@@ -21,6 +21,7 @@
 
 struct SimDisk {
     pthread_mutex_t mutex;
+    int references;   /* by the machines that read from it */
     double next_free; /* clock_now() at which the last one who came will be done */
 };
 
@@ -36,6 +37,16 @@ typedef enum {
     KEY_PCIE_GEN,
     KEY_PCIE_LANES,
     KEY_NVLINKS,
+    KEY_RANKS,
+    KEY_HOSTS,
+    KEY_LINK_GBPS,
+    KEY_LINK_US,
+    KEY_NEAR_GBPS,
+    KEY_NEAR_US,
+    KEY_SHARED_DISK,
+    KEY_SLOW_RANK,
+    KEY_RANK,
+    KEY_HOST,
     KEY_STALL,
     KEY_FAIL
 } KeyKind;
@@ -65,6 +76,16 @@ static const Key others[] = {
     {"pcie_gen", NULL, KEY_PCIE_GEN, STAGE_NONE, 1, 6},
     {"pcie_lanes", NULL, KEY_PCIE_LANES, STAGE_NONE, 1, 32},
     {"nvlinks", NULL, KEY_NVLINKS, STAGE_NONE, 0, 18},
+    {"ranks", NULL, KEY_RANKS, STAGE_NONE, 1, SIM_MAX_RANKS},
+    {"hosts", NULL, KEY_HOSTS, STAGE_NONE, 1, SIM_MAX_RANKS},
+    {"link_gbps", NULL, KEY_LINK_GBPS, STAGE_NONE, 1e-3, 1e6},
+    {"link_us", NULL, KEY_LINK_US, STAGE_NONE, 0, 1e6},
+    {"nvlink_gbps", NULL, KEY_NEAR_GBPS, STAGE_NONE, 1e-3, 1e6},
+    {"nvlink_us", NULL, KEY_NEAR_US, STAGE_NONE, 0, 1e6},
+    {"slow_rank", "R:FACTOR", KEY_SLOW_RANK, STAGE_NONE, 1, 1000},
+    {"rank", "R:KEY=VALUE", KEY_RANK, STAGE_NONE, 0, SIM_MAX_RANKS - 1},
+    {"host", "H:KEY=VALUE", KEY_HOST, STAGE_NONE, 0, SIM_MAX_RANKS - 1},
+    {"shared_disk", NULL, KEY_SHARED_DISK, STAGE_NONE, 0, 1},
 };
 enum { OTHERS = sizeof others / sizeof *others, STAGE_KEYS = STAGE_COUNT * STAGE_MOST_KEYS };
 enum { KEY_COUNT = STAGE_KEYS + OTHERS };
@@ -234,8 +255,34 @@ static int parse_jitter(Sim *sim, const Key *key, const char *word, char *value,
     return 0;
 }
 
+static int parse_own(Sim *sim, const Key *key, const char *word, char *value, Err *err);
+
+static int is_whole(KeyKind kind)
+{
+    return kind == KEY_SEED || kind == KEY_RANKS || kind == KEY_HOSTS || kind == KEY_SHARED_DISK;
+}
+
+/* slow_rank=R:FACTOR */
+static int parse_slow_rank(Sim *sim, const Key *key, const char *word, char *value, Err *err)
+{
+    char *parts[2];
+    double rank, factor;
+    if (!cut_parts(value, parts, 2))
+        return err_set(err, ERR_CONFIG, "--sim: '%s' should be slow_rank=R:FACTOR, as in slow_rank=3:1.5",
+                       word);
+    int rc = parse_number(&rank, word, parts[0], 0, SIM_MAX_RANKS - 1, 1, err);
+    if (!rc)
+        rc = parse_number(&factor, word, parts[1], key->min, key->max, 0, err);
+    if (rc)
+        return rc;
+    if (sim->slow[(int)rank] > 0)
+        return err_set(err, ERR_CONFIG, "--sim: rank %d is slow twice ('%s' is the second)", (int)rank, word);
+    sim->slow[(int)rank] = factor;
+    return 0;
+}
+
 /* One KEY=VALUE of the list. seen: bits of the keys that came before; only stall, fail and jitter (for
- * another stage: jitters) may come again. */
+ * another stage: jitters) and the words of one rank or host may come again. */
 static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitters, Err *err)
 {
     char name[128];
@@ -260,8 +307,12 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitt
         return parse_fail(sim, &key, word, value, err);
     if (key.kind == KEY_JITTER)
         return parse_jitter(sim, &key, word, value, jitters, err);
+    if (key.kind == KEY_SLOW_RANK)
+        return parse_slow_rank(sim, &key, word, value, err);
+    if (key.kind == KEY_RANK || key.kind == KEY_HOST)
+        return parse_own(sim, &key, word, value, err);
     double x;
-    int rc = parse_number(&x, word, value, key.min, key.max, key.kind == KEY_SEED, err);
+    int rc = parse_number(&x, word, value, key.min, key.max, is_whole(key.kind), err);
     if (rc)
         return rc;
     if (*seen >> row & 1)
@@ -293,12 +344,88 @@ static int parse_word(Sim *sim, const char *word, uint64_t *seen, uint64_t *jitt
     case KEY_NVLINKS:
         sim->nvlinks = (int)x;
         break;
+    case KEY_RANKS:
+        sim->links.ranks = (int)x;
+        break;
+    case KEY_HOSTS:
+        sim->links.hosts = (int)x;
+        break;
+    case KEY_LINK_GBPS:
+        sim->links.far.bytes_per_s = x * 1e9;
+        break;
+    case KEY_LINK_US:
+        sim->links.far.seconds = x * 1e-6;
+        break;
+    case KEY_NEAR_GBPS:
+        sim->links.near.bytes_per_s = x * 1e9;
+        break;
+    case KEY_NEAR_US:
+        sim->links.near.seconds = x * 1e-6;
+        break;
+    case KEY_SHARED_DISK:
+        sim->shared_disk = (int)x;
+        break;
     case KEY_STALL:
     case KEY_FAIL:
     case KEY_JITTER:
+    case KEY_SLOW_RANK:
+    case KEY_RANK:
+    case KEY_HOST:
         break;
     }
     return 0;
+}
+
+/* ---- what one rank or host has differently ---- */
+
+/* On top of what all have. A failure replaces theirs. */
+static int apply_own(Sim *sim, const char *word, Err *err)
+{
+    uint64_t seen = 0, jitters = 0;
+    for (int i = 0; i < STAGE_COUNT && strncmp(word, "fail=", 5) == 0; i++)
+        sim->fail_at[i] = -1;
+    return parse_word(sim, word, &seen, &jitters, err);
+}
+
+/* Does the word set a key that a rank or a host may have for itself? */
+static int may_be_own(const char *word)
+{
+    Key key;
+    size_t n = strcspn(word, "=");
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (key_at(&key, i) && strlen(key.name) == n && memcmp(key.name, word, n) == 0)
+            return key.stage != STAGE_NONE || key.kind == KEY_JITTER || key.kind == KEY_STALL ||
+                   key.kind == KEY_FAIL;
+    return 1; /* not a key at all: parse_word says so */
+}
+
+/* rank=R:KEY=VALUE, host=H:KEY=VALUE. The word is tried here, so that an error is found with the list. */
+static int parse_own(Sim *sim, const Key *key, const char *word, char *value, Err *err)
+{
+    char *colon = strchr(value, ':');
+    double index;
+    if (!colon || !strchr(colon, '='))
+        return err_set(err, ERR_CONFIG, "--sim: '%s' should be %s=%s, as in %s=1:read_ms=40", word, key->name,
+                       key->form, key->name);
+    *colon++ = 0;
+    int rc = parse_number(&index, word, value, key->min, key->max, 1, err);
+    if (rc)
+        return rc;
+    if (!may_be_own(colon)) {
+        err_set(err, ERR_CONFIG, "--sim: '%.*s' cannot be different on one %s (in '%s')",
+                (int)strcspn(colon, "="), colon, key->name, word);
+        return err_hint(err, "times of stages, jitter, stall and fail can");
+    }
+    SimOwn own = {.host = key->kind == KEY_HOST, .index = (int)index};
+    if (strlen(colon) >= sizeof own.word || sim->own_count == SIM_MAX_OWN)
+        return err_set(err, ERR_CONFIG, "--sim: '%s' is too long, or more than %d of its kind", word,
+                       SIM_MAX_OWN);
+    snprintf(own.word, sizeof own.word, "%s", colon);
+    Sim scratch = {0};
+    rc = apply_own(&scratch, own.word, err);
+    if (!rc)
+        sim->own[sim->own_count++] = own;
+    return rc;
 }
 
 /* Words between commas, blanks around them allowed. An empty list is a machine that takes no time. */
@@ -333,33 +460,134 @@ static int parse_list(Sim *sim, const char *spec, Err *err)
     return 0;
 }
 
+/* What was not said about the cluster, and whether its parts fit together. */
+static int finish_cluster(Sim *sim, Err *err)
+{
+    Links *l = &sim->links;
+    if (l->ranks % l->hosts)
+        return err_set(err, ERR_CONFIG, "--sim: %d ranks cannot be spread evenly over %d hosts", l->ranks,
+                       l->hosts);
+    for (int i = 0; i < SIM_MAX_RANKS; i++)
+        if (sim->slow[i] > 0 && i >= l->ranks)
+            return err_set(err, ERR_CONFIG, "--sim: slow_rank names rank %d, but ranks=%d: they are 0 to %d",
+                           i, l->ranks, l->ranks - 1);
+    for (int i = 0; i < sim->own_count; i++) {
+        const SimOwn *own = &sim->own[i];
+        int most = own->host ? l->hosts : l->ranks;
+        const char *what = own->host ? "host" : "rank";
+        if (own->index >= most)
+            return err_set(err, ERR_CONFIG, "--sim: '%s=%d:%s' names %s %d, but %ss=%d: they are 0 to %d",
+                           what, own->index, own->word, what, own->index, what, most, most - 1);
+    }
+    sim->said = *l;
+    links_complete(l);
+    sim->sum_seed = sim->seed;
+    return 0;
+}
+
+static int disk_open(struct SimDisk **disk, Err *err)
+{
+    *disk = mem_calloc(1, sizeof **disk);
+    if (!*disk)
+        return err_set(err, ERR_NOMEM, "no memory for a simulated machine");
+    pthread_mutex_init(&(*disk)->mutex, NULL);
+    (*disk)->references = 1;
+    return 0;
+}
+
 /* Closed after a failure, as sim.h promises. */
 int sim_parse(Sim *sim, const char *spec, Err *err)
 {
-    *sim = (Sim){.memory = DEFAULT_MEMORY};
+    *sim = (Sim){.memory = DEFAULT_MEMORY,
+                 .links = {.ranks = 1, .hosts = 1, .near.seconds = -1, .far.seconds = -1}};
     for (int i = 0; i < STAGE_COUNT; i++)
         sim->fail_at[i] = -1;
     int rc = parse_list(sim, spec ? spec : "", err);
-    if (rc) {
+    if (!rc)
+        rc = finish_cluster(sim, err);
+    if (!rc)
+        rc = disk_open(&sim->disk, err);
+    if (rc)
         *sim = (Sim){0};
-        return rc;
-    }
-    sim->disk = mem_calloc(1, sizeof *sim->disk);
-    if (!sim->disk) {
-        *sim = (Sim){0};
-        return err_set(err, ERR_NOMEM, "no memory for a simulated machine");
-    }
-    pthread_mutex_init(&sim->disk->mutex, NULL);
-    return 0;
+    return rc;
 }
 
 void sim_close(Sim *sim)
 {
-    if (sim->disk) {
+    if (sim->disk && __atomic_sub_fetch(&sim->disk->references, 1, __ATOMIC_ACQ_REL) == 0) {
         pthread_mutex_destroy(&sim->disk->mutex);
         free(sim->disk);
     }
     *sim = (Sim){0};
+}
+
+/* ---- the machines of a cluster ---- */
+
+int sim_host_of(const Sim *sim, int rank) { return rank / (sim->links.ranks / sim->links.hosts); }
+
+/* What is said of its host, then what is said of itself. */
+static int make_rank(Sim *sim, const Sim *cluster, int rank, int *own_disk, Err *err)
+{
+    int rc = 0;
+    *sim = *cluster;
+    sim->disk = NULL;
+    sim->rank = rank;
+    sim->seed = rng_mix(cluster->seed, (uint64_t)rank);
+    *own_disk = 0;
+    for (int host = 1; host >= 0; host--)
+        for (int i = 0; i < cluster->own_count && !rc; i++) {
+            const SimOwn *own = &cluster->own[i];
+            if (own->host != host || own->index != (host ? sim_host_of(cluster, rank) : rank))
+                continue;
+            rc = apply_own(sim, own->word, err);
+            *own_disk |= !host && strncmp(own->word, "read_ms=", 8) == 0;
+        }
+    if (cluster->slow[rank] > 0) {
+        sim->seconds[STAGE_STEP] *= cluster->slow[rank];
+        sim->per_byte[STAGE_STEP] *= cluster->slow[rank];
+    }
+    return rc;
+}
+
+/* The first rank of a host (or of all, where they share it) has the disk; a rank with its own reads from that
+ * and lends it to nobody. */
+int sim_ranks_open(Sim **all, const Sim *cluster, Err *err)
+{
+    const int n = cluster->links.ranks;
+    int own[SIM_MAX_RANKS], rc = 0;
+    *all = mem_calloc((size_t)n, sizeof **all);
+    if (!*all)
+        return err_set(err, ERR_NOMEM, "no memory for %d simulated ranks", n);
+    for (int r = 0; r < n && !rc; r++) {
+        Sim *sim = &(*all)[r];
+        rc = make_rank(sim, cluster, r, &own[r], err);
+        for (int other = 0; other < r && !rc && !own[r] && !sim->disk; other++)
+            if (!own[other] &&
+                (cluster->shared_disk || sim_host_of(cluster, other) == sim_host_of(cluster, r))) {
+                sim->disk = (*all)[other].disk;
+                __atomic_add_fetch(&sim->disk->references, 1, __ATOMIC_ACQ_REL);
+            }
+        if (!rc && !sim->disk)
+            rc = disk_open(&sim->disk, err);
+    }
+    if (rc) {
+        sim_ranks_close(*all, n);
+        *all = NULL;
+    }
+    return rc;
+}
+
+void sim_ranks_close(Sim *all, int count)
+{
+    for (int r = 0; all && r < count; r++)
+        sim_close(&all[r]);
+    free(all);
+}
+
+void sim_set_sum(Sim *sim, int buckets)
+{
+    sim->seconds[STAGE_SUM] = buckets * links_latency(&sim->links);
+    sim->per_byte[STAGE_SUM] = links_per_byte(&sim->links);
 }
 
 /* ---- times ---- */
@@ -368,7 +596,8 @@ void sim_close(Sim *sim)
 static double draw_factor(const Sim *sim, StageId stage, int64_t batch)
 {
     Rng rng;
-    rng_seed(&rng, rng_mix(rng_mix(sim->seed, (uint64_t)stage), (uint64_t)batch));
+    uint64_t seed = stage == STAGE_SUM ? sim->sum_seed : sim->seed;
+    rng_seed(&rng, rng_mix(rng_mix(seed, (uint64_t)stage), (uint64_t)batch));
     double variance = log1p(sim->jitter[stage] * sim->jitter[stage]);
     return exp(sqrt(variance) * rng_normal(&rng) - 0.5 * variance);
 }

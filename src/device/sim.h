@@ -7,6 +7,15 @@
  *   - stall=STAGE:EVERY:MS (repeatable), fail=STAGE:AT (once per stage); batches count from 0
  *   - seed; memory_gb: GiB of each simulated GPU
  *   - pcie_gen, pcie_lanes, nvlinks: how the GPUs are connected (topology.h); they change no time
+ * A cluster of ranks, each of them such a machine, is described by more of them:
+ *   - ranks, hosts: how many; the ranks are spread evenly, the first ones on host 0
+ *   - link_gbps, link_us: between hosts, shared by the ranks of a host; nvlink_gbps, nvlink_us: between ranks
+ * of a host. With one host link_* describe the links in it, unless nvlink_* are there
+ *   - slow_rank=R:FACTOR: the step of rank R takes so many times as long (once per rank)
+ *   - rank=R:KEY=VALUE, host=H:KEY=VALUE (repeatable): a stage of that rank, or of all ranks of that host;
+ * KEY is one of a stage, jitter, stall or fail. The rank's word counts more than the host's
+ *   - shared_disk=1: all hosts read from one disk. Otherwise every host has one, shared by its ranks; a rank
+ * with a read_ms of its own has a disk of its own
  * Stages that are not named take no extra time. Random times depend on (seed, stage, batch) only, so a run
  * can be repeated, whatever the threads do. There is one disk, which reads batches one after the other;
  * decoding is work of one worker, and several workers decode at the same time.
@@ -19,14 +28,24 @@
 
 #include "base/err.h"
 #include "base/stage.h"
+#include "device/links.h"
 
 #define SIM_MAX_STALLS 16
+#define SIM_MAX_RANKS 64
+#define SIM_MAX_OWN 32
 
 typedef struct SimStall {
     StageId stage;
     int64_t every; /* batches; the last of every such group stalls */
     double seconds;
 } SimStall;
+
+/* What one rank, or one host, has differently: KEY=VALUE. */
+typedef struct SimOwn {
+    int host;  /* 1: of a host */
+    int index; /* of the rank or host */
+    char word[64];
+} SimOwn;
 
 typedef struct Sim {
     double seconds[STAGE_COUNT];  /* fixed time per batch: latency for h2d and peer */
@@ -39,12 +58,29 @@ typedef struct Sim {
     uint64_t memory;                   /* bytes of each simulated GPU */
     int pcie_gen, pcie_lanes, nvlinks; /* 0: not said */
     struct SimDisk *disk;
+    /* Of a cluster. */
+    Links links;                /* ranks: 1 if there is none */
+    Links said;                 /* the same before links_complete */
+    double slow[SIM_MAX_RANKS]; /* times as long a step; 0: not said */
+    SimOwn own[SIM_MAX_OWN];
+    int own_count;
+    int shared_disk;
+    int rank;          /* of sim_ranks_open */
+    uint64_t sum_seed; /* the same on all ranks: a sum takes one time */
 } Sim;
 
 /* "" or NULL: a machine that takes no time. ERR_CONFIG names the word, the nearest key and the range; sim is
  * then closed. */
 int sim_parse(Sim *sim, const char *spec, Err *err);
 void sim_close(Sim *sim); /* a zeroed one is allowed */
+/* The machines of all ranks of a cluster, sim->links.ranks of them; *all is malloc'd. The cluster may be
+ * closed before. */
+int sim_ranks_open(Sim **all, const Sim *cluster, Err *err);
+void sim_ranks_close(Sim *all, int count); /* NULL is allowed */
+int sim_host_of(const Sim *sim, int rank);
+/* The time that the gradients' sum takes on this machine's links, as that of STAGE_SUM: `bytes` bytes in so
+ * many buckets, one after the other. */
+void sim_set_sum(Sim *sim, int buckets);
 /* Time of a stage for a batch of `bytes` bytes: mean, jitter (log-normal, so never negative), and stalls.
  * With batch < 0 (work that belongs to no batch, such as copying a table) only the mean. */
 double sim_seconds(const Sim *sim, StageId stage, int64_t batch, uint64_t bytes);

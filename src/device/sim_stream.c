@@ -379,6 +379,19 @@ int sim_run(Stream *stream, void (*fn)(void *arg), const void *arg, size_t arg_b
     return 0;
 }
 
+static void nothing(void *arg) { (void)arg; }
+
+int device_sim_pass(Stream *stream, int sim_stage, double share, Err *err)
+{
+    SimStream *s = (SimStream *)stream;
+    double seconds = share * sim_seconds(stream->device->sim, (StageId)sim_stage, s->batch, s->batch_bytes);
+    Command *c = enqueue_begin(s, CMD_RUN, ENGINE_NONE, sim_stage);
+    c->seconds = seconds;
+    c->fn = nothing;
+    enqueue_end(s);
+    return 0;
+}
+
 static void enqueue_event(SimStream *s, CommandKind kind, Event *e, uint64_t generation)
 {
     Command *c = enqueue_begin(s, kind, ENGINE_NONE, STAGE_NONE);

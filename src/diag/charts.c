@@ -32,19 +32,20 @@ static void add_mark(json_t *c, double x, const char *label)
     json_array_append_new(json_object_get(c, "marks"), json_pack("{s:f, s:s}", "x", x, "label", label));
 }
 
-/* The time from step to step, and the two parts of it. */
+/* The time from step to step, and its parts. */
 static json_t *step_times(const Observation *o, double *scratch)
 {
     json_t *c = chart("step_times", "line", "Step times", "step", "ms");
     int64_t n = o->n - o->from;
-    const TraceId traces[] = {TRACE_STEP, TRACE_WAIT};
+    const TraceId traces[] = {TRACE_STEP, TRACE_WAIT, TRACE_SUM};
+    const char *const names[] = {"busy", "waiting for data", "waiting for ranks"};
     for (int64_t k = 0; k < n; k++)
-        scratch[k] = 1e3 * (double)(o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k]);
+        scratch[k] = 1e3 * (double)observation_step(o, o->from + k);
     add_series(c, "step, end to end", NULL, scratch, n);
-    for (int t = 0; t < 2; t++) {
+    for (int t = 0; t < (stage_present(o, STAGE_SUM) ? 3 : 2); t++) {
         for (int64_t k = 0; k < n; k++)
             scratch[k] = 1e3 * (double)o->trace[traces[t]][o->from + k];
-        add_series(c, t ? "waiting for data" : "busy", NULL, scratch, n);
+        add_series(c, names[t], NULL, scratch, n);
     }
     return c;
 }
@@ -57,7 +58,7 @@ static json_t *histogram(const Observation *o, double *scratch)
     /* All bins have the same width. */
     double low = INFINITY, high = 0, x[BINS], y[BINS] = {0};
     for (int64_t k = 0; k < n; k++) {
-        scratch[k] = 1e3 * (double)(o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k]);
+        scratch[k] = 1e3 * (double)observation_step(o, o->from + k);
         low = fmin(low, scratch[k]);
         high = fmax(high, scratch[k]);
     }
@@ -134,7 +135,7 @@ static json_t *autocorrelation(const Observation *o, const Verdict *v)
     double x[LAGS], y[LAGS];
     int lags = 0;
     for (int64_t k = 0; steps && k < n; k++)
-        steps[k] = o->trace[TRACE_STEP][o->from + k] + o->trace[TRACE_WAIT][o->from + k];
+        steps[k] = observation_step(o, o->from + k);
     for (int lag = 1; steps && lag <= LAGS && lag < n / 2; lag++, lags++) {
         x[lags] = lag;
         y[lags] = cycle_autocorrelation(steps, n, lag);

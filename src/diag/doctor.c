@@ -47,6 +47,8 @@ static int is_work_of_workers(const Observation *o, StageId s)
 int stage_present(const Observation *o, StageId s)
 {
     StageStream stream = stage_info(s)->stream;
+    if (s == STAGE_SUM)
+        return o->ranks > 1;
     if (stream == STREAM_NONE)
         return 1;
     return stream == STREAM_PEER ? o->two_devices : !o->host_data || is_work_of_workers(o, s);
@@ -92,7 +94,8 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
     for (int s = 0; s < STAGE_COUNT && !rc; s++) {
         v->stage_gain[s] = v->steady_gain[s] = 1;
         v->steady_period[s] = stage_period(o, (StageId)s);
-        if (!stage_present(o, (StageId)s))
+        /* Why a rank waits for the others is not seen on this one: see rank_doctor.h. */
+        if (!stage_present(o, (StageId)s) || s == STAGE_SUM)
             continue;
         ForecastSettings f;
         Forecast result;
@@ -135,7 +138,7 @@ static int look_at_stages(Verdict *v, const Observation *o, Err *err)
 static int best_of(const double gain[STAGE_COUNT], int with_step)
 {
     int best = -1;
-    for (int s = 0; s < (with_step ? STAGE_COUNT : STAGE_STEP); s++)
+    for (int s = 0; s < (with_step ? STAGE_STEP + 1 : STAGE_STEP); s++)
         if (best < 0 || gain[s] > gain[best])
             best = s;
     return best;

@@ -144,7 +144,7 @@ static int add_what_ifs(Verdict *v, const Observation *o, Err *err)
 {
     int rc = 0;
     for (int i = 0; i < STAGE_COUNT && !rc; i++) {
-        if (!stage_present(o, (StageId)i) || (i == STAGE_STEP && o->no_step))
+        if (!stage_present(o, (StageId)i) || i == STAGE_SUM || (i == STAGE_STEP && o->no_step))
             continue;
         ForecastSettings s;
         Forecast f;

@@ -236,7 +236,7 @@ static void step(Machine *m, int64_t k, double enqueued)
 {
     const ForecastSettings *s = m->s;
     double asked = s->prefetch ? m->host : fmax(m->host, m->step_end);
-    double t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k);
+    double t = fmax(asked, enqueued), took = time_of(m, TRACE_STEP, k), sum = time_of(m, TRACE_SUM, k);
     /* The host asks; its device may still be at work. */
     int idle = k == 0 || m->consumed[k - 1] <= asked;
     m->window.takes++;
@@ -252,13 +252,14 @@ static void step(Machine *m, int64_t k, double enqueued)
     /* The step begins when host, batch and device are ready. */
     double start = fmax(fmax(t, m->ready[k]), m->step_end);
     m->waited += start - m->step_end;
-    m->end[k] = m->step_end = start + took;
+    m->end[k] = m->step_end = start + took + sum;
     m->consumed[k] = s->held ? m->end[k] : start;
     m->host = s->host_model ? m->end[k] : t;
     put_free(
         m,
         (Freed){.at = s->host_model && !s->held ? start : m->host, .consumed = m->consumed[k], .order = k});
     m->used[STAGE_STEP] += took;
+    m->used[STAGE_SUM] += sum;
 }
 
 /* native_loading off: one thing after the other, in the consumer's thread. */
@@ -271,10 +272,11 @@ static void step_synchronous(Machine *m, int64_t k)
             m->used[i] += took;
             t += took;
         }
-    double took = time_of(m, TRACE_STEP, k);
+    double took = time_of(m, TRACE_STEP, k), sum = time_of(m, TRACE_SUM, k);
     m->waited += t - start;
     m->used[STAGE_STEP] += took;
-    m->end[k] = m->step_end = t + took;
+    m->used[STAGE_SUM] += sum;
+    m->end[k] = m->step_end = t + took + sum;
 }
 
 /* Batch by batch; each of its times follows from those of earlier ones. */

@@ -1,7 +1,7 @@
 /* observation.h - the times of a pipeline and its consumer over some batches: the only input of doctor and
- * forecast. observe() runs the real pipeline with the real training step (on simulated GPUs with a step that
- * only takes time) and writes no file. observation_from_pipeline() observes a run that exists already. All
- * times are in seconds. Threads: one. */
+ * forecast. observe() (trial.c) runs the real pipeline with the real training step (on simulated GPUs with a
+ * step that only takes time) and writes no file. observation_from_pipeline() observes a run that exists
+ * already. All times are in seconds. Threads: one. */
 #ifndef MYXTTS_DIAG_OBSERVATION_H
 #define MYXTTS_DIAG_OBSERVATION_H
 
@@ -12,9 +12,11 @@
 #include "config/config.h"
 #include "device/device.h"
 #include "device/monitor.h"
+#include "diag/exchange.h"
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
 
+#define OBSERVE_FEWEST 12 /* batches to observe at least */
 #define OBSERVED_PHASES 4 /* of the training step: forward, loss, backward, optimiser (train/engine.h) */
 
 typedef struct ObserveOptions {
@@ -27,6 +29,7 @@ typedef struct ObserveOptions {
     int64_t batches;
     double seconds; /* about how long to observe; 0: 8 */
     int no_step;    /* the consumer takes no time: observe the pipeline alone */
+    int alone;      /* of a simulated cluster: one rank as if there were no others */
     Log *log;
 } ObserveOptions;
 
@@ -34,6 +37,7 @@ typedef struct Observation {
     /* Per batch, in order; index 0 is the oldest that is known. */
     int64_t n;      /* number of batches in the arrays */
     int64_t from;   /* first batch of the window that is judged; before it the pipeline filled up */
+    int64_t first;  /* number of the batch of index 0, counted from the start of the pipeline */
     int from_start; /* 1: index 0 is the first batch of the pipeline */
     float *trace[TRACE_COUNT];        /* [n] */
     float *host_ready, *device_ready; /* [n] see TraceRow */
@@ -43,6 +47,7 @@ typedef struct Observation {
     StageSnapshot stages[STAGE_COUNT];
     double period;                 /* seconds per batch */
     double wait_share, busy_share; /* of the time of the model device */
+    double sum_share;              /* the rest of it: waiting for the sum over ranks */
     double step_mean, step_std;    /* of step times, end to end */
     double utterances_per_s, padding;
     double cpu_share; /* of all cores; < 0: not measured */
@@ -55,6 +60,7 @@ typedef struct Observation {
     int synchronous, two_devices, host_data, host_model, on_the_fly, prefetch, overlap, own_copy;
     int held; /* 1: the consumer keeps a buffer until its step has ended; 0: until it has begun */
     int simulated;
+    int ranks;                      /* that train together; 0 or 1: this one alone */
     int no_step;                    /* 1: the consumer took no time (profile data) */
     uint64_t h2d_bytes, peer_bytes; /* mean per batch */
     char data_name[16], model_name[16], model_model[96];
@@ -66,6 +72,8 @@ typedef struct Observation {
     uint64_t engine_bytes;
     int graphs; /* 1: the step runs as captured graphs */
 
+    Exchange exchange; /* of gradients, with ranks */
+
     /* From NVML. */
     int has_gpu;
     MonitorSummary gpu[2]; /* model device, data device */
@@ -73,13 +81,18 @@ typedef struct Observation {
     int gpu_samples;
 } Observation;
 
+/* With a simulated cluster (`ranks` of --sim) all its ranks run, and rank 0 is observed (gang.h). */
 int observe(Observation *o, const ObserveOptions *options, Err *err);
 /* Observes a pipeline that has run, at its end. Returns 1 if there are too few batches to judge. held: see
  * Observation. */
 int observation_from_pipeline(Observation *o, Pipeline *p, const Config *cfg, const Device *data,
                               const Device *model, int64_t skip, int held, Err *err);
 void observation_close(Observation *o); /* a zeroed one is allowed */
+/* Batches at the end of a run whose times are not complete yet. */
+int64_t observation_tail(const PipelineReport *r);
 
 double observation_mean(const Observation *o, TraceId t); /* mean of a trace over the window */
+/* From the end of the step before to the end of batch k's: waiting, the step, and the sum over ranks. */
+float observation_step(const Observation *o, int64_t k);
 
 #endif

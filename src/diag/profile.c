@@ -115,7 +115,7 @@ float *profile_times(const Observation *o)
 {
     float *x = mem_calloc((size_t)(o->n - o->from) + 1, sizeof *x);
     for (int64_t i = o->from; x && i < o->n; i++)
-        x[i - o->from] = o->trace[TRACE_WAIT][i] + o->trace[TRACE_STEP][i];
+        x[i - o->from] = observation_step(o, i);
     return x;
 }
 

@@ -77,6 +77,9 @@ int profile_step(json_t **report, const ObserveOptions *options, int layers, Err
                 add_phase(section, phases, phase_name(p), o.phase[p], o.phase_std[p], o.period, STATUS_INFO);
         else
             add_phase(section, phases, "step", observation_mean(&o, TRACE_STEP), 0, o.period, STATUS_INFO);
+        if (stage_present(&o, STAGE_SUM))
+            add_phase(section, phases, stage_name(STAGE_SUM), observation_mean(&o, TRACE_SUM), 0, o.period,
+                      STATUS_INFO);
         section_row(section, threshold_judge(LIMIT_GPU_BUSY, o.busy_share), "device busy",
                     "from events on its stream", "%.1f %%", 100 * o.busy_share);
         if (o.has_gpu && o.gpu[0].values[MONITOR_UTILISATION].n)
@@ -207,7 +210,7 @@ static int single_device(json_t *report, json_t *section, const Observation *o, 
 /* The way of a batch through two devices, and what overlaps. */
 int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
 {
-    static const TraceId training[] = {TRACE_STEP}, gaps[] = {TRACE_WAIT};
+    static const TraceId training[] = {TRACE_STEP}, gaps[] = {TRACE_WAIT}, sums[] = {TRACE_SUM};
     TraceId preprocess[STAGE_COUNT], transfer[STAGE_COUNT];
     int works = traces_of(preprocess, STREAM_WORK), copies = traces_of(transfer, STREAM_COPY);
     copies += traces_of(transfer + copies, STREAM_PEER);
@@ -238,11 +241,13 @@ int profile_dual(json_t **report, const ObserveOptions *options, Err *err)
                       {"preprocess", preprocess, works, LIMIT_COUNT, 0},
                       {"transfer", transfer, copies, LIMIT_TRANSFER, o.wait_share},
                       {"training", training, 1, LIMIT_COUNT, 0},
-                      {"gaps", gaps, 1, LIMIT_WAIT, 1}};
-        double sum[5];
+                      {"gaps", gaps, 1, LIMIT_WAIT, 1},
+                      {"sum", sums, 1, LIMIT_COUNT, 0}};
+        int phase_count = stage_present(&o, STAGE_SUM) ? 6 : 5;
+        double sum[6];
         float *each = mem_calloc((size_t)(o.n - o.from) + 1, sizeof *each);
         rc = each ? 0 : err_set(err, ERR_NOMEM, "no memory for the times");
-        for (int i = 0; i < 5 && !rc; i++) {
+        for (int i = 0; i < phase_count && !rc; i++) {
             if (phases[i].traces)
                 phase_times(each, &o, phases[i].traces, phases[i].n);
             else

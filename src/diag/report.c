@@ -239,6 +239,8 @@ json_t *report_make(const ReportInput *in)
     json_object_set_new(r, "command", command ? command : json_string("?"));
     report_verdict(r, in->v, in->o);
     json_object_set_new(r, "sections", sections_make(in));
+    if (in->ranks)
+        ranks_verdict_report(r, in->ranks);
     if (in->preflight)
         json_object_set_new(r, "limits", limits_json(&in->preflight->limits));
     add_consequences(r, in);
@@ -295,6 +297,23 @@ static void print_section(Buf *out, size_t number, const json_t *s)
                    text_of(f, "value"), text_of(f, "why"), text_of(f, "fix"));
 }
 
+/* What the verdict on ranks rests on, and what would help all of them. */
+static void print_cluster(Buf *out, const json_t *c)
+{
+    size_t i;
+    const json_t *x;
+    if (!c)
+        return;
+    buf_printf(out, "\n  ranks: %s\n", text_of(c, "verdict"));
+    json_array_foreach(json_object_get(c, "evidence"), i, x)
+        buf_printf(out, "  - %s\n", json_string_value(x));
+    buf_str(out, "\n  what a change would give all ranks (throughput after / before, of each rank)\n");
+    json_array_foreach(json_object_get(c, "gains"), i, x)
+        buf_printf(out, "    %-44s %.2f, %.2f\n", text_of(x, "change"),
+                   json_number_value(json_object_get(x, "predicted")),
+                   json_number_value(json_object_get(x, "per_rank")));
+}
+
 /* Sections, what follows from them, and the verdict last: it is what stays on the screen. */
 void report_text(Buf *out, const json_t *r)
 {
@@ -329,6 +348,7 @@ void report_text(Buf *out, const json_t *r)
             buf_printf(out, ", measured %.2f", json_number_value(measured));
         buf_str(out, "\n");
     }
+    print_cluster(out, json_object_get(r, "cluster"));
 }
 
 /* --- the table of thresholds --- */

@@ -354,7 +354,7 @@ static json_t *run(const ReportInput *in)
     float *steps = malloc((size_t)(o->n - o->from + 1) * sizeof *steps);
     if (steps) {
         for (int64_t k = o->from; k < o->n; k++)
-            steps[k - o->from] = o->trace[TRACE_STEP][k] + o->trace[TRACE_WAIT][k];
+            steps[k - o->from] = observation_step(o, k);
         int lag = cycle_best_lag(steps, o->n - o->from, LONGEST_LAG, &correlation);
         /* Lengths come in an order, too: only a stall is one that is bad. */
         Status cycle = threshold_judge(LIMIT_CYCLE, correlation);

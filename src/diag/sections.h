@@ -1,6 +1,7 @@
 /* sections.h - the report of `myxtts diagnose` as one JSON object, from which text, JSON and HTML are made,
  * so that no number is computed twice. It has eight sections (hardware, configuration, code path, loader,
- * graph and kernels, memory, storage, run), the verdict, recommendations, and charts. Threads: one. */
+ * graph and kernels, memory, storage, run), with ranks a ninth, the verdict, recommendations, and charts.
+ * Threads: one. */
 #ifndef MYXTTS_DIAG_SECTIONS_H
 #define MYXTTS_DIAG_SECTIONS_H
 
@@ -9,6 +10,7 @@
 
 #include "diag/doctor.h"
 #include "diag/preflight.h"
+#include "diag/rank_doctor.h"
 #include "diag/storage.h"
 
 typedef struct ReportInput {
@@ -19,7 +21,8 @@ typedef struct ReportInput {
     const Verdict *v;
     const Preflight *preflight; /* NULL: none */
     const StorageTest *storage;
-    const char *command; /* as typed */
+    const RanksVerdict *ranks; /* NULL: this one trains alone */
+    const char *command;       /* as typed */
     const char *title;
     const char *run; /* folder of a training run whose pictures are added to the report; NULL: none */
 } ReportInput;

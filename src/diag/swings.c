@@ -212,7 +212,7 @@ static int look(Swing *s, Work *w, Err *err)
     const Observation *o = w->o;
     forecast_settings(&w->settings, o);
     for (int64_t k = 0; k < o->n; k++)
-        w->seen[k] = o->trace[TRACE_WAIT][k] + o->trace[TRACE_STEP][k];
+        w->seen[k] = observation_step(o, k);
     s->variation = variation_of(w->seen, o);
     if (!o->no_step)
         return 0;

@@ -17,6 +17,8 @@ typedef enum {
     LIMIT_STEP_DOMINATES, /* step time / time per batch of the next slowest stage */
     LIMIT_FORECAST,       /* difference between the forecast of the current settings and measurement, share */
     LIMIT_GAIN,           /* predicted gain that is worth a recommendation, share */
+    LIMIT_EXPOSED,        /* communication between ranks that is not hidden, share of step time */
+    LIMIT_LATE,           /* throughput that a slow rank or host must cost to be reported, share */
     /* Of a voice and its recordings: voice_doctor.h. */
     LIMIT_VOICE_OWN_TEXT,  /* what a clip's own text explains of it and another text does not, share */
     LIMIT_VOICE_COST,      /* mean squared distance between mel and alignment; 1: nothing was learned */

@@ -33,6 +33,7 @@ typedef enum {
     TRACE_PREPROCESS = TRACE_STAGE + STAGE_PREPROCESS,
     TRACE_PEER = TRACE_STAGE + STAGE_PEER,
     TRACE_STEP = TRACE_STAGE + STAGE_STEP,  /* the work of the step */
+    TRACE_SUM = TRACE_STAGE + STAGE_SUM,    /* the step waits for the sum over ranks, or for other ranks */
     TRACE_READ = TRACE_STAGE + STAGE_COUNT, /* workers inside a read, including waiting for the disk */
     TRACE_FEED, /* the feeder's thread, from enqueuing the batch to the end of its copy */
     TRACE_WAIT, /* the model device idle before the step */

@@ -16,6 +16,10 @@ int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, E
         rc = d->ops->event_open(d, &m->start[i], 1, err);
         if (!rc)
             rc = d->ops->event_open(d, &m->end[i], 1, err);
+        if (!rc)
+            rc = d->ops->event_open(d, &m->sum_start[i], 1, err);
+        if (!rc)
+            rc = d->ops->event_open(d, &m->sum_end[i], 1, err);
     }
     if (rc)
         step_meter_close(m);
@@ -27,10 +31,10 @@ int step_meter_open(StepMeter *m, Device *d, Counters *counters, int64_t skip, E
 void step_meter_close(StepMeter *m)
 {
     for (int i = 0; i < METER_LAG; i++) {
-        if (m->start[i])
-            m->device->ops->event_close(m->start[i]);
-        if (m->end[i])
-            m->device->ops->event_close(m->end[i]);
+        Event *const all[] = {m->start[i], m->end[i], m->sum_start[i], m->sum_end[i]};
+        for (int k = 0; k < 4; k++)
+            if (all[k])
+                m->device->ops->event_close(all[k]);
     }
     if (m->previous_end)
         m->device->ops->event_close(m->previous_end);
@@ -47,25 +51,32 @@ static int read_one(StepMeter *m, Err *err)
     if (rc)
         return rc;
     /* A wait below zero is the resolution of the events. */
-    double busy = ops->event_seconds(m->start[i], m->end[i]);
+    double sum = m->summed[i] ? ops->event_seconds(m->sum_start[i], m->sum_end[i]) : 0;
+    double busy = ops->event_seconds(m->start[i], m->end[i]) - sum;
     double wait = m->has_previous ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
     wait = wait > 0 ? wait : 0;
     if (m->counters) {
         counters_trace_set(m->counters, m->read, TRACE_STEP, busy);
+        counters_trace_set(m->counters, m->read, TRACE_SUM, sum);
         counters_trace_set(m->counters, m->read, TRACE_WAIT, wait);
     }
     /* The first steps fill the pipeline, and the first of all has no step before it. */
     if (m->read >= m->skip && m->has_previous) {
         stats_add(&m->busy, busy);
         stats_add(&m->wait, wait);
-        stats_add(&m->step, busy + wait);
+        stats_add(&m->step, busy + wait + sum);
         m->samples[m->sample_count++ % METER_KEEP] =
-            (StepSample){(float)(busy + wait), (float)wait, (float)busy};
+            (StepSample){(float)(busy + wait + sum), (float)wait, (float)busy};
         if (m->counters) {
-            counters_add(m->counters, STAGE_STEP, busy, wait, 0);
+            counters_add(m->counters, STAGE_STEP, busy, wait, sum);
             counters_left(m->counters, STAGE_STEP, 0, 0);
         }
+        if (m->counters && m->summed[i]) {
+            counters_add(m->counters, STAGE_SUM, sum, busy + wait, 0);
+            counters_left(m->counters, STAGE_SUM, 0, 0);
+        }
     }
+    m->summed[i] = 0;
     /* The end stays readable while its place in the ring is recorded anew. */
     Event *kept = m->previous_end;
     m->previous_end = m->end[i];
@@ -86,6 +97,13 @@ int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, uint64_t byte
 {
     m->device->ops->stream_batch(s, batch, bytes);
     return step_meter_begin(m, s, err);
+}
+
+int step_meter_sum(StepMeter *m, Stream *s, int end, Err *err)
+{
+    int i = (int)(m->begun % METER_LAG);
+    m->summed[i] = 1;
+    return m->device->ops->event_record(end ? m->sum_end[i] : m->sum_start[i], s, err);
 }
 
 /* The next begin uses the next pair of events. */

@@ -16,14 +16,17 @@
 #define METER_KEEP 16384 /* samples kept for percentiles and plots, the newest ones */
 
 typedef struct StepSample {
-    float step, wait, busy; /* seconds: end to end, idle before the step, work of the step */
+    /* Seconds: end to end, idle before the step, work of the step. What is left waited for ranks. */
+    float step, wait, busy;
 } StepSample;
 
 typedef struct StepMeter {
     Device *device;
     Counters *counters;
     Event *start[METER_LAG], *end[METER_LAG];
-    Event *previous_end; /* end of the last step that was read */
+    Event *sum_start[METER_LAG], *sum_end[METER_LAG];
+    int summed[METER_LAG]; /* the step waited for a sum over ranks */
+    Event *previous_end;   /* end of the last step that was read */
     int has_previous;
     int64_t begun, read;    /* number of steps begun, and of steps whose events were read */
     Stats step, wait, busy; /* of all steps but the first `skip` */
@@ -41,6 +44,9 @@ int step_meter_begin(StepMeter *m, Stream *s, Err *err);
 /* As step_meter_begin; also tells a simulated device which batch, of how many bytes, the following commands
  * belong to. */
 int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, uint64_t bytes, Err *err);
+/* Call with end 0 and 1 around the place where the stream waits for the sum over ranks, between begin and
+ * end: that time is not counted as work of the step. */
+int step_meter_sum(StepMeter *m, Stream *s, int end, Err *err);
 int step_meter_end(StepMeter *m, Stream *s, Err *err);
 int step_meter_finish(StepMeter *m, Err *err); /* waits for the steps that were not read yet */
 /* The q-quantile of the waits of the newest samples, in seconds. */

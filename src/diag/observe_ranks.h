@@ -1,0 +1,14 @@
+/* observe_ranks.h - runs a simulated cluster (`ranks` of --sim) in this process and observes its ranks: each
+ * has a thread, a pipeline and simulated devices of its own, and their steps meet in a Gang. All ranks see
+ * the same batches: a real sampler gives them shares with about as many frames. Threads: one. */
+#ifndef MYXTTS_DIAG_OBSERVE_RANKS_H
+#define MYXTTS_DIAG_OBSERVE_RANKS_H
+
+#include "diag/observation.h"
+#include "diag/rank_facts.h"
+
+/* *o: of rank 0; facts (may be NULL): malloc'd, of all options->sim->links.ranks of them. After a failure o
+ * is closed and *facts NULL. */
+int observe_ranks(Observation *o, RankFacts **facts, const ObserveOptions *options, Err *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* trial.h - a run of the real pipeline into the real step, made only to be looked at: what observe() and the
+ * ranks of a simulated cluster (gang.c) have in common. Private to src/diag. Threads: one for each trial. */
+#ifndef MYXTTS_DIAG_TRIAL_H
+#define MYXTTS_DIAG_TRIAL_H
+
+#include "diag/observation.h"
+#include "pipeline/step_meter.h"
+#include "train/engine.h"
+
+typedef struct Trial {
+    const ObserveOptions *o;
+    Pipeline *pipeline;
+    Engine *engine;
+    Stream *stream;
+    int own_stream;
+    StepMeter meter;
+    Monitor *monitor;
+    int64_t steps;
+    Stats phase[PHASE_COUNT];
+    StageSnapshot before[STAGE_COUNT];
+    int64_t begin; /* of the window: number of steps before it */
+    double cpu, wall;
+    EnginePlan plan;
+    struct Gang *gang; /* the ranks it trains with; NULL: alone */
+    int rank;
+} Trial;
+
+/* Opens, runs and observes. After a failure o is closed. trial_close must follow in any case; 1: a reader is
+ * stuck, and what it can reach must stay. */
+int trial_observe(Trial *s, Observation *o, Err *err);
+int trial_close(Trial *s);
+
+#endif
