@@ -61,8 +61,12 @@ void budget_open(Trainer *t)
 void budget_step(Trainer *t)
 {
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
-    if (budget <= 0 || t->first_step > t->state.schedule_from || elapsed > LAST_LOOK * budget)
+    if (budget <= 0 || t->first_step > t->state.schedule_from ||
+        (elapsed > LAST_LOOK * budget && !t->measuring))
         return;
+    /* A run that would end now, with time left, is looked at again: its first steps, which load kernels and
+     * make graphs, can take so long that few seemed to fit. */
+    const int ends = !t->measuring && t->state.step >= t->total;
     /* The default's epochs are over before a step was measured: they do not end the run. */
     if (t->measuring && t->state.step == t->total && t->total < t->most_steps)
         t->total = t->total < t->most_steps / 2 ? 2 * t->total : t->most_steps;
@@ -76,7 +80,8 @@ void budget_step(Trainer *t)
         return;
     }
     const int64_t steps = t->state.step - t->measure_step;
-    if (elapsed < first || steps < 2 || (!t->measuring && now - t->measure_from < budget / LOOKS))
+    if (elapsed < first || steps < (ends ? 1 : 2) ||
+        (!t->measuring && !ends && now - t->measure_from < budget / LOOKS))
         return;
     /* As many steps as fit into the rest of the time, and a small correction is not worth it: the learning
      * rate would jump. */
