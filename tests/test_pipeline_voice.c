@@ -127,6 +127,38 @@ static void test_pitch_follows_the_speed(void **state)
     check_pitch("--preprocessing-mode on_the_fly --augment-speed 0.2 --data-gpu sim0 --model-gpu sim1", 1);
 }
 
+/* A change of speed is a change of voice: in a batch all clips of a speaker have the same one, or a row would
+ * learn to speak in another voice than its reference. */
+static void test_a_speaker_has_one_speed(void **state)
+{
+    Run r;
+    int batches = 0, alike = 0, between = 0;
+    float last = 0;
+    run_open(&r, "--preprocessing-mode on_the_fly --augment-speed 0.3 --batch-size 20",
+             (RunOptions){.epochs = 2});
+    while (run_next(&r, NULL) == 0) {
+        const float *augment = (const float *)(const void *)(r.host + r.batch.layout.augment);
+        const int32_t *speaker = batch_ints(&r, r.batch.layout.speaker),
+                      *utterance = batch_ints(&r, r.batch.layout.utterance);
+        for (int a = 0; a < r.cfg.batch_size; a++)
+            for (int b = 0; b < a && utterance[a] >= 0; b++) {
+                if (utterance[b] < 0)
+                    continue;
+                const int same = augment[4 * a + 2] == augment[4 * b + 2];
+                if (speaker[a] == speaker[b])
+                    assert_true(same);
+                else
+                    between += !same;
+            }
+        batches++;
+        alike += augment[2] == last;
+        last = augment[2];
+    }
+    assert_int_equal(r.err.code, ERR_STOPPED);
+    assert_true(batches >= 4 && alike == 0 && between > 0); /* it is drawn for each speaker and each batch */
+    run_close(&r);
+}
+
 /* The same bits whichever way the mel is made. */
 static void test_modes_agree(void **state)
 {
@@ -333,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_cache_holds_the_pitch),
         cmocka_unit_test(test_pitch_is_the_cache_s),
         cmocka_unit_test(test_pitch_follows_the_speed),
+        cmocka_unit_test(test_a_speaker_has_one_speed),
         cmocka_unit_test(test_modes_agree),
         cmocka_unit_test(test_pitch_is_normalised),
         cmocka_unit_test(test_references),

@@ -284,7 +284,9 @@ const Option option_table[] = {
          "Mel frames that a vocoder sees of a clip at once, cut out anew in every epoch.", ALSO("training")),
     FLOAT(D, augment_gain_db, "0", 0, 24, "Random gain of up to this many decibels, up or down; 0 is off."),
     FLOAT(D, augment_noise_db, "0", 0, 80, "White noise this many decibels below the clip; 0 is off."),
-    FLOAT(D, augment_speed, "0", 0, 0.5, "Random change of speed by up to this share; 0 is off."),
+    FLOAT(D, augment_speed, "0", 0, 0.5,
+         "Random change of speed, and with it of the voice, by up to this share; the same for all clips of a "
+         "speaker in a batch; 0 is off."),
 
     /* data: devices */
     DEVICE(D, data_gpu, "auto",

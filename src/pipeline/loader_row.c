@@ -22,7 +22,8 @@
 #define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all */
 #define MAX_AUDIO_FILE ((size_t)1 << 30)   /* bytes */
 #define REFERENCE_SALT 0x7265666572656e63u /* keeps its numbers apart from those of the augmentation */
-#define MOST_WHY 512                       /* bytes of the sentence that says why a row is lost */
+#define SPEED_SALT 0x7370656564000000u
+#define MOST_WHY 512 /* bytes of the sentence that says why a row is lost */
 
 /* Bits of Loader.known. */
 enum { RECORD_WHOLE = 1, RECORD_DAMAGED = 2, RECORD_NAMED = 4 };
@@ -227,15 +228,26 @@ static int view_records(Loader *l, const Slot *s, uint32_t item, RowSource *r)
     return check_records(l, item, r);
 }
 
-/* A function of seed, epoch and utterance: the same whoever loads the row. */
-static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], int64_t epoch, uint32_t utterance)
+/* A change of speed makes another voice, so all clips of a speaker in a batch get the same one: a row must
+ * not learn to speak in another voice than its reference. */
+static float draw_speed(const Loader *l, int64_t batch, int32_t speaker)
 {
     const Config *cfg = l->o.cfg;
     Rng rng;
-    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)epoch), utterance));
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed ^ SPEED_SALT, (uint64_t)batch), (uint64_t)speaker));
+    return (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
+}
+
+/* A function of seed, batch and utterance: the same whoever loads the row. */
+static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], const BatchInfo *batch,
+                              const CorpusItem *item)
+{
+    const Config *cfg = l->o.cfg;
+    Rng rng;
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)batch->epoch), item->utterance));
     out[AUGMENT_GAIN] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
     out[AUGMENT_NOISE] = (float)cfg->augment_noise_db;
-    out[AUGMENT_SPEED] = (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
+    out[AUGMENT_SPEED] = draw_speed(l, batch->number, item->speaker);
     uint32_t bits = (uint32_t)rng_u64(&rng);
     memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
 }
@@ -326,7 +338,7 @@ static int read_segment(Loader *l, Worker *w, const Slot *s, int row, RowSource 
         from = w->segment;
     }
     float augment[AUGMENT_COUNT];
-    draw_augmentation(l, augment, s->info.epoch, r->item->utterance);
+    draw_augmentation(l, augment, &s->info, r->item);
     audio_samples(to, from, a->scale * preprocess_factor(augment[AUGMENT_GAIN]), n);
     memset(to + n, 0, (size_t)(size - n) * sizeof *to);
     r->samples = (int32_t)size;
@@ -431,7 +443,7 @@ static void write_segment_row(const Loader *l, const Slot *s, int row, const Row
     float augment[AUGMENT_COUNT] = {0};
     const BatchLayout *b = &s->layout;
     if (corpus_brings_mel(l->o.corpus))
-        draw_augmentation(l, augment, s->info.epoch, r->item->utterance);
+        draw_augmentation(l, augment, &s->info, r->item);
     augment[AUGMENT_NOISE] = 0;
     augment[AUGMENT_SPEED] = 1;
     memset((float *)(void *)(s->memory + b->pitch) + (size_t)row * (size_t)s->info.frames, 0,
@@ -458,7 +470,7 @@ static void write_row(const Loader *l, const Slot *s, int row, const RowSource *
     *int_at(s, b->speaker, row) = r->item->speaker;
     *int_at(s, b->utterance, row) = (int32_t)r->item->utterance;
     *int_at(s, b->sample_length, row) = r->samples;
-    draw_augmentation(l, augment_of(s, row), s->info.epoch, r->item->utterance);
+    draw_augmentation(l, augment_of(s, row), &s->info, r->item);
     write_pitch(l, s, row, r);
 }
 
