@@ -235,18 +235,28 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
         printf("  %-12s %s %s\n", i ? "" : "voice", w->findings[i].evidence, w->findings[i].advice);
 }
 
-/* Share of clips whose batch of B holds another clip of their speaker, for batches drawn at random. */
-static double found_share(const Corpus *c, int B)
+/* Clips whose speaker has no other: the sampler finds no partner for them. */
+static uint32_t clips_alone(const Corpus *c)
 {
-    double sum = 0;
-    uint32_t *clips = calloc((size_t)c->speaker_count, sizeof *clips);
+    uint32_t alone = 0, *clips = calloc((size_t)c->speaker_count, sizeof *clips);
     for (uint32_t i = 0; clips && i < c->count; i++)
         clips[c->items[i].speaker]++;
-    for (int32_t s = 0; clips && s < c->speaker_count && c->count > 1; s++)
-        if (clips[s])
-            sum += clips[s] * (1 - pow(1 - (double)(clips[s] - 1) / (double)(c->count - 1), B - 1));
+    for (int32_t s = 0; clips && s < c->speaker_count; s++)
+        alone += clips[s] == 1;
     free(clips);
-    return c->count ? sum / c->count : 0;
+    return alone;
+}
+
+/* Where a clip's voice comes from in training. */
+static void print_references(const Corpus *c, int batch_size, Log *log)
+{
+    uint32_t alone = batch_size > 1 ? clips_alone(c) : c->count;
+    if (alone < c->count)
+        log_info(log, "  clips of a speaker come in pairs, each the voice reference of the other");
+    if (alone)
+        log_info(log, "  %u clip%s no other of %s speaker and refer%s to %s", alone,
+                 alone == 1 ? " finds" : "s find", alone == 1 ? "its" : "their", alone == 1 ? "s" : "",
+                 alone == 1 ? "itself" : "themselves");
 }
 
 /* Prepare, open, plan, say what will happen, train, judge. */
@@ -296,11 +306,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
              voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
              plural((uint64_t)r->train.speaker_count));
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
-        log_info(log,
-                 "  %.0f %% of the clips find another clip of their speaker in their batch as voice "
-                 "reference; the others refer to "
-                 "themselves",
-                 100 * found_share(&r->train, cfg->batch_size));
+        print_references(&r->train, cfg->batch_size, log);
     if (!cfg->native_loading)
         log_warn(log,
                  "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
