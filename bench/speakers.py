@@ -3,8 +3,9 @@
 
 usage: bench/speakers.py OUT [--spoken FOLDER] [--least SHARE] [--least-way SHARE]
   OUT            what tools/voice.sh leaves: reference/VOICE/NN.wav (the recordings) and spoken/VOICE/NN.wav (the voice); or what
-                 bench/many_speakers leaves, whose speakers.tsv says who is trained and who is held out: then the groups are judged
-  --spoken       another folder with a folder for each speaker, as OUT/griffin-lim
+                 bench/many_speakers leaves, whose speakers.tsv says who is trained and who is held out: then the folders of made/ are
+                 judged, each by groups
+  --spoken       another folder with a folder for each speaker, as OUT/griffin-lim; or another one than OUT/made
   --least SHARE  exit 1 when fewer are recognised, for a speaker and a measure (0.95); of groups they are only said
   --least-way    exit 1 when a group is less far on the way from the similarity of different speakers (0) to that of one speaker's recordings (1);
                  asked for groups only (0.5)
@@ -91,10 +92,24 @@ def features(files, measure):
     return out
 
 
-def embed_all(paths):
+def embed_some(paths):
+    import torch
     from resemblyzer import VoiceEncoder, preprocess_wav
+    torch.set_num_threads(1)
     encoder = VoiceEncoder("cpu", verbose=False)
     return [encoder.embed_utterance(preprocess_wav(p)) for p in paths]
+
+
+def embed_all(paths):
+    jobs = max(1, min(os.cpu_count(), len(paths) // 16))
+    if jobs == 1:
+        return embed_some(paths)
+    parts = [paths[i::jobs] for i in range(jobs)]
+    out = [None] * len(paths)
+    with ProcessPoolExecutor(jobs) as pool:
+        for i, some in enumerate(pool.map(embed_some, parts)):
+            out[i::jobs] = some
+    return out
 
 
 def pitch_all(paths):
@@ -127,6 +142,28 @@ def judge(real, clips, nearest):
     return heard
 
 
+MEASURES = (("embedding", embed_all, nearest_embedding), ("pitch", pitch_all, nearest_pitch))
+
+
+def measure(files):
+    """{measure: {speaker: {sentence: feature}}}"""
+    try:
+        return {name: features(files, how) for name, how, _ in MEASURES}
+    except ImportError as e:
+        fail(f"{e}; pip install resemblyzer soundfile")
+
+
+def measure_made(real, files):
+    """-> {measure: who is heard}, similarities of each speaker; real: measure() of the recordings"""
+    made, result = measure(files), {}
+    for name, _, nearest in MEASURES:
+        own = {s: real[name][s] for s in made[name]}
+        result[name] = {"recordings": judge(real[name], own, nearest), "spoken": judge(real[name], made[name], nearest)}
+    hz = lambda of: {s: round(float(np.exp(np.nanmedian(list(v.values())))), 1) for s, v in of.items()}
+    result["pitch"].update(recordings_hz=hz(real["pitch"]), spoken_hz=hz(made["pitch"]))
+    return result, similarities(real["embedding"], made["embedding"])
+
+
 def similarities(real, made):
     """{speaker: {"spoken": , "same": , "different": }}: mean cosines of clips with different sentences"""
     def unit(v):
@@ -140,7 +177,7 @@ def similarities(real, made):
             total, count = sums.get(n, (0, 0))
             sums[n] = (total + unit(v), count + 1)
     out = {}
-    for s in real:
+    for s in made:
         own = {n: unit(v) for n, v in real[s].items()}
         different = []
         for n, v in own.items():
@@ -158,34 +195,46 @@ def way(row):
     return (row["spoken"] - row["different"]) / max(row["same"] - row["different"], 1e-9)
 
 
-def read_groups(out, speakers):
-    """{group: speakers} of speakers.tsv; None where there is none"""
+def read_groups(out, made):
+    """[(title, folder, speakers)] of speakers.tsv and what is in made; None where there is no speakers.tsv"""
     path = os.path.join(out, "speakers.tsv")
     if not os.path.exists(path):
         return None
     with open(path, encoding="utf-8") as f:
         kinds = dict(line.rstrip("\n").split("\t")[:2] for line in f)
-    names = {"trained": "trained, --speaker", "held-out": "held out, --reference"}
-    return {title: [s for s in speakers if kinds.get(s) == kind] for kind, title in names.items() if kind in kinds.values()}
+    groups = []
+    for folder, group, title in (("copy", None, "copy synthesis"), ("speaker", "trained", "--speaker"), ("reference", "trained", "--reference, trained"),
+                                 ("reference", "held-out", "--reference, held out")):
+        d = os.path.join(made, folder)
+        members = [s for s in kinds if (group is None or kinds[s] == group) and os.path.isdir(os.path.join(d, s))]
+        if members:
+            groups.append((title, d, sorted(members)))
+    return groups or fail(f"there is no folder speaker, reference or copy in {made}; bench/many_speakers speak makes them")
 
 
-def judge_groups(groups, similarity, result, least):
-    """Prints a row for each group; -> {group: figures}, whether all are far enough."""
-    figures, passed = {}, True
+def judge_groups(groups, real, least):
+    """Prints a row for each group; -> {group: figures}, {group: {speaker: similarities}}, whether all are far enough."""
+    figures, found, passed = {}, {}, True
     print(f"{'similarity':24s} {'speakers':>8s} {'spoken':>8s} {'same':>8s} {'different':>10s} {'way':>6s} {'nearest':>9s} {'recordings':>11s} {'pitch off':>10s}")
-    for title, members in groups.items():
+    for title, folder, members in groups:
+        result, similarity = measure_made(real, listen(folder, members))
         row = {k: float(np.mean([similarity[s][k] for s in members])) for k in ("spoken", "same", "different")}
         row["way"] = way(row)
         row.update({kind: float(np.mean([shares(result["embedding"][key])[s] for s in members])) for kind, key in (("recognised", "spoken"),
                                                                                                                   ("recordings_recognised", "recordings"))})
         row["semitones"] = float(np.nanmean([abs(12 * np.log2(result["pitch"]["spoken_hz"][s] / result["pitch"]["recordings_hz"][s])) for s in members]))
         print(f"  {title:22s} {len(members):8d} {row['spoken']:8.3f} {row['same']:8.3f} {row['different']:10.3f} {row['way']:6.2f} "
-              f"{100 * row['recognised']:8.1f}% {100 * row['recordings_recognised']:10.1f}% {row['semitones']:7.1f} st")
+              f"{100 * row['recognised']:8.1f}% {100 * row['recordings_recognised']:10.1f}% {row['semitones']:7.1f} st", flush=True)
+        worst = sorted(similarity, key=lambda s: way(similarity[s]))[:4]
+        print("    least alike: " + ", ".join(f"{s} ({way(similarity[s]):.2f})" for s in worst), flush=True)
         passed &= row["way"] >= least
         figures[title] = dict(row, speakers=len(members))
-    worst = sorted(similarity, key=lambda s: way(similarity[s]))[:5]
-    print("  least alike: " + ", ".join(f"{s} ({way(similarity[s]):.2f})" for s in worst))
-    return figures, passed
+        found[title] = similarity
+    return figures, found, passed
+
+
+def rounded(similarity):
+    return {s: {k: round(v, 4) for k, v in of.items()} for s, of in similarity.items()}
 
 
 def shares(heard):
@@ -222,36 +271,26 @@ def main():
     p.add_argument("--least", type=float, default=0.95)
     p.add_argument("--least-way", type=float, default=0.5)
     o = p.parse_args()
-    reference, spoken = os.path.join(o.out, "reference"), o.spoken or os.path.join(o.out, "spoken")
-    for d in (reference, spoken):
-        if not os.path.isdir(d):
-            fail(f"there is no folder {d}")
+    reference, spoken = os.path.join(o.out, "reference"), o.spoken
+    if not os.path.isdir(reference):
+        fail(f"there is no folder {reference}")
     speakers = sorted(d for d in os.listdir(reference) if os.path.isdir(os.path.join(reference, d)))
     if len(speakers) < 2:
         fail(f"{reference} has {len(speakers)} speaker: with fewer than two there is nothing to tell apart")
-    real, made = listen(reference, speakers), listen(spoken, speakers)
-    result, passed, similarity, groups = {}, True, {}, read_groups(o.out, speakers)
-    for name, measure, nearest in (("embedding", embed_all, nearest_embedding), ("pitch", pitch_all, nearest_pitch)):
-        try:
-            a = features(real, measure)
-        except ImportError as e:
-            fail(f"{name}: {e}; pip install resemblyzer soundfile")
-        b = features(made, measure)
-        result[name] = {"recordings": judge(a, a, nearest), "spoken": judge(a, b, nearest)}
-        if name == "embedding":
-            similarity = similarities(a, b)
-        if name == "pitch":
-            hz = lambda of: {s: round(float(np.exp(np.nanmedian(list(v.values())))), 1) for s, v in of.items()}
-            result[name].update(recordings_hz=hz(a), spoken_hz=hz(b))
+    groups = read_groups(o.out, spoken or os.path.join(o.out, "made"))
+    made = None if groups else listen(spoken or os.path.join(o.out, "spoken"), speakers)
+    real = measure(listen(reference, speakers))
     if groups:
-        figures, passed = judge_groups(groups, similarity, result, o.least_way)
+        figures, similarity, passed = judge_groups(groups, real, o.least_way)
         print("well" if passed else "NOT ALIKE", f"(at least {o.least_way:g} of the way is wanted)")
+        more = {"groups": figures, "similarity": {title: rounded(of) for title, of in similarity.items()}}
     else:
-        figures, passed = {}, show_speakers(speakers, result, similarity, o.least)
-    json.dump({"speakers": speakers, "sentences": {s: len(made[s]) for s in speakers}, "least": o.least, "passed": bool(passed),
-               **({"groups": figures} if groups else {}), "similarity": {s: {k: round(v, 4) for k, v in of.items()} for s, of in similarity.items()},
-               **{name: {"recordings": shares(r["recordings"]), "spoken": shares(r["spoken"]),
-                         **{k: v for k, v in r.items() if k.endswith("_hz")}} for name, r in result.items()}}, sys.stdout)
+        result, similarity = measure_made(real, made)
+        passed = show_speakers(speakers, result, similarity, o.least)
+        more = {"sentences": {s: len(made[s]) for s in speakers}, "similarity": rounded(similarity),
+                **{name: {"recordings": shares(r["recordings"]), "spoken": shares(r["spoken"]),
+                          **{k: v for k, v in r.items() if k.endswith("_hz")}} for name, r in result.items()}}
+    json.dump({"speakers": speakers, "least": o.least, "passed": bool(passed), **more}, sys.stdout)
     print()
     return 0 if passed else 1
 

@@ -19,8 +19,8 @@ verdict no_line_is_said_twice $?
 [ "$(find "$dir/out/data/wavs" -name '*.wav' -size +1k | wc -l)" = 12 ] && [ "$(find "$dir/out/reference" -name '0[12].wav' -size +1k | wc -l)" = 12 ]
 verdict clips_and_sentences_are_spoken $?
 held=$(awk -F'\t' '$2 == "held-out" { print $1 }' "$dir/out/speakers.tsv" | sort | tr '\n' ' ')
-[ "$(cd "$dir/out/clip" && printf '%s\n' *.wav | sed 's/\.wav$//' | sort | tr '\n' ' ')" = "$held" ] && [ "$(echo "$held" | wc -w)" = 2 ]
-verdict the_others_have_a_clip_to_listen_to $?
+[ "$(cd "$dir/out/clip" && printf '%s\n' *.wav | sed 's/\.wav$//' | sort)" = "$(cut -f1 "$dir/out/speakers.tsv" | sort)" ] && [ "$(echo "$held" | wc -w)" = 2 ]
+verdict everybody_has_a_clip_to_listen_to $?
 ! cut -d'|' -f4 "$dir/out/data/metadata.csv" | grep -qxF "$(echo "$held" | tr ' ' '\n' | grep .)"
 verdict nobody_who_is_held_out_is_in_the_corpus $?
 before=$(stat -c '%n %y' "$dir"/out/data/wavs/*.wav)
@@ -32,9 +32,52 @@ log_has too_few_lines_are_counted '30 lines that can be used'
 ends_with too_many_speakers 2 corpus --trained 500
 log_has the_most_speakers_are_said 'at most [0-9]+ speakers'
 
-printf '#!/bin/sh\necho "$*" >>"%s/calls"\n' "$dir" >"$dir/myxtts"
+# A program that notes how it is called and leaves a file for every line.
+cat >"$dir/myxtts" <<EOF
+#!/bin/bash
+echo "\$*" >>"$dir/calls"
+while [ \$# -gt 1 ]; do case \$1 in --lines) lines=\$2 ;; --output-dir) to=\$2 ;; esac; shift; done
+[ -z "\$lines" ] || for i in \$(seq \$(wc -l <"\$lines")); do cp "$dir/word.wav" "\$to/\$(printf %02d \$i).wav"; done
+EOF
 chmod +x "$dir/myxtts"
-ends_with the_voice_is_asked 0 env MYXTTS_BIN="$dir/myxtts" bench/many_speakers speak "$dir/out" "$dir/run" --iterations 5
-[ "$(grep -c -- '--speaker' "$dir/calls")" = 4 ] && [ "$(grep -c -- "--reference $dir/out/clip/.*--iterations 5" "$dir/calls")" = 2 ]
-verdict trained_ones_by_name_and_others_by_a_recording $?
+python3 - "$dir" <<'EOF'
+import os, sys, wave
+def tone(path, frames):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with wave.open(path, "wb") as f:
+        f.setparams((1, 2, 8000, 0, "NONE", ""))
+        f.writeframes(bytes(2 * frames))
+d = sys.argv[1]
+tone(f"{d}/word.wav", 700)
+with open(os.path.join(d, "word.csv"), "w") as f:
+    for who in ("ann", "bob"):
+        for word in ("one", "two", "six"):
+            for take in range(5):
+                tone(f"{d}/fsdd/wavs/{word}_{who}_{take}.wav", 400)
+                f.write(f"{word}_{who}_{take}|{word}|{word}|{who}\n")
+os.rename(os.path.join(d, "word.csv"), os.path.join(d, "fsdd", "metadata.csv"))
+EOF
+speak() { env MYXTTS_BIN="$dir/myxtts" bench/many_speakers speak "$@"; }
+frames() { echo $((($(stat -c %s "$1") - 44) / 2)); }
+ends_with the_voice_is_asked 0 speak "$dir/out" "$dir/run" --jobs 2 --iterations 5
+[ "$(grep -c -- '--speaker .*--iterations 5' "$dir/calls")" = 4 ] && [ "$(grep -c -- "--reference $dir/out/clip/.*--iterations 5" "$dir/calls")" = 6 ] &&
+    [ "$(grep -c -- "^vocode .*/01.wav .*/02.wav .*--vocoder griffin_lim" "$dir/calls")" = 6 ]
+verdict trained_ones_by_name_and_all_by_a_recording $?
+mkdir -p "$dir/run/vocoder"
+: >"$dir/calls"
+ends_with copies_alone 0 speak "$dir/out" "$dir/run" --made "$dir/copies" --kinds copy
+[ "$(grep -c -- "--checkpoint $dir/run/vocoder\$" "$dir/calls")" = 6 ] && [ "$(wc -l <"$dir/calls")" = 6 ]
+verdict the_run_s_own_vocoder_is_taken $?
+
+ends_with words_are_dealt_out 0 bench/many_speakers digits "$dir/words" --data "$dir/fsdd" --sentences 2
+[ "$(wc -l <"$dir/words/data/metadata.csv")" = 12 ] && [ "$(find "$dir/words/data/wavs" -name '*.wav' | wc -l)" = 12 ]
+verdict what_is_not_judged_is_learned_from $?
+[ "$(frames "$dir/words/reference/ann/02.wav")" = 1200 ] && [ "$(frames "$dir/words/clip/bob.wav")" = 1200 ]
+verdict a_sentence_is_every_word_once $?
+ends_with words_are_spoken_one_by_one 0 speak "$dir/words" "$dir/run" --kinds speaker
+[ "$(sort "$dir/words/made/lines.txt" | tr '\n' ' ')" = "one six two " ] && [ "$(ls "$dir/words/made/speaker/ann" | tr '\n' ' ')" = "01.wav 02.wav " ] &&
+    [ "$(frames "$dir/words/made/speaker/ann/01.wav")" = 2100 ]
+verdict and_put_together $?
+ends_with too_few_takes 3 bench/many_speakers digits "$dir/few" --data "$dir/fsdd" --sentences 4
+log_has takes_are_counted 'says a word 5 times'
 exit $failed
