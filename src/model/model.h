@@ -161,7 +161,8 @@ uint64_t pass_bytes(const Model *m, const Ops *ops, int B, int T, int M, int tra
  * not used at once. */
 int pass_open(Pass **r, Model *m, const ModelInput *in, void *memory, int training, Err *err);
 void pass_close(Pass *r);
-/* Zeroes sums and gradients (before the first batch of a step). */
+/* Zeroes sums and gradients (before the first batch of a step), in parallel with the forward pass that has to
+ * follow. */
 void pass_clear(Model *m, void *sums);
 /* training: dropout is on. */
 void pass_forward(Pass *r, int training);

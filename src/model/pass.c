@@ -40,10 +40,12 @@ void pass_close(Pass *r) { free(r); }
 void pass_clear(Model *m, void *sums)
 {
     const Ops *ops = m->c->ops;
+    side_begin(m);
     ops->fill_zero(m->c, sums, SUM_COUNT * ops->acc_bytes);
     /* Gradients add up over the micro-batches of a step, so they begin at zero. */
     if (m->grads)
         ops->fill_zero(m->c, m->grads, (size_t)m->params.size * ops->acc_bytes);
+    side_end(m);
 }
 
 void pass_forward(Pass *r, int training) { r->m->network->forward(r, training); }

@@ -10,7 +10,7 @@ void *cut_take(Cut *c, uint64_t bytes)
 {
     /* Without memory only the bytes are counted. */
     void *p = c->base ? c->base + c->used : NULL;
-    c->used += (bytes + 255) / 256 * 256;
+    c->used += (bytes + CUT_ALIGN - 1) / CUT_ALIGN * CUT_ALIGN;
     return p;
 }
 

@@ -7,11 +7,13 @@
 #include "model/model.h"
 
 /* Memory that is cut, or only counted (base NULL). */
+#define CUT_ALIGN 256 /* bytes */
+
 typedef struct Cut {
     char *base;
     uint64_t used;
 } Cut;
-void *cut_take(Cut *c, uint64_t bytes); /* 256-byte aligned; NULL while counting */
+void *cut_take(Cut *c, uint64_t bytes); /* aligned to CUT_ALIGN; NULL while counting */
 
 /* One norm of the chain. */
 typedef struct NormPass {

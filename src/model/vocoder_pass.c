@@ -1,6 +1,7 @@
 /* vocoder_pass.c - one batch through the vocoder: memory, forward, losses, backward. */
 #include "model/vocoder_pass.h"
 
+#include "base/bytes.h"
 #include "model/vocoder_tables.h"
 
 #define PRIOR_SHIFT 0.3f /* what the flat bands of the prior lack of a spectrum's peaks, on the average */
@@ -12,49 +13,85 @@ static const Dropout no_dropout = {0, 0};
 static int rows_of(const VocoderPass *r) { return r->pass.in.B * r->pass.in.M; }
 static int samples_of(const VocoderPass *r) { return (r->pass.in.M - 1) * r->pass.m->cfg.hop_length; }
 
+/* ---- memory ---- */
+
+/* From a block's array to that of the next, in bytes. */
+static uint64_t wide_step(const VocoderPass *r, const Ops *ops)
+{
+    return round_up((uint64_t)rows_of(r) * (uint64_t)r->pass.m->cfg.vocoder_dim * ops->real_bytes, CUT_ALIGN);
+}
+static uint64_t row_step(const VocoderPass *r, const Ops *ops)
+{
+    return round_up((uint64_t)rows_of(r) * ops->acc_bytes, CUT_ALIGN);
+}
+
 void vocoder_pass_cut(Pass *p, const Ops *ops, Cut *c)
 {
     VocoderPass *r = vocoder_of(p);
     const Model *m = p->m;
     const Config *cfg = &m->cfg;
     const int64_t rows = rows_of(r);
-    const uint64_t R = (uint64_t)rows, C = (uint64_t)cfg->vocoder_dim, e = ops->real_bytes, wide = R * C * e,
+    const uint64_t R = (uint64_t)rows, e = ops->real_bytes, wide = wide_step(r, ops), row = row_step(r, ops),
                    samples = (uint64_t)p->in.B * (uint64_t)samples_of(r);
     const uint64_t unfolded = ops->unfolded_bytes(rows, cfg->n_mels, VOCODER_KERNEL);
+    BlockPass *b = &r->block;
     r->unused_len = cut_take(c, (uint64_t)p->in.B * sizeof *r->unused_len);
     r->mel = cut_take(c, R * (uint64_t)cfg->n_mels * e);
     r->prior = cut_take(c, R * (uint64_t)(cfg->n_fft / 2 + 1) * sizeof *r->prior);
-    norm_cut(&r->first, ops, c, rows, cfg->vocoder_dim);
     r->unfolded = p->training && unfolded ? cut_take(c, unfolded) : NULL;
-    for (int i = 0; i < cfg->vocoder_layers; i++) {
-        BlockPass *b = &r->block[i];
-        /* The backward pass reads what every block was given; without one the blocks share their memory. */
-        if (i && !p->training) {
-            *b = r->block[0];
-            b->x = r->last.sum;
-            continue;
-        }
-        b->x = i ? cut_take(c, wide) : r->first.out;
-        b->deep = cut_take(c, wide);
-        b->out = cut_take(c, wide);
-        b->mean = cut_take(c, R * ops->acc_bytes);
-        b->rstd = cut_take(c, R * ops->acc_bytes);
-        b->h = cut_take(c, VOCODER_WIDEN * wide);
-        if (!i)
-            norm_cut(&r->last, ops, c, rows, cfg->vocoder_dim);
-    }
-    r->y = cut_take(c, wide);
+    /* The backward pass reads what every block was given; without one the blocks share their memory. */
+    r->kept = p->training ? cfg->vocoder_layers : 1;
+    const uint64_t kept = (uint64_t)r->kept;
+    b->x = cut_take(c, kept * wide);
+    b->deep = cut_take(c, kept * wide);
+    b->out = cut_take(c, kept * wide);
+    b->mean = cut_take(c, kept * row);
+    b->rstd = cut_take(c, kept * row);
+    b->h = cut_take(c, kept * VOCODER_WIDEN * wide);
+    r->first.sum = cut_take(c, wide);
+    r->first.out = b->x;
+    r->first.mean = cut_take(c, row);
+    r->first.rstd = cut_take(c, row);
+    norm_cut(&r->last, ops, c, rows, cfg->vocoder_dim);
     r->spectrum = cut_take(c, R * (uint64_t)m->vocoder.head.out * e);
     r->wave = cut_take(c, samples * ops->acc_bytes);
     if (!p->training)
         return;
+    /* Every block has its own gradients where those of several blocks' weights are computed at once. */
+    r->grads = ops->layers_at_once > 1 ? cfg->vocoder_layers : 1;
+    const uint64_t grads = (uint64_t)r->grads;
     r->dwave = cut_take(c, samples * ops->acc_bytes);
     r->dspectrum = cut_take(c, R * (uint64_t)m->vocoder.head.out * e);
-    r->dx[0] = cut_take(c, wide);
-    r->dx[1] = cut_take(c, wide);
-    r->dn = cut_take(c, wide);
-    r->dd = cut_take(c, wide);
-    r->dh = cut_take(c, VOCODER_WIDEN * wide);
+    r->dx = cut_take(c, (grads + 1) * wide);
+    r->dedge = cut_take(c, wide);
+    b->dn = cut_take(c, grads * wide);
+    b->dd = cut_take(c, grads * wide);
+    b->dh = cut_take(c, grads * VOCODER_WIDEN * wide);
+}
+
+static void *further(void *p, uint64_t bytes) { return p ? (char *)p + bytes : NULL; }
+
+static BlockPass block_of(const VocoderPass *r, int i)
+{
+    const Ops *ops = r->pass.m->c->ops;
+    const uint64_t wide = wide_step(r, ops), row = row_step(r, ops);
+    const uint64_t kept = r->kept > 1 ? (uint64_t)i : 0, grads = r->grads > 1 ? (uint64_t)i : 0;
+    const BlockPass *b = &r->block;
+    return (BlockPass){.x = !i || r->kept > 1 ? further(b->x, kept * wide) : r->last.sum,
+                       .deep = further(b->deep, kept * wide),
+                       .out = further(b->out, kept * wide),
+                       .mean = further(b->mean, kept * row),
+                       .rstd = further(b->rstd, kept * row),
+                       .h = further(b->h, kept * VOCODER_WIDEN * wide),
+                       .dn = further(b->dn, grads * wide),
+                       .dd = further(b->dd, grads * wide),
+                       .dh = further(b->dh, grads * VOCODER_WIDEN * wide)};
+}
+
+/* The gradient of what goes into block i; of what comes out of the last one, with the number behind it. */
+static void *dx_of(const VocoderPass *r, int i)
+{
+    return further(r->dx, (uint64_t)(r->grads > 1 ? i : i % 2) * wide_step(r, r->pass.m->c->ops));
 }
 
 /* ---- forward ---- */
@@ -66,23 +103,23 @@ static void norm_forward(Model *m, const NormAt *at, void *in, void *out, void *
                             rows, m->cfg.vocoder_dim, no_dropout);
 }
 
-/* to: x of the next block, or the sum of the last norm. */
-static void block_forward(VocoderPass *r, int i, void *to)
+static void block_forward(VocoderPass *r, int i)
 {
     Model *m = r->pass.m;
     const Ops *ops = m->c->ops;
     const BlockAt *at = &m->vocoder.block[i];
-    const BlockPass *b = &r->block[i];
+    const BlockPass b = block_of(r, i);
     const ModelInput *in = &r->pass.in;
-    const int C = m->cfg.vocoder_dim;
     const int64_t rows = rows_of(r);
+    void *to = i + 1 < m->cfg.vocoder_layers ? block_of(r, i + 1).x : r->last.sum;
     model_mark(m, "vocoder", i, 0);
-    ops->depthwise_forward(m->c, b->deep, b->x, weight_at(m, at->depthwise.w), weight_at(m, at->depthwise.b),
-                           in->mel_length, in->B, in->M, C, VOCODER_KERNEL);
-    norm_forward(m, &at->norm, b->deep, b->out, b->mean, b->rstd, rows);
-    linear_forward(m, &at->up, b->h, b->out, rows, ACT_RELU);
-    linear_forward(m, &at->down, r->y, b->h, rows, ACT_NONE);
-    ops->add_forward(m->c, to, b->x, r->y, rows * C);
+    ops->filter_norm_forward(m->c, b.out, b.deep, b.mean, b.rstd, b.x, weight_at(m, at->depthwise.w),
+                             weight_at(m, at->depthwise.b), weight_at(m, at->norm.w),
+                             weight_at(m, at->norm.b), in->mel_length, in->B, in->M, m->cfg.vocoder_dim,
+                             VOCODER_KERNEL);
+    linear_forward(m, &at->up, b.h, b.out, rows, ACT_RELU);
+    ops->linear_add(m->c, to, b.x, b.h, weight_at(m, at->down.w), weight_at(m, at->down.b), rows,
+                    at->down.out, at->down.in);
 }
 
 void vocoder_pass_forward(Pass *p, int training)
@@ -108,7 +145,7 @@ void vocoder_pass_forward(Pass *p, int training)
                       VOCODER_KERNEL, ACT_NONE);
     norm_forward(m, &at->norm_in, r->first.sum, r->first.out, r->first.mean, r->first.rstd, rows);
     for (int i = 0; i < cfg->vocoder_layers; i++)
-        block_forward(r, i, i + 1 < cfg->vocoder_layers ? r->block[i + 1].x : r->last.sum);
+        block_forward(r, i);
     model_mark(m, "vocoder out", -1, 0);
     norm_forward(m, &at->norm_out, r->last.sum, r->last.out, r->last.mean, r->last.rstd, rows);
     linear_forward(m, &at->head, r->spectrum, r->last.out, rows, ACT_NONE);
@@ -130,16 +167,15 @@ void vocoder_pass_losses(Pass *p, void *sums)
     const int samples = samples_of(r);
     model_mark(m, "losses", -1, 0);
     ops->length_groups(m->c, r->unused_len, term_at(m, sums, SUM_FRAMES), in->mel_length, in->B, 1);
-    if (r->dwave)
-        ops->fill_zero(m->c, r->dwave, (size_t)in->B * (size_t)samples * ops->acc_bytes);
+    SoundScale scales[VOCODER_LOSSES];
     for (int i = 0; i < VOCODER_LOSSES; i++) {
-        const SoundFrames f = vocoder_loss_frames(m, ops, i);
-        const SoundBands bands = vocoder_bands(m, i);
-        const double count = (double)VOCODER_LOSSES * (samples / f.hop + 1) * bands.count;
-        ops->spectral_loss(m->c, term_at(m, sums, TERM_SPECTRAL), r->dwave, r->wave, in->samples,
-                           in->mel_length, &f, &bands, in->B, samples,
-                           (float)(loss_term_weight(TERM_SPECTRAL, &m->cfg) * in->M / count));
+        scales[i] = (SoundScale){vocoder_loss_frames(m, ops, i), vocoder_bands(m, i), 0};
+        const double count =
+            (double)VOCODER_LOSSES * (samples / scales[i].frames.hop + 1) * scales[i].bands.count;
+        scales[i].weight = (float)(loss_term_weight(TERM_SPECTRAL, &m->cfg) * in->M / count);
     }
+    ops->spectral_loss(m->c, term_at(m, sums, TERM_SPECTRAL), r->dwave, r->wave, in->samples, in->mel_length,
+                       scales, VOCODER_LOSSES, in->B, samples);
 }
 
 /* ---- backward ---- */
@@ -151,24 +187,97 @@ static void norm_backward(Model *m, const NormAt *at, void *din, const void *dou
                              mean, rstd, weight_at(m, at->w), rows, m->cfg.vocoder_dim, no_dropout);
 }
 
-/* The gradient of what came out of a block -> that of what went in, in the same memory. */
-static void block_backward(VocoderPass *r, int i, void *dx)
+/* Elements from a parameter of a block to that of the next: all blocks have the same list. */
+static int64_t param_step(const Model *m)
+{
+    return m->cfg.vocoder_layers > 1 ? m->vocoder.block[1].up.w - m->vocoder.block[0].up.w : 0;
+}
+
+static Linears linears_of(Model *m, const LinearAt *at, int count, const void *dout, uint64_t dout_step,
+                          const void *in, uint64_t in_step)
+{
+    const uint64_t real = m->c->ops->real_bytes;
+    return (Linears){.count = count,
+                     .dw = grad_at(m, at->w),
+                     .dbias = grad_at(m, at->b),
+                     .dout = dout,
+                     .in = in,
+                     .param_step = param_step(m),
+                     .dout_step = (int64_t)(dout_step / real),
+                     .in_step = (int64_t)(in_step / real)};
+}
+
+static FilterNorms filters_of(const VocoderPass *r, int i, int count)
 {
     Model *m = r->pass.m;
     const Ops *ops = m->c->ops;
     const BlockAt *at = &m->vocoder.block[i];
-    const BlockPass *b = &r->block[i];
+    const BlockPass b = block_of(r, i);
+    return (FilterNorms){.count = count,
+                         .dw = grad_at(m, at->depthwise.w),
+                         .dbias = grad_at(m, at->depthwise.b),
+                         .dnorm_w = grad_at(m, at->norm.w),
+                         .dnorm_b = grad_at(m, at->norm.b),
+                         .in = b.x,
+                         .deep = b.deep,
+                         .dout = b.dn,
+                         .ddeep = b.dd,
+                         .mean = b.mean,
+                         .rstd = b.rstd,
+                         .param_step = param_step(m),
+                         .real_step = (int64_t)(wide_step(r, ops) / ops->real_bytes),
+                         .row_step = (int64_t)(row_step(r, ops) / ops->acc_bytes)};
+}
+
+/* The gradients of the weights of both products, of `count` blocks from i on. */
+static void products_weights(VocoderPass *r, int i, int count)
+{
+    Model *m = r->pass.m;
+    const BlockAt *at = &m->vocoder.block[i];
+    const BlockPass b = block_of(r, i);
+    const int64_t rows = rows_of(r);
+    const uint64_t wide = wide_step(r, m->c->ops);
+    const Linears down = linears_of(m, &at->down, count, dx_of(r, i + 1), wide, b.h, VOCODER_WIDEN * wide),
+                  up = linears_of(m, &at->up, count, b.dh, VOCODER_WIDEN * wide, b.out, wide);
+    side_begin(m);
+    m->c->ops->linear_weights(m->c, &down, rows, at->down.out, at->down.in);
+    m->c->ops->linear_weights(m->c, &up, rows, at->up.out, at->up.in);
+    side_end(m);
+}
+
+/* The gradient of what came out of a block -> that of what went in. `count` blocks from here on have waited
+ * for the gradients of their weights; 0: they still do. Nothing waits for these: they are computed on the
+ * side lane as soon as what they read is there. */
+static void block_backward(VocoderPass *r, int i, int count)
+{
+    Model *m = r->pass.m;
+    const Ops *ops = m->c->ops;
+    const BlockAt *at = &m->vocoder.block[i];
+    const BlockPass b = block_of(r, i);
     const ModelInput *in = &r->pass.in;
     const int C = m->cfg.vocoder_dim;
     const int64_t rows = rows_of(r);
+    const void *up = weight_at(m, at->up.w);
+    void *dout = dx_of(r, i + 1);
     model_mark(m, "vocoder", i, 1);
-    linear_backward(m, &at->down, r->dh, dx, NULL, b->h, rows, ACT_NONE, 0);
-    linear_backward(m, &at->up, r->dn, r->dh, b->h, b->out, rows, ACT_RELU, 0);
-    norm_backward(m, &at->norm, r->dd, r->dn, b->deep, b->mean, b->rstd, rows);
-    ops->depthwise_backward(m->c, r->dn, grad_at(m, at->depthwise.w), grad_at(m, at->depthwise.b), r->dd,
-                            b->x, weight_at(m, at->depthwise.w), in->mel_length, in->B, in->M, C,
-                            VOCODER_KERNEL);
-    ops->add_forward(m->c, dx, dx, r->dn, rows * C);
+    ops->linear_backward(m->c, b.dh, NULL, NULL, dout, NULL, NULL, weight_at(m, at->down.w), rows,
+                         at->down.out, at->down.in, ACT_NONE, 0);
+    /* The ReLU first, which the gradients of the weights need as well. */
+    ops->linear_backward(m->c, NULL, NULL, NULL, b.dh, b.h, NULL, up, rows, at->up.out, at->up.in, ACT_RELU,
+                         0);
+    if (count)
+        products_weights(r, i, count);
+    ops->linear_backward(m->c, b.dn, NULL, NULL, b.dh, NULL, NULL, up, rows, at->up.out, at->up.in, ACT_NONE,
+                         0);
+    const FilterNorms one = filters_of(r, i, 1);
+    ops->filter_norm_backward(m->c, dx_of(r, i), dout, &one, weight_at(m, at->depthwise.w),
+                              weight_at(m, at->norm.w), in->mel_length, in->B, in->M, C, VOCODER_KERNEL);
+    if (!count)
+        return;
+    const FilterNorms all = filters_of(r, i, count);
+    side_begin(m);
+    ops->filter_norm_weights(m->c, &all, in->mel_length, in->B, in->M, C, VOCODER_KERNEL);
+    side_end(m);
 }
 
 void vocoder_pass_backward(Pass *p)
@@ -180,19 +289,31 @@ void vocoder_pass_backward(Pass *p)
     const VocoderAt *at = &m->vocoder;
     const SoundFrames frames = vocoder_frames(m, ops);
     const int64_t rows = rows_of(r);
+    const int layers = m->cfg.vocoder_layers;
+    const Linears head = linears_of(m, &at->head, 1, r->dspectrum, 0, r->last.out, 0);
     model_mark(m, "sound", -1, 1);
     ops->wave_backward(m->c, r->dspectrum, r->dwave, r->spectrum, at->head.out, r->prior, &frames, in->B,
                        in->M);
     model_mark(m, "vocoder out", -1, 1);
-    linear_backward(m, &at->head, r->dn, r->dspectrum, NULL, r->last.out, rows, ACT_NONE, 0);
-    norm_backward(m, &at->norm_out, r->dx[0], r->dn, r->last.sum, r->last.mean, r->last.rstd, rows);
-    for (int i = m->cfg.vocoder_layers - 1; i >= 0; i--)
-        block_backward(r, i, r->dx[0]);
+    side_begin(m);
+    ops->linear_weights(m->c, &head, rows, at->head.out, at->head.in);
+    side_end(m);
+    ops->linear_backward(m->c, r->dedge, NULL, NULL, r->dspectrum, NULL, NULL, weight_at(m, at->head.w), rows,
+                         at->head.out, at->head.in, ACT_NONE, 0);
+    norm_backward(m, &at->norm_out, dx_of(r, layers), r->dedge, r->last.sum, r->last.mean, r->last.rstd,
+                  rows);
+    for (int i = layers - 1, waiting = 0; i >= 0; i--) {
+        /* What is left for the side lane at the end should be short. */
+        const int now = ++waiting == ops->layers_at_once || i <= 1;
+        block_backward(r, i, now ? waiting : 0);
+        waiting = now ? 0 : waiting;
+    }
     model_mark(m, "vocoder in", -1, 1);
-    norm_backward(m, &at->norm_in, r->dx[1], r->dx[0], r->first.sum, r->first.mean, r->first.rstd, rows);
-    ops->conv_backward(m->c, NULL, grad_at(m, at->input.w), grad_at(m, at->input.b), r->dx[1], NULL, r->mel,
+    norm_backward(m, &at->norm_in, r->dedge, dx_of(r, 0), r->first.sum, r->first.mean, r->first.rstd, rows);
+    ops->conv_backward(m->c, NULL, grad_at(m, at->input.w), grad_at(m, at->input.b), r->dedge, NULL, r->mel,
                        r->unfolded, weight_at(m, at->input.w), in->mel_length, in->B, in->M, m->cfg.n_mels,
                        m->cfg.vocoder_dim, VOCODER_KERNEL, ACT_NONE);
+    side_join(m);
 }
 
 void vocoder_pass_output(const Pass *p, PassOutput *o)

@@ -5,12 +5,15 @@
 
 #include "model/network.h"
 
+/* What a block keeps of the forward pass, and the gradients of its backward pass. */
 typedef struct BlockPass {
     void *x;           /* [R, C] what goes in */
     void *deep;        /* [R, C] after the filters of single channels */
     void *out;         /* [R, C] its norm */
     void *mean, *rstd; /* [R] acc */
     void *h;           /* [R, VOCODER_WIDEN * C] */
+    void *dn, *dd;     /* of out, deep */
+    void *dh;
 } BlockPass;
 
 typedef struct VocoderPass {
@@ -18,19 +21,18 @@ typedef struct VocoderPass {
     int32_t *unused_len; /* [B] where length_groups writes when only its sum is wanted */
     void *mel;           /* [R, n] scaled */
     float *prior;        /* [R, n_fft / 2 + 1] logarithms of the magnitudes, guessed from the mel */
-    NormPass first;      /* sum: the convolution's output; out: what goes into the first block */
-    BlockPass block[MODEL_MAX_LAYERS];
-    NormPass last;  /* sum: what comes out of the last block */
-    void *y;        /* [R, C] of a branch */
-    void *spectrum; /* [R, ld] */
-    void *wave;     /* [B, samples] acc */
-    void *unfolded; /* kept of the convolution; NULL where ops have no use for it */
+    NormPass first;      /* sum: the convolution's output; its out is what goes into the first block */
+    BlockPass block;     /* of the first; those of the others lie behind them, a step apart */
+    int kept, grads;     /* blocks that have their own; 1: all share it */
+    NormPass last;       /* sum: what comes out of the last block */
+    void *spectrum;      /* [R, ld] */
+    void *wave;          /* [B, samples] acc */
+    void *unfolded;      /* kept of the convolution; NULL where ops have no use for it */
     /* gradients */
     void *dwave;     /* like wave */
     void *dspectrum; /* [R, ld] */
-    void *dx[2];     /* [R, C] of the stream */
-    void *dn, *dd;   /* [R, C] */
-    void *dh;        /* like h */
+    void *dx;        /* [R, C] of what goes into each block, and of what comes out of the last */
+    void *dedge;     /* [R, C] before the first block and behind the last */
 } VocoderPass;
 
 /* The functions of network_vocoder. */

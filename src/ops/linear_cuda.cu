@@ -67,10 +67,87 @@ static void linear_backward(OpsContext *c, void *din, void *dw, void *dbias, voi
     }
 }
 
+static void linear_add(OpsContext *c, void *out, const void *add, const void *in, const void *w,
+                       const void *bias, int64_t M, int N, int K)
+{
+    ops_enter(c);
+    Product p = {M, N, K, 0, 1, 0, 1, ACT_NONE, add};
+    if (M > 0)
+        blas_product(c, out, in, w, bias, &p);
+}
+
+/* ---- gradients of the weights of several layers ---- */
+
+#define SUM_COLUMNS 32 /* threads side by side */
+#define SUM_GROUPS 32  /* of rows */
+
+/* dbias [N] of every layer += the sums over dout's columns. A block has all rows of its columns, a thread
+ * every 32nd row of V of them; groups are added in their order. blockIdx.y: the layer. */
+template <typename T, int V>
+__global__ void __launch_bounds__(SUM_COLUMNS *SUM_GROUPS)
+    columns_kernel(float *dbias, const T *dout, int64_t M, int N, int64_t param_step, int64_t step)
+{
+    __shared__ float sums[SUM_GROUPS][SUM_COLUMNS * V];
+    int across = threadIdx.x % SUM_COLUMNS, group = threadIdx.x / SUM_COLUMNS;
+    int column = (blockIdx.x * SUM_COLUMNS + across) * V;
+    dout += blockIdx.y * step + column;
+    float sum[V] = {};
+    if (column < N)
+#pragma unroll 8
+        for (int64_t row = group; row < M; row += SUM_GROUPS) {
+            if constexpr (V == 2 && sizeof(T) == 2) {
+                float2 both = __bfloat1622float2(*(const __nv_bfloat162 *)(dout + row * N));
+                sum[0] += both.x;
+                sum[1] += both.y;
+            } else {
+#pragma unroll
+                for (int j = 0; j < V; j++)
+                    sum[j] += to_float(dout[row * N + j]);
+            }
+        }
+#pragma unroll
+    for (int j = 0; j < V; j++)
+        sums[group][j * SUM_COLUMNS + across] = sum[j];
+    __syncthreads();
+    if (group >= V)
+        return;
+    int to = (blockIdx.x * SUM_COLUMNS + across) * V + group;
+    float total = 0.0f;
+#pragma unroll
+    for (int g = 0; g < SUM_GROUPS; g++)
+        total += sums[g][group * SUM_COLUMNS + across];
+    if (to < N)
+        dbias[blockIdx.y * param_step + to] += total;
+}
+
+/* The columns' sums of all layers. */
+template <typename T> static void sum_columns(OpsContext *c, const Linears *l, int64_t M, int N)
+{
+    CudaOps *o = (CudaOps *)c->own;
+    int even = N % 2 == 0 && l->dout_step % 2 == 0 && is_aligned(l->dout);
+    assert(l->count <= 65535);
+    dim3 grid((unsigned)divide_up(N, SUM_COLUMNS * (even ? 2 : 1)), (unsigned)l->count);
+    auto kernel = even ? columns_kernel<T, 2> : columns_kernel<T, 1>;
+    LAUNCH(o, "sums of columns", grid, SUM_COLUMNS * SUM_GROUPS, 0, kernel, (float *)l->dbias,
+           (const T *)l->dout, M, N, l->param_step, l->dout_step);
+}
+
+template <typename T> static void linear_weights(OpsContext *c, const Linears *l, int64_t M, int N, int K)
+{
+    ops_enter(c);
+    if (M == 0 || l->count == 0)
+        return;
+    sum_columns<T>(c, l, M, N);
+    Product p = {N, K, M, 1, 0, 1, 1, ACT_NONE, NULL, l->count, l->dout_step, l->in_step, l->param_step};
+    blas_product(c, l->dw, l->dout, l->in, NULL, &p);
+}
+
 template <typename T> void linear_fill(Ops *ops)
 {
     ops->linear_forward = linear_forward<T>;
     ops->linear_backward = linear_backward<T>;
+    ops->linear_add = linear_add;
+    ops->linear_weights = linear_weights<T>;
 }
 
 template void linear_fill<float>(Ops *ops);

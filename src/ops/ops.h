@@ -102,10 +102,36 @@ typedef struct SoundBands {
     float floor; /* least value before the logarithm */
 } SoundBands;
 
+/* Layers of one shape, whose arrays lie at equal distances: those of the first, and how many elements (acc of
+ * parameters, real of activations, acc of rows) are from one to the next. */
+typedef struct Linears {
+    int count;
+    void *dw, *dbias;      /* [N,K], [N] acc */
+    const void *dout, *in; /* [M,N], [M,K] */
+    int64_t param_step, dout_step, in_step;
+} Linears;
+
+typedef struct FilterNorms {
+    int count;
+    void *dw, *dbias, *dnorm_w, *dnorm_b; /* [K,C], [C], [C], [C] acc */
+    const void *in, *deep, *dout;         /* [B,T,C] */
+    void *ddeep;                          /* [B,T,C]; filter_norm_backward writes it */
+    const void *mean, *rstd;              /* [B,T] acc */
+    int64_t param_step, real_step, row_step;
+} FilterNorms;
+
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
 #define SIDE_NOTES 4
 #define SOUND_LOUDEST 100 /* magnitude of wave_forward */
+#define SOUND_SCALES 4    /* most resolutions of spectral_loss */
+
+/* One resolution of spectral_loss. */
+typedef struct SoundScale {
+    SoundFrames frames;
+    SoundBands bands;
+    float weight;
+} SoundScale;
 
 typedef struct Ops {
     RealType real;
@@ -126,6 +152,15 @@ typedef struct Ops {
     void (*linear_backward)(OpsContext *c, void *din, void *dw, void *dbias, void *dout, const void *out,
                             const void *in, const void *w, int64_t M, int N, int K, Activation act,
                             int accumulate);
+
+    /* out [M,N] = add [M,N] + in w^T + bias; out may be add. */
+    void (*linear_add)(OpsContext *c, void *out, const void *add, const void *in, const void *w,
+                       const void *bias, int64_t M, int N, int K);
+    /* dw and dbias of linears without activation, as linear_backward adds them. */
+    void (*linear_weights)(OpsContext *c, const Linears *l, int64_t M, int N, int K);
+    /* How many layers linear_weights and filter_norm_weights are best called for at once; 1: it makes no
+     * difference. */
+    int layers_at_once;
 
     /* sum [R,C] = x + dropout(y); y NULL: sum is x (and may be x itself). out [R,C] = layer norm of sum, eps
      * 1e-5; mean, rstd [R] acc. */
@@ -169,13 +204,20 @@ typedef struct Ops {
     /* 0: there is no use for it, pass NULL. */
     uint64_t (*unfolded_bytes)(int64_t rows, int C, int K);
 
-    /* out [B,T,C] = convolution over time with one filter for each channel: w [K,C], bias [C], K odd and at
-     * most 7, zero padding. Input rows t >= len[b] count as zero; output rows there are zero. */
-    void (*depthwise_forward)(OpsContext *c, void *out, const void *in, const void *w, const void *bias,
-                              const int32_t *len, int B, int T, int C, int K);
-    /* din [B,T,C] = (NULL: not wanted); dw [K,C], dbias [C] acc +=. */
-    void (*depthwise_backward)(OpsContext *c, void *din, void *dw, void *dbias, const void *dout,
-                               const void *in, const void *w, const int32_t *len, int B, int T, int C, int K);
+    /* deep [B,T,C] = convolution over time with one filter for each channel: w [K,C], bias [C], K odd and at
+     * most 7, zero padding; input rows t >= len[b] count as zero, and rows of deep there are zero. out
+     * [B,T,C] = the norm of deep, as norm_forward has it; mean, rstd [B,T] acc. */
+    void (*filter_norm_forward)(OpsContext *c, void *out, void *deep, void *mean, void *rstd, const void *in,
+                                const void *w, const void *bias, const void *norm_w, const void *norm_b,
+                                const int32_t *len, int B, int T, int C, int K);
+    /* Gradients of the above, of one layer: ddeep, and din = add [B,T,C] + the gradient of in. The gradients
+     * of the parameters (+=) are complete when filter_norm_weights has been called, too: an implementation
+     * may add them in either. din is none of the others. */
+    void (*filter_norm_backward)(OpsContext *c, void *din, const void *add, const FilterNorms *f,
+                                 const void *w, const void *norm_w, const int32_t *len, int B, int T, int C,
+                                 int K);
+    void (*filter_norm_weights)(OpsContext *c, const FilterNorms *f, const int32_t *len, int B, int T, int C,
+                                int K);
 
     /* Two lanes. What is enqueued between side_begin and side_end goes to the side lane: it starts after
      * everything that was enqueued before side_begin, and may then run in parallel with what follows
@@ -291,13 +333,12 @@ typedef struct Ops {
     /* dspectrum [B,T,ld] =, zero past the phases. */
     void (*wave_backward)(OpsContext *c, void *dspectrum, const void *dwave, const void *spectrum, int ld,
                           const float *prior, const SoundFrames *f, int B, int T);
-    /* value [1] acc += weight * sum over frames and bands of |log band(wave) - log band(target)|, where a
-     * band is a weighted sum of magnitudes; the ends are reflected. dwave [B,samples] acc += weight * its
-     * gradient (NULL: value only). wave acc, target float; samples > n / 2. Items with len[b] 0 do not count
-     * (len may be NULL). */
+    /* value [1] acc += the sum over resolutions, frames and bands of weight * |log band(wave) - log
+     * band(target)|, where a band is a weighted sum of magnitudes; the ends are reflected. dwave [B,samples]
+     * acc = its gradient (NULL: value only). wave acc, target float; samples > n / 2 of every resolution.
+     * Items with len[b] 0 do not count (len may be NULL). */
     void (*spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
-                          const int32_t *len, const SoundFrames *f, const SoundBands *bands, int B,
-                          int samples, float weight);
+                          const int32_t *len, const SoundScale *scales, int count, int B, int samples);
 
     /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1,
      * or 0 when one of them or the sum is not finite. */
@@ -324,9 +365,10 @@ extern const Ops ops_host_f32, ops_host_f64;
 /* X(name) for every op of the table that computes, from linear_forward on. */
 /* clang-format off */
 #define OPS_LIST(X) \
-    X(linear_forward) X(linear_backward) X(norm_forward) X(norm_backward) \
+    X(linear_forward) X(linear_backward) X(linear_add) X(linear_weights) X(norm_forward) X(norm_backward) \
     X(attention_forward) X(attention_backward) X(embed_forward) X(embed_backward) \
-    X(conv_forward) X(conv_backward) X(unfolded_bytes) X(depthwise_forward) X(depthwise_backward) \
+    X(conv_forward) X(conv_backward) X(unfolded_bytes) \
+    X(filter_norm_forward) X(filter_norm_backward) X(filter_norm_weights) \
     X(dropout_forward) X(add_forward) X(add_vector_forward) X(add_vector_backward) \
     X(pool_forward) X(pool_backward) X(broadcast_forward) X(broadcast_backward) \
     X(fill_zero) X(fill_int) X(gather_forward) X(gather_backward) X(length_groups) X(band_mean) \
@@ -338,7 +380,7 @@ extern const Ops ops_host_f32, ops_host_f64;
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
-#define OPS_ABI (7 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (8 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

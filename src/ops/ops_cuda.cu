@@ -6,6 +6,7 @@
 
 #define PARTIAL_COLUMNS 32
 #define PARTIAL_GROUPS 32
+#define LAYERS_AT_ONCE 4 /* products of so many fill the GPU, and the others run meanwhile */
 
 /* A block for 32 columns; groups of threads take every 32nd row, then their sums are added in order. Every
  * `width` columns have their own place. */
@@ -47,6 +48,44 @@ void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const f
     LAUNCH(o, "add partial sums", (unsigned)divide_up(count * n, PARTIAL_COLUMNS),
            PARTIAL_COLUMNS * PARTIAL_GROUPS, 0, add_partials_kernel, to, to2, to3, from, rows, count * n,
            count * n, n, 1.0f, 1);
+}
+
+/* As add_partials_kernel; blockIdx.y: the layer. */
+static __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
+    add_layers_kernel(SumPlaces places, const float *from, int rows, int64_t n)
+{
+    __shared__ float sums[PARTIAL_GROUPS][PARTIAL_COLUMNS];
+    int column = threadIdx.x % PARTIAL_COLUMNS, group = threadIdx.x / PARTIAL_COLUMNS;
+    int64_t i = (int64_t)blockIdx.x * PARTIAL_COLUMNS + column;
+    float sum = 0.0f;
+    from += (int64_t)blockIdx.y * rows * n;
+    if (i < n)
+#pragma unroll 4
+        for (int r = group; r < rows; r += PARTIAL_GROUPS)
+            sum += from[r * n + i];
+    sums[group][column] = sum;
+    __syncthreads();
+    if (group != 0 || i >= n)
+        return;
+#pragma unroll
+    for (int g = 1; g < PARTIAL_GROUPS; g++)
+        sum += sums[g][column];
+#pragma unroll
+    for (int p = 0; p < PLACES; p++) {
+        if (i >= 0 && i < places.n[p])
+            places.to[p][blockIdx.y * places.step + i] += sum;
+        i -= places.n[p];
+    }
+}
+
+void ops_add_layer_sums(CudaOps *o, const SumPlaces *places, const float *from, int rows, int layers)
+{
+    int64_t n = 0;
+    for (int p = 0; p < PLACES; p++)
+        n += places->n[p];
+    dim3 grid((unsigned)divide_up(n, PARTIAL_COLUMNS), (unsigned)layers);
+    LAUNCH(o, "add partial sums", grid, PARTIAL_COLUMNS * PARTIAL_GROUPS, 0, add_layers_kernel, *places, from,
+           rows, n);
 }
 
 /* Also of one that was opened in part. */
@@ -181,6 +220,7 @@ template <typename T> static Ops make_table(RealType real)
     ops.open = real == REAL_F32 ? cuda_f32_open : cuda_bf16_open;
     ops.close = cuda_ops_close;
     ops.check = cuda_ops_check;
+    ops.layers_at_once = LAYERS_AT_ONCE;
     ops.workspace_bytes = BLAS_ALL + SCRATCH_BYTES + SIDE_BYTES;
     ops.side_begin = side_begin;
     ops.side_end = side_end;
@@ -194,6 +234,7 @@ template <typename T> static Ops make_table(RealType real)
     conv_fill<T>(&ops);
     depthwise_fill<T>(&ops);
     sound_fill<T>(&ops);
+    spectral_fill(&ops);
     pointwise_fill<T>(&ops);
     rows_fill<T>(&ops);
     loss_fill<T>(&ops);

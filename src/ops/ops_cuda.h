@@ -313,6 +313,15 @@ void ops_add_partials(CudaOps *o, float *to, const float *from, int rows, int64_
 /* Two or three sums at once: from [rows][count][n], each added to its own. */
 void ops_add_partial_sums(CudaOps *o, float *to, float *to2, float *to3, const float *from, int rows,
                           int64_t n, int count);
+/* The sums of several layers: from [layers][rows][numbers of all places], each added to its own place, which
+ * is `step` further on for every layer. */
+#define PLACES 4
+typedef struct SumPlaces {
+    float *to[PLACES];
+    int64_t n[PLACES]; /* numbers; 0: there is no such place */
+    int64_t step;
+} SumPlaces;
+void ops_add_layer_sums(CudaOps *o, const SumPlaces *places, const float *from, int rows, int layers);
 
 /* ---- matrix products; product_cuda.cu ---- */
 
@@ -323,11 +332,15 @@ int blas_untimed(const struct Blas *b);
 
 /* Row major: d [rows, columns] = beta * d + op(a) op(b), a [rows, inner] or stored transposed, b [inner,
  * columns] or stored transposed, all without gaps; beta 0 or 1. bias [columns] or NULL; act NONE or RELU. a,
- * b, bias are `real`; d is `real`, or acc when d_acc. */
+ * b, bias are `real`; d is `real`, or acc when d_acc. add: what is there instead of d where beta is 1; NULL:
+ * d. batch: so many products, 0 and 1 alike, of a, b and d that are so many elements apart. */
 typedef struct Product {
     int64_t rows, columns, inner;
     int a_transposed, b_transposed, d_acc, beta;
     Activation act;
+    const void *add;
+    int batch;
+    int64_t a_step, b_step, d_step;
 } Product;
 
 void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p);
@@ -362,6 +375,7 @@ template <typename T> void embed_fill(Ops *ops);
 template <typename T> void conv_fill(Ops *ops);
 template <typename T> void depthwise_fill(Ops *ops);
 template <typename T> void sound_fill(Ops *ops);
+void spectral_fill(Ops *ops);
 template <typename T> void pointwise_fill(Ops *ops);
 template <typename T> void rows_fill(Ops *ops);
 template <typename T> void loss_fill(Ops *ops);

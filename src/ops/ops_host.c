@@ -58,6 +58,7 @@ const Ops HOST(ops_host) = {.real = sizeof(REAL) == sizeof(float) ? REAL_F32 : R
                             .close = host_ops_close,
                             .check = nothing_fails,
                             .workspace_bytes = 0,
+                            .layers_at_once = 1,
                             .side_begin = in_order,
                             .side_end = in_order,
                             .side_note = note_nothing,

@@ -22,8 +22,8 @@
 
 /* All that the choice of an algorithm depends on. No padding: compared as bytes. */
 typedef struct PlanKey {
-    int64_t rows, columns, inner;
-    int32_t a_transposed, b_transposed, d_acc, beta, act, bias, sums, real, alignment, spare;
+    int64_t rows, columns, inner, a_step, b_step, d_step;
+    int32_t a_transposed, b_transposed, d_acc, beta, act, bias, sums, real, alignment, batch;
 } PlanKey;
 
 typedef struct Plan {
@@ -182,6 +182,15 @@ static cublasStatus_t plan_describe(Blas *b, Plan *p, const PlanKey *key, const 
                                         second == CUBLAS_OP_N ? n : k,
                                         (int64_t)(second == CUBLAS_OP_N ? k : n)));
     STEP(api.cublasLtMatrixLayoutCreate(&p->d, result, m, n, (int64_t)m));
+    /* Several products in one: the library's first matrix is our b. */
+    const cublasLtMatrixLayout_t layouts[] = {p->a, p->b, p->d};
+    const int64_t steps[] = {key->b_step, key->a_step, key->d_step};
+    for (int i = 0; i < 3 && key->batch > 1; i++) {
+        STEP(api.cublasLtMatrixLayoutSetAttribute(layouts[i], CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &key->batch,
+                                                  sizeof key->batch));
+        STEP(api.cublasLtMatrixLayoutSetAttribute(layouts[i], CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                  &steps[i], sizeof steps[i]));
+    }
 #undef STEP
     return status;
 }
@@ -217,14 +226,14 @@ static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t foun
     return good;
 }
 
-/* d = product + beta d, on the stream. */
+/* d = product + beta add, on the stream. */
 static cublasStatus_t plan_run(OpsContext *c, const Plan *p, const cublasLtMatmulAlgo_t *algorithm,
-                               size_t workspace, void *d, const void *a, const void *b)
+                               size_t workspace, void *d, const void *add, const void *a, const void *b)
 {
     CudaOps *o = (CudaOps *)c->own;
     float one = 1.0f, beta = (float)p->key.beta;
-    return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, d, p->d, d,
-                                       p->d, algorithm, ops_workspace(c), workspace, o->stream);
+    return o->blas->api.cublasLtMatmul(o->blas->handle, p->product, &one, b, p->a, a, p->b, &beta, add, p->d,
+                                       d, p->d, algorithm, ops_workspace(c), workspace, o->stream);
 }
 
 /* ---- timing ---- */
@@ -280,7 +289,7 @@ static void *free_room(OpsContext *c, size_t bytes, const void *a, size_t a_byte
 /* Smaller ones are not worth timing. */
 static int is_large(const PlanKey *k)
 {
-    return (double)k->rows * (double)k->columns * (double)k->inner >= TUNE_WORK;
+    return (double)k->rows * (double)k->columns * (double)k->inner * k->batch >= TUNE_WORK;
 }
 
 /* Chooses among the algorithms found. A result that is added to goes elsewhere meanwhile. */
@@ -292,9 +301,10 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
     const size_t real = c->ops->real_bytes, result = k->d_acc ? sizeof(float) : real;
     /* Into room of its own, zeroed; where there is none, the first proposal stands. */
     if (k->beta) {
-        size_t bytes = (size_t)(k->rows * k->columns) * result;
-        d = free_room(c, bytes, a, (size_t)(k->rows * k->inner) * real, b,
-                      (size_t)(k->inner * k->columns) * real);
+        const int64_t more = k->batch - 1;
+        size_t bytes = (size_t)(more * k->d_step + k->rows * k->columns) * result;
+        d = free_room(c, bytes, a, (size_t)(more * k->a_step + k->rows * k->inner) * real, b,
+                      (size_t)(more * k->b_step + k->inner * k->columns) * real);
         if (!d || cudaMemsetAsync(d, 0, bytes, o->stream) != cudaSuccess)
             return;
     }
@@ -305,7 +315,7 @@ static void plan_tune(OpsContext *c, Plan *p, const cublasLtMatmulHeuristicResul
         int best[FINALISTS], finalists = 0;
         auto time = [&](int i, int rounds) {
             return watch(&w, rounds, [&] {
-                return plan_run(c, p, &found[i].algo, found[i].workspaceSize, d, a, b) ==
+                return plan_run(c, p, &found[i].algo, found[i].workspaceSize, d, d, a, b) ==
                        CUBLAS_STATUS_SUCCESS;
             });
         };
@@ -467,13 +477,18 @@ static PlanKey key_of(const OpsContext *c, const Product *p, const void *d, cons
     int aligned = alignment_of(a), of_b = alignment_of(b), of_d = alignment_of(d);
     aligned = of_b < aligned ? of_b : aligned;
     aligned = of_d < aligned ? of_d : aligned;
-    PlanKey key = {p->rows, p->columns, p->inner, p->a_transposed, p->b_transposed, p->d_acc, p->beta,
-                   p->act,  bias,       sums,     c->ops->real,    aligned,         0};
+    int of_added = alignment_of(p->add); /* 16 where there is none */
+    aligned = of_added < aligned ? of_added : aligned;
+    PlanKey key = {p->rows,   p->columns,   p->inner,        p->a_step,
+                   p->b_step, p->d_step,    p->a_transposed, p->b_transposed,
+                   p->d_acc,  p->beta,      p->act,          bias,
+                   sums,      c->ops->real, aligned,         p->batch > 1 ? p->batch : 1};
     return key;
 }
 
 /* bias: what is added, or where the sums of a's columns go. */
-static void plan_use(OpsContext *c, const Plan *p, void *d, const void *a, const void *b, const void *bias)
+static void plan_use(OpsContext *c, const Plan *p, void *d, const void *add, const void *a, const void *b,
+                     const void *bias)
 {
     CudaOps *o = (CudaOps *)c->own;
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
@@ -481,17 +496,38 @@ static void plan_use(OpsContext *c, const Plan *p, void *d, const void *a, const
         status = o->blas->api.cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                                              &bias, sizeof bias);
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = plan_run(c, p, &p->algorithm, p->workspace, d, a, b);
+        status = plan_run(c, p, &p->algorithm, p->workspace, d, add, a, b);
     if (status != CUBLAS_STATUS_SUCCESS && !o->broken_blas) {
         o->broken_blas = (int)status;
         o->operation = "matrix product";
     }
 }
 
-void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p)
+/* One product without the library, which does not take it. */
+static void plain(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p)
 {
     CudaOps *o = (CudaOps *)c->own;
-    assert(p->act != ACT_TANH && (p->beta == 0 || p->act == ACT_NONE));
+    const size_t result = p->d_acc ? sizeof(float) : c->ops->real_bytes;
+    if (p->add && p->add != d) {
+        cudaError_t e = cudaMemcpyAsync(d, p->add, (size_t)(p->rows * p->columns) * result,
+                                        cudaMemcpyDeviceToDevice, o->stream);
+        if (e != cudaSuccess && o->broken == cudaSuccess) {
+            o->broken = e;
+            o->operation = "copy what a product is added to";
+        }
+    }
+    if (c->ops->real == REAL_F32)
+        plain_product<float, float>(o, d, a, b, bias, p);
+    else if (p->d_acc)
+        plain_product<bf16, float>(o, d, a, b, bias, p);
+    else
+        plain_product<bf16, bf16>(o, d, a, b, bias, p);
+}
+
+void blas_product(OpsContext *c, void *d, const void *a, const void *b, const void *bias, const Product *p)
+{
+    assert(p->act != ACT_TANH && (p->beta == 0 || p->act == ACT_NONE) && (p->beta || !p->add));
+    assert(p->batch <= 1 || (!bias && !p->add));
     if (p->rows == 0 || p->columns == 0 || p->inner == 0)
         return;
     /* A plan without a usable algorithm leaves the product to the plain kernel. */
@@ -500,13 +536,12 @@ void blas_product(OpsContext *c, void *d, const void *a, const void *b, const vo
     if (!plan)
         return;
     if (plan->usable)
-        plan_use(c, plan, d, a, b, bias);
-    else if (c->ops->real == REAL_F32)
-        plain_product<float, float>(o, d, a, b, bias, p);
-    else if (p->d_acc)
-        plain_product<bf16, float>(o, d, a, b, bias, p);
+        plan_use(c, plan, d, p->add ? p->add : d, a, b, bias);
     else
-        plain_product<bf16, bf16>(o, d, a, b, bias, p);
+        for (int i = 0; i < (p->batch > 1 ? p->batch : 1); i++)
+            plain(c, (char *)d + (size_t)(i * p->d_step) * (p->d_acc ? sizeof(float) : c->ops->real_bytes),
+                  (const char *)a + (size_t)(i * p->a_step) * c->ops->real_bytes,
+                  (const char *)b + (size_t)(i * p->b_step) * c->ops->real_bytes, bias, p);
 }
 
 /* ---- weight gradients with the sums of dout's columns ---- */
@@ -554,7 +589,7 @@ static void sums_decide(OpsContext *c, Plan *p, float alone, const void *dout, c
         if (better) {
             better = cudaMemsetAsync(want, 0, numbers * sizeof *want, o->stream) == cudaSuccess;
             ops_activation_backward(c, (void *)dout, want, NULL, M, N, ACT_NONE, NULL, 0);
-            plan_use(c, p, room, dout, in, sums);
+            plan_use(c, p, room, room, dout, in, sums);
             better = better && sums_agree(o, sums, want, N);
         }
         watch_close(&w);
@@ -585,7 +620,7 @@ int blas_weight_sums(OpsContext *c, void *dw, void *dbias, const void *dout, con
     }
     if (!p || !p->usable)
         return 0;
-    plan_use(c, p, dw, dout, in, sums);
+    plan_use(c, p, dw, dw, dout, in, sums);
     ops_add_partials(o, (float *)dbias, sums, 1, N, N, 1.0f, 1);
     return 1;
 }

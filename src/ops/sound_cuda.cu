@@ -1,33 +1,10 @@
 /* sound_cuda.cu - from spectra to sound and back. A block transforms one frame in shared memory and leaves it
  * in the workspace; a second kernel adds the frames up, sample by sample and in their order. */
-#include "ops/ops_cuda.h"
+#include <type_traits>
+
+#include "ops/fft_cuda.h"
 
 #define THREADS 256
-#define MOST_THREADS 512 /* of a block that transforms */
-#define MOST_POINTS 4096
-#define TINY 1e-12f /* a magnitude below it has no direction */
-
-typedef struct FramesCuda {
-    int n, hop, log2;
-    const float2 *turn; /* [n / 2] exp(-2 pi i k / n) */
-    const float *window;
-} FramesCuda;
-
-static FramesCuda frames_cuda(const SoundFrames *f)
-{
-    assert(f->n >= 4 && f->n <= MOST_POINTS && (f->n & (f->n - 1)) == 0 && f->hop >= 1 && f->hop <= f->n / 2);
-    FramesCuda r = {f->n, f->hop, 0, (const float2 *)f->tables, (const float *)f->tables + f->n};
-    while (1 << r.log2 < f->n)
-        r.log2++;
-    return r;
-}
-
-/* A thread for each part of a pass, but whole warps, and not too few for the bands. */
-static unsigned transform_threads(int n)
-{
-    int threads = n / 4;
-    return (unsigned)(threads < 64 ? 64 : threads > MOST_THREADS ? MOST_THREADS : threads);
-}
 
 static __global__ void tables_kernel(float *tables, int n)
 {
@@ -43,61 +20,6 @@ static __global__ void tables_kernel(float *tables, int n)
     tables[n + k] = (float)(0.5 - 0.5 * c);
 }
 
-__device__ static float2 add2(float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); }
-__device__ static float2 sub2(float2 a, float2 b) { return make_float2(a.x - b.x, a.y - b.y); }
-__device__ static float2 mul2(float2 a, float2 b)
-{
-    return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
-}
-
-/* Transforms z [n], with other [n] as scratch (Stockham's order, radix 4, and 2 once where n is no power of
- * four); returns which of the two holds the result. sign 1: exp(-i ...), -1: exp(+i ...). Not scaled. All
- * threads of the block; ends with a barrier. */
-__device__ static float2 *transform(float2 *z, float2 *other, const FramesCuda &f, float sign)
-{
-    __syncthreads();
-    int pass = 0;
-    for (; pass + 2 <= f.log2; pass += 2) {
-        int stride = 1 << pass, quarter = f.n >> (pass + 2);
-        for (int i = threadIdx.x; i < f.n / 4; i += blockDim.x) {
-            int p = i >> pass, q = i & (stride - 1);
-            const float2 *from = z + q + stride * p;
-            float2 *to = other + q + stride * 4 * p;
-            float2 a = from[0], b = from[stride * quarter], c = from[stride * 2 * quarter],
-                   d = from[stride * 3 * quarter];
-            float2 w = f.turn[p << pass], w2 = f.turn[2 * p << pass];
-            w.y *= sign;
-            w2.y *= sign;
-            float2 ac = add2(a, c), bd = add2(b, d), less = sub2(a, c), turned = sub2(b, d);
-            turned = make_float2(-sign * turned.y, sign * turned.x);
-            to[0] = add2(ac, bd);
-            to[stride] = mul2(w, sub2(less, turned));
-            to[2 * stride] = mul2(w2, sub2(ac, bd));
-            to[3 * stride] = mul2(mul2(w, w2), add2(less, turned));
-        }
-        __syncthreads();
-        float2 *swap = z;
-        z = other;
-        other = swap;
-    }
-    if (pass == f.log2)
-        return z;
-    for (int i = threadIdx.x; i < f.n / 2; i += blockDim.x) {
-        float2 a = z[i], b = z[i + f.n / 2];
-        other[i] = add2(a, b);
-        other[i + f.n / 2] = sub2(a, b);
-    }
-    __syncthreads();
-    return other;
-}
-
-/* The first frame that reaches a position (which may be before the first or past the last sample). */
-__device__ static int first_frame(const FramesCuda &f, int position)
-{
-    int from = position - f.n / 2 + 1;
-    return from <= 0 ? 0 : (from + f.hop - 1) / f.hop;
-}
-
 /* Sum of the squared windows at a sample. */
 __device__ static float overlap(const FramesCuda &f, int T, int sample)
 {
@@ -106,18 +28,6 @@ __device__ static float overlap(const FramesCuda &f, int T, int sample)
         int k = sample + f.n / 2 - t * f.hop;
         if (k >= 0 && k < f.n)
             sum += f.window[k] * f.window[k];
-    }
-    return sum;
-}
-
-/* The sum of all frames [T, n] at a position. */
-__device__ static float sum_frames(const float *frames, const FramesCuda &f, int T, int position)
-{
-    float sum = 0.0f;
-    for (int t = first_frame(f, position); t < T && t * f.hop <= position + f.n / 2; t++) {
-        int k = position + f.n / 2 - t * f.hop;
-        if (k >= 0 && k < f.n)
-            sum += frames[(int64_t)t * f.n + k];
     }
     return sum;
 }
@@ -181,23 +91,78 @@ static void log_spread(OpsContext *c, float *out, const float *in, const SoundBa
 
 /* ---- wave ---- */
 
-/* blockIdx.x: the frame, blockIdx.y: the item. frames [B, T, n]. */
+/* The magnitude of a bin, and what its phase makes of it. */
+__device__ __forceinline__ float2 bin_of(float log_magnitude, float phase)
+{
+    float m = fminf(expf(log_magnitude), (float)SOUND_LOUDEST), c, s;
+    sincosf(phase, &s, &c);
+    return make_float2(m * c, m * s);
+}
+
+/* The gradients of a bin's logarithm and phase, from those of its real and imaginary part. */
+__device__ __forceinline__ float2 bin_gradient(float log_magnitude, float phase, float dre, float dim)
+{
+    float m = expf(log_magnitude), c, s;
+    int loud = !(m < (float)SOUND_LOUDEST);
+    m = loud ? (float)SOUND_LOUDEST : m;
+    sincosf(phase, &s, &c);
+    return make_float2(loud ? 0.0f : m * (dre * c + dim * s), m * (dim * c - dre * s));
+}
+
+/* The bins of a thread of fft_some, all of them asked for at once. */
+template <typename T, int LOG2> struct MyBins {
+    enum { F = (1 << LOG2) / 2 + 1, STEP = (1 << LOG2) / 16, COUNT = 9 };
+    float log_magnitude[COUNT], phase[COUNT];
+    __device__ __forceinline__ MyBins(const T *row, const float *prior, int t)
+    {
+#pragma unroll
+        for (int r = 0; r < COUNT; r++) {
+            int i = min(t + r * STEP, F - 1);
+            log_magnitude[r] = to_float(row[i]) + prior[i];
+            phase[r] = to_float(row[F + i]);
+        }
+    }
+};
+
+/* A block has several frames of 2^LOG2 points, counted over all items. frames [all, n]. */
+template <typename T, int LOG2>
+__global__ void __launch_bounds__(FFT_THREADS)
+    wave_some_kernel(float *frames, const T *spectrum, int ld, const float *prior, FramesCuda f, int all)
+{
+    __shared__ float2 shared[FFT_ROOM];
+    constexpr int N = 1 << LOG2, THREADS_EACH = N / 16, F = N / 2 + 1;
+    const int g = threadIdx.x / THREADS_EACH, t = threadIdx.x % THREADS_EACH;
+    const int64_t frame = (int64_t)blockIdx.x * (FFT_THREADS / THREADS_EACH) + g,
+                  at = frame < all ? frame : all - 1; /* the last block repeats the last frame */
+    const MyBins<T, LOG2> bins(spectrum + at * ld, prior + at * F, t);
+    fft_some<LOG2, -1>(
+        shared + g * (N + N / 16), t, f.turn,
+        [&](int i) {
+            const int r = (i - t) / THREADS_EACH, edge = i == 0 || i == N / 2;
+            float2 x = {0.0f, 0.0f};
+            if (i < F)
+                x = bin_of(bins.log_magnitude[r], bins.phase[r]);
+            return make_float2(edge ? x.x : 2.0f * x.x, edge ? 0.0f : 2.0f * x.y);
+        },
+        [&](int i, float2 x) { frames[at * N + i] = x.x * f.window[i] / (float)N; });
+}
+
+/* The same for any number of points: a block has a frame. */
 template <typename T>
-__global__ void __launch_bounds__(MOST_THREADS)
-    wave_frames_kernel(float *frames, const T *spectrum, int ld, const float *prior, FramesCuda f)
+__global__ void __launch_bounds__(TRANSFORM_MOST)
+    wave_any_kernel(float *frames, const T *spectrum, int ld, const float *prior, FramesCuda f)
 {
     SHARED_BYTES(shared);
     int F = f.n / 2 + 1;
-    int64_t at = (int64_t)blockIdx.y * gridDim.x + blockIdx.x;
+    int64_t at = blockIdx.x;
     const T *row = spectrum + at * ld;
     float2 *z = (float2 *)shared;
     for (int i = threadIdx.x; i < f.n; i += blockDim.x) {
         float2 x = {0.0f, 0.0f};
         if (i < F) {
             int edge = i == 0 || i == f.n / 2;
-            float m = fminf(expf(to_float(row[i]) + prior[at * F + i]), (float)SOUND_LOUDEST), c, s;
-            sincosf(to_float(row[F + i]), &s, &c);
-            x = edge ? make_float2(m * c, 0.0f) : make_float2(2.0f * m * c, 2.0f * m * s);
+            x = bin_of(to_float(row[i]) + prior[at * F + i], to_float(row[F + i]));
+            x = edge ? make_float2(x.x, 0.0f) : make_float2(2.0f * x.x, 2.0f * x.y);
         }
         z[i] = x;
     }
@@ -216,37 +181,96 @@ static __global__ void __launch_bounds__(THREADS)
             sum_frames(frames + (int64_t)blockIdx.y * T * f.n, f, T, s) / overlap(f, T, s);
 }
 
-/* blockIdx.x: the frame, blockIdx.y: the item. */
+/* scaled = dwave, divided by the windows over each sample. blockIdx.y: the item. */
+static __global__ void __launch_bounds__(THREADS)
+    wave_share_kernel(float *scaled, const float *dwave, FramesCuda f, int T)
+{
+    int s = blockIdx.x * THREADS + threadIdx.x, samples = (T - 1) * f.hop;
+    int64_t at = (int64_t)blockIdx.y * samples + s;
+    if (s < samples)
+        scaled[at] = dwave[at] / overlap(f, T, s);
+}
+
+/* The gradients of bin i of a row of the spectrum, x being that of the transformed gradient of the frame. */
 template <typename T>
-__global__ void __launch_bounds__(MOST_THREADS)
-    wave_backward_kernel(T *dspectrum, const float *dwave, const T *spectrum, int ld, const float *prior,
-                         FramesCuda f)
+__device__ __forceinline__ void put_gradient(T *drow, int n, int i, float log_magnitude, float phase,
+                                             float2 x)
+{
+    int edge = i == 0 || i == n / 2;
+    float scale = (edge ? 1.0f : 2.0f) / (float)n;
+    float2 d = bin_gradient(log_magnitude, phase, x.x * scale, edge ? 0.0f : x.y * scale);
+    drow[i] = from_float<T>(d.x);
+    drow[n / 2 + 1 + i] = from_float<T>(d.y);
+}
+
+/* As wave_some_kernel; `frames` of an item. */
+template <typename T, int LOG2>
+__global__ void __launch_bounds__(FFT_THREADS)
+    wave_some_backward_kernel(T *dspectrum, const float *scaled, const T *spectrum, int ld,
+                              const float *prior, FramesCuda f, int frames, int all)
+{
+    __shared__ float2 shared[FFT_ROOM];
+    constexpr int N = 1 << LOG2, THREADS_EACH = N / 16;
+    const int g = threadIdx.x / THREADS_EACH, t = threadIdx.x % THREADS_EACH, samples = (frames - 1) * f.hop;
+    const int frame = (int)blockIdx.x * (FFT_THREADS / THREADS_EACH) + g, at = frame < all ? frame : all - 1,
+              start = at % frames * f.hop - N / 2;
+    const int64_t row = (int64_t)at * ld;
+    const MyBins<T, LOG2> bins(spectrum + row, prior + (int64_t)at * (N / 2 + 1), t);
+    float2 *z = shared + g * (N + N / 16);
+    scaled += (int64_t)(at / frames) * samples;
+    fft_some<LOG2, 1>(
+        z, t, f.turn,
+        [&](int i) {
+            int s = start + i, inside = s >= 0 && s < samples;
+            float x = f.window[i] * scaled[inside ? s : 0];
+            return make_float2(inside ? x : 0.0f, 0.0f);
+        },
+        [&](int i, float2 x) { z[fft_at(i)] = x; });
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < 9; r++)
+        if (r < 8 || t == 0)
+            put_gradient(dspectrum + row, N, t + r * THREADS_EACH, bins.log_magnitude[r], bins.phase[r],
+                         z[fft_at(t + r * THREADS_EACH)]);
+    for (int i = N + 2 + t; i < ld; i += THREADS_EACH)
+        dspectrum[row + i] = from_float<T>(0.0f);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(TRANSFORM_MOST)
+    wave_any_backward_kernel(T *dspectrum, const float *scaled, const T *spectrum, int ld, const float *prior,
+                             FramesCuda f, int frames)
 {
     SHARED_BYTES(shared);
-    int F = f.n / 2 + 1, frames = gridDim.x, samples = (frames - 1) * f.hop;
-    int64_t at = (int64_t)blockIdx.y * frames + blockIdx.x;
-    const T *row = spectrum + at * ld;
+    const int samples = (frames - 1) * f.hop;
+    const int64_t at = blockIdx.x, row = at * ld;
     float2 *z = (float2 *)shared;
+    scaled += at / frames * samples;
     for (int i = threadIdx.x; i < f.n; i += blockDim.x) {
-        int s = (int)blockIdx.x * f.hop + i - f.n / 2;
-        float g = 0.0f;
-        if (s >= 0 && s < samples)
-            g = f.window[i] * dwave[(int64_t)blockIdx.y * samples + s] / overlap(f, frames, s);
-        z[i] = make_float2(g, 0.0f);
+        int s = (int)(at % frames) * f.hop + i - f.n / 2;
+        z[i] = make_float2(s >= 0 && s < samples ? f.window[i] * scaled[s] : 0.0f, 0.0f);
     }
     z = transform(z, z + f.n, f, 1.0f);
-    for (int i = threadIdx.x; i < F; i += blockDim.x) {
-        int edge = i == 0 || i == f.n / 2;
-        float m = expf(to_float(row[i]) + prior[at * F + i]), c, s, scale = (edge ? 1.0f : 2.0f) / (float)f.n;
-        int loud = !(m < (float)SOUND_LOUDEST);
-        m = loud ? (float)SOUND_LOUDEST : m;
-        sincosf(to_float(row[F + i]), &s, &c);
-        float dre = z[i].x * scale, dim = edge ? 0.0f : z[i].y * scale;
-        dspectrum[at * ld + i] = from_float<T>(loud ? 0.0f : m * (dre * c + dim * s));
-        dspectrum[at * ld + F + i] = from_float<T>(m * (dim * c - dre * s));
+    for (int i = threadIdx.x, F = f.n / 2 + 1; i < F; i += blockDim.x)
+        put_gradient(dspectrum + row, f.n, i, to_float(spectrum[row + i]) + prior[at * F + i],
+                     to_float(spectrum[row + F + i]), z[i]);
+    for (int i = f.n + 2 + threadIdx.x; i < ld; i += blockDim.x)
+        dspectrum[row + i] = from_float<T>(0.0f);
+}
+
+/* Calls f with the logarithm of the points as a constant, for what fft_some takes. */
+template <typename F> static void with_points(int log2, F f)
+{
+    switch (log2) {
+    case 8:
+        return f(std::integral_constant<int, 8>());
+    case 9:
+        return f(std::integral_constant<int, 9>());
+    case 10:
+        return f(std::integral_constant<int, 10>());
+    default:
+        return f(std::integral_constant<int, 11>());
     }
-    for (int i = 2 * F + threadIdx.x; i < ld; i += blockDim.x)
-        dspectrum[at * ld + i] = from_float<T>(0.0f);
 }
 
 static void sound_tables(OpsContext *c, void *tables, int n)
@@ -254,6 +278,14 @@ static void sound_tables(OpsContext *c, void *tables, int n)
     CudaOps *o = ops_enter(c);
     LAUNCH(o, "tables of sound", (unsigned)divide_up(n, THREADS), THREADS, 0, tables_kernel, (float *)tables,
            n);
+}
+
+/* As many items as the workspace has room for, `row` numbers each. */
+static int items_at_once(OpsContext *c, int64_t row, int B)
+{
+    int items = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float)) / row, at_most(B, 65535));
+    assert(items >= 1 || B == 0);
+    return items;
 }
 
 template <typename T>
@@ -264,17 +296,25 @@ static void wave_forward(OpsContext *c, void *wave, const void *spectrum, int ld
     FramesCuda f = frames_cuda(shape);
     assert(frames >= 2 && ld >= f.n + 2);
     size_t shared = 2 * sizeof(float2) * (size_t)f.n;
-    allow_shared(o, wave_frames_kernel<T>, shared);
-    int64_t row = (int64_t)frames * f.n, samples = (int64_t)(frames - 1) * f.hop;
-    int items = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float)) / row, 65535);
-    assert(items >= 1);
+    int64_t samples = (int64_t)(frames - 1) * f.hop;
+    int items = items_at_once(c, (int64_t)frames * f.n, B);
+    float *scratch = (float *)ops_scratch(c);
     for (int b = 0; b < B; b += items) {
-        int n = B - b < items ? B - b : items;
-        dim3 grid((unsigned)frames, (unsigned)n), sums((unsigned)divide_up(samples, THREADS), (unsigned)n);
-        float *scratch = (float *)ops_scratch(c);
-        LAUNCH(o, "frames of sound", grid, transform_threads(f.n), shared, wave_frames_kernel<T>, scratch,
-               (const T *)spectrum + (int64_t)b * frames * ld, ld,
-               prior + (int64_t)b * frames * (f.n / 2 + 1), f);
+        int n = B - b < items ? B - b : items, all = n * frames;
+        dim3 sums((unsigned)divide_up(samples, THREADS), (unsigned)n);
+        const T *from = (const T *)spectrum + (int64_t)b * frames * ld;
+        const float *guess = prior + (int64_t)b * frames * (f.n / 2 + 1);
+        if (fft_takes(&f)) {
+            with_points(f.log2, [&](auto log2) {
+                auto kernel = wave_some_kernel<T, decltype(log2)::value>;
+                LAUNCH(o, "frames of sound", (unsigned)divide_up(all, fft_frames(&f)), FFT_THREADS, 0, kernel,
+                       scratch, from, ld, guess, f, all);
+            });
+        } else {
+            allow_shared(o, wave_any_kernel<T>, shared);
+            LAUNCH(o, "frames of sound", (unsigned)all, transform_threads(f.n), shared, wave_any_kernel<T>,
+                   scratch, from, ld, guess, f);
+        }
         LAUNCH(o, "sum of frames", sums, THREADS, 0, wave_sum_kernel, (float *)wave + b * samples, scratch, f,
                frames);
     }
@@ -286,164 +326,30 @@ static void wave_backward(OpsContext *c, void *dspectrum, const void *dwave, con
 {
     CudaOps *o = ops_enter(c);
     FramesCuda f = frames_cuda(shape);
-    assert(frames >= 2 && ld >= f.n + 2 && B <= 65535);
-    if (B == 0)
-        return;
+    assert(frames >= 2 && ld >= f.n + 2);
     size_t shared = 2 * sizeof(float2) * (size_t)f.n;
-    allow_shared(o, wave_backward_kernel<T>, shared);
-    LAUNCH(o, "sound backward", dim3((unsigned)frames, (unsigned)B), transform_threads(f.n), shared,
-           wave_backward_kernel<T>, (T *)dspectrum, (const float *)dwave, (const T *)spectrum, ld, prior, f);
-}
-
-/* ---- spectral loss ---- */
-
-__device__ static int mirrored(int i, int n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
-
-/* Bin i of the wave's spectrum, of a transform with the wave in the real and the target in the imaginary
- * part; and of the target's. */
-__device__ static float2 ours_at(const float2 *z, int n, int i)
-{
-    float2 a = z[i], m = z[(n - i) & (n - 1)];
-    return make_float2((a.x + m.x) / 2, (a.y - m.y) / 2);
-}
-__device__ static float2 theirs_at(const float2 *z, int n, int i)
-{
-    float2 a = z[i], m = z[(n - i) & (n - 1)];
-    return make_float2((a.y + m.y) / 2, (m.x - a.x) / 2);
-}
-__device__ static float size_of(float2 x) { return hypotf(x.x, x.y); }
-
-/* The gradient of the wave's spectrum, for every second band from `from` on: those do not overlap. A warp has
- * a band. */
-__device__ static void spread_bands(float2 *g, const float2 *z, const float *slope, const SoundBands &bands,
-                                    int n, int from)
-{
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int b = from + 2 * warp; b < bands.count; b += 2 * ((int)blockDim.x / 32)) {
-        const float *weight = bands.weights + bands.at[b];
-        for (int i = lane; i < bands.width[b]; i += 32) {
-            int bin = bands.first[b] + i;
-            float2 x = ours_at(z, n, bin);
-            float size = size_of(x), d = size > TINY ? slope[b] * weight[i] / size : 0.0f;
-            g[bin].x += d * x.x;
-            g[bin].y += d * x.y;
-        }
-    }
-    __syncthreads();
-}
-
-/* blockIdx.x: the frame, blockIdx.y: the item. losses [B, frames]; gradients [B, frames, n], NULL: none. */
-static __global__ void __launch_bounds__(MOST_THREADS)
-    bands_kernel(float *losses, float *gradients, const float *wave, const float *target, const int32_t *len,
-                 FramesCuda f, SoundBands bands, int samples, float weight)
-{
-    SHARED_BYTES(shared);
-    __shared__ float sums[32];
-    int64_t at = (int64_t)blockIdx.y * gridDim.x + blockIdx.x;
-    if (len && len[blockIdx.y] == 0) {
-        if (threadIdx.x == 0)
-            losses[at] = 0.0f;
-        for (int i = threadIdx.x; gradients && i < f.n; i += blockDim.x)
-            gradients[at * f.n + i] = 0.0f;
-        return;
-    }
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, n = f.n;
-    float2 *z = (float2 *)shared, *g;
-    float *slope = (float *)(z + 2 * n);
-    wave += (int64_t)blockIdx.y * samples;
-    target += (int64_t)blockIdx.y * samples;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        int s = mirrored((int)blockIdx.x * f.hop + i - n / 2, samples);
-        z[i] = make_float2(wave[s] * f.window[i], target[s] * f.window[i]);
-    }
-    float2 *start = z;
-    z = transform(z, z + n, f, 1.0f);
-    g = z == start ? start + n : start;
-    float loss = 0.0f;
-    for (int b = warp; b < bands.count; b += (int)blockDim.x / 32) {
-        const float *w = bands.weights + bands.at[b];
-        float ours = 0.0f, theirs = 0.0f;
-        for (int i = lane; i < bands.width[b]; i += 32) {
-            ours += w[i] * size_of(ours_at(z, n, bands.first[b] + i));
-            theirs += w[i] * size_of(theirs_at(z, n, bands.first[b] + i));
-        }
-        ours = warp_sum(ours);
-        theirs = warp_sum(theirs);
-        float difference = logf(fmaxf(ours, bands.floor)) - logf(fmaxf(theirs, bands.floor));
-        if (lane == 0) {
-            loss += fabsf(difference);
-            slope[b] = ours > bands.floor && difference != 0.0f ? copysignf(1.0f, difference) / ours : 0.0f;
-        }
-    }
-    loss = block_sum(loss, sums);
-    if (threadIdx.x == 0)
-        losses[at] = loss;
-    if (!gradients)
-        return;
-    for (int i = threadIdx.x; i < n; i += blockDim.x)
-        g[i] = make_float2(0.0f, 0.0f);
-    __syncthreads();
-    spread_bands(g, z, slope, bands, n, 0);
-    spread_bands(g, z, slope, bands, n, 1);
-    g = transform(g, z, f, -1.0f);
-    for (int i = threadIdx.x; i < n; i += blockDim.x)
-        gradients[at * n + i] = weight * g[i].x * f.window[i];
-}
-
-/* dwave += the frames' gradients, at the sample and where it was mirrored to. blockIdx.y: the item. */
-static __global__ void __launch_bounds__(THREADS)
-    bands_sum_kernel(float *dwave, const float *gradients, FramesCuda f, int frames, int samples)
-{
-    int s = blockIdx.x * THREADS + threadIdx.x;
-    if (s >= samples)
-        return;
-    gradients += (int64_t)blockIdx.y * frames * f.n;
-    float sum = sum_frames(gradients, f, frames, s);
-    if (s > 0 && s <= f.n / 2)
-        sum += sum_frames(gradients, f, frames, -s);
-    if (s < samples - 1 && 2 * (samples - 1) - s < (frames - 1) * f.hop + f.n / 2)
-        sum += sum_frames(gradients, f, frames, 2 * (samples - 1) - s);
-    dwave[(int64_t)blockIdx.y * samples + s] += sum;
-}
-
-/* One block: value += weight * the sum of all losses. */
-static __global__ void __launch_bounds__(THREADS)
-    losses_kernel(float *value, const float *losses, int64_t n, float weight)
-{
-    __shared__ float sums[32];
-    float sum = 0.0f;
-    for (int64_t i = threadIdx.x; i < n; i += THREADS)
-        sum += losses[i];
-    sum = block_sum(sum, sums);
-    if (threadIdx.x == 0)
-        *value += weight * sum;
-}
-
-static void spectral_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
-                          const int32_t *len, const SoundFrames *shape, const SoundBands *bands, int B,
-                          int samples, float weight)
-{
-    CudaOps *o = ops_enter(c);
-    FramesCuda f = frames_cuda(shape);
-    assert(samples > f.n / 2);
-    int frames = samples / f.hop + 1;
-    size_t shared = 2 * sizeof(float2) * (size_t)f.n + sizeof(float) * (size_t)bands->count;
-    allow_shared(o, bands_kernel, shared);
-    int64_t row = (int64_t)frames * (1 + f.n);
-    int items = at_most((int64_t)(ops_scratch_bytes(c) / sizeof(float)) / row, 65535);
-    assert(items >= 1);
+    int64_t samples = (int64_t)(frames - 1) * f.hop;
+    int items = items_at_once(c, samples, B);
+    float *scratch = (float *)ops_scratch(c);
     for (int b = 0; b < B; b += items) {
-        int n = B - b < items ? B - b : items;
-        float *losses = (float *)ops_scratch(c), *gradients = losses + (int64_t)n * frames;
-        dim3 grid((unsigned)frames, (unsigned)n), sums((unsigned)divide_up(samples, THREADS), (unsigned)n);
-        LAUNCH(o, "spectral loss", grid, transform_threads(f.n), shared, bands_kernel, losses,
-               dwave ? gradients : NULL, (const float *)wave + (int64_t)b * samples,
-               target + (int64_t)b * samples, len ? len + b : NULL, f, *bands, samples, weight);
-        LAUNCH(o, "sum of losses", 1, THREADS, 0, losses_kernel, (float *)value, losses, (int64_t)n * frames,
-               weight);
-        if (dwave)
-            LAUNCH(o, "spectral gradient", sums, THREADS, 0, bands_sum_kernel,
-                   (float *)dwave + (int64_t)b * samples, gradients, f, frames, samples);
+        int n = B - b < items ? B - b : items, all = n * frames;
+        dim3 shares((unsigned)divide_up(samples, THREADS), (unsigned)n);
+        int64_t row = (int64_t)b * frames * ld;
+        const float *guess = prior + (int64_t)b * frames * (f.n / 2 + 1);
+        LAUNCH(o, "sound backward", shares, THREADS, 0, wave_share_kernel, scratch,
+               (const float *)dwave + b * samples, f, frames);
+        if (fft_takes(&f)) {
+            with_points(f.log2, [&](auto log2) {
+                auto kernel = wave_some_backward_kernel<T, decltype(log2)::value>;
+                LAUNCH(o, "sound backward", (unsigned)divide_up(all, fft_frames(&f)), FFT_THREADS, 0, kernel,
+                       (T *)dspectrum + row, scratch, (const T *)spectrum + row, ld, guess, f, frames, all);
+            });
+        } else {
+            allow_shared(o, wave_any_backward_kernel<T>, shared);
+            LAUNCH(o, "sound backward", (unsigned)all, transform_threads(f.n), shared,
+                   wave_any_backward_kernel<T>, (T *)dspectrum + row, scratch, (const T *)spectrum + row, ld,
+                   guess, f, frames);
+        }
     }
 }
 
@@ -454,7 +360,6 @@ template <typename T> void sound_fill(Ops *ops)
     ops->sound_tables = sound_tables;
     ops->wave_forward = wave_forward<T>;
     ops->wave_backward = wave_backward<T>;
-    ops->spectral_loss = spectral_loss;
 }
 
 template void sound_fill<float>(Ops *ops);

@@ -482,21 +482,30 @@ static void loss_task(void *arg, int b, int slot)
     l->sums[b] = sum;
 }
 
-void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
-                         const int32_t *len, const SoundFrames *f, const SoundBands *bands, int B,
-                         int samples, float weight)
+static void scale_loss(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
+                       const int32_t *len, const SoundScale *s, int B, int samples)
 {
+    const SoundFrames *f = &s->frames;
     ASSERT_CMP(samples, >, f->n / 2);
     ASSERT_CMP(band_room_bytes(f->n), <=, HOST_SLOT_BYTES);
-    BandTask l = {.h = host_of(c), .dwave = dwave, .wave = wave, .target = target, .bands = bands};
+    BandTask l = {.h = host_of(c), .dwave = dwave, .wave = wave, .target = target, .bands = &s->bands};
     l.len = len;
     l.turn = f->tables;
     l.window = l.turn + f->n;
     l.n = f->n;
     l.hop = f->hop;
     l.samples = samples;
-    l.weight = (REAL)weight;
+    l.weight = (REAL)s->weight;
     l.sums = loss_sums(l.h, B);
     host_pool_run(l.h->pool, B, loss_task, &l);
-    loss_add(value, l.sums, B, weight);
+    loss_add(value, l.sums, B, s->weight);
+}
+
+void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
+                         const int32_t *len, const SoundScale *scales, int count, int B, int samples)
+{
+    if (dwave)
+        memset(dwave, 0, (size_t)B * (size_t)samples * sizeof(REAL));
+    for (int i = 0; i < count; i++)
+        scale_loss(c, value, dwave, wave, target, len, &scales[i], B, samples);
 }

@@ -81,12 +81,13 @@ int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const Ba
 /* --- phases --- */
 
 /* Pieces of work that are no phase of a step; a Phase is never negative. */
-enum { WORK_EVALUATE = -2, WORK_CLEAR = -1 };
+enum { WORK_STEP = -2, WORK_EVALUATE = -1 };
 
 typedef struct Work {
     Engine *e;
     Shape *shape;
     int phase; /* a Phase, or WORK_... */
+    int first; /* a forward pass that begins a step: sums and gradients are cleared */
 } Work;
 
 /* Enqueues a piece of work, or does it, as the device's ops do. */
@@ -95,14 +96,17 @@ static void do_work(void *arg)
     const Work *w = arg;
     Engine *e = w->e;
     switch (w->phase) {
-    case WORK_CLEAR:
-        pass_clear(&e->m, e->sums);
+    case WORK_STEP:
+        for (int p = 0; p < PHASE_COUNT; p++)
+            do_work(&(Work){e, w->shape, p, w->first});
         break;
     case WORK_EVALUATE:
         pass_forward(w->shape->pass, 0);
         pass_losses(w->shape->pass, e->sums);
         break;
     case PHASE_FORWARD:
+        if (w->first)
+            pass_clear(&e->m, e->sums);
         pass_forward(w->shape->pass, 1);
         break;
     case PHASE_LOSS:
@@ -149,22 +153,46 @@ static int perform(Engine *e, Work w, void **graph, int uses, Err *err)
     return e->graphs->launch(*graph, e->stream, err);
 }
 
-/* The optimiser, behind the last batch of a step; what it decided goes to the slot. */
-static int update(Engine *e, Slot *s, Err *err)
+static int is_poisoned(const Engine *e, int64_t step)
 {
-    const DeviceOps *d = e->o.device->ops;
-    int rc = 0;
-    if (s->number >= e->poison_from && s->number < e->poison_from + e->poison_count)
-        rc = d->copy_in(e->stream, e->m.grads, e->nan, sizeof *e->nan, err);
-    if (!rc)
-        rc = perform(e, (Work){e, NULL, PHASE_OPTIMISER}, &e->update_graph, e->updates++, err);
-    if (!rc)
-        rc = d->copy_out(e->stream, s->outcome, &e->control->outcome, sizeof *s->outcome, err);
-    return rc;
+    return step >= e->poison_from && step < e->poison_from + e->poison_count;
 }
 
-/* Nothing here waits for the device. What changes from step to step is copied in first; an event between the
- * phases tells later how long each took. */
+/* The optimiser, behind the last batch of a step. */
+static int update(Engine *e, const Slot *s, Err *err)
+{
+    int rc = 0;
+    if (is_poisoned(e, s->number))
+        rc = e->o.device->ops->copy_in(e->stream, e->m.grads, e->nan, sizeof *e->nan, err);
+    return rc ? rc : perform(e, (Work){e, NULL, PHASE_OPTIMISER, 0}, &e->update_graph, e->updates++, err);
+}
+
+/* A step of one batch is a single graph, without the gaps between those of its phases, once it was done phase
+ * by phase; and every PHASES_EVERY steps it is again, to know what they take. */
+static int runs_whole(const Engine *e, const Slot *s)
+{
+    return e->graphs && s->first && s->last && e->now->uses > PHASES_FIRST && s->number % PHASES_EVERY != 0 &&
+           !is_poisoned(e, s->number);
+}
+
+/* One by one, with an event between them that tells later how long each took. */
+static int run_phases(Engine *e, const Slot *s, Err *err)
+{
+    const DeviceOps *d = e->o.device->ops;
+    Shape *shape = e->now;
+    int rc = 0;
+    for (int p = PHASE_FORWARD; p <= PHASE_BACKWARD && !rc; p++) {
+        const int clears = s->first && p == PHASE_FORWARD;
+        rc = perform(e, (Work){e, shape, p, clears}, clears ? &shape->first_forward : &shape->graph[p],
+                     shape->uses, err);
+        if (!rc)
+            rc = d->event_record(s->at[p + 1], e->stream, err);
+    }
+    return rc || !s->last ? rc : update(e, s, err);
+}
+
+/* Nothing here waits for the device. What changes from step to step is copied in first; what the optimiser
+ * decided goes to the slot. */
 int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *err)
 {
     const DeviceOps *d = e->o.device->ops;
@@ -176,26 +204,40 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
                          .number = step,
                          .lr = (float)lr};
     s->number = step;
+    s->first = first;
     s->last = last;
+    s->whole = runs_whole(e, s);
     int rc = d->copy_in(e->stream, &e->control->step, s->step, sizeof *s->step, err);
     if (!rc)
         rc = d->event_record(s->at[PHASE_FORWARD], e->stream, err);
-    if (!rc && first)
-        rc = perform(e, (Work){e, NULL, WORK_CLEAR}, &e->clear_graph, e->clears++, err);
-    for (int p = PHASE_FORWARD; p <= PHASE_BACKWARD && !rc; p++) {
-        rc = perform(e, (Work){e, shape, p}, &shape->graph[p], shape->uses, err);
-        if (!rc)
-            rc = d->event_record(s->at[p + 1], e->stream, err);
-    }
+    if (!rc)
+        rc = s->whole ? perform(e, (Work){e, shape, WORK_STEP, 1}, &shape->whole, shape->uses, err)
+                      : run_phases(e, s, err);
     if (rc)
         return rc;
     shape->uses++;
     if (last)
-        rc = update(e, s, err);
+        rc = d->copy_out(e->stream, s->outcome, &e->control->outcome, sizeof *s->outcome, err);
     if (!rc)
         rc = d->event_record(s->at[PHASE_COUNT], e->stream, err);
     e->enqueued += !rc;
     return rc;
+}
+
+/* Adds what the phases of a batch took; of one that ran as a whole, its time in the proportions of the last
+ * batch that did not. */
+static void add_seconds(Engine *e, const Slot *s)
+{
+    const DeviceOps *d = e->o.device->ops;
+    double all = 0;
+    for (int p = 0; p < PHASE_COUNT; p++) {
+        if (!s->whole)
+            e->measured[p] = d->event_seconds(s->at[p], s->at[p + 1]);
+        all += e->measured[p];
+    }
+    const double scale = s->whole && all > 0 ? d->event_seconds(s->at[0], s->at[PHASE_COUNT]) / all : 1;
+    for (int p = 0; p < PHASE_COUNT; p++)
+        e->seconds[p] += scale * e->measured[p];
 }
 
 /* Sums become means per frame; the phases' times are those of all batches of the step. */
@@ -230,8 +272,7 @@ int engine_result(Engine *e, StepResult *r, int wait, Err *err)
         if (!must && rc == 0)
             return 0;
         e->harvested++;
-        for (int p = 0; p < PHASE_COUNT; p++)
-            e->seconds[p] += d->event_seconds(s->at[p], s->at[p + 1]);
+        add_seconds(e, s);
         if (s->last) {
             read_slot(e, s, r);
             return 1;
@@ -250,7 +291,7 @@ int engine_evaluate_begin(Engine *e, Err *err)
 
 int engine_evaluate(Engine *e, Err *err)
 {
-    return perform(e, (Work){e, e->now, WORK_EVALUATE}, &e->now->evaluate, e->now->evaluations++, err);
+    return perform(e, (Work){e, e->now, WORK_EVALUATE, 0}, &e->now->evaluate, e->now->evaluations++, err);
 }
 
 int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err *err)

@@ -34,7 +34,8 @@ typedef struct StepResult {
     double loss;                 /* their sum */
     double frames;               /* real mel frames */
     OpsGuard guard;              /* skipped, norm, ... after this step */
-    double seconds[PHASE_COUNT]; /* of all its batches */
+    double seconds[PHASE_COUNT]; /* of all its batches. On GPUs most steps are timed as a whole, and
+                                    divided like the last one that was done phase by phase */
 } StepResult;
 
 typedef struct Engine Engine;

@@ -201,10 +201,11 @@ static void destroy_graphs(Engine *e)
     for (int i = 0; i < e->shape_count; i++) {
         for (int k = 0; k < PHASE_COUNT; k++)
             e->graphs->destroy(e->shapes[i].graph[k]);
+        e->graphs->destroy(e->shapes[i].first_forward);
+        e->graphs->destroy(e->shapes[i].whole);
         e->graphs->destroy(e->shapes[i].evaluate);
     }
     e->graphs->destroy(e->update_graph);
-    e->graphs->destroy(e->clear_graph);
 }
 
 /* In the reverse order; nothing is freed while the device may still use it. */

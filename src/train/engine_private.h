@@ -8,6 +8,10 @@
 
 /* Of training and validation together: two for each length bucket are 128 at the most. */
 #define MAX_SHAPES 160
+/* Steps that are done phase by phase, to be timed: the first of a shape, which open and capture, and one
+ * behind them; then one of so many. */
+#define PHASES_FIRST 2
+#define PHASES_EVERY 64
 
 /* What a step leaves on the device, copied to the host as one piece. */
 typedef struct Outcome {
@@ -29,7 +33,8 @@ typedef struct Slot {
     Outcome *outcome;           /* pinned */
     Event *at[PHASE_COUNT + 1]; /* before each phase, and behind the last */
     int64_t number;             /* step */
-    int last;                   /* the optimiser ran */
+    int first, last;            /* it began the step; the optimiser ran */
+    int whole;                  /* as one graph: only the first and the last event happened */
 } Slot;
 
 /* A size of batches, with its pass through the network and the graphs captured of it. */
@@ -38,6 +43,8 @@ typedef struct Shape {
     Pass *pass;
     int uses, evaluations;
     void *graph[PHASE_COUNT]; /* of forward, loss, backward */
+    void *first_forward;      /* of the forward pass that begins a step */
+    void *whole;              /* of a step that is one batch */
     void *evaluate;
 } Shape;
 
@@ -52,8 +59,9 @@ struct Engine {
     Control *control; /* device */
     float *sums;      /* device: inside control */
     Slot slots[ENGINE_LAG];
-    int64_t enqueued, harvested; /* batches */
-    double seconds[PHASE_COUNT]; /* of the harvested batches of the step */
+    int64_t enqueued, harvested;  /* batches */
+    double seconds[PHASE_COUNT];  /* of the harvested batches of the step */
+    double measured[PHASE_COUNT]; /* of the newest batch that ran phase by phase */
     void *pinned;
     Shape shapes[MAX_SHAPES];
     int shape_count;
@@ -61,8 +69,8 @@ struct Engine {
     BatchInfo info;
     BatchLayout layout;
     const CudaGraphOps *graphs; /* NULL: none */
-    void *update_graph, *clear_graph;
-    int updates, clears;
+    void *update_graph;
+    int updates;
     int64_t poison_from, poison_count;
     float *nan; /* pinned */
 };

@@ -530,12 +530,29 @@ static void speed_sound(Speed *s, int B, int T, int C, int hop)
     enum { K = 7, N = 1024, LD = N + 8 };
     const int64_t n = (int64_t)B * T * C, samples = (int64_t)(T - 1) * hop;
     void *in = take(s, n), *out = take(s, n), *din = take(s, n), *w = take(s, K * C), *bias = take(s, C);
-    void *dw = take_floats(s, K * C), *db = take_floats(s, C), *value = take_floats(s, 1);
+    void *deep = take(s, n), *dout = take(s, n), *ddeep = take(s, n), *add = take(s, n);
+    void *mean = take_floats(s, n / C), *rstd = take_floats(s, n / C), *value = take_floats(s, 1);
     int32_t *len = take_lengths(s, B, T);
-    TIME(s, "depthwise forward", 8, 0, 4.0 * (double)n,
-         o->depthwise_forward(s->c, out, in, w, bias, len, B, T, C, K));
-    TIME(s, "depthwise backward", 8, 0, 8.0 * (double)n,
-         o->depthwise_backward(s->c, din, dw, db, out, in, w, len, B, T, C, K));
+    const FilterNorms f1 = {1,
+                            take_floats(s, K * C),
+                            take_floats(s, C),
+                            take_floats(s, C),
+                            take_floats(s, C),
+                            in,
+                            deep,
+                            dout,
+                            ddeep,
+                            mean,
+                            rstd,
+                            0,
+                            n,
+                            n / C};
+    TIME(s, "filters and norm, forward", 8, 0, 6.0 * (double)n,
+         o->filter_norm_forward(s->c, out, deep, mean, rstd, in, w, bias, bias, bias, len, B, T, C, K));
+    TIME(s, "filters and norm, backward", 8, 0, 10.0 * (double)n,
+         o->filter_norm_backward(s->c, din, add, &f1, w, bias, len, B, T, C, K));
+    TIME(s, "filters and norm, weights", 8, 0, 8.0 * (double)n,
+         o->filter_norm_weights(s->c, &f1, len, B, T, C, K));
     give_back(s);
     void *spectrum = take(s, (int64_t)B * T * LD), *dspectrum = take(s, (int64_t)B * T * LD);
     float *prior = take_floats(s, (int64_t)B * T * (N / 2 + 1)), *target = take_floats(s, B * samples);
@@ -547,16 +564,16 @@ static void speed_sound(Speed *s, int B, int T, int C, int hop)
     TIME(s, "wave backward", 1, 0, 0,
          o->wave_backward(s->c, dspectrum, dwave, spectrum, LD, prior, &f, B, T));
     const int resolutions[][2] = {{2048, 80}, {1024, 80}, {512, 40}, {256, 20}};
+    SoundScale scales[SOUND_SCALES];
     for (int i = 0; i < 4; i++) {
-        char label[64];
         const int points = resolutions[i][0];
-        SoundFrames cut = {points, points / 4, take_floats(s, 2 * points)};
-        SoundBands bands = take_bands(s, points / 2 + 1, resolutions[i][1]);
-        o->sound_tables(s->c, (void *)cut.tables, points);
-        snprintf(label, sizeof label, "spectral loss, %d points", points);
-        TIME(s, label, 1, 0, 0,
-             o->spectral_loss(s->c, value, dwave, wave, target, NULL, &cut, &bands, B, (int)samples, 1.0f));
+        scales[i] = (SoundScale){{points, points / 4, take_floats(s, 2 * points)},
+                                 take_bands(s, points / 2 + 1, resolutions[i][1]),
+                                 1.0f};
+        o->sound_tables(s->c, (void *)scales[i].frames.tables, points);
     }
+    TIME(s, "spectral loss", 1, 0, 0,
+         o->spectral_loss(s->c, value, dwave, wave, target, NULL, scales, 4, B, (int)samples));
     give_back(s);
 }
 

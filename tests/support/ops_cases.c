@@ -518,12 +518,22 @@ const OpsCase ops_cases[] = {
     {"conv apart, kernel 3 relu", CONV(5, 7, 3, 5, 3, ACT_RELU, 1, 1, 1), 0, 0},
     {"conv apart, 16 to 128", CONV(5, 21, 16, 128, 3, ACT_RELU, 1, 1, 1), 0, 0},
     {"conv apart, in parts", CONV(7, 131, 24, 257, 5, ACT_TANH, 1, 1, 1), 0, 0},
-    /* B T C K mixed din */
-    {"depthwise kernel 1", OTHER_BACK(depthwise, 2, 3, 5, 1, 0, 1), 0, 0},
-    {"depthwise kernel 7", OTHER_BACK(depthwise, 5, 19, 8, 7, 1, 1), 0, 0},
-    {"depthwise longer than its items", OTHER_BACK(depthwise, 6, 3, 11, 7, 1, 1), 0, 0},
-    {"depthwise without din", OTHER_BACK(depthwise, 3, 8, 16, 3, 1, 0), 0, 0},
-    {"depthwise in parts", OTHER_BACK(depthwise, 7, 131, 136, 7, 1, 1), 0, 0},
+    /* B T C K mixed layers stream */
+    {"filters and norm, kernel 1", OTHER_BACK(filter_norm, 2, 3, 5, 1, 0, 1, 1), 0, 0},
+    {"filters and norm, kernel 7", OTHER_BACK(filter_norm, 5, 19, 8, 7, 1, 1, 0), 0, 0},
+    {"filters and norm, longer than items", OTHER_BACK(filter_norm, 6, 3, 11, 7, 1, 2, 1), 0, 0},
+    {"filters and norm, 3 layers", OTHER_BACK(filter_norm, 3, 14, 264, 5, 1, 3, 1), 0, 0},
+    {"filters and norm, 512 channels", OTHER_BACK(filter_norm, 4, 48, 512, 7, 1, 2, 1), 0, 0},
+    {"filters and norm, 1024 channels", OTHER_BACK(filter_norm, 2, 7, 1024, 7, 1, 1, 1), 0, 0},
+    {"filters and norm, in parts", OTHER_BACK(filter_norm, 7, 131, 136, 7, 1, 1, 0), 0, 0},
+    /* M N K layers */
+    {"linears 7x5x3, 2", OTHER_BACK(linears, 7, 5, 3, 2), 0, 0},
+    {"linears 96x16x24, 1", OTHER_BACK(linears, 96, 16, 24, 1), 0, 0},
+    {"linears 401x64x40, 3", OTHER_BACK(linears, 401, 64, 40, 3), 0, 0},
+    /* M N K in_place */
+    {"linear_add 7x5x3", OTHER(linear_add, 7, 5, 3, 0), 0, 0},
+    {"linear_add 9x24x8, in place", OTHER(linear_add, 9, 24, 8, 1), 0, 0},
+    {"linear_add 401x96x200", OTHER(linear_add, 401, 96, 200, 0), 0, 0},
     /* B T n hop more */
     {"wave of 8 points", OTHER_BACK(wave, 2, 3, 8, 2, 0), 0, 0},
     {"wave of 64 points, odd hop", OTHER_BACK(wave, 3, 7, 64, 13, 6), 0, 0},
@@ -536,11 +546,13 @@ const OpsCase ops_cases[] = {
     /* rows n count */
     {"spread of 3 bands", OTHER(spread, 2, 3, 5), 0, 0},
     {"spread of 80 bands", OTHER(spread, 37, 80, 513), 0, 0},
-    /* B samples n hop bands mixed */
+    /* B samples n hop bands mixed scales */
     {"spectral loss, empty items", OTHER_BACK(spectral, 5, 150, 64, 16, 5, 1), 0, 0},
     {"spectral loss, 16 points", OTHER_BACK(spectral, 2, 23, 16, 4, 2), 0, 0},
     {"spectral loss, 64 points", OTHER_BACK(spectral, 3, 150, 64, 16, 5), 0, 0},
     {"spectral loss, 1024 points", OTHER_BACK(spectral, 2, 2000, 1024, 256, 40), 0, 0},
+    {"spectral loss, four scales", OTHER_BACK(spectral, 6, 2300, 2048, 512, 12, 1, 4), 0, 0},
+    {"spectral loss, long and short", OTHER_BACK(spectral, 3, 301, 512, 128, 5, 0, 4), 0, 0},
     {"dropout 1", OTHER_BACK(dropout, 1, 50), 0, 0},
     {"dropout 1037", OTHER_BACK(dropout, 1037, 50), 0, 0},
     {"dropout none", OTHER_BACK(dropout, 37, 0), 1, 0},

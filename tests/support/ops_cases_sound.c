@@ -1,32 +1,132 @@
 /* ops_cases_sound.c - the cases of ops_cases.h for filters of single channels, spectra and sound. */
 #include "ops_cases_private.h"
 
-/* --- depthwise: B T C K mixed din --- */
-NAMES(DEEP_IN, DEEP_W, DEEP_BIAS, DEEP_LEN, DEEP_OUT, DEEP_DOUT, DEEP_DIN, DEEP_DW, DEEP_DBIAS);
-void depthwise_build(OpsRun *r, const int *s)
+/* --- filter_norm: B T C K mixed layers stream (without it one layer). The parameters of a layer lie side by
+ * side, so that their gradients do. stream: what goes in also goes on as it is, so that there is a gradient
+ * to add to --- */
+NAMES(DEEP_IN, DEEP_PARAMS, DEEP_LEN, DEEP_OUT, DEEP_DOUT, DEEP_DEEP, DEEP_MEAN, DEEP_RSTD, DEEP_ON, DEEP_DON,
+      DEEP_DIN, DEEP_DDEEP, DEEP_DPARAMS);
+void filter_norm_build(OpsRun *r, const int *s)
 {
-    int B = s[0], T = s[1], C = s[2], K = s[3];
+    int B = s[0], T = s[1], C = s[2], K = s[3], layers = s[5];
+    int64_t n = (int64_t)layers * B * T * C;
     ops_lengths(r, DEEP_LEN, "len", B, T, s[4]);
-    ops_tensor(r, DEEP_IN, "in", KIND_REAL, ROLE_INPUT, (int64_t)B * T * C, 1);
-    ops_tensor(r, DEEP_W, "w", KIND_REAL, ROLE_INPUT, (int64_t)K * C, 1 / sqrt((double)K));
-    ops_tensor(r, DEEP_BIAS, "bias", KIND_REAL, ROLE_INPUT, C, 0.5);
-    ops_output(r, DEEP_OUT, DEEP_DOUT, "out", "dout", (int64_t)B * T * C);
-    if (s[5])
-        ops_gradient(r, DEEP_DIN, DEEP_IN, "din", ROLE_GRAD);
-    ops_gradient(r, DEEP_DW, DEEP_W, "dw", ROLE_GRAD_ADD);
-    ops_gradient(r, DEEP_DBIAS, DEEP_BIAS, "dbias", ROLE_GRAD_ADD);
-    ops_hide_rows(r, DEEP_IN, DEEP_LEN, B, T, C);
-    ops_hide_rows(r, DEEP_DOUT, DEEP_LEN, B, T, C);
+    ops_tensor(r, DEEP_IN, "in", KIND_REAL, ROLE_INPUT, n, 1);
+    ops_tensor(r, DEEP_PARAMS, "params", KIND_REAL, ROLE_INPUT, (int64_t)layers * (K + 3) * C, 0.5);
+    ops_output(r, DEEP_OUT, DEEP_DOUT, "out", "dout", n);
+    ops_tensor(r, DEEP_DEEP, "deep", KIND_REAL, ROLE_OUTPUT, n, 0);
+    ops_tensor(r, DEEP_MEAN, "mean", KIND_ACC, ROLE_OUTPUT, (int64_t)layers * B * T, 0);
+    ops_tensor(r, DEEP_RSTD, "rstd", KIND_ACC, ROLE_OUTPUT, (int64_t)layers * B * T, 0);
+    ops_gradient(r, DEEP_DIN, DEEP_IN, "din", ROLE_GRAD);
+    ops_tensor(r, DEEP_DDEEP, "ddeep", KIND_REAL, ROLE_CHANGED, n, 1);
+    ops_gradient(r, DEEP_DPARAMS, DEEP_PARAMS, "dparams", ROLE_GRAD_ADD);
+    if (s[6]) {
+        ops_output(r, DEEP_ON, DEEP_DON, "on", "don", n);
+    } else {
+        ops_tensor(r, DEEP_DON, "nothing", KIND_REAL, ROLE_FIXED, n, 0);
+        ops_hide_rows(r, DEEP_IN, DEEP_LEN, B, T, C);
+    }
 }
-void depthwise_go(OpsRun *r, const int *s)
+static void *real_from(OpsRun *r, int slot, int64_t n)
 {
-    CALL(depthwise_forward, AT(DEEP_OUT), AT(DEEP_IN), AT(DEEP_W), AT(DEEP_BIAS), AT(DEEP_LEN), s[0], s[1],
-         s[2], s[3]);
+    return (char *)AT(slot) + n * (int64_t)r->c->ops->real_bytes;
 }
-void depthwise_back(OpsRun *r, const int *s)
+static void *acc_from(OpsRun *r, int slot, int64_t n)
 {
-    CALL(depthwise_backward, AT(DEEP_DIN), AT(DEEP_DW), AT(DEEP_DBIAS), AT(DEEP_DOUT), AT(DEEP_IN),
-         AT(DEEP_W), AT(DEEP_LEN), s[0], s[1], s[2], s[3]);
+    return AT(slot) ? (char *)AT(slot) + n * (int64_t)r->c->ops->acc_bytes : NULL;
+}
+static FilterNorms filter_norms(OpsRun *r, const int *s, int layer, int count)
+{
+    const int64_t C = s[2], K = s[3], rows = (int64_t)s[0] * s[1], params = layer * (K + 3) * C;
+    return (FilterNorms){.count = count,
+                         .dw = acc_from(r, DEEP_DPARAMS, params),
+                         .dbias = acc_from(r, DEEP_DPARAMS, params + K * C),
+                         .dnorm_w = acc_from(r, DEEP_DPARAMS, params + (K + 1) * C),
+                         .dnorm_b = acc_from(r, DEEP_DPARAMS, params + (K + 2) * C),
+                         .in = real_from(r, DEEP_IN, layer * rows * C),
+                         .deep = real_from(r, DEEP_DEEP, layer * rows * C),
+                         .dout = real_from(r, DEEP_DOUT, layer * rows * C),
+                         .ddeep = real_from(r, DEEP_DDEEP, layer * rows * C),
+                         .mean = acc_from(r, DEEP_MEAN, layer * rows),
+                         .rstd = acc_from(r, DEEP_RSTD, layer * rows),
+                         .param_step = (K + 3) * C,
+                         .real_step = rows * C,
+                         .row_step = rows};
+}
+void filter_norm_go(OpsRun *r, const int *s)
+{
+    const int64_t C = s[2], K = s[3], rows = (int64_t)s[0] * s[1], params = (K + 3) * C;
+    for (int i = 0; i < s[5]; i++)
+        CALL(filter_norm_forward, real_from(r, DEEP_OUT, i * rows * C), real_from(r, DEEP_DEEP, i * rows * C),
+             acc_from(r, DEEP_MEAN, i * rows), acc_from(r, DEEP_RSTD, i * rows),
+             real_from(r, DEEP_IN, i * rows * C), real_from(r, DEEP_PARAMS, i * params),
+             real_from(r, DEEP_PARAMS, i * params + K * C),
+             real_from(r, DEEP_PARAMS, i * params + (K + 1) * C),
+             real_from(r, DEEP_PARAMS, i * params + (K + 2) * C), AT(DEEP_LEN), s[0], s[1], s[2], s[3]);
+    if (s[6])
+        CALL(dropout_forward, AT(DEEP_ON), AT(DEEP_IN), s[5] * rows * C, DROP(0));
+}
+void filter_norm_back(OpsRun *r, const int *s)
+{
+    const int64_t C = s[2], K = s[3], rows = (int64_t)s[0] * s[1], params = (K + 3) * C;
+    for (int i = 0; i < s[5]; i++) {
+        const FilterNorms one = filter_norms(r, s, i, 1);
+        CALL(filter_norm_backward, real_from(r, DEEP_DIN, i * rows * C), real_from(r, DEEP_DON, i * rows * C),
+             &one, real_from(r, DEEP_PARAMS, i * params), real_from(r, DEEP_PARAMS, i * params + (K + 1) * C),
+             AT(DEEP_LEN), s[0], s[1], s[2], s[3]);
+    }
+    const FilterNorms all = filter_norms(r, s, 0, s[5]);
+    CALL(filter_norm_weights, &all, AT(DEEP_LEN), s[0], s[1], s[2], s[3]);
+}
+
+/* --- linears: M N K layers. As above, weights and bias of a layer lie side by side --- */
+NAMES(MANY_IN, MANY_PARAMS, MANY_OUT, MANY_DOUT, MANY_DPARAMS);
+void linears_build(OpsRun *r, const int *s)
+{
+    int64_t M = s[0], N = s[1], K = s[2], layers = s[3];
+    ops_tensor(r, MANY_IN, "in", KIND_REAL, ROLE_INPUT, layers * M * K, 1);
+    ops_tensor(r, MANY_PARAMS, "params", KIND_REAL, ROLE_INPUT, layers * (K + 1) * N, 1 / sqrt((double)K));
+    ops_output(r, MANY_OUT, MANY_DOUT, "out", "dout", layers * M * N);
+    ops_gradient(r, MANY_DPARAMS, MANY_PARAMS, "dparams", ROLE_GRAD_ADD);
+}
+void linears_go(OpsRun *r, const int *s)
+{
+    int64_t M = s[0], N = s[1], K = s[2];
+    for (int i = 0; i < s[3]; i++)
+        CALL(linear_forward, real_from(r, MANY_OUT, i * M * N), real_from(r, MANY_IN, i * M * K),
+             real_from(r, MANY_PARAMS, i * (K + 1) * N), real_from(r, MANY_PARAMS, (i * (K + 1) + K) * N), M,
+             (int)N, (int)K, ACT_NONE, 0);
+}
+void linears_back(OpsRun *r, const int *s)
+{
+    int64_t M = s[0], N = s[1], K = s[2];
+    const Linears l = {.count = s[3],
+                       .dw = AT(MANY_DPARAMS),
+                       .dbias = acc_from(r, MANY_DPARAMS, K * N),
+                       .dout = AT(MANY_DOUT),
+                       .in = AT(MANY_IN),
+                       .param_step = (K + 1) * N,
+                       .dout_step = M * N,
+                       .in_step = M * K};
+    CALL(linear_weights, &l, M, (int)N, (int)K);
+}
+
+/* --- linear_add: M N K in_place --- */
+NAMES(PLUS_IN, PLUS_W, PLUS_BIAS, PLUS_ADD, PLUS_OUT);
+void linear_add_build(OpsRun *r, const int *s)
+{
+    int64_t M = s[0], N = s[1], K = s[2];
+    ops_tensor(r, PLUS_IN, "in", KIND_REAL, ROLE_FIXED, M * K, 1);
+    ops_tensor(r, PLUS_W, "w", KIND_REAL, ROLE_FIXED, N * K, 1 / sqrt((double)K));
+    ops_tensor(r, PLUS_BIAS, "bias", KIND_REAL, ROLE_FIXED, N, 0.5);
+    if (!s[3])
+        ops_tensor(r, PLUS_ADD, "add", KIND_REAL, ROLE_FIXED, M * N, 1);
+    ops_tensor(r, PLUS_OUT, "out", KIND_REAL, s[3] ? ROLE_CHANGED : ROLE_OUTPUT, M * N, s[3] ? 1 : 0);
+}
+void linear_add_go(OpsRun *r, const int *s)
+{
+    CALL(linear_add, AT(PLUS_OUT), AT(s[3] ? PLUS_OUT : PLUS_ADD), AT(PLUS_IN), AT(PLUS_W), AT(PLUS_BIAS),
+         s[0], s[1], s[2]);
 }
 
 /* --- wave: B T n hop more; ld = n + 2 + more --- */
@@ -95,17 +195,19 @@ void spread_go(OpsRun *r, const int *s)
     CALL(log_spread, AT(SPREAD_OUT), AT(SPREAD_IN), &bands, s[0], s[1], 0.25f);
 }
 
-/* --- spectral: B samples n hop bands mixed --- */
+/* --- spectral: B samples n hop bands mixed scales; of every scale half the points and the hop of the one
+ * before, and the bands of the last --- */
 NAMES(BAND_WAVE, BAND_LEN, BAND_TARGET, BAND_TABLES, BAND_FIRST, BAND_WIDTH, BAND_AT, BAND_WEIGHTS,
       BAND_VALUE, BAND_DWAVE);
 void spectral_build(OpsRun *r, const int *s)
 {
-    int B = s[0], n = s[2], count = s[4], step = (n / 2 - 1) / (count + 1), width = 2 * step - 1;
+    int B = s[0], n = s[2] >> (s[6] ? s[6] - 1 : 0), count = s[4], step = (n / 2 - 1) / (count + 1),
+        width = 2 * step - 1;
     if (s[5])
         ops_lengths(r, BAND_LEN, "len", B, 9, 1);
     ops_tensor(r, BAND_WAVE, "wave", KIND_ACC, ROLE_INPUT, (int64_t)B * s[1], 1);
     ops_tensor(r, BAND_TARGET, "target", KIND_FLOAT, ROLE_FIXED, (int64_t)B * s[1], 1);
-    ops_tensor(r, BAND_TABLES, "tables", KIND_ACC, ROLE_OUTPUT, 2 * n, 0);
+    ops_tensor(r, BAND_TABLES, "tables", KIND_ACC, ROLE_OUTPUT, 4 * s[2], 0);
     OpsTensor *first = ops_tensor(r, BAND_FIRST, "first", KIND_INT, ROLE_FIXED, count, 0);
     OpsTensor *wide = ops_tensor(r, BAND_WIDTH, "width", KIND_INT, ROLE_FIXED, count, 0);
     OpsTensor *at = ops_tensor(r, BAND_AT, "at", KIND_INT, ROLE_FIXED, count, 0);
@@ -118,18 +220,26 @@ void spectral_build(OpsRun *r, const int *s)
             weights->value[b * width + i] = (double)(i < step ? i + 1 : width - i) / 8;
     }
     ops_tensor(r, BAND_VALUE, "value", KIND_ACC, ROLE_CHANGED, 1, 1)->constant = 1;
-    ops_gradient(r, BAND_DWAVE, BAND_WAVE, "dwave", ROLE_GRAD_ADD);
+    ops_gradient(r, BAND_DWAVE, BAND_WAVE, "dwave", ROLE_GRAD);
     r->t[BAND_DWAVE].kind = KIND_ACC;
     if (s[5])
         ops_hide_rows(r, BAND_WAVE, BAND_LEN, B, 1, s[1]);
 }
 static void spectral(OpsRun *r, const int *s, void *dwave)
 {
-    SoundFrames f = {s[2], s[3], AT(BAND_TABLES)};
     SoundBands bands = {s[4], AT(BAND_FIRST), AT(BAND_WIDTH), AT(BAND_AT), AT(BAND_WEIGHTS), 1e-5f};
-    CALL(sound_tables, AT(BAND_TABLES), s[2]);
-    CALL(spectral_loss, AT(BAND_VALUE), dwave, AT(BAND_WAVE), AT(BAND_TARGET), AT(BAND_LEN), &f, &bands, s[0],
-         s[1], 0.25f);
+    SoundScale scales[SOUND_SCALES];
+    const int count = s[6] ? s[6] : 1;
+    int64_t at = 0;
+    CALL(fill_zero, AT(BAND_TABLES), (size_t)s[2] * 4 * r->c->ops->acc_bytes);
+    for (int i = 0; i < count; i++) {
+        const int n = s[2] >> i;
+        scales[i] = (SoundScale){{n, s[3] >> i, acc_from(r, BAND_TABLES, at)}, bands, 0.25f / (float)(i + 1)};
+        CALL(sound_tables, acc_from(r, BAND_TABLES, at), n);
+        at += 2 * n;
+    }
+    CALL(spectral_loss, AT(BAND_VALUE), dwave, AT(BAND_WAVE), AT(BAND_TARGET), AT(BAND_LEN), scales, count,
+         s[0], s[1]);
 }
 void spectral_go(OpsRun *r, const int *s) { spectral(r, s, NULL); }
 void spectral_back(OpsRun *r, const int *s) { spectral(r, s, AT(BAND_DWAVE)); }
