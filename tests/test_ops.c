@@ -182,6 +182,49 @@ static void dropout_keeps_its_share(void **state)
     free(x), free(y), free(z);
 }
 
+/* A batch is dropped out in the same places, whole or in shares: 6 rows of 5 x 21, so that a share begins in
+ * the middle of the eight elements that one draw serves. */
+static void shares_drop_out_as_the_batch(void **state)
+{
+    (void)state;
+    enum { ROWS = 6, T = 5, C = 21, N = ROWS * T * C };
+    float x[N], whole[N], parts[N], other[N], mean[ROWS * T], rstd[ROWS * T], w[C], b[C], one = 1;
+    OpsContext c;
+    OpsStep step = {.seed = 5};
+    const Dropout d = {0.3f, 9};
+    context(&c, &ops_host_f32, 2);
+    for (int i = 0; i < N; i++)
+        x[i] = 1 + (float)(i % 13);
+    for (int i = 0; i < C; i++)
+        w[i] = b[i] = 1;
+    c.step = &step;
+    for (int op = 0; op < 3; op++)
+        for (int shares = 1; shares <= ROWS; shares++) {
+            if (ROWS % shares)
+                continue;
+            const int rows = ROWS / shares, n = rows * T * C;
+            for (step.share = 0; step.share < shares; step.share++) {
+                float *to = (shares == 1 ? whole : parts) + step.share * n, *from = x + step.share * n;
+                if (op == 0)
+                    c.ops->dropout_forward(&c, to, from, n, d);
+                else if (op == 1)
+                    c.ops->embed_forward(&c, to, NULL, NULL, from, &one, rows, T, C, d);
+                else
+                    c.ops->norm_forward(&c, to, other, mean, rstd, from, from, w, b, rows * T, C, d);
+            }
+            if (shares > 1)
+                assert_memory_equal(whole, parts, sizeof whole);
+        }
+    /* And every share in places of its own. */
+    step.share = 1;
+    c.ops->dropout_forward(&c, parts, x, N, d);
+    step.share = 0;
+    c.ops->dropout_forward(&c, whole, x, N, d);
+    assert_memory_not_equal(whole, parts, sizeof whole);
+    c.step = NULL;
+    ops_context_close(&c);
+}
+
 /* The exponential against the C library's, where softmax uses it. */
 static void exponential_is_close(void **state)
 {
@@ -475,13 +518,21 @@ static void the_pool_runs_each_task_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_pool_runs_each_task_once),   cmocka_unit_test(philox_is_philox),
-        cmocka_unit_test(exponential_is_close),           cmocka_unit_test(every_gradient_equals_differences),
-        cmocka_unit_test(single_precision_equals_double), cmocka_unit_test(results_do_not_depend_on_threads),
-        cmocka_unit_test(padding_changes_nothing),        cmocka_unit_test(the_search_finds_the_best_path),
-        cmocka_unit_test(dropout_keeps_its_share),        cmocka_unit_test(adamw_equals_the_slow_one),
-        cmocka_unit_test(norm2_sees_what_is_not_finite),  cmocka_unit_test(the_guard_leaves_bad_steps_out),
-        cmocka_unit_test(the_table_fits_the_device),      cmocka_unit_test(small_ops_by_hand),
+        cmocka_unit_test(the_pool_runs_each_task_once),
+        cmocka_unit_test(philox_is_philox),
+        cmocka_unit_test(shares_drop_out_as_the_batch),
+        cmocka_unit_test(exponential_is_close),
+        cmocka_unit_test(every_gradient_equals_differences),
+        cmocka_unit_test(single_precision_equals_double),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(padding_changes_nothing),
+        cmocka_unit_test(the_search_finds_the_best_path),
+        cmocka_unit_test(dropout_keeps_its_share),
+        cmocka_unit_test(adamw_equals_the_slow_one),
+        cmocka_unit_test(norm2_sees_what_is_not_finite),
+        cmocka_unit_test(the_guard_leaves_bad_steps_out),
+        cmocka_unit_test(the_table_fits_the_device),
+        cmocka_unit_test(small_ops_by_hand),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

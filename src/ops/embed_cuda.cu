@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(THREADS)
     if (c >= C)
         return;
     float scale = to_float(*alpha);
-    uint64_t seed = dropout_seed(drop);
+    const DropoutDraw draw = dropout_draw(drop);
     double f[V];
 #pragma unroll
     for (int j = 0; j < V; j++)
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
             for (int j = 0; j < V; j++)
                 x[j] += at[j];
-            drop_some<V>(x, drop, seed, row * C + c);
+            drop_some<V>(x, drop, draw, row * C + c);
             store_some<V>(out + row * C + c, x);
         }
     }
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     __shared__ float shared[32];
     int c = (blockIdx.x * 32 + threadIdx.x % 32) * V;
-    uint64_t seed = dropout_seed(drop);
+    const DropoutDraw draw = dropout_draw(drop);
     float sum = 0.0f;
     if (c < C) {
         double f[V];
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(THREADS)
                         d[j] = 0.0f;
                 } else {
                     load_some<V>(d, dout + row * C + c);
-                    drop_some<V>(d, drop, seed, row * C + c);
+                    drop_some<V>(d, drop, draw, row * C + c);
 #pragma unroll
                     for (int j = 0; j < V; j++)
                         sum += d[j] * at[j];
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     __shared__ int found[THREADS], counts[WARPS];
     int symbol = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint64_t seed = dropout_seed(drop);
+    const DropoutDraw draw = dropout_draw(drop);
     int64_t share = (rows + gridDim.y - 1) / gridDim.y, from = blockIdx.y * share,
             to = min(from + share, rows);
     float *sums = partial + ((int64_t)blockIdx.y * V + symbol) * C;
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(THREADS)
                 for (int i = 0; i < all; i++) {
                     int64_t at = (row0 + found[i]) * C + c;
                     float d = to_float(dout[at]);
-                    drop_some<1>(&d, drop, seed, at);
+                    drop_some<1>(&d, drop, draw, at);
                     sum += d;
                 }
             __syncthreads();
@@ -170,7 +170,7 @@ static void embed_forward(OpsContext *c, void *out, const int32_t *id, const voi
     dim3 grid = embed_grid(o, across, T_rows, B);
     auto launch = [&](auto kernel) {
         LAUNCH(o, "embed forward", grid, THREADS, 0, kernel, (T *)out, id, (const T *)table, (const T *)in,
-               (const T *)alpha, B, T_rows, C, dropout_cuda(c, drop));
+               (const T *)alpha, B, T_rows, C, dropout_cuda(c, drop, rows * C));
     };
     if (even)
         launch(embed_forward_kernel<T, 8>);
@@ -187,7 +187,7 @@ static void embed_backward(OpsContext *c, void *dtable, void *din, void *dalpha,
     int64_t rows = (int64_t)B * T_rows;
     if (rows == 0)
         return;
-    DropoutCuda d = dropout_cuda(c, drop);
+    DropoutCuda d = dropout_cuda(c, drop, rows * C);
     float *partial = (float *)ops_scratch(c);
     T *to = id ? NULL : (T *)din;
     /* Positions and input; then the table, which only symbols have. */

@@ -65,7 +65,7 @@ void HOST(embed_forward)(OpsContext *c, void *out, const int32_t *id, const void
     e.B = B;
     e.T = T;
     e.C = C;
-    e.drop = host_dropout(c, drop);
+    e.drop = host_dropout(c, drop, (int64_t)B * T * C);
     e.parts = host_parts(T, PART_POSITIONS);
     host_pool_run(e.h->pool, e.parts, embed_forward_task, &e);
 }
@@ -111,7 +111,7 @@ void HOST(embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, 
     e.B = B;
     e.T = T;
     e.C = C;
-    e.drop = host_dropout(c, drop);
+    e.drop = host_dropout(c, drop, (int64_t)B * T * C);
     e.parts = host_parts(C, PART_CHANNELS);
     e.sums = sums_begin(e.h, e.parts, 1);
     host_pool_run(e.h->pool, e.parts, embed_backward_task, &e);

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
     /* The sum of the stream and the branch, rounded as it is stored, so that the backward pass sees the same
      * numbers. */
-    uint64_t seed = dropout_seed(drop);
+    const DropoutDraw draw = dropout_draw(drop);
     float kept[P][8], total = 0.0f;
 #pragma unroll
     for (int pass = 0; pass < P; pass++) {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
         if (y) {
             float d[8];
             py[pass].unpack(d);
-            drop_some<8>(d, drop, seed, i);
+            drop_some<8>(d, drop, draw, i);
 #pragma unroll
             for (int j = 0; j < 8; j++)
                 v[j] = rounded<T>(v[j] + d[j]);
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     int64_t row = (int64_t)blockIdx.x * NORM_WARPS + threadIdx.x / 32;
     if (row >= R)
         return;
-    uint64_t seed = dropout_seed(drop);
+    const DropoutDraw draw = dropout_draw(drop);
     float v[V], total = 0.0f, square = 0.0f;
     const T *again = y ? sum : x; /* where a second pass finds the row */
     for (int c = lane * V; c < C; c += 32 * V) {
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
         if (y) {
             float d[V];
             load_some<V>(d, y + i);
-            drop_some<V>(d, drop, seed, i);
+            drop_some<V>(d, drop, draw, i);
 #pragma unroll
             for (int j = 0; j < V; j++)
                 v[j] = rounded<T>(v[j] + d[j]);
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
 {
     __shared__ float2 sums[2][NORM_MOST / 256];
     const int c = threadIdx.x * 8, warps = blockDim.x / 32, has = c < C;
-    const uint64_t seed = dropout_seed(drop);
+    const DropoutDraw draw = dropout_draw(drop);
     const float share = 1.0f / (float)C;
     float dw[8], db[8], dys[8], scale[8], next_mean, next_rstd;
     Piece<T> next_g, next_n, next_d;
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(NORM_MOST / 8, RESIDENT_WARPS(T) / (NORM_MOST 
 #pragma unroll
             for (int j = 0; j < 8; j++)
                 d[j] = rounded<T>(d[j]);
-            drop_some<8>(d, drop, seed, i);
+            drop_some<8>(d, drop, draw, i);
             store8(dy + i, d);
 #pragma unroll
             for (int j = 0; j < 8; j++)
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(32 * BACKWARD_WARPS)
     int64_t row = (int64_t)blockIdx.x * BACKWARD_WARPS + threadIdx.x / 32;
     if (row >= R)
         return;
-    uint64_t seed = dropout_seed(drop);
+    const DropoutDraw draw = dropout_draw(drop);
     float average = mean[row], r = rstd[row], sum1 = 0.0f, sum2 = 0.0f, g[V], n[V], scale[V];
     for (int c = lane * V; c < C; c += 32 * V) {
         load_some<V>(g, dout + row * C + c);
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(32 * BACKWARD_WARPS)
 #pragma unroll
             for (int j = 0; j < V; j++)
                 d[j] = rounded<T>(d[j]);
-            drop_some<V>(d, drop, seed, i);
+            drop_some<V>(d, drop, draw, i);
             store_some<V>(dy + i, d);
         }
     }
@@ -340,7 +340,7 @@ static void norm_forward(OpsContext *c, void *sum, void *out, void *mean, void *
     if (R == 0)
         return;
     unsigned blocks = (unsigned)divide_up(R, NORM_WARPS);
-    DropoutCuda d = dropout_cuda(c, drop);
+    DropoutCuda d = dropout_cuda(c, drop, R * C);
     auto launch = [&](auto kernel) {
         LAUNCH(o, "norm forward", blocks, 32 * NORM_WARPS, 0, kernel, (T *)sum, (T *)out, (float *)mean,
                (float *)rstd, (const T *)x, (const T *)y, (const T *)w, (const T *)b, R, C, d);
@@ -367,7 +367,7 @@ static void norm_backward(OpsContext *c, void *dx, void *dy, void *dw, void *db,
     if (R == 0)
         return;
     float *partial = (float *)ops_scratch(c);
-    DropoutCuda d = dropout_cuda(c, drop);
+    DropoutCuda d = dropout_cuda(c, drop, R * C);
     int wanted = dy && dy_sum ? 3 : 2;
     /* As many blocks as the scratch holds partial sums for. */
     int64_t most = (int64_t)(ops_scratch_bytes(c) / (3 * sizeof(float) * (size_t)C));

@@ -45,7 +45,7 @@ void HOST(norm_forward)(OpsContext *c, void *sum, void *out, void *mean, void *r
                   .b = b,
                   .R = R,
                   .C = C};
-    t.drop = host_dropout(c, drop);
+    t.drop = host_dropout(c, drop, R * C);
     t.parts = host_parts(R, NORM_NUMBERS / C + 1);
     host_pool_run(h->pool, t.parts, norm_forward_task, &t);
 }
@@ -78,7 +78,7 @@ void HOST(norm_backward)(OpsContext *c, void *dx, void *dy, void *dw, void *db, 
     /* only read */
     t.mean = (REAL *)(uintptr_t)mean;
     t.rstd = (REAL *)(uintptr_t)rstd;
-    t.drop = host_dropout(c, drop);
+    t.drop = host_dropout(c, drop, R * C);
     t.parts = host_parts(R, NORM_NUMBERS / C + 1);
     REAL *sums = sums_begin(h, t.parts, 3 * (int64_t)C); /* [parts][dw, db, dy_sum] */
     t.dw = sums;

@@ -28,6 +28,7 @@ typedef struct OpsStep {
     uint64_t seed;  /* added to the seed of every Dropout */
     int64_t number; /* of adamw, from 1; it replaces the argument `step` */
     float lr;       /* of adamw; it replaces the argument `lr` */
+    int32_t share;  /* which share of its batch this is, from 0; see Dropout */
 } OpsStep;
 
 /* What watches over the gradients, on the device; it goes into checkpoints as it is. */
@@ -58,7 +59,8 @@ typedef struct OpsContext {
 
 /* Dropout: element i of a call is kept where 16 random bits of (seed, i) say so (philox.h), with probability
  * 1 - p, and then scaled so that its mean stays; p is rounded to a multiple of 2^-16. The same on every
- * device. p = 0: nothing happens. Backward uses the same seed. */
+ * device. p = 0: nothing happens. Backward uses the same seed. In share k of a batch element i of n is number
+ * k * n + i: rows are dropped out in the same places, however the batch is shared out. */
 typedef struct Dropout {
     float p;
     uint64_t seed;
@@ -230,6 +232,9 @@ typedef struct Ops {
     void (*side_note)(OpsContext *c, int note);
     void (*side_await)(OpsContext *c, int note);
     void (*side_join)(OpsContext *c);
+    /* Makes another stream of the device wait for all that was enqueued on the main lane until now, and with
+     * side != 0 also on the side lane, which must have been used since the last join. */
+    void (*side_follow)(OpsContext *c, Stream *s, int side);
 
     /* out may be in. Backward is the same call on gradients. */
     void (*dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop);

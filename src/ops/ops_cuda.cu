@@ -189,6 +189,19 @@ static void side_join(OpsContext *c)
     side_try(o, cudaStreamWaitEvent(o->whole, o->ended, 0));
 }
 
+/* An event may be recorded again: who waits for it waits for what it was when the wait was enqueued. */
+static void side_follow(OpsContext *c, Stream *s, int side)
+{
+    CudaOps *o = ops_enter(c);
+    cudaStream_t to = (cudaStream_t)c->device->ops->stream_native(s);
+    side_try(o, cudaEventRecord(o->forked, o->whole));
+    side_try(o, cudaStreamWaitEvent(to, o->forked, 0));
+    if (!side)
+        return;
+    side_try(o, cudaEventRecord(o->ended, o->side));
+    side_try(o, cudaStreamWaitEvent(to, o->ended, 0));
+}
+
 static int cuda_ops_check(OpsContext *c, Err *err)
 {
     CudaOps *o = (CudaOps *)c->own;
@@ -227,6 +240,7 @@ template <typename T> static Ops make_table(RealType real)
     ops.side_note = side_note;
     ops.side_await = side_await;
     ops.side_join = side_join;
+    ops.side_follow = side_follow;
     linear_fill<T>(&ops);
     norm_fill<T>(&ops);
     attention_fill<T>(&ops);

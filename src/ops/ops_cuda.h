@@ -249,36 +249,47 @@ template <int V, typename T> __device__ __forceinline__ void store_some(T *p, co
 typedef struct DropoutCuda {
     uint64_t seed;
     const OpsStep *step;
+    int64_t n;          /* elements of the whole call */
     uint32_t threshold; /* 0: everything is kept */
     float scale;
 } DropoutCuda;
 
-static inline DropoutCuda dropout_cuda(const OpsContext *c, Dropout d)
+static inline DropoutCuda dropout_cuda(const OpsContext *c, Dropout d, int64_t n)
 {
     uint32_t threshold = d.p > 0.0f ? philox_threshold(d.p) : 0;
-    DropoutCuda r = {d.seed, c->step, threshold, philox_scale(threshold)};
+    DropoutCuda r = {d.seed, c->step, n, threshold, philox_scale(threshold)};
     return r;
 }
 
-__device__ __forceinline__ uint64_t dropout_seed(const DropoutCuda &d)
+/* What is known when the kernel runs: the seed of the step, and the number of the first element. */
+typedef struct DropoutDraw {
+    uint64_t seed, first;
+} DropoutDraw;
+
+__device__ __forceinline__ DropoutDraw dropout_draw(const DropoutCuda &d)
 {
-    return d.seed + (d.step ? d.step->seed : 0);
+    DropoutDraw r = {d.seed, 0};
+    if (d.step) {
+        r.seed += d.step->seed;
+        r.first = (uint64_t)d.step->share * (uint64_t)d.n;
+    }
+    return r;
 }
 
-/* x[0..V) are the elements from i on; with V = 8, i is a multiple of 8. */
+/* x[0..V) are the elements from i on; with V = 8, i and d.n are multiples of 8. */
 template <int V>
-__device__ __forceinline__ void drop_some(float *x, const DropoutCuda &d, uint64_t seed, int64_t i)
+__device__ __forceinline__ void drop_some(float *x, const DropoutCuda &d, const DropoutDraw &draw, int64_t i)
 {
     if (d.threshold == 0)
         return;
     if constexpr (V == 8) {
         uint32_t w[4];
-        philox4x32(w, (uint64_t)i / 8, seed, PHILOX_ROUNDS);
+        philox4x32(w, (draw.first + (uint64_t)i) / 8, draw.seed, PHILOX_ROUNDS);
 #pragma unroll
         for (int j = 0; j < 8; j++)
             x[j] = philox_bits(w, j) >= d.threshold ? x[j] * d.scale : 0.0f;
     } else {
-        x[0] = philox_keep((uint64_t)i, seed, d.threshold) ? x[0] * d.scale : 0.0f;
+        x[0] = philox_keep(draw.first + (uint64_t)i, draw.seed, d.threshold) ? x[0] * d.scale : 0.0f;
     }
 }
 

@@ -50,6 +50,7 @@ static int host_ops_open(OpsContext *c, Device *d, Stream *s, Err *err)
 static int nothing_fails(OpsContext *c, Err *err) { return 0; }
 static void in_order(OpsContext *c) {}
 static void note_nothing(OpsContext *c, int note) {}
+static void follow_nothing(OpsContext *c, Stream *s, int side) {}
 
 const Ops HOST(ops_host) = {.real = sizeof(REAL) == sizeof(float) ? REAL_F32 : REAL_F64,
                             .real_bytes = sizeof(REAL),
@@ -64,6 +65,7 @@ const Ops HOST(ops_host) = {.real = sizeof(REAL) == sizeof(float) ? REAL_F32 : R
                             .side_note = note_nothing,
                             .side_await = note_nothing,
                             .side_join = in_order,
+                            .side_follow = follow_nothing,
 #define ENTRY(name) .name = HOST(name),
                             OPS_LIST(ENTRY)
 #undef ENTRY

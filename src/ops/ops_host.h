@@ -48,9 +48,11 @@ static inline int host_len(const int32_t *len, int b, int most)
     return n < 0 ? 0 : n > most ? most : n;
 }
 
-static inline VectorDropout host_dropout(const OpsContext *c, Dropout d)
+/* n: elements of the whole call. */
+static inline VectorDropout host_dropout(const OpsContext *c, Dropout d, int64_t n)
 {
     VectorDropout v = {.seed = d.seed + (c->step ? c->step->seed : 0), .threshold = 0, .scale = 1};
+    v.first = c->step ? (uint64_t)c->step->share * (uint64_t)n : 0;
     if (d.p > 0) {
         v.threshold = philox_threshold(d.p);
         v.scale = philox_scale(v.threshold);

@@ -209,7 +209,19 @@ struct DropFlat {
     DropoutCuda drop;
     template <int V> __device__ __forceinline__ void apply(float *x, const float *, int64_t i) const
     {
-        drop_some<V>(x, drop, dropout_seed(drop), i);
+        drop_some<V>(x, drop, dropout_draw(drop), i);
+    }
+};
+
+/* A share may begin anywhere in the eight elements that one draw serves. */
+struct DropFlatOdd {
+    DropoutCuda drop;
+    template <int V> __device__ __forceinline__ void apply(float *x, const float *, int64_t i) const
+    {
+        const DropoutDraw draw = dropout_draw(drop);
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            drop_some<1>(x + j, drop, draw, i + j);
     }
 };
 
@@ -278,7 +290,11 @@ static void dropout_forward(OpsContext *c, void *out, const void *in, int64_t n,
     CudaOps *o = ops_enter(c);
     if (drop.p <= 0.0f && out == in)
         return;
-    flat(o, "dropout", (T *)out, (const T *)in, (const T *)NULL, n, DropFlat{dropout_cuda(c, drop)});
+    const DropoutCuda d = dropout_cuda(c, drop, n);
+    if (n % 8 == 0)
+        flat(o, "dropout", (T *)out, (const T *)in, (const T *)NULL, n, DropFlat{d});
+    else
+        flat(o, "dropout", (T *)out, (const T *)in, (const T *)NULL, n, DropFlatOdd{d});
 }
 
 template <typename T>

@@ -32,7 +32,7 @@ void HOST(dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n, 
                        .a = in,
                        .n = n,
                        .parts = host_parts(n, TASK_NUMBERS),
-                       .drop = host_dropout(c, drop)};
+                       .drop = host_dropout(c, drop, n)};
     host_pool_run(t.h->pool, t.parts, dropout_task, &t);
 }
 

@@ -178,6 +178,7 @@ static void dropout(REAL *out, const REAL *base, const REAL *in, VectorDropout d
     }
     uint32_t words[4 * COUNTERS];
     uint16_t bits[8 * COUNTERS]; /* of the words, the lower half first */
+    index += drop.first;
     /* A counter serves eight elements; a call may begin in the middle of one. */
     int64_t skip = (int64_t)(index % 8);
     uint64_t counter = index / 8;

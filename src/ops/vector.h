@@ -10,6 +10,7 @@
 
 typedef struct VectorDropout {
     uint64_t seed;
+    uint64_t first;     /* number of element 0 of the call */
     uint32_t threshold; /* 0: all are kept */
     float scale;
 } VectorDropout;

@@ -46,6 +46,18 @@ void linear_back(OpsRun *r, const int *s)
 }
 double linear_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2]; }
 
+/* --- dropout in a share of a batch: the OpsStep of it, word by word --- */
+static void share_build(OpsRun *r, int share)
+{
+    enum { SEED, SEED_UP, NUMBER, NUMBER_UP, RATE, SHARE, WORDS };
+    _Static_assert(sizeof(OpsStep) == WORDS * sizeof(int32_t), "an OpsStep has no gaps");
+    if (!share)
+        return;
+    OpsTensor *step = ops_tensor(r, SHARE_STEP, "step", KIND_INT, ROLE_FIXED, WORDS, 0);
+    for (int i = 0; i < WORDS; i++)
+        step->value[i] = i == SEED ? 77 : i == SHARE ? share : 0;
+}
+
 /* --- norm: R C with_y percent dsum. sum is an output of its own: its seed is dsum. A bias (zero) stands
  * before y, its gradient is dy_sum --- */
 NAMES(NORM_X, NORM_Y, NORM_W, NORM_B, NORM_SUM, NORM_DSUM, NORM_OUT, NORM_DOUT, NORM_MEAN, NORM_RSTD, NORM_DX,
@@ -72,18 +84,20 @@ void norm_build(OpsRun *r, const int *s)
     }
     ops_gradient(r, NORM_DW, NORM_W, "dw", ROLE_GRAD_ADD);
     ops_gradient(r, NORM_DB, NORM_B, "db", ROLE_GRAD_ADD);
+    share_build(r, s[5]);
 }
 void norm_go(OpsRun *r, const int *s)
 {
     if (s[2])
         CALL(add_vector_forward, AT(NORM_BRANCH), AT(NORM_Y), AT(NORM_BIAS), 1, s[0], s[1]);
-    CALL(norm_forward, AT(NORM_SUM), AT(NORM_OUT), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_X), AT(NORM_BRANCH),
-         AT(NORM_W), AT(NORM_B), s[0], s[1], DROP(s[3]));
+    SHARED(CALL(norm_forward, AT(NORM_SUM), AT(NORM_OUT), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_X),
+                AT(NORM_BRANCH), AT(NORM_W), AT(NORM_B), s[0], s[1], DROP(s[3])));
 }
 void norm_back(OpsRun *r, const int *s)
 {
-    CALL(norm_backward, AT(NORM_DX), AT(NORM_DY), AT(NORM_DW), AT(NORM_DB), AT(NORM_DY_SUM), AT(NORM_DOUT),
-         AT(NORM_DSUM), AT(NORM_SUM), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0], s[1], DROP(s[3]));
+    SHARED(CALL(norm_backward, AT(NORM_DX), AT(NORM_DY), AT(NORM_DW), AT(NORM_DB), AT(NORM_DY_SUM),
+                AT(NORM_DOUT), AT(NORM_DSUM), AT(NORM_SUM), AT(NORM_MEAN), AT(NORM_RSTD), AT(NORM_W), s[0],
+                s[1], DROP(s[3])));
 }
 
 /* --- attention: B H D tq tk mixed packed. packed: q, k, v are thirds of wider rows, and so are their
@@ -150,7 +164,7 @@ void attention_back(OpsRun *r, const int *s)
 }
 double attention_flops(const int *s) { return 14.0 * s[0] * s[1] * s[2] * s[3] * s[4]; }
 
-/* --- embed: B T C V with_id percent mixed --- */
+/* --- embed: B T C V with_id percent mixed share --- */
 NAMES(EMB_ID, EMB_TABLE, EMB_IN, EMB_ALPHA, EMB_LEN, EMB_OUT, EMB_DOUT, EMB_DTABLE, EMB_DIN, EMB_DALPHA);
 void embed_build(OpsRun *r, const int *s)
 {
@@ -174,16 +188,17 @@ void embed_build(OpsRun *r, const int *s)
         ops_gradient(r, EMB_DIN, EMB_IN, "din", ROLE_GRAD);
     }
     ops_gradient(r, EMB_DALPHA, EMB_ALPHA, "dalpha", ROLE_GRAD_ADD);
+    share_build(r, s[7]);
 }
 void embed_go(OpsRun *r, const int *s)
 {
-    CALL(embed_forward, AT(EMB_OUT), AT(EMB_ID), AT(EMB_TABLE), AT(EMB_IN), AT(EMB_ALPHA), s[0], s[1], s[2],
-         DROP(s[5]));
+    SHARED(CALL(embed_forward, AT(EMB_OUT), AT(EMB_ID), AT(EMB_TABLE), AT(EMB_IN), AT(EMB_ALPHA), s[0], s[1],
+                s[2], DROP(s[5])));
 }
 void embed_back(OpsRun *r, const int *s)
 {
-    CALL(embed_backward, AT(EMB_DTABLE), AT(EMB_DIN), AT(EMB_DALPHA), AT(EMB_DOUT), AT(EMB_ID), AT(EMB_LEN),
-         s[0], s[1], s[2], s[3], DROP(s[5]));
+    SHARED(CALL(embed_backward, AT(EMB_DTABLE), AT(EMB_DIN), AT(EMB_DALPHA), AT(EMB_DOUT), AT(EMB_ID),
+                AT(EMB_LEN), s[0], s[1], s[2], s[3], DROP(s[5])));
 }
 
 /* --- conv: B T C N K act mixed din apart. apart: the input is kept, the gradients come one by one --- */
@@ -229,19 +244,23 @@ void conv_back(OpsRun *r, const int *s)
 }
 double conv_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2] * s[3] * s[4]; }
 
-/* --- element by element: dropout (n percent), add (n), add_vector (B T C mixed accumulate), pool (B T C
- * mixed), broadcast (B N) --- */
+/* --- element by element: dropout (n percent share), add (n), add_vector (B T C mixed accumulate), pool (B T
+ * C mixed), broadcast (B N) --- */
 NAMES(ROW_A, ROW_B, ROW_LEN, ROW_OUT, ROW_DOUT, ROW_DA, ROW_DB);
 void dropout_build(OpsRun *r, const int *s)
 {
     ops_tensor(r, ROW_A, "in", KIND_REAL, ROLE_INPUT, s[0], 1);
     ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", s[0]);
     ops_gradient(r, ROW_DA, ROW_A, "din", ROLE_GRAD);
+    share_build(r, s[2]);
 }
-void dropout_go(OpsRun *r, const int *s) { CALL(dropout_forward, AT(ROW_OUT), AT(ROW_A), s[0], DROP(s[1])); }
+void dropout_go(OpsRun *r, const int *s)
+{
+    SHARED(CALL(dropout_forward, AT(ROW_OUT), AT(ROW_A), s[0], DROP(s[1])));
+}
 void dropout_back(OpsRun *r, const int *s)
 {
-    CALL(dropout_forward, AT(ROW_DA), AT(ROW_DOUT), s[0], DROP(s[1]));
+    SHARED(CALL(dropout_forward, AT(ROW_DA), AT(ROW_DOUT), s[0], DROP(s[1])));
 }
 
 void add_build(OpsRun *r, const int *s)
@@ -486,11 +505,14 @@ const OpsCase ops_cases[] = {
     {"linear 401x97x203 relu, apart", LINEAR(401, 97, 203, ACT_RELU, 1, 0, 1, 1), 0, 0},
     {"linear 3x512x640, in parts", LINEAR(3, 512, 640, ACT_TANH, 1, 0, 1), 0, 0},
     {"linear 640x192x768 accumulated", LINEAR(640, 192, 768, ACT_NONE, 0, 1, 1), 0, 0},
-    /* R C with_y percent dsum */
+    /* R C with_y percent dsum share */
     {"norm 1x8", NORM(1, 8, 0, 0, 0), 0, 0},
     {"norm 5x7 residual", NORM(5, 7, 1, 0, 1), 0, 0},
     {"norm 11x33 residual, dropout", NORM(11, 33, 1, 30, 1), 0, 0},
     {"norm 3x64 residual, dropout, last", NORM(3, 64, 1, 50, 0), 0, 0},
+    {"norm 11x33 dropout, a share", NORM(11, 33, 1, 30, 1, 3), 0, 0},
+    {"norm 5x1032 dropout, a share", NORM(5, 1032, 1, 30, 1, 1), 0, 0},
+    {"norm 7x64 dropout, a late share", NORM(7, 64, 1, 50, 0, 123456789), 0, 0},
     {"norm 517x192 in parts", NORM(517, 192, 1, 10, 1), 0, 0},
     /* B H D tq tk mixed packed */
     {"attention 1 query, 1 key", ATTENTION(1, 1, 4, 1, 1, 0, 0), 0, 0},
@@ -502,10 +524,13 @@ const OpsCase ops_cases[] = {
     {"attention self, 64", ATTENTION(5, 1, 64, 19, 19, 1, 0), 0, 0},
     {"attention self, tiles", ATTENTION(2, 1, 64, 401, 401, 1, 1), 0, 0},
     {"attention cross, tiles", ATTENTION(2, 2, 32, 300, 331, 1, 0), 0, 0},
-    /* B T C V with_id percent mixed */
+    /* B T C V with_id percent mixed share */
     {"embed 1", EMBED(1, 1, 2, 3, 1, 0, 0), 0, 0},
     {"embed ids", EMBED(5, 7, 6, 11, 1, 0, 1), 0, 0},
     {"embed ids, dropout", EMBED(3, 5, 70, 4, 1, 20, 1), 0, 0},
+    {"embed ids, dropout, a share", EMBED(3, 5, 72, 4, 1, 20, 1, 2), 0, 0},
+    {"embed ids, dropout, an odd share", EMBED(3, 5, 71, 4, 1, 20, 1, 5), 0, 0},
+    {"embed rows, dropout, a share", EMBED(2, 13, 67, 0, 0, 40, 0, 1), 0, 0},
     {"embed rows", EMBED(5, 9, 8, 0, 0, 0, 1), 0, 0},
     {"embed rows, dropout", EMBED(2, 13, 67, 0, 0, 40, 0), 0, 0},
     /* B T C N K act mixed din */
@@ -555,6 +580,8 @@ const OpsCase ops_cases[] = {
     {"spectral loss, long and short", OTHER_BACK(spectral, 3, 301, 512, 128, 5, 0, 4), 0, 0},
     {"dropout 1", OTHER_BACK(dropout, 1, 50), 0, 0},
     {"dropout 1037", OTHER_BACK(dropout, 1037, 50), 0, 0},
+    {"dropout 1037, a share", OTHER_BACK(dropout, 1037, 50, 3), 0, 0},
+    {"dropout 1040, a share", OTHER_BACK(dropout, 1040, 50, 2000000000), 0, 0},
     {"dropout none", OTHER_BACK(dropout, 37, 0), 1, 0},
     {"dropout in parts", OTHER_BACK(dropout, 70001, 10), 0, 0},
     {"add 1", OTHER(add, 1), 0, 0},
