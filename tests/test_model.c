@@ -52,6 +52,25 @@ static void every_parameter_has_a_gradient(void **state)
     }
 }
 
+/* In many ranges: a layer may be on its way to other ranks while the next one is computed. */
+static void gradients_become_final(void **state)
+{
+    static const char *const variants[][4] = {
+        {"--use-gst", "true", "--dropout", "0.1"},
+        {"--use-gst", "false", "--decoder-layers", "3"},
+        {"--use-voice-conditioning", "false", "--text-encoder-layers", "2"}};
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        TestModel t;
+        test_model_open(&t, &ops_host_f32, 1, 4, variants[v]);
+        params_initialise(&t.m.params, t.m.masters, 3);
+        test_model_batch(&t, 5, 7, 12, 6);
+        int layers = t.cfg.text_encoder_layers + t.cfg.decoder_layers +
+                     (t.m.use_voice ? t.cfg.audio_encoder_layers : 0);
+        assert_int_equal(test_finals(&t), layers + (t.m.use_voice ? 11 : 7));
+        test_model_close(&t);
+    }
+}
+
 /* All gradients, or an output, as bytes to compare. */
 static void *copy_of(const void *p, size_t bytes)
 {
@@ -268,7 +287,7 @@ static void compare_with_pytorch(const char *path)
            (double)*total, t->m.params.count, worst, name);
 
     OpsGuard guard = {0};
-    OpsStep step = {0, 1, (float)t->cfg.learning_rate};
+    OpsStep step = {.number = 1, .lr = (float)t->cfg.learning_rate};
     float scale, norm2;
     int32_t finite;
     t->c.step = &step;
@@ -296,13 +315,10 @@ static void the_same_as_pytorch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_those_of_the_loss),
-        cmocka_unit_test(every_parameter_has_a_gradient),
-        cmocka_unit_test(padding_changes_nothing),
-        cmocka_unit_test(every_symbol_has_its_frames),
-        cmocka_unit_test(micro_batches_add_up),
-        cmocka_unit_test(threads_give_the_same_bits),
-        cmocka_unit_test(the_same_as_pytorch),
+        cmocka_unit_test(gradients_are_those_of_the_loss), cmocka_unit_test(every_parameter_has_a_gradient),
+        cmocka_unit_test(gradients_become_final),          cmocka_unit_test(padding_changes_nothing),
+        cmocka_unit_test(every_symbol_has_its_frames),     cmocka_unit_test(micro_batches_add_up),
+        cmocka_unit_test(threads_give_the_same_bits),      cmocka_unit_test(the_same_as_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

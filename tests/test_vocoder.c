@@ -28,6 +28,16 @@ static void gradients_are_those_of_the_loss(void **state)
     test_model_close(&t);
 }
 
+static void gradients_become_final(void **state)
+{
+    TestModel t;
+    test_model_open(&t, &ops_host_f32, 1, SMALL);
+    params_initialise(&t.m.params, t.m.masters, 3);
+    test_vocoder_batch(&t, 3, FRAMES, 6);
+    assert_true(test_finals(&t) >= 2);
+    test_model_close(&t);
+}
+
 /* What an empty row holds changes nothing, and every parameter learns. */
 static void empty_rows_count_nothing(void **state)
 {
@@ -232,9 +242,13 @@ static void it_begins_with_the_envelope(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_those_of_the_loss), cmocka_unit_test(empty_rows_count_nothing),
-        cmocka_unit_test(threads_give_the_same_bits),      cmocka_unit_test(compare_with_pytorch),
-        cmocka_unit_test(it_makes_sound_in_pieces),        cmocka_unit_test(it_begins_with_the_envelope),
+        cmocka_unit_test(gradients_are_those_of_the_loss),
+        cmocka_unit_test(gradients_become_final),
+        cmocka_unit_test(empty_rows_count_nothing),
+        cmocka_unit_test(threads_give_the_same_bits),
+        cmocka_unit_test(compare_with_pytorch),
+        cmocka_unit_test(it_makes_sound_in_pieces),
+        cmocka_unit_test(it_begins_with_the_envelope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

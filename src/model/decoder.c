@@ -60,6 +60,7 @@ void decoder_backward(Model *m, DecoderPass *r, StackScratch *x, void *dmemory, 
     const int B = r->B, T = r->T, M = r->M, Ct = m->cfg.text_encoder_dim, Cd = m->cfg.decoder_dim;
     model_mark(m, "mel", -1, 1);
     linear_backward(m, &at->mel, r->dd, r->dmel, NULL, r->stack.last.out, (int64_t)B * M, ACT_NONE, 0);
+    model_final(m, at->mel.w, at->mel.b, 0);
     void *dx = stack_backward(m, &r->stack, x, r->dd, drop, 1);
     model_mark(m, "frames", -1, 1);
     /* r->dd is free again: the mel's gradient has passed through the stack. */
@@ -71,4 +72,5 @@ void decoder_backward(Model *m, DecoderPass *r, StackScratch *x, void *dmemory, 
     /* The memory's gradient is the prosody's as it is: pitch and energy were only added. */
     ops->add_traits_backward(m->c, grad_at(m, at->pitch), grad_at(m, at->energy), dmemory, r->pitch,
                              r->energy, text_len, B, T, Ct);
+    model_final(m, at->pitch, at->decoder_position, 0);
 }

@@ -119,6 +119,14 @@ typedef struct Model {
      * nobody does. Not under graph capture. */
     void (*mark)(void *arg, const char *part, int layer, int backward);
     void *mark_arg;
+    /* Called in pass_backward as soon as nothing more of this pass will change the gradients [from, to) of
+     * flat memory; NULL: nobody asks. The ranges are whole parameters, gaps included, and cover all of it
+     * once. What writes them is enqueued, not done: on the main lane, with side != 0 also on the side lane
+     * (ops->side_follow lets a stream wait for it). Called under graph capture too; it must not use the lanes
+     * itself. Where micro-batches add up, only the pass of the last one is final. */
+    void (*final)(void *arg, int64_t from, int64_t to, int side);
+    void *final_arg;
+    int on_side; /* private: what is enqueued now goes to the side lane */
 } Model;
 static inline void model_mark(const Model *m, const char *part, int layer, int backward)
 {

@@ -43,14 +43,18 @@ NormAt norm_list(ParamList *l, const char *prefix, const char *name, int dim);
 /* Work in parallel (ops.h). Whoever measures the parts one by one gets them one after the other. */
 static inline void side_begin(Model *m)
 {
-    if (!m->mark)
-        m->c->ops->side_begin(m->c);
+    if (m->mark)
+        return;
+    m->c->ops->side_begin(m->c);
+    m->on_side = 1;
 }
 
 static inline void side_end(Model *m)
 {
-    if (!m->mark)
-        m->c->ops->side_end(m->c);
+    if (m->mark)
+        return;
+    m->c->ops->side_end(m->c);
+    m->on_side = 0;
 }
 
 static inline void side_join(Model *m)

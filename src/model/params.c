@@ -39,6 +39,14 @@ int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit
     return p->offset;
 }
 
+int64_t params_behind(const ParamList *l, int64_t offset)
+{
+    for (int i = 0; i + 1 < l->count; i++)
+        if (l->items[i].offset == offset)
+            return l->items[i + 1].offset;
+    return l->size;
+}
+
 void params_close(ParamList *l)
 {
     free(l->items);

@@ -35,6 +35,8 @@ typedef struct ParamList {
 /* Adds one and returns its offset. Sizes from the first -1 on are not there. */
 int64_t params_add(ParamList *l, const char *prefix, const char *name, ParamInit init, double value,
                    int decay, int64_t a, int64_t b, int64_t c);
+/* The offset of the parameter behind the one at `offset`; size where that is the last. */
+int64_t params_behind(const ParamList *l, int64_t offset);
 void params_close(ParamList *l);
 /* First values of all parameters into flat [size]; each tensor has a stream of its own out of (seed, name).
  */

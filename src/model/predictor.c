@@ -75,4 +75,5 @@ void predictor_backward(Model *m, PredictorPass *p, const void *memory, const in
     normalise_backward(m, &p->n1, &at->norm1, p->dp[1], p->dp[0], p->a1, rows, drop, SITE_1);
     /* No gradient for the memory. */
     conv_backward(m, &at->conv1, FEED_KERNEL, NULL, p->dp[1], p->a1, memory, len, B, T, ACT_RELU);
+    model_final(m, at->conv1.w, at->traits.b, 0);
 }

@@ -168,6 +168,12 @@ void stack_forward(Model *m, StackPass *s, StackScratch *x, float drop)
 
 /* --- backward --- */
 
+void model_final(const Model *m, int64_t first, int64_t last, int side)
+{
+    if (m->final)
+        m->final(m->final_arg, first, params_behind(&m->params, last), side || m->on_side);
+}
+
 /* The chain walked back. A layer has two branches: feed-forward and attention. Each has its own gradients in
  * the scratch, so that the gradients of its weights can be computed in parallel with what comes next; a note
  * says when they were, and it is waited for before the next layer overwrites what they read. */
@@ -284,6 +290,7 @@ void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, 
     const LayerAt *before = at->layers ? &at->layer[at->layers - 1] : NULL; /* the layer before a norm */
     /* The chain in reverse: each norm hands on the gradient of the stream and of the branch before it. */
     chain_backward(&b, &s->last, &at->norm, dout, before ? FEED : NO_BRANCH, before ? &before->down : NULL);
+    model_final(m, at->norm.w, at->norm.b, 0);
     for (int i = at->layers - 1; i >= 0; i--) {
         LayerPass *l = &s->layer[i];
         const LayerAt *w = &at->layer[i];
@@ -294,6 +301,8 @@ void *stack_backward(Model *m, StackPass *s, StackScratch *x, const void *dout, 
         before = i > 0 ? &at->layer[i - 1] : NULL;
         chain_backward(&b, &l->self, &w->norm_self, x->dn, before ? FEED : NO_BRANCH,
                        before ? &before->down : NULL);
+        /* The bias of its last product has had its gradient from the norm behind it. */
+        model_final(m, w->norm_self.w, w->down.b, b.parallel);
     }
     return b.dx;
 }

@@ -74,6 +74,10 @@ static inline Dropout dropout_at(float p, uint64_t site)
     return (Dropout){p, site * UINT64_C(0x9E3779B97F4A7C15)};
 }
 
+/* The gradients of the parameters from that at `first` to that at `last` are final (Model.final). side: some
+ * of them are computed on the side lane; that all are is known. */
+void model_final(const Model *m, int64_t first, int64_t last, int side);
+
 void norm_cut(NormPass *n, const Ops *ops, Cut *c, int64_t rows, int dim);
 void linear_forward(Model *m, const LinearAt *l, void *out, const void *in, int64_t rows, Activation act);
 /* din NULL: not wanted. */

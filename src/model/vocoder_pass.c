@@ -302,10 +302,13 @@ void vocoder_pass_backward(Pass *p)
                          at->head.out, at->head.in, ACT_NONE, 0);
     norm_backward(m, &at->norm_out, dx_of(r, layers), r->dedge, r->last.sum, r->last.mean, r->last.rstd,
                   rows);
+    model_final(m, at->norm_out.w, at->head.b, !m->mark);
     for (int i = layers - 1, waiting = 0; i >= 0; i--) {
         /* What is left for the side lane at the end should be short. */
         const int now = ++waiting == ops->layers_at_once || i <= 1;
         block_backward(r, i, now ? waiting : 0);
+        if (now)
+            model_final(m, at->block[i].depthwise.w, at->block[i + waiting - 1].down.b, !m->mark);
         waiting = now ? 0 : waiting;
     }
     model_mark(m, "vocoder in", -1, 1);
@@ -313,6 +316,7 @@ void vocoder_pass_backward(Pass *p)
     ops->conv_backward(m->c, NULL, grad_at(m, at->input.w), grad_at(m, at->input.b), r->dedge, NULL, r->mel,
                        r->unfolded, weight_at(m, at->input.w), in->mel_length, in->B, in->M, m->cfg.n_mels,
                        m->cfg.vocoder_dim, VOCODER_KERNEL, ACT_NONE);
+    model_final(m, at->input.w, at->norm_in.b, 0);
     side_join(m);
 }
 

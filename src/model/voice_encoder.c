@@ -139,6 +139,7 @@ void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *i
         /* The pooled mel has two readers: this gradient is added to the vector's. */
         linear_backward(m, &at->style_query, v->dpooled, v->dquery, NULL, v->pooled, B, ACT_NONE, 1);
     }
+    model_final(m, at->speaker.w, m->use_style ? at->style_out.b : at->speaker.b, 0);
     /* Back through time; x->y and x->dn are free now, the stack has them only while it runs. */
     ops->pool_backward(m->c, x->y, v->dpooled, v->len, B, v->M4, A);
     void *d = stack_backward(m, &v->stack, x, x->y, drop, 0);
@@ -148,4 +149,5 @@ void voice_backward(Model *m, VoicePass *v, StackScratch *x, const ModelInput *i
     conv_backward(m, &at->voice_conv2, VOICE_KERNEL, x->dO, x->dn, v->a2, v->a1, v->len, B, v->M4, ACT_RELU);
     conv_backward(m, &at->voice_conv1, VOICE_KERNEL, NULL, x->dO, v->a1, v->frames, v->len, B, v->M4,
                   ACT_RELU);
+    model_final(m, at->voice_conv1.w, at->voice_position, 0);
 }

@@ -127,6 +127,7 @@ void voice_pass_backward(Pass *p)
     /* The memory has three readers: the decoder's gradient is there, that of the prior is added. */
     model_mark(m, "alignment", -1, 1);
     linear_backward(m, &at->prior, r->dmemory, r->dmu, NULL, r->memory, (int64_t)B * T, ACT_NONE, 1);
+    model_final(m, at->prior.w, at->prior.b, 0);
     /* The voice was added to every symbol: its gradient is the sum over them. It is computed in parallel with
      * the text's. */
     if (m->use_voice) {
@@ -134,6 +135,7 @@ void voice_pass_backward(Pass *p)
         model_mark(m, "voice out", -1, 1);
         ops->add_vector_backward(m->c, r->dvoice_text, r->dmemory, in->text_length, B, T, Ct, 0);
         linear_backward(m, &at->to_text, r->dreference, r->dvoice_text, NULL, r->reference, B, ACT_NONE, 0);
+        model_final(m, at->to_text.w, at->to_text.b, 0);
         ops->gather_backward(m->c, r->voice.dvector, r->dreference, in->reference, B, S);
         voice_backward(m, &r->voice, &r->voice_scratch, in, drop);
         side_end(m);
@@ -143,6 +145,7 @@ void voice_pass_backward(Pass *p)
     model_mark(m, "text in", -1, 1);
     ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens,
                         in->text_length, B, T, Ct, m->symbols, dropout_at(drop, SITE_TEXT));
+    model_final(m, at->symbols, at->text_position, 0);
     side_join(m);
 }
 

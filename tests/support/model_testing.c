@@ -161,6 +161,50 @@ double test_model_loss(TestModel *t, int training, int backward)
     return loss / test_number(t, t->sums, SUM_FRAMES);
 }
 
+/* The gradients as they were when they were said to be final; NaN: not yet. */
+typedef struct Finals {
+    const TestModel *t;
+    float *then;
+    int ranges;
+} Finals;
+
+static void take_final(void *arg, int64_t from, int64_t to, int side)
+{
+    Finals *f = arg;
+    const float *grads = f->t->m.grads;
+    assert_true(from >= 0 && from < to && to <= f->t->m.params.size);
+    for (int64_t i = from; i < to; i++) {
+        assert_true(isnan(f->then[i]));
+        f->then[i] = grads[i];
+    }
+    f->ranges++;
+}
+
+int test_finals(TestModel *t)
+{
+    const size_t n = (size_t)t->m.params.size;
+    Finals f = {t, malloc(n * sizeof(float)), 0};
+    assert_non_null(f.then);
+    for (size_t i = 0; i < n; i++)
+        f.then[i] = NAN;
+    t->m.final = take_final;
+    t->m.final_arg = &f;
+    test_model_loss(t, 1, 1);
+    t->m.final = NULL;
+    const float *grads = t->m.grads;
+    for (int i = 0; i < t->m.params.count; i++)
+        for (int64_t k = 0; k < t->m.params.items[i].count; k++) {
+            const int64_t at = t->m.params.items[i].offset + k;
+            if (!(f.then[at] == grads[at])) /* NaN too */
+                fail_msg("%s was said to be final at %g, and became %g", t->m.params.items[i].name,
+                         (double)f.then[at], (double)grads[at]);
+        }
+    for (size_t i = 0; i < n; i++)
+        assert_false(isnan(f.then[i])); /* the gaps too */
+    free(f.then);
+    return f.ranges;
+}
+
 void test_model_close(TestModel *t)
 {
     pass_close(t->run);

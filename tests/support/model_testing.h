@@ -50,6 +50,9 @@ typedef double (*TestLoss)(TestModel *t, const Param *p);
 /* Holds `each` gradients of every parameter against difference quotients over 2 h. A network in double, its
  * weights and batch set. */
 void test_gradients(TestModel *t, int each, double h, TestLoss loss);
+/* A backward pass says of every gradient once that it is final (Model.final), and does not change it
+ * afterwards. A network in float, its weights and batch set. Returns the number of ranges. */
+int test_finals(TestModel *t);
 void test_model_close(TestModel *t);
 
 #endif
