@@ -142,7 +142,7 @@ static int harvest(Bench *b, int wait, Err *err)
 static int step(Bench *b, const Noise *n, Err *err)
 {
     BatchInfo info = n->info;
-    info.number = b->step++;
+    info.number = info.whole = b->step++;
     int rc = engine_take(b->e, n->memory, &n->layout, &info, err);
     return rc || (rc = engine_step(b->e, b->step, 1, 1, 3e-4, err)) ? rc : harvest(b, 0, err);
 }
@@ -284,11 +284,8 @@ static int epoch_open(Epoch *e, Bench *b, Err *err)
 {
     const Options *o = b->o;
     int rc = read_clips(&e->clips, &e->clip_count, o->epoch, err);
-    SamplerOptions so = {.batch_size = o->batch,
-                         .buckets = o->buckets,
-                         .frame_multiple = SAMPLER_FRAME_MULTIPLE,
-                         .seed = 1,
-                         .ranks = 1};
+    SamplerOptions so = {
+        .batch_size = o->batch, .buckets = o->buckets, .frame_multiple = SAMPLER_FRAME_MULTIPLE, .seed = 1};
     if (rc || (rc = sampler_open(&e->sampler, &so, e->clips, e->clip_count, err)))
         return rc;
     sampler_epoch(e->sampler, 0);

@@ -33,13 +33,16 @@ static void aligner_open(Aligner *a, const char *more, Split split)
         fail_msg("%s", err.msg);
     EngineOptions o = {.cfg = &a->cfg,
                        .device = a->devices.model,
-                       .largest = corpus_shape(&a->cfg, &a->corpus, NULL),
+                       .largest = corpus_shape(&a->cfg, 1, &a->corpus, NULL),
                        .symbols = tokens_count(),
                        .log = &a->log};
     if (engine_open(&a->engine, &o, &err) || engine_initialise(a->engine, &err))
         fail_msg("%s", err.msg);
-    a->options =
-        (EvaluateOptions){&a->cfg, &a->corpus, a->devices.data, a->devices.model, &a->log, NULL, NULL, NULL};
+    a->options = (EvaluateOptions){.cfg = &a->cfg,
+                                   .corpus = &a->corpus,
+                                   .data = a->devices.data,
+                                   .model = a->devices.model,
+                                   .log = &a->log};
 }
 
 static void aligner_close(Aligner *a)

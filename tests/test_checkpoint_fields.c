@@ -102,7 +102,7 @@ static void every_byte_of_the_state_has_a_row(void **state)
     assert_memory_equal(&back.state, &from.state, sizeof from.state);
 }
 
-/* The file has had these bytes since before there was a table. */
+/* The file has had these bytes since before there was a table; the batch was added at the end. */
 static void the_layout_is_that_of_before(void **state)
 {
     CheckpointContent c = {.state = {.step = 1,
@@ -112,8 +112,9 @@ static void the_layout_is_that_of_before(void **state)
                                      .stale = 6,
                                      .total = 7,
                                      .schedule_from = 8,
+                                     .batch = 9,
                                      .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
-    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8}; /* the last one was added */
+    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; /* the last two were added */
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);
         uint8_t bytes[512];
@@ -164,7 +165,8 @@ static void a_file_of_before_loads(void **state)
     Err err;
     if (open_file(&v, OLD_FILE, &err) || checkpoint_state(&v, &s, &err))
         fail_msg("%s", err.msg);
-    assert_true(s.step == 6 && s.data.seed == 7 && s.best_step == 2 && s.stale == 2 && s.total == 0);
+    assert_true(s.step == 6 && s.data.seed == 7 && s.best_step == 2 && s.stale == 2 && s.total == 0 &&
+                s.batch == 0);
     assert_true(s.data.epoch == 1 && s.data.index == 2);
     assert_true(s.guard.seen == 6 && s.guard.total == 0 && s.guard.norm > 0 && s.guard.mean > 0);
     assert_true(isfinite(s.best_loss) && s.best_loss > 0);

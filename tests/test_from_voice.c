@@ -107,12 +107,15 @@ static void mels_are_those_of_validation(void **state)
     lab_config(&cfg, NULL, from_voice(""));
     assert_int_equal(voice_data_open_with(&c.v, voice, 0, NULL, &cfg, &log, &err), 0);
     assert_int_equal(voice_data_corpus(&c.v, &c.corpus, SPLIT_TRAIN, &log, &err), 0);
-    EngineShape largest = corpus_shape(&c.v.file.cfg, &c.corpus, NULL);
+    EngineShape largest = corpus_shape(&c.v.file.cfg, 1, &c.corpus, NULL);
     assert_int_equal(voice_data_engine(&c.v, &largest, &log, &err), 0);
     assert_int_equal(cache_open(&c.store, lab.cache, PREDICTED_STORE, settings, &err), 0);
     assert_int_equal(c.store.count, CLIPS);
-    EvaluateOptions o = {&c.v.file.cfg, &c.corpus, c.v.devices.data, c.v.devices.model, &log, NULL,
-                         NULL,          NULL};
+    EvaluateOptions o = {.cfg = &c.v.file.cfg,
+                         .corpus = &c.corpus,
+                         .data = c.v.devices.data,
+                         .model = c.v.devices.model,
+                         .log = &log};
     if (align_clips(c.v.engine, &o, compare_clip, &c, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(c.same, CLIPS);

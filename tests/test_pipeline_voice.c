@@ -196,34 +196,22 @@ static void test_pitch_is_normalised(void **state)
 
 static int is_filled(const Run *r, int row) { return batch_ints(r, r->batch.layout.utterance)[row] >= 0; }
 
-/* Checks a batch; returns how many rows have another's voice. Which one is a function of seed, batch number
- * and row alone: pinned here, because a run that is resumed with another version has to go on with the same
- * batches. */
+/* Checks a batch; returns how many rows have another's voice. Which one follows from the row alone: pinned
+ * here, because a run that is resumed with another version has to go on with the same batches. */
 static int check_references(const Run *r)
 {
     const int32_t *reference = batch_ints(r, r->batch.layout.reference),
                   *speaker = batch_ints(r, r->batch.layout.speaker);
-    uint64_t seed =
-        rng_mix(rng_mix((uint64_t)r->cfg.seed, 0x7265666572656e63u), (uint64_t)r->batch.info.number);
+    const int rows = r->cfg.batch_size;
     int lent = 0;
-    for (int row = 0; row < r->cfg.batch_size; row++) {
-        int32_t from = reference[row], others[128];
-        uint64_t count = 0;
-        Rng rng;
-        for (int k = 0; k < r->cfg.batch_size && is_filled(r, row); k++)
-            if (k != row && is_filled(r, k) && speaker[k] == speaker[row])
-                others[count++] = k;
-        rng_seed(&rng, rng_mix(seed, (uint64_t)row));
-        if (count == 0) {
-            assert_int_equal(from, row);
-            continue;
-        }
-        assert_in_range(from, 0, r->cfg.batch_size - 1);
-        assert_int_not_equal(from, row);
-        assert_true(is_filled(r, from));
-        assert_int_equal(speaker[from], speaker[row]);
-        assert_int_equal(from, others[rng_below(&rng, count)]);
-        lent++;
+    for (int row = 0; row < rows; row++) {
+        int other = row ^ 1;
+        if (other >= r->batch.info.count)
+            other = rows % 2 && row ? row - 1 : row;
+        if (other >= rows || !is_filled(r, row) || !is_filled(r, other) || speaker[other] != speaker[row])
+            other = row;
+        assert_int_equal(reference[row], other);
+        lent += other != row;
     }
     return lent;
 }
@@ -235,7 +223,7 @@ static void test_references(void **state)
         int most_alone; /* rows of an epoch that may have no other of their speaker */
     } cases[] = {{"", 3},
                  {"--data-gpu sim0 --model-gpu sim1 --num-workers 8", 3},
-                 {"--batch-size 59 --preprocessing-mode on_the_fly", 1},
+                 {"--batch-size 59 --preprocessing-mode on_the_fly", 2},
                  {"--batch-size 61 --native-loading false", 0},
                  {"--batch-size 1", CLIPS},
                  {"--batch-size 2", 6},
@@ -253,34 +241,27 @@ static void test_references(void **state)
     }
 }
 
-/* Rows that are drawn, not the next one or always the same: in a batch of all clips everyone lends sometimes.
- */
-static void test_references_are_drawn(void **state)
+/* Other pairs in every epoch: nobody learns one clip with the voice of always the same other. */
+static void test_pairs_change(void **state)
 {
     enum { EPOCHS = 12 };
-    int first[CLIPS], used[CLIPS] = {0}, again = 0, next = 0;
+    int first[CLIPS], again = 0;
     Run r;
     run_open(&r, "--batch-size 60 --pad-to-fixed-length true --max-mel-frames 140 --max-text-length 300",
              (RunOptions){.epochs = EPOCHS});
     for (int e = 0; e < EPOCHS; e++) {
         assert_int_equal(run_next(&r, NULL), 0);
-        assert_int_equal(check_references(&r), CLIPS);
+        assert_true(check_references(&r) >= CLIPS - 6);
+        const int32_t *utterance = batch_ints(&r, r.batch.layout.utterance);
         for (int row = 0; row < CLIPS; row++) {
-            int from = batch_ints(&r, r.batch.layout.reference)[row];
+            int from = utterance[batch_ints(&r, r.batch.layout.reference)[row]];
             if (e == 0)
-                first[row] = from;
+                first[utterance[row]] = from;
             else
-                again += from == first[row];
-            used[from]++;
-            next += from == row + 1;
+                again += from == first[utterance[row]];
         }
     }
-    int unused = 0;
-    for (int row = 0; row < CLIPS; row++)
-        unused += used[row] == 0;
-    assert_true(unused <= 2);
     assert_true(again < (EPOCHS - 1) * CLIPS / 4); /* about one in 19 */
-    assert_true(next < EPOCHS * CLIPS / 4);
     run_close(&r);
 }
 
@@ -327,7 +308,7 @@ static void test_lost_rows(void **state)
             assert_false(is_filled(&r, 0));
             assert_int_equal(batch_ints(&r, r.batch.layout.reference)[0], 0);
             for (int row = 1; row < 8; row++)
-                assert_int_not_equal(batch_ints(&r, r.batch.layout.reference)[row], 0);
+                assert_int_not_equal(batch_ints(&r, r.batch.layout.reference)[row], 0); /* nor is 1's */
             for (int t = 0; t < r.batch.info.frames; t++)
                 assert_true(batch_pitch(&r, 0)[t] == 0);
             if (i == 0)
@@ -369,7 +350,7 @@ int main(void)
         cmocka_unit_test(test_modes_agree),
         cmocka_unit_test(test_pitch_is_normalised),
         cmocka_unit_test(test_references),
-        cmocka_unit_test(test_references_are_drawn),
+        cmocka_unit_test(test_pairs_change),
         cmocka_unit_test(test_references_depend_on_seed_and_number),
         cmocka_unit_test(test_lost_rows),
         cmocka_unit_test(test_hash_covers_both),

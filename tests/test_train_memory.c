@@ -162,15 +162,17 @@ static void largest_batch_that_fits_runs(void **state)
             assert_int_equal(trainer_open(&j.trainer, &j.options, &j.err), ERR_CONFIG);
             assert_null(j.trainer);
             printf("%s: %s (%s)\n", machines[m], j.err.msg, j.err.hint);
-            assert_non_null(strstr(j.err.hint, "--batch-size 5 fits"));
+            assert_non_null(strstr(j.err.hint, "--batch-size 5 --global-batch-size 16 fits"));
             assert_non_null(strstr(j.err.msg, on_model ? j.devices.model->name : j.devices.data->name));
             assert_int_equal(j.devices.model->used + j.devices.data->used, 0);
             assert_false(is_there(folder)); /* nothing was begun */
             job_close(&j);
-            snprintf(more, sizeof more, "%s --batch-size 5 --max-steps 3 --val-step 2", machines[m]);
+            snprintf(more, sizeof more, "%s --batch-size 5 --global-batch-size 16 --max-steps 3 --val-step 2",
+                     machines[m]);
             TrainSummary s = train(folder, more, caps);
             assert_int_equal(s.step, 3);
-            snprintf(more, sizeof more, "%s --batch-size 6 --max-steps 4 --val-step 2", machines[m]);
+            snprintf(more, sizeof more, "%s --batch-size 6 --global-batch-size 6 --max-steps 4 --val-step 2",
+                     machines[m]);
             assert_int_equal(job_try(&j, folder, more, caps), ERR_CONFIG);
             job_close(&j);
         }

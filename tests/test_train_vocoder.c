@@ -142,10 +142,11 @@ static void wrong_beginnings_are_refused(void **state)
         char short_run[400];
         Config cfg;
         Err err = {0};
+        int batch;
         snprintf(short_run, sizeof short_run, "%s --max-steps 2", cases[i].first);
         train(folder, short_run, plain);
         lab_config(&cfg, folder, cases[i].then);
-        assert_int_equal(trainer_check(&cfg, &err), ERR_CONFIG);
+        assert_int_equal(trainer_check(&batch, &cfg, 1, &err), ERR_CONFIG);
         if (!strstr(err.msg, cases[i].message))
             fail_msg("%s", err.msg);
         config_close(&cfg);

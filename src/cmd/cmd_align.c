@@ -115,12 +115,13 @@ static int take_clip(void *arg, const ClipAlignment *found, Err *err)
 static int find_durations(Align *a, Log *log, Err *err)
 {
     const Config *cfg = &a->v.file.cfg;
-    EngineShape largest = corpus_shape(cfg, &a->corpus[0], &a->corpus[1]);
+    EngineShape largest = corpus_shape(cfg, 1, &a->corpus[0], &a->corpus[1]);
     int rc = voice_data_engine(&a->v, &largest, log, err);
     progress_begin(&a->progress, log, "alignment", "clips", a->count);
     for (a->current = 0; a->current < 2 && !rc; a->current++) {
         const Corpus *c = &a->corpus[a->current];
-        EvaluateOptions o = {cfg, c, a->v.devices.data, a->v.devices.model, log, NULL, NULL, NULL};
+        EvaluateOptions o = {
+            .cfg = cfg, .corpus = c, .data = a->v.devices.data, .model = a->v.devices.model, .log = log};
         if (c->count)
             rc = align_clips(a->v.engine, &o, take_clip, a, err);
     }

@@ -95,7 +95,8 @@ static int add_to_hash(Bench *b, const DeviceBatch *batch, Err *err)
         rc = ops->stream_wait_idle(b->stream, err);
     if (rc)
         return rc;
-    BatchShape shape = {.rows = b->cfg->batch_size, .bands = b->cfg->n_mels, .hop = batch_hop(b->cfg)};
+    BatchShape shape = {
+        .rows = pipeline_shares(b->pipeline).rows, .bands = b->cfg->n_mels, .hop = batch_hop(b->cfg)};
     Hash128 both[2] = {b->hash, batch_hash(b->host, &batch->layout, &batch->info, &shape)};
     b->hash = hash_bytes(both, sizeof both);
     return 0;

@@ -121,9 +121,12 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
 static int evaluate(Eval *e, int clips, Log *log, Err *err)
 {
     const Config *cfg = &e->data.file.cfg;
-    EngineShape largest = corpus_shape(cfg, &e->corpus, NULL);
-    EvaluateOptions eo = {cfg,  &e->corpus, e->data.devices.data, e->data.devices.model, log, NULL,
-                          NULL, NULL};
+    EngineShape largest = corpus_shape(cfg, 1, &e->corpus, NULL);
+    EvaluateOptions eo = {.cfg = cfg,
+                          .corpus = &e->corpus,
+                          .data = e->data.devices.data,
+                          .model = e->data.devices.model,
+                          .log = log};
     int rc = voice_data_engine(&e->data, &largest, log, err);
     if (!rc)
         rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err);

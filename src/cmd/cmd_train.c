@@ -264,7 +264,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
-    int rc = trainer_check(cfg, err);
+    int batch, rc = trainer_check(&batch, cfg, 1, err);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
@@ -287,6 +287,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
                         .sim = r->devices.has_sim ? &r->devices.sim : NULL,
                         .train = &r->train,
                         .validation = &r->validation,
+                        .batch = batch,
                         .stop = &stop_requested,
                         .watch = watch_interval,
                         .watch_arg = &r->watch,
@@ -306,7 +307,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
              voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
              plural((uint64_t)r->train.speaker_count));
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
-        print_references(&r->train, cfg->batch_size, log);
+        print_references(&r->train, batch, log);
     if (!cfg->native_loading)
         log_warn(log,
                  "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "

@@ -88,7 +88,7 @@ static int open_voice(Patient *p, const char *checkpoint, const CmdLine *line, L
         return rc;
     if (p->all.count < 2)
         return err_set(err, ERR_DATA, "%s has fewer than two clips that can be used", line->cfg.data_path);
-    EngineShape largest = corpus_shape(&v->file.cfg, &p->all, NULL);
+    EngineShape largest = corpus_shape(&v->file.cfg, 1, &p->all, NULL);
     log_info(log, "aligning %u clip%s, first with the right texts, then with others", p->all.count,
              plural(p->all.count));
     return voice_data_engine(v, &largest, log, err);

@@ -50,7 +50,7 @@ static int make(VoiceData *v, const Config *cfg, Log *log, Err *err)
     if (!rc)
         rc = predicted_open(&p, &o, err);
     if (!rc && predicted_missing(p)) {
-        EngineShape largest = corpus_shape(&v->file.cfg, &corpora[0], &corpora[1]);
+        EngineShape largest = corpus_shape(&v->file.cfg, 1, &corpora[0], &corpora[1]);
         rc = voice_data_engine(v, &largest, log, err);
     }
     if (!rc)

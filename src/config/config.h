@@ -90,6 +90,7 @@ typedef struct Config {
     CacheVerification cache_verification;
     int num_workers; /* CONFIG_AUTO = one per core; 0 = no threads */
     int batch_size;
+    int global_batch_size;    /* 0: batch_size for each rank; see policy_global_batch */
     int prefetch_buffer_size; /* host slots; CONFIG_AUTO: see policy_slots */
     int pipeline_buffer_size; /* maximum of device buffers */
     int native_loading;       /* alias use_tf_native_loading */

@@ -261,7 +261,11 @@ const Option option_table[] = {
     INT_AUTO(D, num_workers, 0, 256,
          "Worker threads of the loader and worker processes of the phonemiser; auto is one per core, 0 "
          "works inline."),
-    INT(D, batch_size, "32", 1, 4096, "Clips in a batch."),
+    INT(D, batch_size, "32", 1, 4096, "Most clips that a device works on at once."),
+    INT(D, global_batch_size, "0", 0, 1048576,
+         "Clips in a batch over all ranks; 0 is batch_size for each. Where it is more than batch_size, a "
+         "rank works on its share in several parts, whose gradients are added. It decides what is learned, "
+         "batch_size only the memory that it takes.", ALSO("training")),
     INT_AUTO(D, prefetch_buffer_size, 1, 1024,
          "Batches prepared ahead in host memory; auto begins with 64 / batch_size, at least 2 and at most 8, "
          "and grows up to eight times while stalls of loading make the model device wait."),

@@ -67,7 +67,7 @@ static int is_serial(const Counters *c)
 /* The settings, as the forecast wants them. */
 static void describe(Observation *o, const Config *cfg, const Device *data, const Device *model)
 {
-    o->batch_size = cfg->batch_size;
+    o->batch_size = policy_shares(policy_global_batch(cfg, 1), 1, cfg->batch_size).rows;
     o->num_workers = config_workers(cfg);
     o->start_buffers = o->report.buffers_at_start;
     o->most_buffers = policy_most_buffers(cfg->pipeline_buffer_size);

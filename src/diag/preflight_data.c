@@ -14,6 +14,7 @@
 #include "cache/prepare.h"
 #include "dataset/audio_file.h"
 #include "diag/preflight_private.h"
+#include "pipeline/policy.h"
 #include "pipeline/sampler.h"
 #include "text/text.h"
 
@@ -187,11 +188,10 @@ static double padding(const Survey *s, int buckets)
 {
     const Config *c = s->cfg;
     Sampler *sampler = NULL;
-    SamplerOptions o = {.batch_size = c->batch_size,
+    SamplerOptions o = {.batch_size = policy_global_batch(c, 1),
                         .buckets = buckets,
                         .frame_multiple = SAMPLER_FRAME_MULTIPLE,
-                        .seed = (uint64_t)c->seed,
-                        .ranks = 1};
+                        .seed = (uint64_t)c->seed};
     if (buckets == 0)
         o.fixed_frames = c->max_mel_frames;
     if (sampler_open(&sampler, &o, s->train.lengths, s->train.count, NULL))
@@ -278,13 +278,13 @@ static void check_counts(Survey *s)
                          .why = "every line is refused, over a limit of length, or held out for validation",
                          .value = preflight_say(p, "0 of %zu", d->count),
                          .fix = "see rejected.tsv beside the caches"});
-    else if (s->train.count < (uint32_t)c->batch_size)
+    else if (s->train.count < (uint32_t)policy_global_batch(c, 1))
         preflight_finding(
             s, (Finding){.severity = FINDING_WARNING,
                          .area = AREA_DATA,
-                         .key = "batch_size",
+                         .key = c->global_batch_size ? "global_batch_size" : "batch_size",
                          .what = preflight_say(p, "a batch of %d is more than the %u clips there are",
-                                               c->batch_size, s->train.count),
+                                               policy_global_batch(c, 1), s->train.count),
                          .why = "every batch has empty rows that are computed all the same",
                          .set_value = preflight_say(p, "%u", s->train.count)});
     if (s->train.count && s->validation.count == 0)

@@ -40,6 +40,9 @@ static void use_settings(RunRecord *r)
     int64_t batch = json_get_count(o, "batch_size", r->batch_size),
             steps = json_get_count(o, "gradient_accumulation_steps", r->accumulation);
     steps = steps < 1 ? 1 : steps;
+    /* Where a batch is worked on in parts, each of them has a time of its own. */
+    int64_t parts = json_get_count(o, "micro_batches", 1);
+    steps *= parts < 1 ? 1 : parts;
     if (r->line_count && (batch != r->batch_size || steps != r->accumulation)) {
         r->time_from = r->time_count;
         r->line_from = r->line_count;

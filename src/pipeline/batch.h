@@ -1,7 +1,9 @@
 /* batch.h - one batch: what the loader fills and the model sees.
  * The memory of a batch is large enough for the largest shape of the pipeline, so that it is allocated once;
- * a smaller batch uses the beginning of it. Letters: B rows (batch_size; rows beyond `count` are empty:
- * lengths 0), T tokens, M mel frames, S samples. Threads: see ring.h for who owns a batch when. */
+ * a smaller batch uses the beginning of it. Here and everywhere behind the sampler a batch is a share of what
+ * the sampler calls one (policy_shares); alone and with global_batch_size 0 that is all of it. Letters: B
+ * rows (of a share; rows beyond `count` are empty: lengths 0), T tokens, M mel frames, S samples. Threads:
+ * see ring.h for who owns a batch when. */
 #ifndef MYXTTS_BATCH_H
 #define MYXTTS_BATCH_H
 
@@ -33,9 +35,13 @@ int64_t batch_kept_samples(const BatchShape *s, int frames);
 
 /* Numbers about a batch, passed along with its memory through ring and feeder. */
 typedef struct BatchInfo {
-    int64_t number; /* batches since the start of training: epoch * batches_per_epoch + index */
+    int64_t number; /* of this share among those of its rank, since the start of training */
+    int64_t whole;  /* of the batch that it is a share of: epoch * batches_per_epoch + index; seeds are drawn
+                       from it, because it does not depend on the shares */
     int64_t epoch, index;
-    int count;        /* utterances, <= rows */
+    int share;        /* which share of the batch, counted over all ranks */
+    int last;         /* 1: the rank has no more of the same batch */
+    int count;        /* utterances, <= rows; 0 in shares that the end of an epoch leaves empty */
     int lost;         /* how many of these could not be loaded; their rows are empty */
     int text, frames; /* padded sizes of this batch (a bucket's shape, or the fixed one) */
     int64_t samples;
@@ -53,8 +59,8 @@ typedef struct BatchLayout {
     size_t utterance;     /* int32 [B] index in the dataset; -1 for empty rows */
     size_t augment;       /* float [B, 4] gain, noise, speed, seed as bits */
     size_t sample_length; /* int32 [B] */
-    /* The row whose mel is this row's voice reference: another one of the same speaker, drawn from (seed,
-     * batch number, row); the row itself if there is no other, or if it is lost or empty. */
+    /* The row whose mel is this row's voice reference: the other one of its pair (policy_partner) if that is
+     * of the same speaker; the row itself if not, or if one of the two is lost. */
     size_t reference; /* int32 [B] */
     size_t pitch;     /* float [B, M] log F0, normalised over the corpus; 0-padded in the device batch */
     size_t mel;       /* [B, M, n_mels] as stored (host) or float, normalised, 0-padded (device); the mel of a

@@ -20,6 +20,7 @@
 #define SIM_NAP 0.05 /* s of a simulated wait between two looks at `stop` */
 #define NS 1e-9      /* s */
 #define NO_MORE_ROWS -1
+#define NO_ROWS_NOW -2
 
 static int worker_states(const Loader *l) { return l->o.workers > 0 ? l->o.workers : 1; }
 
@@ -93,6 +94,8 @@ static int fails_on_purpose(const Loader *l, const Slot *s, int row)
  * was moved, and to go on would be to train on nothing. */
 static void watch_for_empty(Loader *l, const BatchInfo *info)
 {
+    if (info->count == 0) /* by the plan: it says nothing about the disk */
+        return;
     if (info->lost < info->count) {
         atomic_store(&l->empty_batches, 0);
         atomic_store(&l->empty_rows, 0);
@@ -131,7 +134,7 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
 {
     LostRows lost = {0};
     RowTimes times = {0};
-    if (l->o.sim)
+    if (l->o.sim && rows)
         simulate(l, s, rows);
     /* Once for these few rows: loader_watch looks for minutes, not for microseconds. */
     atomic_store(&w->busy_since, now_ns());
@@ -154,21 +157,33 @@ static void fill_rows(Loader *l, Worker *w, Slot *s, int first, int rows)
         hand_on(l, s);
 }
 
+/* Which share of which batch is the one with this number since the start. */
+static void number_share(const Loader *l, BatchInfo *info, int64_t since)
+{
+    const int micro = l->o.shares.micro, part = (int)(since % micro);
+    const int64_t position = l->o.first_index + since / micro;
+    *info = (BatchInfo){.whole = l->o.first_epoch * l->batches_per_epoch + position,
+                        .epoch = l->o.first_epoch + position / l->batches_per_epoch,
+                        .index = position % l->batches_per_epoch,
+                        .share = l->o.rank * micro + part,
+                        .last = part == micro - 1};
+    info->number = info->whole * micro + part;
+}
+
 /* Gives the next batch to a FREE slot. The ring is locked. */
 static void open_slot_locked(Loader *l, Slot *s)
 {
     Ring *r = l->o.ring;
     const BatchShape *shape = &l->o.shape;
-    int64_t position = l->o.first_index + r->opened;
     BatchInfo *info = &s->info;
-    int bucket;
-    *info = (BatchInfo){.number = l->o.first_epoch * l->batches_per_epoch + position,
-                        .epoch = l->o.first_epoch + position / l->batches_per_epoch,
-                        .index = position % l->batches_per_epoch};
+    int bucket, whole, first;
+    number_share(l, info, r->opened);
     /* The order of the epoch is made by whoever opens its first batch. */
     sampler_epoch(l->o.sampler, info->epoch);
-    const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &info->count, &bucket);
+    const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &whole, &bucket);
     const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
+    info->count = policy_share_rows(&l->o.shares, info->share, whole, &first);
+    items += info->count > 0 ? first : 0;
     memcpy(s->items, items, (size_t)info->count * sizeof *items);
     info->text = b->tokens;
     info->frames = b->frames;
@@ -187,14 +202,14 @@ static void open_slot_locked(Loader *l, Slot *s)
     ring_opened_locked(r, s);
 }
 
-/* Claims rows and returns how many: 0 when there are none now, NO_MORE_ROWS at the end. The
- * ring is locked. */
+/* Claims rows and returns how many, 0 of a batch that has none: the caller hands it on. NO_ROWS_NOW, or
+ * NO_MORE_ROWS at the end. The ring is locked. */
 static int claim_locked(Loader *l, Slot **slot, int *first)
 {
     Ring *r = l->o.ring;
     Slot *s = ring_find_work_locked(r);
     if (!s)
-        return r->opened >= r->end ? NO_MORE_ROWS : 0;
+        return r->opened >= r->end ? NO_MORE_ROWS : NO_ROWS_NOW;
     if (s->state == SLOT_FREE) {
         open_slot_locked(l, s);
         pthread_cond_broadcast(&r->work); /* rows for the others */
@@ -237,11 +252,11 @@ static void *worker_main(void *arg)
         if (rows == NO_MORE_ROWS)
             break;
         int slots;
-        if (rows == 0 && ring_should_add_locked(r, &slots)) {
+        if (rows == NO_ROWS_NOW && ring_should_add_locked(r, &slots)) {
             add_slots_locked(l, slots);
             continue;
         }
-        if (rows == 0) {
+        if (rows == NO_ROWS_NOW) {
             uint64_t since = counters_now(l->o.counters);
             pthread_cond_wait(&r->work, &r->mutex);
             counters_blocked_out(l->o.counters, STAGE_READ, since);
@@ -274,7 +289,7 @@ int loader_fill_next(Loader *l, Err *err)
                 return err ? err->code : ERR_STOPPED;
             return err_set(err, ERR_STOPPED, "the last batch has been filled");
         }
-        if (rows == 0)
+        if (rows == NO_ROWS_NOW)
             return 0; /* every slot is full */
         fill_rows(l, &l->workers[0], s, first, rows);
         if (first + rows == s->info.count)
@@ -403,7 +418,7 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the loader");
     l->o = *o;
     l->batches_per_epoch = sampler_batches(o->sampler);
-    o->counters->first = o->first_epoch * l->batches_per_epoch + o->first_index;
+    o->counters->first = (o->first_epoch * l->batches_per_epoch + o->first_index) * o->shares.micro;
     int states = worker_states(l), rc = 0;
     l->workers = mem_calloc((size_t)states, sizeof *l->workers);
     l->known = mem_calloc(o->corpus->count, sizeof *l->known);

@@ -24,6 +24,8 @@ typedef struct LoaderOptions {
     Counters *counters;
     Sim *sim; /* may be NULL */
     BatchShape shape;
+    Shares shares;
+    int rank;
     int on_the_fly;
     Device *host; /* the data device if that is the CPU: workers preprocess their rows, into slot->batch; or
                      NULL */

@@ -20,10 +20,9 @@
 #include "pipeline/preprocess_math.h"
 
 #define TIMED_EVERY 4 /* of the quick rows from the cache one in so many is timed, and counts for all */
-#define MAX_AUDIO_FILE ((size_t)1 << 30)   /* bytes */
-#define REFERENCE_SALT 0x7265666572656e63u /* keeps its numbers apart from those of the augmentation */
-#define SPEED_SALT 0x7370656564000000u
-#define MOST_WHY 512 /* bytes of the sentence that says why a row is lost */
+#define MAX_AUDIO_FILE ((size_t)1 << 30) /* bytes */
+#define SPEED_SALT 0x7370656564000000u   /* keeps its numbers apart from those of the other augmentation */
+#define MOST_WHY 512                     /* bytes of the sentence that says why a row is lost */
 
 /* Bits of Loader.known. */
 enum { RECORD_WHOLE = 1, RECORD_DAMAGED = 2, RECORD_NAMED = 4 };
@@ -247,7 +246,7 @@ static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], const B
     rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)batch->epoch), item->utterance));
     out[AUGMENT_GAIN] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
     out[AUGMENT_NOISE] = (float)cfg->augment_noise_db;
-    out[AUGMENT_SPEED] = draw_speed(l, batch->number, item->speaker);
+    out[AUGMENT_SPEED] = draw_speed(l, batch->whole, item->speaker);
     uint32_t bits = (uint32_t)rng_u64(&rng);
     memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
 }
@@ -550,35 +549,17 @@ int loader_fill_row(Loader *l, Worker *w, Slot *s, int row, int injected, RowTim
 
 /* ---- voice references ---- */
 
-/* The row that lends its voice to `row`: another of the same speaker, drawn at random; itself where there is
- * none. speaker, utterance: [count]; an utterance of -1 is a lost row. */
-static int draw_reference(const int32_t *speaker, const int32_t *utterance, int count, int row, uint64_t seed)
-{
-    uint64_t others = 0;
-    if (row >= count || utterance[row] < 0)
-        return row;
-    for (int k = 0; k < count; k++)
-        others += (k != row) & (utterance[k] >= 0) & (speaker[k] == speaker[row]);
-    if (others == 0)
-        return row;
-    Rng rng;
-    rng_seed(&rng, rng_mix(seed, (uint64_t)row));
-    uint64_t left = rng_below(&rng, others);
-    for (int k = 0; k < count; k++)
-        if (k != row && utterance[k] >= 0 && speaker[k] == speaker[row] && left-- == 0)
-            return k;
-    return row;
-}
-
 void loader_choose_references(const Loader *l, const Slot *s)
 {
     const BatchLayout *b = &s->layout;
     const int32_t *speaker = int_at(s, b->speaker, 0), *utterance = int_at(s, b->utterance, 0);
     int32_t *reference = int_at(s, b->reference, 0);
-    uint64_t seed = rng_mix(rng_mix((uint64_t)l->o.cfg->seed, REFERENCE_SALT), (uint64_t)s->info.number);
-    int rows = l->o.shape.rows;
-    for (int row = 0; row < rows; row++)
-        reference[row] = draw_reference(speaker, utterance, s->info.count, row, seed);
+    const int rows = l->o.shape.rows, count = s->info.count;
+    for (int row = 0; row < rows; row++) {
+        int other = row < count ? policy_partner(&l->o.shares, s->info.share, row, count) : row;
+        int lends = utterance[row] >= 0 && utterance[other] >= 0 && speaker[other] == speaker[row];
+        reference[row] = lends ? other : row;
+    }
     /* The rows are finished already: this array was not there yet. */
     if (s->batch) {
         BatchLayout out;

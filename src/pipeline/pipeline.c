@@ -16,6 +16,7 @@
 
 typedef struct Sizes { /* everything that follows from the settings and the corpus, before anything is
                           allocated */
+    Shares shares;
     BatchShape shape;
     size_t raw_bytes, batch_bytes; /* of the largest batch */
     int slots, most_slots, workers, on_the_fly, synchronous;
@@ -36,17 +37,23 @@ struct Pipeline {
     int64_t utterances, real_frames, padded_frames;
 };
 
+/* A rank alone is one of one. */
+static Shares shares_of(const PipelineOptions *o)
+{
+    const int ranks = o->ranks > 0 ? o->ranks : 1;
+    return policy_shares(policy_global_batch(o->cfg, ranks), ranks, o->cfg->batch_size);
+}
+
 /* The sampler sees clips as long as augmentation can make them: a batch has room for the slowest. */
 static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptions *o, int on_the_fly,
                         Err *err)
 {
     const Config *cfg = o->cfg;
     uint32_t n = o->corpus->count;
-    SamplerOptions so = {.batch_size = cfg->batch_size,
+    SamplerOptions so = {.batch_size = shares_of(o).batch,
                          .buckets = cfg->length_buckets,
                          .frame_multiple = SAMPLER_FRAME_MULTIPLE,
-                         .seed = o->start.seed,
-                         .ranks = 1};
+                         .seed = o->start.seed};
     if (o->corpus->segment_frames) { /* all segments have one shape */
         so.fixed_frames = o->corpus->segment_frames;
         so.frame_multiple = 1;
@@ -81,12 +88,13 @@ static int open_sampler(Sampler **s, SampleLength **lengths, const PipelineOptio
 static void find_sizes(Sizes *z, const PipelineOptions *o, const Sampler *sampler)
 {
     const Config *cfg = o->cfg;
+    z->shares = shares_of(o);
     z->on_the_fly = corpus_on_the_fly(o->corpus, cfg);
     z->synchronous = !cfg->native_loading;
     z->host_data = o->data->traits.host_memory;
     z->workers = z->synchronous ? 0 : config_workers(cfg);
-    z->slots = z->synchronous ? 1 : policy_slots(cfg->prefetch_buffer_size, cfg->batch_size);
-    z->shape = (BatchShape){.rows = cfg->batch_size,
+    z->slots = z->synchronous ? 1 : policy_slots(cfg->prefetch_buffer_size, z->shares.rows);
+    z->shape = (BatchShape){.rows = z->shares.rows,
                             .bands = cfg->n_mels,
                             .mel_bytes = cfg->mel_storage == STORE_FLOAT16 ? 2 : 4,
                             .hop = o->corpus->segment_frames ? cfg->hop_length : 0,
@@ -218,6 +226,8 @@ static int open_loader(Pipeline *p, Err *err)
                         .counters = &p->counters,
                         .sim = o->sim,
                         .shape = p->sizes.shape,
+                        .shares = p->sizes.shares,
+                        .rank = o->rank,
                         .on_the_fly = p->sizes.on_the_fly,
                         .host = p->sizes.host_data ? o->data : NULL,
                         .workers = p->sizes.workers,
@@ -282,6 +292,7 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for the pipeline");
     memset(p, 0, sizeof *p);
     p->o = *o;
+    ASSERT(o->rank >= 0 && o->rank < (o->ranks > 0 ? o->ranks : 1));
     const Config *cfg = o->cfg;
     int same = device_same(o->data, o->model);
     int rc = open_sampler(&p->sampler, &p->lengths, o, corpus_on_the_fly(o->corpus, cfg), err);
@@ -310,6 +321,8 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
                      (long long)o->start.index, (long long)o->start.epoch, (long long)per_epoch);
         goto fail;
     }
+    if (batches < INT64_MAX)
+        batches *= p->sizes.shares.micro;
     rc = ring_open(&p->ring, p->sizes.slots, p->sizes.most_slots, p->sizes.shape.rows,
                    batches > 0 ? batches : 0, err);
     if (!rc)
@@ -370,10 +383,12 @@ void pipeline_stop(Pipeline *p)
     feeder_stop(p->feeder);
 }
 
-/* Of the next batch that the consumer will take, however far ahead the loader is. */
+/* Of the next batch that the consumer will take, however far ahead the loader is; of the same one as long as
+ * it has not taken all shares. */
 void pipeline_state(const Pipeline *p, PipelineState *s)
 {
-    int64_t per_epoch = sampler_batches(p->sampler), position = p->o.start.index + p->taken;
+    int64_t per_epoch = sampler_batches(p->sampler);
+    int64_t position = p->o.start.index + p->taken / p->sizes.shares.micro;
     *s = (PipelineState){.epoch = p->o.start.epoch + position / per_epoch,
                          .index = position % per_epoch,
                          .seed = p->o.start.seed};
@@ -381,6 +396,7 @@ void pipeline_state(const Pipeline *p, PipelineState *s)
 
 Counters *pipeline_counters(Pipeline *p) { return &p->counters; }
 const Sampler *pipeline_sampler(const Pipeline *p) { return p->sampler; }
+Shares pipeline_shares(const Pipeline *p) { return p->sizes.shares; }
 
 /* A snapshot; the counters go on. */
 void pipeline_report(Pipeline *p, PipelineReport *r)

@@ -12,6 +12,9 @@
  * pipeline is too slow. Release a batch before taking the next one: a consumer that holds all buffers would
  * wait for ever.
  *
+ * The sampler's batches are those of all ranks together. The pipeline delivers this rank's shares of each,
+ * one after the other; BatchInfo says which, and "batch" means such a share in what follows.
+ *
  * Order and bytes of the batches do not depend on workers, devices or timing. With native_loading = false the
  * same work is done in pipeline_take, one stage after the other: a baseline to compare the overlap with.
  *
@@ -29,10 +32,11 @@
 #include "pipeline/batch.h"
 #include "pipeline/corpus.h"
 #include "pipeline/counters.h"
+#include "pipeline/policy.h"
 #include "pipeline/sampler.h"
 
 typedef struct PipelineState { /* where to resume */
-    int64_t epoch, index;      /* of the next batch that the consumer takes */
+    int64_t epoch, index;      /* of the next batch whose shares the consumer takes; the same on all ranks */
     uint64_t seed;
 } PipelineState;
 
@@ -50,6 +54,7 @@ typedef struct PipelineOptions {
     Device *data, *model; /* may be the same */
     Sim *sim;             /* simulated read and decode times; NULL = none */
     PipelineState start;
+    int rank, ranks;      /* whose shares; ranks 0: it is alone */
     int64_t epochs;       /* 0 = for ever */
     int no_step;          /* the consumer takes no time; it always waits, and no slots are added for it */
     double stuck_seconds; /* loading an utterance for longer than this stops the run; 0 = 120 */
@@ -86,6 +91,7 @@ void pipeline_state(const Pipeline *p, PipelineState *s);
 void pipeline_report(Pipeline *p, PipelineReport *r);
 Counters *pipeline_counters(Pipeline *p);
 const Sampler *pipeline_sampler(const Pipeline *p);
+Shares pipeline_shares(const Pipeline *p);
 /* The consumer's stream must be idle, or at least done with its batches. Returns 0, or 1 if a thread is stuck
  * in a read and was abandoned: corpus, configuration and log must then stay open until the process ends. */
 int pipeline_close(Pipeline *p);

@@ -11,9 +11,56 @@
 #define SLOTS_GROW_TIMES 8  /* as many slots as at the start, at most */
 #define SLOTS_MEMORY 8      /* one part in so many of the free memory may become slots */
 #define EBBS_APART 64       /* batches; what is further apart is not the same trouble */
+#define EVEN_ROWS 4         /* rows of a share from which on one more makes little difference */
 #define SEGMENT_SALT 0x7365676d656e7473u /* keeps its numbers apart from those of the augmentation */
 
 static int between(int low, int value, int high) { return value < low ? low : value > high ? high : value; }
+
+int policy_global_batch(const Config *cfg, int ranks)
+{
+    return cfg->global_batch_size > 0 ? cfg->global_batch_size : cfg->batch_size * ranks;
+}
+
+Shares policy_shares(int batch, int ranks, int most)
+{
+    Shares s = {.batch = batch, .ranks = ranks, .micro = 1};
+    for (;; s.micro++) {
+        const int shares = s.ranks * s.micro;
+        s.rows = (batch + shares - 1) / shares;
+        if (shares > 1 && batch / shares >= EVEN_ROWS)
+            s.rows += s.rows % 2;
+        if (s.rows <= most || s.rows <= 1)
+            return s;
+    }
+}
+
+int policy_share_rows(const Shares *s, int share, int count, int *first)
+{
+    *first = share * s->rows;
+    return between(0, count - *first, s->rows);
+}
+
+int policy_partner(const Shares *s, int share, int row, int count)
+{
+    const int first = share * s->rows, other = ((first + row) ^ 1) - first;
+    if (other >= 0 && other < count)
+        return other;
+    if (s->rows % 2 == 0 && s->batch % 2 == 0)
+        return row;
+    return row > 0 ? row - 1 : count > 1 ? 1 : 0;
+}
+
+/* The numbers of van der Corput, folded by the code of Gray: without the fold, the first of two neighbours
+ * would be the shorter one at every scale, and so would be the first of two shares. */
+uint32_t policy_spread(uint32_t i, int bits)
+{
+    uint32_t place = 0;
+    for (int k = 0; k < bits; k++)
+        place |= (i >> k & 1) << (bits - 1 - k);
+    for (int k = 1; k < 32; k *= 2)
+        place ^= place >> k;
+    return place;
+}
 
 /* Many small batches ahead, or few large ones: about the same memory. */
 int policy_slots(int prefetch_buffer_size, int batch_size)

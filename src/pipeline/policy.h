@@ -14,6 +14,32 @@
 #define POLICY_MOST_SLOTS 1024  /* maximum of host slots, as in the table of options */
 #define POLICY_MOST_WORKERS 512 /* at least the maximum in the table of options */
 
+/* How the rows of a batch are shared out. The batch is the same for any number of ranks: shares are
+ * consecutive rows of it, as many for one as for the other, and a rank works on `micro` of them, one after
+ * the other. */
+typedef struct Shares {
+    int batch; /* rows of the whole batch, over all ranks */
+    int ranks;
+    int micro; /* shares of a rank: rank r has r * micro .. r * micro + micro - 1 */
+    int rows;  /* of a share; where they do not come out even, the last shares have fewer in use, or none */
+} Shares;
+/* Rows of a batch over all ranks: global_batch_size, or batch_size for each. */
+int policy_global_batch(const Config *cfg, int ranks);
+/* As few shares as give at most `most` rows each. A share with four rows or more has an even number of them,
+ * so that pairs (policy_partner) stay together. */
+Shares policy_shares(int batch, int ranks, int most);
+/* The rows of a share that are in use when the batch has `count` of them; *first: its first row. */
+int policy_share_rows(const Shares *s, int share, int count, int *first);
+/* The row of a share with `count` rows in use that lends its voice to `row`, if it is of the same speaker:
+ * the other one of its pair, two rows of the whole batch from an even one on. Where shares or batches have an
+ * odd number of rows, one that is left alone takes its neighbour; otherwise that happens once in an epoch,
+ * and nobody lends, so that it does not depend on the shares. `row` itself: nobody. */
+int policy_partner(const Shares *s, int share, int row, int count);
+/* The place, in the order of lengths, of the pair that comes at place i of the order of rows, for `bits` with
+ * 2^bits >= number of pairs; a place beyond the last pair is left out. Neighbours in any stretch of this
+ * order are spread over all lengths, so that all shares have about the same number of frames. */
+uint32_t policy_spread(uint32_t i, int bits);
+
 /* The number of host slots at the start for prefetch_buffer_size; CONFIG_AUTO is
  * max(2, min(8, 64 / batch_size)). */
 int policy_slots(int prefetch_buffer_size, int batch_size);

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "pipeline/policy.h"
 
 #define MAX_BINS 512 /* of the histogram of lengths from which bucket borders are chosen */
 #define NOBODY UINT32_MAX
@@ -30,11 +31,14 @@ struct Sampler {
     int bucket_count;
     uint32_t *members;                       /* [count] utterances by bucket, in dataset order within it */
     uint32_t first[SAMPLER_MAX_BUCKETS + 1]; /* where each bucket begins in members */
-    int64_t all_batches;                     /* of an epoch, for all ranks */
-    uint64_t padded_frames, real_frames;     /* of an epoch, for all ranks */
+    int64_t all_batches;                     /* of an epoch */
+    uint64_t padded_frames, real_frames;     /* of an epoch */
     int32_t *speaker;                        /* [count] of each utterance; NULL: they do not matter */
     uint32_t *waiting;                       /* [speaker_count] scratch of pair_speakers, like the next two */
     uint32_t *paired, *single;               /* [count] */
+    uint32_t *frames;                        /* [count] of each utterance */
+    uint64_t *keys;                          /* [batch_size] scratch of order_rows, like the next one */
+    uint32_t *rows;                          /* [batch_size] */
     Plan plans[2];
 };
 
@@ -220,13 +224,26 @@ static int copy_speakers(Sampler *s, const SamplerOptions *o, Err *err)
     return 0;
 }
 
+/* What the order of rows needs: lengths, and room for one batch. */
+static int copy_lengths(Sampler *s, const SampleLength *lengths, Err *err)
+{
+    const uint32_t rows = s->count < (uint32_t)s->o.batch_size ? s->count : (uint32_t)s->o.batch_size;
+    s->frames = mem_calloc(s->count, sizeof *s->frames);
+    s->keys = mem_calloc(rows, sizeof *s->keys);
+    s->rows = mem_calloc(rows, sizeof *s->rows);
+    if (!s->frames || !s->keys || !s->rows)
+        return err_set(err, ERR_NOMEM, "no memory for the lengths of %u utterances", s->count);
+    for (uint32_t i = 0; i < s->count; i++)
+        s->frames[i] = lengths[i].frames;
+    return 0;
+}
+
 /* *out is NULL after a failure. */
 int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *lengths, uint32_t count,
                  Err *err)
 {
     *out = NULL;
     ASSERT(o->batch_size > 0 && o->frame_multiple > 0);
-    ASSERT(o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks);
     ASSERT(o->fixed_frames > 0 || (o->buckets > 0 && o->buckets <= SAMPLER_MAX_BUCKETS));
     if (count == 0)
         return err_set(err, ERR_DATA, "there is no utterance to make batches of");
@@ -242,11 +259,12 @@ int sampler_open(Sampler **out, const SamplerOptions *o, const SampleLength *len
         fill_members(s, lengths);
         count_batches(s);
         if (sampler_batches(s) == 0)
-            rc = err_set(err, ERR_DATA, "%u utterances do not fill one batch of %d for each of %d processes",
-                         count, o->batch_size, o->ranks);
+            rc = err_set(err, ERR_DATA, "%u utterances do not fill one batch of %d", count, o->batch_size);
     }
     if (!rc)
         rc = copy_speakers(s, o, err);
+    if (!rc)
+        rc = copy_lengths(s, lengths, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = plan_open(&s->plans[i], s, err);
     if (rc) {
@@ -273,15 +291,15 @@ void sampler_close(Sampler *s)
     free(s->waiting);
     free(s->paired);
     free(s->single);
+    free(s->frames);
+    free(s->keys);
+    free(s->rows);
     free(s);
 }
 
 int sampler_bucket_count(const Sampler *s) { return s->bucket_count; }
 const SamplerBucket *sampler_bucket(const Sampler *s, int i) { return &s->buckets[i]; }
-int64_t sampler_batches(const Sampler *s)
-{
-    return s->o.ranks == 1 ? s->all_batches : s->all_batches / s->o.ranks;
-}
+int64_t sampler_batches(const Sampler *s) { return s->all_batches; }
 double sampler_padding(const Sampler *s)
 {
     return s->padded_frames ? 1 - (double)s->real_frames / (double)s->padded_frames : 0;
@@ -332,6 +350,69 @@ static void pair_speakers(Sampler *s, uint32_t *pool, uint32_t n)
     }
 }
 
+/* A heap sort: the sort of the C library may allocate. */
+static void sort_keys(uint64_t *keys, uint32_t n)
+{
+    for (uint32_t i = n / 2, end = n; end > 1;) {
+        uint64_t key;
+        if (i > 0) { /* the heap is built */
+            key = keys[--i];
+        } else { /* its largest goes behind it */
+            key = keys[--end];
+            keys[end] = keys[0];
+        }
+        uint32_t at = i;
+        for (uint32_t child = 2 * at + 1; child < end; child = 2 * at + 1) {
+            child += child + 1 < end && keys[child + 1] > keys[child];
+            if (keys[child] <= key)
+                break;
+            keys[at] = keys[child];
+            at = child;
+        }
+        keys[at] = key;
+    }
+}
+
+/* Copies the utterances of a batch to s->rows, pairs first: two that follow each other, and with several
+ * speakers two of the same one; those without a partner at the end. */
+static void collect_pairs(Sampler *s, const uint32_t *items, uint32_t n)
+{
+    uint32_t placed = 0, alone = 0;
+    for (uint32_t i = 0; i < n;) {
+        if (i + 1 < n && (!s->speaker || s->speaker[items[i]] == s->speaker[items[i + 1]])) {
+            s->rows[placed++] = items[i++];
+            s->rows[placed++] = items[i++];
+        } else {
+            s->rows[n - ++alone] = items[i++];
+        }
+    }
+}
+
+/* Orders the rows of a batch so that shares of it have about the same number of frames. Pairs stay together;
+ * a row that is left over at an odd number stays the last. */
+static void order_rows(Sampler *s, uint32_t *items, uint32_t n)
+{
+    const uint32_t pairs = n / 2;
+    int bits = 0;
+    collect_pairs(s, items, n);
+    for (uint32_t i = 0; i < pairs; i++)
+        s->keys[i] = ((uint64_t)s->frames[s->rows[2 * i]] + s->frames[s->rows[2 * i + 1]]) << 32 | i;
+    sort_keys(s->keys, pairs);
+    while (1u << bits < pairs)
+        bits++;
+    uint32_t *to = items;
+    for (uint32_t i = 0; i < 1u << bits; i++) {
+        uint32_t place = policy_spread(i, bits);
+        if (place >= pairs)
+            continue;
+        const uint32_t *pair = s->rows + 2 * (uint32_t)s->keys[place];
+        *to++ = pair[0];
+        *to++ = pair[1];
+    }
+    if (n % 2)
+        *to = s->rows[n - 1];
+}
+
 /* The loader calls this under the ring's lock. */
 void sampler_epoch(Sampler *s, int64_t epoch)
 {
@@ -366,6 +447,8 @@ void sampler_epoch(Sampler *s, int64_t epoch)
         p->start[++batch] = placed;
     }
     ASSERT_CMP(batch, ==, s->all_batches);
+    for (uint32_t i = 0; i < batch; i++)
+        order_rows(s, p->items + p->start[i], p->start[i + 1] - p->start[i]);
     /* Shuffle the batches, or every epoch would go from short to long. */
     for (uint32_t i = 0; i < batch; i++)
         p->order[i] = i;
@@ -379,8 +462,7 @@ const uint32_t *sampler_batch(const Sampler *s, int64_t epoch, int64_t index, in
     const Plan *p = &s->plans[epoch & 1];
     ASSERT_CMP(p->epoch, ==, epoch);
     ASSERT_CMP(index, <, sampler_batches(s));
-    /* Batches are dealt to the ranks in turn. */
-    uint32_t b = p->order[index * s->o.ranks + s->o.rank];
+    uint32_t b = p->order[index];
     *count = (int)(p->start[b + 1] - p->start[b]);
     *bucket = p->bucket[b];
     return p->items + p->start[b];

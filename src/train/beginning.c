@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "config/bindings.h"
+#include "pipeline/policy.h"
 #include "text/tokens.h"
 #include "train/run_parts.h"
 
@@ -121,6 +122,38 @@ static void compare(Trainer *t, const Checkpoint *v)
         begin_best_anew(t);
 }
 
+/* Clips of a batch when the checkpoint was written. */
+static int batch_then(const Checkpoint *v)
+{
+    return v->content.state.batch > 0 ? (int)v->content.state.batch : v->cfg.batch_size;
+}
+
+/* Clips of a batch now. v: the checkpoint that is resumed, or NULL. */
+static int batch_now(const Config *cfg, int ranks, const Checkpoint *v)
+{
+    if (v && !cfg->global_batch_size && cfg->batch_size == v->cfg.batch_size)
+        return batch_then(v);
+    return policy_global_batch(cfg, ranks);
+}
+
+/* Other batches are other ones from the first clip of the epoch on: the place in it can only be about the
+ * same. */
+static void move_place(Trainer *t, const Checkpoint *v)
+{
+    const int64_t was = batch_then(v), is = t->o.batch;
+    PipelineState *at = &t->state.data;
+    t->state.batch = is;
+    if (was == is)
+        return;
+    if (at->index)
+        log_warn(
+            t->log,
+            "a batch was %lld clips and is %lld now: what is left of epoch %lld is drawn anew, and some of "
+            "its clips come twice or not at all",
+            (long long)was, (long long)is, (long long)at->epoch);
+    at->index = at->index * was / is;
+}
+
 /* State, seed, settings: what can be told without the data. */
 static int check_settings(Trainer *t, const Checkpoint *v, Err *err)
 {
@@ -140,6 +173,7 @@ static int check_resumed(Trainer *t, const Checkpoint *v, Err *err)
     if (t->state.guard.consecutive >= t->cfg->guard_max_skips)
         t->state.guard.consecutive = 0;
     compare(t, v);
+    move_place(t, v);
     return 0;
 }
 
@@ -256,7 +290,7 @@ static int adopt_statistics(Trainer *t, const Checkpoint *v, Err *err)
 
 /* --- before the data are prepared --- */
 
-int trainer_check(const Config *cfg, Err *err)
+int trainer_check(int *batch, const Config *cfg, int ranks, Err *err)
 {
     Trainer *t = mem_calloc(1, sizeof *t);
     if (!t)
@@ -264,6 +298,7 @@ int trainer_check(const Config *cfg, Err *err)
     Log quiet = {.level = LOG_ERROR};
     t->cfg = cfg;
     t->log = &quiet; /* all else is said when the run begins */
+    *batch = batch_now(cfg, ranks, NULL);
     int rc = choose(t, err);
     if (!rc && t->begins != BEGINS_NEW) {
         int resumed = t->begins == BEGINS_RESUMED;
@@ -274,6 +309,8 @@ int trainer_check(const Config *cfg, Err *err)
             rc = resumed ? check_settings(t, v, err) : check_given(t, v, err);
         else if (!resumed)
             err_prefix(err, "--init-from");
+        if (!rc && resumed)
+            *batch = batch_now(cfg, ranks, v);
         checkpoint_close(v);
     }
     free(t);
@@ -286,7 +323,8 @@ int beginning_open(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
     Checkpoint *v = &t->begun_with;
-    t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY};
+    t->state =
+        (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY, .batch = t->o.batch};
     int rc = choose(t, err);
     if (rc || t->begins == BEGINS_NEW)
         return rc;

@@ -200,9 +200,10 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     Slot *s = &e->slots[e->enqueued % ENGINE_LAG];
     /* engine_result is called after every batch, so a slot is free. */
     ASSERT_CMP(e->enqueued - e->harvested, <, ENGINE_LAG);
-    *s->step = (OpsStep){.seed = rng_mix((uint64_t)e->o.cfg->seed, (uint64_t)e->info.number + 1),
+    *s->step = (OpsStep){.seed = rng_mix((uint64_t)e->o.cfg->seed, (uint64_t)e->info.whole + 1),
                          .number = step,
-                         .lr = (float)lr};
+                         .lr = (float)lr,
+                         .share = e->info.share};
     s->number = step;
     s->first = first;
     s->last = last;

@@ -40,17 +40,19 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], int64_t
                        void *arg, Err *err)
 {
     double frames = 0;
-    int64_t batches = sampler_batches(pipeline_sampler(p));
+    int64_t shares = sampler_batches(pipeline_sampler(p)) * pipeline_shares(p).micro, evaluated = 0;
     int rc = engine_evaluate_begin(e, err);
-    for (int64_t i = 0; i < batches && !rc; i++) {
+    for (int64_t i = 0; i < shares && !rc; i++) {
         BatchInfo info = {0};
         rc = engine_feed(e, p, NULL, &info, err);
         if (!rc && lost)
             *lost += info.lost;
-        if (!rc)
-            rc = engine_evaluate(e, err);
+        /* A large batch and few clips leave shares empty. */
+        if (rc || !info.count)
+            continue;
+        rc = engine_evaluate(e, err);
         if (!rc && each)
-            rc = each(arg, e, i, err);
+            rc = each(arg, e, evaluated++, err);
     }
     int ended = engine_evaluate_end(e, terms, &frames, rc ? NULL : err);
     for (int i = 0; i < TERM_COUNT && !(frames > 0); i++)
@@ -82,6 +84,8 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
                           .data = o->data,
                           .model = o->model,
                           .start = {.seed = (uint64_t)cfg->seed},
+                          .rank = o->rank,
+                          .ranks = o->ranks,
                           .epochs = 1,
                           .log = o->log};
     int rc = pipeline_open(&p, &po, err);
@@ -160,8 +164,16 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
     double terms[TERM_COUNT] = {0}, own_text = NAN;
     int64_t lost = 0, clips = t->o.validation->count;
     EngineLook look = {0};
-    EvaluateOptions o = {t->cfg, t->o.validation, t->o.data,     t->o.model,
-                         t->log, &t->peak_model,  &t->peak_data, &lost};
+    EvaluateOptions o = {.cfg = &t->pipeline_cfg,
+                         .corpus = t->o.validation,
+                         .data = t->o.data,
+                         .model = t->o.model,
+                         .log = t->log,
+                         .peak_model = &t->peak_model,
+                         .peak_data = &t->peak_data,
+                         .lost = &lost,
+                         .rank = t->o.rank,
+                         .ranks = t->o.ranks};
     const int voice = t->cfg->network == NETWORK_VOICE;
     int rc = evaluate_loss(terms, voice ? &look : NULL, t->engine, &o, err);
     o.lost = NULL;

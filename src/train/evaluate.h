@@ -15,7 +15,8 @@ typedef struct EvaluateOptions {
     Log *log;
     /* Raised to what the devices have in use while the clips go through; may be NULL. */
     uint64_t *peak_model, *peak_data;
-    int64_t *lost; /* raised by the clips that could not be loaded; may be NULL */
+    int64_t *lost;   /* raised by the clips that could not be loaded; may be NULL */
+    int rank, ranks; /* whose shares; ranks 0: it is alone */
 } EvaluateOptions;
 
 /* All clips of the corpus once through the network, with their own durations, without dropout and
@@ -29,8 +30,8 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
  * none): the first clip. */
 int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err);
 
-/* The padded size of the largest batch of both corpora; b may be NULL. */
-EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b);
+/* The padded size of the largest batch (of a share, see policy_shares) of both corpora; b may be NULL. */
+EngineShape corpus_shape(const Config *cfg, int ranks, const Corpus *a, const Corpus *b);
 /* Of the speech that a training tries itself on; of a vocoder the frames count alone. */
 SynthesisLimits synthesis_limits(const Config *cfg, const EngineShape *largest);
 

@@ -19,9 +19,9 @@
 
 /* As the sampler pads: text and frames each to a multiple, after the slowest speed that augmentation may
  * choose. */
-EngineShape corpus_shape(const Config *cfg, const Corpus *a, const Corpus *b)
+EngineShape corpus_shape(const Config *cfg, int ranks, const Corpus *a, const Corpus *b)
 {
-    EngineShape s = {.rows = cfg->batch_size};
+    EngineShape s = {.rows = policy_shares(policy_global_batch(cfg, ranks), ranks, cfg->batch_size).rows};
     const Corpus *both[] = {a, b};
     for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; both[k] && i < both[k]->count; i++) {
@@ -57,6 +57,8 @@ void validation_config(Config *out, const Config *cfg)
     out->prefetch_buffer_size = POLICY_LEAST_SLOTS;
 }
 
+static int ranks_of(const TrainerOptions *o) { return o->ranks > 0 ? o->ranks : 1; }
+
 /* The batches of one pipeline, added to those of others. */
 static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus,
                         Err *err)
@@ -66,7 +68,9 @@ static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg
                           .corpus = corpus,
                           .data = o->data,
                           .model = o->model,
-                          .start = {.seed = (uint64_t)cfg->seed}};
+                          .start = {.seed = (uint64_t)cfg->seed},
+                          .rank = o->rank,
+                          .ranks = o->ranks};
     int rc = pipeline_plan(&data, &model, &pinned, &po, err);
     p->pipeline_data += data;
     p->pipeline_model += model;
@@ -81,7 +85,10 @@ static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
     TrainPlan one = {0};
     Err err = {0};
     int most = o->cfg->pipeline_buffer_size;
-    if (add_pipeline(&one, o, o->cfg, o->train, &err))
+    Config cfg = *o->cfg;
+    if (o->batch > 0)
+        cfg.global_batch_size = o->batch;
+    if (add_pipeline(&one, o, &cfg, o->train, &err))
         return POLICY_START_BUFFERS;
     int same = device_same(o->data, o->model);
     const uint64_t each[] = {one.pipeline_data / POLICY_START_BUFFERS,
@@ -94,14 +101,15 @@ static int most_buffers(const TrainPlan *p, const TrainerOptions *o)
     return most;
 }
 
-/* Everything for one batch size. */
-static int plan_batch(TrainPlan *p, const TrainerOptions *o, int batch, Err *err)
+/* Everything for so many rows at once, of a batch of `all` clips over all ranks. */
+static int plan_batch(TrainPlan *p, const TrainerOptions *o, int rows, int all, Err *err)
 {
     Config cfg = *o->cfg, val;
-    cfg.batch_size = batch;
+    cfg.batch_size = rows;
+    cfg.global_batch_size = all;
     validation_config(&val, &cfg);
     memset(p, 0, sizeof *p);
-    p->shape = corpus_shape(&cfg, o->train, o->validation);
+    p->shape = corpus_shape(&cfg, ranks_of(o), o->train, o->validation);
     EngineOptions e = {
         .cfg = &cfg, .device = o->model, .largest = p->shape, .symbols = tokens_count(), .training = 1};
     EnginePlan ep;
@@ -149,7 +157,7 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
     int low = 0, high = MOST_BATCH;
     while (low < high) {
         int middle = (low + high + 1) / 2;
-        int rc = plan_batch(&tried, o, middle, err);
+        int rc = plan_batch(&tried, o, middle, middle * ranks_of(o), err);
         if (rc)
             return rc;
         tried.model_limit = model;
@@ -159,7 +167,8 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
         else
             high = middle - 1;
     }
-    int rc = plan_batch(p, o, o->cfg->batch_size, err);
+    const int all = o->batch > 0 ? o->batch : policy_global_batch(o->cfg, ranks_of(o));
+    int rc = plan_batch(p, o, o->cfg->batch_size, all, err);
     p->model_limit = model;
     p->data_limit = data;
     p->largest_batch = low;
@@ -172,11 +181,11 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
     }
     int on_model = p->model_total > model;
     err_set(err, ERR_CONFIG, "a batch of %d needs %.1f MB on device %s, but there are %.1f MB for it",
-            o->cfg->batch_size, (double)(on_model ? p->model_total : p->data_total) / MIB,
+            p->shape.rows, (double)(on_model ? p->model_total : p->data_total) / MIB,
             on_model ? o->model->name : o->data->name, (double)(on_model ? model : data) / MIB);
     if (low < 1)
         return err_hint(err, "not even one clip fits: use a smaller %s, or a higher cap",
                         o->cfg->network == NETWORK_VOCODER ? "--vocoder-size or --vocoder-segment-frames"
                                                            : "--model-size or --max-mel-frames");
-    return err_hint(err, "--batch-size %d fits; --gradient-accumulation-steps makes up for it", low);
+    return err_hint(err, "--batch-size %d --global-batch-size %d fits and learns the same", low, all);
 }

@@ -252,7 +252,8 @@ static int make_group(Predicted *p, Engine *e, Device *data, Device *model, uint
 {
     Group g = {p, e, p->clips + from};
     Corpus corpus = p->all; /* a view of the group alone */
-    EvaluateOptions o = {&p->o.voice->cfg, &corpus, data, model, p->o.log, NULL, NULL, NULL};
+    EvaluateOptions o = {
+        .cfg = &p->o.voice->cfg, .corpus = &corpus, .data = data, .model = model, .log = p->o.log};
     uint32_t wanted = 0;
     corpus.items += from;
     corpus.lengths += from;

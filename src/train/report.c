@@ -88,7 +88,7 @@ static Line measure(const Trainer *t, int64_t at, const PipelineReport *p)
     const Interval *i = &t->interval;
     Line l = {.at = at, .lr = trainer_rate(t, at), .steps = i->steps > 0 ? (double)i->steps : 1};
     meter_part(&t->meter, i->sample, &l.step, &l.wait, &l.busy);
-    l.seconds = l.step.mean * t->cfg->gradient_accumulation_steps;
+    l.seconds = l.step.mean * t->each;
     l.variation = l.step.mean > 0 ? stats_std(&l.step) / l.step.mean : 0;
     if (p->padded_frames > i->padded)
         l.padding = 1 - (double)(p->real_frames - i->real) / (double)(p->padded_frames - i->padded);
@@ -225,14 +225,16 @@ void report_start(Trainer *t)
     const Config *cfg = t->cfg;
     /* The device has bf16 and graphs, or it has not, whatever is set. */
     const DeviceTraits *device = &t->o.model->traits;
-    json_t *o =
-        json_pack("{s:s, s:I, s:I, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}", "event", "start", "step",
-                  (json_int_t)t->state.step, "total_steps", (json_int_t)t->total, "batch_size",
-                  cfg->batch_size, "gradient_accumulation_steps", cfg->gradient_accumulation_steps,
-                  "model_gpu", t->o.model->name, "data_gpu", t->o.data->name, "device", t->o.model->model,
-                  "parameters", (json_int_t)t->plan.parameters, "mixed_precision",
-                  device->bf16 && cfg->mixed_precision, "static_shapes", cfg->pad_to_fixed_length,
-                  "graph_mode", device->graphs && cfg->enable_graph_mode && !cfg->enable_eager_debug);
+    const Shares shares = pipeline_shares(t->pipeline);
+    json_t *o = json_pack("{s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:I, s:b, s:b, s:b}",
+                          "event", "start", "step", (json_int_t)t->state.step, "total_steps",
+                          (json_int_t)t->total, "batch_size", shares.rows, "global_batch_size", shares.batch,
+                          "ranks", shares.ranks, "micro_batches", shares.micro, "gradient_accumulation_steps",
+                          cfg->gradient_accumulation_steps, "model_gpu", t->o.model->name, "data_gpu",
+                          t->o.data->name, "device", t->o.model->model, "parameters",
+                          (json_int_t)t->plan.parameters, "mixed_precision",
+                          device->bf16 && cfg->mixed_precision, "static_shapes", cfg->pad_to_fixed_length,
+                          "graph_mode", device->graphs && cfg->enable_graph_mode && !cfg->enable_eager_debug);
     json_t *settings = json_object();
     ConfigRow row;
     for (int i = 0; i < config_row_count(); i++) {

@@ -55,7 +55,8 @@ struct Trainer {
     EventLog *events;
     RunLog *run_log;
     TrainPlan plan;
-    Config pipeline_cfg; /* cfg with the buffers of the plan */
+    Config pipeline_cfg; /* cfg with the buffers of the plan and the batch of the run */
+    int each;            /* shares that a step is made of */
     TrainState state;
     TrainState before_empty; /* where the run stood before the newest steps in a row without a clip */
     int64_t empty_steps;     /* so many of them */

@@ -78,10 +78,10 @@ static int take_results(Trainer *t, int drain, Err *err)
     }
 }
 
-/* The batches of one step are enqueued; results of earlier ones are taken as they come. */
+/* The shares of one step are enqueued; results of earlier ones are taken as they come. */
 static int one_step(Trainer *t, double lr, Err *err)
 {
-    const int each = t->cfg->gradient_accumulation_steps;
+    const int each = t->each;
     int64_t clips_before = t->utterances;
     for (int k = 0; k < each; k++) {
         BatchInfo info = {0};
@@ -371,7 +371,7 @@ Pipeline *trainer_pipeline(Trainer *t) { return t->pipeline; }
 static void sum_up_steps(const Trainer *t, TrainSummary *s)
 {
     const StepMeter *m = &t->meter;
-    const int each = t->cfg->gradient_accumulation_steps;
+    const int each = t->each;
     const double all = m->step.mean * (double)m->step.n;
     const int64_t batches = (t->state.step - t->first_step) * each;
     /* Clips and frames are counted from the first step on, the meter skips some. */

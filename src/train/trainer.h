@@ -32,7 +32,9 @@ typedef struct TrainerOptions {
     Device *data, *model;             /* may be the same */
     Sim *sim;                         /* NULL: none */
     const Corpus *train, *validation; /* the latter may be empty */
-    const volatile int *stop;         /* not 0: finish the step, save, return */
+    int rank, ranks;                  /* whose shares of every batch are taken; ranks 0: it is alone */
+    int batch;                /* clips of a batch over all ranks, as trainer_check says; 0: asked there */
+    const volatile int *stop; /* not 0: finish the step, save, return */
     /* Called at every log line and at the end (last), for those who look from outside; may be NULL. */
     void (*watch)(void *arg, const struct TrainerView *view, int last);
     void *watch_arg;
@@ -80,8 +82,9 @@ typedef struct TrainSummary {
 } TrainSummary;
 
 /* What trainer_open would refuse for the settings alone (a resume with another seed or another network), to
- * be asked before the caches are built. */
-int trainer_check(const Config *cfg, Err *err);
+ * be asked before the caches are built. *batch: clips of a batch over all ranks. A run that is resumed keeps
+ * its batch, however many ranks there are now, unless batch_size or global_batch_size say otherwise. */
+int trainer_check(int *batch, const Config *cfg, int ranks, Err *err);
 
 typedef struct Trainer Trainer;
 /* Takes all memory, loads the checkpoint to resume from, opens the logs. Nothing is written over what a run

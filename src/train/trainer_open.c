@@ -69,17 +69,35 @@ static int64_t last_step(const Trainer *t)
     return by_epochs > 0 ? by_epochs : 1;
 }
 
+/* What is not as batch_size alone would have it. */
+static void say_shares(const Trainer *t, const Shares *s)
+{
+    char of_each[48] = "", parts[32] = "";
+    if (s->ranks == 1 && s->batch == t->cfg->batch_size)
+        return;
+    if (s->ranks > 1)
+        snprintf(of_each, sizeof of_each, " for each of %d ranks", s->ranks);
+    if (s->micro > 1)
+        snprintf(parts, sizeof parts, "%d x ", s->micro);
+    log_info(t->log, "the run's batch is %d %s: %s%s%d%s", s->batch,
+             t->cfg->network == NETWORK_VOCODER ? "segments" : "clips",
+             s->batch % (s->ranks * s->micro * s->rows) ? "at most " : "", parts, s->rows, of_each);
+}
+
 /* From here on workers load batches, beside all that is still to be opened. */
 static int open_pipeline(Trainer *t, Err *err)
 {
     t->pipeline_cfg = *t->cfg;
     t->pipeline_cfg.pipeline_buffer_size = t->plan.buffers;
+    t->pipeline_cfg.global_batch_size = t->o.batch;
     PipelineOptions o = {.cfg = &t->pipeline_cfg,
                          .corpus = t->o.train,
                          .data = t->o.data,
                          .model = t->o.model,
                          .sim = t->o.sim,
                          .start = t->state.data,
+                         .rank = t->o.rank,
+                         .ranks = t->o.ranks,
                          .log = t->log};
     int rc = pipeline_open(&t->pipeline, &o, err);
     /* With other clips or another batch size than when it was saved the place in the epoch is gone. */
@@ -93,6 +111,9 @@ static int open_pipeline(Trainer *t, Err *err)
     }
     if (rc)
         return rc;
+    Shares shares = pipeline_shares(t->pipeline);
+    t->each = t->cfg->gradient_accumulation_steps * shares.micro;
+    say_shares(t, &shares);
     t->total = last_step(t);
     budget_open(t);
     return step_meter_open(&t->meter, t->o.model, pipeline_counters(t->pipeline), METER_SKIP, err);
@@ -141,7 +162,10 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
         t->held_out = *o->validation;
         t->o.validation = &t->held_out;
     }
-    int rc = train_plan(&t->plan, o, err);
+    Err later = {0}; /* what is wrong with a checkpoint is said when it is opened */
+    if (!t->o.batch && trainer_check(&t->o.batch, t->cfg, o->ranks > 0 ? o->ranks : 1, &later))
+        log_debug(t->log, "the batch of the run: %s", later.msg);
+    int rc = train_plan(&t->plan, &t->o, err);
     if (!rc)
         rc = open_network(t, err);
     /* The writer takes a lock on the folder: from here on no other run writes to it. */

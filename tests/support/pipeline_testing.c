@@ -149,6 +149,8 @@ int run_try(Run *r, const char *more, RunOptions o)
                          .model = r->devices.model,
                          .sim = r->devices.has_sim ? &r->devices.sim : NULL,
                          .start = o.start,
+                         .rank = o.rank,
+                         .ranks = o.ranks,
                          .epochs = o.epochs,
                          .stuck_seconds = o.stuck_seconds,
                          .no_step = o.no_step,

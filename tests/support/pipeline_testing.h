@@ -63,6 +63,7 @@ typedef struct Run {
 /* Options of the pipeline that are no settings. */
 typedef struct RunOptions {
     PipelineState start; /* seed 0: that of the settings */
+    int rank, ranks;     /* ranks 0: alone */
     int64_t epochs;
     double stuck_seconds;
     int no_step;
