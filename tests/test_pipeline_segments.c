@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 
 #include "audio/mel.h"
+#include "audio/speed.h"
 #include "pipeline/policy.h"
 
-#define VOCODER "--network vocoder --vocoder-segment-frames 21 "
+#define SEGMENTS "--network vocoder --vocoder-segment-frames 21 "
+#define VOCODER SEGMENTS "--augment-speed 0 "
+#define AUGMENTED SEGMENTS "--augment-speed 0.3 --augment-gain-db 3 "
 #define SEGMENT (20 * 256)
 #define MOST_BATCHES 1024
 
@@ -158,7 +161,7 @@ static void rows_are_segments_of_the_store(void **state)
 static void gain_is_in_the_samples(void **state)
 {
     Run r, plain;
-    run_open(&r, VOCODER "--augment-gain-db 6 --augment-speed 0.2 --augment-noise-db 20",
+    run_open(&r, VOCODER "--augment-gain-db 6 --augment-noise-db 20",
              (RunOptions){.epochs = 1});
     run_open(&plain, VOCODER, (RunOptions){.epochs = 1});
     Mel m = mel_open(&r.cfg);
@@ -182,10 +185,68 @@ static void gain_is_in_the_samples(void **state)
         }
     }
     assert_true(louder > 5 && softer > 5);
-    assert_non_null(strstr(run_log(&r), "augment_speed and augment_noise_db do nothing"));
+    assert_non_null(strstr(run_log(&r), "augment_noise_db does nothing"));
     mel_close(&m);
     run_close(&r);
     run_close(&plain);
+}
+
+/* The segment of a clip at this step, as the seed says. */
+static void changed(float *out, const Run *r, const SpeedFilters *f, SegmentDraw d, const AudioView *v, int step)
+{
+    static float in[2 * SEGMENT];
+    const int64_t span = speed_span(SEGMENT, step), start = policy_segment_start(&d, v->count, span);
+    for (int64_t i = -SPEED_REACH; i < span + SPEED_REACH; i++) {
+        const int64_t at = start + i;
+        in[i + SPEED_REACH] = at >= 0 && at < (int64_t)v->count ? v->scale * (float)v->data[at] : 0;
+    }
+    speed_change(f, out, SEGMENT, in + SPEED_REACH, step);
+}
+
+/* The step at which a row is a segment of its clip, or -1. */
+static int step_of(const Run *r, const SpeedFilters *f, int32_t utterance, const float *x)
+{
+    static float want[SEGMENT];
+    AudioView v = audio_of(r, utterance);
+    SegmentDraw d = {(uint64_t)r->cfg.seed, r->batch.info.epoch, (uint32_t)utterance, 0,
+                     policy_segments(v.count, SEGMENT)};
+    for (; d.part < d.parts; d.part++)
+        for (int step = speed_step(f, 0); step <= speed_step(f, 2); step++) {
+            changed(want, r, f, d, &v, step);
+            int i = 0;
+            while (i < SEGMENT && fabsf(x[i] - want[i]) < (step == SPEED_UNIT ? 1e-2f : 1e-6f))
+                i++;
+            if (i == SEGMENT)
+                return step;
+        }
+    return -1;
+}
+
+/* Every part of a clip has a speed of its own, and the mel is that of what is heard. */
+static void speed_is_in_the_samples(void **state)
+{
+    Run r;
+    SpeedFilters *f;
+    int seen[2 * SPEED_UNIT] = {0}, different = 0;
+    static float mel[21 * 512];
+    run_open(&r, SEGMENTS "--augment-speed 0.25", (RunOptions){.epochs = 1});
+    Mel m = mel_open(&r.cfg);
+    assert_int_equal(speed_open(&f, 0.25, NULL), 0);
+    assert_int_equal(speed_step(f, 0), 24);
+    assert_int_equal(speed_step(f, 2), 40);
+    while (run_next(&r, NULL) == 0)
+        for (int row = 0; row < r.batch.info.count; row++) {
+            const float *x = row_samples(&r, row);
+            int step = step_of(&r, f, batch_ints(&r, r.batch.layout.utterance)[row], x);
+            assert_true(step > 0);
+            different += !seen[step]++;
+            mel_compute(m.plan, m.scratch, mel, x, SEGMENT);
+            assert_memory_equal(mel, batch_mel(&r, row), (size_t)(21 * r.cfg.n_mels) * sizeof *mel);
+        }
+    assert_true(different > 10);
+    speed_close(f);
+    mel_close(&m);
+    run_close(&r);
 }
 
 /* Workers, devices and the way of reading change neither the order nor a bit. */
@@ -203,11 +264,11 @@ static void nothing_else_changes_a_bit(void **state)
                                          "--pad-to-fixed-length true --length-buckets 7",
                                          "--cache-verification full"};
     static Hash128 want[MOST_BATCHES], got[MOST_BATCHES];
-    int n = run_all(VOCODER, (RunOptions){.epochs = 3}, want, MOST_BATCHES);
+    int n = run_all(AUGMENTED, (RunOptions){.epochs = 3}, want, MOST_BATCHES);
     assert_true(n > 3 * 8 && n % 3 == 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char more[300];
-        snprintf(more, sizeof more, VOCODER "%s", others[i]);
+        snprintf(more, sizeof more, AUGMENTED "%s", others[i]);
         check_hashes(want, n, got, run_all(more, (RunOptions){.epochs = 3}, got, MOST_BATCHES), others[i]);
     }
     /* Other segments in every epoch, and with another seed. */
@@ -445,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_segments_of_the_store),
         cmocka_unit_test(gain_is_in_the_samples),
+        cmocka_unit_test(speed_is_in_the_samples),
         cmocka_unit_test(nothing_else_changes_a_bit),
         cmocka_unit_test(a_resumed_epoch_is_the_same),
         cmocka_unit_test(the_plan_is_what_is_taken),

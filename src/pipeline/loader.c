@@ -377,6 +377,13 @@ static void close_segments(int *fd, const Store *s)
     free(fd);
 }
 
+/* Samples of a clip that a segment may be made from. */
+static size_t samples_of_segment(const Loader *l)
+{
+    const int64_t n = l->o.shape.samples;
+    return (size_t)(l->speeds ? speed_most(l->speeds, n) + 2 * SPEED_REACH : n);
+}
+
 /* What a worker needs besides its thread. */
 static int open_worker(Worker *w, Loader *l, Err *err)
 {
@@ -387,11 +394,15 @@ static int open_worker(Worker *w, Loader *l, Err *err)
         w->pitch = mem_calloc((size_t)o->shape.frames, sizeof *w->pitch);
         /* A voice's samples, where it reads any, come from files. */
         if (o->corpus->segment_frames)
-            w->segment = mem_calloc((size_t)o->shape.samples, sizeof *w->segment);
-        rc = w->pitch && (w->segment || !o->corpus->segment_frames)
-                 ? 0
-                 : err_set(err, ERR_NOMEM, "no memory for %d loader workers", worker_states(l));
+            w->segment = mem_calloc(samples_of_segment(l), sizeof *w->segment);
+        rc = w->pitch && (w->segment || !o->corpus->segment_frames) ? 0 : ERR_NOMEM;
     }
+    if (l->speeds) {
+        w->original = mem_calloc(samples_of_segment(l), sizeof *w->original);
+        rc = w->original ? rc : ERR_NOMEM;
+    }
+    if (rc)
+        err_set(err, rc, "no memory for %d loader workers", worker_states(l));
     if (!rc && o->on_the_fly)
         rc = audio_processor_open(&w->processor, o->cfg, err);
     if (!rc && o->host)
@@ -407,6 +418,7 @@ static void close_worker(Worker *w)
     buf_free(&w->bytes);
     free(w->pitch);
     free(w->segment);
+    free(w->original);
 }
 
 /* *out is NULL after a failure; threads that have started are stopped. */
@@ -428,6 +440,8 @@ int loader_open(Loader **out, const LoaderOptions *o, Err *err)
         rc = open_segments(&l->segment_fd, corpus_store(o->corpus), err);
     if (!rc && !o->cfg->enable_memory_mapping && corpus_brings_mel(o->corpus))
         rc = open_segments(&l->mel_fd, &o->corpus->mel, err);
+    if (!rc && o->corpus->segment_frames && !corpus_brings_mel(o->corpus) && o->cfg->augment_speed > 0)
+        rc = speed_open(&l->speeds, o->cfg->augment_speed, err);
     for (int i = 0; i < states && !rc; i++)
         rc = open_worker(&l->workers[i], l, err);
     if (o->host)
@@ -473,6 +487,7 @@ int loader_close(Loader *l)
         return 1;
     close_segments(l->segment_fd, corpus_store(l->o.corpus));
     close_segments(l->mel_fd, &l->o.corpus->mel);
+    speed_close(l->speeds);
     free((void *)(uintptr_t)l->known);
     free(l->workers);
     free(l);

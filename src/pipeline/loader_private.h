@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "audio/process.h"
+#include "audio/speed.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "dataset/audio_file.h"
@@ -26,7 +27,8 @@ typedef struct Worker {
     Preprocess *preprocess; /* if the data device is the CPU */
     /* If the cache is not read through the mapping: */
     float *pitch;     /* [shape.frames] of a clip */
-    int16_t *segment; /* [shape.samples] of a clip, for segments */
+    int16_t *segment; /* [samples_of_segment] of a clip, for segments */
+    float *original;  /* likewise, of a segment whose speed is changed */
     unsigned rows;    /* number of rows loaded so far */
 } Worker;
 
@@ -34,6 +36,7 @@ struct Loader {
     LoaderOptions o;
     Worker *workers; /* [max(1, workers)] */
     int64_t batches_per_epoch;
+    SpeedFilters *speeds; /* of segments; NULL: they are as fast as they are */
     /* [segments] files of corpus_store and, where segments bring their mels, of those; NULL: they are read
      * through the mapping. */
     int *segment_fd, *mel_fd;

@@ -3,9 +3,9 @@
  * A mel is read from the mapped cache or by pread; if the data device is the CPU, it is not copied but
  * preprocessed in place. Samples come from the audio file (on_the_fly). The pitch always comes from the cache
  * and is processed here, so that it is identical on every device. A segment is cut from the samples of the
- * audio cache; its gain is applied here too, so that the mel and the samples that the model compares have the
- * same. Where segments bring their mels, these are cut at the same frame, and get the same gain with the
- * preprocessing. */
+ * audio cache; its gain and its speed are applied here too, so that the mel and the samples that the model
+ * compares have the same. Where segments bring their mels, these are cut at the same frame, keep their speed,
+ * and get the same gain with the preprocessing. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -228,25 +228,26 @@ static int view_records(Loader *l, const Slot *s, uint32_t item, RowSource *r)
 }
 
 /* A change of speed makes another voice, so all clips of a speaker in a batch get the same one: a row must
- * not learn to speak in another voice than its reference. */
-static float draw_speed(const Loader *l, int64_t batch, int32_t speaker)
+ * not learn to speak in another voice than its reference. A segment has none, and a speed of its own. */
+static float draw_speed(const Loader *l, int64_t batch, uint64_t whose)
 {
     const Config *cfg = l->o.cfg;
     Rng rng;
-    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed ^ SPEED_SALT, (uint64_t)batch), (uint64_t)speaker));
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed ^ SPEED_SALT, (uint64_t)batch), whose));
     return (float)(1 + (rng_uniform(&rng) * 2 - 1) * cfg->augment_speed);
 }
 
-/* A function of seed, batch and utterance: the same whoever loads the row. */
+/* A function of seed, batch and utterance (for a segment, and part of it): the same whoever loads the row. */
 static void draw_augmentation(const Loader *l, float out[AUGMENT_COUNT], const BatchInfo *batch,
                               const CorpusItem *item)
 {
     const Config *cfg = l->o.cfg;
     Rng rng;
-    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)batch->epoch), item->utterance));
+    const uint64_t clip = (uint64_t)item->part << 32 | item->utterance;
+    rng_seed(&rng, rng_mix(rng_mix((uint64_t)cfg->seed, (uint64_t)batch->epoch), clip));
     out[AUGMENT_GAIN] = (float)((rng_uniform(&rng) * 2 - 1) * cfg->augment_gain_db);
     out[AUGMENT_NOISE] = (float)cfg->augment_noise_db;
-    out[AUGMENT_SPEED] = draw_speed(l, batch->whole, item->speaker);
+    out[AUGMENT_SPEED] = draw_speed(l, batch->whole, is_segment(l) ? clip : (uint64_t)item->speaker);
     uint32_t bits = (uint32_t)rng_u64(&rng);
     memcpy(&out[AUGMENT_SEED], &bits, sizeof bits);
 }
@@ -317,31 +318,51 @@ static int read_segment_mel(Loader *l, const Slot *s, int row, int64_t first, Ro
     return rc;
 }
 
-/* Samples behind the end of a short clip are silence. */
-static int read_segment(Loader *l, Worker *w, const Slot *s, int row, RowSource *r)
+/* out [count]: the samples from `from` on of a segment's clip, in their original speed; silence beyond its
+ * ends. */
+static int read_clip(Loader *l, Worker *w, RowSource *r, float *out, int64_t from, int64_t count, float gain)
 {
     const AudioView *a = &r->audio;
+    const int64_t lo = from > 0 ? from : 0, end = from + count < a->count ? from + count : a->count,
+                  n = end > lo ? end - lo : 0;
+    const int16_t *samples = a->data + lo;
+    if (l->segment_fd && n) {
+        int rc = read_piece(l, &l->o.corpus->audio, w->segment, samples, (size_t)n * sizeof *samples, r);
+        if (rc)
+            return rc;
+        samples = w->segment;
+    }
+    const int64_t before = n ? lo - from : count, behind = n ? count - before - n : 0;
+    memset(out, 0, (size_t)before * sizeof *out);
+    audio_samples(out + before, samples, a->scale * gain, n);
+    memset(out + before + n, 0, (size_t)behind * sizeof *out);
+    return 0;
+}
+
+static int read_segment(Loader *l, Worker *w, const Slot *s, int row, RowSource *r)
+{
     const int64_t size = s->info.samples;
     const CorpusItem *i = r->item;
     const SegmentDraw draw = {(uint64_t)l->o.cfg->seed, s->info.epoch, i->utterance, i->part, i->parts};
     const int brings_mel = corpus_brings_mel(l->o.corpus), hop = l->o.cfg->hop_length;
-    int64_t start = policy_segment_start(&draw, a->count, size);
-    start -= brings_mel ? start % hop : 0; /* where a frame is */
-    const int64_t n = a->count - start < size ? a->count - start : size;
-    const int16_t *from = a->data + start;
     float *to = (float *)(void *)(s->memory + s->layout.samples) + (size_t)row * (size_t)size;
-    if (l->segment_fd) {
-        int rc = read_piece(l, &l->o.corpus->audio, w->segment, from, (size_t)n * sizeof *from, r);
-        if (rc)
-            return rc;
-        from = w->segment;
-    }
     float augment[AUGMENT_COUNT];
-    draw_augmentation(l, augment, &s->info, r->item);
-    audio_samples(to, from, a->scale * preprocess_factor(augment[AUGMENT_GAIN]), n);
-    memset(to + n, 0, (size_t)(size - n) * sizeof *to);
+    draw_augmentation(l, augment, &s->info, i);
+    const float gain = preprocess_factor(augment[AUGMENT_GAIN]);
+    const int step = l->speeds ? speed_step(l->speeds, (double)augment[AUGMENT_SPEED]) : SPEED_UNIT;
+    const int64_t span = speed_span(size, step);
+    int64_t start = policy_segment_start(&draw, r->audio.count, span);
+    int rc;
     r->samples = (int32_t)size;
-    return brings_mel ? read_segment_mel(l, s, row, start / hop, r) : 0;
+    if (step == SPEED_UNIT) {
+        start -= brings_mel ? start % hop : 0; /* where a frame is */
+        rc = read_clip(l, w, r, to, start, size, gain);
+        return rc || !brings_mel ? rc : read_segment_mel(l, s, row, start / hop, r);
+    }
+    rc = read_clip(l, w, r, w->original, start - SPEED_REACH, span + 2 * SPEED_REACH, gain);
+    if (!rc)
+        speed_change(l->speeds, to, size, w->original + SPEED_REACH, step);
+    return rc;
 }
 
 /* The bytes of the audio file into the worker's buffer. */
