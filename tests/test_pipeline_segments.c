@@ -161,8 +161,7 @@ static void rows_are_segments_of_the_store(void **state)
 static void gain_is_in_the_samples(void **state)
 {
     Run r, plain;
-    run_open(&r, VOCODER "--augment-gain-db 6 --augment-noise-db 20",
-             (RunOptions){.epochs = 1});
+    run_open(&r, VOCODER "--augment-gain-db 6 --augment-noise-db 20", (RunOptions){.epochs = 1});
     run_open(&plain, VOCODER, (RunOptions){.epochs = 1});
     Mel m = mel_open(&r.cfg);
     static float mel[21 * 512];
@@ -192,7 +191,8 @@ static void gain_is_in_the_samples(void **state)
 }
 
 /* The segment of a clip at this step, as the seed says. */
-static void changed(float *out, const Run *r, const SpeedFilters *f, SegmentDraw d, const AudioView *v, int step)
+static void changed(float *out, const Run *r, const SpeedFilters *f, SegmentDraw d, const AudioView *v,
+                    int step)
 {
     static float in[2 * SEGMENT];
     const int64_t span = speed_span(SEGMENT, step), start = policy_segment_start(&d, v->count, span);
@@ -504,18 +504,12 @@ static void starts_are_spread_over_the_clip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_segments_of_the_store),
-        cmocka_unit_test(gain_is_in_the_samples),
-        cmocka_unit_test(speed_is_in_the_samples),
-        cmocka_unit_test(nothing_else_changes_a_bit),
-        cmocka_unit_test(a_resumed_epoch_is_the_same),
-        cmocka_unit_test(the_plan_is_what_is_taken),
-        cmocka_unit_test(clips_that_are_mostly_too_short),
-        cmocka_unit_test(without_samples),
-        cmocka_unit_test(a_damaged_record_costs_its_row),
-        cmocka_unit_test(a_cut_cache_costs_rows),
-        cmocka_unit_test(starts_are_spread_over_the_clip),
-        cmocka_unit_test(parts_share_a_clip),
+        cmocka_unit_test(rows_are_segments_of_the_store),    cmocka_unit_test(gain_is_in_the_samples),
+        cmocka_unit_test(speed_is_in_the_samples),           cmocka_unit_test(nothing_else_changes_a_bit),
+        cmocka_unit_test(a_resumed_epoch_is_the_same),       cmocka_unit_test(the_plan_is_what_is_taken),
+        cmocka_unit_test(clips_that_are_mostly_too_short),   cmocka_unit_test(without_samples),
+        cmocka_unit_test(a_damaged_record_costs_its_row),    cmocka_unit_test(a_cut_cache_costs_rows),
+        cmocka_unit_test(starts_are_spread_over_the_clip),   cmocka_unit_test(parts_share_a_clip),
         cmocka_unit_test(other_segments_are_the_same_clips),
     };
     return cmocka_run_group_tests(tests, setup, teardown_corpora);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "audio/mel.h"
 #include "base/rng.h"
 #include "voice/sound.h"
 #include "voice/vocoder_file.h"
@@ -72,17 +73,21 @@ static int take(void *arg, const float *samples, int64_t count, Err *err)
     return c->pieces == c->stop_at ? ERR_STOPPED : 0;
 }
 
-static void pieces_give_the_whole(void **state)
+/* With so many rounds behind it. Returns the largest difference. */
+static double compare_pieces(Lab *lab, int rounds)
 {
-    Lab *lab = *state;
     static const int64_t lengths[] = {2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 200, 700};
     Sound *s;
     void *stage;
     Err err = {0};
     double worst = 0;
-    assert_int_equal(sound_open(&s, &lab->o, &err), 0);
-    assert_int_equal(sound_vocoder.open(&stage, &lab->o, &err), 0);
+    SoundOptions o = lab->o;
+    o.iterations = rounds;
+    assert_int_equal(sound_open(&s, &o, &err), 0);
+    assert_int_equal(sound_vocoder.open(&stage, &o, &err), 0);
     assert_int_equal(sound_vocoder.context(stage), CONTEXT);
+    /* A window of 200 samples is two hops. */
+    assert_int_equal(sound_vocoder.refine_context(stage), rounds == SOUND_NONE ? 0 : 2 * rounds + 1);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         const int64_t frames = lengths[i], count = (frames - 1) * HOP;
         float *mel = random_mel(frames), *whole = calloc((size_t)count, sizeof *whole), *made;
@@ -90,6 +95,7 @@ static void pieces_give_the_whole(void **state)
         Collected c = {0};
         assert_int_equal(sound_vocoder.samples(stage, frames), count);
         assert_int_equal(sound_vocoder.run(stage, whole, mel, frames, &err), 0);
+        assert_int_equal(sound_vocoder.refine(stage, whole, mel, frames, &err), 0);
         assert_int_equal(sound_make(s, &made, &n, mel, frames, 30, &err), 0);
         assert_int_equal(sound_stream(s, mel, frames, 30, take, &c, &err), 0);
         assert_int_equal(n, count + 30);
@@ -112,10 +118,64 @@ static void pieces_give_the_whole(void **state)
         free(made);
         free(c.samples);
     }
-    print_message("pieces and the whole differ by %.1e of the loudest sample at most\n", worst);
-    assert_true(worst < 1e-5);
     sound_vocoder.close(stage);
     sound_close(s);
+    return worst;
+}
+
+static void pieces_give_the_whole(void **state)
+{
+    static const int rounds[] = {SOUND_NONE, 1, 16, 32};
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        double worst = compare_pieces(*state, rounds[i]);
+        print_message("%d rounds: pieces and the whole differ by %.1e of the loudest sample at most\n",
+                      rounds[i], worst);
+        assert_true(worst < 1e-5);
+    }
+}
+
+/* |log mel of the sound - log mel|, on the average. */
+static double mel_distance(const Lab *lab, const float *samples, const float *mel, int64_t frames)
+{
+    MelPlan *plan;
+    MelScratch *scratch;
+    double sum = 0;
+    float *own = calloc((size_t)frames * BANDS, sizeof *own);
+    assert_int_equal(mel_plan_open(&plan, &lab->vocoder.cfg, NULL), 0);
+    assert_int_equal(mel_scratch_open(&scratch, plan, NULL), 0);
+    mel_compute(plan, scratch, own, samples, (frames - 1) * HOP);
+    for (int64_t i = 0; i < frames * BANDS; i++)
+        sum += fabs((double)own[i] - (double)mel[i]);
+    mel_scratch_close(scratch);
+    mel_plan_close(plan);
+    free(own);
+    return sum / (double)(frames * BANDS);
+}
+
+/* The mel of the sound comes closer to the one that was given, round by round. */
+static void rounds_bring_the_mel_closer(void **state)
+{
+    Lab *lab = *state;
+    static const int rounds[] = {SOUND_NONE, 2, 8, 32};
+    const int64_t frames = 200;
+    float *mel = random_mel(frames);
+    double last = 1e9;
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        Sound *s;
+        float *made;
+        int64_t n;
+        SoundOptions o = lab->o;
+        o.iterations = rounds[i];
+        assert_int_equal(sound_open(&s, &o, NULL), 0);
+        assert_int_equal(sound_make(s, &made, &n, mel, frames, 0, NULL), 0);
+        double distance = mel_distance(lab, made, mel, frames);
+        print_message("%d rounds: %.3f from the mel\n", rounds[i], distance);
+        assert_true(distance < last);
+        last = distance;
+        free(made);
+        sound_close(s);
+    }
+    free(mel);
 }
 
 static void a_sink_that_has_enough_ends_it(void **state)
@@ -224,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_give_the_whole),
+        cmocka_unit_test(rounds_bring_the_mel_closer),
         cmocka_unit_test(a_sink_that_has_enough_ends_it),
         cmocka_unit_test(threads_and_devices_do_not_change_it),
         cmocka_unit_test(another_mel_is_refused_with_both_values),

@@ -92,9 +92,14 @@ static void synth_takes_the_vocoder_of_the_run(void **state)
     assert_string_equal(text_at(o, "vocoder"), "griffin_lim");
     json_decref(o);
     same_bytes(own, plain, 0);
-    /* Iterations are not a vocoder's: that is said. */
-    json_decref(run_json(ARGS(SYNTH, "--output", named, "--iterations", "3"), "those of Griffin-Lim"));
+    /* Rounds behind the vocoder: so many by default, more, fewer, none. */
+    json_decref(run_json(ARGS(SYNTH, "--output", named, "--iterations", "16"), NULL));
     same_bytes(own, named, 1);
+    json_decref(run_json(ARGS(SYNTH, "--output", named, "--iterations", "3"), NULL));
+    same_bytes(own, named, 0);
+    json_decref(run_json(ARGS(SYNTH, "--output", plain, "--iterations", "0"), NULL));
+    same_bytes(plain, named, 0);
+    same_bytes(plain, own, 0);
 }
 
 static void lines_and_pipes_have_the_same_sound(void **state)

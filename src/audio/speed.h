@@ -1,6 +1,6 @@
-/* speed.h - recordings faster or slower, and higher or lower with it: a windowed sinc over SPEED_REACH samples
- * on either side. Speeds are steps of 1 / SPEED_UNIT, so that every filter is in a table; nothing folds back.
- * A slower recording has nothing above the frequency that half of its sample rate has become.
+/* speed.h - recordings faster or slower, and higher or lower with it: a windowed sinc over SPEED_REACH
+ * samples on either side. Speeds are steps of 1 / SPEED_UNIT, so that every filter is in a table; nothing
+ * folds back. A slower recording has nothing above the frequency that half of its sample rate has become.
  * Same input, same bits. Threads: read-only once open. */
 #ifndef MYXTTS_SPEED_H
 #define MYXTTS_SPEED_H

@@ -24,6 +24,9 @@
 #include "diag/watch.h"
 #include "train/trainer.h"
 
+#define LITTLE_MINUTES 30.0 /* of sound; 3 and 290 were measured */
+#define LITTLE_SPEED 0.3
+
 static const char *usage_text =
     "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
     "[--max-steps N]\n"
@@ -96,6 +99,7 @@ static void print_plan(const TrainPlan *p, const TrainerOptions *o, Log *log)
 
 /* What a run has open; a reader that is stuck keeps it open to the end. */
 typedef struct TrainRun {
+    Config cfg; /* of this training; strings are the caller's */
     Devices devices;
     CorpusSource *source; /* what both look into */
     LimitCosts limits;
@@ -259,8 +263,33 @@ static void print_references(const Corpus *c, int batch_size, Log *log)
                  alone == 1 ? "itself" : "themselves");
 }
 
+static int is_default(const Config *cfg, const char *key)
+{
+    ConfigRow row;
+    for (int i = 0; i < config_row_count(); i++)
+        if (config_row(cfg, i, &row) == 0 && strcmp(row.key, key) == 0)
+            return strcmp(row.origin, "default") == 0;
+    return 0;
+}
+
+/* From little sound a vocoder learns more at other speeds, from much it learns less (docs/SPEED.md). */
+static void vary_little(Config *cfg, const Corpus *train, Log *log)
+{
+    if (cfg->network != NETWORK_VOCODER || cfg->from_voice[0] || !is_default(cfg, "augment_speed"))
+        return;
+    const double minutes =
+        (double)train->count * (cfg->vocoder_segment_frames - 1) * cfg->hop_length / cfg->sample_rate / 60;
+    if (minutes >= LITTLE_MINUTES)
+        return;
+    cfg->augment_speed = LITTLE_SPEED;
+    log_info(log,
+             "augment_speed is %g, as %.1f minutes of sound would be learned by heart at one speed; "
+             "--augment-speed 0 keeps to that",
+             LITTLE_SPEED, minutes);
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
-static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
+static int run(TrainRun *r, Config *cfg, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
@@ -281,6 +310,7 @@ static int run(TrainRun *r, const Config *cfg, Log *log, Err *err)
         return rc;
     if (!r->train.count)
         return data_none_to_train(cfg, err);
+    vary_little(cfg, &r->train, log);
     TrainerOptions o = {.cfg = cfg,
                         .data = r->devices.data,
                         .model = r->devices.model,
@@ -350,11 +380,12 @@ static int train(const Config *cfg, json_t **report, int *code, int *stuck, Log 
     TrainRun *r = calloc(1, sizeof *r);
     if (!r)
         return err_set(err, ERR_NOMEM, "no memory to train");
-    int rc = run(r, cfg, log, err);
+    r->cfg = *cfg;
+    int rc = run(r, &r->cfg, log, err);
     if (!rc && report)
-        *report = summary_json(r, cfg);
+        *report = summary_json(r, &r->cfg);
     else if (!rc)
-        print_text(&r->summary, cfg, r->has_verdict ? &r->verdict : NULL, &r->voice);
+        print_text(&r->summary, &r->cfg, r->has_verdict ? &r->verdict : NULL, &r->voice);
     if (!rc)
         forgive_closed_pipe();
     if (!rc && r->summary.checkpoint_failed)

@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "cmd/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,4 +234,16 @@ int cmd_fail(Log *log, const Err *err)
 {
     log_err(log, err);
     return err_exit_code(err->code);
+}
+
+int cmd_number(double *out, const char *name, const char *text, double low, double high, Err *err)
+{
+    char *end;
+    if (!text)
+        return 0;
+    errno = 0;
+    *out = strtod(text, &end);
+    if (!errno && *text && !*end && *out >= low && *out <= high)
+        return 0;
+    return err_set(err, ERR_USAGE, "--%s is '%s', but must be a number from %g to %g", name, text, low, high);
 }

@@ -67,6 +67,8 @@ int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int o
                    char **argv, Err *err);
 /* ERR_USAGE unless min <= positional_count <= max; what: "one audio file", for the message. */
 int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err *err);
+/* A number of the command line; text NULL: *out stays. ERR_USAGE unless it is one from low to high. */
+int cmd_number(double *out, const char *name, const char *text, double low, double high, Err *err);
 /* Sets the level of the log: with --quiet warnings and errors only, with --verbose debug lines too. */
 void cmd_line_set_log(const CmdLine *line, Log *log);
 void cmd_line_close(CmdLine *line);

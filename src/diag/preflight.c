@@ -217,8 +217,7 @@ static void check_workers(Survey *s)
     } else if (c->num_workers != CONFIG_AUTO && c->num_workers > 0 &&
                (c->preprocessing_mode == PREPROCESS_ON_THE_FLY ||
                 (c->preprocessing_mode == PREPROCESS_AUTO && c->augment_speed > 0)) &&
-               c->network != NETWORK_VOCODER &&
-               c->num_workers * 2 < s->cores) {
+               c->network != NETWORK_VOCODER && c->num_workers * 2 < s->cores) {
         f.what = preflight_say(s->p, "%d worker%s on %d cores, and audio is decoded while training",
                                c->num_workers, c->num_workers == 1 ? "" : "s", s->cores);
         f.why = "decoding takes most of a worker's time, and more than half of the cores are left out of it";

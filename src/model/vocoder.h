@@ -26,4 +26,14 @@ int vocoder_run(Vocoder *v, float *samples, const float *mel, int frames, Err *e
  * their ends is that of the whole. */
 int vocoder_context(const Config *cfg);
 
+/* Good defaults; docs/SPEED.md has what more and fewer give. On a CPU 32 take longer than the network. */
+#define VOCODER_ROUNDS 32
+#define VOCODER_ROUNDS_CPU 16
+
+/* Changes samples [(frames - 1) * hop_length] of vocoder_run by so many rounds of Griffin-Lim, so that their
+ * mel comes closer to the one they were made from. What is too short for a transform stays as it is. */
+int vocoder_refine(Vocoder *v, float *samples, const float *mel, int frames, int rounds, Err *err);
+/* As vocoder_context, of so many rounds. */
+int vocoder_refine_context(const Config *cfg, int rounds);
+
 #endif

@@ -10,7 +10,8 @@
 
 #define PIECE 256        /* bytes: where every array begins */
 #define LEAST_COVER 1e-3 /* a bin with less of all bands over it has those of its neighbour */
-#define TRANSFORMS (VOCODER_LOSSES + 1)
+#define TRANSFORMS (VOCODER_LOSSES + 2)
+#define MATRICES (VOCODER_LOSSES + 2) /* of the losses, the spread, and the mel */
 
 /* The longest first: rows of different size on the device are longest together. */
 static const struct {
@@ -121,7 +122,7 @@ static int spread(float **out, const float *filters, int bands, int bins, Err *e
 /* ---- making ---- */
 
 /* All of them; image NULL: only counted. */
-static void lay_out(VocoderTables *t, const Dense dense[VOCODER_LOSSES + 1], uint8_t *image)
+static void lay_out(VocoderTables *t, const Dense dense[MATRICES], uint8_t *image)
 {
     t->bytes = 0;
     for (int i = 0; i < VOCODER_LOSSES; i++) {
@@ -130,12 +131,13 @@ static void lay_out(VocoderTables *t, const Dense dense[VOCODER_LOSSES + 1], uin
         t->loss[i].bands = pack(&dense[i], image, &t->bytes);
     }
     t->spread = pack(&dense[VOCODER_LOSSES], image, &t->bytes);
+    t->mel = pack(&dense[VOCODER_LOSSES + 1], image, &t->bytes);
 }
 
 int vocoder_tables_make(VocoderTables **out, const Config *cfg, Err *err)
 {
     MelPlan *plans[VOCODER_LOSSES] = {0}, *own = NULL;
-    Dense dense[VOCODER_LOSSES + 1];
+    Dense dense[MATRICES];
     float *over = NULL;
     *out = NULL;
     int rc = 0;
@@ -152,6 +154,7 @@ int vocoder_tables_make(VocoderTables **out, const Config *cfg, Err *err)
     if (!rc) {
         VocoderTables count;
         dense[VOCODER_LOSSES] = (Dense){over, bins, cfg->n_mels};
+        dense[VOCODER_LOSSES + 1] = (Dense){mel_filterbank(own), cfg->n_mels, bins};
         lay_out(&count, dense, NULL);
         *out = calloc(1, sizeof **out + count.bytes);
         if (*out)
@@ -170,7 +173,7 @@ int vocoder_tables_make(VocoderTables **out, const Config *cfg, Err *err)
 
 static const VocoderTables *tables(const Model *m) { return m->constants; }
 
-/* Points of transform i: those of the losses, then that of the sound. */
+/* Points of transform i: those of the losses, then that of the sound and that of the mel. */
 static int points(const Model *m, int i) { return i < VOCODER_LOSSES ? tables(m)->loss[i].n : m->cfg.n_fft; }
 
 /* Where the tables of transform i begin; of the one behind the last: where they end. */
@@ -190,7 +193,8 @@ int vocoder_tables_attach(Model *m, Err *err)
     const VocoderTables *t = tables(m);
     int rc = m->c->device->ops->copy_in(m->c->stream, m->tables, t->image, t->bytes, err);
     for (int i = 0; i < TRANSFORMS && !rc; i++)
-        ops->sound_tables(m->c, m->tables + transform_at(m, ops, i), points(m, i));
+        ops->sound_tables(m->c, m->tables + transform_at(m, ops, i), points(m, i),
+                          i < TRANSFORMS - 1 ? points(m, i) : m->cfg.win_length);
     return rc;
 }
 
@@ -206,6 +210,7 @@ static SoundBands bands_at(const Model *m, const BandsAt *at)
 }
 
 SoundBands vocoder_spread(const Model *m) { return bands_at(m, &tables(m)->spread); }
+SoundBands vocoder_mel_bands(const Model *m) { return bands_at(m, &tables(m)->mel); }
 SoundBands vocoder_bands(const Model *m, int loss) { return bands_at(m, &tables(m)->loss[loss].bands); }
 
 SoundFrames vocoder_loss_frames(const Model *m, const Ops *ops, int loss)
@@ -217,4 +222,9 @@ SoundFrames vocoder_loss_frames(const Model *m, const Ops *ops, int loss)
 SoundFrames vocoder_frames(const Model *m, const Ops *ops)
 {
     return (SoundFrames){m->cfg.n_fft, m->cfg.hop_length, m->tables + transform_at(m, ops, VOCODER_LOSSES)};
+}
+
+SoundFrames vocoder_mel_frames(const Model *m, const Ops *ops)
+{
+    return (SoundFrames){m->cfg.n_fft, m->cfg.hop_length, m->tables + transform_at(m, ops, TRANSFORMS - 1)};
 }

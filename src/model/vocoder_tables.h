@@ -20,6 +20,7 @@ typedef struct VocoderTables {
         BandsAt bands;
     } loss[VOCODER_LOSSES];
     BandsAt spread; /* for each bin: the bands of the mel that lie over it */
+    BandsAt mel;    /* the bands of the mel themselves */
     size_t bytes;   /* of the image, a multiple of 256 */
     uint8_t image[];
 } VocoderTables;
@@ -36,5 +37,7 @@ SoundBands vocoder_spread(const Model *m);
 SoundBands vocoder_bands(const Model *m, int loss);
 SoundFrames vocoder_loss_frames(const Model *m, const Ops *ops, int loss);
 SoundFrames vocoder_frames(const Model *m, const Ops *ops); /* of the sound that it makes */
+SoundBands vocoder_mel_bands(const Model *m);
+SoundFrames vocoder_mel_frames(const Model *m, const Ops *ops); /* under the window of the mel */
 
 #endif

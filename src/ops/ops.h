@@ -89,7 +89,7 @@ typedef struct Durations {
 typedef enum { TRAIT_DURATION, TRAIT_PITCH, TRAIT_ENERGY, TRAIT_COUNT } Trait;
 
 /* How a signal is cut into frames: frame t is n samples (a power of two, at most 4096) around sample t * hop,
- * under a periodic Hann window. T frames are (T - 1) * hop samples. tables: of sound_tables. */
+ * under a periodic Hann window, that of sound_tables. T frames are (T - 1) * hop samples. */
 typedef struct SoundFrames {
     int n, hop;
     const void *tables; /* [2 * n] acc */
@@ -125,8 +125,9 @@ typedef struct FilterNorms {
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
 #define SIDE_NOTES 4
-#define SOUND_LOUDEST 100 /* magnitude of wave_forward */
-#define SOUND_SCALES 4    /* most resolutions of spectral_loss */
+#define SOUND_LOUDEST 100   /* magnitude of wave_forward */
+#define SOUND_MOMENTUM 0.99 /* of sound_refine */
+#define SOUND_SCALES 4      /* most resolutions of spectral_loss */
 
 /* One resolution of spectral_loss. */
 typedef struct SoundScale {
@@ -328,8 +329,9 @@ typedef struct Ops {
     void (*log_spread)(OpsContext *c, float *out, const float *in, const SoundBands *bands, int64_t rows,
                        int n, float shift);
 
-    /* tables [2 * n] acc: cos and -sin of 2 pi k / n for k < n / 2, then the window. */
-    void (*sound_tables)(OpsContext *c, void *tables, int n);
+    /* tables [2 * n] acc: cos and -sin of 2 pi k / n for k < n / 2, then the window: `window` (even, <= n)
+     * values in the middle of the n, with zeros around them. */
+    void (*sound_tables)(OpsContext *c, void *tables, int n, int window);
     /* wave [B, (T-1) * hop] acc = the inverse transform of T frames. Row t of spectrum [B,T,ld] real has, for
      * F = n / 2 + 1 bins, the logarithms of the magnitudes, to which prior [B,T,F] float is added, then the
      * phases; magnitudes are at most SOUND_LOUDEST. */
@@ -344,6 +346,14 @@ typedef struct Ops {
      * Items with len[b] 0 do not count (len may be NULL). */
     void (*spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wave, const float *target,
                           const int32_t *len, const SoundScale *scales, int count, int B, int samples);
+    /* Rounds of the fast Griffin-Lim algorithm (audio/griffin_lim.h) that begin with a sound: wave [B, (T-1)
+     * * hop] acc is changed until its bands are those of mel [B,T,bands->count] float, logarithms. In every
+     * round the spectrum of a frame keeps the direction it has (with momentum), and its magnitudes, after one
+     * multiplicative update towards the bands; those that no band covers are left alone. The ends are
+     * reflected. Samples depend on what is up to `rounds` windows away. room: sound_refine_bytes. */
+    void (*sound_refine)(OpsContext *c, void *wave, void *room, const float *mel, const SoundFrames *f,
+                         const SoundBands *bands, int B, int T, int rounds);
+    uint64_t (*sound_refine_bytes)(int B, int T, int n);
 
     /* Flat memory of n parameters. norm2 [1] acc = sum of squares of grad in double, and *finite int32 = 1,
      * or 0 when one of them or the sum is not finite. */
@@ -380,12 +390,13 @@ extern const Ops ops_host_f32, ops_host_f64;
     X(group_frames) X(align_search) X(durations_place) X(repeat_forward) X(repeat_backward) \
     X(symbol_means) X(add_traits_forward) X(add_traits_backward) \
     X(scale_frames) X(log_spread) X(sound_tables) X(wave_forward) X(wave_backward) X(spectral_loss) \
+    X(sound_refine) X(sound_refine_bytes) \
     X(loss_forward) X(align_loss) X(traits_loss) X(norm2) X(guard) X(adamw) X(convert) X(unconvert)
 /* clang-format on */
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
-#define OPS_ABI (8 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (9 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -6,7 +6,7 @@
 
 #define THREADS 256
 
-static __global__ void tables_kernel(float *tables, int n)
+static __global__ void tables_kernel(float *tables, int n, int window)
 {
     int k = blockIdx.x * THREADS + threadIdx.x;
     if (k >= n)
@@ -17,7 +17,8 @@ static __global__ void tables_kernel(float *tables, int n)
         tables[2 * k] = (float)c;
         tables[2 * k + 1] = (float)-s;
     }
-    tables[n + k] = (float)(0.5 - 0.5 * c);
+    int i = k - (n - window) / 2;
+    tables[n + k] = i < 0 || i >= window ? 0.0f : (float)(0.5 - 0.5 * cospi(2.0 * i / window));
 }
 
 /* Sum of the squared windows at a sample. */
@@ -273,11 +274,11 @@ template <typename F> static void with_points(int log2, F f)
     }
 }
 
-static void sound_tables(OpsContext *c, void *tables, int n)
+static void sound_tables(OpsContext *c, void *tables, int n, int window)
 {
     CudaOps *o = ops_enter(c);
     LAUNCH(o, "tables of sound", (unsigned)divide_up(n, THREADS), THREADS, 0, tables_kernel, (float *)tables,
-           n);
+           n, window);
 }
 
 /* As many items as the workspace has room for, `row` numbers each. */
@@ -353,6 +354,115 @@ static void wave_backward(OpsContext *c, void *dspectrum, const void *dwave, con
     }
 }
 
+/* ---- rounds of Griffin-Lim ---- */
+
+#define LOUDEST_BAND 10.0f /* logarithm */
+#define BELOW_FLOOR 0.3f   /* of the floor: what a band that is there holds */
+#define TINY 1e-12f        /* a magnitude below it has no direction */
+
+__device__ static int mirrored(int i, int n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
+
+__device__ static float size_of(float2 x) { return hypotf(x.x, x.y); }
+
+/* sums, cover [n / 2 + 1]: what every magnitude of z should be multiplied by, times the sum of its weights,
+ * and that sum. ratio [count]. Bands that are not neighbours do not overlap. */
+__device__ static void want_bands(float *sums, float *cover, float *ratio, const float2 *z, const float *mel,
+                                  const SoundBands &bands, int n)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (int)blockDim.x / 32;
+    for (int i = threadIdx.x; i <= n / 2; i += blockDim.x)
+        sums[i] = cover[i] = 0.0f;
+    for (int b = warp; b < bands.count; b += warps) {
+        const float *w = bands.weights + bands.at[b];
+        float have = 0.0f;
+        for (int i = lane; i < bands.width[b]; i += 32)
+            have += w[i] * size_of(z[bands.first[b] + i]);
+        have = warp_sum(have);
+        float given = mel[b] > logf(bands.floor) + 1e-4f ? expf(fminf(mel[b], LOUDEST_BAND))
+                                                         : BELOW_FLOOR * bands.floor;
+        if (lane == 0)
+            ratio[b] = given / (have + TINY);
+    }
+    for (int parity = 0; parity < 2; parity++) {
+        __syncthreads();
+        for (int b = 2 * warp + parity; b < bands.count; b += 2 * warps) {
+            const float *w = bands.weights + bands.at[b];
+            for (int i = lane; i < bands.width[b]; i += 32) {
+                sums[bands.first[b] + i] += w[i] * ratio[b];
+                cover[bands.first[b] + i] += w[i];
+            }
+        }
+    }
+    __syncthreads();
+}
+
+/* One round of a frame. blockIdx.x: the frame, blockIdx.y: the item. frames [B, T, n], previous [B, T, F]. */
+static __global__ void __launch_bounds__(TRANSFORM_MOST)
+    round_kernel(float *frames, float2 *previous, const float *wave, const float *mel, FramesCuda f,
+                 SoundBands bands, float momentum)
+{
+    SHARED_BYTES(shared);
+    int n = f.n, F = n / 2 + 1, samples = ((int)gridDim.x - 1) * f.hop;
+    int64_t at = (int64_t)blockIdx.y * gridDim.x + blockIdx.x;
+    float2 *z = (float2 *)shared, *start = z, *g;
+    float *sums = (float *)(z + 2 * n), *cover = sums + F, *ratio = cover + F;
+    wave += (int64_t)blockIdx.y * samples;
+    previous += at * F;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int s = mirrored((int)blockIdx.x * f.hop + i - n / 2, samples);
+        z[i] = make_float2(wave[s] * f.window[i], 0.0f);
+    }
+    z = transform(z, z + n, f, 1.0f);
+    g = z == start ? start + n : start;
+    want_bands(sums, cover, ratio, z, mel + at * bands.count, bands, n);
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float2 x = {0.0f, 0.0f};
+        if (i < F) {
+            float2 d = z[i];
+            if (momentum > 0.0f) {
+                d.x -= momentum * previous[i].x;
+                d.y -= momentum * previous[i].y;
+            }
+            previous[i] = z[i];
+            float size = size_of(d), factor = cover[i] > 0.0f ? sums[i] / cover[i] : 1.0f,
+                  scale = size > TINY ? size_of(z[i]) * factor / size : 0.0f;
+            /* The other half of the spectrum is the mirror image of this one. */
+            x = i == 0 || i == n / 2 ? make_float2(d.x * scale, 0.0f)
+                                     : make_float2(2.0f * d.x * scale, 2.0f * d.y * scale);
+        }
+        g[i] = x;
+    }
+    g = transform(g, z, f, -1.0f);
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        frames[at * n + i] = g[i].x * f.window[i] / (float)n;
+}
+
+static uint64_t sound_refine_bytes(int B, int T, int n)
+{
+    return (uint64_t)B * (uint64_t)T * ((uint64_t)n * sizeof(float) + ((uint64_t)n / 2 + 1) * sizeof(float2));
+}
+
+static void sound_refine(OpsContext *c, void *wave, void *room, const float *mel, const SoundFrames *shape,
+                         const SoundBands *bands, int B, int T, int rounds)
+{
+    CudaOps *o = ops_enter(c);
+    FramesCuda f = frames_cuda(shape);
+    int samples = (T - 1) * f.hop;
+    assert(samples > f.n / 2 && B >= 1 && B <= 65535);
+    size_t shared =
+        2 * sizeof(float2) * (size_t)f.n + sizeof(float) * (2 * ((size_t)f.n / 2 + 1) + (size_t)bands->count);
+    allow_shared(o, round_kernel, shared);
+    float2 *previous = (float2 *)room;
+    float *frames = (float *)(previous + (int64_t)B * T * (f.n / 2 + 1));
+    dim3 grid((unsigned)T, (unsigned)B), sums((unsigned)divide_up(samples, THREADS), (unsigned)B);
+    for (int i = 0; i < rounds; i++) {
+        LAUNCH(o, "round of frames", grid, transform_threads(f.n), shared, round_kernel, frames, previous,
+               (const float *)wave, mel, f, *bands,
+               i ? (float)(SOUND_MOMENTUM / (1 + SOUND_MOMENTUM)) : 0.0f);
+        LAUNCH(o, "sum of frames", sums, THREADS, 0, wave_sum_kernel, (float *)wave, frames, f, T);
+    }
+}
+
 template <typename T> void sound_fill(Ops *ops)
 {
     ops->scale_frames = scale_frames<T>;
@@ -360,6 +470,8 @@ template <typename T> void sound_fill(Ops *ops)
     ops->sound_tables = sound_tables;
     ops->wave_forward = wave_forward<T>;
     ops->wave_backward = wave_backward<T>;
+    ops->sound_refine = sound_refine;
+    ops->sound_refine_bytes = sound_refine_bytes;
 }
 
 template void sound_fill<float>(Ops *ops);

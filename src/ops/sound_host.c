@@ -79,16 +79,18 @@ void HOST(log_spread)(OpsContext *c, float *out, const float *in, const SoundBan
     host_pool_run(t.h->pool, (int)rows, spread_task, &t);
 }
 
-void HOST(sound_tables)(OpsContext *c, void *tables, int n)
+void HOST(sound_tables)(OpsContext *c, void *tables, int n, int window)
 {
-    REAL *turn = tables, *window = turn + n;
-    ASSERT(n >= 4 && n <= MOST_POINTS && (n & (n - 1)) == 0);
+    REAL *turn = tables, *out = turn + n;
+    const int from = (n - window) / 2;
+    ASSERT(n >= 4 && n <= MOST_POINTS && (n & (n - 1)) == 0 && window >= 2 && window <= n);
     for (int k = 0; k < n / 2; k++) {
         turn[2 * k] = (REAL)cos(2 * M_PI * k / n);
         turn[2 * k + 1] = (REAL)-sin(2 * M_PI * k / n);
     }
-    for (int k = 0; k < n; k++)
-        window[k] = (REAL)(0.5 - 0.5 * cos(2 * M_PI * k / n));
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int k = 0; k < window; k++)
+        out[from + k] = (REAL)(0.5 - 0.5 * cos(2 * M_PI * k / window));
 }
 
 /* A point of LANES transforms. */
@@ -508,4 +510,226 @@ void HOST(spectral_loss)(OpsContext *c, void *value, void *dwave, const void *wa
         memset(dwave, 0, (size_t)B * (size_t)samples * sizeof(REAL));
     for (int i = 0; i < count; i++)
         scale_loss(c, value, dwave, wave, target, len, &scales[i], B, samples);
+}
+
+/* ---- rounds of Griffin-Lim ---- */
+
+#define GAP 16             /* numbers between frames, which would else lie in the same lines of the cache */
+#define LOUDEST_BAND 10.0f /* logarithm */
+#define BELOW_FLOOR 0.3f   /* of the floor: what a band that is there holds */
+
+typedef struct RoundTask {
+    HostOps *h;
+    REAL *wave, *frames, *previous; /* frames [B,T,n + GAP], previous [B,groups,F,re and im,PAIRS] */
+    const REAL *turn, *window;
+    const float *mel;
+    const SoundBands *bands;
+    int n, hop, T, groups, parts;
+    int first; /* round: there is nothing previous */
+} RoundTask;
+
+/* Scratch of a task: spectra of LANES frames. */
+typedef struct RoundRoom {
+    Point *z, *other;            /* [n] */
+    Lanes *re, *im, *own, *sums; /* [n / 2 + 1] own: magnitudes, sums: what the bands want of them */
+    REAL *cover;                 /* [n / 2 + 1] sum of the weights */
+} RoundRoom;
+
+static RoundRoom round_room(const RoundTask *r, int slot)
+{
+    RoundRoom m = {.z = host_slot(r->h, slot)};
+    const int F = r->n / 2 + 1;
+    m.other = m.z + r->n;
+    m.re = (Lanes *)(void *)(m.other + r->n);
+    m.im = m.re + F;
+    m.own = m.im + F;
+    m.sums = m.own + F;
+    m.cover = (REAL *)(void *)(m.sums + F);
+    return m;
+}
+
+static size_t round_room_bytes(int n)
+{
+    return 2 * (size_t)n * sizeof(Point) + ((size_t)n / 2 + 1) * (4 * sizeof(Lanes) + sizeof(REAL));
+}
+
+/* PAIRS frames from t on: the first LANES in the real part, the others in the imaginary one. */
+static void cut_pairs(const RoundTask *r, Point *z, int b, int t)
+{
+    const int n = r->n, samples = (r->T - 1) * r->hop, start = t * r->hop - n / 2;
+    const int inside = start >= 0 && start + (PAIRS - 1) * r->hop + n <= samples && t + PAIRS <= r->T;
+    const REAL *wave = r->wave + (int64_t)b * samples;
+    for (int k = 0; k < n && inside; k++)
+        for (int i = 0; i < LANES; i++) {
+            z[k].re[i] = wave[start + i * r->hop + k] * r->window[k];
+            z[k].im[i] = wave[start + (i + LANES) * r->hop + k] * r->window[k];
+        }
+    for (int i = 0; i < PAIRS && !inside; i++)
+        for (int k = 0; k < n; k++) {
+            const int s = mirrored(start + i * r->hop + k, samples);
+            *(i < LANES ? &z[k].re[i] : &z[k].im[i - LANES]) = t + i < r->T ? wave[s] * r->window[k] : 0;
+        }
+}
+
+/* The spectra of the first or the second LANES frames of z, and their magnitudes. */
+static void take_spectra(const RoundRoom *m, const Point *z, int n, int second)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        const Point *a = &z[f], *b = &z[(n - f) & (n - 1)];
+        for (int i = 0; i < LANES; i++) {
+            const REAL re = (second ? a->im[i] + b->im[i] : a->re[i] + b->re[i]) / 2,
+                       im = (second ? b->re[i] - a->re[i] : a->im[i] - b->im[i]) / 2;
+            m->re[f].v[i] = re;
+            m->im[f].v[i] = im;
+            m->own[f].v[i] = SQRT(re * re + im * im);
+        }
+    }
+}
+
+/* m->sums over m->cover is what the magnitudes of `count` frames have to be multiplied by. */
+static void want_bands(const RoundTask *r, const RoundRoom *m, const float *mel, int count)
+{
+    const SoundBands *bands = r->bands;
+    const float floor = bands->floor, least = logf(floor) + 1e-4f;
+    memset(m->sums, 0, ((size_t)r->n / 2 + 1) * sizeof *m->sums);
+    memset(m->cover, 0, ((size_t)r->n / 2 + 1) * sizeof *m->cover);
+    for (int b = 0; b < bands->count; b++) {
+        const float *weight = bands->weights + bands->at[b];
+        const int first = bands->first[b], width = bands->width[b];
+        Lanes have = {{0}}, ratio = {{0}};
+        for (int k = 0; k < width; k++)
+            for (int i = 0; i < LANES; i++)
+                have.v[i] += (REAL)weight[k] * m->own[first + k].v[i];
+        for (int i = 0; i < count; i++) {
+            const float v = mel[(int64_t)i * bands->count + b];
+            const REAL given =
+                v > least ? EXP((REAL)(v < LOUDEST_BAND ? v : LOUDEST_BAND)) : (REAL)(BELOW_FLOOR * floor);
+            ratio.v[i] = given / (have.v[i] + (REAL)TINY);
+        }
+        for (int k = 0; k < width; k++) {
+            m->cover[first + k] += (REAL)weight[k];
+            for (int i = 0; i < LANES; i++)
+                m->sums[first + k].v[i] += (REAL)weight[k] * ratio.v[i];
+        }
+    }
+}
+
+/* New spectra: their directions less momentum times the previous ones, with the magnitudes that are wanted.
+ */
+static void turn_spectra(const RoundTask *r, const RoundRoom *m, REAL *previous)
+{
+    const REAL momentum = (REAL)(r->first ? 0 : SOUND_MOMENTUM / (1 + SOUND_MOMENTUM));
+    for (int f = 0; f <= r->n / 2; f++, previous += 2 * PAIRS)
+        for (int i = 0; i < LANES; i++) {
+            const REAL was_re = r->first ? 0 : previous[i], was_im = r->first ? 0 : previous[PAIRS + i];
+            const REAL re = m->re[f].v[i] - momentum * was_re, im = m->im[f].v[i] - momentum * was_im;
+            const REAL size = SQRT(re * re + im * im),
+                       factor = m->cover[f] > 0 ? m->sums[f].v[i] / m->cover[f] : 1,
+                       scale = size > (REAL)TINY ? m->own[f].v[i] * factor / size : 0;
+            previous[i] = m->re[f].v[i];
+            previous[PAIRS + i] = m->im[f].v[i];
+            m->re[f].v[i] = re * scale;
+            m->im[f].v[i] = im * scale;
+        }
+}
+
+/* Adds the spectra to z, of which the frames are the real or the imaginary part. */
+static void put_spectra(const RoundRoom *m, Point *z, int n, int second)
+{
+    for (int f = 0; f <= n / 2; f++) {
+        Point *here = &z[f], *there = &z[(n - f) & (n - 1)];
+        const int edge = f == 0 || f == n / 2;
+        for (int i = 0; i < LANES; i++) {
+            const REAL re = m->re[f].v[i], im = edge ? 0 : m->im[f].v[i];
+            here->re[i] += second ? -im : re;
+            here->im[i] += second ? re : im;
+            if (edge)
+                continue;
+            there->re[i] += second ? im : re;
+            there->im[i] += second ? re : -im;
+        }
+    }
+}
+
+/* One group of PAIRS frames. */
+static void round_task(void *arg, int task, int slot)
+{
+    const RoundTask *r = arg;
+    const int n = r->n, F = n / 2 + 1, b = task / r->groups, t = task % r->groups * PAIRS;
+    const RoundRoom m = round_room(r, slot);
+    cut_pairs(r, m.z, b, t);
+    Point *z = transform(r->h, m.z, m.other, r->turn, n, 1), *g = z == m.z ? m.other : m.z;
+    memset(g, 0, (size_t)n * sizeof *g);
+    for (int second = 0; second < 2; second++) {
+        const int from = t + second * LANES, left = r->T - from, count = left < LANES ? left : LANES;
+        take_spectra(&m, z, n, second);
+        want_bands(r, &m, r->mel + ((int64_t)b * r->T + from) * r->bands->count, count);
+        turn_spectra(r, &m, r->previous + (int64_t)task * F * 2 * PAIRS + second * LANES);
+        put_spectra(&m, g, n, second);
+    }
+    const Point *out = transform(r->h, g, z, r->turn, n, -1);
+    const int64_t ld = n + GAP;
+    REAL *frames = r->frames + ((int64_t)b * r->T + t) * ld;
+    for (int k = 0; k < n; k++) {
+        const REAL scale = r->window[k] / (REAL)n;
+        for (int i = 0; i < PAIRS && t + i < r->T; i++)
+            frames[i * ld + k] = (i < LANES ? out[k].re[i] : out[k].im[i - LANES]) * scale;
+    }
+}
+
+/* The samples of a part, from all frames that reach it. */
+static void round_sum_task(void *arg, int task, int slot)
+{
+    const RoundTask *r = arg;
+    const int n = r->n, b = task / r->parts, part = task % r->parts, reach = n / 2 / r->hop + 1;
+    const WaveTask w = {.window = r->window, .n = n, .hop = r->hop, .T = r->T};
+    const int64_t samples = (int64_t)(r->T - 1) * r->hop, size = (int64_t)PART_FRAMES * r->hop,
+                  from = part * size, to = from + size < samples ? from + size : samples;
+    REAL *wave = r->wave + b * samples, *inverse = host_slot(r->h, slot);
+    const int64_t room = (int64_t)(HOST_SLOT_BYTES / sizeof *inverse);
+    memset(wave + from, 0, (size_t)(to - from) * sizeof *wave);
+    for (int64_t t = from / r->hop > reach ? from / r->hop - reach : 0; t < r->T; t++) {
+        const int64_t start = t * r->hop - n / 2;
+        const int64_t k0 = start < from ? from - start : 0, k1 = start + n > to ? to - start : n;
+        const REAL *frame = r->frames + ((int64_t)b * r->T + t) * (n + GAP);
+        if (start >= to)
+            break;
+        for (int64_t k = k0; k < k1; k++)
+            wave[start + k] += frame[k];
+    }
+    for (int64_t at = from; at < to; at += room) {
+        const int64_t end = at + room < to ? at + room : to;
+        inverse_overlap(&w, inverse, at, end);
+        for (int64_t s = at; s < end; s++)
+            wave[s] *= inverse[s - at];
+    }
+}
+
+static int round_groups(int T) { return (T + PAIRS - 1) / PAIRS; }
+
+uint64_t HOST(sound_refine_bytes)(int B, int T, int n)
+{
+    const uint64_t previous = (uint64_t)round_groups(T) * ((uint64_t)n / 2 + 1) * 2 * PAIRS,
+                   frames = (uint64_t)T * ((uint64_t)n + GAP);
+    return (uint64_t)B * (previous + frames) * sizeof(REAL);
+}
+
+void HOST(sound_refine)(OpsContext *c, void *wave, void *room, const float *mel, const SoundFrames *f,
+                        const SoundBands *bands, int B, int T, int rounds)
+{
+    ASSERT((T - 1) * f->hop > f->n / 2);
+    ASSERT_CMP(round_room_bytes(f->n), <=, HOST_SLOT_BYTES);
+    RoundTask r = {.h = host_of(c), .wave = wave, .frames = room, .mel = mel, .bands = bands, .n = f->n};
+    r.hop = f->hop;
+    r.T = T;
+    r.turn = f->tables;
+    r.window = r.turn + f->n;
+    r.previous = r.frames + (int64_t)B * T * (f->n + GAP);
+    r.groups = round_groups(T);
+    r.parts = (T - 2) / PART_FRAMES + 1;
+    for (int i = 0; i < rounds; i++) {
+        r.first = i == 0;
+        host_pool_run(r.h->pool, B * r.groups, round_task, &r);
+        host_pool_run(r.h->pool, B * r.parts, round_sum_task, &r);
+    }
 }

@@ -267,8 +267,9 @@ static void say_settings(const PipelineOptions *o, int on_the_fly)
     const Config *cfg = o->cfg;
     if (o->corpus->segment_frames) {
         if (cfg->augment_noise_db > 0)
-            log_warn(o->log,
-                     "augment_noise_db does nothing to a vocoder's segments: the samples have to fit the mel");
+            log_warn(
+                o->log,
+                "augment_noise_db does nothing to a vocoder's segments: the samples have to fit the mel");
         if (cfg->augment_speed > 0 && corpus_brings_mel(o->corpus))
             log_warn(o->log, "augment_speed does nothing to segments that bring their mels");
         return;

@@ -15,12 +15,18 @@ static const SoundKind *const kinds[] = {
     &sound_vocoder,
 };
 
+/* A piece that is refined begins at a multiple of so many frames: those that are computed together are then
+ * the same ones for every piece, and so is their sound, to the bit. */
+#define TOGETHER 16
+
 struct Sound {
     const SoundKind *kind;
     void *stage;
     int hop, bands;
     float *room; /* [room_count] the sound of a piece with its context */
     int64_t room_count;
+    float *rough;                      /* [rough_count] the sound of a mel before it is refined */
+    int64_t rough_count, rough_frames; /* there so far */
 };
 
 /* By name, as a setting gives it. */
@@ -62,6 +68,7 @@ void sound_close(Sound *s)
         return;
     s->kind->close(s->stage);
     free(s->room);
+    free(s->rough);
     free(s);
 }
 
@@ -72,6 +79,8 @@ typedef struct Piece {
     int64_t from, to, first, count;
 } Piece;
 
+static int refine_context(const Sound *s) { return s->kind->refine ? s->kind->refine_context(s->stage) : 0; }
+
 /* The piece behind p (of all zeros: the first). 0: there is none. A rest too short for a piece of its own
  * goes with the last one. */
 static int next_piece(const Sound *s, Piece *p, int64_t frames)
@@ -79,7 +88,8 @@ static int next_piece(const Sound *s, Piece *p, int64_t frames)
     const int64_t all = s->kind->samples(s->stage, frames), was = p->to - p->from;
     if (p->to >= frames && p->to > 0)
         return 0;
-    int64_t size = was ? 2 * was : FIRST_PIECE;
+    int64_t size = was ? 2 * was : FIRST_PIECE, context = refine_context(s);
+    size = was && size < context ? context : size; /* else most of the work would be done twice */
     size = size < LONGEST_PIECE ? size : LONGEST_PIECE;
     p->from = p->to;
     p->to = p->from + size;
@@ -91,32 +101,69 @@ static int next_piece(const Sound *s, Piece *p, int64_t frames)
 }
 
 /* Room for the sound of so many frames. */
-static int fit_room(Sound *s, int64_t frames, Err *err)
+static int fit(Sound *s, float **room, int64_t *room_count, int64_t frames, Err *err)
 {
     const int64_t count = s->kind->samples(s->stage, frames);
-    if (count <= s->room_count)
+    if (count <= *room_count)
         return 0;
-    float *grown = mem_realloc(s->room, (size_t)count, sizeof *grown);
+    float *grown = mem_realloc(*room, (size_t)count, sizeof *grown);
     if (!grown)
         return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)count);
-    s->room = grown;
-    s->room_count = count;
+    *room = grown;
+    *room_count = count;
     return 0;
 }
 
 /* out [p->count]: the sound of a piece, which is made with the frames around it. */
-static int make_piece(Sound *s, float *out, const Piece *p, const float *log_mel, int64_t frames, Err *err)
+static int run_piece(Sound *s, float *out, const Piece *p, const float *log_mel, int64_t frames, Err *err)
 {
     if (p->from == 0 && p->to == frames)
         return s->kind->run(s->stage, out, log_mel, frames, err);
     const int64_t context = s->kind->context(s->stage), before = p->from < context ? p->from : context,
                   behind = frames - p->to < context ? frames - p->to : context,
                   all = before + p->to - p->from + behind;
-    int rc = fit_room(s, all, err);
+    int rc = fit(s, &s->room, &s->room_count, all, err);
     if (!rc)
         rc = s->kind->run(s->stage, s->room, log_mel + (p->from - before) * s->bands, all, err);
     if (!rc)
         memcpy(out, s->room + before * s->hop, (size_t)p->count * sizeof *out);
+    return rc;
+}
+
+/* s->rough up to this frame. */
+static int make_rough(Sound *s, int64_t to, const float *log_mel, int64_t frames, Err *err)
+{
+    Piece p = {.from = s->rough_frames, .to = to + FIRST_PIECE > frames ? frames : to};
+    int rc = fit(s, &s->rough, &s->rough_count, frames, err);
+    if (rc || (p.to <= p.from && p.from > 0))
+        return rc;
+    p.first = p.from * s->hop;
+    p.count = (p.to < frames ? p.to * s->hop : s->kind->samples(s->stage, frames)) - p.first;
+    rc = run_piece(s, s->rough + p.first, &p, log_mel, frames, err);
+    if (!rc)
+        s->rough_frames = p.to;
+    return rc;
+}
+
+/* The piece out of rough sound that reaches as far as its refinement does. */
+static int make_piece(Sound *s, float *out, const Piece *p, const float *log_mel, int64_t frames, Err *err)
+{
+    const int64_t context = refine_context(s);
+    if (!context)
+        return run_piece(s, out, p, log_mel, frames, err);
+    if (p->from == 0)
+        s->rough_frames = 0;
+    const int64_t from = p->from > context ? (p->from - context) / TOGETHER * TOGETHER : 0,
+                  to = p->to + context < frames ? p->to + context : frames, count = to - from;
+    int rc = make_rough(s, to, log_mel, frames, err);
+    if (!rc)
+        rc = fit(s, &s->room, &s->room_count, count, err);
+    if (rc)
+        return rc;
+    memcpy(s->room, s->rough + from * s->hop, (size_t)s->kind->samples(s->stage, count) * sizeof *s->room);
+    rc = s->kind->refine(s->stage, s->room, log_mel + from * s->bands, count, err);
+    if (!rc)
+        memcpy(out, s->room + (p->from - from) * s->hop, (size_t)p->count * sizeof *out);
     return rc;
 }
 

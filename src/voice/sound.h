@@ -12,10 +12,12 @@
 #include "device/device.h"
 #include "voice/checkpoint.h"
 
+#define SOUND_NONE (-1)
+
 typedef struct SoundOptions {
     const Config *cfg;         /* settings of the mel; not needed once the stage is open */
     const char *kind;          /* name of a kind; NULL: a vocoder where one is given, else Griffin-Lim */
-    int iterations;            /* of kinds that iterate; 0: their own default */
+    int iterations;            /* of kinds that iterate; 0: their own default, SOUND_NONE: none */
     const Checkpoint *vocoder; /* not needed once the stage is open */
     Device *device;            /* of a vocoder; must outlive the stage */
     int threads;               /* of a vocoder on the CPU; 0: all cores */
@@ -31,6 +33,9 @@ typedef struct SoundKind {
     /* Frames on either side that the sound around a frame depends on: pieces of a mel that are that much
      * longer give the sound of the whole. NULL: it depends on all of them. */
     int (*context)(const void *stage);
+    /* Makes the samples of a mel, as run gave them, better. Both NULL: nothing can. */
+    int (*refine)(void *stage, float *samples, const float *log_mel, int64_t frames, Err *err);
+    int (*refine_context)(const void *stage); /* likewise; 0: there is nothing to do */
     void (*close)(void *stage);
 } SoundKind;
 

@@ -28,7 +28,7 @@ static int stage_open(void **out, const SoundOptions *o, Err *err)
     Stage *s = mem_calloc(1, sizeof *s);
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory for Griffin-Lim");
-    s->iterations = o->iterations ? o->iterations : GRIFFIN_LIM_ITERATIONS;
+    s->iterations = o->iterations == SOUND_NONE ? 0 : o->iterations ? o->iterations : GRIFFIN_LIM_ITERATIONS;
     int rc = griffin_lim_open(&s->griffin, o->cfg, err);
     if (rc) {
         stage_close(s);

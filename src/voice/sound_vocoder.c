@@ -17,6 +17,7 @@ typedef struct Stage {
     NetworkRoom network;
     Vocoder *vocoder; /* NULL: nothing has been heard yet */
     int64_t frames;   /* that there is memory for */
+    int rounds;       /* of Griffin-Lim behind it */
 } Stage;
 
 static void stage_close(void *stage)
@@ -41,6 +42,9 @@ static int stage_open(void **out, const SoundOptions *o, Err *err)
     Stage *s = mem_calloc(1, sizeof *s);
     if (!s)
         return err_set(err, ERR_NOMEM, "no memory for a vocoder");
+    s->rounds = o->device->traits.library_kernels ? VOCODER_ROUNDS : VOCODER_ROUNDS_CPU;
+    if (o->iterations)
+        s->rounds = o->iterations == SOUND_NONE ? 0 : o->iterations;
     rc = network_room_open(&s->network, o->vocoder, o->device, o->threads ? o->threads : thread_cores(), err);
     if (rc) {
         stage_close(s);
@@ -86,9 +90,24 @@ static int stage_run(void *stage, float *samples, const float *log_mel, int64_t 
     return rc ? rc : vocoder_run(s->vocoder, samples, log_mel, (int)frames, err);
 }
 
+static int stage_refine(void *stage, float *samples, const float *log_mel, int64_t frames, Err *err)
+{
+    Stage *s = stage;
+    int rc = fit(s, frames, err);
+    return rc ? rc : vocoder_refine(s->vocoder, samples, log_mel, (int)frames, s->rounds, err);
+}
+
+static int stage_refine_context(const void *stage)
+{
+    const Stage *s = stage;
+    return vocoder_refine_context(&s->network.m.cfg, s->rounds);
+}
+
 const SoundKind sound_vocoder = {.name = "vocoder",
                                  .open = stage_open,
                                  .samples = stage_samples,
                                  .run = stage_run,
                                  .context = stage_context,
+                                 .refine = stage_refine,
+                                 .refine_context = stage_refine_context,
                                  .close = stage_close};

@@ -74,9 +74,6 @@ static int open_vocoder(Voice *v, Err *err)
     if (rc < 0)
         return rc;
     v->has_vocoder = rc;
-    if (v->has_vocoder && v->o.iterations)
-        log_warn(v->o.log, "iterations are those of Griffin-Lim; the sound is made by the vocoder %s",
-                 v->vocoder.path);
     return 0;
 }
 

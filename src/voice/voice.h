@@ -24,7 +24,7 @@ typedef struct VoiceOptions {
     char **argv;
     Device *device;
     const char *vocoder; /* as vocoder_file_of (vocoder_file.h) has it */
-    int iterations;      /* of Griffin-Lim; 0: the default */
+    int iterations;      /* of Griffin-Lim, alone or behind a vocoder; as SoundOptions.iterations */
     double speed;        /* 1: as learned */
     double pitch;        /* semitones, up or down */
     Log *log;

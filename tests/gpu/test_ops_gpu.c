@@ -559,7 +559,7 @@ static void speed_sound(Speed *s, int B, int T, int C, int hop)
     void *wave = take_floats(s, B * samples), *dwave = take_floats(s, B * samples);
     SoundFrames f = {N, hop, take_floats(s, 2 * N)};
     value = take_floats(s, 1);
-    o->sound_tables(s->c, (void *)f.tables, N);
+    o->sound_tables(s->c, (void *)f.tables, N, N);
     TIME(s, "wave forward", 1, 0, 0, o->wave_forward(s->c, wave, spectrum, LD, prior, &f, B, T));
     TIME(s, "wave backward", 1, 0, 0,
          o->wave_backward(s->c, dspectrum, dwave, spectrum, LD, prior, &f, B, T));
@@ -570,7 +570,7 @@ static void speed_sound(Speed *s, int B, int T, int C, int hop)
         scales[i] = (SoundScale){{points, points / 4, take_floats(s, 2 * points)},
                                  take_bands(s, points / 2 + 1, resolutions[i][1]),
                                  1.0f};
-        o->sound_tables(s->c, (void *)scales[i].frames.tables, points);
+        o->sound_tables(s->c, (void *)scales[i].frames.tables, points, points);
     }
     TIME(s, "spectral loss", 1, 0, 0,
          o->spectral_loss(s->c, value, dwave, wave, target, NULL, scales, 4, B, (int)samples));

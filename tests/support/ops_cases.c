@@ -571,6 +571,11 @@ const OpsCase ops_cases[] = {
     /* rows n count */
     {"spread of 3 bands", OTHER(spread, 2, 3, 5), 0, 0},
     {"spread of 80 bands", OTHER(spread, 37, 80, 513), 0, 0},
+    /* B T n hop window bands rounds */
+    {"refine, one round", OTHER(refine, 2, 9, 16, 4, 16, 2, 1), 0, 4},
+    {"refine, none", OTHER(refine, 1, 9, 16, 4, 16, 2, 0), 0, 0},
+    {"refine, a narrow window", OTHER(refine, 3, 21, 64, 16, 50, 5, 2), 0, 16},
+    {"refine, 1024 points", OTHER(refine, 1, 70, 1024, 200, 800, 40, 3), 0, 64},
     /* B samples n hop bands mixed scales */
     {"spectral loss, empty items", OTHER_BACK(spectral, 5, 150, 64, 16, 5, 1), 0, 0},
     {"spectral loss, 16 points", OTHER_BACK(spectral, 2, 23, 16, 4, 2), 0, 0},

@@ -41,6 +41,7 @@ OpsCaseStep linear_add_build, linear_add_go;
 OpsCaseStep scale_build, scale_go;
 OpsCaseStep spread_build, spread_go;
 OpsCaseStep wave_build, wave_go, wave_back;
+OpsCaseStep refine_build, refine_go;
 OpsCaseStep spectral_build, spectral_go, spectral_back;
 OpsCaseFlops linear_flops, attention_flops, conv_flops;
 

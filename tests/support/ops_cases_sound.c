@@ -145,7 +145,7 @@ void wave_build(OpsRun *r, const int *s)
 void wave_go(OpsRun *r, const int *s)
 {
     SoundFrames f = {s[2], s[3], AT(WAVE_TABLES)};
-    CALL(sound_tables, AT(WAVE_TABLES), s[2]);
+    CALL(sound_tables, AT(WAVE_TABLES), s[2], s[2]);
     CALL(wave_forward, AT(WAVE_OUT), AT(WAVE_SPECTRUM), s[2] + 2 + s[4], AT(WAVE_PRIOR), &f, s[0], s[1]);
 }
 void wave_back(OpsRun *r, const int *s)
@@ -195,23 +195,14 @@ void spread_go(OpsRun *r, const int *s)
     CALL(log_spread, AT(SPREAD_OUT), AT(SPREAD_IN), &bands, s[0], s[1], 0.25f);
 }
 
-/* --- spectral: B samples n hop bands mixed scales; of every scale half the points and the hop of the one
- * before, and the bands of the last --- */
-NAMES(BAND_WAVE, BAND_LEN, BAND_TARGET, BAND_TABLES, BAND_FIRST, BAND_WIDTH, BAND_AT, BAND_WEIGHTS,
-      BAND_VALUE, BAND_DWAVE);
-void spectral_build(OpsRun *r, const int *s)
+/* Bands of a spectrum in four slots: every one reaches over half of the next. */
+static void triangles(OpsRun *r, int slot, int count, int step)
 {
-    int B = s[0], n = s[2] >> (s[6] ? s[6] - 1 : 0), count = s[4], step = (n / 2 - 1) / (count + 1),
-        width = 2 * step - 1;
-    if (s[5])
-        ops_lengths(r, BAND_LEN, "len", B, 9, 1);
-    ops_tensor(r, BAND_WAVE, "wave", KIND_ACC, ROLE_INPUT, (int64_t)B * s[1], 1);
-    ops_tensor(r, BAND_TARGET, "target", KIND_FLOAT, ROLE_FIXED, (int64_t)B * s[1], 1);
-    ops_tensor(r, BAND_TABLES, "tables", KIND_ACC, ROLE_OUTPUT, 4 * s[2], 0);
-    OpsTensor *first = ops_tensor(r, BAND_FIRST, "first", KIND_INT, ROLE_FIXED, count, 0);
-    OpsTensor *wide = ops_tensor(r, BAND_WIDTH, "width", KIND_INT, ROLE_FIXED, count, 0);
-    OpsTensor *at = ops_tensor(r, BAND_AT, "at", KIND_INT, ROLE_FIXED, count, 0);
-    OpsTensor *weights = ops_tensor(r, BAND_WEIGHTS, "weights", KIND_FLOAT, ROLE_FIXED, count * width, 1);
+    const int width = 2 * step - 1;
+    OpsTensor *first = ops_tensor(r, slot, "first", KIND_INT, ROLE_FIXED, count, 0);
+    OpsTensor *wide = ops_tensor(r, slot + 1, "width", KIND_INT, ROLE_FIXED, count, 0);
+    OpsTensor *at = ops_tensor(r, slot + 2, "at", KIND_INT, ROLE_FIXED, count, 0);
+    OpsTensor *weights = ops_tensor(r, slot + 3, "weights", KIND_FLOAT, ROLE_FIXED, count * width, 1);
     for (int b = 0; b < count; b++) {
         first->value[b] = b * step + 1;
         wide->value[b] = width;
@@ -219,6 +210,43 @@ void spectral_build(OpsRun *r, const int *s)
         for (int i = 0; i < width; i++)
             weights->value[b * width + i] = (double)(i < step ? i + 1 : width - i) / 8;
     }
+}
+
+/* --- refine: B T n hop window bands rounds --- */
+NAMES(ROUND_WAVE, ROUND_MEL, ROUND_TABLES, ROUND_FIRST, ROUND_WIDTH, ROUND_AT, ROUND_WEIGHTS, ROUND_ROOM);
+void refine_build(OpsRun *r, const int *s)
+{
+    const int B = s[0], T = s[1], n = s[2], count = s[5];
+    ops_tensor(r, ROUND_WAVE, "wave", KIND_ACC, ROLE_CHANGED, (int64_t)B * (T - 1) * s[3], 1);
+    ops_tensor(r, ROUND_MEL, "mel", KIND_FLOAT, ROLE_FIXED, (int64_t)B * T * count, 1);
+    ops_tensor(r, ROUND_TABLES, "tables", KIND_ACC, ROLE_OUTPUT, 2 * n, 0);
+    triangles(r, ROUND_FIRST, count, (n / 2 - 1) / (count + 2)); /* some bins have no band */
+    ops_tensor(r, ROUND_ROOM, "room", KIND_BYTE, ROLE_FIXED, (int64_t)r->c->ops->sound_refine_bytes(B, T, n),
+               0);
+    r->t[ROUND_MEL].value[1] = -40; /* silence */
+    r->t[ROUND_MEL].value[2] = 20;  /* louder than can be */
+}
+void refine_go(OpsRun *r, const int *s)
+{
+    SoundFrames f = {s[2], s[3], AT(ROUND_TABLES)};
+    SoundBands bands = {s[5], AT(ROUND_FIRST), AT(ROUND_WIDTH), AT(ROUND_AT), AT(ROUND_WEIGHTS), 1e-5f};
+    CALL(sound_tables, AT(ROUND_TABLES), s[2], s[4]);
+    CALL(sound_refine, AT(ROUND_WAVE), AT(ROUND_ROOM), AT(ROUND_MEL), &f, &bands, s[0], s[1], s[6]);
+}
+
+/* --- spectral: B samples n hop bands mixed scales; of every scale half the points and the hop of the one
+ * before, and the bands of the last --- */
+NAMES(BAND_WAVE, BAND_LEN, BAND_TARGET, BAND_TABLES, BAND_FIRST, BAND_WIDTH, BAND_AT, BAND_WEIGHTS,
+      BAND_VALUE, BAND_DWAVE);
+void spectral_build(OpsRun *r, const int *s)
+{
+    int B = s[0], n = s[2] >> (s[6] ? s[6] - 1 : 0), count = s[4], step = (n / 2 - 1) / (count + 1);
+    if (s[5])
+        ops_lengths(r, BAND_LEN, "len", B, 9, 1);
+    ops_tensor(r, BAND_WAVE, "wave", KIND_ACC, ROLE_INPUT, (int64_t)B * s[1], 1);
+    ops_tensor(r, BAND_TARGET, "target", KIND_FLOAT, ROLE_FIXED, (int64_t)B * s[1], 1);
+    ops_tensor(r, BAND_TABLES, "tables", KIND_ACC, ROLE_OUTPUT, 4 * s[2], 0);
+    triangles(r, BAND_FIRST, count, step);
     ops_tensor(r, BAND_VALUE, "value", KIND_ACC, ROLE_CHANGED, 1, 1)->constant = 1;
     ops_gradient(r, BAND_DWAVE, BAND_WAVE, "dwave", ROLE_GRAD);
     r->t[BAND_DWAVE].kind = KIND_ACC;
@@ -235,7 +263,7 @@ static void spectral(OpsRun *r, const int *s, void *dwave)
     for (int i = 0; i < count; i++) {
         const int n = s[2] >> i;
         scales[i] = (SoundScale){{n, s[3] >> i, acc_from(r, BAND_TABLES, at)}, bands, 0.25f / (float)(i + 1)};
-        CALL(sound_tables, acc_from(r, BAND_TABLES, at), n);
+        CALL(sound_tables, acc_from(r, BAND_TABLES, at), n, n);
         at += 2 * n;
     }
     CALL(spectral_loss, AT(BAND_VALUE), dwave, AT(BAND_WAVE), AT(BAND_TARGET), AT(BAND_LEN), scales, count,
