@@ -34,4 +34,48 @@ verdict but_not_against_the_wish_of_its_owner $?
 "$bin" train --network vocoder --data-path "$dir/data" --checkpoint-dir "$dir/run" $small >"$dir/said" 2>&1
 [ $? = 2 ] && grep -q "network voice, which cannot become vocoder" "$dir/said"
 verdict a_folder_keeps_its_network $?
+
+# On two devices: side by side, a process for each.
+two="${small% --quiet}"
+two="${two%--model-gpu*} --model-gpu sim0 --data-gpu sim1 --sim step_ms=1"
+figures() { tr -d ' \n' <"$1" | grep -o '"\(loss\|step\|network\)":[^,]*'; }
+# shellcheck disable=SC2086
+"$bin" train --network both --data-path "$dir/data" --checkpoint-dir "$dir/two" $two --json >"$dir/report2" 2>"$dir/log2"
+verdict both_are_trained_side_by_side $?
+grep -q "^network voice on sim0, into .*/two$" "$dir/log2" && grep -q "^network vocoder on sim1, into .*/two/vocoder$" "$dir/log2"
+verdict each_has_a_device $?
+[ -n "$(figures "$dir/report2")" ] && [ "$(figures "$dir/report")" = "$(figures "$dir/report2")" ]
+verdict they_learn_what_they_learn_in_turn $?
+grep -q "^voice step [1-3]/3, loss [0-9.]*.* | vocoder step [1-3]/3, loss [0-9.]*" "$dir/log2"
+verdict one_line_shows_both $?
+grep -q "^voice: training on " "$dir/log2" && grep -q "^vocoder: training on " "$dir/log2" && ! grep -q "^training on" "$dir/log2"
+verdict other_lines_have_a_name $?
+
+# Ends with what it has: one that is asked to, and one whose parent is killed.
+has_steps() { grep -q '"event": *"step"' "$dir/$1/log.jsonl" 2>/dev/null && grep -q '"event": *"step"' "$dir/$1/vocoder/log.jsonl" 2>/dev/null; }
+is_saved() { ls "$dir/$1"/step-*.safetensors "$dir/$1"/vocoder/step-*.safetensors >/dev/null 2>&1; }
+runs() { pgrep -f -- "--checkpoint-dir $dir/$1 " >/dev/null; }
+for signal in TERM KILL; do
+    # shellcheck disable=SC2086
+    "$bin" train --network both --data-path "$dir/data" --checkpoint-dir "$dir/$signal" ${two/--max-steps 3/--max-steps 1000000} --log-step 1 \
+        >"$dir/said" 2>"$dir/log3" &
+    pid=$!
+    for _ in $(seq 600); do has_steps $signal && break; sleep 0.1; done
+    kill -$signal $pid
+    wait $pid 2>/dev/null
+    [ $? = "$([ $signal = TERM ] && echo 0 || echo 137)" ]
+    verdict "exit_code_after_$signal" $?
+    for _ in $(seq 600); do runs $signal || break; sleep 0.1; done
+    ! runs $signal && is_saved $signal
+    verdict "both_are_saved_after_$signal" $?
+done
+
+# What stops one does not stop the other.
+mkdir -p "$dir/half/vocoder" && cp "$dir/two"/step-*.safetensors "$dir/half/vocoder"
+# shellcheck disable=SC2086
+"$bin" train --network both --data-path "$dir/data" --checkpoint-dir "$dir/half" $two --quiet >"$dir/said" 2>"$dir/log4"
+[ $? = 2 ] && grep -q "^error: vocoder: .*network voice, which cannot become vocoder" "$dir/log4"
+verdict a_failure_has_its_name_and_code $?
+ls "$dir/half"/step-00000003.safetensors >/dev/null 2>&1 && grep -q "^voice done at step 3 of 3" "$dir/said"
+verdict the_other_network_is_trained $?
 exit $failed

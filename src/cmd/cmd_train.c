@@ -18,6 +18,7 @@
 #include "cmd/from_voice.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/side_by_side.h"
 #include "config/bindings.h"
 #include "diag/sections.h"
 #include "diag/voice_report.h"
@@ -38,7 +39,9 @@ static const char *usage_text =
     "(log.jsonl, and an event file for TensorBoard). Ctrl-C, SIGTERM and a closed terminal save and end with "
     "exit "
     "code 0;\na second Ctrl-C ends at once. --network vocoder trains what makes sound of mels; both trains a "
-    "voice, then a vocoder in\nthe folder `vocoder` of --checkpoint-dir (with --minutes, each has so many).";
+    "voice, then a vocoder in\nthe folder `vocoder` of --checkpoint-dir (with --minutes, each has so many); "
+    "with "
+    "two GPUs, --model-gpu 0 --data-gpu 1,\nside by side, one on each.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
@@ -402,47 +405,158 @@ static int train(const Config *cfg, json_t **report, int *code, int *stuck, Log 
     return rc;
 }
 
+/* ---- both networks ---- */
+
+enum { BOTH = 2 };
+static const char *const networks[BOTH] = {"voice", "vocoder"};
+
+/* One of the two trainings of --network both. */
+typedef struct BothPart {
+    const CmdLine *line;
+    int which;        /* 0 the voice, 1 the vocoder */
+    int has_a_device; /* each has one of its own */
+    Config cfg;
+    char **settings; /* of cfg, whose strings may lie in them */
+    char texts[4][32];
+    Buf folder;
+} BothPart;
+
+static void part_close(BothPart *p)
+{
+    config_close(&p->cfg);
+    free(p->settings);
+    buf_free(&p->folder);
+}
+
+/* The settings of the command line, with those of this network: the vocoder has a folder inside the voice's;
+ * on two devices the voice gets the model device, the vocoder that of the data, each with the cap that the
+ * device has. */
+static int part_open(BothPart *p, Err *err)
+{
+    static char names[][24] = {"--network",          "--checkpoint-dir",  "--model-gpu",  "--data-gpu",
+                               "--model-gpu-memory", "--data-gpu-memory", "--num-workers"};
+    const Config *given = &p->line->cfg;
+    const char *device = p->which ? given->data_gpu : given->model_gpu;
+    int n = p->line->setting_count;
+    p->settings = calloc((size_t)n + 2 * sizeof names / sizeof *names, sizeof *p->settings);
+    buf_printf(&p->folder, "%s/vocoder", given->checkpoint_dir);
+    if (!p->settings || p->folder.failed)
+        return err_set(err, ERR_NOMEM, "no memory to train");
+    memcpy(p->settings, p->line->settings, (size_t)n * sizeof *p->settings);
+    snprintf(p->texts[0], sizeof p->texts[0], "%s", networks[p->which]);
+    snprintf(p->texts[1], sizeof p->texts[1], "%d",
+             p->which ? given->data_gpu_memory : given->model_gpu_memory);
+    snprintf(p->texts[2], sizeof p->texts[2], "0");
+    const int workers = config_workers(given) / 2; /* both read at the same time */
+    snprintf(p->texts[3], sizeof p->texts[3], "%d", workers > 0 ? workers : 1);
+    char *values[] = {p->texts[0],
+                      p->which ? p->folder.data : NULL,
+                      (char *)(uintptr_t)device,
+                      (char *)(uintptr_t)device,
+                      p->texts[1],
+                      p->texts[2],
+                      given->num_workers == CONFIG_AUTO ? p->texts[3] : NULL};
+    for (int i = 0; i < (int)(sizeof values / sizeof *values); i++)
+        if (values[i] && (i < 2 || p->has_a_device)) {
+            p->settings[n++] = names[i];
+            p->settings[n++] = values[i];
+        }
+    return config_load(&p->cfg, p->line->config_path, n, p->settings, err);
+}
+
 /* The voice into --checkpoint-dir, then the vocoder into its folder `vocoder`: each with the settings of its
  * own network. */
-static int train_both(const CmdLine *line, json_t **report, int *code, int *stuck, Log *log, Err *err)
+static int train_in_turn(const CmdLine *line, json_t **report, int *code, int *stuck, Log *log, Err *err)
 {
-    static const char *const networks[] = {"voice", "vocoder"};
     json_t *all = report ? json_object() : NULL;
-    char **settings = calloc((size_t)line->setting_count + 4, sizeof *settings);
-    Buf folder = {0};
-    int rc = settings ? 0 : err_set(err, ERR_NOMEM, "no memory to train");
-    buf_printf(&folder, "%s/vocoder", line->cfg.checkpoint_dir);
-    for (int i = 0; i < 2 && !rc && !stop_requested; i++) {
-        char network[] = "--network", dir[] = "--checkpoint-dir", name[16];
-        Config cfg;
-        int n = line->setting_count;
+    int rc = 0;
+    for (int i = 0; i < BOTH && !rc && !stop_requested; i++) {
+        BothPart p = {.line = line, .which = i};
         json_t *one = NULL;
-        snprintf(name, sizeof name, "%s", networks[i]);
-        memcpy(settings, line->settings, (size_t)n * sizeof *settings);
-        settings[n++] = network;
-        settings[n++] = name;
-        if (i) {
-            settings[n++] = dir;
-            settings[n++] = folder.data;
+        rc = part_open(&p, err);
+        if (!rc) {
+            log_info(log, "network %s, into %s", networks[i], p.cfg.checkpoint_dir);
+            rc = train(&p.cfg, report ? &one : NULL, code, stuck, log, err);
         }
-        rc = config_load(&cfg, line->config_path, n, settings, err);
-        if (rc)
-            break;
-        log_info(log, "network %s, into %s", networks[i], cfg.checkpoint_dir);
-        rc = train(&cfg, report ? &one : NULL, code, stuck, log, err);
         if (one)
             json_object_set_new(all, networks[i], one);
         if (*stuck)
             return rc;
-        config_close(&cfg);
+        part_close(&p);
     }
     if (rc)
         json_decref(all);
     else if (report)
         *report = all;
-    buf_free(&folder);
-    free(settings);
     return rc;
+}
+
+/* In a process of its own: the summary goes to stdout, as that of one training. */
+static int train_part(void *arg, Log *log)
+{
+    BothPart *p = arg;
+    Err err = {0};
+    json_t *report = NULL;
+    int code = 0, stuck = 0;
+    int rc = train(&p->cfg, p->line->json ? &report : NULL, &code, &stuck, log, &err);
+    if (!rc && report)
+        rc = output_print(report, 9, &err);
+    return rc ? cmd_fail(log, &err) : code;
+}
+
+/* The two reports as one object, or one below the other. */
+static void print_parts(const SideJob *jobs, json_t **report)
+{
+    json_t *all = report ? json_object() : NULL;
+    for (int i = 0; i < BOTH; i++) {
+        const char *text = jobs[i].out.data;
+        if (!report && *text)
+            printf("%s %s", jobs[i].name, text);
+        else if (report && *text)
+            json_object_set_new(all, jobs[i].name, json_loads(text, 0, NULL));
+    }
+    if (report)
+        *report = all;
+}
+
+/* Each in a process of its own, so that they share nothing but the caches: one that fails does not take the
+ * other with it. */
+static int train_side_by_side(const CmdLine *line, json_t **report, int *code, Log *log, Err *err)
+{
+    BothPart parts[BOTH] = {0};
+    SideJob jobs[BOTH] = {0};
+    int rc = 0;
+    for (int i = 0; i < BOTH && !rc; i++) {
+        parts[i] = (BothPart){.line = line, .which = i, .has_a_device = 1};
+        jobs[i] = (SideJob){.name = networks[i], .run = train_part, .arg = &parts[i]};
+        rc = part_open(&parts[i], err);
+        if (!rc)
+            log_info(log, "network %s on %s, into %s", networks[i], parts[i].cfg.model_gpu,
+                     parts[i].cfg.checkpoint_dir);
+    }
+    if (!rc)
+        rc = side_by_side(jobs, BOTH, catch_signals, &stop_requested, log, err);
+    if (!rc)
+        print_parts(jobs, report);
+    for (int i = 0; i < BOTH; i++) {
+        if (!rc && jobs[i].code) {
+            log_error(log, "the training of the %s ended with exit code %d", networks[i], jobs[i].code);
+            *code = jobs[i].code > *code ? jobs[i].code : *code;
+        }
+        buf_free(&jobs[i].out);
+        part_close(&parts[i]);
+    }
+    return rc;
+}
+
+/* A GPU each, real or simulated: the CPU beside a GPU has the data to look after. */
+static int has_two_devices(const Config *cfg)
+{
+    const char *names[] = {cfg->model_gpu, cfg->data_gpu};
+    for (int i = 0; i < 2; i++)
+        if (strcmp(names[i], "auto") == 0 || strcmp(names[i], "cpu") == 0)
+            return 0;
+    return strcmp(names[0], names[1]) != 0;
 }
 
 int cmd_train(int argc, char **argv, Log *log)
@@ -461,8 +575,10 @@ int cmd_train(int argc, char **argv, Log *log)
     signal(SIGPIPE, SIG_IGN);
     if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
+    else if (line.cfg.network == NETWORK_BOTH && has_two_devices(&line.cfg))
+        rc = train_side_by_side(&line, wanted, &code, log, &err);
     else if (line.cfg.network == NETWORK_BOTH)
-        rc = train_both(&line, wanted, &code, &stuck, log, &err);
+        rc = train_in_turn(&line, wanted, &code, &stuck, log, &err);
     else
         rc = train(&line.cfg, wanted, &code, &stuck, log, &err);
     if (!rc && line.json)
