@@ -10,9 +10,9 @@ static inline uint16_t bf16_from_float(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    if ((bits & 0x7FFFFFFF) > 0x7F800000)
-        return (uint16_t)(bits >> 16 | 0x40); /* rounding would carry some of them into the sign */
-    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+    /* Rounding would carry some of what is not a number into the sign. */
+    uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16, kept = bits >> 16 | 0x40;
+    return (uint16_t)((bits & 0x7FFFFFFF) > 0x7F800000 ? kept : rounded);
 }
 
 static inline float bf16_to_float(uint16_t half)

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/bf16.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -422,37 +421,6 @@ void ranks_slice(const Ranks *r, int64_t n, int rank, int64_t *from, int64_t *to
     int64_t count = ranks_count(r), each = (n + count - 1) / count;
     *from = each * rank < n ? each * rank : n;
     *to = each * (rank + 1) < n ? each * (rank + 1) : n;
-}
-
-/* In pieces that stay in the cache while rank after rank is added. */
-void ranks_add(float *sum, const void *const *parts, int count, int64_t n, SumType type)
-{
-    enum { PIECE = 1024 };
-    float acc[PIECE];
-    for (int64_t at = 0; at < n; at += PIECE) {
-        int piece = n - at < PIECE ? (int)(n - at) : PIECE;
-        for (int k = 0; k < count; k++) {
-            const float *wide = (const float *)parts[k] + at;
-            const uint16_t *narrow = (const uint16_t *)parts[k] + at;
-            for (int i = 0; i < piece; i++) {
-                float x = type == SUM_BF16 ? bf16_to_float(narrow[i]) : wide[i];
-                acc[i] = k ? acc[i] + x : x;
-            }
-        }
-        memcpy(sum + at, acc, (size_t)piece * sizeof *acc);
-    }
-}
-
-void ranks_round(uint16_t *to, const float *from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = bf16_from_float(from[i]);
-}
-
-void ranks_widen(float *to, const uint16_t *from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = bf16_to_float(from[i]);
 }
 
 /* ---- faults ---- */

@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "ranks/rank_numbers.h"
 #include "ranks/ranks_private.h"
 
 typedef void *Handle; /* communicators, types, requests */
@@ -261,7 +262,7 @@ static int mpi_reduce(Ranks *r, float *p, int64_t n, SumType type, void *scratch
     int me = r->place.rank, count = r->place.count, rc = 0;
     const void *from = p;
     if (type == SUM_BF16) {
-        ranks_round(rounded_in(r, scratch, n), p, n);
+        rank_numbers_round(rounded_in(r, scratch, n), p, n);
         from = rounded_in(r, scratch, n);
     }
     for (int64_t at = 0; !rc && at < longest; at += step) {
@@ -279,7 +280,7 @@ static int mpi_reduce(Ranks *r, float *p, int64_t n, SumType type, void *scratch
         pthread_mutex_unlock(&m->lock);
         rc = finish(r, code, &request, "sum", err);
         if (!rc)
-            ranks_add(p + m->places[me], m->parts, count, mine, type);
+            rank_numbers_add(p + m->places[me], m->parts, count, mine, type);
     }
     return rc;
 }
@@ -294,7 +295,7 @@ static int mpi_collect(Ranks *r, float *p, int64_t n, SumType type, void *scratc
     ranks_slice(r, n, r->place.rank, &begin, &end);
     if (type == SUM_BF16) {
         all = rounded_in(r, scratch, n);
-        ranks_round((uint16_t *)all + begin, p + begin, end - begin);
+        rank_numbers_round((uint16_t *)all + begin, p + begin, end - begin);
     }
     for (int64_t at = 0; !rc && at < longest; at += step) {
         Handle request = NULL;
@@ -306,7 +307,7 @@ static int mpi_collect(Ranks *r, float *p, int64_t n, SumType type, void *scratc
         rc = finish(r, code, &request, "sum", err);
     }
     if (!rc && type == SUM_BF16)
-        ranks_widen(p, all, n);
+        rank_numbers_widen(p, all, n);
     return rc;
 }
 

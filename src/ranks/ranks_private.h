@@ -69,9 +69,4 @@ void rank_watch_fail(Ranks *r, Err *err, int everyones);
 /* The fault as an error to return, after waiting a little for the thread to find one. 0: there is none. */
 int rank_watch_fault(Ranks *r, double seconds, Err *err);
 
-/* Adds n numbers of every rank, in order: parts [count] each n of `type`, sum may be parts[0]. */
-void ranks_add(float *sum, const void *const *parts, int count, int64_t n, SumType type);
-void ranks_round(uint16_t *to, const float *from, int64_t n); /* to bf16 */
-void ranks_widen(float *to, const uint16_t *from, int64_t n); /* from bf16 */
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "ranks/rank_numbers.h"
 #include "ranks/ranks_private.h"
 
 enum { CHUNK = 1 << 16 }; /* numbers */
@@ -192,12 +193,12 @@ static int give_and_take(Ranks *r, float *p, int64_t n, int64_t from, int64_t to
 {
     char *out = type == SUM_BF16 ? scratch : (void *)p, *in = back == SUM_BF16 ? scratch : (void *)p;
     if (type == SUM_BF16)
-        ranks_round(scratch, p, n);
+        rank_numbers_round(scratch, p, n);
     add_send(r, LANE_SUM, 0, out, (size_t)n * width_of(type));
     add_receive(r, LANE_SUM, 0, in + (size_t)from * width_of(back), (size_t)(to - from) * width_of(back));
     int rc = move_all(r, LANE_SUM, err);
     if (!rc && back == SUM_BF16)
-        ranks_widen(p + from, (uint16_t *)scratch + from, to - from);
+        rank_numbers_widen(p + from, (uint16_t *)scratch + from, to - from);
     return rc;
 }
 
@@ -210,15 +211,15 @@ static void add_chunk(Ranks *r, float *p, int64_t m, SumType type, char *chunks,
     size_t each = (size_t)m * width_of(type);
     parts[0] = p;
     if (type == SUM_BF16) {
-        ranks_round(rounded, p, m);
+        rank_numbers_round(rounded, p, m);
         parts[0] = rounded;
     }
     for (int rank = 1; rank < r->place.count; rank++)
         parts[rank] = chunks + (size_t)(rank - 1) * each;
-    ranks_add(p, parts, r->place.count, m, type);
+    rank_numbers_add(p, parts, r->place.count, m, type);
     if (type == SUM_BF16 && round_sums) {
-        ranks_round(rounded, p, m);
-        ranks_widen(p, rounded, m);
+        rank_numbers_round(rounded, p, m);
+        rank_numbers_widen(p, rounded, m);
     }
 }
 
@@ -303,7 +304,7 @@ static int wire_collect(Ranks *r, float *p, int64_t n, SumType type, void *scrat
         return rc;
     ranks_slice(r, n, r->place.rank, &from, &to);
     if (type == SUM_BF16)
-        ranks_round((uint16_t *)scratch + from, p + from, to - from);
+        rank_numbers_round((uint16_t *)scratch + from, p + from, to - from);
     if (r->place.rank != 0)
         add_send(r, LANE_SUM, 0, all + (size_t)from * width, (size_t)(to - from) * width);
     for (int rank = 1; r->place.rank == 0 && rank < r->place.count; rank++) {
@@ -319,7 +320,7 @@ static int wire_collect(Ranks *r, float *p, int64_t n, SumType type, void *scrat
         add_receive(r, LANE_SUM, 0, all, (size_t)n * width);
     rc = move_all(r, LANE_SUM, err);
     if (!rc && type == SUM_BF16)
-        ranks_widen(p, scratch, n);
+        rank_numbers_widen(p, scratch, n);
     return rc;
 }
 
