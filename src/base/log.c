@@ -14,27 +14,32 @@ void log_init(Log *log, LogLevel level)
     *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)};
 }
 
-/* A message names ids, texts and paths of others. */
-static void put_tamed(FILE *out, const char *fmt, va_list ap)
+/* A whole line in one piece: on stderr every piece is a write of its own, and other processes may write there
+ * in between. The message names ids, texts and paths of others, which are tamed. */
+static void put_line(FILE *out, const char *before, const char *fmt, va_list ap)
 {
-    char small[2048], *text = small;
+    char small[2048], *line = small;
+    size_t from = strlen(before);
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(small, sizeof small, fmt, ap);
-    if (n >= (int)sizeof small) {
-        text = malloc((size_t)n + 1);
-        if (text)
-            vsnprintf(text, (size_t)n + 1, fmt, again);
+    int n = vsnprintf(small + from, sizeof small - from - 1, fmt, ap);
+    n = n < 0 ? 0 : n;
+    if ((size_t)n >= sizeof small - from - 1) {
+        line = malloc(from + (size_t)n + 2);
+        if (line)
+            vsnprintf(line + from, (size_t)n + 1, fmt, again);
         else { /* what fits must do */
-            text = small;
-            n = (int)sizeof small - 1;
+            line = small;
+            n = (int)(sizeof small - from - 2);
         }
     }
     va_end(again);
-    if (n > 0)
-        fwrite(text, 1, utf8_tame(text, (size_t)n), out);
-    if (text != small)
-        free(text);
+    memcpy(line, before, from);
+    size_t end = from + utf8_tame(line + from, (size_t)n);
+    line[end++] = '\n';
+    fwrite(line, 1, end, out);
+    if (line != small)
+        free(line);
 }
 
 /* A progress line on a terminal is erased first. It reappears with its next update. */
@@ -48,12 +53,10 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     Progress *p = log ? log->progress : NULL;
     if (p && __atomic_load_n(&p->shown, __ATOMIC_RELAXED) && log->is_tty)
         fputs(LOG_ERASE_LINE, out);
-    fputs(prefix[level], out);
     va_list ap;
     va_start(ap, fmt);
-    put_tamed(out, fmt, ap);
+    put_line(out, prefix[level], fmt, ap);
     va_end(ap);
-    fputc('\n', out);
     fflush(out);
     funlockfile(out);
 }
