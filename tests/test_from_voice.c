@@ -178,6 +178,31 @@ static void what_is_there_stays(void **state)
     buf_free(&again);
 }
 
+/* It belongs to no settings: pruning removes it, and leaves what these settings use. */
+static void pruning_removes_them(void **state)
+{
+    Hash128 settings;
+    Config cfg;
+    Err err = {0};
+    Log log = {.level = LOG_ERROR};
+    PrepareReport report = {0};
+    char where[400], path[500], more[500];
+    snprintf(where, sizeof where, "%s", new_folder());
+    free(make(&settings, where));
+    snprintf(path, sizeof path, "%s/predicted.index", where);
+    assert_true(is_there(path));
+    snprintf(more, sizeof more, "--cache-dir %s", where);
+    lab_config(&cfg, NULL, more);
+    const PrepareOptions o = {.text = 1, .mel = 1, .prune = 1};
+    if (prepare_run(&cfg, &o, &report, &log, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(report.pruned, 1);
+    assert_int_equal(report.mel.built, 0);
+    assert_false(is_there(path));
+    prepare_report_free(&report);
+    config_close(&cfg);
+}
+
 /* ---- runs ---- */
 
 static void resume_is_exact(void **state)
@@ -298,13 +323,10 @@ static void wrong_voices_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mels_are_those_of_validation),
-        cmocka_unit_test(what_is_there_stays),
-        cmocka_unit_test(resume_is_exact),
-        cmocka_unit_test(the_mels_are_learned),
-        cmocka_unit_test(a_vocoder_goes_on_with_them),
-        cmocka_unit_test(minutes_begin_anew),
-        cmocka_unit_test(wrong_voices_are_refused),
+        cmocka_unit_test(mels_are_those_of_validation), cmocka_unit_test(what_is_there_stays),
+        cmocka_unit_test(pruning_removes_them),         cmocka_unit_test(resume_is_exact),
+        cmocka_unit_test(the_mels_are_learned),         cmocka_unit_test(a_vocoder_goes_on_with_them),
+        cmocka_unit_test(minutes_begin_anew),           cmocka_unit_test(wrong_voices_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown_lab);
 }
