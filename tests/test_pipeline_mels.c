@@ -28,7 +28,7 @@ static void write_mels(const char *more, Hash128 settings)
     char *place = cache_place(corpora.cache, PREDICTED_STORE, settings);
     assert_int_equal(file_make_dirs(place, &err), 0);
     if (store_open(&audio, corpora.cache, AUDIO_STORE, &err) ||
-        store_build_open(&build, place, PREDICTED_STORE, NULL, settings, &err))
+        store_build_open(&build, place, PREDICTED_STORE, NULL, settings, 1, &err))
         fail_msg("%s", err.msg);
     for (uint64_t i = 0; i < audio.count; i++) {
         StoreEntry e;

@@ -1,5 +1,6 @@
 /* test_store.c - states of a store: built, taken over, interrupted, tidied; a kill or a full disk at any
  * moment costs nothing. */
+#include "cache/store_part.h"
 #include "support/store_testing.h"
 
 #include <errno.h>
@@ -215,14 +216,14 @@ static void test_salvage_wants_key_or_stamp_and_settings(void **state)
     StoreRecord rec = item_record(first[1], id, payload, 0);
     FileStamp other = rec.stamp;
     other.mtime_ns++;
-    assert_int_equal(store_build_open(&b, f.path, STORE, NULL, test_settings, NULL), 0);
+    assert_int_equal(store_build_open(&b, f.path, STORE, NULL, test_settings, 1, NULL), 0);
     assert_true(store_build_find_by_key(b, rec.id, rec.id_size, rec.key) >= 0);
     assert_true(store_build_find_by_stamp(b, rec.id, rec.id_size, &rec.stamp) >= 0);
     assert_int_equal(store_build_find_by_stamp(b, rec.id, rec.id_size, &other), -1);
     assert_int_equal(store_build_find_by_key(b, rec.id, rec.id_size, (Hash128){1, 2}), -1);
     assert_int_equal(store_build_find_by_key(b, "clip", 4, rec.key), -1);
     store_build_close(b);
-    assert_int_equal(store_build_open(&b, f.path, STORE, NULL, (Hash128){1, 1}, NULL), 0);
+    assert_int_equal(store_build_open(&b, f.path, STORE, NULL, (Hash128){1, 1}, 1, NULL), 0);
     assert_int_equal(store_build_find_by_key(b, rec.id, rec.id_size, rec.key), -1);
     assert_int_equal(store_build_find_by_stamp(b, rec.id, rec.id_size, &rec.stamp), -1);
     store_build_close(b);
@@ -241,7 +242,7 @@ static void test_entries_can_be_seen_before_the_commit(void **state)
     uint8_t payload[1024];
     char id[32];
     assert_int_equal(store_open(&old, f.path, STORE, NULL), 0);
-    assert_int_equal(store_build_open(&b, f.path, STORE, &old, test_settings, NULL), 0);
+    assert_int_equal(store_build_open(&b, f.path, STORE, &old, test_settings, 1, NULL), 0);
     for (size_t i = 0; i < m; i++) {
         assert_int_equal(build_one(b, &old, NULL, next[i], &o, payload, &r, NULL), 0);
         for (size_t k = i % 3 ? i : 0; k <= i; k++) { /* looked at while it grows */
@@ -284,6 +285,124 @@ static void test_segment_without_index(void **state)
     assert_folders_equal(&whole, &f);
     folder_remove(&f);
     folder_remove(&whole);
+}
+
+/* Three processes write a part each; what is not in the old state goes round among them. With commit = 0 they
+ * are killed: one has finished its part, one is in the middle of a record. */
+static void build_in_parts(const Folder *f, const Item *items, size_t n, int commit)
+{
+    enum { PARTS = 3 };
+    StorePart parts[PARTS];
+    StoreBuild *b;
+    Store old;
+    Err err = {0};
+    uint8_t payload[1024];
+    char id[32];
+    int present = store_open(&old, f->path, STORE, NULL) == 0, next_part = 0;
+    assert_int_equal(store_build_open(&b, f->path, STORE, present ? &old : NULL, test_settings, PARTS, &err),
+                     0);
+    for (int k = 0; k < PARTS; k++) {
+        uint32_t number;
+        uint64_t size;
+        store_build_part(b, k, &number, &size);
+        assert_int_equal(store_part_open(&parts[k], f->path, STORE, number, size, test_settings, &err), 0);
+    }
+    for (size_t i = 0; i < n; i++) {
+        StoreRecord rec = item_record(items[i], id, payload, 0);
+        int64_t at = present ? store_find(&old, rec.id, rec.id_size) : -1;
+        StoreEntry e;
+        IndexEntry added;
+        if (at >= 0)
+            store_entry(&old, (uint64_t)at, &e);
+        if (at >= 0 && hash_equal(e.key, rec.key)) {
+            assert_int_equal(store_build_keep(b, (uint64_t)at, NULL, &err), 0);
+            continue;
+        }
+        int k = next_part++ % PARTS;
+        assert_int_equal(store_part_add(&parts[k], &added, &rec, &err), 0);
+        assert_int_equal(store_build_enter(b, k, &added, rec.id, &err), 0);
+    }
+    for (int k = 0; k < PARTS; k++)
+        if (commit || k == 1) {
+            assert_int_equal(store_part_finish(&parts[k], &err), 0);
+            store_build_finished(b, k, parts[k].size);
+        }
+    if (commit && store_build_commit(b, NULL, 0, 0, &err))
+        fail_msg("%s", err.msg);
+    for (int k = 0; k < PARTS; k++) {
+        if (!commit && k == 2)
+            assert_int_equal(write(parts[k].fd_plus1 - 1, "MREC, and no more", 17), 17);
+        store_part_close(&parts[k]);
+    }
+    store_build_close(b);
+    store_close(&old);
+}
+
+static void test_parts_of_several_processes(void **state)
+{
+    for (int from_old = 0; from_old < 2; from_old++) {
+        Folder f = folder_make(), g = folder_make();
+        BuildReport r;
+        size_t n = items_first(first, 40), m = items_next(next, first, n);
+        if (from_old)
+            build_ok(&f, first, n, NULL, NULL);
+        folder_copy(&g, &f);
+        build_in_parts(&f, next, m, 1);
+        assert_state(&f, next, m, NULL);
+        assert_null(strstr(folder_names(&f), ".part"));
+        /* Killed: one process goes on, and has nothing left to do. */
+        build_in_parts(&g, next, m, 0);
+        assert_non_null(strstr(folder_names(&g), ".part"));
+        if (from_old)
+            assert_state(&g, first, n, NULL);
+        build_ok(&g, next, m, NULL, &r);
+        assert_int_equal(r.added, 0);
+        assert_true(r.salvaged > 0);
+        assert_state(&g, next, m, NULL);
+        assert_null(strstr(folder_names(&g), ".part"));
+        folder_remove(&f);
+        folder_remove(&g);
+    }
+}
+
+/* Many processes on a large corpus: what each has written stays where it is, and a second build finds nothing
+ * to tidy up. Small pieces become one. */
+static void test_large_parts_are_not_moved(void **state)
+{
+    for (int large = 0; large < 2; large++) {
+        Folder f = folder_make();
+        StoreBuild *b;
+        size_t n = items_first(first, 10), size = large ? (9u << 20) : 500;
+        BuildOptions o = {.payload = size};
+        uint8_t *payload = malloc(size);
+        char id[32];
+        assert_int_equal(store_build_open(&b, f.path, STORE, NULL, test_settings, 2, NULL), 0);
+        for (size_t i = 0; i < n; i += 5) {
+            StorePart part;
+            uint32_t number;
+            uint64_t left;
+            store_build_part(b, i > 0, &number, &left);
+            assert_int_equal(store_part_open(&part, f.path, STORE, number, left, test_settings, NULL), 0);
+            for (size_t k = i; k < i + 5; k++) {
+                StoreRecord rec = item_record(first[k], id, payload, size);
+                IndexEntry added;
+                assert_int_equal(store_part_add(&part, &added, &rec, NULL), 0);
+                assert_int_equal(store_build_enter(b, i > 0, &added, rec.id, NULL), 0);
+            }
+            assert_int_equal(store_part_finish(&part, NULL), 0);
+            store_build_finished(b, i > 0, part.size);
+            store_part_close(&part);
+        }
+        assert_int_equal(store_build_commit(b, NULL, 0, 0, NULL), 0);
+        store_build_close(b);
+        const char *want = large ? "mel-0001.seg mel-0002.seg mel.index " : "mel-0003.seg mel.index ";
+        assert_string_equal(folder_names(&f), want);
+        build_ok(&f, first, n, &o, NULL);
+        assert_string_equal(folder_names(&f), want);
+        assert_state(&f, first, n, &o);
+        free(payload);
+        folder_remove(&f);
+    }
 }
 
 static void test_strays_are_removed(void **state)
@@ -554,6 +673,8 @@ int main(void)
         cmocka_unit_test(test_strays_are_removed),
         cmocka_unit_test(test_lost_index_brings_records_back),
         cmocka_unit_test(test_big_store_keeps_its_segments),
+        cmocka_unit_test(test_parts_of_several_processes),
+        cmocka_unit_test(test_large_parts_are_not_moved),
         cmocka_unit_test(test_too_many_segments_become_one),
         cmocka_unit_test(test_kills),
         cmocka_unit_test(test_write_fails_in_the_segment),

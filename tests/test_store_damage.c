@@ -302,7 +302,7 @@ static void test_hostile_records(void **state)
             file_put(path, copy, sound.size);
             is_found(&f);
             StoreBuild *b; /* and as a thing to be salvaged */
-            if (store_build_open(&b, f.path, "mel", NULL, test_settings, NULL) == 0)
+            if (store_build_open(&b, f.path, "mel", NULL, test_settings, 1, NULL) == 0)
                 store_build_find_by_key(b, "clip-0000", 9, (Hash128){1, 2});
             store_build_close(b);
         }
@@ -339,7 +339,7 @@ static void test_cut_while_open(void **state)
     /* Keeps all, reads one behind the cut, and must not commit. */
     StoreBuild *b;
     StoreEntry e;
-    assert_int_equal(store_build_open(&b, f.path, STORE, &s, test_settings, &err), 0);
+    assert_int_equal(store_build_open(&b, f.path, STORE, &s, test_settings, 1, &err), 0);
     for (uint64_t i = 0; i < s.count; i++)
         assert_int_equal(store_build_keep(b, i, NULL, &err), 0);
     assert_int_equal(store_build_entry(b, COUNT - 1, &e, &err), 0);

@@ -53,9 +53,13 @@ void log_line(Log *log, LogLevel level, const char *fmt, ...)
     Progress *p = log ? log->progress : NULL;
     if (p && __atomic_load_n(&p->shown, __ATOMIC_RELAXED) && log->is_tty)
         fputs(LOG_ERASE_LINE, out);
+    char before[40] = "";
+    if (log && log->ranks > 1)
+        snprintf(before, sizeof before, "[rank %d] ", log->rank);
+    snprintf(before + strlen(before), sizeof before - strlen(before), "%s", prefix[level]);
     va_list ap;
     va_start(ap, fmt);
-    put_line(out, prefix[level], fmt, ap);
+    put_line(out, before, fmt, ap);
     va_end(ap);
     fflush(out);
     funlockfile(out);

@@ -12,10 +12,11 @@
 typedef enum { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } LogLevel;
 
 typedef struct Log {
-    FILE *out;      /* where lines go; NULL: stderr */
-    LogLevel level; /* the most detailed level that is printed */
-    int is_tty;     /* `out` is a terminal: a progress line may be rewritten in place */
-    void *progress; /* the Progress that is running, or NULL; log_line erases its line before it prints */
+    FILE *out;       /* where lines go; NULL: stderr */
+    LogLevel level;  /* the most detailed level that is printed */
+    int is_tty;      /* `out` is a terminal: a progress line may be rewritten in place */
+    int rank, ranks; /* with ranks > 1 every line begins with "[rank N] " */
+    void *progress;  /* the Progress that is running, or NULL; log_line erases its line before it prints */
 } Log;
 
 void log_init(Log *log, LogLevel level); /* to stderr */

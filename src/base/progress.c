@@ -68,6 +68,8 @@ static void print_line(Progress *p, double now, int last)
     flockfile(out);
     if (log->is_tty)
         fputs(LOG_ERASE_LINE, out);
+    if (log->ranks > 1)
+        fprintf(out, "[rank %d] ", log->rank);
     fprintf(out, "%s %llu/%llu %s (%.0f %%), %s %s/s%s", p->what, (unsigned long long)p->done,
             (unsigned long long)p->total, p->unit, percent, speed, p->unit, tail);
     /* On a terminal the next line overwrites this one. */
@@ -80,16 +82,29 @@ static void print_line(Progress *p, double now, int last)
     p->last_print = now;
 }
 
+/* Nothing is printed at first, then at most one line per interval. */
+static void print_at_times(Progress *p)
+{
+    if (!p->log || p->log->level < LOG_INFO)
+        return;
+    double now = clock_now(), interval = p->log->is_tty ? TTY_INTERVAL : PLAIN_INTERVAL;
+    if (now - p->start >= QUIET_TIME && now - p->last_print >= interval)
+        print_line(p, now, 0);
+}
+
 void progress_add(Progress *p, uint64_t n)
 {
     pthread_mutex_lock(&p->mutex);
     p->done += n;
-    /* Nothing is printed at first, then at most one line per interval. */
-    if (p->log && p->log->level >= LOG_INFO) {
-        double now = clock_now(), interval = p->log->is_tty ? TTY_INTERVAL : PLAIN_INTERVAL;
-        if (now - p->start >= QUIET_TIME && now - p->last_print >= interval)
-            print_line(p, now, 0);
-    }
+    print_at_times(p);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_set(Progress *p, uint64_t done)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->done = done > p->done ? done : p->done;
+    print_at_times(p);
     pthread_mutex_unlock(&p->mutex);
 }
 

@@ -6,57 +6,18 @@
  * the same, the record stays and gets the new stamp. */
 #include "cache/builder.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/ordered.h"
-#include "base/progress.h"
 #include "cache/accept.h"
+#include "cache/builder_private.h"
 #include "cache/places.h"
 
-#define SLOTS_PER_WORKER 4               /* results that may wait for their turn */
-#define MAX_AUDIO_FILE ((size_t)1 << 30) /* bytes; no clip within max_audio_length comes near it */
-#define MOST_DETAIL 500                  /* bytes of a detail that was kept as a record */
-
-/* Where the record of an utterance comes from. */
-enum { FROM_NOWHERE, FROM_OLD, FROM_SALVAGE, FROM_WORK };
-typedef struct Source {
-    FileStamp stamp; /* from_audio; zeros otherwise */
-    int64_t number;  /* old entry or salvage token; of FROM_WORK the old entry to compare with, or -1 */
-    uint8_t from;
-} Source;
-
-typedef struct Worker { /* one per thread */
-    void *state;        /* the producer's */
-    Buf bytes;
-} Worker;
-
-struct Builder {
-    const Producer *producer;
-    char *dir; /* of its store; see places.h */
-    Preparation *p;
-    CacheReport *report;
-    StoreBuild *build;
-    Store old_store;
-    const Store *old; /* NULL when there is no old state to use */
-    uint8_t *damaged; /* [old->count], or NULL when it was not verified */
-    Hash128 settings;
-    Source *sources;   /* [dataset->count] */
-    uint8_t *accepted; /* [entries of the new state] */
-    uint32_t *work;    /* [work_count] utterances to produce, in order */
-    size_t work_count;
-    size_t handed; /* of work, given out by builder_next */
-    size_t placed; /* utterances that have their place in the new state, or none */
-    Worker *workers;
-    Produced *results; /* [slots] */
-    int threads, slots;
-    Progress progress;
-    char verifying[24]; /* name of the progress line */
-};
+#define SLOTS_PER_WORKER 4 /* results that may wait for their turn */
+#define MOST_DETAIL 500    /* bytes of a detail that was kept as a record */
 
 /* ---- the old state ---- */
 
@@ -104,22 +65,6 @@ static int open_old(Builder *b, Err *err)
 
 static int is_damaged(const Builder *b, int64_t entry) { return b->damaged && b->damaged[entry]; }
 
-/* The stamp of the audio file. 1: there is none, and the utterance is rejected. */
-static int stamp_audio(Builder *b, size_t i, Err *err)
-{
-    const Utterance *u = &b->p->dataset->utterances[i];
-    char path[PATH_MAX];
-    Err why = {0};
-    int missing = dataset_audio_path(b->p->dataset, u, path, sizeof path, &why);
-    if (!missing)
-        missing = file_stamp(&b->sources[i].stamp, path, &why);
-    if (!missing)
-        return 0;
-    RejectReason reason = missing == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
-    int rc = preparation_reject(b->p, i, reason, why.msg, err);
-    return rc ? rc : 1;
-}
-
 /* The old entry: taken as it is, kept for a comparison of bytes, or of no use. */
 static void look_at_old(Builder *b, Source *s, const Utterance *u, Hash128 key)
 {
@@ -137,6 +82,8 @@ static void look_at_old(Builder *b, Source *s, const Utterance *u, Hash128 key)
         s->from = FROM_OLD;
     else if (!usable || !from_audio)
         s->number = -1;
+    else
+        s->old_key = e.key;
 }
 
 /* A record that an interrupted build left behind is as good as an old one. */
@@ -151,20 +98,17 @@ static void look_at_salvage(Builder *b, Source *s, const Utterance *u, Hash128 k
 }
 
 /* Old state, leftovers, work, in this order; what is rejected already and has no record gets none. */
-static int find_sources(Builder *b, Err *err)
+static void find_sources(Builder *b)
 {
     const Dataset *d = b->p->dataset;
+    const FileStamp none = {0};
     for (size_t i = 0; i < d->count; i++) {
         const Utterance *u = &d->utterances[i];
         Source *s = &b->sources[i];
         Hash128 key = {0};
-        if (b->producer->from_audio) {
-            int rc = stamp_audio(b, i, err);
-            if (rc < 0)
-                return rc;
-            if (rc)
-                continue;
-        } else
+        if (b->producer->from_audio && memcmp(&s->stamp, &none, sizeof none) == 0)
+            continue;
+        if (!b->producer->from_audio)
             key = b->producer->key(b->settings, u, key);
         look_at_old(b, s, u, key);
         if (s->from == FROM_NOWHERE)
@@ -174,7 +118,6 @@ static int find_sources(Builder *b, Err *err)
             b->work[b->work_count++] = (uint32_t)i;
         }
     }
-    return 0;
 }
 
 /* Utterances that were rejected in the meantime need no work. */
@@ -199,23 +142,13 @@ static const FileStamp *new_stamp(const Builder *b, const Source *s)
     return b->producer->from_audio ? &s->stamp : NULL;
 }
 
-/* Those that need no work, up to the next that does. */
-static int place_reused(Builder *b, Err *err)
+/* One that needs no work. */
+static int place_reused(Builder *b, size_t i, Err *err)
 {
-    int rc = 0;
-    for (; !rc && b->placed < b->p->dataset->count; b->placed++) {
-        const Source *s = &b->sources[b->placed];
-        if (s->from == FROM_WORK)
-            break;
-        if (s->from == FROM_NOWHERE)
-            continue;
-        if (s->from == FROM_OLD)
-            rc = store_build_keep(b->build, (uint64_t)s->number, new_stamp(b, s), err);
-        else
-            rc = store_build_salvage(b->build, s->number, new_stamp(b, s), err);
-        b->report->reused += b->p->rejected[b->placed] == REJECT_NONE;
-    }
-    return rc;
+    const Source *s = &b->sources[i];
+    b->report->reused += b->p->rejected[i] == REJECT_NONE;
+    return s->from == FROM_OLD ? store_build_keep(b->build, (uint64_t)s->number, new_stamp(b, s), err)
+                               : store_build_salvage(b->build, s->number, new_stamp(b, s), err);
 }
 
 /* The file was touched, but its bytes are the same. */
@@ -227,7 +160,46 @@ static int keep_old(Builder *b, const Source *s, Err *err)
     return store_build_keep(b->build, (uint64_t)s->number, new_stamp(b, s), err);
 }
 
-static int add_record(Builder *b, const Source *s, const Utterance *u, const Produced *r, Err *err)
+/* What a member of the group made of an utterance. */
+static int place_told(Builder *b, size_t i, int member, SharePiece *piece, Err *err)
+{
+    const Utterance *u = &b->p->dataset->utterances[i];
+    Told t;
+    const void *data;
+    char name[128];
+    IndexEntry e;
+    if (!told_next(piece, &t, &data) || t.utterance != i)
+        return err_set(err, ERR_DATA, "%s has nothing to say about %.*s, which it was to prepare",
+                       share_name(b->p->share, member, name, sizeof name), (int)u->id.n, u->id.p);
+    if (t.reason != REJECT_NONE)
+        return preparation_reject_told(b->p, &t, data, err);
+    if (!b->build) /* the rest is the leader's */
+        return 0;
+    if (t.size != sizeof e)
+        return keep_old(b, &b->sources[i], err);
+    memcpy(&e, data, sizeof e);
+    b->report->built += e.status == 0;
+    return store_build_enter(b->build, member, &e, u->id.p, err);
+}
+
+/* The new state, in the order of the utterances. */
+static int place_all(Builder *b, SharePieces *pieces, Err *err)
+{
+    int rc = 0;
+    size_t work = 0;
+    for (size_t i = 0; i < b->p->dataset->count && !rc; i++) {
+        uint8_t from = b->sources[i].from;
+        if (from == FROM_WORK) {
+            int member = b->owners[work++];
+            rc = place_told(b, i, member, &pieces->of[member], err);
+        } else if (from != FROM_NOWHERE && b->build)
+            rc = place_reused(b, i, err);
+    }
+    return rc;
+}
+
+static int add_record(Builder *b, const Source *s, const Utterance *u, const Produced *r, IndexEntry *added,
+                      Err *err)
 {
     StoreRecord rec = {.id = u->id.p,
                        .id_size = u->id.n,
@@ -244,141 +216,49 @@ static int add_record(Builder *b, const Source *s, const Utterance *u, const Pro
         rec.format = r->format;
         rec.payload = r->payload.data;
         rec.payload_size = r->payload.size;
-        b->report->built++;
     }
-    return store_build_add(b->build, &rec, err);
+    return store_part_add(&b->part, added, &rec, err);
+}
+
+/* For the line of rank 0: what all ranks have done. */
+static void show_progress(Builder *b)
+{
+    share_tell(b->p->share, b->placed);
+    progress_set(&b->progress, b->placed + share_done(b->p->share));
 }
 
 int builder_place(Builder *b, Produced *r, Err *err)
 {
-    int rc = place_reused(b, err);
-    if (rc)
-        return rc;
-    size_t i = b->placed++;
+    size_t i = b->mine[b->placed++];
     const Utterance *u = &b->p->dataset->utterances[i];
-    progress_add(&b->progress, 1);
+    IndexEntry added;
+    show_progress(b);
+    if (share_failed(b->p->share))
+        return err_set(err, ERR_RANKS, "another rank has failed");
     /* A rejection that may be bad luck leaves no trace in the store. */
-    if (r->reason != REJECT_NONE && !accept_is_lasting(r->reason))
-        return preparation_reject(b->p, i, r->reason, r->detail, err);
-    if (r->is_old)
-        return keep_old(b, &b->sources[i], err);
+    if (r->reason != REJECT_NONE && !accept_is_lasting(r->reason)) {
+        told_add(&b->told, i, (int)r->reason, r->detail, strlen(r->detail));
+        return 0;
+    }
+    if (r->is_old) {
+        told_add(&b->told, i, 0, NULL, 0);
+        return 0;
+    }
     if (r->payload.failed)
         return err_set(err, ERR_NOMEM, "no memory for the %s of %.*s", b->producer->store, (int)u->id.n,
                        u->id.p);
     /* From audio the worker has made the key: only it has the bytes. */
     if (!b->producer->from_audio)
         r->key = b->producer->key(b->settings, u, (Hash128){0});
-    return add_record(b, &b->sources[i], u, r, err);
+    int rc = add_record(b, &b->sources[i], u, r, &added, err);
+    if (!rc)
+        told_add(&b->told, i, 0, &added, sizeof added);
+    return rc;
 }
 
 const Utterance *builder_next(Builder *b)
 {
-    return b->handed < b->work_count ? &b->p->dataset->utterances[b->work[b->handed++]] : NULL;
-}
-
-/* ---- work on audio files ---- */
-
-/* The file's bytes, and a check that they did not change while being read. 0, or a negative code with the
- * reason in detail. */
-static int read_audio(Buf *bytes, const char *path, const FileStamp *expected, char *detail, size_t cap)
-{
-    Err err = {0};
-    FileStamp after;
-    buf_clear(bytes);
-    int rc = file_read(bytes, path, MAX_AUDIO_FILE, &err);
-    if (!rc)
-        rc = file_stamp(&after, path, &err);
-    if (rc)
-        snprintf(detail, cap, "%s", err.msg);
-    else if (memcmp(&after, expected, sizeof after) != 0) {
-        snprintf(detail, cap, "the file changed while it was being read");
-        rc = ERR_DATA;
-    }
-    return rc;
-}
-
-/* In any thread: reads the file, and has a record made when the old one does not hold. */
-static void work(void *user, int thread, int slot, uint64_t item)
-{
-    Builder *b = user;
-    Worker *w = &b->workers[thread];
-    Produced *r = &b->results[slot];
-    size_t i = b->work[item];
-    const Utterance *u = &b->p->dataset->utterances[i];
-    const Source *s = &b->sources[i];
-    char path[PATH_MAX];
-    Err err = {0};
-    *r = (Produced){.payload = r->payload};
-    int rc = dataset_audio_path(b->p->dataset, u, path, sizeof path, &err);
-    if (rc)
-        snprintf(r->detail, sizeof r->detail, "%s", err.msg);
-    else
-        rc = read_audio(&w->bytes, path, &s->stamp, r->detail, sizeof r->detail);
-    if (rc) {
-        r->reason = rc == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
-        return;
-    }
-    r->key = b->producer->key(b->settings, u, hash_bytes(w->bytes.data, w->bytes.size));
-    /* The stamp has changed; have the bytes? */
-    if (s->number >= 0) {
-        StoreEntry e;
-        store_entry(b->old, (uint64_t)s->number, &e);
-        r->is_old = hash_equal(e.key, r->key) && !is_damaged(b, s->number);
-    }
-    if (!r->is_old)
-        b->producer->produce(w->state, r, &(ProducerInput){path, w->bytes.data, w->bytes.size});
-}
-
-/* In the caller's thread, in order. */
-static int finish(void *user, int slot, uint64_t item, Err *err)
-{
-    Builder *b = user;
-    return builder_place(b, &b->results[slot], err);
-}
-
-/* The first worker holds what the others share. */
-static int open_workers(Builder *b, Err *err)
-{
-    int rc = 0;
-    b->workers = mem_calloc((size_t)b->threads, sizeof *b->workers);
-    b->results = mem_calloc((size_t)b->slots, sizeof *b->results);
-    if (!b->workers || !b->results)
-        return err_set(err, ERR_NOMEM, "no memory for %d workers", b->threads);
-    for (int i = 0; i < b->threads && !rc; i++)
-        rc = b->producer->open(&b->workers[i].state, i ? b->workers[0].state : NULL, b->p->cfg, err);
-    return rc;
-}
-
-/* The first one last. */
-static void close_workers(Builder *b)
-{
-    for (int i = b->threads - 1; i >= 0 && b->workers; i--) {
-        b->producer->close(b->workers[i].state);
-        buf_free(&b->workers[i].bytes);
-    }
-    for (int i = 0; i < b->slots && b->results; i++)
-        buf_free(&b->results[i].payload);
-    free(b->workers);
-    free(b->results);
-    b->workers = NULL;
-    b->results = NULL;
-}
-
-/* Memory is bounded by the slots, not by the corpus. */
-static int run_workers(Builder *b, Err *err)
-{
-    OrderedJob job = {.name = b->producer->store,
-                      .items = b->work_count,
-                      .workers = b->p->workers,
-                      .slots = b->slots,
-                      .user = b,
-                      .work = work,
-                      .finish = finish};
-    int rc = open_workers(b, err);
-    if (!rc)
-        rc = ordered_run(&job, err);
-    close_workers(b);
-    return rc;
+    return b->handed < b->mine_count ? &b->p->dataset->utterances[b->mine[b->handed++]] : NULL;
 }
 
 /* ---- the end ---- */
@@ -394,7 +274,7 @@ static RejectReason judge_entry(const Builder *b, const StoreEntry *e, char *det
 }
 
 /* Rejects the utterances that have a record and are not used all the same; marks the others as accepted. */
-static int pass_on_rejections(Builder *b, Err *err)
+static int pass_on_rejections(Builder *b, Buf *passed_on, Err *err)
 {
     uint64_t next = 0, n = store_build_count(b->build);
     int rc = 0;
@@ -418,6 +298,7 @@ static int pass_on_rejections(Builder *b, Err *err)
             continue;
         }
         b->report->reused -= b->sources[i].from == FROM_OLD || b->sources[i].from == FROM_SALVAGE;
+        told_add(passed_on, i, (int)reason, detail, strlen(detail));
         rc = preparation_reject(b->p, i, reason, detail, err);
     }
     return rc;
@@ -451,25 +332,44 @@ static int choose_place(Builder *b, Err *err)
     return file_make_dirs(b->dir, err);
 }
 
-/* Everything that can fail before the first file is read. */
-static int open_parts(Builder *b, Err *err)
+/* The old state and the place of the new one are the leader's business. */
+static int open_states(Builder *b, Err *err)
 {
-    size_t count = b->p->dataset->count;
-    b->settings = b->producer->settings(b->p->cfg);
-    if (hash_equal(b->settings, (Hash128){0}))
-        return settings_unknown(b->producer->store, err);
     int rc = choose_place(b, err);
     if (!rc)
         rc = open_old(b, err);
     if (!rc)
-        rc = store_build_open(&b->build, b->dir, b->producer->store, b->old, b->settings, err);
+        rc = store_build_open(&b->build, b->dir, b->producer->store, b->old, b->settings,
+                              share_count(b->p->share), err);
+    return rc;
+}
+
+/* Everything that can fail before the first file is read. */
+static int open_parts(Builder *b, Err *err)
+{
+    size_t count = b->p->dataset->count;
+    char what[64];
+    b->settings = b->producer->settings(b->p->cfg);
+    if (hash_equal(b->settings, (Hash128){0}))
+        return settings_unknown(b->producer->store, err);
+    snprintf(what, sizeof what, "what %s records depend on", b->producer->store);
+    int rc = share_agree(b->p->share, what, b->settings.lo, err);
+    if (!rc && share_leads(b->p->share)) {
+        share_watch_begin(b->p->share, NULL, NULL);
+        rc = open_states(b, err);
+        share_watch_end(b->p->share);
+    }
     if (rc)
         return rc;
     b->sources = mem_calloc(count, sizeof *b->sources);
     b->work = mem_calloc(count, sizeof *b->work);
     if (!b->sources || !b->work)
         return err_set(err, ERR_NOMEM, "no memory for %zu utterances", count);
-    return find_sources(b, err);
+    if (b->producer->from_audio && (rc = builder_stamp(b, err)))
+        return rc;
+    if (share_leads(b->p->share))
+        find_sources(b);
+    return builder_plan(b, err);
 }
 
 int builder_open(Builder **out, const Producer *producer, Preparation *p, CacheReport *report, Err *err)
@@ -486,7 +386,7 @@ int builder_open(Builder **out, const Producer *producer, Preparation *p, CacheR
     b->slots = b->threads * SLOTS_PER_WORKER;
     int rc = open_parts(b, err);
     /* Headers of the files that will be read; those of kept records were looked at when they were made. */
-    if (!rc && producer->from_audio && b->work_count > 0)
+    if (!rc && producer->from_audio)
         rc = preparation_probe(p, b->work, b->work_count, err);
     report->seconds += clock_now() - start;
     if (rc) {
@@ -497,26 +397,59 @@ int builder_open(Builder **out, const Producer *producer, Preparation *p, CacheR
     return 0;
 }
 
+static void look_at_others(void *user) { show_progress(user); }
+
+/* Waits for the results of all, and shows how far the others are. */
+static int gather_results(Builder *b, SharePieces *pieces, Err *err)
+{
+    share_watch_begin(b->p->share, look_at_others, b);
+    int rc = builder_tell(b, pieces, err);
+    share_watch_end(b->p->share);
+    return rc;
+}
+
+/* Has this process's share done and gathers what all have made. */
+static int run_share(Builder *b, SharePieces *pieces, Err *err)
+{
+    uint64_t all;
+    int rc = builder_share_out(b, err);
+    if (!rc)
+        rc = share_begin(b->p->share, b->mine_count, &all, err);
+    if (rc)
+        return rc;
+    progress_begin(&b->progress, b->p->log, b->producer->store, b->producer->unit, all);
+    if (b->mine_count > 0) {
+        uint64_t most = b->mine_count; /* no more workers than there is work */
+        int workers = (uint64_t)b->p->workers > most ? (int)most : b->p->workers;
+        rc = b->producer->run ? b->producer->run(b, b->p, workers, err) : builder_run_audio(b, err);
+    }
+    if (!rc)
+        rc = gather_results(b, pieces, err);
+    progress_end(&b->progress);
+    return rc;
+}
+
 int builder_run(Builder *b, Err *err)
 {
     double start = clock_now();
-    int rc = 0;
+    SharePieces pieces = {0};
+    Buf passed_on = {0};
     /* The other cache's work, since open, may have rejected some. */
     drop_rejected(b);
-    if (b->work_count > 0) {
-        uint64_t most = b->work_count; /* no more workers than there is work */
-        int workers = (uint64_t)b->p->workers > most ? (int)most : b->p->workers;
-        progress_begin(&b->progress, b->p->log, b->producer->store, b->producer->unit, b->work_count);
-        rc = b->producer->run ? b->producer->run(b, b->p, workers, err) : run_workers(b, err);
-        progress_end(&b->progress);
-    }
+    int rc = run_share(b, &pieces, err);
+    share_watch_begin(b->p->share, NULL, NULL);
     if (!rc)
-        rc = place_reused(b, err);
+        rc = place_all(b, &pieces, err);
+    share_pieces_free(&pieces);
     /* Records that are not made from audio are never rejections, and no limit applies to them. */
-    if (!rc && b->producer->from_audio)
-        rc = pass_on_rejections(b, err);
-    if (!rc)
+    if (!rc && b->build && b->producer->from_audio)
+        rc = pass_on_rejections(b, &passed_on, err);
+    if (!rc && b->build)
         rc = commit(b, err);
+    share_watch_end(b->p->share);
+    if (!rc)
+        rc = builder_follow_commit(b, &passed_on, err);
+    buf_free(&passed_on);
     b->report->seconds += clock_now() - start;
     return rc;
 }
@@ -525,12 +458,16 @@ void builder_close(Builder *b)
 {
     if (!b)
         return;
+    store_part_close(&b->part);
     store_build_close(b->build);
     store_close(&b->old_store);
+    buf_free(&b->told);
     free(b->damaged);
     free(b->sources);
     free(b->accepted);
     free(b->work);
+    free(b->owners);
+    free(b->mine);
     free(b->dir);
     free(b);
 }

@@ -35,7 +35,7 @@ static int read_head(IndexHeader *h, const char *dir, const char *name)
     return there;
 }
 
-static char *own_folder(const char *dir, const char *name, Hash128 settings)
+char *cache_own_folder(const char *dir, const char *name, Hash128 settings)
 {
     char file[64];
     snprintf(file, sizeof file, "%s-%016llx", name, (unsigned long long)settings.hi);
@@ -61,7 +61,7 @@ static int is_whole(const char *dir, const char *name)
 char *cache_place(const char *dir, const char *name, Hash128 settings)
 {
     IndexHeader h;
-    char *own = own_folder(dir, name, settings);
+    char *own = cache_own_folder(dir, name, settings);
     if (!own)
         return NULL;
     /* An index that is damaged belongs to nobody: its place is free. */

@@ -18,6 +18,9 @@
  * memory. */
 char *cache_place(const char *dir, const char *name, Hash128 settings);
 
+/* The folder that such a store has when the folder itself holds one of other settings; malloc'd, or NULL. */
+char *cache_own_folder(const char *dir, const char *name, Hash128 settings);
+
 /* The error of a hash of settings that is zeros: no cache can be found or named without it. */
 int settings_unknown(const char *name, Err *err);
 

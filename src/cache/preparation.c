@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/ordered.h"
@@ -42,6 +43,15 @@ int preparation_reject(Preparation *p, size_t i, RejectReason reason, const char
     return 0;
 }
 
+int preparation_reject_told(Preparation *p, const Told *t, const void *data, Err *err)
+{
+    char detail[sizeof((Err){0}).msg];
+    if (t->utterance >= p->dataset->count || t->reason >= REJECT_COUNT)
+        return 0;
+    snprintf(detail, sizeof detail, "%.*s", (int)t->size, (const char *)data);
+    return preparation_reject(p, t->utterance, (RejectReason)t->reason, detail, err);
+}
+
 /* ---- the pre-flight ---- */
 
 typedef struct ProbeResult {
@@ -51,8 +61,10 @@ typedef struct ProbeResult {
 
 typedef struct Probe {
     Preparation *p;
-    const uint32_t *utterances; /* [count] */
+    const uint32_t *utterances; /* [count] of this rank */
     ProbeResult *results;       /* [slots] */
+    Buf told;                   /* those that cannot be used */
+    uint64_t done;
     Progress progress;
 } Probe;
 
@@ -80,35 +92,64 @@ static void probe_work(void *user, int thread, int slot, uint64_t item)
 static int probe_finish(void *user, int slot, uint64_t item, Err *err)
 {
     Probe *probe = user;
+    Share *share = probe->p->share;
     const ProbeResult *r = &probe->results[slot];
-    uint32_t i = probe->utterances[item];
-    progress_add(&probe->progress, 1);
-    probe->p->probed[i] = 1;
-    return r->reason == REJECT_NONE ? 0 : preparation_reject(probe->p, i, r->reason, r->detail, err);
+    share_tell(share, ++probe->done);
+    progress_set(&probe->progress, probe->done + share_done(share));
+    if (r->reason != REJECT_NONE)
+        told_add(&probe->told, probe->utterances[item], (int)r->reason, r->detail, strlen(r->detail));
+    return 0;
+}
+
+/* Gathers what all have found. */
+static int probe_tell(Probe *probe, Err *err)
+{
+    Preparation *p = probe->p;
+    SharePieces pieces;
+    Told t;
+    const void *data;
+    int rc = share_exchange(p->share, &pieces, &probe->told, err);
+    for (int k = 0; k < share_count(p->share) && !rc; k++)
+        while (!rc && told_next(&pieces.of[k], &t, &data))
+            rc = preparation_reject_told(p, &t, data, err);
+    share_pieces_free(&pieces);
+    return rc;
 }
 
 int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, Err *err)
 {
-    int slots = (p->workers > 0 ? p->workers : 1) * SLOTS_PER_WORKER;
-    uint32_t *left = mem_calloc(count, sizeof *left);
-    Probe probe = {.p = p, .utterances = left, .results = mem_calloc((size_t)slots, sizeof *probe.results)};
+    size_t slots = (size_t)(p->workers > 0 ? p->workers : 1) * SLOTS_PER_WORKER, left = 0;
+    size_t members = (size_t)share_count(p->share), me = (size_t)p->share->rank;
+    uint32_t *all = mem_calloc(count, sizeof *all);
+    Probe probe = {.p = p, .results = mem_calloc(slots, sizeof *probe.results)};
+    int rc = all && probe.results ? 0 : err_set(err, ERR_NOMEM, "no memory for the pre-flight");
+    /* Another cache may have looked at the same file before. */
+    for (size_t k = 0; k < count && !rc; k++)
+        if (!p->probed[utterances[k]]) {
+            p->probed[utterances[k]] = 1;
+            all[left++] = utterances[k];
+        }
+    size_t first = left * me / members, end = left * (me + 1) / members;
+    probe.utterances = all + first;
     OrderedJob job = {.name = "probe",
+                      .items = end - first,
                       .workers = p->workers,
-                      .slots = slots,
+                      .slots = (int)slots,
                       .user = &probe,
                       .work = probe_work,
                       .finish = probe_finish};
-    int rc = left && probe.results ? 0 : err_set(err, ERR_NOMEM, "no memory for the pre-flight");
-    /* Another cache may have looked at the same file before. */
-    for (size_t k = 0; k < count && !rc; k++)
-        if (!p->probed[utterances[k]])
-            left[job.items++] = utterances[k];
-    if (!rc && job.items > 0) {
-        progress_begin(&probe.progress, p->log, "audio headers", "files", job.items);
-        rc = ordered_run(&job, err);
+    uint64_t total;
+    if (!rc)
+        rc = share_begin(p->share, job.items, &total, err);
+    if (!rc) {
+        progress_begin(&probe.progress, p->log, "audio headers", "files", total);
+        rc = job.items > 0 ? ordered_run(&job, err) : 0;
+        if (!rc)
+            rc = probe_tell(&probe, err);
         progress_end(&probe.progress);
     }
-    free(left);
+    buf_free(&probe.told);
+    free(all);
     free(probe.results);
     return rc;
 }

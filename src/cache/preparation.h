@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cache/share.h"
 #include "config/config.h"
 #include "dataset/dataset.h"
 
@@ -19,9 +20,10 @@ typedef struct Preparation {
     int workers;       /* >= 0 */
     int verify;        /* 1: check every byte of the old caches first */
     Log *log;
+    Share *share; /* the ranks that prepare the folder together; they all have the same dataset */
 } Preparation;
 
-/* The caller has set cfg, dataset, dir, workers, verify and log; this allocates the rest. */
+/* The caller has set cfg, dataset, dir, workers, verify, log and share; this allocates the rest. */
 int preparation_open(Preparation *p, Err *err);
 /* Frees what preparation_open allocated; a zeroed one is allowed. */
 void preparation_close(Preparation *p);
@@ -29,8 +31,12 @@ void preparation_close(Preparation *p);
 /* Rejects an utterance; later reasons for the same one are ignored. detail is copied. 0 or ERR_NOMEM. */
 int preparation_reject(Preparation *p, size_t utterance, RejectReason reason, const char *detail, Err *err);
 
+/* The same with what a member of the group has found; data is its detail. */
+int preparation_reject_told(Preparation *p, const Told *t, const void *data, Err *err);
+
 /* The pre-flight check: reads the audio headers of these utterances, many at once, and rejects what cannot be
- * used, so that a bad corpus is known before the long work begins. Each header is read once in a run. */
+ * used, so that a bad corpus is known before the long work begins. Each header is read once in a run.
+ * Collective: each member of the group reads some of them. */
 int preparation_probe(Preparation *p, const uint32_t *utterances, size_t count, Err *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "audio/mel.h"
 #include "audio/process.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "cache/accept.h"
 #include "cache/limits.h"
 #include "cache/places.h"
@@ -171,13 +172,14 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
     return rc;
 }
 
-/* Drafts of rejected.tsv that a kill left behind. */
+/* Drafts of rejected.tsv, and tokens of ranks, that a kill left behind. */
 static void remove_drafts(const char *dir)
 {
     static const char draft[] = "rejected.tsv.tmp";
     DIR *d = opendir(dir);
     for (struct dirent *f; d && (f = readdir(d)) != NULL;)
-        if (strncmp(f->d_name, draft, sizeof draft - 1) == 0)
+        if (strncmp(f->d_name, draft, sizeof draft - 1) == 0 ||
+            strncmp(f->d_name, SHARE_TOKEN, sizeof SHARE_TOKEN - 1) == 0)
             unlinkat(dirfd(d), f->d_name, 0);
     if (d)
         closedir(d);
@@ -225,22 +227,57 @@ static int build_caches(Preparation *p, const PrepareOptions *options, PrepareRe
     return rc;
 }
 
-/* The dataset under the lock of its cache folder. */
-static int open_locked(Dataset *dataset, FileLock *lock, PrepareReport *report, const Config *cfg, Log *log,
-                       Err *err)
+/* What the ranks of a group must have in common: lines, and where each comes from. */
+static uint64_t dataset_hash(const Dataset *d)
+{
+    uint64_t h = d->count;
+    for (size_t i = 0; i < d->count; i++) {
+        const Utterance *u = &d->utterances[i];
+        uint64_t parts[4] = {h, hash64(u->id.p, u->id.n), hash64(u->text.p, u->text.n),
+                             (uint64_t)u->line << 8 | u->file};
+        h = hash64(parts, sizeof parts);
+    }
+    return h;
+}
+
+/* The lock is the leader's. Afterwards all ranks have the same dataset. */
+static int lock_shared(Dataset *dataset, FileLock *lock, Share *share, const PrepareReport *report,
+                       const Config *cfg, Log *log, Err *err)
 {
     int waited = 0;
-    int rc = dataset_open(dataset, cfg, err);
-    if (!rc)
-        rc = cache_folder(&report->cache_dir, cfg, err);
-    if (!rc)
+    Buf word = {0};
+    int rc = 0;
+    if (share_leads(share)) {
+        share_watch_begin(share, NULL, NULL);
         rc = prepare_lock(lock, &waited, report->cache_dir, log, err);
+        share_watch_end(share);
+    }
+    buf_add(&word, &waited, sizeof waited);
+    if (!rc)
+        rc = share_follow(share, &word, err);
+    if (!rc)
+        memcpy(&waited, word.data, sizeof waited);
+    buf_free(&word);
     /* The other run's user may have changed the metadata in the meantime. */
     if (!rc && waited) {
         dataset_close(dataset);
         rc = dataset_open(dataset, cfg, err);
     }
+    if (!rc && share->ranks)
+        rc = share_agree(share, "the metadata", dataset_hash(dataset), err);
     return rc;
+}
+
+/* The dataset under the lock of its cache folder. */
+static int open_locked(Dataset *dataset, FileLock *lock, Share *share, Ranks *ranks, PrepareReport *report,
+                       const Config *cfg, Log *log, Err *err)
+{
+    int rc = dataset_open(dataset, cfg, err);
+    if (!rc)
+        rc = cache_folder(&report->cache_dir, cfg, err);
+    if (!rc)
+        rc = share_open(share, ranks, report->cache_dir, err);
+    return rc ? rc : lock_shared(dataset, lock, share, report, cfg, log, err);
 }
 
 /* In the order of the lines, as people read the file. */
@@ -266,6 +303,14 @@ static int list_caches(PrepareReport *report, const PrepareOptions *options, con
     return rc ? rc : cache_list(&report->caches, cfg, err);
 }
 
+/* What the leader of a group writes, when all is built. */
+static int write_results(Dataset *dataset, const PrepareOptions *options, PrepareReport *report,
+                         const Config *cfg, Log *log, Err *err)
+{
+    int rc = dataset_write_rejected(dataset, report->rejected_path, err);
+    return rc ? rc : list_caches(report, options, cfg, log, err);
+}
+
 /* The lock is held until rejected.tsv is written: it belongs to the state of the caches. */
 int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
 {
@@ -273,15 +318,18 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
     *report = (PrepareReport){0};
     Dataset dataset = {0};
     FileLock lock = {0};
+    Share share = {0};
     Preparation p = {.cfg = cfg,
                      .dataset = &dataset,
-                     .workers = config_workers(cfg),
+                     .share = &share,
                      .verify = options->verify || cfg->cache_verification == VERIFY_FULL,
                      .log = log};
-    int rc = open_locked(&dataset, &lock, report, cfg, log, err);
+    int rc = open_locked(&dataset, &lock, &share, options->ranks, report, cfg, log, err);
     if (rc)
         goto done;
-    remove_drafts(report->cache_dir);
+    if (share_leads(&share))
+        remove_drafts(report->cache_dir);
+    p.workers = share.cores && cfg->num_workers == CONFIG_AUTO ? share.cores : config_workers(cfg);
     p.dir = report->cache_dir;
     report->rejected_path = file_join(report->cache_dir, "rejected.tsv");
     rc = report->rejected_path ? preparation_open(&p, err) : err_set(err, ERR_NOMEM, "no memory for a path");
@@ -292,11 +340,14 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
     if (rc)
         goto done;
     sum_up(report, &dataset);
-    rc = dataset_write_rejected(&dataset, report->rejected_path, err);
+    if (share_leads(&share))
+        rc = write_results(&dataset, options, report, cfg, log, err);
+    /* Nobody goes on, or says that all went well, before everything is written. */
     if (!rc)
-        rc = list_caches(report, options, cfg, log, err);
+        rc = ranks_barrier(options->ranks, err);
 done:
     preparation_close(&p);
+    share_close(&share);
     file_unlock(&lock);
     if (!rc && options->keep)
         *options->keep = dataset;

@@ -1,7 +1,9 @@
 /* prepare.h - a dataset folder -> caches that are complete and verified.
  * Reads the metadata, checks every audio header, builds what is missing or changed, and writes rejected.tsv
  * next to the caches. Of two runs on one cache folder, the second waits for the first and then finds the work
- * done. Threads: call from a process with no other threads (it forks phonemiser processes). */
+ * done. Ranks that see the same folder share the work out, and one store results; a host whose folder is its
+ * own prepares for itself. Threads: call from a process with no other threads (it forks phonemiser
+ * processes). */
 #ifndef MYXTTS_PREPARE_H
 #define MYXTTS_PREPARE_H
 
@@ -21,16 +23,17 @@ typedef struct PrepareOptions {
     int prune;            /* 1: remove the caches of other settings, when all else went well */
     int verify;           /* 1: check every byte of the caches and rebuild what is damaged */
     Dataset *keep;        /* receives the dataset that was read; the caller closes it. May be NULL */
+    Ranks *ranks; /* who prepares together; NULL: this process alone. prepare_run is then collective */
 } PrepareOptions;
 
 typedef struct PrepareReport {
     char *cache_dir, *rejected_path; /* malloc'd */
     uint64_t lines, accepted, rejected;
     uint64_t by_reason[REJECT_COUNT];
-    CacheReport text, mel, audio;
-    double seconds;       /* that the run took */
-    double audio_seconds; /* length of the accepted clips before trimming */
-    uint64_t clipped;     /* accepted clips that are clipped, and the share of their samples */
+    CacheReport text, mel, audio; /* of all ranks of the folder; only the lowest of them knows */
+    double seconds;               /* that the run took */
+    double audio_seconds;         /* length of the accepted clips before trimming */
+    uint64_t clipped;             /* accepted clips that are clipped, and the share of their samples */
     double clipped_share;
     uint64_t tokens, frames;            /* of the accepted utterances */
     uint32_t longest_text, longest_mel; /* tokens and frames, of all utterances, before the limits */

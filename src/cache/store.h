@@ -48,6 +48,8 @@ typedef struct Store {
 /* Reads the index, maps the segments and checks all offsets. ERR_MISSING if there is no such store;
  * ERR_DAMAGED or ERR_FORMAT if it cannot be used. */
 int store_open(Store *s, const char *dir, const char *name, Err *err);
+/* A number that is another for every state of the store, without opening it. ERR_MISSING, ERR_FORMAT. */
+int store_index_stamp(uint64_t *stamp, const char *dir, const char *name, Err *err);
 void store_close(Store *s); /* a zeroed or closed store is allowed */
 void store_entry(const Store *s, uint64_t i, StoreEntry *e);
 int64_t store_find(const Store *s, const char *id, uint32_t id_size); /* index of the entry, or -1 */
@@ -66,7 +68,7 @@ int store_entry_whole(const Store *s, uint64_t i);
  * there are any, store_entry_whole tells whether this entry is among the damaged. Costs nothing. */
 uint64_t store_entry_lost(const Store *s, uint64_t i);
 
-/* One entry of the new state. */
+/* A new record. */
 typedef struct StoreRecord {
     const char *id;
     uint32_t id_size;
@@ -78,20 +80,28 @@ typedef struct StoreRecord {
     uint64_t payload_size;
 } StoreRecord;
 
+struct IndexEntry;
 typedef struct StoreBuild StoreBuild;
-/* old is NULL if there is no usable old state. The caller must hold the lock of the folder. */
+/* old is NULL if there is no usable old state. parts: how many segments are written at once, each through a
+ * StorePart by a process of its own; 1 for store_build_add. The caller must hold the lock of the folder. */
 int store_build_open(StoreBuild **b, const char *dir, const char *name, const Store *old, Hash128 settings,
-                     Err *err);
+                     int parts, Err *err);
+/* For store_part_open: the number of the part and the bytes of records that a killed build left in it. */
+void store_build_part(const StoreBuild *b, int part, uint32_t *number, uint64_t *size);
+/* Says that store_part_finish has made the part a segment of `size` bytes. Call before the commit, for every
+ * part that has new records. */
+void store_build_finished(StoreBuild *b, int part, uint64_t size);
 /* Find a record that an interrupted build left behind: by key, or by the stamp of the source file (with the
  * same settings). Return a token >= 0 for store_build_salvage, or -1. */
 int64_t store_build_find_by_key(const StoreBuild *b, const char *id, uint32_t id_size, Hash128 key);
 int64_t store_build_find_by_stamp(const StoreBuild *b, const char *id, uint32_t id_size,
                                   const FileStamp *stamp);
-/* Append the next entry of the new state, in one of three ways: keep an old one, take over a leftover, add a
- * new one. Return 0 or a negative code. */
+/* Append the next entry of the new state, in one of four ways: keep an old one, take over a leftover, write a
+ * new one to the first part, or enter one that store_part_add has written. Return 0 or a negative code. */
 int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, Err *err);
 int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Err *err);
 int store_build_add(StoreBuild *b, const StoreRecord *r, Err *err);
+int store_build_enter(StoreBuild *b, int part, const struct IndexEntry *added, const char *id, Err *err);
 /* A view of entry i of the new state (for statistics before the commit). */
 int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *e, Err *err);
 /* Lets the system drop the pages that were read through store_build_entry. */

@@ -1,41 +1,42 @@
 /* store_build.c - from one state of a store to the next.
  *
  * The new state is a list of entries in the caller's order. Each comes from a record of the old state (keep),
- * from a record that an interrupted build left behind (salvage), or from a new record appended to the segment
- * being written (add).
+ * from a record that an interrupted build left behind (salvage), or from a new record in one of the parts,
+ * the segments being written (enter).
  *
- *   - mel-0002.part: records are appended here; complete ones survive a kill and are found again by their ids
+ *   - mel-0002.part: records are appended here (store_part.c), by one process for each part; complete ones
+ *     survive a kill and are found again by their ids
  *   - mel-0002.seg: the same file after fsync and rename
  *   - mel.index: replaced last; this makes the new state the current one
  *   - old segments: removed when no entry needs them any more
  *
- * Because the caller adds in a fixed order, a build that is killed and run again writes the same bytes as one
- * that is not. */
+ * Because records are written in a fixed order and a part that was left behind is written on, a build that is
+ * killed and run again by as many processes writes the same bytes as one that is not. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "cache/store_part.h"
 #include "cache/store_private.h"
 
-#define SMALL_STORE (64u << 20) /* below this size a store is always kept in one tidy segment */
-#define MAX_SEGMENTS 8
-#define FLUSH_AFTER (8u << 20)   /* bytes */
+#define SMALL_STORE (64u << 20)  /* bytes; a store below this size is always kept tidy */
+#define SMALL_SEGMENT (8u << 20) /* bytes; in such a store none is smaller, unless it is the only one */
+#define MAX_SEGMENTS 8           /* unless they are large */
 #define FORGET_AFTER (16u << 20) /* bytes read through a mapping */
 
 typedef struct Row { /* a segment of the new state */
     uint32_t number;
-    uint64_t size;
-    FileMap map;   /* of an old or found segment; the part is mapped when needed */
+    int is_part;   /* it is called .part, or is not there yet */
+    uint64_t size; /* of whole records and the header; 0: not there yet */
+    FileMap map;   /* of an old or found segment; a part is mapped when needed */
     int borrowed;  /* the map belongs to the old Store */
     uint64_t live; /* bytes of records that entries use */
 } Row;
@@ -52,10 +53,9 @@ struct StoreBuild {
     Hash128 settings;
     Row *rows;
     size_t row_count, row_cap;
-    uint32_t part_row; /* row of the segment being written */
-    int part_fd_plus1;
-    char *part_path;
-    uint64_t flushed;    /* bytes of the part that the disk has been told to write */
+    uint32_t *part_rows; /* [part_count] rows of the segments being written */
+    int part_count;
+    StorePart own;       /* of store_build_add; zeroed until there is a record */
     IndexEntry *entries; /* id_offset into ids */
     size_t count, cap;
     Buf ids;
@@ -130,71 +130,118 @@ static uint32_t segment_number(const char *file, const char *name, int *part)
     return 0;
 }
 
-static int number_in_rows(const StoreBuild *b, uint32_t number)
+static int number_in_rows(const StoreBuild *b, uint32_t number, int part)
 {
     for (size_t i = 0; i < b->row_count; i++)
-        if (b->rows[i].number == number)
+        if (b->rows[i].number == number && b->rows[i].is_part == part)
             return 1;
     return 0;
 }
 
 static int compare_rows(const void *a, const void *b)
 {
-    uint32_t x = ((const Row *)a)->number, y = ((const Row *)b)->number;
-    return (x > y) - (x < y);
+    const Row *x = a, *y = b;
+    int by_number = (x->number > y->number) - (x->number < y->number);
+    return by_number ? by_number : x->is_part - y->is_part;
 }
 
-/* Without an index, whatever whole segments are there are taken as rows to salvage from. */
-static int adopt_segments(StoreBuild *b, Err *err)
+/* ---- opening ---- */
+
+static char *row_path(const StoreBuild *b, const Row *row)
 {
+    return store_segment_path(b->dir, b->name, row->number, row->is_part);
+}
+
+/* Files with numbers behind those of the old state, in ascending order: what was being written when a build
+ * was interrupted or, without an index, everything there is. */
+static int list_leftovers(StoreBuild *b, Err *err)
+{
+    size_t first = b->row_count;
+    uint32_t highest = first ? b->rows[first - 1].number : 0;
     DIR *d = opendir(b->dir);
     if (!d)
         return err_set_errno(err, ERR_IO, "cannot read the folder %s", b->dir);
     int rc = 0, part;
     for (struct dirent *f; !rc && (f = readdir(d)) != NULL;) {
         uint32_t number = segment_number(f->d_name, b->name, &part);
-        if (!number || part)
-            continue;
-        /* Whole segments only: a part is taken up by salvage_part. */
-        Row row = {.number = number};
-        char *path = store_segment_path(b->dir, b->name, number, 0);
-        rc = path ? file_map(&row.map, path, err) : no_memory(b, err);
-        free(path);
-        /* Not a regular file; any other failure may pass, and must not cost the records. */
-        if (rc == ERR_FORMAT) {
-            rc = 0;
-            continue;
-        }
-        row.size = row.map.size;
-        int whole = !rc && segment_header_valid(&row.map, b->name, number);
-        if (whole)
-            rc = row_add(b, row, err);
-        if (!whole || rc)
-            file_unmap(&row.map);
+        if (number > highest)
+            rc = row_add(b, (Row){.number = number, .is_part = part}, err);
     }
     closedir(d);
-    if (b->row_count) /* qsort wants no NULL */
-        qsort(b->rows, b->row_count, sizeof *b->rows, compare_rows);
-    for (uint32_t row = 0; !rc && row < b->row_count; row++) {
-        uint64_t end;
-        rc = salvage_row(b, row, &end, err);
-    }
+    if (b->row_count > first) /* qsort wants no NULL */
+        qsort(b->rows + first, b->row_count - first, sizeof *b->rows, compare_rows);
     return rc;
 }
 
-/* Files of this store that nothing refers to, left by a kill between two steps; those numbered keep_part may
- * still be of use. */
-static void remove_strays(StoreBuild *b, uint32_t keep_part)
+/* Cuts off a record that is torn. */
+static int cut_part(const char *path, const Row *row, Err *err)
+{
+    if (row->map.size == row->size)
+        return 0;
+    return truncate(path, (off_t)row->size) ? err_set_errno(err, ERR_IO, "cannot cut %s", path) : 0;
+}
+
+/* Takes up a row that was left behind, up to its last whole record. 1: it is of no use. */
+static int open_leftover(StoreBuild *b, uint32_t at, Err *err)
+{
+    Row *row = &b->rows[at];
+    char *path = row_path(b, row), *part_path = store_segment_path(b->dir, b->name, row->number, 1);
+    int rc = path && part_path ? 0 : no_memory(b, err);
+    /* Killed between renaming the segment and replacing the index: it is a part again. Without an index it
+     * may be an old one as well, and stays. */
+    if (!rc && b->old && !row->is_part) {
+        rc = rename(path, part_path) ? err_set_errno(err, ERR_IO, "cannot rename %s", path) : 0;
+        row->is_part = 1;
+    }
+    if (!rc)
+        rc = file_map(&row->map, row->is_part ? part_path : path, err);
+    /* ERR_FORMAT: not a regular file; any other failure may pass, and must not cost the records. A part
+     * without a header was killed before its first record. */
+    if (rc == ERR_FORMAT || (!rc && !segment_header_valid(&row->map, b->name, row->number))) {
+        file_unmap(&row->map);
+        rc = 1;
+    }
+    if (!rc)
+        rc = salvage_row(b, at, &row->size, err);
+    if (!rc && row->is_part)
+        rc = cut_part(part_path, row, err);
+    else if (!rc)
+        row->size = row->map.size;
+    free(path);
+    free(part_path);
+    return rc;
+}
+
+static int take_leftovers(StoreBuild *b, Err *err)
+{
+    size_t kept = b->row_count;
+    int rc = list_leftovers(b, err);
+    for (size_t i = kept; i < b->row_count && !rc; i++) {
+        b->rows[kept] = b->rows[i];
+        /* No build leaves a segment and a part of the same number. */
+        int twice = kept > 0 && b->rows[kept - 1].number == b->rows[kept].number;
+        rc = twice ? 1 : open_leftover(b, (uint32_t)kept, err);
+        if (rc >= 0) {
+            kept += rc == 0;
+            rc = 0;
+        }
+    }
+    /* After a failure the rest is not open. */
+    b->row_count = kept;
+    return rc;
+}
+
+/* Files of this store that no row refers to, left by a kill between two steps, and drafts of the index. */
+static void remove_strays(StoreBuild *b)
 {
     DIR *d = opendir(b->dir);
     if (!d)
         return;
     size_t n = strlen(b->name);
     for (struct dirent *f; (f = readdir(d)) != NULL;) {
-        /* A part, or a segment that no row refers to; then a draft of the index. */
         int part;
         uint32_t number = segment_number(f->d_name, b->name, &part);
-        int stray = number && number != keep_part && (part || !number_in_rows(b, number));
+        int stray = number && !number_in_rows(b, number, part);
         stray =
             stray || (strncmp(f->d_name, b->name, n) == 0 && strncmp(f->d_name + n, ".index.tmp", 10) == 0);
         if (stray)
@@ -203,77 +250,29 @@ static void remove_strays(StoreBuild *b, uint32_t keep_part)
     closedir(d);
 }
 
-/* The names of the segment to be written; nothing is created before there is something to write. */
-static int name_part(StoreBuild *b, uint32_t number, Err *err)
+/* A row for each part: those that were left behind are written on, in order; then new ones. Numbers only
+ * grow: a name is never used for other bytes while an index may still refer to it. */
+static int name_parts(StoreBuild *b, int parts, Err *err)
 {
-    free(b->part_path);
-    b->part_path = store_segment_path(b->dir, b->name, number, 1);
-    if (!b->part_path)
+    b->part_rows = mem_calloc((size_t)parts, sizeof *b->part_rows);
+    if (!b->part_rows)
         return no_memory(b, err);
-    b->part_row = (uint32_t)b->row_count;
-    return row_add(b, (Row){.number = number}, err);
-}
-
-/* Takes up the part that an interrupted build left behind, if there is one, up to its last whole record. */
-static int salvage_part(StoreBuild *b, Err *err)
-{
-    Row *row = &b->rows[b->part_row];
-    char *seg_path = store_segment_path(b->dir, b->name, row->number, 0);
-    if (!seg_path)
-        return no_memory(b, err);
-    /* First make it a part again, then look what is in it, then cut off what is torn. */
-    int rc = 0, fd = -1;
-    /* Killed between renaming the segment and replacing the index: it is a part again. */
-    if (file_exists(seg_path) && rename(seg_path, b->part_path))
-        rc = err_set_errno(err, ERR_IO, "cannot rename %s", seg_path);
-    free(seg_path);
-    if (!rc)
-        rc = file_map(&row->map, b->part_path, err);
-    if (rc == ERR_MISSING)
-        return 0;
-    if (rc && rc != ERR_FORMAT) /* ERR_FORMAT: not a regular file */
-        return rc;
-    if (!segment_header_valid(&row->map, b->name, row->number)) {
-        file_unmap(&row->map);
-        /* Killed before its first record; part_open starts it anew if there is need. */
-        unlink(b->part_path);
-        return 0;
+    for (size_t i = 0; i < b->row_count && b->part_count < parts; i++)
+        if (b->rows[i].is_part)
+            b->part_rows[b->part_count++] = (uint32_t)i;
+    while (b->part_count < parts) {
+        uint32_t number = b->row_count ? b->rows[b->row_count - 1].number + 1 : 1;
+        b->part_rows[b->part_count++] = (uint32_t)b->row_count;
+        int rc = row_add(b, (Row){.number = number, .is_part = 1}, err);
+        if (rc)
+            return rc;
     }
-    rc = salvage_row(b, b->part_row, &row->size, err);
-    if (!rc && (fd = open(b->part_path, O_RDWR | O_CLOEXEC)) < 0)
-        rc = err_set_errno(err, ERR_IO, "cannot open %s", b->part_path);
-    if (!rc && (ftruncate(fd, (off_t)row->size) || lseek(fd, 0, SEEK_END) < 0))
-        rc = err_set_errno(err, ERR_IO, "cannot cut %s", b->part_path);
-    if (rc && fd >= 0)
-        close(fd);
-    else if (!rc)
-        b->part_fd_plus1 = fd + 1;
-    return rc;
+    return 0;
 }
 
-/* Creates the part on the first need. */
-static int part_open(StoreBuild *b, Err *err)
-{
-    Row *row = &b->rows[b->part_row];
-    if (b->part_fd_plus1)
-        return 0;
-    int fd = open(b->part_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return err_set_errno(err, ERR_IO, "cannot create %s", b->part_path);
-    b->part_fd_plus1 = fd + 1;
-    /* The header names the store and the number, so that a file that was copied elsewhere is not taken for
-     * ours. */
-    SegmentHeader h = {.version = STORE_VERSION, .number = row->number};
-    memcpy(h.magic, SEGMENT_MAGIC, 8);
-    snprintf(h.store, sizeof h.store, "%s", b->name);
-    h.checksum = segment_header_checksum(&h);
-    row->size = sizeof h;
-    return file_write_all(fd, &h, sizeof h, b->part_path, err);
-}
-
-/* Rows are the old segments in their order, or what is found without an index; the part comes last. */
+/* Rows are the old segments in their order, then what is found beside them, then new parts. */
 int store_build_open(StoreBuild **out, const char *dir, const char *name, const Store *old, Hash128 settings,
-                     Err *err)
+                     int parts, Err *err)
 {
     ASSERT_CMP(strlen(name), <, 16);
     StoreBuild *b = mem_calloc(1, sizeof *b);
@@ -293,18 +292,12 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
                            .map = old->segments[row],
                            .borrowed = 1},
                      err);
-    if (!rc && !old)
-        rc = adopt_segments(b, err);
-    /* Numbers only grow: a name is never used for other bytes while an index may still refer to it. */
-    uint32_t next = 1;
-    for (size_t i = 0; i < b->row_count; i++)
-        next = b->rows[i].number >= next ? b->rows[i].number + 1 : next;
-    if (!rc) {
-        remove_strays(b, next);
-        rc = name_part(b, next, err);
-    }
     if (!rc)
-        rc = salvage_part(b, err);
+        rc = take_leftovers(b, err);
+    if (!rc) {
+        remove_strays(b);
+        rc = name_parts(b, parts, err);
+    }
     if (!rc)
         rc = salvage_index(b, err);
     if (rc) {
@@ -314,6 +307,22 @@ int store_build_open(StoreBuild **out, const char *dir, const char *name, const 
     *out = b;
     return 0;
 }
+
+void store_build_part(const StoreBuild *b, int part, uint32_t *number, uint64_t *size)
+{
+    const Row *row = &b->rows[b->part_rows[part]];
+    *number = row->number;
+    *size = row->size;
+}
+
+void store_build_finished(StoreBuild *b, int part, uint64_t size)
+{
+    Row *row = &b->rows[b->part_rows[part]];
+    row->is_part = 0;
+    row->size = size;
+}
+
+/* ---- entries of the new state ---- */
 
 /* By key, or by stamp when key is NULL; always with the same settings. */
 static int64_t find_salvaged(const StoreBuild *b, const char *id, uint32_t id_size, const Hash128 *key,
@@ -376,121 +385,70 @@ int store_build_keep(StoreBuild *b, uint64_t old_entry, const FileStamp *stamp, 
     return entry_add(b, e, id, err);
 }
 
-/* The index repeats what the record's header says, so that opening a store touches no segment. */
-static IndexEntry entry_of_record(const RecordHeader *r, uint32_t row, uint64_t offset)
-{
-    IndexEntry e = {.key = {r->key[0], r->key[1]},
-                    .offset = offset,
-                    .size = r->size,
-                    .payload_size = r->payload_size,
-                    .payload_offset = r->payload_offset,
-                    .segment = row,
-                    .items = r->items,
-                    .status = r->status,
-                    .format = r->format,
-                    .extra = r->extra,
-                    .id_size = r->id_size};
-    memcpy(e.stamp, r->stamp, sizeof e.stamp);
-    return e;
-}
-
 /* A whole record of a build that did not finish. */
 int store_build_salvage(StoreBuild *b, int64_t token, const FileStamp *stamp, Err *err)
 {
     const Salvaged *s = &b->salvaged[token];
     const RecordHeader *r = salvaged_record(b, (size_t)token);
-    IndexEntry e = entry_of_record(r, s->row, s->offset);
+    IndexEntry e = entry_of_record(r, s->offset);
+    e.segment = s->row;
     if (stamp)
         stamp_to_words(e.stamp, stamp);
     b->changed = 1;
     return entry_add(b, e, (const char *)(r + 1), err);
 }
 
-/* A new record, at the end of the part. */
-int store_build_add(StoreBuild *b, const StoreRecord *rec, Err *err)
+/* A new record, which is in its part already. */
+int store_build_enter(StoreBuild *b, int part, const IndexEntry *added, const char *id, Err *err)
 {
-    static const uint8_t zeros[STORE_ALIGN] = {0};
-    RecordHeader h = {.magic = RECORD_MAGIC,
-                      .id_size = rec->id_size,
-                      .payload_size = rec->payload_size,
-                      .items = rec->items,
-                      .status = rec->status,
-                      .format = rec->format,
-                      .extra = rec->extra,
-                      .key = {rec->key.lo, rec->key.hi},
-                      .settings = {b->settings.lo, b->settings.hi}};
-    stamp_to_words(h.stamp, &rec->stamp);
-    /* header, id, zeros, payload, zeros: payload and record begin at multiples of STORE_ALIGN. */
-    uint64_t head = sizeof h + rec->id_size, aligned_head = round_up(head, STORE_ALIGN);
-    h.payload_offset = (uint32_t)aligned_head;
-    h.size = aligned_head + round_up(rec->payload_size, STORE_ALIGN);
-    size_t pad1 = (size_t)(aligned_head - head), pad2 = (size_t)(h.size - aligned_head - rec->payload_size);
-    struct iovec parts[5] = {{&h, sizeof h},
-                             {(void *)(uintptr_t)rec->id, rec->id_size},
-                             {(void *)(uintptr_t)zeros, pad1},
-                             {(void *)(uintptr_t)rec->payload, (size_t)rec->payload_size},
-                             {(void *)(uintptr_t)zeros, pad2}};
-    h.checksum = hash64_parts(parts, 5); /* h.checksum is still zero here */
-    int rc = part_open(b, err);
-    if (rc)
-        return rc;
-    /* One call for all pieces: a kill leaves at most one torn record, at the end. */
-    Row *part = &b->rows[b->part_row];
-    int fd = b->part_fd_plus1 - 1;
-    ssize_t n = writev(fd, parts, 5);
-    if (n != (ssize_t)h.size) { /* a short write is rare: the rest piece by piece */
-        uint64_t done = n < 0 ? 0 : (uint64_t)n;
-        if (n < 0 && errno != EINTR)
-            rc = err_set_errno(err, ERR_IO, "cannot write %s", b->part_path);
-        for (int i = 0; i < 5 && !rc; i++) {
-            if (done >= parts[i].iov_len) {
-                done -= parts[i].iov_len;
-                continue;
-            }
-            rc = file_write_all(fd, (const char *)parts[i].iov_base + done, parts[i].iov_len - done,
-                                b->part_path, err);
-            done = 0;
-        }
-    }
-    if (rc) {
-        if (rc == ERR_NOSPACE)
-            err_hint(err, "free some space, or put the cache on another disk with --cache-dir, and run the "
-                          "same command again: it goes on where it stopped");
-        /* The torn record; the next build would cut it anyway. */
-        if (ftruncate(fd, (off_t)part->size) == 0)
-            lseek(fd, 0, SEEK_END);
-        return rc;
-    }
-    IndexEntry e = entry_of_record(&h, b->part_row, part->size);
-    part->size += h.size;
-    /* The disk begins now, so that the fsync at the end has little left to wait for. */
-    if (part->size - b->flushed > FLUSH_AFTER) {
-        sync_file_range(fd, (off_t)b->flushed, (off_t)(part->size - b->flushed), SYNC_FILE_RANGE_WRITE);
-        b->flushed = part->size;
-    }
+    IndexEntry e = *added;
+    e.segment = b->part_rows[part];
     b->changed = 1;
-    return entry_add(b, e, rec->id, err);
+    return entry_add(b, e, id, err);
+}
+
+int store_build_add(StoreBuild *b, const StoreRecord *r, Err *err)
+{
+    IndexEntry added;
+    const Row *row = &b->rows[b->part_rows[0]];
+    int rc =
+        b->own.path ? 0 : store_part_open(&b->own, b->dir, b->name, row->number, row->size, b->settings, err);
+    if (!rc)
+        rc = store_part_add(&b->own, &added, r, err);
+    return rc ? rc : store_build_enter(b, 0, &added, r->id, err);
 }
 
 uint64_t store_build_count(const StoreBuild *b) { return b->count; }
 
-/* Entries of the part are written but not mapped yet: the mapping is made when one is asked for. */
+/* The row as its file is now. */
+static int map_row(StoreBuild *b, Row *row, uint64_t least, Err *err)
+{
+    FileMap grown;
+    char *path = row_path(b, row);
+    int rc = path ? file_map(&grown, path, err) : no_memory(b, err);
+    if (!rc) {
+        file_unmap(&row->map);
+        row->map = grown;
+        if (row->map.size < least)
+            rc = err_set(err, ERR_IO, "%s became shorter while it was being written", path);
+    }
+    free(path);
+    return rc;
+}
+
+/* Entries of a part are written but not mapped yet: the mapping is made when one is asked for. */
 int store_build_entry(StoreBuild *b, uint64_t i, StoreEntry *out, Err *err)
 {
     ASSERT_CMP(i, <, b->count);
     const IndexEntry *e = &b->entries[i];
     Row *row = &b->rows[e->segment];
+    uint64_t end = e->offset + e->size;
     /* The part has grown since it was mapped. */
-    if (row->map.size < e->offset + e->size) {
-        ASSERT_CMP(e->segment, ==, b->part_row);
-        FileMap grown;
-        int rc = file_map(&grown, b->part_path, err);
+    if (row->map.size < end) {
+        ASSERT(!row->borrowed);
+        int rc = map_row(b, row, end, err);
         if (rc)
             return rc;
-        file_unmap(&row->map);
-        row->map = grown;
-        if (row->map.size < row->size)
-            return err_set(err, ERR_IO, "%s became shorter while it was being written", b->part_path);
     }
     entry_view(out, e, b->ids.data, &row->map, row->number);
     return 0;
@@ -564,32 +522,24 @@ done:
     return rc;
 }
 
-/* The part becomes a segment, or vanishes when nothing in it is of use. */
-static int finish_part(StoreBuild *b, Err *err)
+/* Parts that nobody wrote on become segments, or vanish when nothing in them is of use. */
+static int finish_parts(StoreBuild *b, Err *err)
 {
-    int fd = b->part_fd_plus1 - 1;
-    Row *part = &b->rows[b->part_row];
-    if (fd < 0)
-        return 0;
-    if (part->live == 0) {
-        unlink(b->part_path);
-        close(fd);
-        b->part_fd_plus1 = 0;
-        return 0;
+    int rc = 0;
+    for (size_t i = 0; i < b->row_count && !rc; i++) {
+        Row *row = &b->rows[i];
+        if (!row->is_part || row->size == 0)
+            continue;
+        StorePart part;
+        rc = store_part_open(&part, b->dir, b->name, row->number, row->size, b->settings, err);
+        if (!rc && row->live == 0)
+            store_part_drop(&part);
+        else if (!rc)
+            rc = store_part_finish(&part, err);
+        row->is_part = rc != 0;
+        store_part_close(&part);
     }
-    /* Bytes before name: after the rename the segment must be whole whatever happens. */
-    if (fsync(fd))
-        return err_set_errno(err, ERR_IO, "cannot sync %s", b->part_path);
-    char *seg = store_segment_path(b->dir, b->name, part->number, 0);
-    if (!seg)
-        return no_memory(b, err);
-    int rc = rename(b->part_path, seg)
-                 ? err_set_errno(err, ERR_IO, "cannot rename %s to %s", b->part_path, seg)
-                 : 0;
-    free(seg);
-    close(fd);
-    b->part_fd_plus1 = 0;
-    return rc ? rc : file_sync_dir_of(b->part_path, err);
+    return rc;
 }
 
 /* A part that came to nothing leaves its number free for the next one: two rows may then share it, and only
@@ -619,18 +569,20 @@ static void remove_unused_segments(StoreBuild *b)
 static int is_untidy(const StoreBuild *b)
 {
     /* Dead bytes are records that were replaced; they cost disk and page cache. */
-    uint64_t total = 0, live = 0;
+    uint64_t total = 0, live = 0, smallest = UINT64_MAX;
     size_t rows = 0;
     for (size_t i = 0; i < b->row_count; i++) {
-        if (b->rows[i].live == 0)
+        const Row *row = &b->rows[i];
+        if (row->live == 0)
             continue;
         rows++;
-        live += b->rows[i].live;
-        total += b->rows[i].size - sizeof(SegmentHeader);
+        live += row->live;
+        total += row->size - sizeof(SegmentHeader);
+        smallest = row->size < smallest ? row->size : smallest;
     }
-    if (rows > MAX_SEGMENTS || total - live > live / 3)
+    if ((rows > MAX_SEGMENTS && total / rows < SMALL_STORE) || total - live > live / 3)
         return 1;
-    return total < SMALL_STORE && (rows > 1 || total != live);
+    return total < SMALL_STORE && ((rows > 1 && smallest < SMALL_SEGMENT) || total != live);
 }
 
 /* Records that were read through a mapping may have been zeros: nothing made of them is kept. */
@@ -647,100 +599,96 @@ static int check_lost(const StoreBuild *b, Err *err)
     return 0;
 }
 
-/* Copies every live record, in entry order, to a new segment. */
-static int rewrite_all(StoreBuild *b, Err *err)
+/* Copies every live record, in entry order, to a new segment, the last row. */
+static int rewrite_all(StoreBuild *b, StorePart *part, Err *err)
 {
     uint64_t seen = 0;
     /* The number after the highest that is in use. */
     uint32_t number = 0;
     for (size_t i = 0; i < b->row_count; i++)
         number = b->rows[i].live && b->rows[i].number > number ? b->rows[i].number : number;
-    /* The finished part has to be mapped to be copied from. */
-    for (size_t i = 0; i < b->row_count; i++) {
-        Row *row = &b->rows[i];
-        if (row->live == 0 || row->map.size >= row->size)
-            continue;
-        char *path = store_segment_path(b->dir, b->name, row->number, 0);
-        file_unmap(&row->map);
-        int rc = path ? file_map(&row->map, path, err) : no_memory(b, err);
-        free(path);
-        if (rc)
-            return rc;
-    }
-    /* From here on records are copied as they are; their checksums hold. */
-    int rc = name_part(b, number + 1, err);
+    /* What was written has to be mapped to be copied from. */
+    int rc = 0;
+    for (size_t i = 0; i < b->row_count && !rc; i++)
+        if (b->rows[i].live > 0 && b->rows[i].map.size < b->rows[i].size)
+            rc = map_row(b, &b->rows[i], b->rows[i].size, err);
+    uint32_t to = (uint32_t)b->row_count;
     if (!rc)
-        rc = part_open(b, err);
-    Row *part = rc ? NULL : &b->rows[b->part_row];
+        rc = row_add(b, (Row){.number = number + 1, .is_part = 1}, err);
+    if (!rc)
+        rc = store_part_open(part, b->dir, b->name, number + 1, 0, b->settings, err);
     for (size_t i = 0; i < b->count && !rc; i++) {
         IndexEntry *e = &b->entries[i];
+        Row *from = &b->rows[e->segment];
         /* write() alone would say "Bad address" of a page that is gone. */
-        if (!segment_record(&b->rows[e->segment].map, e->offset) && (rc = check_lost(b, err)))
+        if (!segment_record(&from->map, e->offset) && (rc = check_lost(b, err)))
             break;
-        rc = file_write_all(b->part_fd_plus1 - 1, b->rows[e->segment].map.data + e->offset, e->size,
-                            b->part_path, err);
+        /* Records are copied as they are; their checksums hold. */
+        uint64_t at = 0;
+        rc = store_part_copy(part, &at, from->map.data + e->offset, e->size, err);
         if (rc)
             break;
-        b->rows[e->segment].live -= e->size;
-        part->live += e->size;
+        from->live -= e->size;
+        b->rows[to].live += e->size;
         seen += e->size;
         /* Memory in use stays small, however large the store. */
         if (seen > FORGET_AFTER) {
             store_build_forget(b);
             seen = 0;
         }
-        e->segment = b->part_row;
-        e->offset = part->size;
-        part->size += e->size;
+        e->segment = to;
+        e->offset = at;
     }
+    if (!rc)
+        b->rows[to].size = part->size;
     return rc;
 }
 
-/* A rewrite that failed: its copies are of no use to anyone, the records are still where the index says. Once
- * it is a segment it is left alone: the index may name it already, and if not, the next build
- * takes it away. */
-static void drop_rewrite(StoreBuild *b)
+/* If it fails, its copies are of no use to anyone, the records are still where the index says. Once it is a
+ * segment it is left alone: the index may name it already, and if not, the next build takes it away. */
+static int tidy(StoreBuild *b, const void *blob, uint64_t blob_size, Err *err)
 {
-    if (!b->part_fd_plus1)
-        return;
-    close(b->part_fd_plus1 - 1);
-    b->part_fd_plus1 = 0;
-    unlink(b->part_path);
+    StorePart part = {0};
+    int rc = rewrite_all(b, &part, err);
+    if (!rc)
+        rc = store_part_finish(&part, err);
+    if (!rc) {
+        b->rows[b->row_count - 1].is_part = 0;
+        rc = write_index(b, blob, blob_size, err);
+    }
+    if (!rc)
+        remove_unused_segments(b);
+    else
+        store_part_drop(&part);
+    store_part_close(&part);
+    return rc;
 }
 
 /* Nothing is written when nothing has changed. */
 int store_build_commit(StoreBuild *b, const void *blob, uint64_t blob_size, int rewrite, Err *err)
 {
     int rc = check_lost(b, err);
+    if (!rc && b->own.added) {
+        rc = store_part_finish(&b->own, err);
+        store_build_finished(b, 0, b->own.size);
+    }
+    if (!rc)
+        rc = finish_parts(b, err);
     if (rc)
         return rc;
     /* First make the new state hold, then tidy up: a kill in between costs disk space, not data. */
     if (store_build_changed(b, blob, blob_size)) {
-        rc = finish_part(b, err);
-        if (!rc)
-            rc = write_index(b, blob, blob_size, err);
+        rc = write_index(b, blob, blob_size, err);
         if (rc)
             return rc;
         remove_unused_segments(b);
-    } else {
-        b->rows[b->part_row].live = 0;
-        rc = finish_part(b, err);
     }
-    if (!rc && b->count > 0 && (rewrite || is_untidy(b))) {
-        rc = rewrite_all(b, err);
-        if (!rc)
-            rc = finish_part(b, err);
-        if (!rc)
-            rc = write_index(b, blob, blob_size, err);
-        if (!rc)
-            remove_unused_segments(b);
-        else
-            drop_rewrite(b);
-        /* The new state holds already; tidying it can wait for room. */
-        if (rc == ERR_NOSPACE && !rewrite) {
-            err_clear(err);
-            rc = 0;
-        }
+    if (b->count > 0 && (rewrite || is_untidy(b)))
+        rc = tidy(b, blob, blob_size, err);
+    /* The new state holds already; tidying it can wait for room. */
+    if (rc == ERR_NOSPACE && !rewrite) {
+        err_clear(err);
+        rc = 0;
     }
     return rc;
 }
@@ -749,22 +697,16 @@ void store_build_close(StoreBuild *b)
 {
     if (!b)
         return;
-    if (b->part_fd_plus1) {
-        /* Nothing but a header, and nothing to go on from: leave no trace. */
-        int empty = b->rows[b->part_row].size <= sizeof(SegmentHeader);
-        close(b->part_fd_plus1 - 1);
-        if (empty)
-            unlink(b->part_path);
-    }
+    store_part_close(&b->own);
     for (size_t i = 0; i < b->row_count; i++)
         if (!b->rows[i].borrowed)
             file_unmap(&b->rows[i].map);
     free(b->rows);
+    free(b->part_rows);
     free(b->entries);
     buf_free(&b->ids);
     free(b->salvaged);
     map_free(&b->by_id);
-    free(b->part_path);
     free(b->dir);
     free(b->name);
     free(b);

@@ -36,6 +36,9 @@ const RecordHeader *segment_record(const FileMap *m, uint64_t offset);
 void entry_view(StoreEntry *out, const IndexEntry *e, const char *ids, const FileMap *segment,
                 uint32_t number);
 
+/* The index repeats what the record's header says, so that opening a store touches no segment. */
+IndexEntry entry_of_record(const RecordHeader *r, uint64_t offset);
+
 void stamp_to_words(uint64_t out[4], const FileStamp *s);
 void stamp_from_words(FileStamp *s, const uint64_t in[4]);
 

@@ -1,9 +1,11 @@
 /* store_read.c - opening a store: read the index, map the segments, check both once, then trust them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -205,6 +207,24 @@ int store_open(Store *s, const char *dir, const char *name, Err *err)
 fail:
     free(path);
     store_close(s);
+    return rc;
+}
+
+int store_index_stamp(uint64_t *stamp, const char *dir, const char *name, Err *err)
+{
+    IndexHeader h;
+    *stamp = 0;
+    char *path = store_index_path(dir, name);
+    if (!path)
+        return err_set(err, ERR_NOMEM, "no memory for a path");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int rc = fd < 0 ? err_set_errno(err, ERR_IO, "cannot open %s", path)
+                    : file_pread_all(fd, &h, sizeof h, 0, path, err);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    if (!rc)
+        *stamp = h.checksum;
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/data.h"
 #include "cmd/format.h"
+#include "cmd/join.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 
@@ -19,7 +20,8 @@ static const char *usage_text =
     "[--json]\n\n"
     "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches "
     "and\n"
-    "lists every line that cannot be used, with the reason, in rejected.tsv beside them.";
+    "lists every line that cannot be used, with the reason, in rejected.tsv beside them.\n"
+    "mpirun -n 4 myxtts prepare ... shares the work out among four processes, on one host or several.";
 
 /* What one stage built and reused; `checked` only where every byte was looked at. */
 static json_t *stage_json(const CacheReport *r, int verified)
@@ -168,6 +170,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
          "afterwards remove the caches of other settings in the folder; each is named with its size first"},
     };
     CmdLine line;
+    Ranks *ranks = NULL;
     Err err = {0};
     PrepareReport report = {0};
     Dataset dataset = {0};
@@ -185,15 +188,18 @@ int cmd_prepare(int argc, char **argv, Log *log)
             err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
         goto done;
     }
+    rc = join_ranks(&ranks, line.verbose, log, &err);
     options.keep = &dataset;
-    rc = prepare_run(&line.cfg, &options, &report, log, &err);
+    options.ranks = ranks;
+    if (!rc)
+        rc = prepare_run(&line.cfg, &options, &report, log, &err);
     if (rc)
         goto done;
     /* The setting makes prepare verify too; the report says so. */
     options.verify |= line.cfg.cache_verification == VERIFY_FULL;
-    if (line.json)
+    if (leads_ranks(ranks) && line.json)
         rc = print_json(&report, &options, &err);
-    else
+    else if (leads_ranks(ranks))
         print_text(&report, &options, &line.cfg);
     if (rc)
         goto done;
@@ -206,8 +212,11 @@ int cmd_prepare(int argc, char **argv, Log *log)
         code = 1;
     }
 done:
+    if (!rc)
+        code = highest_code(ranks, code);
+    leave_ranks(ranks, rc, &err);
     if (rc)
-        code = cmd_fail(log, &err);
+        code = fail_ranks(log, &err);
     prepare_report_free(&report);
     dataset_close(&dataset);
     cmd_line_close(&line);

@@ -195,6 +195,7 @@ static void handle(Watch *w, int rank, int kind, const void *p, size_t bytes, do
     if (kind == WIRE_BEAT && bytes == sizeof beat) {
         memcpy(&beat, p, sizeof beat);
         rank_state_beat(&w->states[rank], &beat, now);
+        __atomic_store_n(&r->heard[rank], beat.step, __ATOMIC_RELAXED);
     } else if (kind == WIRE_BYE) {
         w->states[rank].gone = 1;
     } else if (kind == WIRE_FAULT && bytes == sizeof f && w->fault_at == 0) {

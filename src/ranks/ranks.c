@@ -145,6 +145,9 @@ static int open_watch_tools(Ranks *r, Err *err)
     r->wire.listener = -1;
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    r->heard = mem_calloc((size_t)r->place.count, sizeof *r->heard);
+    if (!r->heard)
+        return err_set(err, ERR_NOMEM, "no memory for %d ranks", r->place.count);
     return r->wake < 0 || r->stop < 0 ? err_set_errno(err, ERR_IO, "cannot open an event for ranks") : 0;
 }
 
@@ -157,6 +160,7 @@ static void free_ranks(Ranks *r)
         close(r->stop);
     pthread_mutex_destroy(&r->lock);
     pthread_cond_destroy(&r->told);
+    free(r->heard);
     free(r);
 }
 
@@ -456,6 +460,11 @@ void ranks_fail(Ranks *r, Err *err)
 {
     if (r && err->code != ERR_RANKS)
         rank_watch_fail(r, err, 0);
+}
+
+int64_t ranks_step(const Ranks *r, int rank)
+{
+    return r ? __atomic_load_n(&r->heard[rank], __ATOMIC_RELAXED) : 0;
 }
 
 int ranks_failed(const Ranks *r) { return r ? __atomic_load_n(&r->failed, __ATOMIC_ACQUIRE) : 0; }

@@ -97,6 +97,9 @@ void ranks_doing(Ranks *r, RankDoing doing, int64_t step);
 /* This rank cannot go on. All end, with the sentence "rank 2 on host-b: ...". Returns when that has been
  * told, and makes err's code ERR_RANKS so that the sentence is not printed twice. Alone: does nothing. */
 void ranks_fail(Ranks *r, Err *err);
+/* What another rank said last with ranks_doing, half a second ago at most. Rank 0 hears all of them, the
+ * others rank 0 alone; 0: nothing yet. */
+int64_t ranks_step(const Ranks *r, int rank);
 int ranks_failed(const Ranks *r); /* 1: a rank has failed, this one or another; for loops that wait */
 
 #endif

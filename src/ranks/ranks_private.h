@@ -45,6 +45,8 @@ struct Ranks {
     uint64_t moved, entered[WIRE_LANES];
     uint64_t step_us, longest_us, doing_since_us; /* the time of this step, of the longest, of this doing */
 
+    int64_t *heard; /* [count] atomic: the step of each rank's last heartbeat; 0 of those not heard here */
+
     /* The thread (rank_watch.c). */
     Thread thread;
     int wake;    /* an eventfd: something to do for the thread */

@@ -142,7 +142,7 @@ static int open_store(Predicted *p, Err *err)
         p->old = &p->old_store;
     else if (why.code != ERR_MISSING)
         log_warn(p->o.log, "%s: the voice's mels are made anew", why.msg);
-    return store_build_open(&p->build, p->place, PREDICTED_STORE, p->old, p->settings, err);
+    return store_build_open(&p->build, p->place, PREDICTED_STORE, p->old, p->settings, 1, err);
 }
 
 int predicted_open(Predicted **out, const PredictedOptions *o, Err *err)

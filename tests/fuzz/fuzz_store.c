@@ -137,7 +137,7 @@ static void build_upon(const Store *old)
     StoreBuild *b;
     Err err = {0};
     StoreRecord rec = {.id = "new", .id_size = 3, .payload = "payload", .payload_size = 7};
-    int rc = store_build_open(&b, folder(), "mel", old, (Hash128){0, 0}, &err);
+    int rc = store_build_open(&b, folder(), "mel", old, (Hash128){0, 0}, 1, &err);
     for (uint64_t i = 0; !rc && old && i < old->count && i < 16; i += 2) {
         StoreEntry e;
         store_entry(old, i, &e);

@@ -365,8 +365,7 @@ void assert_same_folders(const char *a, const char *b)
     free(y);
 }
 
-/* The same entries in the same order with the same content, wherever in the segments they lie. */
-static void assert_same_stores(const char *a, const char *b, const char *name)
+void assert_same_stores(const char *a, const char *b, const char *name)
 {
     Store s, t;
     Err err = {0};

@@ -140,6 +140,8 @@ Buf read_file(const char *path);
 
 /* Every file of both folders (but the lock): the same names, the same bytes. */
 void assert_same_folders(const char *a, const char *b);
+/* The same entries in the same order with the same content, wherever in the segments they lie. */
+void assert_same_stores(const char *a, const char *b, const char *name);
 void assert_same_caches(const char *a, const char *b);
 
 /* `prepare --verify` finds the given number of damaged records in all; exit code 1 when there are any. */

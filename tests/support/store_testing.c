@@ -85,7 +85,7 @@ int build(const Folder *f, const Item *items, size_t n, const BuildOptions *o, B
         rc = found < 0 ? (int)found : 0;
     }
     if (!rc)
-        rc = store_build_open(&b, f->path, STORE, present ? &old : NULL, test_settings, err);
+        rc = store_build_open(&b, f->path, STORE, present ? &old : NULL, test_settings, 1, err);
     for (size_t i = 0; i < n && !rc && !(o->stop_after && i == o->stop_after); i++)
         rc = build_one(b, present ? &old : NULL, damaged, items[i], o, payload, report, err);
     if (!rc && !o->stop_after)
