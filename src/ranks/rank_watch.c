@@ -44,15 +44,16 @@ static int peer_rank(const Watch *w, int i) { return w->r->place.rank == 0 ? i +
 
 /* A launcher sends it to all ranks as soon as one has ended. It would keep the survivors from saying why. A
  * handler cannot reach anything but these. */
-static volatile sig_atomic_t terminated;
-static volatile int term_wake = -1;
+static int terminated; /* both atomic */
+static int term_wake = -1;
 
 static void on_term(int signal_number)
 {
     uint64_t one = 1;
     int e = errno;
-    terminated = 1;
-    if (term_wake >= 0 && write(term_wake, &one, sizeof one) < 0) {
+    __atomic_store_n(&terminated, 1, __ATOMIC_RELAXED);
+    int fd = __atomic_load_n(&term_wake, __ATOMIC_RELAXED);
+    if (fd >= 0 && write(fd, &one, sizeof one) < 0) {
         /* the thread looks twice a second anyway */
     }
     errno = e;
@@ -66,9 +67,14 @@ static void catch_term(Ranks *r)
     action.sa_flags = SA_RESTART;
     if (sigaction(SIGTERM, NULL, &old) < 0 || old.sa_handler != SIG_DFL)
         return;
-    terminated = 0;
-    term_wake = r->wake;
+    __atomic_store_n(&terminated, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&term_wake, r->wake, __ATOMIC_RELAXED);
     r->catches = sigaction(SIGTERM, &action, NULL) == 0;
+}
+
+static int is_terminated(const Ranks *r)
+{
+    return r->catches && __atomic_load_n(&terminated, __ATOMIC_RELAXED);
 }
 
 static void release_term(Ranks *r)
@@ -76,7 +82,7 @@ static void release_term(Ranks *r)
     struct sigaction old;
     if (r->catches && sigaction(SIGTERM, NULL, &old) == 0 && old.sa_handler == on_term)
         signal(SIGTERM, SIG_DFL);
-    term_wake = -1;
+    __atomic_store_n(&term_wake, -1, __ATOMIC_RELAXED);
     r->catches = 0;
 }
 
@@ -356,7 +362,7 @@ static int is_over(Watch *w, double now)
             return all_hung_up(w) || since > LINGER_SECONDS;
         return !w->lost_0 || since > LINGER_SECONDS;
     }
-    if (terminated && r->catches) {
+    if (is_terminated(r)) {
         w->term_at = w->term_at > 0 ? w->term_at : now;
         if (now - w->term_at > TERM_SECONDS) {
             signal(SIGTERM, SIG_DFL);
@@ -370,7 +376,7 @@ static int is_over(Watch *w, double now)
 static int wait_ms(const Watch *w, double now)
 {
     double until = w->beat_at;
-    if (w->fault_at > 0 || w->own_at > 0 || w->closing_at > 0 || terminated)
+    if (w->fault_at > 0 || w->own_at > 0 || w->closing_at > 0 || is_terminated(w->r))
         until = now + 0.05;
     return until > now ? (int)((until - now) * 1000) + 1 : 0;
 }
@@ -443,16 +449,17 @@ int rank_watch_open(Ranks *r, Err *err)
         w->round_at = clock_now();
         for (size_t i = 0; i < n; i++)
             states[i].heard = states[i].moved = w->round_at;
+        catch_term(r);
         rc = thread_start(&r->thread, "ranks", watch_main, w, err);
     }
     if (rc) {
+        release_term(r);
         free(w);
         free(states);
         free(in);
         free(polls);
         return rc;
     }
-    catch_term(r);
     return 0;
 }
 

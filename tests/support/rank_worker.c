@@ -32,14 +32,6 @@ const char *__lsan_default_suppressions(void)
     return "leak:libmpi\nleak:libopen-\nleak:libpmix\nleak:mca_\nleak:libevent\nleak:libhwloc\nleak:dlopen\n"
            "leak:_dl_\nleak:libdl\nleak:libc.so\nleak:libmpich\nleak:ucs_\nleak:libuc\nleak:libfabric\n";
 }
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-    return "called_from_lib:libmpi.so\ncalled_from_lib:libopen-pal.so\ncalled_from_lib:libopen-rte.so\n"
-           "called_from_lib:libpmix.so\ncalled_from_lib:libevent_core\ncalled_from_lib:libevent_pthreads\n"
-           "race:opal_\nrace:ompi_\nrace:mca_\nrace:pmix\nrace:event_\n";
-}
-
 static int wrong(Ranks *r, const char *what)
 {
     fprintf(stderr, "rank %d: %s is wrong\n", ranks_rank(r), what);
