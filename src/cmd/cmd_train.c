@@ -16,6 +16,7 @@
 #include "cmd/devices.h"
 #include "cmd/format.h"
 #include "cmd/from_voice.h"
+#include "cmd/join.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/side_by_side.h"
@@ -60,7 +61,8 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL); /* a lost connection */
+    sigaction(SIGHUP, &action, NULL);  /* a lost connection */
+    sigaction(SIGUSR1, &action, NULL); /* what mpirun hands on, and Slurm sends before a job's time is over */
 }
 
 /* Only what somebody chose; `myxtts config` shows the rest. */
@@ -148,6 +150,10 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(o, numbers[i].key, json_from_double(numbers[i].value));
     json_t *phases = json_object();
+    if (isfinite(s->exposed_share)) {
+        json_object_set_new(o, "ranks", json_integer(s->ranks));
+        json_object_set_new(o, "sum_wait_share", json_from_double(s->exposed_share));
+    }
     for (int i = 0; i < PHASE_COUNT; i++)
         json_object_set_new(phases, phase_name(i), json_from_double(s->phase[i] * 1e3));
     json_object_set_new(o, "phase_ms", phases);
@@ -212,6 +218,9 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
         if (isfinite(s->gpu_utilisation))
             printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
         printf("\n");
+        if (isfinite(s->exposed_share))
+            printf("  %-12s %d; waited %.2f %% of a step for the sum of gradients\n", "ranks", s->ranks,
+                   100 * s->exposed_share);
     } else {
         printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not "
                "counted\n",
@@ -292,19 +301,23 @@ static void vary_little(Config *cfg, const Corpus *train, Log *log)
 }
 
 /* Prepare, open, plan, say what will happen, train, judge. */
-static int run(TrainRun *r, Config *cfg, Log *log, Err *err)
+static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
-    int batch, rc = trainer_check(&batch, cfg, 1, err);
+    int batch = 0, rc = 0;
+    if (leads_ranks(ranks))
+        rc = trainer_check(&batch, cfg, ranks_count(ranks), err);
+    if (!rc)
+        rc = ranks_broadcast(ranks, &batch, sizeof batch, 0, err);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
-        rc = data_open(&r->source, &r->limits, cfg, 0, log, err);
+        rc = data_open_shared(&r->source, &r->limits, cfg, ranks, 0, log, err);
     if (!rc && follows)
         rc = corpus_source_follow(r->source, cfg, mels, err);
     if (!rc)
-        rc = devices_open(&r->devices, cfg, log, err);
+        rc = devices_open_local(&r->devices, cfg, ranks_local(ranks), log, err);
     if (!rc)
         rc = corpus_open_split(&r->train, r->source, cfg, SPLIT_TRAIN, log, err);
     if (!rc)
@@ -318,6 +331,7 @@ static int run(TrainRun *r, Config *cfg, Log *log, Err *err)
                         .data = r->devices.data,
                         .model = r->devices.model,
                         .sim = r->devices.has_sim ? &r->devices.sim : NULL,
+                        .ranks = ranks,
                         .train = &r->train,
                         .validation = &r->validation,
                         .batch = batch,
@@ -378,16 +392,16 @@ static void forgive_closed_pipe(void)
 /* One training. *report: its summary, where JSON is wanted. *code: 3 when the last checkpoint could not be
  * written, because the run is not safe then. *stuck: a reader may come back, and what it looks at has to
  * stay. */
-static int train(const Config *cfg, json_t **report, int *code, int *stuck, Log *log, Err *err)
+static int train(const Config *cfg, Ranks *ranks, json_t **report, int *code, int *stuck, Log *log, Err *err)
 {
     TrainRun *r = calloc(1, sizeof *r);
     if (!r)
         return err_set(err, ERR_NOMEM, "no memory to train");
     r->cfg = *cfg;
-    int rc = run(r, &r->cfg, log, err);
+    int rc = run(r, &r->cfg, ranks, log, err);
     if (!rc && report)
         *report = summary_json(r, &r->cfg);
-    else if (!rc)
+    else if (!rc && leads_ranks(ranks))
         print_text(&r->summary, &r->cfg, r->has_verdict ? &r->verdict : NULL, &r->voice);
     if (!rc)
         forgive_closed_pipe();
@@ -466,7 +480,8 @@ static int part_open(BothPart *p, Err *err)
 
 /* The voice into --checkpoint-dir, then the vocoder into its folder `vocoder`: each with the settings of its
  * own network. */
-static int train_in_turn(const CmdLine *line, json_t **report, int *code, int *stuck, Log *log, Err *err)
+static int train_in_turn(const CmdLine *line, Ranks *ranks, json_t **report, int *code, int *stuck, Log *log,
+                         Err *err)
 {
     json_t *all = report ? json_object() : NULL;
     int rc = 0;
@@ -476,7 +491,7 @@ static int train_in_turn(const CmdLine *line, json_t **report, int *code, int *s
         rc = part_open(&p, err);
         if (!rc) {
             log_info(log, "network %s, into %s", networks[i], p.cfg.checkpoint_dir);
-            rc = train(&p.cfg, report ? &one : NULL, code, stuck, log, err);
+            rc = train(&p.cfg, ranks, report ? &one : NULL, code, stuck, log, err);
         }
         if (one)
             json_object_set_new(all, networks[i], one);
@@ -498,7 +513,7 @@ static int train_part(void *arg, Log *log)
     Err err = {0};
     json_t *report = NULL;
     int code = 0, stuck = 0;
-    int rc = train(&p->cfg, p->line->json ? &report : NULL, &code, &stuck, log, &err);
+    int rc = train(&p->cfg, NULL, p->line->json ? &report : NULL, &code, &stuck, log, &err);
     if (!rc && report)
         rc = output_print(report, 9, &err);
     return rc ? cmd_fail(log, &err) : code;
@@ -563,6 +578,7 @@ int cmd_train(int argc, char **argv, Log *log)
 {
     CmdLine line;
     Err err = {0};
+    Ranks *ranks = NULL;
     json_t *report = NULL;
     int code = 0, stuck = 0, rc = cmd_line_parse(&line, usage_text, NULL, 0, argc, argv, &err);
     if (!rc && !line.help)
@@ -570,24 +586,28 @@ int cmd_train(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
-    json_t **wanted = line.json ? &report : NULL;
+    rc = join_ranks(&ranks, line.verbose, log, &err);
+    if (rc)
+        goto done;
+    json_t **wanted = line.json && leads_ranks(ranks) ? &report : NULL;
     /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
     signal(SIGPIPE, SIG_IGN);
     if (!line.cfg.data_path[0])
         rc = err_set(&err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
-    else if (line.cfg.network == NETWORK_BOTH && has_two_devices(&line.cfg))
+    else if (line.cfg.network == NETWORK_BOTH && !ranks && has_two_devices(&line.cfg))
         rc = train_side_by_side(&line, wanted, &code, log, &err);
     else if (line.cfg.network == NETWORK_BOTH)
-        rc = train_in_turn(&line, wanted, &code, &stuck, log, &err);
+        rc = train_in_turn(&line, ranks, wanted, &code, &stuck, log, &err);
     else
-        rc = train(&line.cfg, wanted, &code, &stuck, log, &err);
-    if (!rc && line.json)
+        rc = train(&line.cfg, ranks, wanted, &code, &stuck, log, &err);
+    if (!rc && wanted)
         rc = output_print(report, 9, &err);
     if (!rc)
         forgive_closed_pipe();
 done:
+    leave_ranks(ranks, rc, &err);
     if (rc)
-        code = cmd_fail(log, &err);
+        code = fail_ranks(log, &err);
     if (!stuck)
         cmd_line_close(&line);
     return code;

@@ -6,7 +6,7 @@
 static int is_sim(const char *name) { return strncmp(name, "sim", 3) == 0; }
 
 /* One device opened once, even when both names mean it. */
-int devices_open_ranks(Devices *d, const Config *cfg, Log *log, Err *err)
+static int open_devices(Devices *d, const Config *cfg, int local, Log *log, Err *err)
 {
     *d = (Devices){0};
     const char *data = cfg->data_gpu, *model = cfg->model_gpu;
@@ -27,12 +27,14 @@ int devices_open_ranks(Devices *d, const Config *cfg, Log *log, Err *err)
     uint64_t model_cap = cfg->enable_memory_isolation ? (uint64_t)cfg->model_gpu_memory << 20 : 0;
     if (strcmp(data, model) == 0) /* one device for both: it may take what both may take */
         model_cap += data_cap;
-    DeviceOptions o = {.memory_cap = model_cap, .sim = is_sim(model) ? &d->sim : NULL, .log = log};
+    DeviceOptions o = {
+        .memory_cap = model_cap, .sim = is_sim(model) ? &d->sim : NULL, .first = local, .log = log};
     rc = device_open(&d->model, model, &o, err);
     if (!rc && (strcmp(data, model) == 0 || strcmp(data, d->model->name) == 0))
         d->data = d->model;
     else if (!rc) {
-        o = (DeviceOptions){.memory_cap = data_cap, .sim = is_sim(data) ? &d->sim : NULL, .log = log};
+        o = (DeviceOptions){
+            .memory_cap = data_cap, .sim = is_sim(data) ? &d->sim : NULL, .first = local, .log = log};
         rc = device_open(&d->data, data, &o, err);
     }
     if (rc)
@@ -40,9 +42,19 @@ int devices_open_ranks(Devices *d, const Config *cfg, Log *log, Err *err)
     return rc;
 }
 
+int devices_open_ranks(Devices *d, const Config *cfg, Log *log, Err *err)
+{
+    return open_devices(d, cfg, 0, log, err);
+}
+
 int devices_open(Devices *d, const Config *cfg, Log *log, Err *err)
 {
-    int rc = devices_open_ranks(d, cfg, log, err), ranks = rc ? 1 : d->sim.links.ranks;
+    return devices_open_local(d, cfg, 0, log, err);
+}
+
+int devices_open_local(Devices *d, const Config *cfg, int local, Log *log, Err *err)
+{
+    int rc = open_devices(d, cfg, local, log, err), ranks = rc ? 1 : d->sim.links.ranks;
     if (ranks == 1)
         return rc;
     devices_close(d);

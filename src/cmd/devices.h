@@ -16,6 +16,8 @@ typedef struct Devices {
 } Devices;
 
 int devices_open(Devices *d, const Config *cfg, Log *log, Err *err);
+/* The same for a rank, the local-th of its host: where no device is named it takes the GPU of that number. */
+int devices_open_local(Devices *d, const Config *cfg, int local, Log *log, Err *err);
 /* The same for commands that simulate the ranks of --sim; the others refuse them. Where no device is named,
  * simulated ranks have simulated ones. */
 int devices_open_ranks(Devices *d, const Config *cfg, Log *log, Err *err);

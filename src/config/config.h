@@ -19,6 +19,7 @@ typedef enum { NETWORK_VOICE, NETWORK_VOCODER, NETWORK_BOTH } NetworkKind;
 typedef enum { VOCODER_SMALL, VOCODER_LARGE } VocoderSize;
 typedef enum { LANGUAGE_FROM_METADATA, LANGUAGE_FROM_FILENAME, LANGUAGE_AUTO } LanguageMethod;
 typedef enum { STORE_FLOAT32, STORE_FLOAT16 } MelStorage;
+typedef enum { RANK_SUM_FLOAT32, RANK_SUM_BF16 } RankSum;
 typedef enum { PREPROCESS_AUTO, PREPROCESS_PRECOMPUTE, PREPROCESS_ON_THE_FLY } PreprocessingMode;
 typedef enum { VERIFY_OFF, VERIFY_FAST, VERIFY_FULL } CacheVerification;
 typedef enum { CLEANER_NONE, CLEANER_BASIC, CLEANER_ENGLISH, CLEANER_MULTILINGUAL } TextCleaner;
@@ -113,6 +114,7 @@ typedef struct Config {
     int64_t max_steps; /* 0 = by epochs */
     double learning_rate, min_learning_rate, weight_decay, beta1, beta2, adam_eps, gradient_clip_norm;
     int warmup_steps, gradient_accumulation_steps;
+    RankSum rank_sum;
     Schedule scheduler;
     int enable_graph_mode, enable_eager_debug, deterministic;
     MelLoss mel_loss;

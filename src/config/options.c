@@ -25,6 +25,8 @@ static const OptionName mel_storages[] = {{"float32", STORE_FLOAT32},
                                           {"fp32", STORE_FLOAT32},
                                           {"fp16", STORE_FLOAT16},
                                           {NULL, 0}};
+static const OptionName rank_sums[] = {
+    {"float32", RANK_SUM_FLOAT32}, {"bf16", RANK_SUM_BF16}, {"fp32", RANK_SUM_FLOAT32}, {NULL, 0}};
 static const OptionName preprocessing_modes[] = {{"auto", PREPROCESS_AUTO},
                                                  {"precompute", PREPROCESS_PRECOMPUTE},
                                                  {"on_the_fly", PREPROCESS_ON_THE_FLY},
@@ -330,6 +332,9 @@ const Option option_table[] = {
     INT(T, gradient_accumulation_steps, "1", 1, 1024,
          "Batches whose gradients make one step; the effective batch grows by this "
          "factor.", ALIAS("grad_accum")),
+    ENUM(T, rank_sum, "float32", rank_sums,
+         "How gradients travel between ranks; bf16 halves the bytes and rounds each rank's gradient. They are "
+         "added in float32, in the order of ranks."),
     ENUM(T, scheduler, "cosine", schedules, "Course of the learning rate after the warm-up."),
     BOOL(T, enable_graph_mode, "true", "Capture the step as a CUDA graph for each shape."),
     BOOL(T, enable_eager_debug, "false",

@@ -91,9 +91,9 @@ static int open_auto(Device **d, const DeviceOptions *options, Err *err)
     Err why = {0};
     Cuda cuda;
     if (load_cuda(&cuda, &why) == 0)
-        for (int i = 0; i < MOST_GPUS; i++) {
+        for (int i = options->first ? -1 : 0; i < MOST_GPUS; i++) {
             Err e = {0};
-            if (cuda.open(d, i, options, &e) == 0) {
+            if (cuda.open(d, i < 0 ? options->first : i, options, &e) == 0) {
                 log_info(options->log, "device: %s (%s)", (*d)->name, (*d)->model);
                 return 0;
             }

@@ -122,6 +122,7 @@ struct Device {
 typedef struct DeviceOptions {
     uint64_t memory_cap; /* bytes; 0 = none */
     struct Sim *sim;     /* for simN; must outlive the device. NULL: a machine that takes no time */
+    int first;           /* for auto: the GPU that is tried before all others */
     Log *log;            /* may be NULL */
 } DeviceOptions;
 
@@ -154,7 +155,7 @@ int device_sim_pass(Stream *s, int sim_stage, double share, Err *err);
 /* What libmyxtts_cuda.so exports. Raise the number whenever a structure of this header or one of these
  * functions changes. The library sets Device.name to the index ("0"); its errors say what is wrong: no
  * driver, no such GPU, a GPU below sm_80. */
-#define DEVICE_CUDA_ABI (4 << 16 | (int)(sizeof(DeviceOps) + sizeof(Device)))
+#define DEVICE_CUDA_ABI (5 << 16 | (int)(sizeof(DeviceOps) + sizeof(Device)))
 int myxtts_cuda_abi(void);
 int myxtts_cuda_device_open(Device **d, int index, const DeviceOptions *options, Err *err);
 

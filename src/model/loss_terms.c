@@ -2,8 +2,6 @@
 #include "model/model.h"
 
 /* The terms, then the frames that they are sums over. */
-_Static_assert(TERM_COUNT + 1 <= SUM_COUNT, "there is no room for so many loss terms");
-
 const char *loss_term_name(LossTerm t)
 {
 #define NAME(term, name, weight, network) [term] = name,

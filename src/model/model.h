@@ -92,7 +92,8 @@ int loss_term_is_of(LossTerm t, NetworkKind network); /* 1: the network learns f
 /* Sums over the batches of one step, on the device; acc: float, or double in the double table. */
 typedef enum {
     SUM_FRAMES = TERM_COUNT,
-    SUM_COUNT = 8
+    SUM_STOP, /* with ranks: those that wish to stop */
+    SUM_COUNT
 } LossSum; /* [SUM_COUNT] acc: the terms, then the frames they are sums over */
 
 struct Network;

@@ -28,7 +28,8 @@ typedef struct OpsStep {
     uint64_t seed;  /* added to the seed of every Dropout */
     int64_t number; /* of adamw, from 1; it replaces the argument `step` */
     float lr;       /* of adamw; it replaces the argument `lr` */
-    int32_t share;  /* which share of its batch this is, from 0; see Dropout */
+    float stop;     /* 1: this rank wishes to stop; no op reads it */
+    int64_t share;  /* which share of its batch this is, from 0; see Dropout */
 } OpsStep;
 
 /* What watches over the gradients, on the device; it goes into checkpoints as it is. */
@@ -236,6 +237,8 @@ typedef struct Ops {
     /* Makes another stream of the device wait for all that was enqueued on the main lane until now, and with
      * side != 0 also on the side lane, which must have been used since the last join. */
     void (*side_follow)(OpsContext *c, Stream *s, int side);
+    /* *at = nanoseconds of the device's clock, when the work before it is done. */
+    void (*stamp)(OpsContext *c, uint64_t *at);
 
     /* out may be in. Backward is the same call on gradients. */
     void (*dropout_forward)(OpsContext *c, void *out, const void *in, int64_t n, Dropout drop);
@@ -386,7 +389,7 @@ extern const Ops ops_host_f32, ops_host_f64;
     X(filter_norm_forward) X(filter_norm_backward) X(filter_norm_weights) \
     X(dropout_forward) X(add_forward) X(add_vector_forward) X(add_vector_backward) \
     X(pool_forward) X(pool_backward) X(broadcast_forward) X(broadcast_backward) \
-    X(fill_zero) X(fill_int) X(gather_forward) X(gather_backward) X(length_groups) X(band_mean) \
+    X(fill_zero) X(fill_int) X(stamp) X(gather_forward) X(gather_backward) X(length_groups) X(band_mean) \
     X(group_frames) X(align_search) X(durations_place) X(repeat_forward) X(repeat_backward) \
     X(symbol_means) X(add_traits_forward) X(add_traits_backward) \
     X(scale_frames) X(log_spread) X(sound_tables) X(wave_forward) X(wave_backward) X(spectral_loss) \

@@ -41,6 +41,7 @@ typedef struct BatchInfo {
     int64_t epoch, index;
     int share;        /* which share of the batch, counted over all ranks */
     int last;         /* 1: the rank has no more of the same batch */
+    int clips;        /* with the last share: utterances of the batch over all ranks; else 0 */
     int count;        /* utterances, <= rows; 0 in shares that the end of an epoch leaves empty */
     int lost;         /* how many of these could not be loaded; their rows are empty */
     int text, frames; /* padded sizes of this batch (a bucket's shape, or the fixed one) */

@@ -182,6 +182,7 @@ static void open_slot_locked(Loader *l, Slot *s)
     sampler_epoch(l->o.sampler, info->epoch);
     const uint32_t *items = sampler_batch(l->o.sampler, info->epoch, info->index, &whole, &bucket);
     const SamplerBucket *b = sampler_bucket(l->o.sampler, bucket);
+    info->clips = info->last ? whole : 0;
     info->count = policy_share_rows(&l->o.shares, info->share, whole, &first);
     items += info->count > 0 ? first : 0;
     memcpy(s->items, items, (size_t)info->count * sizeof *items);

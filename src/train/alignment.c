@@ -100,7 +100,7 @@ int align_clips(Engine *e, const EvaluateOptions *o, AlignmentSink sink, void *a
 {
     Walk p = {.o = o, .sink = sink, .arg = arg};
     double terms[TERM_COUNT];
-    EngineShape largest = corpus_shape(o->cfg, o->ranks > 0 ? o->ranks : 1, o->corpus, NULL);
+    EngineShape largest = corpus_shape(o->cfg, ranks_count(o->ranks), o->corpus, NULL);
     int rc = rows_open(&p.rows, (size_t)engine_rows(e), (size_t)largest.text, err);
     if (!rc)
         rc = evaluate_batches(terms, e, o, take_batch, &p, err);

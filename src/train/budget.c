@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "train/run_parts.h"
+#include "train/together.h"
 
 #define FIRST_SHARE 0.04  /* of the time, before the number of steps is set */
 #define FIRST_SECONDS 3.0 /* at least; less where the whole time is short */
@@ -15,6 +16,7 @@
 #define TOLERANCE 0.03    /* a last step that is off by less stays as it is */
 #define RESERVE 0.98      /* of the time that is left; the rest is for validations and checkpoints */
 #define VALIDATIONS 10    /* in a run, unless val_step is set */
+#define LOOK_EVERY 8      /* steps, with ranks */
 #define CHECKPOINTS 5     /* likewise save_step */
 
 /* 1 when nobody has set the key: then the budget may choose. */
@@ -58,7 +60,7 @@ void budget_open(Trainer *t)
 }
 
 /* A run that goes on after a stop keeps the last step it had: the time before the stop is not known. */
-void budget_step(Trainer *t)
+static void look_at_clock(Trainer *t)
 {
     const double budget = t->cfg->minutes * 60, now = clock_now(), elapsed = now - t->started;
     if (budget <= 0 || t->first_step > t->state.schedule_from ||
@@ -98,4 +100,19 @@ void budget_step(Trainer *t)
     char time[64];
     progress_format_seconds(time, sizeof time, budget);
     log_info(t->log, "a step takes %.1f ms: %lld steps in %s", each * 1e3, (long long)t->total, time);
+}
+
+/* Of several ranks the first looks at the clock, now and then and before the run would end, and tells the
+ * others: all make the same steps. */
+int budget_step(Trainer *t, Err *err)
+{
+    if (!t->o.ranks) {
+        look_at_clock(t);
+        return 0;
+    }
+    if (t->cfg->minutes <= 0 || (t->state.step % LOOK_EVERY && t->state.step != t->total))
+        return 0;
+    if (t->leads)
+        look_at_clock(t);
+    return together_decide(t, err);
 }

@@ -26,6 +26,8 @@ void engine_poison(Engine *e, int64_t from, int64_t count)
     e->poison_count = count;
 }
 
+void engine_wish_stop(Engine *e) { e->wishes_stop = 1; }
+
 /* --- batches --- */
 
 /* e->now becomes the shape of this size; a new one gets a pass over the engine's memory. */
@@ -88,6 +90,7 @@ typedef struct Work {
     Shape *shape;
     int phase; /* a Phase, or WORK_... */
     int first; /* a forward pass that begins a step: sums and gradients are cleared */
+    int sums;  /* a backward pass that ends a step of several ranks: gradients are summed over them */
 } Work;
 
 /* Enqueues a piece of work, or does it, as the device's ops do. */
@@ -98,7 +101,7 @@ static void do_work(void *arg)
     switch (w->phase) {
     case WORK_STEP:
         for (int p = 0; p < PHASE_COUNT; p++)
-            do_work(&(Work){e, w->shape, p, w->first});
+            do_work(&(Work){e, w->shape, p, w->first, w->sums});
         break;
     case WORK_EVALUATE:
         pass_forward(w->shape->pass, 0);
@@ -113,7 +116,11 @@ static void do_work(void *arg)
         pass_losses(w->shape->pass, e->sums);
         break;
     case PHASE_BACKWARD:
+        if (w->sums)
+            gradient_sum_begin(e->over);
         pass_backward(w->shape->pass);
+        if (w->sums)
+            gradient_sum_end(e->over);
         break;
     case PHASE_OPTIMISER:
         model_mark(&e->m, "optimiser", -1, 1);
@@ -164,7 +171,7 @@ static int update(Engine *e, const Slot *s, Err *err)
     int rc = 0;
     if (is_poisoned(e, s->number))
         rc = e->o.device->ops->copy_in(e->stream, e->m.grads, e->nan, sizeof *e->nan, err);
-    return rc ? rc : perform(e, (Work){e, NULL, PHASE_OPTIMISER, 0}, &e->update_graph, e->updates++, err);
+    return rc ? rc : perform(e, (Work){e, NULL, PHASE_OPTIMISER, 0, 0}, &e->update_graph, e->updates++, err);
 }
 
 /* A step of one batch is a single graph, without the gaps between those of its phases, once it was done phase
@@ -182,9 +189,9 @@ static int run_phases(Engine *e, const Slot *s, Err *err)
     Shape *shape = e->now;
     int rc = 0;
     for (int p = PHASE_FORWARD; p <= PHASE_BACKWARD && !rc; p++) {
-        const int clears = s->first && p == PHASE_FORWARD;
-        rc = perform(e, (Work){e, shape, p, clears}, clears ? &shape->first_forward : &shape->graph[p],
-                     shape->uses, err);
+        const int clears = s->first && p == PHASE_FORWARD, sums = s->last && e->over && p == PHASE_BACKWARD;
+        void **graph = clears ? &shape->first_forward : sums ? &shape->summing : &shape->graph[p];
+        rc = perform(e, (Work){e, shape, p, clears, sums}, graph, shape->uses, err);
         if (!rc)
             rc = d->event_record(s->at[p + 1], e->stream, err);
     }
@@ -203,6 +210,7 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     *s->step = (OpsStep){.seed = rng_mix((uint64_t)e->o.cfg->seed, (uint64_t)e->info.whole + 1),
                          .number = step,
                          .lr = (float)lr,
+                         .stop = (float)e->wishes_stop,
                          .share = e->info.share};
     s->number = step;
     s->first = first;
@@ -212,8 +220,11 @@ int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *er
     if (!rc)
         rc = d->event_record(s->at[PHASE_FORWARD], e->stream, err);
     if (!rc)
-        rc = s->whole ? perform(e, (Work){e, shape, WORK_STEP, 1}, &shape->whole, shape->uses, err)
+        rc = s->whole ? perform(e, (Work){e, shape, WORK_STEP, 1, e->over != NULL}, &shape->whole,
+                                shape->uses, err)
                       : run_phases(e, s, err);
+    if (!rc && last && e->over)
+        rc = gradient_sum_check(e->over, err);
     if (rc)
         return rc;
     shape->uses++;
@@ -255,6 +266,10 @@ static void read_slot(Engine *e, const Slot *s, StepResult *r)
     r->guard = o->guard;
     memcpy(r->seconds, e->seconds, sizeof r->seconds);
     memset(e->seconds, 0, sizeof e->seconds);
+    if (!e->over)
+        return;
+    r->exposed = (double)(o->times.summed - o->times.computed) * 1e-9;
+    r->stop = o->sums[SUM_STOP] > 0;
 }
 
 /* Batches are harvested in order. When all slots are taken the oldest batch has to be waited for: that is how
@@ -292,7 +307,22 @@ int engine_evaluate_begin(Engine *e, Err *err)
 
 int engine_evaluate(Engine *e, Err *err)
 {
-    return perform(e, (Work){e, e->now, WORK_EVALUATE, 0}, &e->now->evaluate, e->now->evaluations++, err);
+    return perform(e, (Work){e, e->now, WORK_EVALUATE, 0, 0}, &e->now->evaluate, e->now->evaluations++, err);
+}
+
+/* The sums of all ranks, in host memory, added in their order. */
+static int add_ranks(Ranks *ranks, float sums[SUM_COUNT], Err *err)
+{
+    const int count = ranks_count(ranks);
+    float *all = malloc((size_t)count * SUM_COUNT * sizeof *all);
+    int rc = all ? ranks_gather(ranks, all, sums, SUM_COUNT * sizeof *all, err)
+                 : err_set(err, ERR_NOMEM, "no memory for the sums of %d ranks", count);
+    if (!rc)
+        memset(sums, 0, SUM_COUNT * sizeof *sums);
+    for (int i = 0; i < count * SUM_COUNT && !rc; i++)
+        sums[i % SUM_COUNT] += all[i];
+    free(all);
+    return rc;
 }
 
 int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err *err)
@@ -305,6 +335,8 @@ int engine_evaluate_end(Engine *e, double terms[TERM_COUNT], double *frames, Err
         rc = d->copy_out(e->stream, o, &e->control->outcome, sizeof *o, err);
     if (!rc)
         rc = d->stream_wait_idle(e->stream, err);
+    if (!rc && e->o.ranks)
+        rc = add_ranks(e->o.ranks, o->sums, err);
     if (rc)
         return rc;
     *frames = (double)o->sums[SUM_FRAMES];

@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "model/synthesis.h"
 #include "pipeline/batch.h"
+#include "ranks/ranks.h"
 
 #define ENGINE_LAG 4
 
@@ -36,6 +37,8 @@ typedef struct StepResult {
     OpsGuard guard;              /* skipped, norm, ... after this step */
     double seconds[PHASE_COUNT]; /* of all its batches. On GPUs most steps are timed as a whole, and
                                     divided like the last one that was done phase by phase */
+    double exposed;              /* seconds of the backward pass in which it waited for the sum over ranks */
+    int stop;                    /* a rank wishes to stop */
 } StepResult;
 
 typedef struct Engine Engine;
@@ -46,6 +49,7 @@ typedef struct EngineOptions {
     EngineShape largest; /* of any batch */
     int symbols;
     int training;
+    Ranks *ranks; /* whose gradients are summed; NULL: this process is alone */
     Log *log;
 } EngineOptions;
 
@@ -77,8 +81,11 @@ int engine_save(Engine *e, float *masters, float *moments1, float *moments2, Ops
  * here the batch may be released. The stream must wait for the batch before (pipeline_await). */
 int engine_take(Engine *e, const uint8_t *memory, const BatchLayout *l, const BatchInfo *info, Err *err);
 
-/* One batch of a step. step: number from 1. first, last: of its batches. lr: of the optimiser. */
+/* One batch of a step. step: number from 1. first, last: of its batches. lr: of the optimiser. With ranks the
+ * last one sums gradients and losses over them. */
 int engine_step(Engine *e, int64_t step, int first, int last, double lr, Err *err);
+/* From the next step on its result says, on all ranks, that this one wishes to stop. */
+void engine_wish_stop(Engine *e);
 /* Results of finished steps in order: 1 and *r, 0 when none has finished. wait: until the oldest outstanding
  * one has. Negative: the device failed. */
 int engine_result(Engine *e, StepResult *r, int wait, Err *err);

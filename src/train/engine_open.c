@@ -35,6 +35,8 @@ EngineShape engine_largest(const EngineOptions *o)
 
 static uint64_t even(uint64_t n) { return round_up(n, ALIGNMENT); }
 
+static SumType sum_type(const Config *cfg) { return cfg->rank_sum == RANK_SUM_BF16 ? SUM_BF16 : SUM_FP32; }
+
 /* The sizes of all the engine's blocks, for the plan and for the real thing. */
 static void size_blocks(Engine *e)
 {
@@ -45,6 +47,8 @@ static void size_blocks(Engine *e)
     e->batch_bytes = even(batch_room(e->o.cfg, &s));
     e->bytes =
         e->weight_bytes + e->activation_bytes + e->workspace_bytes + e->batch_bytes + even(sizeof(Control));
+    if (e->o.training)
+        e->bytes += gradient_sum_bytes(e->o.ranks, e->o.device, sum_type(e->o.cfg));
 }
 
 /* An engine that is never opened tells its sizes. */
@@ -170,6 +174,21 @@ static int find_graphs(Engine *e, Err *err)
     return 0;
 }
 
+/* What adds up the gradients of the ranks. */
+static int open_sum(Engine *e, Err *err)
+{
+    if (!e->o.ranks || !e->o.training)
+        return 0;
+    GradientSumOptions o = {.ranks = e->o.ranks,
+                            .type = sum_type(e->o.cfg),
+                            .model = &e->m,
+                            .device = e->o.device,
+                            .sums = e->sums,
+                            .stop = &e->control->step.stop,
+                            .times = &e->control->outcome.times};
+    return gradient_sum_open(&e->over, &o, err);
+}
+
 /* The order matters: sizes follow from model and ops, slots and graphs need the memory. */
 int engine_open(Engine **out, const EngineOptions *o, Err *err)
 {
@@ -187,6 +206,8 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
         rc = attach_memory(e, err);
     if (!rc)
         rc = find_graphs(e, err);
+    if (!rc)
+        rc = open_sum(e, err);
     if (rc) {
         engine_close(e);
         return rc;
@@ -204,6 +225,7 @@ static void destroy_graphs(Engine *e)
         e->graphs->destroy(e->shapes[i].first_forward);
         e->graphs->destroy(e->shapes[i].whole);
         e->graphs->destroy(e->shapes[i].evaluate);
+        e->graphs->destroy(e->shapes[i].summing);
     }
     e->graphs->destroy(e->update_graph);
 }
@@ -219,6 +241,7 @@ void engine_close(Engine *e)
         d->ops->stream_wait_idle(e->stream, &ignored);
     if (e->graphs)
         destroy_graphs(e);
+    gradient_sum_close(e->over);
     for (int i = 0; i < e->shape_count; i++)
         pass_close(e->shapes[i].pass);
     for (int i = 0; i < ENGINE_LAG; i++)

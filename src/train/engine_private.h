@@ -5,6 +5,7 @@
 
 #include "device/cuda_graph.h"
 #include "train/engine.h"
+#include "train/gradient_sum.h"
 
 /* Of training and validation together: two for each length bucket are 128 at the most. */
 #define MAX_SHAPES 160
@@ -17,6 +18,7 @@
 typedef struct Outcome {
     float sums[SUM_COUNT];
     OpsGuard guard;
+    SumTimes times; /* with ranks */
 } Outcome;
 
 /* Device memory of the engine besides parameters and activations. */
@@ -45,6 +47,7 @@ typedef struct Shape {
     void *graph[PHASE_COUNT]; /* of forward, loss, backward */
     void *first_forward;      /* of the forward pass that begins a step */
     void *whole;              /* of a step that is one batch */
+    void *summing;            /* of the backward pass that ends a step with ranks */
     void *evaluate;
 } Shape;
 
@@ -72,7 +75,9 @@ struct Engine {
     void *update_graph;
     int updates;
     int64_t poison_from, poison_count;
-    float *nan; /* pinned */
+    float *nan;        /* pinned */
+    GradientSum *over; /* ranks; NULL: alone */
+    int wishes_stop;
 };
 
 /* The largest shape, with the frames that the sampler rounds up to. */

@@ -15,6 +15,7 @@
 #include "train/other_texts.h"
 #include "train/pictures.h"
 #include "train/run_parts.h"
+#include "train/together.h"
 
 #define MOST_LOST 0.1 /* share of the clips that may be missing: with fewer the loss cannot be compared */
 #define SAMPLE_ITERATIONS 32 /* of Griffin-Lim: a sample shows how training goes, it need not be the best */
@@ -36,17 +37,16 @@ static void show_look(Trainer *t, const EngineLook *l)
 
 /* One pass over the corpus. The sums are taken off the device also after an error, so that it is idle then.
  */
-static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], int64_t *lost, EvaluatedBatch each,
-                       void *arg, Err *err)
+static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], const EvaluateOptions *o,
+                       EvaluatedBatch each, void *arg, Err *err)
 {
     double frames = 0;
-    int64_t shares = sampler_batches(pipeline_sampler(p)) * pipeline_shares(p).micro, evaluated = 0;
+    int64_t lost = 0, shares = sampler_batches(pipeline_sampler(p)) * pipeline_shares(p).micro, evaluated = 0;
     int rc = engine_evaluate_begin(e, err);
     for (int64_t i = 0; i < shares && !rc; i++) {
         BatchInfo info = {0};
         rc = engine_feed(e, p, NULL, &info, err);
-        if (!rc && lost)
-            *lost += info.lost;
+        lost += info.lost;
         /* A large batch and few clips leave shares empty. */
         if (rc || !info.count)
             continue;
@@ -54,7 +54,14 @@ static int all_batches(Engine *e, Pipeline *p, double terms[TERM_COUNT], int64_t
         if (!rc && each)
             rc = each(arg, e, evaluated++, err);
     }
+    /* Nobody waits for a rank that has failed: it tells the others. */
+    if (rc && o->ranks)
+        return rc;
     int ended = engine_evaluate_end(e, terms, &frames, rc ? NULL : err);
+    if (!ended && o->lost && o->ranks)
+        ended = together_count(o->ranks, &lost, err);
+    if (o->lost)
+        *o->lost += lost;
     for (int i = 0; i < TERM_COUNT && !(frames > 0); i++)
         terms[i] = NAN;
     return rc ? rc : ended;
@@ -84,15 +91,15 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
                           .data = o->data,
                           .model = o->model,
                           .start = {.seed = (uint64_t)cfg->seed},
-                          .rank = o->rank,
-                          .ranks = o->ranks,
+                          .rank = ranks_rank(o->ranks),
+                          .ranks = ranks_count(o->ranks),
                           .epochs = 1,
                           .log = o->log};
     int rc = pipeline_open(&p, &po, err);
     raise(o->peak_model, o->model);
     raise(o->peak_data, o->data);
     if (!rc)
-        rc = all_batches(e, p, terms, o->lost, each, arg, err);
+        rc = all_batches(e, p, terms, o, each, arg, err);
     /* Rings may have grown in between. */
     raise(o->peak_model, o->model);
     raise(o->peak_data, o->data);
@@ -172,10 +179,9 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
                          .peak_model = &t->peak_model,
                          .peak_data = &t->peak_data,
                          .lost = &lost,
-                         .rank = t->o.rank,
                          .ranks = t->o.ranks};
     const int voice = t->cfg->network == NETWORK_VOICE;
-    int rc = evaluate_loss(terms, voice ? &look : NULL, t->engine, &o, err);
+    int rc = evaluate_loss(terms, voice && t->leads ? &look : NULL, t->engine, &o, err);
     o.lost = NULL;
     *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
@@ -186,7 +192,7 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
                  (long long)t->state.step, (long long)(clips - lost), (long long)clips);
     if (!rc && counts && voice)
         rc = evaluate_own_text(&own_text, terms[TERM_ALIGN], t->engine, &o, err);
-    if (!rc && counts) {
+    if (!rc && counts && t->leads) {
         report_validation(t, terms, *loss, own_text);
         if (look.predicted)
             show_look(t, &look);

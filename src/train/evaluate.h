@@ -15,8 +15,8 @@ typedef struct EvaluateOptions {
     Log *log;
     /* Raised to what the devices have in use while the clips go through; may be NULL. */
     uint64_t *peak_model, *peak_data;
-    int64_t *lost;   /* raised by the clips that could not be loaded; may be NULL */
-    int rank, ranks; /* whose shares; ranks 0: it is alone */
+    int64_t *lost; /* raised by the clips that could not be loaded, on all ranks; may be NULL */
+    Ranks *ranks;  /* that share the clips out; those of the engine. NULL: alone */
 } EvaluateOptions;
 
 /* All clips of the corpus once through the network, with their own durations, without dropout and

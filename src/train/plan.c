@@ -57,8 +57,6 @@ void validation_config(Config *out, const Config *cfg)
     out->prefetch_buffer_size = POLICY_LEAST_SLOTS;
 }
 
-static int ranks_of(const TrainerOptions *o) { return o->ranks > 0 ? o->ranks : 1; }
-
 /* The batches of one pipeline, added to those of others. */
 static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg, const Corpus *corpus,
                         Err *err)
@@ -69,8 +67,8 @@ static int add_pipeline(TrainPlan *p, const TrainerOptions *o, const Config *cfg
                           .data = o->data,
                           .model = o->model,
                           .start = {.seed = (uint64_t)cfg->seed},
-                          .rank = o->rank,
-                          .ranks = o->ranks};
+                          .rank = ranks_rank(o->ranks),
+                          .ranks = ranks_count(o->ranks)};
     int rc = pipeline_plan(&data, &model, &pinned, &po, err);
     p->pipeline_data += data;
     p->pipeline_model += model;
@@ -109,7 +107,7 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int rows, int all, 
     cfg.global_batch_size = all;
     validation_config(&val, &cfg);
     memset(p, 0, sizeof *p);
-    p->shape = corpus_shape(&cfg, ranks_of(o), o->train, o->validation);
+    p->shape = corpus_shape(&cfg, ranks_count(o->ranks), o->train, o->validation);
     EngineOptions e = {
         .cfg = &cfg, .device = o->model, .largest = p->shape, .symbols = tokens_count(), .training = 1};
     EnginePlan ep;
@@ -157,7 +155,7 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
     int low = 0, high = MOST_BATCH;
     while (low < high) {
         int middle = (low + high + 1) / 2;
-        int rc = plan_batch(&tried, o, middle, middle * ranks_of(o), err);
+        int rc = plan_batch(&tried, o, middle, middle * ranks_count(o->ranks), err);
         if (rc)
             return rc;
         tried.model_limit = model;
@@ -167,7 +165,7 @@ int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err)
         else
             high = middle - 1;
     }
-    const int all = o->batch > 0 ? o->batch : policy_global_batch(o->cfg, ranks_of(o));
+    const int all = o->batch > 0 ? o->batch : policy_global_batch(o->cfg, ranks_count(o->ranks));
     int rc = plan_batch(p, o, o->cfg->batch_size, all, err);
     p->model_limit = model;
     p->data_limit = data;

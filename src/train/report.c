@@ -65,6 +65,10 @@ static void meter_part(const StepMeter *m, int64_t from, Stats *step, double *wa
 static void write_object(Trainer *t, json_t *o)
 {
     Err err = {0};
+    if (!t->run_log) { /* rank 0 has it */
+        json_decref(o);
+        return;
+    }
     if (run_log_write(t->run_log, o, &err))
         log_warn(t->log, "log.jsonl: %s", err.msg);
 }

@@ -2,6 +2,8 @@
 #ifndef MYXTTS_RUN_PARTS_H
 #define MYXTTS_RUN_PARTS_H
 
+#include <stdio.h>
+
 #include "base/stats.h"
 #include "device/monitor.h"
 #include "model/synthesis.h"
@@ -34,6 +36,7 @@ typedef enum { BEGINS_NEW, BEGINS_RESUMED, BEGINS_WITH_WEIGHTS } Beginning;
 
 struct Trainer {
     TrainerOptions o;       /* its corpora are the two below */
+    int leads;              /* rank 0, or alone: it writes, listens and reports */
     Corpus train, held_out; /* views of the caller's, with the statistics that the weights expect */
     double *statistics;     /* [2, n_mels] of a checkpoint; NULL: those of the corpus */
     Beginning begins;
@@ -83,6 +86,9 @@ struct Trainer {
     double seconds;
     int64_t utterances, frames, skipped;
     uint64_t peak_model, peak_data; /* bytes in use at the most */
+    FILE *trace;                    /* clip_trace.c; NULL: nobody counts */
+    int64_t stop_after;             /* step after which all ranks stop; 0: nobody has asked */
+    Stats exposed;                  /* seconds of a step in which it waited for the sum over ranks */
     int stopped, early, gave_up, event_failed, checkpoint_failed;
     int32_t **sample_tokens; /* of text2audio_texts */
     int *sample_counts;
@@ -109,7 +115,12 @@ void report_curve(Trainer *t); /* curve.c: loss.png */
 
 /* budget.c: --minutes. step is called after every step. */
 void budget_open(Trainer *t);
-void budget_step(Trainer *t);
+int budget_step(Trainer *t, Err *err);
+
+/* clip_trace.c */
+int clip_trace_open(Trainer *t, Err *err);
+int clip_trace_batch(Trainer *t, Err *err);
+void clip_trace_close(Trainer *t);
 
 /* evaluate.c: what was heard since the last call is reported; wait: for what is under way. */
 int hear_results(Trainer *t, int wait, Err *err);

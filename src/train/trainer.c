@@ -42,7 +42,7 @@ static void judge_weights(Trainer *t, const StepResult *r)
     t->usual_loss += (r->loss - t->usual_loss) / (double)(t->made < GOOD_STEPS ? t->made : GOOD_STEPS);
     if (t->made == 1 || t->usual_loss < t->lowest_loss)
         t->lowest_loss = t->usual_loss;
-    if (r->step > t->saved && is_good_loss(t, r->loss) && is_good_loss(t, t->usual_loss))
+    if (t->leads && r->step > t->saved && is_good_loss(t, r->loss) && is_good_loss(t, t->usual_loss))
         checkpoint_writer_confirm(t->writer, t->saved);
 }
 
@@ -52,6 +52,15 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
     report_step(t, r);
     judge_weights(t, r);
     t->state.guard = r->guard;
+    if (t->o.ranks) {
+        t->interval.frames += r->frames;
+        t->frames += (int64_t)r->frames;
+        if (r->frames > 0 && t->meter.sample_count > 0)
+            stats_add(&t->exposed, r->exposed);
+    }
+    /* By then every rank has seen this result: none is further than that ahead of it. */
+    if (r->stop && !t->stop_after)
+        t->stop_after = r->step + ENGINE_LAG;
     /* When the step has happened, not when it was enqueued: nobody waits for a line. */
     if (r->step % t->cfg->log_step == 0)
         report_line(t, r->step, 0);
@@ -78,6 +87,20 @@ static int take_results(Trainer *t, int drain, Err *err)
     }
 }
 
+/* Clips and frames, for the speed. Of several ranks all clips of the batch count; the frames come
+ * with the result. */
+static void count_batch(Trainer *t, const BatchInfo *info)
+{
+    const int clips = t->o.ranks ? info->clips : info->count - info->lost;
+    if (!t->o.ranks) {
+        t->interval.frames += (double)info->real_frames;
+        t->frames += info->real_frames;
+    }
+    t->interval.utterances += clips;
+    t->interval.batches++;
+    t->utterances += clips;
+}
+
 /* The shares of one step are enqueued; results of earlier ones are taken as they come. */
 static int one_step(Trainer *t, double lr, Err *err)
 {
@@ -85,19 +108,18 @@ static int one_step(Trainer *t, double lr, Err *err)
     int64_t clips_before = t->utterances;
     for (int k = 0; k < each; k++) {
         BatchInfo info = {0};
+        ranks_doing(t->o.ranks, RANK_WAITING_FOR_DATA, t->state.step);
         int rc = engine_feed(t->engine, t->pipeline, &t->meter, &info, err);
+        ranks_doing(t->o.ranks, RANK_STEPPING, t->state.step);
+        if (!rc)
+            rc = clip_trace_batch(t, err);
         if (!rc)
             rc = engine_step(t->engine, t->state.step + 1, k == 0, k == each - 1, lr, err);
         if (!rc)
             rc = step_meter_end(&t->meter, engine_stream(t->engine), err);
         if (rc)
             return rc;
-        int64_t frames = info.real_frames, clips = info.count - info.lost;
-        t->interval.frames += (double)frames;
-        t->interval.utterances += (double)clips;
-        t->interval.batches++;
-        t->frames += frames;
-        t->utterances += clips;
+        count_batch(t, &info);
         if (k < each - 1)
             rc = take_results(t, 0, err);
         if (rc)
@@ -110,6 +132,7 @@ static int one_step(Trainer *t, double lr, Err *err)
     /* From here on a checkpoint would resume behind this step. */
     t->state.step++;
     pipeline_state(t->pipeline, &t->state.data);
+    ranks_doing(t->o.ranks, RANK_SUMMING, t->state.step);
     return take_results(t, 0, err);
 }
 
@@ -138,6 +161,8 @@ static void forget_best(Trainer *t)
 /* Waits for the writer's last job. If it failed, that was said. */
 static void take_written(Trainer *t)
 {
+    if (!t->leads)
+        return;
     if (checkpoint_writer_wait(t->writer)) {
         t->checkpoint_failed = 1;
         forget_best(t);
@@ -149,6 +174,11 @@ static void take_written(Trainer *t)
  * stop: it is said, and training goes on. */
 static int save(Trainer *t, int is_best, Err *err)
 {
+    if (!t->leads) {
+        t->saved = t->state.step;
+        return 0;
+    }
+    ranks_doing(t->o.ranks, RANK_SAVING, t->state.step);
     /* The memory of the one before is needed again. */
     take_written(t);
     t->checkpoint_failed = 0;
@@ -178,6 +208,7 @@ static int save(Trainer *t, int is_best, Err *err)
 static int validate(Trainer *t, int last, Err *err)
 {
     double loss;
+    ranks_doing(t->o.ranks, RANK_VALIDATING, t->state.step);
     int rc = evaluate_run(t, &loss, last, err);
     if (rc)
         return rc < 0 ? rc : 0;
@@ -197,7 +228,7 @@ static int validate(Trainer *t, int last, Err *err)
         t->state.stale = much ? 0 : t->state.stale + 1;
         rc = save(t, 1, err);
         /* The first one is always better than none; the training's losses tell whether it is good. */
-        if (!rc && is_good_loss(t, loss))
+        if (!rc && t->leads && is_good_loss(t, loss))
             checkpoint_writer_confirm(t->writer, t->state.step);
     } else {
         t->state.stale++;
@@ -219,18 +250,20 @@ static int afterwards(Trainer *t, int last, Err *err)
     int validates =
         t->o.validation && t->o.validation->count && (step % t->val_step == 0 || last) && !t->measuring;
     int saves = (step % t->save_step == 0 && !t->measuring) || last;
-    int speaks = t->samples && ((step % t->sample_step == 0 && !t->measuring) || last);
+    int speaks = t->leads && t->samples && ((step % t->sample_step == 0 && !t->measuring) || last);
     int rc = 0;
     if (validates || saves || speaks || last)
         rc = settle(t, err);
-    if (last)
+    if (last && t->leads)
         checkpoint_writer_end(t->writer);
     if (!rc && last && step % cfg->log_step)
         report_line(t, step, 1);
     if (!rc && validates)
         rc = validate(t, last, err);
-    if (!rc && speaks)
+    if (!rc && speaks) {
+        ranks_doing(t->o.ranks, RANK_SPEAKING, step);
         rc = t->copies ? copies_write(t, err) : samples_speak(t, err);
+    }
     if (!rc && saves && t->saved != step)
         rc = save(t, 0, err);
     return rc;
@@ -246,12 +279,22 @@ double trainer_rate(const Trainer *t, int64_t step)
     return schedule_rate(t->cfg, step - from, t->total - from);
 }
 
+/* 1: no further step. A rank that is asked to stop tells the others with its next step; all stop together. */
+static int has_to_stop(Trainer *t)
+{
+    if (!t->o.ranks)
+        return is_stopped(t);
+    if (is_stopped(t))
+        engine_wish_stop(t->engine);
+    return t->stop_after && t->state.step >= t->stop_after;
+}
+
 /* Steps until the last one, a request to stop, early stopping or an error. */
 static int run_steps(Trainer *t, Err *err)
 {
     int rc = 0;
     while (!rc && t->state.step < t->total && !t->early) {
-        if (is_stopped(t)) {
+        if (has_to_stop(t)) {
             t->stopped = 1;
             break;
         }
@@ -259,12 +302,13 @@ static int run_steps(Trainer *t, Err *err)
         /* The first steps are not like the others: what the GPU did in them does not count. */
         if (t->monitor && t->state.step == t->first_step + METER_SKIP)
             monitor_restart(t->monitor);
-        budget_step(t);
+        if (!rc)
+            rc = budget_step(t, err);
         if (!rc)
             rc = afterwards(t, t->state.step == t->total, err);
     }
     t->seconds = clock_now() - t->started;
-    if (rc == ERR_STOPPED && is_stopped(t)) {
+    if (rc == ERR_STOPPED && is_stopped(t) && !t->o.ranks) {
         t->stopped = 1;
         err_clear(err);
         rc = 0;
@@ -284,10 +328,14 @@ static void save_the_end(Trainer *t, int rc)
     }
     if (t->state.step <= t->saved || !(t->stopped || t->early || (rc && rc != ERR_DEVICE)))
         return;
+    /* Where one rank fails, the others cannot finish the step; the last checkpoint has to do. */
+    if (t->o.ranks && rc && !t->gave_up)
+        return;
     int failed = settle(t, &err);
     if (!failed) {
         report_line(t, t->state.step, 1);
-        checkpoint_writer_end(t->writer);
+        if (t->leads)
+            checkpoint_writer_end(t->writer);
         failed = save(t, 0, &err);
     }
     if (failed)
@@ -299,6 +347,8 @@ static void save_the_end(Trainer *t, int rc)
  * Otherwise they were broken by the steps before, and the next run has to begin with older ones. */
 static void give_up(Trainer *t, int rc, Err *err)
 {
+    if (!t->leads) /* rank 0 does it */
+        return;
     const double loss = t->left_out_loss / (double)t->left_out;
     const int good = is_good_loss(t, loss);
     char found[CHECKPOINT_PATH_SIZE];
@@ -345,7 +395,7 @@ static int look_for_room(Trainer *t, Err *err)
 /* However the steps end, what was trained is saved, the logs are finished and the writer is waited for. */
 int trainer_run(Trainer *t, Err *err)
 {
-    int rc = t->state.step < t->total ? look_for_room(t, err) : 0;
+    int rc = t->leads && t->state.step < t->total ? look_for_room(t, err) : 0;
     if (rc)
         return rc;
     t->started = clock_now();
@@ -420,7 +470,10 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     s->stopped = t->stopped;
     s->early = t->early;
     s->checkpoint_failed = t->checkpoint_failed;
-    snprintf(s->last_checkpoint, sizeof s->last_checkpoint, "%s", checkpoint_writer_last_good(t->writer));
+    if (t->leads)
+        snprintf(s->last_checkpoint, sizeof s->last_checkpoint, "%s", checkpoint_writer_last_good(t->writer));
     sum_up_steps(t, s);
+    s->ranks = ranks_count(t->o.ranks);
+    s->exposed_share = t->exposed.n && s->step_mean > 0 ? t->exposed.mean / s->step_mean : NAN;
     sum_up_machine(t, s);
 }

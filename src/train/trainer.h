@@ -31,8 +31,8 @@ typedef struct TrainerOptions {
     const Config *cfg;
     Device *data, *model;             /* may be the same */
     Sim *sim;                         /* NULL: none */
+    Ranks *ranks;                     /* that train together; NULL: alone */
     const Corpus *train, *validation; /* the latter may be empty */
-    int rank, ranks;                  /* whose shares of every batch are taken; ranks 0: it is alone */
     int batch;                /* clips of a batch over all ranks, as trainer_check says; 0: asked there */
     const volatile int *stop; /* not 0: finish the step, save, return */
     /* Called at every log line and at the end (last), for those who look from outside; may be NULL. */
@@ -70,6 +70,8 @@ typedef struct TrainSummary {
     double wait_share, busy_share, padding; /* shares, likewise */
     double utterances_per_s, frames_per_s;
     double phase[PHASE_COUNT];        /* mean seconds */
+    int ranks;                        /* that trained together */
+    double exposed_share;             /* of a step: waiting for the sum over ranks; NaN: alone */
     int64_t skipped;                  /* steps the guard left out in this run */
     int stopped;                      /* by the user */
     int early;                        /* validation did not improve any more */

@@ -10,6 +10,7 @@
 #include "text/tokens.h"
 #include "train/evaluate.h"
 #include "train/run_parts.h"
+#include "train/together.h"
 
 #define MONITOR_SECONDS 0.1 /* between two looks at the GPU */
 #define LISTENING_CORES 4   /* one core of so many listens */
@@ -24,6 +25,7 @@ static int open_network(Trainer *t, Err *err)
                        .largest = t->plan.shape,
                        .symbols = tokens_count(),
                        .training = 1,
+                       .ranks = t->o.ranks,
                        .log = t->log};
     return engine_open(&t->engine, &e, err);
 }
@@ -43,6 +45,8 @@ static int open_snapshot(Trainer *t, Err *err)
 static int open_logs(Trainer *t, Err *err)
 {
     char path[CHECKPOINT_PATH_SIZE + 16];
+    if (!t->leads)
+        return 0;
     snprintf(path, sizeof path, "%s/log.jsonl", t->cfg->checkpoint_dir);
     int rc = run_log_open(&t->run_log, path, err);
     if (!rc)
@@ -96,8 +100,8 @@ static int open_pipeline(Trainer *t, Err *err)
                          .model = t->o.model,
                          .sim = t->o.sim,
                          .start = t->state.data,
-                         .rank = t->o.rank,
-                         .ranks = t->o.ranks,
+                         .rank = ranks_rank(t->o.ranks),
+                         .ranks = ranks_count(t->o.ranks),
                          .log = t->log};
     int rc = pipeline_open(&t->pipeline, &o, err);
     /* With other clips or another batch size than when it was saved the place in the epoch is gone. */
@@ -137,6 +141,8 @@ static int open_speech(Trainer *t, Err *err)
 
 static int open_listeners(Trainer *t, Err *err)
 {
+    if (!t->leads)
+        return 0;
     int rc = t->cfg->network == NETWORK_VOCODER ? copies_open(t, err) : open_speech(t, err);
     if (!rc)
         rc = monitor_open_devices(&t->monitor, &t->o.model, 1, MONITOR_SECONDS, t->log, err);
@@ -155,6 +161,7 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     t->o = *o;
     t->cfg = o->cfg;
     t->log = o->log;
+    t->leads = ranks_rank(o->ranks) == 0;
     t->loss = t->validation = NAN;
     t->train = *o->train;
     t->o.train = &t->train;
@@ -163,27 +170,33 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
         t->o.validation = &t->held_out;
     }
     Err later = {0}; /* what is wrong with a checkpoint is said when it is opened */
-    if (!t->o.batch && trainer_check(&t->o.batch, t->cfg, o->ranks > 0 ? o->ranks : 1, &later))
+    if (!t->o.batch && trainer_check(&t->o.batch, t->cfg, ranks_count(o->ranks), &later))
         log_debug(t->log, "the batch of the run: %s", later.msg);
     int rc = train_plan(&t->plan, &t->o, err);
     if (!rc)
         rc = open_network(t, err);
     /* The writer takes a lock on the folder: from here on no other run writes to it. */
-    if (!rc)
+    if (!rc && t->leads)
         rc =
             checkpoint_writer_open(&t->writer, t->cfg->checkpoint_dir, t->cfg->keep_checkpoints, t->log, err);
-    if (!rc)
+    if (!rc && t->leads)
         rc = beginning_open(t, err);
     if (!rc)
-        rc = open_snapshot(t, err);
+        rc = together_open(t, err);
     if (!rc)
+        rc = open_snapshot(t, err);
+    if (!rc && t->leads)
         rc = beginning_load(t, err);
+    if (!rc)
+        rc = together_load(t, err);
     if (!rc)
         rc = open_logs(t, err);
     if (!rc)
         rc = open_pipeline(t, err);
     if (!rc)
         rc = open_listeners(t, err);
+    if (!rc)
+        rc = clip_trace_open(t, err);
     if (rc)
         return trainer_close(t) ? ERR_WORKER : rc;
     engine_poison(t->engine, o->poison_from, o->poison_count);
@@ -216,6 +229,7 @@ int trainer_close(Trainer *t)
     engine_close(t->engine);
     event_log_close(t->events);
     run_log_close(t->run_log);
+    clip_trace_close(t);
     checkpoint_close(&t->begun_with);
     /* A reader that is stuck still looks at our corpora and settings. */
     if (stuck)

@@ -49,7 +49,7 @@ double linear_flops(const int *s) { return 6.0 * s[0] * s[1] * s[2]; }
 /* --- dropout in a share of a batch: the OpsStep of it, word by word --- */
 static void share_build(OpsRun *r, int share)
 {
-    enum { SEED, SEED_UP, NUMBER, NUMBER_UP, RATE, SHARE, WORDS };
+    enum { SEED, SEED_UP, NUMBER, NUMBER_UP, RATE, STOP, SHARE, SHARE_UP, WORDS };
     _Static_assert(sizeof(OpsStep) == WORDS * sizeof(int32_t), "an OpsStep has no gaps");
     if (!share)
         return;
