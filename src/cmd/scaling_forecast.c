@@ -14,6 +14,7 @@
 #include "diag/observe_ranks.h"
 #include "diag/rank_doctor.h"
 #include "diag/rank_forecast.h"
+#include "diag/thresholds.h"
 
 #define MOST_COUNTS 32
 #define MOST_RANKS 1048576
@@ -192,6 +193,7 @@ static int print_json(const Work *w, Err *err)
     json_object_set_new(measured, "clips_per_s", json_from_double(w->o.utterances_per_s));
     json_object_set_new(measured, "step_ms", json_from_double(1e3 * w->o.period));
     json_object_set_new(measured, "wait_share", json_from_double(w->o.wait_share));
+    json_object_set_new(measured, "forecast_check", json_from_double(w->forecasts[0].check));
     json_object_set_new(measured, "batch_size", json_integer(w->o.batch_size));
     json_object_set_new(measured, "gradient_bytes", json_from_double(w->x.bytes));
     json_object_set_new(measured, "buckets", json_integer(w->x.buckets));
@@ -222,6 +224,11 @@ static void print_text(const Work *w, int check)
                    100 * (f->clips_per_s / c->clips_per_s - 1));
         printf("\n");
     }
+    if (fabs(w->forecasts[0].check) > threshold(LIMIT_FORECAST)->good)
+        printf("\nThe model of the pipeline is %+.1f %% off the step that was measured; what is forecast may "
+               "be off "
+               "by as much.\n",
+               100 * w->forecasts[0].check);
     printf("\nassumed:\n");
     json_t *lines = rank_forecast_assumptions(&w->o, &w->x, &w->net), *line;
     size_t i;

@@ -93,9 +93,10 @@ static double slowest_of(float *ratios, int64_t count, int n)
 
 int rank_slowest(double *factor, const Observation *o, int n, Err *err)
 {
-    float *usual = mem_calloc(2 * (size_t)o->n + 2, sizeof *usual), *ratios = usual + o->n + 1;
+    float *usual = mem_calloc(2 * (size_t)o->n + 2, sizeof *usual);
     if (!usual)
         return err_set(err, ERR_NOMEM, "no memory for a forecast of %d ranks", n);
+    float *ratios = usual + o->n + 1;
     usual_times(usual, o);
     int64_t count = 0;
     for (int64_t k = o->from; k < o->n; k++)
@@ -118,9 +119,10 @@ typedef struct Costs {
 /* Seconds per step of a rank among others; *exposed: the mean of what is not hidden. */
 static int run_with(double *seconds, double *exposed, const Observation *o, const Costs *c, Err *err)
 {
-    float *usual = mem_calloc(2 * (size_t)o->n + 2, sizeof *usual), *sums = usual + o->n + 1;
+    float *usual = mem_calloc(2 * (size_t)o->n + 2, sizeof *usual);
     if (!usual)
         return err_set(err, ERR_NOMEM, "no memory for a forecast");
+    float *sums = usual + o->n + 1;
     usual_times(usual, o);
     *exposed = 0;
     for (int64_t k = 0; k < o->n; k++) {
@@ -169,7 +171,7 @@ int rank_forecast(RankForecast *f, const Observation *o, const Exchange *x, cons
     no_jitter = no_disk = all;
     no_jitter.slowest = 1;
     no_disk.disk = 1;
-    double one, exposed, without[3], unused;
+    double one = 0, exposed = 0, without[3] = {0}, unused;
     const Costs *const three[] = {&no_link, &no_jitter, &no_disk};
     if (!rc)
         rc = run_with(&one, &unused, o, &alone, err);
@@ -185,6 +187,7 @@ int rank_forecast(RankForecast *f, const Observation *o, const Exchange *x, cons
     f->by_jitter = 1 - without[1] / f->seconds;
     f->by_disk = 1 - without[2] / f->seconds;
     f->clips_per_s = n * o->utterances_per_s * f->efficiency;
+    f->check = one / o->period - 1;
     f->seconds *= o->period / one; /* the model of the pipeline is not exact; what was measured counts */
     f->bound = bound_of(f, o);
     return 0;

@@ -32,6 +32,7 @@ typedef struct RankForecast {
      * if every rank had a disk of its own. */
     double by_link, by_jitter, by_disk;
     RankBound bound;
+    double check; /* the model's step of one rank / that measured - 1 */
 } RankForecast;
 
 /* The fewest hosts for n ranks that share them evenly. */
