@@ -58,7 +58,7 @@ static void draw(RankFacts *f, const Drawn *d, uint64_t seed)
     Rng rng;
     rng_seed(&rng, seed);
     Exchange x = {.forward = 0.33, .backward = 0.62, .bytes = 1e8, .buckets = 20, .seconds = d->sum};
-    double variance = log1p(d->jitter * d->jitter), stock[MOST] = {0}, last = 0.04;
+    double variance = log1p(d->jitter * d->jitter), ready[MOST] = {0}, start[MOST][4] = {{0}}, end = 0;
     for (int r = 0; r < d->ranks; r++) {
         int host = r / (d->ranks / d->hosts), late = r == d->late_rank || host == d->late;
         f[r] = (RankFacts){.rank = r, .first = 24 + r % 2, .steps = STEPS - r % 3, .clips = 8, .named = -1};
@@ -67,28 +67,29 @@ static void draw(RankFacts *f, const Drawn *d, uint64_t seed)
         for (int s = 0; s < STAGE_STEP; s++)
             f[r].stage[s] = s == STAGE_PEER ? -1 : 0.004 + 0.0005 * rng_uniform(&rng);
         f[r].stage[STAGE_READ] = late && d->data > 0 ? d->data : 0.006;
-        f[r].data = late && d->data > 0 ? d->data * (1 + 0.002 * r) : 0.006;
+        f[r].data = late && d->data > 0 ? d->data * (1 + 0.01 * r) : 0.006;
         if (late && (d->data > d->step || d->data_stall > 0)) {
             f[r].named = STAGE_READ;
             f[r].cause = d->data_stall > 0 ? CAUSE_STALL : CAUSE_STORAGE;
             f[r].period = d->data_stall > 0 ? 20 : 0;
         }
     }
-    for (int k = 0; k < STEPS + 2; k++) {
+    for (int k = -60; k < STEPS + 2; k++) { /* the first ones fill the stock */
         double arrive[MOST], wait[MOST], own[MOST], slowest = 0;
         for (int r = 0; r < d->ranks; r++) {
             own[r] = d->step * exp(sqrt(variance) * rng_normal(&rng) - 0.5 * variance);
             own[r] *= r == d->slow ? d->factor : 1;
             /* Batches come at their own pace; up to four are in stock. */
-            stock[r] = fmin(4, stock[r] + last / fmax(f[r].data, 1e-6)) - 1;
-            wait[r] = stock[r] < 0 ? -stock[r] * f[r].data : 0;
-            wait[r] += r == d->late_rank && k % 20 == 19 ? d->data_stall : 0;
-            stock[r] = fmax(0, stock[r]);
+            int at = (k + 60) % 4;
+            ready[r] = fmax(ready[r], start[r][at]) + f[r].data;
+            ready[r] += r == d->late_rank && k >= 0 && k % 20 == 19 ? d->data_stall : 0;
+            start[r][at] = fmax(end, ready[r]);
+            wait[r] = start[r][at] - end;
             arrive[r] = wait[r] + own[r];
             slowest = fmax(slowest, arrive[r]);
         }
         double exposed = exchange_exposed(&x, slowest);
-        last = slowest + exposed;
+        end += slowest + exposed;
         for (int r = 0; r < d->ranks; r++) {
             int i = k + 24 - (int)f[r].first;
             if (i < 0 || i >= f[r].steps)

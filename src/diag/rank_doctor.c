@@ -146,8 +146,8 @@ static double value_of(const Work *w, int r, ValueKind kind, int stage)
     switch (kind) {
     case VALUE_ARRIVAL:
         return mean_arrival(w, r);
-    case VALUE_WAIT:
-        return mean_of(w, r, w->f[r]->wait);
+    case VALUE_WAIT: /* and what does not show: see work_open */
+        return mean_of(w, r, w->f[r]->wait) + w->more[r];
     case VALUE_OWN:
         return mean_of(w, r, w->f[r]->own);
     case VALUE_STAGE:
