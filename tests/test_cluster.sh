@@ -39,7 +39,7 @@ log_has dual_shows_the_sum '^  sum +[0-9.]+ ms'
 ends_with broken_rank 3 "${diagnose[@]}" --sim "$step,ranks=3,rank=2:fail=step:9"
 log_has names_the_broken_rank 'error: rank 2: device sim4: simulated failure of stage step at batch 9'
 ends_with broken_link 3 "${diagnose[@]}" --sim "$step,ranks=2,fail=sum:9"
-log_has names_the_broken_link 'simulated failure of stage sum at batch 9'
+log_has names_the_broken_link 'error: device links: simulated failure of stage sum at batch 9'
 ends_with train_refuses 2 "$bin" train "${corpus[@]}" --checkpoint-dir "$dir/run" --sim "$step,ranks=8"
 log_has train_says_mpirun 'mpirun -n 8'
 ends_with real_device_refuses 2 "${diagnose[@]}" --sim "$step,ranks=2" --model-gpu cpu

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -64,8 +65,10 @@ int gang_open(Gang **out, const Sim *cluster, Device *const *devices, Exchange *
     int rc = g->ready ? 0 : err_set(err, ERR_NOMEM, "no memory for a simulated cluster");
     if (!rc)
         rc = device_sim_open(&g->links, LINKS_INDEX, &o, err);
-    if (!rc)
+    if (!rc) {
+        snprintf(g->links->name, sizeof g->links->name, "%s", GANG_LINKS); /* as errors name it */
         rc = g->links->ops->stream_open(g->links, &g->stream, "sum", err);
+    }
     if (!rc)
         rc = g->links->ops->event_open(g->links, &g->done, 0, err);
     for (int i = 0; i < g->ranks * x->buckets && !rc; i++) {

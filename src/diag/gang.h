@@ -14,6 +14,8 @@
 #include "diag/exchange.h"
 #include "pipeline/step_meter.h"
 
+#define GANG_LINKS "links" /* the name of the device that stands for them */
+
 typedef struct Gang Gang;
 
 /* devices [ranks]: of the steps, simulated ones, which must outlive the gang. x: of the gradients; its

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/thread.h"
@@ -121,6 +122,15 @@ static void *member_main(void *arg)
     return NULL;
 }
 
+/* Is it this rank's device that the error names? A failed device makes those fail that wait for it. */
+static int is_of(const Member *m, const Err *err)
+{
+    char model[32], data[32];
+    snprintf(model, sizeof model, "device %s:", m->model->name);
+    snprintf(data, sizeof data, "device %s:", m->data->name);
+    return strstr(err->msg, model) || strstr(err->msg, data);
+}
+
 /* Of the rank that failed, not of those that then stopped. */
 static int first_failure(const Cluster *c, Err *err)
 {
@@ -130,8 +140,13 @@ static int first_failure(const Cluster *c, Err *err)
             found = r;
     if (found < 0)
         return 0;
+    int owner = found;
+    for (int r = 0; r < c->ranks; r++)
+        if (is_of(&c->members[r], &c->members[found].err))
+            owner = r;
     *err = c->members[found].err;
-    err_prefix(err, "rank %d", found);
+    if (!strstr(err->msg, "device " GANG_LINKS ":"))
+        err_prefix(err, "rank %d", owner);
     return c->members[found].rc;
 }
 
