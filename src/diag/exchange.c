@@ -12,7 +12,7 @@ int exchange_describe(Exchange *x, const Config *cfg, const double *phase, Err *
     int rc = model_open(&m, cfg, tokens_count(), err);
     if (rc)
         return rc;
-    double bytes = EXCHANGE_BYTES * (double)m.params.numbers;
+    double bytes = (cfg->rank_sum == RANK_SUM_BF16 ? 2 : 4) * (double)m.params.numbers;
     model_close(&m);
     *x = (Exchange){.forward = EXCHANGE_FORWARD, .backward = EXCHANGE_BACKWARD, .bytes = bytes};
     double all = phase ? phase[0] + phase[1] + phase[2] + phase[3] : 0;

@@ -12,7 +12,6 @@
 #define EXCHANGE_MOST_BUCKETS 32 /* larger buckets where there would be more */
 #define EXCHANGE_FORWARD 0.33    /* share of a simulated step before its first gradient, */
 #define EXCHANGE_BACKWARD 0.62   /* and of its backward pass; the optimiser has the rest */
-#define EXCHANGE_BYTES 4         /* of each gradient on its way: fp32 */
 
 typedef struct Exchange {
     double forward, backward; /* shares of the step's own time */

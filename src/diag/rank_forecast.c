@@ -223,7 +223,7 @@ json_t *rank_forecast_assumptions(const Observation *o, const Exchange *x, const
         o->batch_size);
     add_line(
         all,
-        "%.1f MB of gradients (4 bytes each) in %d buckets. They become final evenly over the backward "
+        "%.1f MB of gradients (rank_sum) in %d buckets. They become final evenly over the backward "
         "pass, %.0f %% to %.0f %% of a step, and are summed meanwhile, bucket after bucket; the sums take "
         "nothing from the GPU.",
         1e-6 * x->bytes, x->buckets, 100 * x->forward, 100 * (x->forward + x->backward));
