@@ -57,7 +57,7 @@ static void start_rank(Job *j, int rank, const char *const *args)
         return;
     }
     const char *argv[16] = {self, "worker"};
-    for (int i = 0; args[i] && i < 12; i++)
+    for (int i = 0; i < 12 && args[i]; i++)
         argv[2 + i] = args[i];
     set_number("RANK", rank);
     set_number("LOCAL_RANK", rank);

@@ -284,9 +284,10 @@ int ranks_barrier(Ranks *r, Err *err)
 static int gather_padded(Ranks *r, char *all, const size_t *sizes, size_t longest, const void *mine, Err *err)
 {
     int count = r->place.count;
-    char *padded = mem_calloc((size_t)count + 1, longest), *own = padded + (size_t)count * longest, *to = all;
+    char *padded = mem_calloc((size_t)count + 1, longest), *to = all;
     if (!padded)
         return err_set(err, ERR_NOMEM, "no memory for what %d ranks say", count);
+    char *own = padded + (size_t)count * longest;
     if (sizes[r->place.rank])
         memcpy(own, mine, sizes[r->place.rank]);
     int rc = ranks_gather(r, padded, own, longest, err);
