@@ -2,8 +2,8 @@
  *
  * usage: mpirun -n 4 build/bench/ranks [--floats N] [--seconds S] [--gpu]
  *
- * Rank 0 prints a table: how long a barrier takes, a sum of N numbers (5 MB unless given) in fp32 and bf16
- * and in two halves, a broadcast; and what share of a core a rank uses while it waits. With --gpu it is NCCL
+ * Rank 0 prints a table: how long a barrier takes, a sum of N numbers (5 MB unless given) in fp32 and
+ * bf16, a broadcast; and what share of a core a rank uses while it waits. With --gpu it is NCCL
  * that sums, on the GPU that has the rank's number on its host (MYXTTS_RANKS=1 with one process), also in a
  * captured graph; every result is compared with the host's. Exit status 1 when one is wrong, 3 when it cannot
  * work. */
@@ -33,12 +33,6 @@ typedef int (*Work)(Bench *b, Err *err);
 
 static int work_barrier(Bench *b, Err *err) { return ranks_barrier(b->r, err); }
 static int work_sum(Bench *b, Err *err) { return ranks_sum(b->r, b->p, b->n, b->type, b->scratch, err); }
-
-static int work_halves(Bench *b, Err *err)
-{
-    int rc = ranks_reduce(b->r, b->p, b->n, b->type, b->scratch, err);
-    return rc ? rc : ranks_collect(b->r, b->p, b->n, b->type, b->scratch, err);
-}
 
 static int work_broadcast(Bench *b, Err *err)
 {
@@ -107,8 +101,6 @@ static int run(Bench *b, Err *err)
     b->type = SUM_FP32;
     if (!rc)
         rc = measure(b, "sum, fp32", work_sum, bytes, err);
-    if (!rc)
-        rc = measure(b, "sum in halves, fp32", work_halves, bytes, err);
     b->type = SUM_BF16;
     if (!rc)
         rc = measure(b, "sum, bf16", work_sum, bytes, err);
@@ -140,12 +132,6 @@ static int gpu_sum(Gpu *g, SumType type, Err *err)
     return ranks_nccl_sum(g->c, g->s, g->p, g->b->n, type, g->scratch, err);
 }
 
-static int gpu_halves(Gpu *g, SumType type, Err *err)
-{
-    int rc = ranks_nccl_reduce(g->c, g->s, g->p, g->b->n, type, g->scratch, err);
-    return rc ? rc : ranks_nccl_collect(g->c, g->s, g->p, g->b->n, type, g->scratch, err);
-}
-
 static int gpu_graph(Gpu *g, SumType type, Err *err)
 {
     int rc = 0;
@@ -159,11 +145,6 @@ static int gpu_graph(Gpu *g, SumType type, Err *err)
         rc = rc ? rc : end;
     }
     return rc ? rc : g->graphs->launch(g->graph, g->s, err);
-}
-
-static int gpu_broadcast(Gpu *g, SumType type, Err *err)
-{
-    return ranks_nccl_broadcast(g->c, g->s, g->p, g->bytes, 0, err);
 }
 
 /* Different numbers on every rank; b->p has what the host makes of them. */
@@ -231,8 +212,8 @@ static int gpu_open(Gpu *g, Log *log, Err *err)
         rc = ranks_nccl_open(&g->c, g->b->r, g->d, err);
     if (rc)
         return rc;
-    size_t wide = ranks_nccl_scratch(g->c, g->b->n, SUM_FP32),
-           narrow = ranks_nccl_scratch(g->c, g->b->n, SUM_BF16);
+    size_t wide = ranks_nccl_scratch(g->b->r, g->b->n, SUM_FP32),
+           narrow = ranks_nccl_scratch(g->b->r, g->b->n, SUM_BF16);
     g->bytes = (size_t)g->b->n * sizeof *g->p;
     g->scratch_bytes = wide > narrow ? wide : narrow;
     void *p = NULL;
@@ -252,15 +233,9 @@ static int run_gpu(Bench *b, Log *log, Err *err)
     if (!rc)
         rc = gpu_measure(&g, "sum, bf16", gpu_sum, SUM_BF16, 1, err);
     if (!rc)
-        rc = gpu_measure(&g, "sum in halves, fp32", gpu_halves, SUM_FP32, 1, err);
-    if (!rc)
-        rc = gpu_measure(&g, "sum in halves, bf16", gpu_halves, SUM_BF16, 1, err);
-    if (!rc)
         rc = gpu_measure(&g, "sum in a graph, fp32", gpu_graph, SUM_FP32, 1, err);
     if (!rc)
         rc = gpu_measure(&g, "sum in a graph, bf16", gpu_graph, SUM_BF16, 1, err);
-    if (!rc)
-        rc = gpu_measure(&g, "broadcast", gpu_broadcast, SUM_FP32, 0, err);
     if (!rc)
         ranks_nccl_close(g.c);
     if (g.p)

@@ -211,8 +211,6 @@ static void test_alone(void **state)
     assert_int_equal(ranks_broadcast(r, p, sizeof p, 0, &err), 0);
     assert_int_equal(ranks_sum_scratch(r, 2, SUM_FP32), 0);
     assert_int_equal(ranks_sum(r, p, 2, SUM_BF16, NULL, &err), 0);
-    assert_int_equal(ranks_reduce(r, p, 2, SUM_FP32, NULL, &err), 0);
-    assert_int_equal(ranks_collect(r, p, 2, SUM_FP32, NULL, &err), 0);
     assert_true(p[0] == 1 && p[1] == 2);
     assert_int_equal(ranks_agree(r, "a", "b", &err) + ranks_barrier(r, &err), 0);
     ranks_doing(r, RANK_STEPPING, 1);

@@ -9,7 +9,7 @@
 #include "support/train_process.h"
 
 #define MOST_RANKS 8
-#define EQUAL 1e-4     /* between the losses of one process and those of many */
+#define EQUAL 1e-4 /* between the losses of one process and those of many */
 #define MOST_STEPS 5000
 #define END_SECONDS 10 /* within which all ranks end when one has failed */
 

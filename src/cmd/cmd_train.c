@@ -152,6 +152,7 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     json_t *phases = json_object();
     if (isfinite(s->exposed_share)) {
         json_object_set_new(o, "ranks", json_integer(s->ranks));
+        json_object_set_new(o, "transport", json_string(s->transport));
         json_object_set_new(o, "sum_wait_share", json_from_double(s->exposed_share));
     }
     for (int i = 0; i < PHASE_COUNT; i++)
@@ -219,8 +220,8 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
             printf(", NVML utilisation %.0f %%", 100 * s->gpu_utilisation);
         printf("\n");
         if (isfinite(s->exposed_share))
-            printf("  %-12s %d; waited %.2f %% of a step for the sum of gradients\n", "ranks", s->ranks,
-                   100 * s->exposed_share);
+            printf("  %-12s %d by %s; waited %.2f %% of a step for the sum of gradients\n", "ranks", s->ranks,
+                   s->transport, 100 * s->exposed_share);
     } else {
         printf("  %-12s not measured: the first steps, and those after a checkpoint or a validation, are not "
                "counted\n",

@@ -333,8 +333,8 @@ const Option option_table[] = {
          "Batches whose gradients make one step; the effective batch grows by this "
          "factor.", ALIAS("grad_accum")),
     ENUM(T, rank_sum, "float32", rank_sums,
-         "How gradients travel between ranks; bf16 halves the bytes and rounds each rank's gradient. They are "
-         "added in float32, in the order of ranks."),
+         "How gradients travel between ranks; bf16 halves the bytes and rounds each rank's gradient. They "
+         "are added in float32, in the order of ranks."),
     ENUM(T, scheduler, "cosine", schedules, "Course of the learning rate after the warm-up."),
     BOOL(T, enable_graph_mode, "true", "Capture the step as a CUDA graph for each shape."),
     BOOL(T, enable_eager_debug, "false",

@@ -10,15 +10,7 @@
 #include "ranks/wire.h"
 
 /* A collective call that a rank is in. */
-typedef enum {
-    CALL_NONE,
-    CALL_GATHER,
-    CALL_BROADCAST,
-    CALL_SUM,
-    CALL_REDUCE,
-    CALL_COLLECT,
-    CALL_CLOSE
-} RankCall;
+typedef enum { CALL_NONE, CALL_GATHER, CALL_BROADCAST, CALL_SUM, CALL_CLOSE } RankCall;
 
 /* A heartbeat, as it travels. */
 typedef struct RankBeat {

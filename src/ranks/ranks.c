@@ -406,16 +406,6 @@ int ranks_sum(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *e
     return r ? on_sum_lane(r, CALL_SUM, r->transport->sum, p, n, type, scratch, err) : 0;
 }
 
-int ranks_reduce(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err)
-{
-    return r ? on_sum_lane(r, CALL_REDUCE, r->transport->reduce, p, n, type, scratch, err) : 0;
-}
-
-int ranks_collect(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err)
-{
-    return r ? on_sum_lane(r, CALL_COLLECT, r->transport->collect, p, n, type, scratch, err) : 0;
-}
-
 size_t ranks_sum_scratch(const Ranks *r, int64_t n, SumType type)
 {
     return r ? r->transport->scratch(r, n, type) : 0;

@@ -9,7 +9,7 @@
  * and a thread in every process: heartbeats, and word of faults.
  *
  * Collective calls have to be made by every rank, with the same sizes and in the same order. There are two
- * lanes: ranks_sum, _reduce and _collect on one, all others on the other. Each lane has an order of its own,
+ * lanes: ranks_sum on one, all others on the other. Each lane has an order of its own,
  * and one thread at a time; two threads may use a lane each. Waiting takes hardly any CPU time.
  *
  * Faults. When a rank is killed, frozen, hangs while others wait for it, or calls ranks_fail, every rank
@@ -81,11 +81,6 @@ int ranks_agree(Ranks *r, const char *what, const char *value, Err *err);
  * run. scratch has ranks_sum_scratch bytes; nothing is allocated. */
 int ranks_sum(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
 size_t ranks_sum_scratch(const Ranks *r, int64_t n, SumType type);
-/* The two halves of ranks_sum, for an optimiser that updates a slice on every rank. After the first p has the
- * sums in this rank's slice only, and the rest is undefined; the second brings each rank's slice to all (what
- * the owner has there itself is rounded to `type` too). */
-int ranks_reduce(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
-int ranks_collect(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
 /* The elements [*from, *to) of n that belong to a rank; some have none when n is small. */
 void ranks_slice(const Ranks *r, int64_t n, int rank, int64_t *from, int64_t *to);
 

@@ -337,8 +337,6 @@ static const RankTransport mpi_transport = {
     .gather = mpi_gather,
     .broadcast = mpi_broadcast,
     .sum = mpi_sum,
-    .reduce = mpi_reduce,
-    .collect = mpi_collect,
     .scratch = mpi_scratch,
     .close = mpi_close,
 };

@@ -141,9 +141,9 @@ typedef struct Layout {
 static size_t width_of(SumType type) { return type == SUM_BF16 ? sizeof(uint16_t) : sizeof(float); }
 
 /* The second area begins at a multiple of 256 bytes, as memory of a device does. */
-static size_t parts_bytes(const RanksNccl *c, int64_t n, SumType type)
+static size_t parts_bytes(const Ranks *r, int64_t n, SumType type)
 {
-    int64_t count = ranks_count(c->r), each = (n + count - 1) / count;
+    int64_t count = ranks_count(r), each = (n + count - 1) / count;
     return (size_t)round_up((uint64_t)(count * each) * width_of(type), 256);
 }
 
@@ -152,13 +152,13 @@ static Layout layout_of(const RanksNccl *c, int64_t n, SumType type, void *scrat
     int64_t count = ranks_count(c->r);
     Layout l = {.each = (n + count - 1) / count, .parts = scratch};
     if (type == SUM_BF16)
-        l.all = (uint16_t *)(void *)((char *)scratch + parts_bytes(c, n, type));
+        l.all = (uint16_t *)(void *)((char *)scratch + parts_bytes(c->r, n, type));
     return l;
 }
 
-size_t ranks_nccl_scratch(const RanksNccl *c, int64_t n, SumType type)
+size_t ranks_nccl_scratch(const Ranks *r, int64_t n, SumType type)
 {
-    return parts_bytes(c, n, type) * (type == SUM_BF16 ? 2 : 1);
+    return parts_bytes(r, n, type) * (type == SUM_BF16 ? 2 : 1);
 }
 
 /* The GPU of the stream is the calling thread's from here on. */
@@ -172,7 +172,7 @@ static int enter(RanksNccl *c, Stream *s, void **native, Err *err)
 /* Between group_begin and group_end: the first error counts, and the group is ended in any case. */
 static int first_of(int code, int next) { return code ? code : next; }
 
-int ranks_nccl_reduce(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err)
+static int reduce(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err)
 {
     Layout l = layout_of(c, n, type, scratch);
     int me = ranks_rank(c->r), count = ranks_count(c->r), narrow = type == SUM_BF16, code = 0;
@@ -221,7 +221,7 @@ static int exchange_slices(RanksNccl *c, float *p, int64_t n, void *native)
     return first_of(code, c->f.group_end());
 }
 
-int ranks_nccl_collect(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err)
+static int collect(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err)
 {
     Layout l = layout_of(c, n, type, scratch);
     int me = ranks_rank(c->r), code;
@@ -248,16 +248,9 @@ int ranks_nccl_collect(RanksNccl *c, Stream *s, float *p, int64_t n, SumType typ
 
 int ranks_nccl_sum(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err)
 {
-    int rc = ranks_nccl_reduce(c, s, p, n, type, scratch, err);
-    return rc ? rc : ranks_nccl_collect(c, s, p, n, type, scratch, err);
-}
-
-int ranks_nccl_broadcast(RanksNccl *c, Stream *s, void *p, size_t bytes, int from, Err *err)
-{
-    void *native;
-    int rc = enter(c, s, &native, err);
-    if (rc || !bytes)
-        return rc;
-    int code = c->f.broadcast(p, p, bytes, NCCL_BYTES, from, c->comm, native);
-    return code ? failure(c, code, "broadcast", err) : 0;
+    /* One rank's sum is what it has. */
+    if (ranks_count(c->r) == 1 && type == SUM_FP32)
+        return 0;
+    int rc = reduce(c, s, p, n, type, scratch, err);
+    return rc ? rc : collect(c, s, p, n, type, scratch, err);
 }

@@ -17,12 +17,9 @@ typedef struct RanksNccl RanksNccl;
 int ranks_nccl_open(RanksNccl **c, Ranks *r, Device *d, Err *err);
 void ranks_nccl_close(RanksNccl *c); /* its work must have ended; NULL is allowed */
 
-/* p [n] and scratch are memory of the device; as ranks_sum, ranks_reduce, ranks_collect and ranks_broadcast.
- */
+/* p [n] becomes the sum over ranks, as by ranks_sum. p and scratch (ranks_nccl_scratch bytes) are memory of
+ * the device. */
 int ranks_nccl_sum(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err);
-int ranks_nccl_reduce(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err);
-int ranks_nccl_collect(RanksNccl *c, Stream *s, float *p, int64_t n, SumType type, void *scratch, Err *err);
-int ranks_nccl_broadcast(RanksNccl *c, Stream *s, void *p, size_t bytes, int from, Err *err);
-size_t ranks_nccl_scratch(const RanksNccl *c, int64_t n, SumType type);
+size_t ranks_nccl_scratch(const Ranks *r, int64_t n, SumType type);
 
 #endif

@@ -19,8 +19,6 @@ typedef struct RankTransport {
     int (*gather)(Ranks *r, void *all, const void *mine, size_t bytes, Err *err);
     int (*broadcast)(Ranks *r, void *p, size_t bytes, int from, Err *err);
     int (*sum)(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
-    int (*reduce)(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
-    int (*collect)(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err);
     size_t (*scratch)(const Ranks *r, int64_t n, SumType type);
     /* orderly: all ranks are here, none has failed. */
     void (*close)(Ranks *r, int orderly);

@@ -186,26 +186,24 @@ static size_t wire_scratch(const Ranks *r, int64_t n, SumType type)
     return rounded_bytes(n, type) + (size_t)(r->place.count - 1) * (size_t)chunk_of(n) * width_of(type);
 }
 
-/* Sends all numbers of this rank to rank 0 and takes the result [from, to), which begins to come while the
+/* Sends all numbers of this rank to rank 0 and takes the result, which begins to come while the
  * last ones leave. */
-static int give_and_take(Ranks *r, float *p, int64_t n, int64_t from, int64_t to, SumType type, SumType back,
-                         void *scratch, Err *err)
+static int give_and_take(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err)
 {
-    char *out = type == SUM_BF16 ? scratch : (void *)p, *in = back == SUM_BF16 ? scratch : (void *)p;
+    char *numbers = type == SUM_BF16 ? scratch : (void *)p;
     if (type == SUM_BF16)
         rank_numbers_round(scratch, p, n);
-    add_send(r, LANE_SUM, 0, out, (size_t)n * width_of(type));
-    add_receive(r, LANE_SUM, 0, in + (size_t)from * width_of(back), (size_t)(to - from) * width_of(back));
+    add_send(r, LANE_SUM, 0, numbers, (size_t)n * width_of(type));
+    add_receive(r, LANE_SUM, 0, numbers, (size_t)n * width_of(type));
     int rc = move_all(r, LANE_SUM, err);
-    if (!rc && back == SUM_BF16)
-        rank_numbers_widen(p + from, (uint16_t *)scratch + from, to - from);
+    if (!rc && type == SUM_BF16)
+        rank_numbers_widen(p, scratch, n);
     return rc;
 }
 
 /* Adds what has come of one chunk to rank 0's own numbers. rounded: working space for bf16, in which the sums
- * are left if these are rounded too. */
-static void add_chunk(Ranks *r, float *p, int64_t m, SumType type, char *chunks, uint16_t *rounded,
-                      int round_sums)
+ * are left. */
+static void add_chunk(Ranks *r, float *p, int64_t m, SumType type, char *chunks, uint16_t *rounded)
 {
     const void **parts = ((WireLanes *)r->own)->parts;
     size_t each = (size_t)m * width_of(type);
@@ -217,34 +215,24 @@ static void add_chunk(Ranks *r, float *p, int64_t m, SumType type, char *chunks,
     for (int rank = 1; rank < r->place.count; rank++)
         parts[rank] = chunks + (size_t)(rank - 1) * each;
     rank_numbers_add(p, parts, r->place.count, m, type);
-    if (type == SUM_BF16 && round_sums) {
+    if (type == SUM_BF16) {
         rank_numbers_round(rounded, p, m);
         rank_numbers_widen(p, rounded, m);
     }
 }
 
-/* The part of chunk [at, at + m) that a rank gets back: all of it, or what is in its slice. rounded: the
- * chunk's sums in bf16; NULL: they leave as they are. */
-static void send_back(Ranks *r, const float *p, const uint16_t *rounded, int64_t n, int64_t at, int64_t m,
-                      int whole)
+/* A chunk's sums to all others. rounded: these in bf16; NULL: they leave as they are. */
+static void send_back(Ranks *r, const float *p, const uint16_t *rounded, int64_t m)
 {
-    for (int rank = 1; rank < r->place.count; rank++) {
-        int64_t from = 0, to = n;
-        if (!whole)
-            ranks_slice(r, n, rank, &from, &to);
-        from = from > at ? from : at;
-        to = to < at + m ? to : at + m;
-        if (from >= to)
-            continue;
+    for (int rank = 1; rank < r->place.count; rank++)
         if (rounded)
-            add_send(r, LANE_SUM, rank, rounded + (from - at), (size_t)(to - from) * sizeof *rounded);
+            add_send(r, LANE_SUM, rank, rounded, (size_t)m * sizeof *rounded);
         else
-            add_send(r, LANE_SUM, rank, p + from, (size_t)(to - from) * sizeof *p);
-    }
+            add_send(r, LANE_SUM, rank, p, (size_t)m * sizeof *p);
 }
 
 /* Rank 0's part: receives chunk after chunk of all ranks, adds, sends back. */
-static int add_for_all(Ranks *r, float *p, int64_t n, SumType type, int whole, void *scratch, Err *err)
+static int add_for_all(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err)
 {
     int64_t chunk = chunk_of(n), last = 0;
     uint16_t *rounded = scratch, *now = NULL, *before = NULL;
@@ -261,67 +249,22 @@ static int add_for_all(Ranks *r, float *p, int64_t n, SumType type, int whole, v
         for (int rank = 1; rank < r->place.count; rank++)
             add_receive(r, LANE_SUM, rank, chunks + (size_t)(rank - 1) * each, each);
         if (last)
-            send_back(r, p, whole ? before : NULL, n, at - chunk, last, whole);
+            send_back(r, p + (at - chunk), before, last);
         rc = move_all(r, LANE_SUM, err);
         if (!rc && m)
-            add_chunk(r, p + at, m, type, chunks, now, whole);
+            add_chunk(r, p + at, m, type, chunks, now);
         last = m;
     }
     return rc;
 }
 
-static int star_sum(Ranks *r, float *p, int64_t n, SumType type, int whole, void *scratch, Err *err)
-{
-    int rc = match(r, LANE_SUM, (int)type, (uint64_t)n, err);
-    if (rc || !n)
-        return rc;
-    if (r->place.rank == 0)
-        return add_for_all(r, p, n, type, whole, scratch, err);
-    int64_t from = 0, to = n;
-    if (!whole)
-        ranks_slice(r, n, r->place.rank, &from, &to);
-    return give_and_take(r, p, n, from, to, type, whole ? type : SUM_FP32, scratch, err);
-}
-
 static int wire_sum(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err)
 {
-    return star_sum(r, p, n, type, 1, scratch, err);
-}
-
-static int wire_reduce(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err)
-{
-    return star_sum(r, p, n, type, 0, scratch, err);
-}
-
-/* Every rank's slice to rank 0, everything from there to all. */
-static int wire_collect(Ranks *r, float *p, int64_t n, SumType type, void *scratch, Err *err)
-{
-    int64_t from, to;
-    size_t width = width_of(type);
-    char *all = type == SUM_BF16 ? scratch : (void *)p;
     int rc = match(r, LANE_SUM, (int)type, (uint64_t)n, err);
     if (rc || !n)
         return rc;
-    ranks_slice(r, n, r->place.rank, &from, &to);
-    if (type == SUM_BF16)
-        rank_numbers_round((uint16_t *)scratch + from, p + from, to - from);
-    if (r->place.rank != 0)
-        add_send(r, LANE_SUM, 0, all + (size_t)from * width, (size_t)(to - from) * width);
-    for (int rank = 1; r->place.rank == 0 && rank < r->place.count; rank++) {
-        ranks_slice(r, n, rank, &from, &to);
-        add_receive(r, LANE_SUM, rank, all + (size_t)from * width, (size_t)(to - from) * width);
-    }
-    rc = move_all(r, LANE_SUM, err);
-    if (rc)
-        return rc;
-    if (r->place.rank == 0)
-        send_to_others(r, LANE_SUM, 0, all, (size_t)n * width);
-    else
-        add_receive(r, LANE_SUM, 0, all, (size_t)n * width);
-    rc = move_all(r, LANE_SUM, err);
-    if (!rc && type == SUM_BF16)
-        rank_numbers_widen(p, scratch, n);
-    return rc;
+    return r->place.rank == 0 ? add_for_all(r, p, n, type, scratch, err)
+                              : give_and_take(r, p, n, type, scratch, err);
 }
 
 /* ---- opening ---- */
@@ -346,8 +289,6 @@ const RankTransport ranks_wire_transport = {
     .gather = wire_gather,
     .broadcast = wire_broadcast,
     .sum = wire_sum,
-    .reduce = wire_reduce,
-    .collect = wire_collect,
     .scratch = wire_scratch,
     .close = wire_transport_close,
 };

@@ -177,18 +177,18 @@ static int on_gpu(const Device *d) { return d->traits.library_kernels; }
 
 uint64_t gradient_sum_bytes(const Ranks *ranks, const Device *d, SumType type)
 {
-    return ranks && on_gpu(d) ? ranks_sum_scratch(ranks, BUCKET_NUMBERS, type) : 0;
+    return ranks && on_gpu(d) ? ranks_nccl_scratch(ranks, BUCKET_NUMBERS, type) : 0;
 }
 
 static int open_lane(GradientSum *g, Err *err)
 {
     Device *d = g->o.device;
-    g->scratch_bytes = ranks_sum_scratch(g->o.ranks, BUCKET_NUMBERS, g->o.type);
     if (!on_gpu(d)) {
-        g->scratch = mem_aligned(64, g->scratch_bytes, 1);
+        g->scratch = mem_aligned(64, ranks_sum_scratch(g->o.ranks, BUCKET_NUMBERS, g->o.type), 1);
         return g->scratch ? thread_start(&g->thread, "sum", run_lane, g, err)
                           : err_set(err, ERR_NOMEM, "no memory to sum gradients over ranks");
     }
+    g->scratch_bytes = gradient_sum_bytes(g->o.ranks, d, g->o.type);
     int rc = ranks_nccl_open(&g->nccl, g->o.ranks, d, err);
     if (!rc)
         rc = device_alloc(d, &g->scratch, g->scratch_bytes, err);

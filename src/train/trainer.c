@@ -474,6 +474,7 @@ void trainer_summary(Trainer *t, TrainSummary *s)
         snprintf(s->last_checkpoint, sizeof s->last_checkpoint, "%s", checkpoint_writer_last_good(t->writer));
     sum_up_steps(t, s);
     s->ranks = ranks_count(t->o.ranks);
+    s->transport = t->o.model->traits.library_kernels ? "NCCL" : ranks_transport(t->o.ranks);
     s->exposed_share = t->exposed.n && s->step_mean > 0 ? t->exposed.mean / s->step_mean : NAN;
     sum_up_machine(t, s);
 }

@@ -71,6 +71,7 @@ typedef struct TrainSummary {
     double utterances_per_s, frames_per_s;
     double phase[PHASE_COUNT];        /* mean seconds */
     int ranks;                        /* that trained together */
+    const char *transport;            /* between them */
     double exposed_share;             /* of a step: waiting for the sum over ranks; NaN: alone */
     int64_t skipped;                  /* steps the guard left out in this run */
     int stopped;                      /* by the user */

@@ -10,7 +10,7 @@ flags=(-std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-forma
 common=(
     src/base/{err,mem,clock,file,utf8,thread,log,progress,rng,stage,stats,variant}.c
     src/config/config.c # one function of it; the linker drops the rest
-    src/device/{device,device_host,device_sim,sim,sim_event,sim_stream,cuda_library}.c
+    src/device/{device,device_host,device_sim,links,sim,sim_event,sim_stream,cuda_library}.c
 )
 sources=(
     tests/gpu/test_gpu.c tests/support/preprocess_testing.c "${common[@]}"
