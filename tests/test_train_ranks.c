@@ -272,11 +272,15 @@ static void count_clips(const Seen *list, int count, int64_t steps)
     assert_true(epochs > 1 && of_first > 8);
 }
 
-/* 4, 1, 3, 2 ranks in turn, each killed some steps after it began. */
+/* Said outright, since a run that is killed before its first checkpoint begins anew with other ranks. */
+static const char *const whole_batch[] = {"--log-step", "1", "--batch-size", "2", "--global-batch-size",
+                                          "8",          NULL};
+
+/* 4, 1, 3, 2 ranks in turn, each killed within about ten steps. */
 static void test_other_ranks(void **state)
 {
     Corpus *c = *state;
-    const int kills = is_long() ? 40 : 4, steps = 40 * kills, turns[] = {4, 1, 3, 2};
+    const int kills = is_long() ? 40 : 4, steps = 20 + 10 * kills, turns[] = {4, 1, 3, 2};
     const uint64_t seed = (uint64_t)time(NULL);
     Rng rng;
     Seen *list = NULL;
@@ -286,13 +290,13 @@ static void test_other_ranks(void **state)
     make_voice_corpus(c);
     snprintf(whole, sizeof whole, "%s/whole", c->root);
     snprintf(folder, sizeof folder, "%s/turns", c->root);
-    job_run(4, c, whole, steps, every_step, NULL);
+    job_run(4, c, whole, steps, whole_batch, NULL);
     for (int turn = 0;; turn++) {
         Job j;
         const int64_t before = check_folder(folder);
         const long from = log_bytes(folder);
         snprintf(trace, sizeof trace, "%s/trace%d", c->root, turn);
-        job_start(&j, turns[turn % 4], c, folder, steps, 3, every_step, NULL, -1, trace);
+        job_start(&j, turns[turn % 4], c, folder, steps, 10, whole_batch, NULL, -1, trace);
         if (killed == kills || before >= steps) {
             job_end(&j, 0);
             job_free(&j);
@@ -302,8 +306,8 @@ static void test_other_ranks(void **state)
         /* Until it has made some steps of its own, and a moment longer. */
         const int64_t until = before + 1 + (int64_t)rng_below(&rng, 10);
         for (double end = clock_now() + 60; newest_step(folder, from) < until && clock_now() < end;)
-            clock_sleep(0.01);
-        clock_sleep(0.05 * rng_uniform(&rng));
+            clock_sleep(0.002);
+        clock_sleep(0.01 * rng_uniform(&rng));
         const int all = (int)rng_below(&rng, 2), one = (int)rng_below(&rng, (uint64_t)j.count);
         for (int r = 0; r < j.count; r++)
             if (all || r == one)
@@ -319,7 +323,7 @@ static void test_other_ranks(void **state)
     double most = compare_losses(whole, folder, steps);
     print_message("%d kills, the largest difference of %d losses is %.1e (seed %llu)\n", killed, steps, most,
                   (unsigned long long)seed);
-    assert_true(most <= EQUAL);
+    assert_true(most <= EQUAL && killed > kills / 2);
     count_clips(list, count, steps);
     free(list);
 }
