@@ -276,11 +276,13 @@ static void count_clips(const Seen *list, int count, int64_t steps)
 static const char *const whole_batch[] = {"--log-step", "1", "--batch-size", "2", "--global-batch-size",
                                           "8",          NULL};
 
-/* 4, 1, 3, 2 ranks in turn, each killed within about ten steps. */
+/* 4, 1, 3, 2 ranks in turn, ten steps each, killed again and again. No more than 100 steps: later the search
+ * for the alignment meets two paths that are equally good, rounding decides, and the losses of two runs part.
+ */
 static void test_other_ranks(void **state)
 {
     Corpus *c = *state;
-    const int kills = is_long() ? 40 : 4, steps = 20 + 10 * kills, turns[] = {4, 1, 3, 2};
+    const int kills = is_long() ? 40 : 4, steps = is_long() ? 100 : 40, turns[] = {4, 1, 3, 2};
     const uint64_t seed = (uint64_t)time(NULL);
     Rng rng;
     Seen *list = NULL;
@@ -296,7 +298,7 @@ static void test_other_ranks(void **state)
         const int64_t before = check_folder(folder);
         const long from = log_bytes(folder);
         snprintf(trace, sizeof trace, "%s/trace%d", c->root, turn);
-        job_start(&j, turns[turn % 4], c, folder, steps, 10, whole_batch, NULL, -1, trace);
+        job_start(&j, turns[before / 10 % 4], c, folder, steps, 1, whole_batch, NULL, -1, trace);
         if (killed == kills || before >= steps) {
             job_end(&j, 0);
             job_free(&j);
@@ -304,7 +306,7 @@ static void test_other_ranks(void **state)
             break;
         }
         /* Until it has made some steps of its own, and a moment longer. */
-        const int64_t until = before + 1 + (int64_t)rng_below(&rng, 10);
+        const int64_t until = before + 1 + (int64_t)rng_below(&rng, is_long() ? 2 : 10);
         for (double end = clock_now() + 60; newest_step(folder, from) < until && clock_now() < end;)
             clock_sleep(0.002);
         clock_sleep(0.01 * rng_uniform(&rng));
