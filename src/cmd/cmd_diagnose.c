@@ -11,11 +11,13 @@
 #include "cmd/data.h"
 #include "cmd/devices.h"
 #include "cmd/diagnose_voice.h"
+#include "cmd/join.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "diag/html.h"
 #include "diag/observe_ranks.h"
 #include "diag/sections.h"
+#include "pipeline/policy.h"
 #include "voice/checkpoint.h"
 
 static const char *usage_text =
@@ -31,7 +33,8 @@ static const char *usage_text =
     "is not prepared. Writes "
     "no\n"
     "checkpoint and no setting; --apply runs again with the best change and shows what it really gives.\n"
-    "With several ranks (--sim ranks=8, ...) it also says which of them holds the others up, and why.\n"
+    "With several ranks (mpirun -n 8 myxtts diagnose ..., or --sim ranks=8, ...) it also says which of them "
+    "holds the others up, and why.\n"
     "Of RUN, a folder of `myxtts train`, it says what is wrong with the voice, from its log; with the "
     "dataset it was trained on "
     "also from\n"
@@ -48,13 +51,14 @@ typedef struct Diagnosis {
     Config cfg;      /* a copy: --apply changes it */
     const char *run; /* folder; NULL: none */
     Checkpoint file; /* of the run, where its settings are used */
+    Ranks *ranks;    /* this is one of several; NULL: alone */
     Devices devices;
     CorpusSource *source;
     Corpus corpus;
     Observation o, after;
     Verdict v;
-    int has_ranks;      /* several train together, */
-    RanksVerdict ranks; /* and this is what is said of them */
+    int has_ranks;        /* several train together, really or simulated, */
+    RanksVerdict cluster; /* and this is what is said of them */
     Preflight preflight;
     StorageTest storage;
     int64_t batches;
@@ -69,6 +73,7 @@ static ObserveOptions options_for(const Diagnosis *d, const Devices *devices, co
                             .sim = devices->has_sim ? (Sim *)(uintptr_t)&devices->sim : NULL,
                             .corpus = &d->corpus,
                             .batches = batches,
+                            .ranks = d->ranks,
                             .log = log};
 }
 
@@ -80,15 +85,16 @@ static int observe_now(Observation *o, const Diagnosis *d, const Devices *device
     return observe(o, &options, err);
 }
 
-/* Simulated ranks: rank 0 as if it were alone, and all of them together. */
+/* Several ranks: one of them (this one, or of simulated ones rank 0), and all of them together. */
 static int observe_cluster(Diagnosis *d, Log *log, Err *err)
 {
     RankFacts *facts = NULL;
     ObserveOptions options = options_for(d, &d->devices, &d->cfg, d->batches, log);
-    int rc = observe_ranks(&d->o, &facts, &options, err);
+    int rc = d->ranks ? observe_together(&d->o, &facts, &options, err)
+                      : observe_ranks(&d->o, &facts, &options, err);
     if (!rc)
-        rc = ranks_judge(&d->ranks, facts, d->devices.sim.links.ranks, err);
-    d->has_ranks = !rc;
+        rc = ranks_judge(&d->cluster, facts, d->o.ranks, err);
+    d->has_ranks = !rc && d->o.ranks > 1;
     free(facts);
     return rc;
 }
@@ -121,9 +127,6 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
     d->cfg = line->cfg;
     if (line->cfg.data_path[0])
         return 0;
-    if (!d->run)
-        return err_set(err, ERR_USAGE,
-                       "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/, or a RUN");
     int rc = checkpoint_open(&d->file, "auto", d->run, line->setting_count, line->settings, log, err);
     if (rc)
         return rc;
@@ -131,30 +134,49 @@ static int choose_settings(Diagnosis *d, const CmdLine *line, Log *log, Err *err
     return 0;
 }
 
+/* Steps of different batches say nothing about the ranks. */
+static int agree(const Diagnosis *d, Err *err)
+{
+    char value[64];
+    snprintf(value, sizeof value, "%u clips in batches of %d", d->corpus.count,
+             policy_global_batch(&d->cfg, ranks_count(d->ranks)));
+    return ranks_agree(d->ranks, "what is trained on", value, err);
+}
+
+/* What can be judged without running. Of several ranks the first does it. */
+static int look_around(Diagnosis *d, Log *log, Err *err)
+{
+    PreflightOptions po = {.cfg = &d->cfg,
+                           .data = d->devices.data,
+                           .model = d->devices.model,
+                           .sim = d->devices.has_sim ? &d->devices.sim : NULL,
+                           .log = log};
+    int rc = preflight_run(&d->preflight, &po, err);
+    if (!rc)
+        storage_measure(&d->storage, &d->cfg, &d->corpus);
+    return rc;
+}
+
 /* Settings, data, devices; what can be judged without running; then the run and its doctor. */
 static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
     if (!rc)
-        rc = data_open(&d->source, NULL, &d->cfg, 1, log, err);
+        rc = data_open_shared(&d->source, NULL, &d->cfg, d->ranks, 1, log, err);
     if (!rc)
-        rc = devices_open_ranks(&d->devices, &d->cfg, log, err);
+        rc = d->ranks ? devices_open_local(&d->devices, &d->cfg, ranks_local(d->ranks), log, err)
+                      : devices_open_ranks(&d->devices, &d->cfg, log, err);
     if (!rc)
         rc = corpus_open_split(&d->corpus, d->source, &d->cfg, SPLIT_TRAIN, log, err);
     if (rc)
         return rc;
     if (!d->corpus.count)
         return data_none_to_train(&d->cfg, err);
-    PreflightOptions po = {.cfg = &d->cfg,
-                           .data = d->devices.data,
-                           .model = d->devices.model,
-                           .sim = d->devices.has_sim ? &d->devices.sim : NULL,
-                           .log = log};
-    if ((rc = preflight_run(&d->preflight, &po, err)))
+    if ((rc = agree(d, err)) || (leads_ranks(d->ranks) && (rc = look_around(d, log, err))))
         return rc;
-    storage_measure(&d->storage, &d->cfg, &d->corpus);
-    rc = d->devices.sim.links.ranks > 1 ? observe_cluster(d, log, err)
-                                        : observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err);
+    rc = d->ranks || d->devices.sim.links.ranks > 1
+             ? observe_cluster(d, log, err)
+             : observe_now(&d->o, d, &d->devices, &d->cfg, d->batches, log, err);
     if (!rc)
         rc = doctor_judge(&d->v, &d->o, err);
     if (rc)
@@ -208,7 +230,7 @@ static int report(Diagnosis *d, const char *command, const char *output, const c
                       .v = &d->v,
                       .preflight = &d->preflight,
                       .storage = &d->storage,
-                      .ranks = d->has_ranks ? &d->ranks : NULL,
+                      .ranks = d->has_ranks ? &d->cluster : NULL,
                       .command = command,
                       .title = "myxtts diagnose",
                       .run = d->run};
@@ -243,16 +265,22 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     CmdLine line;
     Err err = {0};
     Buf command = {0};
+    RankPlace place;
     int code = 0, findings = 0;
     Diagnosis *d = calloc(1, sizeof *d);
     int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_expect(&line, 0, 1, "one folder of a training run", &err);
+    if (!rc && !line.help)
+        rc = rank_place_read(&place, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
     /* A folder alone is about its voice; with any of these options it is about speed. */
-    if (line.positional_count && !batches && !html && !apply && !thresholds) {
+    const int voice = line.positional_count && !batches && !html && !apply && !thresholds;
+    if ((voice || thresholds) && place.rank > 0) /* rank 0 does it */
+        goto done;
+    if (voice) {
         rc = diagnose_voice(&line, line.positional[0], output, &findings, log, &err);
         code = findings > 0;
         goto done;
@@ -268,28 +296,40 @@ int cmd_diagnose(int argc, char **argv, Log *log)
     else if (batches && (n < LEAST_BATCHES || *end))
         rc = err_set(&err, ERR_USAGE, "--num-batches is '%s', but must be a number from %d on", batches,
                      LEAST_BATCHES);
+    else if (!thresholds && !line.cfg.data_path[0] && !d->run)
+        rc = err_set(&err, ERR_USAGE,
+                     "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/, or a RUN");
+    else if (apply && place.count > 1)
+        rc = err_set(&err, ERR_USAGE, "--apply tries a change on one rank, and %d were started", place.count);
     else if (thresholds)
         rc = print_thresholds(line.json, &err);
-    else if (d->run && !file_exists(d->run))
+    else
+        rc = join_ranks(&d->ranks, line.verbose, log, &err);
+    if (rc || thresholds)
+        goto done;
+    if (d->run && !file_exists(d->run))
         rc = err_set(&err, ERR_MISSING, "there is no %s: RUN is the --checkpoint-dir of a training", d->run);
     else
         rc = run(d, &line, apply, log, &err);
-    if (rc || thresholds)
-        goto done;
-    command_text(&command, argc, argv);
-    rc = command.failed ? err_set(&err, ERR_NOMEM, "no memory for the report")
-                        : report(d, command.data, output, html, line.json, &findings, &err);
-    code = findings > 0;
+    if (!rc && leads_ranks(d->ranks)) {
+        command_text(&command, argc, argv);
+        rc = command.failed ? err_set(&err, ERR_NOMEM, "no memory for the report")
+                            : report(d, command.data, output, html, line.json, &findings, &err);
+    }
+    if (!rc)
+        code = highest_code(d->ranks, findings > 0);
 done:
+    if (d)
+        leave_ranks(d->ranks, rc, &err);
     if (rc)
-        code = cmd_fail(log, &err);
+        code = fail_ranks(log, &err);
     buf_free(&command);
     if (rc == ERR_WORKER) /* a reader is stuck and may come back: what it looks at stays until the end */
         return code;
     if (d) {
         observation_close(&d->o);
         observation_close(&d->after);
-        ranks_verdict_close(&d->ranks);
+        ranks_verdict_close(&d->cluster);
         preflight_free(&d->preflight);
         corpus_close(&d->corpus);
         corpus_source_close(d->source);

@@ -59,7 +59,9 @@ int devices_open_local(Devices *d, const Config *cfg, int local, Log *log, Err *
         return rc;
     devices_close(d);
     err_set(err, ERR_USAGE, "--sim describes %d ranks, and this command does not simulate them", ranks);
-    return err_hint(err, "diagnose, profile and scaling do; real ones are started with mpirun -n %d", ranks);
+    return err_hint(
+        err, "diagnose, profile and scaling do when they run alone; real ones are started with mpirun -n %d",
+        ranks);
 }
 
 void devices_close(Devices *d)

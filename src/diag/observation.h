@@ -15,6 +15,7 @@
 #include "diag/exchange.h"
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
+#include "ranks/ranks.h"
 
 #define OBSERVE_FEWEST 12 /* batches to observe at least */
 #define OBSERVED_PHASES 4 /* of the training step: forward, loss, backward, optimiser (train/engine.h) */
@@ -30,6 +31,7 @@ typedef struct ObserveOptions {
     double seconds; /* about how long to observe; 0: 8 */
     int no_step;    /* the consumer takes no time: observe the pipeline alone */
     int alone;      /* of a simulated cluster: one rank as if there were no others */
+    Ranks *ranks;   /* that train together: every step waits for all of them; NULL: alone */
     Log *log;
 } ObserveOptions;
 

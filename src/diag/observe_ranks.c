@@ -196,3 +196,35 @@ int observe_ranks(Observation *o, RankFacts **facts, const ObserveOptions *optio
     free(c);
     return rc;
 }
+
+/* What this one tells of itself, and what the others do. */
+static int exchange_facts(RankFacts *all, RankFacts *mine, Observation *o, const ObserveOptions *options,
+                          Err *err)
+{
+    const int rank = ranks_rank(options->ranks);
+    o->ranks = ranks_count(options->ranks);
+    int rc = exchange_describe(&o->exchange, options->cfg, o->has_phases ? o->phase : NULL, err);
+    if (!rc)
+        rc = rank_facts_take(mine, o, rank, ranks_host(options->ranks, rank), err);
+    return rc ? rc : ranks_gather(options->ranks, all, mine, sizeof *mine, err);
+}
+
+int observe_together(Observation *o, RankFacts **facts, const ObserveOptions *options, Err *err)
+{
+    const int count = ranks_count(options->ranks);
+    RankFacts *mine = mem_calloc(1, sizeof *mine);
+    *o = (Observation){0};
+    *facts = mem_calloc((size_t)count, sizeof **facts);
+    int rc = mine && *facts ? observe(o, options, err)
+                            : err_set(err, ERR_NOMEM, "no memory for the facts of %d ranks", count);
+    ranks_doing(options->ranks, RANK_ENDING, 0);
+    if (!rc)
+        rc = exchange_facts(*facts, mine, o, options, err);
+    free(mine);
+    if (rc) {
+        observation_close(o);
+        free(*facts);
+        *facts = NULL;
+    }
+    return rc;
+}

@@ -333,7 +333,8 @@ static void gain_of_half(RanksVerdict *v, const Work *w)
     double bytes = half > 1 ? (half - 1.0) / half / ((w->n - 1.0) / w->n) : 0;
     own *= (w->period - w->exposed) / mean_slowest(w);
     double then = own + exposed_with(w, bytes, 1);
-    add_gain(v, 0.5 * w->period / then, w->period / then, "%d ranks instead of %d", half, w->n);
+    add_gain(v, 0.5 * w->period / then, w->period / then, "%d rank%s instead of %d", half,
+             plural((uint64_t)half), w->n);
 }
 
 static void add_gains(RanksVerdict *v, Work *w, int slow, double gained)

@@ -1,6 +1,7 @@
 /* trial.c - see trial.h. */
 #include "diag/trial.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@
 #define HOST_SKIP 3
 
 _Static_assert(OBSERVED_PHASES == PHASE_COUNT, "phases of the step");
+_Static_assert(ENGINE_LAG <= METER_LAG, "the result of a step is there before the meter reads it");
 
 /* With a network where there can be one; else a stream that takes the simulated time. */
 static int open_trial(Trial *s, int64_t skip, Err *err)
@@ -38,6 +40,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                              .model = o->model,
                              .sim = o->sim,
                              .train = o->corpus,
+                             .ranks = o->ranks,
                              .log = o->log};
         TrainPlan plan;
         rc = train_plan(&plan, &to, err);
@@ -48,6 +51,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                            .largest = plan.shape,
                            .symbols = tokens_count(),
                            .training = 1,
+                           .ranks = o->ranks,
                            .log = o->log};
         rc = engine_plan(&s->plan, &e, err);
         if (!rc)
@@ -62,6 +66,9 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
         if (rc)
             return rc;
         s->own_stream = 1;
+        s->scratch = o->ranks ? mem_aligned(64, ranks_sum_scratch(o->ranks, 1, SUM_FP32), 1) : NULL;
+        if (o->ranks && !s->scratch)
+            return err_set(err, ERR_NOMEM, "no memory to wait for the other ranks");
     }
     PipelineOptions po = {.cfg = o->cfg,
                           .corpus = o->corpus,
@@ -69,6 +76,8 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                           .data = o->data,
                           .model = o->model,
                           .sim = o->sim,
+                          .rank = ranks_rank(o->ranks),
+                          .ranks = ranks_count(o->ranks),
                           .start = {.seed = (uint64_t)o->cfg->seed},
                           .log = o->log};
     rc = pipeline_open(&s->pipeline, &po, err);
@@ -87,10 +96,33 @@ static int take_results(Trial *s, int wait, Err *err)
 {
     StepResult r;
     int rc;
-    while ((rc = engine_result(s->engine, &r, wait, err)) == 1)
+    while ((rc = engine_result(s->engine, &r, wait, err)) == 1) {
+        if (s->o->ranks)
+            step_meter_sum_took(&s->meter, r.step - 1, r.exposed);
+        /* By then every rank has seen this result: none is further than that ahead of it. */
+        if (r.stop && !s->last)
+            s->last = r.step + ENGINE_LAG;
+        r.seconds[PHASE_BACKWARD] = fmax(0, r.seconds[PHASE_BACKWARD] - r.exposed);
         for (int p = 0; p < PHASE_COUNT && s->steps > s->begin; p++)
             stats_add(&s->phase[p], r.seconds[p]);
+    }
     return rc;
+}
+
+/* A step that only takes its time has no gradients to sum: a number stands for them, which also tells that
+ * somebody wants to end. */
+static int meet_ranks(Trial *s, Stream *stream, Err *err)
+{
+    float ends = (float)s->wants_end;
+    int rc = step_meter_sum(&s->meter, stream, 0, err);
+    if (!rc)
+        rc = stream->device->ops->stream_wait_idle(stream, err);
+    ranks_doing(s->o->ranks, RANK_SUMMING, s->steps);
+    if (!rc)
+        rc = ranks_sum(s->o->ranks, &ends, 1, SUM_FP32, s->scratch, err);
+    if (ends > 0)
+        s->last = s->steps;
+    return rc ? rc : step_meter_sum(&s->meter, stream, 1, err);
 }
 
 /* Without an engine: a step that only takes its time, or none at all. */
@@ -103,18 +135,22 @@ static int simulated_step(void *arg, const DeviceBatch *b, Stream *stream, Err *
         rc = gang_step(s->gang, s->rank, &s->meter, stream, b->info.number, err);
     else if (!rc && !s->o->no_step)
         rc = device_sim_pass(stream, STAGE_STEP, 1, err);
+    if (!rc && s->o->ranks)
+        rc = meet_ranks(s, stream, err);
     return rc ? rc : step_meter_end(&s->meter, stream, err);
 }
 
 /* As the trainer does it, but nothing is saved. */
 static int one_step(Trial *s, Err *err)
 {
+    ranks_doing(s->o->ranks, RANK_WAITING_FOR_DATA, s->steps);
     if (!s->engine)
         return pipeline_consume(s->pipeline, s->stream, simulated_step, s, err);
     int rc = engine_feed(s->engine, s->pipeline, &s->meter, NULL, err);
     if (rc)
         return rc;
     s->steps++;
+    ranks_doing(s->o->ranks, RANK_STEPPING, s->steps);
     rc = engine_step(s->engine, s->steps, 1, 1, schedule_rate(s->o->cfg, s->steps, LONG_RUN), err);
     if (!rc)
         rc = step_meter_end(&s->meter, s->stream, err);
@@ -133,10 +169,18 @@ static int enough(const Trial *s, int64_t done, double seconds)
            (done >= OBSERVE_FEWEST && seconds > 2.5 * budget);
 }
 
-/* Ranks end together: rank 0 decides, and makes one more step. done: in the window. */
+/* Ranks end together: rank 0 decides, and makes one more step, or a few. done: in the window. */
 static int is_over(Trial *s, int64_t step, int64_t done, double seconds)
 {
     int over = step >= s->begin && enough(s, done, seconds);
+    if (s->o->ranks) {
+        if (over && !s->wants_end && ranks_rank(s->o->ranks) == 0) {
+            s->wants_end = 1;
+            if (s->engine)
+                engine_wish_stop(s->engine);
+        }
+        return s->last && s->steps >= s->last;
+    }
     if (!s->gang)
         return over;
     if (over && s->rank == 0 && !gang_is_over(s->gang, step))
@@ -181,10 +225,10 @@ static int run_trial(Trial *s, int64_t skip, Err *err)
         rc = one_step(s, err);
         progress_add(&progress, 1);
     }
-    if (!rc)
-        rc = step_meter_finish(&s->meter, err);
     if (!rc && s->engine)
         rc = take_results(s, 1, err);
+    if (!rc)
+        rc = step_meter_finish(&s->meter, err);
     s->cpu = clock_cpu() - s->cpu;
     s->wall = clock_now() - s->wall;
     progress_end(&progress);
@@ -237,6 +281,7 @@ int trial_close(Trial *s)
     step_meter_close(&s->meter);
     int stuck = pipeline_close(s->pipeline);
     engine_close(s->engine);
+    free(s->scratch);
     return stuck;
 }
 

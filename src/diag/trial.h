@@ -21,8 +21,12 @@ typedef struct Trial {
     int64_t begin; /* of the window: number of steps before it */
     double cpu, wall;
     EnginePlan plan;
-    struct Gang *gang; /* the ranks it trains with; NULL: alone */
+    struct Gang *gang; /* the simulated ranks it trains with; NULL: none */
     int rank;
+    /* With real ones: */
+    void *scratch; /* of their sums */
+    int wants_end; /* this rank has seen enough, */
+    int64_t last;  /* and after this step all end; 0: not known yet */
 } Trial;
 
 /* Opens, runs and observes. After a failure o is closed. trial_close must follow in any case; 1: a reader is

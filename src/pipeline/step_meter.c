@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 
 /* Closed after a failure. */
@@ -51,7 +52,9 @@ static int read_one(StepMeter *m, Err *err)
     if (rc)
         return rc;
     /* A wait below zero is the resolution of the events. */
-    double sum = m->summed[i] ? ops->event_seconds(m->sum_start[i], m->sum_end[i]) : 0;
+    double sum = m->sum_took[i];
+    if (m->summed[i] && !(sum > 0))
+        sum = ops->event_seconds(m->sum_start[i], m->sum_end[i]);
     double busy = ops->event_seconds(m->start[i], m->end[i]) - sum;
     double wait = m->has_previous ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
     wait = wait > 0 ? wait : 0;
@@ -77,6 +80,7 @@ static int read_one(StepMeter *m, Err *err)
         }
     }
     m->summed[i] = 0;
+    m->sum_took[i] = 0;
     /* The end stays readable while its place in the ring is recorded anew. */
     Event *kept = m->previous_end;
     m->previous_end = m->end[i];
@@ -104,6 +108,13 @@ int step_meter_sum(StepMeter *m, Stream *s, int end, Err *err)
     int i = (int)(m->begun % METER_LAG);
     m->summed[i] = 1;
     return m->device->ops->event_record(end ? m->sum_end[i] : m->sum_start[i], s, err);
+}
+
+void step_meter_sum_took(StepMeter *m, int64_t step, double seconds)
+{
+    ASSERT(step >= m->read && step < m->begun);
+    m->summed[step % METER_LAG] = seconds > 0;
+    m->sum_took[step % METER_LAG] = seconds;
 }
 
 /* The next begin uses the next pair of events. */

@@ -25,8 +25,9 @@ typedef struct StepMeter {
     Counters *counters;
     Event *start[METER_LAG], *end[METER_LAG];
     Event *sum_start[METER_LAG], *sum_end[METER_LAG];
-    int summed[METER_LAG]; /* the step waited for a sum over ranks */
-    Event *previous_end;   /* end of the last step that was read */
+    int summed[METER_LAG];      /* the step waited for a sum over ranks: by the events above, */
+    double sum_took[METER_LAG]; /* or, where this is not 0, for so many seconds */
+    Event *previous_end;        /* end of the last step that was read */
     int has_previous;
     int64_t begun, read;    /* number of steps begun, and of steps whose events were read */
     Stats step, wait, busy; /* of all steps but the first `skip` */
@@ -47,6 +48,9 @@ int step_meter_begin_batch(StepMeter *m, Stream *s, int64_t batch, uint64_t byte
 /* Call with end 0 and 1 around the place where the stream waits for the sum over ranks, between begin and
  * end: that time is not counted as work of the step. */
 int step_meter_sum(StepMeter *m, Stream *s, int end, Err *err);
+/* The same for steps that measure it themselves: step (from 0) waited so long. Call it before METER_LAG more
+ * steps begin. */
+void step_meter_sum_took(StepMeter *m, int64_t step, double seconds);
 int step_meter_end(StepMeter *m, Stream *s, Err *err);
 int step_meter_finish(StepMeter *m, Err *err); /* waits for the steps that were not read yet */
 /* The q-quantile of the waits of the newest samples, in seconds. */
