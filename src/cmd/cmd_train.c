@@ -472,7 +472,7 @@ static int part_open(BothPart *p, Err *err)
                       p->texts[2],
                       given->num_workers == CONFIG_AUTO ? p->texts[3] : NULL};
     for (int i = 0; i < (int)(sizeof values / sizeof *values); i++)
-        if (values[i] && (i < 2 || p->has_a_device)) {
+        if ((i < 2 || p->has_a_device) && values[i]) {
             p->settings[n++] = names[i];
             p->settings[n++] = values[i];
         }
