@@ -418,6 +418,31 @@ static void test_other_settings(void **state)
     job_free(&j);
 }
 
+/* One host has another build. */
+static void test_other_program(void **state)
+{
+    Corpus *c = *state;
+    char copy[256], command[1000];
+    Job j = {.count = 2};
+    make_voice_corpus(c);
+    snprintf(copy, sizeof copy, "%s/other", c->root);
+    snprintf(command, sizeof command, "cp %s %s && echo x >> %s", program(), copy, copy);
+    assert_int_equal(system(command), 0);
+    char port[40], rank[16], local[24];
+    snprintf(port, sizeof port, "MASTER_PORT=%d", free_port() - 1);
+    const char *const args[] = {"train", "--data-path", c->data, NULL};
+    for (int r = 0; r < 2; r++) {
+        snprintf(rank, sizeof rank, "RANK=%d", r);
+        snprintf(local, sizeof local, "LOCAL_RANK=%d", r);
+        const char *const env[] = {rank, local, "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port, NULL};
+        run_start_as(&j.ranks[r], 0, r ? copy : program(), args, env);
+    }
+    job_end(&j, 3);
+    if (!strstr((const char *)j.ranks[0].stderr_text.data, "the hash of the program"))
+        fail_msg("another program is not named: %s", (const char *)j.ranks[0].stderr_text.data);
+    job_free(&j);
+}
+
 /* A rank that is asked to stop takes all with it: the same last step, saved, exit code 0. */
 static void test_stop(void **state)
 {
@@ -487,7 +512,7 @@ static void test_mpirun(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(test_equal),  T(test_repeats),        T(test_other_ranks),
-                                       T(test_faults), T(test_other_settings), T(test_stop),
-                                       T(test_mpirun)};
+                                       T(test_faults), T(test_other_settings), T(test_other_program),
+                                       T(test_stop),   T(test_mpirun)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

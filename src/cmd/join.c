@@ -2,11 +2,16 @@
 #include "cmd/join.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "cmd/options.h"
+
+#define MOST_PROGRAM ((size_t)1 << 30) /* bytes */
 
 /* The cores of the host are divided among its ranks. Where there are fewer cores than ranks, or the launcher
  * has bound the ranks, it stays as it is. */
@@ -30,6 +35,24 @@ static void take_cores(int local, int locals)
     (void)sched_setaffinity(0, sizeof mine, &mine);
 }
 
+/* Ranks of two builds may compute and exchange different things: found before they do. */
+static int agree_on_program(Ranks *r, Err *err)
+{
+    Buf program = {0};
+    char hash[24];
+    if (ranks_count(r) < 2)
+        return 0;
+    int rc = file_read(&program, "/proc/self/exe", MOST_PROGRAM, err);
+    if (!rc) {
+        snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash64(program.data, program.size));
+        rc = ranks_agree(r, "the hash of the program", hash, err);
+        if (rc && err->code != ERR_RANKS)
+            err_hint(err, "all hosts need the same build of myxtts");
+    }
+    buf_free(&program);
+    return rc;
+}
+
 int join_ranks(Ranks **r, int verbose, Log *log, Err *err)
 {
     RankPlace place;
@@ -44,9 +67,10 @@ int join_ranks(Ranks **r, int verbose, Log *log, Err *err)
             log->level = LOG_ERROR;
     }
     rc = ranks_open(r, &place, log, err);
-    if (!rc)
-        take_cores(ranks_local(*r), ranks_locals(*r));
-    return rc;
+    if (rc)
+        return rc;
+    take_cores(ranks_local(*r), ranks_locals(*r));
+    return agree_on_program(*r, err);
 }
 
 void leave_ranks(Ranks *r, int rc, Err *err)
