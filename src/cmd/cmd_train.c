@@ -276,19 +276,10 @@ static void print_references(const Corpus *c, int batch_size, Log *log)
                  alone == 1 ? "itself" : "themselves");
 }
 
-static int is_default(const Config *cfg, const char *key)
-{
-    ConfigRow row;
-    for (int i = 0; i < config_row_count(); i++)
-        if (config_row(cfg, i, &row) == 0 && strcmp(row.key, key) == 0)
-            return strcmp(row.origin, "default") == 0;
-    return 0;
-}
-
 /* From little sound a vocoder learns more at other speeds, from much it learns less (docs/SPEED.md). */
 static void vary_little(Config *cfg, const Corpus *train, Log *log)
 {
-    if (cfg->network != NETWORK_VOCODER || cfg->from_voice[0] || !is_default(cfg, "augment_speed"))
+    if (cfg->network != NETWORK_VOCODER || cfg->from_voice[0] || !config_is_default(cfg, "augment_speed"))
         return;
     const double minutes =
         (double)train->count * (cfg->vocoder_segment_frames - 1) * cfg->hop_length / cfg->sample_rate / 60;

@@ -14,11 +14,13 @@
 static int check_mel(const Checkpoint *voice, const Config *cfg, Err *err)
 {
     ConfigRow theirs, ours;
+    int named = 1; /* the setting that differs is known */
     const Hash128 h = config_mel_hash(cfg);
     char mel[sizeof voice->mel];
     snprintf(mel, sizeof mel, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
     if (strcmp(voice->mel, mel) != 0) {
-        if (config_mel_differs(&voice->cfg, cfg, &theirs, &ours))
+        named = config_mel_differs(&voice->cfg, cfg, &theirs, &ours);
+        if (named)
             err_set(err, ERR_CONFIG,
                     "the voice %s makes mels with %s %s (mel %.8s), but this vocoder learns mels with %s %s "
                     "(mel %.8s)",
@@ -34,7 +36,8 @@ static int check_mel(const Checkpoint *voice, const Config *cfg, Err *err)
     } else {
         return 0;
     }
-    return err_hint(err, "give the setting as the voice has it: %s %s", theirs.key, theirs.value);
+    return named ? err_hint(err, "give the setting as the voice has it: %s %s", theirs.key, theirs.value)
+                 : err_hint(err, "train the voice and the vocoder with the same build and the same settings");
 }
 
 /* The voice runs where the vocoder will be trained, with memory for inference alone. */

@@ -404,6 +404,19 @@ int config_row(const Config *cfg, int i, ConfigRow *row)
     return failed ? ERR_NOMEM : 0;
 }
 
+int config_is_default(const Config *cfg, const char *key)
+{
+    for (int i = 0; i < option_count(); i++) {
+        char origin[sizeof((ConfigRow *)0)->origin];
+        if (strcmp(option_table[i].key, key) != 0)
+            continue;
+        config_origin(origin, sizeof origin, cfg, i);
+        return strcmp(origin, "default") == 0;
+    }
+    ASSERT(!"a key of the table");
+    return 0;
+}
+
 int config_workers(const Config *cfg)
 {
     return cfg->num_workers == CONFIG_AUTO ? thread_cores() : cfg->num_workers;

@@ -190,7 +190,8 @@ typedef struct ConfigRow {
     const StringList *list;
 } ConfigRow;
 int config_row_count(void);
-int config_row(const Config *cfg, int i, ConfigRow *row); /* 0 or ERR_NOMEM; row points into cfg */
+int config_row(const Config *cfg, int i, ConfigRow *row);  /* 0 or ERR_NOMEM; row points into cfg */
+int config_is_default(const Config *cfg, const char *key); /* 1: nobody has set it, nor has a preset */
 
 /* Appends the text of configs/default.yaml. */
 int config_write_default_yaml(Buf *out);

@@ -19,16 +19,6 @@
 #define LOOK_EVERY 8      /* steps, with ranks */
 #define CHECKPOINTS 5     /* likewise save_step */
 
-/* 1 when nobody has set the key: then the budget may choose. */
-static int is_default(const Config *cfg, const char *key)
-{
-    ConfigRow row;
-    for (int i = 0; i < config_row_count(); i++)
-        if (config_row(cfg, i, &row) == 0 && strcmp(row.key, key) == 0)
-            return strcmp(row.origin, "default") == 0;
-    return 0;
-}
-
 static int64_t part_of(int64_t total, int parts) { return total / parts > 0 ? total / parts : 1; }
 
 /* The last step, and with it how often is validated, saved and spoken. */
@@ -36,11 +26,11 @@ static void set_steps(Trainer *t, int64_t total)
 {
     const Config *cfg = t->cfg;
     t->total = total;
-    if (is_default(cfg, "val_step"))
+    if (config_is_default(cfg, "val_step"))
         t->val_step = part_of(total, VALIDATIONS);
-    if (is_default(cfg, "save_step"))
+    if (config_is_default(cfg, "save_step"))
         t->save_step = part_of(total, CHECKPOINTS);
-    if (is_default(cfg, "text2audio_interval_steps"))
+    if (config_is_default(cfg, "text2audio_interval_steps"))
         t->sample_step = part_of(total, CHECKPOINTS);
 }
 
@@ -52,7 +42,7 @@ void budget_open(Trainer *t)
     t->sample_step = t->cfg->text2audio_interval_steps;
     t->most_steps = t->total;
     /* Who gives a time and no epochs wants the time: those of the default would end a small corpus early. */
-    if (t->cfg->minutes > 0 && is_default(t->cfg, "epochs"))
+    if (t->cfg->minutes > 0 && config_is_default(t->cfg, "epochs"))
         t->most_steps = t->cfg->max_steps ? t->cfg->max_steps : INT64_MAX;
     t->measuring = t->cfg->minutes > 0 && t->state.total == 0;
     if (t->cfg->minutes > 0 && t->state.total > 0)

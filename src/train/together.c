@@ -1,15 +1,11 @@
 /* together.c - see together.h. */
 #include "train/together.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "config/config.h"
-
-#define MOST_APART 5.0 /* seconds between the clocks of two hosts before it is said */
 
 /* ---- what all ranks have in common ---- */
 
@@ -90,26 +86,6 @@ static int agree_on_data(const Trainer *t, Err *err)
     return rc;
 }
 
-/* Steps do not need the clocks; whoever reads logs of several hosts does. */
-static int compare_clocks(const Trainer *t, Err *err)
-{
-    const int count = ranks_count(t->o.ranks);
-    struct timespec now;
-    double *all = mem_calloc((size_t)count, sizeof *all);
-    int rc = all ? ranks_barrier(t->o.ranks, err) : err_set(err, ERR_NOMEM, "no memory for %d clocks", count);
-    clock_gettime(CLOCK_REALTIME, &now);
-    const double mine = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-    if (!rc)
-        rc = ranks_gather(t->o.ranks, all, &mine, sizeof mine, err);
-    for (int r = 1; r < count && !rc; r++)
-        if (fabs(all[r] - all[0]) > MOST_APART)
-            log_warn(t->log, "the clock of %s (rank %d) is %.0f s %s that of %s (rank 0)",
-                     ranks_host(t->o.ranks, r), r, fabs(all[r] - all[0]),
-                     all[r] > all[0] ? "ahead of" : "behind", ranks_host(t->o.ranks, 0));
-    free(all);
-    return rc;
-}
-
 /* ---- what rank 0 tells ---- */
 
 /* Where the run begins; the statistics that its weights expect follow. */
@@ -148,8 +124,6 @@ int together_open(Trainer *t, Err *err)
     int rc = agree_on_settings(t, err);
     if (!rc)
         rc = agree_on_data(t, err);
-    if (!rc)
-        rc = compare_clocks(t, err);
     Start s;
     memset(&s, 0, sizeof s);
     s.begins = t->begins;

@@ -7,8 +7,8 @@
 
 #include "train/run_parts.h"
 
-/* Settings and data are the same everywhere, and the clocks nearly; the others learn where the run begins
- * (after beginning_open on rank 0). */
+/* Settings and data are the same everywhere; the others learn where the run begins (after beginning_open on
+ * rank 0). */
 int together_open(Trainer *t, Err *err);
 /* The others take weights, moments and guard of rank 0 (after beginning_load there). */
 int together_load(Trainer *t, Err *err);
