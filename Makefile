@@ -35,8 +35,10 @@ endif
 # $(PKGCONFIG) is expanded only when something is compiled, so that `make deps` works on a bare machine.
 PKGCONFIG = $(eval PKGCONFIG := $$(shell pkg-config --cflags $(PKGS)))$(PKGCONFIG)
 PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) -D_GNU_SOURCE -Isrc $(PKGCONFIG) $(CFLAGS) -pthread
-ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(CFLAGS.$(VARIANT)) -Isrc $(CXXFLAGS) -pthread
+# Everything can go into a shared library, which shows the names of src/lib/myxtts.h alone.
+SHARED_FLAGS := -fPIC -fvisibility=hidden
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -D_GNU_SOURCE -Isrc $(PKGCONFIG) $(CFLAGS) -pthread
+ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -Isrc $(CXXFLAGS) -pthread
 LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
 
 SRC := $(filter-out src/main.c,$(shell find src -name '*.c' | sort))

@@ -1,6 +1,7 @@
 /* file.c - see file.h. */
 #include "base/file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -393,13 +394,31 @@ int file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
-/* A result that fills the buffer may have been cut, so it counts as too long. */
-int file_own_folder(char *out, size_t cap, int up)
+/* The file that this code is in: a shared library, or else the program, whose name dladdr takes from the
+ * command line. A result that fills the buffer may have been cut, so it counts as too long. */
+static int own_path(char *out, size_t cap)
 {
+    Dl_info info;
+    const char *name = dladdr((void *)(uintptr_t)own_path, &info) ? info.dli_fname : NULL;
+    if (name && strstr(name, ".so")) {
+        char *whole = realpath(name, NULL);
+        int fits = whole && strlen(whole) < cap;
+        if (fits)
+            strcpy(out, whole);
+        free(whole);
+        return fits ? 0 : -1;
+    }
     ssize_t n = readlink("/proc/self/exe", out, cap - 1);
     if (n <= 0 || (size_t)n >= cap - 1)
         return -1;
     out[n] = 0;
+    return 0;
+}
+
+int file_own_folder(char *out, size_t cap, int up)
+{
+    if (own_path(out, cap))
+        return -1;
     for (int i = 0; i <= up; i++) {
         char *slash = strrchr(out, '/');
         if (!slash)

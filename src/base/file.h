@@ -71,8 +71,9 @@ int file_sync_dir_of(const char *path, Err *err); /* fsync of the folder that ho
 
 int file_make_dirs(const char *path, Err *err); /* mkdir -p */
 int file_exists(const char *path);
-/* The folder that holds the running program (up = 0) or the one `up` levels above it, without a slash at the
- * end. 0, or -1 if the system does not tell or the path does not fit. */
+/* The folder that holds the running program, or the shared library that this is part of (up = 0); or the one
+ * `up` levels above it; without a slash at the end. 0, or -1 if the system does not tell or the path does not
+ * fit. */
 int file_own_folder(char *out, size_t cap, int up);
 /* "dir/name", or just the name if dir is "" or NULL; malloc'd. NULL if out of memory. */
 char *file_join(const char *dir, const char *name);

@@ -192,7 +192,7 @@ static void look_for_unknown_length(Bytes *b)
  * tell it. The program's own mpg123_new is found before the library's; it is that one with the flag set.
  * Values from mpg123.h, which is not needed to build. */
 typedef struct mpg123_handle_struct mpg123_handle;
-mpg123_handle *mpg123_new(const char *decoder, int *error);
+__attribute__((visibility("default"))) mpg123_handle *mpg123_new(const char *decoder, int *error);
 mpg123_handle *mpg123_new(const char *decoder, int *error)
 {
     enum { ADD_FLAGS = 2, QUIET = 0x20 };
