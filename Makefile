@@ -73,6 +73,7 @@ unit_variants = $(wordlist 2,3,$(subst ., ,$1))
 unit_flags = $(strip $(foreach v,$(call unit_variants,$1),$(FLAGS.$v) $(FLAGS.$(notdir $(firstword $(subst ., ,$1))).$v)) \
     $(FLAGS.$(notdir $(firstword $(subst ., ,$1)))))
 
+comma := ,
 OBJ := $(UNITS:%=$(OUT)/obj/%.o) $(SHIM:%.cc=$(OUT)/obj/%.o)
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 TOOLS := $(patsubst tests/tools/%_preload.c,$(OUT)/tests/%.so,$(wildcard tests/tools/*_preload.c))
@@ -85,7 +86,7 @@ BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 .PHONY: all units cuda deps dist demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
-all: $(OUT)/myxtts cuda
+all: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
 
 programs: all $(TESTS) $(TOOLS) $(BENCH)
 
@@ -96,6 +97,15 @@ $(OUT)/myxtts: $(OUT)/obj/src/main.o $(OUT)/libmyxtts.a
 $(OUT)/libmyxtts.a: $(OBJ)
 	@rm -f $@
 	ar rcs $@ $(OBJ)
+
+# The C library (src/lib/myxtts.h): its own objects and what they need of the others. The link beside it is what a program that was
+# linked with it looks for.
+LIB_OBJ := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard src/lib/*.c))
+$(OUT)/libmyxtts.so: $(LIB_OBJ) $(OUT)/libmyxtts.a src/lib/libmyxtts.map
+	$(CXX) $(CFLAGS.$(VARIANT)) -shared -Wl,-soname,libmyxtts.so.1 -Wl,--version-script,src/lib/libmyxtts.map \
+	    $(if $(filter release debug,$(VARIANT)),-Wl$(comma)--no-undefined) -o $@ $(LIB_OBJ) $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
+	@ln -sf libmyxtts.so $@.1
+	@echo "built $@ ($(VARIANT))"
 
 $(OUT)/obj/%.o: %.c
 	@mkdir -p $(@D)

@@ -33,7 +33,7 @@ static void test_err_codes(void **state)
         int code, exit_code;
     } rows[] = {{ERR_IO, 3},      {ERR_NOMEM, 3},   {ERR_USAGE, 2},   {ERR_CONFIG, 2},  {ERR_FORMAT, 3},
                 {ERR_DATA, 3},    {ERR_DAMAGED, 3}, {ERR_NOSPACE, 3}, {ERR_STOPPED, 3}, {ERR_WORKER, 3},
-                {ERR_MISSING, 3}, {ERR_DEVICE, 3},  {ERR_RANKS, 3}};
+                {ERR_MISSING, 3}, {ERR_DEVICE, 3},  {ERR_RANKS, 3},   {ERR_BUSY, 3}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_true(rows[i].code < 0);
         assert_int_equal(err_exit_code(rows[i].code), rows[i].exit_code);

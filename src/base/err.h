@@ -19,7 +19,8 @@ enum {
     ERR_WORKER = -10,  /* a worker failed */
     ERR_MISSING = -11, /* something needed is not there */
     ERR_DEVICE = -12,  /* a device failed */
-    ERR_RANKS = -13    /* another process of this run failed, or this one did and has said so */
+    ERR_RANKS = -13,   /* another process of this run failed, or this one did and has said so */
+    ERR_BUSY = -14     /* too much is waiting already */
 };
 
 typedef struct Err {

@@ -16,7 +16,8 @@ void log_init(Log *log, LogLevel level)
 
 /* A whole line in one piece: on stderr every piece is a write of its own, and other processes may write there
  * in between. The message names ids, texts and paths of others, which are tamed. */
-static void put_line(FILE *out, const char *before, const char *fmt, va_list ap)
+static void put_line(const Log *log, LogLevel level, FILE *out, const char *before, const char *fmt,
+                     va_list ap)
 {
     char small[2048], *line = small;
     size_t from = strlen(before);
@@ -36,31 +37,44 @@ static void put_line(FILE *out, const char *before, const char *fmt, va_list ap)
     va_end(again);
     memcpy(line, before, from);
     size_t end = from + utf8_tame(line + from, (size_t)n);
-    line[end++] = '\n';
-    fwrite(line, 1, end, out);
+    line[end] = out ? '\n' : 0;
+    if (out)
+        fwrite(line, 1, end + 1, out);
+    else
+        log->sink(log->sink_arg, level, line);
     if (line != small)
         free(line);
 }
 
 /* A progress line on a terminal is erased first. It reappears with its next update. */
-void log_line(Log *log, LogLevel level, const char *fmt, ...)
+static FILE *begin_line(Log *log)
 {
-    static const char *const prefix[] = {"error: ", "warning: ", "", ""};
-    if (level != LOG_ERROR && (!log || level > log->level))
-        return;
     FILE *out = log && log->out ? log->out : stderr;
     flockfile(out);
     Progress *p = log ? log->progress : NULL;
     if (p && __atomic_load_n(&p->shown, __ATOMIC_RELAXED) && log->is_tty)
         fputs(LOG_ERASE_LINE, out);
+    return out;
+}
+
+void log_line(Log *log, LogLevel level, const char *fmt, ...)
+{
+    static const char *const prefix[] = {"error: ", "warning: ", "", ""};
+    if (level != LOG_ERROR && (!log || level > log->level))
+        return;
+    int to_sink = log && log->sink;
+    FILE *out = to_sink ? NULL : begin_line(log);
     char before[40] = "";
     if (log && log->ranks > 1)
         snprintf(before, sizeof before, "[rank %d] ", log->rank);
-    snprintf(before + strlen(before), sizeof before - strlen(before), "%s", prefix[level]);
+    if (!to_sink)
+        snprintf(before + strlen(before), sizeof before - strlen(before), "%s", prefix[level]);
     va_list ap;
     va_start(ap, fmt);
-    put_line(out, before, fmt, ap);
+    put_line(log, level, out, before, fmt, ap);
     va_end(ap);
+    if (to_sink)
+        return;
     fflush(out);
     funlockfile(out);
 }

@@ -1,4 +1,4 @@
-/* log.h - status lines on stderr. stdout is for the product (src/cmd).
+/* log.h - status lines on stderr, or handed to a function. stdout is for the product (src/cmd).
  * A Log is passed along in contexts. A NULL Log prints errors only. Threads: any. */
 #ifndef MYXTTS_LOG_H
 #define MYXTTS_LOG_H
@@ -17,6 +17,10 @@ typedef struct Log {
     int is_tty;      /* `out` is a terminal: a progress line may be rewritten in place */
     int rank, ranks; /* with ranks > 1 every line begins with "[rank N] " */
     void *progress;  /* the Progress that is running, or NULL; log_line erases its line before it prints */
+    /* Gets every line, without its "error: " or "warning: " and without a newline, instead of `out`; NULL:
+     * nobody does. Called by the thread that logs. */
+    void (*sink)(void *arg, LogLevel level, const char *line);
+    void *sink_arg;
 } Log;
 
 void log_init(Log *log, LogLevel level); /* to stderr */

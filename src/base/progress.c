@@ -64,14 +64,22 @@ static void print_line(Progress *p, double now, int last)
     }
     char speed[32]; /* four digits, and never 1.234e+04 */
     snprintf(speed, sizeof speed, rate < 9999.5 ? "%.4g" : "%.0f", rate);
+    char line[320];
+    snprintf(line, sizeof line, "%s %llu/%llu %s (%.0f %%), %s %s/s%s", p->what, (unsigned long long)p->done,
+             (unsigned long long)p->total, p->unit, percent, speed, p->unit, tail);
+    p->last_print = now;
+    if (log->sink) {
+        p->shown = 1;
+        log_info(log, "%s", line);
+        return;
+    }
     FILE *out = log->out ? log->out : stderr;
     flockfile(out);
     if (log->is_tty)
         fputs(LOG_ERASE_LINE, out);
     if (log->ranks > 1)
         fprintf(out, "[rank %d] ", log->rank);
-    fprintf(out, "%s %llu/%llu %s (%.0f %%), %s %s/s%s", p->what, (unsigned long long)p->done,
-            (unsigned long long)p->total, p->unit, percent, speed, p->unit, tail);
+    fputs(line, out);
     /* On a terminal the next line overwrites this one. */
     if (!log->is_tty || last)
         fputc('\n', out);
@@ -79,7 +87,6 @@ static void print_line(Progress *p, double now, int last)
     /* Atomic only because the thread sanitizer does not know the lock of a stream. */
     __atomic_store_n(&p->shown, 1, __ATOMIC_RELAXED);
     funlockfile(out);
-    p->last_print = now;
 }
 
 /* Nothing is printed at first, then at most one line per interval. */
