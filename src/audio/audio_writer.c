@@ -10,50 +10,24 @@
 
 #include "audio/wav.h"
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
-/* Names of libsndfile 1.1 (MP3) and 1.0.29 (Opus), as numbers: an older library says that it cannot. */
-enum { MP3 = 0x230000 | 0x0082, OGG_OPUS = SF_FORMAT_OGG | 0x0064 };
-enum { USUAL_RATE = 22050 };
-
-/* A kind may have two formats: the first that the library offers is used. */
-static const struct Kind {
-    const char *ending;
-    int format[2]; /* of libsndfile; 0: none */
-} kinds[] = {
-    {".wav", {0, 0}},
-    {".flac", {SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 0}},
-    {".ogg", {SF_FORMAT_OGG | SF_FORMAT_VORBIS, OGG_OPUS}},
-    {".mp3", {MP3, 0}},
-};
-
-/* The first format of the kind that can hold the rate; 0: there is none. */
-static int find_format(int kind, int rate)
+static int is_offered(SoundFormat kind)
 {
-    for (int i = 0; i < COUNT(kinds[kind].format) && kinds[kind].format[i]; i++) {
-        SF_INFO info = {.samplerate = rate, .channels = 1, .format = kinds[kind].format[i]};
-        if (sf_format_check(&info))
-            return kinds[kind].format[i];
-    }
-    return 0;
+    const int usual = 22050;
+    return sound_formats[kind].ending && sound_format_rate(kind, usual);
 }
 
-static int is_offered(int kind)
-{
-    return !kinds[kind].format[0] || find_format(kind, USUAL_RATE) || find_format(kind, 48000);
-}
-
-/* Index into kinds, or ERR_USAGE with the endings that can be written. */
+/* A SoundFormat, or ERR_USAGE with the endings that can be written. */
 static int find_kind(const char *path, Err *err)
 {
     size_t n = strlen(path);
     char list[64] = "";
-    for (int i = 0; i < COUNT(kinds); i++) {
-        size_t length = strlen(kinds[i].ending);
-        if (!is_offered(i))
+    for (int i = 0; i < SOUND_FORMATS; i++) {
+        if (!is_offered((SoundFormat)i))
             continue;
-        if (n > length && strcasecmp(path + n - length, kinds[i].ending) == 0)
+        size_t length = strlen(sound_formats[i].ending);
+        if (n > length && strcasecmp(path + n - length, sound_formats[i].ending) == 0)
             return i;
-        strcat(strcat(list, *list ? ", " : ""), kinds[i].ending);
+        strcat(strcat(list, *list ? ", " : ""), sound_formats[i].ending);
     }
     err_set(err, ERR_USAGE, "the ending of '%s' says no kind of sound that can be written here", path);
     err_hint(err, "endings are %s; - is standard output", list);
@@ -85,18 +59,25 @@ static int descriptor(const AudioWriter *w)
 }
 static const char *name(const AudioWriter *w) { return w->pipe_plus1 ? "standard output" : w->file.path; }
 
+/* A WAV: what the encoder has ready. */
+static int add_wav(AudioWriter *w, const float *samples, int64_t n, Err *err)
+{
+    w->bytes.size = 0;
+    int rc = sound_encoder_add(w->wav, &w->bytes, samples, n, err);
+    return rc ? rc : file_write_all(descriptor(w), w->bytes.data, w->bytes.size, name(w), err);
+}
+
 int audio_writer_begin(AudioWriter *w, int rate, Err *err)
 {
-    uint8_t head[WAV_HEADER_BYTES];
     w->rate = rate;
-    if (!kinds[w->kind].format[0]) {
-        wav_header(head, w->pipe_plus1 ? WAV_UNKNOWN : 0, rate); /* commit writes it again */
-        return file_write_all(descriptor(w), head, sizeof head, name(w), err);
+    if (w->kind == SOUND_WAV) {
+        int rc = sound_encoder_open(&w->wav, SOUND_WAV, rate, err);
+        return rc ? rc : add_wav(w, NULL, 0, err); /* commit writes the header again */
     }
-    int format = find_format(w->kind, rate);
+    int format = sound_format_codec(w->kind, rate);
     if (!format)
         return err_set(err, ERR_CONFIG, "%s: a %s file cannot hold %d samples per second", name(w),
-                       kinds[w->kind].ending + 1, rate);
+                       sound_formats[w->kind].name, rate);
     SF_INFO info = {.samplerate = rate, .channels = 1, .format = format};
     w->encoder = sf_open_fd(descriptor(w), SFM_WRITE, &info, 0);
     if (!w->encoder)
@@ -106,16 +87,13 @@ int audio_writer_begin(AudioWriter *w, int rate, Err *err)
 
 int audio_writer_add(AudioWriter *w, const float *samples, int64_t n, Err *err)
 {
+    w->count += n;
+    if (w->wav)
+        return add_wav(w, samples, n, err);
     w->bytes.size = 0;
     int rc = wav_samples(&w->bytes, samples, n, err);
     if (rc)
         return rc;
-    w->count += n;
-    if (!w->encoder) {
-        if (w->count > WAV_MAX_SAMPLES)
-            return err_set(err, ERR_DATA, "a WAV file cannot hold %lld samples", (long long)w->count);
-        return file_write_all(descriptor(w), w->bytes.data, w->bytes.size, name(w), err);
-    }
     errno = 0;
     if (sf_write_short(w->encoder, (const short *)(const void *)w->bytes.data, n) == n)
         return 0;
@@ -144,10 +122,17 @@ int audio_writer_commit(AudioWriter *w, Err *err)
         if (rc)
             rc = err_set(err, ERR_IO, "cannot finish %s: %s", name(w), sf_error_number(rc));
     } else {
-        rc = write_header_again(w, err);
+        w->bytes.size = 0;
+        rc = sound_encoder_finish(w->wav, &w->bytes, err);
+        if (!rc)
+            rc = file_write_all(descriptor(w), w->bytes.data, w->bytes.size, name(w), err);
+        if (!rc)
+            rc = write_header_again(w, err);
     }
     if (!rc && !w->pipe_plus1)
         rc = file_writer_commit(&w->file, err);
+    sound_encoder_close(w->wav);
+    w->wav = NULL;
     buf_free(&w->bytes);
     return rc;
 }
@@ -156,6 +141,7 @@ void audio_writer_abort(AudioWriter *w)
 {
     if (w->encoder)
         sf_close(w->encoder);
+    sound_encoder_close(w->wav);
     file_writer_abort(&w->file);
     buf_free(&w->bytes);
     *w = (AudioWriter){0};

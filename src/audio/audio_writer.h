@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "audio/sound_encoder.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -14,9 +15,11 @@
 typedef struct AudioWriter {
     FileWriter file;
     int pipe_plus1; /* an open descriptor instead of the file; 0: none */
-    int kind, rate;
-    void *encoder; /* of libsndfile; NULL for WAV */
-    Buf bytes;     /* 16-bit samples of the last add */
+    int kind;       /* a SoundFormat */
+    int rate;
+    SoundEncoder *wav; /* NULL: another kind */
+    void *encoder;     /* of libsndfile; NULL for WAV */
+    Buf bytes;         /* of the last add */
     int64_t count;
     int64_t start; /* of the pipe: where the header lies, -1 where it cannot be written again */
 } AudioWriter;
