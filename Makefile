@@ -22,7 +22,7 @@ CC ?= gcc
 CXX ?= g++
 NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 
-PKGS := espeak-ng sndfile soxr libebur128 yaml-0.1 libxxhash libpng icu-i18n icu-uc jansson
+PKGS := espeak-ng sndfile soxr libebur128 yaml-0.1 libxxhash libpng icu-i18n icu-uc jansson libmicrohttpd
 WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wcast-qual -Wno-unused-parameter -Wno-format-truncation
 CFLAGS.release := -O2 -g
 CFLAGS.debug := -O0 -g3

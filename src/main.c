@@ -26,6 +26,7 @@ static const Command commands[] = {
     {"mel", cmd_mel, "one audio file to log-mel, as .npy or as a picture"},
     {"train", cmd_train, "train a voice: prepares what is not prepared, resumes where it stopped"},
     {"synth", cmd_synth, "speak a text with a trained voice"},
+    {"serve", cmd_serve, "voices and trainings over HTTP: an API for programs, a page for the browser"},
     {"export", cmd_export,
      "one file to speak from: weights, symbols, vocoder, licence; nothing of the training"},
     {"vocode", cmd_vocode, "recordings or mels through a vocoder alone"},

@@ -8,7 +8,7 @@
 set -eu
 packages="gcc g++ make pkg-config python3
 libespeak-ng-dev espeak-ng espeak-ng-data libsndfile1-dev libsoxr-dev libebur128-dev libyaml-dev libxxhash-dev libpng-dev
-libicu-dev libcld2-dev libjansson-dev libopenblas-dev
+libicu-dev libcld2-dev libjansson-dev libopenblas-dev libmicrohttpd-dev
 libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
 # Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
 recogniser="libpocketsphinx3 pocketsphinx-en-us"

@@ -17,6 +17,7 @@ int cmd_profile(int argc, char **argv, Log *log);
 int cmd_train(int argc, char **argv, Log *log);
 int cmd_diagnose(int argc, char **argv, Log *log);
 int cmd_synth(int argc, char **argv, Log *log);
+int cmd_serve(int argc, char **argv, Log *log);
 int cmd_export(int argc, char **argv, Log *log);
 int cmd_vocode(int argc, char **argv, Log *log);
 int cmd_eval(int argc, char **argv, Log *log);

@@ -1,0 +1,169 @@
+/* cmd_serve.c - myxtts serve: voices behind a port, and trainings to look at. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "serve/server.h"
+
+#define STOP_SECONDS 30 /* that what is being spoken may take to its end */
+
+static const char *usage_text =
+    "myxtts serve --checkpoint RUN|voice.safetensors [MORE ...] [--runs FOLDER] [--listen 127.0.0.1:8000]\n"
+    "             [--token-file F]\n\n"
+    "Speaks for other programs, over HTTP: POST /v1/audio/speech as OpenAI's clients send it, and a page at "
+    "/\n"
+    "for the browser. Every checkpoint is a voice, called by the name of its folder or file. --runs shows\n"
+    "the trainings in a folder. It listens on this machine only; another address needs --token-file.\n"
+    "Ctrl-C and SIGTERM finish what is being spoken; a second Ctrl-C ends at once. docs/SERVER.md has the "
+    "API.";
+
+static volatile int signals; /* set by the signal handler: nothing else can reach it there */
+
+static void on_signal(int signal_number)
+{
+    if (signals && signal_number == SIGINT)
+        _exit(128 + signal_number);
+    signals++;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGPIPE, &ignore, NULL); /* a client that has left is no reason to end */
+}
+
+typedef struct Serve {
+    const char *checkpoint, *runs, *listen, *token_file, *max_connections, *max_requests, *max_queue,
+        *max_text, *max_body, *max_upload, *request_timeout;
+    Server server;
+} Serve;
+
+/* Each --checkpoint V becomes an argument V, so that there may be several. Returns malloc'd [argc + 1]. */
+static char **gather_checkpoints(int *argc, char **argv)
+{
+    char **out = calloc((size_t)*argc + 1, sizeof *out);
+    int n = 0, options = 1;
+    static const char name[] = "--checkpoint";
+    for (int i = 0; i < *argc && out; i++) {
+        const size_t length = sizeof name - 1;
+        options = options && strcmp(argv[i], "--") != 0;
+        if (options && strcmp(argv[i], name) == 0 && i + 1 < *argc && argv[i + 1][0] != '-')
+            out[n++] = argv[++i];
+        else if (options && strncmp(argv[i], name, length) == 0 && argv[i][length] == '=' &&
+                 argv[i][length + 1] != '-')
+            out[n++] = argv[i] + length + 1;
+        else
+            out[n++] = argv[i];
+    }
+    *argc = n;
+    return out;
+}
+
+static int take_numbers(const Serve *s, ServeOptions *o, Err *err)
+{
+    double connections = 2000, requests = 256, queue = 128, text = 50000, body = 24, upload = 16,
+           timeout = 60;
+    int rc = cmd_number(&connections, "max-connections", s->max_connections, 8, 100000, err);
+    if (!rc)
+        rc = cmd_number(&requests, "max-requests", s->max_requests, 1, 10000, err);
+    if (!rc)
+        rc = cmd_number(&queue, "max-queue", s->max_queue, 1, 10000, err);
+    if (!rc)
+        rc = cmd_number(&text, "max-text", s->max_text, 1, 10e6, err);
+    if (!rc)
+        rc = cmd_number(&body, "max-body", s->max_body, 0.01, 1024, err);
+    if (!rc)
+        rc = cmd_number(&upload, "max-upload", s->max_upload, 0.001, 1024, err);
+    if (!rc)
+        rc = cmd_number(&timeout, "request-timeout", s->request_timeout, 0.1, 3600, err);
+    o->max_connections = (int)connections;
+    o->max_requests = (int)requests;
+    o->max_queue = (int)queue;
+    o->max_text = (int)text;
+    o->max_body = (size_t)(body * (1 << 20));
+    o->max_upload = (size_t)(upload * (1 << 20));
+    o->request_timeout = timeout;
+    return rc;
+}
+
+/* Where it is, for people and for scripts; the latter wait for the line. */
+static int say_where(const Serve *s, int json, Log *log, Err *err)
+{
+    const HttpAddress *a = &s->server.address;
+    if (json)
+        printf("{\"address\": \"%s\", \"port\": %d}\n", a->shown, a->port);
+    else
+        log_info(log, "listening: http://%s/", a->shown);
+    if (fflush(stdout) != 0)
+        return err_set(err, ERR_IO, "cannot write to standard output");
+    return 0;
+}
+
+static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
+{
+    ServeOptions o = {.runs = s->runs,
+                      .listen = s->listen ? s->listen : "127.0.0.1:8000",
+                      .token_file = s->token_file,
+                      .log = log};
+    int rc = take_numbers(s, &o, err);
+    if (!rc)
+        rc = server_open(&s->server, &o, err);
+    if (rc)
+        return rc;
+    catch_signals();
+    if ((rc = say_where(s, line->json, log, err)))
+        return rc;
+    while (!signals)
+        clock_sleep(0.1);
+    log_info(log, "stopping: what is being spoken is finished first; Ctrl-C again ends at once");
+    server_stop(&s->server, STOP_SECONDS, NULL);
+    return 0;
+}
+
+int cmd_serve(int argc, char **argv, Log *log)
+{
+    Serve s = {0};
+    const CmdOption own[] = {
+        {"checkpoint", "D", &s.checkpoint, NULL,
+         "a voice: a checkpoint, or a folder of them; may be given again"},
+        {"runs", "FOLDER", &s.runs, NULL, "show the trainings in this folder"},
+        {"listen", "HOST:PORT", &s.listen, NULL, "where (127.0.0.1:8000); port 0: any that is free"},
+        {"token-file", "F", &s.token_file, NULL, "clients must send the line in this file as Bearer token"},
+        {"max-connections", "N", &s.max_connections, NULL, "open at once (2000)"},
+        {"max-requests", "N", &s.max_requests, NULL, "texts that are spoken at once (256)"},
+        {"max-queue", "N", &s.max_queue, NULL, "of them without any sound so far (128)"},
+        {"max-text", "N", &s.max_text, NULL, "characters of a text (50000)"},
+        {"max-body", "MIB", &s.max_body, NULL, "size of a request (24)"},
+        {"max-upload", "MIB", &s.max_upload, NULL, "size of a recording in it (16)"},
+        {"request-timeout", "S", &s.request_timeout, NULL,
+         "seconds to send a request, to wait for the first sound, and to stand still (60)"},
+    };
+    CmdLine line;
+    Err err = {0};
+    int code = 0;
+    char **args = gather_checkpoints(&argc, argv);
+    if (!args) {
+        err_set(&err, ERR_NOMEM, "out of memory for the command line");
+        return cmd_fail(log, &err);
+    }
+    int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, args, &err);
+    if (!rc && !line.help) {
+        cmd_line_set_log(&line, log);
+        rc = serve(&s, &line, log, &err);
+    }
+    if (rc)
+        code = cmd_fail(log, &err);
+    server_close(&s.server);
+    cmd_line_close(&line);
+    free(args);
+    return code;
+}

@@ -1,0 +1,266 @@
+/* http.c - the server: libmicrohttpd, its callbacks, and how it stops. */
+#include "serve/http_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define THREADS 4
+#define POOL_BYTES 32768 /* of a connection: header and buffers */
+#define BODIES 4         /* bodies of the largest size that may lie in memory at once */
+
+/* --- a request --- */
+
+/* The first that is known of a request: its line. */
+static void *begin_request(void *arg, const char *uri, struct MHD_Connection *c)
+{
+    Http *h = arg;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    HttpConnection *k = info ? info->socket_context : NULL;
+    HttpRequest *r = k ? calloc(1, sizeof *r) : NULL;
+    if (!r)
+        return NULL;
+    r->h = h;
+    r->connection = k;
+    r->mhd = c;
+    r->bad_uri = strstr(uri, "%00") != NULL;
+    guard_reading(r);
+    return r;
+}
+
+static void end_request(void *arg, struct MHD_Connection *c, void **context,
+                        enum MHD_RequestTerminationCode code)
+{
+    HttpRequest *r = *context;
+    if (!r)
+        return;
+    *context = NULL;
+    /* Nobody wakes it any more after this. */
+    if (r->release)
+        r->release(r->kept);
+    guard_idle(r);
+    for (int i = 0; i < r->header_count; i++)
+        free(r->header[i].value);
+    buf_free(&r->body);
+    buf_free(&r->out);
+    free(r);
+}
+
+static enum MHD_Result take_body(HttpRequest *r, const char *data, size_t *size)
+{
+    Http *h = r->h;
+    pthread_mutex_lock(&h->lock);
+    int fits = h->body_bytes + *size <= BODIES * h->o.max_body;
+    if (fits) {
+        h->body_bytes += *size;
+        r->body_counted += *size;
+    }
+    pthread_mutex_unlock(&h->lock);
+    if (r->body.size + *size > h->o.max_body || !r->route->takes_body) {
+        guard_cut(r, 413, "the body is too large");
+        return MHD_NO;
+    }
+    if (fits)
+        buf_add(&r->body, data, *size);
+    if (!fits || r->body.failed) {
+        guard_cut(r, 503, "too many large requests at once: try again later");
+        return MHD_NO;
+    }
+    *size = 0;
+    return MHD_YES;
+}
+
+/* Errors of handlers. What is wrong with the request they have said themselves. */
+static int answer_failure(HttpRequest *r, int rc, const Err *err)
+{
+    log_error(r->h->o.log, "%s %s: %s", r->route->method, r->path, err->msg[0] ? err->msg : "out of memory");
+    return http_refuse(r, rc == ERR_NOMEM ? 503 : 500, "server_error",
+                       err->msg[0] ? err->msg : "out of memory");
+}
+
+/* Until it has answered, or waits. */
+static enum MHD_Result run_handler(HttpRequest *r)
+{
+    for (;;) {
+        Err err = {0};
+        if (r->gone || r->h->ending)
+            return MHD_NO;
+        if (r->late) {
+            http_add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "10");
+            int rc =
+                http_refuse(r, 503, "timeout", "the answer took too long: the server has too much to do");
+            return rc ? MHD_NO : MHD_YES;
+        }
+        int rc = r->route->answer(r, r->h->o.arg, &err);
+        if (rc == HTTP_LATER) {
+            if (guard_wait(r))
+                return MHD_YES;
+            continue;
+        }
+        if (!r->answered)
+            rc = answer_failure(r, rc, &err);
+        return r->answered && !rc ? MHD_YES : MHD_NO;
+    }
+}
+
+static int has_body(struct MHD_Connection *c)
+{
+    const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return (length && strcmp(length, "0") != 0) ||
+           MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/* Called when the header is there, with parts of the body, and when all is there; again after every wait. An
+ * answer in the first call ends the connection: that is right for a body nobody wants, and for nothing else.
+ */
+static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char *url, const char *method,
+                                 const char *version, const char *data, size_t *size, void **context)
+{
+    HttpRequest *r = *context;
+    if (!r)
+        return MHD_NO;
+    if (!r->begun) {
+        r->begun = 1;
+        r->path = url;
+        r->head = strcmp(method, "HEAD") == 0;
+        if (!has_body(c))
+            return MHD_YES;
+        if (http_check(r, method))
+            return r->answered && guard_answering(r) ? MHD_YES : MHD_NO;
+        return MHD_YES;
+    }
+    if (r->answered) { /* the rest of a body that was refused */
+        *size = 0;
+        return MHD_YES;
+    }
+    if (*size)
+        return take_body(r, data, size);
+    if (!r->whole) {
+        r->whole = 1;
+        if (!guard_answering(r))
+            return MHD_NO;
+        if (!r->route && http_check(r, method))
+            return r->answered ? MHD_YES : MHD_NO;
+    }
+    return run_handler(r);
+}
+
+/* --- the server --- */
+
+static void log_library(void *arg, const char *fmt, va_list ap)
+{
+    Http *h = arg;
+    char line[512];
+    vsnprintf(line, sizeof line, fmt, ap);
+    line[strcspn(line, "\n")] = 0;
+    log_debug(h->o.log, "http: %s", line);
+}
+
+/* Each connection needs a descriptor, and voices, files and workers need some. */
+static void allow_descriptors(int connections)
+{
+    struct rlimit l;
+    rlim_t wanted = (rlim_t)connections + 256;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur >= wanted)
+        return;
+    l.rlim_cur = l.rlim_max == RLIM_INFINITY || l.rlim_max > wanted ? wanted : l.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &l);
+}
+
+/* Its threads take no signals: those belong to the program. */
+static struct MHD_Daemon *start_daemon(Http *h)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct MHD_Daemon *d = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        on_access, h, MHD_OPTION_EXTERNAL_LOGGER, log_library, h, MHD_OPTION_LISTEN_SOCKET, h->o.fd,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)h->o.max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(h->o.timeout * 1.5 + 1), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, begin_request, h, MHD_OPTION_NOTIFY_COMPLETED, end_request, h,
+        MHD_OPTION_NOTIFY_CONNECTION, guard_notify, h, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return d;
+}
+
+int http_open(Http **out, const HttpOptions *o, Err *err)
+{
+    Http *h = calloc(1, sizeof *h);
+    *out = NULL;
+    if (!h) {
+        close(o->fd);
+        return err_set(err, ERR_NOMEM, "no memory for a server");
+    }
+    h->o = *o;
+    allow_descriptors(o->max_connections);
+    int rc = guard_open(h, err);
+    if (!rc) {
+        h->daemon = start_daemon(h);
+        if (!h->daemon)
+            rc = err_set(err, ERR_IO, "the HTTP server cannot be started");
+    }
+    if (rc) {
+        close(o->fd);
+        guard_close(h);
+        free(h);
+        return rc;
+    }
+    *out = h;
+    return 0;
+}
+
+static int still_answering(Http *h)
+{
+    pthread_mutex_lock(&h->lock);
+    int n = h->answering;
+    pthread_mutex_unlock(&h->lock);
+    return n;
+}
+
+void http_stop(Http *h, double seconds, const volatile int *at_once)
+{
+    double until = clock_now() + seconds;
+    pthread_mutex_lock(&h->lock);
+    h->stopping = 1;
+    pthread_mutex_unlock(&h->lock);
+    int fd = MHD_quiesce_daemon(h->daemon);
+    if (fd >= 0)
+        close(fd);
+    while (still_answering(h) && clock_now() < until && !(at_once && *at_once))
+        clock_sleep(0.02);
+    /* Whoever still waits is woken, and nobody begins to wait any more. */
+    pthread_mutex_lock(&h->lock);
+    h->ending = 1;
+    for (HttpConnection *k = h->connections; k; k = k->next)
+        if (k->request) {
+            k->request->gone = 1;
+            if (k->request->waits) {
+                k->request->waits = 0;
+                MHD_resume_connection(k->request->mhd);
+            }
+        }
+    pthread_mutex_unlock(&h->lock);
+    MHD_stop_daemon(h->daemon);
+    h->daemon = NULL;
+}
+
+void http_close(Http *h)
+{
+    if (!h)
+        return;
+    if (h->daemon)
+        http_stop(h, 0, NULL);
+    guard_close(h);
+    free(h->counts);
+    free(h);
+}

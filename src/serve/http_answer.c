@@ -1,0 +1,313 @@
+/* http_answer.c - what handlers see of a request, and how they answer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "serve/http_private.h"
+
+#define JSON_TYPE "application/json"
+#define STREAM_BLOCK 16384 /* bytes that a stream hands over at once */
+
+/* --- the request --- */
+
+const char *http_path(const HttpRequest *r) { return r->path; }
+
+const char *http_rest(const HttpRequest *r)
+{
+    size_t n = r->route ? strlen(r->route->path) : 0;
+    return n && r->route->path[n - 1] == '*' ? r->path + n - 1 : "";
+}
+
+int http_is_head(const HttpRequest *r) { return r->head; }
+
+const char *http_query(HttpRequest *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->mhd, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_header(HttpRequest *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
+}
+
+const char *http_body(const HttpRequest *r, size_t *size)
+{
+    *size = r->body.size;
+    return r->body.data ? r->body.data : "";
+}
+
+void http_keep(HttpRequest *r, void *kept, void (*release)(void *kept))
+{
+    r->kept = kept;
+    r->release = release;
+}
+
+void *http_kept(const HttpRequest *r) { return r->kept; }
+
+/* --- counting --- */
+
+void http_count(Http *h, const HttpRequest *r, int status)
+{
+    const char *path = r && r->route ? r->route->path : "other",
+               *method = r && r->route ? r->route->method : "any";
+    for (size_t i = 0; i < h->count_count; i++) {
+        HttpCount *c = &h->counts[i];
+        if (c->status == status && strcmp(c->path, path) == 0 && strcmp(c->method, method) == 0) {
+            c->count++;
+            return;
+        }
+    }
+    if (mem_grow(&h->counts, &h->count_cap, h->count_count + 1, sizeof *h->counts))
+        return;
+    h->counts[h->count_count++] = (HttpCount){path, method, status, 1};
+}
+
+int http_counts(Http *h, HttpCount *counts, int cap)
+{
+    pthread_mutex_lock(&h->lock);
+    int n = (int)h->count_count < cap ? (int)h->count_count : cap;
+    memcpy(counts, h->counts, (size_t)n * sizeof *counts);
+    pthread_mutex_unlock(&h->lock);
+    return n;
+}
+
+int http_connections(Http *h)
+{
+    pthread_mutex_lock(&h->lock);
+    int n = h->connection_count;
+    pthread_mutex_unlock(&h->lock);
+    return n;
+}
+
+/* --- the answer --- */
+
+void http_add_header(HttpRequest *r, const char *name, const char *value)
+{
+    for (const char *p = value; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7F)
+            return;
+    char *copy = r->header_count < HTTP_HEADERS ? strdup(value) : NULL;
+    if (!copy)
+        return;
+    r->header[r->header_count].name = name;
+    r->header[r->header_count++].value = copy;
+}
+
+/* Queues the response and gives it up; NULL: memory was short. */
+static int queue(HttpRequest *r, int status, const char *type, struct MHD_Response *response)
+{
+    if (!response)
+        return ERR_NOMEM;
+    if (type)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    for (int i = 0; i < r->header_count; i++)
+        MHD_add_response_header(response, r->header[i].name, r->header[i].value);
+    if (r->h->stopping)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    enum MHD_Result queued = MHD_queue_response(r->mhd, (unsigned)status, response);
+    MHD_destroy_response(response);
+    if (queued != MHD_YES)
+        return ERR_IO;
+    r->answered = 1;
+    r->status = status;
+    pthread_mutex_lock(&r->h->lock);
+    http_count(r->h, r, status);
+    pthread_mutex_unlock(&r->h->lock);
+    return 0;
+}
+
+static struct MHD_Response *from_memory(const void *p, size_t n, enum MHD_ResponseMemoryMode mode)
+{
+    void *data;
+    memcpy(&data, &p, sizeof data); /* the library's pointer is not const; it only reads */
+    return MHD_create_response_from_buffer(n, data, mode);
+}
+
+int http_answer(HttpRequest *r, int status, const char *type, const void *p, size_t n)
+{
+    return queue(r, status, type, from_memory(p, n, MHD_RESPMEM_MUST_COPY));
+}
+
+/* The client has this content already. */
+static int is_known(HttpRequest *r, const char *etag)
+{
+    const char *known = http_header(r, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    return known && etag && strstr(known, etag);
+}
+
+int http_answer_static(HttpRequest *r, const char *type, const void *p, size_t n, const char *etag)
+{
+    if (etag) {
+        http_add_header(r, MHD_HTTP_HEADER_ETAG, etag);
+        http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    }
+    if (is_known(r, etag))
+        return queue(r, 304, NULL, from_memory("", 0, MHD_RESPMEM_PERSISTENT));
+    return queue(r, 200, type, from_memory(p, n, MHD_RESPMEM_PERSISTENT));
+}
+
+/* Takes the text, which was malloc'd. */
+static int answer_text(HttpRequest *r, int status, char *text)
+{
+    if (!text)
+        return ERR_NOMEM;
+    http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    struct MHD_Response *response = from_memory(text, strlen(text), MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        free(text);
+    return queue(r, status, JSON_TYPE, response);
+}
+
+int http_answer_json(HttpRequest *r, int status, json_t *o)
+{
+    char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(o);
+    return answer_text(r, status, text);
+}
+
+char *http_error_text(int status, const char *param, const char *code, const char *message)
+{
+    const char *type = status == 429   ? "rate_limit_error"
+                       : status >= 500 ? "server_error"
+                                       : "invalid_request_error";
+    json_t *o = json_pack("{s:{s:o, s:s, s:o, s:o}}", "error", "message", json_from_text(message), "type",
+                          type, "param", param ? json_from_text(param) : json_null(), "code",
+                          code ? json_from_text(code) : json_null());
+    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    json_decref(o);
+    return text;
+}
+
+int http_refuse(HttpRequest *r, int status, const char *code, const char *message)
+{
+    return answer_text(r, status, http_error_text(status, NULL, code, message));
+}
+
+int http_answer_error(HttpRequest *r, int status, const char *param, const char *code, const char *fmt, ...)
+{
+    char message[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    return answer_text(r, status, http_error_text(status, param, code, message));
+}
+
+/* --- files --- */
+
+/* "bytes=5-9", "bytes=5-", "bytes=-5" of a file of that size: 1; 0: nothing that is understood; -1: outside
+ * of the file. */
+static int parse_range(const char *text, uint64_t size, uint64_t *from, uint64_t *count)
+{
+    unsigned long long a, b;
+    int used = 0;
+    if (!text || strncmp(text, "bytes=", 6) != 0)
+        return 0;
+    text += 6;
+    if (sscanf(text, "-%19llu%n", &b, &used) == 1 && !text[used]) {
+        *count = b < size ? b : size;
+        *from = size - *count;
+        return *count ? 1 : -1;
+    }
+    if (sscanf(text, "%19llu-%19llu%n", &a, &b, &used) == 2 && !text[used]) {
+        if (b < a)
+            return 0;
+    } else {
+        used = 0;
+        if (sscanf(text, "%19llu-%n", &a, &used) != 1 || !used || text[used])
+            return 0;
+        b = UINT64_MAX - 1;
+    }
+    if (a >= size)
+        return -1;
+    *from = a;
+    *count = (b < size ? b + 1 : size) - a;
+    return 1;
+}
+
+int http_answer_file(HttpRequest *r, const char *path, const char *type)
+{
+    struct stat st;
+    char text[96];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return http_answer_error(r, 404, NULL, "not_found", "there is no such file");
+    }
+    const uint64_t size = (uint64_t)st.st_size;
+    uint64_t from = 0, count = size;
+    snprintf(text, sizeof text, "\"%llx-%llx-%lx\"", (unsigned long long)size,
+             (unsigned long long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec);
+    http_add_header(r, MHD_HTTP_HEADER_ETAG, text);
+    http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    http_add_header(r, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
+    if (is_known(r, text)) {
+        close(fd);
+        return queue(r, 304, NULL, from_memory("", 0, MHD_RESPMEM_PERSISTENT));
+    }
+    int part = parse_range(http_header(r, MHD_HTTP_HEADER_RANGE), size, &from, &count);
+    if (part < 0) {
+        close(fd);
+        snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)size);
+        http_add_header(r, MHD_HTTP_HEADER_CONTENT_RANGE, text);
+        return http_answer_error(r, 416, NULL, NULL, "the file has %llu bytes", (unsigned long long)size);
+    }
+    if (part) {
+        snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)from,
+                 (unsigned long long)(from + count - 1), (unsigned long long)size);
+        http_add_header(r, MHD_HTTP_HEADER_CONTENT_RANGE, text);
+    }
+    struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(count, fd, from);
+    if (!response)
+        close(fd);
+    return queue(r, part ? 206 : 200, type, response);
+}
+
+/* --- streams --- */
+
+/* One block of it. It waits, suspended, where nothing is ready. */
+static ssize_t read_stream(void *arg, uint64_t position, char *block, size_t most)
+{
+    HttpRequest *r = arg;
+    Err err = {0};
+    while (r->out_at == r->out.size && !r->ended) {
+        buf_clear(&r->out);
+        r->out_at = 0;
+        if (r->gone || r->late || r->h->ending)
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        int rc = r->stream.more(r->stream.arg, &r->out, &err);
+        if (rc < 0 || r->out.failed) {
+            log_warn(r->h->o.log, "an answer breaks off: %s", err.msg[0] ? err.msg : "out of memory");
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+        r->ended = rc == HTTP_STREAM_END;
+        if (rc == HTTP_STREAM_LATER && r->out.size == 0 && guard_wait(r))
+            return 0;
+    }
+    size_t n = r->out.size - r->out_at;
+    if (n == 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    n = n < most ? n : most;
+    memcpy(block, r->out.data + r->out_at, n);
+    r->out_at += n;
+    return (ssize_t)n;
+}
+
+int http_answer_stream(HttpRequest *r, const char *type, const HttpStream *s)
+{
+    pthread_mutex_lock(&r->h->lock);
+    r->stream = *s;
+    r->streams = 1;
+    pthread_mutex_unlock(&r->h->lock);
+    http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    return queue(r, 200, type,
+                 MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, r, NULL));
+}

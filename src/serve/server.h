@@ -1,0 +1,40 @@
+/* server.h - the doors over the network: HTTP (http.h), and what its handlers share.
+ * A new route is a handler (HttpRoute.answer in http.h) and a line in server.c; arg is the Server. */
+#ifndef MYXTTS_SERVER_H
+#define MYXTTS_SERVER_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "serve/http.h"
+
+typedef struct Studio Studio;
+
+typedef struct ServeOptions {
+    Studio *studio;         /* the voices; NULL: none, trainings are shown only */
+    const char *runs;       /* a folder of trainings; NULL: none is shown */
+    const char *listen;     /* HOST:PORT */
+    const char *token_file; /* NULL: everybody on this machine may ask */
+    int max_connections;    /* open at once; further ones wait */
+    int max_requests;       /* spoken at once */
+    int max_queue;          /* of them without any sound so far */
+    int max_text;           /* characters of a request */
+    size_t max_body;        /* bytes of a request */
+    size_t max_upload;      /* bytes of a recording */
+    double request_timeout; /* seconds */
+    Log *log;
+} ServeOptions;
+
+typedef struct Server {
+    ServeOptions o;
+    HttpAddress address; /* where it listens */
+    Http *http;
+    char *token; /* NULL: none */
+    double began;
+} Server;
+
+int server_open(Server *s, const ServeOptions *o, Err *err);
+/* Finishes what is being spoken, within so many seconds or until *at_once is not 0. */
+void server_stop(Server *s, double seconds, const volatile int *at_once);
+void server_close(Server *s); /* a zeroed or closed one is allowed */
+
+#endif
