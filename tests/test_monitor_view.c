@@ -143,6 +143,9 @@ static void test_states(void **state)
         {START LINE_1 LINE_2, 800, VIEW_RUNNING, "running"}, /* lines come every 295 s */
         {START LINE_1 LINE_2, 900, VIEW_SILENT, "no new line for 15 min 00 s"},
         {START LINE_1 "{\"event\":\"end\"}\n", 1, VIEW_ENDED, "ended"},
+        {START LINE_1 "{\"event\":\"end\"}\n{\"event\":\"verdict\",\"text\":\"well\"}\n", 1, VIEW_ENDED,
+         "ended"},
+        {START "{\"event\":\"step\",\"step\":50,\"total_steps\":50}\n", 1, VIEW_ENDED, "ended"},
         {START LINE_1 "{\"event\":\"end\"}\n{\"event\":\"resume\",\"step\":100}\n", 1, VIEW_RUNNING,
          "running"},
         {START "{\"event\":\"step\",\"step\":12000,\"seconds\":5}\n", 900, VIEW_ENDED,

@@ -331,8 +331,12 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
                         .watch = watch_interval,
                         .watch_arg = &r->watch,
                         .log = log};
-    r->watch = (Watch){
-        cfg, r->devices.data, r->devices.model, log, 0, cfg->network == NETWORK_VOICE ? &r->voice : NULL};
+    r->watch = (Watch){.cfg = cfg,
+                       .data = r->devices.data,
+                       .model = r->devices.model,
+                       .log = log,
+                       .voice = cfg->network == NETWORK_VOICE ? &r->voice : NULL,
+                       .writes = leads_ranks(ranks)};
     /* A plan that does not fit still has its figures: they are shown before the error. */
     rc = train_plan(&r->plan, &o, err);
     if (r->plan.parameters)
@@ -371,6 +375,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     Err unknown = {0}; /* too short a run, or no memory: no verdict */
     if (!rc)
         r->has_verdict = watch_verdict(&r->verdict, &r->watch, trainer_pipeline(r->trainer), &unknown) == 0;
+    if (r->has_verdict)
+        watch_note(&r->watch, r->summary.step, r->verdict.sentence);
     return rc;
 }
 

@@ -82,6 +82,7 @@ static int add_line(RunRecord *r, const json_t *o)
             r->times[r->time_count++] = json_number_value(t);
     }
     l->times = r->time_count - l->first_time;
+    r->total_steps = json_get_count(o, "total_steps", r->total_steps);
     /* No batch of it was measured: older logs have zeros for what nobody knows. */
     if (!l->times && json_is_array(times))
         l->step_ms = l->wait_share = l->busy_share = l->utterances_per_s = l->frames_per_s = (double)NAN;
@@ -95,6 +96,8 @@ static int add(void *arg, json_t *o)
     RunRecord *r = arg;
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!event)
+        return 0;
+    if (strcmp(event, "verdict") == 0) /* also of a run that has ended */
         return 0;
     /* Only when it is the last line: a run that was resumed goes on. */
     r->ended = strcmp(event, "end") == 0;

@@ -2,8 +2,12 @@
 #include "diag/watch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "diag/thresholds.h"
+#include "train/run_log.h"
 
 #define WARN_AGAIN 1000 /* steps: a run that goes on starving is not told so at every line */
 #define SKIP 16         /* batches, while the pipeline filled up */
@@ -18,6 +22,26 @@ int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err)
     rc = doctor_judge(v, &o, err);
     observation_close(&o);
     return rc;
+}
+
+/* The trainer has the log open as well: lines of both come whole. */
+void watch_note(const Watch *w, int64_t step, const char *text)
+{
+    Err err = {0};
+    RunLog *l = NULL;
+    if (!w->writes)
+        return;
+    char *path = file_join(w->cfg->checkpoint_dir, "log.jsonl");
+    int rc = path ? run_log_open(&l, path, &err) : err_set(&err, ERR_NOMEM, "no memory for its path");
+    if (!rc)
+        rc = run_log_write(l,
+                           json_pack("{s:s, s:I, s:o}", "event", "verdict", "step", (json_int_t)step, "text",
+                                     json_from_text(text)),
+                           &err);
+    if (rc)
+        log_warn(w->log, "the verdict is not in log.jsonl: %s", err.msg);
+    run_log_close(l);
+    free(path);
 }
 
 /* What is wrong with the steps since the last line of the log; "" if nothing is. */
@@ -64,8 +88,10 @@ void watch_interval(void *arg, const TrainerView *view, int last)
     w->warned = view->step;
     if (rc == 0) {
         write_finding(finding, sizeof finding, &v, wait / all);
-        if (*finding)
+        if (*finding) {
             log_warn(w->log, "%s", finding);
+            watch_note(w, view->step, finding);
+        }
     } else if (waits)
         log_warn(w->log, "the model device waited %.0f %% of the time for data; `myxtts diagnose` says why",
                  100 * wait / all);

@@ -15,6 +15,7 @@ typedef struct Watch {
     Log *log;
     int64_t warned;    /* step of the last warning; 0: none */
     VoiceWatch *voice; /* gets every line; NULL: the voice is not watched */
+    int writes;        /* 1: what is found goes into the log of the run, too (rank 0) */
 } Watch;
 
 /* For TrainerOptions.watch; arg is a Watch. */
@@ -22,5 +23,9 @@ void watch_interval(void *arg, const TrainerView *view, int last);
 /* The verdict on the newest batches of a run. Returns 0, 1 if there are too few batches, or
  * a negative code. */
 int watch_verdict(Verdict *v, const Watch *w, Pipeline *p, Err *err);
+
+/* Writes a verdict to the log of the run, where w->writes is set: {"event": "verdict"}. A log that cannot be
+ * written is warned of. */
+void watch_note(const Watch *w, int64_t step, const char *text);
 
 #endif

@@ -143,6 +143,7 @@ static void write_line(Trainer *t, const Line *l)
 {
     const Interval *i = &t->interval;
     json_t *o = json_pack("{s:s, s:I}", "event", "step", "step", (json_int_t)l->at);
+    json_object_set_new(o, "total_steps", json_integer(t->total)); /* --minutes moves it */
     number(o, "loss", t->loss);
     for (int k = 0; k < TERM_COUNT; k++)
         if (is_term(t, k))
