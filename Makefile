@@ -121,6 +121,9 @@ $(OUT)/obj/src/cmd/cmd_version.o: src/cmd/cmd_version.c $(OUT)/revision
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DMYXTTS_REVISION='"'$$(cat $(OUT)/revision)'"' -MMD -MP -c -o $@ $<
 
+# The pages in the browser are part of the program.
+$(OUT)/obj/src/serve/page_files.o: $(wildcard src/page/*)
+
 .FORCE:
 
 define UNIT_RULE

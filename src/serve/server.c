@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "serve/page.h"
+#include "serve/runs_routes.h"
 
 static int answer_health(HttpRequest *r, void *arg, Err *err)
 {
@@ -14,7 +16,9 @@ static int answer_health(HttpRequest *r, void *arg, Err *err)
 }
 
 static const HttpRoute routes[] = {
-    {"GET", "/health", answer_health, .open = 1},
+    {"GET", "/health", answer_health, .open = 1},      {"GET", "/v1/runs", runs_answer_list, .open = 0},
+    {"GET", "/v1/runs/*", runs_answer_one, .open = 0}, {"GET", "/", page_answer, .open = 1},
+    {"GET", "/runs", page_answer, .open = 1},          {"GET", "/page/*", page_answer, .open = 1},
 };
 
 /* One line of at least 16 printable characters. */
@@ -55,6 +59,8 @@ int server_open(Server *s, const ServeOptions *o, Err *err)
                      o->listen);
         err_hint(err, "make a token: head -c 24 /dev/urandom | base64 >F; clients send it as their API key");
     }
+    if (!rc && o->runs)
+        rc = runs_open(&s->runs, o->runs, err);
     if (!rc)
         rc = http_listen(&fd, &s->address, o->listen, err);
     HttpOptions http = {.fd = fd,
@@ -81,6 +87,7 @@ void server_stop(Server *s, double seconds, const volatile int *at_once)
 void server_close(Server *s)
 {
     http_close(s->http);
+    runs_close(s->runs);
     free(s->token);
     *s = (Server){0};
 }

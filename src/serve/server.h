@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "serve/http.h"
+#include "serve/runs.h"
 
 typedef struct Studio Studio;
 
@@ -28,6 +29,7 @@ typedef struct Server {
     ServeOptions o;
     HttpAddress address; /* where it listens */
     Http *http;
+    Runs *runs;  /* NULL: none are shown */
     char *token; /* NULL: none */
     double began;
 } Server;
