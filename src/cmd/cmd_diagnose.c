@@ -8,15 +8,15 @@
 
 #include "base/file.h"
 #include "cmd/cmd.h"
-#include "cmd/data.h"
-#include "cmd/devices.h"
 #include "cmd/diagnose_voice.h"
 #include "cmd/join.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "device/devices.h"
 #include "diag/html.h"
 #include "diag/observe_ranks.h"
 #include "diag/sections.h"
+#include "pipeline/data.h"
 #include "pipeline/policy.h"
 #include "voice/checkpoint.h"
 

@@ -14,13 +14,13 @@
 #include "base/utf8.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
-#include "cmd/data.h"
 #include "cmd/format.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/show_checkpoint.h"
 #include "dataset/audio_file.h"
 #include "dataset/dataset.h"
+#include "pipeline/data.h"
 #include "text/language.h"
 
 #define MOST_LINES 20 /* rejected lines shown in the terminal; --json has all */

@@ -9,11 +9,11 @@
 #include "base/progress.h"
 #include "cache/prepare.h"
 #include "cmd/cmd.h"
-#include "cmd/data.h"
 #include "cmd/format.h"
 #include "cmd/join.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "pipeline/data.h"
 
 static const char *usage_text =
     "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "

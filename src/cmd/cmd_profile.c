@@ -10,13 +10,13 @@
 #include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
-#include "cmd/data.h"
-#include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "device/devices.h"
 #include "diag/html.h"
 #include "diag/profile.h"
 #include "diag/sections.h"
+#include "pipeline/data.h"
 
 static const char *usage_text =
     "myxtts profile data --data-path DIR [--batch-size N] [--num-batches N] [--benchmark] [--output F] "

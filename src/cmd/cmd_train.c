@@ -12,8 +12,6 @@
 #include "base/plural.h"
 #include "base/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/data.h"
-#include "cmd/devices.h"
 #include "cmd/format.h"
 #include "cmd/from_voice.h"
 #include "cmd/join.h"
@@ -21,9 +19,11 @@
 #include "cmd/output.h"
 #include "cmd/side_by_side.h"
 #include "config/bindings.h"
+#include "device/devices.h"
 #include "diag/sections.h"
 #include "diag/voice_report.h"
 #include "diag/watch.h"
+#include "pipeline/data.h"
 #include "train/trainer.h"
 
 #define LITTLE_MINUTES 30.0 /* of sound; 3 and 290 were measured */

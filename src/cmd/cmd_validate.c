@@ -16,9 +16,9 @@
 #include "base/json.h"
 #include "base/thread.h"
 #include "cmd/cmd.h"
-#include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "device/devices.h"
 #include "diag/preflight.h"
 #include "diag/text_diff.h"
 

@@ -15,10 +15,10 @@
 #include "base/mem.h"
 #include "base/npy.h"
 #include "cmd/cmd.h"
-#include "cmd/devices.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "dataset/audio_file.h"
+#include "device/devices.h"
 #include "voice/sound.h"
 #include "voice/vocoder_file.h"
 

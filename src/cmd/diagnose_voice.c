@@ -9,11 +9,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/plural.h"
-#include "cmd/data.h"
 #include "cmd/output.h"
 #include "cmd/voice_data.h"
 #include "diag/run_record.h"
 #include "diag/voice_report.h"
+#include "pipeline/data.h"
 
 typedef struct Patient {
     char *folder; /* of the run */

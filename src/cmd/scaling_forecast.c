@@ -8,13 +8,13 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "cmd/data.h"
-#include "cmd/devices.h"
 #include "cmd/output.h"
+#include "device/devices.h"
 #include "diag/observe_ranks.h"
 #include "diag/rank_doctor.h"
 #include "diag/rank_forecast.h"
 #include "diag/thresholds.h"
+#include "pipeline/data.h"
 
 #define MOST_COUNTS 32
 #define MOST_RANKS 1048576

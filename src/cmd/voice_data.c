@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "cmd/data.h"
+#include "pipeline/data.h"
 #include "text/tokens.h"
 
 /* Statistics of the network: means and deviations as it learned them, not those of this dataset. */

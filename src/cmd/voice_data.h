@@ -4,8 +4,8 @@
 #ifndef MYXTTS_CMD_VOICE_DATA_H
 #define MYXTTS_CMD_VOICE_DATA_H
 
-#include "cmd/devices.h"
 #include "cmd/options.h"
+#include "device/devices.h"
 #include "pipeline/corpus.h"
 #include "train/engine.h"
 #include "voice/checkpoint.h"

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "cache/prepare.h"
-#include "cmd/devices.h"
+#include "device/devices.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/step_meter.h"
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cache/prepare.h"
-#include "cmd/devices.h"
+#include "device/devices.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
 

@@ -1,5 +1,5 @@
 /* data.c - see data.h. */
-#include "cmd/data.h"
+#include "pipeline/data.h"
 
 #include "base/plural.h"
 #include "cache/prepare.h"

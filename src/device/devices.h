@@ -1,7 +1,7 @@
 /* devices.h - opens the devices of a command from the settings: data_gpu, model_gpu, their memory caps, and
  * --sim. */
-#ifndef MYXTTS_CMD_DEVICES_H
-#define MYXTTS_CMD_DEVICES_H
+#ifndef MYXTTS_DEVICES_H
+#define MYXTTS_DEVICES_H
 
 #include "base/err.h"
 #include "base/log.h"

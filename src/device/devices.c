@@ -1,5 +1,5 @@
 /* devices.c - see devices.h. */
-#include "cmd/devices.h"
+#include "device/devices.h"
 
 #include <string.h>
 

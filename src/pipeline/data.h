@@ -1,7 +1,7 @@
 /* data.h - opens the dataset of a command that trains or examines training, and prepares it
  * first if needed. */
-#ifndef MYXTTS_CMD_DATA_H
-#define MYXTTS_CMD_DATA_H
+#ifndef MYXTTS_DATA_H
+#define MYXTTS_DATA_H
 
 #include "base/err.h"
 #include "base/log.h"
