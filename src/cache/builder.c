@@ -235,6 +235,9 @@ int builder_place(Builder *b, Produced *r, Err *err)
     show_progress(b);
     if (share_failed(b->p->share))
         return err_set(err, ERR_RANKS, "another rank has failed");
+    int rc = preparation_check(b->p, err);
+    if (rc)
+        return rc;
     /* A rejection that may be bad luck leaves no trace in the store. */
     if (r->reason != REJECT_NONE && !accept_is_lasting(r->reason)) {
         told_add(&b->told, i, (int)r->reason, r->detail, strlen(r->detail));
@@ -250,7 +253,7 @@ int builder_place(Builder *b, Produced *r, Err *err)
     /* From audio the worker has made the key: only it has the bytes. */
     if (!b->producer->from_audio)
         r->key = b->producer->key(b->settings, u, (Hash128){0});
-    int rc = add_record(b, &b->sources[i], u, r, &added, err);
+    rc = add_record(b, &b->sources[i], u, r, &added, err);
     if (!rc)
         told_add(&b->told, i, 0, &added, sizeof added);
     return rc;

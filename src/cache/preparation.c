@@ -31,6 +31,13 @@ void preparation_close(Preparation *p)
     p->rejected = p->probed = NULL;
 }
 
+int preparation_check(const Preparation *p, Err *err)
+{
+    if (!p->stop || !__atomic_load_n(p->stop, __ATOMIC_RELAXED))
+        return 0;
+    return err_set(err, ERR_STOPPED, "stopped while %s was being prepared", p->cfg->data_path);
+}
+
 int preparation_reject(Preparation *p, size_t i, RejectReason reason, const char *detail, Err *err)
 {
     const Utterance *u = &p->dataset->utterances[i];
@@ -98,7 +105,7 @@ static int probe_finish(void *user, int slot, uint64_t item, Err *err)
     progress_set(&probe->progress, probe->done + share_done(share));
     if (r->reason != REJECT_NONE)
         told_add(&probe->told, probe->utterances[item], (int)r->reason, r->detail, strlen(r->detail));
-    return 0;
+    return preparation_check(probe->p, err);
 }
 
 /* Gathers what all have found. */

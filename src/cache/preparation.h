@@ -19,6 +19,8 @@ typedef struct Preparation {
     uint8_t *probed;   /* [dataset->count] 1: the header of its audio file has been checked */
     int workers;       /* >= 0 */
     int verify;        /* 1: check every byte of the old caches first */
+    int no_fork;       /* 1: no process may be started */
+    const int *stop;   /* see PrepareOptions */
     Log *log;
     Share *share; /* the ranks that prepare the folder together; they all have the same dataset */
 } Preparation;
@@ -27,6 +29,9 @@ typedef struct Preparation {
 int preparation_open(Preparation *p, Err *err);
 /* Frees what preparation_open allocated; a zeroed one is allowed. */
 void preparation_close(Preparation *p);
+
+/* ERR_STOPPED if somebody wants the run to end, else 0. */
+int preparation_check(const Preparation *p, Err *err);
 
 /* Rejects an utterance; later reasons for the same one are ignored. detail is copied. 0 or ERR_NOMEM. */
 int preparation_reject(Preparation *p, size_t utterance, RejectReason reason, const char *detail, Err *err);

@@ -323,6 +323,8 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
                      .dataset = &dataset,
                      .share = &share,
                      .verify = options->verify || cfg->cache_verification == VERIFY_FULL,
+                     .no_fork = options->no_fork,
+                     .stop = options->stop,
                      .log = log};
     int rc = open_locked(&dataset, &lock, &share, options->ranks, report, cfg, log, err);
     if (rc)

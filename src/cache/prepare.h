@@ -3,7 +3,7 @@
  * next to the caches. Of two runs on one cache folder, the second waits for the first and then finds the work
  * done. Ranks that see the same folder share the work out, and one store results; a host whose folder is its
  * own prepares for itself. Threads: call from a process with no other threads (it forks phonemiser
- * processes). */
+ * processes), unless no_fork is set. */
 #ifndef MYXTTS_PREPARE_H
 #define MYXTTS_PREPARE_H
 
@@ -24,6 +24,10 @@ typedef struct PrepareOptions {
     int verify;           /* 1: check every byte of the caches and rebuild what is damaged */
     Dataset *keep;        /* receives the dataset that was read; the caller closes it. May be NULL */
     Ranks *ranks; /* who prepares together; NULL: this process alone. prepare_run is then collective */
+    int no_fork;  /* 1: phonemes are made in this process, one line at a time; see phoneme_pool.h */
+    /* Ends with ERR_STOPPED soon after another thread has set it; what was built by then stays. NULL: nobody
+     * does. */
+    const int *stop;
 } PrepareOptions;
 
 typedef struct PrepareReport {

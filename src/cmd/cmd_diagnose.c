@@ -162,7 +162,7 @@ static int run(Diagnosis *d, const CmdLine *line, int apply, Log *log, Err *err)
 {
     int rc = choose_settings(d, line, log, err);
     if (!rc)
-        rc = data_open_shared(&d->source, NULL, &d->cfg, d->ranks, 1, log, err);
+        rc = data_open(&d->source, &d->cfg, &(DataOptions){.ranks = d->ranks, .quiet = 1}, log, err);
     if (!rc)
         rc = d->ranks ? devices_open_local(&d->devices, &d->cfg, ranks_local(d->ranks), log, err)
                       : devices_open_ranks(&d->devices, &d->cfg, log, err);

@@ -45,7 +45,7 @@ typedef struct Profile {
 static int open_profile(Profile *p, const Config *cfg, Log *log, Err *err)
 {
     p->cfg = *cfg;
-    int rc = data_open(&p->source, NULL, cfg, 1, log, err);
+    int rc = data_open(&p->source, cfg, &(DataOptions){.quiet = 1}, log, err);
     if (!rc)
         rc = devices_open_ranks(&p->devices, &p->cfg, log, err);
     if (rc)

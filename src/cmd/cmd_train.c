@@ -305,7 +305,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
-        rc = data_open_shared(&r->source, &r->limits, cfg, ranks, 0, log, err);
+        rc = data_open(&r->source, cfg, &(DataOptions){.limits = &r->limits, .ranks = ranks}, log, err);
     if (!rc && follows)
         rc = corpus_source_follow(r->source, cfg, mels, err);
     if (!rc)

@@ -97,7 +97,7 @@ static int open_voice(Patient *p, const char *checkpoint, const CmdLine *line, L
 /* A run that has no checkpoint yet: its recordings all the same. */
 static int open_recordings(Patient *p, const Config *cfg, Log *log, Err *err)
 {
-    int rc = data_open(&p->source, NULL, cfg, 1, log, err);
+    int rc = data_open(&p->source, cfg, &(DataOptions){.quiet = 1}, log, err);
     if (!rc)
         rc = corpus_open_split(&p->train, p->source, cfg, SPLIT_TRAIN, log, err);
     if (!rc)

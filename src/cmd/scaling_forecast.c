@@ -136,7 +136,7 @@ static int run(Work *w, const ForecastWords *words, Log *log, Err *err)
         rc = err_set(err, ERR_USAGE,
                      "scaling --forecast needs --data-path DIR, the folder with metadata.csv and wavs/");
     if (!rc)
-        rc = data_open(&w->source, NULL, &w->cfg, 1, log, err);
+        rc = data_open(&w->source, &w->cfg, &(DataOptions){.quiet = 1}, log, err);
     if (!rc)
         rc = devices_open_ranks(&w->devices, &w->cfg, log, err);
     if (!rc)

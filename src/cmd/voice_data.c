@@ -34,7 +34,7 @@ int voice_data_open_with(VoiceData *v, const char *checkpoint, int argc, char **
     Config *cfg = &v->file.cfg;
     cfg->data_path = where->data_path;
     cfg->cache_dir = where->cache_dir;
-    rc = data_open(&v->source, NULL, cfg, 1, log, err);
+    rc = data_open(&v->source, cfg, &(DataOptions){.quiet = 1}, log, err);
     if (!rc)
         rc = devices_open(&v->devices, where, log, err);
     if (!rc)

@@ -41,21 +41,21 @@ int data_none_to_train(const Config *cfg, Err *err)
     return err_hint(err, "a smaller --val-split, as 0.05, leaves most clips to train on; 0 leaves all");
 }
 
-int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int quiet, Log *log, Err *err)
-{
-    return data_open_shared(source, limits, cfg, NULL, quiet, log, err);
-}
-
-/* Commands that train or judge come through here, so none of them works on stale caches. */
-int data_open_shared(CorpusSource **source, LimitCosts *limits, const Config *cfg, Ranks *ranks, int quiet,
-                     Log *log, Err *err)
+/* Whoever trains or judges comes through here, so that nobody works on stale caches. */
+int data_open(CorpusSource **source, const Config *cfg, const DataOptions *o, Log *log, Err *err)
 {
     *source = NULL;
     Dataset dataset = {0};
     PrepareReport report = {0};
     int audio = cfg->network == NETWORK_VOCODER;
-    PrepareOptions options = {
-        .text = !audio, .mel = !audio, .audio = audio, .keep = &dataset, .ranks = ranks};
+    PrepareOptions options = {.text = !audio,
+                              .mel = !audio,
+                              .audio = audio,
+                              .keep = &dataset,
+                              .ranks = o->ranks,
+                              .no_fork = o->no_fork,
+                              .stop = o->stop};
+    int quiet = o->quiet;
     int rc = prepare_run(cfg, &options, &report, log, err);
     if (!rc && report.accepted == 0)
         rc = data_unusable(&dataset, cfg, report.rejected_path, err);
@@ -77,8 +77,8 @@ int data_open_shared(CorpusSource **source, LimitCosts *limits, const Config *cf
         const int much = (double)report.clipped > PREPARE_MUCH_CLIPPED * (double)report.accepted;
         log_line(log, much ? LOG_WARN : quiet ? LOG_DEBUG : LOG_INFO, "%s", clipped);
     }
-    if (limits)
-        *limits = report.limits;
+    if (o->limits)
+        *o->limits = report.limits;
     prepare_report_free(&report);
     if (rc) {
         dataset_close(&dataset);

@@ -10,14 +10,19 @@
 #include "pipeline/corpus.h"
 #include "ranks/ranks.h"
 
-/* Builds what is missing or changed, logs one line about the dataset (LOG_DEBUG if quiet, else LOG_INFO) and
- * one about each limit that costs clips, and opens metadata and caches for corpus_open_split. limits: what
- * they cost; may be NULL. ERR_DATA if no line can be used; *source is NULL after a
- * failure. Call before any thread is started, because phonemisers are forked. */
-int data_open(CorpusSource **source, LimitCosts *limits, const Config *cfg, int quiet, Log *log, Err *err);
-/* The same by all ranks together, each of which then has the whole dataset. NULL: alone. */
-int data_open_shared(CorpusSource **source, LimitCosts *limits, const Config *cfg, Ranks *ranks, int quiet,
-                     Log *log, Err *err);
+typedef struct DataOptions {
+    LimitCosts *limits; /* receives what they cost; NULL: nobody wants to know */
+    Ranks *ranks;       /* all do it together, and each then has the whole dataset; NULL: alone */
+    int quiet;          /* 1: the lines are LOG_DEBUG, else LOG_INFO */
+    int no_fork;        /* as in PrepareOptions */
+    const int *stop;    /* as in PrepareOptions */
+} DataOptions;
+
+/* Builds what is missing or changed, logs one line about the dataset and one about each limit that costs
+ * clips, and opens metadata and caches for corpus_open_split. ERR_DATA if no line can be used; *source is
+ * NULL after a failure. Call before any thread is started, because phonemisers are forked, unless no_fork is
+ * set. */
+int data_open(CorpusSource **source, const Config *cfg, const DataOptions *o, Log *log, Err *err);
 
 /* ERR_DATA for a dataset of which no line can be used: why, where all have the same reason, and where the
  * others are listed. */
