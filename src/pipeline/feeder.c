@@ -52,11 +52,11 @@ static void fail(Feeder *f, const Err *err)
 }
 
 /* Wakes up now and then even when nothing happens: a stuck loader makes no noise. */
-static void wait_changed_locked(Feeder *f)
+static void wait_changed_locked(Feeder *f, double most)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(WATCH_SECONDS * 1e9);
+    until.tv_nsec += (long)((most < WATCH_SECONDS ? most : WATCH_SECONDS) * 1e9);
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_cond_timedwait(&f->changed, &f->mutex, &until);
@@ -81,20 +81,43 @@ static int next_slot(Feeder *f, Slot **s, Err *err)
     return rc;
 }
 
-/* Grown while the consumer waits although the feeder is short of buffers; never shrunk. */
+/* Never shrunk. */
+static void grow_locked(Feeder *f)
+{
+    Err why = {0};
+    if (add_buffer(f, &why)) {
+        /* The memory cap is reached: do not try again. */
+        f->o.most_buffers = f->count;
+        log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
+    } else
+        log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
+}
+
+/* Grown while the consumer waits although the feeder is short of buffers. */
 static void consider_growing(Feeder *f)
 {
     pthread_mutex_lock(&f->mutex);
-    if (policy_grows(&f->window, f->count, f->o.most_buffers)) {
-        Err why = {0};
-        if (add_buffer(f, &why)) {
-            /* The memory cap is reached: do not try again. */
-            f->o.most_buffers = f->count;
-            log_info(f->o.log, "the pipeline stays at %d device buffers: %s", f->count, why.msg);
-        } else
-            log_debug(f->o.log, "the consumer waited: %d device buffers now", f->count);
-    }
+    if (policy_grows(&f->window, f->count, f->o.most_buffers))
+        grow_locked(f);
     pthread_mutex_unlock(&f->mutex);
+}
+
+/* Buffers whose batches the consumer has taken and not handed back. */
+static int held_locked(const Feeder *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->count; i++)
+        n += f->buffers[i].state == BUFFER_TRAINING;
+    return n;
+}
+
+/* A consumer that holds on to its batches gets more buffers, as long as there may be more. 0: there may not,
+ * and it alone can go on. */
+static int make_room_locked(Feeder *f)
+{
+    if (held_locked(f) == f->count && f->count < f->o.most_buffers)
+        grow_locked(f);
+    return held_locked(f) < f->count;
 }
 
 /* Each batch is counted once, whoever notices the wait. */
@@ -128,8 +151,11 @@ static int next_buffer(Feeder *f, Buffer **out, Err *err)
     consider_growing(f);
     pthread_mutex_lock(&f->mutex);
     int had_to_wait = f->free_count == 0;
-    while (!f->stopped && f->free_count == 0)
-        wait_changed_locked(f);
+    while (!f->stopped && f->free_count == 0) {
+        make_room_locked(f);
+        if (f->free_count == 0)
+            wait_changed_locked(f, WATCH_SECONDS);
+    }
     int stopped = f->stopped;
     Buffer *b = stopped ? NULL : &f->buffers[queue_take_int(f->free_queue, &f->free_head, &f->free_count)];
     if (b) { /* handed back is not yet free: the device may still be using it */
@@ -159,11 +185,11 @@ static int wait_for_turn(Feeder *f, Err *err)
     /* prefetch_to_gpu off: not before the consumer asks for the batch. */
     if (!f->o.cfg->prefetch_to_gpu)
         while (!f->stopped && f->started >= f->asked)
-            wait_changed_locked(f);
+            wait_changed_locked(f, WATCH_SECONDS);
     /* optimize_cpu_gpu_overlap off: not before the batch ahead has been handed back and its step is over. */
     if (!f->o.cfg->optimize_cpu_gpu_overlap && f->started > 0) {
         while (!f->stopped && f->last_released == NO_BUFFER)
-            wait_changed_locked(f);
+            wait_changed_locked(f, WATCH_SECONDS);
         before = f->last_released;
         f->last_released = NO_BUFFER;
     }
@@ -272,14 +298,6 @@ static int batches_ahead_locked(Feeder *f)
     return n > 0 ? n - 1 : 0;
 }
 
-/* What the consumer found when it asked for a batch. */
-typedef struct Request {
-    int64_t order;   /* of the batch it asked for */
-    int device_idle; /* its device had nothing left to do */
-    int late;        /* ... and no batch was ready */
-    int ran_dry;     /* ... or it had nothing left by the time there was one */
-} Request;
-
 /* native_loading off: the batch is made here and now. An error is kept: the next take fails with it too. */
 static int feed_now(Feeder *f, Err *err)
 {
@@ -309,27 +327,60 @@ static int device_is_idle_locked(const Feeder *f)
            f->o.model->ops->event_happened(f->buffers[f->last_consumed].consumed) != 0;
 }
 
-/* Waits for the next READY buffer and makes it the consumer's. */
-static int claim_buffer(Feeder *f, Buffer **out, Request *r, Err *err)
+/* The consumer would wait for a buffer that only it can hand back. */
+static int holds_all_locked(Feeder *f, Err *err)
 {
-    int rc = 0;
-    pthread_mutex_lock(&f->mutex);
-    r->order = f->asked++;
-    r->device_idle = device_is_idle_locked(f);
-    r->late = policy_device_waits(r->device_idle, f->ready_count > 0);
-    int waits = f->ready_count == 0;
+    const int held = held_locked(f);
+    const int in_turn = !f->o.synchronous && !f->o.cfg->optimize_cpu_gpu_overlap;
+    if (f->stopped || f->ended || f->ready_count > 0 || held == 0)
+        return 0;
+    if (in_turn && f->last_released == NO_BUFFER && f->started > 0) {
+        err_set(err, ERR_BUSY, "the next batch is not loaded before the last one is released");
+        return err_hint(err, "release it first, or leave optimize_cpu_gpu_overlap on");
+    }
+    if (make_room_locked(f))
+        return 0;
+    err_set(err, ERR_BUSY, "all %d device buffers hold batches that were not released", f->count);
+    return err_hint(err, "release batches before taking more, or raise pipeline_buffer_size (%d)",
+                    f->o.cfg->pipeline_buffer_size);
+}
+
+/* Asks for the next batch, once, however often the consumer looks whether it is there. */
+static void ask_locked(Feeder *f)
+{
+    if (f->has_request)
+        return;
+    f->has_request = 1;
+    f->request = (Request){.order = f->asked++, .device_idle = device_is_idle_locked(f)};
+    f->request.late = policy_device_waits(f->request.device_idle, f->ready_count > 0);
     pthread_cond_broadcast(&f->changed);
-    while (!f->stopped && !f->ended && f->ready_count == 0) {
-        wait_changed_locked(f);
+}
+
+/* Waits for the next READY buffer and makes it the consumer's. */
+static int claim_buffer(Feeder *f, Buffer **out, Request *r, double seconds, Err *err)
+{
+    const double until = clock_now() + seconds;
+    pthread_mutex_lock(&f->mutex);
+    ask_locked(f);
+    int waits = f->ready_count == 0, rc = holds_all_locked(f, err);
+    while (!rc && !f->stopped && !f->ended && f->ready_count == 0) {
+        const double left = seconds < 0 ? WATCH_SECONDS : until - clock_now();
+        if (left <= 0) {
+            rc = 1;
+            break;
+        }
+        wait_changed_locked(f, left);
         if (f->o.inline_loading && f->ready_count == 0)
             watch_feeder_locked(f);
     }
-    r->ran_dry = waits && device_is_idle_locked(f);
-    if (f->stopped || f->ready_count == 0)
+    f->request.ran_dry |= waits && device_is_idle_locked(f);
+    *r = f->request;
+    if (!rc && (f->stopped || f->ready_count == 0))
         rc = no_batch_locked(f, err);
-    else {
+    else if (!rc) {
         *out = &f->buffers[queue_take_int(f->ready_queue, &f->ready_head, &f->ready_count)];
         (*out)->state = BUFFER_TRAINING;
+        f->has_request = 0;
     }
     pthread_mutex_unlock(&f->mutex);
     return rc;
@@ -366,20 +417,30 @@ static void count_take(Feeder *f, Buffer *b, const Request *r, int is_there)
         ring_waited(f->o.ring, r->order);
 }
 
+/* Before anything is waited for. */
+static int may_take(Feeder *f, Err *err)
+{
+    pthread_mutex_lock(&f->mutex);
+    Stream *consumer = f->has_request ? NULL : f->consumer;
+    int rc = f->o.synchronous ? holds_all_locked(f, err) : 0;
+    pthread_mutex_unlock(&f->mutex);
+    /* prefetch_to_gpu off: the batch is asked for when the device needs it. A host that runs ahead of its
+     * device would ask, and so fetch, some steps too soon. */
+    if (!rc && !f->o.cfg->prefetch_to_gpu && consumer)
+        rc = f->o.model->ops->stream_wait_idle(consumer, err);
+    return rc;
+}
+
 /* In four steps: make it (synchronous), claim it, look whether it is there, count. */
-int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
+int feeder_take(Feeder *f, DeviceBatch *batch, double seconds, Err *err)
 {
     Request request;
     Buffer *b = NULL;
-    int rc = 0;
-    /* prefetch_to_gpu off: the batch is asked for when the device needs it. A host that runs ahead of its
-     * device would ask, and so fetch, some steps too soon. */
-    if (!f->o.cfg->prefetch_to_gpu && f->consumer)
-        rc = f->o.model->ops->stream_wait_idle(f->consumer, err);
+    int rc = may_take(f, err);
     if (!rc && f->o.synchronous)
         rc = feed_now(f, err);
     if (!rc)
-        rc = claim_buffer(f, &b, &request, err);
+        rc = claim_buffer(f, &b, &request, seconds, err);
     if (rc)
         return rc;
     int is_there = batch_is_there(f, b, err);
@@ -391,6 +452,7 @@ int feeder_take(Feeder *f, DeviceBatch *batch, Err *err)
                            .layout = b->layout,
                            .memory = b->final,
                            .ready = feeder_ready_event(f, b),
+                           .items = b->items,
                            .buffer = (int)(b - f->buffers)};
     return 0;
 }

@@ -41,7 +41,8 @@ void feeder_batch_free(uint8_t *p, Device *data, Device *model, size_t bytes);
 
 typedef struct Feeder Feeder;
 int feeder_open(Feeder **f, const FeederOptions *o, Err *err);
-int feeder_take(Feeder *f, DeviceBatch *b, Err *err);
+/* seconds < 0: waits as long as it takes. Else 1 if there is no batch after that time. */
+int feeder_take(Feeder *f, DeviceBatch *b, double seconds, Err *err);
 int feeder_await(Feeder *f, const DeviceBatch *b, Stream *consumer, Err *err);
 int feeder_release(Feeder *f, DeviceBatch *b, Stream *consumer, Err *err);
 void feeder_stop(Feeder *f); /* ends every wait */

@@ -1,8 +1,10 @@
 /* feeder_buffer.c - one device buffer of the feeder: its memory, its events, the work of a batch on three
  * streams, and what that took. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "pipeline/feeder_private.h"
 
 #define NS 1e-9 /* s */
@@ -72,6 +74,7 @@ void feeder_buffer_close(Feeder *f, Buffer *b)
     }
     if (b->consumed)
         f->o.model->ops->event_close(b->consumed);
+    free(b->items);
     if (b->raw)
         device_free(f->o.data, b->raw, f->o.raw_bytes);
     feeder_batch_free(b->out, f->o.data, f->o.model, f->o.batch_bytes);
@@ -85,7 +88,10 @@ int feeder_buffer_open(Feeder *f, Buffer *b, Err *err)
 {
     void *p = NULL;
     *b = (Buffer){.order = NO_BATCH};
-    int rc = f->o.raw_bytes ? device_alloc(f->o.data, &p, f->o.raw_bytes, err) : 0;
+    b->items = mem_calloc((size_t)f->o.shape.rows, sizeof *b->items);
+    int rc = b->items ? 0 : err_set(err, ERR_NOMEM, "no memory for a batch of %d rows", f->o.shape.rows);
+    if (!rc && f->o.raw_bytes)
+        rc = device_alloc(f->o.data, &p, f->o.raw_bytes, err);
     b->raw = rc ? NULL : p;
     if (!rc)
         rc = feeder_batch_alloc(&b->out, f->o.data, f->o.model, f->o.batch_bytes, err);
@@ -230,6 +236,7 @@ int feeder_buffer_enqueue(Feeder *f, Buffer *b, Slot *s, Err *err)
     b->order = f->started;
     b->late = 0;
     b->starved = s->starved;
+    memcpy(b->items, s->items, (size_t)s->info.count * sizeof *b->items);
     batch_layout_device(&b->layout, &f->o.shape, s->info.text, s->info.frames);
     if (s->batch)
         trade_memory(f, b, s);

@@ -17,6 +17,7 @@ typedef struct Buffer {
     BufferState state;
     BatchInfo info;
     BatchLayout layout;
+    uint32_t *items;    /* [rows] of its batch */
     int awaited;        /* pipeline_await was called: the consumer's stream waits for it */
     uint8_t *raw, *out; /* on the data device: as copied, and preprocessed */
     uint8_t *final;     /* on the model device; equals out if there is only one device */
@@ -28,6 +29,14 @@ typedef struct Buffer {
     int used;       /* its events belong to a batch that was processed */
     double blocked; /* seconds that the feeder waited for this buffer before that batch */
 } Buffer;
+
+/* What the consumer found when it asked for a batch. */
+typedef struct Request {
+    int64_t order;   /* of the batch it asked for */
+    int device_idle; /* its device had nothing left to do */
+    int late;        /* ... and no batch was ready */
+    int ran_dry;     /* ... or it had nothing left by the time there was one */
+} Request;
 
 struct Feeder {
     FeederOptions o;
@@ -42,8 +51,10 @@ struct Feeder {
     pthread_cond_t changed;
     int64_t asked, started; /* number of batches that the consumer has asked for, and of those begun */
     int last_released;      /* buffer, or NO_BUFFER; reset by wait_for_turn */
-    Stream *consumer;       /* stream of the consumer, from its first release on; used by the consumer only */
-    int last_consumed;  /* buffer that the consumer released last, or NO_BUFFER; used by the consumer only */
+    Request request;        /* that the consumer has made and gave up waiting for, with has_request */
+    int has_request;
+    Stream *consumer;   /* stream of the consumer, from its first release on */
+    int last_consumed;  /* buffer that the consumer released last, or NO_BUFFER */
     int stopped, ended; /* ended: the last batch has been enqueued */
     Err error;
     GrowWindow window;            /* observations: are there enough buffers? */

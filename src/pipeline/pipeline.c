@@ -344,9 +344,11 @@ fail:
     return rc;
 }
 
-int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err)
+int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err) { return pipeline_take_within(p, b, -1, err); }
+
+int pipeline_take_within(Pipeline *p, DeviceBatch *b, double seconds, Err *err)
 {
-    int rc = feeder_take(p->feeder, b, err);
+    int rc = feeder_take(p->feeder, b, seconds, err);
     if (rc)
         return rc;
     p->taken++;

@@ -9,8 +9,8 @@
  *
  * The consumer calls pipeline_consume; or it calls pipeline_take and pipeline_await (its stream waits for the
  * batch), enqueues its work, and calls pipeline_release with the same stream. The host waits only if the
- * pipeline is too slow. Release a batch before taking the next one: a consumer that holds all buffers would
- * wait for ever.
+ * pipeline is too slow. Several batches may be held at once and released in any order; each holds a buffer,
+ * and with all of them held pipeline_take is ERR_BUSY.
  *
  * The sampler's batches are those of all ranks together. The pipeline delivers this rank's shares of each,
  * one after the other; BatchInfo says which, and "batch" means such a share in what follows.
@@ -18,8 +18,8 @@
  * Order and bytes of the batches do not depend on workers, devices or timing. With native_loading = false the
  * same work is done in pipeline_take, one stage after the other: a baseline to compare the overlap with.
  *
- * Threads: one thread opens, takes, releases and closes. Any thread may call pipeline_stop, which ends every
- * wait. */
+ * Threads: one thread opens, takes and closes. Any thread may release a batch, if it may use the stream, and
+ * call pipeline_stop, which ends every wait. */
 #ifndef MYXTTS_PIPELINE_H
 #define MYXTTS_PIPELINE_H
 
@@ -45,6 +45,7 @@ typedef struct DeviceBatch { /* on the model device; valid from take to release 
     BatchLayout layout;
     const uint8_t *memory; /* device memory; arrays at layout's offsets */
     Event *ready;          /* happens when the batch is complete; pipeline_await waits for it */
+    const uint32_t *items; /* [info.count] which items of the corpus, in the order of the rows; host memory */
     int buffer;            /* private */
 } DeviceBatch;
 
@@ -77,6 +78,8 @@ int pipeline_open(Pipeline **p, const PipelineOptions *o, Err *err);
 /* Returns 0 and a batch; ERR_STOPPED at the end or after pipeline_stop; otherwise the first error of any
  * stage. */
 int pipeline_take(Pipeline *p, DeviceBatch *b, Err *err);
+/* The same, but 1 if there is no batch after so many seconds. */
+int pipeline_take_within(Pipeline *p, DeviceBatch *b, double seconds, Err *err);
 /* Makes the consumer's stream (of the model device) wait until the batch is complete; the caller does not
  * wait. */
 int pipeline_await(Pipeline *p, const DeviceBatch *b, Stream *consumer, Err *err);
