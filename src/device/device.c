@@ -77,6 +77,35 @@ static int load_cuda(Cuda *cuda, Err *err)
     return 0;
 }
 
+/* ---- threads of others ---- */
+
+/* A function of the driver, which is there when a GPU is. */
+static void *driver_function(const char *name)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *function = driver ? dlsym(driver, name) : NULL;
+    if (driver)
+        dlclose(driver);
+    return function;
+}
+
+void *device_visit_begin(void)
+{
+    int (*get)(void **context);
+    void *context = NULL;
+    *(void **)&get = driver_function("cuCtxGetCurrent");
+    return get && get(&context) == 0 ? context : NULL;
+}
+
+/* To what it was, also where it was nothing. */
+void device_visit_end(void *before)
+{
+    int (*set)(void *context);
+    *(void **)&set = driver_function("cuCtxSetCurrent");
+    if (set)
+        set(before);
+}
+
 /* A GPU by number. */
 static int open_cuda(Device **d, int index, const DeviceOptions *options, Err *err)
 {

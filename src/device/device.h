@@ -74,6 +74,9 @@ typedef struct DeviceOps {
     int (*pinned_alloc)(Device *d, void **p, size_t bytes, Err *err);
     void (*pinned_free)(Device *d, void *p);
     int (*stream_open)(Device *d, Stream **s, const char *name, Err *err);
+    /* A Stream for a cudaStream_t of this process that somebody else opened and closes, on the same GPU.
+     * stream_close leaves that alone. NULL where there are none. */
+    int (*stream_wrap)(Device *d, Stream **s, void *native, Err *err);
     /* Finishes its work first, a simulated stream without its simulated delays. */
     void (*stream_close)(Stream *s);
     int (*stream_wait_idle)(Stream *s, Err *err);
@@ -138,6 +141,11 @@ int device_alloc(Device *d, void **p, size_t bytes, Err *err);
 void device_free(Device *d, void *p, size_t bytes);
 int device_same(const Device *a, const Device *b); /* 1 if they are the same physical device */
 
+/* Calls into a device from a thread of somebody else's program come between these two: such a thread has a
+ * current GPU, which a call may change. `before` is what visit_begin returned. */
+void *device_visit_begin(void);
+void device_visit_end(void *before);
+
 /* Makes the stream wait for an event of any device. If the devices are of different kinds, the calling thread
  * waits. */
 int device_stream_wait(Stream *s, Event *e, Err *err);
@@ -155,7 +163,7 @@ int device_sim_pass(Stream *s, int sim_stage, double share, Err *err);
 /* What libmyxtts_cuda.so exports. Raise the number whenever a structure of this header or one of these
  * functions changes. The library sets Device.name to the index ("0"); its errors say what is wrong: no
  * driver, no such GPU, a GPU below sm_80. */
-#define DEVICE_CUDA_ABI (5 << 16 | (int)(sizeof(DeviceOps) + sizeof(Device)))
+#define DEVICE_CUDA_ABI (6 << 16 | (int)(sizeof(DeviceOps) + sizeof(Device)))
 int myxtts_cuda_abi(void);
 int myxtts_cuda_device_open(Device **d, int index, const DeviceOptions *options, Err *err);
 

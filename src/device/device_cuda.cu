@@ -41,6 +41,7 @@ typedef struct CudaStream {
     Stream base;
     CudaDevice *d;
     cudaStream_t stream;
+    int is_foreign; /* somebody else's */
     char name[32];
 } CudaStream;
 
@@ -166,6 +167,21 @@ static int cuda_stream_open(Device *dev, Stream **out, const char *name, Err *er
     return 0;
 }
 
+static int cuda_stream_wrap(Device *dev, Stream **out, void *native, Err *err)
+{
+    *out = NULL;
+    CudaStream *s = (CudaStream *)calloc(1, sizeof *s);
+    if (!s)
+        return cuda_err(err, ERR_NOMEM, "no memory for a stream");
+    s->base.device = dev;
+    s->d = of(dev);
+    s->stream = (cudaStream_t)native;
+    s->is_foreign = 1;
+    snprintf(s->name, sizeof s->name, "wait for the consumer");
+    *out = &s->base;
+    return 0;
+}
+
 static int cuda_stream_wait_idle(Stream *stream, Err *err)
 {
     CudaStream *s = of(stream);
@@ -178,8 +194,10 @@ static void cuda_stream_close(Stream *stream)
 {
     if (!stream)
         return;
-    cuda_stream_wait_idle(stream, NULL);
-    cudaStreamDestroy(of(stream)->stream);
+    if (!of(stream)->is_foreign) {
+        cuda_stream_wait_idle(stream, NULL);
+        cudaStreamDestroy(of(stream)->stream);
+    }
     free(stream);
 }
 
@@ -425,6 +443,7 @@ static DeviceOps make_ops(void)
     o.pinned_alloc = cuda_pinned_alloc;
     o.pinned_free = cuda_pinned_free;
     o.stream_open = cuda_stream_open;
+    o.stream_wrap = cuda_stream_wrap;
     o.stream_close = cuda_stream_close;
     o.stream_wait_idle = cuda_stream_wait_idle;
     o.stream_batch = cuda_stream_batch;
