@@ -4,7 +4,8 @@
  * (NULL is fine); everything else they return is said below. A handle that could not be opened is NULL, and
  * every function that closes or releases accepts NULL.
  *
- * There is no state outside the handles. Which threads may use one is said beside it.
+ * There is no state outside the handles, but a handler for SIGBUS that keeps a shortened file from ending the
+ * program and passes on what is not the library's. Which threads may use a handle is said beside it.
  *
  * Strings are UTF-8. What a function gives out belongs to its handle and lives until that is closed, unless
  * it says otherwise. */
@@ -60,6 +61,98 @@ typedef void (*myxtts_log)(void *arg, int level, const char *line);
 
 /* Frees what a function has said to be freed with it. */
 MYXTTS_API void myxtts_free(void *p);
+
+/* ---- batches ----
+ *
+ * A loader reads a dataset and keeps batches of it ready on a device. A myxtts_loader belongs to one thread
+ * at a time, but any thread may call myxtts_loader_stop. A myxtts_batch may be handed to another thread and
+ * be released there. */
+
+typedef struct myxtts_loader myxtts_loader;
+typedef struct myxtts_batch myxtts_batch;
+
+typedef struct myxtts_loader_options {
+    size_t size;
+    const char *data;            /* a folder with metadata.csv and wavs/ */
+    const char *config;          /* a YAML file; NULL: none */
+    const char *device;          /* where the batches go: "cpu", "cuda:0"; NULL: cpu */
+    const char *split;           /* "train" or "validation"; NULL: train */
+    int64_t epochs;              /* 0: for ever */
+    const char *const *settings; /* "batch_size", "32", ..., NULL; or NULL. Any key of the configuration */
+    int prepare;                 /* 1: build the caches that are missing; 0: that is an error */
+    int rank, ranks;             /* of processes that share each batch out; ranks 0: this one is alone */
+    const int *cancel;           /* opening ends with MYXTTS_ERROR_STOPPED when it becomes 1; NULL: never */
+    myxtts_log log;
+    void *log_arg;
+} myxtts_loader_options;
+#define MYXTTS_LOADER_OPTIONS \
+    { \
+        sizeof(myxtts_loader_options), NULL, NULL, NULL, NULL, 0, NULL, 1, 0, 0, NULL, NULL, NULL \
+    }
+
+/* Starts threads, and no process. */
+MYXTTS_API int myxtts_loader_open(myxtts_loader **l, const myxtts_loader_options *o, myxtts_error *e);
+/* Its threads end. Batches that are held, and their tensors, stay as they are until they are released. */
+MYXTTS_API void myxtts_loader_close(myxtts_loader *l);
+MYXTTS_API int64_t myxtts_loader_batches(const myxtts_loader *l);    /* of an epoch */
+MYXTTS_API int64_t myxtts_loader_utterances(const myxtts_loader *l); /* of an epoch */
+MYXTTS_API int myxtts_loader_speaker_count(const myxtts_loader *l);
+MYXTTS_API const char *myxtts_loader_speaker(const myxtts_loader *l, int i);
+/* Whoever waits in myxtts_loader_next gets MYXTTS_ERROR_STOPPED, and so does everyone after that, until
+ * myxtts_loader_resume. */
+MYXTTS_API void myxtts_loader_stop(myxtts_loader *l);
+
+/* The next batch: 1 and *b; 0: the end. stream: of a GPU's batch, the cudaStream_t that will use it, which
+ * waits until the batch is complete; the caller does not. The loader has a few buffers (setting
+ * pipeline_buffer_size): a batch that is not released holds one, and with all of them held this is
+ * MYXTTS_ERROR_BUSY. */
+MYXTTS_API int myxtts_loader_next(myxtts_loader *l, myxtts_batch **b, void *stream, myxtts_error *e);
+
+/* The same, but gives up after so many seconds: 2. */
+MYXTTS_API int myxtts_loader_poll(myxtts_loader *l, myxtts_batch **b, void *stream, double seconds,
+                                  myxtts_error *e);
+
+typedef enum { MYXTTS_FLOAT32, MYXTTS_INT32 } myxtts_type;
+
+/* Rows are utterances; the last batch of an epoch may have fewer of them. What could not be loaded is an
+ * empty row: its lengths are 0. "speaker", "utterance": numbers; "reference": the row whose voice this one
+ * may learn from. The mel is normalised, the pitch is the normalised logarithm of the frequency. */
+typedef struct myxtts_array {
+    const char *name; /* "tokens", "token_length", "mel", "mel_length", "pitch", "speaker", "utterance",
+                         "reference"; with the setting network: vocoder "mel", "samples", "speaker" and
+                         "utterance" */
+    void *data;       /* on the loader's device */
+    myxtts_type type;
+    int dimensions;
+    int64_t shape[4]; /* of memory without gaps; the last index changes fastest */
+} myxtts_array;
+MYXTTS_API int myxtts_batch_arrays(const myxtts_batch *b);                        /* how many there are */
+MYXTTS_API int myxtts_batch_array(const myxtts_batch *b, int i, myxtts_array *a); /* 0, or -11: no such one */
+MYXTTS_API int64_t myxtts_batch_epoch(const myxtts_batch *b);
+MYXTTS_API int64_t myxtts_batch_index(const myxtts_batch *b); /* in its epoch */
+/* Of the utterance in the metadata; not terminated: *bytes says how long it is. NULL: no such row. */
+MYXTTS_API const char *myxtts_batch_id(const myxtts_batch *b, int row, size_t *bytes);
+/* Gives the buffer back once the stream of myxtts_loader_next has done what was enqueued on it so far. */
+MYXTTS_API void myxtts_batch_release(myxtts_batch *b);
+/* A DLManagedTensor of the array; NULL: no such one, or no memory. The batch is released when it was released
+ * and all of these were deleted, in any thread. */
+MYXTTS_API void *myxtts_batch_dlpack(myxtts_batch *b, int i);
+
+/* Where the loader stands: behind the last batch that was given out. */
+typedef struct myxtts_state {
+    int64_t epoch, index;
+    uint64_t seed;
+    char data[33]; /* which clips, in which order: a state fits the same ones alone */
+} myxtts_state;
+MYXTTS_API void myxtts_loader_state(const myxtts_loader *l, myxtts_state *s);
+/* Goes on from there; batches that are held stay as they are. MYXTTS_ERROR_CONFIG if the state is that of
+ * other clips, or of settings that make other batches of them. */
+MYXTTS_API int myxtts_loader_resume(myxtts_loader *l, const myxtts_state *s, myxtts_error *e);
+
+/* What holds training up, as `myxtts diagnose` says it: JSON, to be freed with myxtts_free. A step lasts from
+ * the moment that a batch is given out until the next one is asked for. NULL after an error, which is
+ * MYXTTS_ERROR_DATA while there are too few batches to judge. */
+MYXTTS_API char *myxtts_loader_report(myxtts_loader *l, myxtts_error *e);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,364 @@
+/* loader.c - the loader of the C library: opening, where it stands, what it says of itself. See myxtts.h. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "diag/sections.h"
+#include "lib/loader_private.h"
+#include "pipeline/data.h"
+
+#define SKIP 16 /* batches that are not judged: the pipeline fills up */
+
+/* ---- settings ---- */
+
+/* Options of config_load, each "--key=value". */
+typedef struct Arguments {
+    char **of;
+    int count;
+    int names_device; /* data_gpu or model_gpu is among them */
+} Arguments;
+
+static void arguments_free(Arguments *a)
+{
+    for (int i = 0; i < a->count; i++)
+        free(a->of[i]);
+    free(a->of);
+    *a = (Arguments){0};
+}
+
+static int argument_add(Arguments *a, const char *key, const char *value, Err *err)
+{
+    if (!config_is_key(key)) {
+        const char *nearest = config_nearest_key(key, NULL);
+        err_set(err, ERR_CONFIG, "there is no setting '%s'", key);
+        return nearest ? err_hint(err, "did you mean '%s'?", nearest)
+                       : err_hint(err, "`myxtts config` lists the settings");
+    }
+    char **more = realloc(a->of, ((size_t)a->count + 1) * sizeof *more);
+    size_t cap = strlen(key) + strlen(value) + 4;
+    char *text = more ? malloc(cap) : NULL;
+    if (more)
+        a->of = more;
+    if (!text)
+        return err_set(err, ERR_NOMEM, "no memory for the settings");
+    snprintf(text, cap, "--%s=%s", key, value);
+    a->of[a->count++] = text;
+    a->names_device |= strcmp(key, "model_gpu") == 0 || strcmp(key, "data_gpu") == 0;
+    return 0;
+}
+
+/* "cuda:1" is what other programs call GPU 1. */
+static const char *device_of(const char *name)
+{
+    if (strcmp(name, "cuda") == 0)
+        return "0";
+    return strncmp(name, "cuda:", 5) == 0 ? name + 5 : name;
+}
+
+static int read_settings(myxtts_loader *l, const myxtts_loader_options *o, Err *err)
+{
+    Arguments a = {0};
+    int rc = 0;
+    for (int i = 0; o->settings && o->settings[i] && !rc; i += 2) {
+        if (!o->settings[i + 1])
+            rc = err_set(err, ERR_USAGE, "the setting '%s' has no value", o->settings[i]);
+        else
+            rc = argument_add(&a, o->settings[i], o->settings[i + 1], err);
+    }
+    if (!rc && o->data)
+        rc = argument_add(&a, "data_path", o->data, err);
+    if (!rc)
+        rc = config_load(&l->cfg, o->config, a.count, a.of, err);
+    const int named = a.names_device;
+    arguments_free(&a);
+    if (rc)
+        return rc;
+    /* One device for both, unless the settings say otherwise. */
+    if (o->device ||
+        (!named && config_is_default(&l->cfg, "model_gpu") && config_is_default(&l->cfg, "data_gpu"))) {
+        snprintf(l->device_name, sizeof l->device_name, "%s", device_of(o->device ? o->device : "cpu"));
+        l->cfg.model_gpu = l->device_name;
+        if (config_is_default(&l->cfg, "data_gpu"))
+            l->cfg.data_gpu = l->device_name;
+    }
+    if (!l->cfg.data_path[0])
+        return err_set(err, ERR_USAGE, "a loader needs a folder with metadata.csv and wavs/");
+    if (l->cfg.from_voice[0])
+        return err_set(err, ERR_CONFIG,
+                       "from_voice: mels that a voice has made are for `myxtts train` alone");
+    if (l->ranks < 0 || l->rank < 0 || l->rank >= (l->ranks ? l->ranks : 1))
+        return err_set(err, ERR_USAGE, "rank %d of %d does not exist", l->rank, l->ranks);
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int open_corpus(myxtts_loader *l, const myxtts_loader_options *o, Err *err)
+{
+    Split split = SPLIT_TRAIN;
+    if (o->split && strcmp(o->split, "validation") == 0)
+        split = SPLIT_VAL;
+    else if (o->split && strcmp(o->split, "train") != 0)
+        return err_set(err, ERR_USAGE, "there is no split '%s'; there are train and validation", o->split);
+    const DataOptions data = {.no_fork = 1, .stop = o->cancel};
+    int rc = o->prepare ? data_open(&l->source, &l->cfg, &data, &l->log.log, err)
+                        : corpus_source_open(&l->source, &l->cfg, NULL, err);
+    if (!rc)
+        rc = corpus_open_split(&l->corpus, l->source, &l->cfg, split, &l->log.log, err);
+    if (!rc && l->corpus.count == 0 && split == SPLIT_TRAIN)
+        rc = data_none_to_train(&l->cfg, err);
+    else if (!rc && l->corpus.count == 0) {
+        rc = err_set(err, ERR_DATA, "no clip of %s is held out: val_split is %g", l->cfg.data_path,
+                     l->cfg.val_split);
+        err_hint(err, "a larger val_split, as 0.05, holds some out");
+    }
+    return rc;
+}
+
+/* As C strings. */
+static int name_speakers(myxtts_loader *l, Err *err)
+{
+    l->speakers = mem_calloc((size_t)l->corpus.speaker_count + 1, sizeof *l->speakers);
+    for (int i = 0; l->speakers && i < l->corpus.speaker_count; i++) {
+        l->speakers[i] =
+            strndup(l->corpus.speakers[i].p ? l->corpus.speakers[i].p : "", l->corpus.speakers[i].n);
+        if (!l->speakers[i])
+            return err_set(err, ERR_NOMEM, "no memory for the speakers");
+    }
+    return l->speakers ? 0 : err_set(err, ERR_NOMEM, "no memory for the speakers");
+}
+
+/* Everything that decides which clips are in which batch, and what is made of them on the way. */
+static int hash_order(myxtts_loader *l, Err *err)
+{
+    const Config *c = &l->cfg;
+    Hash128 clips = corpus_hash(&l->corpus);
+    const int64_t numbers[] = {c->batch_size,
+                               policy_global_batch(c, l->ranks > 0 ? l->ranks : 1),
+                               l->ranks > 0 ? l->ranks : 1,
+                               c->length_buckets,
+                               c->pad_to_fixed_length,
+                               c->max_mel_frames,
+                               c->use_voice_conditioning,
+                               l->corpus.segment_frames,
+                               corpus_on_the_fly(&l->corpus, c)};
+    const double shares[] = {c->augment_speed, c->augment_gain_db, c->augment_noise_db};
+    Hasher h;
+    if (hasher_open(&h))
+        return err_set(err, ERR_NOMEM, "no memory for a hash");
+    hasher_bytes(&h, &clips, sizeof clips);
+    hasher_bytes(&h, numbers, sizeof numbers);
+    hasher_bytes(&h, shares, sizeof shares);
+    l->order = hasher_close(&h);
+    return 0;
+}
+
+static int open_loader(myxtts_loader *l, const myxtts_loader_options *o, Err *err)
+{
+    int rc = read_settings(l, o, err);
+    if (!rc)
+        rc = devices_open(&l->devices, &l->cfg, &l->log.log, err);
+    if (!rc)
+        rc = open_corpus(l, o, err);
+    if (!rc)
+        rc = name_speakers(l, err);
+    if (!rc)
+        rc = hash_order(l, err);
+    if (rc)
+        return rc;
+    l->micro = 1; /* until the pipeline says it: the first run begins at the first batch */
+    l->batches = 1;
+    rc = loader_run_open(l, err);
+    if (!rc) {
+        l->micro = pipeline_shares(l->run->pipeline).micro;
+        l->batches = sampler_batches(pipeline_sampler(l->run->pipeline)) * l->micro;
+    }
+    return rc;
+}
+
+int myxtts_loader_open(myxtts_loader **out, const myxtts_loader_options *options, myxtts_error *e)
+{
+    Err err = {0};
+    *out = NULL;
+    myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
+    if (!options || options->size > sizeof o) {
+        err_set(&err, ERR_USAGE,
+                options ? "the program was built for a newer libmyxtts than %s" : "a loader needs options",
+                myxtts_version());
+        return library_error(e, &err);
+    }
+    memcpy(&o, options, options->size);
+    myxtts_loader *l = mem_calloc(1, sizeof *l);
+    if (!l) {
+        err_set(&err, ERR_NOMEM, "no memory for a loader");
+        return library_error(e, &err);
+    }
+    l->users = 1;
+    pthread_mutex_init(&l->mutex, NULL);
+    library_log_open(&l->log, o.log, o.log_arg);
+    l->rank = o.rank;
+    l->ranks = o.ranks;
+    l->epochs = o.epochs > 0 ? o.epochs : 0;
+    void *before = device_visit_begin();
+    int rc = open_loader(l, &o, &err);
+    device_visit_end(before);
+    if (rc) {
+        myxtts_loader_close(l);
+        return library_error(e, &err);
+    }
+    *out = l;
+    return 0;
+}
+
+/* ---- closing ---- */
+
+void loader_leave(myxtts_loader *l)
+{
+    pthread_mutex_lock(&l->mutex);
+    const int last = --l->users == 0;
+    pthread_mutex_unlock(&l->mutex);
+    if (!last)
+        return;
+    for (int i = 0; i < l->stream_count; i++)
+        l->devices.model->ops->stream_close(l->streams[i].stream);
+    free(l->streams);
+    for (int i = 0; l->speakers && i < l->corpus.speaker_count; i++)
+        free(l->speakers[i]);
+    free(l->speakers);
+    corpus_close(&l->corpus);
+    corpus_source_close(l->source);
+    devices_close(&l->devices);
+    config_close(&l->cfg);
+    library_log_close(&l->log);
+    pthread_mutex_destroy(&l->mutex);
+    free(l);
+}
+
+/* Whoever releases the last batch does the rest, if batches are held now. */
+void myxtts_loader_close(myxtts_loader *l)
+{
+    if (!l)
+        return;
+    void *before = device_visit_begin();
+    loader_run_retire(l);
+    library_log_mute(&l->log);
+    pthread_mutex_lock(&l->mutex);
+    l->closed = 1;
+    pthread_mutex_unlock(&l->mutex);
+    loader_run_reap(l);
+    loader_leave(l);
+    device_visit_end(before);
+}
+
+void myxtts_loader_stop(myxtts_loader *l)
+{
+    pthread_mutex_lock(&l->mutex);
+    l->stopped = 1;
+    if (l->run)
+        pipeline_stop(l->run->pipeline);
+    pthread_mutex_unlock(&l->mutex);
+}
+
+/* ---- what it is ---- */
+
+int64_t myxtts_loader_batches(const myxtts_loader *l) { return l->batches; }
+int64_t myxtts_loader_utterances(const myxtts_loader *l) { return l->corpus.count; }
+int myxtts_loader_speaker_count(const myxtts_loader *l) { return l->corpus.speaker_count; }
+
+const char *myxtts_loader_speaker(const myxtts_loader *l, int i)
+{
+    return i >= 0 && i < l->corpus.speaker_count ? l->speakers[i] : NULL;
+}
+
+/* ---- where it stands ---- */
+
+void myxtts_loader_state(const myxtts_loader *l, myxtts_state *s)
+{
+    const int64_t number = l->start + (l->run ? l->run->given : 0);
+    *s = (myxtts_state){
+        .epoch = number / l->batches, .index = number % l->batches, .seed = (uint64_t)l->cfg.seed};
+    snprintf(s->data, sizeof s->data, "%016llx%016llx", (unsigned long long)l->order.hi,
+             (unsigned long long)l->order.lo);
+}
+
+static int check_state(const myxtts_loader *l, const myxtts_state *s, Err *err)
+{
+    myxtts_state own;
+    myxtts_loader_state(l, &own);
+    if (s->seed != own.seed)
+        return err_set(err, ERR_CONFIG,
+                       "the state is that of a loader with seed %llu, and this one has seed %llu",
+                       (unsigned long long)s->seed, (unsigned long long)own.seed);
+    if (strncmp(s->data, own.data, sizeof own.data) != 0) {
+        err_set(err, ERR_CONFIG,
+                "the state is that of other clips, or of settings that make other batches of them");
+        return err_hint(err, "resume with the data, batch_size, length_buckets and number of ranks of then");
+    }
+    if (s->epoch < 0 || s->index < 0 || s->index >= l->batches || s->epoch > INT64_MAX / l->batches - 1)
+        return err_set(err, ERR_CONFIG, "batch %lld of epoch %lld does not exist: an epoch has %lld batches",
+                       (long long)s->index, (long long)s->epoch, (long long)l->batches);
+    return 0;
+}
+
+int myxtts_loader_resume(myxtts_loader *l, const myxtts_state *s, myxtts_error *e)
+{
+    Err err = {0};
+    int rc = check_state(l, s, &err);
+    if (rc)
+        return library_error(e, &err);
+    void *before = device_visit_begin();
+    loader_run_retire(l);
+    loader_run_reap(l);
+    pthread_mutex_lock(&l->mutex);
+    l->stopped = 0;
+    l->start = s->epoch * l->batches + s->index;
+    pthread_mutex_unlock(&l->mutex);
+    rc = loader_run_open(l, &err);
+    device_visit_end(before);
+    return rc ? library_error(e, &err) : 0;
+}
+
+/* ---- what it says ---- */
+
+static json_t *report_json(myxtts_loader *l, Err *err)
+{
+    Observation o;
+    Verdict v;
+    int rc = observation_from_pipeline(&o, l->run->pipeline, &l->cfg, l->devices.data, l->devices.model, SKIP,
+                                       1, err);
+    if (rc == 1)
+        err_set(err, ERR_DATA, "%lld batches are too few to judge", (long long)l->run->given);
+    if (rc)
+        return NULL;
+    rc = doctor_judge(&v, &o, err);
+    json_t *report = rc ? NULL : json_object();
+    if (report) {
+        report_verdict(report, &v, &o);
+        json_object_set_new(report, "batches", json_integer(o.n - o.from));
+        json_object_set_new(report, "device", json_string(o.model_name));
+        json_object_set_new(report, "workers", json_integer(o.report.workers));
+        json_object_set_new(report, "lost", json_integer(o.report.lost));
+    }
+    observation_close(&o);
+    return report;
+}
+
+char *myxtts_loader_report(myxtts_loader *l, myxtts_error *e)
+{
+    Err err = {0};
+    json_t *report = NULL;
+    if (l->run)
+        report = report_json(l, &err);
+    else
+        err_set(&err, ERR_DATA, "the loader stands nowhere");
+    char *text = report ? json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(7)) : NULL;
+    if (!text && !err.code)
+        err_set(&err, ERR_NOMEM, "no memory for the report");
+    json_decref(report);
+    if (!text)
+        library_error(e, &err);
+    return text;
+}
