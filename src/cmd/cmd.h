@@ -26,6 +26,8 @@ int cmd_compare(int argc, char **argv, Log *log);
 int cmd_scaling(int argc, char **argv, Log *log);
 int cmd_monitor(int argc, char **argv, Log *log);
 int cmd_validate(int argc, char **argv, Log *log);
+int cmd_completion(int argc, char **argv, Log *log);
+int cmd_manual(int argc, char **argv, Log *log);
 int cmd_version(int argc, char **argv, Log *log); /* argv[0]: --version */
 
 #endif

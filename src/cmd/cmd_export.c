@@ -104,7 +104,7 @@ int cmd_export(int argc, char **argv, Log *log)
     const CmdOption own[] = {
         {"checkpoint", "D", &c.checkpoint, NULL, "a checkpoint, or a folder of them (its best is taken)"},
         {"output", "F.safetensors", &c.output, NULL, "the file to make"},
-        {"precision", "P", &c.precision, NULL, "of the weights: bf16 or float32 (bf16)"},
+        {"precision", "bf16|float32", &c.precision, NULL, "of the weights (bf16)"},
         {"vocoder", "PATH", &c.vocoder, NULL,
          "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
         {"licence", "TEXT", &c.licence, NULL, "what others may do with the voice"},

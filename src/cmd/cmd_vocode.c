@@ -342,7 +342,7 @@ int cmd_vocode(int argc, char **argv, Log *log)
     const CmdOption own[] = {
         {"checkpoint", "V", &v.checkpoint, NULL, "a vocoder, or a run with one"},
         {"output", "OUT", &v.output, NULL, "where the sound goes: .wav, .flac, .ogg, .mp3; or a folder"},
-        {"vocoder", "NAME", &v.vocoder, NULL, "griffin_lim: Griffin-Lim instead, to compare"},
+        {"vocoder", "griffin_lim", &v.vocoder, NULL, "Griffin-Lim instead, to compare"},
         {"iterations", "N", &v.iterations, NULL,
          "of Griffin-Lim: 60 alone; behind a vocoder 32, 16 on a CPU; 0: none"},
     };

@@ -1,10 +1,14 @@
 /* options.c - see options.h. */
 #include "cmd/options.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cmd/output.h"
 
 #define COMMON_COUNT 6
 
@@ -118,7 +122,7 @@ static void print_options(const CmdOption *options, int count, const CmdOption *
 }
 
 /* Own options, common ones; with --help-all every key by section. */
-static int print_help(const char *usage, const Parse *p, int all, Err *err)
+static int print_help_text(const char *usage, const Parse *p, int all, Err *err)
 {
     Buf text = {0};
     printf("usage: %s\n", usage);
@@ -143,6 +147,108 @@ static int print_help(const char *usage, const Parse *p, int all, Err *err)
         fwrite(text.data, 1, text.size, stdout);
     buf_free(&text);
     return failed ? err_set(err, ERR_NOMEM, "out of memory for the help") : 0;
+}
+
+/* ---- help for programs ---- */
+
+/* What stands for a file or a folder in the table of a command. */
+static int is_path(const char *arg)
+{
+    static const char *const names[] = {"D", "DIR", "F", "FILE", "OUT", "PATH", "R", "RUN", "V"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(arg, names[i]) == 0)
+            return 1;
+    return isupper((unsigned char)arg[0]) && arg[1] == '.'; /* "F.wav" */
+}
+
+/* Words that stand for themselves: "text|mel". */
+static json_t *words_of(const char *arg)
+{
+    json_t *words = json_array();
+    while (arg && islower((unsigned char)*arg)) {
+        size_t n = strcspn(arg, "|");
+        json_array_append_new(words, json_stringn(arg, n));
+        arg += n + (arg[n] == '|');
+    }
+    return words;
+}
+
+/* See commands.h. Takes words over. */
+static json_t *json_option(const char *name, const char *arg, json_t *words, int any_word, const char *help)
+{
+    char dashed[100];
+    snprintf(dashed, sizeof dashed, "--%s", name);
+    for (char *p = dashed; *p; p++)
+        *p = *p == '_' ? '-' : *p;
+    const char *takes = !arg                                  ? NULL
+                        : is_path(arg)                        ? "path"
+                        : json_array_size(words) && !any_word ? "words"
+                                                              : "value";
+    return json_pack("{s:s, s:s?, s:s?, s:o, s:s}", "name", dashed, "argument", arg, "takes", takes, "words",
+                     words, "help", help ? help : "");
+}
+
+static json_t *json_options(const CmdOption *options, int count, const CmdOption *hiding, int hiding_count)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < count; i++)
+        if (!find_in(hiding, hiding_count, options[i].name, strlen(options[i].name)))
+            json_array_append_new(all, json_option(options[i].name, options[i].arg, words_of(options[i].arg),
+                                                   0, options[i].help));
+    return all;
+}
+
+static json_t *json_settings(void)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < config_row_count(); i++) {
+        ConfigUse use;
+        config_use(i, &use);
+        json_t *words = json_array();
+        for (int k = 0; k < use.word_count; k++)
+            json_array_append_new(words, json_string(use.words[k]));
+        int choice = use.value && strcmp(use.value, "WORD") == 0;
+        json_t *o = json_option(use.key, use.value, words, !choice, use.help);
+        json_object_set_new(o, "section", json_string(use.section));
+        json_object_set_new(o, "key", json_string(use.key));
+        json_object_set_new(o, "range", json_string(use.range));
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
+/* The lines before the first empty one are calls; one that does not begin with the program goes on. */
+static json_t *json_usage(const char *usage, const char **about)
+{
+    json_t *calls = json_array();
+    Buf call = {0};
+    while (*usage && *usage != '\n') {
+        const char *text = usage + strspn(usage, " ");
+        size_t n = strcspn(text, "\n");
+        if (call.size && strncmp(text, "myxtts ", 7) == 0) {
+            json_array_append_new(calls, json_stringn(call.data, call.size));
+            buf_clear(&call);
+        }
+        buf_str(&call, call.size ? " " : "");
+        buf_add(&call, text, n);
+        usage = text + n + (text[n] == '\n');
+    }
+    json_array_append_new(calls, json_stringn(call.size ? call.data : "", call.size));
+    buf_free(&call);
+    *about = usage + strspn(usage, "\n");
+    return calls;
+}
+
+static int print_help_json(const char *command, const char *usage, const Parse *p, int all, Err *err)
+{
+    const char *about;
+    json_t *calls = json_usage(usage, &about);
+    json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:o}", "command", command, "usage", calls, "about", about,
+                          "options", json_options(p->own, p->own_count, NULL, 0), "common",
+                          json_options(p->common, COMMON_COUNT, p->own, p->own_count));
+    if (o && all)
+        json_object_set_new(o, "settings", json_settings());
+    return output_print(o, 6, err);
 }
 
 /* Options may stand anywhere; whatever is left is positional. The configuration is loaded last. */
@@ -186,7 +292,8 @@ int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int o
     }
     if (rc == 0 && (line->help || help_all)) {
         line->help = 1;
-        rc = print_help(usage, &p, help_all, err);
+        rc = line->json ? print_help_json(argv[0], usage, &p, help_all, err)
+                        : print_help_text(usage, &p, help_all, err);
     } else if (rc == 0) {
         rc = config_load(&line->cfg, line->config_path, p.config_count, p.config, err);
     }

@@ -3,7 +3,7 @@
  * passed on to config_load; the rest are positional arguments. "--" ends the options; "-" is positional. All
  * commands have these:
  *   - --config FILE, --json, --quiet, --verbose
- *   - --help (own options), --help-all (also every key of the configuration)
+ *   - --help (own options), --help-all (also every key of the configuration); both as JSON with --json
  *
  *     int cmd_mel(int argc, char **argv, Log *log)
  *     {
@@ -41,7 +41,10 @@
 
 typedef struct CmdOption {
     const char *name; /* without dashes: "output"; on the command line dashes and underscores are the same */
-    const char *arg;  /* what the value is called in --help: "FILE"; NULL: a switch without a value */
+    /* What the value is called in --help; NULL: a switch without a value. Shells complete by it: "D", "DIR",
+     * "F", "FILE", "OUT", "PATH", "R", "RUN", "V" and "F.wav" are paths, "text|mel" are words, all else is
+     * free. */
+    const char *arg;
     const char **value; /* receives the text of the value; must be set if arg is not NULL */
     int *flag;          /* becomes 1 if the option is given; may be NULL if value is set */
     const char *help;

@@ -193,6 +193,17 @@ int config_row_count(void);
 int config_row(const Config *cfg, int i, ConfigRow *row);  /* 0 or ERR_NOMEM; row points into cfg */
 int config_is_default(const Config *cfg, const char *key); /* 1: nobody has set it, nor has a preset */
 
+/* How a setting is given on the command line. */
+typedef struct ConfigUse {
+    const char *section, *key, *help;
+    const char
+        *value; /* "N", "X", "TEXT", "PATH", "WORD", "LIST", "DEVICE"; NULL: a switch, --KEY or --no-KEY */
+    char range[160];                    /* as in ConfigRow; "" where that says nothing */
+    const char *words[CONFIG_MAX_LIST]; /* [word_count] worth proposing: all of a choice, some of others */
+    int word_count;
+} ConfigUse;
+void config_use(int i, ConfigUse *use); /* 0 <= i < config_row_count() */
+
 /* Appends the text of configs/default.yaml. */
 int config_write_default_yaml(Buf *out);
 /* Appends lines "  --batch-size N   help [1 .. 4096]" for --help; section NULL = all. */

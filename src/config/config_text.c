@@ -34,21 +34,83 @@ static void wrap(Buf *out, const char *text, const char *lead, size_t column)
     buf_str(out, "\n");
 }
 
-/* The help and the range. Switches and texts have no range worth a line. */
-static void describe(char *out, size_t cap, const Option *o)
+/* What the value of an option is called in --help; NULL: a switch has none. */
+static const char *value_name(const Option *o)
 {
-    char range[200];
-    option_range(range, sizeof range, o);
-    if (o->type == OPT_BOOL || o->type == OPT_STRING)
-        snprintf(out, cap, "%s", o->help);
-    else
-        snprintf(out, cap, "%s [%s]", o->help, range);
+    switch (o->type) {
+    case OPT_BOOL:
+        return NULL;
+    case OPT_INT:
+    case OPT_INT64:
+    case OPT_INT_AUTO:
+        return "N";
+    case OPT_FLOAT:
+        return "X";
+    case OPT_STRING:
+        return o->is_path ? "PATH" : "TEXT";
+    case OPT_CHOICE:
+    case OPT_ENUM:
+        return "WORD";
+    case OPT_LIST:
+        return "LIST";
+    case OPT_DEVICE:
+        return "DEVICE";
+    }
+    return NULL;
 }
 
-static void write_comment(Buf *out, const Option *o)
+static void add_word(ConfigUse *use, const char *word)
 {
+    if (use->word_count < CONFIG_MAX_LIST)
+        use->words[use->word_count++] = word;
+}
+
+/* Every value of a choice once, by its first word. */
+static void add_names(ConfigUse *use, const Option *o)
+{
+    for (const OptionName *w = o->names; w->word; w++) {
+        int first = 1;
+        for (const OptionName *v = o->names; v < w; v++)
+            first = first && v->value != w->value;
+        if (first)
+            add_word(use, w->word);
+    }
+}
+
+/* Switches and texts have no range worth a line. */
+void config_use(int i, ConfigUse *use)
+{
+    const Option *o = &option_table[i];
+    *use = (ConfigUse){.section = o->section, .key = o->key, .help = o->help, .value = value_name(o)};
+    if (o->type != OPT_BOOL && o->type != OPT_STRING)
+        option_range(use->range, sizeof use->range, o);
+    if (o->names)
+        add_names(use, o);
+    if (o->type == OPT_INT_AUTO || o->type == OPT_DEVICE)
+        add_word(use, "auto");
+    if (o->type == OPT_DEVICE) {
+        add_word(use, "cpu");
+        add_word(use, "0");
+        add_word(use, "1");
+    }
+    const char *(*usual)(int) = o->def_item ? o->def_item : o->usual;
+    for (int n = 0; usual && usual(n); n++)
+        add_word(use, usual(n));
+}
+
+/* The help and the range. */
+static void describe(char *out, size_t cap, int i)
+{
+    ConfigUse use;
+    config_use(i, &use);
+    snprintf(out, cap, use.range[0] ? "%s [%s]" : "%s", use.help, use.range);
+}
+
+static void write_comment(Buf *out, int row)
+{
+    const Option *o = &option_table[row];
     char text[700];
-    describe(text, sizeof text, o);
+    describe(text, sizeof text, row);
     buf_str(out, "  # ");
     wrap(out, text, "  # ", 4);
     /* The values of all presets, since the key's own line is commented out. */
@@ -92,38 +154,13 @@ int config_write_default_yaml(Buf *out)
         } else {
             buf_str(out, "\n");
         }
-        write_comment(out, o);
+        write_comment(out, i);
         buf_printf(out, "  %s%s: ", option_follows(o, 0) ? "#" : "", o->key);
         option_format(out, o, &cfg);
         buf_str(out, "\n");
     }
     config_close(&cfg);
     return out->failed ? ERR_NOMEM : 0;
-}
-
-/* What the value of an option is called in --help. */
-static const char *value_name(const Option *o)
-{
-    switch (o->type) {
-    case OPT_BOOL:
-        return "";
-    case OPT_INT:
-    case OPT_INT64:
-    case OPT_INT_AUTO:
-        return " N";
-    case OPT_FLOAT:
-        return " X";
-    case OPT_STRING:
-        return " TEXT";
-    case OPT_CHOICE:
-    case OPT_ENUM:
-        return " WORD";
-    case OPT_LIST:
-        return " LIST";
-    case OPT_DEVICE:
-        return " DEVICE";
-    }
-    return "";
 }
 
 /* Name, kind of value, help and range, the latter wrapped in a column of their own. */
@@ -135,18 +172,20 @@ void config_write_help(Buf *out, const char *section)
     lead[COLUMN] = 0;
     for (int i = 0; i < option_count(); i++) {
         const Option *o = &option_table[i];
+        const char *value = value_name(o);
         char name[100], text[700];
         if (section && strcmp(section, o->section) != 0)
             continue;
         /* A name that is too long for its column gets a line of its own. */
-        snprintf(name, sizeof name, "  --%s%s%s", o->type == OPT_BOOL ? "[no-]" : "", o->key, value_name(o));
+        snprintf(name, sizeof name, "  --%s%s%s%s", value ? "" : "[no-]", o->key, value ? " " : "",
+                 value ? value : "");
         for (char *p = name; *p; p++)
             *p = *p == '_' ? '-' : *p;
         buf_printf(out, "%-*s", COLUMN - 1, name);
         buf_str(out, strlen(name) < COLUMN - 1 ? " " : "\n");
         if (strlen(name) >= COLUMN - 1)
             buf_str(out, lead);
-        describe(text, sizeof text, o);
+        describe(text, sizeof text, i);
         wrap(out, text, lead, COLUMN);
     }
 }

@@ -33,12 +33,14 @@ typedef struct Option {
     size_t offset;                  /* of the field */
     const char *def;                /* default as text; items of a list are joined by `separator` */
     const char *(*def_item)(int i); /* OPT_LIST with def NULL: item i of the default; NULL past the last */
+    const char *(*usual)(int i);    /* OPT_STRING: values that are likely; NULL past the last */
     double min, max;                /* range of the number, the length or the count */
     const OptionName *names;        /* OPT_ENUM, OPT_CHOICE */
     const char *help;               /* one or two sentences without the range */
     const char *aliases;            /* other names of the key, separated by spaces; NULL = none */
     const char *also;               /* other sections that may hold it, separated by spaces; NULL = none */
     char separator;                 /* OPT_LIST: between the items in one text */
+    char is_path;                   /* OPT_STRING: names a file or a folder */
     char one_item_list;             /* a YAML list with one item is read as that item */
     unsigned binds;                 /* what is useless with another value: BOUND_... of bindings.h */
     const char *with;               /* key of the switch without which the value has no effect; NULL = none */

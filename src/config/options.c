@@ -92,6 +92,11 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
     { \
         ROW(OPT_STRING, s, f, FIELD(f, const char *), d, lo, hi, text), __VA_ARGS__ \
     }
+/* A text that names a file or a folder. */
+#define PATH(s, f, d, lo, text, ...) \
+    { \
+        ROW(OPT_STRING, s, f, FIELD(f, const char *), d, lo, 4000, text), .is_path = 1, __VA_ARGS__ \
+    }
 #define CHOICE(s, f, d, words, text, ...) \
     { \
         ROW(OPT_CHOICE, s, f, FIELD(f, const char *), d, 0, 0, text), .names = words, __VA_ARGS__ \
@@ -125,7 +130,6 @@ static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_
 #define M "model"
 #define D "data"
 #define T "training"
-#define PATH_MAX_BYTES 4000
 
 /* clang-format off */
 const Option option_table[] = {
@@ -192,16 +196,16 @@ const Option option_table[] = {
          MEL_AND_VOICE),
 
     /* data: what is on disk */
-    STRING(D, data_path, "", 0, PATH_MAX_BYTES, "Folder of the dataset.", ALIAS("dataset_path train_data")),
-    STRING(D, cache_dir, "", 0, PATH_MAX_BYTES,
+    PATH(D, data_path, "", 0, "Folder of the dataset.", ALIAS("dataset_path train_data")),
+    PATH(D, cache_dir, "", 0,
          "Folder of the caches; \"\" is myxtts-cache inside data_path."),
-    STRING(D, metadata_train_file, "metadata.csv", 1, PATH_MAX_BYTES,
+    PATH(D, metadata_train_file, "metadata.csv", 1,
          "Metadata file, relative to data_path."),
-    STRING(D, metadata_eval_file, "", 0, PATH_MAX_BYTES,
+    PATH(D, metadata_eval_file, "", 0,
          "Metadata file of the validation clips; \"\" holds out val_split of the ids."),
-    STRING(D, wavs_train_dir, "", 0, PATH_MAX_BYTES,
+    PATH(D, wavs_train_dir, "", 0,
          "Folder of the recordings, relative to data_path; \"\" is wavs, or data_path itself."),
-    STRING(D, wavs_eval_dir, "", 0, PATH_MAX_BYTES,
+    PATH(D, wavs_eval_dir, "", 0,
          "Folder of the validation recordings; \"\" is the same as for training."),
     CHOICE(D, metadata_delimiter, "auto", delimiters, "What stands between the columns of the metadata."),
     FLOAT(D, val_split, "0.05", 0, 0.9,
@@ -215,7 +219,8 @@ const Option option_table[] = {
 
     /* data: text */
     STRING(D, language, "en", 2, 15,
-         "Language of lines that name none, and of lines whose language cannot be told.", TEXT_ONLY),
+         "Language of lines that name none, and of lines whose language cannot be told.", TEXT_ONLY,
+         .usual = language_code),
     ENUM(D, language_detection_method, "metadata", language_methods,
          "Where the language of a line comes from: the metadata column, the file name, or the text itself.",
          TEXT_ONLY),
@@ -375,14 +380,14 @@ const Option option_table[] = {
     INT(T, keep_checkpoints, "3", 1, 10000,
          "Newest checkpoints that are kept; the best one is kept besides, and so is the newest that "
          "training is known to go on well from."),
-    STRING(T, checkpoint_dir, "checkpoints", 1, PATH_MAX_BYTES, "Folder of the checkpoints and logs."),
-    STRING(T, resume, "auto", 1, PATH_MAX_BYTES,
+    PATH(T, checkpoint_dir, "checkpoints", 1, "Folder of the checkpoints and logs."),
+    PATH(T, resume, "auto", 1,
          "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "
          "a checkpoint."),
-    STRING(T, from_voice, "", 0, PATH_MAX_BYTES,
+    PATH(T, from_voice, "", 0,
          "Run, or checkpoint, of a voice: a vocoder is trained on the mels that it makes of the clips, "
          "instead of those of the recordings; \"\" is off."),
-    STRING(T, init_from, "", 0, PATH_MAX_BYTES,
+    PATH(T, init_from, "", 0,
          "Checkpoint file, or folder of a run, whose weights a new run begins with (fine-tuning); \"\" "
          "begins with random ones. Steps, schedule and optimiser begin anew."),
     INT(T, text2audio_interval_steps, "1000", 0, 100000000,
