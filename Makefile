@@ -8,6 +8,8 @@
 #                  sentences of VOICE_TEXT=FILE, a recogniser judges; all of it in VOICE_OUT=DIR; tools/voice.sh explains the rest
 # make digits      train a voice on spoken digits (DIGITS_DATA=DIR), speak all of them (DIGITS_OUT=DIR), judge them
 # make bench       ours beside the peers (Python packages in a virtual environment); make bench-doctor: 300 simulated machines
+# make install     program, C library, header, pkg-config file, manual page, completions: PREFIX=/usr/local, DESTDIR= for packagers;
+#                  make uninstall takes them away again
 # make dist        a bundle for machines where nothing can be installed
 # make VARIANT=asan|ubsan|tsan|debug ...   the same in build/VARIANT
 
@@ -83,7 +85,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all units cuda deps dist demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
+.PHONY: all units cuda deps dist install uninstall demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
@@ -111,11 +113,12 @@ $(OUT)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The git revision, for --version: written anew only when it has changed, so that nothing else is built again.
+# The git revision, for --version: written anew only when it has changed, so that nothing else is built again. Git does not tell root that
+# of somebody else's checkout (sudo make install): what was built stays as it is.
 $(OUT)/revision: .FORCE
 	@mkdir -p $(@D)
-	@git describe --always --dirty --exclude '*' 2>/dev/null >$@.new || :
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@if git describe --always --dirty --exclude '*' 2>/dev/null >$@.new || [ ! -f $@ ]; then \
+	    cmp -s $@.new $@ && rm $@.new || mv $@.new $@; else rm $@.new; fi
 
 $(OUT)/obj/src/cmd/cmd_version.o: src/cmd/cmd_version.c $(OUT)/revision
 	@mkdir -p $(@D)
@@ -159,6 +162,23 @@ $(OUT)/obj/%.cu.o: %.cu
 	@mkdir -p $(@D)
 	$(NVCC) -O3 -std=c++17 $(CUDA_ARCH) --compress-mode=size -Isrc -Xcompiler -fPIC -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endif
+
+# What the program says of itself, as files for man and the shells.
+$(OUT)/share/myxtts.1: $(OUT)/myxtts
+	@mkdir -p $(@D)
+	$(OUT)/myxtts manual >$@
+
+$(OUT)/share/completion.%: $(OUT)/myxtts
+	@mkdir -p $(@D)
+	$(OUT)/myxtts completion $* >$@
+
+PREFIX ?= /usr/local
+INSTALLER = PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' tools/install.sh
+install: all $(OUT)/share/myxtts.1 $(OUT)/share/completion.bash $(OUT)/share/completion.zsh $(OUT)/share/completion.fish
+	@$(INSTALLER) $(OUT)
+
+uninstall:
+	@$(INSTALLER) --remove
 
 # DT_RPATH, not DT_RUNPATH: it also serves the libraries that the libraries need.
 dist: all

@@ -297,12 +297,81 @@ static void test_config_other_calls(void **state)
     buf_free(&yaml);
 }
 
+/* The option of that name in a list of the JSON help. */
+static const json_t *option_named(const json_t *list, const char *name)
+{
+    const json_t *o;
+    size_t i;
+    json_array_foreach(list, i, o)
+    {
+        if (strcmp(json_string_value(json_object_get(o, "name")), name) == 0)
+            return o;
+    }
+    fail_msg("no option %s", name);
+    return NULL;
+}
+
+static void test_help_is_for_programs_too(void **state)
+{
+    CmdLine line;
+    Args a;
+    Err err = {0};
+    const char *output = NULL, *word = NULL, *free_text = NULL;
+    const CmdOption own[] = {{"output", "F.wav", &output, NULL, "where it goes"},
+                             {"kind", "one|other", &word, NULL, "which"},
+                             {"name", "S", &free_text, NULL, "what it is called"},
+                             {"config", "FILE", &output, NULL, "another one than that of all commands"}};
+    Capture c;
+    Buf out = {0};
+    split(&a, "try --help-all --json");
+    capture_begin(&c);
+    assert_int_equal(cmd_line_parse(&line,
+                                    "myxtts try A\n       [--kind K]\n       myxtts try B\n\nTries.\nTwice.",
+                                    own, 4, a.argc, a.argv, &err),
+                     0);
+    capture_end(&c, &out);
+    assert_int_equal(line.help, 1);
+    cmd_line_close(&line);
+    json_t *help = json_loadb(out.data, out.size, 0, NULL);
+    assert_non_null(help);
+    const json_t *usage = json_object_get(help, "usage"), *options = json_object_get(help, "options"),
+                 *settings = json_object_get(help, "settings");
+    assert_int_equal(json_array_size(usage), 2);
+    assert_string_equal(json_string_value(json_array_get(usage, 0)), "myxtts try A [--kind K]");
+    assert_string_equal(json_string_value(json_object_get(help, "about")), "Tries.\nTwice.");
+    static const struct {
+        const char *name, *takes;
+        size_t words;
+    } cases[] = {{"--output", "path", 0}, {"--kind", "words", 2}, {"--name", "value", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const json_t *o = option_named(options, cases[i].name);
+        assert_string_equal(json_string_value(json_object_get(o, "takes")), cases[i].takes);
+        assert_int_equal(json_array_size(json_object_get(o, "words")), cases[i].words);
+    }
+    const json_t *common = json_object_get(help, "common"), *o;
+    size_t i;
+    assert_true(json_is_null(json_object_get(option_named(common, "--json"), "takes")));
+    json_array_foreach(common, i, o)
+        assert_string_not_equal(json_string_value(json_object_get(o, "name")), "--config");
+    o = option_named(settings, "--model-size");
+    assert_string_equal(json_string_value(json_object_get(o, "takes")), "words");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(o, "words"), 0)), "nano");
+    assert_string_equal(json_string_value(json_object_get(option_named(settings, "--data-path"), "takes")),
+                        "path");
+    assert_string_equal(json_string_value(json_object_get(option_named(settings, "--language"), "takes")),
+                        "value");
+    assert_true(json_is_null(json_object_get(option_named(settings, "--add-blank"), "takes")));
+    json_decref(help);
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_are_sorted),
         cmocka_unit_test(test_option_errors),
         cmocka_unit_test(test_help),
+        cmocka_unit_test(test_help_is_for_programs_too),
         cmocka_unit_test(test_log_level),
         cmocka_unit_test(test_config_table),
         cmocka_unit_test(test_config_json),
