@@ -154,7 +154,7 @@ static int print_help_text(const char *usage, const Parse *p, int all, Err *err)
 /* What stands for a file or a folder in the table of a command. */
 static int is_path(const char *arg)
 {
-    static const char *const names[] = {"D", "DIR", "F", "FILE", "OUT", "PATH", "R", "RUN", "V"};
+    static const char *const names[] = {"D", "DIR", "F", "FILE", "FOLDER", "OUT", "PATH", "R", "RUN", "V"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(arg, names[i]) == 0)
             return 1;

@@ -42,8 +42,8 @@
 typedef struct CmdOption {
     const char *name; /* without dashes: "output"; on the command line dashes and underscores are the same */
     /* What the value is called in --help; NULL: a switch without a value. Shells complete by it: "D", "DIR",
-     * "F", "FILE", "OUT", "PATH", "R", "RUN", "V" and "F.wav" are paths, "text|mel" are words, all else is
-     * free. */
+     * "F", "FILE", "FOLDER", "OUT", "PATH", "R", "RUN", "V" and "F.wav" are paths, "text|mel" are words, all
+     * else is free. */
     const char *arg;
     const char **value; /* receives the text of the value; must be set if arg is not NULL */
     int *flag;          /* becomes 1 if the option is given; may be NULL if value is set */
