@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests]
 # tests: also a browser for the test of the HTML report and OpenMPI for that of several ranks, where there are some to install; those tests
-# are skipped without them.
+# are skipped without them. Also the Python packages of other people's clients of the server, into build/clients, where pip can get them.
 # A recogniser and a synthesiser, to judge speech with, are installed where that works without asking anybody.
 # The program is built and runs without them. What could not be installed is tried again after `make clean`.
 # shellcheck disable=SC2086 # lists of packages are split on purpose
@@ -13,12 +13,24 @@ libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
 # Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
 recogniser="libpocketsphinx3 pocketsphinx-en-us"
 tried=$(dirname "$0")/../build/deps-tried # packages that could not be installed
+clients="openai wyoming"                  # from PyPI
 
 without() { # packages...: those that are not installed
     for p in "$@"; do
         dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null | grep -qx installed || printf ' %s' "$p"
     done
 }
+add_clients() { # once for each list
+    local venv
+    venv=$(dirname "$0")/../build/clients
+    [ "$(cat "$venv/tried" 2>/dev/null)" != "$clients" ] || return 0
+    echo "deps: installing Python packages into build/clients: $clients" >&2
+    mkdir -p "$venv"
+    { python3 -m venv "$venv" && "$venv/bin/pip" install -q --timeout 15 --retries 1 $clients; } >"$venv/log" 2>&1 ||
+        echo "deps: without them the tests of these clients are skipped; $venv/log says why" >&2
+    echo "$clients" >"$venv/tried"
+}
+[ "${1:-}" != tests ] || add_clients
 missing=$(without $packages)
 wanted=$(without $recogniser flite)
 if [ "${1:-}" = tests ] && ! command -v chromium >/dev/null; then
