@@ -26,6 +26,14 @@ function ticks(low, high, most) {
   return out;
 }
 
+// 1, 2 and 5 of every power of ten between two values; all of them only where there is room.
+function logTicks(low, high) {
+  const out = [];
+  for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high) + 1; p++) for (const f of [1, 2, 5]) out.push(f * 10 ** p);
+  const inside = out.filter((v) => v >= low * 0.999 && v <= high * 1.001);
+  return inside.length > 6 ? inside.filter((v) => /^1(e|$|0)|^0?\.0*1$/.test(String(v))) : inside;
+}
+
 // Of each stretch its lowest and highest point: no spike is lost.
 function thin(points) {
   if (points.length <= MOST_POINTS) return points;
@@ -42,7 +50,7 @@ function thin(points) {
 }
 
 // series: [{name, points: [[step, value], ...], look: 'one dashed' (classes), dots}]; format(value) -> text.
-// from: the value at the bottom, if it is not the lowest one.
+// set: from is the value at the bottom, if it is not the lowest one; logarithmic where all values are over 0.
 export class Chart {
   constructor(titleKey, format) {
     Object.assign(this, { titleKey, format, series: [], at: null });
@@ -60,7 +68,8 @@ export class Chart {
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
 
-  set(series, from) {
+  set(series, from, logarithmic) {
+    this.logarithmic = logarithmic;
     this.series = series.filter((s) => s.points.length);
     this.from = from;
     this.draw();
@@ -84,9 +93,10 @@ export class Chart {
     this.low = this.from ?? values.reduce((a, b) => Math.min(a, b));
     this.high = values.reduce((a, b) => Math.max(a, b));
     if (this.high <= this.low) this.high = this.low + (Math.abs(this.low) || 1);
-    // Up to the next line of the grid.
+    this.log = this.logarithmic && this.low > 0 && this.high > 3 * this.low;
     const [a, b] = ticks(this.low, this.high, 4);
-    if (b > a) this.high = Math.ceil(this.high / (b - a) - 1e-9) * (b - a);
+    // Up to the next line of the grid.
+    if (b > a && !this.log) this.high = Math.ceil(this.high / (b - a) - 1e-9) * (b - a);
     this.first = steps.reduce((a, b) => Math.min(a, b));
     this.last = steps.reduce((a, b) => Math.max(a, b));
     if (this.last <= this.first) this.first = this.last - 1;
@@ -102,11 +112,14 @@ export class Chart {
 
   x(step) { return LEFT + ((this.width - LEFT - 8) * (step - this.first)) / (this.last - this.first); }
 
-  y(value) { return HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - TOP) * (value - this.low)) / (this.high - this.low); }
+  y(value) {
+    const part = this.log ? Math.log(value / this.low) / Math.log(this.high / this.low) : (value - this.low) / (this.high - this.low);
+    return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * part;
+  }
 
   axes() {
     const out = [];
-    for (const v of ticks(this.low, this.high, 4)) {
+    for (const v of this.log ? logTicks(this.low, this.high) : ticks(this.low, this.high, 4)) {
       out.push(svg('line', { class: 'grid', x1: LEFT, x2: this.width, y1: this.y(v), y2: this.y(v) }));
       out.push(svg('text', { x: LEFT - 6, y: this.y(v) + 4, 'text-anchor': 'end' }, this.format(v)));
     }

@@ -17,7 +17,9 @@ const files = new Map(); // name -> [{path, size, changed}]
 const about = new Map(); // name -> {findings}
 const blobs = new Map(); // name, path and time of a file -> address of its bytes
 
-const ms = (x) => say('ms', { n: number(x, x < 10 ? 2 : x < 100 ? 1 : 0) });
+const ms = (x) => number(x, x > 0 && x < 10 ? 2 : x < 100 ? 1 : 0);
+// A run that has ended was planned to end there.
+const stepOf = (r) => (r.total_steps > 0 && r.state !== 'finished' ? say('of', { a: number(r.step), b: number(r.total_steps) }) : number(r.step));
 
 const charts = {
   loss: new Chart('loss_chart', figure),
@@ -46,9 +48,9 @@ function showList() {
     name.addEventListener('click', () => choose(r.name, null, true));
     return make('tr', { class: r.name === chosen ? 'chosen' : '' },
       make('td', { class: 'wide' }, name), make('td', {}, stateOf(r)),
-      cell('step', r.total_steps > 0 ? say('of', { a: number(r.step), b: number(r.total_steps) }) : number(r.step)),
+      cell('step', stepOf(r)),
       cell('loss', figure(r.loss ?? NaN)), cell('words_wrong', percent(r.words_wrong_share ?? NaN)), cell('busy', percent(r.busy_share ?? NaN)),
-      cell('step_time', r.step_ms === null ? say('nan') : ms(r.step_ms)), cell('updated', ago(r.updated)),
+      cell('step_time', ms(r.step_ms ?? NaN)), cell('updated', ago(r.updated)),
       make('td', { class: 'wide' }, make('span', { class: 'verdict', dir: 'auto', title: r.verdict ?? '' }, r.verdict ?? say('no_verdict'))));
   }));
   if (focused) [...table.querySelectorAll('button')].find((b) => b.dataset.run === focused)?.focus();
@@ -80,7 +82,7 @@ function showRun() {
     select.replaceChildren(make('option', { value: '' }, say('compare_none')), ...options.map((o) => make('option', { value: o }, o)));
   select.options[0].textContent = say('compare_none');
   select.value = other ?? '';
-  $('progress').value = r.total_steps > 0 ? Math.min(1, r.step / r.total_steps) : 0;
+  $('progress').value = r.state === 'finished' ? 1 : r.total_steps > 0 ? Math.min(1, r.step / r.total_steps) : 0;
   showFacts(r);
   showDoctor(r);
   showCurves();
@@ -91,7 +93,7 @@ function showRun() {
 
 function showFacts(r) {
   const start = logs.get(chosen)?.start;
-  const facts = [['state', stateOf(r)], ['step', r.total_steps > 0 ? say('of', { a: number(r.step), b: number(r.total_steps) }) : number(r.step)],
+  const facts = [['state', stateOf(r)], ['step', stepOf(r)],
     ['loss', figure(r.loss ?? NaN)], ['validation_loss', figure(r.validation_loss ?? NaN)], ['words_wrong', percent(r.words_wrong_share ?? NaN)],
     ['busy', percent(r.busy_share ?? NaN, 1)]];
   if (start) facts.push(['network', `${start.network ?? 'voice'} · ${start.model_size ?? ''}`], ['batch', number(start.batch_size)], ['parameters', number(start.parameters)], ['device', start.device]);
@@ -118,7 +120,7 @@ function showCurves() {
     all.busy.push({ name: named('busy_share'), points: c.busy, look }, { name: named('wait_share'), points: c.wait, look: `${look} dashed` });
     all.time.push({ name: other ? name : say('fastest'), points: c.time, look });
   }
-  charts.loss.set(all.loss);
+  charts.loss.set(all.loss, undefined, true);
   charts.words.set(all.words, 0);
   charts.busy.set(all.busy, 0);
   charts.time.set(all.time, 0);
@@ -127,10 +129,10 @@ function showCurves() {
 function showDifferences() {
   if (!other || !logs.has(other) || !logs.has(chosen)) return;
   const rows = differences(logs.get(chosen), logs.get(other));
-  const text = (v) => make('td', { class: 'ltr' }, v === undefined ? '–' : String(v));
+  const text = (v) => make('td', {}, make('bdi', {}, v === undefined ? '–' : String(v)));
   $('differ-box').replaceChildren(rows === null ? make('p', { class: 'soft' }, say('settings_unknown')) : !rows.length ? make('p', { class: 'soft' }, say('settings_same'))
     : make('table', {}, make('thead', {}, make('tr', {}, ...[say('setting'), chosen, other].map((h) => make('th', { scope: 'col' }, h)))),
-      make('tbody', {}, ...rows.map(([k, a, b]) => make('tr', {}, make('td', {}, make('code', { class: 'ltr' }, k)), text(a), text(b))))));
+      make('tbody', {}, ...rows.map(([k, a, b]) => make('tr', {}, make('td', {}, make('code', {}, k)), text(a), text(b))))));
 }
 
 // ---- files: samples and pictures ----

@@ -26,12 +26,12 @@ function showRanges() {
   $('pitch').setAttribute('aria-valuetext', $('pitch-value').textContent);
 }
 
-const chosenVoice = () => voices.find((v) => v.model === $('voice').value);
+const chosenVoice = () => voices.find((v) => v.id === $('voice').value);
 
 function showVoices() {
   const before = $('voice').value;
-  $('voice').replaceChildren(...voices.map((v) => make('option', { value: v.model }, v.model)));
-  if (voices.some((v) => v.model === before)) $('voice').value = before;
+  $('voice').replaceChildren(...voices.map((v) => make('option', { value: v.id }, v.id)));
+  if (voices.some((v) => v.id === before)) $('voice').value = before;
   showSpeakers();
 }
 
@@ -40,7 +40,7 @@ function showSpeakers() {
   const names = v ? v.speakers : [];
   $('speaker').replaceChildren(...names.map((s) => make('option', { value: s }, s)));
   $('speaker-field').hidden = names.length < 2;
-  const takes = !v || v.reference;
+  const takes = !v || v.takes_reference;
   $('drop').classList.toggle('soft', !takes);
   for (const id of ['choose', 'record']) $(id).disabled = !takes;
   showReference();
@@ -48,7 +48,7 @@ function showSpeakers() {
 
 async function loadVoices() {
   try {
-    voices = (await (await ask('/v1/voices')).json()).voices;
+    voices = (await (await ask('/v1/voices')).json()).data;
     tell($('error'), voices.length ? '' : say('no_voices'));
     showVoices();
   } catch (e) {
@@ -61,7 +61,7 @@ async function loadVoices() {
 function showReference() {
   const v = chosenVoice();
   let about = say('reference_hint');
-  if (v && !v.reference) about = say('reference_not_here');
+  if (v && !v.takes_reference) about = say('reference_not_here');
   else if (reference) about = say('reference_is', { name: reference.name ?? say('reference_recorded'), size: bytes(reference.blob.size) });
   tell($('reference-about'), about);
   $('remove').hidden = !reference;
@@ -128,7 +128,7 @@ const base64 = (blob) => new Promise((resolve, reject) => {
 
 async function requestOf() {
   const r = { model: $('voice').value, input: $('text').value, voice: $('speaker').value, speed: Number($('speed').value), pitch: Number($('pitch').value) };
-  if (reference && chosenVoice()?.reference) r.reference = await base64(reference.blob);
+  if (reference && chosenVoice()?.takes_reference) r.reference = await base64(reference.blob);
   return r;
 }
 
@@ -166,19 +166,18 @@ function take(event, state) {
     throw new Refused(event.error?.message ?? event.message ?? say('bad_answer', { status: '?' }));
   } else if (event.type === 'speech.audio.done') {
     state.done = true;
-    state.leftOut = event.left_out;
   }
 }
 
 function addPart(event, state) {
   state.rate = event.sample_rate;
   const mel = Uint8Array.from(atob(event.mel.data), (c) => c.charCodeAt(0));
-  const part = { start: event.start, end: event.end, symbols: event.symbols, said: event.said, pitch: event.pitch, mel, frames: event.mel.frames, bands: event.mel.bands };
+  const part = { start: event.start, end: event.end, sounds: soundsOf(event.symbols, event.end), mel, frames: event.mel.frames, bands: event.mel.bands };
   strip.add(part);
   state.parts.push(part);
   $('result').hidden = false;
-  $('said').append(make('li', {}, make('span', { dir: 'auto' }, part.said), make('span', { class: 'ipa', lang: 'und-fonipa' },
-    soundsOf(part.symbols).map((s) => s.text || ' ').join('').trim())));
+  $('said').append(make('li', {}, make('span', { dir: 'auto' }, event.said), make('span', { class: 'ipa', lang: 'und-fonipa' },
+    part.sounds.map((s) => s.text || ' ').join('').trim())));
   showPitchRange();
 }
 
@@ -218,7 +217,7 @@ async function speak() {
     for await (const event of eventsOf(response)) take(event, state);
     if (!state.done) throw new Refused(say('no_server'));
     spoken = request;
-    tell($('status'), `${say('done', { s: number(player.seconds, 1), ms: number(state.first) })} ${state.leftOut ? say('left_out') : ''}`.trim());
+    tell($('status'), say('done', { s: number(player.seconds, 1), ms: number(state.first) }));
   } catch (e) {
     if (e.name === 'AbortError') tell($('status'), say('stopped', { s: number(player.seconds, 1) }));
     else {

@@ -5,29 +5,25 @@ const PIXELS = 230; // for a second
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 const stressed = (s) => s === 'ˈ' || s === 'ˌ'; // stands before its sound
-const belongsToLast = (s) => /^[ːˑ̀-ͯʲʰʷ˞ˠˤ]$/u.test(s) || s === '<blank>';
-const silent = (s) => s === '<bos>' || s === '<eos>' || s === '<pad>' || s === '<space>' || s === ' ';
+const follows = (s) => /^[ːˑ\u0300-\u036fʲʰʷ˞ˠˤ]$/u.test(s); // stands behind its sound
+const silent = (s) => s === '<space>' || /^[\s\p{P}]$/u.test(s);
 
-// Symbols as they are counted by the network -> sounds as people read them: marks go with their letter, and
-// the blank between two symbols with the one before it.
-export function soundsOf(symbols) {
+// Symbols as the network has them -> sounds as people read them: marks go with their letter. A sound lasts
+// until the next begins. Its pitch is that of its letter.
+export function soundsOf(symbols, end) {
   const sounds = [];
   let mark = null;
   for (const s of symbols) {
     const last = sounds[sounds.length - 1];
-    if (mark) {
-      if (s.symbol === '<blank>') mark.end = s.end;
-      else {
-        sounds.push({ text: mark.text + s.symbol, start: mark.start, end: s.end, silent: false });
-        mark = null;
-      }
-    } else if (stressed(s.symbol)) mark = { text: s.symbol, start: s.start, end: s.end };
-    else if (belongsToLast(s.symbol) && last) {
-      if (s.symbol !== '<blank>') last.text += s.symbol;
-      last.end = s.end;
-    } else if (s.symbol === '<blank>') continue;
-    else sounds.push({ text: silent(s.symbol) ? '' : s.symbol, start: s.start, end: s.end, silent: silent(s.symbol) });
+    if (stressed(s.symbol)) mark ??= s;
+    else if (follows(s.symbol) && last && !mark) last.text += s.symbol;
+    else {
+      const quiet = silent(s.symbol);
+      sounds.push({ text: (mark ? mark.symbol : '') + (s.symbol === '<space>' ? ' ' : s.symbol), start: mark ? mark.start : s.start, silent: quiet, pitch: quiet ? null : s.pitch });
+      mark = null;
+    }
   }
+  sounds.forEach((s, i) => { s.end = i + 1 < sounds.length ? sounds[i + 1].start : end; });
   return sounds.filter((s) => s.end > s.start);
 }
 
@@ -39,7 +35,7 @@ const colour = (name) => {
 function palette() {
   const stops = ['--mel-low', '--mel-mid', '--mel-high'].map(colour);
   return Array.from({ length: 256 }, (_, v) => {
-    const t = (v / 255) * 2;
+    const t = 2 * (v / 255) ** 1.7; // most of a mel is faint; what is strong should stand out
     const [a, b] = t < 1 ? [stops[0], stops[1]] : [stops[1], stops[2]];
     return a.map((x, i) => x + (b[i] - x) * (t < 1 ? t : t - 1));
   });
@@ -88,7 +84,7 @@ export class Strip {
     this.show(0, false);
   }
 
-  // part: {start, end, symbols, pitch: [[seconds, Hz or null], ...], mel, frames, bands}
+  // part: {start, end, sounds, mel, frames, bands}
   add(part) {
     const seconds = Math.max(0.05, part.end - part.start);
     const element = make('div', { class: 'part' });
@@ -96,24 +92,23 @@ export class Strip {
     const canvas = make('canvas', { 'aria-hidden': 'true' });
     const drawing = svg('svg', { 'aria-hidden': 'true', preserveAspectRatio: 'none' });
     const row = make('div', { class: 'symbols', 'aria-hidden': 'true' });
-    const sounds = soundsOf(part.symbols);
-    for (const s of sounds) {
-      s.element = make('span', {}, s.text);
+    for (const s of part.sounds) {
+      s.element = make('span', { class: s.silent ? 'quiet' : '' }, s.text);
       s.element.style.left = `${(s.start - part.start) * PIXELS}px`;
       s.element.style.width = `${(s.end - s.start) * PIXELS}px`;
       row.append(s.element);
     }
     element.append(canvas, drawing, row);
     this.inner.append(element);
-    const p = { ...part, element, canvas, drawing, sounds, x: this.parts.reduce((x, q) => x + q.width, 0), width: Math.round(seconds * PIXELS) };
+    const p = { ...part, element, canvas, drawing, x: this.parts.reduce((x, q) => x + q.width, 0), width: Math.round(seconds * PIXELS) };
     this.parts.push(p);
-    this.sounds.push(...sounds);
+    this.sounds.push(...part.sounds);
     drawMel(canvas, part.mel, part.frames, part.bands);
     // All parts share one scale of pitch.
-    for (const [, hz] of part.pitch) {
-      if (!(hz > 0)) continue;
-      this.low = Math.min(this.low, hz);
-      this.high = Math.max(this.high, hz);
+    for (const { pitch } of part.sounds) {
+      if (!(pitch > 0)) continue;
+      this.low = Math.min(this.low, pitch);
+      this.high = Math.max(this.high, pitch);
     }
     this.drawPitch();
   }
@@ -124,9 +119,10 @@ export class Strip {
     for (const p of this.parts) {
       let path = '';
       let pen = false;
-      for (const [t, hz] of p.pitch) {
-        if (hz > 0) path += `${pen ? 'L' : 'M'}${((t - p.start) * PIXELS).toFixed(1)} ${(135 - (120 * (Math.log(hz) - low)) / (high - low)).toFixed(1)}`;
-        pen = hz > 0;
+      for (const s of p.sounds) {
+        const x = ((s.start + s.end) / 2 - p.start) * PIXELS;
+        if (s.pitch > 0) path += `${pen ? 'L' : 'M'}${x.toFixed(1)} ${(135 - (120 * (Math.log(s.pitch) - low)) / (high - low)).toFixed(1)}`;
+        pen = s.pitch > 0;
       }
       p.drawing.setAttribute('viewBox', `0 0 ${p.width} 150`);
       p.drawing.replaceChildren(svg('path', { class: 'under', d: path }), svg('path', { d: path }));
