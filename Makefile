@@ -104,7 +104,7 @@ $(OUT)/libmyxtts.a: $(OBJ)
 # linked with it looks for.
 LIB_OBJ := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard src/lib/*.c))
 $(OUT)/libmyxtts.so: $(LIB_OBJ) $(OUT)/libmyxtts.a src/lib/libmyxtts.map
-	$(CXX) $(CFLAGS.$(VARIANT)) -shared -Wl,-soname,libmyxtts.so.1 -Wl,--version-script,src/lib/libmyxtts.map \
+	$(CXX) $(CFLAGS.$(VARIANT)) -shared -Wl,--as-needed -Wl,-soname,libmyxtts.so.1 -Wl,--version-script,src/lib/libmyxtts.map \
 	    $(if $(filter release debug,$(VARIANT)),-Wl$(comma)--no-undefined) -o $@ $(LIB_OBJ) $(OUT)/libmyxtts.a $(LDFLAGS) $(LIBS)
 	@ln -sf libmyxtts.so $@.1
 	@echo "built $@ ($(VARIANT))"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests]
 # tests: also a browser for the test of the HTML report and OpenMPI for that of several ranks, where there are some to install; those tests
-# are skipped without them. Also the Python packages of other people's clients of the server, into build/clients, where pip can get them.
+# are skipped without them. Also numpy and the Python packages of other people's clients of the server, into build/clients, where pip can get
+# them.
 # A recogniser and a synthesiser, to judge speech with, are installed where that works without asking anybody.
 # The program is built and runs without them. What could not be installed is tried again after `make clean`.
 # shellcheck disable=SC2086 # lists of packages are split on purpose
@@ -13,7 +14,7 @@ libcmocka-dev clang libclang-rt-dev clang-format cppcheck"
 # Needed at run time alone: the library is loaded when speech is judged. libsphinxbase comes with it.
 recogniser="libpocketsphinx3 pocketsphinx-en-us"
 tried=$(dirname "$0")/../build/deps-tried # packages that could not be installed
-clients="openai wyoming"                  # from PyPI
+clients="numpy openai wyoming"            # from PyPI
 
 without() { # packages...: those that are not installed
     for p in "$@"; do

@@ -30,3 +30,12 @@ log_lacks() { # name, pattern
     ! grep -qE -- "$2" "$dir/log"
     verdict "$1" $?
 }
+python_with() { # modules...: an interpreter that has them all; nothing if there is none
+    local p m
+    for p in "${MYXTTS_PYTHON:-}" build/clients/bin/python "${MYXTTS_PEERS_PYTHON:-}" build/peers/bin/python python3; do
+        [ -n "$p" ] && command -v "$p" >/dev/null || continue
+        for m in "$@"; do "$p" -c "import $m" >/dev/null 2>&1 || continue 2; done
+        echo "$p"
+        return
+    done
+}
