@@ -11,7 +11,10 @@
 
 static const char *const plain[] = {"--dropout", "0"};
 static const char *const one_voice[] = {"--use-voice-conditioning", "false"};
-static const SynthesisStyle usual = {.speed = 1};
+typedef struct Style {
+    double speed, pitch;
+} Style;
+static const Style usual = {.speed = 1};
 #define LIST(a) (int)(sizeof a / sizeof *a), a
 
 static const Param *params_find(const ParamList *l, const char *name)
@@ -45,13 +48,12 @@ static Synthesiser *open_synthesiser(TestModel *t, int rows, int text, int frame
     return s;
 }
 
-static Speech speak(Synthesiser *s, const int32_t *tokens, int count, const float *voice,
-                    const SynthesisStyle *style)
+static Speech speak(Synthesiser *s, const int32_t *tokens, int count, const float *voice, const Style *style)
 {
     Speech out;
     Err err = {0};
-    SynthesisText text = {tokens, count, voice};
-    if (synthesiser_speak(s, &out, &text, 1, style, &err))
+    SynthesisText text = {tokens, count, voice, style->speed, style->pitch};
+    if (synthesiser_speak(s, &out, &text, 1, &err))
         fail_msg("%s", err.msg);
     return out;
 }
@@ -143,8 +145,8 @@ static void speed_and_pitch_move(void **state)
     open_model(&t, LIST(plain));
     Synthesiser *s = open_synthesiser(&t, 1, T, 64, 1);
     Speech a = speak(s, t.in.tokens, T, voice, &usual),
-           b = speak(s, t.in.tokens, T, voice, &(SynthesisStyle){.speed = 0.5});
-    Speech c = speak(s, t.in.tokens, T, voice, &(SynthesisStyle){.speed = 1, .pitch = 1.5});
+           b = speak(s, t.in.tokens, T, voice, &(Style){.speed = 0.5});
+    Speech c = speak(s, t.in.tokens, T, voice, &(Style){.speed = 1, .pitch = 1.5});
     assert_true(abs(b.frames - 2 * a.frames) <= 2);
     assert_int_equal(a.frames, c.frames);
     for (int i = 0; i < T; i++)
@@ -164,13 +166,20 @@ static void together_as_alone(void **state)
     Err err = {0};
     open_model(&t, LIST(plain));
     Synthesiser *s = open_synthesiser(&t, 3, T, 64, 1), *single = open_synthesiser(&t, 1, T, 64, 1);
-    SynthesisText texts[3] = {{t.in.tokens, T, one}, {t.in.tokens + 2, 4, two}, {t.in.tokens + 1, 1, one}};
+    /* Each at a speed and a pitch of its own. */
+    static const Style style[3] = {{.speed = 1}, {.speed = 0.7, .pitch = 1}, {.speed = 1.3, .pitch = -1}};
+    const float *const voices[3] = {one, two, one};
+    static const int first[3] = {0, 2, 1}, count[3] = {T, 4, 1};
+    SynthesisText texts[3];
+    for (int i = 0; i < 3; i++)
+        texts[i] =
+            (SynthesisText){t.in.tokens + first[i], count[i], voices[i], style[i].speed, style[i].pitch};
     Speech out[3];
-    if (synthesiser_speak(s, out, texts, 3, &usual, &err))
+    if (synthesiser_speak(s, out, texts, 3, &err))
         fail_msg("%s", err.msg);
     double worst = 0;
     for (int i = 0; i < 3; i++) {
-        Speech alone = speak(single, texts[i].tokens, texts[i].count, texts[i].voice, &usual);
+        Speech alone = speak(single, texts[i].tokens, texts[i].count, texts[i].voice, &style[i]);
         assert_int_equal(alone.frames, out[i].frames);
         worst = fmax(worst, worst_of(alone.mel, out[i].mel, (size_t)alone.frames * (size_t)t.cfg.n_mels));
         speech_free(&alone), speech_free(&out[i]);
@@ -214,17 +223,17 @@ static void limits_hold(void **state)
     Synthesiser *s = open_synthesiser(&t, 1, T, 8, 0);
     static const int wrong[] = {0, -1, T + 1};
     for (int i = 0; i < 3; i++) {
-        SynthesisText text = {tokens, wrong[i], voice};
-        assert_int_equal(synthesiser_speak(s, &out, &text, 1, &usual, &err), ERR_DATA);
+        SynthesisText text = {tokens, wrong[i], voice, 1, 0};
+        assert_int_equal(synthesiser_speak(s, &out, &text, 1, &err), ERR_DATA);
         assert_null(out.mel);
         assert_non_null(strstr(err.msg, "from 1 to 9"));
     }
     printf("refused: %s\n", err.msg);
-    SynthesisText text = {t.in.tokens, T, voice};
-    assert_int_equal(synthesiser_speak(s, &out, &text, 1, &(SynthesisStyle){.speed = 0.25}, &err), ERR_DATA);
+    SynthesisText text = {t.in.tokens, T, voice, 1, 0}, slow = {t.in.tokens, T, voice, 0.25, 0};
+    assert_int_equal(synthesiser_speak(s, &out, &slow, 1, &err), ERR_DATA);
     printf("refused: %s\n", err.msg);
     ((float *)t.m.masters)[params_find(&t.m.params, "text.norm.bias")->offset] = NAN;
-    assert_int_equal(synthesiser_speak(s, &out, &text, 1, &usual, &err), ERR_DATA);
+    assert_int_equal(synthesiser_speak(s, &out, &text, 1, &err), ERR_DATA);
     assert_non_null(strstr(err.msg, "not finite"));
     synthesiser_close(s);
     test_model_close(&t);

@@ -1,5 +1,6 @@
 /* The path of a line: Unicode, language, abbreviations and numbers, phonemes, tokens. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -508,6 +509,62 @@ static void words_belong_to_their_version(void **state)
             CLEAN_VERSION, words);
 }
 
+/* libespeak-ng has one state for the process: engines of two languages take turns, line by line. */
+typedef struct Speller {
+    pthread_t thread;
+    const char *language, *text;
+    Buf alone; /* phonemes, with nobody beside */
+    int wrong;
+} Speller;
+
+static void spell(Speller *s, Buf *out, TextEngine *t)
+{
+    TextResult r = {0};
+    if (text_process(t, &r, str(s->text), str(s->language), str("")) == REJECT_NONE)
+        buf_add(out, r.phonemes.data, r.phonemes.size);
+    text_result_free(&r);
+}
+
+static void *speller_run(void *arg)
+{
+    Speller *s = arg;
+    Config cfg;
+    TextEngine *t = NULL;
+    s->wrong = config_defaults(&cfg, NULL) || text_engine_open(&t, &cfg, NULL);
+    for (int i = 0; i < 200 && !s->wrong; i++) {
+        Buf out = {0};
+        spell(s, &out, t);
+        s->wrong += out.size != s->alone.size || memcmp(out.data, s->alone.data, out.size) != 0;
+        buf_free(&out);
+    }
+    text_engine_close(t);
+    config_close(&cfg);
+    return NULL;
+}
+
+static void test_engines_side_by_side(void **state)
+{
+    Speller spellers[] = {{.language = "en", .text = "A table, and the chairs around it."},
+                          {.language = "de", .text = "Ein Tisch und die Stühle darum."}};
+    Config cfg;
+    TextEngine *t;
+    assert_int_equal(config_defaults(&cfg, NULL), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        spell(&spellers[i], &spellers[i].alone, t);
+        assert_true(spellers[i].alone.size > 10);
+    }
+    text_engine_close(t);
+    config_close(&cfg);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&spellers[i].thread, NULL, speller_run, &spellers[i]), 0);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(spellers[i].thread, NULL);
+        assert_int_equal(spellers[i].wrong, 0);
+        buf_free(&spellers[i].alone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_missing_voice_data),
         cmocka_unit_test(test_text_process),
         cmocka_unit_test(test_settings_hash),
+        cmocka_unit_test(test_engines_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,7 +293,11 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     stack_forward(m, &s->text, &s->text_scratch, 0);
     if (m->use_voice) {
         ops->convert(m->c, s->vector, s->given, (int64_t)rows * S);
-        linear_forward(m, &w->to_text, s->vector_text, s->vector, rows, ACT_NONE);
+        /* One by one: products of few rows depend on how many there are, to the last bit. */
+        for (int b = 0; b < rows; b++)
+            linear_forward(m, &w->to_text,
+                           (uint8_t *)s->vector_text + (size_t)b * (size_t)Ct * ops->real_bytes,
+                           (uint8_t *)s->vector + (size_t)b * (size_t)S * ops->real_bytes, 1, ACT_NONE);
         ops->add_vector_forward(m->c, s->memory, s->text.last.out, s->vector_text, rows, T, Ct);
     }
     predictor_forward(m, &s->predictor, m->use_voice ? s->memory : s->text.last.out, s->length, rows, T, 0);
@@ -305,7 +309,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
 }
 
 /* Durations, pitch and energy as they will be spoken. Returns the frames of the longest row, or an error. */
-static int choose(Synthesiser *s, Sheet *h, int rows, int T, const SynthesisStyle *style, Err *err)
+static int choose(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, int T, Err *err)
 {
     int64_t longest = 0;
     float *durations = mem_calloc((size_t)T, sizeof *durations);
@@ -322,11 +326,12 @@ static int choose(Synthesiser *s, Sheet *h, int rows, int T, const SynthesisStyl
                 return err_hint(err, "use an earlier checkpoint");
             }
             durations[t] = x[TRAIT_DURATION];
-            h->pitch[row + (size_t)t] = x[TRAIT_PITCH] + (float)style->pitch;
+            h->pitch[row + (size_t)t] = x[TRAIT_PITCH] + (float)in[b].pitch;
             h->energy[row + (size_t)t] = x[TRAIT_ENERGY];
         }
         /* Frames that the row takes at this speed. */
-        int64_t frames = durations_round(h->durations + row, durations, h->length[b], style->speed);
+        const double speed = in[b].speed > 0 ? in[b].speed : 1;
+        int64_t frames = durations_round(h->durations + row, durations, h->length[b], speed);
         longest = frames > longest ? frames : longest;
         h->frame_length[b] = (int32_t)(frames < INT32_MAX ? frames : INT32_MAX);
     }
@@ -397,8 +402,7 @@ static int hand_over(Speech *out, const Sheet *h, int b, int T, int M, int n, Er
     return 0;
 }
 
-int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows,
-                      const SynthesisStyle *style, Err *err)
+int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows, Err *err)
 {
     int T = 0, M = 0, rc = 0;
     Sheet h;
@@ -419,7 +423,7 @@ int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int 
     if (!rc)
         rc = predict(s, &h, in, rows, T, err);
     if (!rc)
-        rc = choose(s, &h, rows, T, style, err);
+        rc = choose(s, &h, in, rows, T, err);
     if (rc > 0) { /* the frames of the longest row */
         M = round_to_multiple(rc, FRAME_STEP);
         rc = decode(s, &h, rows, T, M, err);

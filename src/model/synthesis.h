@@ -34,12 +34,9 @@ typedef struct SynthesisText {
     const int32_t *tokens; /* [count] */
     int count;
     const float *voice; /* [S]; NULL where the network has no voice conditioning */
+    double speed;       /* 1 (or 0): as learned, 2: twice as fast */
+    double pitch;       /* added to every symbol's pitch, in deviations of the corpus */
 } SynthesisText;
-
-typedef struct SynthesisStyle {
-    double speed; /* 1: as learned, 2: twice as fast */
-    double pitch; /* added to every symbol's pitch, in deviations of the corpus */
-} SynthesisStyle;
 
 typedef struct Speech {
     float *mel;            /* [frames, n_mels]; malloc'd, as all here */
@@ -47,9 +44,9 @@ typedef struct Speech {
     float *pitch, *energy; /* [text] as they went into the decoder */
     int frames, text;
 } Speech;
-/* out [rows]. ERR_DATA: too many symbols or frames, or numbers that are not finite. */
-int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows,
-                      const SynthesisStyle *style, Err *err);
+/* out [rows]. ERR_DATA: too many symbols or frames, or numbers that are not finite. On a GPU a row is spoken
+ * as it would be alone, to the bit. */
+int synthesiser_speak(Synthesiser *s, Speech *out, const SynthesisText *in, int rows, Err *err);
 void speech_free(Speech *s);
 
 /* Whole frames for expected durations: the running sum is kept to half a frame, and every symbol gets at

@@ -13,6 +13,8 @@
 #include <dirent.h>
 #include <espeak-ng/espeak_ng.h>
 #include <espeak-ng/speak_lib.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -32,10 +34,16 @@ struct Phonemes {
     Voice voices[MAX_VOICES];
     int voice_count;
     const Voice *current;
-    uint64_t changes; /* of voice */
     Block block;
     Buf chunk, raw;
 };
+
+/* The state of libespeak-ng, of which a process has one. */
+static struct {
+    pthread_mutex_t lock; /* held while the library is called */
+    char voice[128];      /* identifier of the one that speaks; "": none so far */
+    uint64_t changes;     /* of voice */
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Folder that holds espeak-ng-data beside the program, or NULL. */
 static const char *bundle_path(char *out, size_t cap)
@@ -103,7 +111,11 @@ int phonemes_open(Phonemes **out, Err *err)
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the phonemiser");
     const char *bundle = bundle_path(path, sizeof path);
-    if (!has_voice_data(bundle, &data) || initialise(bundle) < 0) {
+    pthread_mutex_lock(&library.lock);
+    const int ready = has_voice_data(bundle, &data) && initialise(bundle) == 0,
+              loaded = ready ? load_voices(p) : 0;
+    pthread_mutex_unlock(&library.lock);
+    if (!ready) {
         err_set(err, ERR_MISSING, "espeak-ng found no voice data in %s",
                 data && *data ? data : "its usual places");
         err_hint(err, "install the package espeak-ng-data, or set ESPEAK_DATA_PATH to the folder that holds "
@@ -111,7 +123,7 @@ int phonemes_open(Phonemes **out, Err *err)
         free(p);
         return ERR_MISSING;
     }
-    if (load_voices(p) < 0) {
+    if (loaded < 0) {
         phonemes_close(p);
         return err_set(err, ERR_NOMEM, "no memory for the list of voices");
     }
@@ -140,19 +152,41 @@ static const Voice *find_voice(const Phonemes *p, const char *language)
 
 int phonemes_has_voice(const Phonemes *p, const char *voice) { return find_voice(p, voice) != NULL; }
 
+/* The library speaks with this voice from now on. The lock is held. */
+static int use_voice(const Voice *v)
+{
+    if (!strcmp(library.voice, v->identifier))
+        return 0;
+    library.voice[0] = 0;
+    if (espeak_SetVoiceByName(v->identifier) != EE_OK)
+        return -1;
+    snprintf(library.voice, sizeof library.voice, "%s", v->identifier);
+    library.changes++;
+    return 0;
+}
+
 int phonemes_set_voice(Phonemes *p, const char *language, Err *err)
 {
     if (p->current && !strcasecmp(p->current->language, language))
         return 0;
     const Voice *v = find_voice(p, language);
-    if (!v || espeak_SetVoiceByName(v->identifier) != EE_OK)
+    pthread_mutex_lock(&library.lock);
+    int rc = v ? use_voice(v) : -1;
+    pthread_mutex_unlock(&library.lock);
+    if (rc)
         return err_set(err, ERR_MISSING, "espeak-ng has no voice '%s'", language);
     p->current = v;
-    p->changes++;
     return 0;
 }
 
-uint64_t phonemes_voice_changes(const Phonemes *p) { return p->changes; }
+uint64_t phonemes_voice_changes(void)
+{
+    pthread_mutex_lock(&library.lock);
+    uint64_t changes = library.changes;
+    pthread_mutex_unlock(&library.lock);
+    return changes;
+}
+
 const char *phonemes_voice(const Phonemes *p) { return p->current ? p->current->language : ""; }
 
 /* Length of the punctuation mark at `at`, or 0. */
@@ -284,8 +318,8 @@ static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
     return p->raw.failed || out->failed ? ERR_NOMEM : 0;
 }
 
-/* Steps 1 and 4: chunks and the runs of punctuation between them. */
-int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
+/* Steps 1 and 4: chunks and the runs of punctuation between them. The lock is held. */
+static int speak_chunks(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
 {
     size_t at = 0, total = 0;
     while (at < n) {
@@ -305,6 +339,15 @@ int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size
     if (spoken)
         *spoken = total;
     return out->failed ? ERR_NOMEM : 0;
+}
+
+/* Another Phonemes may have spoken with another voice in between. */
+int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
+{
+    pthread_mutex_lock(&library.lock);
+    int rc = use_voice(p->current) ? ERR_NOMEM : speak_chunks(p, out, spoken, text, n);
+    pthread_mutex_unlock(&library.lock);
+    return rc;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)

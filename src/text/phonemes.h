@@ -1,7 +1,8 @@
 /* phonemes.h - text -> IPA by espeak-ng, with stress marks and the punctuation of the text.
  * The result equals that of the Python package phonemizer 3.4 (EspeakBackend, preserve_punctuation,
  * with_stress, language_switch='remove-flags', default separator, strip) on the same libespeak-ng; phonemes.c
- * says how. libespeak-ng has process-wide state: one Phonemes per process, used by one thread. */
+ * says how. libespeak-ng has one state for the whole process, which all Phonemes share, one at a time.
+ * Threads: one per Phonemes. */
 #ifndef MYXTTS_PHONEMES_H
 #define MYXTTS_PHONEMES_H
 
@@ -19,11 +20,11 @@ void phonemes_close(Phonemes *p);
 
 /* `voice` is a language code as `espeak-ng --voices` prints it: "en-us", "fr-fr", "cmn". */
 int phonemes_has_voice(const Phonemes *p, const char *voice);
-/* Selects the voice; costs nothing if it is the current one. ERR_MISSING if espeak-ng has no such voice. */
+/* Selects the voice; costs nothing if it spoke last. ERR_MISSING if espeak-ng has no such voice. */
 int phonemes_set_voice(Phonemes *p, const char *voice, Err *err);
 
-/* How often the voice was changed: libespeak-ng 1.51 leaks about 1.3 KB of memory each time. */
-uint64_t phonemes_voice_changes(const Phonemes *p);
+/* How often the process has changed the voice: libespeak-ng 1.51 leaks about 1.3 KB of memory each time. */
+uint64_t phonemes_voice_changes(void);
 const char *phonemes_voice(const Phonemes *p); /* the current one; "" if none was set */
 
 /* Appends the IPA of valid UTF-8 without NUL bytes. *spoken (may be NULL) is the number of bytes that came

@@ -62,7 +62,7 @@ void text_engine_close(TextEngine *t)
 int text_engine_is_worn(const TextEngine *t)
 {
     enum { MOST_VOICE_CHANGES = 20000 }; /* 27 MB */
-    return t->phonemes && phonemes_voice_changes(t->phonemes) >= MOST_VOICE_CHANGES;
+    return t->phonemes && phonemes_voice_changes() >= MOST_VOICE_CHANGES;
 }
 
 void text_result_free(TextResult *r)

@@ -2,8 +2,8 @@
  *
  *     NFC and white space -> language -> cleaner (numbers, abbreviations) -> espeak-ng IPA -> tokens
  *
- * A TextEngine holds an espeak-ng. libespeak-ng has process-wide state, so a process may have at most one
- * TextEngine, used by one thread. phoneme_pool.h runs many, each in a process of its own. */
+ * Threads: one per TextEngine. All of a process share its libespeak-ng, one at a time (phonemes.h);
+ * phoneme_pool.h runs many side by side, each in a process of its own. */
 #ifndef MYXTTS_TEXT_H
 #define MYXTTS_TEXT_H
 

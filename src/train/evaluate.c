@@ -282,8 +282,8 @@ int samples_speak(Trainer *t, Err *err)
     for (int i = 0; i < t->samples && !rc; i++) {
         Speech s;
         char tag[32], name[40];
-        SynthesisText text = {t->sample_tokens[i], t->sample_counts[i], voice};
-        rc = synthesiser_speak(t->synthesiser, &s, &text, 1, &(SynthesisStyle){.speed = 1}, err);
+        SynthesisText text = {.tokens = t->sample_tokens[i], .count = t->sample_counts[i], .voice = voice};
+        rc = synthesiser_speak(t->synthesiser, &s, &text, 1, err);
         /* Durations that run away early on, or clips that are all much shorter than the text: no reason to
          * end a training. */
         if (rc == ERR_DATA) {

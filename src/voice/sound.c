@@ -25,8 +25,6 @@ struct Sound {
     int hop, bands;
     float *room; /* [room_count] the sound of a piece with its context */
     int64_t room_count;
-    float *rough;                      /* [rough_count] the sound of a mel before it is refined */
-    int64_t rough_count, rough_frames; /* there so far */
 };
 
 /* By name, as a setting gives it. */
@@ -68,7 +66,6 @@ void sound_close(Sound *s)
         return;
     s->kind->close(s->stage);
     free(s->room);
-    free(s->rough);
     free(s);
 }
 
@@ -81,27 +78,28 @@ typedef struct Piece {
 
 static int refine_context(const Sound *s) { return s->kind->refine ? s->kind->refine_context(s->stage) : 0; }
 
-/* The piece behind p (of all zeros: the first). 0: there is none. A rest too short for a piece of its own
- * goes with the last one. */
-static int next_piece(const Sound *s, Piece *p, int64_t frames)
+/* The samples of frames from..to; the last piece has those behind its last frame, too. */
+static Piece piece_of(const Sound *s, int64_t from, int64_t to, int64_t frames)
 {
-    const int64_t all = s->kind->samples(s->stage, frames), was = p->to - p->from;
-    if (p->to >= frames && p->to > 0)
-        return 0;
-    int64_t size = was ? 2 * was : FIRST_PIECE, context = refine_context(s);
+    const int64_t end = to < frames ? to * s->hop : s->kind->samples(s->stage, frames);
+    return (Piece){from, to, from * s->hop, end - from * s->hop};
+}
+
+/* The piece behind the last one. A rest too short for a piece of its own goes with it. */
+static Piece next_piece(const Sound *s, const SoundRun *r)
+{
+    const int64_t was = r->to - r->from, context = refine_context(s);
+    int64_t size = was ? 2 * was : FIRST_PIECE;
     size = was && size < context ? context : size; /* else most of the work would be done twice */
     size = size < LONGEST_PIECE ? size : LONGEST_PIECE;
-    p->from = p->to;
-    p->to = p->from + size;
-    if (!s->kind->context || p->to + FIRST_PIECE > frames)
-        p->to = frames;
-    p->first = p->from * s->hop;
-    p->count = (p->to < frames ? p->to * s->hop : all) - p->first;
-    return 1;
+    int64_t to = r->to + size;
+    if (!s->kind->context || to + FIRST_PIECE > r->frames)
+        to = r->frames;
+    return piece_of(s, r->to, to, r->frames);
 }
 
 /* Room for the sound of so many frames. */
-static int fit(Sound *s, float **room, int64_t *room_count, int64_t frames, Err *err)
+static int fit(const Sound *s, float **room, int64_t *room_count, int64_t frames, Err *err)
 {
     const int64_t count = s->kind->samples(s->stage, frames);
     if (count <= *room_count)
@@ -130,44 +128,73 @@ static int run_piece(Sound *s, float *out, const Piece *p, const float *log_mel,
     return rc;
 }
 
-/* s->rough up to this frame. */
-static int make_rough(Sound *s, int64_t to, const float *log_mel, int64_t frames, Err *err)
+/* r->rough up to this frame. */
+static int make_rough(SoundRun *r, Sound *s, int64_t to, Err *err)
 {
-    Piece p = {.from = s->rough_frames, .to = to + FIRST_PIECE > frames ? frames : to};
-    int rc = fit(s, &s->rough, &s->rough_count, frames, err);
+    const Piece p = piece_of(s, r->rough_frames, to + FIRST_PIECE > r->frames ? r->frames : to, r->frames);
+    int rc = fit(s, &r->rough, &r->rough_count, r->frames, err);
     if (rc || (p.to <= p.from && p.from > 0))
         return rc;
-    p.first = p.from * s->hop;
-    p.count = (p.to < frames ? p.to * s->hop : s->kind->samples(s->stage, frames)) - p.first;
-    rc = run_piece(s, s->rough + p.first, &p, log_mel, frames, err);
+    rc = run_piece(s, r->rough + p.first, &p, r->log_mel, r->frames, err);
     if (!rc)
-        s->rough_frames = p.to;
+        r->rough_frames = p.to;
     return rc;
 }
 
 /* The piece out of rough sound that reaches as far as its refinement does. */
-static int make_piece(Sound *s, float *out, const Piece *p, const float *log_mel, int64_t frames, Err *err)
+static int make_piece(SoundRun *r, Sound *s, float *out, const Piece *p, Err *err)
 {
     const int64_t context = refine_context(s);
     if (!context)
-        return run_piece(s, out, p, log_mel, frames, err);
-    if (p->from == 0)
-        s->rough_frames = 0;
+        return run_piece(s, out, p, r->log_mel, r->frames, err);
     const int64_t from = p->from > context ? (p->from - context) / TOGETHER * TOGETHER : 0,
-                  to = p->to + context < frames ? p->to + context : frames, count = to - from;
-    int rc = make_rough(s, to, log_mel, frames, err);
+                  to = p->to + context < r->frames ? p->to + context : r->frames, count = to - from;
+    int rc = make_rough(r, s, to, err);
     if (!rc)
         rc = fit(s, &s->room, &s->room_count, count, err);
     if (rc)
         return rc;
-    memcpy(s->room, s->rough + from * s->hop, (size_t)s->kind->samples(s->stage, count) * sizeof *s->room);
-    rc = s->kind->refine(s->stage, s->room, log_mel + from * s->bands, count, err);
+    memcpy(s->room, r->rough + from * s->hop, (size_t)s->kind->samples(s->stage, count) * sizeof *s->room);
+    rc = s->kind->refine(s->stage, s->room, r->log_mel + from * s->bands, count, err);
     if (!rc)
         memcpy(out, s->room + (p->from - from) * s->hop, (size_t)p->count * sizeof *out);
     return rc;
 }
 
-/* Memory is zeroed, so what no kind writes to is silence. */
+/* --- a mel on its way --- */
+
+void sound_run_begin(SoundRun *r, const float *log_mel, int64_t frames, int64_t silence)
+{
+    *r = (SoundRun){.log_mel = log_mel, .frames = frames, .silence = silence};
+}
+
+void sound_run_end(SoundRun *r)
+{
+    free(r->rough);
+    *r = (SoundRun){0};
+}
+
+int sound_run_done(const SoundRun *r) { return r->to >= r->frames && r->to > 0; }
+
+/* The silence comes with the last piece. Memory is zeroed, so what no kind writes to is silence. */
+int sound_run_next(SoundRun *r, Sound *s, float **samples, int64_t *count, Err *err)
+{
+    const Piece p = next_piece(s, r);
+    *count = p.count + (p.to == r->frames ? r->silence : 0);
+    *samples = mem_calloc((size_t)*count, sizeof **samples);
+    if (!*samples)
+        return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)*count);
+    int rc = make_piece(r, s, *samples, &p, err);
+    if (rc) {
+        free(*samples);
+        *samples = NULL;
+        return rc;
+    }
+    r->from = p.from;
+    r->to = p.to;
+    return 0;
+}
+
 int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, int64_t frames,
                int64_t silence, Err *err)
 {
@@ -175,9 +202,16 @@ int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, 
     *samples = mem_calloc((size_t)*count, sizeof **samples);
     if (!*samples)
         return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)*count);
+    SoundRun r;
     int rc = 0;
-    for (Piece p = {0}; !rc && next_piece(s, &p, frames);)
-        rc = make_piece(s, *samples + p.first, &p, log_mel, frames, err);
+    sound_run_begin(&r, log_mel, frames, silence);
+    do {
+        const Piece p = next_piece(s, &r);
+        rc = make_piece(&r, s, *samples + p.first, &p, err);
+        r.from = p.from;
+        r.to = p.to;
+    } while (!rc && !sound_run_done(&r));
+    sound_run_end(&r);
     if (rc) {
         free(*samples);
         *samples = NULL;
@@ -185,20 +219,20 @@ int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, 
     return rc;
 }
 
-/* The silence comes with the last piece. */
 int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence, SoundSink sink, void *arg,
                  Err *err)
 {
+    SoundRun r;
     int rc = 0;
-    for (Piece p = {0}; !rc && next_piece(s, &p, frames);) {
-        const int64_t count = p.count + (p.to == frames ? silence : 0);
-        float *samples = mem_calloc((size_t)count, sizeof *samples);
-        if (!samples)
-            return err_set(err, ERR_NOMEM, "no memory for %lld samples", (long long)count);
-        rc = make_piece(s, samples, &p, log_mel, frames, err);
+    sound_run_begin(&r, log_mel, frames, silence);
+    do {
+        float *samples;
+        int64_t count;
+        rc = sound_run_next(&r, s, &samples, &count, err);
         if (!rc)
             rc = sink(arg, samples, count, err);
         free(samples);
-    }
+    } while (!rc && !sound_run_done(&r));
+    sound_run_end(&r);
     return rc;
 }

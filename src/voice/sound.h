@@ -51,8 +51,23 @@ void sound_close(Sound *s); /* NULL is fine */
 int sound_make(Sound *s, float **samples, int64_t *count, const float *log_mel, int64_t frames,
                int64_t silence, Err *err);
 
-/* The same, piece by piece, as soon as each is there: the first is short, so that it can be heard soon.
- * Together they are what sound_make gives. Not 0 from the sink: stop, and return it. */
+/* A mel on its way to sound, piece by piece; the first is short, so that it can be heard soon. Together they
+ * are what sound_make gives. It holds no stage: the pieces of a run may be made by different Sounds of the
+ * same voice. */
+typedef struct SoundRun {
+    const float *log_mel; /* [frames, n_mels]; the caller's */
+    int64_t frames, silence;
+    int64_t from, to;                  /* frames of the last piece; 0, 0 before the first */
+    float *rough;                      /* [rough_count] the sound before it is refined */
+    int64_t rough_count, rough_frames; /* there so far */
+} SoundRun;
+void sound_run_begin(SoundRun *r, const float *log_mel, int64_t frames, int64_t silence);
+void sound_run_end(SoundRun *r);       /* at any moment; always safe on a zeroed or ended one */
+int sound_run_done(const SoundRun *r); /* 1: all pieces were made */
+/* The next piece: *samples [*count], malloc'd. Not when it is done. */
+int sound_run_next(SoundRun *r, Sound *s, float **samples, int64_t *count, Err *err);
+
+/* All pieces of a mel, each handed over as soon as it is there. Not 0 from the sink: stop, and return it. */
 typedef int (*SoundSink)(void *arg, const float *samples, int64_t count, Err *err);
 int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence, SoundSink sink, void *arg,
                  Err *err);

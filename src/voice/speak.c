@@ -73,7 +73,7 @@ int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, 
     if (!rc && !text.count)
         rc = err_set(err, ERR_DAMAGED, "the text of a clip in the cache is damaged");
     if (!rc)
-        rc = synthesiser_speak(s, out, &text, 1, &(SynthesisStyle){.speed = 1}, err);
+        rc = synthesiser_speak(s, out, &text, 1, err);
     free(tokens);
     free(voice);
     return rc;

@@ -1,9 +1,8 @@
 /* voice.h - a trained voice: a checkpoint that speaks. Text -> tokens -> mel -> samples.
- * Text is spoken part by part: sentences, and where a sentence is longer than any the network learned from
- * also pieces of it, cut at commas or between words. Each part can be heard before the next is computed,
- * where a vocoder makes the sound even before all of it is made, and memory does not grow with the text.
- * Threads: one; it holds the process' TextEngine (text.h). voice_sound may run in other threads, each with
- * its own Sound. */
+ * Text is spoken part by part (voice_text.h). Each part can be heard before the next is computed, where a
+ * vocoder makes the sound even before all of it is made, and memory does not grow with the text.
+ * Threads: one at a time; voice_sound may run in others, each with its own Sound, and so may a VoiceNetwork
+ * of the voice's checkpoint. */
 #ifndef MYXTTS_VOICE_H
 #define MYXTTS_VOICE_H
 
@@ -12,9 +11,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "device/device.h"
-#include "model/synthesis.h"
 #include "voice/checkpoint.h"
 #include "voice/sound.h"
+#include "voice/voice_network.h"
+#include "voice/voice_text.h"
 
 typedef struct Voice Voice;
 
@@ -27,6 +27,8 @@ typedef struct VoiceOptions {
     int iterations;      /* of Griffin-Lim, alone or behind a vocoder; as SoundOptions.iterations */
     double speed;        /* 1: as learned */
     double pitch;        /* semitones, up or down */
+    int rows;            /* of the network: parts that can be spoken at once; 0: 1 */
+    int threads;         /* on a CPU; 0: all cores */
     Log *log;
 } VoiceOptions;
 
@@ -40,23 +42,11 @@ const Checkpoint *voice_vocoder(const Voice *v); /* what makes its sound; NULL: 
 int voice_of_speaker(Voice *v, const char *name, Err *err);
 int voice_of_recording(Voice *v, const char *path, Err *err);
 
-/* Text that is still to be spoken. */
-typedef struct VoiceText {
-    const char *p; /* UTF-8 */
-    size_t n;
-} VoiceText;
-
-/* One part of it. Arrays are malloc'd. */
-typedef struct VoicePart {
-    float *mel;      /* [frames, n_mels] log mel */
-    int32_t *tokens; /* [speech.text] */
-    char *said;      /* the text as it was spoken: numbers and abbreviations in words */
-    Speech speech;   /* durations, pitch, energy; its own mel is gone */
-    int64_t frames;
-    double pause;                     /* seconds of silence behind it when more follows */
-    double text_seconds, mel_seconds; /* time it took */
-} VoicePart;
-void voice_part_free(VoicePart *p);
+/* Reads the next part without speaking it: 1 and *part, or 0 at the end. */
+int voice_read(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
+/* What the voice itself speaks with: for a caller that does without voice_next and voice_say. */
+VoiceNetwork *voice_network(Voice *v);
+Sound *voice_stage(Voice *v);
 
 /* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are
  * warned of and counted in *left_out. */

@@ -1,0 +1,90 @@
+/* studio.h - trained voices that speak for many at once.
+ *
+ *   order -> text -> [rows of one call of the network] mel -> pieces of sound -> talk_next
+ *
+ * A Talk is one text on its way. Talks that wait together are spoken together; whose listener would run dry
+ * first is served first, so that a new one is heard soon and a long one never falls behind. A talk is made at
+ * most a few seconds ahead of what was taken: a listener who does not listen costs nothing more. The sound is
+ * that of `myxtts synth`, to the bit, however many speak beside it.
+ *
+ * Threads: all functions but open and close may be called by any; a Talk belongs to one at a time. */
+#ifndef MYXTTS_STUDIO_H
+#define MYXTTS_STUDIO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "device/device.h"
+#include "voice/voice.h"
+
+typedef struct Studio Studio;
+typedef struct Talk Talk;
+
+typedef struct StudioVoice {
+    const char *checkpoint; /* a file, or a folder: its best, or its newest */
+    const char *vocoder;    /* as VoiceOptions */
+    int iterations;         /* as VoiceOptions */
+} StudioVoice;
+
+typedef struct StudioOptions {
+    const StudioVoice *voices; /* [count] */
+    int count;
+    int argc; /* settings on top of those in the checkpoints */
+    char **argv;
+    Device *device;
+    int threads;    /* on a CPU; 0: all cores */
+    int most_talks; /* begun and not closed; 0: as many as come. More are ERR_BUSY */
+    Log *log;
+} StudioOptions;
+
+int studio_open(Studio **s, const StudioOptions *o, Err *err);
+/* All talks must have been closed. NULL is fine. */
+void studio_close(Studio *s);
+int studio_voice_count(const Studio *s);
+/* Its checkpoint, vocoder and settings (voice.h); nothing that speaks may be called. */
+const Voice *studio_voice(const Studio *s, int voice);
+
+typedef struct TalkOrder { /* everything is copied */
+    int voice;             /* number of one of the studio's voices */
+    const char *text;      /* UTF-8 */
+    size_t size;
+    const char *speaker;   /* NULL: the first */
+    const void *recording; /* bytes of a sound file in whose voice to speak; NULL: none */
+    size_t recording_size;
+    double speed, pitch;      /* as VoiceOptions; speed 0 is 1 */
+    void (*ready)(void *arg); /* see talk_next; may be NULL */
+    void *arg;
+} TalkOrder;
+
+/* ERR_BUSY: too many talks. ERR_MISSING: no such voice or speaker, told at once. What is wrong with the text
+ * or the recording is told by talk_next. */
+int talk_begin(Talk **t, Studio *s, const TalkOrder *order, Err *err);
+
+typedef struct TalkPiece { /* lives until the next talk_next or talk_close */
+    const float *samples;  /* [count] at the voice's sample_rate */
+    int64_t count;
+    const VoicePart *part; /* the part of the text that begins with this piece; NULL: it goes on */
+    double at;             /* seconds of sound before this piece */
+} TalkPiece;
+
+enum { TALK_END = 0, TALK_PIECE = 1, TALK_LATER = 2 };
+/* TALK_PIECE, TALK_END, or an error. wait 0: instead of waiting it returns TALK_LATER, and order.ready is
+ * called once, by a thread of the studio, as soon as asking again is worth it (it must not call talk_
+ * functions itself). */
+int talk_next(Talk *t, TalkPiece *piece, int wait, Err *err);
+int talk_left_out(const Talk *t); /* pieces of the text with nothing that can be spoken, so far */
+void talk_close(Talk *t); /* also in the middle; NULL is fine. ready is not called any more afterwards */
+
+typedef struct StudioReport {
+    int64_t begun, ended, failed, refused;           /* talks; ended: to their end; failed: with an error */
+    int64_t open;                                    /* talks now */
+    int64_t waiting;                                 /* of these, without any sound so far */
+    int64_t calls, rows;                             /* of the network: rows / calls were spoken together */
+    double text_seconds, mel_seconds, sound_seconds; /* of work */
+    double speech_seconds;                           /* of sound that was made */
+} StudioReport;
+void studio_report(Studio *s, StudioReport *r);
+
+#endif

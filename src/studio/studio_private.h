@@ -1,0 +1,107 @@
+/* studio_private.h - what the files of src/studio share. Every field below is guarded by Studio.lock unless
+ * it says otherwise. */
+#ifndef MYXTTS_STUDIO_PRIVATE_H
+#define MYXTTS_STUDIO_PRIVATE_H
+
+#include <pthread.h>
+
+#include "base/thread.h"
+#include "studio/studio.h"
+
+#define AHEAD_SECONDS 4.0 /* of sound that lie ready, at the most, before more is made of a talk */
+
+#define STUDIO_MOST_ROWS 16 /* of a call of the network */
+
+/* A part of a text that was spoken: its mel is needed until it is sound, the rest until the listener has
+ * taken the piece it begins with. */
+typedef struct TalkPart {
+    VoicePart voice; /* not guarded: written before anybody else knows of it */
+    int more;        /* text follows */
+    int uses;
+} TalkPart;
+
+/* Sound that waits for its listener. */
+typedef struct Ready {
+    struct Ready *next;
+    float *samples;
+    int64_t count, before; /* samples of the talk before it */
+    TalkPart *begins;      /* NULL: its part goes on */
+} Ready;
+
+struct Talk {
+    Studio *s;
+    Talk *previous, *next; /* of the studio's talks */
+    /* The order, which stays as it is. */
+    int voice;
+    char *text, *speaker;
+    uint8_t *recording;
+    size_t recording_size;
+    double speed, pitch;
+    void (*ready_call)(void *arg);
+    void *arg;
+    /* Owned by the worker that is at it, while `reading`. */
+    VoiceText rest;
+    float *vector; /* [speaker_embedding_dim]; NULL: not known yet */
+    /* Owned by the worker that is at it, while `sounding`. */
+    SoundRun run;
+    int run_begun;
+    /* Where it stands. */
+    int reading, sounding;      /* a worker is at it */
+    int all_read;               /* there are no more parts */
+    TalkPart *current, *coming; /* becoming sound; spoken, for after that */
+    Ready *first, **last;
+    Ready *taken;              /* by the listener */
+    int64_t made, taken_count; /* samples */
+    double begun_at;
+    int parts, left_out;
+    int armed, calling; /* ready is to be called; by so many it is being called */
+    int closed, gone; /* being closed; not among the studio's talks any more */
+    Err err; /* code 0: none */
+    pthread_cond_t changed;
+};
+
+/* A voice and what belongs to all who speak with it. */
+typedef struct Room {
+    Voice *voice;
+    pthread_mutex_t text; /* of its TextEngine */
+    float **vectors;      /* [speaker_count] of speakers that have spoken; NULL: not yet */
+} Room;
+
+typedef struct Worker {
+    Studio *s;
+    Thread thread;
+    VoiceNetwork **network;       /* [voices]; NULL: it makes sound only */
+    Sound **sound;                /* [voices]; NULL: it makes mels only */
+    int own_networks, own_sounds; /* they are the voices' own */
+    VoicePart **parts;            /* [rows] of a call */
+    VoiceManner *manners;
+    Talk **talks;
+    TalkPart **spoken;
+} Worker;
+
+struct Studio {
+    StudioOptions o;
+    Room *rooms; /* [o.count] */
+    int rows;    /* of a call of the network */
+    Worker *workers;
+    int worker_count;
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* there may be something to do */
+    int stopping;
+    Talk *talks;
+    StudioReport report;
+};
+
+/* In studio_work.c: what a worker does until the studio stops. */
+void *studio_worker(void *arg);
+
+/* In talk.c, all with the lock held. */
+double talk_deadline(const Talk *t); /* when its listener would run dry, were all taken as it is made */
+void talk_add(Talk *t, float *samples, int64_t count, TalkPart *begins);
+void talk_fail(Talk *t, const Err *err);
+void talk_tell(Talk *t); /* whoever waits for it; lets go of the lock while it calls */
+void talk_part_drop(TalkPart *p);
+/* Frees a talk that is gone when nobody is at it any more. */
+void talk_let_go(Talk *t);
+
+#endif

@@ -1,0 +1,272 @@
+/* studio_work.c - what the workers of a studio do: text and mels of several talks at once, pieces of sound.
+ * The most urgent first: the talk whose listener would run dry first. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "studio/studio_private.h"
+
+/* --- what there is to do; the lock is held --- */
+
+static int64_t samples_of(const Talk *t, double seconds)
+{
+    return (int64_t)(seconds * voice_checkpoint(t->s->rooms[t->voice].voice)->cfg.sample_rate);
+}
+
+static int wants_sound(const Talk *t)
+{
+    return t->current && !t->sounding && !t->err.code &&
+           t->made - t->taken_count < samples_of(t, AHEAD_SECONDS);
+}
+
+/* One part is spoken while the one before it becomes sound. */
+static int wants_mel(const Talk *t) { return !t->reading && !t->all_read && !t->coming && !t->err.code; }
+
+/* A part that is spoken in advance is wanted when the one before it has been heard. */
+static double mel_deadline(const Talk *t)
+{
+    double at = talk_deadline(t);
+    if (t->current) {
+        const Config *cfg = &voice_checkpoint(t->s->rooms[t->voice].voice)->cfg;
+        at += (double)t->current->voice.frames * cfg->hop_length / cfg->sample_rate;
+    }
+    return at;
+}
+
+static Talk *most_urgent_sound(const Studio *s, double *deadline)
+{
+    Talk *found = NULL;
+    for (Talk *t = s->talks; t; t = t->next)
+        if (wants_sound(t) && (!found || talk_deadline(t) < *deadline)) {
+            found = t;
+            *deadline = talk_deadline(t);
+        }
+    return found;
+}
+
+static Talk *most_urgent_mel(const Studio *s, double *deadline, int voice)
+{
+    Talk *found = NULL;
+    for (Talk *t = s->talks; t; t = t->next)
+        if (wants_mel(t) && (voice < 0 || t->voice == voice) && (!found || mel_deadline(t) < *deadline)) {
+            found = t;
+            *deadline = mel_deadline(t);
+        }
+    return found;
+}
+
+/* --- text and mel --- */
+
+/* Whose voice it is: that of a recording, or of a speaker, which is kept for whoever speaks with it next. */
+static int find_vector(Worker *w, Talk *t, Err *err)
+{
+    Studio *s = w->s;
+    Room *room = &s->rooms[t->voice];
+    VoiceNetwork *network = w->network[t->voice];
+    const Checkpoint *file = voice_checkpoint(room->voice);
+    const size_t bytes = (size_t)file->cfg.speaker_embedding_dim * sizeof(float);
+    float *vector = mem_calloc(1, bytes), *kept = NULL;
+    if (!vector)
+        return err_set(err, ERR_NOMEM, "no memory for a voice");
+    int rc = 0, number = -1;
+    if (t->recording) {
+        rc = voice_network_recording(network, vector, t->recording, t->recording_size, "the recording", err);
+    } else {
+        number = file->speaker_count ? voice_find_speaker(file, t->speaker, err) : -1;
+        pthread_mutex_lock(&s->lock);
+        const float *known = number >= 0 ? room->vectors[number] : NULL;
+        if (known)
+            memcpy(vector, known, bytes);
+        pthread_mutex_unlock(&s->lock);
+        if (!known) {
+            rc = voice_network_speaker(network, vector, t->speaker, err);
+            kept = rc || number < 0 ? NULL : mem_calloc(1, bytes);
+        }
+    }
+    if (kept) {
+        memcpy(kept, vector, bytes);
+        pthread_mutex_lock(&s->lock);
+        if (!room->vectors[number]) {
+            room->vectors[number] = kept;
+            kept = NULL;
+        }
+        pthread_mutex_unlock(&s->lock);
+        free(kept);
+    }
+    if (rc)
+        free(vector);
+    else
+        t->vector = vector;
+    return rc;
+}
+
+/* The next part of a talk, not spoken yet: 1 and *out, 0 at the end, or an error. */
+static int read_part(Worker *w, Talk *t, TalkPart **out, int *left_out, Err *err)
+{
+    Room *room = &w->s->rooms[t->voice];
+    *out = NULL;
+    int rc = t->vector ? 0 : find_vector(w, t, err);
+    if (rc)
+        return rc;
+    TalkPart *p = mem_calloc(1, sizeof *p);
+    if (!p)
+        return err_set(err, ERR_NOMEM, "no memory for a part of a text");
+    p->uses = 1;
+    pthread_mutex_lock(&room->text);
+    rc = voice_read(room->voice, &t->rest, &p->voice, left_out, err);
+    pthread_mutex_unlock(&room->text);
+    p->more = t->rest.n > 0;
+    if (rc == 1)
+        *out = p;
+    else
+        free(p);
+    return rc;
+}
+
+/* Parts [rows] of talks of one voice get their mels. Where that fails for all, each has its own error. */
+static void speak_together(Worker *w, int voice, int rows, Err *errs)
+{
+    for (int i = 0; i < rows; i++) {
+        const Talk *t = w->talks[i];
+        w->parts[i] = &w->spoken[i]->voice;
+        w->manners[i] = (VoiceManner){.vector = t->vector, .speed = t->speed, .pitch = t->pitch};
+        errs[i] = (Err){0};
+    }
+    int rc = voice_network_speak(w->network[voice], w->parts, w->manners, rows, &errs[0]);
+    if (rc && rows > 1)
+        for (int i = 0; i < rows; i++) {
+            errs[i] = (Err){0};
+            voice_network_speak(w->network[voice], &w->parts[i], &w->manners[i], 1, &errs[i]);
+        }
+}
+
+/* What became of a talk that was being read; the lock is held. p: its part, NULL: there is none. */
+static void finish_reading(Talk *t, TalkPart *p, int left_out, const Err *err)
+{
+    t->reading = 0;
+    t->left_out += left_out;
+    if (err->code) {
+        talk_part_drop(p);
+        talk_fail(t, err);
+    } else if (!p) {
+        t->all_read = 1;
+        if (!t->parts) {
+            Err nothing = {0};
+            err_set(&nothing, ERR_DATA, "there is nothing to speak in the text");
+            talk_fail(t, &nothing);
+        }
+    } else {
+        t->parts++;
+        t->all_read = !p->more;
+        *(t->current ? &t->coming : &t->current) = p;
+    }
+    talk_tell(t);
+    talk_let_go(t);
+}
+
+/* The lock is held, and let go of meanwhile. first: the most urgent talk. */
+static void make_mels(Worker *w, Talk *first)
+{
+    Studio *s = w->s;
+    const int voice = first->voice;
+    int rows = 0;
+    double deadline;
+    for (Talk *t = first; t && rows < s->rows; t = most_urgent_mel(s, &deadline, voice)) {
+        t->reading = 1;
+        w->talks[rows++] = t;
+    }
+    pthread_mutex_unlock(&s->lock);
+    double from = clock_now();
+    int spoken = 0;
+    Err errs[STUDIO_MOST_ROWS];
+    int left_out[STUDIO_MOST_ROWS] = {0};
+    /* Those that are at their end, or fail, are done with at once; the others move together. */
+    for (int i = 0; i < rows; i++) {
+        Talk *t = w->talks[i];
+        Err err = {0};
+        TalkPart *p;
+        int lost = 0, rc = read_part(w, t, &p, &lost, &err);
+        if (rc == 1) {
+            left_out[spoken] = lost;
+            w->spoken[spoken] = p;
+            w->talks[spoken++] = t;
+            continue;
+        }
+        pthread_mutex_lock(&s->lock);
+        finish_reading(t, NULL, lost, &err);
+        pthread_mutex_unlock(&s->lock);
+    }
+    const double text_seconds = clock_now() - from;
+    if (spoken)
+        speak_together(w, voice, spoken, errs);
+    pthread_mutex_lock(&s->lock);
+    s->report.text_seconds += text_seconds;
+    s->report.mel_seconds += clock_now() - from - text_seconds;
+    s->report.calls += spoken > 0;
+    s->report.rows += spoken;
+    for (int i = 0; i < spoken; i++)
+        finish_reading(w->talks[i], w->spoken[i], left_out[i], &errs[i]);
+    pthread_cond_broadcast(&s->work);
+}
+
+/* --- sound --- */
+
+/* The lock is held, and let go of meanwhile. */
+static void make_sound(Worker *w, Talk *t)
+{
+    Studio *s = w->s;
+    TalkPart *p = t->current;
+    t->sounding = 1;
+    pthread_mutex_unlock(&s->lock);
+    Err err = {0};
+    float *samples = NULL;
+    int64_t count = 0;
+    double from = clock_now();
+    const int begins = !t->run_begun;
+    if (begins)
+        sound_run_begin(&t->run, p->voice.mel, p->voice.frames, p->more ? samples_of(t, p->voice.pause) : 0);
+    t->run_begun = 1;
+    int rc = sound_run_next(&t->run, w->sound[t->voice], &samples, &count, &err);
+    const int done = rc || sound_run_done(&t->run);
+    if (done) {
+        sound_run_end(&t->run);
+        t->run_begun = 0;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->report.sound_seconds += clock_now() - from;
+    t->sounding = 0;
+    if (rc)
+        talk_fail(t, &err);
+    else
+        talk_add(t, samples, count, begins ? p : NULL);
+    if (done) {
+        talk_part_drop(p);
+        t->current = t->coming;
+        t->coming = NULL;
+    }
+    talk_tell(t);
+    talk_let_go(t);
+    pthread_cond_broadcast(&s->work);
+}
+
+void *studio_worker(void *arg)
+{
+    Worker *w = arg;
+    Studio *s = w->s;
+    pthread_mutex_lock(&s->lock);
+    while (!s->stopping) {
+        double mel_at = INFINITY, sound_at = INFINITY;
+        Talk *mel = w->network ? most_urgent_mel(s, &mel_at, -1) : NULL,
+             *sound = w->sound ? most_urgent_sound(s, &sound_at) : NULL;
+        if (mel && mel_at <= sound_at)
+            make_mels(w, mel);
+        else if (sound)
+            make_sound(w, sound);
+        else
+            pthread_cond_wait(&s->work, &s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}

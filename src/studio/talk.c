@@ -1,0 +1,255 @@
+/* talk.c - one text on its way: from the order to the listener. The work is in studio_work.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "studio/studio_private.h"
+
+static int sample_rate(const Talk *t)
+{
+    return voice_checkpoint(t->s->rooms[t->voice].voice)->cfg.sample_rate;
+}
+
+/* --- for the workers --- */
+
+double talk_deadline(const Talk *t) { return t->begun_at + (double)t->made / sample_rate(t); }
+
+void talk_part_drop(TalkPart *p)
+{
+    if (!p || --p->uses > 0)
+        return;
+    voice_part_free(&p->voice);
+    free(p);
+}
+
+static void ready_free(Ready *r)
+{
+    if (!r)
+        return;
+    talk_part_drop(r->begins);
+    free(r->samples);
+    free(r);
+}
+
+void talk_fail(Talk *t, const Err *err)
+{
+    if (!t->err.code)
+        t->err = *err;
+}
+
+void talk_add(Talk *t, float *samples, int64_t count, TalkPart *begins)
+{
+    Ready *r = mem_calloc(1, sizeof *r);
+    if (!r) {
+        Err err = {0};
+        err_set(&err, ERR_NOMEM, "no memory for a piece of sound");
+        talk_fail(t, &err);
+        free(samples);
+        return;
+    }
+    *r = (Ready){.samples = samples, .count = count, .before = t->made, .begins = begins};
+    if (begins)
+        begins->uses++;
+    *t->last = r;
+    t->last = &r->next;
+    if (!t->made)
+        t->s->report.waiting--;
+    t->made += count;
+    t->s->report.speech_seconds += (double)count / sample_rate(t);
+}
+
+static int is_free(const Talk *t) { return !t->reading && !t->sounding && !t->calling; }
+
+static void talk_free(Talk *t)
+{
+    while (t->first) {
+        Ready *r = t->first;
+        t->first = r->next;
+        ready_free(r);
+    }
+    ready_free(t->taken);
+    talk_part_drop(t->current);
+    talk_part_drop(t->coming);
+    sound_run_end(&t->run);
+    pthread_cond_destroy(&t->changed);
+    free(t->vector);
+    free(t->text);
+    free(t->speaker);
+    free(t->recording);
+    free(t);
+}
+
+void talk_let_go(Talk *t)
+{
+    if (t->gone && is_free(t))
+        talk_free(t);
+}
+
+/* Only those who have asked in vain are called. */
+void talk_tell(Talk *t)
+{
+    pthread_cond_broadcast(&t->changed);
+    if (!t->armed || t->closed)
+        return;
+    t->armed = 0;
+    t->calling++;
+    pthread_mutex_unlock(&t->s->lock);
+    t->ready_call(t->arg);
+    pthread_mutex_lock(&t->s->lock);
+    t->calling--;
+    pthread_cond_broadcast(&t->changed);
+}
+
+/* --- for the listener --- */
+
+static int copy_order(Talk *t, const TalkOrder *o, Err *err)
+{
+    t->voice = o->voice;
+    t->speed = o->speed;
+    t->pitch = o->pitch;
+    t->ready_call = o->ready;
+    t->arg = o->arg;
+    t->text = malloc(o->size + 1);
+    t->speaker = o->speaker ? strdup(o->speaker) : NULL;
+    t->recording = o->recording ? malloc(o->recording_size + 1) : NULL;
+    if (!t->text || (o->speaker && !t->speaker) || (o->recording && !t->recording))
+        return err_set(err, ERR_NOMEM, "no memory for a text of %zu bytes", o->size);
+    memcpy(t->text, o->text, o->size);
+    t->text[o->size] = 0;
+    if (o->recording)
+        memcpy(t->recording, o->recording, o->recording_size);
+    t->recording_size = o->recording_size;
+    t->rest = (VoiceText){t->text, o->size};
+    return 0;
+}
+
+static int check_order(const Studio *s, const TalkOrder *o, Err *err)
+{
+    if (o->voice < 0 || o->voice >= s->o.count)
+        return err_set(err, ERR_MISSING, "there is no voice %d: there %s %d", o->voice,
+                       s->o.count == 1 ? "is" : "are", s->o.count);
+    if (!o->speaker)
+        return 0;
+    int found = voice_find_speaker(voice_checkpoint(s->rooms[o->voice].voice), o->speaker, err);
+    return found < 0 ? found : 0;
+}
+
+int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)
+{
+    *out = NULL;
+    int rc = check_order(s, order, err);
+    if (rc)
+        return rc;
+    Talk *t = mem_calloc(1, sizeof *t);
+    if (!t)
+        return err_set(err, ERR_NOMEM, "no memory to speak");
+    t->s = s;
+    t->last = &t->first;
+    t->begun_at = clock_now();
+    pthread_cond_init(&t->changed, NULL);
+    rc = copy_order(t, order, err);
+    if (rc) {
+        talk_free(t);
+        return rc;
+    }
+    pthread_mutex_lock(&s->lock);
+    if (s->o.most_talks > 0 && s->report.open >= s->o.most_talks) {
+        s->report.refused++;
+        rc = err_set(err, ERR_BUSY, "%lld texts are being spoken or wait already, which is the limit",
+                     (long long)s->report.open);
+    } else {
+        t->next = s->talks;
+        if (t->next)
+            t->next->previous = t;
+        s->talks = t;
+        s->report.begun++;
+        s->report.open++;
+        s->report.waiting++;
+        pthread_cond_broadcast(&s->work);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (rc) {
+        talk_free(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
+static int is_at_end(const Talk *t) { return t->all_read && !t->current && !t->coming; }
+
+/* What was made before an error is heard. */
+static int take(Talk *t, TalkPiece *piece, Err *err)
+{
+    Studio *s = t->s;
+    ready_free(t->taken);
+    t->taken = t->first;
+    if (t->taken) {
+        const Ready *r = t->taken;
+        t->first = r->next;
+        if (!t->first)
+            t->last = &t->first;
+        t->taken_count += r->count;
+        *piece = (TalkPiece){.samples = r->samples,
+                             .count = r->count,
+                             .part = r->begins ? &r->begins->voice : NULL,
+                             .at = (double)r->before / sample_rate(t)};
+        pthread_cond_broadcast(&s->work); /* there is room for more */
+        return TALK_PIECE;
+    }
+    if (t->err.code) {
+        *err = t->err;
+        return err->code;
+    }
+    return is_at_end(t) ? TALK_END : TALK_LATER;
+}
+
+int talk_next(Talk *t, TalkPiece *piece, int wait, Err *err)
+{
+    Err ignored = {0};
+    *piece = (TalkPiece){0};
+    pthread_mutex_lock(&t->s->lock);
+    int rc = take(t, piece, err ? err : &ignored);
+    while (rc == TALK_LATER && wait) {
+        pthread_cond_wait(&t->changed, &t->s->lock);
+        rc = take(t, piece, err ? err : &ignored);
+    }
+    t->armed = rc == TALK_LATER && t->ready_call;
+    pthread_mutex_unlock(&t->s->lock);
+    return rc;
+}
+
+int talk_left_out(const Talk *t)
+{
+    pthread_mutex_lock(&t->s->lock);
+    int left_out = t->left_out;
+    pthread_mutex_unlock(&t->s->lock);
+    return left_out;
+}
+
+void talk_close(Talk *t)
+{
+    if (!t)
+        return;
+    Studio *s = t->s;
+    pthread_mutex_lock(&s->lock);
+    t->closed = 1;
+    while (t->calling)
+        pthread_cond_wait(&t->changed, &s->lock);
+    if (t->previous)
+        t->previous->next = t->next;
+    else
+        s->talks = t->next;
+    if (t->next)
+        t->next->previous = t->previous;
+    t->gone = 1;
+    s->report.open--;
+    s->report.waiting -= !t->made;
+    if (t->err.code)
+        s->report.failed++;
+    else
+        s->report.ended += is_at_end(t) && !t->first;
+    talk_let_go(t);
+    pthread_mutex_unlock(&s->lock);
+}

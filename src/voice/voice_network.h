@@ -1,0 +1,55 @@
+/* voice_network.h - the network of a voice, ready to speak: tokens of some parts of texts -> mels, and whose
+ * voice they are in. A voice has one; who speaks in several threads opens more.
+ * Threads: one at a time for each; the checkpoint may be shared. */
+#ifndef MYXTTS_VOICE_NETWORK_H
+#define MYXTTS_VOICE_NETWORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "device/device.h"
+#include "model/synthesis.h"
+#include "voice/checkpoint.h"
+
+/* One part of a text. Arrays are malloc'd. */
+typedef struct VoicePart {
+    int32_t *tokens; /* [symbols] */
+    int symbols;
+    char *said;    /* the text as it was spoken: numbers and abbreviations in words */
+    float *mel;    /* [frames, n_mels] log mel; NULL until it is spoken */
+    Speech speech; /* durations, pitch, energy; its own mel is gone */
+    int64_t frames;
+    double pause;                     /* seconds of silence behind it when more follows */
+    double text_seconds, mel_seconds; /* time it took */
+} VoicePart;
+void voice_part_free(VoicePart *p);
+
+typedef struct VoiceManner {
+    const float *vector; /* [speaker_embedding_dim] whose voice; ignored by a network with one voice */
+    double speed;        /* 1 (or 0): as learned */
+    double pitch;        /* semitones, up or down */
+} VoiceManner;
+
+typedef struct VoiceNetwork VoiceNetwork;
+/* rows: parts that are spoken at once, at the most; threads: of a CPU. The checkpoint must outlive it. */
+int voice_network_open(VoiceNetwork **n, const Checkpoint *file, Device *device, int rows, int threads,
+                       Err *err);
+void voice_network_close(VoiceNetwork *n); /* NULL is fine */
+/* Symbols of a part that the network of a checkpoint speaks at once: no more than it has learned from. */
+int voice_most_symbols(const Checkpoint *file);
+
+/* Number of a speaker, or ERR_MISSING with those there are. Without a name the first of whom there is a clip,
+ * else the first. */
+int voice_find_speaker(const Checkpoint *file, const char *name, Err *err);
+/* vector [speaker_embedding_dim] of a speaker, or of a recording in memory; name: of the recording, for
+ * messages. Zeros where the network has one voice. */
+int voice_network_speaker(VoiceNetwork *n, float *vector, const char *speaker, Err *err);
+int voice_network_recording(VoiceNetwork *n, float *vector, const void *bytes, size_t size, const char *name,
+                            Err *err);
+
+/* Speaks parts [rows] that were read, each in its manner [rows]. After an error none has a mel. */
+int voice_network_speak(VoiceNetwork *n, VoicePart *const *parts, const VoiceManner *manners, int rows,
+                        Err *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* voice_text.h - a text to be spoken -> its parts, one after the other: sentences, and where a sentence is
+ * longer than the network can speak also pieces of it, cut at commas or between words.
+ * Threads: one at a time for each TextEngine. */
+#ifndef MYXTTS_VOICE_TEXT_H
+#define MYXTTS_VOICE_TEXT_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "text/text.h"
+#include "voice/voice_network.h"
+
+/* Text that is still to be spoken. */
+typedef struct VoiceText {
+    const char *p; /* UTF-8 */
+    size_t n;
+} VoiceText;
+
+/* Reads the next part: 1 and *part with its tokens, but no mel; 0 at the end; or an error. most: symbols that
+ * are spoken at once. Pieces with nothing in them that can be spoken are warned of and counted in *left_out.
+ */
+int voice_text_next(VoiceText *text, VoicePart *part, TextEngine *engine, int most, int *left_out, Log *log,
+                    Err *err);
+
+#endif
