@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
 
 #define TEXT(x) #x
 #define VERSION(major, minor) TEXT(major) "." TEXT(minor)
@@ -68,3 +71,67 @@ void library_log_mute(LibraryLog *l)
 }
 
 void library_log_close(LibraryLog *l) { pthread_mutex_destroy(&l->mutex); }
+
+/* ---- options and settings ---- */
+
+int library_options(void *to, size_t size, const void *from, const char *whose, Err *err)
+{
+    size_t given = 0;
+    if (from)
+        memcpy(&given, from, sizeof given);
+    if (!from || given < sizeof given)
+        return err_set(err, ERR_USAGE, "%s needs options, which begin with their size", whose);
+    if (given > size)
+        return err_set(err, ERR_USAGE, "the program was built for a newer libmyxtts than %s",
+                       myxtts_version());
+    memcpy(to, from, given);
+    return 0;
+}
+
+int library_arguments_read(LibraryArguments *a, const char *const *settings, Err *err)
+{
+    int rc = 0;
+    for (int i = 0; settings && settings[i] && !rc; i += 2) {
+        if (!settings[i + 1])
+            rc = err_set(err, ERR_USAGE, "the setting '%s' has no value", settings[i]);
+        else
+            rc = library_arguments_add(a, settings[i], settings[i + 1], err);
+    }
+    return rc;
+}
+
+int library_arguments_add(LibraryArguments *a, const char *key, const char *value, Err *err)
+{
+    if (!config_is_key(key)) {
+        const char *nearest = config_nearest_key(key, NULL);
+        err_set(err, ERR_CONFIG, "there is no setting '%s'", key);
+        return nearest ? err_hint(err, "did you mean '%s'?", nearest)
+                       : err_hint(err, "`myxtts config` lists the settings");
+    }
+    char **more = realloc(a->of, ((size_t)a->count + 1) * sizeof *more);
+    size_t cap = strlen(key) + strlen(value) + 4;
+    char *text = more ? malloc(cap) : NULL;
+    if (more)
+        a->of = more;
+    if (!text)
+        return err_set(err, ERR_NOMEM, "no memory for the settings");
+    snprintf(text, cap, "--%s=%s", key, value);
+    a->of[a->count++] = text;
+    a->names_device |= strcmp(key, "model_gpu") == 0 || strcmp(key, "data_gpu") == 0;
+    return 0;
+}
+
+void library_arguments_free(LibraryArguments *a)
+{
+    for (int i = 0; i < a->count; i++)
+        free(a->of[i]);
+    free(a->of);
+    *a = (LibraryArguments){0};
+}
+
+const char *library_device(const char *name)
+{
+    if (strcmp(name, "cuda") == 0)
+        return "0";
+    return strncmp(name, "cuda:", 5) == 0 ? name + 5 : name;
+}

@@ -1,4 +1,5 @@
-/* library.h - what the parts of the C library share: errors and log lines on their way out. */
+/* library.h - what the parts of the C library share: options and settings on their way in, errors and log
+ * lines on their way out. */
 #ifndef MYXTTS_LIBRARY_H
 #define MYXTTS_LIBRARY_H
 
@@ -25,8 +26,23 @@ void library_log_close(LibraryLog *l);
 /* Fills *to (NULL is allowed) and returns the code. */
 int library_error(myxtts_error *to, const Err *from);
 
-/* 1 if a structure of options that says this size of itself has the field that ends at this offset: programs
- * that were built with an older header have a smaller one. */
-#define LIBRARY_HAS(o, field) ((o)->size >= offsetof(__typeof__(*(o)), field) + sizeof(o)->field)
+/* Copies a structure of options, which begins with its size, over *to, which holds the defaults: programs
+ * that were built with an older header have a smaller one. ERR_USAGE if from is NULL, or newer than this
+ * library; whose: "a loader". */
+int library_options(void *to, size_t size, const void *from, const char *whose, Err *err);
+
+/* Settings as options of config_load, each "--key=value". Zero-initialise. */
+typedef struct LibraryArguments {
+    char **of;
+    int count;
+    int names_device; /* data_gpu or model_gpu is among them */
+} LibraryArguments;
+/* settings: "key", "value", ..., NULL; or NULL. */
+int library_arguments_read(LibraryArguments *a, const char *const *settings, Err *err);
+int library_arguments_add(LibraryArguments *a, const char *key, const char *value, Err *err);
+void library_arguments_free(LibraryArguments *a);
+
+/* "cuda:1" is what other programs call GPU 1. */
+const char *library_device(const char *name);
 
 #endif

@@ -14,72 +14,22 @@
 
 /* ---- settings ---- */
 
-/* Options of config_load, each "--key=value". */
-typedef struct Arguments {
-    char **of;
-    int count;
-    int names_device; /* data_gpu or model_gpu is among them */
-} Arguments;
-
-static void arguments_free(Arguments *a)
-{
-    for (int i = 0; i < a->count; i++)
-        free(a->of[i]);
-    free(a->of);
-    *a = (Arguments){0};
-}
-
-static int argument_add(Arguments *a, const char *key, const char *value, Err *err)
-{
-    if (!config_is_key(key)) {
-        const char *nearest = config_nearest_key(key, NULL);
-        err_set(err, ERR_CONFIG, "there is no setting '%s'", key);
-        return nearest ? err_hint(err, "did you mean '%s'?", nearest)
-                       : err_hint(err, "`myxtts config` lists the settings");
-    }
-    char **more = realloc(a->of, ((size_t)a->count + 1) * sizeof *more);
-    size_t cap = strlen(key) + strlen(value) + 4;
-    char *text = more ? malloc(cap) : NULL;
-    if (more)
-        a->of = more;
-    if (!text)
-        return err_set(err, ERR_NOMEM, "no memory for the settings");
-    snprintf(text, cap, "--%s=%s", key, value);
-    a->of[a->count++] = text;
-    a->names_device |= strcmp(key, "model_gpu") == 0 || strcmp(key, "data_gpu") == 0;
-    return 0;
-}
-
-/* "cuda:1" is what other programs call GPU 1. */
-static const char *device_of(const char *name)
-{
-    if (strcmp(name, "cuda") == 0)
-        return "0";
-    return strncmp(name, "cuda:", 5) == 0 ? name + 5 : name;
-}
-
 static int read_settings(myxtts_loader *l, const myxtts_loader_options *o, Err *err)
 {
-    Arguments a = {0};
-    int rc = 0;
-    for (int i = 0; o->settings && o->settings[i] && !rc; i += 2) {
-        if (!o->settings[i + 1])
-            rc = err_set(err, ERR_USAGE, "the setting '%s' has no value", o->settings[i]);
-        else
-            rc = argument_add(&a, o->settings[i], o->settings[i + 1], err);
-    }
+    LibraryArguments a = {0};
+    int rc = library_arguments_read(&a, o->settings, err);
     if (!rc && o->data)
-        rc = argument_add(&a, "data_path", o->data, err);
+        rc = library_arguments_add(&a, "data_path", o->data, err);
     if (!rc)
         rc = config_load(&l->cfg, o->config, a.count, a.of, err);
     const int named = a.names_device;
-    arguments_free(&a);
+    library_arguments_free(&a);
     if (rc)
         return rc;
     /* One device for both, unless the settings say otherwise. */
     if (o->device ||
         (!named && config_is_default(&l->cfg, "model_gpu") && config_is_default(&l->cfg, "data_gpu"))) {
-        snprintf(l->device_name, sizeof l->device_name, "%s", device_of(o->device ? o->device : "cpu"));
+        snprintf(l->device_name, sizeof l->device_name, "%s", library_device(o->device ? o->device : "cpu"));
         l->cfg.model_gpu = l->device_name;
         if (config_is_default(&l->cfg, "data_gpu"))
             l->cfg.data_gpu = l->device_name;
@@ -184,13 +134,8 @@ int myxtts_loader_open(myxtts_loader **out, const myxtts_loader_options *options
     Err err = {0};
     *out = NULL;
     myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
-    if (!options || options->size > sizeof o) {
-        err_set(&err, ERR_USAGE,
-                options ? "the program was built for a newer libmyxtts than %s" : "a loader needs options",
-                myxtts_version());
+    if (library_options(&o, sizeof o, options, "a loader", &err))
         return library_error(e, &err);
-    }
-    memcpy(&o, options, options->size);
     myxtts_loader *l = mem_calloc(1, sizeof *l);
     if (!l) {
         err_set(&err, ERR_NOMEM, "no memory for a loader");
