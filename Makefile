@@ -209,6 +209,9 @@ $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(OUT)/obj/bench/support.a $(OUT)/obj/tests
 	@mkdir -p $(@D)
 	$(CXX) $(CFLAGS.$(VARIANT)) -o $@ $^ $(LDFLAGS) $(LIBS)
 
+# It goes to machines where none of the libraries are.
+$(OUT)/bench/serve: LIBS = -lm -pthread
+
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
 deps:
