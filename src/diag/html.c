@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "diag/html_style.h"
@@ -324,22 +325,6 @@ static void charts(Buf *b, const json_t *r)
     buf_str(b, "</div>\n");
 }
 
-/* The bytes in the letters of base64 (RFC 4648). */
-static void base64(Buf *b, const uint8_t *p, size_t n)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        /* Three bytes make four letters; the last ones are filled up. */
-        const size_t left = n - i;
-        uint32_t v = (uint32_t)p[i] << 16;
-        v |= left > 1 ? (uint32_t)p[i + 1] << 8 : 0;
-        v |= left > 2 ? p[i + 2] : 0;
-        const char four[] = {letters[v >> 18], letters[v >> 12 & 63], left > 1 ? letters[v >> 6 & 63] : '=',
-                             left > 2 ? letters[v & 63] : '='};
-        buf_add(b, four, sizeof four);
-    }
-}
-
 /* One that is not there, or is no PNG, is left out. */
 static void picture(Buf *b, const json_t *p)
 {
@@ -352,7 +337,7 @@ static void picture(Buf *b, const json_t *p)
         buf_str(b, "<img alt=\"");
         put(b, json_object_get(p, "title"));
         buf_str(b, "\" src=\"data:image/png;base64,");
-        base64(b, (const uint8_t *)file.data, file.size);
+        base64_encode(b, file.data, file.size);
         buf_str(b, "\">");
         element(b, "p", " class=\"why\"", json_object_get(p, "note"));
         buf_str(b, "</figure>\n");
