@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "device/devices.h"
 #include "serve/server.h"
 
 #define STOP_SECONDS 30 /* that what is being spoken may take to its end */
@@ -44,6 +46,9 @@ static void catch_signals(void)
 typedef struct Serve {
     const char *checkpoint, *runs, *listen, *token_file, *max_connections, *max_requests, *max_queue,
         *max_text, *max_body, *max_upload, *request_timeout;
+    const char *vocoder, *iterations;
+    Devices devices;
+    Studio *studio;
     Server server;
 } Serve;
 
@@ -108,19 +113,71 @@ static int say_where(const Serve *s, int json, Log *log, Err *err)
     return 0;
 }
 
+/* One studio with all voices; without any there is none. */
+static int open_voices(Serve *s, const CmdLine *line, int most_talks, Log *log, Err *err)
+{
+    const int count = line->positional_count;
+    double iterations = 0;
+    int rc = cmd_number(&iterations, "iterations", s->iterations, 0, 10000, err);
+    if (rc || count == 0)
+        return rc;
+    StudioVoice *voices = mem_calloc((size_t)count, sizeof *voices);
+    if (!voices)
+        return err_set(err, ERR_NOMEM, "no memory for %d voices", count);
+    for (int i = 0; i < count; i++)
+        voices[i] =
+            (StudioVoice){.checkpoint = line->positional[i],
+                          .vocoder = s->vocoder,
+                          .iterations = s->iterations && iterations == 0 ? SOUND_NONE : (int)iterations};
+    rc = devices_open(&s->devices, &line->cfg, log, err);
+    StudioOptions o = {.voices = voices,
+                       .count = count,
+                       .argc = line->setting_count,
+                       .argv = line->settings,
+                       .device = s->devices.model,
+                       .most_talks = most_talks,
+                       .log = log};
+    if (!rc)
+        rc = studio_open(&s->studio, &o, err);
+    free(voices);
+    return rc;
+}
+
+/* What each voice is, as clients see it. */
+static void say_voices(const Serve *s, Log *log)
+{
+    const Catalogue *c = &s->server.catalogue;
+    for (int i = 0; i < c->count; i++) {
+        const Voice *v = studio_voice(s->studio, i);
+        const Checkpoint *f = voice_checkpoint(v), *vocoder = voice_vocoder(v);
+        log_info(log, "voice %s: %s, step %lld, %d speaker%s, sound by %s", c->names[i], f->path,
+                 (long long)f->content.state.step, f->speaker_count, plural((uint64_t)f->speaker_count),
+                 vocoder ? vocoder->path : "Griffin-Lim");
+    }
+}
+
 static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
 {
     ServeOptions o = {.runs = s->runs,
                       .listen = s->listen ? s->listen : "127.0.0.1:8000",
                       .token_file = s->token_file,
                       .log = log};
+    if (line->positional_count == 0 && !s->runs)
+        return err_set(err, ERR_USAGE,
+                       "serve needs --checkpoint D, what `myxtts train` wrote, or --runs FOLDER");
     int rc = take_numbers(s, &o, err);
     if (!rc)
         rc = server_open(&s->server, &o, err);
-    if (rc)
-        return rc;
     catch_signals();
-    if ((rc = say_where(s, line->json, log, err)))
+    if (!rc)
+        rc = open_voices(s, line, o.max_requests, log, err);
+    if (!rc)
+        rc = server_begin(&s->server, s->studio, (const char *const *)line->positional, err);
+    if (!rc)
+        say_voices(s, log);
+    if (!rc)
+        rc = say_where(s, line->json, log, err);
+    if (rc)
         return rc;
     while (!signals)
         clock_sleep(0.1);
@@ -136,6 +193,8 @@ int cmd_serve(int argc, char **argv, Log *log)
         {"checkpoint", "D", &s.checkpoint, NULL,
          "a voice: a checkpoint, or a folder of them; may be given again"},
         {"runs", "FOLDER", &s.runs, NULL, "show the trainings in this folder"},
+        {"vocoder", "PATH", &s.vocoder, NULL, "what makes the sound, as for synth"},
+        {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim, as for synth"},
         {"listen", "HOST:PORT", &s.listen, NULL, "where (127.0.0.1:8000); port 0: any that is free"},
         {"token-file", "F", &s.token_file, NULL, "clients must send the line in this file as Bearer token"},
         {"max-connections", "N", &s.max_connections, NULL, "open at once (2000)"},
@@ -163,6 +222,8 @@ int cmd_serve(int argc, char **argv, Log *log)
     if (rc)
         code = cmd_fail(log, &err);
     server_close(&s.server);
+    studio_close(s.studio);
+    devices_close(&s.devices);
     cmd_line_close(&line);
     free(args);
     return code;

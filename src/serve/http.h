@@ -45,6 +45,7 @@ typedef struct HttpRoute {
 const char *http_path(const HttpRequest *r); /* unescaped, UTF-8; begins with / */
 const char *http_rest(const HttpRequest *r); /* the path behind the route's; "" where it has no star */
 int http_is_head(const HttpRequest *r);
+int http_has_body(const HttpRequest *r); /* its route takes one */
 /* From the query string, unescaped; NULL: not there. It may not be UTF-8. */
 const char *http_query(HttpRequest *r, const char *name);
 const char *http_header(HttpRequest *r, const char *name);
@@ -68,6 +69,8 @@ int http_answer_json(HttpRequest *r, int status, json_t *o); /* takes o; NULL: m
 /* param, code: may be NULL. The type follows from the status. */
 int http_answer_error(HttpRequest *r, int status, const char *param, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* The JSON text of such an error, malloc'd; NULL: memory is short. */
+char *http_error_text(int status, const char *param, const char *code, const char *message);
 /* A regular file, in parts where the client asks for them (Range). path must have been checked. 404 when it
  * is not there. */
 int http_answer_file(HttpRequest *r, const char *path, const char *type);

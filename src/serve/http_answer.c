@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "serve/http_private.h"
 
@@ -25,6 +26,8 @@ const char *http_rest(const HttpRequest *r)
 }
 
 int http_is_head(const HttpRequest *r) { return r->head; }
+
+int http_has_body(const HttpRequest *r) { return r->route->takes_body; }
 
 const char *http_query(HttpRequest *r, const char *name)
 {
@@ -278,6 +281,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *block, size_t mos
 {
     HttpRequest *r = arg;
     Err err = {0};
+    guard_moved(r);
     while (r->out_at == r->out.size && !r->ended) {
         buf_clear(&r->out);
         r->out_at = 0;
@@ -306,6 +310,7 @@ int http_answer_stream(HttpRequest *r, const char *type, const HttpStream *s)
     pthread_mutex_lock(&r->h->lock);
     r->stream = *s;
     r->streams = 1;
+    r->moved = clock_now();
     pthread_mutex_unlock(&r->h->lock);
     http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     return queue(r, 200, type,

@@ -11,7 +11,8 @@
 #include "base/clock.h"
 #include "serve/http_private.h"
 
-#define LOOK_EVERY 0.1 /* seconds */
+#define SEND_BYTES (128 << 10) /* that wait in a socket */
+#define LOOK_EVERY 0.1         /* seconds */
 
 /* --- phases of a connection --- */
 
@@ -30,6 +31,8 @@ void guard_notify(void *arg, struct MHD_Connection *c, void **context,
         k->h = h;
         k->fd = info ? info->connect_fd : -1;
         k->deadline = clock_now() + h->o.timeout;
+        /* Else the system keeps megabytes for a client that does not read. */
+        setsockopt(k->fd, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
         pthread_mutex_lock(&h->lock);
         k->next = h->connections;
         if (k->next)
@@ -102,6 +105,13 @@ void http_extend(HttpRequest *r, double seconds)
     pthread_mutex_unlock(&r->h->lock);
 }
 
+void guard_moved(HttpRequest *r)
+{
+    pthread_mutex_lock(&r->h->lock);
+    r->moved = clock_now();
+    pthread_mutex_unlock(&r->h->lock);
+}
+
 /* --- waiting --- */
 
 int guard_wait(HttpRequest *r)
@@ -128,8 +138,10 @@ static void wake(HttpRequest *r)
 {
     if (r->waits) {
         r->waits = 0;
-        if (r->streams)
-            r->connection->deadline = clock_now() + r->time_left;
+        if (r->streams) {
+            r->moved = clock_now();
+            r->connection->deadline = r->moved + r->time_left;
+        }
         MHD_resume_connection(r->mhd);
     } else {
         r->woken = 1;
@@ -172,6 +184,13 @@ void guard_cut(HttpRequest *r, int status, const char *message)
     if (!r->connection->cut)
         cut(r->connection, status, message);
     pthread_mutex_unlock(&r->h->lock);
+}
+
+/* Under the lock: a stream that nobody has taken anything of for too long. */
+static int stands_still(const HttpConnection *k, double now)
+{
+    const HttpRequest *r = k->request;
+    return k->phase == HTTP_ANSWERING && r && r->streams && !r->waits && now > r->moved + k->h->o.timeout;
 }
 
 /* Under the lock: the deadline of a phase is over. */
@@ -231,7 +250,7 @@ static void *guard_main(void *arg)
             break;
         double now = clock_now();
         for (HttpConnection *k = h->connections; k; k = k->next)
-            if (!k->cut && now > k->deadline)
+            if (!k->cut && (now > k->deadline || stands_still(k, now)))
                 overdue(k);
         if (fds && who)
             look_for_leavers(h, fds, who, cap);

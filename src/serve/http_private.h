@@ -61,6 +61,7 @@ struct HttpRequest {
     atomic_int gone;  /* the client has left, or the server ends */
     atomic_int late;  /* took too long */
     int answering;    /* counted in the server's answering */
+    double moved;     /* when the stream was last taken from */
     double time_left; /* of a stream that waits: what its client has left when it goes on */
 };
 
@@ -90,14 +91,13 @@ void guard_idle(HttpRequest *r);     /* its request is over */
 /* Sends a whole answer past libmicrohttpd, which cannot answer in the middle of a body, and ends the
  * connection. */
 void guard_cut(HttpRequest *r, int status, const char *message);
+void guard_moved(HttpRequest *r); /* a client takes more of its stream */
 /* Suspends the connection until http_wake. 0: not now, ask again. */
 int guard_wait(HttpRequest *r);
 
 /* http_answer.c */
 int http_refuse(HttpRequest *r, int status, const char *code, const char *message);
 void http_count(Http *h, const HttpRequest *r, int status); /* under the lock */
-/* The body of an error. */
-char *http_error_text(int status, const char *param, const char *code, const char *message);
 
 /* http_check.c: may this request be answered? 0, or it has been refused. */
 int http_check(HttpRequest *r, const char *method);

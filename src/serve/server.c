@@ -9,16 +9,64 @@
 #include "base/file.h"
 #include "serve/page.h"
 #include "serve/runs_routes.h"
+#include "serve/speech.h"
 
 static int answer_health(HttpRequest *r, void *arg, Err *err)
 {
-    return http_answer_json(r, 200, json_pack("{s:s}", "status", "ok"));
+    const Server *s = arg;
+    return http_answer_json(r, 200, json_pack("{s:s, s:i}", "status", "ok", "voices", s->catalogue.count));
+}
+
+static int answer_models(HttpRequest *r, void *arg, Err *err)
+{
+    const Server *s = arg;
+    return http_answer_json(r, 200, catalogue_models(&s->catalogue));
+}
+
+/* One of the models, as OpenAI's clients retrieve it. */
+static int answer_model(HttpRequest *r, void *arg, Err *err)
+{
+    const Server *s = arg;
+    json_t *all = catalogue_models(&s->catalogue);
+    int voice = catalogue_find(&s->catalogue, http_rest(r));
+    json_t *one = voice < 0 ? NULL : json_array_get(json_object_get(all, "data"), (size_t)voice);
+    int rc = one ? http_answer_json(r, 200, json_incref(one))
+                 : http_answer_error(r, 404, "model", "model_not_found", "there is no such model");
+    json_decref(all);
+    return rc;
+}
+
+static int answer_voices(HttpRequest *r, void *arg, Err *err)
+{
+    const Server *s = arg;
+    return http_answer_json(r, 200, catalogue_voices(&s->catalogue));
+}
+
+static int answer_metrics(HttpRequest *r, void *arg, Err *err)
+{
+    Server *s = arg;
+    Buf text = {0};
+    metrics_text(&s->metrics, &text, s->http, s->studio, clock_now() - s->began);
+    int rc = text.failed
+                 ? err_set(err, ERR_NOMEM, "no memory for the metrics")
+                 : http_answer(r, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.size);
+    buf_free(&text);
+    return rc;
 }
 
 static const HttpRoute routes[] = {
-    {"GET", "/health", answer_health, .open = 1},      {"GET", "/v1/runs", runs_answer_list, .open = 0},
-    {"GET", "/v1/runs/*", runs_answer_one, .open = 0}, {"GET", "/", page_answer, .open = 1},
-    {"GET", "/runs", page_answer, .open = 1},          {"GET", "/page/*", page_answer, .open = 1},
+    {"POST", "/v1/audio/speech", speech_answer, .takes_body = 1, .body_type = "application/json"},
+    {"GET", "/v1/audio/speech", speech_answer, .open = 0},
+    {"GET", "/v1/models", answer_models, .open = 0},
+    {"GET", "/v1/models/*", answer_model, .open = 0},
+    {"GET", "/v1/voices", answer_voices, .open = 0},
+    {"GET", "/health", answer_health, .open = 1},
+    {"GET", "/metrics", answer_metrics, .open = 0},
+    {"GET", "/v1/runs", runs_answer_list, .open = 0},
+    {"GET", "/v1/runs/*", runs_answer_one, .open = 0},
+    {"GET", "/", page_answer, .open = 1},
+    {"GET", "/runs", page_answer, .open = 1},
+    {"GET", "/page/*", page_answer, .open = 1},
 };
 
 /* One line of at least 16 printable characters. */
@@ -48,8 +96,9 @@ static int read_token(Server *s, const char *path, Err *err)
 
 int server_open(Server *s, const ServeOptions *o, Err *err)
 {
-    int fd = -1, rc = 0;
-    *s = (Server){.o = *o, .began = clock_now()};
+    int rc = 0;
+    *s = (Server){.o = *o, .fd = -1, .began = clock_now()};
+    metrics_open(&s->metrics);
     if (o->token_file)
         rc = read_token(s, o->token_file, err);
     if (!rc)
@@ -62,21 +111,29 @@ int server_open(Server *s, const ServeOptions *o, Err *err)
     if (!rc && o->runs)
         rc = runs_open(&s->runs, o->runs, err);
     if (!rc)
-        rc = http_listen(&fd, &s->address, o->listen, err);
-    HttpOptions http = {.fd = fd,
+        rc = http_listen(&s->fd, &s->address, o->listen, err);
+    if (rc)
+        server_close(s);
+    return rc;
+}
+
+int server_begin(Server *s, Studio *studio, const char *const *paths, Err *err)
+{
+    int rc = studio ? catalogue_open(&s->catalogue, studio, paths, err) : 0;
+    if (rc)
+        return rc;
+    s->studio = studio;
+    HttpOptions http = {.fd = s->fd,
                         .routes = routes,
                         .count = sizeof routes / sizeof *routes,
                         .arg = s,
                         .token = s->token,
-                        .max_connections = o->max_connections,
-                        .max_body = o->max_body,
-                        .timeout = o->request_timeout,
-                        .log = o->log};
-    if (!rc)
-        rc = http_open(&s->http, &http, err);
-    if (rc)
-        server_close(s);
-    return rc;
+                        .max_connections = s->o.max_connections,
+                        .max_body = s->o.max_body,
+                        .timeout = s->o.request_timeout,
+                        .log = s->o.log};
+    s->fd = -1; /* it closes the socket, whatever happens */
+    return http_open(&s->http, &http, err);
 }
 
 void server_stop(Server *s, double seconds, const volatile int *at_once)
@@ -86,8 +143,14 @@ void server_stop(Server *s, double seconds, const volatile int *at_once)
 
 void server_close(Server *s)
 {
+    if (!s->o.listen)
+        return;
     http_close(s->http);
     runs_close(s->runs);
+    if (s->fd >= 0)
+        close(s->fd);
+    catalogue_close(&s->catalogue);
+    metrics_close(&s->metrics);
     free(s->token);
     *s = (Server){0};
 }

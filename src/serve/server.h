@@ -5,13 +5,14 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "serve/catalogue.h"
 #include "serve/http.h"
 #include "serve/runs.h"
 
-typedef struct Studio Studio;
+#include "serve/metrics.h"
+#include "studio/studio.h"
 
 typedef struct ServeOptions {
-    Studio *studio;         /* the voices; NULL: none, trainings are shown only */
     const char *runs;       /* a folder of trainings; NULL: none is shown */
     const char *listen;     /* HOST:PORT */
     const char *token_file; /* NULL: everybody on this machine may ask */
@@ -27,14 +28,23 @@ typedef struct ServeOptions {
 
 typedef struct Server {
     ServeOptions o;
+    Studio *studio;      /* the voices; NULL: there are none, trainings are shown only */
     HttpAddress address; /* where it listens */
+    int fd;              /* the socket, until the HTTP server has it; -1 then */
     Http *http;
-    Runs *runs;  /* NULL: none are shown */
+    Runs *runs; /* NULL: none are shown */
+    Catalogue catalogue;
+    Metrics metrics;
     char *token; /* NULL: none */
     double began;
 } Server;
 
+/* Takes the address; clients that come now wait. ERR_USAGE for an address that others can reach without a
+ * token. A failed one is closed. */
 int server_open(Server *s, const ServeOptions *o, Err *err);
+/* Begins to answer. paths: what the studio's voices were opened from. studio: NULL for none; it must outlive
+ * server_close. */
+int server_begin(Server *s, Studio *studio, const char *const *paths, Err *err);
 /* Finishes what is being spoken, within so many seconds or until *at_once is not 0. */
 void server_stop(Server *s, double seconds, const volatile int *at_once);
 void server_close(Server *s); /* a zeroed or closed one is allowed */

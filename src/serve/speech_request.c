@@ -1,0 +1,244 @@
+/* speech_request.c - see speech_request.h. */
+#include "serve/speech_request.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/utf8.h"
+
+#define SHOWN 80 /* bytes of a client's text in a message */
+
+static int fault_set(SpeechFault *f, int status, const char *param, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+static int fault_set(SpeechFault *f, int status, const char *param, const char *code, const char *fmt, ...)
+{
+    va_list ap;
+    *f = (SpeechFault){.status = status, .param = param, .code = code};
+    va_start(ap, fmt);
+    vsnprintf(f->message, sizeof f->message, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+static int no_memory(SpeechFault *f)
+{
+    return fault_set(f, 503, NULL, "server_error", "there is no memory for the request");
+}
+
+/* --- members --- */
+
+/* A string of the object, copied; NULL where there is none or it is null. */
+static int take_text(SpeechRequest *q, const char **out, const json_t *o, const char *key, SpeechFault *f)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_string(v))
+        return fault_set(f, 400, key, "invalid_type", "%s must be a string", key);
+    *out = block_strndup(&q->memory, json_string_value(v), json_string_length(v));
+    return *out ? 0 : no_memory(f);
+}
+
+static int take_number(double *out, const json_t *o, const char *key, double low, double high, SpeechFault *f)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_number(v))
+        return fault_set(f, 400, key, "invalid_type", "%s must be a number", key);
+    *out = json_number_value(v);
+    if (isfinite(*out) && *out >= low && *out <= high)
+        return 0;
+    return fault_set(f, 400, key, "invalid_value", "%s is %g, but must be from %g to %g", key, *out, low,
+                     high);
+}
+
+static int take_flag(int *out, const json_t *o, const char *key, SpeechFault *f)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_boolean(v))
+        return fault_set(f, 400, key, "invalid_type", "%s must be true or false", key);
+    *out = json_is_true(v);
+    return 0;
+}
+
+static int is_blank(const char *p, size_t n) { return strspn(p, " \t\r\n") >= n; }
+
+static int take_input(SpeechRequest *q, const json_t *o, const SpeechLimits *limits, SpeechFault *f)
+{
+    int rc = take_text(q, &q->input, o, "input", f);
+    if (rc)
+        return rc;
+    if (!q->input)
+        return fault_set(f, 400, "input", "missing_required_parameter",
+                         "input is missing: the text to speak");
+    q->input_size = strlen(q->input);
+    if (is_blank(q->input, q->input_size))
+        return fault_set(f, 400, "input", "empty_string", "input is empty: there is nothing to speak");
+    size_t characters = utf8_count(q->input, q->input_size);
+    if (characters > (size_t)limits->text)
+        return fault_set(f, 400, "input", "string_above_max_length",
+                         "input has %zu characters; the most is %d", characters, limits->text);
+    return 0;
+}
+
+/* A name, or an object with an id. */
+static int take_voice(SpeechRequest *q, const json_t *o, SpeechFault *f)
+{
+    const json_t *v = json_object_get(o, "voice");
+    if (!json_is_object(v))
+        return take_text(q, &q->voice, o, "voice", f);
+    if (take_text(q, &q->voice, v, "id", f) || !q->voice)
+        return fault_set(f, 400, "voice", "invalid_type", "voice must be a name, or an object with an id");
+    return 0;
+}
+
+static int take_format(SpeechRequest *q, const json_t *o, SpeechFault *f)
+{
+    const char *name = NULL, *stream = NULL;
+    char shown[SHOWN];
+    int rc = take_text(q, &name, o, "response_format", f);
+    if (!rc)
+        rc = take_text(q, &stream, o, "stream_format", f);
+    if (rc)
+        return rc;
+    if (sound_format_find(&q->format, name ? name : "mp3")) {
+        utf8_show(shown, sizeof shown, name ? name : "mp3");
+        return fault_set(f, 400, "response_format", "invalid_value",
+                         "response_format '%s' cannot be made here: use mp3, wav, flac, opus or pcm", shown);
+    }
+    q->events = stream && strcmp(stream, "sse") == 0;
+    if (stream && !q->events && strcmp(stream, "audio") != 0) {
+        utf8_show(shown, sizeof shown, stream);
+        return fault_set(f, 400, "stream_format", "invalid_value",
+                         "stream_format '%s' is not known: use audio or sse", shown);
+    }
+    return 0;
+}
+
+/* A data URL is taken too: what is before its comma is its type. */
+static int take_recording(SpeechRequest *q, const json_t *o, const SpeechLimits *limits, SpeechFault *f)
+{
+    const json_t *v = json_object_get(o, "reference");
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_string(v))
+        return fault_set(f, 400, "reference", "invalid_type",
+                         "reference must be a string: a sound file in base64");
+    const char *text = json_string_value(v);
+    size_t n = json_string_length(v);
+    if (n >= 5 && strncmp(text, "data:", 5) == 0) {
+        const char *comma = memchr(text, ',', n);
+        size_t skip = comma ? (size_t)(comma - text) + 1 : 0;
+        text += skip;
+        n -= skip;
+    }
+    if (n / 4 * 3 > limits->upload + 3)
+        return fault_set(f, 413, "reference", "upload_too_large", "reference has %zu bytes; the most is %zu",
+                         n / 4 * 3, limits->upload);
+    if (base64_decode(&q->recording, text, n))
+        return fault_set(f, 400, "reference", "invalid_value", "reference is not base64");
+    if (q->recording.failed)
+        return no_memory(f);
+    if (q->recording.size == 0)
+        return fault_set(f, 400, "reference", "invalid_value", "reference is empty: it must be a sound file");
+    q->has_recording = 1;
+    return 0;
+}
+
+static int take_members(SpeechRequest *q, const json_t *o, const SpeechLimits *limits, SpeechFault *f)
+{
+    int rc = take_input(q, o, limits, f);
+    if (!rc)
+        rc = take_text(q, &q->model, o, "model", f);
+    if (!rc)
+        rc = take_voice(q, o, f);
+    if (!rc)
+        rc = take_format(q, o, f);
+    if (!rc)
+        rc = take_number(&q->speed, o, "speed", 0.25, 4, f);
+    if (!rc)
+        rc = take_number(&q->pitch, o, "pitch", -24, 24, f);
+    if (!rc)
+        rc = take_flag(&q->details, o, "details", f);
+    if (!rc)
+        rc = take_recording(q, o, limits, f);
+    return rc;
+}
+
+/* --- the whole --- */
+
+int speech_request_parse(SpeechRequest *q, const char *body, size_t size, const SpeechLimits *limits,
+                         SpeechFault *fault)
+{
+    json_error_t e;
+    *q = (SpeechRequest){.speed = 1};
+    *fault = (SpeechFault){0};
+    json_t *o = json_loadb(body, size, 0, &e);
+    if (!o) {
+        char shown[200];
+        utf8_show(shown, sizeof shown, e.text);
+        return fault_set(fault, 400, NULL, "invalid_json",
+                         "the body is no valid JSON: line %d, column %d: %s", e.line, e.column, shown);
+    }
+    int rc = json_is_object(o)
+                 ? take_members(q, o, limits, fault)
+                 : fault_set(fault, 400, NULL, "invalid_json", "the body must be a JSON object");
+    json_decref(o);
+    return rc;
+}
+
+/* Numbers and flags are text in a query. */
+static json_t *query_value(const char *name, const char *text)
+{
+    if (strcmp(name, "speed") == 0 || strcmp(name, "pitch") == 0) {
+        char *end;
+        errno = 0;
+        double x = strtod(text, &end);
+        return !errno && *text && !*end && isfinite(x) ? json_real(x) : json_string("");
+    }
+    if (strcmp(name, "details") == 0 && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0))
+        return json_true();
+    if (strcmp(name, "details") == 0 && (strcmp(text, "false") == 0 || strcmp(text, "0") == 0))
+        return json_false();
+    return json_string(text);
+}
+
+int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
+                         SpeechFault *fault)
+{
+    static const char *const names[] = {"input",         "model", "voice", "response_format",
+                                        "stream_format", "speed", "pitch", "details"};
+    *q = (SpeechRequest){.speed = 1};
+    *fault = (SpeechFault){0};
+    json_t *o = json_object();
+    int rc = o ? 0 : no_memory(fault);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !rc; i++) {
+        const char *text = get(arg, names[i]);
+        if (!text)
+            continue;
+        if (utf8_valid(text, strlen(text)) != strlen(text))
+            rc = fault_set(fault, 400, names[i], "invalid_value", "%s is not UTF-8", names[i]);
+        else if (json_object_set_new(o, names[i], query_value(names[i], text)))
+            rc = no_memory(fault);
+    }
+    if (!rc)
+        rc = take_members(q, o, limits, fault);
+    json_decref(o);
+    return rc;
+}
+
+void speech_request_free(SpeechRequest *q)
+{
+    block_free(&q->memory);
+    buf_free(&q->recording);
+    *q = (SpeechRequest){0};
+}

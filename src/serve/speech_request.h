@@ -1,0 +1,45 @@
+/* speech_request.h - what a client wants spoken: JSON, or a query string, into a checked struct. It knows
+ * nothing of HTTP or voices. Threads: any. */
+#ifndef MYXTTS_SPEECH_REQUEST_H
+#define MYXTTS_SPEECH_REQUEST_H
+
+#include <stddef.h>
+
+#include "audio/sound_format.h"
+#include "base/mem.h"
+
+typedef struct SpeechLimits {
+    int text;      /* characters */
+    size_t upload; /* bytes of a recording */
+} SpeechLimits;
+
+typedef struct SpeechRequest {
+    Block memory; /* of the strings */
+    const char *input;
+    size_t input_size;
+    const char *model, *voice; /* NULL: not given */
+    SoundFormat format;
+    double speed, pitch;
+    Buf recording;
+    int has_recording;
+    int events;  /* stream_format sse */
+    int details; /* events for the parts of the text */
+} SpeechRequest;
+
+/* What is wrong, for the answer. */
+typedef struct SpeechFault {
+    int status;
+    const char *param, *code; /* may be NULL */
+    char message[400];
+} SpeechFault;
+
+/* 0, or -1 and the fault. Call speech_request_free either way. */
+int speech_request_parse(SpeechRequest *q, const char *body, size_t size, const SpeechLimits *limits,
+                         SpeechFault *fault);
+/* The same from a query string; get returns NULL for what is not there. */
+typedef const char *(*SpeechGet)(void *arg, const char *name);
+int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
+                         SpeechFault *fault);
+void speech_request_free(SpeechRequest *q);
+
+#endif
