@@ -1,0 +1,519 @@
+/* test_serve.c - `myxtts serve`: the API of docs/SERVER.md, sound byte for byte as `synth` writes it, tokens,
+ * limits, clients that leave, and how it stops. */
+#include "support/command_testing.h"
+#include "support/http_testing.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "base/base64.h"
+
+static struct {
+    Corpus *c;
+    char run[256];
+    ServeRun server;
+} lab;
+
+#define LONG_TEXT "old hill. green hill. old stone, green stone. the hill is old. the stone is green. "
+
+static int setup_lab(void **state)
+{
+    void *made = NULL;
+    if (corpus_setup(&made))
+        return -1;
+    lab.c = made;
+    snprintf(lab.run, sizeof lab.run, "%s/run", lab.c->root);
+    make_served_voice(lab.c, lab.run);
+    json_decref(run_json(ARGS("export", "--checkpoint", lab.run, "--output",
+                              path_of(lab.c->root, "small.safetensors"), "--precision", "float32", "--json"),
+                         NULL));
+    serve_start(&lab.server, ARGS("--checkpoint", lab.run, path_of(lab.c->root, "small.safetensors"),
+                                  "--max-text", "2000", "--max-upload", "0.1"));
+    return 0;
+}
+
+static int teardown_lab(void **state)
+{
+    void *made = lab.c;
+    serve_stop(&lab.server);
+    return corpus_teardown(&made);
+}
+
+static int port(void) { return lab.server.port; }
+
+/* The object of an answer with this status. */
+static json_t *object_of(Reply *r, int status)
+{
+    if (r->status != status)
+        fail_msg("status %d where %d was expected: %s", r->status, status, r->body.data ? r->body.data : "");
+    json_t *o = json_loadb(r->body.data ? r->body.data : "", r->body.size, 0, NULL);
+    if (!o)
+        fail_msg("no JSON: %s", r->body.data ? r->body.data : "");
+    reply_free(r);
+    return o;
+}
+
+static json_t *get_json(const char *path)
+{
+    Reply r;
+    ask(&r, port(), "GET", path, NULL, NULL, 0);
+    return object_of(&r, 200);
+}
+
+/* What `synth` writes into a pipe. */
+static Buf synth(const char *text, const char *option, const char *value)
+{
+    const char *args[MAX_ARGS] = {"synth", "--checkpoint", lab.run, "--text", text, "--output", "-"};
+    args[7] = option;
+    args[8] = option ? value : NULL;
+    Run r;
+    run_program_env(&r, args, NULL);
+    assert_int_equal(r.code, 0);
+    Buf out = {0};
+    buf_add(&out, r.stdout_text.data, r.stdout_text.size);
+    run_free(&r);
+    return out;
+}
+
+static void same(const Buf *a, const char *b, size_t size)
+{
+    if (a->size != size || memcmp(a->data, b, size) != 0)
+        fail_msg("%zu and %zu bytes are not the same", a->size, size);
+}
+
+/* ---- what is said of it ---- */
+
+static void voices_are_listed(void **state)
+{
+    json_t *o = get_json("/v1/models"), *first = json_array_get(json_object_get(o, "data"), 0);
+    assert_string_equal(text_at(o, "object"), "list");
+    assert_int_equal(json_array_size(json_object_get(o, "data")), 2);
+    assert_string_equal(text_at(first, "id"), "run");
+    assert_string_equal(text_at(first, "object"), "model");
+    json_decref(o);
+    o = get_json("/v1/models/small");
+    assert_string_equal(text_at(o, "id"), "small");
+    json_decref(o);
+    o = get_json("/v1/voices");
+    first = json_array_get(json_object_get(o, "data"), 0);
+    assert_int_equal(json_integer_value(json_object_get(first, "sample_rate")), 8000);
+    assert_int_equal(json_integer_value(json_object_get(first, "step")), 20);
+    assert_string_equal(text_at(first, "vocoder"), "vocoder");
+    assert_int_equal(json_array_size(json_object_get(first, "speakers")), 4);
+    json_decref(o);
+    o = get_json("/health");
+    assert_string_equal(text_at(o, "status"), "ok");
+    json_decref(o);
+}
+
+/* ---- sound ---- */
+
+static void sound_is_that_of_synth(void **state)
+{
+    static const char text[] = LONG_TEXT;
+    char json[512];
+    Reply r;
+    Buf expected = synth(text, NULL, NULL);
+    snprintf(json, sizeof json,
+             "{\"model\":\"run\",\"input\":\"%s\",\"voice\":\"alloy\",\"response_format\":\"wav\"}", text);
+    post_json(&r, port(), json);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_header(&r, "Content-Type"), "audio/wav");
+    same(&expected, r.body.data, r.body.size);
+    reply_free(&r);
+    snprintf(json, sizeof json, "{\"model\":\"small\",\"input\":\"%s\",\"response_format\":\"pcm\"}", text);
+    post_json(&r, port(), json);
+    assert_string_equal(reply_header(&r, "X-Sample-Rate"), "8000");
+    expected.size -= 44;
+    memmove(expected.data, expected.data + 44, expected.size);
+    same(&expected, r.body.data, r.body.size);
+    reply_free(&r);
+    buf_free(&expected);
+    static const char *const ways[][3] = {{"--speaker", "boris", "\"voice\":\"boris\""},
+                                          {"--speaker", "boris", "\"voice\":{\"id\":\"boris\"}"},
+                                          {"--speed", "1.5", "\"speed\":1.5"},
+                                          {"--pitch", "3", "\"pitch\":3"}};
+    for (int i = 0; i < 4; i++) {
+        expected = synth("green hill", ways[i][0], ways[i][1]);
+        snprintf(json, sizeof json, "{\"input\":\"green hill\",\"response_format\":\"wav\",%s}", ways[i][2]);
+        post_json(&r, port(), json);
+        same(&expected, r.body.data, r.body.size);
+        reply_free(&r);
+        buf_free(&expected);
+    }
+    expected = synth("green hill", NULL, NULL);
+    ask(&r, port(), "GET", "/v1/audio/speech?input=green+hill&response_format=wav&model=tts-1", NULL, NULL,
+        0);
+    same(&expected, r.body.data, r.body.size);
+    reply_free(&r);
+    buf_free(&expected);
+}
+
+static void a_recording_lends_its_voice(void **state)
+{
+    size_t size;
+    const char *clip = clip_path(lab.c, 3);
+    Buf file = read_file(clip), json = {0}, expected = synth("green hill", "--reference", clip);
+    Reply r;
+    buf_str(&json, "{\"input\":\"green hill\",\"response_format\":\"wav\",\"reference\":\"");
+    base64_encode(&json, file.data, file.size);
+    buf_str(&json, "\"}");
+    post_json(&r, port(), json.data);
+    same(&expected, r.body.data, r.body.size);
+    reply_free(&r);
+    buf_free(&json);
+    /* More than --max-upload. */
+    uint8_t *wav = make_wav(&size, 1, 8, 8000, 1);
+    buf_str(&json, "{\"input\":\"green hill\",\"reference\":\"");
+    base64_encode(&json, wav, size);
+    buf_str(&json, "\"}");
+    post_json(&r, port(), json.data);
+    json_decref(object_of(&r, 413));
+    free(wav);
+    buf_free(&json);
+    buf_free(&file);
+    buf_free(&expected);
+}
+
+static void every_format_is_sent(void **state)
+{
+    static const char *const formats[][3] = {{"wav", "audio/wav", "RIFF"},
+                                             {"flac", "audio/flac", "fLaC"},
+                                             {"opus", "audio/ogg", "OggS"},
+                                             {"mp3", "audio/mpeg", ""}};
+    for (int i = 0; i < 4; i++) {
+        char json[200];
+        Reply r;
+        snprintf(json, sizeof json, "{\"input\":\"green hill\",\"response_format\":\"%s\"}", formats[i][0]);
+        post_json(&r, port(), json);
+        if (r.status == 400 && strstr(r.body.data, "cannot be made here")) {
+            print_message("SKIPPED: this libsndfile writes no %s\n", formats[i][0]);
+            reply_free(&r);
+            continue;
+        }
+        assert_int_equal(r.status, 200);
+        assert_string_equal(reply_header(&r, "Content-Type"), formats[i][1]);
+        assert_true(r.whole && r.body.size > 100);
+        assert_memory_equal(r.body.data, formats[i][2], strlen(formats[i][2]));
+        reply_free(&r);
+    }
+}
+
+/* The events of an answer, an array. */
+static json_t *events_of(Reply *r)
+{
+    json_t *all = json_array();
+    assert_int_equal(r->status, 200);
+    assert_string_equal(reply_header(r, "Content-Type"), "text/event-stream");
+    for (const char *p = r->body.data; *p; p = strstr(p, "\n\n") + 2) {
+        assert_memory_equal(p, "data: ", 6);
+        assert_non_null(strstr(p, "\n\n"));
+        json_t *o = json_loadb(p + 6, (size_t)(strstr(p, "\n\n") - p) - 6, 0, NULL);
+        assert_non_null(o);
+        json_array_append_new(all, o);
+    }
+    reply_free(r);
+    return all;
+}
+
+static void check_part(const json_t *e, double *end)
+{
+    const json_t *symbols = json_object_get(e, "symbols"), *mel = json_object_get(e, "mel");
+    double at = json_number_value(json_object_get(e, "start"));
+    assert_true(at >= *end - 1e-6);
+    *end = json_number_value(json_object_get(e, "end"));
+    assert_true(json_array_size(symbols) > 3);
+    for (size_t i = 0; i < json_array_size(symbols); i++) {
+        const json_t *s = json_array_get(symbols, i);
+        assert_true(json_number_value(json_object_get(s, "start")) >= at - 1e-6);
+        at = json_number_value(json_object_get(s, "end"));
+        assert_true(at <= *end + 1e-6 && *text_at(s, "symbol"));
+    }
+    Buf bytes = {0};
+    assert_int_equal(base64_decode(&bytes, text_at(mel, "data"), strlen(text_at(mel, "data"))), 0);
+    assert_int_equal(bytes.size, 16 * json_integer_value(json_object_get(mel, "frames")));
+    assert_int_equal(json_integer_value(json_object_get(mel, "bands")), 16);
+    buf_free(&bytes);
+}
+
+static void events_carry_the_sound_and_its_parts(void **state)
+{
+    Reply r;
+    Buf sound = {0}, expected = synth("old hill. green hill.", NULL, NULL);
+    int parts = 0, done = 0;
+    double end = 0;
+    post_json(&r, port(),
+              "{\"input\":\"old hill. green hill.\",\"response_format\":\"wav\",\"stream_format\":\"sse\","
+              "\"details\":true}");
+    json_t *all = events_of(&r);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *e = json_array_get(all, i);
+        const char *type = text_at(e, "type");
+        assert_false(done);
+        if (strcmp(type, "speech.audio.delta") == 0) {
+            assert_true(parts > 0);
+            assert_int_equal(base64_decode(&sound, text_at(e, "audio"), strlen(text_at(e, "audio"))), 0);
+        } else if (strcmp(type, "speech.part") == 0) {
+            check_part(e, &end);
+            assert_string_equal(text_at(e, "said"), parts ? "green hill." : "old hill.");
+            assert_int_equal(json_integer_value(json_object_get(e, "part")), parts++);
+        } else {
+            assert_string_equal(type, "speech.audio.done");
+            assert_true(number_at(e, "usage", "input_tokens") > 10 &&
+                        number_at(e, "usage", "output_tokens") > 10);
+            done = 1;
+        }
+    }
+    assert_true(done && parts == 2);
+    same(&expected, sound.data, sound.size);
+    json_decref(all);
+    buf_free(&sound);
+    buf_free(&expected);
+}
+
+/* ---- errors ---- */
+
+static void expect_error(const char *json, int status, const char *param, const char *word)
+{
+    Reply r;
+    post_json(&r, port(), json);
+    json_t *o = object_of(&r, status), *e = json_object_get(o, "error");
+    assert_string_equal(text_at(e, "type"), "invalid_request_error");
+    assert_string_equal(text_at(e, "param"), param);
+    if (!strstr(text_at(e, "message"), word))
+        fail_msg("\"%s\" is not in: %s", word, text_at(e, "message"));
+    json_decref(o);
+}
+
+static void errors_say_what_is_there(void **state)
+{
+    expect_error("{\"input\":\"a\",\"model\":\"nobody\"}", 404, "model", "run, small");
+    expect_error("{\"input\":\"a\",\"voice\":\"nobody\"}", 400, "voice", "anna, boris");
+    expect_error("{\"input\":\"a\",\"response_format\":\"aac\"}", 400, "response_format", "mp3, wav, flac");
+    expect_error("{\"model\":\"run\"}", 400, "input", "missing");
+    expect_error("{\"input\":\"\\u2603\"}", 400, "input", "nothing to speak");
+    expect_error("{\"input\":\"a\",\"speed\":4.5}", 400, "speed", "0.25 to 4");
+    expect_error("{\"input\":\"a\",\"reference\":\"UklGRg==\"}", 400, "reference", "reference");
+    Reply r;
+    ask(&r, port(), "DELETE", "/v1/audio/speech", NULL, NULL, 0);
+    assert_int_equal(r.status, 405);
+    assert_string_equal(reply_header(&r, "Allow"), "POST, GET, HEAD");
+    reply_free(&r);
+    ask(&r, port(), "POST", "/v1/audio/speech", NULL, "{}", 2);
+    assert_int_equal(r.status, 415);
+    reply_free(&r);
+}
+
+/* ---- clients ---- */
+
+static double metric(const char *name)
+{
+    Reply r;
+    double x = -1;
+    ask(&r, port(), "GET", "/metrics", NULL, NULL, 0);
+    assert_int_equal(r.status, 200);
+    for (const char *p = r.body.data; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+        if (strncmp(p, name, strlen(name)) == 0 && p[strlen(name)] == ' ')
+            x = atof(p + strlen(name));
+    if (x < 0)
+        fail_msg("%s is not in the metrics: %s", name, r.body.data);
+    reply_free(&r);
+    return x;
+}
+
+static void send_speech(int fd, const char *text, int times)
+{
+    Buf body = {0}, b = {0};
+    buf_str(&body, "{\"response_format\":\"wav\",\"input\":\"");
+    for (int i = 0; i < times; i++)
+        buf_str(&body, text);
+    buf_str(&body, "\"}");
+    buf_printf(&b,
+               "POST /v1/audio/speech HTTP/1.1\r\nHost: [::1]:1\r\nContent-Type: application/json; "
+               "charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s",
+               body.size, body.data);
+    assert_int_equal(send_bytes(fd, b.data, b.size), 0);
+    buf_free(&body);
+    buf_free(&b);
+}
+
+/* Its talk ends, whether it has heard something or not; so does that of one who does not listen. */
+static void who_leaves_is_not_spoken_to(void **state)
+{
+    double cancelled = metric("myxtts_cancelled_total");
+    for (int heard = 0; heard < 2; heard++) {
+        int fd = dial(port());
+        char piece[100];
+        send_speech(fd, LONG_TEXT, 20);
+        if (heard)
+            assert_int_equal(recv(fd, piece, sizeof piece, MSG_WAITALL), sizeof piece);
+        close(fd);
+    }
+    for (double end = clock_now() + 60; metric("myxtts_talks_open") > 0 && clock_now() < end;)
+        clock_sleep(0.02);
+    assert_true(metric("myxtts_talks_open") == 0);
+    assert_true(metric("myxtts_cancelled_total") > cancelled);
+    assert_true(metric("myxtts_first_sound_seconds_count") > 5);
+    assert_true(metric("myxtts_speech_seconds_total") > 1);
+    assert_true(metric("process_resident_memory_bytes") > 1e6);
+}
+
+static void one_connection_for_many_requests(void **state)
+{
+    int fd = dial(port());
+    for (int i = 0; i < 3; i++) {
+        Reply r;
+        send_speech(fd, "green hill", 1);
+        read_reply(fd, &r);
+        assert_int_equal(r.status, 200);
+        assert_true(r.whole);
+        reply_free(&r);
+    }
+    close(fd);
+}
+
+/* Many at once hear what each would hear alone. */
+static void at_once_each_hears_its_own(void **state)
+{
+    static const char *const texts[] = {"green hill. old hill.", "old stone.", "a green and old hill. yes."};
+    Buf expected[3];
+    int fd[12];
+    for (int i = 0; i < 3; i++)
+        expected[i] = synth(texts[i], NULL, NULL);
+    for (int i = 0; i < 12; i++) {
+        fd[i] = dial(port());
+        send_speech(fd[i], texts[i % 3], 1);
+    }
+    for (int i = 0; i < 12; i++) {
+        Reply r;
+        read_reply(fd[i], &r);
+        same(&expected[i % 3], r.body.data, r.body.size);
+        reply_free(&r);
+        close(fd[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        buf_free(&expected[i]);
+}
+
+/* ---- beginning and ending ---- */
+
+static void an_open_door_needs_a_key(void **state)
+{
+    const char *key = path_of(lab.c->root, "key"), *weak = path_of(lab.c->root, "weak");
+    static const char token[] = "a-key-of-sixteen-or-more\n";
+    write_file(key, token, sizeof token - 1);
+    write_file(weak, "short", 5);
+    expect_failure(2, ARGS("serve", lab.run, "--listen", "0.0.0.0:0"), WORDS("--token-file"), NULL);
+    expect_failure(2, ARGS("serve", lab.run, "--listen", "[::]:0"), WORDS("--token-file"), NULL);
+    expect_failure(2, ARGS("serve", lab.run, "--token-file", weak), WORDS("5 characters"), NULL);
+    expect_failure(2, ARGS("serve", lab.run, "--listen", "nothing"), WORDS("127.0.0.1:8000"), NULL);
+    expect_failure(2, ARGS("serve"), WORDS("--checkpoint"), NULL);
+    expect_failure(2, ARGS("serve", lab.run, "--max-text", "none"), WORDS("--max-text"), NULL);
+    ServeRun s;
+    Reply r;
+    serve_start(&s, ARGS("--checkpoint", lab.run, "--token-file", key));
+    static const char *const wrong[] = {
+        NULL, "Authorization: Bearer nothing\r\n", "Authorization: Bearer \r\n",
+        "Authorization: a-key-of-sixteen-or-more\r\n",
+        "Authorization: Bearer a-key-of-sixteen-or-morea-key-of-sixteen-or-more\r\n"};
+    for (int i = 0; i < 5; i++) {
+        ask(&r, s.port, "GET", "/v1/models", wrong[i], NULL, 0);
+        assert_string_equal(reply_header(&r, "WWW-Authenticate"), "Bearer");
+        json_decref(object_of(&r, 401));
+    }
+    ask(&r, s.port, "GET", "/v1/models", "Authorization: Bearer a-key-of-sixteen-or-more\r\n", NULL, 0);
+    json_decref(object_of(&r, 200));
+    ask(&r, s.port, "GET", "/health", NULL, NULL, 0);
+    json_decref(object_of(&r, 200));
+    serve_stop(&s);
+}
+
+static void too_much_is_refused(void **state)
+{
+    ServeRun s;
+    int fd[8], refused = 0, spoken = 0;
+    serve_start(&s, ARGS("--checkpoint", lab.run, "--max-requests", "2"));
+    for (int i = 0; i < 8; i++) {
+        fd[i] = dial(s.port);
+        send_speech(fd[i], LONG_TEXT, 4);
+    }
+    for (int i = 0; i < 8; i++) {
+        Reply r;
+        read_reply(fd[i], &r);
+        refused += r.status == 429;
+        spoken += r.status == 200;
+        assert_true(r.status != 429 || reply_header(&r, "Retry-After"));
+        reply_free(&r);
+        close(fd[i]);
+    }
+    print_message("%d spoken, %d refused\n", spoken, refused);
+    assert_true(refused >= 1 && spoken >= 2 && refused + spoken == 8);
+    serve_stop(&s);
+}
+
+/* What is being spoken comes to its end, nothing new begins; a second Ctrl-C does not wait. */
+static void stopping_finishes_what_is_spoken(void **state)
+{
+    static const char health[] = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    ServeRun s;
+    Reply r;
+    char byte, text[60 * sizeof LONG_TEXT] = "";
+    for (int i = 0; i < 60; i++)
+        strcat(text, LONG_TEXT);
+    Buf expected = synth(text, NULL, NULL);
+    serve_start(&s, ARGS("--checkpoint", lab.run));
+    int fd = dial(s.port), idle = dial(s.port);
+    assert_int_equal(send_text(idle, health), 0);
+    read_reply(idle, &r);
+    json_decref(object_of(&r, 200));
+    send_speech(fd, LONG_TEXT, 60); /* more than fits between here and there */
+    assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), 1);
+    kill(s.run.pid, SIGTERM);
+    fcntl(s.run.err, F_SETFL, 0);
+    wait_for(&s.run, "stopping");
+    assert_int_equal(send_text(idle, health), 0);
+    read_reply(idle, &r);
+    assert_string_equal(reply_header(&r, "Connection"), "close");
+    json_decref(object_of(&r, 503));
+    read_reply(fd, &r);
+    assert_int_equal(r.status, 200);
+    same(&expected, r.body.data, r.body.size);
+    reply_free(&r);
+    run_wait(&s.run, 60);
+    assert_int_equal(s.run.code, 0);
+    run_free(&s.run);
+    close(fd);
+    close(idle);
+    buf_free(&expected);
+    serve_start(&s, ARGS("--checkpoint", lab.run));
+    fd = dial(s.port);
+    send_speech(fd, LONG_TEXT, 500);
+    assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), 1);
+    kill(s.run.pid, SIGINT);
+    fcntl(s.run.err, F_SETFL, 0);
+    wait_for(&s.run, "stopping");
+    kill(s.run.pid, SIGINT);
+    run_wait(&s.run, 60);
+    assert_int_equal(s.run.code, 130);
+    run_free(&s.run);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(voices_are_listed),
+        cmocka_unit_test(sound_is_that_of_synth),
+        cmocka_unit_test(a_recording_lends_its_voice),
+        cmocka_unit_test(every_format_is_sent),
+        cmocka_unit_test(events_carry_the_sound_and_its_parts),
+        cmocka_unit_test(errors_say_what_is_there),
+        cmocka_unit_test(who_leaves_is_not_spoken_to),
+        cmocka_unit_test(one_connection_for_many_requests),
+        cmocka_unit_test(at_once_each_hears_its_own),
+        cmocka_unit_test(an_open_door_needs_a_key),
+        cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(stopping_finishes_what_is_spoken),
+    };
+    return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
+}
