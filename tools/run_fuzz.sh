@@ -54,6 +54,7 @@ options_of() { # name: the longest input, and the words of its language
     yaml) echo -max_len=8192 ;;
     audio) echo -max_len=20000 ;;
     runs) echo -max_len=16384 ;;
+    serve) echo -max_len=8192 ;;
     *) echo -max_len=4096 ;;
     esac
 }
@@ -123,6 +124,16 @@ open(f"{sys.argv[1]}/seed-1", "wb").write(log(40, False) + b"\0" + log(30, True)
 open(f"{sys.argv[1]}/seed-2", "wb").write(log(40, True))
 open(f"{sys.argv[1]}/seed-3", "wb").write(b'{"event":"step","step":1,"loss":null,"step_times_ms":[null,-1,1e308]}\n{"event":\n\0')
 PY
+        ;;
+    serve) # bodies, queries as lines, whole requests
+        printf '{"model":"run","input":"Hello.","voice":{"id":"anna"},"response_format":"wav","speed":1.5,"pitch":-2,"stream_format":"sse","details":true}' >"$dir/seed-1"
+        printf '{"input":"\\u00e4 \\ud83d\\ude00","reference":"data:audio/wav;base64,UklGRg==","instructions":null}' >"$dir/seed-2"
+        printf 'input=Hello\nspeed=1.2\ndetails=true\nresponse_format=pcm' >"$dir/seed-3"
+        printf 'GET /v1/audio/speech?input=a%%20b&speed=2&voice=x HTTP/1.1\r\nHost: localhost\r\n\r\n' >"$dir/seed-4"
+        printf 'POST /v1/audio/speech HTTP/1.1\r\nHost: [::1]:80\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{"input":"a"}' >"$dir/seed-5"
+        printf 'POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"inp\r\n8\r\nut":"a"}\r\n0\r\n\r\n' >"$dir/seed-6"
+        printf 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer x\r\n\r\nHEAD / HTTP/1.1\r\nHost: a.localhost\r\nIf-None-Match: "1"\r\n\r\nOPTIONS /metrics HTTP/1.0\r\n\r\n' >"$dir/seed-7"
+        printf 'GET /v1/runs/a%%2fb/file?path=x HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-5\r\nSec-Fetch-Site: cross-site\r\n\r\n' >"$dir/seed-8"
         ;;
     options)
         printf -- '--batch-size\n16\n--no-add-blank\n--learning-rate=1e-4\n--sim\n--text-cleaners\nenglish' >"$dir/seed-1"
