@@ -71,9 +71,6 @@ int http_answer_error(HttpRequest *r, int status, const char *param, const char 
     __attribute__((format(printf, 5, 6)));
 /* The JSON text of such an error, malloc'd; NULL: memory is short. */
 char *http_error_text(int status, const char *param, const char *code, const char *message);
-/* A regular file, in parts where the client asks for them (Range). path must have been checked. 404 when it
- * is not there. */
-int http_answer_file(HttpRequest *r, const char *path, const char *type);
 
 enum { HTTP_STREAM_END = 0, HTTP_STREAM_MORE = 1, HTTP_STREAM_LATER = 2 };
 typedef struct HttpStream {

@@ -1,12 +1,8 @@
 /* http_answer.c - what handlers see of a request, and how they answer. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -201,77 +197,6 @@ int http_answer_error(HttpRequest *r, int status, const char *param, const char 
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
     return answer_text(r, status, http_error_text(status, param, code, message));
-}
-
-/* --- files --- */
-
-/* "bytes=5-9", "bytes=5-", "bytes=-5" of a file of that size: 1; 0: nothing that is understood; -1: outside
- * of the file. */
-static int parse_range(const char *text, uint64_t size, uint64_t *from, uint64_t *count)
-{
-    unsigned long long a, b;
-    int used = 0;
-    if (!text || strncmp(text, "bytes=", 6) != 0)
-        return 0;
-    text += 6;
-    if (sscanf(text, "-%19llu%n", &b, &used) == 1 && !text[used]) {
-        *count = b < size ? b : size;
-        *from = size - *count;
-        return *count ? 1 : -1;
-    }
-    if (sscanf(text, "%19llu-%19llu%n", &a, &b, &used) == 2 && !text[used]) {
-        if (b < a)
-            return 0;
-    } else {
-        used = 0;
-        if (sscanf(text, "%19llu-%n", &a, &used) != 1 || !used || text[used])
-            return 0;
-        b = UINT64_MAX - 1;
-    }
-    if (a >= size)
-        return -1;
-    *from = a;
-    *count = (b < size ? b + 1 : size) - a;
-    return 1;
-}
-
-int http_answer_file(HttpRequest *r, const char *path, const char *type)
-{
-    struct stat st;
-    char text[96];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        if (fd >= 0)
-            close(fd);
-        return http_answer_error(r, 404, NULL, "not_found", "there is no such file");
-    }
-    const uint64_t size = (uint64_t)st.st_size;
-    uint64_t from = 0, count = size;
-    snprintf(text, sizeof text, "\"%llx-%llx-%lx\"", (unsigned long long)size,
-             (unsigned long long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec);
-    http_add_header(r, MHD_HTTP_HEADER_ETAG, text);
-    http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
-    http_add_header(r, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
-    if (is_known(r, text)) {
-        close(fd);
-        return queue(r, 304, NULL, from_memory("", 0, MHD_RESPMEM_PERSISTENT));
-    }
-    int part = parse_range(http_header(r, MHD_HTTP_HEADER_RANGE), size, &from, &count);
-    if (part < 0) {
-        close(fd);
-        snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)size);
-        http_add_header(r, MHD_HTTP_HEADER_CONTENT_RANGE, text);
-        return http_answer_error(r, 416, NULL, NULL, "the file has %llu bytes", (unsigned long long)size);
-    }
-    if (part) {
-        snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)from,
-                 (unsigned long long)(from + count - 1), (unsigned long long)size);
-        http_add_header(r, MHD_HTTP_HEADER_CONTENT_RANGE, text);
-    }
-    struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(count, fd, from);
-    if (!response)
-        close(fd);
-    return queue(r, part ? 206 : 200, type, response);
 }
 
 /* --- streams --- */

@@ -162,7 +162,7 @@ static int next_piece(SpeechJob *j, Buf *out, Err *err)
             return failed;
         if (j->q.events) {
             event_audio(out, sound->data, sound->size);
-            event_done(out, j->symbols, j->frames);
+            event_done(out, j->symbols, j->frames, talk_left_out(j->talk));
         }
         j->over = 1;
         return TALK_END;

@@ -20,7 +20,7 @@ void event_audio(Buf *out, const void *bytes, size_t n)
     buf_str(out, "\"}\n\n");
 }
 
-void event_done(Buf *out, int64_t symbols, int64_t frames)
+void event_done(Buf *out, int64_t symbols, int64_t frames, int left_out)
 {
     buf_printf(
         out,

@@ -7,7 +7,7 @@
 
 /* Each appends one event. */
 void event_audio(Buf *out, const void *bytes, size_t n);
-void event_done(Buf *out, int64_t symbols, int64_t frames);
+void event_done(Buf *out, int64_t symbols, int64_t frames, int left_out);
 void event_error(Buf *out, const char *error); /* the JSON text of an error's answer */
 /* number: of the part, from 0. at: seconds where its sound begins. */
 int event_part(Buf *out, const VoicePart *p, const Checkpoint *voice, int number, double at, Err *err);
