@@ -101,6 +101,11 @@ seeds() { # name
         grep -v '^#' tests/data/english_said.tsv | cut -f1 | split -l 8 - "$dir/part-"
         for part in "$dir"/part-*; do (printf '\001' && cat "$part") >"$dir/seed-${part##*-}" && rm "$part"; done
         ;;
+    wyoming) # the first byte: how large the pieces are
+        printf '\003{"type": "describe"}\n{"type": "ping", "data": {"text": "a"}, "data_length": 13}\n{"text": "b"}' >"$dir/seed-1"
+        printf '\017{"type": "synthesize", "data_length": 43}\n{"text": "a", "voice": {"name": "b\\u00e4"}}' >"$dir/seed-2"
+        printf '\000{"type": "audio-chunk", "data": null, "payload_length": 3}\nabc{"type": "synthesize-stop"}\n' >"$dir/seed-3"
+        ;;
     safetensors) ;; # it changes a file of its own
     runs) # two logs with a zero byte between them
         python3 - "$dir" <<'PY'

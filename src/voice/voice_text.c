@@ -21,9 +21,7 @@ typedef struct Reader {
 
 /* --- cutting --- */
 
-/* Bytes of the first part of text that ends a sentence (or all of it); a mark counts when a blank or the end
- * follows. */
-static size_t sentence_end(const char *p, size_t n)
+size_t voice_text_sentence(const char *p, size_t n)
 {
     /* Full stop and marks of Chinese and Japanese; question mark and full stop of Arabic and Urdu: no blank
      * need follow these. */
@@ -141,7 +139,7 @@ int voice_text_next(VoiceText *text, VoicePart *part, TextEngine *engine, int mo
     skip_blanks(text);
     /* Until there is something to speak: pieces with nothing to say are passed over. */
     while (rc == NOTHING_TO_SAY && text->n) {
-        size_t sentence = sentence_end(text->p, text->n), n = sentence;
+        size_t sentence = voice_text_sentence(text->p, text->n), n = sentence;
         rc = read_sentence(&d, part, text->p, &n, err);
         part->pause = n == sentence ? PAUSE_SECONDS : PIECE_SECONDS;
         text->p += n;

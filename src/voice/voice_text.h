@@ -17,6 +17,9 @@ typedef struct VoiceText {
     size_t n;
 } VoiceText;
 
+/* Bytes of the first sentence of a text, or all of it; its mark counts when a blank or the end follows. */
+size_t voice_text_sentence(const char *p, size_t n);
+
 /* Reads the next part: 1 and *part with its tokens, but no mel; 0 at the end; or an error. most: symbols that
  * are spoken at once. Pieces with nothing in them that can be spoken are warned of and counted in *left_out.
  */

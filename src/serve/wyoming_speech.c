@@ -1,0 +1,290 @@
+/* wyoming_speech.c - what a connection says: which voice, its text, its sound as events. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "audio/wav.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "serve/wyoming_private.h"
+#include "voice/voice.h"
+
+enum { CHUNK = 8192 }; /* samples of an audio-chunk at most */
+
+static const Checkpoint *checkpoint_of(const Studio *s, int voice)
+{
+    return voice_checkpoint(studio_voice(s, voice));
+}
+
+/* --- the voices --- */
+
+/* Home Assistant wants each of these, and an attribution. */
+static json_t *artifact(const char *name, const char *description, const char *version)
+{
+    return json_pack("{s:o*, s:{s:s, s:s}, s:b, s:o*, s:o*}", "name", json_from_text(name), "attribution",
+                     "name", "myxtts", "url", "", "installed", 1, "description", json_from_text(description),
+                     "version", json_from_text(version));
+}
+
+/* A voice with one speaker who has no name has no list of speakers. */
+static json_t *voice_info(const Checkpoint *f, const char *name, const char *version)
+{
+    json_t *o = artifact(name, name, version), *speakers = json_array();
+    for (int i = 0; i < f->speaker_count; i++)
+        json_array_append_new(speakers, json_pack("{s:o*}", "name", json_from_text(f->speakers[i])));
+    json_object_set_new(o, "languages", json_pack("[o*]", json_from_text(f->cfg.language)));
+    if (f->speaker_count > 1 || (f->speaker_count == 1 && *f->speakers[0]))
+        json_object_set(o, "speakers", speakers);
+    json_decref(speakers);
+    return o;
+}
+
+json_t *wyoming_info(const Studio *s, const WyomingOptions *o)
+{
+    json_t *program = artifact("myxtts", "Voices trained with myxtts", o->version), *voices = json_array();
+    for (int i = 0; i < studio_voice_count(s); i++)
+        json_array_append_new(voices, voice_info(checkpoint_of(s, i), o->names[i], o->version));
+    json_object_set_new(program, "voices", voices);
+    json_object_set_new(program, "supports_synthesize_streaming", json_true());
+    return json_pack("{s:[o], s:[], s:[], s:[], s:[], s:[], s:[]}", "tts", program, "asr", "handle", "intent",
+                     "wake", "mic", "snd");
+}
+
+/* Whether they name one language: "en_US" is "en-us", and a voice that speaks "en" speaks it too. */
+static int same_language(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "-_"), m = strcspn(b, "-_");
+    if (n != m || strncasecmp(a, b, n) != 0)
+        return 0;
+    return !a[n] || !b[m] || strcasecmp(a + n + 1, b + m + 1) == 0;
+}
+
+static int find_voice(const WyomingSpeech *s, const char *name, const char *language, Err *err)
+{
+    const int count = studio_voice_count(s->studio);
+    char shown[80];
+    Buf there = {0};
+    for (int i = 0; i < count; i++) {
+        const char *speaks = checkpoint_of(s->studio, i)->cfg.language;
+        if (name ? strcmp(s->o->names[i], name) == 0 : !language || same_language(speaks, language))
+            return i;
+        buf_printf(&there, "%s%s", i ? ", " : "", name ? s->o->names[i] : speaks);
+    }
+    utf8_show(shown, sizeof shown, name ? name : language);
+    err_set(err, ERR_MISSING, name ? "there is no voice '%s'" : "no voice speaks '%s'", shown);
+    err_hint(err, "there is %.300s", there.data ? there.data : "none");
+    buf_free(&there);
+    return ERR_MISSING;
+}
+
+/* data.voice: {name, language, speaker}, all of which may be missing. */
+static int choose_voice(WyomingSpeech *s, const WyomingEvent *e, Err *err)
+{
+    const json_t *voice = json_object_get(e->data, "voice");
+    if (voice && !json_is_null(voice) && !json_is_object(voice))
+        return err_set(err, ERR_DATA, "voice is no JSON object");
+    const char *name = json_string_value(json_object_get(voice, "name"));
+    const char *language = json_string_value(json_object_get(voice, "language"));
+    const char *speaker = json_string_value(json_object_get(voice, "speaker"));
+    const char *format = wyoming_event_text(e, "text_format");
+    if (format && strcmp(format, "text") != 0)
+        return err_set(err, ERR_DATA, "text_format is '%.20s'; only text can be spoken", format);
+    int rc = find_voice(s, name, language, err);
+    if (rc < 0)
+        return rc;
+    s->voice = rc;
+    s->rate = checkpoint_of(s->studio, rc)->cfg.sample_rate;
+    free(s->speaker);
+    s->speaker = speaker ? strdup(speaker) : NULL;
+    return speaker && !s->speaker ? err_set(err, ERR_NOMEM, "no memory for a speech") : 0;
+}
+
+/* --- the text --- */
+
+int wyoming_speech_add(WyomingSpeech *s, const WyomingEvent *e, Err *err)
+{
+    const char *text = wyoming_event_text(e, "text");
+    if (!text)
+        return err_set(err, ERR_DATA, "the event %.40s has no text", e->type);
+    s->characters += utf8_count(text, strlen(text));
+    if (s->characters > s->o->max_text)
+        return err_set(err, ERR_DATA, "the text has more than %zu characters", s->o->max_text);
+    buf_str(&s->text, text);
+    return s->text.failed ? err_set(err, ERR_NOMEM, "no memory for a text") : 0;
+}
+
+void wyoming_speech_complete(WyomingSpeech *s) { s->complete = 1; }
+
+int wyoming_speech_begin(WyomingSpeech *s, const WyomingEvent *e, int streams, Err *err)
+{
+    s->streams = streams;
+    s->complete = !streams;
+    s->characters = 0;
+    s->begun = 0;
+    s->heard = 0;
+    s->pause = 0;
+    s->count = 0;
+    s->scanned = 0;
+    buf_clear(&s->text);
+    int rc = choose_voice(s, e, err);
+    if (!rc && !streams)
+        rc = wyoming_speech_add(s, e, err);
+    s->active = !rc;
+    return rc;
+}
+
+/* Bytes of whole sentences: of the last one it is not known that it ends before more has come. */
+static size_t whole_sentences(WyomingSpeech *s)
+{
+    const size_t mark = 4; /* bytes of the longest, and of what follows */
+    size_t from = s->scanned, end = 0;
+    if (s->complete)
+        return s->text.size;
+    for (;;) {
+        from += voice_text_sentence(s->text.data + from, s->text.size - from);
+        if (from >= s->text.size)
+            break;
+        end = from;
+    }
+    s->scanned = s->text.size > end + mark ? s->text.size - mark : end;
+    return end;
+}
+
+static size_t blanks(const Buf *text)
+{
+    size_t n = 0;
+    while (n < text->size && strchr(" \n\r\t", text->data[n]))
+        n++;
+    return n;
+}
+
+/* What has come of the text begins to be spoken, also while other text of it is heard. */
+static int begin_talk(WyomingSpeech *s, Err *err)
+{
+    if (s->talks == 2 || !s->text.size)
+        return 0;
+    const size_t n = whole_sentences(s), skip = blanks(&s->text);
+    if (!n)
+        return 0;
+    if (skip < n) {
+        const TalkOrder order = {.voice = s->voice,
+                                 .text = s->text.data + skip,
+                                 .size = n - skip,
+                                 .speaker = s->speaker,
+                                 .ready = s->ready,
+                                 .arg = s->arg};
+        int rc = talk_begin(&s->talk[s->talks], s->studio, &order, err);
+        if (rc == ERR_BUSY && s->talks) /* after this one, then */
+            return 0;
+        if (rc)
+            return rc;
+        s->talks++;
+    }
+    memmove(s->text.data, s->text.data + n, s->text.size - n);
+    s->text.size -= n;
+    s->scanned = s->scanned > n ? s->scanned - n : 0;
+    return 0;
+}
+
+/* --- the sound --- */
+
+static json_t *sound_data(const WyomingSpeech *s)
+{
+    return json_pack("{s:i, s:i, s:i, s:I}", "rate", s->rate, "width", 2, "channels", 1, "timestamp",
+                     (json_int_t)(s->count * 1000 / s->rate));
+}
+
+static int send_samples(WyomingSpeech *s, Buf *out, Err *err)
+{
+    const int64_t n = (int64_t)(s->samples.size / 2);
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        const int64_t some = n - at < CHUNK ? n - at : CHUNK;
+        int rc = wyoming_event_write(out, "audio-chunk", sound_data(s), s->samples.data + 2 * at,
+                                     (size_t)(2 * some), err);
+        if (rc)
+            return rc;
+        s->count += some;
+    }
+    return 0;
+}
+
+/* As within one text, a pause lies between two that were spoken apart. */
+static int send_piece(WyomingSpeech *s, Buf *out, const TalkPiece *piece, Err *err)
+{
+    int rc = 0;
+    if (!s->begun)
+        rc = wyoming_event_write(out, "audio-start", sound_data(s), NULL, 0, err);
+    s->begun = 1;
+    buf_clear(&s->samples);
+    if (!s->heard)
+        buf_zero(&s->samples, 2 * (size_t)(s->pause * s->rate));
+    s->heard = 1;
+    if (piece->part)
+        s->pause = piece->part->pause;
+    if (!rc)
+        rc = wav_samples(&s->samples, piece->samples, piece->count, err);
+    return rc ? rc : send_samples(s, out, err);
+}
+
+static void close_talk(WyomingSpeech *s)
+{
+    talk_close(s->talk[0]);
+    s->talk[0] = s->talk[1];
+    s->talk[1] = NULL;
+    s->talks--;
+    s->heard = 0;
+}
+
+static int send_end(WyomingSpeech *s, Buf *out, Err *err)
+{
+    if (!s->begun)
+        return err_set(err, ERR_DATA, "there is nothing to speak in the text");
+    const json_int_t at = (json_int_t)(s->count * 1000 / s->rate);
+    int rc = wyoming_event_write(out, "audio-stop", json_pack("{s:I}", "timestamp", at), NULL, 0, err);
+    if (!rc && s->streams)
+        rc = wyoming_event_write(out, "synthesize-stopped", NULL, NULL, 0, err);
+    s->active = 0;
+    return rc;
+}
+
+int wyoming_speech_more(WyomingSpeech *s, Buf *out, Err *err)
+{
+    while (s->active) {
+        TalkPiece piece;
+        int rc = begin_talk(s, err);
+        if (rc)
+            return rc;
+        if (!s->talks && s->complete && !s->text.size)
+            return send_end(s, out, err);
+        if (!s->talks || out->size >= WYOMING_OUT)
+            return 0;
+        rc = talk_next(s->talk[0], &piece, 0, err);
+        if (rc == TALK_LATER)
+            return 0;
+        /* A line of a stream may have nothing to say: a picture, a row of dashes. */
+        const int silent = rc == ERR_DATA && s->streams && !s->heard && talk_left_out(s->talk[0]);
+        if (rc == TALK_PIECE)
+            rc = send_piece(s, out, &piece, err);
+        else if (rc == TALK_END || silent)
+            close_talk(s);
+        if (rc < 0 && !silent)
+            return rc;
+    }
+    return 0;
+}
+
+void wyoming_speech_end(WyomingSpeech *s)
+{
+    while (s->talks)
+        close_talk(s);
+    s->active = 0;
+}
+
+void wyoming_speech_close(WyomingSpeech *s)
+{
+    wyoming_speech_end(s);
+    free(s->speaker);
+    s->speaker = NULL;
+    buf_free(&s->text);
+    buf_free(&s->samples);
+}
