@@ -25,8 +25,8 @@ void event_done(Buf *out, int64_t symbols, int64_t frames, int left_out)
     buf_printf(
         out,
         "data: {\"type\":\"speech.audio.done\",\"usage\":{\"input_tokens\":%lld,\"output_tokens\":%lld,"
-        "\"total_tokens\":%lld}}\n\n",
-        (long long)symbols, (long long)frames, (long long)(symbols + frames));
+        "\"total_tokens\":%lld},\"left_out\":%d}\n\n",
+        (long long)symbols, (long long)frames, (long long)(symbols + frames), left_out);
 }
 
 void event_error(Buf *out, const char *error)
