@@ -56,6 +56,25 @@ ends_with and_runs_without_a_hint_where_the_library_is 0 env -u LD_LIBRARY_PATH 
 [ "$(pkg-config --modversion myxtts)" = "$(awk '/define MYXTTS_VERSION_M/ { v = v "." $3 } END { print substr(v, 2) }' src/lib/myxtts.h)" ]
 verdict pkg_config_knows_the_version $?
 
+# ---- the examples ----
+golden=$PWD/tests/golden/checkpoint.safetensors
+for e in speak batches; do
+    # shellcheck disable=SC2046
+    cc -Wall -Wextra -Werror -std=c99 -pedantic examples/$e.c -o "$dir/$e" $(pkg-config --cflags --libs myxtts) >"$dir/log" 2>&1
+    verdict "the_example_${e}_is_compiled" $?
+done
+ends_with the_example_speaks 0 "$dir/speak" "$golden" "It speaks." "$dir/spoken.wav" anna
+log_has it_says_how_long '^.*spoken\.wav: [0-9.]+ s of sound at 8000 Hz$'
+"$out/myxtts" synth --checkpoint "$golden" --text "It speaks." --speaker anna --output "$dir/synth.wav" --quiet >"$dir/log" 2>&1
+cmp "$dir/spoken.wav" "$dir/synth.wav" >>"$dir/log" 2>&1
+verdict the_sound_is_that_of_synth $?
+ends_with a_voice_that_is_not_there_is_an_error 1 "$dir/speak" "$dir/none" "It speaks." "$dir/none.wav"
+log_has the_error_is_a_sentence 'error: cannot open .*none'
+cp -r tests/data/ljspeech "$dir/data" && chmod -R u+w "$dir/data"
+ends_with the_example_iterates 0 "$dir/batches" "$dir/data"
+clips=$("$out/myxtts" info --data-path "$dir/data" --json 2>/dev/null | awk -F'[:,]' '/"clips":/ { print $2 + 0; exit }')
+log_has it_prints_every_batch "^batch $(((clips + 7) / 8 - 1)): tokens \\[[0-9]+, [0-9]+\\].* mel \\[[0-9]+, [0-9]+, 80\\]"
+
 # ---- manual page ----
 if command -v groff >/dev/null; then
     groff -ww -man -z "$to/share/man/man1/myxtts.1" >"$dir/log" 2>&1

@@ -62,6 +62,75 @@ typedef void (*myxtts_log)(void *arg, int level, const char *line);
 /* Frees what a function has said to be freed with it. */
 MYXTTS_API void myxtts_free(void *p);
 
+/* ---- voices ----
+ *
+ * Any number of threads may use a myxtts_voice at once, but for closing it: what they speak together is
+ * spoken in one go. A myxtts_speech belongs to one thread at a time.
+ *
+ *     myxtts_voice_options o = MYXTTS_VOICE_OPTIONS;
+ *     o.checkpoint = "run";
+ *
+ * Structures of options begin with their size, so that programs built with an older header go on working. */
+
+typedef struct myxtts_voice myxtts_voice;
+
+typedef struct myxtts_voice_options {
+    size_t size;
+    const char *checkpoint;      /* a run, a checkpoint, or an exported voice */
+    const char *device;          /* "auto", "cpu", "0", "cuda:0"; NULL: that of the settings, or auto */
+    const char *vocoder;         /* another vocoder, or "griffin_lim"; NULL: the voice's own */
+    int rounds;                  /* of Griffin-Lim; 0: as many as usual, -1: none */
+    int threads;                 /* on a CPU; 0: all cores */
+    const char *const *settings; /* "key", "value", ..., NULL; or NULL. Any key of the configuration */
+    myxtts_log log;
+    void *log_arg;
+} myxtts_voice_options;
+#define MYXTTS_VOICE_OPTIONS \
+    { \
+        sizeof(myxtts_voice_options), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL \
+    }
+
+MYXTTS_API int myxtts_voice_open(myxtts_voice **v, const myxtts_voice_options *o, myxtts_error *e);
+MYXTTS_API void myxtts_voice_close(myxtts_voice *v); /* its speeches must have ended */
+
+MYXTTS_API int myxtts_voice_sample_rate(const myxtts_voice *v); /* samples per second */
+/* At least one, whose name may be "". */
+MYXTTS_API int myxtts_voice_speaker_count(const myxtts_voice *v);
+MYXTTS_API const char *myxtts_voice_speaker(const myxtts_voice *v, int i); /* NULL: there is none */
+
+typedef struct myxtts_manner {
+    size_t size;
+    const char *speaker;   /* NULL: the first */
+    const char *reference; /* a recording (path) whose voice to speak in; NULL: none */
+    double speed;          /* 1: as learned; 0.25 .. 4 */
+    double pitch;          /* semitones up or down; -24 .. 24 */
+} myxtts_manner;
+#define MYXTTS_MANNER \
+    { \
+        sizeof(myxtts_manner), NULL, NULL, 1, 0 \
+    }
+
+/* A text on its way to sound. It begins at once, in threads of the voice; at most a few seconds are made
+ * before they are asked for. manner NULL: that of MYXTTS_MANNER. */
+typedef struct myxtts_speech myxtts_speech;
+MYXTTS_API int myxtts_speech_begin(myxtts_speech **s, myxtts_voice *v, const char *text, size_t bytes,
+                                   const myxtts_manner *manner, myxtts_error *e);
+/* The next piece of sound: 1 and samples [*count] in [-1, 1], which live until the next call; 0: the end.
+ * Waits until it is made. */
+MYXTTS_API int myxtts_speech_next(myxtts_speech *s, const float **samples, int64_t *count, myxtts_error *e);
+/* The same, but gives up after so many seconds: 2. */
+MYXTTS_API int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, double seconds,
+                                  myxtts_error *e);
+MYXTTS_API void myxtts_speech_end(myxtts_speech *s); /* at any moment */
+
+/* All of it at once: *samples [*count], to be freed with myxtts_free. */
+MYXTTS_API int myxtts_voice_say(myxtts_voice *v, float **samples, int64_t *count, const char *text,
+                                size_t bytes, const myxtts_manner *manner, myxtts_error *e);
+
+/* Samples into a file, which appears when it is complete; its ending says .wav, .flac, .ogg or .mp3. */
+MYXTTS_API int myxtts_write_audio(const char *path, const float *samples, int64_t count, int sample_rate,
+                                  myxtts_error *e);
+
 /* ---- batches ----
  *
  * A loader reads a dataset and keeps batches of it ready on a device. A myxtts_loader belongs to one thread
