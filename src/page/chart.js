@@ -125,7 +125,7 @@ export class Chart {
     }
     for (const v of ticks(this.first, this.last, this.width < 380 ? 3 : 5)) {
       const x = this.x(v);
-      out.push(svg('text', { x, y: HEIGHT - 5, 'text-anchor': x > this.width - 30 ? 'end' : x < LEFT + 10 ? 'start' : 'middle' }, figure(v)));
+      out.push(svg('text', { x, y: HEIGHT - 5, 'text-anchor': x > this.width - 16 ? 'end' : x < LEFT + 10 ? 'start' : 'middle' }, figure(v)));
     }
     return out;
   }

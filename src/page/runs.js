@@ -17,7 +17,7 @@ const files = new Map(); // name -> [{path, size, changed}]
 const about = new Map(); // name -> {findings}
 const blobs = new Map(); // name, path and time of a file -> address of its bytes
 
-const ms = (x) => number(x, x > 0 && x < 10 ? 2 : x < 100 ? 1 : 0);
+const ms = (x) => number(x, x === 0 || x >= 100 ? 0 : x < 10 ? 2 : 1);
 // A run that has ended was planned to end there.
 const stepOf = (r) => (r.total_steps > 0 && r.state !== 'finished' ? say('of', { a: number(r.step), b: number(r.total_steps) }) : number(r.step));
 

@@ -166,6 +166,7 @@ function take(event, state) {
     throw new Refused(event.error?.message ?? event.message ?? say('bad_answer', { status: '?' }));
   } else if (event.type === 'speech.audio.done') {
     state.done = true;
+    state.leftOut = event.left_out ?? 0;
   }
 }
 
@@ -217,7 +218,8 @@ async function speak() {
     for await (const event of eventsOf(response)) take(event, state);
     if (!state.done) throw new Refused(say('no_server'));
     spoken = request;
-    tell($('status'), say('done', { s: number(player.seconds, 1), ms: number(state.first) }));
+    const done = say('done', { s: number(player.seconds, 1), ms: number(state.first) });
+    tell($('status'), state.leftOut > 0 ? `${done} ${say('left_out')}` : done);
   } catch (e) {
     if (e.name === 'AbortError') tell($('status'), say('stopped', { s: number(player.seconds, 1) }));
     else {

@@ -1,7 +1,7 @@
 // strip.js - mel, pitch and sounds of what was spoken, along the time, with a cursor.
 import { make } from '/page/base.js';
 
-const PIXELS = 230; // for a second
+const PIXELS = 300; // for a second
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 const stressed = (s) => s === 'ˈ' || s === 'ˌ'; // stands before its sound

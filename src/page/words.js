@@ -15,7 +15,7 @@ const words = {
     example: 'The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background.',
     voice: 'Voice', speaker: 'Speaker', speed: 'Speed', pitch: 'Pitch',
     speed_value: '{n}×', pitch_value: '{n} semitones', pitch_zero: 'as learned',
-    reference: 'A recording as reference', reference_hint: 'The text is spoken in its voice, as far as the voice can. Drop a file here, choose one, or record.',
+    reference: 'A recording as reference', reference_hint: 'Speaks in its voice, as far as this voice can. Drop a file here, choose one, or record.',
     reference_choose: 'Choose a file', reference_record: 'Record', reference_stop: 'Stop recording', reference_remove: 'Remove the recording',
     reference_is: 'Reference: {name} ({size})', reference_recorded: 'own recording', reference_recording: 'Recording … {s} s',
     reference_bad: '“{name}” cannot be read as a recording.', reference_no_microphone: 'The microphone cannot be used: {why}',
@@ -25,6 +25,7 @@ const words = {
     waiting: 'Waiting for the first sound …', speaking: 'Speaking: {s} s so far',
     done: 'Done: {s} s of sound, the first after {ms} ms.', stopped: 'Stopped after {s} s.',
     press_play: 'The browser waits for you: press play.',
+    left_out: 'Parts of the text cannot be spoken and were left out.',
     result: 'What is heard', player: 'Player', strip: 'Mel, pitch and sounds along the time; scrolls sideways',
     now: 'Now', nothing_now: '–', mel: 'Mel: low tones below, high tones above', pitch_line: 'Pitch, {low} to {high} Hz', no_pitch: 'Pitch: none',
     said: 'As it was said', phonemes: 'Sounds', follow: 'Follow the sound',
@@ -61,7 +62,7 @@ const words = {
     example: 'The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background.',
     voice: 'صدا', speaker: 'گوینده', speed: 'سرعت', pitch: 'زیروبمی',
     speed_value: '{n} برابر', pitch_value: '{n} نیم‌پرده', pitch_zero: 'همان که آموخته',
-    reference: 'یک فایل ضبط‌شده به‌عنوان الگو', reference_hint: 'متن تا جایی که این صدا بتواند با صدای آن گفته می‌شود. فایل را این‌جا رها یا انتخاب کنید، یا صدای خود را ضبط کنید.',
+    reference: 'یک فایل ضبط‌شده به‌عنوان الگو', reference_hint: 'تا جایی که بتواند با همان صدا می‌گوید. فایل را این‌جا رها کنید، انتخابش کنید یا ضبط کنید.',
     reference_choose: 'انتخاب فایل', reference_record: 'ضبط صدا', reference_stop: 'پایان ضبط', reference_remove: 'حذف فایل الگو',
     reference_is: 'الگو: {name} ({size})', reference_recorded: 'صدای ضبط‌شدهٔ شما', reference_recording: 'در حال ضبط … {s} ثانیه',
     reference_bad: 'فایل «{name}» را نمی‌توان به‌عنوان صدا خواند.', reference_no_microphone: 'میکروفون در دسترس نیست: {why}',
@@ -71,6 +72,7 @@ const words = {
     waiting: 'در انتظار نخستین صدا …', speaking: 'در حال گفتن: تا این‌جا {s} ثانیه',
     done: 'تمام شد: {s} ثانیه صدا، نخستین بخش پس از {ms} میلی‌ثانیه.', stopped: 'پس از {s} ثانیه متوقف شد.',
     press_play: 'مرورگر منتظر شماست: دکمهٔ پخش را بزنید.',
+    left_out: 'بخش‌هایی از متن گفتنی نبود و کنار گذاشته شد.',
     result: 'آنچه شنیده می‌شود', player: 'پخش‌کننده', strip: 'mel، زیروبمی و آواها در طول زمان؛ به چپ و راست پیمایش می‌شود',
     now: 'اکنون', nothing_now: '–', mel: 'mel: صداهای بم در پایین، صداهای زیر در بالا', pitch_line: 'زیروبمی، {low} تا {high} هرتز', no_pitch: 'زیروبمی: ندارد',
     said: 'آن‌گونه که گفته شد', phonemes: 'آواها', follow: 'همراهی با صدا',
@@ -129,7 +131,7 @@ export const clockTime = (date) => date.toLocaleTimeString(say('locale'), { hour
 // "3 minutes ago" for what is near, the date for what is not.
 export function ago(seconds) {
   const past = Date.now() / 1000 - seconds;
-  const relative = new Intl.RelativeTimeFormat(say('locale'), { numeric: 'auto' });
+  const relative = new Intl.RelativeTimeFormat(say('locale'), { numeric: 'auto', style: 'short' });
   if (past < 60) return relative.format(-Math.max(0, Math.round(past)), 'second');
   if (past < 3600) return relative.format(-Math.round(past / 60), 'minute');
   if (past < 86400) return relative.format(-Math.round(past / 3600), 'hour');
