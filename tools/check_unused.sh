@@ -8,7 +8,6 @@ out=${1:-build}
 
 # Doors that are there for tests on purpose, each with its reason.
 doors='
-sound_format_find             requests name formats; nothing else does so far
 griffin_lim_use_instructions  tests hold the variants for every processor against each other
 mel_use_instructions          the same
 mel_filterbank                tests hold the filters against golden values

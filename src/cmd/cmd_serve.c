@@ -8,15 +8,17 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "cmd/cmd.h"
+#include "cmd/commands.h"
 #include "cmd/options.h"
 #include "device/devices.h"
 #include "serve/server.h"
+#include "serve/wyoming.h"
 
 #define STOP_SECONDS 30 /* that what is being spoken may take to its end */
 
 static const char *usage_text =
     "myxtts serve --checkpoint RUN|voice.safetensors [MORE ...] [--runs FOLDER] [--listen 127.0.0.1:8000]\n"
-    "             [--token-file F]\n\n"
+    "             [--token-file F] [--wyoming PORT]\n\n"
     "Speaks for other programs, over HTTP: POST /v1/audio/speech as OpenAI's clients send it, and a page at "
     "/\n"
     "for the browser. Every checkpoint is a voice, called by the name of its folder or file. --runs shows\n"
@@ -46,10 +48,12 @@ static void catch_signals(void)
 typedef struct Serve {
     const char *checkpoint, *runs, *listen, *token_file, *max_connections, *max_requests, *max_queue,
         *max_text, *max_body, *max_upload, *request_timeout;
-    const char *vocoder, *iterations;
+    const char *vocoder, *iterations, *wyoming;
+    int wyoming_open;
     Devices devices;
     Studio *studio;
     Server server;
+    Wyoming *home; /* NULL: nobody wants it */
 } Serve;
 
 /* Each --checkpoint V becomes an argument V, so that there may be several. Returns malloc'd [argc + 1]. */
@@ -104,10 +108,13 @@ static int take_numbers(const Serve *s, ServeOptions *o, Err *err)
 static int say_where(const Serve *s, int json, Log *log, Err *err)
 {
     const HttpAddress *a = &s->server.address;
-    if (json)
+    const char *home = s->home ? wyoming_address(s->home) : NULL;
+    if (json && home)
+        printf("{\"address\": \"%s\", \"port\": %d, \"wyoming\": \"%s\"}\n", a->shown, a->port, home);
+    else if (json)
         printf("{\"address\": \"%s\", \"port\": %d}\n", a->shown, a->port);
     else
-        log_info(log, "listening: http://%s/", a->shown);
+        log_info(log, "listening: http://%s/%s%s", a->shown, home ? ", Wyoming at " : "", home ? home : "");
     if (fflush(stdout) != 0)
         return err_set(err, ERR_IO, "cannot write to standard output");
     return 0;
@@ -156,6 +163,18 @@ static void say_voices(const Serve *s, Log *log)
     }
 }
 
+static WyomingOptions wyoming_options(const Serve *s, const ServeOptions *o)
+{
+    return (WyomingOptions){.listen = s->wyoming,
+                            .open = s->wyoming_open,
+                            .names = (const char *const *)s->server.catalogue.names,
+                            .version = PROGRAM_VERSION,
+                            .max_text = (size_t)o->max_text,
+                            .timeout = o->request_timeout,
+                            .stop_seconds = STOP_SECONDS,
+                            .log = o->log};
+}
+
 static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
 {
     ServeOptions o = {.runs = s->runs,
@@ -165,7 +184,12 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
     if (line->positional_count == 0 && !s->runs)
         return err_set(err, ERR_USAGE,
                        "serve needs --checkpoint D, what `myxtts train` wrote, or --runs FOLDER");
+    if (s->wyoming && line->positional_count == 0)
+        return err_set(err, ERR_USAGE, "--wyoming is for voices: it needs --checkpoint D");
     int rc = take_numbers(s, &o, err);
+    WyomingOptions home = wyoming_options(s, &o);
+    if (!rc && s->wyoming)
+        rc = wyoming_check(&home, err);
     if (!rc)
         rc = server_open(&s->server, &o, err);
     catch_signals();
@@ -173,6 +197,9 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
         rc = open_voices(s, line, o.max_requests, log, err);
     if (!rc)
         rc = server_begin(&s->server, s->studio, (const char *const *)line->positional, err);
+    home = wyoming_options(s, &o);
+    if (!rc && s->wyoming)
+        rc = wyoming_open(&s->home, s->studio, &home, err);
     if (!rc)
         say_voices(s, log);
     if (!rc)
@@ -182,6 +209,8 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
     while (!signals)
         clock_sleep(0.1);
     log_info(log, "stopping: what is being spoken is finished first; Ctrl-C again ends at once");
+    if (s->home)
+        wyoming_stop(s->home);
     server_stop(&s->server, STOP_SECONDS, NULL);
     return 0;
 }
@@ -197,6 +226,9 @@ int cmd_serve(int argc, char **argv, Log *log)
         {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim, as for synth"},
         {"listen", "HOST:PORT", &s.listen, NULL, "where (127.0.0.1:8000); port 0: any that is free"},
         {"token-file", "F", &s.token_file, NULL, "clients must send the line in this file as Bearer token"},
+        {"wyoming", "HOST:PORT", &s.wyoming, NULL, "speak the Wyoming protocol there, for Home Assistant"},
+        {"wyoming-open", NULL, NULL, &s.wyoming_open,
+         "also at an address that others reach: the protocol has no token"},
         {"max-connections", "N", &s.max_connections, NULL, "open at once (2000)"},
         {"max-requests", "N", &s.max_requests, NULL, "texts that are spoken at once (256)"},
         {"max-queue", "N", &s.max_queue, NULL, "of them without any sound so far (128)"},
@@ -221,6 +253,7 @@ int cmd_serve(int argc, char **argv, Log *log)
     }
     if (rc)
         code = cmd_fail(log, &err);
+    wyoming_close(s.home);
     server_close(&s.server);
     studio_close(s.studio);
     devices_close(&s.devices);

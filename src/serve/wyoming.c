@@ -20,7 +20,7 @@
 
 #define LINGER 2.0      /* seconds in which a client may read why its connection ends */
 #define LOOK_EVERY 1.0  /* seconds, at deadlines */
-#define STOP_EVERY 0.05 /* seconds, at at_once */
+#define STOP_EVERY 0.05 /* seconds, at the time to stop */
 enum { USUAL_CONNECTIONS = 64, USUAL_TEXT = 20000, USUAL_TIMEOUT = 60 };
 enum { AHEAD = 64 << 10 }; /* bytes of events that are read while another is being answered */
 enum { TURNED_AWAY = 16 }; /* connections above the limit, to be told so */
@@ -353,7 +353,7 @@ static void *run(void *arg)
             close(w->listener);
             w->listener = -1;
         }
-        if (stopping && (!count_busy(w) || clock_now() >= until || (w->o.at_once && *w->o.at_once)))
+        if (stopping && (!count_busy(w) || clock_now() >= until))
             break;
         turn(w, stopping);
     }

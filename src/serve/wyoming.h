@@ -16,16 +16,15 @@
 
 typedef struct Wyoming Wyoming;
 
-typedef struct WyomingOptions {  /* what it points to must outlive the Wyoming */
-    const char *listen;          /* "127.0.0.1:10200"; port 0: any that is free */
-    int open;                    /* another address than loopback is allowed: there is no token */
-    const char *const *names;    /* [studio_voice_count] what the voices are called */
-    const char *version;         /* of the program */
-    int max_connections;         /* more are turned away; 0: 64 */
-    size_t max_text;             /* characters of a request; 0: 20,000 */
-    double timeout;              /* seconds in which an event must come, and sound must be taken; 0: 60 */
-    double stop_seconds;         /* how long wyoming_close waits for what is being spoken */
-    const volatile int *at_once; /* not 0: it waits no longer; may be NULL */
+typedef struct WyomingOptions { /* what it points to must outlive the Wyoming */
+    const char *listen;         /* "127.0.0.1:10200"; port 0: any that is free */
+    int open;                   /* another address than loopback is allowed: there is no token */
+    const char *const *names;   /* [studio_voice_count] what the voices are called */
+    const char *version;        /* of the program */
+    int max_connections;        /* more are turned away; 0: 64 */
+    size_t max_text;            /* characters of a request; 0: 20,000 */
+    double timeout;             /* seconds in which an event must come, and sound must be taken; 0: 60 */
+    double stop_seconds;        /* how long wyoming_close waits for what is being spoken */
     Log *log;
 } WyomingOptions;
 
