@@ -19,7 +19,7 @@ if [ -z "$python" ]; then
 fi
 case $python in /*) ;; */*) python=$PWD/$python ;; esac
 
-PYTHONPATH=python:tests/python "$python" tests/python/test_loader.py || failed=1
+for t in loader voice; do PYTHONPATH=python:tests/python "$python" tests/python/test_$t.py || failed=1; done
 
 # The wheel, made without a network, is all that a program needs.
 ends_with wheel_is_built 0 "$python" -m pip wheel -q --no-deps --no-index -w "$dir/wheel" ./python
@@ -36,12 +36,17 @@ fi
 MYXTTS_BUNDLE=0 "$python" -m pip wheel -q --no-deps --no-index -w "$dir/pure" ./python >"$dir/log" 2>&1 && ls "$dir"/pure/*-py3-none-any.whl >/dev/null
 verdict wheel_without_library_is_for_any_machine $?
 
-# The loop of the document, on a small corpus.
+# The programs of the document: one that speaks, and a training loop on a small corpus.
+program_of() { awk -v name="$1" '/^```python/ { inside = $2 == name; next } /^```/ { inside = 0 } inside' docs/PYTHON.md; }
+program_of speak.py >"$dir/speak.py"
+(cd "$dir" && PYTHONPATH=$OLDPWD/python "$python" speak.py "$OLDPWD/tests/golden/checkpoint.safetensors" said.wav) >"$dir/log" 2>&1
+verdict python_program_of_the_document_speaks $?
+log_has it_says_whose_voice_it_is 'said.wav: [0-9.]+ s in the voice of anna'
 if ! "$python" -c "import torch" 2>/dev/null; then
     echo "skip python_training_loop_of_the_document SKIPPED: PyTorch is not installed"
     exit "$failed"
 fi
-awk '/^```python/ { inside = /train\.py/; next } /^```/ { inside = 0 } inside' docs/PYTHON.md >"$dir/train.py"
+program_of train.py >"$dir/train.py"
 [ -s "$dir/train.py" ] || echo "no such program in docs/PYTHON.md" >"$dir/log"
 PYTHONPATH=tests/python "$python" -c "import corpus, sys; corpus.make(sys.argv[1])" "$dir/data"
 for part in begins resumes; do

@@ -9,7 +9,7 @@ import ctypes
 import logging
 import os
 import threading
-from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, Callable, List, Optional, Tuple
 
 _MAJOR = 1
@@ -47,6 +47,17 @@ class CError(Structure):
         return Error(self.message.decode(errors="replace"), self.hint.decode(errors="replace"), CODES.get(self.code, "usage"))
 
 
+class CVoiceOptions(Structure):
+    _fields_ = [
+        ("size", c_size_t), ("checkpoint", c_char_p), ("device", c_char_p), ("vocoder", c_char_p), ("rounds", c_int), ("threads", c_int),
+        ("settings", POINTER(c_char_p)), ("log", LOG), ("log_arg", c_void_p),
+    ]
+
+
+class CManner(Structure):
+    _fields_ = [("size", c_size_t), ("speaker", c_char_p), ("reference", c_char_p), ("speed", c_double), ("pitch", c_double)]
+
+
 class CLoaderOptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("data", c_char_p), ("config", c_char_p), ("device", c_char_p), ("split", c_char_p), ("epochs", c_int64),
@@ -68,6 +79,15 @@ class CState(Structure):
 _PROTOTYPES: List[Tuple[str, Any, List[Any]]] = [
     ("myxtts_version", c_char_p, []),
     ("myxtts_free", None, [c_void_p]),
+    ("myxtts_voice_open", c_int, [POINTER(c_void_p), POINTER(CVoiceOptions), POINTER(CError)]),
+    ("myxtts_voice_close", None, [c_void_p]),
+    ("myxtts_voice_sample_rate", c_int, [c_void_p]),
+    ("myxtts_voice_speaker_count", c_int, [c_void_p]),
+    ("myxtts_voice_speaker", c_char_p, [c_void_p, c_int]),
+    ("myxtts_speech_begin", c_int, [POINTER(c_void_p), c_void_p, c_char_p, c_size_t, POINTER(CManner), POINTER(CError)]),
+    ("myxtts_speech_poll", c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(c_int64), c_double, POINTER(CError)]),
+    ("myxtts_speech_end", None, [c_void_p]),
+    ("myxtts_write_audio", c_int, [c_char_p, POINTER(c_float), c_int64, c_int, POINTER(CError)]),
     ("myxtts_loader_open", c_int, [POINTER(c_void_p), POINTER(CLoaderOptions), POINTER(CError)]),
     ("myxtts_loader_close", None, [c_void_p]),
     ("myxtts_loader_batches", c_int64, [c_void_p]),

@@ -17,6 +17,7 @@ import unittest
 import numpy as np
 
 import corpus
+import lines
 import myxtts
 from myxtts._library import CError, library
 
@@ -416,29 +417,5 @@ class TorchTest(Test):
             self.assertEqual([digest(b) for b in loader], everything[4:])
 
 
-class Lines(unittest.TextTestResult):
-    """A line for each test, as tools/run_tests.sh reads them."""
-
-    def name(self, test):
-        return "python_" + test.id().split(".")[-1].replace("test_", "", 1)
-
-    def addSuccess(self, test):
-        super().addSuccess(test)
-        print(f"ok {self.name(test)}", flush=True)
-
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        print(self.failures[-1][1], f"not ok {self.name(test)}", sep="\n", flush=True)
-
-    def addError(self, test, err):
-        super().addError(test, err)
-        print(self.errors[-1][1], f"not ok {self.name(test)}", sep="\n", flush=True)
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        print(f"skip {self.name(test)} SKIPPED: {reason}", flush=True)
-
-
 if __name__ == "__main__":
-    runner = unittest.TextTestRunner(resultclass=Lines, verbosity=0, stream=open(os.devnull, "w"))
-    unittest.main(testRunner=runner)
+    lines.main()

@@ -1,0 +1,202 @@
+"""Voice: a trained voice that speaks."""
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+import weakref
+from ctypes import POINTER, byref, c_float, c_int64, c_void_p
+from typing import Any, Iterator, List, Optional, Set, Union
+
+import numpy as np
+
+from ._library import CError, CManner, CVoiceOptions, Error, encoded, library, log_function, pairs
+
+_TICK = 0.1  # seconds: how long Ctrl-C may have to wait
+_NO_ROUNDS = -1
+
+_open_voices: "weakref.WeakSet[Voice]" = weakref.WeakSet()
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
+    """A text on its way to sound: float32 arrays, one after the other, as soon as they are made.
+
+    At most a few seconds are made before they are asked for. close() ends it in the middle, as dropping it does.
+    """
+
+    def __init__(self, voice: "Voice", text: str, manner: CManner) -> None:
+        self._speaking = c_void_p()  # the library writes it: nothing is lost when Ctrl-C comes in between
+        self._voice, self._lib, self._process = voice, voice._lib, voice._process
+        self._lock = threading.Lock()
+        self._error = CError()
+        spoken = text.encode("utf-8", "replace")
+        with voice._lock:
+            opened = voice._opened()
+            voice._speeches.add(self)
+            voice._speaking.add(id(self))
+            rc = self._lib.myxtts_speech_begin(byref(self._speaking), opened, spoken, len(spoken), byref(manner), byref(self._error))
+        if rc:
+            self._end()
+            raise self._error.exception()
+
+    def __next__(self) -> "np.ndarray[Any, np.dtype[np.float32]]":
+        """Waits in pieces, so that Ctrl-C is seen; the GIL is free meanwhile."""
+        samples, count = POINTER(c_float)(), c_int64()
+        while True:
+            with self._lock:
+                if not self._speaking:
+                    if self._voice.closed:
+                        raise Error("the voice is closed")
+                    raise StopIteration
+                if self._process != os.getpid():
+                    raise Error("the voice was opened by another process", "open it in the process that uses it")
+                rc = self._lib.myxtts_speech_poll(self._speaking, byref(samples), byref(count), _TICK, byref(self._error))
+                if rc == 1:
+                    return np.ctypeslib.as_array(samples, (count.value,)).copy()
+                if rc <= 0:
+                    self._end()
+                if rc < 0:
+                    raise self._error.exception()
+
+    def _end(self) -> None:
+        if self._process != os.getpid():
+            return  # a forked child has none of the library's threads
+        speaking, self._speaking = self._speaking, c_void_p()
+        self._lib.myxtts_speech_end(speaking)
+        with self._voice._lock:
+            self._voice._speaking.discard(id(self))
+            self._voice._lock.notify_all()
+
+    def close(self) -> None:
+        """Nothing more is made of it."""
+        with self._lock:
+            self._end()
+
+    def __enter__(self) -> "Speech":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_error", None) is not None:
+            self._end()
+
+
+class Voice:
+    """A trained voice.
+
+        voice = myxtts.Voice("RUN")
+        audio = voice.say("Good morning.")
+        voice.save("morning.wav", audio)
+
+    checkpoint: a run, one of its checkpoints, or an exported voice.
+    device:   "auto" (a GPU where there is one), "cpu", "cuda", "cuda:1" or a torch.device.
+    vocoder:  what makes the sound: another vocoder, or "griffin_lim"; None: the voice's own.
+    rounds:   of Griffin-Lim, alone or behind a vocoder; None: as many as usual, 0: none.
+    threads:  on a CPU; 0: all cores.
+    Every key of the configuration is an argument too.
+
+    Any number of threads may use one voice at once: what they ask for together is spoken together. A forked child cannot use its
+    parent's voice.
+
+    sample_rate: samples per second. speakers: names that say() takes; a voice that learned from one speaker may have [""].
+    """
+
+    def __init__(self, checkpoint: Path, *, device: Any = "auto", vocoder: Optional[Path] = None, rounds: Optional[int] = None,
+                 threads: int = 0, **settings: Any) -> None:
+        self._handle: Optional[int] = None
+        self._lib = library()
+        self._process = os.getpid()
+        self._lock = threading.Condition()
+        self._speaking: Set[int] = set()  # speeches that have not ended, also those that nobody can reach any more
+        self._speeches: "weakref.WeakSet[Speech]" = weakref.WeakSet()
+        self._log = log_function()
+        error, handle = CError(), c_void_p()
+        options = CVoiceOptions(size=ctypes.sizeof(CVoiceOptions), checkpoint=encoded(checkpoint), device=str(device).encode(),
+                                vocoder=encoded(vocoder), rounds=_NO_ROUNDS if rounds == 0 else rounds or 0, threads=threads,
+                                settings=pairs(settings), log=self._log)
+        if self._lib.myxtts_voice_open(byref(handle), byref(options), byref(error)):
+            raise error.exception()
+        self._handle = handle.value
+        self.sample_rate: int = self._lib.myxtts_voice_sample_rate(self._handle)
+        self.speakers: List[str] = [self._lib.myxtts_voice_speaker(self._handle, i).decode(errors="replace")
+                                    for i in range(self._lib.myxtts_voice_speaker_count(self._handle))]
+        _open_voices.add(self)
+
+    def stream(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
+               pitch: float = 0.0) -> Speech:
+        """The sound of a text, piece by piece, while it is made: float32 arrays in [-1, 1]. The arguments are those of say()."""
+        manner = CManner(size=ctypes.sizeof(CManner), speaker=None if speaker is None else speaker.encode(),
+                         reference=encoded(reference), speed=speed, pitch=pitch)
+        return Speech(self, text, manner)
+
+    def say(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
+            pitch: float = 0.0) -> "np.ndarray[Any, np.dtype[np.float32]]":
+        """The sound of a text: a float32 array in [-1, 1], of sample_rate samples per second.
+
+        speaker: one of self.speakers; None: the first. reference: a recording in whose voice to speak. speed: 1.2 is a fifth
+        faster (0.25 .. 4). pitch: semitones up or down (-24 .. 24).
+        """
+        with self.stream(text, speaker=speaker, reference=reference, speed=speed, pitch=pitch) as pieces:
+            made = list(pieces)
+        return np.concatenate(made) if made else np.zeros(0, np.float32)
+
+    def save(self, path: Path, audio: Any) -> None:
+        """Writes sound of this voice into a file; its ending chooses .wav, .flac, .ogg or .mp3."""
+        samples, error = np.ascontiguousarray(audio, np.float32), CError()
+        if samples.ndim != 1:
+            raise Error(f"sound is an array of one dimension, and this has {samples.ndim}")
+        data = samples.ctypes.data_as(POINTER(c_float))
+        if self._lib.myxtts_write_audio(encoded(path), data, samples.size, self.sample_rate, byref(error)):
+            raise error.exception()
+
+    @property
+    def closed(self) -> bool:
+        return self._handle is None
+
+    def close(self) -> None:
+        """Ends what it is speaking, and its threads."""
+        with self._lock:
+            handle, self._handle = self._handle, None
+            speeches = list(self._speeches)
+        if handle is None or self._process != os.getpid():
+            return
+        for speech in speeches:
+            speech.close()
+        with self._lock:
+            self._lock.wait_for(lambda: not self._speaking)
+        self._lib.myxtts_voice_close(handle)
+
+    def _opened(self) -> int:
+        if self._handle is None:
+            raise Error("the voice is closed")
+        if self._process != os.getpid():
+            raise Error("the voice was opened by another process", "open it in the process that uses it")
+        return self._handle
+
+    def __enter__(self) -> "Voice":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<myxtts.Voice: {self.sample_rate} Hz, {len(self.speakers)} speaker{'' if len(self.speakers) == 1 else 's'}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a voice cannot be pickled; open it in the process that uses it")
+
+
+@atexit.register
+def _close_all() -> None:
+    """Before Python ends: threads of the library must not hand lines to an interpreter that is gone."""
+    for voice in list(_open_voices):
+        voice.close()
