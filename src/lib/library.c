@@ -91,7 +91,7 @@ int library_options(void *to, size_t size, const void *from, const char *whose, 
 int library_arguments_read(LibraryArguments *a, const char *const *settings, Err *err)
 {
     int rc = 0;
-    for (int i = 0; settings && settings[i] && !rc; i += 2) {
+    for (int i = 0; !rc && settings && settings[i]; i += 2) {
         if (!settings[i + 1])
             rc = err_set(err, ERR_USAGE, "the setting '%s' has no value", settings[i]);
         else
