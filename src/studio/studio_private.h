@@ -55,8 +55,8 @@ struct Talk {
     double begun_at;
     int parts, left_out;
     int armed, calling; /* ready is to be called; by so many it is being called */
-    int closed, gone; /* being closed; not among the studio's talks any more */
-    Err err; /* code 0: none */
+    int closed, gone;   /* being closed; not among the studio's talks any more */
+    Err err;            /* code 0: none */
     pthread_cond_t changed;
 };
 
