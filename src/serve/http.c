@@ -204,6 +204,7 @@ int http_open(Http **out, const HttpOptions *o, Err *err)
     h->o = *o;
     allow_descriptors(o->max_connections);
     int rc = guard_open(h, err);
+    *out = h; /* handlers may look for it as soon as there are any */
     if (!rc) {
         h->daemon = start_daemon(h);
         if (!h->daemon)
@@ -213,10 +214,9 @@ int http_open(Http **out, const HttpOptions *o, Err *err)
         close(o->fd);
         guard_close(h);
         free(h);
-        return rc;
+        *out = NULL;
     }
-    *out = h;
-    return 0;
+    return rc;
 }
 
 static int still_answering(Http *h)
