@@ -274,14 +274,6 @@ static int efficiency_all(const Options *o, const char *dir, int *held, Err *err
 
 /* ---- the command line ---- */
 
-static int number_of(int *out, const char *text, int low, int high)
-{
-    char *end;
-    long x = strtol(text, &end, 10);
-    *out = (int)x;
-    return *text && !*end && x >= low && x <= high;
-}
-
 static int options_parse(Options *o, int argc, char **argv, Err *err)
 {
     for (int i = 1; i < argc; i++) {

@@ -208,14 +208,6 @@ static int class_find(const char *name)
     return -1;
 }
 
-static int number_of(const char *text, int low, int high, int *out)
-{
-    char *end;
-    long x = strtol(text, &end, 10);
-    *out = (int)x;
-    return *text && !*end && x >= low && x <= high;
-}
-
 static int options_parse(Options *o, int argc, char **argv, Err *err)
 {
     for (int i = 1; i < argc; i++) {
@@ -234,17 +226,17 @@ static int options_parse(Options *o, int argc, char **argv, Err *err)
         else if (!strcmp(word, "--report"))
             o->report = value, right = *value;
         else if (!strcmp(word, "--machines"))
-            right = number_of(value, 1, ALL_MACHINES, &o->machines);
+            right = number_of(&o->machines, value, 1, ALL_MACHINES);
         else if (!strcmp(word, "--jobs"))
-            right = number_of(value, 1, 8, &o->jobs);
+            right = number_of(&o->jobs, value, 1, 8);
         else if (!strcmp(word, "--batches"))
-            right = number_of(value, 20, 100000, &o->batches);
+            right = number_of(&o->batches, value, 20, 100000);
         else if (!strcmp(word, "--seed"))
-            right = number_of(value, 0, INT32_MAX, &seed), o->seed = (uint64_t)seed;
+            right = number_of(&seed, value, 0, INT32_MAX), o->seed = (uint64_t)seed;
         else if (!strcmp(word, "--only"))
             o->only_word = value;
         else if (!strcmp(word, "--skip"))
-            right = number_of(value, 0, ALL_MACHINES, &o->skip);
+            right = number_of(&o->skip, value, 0, ALL_MACHINES);
         else
             return err_set(err, ERR_USAGE, "there is no option '%s'; see the first lines of bench/doctor.c",
                            word);

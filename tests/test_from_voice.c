@@ -18,17 +18,7 @@ static char voice[400]; /* a run */
 
 static int setup(void **state)
 {
-    Config cfg;
-    Log log;
-    Err err = {0};
-    PrepareReport report = {0};
-    int rc = setup_lab(state);
-    lab_config(&cfg, NULL, VOCODER);
-    log_init(&log, LOG_ERROR);
-    if (prepare_run(&cfg, &(PrepareOptions){.audio = 1}, &report, &log, &err))
-        fail_msg("%s", err.msg);
-    prepare_report_free(&report);
-    config_close(&cfg);
+    int rc = setup_lab_with_samples(state, VOCODER);
     snprintf(voice, sizeof voice, "%s", new_folder());
     train(voice, "--val-split 0", plain); /* both of its splits are one list then */
     return rc;

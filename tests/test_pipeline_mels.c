@@ -197,19 +197,7 @@ static void the_plan_is_what_is_taken(void **state)
     Run r;
     run_open(&r, VOCODER "--prefetch-buffer-size 3 --data-gpu sim0 --model-gpu sim1 --sim step_ms=0",
              (RunOptions){.epochs = 1, .mels = &floats});
-    PipelineOptions o = {.cfg = &r.cfg,
-                         .corpus = &r.corpus,
-                         .data = r.devices.data,
-                         .model = r.devices.model,
-                         .start = {.seed = 7},
-                         .log = &r.log};
-    uint64_t data, model, pinned;
-    assert_int_equal(pipeline_plan(&data, &model, &pinned, &o, &r.err), 0);
-    PipelineReport report;
-    pipeline_report(r.pipeline, &report);
-    assert_int_equal(data, report.data_bytes);
-    assert_int_equal(model, report.model_bytes);
-    assert_int_equal(pinned, report.pinned_bytes);
+    check_plan(&r);
     run_close(&r);
 }
 

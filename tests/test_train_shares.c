@@ -16,22 +16,7 @@ enum { MOST_LINES = 400 };
 
 static const JobOptions plain;
 
-/* Of the vocoder, beside the lab's mels. */
-static int setup(void **state)
-{
-    Config cfg;
-    Log log;
-    Err err = {0};
-    PrepareReport report = {0};
-    int rc = setup_lab(state);
-    lab_config(&cfg, NULL, VOCODER);
-    log_init(&log, LOG_ERROR);
-    if (prepare_run(&cfg, &(PrepareOptions){.audio = 1}, &report, &log, &err))
-        fail_msg("%s", err.msg);
-    prepare_report_free(&report);
-    config_close(&cfg);
-    return rc;
-}
+static int setup(void **state) { return setup_lab_with_samples(state, VOCODER); }
 
 /* The losses of steps 1 .. count, of every `each`th. The line at the end of a run that is stopped repeats the
  * step before it. */

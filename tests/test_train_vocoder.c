@@ -11,22 +11,7 @@
 
 static const JobOptions plain;
 
-/* The samples of the lab's clips, beside its mels. */
-static int setup(void **state)
-{
-    Config cfg;
-    Log log;
-    Err err = {0};
-    PrepareReport report = {0};
-    int rc = setup_lab(state);
-    lab_config(&cfg, NULL, VOCODER);
-    log_init(&log, LOG_ERROR);
-    if (prepare_run(&cfg, &(PrepareOptions){.audio = 1}, &report, &log, &err))
-        fail_msg("%s", err.msg);
-    prepare_report_free(&report);
-    config_close(&cfg);
-    return rc;
-}
+static int setup(void **state) { return setup_lab_with_samples(state, VOCODER); }
 
 /* A run in one go, and one that is stopped and goes on. */
 static void stop_and_go(const char *what, const char *more, const char *const *stops)

@@ -61,7 +61,8 @@ run() { # log, command...: with a temporary folder of its own
 
 # One cmocka program. Each test counts by its line; a crash or a time-out is one failure more, with the test it happened in.
 run_program() { # program, name shown
-    local log="$root/log" rc ok bad skips at start=$SECONDS
+    local log rc ok bad skips at start=$SECONDS
+    log=$(mktemp "$root/log-XXXXXX")
     wanted "$2" || grep -qE -- "cmocka_unit_test.*\(test_[a-z0-9_]*$filter" "tests/$(basename "$1").c" || return 0
     run "$log" "$1"
     rc=$?
@@ -161,6 +162,36 @@ build_variant() { # label, arguments of make
     fi
 }
 
+# The programs of a build folder, two at a time; those whose times are looked at, or that start processes of their own, come alone
+# at the end. The counters of each go through a file.
+alone=" test_compare test_device test_doctor test_from_voice test_monitor test_pipeline_settings test_prepare_kill test_prepare_ranks \
+test_ranks test_ranks_doctor test_serve_hostile test_sim test_train_faults test_train_moments test_train_ranks test_walls "
+count_programs() { # files with counters
+    local ok bad skips name
+    for f in "$@"; do
+        { read -r ok bad skips; while IFS= read -r name; do names_failed+=("$name"); done; } <"$f"
+        passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skips))
+    done
+}
+run_side_by_side() { # build folder, label
+    local source name
+    export MYXTTS_OUT=$1 MYXTTS_BIN=$1/myxtts
+    for source in tests/test_*.c; do
+        name=$(basename "$source" .c)
+        case $alone in *" $name "*) continue ;; esac
+        (
+            passed=0 failed=0 skipped=0 names_failed=()
+            run_program "$1/tests/$name" "$2$name" >"$root/side-$name.out"
+            cat "$root/side-$name.out"
+            { echo "$passed $failed $skipped" && [ "$failed" = 0 ] || printf '%s\n' "${names_failed[@]}"; } >"$root/side-$name.sum"
+        ) &
+        while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+    done
+    wait
+    count_programs "$root"/side-*.sum
+    for name in $alone; do [ ! -f "tests/$name.c" ] || run_program "$1/tests/$name" "$2$name"; done
+}
+
 run_variant build "" 1
 for check in tools/check_layers.sh tools/check_house.sh tools/check_unused.sh tools/check_format.sh tools/check_static.sh; do
     [ -f "$check" ] && run_check "$check"
@@ -179,7 +210,7 @@ elif [ -z "$filter" ]; then
     targets=()
     for source in tests/test_*.c; do targets+=("build/check/tests/$(basename "$source" .c)"); done
     build_variant "the address and the undefined sanitizer" VARIANT=asan OUT=build/check LDFLAGS=-fsanitize=undefined \
-        CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" build/check/myxtts "${targets[@]}" && run_variant build/check "check/" 0
+        CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" build/check/myxtts "${targets[@]}" && run_side_by_side build/check "check/"
 fi
 
 if [ "$failed" != 0 ]; then

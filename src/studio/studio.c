@@ -9,12 +9,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "studio/studio_private.h"
-#include "text/tokens.h"
 
 #define GPU_SOUND_WORKERS 4 /* each has weights of its own there; four keep it busy */
-/* What a GPU tries before anybody listens. */
-#define WARM_UP_SYMBOLS 100
-#define WARM_UP_FRAMES 512
 
 static int is_on_cpu(const Studio *s) { return s->o.device->traits.host_memory; }
 
@@ -92,55 +88,15 @@ static int open_sounds(Worker *w, int own, Err *err)
     return rc;
 }
 
-static int hear_nothing(void *arg, const float *samples, int64_t count, Err *err) { return 0; }
-
-/* Memory for a whole call of the network; what an untrained one cannot say is no error. */
-static int warm_network(Worker *w, int voice, Err *err)
-{
-    const Checkpoint *file = voice_checkpoint(w->s->rooms[voice].voice);
-    const int most = voice_most_symbols(file), symbols = most < WARM_UP_SYMBOLS ? most : WARM_UP_SYMBOLS;
-    VoicePart parts[STUDIO_MOST_ROWS] = {{0}};
-    float *vector = mem_calloc((size_t)file->cfg.speaker_embedding_dim, sizeof *vector);
-    int rc = vector ? 0 : ERR_NOMEM;
-    for (int i = 0; i < w->s->rows && !rc; i++) {
-        parts[i] = (VoicePart){.symbols = symbols};
-        parts[i].tokens = mem_calloc((size_t)symbols, sizeof *parts[i].tokens);
-        rc = parts[i].tokens ? 0 : ERR_NOMEM;
-        for (int k = 0; k < symbols && !rc; k++)
-            parts[i].tokens[k] = 1 + k % (tokens_count() - 1);
-        w->parts[i] = &parts[i];
-        w->manners[i] = (VoiceManner){.vector = vector};
-    }
-    if (!rc)
-        voice_network_speak(w->network[voice], w->parts, w->manners, w->s->rows, &(Err){0});
-    for (int i = 0; i < w->s->rows; i++)
-        voice_part_free(&parts[i]);
-    free(vector);
-    return rc ? err_set(err, rc, "no memory to try a voice") : 0;
-}
-
-static int warm_sound(Worker *w, int voice, Err *err)
-{
-    const Voice *v = w->s->rooms[voice].voice;
-    float *mel = mem_calloc((size_t)voice_checkpoint(v)->cfg.n_mels * WARM_UP_FRAMES, sizeof *mel);
-    if (!mel)
-        return err_set(err, ERR_NOMEM, "no memory to try a voice");
-    if (voice_vocoder(v)) /* Griffin-Lim has no kernels */
-        sound_stream(w->sound[voice], mel, WARM_UP_FRAMES, 0, hear_nothing, NULL, &(Err){0});
-    free(mel);
-    return 0;
-}
-
-/* A GPU loads kernels when they are first used, and waits for everybody whenever memory is taken: both happen
- * now. */
+/* The voices have tried what is their own. */
 static int warm_up(Worker *w, Err *err)
 {
     int rc = 0;
     for (int i = 0; i < w->s->o.count && !rc; i++) {
-        if (w->network)
-            rc = warm_network(w, i, err);
-        if (!rc && w->sound)
-            rc = warm_sound(w, i, err);
+        if (w->network && !w->own_networks)
+            rc = voice_network_warm_up(w->network[i], err);
+        if (!rc && w->sound && !w->own_sounds)
+            rc = sound_warm_up(w->sound[i], err);
     }
     return rc;
 }
@@ -178,7 +134,7 @@ static int open_workers(Studio *s, Err *err)
             rc = open_networks(w, i == 0, err);
         if (!rc && (cpu || i > 0))
             rc = open_sounds(w, i == !cpu, err);
-        if (!rc && s->o.device->traits.library_kernels)
+        if (!rc)
             rc = warm_up(w, err);
     }
     for (int i = 0; i < s->worker_count && !rc; i++)

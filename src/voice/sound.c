@@ -9,6 +9,7 @@
 /* Frames of the pieces that a mel is cut into: each is twice as long as the one before. */
 #define FIRST_PIECE 16
 #define LONGEST_PIECE 256
+#define WARM_UP_FRAMES 600
 
 static const SoundKind *const kinds[] = {
     &sound_griffin_lim,
@@ -23,6 +24,7 @@ struct Sound {
     const SoundKind *kind;
     void *stage;
     int hop, bands;
+    int on_gpu;  /* its kernels are */
     float *room; /* [room_count] the sound of a piece with its context */
     int64_t room_count;
 };
@@ -51,6 +53,7 @@ int sound_open(Sound **out, const SoundOptions *o, Err *err)
     s->kind = kind;
     s->hop = o->cfg->hop_length;
     s->bands = o->cfg->n_mels;
+    s->on_gpu = kind == &sound_vocoder && o->device && o->device->traits.library_kernels;
     int rc = kind->open(&s->stage, o, err);
     if (rc) {
         sound_close(s);
@@ -235,4 +238,19 @@ int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence
     } while (!rc && !sound_run_done(&r));
     sound_run_end(&r);
     return rc;
+}
+
+static int hear_nothing(void *arg, const float *samples, int64_t count, Err *err) { return 0; }
+
+/* Pieces of every length. Griffin-Lim has no kernels. */
+int sound_warm_up(Sound *s, Err *err)
+{
+    if (!s->on_gpu)
+        return 0;
+    float *mel = mem_calloc((size_t)WARM_UP_FRAMES * (size_t)s->bands, sizeof *mel);
+    if (!mel)
+        return err_set(err, ERR_NOMEM, "no memory to try a voice");
+    sound_stream(s, mel, WARM_UP_FRAMES, 0, hear_nothing, NULL, &(Err){0});
+    free(mel);
+    return 0;
 }

@@ -10,10 +10,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "text/text.h"
-#include "text/tokens.h"
 #include "voice/vocoder_file.h"
-
-#define WARM_UP_SYMBOLS 40
 
 struct Voice {
     VoiceOptions o;
@@ -48,28 +45,6 @@ static int open_vocoder(Voice *v, Err *err)
     return 0;
 }
 
-static int hear_nothing(void *arg, const float *samples, int64_t count, Err *err) { return 0; }
-
-/* A GPU loads each kernel when it is first used, which takes longer than a sentence: a word that nobody hears
- * does so now. What an untrained network cannot say is no error here. */
-static int warm_up(Voice *v, Err *err)
-{
-    if (!v->o.device->traits.library_kernels)
-        return 0;
-    Err ignored = {0};
-    VoicePart part = {.symbols = WARM_UP_SYMBOLS}, *parts[] = {&part};
-    part.tokens = mem_calloc(WARM_UP_SYMBOLS, sizeof *part.tokens);
-    if (!part.tokens)
-        return err_set(err, ERR_NOMEM, "no memory for a voice");
-    for (int i = 0; i < WARM_UP_SYMBOLS; i++)
-        part.tokens[i] = 1 + i % (tokens_count() - 1);
-    int rc = voice_network_speak(v->network, parts, &(VoiceManner){.vector = v->vector}, 1, &ignored);
-    if (!rc && v->has_vocoder) /* Griffin-Lim has no kernels */
-        sound_stream(v->sound, part.mel, part.frames, 0, hear_nothing, NULL, &ignored);
-    voice_part_free(&part);
-    return 0;
-}
-
 /* The text engine comes last: it starts espeak-ng, which a damaged checkpoint need not wait for. */
 int voice_open(Voice **out, const VoiceOptions *o, Err *err)
 {
@@ -88,7 +63,9 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     if (!rc)
         rc = voice_sound_open(v, &v->sound, o->threads, err);
     if (!rc)
-        rc = warm_up(v, err);
+        rc = voice_network_warm_up(v->network, err);
+    if (!rc)
+        rc = sound_warm_up(v->sound, err);
     if (!rc)
         rc = text_engine_open(&v->text, &v->file.cfg, err);
     if (rc) {

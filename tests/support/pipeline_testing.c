@@ -167,6 +167,24 @@ void run_open(Run *r, const char *more, RunOptions o)
         fail_msg("%s (%s)", r->err.msg, more);
 }
 
+PipelineReport check_plan(Run *r)
+{
+    PipelineOptions o = {.cfg = &r->cfg,
+                         .corpus = &r->corpus,
+                         .data = r->devices.data,
+                         .model = r->devices.model,
+                         .start = {.seed = 7},
+                         .log = &r->log};
+    uint64_t data, model, pinned;
+    PipelineReport report;
+    assert_int_equal(pipeline_plan(&data, &model, &pinned, &o, &r->err), 0);
+    pipeline_report(r->pipeline, &report);
+    assert_int_equal(data, report.data_bytes);
+    assert_int_equal(model, report.model_bytes);
+    assert_int_equal(pinned, report.pinned_bytes);
+    return report;
+}
+
 const char *run_log(Run *r)
 {
     fflush(r->log_file);

@@ -77,6 +77,8 @@ void run_close(Run *r);
 int run_try(Run *r, const char *more, RunOptions o);
 void run_open(Run *r, const char *more, RunOptions o);
 const char *run_log(Run *r);
+/* The pipeline has taken the memory that was planned. */
+PipelineReport check_plan(Run *r);
 
 /* Takes a batch, reads it back to r->host, and hands it back. */
 int run_next(Run *r, Hash128 *h);

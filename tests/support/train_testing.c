@@ -83,6 +83,22 @@ int setup_lab(void **state)
     return 0;
 }
 
+int setup_lab_with_samples(void **state, const char *more)
+{
+    Config cfg;
+    Log log;
+    Err err = {0};
+    PrepareReport report = {0};
+    int rc = setup_lab(state);
+    lab_config(&cfg, NULL, more);
+    log_init(&log, LOG_ERROR);
+    if (prepare_run(&cfg, &(PrepareOptions){.audio = 1}, &report, &log, &err))
+        fail_msg("%s", err.msg);
+    prepare_report_free(&report);
+    config_close(&cfg);
+    return rc;
+}
+
 int teardown_lab(void **state)
 {
     folder_remove(&lab.folder);

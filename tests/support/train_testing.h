@@ -34,6 +34,8 @@ void write_tone(const char *path, int kind, double seconds);
 /* Options in one string, separated by blanks: later ones win. */
 void lab_config(Config *cfg, const char *checkpoints, const char *more);
 int setup_lab(void **state);
+/* Also the samples of its clips; more: options of a vocoder. */
+int setup_lab_with_samples(void **state, const char *more);
 int teardown_lab(void **state);
 
 /* A new, empty folder for checkpoints; eight may be in use at once. */
