@@ -11,6 +11,7 @@
 #include "studio/studio_private.h"
 
 #define GPU_SOUND_WORKERS 4 /* each has weights of its own there; four keep it busy */
+#define WARM_UP_FRAMES 600
 
 static int is_on_cpu(const Studio *s) { return s->o.device->traits.host_memory; }
 
@@ -88,15 +89,18 @@ static int open_sounds(Worker *w, int own, Err *err)
     return rc;
 }
 
-/* The voices have tried what is their own. */
+/* Who listens first should not wait longer than the others: sentences of several lengths, alone and together,
+ * sound in pieces of every size. */
 static int warm_up(Worker *w, Err *err)
 {
+    static const int symbols[] = {24, 64, 100, 160};
     int rc = 0;
     for (int i = 0; i < w->s->o.count && !rc; i++) {
-        if (w->network && !w->own_networks)
-            rc = voice_network_warm_up(w->network[i], err);
-        if (!rc && w->sound && !w->own_sounds)
-            rc = sound_warm_up(w->sound[i], err);
+        for (size_t k = 0; k < sizeof symbols / sizeof *symbols && w->network && !rc; k++)
+            for (int rows = w->s->rows; rows > 0 && !rc; rows /= 4)
+                rc = voice_network_warm_up(w->network[i], rows, symbols[k], err);
+        if (!rc && w->sound)
+            rc = sound_warm_up(w->sound[i], WARM_UP_FRAMES, err);
     }
     return rc;
 }

@@ -9,7 +9,6 @@
 /* Frames of the pieces that a mel is cut into: each is twice as long as the one before. */
 #define FIRST_PIECE 16
 #define LONGEST_PIECE 256
-#define WARM_UP_FRAMES 600
 
 static const SoundKind *const kinds[] = {
     &sound_griffin_lim,
@@ -242,15 +241,15 @@ int sound_stream(Sound *s, const float *log_mel, int64_t frames, int64_t silence
 
 static int hear_nothing(void *arg, const float *samples, int64_t count, Err *err) { return 0; }
 
-/* Pieces of every length. Griffin-Lim has no kernels. */
-int sound_warm_up(Sound *s, Err *err)
+/* Griffin-Lim has no kernels. */
+int sound_warm_up(Sound *s, int frames, Err *err)
 {
     if (!s->on_gpu)
         return 0;
-    float *mel = mem_calloc((size_t)WARM_UP_FRAMES * (size_t)s->bands, sizeof *mel);
+    float *mel = mem_calloc((size_t)frames * (size_t)s->bands, sizeof *mel);
     if (!mel)
         return err_set(err, ERR_NOMEM, "no memory to try a voice");
-    sound_stream(s, mel, WARM_UP_FRAMES, 0, hear_nothing, NULL, &(Err){0});
+    sound_stream(s, mel, frames, 0, hear_nothing, NULL, &(Err){0});
     free(mel);
     return 0;
 }

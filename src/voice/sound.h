@@ -45,8 +45,8 @@ typedef struct Sound Sound;
 /* ERR_CONFIG for a kind that is not there, or settings of the mel that it cannot turn into sound. */
 int sound_open(Sound **s, const SoundOptions *o, Err *err);
 void sound_close(Sound *s); /* NULL is fine */
-/* As voice_network_warm_up (voice_network.h). */
-int sound_warm_up(Sound *s, Err *err);
+/* As voice_network_warm_up (voice_network.h), with a mel of so many frames. */
+int sound_warm_up(Sound *s, int frames, Err *err);
 
 /* The sound of a mel, with so many samples of silence behind it: *samples [*count], malloc'd; NULL after an
  * error. ERR_DATA for a mel too short to have a sound, or numbers that are not finite. */

@@ -12,6 +12,10 @@
 #include "text/text.h"
 #include "voice/vocoder_file.h"
 
+/* A few words: more would take longer than they save whoever has one sentence to say. */
+#define WARM_UP_SYMBOLS 40
+#define WARM_UP_FRAMES 160
+
 struct Voice {
     VoiceOptions o;
     Checkpoint file, vocoder; /* the latter is closed where there is none */
@@ -63,9 +67,9 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     if (!rc)
         rc = voice_sound_open(v, &v->sound, o->threads, err);
     if (!rc)
-        rc = voice_network_warm_up(v->network, err);
+        rc = voice_network_warm_up(v->network, 1, WARM_UP_SYMBOLS, err);
     if (!rc)
-        rc = sound_warm_up(v->sound, err);
+        rc = sound_warm_up(v->sound, WARM_UP_FRAMES, err);
     if (!rc)
         rc = text_engine_open(&v->text, &v->file.cfg, err);
     if (rc) {

@@ -22,7 +22,6 @@
 #define LONGEST_REFERENCE 1024 /* frames of a recording that are listened to */
 #define REFERENCE_SECONDS 60   /* of a recording that are decoded */
 #define SPEAKERS_SHOWN 300     /* bytes of names in a message */
-#define WARM_UP_SYMBOLS 100    /* of a usual sentence */
 
 struct VoiceNetwork {
     const Checkpoint *file;
@@ -252,22 +251,21 @@ int voice_network_speak(VoiceNetwork *n, VoicePart *const *parts, const VoiceMan
     return 0;
 }
 
-int voice_network_warm_up(VoiceNetwork *n, Err *err)
+int voice_network_warm_up(VoiceNetwork *n, int rows, int symbols, Err *err)
 {
-    const int most = voice_most_symbols(n->file), symbols = most < WARM_UP_SYMBOLS ? most : WARM_UP_SYMBOLS;
+    const int most = voice_most_symbols(n->file), count = symbols < most ? symbols : most;
     if (!n->room.device->traits.library_kernels)
         return 0;
-    int32_t *tokens = mem_calloc((size_t)symbols, sizeof *tokens);
+    int32_t *tokens = mem_calloc((size_t)count, sizeof *tokens);
     float *vector = mem_calloc((size_t)n->file->cfg.speaker_embedding_dim, sizeof *vector);
     int rc = tokens && vector ? 0 : err_set(err, ERR_NOMEM, "no memory to try a voice");
-    for (int i = 0; i < symbols && !rc; i++)
+    for (int i = 0; i < count && !rc; i++)
         tokens[i] = 1 + i % (tokens_count() - 1);
-    for (int i = 0; i < n->rows && !rc; i++)
-        n->texts[i] = (SynthesisText){.tokens = tokens, .count = symbols, .voice = vector};
-    for (int rows = n->rows; rows && !rc; rows = rows > 1 ? 1 : 0)
-        if (!synthesiser_speak(n->synthesiser, n->speeches, n->texts, rows, &(Err){0}))
-            for (int i = 0; i < rows; i++)
-                speech_free(&n->speeches[i]);
+    for (int i = 0; i < rows && !rc; i++)
+        n->texts[i] = (SynthesisText){.tokens = tokens, .count = count, .voice = vector};
+    if (!rc && !synthesiser_speak(n->synthesiser, n->speeches, n->texts, rows, &(Err){0}))
+        for (int i = 0; i < rows; i++)
+            speech_free(&n->speeches[i]);
     free(tokens);
     free(vector);
     return rc;

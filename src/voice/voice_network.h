@@ -38,8 +38,8 @@ int voice_network_open(VoiceNetwork **n, const Checkpoint *file, Device *device,
 void voice_network_close(VoiceNetwork *n); /* NULL is fine */
 /* A GPU loads each kernel when it is first used, which takes longer than a sentence, and waits for everybody
  * when memory is taken: words that nobody hears do both now. Nothing on a CPU. What an untrained network
- * cannot say is no error. */
-int voice_network_warm_up(VoiceNetwork *n, Err *err);
+ * cannot say is no error. rows: of the call; symbols: of each. */
+int voice_network_warm_up(VoiceNetwork *n, int rows, int symbols, Err *err);
 /* Symbols of a part that the network of a checkpoint speaks at once: no more than it has learned from. */
 int voice_most_symbols(const Checkpoint *file);
 
