@@ -7,9 +7,9 @@
  * Starts the server on a free port; --url uses one that runs (with --checkpoint its sound is compared all the
  * same, with --pid its memory is looked at). So many clients at once ask for a sentence, again and again for
  * --seconds, each as soon as it has all of the last: time to the first sound is from the request to the first
- * byte behind the WAV header. Every answer must be, byte for byte, what `myxtts synth` writes. --requests:
- * then as many more with short texts, and the memory of the server after the first 1,000 and at the end. What
- * stands behind -- is for `serve` and `synth`: -- --iterations 0.
+ * byte behind the WAV header; cores: what the server uses. Every answer must be, byte for byte, what `myxtts
+ * synth` writes. --requests: then as many more with short texts, and the memory of the server after the first
+ * 1,000 and at the end. What stands behind -- is for `serve` and `synth`: -- --iterations 0.
  * --program: myxtts beside this one's folder; --sentences: tests/data/sentences-en.txt, a line
  * each, of which the first --texts are spoken.
  * A table, and as the last line one JSON object. Exit 0: all limits hold; 1: one is missed; 2: wrong use;
@@ -51,6 +51,7 @@ typedef struct Texts {
 
 typedef struct Level {
     int clients;
+    double cpu; /* seconds of the server's CPU time; NAN: not known */
     LoadResult r;
 } Level;
 
@@ -184,6 +185,23 @@ static double memory_of(pid_t pid)
     return mb;
 }
 
+/* Seconds of CPU time so far; NAN: not known. */
+static double cpu_of(pid_t pid)
+{
+    char path[64], text[1024] = "";
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f && !fgets(text, sizeof text, f))
+        text[0] = 0;
+    if (f)
+        fclose(f);
+    const char *p = strrchr(text, ')'); /* the name may hold anything */
+    if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+        return NAN;
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
 /* --- texts, and what they sound like --- */
 
 static int read_whole(Buf *out, const char *path)
@@ -290,8 +308,11 @@ static int measure(Bench *b)
         rc = fail(warm.message);
     load_result_free(&warm);
     const double cpu = own_cpu();
-    for (int i = 0; i < b->level_count && !rc; i++)
+    for (int i = 0; i < b->level_count && !rc; i++) {
+        const double before = cpu_of(b->watched);
         rc = load(b, &b->levels[i].r, &b->sentence, b->levels[i].clients, 0);
+        b->levels[i].cpu = cpu_of(b->watched) - before;
+    }
     b->own_cpu = own_cpu() - cpu;
     for (int i = 0; i < 2 && !rc && b->requests; i++) {
         const long n = i ? b->requests - MEMORY_FIRST : MEMORY_FIRST;
@@ -310,15 +331,16 @@ static const char *holds(int missed) { return missed ? "MISSED" : "holds"; }
 static int print_levels(const Bench *b)
 {
     int missed = 0;
-    printf("clients  requests  requests/s  first sound p50     p95  real-time factor  errors  other bytes\n");
+    printf("clients  requests  requests/s  first sound p50       p95  real-time factor  cores  errors  "
+           "other bytes\n");
     for (int i = 0; i < b->level_count; i++) {
         const Level *l = &b->levels[i];
         const double p95 = load_percentile(&l->r, 0.95), limit = limit_of(b);
         const int late = l->clients == LIMIT_CLIENTS && !(p95 <= limit);
-        printf("%7d  %8lld  %10.1f  %12.0f ms  %5.0f ms  %16.4f  %6lld  %11lld", l->clients,
+        printf("%7d  %8lld  %10.1f  %12.0f ms  %5.0f ms  %16.4f  %5.2f  %6lld  %11lld", l->clients,
                (long long)l->r.requests, (double)l->r.requests / l->r.elapsed,
                1000 * load_percentile(&l->r, 0.5), 1000 * p95, l->r.elapsed / l->r.speech,
-               (long long)l->r.errors, (long long)l->r.wrong);
+               l->cpu / l->r.elapsed, (long long)l->r.errors, (long long)l->r.wrong);
         if (l->clients == LIMIT_CLIENTS)
             printf("  p95 <= %g ms %s", 1000 * limit, holds(late));
         printf("\n");
@@ -356,10 +378,12 @@ static void print_json(const Bench *b, int missed)
         const Level *l = &b->levels[i];
         printf(
             "%s{\"clients\": %d, \"requests\": %lld, \"requests_per_s\": %.3f, \"first_sound_p50_ms\": %.2f, "
-            "\"first_sound_p95_ms\": %.2f, \"real_time_factor\": %.5f, \"errors\": %lld, \"wrong\": %lld}",
+            "\"first_sound_p95_ms\": %.2f, \"real_time_factor\": %.5f, \"cores\": %.2f, \"errors\": %lld, "
+            "\"wrong\": %lld}",
             i ? ", " : "", l->clients, (long long)l->r.requests, (double)l->r.requests / l->r.elapsed,
             1000 * load_percentile(&l->r, 0.5), 1000 * load_percentile(&l->r, 0.95),
-            l->r.elapsed / l->r.speech, (long long)l->r.errors, (long long)l->r.wrong);
+            l->r.elapsed / l->r.speech, isnan(l->cpu) ? 0 : l->cpu / l->r.elapsed, (long long)l->r.errors,
+            (long long)l->r.wrong);
     }
     printf("], ");
     if (b->requests) {
