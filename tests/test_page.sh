@@ -75,6 +75,14 @@ rm -f "$runs/up" "$runs/one/link.json" "$runs/one/pipe.json"
 
 # ---- in the browser ----
 python3 tests/page/test_page.py "$address" "$token_address" "$(cat "$dir/token")" "$runs" "$dir" || failed=1
-! grep -aiE 'sanitizer|assert|error' "$dir/serve.log" "$dir/token.log" >"$dir/log"
-verdict the_servers_had_nothing_to_report $?
+
+# ---- the end ----
+ends=0
+for p in "${servers[@]}"; do
+    kill "$p"
+    wait "$p" || ends=$?
+done
+servers=()
+[ $ends = 0 ] && ! grep -aiE 'sanitizer|assert|error' "$dir/serve.log" "$dir/token.log" >"$dir/log"
+verdict the_servers_end_well $?
 exit $failed
