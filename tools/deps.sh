@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing; does nothing, fast, when all are there. usage: tools/deps.sh [tests]
-# tests: also a browser for the test of the HTML report and OpenMPI for that of several ranks, where there are some to install; those tests
-# are skipped without them. Also numpy and the Python packages of other people's clients of the server, into build/clients, where pip can get
+# tests: also a browser for the tests of the HTML report and of the pages of `serve`, and OpenMPI for that of several ranks, where there
+# are some to install; those tests are skipped without them. Also numpy and the Python packages of other people's clients of the server, into build/clients, where pip can get
 # them.
 # A recogniser and a synthesiser, to judge speech with, are installed where that works without asking anybody.
 # The program is built and runs without them. What could not be installed is tried again after `make clean`.

@@ -11,7 +11,7 @@ export class RunLog {
 
   clear() {
     Object.assign(this, { next: 0, torn: 0, start: null, curves: {} });
-    for (const k of ['train', 'validation', 'words', 'recordings', 'busy', 'wait', 'time']) this.curves[k] = [];
+    for (const k of ['train', 'validation', 'words', 'recordings', 'busy', 'wait', 'time', 'slowest']) this.curves[k] = [];
   }
 
   // Fetches what is new; true when something was.
@@ -48,6 +48,8 @@ export class RunLog {
       this.point('busy', step, finite(row.gpu_utilisation) ? row.gpu_utilisation : row.busy_share);
       this.point('wait', step, row.wait_share);
       this.point('time', step, row.step_ms);
+      const times = (row.step_times_ms ?? []).filter(finite);
+      if (times.length) this.point('slowest', step, times.reduce((a, b) => Math.max(a, b)));
     }
   }
 }

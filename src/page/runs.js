@@ -118,7 +118,7 @@ function showCurves() {
     all.loss.push({ name: named('training'), points: c.train, look: `${look} thin` }, { name: named('validation'), points: c.validation, look: `${look} dashed`, dots: true });
     all.words.push({ name: named('voice_words'), points: c.words, look, dots: true }, { name: named('recording_words'), points: c.recordings, look: `${look} dotted` });
     all.busy.push({ name: named('busy_share'), points: c.busy, look }, { name: named('wait_share'), points: c.wait, look: `${look} dashed` });
-    all.time.push({ name: other ? name : say('fastest'), points: c.time, look });
+    all.time.push({ name: named('mean_time'), points: c.time, look }, { name: named('slowest_time'), points: c.slowest, look: `${look} dotted` });
   }
   charts.loss.set(all.loss, undefined, true);
   charts.words.set(all.words, 0);

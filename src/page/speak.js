@@ -161,7 +161,11 @@ function take(event, state) {
       player.begin(state.rate);
     }
     player.add(samples);
-    tell($('status'), say('speaking', { s: number(player.seconds, 1) }));
+    // Not with every piece: a screen reader would talk of nothing else.
+    if (performance.now() - state.told > 2000) {
+      state.told = performance.now();
+      tell($('status'), say('speaking', { s: number(player.seconds) }));
+    }
   } else if (event.type === 'error' || event.error) {
     throw new Refused(event.error?.message ?? event.message ?? say('bad_answer', { status: '?' }));
   } else if (event.type === 'speech.audio.done') {
@@ -203,7 +207,7 @@ async function speak() {
     $('text').focus();
     return;
   }
-  const state = { began: performance.now(), parts: [], rate: 0 };
+  const state = { began: performance.now(), told: 0, parts: [], rate: 0 };
   setSpeaking(new AbortController());
   player.clear();
   strip.clear();

@@ -277,6 +277,7 @@ def runs_page(p, folder):
     b.open(p.base + "/runs#run=one")
     verdict("runs_are_listed", b.until("document.querySelectorAll('#runs tbody tr').length === 2", 20), p.get("error"))
     verdict("curves_are_drawn", b.until("[...document.querySelectorAll('.curve')].some((c) => (c.getAttribute('d') || '').split('L').length > 3)", 20))
+    same("each_has_its_curves", b.value("[...document.querySelectorAll('.chart')].map((c) => c.querySelectorAll('.plot path.curve').length)"), [2, 0, 2, 2])
     verdict("the_doctor_has_a_word", b.until("document.querySelectorAll('#doctor li').length > 0 && document.getElementById('doctor').textContent.length > 20", 10))
     verdict("pictures_are_shown", b.until("[...document.querySelectorAll('#pictures-box img')].filter((i) => i.naturalWidth > 10).length >= 3", 20))
     verdict("samples_are_there", b.until("document.querySelectorAll('#samples-box button').length >= 4", 10))
