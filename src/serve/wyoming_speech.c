@@ -68,8 +68,10 @@ static int find_voice(const WyomingSpeech *s, const char *name, const char *lang
         const char *speaks = checkpoint_of(s->studio, i)->cfg.language;
         if (name ? strcmp(s->o->names[i], name) == 0 : !language || same_language(speaks, language))
             return i;
-        buf_printf(&there, "%s%s", i ? ", " : "", name ? s->o->names[i] : speaks);
     }
+    for (int i = 0; i < count; i++)
+        buf_printf(&there, "%s%s", i ? ", " : "",
+                   name ? s->o->names[i] : checkpoint_of(s->studio, i)->cfg.language);
     utf8_show(shown, sizeof shown, name ? name : language);
     err_set(err, ERR_MISSING, name ? "there is no voice '%s'" : "no voice speaks '%s'", shown);
     err_hint(err, "there is %.300s", there.data ? there.data : "none");
