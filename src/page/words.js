@@ -62,7 +62,7 @@ const words = {
     example: 'The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background.',
     voice: 'صدا', speaker: 'گوینده', speed: 'سرعت', pitch: 'زیروبمی',
     speed_value: '{n} برابر', pitch_value: '{n} نیم‌پرده', pitch_zero: 'همان که آموخته',
-    reference: 'یک فایل ضبط‌شده به‌عنوان الگو', reference_hint: 'تا جایی که بتواند با همان صدا می‌گوید. فایل را این‌جا رها کنید، انتخابش کنید یا ضبط کنید.',
+    reference: 'یک فایل ضبط‌شده به‌عنوان الگو', reference_hint: 'تا جایی که بتواند با همان صدا می‌گوید. فایلی را این‌جا رها یا انتخاب کنید، یا صدا ضبط کنید.',
     reference_choose: 'انتخاب فایل', reference_record: 'ضبط صدا', reference_stop: 'پایان ضبط', reference_remove: 'حذف فایل الگو',
     reference_is: 'الگو: {name} ({size})', reference_recorded: 'صدای ضبط‌شدهٔ شما', reference_recording: 'در حال ضبط … {s} ثانیه',
     reference_bad: 'فایل «{name}» را نمی‌توان به‌عنوان صدا خواند.', reference_no_microphone: 'میکروفون در دسترس نیست: {why}',
