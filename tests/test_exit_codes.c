@@ -75,7 +75,8 @@ static void test_data_commands(void **state)
           {0, {"validate", "--config", l->config, DATA}}, {1, {"validate", "--config", l->broken}},
           {2, {"validate", "--fix"}}, {2, {"validate", "--no-such"}},
           {0, {"validate", "--config", l->broken, "--fix"}}, {0, {"--version"}}, {2, {"--version", "x"}},
-          {0, {"--help"}}, {2, {"no-such-command"}});
+          {0, {"--help"}}, {2, {"no-such-command"}}, {0, {"manual"}}, {2, {"manual", "more"}},
+          {0, {"completion", "bash"}}, {2, {"completion"}}, {2, {"completion", "csh"}});
 }
 
 static void test_run_commands(void **state)

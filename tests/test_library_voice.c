@@ -114,6 +114,7 @@ static int say(myxtts_voice *v, const char *text, const myxtts_manner *m, myxtts
 
 typedef struct Speaker {
     pthread_t thread;
+    myxtts_voice *voice;
     int number;
     float *samples[TEXTS];
     int64_t counts[TEXTS];
@@ -125,22 +126,30 @@ static void *speaker_run(void *arg)
     Speaker *s = arg;
     for (int i = 0; i < TEXTS; i++) {
         const int text = (i + s->number) % TEXTS;
-        if (myxtts_voice_say(lab.voice, &s->samples[text], &s->counts[text], texts[text], strlen(texts[text]),
+        if (myxtts_voice_say(s->voice, &s->samples[text], &s->counts[text], texts[text], strlen(texts[text]),
                              NULL, &s->e))
             break;
     }
     return NULL;
 }
 
-static void threads_speak_with_one_voice(void **state)
+/* Most of them with one voice, the last with another. */
+static void threads_speak_together(void **state)
 {
     Speaker speakers[THREADS] = {{0}};
+    myxtts_voice_options o = usual_options();
+    myxtts_voice *other;
+    myxtts_error e;
+    if (myxtts_voice_open(&other, &o, &e))
+        fail_msg("%s", e.message);
     for (int i = 0; i < THREADS; i++) {
         speakers[i].number = i;
+        speakers[i].voice = i < THREADS - 1 ? lab.voice : other;
         assert_int_equal(pthread_create(&speakers[i].thread, NULL, speaker_run, &speakers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(speakers[i].thread, NULL);
+    myxtts_voice_close(other);
     for (int text = 0; text < TEXTS; text++) {
         Buf wav = said_by_synth(texts[text], "--speed", "1");
         for (int i = 0; i < THREADS; i++) {
@@ -393,11 +402,11 @@ static void lines_go_to_the_caller(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_speak_with_one_voice), cmocka_unit_test(a_manner_is_that_of_synth),
-        cmocka_unit_test(pieces_are_the_whole),         cmocka_unit_test(leaving_in_the_middle),
-        cmocka_unit_test(a_voice_says_who_it_is),       cmocka_unit_test(wrong_options_are_told),
-        cmocka_unit_test(wrong_orders_are_told),        cmocka_unit_test(sound_goes_into_files),
-        cmocka_unit_test(older_programs_go_on),         cmocka_unit_test(lines_go_to_the_caller),
+        cmocka_unit_test(threads_speak_together), cmocka_unit_test(a_manner_is_that_of_synth),
+        cmocka_unit_test(pieces_are_the_whole),   cmocka_unit_test(leaving_in_the_middle),
+        cmocka_unit_test(a_voice_says_who_it_is), cmocka_unit_test(wrong_options_are_told),
+        cmocka_unit_test(wrong_orders_are_told),  cmocka_unit_test(sound_goes_into_files),
+        cmocka_unit_test(older_programs_go_on),   cmocka_unit_test(lines_go_to_the_caller),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

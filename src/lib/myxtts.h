@@ -4,8 +4,9 @@
  * (NULL is fine); everything else they return is said below. A handle that could not be opened is NULL, and
  * every function that closes or releases accepts NULL.
  *
- * There is no state outside the handles, but a handler for SIGBUS that keeps a shortened file from ending the
- * program and passes on what is not the library's. Which threads may use a handle is said beside it.
+ * There is no state outside the handles, but that of libespeak-ng, which the library locks, and a handler for
+ * SIGBUS that keeps a shortened file from ending the program and passes on what is not the library's. Which
+ * threads may use a handle is said beside it.
  *
  * Strings are UTF-8. What a function gives out belongs to its handle and lives until that is closed, unless
  * it says otherwise. */
