@@ -211,7 +211,7 @@ static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
     log_info(log, "stopping: what is being spoken is finished first; Ctrl-C again ends at once");
     if (s->home)
         wyoming_stop(s->home);
-    server_stop(&s->server, STOP_SECONDS, NULL);
+    server_stop(&s->server, STOP_SECONDS);
     return 0;
 }
 

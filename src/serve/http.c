@@ -227,7 +227,7 @@ static int still_answering(Http *h)
     return n;
 }
 
-void http_stop(Http *h, double seconds, const volatile int *at_once)
+void http_stop(Http *h, double seconds)
 {
     double until = clock_now() + seconds;
     pthread_mutex_lock(&h->lock);
@@ -236,7 +236,7 @@ void http_stop(Http *h, double seconds, const volatile int *at_once)
     int fd = MHD_quiesce_daemon(h->daemon);
     if (fd >= 0)
         close(fd);
-    while (still_answering(h) && clock_now() < until && !(at_once && *at_once))
+    while (still_answering(h) && clock_now() < until)
         clock_sleep(0.02);
     /* Whoever still waits is woken, and nobody begins to wait any more. */
     pthread_mutex_lock(&h->lock);
@@ -259,7 +259,7 @@ void http_close(Http *h)
     if (!h)
         return;
     if (h->daemon)
-        http_stop(h, 0, NULL);
+        http_stop(h, 0);
     guard_close(h);
     free(h->counts);
     free(h);

@@ -50,6 +50,7 @@ int http_has_body(const HttpRequest *r); /* its route takes one */
 const char *http_query(HttpRequest *r, const char *name);
 const char *http_header(HttpRequest *r, const char *name);
 const char *http_body(const HttpRequest *r, size_t *size);
+void http_drop_body(HttpRequest *r); /* it is not needed any more: its memory is free for others */
 /* Something of the handler's that belongs to the request; `release` is called when it is over, however it
  * ended. */
 void http_keep(HttpRequest *r, void *kept, void (*release)(void *kept));
@@ -100,9 +101,9 @@ typedef struct HttpOptions {
 } HttpOptions;
 
 int http_open(Http **h, const HttpOptions *o, Err *err);
-/* Accepts nothing more, waits until what is being answered is, for so many seconds at most or until *at_once
- * is not 0, and breaks off the rest. */
-void http_stop(Http *h, double seconds, const volatile int *at_once);
+/* Accepts nothing more, waits until what is being answered is, for so many seconds at most, and breaks off
+ * the rest. */
+void http_stop(Http *h, double seconds);
 void http_close(Http *h); /* NULL is fine */
 
 /* A listening socket. address: "127.0.0.1:8000", "[::1]:8000", "localhost:0"; port 0: any that is free.

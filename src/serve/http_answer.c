@@ -41,6 +41,15 @@ const char *http_body(const HttpRequest *r, size_t *size)
     return r->body.data ? r->body.data : "";
 }
 
+void http_drop_body(HttpRequest *r)
+{
+    buf_free(&r->body);
+    pthread_mutex_lock(&r->h->lock);
+    r->h->body_bytes -= r->body_counted;
+    r->body_counted = 0;
+    pthread_mutex_unlock(&r->h->lock);
+}
+
 void http_keep(HttpRequest *r, void *kept, void (*release)(void *kept))
 {
     r->kept = kept;

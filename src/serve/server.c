@@ -136,10 +136,7 @@ int server_begin(Server *s, Studio *studio, const char *const *paths, Err *err)
     return http_open(&s->http, &http, err);
 }
 
-void server_stop(Server *s, double seconds, const volatile int *at_once)
-{
-    http_stop(s->http, seconds, at_once);
-}
+void server_stop(Server *s, double seconds) { http_stop(s->http, seconds); }
 
 void server_close(Server *s)
 {

@@ -45,8 +45,8 @@ int server_open(Server *s, const ServeOptions *o, Err *err);
 /* Begins to answer. paths: what the studio's voices were opened from. studio: NULL for none; it must outlive
  * server_close. */
 int server_begin(Server *s, Studio *studio, const char *const *paths, Err *err);
-/* Finishes what is being spoken, within so many seconds or until *at_once is not 0. */
-void server_stop(Server *s, double seconds, const volatile int *at_once);
+/* Finishes what is being spoken, within so many seconds. */
+void server_stop(Server *s, double seconds);
 void server_close(Server *s); /* a zeroed or closed one is allowed */
 
 #endif

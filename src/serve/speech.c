@@ -111,6 +111,7 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
     const char *body = http_body(r, &size);
     int rc = http_has_body(r) ? speech_request_parse(&j->q, body, size, &limits, &fault)
                               : speech_request_query(&j->q, get_query, r, &limits, &fault);
+    http_drop_body(r);
     if (rc) {
         *answered = refuse(r, &fault);
         return NULL;

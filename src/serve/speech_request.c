@@ -12,7 +12,8 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 
-#define SHOWN 80 /* bytes of a client's text in a message */
+#define MOST_VALUES 1000 /* of a body */
+#define SHOWN 80         /* bytes of a client's text in a message */
 
 static int fault_set(SpeechFault *f, int status, const char *param, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
@@ -176,12 +177,30 @@ static int take_members(SpeechRequest *q, const json_t *o, const SpeechLimits *l
 
 /* --- the whole --- */
 
+/* A value takes a hundred times the memory of the two bytes that make it: more than any request has are not
+ * even parsed. */
+static int has_too_many_values(const char *p, size_t n)
+{
+    int quoted = 0, count = 0;
+    for (size_t i = 0; i < n && count <= MOST_VALUES; i++) {
+        if (quoted && p[i] == '\\')
+            i++;
+        else if (p[i] == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            count += p[i] == ',' || p[i] == '[' || p[i] == '{';
+    }
+    return count > MOST_VALUES;
+}
+
 int speech_request_parse(SpeechRequest *q, const char *body, size_t size, const SpeechLimits *limits,
                          SpeechFault *fault)
 {
     json_error_t e;
     *q = (SpeechRequest){.speed = 1};
     *fault = (SpeechFault){0};
+    if (has_too_many_values(body, size))
+        return fault_set(fault, 400, NULL, "invalid_json", "the body has more than %d values", MOST_VALUES);
     json_t *o = json_loadb(body, size, 0, &e);
     if (!o) {
         char shown[200];

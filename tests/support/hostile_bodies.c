@@ -31,6 +31,18 @@ void json_very_deep(void)
     buf_free(&b);
 }
 
+void json_of_a_million_values(void)
+{
+    static const char *const values[] = {"[],", "{},", "1,", "\"a\":{},", "[[[],"};
+    const char *value = PICK(values);
+    Buf b = {0};
+    buf_str(&b, "{\"input\":\"a\",\"x\":[");
+    while (b.size + 100 < MAX_BODY)
+        buf_str(&b, value);
+    send_json(b.data, b.size, (const int[]){400, -1});
+    buf_free(&b);
+}
+
 void json_not_utf8(void)
 {
     static const char *const bad[] = {"\xFF",     "\xC0\xAF", "\xED\xA0\x80", "\xF5\x80\x80\x80",

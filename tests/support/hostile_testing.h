@@ -58,6 +58,7 @@ void linger(int fd, int trickles, int silent_end);
 void json_cut_off(void);
 void json_of_another_kind(void);
 void json_very_deep(void);
+void json_of_a_million_values(void);
 void json_not_utf8(void);
 void json_bad_escapes(void);
 void body_of_noise(void);
