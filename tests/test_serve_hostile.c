@@ -77,30 +77,31 @@ static void good_request(void)
     Reply r;
     post_json(&r, port(), "{\"input\":\"old hill\",\"response_format\":\"pcm\",\"voice\":\"boris\"}");
     if (r.status != 200 || !r.whole)
-        fail_msg("a good request after %s: %d %.300s", lab.name, r.status, r.body.data ? r.body.data : "");
-    if (!lab.good.data)
-        buf_add(&lab.good, r.body.data, r.body.size);
-    if (r.body.size != lab.good.size || memcmp(r.body.data, lab.good.data, r.body.size) != 0)
-        fail_msg("after %s it is spoken otherwise", lab.name);
+        fail_msg("a good request after %s: %d %.300s", hostile.name, r.status,
+                 r.body.data ? r.body.data : "");
+    if (!hostile.good.data)
+        buf_add(&hostile.good, r.body.data, r.body.size);
+    if (r.body.size != hostile.good.size || memcmp(r.body.data, hostile.good.data, r.body.size) != 0)
+        fail_msg("after %s it is spoken otherwise", hostile.name);
     reply_free(&r);
 }
 
 static void poke_lingerers(void)
 {
-    for (int i = 0; i < lab.lingering; i++)
-        if (lab.lingerers[i].trickles)
-            send_text(lab.lingerers[i].fd, "x");
+    for (int i = 0; i < hostile.lingering; i++)
+        if (hostile.lingerers[i].trickles)
+            send_text(hostile.lingerers[i].fd, "x");
 }
 
 /* All of them have been told, or cut off. */
 static void bury_lingerers(void)
 {
     int told = 0;
-    for (int i = 0; i < lab.lingering; i++) {
-        Lingerer *l = &lab.lingerers[i];
+    for (int i = 0; i < hostile.lingering; i++) {
+        Lingerer *l = &hostile.lingerers[i];
         Reply r;
-        lab.kind = l->kind;
-        lab.name = kinds[l->kind].name;
+        hostile.kind = l->kind;
+        hostile.name = kinds[l->kind].name;
         read_reply(l->fd, &r);
         told += r.status == 408;
         if (l->silent_end)
@@ -109,15 +110,15 @@ static void bury_lingerers(void)
             EXPECT(&r, 408, 0);
         close(l->fd);
     }
-    print_message("%d connections lingered; %d were told 408\n", lab.lingering, told);
-    assert_true(lab.lingering == 0 || told > 0);
+    print_message("%d connections lingered; %d were told 408\n", hostile.lingering, told);
+    assert_true(hostile.lingering == 0 || told > 0);
 }
 
 static int count_descriptors(void)
 {
     char path[64];
     int n = 0;
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)lab.server.run.pid);
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)hostile.server.run.pid);
     DIR *d = opendir(path);
     assert_non_null(d);
     while (readdir(d))
@@ -145,19 +146,19 @@ static void everybody_is_answered(void **state)
     const char *seed = getenv("MYXTTS_SEED");
     /* A sanitizer makes each several times as slow. */
     const int requests = SANITIZED && !is_long() ? REQUESTS / 4 : REQUESTS;
-    rng_seed(&lab.rng, seed ? strtoull(seed, NULL, 10) : 14);
-    lab.name = lab.sent = "the beginning";
+    rng_seed(&hostile.rng, seed ? strtoull(seed, NULL, 10) : 14);
+    hostile.name = hostile.sent = "the beginning";
     good_request();
     const int descriptors = count_descriptors();
     double memory = 0;
     for (int i = 0; i < requests; i++) {
         const struct Kind *k = &kinds[(size_t)i % KINDS];
-        lab.kind = (int)((size_t)i % KINDS);
-        lab.name = k->name;
+        hostile.kind = (int)((size_t)i % KINDS);
+        hostile.name = k->name;
         k->run();
         poke_lingerers();
         good_request();
-        serve_drain(&lab.server);
+        serve_drain(&hostile.server);
         if (i == requests / 2)
             memory = metric("process_resident_memory_bytes");
     }
@@ -175,8 +176,8 @@ static void everybody_is_answered(void **state)
     for (size_t k = 0; k < KINDS; k++) {
         print_message("  %-30s", kinds[k].name);
         for (int i = 0; i < MOST_STATUS; i++)
-            if (lab.statuses[k][i])
-                print_message(i ? "  %d: %d" : "  %.0dended: %d", i, lab.statuses[k][i]);
+            if (hostile.statuses[k][i])
+                print_message(i ? "  %d: %d" : "  %.0dended: %d", i, hostile.statuses[k][i]);
         print_message("\n");
     }
     assert_true(left <= descriptors);
@@ -193,19 +194,20 @@ static int setup_lab(void **state)
     setrlimit(RLIMIT_NOFILE, &l);
     if (corpus_setup(&made))
         return -1;
-    lab.c = made;
-    snprintf(run, sizeof run, "%s/run", lab.c->root);
-    make_served_voice(lab.c, run);
-    serve_start(&lab.server, ARGS("--checkpoint", run, "--max-text", "2000", "--max-upload", MAX_UPLOAD,
-                                  "--max-body", "1", "--max-requests", "30", "--request-timeout", TIMEOUT));
+    hostile.c = made;
+    snprintf(run, sizeof run, "%s/run", hostile.c->root);
+    make_served_voice(hostile.c, run);
+    serve_start(&hostile.server,
+                ARGS("--checkpoint", run, "--max-text", "2000", "--max-upload", MAX_UPLOAD, "--max-body", "1",
+                     "--max-requests", "30", "--request-timeout", TIMEOUT));
     return 0;
 }
 
 static int teardown_lab(void **state)
 {
-    void *made = lab.c;
-    serve_stop(&lab.server);
-    buf_free(&lab.good);
+    void *made = hostile.c;
+    serve_stop(&hostile.server);
+    buf_free(&hostile.good);
     return corpus_teardown(&made);
 }
 

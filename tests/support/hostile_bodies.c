@@ -190,7 +190,7 @@ void reference_of_noise(void)
 
 void reference_damaged(void)
 {
-    Buf file = read_file(clip_path(lab.c, (int)below(10)));
+    Buf file = read_file(clip_path(hostile.c, (int)below(10)));
     const size_t from = below(2) ? 0 : 44, to = from ? file.size : 60; /* its header, or its samples */
     for (size_t k = 1 + below(20); k; k--)
         file.data[from + below(to - from)] = (char)below(256);
@@ -219,7 +219,7 @@ void body_too_large(void)
              (unsigned long long)(MAX_BODY + 1 + below(UINT64_C(1) << 40)));
     send_text(fd, head);
     for (size_t n = below(100); n; n--)
-        send_bytes(fd, lab.good.data, lab.good.size);
+        send_bytes(fd, hostile.good.data, hostile.good.size);
     read_reply(fd, &r);
     close(fd);
     EXPECT(&r, 413);

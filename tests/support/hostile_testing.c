@@ -5,10 +5,10 @@
 
 #include "command_testing.h"
 
-HostileLab lab;
+HostileLab hostile;
 
-int port(void) { return lab.server.port; }
-uint64_t below(uint64_t n) { return rng_below(&lab.rng, n); }
+int port(void) { return hostile.server.port; }
+uint64_t below(uint64_t n) { return rng_below(&hostile.rng, n); }
 
 /* The status must be one of these, -1 at the end; errors of ours are objects as OpenAI's. */
 void expect_status(Reply *r, const int *allowed)
@@ -17,14 +17,14 @@ void expect_status(Reply *r, const int *allowed)
     for (int i = 0; allowed[i] >= 0; i++)
         found |= r->status == allowed[i];
     if (!found)
-        fail_msg("%s: status %d: %.300s (sent: %.60s)", lab.name, r->status, r->body.data ? r->body.data : "",
-                 lab.sent);
-    lab.statuses[lab.kind][r->status]++;
+        fail_msg("%s: status %d: %.300s (sent: %.60s)", hostile.name, r->status,
+                 r->body.data ? r->body.data : "", hostile.sent);
+    hostile.statuses[hostile.kind][r->status]++;
     const char *type = reply_header(r, "Content-Type");
     if (r->status >= 400 && r->whole && type && strcmp(type, "application/json") == 0 && r->body.size) {
         json_t *o = json_loadb(r->body.data, r->body.size, 0, NULL);
         if (!*text_at(json_object_get(o, "error"), "message"))
-            fail_msg("%s: no error: %.300s", lab.name, r->body.data);
+            fail_msg("%s: no error: %.300s", hostile.name, r->body.data);
         json_decref(o);
     }
     reply_free(r);
@@ -41,7 +41,7 @@ void send_raw(const void *p, size_t n, const int *allowed)
 {
     Reply r;
     int fd = dial(port());
-    lab.sent = p;
+    hostile.sent = p;
     send_bytes(fd, p, n == ALL ? strlen(p) : n);
     shutdown(fd, SHUT_WR);
     read_reply(fd, &r);
@@ -57,9 +57,9 @@ void fill_random(char *p, size_t n)
 
 void linger(int fd, int trickles, int silent_end)
 {
-    if (lab.lingering == LINGERERS) {
+    if (hostile.lingering == LINGERERS) {
         close(fd);
         return;
     }
-    lab.lingerers[lab.lingering++] = (Lingerer){fd, trickles, silent_end, lab.kind};
+    hostile.lingerers[hostile.lingering++] = (Lingerer){fd, trickles, silent_end, hostile.kind};
 }

@@ -35,7 +35,7 @@ typedef struct HostileLab {
     int lingering;
     int statuses[100][MOST_STATUS]; /* of each kind */
 } HostileLab;
-extern HostileLab lab;
+extern HostileLab hostile;
 
 int port(void);
 uint64_t below(uint64_t n);
