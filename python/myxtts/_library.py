@@ -151,7 +151,7 @@ def library() -> Any:
 
 def library_version() -> str:
     """The version of libmyxtts.so, as "1.0"."""
-    return library().myxtts_version().decode()
+    return str(library().myxtts_version().decode())
 
 
 # ---- arguments and lines ----

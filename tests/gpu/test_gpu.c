@@ -220,6 +220,39 @@ static void test_events(void)
     device_close(d);
 }
 
+/* A stream that somebody else has opened, wrapped: the same stream, and not ours to close. */
+static void test_wrapped_stream(void)
+{
+    const size_t n = 8 << 20;
+    Device *d = open_gpu(0);
+    Stream *theirs, *ours;
+    Event *written;
+    void *before = device_visit_begin();
+    MUST(d->ops->stream_open(d, &theirs, "theirs", &err));
+    MUST(d->ops->stream_wrap(d, &ours, d->ops->stream_native(theirs), &err));
+    MUST(d->ops->event_open(d, &written, 0, &err));
+    CHECK(d->ops->stream_native(ours) == d->ops->stream_native(theirs), "another stream");
+    void *x = gpu_memory(d, n), *in, *out = host_memory(n);
+    MUST(d->ops->pinned_alloc(d, &in, n, &err));
+    fill_random(in, n, 5);
+    memset(out, POISON, n);
+    MUST(d->ops->copy_in(theirs, x, in, n, &err));
+    MUST(d->ops->event_record(written, ours, &err));
+    MUST(d->ops->event_wait(written, &err));
+    d->ops->stream_close(ours);
+    MUST(d->ops->copy_out(theirs, out, x, n, &err));
+    MUST(d->ops->stream_wait_idle(theirs, &err));
+    CHECK(memcmp(in, out, n) == 0, "other bytes");
+    device_visit_end(before);
+    CHECK(device_visit_begin() == before, "the thread's current GPU is another one");
+    d->ops->event_close(written);
+    d->ops->pinned_free(d, in);
+    free(out);
+    device_free(d, x, n);
+    d->ops->stream_close(theirs);
+    device_close(d);
+}
+
 /* The way through the host, on one GPU that is opened twice. */
 static void test_staged(void)
 {
@@ -644,6 +677,7 @@ int main(void)
         {"memory cap", test_cap},
         {"copies", test_copies},
         {"events", test_events},
+        {"somebody else's stream", test_wrapped_stream},
         {"staged copies", test_staged},
         {"preprocessing, GPU against host", test_preprocess},
         {"n_fft too large", test_too_large},
