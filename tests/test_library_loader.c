@@ -425,6 +425,35 @@ static void test_resumed_batches_are_the_same(void **state)
     }
 }
 
+/* However the pipeline works: it begins anew with the memory that it has. */
+static void test_resumed_in_place(void **state)
+{
+    enum { ALL = 2 * BATCHES };
+    static const char *const ways[][3] = {{"num_workers", "0"},         {"native_loading", "false"},
+                                          {"prefetch_to_gpu", "false"}, {"optimize_cpu_gpu_overlap", "false"},
+                                          {"model_gpu", "sim0"},        {"pipeline_buffer_size", "5"}};
+    Hash128 expected[ALL], got[3];
+    myxtts_loader *l = loader_with(NULL);
+    take_hashes(l, expected, ALL);
+    myxtts_loader_close(l);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        l = loader_with(ways[w][0], ways[w][1]);
+        myxtts_state s;
+        myxtts_loader_state(l, &s);
+        for (int round = 0; round < 6; round++) {
+            int stop = (round * 5 + 2) % (ALL - 3);
+            s.epoch = stop / BATCHES;
+            s.index = stop % BATCHES;
+            if (round == 3)
+                myxtts_loader_stop(l);
+            assert_int_equal(myxtts_loader_resume(l, &s, NULL), 0);
+            take_hashes(l, got, 3);
+            assert_memory_equal(got, &expected[stop], sizeof got);
+        }
+        myxtts_loader_close(l);
+    }
+}
+
 /* Shares of a batch count as batches. */
 static void test_shares_and_ranks_resume_too(void **state)
 {
@@ -645,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_another_thread_releases),
         cmocka_unit_test(test_tensors_keep_the_batch),
         cmocka_unit_test(test_resumed_batches_are_the_same),
+        cmocka_unit_test(test_resumed_in_place),
         cmocka_unit_test(test_shares_and_ranks_resume_too),
         cmocka_unit_test(test_state_of_others_is_refused),
         cmocka_unit_test(test_waits_end),

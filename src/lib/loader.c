@@ -255,13 +255,22 @@ int myxtts_loader_resume(myxtts_loader *l, const myxtts_state *s, myxtts_error *
     if (rc)
         return library_error(e, &err);
     void *before = device_visit_begin();
-    loader_run_retire(l);
-    loader_run_reap(l);
     pthread_mutex_lock(&l->mutex);
+    const int in_place = l->run && l->run->held == 0;
     l->stopped = 0;
     l->start = s->epoch * l->batches + s->index;
     pthread_mutex_unlock(&l->mutex);
-    rc = loader_run_open(l, &err);
+    if (in_place)
+        rc = loader_run_restart(l, &err);
+    else {
+        loader_run_retire(l);
+        loader_run_reap(l);
+    }
+    /* What failed in place, as after an error of the device, may work from scratch. */
+    if (!l->run) {
+        err_clear(&err);
+        rc = loader_run_open(l, &err);
+    }
     device_visit_end(before);
     return rc ? library_error(e, &err) : 0;
 }

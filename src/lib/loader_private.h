@@ -70,6 +70,8 @@ struct myxtts_loader {
 
 /* A Run from batch number l->start on becomes l->run. */
 int loader_run_open(myxtts_loader *l, Err *err);
+/* The same with the Run in use, if nothing of it is held; it is closed and gone if that fails. */
+int loader_run_restart(myxtts_loader *l, Err *err);
 /* The Run in use is so no longer. It is closed as soon as nothing of it is held. */
 void loader_run_retire(myxtts_loader *l);
 /* Closes older ones that nobody needs. Not for threads that release batches: threads of a Run may be waiting

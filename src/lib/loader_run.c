@@ -20,26 +20,28 @@ static void close_run(myxtts_loader *l, LoaderRun *r)
         loader_leave(l);
 }
 
+static PipelineState start_of(const myxtts_loader *l)
+{
+    int64_t whole = l->start / l->micro, per_epoch = l->batches / l->micro;
+    return (PipelineState){
+        .epoch = whole / per_epoch, .index = whole % per_epoch, .seed = (uint64_t)l->cfg.seed};
+}
+
 int loader_run_open(myxtts_loader *l, Err *err)
 {
     LoaderRun *r = mem_calloc(1, sizeof *r);
     if (!r)
         return err_set(err, ERR_NOMEM, "no memory for a loader");
-    int64_t whole = l->start / l->micro, per_epoch = l->batches / l->micro;
     PipelineOptions o = {.cfg = &l->cfg,
                          .corpus = &l->corpus,
                          .data = l->devices.data,
                          .model = l->devices.model,
                          .sim = l->devices.has_sim ? &l->devices.sim : NULL,
-                         .start = {.seed = (uint64_t)l->cfg.seed},
+                         .start = start_of(l),
                          .rank = l->rank,
                          .ranks = l->ranks,
                          .epochs = l->epochs,
                          .log = &l->log.log};
-    if (l->start > 0) {
-        o.start.epoch = whole / per_epoch;
-        o.start.index = whole % per_epoch;
-    }
     r->loader = l;
     pthread_mutex_lock(&l->mutex);
     l->users++;
@@ -55,6 +57,25 @@ int loader_run_open(myxtts_loader *l, Err *err)
     l->run = r;
     pthread_mutex_unlock(&l->mutex);
     return 0;
+}
+
+int loader_run_restart(myxtts_loader *l, Err *err)
+{
+    PipelineState start = start_of(l);
+    LoaderRun *r = l->run;
+    r->stepping = 0;
+    int rc = pipeline_restart(r->pipeline, &start, err);
+    step_meter_close(&r->meter);
+    if (!rc)
+        rc = step_meter_open(&r->meter, l->devices.model, pipeline_counters(r->pipeline), 0, err);
+    pthread_mutex_lock(&l->mutex);
+    r->given = r->skipped = 0;
+    if (rc)
+        l->run = NULL;
+    pthread_mutex_unlock(&l->mutex);
+    if (rc)
+        close_run(l, r);
+    return rc;
 }
 
 /* Its threads have nothing to do from here on. */

@@ -507,6 +507,15 @@ uint64_t feeder_model_bytes(const Feeder *f)
     return f->two_devices ? (uint64_t)feeder_buffers(f) * f->o.batch_bytes : 0;
 }
 
+/* The thread itself is counted as the copy. */
+static int begin(Feeder *f, Err *err)
+{
+    for (int s = 0; s < STAGE_COUNT; s++)
+        if (s == STAGE_H2D || feeder_does(f, (StageId)s))
+            atomic_store(&f->o.counters->stage[s].threads, 1);
+    return f->o.synchronous ? 0 : thread_start(&f->thread, "feeder", feeder_main, f, err);
+}
+
 /* *out is NULL after a failure. */
 int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
 {
@@ -542,11 +551,8 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     }
     for (int i = 0; i < o->buffers && !rc; i++)
         rc = add_buffer(f, err);
-    for (int s = 0; s < STAGE_COUNT; s++)
-        if (s == STAGE_H2D || feeder_does(f, (StageId)s)) /* the thread itself is counted as the copy */
-            atomic_store(&o->counters->stage[s].threads, 1);
-    if (!rc && !o->synchronous)
-        rc = thread_start(&f->thread, "feeder", feeder_main, f, err);
+    if (!rc)
+        rc = begin(f, err);
     if (rc) {
         feeder_close(f);
         return rc;
@@ -555,18 +561,59 @@ int feeder_open(Feeder **out, const FeederOptions *o, Err *err)
     return 0;
 }
 
+/* Everything that was enqueued has ended before memory is used again. */
+int feeder_restart(Feeder *f, Loader *loader, Err *err)
+{
+    int rc = f->o.data->ops->stream_wait_idle(f->copy, err);
+    if (!rc)
+        rc = f->o.data->ops->stream_wait_idle(f->work, err);
+    if (!rc && f->peer)
+        rc = f->peer_device->ops->stream_wait_idle(f->peer, err);
+    for (int i = 0; i < f->count && !rc; i++)
+        rc = f->buffers[i].used ? f->o.model->ops->event_wait(f->buffers[i].consumed, err) : 0;
+    if (rc)
+        return rc;
+    f->free_head = f->free_count = f->ready_head = f->ready_count = 0;
+    for (int i = 0; i < f->count; i++) {
+        Buffer *b = &f->buffers[i];
+        ASSERT(b->state != BUFFER_TRAINING);
+        b->state = BUFFER_FREE;
+        b->order = NO_BATCH;
+        b->used = 0;
+        queue_put_int(f->free_queue, f->free_head, &f->free_count, i);
+    }
+    f->asked = f->started = 0;
+    f->last_released = f->last_consumed = NO_BUFFER;
+    f->has_request = f->stopped = f->ended = f->has_prev = 0;
+    f->consumer = NULL;
+    f->window = (GrowWindow){0};
+    err_clear(&f->error);
+    atomic_store(&f->finished, 0);
+    f->o.loader = loader;
+    return begin(f, err);
+}
+
+/* The thread of a feeder that loads for itself may be stuck in a read. */
+int feeder_pause(Feeder *f)
+{
+    fail(f, NULL);
+    if (f->is_stuck)
+        return 1;
+    f->is_stuck = f->o.inline_loading && f->thread.running &&
+                  !loader_await(&f->finished, clock_now() + loader_patience(f->o.loader));
+    /* When it comes back it finds the ring stopped, and ends without touching a device. */
+    if (f->is_stuck)
+        pthread_detach(f->thread.handle);
+    else
+        thread_join(&f->thread);
+    return f->is_stuck;
+}
+
 int feeder_close(Feeder *f)
 {
     if (!f)
         return 0;
-    fail(f, NULL);
-    int stuck = f->o.inline_loading && f->thread.running &&
-                !loader_await(&f->finished, clock_now() + loader_patience(f->o.loader));
-    /* When it comes back it finds the ring stopped, and ends without touching a device. */
-    if (stuck)
-        pthread_detach(f->thread.handle);
-    else
-        thread_join(&f->thread);
+    int stuck = feeder_pause(f);
     const DeviceOps *d = f->o.data->ops;
     /* Streams first: closing them waits for the work that still uses the buffers. */
     if (f->peer)

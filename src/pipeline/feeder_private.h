@@ -61,6 +61,7 @@ struct Feeder {
     Event *prev_end[STAGE_COUNT]; /* of the batch that was counted last, to find gaps between batches */
     int has_prev;
     Thread thread;
+    int is_stuck;         /* the thread hangs in a read, and was abandoned */
     _Atomic int finished; /* the thread has nothing more to do */
 };
 

@@ -35,6 +35,7 @@ struct Pipeline {
     SampleLength *lengths; /* [corpus->count] with room for slower speech */
     int64_t taken;
     int64_t utterances, real_frames, padded_frames;
+    int is_stuck; /* a thread hangs in a read, and was abandoned */
 };
 
 /* A rank alone is one of one. */
@@ -285,6 +286,21 @@ static void say_settings(const PipelineOptions *o, int on_the_fly)
                  "augment_speed does nothing to mels from the cache; it needs preprocessing_mode on_the_fly");
 }
 
+/* How many there are from the start on. A run that is resumed begins in the middle of an epoch. */
+static int count_batches(const Pipeline *p, int64_t *batches, Err *err)
+{
+    const PipelineState *start = &p->o.start;
+    int64_t per_epoch = sampler_batches(p->sampler), left = INT64_MAX;
+    if (start->index >= per_epoch)
+        return err_set(err, ERR_DATA,
+                       "batch %lld of epoch %lld does not exist: an epoch has %lld batches now",
+                       (long long)start->index, (long long)start->epoch, (long long)per_epoch);
+    if (p->o.epochs > 0)
+        left = (p->o.epochs * per_epoch - (start->epoch * per_epoch + start->index)) * p->sizes.shares.micro;
+    *batches = left > 0 ? left : 0;
+    return 0;
+}
+
 /* The tables of the preprocessing first: on a GPU they count against the cap as well. */
 int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
 {
@@ -315,19 +331,11 @@ int pipeline_open(Pipeline **out, const PipelineOptions *o, Err *err)
         rc = check_cap(o->model, model, "model_gpu_memory", segments, err);
     if (rc)
         goto fail;
-    /* A run that is resumed begins in the middle of an epoch. */
-    int64_t per_epoch = sampler_batches(p->sampler), batches = INT64_MAX;
-    if (o->epochs > 0)
-        batches = o->epochs * per_epoch - (o->start.epoch * per_epoch + o->start.index);
-    if (o->start.index >= per_epoch) {
-        rc = err_set(err, ERR_DATA, "batch %lld of epoch %lld does not exist: an epoch has %lld batches now",
-                     (long long)o->start.index, (long long)o->start.epoch, (long long)per_epoch);
+    int64_t batches;
+    rc = count_batches(p, &batches, err);
+    if (rc)
         goto fail;
-    }
-    if (batches < INT64_MAX)
-        batches *= p->sizes.shares.micro;
-    rc = ring_open(&p->ring, p->sizes.slots, p->sizes.most_slots, p->sizes.shape.rows,
-                   batches > 0 ? batches : 0, err);
+    rc = ring_open(&p->ring, p->sizes.slots, p->sizes.most_slots, p->sizes.shape.rows, batches, err);
     if (!rc)
         rc = take_slots(p, 0, p->sizes.slots, err);
     if (rc)
@@ -388,6 +396,28 @@ void pipeline_stop(Pipeline *p)
     feeder_stop(p->feeder);
 }
 
+int pipeline_restart(Pipeline *p, const PipelineState *start, Err *err)
+{
+    int64_t batches;
+    ASSERT(start->seed == p->o.start.seed);
+    p->o.start = *start;
+    int rc = count_batches(p, &batches, err);
+    if (rc)
+        return rc;
+    pipeline_stop(p);
+    p->is_stuck = feeder_pause(p->feeder) || loader_close(p->loader);
+    if (p->is_stuck)
+        return err_set(err, ERR_IO, "a thread is stuck in a read");
+    p->loader = NULL;
+    const int off = p->counters.off;
+    memset(&p->counters, 0, sizeof p->counters);
+    p->counters.off = off;
+    p->taken = p->utterances = p->real_frames = p->padded_frames = 0;
+    ring_restart(&p->ring, batches);
+    rc = open_loader(p, err);
+    return rc ? rc : feeder_restart(p->feeder, p->loader, err);
+}
+
 /* Of the next batch that the consumer will take, however far ahead the loader is; of the same one as long as
  * it has not taken all shares. */
 void pipeline_state(const Pipeline *p, PipelineState *s)
@@ -436,9 +466,9 @@ int pipeline_close(Pipeline *p)
     /* The feeder uses the loader, and both use the ring: they end in this order. */
     if (p->ring.is_open)
         ring_stop(&p->ring, NULL);
-    if (p->loader)
+    if (p->loader && !p->is_stuck)
         loader_stop(p->loader);
-    int stuck = feeder_close(p->feeder) || loader_close(p->loader);
+    int stuck = feeder_close(p->feeder) || p->is_stuck || loader_close(p->loader);
     preprocess_close(p->preprocess);
     /* A worker may still write to its slot: what it can reach is left to the end of the process. */
     if (stuck)

@@ -90,6 +90,9 @@ typedef int (*PipelineUse)(void *arg, const DeviceBatch *b, Stream *consumer, Er
  * Returns the code of pipeline_take or of use. */
 int pipeline_consume(Pipeline *p, Stream *consumer, PipelineUse use, void *arg, Err *err);
 void pipeline_stop(Pipeline *p);
+/* Begins anew at another batch, also after a stop or an error, with the memory that it has: a new pipeline
+ * would take it again. No batch may be held. After a failure all that can be done is to close it. */
+int pipeline_restart(Pipeline *p, const PipelineState *start, Err *err);
 void pipeline_state(const Pipeline *p, PipelineState *s);
 void pipeline_report(Pipeline *p, PipelineReport *r);
 Counters *pipeline_counters(Pipeline *p);

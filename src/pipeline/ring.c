@@ -10,15 +10,14 @@
 /* Closed (zeroed) after a failure. */
 int ring_open(Ring *r, int slots, int most, int rows, int64_t batches, Err *err)
 {
-    *r = (Ring){.count = slots, .wanted = slots, .most = most, .limit = most, .end = batches};
+    *r = (Ring){.count = slots, .most = most, .limit = most};
     ASSERT(slots > 0 && most >= slots && rows > 0);
     r->slots = mem_calloc((size_t)most, sizeof *r->slots);
     r->slot_of = mem_calloc((size_t)most, sizeof *r->slot_of);
     r->free = mem_calloc((size_t)most, sizeof *r->free);
     int rc = r->slots && r->slot_of && r->free ? 0 : ERR_NOMEM;
-    /* The last one that is free is used next: begin with slot 0. */
-    for (int i = slots - 1; i >= 0 && !rc; i--)
-        r->free[r->free_count++] = i;
+    if (!rc)
+        ring_restart(r, batches);
     for (int i = 0; i < most && !rc; i++) {
         r->slots[i].items = mem_calloc((size_t)rows, sizeof *r->slots[i].items);
         rc = r->slots[i].items ? 0 : ERR_NOMEM;
@@ -37,6 +36,21 @@ int ring_open(Ring *r, int slots, int most, int rows, int64_t batches, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for %d host slots", most);
     }
     return 0;
+}
+
+void ring_restart(Ring *r, int64_t batches)
+{
+    r->wanted = r->count;
+    r->end = batches;
+    r->free_count = r->filling = r->adding = r->starving = r->stopped = 0;
+    r->opened = r->taken = r->released = r->added_at = 0;
+    r->window = (SlotWindow){0};
+    err_clear(&r->error);
+    /* The last one that is free is used next: begin with slot 0. */
+    for (int i = r->count - 1; i >= 0; i--) {
+        r->slots[i].state = SLOT_FREE;
+        r->free[r->free_count++] = i;
+    }
 }
 
 void ring_close(Ring *r)

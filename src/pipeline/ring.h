@@ -59,6 +59,9 @@ typedef struct Ring {
 
 /* `most` is the maximum of slots; the memory of the slots is the caller's business. */
 int ring_open(Ring *r, int slots, int most, int rows, int64_t batches, Err *err);
+/* As it was when it was opened, for so many batches; the slots and their memory stay. No thread may be using
+ * it. */
+void ring_restart(Ring *r, int64_t batches);
 void ring_close(Ring *r); /* a zeroed ring is allowed; no thread may be using it */
 
 /* Ends every wait, now and later. err may be NULL (an orderly end). */
