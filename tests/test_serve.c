@@ -459,6 +459,22 @@ static void too_much_is_refused(void **state)
     refuses("--max-queue", "1"); /* as many as come before the first is heard */
 }
 
+/* A voice that takes seconds for its first sound, and a server that has none. */
+static void waiting_has_an_end(void **state)
+{
+    ServeRun s;
+    Reply r;
+    serve_start(&s, ARGS("--checkpoint", lab.run, "--vocoder", "griffin_lim", "--iterations", "3000",
+                         "--request-timeout", "0.1"));
+    post_json(&r, s.port, "{\"input\":\"green hill old hill green stone\"}");
+    assert_non_null(reply_header(&r, "Retry-After"));
+    json_t *o = object_of(&r, 503);
+    assert_string_equal(text_at(json_object_get(o, "error"), "code"), "timeout");
+    assert_string_equal(text_at(json_object_get(o, "error"), "type"), "server_error");
+    json_decref(o);
+    serve_stop(&s);
+}
+
 /* What is being spoken comes to its end, nothing new begins; a second Ctrl-C does not wait. */
 static void stopping_finishes_what_is_spoken(void **state)
 {
@@ -525,6 +541,7 @@ int main(void)
         cmocka_unit_test(at_once_each_hears_its_own),
         cmocka_unit_test(an_open_door_needs_a_key),
         cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(waiting_has_an_end),
         cmocka_unit_test(stopping_finishes_what_is_spoken),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
