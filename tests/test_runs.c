@@ -1,6 +1,7 @@
 /* test_runs.c - trainings in a folder as the server shows them: growing and torn logs, files, and names and
  * paths that try to get out of the folder. */
 #include <jansson.h>
+#include <pthread.h>
 
 #include "support/folder_testing.h"
 
@@ -354,6 +355,52 @@ static void test_tricks(void **state)
     folder_remove(&f);
 }
 
+/* All that look on at once, while a log grows and another training comes. */
+static void *look_on(void *arg)
+{
+    Runs *r = arg;
+    long failures = 0;
+    for (int i = 0; i < 60; i++) {
+        Buf b = {0};
+        const char *type;
+        failures += runs_list(r, &b, NULL) != 0;
+        failures += runs_log(r, &b, "a", i, NULL) != 0;
+        failures += runs_files(r, &b, "a", NULL) != 0;
+        failures += runs_about(r, &b, "a", NULL) != 0;
+        failures += runs_file(r, &b, &type, "a", "log.jsonl", NULL) != 0;
+        failures += runs_log(r, &b, "nobody", 0, NULL) != ERR_MISSING;
+        buf_free(&b);
+        clock_sleep(0.02); /* more than the second after which the folder is looked at again, in all */
+    }
+    return (void *)failures;
+}
+
+static void test_many_look_on(void **state)
+{
+    (void)state;
+    Folder f = folder_make();
+    make_folder(&f, "a");
+    make_folder(&f, "b");
+    put(&f, "a/log.jsonl", START STEP(20, 3.5));
+    Runs *r = open_runs(f.path);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_on, r), 0);
+    for (int i = 0; i < 100; i++) {
+        put_more(&f, "a/log.jsonl", STEP(40, 2.5));
+        if (i == 50)
+            put(&f, "b/log.jsonl", START);
+        clock_sleep(0.01);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *failures;
+        pthread_join(threads[i], &failures);
+        assert_null(failures);
+    }
+    runs_close(r);
+    folder_remove(&f);
+}
+
 /* Every file that a page names is there, and none names another host. */
 static void test_pages(void **state)
 {
@@ -389,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_log_that_grows),
         cmocka_unit_test(test_large_logs_come_in_parts),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_many_look_on),
         cmocka_unit_test(test_tricks),
         cmocka_unit_test(test_pages),
     };
