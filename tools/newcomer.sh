@@ -3,7 +3,7 @@
 # that the README names, builds, installs, compiles the C example with pkg-config, installs the Python package, and speaks. usage:
 #   tools/newcomer.sh VOICE [FOLDER]
 # VOICE: a run, or an exported voice, to speak with. FOLDER: where the system is put (about 3 GB; a temporary one, which is removed
-# afterwards). Needs root, debootstrap and a network, and takes about ten minutes. Each step is printed with its result and its time; exit 1 at
+# afterwards). Needs root, debootstrap and a network, and takes some minutes. Each step is printed with its result and its time; exit 1 at
 # the first that fails. What is committed is tried, not the working tree.
 #   NEWCOMER_SUITE (bookworm), NEWCOMER_MIRROR (http://deb.debian.org/debian): which Debian, and from where
 # shellcheck disable=SC2016,SC2088 # what is run inside is expanded inside
@@ -22,6 +22,7 @@ keep=${2:+1}
 root=${2:-$(mktemp -d "${TMPDIR:-/tmp}/newcomer-XXXXXX")}
 log=$root.log
 mkdir -p "$root"
+chmod 755 "$root" # it becomes /, which everybody has to see
 root=$(realpath "$root")
 
 leave() {
@@ -62,7 +63,7 @@ bootstrap() {
     # Whom this machine trusts, the new system has to trust too: a proxy may be among them.
     cp -r /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/" 2>/dev/null || :
     chroot "$root" update-ca-certificates
-    chroot "$root" useradd -m new
+    chroot "$root" id new >/dev/null 2>&1 || chroot "$root" useradd -m new
 }
 sources() {
     rm -rf "$root/home/new/myxtts"
