@@ -336,11 +336,14 @@ static int print_levels(const Bench *b)
     for (int i = 0; i < b->level_count; i++) {
         const Level *l = &b->levels[i];
         const double p95 = load_percentile(&l->r, 0.95), limit = limit_of(b);
+        char cores[16] = "-";
+        if (!isnan(l->cpu))
+            snprintf(cores, sizeof cores, "%.2f", l->cpu / l->r.elapsed);
         const int late = l->clients == LIMIT_CLIENTS && !(p95 <= limit);
-        printf("%7d  %8lld  %10.1f  %12.0f ms  %5.0f ms  %16.4f  %5.2f  %6lld  %11lld", l->clients,
+        printf("%7d  %8lld  %10.1f  %12.0f ms  %5.0f ms  %16.4f  %5s  %6lld  %11lld", l->clients,
                (long long)l->r.requests, (double)l->r.requests / l->r.elapsed,
-               1000 * load_percentile(&l->r, 0.5), 1000 * p95, l->r.elapsed / l->r.speech,
-               l->cpu / l->r.elapsed, (long long)l->r.errors, (long long)l->r.wrong);
+               1000 * load_percentile(&l->r, 0.5), 1000 * p95, l->r.elapsed / l->r.speech, cores,
+               (long long)l->r.errors, (long long)l->r.wrong);
         if (l->clients == LIMIT_CLIENTS)
             printf("  p95 <= %g ms %s", 1000 * limit, holds(late));
         printf("\n");
