@@ -624,6 +624,30 @@ static void test_report_names_the_slow_stage(void **state)
     myxtts_loader_close(l);
 }
 
+static double mean_step(int pauses)
+{
+    myxtts_loader *l = loader_with(NULL);
+    for (int i = 0; i < 60; i++) {
+        myxtts_batch_release(next(l));
+        if (i % 20 == 10) {
+            if (pauses)
+                myxtts_loader_pause(l);
+            clock_sleep(0.3); /* validation, as it were */
+        }
+    }
+    char *text = myxtts_loader_report(l, NULL);
+    assert_non_null(text);
+    json_t *report = json_loads(text, 0, NULL);
+    double ms = json_number_value(json_object_get(report, "step_ms"));
+    json_decref(report);
+    myxtts_free(text);
+    myxtts_loader_close(l);
+    return ms;
+}
+
+/* The mean of what is judged: three pauses of 300 ms would be 20 ms of every step. */
+static void test_pauses_are_no_steps(void **state) { assert_true(mean_step(1) < mean_step(0)); }
+
 /* ---- devices ---- */
 
 /* A simulated GPU computes the same bytes, in its own time. */
@@ -680,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_waits_end),
         cmocka_unit_test(test_polling_gives_the_same_batches),
         cmocka_unit_test(test_report_names_the_slow_stage),
+        cmocka_unit_test(test_pauses_are_no_steps),
         cmocka_unit_test(test_simulated_gpu_gives_the_same),
         cmocka_unit_test(test_nothing_is_left),
     };

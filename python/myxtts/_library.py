@@ -98,6 +98,7 @@ _PROTOTYPES: List[Tuple[str, Any, List[Any]]] = [
     ("myxtts_loader_poll", c_int, [c_void_p, POINTER(c_void_p), c_void_p, c_double, POINTER(CError)]),
     ("myxtts_loader_state", None, [c_void_p, POINTER(CState)]),
     ("myxtts_loader_resume", c_int, [c_void_p, POINTER(CState), POINTER(CError)]),
+    ("myxtts_loader_pause", None, [c_void_p]),
     ("myxtts_loader_report", c_void_p, [c_void_p, POINTER(CError)]),
     ("myxtts_batch_arrays", c_int, [c_void_p]),
     ("myxtts_batch_array", c_int, [c_void_p, c_int, POINTER(CArray)]),

@@ -205,7 +205,10 @@ class _Epoch(Iterator[Batch]):
         self._loader, self._ended = loader, False
 
     def __next__(self) -> Batch:
-        batch = None if self._ended else self._loader._take()
+        if self._ended:
+            self._loader.pause()
+            raise StopIteration
+        batch = self._loader._take()
         if batch is None:
             raise StopIteration
         self._ended = batch.index + 1 == self._loader._batches
@@ -378,6 +381,13 @@ class Loader:
         with self._lock:
             if self._lib.myxtts_loader_resume(self._opened(), byref(c), byref(self._error)):
                 raise self._error.exception()
+
+    def pause(self) -> None:
+        """What follows until the next batch is no step, and report() does not count it: validation, saving. A `for` loop that comes to
+        the end of the epoch has said so already."""
+        if self._handle is not None and self._process == os.getpid():
+            with self._lock:
+                self._lib.myxtts_loader_pause(self._handle)
 
     def report(self) -> Report:
         """What holds training up, by the times of the batches so far. A step is the time from one batch to the moment when the next

@@ -242,6 +242,20 @@ int myxtts_loader_next(myxtts_loader *l, myxtts_batch **b, void *stream, myxtts_
     return myxtts_loader_poll(l, b, stream, -1, e);
 }
 
+/* A device that has failed says so when the next batch is taken. */
+void myxtts_loader_pause(myxtts_loader *l)
+{
+    LoaderRun *r = l->run;
+    if (!r || !r->stepping)
+        return;
+    const int visits = l->devices.model->traits.library_kernels;
+    void *before = visits ? device_visit_begin() : NULL;
+    end_step(r, NULL);
+    step_meter_pause(&r->meter);
+    if (visits)
+        device_visit_end(before);
+}
+
 /* ---- taking back ---- */
 
 void myxtts_batch_release(myxtts_batch *b)

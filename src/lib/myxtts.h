@@ -219,6 +219,10 @@ MYXTTS_API void myxtts_loader_state(const myxtts_loader *l, myxtts_state *s);
  * other clips, or of settings that make other batches of them. */
 MYXTTS_API int myxtts_loader_resume(myxtts_loader *l, const myxtts_state *s, myxtts_error *e);
 
+/* For the report below: the step of the last batch is over, and what follows until the next one is asked for
+ * is none, as validation or a checkpoint. */
+MYXTTS_API void myxtts_loader_pause(myxtts_loader *l);
+
 /* What holds training up, as `myxtts diagnose` says it: JSON, to be freed with myxtts_free. A step lasts from
  * the moment that a batch is given out until the next one is asked for. NULL after an error, which is
  * MYXTTS_ERROR_DATA while there are too few batches to judge. */

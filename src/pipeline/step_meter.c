@@ -56,7 +56,8 @@ static int read_one(StepMeter *m, Err *err)
     if (m->summed[i] && !(sum > 0))
         sum = ops->event_seconds(m->sum_start[i], m->sum_end[i]);
     double busy = ops->event_seconds(m->start[i], m->end[i]) - sum;
-    double wait = m->has_previous ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
+    const int follows = m->has_previous && !m->fresh[i];
+    double wait = follows ? ops->event_seconds(m->previous_end, m->start[i]) : 0;
     wait = wait > 0 ? wait : 0;
     if (m->counters) {
         counters_trace_set(m->counters, m->read, TRACE_STEP, busy);
@@ -64,7 +65,7 @@ static int read_one(StepMeter *m, Err *err)
         counters_trace_set(m->counters, m->read, TRACE_WAIT, wait);
     }
     /* The first steps fill the pipeline, and the first of all has no step before it. */
-    if (m->read >= m->skip && m->has_previous) {
+    if (m->read >= m->skip && follows) {
         stats_add(&m->busy, busy);
         stats_add(&m->wait, wait);
         stats_add(&m->step, busy + wait + sum);
@@ -94,6 +95,8 @@ static int read_one(StepMeter *m, Err *err)
 int step_meter_begin(StepMeter *m, Stream *s, Err *err)
 {
     int rc = m->begun - m->read >= METER_LAG ? read_one(m, err) : 0;
+    m->fresh[m->begun % METER_LAG] = m->is_fresh;
+    m->is_fresh = 0;
     return rc ? rc : m->device->ops->event_record(m->start[m->begun % METER_LAG], s, err);
 }
 
@@ -124,6 +127,8 @@ int step_meter_end(StepMeter *m, Stream *s, Err *err)
     m->begun++;
     return rc;
 }
+
+void step_meter_pause(StepMeter *m) { m->is_fresh = 1; }
 
 int step_meter_finish(StepMeter *m, Err *err)
 {

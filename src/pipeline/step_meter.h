@@ -27,6 +27,8 @@ typedef struct StepMeter {
     Event *sum_start[METER_LAG], *sum_end[METER_LAG];
     int summed[METER_LAG];      /* the step waited for a sum over ranks: by the events above, */
     double sum_took[METER_LAG]; /* or, where this is not 0, for so many seconds */
+    int fresh[METER_LAG];       /* the time before the step is not to be counted */
+    int is_fresh;               /* of the next step */
     Event *previous_end;        /* end of the last step that was read */
     int has_previous;
     int64_t begun, read;    /* number of steps begun, and of steps whose events were read */
@@ -52,6 +54,8 @@ int step_meter_sum(StepMeter *m, Stream *s, int end, Err *err);
  * steps begin. */
 void step_meter_sum_took(StepMeter *m, int64_t step, double seconds);
 int step_meter_end(StepMeter *m, Stream *s, Err *err);
+/* Between two steps: what happens until the next one is not the pipeline's fault. */
+void step_meter_pause(StepMeter *m);
 int step_meter_finish(StepMeter *m, Err *err); /* waits for the steps that were not read yet */
 /* The q-quantile of the waits of the newest samples, in seconds. */
 double step_meter_wait_quantile(const StepMeter *m, double q);
