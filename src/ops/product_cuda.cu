@@ -195,9 +195,9 @@ static cublasStatus_t plan_describe(Blas *b, Plan *p, const PlanKey *key, const 
     return status;
 }
 
-/* What the library proposes, the best first. Split sums over k are among it; all its ways to add them are
- * sequential. */
-static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t found[CANDIDATES])
+/* What the library proposes, the best first, `most` at the most. Split sums over k are among it; all its ways
+ * to add them are sequential. */
+static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t *found, int most)
 {
     const Cublas &api = b->api;
     cublasLtMatmulPreference_t preference = NULL;
@@ -216,7 +216,7 @@ static int plan_ask(Blas *b, const Plan *p, cublasLtMatmulHeuristicResult_t foun
     int count = 0, good = 0;
     if (status == CUBLAS_STATUS_SUCCESS)
         status = api.cublasLtMatmulAlgoGetHeuristic(b->handle, p->product, p->a, p->b, p->d, p->d, preference,
-                                                    CANDIDATES, found, &count);
+                                                    most, found, &count);
     /* Only those that can run. */
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; i++)
         if (found[i].state == CUBLAS_STATUS_SUCCESS)
@@ -383,7 +383,10 @@ static Plan *plan_of(OpsContext *c, const PlanKey *key, void *d, const void *a, 
         return p;
     }
     cublasLtMatmulHeuristicResult_t found[CANDIDATES] = {};
-    int count = plan_ask(blas, p, found), timed = !c->deterministic && is_large(key);
+    /* The library takes its time over every proposal: where nothing is timed, one will do. */
+    int timed = !c->deterministic && is_large(key), count = timed ? 0 : plan_ask(blas, p, found, 1);
+    if (count == 0)
+        count = plan_ask(blas, p, found, CANDIDATES);
     if (count == 0)
         return p;
     p->usable = 1;
