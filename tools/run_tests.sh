@@ -132,24 +132,9 @@ run_check() { # script
     fi
 }
 
-# Every program built into a folder, and the scripts with its myxtts.
-run_variant() { # build folder, label, with scripts
-    local program
-    export MYXTTS_OUT=$1 MYXTTS_BIN=$1/myxtts
-    for source in tests/test_*.c; do # by the sources: what was built from one that is gone does not count
-        [ -f "$source" ] || continue
-        program=$1/tests/$(basename "$source" .c)
-        if [ -x "$program" ]; then
-            run_program "$program" "$2$(basename "$program")"
-        elif wanted "$(basename "$program")"; then
-            echo "not there: $program (make programs)" >"$root/log"
-            failure "$2$(basename "$program")" "was not built" "$root/log"
-        fi
-    done
-    [ "$3" = 1 ] || return 0
-    for script in tests/test_*.sh; do
-        [ -f "$script" ] && run_script "$script" "$2$(basename "$script" .sh)"
-    done
+run_scripts() { # label
+    local script
+    for script in tests/test_*.sh; do run_script "$script" "$1$(basename "$script" .sh)"; done
 }
 
 build_variant() { # label, arguments of make
@@ -173,12 +158,13 @@ count_programs() { # files with counters
         passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skips))
     done
 }
-run_side_by_side() { # build folder, label
+run_programs() { # build folder, label
     local source name
+    rm -f "$root"/side-*
     export MYXTTS_OUT=$1 MYXTTS_BIN=$1/myxtts
     for source in tests/test_*.c; do
         name=$(basename "$source" .c)
-        case $alone in *" $name "*) continue ;; esac
+        case $alone in *" $name "*) continue ;; esac # by the sources: what was built from one that is gone does not count
         (
             passed=0 failed=0 skipped=0 names_failed=()
             run_program "$1/tests/$name" "$2$name" >"$root/side-$name.out"
@@ -190,9 +176,11 @@ run_side_by_side() { # build folder, label
     wait
     count_programs "$root"/side-*.sum
     for name in $alone; do [ ! -f "tests/$name.c" ] || run_program "$1/tests/$name" "$2$name"; done
+    return 0
 }
 
-run_variant build "" 1
+run_programs build ""
+run_scripts ""
 for check in tools/check_layers.sh tools/check_house.sh tools/check_unused.sh tools/check_format.sh tools/check_static.sh; do
     [ -f "$check" ] && run_check "$check"
 done
@@ -203,14 +191,14 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS=allocator_may_return_null=1:halt_on_error=1:second_deadlock_stack=1
 if [ "$long" = 1 ]; then
     for v in asan ubsan tsan; do
-        build_variant $v VARIANT=$v programs && run_variant build/$v "$v/" 1
+        build_variant $v VARIANT=$v programs && run_programs build/$v "$v/" && run_scripts "$v/"
     done
 elif [ -z "$filter" ]; then
     # Both in one go, in a folder of their own: their objects do not mix with those of VARIANT=asan.
     targets=()
     for source in tests/test_*.c; do targets+=("build/check/tests/$(basename "$source" .c)"); done
     build_variant "the address and the undefined sanitizer" VARIANT=asan OUT=build/check LDFLAGS=-fsanitize=undefined \
-        CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" build/check/myxtts "${targets[@]}" && run_side_by_side build/check "check/"
+        CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" build/check/myxtts "${targets[@]}" && run_programs build/check "check/"
 fi
 
 if [ "$failed" != 0 ]; then
