@@ -202,6 +202,43 @@ static void test_wrong_options_are_sentences(void **state)
 }
 
 /* A program with the header of an earlier version has a smaller structure. */
+/* In place of whatever is needed. */
+static void test_null_is_told(void **state)
+{
+    const int usage = MYXTTS_ERROR_USAGE;
+    myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
+    myxtts_loader *l = loader_with(NULL);
+    myxtts_error e = {0};
+    myxtts_state s;
+    myxtts_batch *b;
+    size_t n = 1;
+    assert_int_equal(myxtts_loader_open(NULL, &o, &e), usage);
+    assert_non_null(strstr(e.message, "NULL"));
+    assert_int_equal(myxtts_loader_next(NULL, &b, NULL, &e), usage);
+    assert_int_equal(myxtts_loader_next(l, NULL, NULL, &e), usage);
+    assert_int_equal(myxtts_loader_poll(NULL, &b, NULL, 0, &e), usage);
+    myxtts_loader_state(l, &s);
+    assert_int_equal(myxtts_loader_resume(NULL, &s, &e), usage);
+    assert_int_equal(myxtts_loader_resume(l, NULL, &e), usage);
+    myxtts_loader_state(l, NULL);
+    myxtts_loader_state(NULL, &s);
+    assert_int_equal(s.data[0], 0);
+    assert_null(myxtts_loader_report(NULL, &e));
+    myxtts_loader_stop(NULL);
+    assert_int_equal(myxtts_loader_batches(NULL), 0);
+    assert_int_equal(myxtts_loader_utterances(NULL), 0);
+    assert_null(myxtts_loader_speaker(NULL, 0));
+    assert_int_equal(myxtts_batch_arrays(NULL), 0);
+    assert_null(myxtts_batch_id(NULL, 0, &n));
+    assert_int_equal(n, 0);
+    assert_null(myxtts_batch_dlpack(NULL, 0));
+    b = next(l);
+    assert_int_equal(myxtts_batch_array(b, 0, NULL), MYXTTS_ERROR_MISSING);
+    assert_null(myxtts_batch_id(b, 0, NULL));
+    myxtts_batch_release(b);
+    myxtts_loader_close(l);
+}
+
 static void test_older_options_are_read(void **state)
 {
     myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
@@ -691,6 +728,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_are_those_of_the_pipeline),
         cmocka_unit_test(test_wrong_options_are_sentences),
+        cmocka_unit_test(test_null_is_told),
         cmocka_unit_test(test_older_options_are_read),
         cmocka_unit_test(test_missing_caches_are_built_without_a_process),
         cmocka_unit_test(test_batches_are_held_and_released_in_any_order),

@@ -314,6 +314,8 @@ static void wrong_options_are_told(void **state)
 static void wrong_orders_are_told(void **state)
 {
     const char *no_file = folder_file(&lab.folder, "nothing.wav");
+    const char *empty = folder_file(&lab.folder, "empty.wav");
+    file_put(empty, "", 0);
     const struct {
         int code;
         const char *text;
@@ -325,6 +327,7 @@ static void wrong_orders_are_told(void **state)
         {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), "nobody", NULL, 1, 0}, SPEAKER},
         {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), NULL, no_file, 1, 0}, "nothing.wav"},
         {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, CHECKPOINT, 1, 0}, "recording"},
+        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, empty, 1, 0}, "recording"},
         {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), SPEAKER, no_file, 1, 0}, "both"},
         {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 0, 0}, "speed is 0"},
         {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, (double)NAN, 0}, "speed"},
@@ -337,6 +340,33 @@ static void wrong_orders_are_told(void **state)
         expect_error(rc, cases[i].code, &e, cases[i].word);
     }
     assert_int_equal(say(lab.voice, "Yes.", NULL, NULL), 0);
+}
+
+/* In place of whatever is needed. */
+static void null_is_told(void **state)
+{
+    const int usage = MYXTTS_ERROR_USAGE;
+    myxtts_voice_options o = usual_options();
+    myxtts_error e = {0};
+    myxtts_speech *s = NULL;
+    const float *piece;
+    float *samples;
+    int64_t n;
+    expect_error(myxtts_voice_open(NULL, &o, &e), usage, &e, "the voice");
+    expect_error(myxtts_speech_begin(&s, NULL, "Yes.", 4, NULL, &e), usage, &e, "a voice");
+    assert_null(s);
+    expect_error(myxtts_speech_begin(NULL, lab.voice, "Yes.", 4, NULL, &e), usage, &e, "the speech");
+    expect_error(myxtts_voice_say(NULL, &samples, &n, "Yes.", 4, NULL, &e), usage, &e, "a voice");
+    expect_error(myxtts_voice_say(lab.voice, NULL, &n, "Yes.", 4, NULL, &e), usage, &e, "the samples");
+    expect_error(myxtts_speech_next(NULL, &piece, &n, &e), usage, &e, "a speech");
+    expect_error(myxtts_speech_poll(NULL, &piece, &n, 0, &e), usage, &e, "a speech");
+    assert_int_equal(myxtts_speech_begin(&s, lab.voice, "Yes.", 4, NULL, NULL), 0);
+    expect_error(myxtts_speech_next(s, NULL, &n, &e), usage, &e, "the samples");
+    expect_error(myxtts_speech_poll(s, &piece, NULL, 0, &e), usage, &e, "the samples");
+    myxtts_speech_end(s);
+    assert_int_equal(myxtts_voice_sample_rate(NULL), 0);
+    assert_int_equal(myxtts_voice_speaker_count(NULL), 0);
+    assert_null(myxtts_voice_speaker(NULL, 0));
 }
 
 static void sound_goes_into_files(void **state)
@@ -406,7 +436,8 @@ int main(void)
         cmocka_unit_test(pieces_are_the_whole),   cmocka_unit_test(leaving_in_the_middle),
         cmocka_unit_test(a_voice_says_who_it_is), cmocka_unit_test(wrong_options_are_told),
         cmocka_unit_test(wrong_orders_are_told),  cmocka_unit_test(sound_goes_into_files),
-        cmocka_unit_test(older_programs_go_on),   cmocka_unit_test(lines_go_to_the_caller),
+        cmocka_unit_test(null_is_told),           cmocka_unit_test(older_programs_go_on),
+        cmocka_unit_test(lines_go_to_the_caller),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

@@ -40,6 +40,13 @@ int library_error(myxtts_error *to, const Err *from)
     return from->code;
 }
 
+int library_misuse(myxtts_error *to, const char *what)
+{
+    Err err = {0};
+    err_set(&err, ERR_USAGE, "NULL was given where %s is needed", what);
+    return library_error(to, &err);
+}
+
 /* ---- lines ---- */
 
 static void hand_over(void *arg, LogLevel level, const char *line)

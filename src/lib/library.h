@@ -25,6 +25,8 @@ void library_log_close(LibraryLog *l);
 
 /* Fills *to (NULL is allowed) and returns the code. */
 int library_error(myxtts_error *to, const Err *from);
+/* The same for who has passed NULL where `what`, as "a voice", is needed. */
+int library_misuse(myxtts_error *to, const char *what);
 
 /* Copies a structure of options, which begins with its size, over *to, which holds the defaults: programs
  * that were built with an older header have a smaller one. ERR_USAGE if from is NULL, or newer than this

@@ -132,6 +132,8 @@ static int open_loader(myxtts_loader *l, const myxtts_loader_options *o, Err *er
 int myxtts_loader_open(myxtts_loader **out, const myxtts_loader_options *options, myxtts_error *e)
 {
     Err err = {0};
+    if (!out)
+        return library_misuse(e, "a place for the loader");
     *out = NULL;
     myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
     if (library_options(&o, sizeof o, options, "a loader", &err))
@@ -200,6 +202,8 @@ void myxtts_loader_close(myxtts_loader *l)
 
 void myxtts_loader_stop(myxtts_loader *l)
 {
+    if (!l)
+        return;
     pthread_mutex_lock(&l->mutex);
     l->stopped = 1;
     if (l->run)
@@ -209,19 +213,23 @@ void myxtts_loader_stop(myxtts_loader *l)
 
 /* ---- what it is ---- */
 
-int64_t myxtts_loader_batches(const myxtts_loader *l) { return l->batches; }
-int64_t myxtts_loader_utterances(const myxtts_loader *l) { return l->corpus.count; }
-int myxtts_loader_speaker_count(const myxtts_loader *l) { return l->corpus.speaker_count; }
+int64_t myxtts_loader_batches(const myxtts_loader *l) { return l ? l->batches : 0; }
+int64_t myxtts_loader_utterances(const myxtts_loader *l) { return l ? l->corpus.count : 0; }
+int myxtts_loader_speaker_count(const myxtts_loader *l) { return l ? l->corpus.speaker_count : 0; }
 
 const char *myxtts_loader_speaker(const myxtts_loader *l, int i)
 {
-    return i >= 0 && i < l->corpus.speaker_count ? l->speakers[i] : NULL;
+    return i >= 0 && i < myxtts_loader_speaker_count(l) ? l->speakers[i] : NULL;
 }
 
 /* ---- where it stands ---- */
 
 void myxtts_loader_state(const myxtts_loader *l, myxtts_state *s)
 {
+    if (s)
+        *s = (myxtts_state){0};
+    if (!l || !s)
+        return;
     const int64_t number = l->start + (l->run ? l->run->given : 0);
     *s = (myxtts_state){
         .epoch = number / l->batches, .index = number % l->batches, .seed = (uint64_t)l->cfg.seed};
@@ -251,6 +259,8 @@ static int check_state(const myxtts_loader *l, const myxtts_state *s, Err *err)
 int myxtts_loader_resume(myxtts_loader *l, const myxtts_state *s, myxtts_error *e)
 {
     Err err = {0};
+    if (!l || !s)
+        return library_misuse(e, l ? "a state" : "a loader");
     int rc = check_state(l, s, &err);
     if (rc)
         return library_error(e, &err);
@@ -304,6 +314,10 @@ char *myxtts_loader_report(myxtts_loader *l, myxtts_error *e)
 {
     Err err = {0};
     json_t *report = NULL;
+    if (!l) {
+        library_misuse(e, "a loader");
+        return NULL;
+    }
     if (l->run)
         report = report_json(l, &err);
     else

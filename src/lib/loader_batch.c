@@ -43,12 +43,15 @@ enum {
 
 static int has_segments(const myxtts_batch *b) { return b->run->loader->corpus.segment_frames > 0; }
 
-int myxtts_batch_arrays(const myxtts_batch *b) { return has_segments(b) ? VOCODER_ARRAYS : VOICE_ARRAYS; }
+int myxtts_batch_arrays(const myxtts_batch *b)
+{
+    return !b ? 0 : has_segments(b) ? VOCODER_ARRAYS : VOICE_ARRAYS;
+}
 
 /* Rows behind the last utterance are not shown. */
 int myxtts_batch_array(const myxtts_batch *b, int i, myxtts_array *a)
 {
-    if (i < 0 || i >= myxtts_batch_arrays(b))
+    if (!a || i < 0 || i >= myxtts_batch_arrays(b))
         return MYXTTS_ERROR_MISSING;
     const ArrayKind *k = has_segments(b) ? &of_vocoder[i] : &of_voice[i];
     const Config *cfg = &b->run->loader->cfg;
@@ -73,13 +76,14 @@ int myxtts_batch_array(const myxtts_batch *b, int i, myxtts_array *a)
     return 0;
 }
 
-int64_t myxtts_batch_epoch(const myxtts_batch *b) { return b->epoch; }
-int64_t myxtts_batch_index(const myxtts_batch *b) { return b->index; }
+int64_t myxtts_batch_epoch(const myxtts_batch *b) { return b ? b->epoch : 0; }
+int64_t myxtts_batch_index(const myxtts_batch *b) { return b ? b->index : 0; }
 
 const char *myxtts_batch_id(const myxtts_batch *b, int row, size_t *bytes)
 {
-    *bytes = 0;
-    if (row < 0 || row >= b->batch.info.count)
+    if (bytes)
+        *bytes = 0;
+    if (!b || !bytes || row < 0 || row >= b->batch.info.count)
         return NULL;
     const Corpus *c = &b->run->loader->corpus;
     const Utterance *u = &c->dataset.utterances[c->items[b->batch.items[row]].utterance];

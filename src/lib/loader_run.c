@@ -226,6 +226,8 @@ static int is_end(myxtts_loader *l)
 int myxtts_loader_poll(myxtts_loader *l, myxtts_batch **b, void *stream, double seconds, myxtts_error *e)
 {
     Err err = {0};
+    if (!l || !b)
+        return library_misuse(e, l ? "a place for the batch" : "a loader");
     *b = NULL;
     const int visits = l->devices.model->traits.library_kernels;
     void *before = visits ? device_visit_begin() : NULL;

@@ -2,7 +2,8 @@
  *
  * Errors are values: functions return a negative MYXTTS_ERROR_ code and fill the myxtts_error they were given
  * (NULL is fine); everything else they return is said below. A handle that could not be opened is NULL, and
- * every function that closes or releases accepts NULL.
+ * every function that closes or releases accepts NULL. NULL in place of another handle or of a place for a
+ * result is MYXTTS_ERROR_USAGE, or 0 or NULL from functions that return no code.
  *
  * There is no state outside the handles, but that of libespeak-ng, which the library locks, and a handler for
  * SIGBUS that keeps a shortened file from ending the program and passes on what is not the library's. Which

@@ -77,6 +77,8 @@ int myxtts_voice_open(myxtts_voice **out, const myxtts_voice_options *options, m
 {
     Err err = {0};
     myxtts_voice_options o = MYXTTS_VOICE_OPTIONS;
+    if (!out)
+        return library_misuse(e, "a place for the voice");
     *out = NULL;
     if (library_options(&o, sizeof o, options, "a voice", &err))
         return library_error(e, &err);
@@ -109,14 +111,13 @@ static const Checkpoint *checkpoint_of(const myxtts_voice *v)
     return voice_checkpoint(studio_voice(v->studio, 0));
 }
 
-int myxtts_voice_sample_rate(const myxtts_voice *v) { return checkpoint_of(v)->cfg.sample_rate; }
+int myxtts_voice_sample_rate(const myxtts_voice *v) { return v ? checkpoint_of(v)->cfg.sample_rate : 0; }
 
-int myxtts_voice_speaker_count(const myxtts_voice *v) { return checkpoint_of(v)->speaker_count; }
+int myxtts_voice_speaker_count(const myxtts_voice *v) { return v ? checkpoint_of(v)->speaker_count : 0; }
 
 const char *myxtts_voice_speaker(const myxtts_voice *v, int i)
 {
-    const Checkpoint *c = checkpoint_of(v);
-    return i >= 0 && i < c->speaker_count ? c->speakers[i] : NULL;
+    return i >= 0 && i < myxtts_voice_speaker_count(v) ? checkpoint_of(v)->speakers[i] : NULL;
 }
 
 /* ---- speaking ---- */
@@ -161,7 +162,7 @@ static int begin(myxtts_speech *s, myxtts_voice *v, const char *text, size_t byt
     const TalkOrder order = {.text = text,
                              .size = bytes,
                              .speaker = m.speaker,
-                             .recording = m.reference ? recording.data : NULL,
+                             .recording = m.reference ? (recording.data ? recording.data : "") : NULL,
                              .recording_size = recording.size,
                              .speed = m.speed,
                              .pitch = m.pitch,
@@ -178,7 +179,11 @@ int myxtts_speech_begin(myxtts_speech **out, myxtts_voice *v, const char *text, 
 {
     Err err = {0};
     pthread_condattr_t monotonic;
+    if (!out)
+        return library_misuse(e, "a place for the speech");
     *out = NULL;
+    if (!v)
+        return library_misuse(e, "a voice");
     myxtts_speech *s = mem_calloc(1, sizeof *s);
     if (!s) {
         err_set(&err, ERR_NOMEM, "no memory to speak");
@@ -210,6 +215,8 @@ int myxtts_speech_next(myxtts_speech *s, const float **samples, int64_t *count, 
 {
     TalkPiece piece;
     Err err = {0};
+    if (!s || !samples || !count)
+        return library_misuse(e, s ? "a place for the samples" : "a speech");
     return hand_out(talk_next(s->talk, &piece, 1, &err), &piece, samples, count, &err, e);
 }
 
@@ -233,6 +240,8 @@ int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, 
     TalkPiece piece;
     Err err = {0};
     struct timespec end;
+    if (!s || !samples || !count)
+        return library_misuse(e, s ? "a place for the samples" : "a speech");
     seconds = seconds > 0 ? fmin(seconds, longest) : 0;
     clock_gettime(CLOCK_MONOTONIC, &end);
     const double fraction = (double)end.tv_nsec * 1e-9 + (seconds - floor(seconds));
@@ -262,6 +271,8 @@ int myxtts_voice_say(myxtts_voice *v, float **samples, int64_t *count, const cha
     const float *piece;
     int64_t n;
     Buf all = {0};
+    if (!samples || !count)
+        return library_misuse(e, "a place for the samples");
     *samples = NULL;
     *count = 0;
     int rc = myxtts_speech_begin(&s, v, text, bytes, manner, e);
