@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import importlib.util
 import json
@@ -55,15 +56,16 @@ class Report(Dict[str, Any]):
 
 
 class _Hold:
-    """A batch of the library, which is given back when the last reference to this goes."""
+    """A batch of the library, which writes it here itself. It is given back when the last reference to this goes."""
 
-    __slots__ = ("handle", "_release", "_process")
+    __slots__ = ("handle", "stream", "_release", "_process")
 
-    def __init__(self, handle: int, release: Callable[[int], None], process: int) -> None:
-        self.handle, self._release, self._process = handle, release, process
+    def __init__(self, release: Callable[[c_void_p], None], process: int) -> None:
+        self.handle, self.stream, self._release, self._process = c_void_p(), 0, release, process
 
     def __del__(self) -> None:
-        if self._process == os.getpid():  # a forked child has none of the library's threads
+        # A forked child has none of the library's threads.
+        if getattr(self, "_process", None) == os.getpid() and self.handle:
             self._release(self.handle)
 
 
@@ -127,12 +129,11 @@ class Batch:
     reference: Any
     samples: Any
 
-    def __init__(self, loader: "Loader", handle: int, stream: int) -> None:
-        lib = loader._lib
-        self._loader, self._stream = loader, stream
-        self._hold: Optional[_Hold] = _Hold(handle, lib.myxtts_batch_release, loader._process)
-        self.epoch: int = lib.myxtts_batch_epoch(handle)
-        self.index: int = lib.myxtts_batch_index(handle)
+    def __init__(self, loader: "Loader", hold: _Hold) -> None:
+        self._loader, self._stream = loader, hold.stream
+        self._hold: Optional[_Hold] = hold
+        self.epoch: int = loader._lib.myxtts_batch_epoch(hold.handle)
+        self.index: int = loader._lib.myxtts_batch_index(hold.handle)
 
     def _held(self) -> _Hold:
         if self._hold is None:
@@ -141,6 +142,8 @@ class Batch:
 
     def __getattr__(self, name: str) -> Any:
         # Only for what is not there yet: an array, which stays as an attribute.
+        if name.startswith("_"):
+            raise AttributeError(name)
         index = self._loader._names.get(name)
         if index is None:
             raise AttributeError(f"a batch has no '{name}'; its arrays are {', '.join(self._loader._names)}")
@@ -244,7 +247,10 @@ class Loader:
         self._handle: Optional[int] = None
         self._lib = library()
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        self._lock, self._closing = threading.RLock(), threading.RLock()
+        self._using = 0  # calls of the library that the owner of the lock is in
+        self._leaving: Optional[int] = None  # the handle, to be closed when they are over
+        self._waiting: List[_Hold] = []  # to be given out next: what came when Ctrl-C ended the wait for it
         self._error = CError()
         self._log = log_function()
         self._framework = framework
@@ -256,7 +262,7 @@ class Loader:
         options = CLoaderOptions(size=ctypes.sizeof(CLoaderOptions), data=encoded(data), config=encoded(config), device=name.encode(),
                                  split=split.encode(), epochs=epochs, settings=pairs(settings), prepare=prepare, rank=rank, ranks=ranks,
                                  log=self._log)
-        self._handle = self._open(options)
+        self._open(options)
         self._batches: int = self._lib.myxtts_loader_batches(self._handle)
         self._names: Dict[str, int] = {}  # of the arrays; known from the first batch on
         self.utterances: int = self._lib.myxtts_loader_utterances(self._handle)
@@ -273,7 +279,7 @@ class Loader:
         torch = _torch(self._framework)
         return f"cuda:{torch.cuda.current_device() if torch is not None else 0}"
 
-    def _open(self, options: CLoaderOptions) -> int:
+    def _open(self, options: CLoaderOptions) -> None:
         """In a thread, because it may take long and Ctrl-C has to work: only Python code of the main thread sees it."""
         cancel, handle, error, codes = c_int(0), c_void_p(), CError(), []
         options.cancel = ctypes.pointer(cancel)
@@ -283,22 +289,44 @@ class Loader:
         try:
             while thread.is_alive():
                 thread.join(_TICK)
+            self._handle = handle.value
         except BaseException:
+            self._handle = None
             cancel.value = 1
             thread.join()
-            if handle.value:
-                self._lib.myxtts_loader_close(handle)
+            self._lib.myxtts_loader_close(handle)
             raise
         if codes[0]:
             raise error.exception()
-        assert handle.value is not None
-        return handle.value
 
     def close(self) -> None:
-        """Ends its threads. Batches that are held stay as they are."""
-        handle, self._handle = self._handle, None
-        if handle is not None and self._process == os.getpid():
-            self._lib.myxtts_loader_close(handle)
+        """Ends its threads. Batches that are held stay as they are. Whoever waits for one gets an Error."""
+        with self._closing:
+            handle, self._handle = self._handle, None
+        if handle is None or self._process != os.getpid():
+            return
+        self._lib.myxtts_loader_stop(handle)
+        with self._lock:
+            self._leaving = handle
+            self._leave()
+
+    def _leave(self) -> None:
+        """With the lock. A signal handler may have closed it in the middle of a call: that one is to end first."""
+        if self._using or self._leaving is None:
+            return
+        handle, self._leaving = self._leaving, None
+        self._waiting.clear()
+        self._lib.myxtts_loader_close(handle)
+
+    @contextlib.contextmanager
+    def _use(self) -> Iterator[None]:
+        with self._lock:
+            self._using += 1
+            try:
+                yield
+            finally:
+                self._using -= 1
+                self._leave()
 
     def __enter__(self) -> "Loader":
         return self
@@ -334,21 +362,32 @@ class Loader:
 
     def _take(self) -> Optional[Batch]:
         """The next batch, None at the end. Waits in pieces, so that Ctrl-C is seen; the GIL is free meanwhile."""
-        stream, out = self._stream(), c_void_p()
-        with self._lock:
-            while True:
-                rc = self._lib.myxtts_loader_poll(self._opened(), byref(out), stream, _TICK, byref(self._error))
-                if rc == 1:
-                    assert out.value is not None
-                    if not self._names:
-                        self._learn_names(out.value)
-                    return Batch(self, out.value, stream)
-                if rc == 0:
-                    return None
-                if rc < 0:
-                    raise self._error.exception()
+        stream, batch = self._stream(), None
+        try:
+            with self._use():
+                if not self._waiting:
+                    self._waiting.append(_Hold(self._lib.myxtts_batch_release, self._process))
+                hold = self._waiting[0]
+                while not hold.handle:
+                    hold.stream = stream
+                    rc = self._lib.myxtts_loader_poll(self._opened(), byref(hold.handle), stream, _TICK, byref(self._error))
+                    if rc == 0:
+                        return None
+                    if rc < 0:
+                        raise self._error.exception()
+                self._opened()
+                if not self._names:
+                    self._learn_names(hold.handle)
+                batch = Batch(self, hold)
+                del self._waiting[0]
+            return batch
+        except BaseException:
+            # Ctrl-C on the way out: the caller does not get this batch now, so it is still the next one.
+            if batch is not None and hold not in self._waiting:
+                self._waiting.insert(0, hold)
+            raise
 
-    def _learn_names(self, handle: int) -> None:
+    def _learn_names(self, handle: c_void_p) -> None:
         a = CArray()
         for i in range(self._lib.myxtts_batch_arrays(handle)):
             self._lib.myxtts_batch_array(handle, i, byref(a))
@@ -368,8 +407,11 @@ class Loader:
     def state_dict(self) -> Dict[str, Any]:
         """Where the loader stands: behind the last batch that it has given out. Small and picklable; goes into a checkpoint."""
         state = CState()
-        with self._lock:
+        with self._use():
             self._lib.myxtts_loader_state(self._opened(), byref(state))
+            for hold in self._waiting[:1]:
+                if hold.handle:
+                    state.epoch, state.index = self._lib.myxtts_batch_epoch(hold.handle), self._lib.myxtts_batch_index(hold.handle)
         return {"epoch": state.epoch, "index": state.index, "seed": state.seed, "data": state.data.decode()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
@@ -378,9 +420,10 @@ class Loader:
             c = CState(int(state["epoch"]), int(state["index"]), int(state["seed"]), str(state["data"]).encode())
         except (KeyError, TypeError, ValueError) as e:
             raise Error(f"this is not the state of a loader: {e!r}") from None
-        with self._lock:
+        with self._use():
             if self._lib.myxtts_loader_resume(self._opened(), byref(c), byref(self._error)):
                 raise self._error.exception()
+            self._waiting.clear()
 
     def pause(self) -> None:
         """What follows until the next batch is no step, and report() does not count it: validation, saving. A `for` loop that comes to
@@ -392,7 +435,7 @@ class Loader:
     def report(self) -> Report:
         """What holds training up, by the times of the batches so far. A step is the time from one batch to the moment when the next
         one is asked for. An Error while there are too few batches to judge (some twenty)."""
-        with self._lock:
+        with self._use():
             text = self._lib.myxtts_loader_report(self._opened(), byref(self._error))
             if not text:
                 raise self._error.exception()

@@ -30,7 +30,9 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
     def __init__(self, voice: "Voice", text: str, manner: CManner) -> None:
         self._speaking = c_void_p()  # the library writes it: nothing is lost when Ctrl-C comes in between
         self._voice, self._lib, self._process = voice, voice._lib, voice._process
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._inside: Optional[int] = None  # the thread that is in __next__
+        self._closing = self._ended = False
         self._error = CError()
         spoken = text.encode("utf-8", "replace")
         with voice._lock:
@@ -48,14 +50,21 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
         while True:
             with self._lock:
                 if not self._speaking:
-                    if self._voice.closed:
+                    if self._voice.closed and not self._ended:
                         raise Error("the voice is closed")
                     raise StopIteration
                 if self._process != os.getpid():
                     raise Error("the voice was opened by another process", "open it in the process that uses it")
-                rc = self._lib.myxtts_speech_poll(self._speaking, byref(samples), byref(count), _TICK, byref(self._error))
-                if rc == 1:
-                    return np.ctypeslib.as_array(samples, (count.value,)).copy()
+                self._inside = threading.get_ident()
+                try:
+                    rc = self._lib.myxtts_speech_poll(self._speaking, byref(samples), byref(count), _TICK, byref(self._error))
+                    if rc == 1:
+                        return np.ctypeslib.as_array(samples, (count.value,)).copy()
+                    self._ended = rc == 0
+                finally:
+                    self._inside = None
+                    if self._closing:
+                        self._end()
                 if rc <= 0:
                     self._end()
                 if rc < 0:
@@ -68,12 +77,14 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
         self._lib.myxtts_speech_end(speaking)
         with self._voice._lock:
             self._voice._speaking.discard(id(self))
-            self._voice._lock.notify_all()
+            self._voice._leave()
 
     def close(self) -> None:
         """Nothing more is made of it."""
         with self._lock:
-            self._end()
+            self._closing = True
+            if self._inside is None:  # else a signal handler calls this in the middle of __next__, which will end it
+                self._end()
 
     def __enter__(self) -> "Speech":
         return self
@@ -114,14 +125,21 @@ class Voice:
         self._lock = threading.Condition()
         self._speaking: Set[int] = set()  # speeches that have not ended, also those that nobody can reach any more
         self._speeches: "weakref.WeakSet[Speech]" = weakref.WeakSet()
+        self._leaving: Optional[int] = None  # the handle, to be closed when the last of them has ended
         self._log = log_function()
         error, handle = CError(), c_void_p()
         options = CVoiceOptions(size=ctypes.sizeof(CVoiceOptions), checkpoint=encoded(checkpoint), device=str(device).encode(),
                                 vocoder=encoded(vocoder), rounds=_NO_ROUNDS if rounds == 0 else rounds or 0, threads=threads,
                                 settings=pairs(settings), log=self._log)
-        if self._lib.myxtts_voice_open(byref(handle), byref(options), byref(error)):
+        try:
+            rc = self._lib.myxtts_voice_open(byref(handle), byref(options), byref(error))
+            self._handle = handle.value
+        except BaseException:  # Ctrl-C has waited for the voice
+            self._handle = None
+            self._lib.myxtts_voice_close(handle)
+            raise
+        if rc:
             raise error.exception()
-        self._handle = handle.value
         self.sample_rate: int = self._lib.myxtts_voice_sample_rate(self._handle)
         self.speakers: List[str] = [self._lib.myxtts_voice_speaker(self._handle, i).decode(errors="replace")
                                     for i in range(self._lib.myxtts_voice_speaker_count(self._handle))]
@@ -162,14 +180,23 @@ class Voice:
         """Ends what it is speaking, and its threads."""
         with self._lock:
             handle, self._handle = self._handle, None
+            if handle is None or self._process != os.getpid():
+                return
+            self._leaving = handle
             speeches = list(self._speeches)
-        if handle is None or self._process != os.getpid():
-            return
         for speech in speeches:
             speech.close()
         with self._lock:
-            self._lock.wait_for(lambda: not self._speaking)
-        self._lib.myxtts_voice_close(handle)
+            self._leave()
+            if all(speech._inside != threading.get_ident() for speech in speeches):
+                self._lock.wait_for(lambda: self._leaving is None)
+
+    def _leave(self) -> None:
+        """With the lock: whoever ends the last speech of a voice that is being closed closes it."""
+        if self._leaving is not None and not self._speaking:
+            handle, self._leaving = self._leaving, None
+            self._lib.myxtts_voice_close(handle)
+        self._lock.notify_all()
 
     def _opened(self) -> int:
         if self._handle is None:

@@ -1,4 +1,5 @@
 """myxtts.Loader: numpy arrays always, torch tensors where PyTorch is installed. Run by tests/test_python.sh."""
+import copy
 import ctypes
 import gc
 import hashlib
@@ -241,6 +242,71 @@ class LoaderTest(Test):
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=60)
         self.assertEqual((out, child.returncode), ("interrupted\n", 0))
+
+    def test_ctrl_c_loses_no_batch(self):
+        """It is seen when the library returns, also with a batch that has just come."""
+        interrupted = [0]
+
+        class Interrupting:
+            def __getattr__(self, name):
+                return getattr(library(), name)
+
+            def myxtts_loader_poll(self, *arguments):
+                rc = library().myxtts_loader_poll(*arguments)
+                if rc == 1 and interrupted[0] < BATCHES:
+                    interrupted[0] += 1
+                    raise KeyboardInterrupt
+                return rc
+
+        with self.loader() as whole:
+            expected = [digest(b) for b in whole] + [digest(b) for b in whole]
+        seen, states = [], []
+        with self.loader() as loader, self.loader() as resumed:
+            loader._lib = Interrupting()
+            while len(seen) < 2 * BATCHES:
+                try:
+                    for batch in loader:
+                        seen.append(digest(batch))
+                        del batch
+                except KeyboardInterrupt:
+                    states.append((len(seen), loader.state_dict()))
+            self.assertEqual(seen, expected)
+            self.assertEqual(len(states), BATCHES)
+            for at, state in states:
+                resumed.load_state_dict(state)
+                self.assertEqual(digest(next(iter(resumed))), expected[at])
+
+    def test_closing_while_another_waits(self):
+        self.loader().close()
+        for in_handler in (False, True):
+            loader, said = self.loader(sim="read_ms=1000000"), []
+
+            def wait():
+                try:
+                    next(iter(loader))
+                except myxtts.Error as e:
+                    said.append(e.message)
+
+            if in_handler:
+                old = signal.signal(signal.SIGALRM, lambda *_: loader.close())
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                wait()
+                signal.signal(signal.SIGALRM, old)
+            else:
+                thread = threading.Thread(target=wait)
+                thread.start()
+                time.sleep(0.2)
+                loader.close()
+                thread.join()
+            self.assertEqual(len(said), 1)
+            loader.close()
+
+    def test_a_batch_can_be_copied(self):
+        with self.loader() as loader:
+            batch = next(iter(loader))
+            other = copy.copy(batch)
+            batch.release()
+            self.assertEqual(other.mel.shape[0], 8)
 
     def test_ctrl_c_ends_the_preparation(self):
         def interrupt(*_):

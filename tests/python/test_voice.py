@@ -207,6 +207,25 @@ class VoiceTest(unittest.TestCase):
         self.assertEqual(len(ended), 1)
         self.assertIn("closed", ended[0])
 
+    def test_closing_in_a_signal_handler(self):
+        voice = open_voice()
+        old = signal.signal(signal.SIGALRM, lambda *_: voice.close())
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            with self.assertRaisesRegex(myxtts.Error, "closed"):
+                voice.say(LONG * 1000)
+        finally:
+            signal.signal(signal.SIGALRM, old)
+        self.assertTrue(voice.closed)
+        voice.close()
+
+    def test_an_end_stays_the_end(self):
+        voice = open_voice()
+        stream = voice.stream("Yes.")
+        self.assertGreater(sum(piece.size for piece in stream), 0)
+        voice.close()
+        self.assertEqual(list(stream), [])
+
     def test_it_stays_in_its_process(self):
         for copier in (pickle.dumps, copy.copy):
             with self.assertRaises(TypeError):
