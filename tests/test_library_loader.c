@@ -239,6 +239,34 @@ static void test_null_is_told(void **state)
     myxtts_loader_close(l);
 }
 
+/* It has none of the threads: nothing may wait for them. */
+static void test_a_forked_child_keeps_off(void **state)
+{
+    myxtts_loader *l = loader_with(NULL);
+    myxtts_batch *b = next(l);
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        myxtts_error e = {0};
+        myxtts_batch *other;
+        myxtts_state s;
+        myxtts_loader_state(l, &s);
+        int wrong = myxtts_loader_next(l, &other, NULL, &e) != MYXTTS_ERROR_USAGE;
+        wrong |= !strstr(e.message, "another process");
+        wrong |= myxtts_loader_resume(l, &s, &e) != MYXTTS_ERROR_USAGE;
+        wrong |= myxtts_loader_report(l, &e) != NULL;
+        myxtts_loader_stop(l);
+        myxtts_batch_release(b);
+        myxtts_loader_close(l);
+        _exit(wrong);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    myxtts_batch_release(b);
+    myxtts_batch_release(next(l));
+    myxtts_loader_close(l);
+}
+
 static void test_older_options_are_read(void **state)
 {
     myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
@@ -728,6 +756,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_are_those_of_the_pipeline),
         cmocka_unit_test(test_wrong_options_are_sentences),
+        cmocka_unit_test(test_a_forked_child_keeps_off),
         cmocka_unit_test(test_null_is_told),
         cmocka_unit_test(test_older_options_are_read),
         cmocka_unit_test(test_missing_caches_are_built_without_a_process),

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -369,6 +371,32 @@ static void null_is_told(void **state)
     assert_null(myxtts_voice_speaker(NULL, 0));
 }
 
+/* It has none of the threads: nothing may wait for them. */
+static void a_forked_child_keeps_off(void **state)
+{
+    myxtts_error e = {0};
+    myxtts_speech *s;
+    const float *piece;
+    int64_t n;
+    int status = -1;
+    assert_int_equal(myxtts_speech_begin(&s, lab.voice, long_text, strlen(long_text), NULL, &e), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        myxtts_speech *other = NULL;
+        int wrong = myxtts_speech_begin(&other, lab.voice, "Yes.", 4, NULL, &e) != MYXTTS_ERROR_USAGE;
+        wrong |= !strstr(e.message, "another process");
+        wrong |= myxtts_speech_next(s, &piece, &n, &e) != MYXTTS_ERROR_USAGE;
+        wrong |= myxtts_speech_poll(s, &piece, &n, 1, &e) != MYXTTS_ERROR_USAGE;
+        myxtts_speech_end(s);
+        myxtts_voice_close(lab.voice);
+        _exit(wrong);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(myxtts_speech_next(s, &piece, &n, &e), 1);
+    myxtts_speech_end(s);
+}
+
 static void sound_goes_into_files(void **state)
 {
     const float samples[4] = {0, 0.5f, -0.5f, 0};
@@ -432,12 +460,12 @@ static void lines_go_to_the_caller(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_speak_together), cmocka_unit_test(a_manner_is_that_of_synth),
-        cmocka_unit_test(pieces_are_the_whole),   cmocka_unit_test(leaving_in_the_middle),
-        cmocka_unit_test(a_voice_says_who_it_is), cmocka_unit_test(wrong_options_are_told),
-        cmocka_unit_test(wrong_orders_are_told),  cmocka_unit_test(sound_goes_into_files),
-        cmocka_unit_test(null_is_told),           cmocka_unit_test(older_programs_go_on),
-        cmocka_unit_test(lines_go_to_the_caller),
+        cmocka_unit_test(threads_speak_together),   cmocka_unit_test(a_manner_is_that_of_synth),
+        cmocka_unit_test(pieces_are_the_whole),     cmocka_unit_test(leaving_in_the_middle),
+        cmocka_unit_test(a_voice_says_who_it_is),   cmocka_unit_test(wrong_options_are_told),
+        cmocka_unit_test(wrong_orders_are_told),    cmocka_unit_test(sound_goes_into_files),
+        cmocka_unit_test(a_forked_child_keeps_off), cmocka_unit_test(null_is_told),
+        cmocka_unit_test(older_programs_go_on),     cmocka_unit_test(lines_go_to_the_caller),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

@@ -148,6 +148,9 @@ class Voice:
     def stream(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
                pitch: float = 0.0) -> Speech:
         """The sound of a text, piece by piece, while it is made: float32 arrays in [-1, 1]. The arguments are those of say()."""
+        for name, value in (("text", text), ("speaker", speaker or "")):
+            if not isinstance(value, str):
+                raise TypeError(f"the {name} is to be a str, and is {type(value).__name__}")
         manner = CManner(size=ctypes.sizeof(CManner), speaker=None if speaker is None else speaker.encode(),
                          reference=encoded(reference), speed=speed, pitch=pitch)
         return Speech(self, text, manner)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/config.h"
 
@@ -44,6 +45,16 @@ int library_misuse(myxtts_error *to, const char *what)
 {
     Err err = {0};
     err_set(&err, ERR_USAGE, "NULL was given where %s is needed", what);
+    return library_error(to, &err);
+}
+
+int library_check_process(pid_t owner, const char *whose, myxtts_error *to)
+{
+    Err err = {0};
+    if (owner == getpid())
+        return 0;
+    err_set(&err, ERR_USAGE, "%s was opened by another process", whose);
+    err_hint(&err, "open it in the process that uses it");
     return library_error(to, &err);
 }
 

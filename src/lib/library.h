@@ -4,6 +4,7 @@
 #define MYXTTS_LIBRARY_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -27,6 +28,9 @@ void library_log_close(LibraryLog *l);
 int library_error(myxtts_error *to, const Err *from);
 /* The same for who has passed NULL where `what`, as "a voice", is needed. */
 int library_misuse(myxtts_error *to, const char *what);
+/* What belongs to the process `owner` is used by another one, a forked child: it has none of the threads, and
+ * locks may be held for ever. 0: it is this process. whose: "the voice". */
+int library_check_process(pid_t owner, const char *whose, myxtts_error *to);
 
 /* Copies a structure of options, which begins with its size, over *to, which holds the defaults: programs
  * that were built with an older header have a smaller one. ERR_USAGE if from is NULL, or newer than this

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -143,6 +144,7 @@ int myxtts_loader_open(myxtts_loader **out, const myxtts_loader_options *options
         err_set(&err, ERR_NOMEM, "no memory for a loader");
         return library_error(e, &err);
     }
+    l->process = getpid();
     l->users = 1;
     pthread_mutex_init(&l->mutex, NULL);
     library_log_open(&l->log, o.log, o.log_arg);
@@ -187,7 +189,7 @@ void loader_leave(myxtts_loader *l)
 /* Whoever releases the last batch does the rest, if batches are held now. */
 void myxtts_loader_close(myxtts_loader *l)
 {
-    if (!l)
+    if (!l || library_check_process(l->process, LOADER, NULL))
         return;
     void *before = device_visit_begin();
     loader_run_retire(l);
@@ -202,7 +204,7 @@ void myxtts_loader_close(myxtts_loader *l)
 
 void myxtts_loader_stop(myxtts_loader *l)
 {
-    if (!l)
+    if (!l || library_check_process(l->process, LOADER, NULL))
         return;
     pthread_mutex_lock(&l->mutex);
     l->stopped = 1;
@@ -261,7 +263,10 @@ int myxtts_loader_resume(myxtts_loader *l, const myxtts_state *s, myxtts_error *
     Err err = {0};
     if (!l || !s)
         return library_misuse(e, l ? "a state" : "a loader");
-    int rc = check_state(l, s, &err);
+    int rc = library_check_process(l->process, LOADER, e);
+    if (rc)
+        return rc;
+    rc = check_state(l, s, &err);
     if (rc)
         return library_error(e, &err);
     void *before = device_visit_begin();
@@ -318,6 +323,8 @@ char *myxtts_loader_report(myxtts_loader *l, myxtts_error *e)
         library_misuse(e, "a loader");
         return NULL;
     }
+    if (library_check_process(l->process, LOADER, e))
+        return NULL;
     if (l->run)
         report = report_json(l, &err);
     else

@@ -45,7 +45,10 @@ typedef struct LoaderStream {
     Stream *stream;
 } LoaderStream;
 
+#define LOADER "the loader"
+
 struct myxtts_loader {
+    pid_t process; /* that opened it */
     pthread_mutex_t mutex;
     LibraryLog log;
     Config cfg;

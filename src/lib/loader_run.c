@@ -229,9 +229,12 @@ int myxtts_loader_poll(myxtts_loader *l, myxtts_batch **b, void *stream, double 
     if (!l || !b)
         return library_misuse(e, l ? "a place for the batch" : "a loader");
     *b = NULL;
+    int rc = library_check_process(l->process, LOADER, e);
+    if (rc)
+        return rc;
     const int visits = l->devices.model->traits.library_kernels;
     void *before = visits ? device_visit_begin() : NULL;
-    int rc = give_out(l, b, stream, seconds, &err);
+    rc = give_out(l, b, stream, seconds, &err);
     if (visits)
         device_visit_end(before);
     if (rc >= 0)
@@ -262,7 +265,8 @@ void myxtts_loader_pause(myxtts_loader *l)
 
 void myxtts_batch_release(myxtts_batch *b)
 {
-    if (!b || __atomic_sub_fetch(&b->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!b || library_check_process(b->run->loader->process, LOADER, NULL) ||
+        __atomic_sub_fetch(&b->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     LoaderRun *r = b->run;
     myxtts_loader *l = r->loader;

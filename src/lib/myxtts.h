@@ -9,6 +9,9 @@
  * SIGBUS that keeps a shortened file from ending the program and passes on what is not the library's. Which
  * threads may use a handle is said beside it.
  *
+ * A handle belongs to the process that opened it: in a forked child it is MYXTTS_ERROR_USAGE, and closing it
+ * there does nothing.
+ *
  * Strings are UTF-8. What a function gives out belongs to its handle and lives until that is closed, unless
  * it says otherwise. */
 #ifndef MYXTTS_H

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "audio/audio_writer.h"
 #include "base/file.h"
@@ -18,14 +19,17 @@
 #define SLOWEST 0.25
 #define FASTEST 4.0
 #define MOST_SEMITONES 24.0
+#define OURS "the voice"
 
 struct myxtts_voice {
+    pid_t process; /* that opened it */
     LibraryLog log;
     Devices devices;
     Studio *studio;
 };
 
 struct myxtts_speech {
+    pid_t process; /* of the voice */
     Talk *talk;
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* by the monotonic clock */
@@ -87,6 +91,7 @@ int myxtts_voice_open(myxtts_voice **out, const myxtts_voice_options *options, m
         err_set(&err, ERR_NOMEM, "no memory for a voice");
         return library_error(e, &err);
     }
+    v->process = getpid();
     library_log_open(&v->log, o.log, o.log_arg);
     if (open_voice(v, &o, &err)) {
         myxtts_voice_close(v);
@@ -98,7 +103,7 @@ int myxtts_voice_open(myxtts_voice **out, const myxtts_voice_options *options, m
 
 void myxtts_voice_close(myxtts_voice *v)
 {
-    if (!v)
+    if (!v || library_check_process(v->process, OURS, NULL))
         return;
     studio_close(v->studio);
     devices_close(&v->devices);
@@ -184,11 +189,15 @@ int myxtts_speech_begin(myxtts_speech **out, myxtts_voice *v, const char *text, 
     *out = NULL;
     if (!v)
         return library_misuse(e, "a voice");
+    int rc = library_check_process(v->process, OURS, e);
+    if (rc)
+        return rc;
     myxtts_speech *s = mem_calloc(1, sizeof *s);
     if (!s) {
         err_set(&err, ERR_NOMEM, "no memory to speak");
         return library_error(e, &err);
     }
+    s->process = v->process;
     pthread_mutex_init(&s->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -217,6 +226,9 @@ int myxtts_speech_next(myxtts_speech *s, const float **samples, int64_t *count, 
     Err err = {0};
     if (!s || !samples || !count)
         return library_misuse(e, s ? "a place for the samples" : "a speech");
+    int rc = library_check_process(s->process, OURS, e);
+    if (rc)
+        return rc;
     return hand_out(talk_next(s->talk, &piece, 1, &err), &piece, samples, count, &err, e);
 }
 
@@ -242,12 +254,14 @@ int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, 
     struct timespec end;
     if (!s || !samples || !count)
         return library_misuse(e, s ? "a place for the samples" : "a speech");
+    int rc = library_check_process(s->process, OURS, e);
+    if (rc)
+        return rc;
     seconds = seconds > 0 ? fmin(seconds, longest) : 0;
     clock_gettime(CLOCK_MONOTONIC, &end);
     const double fraction = (double)end.tv_nsec * 1e-9 + (seconds - floor(seconds));
     end.tv_sec += (time_t)floor(seconds) + (time_t)floor(fraction);
     end.tv_nsec = (long)((fraction - floor(fraction)) * 1e9);
-    int rc;
     do
         rc = talk_next(s->talk, &piece, 0, &err);
     while (rc == TALK_LATER && wait_until(s, &end));
@@ -256,7 +270,7 @@ int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, 
 
 void myxtts_speech_end(myxtts_speech *s)
 {
-    if (!s)
+    if (!s || library_check_process(s->process, OURS, NULL))
         return;
     talk_close(s->talk);
     pthread_cond_destroy(&s->changed);

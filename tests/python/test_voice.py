@@ -157,6 +157,11 @@ class VoiceTest(unittest.TestCase):
             self.assertIn(word, str(raised.exception))
         self.assertGreater(self.voice.say("Yes.").size, 0)
 
+    def test_what_is_no_text_is_told(self):
+        for wrong in ({"text": None}, {"text": b"Yes."}, {"text": "Yes.", "speaker": 1}):
+            with self.assertRaisesRegex(TypeError, "is to be a str"):
+                self.voice.say(**wrong)
+
     def test_save(self):
         audio = np.linspace(-1, 1, 800)  # float64
         self.voice.save(self.path("saved.wav"), audio)
