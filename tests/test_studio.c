@@ -11,10 +11,12 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "ops/ops.h"
 #include "studio/studio.h"
 #include "support/folder_testing.h"
 #include "support/vocoder_testing.h"
 #include "support/wav_testing.h"
+#include "text/tokens.h"
 
 #define CHECKPOINT "tests/golden/checkpoint.safetensors"
 #define SPEAKER "anna"
@@ -60,13 +62,13 @@ static int teardown_lab(void **state)
     return 0;
 }
 
-static Studio *open_studio_on(Device *device, int most_talks)
+static Studio *open_studio_with(Device *device, int threads, int most_talks)
 {
     const StudioVoice voices[VOICES] = {{CHECKPOINT, "griffin_lim", 4}, {CHECKPOINT, lab.vocoder, 4}};
     StudioOptions o = {.voices = voices,
                        .count = VOICES,
                        .device = device,
-                       .threads = 3,
+                       .threads = threads,
                        .most_talks = most_talks,
                        .log = &lab.log};
     Studio *s;
@@ -74,6 +76,11 @@ static Studio *open_studio_on(Device *device, int most_talks)
     if (studio_open(&s, &o, &err))
         fail_msg("%s", err.msg);
     return s;
+}
+
+static Studio *open_studio_on(Device *device, int most_talks)
+{
+    return open_studio_with(device, 3, most_talks);
 }
 
 static Studio *open_studio(int most_talks) { return open_studio_on(lab.device, most_talks); }
@@ -214,6 +221,27 @@ static void rows_of_one_call(void **state)
     printf("%lld parts were spoken in %lld calls\n", (long long)r.rows, (long long)r.calls);
     studio_close(s);
     device_close(device);
+}
+
+/* However many speak with them, weights are there once. */
+static void weights_are_shared(void **state)
+{
+    const uint64_t before = lab.device->used;
+    Studio *s = open_studio_with(lab.device, 1, 0);
+    const uint64_t one = lab.device->used - before;
+    const Checkpoint *file = voice_checkpoint(studio_voice(s, VOCODER));
+    Model m;
+    assert_int_equal(model_open(&m, &file->cfg, tokens_count(), NULL), 0);
+    const uint64_t weights = model_bytes(&m, &ops_host_f32, 0);
+    model_close(&m);
+    studio_close(s);
+    s = open_studio_with(lab.device, 5, 0);
+    const uint64_t more = (lab.device->used - before - one) / 4;
+    studio_close(s);
+    printf("%llu bytes for one worker, of which %llu are weights of %d voices; %llu for one more\n",
+           (unsigned long long)one, (unsigned long long)(VOICES * weights), VOICES, (unsigned long long)more);
+    assert_true(more <= one - VOICES * weights);
+    assert_int_equal(lab.device->used, before);
 }
 
 /* --- errors --- */
@@ -382,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_speak_as_one),
         cmocka_unit_test(rows_of_one_call),
+        cmocka_unit_test(weights_are_shared),
         cmocka_unit_test(errors_are_their_own),
         cmocka_unit_test(a_recording_gives_its_voice),
         cmocka_unit_test(too_many_are_refused),

@@ -319,7 +319,7 @@ static int cut_lines(Lines *l, Err *err)
 /* All cores make sound, each with a stage of its own. */
 static int speak_lines(Synth *s, int *findings, Err *err)
 {
-    /* On a GPU each has weights of its own there, and four are enough to keep it busy. */
+    /* Four are enough to keep a GPU busy. */
     const int cores = thread_cores(),
               on_gpu = !s->devices.model->traits.host_memory && voice_vocoder(s->voice),
               workers = on_gpu && cores > GPU_WORKERS ? GPU_WORKERS : cores;

@@ -96,6 +96,15 @@ int model_attach(Model *m, OpsContext *c, void *memory, int training, Err *err)
     return m->network->attach ? m->network->attach(m, err) : 0;
 }
 
+void model_share(Model *m, OpsContext *c, const Model *lender)
+{
+    m->c = c;
+    m->masters = lender->masters;
+    m->weights = lender->weights;
+    m->tables = lender->tables;
+    m->grads = m->moments1 = m->moments2 = m->decay = NULL;
+}
+
 /* Copies from host memory; zeros where there is nothing to copy. */
 static int load(Model *m, void *to, const float *from, Err *err)
 {

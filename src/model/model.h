@@ -144,6 +144,9 @@ void model_close(Model *m); /* always safe; memory that was attached is the call
 uint64_t model_bytes(const Model *m, const Ops *ops, int training);
 /* c: open. Enqueues what fills the constants of the network. */
 int model_attach(Model *m, OpsContext *c, void *memory, int training, Err *err);
+/* In place of model_attach: weights and tables are those of another network with the same settings on the
+ * same device, which has its own and outlives this one. For synthesis alone. */
+void model_share(Model *m, OpsContext *c, const Model *lender);
 /* Enqueues copies of host numbers (float [params.size]; the host memory must live until the stream got there)
  * into masters and weights. The first also zeroes moments and sets the decay flags. decay [params.size]: of
  * params_decay. For float tables (real f32 or bf16) only. */

@@ -10,7 +10,7 @@
 #include "base/thread.h"
 #include "studio/studio_private.h"
 
-#define GPU_SOUND_WORKERS 4 /* each has weights of its own there; four keep it busy */
+#define GPU_SOUND_WORKERS 4 /* as many keep it busy */
 #define WARM_UP_FRAMES 600
 
 static int is_on_cpu(const Studio *s) { return s->o.device->traits.host_memory; }
@@ -68,7 +68,8 @@ static int open_networks(Worker *w, int own, Err *err)
         if (own)
             w->network[i] = voice_network(v);
         else
-            rc = voice_network_open(&w->network[i], voice_checkpoint(v), s->o.device, s->rows, 1, err);
+            rc = voice_network_open(&w->network[i], voice_checkpoint(v), voice_network(v), s->o.device,
+                                    s->rows, 1, err);
     }
     return rc;
 }

@@ -28,19 +28,22 @@ static int open_ops(NetworkRoom *r, const Config *cfg, int threads, Err *err)
 }
 
 /* Weights for speaking only: no gradients, no moments. */
-static int take_memory(NetworkRoom *r, Err *err)
+static int take_memory(NetworkRoom *r, const NetworkRoom *lender, Err *err)
 {
     Device *d = r->device;
     r->weight_bytes = model_bytes(&r->m, r->ops, 0);
     r->workspace_bytes = r->ops->workspace_bytes;
-    int rc = device_alloc(d, &r->weights, r->weight_bytes, err);
+    int rc = lender ? 0 : device_alloc(d, &r->weights, r->weight_bytes, err);
     if (!rc && r->workspace_bytes)
         rc = device_alloc(d, &r->workspace, r->workspace_bytes, err);
     if (rc)
         return rc;
     r->c.workspace = r->workspace;
     r->c.workspace_bytes = r->workspace_bytes;
-    return model_attach(&r->m, &r->c, r->weights, 0, err);
+    if (!lender)
+        return model_attach(&r->m, &r->c, r->weights, 0, err);
+    model_share(&r->m, &r->c, &lender->m);
+    return 0;
 }
 
 /* From the file through host memory to the device. */
@@ -58,14 +61,15 @@ static int load_weights(NetworkRoom *r, const Checkpoint *file, Err *err)
     return rc;
 }
 
-int network_room_open(NetworkRoom *r, const Checkpoint *file, Device *device, int threads, Err *err)
+int network_room_open(NetworkRoom *r, const Checkpoint *file, const NetworkRoom *lender, Device *device,
+                      int threads, Err *err)
 {
     memset(r, 0, sizeof *r);
     r->device = device;
     int rc = open_ops(r, &file->cfg, threads, err);
     if (!rc)
-        rc = take_memory(r, err);
-    if (!rc)
+        rc = take_memory(r, lender, err);
+    if (!rc && !lender)
         rc = load_weights(r, file, err);
     if (rc)
         network_room_close(r);

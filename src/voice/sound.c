@@ -62,6 +62,11 @@ int sound_open(Sound **out, const SoundOptions *o, Err *err)
     return 0;
 }
 
+const void *sound_stage(const Sound *s, const SoundKind *kind)
+{
+    return s && s->kind == kind ? s->stage : NULL;
+}
+
 void sound_close(Sound *s)
 {
     if (!s)

@@ -15,12 +15,14 @@
 #define SOUND_NONE (-1)
 
 typedef struct SoundOptions {
-    const Config *cfg;         /* settings of the mel; not needed once the stage is open */
-    const char *kind;          /* name of a kind; NULL: a vocoder where one is given, else Griffin-Lim */
-    int iterations;            /* of kinds that iterate; 0: their own default, SOUND_NONE: none */
-    const Checkpoint *vocoder; /* not needed once the stage is open */
-    Device *device;            /* of a vocoder; must outlive the stage */
-    int threads;               /* of a vocoder on the CPU; 0: all cores */
+    const Config *cfg;          /* settings of the mel; not needed once the stage is open */
+    const char *kind;           /* name of a kind; NULL: a vocoder where one is given, else Griffin-Lim */
+    int iterations;             /* of kinds that iterate; 0: their own default, SOUND_NONE: none */
+    const Checkpoint *vocoder;  /* not needed once the stage is open */
+    Device *device;             /* of a vocoder; must outlive the stage */
+    int threads;                /* of a vocoder on the CPU; 0: all cores */
+    const struct Sound *lender; /* another of the same vocoder and device, whose weights it uses and which
+                                   outlives it; NULL: none */
 } SoundOptions;
 
 /* What a kind of stage can do; `stage` is what its open gave. */
@@ -42,6 +44,8 @@ typedef struct SoundKind {
 extern const SoundKind sound_griffin_lim, sound_vocoder;
 
 typedef struct Sound Sound;
+/* What the kind's open gave for this one; NULL: it is of another kind. For the kinds. */
+const void *sound_stage(const Sound *s, const SoundKind *kind);
 /* ERR_CONFIG for a kind that is not there, or settings of the mel that it cannot turn into sound. */
 int sound_open(Sound **s, const SoundOptions *o, Err *err);
 void sound_close(Sound *s); /* NULL is fine */

@@ -45,7 +45,9 @@ static int stage_open(void **out, const SoundOptions *o, Err *err)
     s->rounds = o->device->traits.library_kernels ? VOCODER_ROUNDS : VOCODER_ROUNDS_CPU;
     if (o->iterations)
         s->rounds = o->iterations == SOUND_NONE ? 0 : o->iterations;
-    rc = network_room_open(&s->network, o->vocoder, o->device, o->threads ? o->threads : thread_cores(), err);
+    const Stage *lender = sound_stage(o->lender, &sound_vocoder);
+    rc = network_room_open(&s->network, o->vocoder, lender ? &lender->network : NULL, o->device,
+                           o->threads ? o->threads : thread_cores(), err);
     if (rc) {
         stage_close(s);
         return rc;

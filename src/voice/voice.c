@@ -35,7 +35,7 @@ static int open_network(Voice *v, Err *err)
     v->vector = mem_calloc((size_t)v->file.cfg.speaker_embedding_dim, sizeof *v->vector);
     if (!v->vector)
         return err_set(err, ERR_NOMEM, "no memory for a voice");
-    return voice_network_open(&v->network, &v->file, o->device, o->rows > 0 ? o->rows : 1,
+    return voice_network_open(&v->network, &v->file, NULL, o->device, o->rows > 0 ? o->rows : 1,
                               o->threads > 0 ? o->threads : thread_cores(), err);
 }
 
@@ -151,7 +151,8 @@ int voice_sound_open(const Voice *v, Sound **s, int threads, Err *err)
                                       .iterations = v->o.iterations,
                                       .vocoder = voice_vocoder(v),
                                       .device = v->o.device,
-                                      .threads = threads},
+                                      .threads = threads,
+                                      .lender = v->sound},
                       err);
 }
 

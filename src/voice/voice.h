@@ -51,8 +51,8 @@ Sound *voice_stage(Voice *v);
 /* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are
  * warned of and counted in *left_out. */
 int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
-/* A sound stage for this voice, for a thread of the caller's; sound_close frees it. threads: of a vocoder on
- * the CPU; 0: all cores. */
+/* A sound stage for this voice, for a thread of the caller's, with the weights of the voice's own;
+ * sound_close frees it, before the voice is closed. threads: of a vocoder on the CPU; 0: all cores. */
 int voice_sound_open(const Voice *v, Sound **s, int threads, Err *err);
 /* The sound of a part, with its pause where more follows: samples [*count], malloc'd. */
 int voice_sound(const Voice *v, Sound *s, float **samples, int64_t *count, const VoicePart *part, int more,

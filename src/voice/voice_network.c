@@ -52,8 +52,8 @@ int voice_most_symbols(const Checkpoint *file)
     return asked < most ? asked : most;
 }
 
-int voice_network_open(VoiceNetwork **out, const Checkpoint *file, Device *device, int rows, int threads,
-                       Err *err)
+int voice_network_open(VoiceNetwork **out, const Checkpoint *file, const VoiceNetwork *lender, Device *device,
+                       int rows, int threads, Err *err)
 {
     *out = NULL;
     VoiceNetwork *n = mem_calloc(1, sizeof *n);
@@ -70,7 +70,7 @@ int voice_network_open(VoiceNetwork **out, const Checkpoint *file, Device *devic
                               .grow = 1};
     int rc = n->texts && n->speeches ? 0 : err_set(err, ERR_NOMEM, "no memory for a voice");
     if (!rc)
-        rc = network_room_open(&n->room, file, device, threads, err);
+        rc = network_room_open(&n->room, file, lender ? &lender->room : NULL, device, threads, err);
     if (!rc)
         rc = synthesiser_open(&n->synthesiser, &n->room.m, &limits, err);
     if (rc) {

@@ -32,9 +32,10 @@ typedef struct VoiceManner {
 } VoiceManner;
 
 typedef struct VoiceNetwork VoiceNetwork;
-/* rows: parts that are spoken at once, at the most; threads: of a CPU. The checkpoint must outlive it. */
-int voice_network_open(VoiceNetwork **n, const Checkpoint *file, Device *device, int rows, int threads,
-                       Err *err);
+/* rows: parts that are spoken at once, at the most; threads: of a CPU; lender: another of the checkpoint
+ * whose weights it uses, NULL: it has its own. Checkpoint and lender must outlive it. */
+int voice_network_open(VoiceNetwork **n, const Checkpoint *file, const VoiceNetwork *lender, Device *device,
+                       int rows, int threads, Err *err);
 void voice_network_close(VoiceNetwork *n); /* NULL is fine */
 /* A GPU loads each kernel when it is first used, which takes longer than a sentence, and waits for everybody
  * when memory is taken: words that nobody hears do both now. Nothing on a CPU. What an untrained network
