@@ -104,9 +104,10 @@ cat "$dir"/rank.? >"$dir/log"
 one_sentence a_rank_of_the_third_host_is_stopped 'rank 2 on host-c has not answered'
 ip netns pids ${id}c | xargs -r kill -CONT
 finish
-# All of rank 0's host: the lowest of the others says it.
+# All of rank 0's host: the lowest of the others says it. Stopped first, so that none of them sees another die.
 start "a a b b" steps 1000000 none 0
 sleep 1
+ip netns pids ${id}a | xargs -r kill -STOP
 ip netns pids ${id}a | xargs -r kill -9
 finish
 one_sentence rank_0s_host_is_lost 'rank 0 on host-a ended without a word'
