@@ -29,7 +29,7 @@ typedef struct HttpRequest HttpRequest;
 enum { HTTP_LATER = 1 };
 
 typedef struct HttpRoute {
-    const char *method; /* "GET" is HEAD too */
+    const char *method; /* "GET" is HEAD too, unless no_head says otherwise */
     const char *path;   /* "/v1/models"; with a star at the end ("/runs/" and the star) all that begins so */
     /* Returns what an http_answer_ function returned, HTTP_LATER (it is called again after http_wake), or an
      * error, which becomes a 500 with its sentence. The whole body is there when it is called. arg: that of
@@ -37,6 +37,7 @@ typedef struct HttpRoute {
     int (*answer)(HttpRequest *r, void *arg, Err *err);
     const char *body_type; /* media type that a body must have: "application/json"; NULL: any */
     int takes_body;        /* 0: a body is 413 */
+    int no_head;           /* what a HEAD would tell is not known without the work of a GET */
     int open;              /* without a token too: nothing of the user's is shown */
 } HttpRoute;
 
@@ -44,8 +45,7 @@ typedef struct HttpRoute {
 
 const char *http_path(const HttpRequest *r); /* unescaped, UTF-8; begins with / */
 const char *http_rest(const HttpRequest *r); /* the path behind the route's; "" where it has no star */
-int http_is_head(const HttpRequest *r);
-int http_has_body(const HttpRequest *r); /* its route takes one */
+int http_has_body(const HttpRequest *r);     /* its route takes one */
 /* From the query string, unescaped; NULL: not there. It may not be UTF-8. */
 const char *http_query(HttpRequest *r, const char *name);
 const char *http_header(HttpRequest *r, const char *name);

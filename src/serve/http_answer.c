@@ -21,8 +21,6 @@ const char *http_rest(const HttpRequest *r)
     return n && r->route->path[n - 1] == '*' ? r->path + n - 1 : "";
 }
 
-int http_is_head(const HttpRequest *r) { return r->head; }
-
 int http_has_body(const HttpRequest *r) { return r->route->takes_body; }
 
 const char *http_query(HttpRequest *r, const char *name)

@@ -21,18 +21,19 @@ static int path_fits(const HttpRoute *route, const char *path)
 static const HttpRoute *find_route(const Http *h, const char *path, const char *method, char *allow,
                                    size_t cap)
 {
-    const char *as = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    const int head = strcmp(method, "HEAD") == 0;
+    const char *as = head ? "GET" : method;
     size_t used = 0;
     allow[0] = 0;
     for (int i = 0; i < h->o.count; i++) {
         const HttpRoute *route = &h->o.routes[i];
         if (!path_fits(route, path))
             continue;
-        if (strcmp(route->method, as) == 0)
+        if (strcmp(route->method, as) == 0 && !(head && route->no_head))
             return route;
         if (!strstr(allow, route->method))
             used += (size_t)snprintf(allow + used, cap - used, "%s%s%s", used ? ", " : "", route->method,
-                                     strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+                                     strcmp(route->method, "GET") == 0 && !route->no_head ? ", HEAD" : "");
     }
     return NULL;
 }

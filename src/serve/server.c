@@ -56,7 +56,7 @@ static int answer_metrics(HttpRequest *r, void *arg, Err *err)
 
 static const HttpRoute routes[] = {
     {"POST", "/v1/audio/speech", speech_answer, .takes_body = 1, .body_type = "application/json"},
-    {"GET", "/v1/audio/speech", speech_answer, .open = 0},
+    {"GET", "/v1/audio/speech", speech_answer, .no_head = 1},
     {"GET", "/v1/models", answer_models, .open = 0},
     {"GET", "/v1/models/*", answer_model, .open = 0},
     {"GET", "/v1/voices", answer_voices, .open = 0},

@@ -231,10 +231,6 @@ int speech_answer(HttpRequest *r, void *arg, Err *err)
     Server *s = arg;
     SpeechJob *j = http_kept(r);
     int answered = 0, rc = TALK_PIECE;
-    if (http_is_head(r)) {
-        http_add_header(r, "Allow", "GET, POST");
-        return http_answer_error(r, 405, NULL, "method_not_allowed", "this path has GET, POST");
-    }
     if (!j)
         j = begin(r, s, &answered, err);
     if (!j)
