@@ -5,6 +5,7 @@ file is in; and where the system finds libraries. It is loaded when it is first 
 """
 from __future__ import annotations
 
+import _thread
 import ctypes
 import logging
 import os
@@ -170,6 +171,19 @@ def pairs(settings: "dict[str, Any]") -> Any:
     """Settings as the library takes them: key, value, ..., NULL. None is left out: it stands for the default."""
     flat = [t.encode() for k, v in settings.items() if v is not None for t in (k, text_of(k, v))]
     return (c_char_p * (len(flat) + 1))(*flat, None)
+
+
+def finish(call: Callable[[], None]) -> None:
+    """For __del__, where Python drops exceptions: a Ctrl-C that comes in the middle is raised afterwards. call: may be begun again."""
+    interrupted = False
+    while True:
+        try:
+            call()
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        _thread.start_new_thread(_thread.interrupt_main, ())
 
 
 def encoded(value: Any) -> Optional[bytes]:

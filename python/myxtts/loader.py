@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import numpy as np
 
-from ._library import CArray, CError, CLoaderOptions, CState, Error, encoded, library, log_function, pairs
+from ._library import CArray, CError, CLoaderOptions, CState, Error, encoded, finish, library, log_function, pairs
 
 _TICK = 0.1  # seconds: how long Ctrl-C may have to wait
 _TYPES = (np.dtype("float32"), np.dtype("int32"))
@@ -58,15 +58,26 @@ class Report(Dict[str, Any]):
 class _Hold:
     """A batch of the library, which writes it here itself. It is given back when the last reference to this goes."""
 
-    __slots__ = ("handle", "stream", "_release", "_process")
+    __slots__ = ("handle", "stream", "__weakref__")
 
-    def __init__(self, release: Callable[[c_void_p], None], process: int) -> None:
-        self.handle, self.stream, self._release, self._process = c_void_p(), 0, release, process
+    def __init__(self, release: Callable[[c_void_p], None]) -> None:
+        self.handle, self.stream = c_void_p(), 0
+        end = _End(self, release)
+        end._as_parameter_ = self.handle
+        for known in list(_ends.values()):
+            if known() is None:
+                _ends.pop(id(known), None)
+        _ends[id(end)] = end
 
-    def __del__(self) -> None:
-        # A forked child has none of the library's threads.
-        if getattr(self, "_process", None) == os.getpid() and self.handle:
-            self._release(self.handle)
+
+class _End(weakref.ref):  # type: ignore[type-arg]
+    """The end of a _Hold. It is the argument of the library's function, which Python calls without any code of ours in between: a
+    Ctrl-C that came in a __del__ would be dropped."""
+
+    __slots__ = ("_as_parameter_",)
+
+
+_ends: Dict[int, _End] = {}
 
 
 class _Memory:
@@ -301,13 +312,13 @@ class Loader:
 
     def close(self) -> None:
         """Ends its threads. Batches that are held stay as they are. Whoever waits for one gets an Error."""
-        with self._closing:
-            handle, self._handle = self._handle, None
-        if handle is None or self._process != os.getpid():
+        if self._process != os.getpid():
             return
-        self._lib.myxtts_loader_stop(handle)
+        with self._closing:
+            if self._handle is not None:
+                self._lib.myxtts_loader_stop(self._handle)
+                self._leaving, self._handle = self._handle, None
         with self._lock:
-            self._leaving = handle
             self._leave()
 
     def _leave(self) -> None:
@@ -336,7 +347,7 @@ class Loader:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
-            self.close()
+            finish(self.close)
 
     def _opened(self) -> int:
         if self._handle is None:
@@ -366,7 +377,7 @@ class Loader:
         try:
             with self._use():
                 if not self._waiting:
-                    self._waiting.append(_Hold(self._lib.myxtts_batch_release, self._process))
+                    self._waiting.append(_Hold(self._lib.myxtts_batch_release))
                 hold = self._waiting[0]
                 while not hold.handle:
                     hold.stream = stream

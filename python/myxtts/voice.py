@@ -11,7 +11,7 @@ from typing import Any, Iterator, List, Optional, Set, Union
 
 import numpy as np
 
-from ._library import CError, CManner, CVoiceOptions, Error, encoded, library, log_function, pairs
+from ._library import CError, CManner, CVoiceOptions, Error, encoded, finish, library, log_function, pairs
 
 _TICK = 0.1  # seconds: how long Ctrl-C may have to wait
 _NO_ROUNDS = -1
@@ -94,7 +94,7 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
 
     def __del__(self) -> None:
         if getattr(self, "_error", None) is not None:
-            self._end()
+            finish(self._end)
 
 
 class Voice:
@@ -182,10 +182,11 @@ class Voice:
     def close(self) -> None:
         """Ends what it is speaking, and its threads."""
         with self._lock:
-            handle, self._handle = self._handle, None
-            if handle is None or self._process != os.getpid():
+            if self._process != os.getpid():
+                self._handle = None
                 return
-            self._leaving = handle
+            if self._handle is not None:
+                self._leaving, self._handle = self._handle, None
             speeches = list(self._speeches)
         for speech in speeches:
             speech.close()
@@ -216,7 +217,7 @@ class Voice:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
-            self.close()
+            finish(self.close)
 
     def __repr__(self) -> str:
         return f"<myxtts.Voice: {self.sample_rate} Hz, {len(self.speakers)} speaker{'' if len(self.speakers) == 1 else 's'}>"

@@ -276,6 +276,30 @@ class LoaderTest(Test):
                 resumed.load_state_dict(state)
                 self.assertEqual(digest(next(iter(resumed))), expected[at])
 
+    def test_ctrl_c_is_seen_while_batches_are_dropped(self):
+        """Python drops what is raised in a __del__."""
+        self.loader().close()
+        child = subprocess.Popen([sys.executable, "-c", f"""
+import signal, myxtts, corpus
+loader = myxtts.Loader({self.data!r}, cache_dir={self.cache!r}, framework="numpy", **corpus.SETTINGS)
+seen = 0
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for i in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-5 + i * 1e-6)
+        while True:
+            for batch in loader:
+                del batch
+    except KeyboardInterrupt:
+        seen += 1
+print(seen)
+"""], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            out, err = child.communicate(timeout=60)
+        finally:
+            child.kill()
+        self.assertEqual((out, err), ("300\n", ""))
+
     def test_closing_while_another_waits(self):
         self.loader().close()
         for in_handler in (False, True):
