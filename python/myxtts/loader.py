@@ -60,7 +60,7 @@ class _Hold:
 
     __slots__ = ("handle", "stream", "__weakref__")
 
-    def __init__(self, release: Callable[[c_void_p], None]) -> None:
+    def __init__(self, release: Callable[[Any], Any]) -> None:
         self.handle, self.stream = c_void_p(), 0
         end = _End(self, release)
         end._as_parameter_ = self.handle
@@ -75,6 +75,7 @@ class _End(weakref.ref):  # type: ignore[type-arg]
     Ctrl-C that came in a __del__ would be dropped."""
 
     __slots__ = ("_as_parameter_",)
+    _as_parameter_: c_void_p
 
 
 _ends: Dict[int, _End] = {}
