@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/wait.h>
 
 #include "base/thread.h"
@@ -630,6 +631,47 @@ static void test_waits_end(void **state)
 }
 
 /* The polls that found nothing are no batches that were asked for. */
+typedef struct Stopper {
+    myxtts_loader *loader;
+    int end; /* atomic */
+} Stopper;
+
+static void *stop_again_and_again(void *arg)
+{
+    Stopper *s = arg;
+    while (!__atomic_load_n(&s->end, __ATOMIC_ACQUIRE)) {
+        myxtts_loader_stop(s->loader);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* It may come at any moment, also in the middle of going on. */
+static void test_stopped_while_it_resumes(void **state)
+{
+    Stopper s = {.loader = loader_with(NULL)};
+    pthread_t thread;
+    int stops = 0;
+    assert_int_equal(pthread_create(&thread, NULL, stop_again_and_again, &s), 0);
+    while (stops < 200) {
+        myxtts_batch *b;
+        myxtts_state at;
+        myxtts_error e;
+        int rc = myxtts_loader_next(s.loader, &b, NULL, &e);
+        if (rc == 1) {
+            myxtts_batch_release(b);
+            continue;
+        }
+        assert_int_equal(rc, MYXTTS_ERROR_STOPPED);
+        stops++;
+        myxtts_loader_state(s.loader, &at);
+        assert_int_equal(myxtts_loader_resume(s.loader, &at, &e), 0);
+    }
+    __atomic_store_n(&s.end, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    myxtts_loader_close(s.loader);
+}
+
 static void test_polling_gives_the_same_batches(void **state)
 {
     Hash128 expected[2 * BATCHES];
@@ -769,6 +811,7 @@ int main(void)
         cmocka_unit_test(test_shares_and_ranks_resume_too),
         cmocka_unit_test(test_state_of_others_is_refused),
         cmocka_unit_test(test_waits_end),
+        cmocka_unit_test(test_stopped_while_it_resumes),
         cmocka_unit_test(test_polling_gives_the_same_batches),
         cmocka_unit_test(test_report_names_the_slow_stage),
         cmocka_unit_test(test_pauses_are_no_steps),

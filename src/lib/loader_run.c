@@ -27,6 +27,16 @@ static PipelineState start_of(const myxtts_loader *l)
         .epoch = whole / per_epoch, .index = whole % per_epoch, .seed = (uint64_t)l->cfg.seed};
 }
 
+/* r is the Run in use from here on, for a caller who may have stopped the loader meanwhile. */
+static void use_run(myxtts_loader *l, LoaderRun *r)
+{
+    pthread_mutex_lock(&l->mutex);
+    l->run = r;
+    if (l->stopped)
+        pipeline_stop(r->pipeline);
+    pthread_mutex_unlock(&l->mutex);
+}
+
 int loader_run_open(myxtts_loader *l, Err *err)
 {
     LoaderRun *r = mem_calloc(1, sizeof *r);
@@ -53,28 +63,28 @@ int loader_run_open(myxtts_loader *l, Err *err)
         close_run(l, r);
         return rc;
     }
-    pthread_mutex_lock(&l->mutex);
-    l->run = r;
-    pthread_mutex_unlock(&l->mutex);
+    use_run(l, r);
     return 0;
 }
 
 int loader_run_restart(myxtts_loader *l, Err *err)
 {
     PipelineState start = start_of(l);
+    /* Others cannot stop what is half a pipeline. */
+    pthread_mutex_lock(&l->mutex);
     LoaderRun *r = l->run;
+    l->run = NULL;
+    pthread_mutex_unlock(&l->mutex);
     r->stepping = 0;
     int rc = pipeline_restart(r->pipeline, &start, err);
     step_meter_close(&r->meter);
     if (!rc)
         rc = step_meter_open(&r->meter, l->devices.model, pipeline_counters(r->pipeline), 0, err);
-    pthread_mutex_lock(&l->mutex);
     r->given = r->skipped = 0;
     if (rc)
-        l->run = NULL;
-    pthread_mutex_unlock(&l->mutex);
-    if (rc)
         close_run(l, r);
+    else
+        use_run(l, r);
     return rc;
 }
 
