@@ -38,7 +38,7 @@ endif
 PKGCONFIG = $(eval PKGCONFIG := $$(shell pkg-config --cflags $(PKGS)))$(PKGCONFIG)
 PKGLIBS = $(eval PKGLIBS := $$(shell pkg-config --libs $(PKGS)))$(PKGLIBS)
 # Everything can go into a shared library, which shows the names of src/lib/myxtts.h alone.
-SHARED_FLAGS := -fPIC -fvisibility=hidden
+SHARED_FLAGS = -fPIC $(if $(filter $(OUT)/obj/src/%,$@),-fvisibility=hidden)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -D_GNU_SOURCE -Isrc $(PKGCONFIG) $(CFLAGS) -pthread
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra $(CFLAGS.$(VARIANT)) $(SHARED_FLAGS) -Isrc $(CXXFLAGS) -pthread
 LIBS = $(PKGLIBS) -lcld2 -lopenblas -lm -ldl -pthread
