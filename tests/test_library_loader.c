@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/wait.h>
 
 #include "base/thread.h"
@@ -203,71 +202,6 @@ static void test_wrong_options_are_sentences(void **state)
 }
 
 /* A program with the header of an earlier version has a smaller structure. */
-/* In place of whatever is needed. */
-static void test_null_is_told(void **state)
-{
-    const int usage = MYXTTS_ERROR_USAGE;
-    myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
-    myxtts_loader *l = loader_with(NULL);
-    myxtts_error e = {0};
-    myxtts_state s;
-    myxtts_batch *b;
-    size_t n = 1;
-    assert_int_equal(myxtts_loader_open(NULL, &o, &e), usage);
-    assert_non_null(strstr(e.message, "NULL"));
-    assert_int_equal(myxtts_loader_next(NULL, &b, NULL, &e), usage);
-    assert_int_equal(myxtts_loader_next(l, NULL, NULL, &e), usage);
-    assert_int_equal(myxtts_loader_poll(NULL, &b, NULL, 0, &e), usage);
-    myxtts_loader_state(l, &s);
-    assert_int_equal(myxtts_loader_resume(NULL, &s, &e), usage);
-    assert_int_equal(myxtts_loader_resume(l, NULL, &e), usage);
-    myxtts_loader_state(l, NULL);
-    myxtts_loader_state(NULL, &s);
-    assert_int_equal(s.data[0], 0);
-    assert_null(myxtts_loader_report(NULL, &e));
-    myxtts_loader_stop(NULL);
-    assert_int_equal(myxtts_loader_batches(NULL), 0);
-    assert_int_equal(myxtts_loader_utterances(NULL), 0);
-    assert_null(myxtts_loader_speaker(NULL, 0));
-    assert_int_equal(myxtts_batch_arrays(NULL), 0);
-    assert_null(myxtts_batch_id(NULL, 0, &n));
-    assert_int_equal(n, 0);
-    assert_null(myxtts_batch_dlpack(NULL, 0));
-    b = next(l);
-    assert_int_equal(myxtts_batch_array(b, 0, NULL), MYXTTS_ERROR_MISSING);
-    assert_null(myxtts_batch_id(b, 0, NULL));
-    myxtts_batch_release(b);
-    myxtts_loader_close(l);
-}
-
-/* It has none of the threads: nothing may wait for them. */
-static void test_a_forked_child_keeps_off(void **state)
-{
-    myxtts_loader *l = loader_with(NULL);
-    myxtts_batch *b = next(l);
-    int status = -1;
-    pid_t child = fork();
-    if (child == 0) {
-        myxtts_error e = {0};
-        myxtts_batch *other;
-        myxtts_state s;
-        myxtts_loader_state(l, &s);
-        int wrong = myxtts_loader_next(l, &other, NULL, &e) != MYXTTS_ERROR_USAGE;
-        wrong |= !strstr(e.message, "another process");
-        wrong |= myxtts_loader_resume(l, &s, &e) != MYXTTS_ERROR_USAGE;
-        wrong |= myxtts_loader_report(l, &e) != NULL;
-        myxtts_loader_stop(l);
-        myxtts_batch_release(b);
-        myxtts_loader_close(l);
-        _exit(wrong);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    myxtts_batch_release(b);
-    myxtts_batch_release(next(l));
-    myxtts_loader_close(l);
-}
-
 static void test_older_options_are_read(void **state)
 {
     myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
@@ -631,47 +565,6 @@ static void test_waits_end(void **state)
 }
 
 /* The polls that found nothing are no batches that were asked for. */
-typedef struct Stopper {
-    myxtts_loader *loader;
-    int end; /* atomic */
-} Stopper;
-
-static void *stop_again_and_again(void *arg)
-{
-    Stopper *s = arg;
-    while (!__atomic_load_n(&s->end, __ATOMIC_ACQUIRE)) {
-        myxtts_loader_stop(s->loader);
-        sched_yield();
-    }
-    return NULL;
-}
-
-/* It may come at any moment, also in the middle of going on. */
-static void test_stopped_while_it_resumes(void **state)
-{
-    Stopper s = {.loader = loader_with(NULL)};
-    pthread_t thread;
-    int stops = 0;
-    assert_int_equal(pthread_create(&thread, NULL, stop_again_and_again, &s), 0);
-    while (stops < 200) {
-        myxtts_batch *b;
-        myxtts_state at;
-        myxtts_error e;
-        int rc = myxtts_loader_next(s.loader, &b, NULL, &e);
-        if (rc == 1) {
-            myxtts_batch_release(b);
-            continue;
-        }
-        assert_int_equal(rc, MYXTTS_ERROR_STOPPED);
-        stops++;
-        myxtts_loader_state(s.loader, &at);
-        assert_int_equal(myxtts_loader_resume(s.loader, &at, &e), 0);
-    }
-    __atomic_store_n(&s.end, 1, __ATOMIC_RELEASE);
-    pthread_join(thread, NULL);
-    myxtts_loader_close(s.loader);
-}
-
 static void test_polling_gives_the_same_batches(void **state)
 {
     Hash128 expected[2 * BATCHES];
@@ -798,8 +691,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_are_those_of_the_pipeline),
         cmocka_unit_test(test_wrong_options_are_sentences),
-        cmocka_unit_test(test_a_forked_child_keeps_off),
-        cmocka_unit_test(test_null_is_told),
         cmocka_unit_test(test_older_options_are_read),
         cmocka_unit_test(test_missing_caches_are_built_without_a_process),
         cmocka_unit_test(test_batches_are_held_and_released_in_any_order),
@@ -811,7 +702,6 @@ int main(void)
         cmocka_unit_test(test_shares_and_ranks_resume_too),
         cmocka_unit_test(test_state_of_others_is_refused),
         cmocka_unit_test(test_waits_end),
-        cmocka_unit_test(test_stopped_while_it_resumes),
         cmocka_unit_test(test_polling_gives_the_same_batches),
         cmocka_unit_test(test_report_names_the_slow_stage),
         cmocka_unit_test(test_pauses_are_no_steps),
