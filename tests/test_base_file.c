@@ -3,6 +3,8 @@
 #include "support/folder_testing.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -230,6 +232,53 @@ static void test_lock(void **state)
     folder_remove(&f);
 }
 
+typedef struct Taker {
+    const char *path;
+    int inside, most; /* atomic */
+} Taker;
+
+static void *take_the_lock(void *arg)
+{
+    Taker *t = arg;
+    for (int i = 0; i < 200; i++) {
+        FileLock l;
+        int rc = file_lock(&l, t->path, i % 3 > 0, NULL, NULL);
+        if (rc)
+            continue;
+        int now = __atomic_add_fetch(&t->inside, 1, __ATOMIC_ACQ_REL);
+        if (now > __atomic_load_n(&t->most, __ATOMIC_ACQUIRE))
+            __atomic_store_n(&t->most, now, __ATOMIC_RELEASE);
+        sched_yield();
+        __atomic_sub_fetch(&t->inside, 1, __ATOMIC_ACQ_REL);
+        file_unlock(&l);
+    }
+    return NULL;
+}
+
+/* Threads of one process keep each other out too. */
+static void test_lock_between_threads(void **state)
+{
+    Folder f = folder_make();
+    char path[512];
+    snprintf(path, sizeof path, "%s", folder_file(&f, "lock"));
+    Taker t = {.path = path};
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_the_lock, &t), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(t.most, 1);
+    FileLock mine, second;
+    long holder = 0;
+    assert_int_equal(file_lock(&mine, path, 0, NULL, NULL), 0);
+    assert_int_equal(file_lock(&second, path, 0, &holder, NULL), ERR_STOPPED);
+    assert_int_equal(holder, getpid());
+    file_unlock(&mine);
+    assert_int_equal(file_lock(&second, path, 0, NULL, NULL), 0);
+    file_unlock(&second);
+    folder_remove(&f);
+}
+
 static void test_lock_is_not_inherited(void **state)
 {
     Folder f = folder_make();
@@ -322,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_folders_and_names),
         cmocka_unit_test(test_stamp),
         cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_lock_between_threads),
         cmocka_unit_test(test_lock_is_not_inherited),
         cmocka_unit_test(test_hashes),
     };

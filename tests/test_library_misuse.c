@@ -9,25 +9,12 @@
 
 #include "lib/myxtts.h"
 
-static myxtts_loader *open_loader(void)
+static myxtts_loader *open_with_cache(const char *cache)
 {
-    const char *const settings[] = {"cache_dir",
-                                    corpora.cache,
-                                    "use_phonemes",
-                                    "false",
-                                    "text_cleaners",
-                                    "basic",
-                                    "min_audio_length",
-                                    "0.05",
-                                    "val_split",
-                                    "0",
-                                    "batch_size",
-                                    "8",
-                                    "num_workers",
-                                    "2",
-                                    "n_mels",
-                                    "20",
-                                    NULL};
+    const char *const settings[] = {
+        "cache_dir", cache, "use_phonemes", "false", "text_cleaners", "basic", "min_audio_length", "0.05",
+        "val_split", "0",   "batch_size",   "8",     "num_workers",   "2",     "n_mels",           "20",
+        NULL};
     myxtts_loader_options o = MYXTTS_LOADER_OPTIONS;
     myxtts_loader *l;
     myxtts_error e = {0};
@@ -37,6 +24,8 @@ static myxtts_loader *open_loader(void)
         fail_msg("%s", e.message);
     return l;
 }
+
+static myxtts_loader *open_loader(void) { return open_with_cache(corpora.cache); }
 
 static myxtts_batch *next(myxtts_loader *l)
 {
@@ -154,12 +143,37 @@ static void test_stopped_while_it_resumes(void **state)
     myxtts_loader_close(s.loader);
 }
 
+/* Each wants to build the caches, which takes one. */
+static void *open_and_close(void *arg)
+{
+    for (int i = 0; i < 6; i++) {
+        myxtts_loader *l = open_with_cache(arg);
+        myxtts_batch_release(next(l));
+        myxtts_loader_close(l);
+    }
+    return NULL;
+}
+
+static void test_many_are_opened_at_once(void **state)
+{
+    Folder cache = folder_make();
+    char path[512];
+    pthread_t threads[6];
+    snprintf(path, sizeof path, "%s", folder_file(&cache, "new"));
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, open_and_close, path), 0);
+    for (int i = 0; i < 6; i++)
+        pthread_join(threads[i], NULL);
+    folder_remove(&cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_null_is_told),
         cmocka_unit_test(test_a_forked_child_keeps_off),
         cmocka_unit_test(test_stopped_while_it_resumes),
+        cmocka_unit_test(test_many_are_opened_at_once),
     };
     return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);
 }

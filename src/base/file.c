@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -446,39 +447,102 @@ char *file_join(const char *dir, const char *name)
 
 /* ---- locks ---- */
 
+/* Locks that threads of this process hold or wait for. Record locks know processes only, and closing any
+ * descriptor of the file gives them up: nobody here may even open it a second time. */
+struct FileHeld {
+    dev_t device;
+    ino_t file;
+    pid_t process; /* a forked child holds none of its parent's */
+    struct FileHeld *next;
+};
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct FileHeld *first;
+} held = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
+
+static int is_held_here(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return 0;
+    for (const struct FileHeld *h = held.first; h; h = h->next)
+        if (h->device == st.st_dev && h->file == st.st_ino && h->process == getpid())
+            return 1;
+    return 0;
+}
+
+/* Opens the file for the only thread that may; with the mutex held. */
+static int open_unheld(FileLock *l, const char *path, Err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0 || fstat(fd, &st)) {
+        int rc = err_set_errno(err, ERR_IO, "cannot open the lock file %s", path);
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    l->fd_plus1 = fd + 1;
+    l->held = malloc(sizeof *l->held);
+    if (!l->held)
+        return err_set(err, ERR_NOMEM, "no memory for a lock");
+    *l->held = (struct FileHeld){st.st_dev, st.st_ino, getpid(), held.first};
+    held.first = l->held;
+    return 0;
+}
+
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err)
 {
     *l = (FileLock){0};
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return err_set_errno(err, ERR_IO, "cannot open the lock file %s", path);
+    int rc = 0;
+    pthread_mutex_lock(&held.mutex);
+    while (wait && is_held_here(path))
+        pthread_cond_wait(&held.changed, &held.mutex);
+    if (is_held_here(path)) {
+        if (holder)
+            *holder = (long)getpid();
+        rc = err_set(err, ERR_STOPPED, "%s is held by process %ld", path, (long)getpid());
+    } else
+        rc = open_unheld(l, path, err);
+    pthread_mutex_unlock(&held.mutex);
+    if (rc) {
+        file_unlock(l);
+        return rc;
+    }
     /* Record locks instead of flock: they belong to the process, so forked workers do not share them. */
+    const int fd = l->fd_plus1 - 1;
     struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int rc;
     do {
         rc = fcntl(fd, wait ? F_SETLKW : F_SETLK, &fl);
     } while (rc && errno == EINTR);
-    if (rc) {
-        int code;
-        /* Another process holds it: find out which. */
-        if (errno == EACCES || errno == EAGAIN) {
-            struct flock who = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-            long pid = fcntl(fd, F_GETLK, &who) == 0 && who.l_type != F_UNLCK ? (long)who.l_pid : 0;
-            if (holder)
-                *holder = pid;
-            code = err_set(err, ERR_STOPPED, "%s is held by process %ld", path, pid);
-        } else
-            code = err_set_errno(err, ERR_IO, "cannot lock %s", path);
-        close(fd);
-        return code;
-    }
-    l->fd_plus1 = fd + 1;
-    return 0;
+    if (!rc)
+        return 0;
+    /* Another process holds it: find out which. */
+    if (errno == EACCES || errno == EAGAIN) {
+        struct flock who = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        long pid = fcntl(fd, F_GETLK, &who) == 0 && who.l_type != F_UNLCK ? (long)who.l_pid : 0;
+        if (holder)
+            *holder = pid;
+        rc = err_set(err, ERR_STOPPED, "%s is held by process %ld", path, pid);
+    } else
+        rc = err_set_errno(err, ERR_IO, "cannot lock %s", path);
+    file_unlock(l);
+    return rc;
 }
 
 void file_unlock(FileLock *l)
 {
+    pthread_mutex_lock(&held.mutex);
     if (l->fd_plus1)
         close(l->fd_plus1 - 1);
+    struct FileHeld **at = &held.first;
+    while (*at && *at != l->held)
+        at = &(*at)->next;
+    if (l->held && *at)
+        *at = l->held->next;
+    free(l->held);
+    pthread_cond_broadcast(&held.changed);
+    pthread_mutex_unlock(&held.mutex);
     *l = (FileLock){0};
 }

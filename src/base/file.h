@@ -78,12 +78,13 @@ int file_own_folder(char *out, size_t cap, int up);
 /* "dir/name", or just the name if dir is "" or NULL; malloc'd. NULL if out of memory. */
 char *file_join(const char *dir, const char *name);
 
-/* FileLock: one process at a time. file_lock takes an advisory lock on path, which is created if necessary.
- * If another process holds the lock, it waits, or with wait = 0 returns ERR_STOPPED and that process's pid in
- * *holder (may be NULL). The lock is not inherited by forked children and ends with the process, however it
- * dies. */
+/* FileLock: one process, and one thread of it, at a time. file_lock takes an advisory lock on path, which is
+ * created if necessary. If somebody else holds the lock, it waits, or with wait = 0 returns ERR_STOPPED and
+ * the holder's pid in *holder (may be NULL). The lock is not inherited by forked children and ends with the
+ * process, however it dies. */
 typedef struct FileLock {
     int fd_plus1;
+    struct FileHeld *held;
 } FileLock;
 int file_lock(FileLock *l, const char *path, int wait, long *holder, Err *err);
 void file_unlock(FileLock *l);

@@ -381,12 +381,15 @@ static int hash_file(Hasher *h, const char *dir, const char *name)
 /* All dictionaries count, because a line may switch languages; only the usual one is read whole. */
 int phonemes_hash_version(Hasher *h, const char *dictionary)
 {
-    char path[4096], name[64];
-    const char *dir = NULL;
-    espeak_ng_InitializePath(bundle_path(path, sizeof path));
+    char path[4096], dir[4096] = "", name[64];
+    const char *where = NULL;
     hasher_u64(h, PHONEMES_VERSION);
-    hasher_str(h, espeak_Info(&dir));
-    if (!dir)
+    pthread_mutex_lock(&library.lock);
+    espeak_ng_InitializePath(bundle_path(path, sizeof path));
+    hasher_str(h, espeak_Info(&where));
+    snprintf(dir, sizeof dir, "%s", where ? where : "");
+    pthread_mutex_unlock(&library.lock);
+    if (!where)
         return 0;
     int rc = hash_file(h, dir, "phontab");
     snprintf(name, sizeof name, "%s_dict", dictionary);
