@@ -278,6 +278,29 @@ static void errors_are_their_own(void **state)
     studio_close(s);
 }
 
+/* The rest is spoken. */
+static void a_word_without_end_is_left_out(void **state)
+{
+    Studio *s = open_studio(0);
+    Buf text = {0}, heard = {0};
+    Err err = {0};
+    Talk *t;
+    int parts = 0;
+    buf_str(&text, "Here it comes. A ");
+    for (int i = 0; i < 600; i++)
+        buf_str(&text, "o");
+    buf_str(&text, ". It is gone.");
+    assert_int_equal(
+        talk_begin(&t, s, &(TalkOrder){.voice = VOCODER, .text = text.data, .size = text.size}, &err), 0);
+    assert_int_equal(listen(t, &heard, &parts, &err), TALK_END);
+    assert_int_equal(talk_left_out(t), 1);
+    assert_int_equal(parts, 3);
+    talk_close(t);
+    buf_free(&text);
+    buf_free(&heard);
+    studio_close(s);
+}
+
 static void a_recording_gives_its_voice(void **state)
 {
     Studio *s = open_studio(0);
@@ -413,6 +436,7 @@ int main(void)
         cmocka_unit_test(weights_are_shared),
         cmocka_unit_test(errors_are_their_own),
         cmocka_unit_test(a_recording_gives_its_voice),
+        cmocka_unit_test(a_word_without_end_is_left_out),
         cmocka_unit_test(too_many_are_refused),
         cmocka_unit_test(nobody_listens),
         cmocka_unit_test(those_who_do_not_wait_are_called),

@@ -114,7 +114,8 @@ static void skip_blanks(VoiceText *text)
     }
 }
 
-/* Reads the beginning of a sentence [*n], shortened until the network can speak it at once. */
+/* Reads the beginning of a sentence [*n], shortened until the network can speak it at once. A word that is
+ * too long for that by itself is left out: the rest is spoken. */
 static int read_sentence(Reader *d, VoicePart *part, const char *p, size_t *n, Err *err)
 {
     for (;;) {
@@ -122,10 +123,15 @@ static int read_sentence(Reader *d, VoicePart *part, const char *p, size_t *n, E
         if (rc != TOO_LONG)
             return rc;
         size_t cut = middle_cut(p, *n);
-        if (!cut)
-            return err_set(err, ERR_DATA,
-                           "\"%.*s...\" has no place to cut it; at most %d symbols are spoken at once",
-                           shown(p, *n), p, d->most);
+        if (!cut) {
+            log_warn(
+                d->log,
+                "\"%.*s...\" is left out: it has no place to cut it, and at most %d symbols are spoken at "
+                "once",
+                shown(p, *n), p, d->most);
+            (*d->left_out)++;
+            return NOTHING_TO_SAY;
+        }
         *n = cut;
     }
 }

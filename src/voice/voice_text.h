@@ -21,8 +21,8 @@ typedef struct VoiceText {
 size_t voice_text_sentence(const char *p, size_t n);
 
 /* Reads the next part: 1 and *part with its tokens, but no mel; 0 at the end; or an error. most: symbols that
- * are spoken at once. Pieces with nothing in them that can be spoken are warned of and counted in *left_out.
- */
+ * are spoken at once. Pieces that cannot be spoken, and words too long for that, are warned of and counted in
+ * *left_out. */
 int voice_text_next(VoiceText *text, VoicePart *part, TextEngine *engine, int most, int *left_out, Log *log,
                     Err *err);
 
