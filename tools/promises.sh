@@ -215,7 +215,7 @@ same_on_the_fly() {
 }
 one_shape() { has 'padding .*one fixed shape for every batch'; }
 
-refused() { ends 2 && has 'hint: --batch-size [0-9]+ fits'; }
+refused() { ends 2 && has 'hint: --batch-size [0-9]+ --global-batch-size [0-9]+ fits'; }
 fits() { ends 0 && has 'good +device sim0' && has 'largest batch +([5-9][0-9]|[0-9]{3,})'; }
 caps() { has 'device sim1 +[0-9.]+ MB of 419.4 MB' && has 'device sim0 +[0-9.]+ MB of 67.1 MB'; }
 
