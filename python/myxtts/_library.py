@@ -6,10 +6,12 @@ file is in; and where the system finds libraries. It is loaded when it is first 
 from __future__ import annotations
 
 import _thread
+import atexit
 import ctypes
 import logging
 import os
 import threading
+import weakref
 from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -184,6 +186,20 @@ def finish(call: Callable[[], None]) -> None:
             interrupted = True
     if interrupted:
         _thread.start_new_thread(_thread.interrupt_main, ())
+
+
+_open_at_exit: "weakref.WeakSet[Any]" = weakref.WeakSet()
+
+
+def close_at_exit(handle: Any) -> None:
+    """Closed before Python ends, unless it is gone by then: threads of the library must not hand lines to an interpreter that is gone."""
+    _open_at_exit.add(handle)
+
+
+@atexit.register
+def _close_all() -> None:
+    for handle in list(_open_at_exit):
+        handle.close()
 
 
 def encoded(value: Any) -> Optional[bytes]:

@@ -1,7 +1,6 @@
 """Loader: batches of a dataset for training, in the memory of the CPU or of a GPU."""
 from __future__ import annotations
 
-import atexit
 import contextlib
 import ctypes
 import importlib.util
@@ -15,7 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import numpy as np
 
-from ._library import CArray, CError, CLoaderOptions, CState, Error, encoded, finish, library, log_function, pairs
+from ._library import CArray, CError, CLoaderOptions, CState, Error, close_at_exit, encoded, finish, library, log_function, pairs
 
 _TICK = 0.1  # seconds: how long Ctrl-C may have to wait
 _TYPES = (np.dtype("float32"), np.dtype("int32"))
@@ -23,8 +22,6 @@ _DL_CPU, _DL_CUDA = 1, 2
 _CAPSULE = b"dltensor"
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [c_void_p, ctypes.c_char_p, c_void_p]
-
-_open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
 
 def _torch(wanted: Optional[str]) -> Any:
@@ -280,7 +277,7 @@ class Loader:
         self.utterances: int = self._lib.myxtts_loader_utterances(self._handle)
         count = self._lib.myxtts_loader_speaker_count(self._handle)
         self.speakers: List[str] = [self._lib.myxtts_loader_speaker(self._handle, i).decode(errors="replace") for i in range(count)]
-        _open_loaders.add(self)
+        close_at_exit(self)
 
     # ---- opening and closing ----
 
@@ -461,10 +458,3 @@ class Loader:
 
     def __reduce__(self) -> Any:
         raise TypeError("a loader cannot be pickled; its state_dict() can")
-
-
-@atexit.register
-def _close_all() -> None:
-    """Before Python ends: threads of the library must not hand lines to an interpreter that is gone."""
-    for loader in list(_open_loaders):
-        loader.close()

@@ -1,7 +1,6 @@
 """Voice: a trained voice that speaks."""
 from __future__ import annotations
 
-import atexit
 import ctypes
 import os
 import threading
@@ -11,12 +10,10 @@ from typing import Any, Iterator, List, Optional, Set, Union
 
 import numpy as np
 
-from ._library import CError, CManner, CVoiceOptions, Error, encoded, finish, library, log_function, pairs
+from ._library import CError, CManner, CVoiceOptions, Error, close_at_exit, encoded, finish, library, log_function, pairs
 
 _TICK = 0.1  # seconds: how long Ctrl-C may have to wait
 _NO_ROUNDS = -1
-
-_open_voices: "weakref.WeakSet[Voice]" = weakref.WeakSet()
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -143,7 +140,7 @@ class Voice:
         self.sample_rate: int = self._lib.myxtts_voice_sample_rate(self._handle)
         self.speakers: List[str] = [self._lib.myxtts_voice_speaker(self._handle, i).decode(errors="replace")
                                     for i in range(self._lib.myxtts_voice_speaker_count(self._handle))]
-        _open_voices.add(self)
+        close_at_exit(self)
 
     def stream(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
                pitch: float = 0.0) -> Speech:
@@ -224,10 +221,3 @@ class Voice:
 
     def __reduce__(self) -> Any:
         raise TypeError("a voice cannot be pickled; open it in the process that uses it")
-
-
-@atexit.register
-def _close_all() -> None:
-    """Before Python ends: threads of the library must not hand lines to an interpreter that is gone."""
-    for voice in list(_open_voices):
-        voice.close()

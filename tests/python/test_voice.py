@@ -53,6 +53,20 @@ class VoiceTest(unittest.TestCase):
         with open(self.path("ours.wav"), "rb") as f:
             return f.read()
 
+    def test_what_is_open_is_closed_when_python_ends(self):
+        code = f"""
+import atexit
+atexit.register(lambda: print("end"))  # called after what was registered later: before anything is dropped
+import myxtts
+class Told(myxtts.Voice):
+    def close(self):
+        super().close()
+        print("closed", self.closed)
+kept = Told({CHECKPOINT!r}, device="cpu", rounds=4)
+"""
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(run.stdout.splitlines()[:2], ["closed True", "end"])
+
     def test_what_it_is(self):
         self.assertEqual(self.voice.sample_rate, 8000)
         self.assertEqual(self.voice.speakers, ["anna"])
