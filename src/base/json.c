@@ -38,3 +38,9 @@ int64_t json_get_count(const json_t *object, const char *key, int64_t otherwise)
     double v = json_get_double(object, key);
     return v >= 0 && v < MAX_EXACT ? (int64_t)v : otherwise;
 }
+
+const char *json_get_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}

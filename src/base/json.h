@@ -14,6 +14,8 @@ json_t *json_from_text(const char *s);
 
 /* A member of an object as a number; NaN if it is missing or not a number. */
 double json_get_double(const json_t *object, const char *key);
+/* A member of an object as text; "" if it is missing or not a text. */
+const char *json_get_text(const json_t *object, const char *key);
 /* A member of an object as an integer >= 0; `otherwise` if it is missing, negative or not a number. */
 int64_t json_get_count(const json_t *object, const char *key, int64_t otherwise);
 

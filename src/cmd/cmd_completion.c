@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
@@ -18,17 +19,11 @@ static const char usage[] =
     "    zsh     source <(myxtts completion zsh)\n"
     "    fish    myxtts completion fish | source";
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
 static int is_switch(const json_t *option) { return json_is_null(json_object_get(option, "takes")); }
 
 static int takes(const json_t *option, const char *what)
 {
-    return strcmp(text_of(option, "takes"), what) == 0;
+    return strcmp(json_get_text(option, "takes"), what) == 0;
 }
 
 /* A word that every shell takes as it is. */
@@ -58,7 +53,7 @@ static void print_names(const json_t *list)
 {
     const json_t *item;
     size_t i;
-    json_array_foreach(list, i, item) printf("%s%s", i ? " " : "", text_of(item, "name"));
+    json_array_foreach(list, i, item) printf("%s%s", i ? " " : "", json_get_text(item, "name"));
 }
 
 /* What stands beside a proposal: the first sentence, cut where it is long. Characters in `special` get a
@@ -89,7 +84,7 @@ static void bash_option(const json_t *option, const char *command)
 {
     if (is_switch(option))
         return;
-    printf("    %s:%s) takes=", *command ? command : "*", text_of(option, "name"));
+    printf("    %s:%s) takes=", *command ? command : "*", json_get_text(option, "name"));
     if (takes(option, "path")) {
         puts("path ;;");
         return;
@@ -126,13 +121,13 @@ static void bash_script(const json_t *all)
          "    if [ \"$cur\" = = ]; then\n        cur=''\n"
          "    elif [ \"$option\" = = ]; then\n        option=${COMP_WORDS[COMP_CWORD - 2]}\n    fi\n"
          "    case $command:${option//_/-} in");
-    json_array_foreach(commands, i, o) bash_options(json_object_get(o, "options"), text_of(o, "name"));
+    json_array_foreach(commands, i, o) bash_options(json_object_get(o, "options"), json_get_text(o, "name"));
     bash_options(json_object_get(all, "common"), "");
     bash_options(settings, "");
     puts("    esac\n    case $command in");
     json_array_foreach(commands, i, o)
     {
-        printf("    %s) options='", text_of(o, "name"));
+        printf("    %s) options='", json_get_text(o, "name"));
         print_names(json_object_get(o, "options"));
         fputs("' first='", stdout);
         print_words(json_object_get(o, "words"));
@@ -147,7 +142,7 @@ static void bash_script(const json_t *all)
     json_array_foreach(settings, i, o)
     {
         if (is_switch(o))
-            printf("--no-%s ", text_of(o, "name") + 2);
+            printf("--no-%s ", json_get_text(o, "name") + 2);
     }
     fputs("' -- \"$cur\"))\n    elif [[ $cur == -* ]]; then\n        COMPREPLY=($(compgen -W \"$options ",
           stdout);
@@ -168,12 +163,12 @@ static void bash_script(const json_t *all)
 /* An argument of _arguments: '--output=[where it goes]:FILE:_files'. */
 static void zsh_spec(const json_t *option, const char *indent)
 {
-    printf("%s'%s%s[", indent, text_of(option, "name"), is_switch(option) ? "" : "=");
-    print_help(text_of(option, "help"), ZSH_SPECIAL, ZSH_QUOTE);
+    printf("%s'%s%s[", indent, json_get_text(option, "name"), is_switch(option) ? "" : "=");
+    print_help(json_get_text(option, "help"), ZSH_SPECIAL, ZSH_QUOTE);
     fputs("]", stdout);
     if (!is_switch(option)) {
         const json_t *words = json_object_get(option, "words");
-        printf(":%s:", takes(option, "words") ? "word" : text_of(option, "argument"));
+        printf(":%s:", takes(option, "words") ? "word" : json_get_text(option, "argument"));
         if (takes(option, "path")) {
             fputs("_files", stdout);
         } else if (json_array_size(words)) {
@@ -183,8 +178,8 @@ static void zsh_spec(const json_t *option, const char *indent)
         }
     }
     puts("'");
-    if (is_switch(option) && *text_of(option, "key"))
-        printf("%s'--no-%s'\n", indent, text_of(option, "name") + 2);
+    if (is_switch(option) && *json_get_text(option, "key"))
+        printf("%s'--no-%s'\n", indent, json_get_text(option, "name") + 2);
 }
 
 static void zsh_specs(const json_t *list, const char *indent)
@@ -199,7 +194,7 @@ static void zsh_command(const json_t *command)
 {
     const json_t *words = json_object_get(command, "words"), *option;
     size_t i;
-    printf("    %s)\n        own=(\n", text_of(command, "name"));
+    printf("    %s)\n        own=(\n", json_get_text(command, "name"));
     zsh_specs(json_object_get(command, "options"), "            ");
     if (json_array_size(words)) {
         fputs("            '1:what:(", stdout);
@@ -209,7 +204,7 @@ static void zsh_command(const json_t *command)
     puts("            '*:file:_files'\n        )");
     json_array_foreach(json_object_get(command, "options"), i, option)
     {
-        const char *name = text_of(option, "name");
+        const char *name = json_get_text(option, "name");
         printf("        others=(${others:#%s[=\\[]*})\n", name);
     }
     puts("        ;;");
@@ -223,8 +218,8 @@ static void zsh_script(const json_t *all)
          "_myxtts() {\n    local -a commands own others\n    local command=$words[2]\n    commands=(");
     json_array_foreach(commands, i, o)
     {
-        printf("        '%s:", text_of(o, "name"));
-        print_help(text_of(o, "help"), "\\:", ZSH_QUOTE);
+        printf("        '%s:", json_get_text(o, "name"));
+        print_help(json_get_text(o, "help"), "\\:", ZSH_QUOTE);
         puts("'");
     }
     puts("        'help:explain a command'\n    )\n"
@@ -250,7 +245,7 @@ static void zsh_script(const json_t *all)
 
 static void fish_option(const json_t *option, const char *condition)
 {
-    printf("complete -c myxtts -n '%s' -l %s", condition, text_of(option, "name") + 2);
+    printf("complete -c myxtts -n '%s' -l %s", condition, json_get_text(option, "name") + 2);
     if (takes(option, "path")) {
         fputs(" -r -F", stdout);
     } else if (!is_switch(option)) {
@@ -259,10 +254,10 @@ static void fish_option(const json_t *option, const char *condition)
         fputs("'", stdout);
     }
     fputs(" -d '", stdout);
-    print_help(text_of(option, "help"), FISH_SPECIAL, FISH_QUOTE);
+    print_help(json_get_text(option, "help"), FISH_SPECIAL, FISH_QUOTE);
     puts("'");
-    if (is_switch(option) && *text_of(option, "key"))
-        printf("complete -c myxtts -n '%s' -l no-%s\n", condition, text_of(option, "name") + 2);
+    if (is_switch(option) && *json_get_text(option, "key"))
+        printf("complete -c myxtts -n '%s' -l no-%s\n", condition, json_get_text(option, "name") + 2);
 }
 
 static void fish_script(const json_t *all)
@@ -282,8 +277,8 @@ static void fish_script(const json_t *all)
          "complete -c myxtts -n '__myxtts_command' -f -a help -d 'explain a command'");
     json_array_foreach(commands, i, o)
     {
-        printf("complete -c myxtts -n '__myxtts_command' -f -a %s -d '", text_of(o, "name"));
-        print_help(text_of(o, "help"), FISH_SPECIAL, FISH_QUOTE);
+        printf("complete -c myxtts -n '__myxtts_command' -f -a %s -d '", json_get_text(o, "name"));
+        print_help(json_get_text(o, "help"), FISH_SPECIAL, FISH_QUOTE);
         puts("'");
     }
     fputs("complete -c myxtts -n '__myxtts_first help' -f -a '", stdout);
@@ -292,10 +287,10 @@ static void fish_script(const json_t *all)
     json_array_foreach(commands, i, o)
     {
         char condition[80];
-        snprintf(condition, sizeof condition, "__myxtts_command %s", text_of(o, "name"));
+        snprintf(condition, sizeof condition, "__myxtts_command %s", json_get_text(o, "name"));
         json_array_foreach(json_object_get(o, "options"), k, option) fish_option(option, condition);
         if (json_array_size(json_object_get(o, "words"))) {
-            printf("complete -c myxtts -n '__myxtts_first %s' -f -a '", text_of(o, "name"));
+            printf("complete -c myxtts -n '__myxtts_first %s' -f -a '", json_get_text(o, "name"));
             print_words(json_object_get(o, "words"));
             puts("'");
         }

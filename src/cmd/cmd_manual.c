@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
@@ -14,12 +15,6 @@ static const char usage[] =
     "options, and\n"
     "every setting. `make install` puts it where man looks for it. To read it at once:\n"
     "    myxtts manual | man -l -";
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
 
 /* What troff would take for something else. A dash is one that can be copied into a shell; what stands in
  * backquotes becomes bold. */
@@ -98,9 +93,9 @@ static void print_calls(const json_t *calls)
 /* Name in bold, argument in italics, then the help, which has no full stop in the tables of commands. */
 static void print_option(const json_t *option)
 {
-    const char *name = text_of(option, "name"), *argument = text_of(option, "argument"),
-               *help = text_of(option, "help"), *range = text_of(option, "range");
-    int setting = *text_of(option, "key") != 0;
+    const char *name = json_get_text(option, "name"), *argument = json_get_text(option, "argument"),
+               *help = json_get_text(option, "help"), *range = json_get_text(option, "range");
+    int setting = *json_get_text(option, "key") != 0;
     puts(".TP");
     fputs("\\fB", stdout);
     if (setting && json_is_null(json_object_get(option, "takes"))) {
@@ -129,7 +124,7 @@ static void print_options(const json_t *list, const char *section)
     size_t i;
     json_array_foreach(list, i, option)
     {
-        if (!section || strcmp(section, text_of(option, "section")) == 0)
+        if (!section || strcmp(section, json_get_text(option, "section")) == 0)
             print_option(option);
     }
 }
@@ -143,22 +138,22 @@ static void print_manual(const json_t *all)
         ".\\\" Written by `myxtts manual`.\n.TH MYXTTS 1 \"\" \"myxtts %s\" \"User Commands\"\n.nh\n.ad l\n"
         ".SH NAME\nmyxtts \\- train text\\-to\\-speech voices, keep the GPU busy, and speak\n"
         ".SH SYNOPSIS\n.B myxtts\n.I COMMAND\n[options]\n.PP\n.B myxtts help\n.I COMMAND\n",
-        text_of(all, "version"));
+        json_get_text(all, "version"));
     puts(".SH DESCRIPTION\nmyxtts trains voices on a folder with \\fImetadata.csv\\fR and \\fIwavs/\\fR, "
          "speaks with\n"
          "them, and finds out what holds a training up.\n.SS Commands");
     json_array_foreach(commands, i, o)
     {
-        printf(".TP\n.B %s\n", text_of(o, "name"));
-        print_line(text_of(o, "help"), strlen(text_of(o, "help")));
+        printf(".TP\n.B %s\n", json_get_text(o, "name"));
+        print_line(json_get_text(o, "help"), strlen(json_get_text(o, "help")));
     }
     puts(".SH COMMANDS");
     json_array_foreach(commands, i, o)
     {
-        printf(".SS %s\n", text_of(o, "name"));
+        printf(".SS %s\n", json_get_text(o, "name"));
         print_calls(json_object_get(o, "usage"));
         puts(".PP");
-        print_prose(text_of(o, "about"));
+        print_prose(json_get_text(o, "about"));
         print_options(json_object_get(o, "options"), NULL);
     }
     puts(".SH \"OPTIONS OF EVERY COMMAND\"");
