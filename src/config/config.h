@@ -47,6 +47,7 @@ typedef struct Config {
     int feed_forward_ratio; /* width of a feed-forward network / width of its layer */
     int predictor_dim;      /* width of the predictor of duration, pitch and energy */
     DecoderStrategy decoder_strategy;
+    int critic_dim;
     double dropout;
     NetworkKind network;
     VocoderSize vocoder_size;
@@ -122,6 +123,7 @@ typedef struct Config {
     double minutes; /* time limit of the run; 0 = none */
     int listen_clips;
     double mel_loss_weight, align_loss_weight, duration_loss_weight, pitch_loss_weight, energy_loss_weight;
+    double critic_from, critic_loss_weight, adversarial_loss_weight, feature_loss_weight;
     double spectral_loss_weight; /* of the vocoder */
     /* The guard skips a step whose gradient norm is more than this many times its running mean. */
     double max_loss_spike_threshold;

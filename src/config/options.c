@@ -166,6 +166,9 @@ const Option option_table[] = {
          "Width of the feed-forward part of a layer, as a multiple of the layer's.", VOICE_ONLY),
     INT(M, predictor_dim, "256", 8, 4096, "Width of the predictor of duration, pitch and energy.",
          VOICE_ONLY),
+    INT(M, critic_dim, "256", 0, 2048,
+         "Width of the critics: networks that learn, beside the voice, to tell its mels from recordings, and by which "
+         "it learns to sound like them. They are no part of the finished voice. 0: none.", VOICE_ONLY),
     ENUM(M, decoder_strategy, "non_autoregressive", strategies,
          "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
          "duration."),
@@ -362,6 +365,15 @@ const Option option_table[] = {
          LOSS),
     FLOAT(T, energy_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the energy of symbols.",
          LOSS),
+    FLOAT(T, critic_from, "0.4", 0, 1,
+         "Share of the run after which the critics take part; before it, words are learned."),
+    FLOAT(T, critic_loss_weight, "0.1", 0.001, 1000,
+         "Weight of what the critics learn; AdamW makes up for it, the clipping of gradients does not."),
+    FLOAT(T, adversarial_loss_weight, "0.2", 0, 1000,
+         "Weight of what the voice learns from the critics' scores."),
+    FLOAT(T, feature_loss_weight, "1", 0, 1000,
+         "Weight of what the voice learns from the critics' layers: they should see in its mels what they see in "
+         "the recordings."),
     FLOAT(T, spectral_loss_weight, "1", 0.001, 1000,
          "Weight of the vocoder's loss between the spectra of its sound and of the recording.", LOSS),
     FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000,
@@ -422,6 +434,7 @@ static const Preset presets[] = {
     {"speaker_embedding_dim", "model_size", {"64", "256", "320", "512", "640"}},
     {"gst_num_heads", "model_size", {"4", "4", "4", "4", "8"}},
     {"predictor_dim", "model_size", {"128", "256", "256", "384", "384"}},
+    {"critic_dim", "model_size", {"64", "256", "256", "256", "256"}},
     {"learning_rate", "model_size", {"0.002", "0.001", "0.0007", "0.0005", "0.0004"}},
 };
 

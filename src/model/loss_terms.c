@@ -25,3 +25,5 @@ int loss_term_is_of(LossTerm t, NetworkKind network)
 #undef OWNER
     return owners[t] == network;
 }
+
+int loss_term_counts(LossTerm t) { return t != TERM_CRITIC && t != TERM_ADVERSARIAL && t != TERM_FEATURES; }

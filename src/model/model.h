@@ -26,6 +26,9 @@
 #define VOICE_KERNEL 5 /* of the convolutions before its stack */
 #define FEED_KERNEL 3  /* of the feed-forward parts and the predictor */
 #define VOCODER_KERNEL 7
+#define CRITIC_KERNEL 5
+#define CRITIC_LAYERS 3
+#define CRITIC_COUNT 3
 /* What a vocoder sees of a log mel: about mean 0 and deviation 1 for speech. Not the statistics of the
  * corpus, so that it serves every voice with the same mel. */
 #define VOCODER_MEL_MEAN (-5)
@@ -55,6 +58,13 @@ typedef struct StackAt {
     NormAt norm;
 } StackAt;
 
+/* A critic: convolutions over its view of a mel, and a score of every frame. */
+typedef struct CriticAt {
+    CriticView view;
+    int dim;
+    LinearAt conv[CRITIC_LAYERS], score;
+} CriticAt;
+
 /* Of the voice. */
 typedef struct ModelAt {
     int64_t symbols, text_position, voice_position, decoder_position, style_tokens;
@@ -65,6 +75,7 @@ typedef struct ModelAt {
     NormAt norm1, norm2;
     int64_t pitch, energy; /* what pitch and energy add to a symbol */
     LinearAt lift, mel;
+    CriticAt critic[CRITIC_COUNT]; /* where critic_dim is not 0 */
 } ModelAt;
 
 /* A block of the vocoder. */
@@ -88,6 +99,9 @@ typedef enum { LOSS_TERMS(LOSS_TERM_ENUM) TERM_COUNT } LossTerm;
 const char *loss_term_name(LossTerm t); /* as logs and reports call it */
 double loss_term_weight(LossTerm t, const Config *cfg);
 int loss_term_is_of(LossTerm t, NetworkKind network); /* 1: the network learns from it */
+/* 0: it says how critic and voice stand against each other, not how good the network is, and is no part of the
+ * loss that is reported and compared. */
+int loss_term_counts(LossTerm t);
 
 /* Sums over the batches of one step, on the device; acc: float, or double in the double table. */
 typedef enum {
@@ -102,7 +116,8 @@ typedef struct Model {
     Config cfg; /* copy; only numbers are used */
     const struct Network *network;
     int symbols;
-    int use_voice, use_style;
+    int use_voice, use_style, use_critics;
+    int critics_speak; /* the losses of critics count; set between steps, by whoever trains */
     ParamList params;
     ModelAt at;
     VocoderAt vocoder;

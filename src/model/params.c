@@ -53,19 +53,22 @@ void params_close(ParamList *l)
     memset(l, 0, sizeof *l);
 }
 
+void param_initialise(const Param *p, float *numbers, uint64_t seed)
+{
+    Rng r;
+    /* Seeded by name: a parameter has the same first values whatever else is in the list. */
+    rng_seed(&r, rng_mix(seed, hash_bytes(p->name, strlen(p->name)).lo));
+    for (int64_t k = 0; k < p->count; k++)
+        numbers[k] = (float)(p->init == INIT_VALUE     ? p->value
+                             : p->init == INIT_UNIFORM ? p->value * (2 * rng_uniform(&r) - 1)
+                                                       : p->value * rng_normal(&r));
+}
+
 void params_initialise(const ParamList *l, float *flat, uint64_t seed)
 {
     memset(flat, 0, (size_t)l->size * sizeof *flat);
-    for (int i = 0; i < l->count; i++) {
-        const Param *p = &l->items[i];
-        Rng r;
-        /* Seeded by name: a parameter has the same first values whatever else is in the list. */
-        rng_seed(&r, rng_mix(seed, hash_bytes(p->name, strlen(p->name)).lo));
-        for (int64_t k = 0; k < p->count; k++)
-            flat[p->offset + k] = (float)(p->init == INIT_VALUE     ? p->value
-                                          : p->init == INIT_UNIFORM ? p->value * (2 * rng_uniform(&r) - 1)
-                                                                    : p->value * rng_normal(&r));
-    }
+    for (int i = 0; i < l->count; i++)
+        param_initialise(&l->items[i], flat + l->items[i].offset, seed);
 }
 
 void params_decay(const ParamList *l, uint8_t *flags)

@@ -48,7 +48,12 @@ void pass_clear(Model *m, void *sums)
     side_end(m);
 }
 
-void pass_forward(Pass *r, int training) { r->m->network->forward(r, training); }
+void pass_forward(Pass *r, int training)
+{
+    r->learning = training;
+    r->m->network->forward(r, training);
+}
+
 void pass_losses(Pass *r, void *sums) { r->m->network->losses(r, sums); }
 void pass_backward(Pass *r) { r->m->network->backward(r); }
 void pass_output(const Pass *r, PassOutput *o) { r->m->network->output(r, o); }

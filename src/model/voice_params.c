@@ -4,8 +4,7 @@
 
 #include "model/voice_pass.h"
 
-/* A product with bias; gain scales its first values. kernel > 1: a convolution. */
-static LinearAt linear(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel,
+LinearAt linear_list(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel,
                        double gain)
 {
     char full[56];
@@ -23,7 +22,7 @@ static LinearAt linear(ParamList *l, const char *prefix, const char *name, int o
 /* A product whose first values keep the variance of what passes through it. */
 static LinearAt plain(ParamList *l, const char *prefix, const char *name, int out, int in)
 {
-    return linear(l, prefix, name, out, in, 1, 1);
+    return linear_list(l, prefix, name, out, in, 1, 1);
 }
 
 /* The parameters of a transformer stack. site: where its dropout seeds begin, apart from all others. */
@@ -42,10 +41,10 @@ static void stack(ParamList *l, StackAt *s, const char *name, int dim, int heads
         snprintf(at, sizeof at, "%s.layers.%d.", name, i);
         w->norm_self = norm_list(l, at, "norm_self", dim);
         w->qkv = plain(l, at, "qkv", 3 * dim, dim);
-        w->out = linear(l, at, "out", dim, dim, 1, gain);
+        w->out = linear_list(l, at, "out", dim, dim, 1, gain);
         w->norm_feed = norm_list(l, at, "norm_feed", dim);
-        w->up = linear(l, at, "up", s->feed, dim, FEED_KERNEL, 1);
-        w->down = linear(l, at, "down", dim, s->feed, 1, gain);
+        w->up = linear_list(l, at, "up", s->feed, dim, FEED_KERNEL, 1);
+        w->down = linear_list(l, at, "down", dim, s->feed, 1, gain);
     }
     snprintf(end, sizeof end, "%s.", name);
     s->norm = norm_list(l, end, "norm", dim);
@@ -59,8 +58,8 @@ static void list_voice(Model *m)
     ModelAt *at = &m->at;
     const int A = cfg->audio_encoder_dim, S = cfg->speaker_embedding_dim;
     /* Groups of frames, twice convolved, through a stack, to one vector. */
-    at->voice_conv1 = linear(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, VOICE_KERNEL, 1);
-    at->voice_conv2 = linear(l, "voice.", "conv2", A, A, VOICE_KERNEL, 1);
+    at->voice_conv1 = linear_list(l, "voice.", "conv1", A, VOICE_FRAMES * cfg->n_mels, VOICE_KERNEL, 1);
+    at->voice_conv2 = linear_list(l, "voice.", "conv2", A, A, VOICE_KERNEL, 1);
     at->voice_position = params_add(l, "voice.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
     stack(l, &at->voice, "voice", A, cfg->audio_encoder_heads, cfg->audio_encoder_layers,
           cfg->feed_forward_ratio, 2000);
@@ -97,9 +96,9 @@ static void list_all(Model *m)
     /* The mel that a symbol expects: what the alignment compares with frames. */
     at->prior = plain(l, "text.", "prior", n, Ct);
     /* The predictor of duration, pitch and energy. */
-    at->conv1 = linear(l, "predictor.", "conv1", P, Ct, FEED_KERNEL, 1);
+    at->conv1 = linear_list(l, "predictor.", "conv1", P, Ct, FEED_KERNEL, 1);
     at->norm1 = norm_list(l, "predictor.", "norm1", P);
-    at->conv2 = linear(l, "predictor.", "conv2", P, P, FEED_KERNEL, 1);
+    at->conv2 = linear_list(l, "predictor.", "conv2", P, P, FEED_KERNEL, 1);
     at->norm2 = norm_list(l, "predictor.", "norm2", P);
     at->traits = plain(l, "predictor.", "traits", TRAIT_COUNT, P);
     /* The decoder: pitch and energy as vectors, the frames' stack, and the mel. */
@@ -110,6 +109,8 @@ static void list_all(Model *m)
     stack(l, &at->decoder, "decoder", Cd, cfg->decoder_heads, cfg->decoder_layers, cfg->feed_forward_ratio,
           3000);
     at->mel = plain(l, "decoder.", "mel", n, Cd);
+    if (m->use_critics)
+        critics_list(m);
 }
 
 /* Heads must divide the width; sines and cosines of the positions need an even one. */
@@ -135,6 +136,7 @@ static int list(Model *m, Err *err)
         return rc;
     m->use_voice = cfg->use_voice_conditioning;
     m->use_style = cfg->use_voice_conditioning && cfg->use_gst;
+    m->use_critics = cfg->critic_dim > 0;
     list_all(m);
     return 0;
 }

@@ -123,6 +123,15 @@ typedef struct FilterNorms {
     int64_t param_step, real_step, row_step;
 } FilterNorms;
 
+/* What a critic sees of a mel [B,T,n]: `windows` of `width` neighbouring bands, spread evenly over all of them, and
+ * `pool` frames as their mean. It is [B * windows, T / pool, channels]: the bands, then, of several windows, a 1 at
+ * the number of the window, then zeros. Row b * windows + k is window k of item b. */
+typedef struct CriticView {
+    int windows, width, pool, channels;
+} CriticView;
+/* The first band of a window. A macro, because both kinds of compilers need it. */
+#define CRITIC_VIEW_FIRST(v, n, window) ((v).windows > 1 ? (window) * ((n) - (v).width) / ((v).windows - 1) : 0)
+
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
 #define SIDE_NOTES 4
@@ -323,6 +332,24 @@ typedef struct Ops {
                         const float *pitch, const float *energy, const int32_t *len, int B, int T,
                         const float weight[TRAIT_COUNT]);
 
+    /* --- critics --- */
+
+    /* out [B * windows, T / pool, channels] and view_len [B * windows] of a mel: `in` [B,T,n] real, or where that is NULL
+     * `mel` [B,T,n] float. Rows from len[b] / pool on are zero. */
+    void (*view_forward)(OpsContext *c, void *out, int32_t *view_len, const void *in, const float *mel,
+                         const int32_t *len, int B, int T, int n, CriticView v);
+    /* din [B,T,n] += the gradient of `in`. */
+    void (*view_backward)(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T, int n,
+                          CriticView v);
+    /* Least squares (Mao 2017) over score [2 R,T] real, of R rows of recordings and R of a voice; rows t < len[r] count,
+     * others get gradient 0. values [2] acc +=: critic * ((1 - recording)^2 + voice^2), voice * (1 - voice)^2.
+     * dcritic [2 R,T] = the gradient of the first, dvoice [R,T] = that of the second in the voice's scores. */
+    void (*critic_loss)(OpsContext *c, void *values, void *dcritic, void *dvoice, const void *score,
+                        const int32_t *len, int R, int T, float critic, float voice);
+    /* value [1] acc += weight * sum of |in - target|, both [R,T,C] real; din += its gradient. Rows t < len[r] count. */
+    void (*feature_loss)(OpsContext *c, void *value, void *din, const void *in, const void *target,
+                         const int32_t *len, int R, int T, int C, float weight);
+
     /* --- sound --- */
 
     /* out [B,T,n] = (in [B,T,n] float + shift) * scale; zero at and past len[b]. */
@@ -392,6 +419,7 @@ extern const Ops ops_host_f32, ops_host_f64;
     X(fill_zero) X(fill_int) X(stamp) X(gather_forward) X(gather_backward) X(length_groups) X(band_mean) \
     X(group_frames) X(align_search) X(durations_place) X(repeat_forward) X(repeat_backward) \
     X(symbol_means) X(add_traits_forward) X(add_traits_backward) \
+    X(view_forward) X(view_backward) X(critic_loss) X(feature_loss) \
     X(scale_frames) X(log_spread) X(sound_tables) X(wave_forward) X(wave_backward) X(spectral_loss) \
     X(sound_refine) X(sound_refine_bytes) \
     X(loss_forward) X(align_loss) X(traits_loss) X(norm2) X(guard) X(adamw) X(convert) X(unconvert)
@@ -399,7 +427,7 @@ extern const Ops ops_host_f32, ops_host_f64;
 
 /* What libmyxtts_cuda.so exports; ops_open.h asks for it. The number: raised whenever the meaning of
  * something in this header changes, with the size of the table below it. */
-#define OPS_ABI (9 << 16 | (int)sizeof(Ops))
+#define OPS_ABI (10 << 16 | (int)sizeof(Ops))
 #ifdef __cplusplus
 extern "C" {
 #endif

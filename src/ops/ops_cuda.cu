@@ -254,6 +254,7 @@ template <typename T> static Ops make_table(RealType real)
     loss_fill<T>(&ops);
     align_fill<T>(&ops);
     symbols_fill<T>(&ops);
+    critic_fill<T>(&ops);
     adamw_fill<T>(&ops);
     fill_fill(&ops);
     return ops;

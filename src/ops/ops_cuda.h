@@ -392,6 +392,7 @@ template <typename T> void rows_fill(Ops *ops);
 template <typename T> void loss_fill(Ops *ops);
 template <typename T> void align_fill(Ops *ops);
 template <typename T> void symbols_fill(Ops *ops);
+template <typename T> void critic_fill(Ops *ops);
 template <typename T> void adamw_fill(Ops *ops);
 void fill_fill(Ops *ops);
 

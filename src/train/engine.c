@@ -261,7 +261,7 @@ static void read_slot(Engine *e, const Slot *s, StepResult *r)
     r->frames = (double)o->sums[SUM_FRAMES];
     for (int i = 0; i < TERM_COUNT; i++) {
         r->terms[i] = r->frames > 0 ? (double)o->sums[i] / r->frames : 0;
-        r->loss += r->terms[i];
+        r->loss += loss_term_counts((LossTerm)i) ? r->terms[i] : 0;
     }
     r->guard = o->guard;
     memcpy(r->seconds, e->seconds, sizeof r->seconds);

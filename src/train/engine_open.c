@@ -216,18 +216,50 @@ int engine_open(Engine **out, const EngineOptions *o, Err *err)
     return 0;
 }
 
+static void destroy_graph(Engine *e, void **graph)
+{
+    e->graphs->destroy(*graph);
+    *graph = NULL;
+}
+
+/* Those that a training step is made of. */
+static void destroy_step_graphs(Engine *e)
+{
+    for (int i = 0; i < e->shape_count; i++) {
+        Shape *s = &e->shapes[i];
+        for (int k = 0; k < PHASE_COUNT; k++)
+            destroy_graph(e, &s->graph[k]);
+        destroy_graph(e, &s->first_forward);
+        destroy_graph(e, &s->whole);
+        destroy_graph(e, &s->summing);
+    }
+}
+
 /* Graphs hold on to the memory they were captured with, so they go first. */
 static void destroy_graphs(Engine *e)
 {
-    for (int i = 0; i < e->shape_count; i++) {
-        for (int k = 0; k < PHASE_COUNT; k++)
-            e->graphs->destroy(e->shapes[i].graph[k]);
-        e->graphs->destroy(e->shapes[i].first_forward);
-        e->graphs->destroy(e->shapes[i].whole);
-        e->graphs->destroy(e->shapes[i].evaluate);
-        e->graphs->destroy(e->shapes[i].summing);
-    }
-    e->graphs->destroy(e->update_graph);
+    destroy_step_graphs(e);
+    for (int i = 0; i < e->shape_count; i++)
+        destroy_graph(e, &e->shapes[i].evaluate);
+    destroy_graph(e, &e->update_graph);
+}
+
+int engine_set_critics(Engine *e, int speak, int afresh, Err *err)
+{
+    const DeviceOps *d = e->o.device->ops;
+    if (e->m.critics_speak == speak)
+        return 0;
+    int rc = d->stream_wait_idle(e->stream, err);
+    if (rc)
+        return rc;
+    /* What was captured is another step. */
+    e->m.critics_speak = speak;
+    if (e->graphs)
+        destroy_step_graphs(e);
+    for (int i = 0; i < e->shape_count; i++)
+        e->shapes[i].uses = 0;
+    int32_t *seen = &e->control->outcome.guard.seen;
+    return afresh ? d->fill_zero(e->stream, seen, sizeof *seen, err) : 0;
 }
 
 /* In the reverse order; nothing is freed while the device may still use it. */

@@ -101,15 +101,35 @@ static void count_batch(Trainer *t, const BatchInfo *info)
     t->utterances += clips;
 }
 
+/* Words first, then the critics, from critic_from of the run on. The step is remembered: the end of the run may still
+ * move, and a run that resumes has to go on as it was. */
+static int ask_critics(Trainer *t, Err *err)
+{
+    const Config *cfg = t->cfg;
+    const int64_t next = t->state.step + 1;
+    if (cfg->network != NETWORK_VOICE || !cfg->critic_dim)
+        return 0;
+    if (!t->state.critic_step && !t->measuring && cfg->critic_from < 1 &&
+        (double)t->state.step >= cfg->critic_from * (double)t->total) {
+        t->state.critic_step = next;
+        log_info(t->log, "from step %lld on the critics take part: the voice learns to sound like the recordings",
+                 (long long)next);
+    }
+    return engine_set_critics(t->engine, t->state.critic_step > 0, t->state.critic_step == next, err);
+}
+
 /* The shares of one step are enqueued; results of earlier ones are taken as they come. */
 static int one_step(Trainer *t, double lr, Err *err)
 {
     const int each = t->each;
     int64_t clips_before = t->utterances;
+    int rc = ask_critics(t, err);
+    if (rc)
+        return rc;
     for (int k = 0; k < each; k++) {
         BatchInfo info = {0};
         ranks_doing(t->o.ranks, RANK_WAITING_FOR_DATA, t->state.step);
-        int rc = engine_feed(t->engine, t->pipeline, &t->meter, &info, err);
+        rc = engine_feed(t->engine, t->pipeline, &t->meter, &info, err);
         ranks_doing(t->o.ranks, RANK_STEPPING, t->state.step);
         if (!rc)
             rc = clip_trace_batch(t, err);

@@ -29,6 +29,7 @@ typedef struct TrainState {
     int64_t total;         /* last step, where --minutes has set it; 0: not yet, or not by --minutes */
     int64_t schedule_from; /* step where the schedule began: 0, or where it went on with other mels */
     int64_t batch;         /* clips of a batch over all ranks; 0 in older files: their batch_size */
+    int64_t critic_step;   /* first step with critics; 0: they have not begun */
     OpsGuard guard;
 } TrainState;
 

@@ -44,6 +44,7 @@ static const CheckpointField fields[] = {
          "step where the schedule of the learning rate began: 0, or where the run went on with the mels of "
          "a voice", ADDED),
     I64("train.state", state.batch, "clips of a batch over all ranks", ADDED),
+    I64("train.state", state.critic_step, "first step that the critics took part in; 0 before it", ADDED),
     F64("train.best", state.best_loss, "best validation loss; infinity before the first"),
     F32_IN_BYTES("train.guard", state.guard.norm, "norm of the newest gradient, per frame"),
     F32_IN_BYTES("train.guard", state.guard.mean, "running mean of the norms of steps that were made"),

@@ -256,6 +256,12 @@ int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group
         char name[CHECKPOINT_NAME_SIZE];
         snprintf(name, sizeof name, "%s%s", checkpoint_group(group)->prefix, p->name);
         const TensorView *t = checkpoint_tensor(v, name);
+        /* Finished voices, and those of old, have no critics: new ones begin to learn. */
+        if (!t && strncmp(p->name, "critic.", 7) == 0) {
+            if (group == CHECKPOINT_WEIGHTS)
+                param_initialise(p, flat + p->offset, (uint64_t)m->cfg.seed);
+            continue;
+        }
         if (!t || !same_shape(t, p)) {
             err_set(err, ERR_CONFIG,
                     "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",

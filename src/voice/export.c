@@ -173,7 +173,9 @@ static int take_room(Export *e, Err *err)
     const Checkpoint *const files[NETWORKS] = {e->o->voice, e->o->vocoder};
     e->meta_room = NETWORKS * checkpoint_entry_count() + NOTES;
     for (int i = 0; i < NETWORKS && files[i]; i++) {
-        int rc = model_open(&e->networks[i], &files[i]->cfg, tokens_count(), err);
+        Config finished = files[i]->cfg;
+        finished.critic_dim = 0; /* critics are a part of the training */
+        int rc = model_open(&e->networks[i], &finished, tokens_count(), err);
         if (rc)
             return rc;
         e->room += e->networks[i].params.count + checkpoint_field_count();

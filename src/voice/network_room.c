@@ -15,7 +15,9 @@ static int open_ops(NetworkRoom *r, const Config *cfg, int threads, Err *err)
     const Ops *ops = ops_table(d, cfg->mixed_precision, err);
     if (!ops)
         return err->code;
-    int rc = model_open(&r->m, cfg, tokens_count(), err);
+    Config speaking = *cfg;
+    speaking.critic_dim = 0; /* whoever speaks needs no critics */
+    int rc = model_open(&r->m, &speaking, tokens_count(), err);
     if (!rc)
         rc = d->ops->stream_open(d, &r->stream, "speak", err);
     if (rc)
