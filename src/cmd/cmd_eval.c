@@ -91,7 +91,10 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     const Config *cfg = &e->data.file.cfg;
     SynthesisLimits limits = synthesis_limits(&e->data.file.cfg, largest);
     limits.grow = 1;
+    const TrainState *state = &e->data.file.content.state;
     int rc = synthesiser_open(&e->synthesiser, m, &limits, err);
+    if (!rc)
+        synthesiser_set_manner(e->synthesiser, state->pace, state->spread);
     if (!rc)
         rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err);
     if (rc)
@@ -129,7 +132,7 @@ static int evaluate(Eval *e, int clips, Log *log, Err *err)
                           .log = log};
     int rc = voice_data_engine(&e->data, &largest, log, err);
     if (!rc)
-        rc = evaluate_loss(e->terms, NULL, e->data.engine, &eo, err);
+        rc = evaluate_batches(e->terms, e->data.engine, &eo, NULL, NULL, err);
     if (rc)
         return rc;
     for (int i = 0; i < TERM_COUNT; i++)

@@ -57,6 +57,7 @@ void critics_cut(CriticPass *critics, const Model *m, const Ops *ops, Cut *c, in
         p->da[0] = cut_take(c, wide);
         p->da[1] = cut_take(c, wide);
         p->dx = cut_take(c, frames * (uint64_t)at->view.channels);
+        p->nowhere = cut_take(c, ((uint64_t)at->dim + 64) * ops->acc_bytes);
     }
 }
 
@@ -88,7 +89,8 @@ static void teach_voice(Model *m, const CriticAt *at, CriticPass *p, void *value
     const int R = p->R, V = p->V, C = at->dim;
     const int32_t *len = p->len + R;
     void *d = p->da[0], *next = p->da[1];
-    ops->linear_backward(m->c, d, NULL, NULL, p->dvoice, NULL, voices(m, p, p->a[CRITIC_LAYERS - 1], C),
+    /* A product of a single column makes the gradient of its weights on the way, wanted or not. */
+    ops->linear_backward(m->c, d, p->nowhere, NULL, p->dvoice, NULL, voices(m, p, p->a[CRITIC_LAYERS - 1], C),
                          weight_at(m, at->score.w), (int64_t)R * V, 1, C, ACT_NONE, 0);
     for (int i = CRITIC_LAYERS - 1; i >= 0; i--) {
         void *a = voices(m, p, p->a[i], C), *from = voices(m, p, i ? p->a[i - 1] : p->x, at->conv[i].in);

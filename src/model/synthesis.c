@@ -23,6 +23,7 @@ typedef struct Room {
 struct Synthesiser {
     Model *m;
     SynthesisLimits limits;
+    double pace, spread;
     Room text_room, frame_room;
     /* text */
     StackScratch text_scratch;
@@ -138,6 +139,7 @@ int synthesiser_open(Synthesiser **out, Model *m, const SynthesisLimits *limits,
         return err_set(err, ERR_NOMEM, "no memory to speak");
     s->m = m;
     s->limits = *limits;
+    s->pace = s->spread = 1;
     const int T = round_to_multiple(limits->text, TEXT_STEP),
               M = round_to_multiple(limits->frames, FRAME_STEP);
     int rc = fit_text(s, limits->rows, T, err);
@@ -203,6 +205,12 @@ int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frame
     if (rc)
         return rc;
     return fetch(s, voice, s->given, (size_t)S * sizeof *voice, err);
+}
+
+void synthesiser_set_manner(Synthesiser *s, double pace, double spread)
+{
+    s->pace = pace > 0 ? pace : 1;
+    s->spread = spread > 0 ? spread : 1;
 }
 
 int64_t durations_round(int32_t *out, const float *log_duration, int n, double speed)
@@ -308,6 +316,20 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     return fetch(s, h->traits, s->traits, symbols * TRAIT_COUNT * sizeof(float), err);
 }
 
+/* A prediction is an average, and an average of melodies is flat. pitch [n], weighted by how long each symbol lasts. */
+static void spread_pitch(float *pitch, const float *log_duration, int n, double spread)
+{
+    double sum = 0, weight = 0;
+    for (int t = 0; t < n; t++) {
+        const double frames = exp(fmin((double)log_duration[t], log(LONGEST_SYMBOL)));
+        sum += frames * (double)pitch[t];
+        weight += frames;
+    }
+    const double mean = weight > 0 ? sum / weight : 0;
+    for (int t = 0; t < n && spread != 1; t++)
+        pitch[t] = (float)(mean + spread * ((double)pitch[t] - mean));
+}
+
 /* Durations, pitch and energy as they will be spoken. Returns the frames of the longest row, or an error. */
 static int choose(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, int T, Err *err)
 {
@@ -331,7 +353,8 @@ static int choose(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, i
         }
         /* Frames that the row takes at this speed. */
         const double speed = in[b].speed > 0 ? in[b].speed : 1;
-        int64_t frames = durations_round(h->durations + row, durations, h->length[b], speed);
+        spread_pitch(h->pitch + row, durations, h->length[b], s->spread);
+        int64_t frames = durations_round(h->durations + row, durations, h->length[b], speed / s->pace);
         longest = frames > longest ? frames : longest;
         h->frame_length[b] = (int32_t)(frames < INT32_MAX ? frames : INT32_MAX);
     }

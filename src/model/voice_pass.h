@@ -60,6 +60,7 @@ typedef struct CriticPass {
     void *score;             /* [2 R, V] */
     void *dcritic, *dvoice;  /* [2 R, V], [R, V] */
     void *da[2], *dx;        /* [2 R, V, dim] each, [R, V, channels] */
+    void *nowhere;           /* [dim + 64] acc: gradients that nobody learns from */
 } CriticPass;
 
 typedef struct SpeechPass {

@@ -113,15 +113,31 @@ int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions 
     return rc;
 }
 
-/* The first row of the first batch is the same clip at every validation. */
-static int look_at_first(void *arg, Engine *e, int64_t number, Err *err)
-{
-    return number ? 0 : engine_look(e, 0, arg, err);
-}
+#define MEASURED_CLIPS 96 /* whose prosody is compared with what is predicted */
 
-int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err)
+/* What is looked at while batches pass by. */
+typedef struct Looks {
+    EngineLook *first;
+    MannerSums *sums;
+    int clips;
+} Looks;
+
+/* The first row of the first batch is the same clip at every validation. */
+static int look_at_rows(void *arg, Engine *e, int64_t number, Err *err)
 {
-    return evaluate_batches(terms, e, o, look ? look_at_first : NULL, look, err);
+    Looks *l = arg;
+    const BatchLayout *layout;
+    const BatchInfo *info;
+    engine_batch(e, &layout, &info);
+    int rc = number ? 0 : engine_look(e, 0, l->first, err);
+    for (int row = 0; row < info->count && l->clips < MEASURED_CLIPS && !rc; row++, l->clips++) {
+        EngineLook look;
+        rc = engine_look(e, row, &look, err);
+        if (!rc)
+            manner_add(l->sums, &look);
+        engine_look_free(&look);
+    }
+    return rc;
 }
 
 /* Takes what the listeners have finished, so that its line in the log comes soon after. */
@@ -181,11 +197,17 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
                          .lost = &lost,
                          .ranks = t->o.ranks};
     const int voice = t->cfg->network == NETWORK_VOICE;
-    int rc = evaluate_loss(terms, voice && t->leads ? &look : NULL, t->engine, &o, err);
+    MannerSums sums = {0};
+    Looks looks = {.first = &look, .sums = &sums};
+    int rc = evaluate_batches(terms, t->engine, &o, voice && t->leads ? look_at_rows : NULL, &looks, err);
     o.lost = NULL;
     *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
         *loss += terms[i];
+    if (!rc && looks.clips) {
+        manner_measure(&sums, &t->state.pace, &t->state.spread);
+        synthesiser_set_manner(t->synthesiser, t->state.pace, t->state.spread);
+    }
     const int counts = (double)lost <= MOST_LOST * (double)clips;
     if (!counts)
         log_warn(t->log, "validation at step %lld could load only %lld of %lld clips: it does not count",

@@ -26,10 +26,6 @@ typedef int (*EvaluatedBatch)(void *arg, Engine *e, int64_t number, Err *err);
 int evaluate_batches(double terms[TERM_COUNT], Engine *e, const EvaluateOptions *o, EvaluatedBatch each,
                      void *arg, Err *err);
 
-/* Teacher-forced loss per frame over all clips of the corpus, without dropout and augmentation. look (NULL:
- * none): the first clip. */
-int evaluate_loss(double terms[TERM_COUNT], EngineLook *look, Engine *e, const EvaluateOptions *o, Err *err);
-
 /* The padded size of the largest batch (of a share, see policy_shares) of both corpora; b may be NULL. */
 EngineShape corpus_shape(const Config *cfg, int ranks, const Corpus *a, const Corpus *b);
 /* Of the speech that a training tries itself on; of a vocoder the frames count alone. */

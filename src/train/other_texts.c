@@ -105,7 +105,7 @@ int evaluate_own_text(double *share, double align, Engine *e, const EvaluateOpti
     int rc = other_texts_open(&other, o->corpus, err);
     eo.corpus = &other.corpus;
     if (!rc && other.count)
-        rc = evaluate_loss(terms, NULL, e, &eo, err);
+        rc = evaluate_batches(terms, e, &eo, NULL, NULL, err);
     if (!rc && terms[TERM_ALIGN] > 0)
         *share = 1 - align / terms[TERM_ALIGN];
     /* A reader that is stuck may still look at the texts. */

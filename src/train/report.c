@@ -110,7 +110,7 @@ static void say_line(Trainer *t, const Line *l)
     char terms[160] = "", remains[64], speed[200] = "speed is measured after the first steps";
     for (int k = 0; k < TERM_COUNT; k++) {
         size_t used = strlen(terms);
-        if (is_term(t, k))
+        if (is_term(t, k) && (loss_term_counts((LossTerm)k) || t->interval.terms[k] > 0))
             snprintf(terms + used, sizeof terms - used, "%s%s %.3f", used ? " " : "", loss_term_name(k),
                      t->interval.terms[k] / l->steps);
     }

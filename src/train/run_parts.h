@@ -10,6 +10,7 @@
 #include "pipeline/step_meter.h"
 #include "train/event_log.h"
 #include "train/hearing.h"
+#include "train/manner.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
 #include "voice/sound.h"

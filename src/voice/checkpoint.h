@@ -30,6 +30,7 @@ typedef struct TrainState {
     int64_t schedule_from; /* step where the schedule began: 0, or where it went on with other mels */
     int64_t batch;         /* clips of a batch over all ranks; 0 in older files: their batch_size */
     int64_t critic_step;   /* first step with critics; 0: they have not begun */
+    double pace, spread;   /* corrections of durations and pitch (train/manner.h); 0: not measured */
     OpsGuard guard;
 } TrainState;
 

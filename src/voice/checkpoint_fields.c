@@ -15,6 +15,8 @@
 #define I64(t, m, text, ...) ROW(t, "I64", "I64", m, MEMBER(m, int64_t), NEED_TO_RESUME, text, __VA_ARGS__)
 #define U64(t, m, text, ...) ROW(t, "I64", "I64", m, MEMBER(m, uint64_t), NEED_TO_RESUME, text, __VA_ARGS__)
 #define F64(t, m, text, ...) ROW(t, "F64", "F64", m, MEMBER(m, double), NEED_TO_RESUME, text, __VA_ARGS__)
+#define F64_IF_THERE(t, m, text, ...) \
+    ROW(t, "F64", "F64", m, MEMBER(m, double), NEED_OPTIONAL, text, __VA_ARGS__)
 /* Numbers of 4 bytes inside a tensor of bytes. */
 #define F32_IN_BYTES(t, m, text, ...) \
     ROW(t, "U8", "F32", m, MEMBER(m, float), NEED_TO_RESUME, text, __VA_ARGS__)
@@ -53,6 +55,9 @@ static const CheckpointField fields[] = {
          "why the newest step was skipped, 1 not finite or 2 far too high, 0 when it was made"),
     I32_IN_BYTES("train.guard", state.guard.consecutive, "steps in a row that were skipped"),
     I32_IN_BYTES("train.guard", state.guard.total, "steps that were skipped, ever"),
+    F64_IF_THERE("voice.manner", state.pace,
+         "how much longer the recordings of the validation are than the durations predicted for them; 0: not measured"),
+    F64_IF_THERE("voice.manner", state.spread, "the same of how far pitch strays from its mean in a sentence"),
     F32_ARRAY("voice_clips.mel", clips.mel, NEED_OPTIONAL,
          "normalised mels of clips that stand for the speakers' voices",
          EXTENT_CLIPS, EXTENT_FRAMES, EXTENT_BANDS),

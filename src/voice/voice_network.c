@@ -73,6 +73,8 @@ int voice_network_open(VoiceNetwork **out, const Checkpoint *file, const VoiceNe
         rc = network_room_open(&n->room, file, lender ? &lender->room : NULL, device, threads, err);
     if (!rc)
         rc = synthesiser_open(&n->synthesiser, &n->room.m, &limits, err);
+    if (!rc)
+        synthesiser_set_manner(n->synthesiser, file->content.state.pace, file->content.state.spread);
     if (rc) {
         voice_network_close(n);
         return rc;
