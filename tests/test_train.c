@@ -207,7 +207,7 @@ static int64_t state_of(const char *path, int field)
     if (safetensors_open(&f, path, &err))
         fail_msg("%s", err.msg);
     const TensorView *t = safetensors_find(&f, "train.state");
-    assert_true(t && t->bytes == 9 * sizeof(int64_t));
+    assert_true(t && t->bytes == 12 * sizeof(int64_t));
     int64_t v = ((const int64_t *)t->data)[field];
     safetensors_close(&f);
     return v;
@@ -224,14 +224,14 @@ static void early_stopping_keeps_the_best(void **state)
     TrainSummary s = train(folder, more, plain);
     assert_true(s.early && !s.stopped);
     assert_int_equal(s.step, 8);
-    assert_int_equal(state_of(best, 0), s.best_step);
+    assert_int_equal(state_of(best, 0), s.best.step);
     assert_int_equal(state_of(step_file(folder, 8), 5), 3);
     printf("no improvement: stopped at step %lld, the best is step %lld with %.4f\n", (long long)s.step,
-           (long long)s.best_step, s.best_loss);
+           (long long)s.best.step, s.best.loss);
     s = train(folder, more, plain); /* what was stale stays so */
     assert_int_equal(s.first_step, 8);
     assert_int_equal(s.step, 10);
-    assert_int_equal(state_of(best, 0), s.best_step);
+    assert_int_equal(state_of(best, 0), s.best.step);
 }
 
 static void newest_and_best_are_kept(void **state)
@@ -252,8 +252,8 @@ static void newest_and_best_are_kept(void **state)
     for (int i = 0; i < n; i++)
         if (losses[i] < best)
             best = losses[i], best_step = steps[i];
-    assert_int_equal(s.best_step, best_step);
-    assert_true(fabs(s.best_loss / best - 1) < 1e-7);
+    assert_int_equal(s.best.step, best_step);
+    assert_true(fabs(s.best.loss / best - 1) < 1e-7);
     assert_int_equal(state_of(folder_file(&folder, "best.safetensors"), 0), best_step);
     char names[4096];
     snprintf(names, sizeof names, "%s", folder_names(&folder));

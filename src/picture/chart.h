@@ -15,6 +15,7 @@ typedef struct ChartSeries {
     const double *y;  /* [n] */
     int64_t n;        /* 0 is fine */
     Rgb colour;
+    int is_mark; /* an upright line at each x instead, its name written beside it; y is not looked at */
 } ChartSeries;
 
 /* The i-th of eight colours that are easy to tell apart on white; then they repeat. */
