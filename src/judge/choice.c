@@ -7,7 +7,9 @@
 
 #include "base/json.h"
 
-#define SHORTEST 0.5 /* of the recordings' length; what is shorter, or longer than LONGEST, is babble */
+#define OWN_TEXT 0.04 /* share of the alignment's loss; with less the text is not learned */
+#define DIVERGED 2.0  /* times the lowest loss of validation: such weights are not looked at */
+#define SHORTEST 0.5  /* of the recordings' length; what is shorter, or longer than LONGEST, is babble */
 #define LONGEST 2.0
 #define STILL 0.1        /* movement beside the recordings'; with less no sound follows another */
 #define WORSE_WORDS 0.05 /* share of the words; less is not clearly worse */
@@ -20,7 +22,7 @@ static int has_spoken(const Judged *j) { return j->ear.movement > 0; }
 int choice_speaks(const Choice *c, const EarFigures *f, double own_text, double loss)
 {
     return f->movement >= STILL && f->length_ratio >= SHORTEST && f->length_ratio <= LONGEST &&
-           !(own_text < CHOICE_OWN_TEXT) && loss <= CHOICE_DIVERGED * fmin(c->lowest_loss, loss);
+           !(own_text < OWN_TEXT) && loss <= DIVERGED * fmin(c->lowest_loss, loss);
 }
 
 /* --- a validation --- */

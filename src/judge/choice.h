@@ -12,9 +12,6 @@
 #include "judge/ear.h"
 #include "judge/judge.h"
 
-#define CHOICE_OWN_TEXT 0.04 /* share of the alignment's loss; with less the text is not learned */
-#define CHOICE_DIVERGED 2.0  /* times the lowest loss of validation: such weights are not looked at */
-
 /* A checkpoint and what is known of it. */
 typedef struct Judged {
     int64_t step;         /* 0: there is none */

@@ -1,6 +1,7 @@
 /* beside.c - see beside.h. */
 #include "train/beside.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ static int read_recording(EarRecording *out, float **mel, const Corpus *c, uint3
 }
 
 int beside_recordings(EarFigures *out, const Speech *speech, const uint32_t *items, int n, const Corpus *c,
-                      const float *mean, const float *deviation, Err *err)
+                      const float *mean, const float *deviation, double pitch_deviation, Err *err)
 {
     const int bands = (int)c->statistics.bands;
     EarTally ear = {0};
@@ -51,7 +52,7 @@ int beside_recordings(EarFigures *out, const Speech *speech, const uint32_t *ite
                                  .pitch = s->pitch,
                                  .durations = s->durations,
                                  .symbols = s->text,
-                                 .pitch_deviation = c->statistics.pitch_deviation},
+                                 .pitch_deviation = pitch_deviation > 0 ? pitch_deviation : NAN},
                     &recording, bands);
         }
         if (spoken)

@@ -7,9 +7,10 @@
 #include "model/synthesis.h"
 #include "pipeline/corpus.h"
 
-/* speech [n] of the items [n]; mean and deviation [n_mels] undo the normalisation of their mels. Clips whose
- * record is damaged are left out; returns how many were compared. ERR_NOMEM. */
+/* speech [n] of the items [n]. mean and deviation [n_mels] undo the normalisation of their mels,
+ * pitch_deviation that of their pitch (0: not known, as in older checkpoints). Clips whose record is damaged
+ * are left out; returns how many were compared. ERR_NOMEM. */
 int beside_recordings(EarFigures *out, const Speech *speech, const uint32_t *items, int n, const Corpus *c,
-                      const float *mean, const float *deviation, Err *err);
+                      const float *mean, const float *deviation, double pitch_deviation, Err *err);
 
 #endif

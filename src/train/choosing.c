@@ -93,8 +93,11 @@ void choosing_hear(Trainer *t)
     if (verdict == WORDS_RETURN && checkpoint_writer_return_best(t->writer, &err)) {
         log_warn(t->log, "%s, but %s", what, err.msg);
         c->best = was;
-        c->peak = 0;
-        verdict = WORDS_CHANGE_NOTHING;
+        if (was.step == heard.step) {
+            c->best.words = heard.words;
+            c->best.wrong = heard.wrong;
+        }
+        c->peak = 0; /* at least the next one that speaks takes its place */
     } else if (verdict == WORDS_PREFER && !checkpoint_writer_choose_best(t->writer, heard.step, &err)) {
         c->best = heard;
         c->peak = ear_score(&heard.ear);

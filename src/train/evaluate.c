@@ -172,7 +172,8 @@ static int speak_clips(Trainer *t, Validation *v, int last, Err *err)
         rc = 0;
     } else if (!rc) {
         v->sentences = beside_recordings(&v->ear, speech, items, n, t->o.validation, t->snapshot.content.mean,
-                                         t->snapshot.content.deviation, err);
+                                         t->snapshot.content.deviation,
+                                         t->o.validation->statistics.pitch_deviation, err);
         rc = v->sentences < 0 ? v->sentences : t->hearing ? submit_clips(t, speech, err) : 0;
     }
     for (int i = 0; speech && i < n; i++)
