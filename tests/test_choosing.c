@@ -265,14 +265,14 @@ static int64_t pixels_of(State *s, Rgb colour)
     return n;
 }
 
-/* The log of a run of ten validations; validation turns at `turn`, training falls or rises. */
-static void write_log(State *s, int turn, double training)
+/* The log of a run of ten validations; validation turns at `turn` and rises, training falls or rises. */
+static void write_log(State *s, int turn, double rise, double training)
 {
     FILE *f = fopen(folder_file(&s->f, "log.jsonl"), "w");
     for (int i = 1; i <= 10; i++) {
         fprintf(f, "{\"event\": \"step\", \"step\": %d, \"loss\": %g}\n", 100 * i, 2 + training * i);
         fprintf(f, "{\"event\": \"validation\", \"step\": %d, \"loss\": %g}\n", 100 * i,
-                2 + 0.05 * abs(i - turn));
+                2 + rise * abs(i - turn));
     }
     fclose(f);
 }
@@ -283,11 +283,12 @@ static void learning_by_heart_is_marked(void **state)
     const Rgb heart = chart_colour(6), best = chart_colour(2);
     static const struct {
         int turn;
-        double training;
+        double rise, training;
         int marked;
-    } cases[] = {{4, -0.1, 1}, {10, -0.1, 0}, {4, 0.1, 0}, {9, -0.1, 0}, {1, -0.1, 1}};
+    } cases[] = {{4, 0.05, -0.1, 1}, {10, 0.05, -0.1, 0}, {4, 0.05, 0.1, 0},
+                 {9, 0.05, -0.1, 0}, {1, 0.05, -0.1, 1},  {4, 0.005, -0.1, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        write_log(s, cases[i].turn, cases[i].training);
+        write_log(s, cases[i].turn, cases[i].rise, cases[i].training);
         report_curve(&s->t);
         int64_t n = pixels_of(s, heart);
         if ((n > 300) != cases[i].marked)

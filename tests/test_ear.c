@@ -144,6 +144,22 @@ static void pitch_and_length(void **state)
     assert_true(none.pitch_range == 0);
     assert_near(ear_score(&none), 1, 1e-9);
     assert_near(compare(a, FRAMES / 2, a).length_ratio, 0.5, 1e-12);
+    /* Twice as fast with the same melody: the same range. */
+    Sentence *fast = sentence(1, 0, 0, 0), *b = sentence(1, 0, 0, 0);
+    EarTally e = {0};
+    for (int i = 0; i < SYMBOLS; i++)
+        fast->durations[i] /= 2;
+    ear_add(&e,
+            &(EarSpoken){.mel = fast->mel,
+                         .frames = FRAMES / 2,
+                         .pitch = fast->symbol_pitch,
+                         .durations = fast->durations,
+                         .symbols = SYMBOLS,
+                         .pitch_deviation = 0.5},
+            &(EarRecording){.mel = b->mel, .pitch = b->pitch, .frames = FRAMES}, BANDS);
+    assert_near(ear_figures(&e).pitch_range, 1, 1e-3);
+    free(fast);
+    free(b);
     free(a);
     free(flat);
 }
@@ -241,7 +257,7 @@ static void of_two_that_sound_the_same_the_later_is_taken(void **state)
         movement -= 0.01;
         taken += validate(&c, voice(40 + i, 1, movement));
     }
-    assert_true(taken <= 2 && c.best.ear.movement > 0.78);
+    assert_true(taken >= 1 && taken <= 3 && c.best.ear.movement > 0.77);
     assert_int_equal(c.stale, 22);
     assert_int_equal(validate(&c, voice(100, 1, 0.9)), 1);
     assert_int_equal(c.stale, 0);

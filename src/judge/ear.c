@@ -9,9 +9,9 @@
 
 #define QUIET 3.45    /* 30 dB below the loudest frame, in the natural log, a frame is a pause */
 #define OVERSHOOT 2.0 /* what moves more than the recordings counts so many times as much */
-#define TIE 0.01      /* of scores over TIE_SENTENCES sentences */
+#define TIE 0.015     /* of scores over TIE_SENTENCES sentences */
 #define TIE_SENTENCES 8
-#define MOST_TIE 0.03
+#define MOST_TIE 0.04
 #define LEAST 1e-9 /* a share that is known and as good as nothing */
 /* What each figure is worth: on people naturalness (NISQA-TTS) follows movement first. */
 #define WORTH_MOVEMENT 0.5
