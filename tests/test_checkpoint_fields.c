@@ -115,13 +115,14 @@ static void the_layout_is_that_of_before(void **state)
                  .peak = 0.85,
                  .level = 0.8,
                  .lowest_step = 12,
-                 .lowest_loss = 0.25},
+                 .lowest_loss = 0.25,
+                 .floor = 0.375},
             .total = 7,
             .schedule_from = 8,
             .batch = 9,
             .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
-    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};  /* the last five were added */
-    const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25}; /* all but the first were */
+    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};         /* the last five were added */
+    const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25, 0.375}; /* all but the first were */
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);
         uint8_t bytes[512];

@@ -12,6 +12,7 @@
 #define SHORTEST 0.5  /* of the recordings' length; what is shorter, or longer than LONGEST, is babble */
 #define LONGEST 2.0
 #define STILL 0.1        /* movement beside the recordings'; with less no sound follows another */
+#define LEARNING 0.8     /* of the lowest loss until then: a best that is so far behind was still learning */
 #define WORSE_WORDS 0.05 /* share of the words; less is not clearly worse */
 #define CHANCE 2.0       /* standard errors */
 
@@ -28,11 +29,12 @@ int choice_speaks(const Choice *c, const EarFigures *f, double own_text, double 
 /* --- a validation --- */
 
 /* By the ear. The peak stays where it was when one that sounds the same comes later: many small steps down
- * are no way to a worse voice. */
+ * are no way to a worse voice. While the loss still falls by much, what was lively before was noise or, after
+ * --init-from, somebody else. */
 static int validate_speech(Choice *c, const Judged *j, double tie, double min_delta)
 {
     const double score = ear_score(&j->ear);
-    const int first = !has_spoken(&c->best);
+    const int first = !has_spoken(&c->best) || j->loss < LEARNING * c->floor;
     const int better = first || score >= c->peak - tie;
     const int much = first || score > c->level + fmax(tie, min_delta);
     c->peak = first ? score : fmax(c->peak, better ? score : 0);
@@ -64,8 +66,10 @@ int choice_validate(Choice *c, const Judged *j, int sentences, double min_delta)
         c->lowest_loss = j->loss;
         c->lowest_step = j->step;
     }
-    if (better)
+    if (better) {
         c->best = *j;
+        c->floor = c->lowest_loss;
+    }
     return better;
 }
 
@@ -103,7 +107,7 @@ WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const W
     take_words(&c->best, heard);
     take_words(before, heard);
     if (before->step && clearly_worse(&c->best, before, recordings)) {
-        c->best = *before;
+        c->best = *before; /* the floor stays: that of now is not higher */
         c->peak = ear_score(&before->ear);
         return WORDS_RETURN;
     }

@@ -28,6 +28,7 @@ typedef struct Choice {
     int64_t stale;      /* validations since then */
     double lowest_loss; /* of validation; INFINITY before the first */
     int64_t lowest_step;
+    double floor; /* what it was when the best was judged */
 } Choice;
 void choice_begin(Choice *c);
 

@@ -58,6 +58,7 @@ static const CheckpointField fields[] = {
     F64("train.best", state.choice.peak, "highest score so far", ADDED),
     F64("train.best", state.choice.level, "score of the last validation that was better by much", ADDED),
     F64("train.best", state.choice.lowest_loss, "lowest validation loss", ADDED),
+    F64("train.best", state.choice.floor, "what that was when the best was judged", ADDED),
     F32_IN_BYTES("train.guard", state.guard.norm, "norm of the newest gradient, per frame"),
     F32_IN_BYTES("train.guard", state.guard.mean, "running mean of the norms of steps that were made"),
     I32_IN_BYTES("train.guard", state.guard.seen, "steps made, as the guard counts them"),
