@@ -363,13 +363,41 @@ static void test_wav(void **state)
     folder_remove(&f);
 }
 
+/* An upright line over the whole height, named beside it; it changes neither the axes nor the legend. */
+static void test_marks(void **state)
+{
+    (void)state;
+    const Rgb red = {230, 20, 20}, green = {20, 140, 100};
+    const double x[] = {0, 100}, y[] = {1, 2}, at[] = {25}, outside[] = {1000};
+    ChartSeries s[] = {{NULL, x, y, 2, red}, {"best", at, NULL, 1, green}};
+    Pixels plain = chart("marked", s, 1, 0), marked = chart("marked", s, 2, 0);
+    int first, last, mark, text;
+    columns(&plain, red, &first, &last);
+    assert_int_equal(count(&plain, green), 0);
+    columns(&marked, green, &mark, &text);
+    assert_true(abs(mark - (first + (last - first) / 4)) < 4);
+    assert_true(text > mark + 20); /* its name, to the right of it */
+    int tall = 0;
+    for (int i = 0; i < marked.h; i++)
+        tall += near(marked.p[i * marked.w + mark], green);
+    assert_true(tall > marked.h / 2);
+    columns(&marked, red, &mark, &text);
+    assert_true(mark == first && text == last);
+    free(marked.p);
+    s[1].x = outside;
+    marked = chart("marked", s, 2, 0);
+    assert_memory_equal(marked.p, plain.p, (size_t)plain.w * (size_t)plain.h * sizeof *plain.p);
+    free(marked.p);
+    free(plain.p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),      cmocka_unit_test(test_legend_and_title),
         cmocka_unit_test(test_odd_charts), cmocka_unit_test(test_files),
         cmocka_unit_test(test_text),       cmocka_unit_test(test_symbols),
-        cmocka_unit_test(test_wav),
+        cmocka_unit_test(test_wav),        cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,16 +105,24 @@ static void every_byte_of_the_state_has_a_row(void **state)
 /* The file has had these bytes since before there was a table; the batch was added at the end. */
 static void the_layout_is_that_of_before(void **state)
 {
-    CheckpointContent c = {.state = {.step = 1,
-                                     .data = {.epoch = 2, .index = 3, .seed = 4},
-                                     .best_step = 5,
-                                     .best_loss = 0.5,
-                                     .stale = 6,
-                                     .total = 7,
-                                     .schedule_from = 8,
-                                     .batch = 9,
-                                     .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
-    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; /* the last two were added */
+    CheckpointContent c = {
+        .state = {
+            .step = 1,
+            .data = {.epoch = 2, .index = 3, .seed = 4},
+            .choice =
+                {.best = {.step = 5, .loss = 0.5, .ear = {0.9, 0.7, 0.95, 0.99}, .words = 10, .wrong = 11},
+                 .stale = 6,
+                 .peak = 0.85,
+                 .level = 0.8,
+                 .lowest_step = 12,
+                 .lowest_loss = 0.25,
+                 .floor = 0.375},
+            .total = 7,
+            .schedule_from = 8,
+            .batch = 9,
+            .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
+    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};         /* the last five were added */
+    const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25, 0.375}; /* all but the first were */
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);
         uint8_t bytes[512];
@@ -126,8 +134,8 @@ static void the_layout_is_that_of_before(void **state)
             assert_int_equal(n, sizeof numbers);
             assert_memory_equal(bytes, numbers, sizeof numbers);
         } else if (strcmp(f->tensor, "train.best") == 0) {
-            assert_int_equal(n, sizeof c.state.best_loss);
-            assert_memory_equal(bytes, &c.state.best_loss, n);
+            assert_int_equal(n, sizeof best);
+            assert_memory_equal(bytes, best, n);
         } else {
             assert_string_equal(f->tensor, "train.guard");
             assert_int_equal(n, sizeof c.state.guard);
@@ -165,11 +173,14 @@ static void a_file_of_before_loads(void **state)
     Err err;
     if (open_file(&v, OLD_FILE, &err) || checkpoint_state(&v, &s, &err))
         fail_msg("%s", err.msg);
-    assert_true(s.step == 6 && s.data.seed == 7 && s.best_step == 2 && s.stale == 2 && s.total == 0 &&
-                s.batch == 0);
+    assert_true(s.step == 6 && s.data.seed == 7 && s.choice.best.step == 2 && s.choice.stale == 2 &&
+                s.total == 0 && s.batch == 0);
     assert_true(s.data.epoch == 1 && s.data.index == 2);
     assert_true(s.guard.seen == 6 && s.guard.total == 0 && s.guard.norm > 0 && s.guard.mean > 0);
-    assert_true(isfinite(s.best_loss) && s.best_loss > 0);
+    assert_true(isfinite(s.choice.best.loss) && s.choice.best.loss > 0);
+    /* What it does not know: it was chosen by its loss, the lowest. */
+    assert_true(s.choice.best.ear.movement == 0 && s.choice.best.words == 0 && s.choice.peak == 0);
+    assert_true(s.choice.lowest_step == 2 && s.choice.lowest_loss == s.choice.best.loss);
     assert_int_equal(v.speaker_count, 1);
     assert_string_equal(v.speakers[0], "anna");
     assert_true(v.content.clips.count == 4 && v.content.clips.frames == 256 && v.content.clips.bands == 8);

@@ -3,6 +3,7 @@
 #include "support/train_testing.h"
 
 #include "train/schedule.h"
+#include "voice/best_note.h"
 
 static const JobOptions plain;
 
@@ -207,7 +208,7 @@ static int64_t state_of(const char *path, int field)
     if (safetensors_open(&f, path, &err))
         fail_msg("%s", err.msg);
     const TensorView *t = safetensors_find(&f, "train.state");
-    assert_true(t && t->bytes == 9 * sizeof(int64_t));
+    assert_true(t && t->bytes == 12 * sizeof(int64_t));
     int64_t v = ((const int64_t *)t->data)[field];
     safetensors_close(&f);
     return v;
@@ -224,14 +225,87 @@ static void early_stopping_keeps_the_best(void **state)
     TrainSummary s = train(folder, more, plain);
     assert_true(s.early && !s.stopped);
     assert_int_equal(s.step, 8);
-    assert_int_equal(state_of(best, 0), s.best_step);
+    assert_int_equal(state_of(best, 0), s.best.step);
     assert_int_equal(state_of(step_file(folder, 8), 5), 3);
     printf("no improvement: stopped at step %lld, the best is step %lld with %.4f\n", (long long)s.step,
-           (long long)s.best_step, s.best_loss);
+           (long long)s.best.step, s.best.loss);
     s = train(folder, more, plain); /* what was stale stays so */
     assert_int_equal(s.first_step, 8);
     assert_int_equal(s.step, 10);
-    assert_int_equal(state_of(best, 0), s.best_step);
+    assert_int_equal(state_of(best, 0), s.best.step);
+}
+
+/* The numbers of the log, judged once more. *lowest: the step with the lowest loss. */
+static Choice judge_log(const char *folder, int *validations, int64_t *lowest)
+{
+    static const char *const keys[] = {"loss",        "movement",     "detail",
+                                       "pitch_range", "length_ratio", "own_text"};
+    double v[6][64];
+    int64_t steps[64];
+    Choice c;
+    int n = 0, best = 0;
+    for (int k = 0; k < 6; k++)
+        n = read_lines(folder, "validation", keys[k], steps, v[k], 64);
+    choice_begin(&c);
+    for (int i = 0; i < n; i++) {
+        Judged j = {.step = steps[i], .loss = v[0][i]};
+        const EarFigures f = {v[1][i], v[2][i], v[3][i], v[4][i]};
+        if (choice_speaks(&c, &f, v[5][i], j.loss))
+            j.ear = f;
+        choice_validate(&c, &j, 6, 0.0005);
+        best = v[0][i] < v[0][best] ? i : best;
+    }
+    *validations = n;
+    *lowest = steps[best];
+    return c;
+}
+
+/* What is spoken decides, also over a stop; the choice is in the checkpoints, in best.json and in the log. */
+static void the_best_is_chosen_by_ear(void **state)
+{
+    const char *whole = new_folder(), *parts = new_folder(),
+               *more =
+                   "--learning-rate 0.01 --max-steps 120 --val-step 10 --log-step 1 --keep-checkpoints 50";
+    TrainSummary s = train(whole, more, plain);
+    int64_t lowest;
+    int n;
+    const Choice c = judge_log(whole, &n, &lowest);
+    char path[500];
+    Judged note;
+    assert_int_equal(n, 12);
+    assert_int_equal(s.best.step, c.best.step);
+    assert_true(s.best.ear.movement > 0);
+    printf("by ear step %lld, by the loss step %lld\n", (long long)c.best.step, (long long)lowest);
+    assert_true(c.best.step != lowest); /* or this test shows nothing */
+    snprintf(path, sizeof path, "%s/best.safetensors", whole);
+    assert_int_equal(state_of(path, 0), s.best.step);
+    assert_int_equal(state_of(path, 4), s.best.step);
+    assert_true(best_note_read(&note, whole) && memcmp(&note, &s.best, sizeof note) == 0);
+    Checkpoint v;
+    Err err = {0};
+    char why[400];
+    assert_int_equal(checkpoint_open(&v, whole, whole, 0, NULL, NULL, &err), 0);
+    checkpoint_why(&v, NULL, why, sizeof why);
+    assert_true(strncmp(why, "step ", 5) == 0 && atoll(why + 5) == s.best.step);
+    assert_non_null(strstr(why, "closest to the recordings (movement "));
+    checkpoint_close(&v);
+    assert_int_equal(checkpoint_open(&v, step_file(whole, 120), whole, 0, NULL, NULL, &err), 0);
+    checkpoint_why(&v, NULL, why, sizeof why);
+    assert_true(s.best.step == 120 || strstr(why, "not the best of its run"));
+    checkpoint_close(&v);
+
+    TrainSummary part = train(parts, more, (JobOptions){.stop_at = "step 53/120"});
+    assert_int_equal(part.stopped, 1);
+    part = train(parts, more, plain);
+    assert_int_equal(part.best.step, s.best.step);
+    compare_checkpoints(step_file(whole, 120), step_file(parts, 120), NULL);
+    assert_true(best_note_read(&note, parts) && memcmp(&note, &s.best, sizeof note) == 0);
+
+    /* Words that came after the last checkpoint have changed the choice: the note has it. */
+    const Judged other = {.step = 30, .loss = 1, .ear = {0.5, 0.6, 0.7, 0.8}, .words = 10, .wrong = 3};
+    assert_int_equal(best_note_write(parts, &other, 1, &err), 0);
+    part = train(parts, more, plain); /* nothing left to do */
+    assert_true(part.first_step == 120 && memcmp(&part.best, &other, sizeof other) == 0);
 }
 
 static void newest_and_best_are_kept(void **state)
@@ -252,8 +326,8 @@ static void newest_and_best_are_kept(void **state)
     for (int i = 0; i < n; i++)
         if (losses[i] < best)
             best = losses[i], best_step = steps[i];
-    assert_int_equal(s.best_step, best_step);
-    assert_true(fabs(s.best_loss / best - 1) < 1e-7);
+    assert_int_equal(s.best.step, best_step);
+    assert_true(fabs(s.best.loss / best - 1) < 1e-7);
     assert_int_equal(state_of(folder_file(&folder, "best.safetensors"), 0), best_step);
     char names[4096];
     snprintf(names, sizeof names, "%s", folder_names(&folder));
@@ -523,6 +597,7 @@ int main(void)
         cmocka_unit_test(run_follows_the_schedule),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(early_stopping_keeps_the_best),
+        cmocka_unit_test(the_best_is_chosen_by_ear),
         cmocka_unit_test(newest_and_best_are_kept),
         cmocka_unit_test(what_does_not_go_together_is_refused),
         cmocka_unit_test(changed_byte_is_found),

@@ -14,6 +14,7 @@
 #include "cmd/output.h"
 #include "cmd/voice_data.h"
 #include "diag/voice_report.h"
+#include "train/beside.h"
 #include "train/evaluate.h"
 #include "train/hearing.h"
 #include "voice/vocoder_file.h"
@@ -41,6 +42,7 @@ typedef struct Eval {
     Hearing *hearing;
     double terms[TERM_COUNT], loss;
     Heard heard;
+    EarFigures ear;  /* of the same clips */
     WordScore lines; /* of --lines */
     VoiceReport report;
     int all;
@@ -102,19 +104,27 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
     hearing_set_sound(e->hearing, &(SoundOptions){.vocoder = e->has_vocoder ? &e->vocoder : NULL,
                                                   .device = e->data.devices.model});
     /* All clips are spoken first; then several threads listen. */
+    const Checkpoint *file = &e->data.file;
+    const CheckpointContent *c = &file->content;
     const int n = hearing_count(e->hearing);
-    Speech *speech = calloc((size_t)n, sizeof *speech);
-    if (!speech)
-        return err_set(err, ERR_NOMEM, "no memory to speak %d clips", n);
-    for (int i = 0; i < n && !rc; i++)
-        rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, hearing_item(e->hearing, i),
-                        &e->data.file.content.clips, err);
+    Speech *speech = calloc((size_t)n + 1, sizeof *speech);
+    uint32_t *items = calloc((size_t)n + 1, sizeof *items);
+    if (!speech || !items)
+        rc = err_set(err, ERR_NOMEM, "no memory to speak %d clips", n);
+    for (int i = 0; i < n && !rc; i++) {
+        items[i] = hearing_item(e->hearing, i);
+        rc = speak_item(e->synthesiser, &speech[i], cfg, &e->corpus, items[i], &c->clips, err);
+    }
+    int compared = rc ? 0
+                      : beside_recordings(&e->ear, speech, items, n, &e->corpus, c->mean, c->deviation,
+                                          file->pitch_deviation, err);
+    rc = compared < 0 ? compared : rc;
     if (!rc)
-        rc = hearing_submit(e->hearing, e->data.file.content.state.step, speech, e->data.file.content.mean,
-                            e->data.file.content.deviation, err);
-    for (int i = 0; i < n; i++)
+        rc = hearing_submit(e->hearing, c->state.step, speech, c->mean, c->deviation, err);
+    for (int i = 0; i < n && speech; i++)
         speech_free(&speech[i]);
     free(speech);
+    free(items);
     if (!rc && (rc = hearing_result(e->hearing, &e->heard, 1, err)) == 1)
         rc = 0;
     return rc;
@@ -230,6 +240,7 @@ static int report(const Eval *e, int json, Err *err)
                               "step", (json_int_t)e->data.file.content.state.step, "clips",
                               (json_int_t)e->corpus.count, "held_out", !e->all, "loss",
                               json_from_double(e->loss), "terms", terms, "spoken", h->clips);
+        ear_json(o, &e->ear);
         heard_json(o, h);
         if (e->lines.words) {
             json_object_set_new(o, "words", json_integer(e->lines.words));
@@ -248,6 +259,11 @@ static int report(const Eval *e, int json, Err *err)
         printf("%s (step %lld), %d %sclip%s spoken from the text: %s\n", e->data.file.path,
                (long long)e->data.file.content.state.step, h->clips, e->all ? "" : "held-out ",
                plural((uint64_t)h->clips), sentence);
+    }
+    if (e->ear.movement > 0) {
+        char figures[140];
+        ear_sentence(&e->ear, figures, sizeof figures);
+        printf("  beside the recordings (1: as they are): %s\n", figures);
     }
     if (e->lines.words)
         printf("  the lines: %.1f %% of %d words wrong\n", 100 * e->lines.share, e->lines.words);

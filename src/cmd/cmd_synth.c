@@ -22,6 +22,7 @@
 #include "device/devices.h"
 #include "picture/picture.h"
 #include "train/pictures.h"
+#include "voice/best_note.h"
 #include "voice/vocoder_file.h"
 #include "voice/voice.h"
 
@@ -136,6 +137,19 @@ static const char *vocoder_name(const Synth *s)
     return vocoder ? vocoder->path : VOCODER_NONE;
 }
 
+/* Which checkpoint speaks, and why; an exported voice knows nothing of its run. */
+static void add_choice(json_t *o, const Synth *s)
+{
+    Judged best;
+    char why[400];
+    checkpoint_why(voice_checkpoint(s->voice), &best, why, sizeof why);
+    if (!o || !*why)
+        return;
+    json_object_set_new(o, "chosen", json_string(why));
+    judged_json(o, &best, 1);
+    ear_json(o, &best.ear);
+}
+
 /* Times are shares of the sound's length: below 1 is faster than speech. */
 static int report(const Synth *s, Err *err)
 {
@@ -143,16 +157,18 @@ static int report(const Synth *s, Err *err)
     const Checkpoint *f = voice_checkpoint(s->voice);
     double length = (double)p->count / f->cfg.sample_rate,
            took = p->text_seconds + p->mel_seconds + p->audio_seconds;
-    if (s->json)
-        return output_print(
+    if (s->json) {
+        json_t *o =
             json_pack("{s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
                       json_from_text(s->output), "checkpoint", json_from_text(f->path), "vocoder",
                       json_from_text(vocoder_name(s)), "step", (json_int_t)f->content.state.step, "seconds",
                       length, "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts",
                       p->parts, "left_out", p->left_out, "real_time_factor", took / length, "text_seconds",
                       p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds,
-                      "first_sound_seconds", p->first_seconds, "load_seconds", s->open_seconds),
-            6, err);
+                      "first_sound_seconds", p->first_seconds, "load_seconds", s->open_seconds);
+        add_choice(o, s);
+        return output_print(o, 6, err);
+    }
     char line[4600];
     snprintf(
         line, sizeof line,
@@ -420,6 +436,10 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
         return rc;
     s->open_seconds = clock_now() - from;
     const Checkpoint *vocoder = voice_vocoder(s->voice);
+    char why[400];
+    checkpoint_why(voice_checkpoint(s->voice), NULL, why, sizeof why);
+    if (*why)
+        log_info(log, "voice: %s", why);
     if (vocoder)
         log_info(log, "sound: by the vocoder %s (step %lld)", vocoder->path,
                  (long long)vocoder->content.state.step);

@@ -137,7 +137,6 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
         double value;
     } numbers[] = {{"loss", s->loss},
                    {"validation_loss", s->validation},
-                   {"best_loss", s->best_loss},
                    {"seconds", s->seconds},
                    {"step_ms", s->step_mean * 1e3},
                    {"step_variation", s->step_std / s->step_mean},
@@ -158,7 +157,9 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     for (int i = 0; i < PHASE_COUNT; i++)
         json_object_set_new(phases, phase_name(i), json_from_double(s->phase[i] * 1e3));
     json_object_set_new(o, "phase_ms", phases);
-    json_object_set_new(o, "best_step", json_integer(s->best_step));
+    judged_json(o, &s->best, cfg->network == NETWORK_VOICE);
+    if (cfg->network == NETWORK_VOICE)
+        ear_json(o, &s->ear);
     json_object_set_new(o, "skipped_steps", json_integer(s->skipped));
     json_object_set_new(o, "stopped", json_boolean(s->stopped));
     json_object_set_new(o, "early_stopped", json_boolean(s->early));
@@ -201,9 +202,12 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
         printf(": loss %.4f", s->loss);
     if (isfinite(s->validation))
         printf(", validation %.4f", s->validation);
-    if (isfinite(s->validation) && isfinite(s->best_loss))
-        printf(" (best %.4f at step %lld)", s->best_loss, (long long)s->best_step);
     printf("\n");
+    if (s->best.step) {
+        char why[300];
+        judged_why(&s->best, cfg->network == NETWORK_VOICE, why, sizeof why);
+        printf("  %-12s %s\n", "best", why);
+    }
     if (isfinite(s->step_mean)) {
         printf("  %-12s %.1f ms", "step", s->step_mean * 1e3);
         if (isfinite(s->step_std))

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "base/json.h"
 #include "cmd/format.h"
 #include "cmd/output.h"
+#include "voice/best_note.h"
 #include "voice/checkpoint_fields.h"
 #include "voice/export.h"
 
@@ -142,6 +142,21 @@ static void add_export(json_t *o, const Checkpoint *c)
                                : json_null());
 }
 
+/* Why this one, and which is the best of its run. */
+static void add_choice(json_t *o, const Checkpoint *c)
+{
+    const int has_ear = c->cfg.network == NETWORK_VOICE;
+    Judged best;
+    char why[400];
+    checkpoint_why(c, &best, why, sizeof why);
+    json_object_set_new(o, "chosen", json_string(why));
+    if (!best.step)
+        return;
+    judged_json(o, &best, has_ear);
+    if (has_ear)
+        ear_json(o, &best.ear);
+}
+
 static json_t *checkpoint_json(const Checkpoint *c, int everything, Err *err)
 {
     const TrainState *s = &c->content.state;
@@ -158,10 +173,8 @@ static json_t *checkpoint_json(const Checkpoint *c, int everything, Err *err)
         speakers_json(c));
     if (o)
         add_export(o, c);
-    if (o && c->can_resume && isfinite(s->best_loss)) {
-        json_object_set_new(o, "best_step", json_integer((json_int_t)s->best_step));
-        json_object_set_new(o, "best_loss", json_from_double(s->best_loss));
-    }
+    if (o && c->can_resume)
+        add_choice(o, c);
     if (o && everything) {
         json_object_set_new(o, "settings", settings_json(cfg, err));
         json_object_set_new(o, "tensors", tensors_json(&c->file));
@@ -223,9 +236,10 @@ static void print_text(const json_t *o)
     printf("%s: a %s after %lld %s, %.2f million parameters, %s\n", text(o, "checkpoint"), text(o, "network"),
            (long long)integer(o, "step"), integer(o, "step") == 1 ? "step" : "steps",
            (double)integer(o, "parameters") / 1e6, bytes);
-    if (json_object_get(o, "best_step"))
-        printf("  %-10s validation %.4f at step %lld\n", "best",
-               json_number_value(json_object_get(o, "best_loss")), (long long)integer(o, "best_step"));
+    if (text(o, "chosen"))
+        printf("  %-10s %s\n", "chosen", text(o, "chosen"));
+    if (text(o, "best_why") && strcmp(text(o, "best_why"), text(o, "chosen")) != 0)
+        printf("  %-10s %s\n", "best", text(o, "best_why"));
     printf("  %-10s %s\n", "training",
            json_is_true(json_object_get(o, "can_resume")) ? "can go on from here"
                                                           : "cannot go on: weights alone");

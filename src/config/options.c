@@ -380,14 +380,15 @@ const Option option_table[] = {
          "A gradient norm over this many times its running mean skips the step."),
     INT(T, guard_max_skips, "20", 1, 100000, "Consecutive skipped steps that stop the run."),
     INT(T, early_stopping_patience, "0", 0, 100000,
-         "Validations without improvement that stop the run; 0 is off."),
+         "Validations without improvement of the best checkpoint that stop the run; 0 is off."),
     FLOAT(T, early_stopping_min_delta, "0.0005", 0, 1000,
-         "Smallest fall of the validation loss that counts as improvement."),
+         "Smallest gain that counts as improvement: in the score of a voice, in the validation loss of a "
+         "vocoder."),
     INT(T, save_step, "1000", 1, 100000000, "Steps from one checkpoint to the next."),
     INT(T, val_step, "500", 1, 100000000, "Steps from one validation to the next."),
     INT(T, listen_clips, "8", 0, 1000,
          "Validation clips that are spoken at every validation and listened to, by a recogniser where "
-         "there is one; 0 is off."),
+         "there is one; 0: nobody listens, and 8 are compared with their recordings alone."),
     INT(T, log_step, "50", 1, 100000000, "Steps from one log line to the next."),
     INT(T, keep_checkpoints, "3", 1, 10000,
          "Newest checkpoints that are kept; the best one is kept besides, and so is the newest that "

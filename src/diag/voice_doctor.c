@@ -438,9 +438,9 @@ static int find_overfitting(VoiceFinding *v, const VoiceFacts *f)
     if (rise[most] > 0)
         EVIDENCE(v, "; most of the rise is in %s", loss_term_name((LossTerm)most));
     EVIDENCE(v, ".");
-    ADVICE(v,
-           "Speak with the best checkpoint (best.safetensors), not with the last. More recordings help most, "
-           "then a smaller model_size or more dropout; early_stopping_patience ends a run by itself.");
+    ADVICE(v, "More recordings help most, then a smaller model_size or more dropout. Speak with "
+              "best.safetensors: it is chosen by how close it sounds to the recordings, not by this loss; "
+              "early_stopping_patience ends a run by itself when it sounds no better.");
     return 1;
 }
 

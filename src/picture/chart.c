@@ -59,7 +59,7 @@ static void find_ranges(Chart *c, const ChartSeries *series, int n_series)
     c->x.low = c->y.low = HUGE_VAL;
     c->x.high = c->y.high = -HUGE_VAL;
     for (int k = 0; k < n_series; k++)
-        for (int64_t i = 0; i < series[k].n; i++) {
+        for (int64_t i = 0; i < series[k].n && series[k].y; i++) {
             double x = on_axis(&c->x, x_of(&series[k], i)), y = on_axis(&c->y, series[k].y[i]);
             if (isnan(x) || isnan(y))
                 continue;
@@ -179,7 +179,7 @@ static int legend(Chart *c, int y, const ChartSeries *series, int n_series)
 {
     int x = LEFT, rows = 0, width = CHART_W - RIGHT;
     for (int k = 0; k < n_series; k++) {
-        if (!series[k].name)
+        if (!series[k].name || !series[k].y)
             continue;
         /* A piece of line, a gap, the name. */
         int need = LEGEND_LINE + 8 + (int)ceil(draw_text_width(series[k].name, DRAW_TEXT_SIZE));
@@ -223,6 +223,24 @@ static void draw_line(Chart *c, const ChartSeries *s)
     draw_paint(&c->canvas, s->colour, 0.92);
 }
 
+/* Upright lines; the name stands on the side where there is more room, the names of several marks below each
+ * other. Marks outside of the lines' range are left out. */
+static void draw_mark(Chart *c, const ChartSeries *s, int row)
+{
+    const double y = c->y.to + 14 + 20 * row;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double at = on_axis(&c->x, x_of(s, i)), x = pixel_of(&c->x, at);
+        if (!(at >= c->x.low && at <= c->x.high))
+            continue;
+        const int right = x < (c->x.from + c->x.to) / 2.0;
+        draw_stroke(&c->canvas, x, c->y.to, x, c->y.from, 2.4);
+        draw_paint(&c->canvas, s->colour, 0.92);
+        if (s->name)
+            draw_text(&c->canvas, right ? x + 8 : x - 8, y, s->name, DRAW_TEXT_SIZE,
+                      right ? DRAW_LEFT : DRAW_RIGHT, s->colour);
+    }
+}
+
 int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const char *x_label,
                        const char *y_label, const ChartSeries *series, int n_series, int log_y, Err *err)
 {
@@ -250,8 +268,11 @@ int chart_lines_pixels(Rgb **pixels, int *w, int *h, const char *title, const ch
     c.y.to = top + names + 12;
     find_ranges(&c, series, n_series);
     draw_axes(&c, x_label, y_label);
-    for (int k = 0; k < n_series; k++)
-        draw_line(&c, &series[k]);
+    for (int k = 0, marks = 0; k < n_series; k++)
+        if (series[k].y)
+            draw_line(&c, &series[k]);
+        else
+            draw_mark(&c, &series[k], marks++);
     *w = c.canvas.w, *h = c.canvas.h;
     *pixels = canvas_take(&c.canvas);
     return 0;

@@ -12,7 +12,7 @@
 typedef struct ChartSeries {
     const char *name; /* for the legend; NULL: not in it */
     const double *x;  /* [n], in any order; NULL: 0 .. n-1 */
-    const double *y;  /* [n] */
+    const double *y;  /* [n]; NULL: an upright line at each x, with the name beside it */
     int64_t n;        /* 0 is fine */
     Rgb colour;
 } ChartSeries;

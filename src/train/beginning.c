@@ -11,6 +11,7 @@
 #include "pipeline/policy.h"
 #include "text/tokens.h"
 #include "train/run_parts.h"
+#include "voice/best_note.h"
 
 #define MOST_NAMED 12 /* speakers or symbols that a sentence names */
 
@@ -53,14 +54,26 @@ static int check_seed(const Trainer *t, const Checkpoint *v, Err *err)
 /* A loss of other clips, or another kind of loss, cannot be better or worse than those before. */
 static void begin_best_anew(Trainer *t)
 {
-    if (isfinite(t->state.best_loss))
-        log_warn(t->log,
-                 "the best validation loss so far, %.4f at step %lld, cannot be compared any more: the "
-                 "best begins anew",
-                 t->state.best_loss, (long long)t->state.best_step);
-    t->state.best_loss = INFINITY;
-    t->state.best_step = 0;
-    t->state.stale = 0;
+    const Judged *best = &t->state.choice.best;
+    if (best->step)
+        log_warn(
+            t->log,
+            "the best so far, step %lld with a validation loss of %.4f, cannot be compared any more: the "
+            "best begins anew",
+            (long long)best->step, best->loss);
+    choice_begin(&t->state.choice);
+}
+
+/* Words may have changed the choice after the last checkpoint was written. */
+static void take_note(Trainer *t)
+{
+    Choice *c = &t->state.choice;
+    Judged note;
+    if (!best_note_read(&note, t->cfg->checkpoint_dir) || note.step > t->state.step)
+        return;
+    if (note.step != c->best.step)
+        c->peak = ear_score(&note.ear);
+    c->best = note;
 }
 
 /* A vocoder that goes on with the mels of a voice has a task of its own: rate and time begin anew, weights
@@ -172,6 +185,7 @@ static int check_resumed(Trainer *t, const Checkpoint *v, Err *err)
     /* A run that gave up is given as many tries again. */
     if (t->state.guard.consecutive >= t->cfg->guard_max_skips)
         t->state.guard.consecutive = 0;
+    take_note(t);
     compare(t, v);
     move_place(t, v);
     return 0;
@@ -323,8 +337,8 @@ int beginning_open(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
     Checkpoint *v = &t->begun_with;
-    t->state =
-        (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .best_loss = INFINITY, .batch = t->o.batch};
+    t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .batch = t->o.batch};
+    choice_begin(&t->state.choice);
     int rc = choose(t, err);
     if (rc || t->begins == BEGINS_NEW)
         return rc;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "cache/features.h"
 #include "text/text.h"
+#include "train/beside.h"
 #include "train/engine_feed.h"
 #include "train/evaluate.h"
 #include "train/other_texts.h"
@@ -18,6 +19,7 @@
 #include "train/together.h"
 
 #define MOST_LOST 0.1 /* share of the clips that may be missing: with fewer the loss cannot be compared */
+#define EAR_CLIPS 8   /* that are compared with their recordings where nobody listens */
 #define SAMPLE_ITERATIONS 32 /* of Griffin-Lim: a sample shows how training goes, it need not be the best */
 
 /* The same clip at every validation, as pictures. */
@@ -147,44 +149,60 @@ int hear_results(Trainer *t, int wait, Err *err)
     int rc = t->hearing ? hearing_result(t->hearing, &h, wait, err) : 0;
     if (rc == 1) {
         t->heard = h;
+        t->heard_mark = t->submitted;
+        t->has_heard = 1;
         report_heard(t, &h);
     }
     return rc < 0 ? rc : 0;
 }
 
-/* Speaks the clips that are listened to. Listeners that are still busy are left alone, but for the last ones
- * of a run. */
-static int speak_clips(Trainer *t, int last, Err *err)
+/* Hands the clips to the listeners. Those that are still busy are left alone. */
+static int submit_clips(Trainer *t, const Speech *speech, Err *err)
 {
-    const int n = t->hearing ? hearing_count(t->hearing) : 0;
+    int rc = hearing_submit(t->hearing, t->state.step, speech, t->snapshot.content.mean,
+                            t->snapshot.content.deviation, err);
+    if (rc == 0)
+        t->submitted = (Judged){.step = t->state.step};
+    return rc < 0 ? rc : 0;
+}
+
+/* Clips are spoken from their text, compared with their recordings at once, and listened to later. */
+static int speak_clips(Trainer *t, Validation *v, int last, Err *err)
+{
+    const uint32_t count = t->o.validation->count;
+    const int n = t->hearing ? hearing_count(t->hearing) : count < EAR_CLIPS ? (int)count : EAR_CLIPS;
     int rc = hear_results(t, last, err);
     Speech *speech = mem_calloc((size_t)n + 1, sizeof *speech);
-    if (!speech)
-        return err_set(err, ERR_NOMEM, "no memory to speak");
-    for (int i = 0; i < n && !rc; i++)
-        rc = speak_item(t->synthesiser, &speech[i], t->cfg, t->o.validation, hearing_item(t->hearing, i),
-                        &t->clips, err);
+    uint32_t *items = mem_calloc((size_t)n + 1, sizeof *items);
+    if (!rc && (!speech || !items))
+        rc = err_set(err, ERR_NOMEM, "no memory to speak");
+    for (int i = 0; i < n && !rc; i++) {
+        items[i] = t->hearing ? hearing_item(t->hearing, i)
+                              : (uint32_t)((uint64_t)count * (uint64_t)i / (uint64_t)n);
+        rc = speak_item(t->synthesiser, &speech[i], t->cfg, t->o.validation, items[i], &t->clips, err);
+    }
     /* Early in a training durations run away: nobody can listen to that. */
     if (rc == ERR_DATA) {
         log_warn(t->log, "the clips cannot be spoken yet: %s", err->msg);
         err_clear(err);
         rc = 0;
-    } else if (!rc && n) {
-        rc = hearing_submit(t->hearing, t->state.step, speech, t->snapshot.content.mean,
-                            t->snapshot.content.deviation, err);
-        rc = rc < 0 ? rc : 0;
+    } else if (!rc) {
+        v->sentences = beside_recordings(&v->ear, speech, items, n, t->o.validation, t->snapshot.content.mean,
+                                         t->snapshot.content.deviation,
+                                         t->o.validation->statistics.pitch_deviation, err);
+        rc = v->sentences < 0 ? v->sentences : t->hearing ? submit_clips(t, speech, err) : 0;
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; speech && i < n; i++)
         speech_free(&speech[i]);
     free(speech);
+    free(items);
     return rc;
 }
 
 /* A validation: the loss, what the clips' own texts explain, pictures, and speech for the listeners; of a
  * vocoder the loss, and a clip beside its copy. */
-int evaluate_run(Trainer *t, double *loss, int last, Err *err)
+int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
 {
-    double terms[TERM_COUNT] = {0}, own_text = NAN;
     int64_t lost = 0, clips = t->o.validation->count;
     EngineLook look = {0};
     EvaluateOptions o = {.cfg = &t->pipeline_cfg,
@@ -199,11 +217,11 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
     const int voice = t->cfg->network == NETWORK_VOICE;
     MannerSums sums = {0};
     Looks looks = {.first = &look, .sums = &sums};
-    int rc = evaluate_batches(terms, t->engine, &o, voice && t->leads ? look_at_rows : NULL, &looks, err);
+    *v = (Validation){.own_text = NAN};
+    int rc = evaluate_batches(v->terms, t->engine, &o, voice && t->leads ? look_at_rows : NULL, &looks, err);
     o.lost = NULL;
-    *loss = 0;
     for (int i = 0; i < TERM_COUNT; i++)
-        *loss += terms[i];
+        v->loss += v->terms[i];
     if (!rc && looks.clips) {
         manner_measure(&sums, &t->state.pace, &t->state.spread);
         synthesiser_set_manner(t->synthesiser, t->state.pace, t->state.spread);
@@ -213,12 +231,11 @@ int evaluate_run(Trainer *t, double *loss, int last, Err *err)
         log_warn(t->log, "validation at step %lld could load only %lld of %lld clips: it does not count",
                  (long long)t->state.step, (long long)(clips - lost), (long long)clips);
     if (!rc && counts && voice)
-        rc = evaluate_own_text(&own_text, terms[TERM_ALIGN], t->engine, &o, err);
+        rc = evaluate_own_text(&v->own_text, v->terms[TERM_ALIGN], t->engine, &o, err);
     if (!rc && counts && t->leads) {
-        report_validation(t, terms, *loss, own_text);
         if (look.predicted)
             show_look(t, &look);
-        rc = voice ? speak_clips(t, last, err) : copies_show(t, err);
+        rc = voice ? speak_clips(t, v, last, err) : copies_show(t, err);
     }
     engine_look_free(&look);
     return rc ? rc : !counts;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define FEW_CLIPS 3
+#define DOUBT 50.0        /* clips that say as much as the belief that lengths are right */
 #define MOST_PACE 1.25   /* and as much less */
 #define MOST_SPREAD 1.6  /* at least 1: nobody is made to speak in a flatter voice */
 #define LONGEST_LOG 7.6  /* of a duration, in frames: what a broken network may ask for at the most */
@@ -40,8 +41,9 @@ void manner_measure(const MannerSums *s, double *pace, double *spread)
     if (s->clips < FEW_CLIPS)
         return;
     const double longer = s->frames / s->predicted_frames, wider = sqrt(s->pitch / s->predicted_pitch);
+    /* Some dozen sentences may just be slow ones. */
     if (isfinite(longer))
-        *pace = fmin(fmax(longer, 1 / MOST_PACE), MOST_PACE);
+        *pace = 1 + (fmin(fmax(longer, 1 / MOST_PACE), MOST_PACE) - 1) * s->clips / (s->clips + DOUBT);
     if (isfinite(wider))
         *spread = fmin(fmax(wider, 1), MOST_SPREAD);
 }

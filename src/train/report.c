@@ -254,23 +254,61 @@ void report_start(Trainer *t)
     write_object(t, o);
 }
 
-void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, double own_text)
+/* What was heard at once, and what is the best now. */
+static void say_validation(Trainer *t, const Validation *v)
 {
-    json_t *o = json_pack("{s:s, s:I}", "event", "validation", "step", (json_int_t)t->state.step);
-    number(o, "loss", loss);
+    const Choice *c = &t->state.choice;
+    char ear[140] = "";
+    const char *verdict = "";
+    if (c->best.step == t->state.step)
+        verdict = c->best.ear.movement > 0 ? ": the best so far" : ", the lowest so far";
+    if (v->ear.movement > 0) {
+        snprintf(ear, sizeof ear, "; ");
+        ear_sentence(&v->ear, ear + 2, sizeof ear - 2);
+    }
+    log_info(t->log, "validation at step %lld: loss %.4f%s%s", (long long)t->state.step, v->loss, ear,
+             verdict);
+}
+
+void report_validation(Trainer *t, const Validation *v)
+{
+    const int64_t at = t->state.step;
+    json_t *o = json_pack("{s:s, s:I}", "event", "validation", "step", (json_int_t)at);
+    say_validation(t, v);
+    number(o, "loss", v->loss);
     for (int k = 0; k < TERM_COUNT; k++) {
         char tag[40];
         if (!is_term(t, k))
             continue;
-        number(o, loss_term_name(k), terms[k]);
+        number(o, loss_term_name(k), v->terms[k]);
         snprintf(tag, sizeof tag, "validation/%s", loss_term_name(k));
-        event_log_scalar(t->events, tag, t->state.step, terms[k]);
+        event_log_scalar(t->events, tag, at, v->terms[k]);
     }
-    event_log_scalar(t->events, "validation/total", t->state.step, loss);
-    if (t->cfg->network == NETWORK_VOICE)
-        number(o, "own_text", own_text);
-    if (isfinite(own_text))
-        event_log_scalar(t->events, "validation/own_text", t->state.step, own_text);
+    event_log_scalar(t->events, "validation/total", at, v->loss);
+    if (t->cfg->network == NETWORK_VOICE) {
+        number(o, "own_text", v->own_text);
+        ear_json(o, &v->ear);
+        number(o, "score", v->ear.movement > 0 ? ear_score(&v->ear) : NAN);
+    }
+    judged_json(o, &t->state.choice.best, t->cfg->network == NETWORK_VOICE);
+    const struct {
+        const char *tag;
+        double value;
+    } heard[] = {{"validation/own_text", v->own_text},
+                 {"validation/movement", v->ear.movement},
+                 {"validation/detail", v->ear.detail},
+                 {"validation/pitch_range", v->ear.pitch_range},
+                 {"validation/length_ratio", v->ear.length_ratio}};
+    for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
+        if (isfinite(heard[i].value) && (i == 0 || heard[i].value > 0)) /* 0: not known */
+            event_log_scalar(t->events, heard[i].tag, at, heard[i].value);
+    write_object(t, o);
+}
+
+void report_best(Trainer *t)
+{
+    json_t *o = json_pack("{s:s, s:I}", "event", "best", "step", (json_int_t)t->state.step);
+    judged_json(o, &t->state.choice.best, t->cfg->network == NETWORK_VOICE);
     write_object(t, o);
 }
 

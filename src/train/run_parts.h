@@ -32,6 +32,15 @@ typedef struct Interval {
     double phase[PHASE_COUNT];
 } Interval;
 
+/* What a validation has measured. */
+typedef struct Validation {
+    double terms[TERM_COUNT], loss;
+    double
+        own_text;   /* what the clips' own texts explain that others do not (other_texts.h); NaN: not known */
+    EarFigures ear; /* of rank 0; zeroed: nothing could be spoken */
+    int sentences;  /* that it is of */
+} Validation;
+
 /* Where the weights of a run come from. */
 typedef enum { BEGINS_NEW, BEGINS_RESUMED, BEGINS_WITH_WEIGHTS } Beginning;
 
@@ -76,12 +85,16 @@ struct Trainer {
      * a row that were not made: sum and number. */
     double usual_loss, lowest_loss, left_out_loss;
     int64_t made, left_out;
-    /* Before the best checkpoint that is being written. */
-    double previous_best_loss;
-    int64_t previous_best_step;
-    int best_pending;
+    /* choosing.c */
+    Choice unwritten;  /* how it stood before the best checkpoint that is being written */
+    int best_pending;  /* it is */
+    Judged before;     /* previous-best.safetensors; step 0: none */
+    Judged submitted;  /* whose clips the listeners have */
+    Judged heard_mark; /* whose words `heard` has; to be looked at when has_heard */
+    int has_heard;
     Interval interval;
     double loss, validation; /* newest */
+    EarFigures ear;          /* of the newest validation */
     Stats phase[PHASE_COUNT];
     double started; /* clock, before the first step */
     double seconds;
@@ -108,8 +121,8 @@ int beginning_load(Trainer *t, Err *err);
 void report_start(Trainer *t);
 void report_step(Trainer *t, const StepResult *r);
 void report_line(Trainer *t, int64_t step, int last); /* of the steps up to this one */
-/* own_text: what the clips' own texts explain that others do not (other_texts.h); NaN: not known. */
-void report_validation(Trainer *t, const double terms[TERM_COUNT], double loss, double own_text);
+void report_validation(Trainer *t, const Validation *v);
+void report_best(Trainer *t); /* the choice has changed, or more is known of the best */
 void report_event(Trainer *t, const char *event, int64_t step, const char *text);
 void report_flush(Trainer *t);
 void report_curve(Trainer *t); /* curve.c: loss.png */
@@ -123,12 +136,20 @@ int clip_trace_open(Trainer *t, Err *err);
 int clip_trace_batch(Trainer *t, Err *err);
 void clip_trace_close(Trainer *t);
 
+/* choosing.c, for rank 0. validate: 1 when the newest weights are to be written as the best; forget: they
+ * could not be written; hear: when words may have come (hear_results), and no checkpoint is being written;
+ * end: no more will come. */
+int choosing_validate(Trainer *t, const Validation *v);
+void choosing_forget(Trainer *t);
+void choosing_hear(Trainer *t);
+void choosing_end(Trainer *t);
+
 /* evaluate.c: what was heard since the last call is reported; wait: for what is under way. */
 int hear_results(Trainer *t, int wait, Err *err);
 void report_heard(Trainer *t, const Heard *h);
 /* evaluate.c: teacher-forced loss of the validation clips, pictures, then some of them spoken freely. 1: too
  * many clips could not be loaded, which was said; the loss does not count. */
-int evaluate_run(Trainer *t, double *loss, int last, Err *err);
+int evaluate_run(Trainer *t, Validation *v, int last, Err *err);
 int samples_open(Trainer *t, Err *err);
 void samples_close(Trainer *t);
 int samples_speak(Trainer *t, Err *err); /* text2audio_texts, into the event file and RUN/samples */

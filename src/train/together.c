@@ -178,6 +178,23 @@ int together_decide(Trainer *t, Err *err)
     return 0;
 }
 
+int together_choose(Trainer *t, int *better, Err *err)
+{
+    struct {
+        Choice choice;
+        int64_t better;
+    } d;
+    memset(&d, 0, sizeof d);
+    d.choice = t->state.choice;
+    d.better = *better;
+    int rc = ranks_broadcast(t->o.ranks, &d, sizeof d, 0, err);
+    if (rc)
+        return rc;
+    t->state.choice = d.choice;
+    *better = (int)d.better;
+    return 0;
+}
+
 int together_count(Ranks *ranks, int64_t *n, Err *err)
 {
     const int count = ranks_count(ranks);

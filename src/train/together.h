@@ -14,6 +14,8 @@ int together_open(Trainer *t, Err *err);
 int together_load(Trainer *t, Err *err);
 /* What rank 0 has decided by the clock: the last step and what follows from it. */
 int together_decide(Trainer *t, Err *err);
+/* Which checkpoint is the best, and whether it is the newest (*better). */
+int together_choose(Trainer *t, int *better, Err *err);
 /* *n becomes the sum over ranks. */
 int together_count(Ranks *ranks, int64_t *n, Err *err);
 

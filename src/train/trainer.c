@@ -10,6 +10,7 @@
 #include "train/engine_feed.h"
 #include "train/run_parts.h"
 #include "train/schedule.h"
+#include "train/together.h"
 
 #define GOOD_FACTOR 2.0 /* weights are good up to so many times the lowest loss */
 #define GOOD_STEPS 10   /* steps that the running mean of the loss looks back on */
@@ -19,7 +20,8 @@
 /* The loss that weights of this run are measured by. */
 static double reference_loss(const Trainer *t)
 {
-    return t->made && t->lowest_loss < t->state.best_loss ? t->lowest_loss : t->state.best_loss;
+    const double validation = t->state.choice.lowest_loss;
+    return t->made && t->lowest_loss < validation ? t->lowest_loss : validation;
 }
 
 /* Weights whose loss is this are good: training can go on from them. NaN is not. */
@@ -168,14 +170,11 @@ static int settle(Trainer *t, Err *err)
 
 /* --- checkpoints and validation --- */
 
-/* A best one without a file is none: the one before is the best again. */
 static void forget_best(Trainer *t)
 {
-    if (!t->best_pending)
-        return;
+    if (t->best_pending)
+        choosing_forget(t);
     t->best_pending = 0;
-    t->state.best_loss = t->previous_best_loss;
-    t->state.best_step = t->previous_best_step;
 }
 
 /* Waits for the writer's last job. If it failed, that was said. */
@@ -223,40 +222,45 @@ static int save(Trainer *t, int is_best, Err *err)
     return 0;
 }
 
+/* Rank 0 has heard the voice; the others are told what follows. *better: the weights are the best now. */
+static int choose(Trainer *t, const Validation *v, int *better, Err *err)
+{
+    if (t->leads) {
+        choosing_hear(t);
+        *better = choosing_validate(t, v);
+    }
+    return t->o.ranks ? together_choose(t, better, err) : 0;
+}
+
 /* A validation that is better than all before it makes the best checkpoint; too many that are not stop the
  * run. */
 static int validate(Trainer *t, int last, Err *err)
 {
-    double loss;
+    Validation v;
+    int better = 0;
     ranks_doing(t->o.ranks, RANK_VALIDATING, t->state.step);
-    int rc = evaluate_run(t, &loss, last, err);
+    int rc = evaluate_run(t, &v, last, err);
     if (rc)
         return rc < 0 ? rc : 0;
-    t->validation = loss;
+    t->validation = v.loss;
+    t->ear = v.ear;
     take_written(t);
-    const int first = !isfinite(t->state.best_loss);
-    const int better = isfinite(loss) && (first || loss < t->state.best_loss);
-    /* Enough to go on for. */
-    const int much = first || loss < t->state.best_loss - t->cfg->early_stopping_min_delta;
-    log_info(t->log, "validation at step %lld: loss %.4f%s", (long long)t->state.step, loss,
-             better ? ", the lowest so far" : "");
-    if (better) {
-        t->previous_best_loss = t->state.best_loss;
-        t->previous_best_step = t->state.best_step;
-        t->state.best_loss = loss;
-        t->state.best_step = t->state.step;
-        t->state.stale = much ? 0 : t->state.stale + 1;
+    rc = choose(t, &v, &better, err);
+    if (rc)
+        return rc;
+    report_validation(t, &v);
+    if (better)
         rc = save(t, 1, err);
-        /* The first one is always better than none; the training's losses tell whether it is good. */
-        if (!rc && t->leads && is_good_loss(t, loss))
-            checkpoint_writer_confirm(t->writer, t->state.step);
-    } else {
-        t->state.stale++;
-    }
-    if (!rc && t->cfg->early_stopping_patience && t->state.stale >= t->cfg->early_stopping_patience) {
+    /* The first one is always better than none; the training's losses tell whether it is good. */
+    if (!rc && better && t->leads && is_good_loss(t, v.loss))
+        checkpoint_writer_confirm(t->writer, t->state.step);
+    const Choice *c = &t->state.choice;
+    if (!rc && t->cfg->early_stopping_patience && c->stale >= t->cfg->early_stopping_patience) {
+        char why[300];
+        judged_why(&c->best, t->cfg->network == NETWORK_VOICE, why, sizeof why);
         t->early = 1;
-        log_info(t->log, "no improvement in %lld validations: stopping, the best was step %lld with %.4f",
-                 (long long)t->state.stale, (long long)t->state.best_step, t->state.best_loss);
+        log_info(t->log, "no improvement in %lld validations: stopping, the best was %s", (long long)c->stale,
+                 why);
     }
     return rc;
 }
@@ -399,6 +403,11 @@ static void report_the_end(Trainer *t, int rc)
     Err err = {0};
     if (!rc && hear_results(t, !t->stopped, &err))
         log_warn(t->log, "what the voice says was not judged: %s", err.msg);
+    take_written(t);
+    if (t->leads) {
+        choosing_hear(t);
+        choosing_end(t);
+    }
     const char *how = rc ? "error" : t->stopped ? "stopped" : t->early ? "no improvement" : "done";
     report_event(t, "end", t->state.step, how);
     report_curve(t);
@@ -429,7 +438,6 @@ int trainer_run(Trainer *t, Err *err)
     else
         save_the_end(t, rc);
     report_the_end(t, rc);
-    take_written(t);
     return rc;
 }
 
@@ -482,8 +490,8 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     s->total = t->total;
     s->loss = t->loss;
     s->validation = t->validation;
-    s->best_loss = t->state.best_loss;
-    s->best_step = t->state.best_step;
+    s->best = t->state.choice.best;
+    s->ear = t->ear;
     s->seconds = t->seconds;
     s->heard = t->heard;
     s->skipped = t->skipped;

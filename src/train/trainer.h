@@ -61,10 +61,10 @@ typedef struct TrainPlan {
 int train_plan(TrainPlan *p, const TrainerOptions *o, Err *err);
 
 typedef struct TrainSummary {
-    int64_t first_step, step, total; /* from, to, last one planned */
-    double loss, validation;         /* of the last interval, of the last validation (NaN: none) */
-    double best_loss;
-    int64_t best_step;
+    int64_t first_step, step, total;        /* from, to, last one planned */
+    double loss, validation;                /* of the last interval, of the last validation (NaN: none) */
+    EarFigures ear;                         /* of the last validation */
+    Judged best;                            /* step 0: none */
     double seconds;                         /* of steps, without what came before */
     double step_mean, step_std;             /* seconds, of the run after its first steps */
     double wait_share, busy_share, padding; /* shares, likewise */

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "judge/choice.h"
 #include "model/model.h"
 #include "pipeline/corpus.h"
 #include "pipeline/pipeline.h"
@@ -23,9 +24,7 @@
 typedef struct TrainState {
     int64_t step; /* made */
     PipelineState data;
-    int64_t best_step;
-    double best_loss;      /* of validation; INFINITY before the first */
-    int64_t stale;         /* validations since the best one */
+    Choice choice;         /* the best so far */
     int64_t total;         /* last step, where --minutes has set it; 0: not yet, or not by --minutes */
     int64_t schedule_from; /* step where the schedule began: 0, or where it went on with other mels */
     int64_t batch;         /* clips of a batch over all ranks; 0 in older files: their batch_size */
@@ -120,7 +119,8 @@ int checkpoint_same(const char *path, const Config *was, const Config *is, Err *
  * ERR_CONFIG names the first tensor that is missing or of another shape, ERR_DATA the first number that is
  * not finite. */
 int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group, float *flat, Err *err);
-/* The state to resume from; ERR_FORMAT where it is not whole. */
+/* The state to resume from; ERR_FORMAT where it is not whole. An older file knows the lowest loss as that of
+ * the best. */
 int checkpoint_state(const Checkpoint *v, TrainState *state, Err *err);
 
 #endif

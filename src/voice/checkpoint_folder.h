@@ -2,6 +2,8 @@
  *
  *   step-00001000.safetensors   the number has at least 8 digits
  *   best.safetensors            a hard link to the best step's file, or a copy of it
+ *   best.json                   which step that is and why (best_note.h)
+ *   previous-best.safetensors   the best of before, until the words of the best are known
  *   diverged.safetensors        the newest step of a run whose weights became useless; nobody looks for it
  *   NAME.tmpPID                 being written by process PID, or left by one that was killed
  *
@@ -35,6 +37,17 @@ int checkpoint_writer_open(CheckpointWriter **w, const char *dir, int keep, Log 
  * removes steps with a higher number (of a run that was further), nor the best. */
 int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, const MetaEntry *meta,
                              int n_meta, const TensorView *t, int n, Err *err);
+
+/* Second names for files that are there already; each waits for the last job, and fails where a file is not
+ * there or the file system has no hard links.
+ *   keep_best     the best becomes the previous best too
+ *   return_best   the previous best becomes the best
+ *   choose_best   the file of this step becomes the best
+ * drop_previous: nobody will ask for the previous best any more. */
+int checkpoint_writer_keep_best(CheckpointWriter *w, Err *err);
+int checkpoint_writer_return_best(CheckpointWriter *w, Err *err);
+int checkpoint_writer_choose_best(CheckpointWriter *w, int64_t step, Err *err);
+void checkpoint_writer_drop_previous(CheckpointWriter *w);
 
 /* What is submitted next is the end of the run: on a full disk even the only old step makes room for it,
  * where that is enough. */

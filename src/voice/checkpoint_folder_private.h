@@ -7,6 +7,8 @@
 
 #define SUFFIX ".safetensors"
 #define BEST_NAME "best" SUFFIX
+#define PREVIOUS_NAME "previous-best" SUFFIX
+#define BEST_NOTE "best.json"
 #define DIVERGED_NAME "diverged" SUFFIX
 #define STEP_DIGITS 8
 

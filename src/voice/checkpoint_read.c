@@ -287,5 +287,10 @@ int checkpoint_state(const Checkpoint *v, TrainState *s, Err *err)
     if (!v->can_resume || state->step < 0 || state->data.epoch < 0 || state->data.index < 0)
         return checkpoint_foreign(v, "no state of a run to resume from", err);
     *s = *state;
+    Choice *c = &s->choice;
+    if (!c->lowest_step) {
+        c->lowest_step = c->best.step;
+        c->lowest_loss = c->best.loss;
+    }
     return 0;
 }

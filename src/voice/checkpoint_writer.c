@@ -50,23 +50,50 @@ struct CheckpointWriter {
     char shown[CHECKPOINT_PATH_SIZE]; /* the owner's copy of it */
 };
 
-/* The best one is a second name of the step's file: it costs nothing and outlives the first name. */
-static int make_best(CheckpointWriter *w, const char *step_path, Err *err)
+/* A second name for a file: it costs nothing and outlives the first one. ERR_CONFIG: the file is not there,
+ * or the file system has no hard links. */
+static int second_name(const char *path, const char *file, Err *err)
 {
-    char best[CHECKPOINT_PATH_SIZE], tmp[CHECKPOINT_PATH_SIZE + 32];
-    int rc = folder_join(best, w->dir, BEST_NAME, err);
-    if (rc)
-        return rc;
-    snprintf(tmp, sizeof tmp, "%s.tmp%ld", best, (long)getpid());
+    char tmp[CHECKPOINT_PATH_SIZE + 32];
+    int rc = 0;
+    snprintf(tmp, sizeof tmp, "%s.tmp%ld", path, (long)getpid());
     unlink(tmp);
-    /* Some file systems have no hard links: then it is written a second time. */
-    if (link(step_path, tmp))
-        return safetensors_write(best, w->job.meta, w->job.n_meta, w->job.tensors, w->job.n, err);
-    if (rename(tmp, best))
-        rc = err_set_errno(err, ERR_IO, "cannot rename %s to %s", tmp, best);
+    if (link(file, tmp))
+        return err_set_errno(err, ERR_CONFIG, "cannot make %s a second name of %s", path, file);
+    if (rename(tmp, path))
+        rc = err_set_errno(err, ERR_IO, "cannot rename %s to %s", tmp, path);
     /* Still there after a failure, and when both were names of one file already. */
     unlink(tmp);
-    return rc ? rc : file_sync_dir_of(best, err);
+    return rc ? rc : file_sync_dir_of(path, err);
+}
+
+/* The same for names in the folder. */
+static int second_name_of(const CheckpointWriter *w, const char *name, const char *file_name, Err *err)
+{
+    char path[CHECKPOINT_PATH_SIZE], file[CHECKPOINT_PATH_SIZE];
+    int rc = folder_join(path, w->dir, name, err);
+    if (!rc)
+        rc = folder_join(file, w->dir, file_name, err);
+    return rc ? rc : second_name(path, file, err);
+}
+
+/* The best one is a second name of the step's file. Without hard links it is written a second time. */
+static int make_best(CheckpointWriter *w, const char *step_path, Err *err)
+{
+    char best[CHECKPOINT_PATH_SIZE];
+    int rc = folder_join(best, w->dir, BEST_NAME, err);
+    if (!rc)
+        rc = second_name(best, step_path, err);
+    if (rc == ERR_CONFIG) {
+        err_clear(err);
+        rc = safetensors_write(best, w->job.meta, w->job.n_meta, w->job.tensors, w->job.n, err);
+    }
+    return rc;
+}
+
+static void step_name(char name[48], int64_t step)
+{
+    snprintf(name, 48, "step-%0*lld" SUFFIX, STEP_DIGITS, (long long)step);
 }
 
 /* ---- old checkpoints ---- */
@@ -143,6 +170,13 @@ static int64_t room_after(const CheckpointWriter *w, uint64_t bytes)
     if (statvfs(w->dir, &st))
         return 0;
     return (int64_t)((uint64_t)st.f_bavail * st.f_frsize) - (int64_t)bytes;
+}
+
+/* 1: it is gone. */
+static int remove_previous_best(CheckpointWriter *w)
+{
+    char path[CHECKPOINT_PATH_SIZE];
+    return !folder_join(path, w->dir, PREVIOUS_NAME, NULL) && unlink(path) == 0;
 }
 
 /* Removes the oldest step up to `most`, but for the one that is known to be good or, where none is, the
@@ -256,7 +290,8 @@ static int write_step(CheckpointWriter *w, const char *path, Err *err)
     int rc;
     do
         rc = safetensors_write(path, job->meta, job->n_meta, job->tensors, job->n, err);
-    while (rc == ERR_NOSPACE && (remove_oldest(w, job->step - 1) || remove_newest(w, job->step - 1, bytes)));
+    while (rc == ERR_NOSPACE && (remove_previous_best(w) || remove_oldest(w, job->step - 1) ||
+                                 remove_newest(w, job->step - 1, bytes)));
     int64_t left = room_after(w, bytes);
     if (rc == ERR_NOSPACE && left < 0)
         err_hint(err,
@@ -272,7 +307,7 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
     const Job *job = &w->job;
     char path[CHECKPOINT_PATH_SIZE], name[48];
     Err err = {0};
-    snprintf(name, sizeof name, "step-%0*lld" SUFFIX, STEP_DIGITS, (long long)job->step);
+    step_name(name, job->step);
     /* One that was kept only because the newer ones were not known to be good may go now. */
     prune(w, job->step);
     int rc = folder_join(path, w->dir, name, &err);
@@ -321,7 +356,8 @@ static void *writer_thread(void *arg)
 static long writer_of(const char *name)
 {
     /* The pictures of the run are here too. */
-    static const char *const others[] = {BEST_NAME, "loss.png", "alignment.png", "mel.png", "pitch.png"};
+    static const char *const others[] = {BEST_NAME,       PREVIOUS_NAME, BEST_NOTE,  "loss.png",
+                                         "alignment.png", "mel.png",     "pitch.png"};
     const char *end = NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strncmp(name, others[i], strlen(others[i])) == 0)
@@ -391,6 +427,7 @@ int checkpoint_writer_open(CheckpointWriter **out, const char *dir, int keep, Lo
     if (rc)
         goto fail;
     remove_leftovers(w);
+    remove_previous_best(w); /* nobody listens any more to what the run before spoke */
     /* Permissions may be mended while the run goes on. */
     if (access(w->dir, W_OK | X_OK))
         log_warn(log, "the folder %s cannot be written to (%s): no checkpoint will be saved", w->dir,
@@ -460,6 +497,35 @@ int checkpoint_writer_submit(CheckpointWriter *w, int64_t step, int is_best, con
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->mutex);
     return 0;
+}
+
+int checkpoint_writer_keep_best(CheckpointWriter *w, Err *err)
+{
+    checkpoint_writer_wait(w);
+    return second_name_of(w, PREVIOUS_NAME, BEST_NAME, err);
+}
+
+int checkpoint_writer_return_best(CheckpointWriter *w, Err *err)
+{
+    checkpoint_writer_wait(w);
+    int rc = second_name_of(w, BEST_NAME, PREVIOUS_NAME, err);
+    if (!rc)
+        remove_previous_best(w);
+    return rc;
+}
+
+int checkpoint_writer_choose_best(CheckpointWriter *w, int64_t step, Err *err)
+{
+    char name[48];
+    step_name(name, step);
+    checkpoint_writer_wait(w);
+    return second_name_of(w, BEST_NAME, name, err);
+}
+
+void checkpoint_writer_drop_previous(CheckpointWriter *w)
+{
+    checkpoint_writer_wait(w);
+    remove_previous_best(w);
 }
 
 void checkpoint_writer_end(CheckpointWriter *w)

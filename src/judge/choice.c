@@ -1,0 +1,148 @@
+/* choice.c - see choice.h. */
+#include "judge/choice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define OWN_TEXT 0.04 /* share of the alignment's loss; with less the text is not learned */
+#define DIVERGED 2.0  /* times the lowest loss of validation: such weights are not looked at */
+#define SHORTEST 0.5  /* of the recordings' length; what is shorter, or longer than LONGEST, is babble */
+#define LONGEST 2.0
+#define STILL 0.1        /* movement beside the recordings'; with less no sound follows another */
+#define LEARNING 0.8     /* of the lowest loss until then: a best that is so far behind was still learning */
+#define WORSE_WORDS 0.05 /* share of the words; less is not clearly worse */
+#define CHANCE 2.0       /* standard errors */
+
+void choice_begin(Choice *c) { *c = (Choice){.best.loss = INFINITY, .lowest_loss = INFINITY}; }
+
+static int has_spoken(const Judged *j) { return j->ear.movement > 0; }
+
+int choice_speaks(const Choice *c, const EarFigures *f, double own_text, double loss)
+{
+    return f->movement >= STILL && f->length_ratio >= SHORTEST && f->length_ratio <= LONGEST &&
+           !(own_text < OWN_TEXT) && loss <= DIVERGED * fmin(c->lowest_loss, loss);
+}
+
+/* --- a validation --- */
+
+/* By the ear. The peak stays where it was when one that sounds the same comes later: many small steps down
+ * are no way to a worse voice. While the loss still falls by much, what was lively before was noise or, after
+ * --init-from, somebody else. */
+static int validate_speech(Choice *c, const Judged *j, double tie, double min_delta)
+{
+    const double score = ear_score(&j->ear);
+    const int first = !has_spoken(&c->best) || j->loss < LEARNING * c->floor;
+    const int better = first || score >= c->peak - tie;
+    const int much = first || score > c->level + fmax(tie, min_delta);
+    c->peak = first ? score : fmax(c->peak, better ? score : 0);
+    c->stale = much ? 0 : c->stale + 1;
+    if (much)
+        c->level = score;
+    return better;
+}
+
+/* By the loss, where nothing can be heard. */
+static int validate_loss(Choice *c, const Judged *j, double min_delta)
+{
+    const int first = !c->best.step;
+    const int better = first || (!has_spoken(&c->best) && j->loss < c->best.loss);
+    const int much = better && (first || j->loss < c->best.loss - min_delta);
+    c->stale = much ? 0 : c->stale + 1;
+    return better;
+}
+
+int choice_validate(Choice *c, const Judged *j, int sentences, double min_delta)
+{
+    if (!isfinite(j->loss)) {
+        c->stale++;
+        return 0;
+    }
+    const int better =
+        has_spoken(j) ? validate_speech(c, j, ear_tie(sentences), min_delta) : validate_loss(c, j, min_delta);
+    if (j->loss < c->lowest_loss) {
+        c->lowest_loss = j->loss;
+        c->lowest_step = j->step;
+    }
+    if (better) {
+        c->best = *j;
+        c->floor = c->lowest_loss;
+    }
+    return better;
+}
+
+/* --- words --- */
+
+static double share_of(const Judged *j) { return (double)j->wrong / (double)j->words; }
+
+/* Variance of a share. More words may be wrong than were said. */
+static double doubt(const Judged *j)
+{
+    const double p = fmin(share_of(j), 1);
+    return p * (1 - p) / (double)j->words;
+}
+
+static int clearly_worse(const Judged *a, const Judged *b, const WordScore *recordings)
+{
+    if (!a->words || !b->words || (recordings->words && share_of(a) <= recordings->share))
+        return 0;
+    const double more = share_of(a) - share_of(b);
+    return more > WORSE_WORDS && more > CHANCE * sqrt(doubt(a) + doubt(b));
+}
+
+static void take_words(Judged *to, const Judged *heard)
+{
+    if (to->step != heard->step)
+        return;
+    to->words = heard->words;
+    to->wrong = heard->wrong;
+}
+
+WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const WordScore *recordings)
+{
+    if (!heard->words || !c->best.step)
+        return WORDS_CHANGE_NOTHING;
+    take_words(&c->best, heard);
+    take_words(before, heard);
+    if (before->step && clearly_worse(&c->best, before, recordings)) {
+        c->best = *before; /* the floor stays: that of now is not higher */
+        c->peak = ear_score(&before->ear);
+        return WORDS_RETURN;
+    }
+    if (heard->step != c->best.step && has_spoken(heard) && clearly_worse(&c->best, heard, recordings)) {
+        c->peak = 0;
+        return WORDS_PREFER;
+    }
+    return WORDS_CHANGE_NOTHING;
+}
+
+/* --- in words --- */
+
+void judged_why(const Judged *j, int has_ear, char *out, size_t cap)
+{
+    char figures[120], words[60] = "";
+    if (cap)
+        *out = 0;
+    if (!j->step)
+        return;
+    ear_sentence(&j->ear, figures, sizeof figures);
+    if (j->words)
+        snprintf(words, sizeof words, ", %.0f %% of the words wrong", 100 * share_of(j));
+    if (has_spoken(j))
+        snprintf(out, cap, "step %lld: closest to the recordings (%s)%s", (long long)j->step, figures, words);
+    else
+        snprintf(out, cap, "step %lld: lowest validation loss (%.4f)%s", (long long)j->step, j->loss,
+                 has_ear ? ", before the voice could be judged by ear" : "");
+}
+
+void judged_json(json_t *o, const Judged *j, int has_ear)
+{
+    char why[300];
+    judged_why(j, has_ear, why, sizeof why);
+    json_object_set_new(o, "best_step", json_integer((json_int_t)j->step));
+    json_object_set_new(o, "best_loss", json_from_double(j->loss));
+    json_object_set_new(o, "best_score", has_spoken(j) ? json_from_double(ear_score(&j->ear)) : json_null());
+    json_object_set_new(o, "best_why", *why ? json_string(why) : json_null());
+}
