@@ -153,6 +153,7 @@ static void micro_batches_add_up(void **state)
         Pass *run;
         int b = 2 * half;
         in.B = 2, in.tokens += b * in.T, in.text_length += b, in.mel_length += b, in.reference = local;
+        in.language += b;
         in.mel += b * in.M * t.cfg.n_mels, in.pitch += b * in.M;
         assert_int_equal(pass_open(&run, &t.m, &in, t.run_memory, 1, &err), 0);
         pass_forward(run, 1), pass_losses(run, t.sums), pass_backward(run);
@@ -217,7 +218,7 @@ static void golden_open(Golden *g, const char *path)
     const char *yaml = safetensors_meta(&g->f, "config");
     if (config_load_text(&t->cfg, path, yaml, strlen(yaml), 0, NULL, &err))
         fail_msg("%s", err.msg);
-    test_model_open_loaded(t, &ops_host_f32, 2, atoi(safetensors_meta(&g->f, "symbols")));
+    test_model_open_loaded(t, &ops_host_f32, 2, atoi(safetensors_meta(&g->f, "symbols")), 0);
     int parameters = 0;
     for (int i = 0; i < g->f.count; i++)
         parameters += strncmp(g->f.tensors[i].name, "param.", 6) == 0;

@@ -231,7 +231,7 @@ static void weights_are_shared(void **state)
     const uint64_t one = lab.device->used - before;
     const Checkpoint *file = voice_checkpoint(studio_voice(s, VOCODER));
     Model m;
-    assert_int_equal(model_open(&m, &file->cfg, tokens_count(), NULL), 0);
+    assert_int_equal(model_open(&m, &file->cfg, tokens_count(), file->language_input, NULL), 0);
     const uint64_t weights = model_bytes(&m, &ops_host_f32, 0);
     model_close(&m);
     studio_close(s);

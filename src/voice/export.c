@@ -173,7 +173,7 @@ static int take_room(Export *e, Err *err)
     const Checkpoint *const files[NETWORKS] = {e->o->voice, e->o->vocoder};
     e->meta_room = NETWORKS * checkpoint_entry_count() + NOTES;
     for (int i = 0; i < NETWORKS && files[i]; i++) {
-        int rc = model_open(&e->networks[i], &files[i]->cfg, tokens_count(), err);
+        int rc = model_open(&e->networks[i], &files[i]->cfg, tokens_count(), files[i]->language_input, err);
         if (rc)
             return rc;
         e->room += e->networks[i].params.count + checkpoint_field_count();
