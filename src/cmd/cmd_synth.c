@@ -226,7 +226,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
     VoiceText rest = {l->line[item], l->size[item], l->s->language};
     VoicePart part;
     memset(r, 0, sizeof *r);
-    const LanguageWish wish = {l->s->language, l->s->force_language};
+    const LanguageWish wish = {NULL, l->s->force_language}; /* the language was looked at */
     int rc = voice_language_check(voice_checkpoint(l->s->voice), &wish, rest.p, rest.n, l->s->log, &r->err);
     for (rc = rc ? rc : 1; rc == 1;) {
         pthread_mutex_lock(&l->network);
@@ -416,7 +416,7 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .wish = {s->language, s->force_language},
                       .log = log};
     rc = voice_open(&s->voice, &o, err);
-    if (!rc)
+    if (!rc && s->lines)
         rc = voice_language_check(voice_checkpoint(s->voice), &o.wish, NULL, 0, log, err);
     /* Whose voice it is belongs to loading: nobody waits for it in the middle of a text. */
     if (!rc)

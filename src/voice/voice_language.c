@@ -27,11 +27,14 @@ static int refuse(const Checkpoint *f, const char *what, Log *log, Err *err)
     char languages[200];
     language_list_show(&f->languages, languages, sizeof languages);
     if (!f->knows_languages) {
-        log_warn(log, "%s says nothing of %s; its settings are for '%s'", f->path, what, languages);
+        log_warn(log,
+                 "%s does not say what it was trained on (its settings are for '%s'); %s may sound wrong",
+                 f->path, languages, what);
         return 0;
     }
     err_set(err, ERR_LANGUAGE, "the voice was never trained on %s: it speaks %s", what, languages);
-    return err_hint(err, "force_language (--force-language) speaks it all the same");
+    err_hint(err, "force_language (--force-language) speaks it all the same");
+    return ERR_LANGUAGE;
 }
 
 static int check_script(const Checkpoint *f, const char *text, size_t n, Log *log, Err *err)
