@@ -8,6 +8,7 @@
 
 #include "audio/wav.h"
 #include "support/train_process.h"
+#include "support/voice_testing.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define SLOW 0.6 /* seconds of a German clip */
@@ -254,25 +255,6 @@ static void ranks_number_their_languages_alike(void **state)
 
 /* ---- files from before ---- */
 
-/* The checkpoint as an earlier program wrote it: without the list. */
-static void make_older(const char *to, const char *from)
-{
-    SafeTensors f;
-    Err err = {0};
-    MetaEntry kept[64];
-    int n = 0;
-    if (safetensors_open(&f, from, &err))
-        fail_msg("%s", err.msg);
-    for (int i = 0; i < f.n_meta; i++) {
-        const char *key = f.meta[i].key;
-        if (strcmp(key, "languages") && strcmp(key, "xxh128") && strcmp(key, "written_by"))
-            kept[n++] = f.meta[i];
-    }
-    if (safetensors_write(to, kept, n, f.tensors, f.count, &err))
-        fail_msg("%s", err.msg);
-    safetensors_close(&f);
-}
-
 static void older_files_go_on(void **state)
 {
     Corpus *c = *state;
@@ -284,7 +266,7 @@ static void older_files_go_on(void **state)
     expect_languages(step_file(folder, 3), 0, "\"en\"");
     assert_int_equal(mkdir(older, 0777), 0);
     snprintf(file, sizeof file, "%s/step-00000003.safetensors", older);
-    make_older(file, step_file(folder, 3));
+    write_languages(file, step_file(folder, 3), NULL, 0);
     /* It speaks, and what it may not know is only warned of. */
     speaks(c, folder, "la la la", LIST("--language", "fr"), 2, "it speaks en");
     speaks(c, older, "la la la", LIST("--language", "fr"), 0, "does not say what it was trained on");
