@@ -77,14 +77,18 @@ static int number_speakers(CorpusSource *s, Err *err)
     return 0;
 }
 
-/* Sorted: as with speakers, neither the order of lines nor the split matters. */
+/* Sorted: as with speakers, neither the order of lines nor the split matters. A damaged record must not add a
+ * language to the network. */
 static int list_languages(CorpusSource *s, Err *err)
 {
     for (uint64_t i = 0; i < s->text.count; i++) {
         StoreEntry e;
         TextView v;
         store_entry(&s->text, i, &e);
-        if (e.status == 0 && text_view(&v, &e) == 0 && language_list_add(&s->languages, v.language) < 0)
+        if (e.status != 0 || text_view(&v, &e) || language_list_find(&s->languages, v.language) >= 0 ||
+            !store_entry_whole(&s->text, i))
+            continue;
+        if (language_list_add(&s->languages, v.language) < 0)
             return err_set(err, ERR_DATA, "the texts are in more than %d languages", LANGUAGES_MOST);
     }
     language_list_sort(&s->languages);
@@ -382,11 +386,12 @@ static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Spl
             c->left_out++;
             continue;
         }
+        const int language = language_list_find(&s->languages, r.text.language);
         c->items[c->count] = (CorpusItem){.utterance = (uint32_t)i,
                                           .text_entry = (uint32_t)r.text_entry,
                                           .mel_entry = (uint32_t)r.mel_entry,
                                           .speaker = s->speaker_of[i],
-                                          .language = language_list_find(&s->languages, r.text.language),
+                                          .language = language < 0 ? 0 : language,
                                           .parts = 1};
         c->lengths[c->count++] = (SampleLength){r.text.token_count, r.mel.frames};
     }

@@ -55,9 +55,8 @@ typedef struct Corpus {
      * splits. */
     const Str *speakers;
     int32_t speaker_count;
-    const LanguageList
-        *found_languages;     /* of all texts of the dataset, sorted; none in a corpus of segments */
-    const ScriptSet *scripts; /* that its texts are written in */
+    const LanguageList *found_languages; /* of all texts of the dataset, sorted; of segments none */
+    const ScriptSet *scripts;            /* that its texts are written in */
     /* Of the voice that learns from it: those found, unless corpus_take_languages was called. */
     LanguageList languages;
     int32_t language_number[LANGUAGES_MOST]; /* of each that was found, among `languages` */

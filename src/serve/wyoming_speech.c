@@ -1,7 +1,6 @@
 /* wyoming_speech.c - what a connection says: which voice, its text, its sound as events. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "audio/wav.h"
 #include "base/json.h"
