@@ -193,7 +193,8 @@ static void a_file_of_before_loads(void **state)
     assert_string_equal(v.mel, hash);
     /* All its parameters and moments are those of a network with its settings. */
     Model m;
-    assert_int_equal(model_open(&m, &v.cfg, (int)safetensors_find(&v.file, "text.symbols")->shape[0], &err),
+    assert_int_equal(model_open(&m, &v.cfg, (int)safetensors_find(&v.file, "text.symbols")->shape[0],
+                                v.language_input, &err),
                      0);
     float *flat = calloc((size_t)m.params.size, sizeof *flat);
     for (int g = 0; g < CHECKPOINT_GROUPS; g++)

@@ -103,6 +103,9 @@ static void test_batches_are_those_of_the_pipeline(void **state)
     assert_int_equal(myxtts_loader_speaker_count(l), 3);
     assert_string_equal(myxtts_loader_speaker(l, 1), "voice1");
     assert_null(myxtts_loader_speaker(l, 3));
+    assert_int_equal(myxtts_loader_language_count(l), 1);
+    assert_string_equal(myxtts_loader_language(l, 0), "en");
+    assert_null(myxtts_loader_language(l, 1));
     Run r;
     run_open(&r, "", (RunOptions){.epochs = 2});
     for (int k = 0; k < 2 * BATCHES; k++) {
@@ -111,7 +114,7 @@ static void test_batches_are_those_of_the_pipeline(void **state)
         assert_int_equal(run_next(&r, &hash), 0);
         assert_int_equal(myxtts_batch_epoch(b), k / BATCHES);
         assert_int_equal(myxtts_batch_index(b), k % BATCHES);
-        myxtts_array tokens, mel, length, utterance, none;
+        myxtts_array tokens, mel, length, utterance, language, none;
         assert_int_equal(myxtts_batch_array(b, 0, &tokens), 0);
         assert_string_equal(tokens.name, "tokens");
         assert_int_equal(myxtts_batch_array(b, 2, &mel), 0);
@@ -119,7 +122,10 @@ static void test_batches_are_those_of_the_pipeline(void **state)
         assert_int_equal(myxtts_batch_array(b, 3, &length), 0);
         assert_int_equal(myxtts_batch_array(b, 6, &utterance), 0);
         assert_string_equal(utterance.name, "utterance");
-        assert_int_equal(myxtts_batch_array(b, 8, &none), MYXTTS_ERROR_MISSING);
+        assert_int_equal(myxtts_batch_array(b, 8, &language), 0);
+        assert_string_equal(language.name, "language");
+        assert_int_equal(((const int32_t *)language.data)[0], 0);
+        assert_int_equal(myxtts_batch_array(b, 9, &none), MYXTTS_ERROR_MISSING);
         const BatchInfo *info = &r.batch.info;
         assert_int_equal(tokens.shape[0], info->count);
         assert_int_equal(tokens.shape[1], info->text);
@@ -357,7 +363,7 @@ static void test_tensors_keep_the_batch(void **state)
     myxtts_batch_array(b, 2, &mel);
     Tensor *t = myxtts_batch_dlpack(b, 2), *same = myxtts_batch_dlpack(b, 2);
     assert_non_null(t);
-    assert_null(myxtts_batch_dlpack(b, 8));
+    assert_null(myxtts_batch_dlpack(b, 9));
     assert_ptr_equal(t->data, mel.data);
     assert_int_equal(t->device_type, 1);
     assert_int_equal(t->dimensions, 3);

@@ -18,6 +18,7 @@
 #include "support/command_testing.h"
 #include "support/folder_testing.h"
 #include "support/vocoder_testing.h"
+#include "support/voice_testing.h"
 #include "support/wav_testing.h"
 
 #define CHECKPOINT "tests/golden/checkpoint.safetensors"
@@ -170,10 +171,10 @@ static void a_manner_is_that_of_synth(void **state)
         const char *option, *value;
         myxtts_manner m;
     } cases[] = {
-        {"--speaker", SPEAKER, {sizeof(myxtts_manner), SPEAKER, NULL, 1, 0}},
-        {"--reference", lab.recording, {sizeof(myxtts_manner), NULL, lab.recording, 1, 0}},
-        {"--speed", "1.5", {sizeof(myxtts_manner), NULL, NULL, 1.5, 0}},
-        {"--pitch", "-3", {sizeof(myxtts_manner), NULL, NULL, 1, -3}},
+        {"--speaker", SPEAKER, {sizeof(myxtts_manner), SPEAKER, NULL, 1, 0, NULL, 0}},
+        {"--reference", lab.recording, {sizeof(myxtts_manner), NULL, lab.recording, 1, 0, NULL, 0}},
+        {"--speed", "1.5", {sizeof(myxtts_manner), NULL, NULL, 1.5, 0, NULL, 0}},
+        {"--pitch", "-3", {sizeof(myxtts_manner), NULL, NULL, 1, -3, NULL, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Buf wav = said_by_synth(texts[1], cases[i].option, cases[i].value);
@@ -255,6 +256,47 @@ static void leaving_in_the_middle(void **state)
 
 /* ---- what it is ---- */
 
+/* The golden voice as one of two languages. */
+static void a_speaker_speaks_another_language(void **state)
+{
+    const char *path = folder_file(&lab.folder, "languages.safetensors");
+    myxtts_voice_options o = usual_options();
+    myxtts_manner m = MYXTTS_MANNER;
+    myxtts_voice *v;
+    myxtts_error e;
+    write_languages(path, CHECKPOINT, "{\"codes\": [\"de\", \"en\"], \"scripts\": [\"Latn\"]}", 2);
+    o.checkpoint = path;
+    if (myxtts_voice_open(&v, &o, &e))
+        fail_msg("%s", e.message);
+    assert_int_equal(myxtts_voice_language_count(v), 2);
+    assert_string_equal(myxtts_voice_language(v, 0), "de");
+    assert_string_equal(myxtts_voice_language(v, 1), "en");
+    assert_null(myxtts_voice_language(v, 2));
+    assert_null(myxtts_voice_language(NULL, 0));
+    float *sounds[2];
+    int64_t counts[2];
+    m.speaker = SPEAKER;
+    for (int i = 0; i < 2; i++) {
+        m.language = i ? "en" : "de";
+        if (myxtts_voice_say(v, &sounds[i], &counts[i], "Morgen.", 7, &m, &e))
+            fail_msg("%s", e.message);
+    }
+    assert_true(counts[0] != counts[1] ||
+                memcmp(sounds[0], sounds[1], (size_t)counts[0] * sizeof(float)) != 0);
+    myxtts_free(sounds[0]);
+    myxtts_free(sounds[1]);
+    m.language = "fr";
+    assert_int_equal(say(v, "Morgen.", &m, &e), MYXTTS_ERROR_LANGUAGE);
+    assert_non_null(strstr(e.message, "'fr': it speaks de, en"));
+    assert_non_null(strstr(e.hint, "force_language"));
+    m.force_language = 1;
+    assert_int_equal(say(v, "Morgen.", &m, &e), 0);
+    m = (myxtts_manner)MYXTTS_MANNER;
+    assert_int_equal(say(v, "\xd0\xa3\xd1\x82\xd1\x80\xd0\xbe.", &m, &e), MYXTTS_ERROR_LANGUAGE);
+    assert_non_null(strstr(e.message, "Cyrillic"));
+    myxtts_voice_close(v);
+}
+
 static void a_voice_says_who_it_is(void **state)
 {
     assert_int_equal(myxtts_voice_sample_rate(lab.voice), RATE);
@@ -326,15 +368,18 @@ static void wrong_orders_are_told(void **state)
     } cases[] = {
         {MYXTTS_ERROR_USAGE, NULL, MYXTTS_MANNER, "no text"},
         {MYXTTS_ERROR_DATA, " \n ", MYXTTS_MANNER, "nothing to speak"},
-        {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), "nobody", NULL, 1, 0}, SPEAKER},
-        {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), NULL, no_file, 1, 0}, "nothing.wav"},
-        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, CHECKPOINT, 1, 0}, "recording"},
-        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, empty, 1, 0}, "recording"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), SPEAKER, no_file, 1, 0}, "both"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 0, 0}, "speed is 0"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, (double)NAN, 0}, "speed"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 1, 25}, "25 semitones"},
-        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 1, (double)NAN}, "semitones"},
+        {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), "nobody", NULL, 1, 0, NULL, 0}, SPEAKER},
+        {MYXTTS_ERROR_MISSING, "Yes.", {sizeof(myxtts_manner), NULL, no_file, 1, 0, NULL, 0}, "nothing.wav"},
+        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, CHECKPOINT, 1, 0, NULL, 0}, "recording"},
+        {MYXTTS_ERROR_DATA, "Yes.", {sizeof(myxtts_manner), NULL, empty, 1, 0, NULL, 0}, "recording"},
+        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), SPEAKER, no_file, 1, 0, NULL, 0}, "both"},
+        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 0, 0, NULL, 0}, "speed is 0"},
+        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, (double)NAN, 0, NULL, 0}, "speed"},
+        {MYXTTS_ERROR_USAGE, "Yes.", {sizeof(myxtts_manner), NULL, NULL, 1, 25, NULL, 0}, "25 semitones"},
+        {MYXTTS_ERROR_USAGE,
+         "Yes.",
+         {sizeof(myxtts_manner), NULL, NULL, 1, (double)NAN, NULL, 0},
+         "semitones"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         myxtts_error e = {0};
@@ -460,12 +505,19 @@ static void lines_go_to_the_caller(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_speak_together),   cmocka_unit_test(a_manner_is_that_of_synth),
-        cmocka_unit_test(pieces_are_the_whole),     cmocka_unit_test(leaving_in_the_middle),
-        cmocka_unit_test(a_voice_says_who_it_is),   cmocka_unit_test(wrong_options_are_told),
-        cmocka_unit_test(wrong_orders_are_told),    cmocka_unit_test(sound_goes_into_files),
-        cmocka_unit_test(a_forked_child_keeps_off), cmocka_unit_test(null_is_told),
-        cmocka_unit_test(older_programs_go_on),     cmocka_unit_test(lines_go_to_the_caller),
+        cmocka_unit_test(threads_speak_together),
+        cmocka_unit_test(a_manner_is_that_of_synth),
+        cmocka_unit_test(pieces_are_the_whole),
+        cmocka_unit_test(leaving_in_the_middle),
+        cmocka_unit_test(a_speaker_speaks_another_language),
+        cmocka_unit_test(a_voice_says_who_it_is),
+        cmocka_unit_test(wrong_options_are_told),
+        cmocka_unit_test(wrong_orders_are_told),
+        cmocka_unit_test(sound_goes_into_files),
+        cmocka_unit_test(a_forked_child_keeps_off),
+        cmocka_unit_test(null_is_told),
+        cmocka_unit_test(older_programs_go_on),
+        cmocka_unit_test(lines_go_to_the_caller),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

@@ -205,6 +205,7 @@ static void micro_batches_add_up(void **state)
         Pass *run;
         int b = 2 * half;
         in.B = 2, in.tokens += b * in.T, in.text_length += b, in.mel_length += b, in.reference = local;
+        in.language += b;
         in.mel += b * in.M * t.cfg.n_mels, in.pitch += b * in.M;
         assert_int_equal(pass_open(&run, &t.m, &in, t.run_memory, 1, &err), 0);
         pass_forward(run, 1), pass_losses(run, t.sums), pass_backward(run);
@@ -271,7 +272,9 @@ static void golden_open(Golden *g, const char *path)
     char *without[] = {"--critic-dim", "0"}; /* what PyTorch has to agree with is the voice */
     if (config_load_text(&t->cfg, path, yaml, strlen(yaml), 2, without, &err))
         fail_msg("%s", err.msg);
-    test_model_open_loaded(t, &ops_host_f32, 2, atoi(safetensors_meta(&g->f, "symbols")));
+    const char *languages = safetensors_meta(&g->f, "languages");
+    test_model_open_loaded(t, &ops_host_f32, 2, atoi(safetensors_meta(&g->f, "symbols")),
+                           languages ? atoi(languages) : 0);
     int parameters = 0;
     for (int i = 0; i < g->f.count; i++)
         parameters += strncmp(g->f.tensors[i].name, "param.", 6) == 0;
@@ -292,6 +295,7 @@ static void golden_open(Golden *g, const char *path)
                          .text_length = golden(g, "", "batch.text_length")->data,
                          .mel_length = golden(g, "", "batch.mel_length")->data,
                          .reference = golden(g, "", "batch.reference")->data,
+                         .language = languages ? golden(g, "", "batch.language")->data : NULL,
                          .mel = mel->data,
                          .pitch = golden(g, "", "batch.pitch")->data};
     t->run_memory = aligned_alloc(256, pass_bytes(&t->m, &ops_host_f32, t->in.B, t->in.T, t->in.M, 1));
@@ -362,8 +366,10 @@ static void the_same_as_pytorch(void **state)
 {
     const char *path = getenv("MYXTTS_GOLDEN_MODEL");
     compare_with_pytorch(path ? path : "tests/golden/model.safetensors");
-    if (!path)
-        compare_with_pytorch("tests/golden/model_plain.safetensors");
+    if (path)
+        return;
+    compare_with_pytorch("tests/golden/model_plain.safetensors");
+    compare_with_pytorch("tests/golden/model_languages.safetensors");
 }
 
 int main(void)

@@ -241,6 +241,56 @@ static void test_references(void **state)
     }
 }
 
+/* ---- languages ---- */
+
+/* The clips again, every third in another language, in lines and a cache of their own. */
+static const char *language_options(char *out, size_t cap)
+{
+    static const char *const codes[] = {"en", "fr", "de"};
+    const char *metadata = folder_file(&corpora.folder, "data/languages.csv");
+    FILE *f = fopen(metadata, "w");
+    assert_non_null(f);
+    fprintf(f, "id|text|speaker|language\n");
+    for (int i = 0; i < CLIPS; i++)
+        fprintf(f, "clip%02d|a hill|voice%d|%s\n", i, i % 2, codes[i % 3]);
+    assert_int_equal(fclose(f), 0);
+    snprintf(out, cap, "--metadata-train-file %s --cache-dir %s", metadata,
+             folder_file(&corpora.folder, "cache-languages"));
+    prepare_caches(out);
+    return out;
+}
+
+static void test_languages(void **state)
+{
+    static const int numbers[] = {1, 2, 0}; /* sorted: de, en, fr */
+    static const char *const machines[] = {"", "--data-gpu sim0 --model-gpu sim1",
+                                           "--preprocessing-mode on_the_fly --sim fail=read:5"};
+    char more[800], options[1000];
+    language_options(more, sizeof more);
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        Run r;
+        int rows = 0;
+        snprintf(options, sizeof options, "%s %s", more, machines[i]);
+        run_open(&r, options, (RunOptions){.epochs = 1});
+        assert_int_equal(r.corpus.languages.count, 3);
+        assert_string_equal(r.corpus.languages.codes[2], "fr");
+        while (run_next(&r, NULL) == 0)
+            for (int row = 0; row < r.cfg.batch_size; row++) {
+                int utterance = batch_ints(&r, r.batch.layout.utterance)[row];
+                int wanted = utterance < 0 ? 0 : numbers[utterance % 3];
+                assert_int_equal(batch_ints(&r, r.batch.layout.language)[row], wanted);
+                rows += utterance >= 0;
+            }
+        assert_true(rows > CLIPS / 2);
+        /* A voice has an order of its own, and may not have them all. */
+        LanguageList voice = {.count = 2, .codes = {"it", "fr-be"}};
+        corpus_take_languages(&r.corpus, &voice);
+        assert_int_equal(r.corpus.language_number[2], 1);
+        assert_int_equal(r.corpus.language_number[0], 0);
+        run_close(&r);
+    }
+}
+
 /* Other pairs in every epoch: nobody learns one clip with the voice of always the same other. */
 static void test_pairs_change(void **state)
 {
@@ -350,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_modes_agree),
         cmocka_unit_test(test_pitch_is_normalised),
         cmocka_unit_test(test_references),
+        cmocka_unit_test(test_languages),
         cmocka_unit_test(test_pairs_change),
         cmocka_unit_test(test_references_depend_on_seed_and_number),
         cmocka_unit_test(test_lost_rows),

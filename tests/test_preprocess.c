@@ -59,6 +59,7 @@ static void check_numbers(const TestBatch *b)
         int n = ints(b->raw, in->text_length)[r];
         assert_int_equal(ints(b->out, out->text_length)[r], n);
         assert_int_equal(ints(b->out, out->speaker)[r], ints(b->raw, in->speaker)[r]);
+        assert_int_equal(ints(b->out, out->language)[r], ints(b->raw, in->language)[r]);
         assert_int_equal(ints(b->out, out->utterance)[r], ints(b->raw, in->utterance)[r]);
         assert_int_equal(ints(b->out, out->reference)[r], ints(b->raw, in->reference)[r]);
         assert_memory_equal(b->out + out->augment + (size_t)r * 16, b->raw + in->augment + (size_t)r * 16,

@@ -271,6 +271,35 @@ static void events_carry_the_sound_and_its_parts(void **state)
     buf_free(&expected);
 }
 
+/* ---- languages ---- */
+
+static int status_of(const char *json)
+{
+    Reply r;
+    post_json(&r, port(), json);
+    int status = r.status;
+    reply_free(&r);
+    return status;
+}
+
+static void languages_can_be_asked_for(void **state)
+{
+    json_t *o = get_json("/v1/voices"), *first = json_array_get(json_object_get(o, "data"), 0);
+    json_t *languages = json_object_get(first, "languages");
+    assert_int_equal(json_array_size(languages), 1);
+    assert_string_equal(json_string_value(json_array_get(languages, 0)), "en");
+    json_decref(o);
+    assert_int_equal(status_of("{\"input\":\"old hill\",\"language\":\"en-us\"}"), 200);
+    assert_int_equal(status_of("{\"input\":\"old hill\",\"language\":\"fr\",\"force_language\":true}"), 200);
+    Reply r;
+    ask(&r, port(), "GET", "/v1/audio/speech?input=old&language=fr", NULL, NULL, 0);
+    assert_int_equal(r.status, 400);
+    reply_free(&r);
+    ask(&r, port(), "GET", "/v1/audio/speech?input=old&language=fr&force_language=1", NULL, NULL, 0);
+    assert_int_equal(r.status, 200);
+    reply_free(&r);
+}
+
 /* ---- errors ---- */
 
 static void expect_error(const char *json, int status, const char *param, const char *word)
@@ -293,6 +322,11 @@ static void errors_say_what_is_there(void **state)
     expect_error("{\"model\":\"run\"}", 400, "input", "missing");
     expect_error("{\"input\":\"\\u2603\"}", 400, "input", "nothing to speak");
     expect_error("{\"input\":\"a\",\"speed\":4.5}", 400, "speed", "0.25 to 4");
+    expect_error("{\"input\":\"a\",\"language\":\"fr\"}", 400, "language", "'fr': it speaks en");
+    expect_error("{\"input\":\"a\",\"language\":7}", 400, "language", "must be a string");
+    expect_error("{\"input\":\"a\",\"force_language\":\"yes\"}", 400, "force_language", "true or false");
+    expect_error("{\"input\":\"\u0443\u0442\u0440\u043e a\"}", 400, "input",
+                 "Cyrillic letters: it speaks en");
     expect_error("{\"input\":\"a\",\"reference\":\"UklGRg==\"}", 400, "reference", "reference");
     Reply r;
     const char *const methods[] = {"DELETE", "HEAD", "OPTIONS"};
@@ -538,6 +572,7 @@ int main(void)
         cmocka_unit_test(a_recording_lends_its_voice),
         cmocka_unit_test(every_format_is_sent),
         cmocka_unit_test(events_carry_the_sound_and_its_parts),
+        cmocka_unit_test(languages_can_be_asked_for),
         cmocka_unit_test(errors_say_what_is_there),
         cmocka_unit_test(who_leaves_is_not_spoken_to),
         cmocka_unit_test(one_connection_for_many_requests),

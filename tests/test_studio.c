@@ -15,6 +15,7 @@
 #include "studio/studio.h"
 #include "support/folder_testing.h"
 #include "support/vocoder_testing.h"
+#include "support/voice_testing.h"
 #include "support/wav_testing.h"
 #include "text/tokens.h"
 
@@ -36,7 +37,7 @@ static const char *const texts[TEXTS] = {
 
 static struct {
     Folder folder;
-    char vocoder[300], recording[300];
+    char checkpoint[300], vocoder[300], recording[300];
     Device *device;
     Log log;
 } lab;
@@ -46,6 +47,8 @@ static int setup_lab(void **state)
     lab.folder = folder_make();
     snprintf(lab.vocoder, sizeof lab.vocoder, "%s", folder_file(&lab.folder, "vocoder.safetensors"));
     snprintf(lab.recording, sizeof lab.recording, "%s", folder_file(&lab.folder, "recording.wav"));
+    snprintf(lab.checkpoint, sizeof lab.checkpoint, "%s", folder_file(&lab.folder, "voice.safetensors"));
+    write_languages(lab.checkpoint, CHECKPOINT, "{\"codes\": [\"de\", \"en\"], \"scripts\": [\"Latn\"]}", 2);
     write_vocoder(lab.vocoder,
                   "\"sample_rate\": 8000, \"n_fft\": 256, \"win_length\": 200, \"hop_length\": 100, "
                   "\"n_mels\": 8, \"mel_fmax\": 4000, \"vocoder_dim\": 16, \"vocoder_layers\": 2",
@@ -64,7 +67,7 @@ static int teardown_lab(void **state)
 
 static Studio *open_studio_with(Device *device, int threads, int most_talks)
 {
-    const StudioVoice voices[VOICES] = {{CHECKPOINT, "griffin_lim", 4}, {CHECKPOINT, lab.vocoder, 4}};
+    const StudioVoice voices[VOICES] = {{lab.checkpoint, "griffin_lim", 4}, {lab.checkpoint, lab.vocoder, 4}};
     StudioOptions o = {.voices = voices,
                        .count = VOICES,
                        .device = device,
@@ -92,6 +95,7 @@ static TalkOrder order_of(int voice, int text)
                        .size = strlen(texts[text]),
                        .speed = text % 3 == 2 ? 1.5 : 1,
                        .pitch = text % 2 ? 2 : 0,
+                       .wish = {.language = text % 3 ? NULL : "de"},
                        .speaker = text % 4 ? SPEAKER : NULL};
 }
 
@@ -99,12 +103,13 @@ static TalkOrder order_of(int voice, int text)
 static Buf said_alone(int voice, int text, const char *recording)
 {
     const TalkOrder order = order_of(voice, text);
-    VoiceOptions o = {.checkpoint = CHECKPOINT,
+    VoiceOptions o = {.checkpoint = lab.checkpoint,
                       .device = lab.device,
                       .vocoder = voice == VOCODER ? lab.vocoder : "griffin_lim",
                       .iterations = 4,
                       .speed = order.speed,
                       .pitch = order.pitch,
+                      .wish = order.wish,
                       .log = &lab.log};
     Voice *v;
     Err err = {0};
@@ -231,7 +236,7 @@ static void weights_are_shared(void **state)
     const uint64_t one = lab.device->used - before;
     const Checkpoint *file = voice_checkpoint(studio_voice(s, VOCODER));
     Model m;
-    assert_int_equal(model_open(&m, &file->cfg, tokens_count(), NULL), 0);
+    assert_int_equal(model_open(&m, &file->cfg, tokens_count(), file->language_input, NULL), 0);
     const uint64_t weights = model_bytes(&m, &ops_host_f32, 0);
     model_close(&m);
     studio_close(s);
@@ -279,6 +284,39 @@ static void errors_are_their_own(void **state)
 }
 
 /* The rest is spoken. */
+/* One that the voice has is heard; another is told of before anything is spoken. */
+static void a_language_is_one_of_the_voices(void **state)
+{
+    Studio *s = open_studio(0);
+    TalkOrder order = {.voice = VOCODER, .text = "Morgen.", .size = 7};
+    static const struct {
+        LanguageWish wish;
+        const char *text;
+        int code;
+    } cases[] = {
+        {{"de", 0}, "Morgen.", 0}, {{"en-us", 0}, "Morgen.", 0},       {{"fr", 0}, "Morgen.", ERR_LANGUAGE},
+        {{"fr", 1}, "Morgen.", 0}, {{NULL, 0}, "Утро.", ERR_LANGUAGE}, {{NULL, 1}, "Утро a.", 0}};
+    Buf heard[6] = {{0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Err err = {0};
+        Talk *t;
+        int parts = 0;
+        order.wish = cases[i].wish;
+        order.text = cases[i].text;
+        order.size = strlen(order.text);
+        assert_int_equal(talk_begin(&t, s, &order, &err), cases[i].code);
+        if (!cases[i].code)
+            assert_int_equal(listen(t, &heard[i], &parts, &err), TALK_END);
+        else
+            assert_non_null(strstr(err.msg, "it speaks de, en"));
+        talk_close(t);
+    }
+    assert_true(heard[0].size != heard[1].size || memcmp(heard[0].data, heard[1].data, heard[0].size) != 0);
+    for (int i = 0; i < 6; i++)
+        buf_free(&heard[i]);
+    studio_close(s);
+}
+
 static void a_word_without_end_is_left_out(void **state)
 {
     Studio *s = open_studio(0);
@@ -436,6 +474,7 @@ int main(void)
         cmocka_unit_test(weights_are_shared),
         cmocka_unit_test(errors_are_their_own),
         cmocka_unit_test(a_recording_gives_its_voice),
+        cmocka_unit_test(a_language_is_one_of_the_voices),
         cmocka_unit_test(a_word_without_end_is_left_out),
         cmocka_unit_test(too_many_are_refused),
         cmocka_unit_test(nobody_listens),

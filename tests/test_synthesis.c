@@ -13,6 +13,7 @@ static const char *const plain[] = {"--dropout", "0"};
 static const char *const one_voice[] = {"--use-voice-conditioning", "false"};
 typedef struct Style {
     double speed, pitch;
+    int language;
 } Style;
 static const Style usual = {.speed = 1};
 #define LIST(a) (int)(sizeof a / sizeof *a), a
@@ -52,7 +53,7 @@ static Speech speak(Synthesiser *s, const int32_t *tokens, int count, const floa
 {
     Speech out;
     Err err = {0};
-    SynthesisText text = {tokens, count, voice, style->speed, style->pitch};
+    SynthesisText text = {tokens, count, voice, style->speed, style->pitch, style->language};
     if (synthesiser_speak(s, &out, &text, 1, &err))
         fail_msg("%s", err.msg);
     return out;
@@ -87,7 +88,8 @@ static void speech_is_what_the_network_says(void **state)
         Synthesiser *s = open_synthesiser(&t, 1, T, 256, 0);
         if (t.m.use_voice)
             assert_int_equal(synthesiser_listen(s, voice, row_mel(&t, 1), t.in.mel_length[1], &err), 0);
-        Speech out = speak(s, t.in.tokens, T, voice, &usual);
+        t.ints[t.in.language - t.ints] = 2;
+        Speech out = speak(s, t.in.tokens, T, voice, &(Style){.speed = 1, .language = 2});
         pass_forward(t.run, 0);
         pass_output(t.run, &o);
         double wanted = 0, pitch = 0;
@@ -166,14 +168,15 @@ static void together_as_alone(void **state)
     Err err = {0};
     open_model(&t, LIST(plain));
     Synthesiser *s = open_synthesiser(&t, 3, T, 64, 1), *single = open_synthesiser(&t, 1, T, 64, 1);
-    /* Each at a speed and a pitch of its own. */
-    static const Style style[3] = {{.speed = 1}, {.speed = 0.7, .pitch = 1}, {.speed = 1.3, .pitch = -1}};
+    /* Each at a speed and a pitch of its own, and in a language. */
+    static const Style style[3] = {
+        {.speed = 1}, {.speed = 0.7, .pitch = 1, .language = 2}, {.speed = 1.3, .pitch = -1, .language = 1}};
     const float *const voices[3] = {one, two, one};
     static const int first[3] = {0, 2, 1}, count[3] = {T, 4, 1};
     SynthesisText texts[3];
     for (int i = 0; i < 3; i++)
-        texts[i] =
-            (SynthesisText){t.in.tokens + first[i], count[i], voices[i], style[i].speed, style[i].pitch};
+        texts[i] = (SynthesisText){t.in.tokens + first[i], count[i],       voices[i],
+                                   style[i].speed,         style[i].pitch, style[i].language};
     Speech out[3];
     if (synthesiser_speak(s, out, texts, 3, &err))
         fail_msg("%s", err.msg);
@@ -223,13 +226,13 @@ static void limits_hold(void **state)
     Synthesiser *s = open_synthesiser(&t, 1, T, 8, 0);
     static const int wrong[] = {0, -1, T + 1};
     for (int i = 0; i < 3; i++) {
-        SynthesisText text = {tokens, wrong[i], voice, 1, 0};
+        SynthesisText text = {tokens, wrong[i], voice, 1, 0, 0};
         assert_int_equal(synthesiser_speak(s, &out, &text, 1, &err), ERR_DATA);
         assert_null(out.mel);
         assert_non_null(strstr(err.msg, "from 1 to 9"));
     }
     printf("refused: %s\n", err.msg);
-    SynthesisText text = {t.in.tokens, T, voice, 1, 0}, slow = {t.in.tokens, T, voice, 0.25, 0};
+    SynthesisText text = {t.in.tokens, T, voice, 1, 0, 0}, slow = {t.in.tokens, T, voice, 0.25, 0, 0};
     assert_int_equal(synthesiser_speak(s, &out, &slow, 1, &err), ERR_DATA);
     printf("refused: %s\n", err.msg);
     ((float *)t.m.masters)[params_find(&t.m.params, "text.norm.bias")->offset] = NAN;

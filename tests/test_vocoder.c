@@ -126,7 +126,7 @@ static void compare_with_pytorch(void **state)
     const char *yaml = safetensors_meta(&f, "config");
     if (config_load_text(&t.cfg, path, yaml, strlen(yaml), 0, NULL, &err))
         fail_msg("%s", err.msg);
-    test_model_open_loaded(&t, &ops_host_f32, 2, 13);
+    test_model_open_loaded(&t, &ops_host_f32, 2, 13, 0);
     for (int i = 0; i < t.m.params.count; i++) {
         const Param *p = &t.m.params.items[i];
         const TensorView *v = golden(&f, "param.", p->name);

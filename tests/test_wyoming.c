@@ -23,18 +23,25 @@
 #include "base/thread.h"
 #include "serve/wyoming.h"
 #include "serve/wyoming_event.h"
+#include "support/folder_testing.h"
+#include "support/voice_testing.h"
 
 #define TEXT "Old hill. Green hill! Is it 3.5 miles old; or 7? \xDA\x86\xDB\x8C hill.\nGreen"
 
 #define CHECKPOINT "tests/golden/checkpoint.safetensors"
 
 static struct {
+    Folder folder;
+    char both[300]; /* a voice of English and German */
     Device *device;
     Log log;
 } lab;
 
 static int setup_lab(void **state)
 {
+    lab.folder = folder_make();
+    snprintf(lab.both, sizeof lab.both, "%s", folder_file(&lab.folder, "voice.safetensors"));
+    write_languages(lab.both, CHECKPOINT, "{\"codes\": [\"en\", \"de\"], \"scripts\": [\"Latn\"]}", 2);
     log_init(&lab.log, LOG_ERROR);
     return device_open(&lab.device, "cpu", &(DeviceOptions){.log = &lab.log}, NULL);
 }
@@ -42,6 +49,7 @@ static int setup_lab(void **state)
 static int teardown_lab(void **state)
 {
     device_close(lab.device);
+    folder_remove(&lab.folder);
     return 0;
 }
 
@@ -58,7 +66,7 @@ static const char *const names[] = {"hills", "again"};
 static void port_open(Port *p, WyomingOptions o, int most_talks)
 {
     Err err = {0};
-    const StudioVoice voices[] = {{CHECKPOINT, "griffin_lim", 4}, {CHECKPOINT, "griffin_lim", 1}};
+    const StudioVoice voices[] = {{CHECKPOINT, "griffin_lim", 4}, {lab.both, "griffin_lim", 1}};
     StudioOptions s = {.voices = voices,
                        .count = 2,
                        .device = lab.device,
@@ -280,6 +288,7 @@ static void voices_are_described(void **state)
     assert_int_equal(json_array_size(voices), 2);
     assert_string_equal(json_string_value(json_object_get(voice, "name")), "again");
     assert_string_equal(json_string_value(json_array_get(json_object_get(voice, "languages"), 0)), "en");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(voice, "languages"), 1)), "de");
     assert_true(json_is_true(json_object_get(voice, "installed")));
     assert_int_equal(json_array_size(json_object_get(voice, "speakers")), 1);
     json_decref(event);
@@ -328,6 +337,15 @@ static void sound_is_that_of_the_studio(void **state)
     studio_sound(&p, &expected, TEXT, 0);
     expect_sound(&c, &other);
     same_sound(&other, &expected);
+
+    /* Only the second voice has this one, and it sounds otherwise than its first. */
+    client_event_out(&c, "synthesize",
+                     json_pack("{s:s, s:{s:s}}", "text", TEXT, "voice", "language", "de_AT"));
+    buf_clear(&expected);
+    buf_clear(&other);
+    studio_sound(&p, &expected, TEXT, 1);
+    expect_sound(&c, &other);
+    assert_true(other.size != expected.size || memcmp(other.data, expected.data, other.size) != 0);
     client_close(&c);
     buf_free(&is);
     buf_free(&expected);
@@ -433,6 +451,8 @@ static void nonsense(void **state)
         {SAY("{\"text\": \"a\", \"voice\": 5}"), "bad-request", "voice"},
         {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"nobody\"}}"), "not-found", "hills, again"},
         {SAY("{\"text\": \"a\", \"voice\": {\"language\": \"fr\"}}"), "not-found", "'fr'"},
+        {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"again\", \"language\": \"fr\"}}"), "not-found",
+         "never trained"},
         {SAY("{\"text\": \"a\", \"voice\": {\"name\": \"hills\", \"speaker\": \"zoe\"}}"), "not-found",
          "zoe"},
         {SAY("{\"text\": \"<speak/>\", \"text_format\": \"ssml\"}"), "bad-request", "ssml"},

@@ -19,5 +19,5 @@ from ._library import Error, library_version
 from .loader import Batch, Loader, Report
 from .voice import Speech, Voice
 
-__version__ = "1.0"
+__version__ = "1.1"
 __all__ = ["Batch", "Error", "Loader", "Report", "Speech", "Voice", "library_version"]

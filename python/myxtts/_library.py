@@ -20,7 +20,7 @@ _log = logging.getLogger("myxtts")
 
 CODES = {
     -1: "io", -2: "memory", -3: "usage", -4: "config", -5: "format", -6: "data", -7: "damaged", -8: "nospace", -9: "stopped",
-    -10: "worker", -11: "missing", -12: "device", -14: "busy",
+    -10: "worker", -11: "missing", -12: "device", -14: "busy", -15: "language",
 }
 
 
@@ -58,7 +58,8 @@ class CVoiceOptions(Structure):
 
 
 class CManner(Structure):
-    _fields_ = [("size", c_size_t), ("speaker", c_char_p), ("reference", c_char_p), ("speed", c_double), ("pitch", c_double)]
+    _fields_ = [("size", c_size_t), ("speaker", c_char_p), ("reference", c_char_p), ("speed", c_double), ("pitch", c_double),
+                ("language", c_char_p), ("force_language", c_int)]
 
 
 class CLoaderOptions(Structure):
@@ -87,6 +88,8 @@ _PROTOTYPES: List[Tuple[str, Any, List[Any]]] = [
     ("myxtts_voice_sample_rate", c_int, [c_void_p]),
     ("myxtts_voice_speaker_count", c_int, [c_void_p]),
     ("myxtts_voice_speaker", c_char_p, [c_void_p, c_int]),
+    ("myxtts_voice_language_count", c_int, [c_void_p]),
+    ("myxtts_voice_language", c_char_p, [c_void_p, c_int]),
     ("myxtts_speech_begin", c_int, [POINTER(c_void_p), c_void_p, c_char_p, c_size_t, POINTER(CManner), POINTER(CError)]),
     ("myxtts_speech_poll", c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(c_int64), c_double, POINTER(CError)]),
     ("myxtts_speech_end", None, [c_void_p]),
@@ -97,6 +100,8 @@ _PROTOTYPES: List[Tuple[str, Any, List[Any]]] = [
     ("myxtts_loader_utterances", c_int64, [c_void_p]),
     ("myxtts_loader_speaker_count", c_int, [c_void_p]),
     ("myxtts_loader_speaker", c_char_p, [c_void_p, c_int]),
+    ("myxtts_loader_language_count", c_int, [c_void_p]),
+    ("myxtts_loader_language", c_char_p, [c_void_p, c_int]),
     ("myxtts_loader_stop", None, [c_void_p]),
     ("myxtts_loader_poll", c_int, [c_void_p, POINTER(c_void_p), c_void_p, c_double, POINTER(CError)]),
     ("myxtts_loader_state", None, [c_void_p, POINTER(CState)]),
@@ -154,7 +159,7 @@ def library() -> Any:
 
 
 def library_version() -> str:
-    """The version of libmyxtts.so, as "1.0"."""
+    """The version of libmyxtts.so, as "1.1"."""
     return str(library().myxtts_version().decode())
 
 

@@ -122,6 +122,7 @@ class Batch:
         mel [n, M, bands], mel_length [n] log mel, normalised, 0 behind the end
         pitch [n, M]                      logarithm of the frequency, normalised
         speaker [n], utterance [n]        numbers: of Loader.speakers, of the line in the metadata
+        language [n]                      number of Loader.languages
         reference [n]                     row whose voice this one may learn from: of the same speaker, or itself
     With network="vocoder": mel [n, M, bands], not normalised, samples [n, S], speaker, utterance.
 
@@ -134,6 +135,7 @@ class Batch:
     mel_length: Any
     pitch: Any
     speaker: Any
+    language: Any
     utterance: Any
     reference: Any
     samples: Any
@@ -276,6 +278,8 @@ class Loader:
         self._names: Dict[str, int] = {}  # of the arrays; known from the first batch on
         self.utterances: int = self._lib.myxtts_loader_utterances(self._handle)
         count = self._lib.myxtts_loader_speaker_count(self._handle)
+        languages = self._lib.myxtts_loader_language_count(self._handle)
+        self.languages: List[str] = [self._lib.myxtts_loader_language(self._handle, i).decode() for i in range(languages)]
         self.speakers: List[str] = [self._lib.myxtts_loader_speaker(self._handle, i).decode(errors="replace") for i in range(count)]
         close_at_exit(self)
 

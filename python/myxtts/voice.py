@@ -112,6 +112,7 @@ class Voice:
     parent's voice.
 
     sample_rate: samples per second. speakers: names that say() takes; a voice that learned from one speaker may have [""].
+    languages: codes that say() takes, those of the texts it was trained on.
     """
 
     def __init__(self, checkpoint: Path, *, device: Any = "auto", vocoder: Optional[Path] = None, rounds: Optional[int] = None,
@@ -140,26 +141,32 @@ class Voice:
         self.sample_rate: int = self._lib.myxtts_voice_sample_rate(self._handle)
         self.speakers: List[str] = [self._lib.myxtts_voice_speaker(self._handle, i).decode(errors="replace")
                                     for i in range(self._lib.myxtts_voice_speaker_count(self._handle))]
+        self.languages: List[str] = [self._lib.myxtts_voice_language(self._handle, i).decode(errors="replace")
+                                     for i in range(self._lib.myxtts_voice_language_count(self._handle))]
         close_at_exit(self)
 
     def stream(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
-               pitch: float = 0.0) -> Speech:
+               pitch: float = 0.0, language: Optional[str] = None, force_language: bool = False) -> Speech:
         """The sound of a text, piece by piece, while it is made: float32 arrays in [-1, 1]. The arguments are those of say()."""
-        for name, value in (("text", text), ("speaker", speaker or "")):
+        for name, value in (("text", text), ("speaker", speaker or ""), ("language", language or "")):
             if not isinstance(value, str):
                 raise TypeError(f"the {name} is to be a str, and is {type(value).__name__}")
         manner = CManner(size=ctypes.sizeof(CManner), speaker=None if speaker is None else speaker.encode(),
-                         reference=encoded(reference), speed=speed, pitch=pitch)
+                         reference=encoded(reference), speed=speed, pitch=pitch,
+                         language=None if language is None else language.encode(), force_language=force_language)
         return Speech(self, text, manner)
 
     def say(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
-            pitch: float = 0.0) -> "np.ndarray[Any, np.dtype[np.float32]]":
+            pitch: float = 0.0, language: Optional[str] = None, force_language: bool = False) -> "np.ndarray[Any, np.dtype[np.float32]]":
         """The sound of a text: a float32 array in [-1, 1], of sample_rate samples per second.
 
         speaker: one of self.speakers; None: the first. reference: a recording in whose voice to speak. speed: 1.2 is a fifth
-        faster (0.25 .. 4). pitch: semitones up or down (-24 .. 24).
+        faster (0.25 .. 4). pitch: semitones up or down (-24 .. 24). language: one of self.languages, for any speaker; None: the usual
+        one. A language, or letters, that the voice was never trained on are an Error with the code "language", unless force_language
+        is True.
         """
-        with self.stream(text, speaker=speaker, reference=reference, speed=speed, pitch=pitch) as pieces:
+        with self.stream(text, speaker=speaker, reference=reference, speed=speed, pitch=pitch, language=language,
+                         force_language=force_language) as pieces:
             made = list(pieces)
         return np.concatenate(made) if made else np.zeros(0, np.float32)
 

@@ -108,5 +108,5 @@ int err_exit_code(int code)
     if (code == 0)
         return 0;
     /* 2: the user must change the command or the configuration; 3: the machine or the data failed. */
-    return code == ERR_USAGE || code == ERR_CONFIG ? 2 : 3;
+    return code == ERR_USAGE || code == ERR_CONFIG || code == ERR_LANGUAGE ? 2 : 3;
 }

@@ -20,7 +20,8 @@ enum {
     ERR_MISSING = -11, /* something needed is not there */
     ERR_DEVICE = -12,  /* a device failed */
     ERR_RANKS = -13,   /* another process of this run failed, or this one did and has said so */
-    ERR_BUSY = -14     /* too much is waiting already */
+    ERR_BUSY = -14,    /* too much is waiting already */
+    ERR_LANGUAGE = -15 /* a voice was never trained on the language */
 };
 
 typedef struct Err {
@@ -40,6 +41,7 @@ int err_hint(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 int err_prefix(Err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(Err *err);
 
-int err_exit_code(int code); /* 0 all well, 2 wrong use (ERR_USAGE, ERR_CONFIG), 3 the machine or the data */
+int err_exit_code(
+    int code); /* 0 all well, 2 wrong use (ERR_USAGE, ERR_CONFIG, ERR_LANGUAGE), 3 the machine or the data */
 
 #endif

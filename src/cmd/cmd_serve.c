@@ -49,7 +49,7 @@ typedef struct Serve {
     const char *checkpoint, *runs, *listen, *token_file, *max_connections, *max_requests, *max_queue,
         *max_text, *max_body, *max_upload, *request_timeout;
     const char *vocoder, *iterations, *wyoming;
-    int wyoming_open;
+    int wyoming_open, force_language;
     Devices devices;
     Studio *studio;
     Server server;
@@ -143,6 +143,7 @@ static int open_voices(Serve *s, const CmdLine *line, int most_talks, Log *log, 
                        .argv = line->settings,
                        .device = s->devices.model,
                        .most_talks = most_talks,
+                       .force_language = s->force_language,
                        .log = log};
     if (!rc)
         rc = studio_open(&s->studio, &o, err);
@@ -229,6 +230,8 @@ int cmd_serve(int argc, char **argv, Log *log)
         {"wyoming", "HOST:PORT", &s.wyoming, NULL, "speak the Wyoming protocol there, for Home Assistant"},
         {"wyoming-open", NULL, NULL, &s.wyoming_open,
          "also at an address that others reach: the protocol has no token"},
+        {"force-language", NULL, NULL, &s.force_language,
+         "speak also languages and letters that a voice was never trained on"},
         {"max-connections", "N", &s.max_connections, NULL, "open at once (2000)"},
         {"max-requests", "N", &s.max_requests, NULL, "texts that are spoken at once (256)"},
         {"max-queue", "N", &s.max_queue, NULL, "of them without any sound so far (128)"},

@@ -28,24 +28,25 @@
 
 static const char *usage_text =
     "myxtts synth --checkpoint D --text \"...\" | --text-file F --output out.wav [--speed 1.2] [--pitch +2]\n"
-    "             [--reference R.wav | --speaker S] [--vocoder V] [--png mel.png] [--alignment-png F.png]\n"
+    "             [--reference R.wav | --speaker S] [--language L] [--vocoder V] [--png mel.png]\n"
+    "             [--alignment-png F.png]\n"
     "myxtts synth --checkpoint D --lines F --output-dir DIR [--json] ...\n\n"
     "Speaks the text with a voice that `myxtts train` made. D is a checkpoint or a folder of them (its best "
     "one is used).\n"
     "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of "
     "the first\n"
-    "speaker; `myxtts info --checkpoint D` lists them. The ending of the output chooses WAV, FLAC, OGG or "
-    "MP3; "
-    "- is\n"
-    "standard output (WAV), and for --text-file and --lines standard input. With --lines, line N of the file "
-    "becomes\n"
-    "DIR/NN.wav; the voice is loaded once.";
+    "speaker, in any language of the voice; `myxtts info --checkpoint D` lists both. The ending of the "
+    "output\n"
+    "chooses WAV, FLAC, OGG or MP3; - is standard output (WAV), and for --text-file and --lines standard "
+    "input.\n"
+    "With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
 
 #define GPU_WORKERS 4
 
 typedef struct Synth {
     const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png,
-        *alignment_png, *iterations, *speed, *pitch, *vocoder;
+        *alignment_png, *iterations, *speed, *pitch, *vocoder, *language;
+    int force_language;
     Devices devices;
     Voice *voice;
     Spoken spoken;
@@ -238,10 +239,12 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
     Lines *l = user;
     LineResult *r = &l->slots[slot];
     Spoken *out = &r->spoken;
-    VoiceText rest = {l->line[item], l->size[item]};
+    VoiceText rest = {l->line[item], l->size[item], l->s->language};
     VoicePart part;
     memset(r, 0, sizeof *r);
-    for (int rc = 1; rc == 1;) {
+    const LanguageWish wish = {NULL, l->s->force_language}; /* the language was looked at */
+    int rc = voice_language_check(voice_checkpoint(l->s->voice), &wish, rest.p, rest.n, l->s->log, &r->err);
+    for (rc = rc ? rc : 1; rc == 1;) {
         pthread_mutex_lock(&l->network);
         rc = voice_next(l->s->voice, &rest, &part, &out->left_out, &r->err);
         pthread_mutex_unlock(&l->network);
@@ -426,8 +429,11 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
                       .iterations = s->iterations && iterations == 0 ? SOUND_NONE : (int)iterations,
                       .speed = speed,
                       .pitch = pitch,
+                      .wish = {s->language, s->force_language},
                       .log = log};
     rc = voice_open(&s->voice, &o, err);
+    if (!rc && s->lines)
+        rc = voice_language_check(voice_checkpoint(s->voice), &o.wish, NULL, 0, log, err);
     /* Whose voice it is belongs to loading: nobody waits for it in the middle of a text. */
     if (!rc)
         rc = s->reference ? voice_of_recording(s->voice, s->reference, err)
@@ -496,6 +502,9 @@ int cmd_synth(int argc, char **argv, Log *log)
         {"pitch", "N", &s.pitch, NULL, "semitones up or down (0)"},
         {"reference", "R.wav", &s.reference, NULL, "speak in the voice of this recording"},
         {"speaker", "S", &s.speaker, NULL, "speak in the voice of this speaker of the training data"},
+        {"language", "L", &s.language, NULL, "speak this one of the voice's languages: de"},
+        {"force-language", NULL, NULL, &s.force_language,
+         "also one that the voice was never trained on, and texts in other letters"},
         {"png", "F.png", &s.png, NULL, "draw the mel of the first sentence"},
         {"alignment-png", "F.png", &s.alignment_png, NULL, "draw its mel with symbols, durations and pitch"},
         {"vocoder", "PATH", &s.vocoder, NULL,

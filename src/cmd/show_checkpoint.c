@@ -157,6 +157,14 @@ static void add_choice(json_t *o, const Checkpoint *c)
         ear_json(o, &best.ear);
 }
 
+static json_t *languages_json(const Checkpoint *c)
+{
+    json_t *codes = json_array();
+    for (int i = 0; i < c->languages.count; i++)
+        json_array_append_new(codes, json_from_text(c->languages.codes[i]));
+    return codes;
+}
+
 static json_t *checkpoint_json(const Checkpoint *c, int everything, Err *err)
 {
     const TrainState *s = &c->content.state;
@@ -171,6 +179,8 @@ static json_t *checkpoint_json(const Checkpoint *c, int everything, Err *err)
         rounded ? "bf16" : "float32", "mel", c->mel, "sample_rate", cfg->sample_rate, "n_mels", cfg->n_mels,
         "language", json_from_text(cfg->language), "multispeaker", cfg->enable_multispeaker, "speakers",
         speakers_json(c));
+    if (o && cfg->network == NETWORK_VOICE)
+        json_object_set_new(o, "languages", languages_json(c));
     if (o)
         add_export(o, c);
     if (o && c->can_resume)
@@ -189,6 +199,17 @@ static json_int_t integer(const json_t *o, const char *key)
 static const char *text(const json_t *o, const char *key)
 {
     return json_string_value(json_object_get(o, key));
+}
+
+static void print_languages(const json_t *languages)
+{
+    size_t i;
+    const json_t *code;
+    if (!json_array_size(languages))
+        return;
+    printf("  %-10s", "languages");
+    json_array_foreach(languages, i, code) printf(" %s", json_string_value(code));
+    printf("\n");
 }
 
 static void print_speakers(const json_t *speakers)
@@ -251,8 +272,9 @@ static void print_text(const json_t *o)
         printf("  %-10s %s\n", "licence", text(o, "licence"));
     if (text(o, "note"))
         printf("  %-10s %s\n", "note", text(o, "note"));
-    printf("  %-10s %lld Hz, %lld bands, language %s\n", "sound", (long long)integer(o, "sample_rate"),
-           (long long)integer(o, "n_mels"), text(o, "language"));
+    printf("  %-10s %lld Hz, %lld bands\n", "sound", (long long)integer(o, "sample_rate"),
+           (long long)integer(o, "n_mels"));
+    print_languages(json_object_get(o, "languages"));
     if (strcmp(text(o, "network"), "voice") == 0)
         print_speakers(json_object_get(o, "speakers"));
     if (!json_object_get(o, "settings"))

@@ -63,6 +63,8 @@ int voice_data_corpus(VoiceData *v, Corpus *c, Split split, Log *log, Err *err)
         c->statistics.pitch_mean = v->file.pitch_mean;
         c->statistics.pitch_deviation = v->file.pitch_deviation;
     }
+    if (v->file.language_input)
+        corpus_take_languages(c, &v->file.languages);
     c->mean = v->statistics;
     c->deviation = v->statistics + v->file.cfg.n_mels;
     return 0;
@@ -75,6 +77,7 @@ int voice_data_engine(VoiceData *v, const EngineShape *largest, Log *log, Err *e
                        .device = v->devices.model,
                        .largest = *largest,
                        .symbols = tokens_count(),
+                       .languages = v->file.language_input,
                        .log = log};
     int rc = engine_open(&v->engine, &o, err);
     if (rc)

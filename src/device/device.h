@@ -108,7 +108,7 @@ typedef struct DeviceOps {
     void (*memory_info)(Device *d, DeviceMemory *m);
 } DeviceOps;
 
-#define DEVICE_ARG_BYTES 256
+#define DEVICE_ARG_BYTES 320
 
 struct Device {
     const DeviceOps *ops;

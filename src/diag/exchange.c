@@ -9,7 +9,7 @@
 int exchange_describe(Exchange *x, const Config *cfg, const double *phase, Err *err)
 {
     Model m;
-    int rc = model_open(&m, cfg, tokens_count(), err);
+    int rc = model_open(&m, cfg, tokens_count(), 0, err);
     if (rc)
         return rc;
     double bytes = (cfg->rank_sum == RANK_SUM_BF16 ? 2 : 4) * (double)m.params.numbers;

@@ -142,6 +142,7 @@ int layers_measure(LayerTimes *l, const ObserveOptions *o, int64_t steps, Err *e
                             .device = o->model,
                             .largest = plan.shape,
                             .symbols = tokens_count(),
+                            .languages = o->corpus->languages.count,
                             .training = 1,
                             .log = o->log};
         rc = engine_open(&e, &eo, err);

@@ -50,6 +50,7 @@ static int open_trial(Trial *s, int64_t skip, Err *err)
                            .device = o->model,
                            .largest = plan.shape,
                            .symbols = tokens_count(),
+                           .languages = o->corpus->languages.count,
                            .training = 1,
                            .ranks = o->ranks,
                            .log = o->log};

@@ -219,6 +219,13 @@ int64_t myxtts_loader_batches(const myxtts_loader *l) { return l ? l->batches : 
 int64_t myxtts_loader_utterances(const myxtts_loader *l) { return l ? l->corpus.count : 0; }
 int myxtts_loader_speaker_count(const myxtts_loader *l) { return l ? l->corpus.speaker_count : 0; }
 
+int myxtts_loader_language_count(const myxtts_loader *l) { return l ? l->corpus.languages.count : 0; }
+
+const char *myxtts_loader_language(const myxtts_loader *l, int i)
+{
+    return i >= 0 && i < myxtts_loader_language_count(l) ? l->corpus.languages.codes[i] : NULL;
+}
+
 const char *myxtts_loader_speaker(const myxtts_loader *l, int i)
 {
     return i >= 0 && i < myxtts_loader_speaker_count(l) ? l->speakers[i] : NULL;

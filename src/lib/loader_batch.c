@@ -29,6 +29,7 @@ static const ArrayKind of_voice[] = {
     {"speaker", AT(speaker), MYXTTS_INT32, PER_ROW},
     {"utterance", AT(utterance), MYXTTS_INT32, PER_ROW},
     {"reference", AT(reference), MYXTTS_INT32, PER_ROW},
+    {"language", AT(language), MYXTTS_INT32, PER_ROW},
 };
 static const ArrayKind of_vocoder[] = {
     {"mel", AT(mel), MYXTTS_FLOAT32, PER_BAND},

@@ -31,9 +31,9 @@ extern "C" {
 #endif
 
 #define MYXTTS_VERSION_MAJOR 1
-#define MYXTTS_VERSION_MINOR 0
+#define MYXTTS_VERSION_MINOR 1
 
-/* "1.0", of the library that is loaded. */
+/* "1.1", of the library that is loaded. */
 MYXTTS_API const char *myxtts_version(void);
 
 /* ---- errors ---- */
@@ -51,7 +51,8 @@ enum {
     MYXTTS_ERROR_WORKER = -10,  /* a worker failed */
     MYXTTS_ERROR_MISSING = -11, /* something needed is not there */
     MYXTTS_ERROR_DEVICE = -12,  /* a device failed */
-    MYXTTS_ERROR_BUSY = -14     /* too much is waiting already */
+    MYXTTS_ERROR_BUSY = -14,    /* too much is waiting already */
+    MYXTTS_ERROR_LANGUAGE = -15 /* the voice was never trained on the language */
 };
 
 typedef struct myxtts_error {
@@ -103,16 +104,24 @@ MYXTTS_API int myxtts_voice_sample_rate(const myxtts_voice *v); /* samples per s
 MYXTTS_API int myxtts_voice_speaker_count(const myxtts_voice *v);
 MYXTTS_API const char *myxtts_voice_speaker(const myxtts_voice *v, int i); /* NULL: there is none */
 
+/* Codes of the languages that it was trained on: "de", "en-us". Since 1.1. */
+MYXTTS_API int myxtts_voice_language_count(const myxtts_voice *v);
+MYXTTS_API const char *myxtts_voice_language(const myxtts_voice *v, int i); /* NULL: there is none */
+
 typedef struct myxtts_manner {
     size_t size;
     const char *speaker;   /* NULL: the first */
     const char *reference; /* a recording (path) whose voice to speak in; NULL: none */
     double speed;          /* 1: as learned; 0.25 .. 4 */
     double pitch;          /* semitones up or down; -24 .. 24 */
+    const char *language;  /* one of the voice's; NULL: its usual one, or that of the text. Since 1.1 */
+    /* 0: a language that the voice was never trained on, and a text that is mostly in letters it was never
+     * trained on, are MYXTTS_ERROR_LANGUAGE. 1: it is spoken all the same. Since 1.1 */
+    int force_language;
 } myxtts_manner;
 #define MYXTTS_MANNER \
     { \
-        sizeof(myxtts_manner), NULL, NULL, 1, 0 \
+        sizeof(myxtts_manner), NULL, NULL, 1, 0, NULL, 0 \
     }
 
 /* A text on its way to sound. It begins at once, in threads of the voice; at most a few seconds are made
@@ -172,6 +181,9 @@ MYXTTS_API int64_t myxtts_loader_batches(const myxtts_loader *l);    /* of an ep
 MYXTTS_API int64_t myxtts_loader_utterances(const myxtts_loader *l); /* of an epoch */
 MYXTTS_API int myxtts_loader_speaker_count(const myxtts_loader *l);
 MYXTTS_API const char *myxtts_loader_speaker(const myxtts_loader *l, int i);
+/* The same of the languages of the texts. Since 1.1. */
+MYXTTS_API int myxtts_loader_language_count(const myxtts_loader *l);
+MYXTTS_API const char *myxtts_loader_language(const myxtts_loader *l, int i);
 /* Whoever waits in myxtts_loader_next gets MYXTTS_ERROR_STOPPED, and so does everyone after that, until
  * myxtts_loader_resume. */
 MYXTTS_API void myxtts_loader_stop(myxtts_loader *l);
@@ -189,12 +201,12 @@ MYXTTS_API int myxtts_loader_poll(myxtts_loader *l, myxtts_batch **b, void *stre
 typedef enum { MYXTTS_FLOAT32, MYXTTS_INT32 } myxtts_type;
 
 /* Rows are utterances; the last batch of an epoch may have fewer of them. What could not be loaded is an
- * empty row: its lengths are 0. "speaker", "utterance": numbers; "reference": the row whose voice this one
- * may learn from. The mel is normalised, the pitch is the normalised logarithm of the frequency. */
+ * empty row: its lengths are 0. "speaker", "language", "utterance": numbers; "reference": the row whose voice
+ * this one may learn from. The mel is normalised, the pitch is the normalised logarithm of the frequency. */
 typedef struct myxtts_array {
     const char *name; /* "tokens", "token_length", "mel", "mel_length", "pitch", "speaker", "utterance",
-                         "reference"; with the setting network: vocoder "mel", "samples", "speaker" and
-                         "utterance" */
+                         "reference", "language"; with the setting network: vocoder "mel", "samples",
+                         "speaker" and "utterance" */
     void *data;       /* on the loader's device */
     myxtts_type type;
     int dimensions;

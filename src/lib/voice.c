@@ -125,6 +125,13 @@ const char *myxtts_voice_speaker(const myxtts_voice *v, int i)
     return i >= 0 && i < myxtts_voice_speaker_count(v) ? checkpoint_of(v)->speakers[i] : NULL;
 }
 
+int myxtts_voice_language_count(const myxtts_voice *v) { return v ? checkpoint_of(v)->languages.count : 0; }
+
+const char *myxtts_voice_language(const myxtts_voice *v, int i)
+{
+    return i >= 0 && i < myxtts_voice_language_count(v) ? checkpoint_of(v)->languages.codes[i] : NULL;
+}
+
 /* ---- speaking ---- */
 
 /* A thread of the studio calls it. */
@@ -171,6 +178,7 @@ static int begin(myxtts_speech *s, myxtts_voice *v, const char *text, size_t byt
                              .recording_size = recording.size,
                              .speed = m.speed,
                              .pitch = m.pitch,
+                             .wish = {m.language, m.force_language},
                              .ready = tell,
                              .arg = s};
     if (!rc)

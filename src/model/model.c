@@ -28,7 +28,7 @@ static const Network *network_of(NetworkKind kind)
     return (size_t)kind < sizeof networks / sizeof *networks ? networks[kind] : NULL;
 }
 
-int model_open(Model *m, const Config *cfg, int symbols, Err *err)
+int model_open(Model *m, const Config *cfg, int symbols, int languages, Err *err)
 {
     memset(m, 0, sizeof *m);
     m->network = network_of(cfg->network);
@@ -38,6 +38,7 @@ int model_open(Model *m, const Config *cfg, int symbols, Err *err)
     }
     m->cfg = *cfg;
     m->symbols = symbols;
+    m->languages = languages > 1 && cfg->network == NETWORK_VOICE ? languages : 0;
     int rc = m->network->list(m, err);
     if (!rc && m->params.failed)
         rc = err_set(err, ERR_NOMEM, "no memory for the list of parameters");

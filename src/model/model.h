@@ -67,7 +67,7 @@ typedef struct CriticAt {
 
 /* Of the voice. */
 typedef struct ModelAt {
-    int64_t symbols, text_position, voice_position, decoder_position, style_tokens;
+    int64_t symbols, languages, text_position, voice_position, decoder_position, style_tokens;
     StackAt text, voice, decoder;
     LinearAt voice_conv1, voice_conv2, speaker, style_query, style_key, style_value, style_out, to_text;
     LinearAt prior;                /* what a symbol's mel looks like, for the alignment */
@@ -116,6 +116,7 @@ typedef struct Model {
     Config cfg; /* copy; only numbers are used */
     const struct Network *network;
     int symbols;
+    int languages; /* that it tells apart; 0: it has no input for them */
     int use_voice, use_style, use_critics;
     int critics_speak; /* the losses of critics count; set between steps, by whoever trains */
     ParamList params;
@@ -151,8 +152,9 @@ static inline void model_mark(const Model *m, const char *part, int layer, int b
 }
 
 /* The network that cfg->network names, which is not NETWORK_BOTH. symbols: size of the symbol table.
- * ERR_CONFIG for sizes that do not go together, ERR_NOMEM. */
-int model_open(Model *m, const Config *cfg, int symbols, Err *err);
+ * languages: of the voice; with fewer than two there is nothing to tell apart. ERR_CONFIG for sizes that do
+ * not go together, ERR_NOMEM. */
+int model_open(Model *m, const Config *cfg, int symbols, int languages, Err *err);
 void model_close(Model *m); /* always safe; memory that was attached is the caller's */
 
 /* Device bytes for weights alone (training = 0), or for weights, gradients, moments and flags. */
@@ -175,10 +177,11 @@ typedef struct ModelInput {
     const int32_t *text_length; /* [B] */
     const int32_t *mel_length;  /* [B] frames */
     const int32_t *reference;   /* [B] row that gives the voice */
+    const int32_t *language;    /* [B] below Model.languages; not read where that is 0 */
     const float *mel;           /* [B, M, n_mels] normalised, zeros past the end; raw for a vocoder */
     const float *pitch;         /* [B, M] log F0, normalised */
     const float *samples; /* [B, (M - 1) * hop_length] of a vocoder, whose mel_length is M, or 0 in empty
-                             rows; it reads none of tokens, text_length, reference and pitch */
+                             rows; it reads none of tokens, text_length, reference, language and pitch */
 } ModelInput;
 
 typedef struct Pass Pass;

@@ -34,6 +34,8 @@ struct Synthesiser {
     float *reference;           /* [reference, n] */
     float *given;               /* [rows, S] acc */
     void *vector, *vector_text; /* [rows, S], [rows, Ct] */
+    int32_t *language;          /* [rows] */
+    void *language_text;        /* [rows, Ct] */
     void *memory;               /* [rows, text, Ct] */
     float *traits;              /* [rows, text, TRAIT_COUNT] acc */
     /* frames */
@@ -63,6 +65,10 @@ static void cut_text(Synthesiser *s, const Ops *ops, Cut *c, int rows, int T)
     s->given = cut_take(c, b * S * sizeof(float));
     s->vector = cut_take(c, b * S * e);
     s->vector_text = cut_take(c, b * Ct * e);
+    if (m->languages) {
+        s->language = cut_take(c, b * sizeof *s->language);
+        s->language_text = cut_take(c, b * Ct * e);
+    }
     s->memory = cut_take(c, symbols * Ct * e);
     s->traits = cut_take(c, symbols * TRAIT_COUNT * sizeof(float));
 }
@@ -232,6 +238,7 @@ int64_t durations_round(int32_t *out, const float *log_duration, int n, double s
 typedef struct Sheet {
     int32_t *tokens, *durations;    /* [rows, T] */
     int32_t *length, *frame_length; /* [rows] */
+    int32_t *language;              /* [rows] */
     float *voices;                  /* [rows, S] */
     float *traits, *pitch, *energy; /* [rows, T, TRAIT_COUNT], [rows, T], [rows, T] */
     float *mel;                     /* [rows, M, n] */
@@ -245,12 +252,13 @@ static int sheet_open(Sheet *h, const Synthesiser *s, int rows, int T, Err *err)
     h->durations = mem_calloc(symbols, sizeof *h->durations);
     h->length = mem_calloc((size_t)rows, sizeof *h->length);
     h->frame_length = mem_calloc((size_t)rows, sizeof *h->frame_length);
+    h->language = mem_calloc((size_t)rows, sizeof *h->language);
     h->voices = mem_calloc((size_t)rows * (size_t)s->m->cfg.speaker_embedding_dim, sizeof *h->voices);
     h->traits = mem_calloc(symbols * TRAIT_COUNT, sizeof *h->traits);
     h->pitch = mem_calloc(symbols, sizeof *h->pitch);
     h->energy = mem_calloc(symbols, sizeof *h->energy);
-    if (h->tokens && h->durations && h->length && h->frame_length && h->voices && h->traits && h->pitch &&
-        h->energy)
+    if (h->tokens && h->durations && h->length && h->frame_length && h->language && h->voices && h->traits &&
+        h->pitch && h->energy)
         return 0;
     return err_set(err, ERR_NOMEM, "no memory to speak %d utterances of %d symbols", rows, T);
 }
@@ -261,6 +269,7 @@ static void sheet_close(Sheet *h)
     free(h->durations);
     free(h->length);
     free(h->frame_length);
+    free(h->language);
     free(h->voices);
     free(h->traits);
     free(h->pitch);
@@ -279,6 +288,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     /* Rows side by side, padded with zeros. */
     for (int b = 0; b < rows; b++) {
         h->length[b] = in[b].count;
+        h->language[b] = in[b].language;
         memcpy(h->tokens + (size_t)b * (size_t)T, in[b].tokens, (size_t)in[b].count * sizeof *h->tokens);
         if (m->use_voice)
             memcpy(h->voices + (size_t)b * (size_t)S, in[b].voice, (size_t)S * sizeof *h->voices);
@@ -290,6 +300,8 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
         rc = put(s, s->length, h->length, (size_t)rows * sizeof *h->length, err);
     if (!rc && m->use_voice)
         rc = put(s, s->given, h->voices, (size_t)rows * (size_t)S * sizeof(float), err);
+    if (!rc && m->languages)
+        rc = put(s, s->language, h->language, (size_t)rows * sizeof *h->language, err);
     /* A simulated device copies in a thread of its own. */
     if (!rc)
         rc = wait_idle(s, err);
@@ -298,6 +310,7 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     /* As in training (voice_pass.c), without dropout. */
     ops->embed_forward(m->c, s->text.x, s->tokens, weight_at(m, w->symbols), NULL,
                        weight_at(m, w->text_position), rows, T, Ct, (Dropout){0});
+    language_forward(m, s->text.x, s->language_text, s->language, rows, T);
     stack_forward(m, &s->text, &s->text_scratch, 0);
     if (m->use_voice) {
         ops->convert(m->c, s->vector, s->given, (int64_t)rows * S);

@@ -40,6 +40,7 @@ typedef struct SynthesisText {
     const float *voice; /* [S]; NULL where the network has no voice conditioning */
     double speed;       /* 1 (or 0): as learned, 2: twice as fast */
     double pitch;       /* added to every symbol's pitch, in deviations of the corpus */
+    int language;       /* number of its language; of no meaning where the network tells none apart */
 } SynthesisText;
 
 typedef struct Speech {

@@ -88,6 +88,9 @@ static void list_all(Model *m)
     const int Ct = cfg->text_encoder_dim, Cd = cfg->decoder_dim, n = cfg->n_mels, P = cfg->predictor_dim;
     /* Text: embedding, positions, stack. */
     at->symbols = params_add(l, "text.", "symbols", INIT_NORMAL, 1, 1, m->symbols, Ct, -1);
+    /* What every symbol of a line in that language gets added: small beside the symbol itself. */
+    if (m->languages)
+        at->languages = params_add(l, "text.", "languages", INIT_NORMAL, 0.1, 1, m->languages, Ct, -1);
     at->text_position = params_add(l, "text.", "position", INIT_VALUE, 1, 0, 1, -1, -1);
     stack(l, &at->text, "text", Ct, cfg->text_encoder_heads, cfg->text_encoder_layers,
           cfg->feed_forward_ratio, 1000);

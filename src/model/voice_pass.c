@@ -22,6 +22,8 @@ void voice_pass_cut(Pass *p, const Ops *ops, Cut *c)
         r->voice_text = cut_take(c, b * Ct * e);
         r->memory = cut_take(c, symbols * Ct * e);
     }
+    if (m->languages)
+        r->language = cut_take(c, b * Ct * e);
     r->mu = cut_take(c, symbols * n * e);
     r->cost = cut_take(c, b * sizeof *r->cost);
     r->energy = cut_take(c, b * (uint64_t)M * sizeof *r->energy);
@@ -48,6 +50,30 @@ void voice_pass_cut(Pass *p, const Ops *ops, Cut *c)
     r->decoder.len = r->pass.in.mel_length;
 }
 
+void language_forward(Model *m, void *x, void *vector, const int32_t *language, int B, int T)
+{
+    const Ops *ops = m->c->ops;
+    const int Ct = m->cfg.text_encoder_dim;
+    if (!m->languages)
+        return;
+    ops->gather_forward(m->c, vector, weight_at(m, m->at.languages), language, B, Ct);
+    ops->add_vector_forward(m->c, x, x, vector, B, T, Ct);
+}
+
+/* From the gradient dx [B, T, Ct] of the symbols. */
+static void language_backward(SpeechPass *r, const void *dx)
+{
+    Model *m = r->pass.m;
+    const Ops *ops = m->c->ops;
+    const ModelInput *in = &r->pass.in;
+    const int Ct = m->cfg.text_encoder_dim;
+    if (!m->languages)
+        return;
+    ops->add_vector_backward(m->c, r->language, dx, in->text_length, in->B, in->T, Ct, 0);
+    ops->embed_backward(m->c, grad_at(m, m->at.languages), NULL, NULL, r->language, in->language, NULL, in->B,
+                        1, Ct, m->languages, (Dropout){0});
+}
+
 static void text_forward(SpeechPass *r, float drop)
 {
     Model *m = r->pass.m;
@@ -68,6 +94,7 @@ static void text_forward(SpeechPass *r, float drop)
     model_mark(m, "text in", -1, 0);
     ops->embed_forward(m->c, r->text.x, in->tokens, weight_at(m, at->symbols), NULL,
                        weight_at(m, at->text_position), in->B, in->T, Ct, dropout_at(drop, SITE_TEXT));
+    language_forward(m, r->text.x, r->language, in->language, in->B, in->T);
     stack_forward(m, &r->text, &r->text_scratch, drop);
     if (m->use_voice) {
         /* The voice of another clip of the same speaker is added to every symbol. */
@@ -148,6 +175,7 @@ void voice_pass_backward(Pass *p)
     /* Down to the embedding of symbols. */
     void *dx = stack_backward(m, &r->text, &r->text_scratch, r->dmemory, drop, 0);
     model_mark(m, "text in", -1, 1);
+    language_backward(r, dx);
     ops->embed_backward(m->c, grad_at(m, at->symbols), NULL, grad_at(m, at->text_position), dx, in->tokens,
                         in->text_length, B, T, Ct, m->symbols, dropout_at(drop, SITE_TEXT));
     model_final(m, at->symbols, at->text_position, 0);

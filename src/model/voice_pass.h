@@ -72,6 +72,7 @@ typedef struct SpeechPass {
     VoicePass voice;
     void *reference;  /* [B, S] voice vector of the reference row */
     void *voice_text; /* [B, Ct] */
+    void *language;   /* [B, Ct] the vector of each row's language, then its gradient */
     void *memory;     /* [B, T, Ct] */
     void *mu;         /* [B, T, n] */
     float *cost;      /* [B] */
@@ -92,6 +93,9 @@ void voice_pass_forward(Pass *p, int training);
 void voice_pass_losses(Pass *p, void *sums);
 void voice_pass_backward(Pass *p);
 void voice_pass_output(const Pass *p, PassOutput *o);
+/* Symbols x [B, T, Ct] become those of a line in its language; vector [B, Ct] is scratch. Nothing happens in
+ * a network that tells no languages apart. */
+void language_forward(Model *m, void *x, void *vector, const int32_t *language, int B, int T);
 
 /* voice_encoder.c. drop 0: no dropout. */
 void voice_cut(VoicePass *v, const Model *m, const Ops *ops, Cut *c, int B, int M, int training);

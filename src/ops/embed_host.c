@@ -115,5 +115,6 @@ void HOST(embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, 
     e.parts = host_parts(C, PART_CHANNELS);
     e.sums = sums_begin(e.h, e.parts, 1);
     host_pool_run(e.h->pool, e.parts, embed_backward_task, &e);
-    sums_add(e.h, dalpha, e.sums, e.parts, 1);
+    if (dalpha)
+        sums_add(e.h, dalpha, e.sums, e.parts, 1);
 }

@@ -198,8 +198,8 @@ typedef struct Ops {
      * dropout. id NULL: out = in + alpha * PE. */
     void (*embed_forward)(OpsContext *c, void *out, const int32_t *id, const void *table, const void *in,
                           const void *alpha, int B, int T, int C, Dropout drop);
-    /* dtable [V,C] acc += (with id), din = (without id, may be NULL), dalpha [1] acc +=. Rows t >= len[b]
-     * have no gradient (len may be NULL). */
+    /* dtable [V,C] acc += (with id), din = (without id, may be NULL), dalpha [1] acc += (may be NULL). Rows
+     * t >= len[b] have no gradient (len may be NULL). */
     void (*embed_backward)(OpsContext *c, void *dtable, void *din, void *dalpha, const void *dout,
                            const int32_t *id, const int32_t *len, int B, int T, int C, int V, Dropout drop);
 
@@ -267,8 +267,8 @@ typedef struct Ops {
     void (*broadcast_backward)(OpsContext *c, void *din, const void *dout, int B, int64_t N);
     void (*fill_zero)(OpsContext *c, void *p, size_t bytes);
     void (*fill_int)(OpsContext *c, int32_t *out, int32_t value, int n);
-    /* out [B,C] = row index[b] of in [B,C]; backward: din [B,C] = sum over the b that took it, in their
-     * order. (Voice references.) */
+    /* out [B,C] = row index[b] of in [any,C]; backward: din [B,C] = sum over the b that took it, in their
+     * order. (Voice references; forward also languages, whose backward is that of embed.) */
     void (*gather_forward)(OpsContext *c, void *out, const void *in, const int32_t *index, int B, int C);
     void (*gather_backward)(OpsContext *c, void *din, const void *dout, const int32_t *index, int B, int C);
     /* out [B] = ceil(len[b] / r); total [1] acc += sum of len (NULL: not wanted). */

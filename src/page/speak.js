@@ -40,6 +40,10 @@ function showSpeakers() {
   const names = v ? v.speakers : [];
   $('speaker').replaceChildren(...names.map((s) => make('option', { value: s }, s)));
   $('speaker-field').hidden = names.length < 2;
+  const languages = v ? v.languages : [];
+  $('spoken').replaceChildren(make('option', { value: '', 'data-say': 'spoken_usual' }, say('spoken_usual')),
+    ...languages.map((l) => make('option', { value: l }, l)));
+  $('spoken-field').hidden = languages.length < 2;
   const takes = !v || v.takes_reference;
   $('drop').classList.toggle('soft', !takes);
   for (const id of ['choose', 'record']) $(id).disabled = !takes;
@@ -128,6 +132,7 @@ const base64 = (blob) => new Promise((resolve, reject) => {
 
 async function requestOf() {
   const r = { model: $('voice').value, input: $('text').value, voice: $('speaker').value, speed: Number($('speed').value), pitch: Number($('pitch').value) };
+  if ($('spoken').value) r.language = $('spoken').value;
   if (reference && chosenVoice()?.takes_reference) r.reference = await base64(reference.blob);
   return r;
 }

@@ -13,7 +13,7 @@ const words = {
 
     speak_heading: 'Say something', text: 'Text', text_hint: 'Type or paste what is to be said.',
     example: 'The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background.',
-    voice: 'Voice', speaker: 'Speaker', speed: 'Speed', pitch: 'Pitch',
+    voice: 'Voice', speaker: 'Speaker', spoken: 'Language', spoken_usual: 'As usual', speed: 'Speed', pitch: 'Pitch',
     speed_value: '{n}×', pitch_value: '{n} semitones', pitch_zero: 'as learned',
     reference: 'A recording as reference', reference_hint: 'Speaks in its voice, as far as this voice can. Drop a file here, choose one, or record.',
     reference_choose: 'Choose a file', reference_record: 'Record', reference_stop: 'Stop recording', reference_remove: 'Remove the recording',
@@ -60,7 +60,7 @@ const words = {
 
     speak_heading: 'چیزی بگویید', text: 'متن', text_hint: 'متنی را که باید گفته شود بنویسید یا بچسبانید.',
     example: 'The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background.',
-    voice: 'صدا', speaker: 'گوینده', speed: 'سرعت', pitch: 'زیروبمی',
+    voice: 'صدا', speaker: 'گوینده', spoken: 'زبان', spoken_usual: 'مثل همیشه', speed: 'سرعت', pitch: 'زیروبمی',
     speed_value: '{n} برابر', pitch_value: '{n} نیم‌پرده', pitch_zero: 'همان که آموخته',
     reference: 'یک فایل ضبط‌شده به‌عنوان الگو', reference_hint: 'تا جایی که بتواند با همان صدا می‌گوید. فایلی را این‌جا رها یا انتخاب کنید، یا صدا ضبط کنید.',
     reference_choose: 'انتخاب فایل', reference_record: 'ضبط صدا', reference_stop: 'پایان ضبط', reference_remove: 'حذف فایل الگو',

@@ -22,6 +22,7 @@ static size_t place_common(BatchLayout *l, size_t rows, size_t text, size_t fram
     l->text_length = place(&at, rows * 4);
     l->mel_length = place(&at, rows * 4);
     l->speaker = place(&at, rows * 4);
+    l->language = place(&at, rows * 4);
     l->utterance = place(&at, rows * 4);
     l->augment = place(&at, rows * 16);
     l->sample_length = place(&at, rows * 4);
@@ -69,6 +70,7 @@ Hash128 batch_hash(const uint8_t *memory, const BatchLayout *l, const BatchInfo 
                   {l->text_length, rows * 4},
                   {l->mel_length, rows * 4},
                   {l->speaker, rows * 4},
+                  {l->language, rows * 4},
                   {l->utterance, rows * 4},
                   {l->reference, rows * 4},
                   {l->pitch, rows * (size_t)info->frames * 4},

@@ -57,6 +57,7 @@ typedef struct BatchLayout {
     size_t text_length;   /* int32 [B] */
     size_t mel_length;    /* int32 [B] */
     size_t speaker;       /* int32 [B] */
+    size_t language;      /* int32 [B] number among Corpus.languages */
     size_t utterance;     /* int32 [B] index in the dataset; -1 for empty rows */
     size_t augment;       /* float [B, 4] gain, noise, speed, seed as bits */
     size_t sample_length; /* int32 [B] */

@@ -15,6 +15,9 @@
 #include "pipeline/policy.h"
 #include "text/text.h"
 
+#define SCRIPT_LINES 4096 /* of a dataset whose letters are looked at */
+#define SCRIPT_SHARE 0.01 /* of all letters, that a script must have to be one of the dataset's */
+
 /* What is left of the clips for a vocoder. */
 typedef struct Segments {
     int frames;              /* of a segment; 0: the corpus has whole utterances */
@@ -33,6 +36,8 @@ struct CorpusSource {
     Str *speakers;                  /* [speaker_count] */
     int32_t *speaker_of;            /* [dataset.count] */
     int32_t speaker_count;
+    LanguageList languages; /* of the texts, sorted */
+    ScriptSet scripts;
     int prefers_audio;
 };
 
@@ -72,6 +77,34 @@ static int number_speakers(CorpusSource *s, Err *err)
     return 0;
 }
 
+/* Sorted: as with speakers, neither the order of lines nor the split matters. A damaged record must not add a
+ * language to the network. */
+static int list_languages(CorpusSource *s, Err *err)
+{
+    for (uint64_t i = 0; i < s->text.count; i++) {
+        StoreEntry e;
+        TextView v;
+        store_entry(&s->text, i, &e);
+        if (e.status != 0 || text_view(&v, &e) || language_list_find(&s->languages, v.language) >= 0 ||
+            !store_entry_whole(&s->text, i))
+            continue;
+        if (language_list_add(&s->languages, v.language) < 0)
+            return err_set(err, ERR_DATA, "the texts are in more than %d languages", LANGUAGES_MOST);
+    }
+    language_list_sort(&s->languages);
+    return 0;
+}
+
+/* Some lines tell it all. */
+static void list_scripts(CorpusSource *s)
+{
+    ScriptCount count = {0};
+    const size_t n = s->dataset.count, step = n / SCRIPT_LINES + 1;
+    for (size_t i = 0; i < n; i += step)
+        script_count(&count, s->dataset.utterances[i].text.p, s->dataset.utterances[i].text.n);
+    scripts_used(&s->scripts, &count, SCRIPT_SHARE);
+}
+
 /* A store that was made with other settings is as good as none. */
 static int open_store(Store *s, const char *dir, const char *name, Hash128 settings, const Config *cfg,
                       Err *err)
@@ -109,8 +142,12 @@ static int open_voice_stores(CorpusSource *s, const Config *cfg, const char *dir
                 s->statistics.bands != (uint32_t)cfg->n_mels))
         rc = err_set(err, ERR_DAMAGED, "the statistics in the mel cache of %s are damaged", dir);
     if (!rc)
-        s->prefers_audio = prefers_audio(s);
-    return rc;
+        rc = list_languages(s, err);
+    if (rc)
+        return rc;
+    list_scripts(s);
+    s->prefers_audio = prefers_audio(s);
+    return 0;
 }
 
 /* Most clips padded with silence would teach a vocoder silence. */
@@ -349,10 +386,12 @@ static int choose_items(Corpus *c, const CorpusSource *s, const Config *cfg, Spl
             c->left_out++;
             continue;
         }
+        const int language = language_list_find(&s->languages, r.text.language);
         c->items[c->count] = (CorpusItem){.utterance = (uint32_t)i,
                                           .text_entry = (uint32_t)r.text_entry,
                                           .mel_entry = (uint32_t)r.mel_entry,
                                           .speaker = s->speaker_of[i],
+                                          .language = language < 0 ? 0 : language,
                                           .parts = 1};
         c->lengths[c->count++] = (SampleLength){r.text.token_count, r.mel.frames};
     }
@@ -372,10 +411,13 @@ int corpus_open_split(Corpus *c, const CorpusSource *s, const Config *cfg, Split
                   .segment_frames = s->segments.frames,
                   .speakers = s->speakers,
                   .speaker_count = s->speaker_count,
+                  .found_languages = &s->languages,
+                  .scripts = &s->scripts,
                   .statistics = s->statistics,
                   .mean = s->mean,
                   .deviation = s->deviation,
                   .prefers_audio = s->prefers_audio};
+    corpus_take_languages(c, &s->languages);
     int rc = s->segments.frames ? choose_segments(c, s, cfg, split, log, err)
                                 : choose_items(c, s, cfg, split, log, err);
     if (!rc && c->left_out > 0)
@@ -399,6 +441,15 @@ int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err)
     else
         c->own = own;
     return rc;
+}
+
+void corpus_take_languages(Corpus *c, const LanguageList *languages)
+{
+    c->languages = *languages;
+    for (int i = 0; i < c->found_languages->count; i++) {
+        int number = language_list_near(languages, c->found_languages->codes[i]);
+        c->language_number[i] = number < 0 ? 0 : number;
+    }
 }
 
 /* The keys of the records are hashes of what they were made from. */

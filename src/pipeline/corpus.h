@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "dataset/dataset.h"
 #include "pipeline/sampler.h"
+#include "text/scripts.h"
 
 /* Metadata and caches, opened once and shared by the corpora of both splits. */
 typedef struct CorpusSource CorpusSource;
@@ -35,6 +36,7 @@ typedef struct CorpusItem {
     uint32_t text_entry, mel_entry; /* 0 in a corpus of segments; mel_entry unless they bring mels */
     uint32_t audio_entry;           /* 0 in any other */
     int32_t speaker;                /* 0 .. speaker_count - 1 */
+    int32_t language;               /* of its text, among found_languages; 0 in a corpus of segments */
     uint32_t part, parts;           /* of a clip that gives several segments an epoch; 0 of 1 otherwise */
 } CorpusItem;
 
@@ -53,6 +55,11 @@ typedef struct Corpus {
      * splits. */
     const Str *speakers;
     int32_t speaker_count;
+    const LanguageList *found_languages; /* of all texts of the dataset, sorted; of segments none */
+    const ScriptSet *scripts;            /* that its texts are written in */
+    /* Of the voice that learns from it: those found, unless corpus_take_languages was called. */
+    LanguageList languages;
+    int32_t language_number[LANGUAGES_MOST]; /* of each that was found, among `languages` */
     MelStatistics statistics;
     const double *mean, *deviation; /* [bands]; NULL, and no statistics, in a corpus of segments */
     int prefers_audio; /* 1: preprocessing_mode auto takes the audio files, see policy_prefers_audio */
@@ -65,6 +72,9 @@ int corpus_open_split(Corpus *c, const CorpusSource *source, const Config *cfg, 
                       Err *err);
 /* As corpus_open_split, with a source of its own. */
 int corpus_open(Corpus *c, const Config *cfg, Split split, Log *log, Err *err);
+/* Batches number the languages as in this list, that of a voice with its own order. What it does not have
+ * becomes the next best: the same language elsewhere, or the first. */
+void corpus_take_languages(Corpus *c, const LanguageList *languages);
 /* Which clips these are: ids, texts, recordings, speakers. Another order is another corpus. Zeros without
  * memory. */
 Hash128 corpus_hash(const Corpus *c);

@@ -75,7 +75,7 @@ static int32_t *tokens_of(const Slot *s, int row)
 void loader_empty_row(const Slot *s, int row)
 {
     const BatchLayout *b = &s->layout;
-    const size_t arrays[] = {b->text_length, b->mel_length, b->speaker, b->sample_length};
+    const size_t arrays[] = {b->text_length, b->mel_length, b->speaker, b->language, b->sample_length};
     memset(tokens_of(s, row), 0, (size_t)s->info.text * sizeof(int32_t));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         *int_at(s, arrays[i], row) = 0;
@@ -472,6 +472,7 @@ static void write_segment_row(const Loader *l, const Slot *s, int row, const Row
     *int_at(s, b->text_length, row) = 0;
     *int_at(s, b->mel_length, row) = (int32_t)s->info.frames;
     *int_at(s, b->speaker, row) = r->item->speaker;
+    *int_at(s, b->language, row) = 0;
     *int_at(s, b->utterance, row) = (int32_t)r->item->utterance;
     *int_at(s, b->sample_length, row) = r->samples;
 }
@@ -488,6 +489,7 @@ static void write_row(const Loader *l, const Slot *s, int row, const RowSource *
     *int_at(s, b->text_length, row) = (int32_t)count;
     *int_at(s, b->mel_length, row) = (int32_t)r->mel.frames;
     *int_at(s, b->speaker, row) = r->item->speaker;
+    *int_at(s, b->language, row) = l->o.corpus->language_number[r->item->language];
     *int_at(s, b->utterance, row) = (int32_t)r->item->utterance;
     *int_at(s, b->sample_length, row) = r->samples;
     draw_augmentation(l, augment_of(s, row), &s->info, r->item);

@@ -96,6 +96,7 @@ __global__ void numbers_kernel(Batch b)
         return;
     array<int32_t>(a.out, out.text_length)[row] = length;
     array<int32_t>(a.out, out.speaker)[row] = array<const int32_t>(a.raw, in.speaker)[row];
+    array<int32_t>(a.out, out.language)[row] = array<const int32_t>(a.raw, in.language)[row];
     array<int32_t>(a.out, out.utterance)[row] = array<const int32_t>(a.raw, in.utterance)[row];
     array<int32_t>(a.out, out.reference)[row] = array<const int32_t>(a.raw, in.reference)[row];
     array<int32_t>(a.out, out.mel_length)[row] = frames;

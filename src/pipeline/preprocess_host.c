@@ -42,6 +42,7 @@ static void copy_numbers(const Row *r)
     memset(to + tokens * 4, 0, (text - tokens) * 4);
     put_int(a->out, out->text_length, row, length);
     put_int(a->out, out->speaker, row, int_at(a->raw, in->speaker, row));
+    put_int(a->out, out->language, row, int_at(a->raw, in->language, row));
     put_int(a->out, out->utterance, row, int_at(a->raw, in->utterance, row));
     put_int(a->out, out->reference, row, int_at(a->raw, in->reference, row));
     memcpy(a->out + out->augment + row * 16, a->raw + in->augment + row * 16, 16);

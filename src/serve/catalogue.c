@@ -157,11 +157,8 @@ static json_t *describe(const Catalogue *c, int voice)
     const Checkpoint *f = file_of(c, voice), *vocoder = voice_vocoder(studio_voice(c->studio, voice));
     const Config *cfg = &f->cfg;
     json_t *languages = json_array();
-    json_array_append_new(languages, json_from_text(cfg->language));
-    for (int i = 0; i < cfg->supported_languages.count; i++)
-        if (cfg->language_detection_method == LANGUAGE_AUTO &&
-            strcmp(cfg->supported_languages.items[i], cfg->language) != 0)
-            json_array_append_new(languages, json_from_text(cfg->supported_languages.items[i]));
+    for (int i = 0; i < f->languages.count; i++)
+        json_array_append_new(languages, json_from_text(f->languages.codes[i]));
     return json_pack("{s:o, s:s, s:o, s:o, s:i, s:s, s:o, s:I, s:b}", "id", json_from_text(c->names[voice]),
                      "object", "voice", "speakers", texts(f->speakers, f->speaker_count), "languages",
                      languages, "sample_rate", cfg->sample_rate, "vocoder",

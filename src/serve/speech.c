@@ -66,6 +66,12 @@ static int refuse_busy(HttpRequest *r)
                              "too many texts are being spoken at once: try again later");
 }
 
+static int refuse_language(const SpeechJob *j, const Err *err)
+{
+    return http_answer_error(j->http, 400, j->q.language ? "language" : "input", "language_not_learned",
+                             "%s; force_language speaks it all the same", err->msg);
+}
+
 static void wake_request(void *arg) { http_wake(arg); }
 
 /* 0; or the request was answered, and *answered is its result. */
@@ -131,6 +137,7 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
                        .recording_size = j->q.recording.size,
                        .speed = j->q.speed,
                        .pitch = j->q.pitch,
+                       .wish = {j->q.language, j->q.force_language},
                        .ready = wake_request,
                        .arg = r};
     rc = talk_begin(&j->talk, s->studio, &order, err);
@@ -139,9 +146,10 @@ static SpeechJob *begin(HttpRequest *r, Server *s, int *answered, Err *err)
         rc = sound_encoder_open(&j->encoder, j->q.format, checkpoint_of(j)->cfg.sample_rate, err);
     if (!rc)
         return j;
-    *answered = rc == ERR_BUSY      ? refuse_busy(r)
-                : rc == ERR_MISSING ? http_answer_error(r, 400, "voice", NULL, "%s", err->msg)
-                                    : rc;
+    *answered = rc == ERR_BUSY       ? refuse_busy(r)
+                : rc == ERR_MISSING  ? http_answer_error(r, 400, "voice", NULL, "%s", err->msg)
+                : rc == ERR_LANGUAGE ? refuse_language(j, err)
+                                     : rc;
     return NULL;
 }
 

@@ -163,6 +163,10 @@ static int take_members(SpeechRequest *q, const json_t *o, const SpeechLimits *l
     if (!rc)
         rc = take_voice(q, o, f);
     if (!rc)
+        rc = take_text(q, &q->language, o, "language", f);
+    if (!rc)
+        rc = take_flag(&q->force_language, o, "force_language", f);
+    if (!rc)
         rc = take_format(q, o, f);
     if (!rc)
         rc = take_number(&q->speed, o, "speed", 0.25, 4, f);
@@ -224,9 +228,10 @@ static json_t *query_value(const char *name, const char *text)
         double x = strtod(text, &end);
         return !errno && *text && !*end && isfinite(x) ? json_real(x) : json_string("");
     }
-    if (strcmp(name, "details") == 0 && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0))
+    const int is_flag = strcmp(name, "details") == 0 || strcmp(name, "force_language") == 0;
+    if (is_flag && (strcmp(text, "true") == 0 || strcmp(text, "1") == 0))
         return json_true();
-    if (strcmp(name, "details") == 0 && (strcmp(text, "false") == 0 || strcmp(text, "0") == 0))
+    if (is_flag && (strcmp(text, "false") == 0 || strcmp(text, "0") == 0))
         return json_false();
     return json_string(text);
 }
@@ -234,8 +239,9 @@ static json_t *query_value(const char *name, const char *text)
 int speech_request_query(SpeechRequest *q, SpeechGet get, void *arg, const SpeechLimits *limits,
                          SpeechFault *fault)
 {
-    static const char *const names[] = {"input",         "model", "voice", "response_format",
-                                        "stream_format", "speed", "pitch", "details"};
+    static const char *const names[] = {"input",          "model",           "voice",         "language",
+                                        "force_language", "response_format", "stream_format", "speed",
+                                        "pitch",          "details"};
     *q = (SpeechRequest){.speed = 1};
     *fault = (SpeechFault){0};
     json_t *o = json_object();

@@ -17,7 +17,8 @@ typedef struct SpeechRequest {
     Block memory; /* of the strings */
     const char *input;
     size_t input_size;
-    const char *model, *voice; /* NULL: not given */
+    const char *model, *voice, *language; /* NULL: not given */
+    int force_language;
     SoundFormat format;
     double speed, pitch;
     Buf recording;

@@ -85,7 +85,10 @@ static void say_goodbye(Connection *c, const Err *err)
     static const struct {
         int code;
         const char *name;
-    } codes[] = {{ERR_BUSY, "busy"}, {ERR_MISSING, "not-found"}, {ERR_DATA, "bad-request"}};
+    } codes[] = {{ERR_BUSY, "busy"},
+                 {ERR_MISSING, "not-found"},
+                 {ERR_LANGUAGE, "not-found"},
+                 {ERR_DATA, "bad-request"}};
     const char *name = "failed";
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (err->code == codes[i].code)

@@ -22,9 +22,10 @@ typedef struct WyomingSpeech {
     int streams;  /* its text comes in chunks */
     int complete; /* all of the text is there */
     int voice, rate;
-    char *speaker;  /* NULL: the first */
-    Buf text;       /* not yet being spoken */
-    size_t scanned; /* of it, where no sentence ends */
+    char *speaker;               /* NULL: the first */
+    char language[LANGUAGE_MAX]; /* "": none was asked for */
+    Buf text;                    /* not yet being spoken */
+    size_t scanned;              /* of it, where no sentence ends */
     size_t characters;
     Talk *talk[2]; /* the one that is heard, and the next of a stream */
     int talks;

@@ -1,7 +1,6 @@
 /* wyoming_speech.c - what a connection says: which voice, its text, its sound as events. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "audio/wav.h"
 #include "base/json.h"
@@ -32,7 +31,10 @@ static json_t *voice_info(const Checkpoint *f, const char *name, const char *ver
     json_t *o = artifact(name, name, version), *speakers = json_array();
     for (int i = 0; i < f->speaker_count; i++)
         json_array_append_new(speakers, json_pack("{s:o*}", "name", json_from_text(f->speakers[i])));
-    json_object_set_new(o, "languages", json_pack("[o*]", json_from_text(f->cfg.language)));
+    json_t *languages = json_array();
+    for (int i = 0; i < f->languages.count; i++)
+        json_array_append_new(languages, json_from_text(f->languages.codes[i]));
+    json_object_set_new(o, "languages", languages);
     if (f->speaker_count > 1 || (f->speaker_count == 1 && *f->speakers[0]))
         json_object_set(o, "speakers", speakers);
     json_decref(speakers);
@@ -50,13 +52,15 @@ json_t *wyoming_info(const Studio *s, const WyomingOptions *o)
                      "wake", "mic", "snd");
 }
 
-/* Whether they name one language: "en_US" is "en-us", and a voice that speaks "en" speaks it too. */
-static int same_language(const char *a, const char *b)
+/* The language of a voice that is meant: "en_US" is "en-us", and a voice that speaks "en" speaks it too.
+ * NULL: it has none. */
+static const char *language_of(const Checkpoint *f, const char *language)
 {
-    size_t n = strcspn(a, "-_"), m = strcspn(b, "-_");
-    if (n != m || strncasecmp(a, b, n) != 0)
-        return 0;
-    return !a[n] || !b[m] || strcasecmp(a + n + 1, b + m + 1) == 0;
+    char code[LANGUAGE_MAX];
+    if (language_normalise(code, language, strlen(language)))
+        return NULL;
+    int near = language_list_near(&f->languages, code);
+    return near < 0 ? NULL : f->languages.codes[near];
 }
 
 static int find_voice(const WyomingSpeech *s, const char *name, const char *language, Err *err)
@@ -65,13 +69,15 @@ static int find_voice(const WyomingSpeech *s, const char *name, const char *lang
     char shown[80];
     Buf there = {0};
     for (int i = 0; i < count; i++) {
-        const char *speaks = checkpoint_of(s->studio, i)->cfg.language;
-        if (name ? strcmp(s->o->names[i], name) == 0 : !language || same_language(speaks, language))
+        if (name ? strcmp(s->o->names[i], name) == 0
+                 : !language || language_of(checkpoint_of(s->studio, i), language))
             return i;
     }
-    for (int i = 0; i < count; i++)
-        buf_printf(&there, "%s%s", i ? ", " : "",
-                   name ? s->o->names[i] : checkpoint_of(s->studio, i)->cfg.language);
+    for (int i = 0; i < count; i++) {
+        char languages[200];
+        language_list_show(&checkpoint_of(s->studio, i)->languages, languages, sizeof languages);
+        buf_printf(&there, "%s%s", i ? ", " : "", name ? s->o->names[i] : languages);
+    }
     utf8_show(shown, sizeof shown, name ? name : language);
     err_set(err, ERR_MISSING, name ? "there is no voice '%s'" : "no voice speaks '%s'", shown);
     err_hint(err, "there is %.300s", there.data ? there.data : "none");
@@ -95,6 +101,10 @@ static int choose_voice(WyomingSpeech *s, const WyomingEvent *e, Err *err)
     if (rc < 0)
         return rc;
     s->voice = rc;
+    /* The pipelines of Home Assistant are in "en_US" when the voice is "en-gb". What it does not speak at all
+     * is refused when it begins to. */
+    const char *own = language ? language_of(checkpoint_of(s->studio, rc), language) : "";
+    utf8_show(s->language, sizeof s->language, own ? own : language);
     s->rate = checkpoint_of(s->studio, rc)->cfg.sample_rate;
     free(s->speaker);
     s->speaker = speaker ? strdup(speaker) : NULL;
@@ -173,6 +183,7 @@ static int begin_talk(WyomingSpeech *s, Err *err)
                                  .text = s->text.data + skip,
                                  .size = n - skip,
                                  .speaker = s->speaker,
+                                 .wish = {.language = s->language},
                                  .ready = s->ready,
                                  .arg = s->arg};
         int rc = talk_begin(&s->talk[s->talks], s->studio, &order, err);

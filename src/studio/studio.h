@@ -34,8 +34,9 @@ typedef struct StudioOptions {
     int argc; /* settings on top of those in the checkpoints */
     char **argv;
     Device *device;
-    int threads;    /* on a CPU; 0: all cores */
-    int most_talks; /* begun and not closed; 0: as many as come. More are ERR_BUSY */
+    int threads;        /* on a CPU; 0: all cores */
+    int most_talks;     /* begun and not closed; 0: as many as come. More are ERR_BUSY */
+    int force_language; /* of every order's wish */
     Log *log;
 } StudioOptions;
 
@@ -53,13 +54,15 @@ typedef struct TalkOrder { /* everything is copied */
     const char *speaker;   /* NULL: the first */
     const void *recording; /* bytes of a sound file in whose voice to speak; NULL: none */
     size_t recording_size;
-    double speed, pitch;      /* as VoiceOptions; speed 0 is 1 */
+    double speed, pitch; /* as VoiceOptions; speed 0 is 1 */
+    LanguageWish wish;
     void (*ready)(void *arg); /* see talk_next; may be NULL */
     void *arg;
 } TalkOrder;
 
-/* ERR_BUSY: too many talks. ERR_MISSING: no such voice or speaker, told at once. What is wrong with the text
- * or the recording is told by talk_next. */
+/* ERR_BUSY: too many talks. ERR_MISSING: no such voice or speaker, ERR_LANGUAGE: the voice was never trained
+ * on the language (voice_language.h), told at once. What else is wrong with the text or the recording is told
+ * by talk_next. */
 int talk_begin(Talk **t, Studio *s, const TalkOrder *order, Err *err);
 
 typedef struct TalkPiece { /* lives until the next talk_next or talk_close */

@@ -33,7 +33,7 @@ struct Talk {
     Talk *previous, *next; /* of the studio's talks */
     /* The order, which stays as it is. */
     int voice;
-    char *text, *speaker;
+    char *text, *speaker, *language;
     uint8_t *recording;
     size_t recording_size;
     double speed, pitch;

@@ -76,6 +76,7 @@ static void talk_free(Talk *t)
     free(t->vector);
     free(t->text);
     free(t->speaker);
+    free(t->language);
     free(t->recording);
     free(t);
 }
@@ -112,15 +113,17 @@ static int copy_order(Talk *t, const TalkOrder *o, Err *err)
     t->arg = o->arg;
     t->text = malloc(o->size + 1);
     t->speaker = o->speaker ? strdup(o->speaker) : NULL;
+    t->language = o->wish.language ? strdup(o->wish.language) : NULL;
     t->recording = o->recording ? malloc(o->recording_size + 1) : NULL;
-    if (!t->text || (o->speaker && !t->speaker) || (o->recording && !t->recording))
+    if (!t->text || (o->speaker && !t->speaker) || (o->wish.language && !t->language) ||
+        (o->recording && !t->recording))
         return err_set(err, ERR_NOMEM, "no memory for a text of %zu bytes", o->size);
     memcpy(t->text, o->text, o->size);
     t->text[o->size] = 0;
     if (o->recording)
         memcpy(t->recording, o->recording, o->recording_size);
     t->recording_size = o->recording_size;
-    t->rest = (VoiceText){t->text, o->size};
+    t->rest = (VoiceText){t->text, o->size, t->language};
     return 0;
 }
 
@@ -129,10 +132,10 @@ static int check_order(const Studio *s, const TalkOrder *o, Err *err)
     if (o->voice < 0 || o->voice >= s->o.count)
         return err_set(err, ERR_MISSING, "there is no voice %d: there %s %d", o->voice,
                        s->o.count == 1 ? "is" : "are", s->o.count);
-    if (!o->speaker)
-        return 0;
-    int found = voice_find_speaker(voice_checkpoint(s->rooms[o->voice].voice), o->speaker, err);
-    return found < 0 ? found : 0;
+    const Checkpoint *file = voice_checkpoint(s->rooms[o->voice].voice);
+    int found = o->speaker ? voice_find_speaker(file, o->speaker, err) : 0;
+    const LanguageWish wish = {o->wish.language, o->wish.force || s->o.force_language};
+    return found < 0 ? found : voice_language_check(file, &wish, o->text, o->size, s->o.log, err);
 }
 
 int talk_begin(Talk **out, Studio *s, const TalkOrder *order, Err *err)

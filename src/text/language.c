@@ -2,6 +2,8 @@
  * is in config/languages.c. */
 #include "text/language.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -288,4 +290,54 @@ void language_choose(char out[LANGUAGE_MAX], const Config *cfg, Str column, Str 
         return;
     else
         set_code(out, cfg->language, strlen(cfg->language));
+}
+
+/* ---- the languages of a voice ---- */
+
+int language_list_find(const LanguageList *l, const char *code)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->codes[i], code) == 0)
+            return i;
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(language_voice(l->codes[i]), language_voice(code)) == 0)
+            return i;
+    return -1;
+}
+
+int language_list_near(const LanguageList *l, const char *code)
+{
+    char wanted[LANGUAGE_MAX], primary[LANGUAGE_MAX];
+    int found = language_list_find(l, code);
+    language_primary(wanted, code);
+    for (int i = 0; i < l->count && found < 0; i++) {
+        language_primary(primary, l->codes[i]);
+        if (strcmp(primary, wanted) == 0)
+            found = i;
+    }
+    return found;
+}
+
+int language_list_add(LanguageList *l, const char *code)
+{
+    int found = language_list_find(l, code);
+    if (found >= 0 || l->count == LANGUAGES_MOST)
+        return found;
+    snprintf(l->codes[l->count], LANGUAGE_MAX, "%s", code);
+    return l->count++;
+}
+
+static int compare_codes(const void *a, const void *b) { return strcmp(a, b); }
+
+void language_list_sort(LanguageList *l)
+{
+    qsort(l->codes, (size_t)l->count, sizeof *l->codes, compare_codes);
+}
+
+void language_list_show(const LanguageList *l, char *out, size_t cap)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (int i = 0; i < l->count && used < cap; i++)
+        used += (size_t)snprintf(out + used, cap - used, "%s%s", i ? ", " : "", l->codes[i]);
 }

@@ -1,4 +1,4 @@
-/* language.h - which language a line is in, and which espeak-ng voice speaks it.
+/* language.h - which language a line is in, which espeak-ng voice speaks it, and the languages of a voice.
  * Codes are lower case with a dash: "en", "en-us", "pt-br". The language column decides. Without one, the
  * setting language_detection_method does: the setting `language`, a code in the id, or the text itself
  * (script, then CLD2 among the supported languages). Threads: any. */
@@ -25,5 +25,23 @@ void language_choose(char out[LANGUAGE_MAX], const Config *cfg, Str column, Str 
 /* Used by language_choose. Return 1 and a code, or 0 if nothing was found. */
 int language_from_id(char out[LANGUAGE_MAX], const StringList *supported, Str id);
 int language_from_text(char out[LANGUAGE_MAX], const StringList *supported, const char *text, size_t n);
+
+/* Languages in a fixed order, which gives them their numbers. Plain data: it is copied and sent as it is. */
+#define LANGUAGES_MOST 128
+typedef struct LanguageList {
+    int count;
+    char codes[LANGUAGES_MOST][LANGUAGE_MAX];
+} LanguageList;
+
+/* The number of a code: of itself, or of another that the same espeak-ng voice speaks ("en", "en-us"); -1: it
+ * is not there. */
+int language_list_find(const LanguageList *l, const char *code);
+/* The same for somebody who asks: "en-gb" is happy with "en", and "en" with "en-gb". */
+int language_list_near(const LanguageList *l, const char *code);
+/* Its number, after it was added where it was missing; -1: the list is full. */
+int language_list_add(LanguageList *l, const char *code);
+void language_list_sort(LanguageList *l);
+/* "de, en" */
+void language_list_show(const LanguageList *l, char *out, size_t cap);
 
 #endif

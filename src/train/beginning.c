@@ -302,6 +302,44 @@ static int adopt_statistics(Trainer *t, const Checkpoint *v, Err *err)
     return 0;
 }
 
+/* --- languages --- */
+
+void trainer_take_languages(Trainer *t, const LanguageList *languages)
+{
+    corpus_take_languages(&t->train, languages);
+    if (t->o.validation)
+        corpus_take_languages(&t->held_out, languages);
+}
+
+/* Those of the weights keep their numbers; those that the texts add come behind them. v NULL: all begins
+ * here. A run that is resumed keeps the network it has. */
+static int settle_languages(Trainer *t, const Checkpoint *v, Err *err)
+{
+    const LanguageList *found = t->train.found_languages;
+    const int resumed = t->begins == BEGINS_RESUMED;
+    char names[200];
+    LanguageList list = {0};
+    if (v && (v->language_input || (resumed && v->knows_languages)))
+        list = v->languages;
+    for (int i = 0; i < found->count; i++)
+        if (language_list_add(&list, found->codes[i]) < 0)
+            return err_set(err, ERR_DATA, "the voice would have more than %d languages", LANGUAGES_MOST);
+    t->languages = resumed ? v->language_input : list.count;
+    trainer_take_languages(t, &list);
+    language_list_show(&list, names, sizeof names);
+    if (resumed && v->language_input && list.count > v->language_input) {
+        err_set(err, ERR_CONFIG,
+                "the texts are in languages that %s has not learned: with them it would have %s", v->path,
+                names);
+        return err_hint(err, "--init-from %s with another --checkpoint-dir begins a voice that has them too",
+                        v->path);
+    }
+    if (list.count > 1)
+        log_info(t->log, "%d languages: %s%s", list.count, names,
+                 t->languages ? "" : "; the network of this run began without telling them apart");
+    return 0;
+}
+
 /* --- before the data are prepared --- */
 
 int trainer_check(int *batch, const Config *cfg, int ranks, Err *err)
@@ -340,6 +378,9 @@ int beginning_open(Trainer *t, Err *err)
     t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .batch = t->o.batch};
     choice_begin(&t->state.choice);
     int rc = choose(t, err);
+    const int voice = cfg->network != NETWORK_VOCODER;
+    if (!rc && t->begins == BEGINS_NEW && voice)
+        return settle_languages(t, NULL, err);
     if (rc || t->begins == BEGINS_NEW)
         return rc;
     int resumed = t->begins == BEGINS_RESUMED;
@@ -349,7 +390,9 @@ int beginning_open(Trainer *t, Err *err)
         return err_prefix(err, "--init-from");
     if (!rc)
         rc = resumed ? check_resumed(t, v, err) : check_given(t, v, err);
-    return rc || cfg->network == NETWORK_VOCODER ? rc : adopt_statistics(t, v, err);
+    if (!rc && voice)
+        rc = settle_languages(t, v, err);
+    return rc || !voice ? rc : adopt_statistics(t, v, err);
 }
 
 /* Weights and moments travel through the snapshot's memory, which nobody uses yet. */
@@ -357,10 +400,11 @@ static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
 {
     float *const *flat = t->snapshot.flat;
     const int resumed = t->begins == BEGINS_RESUMED;
-    int rc = 0;
-    for (int g = 0; g < CHECKPOINT_GROUPS && !rc; g++)
-        if (resumed || g == CHECKPOINT_WEIGHTS)
-            rc = checkpoint_params(v, engine_model(t->engine), (CheckpointGroup)g, flat[g], err);
+    const Model *m = engine_model(t->engine);
+    int rc =
+        resumed ? 0 : checkpoint_first_params(v, m, (uint64_t)t->cfg->seed, flat[CHECKPOINT_WEIGHTS], err);
+    for (int g = 0; g < CHECKPOINT_GROUPS && resumed && !rc; g++)
+        rc = checkpoint_params(v, m, (CheckpointGroup)g, flat[g], err);
     if (!rc)
         rc = engine_load(t->engine, flat[CHECKPOINT_WEIGHTS], resumed ? flat[CHECKPOINT_MOMENTS1] : NULL,
                          resumed ? flat[CHECKPOINT_MOMENTS2] : NULL, &t->state.guard, err);

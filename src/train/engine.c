@@ -51,6 +51,7 @@ static int find_shape(Engine *e, const EngineShape *s, Err *err)
                      .text_length = (int32_t *)(void *)(b + l->text_length),
                      .mel_length = (int32_t *)(void *)(b + l->mel_length),
                      .reference = (int32_t *)(void *)(b + l->reference),
+                     .language = (int32_t *)(void *)(b + l->language),
                      .mel = (float *)(void *)(b + l->mel),
                      .pitch = (float *)(void *)(b + l->pitch),
                      .samples = (float *)(void *)(b + l->samples)};

@@ -46,8 +46,8 @@ typedef struct Engine Engine;
 typedef struct EngineOptions {
     const Config *cfg;
     Device *device;
-    EngineShape largest; /* of any batch */
-    int symbols;
+    EngineShape largest;    /* of any batch */
+    int symbols, languages; /* as model_open */
     int training;
     Ranks *ranks; /* whose gradients are summed; NULL: this process is alone */
     Log *log;

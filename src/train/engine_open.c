@@ -59,7 +59,7 @@ int engine_plan(EnginePlan *p, const EngineOptions *o, Err *err)
         return err_set(err, ERR_NOMEM, "no memory to plan");
     e->o = *o;
     e->ops = ops_table(o->device, o->cfg->mixed_precision, err);
-    int rc = e->ops ? model_open(&e->m, o->cfg, o->symbols, err) : err->code;
+    int rc = e->ops ? model_open(&e->m, o->cfg, o->symbols, o->languages, err) : err->code;
     if (!rc) {
         size_blocks(e);
         *p = (EnginePlan){e->weight_bytes, e->activation_bytes, e->bytes, e->m.params.numbers};
@@ -75,7 +75,7 @@ uint64_t engine_plan_synthesis(const EngineOptions *o, const SynthesisLimits *li
     Model m;
     Err err = {0};
     const Ops *ops = ops_table(o->device, o->cfg->mixed_precision, &err);
-    if (!ops || model_open(&m, o->cfg, o->symbols, &err))
+    if (!ops || model_open(&m, o->cfg, o->symbols, o->languages, &err))
         return 0;
     uint64_t bytes = o->cfg->network == NETWORK_VOCODER ? vocoder_bytes(&m, ops, limits->frames)
                                                         : synthesiser_bytes(&m, ops, limits);
@@ -115,7 +115,7 @@ static int open_ops(Engine *e, Err *err)
     const Ops *ops = ops_table(d, cfg->mixed_precision, err);
     if (!ops)
         return err->code;
-    int rc = model_open(&e->m, cfg, e->o.symbols, err);
+    int rc = model_open(&e->m, cfg, e->o.symbols, e->o.languages, err);
     if (!rc)
         rc = d->ops->stream_open(d, &e->stream, "step", err);
     if (rc)

@@ -260,7 +260,8 @@ int samples_open(Trainer *t, Err *err)
         return rc;
     t->sample_tokens = mem_calloc((size_t)texts->count, sizeof *t->sample_tokens);
     t->sample_counts = mem_calloc((size_t)texts->count, sizeof *t->sample_counts);
-    if (!t->sample_tokens || !t->sample_counts)
+    t->sample_languages = mem_calloc((size_t)texts->count, sizeof *t->sample_languages);
+    if (!t->sample_tokens || !t->sample_counts || !t->sample_languages)
         rc = err_set(err, ERR_NOMEM, "no memory for %d texts", texts->count);
     for (int i = 0; i < texts->count && !rc; i++) {
         const char *text = texts->items[i];
@@ -278,6 +279,8 @@ int samples_open(Trainer *t, Err *err)
         }
         for (int k = 0; k < n; k++)
             tokens[k] = ((const uint16_t *)(const void *)r.tokens.data)[k];
+        int language = language_list_near(&t->train.languages, r.language);
+        t->sample_languages[t->samples] = language < 0 ? 0 : language;
         t->sample_tokens[t->samples] = tokens;
         t->sample_counts[t->samples++] = n;
     }
@@ -292,6 +295,7 @@ void samples_close(Trainer *t)
         free(t->sample_tokens[i]);
     free(t->sample_tokens);
     free(t->sample_counts);
+    free(t->sample_languages);
     sound_close(t->sound);
 }
 
@@ -321,7 +325,10 @@ int samples_speak(Trainer *t, Err *err)
     for (int i = 0; i < t->samples && !rc; i++) {
         Speech s;
         char tag[32], name[40];
-        SynthesisText text = {.tokens = t->sample_tokens[i], .count = t->sample_counts[i], .voice = voice};
+        SynthesisText text = {.tokens = t->sample_tokens[i],
+                              .count = t->sample_counts[i],
+                              .voice = voice,
+                              .language = t->sample_languages[i]};
         rc = synthesiser_speak(t->synthesiser, &s, &text, 1, err);
         /* Durations that run away early on, or clips that are all much shorter than the text: no reason to
          * end a training. */

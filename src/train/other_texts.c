@@ -48,6 +48,7 @@ static int takes(OtherTexts *o, const Corpus *c, uint32_t item, const Text *text
     if (!text || text->tokens > c->lengths[item].frames)
         return 0;
     o->corpus.items[item].text_entry = c->items[text->item].text_entry;
+    o->corpus.items[item].language = c->items[text->item].language;
     o->corpus.lengths[item].tokens = text->tokens;
     o->changed[item] = 1;
     return 1;

@@ -108,8 +108,12 @@ static int plan_batch(TrainPlan *p, const TrainerOptions *o, int rows, int all, 
     validation_config(&val, &cfg);
     memset(p, 0, sizeof *p);
     p->shape = corpus_shape(&cfg, ranks_count(o->ranks), o->train, o->validation);
-    EngineOptions e = {
-        .cfg = &cfg, .device = o->model, .largest = p->shape, .symbols = tokens_count(), .training = 1};
+    EngineOptions e = {.cfg = &cfg,
+                       .device = o->model,
+                       .largest = p->shape,
+                       .symbols = tokens_count(),
+                       .languages = o->train->languages.count,
+                       .training = 1};
     EnginePlan ep;
     int rc = engine_plan(&ep, &e, err);
     if (rc)

@@ -49,6 +49,7 @@ struct Trainer {
     int leads;              /* rank 0, or alone: it writes, listens and reports */
     Corpus train, held_out; /* views of the caller's, with the statistics that the weights expect */
     double *statistics;     /* [2, n_mels] of a checkpoint; NULL: those of the corpus */
+    int languages;          /* that the network tells apart; the corpora list them */
     Beginning begins;
     Checkpoint begun_with; /* open until its weights are loaded */
     const Config *cfg;
@@ -105,7 +106,7 @@ struct Trainer {
     Stats exposed;                  /* seconds of a step in which it waited for the sum over ranks */
     int stopped, early, gave_up, event_failed, checkpoint_failed;
     int32_t **sample_tokens; /* of text2audio_texts */
-    int *sample_counts;
+    int *sample_counts, *sample_languages;
     int samples;
 };
 
@@ -116,6 +117,8 @@ double trainer_rate(const Trainer *t, int64_t step);
  * memory for it, loads the weights. */
 int beginning_open(Trainer *t, Err *err);
 int beginning_load(Trainer *t, Err *err);
+/* The corpora number their languages as the voice does. */
+void trainer_take_languages(Trainer *t, const LanguageList *languages);
 
 /* report.c */
 void report_start(Trainer *t);

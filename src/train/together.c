@@ -94,6 +94,8 @@ typedef struct Start {
     TrainState state;
     int has_statistics;
     double pitch_mean, pitch_deviation;
+    int languages; /* that the network tells apart */
+    LanguageList names;
 } Start;
 
 /* The normalisation of a checkpoint, which the others have not read. */
@@ -131,12 +133,16 @@ int together_open(Trainer *t, Err *err)
     s.has_statistics = t->statistics != NULL;
     s.pitch_mean = t->train.statistics.pitch_mean;
     s.pitch_deviation = t->train.statistics.pitch_deviation;
+    s.languages = t->languages;
+    s.names = t->train.languages;
     if (!rc)
         rc = ranks_broadcast(t->o.ranks, &s, sizeof s, 0, err);
     if (rc)
         return rc;
     t->begins = s.begins;
     t->state = s.state;
+    t->languages = s.languages;
+    trainer_take_languages(t, &s.names);
     return s.has_statistics ? take_statistics(t, &s, err) : 0;
 }
 

@@ -24,6 +24,7 @@ static int open_network(Trainer *t, Err *err)
                        .device = t->o.model,
                        .largest = t->plan.shape,
                        .symbols = tokens_count(),
+                       .languages = t->languages,
                        .training = 1,
                        .ranks = t->o.ranks,
                        .log = t->log};
@@ -175,8 +176,6 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
     if (!t->o.batch && trainer_check(&t->o.batch, t->cfg, ranks_count(o->ranks), &later))
         log_debug(t->log, "the batch of the run: %s", later.msg);
     int rc = train_plan(&t->plan, &t->o, err);
-    if (!rc)
-        rc = open_network(t, err);
     /* The writer takes a lock on the folder: from here on no other run writes to it. */
     if (!rc && t->leads)
         rc =
@@ -185,6 +184,9 @@ int trainer_open(Trainer **out, const TrainerOptions *o, Err *err)
         rc = beginning_open(t, err);
     if (!rc)
         rc = together_open(t, err);
+    /* What the network tells apart follows from what the run begins with. */
+    if (!rc)
+        rc = open_network(t, err);
     if (!rc)
         rc = open_snapshot(t, err);
     if (!rc && t->leads)

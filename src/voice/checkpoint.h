@@ -95,6 +95,11 @@ typedef struct Checkpoint {
     char mel[33];                       /* config_mel_hash of the mels it knows, in hexadecimal digits */
     char **speakers;                    /* [speaker_count] */
     int speaker_count;
+    char language[LANGUAGE_MAX]; /* of lines that name none, by its own settings */
+    LanguageList languages;      /* of the texts it was trained on; of an older file `language` alone */
+    int knows_languages;         /* 0: an older file */
+    int language_input;          /* how many of them its network tells apart: all, or 0 */
+    ScriptSet scripts;           /* of the texts it was trained on; empty in an older file */
 } Checkpoint;
 /* what, dir: as checkpoint_find. argv: settings that win over those in the file. ERR_FORMAT for files of
  * another kind, with what they are. A failed one is closed. */
@@ -119,6 +124,9 @@ int checkpoint_same(const char *path, const Config *was, const Config *is, Err *
  * ERR_CONFIG names the first tensor that is missing or of another shape, ERR_DATA the first number that is
  * not finite. */
 int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group, float *flat, Err *err);
+/* The weights for a network that is to learn more languages than the file has: first values, then all that
+ * the file holds. Errors as above. */
+int checkpoint_first_params(const Checkpoint *v, const Model *m, uint64_t seed, float *flat, Err *err);
 /* The state to resume from; ERR_FORMAT where it is not whole. An older file knows the lowest loss as that of
  * the best. */
 int checkpoint_state(const Checkpoint *v, TrainState *state, Err *err);

@@ -144,12 +144,14 @@ static int read_config(Checkpoint *v, const char *text, Err *err)
     if (rc)
         return rc;
     v->has_cfg = 1;
+    snprintf(v->language, sizeof v->language, "%s", v->cfg.language);
     if (!v->argc)
         return 0;
     Config was;
     rc = config_read(&was, v->path, text, strlen(text), 0, NULL, err);
     if (rc)
         return rc;
+    snprintf(v->language, sizeof v->language, "%s", was.language);
     rc = checkpoint_same(v->path, &was, &v->cfg, err);
     config_close(&was);
     return rc;
@@ -239,6 +241,46 @@ static int read_speakers(Checkpoint *v, const char *text, Err *err)
         rc = err_set(err, ERR_NOMEM, "no memory for the names of %zu speakers", n);
     json_decref(all);
     return rc;
+}
+
+/* --- languages --- */
+
+static char *write_languages(const CheckpointSource *s)
+{
+    const Corpus *c = s->corpus;
+    json_t *codes = json_array(), *scripts = json_array();
+    int failed = 0;
+    for (int i = 0; i < c->languages.count; i++)
+        failed |= json_array_append_new(codes, json_string(c->languages.codes[i]));
+    for (int i = 0; i < c->scripts->count; i++)
+        failed |= json_array_append_new(scripts, json_string(script_short_name(c->scripts->scripts[i])));
+    return dump(json_pack("{s:o, s:o}", "codes", codes, "scripts", scripts), failed, 0);
+}
+
+/* Their order is that of the network's vectors. Older files say only what lines without a language are in. */
+static int read_languages(Checkpoint *v, const char *text, Err *err)
+{
+    json_t *o = load(text), *item;
+    size_t i;
+    const TensorView *vectors = checkpoint_tensor(v, "text.languages");
+    json_array_foreach(json_object_get(o, "codes"), i, item)
+    {
+        const char *code = json_string_value(item);
+        if (code && i < LANGUAGES_MOST)
+            snprintf(v->languages.codes[v->languages.count++], LANGUAGE_MAX, "%s", code);
+    }
+    json_array_foreach(json_object_get(o, "scripts"), i, item)
+    {
+        if (json_is_string(item))
+            script_add(&v->scripts, script_by_name(json_string_value(item)));
+    }
+    json_decref(o);
+    v->knows_languages = v->languages.count > 0;
+    if (!v->knows_languages)
+        language_list_add(&v->languages, v->language);
+    if (vectors)
+        v->language_input = v->languages.count;
+    return vectors && !v->knows_languages ? checkpoint_foreign(v, "no list of its languages", err) : 0;
 }
 
 /* --- pitch --- */
@@ -348,6 +390,11 @@ static const CheckpointEntry entries[] = {
     {"symbols", write_symbols, read_symbols,
      "version and code points of the symbol table, in the order of the ids"},
     {"speakers", write_speakers, read_speakers, "names, in the order of their numbers"},
+    {"languages", write_languages, read_languages,
+     "`{\"codes\": [...], \"scripts\": [...]}`: languages of the texts, in the order of the rows of "
+     "`text.languages`, and the scripts (ISO 15924) that they are written in; files without it are of a "
+     "voice "
+     "that speaks the `language` of its settings"},
     {"pitch", write_pitch, read_pitch, "mean and deviation of log F0"},
     {"longest", write_longest, read_longest,
      "`{\"text\": N, \"frames\": N}`: symbols of the longest text and frames of the longest clip it learns "

@@ -247,37 +247,64 @@ static void widen(float *out, const TensorView *t, int64_t count)
         out[i] = bf16_to_float(from[i]);
 }
 
+/* Finished voices, and those of old, have no critics: new ones begin to learn. */
+static int is_critic(const Param *p) { return strncmp(p->name, "critic.", 7) == 0; }
+
+static int take_param(const Checkpoint *v, const Param *p, CheckpointGroup group, float *flat, Err *err)
+{
+    char name[CHECKPOINT_NAME_SIZE];
+    snprintf(name, sizeof name, "%s%s", checkpoint_group(group)->prefix, p->name);
+    const TensorView *t = checkpoint_tensor(v, name);
+    if (!t && is_critic(p))
+        return 0;
+    if (!t || !same_shape(t, p)) {
+        err_set(err, ERR_CONFIG,
+                "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",
+                v->path, name, t ? "of another shape" : "not there", (long long)p->shape[0],
+                (long long)p->shape[1], (long long)p->shape[2]);
+        return err_hint(err, "keep the sizes of the network as they were; a new network begins in "
+                             "another --checkpoint-dir");
+    }
+    widen(flat + p->offset, t, p->count);
+    return check_finite(v, name, flat + p->offset, (size_t)p->count * sizeof *flat, err);
+}
+
+static int check_length(const Checkpoint *v, Err *err)
+{
+    return file_lost(&v->file.map)
+               ? err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", v->path)
+               : 0;
+}
+
 /* Gaps between parameters stay zero, as in the memory of the network. */
 int checkpoint_params(const Checkpoint *v, const Model *m, CheckpointGroup group, float *flat, Err *err)
 {
+    int rc = 0;
     memset(flat, 0, (size_t)m->params.size * sizeof *flat);
-    for (int i = 0; i < m->params.count; i++) {
+    for (int i = 0; i < m->params.count && !rc; i++) {
         const Param *p = &m->params.items[i];
-        char name[CHECKPOINT_NAME_SIZE];
-        snprintf(name, sizeof name, "%s%s", checkpoint_group(group)->prefix, p->name);
-        const TensorView *t = checkpoint_tensor(v, name);
-        /* Finished voices, and those of old, have no critics: new ones begin to learn. */
-        if (!t && strncmp(p->name, "critic.", 7) == 0) {
-            if (group == CHECKPOINT_WEIGHTS)
-                param_initialise(p, flat + p->offset, (uint64_t)m->cfg.seed);
-            continue;
-        }
-        if (!t || !same_shape(t, p)) {
-            err_set(err, ERR_CONFIG,
-                    "%s: %s is %s, but the network of these settings has it with %lld x %lld x %lld numbers",
-                    v->path, name, t ? "of another shape" : "not there", (long long)p->shape[0],
-                    (long long)p->shape[1], (long long)p->shape[2]);
-            return err_hint(err, "keep the sizes of the network as they were; a new network begins in "
-                                 "another --checkpoint-dir");
-        }
-        widen(flat + p->offset, t, p->count);
-        int rc = check_finite(v, name, flat + p->offset, (size_t)p->count * sizeof *flat, err);
-        if (rc)
-            return rc;
+        if (group == CHECKPOINT_WEIGHTS && is_critic(p))
+            param_initialise(p, flat + p->offset, (uint64_t)m->cfg.seed);
+        rc = take_param(v, p, group, flat, err);
     }
-    if (file_lost(&v->file.map))
-        return err_set(err, ERR_IO, "%s became shorter while it was read, or its disk failed", v->path);
-    return 0;
+    return rc ? rc : check_length(v, err);
+}
+
+/* Languages of the file come first in the network's list: their vectors are the first rows of its. */
+int checkpoint_first_params(const Checkpoint *v, const Model *m, uint64_t seed, float *flat, Err *err)
+{
+    int rc = 0;
+    params_initialise(&m->params, flat, seed);
+    for (int i = 0; i < m->params.count && !rc; i++) {
+        Param p = m->params.items[i];
+        if (m->languages && p.offset == m->at.languages) {
+            p.count = p.count / p.shape[0] * v->language_input;
+            p.shape[0] = v->language_input;
+        }
+        if (p.count)
+            rc = take_param(v, &p, CHECKPOINT_WEIGHTS, flat, err);
+    }
+    return rc ? rc : check_length(v, err);
 }
 
 /* A file without a state speaks, but cannot resume; numbers below zero are damage. */

@@ -175,7 +175,7 @@ static int take_room(Export *e, Err *err)
     for (int i = 0; i < NETWORKS && files[i]; i++) {
         Config finished = files[i]->cfg;
         finished.critic_dim = 0; /* critics are a part of the training */
-        int rc = model_open(&e->networks[i], &finished, tokens_count(), err);
+        int rc = model_open(&e->networks[i], &finished, tokens_count(), files[i]->language_input, err);
         if (rc)
             return rc;
         e->room += e->networks[i].params.count + checkpoint_field_count();

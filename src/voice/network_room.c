@@ -9,15 +9,15 @@
 #include "text/tokens.h"
 
 /* The network's description, and the ops on a stream of their own. */
-static int open_ops(NetworkRoom *r, const Config *cfg, int threads, Err *err)
+static int open_ops(NetworkRoom *r, const Checkpoint *file, int threads, Err *err)
 {
     Device *d = r->device;
-    const Ops *ops = ops_table(d, cfg->mixed_precision, err);
+    const Ops *ops = ops_table(d, file->cfg.mixed_precision, err);
     if (!ops)
         return err->code;
-    Config speaking = *cfg;
+    Config speaking = file->cfg;
     speaking.critic_dim = 0; /* whoever speaks needs no critics */
-    int rc = model_open(&r->m, &speaking, tokens_count(), err);
+    int rc = model_open(&r->m, &speaking, tokens_count(), file->language_input, err);
     if (!rc)
         rc = d->ops->stream_open(d, &r->stream, "speak", err);
     if (rc)
@@ -68,7 +68,7 @@ int network_room_open(NetworkRoom *r, const Checkpoint *file, const NetworkRoom 
 {
     memset(r, 0, sizeof *r);
     r->device = device;
-    int rc = open_ops(r, &file->cfg, threads, err);
+    int rc = open_ops(r, file, threads, err);
     if (!rc)
         rc = take_memory(r, lender, err);
     if (!rc && !lender)

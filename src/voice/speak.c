@@ -67,7 +67,8 @@ int speak_item(Synthesiser *s, Speech *out, const Config *cfg, const Corpus *c, 
     memset(out, 0, sizeof *out);
     if (!rc && cfg->use_voice_conditioning)
         rc = speaker_voice_or_first(s, voice, clips, c->items[item].speaker, cfg->speaker_embedding_dim, err);
-    SynthesisText text = {.tokens = tokens, .voice = voice};
+    SynthesisText text = {
+        .tokens = tokens, .voice = voice, .language = c->language_number[c->items[item].language]};
     if (!rc)
         text.count = item_tokens(tokens, c, item, most);
     if (!rc && !text.count)

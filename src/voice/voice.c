@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "text/text.h"
 #include "voice/vocoder_file.h"
+#include "voice/voice_language.h"
 
 /* A few words: more would take longer than they save whoever has one sentence to say. */
 #define WARM_UP_SYMBOLS 40
@@ -123,7 +124,10 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
 
 int voice_read(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err)
 {
-    return voice_text_next(text, part, v->text, voice_most_symbols(&v->file), left_out, v->o.log, err);
+    char column[LANGUAGE_MAX];
+    voice_language_column(column, &v->file, text->language);
+    return voice_text_next(text, part, v->text, column, voice_most_symbols(&v->file), left_out, v->o.log,
+                           err);
 }
 
 /* Not more than one part is computed, so that the first can be heard while the next is made. */
@@ -230,11 +234,11 @@ static int say_part(Voice *v, Saying *s, int more, Err *err)
 /* Times are summed part by part. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err)
 {
-    VoiceText rest = {text, size};
+    VoiceText rest = {text, size, v->o.wish.language};
     Saying s = {.out = out, .sink = sink, .arg = arg, .begun = clock_now()};
-    int rc;
+    int rc = voice_language_check(&v->file, &v->o.wish, text, size, v->o.log, err);
     memset(out, 0, sizeof *out);
-    for (;;) {
+    while (!rc) {
         VoicePart part;
         rc = voice_next(v, &rest, &part, &out->left_out, err);
         if (rc != 1)

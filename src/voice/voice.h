@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "voice/checkpoint.h"
 #include "voice/sound.h"
+#include "voice/voice_language.h"
 #include "voice/voice_network.h"
 #include "voice/voice_text.h"
 
@@ -27,6 +28,7 @@ typedef struct VoiceOptions {
     int iterations;      /* of Griffin-Lim, alone or behind a vocoder; as SoundOptions.iterations */
     double speed;        /* 1: as learned */
     double pitch;        /* semitones, up or down */
+    LanguageWish wish;   /* of voice_say */
     int rows;            /* of the network: parts that can be spoken at once; 0: 1 */
     int threads;         /* on a CPU; 0: all cores */
     Log *log;
@@ -69,7 +71,8 @@ typedef struct Spoken {
 } Spoken;
 /* Called with every piece of a part's sound as soon as it can be heard. Not 0: stop, and return it. */
 typedef int (*VoiceSink)(void *arg, const VoicePart *part, const float *samples, int64_t count, Err *err);
-/* sink NULL: the samples are collected in out; otherwise out->samples stays NULL. */
+/* sink NULL: the samples are collected in out; otherwise out->samples stays NULL. Errors as
+ * voice_language_check has them, before anything is spoken. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err);
 /* Adds a part with so many samples to the counts and to `said`. */
 int spoken_add(Spoken *out, const VoicePart *part, int64_t count, Err *err);

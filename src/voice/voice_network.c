@@ -14,6 +14,7 @@
 #include "text/tokens.h"
 #include "voice/network_room.h"
 #include "voice/speak.h"
+#include "voice/voice_language.h"
 
 /* Tokens spoken at once; fewer where max_text_length is less, or where none so long was learned from. */
 #define LONGEST_TEXT 400
@@ -234,6 +235,7 @@ int voice_network_speak(VoiceNetwork *n, VoicePart *const *parts, const VoiceMan
         n->texts[i] = (SynthesisText){.tokens = parts[i]->tokens,
                                       .count = parts[i]->symbols,
                                       .voice = manners[i].vector,
+                                      .language = voice_language_number(f, parts[i]->language),
                                       .speed = manners[i].speed,
                                       .pitch = normaliser_pitch_shift(manners[i].pitch, f->pitch_deviation)};
     int rc = synthesiser_speak(n->synthesiser, n->speeches, n->texts, rows, err);

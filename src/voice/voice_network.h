@@ -16,9 +16,10 @@
 typedef struct VoicePart {
     int32_t *tokens; /* [symbols] */
     int symbols;
-    char *said;    /* the text as it was spoken: numbers and abbreviations in words */
-    float *mel;    /* [frames, n_mels] log mel; NULL until it is spoken */
-    Speech speech; /* durations, pitch, energy; its own mel is gone */
+    char *said;                  /* the text as it was spoken: numbers and abbreviations in words */
+    char language[LANGUAGE_MAX]; /* that it was read in */
+    float *mel;                  /* [frames, n_mels] log mel; NULL until it is spoken */
+    Speech speech;               /* durations, pitch, energy; its own mel is gone */
     int64_t frames;
     double pause;                     /* seconds of silence behind it when more follows */
     double text_seconds, mel_seconds; /* time it took */

@@ -14,7 +14,8 @@
 typedef struct Reader {
     TextEngine *engine;
     TextResult result;
-    int most; /* symbols of a part */
+    const char *column; /* the language, or "" */
+    int most;           /* symbols of a part */
     int *left_out;
     Log *log;
 } Reader;
@@ -79,6 +80,7 @@ static int keep(VoicePart *part, const TextResult *r, int count, Err *err)
         return err_set(err, ERR_NOMEM, "no memory for %d tokens", count);
     for (int i = 0; i < count; i++)
         part->tokens[i] = tokens[i];
+    memcpy(part->language, r->language, sizeof part->language);
     part->symbols = count;
     return READ;
 }
@@ -88,7 +90,8 @@ static int read_piece(Reader *d, VoicePart *part, const char *p, size_t n, Err *
 {
     TextResult *r = &d->result;
     double from = clock_now();
-    RejectReason why = text_process(d->engine, r, (Str){p, n}, (Str){"", 0}, (Str){"", 0});
+    RejectReason why =
+        text_process(d->engine, r, (Str){p, n}, (Str){d->column, (uint32_t)strlen(d->column)}, (Str){"", 0});
     part->text_seconds += clock_now() - from;
     int count = (int)(r->tokens.size / sizeof(uint16_t));
     /* A line of dashes, a lone mark: the rest is spoken. */
@@ -136,10 +139,10 @@ static int read_sentence(Reader *d, VoicePart *part, const char *p, size_t *n, E
     }
 }
 
-int voice_text_next(VoiceText *text, VoicePart *part, TextEngine *engine, int most, int *left_out, Log *log,
-                    Err *err)
+int voice_text_next(VoiceText *text, VoicePart *part, TextEngine *engine, const char *column, int most,
+                    int *left_out, Log *log, Err *err)
 {
-    Reader d = {.engine = engine, .most = most, .left_out = left_out, .log = log};
+    Reader d = {.engine = engine, .column = column, .most = most, .left_out = left_out, .log = log};
     int rc = NOTHING_TO_SAY;
     memset(part, 0, sizeof *part);
     skip_blanks(text);

@@ -15,15 +15,16 @@
 typedef struct VoiceText {
     const char *p; /* UTF-8 */
     size_t n;
+    const char *language; /* as LanguageWish has it */
 } VoiceText;
 
 /* Bytes of the first sentence of a text, or all of it; its mark counts when a blank or the end follows. */
 size_t voice_text_sentence(const char *p, size_t n);
 
-/* Reads the next part: 1 and *part with its tokens, but no mel; 0 at the end; or an error. most: symbols that
- * are spoken at once. Pieces that cannot be spoken, and words too long for that, are warned of and counted in
- * *left_out. */
-int voice_text_next(VoiceText *text, VoicePart *part, TextEngine *engine, int most, int *left_out, Log *log,
-                    Err *err);
+/* Reads the next part: 1 and *part with its tokens, but no mel; 0 at the end; or an error. column: the
+ * language it is read in, "" where the engine decides. most: symbols that are spoken at once. Pieces that
+ * cannot be spoken, and words too long for that, are warned of and counted in *left_out. */
+int voice_text_next(VoiceText *text, VoicePart *part, TextEngine *engine, const char *column, int most,
+                    int *left_out, Log *log, Err *err);
 
 #endif

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """The network of docs/MODEL.md in PyTorch, written from that page, and the golden files made with it (needs torch, numpy, safetensors).
 
-usage: model.py [--check]                                       model.safetensors and model_plain.safetensors beside this script
-       model.py --output FILE [--size test|plain-test|nano|tiny] [--seed N] [--set KEY=VALUE]... [--check]
+usage: model.py [--check]                                       model.safetensors, model_plain.safetensors and model_languages.safetensors
+       model.py --output FILE [--size test|plain-test|languages-test|nano|tiny] [--seed N] [--set KEY=VALUE]... [--check]
 
 Random weights (every bias, norm and position scale too) and a random padded batch go in; losses, outputs, gradients and ten
 steps of AdamW come out, computed in float64 and written as float32. Outputs are 0 where the loss does not look. test has a voice and
-style tokens, plain-test neither of them, Huber for L1 and other widths. The best alignment of every row is clear at each of the steps (by MARGIN
+style tokens, plain-test neither of them, Huber for L1 and other widths, languages-test three languages. The best alignment of every row is clear at each of the steps (by MARGIN
 of the sum of the scores' sizes along it, so that float32 finds the same); seeds that fall short are passed over, and metadata names the one taken.
 --check writes nothing: gradients against finite differences, the search against all alignments, rubbish as padding changes nothing, and
 FILE holds the same numbers.
 
-In the file:  batch.*  param.NAME  grad.NAME   and the metadata config (YAML), symbols, seed and the settings of AdamW
+In the file:  batch.*  param.NAME  grad.NAME   and the metadata config (YAML), symbols, languages, seed and the settings of AdamW
   loss.terms [5] mel, align, duration, pitch, energy;  loss.total [1];  losses [10] of the steps
   out.durations int32 [B, T], out.symbol_pitch, out.symbol_energy [B, T] of the clip;  out.mu [B, T, n], out.traits [B, T, 3], out.mel [B, M, n]
 """
@@ -38,10 +38,11 @@ TEST = dict(NANO, text_encoder_dim=16, text_encoder_layers=2, audio_encoder_dim=
             speaker_embedding_dim=8, gst_num_style_tokens=3, gst_num_heads=2, predictor_dim=20, feed_forward_ratio=2, n_mels=10)
 PLAIN_TEST = dict(TEST, text_encoder_dim=24, text_encoder_layers=1, text_encoder_heads=3, decoder_dim=16, decoder_layers=2, predictor_dim=12,
                   feed_forward_ratio=3, n_mels=9, use_voice_conditioning=False)
-SIZES = {"test": TEST, "plain-test": PLAIN_TEST, "nano": NANO, "tiny": TINY}
+LANGUAGES_TEST = dict(PLAIN_TEST, languages=3)
+SIZES = {"test": TEST, "plain-test": PLAIN_TEST, "languages-test": LANGUAGES_TEST, "nano": NANO, "tiny": TINY}
 TRAINING = dict(mel_loss="l1", huber_delta=1.0, mel_loss_weight=1.0, align_loss_weight=1.0, duration_loss_weight=1.0, pitch_loss_weight=0.5,
                 energy_loss_weight=0.5)
-FILES = {"model.safetensors": "test", "model_plain.safetensors": "plain-test"}
+FILES = {"model.safetensors": "test", "model_plain.safetensors": "plain-test", "model_languages.safetensors": "languages-test"}
 
 
 def within(length, size):
@@ -182,22 +183,24 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(Layer(ops, c, self.width, c[name + "_heads"]) for _ in range(c[name + "_layers"]))
         self.norm = nn.LayerNorm(self.width)
 
-    def stack(self, x, length):
+    def stack(self, x, length, added=0):
         real = within(length, x.shape[1])
-        x = F.dropout(x + self.position * self.ops.positions(x.shape[1], self.width, x), self.dropout, self.training)
+        x = F.dropout(x + self.position * self.ops.positions(x.shape[1], self.width, x), self.dropout, self.training) + added
         for layer in self.layers:
             x = layer(x, length, real)
         return self.norm(x)
 
 
 class Text(Stack):
-    def __init__(self, ops, c, symbols):
+    def __init__(self, ops, c, symbols, languages):
         super().__init__(ops, c, "text_encoder")
         self.symbols = nn.Parameter(0.1 * torch.randn(symbols, self.width))
+        self.languages = nn.Parameter(0.1 * torch.randn(languages, self.width)) if languages else None
         self.prior = nn.Linear(self.width, c["n_mels"])
 
-    def forward(self, tokens, length):
-        return self.stack(self.ops.embedding(tokens, self.symbols), length)
+    def forward(self, tokens, length, language=None):
+        added = 0 if self.languages is None else self.languages[language][:, None]
+        return self.stack(self.ops.embedding(tokens, self.symbols), length, added)
 
 
 class Voice(Stack):
@@ -256,19 +259,19 @@ class Decoder(Stack):
 
 
 class Network(nn.Module):
-    """batch: tokens [B, T], text_length, mel_length, reference [B], mel [B, M, n], pitch [B, M]"""
+    """batch: tokens [B, T], text_length, mel_length, reference [B], mel [B, M, n], pitch [B, M]; language [B] where there are several"""
 
-    def __init__(self, config, training, symbols, ops=None):
+    def __init__(self, config, training, symbols, ops=None, languages=0):
         super().__init__()
         self.config, self.loss_config, self.ops = config, training, ops or Plain()
-        self.text = Text(self.ops, config, symbols)
+        self.text = Text(self.ops, config, symbols, languages)
         if config["use_voice_conditioning"]:
             self.voice = Voice(self.ops, config)
         self.predictor = Predictor(self.ops, config)
         self.decoder = Decoder(self.ops, config)
 
     def encode(self, batch):
-        memory = self.text(batch["tokens"], batch["text_length"])
+        memory = self.text(batch["tokens"], batch["text_length"], batch.get("language"))
         if self.config["use_voice_conditioning"]:
             frames = within(batch["mel_length"], batch["mel"].shape[1])
             voice = self.voice((batch["mel"] * frames[:, :, None]).to(memory), batch["mel_length"])[batch["reference"]]
@@ -402,6 +405,7 @@ def make(output, size, first_seed, settings, check):
     from safetensors import safe_open
     from safetensors.torch import save_file
     config = dict(SIZES[size], dropout=0)
+    languages = config.pop("languages", 0)
     training = dict(TRAINING, mel_loss_weight=1.5, align_loss_weight=0.7, duration_loss_weight=0.2, pitch_loss_weight=0.4, energy_loss_weight=0.3)
     if size == "plain-test":
         training.update(mel_loss="huber", huber_delta=0.6)
@@ -412,8 +416,10 @@ def make(output, size, first_seed, settings, check):
     symbols, optimiser = 11, dict(lr=0.002, beta1=0.9, beta2=0.98, eps=1e-8, weight_decay=0.1, clip=1.0)
     for seed in itertools.count(first_seed):
         draw = torch.Generator().manual_seed(seed)
-        network = random_weights(Network(config, training, symbols), draw)
+        network = random_weights(Network(config, training, symbols, languages=languages), draw)
         batch = random_batch(config, symbols, draw)
+        if languages:
+            batch["language"] = torch.tensor([1, 2, 0, 2, 1, 0])
         start = {k: v.clone() for k, v in network.state_dict().items()}
         losses, clear = train(network, batch, optimiser)
         if clear > MARGIN:
@@ -435,6 +441,8 @@ def make(output, size, first_seed, settings, check):
                  scheduler="constant")
     metadata = {k: str(v) for k, v in optimiser.items()}
     metadata.update(config=yaml_text({"model": config, "training": lines}), symbols=str(symbols), seed=str(seed))
+    if languages:
+        metadata.update(languages=str(languages))
     assert all(torch.isfinite(v).all() for v in tensors.values() if v.is_floating_point())
     assert torch.equal(outputs["durations"].sum(1), batch["mel_length"])
     assert all(p.grad.abs().max() > 0 for p in network.parameters())
@@ -455,7 +463,7 @@ def make(output, size, first_seed, settings, check):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", help="one file; without it the two golden files")
+    parser.add_argument("--output", help="one file; without it the three golden files")
     parser.add_argument("--size", choices=SIZES, default="test")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="another setting of section model or training")

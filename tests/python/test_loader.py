@@ -72,6 +72,7 @@ class LoaderTest(Test):
             self.assertEqual(len(loader), BATCHES)
             self.assertEqual(loader.utterances, corpus.CLIPS)
             self.assertEqual(loader.speakers, ["voice0", "voice1", "voice2"])
+            self.assertEqual(loader.languages, ["en"])
             orders = []
             for epoch in range(3):
                 ids = []
@@ -83,6 +84,19 @@ class LoaderTest(Test):
                 self.assertEqual(sorted(ids), [f"clip{i:02d}" for i in range(corpus.CLIPS)])
             self.assertNotEqual(orders[0], orders[1])
 
+    def test_languages(self):
+        data = os.path.join(self.folder.name, "languages")
+        os.makedirs(data)
+        os.symlink(os.path.join(self.data, "wavs"), os.path.join(data, "wavs"))
+        with open(os.path.join(data, "metadata.csv"), "w", encoding="utf-8") as f:
+            f.write("id|text|language\n")
+            f.writelines(f"clip{i:02d}|one|{('fr', 'de', 'en')[i % 3]}\n" for i in range(corpus.CLIPS))
+        options = {"framework": self.framework, **corpus.SETTINGS}
+        with myxtts.Loader(data, cache_dir=self.cache + "-languages", **options) as loader:
+            self.assertEqual(loader.languages, ["de", "en", "fr"])
+            for batch in loader:
+                self.assertEqual(list(np.asarray(batch.language)), [(2, 0, 1)[int(i[4:]) % 3] for i in batch.ids])
+
     def test_arrays(self):
         with self.loader() as loader:
             for batch in loader:
@@ -91,7 +105,7 @@ class LoaderTest(Test):
                 self.assertEqual((tokens.dtype, mel.dtype), (np.int32, np.float32))
                 self.assertEqual(mel.shape, (n, mel.shape[1], 20))
                 self.assertEqual(np.asarray(batch.pitch).shape, mel.shape[:2])
-                for name in ("token_length", "mel_length", "speaker", "utterance", "reference"):
+                for name in ("token_length", "mel_length", "speaker", "utterance", "reference", "language"):
                     self.assertEqual(np.asarray(batch[name]).shape, (n,))
                 self.assertEqual([f"clip{u:02d}" for u in np.asarray(batch.utterance)], batch.ids)
                 for row, (t, m) in enumerate(zip(np.asarray(batch.token_length), np.asarray(batch.mel_length))):

@@ -1,6 +1,7 @@
 """myxtts.Voice on a small voice of the tests. Run by tests/test_python.sh."""
 import copy
 import gc
+import json
 import os
 import pickle
 import signal
@@ -79,6 +80,30 @@ kept = Told({CHECKPOINT!r}, device="cpu", rounds=4)
         self.assertEqual(self.saved(audio), self.synth(TEXT))
         self.assertEqual(self.saved(self.voice.say(TEXT, speaker="anna", speed=1.5, pitch=-2)),
                          self.synth(TEXT, "--speaker", "anna", "--speed", "1.5", "--pitch", "-2"))
+
+    def test_languages(self):
+        self.assertEqual(self.voice.languages, ["en"])
+        both = self.path("both.safetensors")
+        with open(CHECKPOINT, "rb") as f:
+            size = int.from_bytes(f.read(8), "little")
+            header, data = json.loads(f.read(size)), f.read()
+        del header["__metadata__"]["xxh128"], header["__metadata__"]["written_by"]
+        header["__metadata__"]["languages"] = json.dumps({"codes": ["de", "en"], "scripts": ["Latn"]})
+        text = json.dumps(header).encode()
+        text += b" " * (-(8 + len(text)) % 64)
+        with open(both, "wb") as f:
+            f.write(len(text).to_bytes(8, "little") + text + data)
+        with myxtts.Voice(both, device="cpu", rounds=4) as voice:
+            self.assertEqual(voice.languages, ["de", "en"])
+            self.assertGreater(voice.say("Morgen.", language="de", speaker="anna").size, 0)
+            for text, language in (("Hello.", "fr"), ("Доброе утро.", None)):
+                with self.assertRaises(myxtts.Error) as told:
+                    voice.say(text, language=language)
+                self.assertEqual(told.exception.code, "language")
+                self.assertIn("it speaks de, en", told.exception.message)
+            self.assertGreater(voice.say("Hello.", language="fr", force_language=True).size, 0)
+            with self.assertRaises(TypeError):
+                voice.say("Hello.", language=7)
 
     def test_reference(self):
         reference = self.path("reference.wav")

@@ -54,17 +54,17 @@ void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const 
         memcpy(argv + n, more, (size_t)argc * sizeof *more);
     if (config_load(&t->cfg, NULL, n + argc, (char **)(uintptr_t)argv, &err))
         fail_msg("%s", err.msg);
-    test_model_open_loaded(t, ops, threads, 13);
+    test_model_open_loaded(t, ops, threads, 13, 3);
 }
 
-void test_model_open_loaded(TestModel *t, const Ops *ops, int threads, int symbols)
+void test_model_open_loaded(TestModel *t, const Ops *ops, int threads, int symbols, int languages)
 {
     Err err = {0};
     assert_int_equal(device_open(&t->device, "cpu", &(DeviceOptions){0}, &err), 0);
     assert_int_equal(t->device->ops->stream_open(t->device, &t->stream, "test", &err), 0);
     t->c.threads = threads;
     assert_int_equal(ops->open(&t->c, t->device, t->stream, &err), 0);
-    if (model_open(&t->m, &t->cfg, symbols, &err))
+    if (model_open(&t->m, &t->cfg, symbols, languages, &err))
         fail_msg("%s", err.msg);
     t->memory = aligned_alloc(256, model_bytes(&t->m, ops, 1));
     memset(t->memory, 0, model_bytes(&t->m, ops, 1));
@@ -105,13 +105,15 @@ void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed)
     Rng r;
     Err err = {0};
     rng_seed(&r, seed);
-    t->ints = calloc((size_t)B * (size_t)(T + 3), sizeof *t->ints);
+    t->ints = calloc((size_t)B * (size_t)(T + 4), sizeof *t->ints);
     t->floats = calloc((size_t)B * (size_t)M * (size_t)(n + 1), sizeof *t->floats);
-    int32_t *tokens = t->ints, *text = tokens + B * T, *mel = text + B, *reference = mel + B;
+    int32_t *tokens = t->ints, *text = tokens + B * T, *mel = text + B, *reference = mel + B,
+            *language = reference + B;
     float *frames = t->floats, *pitch = frames + (size_t)B * (size_t)M * (size_t)n;
     for (int b = 0; b < B; b++) {
         text[b] = b == B - 1 ? 0 : b == 0 ? T : 1 + (int)rng_below(&r, (uint64_t)T);
         mel[b] = b == B - 1 ? 0 : b == 0 ? M : 1 + (int)rng_below(&r, (uint64_t)M);
+        language[b] = t->m.languages ? b % t->m.languages : 0;
         reference[b] = B > 1 && b < B - 1 ? (b + 1) % (B - 1) : b;
         for (int i = 0; i < text[b]; i++)
             tokens[b * T + i] = 1 + (int)rng_below(&r, 12);
@@ -120,7 +122,7 @@ void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed)
         for (int i = 0; i < mel[b]; i++)
             pitch[b * M + i] = (float)rng_normal(&r);
     }
-    t->in = (ModelInput){B, T, M, tokens, text, mel, reference, frames, pitch, NULL};
+    t->in = (ModelInput){B, T, M, tokens, text, mel, reference, language, frames, pitch, NULL};
     uint64_t bytes = pass_bytes(&t->m, t->c.ops, B, T, M, 1);
     t->run_memory = aligned_alloc(256, bytes);
     memset(t->run_memory, 0xFF, bytes); /* NaN: what is read before it is written shows */

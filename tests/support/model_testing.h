@@ -28,10 +28,10 @@ typedef struct TestModel {
     float *floats;
 } TestModel;
 
-/* more: options beside small_network; they win over it. */
+/* more: options beside small_network; they win over it. A voice tells three languages apart. */
 void test_model_open(TestModel *t, const Ops *ops, int threads, int argc, const char *const *more);
 /* The network of t->cfg, which is loaded; the rest of t is zero. */
-void test_model_open_loaded(TestModel *t, const Ops *ops, int threads, int symbols);
+void test_model_open_loaded(TestModel *t, const Ops *ops, int threads, int symbols, int languages);
 double test_number(const TestModel *t, const void *p, int64_t i);
 void test_set(const TestModel *t, void *p, int64_t i, double value);
 
@@ -39,7 +39,7 @@ void test_set(const TestModel *t, void *p, int64_t i, double value);
 void test_model_randomise(TestModel *t, uint64_t seed);
 
 /* A batch of B rows of random lengths; the last row is empty, the first full. Row b refers to row (b + 1) %
- * (B - 1). */
+ * (B - 1); languages take turns. */
 void test_model_batch(TestModel *t, int B, int T, int M, uint64_t seed);
 /* A batch of a vocoder: noise and the mels of others; row 1 of more than one is empty. */
 void test_vocoder_batch(TestModel *t, int B, int M, uint64_t seed);

@@ -347,6 +347,27 @@ void gather_back(OpsRun *r, const int *s)
     CALL(gather_backward, AT(ROW_DA), AT(ROW_DOUT), AT(ROW_LEN), s[0], s[1]);
 }
 
+/* --- table: B C V: rows of a table of another size, whose gradient is that of symbols without positions ---
+ */
+void table_build(OpsRun *r, const int *s)
+{
+    OpsTensor *index = ops_tensor(r, ROW_LEN, "index", KIND_INT, ROLE_FIXED, s[0], 0);
+    for (int64_t b = 0; b < s[0]; b++)
+        index->value[b] = (double)rng_below(&r->rng, (uint64_t)s[2]);
+    ops_tensor(r, ROW_A, "table", KIND_REAL, ROLE_INPUT, (int64_t)s[2] * s[1], 1);
+    ops_output(r, ROW_OUT, ROW_DOUT, "out", "dout", (int64_t)s[0] * s[1]);
+    ops_gradient(r, ROW_DA, ROW_A, "dtable", ROLE_GRAD_ADD);
+}
+void table_go(OpsRun *r, const int *s)
+{
+    CALL(gather_forward, AT(ROW_OUT), AT(ROW_A), AT(ROW_LEN), s[0], s[1]);
+}
+void table_back(OpsRun *r, const int *s)
+{
+    CALL(embed_backward, AT(ROW_DA), NULL, NULL, AT(ROW_DOUT), AT(ROW_LEN), NULL, s[0], 1, s[1], s[2],
+         (Dropout){0});
+}
+
 void groups_build(OpsRun *r, const int *s)
 {
     ops_lengths(r, ROW_LEN, "len", s[0], s[1], 1);
@@ -599,6 +620,9 @@ const OpsCase ops_cases[] = {
     {"gather 1", OTHER_BACK(gather, 1, 1), 0, 0},
     {"gather 7x13", OTHER_BACK(gather, 7, 13), 0, 0},
     {"gather 33x300", OTHER_BACK(gather, 33, 300), 0, 0},
+    {"table 1", OTHER_BACK(table, 1, 1, 1), 0, 0},
+    {"table of 2, 33x300", OTHER_BACK(table, 33, 300, 2), 0, 0},
+    {"table of 17, 5x24", OTHER_BACK(table, 5, 24, 17), 0, 0},
     {"length_groups of 1", OTHER(groups, 1, 9, 1, 1), 1, 0},
     {"length_groups of 2", OTHER(groups, 7, 9, 2, 1), 1, 0},
     {"length_groups of 4, no total", OTHER(groups, 71, 803, 4, 0), 1, 0},

@@ -12,6 +12,7 @@ OpsCaseStep linear_build, linear_go, linear_back;
 OpsCaseStep norm_build, norm_go, norm_back;
 OpsCaseStep attention_build, attention_go, attention_back;
 OpsCaseStep embed_build, embed_go, embed_back;
+OpsCaseStep table_build, table_go, table_back;
 OpsCaseStep conv_build, conv_go, conv_back;
 OpsCaseStep dropout_build, dropout_go, dropout_back;
 OpsCaseStep add_build, add_go;

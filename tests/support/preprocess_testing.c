@@ -84,6 +84,7 @@ void batch_make(TestBatch *b, const Config *cfg, int rows, int text, int frames,
         ints(b->raw, in->text_length)[r] = tokens;
         ints(b->raw, in->mel_length)[r] = length;
         ints(b->raw, in->speaker)[r] = (int)rng_below(&rng, 10);
+        ints(b->raw, in->language)[r] = 100 + r;
         ints(b->raw, in->utterance)[r] = empty ? -1 : 1000 + r;
         ints(b->raw, in->sample_length)[r] = (int32_t)n;
         ints(b->raw, in->reference)[r] = (int)rng_below(&rng, (uint64_t)rows);
@@ -120,6 +121,7 @@ int64_t batch_differences(const PreprocessArgs *a, const uint8_t *x, const uint8
                                 {l->text_length, rows},
                                 {l->mel_length, rows},
                                 {l->speaker, rows},
+                                {l->language, rows},
                                 {l->utterance, rows},
                                 {l->augment, rows * 4},
                                 {l->sample_length, rows},

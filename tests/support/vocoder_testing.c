@@ -53,7 +53,7 @@ void write_vocoder(const char *path, const char *model, const char *nan)
                "false}}",
                model);
     if (config_read(&cfg, path, settings.data, settings.size, 0, NULL, &err) ||
-        model_open(&m, &cfg, tokens_count(), &err))
+        model_open(&m, &cfg, tokens_count(), 0, &err))
         fail_msg("%s", err.msg);
     buf_add(&settings, "", 1);
     symbols_text(&symbols);

@@ -1,0 +1,29 @@
+/* voice_language.h - the languages of a voice: which one a text is read in, and whether the voice was ever
+ * trained on it. A file that does not say what it was trained on is taken at the language of its settings,
+ * and nothing is refused: it may know more. Threads: any. */
+#ifndef MYXTTS_VOICE_LANGUAGE_H
+#define MYXTTS_VOICE_LANGUAGE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "voice/checkpoint.h"
+
+/* What somebody wants spoken, and in what language. */
+typedef struct LanguageWish {
+    const char *language; /* a code or a name; NULL or "": what the settings say, or the text itself */
+    int force;            /* speak also what was never learned */
+} LanguageWish;
+
+/* ERR_LANGUAGE, with the languages there are: the voice was never trained on the one that is wished, or more
+ * than half of the letters are in scripts that none of its texts was in. text NULL: only the wish is looked
+ * at. */
+int voice_language_check(const Checkpoint *file, const LanguageWish *wish, const char *text, size_t n,
+                         Log *log, Err *err);
+/* The language that a text is to be read in, for text_process; "": its settings decide. */
+void voice_language_column(char out[LANGUAGE_MAX], const Checkpoint *file, const char *wished);
+/* The number that the network has for a text that was read in this language, or for the nearest there is. */
+int voice_language_number(const Checkpoint *file, const char *code);
+
+#endif

@@ -1,0 +1,53 @@
+/* voice_testing.c - see voice_testing.h. */
+#include "voice_testing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "voice/safetensors.h"
+
+void write_languages(const char *to, const char *from, const char *entry, int vectors)
+{
+    SafeTensors f;
+    Err err = {0};
+    Rng r;
+    int n = 0;
+    if (safetensors_open(&f, from, &err))
+        fail_msg("%s", err.msg);
+    MetaEntry *meta = calloc((size_t)f.n_meta + 1, sizeof *meta);
+    TensorView *tensors = calloc((size_t)f.count + 1, sizeof *tensors);
+    const int64_t width = safetensors_find(&f, "text.symbols")->shape[1];
+    float *numbers = calloc((size_t)vectors * (size_t)width + 1, sizeof *numbers);
+    assert_true(meta && tensors && numbers);
+    /* What the writer adds by itself is left to it. */
+    for (int i = 0; i < f.n_meta; i++) {
+        const char *key = f.meta[i].key;
+        if (strcmp(key, "languages") != 0 && strcmp(key, "xxh128") != 0 && strcmp(key, "written_by") != 0)
+            meta[n++] = f.meta[i];
+    }
+    if (entry)
+        meta[n++] = (MetaEntry){"languages", entry};
+    memcpy(tensors, f.tensors, (size_t)f.count * sizeof *tensors);
+    rng_seed(&r, 11);
+    for (int64_t i = 0; i < vectors * width; i++)
+        numbers[i] = (float)rng_normal(&r);
+    tensors[f.count] = (TensorView){.name = "text.languages",
+                                    .dtype = "F32",
+                                    .dims = 2,
+                                    .shape = {vectors, width, 1, 1},
+                                    .data = numbers,
+                                    .bytes = (uint64_t)(vectors * width) * sizeof *numbers};
+    if (safetensors_write(to, meta, n, tensors, f.count + (vectors > 0), &err))
+        fail_msg("%s", err.msg);
+    free(meta);
+    free(tensors);
+    free(numbers);
+    safetensors_close(&f);
+}

@@ -1,0 +1,9 @@
+/* voice_testing.h - voices of several languages, for tests. */
+#ifndef MYXTTS_VOICE_TESTING_H
+#define MYXTTS_VOICE_TESTING_H
+
+/* A copy of a checkpoint whose entry `languages` is this text (NULL: it has none, as files of before), with
+ * so many vectors for languages (0: it has those it had). */
+void write_languages(const char *to, const char *from, const char *entry, int vectors);
+
+#endif
