@@ -40,13 +40,12 @@ def load(path):
     return (x if x.ndim == 1 else x.mean(1)), rate
 
 
-def median_pitch(path):
-    """Median of log F0 over the frames with a voice; NaN when there is none. Normalised autocorrelation of 40 ms, the first high peak."""
-    x, rate = load(path)
+def pitch_track(x, rate):
+    """log F0 of the frames with a voice, 10 ms apart. Normalised autocorrelation of 40 ms, the first high peak."""
     size, hop = int(0.04 * rate), int(0.01 * rate)
     low, high = int(rate / 400), int(rate / 60)
     if len(x) < size + high:
-        return float("nan")
+        return np.zeros(0)
     frames = np.lib.stride_tricks.sliding_window_view(x, size + high)[::hop].astype(np.float64)
     frames = frames - frames.mean(1, keepdims=True)
     energy = (frames[:, :size] ** 2).sum(1)
@@ -66,7 +65,13 @@ def median_pitch(path):
             if row[lag] >= 0.9 * best and row[lag] >= row[lag - 1] and row[lag] >= row[lag + 1]:
                 found.append(np.log(rate / lag))
                 break
-    return float(np.median(found)) if found else float("nan")
+    return np.array(found)
+
+
+def median_pitch(path):
+    """Median of log F0 over the frames with a voice; NaN when there is none."""
+    found = pitch_track(*load(path))
+    return float(np.median(found)) if len(found) else float("nan")
 
 
 def listen(folder, speakers):
