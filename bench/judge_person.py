@@ -2,12 +2,13 @@
 """How near a voice comes to the person it learned from: spoken sentences beside that person's recordings of the same texts.
 
 usage: bench/judge_person.py --held FOLDER [--most N] [--language en] [--nisqa CHECKOUT] [--dnsmos FILE] [--resemblyzer FILE]
-                             [--json-file FILE] NAME=FOLDER...
+                             [--json-file FILE] [--blind FOLDER [--blind-of NAME,...]] NAME=FOLDER...
   --held         a corpus: metadata.csv (ID|TEXT) and wavs/ID.wav or .flac, the recordings
   NAME=FOLDER    what is judged: ID.wav or .flac for each of them, or NN.wav in the order of metadata.csv, as `synth --lines` writes them
   --most         sentences that are judged, the first ones (all)
   --language     of the texts; there is a recogniser for en alone
   --nisqa        a checkout of gabrielmittag/NISQA; without it there is no NISQA-TTS
+  --blind        gets a folder for each sentence with all of them (or --blind-of), equally loud, as a.wav, b.wav, ...; FOLDER-key.tsv says what is what
   --dnsmos       sig_bak_ovr.onnx, --resemblyzer: pretrained.pt; out of the packages speechmos and resemblyzer where they are installed
 Needs numpy alone; NISQA-TTS and Resemblyzer also torch, DNSMOS onnxruntime, words build/bench/judge, FLAC soundfile or sox. What is missing is
 said, and the others judge. Nothing is fetched.
@@ -83,7 +84,7 @@ def read_sound(path):
 
 
 def resample(x, rate, to):
-    """By its spectrum; half a second of silence on both sides keeps the ends apart."""
+    """By its spectrum, which fades out over the last 5 %; half a second of silence on both sides keeps the ends apart."""
     if rate == to:
         return x
     g = np.gcd(rate, to)
@@ -91,7 +92,9 @@ def resample(x, rate, to):
     side = (rate // 2 + down - 1) // down * down
     n = (len(x) + 2 * side + down - 1) // down * down
     spectrum = np.fft.rfft(np.pad(x, (side, n - side - len(x))))
-    y = np.fft.irfft(spectrum[:n // down * up // 2 + 1], n // down * up) * (up / down)
+    kept = spectrum[:n // down * up // 2 + 1]
+    kept = kept * np.clip(20 * (1 - np.arange(len(kept)) / len(kept)), 0, 1) if up < down else kept
+    y = np.fft.irfft(kept, n // down * up) * (up / down)
     return y[side // down * up:][:len(x) * up // down].astype(np.float32)
 
 
@@ -396,18 +399,35 @@ def show(rows):
             print(line)
 
 
+def write_blind(folder, names, ids, sets):
+    """for each sentence the sets in an order of its own; the key is beside the folder, not in it"""
+    key = []
+    for i, clip in enumerate(ids):
+        os.makedirs(os.path.join(folder, clip), exist_ok=True)
+        for letter, k in zip("abcdefghij", np.random.default_rng([7, i]).permutation(len(names))):
+            x, rate = read_sound(sets[names[k]][i])
+            with wave.open(os.path.join(folder, clip, letter + ".wav"), "wb") as f:
+                f.setparams((1, 2, rate, 0, "NONE", ""))
+                f.writeframes((32767 * np.clip(levelled(x, rate), -1, 1)).astype("<i2").tobytes())
+            key.append(f"{clip}\t{letter}\t{names[k]}\n")
+    with open(folder + "-key.tsv", "w", encoding="utf-8") as f:
+        f.writelines(key)
+
+
 def main():
     p = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
     p.add_argument("folders", nargs="*")
     p.add_argument("--held", required=True)
     p.add_argument("--most", type=int, default=0)
     p.add_argument("--language", default="en")
-    for name in ("--nisqa", "--dnsmos", "--resemblyzer", "--json-file"):
+    for name in ("--nisqa", "--dnsmos", "--resemblyzer", "--json-file", "--blind", "--blind-of"):
         p.add_argument(name)
     o = p.parse_args()
     try:
         ids, texts, sets = gather(o)
         found, ran, missing = judge_all(o, texts, sets)
+        if o.blind:
+            write_blind(os.path.normpath(o.blind), [n for n in sets if not o.blind_of or n in o.blind_of.split(",")], ids, sets)
     except OSError as e:
         fail(e)
     rows = {name: summarise(of, found[RECORDINGS]) for name, of in found.items()}
