@@ -39,7 +39,8 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # a process fo
 try:
     import numpy as np
 except ImportError:
-    sys.exit("judge_person: there is no numpy; MYXTTS_JUDGES_PYTHON names a Python that has it")
+    print("judge_person: there is no numpy; MYXTTS_JUDGES_PYTHON names a Python that has it", file=sys.stderr)
+    sys.exit(3)
 from speakers import pitch_track
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -234,8 +235,8 @@ class Dnsmos:
 class Resemblyzer:
     title = "Resemblyzer"
 
-    def __init__(self, o):
-        path = weights_of(o.resemblyzer, "resemblyzer", "pretrained.pt")
+    def __init__(self, o=None):
+        path = weights_of(o and o.resemblyzer, "resemblyzer", "pretrained.pt")
         import torch
         self.torch, weights = torch, torch.load(path, map_location="cpu", weights_only=False)["model_state"]
         self.lstm, self.linear = torch.nn.LSTM(40, 256, 3, batch_first=True), torch.nn.Linear(256, 256)
@@ -352,8 +353,8 @@ def judge_all(o, texts, sets):
 
 
 def summarise(mine, real):
-    """{figure: value, figure_difference or figure_share: [value, low, high]}"""
-    n = len(real["pitch"])
+    """{figure: value, figure_difference or figure_share: [value, low, high]}; of the recordings the values alone"""
+    n, is_real = len(real["pitch"]), mine is real
     draws = np.random.default_rng(1).integers(0, n, (DRAWS, n))
     every = np.arange(n)[None]
 
@@ -376,7 +377,7 @@ def summarise(mine, real):
         if k in real:
             out[k] = float(mine[k].sum() if k == "seconds" else mine[k].mean())
             out[k + "_share"] = interval(lambda d: mine[k][d].sum(1) / real[k][d].sum(1))
-    return {k: np.round(v, 4).tolist() for k, v in out.items()}
+    return {k: np.round(v, 4).tolist() for k, v in out.items() if not is_real or isinstance(v, float)}
 
 
 COLUMNS = (("NISQA-TTS", "nisqa", "_difference", 2), ("DNSMOS", "dnsmos", "_difference", 2), ("words wrong", "words_wrong", "_difference", 1),
