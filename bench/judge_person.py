@@ -10,14 +10,14 @@ usage: bench/judge_person.py --held FOLDER [--most N] [--language en] [--nisqa C
   --nisqa        a checkout of gabrielmittag/NISQA; without it there is no NISQA-TTS
   --blind        gets a folder for each sentence with all of them (or --blind-of), equally loud, as a.wav, b.wav, ...; FOLDER-key.tsv says what is what
   --dnsmos       sig_bak_ovr.onnx, --resemblyzer: pretrained.pt; out of the packages speechmos and resemblyzer where they are installed
-Needs numpy alone; NISQA-TTS and Resemblyzer also torch, DNSMOS onnxruntime, words build/bench/judge, FLAC soundfile or sox. What is missing is
+Needs numpy alone; NISQA-TTS and Resemblyzer also torch, DNSMOS onnxruntime, words build/bench/judge, FLAC sox. What is missing is
 said, and the others judge. Nothing is fetched.
 
   NISQA-TTS   naturalness; DNSMOS: overall (P.835), at 16 kHz. Both are given every clip at -26 dBFS: 6 dB more cost recordings 0.4 of NISQA-TTS
   words       heard wrong by PocketSphinx, percent
   pitch       standard deviation of F0 within a sentence in semitones, averaged, of what is within 8 of the median: beyond it octaves are mistaken
   length      without the silence at both ends, all sentences together, in parts of the recordings'
-  movement    variance of the log mel's change from frame to frame, detail: from band to band; shares of the recordings'
+  movement    variance of the log mel's change from frame to frame, detail: from band to band, at -26 dBFS; shares of the recordings'
   similarity  cosine of Resemblyzer's embeddings with the recordings of other sentences, as a share of the recordings' own
 Differences and shares have a 95 % interval (bootstrap over the sentences). Prints a table, then one JSON line. Exit 2: wrong use, 3: something
 is missing.
@@ -71,16 +71,10 @@ def read_sound(path):
     except (wave.Error, EOFError):
         pass
     try:
-        import soundfile
-        x, rate = soundfile.read(path, dtype="float32", always_2d=True)
-        return x.mean(1), rate
-    except ImportError:
-        pass
-    try:
         rate = int(subprocess.check_output(["soxi", "-r", path]))
         raw = subprocess.check_output(["sox", path, "-t", "raw", "-e", "float", "-b", "32", "-c", "1", "-"])
     except (OSError, subprocess.CalledProcessError):
-        fail(f"{path} is no WAV of 16 bits, and neither soundfile nor sox can read it")
+        fail(f"{path} is no WAV of 16 bits, and sox cannot read it or is not there")
     return np.frombuffer(raw, "<f4"), rate
 
 
@@ -146,7 +140,7 @@ class Shape:
 
     def __call__(self, path):
         x, rate = read_sound(path)
-        x = trimmed(x, rate)
+        x = trimmed(levelled(x, rate), rate)
         pitch = 12 / np.log(2) * pitch_track(x, rate)
         pitch = pitch[np.abs(pitch - np.median(pitch)) < 8] if len(pitch) else pitch
         m = np.log(np.maximum(mel(x, rate, 1024, 1024, 256, 80, 8000, 1, "constant"), 1e-5))
@@ -376,7 +370,7 @@ def summarise(mine, real):
     for k in ("pitch", "seconds", "movement", "detail", "similarity"):
         if k in real:
             out[k] = float(mine[k].sum() if k == "seconds" else mine[k].mean())
-            out[k + "_share"] = interval(lambda d: mine[k][d].sum(1) / real[k][d].sum(1))
+            out[k + "_share"] = interval(lambda d: mine[k][d].sum(1) / np.maximum(real[k][d].sum(1), 1e-9))
     return {k: np.round(v, 4).tolist() for k, v in out.items() if not is_real or isinstance(v, float)}
 
 
