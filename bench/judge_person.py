@@ -13,7 +13,7 @@ usage: bench/judge_person.py --held FOLDER [--most N] [--language en] [--nisqa C
 Needs numpy alone; NISQA-TTS and Resemblyzer also torch, DNSMOS onnxruntime, words build/bench/judge, FLAC sox. What is missing is
 said, and the others judge. Nothing is fetched.
 
-  NISQA-TTS   naturalness; DNSMOS: overall (P.835), at 16 kHz. Both are given every clip at -26 dBFS: 6 dB more cost recordings 0.4 of NISQA-TTS
+  NISQA-TTS   naturalness; DNSMOS: overall (P.835), at 16 kHz. Both are given every clip at -26 dBFS, as a louder one gets less
   words       heard wrong by PocketSphinx, percent
   pitch       standard deviation of F0 within a sentence in semitones, averaged, of what is within 8 of the median: beyond it octaves are mistaken
   length      without the silence at both ends, all sentences together, in parts of the recordings'
