@@ -9,8 +9,8 @@ usage: bench/speakers.py OUT [--spoken FOLDER] [--least SHARE] [--least-way SHAR
   --least SHARE  exit 1 when fewer are recognised, for a speaker and a measure (0.95); of groups they are only said
   --least-way    exit 1 when a group is less far on the way from the similarity of different speakers (0) to that of one speaker's recordings (1);
                  asked for groups only (0.5)
-Needs Python with resemblyzer (PyPI; its weights come inside the package, nothing is fetched), numpy, soundfile; for example
-  python3 -m venv build/speakers && build/speakers/bin/pip install torch resemblyzer soundfile && build/speakers/bin/python bench/speakers.py build/voice
+Needs Python with resemblyzer (PyPI; its weights come inside the package, nothing is fetched), torch and numpy; for example
+  python3 -m venv build/speakers && build/speakers/bin/pip install torch resemblyzer && build/speakers/bin/python bench/speakers.py build/voice
 
 Embedding: Resemblyzer's of the sentence; the speaker is the one whose mean embedding over the recordings has the highest cosine.
 Pitch: the median of log F0 over the frames with a voice (autocorrelation, 60 to 400 Hz); the speaker is the one whose mean over the
@@ -34,19 +34,12 @@ def fail(text):
     sys.exit(3)
 
 
-def load(path):
-    import soundfile
-    x, rate = soundfile.read(path, dtype="float32")
-    return (x if x.ndim == 1 else x.mean(1)), rate
-
-
-def median_pitch(path):
-    """Median of log F0 over the frames with a voice; NaN when there is none. Normalised autocorrelation of 40 ms, the first high peak."""
-    x, rate = load(path)
+def pitch_track(x, rate):
+    """log F0 of the frames with a voice, 10 ms apart. Normalised autocorrelation of 40 ms, the first high peak."""
     size, hop = int(0.04 * rate), int(0.01 * rate)
     low, high = int(rate / 400), int(rate / 60)
     if len(x) < size + high:
-        return float("nan")
+        return np.zeros(0)
     frames = np.lib.stride_tricks.sliding_window_view(x, size + high)[::hop].astype(np.float64)
     frames = frames - frames.mean(1, keepdims=True)
     energy = (frames[:, :size] ** 2).sum(1)
@@ -66,7 +59,14 @@ def median_pitch(path):
             if row[lag] >= 0.9 * best and row[lag] >= row[lag - 1] and row[lag] >= row[lag + 1]:
                 found.append(np.log(rate / lag))
                 break
-    return float(np.median(found)) if found else float("nan")
+    return np.array(found)
+
+
+def median_pitch(path):
+    """Median of log F0 over the frames with a voice; NaN when there is none."""
+    from judge_person import read_sound
+    found = pitch_track(*read_sound(path))
+    return float(np.median(found)) if len(found) else float("nan")
 
 
 def listen(folder, speakers):
@@ -94,10 +94,15 @@ def features(files, measure):
 
 def embed_some(paths):
     import torch
-    from resemblyzer import VoiceEncoder, preprocess_wav
     torch.set_num_threads(1)
-    encoder = VoiceEncoder("cpu", verbose=False)
-    return [encoder.embed_utterance(preprocess_wav(p)) for p in paths]
+    try:
+        from resemblyzer import VoiceEncoder, preprocess_wav
+        encoder = VoiceEncoder("cpu", verbose=False)
+        return [encoder.embed_utterance(preprocess_wav(p)) for p in paths]
+    except ImportError:  # what it finds pauses with does not go with every Python
+        from judge_person import Resemblyzer
+        encoder = Resemblyzer()
+        return [encoder(p)["embedding"] for p in paths]
 
 
 def embed_all(paths):
@@ -149,8 +154,8 @@ def measure(files):
     """{measure: {speaker: {sentence: feature}}}"""
     try:
         return {name: features(files, how) for name, how, _ in MEASURES}
-    except ImportError as e:
-        fail(f"{e}; pip install resemblyzer soundfile")
+    except (ImportError, LookupError) as e:
+        fail(f"{e}; pip install torch resemblyzer")
 
 
 def measure_made(real, files):
