@@ -102,6 +102,10 @@ double trainer_rate(const Trainer *t, int64_t step);
  * memory for it, loads the weights. */
 int beginning_open(Trainer *t, Err *err);
 int beginning_load(Trainer *t, Err *err);
+/* beginning.c: as trainer_check; settings that nobody gave follow the checkpoint (settings_follow). */
+int beginning_settle(int *batch, Beginning *begins, Config *cfg, int ranks, Err *err);
+/* settle.c: those of its network become v's. resumed: v is a checkpoint of the run itself. */
+int settings_follow(Config *cfg, const Checkpoint *v, int resumed, Err *err);
 
 /* report.c */
 void report_start(Trainer *t);
