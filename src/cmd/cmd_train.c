@@ -20,6 +20,7 @@
 #include "cmd/side_by_side.h"
 #include "config/bindings.h"
 #include "device/devices.h"
+#include "diag/corpus_doubts.h"
 #include "diag/sections.h"
 #include "diag/voice_report.h"
 #include "diag/watch.h"
@@ -292,6 +293,15 @@ static void vary_little(Config *cfg, double minutes, Log *log)
              LITTLE_SPEED, minutes);
 }
 
+/* What the owner of the recordings should know before the first step. */
+static void warn_of_doubts(const Corpus *train, const Config *cfg, Log *log)
+{
+    Doubt doubts[DOUBT_COUNT];
+    const int n = corpus_doubts(doubts, train, cfg);
+    for (int i = 0; i < n; i++)
+        log_warn(log, "%s: %s (%s)", doubts[i].what, doubts[i].why, doubts[i].fix);
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
@@ -349,6 +359,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
              voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
              plural((uint64_t)r->train.speaker_count));
+    if (leads_ranks(ranks))
+        warn_of_doubts(&r->train, cfg, log);
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         print_references(&r->train, settled.batch, log);
     if (!cfg->native_loading)

@@ -411,7 +411,7 @@ static const Preset presets[] = {
     {"beta2", "network", {NULL, "0.95"}},
     {"gradient_clip_norm", "network", {NULL, "20"}},
     {"warmup_steps", "network", {NULL, "0"}},
-    {"vocoder_dim", "vocoder_size", {"160", "256", "512"}},
+    {"vocoder_dim", "vocoder_size", {"128", "256", "512"}},
     {"vocoder_layers", "vocoder_size", {"6", "8", "8"}},
     {"text_encoder_dim", "model_size", {"128", "384", "512", "640", "768"}},
     {"text_encoder_layers", "model_size", {"3", "4", "5", "6", "8"}},
