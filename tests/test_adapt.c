@@ -146,7 +146,10 @@ static const char begins[] = "minutes of speech are little: the run begins with 
 static void little_speech_begins_with_the_base(void **state)
 {
     const char *folder = at("little"), *file = at("little.safetensors");
-    train_says(folder, LIST(STEPS), 0, LIST(begins, "beginning with the weights of", "decoder_dim"), NULL);
+    train_says(
+        folder, LIST(STEPS), 0,
+        LIST(begins, "beginning with the weights of", "decoder_dim", "50 (it begins with trained weights)"),
+        NULL);
     assert_true(difference(lab.base, step_file(folder, 2), "decoder.layers.0.qkv.weight") < 1e-4f);
     /* It says so, and so does what is made of it. */
     json_decref(run_json(ARGS("export", "--checkpoint", folder, "--output", file, "--json"), NULL));
@@ -170,7 +173,7 @@ static void little_speech_begins_with_the_base(void **state)
 static void none_is_none(void **state)
 {
     train_says(at("none"), LIST("--init-from", "none", "--max-steps", "1", "--model-size", "nano"), 0, NULL,
-               "beginning with");
+               "trained weights");
     json_t *o = run_json(ARGS("info", "--checkpoint", at("none"), "--json"), NULL);
     assert_true(json_is_null(json_object_get(o, "base")));
     json_decref(o);
@@ -222,6 +225,32 @@ static void sizes_by_hand_are_refused(void **state)
 {
     train_says(at("by-hand"), LIST("--init-from", lab.base, "--model-size", "nano"), 2,
                LIST("was trained with", "cannot become", "(preset nano)"), NULL);
+}
+
+/* ---- what stays ---- */
+
+static void frozen_parts_stay(void **state)
+{
+    static const char *const names[] = {"text.layers.0.qkv.weight", "voice.conv1.weight",
+                                        "decoder.layers.0.qkv.weight", "text.prior.weight"};
+    static const struct {
+        const char *freeze;
+        int stays[4];
+    } cases[] = {{"none", {0}}, {"text", {1}}, {"encoders", {1, 1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "freeze-%s", cases[i].freeze);
+        const char *folder = at(name);
+        train_says(folder, LIST("--init-from", lab.base, "--max-steps", "2", "--freeze", cases[i].freeze), 0,
+                   NULL, NULL);
+        for (int k = 0; k < 4; k++) {
+            const float d = difference(lab.base, step_file(folder, 2), names[k]);
+            if ((d == 0) != cases[i].stays[k])
+                fail_msg("--freeze %s: %s differs by %g", cases[i].freeze, names[k], (double)d);
+        }
+    }
+    train_says(at("frozen"), LIST("--init-from", "none", "--freeze", "text", "--model-size", "nano"), 2,
+               LIST("--freeze keeps a part of the voice as it is, but this run begins from scratch"), NULL);
 }
 
 /* ---- settings that follow ---- */
@@ -289,13 +318,10 @@ static void the_list_of_symbols_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(little_speech_begins_with_the_base),
-        cmocka_unit_test(none_is_none),
-        cmocka_unit_test(a_base_that_does_not_fit),
-        cmocka_unit_test(both_networks_of_one_file),
-        cmocka_unit_test(sizes_by_hand_are_refused),
-        cmocka_unit_test(settings_follow_what_is_not_given),
-        cmocka_unit_test(the_list_of_symbols_grows),
+        cmocka_unit_test(little_speech_begins_with_the_base), cmocka_unit_test(none_is_none),
+        cmocka_unit_test(a_base_that_does_not_fit),           cmocka_unit_test(both_networks_of_one_file),
+        cmocka_unit_test(sizes_by_hand_are_refused),          cmocka_unit_test(frozen_parts_stay),
+        cmocka_unit_test(settings_follow_what_is_not_given),  cmocka_unit_test(the_list_of_symbols_grows),
     };
     return cmocka_run_group_tests(tests, setup_lab, teardown_lab);
 }

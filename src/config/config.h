@@ -26,6 +26,7 @@ typedef enum { CLEANER_NONE, CLEANER_BASIC, CLEANER_ENGLISH, CLEANER_MULTILINGUA
 typedef enum { SCHEDULE_COSINE, SCHEDULE_NOAM, SCHEDULE_CONSTANT } Schedule;
 typedef enum { DECODER_PARALLEL } DecoderStrategy;
 typedef enum { MEL_LOSS_L1, MEL_LOSS_HUBER } MelLoss;
+typedef enum { FREEZE_NONE, FREEZE_TEXT, FREEZE_ENCODERS } Freeze;
 
 #define CONFIG_AUTO (-1) /* value of the integer keys that accept `auto` */
 #define CONFIG_MAX_LIST 32
@@ -134,6 +135,7 @@ typedef struct Config {
     const char *from_voice;              /* a run whose voice makes the mels for a vocoder; "" = none */
     const char *init_from;               /* a checkpoint whose weights a new run begins with; none; "" = what
                                             settle.h chooses */
+    Freeze freeze;                       /* parts of a voice that no step changes */
     int text2audio_interval_steps;
     StringList text2audio_texts;
 

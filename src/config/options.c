@@ -60,6 +60,8 @@ static const OptionName schedules[] = {
     {"cosine", SCHEDULE_COSINE}, {"noam", SCHEDULE_NOAM}, {"constant", SCHEDULE_CONSTANT}, {NULL, 0}};
 static const OptionName strategies[] = {
     {"non_autoregressive", DECODER_PARALLEL}, {"parallel", DECODER_PARALLEL}, {NULL, 0}};
+static const OptionName freezes[] = {
+    {"none", FREEZE_NONE}, {"text", FREEZE_TEXT}, {"encoders", FREEZE_ENCODERS}, {NULL, 0}};
 static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_HUBER}, {NULL, 0}};
 
 /* The second factor is 0 times the size of an array that only exists when the field has the row's type. */
@@ -393,6 +395,9 @@ const Option option_table[] = {
          "(fine-tuning); none begins with random ones; \"\" begins with the base that comes with the program "
          "where there are less than 30 minutes of speech, and with random ones otherwise. Sizes that are not "
          "given follow the file. Steps, schedule and optimiser begin anew."),
+    ENUM(T, freeze, "none", freezes,
+         "What stays as it was in a voice that a run begins with: nothing, the text encoder, or the text and "
+         "the voice encoder. A vocoder has neither."),
     INT(T, text2audio_interval_steps, "1000", 0, 100000000,
          "Steps from one spoken sample to the next (event file, samples/*.wav in checkpoint_dir); 0 is off."),
     LIST(T, text2audio_texts, "The quick brown fox jumps over the lazy dog.", 0, CONFIG_MAX_LIST, '|',

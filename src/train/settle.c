@@ -9,6 +9,8 @@
 #include "train/run_parts.h"
 #include "voice/base_file.h"
 
+#define ADAPT_WARMUP 50 /* steps */
+
 /* What the network of these settings is bound to. */
 static Binding bound_of(const Config *cfg)
 {
@@ -196,19 +198,37 @@ static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log
 
 /* ---- adaptation ---- */
 
-/* Settings of a run that makes little speech out of a trained voice; measured in docs/MODEL.md. */
-static int adapt(Config *cfg, double minutes, Log *log, Err *err) { return 0; }
+/* Settings of a run that makes a voice of little speech out of a trained one; what was tried is in
+ * docs/MODEL.md. */
+static int adapt(Config *cfg, Err *err)
+{
+    /* The warm-up guards weights that know nothing; here it would take up much of a short run. */
+    if (cfg->warmup_steps <= ADAPT_WARMUP || config_is_given(cfg, "warmup_steps"))
+        return 0;
+    char steps[16];
+    snprintf(steps, sizeof steps, "%d", ADAPT_WARMUP);
+    return config_take(cfg, "warmup_steps", steps, "it begins with trained weights", err);
+}
+
+/* Random weights that stay random are of no use. */
+static int check_freeze(const Config *cfg, Err *err)
+{
+    if (cfg->freeze == FREEZE_NONE || cfg->network == NETWORK_VOCODER || config_begins_with(cfg))
+        return 0;
+    err_set(err, ERR_CONFIG, "--freeze keeps a part of the voice as it is, but this run begins from scratch");
+    return err_hint(err, "name a voice to begin with: --init-from PATH");
+}
 
 int settle_data(Settled *s, Config *cfg, const Corpus *train, Ranks *ranks, Log *log, Err *err)
 {
     int rc = 0;
     s->minutes = minutes_of(cfg, train);
-    if (s->minutes >= SETTLE_LITTLE_MINUTES)
-        return 0;
-    const int leads = ranks_rank(ranks) == 0;
-    if (leads && s->fresh && !cfg->init_from[0])
+    const int leads = ranks_rank(ranks) == 0, little = s->minutes < SETTLE_LITTLE_MINUTES;
+    if (leads && little && s->fresh && !cfg->init_from[0])
         rc = begin_with_base(cfg, train, s->minutes, log, err);
-    if (!rc && leads && config_begins_with(cfg))
-        rc = adapt(cfg, s->minutes, log, err);
-    return rc ? rc : share(cfg, ranks, err);
+    if (!rc && leads && little && config_begins_with(cfg))
+        rc = adapt(cfg, err);
+    if (!rc)
+        rc = share(cfg, ranks, err);
+    return rc || !leads || !s->fresh ? rc : check_freeze(cfg, err);
 }
