@@ -227,11 +227,12 @@ static int fill_symbols(const Trainer *t, const Checkpoint *v, float *weights, E
 {
     const Model *m = engine_model(t->engine);
     const int symbols = tokens_count();
-    uint8_t *seen = mem_calloc(2 * (size_t)symbols, 1), *used = seen + symbols;
+    uint8_t *seen = mem_calloc(2 * (size_t)symbols, 1);
     Buf names = {0};
     int unseen = 0;
     if (!seen)
         return err_set(err, ERR_NOMEM, "no memory for %d symbols", symbols);
+    uint8_t *used = seen + symbols;
     if (symbols_seen(seen, v)) {
         symbols_fill(weights + m->at.symbols, seen, t->cfg->text_encoder_dim);
         symbols_mark(used, t->o.train);
