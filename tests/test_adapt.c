@@ -19,7 +19,7 @@ static const char sound_yaml[] =
     "  sample_rate: 8000\n  n_fft: 256\n  win_length: 200\n  hop_length: 100\n  n_mels: 16\n  mel_fmax: "
     "4000\n"
     "data:\n"
-    "  use_phonemes: false\n  text_cleaners: basic\n  val_split: 0\n  batch_size: 3\n  length_buckets: 2\n"
+    "  use_phonemes: false\n  text_cleaners: basic\n  val_split: 0\n  length_buckets: 2\n"
     "  data_gpu: cpu\n  model_gpu: cpu\n  num_workers: 1\n  mixed_precision: false\n  max_mel_frames: 100\n"
     "  vocoder_segment_frames: 12\n"
     "training:\n"
@@ -146,10 +146,11 @@ static const char begins[] = "minutes of speech are little: the run begins with 
 static void little_speech_begins_with_the_base(void **state)
 {
     const char *folder = at("little"), *file = at("little.safetensors");
-    train_says(
-        folder, LIST(STEPS), 0,
-        LIST(begins, "beginning with the weights of", "decoder_dim", "50 (it begins with trained weights)"),
-        NULL);
+    train_says(folder, LIST(STEPS), 0,
+               LIST(begins, "beginning with the weights of", "decoder_dim",
+                    "50 (it begins with trained weights)",
+                    "8 (little speech: more steps in the time of a CPU)"),
+               NULL);
     assert_true(difference(lab.base, step_file(folder, 2), "decoder.layers.0.qkv.weight") < 1e-4f);
     /* It says so, and so does what is made of it. */
     json_decref(run_json(ARGS("export", "--checkpoint", folder, "--output", file, "--json"), NULL));
@@ -164,7 +165,8 @@ static void little_speech_begins_with_the_base(void **state)
         json_decref(o);
     }
     /* The same command goes on, with the sizes that it had. */
-    train_says(folder, LIST("--max-steps", "4"), 0, LIST("resuming from"), begins);
+    train_says(folder, LIST("--max-steps", "4"), 0,
+               LIST("resuming from", "50 (it begins with trained weights)", "8 (little speech"), begins);
     json_t *o = run_json(ARGS("info", "--checkpoint", folder, "--json"), NULL);
     assert_string_equal(text_at(json_object_get(o, "base"), "name"), "english-nano");
     json_decref(o);
@@ -304,6 +306,24 @@ static int has_seen(const char *file, char letter)
     return found;
 }
 
+/* How far the vectors of two symbols are from each other. */
+static float apart(const char *file, char a, char b)
+{
+    SafeTensors f;
+    Err err = {0};
+    float most = 0;
+    if (safetensors_open(&f, file, &err))
+        fail_msg("%s", err.msg);
+    const TensorView *t = safetensors_find(&f, "text.symbols");
+    for (int64_t k = 0; k < t->shape[1]; k++) {
+        const float *x = t->data;
+        most = fmaxf(most, fabsf(x[tokens_find((uint32_t)a) * t->shape[1] + k] -
+                                 x[tokens_find((uint32_t)b) * t->shape[1] + k]));
+    }
+    safetensors_close(&f);
+    return most;
+}
+
 /* What the base has seen stays seen, and the new texts come on top. */
 static void the_list_of_symbols_grows(void **state)
 {
@@ -313,6 +333,7 @@ static void the_list_of_symbols_grows(void **state)
                LIST("symbols of these texts are new to it and begin as near ones", "z"), NULL);
     const char *file = step_file(folder, 2);
     assert_true(has_seen(file, 'g') && has_seen(file, 'd') && has_seen(file, 'z')); /* d: of the base alone */
+    assert_true(apart(file, 'y', 'i') < 1e-4f && apart(file, 'd', 'i') > 0.1f);     /* y is new */
 }
 
 int main(void)

@@ -325,7 +325,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         return rc;
     if (!r->train.count)
         return data_none_to_train(cfg, err);
-    rc = settle_data(&settled, cfg, &r->train, ranks, log, err);
+    rc = settle_data(&settled, cfg, &r->train, r->devices.model, ranks, log, err);
     if (rc)
         return rc;
     vary_little(cfg, settled.minutes, log);

@@ -6,10 +6,12 @@
 
 #include "base/mem.h"
 #include "config/bindings.h"
+#include "pipeline/policy.h"
 #include "train/run_parts.h"
 #include "voice/base_file.h"
 
 #define ADAPT_WARMUP 50 /* steps */
+#define ADAPT_BATCH 8   /* clips */
 
 /* What the network of these settings is bound to. */
 static Binding bound_of(const Config *cfg)
@@ -198,16 +200,27 @@ static int begin_with_base(Config *cfg, const Corpus *train, double minutes, Log
 
 /* ---- adaptation ---- */
 
-/* Settings of a run that makes a voice of little speech out of a trained one; what was tried is in
- * docs/MODEL.md. */
-static int adapt(Config *cfg, Err *err)
+/* A number that nobody gave, where it is higher than that. */
+static int lower(Config *cfg, const char *key, int now, int to, const char *reason, Err *err)
 {
-    /* The warm-up guards weights that know nothing; here it would take up much of a short run. */
-    if (cfg->warmup_steps <= ADAPT_WARMUP || config_is_given(cfg, "warmup_steps"))
+    char value[16];
+    if (now <= to || config_is_given(cfg, key))
         return 0;
-    char steps[16];
-    snprintf(steps, sizeof steps, "%d", ADAPT_WARMUP);
-    return config_take(cfg, "warmup_steps", steps, "it begins with trained weights", err);
+    snprintf(value, sizeof value, "%d", to);
+    return config_take(cfg, key, value, reason, err);
+}
+
+/* Settings of a run that makes a voice of little speech out of a trained one; what was tried is in
+ * docs/MODEL.md. The warm-up guards weights that know nothing, and would take up much of a short run. */
+static int adapt(Config *cfg, const Device *model, Err *err)
+{
+    const int on_cpu = model->traits.host_memory && !model->traits.simulated;
+    int rc =
+        lower(cfg, "warmup_steps", cfg->warmup_steps, ADAPT_WARMUP, "it begins with trained weights", err);
+    if (!rc && on_cpu && cfg->network == NETWORK_VOICE && !config_is_given(cfg, "global_batch_size"))
+        rc = lower(cfg, "batch_size", cfg->batch_size, ADAPT_BATCH,
+                   "little speech: more steps in the time of a CPU", err);
+    return rc;
 }
 
 /* Random weights that stay random are of no use. */
@@ -219,16 +232,20 @@ static int check_freeze(const Config *cfg, Err *err)
     return err_hint(err, "name a voice to begin with: --init-from PATH");
 }
 
-int settle_data(Settled *s, Config *cfg, const Corpus *train, Ranks *ranks, Log *log, Err *err)
+int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *model, Ranks *ranks, Log *log,
+                Err *err)
 {
+    const int batch = cfg->batch_size;
     int rc = 0;
     s->minutes = minutes_of(cfg, train);
     const int leads = ranks_rank(ranks) == 0, little = s->minutes < SETTLE_LITTLE_MINUTES;
     if (leads && little && s->fresh && !cfg->init_from[0])
         rc = begin_with_base(cfg, train, s->minutes, log, err);
     if (!rc && leads && little && config_begins_with(cfg))
-        rc = adapt(cfg, err);
+        rc = adapt(cfg, model, err);
     if (!rc)
         rc = share(cfg, ranks, err);
+    if (cfg->batch_size != batch)
+        s->batch = policy_global_batch(cfg, ranks_count(ranks));
     return rc || !leads || !s->fresh ? rc : check_freeze(cfg, err);
 }

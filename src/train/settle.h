@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "device/device.h"
 #include "pipeline/corpus.h"
 #include "ranks/ranks.h"
 
@@ -22,7 +23,8 @@ typedef struct Settled {
 
 /* Before the caches are built: refuses what trainer_check refuses. */
 int settle_start(Settled *s, Config *cfg, Ranks *ranks, Err *err);
-/* When the data are known. */
-int settle_data(Settled *s, Config *cfg, const Corpus *train, Ranks *ranks, Log *log, Err *err);
+/* When the data are known, and the device that the run is for. */
+int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *model, Ranks *ranks, Log *log,
+                Err *err);
 
 #endif
