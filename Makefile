@@ -6,6 +6,8 @@
 # make test-gpu    the CUDA part, where there is a GPU
 # make voice       a voice from text alone: flite speaks the lines of VOICE_DATA=DIR, a network learns them (VOICE_MINUTES=M) and speaks the
 #                  sentences of VOICE_TEXT=FILE, a recogniser judges; all of it in VOICE_OUT=DIR; tools/voice.sh explains the rest
+# make base        a base that voices of a few minutes begin with: flite's voices, or BASE_DATA=DIR,DIR,... become one file, BASE_OUT=FILE;
+#                  tools/base.sh explains the rest
 # make digits      train a voice on spoken digits (DIGITS_DATA=DIR), speak all of them (DIGITS_OUT=DIR), judge them
 # make bench       ours beside the peers (Python packages in a virtual environment); make bench-doctor: 300 simulated machines
 # make install     program, C library, header, pkg-config file, manual page, completions: PREFIX=/usr/local, DESTDIR= for packagers;
@@ -85,7 +87,7 @@ BENCH := $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
 TESTS_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard bench/support/*.c))
 
-.PHONY: all units cuda deps dist install uninstall demo voice digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
+.PHONY: all units cuda deps dist install uninstall demo voice base digits test test-long test-gpu bench bench-doctor fuzz format clean help programs
 .SECONDARY:
 
 all: $(OUT)/myxtts $(OUT)/libmyxtts.so cuda
@@ -225,6 +227,10 @@ demo: deps
 voice: deps
 	@$(MAKE) --no-print-directory -j2 all $(OUT)/bench/voice
 	@VOICE_BUILD=$(OUT) tools/voice.sh
+
+base: deps
+	@$(MAKE) --no-print-directory -j2 all
+	@BASE_BUILD=$(OUT) tools/base.sh
 
 DIGITS_DATA ?= ../shared/data/fsdd
 DIGITS_OUT ?= build/digits

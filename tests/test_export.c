@@ -169,6 +169,30 @@ static void make_run(const char *run, int rounded)
     write_changed(path_of(folder, "best.safetensors"), path_of(folder, "best.safetensors"), 0);
 }
 
+/* One clip of each speaker instead of four: each still speaks, from a smaller file. */
+static void fewer_clips_of_each_speaker(void **state)
+{
+    const char *all = at("all.safetensors"), *one = at("one.safetensors");
+    json_decref(run_json(ARGS("export", "--checkpoint", lab.folder, "--output", all, "--json"), NULL));
+    json_decref(run_json(
+        ARGS("export", "--checkpoint", lab.folder, "--output", one, "--voice-clips", "1", "--json"), NULL));
+    const char *const files[] = {all, one};
+    for (int i = 0; i < 2; i++) {
+        json_t *o = run_json(ARGS("info", "--checkpoint", files[i], "--json"), NULL), *s;
+        size_t k;
+        json_array_foreach(json_object_get(o, "speakers"), k, s)
+        {
+            const int clips = (int)json_integer_value(json_object_get(s, "voice_clips"));
+            assert_int_equal(clips, i || strcmp(text_at(s, "name"), "dora") == 0 ? 1 : 4);
+        }
+        assert_int_equal((int)k, 4);
+        json_decref(o);
+    }
+    same_sound(all, one, 0); /* boris is the mean of four clips, or one */
+    expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", one, "--voice-clips", "none"),
+                   WORDS("voice-clips"), NULL);
+}
+
 static void a_vocoder_inside_sounds_as_the_one_beside(void **state)
 {
     const char *run = at("both"), *rounded = at("both-rounded"), *full = at("with.safetensors"),
@@ -348,6 +372,7 @@ int main(void)
         cmocka_unit_test(floats_are_rounded_to_nearest_even),
         cmocka_unit_test(float32_speaks_byte_for_byte),
         cmocka_unit_test(bf16_speaks_as_the_rounded_weights),
+        cmocka_unit_test(fewer_clips_of_each_speaker),
         cmocka_unit_test(a_vocoder_inside_sounds_as_the_one_beside),
         cmocka_unit_test(nothing_of_the_training_is_in_it),
         cmocka_unit_test(info_shows_what_others_have_to_know),

@@ -30,6 +30,11 @@ verdict everything_is_there $?
 [ -f "$to/lib/libmyxtts_cuda.so" ] && put=1 || put=0
 [ "$there" = "$put" ]
 verdict the_cuda_part_where_it_was_built $?
+bad=
+for f in bases/*.safetensors; do [ ! -f "$f" ] || cmp -s "$f" "$to/share/myxtts/$f" || bad="$bad $f"; done
+echo "not installed:$bad" >"$dir/log"
+[ -z "$bad" ]
+verdict every_base_is_there $?
 (cd / && "$to/bin/myxtts" --version) >"$dir/log" 2>&1
 verdict the_program_runs_there $?
 log_lacks it_finds_the_cuda_part "$([ "$there" = 1 ] && echo 'is neither beside' || echo '^$')"

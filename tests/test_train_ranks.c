@@ -510,10 +510,37 @@ static void test_mpirun(void **state)
     assert_true(compare_checkpoints(step_file(wire, 10), step_file(mpi, 10), NULL) > 10);
 }
 
+/* Rank 0 alone reads what the run begins with; the sizes that follow from it are those of all. */
+static void all_follow_what_rank_0_begins_with(void **state)
+{
+    static const char sound[] =
+        "model:\n  sample_rate: 8000\n  n_fft: 256\n  win_length: 200\n  hop_length: 100\n  n_mels: 16\n"
+        "  mel_fmax: 4000\n"
+        "data:\n  use_phonemes: false\n  text_cleaners: basic\n  val_split: 0.2\n  batch_size: 3\n"
+        "  data_gpu: cpu\n  model_gpu: cpu\n  num_workers: 1\n  mixed_precision: false\n"
+        "  max_mel_frames: 100\n"
+        "training:\n  text2audio_interval_steps: 0\n  listen_clips: 0\n";
+    Corpus *c = *state;
+    char voice[256];
+    make_voice_corpus(c);
+    snprintf(voice, sizeof voice, "%s/voice", c->root);
+    train_to_end(c, voice, 4, 4, NULL, 0);
+    write_file(path_of(c->root, "voice.yaml"), sound, strlen(sound));
+    const char *const more[] = {"--init-from", voice, NULL};
+    job_run(2, c, path_of(c->root, "tuned"), 5, more, NULL);
+    assert_int_equal(check_folder(path_of(c->root, "tuned")), 5);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(test_equal),  T(test_repeats),        T(test_other_ranks),
-                                       T(test_faults), T(test_other_settings), T(test_other_program),
-                                       T(test_stop),   T(test_mpirun)};
+    const struct CMUnitTest tests[] = {T(all_follow_what_rank_0_begins_with),
+                                       T(test_equal),
+                                       T(test_repeats),
+                                       T(test_other_ranks),
+                                       T(test_faults),
+                                       T(test_other_settings),
+                                       T(test_other_program),
+                                       T(test_stop),
+                                       T(test_mpirun)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #   myxtts/bin/myxtts           the program, which finds everything relative to itself
 #   myxtts/lib/                 the libraries it needs (not glibc's own), and the CUDA part where it was built
 #   myxtts/share/espeak-ng-data voices
+#   myxtts/share/myxtts/bases   what voices of a few minutes begin with
 #   myxtts/share/pocketsphinx   the recogniser's English model (its library is in lib/), where it is installed
 # usage: tools/dist.sh OUT_DIR    (called by `make dist`, which has linked OUT_DIR/dist/myxtts/bin/myxtts)
 #        tools/dist.sh --extra PROGRAM
@@ -70,6 +71,11 @@ if [ -z "$data" ]; then
     exit 3
 fi
 cp -rL "$data" "$root/share/espeak-ng-data"
+for base in bases/*.safetensors; do
+    [ -f "$base" ] || continue
+    mkdir -p "$root/share/myxtts/bases"
+    cp -L "$base" "$root/share/myxtts/bases/"
+done
 cp LICENSE README.md "$root/"
 tar -C "$out/dist" -czf "$out/dist/myxtts-linux-$(uname -m).tar.gz" myxtts
 echo "dist: $out/dist/myxtts-linux-$(uname -m).tar.gz, $(du -h "$out/dist/myxtts-linux-$(uname -m).tar.gz" | cut -f1)B"

@@ -28,7 +28,7 @@ share/zsh/site-functions/_myxtts share/completion.zsh
 share/fish/vendor_completions.d/myxtts.fish share/completion.fish"
 links="lib/libmyxtts.so.$major libmyxtts.so.$version
 lib/libmyxtts.so libmyxtts.so.$major"
-header=include/myxtts.h config=lib/pkgconfig/myxtts.pc
+header=include/myxtts.h config=lib/pkgconfig/myxtts.pc bases=share/myxtts/bases
 
 # Programs find a library in /usr/local/lib only when the linker's cache knows it.
 refresh() {
@@ -40,6 +40,8 @@ if [ "${1:-}" = --remove ]; then
 $links
 $header
 $config"
+    rm -f "$to/$bases"/*.safetensors
+    rmdir "$to/$bases" "$to/share/myxtts" 2>/dev/null || :
     refresh
     echo "removed from $to"
     exit
@@ -64,6 +66,9 @@ while read -r file from; do
 done <<<"$files"
 while read -r link target; do ln -sfn "$target" "$to/$link"; done <<<"$links"
 put 644 src/lib/myxtts.h "$to/$header"
+for base in bases/*.safetensors; do
+    [ ! -f "$base" ] || put 644 "$base" "$to/$bases/${base##*/}"
+done
 
 # Where the linker does not look by itself, programs are told where the library is.
 run_path=

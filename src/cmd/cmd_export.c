@@ -14,7 +14,7 @@
 
 static const char *usage_text =
     "myxtts export --checkpoint D --output voice.safetensors [--precision bf16|float32] [--vocoder PATH]\n"
-    "              [--licence TEXT] [--note TEXT] [--json]\n\n"
+    "              [--voice-clips N] [--licence TEXT] [--note TEXT] [--json]\n\n"
     "Makes one file to speak from: the weights without what only training needs, the symbols, the settings "
     "of the mel,\n"
     "the clips of its speakers, and the vocoder of D/vocoder where there is one (--vocoder names another; "
@@ -28,7 +28,7 @@ static const char *usage_text =
 #define ENDING ".safetensors"
 
 typedef struct ExportCommand {
-    const char *checkpoint, *output, *precision, *vocoder, *licence, *note;
+    const char *checkpoint, *output, *precision, *vocoder, *clips, *licence, *note;
     Checkpoint voice, inside;
     int has_vocoder;
 } ExportCommand;
@@ -107,6 +107,7 @@ int cmd_export(int argc, char **argv, Log *log)
         {"precision", "bf16|float32", &c.precision, NULL, "of the weights (bf16)"},
         {"vocoder", "PATH", &c.vocoder, NULL,
          "the vocoder that goes inside (D/vocoder); griffin_lim: none does"},
+        {"voice-clips", "N", &c.clips, NULL, "most clips of each speaker (all that the checkpoint has)"},
         {"licence", "TEXT", &c.licence, NULL, "what others may do with the voice"},
         {"note", "TEXT", &c.note, NULL, "what others should know: whose voice, which recordings"},
     };
@@ -119,13 +120,17 @@ int cmd_export(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    double clips = 0;
     rc = check_options(&c, &bf16, &err);
+    if (!rc)
+        rc = cmd_number(&clips, "voice-clips", c.clips, 1, 1000, &err);
     if (!rc)
         rc = open_networks(&c, log, &err);
     ExportOptions o = {.output = c.output,
                        .voice = &c.voice,
                        .vocoder = c.has_vocoder ? &c.inside : NULL,
                        .bf16 = bf16,
+                       .clips = (int)clips,
                        .licence = c.licence,
                        .note = c.note};
     if (!rc)

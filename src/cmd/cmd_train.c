@@ -20,20 +20,23 @@
 #include "cmd/side_by_side.h"
 #include "config/bindings.h"
 #include "device/devices.h"
+#include "diag/corpus_doubts.h"
 #include "diag/sections.h"
 #include "diag/voice_report.h"
 #include "diag/watch.h"
 #include "pipeline/data.h"
+#include "train/settle.h"
 #include "train/trainer.h"
+#include "voice/vocoder_file.h"
 
-#define LITTLE_MINUTES 30.0 /* of sound; 3 and 290 were measured */
 #define LITTLE_SPEED 0.3
 
 static const char *usage_text =
     "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
     "[--max-steps N]\n"
-    "             [--network voice|vocoder|both] [--vocoder-size small|large] [--data-gpu D --model-gpu D]\n"
-    "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH] [--from-voice RUN] "
+    "             [--network voice|vocoder|both] [--vocoder-size nano|small|large] [--data-gpu D --model-gpu "
+    "D]\n"
+    "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH|none] [--from-voice RUN] "
     "[--json]\n\n"
     "Prepares what is not prepared, says what memory it will take, trains, and keeps checkpoints and logs in "
     "--checkpoint-dir\n"
@@ -280,14 +283,12 @@ static void print_references(const Corpus *c, int batch_size, Log *log)
                  alone == 1 ? "itself" : "themselves");
 }
 
-/* From little sound a vocoder learns more at other speeds, from much it learns less (docs/SPEED.md). */
-static void vary_little(Config *cfg, const Corpus *train, Log *log)
+/* From little sound a vocoder learns more at other speeds, from much it learns less (docs/SPEED.md: 3 and 290
+ * minutes were measured). */
+static void vary_little(Config *cfg, double minutes, Log *log)
 {
-    if (cfg->network != NETWORK_VOCODER || cfg->from_voice[0] || !config_is_default(cfg, "augment_speed"))
-        return;
-    const double minutes =
-        (double)train->count * (cfg->vocoder_segment_frames - 1) * cfg->hop_length / cfg->sample_rate / 60;
-    if (minutes >= LITTLE_MINUTES)
+    if (cfg->network != NETWORK_VOCODER || cfg->from_voice[0] || !config_is_default(cfg, "augment_speed") ||
+        minutes >= SETTLE_LITTLE_MINUTES)
         return;
     cfg->augment_speed = LITTLE_SPEED;
     log_info(log,
@@ -296,16 +297,22 @@ static void vary_little(Config *cfg, const Corpus *train, Log *log)
              LITTLE_SPEED, minutes);
 }
 
+/* What the owner of the recordings should know before the first step. */
+static void warn_of_doubts(const Corpus *train, const Config *cfg, Log *log)
+{
+    Doubt doubts[DOUBT_COUNT];
+    const int n = corpus_doubts(doubts, train, cfg);
+    for (int i = 0; i < n; i++)
+        log_warn(log, "%s: %s (%s)", doubts[i].what, doubts[i].why, doubts[i].fix);
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
-    int batch = 0, rc = 0;
-    if (leads_ranks(ranks))
-        rc = trainer_check(&batch, cfg, ranks_count(ranks), err);
-    if (!rc)
-        rc = ranks_broadcast(ranks, &batch, sizeof batch, 0, err);
+    Settled settled;
+    int rc = settle_start(&settled, cfg, ranks, err);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
@@ -322,7 +329,10 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         return rc;
     if (!r->train.count)
         return data_none_to_train(cfg, err);
-    vary_little(cfg, &r->train, log);
+    rc = settle_data(&settled, cfg, &r->train, r->devices.model, ranks, log, err);
+    if (rc)
+        return rc;
+    vary_little(cfg, settled.minutes, log);
     TrainerOptions o = {.cfg = cfg,
                         .data = r->devices.data,
                         .model = r->devices.model,
@@ -330,7 +340,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
                         .ranks = ranks,
                         .train = &r->train,
                         .validation = &r->validation,
-                        .batch = batch,
+                        .batch = settled.batch,
                         .stop = &stop_requested,
                         .watch = watch_interval,
                         .watch_arg = &r->watch,
@@ -353,8 +363,10 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
              voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
              plural((uint64_t)r->train.speaker_count));
+    if (leads_ranks(ranks))
+        warn_of_doubts(&r->train, cfg, log);
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
-        print_references(&r->train, batch, log);
+        print_references(&r->train, settled.batch, log);
     if (!cfg->native_loading)
         log_warn(log,
                  "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
@@ -444,13 +456,29 @@ static void part_close(BothPart *p)
     buf_free(&p->folder);
 }
 
+/* A voice that both networks should begin with may have no vocoder; its own then begins from scratch. */
+static int lacks_vocoder(const Config *given, Log *log)
+{
+    Checkpoint v;
+    Err why = {0};
+    if (!config_begins_with(given))
+        return 0;
+    const int rc = vocoder_file_open(&v, given->init_from, NULL, &why);
+    if (!rc)
+        checkpoint_close(&v);
+    if (rc == ERR_FORMAT)
+        log_info(log, "%s: the vocoder begins from scratch", why.msg);
+    return rc == ERR_FORMAT;
+}
+
 /* The settings of the command line, with those of this network: the vocoder has a folder inside the voice's;
  * on two devices the voice gets the model device, the vocoder that of the data, each with the cap that the
  * device has. */
-static int part_open(BothPart *p, Err *err)
+static int part_open(BothPart *p, Log *log, Err *err)
 {
-    static char names[][24] = {"--network",          "--checkpoint-dir",  "--model-gpu",  "--data-gpu",
-                               "--model-gpu-memory", "--data-gpu-memory", "--num-workers"};
+    static char none[] = "none";
+    static char names[][24] = {"--network",  "--checkpoint-dir",   "--init-from",       "--model-gpu",
+                               "--data-gpu", "--model-gpu-memory", "--data-gpu-memory", "--num-workers"};
     const Config *given = &p->line->cfg;
     const char *device = p->which ? given->data_gpu : given->model_gpu;
     int n = p->line->setting_count;
@@ -467,13 +495,14 @@ static int part_open(BothPart *p, Err *err)
     snprintf(p->texts[3], sizeof p->texts[3], "%d", workers > 0 ? workers : 1);
     char *values[] = {p->texts[0],
                       p->which ? p->folder.data : NULL,
+                      p->which && lacks_vocoder(given, log) ? none : NULL,
                       (char *)(uintptr_t)device,
                       (char *)(uintptr_t)device,
                       p->texts[1],
                       p->texts[2],
                       given->num_workers == CONFIG_AUTO ? p->texts[3] : NULL};
     for (int i = 0; i < (int)(sizeof values / sizeof *values); i++)
-        if ((i < 2 || p->has_a_device) && values[i]) {
+        if ((i < 3 || p->has_a_device) && values[i]) {
             p->settings[n++] = names[i];
             p->settings[n++] = values[i];
         }
@@ -490,7 +519,7 @@ static int train_in_turn(const CmdLine *line, Ranks *ranks, json_t **report, int
     for (int i = 0; i < BOTH && !rc && !stop_requested; i++) {
         BothPart p = {.line = line, .which = i};
         json_t *one = NULL;
-        rc = part_open(&p, err);
+        rc = part_open(&p, log, err);
         if (!rc) {
             log_info(log, "network %s, into %s", networks[i], p.cfg.checkpoint_dir);
             rc = train(&p.cfg, ranks, report ? &one : NULL, code, stuck, log, err);
@@ -546,7 +575,7 @@ static int train_side_by_side(const CmdLine *line, json_t **report, int *code, L
     for (int i = 0; i < BOTH && !rc; i++) {
         parts[i] = (BothPart){.line = line, .which = i, .has_a_device = 1};
         jobs[i] = (SideJob){.name = networks[i], .run = train_part, .arg = &parts[i]};
-        rc = part_open(&parts[i], err);
+        rc = part_open(&parts[i], log, err);
         if (!rc)
             log_info(log, "network %s on %s, into %s", networks[i], parts[i].cfg.model_gpu,
                      parts[i].cfg.checkpoint_dir);

@@ -136,6 +136,9 @@ static void add_export(json_t *o, const Checkpoint *c)
     const json_int_t inside = (json_int_t)count_parameters(c, 1, &rounded);
     json_object_set_new(o, "licence", licence ? json_from_text(licence) : json_null());
     json_object_set_new(o, "note", note ? json_from_text(note) : json_null());
+    const char *base = checkpoint_text(c, "base");
+    json_t *begun = base && *base ? json_loads(base, 0, NULL) : NULL;
+    json_object_set_new(o, "base", begun ? begun : json_null());
     json_object_set_new(o, "vocoder",
                         inside ? json_pack("{s:I, s:I}", "parameters", inside, "step",
                                            (json_int_t)(step ? strtoll(step, NULL, 10) : 0))
@@ -272,6 +275,10 @@ static void print_text(const json_t *o)
         printf("  %-10s %s\n", "licence", text(o, "licence"));
     if (text(o, "note"))
         printf("  %-10s %s\n", "note", text(o, "note"));
+    const json_t *base = json_object_get(o, "base");
+    if (json_is_object(base))
+        printf("  %-10s %s%s%s\n", "base", text(base, "name"), text(base, "licence") ? ": " : "",
+               text(base, "licence") ? text(base, "licence") : "");
     printf("  %-10s %lld Hz, %lld bands\n", "sound", (long long)integer(o, "sample_rate"),
            (long long)integer(o, "n_mels"));
     print_languages(json_object_get(o, "languages"));

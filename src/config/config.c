@@ -34,7 +34,7 @@ static int set_text(Config *cfg, int row, const char *text, Origin origin, Err *
 static int set_default(Config *cfg, int row, Err *err)
 {
     const Option *o = &option_table[row];
-    Origin origin = {ORIGIN_DEFAULT, 0};
+    Origin origin = {.kind = ORIGIN_DEFAULT};
     if (o->def)
         return set_text(cfg, row, o->def, origin, err);
     RawValue raw = {.is_list = 1};
@@ -72,7 +72,7 @@ static int apply_preset(Config *cfg, Err *err)
         const char *value = option_preset(&option_table[i], cfg, NULL);
         if (!value || cfg->state->origins[i].kind != ORIGIN_DEFAULT)
             continue;
-        int rc = set_text(cfg, i, value, (Origin){ORIGIN_PRESET, 0}, err);
+        int rc = set_text(cfg, i, value, (Origin){.kind = ORIGIN_PRESET}, err);
         ASSERT(rc == 0 || rc == ERR_NOMEM);
         if (rc)
             return rc;
@@ -127,7 +127,7 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
         } else if (!value) {
             value = "true";
         }
-        rc = set_text(cfg, row, value, (Origin){ORIGIN_ARGUMENT, 0}, err);
+        rc = set_text(cfg, row, value, (Origin){.kind = ORIGIN_ARGUMENT}, err);
         if (rc) {
             err_prefix(err, "%.*s", length, arg);
             return rc;
@@ -328,6 +328,9 @@ void config_origin(char *out, size_t cap, const Config *cfg, int row)
     case ORIGIN_ARGUMENT:
         snprintf(out, cap, "command line");
         break;
+    case ORIGIN_TAKEN:
+        snprintf(out, cap, "%s", o->reason);
+        break;
     }
 }
 
@@ -416,6 +419,111 @@ int config_is_default(const Config *cfg, const char *key)
     ASSERT(!"a key of the table");
     return 0;
 }
+
+/* ---- values that follow something else than a preset ---- */
+
+static int is_given(const Config *cfg, int row)
+{
+    const OriginKind kind = cfg->state->origins[row].kind;
+    return kind == ORIGIN_FILE || kind == ORIGIN_ARGUMENT;
+}
+
+/* What follows a choice that somebody made was chosen with it. */
+int config_is_given(const Config *cfg, const char *key)
+{
+    const int row = option_find(key, strlen(key));
+    ASSERT_CMP(row, >=, 0);
+    const Option *o = &option_table[row];
+    if (is_given(cfg, row))
+        return 1;
+    if (cfg->state->origins[row].kind != ORIGIN_PRESET)
+        return 0;
+    const Preset *p;
+    for (int n = 0; (p = option_follows(o, n)); n++) {
+        const int by = option_find(p->by, strlen(p->by));
+        if (is_given(cfg, by) && p->values[*(const int *)((const char *)cfg + option_table[by].offset)])
+            return 1;
+    }
+    return 0;
+}
+
+/* A choice that was taken gives others besides, such as the learning rate of a size. */
+static int renew_presets(Config *cfg, Err *err)
+{
+    for (int i = 0; i < option_count(); i++)
+        if (cfg->state->origins[i].kind == ORIGIN_PRESET)
+            cfg->state->origins[i].kind = ORIGIN_DEFAULT;
+    return apply_preset(cfg, err);
+}
+
+int config_take(Config *cfg, const char *key, const char *value, const char *reason, Err *err)
+{
+    const int row = option_find(key, strlen(key));
+    ASSERT_CMP(row, >=, 0);
+    const char *copy = block_strndup(&cfg->state->strings, reason, strlen(reason));
+    if (!copy)
+        return err_set(err, ERR_NOMEM, "out of memory for the configuration");
+    int rc = set_text(cfg, row, value, (Origin){.kind = ORIGIN_TAKEN, .reason = copy}, err);
+    return rc ? rc : renew_presets(cfg, err);
+}
+
+int config_is_taken(const Config *cfg, int row) { return cfg->state->origins[row].kind == ORIGIN_TAKEN; }
+
+/* The value as config_take reads it. */
+void config_value_text(Buf *out, const Config *cfg, int row)
+{
+    const Option *o = &option_table[row];
+    const int is_text = o->type == OPT_STRING || o->type == OPT_CHOICE || o->type == OPT_DEVICE;
+    if (is_text)
+        buf_printf(out, "%s", *(const char *const *)((const char *)cfg + o->offset));
+    else
+        option_format(out, o, cfg);
+}
+
+static int take_from(Config *cfg, const Config *from, int row, const char *reason, Err *err)
+{
+    ConfigRow was, is;
+    Buf text = {0};
+    const char *key = option_table[row].key;
+    if (config_is_given(cfg, key) || config_row(from, row, &was) || config_row(cfg, row, &is) ||
+        strcmp(was.value, is.value) == 0)
+        return 0;
+    config_value_text(&text, from, row);
+    int rc = text.failed || !text.data ? err_set(err, ERR_NOMEM, "out of memory for the configuration")
+                                       : config_take(cfg, key, text.data, reason, err);
+    buf_free(&text);
+    return rc;
+}
+
+int config_cannot_follow(const Config *cfg, const Config *from, unsigned binds, unsigned fixed,
+                         ConfigRow *theirs, ConfigRow *ours)
+{
+    for (int i = 0; i < option_count(); i++) {
+        const Option *o = &option_table[i];
+        if ((o->binds & binds) && ((o->binds & fixed) || config_is_given(cfg, o->key)) &&
+            !config_row(from, i, theirs) && !config_row(cfg, i, ours) &&
+            strcmp(theirs->value, ours->value) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+int config_follow(Config *cfg, const Config *from, unsigned binds, const char *reason, Err *err)
+{
+    int rc = 0;
+    for (int i = 0; i < option_count() && !rc; i++)
+        if (option_table[i].binds & binds)
+            rc = take_from(cfg, from, i, reason, err);
+    /* The choice that these values go with. */
+    for (int i = 0; i < option_count() && !rc; i++) {
+        const Preset *p = option_table[i].binds & binds ? option_follows(&option_table[i], 0) : NULL;
+        if (p && strcmp(p->by, "network") != 0)
+            rc = take_from(cfg, from, option_find(p->by, strlen(p->by)), reason, err);
+    }
+    return rc;
+}
+
+int config_begins_with(const Config *cfg) { return cfg->init_from[0] && strcmp(cfg->init_from, "none") != 0; }
 
 int config_workers(const Config *cfg)
 {

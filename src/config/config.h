@@ -16,7 +16,7 @@ typedef enum { SIZE_NANO, SIZE_TINY, SIZE_SMALL, SIZE_NORMAL, SIZE_BIG } ModelSi
 /* What is trained: a voice from text to mel, a vocoder from mel to sound, or first the one and then the
  * other. */
 typedef enum { NETWORK_VOICE, NETWORK_VOCODER, NETWORK_BOTH } NetworkKind;
-typedef enum { VOCODER_SMALL, VOCODER_LARGE } VocoderSize;
+typedef enum { VOCODER_NANO, VOCODER_SMALL, VOCODER_LARGE } VocoderSize;
 typedef enum { LANGUAGE_FROM_METADATA, LANGUAGE_FROM_FILENAME, LANGUAGE_AUTO } LanguageMethod;
 typedef enum { STORE_FLOAT32, STORE_FLOAT16 } MelStorage;
 typedef enum { RANK_SUM_FLOAT32, RANK_SUM_BF16 } RankSum;
@@ -26,6 +26,7 @@ typedef enum { CLEANER_NONE, CLEANER_BASIC, CLEANER_ENGLISH, CLEANER_MULTILINGUA
 typedef enum { SCHEDULE_COSINE, SCHEDULE_NOAM, SCHEDULE_CONSTANT } Schedule;
 typedef enum { DECODER_PARALLEL } DecoderStrategy;
 typedef enum { MEL_LOSS_L1, MEL_LOSS_HUBER } MelLoss;
+typedef enum { FREEZE_NONE, FREEZE_TEXT, FREEZE_ENCODERS } Freeze;
 
 #define CONFIG_AUTO (-1) /* value of the integer keys that accept `auto` */
 #define CONFIG_MAX_LIST 32
@@ -134,7 +135,9 @@ typedef struct Config {
     int keep_checkpoints;
     const char *checkpoint_dir, *resume; /* resume: auto, none, or a path */
     const char *from_voice;              /* a run whose voice makes the mels for a vocoder; "" = none */
-    const char *init_from;               /* a checkpoint whose weights a new run begins with; "" = none */
+    const char *init_from;               /* a checkpoint whose weights a new run begins with; none; "" = what
+                                            settle.h chooses */
+    Freeze freeze;                       /* parts of a voice that no step changes */
     int text2audio_interval_steps;
     StringList text2audio_texts;
 
@@ -194,6 +197,21 @@ typedef struct ConfigRow {
 int config_row_count(void);
 int config_row(const Config *cfg, int i, ConfigRow *row);  /* 0 or ERR_NOMEM; row points into cfg */
 int config_is_default(const Config *cfg, const char *key); /* 1: nobody has set it, nor has a preset */
+/* 1: file or command line set it, or the choice whose preset gives it (model_size for decoder_dim). */
+int config_is_given(const Config *cfg, const char *key);
+
+/* Sets a key to what something else than file and command line asks for; reason: its origin from now on.
+ * ERR_CONFIG as for a value of the command line. */
+int config_take(Config *cfg, const char *key, const char *value, const char *reason, Err *err);
+int config_is_taken(const Config *cfg, int row);
+void config_value_text(Buf *out, const Config *cfg, int row); /* appends the value as config_take reads it */
+/* Settings with one of these bindings (bindings.h) that are not given become those of `from`, and so do the
+ * choices they go with (model_size). */
+int config_follow(Config *cfg, const Config *from, unsigned binds, const char *reason, Err *err);
+/* 1: a setting with one of `binds` differs and cannot follow, because it is given or has one of `fixed`. */
+int config_cannot_follow(const Config *cfg, const Config *from, unsigned binds, unsigned fixed,
+                         ConfigRow *theirs, ConfigRow *ours);
+int config_begins_with(const Config *cfg); /* 1: init_from names weights */
 
 /* How a setting is given on the command line. */
 typedef struct ConfigUse {

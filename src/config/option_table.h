@@ -90,10 +90,11 @@ int option_parse_bool(const char *s, int *out);
 /* The text in single quotes, cut to a readable length, control bytes as '?'. */
 void option_quote(char *out, size_t cap, const char *s);
 
-typedef enum { ORIGIN_DEFAULT, ORIGIN_PRESET, ORIGIN_FILE, ORIGIN_ARGUMENT } OriginKind;
+typedef enum { ORIGIN_DEFAULT, ORIGIN_PRESET, ORIGIN_FILE, ORIGIN_ARGUMENT, ORIGIN_TAKEN } OriginKind;
 typedef struct Origin {
     OriginKind kind;
-    int line; /* ORIGIN_FILE */
+    int line;           /* ORIGIN_FILE */
+    const char *reason; /* ORIGIN_TAKEN; in strings */
 } Origin;
 
 struct ConfigState {

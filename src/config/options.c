@@ -15,7 +15,8 @@ static const OptionName model_sizes[] = {{"nano", SIZE_NANO},     {"tiny", SIZE_
                                          {"normal", SIZE_NORMAL}, {"big", SIZE_BIG},   {NULL, 0}};
 static const OptionName networks[] = {
     {"voice", NETWORK_VOICE}, {"vocoder", NETWORK_VOCODER}, {"both", NETWORK_BOTH}, {NULL, 0}};
-static const OptionName vocoder_sizes[] = {{"small", VOCODER_SMALL}, {"large", VOCODER_LARGE}, {NULL, 0}};
+static const OptionName vocoder_sizes[] = {
+    {"nano", VOCODER_NANO}, {"small", VOCODER_SMALL}, {"large", VOCODER_LARGE}, {NULL, 0}};
 static const OptionName language_methods[] = {{"metadata", LANGUAGE_FROM_METADATA},
                                               {"filename", LANGUAGE_FROM_FILENAME},
                                               {"auto", LANGUAGE_AUTO},
@@ -59,6 +60,8 @@ static const OptionName schedules[] = {
     {"cosine", SCHEDULE_COSINE}, {"noam", SCHEDULE_NOAM}, {"constant", SCHEDULE_CONSTANT}, {NULL, 0}};
 static const OptionName strategies[] = {
     {"non_autoregressive", DECODER_PARALLEL}, {"parallel", DECODER_PARALLEL}, {NULL, 0}};
+static const OptionName freezes[] = {
+    {"none", FREEZE_NONE}, {"text", FREEZE_TEXT}, {"encoders", FREEZE_ENCODERS}, {NULL, 0}};
 static const OptionName mel_losses[] = {{"l1", MEL_LOSS_L1}, {"huber", MEL_LOSS_HUBER}, {NULL, 0}};
 
 /* The second factor is 0 times the size of an array that only exists when the field has the row's type. */
@@ -401,8 +404,13 @@ const Option option_table[] = {
          "Run, or checkpoint, of a voice: a vocoder is trained on the mels that it makes of the clips, "
          "instead of those of the recordings; \"\" is off."),
     PATH(T, init_from, "", 0,
-         "Checkpoint file, or folder of a run, whose weights a new run begins with (fine-tuning); \"\" "
-         "begins with random ones. Steps, schedule and optimiser begin anew."),
+         "Checkpoint file, folder of a run, or file of `myxtts export`, whose weights a new run begins with "
+         "(fine-tuning); none begins with random ones; \"\" begins with the base that comes with the program "
+         "where there are less than 30 minutes of speech, and with random ones otherwise. Sizes that are not "
+         "given follow the file. Steps, schedule and optimiser begin anew."),
+    ENUM(T, freeze, "none", freezes,
+         "What stays as it was in a voice that a run begins with: nothing, the text encoder, or the text and "
+         "the voice encoder. A vocoder has neither."),
     INT(T, text2audio_interval_steps, "1000", 0, 100000000,
          "Steps from one spoken sample to the next (event file, samples/*.wav in checkpoint_dir); 0 is off."),
     LIST(T, text2audio_texts, "The quick brown fox jumps over the lazy dog.", 0, CONFIG_MAX_LIST, '|',
@@ -421,8 +429,8 @@ static const Preset presets[] = {
     {"beta2", "network", {NULL, "0.95"}},
     {"gradient_clip_norm", "network", {NULL, "20"}},
     {"warmup_steps", "network", {NULL, "0"}},
-    {"vocoder_dim", "vocoder_size", {"256", "512"}},
-    {"vocoder_layers", "vocoder_size", {"8", "8"}},
+    {"vocoder_dim", "vocoder_size", {"128", "256", "512"}},
+    {"vocoder_layers", "vocoder_size", {"6", "8", "8"}},
     {"text_encoder_dim", "model_size", {"128", "384", "512", "640", "768"}},
     {"text_encoder_layers", "model_size", {"3", "4", "5", "6", "8"}},
     {"text_encoder_heads", "model_size", {"2", "6", "8", "10", "12"}},

@@ -424,7 +424,7 @@ static int fix_no_rate(const Rule *rule, const Config *c, RuleFix *fix)
 static int two_beginnings(const Rule *rule, const Config *c, RuleReport *r)
 {
     HINT(r, "--resume goes on with a run, --init-from begins a new one with its weights: give one of them");
-    return c->init_from[0] && strcmp(c->resume, "auto") != 0 && strcmp(c->resume, "none") != 0;
+    return config_begins_with(c) && strcmp(c->resume, "auto") != 0 && strcmp(c->resume, "none") != 0;
 }
 
 /* Only a vocoder learns from mels alone. */

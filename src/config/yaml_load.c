@@ -173,7 +173,7 @@ static int walk_pair(Walk *w, const char *section, const yaml_node_t *key_node, 
         err_prefix(w->err, "%s:%d", w->file, line);
         return rc;
     }
-    *origin = (Origin){ORIGIN_FILE, line};
+    *origin = (Origin){.kind = ORIGIN_FILE, .line = line};
     return 0;
 }
 

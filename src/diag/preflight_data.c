@@ -13,6 +13,7 @@
 #include "cache/features.h"
 #include "cache/prepare.h"
 #include "dataset/audio_file.h"
+#include "diag/corpus_doubts.h"
 #include "diag/preflight_private.h"
 #include "pipeline/policy.h"
 #include "pipeline/sampler.h"
@@ -299,6 +300,20 @@ static void check_counts(Survey *s)
                                                             : "val_split: 0.05"});
 }
 
+/* What training would not stumble over. */
+static void check_speech(Survey *s)
+{
+    Doubt doubts[DOUBT_COUNT];
+    const int n = corpus_doubts(doubts, &s->train, s->cfg);
+    for (int i = 0; i < n; i++)
+        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+                                       .area = AREA_DATA,
+                                       .key = doubts[i].key,
+                                       .what = preflight_say(s->p, "%s", doubts[i].what),
+                                       .why = preflight_say(s->p, "%s", doubts[i].why),
+                                       .fix = preflight_say(s->p, "%s", doubts[i].fix)});
+}
+
 /* A limit that costs many clips was mostly meant to be another; --fix takes the one that keeps them. */
 static void check_limits(Survey *s, const Dataset *d, const Corpus *c)
 {
@@ -382,6 +397,7 @@ void preflight_data(Survey *s)
     s->has_corpus = 1;
     check_caches(s);
     check_counts(s);
+    check_speech(s);
     check_limits(s, &s->train.dataset, &s->train);
     if (s->train.count && !s->train.segment_frames) /* all segments have one length */
         check_padding(s);

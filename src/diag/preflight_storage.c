@@ -115,7 +115,7 @@ static void check_init_from(Survey *s)
 {
     char path[CHECKPOINT_PATH_SIZE];
     Err err = {0};
-    if (!s->cfg->init_from[0])
+    if (!config_begins_with(s->cfg))
         return;
     if (checkpoint_find(path, s->cfg->init_from, s->cfg->checkpoint_dir, NULL, &err) == 0)
         preflight_row(s, AREA_STORAGE, "init_from", preflight_say(s->p, "%.500s", path), STATUS_GOOD,

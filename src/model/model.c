@@ -132,6 +132,26 @@ int model_load(Model *m, const float *masters, const float *moments1, const floa
     return m->c->device->ops->copy_in(m->c->stream, m->decay, decay, (size_t)m->params.size, err);
 }
 
+/* 1: it stays as the voice has it that the run began with. The projection to the mel of a symbol is none of
+ * the encoder: the alignment with other recordings is learned by it. */
+static int is_frozen(const Model *m, const Param *p)
+{
+    const int text = strncmp(p->name, "text.", 5) == 0 && strncmp(p->name, "text.prior.", 11) != 0,
+              voice = strncmp(p->name, "voice.", 6) == 0;
+    return m->cfg.freeze != FREEZE_NONE && (text || (voice && m->cfg.freeze == FREEZE_ENCODERS));
+}
+
+/* The parameters from number i on that are learned or, where the first is not, those that are not: their end
+ * in flat memory, and the number behind them. */
+static int64_t same_fate(const Model *m, int *i)
+{
+    const ParamList *l = &m->params;
+    const int frozen = is_frozen(m, &l->items[*i]);
+    while (*i < l->count && is_frozen(m, &l->items[*i]) == frozen)
+        ++*i;
+    return *i < l->count ? l->items[*i].offset : l->size;
+}
+
 void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *finite, const void *sums)
 {
     const Ops *ops = m->c->ops;
@@ -143,7 +163,16 @@ void model_update(Model *m, OpsGuard *guard, void *scale, void *norm2, int32_t *
                (float)cfg->gradient_clip_norm, (float)cfg->max_loss_spike_threshold);
     /* The step number and the learning rate are read from c->step; those given here are for tests without
      * it. */
-    ops->adamw(m->c, m->masters, m->weights == m->masters ? NULL : m->weights, m->moments1, m->moments2,
-               m->grads, m->decay, scale, n, (float)cfg->learning_rate, (float)cfg->beta1, (float)cfg->beta2,
-               (float)cfg->adam_eps, (float)cfg->weight_decay, 1);
+    for (int i = 0; i < m->params.count;) {
+        const Param *first = &m->params.items[i];
+        const int64_t at = first->offset, behind = same_fate(m, &i);
+        if (is_frozen(m, first))
+            continue;
+        const size_t acc = (size_t)at * ops->acc_bytes;
+        ops->adamw(m->c, (char *)m->masters + acc,
+                   m->weights == m->masters ? NULL : (char *)m->weights + (size_t)at * ops->real_bytes,
+                   (char *)m->moments1 + acc, (char *)m->moments2 + acc, (const char *)m->grads + acc,
+                   m->decay + at, scale, behind - at, (float)cfg->learning_rate, (float)cfg->beta1,
+                   (float)cfg->beta2, (float)cfg->adam_eps, (float)cfg->weight_decay, 1);
+    }
 }

@@ -6,21 +6,21 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "config/bindings.h"
 #include "pipeline/policy.h"
 #include "text/tokens.h"
 #include "train/run_parts.h"
 #include "voice/best_note.h"
+#include "voice/symbols_seen.h"
+#include "voice/vocoder_file.h"
 
 #define MOST_NAMED 12 /* speakers or symbols that a sentence names */
 
 /* --- which checkpoint --- */
 
 /* A fresh start into a folder that has checkpoints is refused, because the two runs would be mixed up. */
-static int choose(Trainer *t, Err *err)
+static int choose(Beginning *begins, const Config *cfg, Log *log, Err *err)
 {
-    const Config *cfg = t->cfg;
     char found[CHECKPOINT_PATH_SIZE];
     Err why = {0};
     int there = checkpoint_find(found, "auto", cfg->checkpoint_dir, NULL, &why) == 0;
@@ -31,11 +31,22 @@ static int choose(Trainer *t, Err *err)
         return err_hint(err, "move them away or name another --checkpoint-dir");
     }
     int fresh = is_none || (strcmp(cfg->resume, "auto") == 0 && !there && why.code == ERR_MISSING);
-    t->begins = !fresh ? BEGINS_RESUMED : cfg->init_from[0] ? BEGINS_WITH_WEIGHTS : BEGINS_NEW;
-    if (!fresh && cfg->init_from[0])
-        log_info(t->log, "%s holds a run: it is resumed, and --init-from is not looked at",
-                 cfg->checkpoint_dir);
+    *begins = !fresh ? BEGINS_RESUMED : config_begins_with(cfg) ? BEGINS_WITH_WEIGHTS : BEGINS_NEW;
+    if (!fresh && config_begins_with(cfg) && config_is_given(cfg, "init_from"))
+        log_info(log, "%s holds a run: it is resumed, and --init-from is not looked at", cfg->checkpoint_dir);
     return 0;
+}
+
+/* The checkpoint itself: of the run, or what another begins with. A vocoder begins with the one inside, or
+ * beside, a voice. */
+static int open_begun(Checkpoint *v, Beginning begins, const Config *cfg, Log *log, Err *err)
+{
+    if (begins == BEGINS_RESUMED)
+        return checkpoint_open(v, cfg->resume, cfg->checkpoint_dir, 0, NULL, log, err);
+    int rc = cfg->network == NETWORK_VOCODER
+                 ? vocoder_file_open(v, cfg->init_from, log, err)
+                 : checkpoint_open(v, cfg->init_from, cfg->checkpoint_dir, 0, NULL, log, err);
+    return rc ? err_prefix(err, "--init-from") : 0;
 }
 
 /* --- resuming --- */
@@ -225,54 +236,40 @@ static void say_speakers(const Trainer *t, const Checkpoint *v)
     buf_free(&names);
 }
 
-/* Marks the symbols that occur in the texts. */
-static void mark_symbols(uint8_t *used, int symbols, const Corpus *c)
+/* A vector that no training has touched is noise, which would have to be unlearned first. */
+static int fill_symbols(const Trainer *t, const Checkpoint *v, float *weights, Err *err)
 {
-    for (uint32_t i = 0; i < c->count; i++) {
-        StoreEntry e;
-        TextView v;
-        store_entry(&c->text, c->items[i].text_entry, &e);
-        if (text_view(&v, &e))
-            continue;
-        for (uint32_t k = 0; k < v.token_count; k++)
-            if (v.tokens[k] < symbols)
-                used[v.tokens[k]] = 1;
-    }
-}
-
-/* A symbol that it never saw has no moments: its vector is still the random one. */
-static void say_symbols(const Trainer *t, const Checkpoint *v)
-{
-    const TensorView *moments = safetensors_find(&v->file, "adam.v.text.symbols");
+    const Model *m = engine_model(t->engine);
     const int symbols = tokens_count();
-    uint8_t *used = mem_calloc((size_t)symbols, 1);
+    uint8_t *seen = mem_calloc(2 * (size_t)symbols, 1);
     Buf names = {0};
     int unseen = 0;
-    if (used)
-        mark_symbols(used, symbols, t->o.train);
-    if (moments && strcmp(moments->dtype, "F32") != 0)
-        moments = NULL;
-    for (int i = 0; used && moments && moments->dims == 2 && moments->shape[0] == symbols && i < symbols;
-         i++) {
-        const float *row = (const float *)moments->data + i * moments->shape[1];
-        int seen = !used[i];
-        for (int64_t k = 0; k < moments->shape[1] && !seen; k++)
-            seen = row[k] != 0;
-        if (seen)
+    if (!seen)
+        return err_set(err, ERR_NOMEM, "no memory for %d symbols", symbols);
+    uint8_t *used = seen + symbols;
+    if (symbols_seen(seen, v)) {
+        symbols_fill(weights + m->at.symbols, seen, t->cfg->text_encoder_dim);
+        symbols_mark(used, t->o.train);
+        memset(used, 0, TOKEN_FIRST_SYMBOL);
+    }
+    for (int i = 0; i < symbols; i++) {
+        char name[8], near[8];
+        const int from = used[i] && !seen[i] ? symbols_nearest(seen, i) : -1;
+        if (!used[i] || seen[i] || unseen++ >= MOST_NAMED)
             continue;
-        char name[5] = "";
-        uint32_t c = tokens_code_point(i);
-        if (c > ' ')
-            name[utf8_put(name, c)] = 0;
-        if (unseen++ < MOST_NAMED)
-            buf_printf(&names, "%s%s", unseen > 1 ? " " : "", *name ? name : "(blank)");
+        buf_printf(&names, "%s%s", unseen > 1 ? " " : "", tokens_name(i, name));
+        if (from >= 0)
+            buf_printf(&names, " (as %s)", tokens_name(from, near));
     }
     if (unseen && !names.failed)
-        log_info(t->log, "  %d symbol%s of these texts %s new to it and begin%s untrained: %.*s%s", unseen,
-                 unseen == 1 ? "" : "s", unseen == 1 ? "is" : "are", unseen == 1 ? "s" : "", (int)names.size,
-                 (const char *)names.data, unseen > MOST_NAMED ? " ..." : "");
+        log_info(t->log,
+                 "  %d symbol%s of these texts %s new to it and begin%s as near ones, or as the mean of all: "
+                 "%.*s%s",
+                 unseen, unseen == 1 ? "" : "s", unseen == 1 ? "is" : "are", unseen == 1 ? "s" : "",
+                 (int)names.size, (const char *)names.data, unseen > MOST_NAMED ? " ..." : "");
     buf_free(&names);
-    free(used);
+    free(seen);
+    return 0;
 }
 
 /* --- statistics --- */
@@ -342,7 +339,8 @@ static int settle_languages(Trainer *t, const Checkpoint *v, Err *err)
 
 /* --- before the data are prepared --- */
 
-int trainer_check(int *batch, const Config *cfg, int ranks, Err *err)
+/* follow: these settings too, where nobody gave them; NULL: they stay. */
+static int look(int *batch, Beginning *begins, Config *follow, const Config *cfg, int ranks, Err *err)
 {
     Trainer *t = mem_calloc(1, sizeof *t);
     if (!t)
@@ -351,22 +349,32 @@ int trainer_check(int *batch, const Config *cfg, int ranks, Err *err)
     t->cfg = cfg;
     t->log = &quiet; /* all else is said when the run begins */
     *batch = batch_now(cfg, ranks, NULL);
-    int rc = choose(t, err);
-    if (!rc && t->begins != BEGINS_NEW) {
-        int resumed = t->begins == BEGINS_RESUMED;
+    int rc = choose(begins, cfg, &quiet, err);
+    if (!rc && *begins != BEGINS_NEW) {
+        int resumed = *begins == BEGINS_RESUMED;
         Checkpoint *v = &t->begun_with;
-        rc = checkpoint_open(v, resumed ? cfg->resume : cfg->init_from, cfg->checkpoint_dir, 0, NULL, &quiet,
-                             err);
+        rc = open_begun(v, *begins, cfg, &quiet, err);
+        if (!rc && follow)
+            rc = settings_follow(follow, v, resumed, err);
         if (!rc)
             rc = resumed ? check_settings(t, v, err) : check_given(t, v, err);
-        else if (!resumed)
-            err_prefix(err, "--init-from");
         if (!rc && resumed)
             *batch = batch_now(cfg, ranks, v);
         checkpoint_close(v);
     }
     free(t);
     return rc;
+}
+
+int trainer_check(int *batch, const Config *cfg, int ranks, Err *err)
+{
+    Beginning ignored;
+    return look(batch, &ignored, NULL, cfg, ranks, err);
+}
+
+int beginning_settle(int *batch, Beginning *begins, Config *cfg, int ranks, Err *err)
+{
+    return look(batch, begins, cfg, cfg, ranks, err);
 }
 
 /* --- both halves of it --- */
@@ -377,19 +385,15 @@ int beginning_open(Trainer *t, Err *err)
     Checkpoint *v = &t->begun_with;
     t->state = (TrainState){.data = {.seed = (uint64_t)cfg->seed}, .batch = t->o.batch};
     choice_begin(&t->state.choice);
-    int rc = choose(t, err);
+    int rc = choose(&t->begins, cfg, t->log, err);
     const int voice = cfg->network != NETWORK_VOCODER;
     if (!rc && t->begins == BEGINS_NEW && voice)
         return settle_languages(t, NULL, err);
     if (rc || t->begins == BEGINS_NEW)
         return rc;
-    int resumed = t->begins == BEGINS_RESUMED;
-    rc =
-        checkpoint_open(v, resumed ? cfg->resume : cfg->init_from, cfg->checkpoint_dir, 0, NULL, t->log, err);
-    if (rc && !resumed)
-        return err_prefix(err, "--init-from");
+    rc = open_begun(v, t->begins, cfg, t->log, err);
     if (!rc)
-        rc = resumed ? check_resumed(t, v, err) : check_given(t, v, err);
+        rc = t->begins == BEGINS_RESUMED ? check_resumed(t, v, err) : check_given(t, v, err);
     if (!rc && voice)
         rc = settle_languages(t, v, err);
     return rc || !voice ? rc : adopt_statistics(t, v, err);
@@ -405,6 +409,8 @@ static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
         resumed ? 0 : checkpoint_first_params(v, m, (uint64_t)t->cfg->seed, flat[CHECKPOINT_WEIGHTS], err);
     for (int g = 0; g < CHECKPOINT_GROUPS && resumed && !rc; g++)
         rc = checkpoint_params(v, m, (CheckpointGroup)g, flat[g], err);
+    if (!rc && !resumed && t->cfg->network == NETWORK_VOICE)
+        rc = fill_symbols(t, v, flat[CHECKPOINT_WEIGHTS], err);
     if (!rc)
         rc = engine_load(t->engine, flat[CHECKPOINT_WEIGHTS], resumed ? flat[CHECKPOINT_MOMENTS1] : NULL,
                          resumed ? flat[CHECKPOINT_MOMENTS2] : NULL, &t->state.guard, err);
@@ -414,22 +420,18 @@ static int load_weights(Trainer *t, const Checkpoint *v, Err *err)
 int beginning_load(Trainer *t, Err *err)
 {
     Checkpoint *v = &t->begun_with;
+    if (t->begins == BEGINS_WITH_WEIGHTS) {
+        log_info(t->log, "beginning with the weights of %s (step %lld of its run)%s", v->path,
+                 (long long)v->content.state.step,
+                 t->cfg->network == NETWORK_VOCODER ? ""
+                                                    : "; its means and deviations of mel and pitch stay");
+        if (t->cfg->network == NETWORK_VOICE)
+            say_speakers(t, v);
+    }
     int rc = t->begins == BEGINS_NEW ? engine_initialise(t->engine, err) : load_weights(t, v, err);
     if (!rc && t->begins == BEGINS_RESUMED)
         log_info(t->log, "resuming from %s (step %lld, epoch %lld)", v->path, (long long)t->state.step,
                  (long long)t->state.data.epoch);
-    if (!rc && t->begins == BEGINS_WITH_WEIGHTS && t->cfg->network == NETWORK_VOCODER) {
-        log_info(t->log, "beginning with the weights of %s (step %lld of its run)", v->path,
-                 (long long)v->content.state.step);
-    } else if (!rc && t->begins == BEGINS_WITH_WEIGHTS) {
-        log_info(
-            t->log,
-            "beginning with the weights of %s (step %lld of its run); its means and deviations of mel and "
-            "pitch stay",
-            v->path, (long long)v->content.state.step);
-        say_speakers(t, v);
-        say_symbols(t, v);
-    }
     checkpoint_close(v);
     t->first_step = t->saved = t->state.step;
     return rc;

@@ -119,6 +119,10 @@ int beginning_open(Trainer *t, Err *err);
 int beginning_load(Trainer *t, Err *err);
 /* The corpora number their languages as the voice does. */
 void trainer_take_languages(Trainer *t, const LanguageList *languages);
+/* beginning.c: as trainer_check; settings that nobody gave follow the checkpoint (settings_follow). */
+int beginning_settle(int *batch, Beginning *begins, Config *cfg, int ranks, Err *err);
+/* settle.c: those of its network become v's. resumed: v is a checkpoint of the run itself. */
+int settings_follow(Config *cfg, const Checkpoint *v, int resumed, Err *err);
 
 /* report.c */
 void report_start(Trainer *t);

@@ -35,9 +35,12 @@ static int open_network(Trainer *t, Err *err)
 static int open_snapshot(Trainer *t, Err *err)
 {
     int rc = t->cfg->network == NETWORK_VOICE ? voice_clips_open(&t->clips, t->o.train, err) : 0;
-    return rc ? rc
-              : snapshot_open(&t->snapshot, engine_model(t->engine), t->cfg, t->o.train, t->o.validation,
-                              &t->clips, t->o.model, err);
+    const CheckpointSource from = {.cfg = t->cfg,
+                                   .corpus = t->o.train,
+                                   .validation = t->o.validation,
+                                   .begun = t->leads && t->begins != BEGINS_NEW ? &t->begun_with : NULL,
+                                   .resumed = t->begins == BEGINS_RESUMED};
+    return rc ? rc : snapshot_open(&t->snapshot, engine_model(t->engine), &from, &t->clips, t->o.model, err);
 }
 
 /* --- logs --- */

@@ -72,9 +72,16 @@ typedef struct Snapshot {
     CheckpointContent content; /* state: that of the last snapshot_set; clips: a view */
     char step_text[24];
 } Snapshot;
-/* corpus and clips must outlive it; validation may be NULL. A failed one is closed. */
-int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
-                  const Corpus *validation, const VoiceClips *clips, Device *device, Err *err);
+/* What the entries of its metadata are made of; needed while it is opened only. */
+typedef struct CheckpointSource {
+    const Config *cfg;
+    const Corpus *corpus, *validation; /* the latter may be NULL */
+    const struct Checkpoint *begun;    /* what the run began with; NULL: nothing */
+    int resumed;                       /* 1: begun is of the run itself */
+} CheckpointSource;
+/* clips must outlive it. A failed one is closed. */
+int snapshot_open(Snapshot *s, const Model *m, const CheckpointSource *from, const VoiceClips *clips,
+                  Device *device, Err *err);
 void snapshot_close(Snapshot *s);                        /* always safe */
 void snapshot_set(Snapshot *s, const TrainState *state); /* before it is submitted */
 

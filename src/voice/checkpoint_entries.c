@@ -9,7 +9,9 @@
 #include "base/utf8.h"
 #include "config/bindings.h"
 #include "text/tokens.h"
+#include "voice/base_file.h"
 #include "voice/checkpoint_fields.h"
+#include "voice/symbols_seen.h"
 
 #define EXACT JSON_REAL_PRECISION(17) /* digits: a double reads back to the same bits */
 
@@ -211,6 +213,35 @@ static int read_symbols(Checkpoint *v, const char *text, Err *err)
     return err_hint(err, "use the program that wrote it, or train again");
 }
 
+/* --- seen --- */
+
+/* A vector that no training has touched is noise: who begins with these weights must know which are. */
+static char *write_seen(const CheckpointSource *s)
+{
+    uint8_t *seen = mem_calloc((size_t)tokens_count(), 1);
+    json_t *all = json_array();
+    int failed = !seen;
+    if (seen && s->begun && s->cfg->network == NETWORK_VOICE)
+        symbols_seen(seen, s->begun);
+    if (seen)
+        symbols_mark(seen, s->corpus);
+    for (int i = 0; i < tokens_count() && !failed; i++)
+        if (seen[i])
+            failed |= json_array_append_new(all, json_integer(i));
+    free(seen);
+    return dump(all, failed, JSON_COMPACT);
+}
+
+/* --- base --- */
+
+static char *write_base(const CheckpointSource *s)
+{
+    if (!s->begun)
+        return strdup("");
+    const char *own = checkpoint_text(s->begun, "base");
+    return s->resumed ? strdup(own ? own : "") : base_file_entry(s->begun);
+}
+
 /* --- speakers --- */
 
 static char *write_speakers(const CheckpointSource *s)
@@ -389,6 +420,12 @@ static const CheckpointEntry entries[] = {
      "it is the same"},
     {"symbols", write_symbols, read_symbols,
      "version and code points of the symbol table, in the order of the ids"},
+    {"seen", write_seen, NULL,
+     "ids of the symbols in the texts that it, or the voice that it began with, was trained on; the vectors "
+     "of all others are those of near symbols, or random"},
+    {"base", write_base, NULL,
+     "what the run began with (`--init-from`): `name`, `step`, and the `licence` and `note` of that file; "
+     "empty where it began with nothing"},
     {"speakers", write_speakers, read_speakers, "names, in the order of their numbers"},
     {"languages", write_languages, read_languages,
      "`{\"codes\": [...], \"scripts\": [...]}`: languages of the texts, in the order of the rows of "

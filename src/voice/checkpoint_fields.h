@@ -64,12 +64,6 @@ const CheckpointGroupRow *checkpoint_group(CheckpointGroup g);
 
 /* ---- metadata ---- */
 
-/* What the writers of entries look at. */
-typedef struct CheckpointSource {
-    const Config *cfg;
-    const Corpus *corpus, *validation; /* the latter may be NULL */
-} CheckpointSource;
-
 typedef struct CheckpointEntry {
     const char *key;
     /* A malloc'd text, NULL without memory. write NULL: the number of the step, which changes. */

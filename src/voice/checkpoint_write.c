@@ -147,10 +147,11 @@ static int take_memory(Snapshot *s, int bands, Err *err)
 }
 
 /* Everything that a checkpoint needs is taken here, so that a full memory is found before the first step. */
-int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *corpus,
-                  const Corpus *validation, const VoiceClips *clips, Device *device, Err *err)
+int snapshot_open(Snapshot *s, const Model *m, const CheckpointSource *from, const VoiceClips *clips,
+                  Device *device, Err *err)
 {
-    const int bands = cfg->n_mels;
+    const Corpus *corpus = from->corpus;
+    const int bands = from->cfg->n_mels;
     memset(s, 0, sizeof *s);
     s->m = m;
     s->device = device;
@@ -158,7 +159,7 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
     if (rc)
         goto fail;
     float *mean = s->statistics, *deviation = mean + bands;
-    if (cfg->network == NETWORK_VOCODER)
+    if (from->cfg->network == NETWORK_VOCODER)
         for (int i = 0; i < bands; i++) {
             mean[i] = VOCODER_MEL_MEAN;
             deviation[i] = VOCODER_MEL_DEVIATION;
@@ -166,7 +167,7 @@ int snapshot_open(Snapshot *s, const Model *m, const Config *cfg, const Corpus *
     else
         normaliser_statistics(mean, deviation, corpus->mean, corpus->deviation, bands);
     s->content = (CheckpointContent){.mean = mean, .deviation = deviation, .clips = *clips};
-    rc = add_entries(s, &(CheckpointSource){cfg, corpus, validation});
+    rc = add_entries(s, from);
     if (rc) {
         err_set(err, rc, "no memory for the settings in a checkpoint");
         goto fail;

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/bf16.h"
@@ -26,6 +27,7 @@ typedef struct Export {
     Model networks[NETWORKS];
     void *numbers[NETWORKS]; /* the weights of each as the file has them */
     char *settings[NETWORKS];
+    VoiceClips clips; /* those that are kept, where not all are */
 } Export;
 
 /* --- metadata --- */
@@ -141,6 +143,53 @@ static void add_params(Export *e, int which)
     }
 }
 
+/* The first ones of each speaker: a base is not for speaking with their voices, and has to be small. */
+static int choose_clips(Export *e, const VoiceClips *all, Err *err)
+{
+    const size_t each = (size_t)all->frames * (size_t)all->bands;
+    float *mel = mem_calloc((size_t)all->count * each + 1, sizeof *mel);
+    int32_t *length = mem_calloc((size_t)all->count + 1, sizeof *length),
+            *speaker = mem_calloc((size_t)all->count + 1, sizeof *speaker);
+    e->clips = (VoiceClips){.frames = all->frames,
+                            .bands = all->bands,
+                            .mel = mel,
+                            .length = length,
+                            .speaker = speaker,
+                            .memory = {mel, length, speaker}};
+    if (!mel || !length || !speaker)
+        return err_set(err, ERR_NOMEM, "no memory for the clips of %s", e->o->voice->path);
+    for (int i = 0; i < all->count; i++) {
+        int before = 0;
+        for (int k = 0; k < i; k++)
+            before += all->speaker[k] == all->speaker[i];
+        if (before >= e->o->clips)
+            continue;
+        memcpy(mel + (size_t)e->clips.count * each, all->mel + (size_t)i * each, each * sizeof *mel);
+        length[e->clips.count] = all->length[i];
+        speaker[e->clips.count++] = all->speaker[i];
+    }
+    return 0;
+}
+
+/* A tensor of the clips that are kept; any other stays as it is. */
+static TensorView kept_tensor(const Export *e, const TensorView *t)
+{
+    const struct {
+        const char *name;
+        const void *data;
+    } kept[] = {{"voice_clips.mel", e->clips.mel},
+                {"voice_clips.length", e->clips.length},
+                {"voice_clips.speaker", e->clips.speaker}};
+    TensorView out = *t;
+    for (size_t i = 0; e->clips.count && i < sizeof kept / sizeof *kept; i++)
+        if (strcmp(t->name, kept[i].name) == 0) {
+            out.data = kept[i].data;
+            out.bytes = t->bytes / (uint64_t)t->shape[0] * (uint64_t)e->clips.count;
+            out.shape[0] = e->clips.count;
+        }
+    return out;
+}
+
 /* What speaking needs besides the weights. A vocoder has no use for clips of voices. */
 static void add_fields(Export *e, const Checkpoint *c, const char *prefix)
 {
@@ -148,8 +197,10 @@ static void add_fields(Export *e, const Checkpoint *c, const char *prefix)
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);
         const TensorView *t = checkpoint_tensor(c, f->tensor);
-        if (t && (f->need == NEED_ALWAYS || (f->need == NEED_OPTIONAL && is_voice)))
-            add_tensor(e, prefix, f->tensor, t);
+        if (t && (f->need == NEED_ALWAYS || (f->need == NEED_OPTIONAL && is_voice))) {
+            const TensorView kept = kept_tensor(e, t);
+            add_tensor(e, prefix, f->tensor, &kept);
+        }
     }
 }
 
@@ -196,6 +247,7 @@ static void export_close(Export *e)
         free(e->numbers[i]);
         free(e->settings[i]);
     }
+    voice_clips_close(&e->clips);
     free(e->tensors);
     free(e->names);
     free(e->meta);
@@ -208,6 +260,8 @@ int export_write(Exported *out, const ExportOptions *o, Err *err)
     struct stat st = {0};
     *out = (Exported){0};
     int rc = take_room(&e, err);
+    if (!rc && o->clips && o->voice->content.clips.count)
+        rc = choose_clips(&e, &o->voice->content.clips, err);
     if (!rc)
         rc = add_network(&e, 0, o->voice, "", err);
     if (!rc && o->vocoder)

@@ -17,6 +17,7 @@ typedef struct ExportOptions {
     const Checkpoint *voice;    /* or a vocoder that is exported alone */
     const Checkpoint *vocoder;  /* goes inside; NULL: none does */
     int bf16;                   /* weights of two bytes, else of four */
+    int clips;                  /* most of each speaker's clips that go with it; 0: all */
     const char *licence, *note; /* NULL: those that the voice's file has, if any */
 } ExportOptions;
 
