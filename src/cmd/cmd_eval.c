@@ -101,7 +101,9 @@ static int listen(Eval *e, Model *m, const EngineShape *largest, int clips, Log 
         rc = hearing_open(&e->hearing, cfg, &e->corpus, clips, thread_cores(), log, err);
     if (rc)
         return rc;
+    /* As synth makes it: without rounds of Griffin-Lim behind a vocoder. */
     hearing_set_sound(e->hearing, &(SoundOptions){.vocoder = e->has_vocoder ? &e->vocoder : NULL,
+                                                  .iterations = e->has_vocoder ? SOUND_NONE : 0,
                                                   .device = e->data.devices.model});
     /* All clips are spoken first; then several threads listen. */
     const Checkpoint *file = &e->data.file;

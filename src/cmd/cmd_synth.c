@@ -509,8 +509,7 @@ int cmd_synth(int argc, char **argv, Log *log)
         {"alignment-png", "F.png", &s.alignment_png, NULL, "draw its mel with symbols, durations and pitch"},
         {"vocoder", "PATH", &s.vocoder, NULL,
          "what makes the sound: a vocoder, or griffin_lim (D/vocoder where it is there, else griffin_lim)"},
-        {"iterations", "N", &s.iterations, NULL,
-         "of Griffin-Lim: 60 alone; behind a vocoder 32, 16 on a CPU; 0: none"},
+        {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim: 60 alone, none behind a vocoder"},
     };
     CmdLine line;
     Err err = {0};

@@ -368,7 +368,7 @@ const Option option_table[] = {
          LOSS),
     FLOAT(T, energy_loss_weight, "0.5", 0.001, 1000, "Weight of the loss of the energy of symbols.",
          LOSS),
-    FLOAT(T, critic_from, "0.4", 0, 1,
+    FLOAT(T, critic_from, "0.3", 0, 1,
          "Share of the run after which the critics take part; before it, words are learned."),
     FLOAT(T, critic_loss_weight, "0.1", 0.001, 1000,
          "Weight of what the critics learn; AdamW makes up for it, the clipping of gradients does not."),

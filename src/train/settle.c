@@ -10,8 +10,10 @@
 #include "train/run_parts.h"
 #include "voice/base_file.h"
 
-#define ADAPT_WARMUP 50 /* steps */
-#define ADAPT_BATCH 8   /* clips */
+#define MANY_MINUTES 300.0 /* of speech, which a voice of the usual size does not learn by heart */
+#define LARGE_DECODER 256  /* from this width on */
+#define ADAPT_WARMUP 50    /* steps */
+#define ADAPT_BATCH 8      /* clips */
 
 /* What the network of these settings is bound to. */
 static Binding bound_of(const Config *cfg)
@@ -223,6 +225,19 @@ static int adapt(Config *cfg, const Device *model, Err *err)
     return rc;
 }
 
+/* A network that could learn an hour by heart does: dropout keeps it from that. The figures are in
+ * docs/MODEL.md. */
+static int guard_against_heart(Config *cfg, double minutes, Err *err)
+{
+    char reason[80];
+    if (cfg->network != NETWORK_VOICE || cfg->decoder_dim < LARGE_DECODER || minutes >= MANY_MINUTES ||
+        config_is_given(cfg, "dropout"))
+        return 0;
+    snprintf(reason, sizeof reason, "%.0f minutes of speech; 0.1 from %.0f hours on", minutes,
+             MANY_MINUTES / 60);
+    return config_take(cfg, "dropout", "0.25", reason, err);
+}
+
 /* Random weights that stay random are of no use. */
 static int check_freeze(const Config *cfg, Err *err)
 {
@@ -243,6 +258,8 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
         rc = begin_with_base(cfg, train, s->minutes, log, err);
     if (!rc && leads && little && config_begins_with(cfg))
         rc = adapt(cfg, model, err);
+    if (!rc && leads)
+        rc = guard_against_heart(cfg, s->minutes, err);
     if (!rc)
         rc = share(cfg, ranks, err);
     if (cfg->batch_size != batch)

@@ -150,10 +150,15 @@ int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *e
 
 int voice_sound_open(const Voice *v, Sound **s, int threads, Err *err)
 {
+    const Checkpoint *vocoder = voice_vocoder(v);
+    /* Rounds of Griffin-Lim pull a vocoder's sound towards the mel. That helps where the mel is a
+     * recording's; a voice's is not quite one, and the rounds bring out what is wrong with it
+     * (docs/MODEL.md). */
+    const int iterations = vocoder && !v->o.iterations ? SOUND_NONE : v->o.iterations;
     return sound_open(s,
                       &(SoundOptions){.cfg = &v->file.cfg,
-                                      .iterations = v->o.iterations,
-                                      .vocoder = voice_vocoder(v),
+                                      .iterations = iterations,
+                                      .vocoder = vocoder,
                                       .device = v->o.device,
                                       .threads = threads,
                                       .lender = v->sound},
