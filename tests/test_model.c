@@ -37,12 +37,14 @@ static double loss_with_critics(TestModel *t, const Param *p)
         return test_number(t, t->sums, TERM_CRITIC) / frames;
     if (strncmp(p->name, "predictor.", 10) == 0)
         return all;
-    return all + (test_number(t, t->sums, TERM_ADVERSARIAL) + test_number(t, t->sums, TERM_FEATURES)) / frames;
+    return all +
+           (test_number(t, t->sums, TERM_ADVERSARIAL) + test_number(t, t->sums, TERM_FEATURES)) / frames;
 }
 
 static void gradients_with_critics_are_those_of_the_losses(void **state)
 {
-    const char *more[] = {"--dropout", "0.2", "--adversarial-loss-weight", "0.7", "--feature-loss-weight", "2"};
+    const char *more[] = {"--dropout", "0.2", "--adversarial-loss-weight", "0.7", "--feature-loss-weight",
+                          "2"};
     TestModel t;
     test_model_open(&t, &ops_host_f64, 1, 6, more);
     t.m.critics_speak = 1;
@@ -377,10 +379,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_with_critics_are_those_of_the_losses),
         cmocka_unit_test(silent_critics_change_nothing),
-        cmocka_unit_test(gradients_are_those_of_the_loss), cmocka_unit_test(every_parameter_has_a_gradient),
-        cmocka_unit_test(gradients_become_final),          cmocka_unit_test(padding_changes_nothing),
-        cmocka_unit_test(every_symbol_has_its_frames),     cmocka_unit_test(micro_batches_add_up),
-        cmocka_unit_test(threads_give_the_same_bits),      cmocka_unit_test(the_same_as_pytorch),
+        cmocka_unit_test(gradients_are_those_of_the_loss),
+        cmocka_unit_test(every_parameter_has_a_gradient),
+        cmocka_unit_test(gradients_become_final),
+        cmocka_unit_test(padding_changes_nothing),
+        cmocka_unit_test(every_symbol_has_its_frames),
+        cmocka_unit_test(micro_batches_add_up),
+        cmocka_unit_test(threads_give_the_same_bits),
+        cmocka_unit_test(the_same_as_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
-/* critic.c - the critics: small networks that learn to tell the voice's mels from recordings, while the voice learns to be
- * taken for one (docs/MODEL.md). One sees all bands, one all bands at half the frame rate, one a quarter of the bands at a
- * time. Each score and each layer is one for every frame, so that a clip says much. They live in training alone. */
+/* critic.c - the critics: small networks that learn to tell the voice's mels from recordings, while the voice
+ * learns to be taken for one (docs/MODEL.md). One sees all bands, one all bands at half the frame rate, one a
+ * quarter of the bands at a time. Each score and each layer is one for every frame, so that a clip says much.
+ * They live in training alone. */
 #include <stdio.h>
 
 #include "model/voice_pass.h"
 
-#define WINDOWS 7 /* of the critic that sees a quarter of the bands; half of a window is seen by the next one too */
+#define WINDOWS \
+    7 /* of the critic that sees a quarter of the bands; half of a window is seen by the next one too */
 
 /* Channels are rounded up to what matrix units like. */
 static int even_channels(int n) { return (n + 7) / 8 * 8; }
@@ -14,7 +16,7 @@ static void views(CriticAt *at, int bands, int dim)
 {
     const int quarter = bands / 4 > 0 ? bands / 4 : 1;
     const CriticView all = {1, bands, 1, even_channels(bands)}, slow = {1, bands, 2, even_channels(bands)},
-                  part = {WINDOWS, quarter, 1, even_channels(quarter + WINDOWS)};
+                     part = {WINDOWS, quarter, 1, even_channels(quarter + WINDOWS)};
     at[0] = (CriticAt){.view = all, .dim = dim};
     at[1] = (CriticAt){.view = slow, .dim = dim};
     /* Seven times the rows: it has to be narrower. */

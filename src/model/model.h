@@ -99,8 +99,8 @@ typedef enum { LOSS_TERMS(LOSS_TERM_ENUM) TERM_COUNT } LossTerm;
 const char *loss_term_name(LossTerm t); /* as logs and reports call it */
 double loss_term_weight(LossTerm t, const Config *cfg);
 int loss_term_is_of(LossTerm t, NetworkKind network); /* 1: the network learns from it */
-/* 0: it says how critic and voice stand against each other, not how good the network is, and is no part of the
- * loss that is reported and compared. */
+/* 0: it says how critic and voice stand against each other, not how good the network is, and is no part of
+ * the loss that is reported and compared. */
 int loss_term_counts(LossTerm t);
 
 /* Sums over the batches of one step, on the device; acc: float, or double in the double table. */

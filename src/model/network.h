@@ -41,8 +41,8 @@ static inline void *term_at(const Model *m, void *sums, int i)
 /* Weights of 1 and biases of 0: a norm begins as a plain normalisation. Not decayed. */
 NormAt norm_list(ParamList *l, const char *prefix, const char *name, int dim);
 
-/* A product with bias; gain scales its first values, which are uniform (Glorot and Bengio 2010). kernel > 1: a
- * convolution. */
+/* A product with bias; gain scales its first values, which are uniform (Glorot and Bengio 2010). kernel > 1:
+ * a convolution. */
 LinearAt linear_list(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel,
                      double gain);
 

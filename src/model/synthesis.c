@@ -329,7 +329,8 @@ static int predict(Synthesiser *s, Sheet *h, const SynthesisText *in, int rows, 
     return fetch(s, h->traits, s->traits, symbols * TRAIT_COUNT * sizeof(float), err);
 }
 
-/* A prediction is an average, and an average of melodies is flat. pitch [n], weighted by how long each symbol lasts. */
+/* A prediction is an average, and an average of melodies is flat. pitch [n], weighted by how long each symbol
+ * lasts. */
 static void spread_pitch(float *pitch, const float *log_duration, int n, double spread)
 {
     double sum = 0, weight = 0;

@@ -30,8 +30,8 @@ void synthesiser_close(Synthesiser *s); /* NULL is fine */
  */
 int synthesiser_listen(Synthesiser *s, float *voice, const float *mel, int frames, Err *err);
 
-/* How predicted prosody is corrected (train/manner.h): durations are multiplied by pace; within a text, pitch is moved
- * away from its mean by the factor spread. 0: 1. Not called, both are 1. */
+/* How predicted prosody is corrected (train/manner.h): durations are multiplied by pace; within a text, pitch
+ * is moved away from its mean by the factor spread. 0: 1. Not called, both are 1. */
 void synthesiser_set_manner(Synthesiser *s, double pace, double spread);
 
 typedef struct SynthesisText {

@@ -5,7 +5,7 @@
 #include "model/voice_pass.h"
 
 LinearAt linear_list(ParamList *l, const char *prefix, const char *name, int out, int in, int kernel,
-                       double gain)
+                     double gain)
 {
     char full[56];
     /* Glorot and Bengio 2010: uniform within +-sqrt(6 / (in + out)). */

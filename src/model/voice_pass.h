@@ -51,16 +51,17 @@ typedef struct DecoderPass {
     void *dstates;   /* [B, T, Cd] */
 } DecoderPass;
 
-/* A critic's view of the recordings, then of what the voice made of them. R: rows of one of the two; V frames. */
+/* A critic's view of the recordings, then of what the voice made of them. R: rows of one of the two; V
+ * frames. */
 typedef struct CriticPass {
     int R, V;
-    int32_t *len;            /* [2 R] */
-    void *x;                 /* [2 R, V, channels] */
-    void *a[CRITIC_LAYERS];  /* [2 R, V, dim] */
-    void *score;             /* [2 R, V] */
-    void *dcritic, *dvoice;  /* [2 R, V], [R, V] */
-    void *da[2], *dx;        /* [2 R, V, dim] each, [R, V, channels] */
-    void *nowhere;           /* [dim + 64] acc: gradients that nobody learns from */
+    int32_t *len;           /* [2 R] */
+    void *x;                /* [2 R, V, channels] */
+    void *a[CRITIC_LAYERS]; /* [2 R, V, dim] */
+    void *score;            /* [2 R, V] */
+    void *dcritic, *dvoice; /* [2 R, V], [R, V] */
+    void *da[2], *dx;       /* [2 R, V, dim] each, [R, V, channels] */
+    void *nowhere;          /* [dim + 64] acc: gradients that nobody learns from */
 } CriticPass;
 
 typedef struct SpeechPass {
@@ -118,8 +119,8 @@ void decoder_backward(Model *m, DecoderPass *r, StackScratch *x, void *dmemory, 
 /* critic.c. List: appends their parameters. */
 void critics_list(Model *m);
 void critics_cut(CriticPass *critics, const Model *m, const Ops *ops, Cut *c, int B, int M);
-/* The terms of the critics and, in their parameters and in dmel (+=), the gradients: all at once, since a critic
- * learns from the same forward pass as the voice. out [B, M, n]: the voice's mel. */
+/* The terms of the critics and, in their parameters and in dmel (+=), the gradients: all at once, since a
+ * critic learns from the same forward pass as the voice. out [B, M, n]: the voice's mel. */
 void critics_learn(Model *m, CriticPass *critics, void *sums, void *dmel, const void *out,
                    const ModelInput *in);
 

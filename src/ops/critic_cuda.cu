@@ -1,5 +1,5 @@
-/* critic_cuda.cu - what critics see of mels, and what is learned from their scores. Blocks leave partial sums, a second kernel
- * adds them to the values. */
+/* critic_cuda.cu - what critics see of mels, and what is learned from their scores. Blocks leave partial
+ * sums, a second kernel adds them to the values. */
 #include "ops/ops_cuda.h"
 
 #define THREADS 256
@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(THREADS)
     for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < half; i += gridDim.x * THREADS) {
         const uint32_t r = i / (uint32_t)T_rows;
         const int counts = (int)(i - r * T_rows) < len[r];
-        const float missing = 1.0f - to_float(score[i]), taken = to_float(score[half + i]), left = 1.0f - taken;
+        const float missing = 1.0f - to_float(score[i]), taken = to_float(score[half + i]),
+                    left = 1.0f - taken;
         if (counts) {
             critics += missing * missing + taken * taken;
             voices += left * left;

@@ -1,5 +1,5 @@
-/* critic_host.c - what critics see of mels, and what is learned from their scores. Sums are in double, one per row, added in
- * the rows' order. Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
+/* critic_host.c - what critics see of mels, and what is learned from their scores. Sums are in double, one
+ * per row, added in the rows' order. Compiled twice, with -DREAL=float and -DREAL=double: see host_real.h. */
 #include <math.h>
 #include <string.h>
 
@@ -43,8 +43,7 @@ void HOST(view_forward)(OpsContext *c, void *out, int32_t *view_len, const void 
                         const int32_t *len, int B, int T, int n, CriticView v)
 {
     HostOps *h = host_of(c);
-    ViewTask t = {
-        .out = out, .view_len = view_len, .in = in, .mel = mel, .len = len, .T = T, .n = n, .v = v};
+    ViewTask t = {.out = out, .view_len = view_len, .in = in, .mel = mel, .len = len, .T = T, .n = n, .v = v};
     host_pool_run(h->pool, B * v.windows, view_task, &t);
 }
 

@@ -123,14 +123,15 @@ typedef struct FilterNorms {
     int64_t param_step, real_step, row_step;
 } FilterNorms;
 
-/* What a critic sees of a mel [B,T,n]: `windows` of `width` neighbouring bands, spread evenly over all of them, and
- * `pool` frames as their mean. It is [B * windows, T / pool, channels]: the bands, then, of several windows, a 1 at
- * the number of the window, then zeros. Row b * windows + k is window k of item b. */
+/* What a critic sees of a mel [B,T,n]: `windows` of `width` neighbouring bands, spread evenly over all of
+ * them, and `pool` frames as their mean. It is [B * windows, T / pool, channels]: the bands, then, of several
+ * windows, a 1 at the number of the window, then zeros. Row b * windows + k is window k of item b. */
 typedef struct CriticView {
     int windows, width, pool, channels;
 } CriticView;
 /* The first band of a window. A macro, because both kinds of compilers need it. */
-#define CRITIC_VIEW_FIRST(v, n, window) ((v).windows > 1 ? (window) * ((n) - (v).width) / ((v).windows - 1) : 0)
+#define CRITIC_VIEW_FIRST(v, n, window) \
+    ((v).windows > 1 ? (window) * ((n) - (v).width) / ((v).windows - 1) : 0)
 
 typedef enum { LOSS_L1, LOSS_HUBER, LOSS_MSE } LossKind;
 
@@ -334,19 +335,21 @@ typedef struct Ops {
 
     /* --- critics --- */
 
-    /* out [B * windows, T / pool, channels] and view_len [B * windows] of a mel: `in` [B,T,n] real, or where that is NULL
-     * `mel` [B,T,n] float. Rows from len[b] / pool on are zero. */
+    /* out [B * windows, T / pool, channels] and view_len [B * windows] of a mel: `in` [B,T,n] real, or where
+     * that is NULL `mel` [B,T,n] float. Rows from len[b] / pool on are zero. */
     void (*view_forward)(OpsContext *c, void *out, int32_t *view_len, const void *in, const float *mel,
                          const int32_t *len, int B, int T, int n, CriticView v);
     /* din [B,T,n] += the gradient of `in`. */
     void (*view_backward)(OpsContext *c, void *din, const void *dout, const int32_t *len, int B, int T, int n,
                           CriticView v);
-    /* Least squares (Mao 2017) over score [2 R,T] real, of R rows of recordings and R of a voice; rows t < len[r] count,
-     * others get gradient 0. values [2] acc +=: critic * ((1 - recording)^2 + voice^2), voice * (1 - voice)^2.
-     * dcritic [2 R,T] = the gradient of the first, dvoice [R,T] = that of the second in the voice's scores. */
+    /* Least squares (Mao 2017) over score [2 R,T] real, of R rows of recordings and R of a voice; rows t <
+     * len[r] count, others get gradient 0. values [2] acc +=: critic * ((1 - recording)^2 + voice^2), voice *
+     * (1 - voice)^2. dcritic [2 R,T] = the gradient of the first, dvoice [R,T] = that of the second in the
+     * voice's scores. */
     void (*critic_loss)(OpsContext *c, void *values, void *dcritic, void *dvoice, const void *score,
                         const int32_t *len, int R, int T, float critic, float voice);
-    /* value [1] acc += weight * sum of |in - target|, both [R,T,C] real; din += its gradient. Rows t < len[r] count. */
+    /* value [1] acc += weight * sum of |in - target|, both [R,T,C] real; din += its gradient. Rows t < len[r]
+     * count. */
     void (*feature_loss)(OpsContext *c, void *value, void *din, const void *in, const void *target,
                          const int32_t *len, int R, int T, int C, float weight);
 

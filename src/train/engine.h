@@ -113,8 +113,8 @@ int engine_alignment(Engine *e, int32_t *durations, float *cost, Err *err);
 const uint8_t *engine_batch(const Engine *e, const BatchLayout **l, const BatchInfo **info);
 int engine_rows(const Engine *e); /* of every batch */
 
-/* From the next step on the critics of a voice take part, or do not (model.h). afresh: this is the first such step,
- * and its gradients are not held against those before it. Waits when it changes something. */
+/* From the next step on the critics of a voice take part, or do not (model.h). afresh: this is the first such
+ * step, and its gradients are not held against those before it. Waits when it changes something. */
 int engine_set_critics(Engine *e, int speak, int afresh, Err *err);
 
 /* For tests: the gradient of the steps from..from + count - 1 becomes NaN. */

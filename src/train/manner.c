@@ -4,12 +4,13 @@
 #include <math.h>
 
 #define FEW_CLIPS 3
-#define DOUBT 50.0        /* clips that say as much as the belief that lengths are right */
-#define MOST_PACE 1.25   /* and as much less */
-#define MOST_SPREAD 1.6  /* at least 1: nobody is made to speak in a flatter voice */
-#define LONGEST_LOG 7.6  /* of a duration, in frames: what a broken network may ask for at the most */
+#define DOUBT 50.0      /* clips that say as much as the belief that lengths are right */
+#define MOST_PACE 1.25  /* and as much less */
+#define MOST_SPREAD 1.6 /* at least 1: nobody is made to speak in a flatter voice */
+#define LONGEST_LOG 7.6 /* of a duration, in frames: what a broken network may ask for at the most */
 
-/* Squares of the distance from the mean, weighted by frames. stride: numbers from one symbol's pitch to the next. */
+/* Squares of the distance from the mean, weighted by frames. stride: numbers from one symbol's pitch to the
+ * next. */
 static double strays(const float *pitch, int stride, const int32_t *frames, int n)
 {
     double weight = 0, mean = 0, sum = 0;
@@ -30,7 +31,8 @@ void manner_add(MannerSums *s, const EngineLook *clip)
     s->clips++;
     s->frames += clip->frames;
     for (int t = 0; t < clip->text; t++)
-        s->predicted_frames += fmax(1, exp(fmin((double)clip->traits[t * TRAIT_COUNT + TRAIT_DURATION], LONGEST_LOG)));
+        s->predicted_frames +=
+            fmax(1, exp(fmin((double)clip->traits[t * TRAIT_COUNT + TRAIT_DURATION], LONGEST_LOG)));
     s->pitch += strays(clip->pitch, 1, clip->durations, clip->text);
     s->predicted_pitch += strays(clip->traits + TRAIT_PITCH, TRAIT_COUNT, clip->durations, clip->text);
 }

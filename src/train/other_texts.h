@@ -20,8 +20,8 @@ int other_texts_open(OtherTexts *o, const Corpus *c, Err *err);
 void other_texts_close(OtherTexts *o); /* safe on a zeroed one */
 
 /* What the clips' own texts explain of them that others do not, as a share of the alignment's loss: 0 where
- * the network knows nothing of the text. align: that loss with their own texts (evaluate_batches). NaN where no
- * text can be changed. The errors of evaluate_batches. */
+ * the network knows nothing of the text. align: that loss with their own texts (evaluate_batches). NaN where
+ * no text can be changed. The errors of evaluate_batches. */
 int evaluate_own_text(double *share, double align, Engine *e, const EvaluateOptions *o, Err *err);
 
 #endif

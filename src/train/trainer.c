@@ -103,8 +103,8 @@ static void count_batch(Trainer *t, const BatchInfo *info)
     t->utterances += clips;
 }
 
-/* Words first, then the critics, from critic_from of the run on. The step is remembered: the end of the run may still
- * move, and a run that resumes has to go on as it was. */
+/* Words first, then the critics, from critic_from of the run on. The step is remembered: the end of the run
+ * may still move, and a run that resumes has to go on as it was. */
 static int ask_critics(Trainer *t, Err *err)
 {
     const Config *cfg = t->cfg;
@@ -114,7 +114,8 @@ static int ask_critics(Trainer *t, Err *err)
     if (!t->state.critic_step && !t->measuring && cfg->critic_from < 1 &&
         (double)t->state.step >= cfg->critic_from * (double)t->total) {
         t->state.critic_step = next;
-        log_info(t->log, "from step %lld on the critics take part: the voice learns to sound like the recordings",
+        log_info(t->log,
+                 "from step %lld on the critics take part: the voice learns to sound like the recordings",
                  (long long)next);
     }
     return engine_set_critics(t->engine, t->state.critic_step > 0, t->state.critic_step == next, err);
