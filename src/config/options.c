@@ -170,8 +170,8 @@ const Option option_table[] = {
     INT(M, predictor_dim, "256", 8, 4096, "Width of the predictor of duration, pitch and energy.",
          VOICE_ONLY),
     INT(M, critic_dim, "256", 0, 2048,
-         "Width of the critics: networks that learn, beside the voice, to tell its mels from recordings, and by which "
-         "it learns to sound like them. They are no part of the finished voice. 0: none.", VOICE_ONLY),
+         "Width of the critics: networks that learn, beside the voice, to tell its mels from recordings, and "
+         "by which it learns to sound like them. They are no part of the finished voice. 0: none.", VOICE_ONLY),
     ENUM(M, decoder_strategy, "non_autoregressive", strategies,
          "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
          "duration."),
@@ -375,8 +375,8 @@ const Option option_table[] = {
     FLOAT(T, adversarial_loss_weight, "0.2", 0, 1000,
          "Weight of what the voice learns from the critics' scores."),
     FLOAT(T, feature_loss_weight, "1", 0, 1000,
-         "Weight of what the voice learns from the critics' layers: they should see in its mels what they see in "
-         "the recordings."),
+         "Weight of what the voice learns from the critics' layers: they should see in its mels what they "
+         "see in the recordings."),
     FLOAT(T, spectral_loss_weight, "1", 0.001, 1000,
          "Weight of the vocoder's loss between the spectra of its sound and of the recording.", LOSS),
     FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000,
