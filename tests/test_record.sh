@@ -23,7 +23,6 @@ for list in src/serve/sentences/*.txt; do
     language=$(basename "$list" .txt)
     grep -v '^#' "$list" >"$dir/list"
     n=$(wc -l <"$dir/list")
-    # shellcheck disable=SC2002
     [ "$n" -ge 80 ] && [ "$(sort -u "$dir/list" | wc -l)" = "$n" ] && ! grep -qP '[0-9\x{06F0}-\x{06F9}]|^\s|\s$' "$dir/list"
     verdict "the_list_of_${language}_is_clean" $?
 done
@@ -53,7 +52,7 @@ log_has and_it_is_counted '^2 sentences of 3 have [0-9]+ of [0-9]+ pairs'
 # ---- the page ----
 if [ -z "$(command -v chromium || command -v chromium-browser || command -v google-chrome)" ]; then
     echo "skip record_page SKIPPED: there is no chromium (Debian: apt-get install chromium)"
-    exit $failed
+    exit "$failed"
 fi
 python3 tests/page/test_record.py "$bin" "$dir" || failed=1
-exit $failed
+exit "$failed"

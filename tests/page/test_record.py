@@ -217,7 +217,7 @@ def too_loud(program, folder):
 
 
 def picture(program, folder, out):
-    make_sound(os.path.join(folder, "sound.wav"), 1.6, silence=1.5)
+    make_sound(os.path.join(folder, "sound.wav"), 1.0, silence=1.5)
     server = Server(program, os.path.join(folder, "my-voice"), os.path.join(folder, "log"))
     b = browser.Browser(folder, sound=os.path.join(folder, "sound.wav"))
     b.call("Emulation.setScrollbarsHidden", hidden=True)
