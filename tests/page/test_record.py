@@ -195,6 +195,15 @@ def looks(p):
         b.set_size(1100, 900)
 
 
+def far_away(p):
+    """Where the browser gives no microphone, the page says what to do."""
+    b = p.b
+    script = b.call("Page.addScriptToEvaluateOnNewDocument", source="Object.defineProperty(window, 'isSecureContext', { value: false })")["identifier"]
+    b.open(p.base + "/record")
+    verdict("without_a_microphone_it_says_what_to_do", p.status_has("ssh -L", 20, "error"), p.get("error"))
+    b.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
 def too_loud(program, folder):
     sound, record = os.path.join(folder, "loud.wav"), os.path.join(folder, "loud")
     make_sound(sound, 30)
@@ -264,6 +273,7 @@ def main():
         troubles(p, record, server)
         enough(p, record, server)
         looks(p)
+        far_away(p)
         provoked = ("status of 422", "ERR_CONNECTION_REFUSED")
         same("the_console_is_silent", [c for c in b.console if not any(e in c for e in provoked)], [])
         same("no_other_host_is_asked", [r for r in b.requests if not r.startswith((server.base, "blob:", "data:", "about:"))], [])
