@@ -5,8 +5,8 @@
 #include <strings.h>
 
 /* Behind .opus: those that libav reads (audio_libav.h). */
-static const char *const endings[] = {".wav", ".flac", ".mp3", ".ogg", ".opus",
-                                      ".m4a", ".webm", ".aac", ".mp4"};
+static const char *const endings[] = {".wav",  ".flac", ".mp3", ".ogg", ".opus", ".m4a",
+                                      ".webm", ".aac",  ".wma", ".amr", ".mp4"};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
 size_t audio_ending(const char *name, size_t n, int *rank)
