@@ -466,15 +466,18 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
 static void newest_run(char out[256])
 {
     DIR *here = opendir(".");
-    time_t newest = 0;
+    int64_t newest = 0;
     out[0] = 0;
     for (struct dirent *e = here ? readdir(here) : NULL; e; e = readdir(here)) {
         struct stat st;
         char path[300];
         snprintf(path, sizeof path, "%s/log.jsonl", e->d_name);
-        if (e->d_name[0] == '.' || stat(path, &st) || (out[0] && st.st_mtime <= newest))
+        if (e->d_name[0] == '.' || stat(path, &st))
             continue;
-        newest = st.st_mtime;
+        int64_t changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        if (out[0] && changed <= newest)
+            continue;
+        newest = changed;
         snprintf(out, 256, "%s", e->d_name);
     }
     if (here)
