@@ -108,15 +108,6 @@ static int load(Libav *av)
     return !missing;
 }
 
-int audio_libav_installed(void)
-{
-    Libav av;
-    if (!load(&av))
-        return 0;
-    dlclose(av.library);
-    return 1;
-}
-
 /* The bytes as a file that has no name; -1 with errno. */
 static int file_of(const void *bytes, size_t size)
 {

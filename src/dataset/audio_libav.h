@@ -15,7 +15,6 @@
 
 /* The name of the format when the bytes begin as one of these; NULL: they do not. */
 const char *audio_libav_format(const uint8_t *head, size_t n);
-int audio_libav_installed(void);
 /* Decodes size bytes, all channels as they are, to a WAV file of floats in out (empty before), as libsndfile
  * reads it. Ends soon after max_seconds. Where the library is missing, the detail says what to install. A
  * file that is cut short is taken as far as it goes: these formats do not tell. Returns REJECT_NONE, or the
