@@ -329,6 +329,7 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
     int rc = open_locked(&dataset, &lock, &share, options->ranks, report, cfg, log, err);
     if (rc)
         goto done;
+    log_info(log, "layout %s: %s", dataset.layout, dataset.found);
     if (share_leads(&share))
         remove_drafts(report->cache_dir);
     p.workers = share.cores && cfg->num_workers == CONFIG_AUTO ? share.cores : config_workers(cfg);

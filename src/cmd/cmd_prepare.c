@@ -16,11 +16,12 @@
 #include "pipeline/data.h"
 
 static const char *usage_text =
-    "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "
+    "myxtts prepare DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "
     "[--json]\n\n"
-    "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches "
-    "and\n"
-    "lists every line that cannot be used, with the reason, in rejected.tsv beside them.\n"
+    "Reads the recordings and texts in DIR, whatever its layout (`myxtts info DIR` says which was found), "
+    "builds "
+    "what is\nmissing or changed in the caches and lists every line that cannot be used, with the reason, in "
+    "rejected.tsv beside them.\n"
     "mpirun -n 4 myxtts prepare ... shares the work out among four processes, on one host or several.";
 
 /* What one stage built and reused; `checked` only where every byte was looked at. */
@@ -176,7 +177,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     Dataset dataset = {0};
     int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err), code = 0;
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
@@ -184,8 +185,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     if (rc)
         goto done;
     if (!line.cfg.data_path[0]) {
-        rc =
-            err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc = err_set(&err, ERR_USAGE, "prepare needs DIR, the folder with recordings and their texts");
         goto done;
     }
     rc = join_ranks(&ranks, line.verbose, log, &err);

@@ -32,7 +32,7 @@
 #define LITTLE_SPEED 0.3
 
 static const char *usage_text =
-    "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
+    "myxtts train DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
     "[--max-steps N]\n"
     "             [--network voice|vocoder|both] [--vocoder-size nano|small|large] [--data-gpu D --model-gpu "
     "D]\n"
@@ -357,6 +357,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         print_plan(&r->plan, &o, log);
     if (rc)
         return rc;
+    if (config_is_default(cfg, "checkpoint_dir"))
+        log_info(log, "the run is in the folder %s (--checkpoint-dir names another)", cfg->checkpoint_dir);
     log_info(log, "settings that are not the default:");
     print_settings(cfg, log);
     const int voice = cfg->network == NETWORK_VOICE;
@@ -613,7 +615,7 @@ int cmd_train(int argc, char **argv, Log *log)
     json_t *report = NULL;
     int code = 0, stuck = 0, rc = cmd_line_parse(&line, usage_text, NULL, 0, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
@@ -624,7 +626,7 @@ int cmd_train(int argc, char **argv, Log *log)
     /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
     signal(SIGPIPE, SIG_IGN);
     if (!line.cfg.data_path[0])
-        rc = err_set(&err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc = err_set(&err, ERR_USAGE, "train needs DIR, the folder with recordings and their texts");
     else if (line.cfg.network == NETWORK_BOTH && !ranks && has_two_devices(&line.cfg))
         rc = train_side_by_side(&line, wanted, &code, log, &err);
     else if (line.cfg.network == NETWORK_BOTH)
