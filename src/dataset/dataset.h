@@ -94,7 +94,7 @@ typedef struct Dataset {
     char delimiter;          /* of the train file */
     int speaker_guessed;     /* 1: in one of the files the third of three columns was taken for the speaker */
     const char *root;        /* data_path */
-    const char *metadata_path[2]; /* [1] is NULL if the split is by hash */
+    const char *metadata_path[2]; /* [1] is NULL if the split is by text */
     Buf metadata[2];              /* contents of the files */
     char *audio_dir[2];           /* folders in which ids are looked up, absolute or relative */
     Block block;
@@ -116,8 +116,13 @@ void dataset_sort_rejected(Dataset *d); /* by file, then line */
  * first; then the id with .wav .flac .mp3 .ogg .opus, the same in upper case, and the bare id. Links are
  * followed. 0, or ERR_MISSING with the places tried. Threads: any. */
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
-/* Depends on the bytes of the id, the seed and the share only. */
-Split dataset_split(Str id, int64_t seed, double val_share);
+/* Of the words of a text: case, punctuation and white space do not count. The hash of all takes of one
+ * sentence is the same. */
+uint64_t dataset_text_hash(Str text);
+/* The side of a text. Depends on its words, the seed and the share only. */
+Split dataset_split(Str text, int64_t seed, double val_share);
+/* Sets the side of every utterance. If all were held out, those of one text are not. */
+void dataset_split_all(Dataset *d, int64_t seed, double val_share);
 /* Writes rejected.tsv atomically: a header, then file, line, id, reason code and detail of each rejection.
  * Tabs and newlines in values become spaces. */
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err);
