@@ -87,7 +87,7 @@ static const char *value_of(const CorpusCheck *c, const Doubt *d, const DoubtCli
     if (d->kind == DOUBT_NOTES)
         text_find_note(out, cap, c->facts.dataset->utterances[clip->utterance].text);
     else if (isfinite(clip->value))
-        snprintf(out, cap, "%.3g %s", clip->value, doubt_unit(d->kind));
+        snprintf(out, cap, "%.4g %s", clip->value, doubt_unit(d->kind));
     return out;
 }
 

@@ -21,9 +21,11 @@
 #define NARROW 0.75         /* of what the voice hears */
 #define LONG_SILENCE 2.0    /* seconds that are cut off */
 #define EMPTY_DB (-40.0f)   /* of a channel beside the other */
-#define RATE_SYMBOLS 15     /* of a clip whose rate is judged */
-#define RATE_RATIO 1.6      /* faster or slower than usual */
-#define RATE_DEVIATIONS 5.0 /* and at least so many deviations */
+#define RATE_SYMBOLS 15     /* of a clip whose rate is judged; in fewer words it varies */
+#define RATE_SECONDS 2.0    /* or so much speech, whatever its text has */
+#define RATE_FAST 1.6       /* times as fast as usual */
+#define RATE_SLOW 1.75      /* times as slow: readers hesitate more often than they hurry */
+#define RATE_DEVIATIONS 4.0 /* and at least so many deviations */
 #define TO_DEVIATION 1.4826 /* from the median of distances of a normal distribution */
 #define VOICE_FAR 3.8       /* deviations of a clip, over all numbers; the farthest of one voice have 3 */
 #define VOICES_APART 6.0    /* Ashman's D of two groups of clips; halves of one voice have 3 */
@@ -62,9 +64,10 @@ static double bandwidth_of(const ClipFacts *c)
 /* The log of symbols a second. */
 static double rate_of(const ClipFacts *c)
 {
-    return c->is_measured && c->symbols >= RATE_SYMBOLS && c->measure.speech_seconds > 1
-               ? log(c->symbols / (double)c->measure.speech_seconds)
-               : (double)NAN;
+    const double seconds = (double)c->measure.speech_seconds;
+    const int judged = c->is_measured && c->symbols > 0 && seconds > 1 &&
+                       (c->symbols >= RATE_SYMBOLS || seconds >= RATE_SECONDS);
+    return judged ? log(c->symbols / seconds) : (double)NAN;
 }
 
 static void find_usual(Judging *j)
@@ -267,12 +270,11 @@ static void judge_rate(Judging *j)
     }
     if (n < ENOUGH_CLIPS)
         return;
-    const double far =
-        fmax(log(RATE_RATIO), RATE_DEVIATIONS * TO_DEVIATION * stats_percentile(j->values, n, 0.5));
+    const double far = RATE_DEVIATIONS * TO_DEVIATION * stats_percentile(j->values, n, 0.5);
     Doubt *d = doubt_begin(j, DOUBT_RATE, 1);
     for (size_t i = 0; i < f->count; i++) {
         const double off = rate_of(&f->clip[i]) - median;
-        if (fabs(off) > far)
+        if (fabs(off) > far && (off > log(RATE_FAST) || off < -log(RATE_SLOW)))
             add_odd(j, d, i, exp(off), -fabs(off));
     }
     if (!d->clips)
