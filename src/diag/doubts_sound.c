@@ -203,7 +203,7 @@ static void judge_bandwidth(Judging *j)
         snprintf(
             d->fix, sizeof d->fix,
             "record with 22050 Hz or more; or train for what there is: sample_rate: %.0f, mel_fmax: %.0f",
-            2 * lowest, lowest);
+            2 * j->d->bandwidth_hz, j->d->bandwidth_hz);
     else
         snprintf(d->fix, sizeof d->fix, "record them again, or take their lines out");
 }
