@@ -18,7 +18,7 @@
 #define POINTS 1024   /* of a transform */
 #define SPECTRA 32    /* transforms for each clip */
 #define BANDS 64      /* of equal width, up to half the sample rate */
-#define LEAST_HZ 2000 /* no recording of speech ends below */
+#define LEAST_HZ 3000 /* no recording of speech ends below: telephones have 3400 Hz */
 #define BESIDE 3      /* bands that are compared below and above an edge */
 #define CLIFF_DB 24.0 /* between them */
 #define BELOW_DB 18.0 /* that everything above an edge is below what comes before it */
@@ -190,7 +190,7 @@ static void measure_bandwidth(AudioMeasure *out, AudioMeter *m, const AudioBuffe
         return;
     for (int b = 0; b < BANDS; b++)
         band[b] = 10 * log10(band[b] + 1e-12);
-    const int first = LEAST_HZ * 2 * BANDS / a->rate;
+    const int first = LEAST_HZ * 2 * BANDS / a->rate + 1;
     out->bandwidth_hz *= (float)find_edge(band, first > BESIDE ? first : BESIDE) / BANDS;
 }
 

@@ -29,12 +29,9 @@ int corpus_check_open(CorpusCheck *c, const Config *cfg, const Dataset *d, const
     if (!dir)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     Err none = {0}; /* what is not there stays closed */
-    if (cfg->network == NETWORK_VOCODER)
-        cache_open(&audio, dir, AUDIO_STORE, audio_settings_hash(cfg), &none);
-    else {
-        cache_open(&text, dir, TEXT_STORE, text_settings_hash(cfg), &none);
-        cache_open(&mel, dir, MEL_STORE, mel_settings_hash(cfg), &none);
-    }
+    cache_open(&text, dir, TEXT_STORE, text_settings_hash(cfg), &none);
+    cache_open(&mel, dir, MEL_STORE, mel_settings_hash(cfg), &none);
+    cache_open(&audio, dir, AUDIO_STORE, audio_settings_hash(cfg), &none);
     free(dir);
     int rc = corpus_facts_open(
         &c->facts,

@@ -133,8 +133,9 @@ static void judge_clipped(Judging *j)
             add_odd(j, d, i, 100 * f->clip[i].clipped, -f->clip[i].clipped);
     if (!d->clips)
         return;
-    snprintf(d->what, sizeof d->what, "%zu clip%s clipped: the peaks are cut off, and do not come back",
-             d->clips, d->clips == 1 ? " is" : "s are");
+    snprintf(d->what, sizeof d->what,
+             "%zu of %zu clips %s clipped: the peaks are cut off, and do not come back", d->clips, f->count,
+             d->clips == 1 ? "is" : "are");
     snprintf(d->why, sizeof d->why, "a vocoder and a voice learn the distortion with the speech");
     snprintf(d->fix, sizeof d->fix, "record them again with less gain, or take their lines out");
 }
