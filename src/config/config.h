@@ -63,7 +63,7 @@ typedef struct Config {
     const char *metadata_eval_file;             /* "" = split by text */
     const char *wavs_train_dir, *wavs_eval_dir; /* relative to data_path; "" = wavs, then the root itself */
     const char *metadata_delimiter;             /* auto, |, tab, comma */
-    double val_split;                           /* share of texts held out if there is no metadata_eval_file */
+    double val_split; /* share of texts held out if there is no metadata_eval_file */
     int64_t seed;
     int enable_multispeaker;        /* off: one speaker, whatever the columns say */
     const char *speaker_id_pattern; /* POSIX extended regex on the id, group 1 is the speaker; "" = none */
