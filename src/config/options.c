@@ -215,7 +215,7 @@ const Option option_table[] = {
          "Folder of the validation recordings; \"\" is the same as for training."),
     CHOICE(D, metadata_delimiter, "auto", delimiters, "What stands between the columns of the metadata."),
     FLOAT(D, val_split, "0.05", 0, 0.9,
-         "Share of the texts held out for validation, with all their takes, when there is no metadata_eval_file."),
+         "Share of the texts held out for validation, with all takes, if there is no metadata_eval_file."),
     INT64(D, seed, "1234", 0, 9007199254740991.0,
          "Seed of the split, the order of the clips, the initial weights and dropout.", ALSO("training")),
     BOOL(D, enable_multispeaker, "true",
