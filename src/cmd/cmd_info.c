@@ -1,5 +1,5 @@
 /* cmd_info.c - myxtts info: what is in a dataset. Reads, never writes: the metadata and the header of every
- * audio file. */
+ * audio file; of the sound, what prepare has measured, else some recordings. */
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,6 +22,7 @@
 #include "cmd/show_checkpoint.h"
 #include "dataset/audio_file.h"
 #include "dataset/dataset.h"
+#include "diag/corpus_report.h"
 #include "pipeline/data.h"
 #include "text/language.h"
 
@@ -74,6 +75,7 @@ typedef struct Info {
     uint8_t *text_repeated;       /* [dataset.count] of that clip: 1: another one has its text */
     double total_seconds;
     LimitCosts limits;
+    CorpusCheck check;
     CacheList caches;
     Progress progress;
     struct Slot {
@@ -198,6 +200,8 @@ static int gather(Info *info, Log *log, Err *err)
     if (!rc)
         rc = measure_limits(info, err);
     if (!rc)
+        rc = corpus_check_open(&info->check, info->cfg, &info->dataset, info->header_seconds, err);
+    if (!rc)
         rc = cache_list(&info->caches, info->cfg, err);
     dataset_sort_rejected(&info->dataset);
     if (info->accepted) { /* otherwise the lists are NULL */
@@ -260,6 +264,7 @@ static int print_json(Info *info, Err *err)
         json_object_set_new(o, "repeated_texts", json_integer((json_int_t)info->repeated_texts));
         json_object_set_new(o, "limits", limits_json(&info->limits));
         json_object_set_new(o, "caches", cache_list_json(&info->caches));
+        failed |= corpus_check_json(o, &info->check);
     }
     if (failed) {
         json_decref(o);
@@ -323,6 +328,10 @@ static void print_text(Info *info)
         printf("%s  %s\n", first ? "\nlimits\n" : "", sentence);
         first = 0;
     }
+    Buf found = {0};
+    corpus_check_print(&found, &info->check, "--json lists all clips");
+    fputs(found.failed || !found.size ? "" : found.data, stdout);
+    buf_free(&found);
     print_caches(&info->caches);
     if (!d->rejected_count)
         return;
@@ -347,7 +356,7 @@ static void print_text(Info *info)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
 }
 
-/* Exit code 1: some lines cannot be used, or are over a limit. */
+/* Exit code 1: some lines cannot be used, are over a limit, or have findings. */
 int cmd_info(int argc, char **argv, Log *log)
 {
     const char *checkpoint = NULL;
@@ -358,12 +367,13 @@ int cmd_info(int argc, char **argv, Log *log)
     Err err = {0};
     Info info = {0};
     int code = 0;
-    int rc =
-        cmd_line_parse(&line,
-                       "myxtts info DIR | --checkpoint D [--json]\n\n"
-                       "Clips, hours, speakers, languages, lengths and the lines that cannot be used; or the "
-                       "speakers of a\ntrained voice. Writes nothing to disk.",
-                       own, 1, argc, argv, &err);
+    int rc = cmd_line_parse(
+        &line,
+        "myxtts info DIR | --checkpoint D [--json]\n\n"
+        "Clips, hours, speakers, languages, lengths, the lines that cannot be used, and what is "
+        "wrong with the\nrecordings and texts; or the speakers of a trained voice. Writes "
+        "nothing to disk. Exit code 1: findings.",
+        own, 1, argc, argv, &err);
     if (!rc && !line.help)
         rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
@@ -388,12 +398,13 @@ int cmd_info(int argc, char **argv, Log *log)
         rc = print_json(&info, &err);
     else
         print_text(&info);
-    code = info.dataset.rejected_count ? 1 : 0;
+    code = info.dataset.rejected_count || info.check.doubts.findings;
     for (int i = 0; i < LIMITS_COUNT; i++)
         code |= info.limits.limit[i].lost > 0;
 done:
     if (rc)
         code = cmd_fail(log, &err);
+    corpus_check_close(&info.check);
     dataset_close(&info.dataset);
     free(info.speakers.items);
     free(info.languages.items);

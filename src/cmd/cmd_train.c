@@ -20,7 +20,7 @@
 #include "cmd/side_by_side.h"
 #include "config/bindings.h"
 #include "device/devices.h"
-#include "diag/corpus_doubts.h"
+#include "diag/corpus_report.h"
 #include "diag/sections.h"
 #include "diag/voice_report.h"
 #include "diag/watch.h"
@@ -297,13 +297,21 @@ static void vary_little(Config *cfg, double minutes, Log *log)
              LITTLE_SPEED, minutes);
 }
 
-/* What the owner of the recordings should know before the first step. */
-static void warn_of_doubts(const Corpus *train, const Config *cfg, Log *log)
+/* What the owner of the recordings should know before the first step; remarks are for `info`. */
+static int warn_of_doubts(const Corpus *train, const Config *cfg, Log *log, Err *err)
 {
-    Doubt doubts[DOUBT_COUNT];
-    const int n = corpus_doubts(doubts, train, cfg);
-    for (int i = 0; i < n; i++)
-        log_warn(log, "%s: %s (%s)", doubts[i].what, doubts[i].why, doubts[i].fix);
+    CorpusCheck check;
+    int rc = corpus_check_open(&check, cfg, &train->dataset, NULL, err);
+    for (int i = 0; i < check.doubts.count && !rc; i++) {
+        const Doubt *d = &check.doubts.item[i];
+        char worst[400];
+        if (!corpus_check_warns(d) || d->kind == DOUBT_CLIPPED) /* prepare has told of those */
+            continue;
+        corpus_check_worst(&check, d, worst, sizeof worst);
+        log_warn(log, "%s%s%s: %s (%s)", d->what, *worst ? ", as " : "", worst, d->why, d->fix);
+    }
+    corpus_check_close(&check);
+    return rc;
 }
 
 /* Prepare, open, plan, say what will happen, train, judge. */
@@ -366,7 +374,9 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
              voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
              plural((uint64_t)r->train.speaker_count));
     if (leads_ranks(ranks))
-        warn_of_doubts(&r->train, cfg, log);
+        rc = warn_of_doubts(&r->train, cfg, log, err);
+    if (rc)
+        return rc;
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         print_references(&r->train, settled.batch, log);
     if (!cfg->native_loading)

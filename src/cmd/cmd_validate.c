@@ -428,7 +428,7 @@ int cmd_validate(int argc, char **argv, Log *log)
         rc = print_json(&v, &err);
     else if (!rc)
         print_text(&v);
-    if (!rc && (preflight_tally(&v.found, FINDING_ERROR) ||
+    if (!rc && (preflight_tally(&v.found, FINDING_ERROR) || v.found.data_findings ||
                 (v.strict && preflight_tally(&v.found, FINDING_WARNING))))
         code = 1;
 done:

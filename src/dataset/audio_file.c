@@ -407,16 +407,37 @@ static int grow(float **p, int64_t *cap, int64_t need)
     return rc;
 }
 
-/* The mean of all channels. */
-static void mix(float *out, const float *in, int64_t frames, int channels)
+/* The mean of all channels; squares [channels + 1] are added up, those of the mean last. */
+static void mix(float *out, double *squares, const float *in, int64_t frames, int channels)
 {
     const float share = 1.0f / (float)channels;
+    float sums[AUDIO_MAX_CHANNELS + 1] = {0}; /* of a piece; exact enough */
     for (int64_t i = 0; i < frames; i++) {
         float sum = 0.0f;
-        for (int c = 0; c < channels; c++)
-            sum += in[i * channels + c];
+        for (int c = 0; c < channels; c++) {
+            const float x = in[i * channels + c];
+            sum += x;
+            sums[c] += x * x;
+        }
         out[i] = sum * share;
+        sums[channels] += out[i] * out[i];
     }
+    for (int c = 0; c <= channels; c++)
+        squares[c] += (double)sums[c];
+}
+
+/* How loud the channels are beside each other. */
+static void judge_channels(AudioBuffer *out, const double *squares, int64_t n, int channels)
+{
+    double loudest = squares[0], softest = squares[0];
+    for (int c = 1; c < channels; c++) {
+        loudest = fmax(loudest, squares[c]);
+        softest = fmin(softest, squares[c]);
+    }
+    out->channels = channels;
+    out->loudest_channel = loudest / (double)n;
+    out->softest_channel = softest / (double)n;
+    out->mixed = squares[channels] / (double)n;
 }
 
 /* Index of the first sample that is NaN, infinite or absurd, or -1. */
@@ -477,6 +498,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info.samplerate);
     const int is_flac = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
     int64_t n = 0;
+    double squares[AUDIO_MAX_CHANNELS + 1] = {0};
     /* In pieces, because the length may be a lie; the limit on it is watched while decoding. */
     while (!r) {
         if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
@@ -490,7 +512,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
         if (got <= 0)
             break;
         if (info.channels > 1)
-            mix(out->samples + n, out->scratch, got, info.channels);
+            mix(out->samples + n, squares, out->scratch, got, info.channels);
         int64_t bad = find_bad(out->samples + n, got);
         /* libsndfile tells with the piece it is in; silence stands for the frame. A short piece is the last
          * one, and what is wrong with it is said below. */
@@ -519,6 +541,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
                    error ? sf_error_number(error) : "");
     if (r)
         return r;
+    judge_channels(out, squares, n, info.channels);
     out->frames = n;
     out->rate = info.samplerate;
     return REJECT_NONE;

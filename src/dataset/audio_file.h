@@ -35,6 +35,8 @@ typedef struct AudioBuffer {
     float *scratch; /* interleaved input, private */
     int64_t scratch_cap;
     int rate; /* of the file */
+    int channels;
+    double loudest_channel, softest_channel, mixed; /* mean squares, of several channels and of their mean */
 } AudioBuffer;
 void audio_buffer_free(AudioBuffer *a);
 

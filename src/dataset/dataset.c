@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/rng.h"
 #include "base/utf8.h"
 #include "dataset/audio_endings.h"
 #include "dataset/layouts.h"
@@ -200,20 +198,13 @@ static int set_speakers(Dataset *d, const Config *cfg, Err *err)
     return 0;
 }
 
-Split dataset_split(Str id, int64_t seed, double val_share)
-{
-    uint64_t h = rng_mix(hash64(id.p, id.n), (uint64_t)seed);
-    return (double)(h >> 11) * 0x1p-53 < val_share ? SPLIT_VAL : SPLIT_TRAIN;
-}
-
-/* A metadata file of its own for validation decides; without one, the hash of the id. */
+/* A metadata file of its own for validation decides; without one, the texts. */
 static void set_splits(Dataset *d, const Config *cfg)
 {
-    for (size_t i = 0; i < d->count; i++) {
-        Utterance *u = &d->utterances[i];
-        u->split = d->metadata_path[1] ? (u->file ? SPLIT_VAL : SPLIT_TRAIN)
-                                       : dataset_split(u->id, cfg->seed, cfg->val_split);
-    }
+    if (!d->metadata_path[1])
+        dataset_split_all(d, cfg->seed, cfg->val_split);
+    for (size_t i = 0; d->metadata_path[1] && i < d->count; i++)
+        d->utterances[i].split = d->utterances[i].file ? SPLIT_VAL : SPLIT_TRAIN;
 }
 
 /* ---- opening ---- */

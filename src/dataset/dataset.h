@@ -102,7 +102,7 @@ typedef struct Dataset {
     const char *root;        /* data_path */
     const char *layout;      /* its name, for --json: "pairs" */
     const char *found;       /* what was found, in a few words: "pairs: 1620 texts beside their recordings" */
-    const char *metadata_path[2]; /* [1] is NULL if the split is by hash */
+    const char *metadata_path[2]; /* [1] is NULL if the split is by text */
     Buf metadata[2];              /* contents of the files */
     const char **sources; /* [source_count] where every text has a file of its own: their paths; else NULL */
     size_t source_count, source_cap;
@@ -131,8 +131,13 @@ const char *dataset_place(const Dataset *d, int file, uint32_t line, uint32_t *l
  * is, in the audio folder and here, then with folders left off at its front, as the dataset may have moved.
  * Links are followed. 0, or ERR_MISSING with the places tried. Threads: any. */
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
-/* Depends on the bytes of the id, the seed and the share only. */
-Split dataset_split(Str id, int64_t seed, double val_share);
+/* Of the words of a text: case, punctuation and white space do not count. The hash of all takes of one
+ * sentence is the same. */
+uint64_t dataset_text_hash(Str text);
+/* The side of a text. Depends on its words, the seed and the share only. */
+Split dataset_split(Str text, int64_t seed, double val_share);
+/* Sets the side of every utterance. If all were held out, those of one text are not. */
+void dataset_split_all(Dataset *d, int64_t seed, double val_share);
 /* Writes rejected.tsv atomically: a header, then file, line, id, reason code and detail of each rejection.
  * Tabs and newlines in values become spaces. */
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err);
