@@ -28,8 +28,7 @@ enum {
     SAME_CASE = 4,     /* case must match; otherwise ASCII letters match in either case */
     AFTER_NAME = 8,    /* applies only after a name or an ordinal, and not before a name: "Rodeo Dr." */
     IN_ADDRESS = 16,   /* applies only after a house number and a name: "123 Main St" */
-    AFTER_DAY = 32,    /* applies only after a number of one or two digits: "5 Dec" */
-    NEEDS_BLANK = 64   /* applies only before a blank or the end */
+    NEEDS_BLANK = 32   /* applies only before a blank or the end */
 };
 typedef struct Abbreviation {
     const char *written; /* with its full stop, if it has one; matches at the beginning of a word only */

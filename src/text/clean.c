@@ -92,18 +92,6 @@ static int follows_name(const char *openers, const char *text, size_t n, size_t 
            is_opener(openers, text, n, end + 1);
 }
 
-/* One or two digits, perhaps with the suffix of an ordinal, and a blank stand before `at`. */
-static int follows_day(const char *text, size_t at)
-{
-    size_t from = word_before(text, at), digits = 0;
-    while (from + digits < at && is_digit(text[from + digits]))
-        digits++;
-    size_t rest = from + digits;
-    while (rest < at && text[rest] >= 'a' && text[rest] <= 'z')
-        rest++;
-    return digits >= 1 && digits <= 2 && rest + 1 == at;
-}
-
 /* Bytes that the written form covers at `at`, or 0. Only ASCII letters are compared without case: the others
  * stand as written. */
 static size_t match(const Language *l, const Abbreviation *a, const char *text, size_t n, size_t at)
@@ -120,13 +108,14 @@ static size_t match(const Language *l, const Abbreviation *a, const char *text, 
     /* One blank and a capital: a name follows. */
     if (a->flags & NEEDS_CAPITAL && !(blank && is_capital_at(text, n, i + 1)))
         return 0;
-    if (a->flags & NEEDS_DIGIT && !(blank && is_digit(text[i + 1])) && !(i < n && is_digit(text[i])))
+    /* "No. 5", "No.5", "No. V510". */
+    size_t figure = i + (size_t)(blank && i + 2 < n && text[i + 1] >= 'A' && text[i + 1] <= 'Z');
+    if (a->flags & NEEDS_DIGIT && !(blank && is_digit(text[figure + 1])) && !(i < n && is_digit(text[i])))
         return 0;
     if (a->flags & NEEDS_BLANK && !blank && i < n)
         return 0;
     if ((a->flags & AFTER_NAME && !follows_name(l->openers, text, n, at, i)) ||
-        (a->flags & IN_ADDRESS && !follows_house_number(text, n, at)) ||
-        (a->flags & AFTER_DAY && !follows_day(text, at)))
+        (a->flags & IN_ADDRESS && !follows_house_number(text, n, at)))
         return 0;
     return i - at;
 }
