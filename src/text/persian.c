@@ -137,6 +137,9 @@ static int try_present(Buf *out, const char *prefix, const char *rest, int subju
         if (!s || (subjunctive && s->only_mi))
             continue;
         int vowel = ends_with(s->spoken, "ا");
+        /* espeak-ng reads these well behind a stem of more than one letter. */
+        if (!vowel && strlen(stem) > 2 && !strncmp(e->written, "ی", 2))
+            return 0;
         const char *ending = vowel ? e->after_vowel : e->spoken;
         if (!ending)
             continue;
@@ -200,7 +203,7 @@ static int try_noun(Buf *out, const char *word, int formal)
         memcpy(noun, word, n);
         noun[n] = 0;
         const PersianNoun *row = FIND(noun, persian_nouns);
-        if (!row)
+        if (!row || ends_in_vowel(noun))
             continue;
         const char *spoken = e->spoken;
         if (formal && i + 4 >= COUNT(objects) && spoken[0] == E_SIGN[0] && !strncmp(spoken, E_SIGN, 2)) {
@@ -211,13 +214,7 @@ static int try_noun(Buf *out, const char *word, int formal)
             const PersianWord *own = FIND(noun, persian_words);
             const char *said = own ? own->spoken : noun;
             buf_add(out, said, strlen(said));
-            /* "zendegish", not "zendegi-esh". */
-            if (!ends_in_vowel(noun))
-                buf_add(out, JOINER, JOINER_SIZE);
-            else if (strcmp(spoken, O_SIGN) != 0)
-                spoken += 2;
-            else
-                spoken = JOINER "\u0631" O_SIGN;
+            buf_add(out, JOINER, JOINER_SIZE);
         }
         buf_add(out, spoken, strlen(spoken));
         return 1;
@@ -301,7 +298,7 @@ static int is_o(const char *before, const char *next)
 static const char *homograph(const char *word, const char *next)
 {
     if (!strcmp(word, "تو") && next[0] && FIND(next, persian_places))
-        return "توو";
+        return "طو";
     return NULL;
 }
 
@@ -337,7 +334,10 @@ void persian_respell(Buf *out, const char *text, size_t n)
         if (end < n && text[end] == ' ')
             read_word(text, n, end + 1, next);
         if (!word[0]) {
-            buf_add(out, text + at, end - at);
+            /* espeak-ng spells an alef with a vowel sign, if it stands alone. */
+            int lone = end - at == 4 && !strncmp(text + at, "ا", 2);
+            buf_add(out, lone ? "ئ" : "", lone ? 2 : 0);
+            buf_add(out, text + at + 2 * lone, end - at - 2 * (size_t)lone);
         } else if (!strcmp(word, "و") && out->size && out->data[out->size - 1] == ' ' && is_o(before, next)) {
             if (ends_in_vowel(before) || ends_with(before, "ه")) {
                 buf_add(out, "و" O_SIGN, 4);
