@@ -54,7 +54,9 @@ typedef struct Table {
     int least; /* lines */
 } Table;
 static const Table tables[] = {
-    {"english_said.tsv", "en", 600},
+    {"english_said.tsv", "en", 600}, {"german_said.tsv", "de", 50},  {"dutch_said.tsv", "nl", 50},
+    {"spanish_said.tsv", "es", 50},  {"french_said.tsv", "fr", 50},  {"turkish_said.tsv", "tr", 50},
+    {"arabic_said.tsv", "ar", 50},   {"persian_said.tsv", "fa", 50},
 };
 
 /* Another tab separates another reading that is as good. Prints a line that is read in none of these ways. */

@@ -456,11 +456,14 @@ static void test_settings_hash(void **state)
 static void hash_language(Hasher *h, const Language *l)
 {
     const NumberRules *n = &l->numbers;
-    const char *words[] = {n->percent[0], n->percent[1], n->percent[2], n->hour,    n->hour_below_two,
-                           n->one_hour,   n->to,         n->ordinals,   n->and_word};
-    const int numbers[] = {n->decimal,      n->group,         n->joined,       n->english,
-                           n->ordinal_days, n->masculine,     n->years,        n->masculine_before_noun,
-                           n->date,         n->spelled_years, n->percent_first};
+    const char *words[] = {n->percent[0],  n->percent[1], n->percent[2], n->hour,        n->hour_below_two,
+                           n->one_hour,    n->to,         n->ordinals,   n->and_word,    n->one_before_noun,
+                           n->cents_after, n->date_link,  n->first_day,  n->minute_link, n->minute,
+                           n->zero_minute, n->hour_sign,  n->clock_sign, n->ordinal_end};
+    const int numbers[] = {n->decimal,      n->group,           n->joined,        n->english,
+                           n->ordinal_days, n->masculine,       n->years,         n->masculine_before_noun,
+                           n->date,         n->spelled_years,   n->percent_first, n->year_first,
+                           n->dotted_times, n->stopped_ordinal, n->slash_decimal, n->own_years};
     hasher_str(h, l->code);
     for (const Abbreviation *a = l->abbreviations; a && a->written; a++) {
         hasher_str(h, a->written);

@@ -33,6 +33,13 @@ static char fold(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/* Also Arabic and Persian ones. */
+static int is_digit_at(const char *text, size_t n, size_t at)
+{
+    uint32_t cp = at < n ? unicode_next(text, n, &at) : 0;
+    return (cp >= '0' && cp <= '9') || (cp >= 0x660 && cp <= 0x669) || (cp >= 0x6F0 && cp <= 0x6F9);
+}
+
 /* A word of the list begins at `at` and a blank follows it. */
 static int is_opener(const char *openers, const char *text, size_t n, size_t at)
 {
@@ -110,7 +117,7 @@ static size_t match(const Language *l, const Abbreviation *a, const char *text, 
         return 0;
     /* "No. 5", "No.5", "No. V510". */
     size_t figure = i + (size_t)(blank && i + 2 < n && text[i + 1] >= 'A' && text[i + 1] <= 'Z');
-    if (a->flags & NEEDS_DIGIT && !(blank && is_digit(text[figure + 1])) && !(i < n && is_digit(text[i])))
+    if (a->flags & NEEDS_DIGIT && !(blank && is_digit_at(text, n, figure + 1)) && !is_digit_at(text, n, i))
         return 0;
     if (a->flags & NEEDS_BLANK && !blank && i < n)
         return 0;
@@ -144,10 +151,12 @@ int clean_abbreviations(Buf *out, const char *text, size_t n, const char *langua
             length = 1;
         }
         int starts = ((text[i] | 32) >= 'a' && (text[i] | 32) <= 'z') || (uint8_t)text[i] >= 0xC0;
-        if (starts && at_word_border(text, i))
-            for (const Abbreviation *a = l ? l->abbreviations : NULL; a && a->written && !spoken; a++)
-                if ((length = match(l, a, text, n, i)))
-                    spoken = a->spoken;
+        const Abbreviation *list = !starts || !l             ? NULL
+                                   : at_word_border(text, i) ? l->abbreviations
+                                                             : l->endings;
+        for (const Abbreviation *a = list; a && a->written && !spoken; a++)
+            if ((length = match(l, a, text, n, i)))
+                spoken = a->spoken;
         if (!spoken) {
             i++;
             continue;
