@@ -598,7 +598,8 @@ static int is_calibre(const Scan *sc, size_t end)
     size_t n = 0;
     if (end >= sc->n || !strchr(" -", sc->s[end]))
         return 0;
-    while (end + 1 + n < sc->n && n + 1 < WORD && scan_letter_at(sc, end + 1 + n))
+    while (end + 1 + n < sc->n && n + 1 < WORD && (sc->s[end + 1 + n] | 32) >= 'a' &&
+           (sc->s[end + 1 + n] | 32) <= 'z')
         n++;
     memcpy(word, sc->s + end + 1, n);
     word[n] = 0;

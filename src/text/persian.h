@@ -1,7 +1,7 @@
-/* persian.h - how everyday Persian is spoken where its spelling leaves it open. Persian writes no short vowels:
- * espeak-ng knows many words, but not the forms of spoken verbs ("mishe"), nor endings such as -o, -esh and -et
- * behind a noun, nor the -e that links a noun to the next word (ezafe). These are written into the text that
- * espeak-ng gets, as vowel signs; persian_words.h has the words. Threads: any. */
+/* persian.h - how everyday Persian is spoken where its spelling leaves it open. Persian writes no short
+ * vowels: espeak-ng knows many words, but not the forms of spoken verbs ("mishe"), nor endings such as -o,
+ * -esh and -et behind a noun, nor the -e that links a noun to the next word (ezafe). These are written into
+ * the text that espeak-ng gets, as vowel signs; persian_words.h has the words. Threads: any. */
 #ifndef MYXTTS_PERSIAN_H
 #define MYXTTS_PERSIAN_H
 

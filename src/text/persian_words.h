@@ -1,6 +1,6 @@
-/* persian_words.h - words of everyday Persian that persian.c needs to know: spoken forms, stems of verbs, nouns.
- * Each table is sorted by the bytes of its words, for a binary search. Spoken forms are written as a Persian
- * reader would sound them out, with vowel signs, so that espeak-ng has nothing to guess. */
+/* persian_words.h - words of everyday Persian that persian.c needs to know: spoken forms, stems of verbs,
+ * nouns. Each table is sorted by the bytes of its words, for a binary search. Spoken forms are written as a
+ * Persian reader would sound them out, with vowel signs, so that espeak-ng has nothing to guess. */
 #ifndef MYXTTS_PERSIAN_WORDS_H
 #define MYXTTS_PERSIAN_WORDS_H
 

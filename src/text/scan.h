@@ -59,7 +59,7 @@ void scan_say_value(Scan *sc, const Figure *f, int negative);     /* with its de
 void scan_say_digits(Scan *sc, const char *s, size_t n); /* digit by digit, whatever stands between them */
 void scan_say_year(Scan *sc, int64_t year);
 void scan_say_date(Scan *sc, int year, int month, int day); /* year 0: day and month only */
-int scan_has_said(const Buf *out, const char *word); /* 1 if out ends with it */
+int scan_has_said(const Buf *out, const char *word);        /* 1 if out ends with it */
 /* Letters before or after a number need a space: "MP3", "5km". The second also moves on to `end`. */
 void scan_before_number(Scan *sc);
 void scan_after_number(Scan *sc, size_t end);
