@@ -276,8 +276,7 @@ int run_program_env(Run *r, const char *const *args, const char *const *env)
     return r->code;
 }
 
-/* The code of a run that went well: 1 where its report has lines that cannot be used, or findings. */
-static int code_of(const char *report)
+int prepare_code(const char *report)
 {
     json_t *o = json_loads(report, 0, NULL);
     int code = json_integer_value(json_object_get(o, "rejected")) > 0;
@@ -301,7 +300,7 @@ json_t *prepare_with(const Corpus *c, const char *cache, int code, const char *c
     Run r;
     run_program_env(&r, args, NULL);
     if (code == 0)
-        code = code_of(r.stdout_text.data);
+        code = prepare_code(r.stdout_text.data);
     if (r.code != code) {
         Buf reasons = {0};
         file_read(&reasons, path_of(cache, "rejected.tsv"), 4000, NULL);
