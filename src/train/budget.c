@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/progress.h"
 #include "train/run_parts.h"
 #include "train/together.h"
 
 #define FIRST_SHARE 0.04  /* of the time, before the number of steps is set */
 #define FIRST_SECONDS 3.0 /* at least; less where the whole time is short */
+#define LAST_SECONDS 20.0 /* at most: people want to know in the first half minute */
 #define SHORT_SHARE 0.2   /* of a short time, then */
 #define LOOKS 10          /* at the clock in a run */
 #define LAST_LOOK 0.85    /* of the time; then the learning rate is nearly at its end and the steps stay */
@@ -49,6 +49,14 @@ void budget_open(Trainer *t)
         set_steps(t, t->state.total < t->most_steps ? t->state.total : t->most_steps);
 }
 
+/* Steps alone are measured: validations and checkpoints have a time of their own. */
+static void begin_measuring(Trainer *t, double now)
+{
+    t->measure_from = now;
+    t->measure_step = t->state.step;
+    t->measure_aside = t->aside;
+}
+
 /* A run that goes on after a stop keeps the last step it had: the time before the stop is not known. */
 static void look_at_clock(Trainer *t)
 {
@@ -62,13 +70,12 @@ static void look_at_clock(Trainer *t)
     /* The default's epochs are over before a step was measured: they do not end the run. */
     if (t->measuring && t->state.step == t->total && t->total < t->most_steps)
         t->total = t->total < t->most_steps / 2 ? 2 * t->total : t->most_steps;
-    const double first = fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, SHORT_SHARE * budget));
+    const double first =
+        fmin(LAST_SECONDS, fmax(FIRST_SHARE * budget, fmin(FIRST_SECONDS, SHORT_SHARE * budget)));
     /* The first steps of each shape are slower: they are not counted. */
     if (t->measure_from <= 0) {
-        if (elapsed > first / 2) {
-            t->measure_from = now;
-            t->measure_step = t->state.step;
-        }
+        if (elapsed > first / 2)
+            begin_measuring(t, now);
         return;
     }
     const int64_t steps = t->state.step - t->measure_step;
@@ -77,19 +84,20 @@ static void look_at_clock(Trainer *t)
         return;
     /* As many steps as fit into the rest of the time, and a small correction is not worth it: the learning
      * rate would jump. */
-    const double each = (now - t->measure_from) / (double)steps;
-    int64_t total = t->state.step + (int64_t)fmax(1, RESERVE * (budget - elapsed) / each);
+    const double each = fmax(1e-6, (now - t->measure_from - (t->aside - t->measure_aside)) / (double)steps);
+    /* What is between steps comes again as often as it came. */
+    const double between = t->aside / (double)(t->state.step - t->first_step);
+    int64_t total = t->state.step + (int64_t)fmax(1, RESERVE * (budget - elapsed) / (each + between));
     total = total < t->most_steps ? total : t->most_steps;
-    t->measure_from = now;
-    t->measure_step = t->state.step;
+    begin_measuring(t, now);
     if (!t->measuring && fabs((double)(total - t->total)) < TOLERANCE * (double)t->total)
         return;
     t->measuring = 0;
     t->state.total = total;
     set_steps(t, total);
-    char time[64];
-    progress_format_seconds(time, sizeof time, budget);
-    log_info(t->log, "a step takes %.1f ms: %lld steps in %s", each * 1e3, (long long)t->total, time);
+    if (t->telling.forecast)
+        log_debug(t->log, "a step takes %.1f ms: the last one is %lld now", each * 1e3, (long long)t->total);
+    telling_forecast(t, each);
 }
 
 /* Of several ranks the first looks at the clock, now and then and before the run would end, and tells the

@@ -12,6 +12,7 @@
 #include "train/hearing.h"
 #include "train/manner.h"
 #include "train/run_log.h"
+#include "train/telling.h"
 #include "train/trainer.h"
 #include "voice/sound.h"
 
@@ -80,6 +81,7 @@ struct Trainer {
     int measuring;       /* --minutes: the last step is not known yet */
     double measure_from; /* clock */
     int64_t measure_step;
+    double aside, measure_aside; /* seconds between steps, for validations and checkpoints; at measure_from */
     int64_t first_step; /* before this run */
     int64_t saved;      /* step of the newest checkpoint of this run */
     /* Running mean of the losses of steps that were made, the lowest that it was, and of the newest steps in
@@ -94,6 +96,7 @@ struct Trainer {
     Judged heard_mark; /* whose words `heard` has; to be looked at when has_heard */
     int has_heard;
     Interval interval;
+    Telling telling;
     double loss, validation; /* newest */
     EarFigures ear;          /* of the newest validation */
     Stats phase[PHASE_COUNT];
@@ -112,6 +115,8 @@ struct Trainer {
 
 /* trainer.c: the learning rate of a step, by the schedule that it belongs to. */
 double trainer_rate(const Trainer *t, int64_t step);
+/* Its warm-up: warmup_steps, or a share of the steps that --minutes gives where these are few. */
+int64_t trainer_warmup(const Trainer *t);
 
 /* beginning.c: finds and checks what the run begins with, and sets state and statistics; then, when there is
  * memory for it, loads the weights. */

@@ -14,6 +14,7 @@
 
 #define GOOD_FACTOR 2.0 /* weights are good up to so many times the lowest loss */
 #define GOOD_STEPS 10   /* steps that the running mean of the loss looks back on */
+#define WARMUP_PART 10  /* of the steps that --minutes gives, one part at most */
 
 /* --- steps --- */
 
@@ -66,6 +67,10 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
     /* When the step has happened, not when it was enqueued: nobody waits for a line. */
     if (r->step % t->cfg->log_step == 0)
         report_line(t, r->step, 0);
+    /* What was heard is told as soon as it is known, before lines about later steps. */
+    Err unheard = {0};
+    if (telling_step(t, r->step) && hear_results(t, 0, &unheard))
+        log_warn(t->log, "what the voice says was not judged: %s", unheard.msg);
     if (r->guard.consecutive < t->cfg->guard_max_skips || t->gave_up)
         return 0;
     t->gave_up = 1;
@@ -276,9 +281,8 @@ static int afterwards(Trainer *t, int last, Err *err)
         t->o.validation && t->o.validation->count && (step % t->val_step == 0 || last) && !t->measuring;
     int saves = (step % t->save_step == 0 && !t->measuring) || last;
     int speaks = t->leads && t->samples && ((step % t->sample_step == 0 && !t->measuring) || last);
-    int rc = 0;
-    if (validates || saves || speaks || last)
-        rc = settle(t, err);
+    const double from = validates || saves || speaks || last ? clock_now() : 0;
+    int rc = from > 0 ? settle(t, err) : 0;
     if (last && t->leads)
         checkpoint_writer_end(t->writer);
     if (!rc && last && step % cfg->log_step)
@@ -291,6 +295,8 @@ static int afterwards(Trainer *t, int last, Err *err)
     }
     if (!rc && saves && t->saved != step)
         rc = save(t, 0, err);
+    if (from > 0)
+        t->aside += clock_now() - from;
     return rc;
 }
 
@@ -298,10 +304,18 @@ static int afterwards(Trainer *t, int last, Err *err)
 
 static int is_stopped(const Trainer *t) { return t->o.stop && *t->o.stop; }
 
+int64_t trainer_warmup(const Trainer *t)
+{
+    const int64_t set = t->cfg->warmup_steps, steps = (t->total - t->state.schedule_from) / WARMUP_PART;
+    if (t->cfg->minutes <= 0 || t->measuring || config_is_given(t->cfg, "warmup_steps") || set <= steps)
+        return set;
+    return steps;
+}
+
 double trainer_rate(const Trainer *t, int64_t step)
 {
     const int64_t from = t->state.schedule_from;
-    return schedule_rate(t->cfg, step - from, t->total - from);
+    return schedule_rate_after(t->cfg, trainer_warmup(t), step - from, t->total - from);
 }
 
 /* 1: no further step. A rank that is asked to stop tells the others with its next step; all stop together. */
@@ -430,10 +444,12 @@ int trainer_run(Trainer *t, Err *err)
         return rc;
     t->started = clock_now();
     report_start(t);
+    telling_open(t);
     if (t->state.step >= t->total)
         log_info(t->log, "step %lld of %lld: nothing is left to do; raise --max-steps or --epochs to go on",
                  (long long)t->state.step, (long long)t->total);
     rc = run_steps(t, err);
+    telling_close(t);
     if (t->gave_up)
         give_up(t, rc, err);
     else
