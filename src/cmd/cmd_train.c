@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -32,8 +33,8 @@
 #define LITTLE_SPEED 0.3
 
 static const char *usage_text =
-    "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
-    "[--max-steps N]\n"
+    "myxtts train --data-path DIR [--minutes M] [--config F] [--model-size nano|tiny|small|normal|big]\n"
+    "             [--batch-size N] [--max-steps N]\n"
     "             [--network voice|vocoder|both] [--vocoder-size nano|small|large] [--data-gpu D --model-gpu "
     "D]\n"
     "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH|none] [--from-voice RUN] "
@@ -45,7 +46,10 @@ static const char *usage_text =
     "code 0;\na second Ctrl-C ends at once. --network vocoder trains what makes sound of mels; both trains a "
     "voice, then a vocoder in\nthe folder `vocoder` of --checkpoint-dir (with --minutes, each has so many); "
     "with "
-    "two GPUs, --model-gpu 0 --data-gpu 1,\nside by side, one on each.";
+    "two GPUs, --model-gpu 0 --data-gpu 1,\nside by side, one on each.\n"
+    "The same --checkpoint-dir, or --resume-from RUN, goes on with the data and the settings of the run; nothing "
+    "else needs\nto be given. A run that is finished goes on for --minutes M more. Where it stands is told every "
+    "few seconds; --verbose\ntells of every --log-step.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
@@ -68,14 +72,40 @@ static void catch_signals(void)
     sigaction(SIGUSR1, &action, NULL); /* what mpirun hands on, and Slurm sends before a job's time is over */
 }
 
-/* Only what somebody chose; `myxtts config` shows the rest. */
+/* What nobody gave and is not the default, one line for each reason. */
+static void print_taken(const Config *cfg, Log *log)
+{
+    enum { MOST = 5 };
+    for (int i = 0; i < config_row_count(); i++) {
+        ConfigRow row, other;
+        Buf list = {0};
+        int n = 0, said = 0;
+        if (!config_is_taken(cfg, i) || config_row(cfg, i, &row))
+            continue;
+        for (int k = 0; k < config_row_count() && !said; k++) {
+            if (!config_is_taken(cfg, k) || config_row(cfg, k, &other) ||
+                strcmp(other.origin, row.origin) != 0)
+                continue;
+            said = k < i; /* with an earlier one */
+            if (n++ < MOST)
+                buf_printf(&list, "%s%s %s", n > 1 ? ", " : "", other.key, other.value);
+        }
+        if (n > MOST)
+            buf_printf(&list, " and %d more", n - MOST);
+        if (!said && !list.failed)
+            log_info(log, "  %s (%s)", (const char *)list.data, row.origin);
+        buf_free(&list);
+    }
+}
+
+/* All that is not the default; `myxtts config` shows the rest. */
 static void print_settings(const Config *cfg, Log *log)
 {
     for (int i = 0; i < config_row_count(); i++) {
         ConfigRow row;
         if (config_row(cfg, i, &row) == 0 && strcmp(row.origin, "default") != 0 &&
             !config_row_is_idle(cfg, i))
-            log_info(log, "  %-28s %s (%s)", row.key, row.value, row.origin);
+            log_debug(log, "  %-28s %s (%s)", row.key, row.value, row.origin);
     }
 }
 
@@ -122,7 +152,7 @@ typedef struct TrainRun {
 } TrainRun;
 
 /* A rate that never reached its height: such a run says little about the settings. */
-static int within_warmup(const Config *cfg, int64_t step) { return step > 0 && step < cfg->warmup_steps; }
+static int within_warmup(const TrainSummary *s) { return s->step > s->first_step && s->step < s->warmup; }
 
 /* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
 static json_t *summary_json(const TrainRun *r, const Config *cfg)
@@ -187,7 +217,7 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
         heard_json(o, &s->heard);
     json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
     json_object_set_new(o, "limits", limits_json(&r->limits));
-    json_object_set_new(o, "within_warmup", json_boolean(within_warmup(cfg, s->step)));
+    json_object_set_new(o, "within_warmup", json_boolean(within_warmup(s)));
     return o;
 }
 
@@ -249,9 +279,10 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
     if (v && v->best >= 0)
         printf("  %-12s %s would give %.2f times the throughput (forecast)\n", "", v->gains[v->best].change,
                v->gains[v->best].predicted);
-    if (within_warmup(cfg, s->step))
-        printf("  %-12s the run ended within its warm-up of %d steps: the learning rate has not reached %g\n",
-               "warm-up", cfg->warmup_steps, cfg->learning_rate);
+    if (within_warmup(s))
+        printf("  %-12s the run ended within its warm-up, which lasts until step %lld: the learning rate has "
+               "not reached %g\n",
+               "warm-up", (long long)s->warmup, cfg->learning_rate);
     if (s->skipped)
         printf("  %-12s %lld step%s left out by the guard\n", "guard", (long long)s->skipped,
                plural((uint64_t)s->skipped));
@@ -306,13 +337,27 @@ static void warn_of_doubts(const Corpus *train, const Config *cfg, Log *log)
         log_warn(log, "%s: %s (%s)", doubts[i].what, doubts[i].why, doubts[i].fix);
 }
 
+/* --resume-from RUN: the run goes on in its own folder, unless another is named. */
+static int go_on_there(Config *cfg, Err *err)
+{
+    struct stat st;
+    if (config_is_given(cfg, "checkpoint_dir") || stat(cfg->resume, &st) || !S_ISDIR(st.st_mode))
+        return 0;
+    int rc = config_take(cfg, "checkpoint_dir", cfg->resume, "--resume-from", err);
+    return rc ? rc : config_take(cfg, "resume", "auto", "its own folder", err);
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
     Settled settled;
-    int rc = settle_start(&settled, cfg, ranks, err);
+    int rc = go_on_there(cfg, err);
+    if (!rc)
+        rc = settle_start(&settled, cfg, ranks, err);
+    if (!rc && !cfg->data_path[0])
+        rc = err_set(err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
@@ -332,7 +377,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     rc = settle_data(&settled, cfg, &r->train, r->devices.model, ranks, log, err);
     if (rc)
         return rc;
-    vary_little(cfg, settled.minutes, log);
+    if (!settled.resumed)
+        vary_little(cfg, settled.minutes, log);
     TrainerOptions o = {.cfg = cfg,
                         .data = r->devices.data,
                         .model = r->devices.model,
@@ -357,7 +403,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         print_plan(&r->plan, &o, log);
     if (rc)
         return rc;
-    log_info(log, "settings that are not the default:");
+    print_taken(cfg, log);
+    log_debug(log, "settings that are not the default:");
     print_settings(cfg, log);
     const int voice = cfg->network == NETWORK_VOICE;
     log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
@@ -371,7 +418,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         log_warn(log,
                  "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
                  "model device waits for all of it; --native-loading true runs them during the step");
-    if (cfg->max_steps > 0 && within_warmup(cfg, cfg->max_steps))
+    if (cfg->max_steps > 0 && cfg->max_steps < cfg->warmup_steps && cfg->minutes <= 0 && !settled.resumed)
         log_warn(
             log,
             "the run will end at step %lld, within its warm-up of %d steps: the learning rate does not reach "
@@ -623,9 +670,7 @@ int cmd_train(int argc, char **argv, Log *log)
     json_t **wanted = line.json && leads_ranks(ranks) ? &report : NULL;
     /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
     signal(SIGPIPE, SIG_IGN);
-    if (!line.cfg.data_path[0])
-        rc = err_set(&err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
-    else if (line.cfg.network == NETWORK_BOTH && !ranks && has_two_devices(&line.cfg))
+    if (line.cfg.network == NETWORK_BOTH && !ranks && has_two_devices(&line.cfg))
         rc = train_side_by_side(&line, wanted, &code, log, &err);
     else if (line.cfg.network == NETWORK_BOTH)
         rc = train_in_turn(&line, ranks, wanted, &code, &stuck, log, &err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/progress.h"
 #include "train/run_parts.h"
 #include "train/together.h"
 
@@ -18,6 +19,7 @@
 #define VALIDATIONS 10    /* in a run, unless val_step is set */
 #define LOOK_EVERY 8      /* steps, with ranks */
 #define CHECKPOINTS 5     /* likewise save_step */
+#define WARMUP_PART 10    /* of the steps, one part at most */
 
 static int64_t part_of(int64_t total, int parts) { return total / parts > 0 ? total / parts : 1; }
 
@@ -34,7 +36,31 @@ static void set_steps(Trainer *t, int64_t total)
         t->sample_step = part_of(total, CHECKPOINTS);
 }
 
-/* A run that resumes and has a last step keeps it; one that has none begins to measure. */
+/* 1: the steps that this run should make are made, or were limited by something else than time. */
+static int has_time_anew(const Trainer *t)
+{
+    const TrainState *s = &t->state;
+    return t->cfg->minutes > 0 && s->step > 0 && config_is_given(t->cfg, "minutes") &&
+           (!s->total || s->step >= s->total) && s->step < t->most_steps;
+}
+
+/* The weights of now with a new schedule, as if the run began here. */
+static void go_on(Trainer *t)
+{
+    TrainState *s = &t->state;
+    char time[64];
+    progress_format_seconds(time, sizeof time, 60 * t->cfg->minutes);
+    if (t->leads && s->schedule_from != s->step)
+        log_info(t->log,
+                 "the run goes on from step %lld for %s more: the schedule of the learning rate begins anew, "
+                 "with these weights",
+                 (long long)s->step, time);
+    s->schedule_from = s->step;
+    s->total = s->warmup = s->choice.stale = 0;
+    t->total = t->total < t->most_steps - s->step ? t->total + s->step : t->most_steps;
+}
+
+/* A run that resumes and has a last step keeps it; one that has none, or has made it, begins to measure. */
 void budget_open(Trainer *t)
 {
     t->val_step = t->cfg->val_step;
@@ -44,6 +70,8 @@ void budget_open(Trainer *t)
     /* Who gives a time and no epochs wants the time: those of the default would end a small corpus early. */
     if (t->cfg->minutes > 0 && config_is_default(t->cfg, "epochs"))
         t->most_steps = t->cfg->max_steps ? t->cfg->max_steps : INT64_MAX;
+    if (has_time_anew(t))
+        go_on(t);
     t->measuring = t->cfg->minutes > 0 && t->state.total == 0;
     if (t->cfg->minutes > 0 && t->state.total > 0)
         set_steps(t, t->state.total < t->most_steps ? t->state.total : t->most_steps);
@@ -92,6 +120,9 @@ static void look_at_clock(Trainer *t)
     begin_measuring(t, now);
     if (!t->measuring && fabs((double)(total - t->total)) < TOLERANCE * (double)t->total)
         return;
+    const int64_t warmup = (total - t->state.schedule_from) / WARMUP_PART;
+    if (t->measuring && !config_is_given(t->cfg, "warmup_steps") && warmup < t->cfg->warmup_steps)
+        t->state.warmup = warmup > 0 ? warmup : 1;
     t->measuring = 0;
     t->state.total = total;
     set_steps(t, total);

@@ -237,6 +237,8 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
         if (look.predicted)
             show_look(t, &look);
         rc = voice ? speak_clips(t, v, last, err) : copies_show(t, err);
+        if (!rc && !voice)
+            rc = copies_judge(t, err);
     }
     engine_look_free(&look);
     return rc ? rc : !counts;

@@ -276,6 +276,7 @@ static void say_validation(Trainer *t, const Validation *v)
 {
     const Choice *c = &t->state.choice;
     char ear[140] = "";
+    const double *copies = t->state.copies;
     const char *verdict = "";
     if (c->best.step == t->state.step)
         verdict = c->best.ear.movement > 0 ? ": the best so far" : ", the lowest so far";
@@ -283,6 +284,9 @@ static void say_validation(Trainer *t, const Validation *v)
         snprintf(ear, sizeof ear, "; ");
         ear_sentence(&v->ear, ear + 2, sizeof ear - 2);
     }
+    if (copies[1] > 0)
+        snprintf(ear, sizeof ear, "; copies %.3f from the recordings, Griffin-Lim's %.3f", copies[0],
+                 copies[1]);
     log_line(t->log, telling_news(t, &t->telling.validated, t->state.step == t->total),
              "validation at step %lld: loss %.4f%s%s", (long long)t->state.step, v->loss, ear, verdict);
 }
@@ -306,6 +310,10 @@ void report_validation(Trainer *t, const Validation *v)
         number(o, "own_text", v->own_text);
         ear_json(o, &v->ear);
         number(o, "score", v->ear.movement > 0 ? ear_score(&v->ear) : NAN);
+    }
+    if (t->state.copies[1] > 0) {
+        number(o, "copies", t->state.copies[0]);
+        number(o, "griffin_lim_copies", t->state.copies[1]);
     }
     judged_json(o, &t->state.choice.best, t->cfg->network == NETWORK_VOICE);
     const struct {

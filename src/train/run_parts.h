@@ -172,6 +172,7 @@ void sample_write(const Trainer *t, const char *name, const float *samples,
 int copies_open(Trainer *t, Err *err);
 void copies_close(Trainer *t);
 int copies_show(Trainer *t, Err *err);  /* the mels of the first clip and of its copy, as a picture */
+int copies_judge(Trainer *t, Err *err); /* into the state: how far copies are from the recordings */
 int copies_write(Trainer *t, Err *err); /* all of them, into the event file and RUN/samples */
 
 #endif

@@ -14,7 +14,6 @@
 
 #define GOOD_FACTOR 2.0 /* weights are good up to so many times the lowest loss */
 #define GOOD_STEPS 10   /* steps that the running mean of the loss looks back on */
-#define WARMUP_PART 10  /* of the steps that --minutes gives, one part at most */
 
 /* --- steps --- */
 
@@ -306,10 +305,7 @@ static int is_stopped(const Trainer *t) { return t->o.stop && *t->o.stop; }
 
 int64_t trainer_warmup(const Trainer *t)
 {
-    const int64_t set = t->cfg->warmup_steps, steps = (t->total - t->state.schedule_from) / WARMUP_PART;
-    if (t->cfg->minutes <= 0 || t->measuring || config_is_given(t->cfg, "warmup_steps") || set <= steps)
-        return set;
-    return steps;
+    return t->state.warmup ? t->state.warmup : t->cfg->warmup_steps;
 }
 
 double trainer_rate(const Trainer *t, int64_t step)
@@ -446,7 +442,7 @@ int trainer_run(Trainer *t, Err *err)
     report_start(t);
     telling_open(t);
     if (t->state.step >= t->total)
-        log_info(t->log, "step %lld of %lld: nothing is left to do; raise --max-steps or --epochs to go on",
+        log_info(t->log, "step %lld of %lld: nothing is left to do; --minutes 10 trains for ten minutes more",
                  (long long)t->state.step, (long long)t->total);
     rc = run_steps(t, err);
     telling_close(t);
@@ -511,6 +507,7 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     s->ear = t->ear;
     s->seconds = t->seconds;
     s->heard = t->heard;
+    s->warmup = t->state.schedule_from + trainer_warmup(t);
     s->skipped = t->skipped;
     s->stopped = t->stopped;
     s->early = t->early;

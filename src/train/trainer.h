@@ -73,6 +73,7 @@ typedef struct TrainSummary {
     int ranks;                        /* that trained together */
     const char *transport;            /* between them */
     double exposed_share;             /* of a step: waiting for the sum over ranks; NaN: alone */
+    int64_t warmup;                   /* last step of the warm-up */
     int64_t skipped;                  /* steps the guard left out in this run */
     int stopped;                      /* by the user */
     int early;                        /* validation did not improve any more */
