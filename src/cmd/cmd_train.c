@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/plural.h"
 #include "base/progress.h"
+#include "cmd/after_training.h"
 #include "cmd/cmd.h"
 #include "cmd/format.h"
 #include "cmd/from_voice.h"
@@ -26,6 +28,7 @@
 #include "diag/voice_report.h"
 #include "diag/watch.h"
 #include "pipeline/data.h"
+#include "train/run_log.h"
 #include "train/settle.h"
 #include "train/trainer.h"
 #include "voice/vocoder_file.h"
@@ -47,8 +50,10 @@ static const char *usage_text =
     "voice, then a vocoder in\nthe folder `vocoder` of --checkpoint-dir (with --minutes, each has so many); "
     "with "
     "two GPUs, --model-gpu 0 --data-gpu 1,\nside by side, one on each.\n"
-    "The same --checkpoint-dir, or --resume-from RUN, goes on with the data and the settings of the run; nothing "
-    "else needs\nto be given. A run that is finished goes on for --minutes M more. Where it stands is told every "
+    "The same --checkpoint-dir, or --resume-from RUN, goes on with the data and the settings of the run; "
+    "nothing "
+    "else needs\nto be given. A run that is finished goes on for --minutes M more. Where it stands is told "
+    "every "
     "few seconds; --verbose\ntells of every --log-step.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
@@ -216,6 +221,11 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     if (s->heard.clips)
         heard_json(o, &s->heard);
     json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
+    char text[CHECKPOINT_PATH_SIZE + 100];
+    after_sounds(s, cfg, text, sizeof text);
+    json_object_set_new(o, "sounds", *text ? json_from_text(text) : json_null());
+    after_next(s, cfg, text, sizeof text);
+    json_object_set_new(o, "next", *text ? json_from_text(text) : json_null());
     json_object_set_new(o, "limits", limits_json(&r->limits));
     json_object_set_new(o, "within_warmup", json_boolean(within_warmup(s)));
     return o;
@@ -224,7 +234,7 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
 /* The same for people. */
 static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *v, const VoiceWatch *w)
 {
-    char time[64];
+    char time[64], text[CHECKPOINT_PATH_SIZE + 100];
     progress_format_seconds(time, sizeof time, s->seconds);
     printf("%s at step %lld of %lld after %s",
            s->stopped ? "stopped"
@@ -236,6 +246,9 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
     if (isfinite(s->validation))
         printf(", validation %.4f", s->validation);
     printf("\n");
+    after_sounds(s, cfg, text, sizeof text);
+    if (*text)
+        printf("  %-12s %s\n", "sounds", text);
     if (s->best.step) {
         char why[300];
         judged_why(&s->best, cfg->network == NETWORK_VOICE, why, sizeof why);
@@ -288,6 +301,9 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
                plural((uint64_t)s->skipped));
     for (int i = 0; i < w->count; i++)
         printf("  %-12s %s %s\n", i ? "" : "voice", w->findings[i].evidence, w->findings[i].advice);
+    after_next(s, cfg, text, sizeof text);
+    if (*text)
+        printf("  %-12s %s\n", "next", text);
 }
 
 /* Clips whose speaker has no other: the sampler finds no partner for them. */
@@ -347,6 +363,42 @@ static int go_on_there(Config *cfg, Err *err)
     return rc ? rc : config_take(cfg, "resume", "auto", "its own folder", err);
 }
 
+/* A line of the log before the trainer has it: those who look on should know that a run prepares. */
+static void note_phase(const Config *cfg, const char *event, const char *text)
+{
+    Err ignored = {0};
+    char path[CHECKPOINT_PATH_SIZE + 16];
+    RunLog *log = NULL;
+    snprintf(path, sizeof path, "%s/log.jsonl", cfg->checkpoint_dir);
+    if (!run_log_open(&log, path, &ignored))
+        run_log_write(log, json_pack("{s:s, s:s}", "event", event, "text", text), &ignored);
+    run_log_close(log);
+}
+
+/* Makes the folder, where there are data to prepare. 1: it is new. */
+static int note_preparing(const Config *cfg)
+{
+    Err ignored = {0};
+    const int made = !file_exists(cfg->checkpoint_dir);
+    if (!file_exists(cfg->data_path) || (made && file_make_dirs(cfg->checkpoint_dir, &ignored)))
+        return 0;
+    note_phase(cfg, "phase", "preparing");
+    return made;
+}
+
+/* Data that cannot be used leave no folder behind. */
+static void note_failed(const Config *cfg, int made)
+{
+    char path[CHECKPOINT_PATH_SIZE + 16];
+    if (!made) {
+        note_phase(cfg, "end", "error");
+        return;
+    }
+    snprintf(path, sizeof path, "%s/log.jsonl", cfg->checkpoint_dir);
+    unlink(path);
+    rmdir(cfg->checkpoint_dir);
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
@@ -358,6 +410,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         rc = settle_start(&settled, cfg, ranks, err);
     if (!rc && !cfg->data_path[0])
         rc = err_set(err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
+    const int notes = !rc && leads_ranks(ranks), made = notes && note_preparing(cfg);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
@@ -370,6 +423,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         rc = corpus_open_split(&r->train, r->source, cfg, SPLIT_TRAIN, log, err);
     if (!rc)
         rc = corpus_open_split(&r->validation, r->source, cfg, SPLIT_VAL, log, err);
+    if (rc && notes)
+        note_failed(cfg, made);
     if (rc)
         return rc;
     if (!r->train.count)

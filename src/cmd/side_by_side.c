@@ -19,22 +19,23 @@ enum { LOGGED, PRINTED, PIPES }; /* of a job: what it logs, what it prints */
 
 typedef struct Process {
     SideJob *job;
-    pid_t pid;       /* 0: it does not run */
-    int fd[PIPES];   /* ends to read from; -1: closed */
-    Buf line;        /* of the log, as far as it has come */
+    pid_t pid;      /* 0: it does not run */
+    int fd[PIPES];  /* ends to read from; -1: closed */
+    Buf line;       /* of the log, as far as it has come */
     char steps[64]; /* "step 50/1287, 3 min 20 s left"; "" before the first */
 } Process;
 
 typedef struct Side {
     Process *processes; /* [count] */
     int count;
-    Log log;    /* prints all that the jobs have let through */
+    Log log;     /* prints all that the jobs have let through */
     double told; /* clock: when steps were told */
 } Side;
 
 /* ---- what a job logs ---- */
 
-/* The parts of a line about steps (train/telling.h) that two jobs have room for. 0: it is another line; those of
+/* The parts of a line about steps (train/telling.h) that two jobs have room for. 0: it is another line; those
+ * of
  * --verbose have bars. */
 static int read_steps(char *out, size_t cap, const char *line)
 {

@@ -485,8 +485,7 @@ static int take_from(Config *cfg, const Config *from, int row, const char *reaso
     ConfigRow was, is;
     Buf text = {0};
     const char *key = option_table[row].key;
-    if (config_row(from, row, &was) || config_row(cfg, row, &is) ||
-        strcmp(was.value, is.value) == 0)
+    if (config_row(from, row, &was) || config_row(cfg, row, &is) || strcmp(was.value, is.value) == 0)
         return 0;
     config_value_text(&text, from, row);
     int rc = text.failed || !text.data ? err_set(err, ERR_NOMEM, "out of memory for the configuration")

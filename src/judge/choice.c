@@ -151,7 +151,7 @@ static void add_words(Buf *out, const Judged *j, const WordScore *recordings)
         return;
     }
     buf_printf(out, "%s understood (%.0f %% wrong",
-               wrong <= theirs + AS_WELL     ? "Its words are"
+               wrong <= theirs + AS_WELL      ? "Its words are"
                : wrong <= theirs + MOST_WORDS ? "Most of its words are"
                : wrong < FEW_WORDS            ? "Some of its words are"
                                               : "Its words are not yet",
@@ -175,8 +175,8 @@ void judged_sounds(const Judged *j, const WordScore *recordings, char *out, size
                : f->movement < 0.85 ? "a little dull"
                : f->movement < 1.15 ? "as lively as the recordings"
                                     : "restless, with noise in it");
-    const int flat = f->pitch_range > 0 && f->pitch_range < 0.75, wide = f->pitch_range > 1.3;
-    const int fast = f->length_ratio > 0 && f->length_ratio < 0.9, slow = f->length_ratio > 1.1;
+    const int flat = f->pitch_range > 0 && f->pitch_range<0.75, wide = f->pitch_range> 1.3;
+    const int fast = f->length_ratio > 0 && f->length_ratio<0.9, slow = f->length_ratio> 1.1;
     if (flat || wide)
         buf_printf(&s, "%s its melody is %s", fast || slow ? "," : ", and", flat ? "flat" : "overdone");
     if (fast || slow)

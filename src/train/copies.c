@@ -115,14 +115,16 @@ static int copy_clip(Trainer *t, uint32_t i, Err *err)
     store_entry(&c->corpus->audio, entry, &e);
     /* Whole frames: as many samples come out as went in. */
     if (!store_entry_whole(&c->corpus->audio, entry) || audio_view(&v, &e) || v.count < (uint32_t)hop) {
-        log_line(t->log, telling_once(t, TELL_NO_COPY), "a clip of validation is damaged or too short to be copied");
+        log_line(t->log, telling_once(t, TELL_NO_COPY),
+                 "a clip of validation is damaged or too short to be copied");
         return 0;
     }
     const int64_t all = v.count / hop, frames = all + 1 < c->most ? all + 1 : c->most;
     const int64_t n = (frames - 1) * hop;
     audio_samples(c->recording, v.data, v.scale, n);
     if (!mel_of_clip(c, item, frames, n)) {
-        log_line(t->log, telling_once(t, TELL_NO_COPY), "the voice's mel of a clip of validation is damaged: it is not copied");
+        log_line(t->log, telling_once(t, TELL_NO_COPY),
+                 "the voice's mel of a clip of validation is damaged: it is not copied");
         return 0;
     }
     int rc = vocoder_run(c->vocoder, c->copy, c->mel, (int)frames, err);

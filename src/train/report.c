@@ -138,7 +138,7 @@ static void say_line(Trainer *t, const Line *l)
                  l->clips_per_s, l->frames_per_s, l->seconds * 1e3, 100 * l->variation, 100 * l->wait,
                  100 * l->busy, 100 * l->padding, l->at >= t->total ? "nothing" : remains);
     log_debug(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)l->at, (long long)t->total,
-             t->loss, terms, l->lr, speed);
+              t->loss, terms, l->lr, speed);
 }
 
 /* Milliseconds of the interval's batches, the newest TIMES_KEPT of them. */
@@ -167,6 +167,7 @@ static void write_line(Trainer *t, const Line *l)
     number(o, "gradient_norm", i->norm / l->steps);
     number(o, "lr", l->lr);
     number(o, "seconds", clock_now() - t->started);
+    number(o, "seconds_left", telling_seconds_left(t, l->at));
     number(o, "utterances_per_s", l->clips_per_s);
     number(o, "frames_per_s", l->frames_per_s);
     number(o, "step_ms", l->seconds * 1e3);
@@ -358,6 +359,14 @@ void report_heard(Trainer *t, const Heard *h)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (isfinite(numbers[i].value))
             event_log_scalar(t->events, numbers[i].tag, h->step, numbers[i].value);
+    write_object(t, o);
+}
+
+void report_phase(Trainer *t, const char *phase)
+{
+    json_t *o =
+        json_pack("{s:s, s:I, s:s}", "event", "phase", "step", (json_int_t)t->state.step, "text", phase);
+    number(o, "seconds_left", telling_seconds_left(t, t->state.step));
     write_object(t, o);
 }
 

@@ -82,8 +82,8 @@ struct Trainer {
     double measure_from; /* clock */
     int64_t measure_step;
     double aside, measure_aside; /* seconds between steps, for validations and checkpoints; at measure_from */
-    int64_t first_step; /* before this run */
-    int64_t saved;      /* step of the newest checkpoint of this run */
+    int64_t first_step;          /* before this run */
+    int64_t saved;               /* step of the newest checkpoint of this run */
     /* Running mean of the losses of steps that were made, the lowest that it was, and of the newest steps in
      * a row that were not made: sum and number. */
     double usual_loss, lowest_loss, left_out_loss;
@@ -135,6 +135,8 @@ void report_step(Trainer *t, const StepResult *r);
 void report_line(Trainer *t, int64_t step, int last); /* of the steps up to this one */
 void report_validation(Trainer *t, const Validation *v);
 void report_best(Trainer *t); /* the choice has changed, or more is known of the best */
+/* What the run does from now on; with the time that is left. */
+void report_phase(Trainer *t, const char *phase);
 void report_event(Trainer *t, const char *event, int64_t step, const char *text);
 void report_flush(Trainer *t);
 void report_curve(Trainer *t); /* curve.c: loss.png */

@@ -29,9 +29,9 @@ static int keep_settings(Config *cfg, const Config *then, const char *reason, Er
 {
     enum { ENDS = 3 };
     static const char *const except[] = {
-        "minutes",   "max_steps",  "epochs",    "checkpoint_dir", "resume",
-        "init_from", "from_voice", "model_gpu", "data_gpu",       "data_gpu_memory",
-        "sim",       "model_gpu_memory",        "num_workers",    NULL};
+        "minutes",     "max_steps", "epochs",   "checkpoint_dir",  "resume", "init_from",
+        "from_voice",  "model_gpu", "data_gpu", "data_gpu_memory", "sim",    "model_gpu_memory",
+        "num_workers", NULL};
     int has_end = 0;
     for (int i = 0; i < ENDS; i++)
         has_end |= config_is_given(cfg, except[i]);

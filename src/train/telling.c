@@ -1,5 +1,5 @@
-/* telling.c - what a run tells the person who waits for it: where it stands, by the clock and not by steps, and
- * in its first half minute what its time is enough for. Programs read log.jsonl (report.c). */
+/* telling.c - what a run tells the person who waits for it: where it stands, by the clock and not by steps,
+ * and in its first half minute what its time is enough for. Programs read log.jsonl (report.c). */
 #include "train/telling.h"
 
 #include <math.h>
@@ -21,6 +21,7 @@
 #define NEWS 10.0          /* between two validations, or two results of the listeners, that are told */
 #define FORECAST_AT 10.0   /* steps without a limit of time are measured until then, */
 #define FORECAST_LATE 25.0 /* or until then, where they are long */
+#define PHASE_EVERY 30.0   /* between two lines of the log that say that steps are made */
 #define COLUMNS 99         /* of a line about steps */
 #define MUCH_WAITING 0.05  /* of the time, which is worth being told */
 /* What voices needed until now, on two cores as on a GPU (docs/SPEED.md): steps until a recogniser gets most
@@ -43,10 +44,7 @@ static int has_listeners(const Trainer *t) { return t->log && t->log->level >= L
 
 /* Seconds of a step, without what comes between steps. Half of the newest steps are quicker: a listener that
  * takes a core for some of them changes nothing. NaN: not measured yet. */
-static double step_seconds(const Trainer *t)
-{
-    return step_meter_step_median(&t->meter) * t->each;
-}
+static double step_seconds(const Trainer *t) { return step_meter_step_median(&t->meter) * t->each; }
 
 /* Until the last step: the time that is given, or steps and what comes between them at their pace of now. */
 double telling_seconds_left(const Trainer *t, int64_t at)
@@ -108,9 +106,7 @@ static void say_line(Trainer *t, int64_t at)
 static int64_t steps_to_words(const Trainer *t, int64_t *all)
 {
     *all = t->begins == BEGINS_WITH_WEIGHTS ? WORDS_BEGUN : WORDS_ALL;
-    return t->cfg->network != NETWORK_VOICE          ? 0
-           : t->begins == BEGINS_WITH_WEIGHTS ? WORDS_BEGUN
-                                                     : WORDS_MOST;
+    return t->cfg->network != NETWORK_VOICE ? 0 : t->begins == BEGINS_WITH_WEIGHTS ? WORDS_BEGUN : WORDS_MOST;
 }
 
 /* What would make words of a time that is too short for them. */
@@ -166,12 +162,12 @@ void telling_forecast(Trainer *t, double each)
     const double clips = t->o.train ? t->o.train->count : 0;
     progress_format_seconds(time, sizeof time,
                             t->cfg->minutes > 0 ? 60 * t->cfg->minutes : (double)steps * each);
-    log_info(t->log, "a step takes %.*f ms: %lld steps in %s%s, each clip about %.3g times", one < 0.1,
-             one * 1e3, (long long)steps, t->cfg->minutes > 0 ? "" : "about ", time,
+    log_info(t->log, "a step takes %.*f ms: %lld steps in %s%s, each clip about %.3g times",
+             one<0.1, one * 1e3, (long long)steps, t->cfg->minutes> 0 ? "" : "about ", time,
              clips > 0 ? (double)steps * t->o.batch / clips : 0);
     if (t->cfg->minutes > 0 && trainer_warmup(t) > 0 && trainer_warmup(t) < t->cfg->warmup_steps)
-        log_info(t->log, "  the warm-up takes %lld of them instead of %d",
-                 (long long)trainer_warmup(t), t->cfg->warmup_steps);
+        log_info(t->log, "  the warm-up takes %lld of them instead of %d", (long long)trainer_warmup(t),
+                 t->cfg->warmup_steps);
     say_words(t, each);
 }
 
@@ -196,6 +192,10 @@ void telling_close(Trainer *t)
 int telling_step(Trainer *t, int64_t at)
 {
     const double now = clock_now(), elapsed = now - t->started;
+    if (now - t->telling.phase > PHASE_EVERY) {
+        t->telling.phase = now;
+        report_phase(t, at - t->state.schedule_from < trainer_warmup(t) ? "warm-up" : "training");
+    }
     if (!t->telling.open)
         return 0;
     if (t->cfg->minutes <= 0 && !t->telling.forecast && t->total - at > 0 &&
@@ -218,7 +218,4 @@ LogLevel telling_news(Trainer *t, double *last, int always)
     return LOG_INFO;
 }
 
-LogLevel telling_once(Trainer *t, TellKind kind)
-{
-    return t->telling.told[kind]++ ? LOG_DEBUG : LOG_WARN;
-}
+LogLevel telling_once(Trainer *t, TellKind kind) { return t->telling.told[kind]++ ? LOG_DEBUG : LOG_WARN; }

@@ -1,5 +1,5 @@
-/* telling.h - what a run tells a person: a line by the clock, what the time is enough for, news at a pace that
- * can be read, and each warning once. Private to src/train. Threads: that of the trainer. */
+/* telling.h - what a run tells a person: a line by the clock, what the time is enough for, news at a pace
+ * that can be read, and each warning once. Private to src/train. Threads: that of the trainer. */
 #ifndef MYXTTS_TELL_H
 #define MYXTTS_TELL_H
 
@@ -13,8 +13,8 @@ struct Trainer;
 /* Warnings that may come again. */
 typedef enum {
     TELL_NOT_FINITE, /* a step whose gradient is no number */
-    TELL_TOO_HIGH, /* steps with a far too high one, more than the odd one, */
-    TELL_HIGH,     /* and that */
+    TELL_TOO_HIGH,   /* steps with a far too high one, more than the odd one, */
+    TELL_HIGH,       /* and that */
     TELL_CANNOT_SPEAK,
     TELL_NO_SAMPLE,
     TELL_NO_COPY,
@@ -28,6 +28,7 @@ typedef struct Telling {
     double validated, heard; /* clocks, for telling_news */
     double waited;           /* share of the newest steps' time that they waited for data */
     int forecast;            /* it was said */
+    double phase;            /* clock: when the log was told that steps are made; 0: something else is done */
     int64_t told[TELL_KINDS];
 } Telling;
 

@@ -244,6 +244,8 @@ static int validate(Trainer *t, int last, Err *err)
     Validation v;
     int better = 0;
     ranks_doing(t->o.ranks, RANK_VALIDATING, t->state.step);
+    t->telling.phase = 0;
+    report_phase(t, "validating");
     int rc = evaluate_run(t, &v, last, err);
     if (rc)
         return rc < 0 ? rc : 0;
@@ -303,10 +305,7 @@ static int afterwards(Trainer *t, int last, Err *err)
 
 static int is_stopped(const Trainer *t) { return t->o.stop && *t->o.stop; }
 
-int64_t trainer_warmup(const Trainer *t)
-{
-    return t->state.warmup ? t->state.warmup : t->cfg->warmup_steps;
-}
+int64_t trainer_warmup(const Trainer *t) { return t->state.warmup ? t->state.warmup : t->cfg->warmup_steps; }
 
 double trainer_rate(const Trainer *t, int64_t step)
 {
@@ -412,6 +411,8 @@ static void give_up(Trainer *t, int rc, Err *err)
 static void report_the_end(Trainer *t, int rc)
 {
     Err err = {0};
+    if (!rc && t->hearing && !t->stopped)
+        report_phase(t, "listening");
     if (!rc && hear_results(t, !t->stopped, &err))
         log_warn(t->log, "what the voice says was not judged: %s", err.msg);
     take_written(t);
@@ -501,6 +502,7 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     s->first_step = t->first_step;
     s->step = t->state.step;
     s->total = t->total;
+    s->state = t->state;
     s->loss = t->loss;
     s->validation = t->validation;
     s->best = t->state.choice.best;

@@ -81,7 +81,8 @@ typedef struct TrainSummary {
     double gpu_utilisation;           /* NVML; NaN: not measured */
     int checkpoint_failed;            /* the last one was not written */
     char last_checkpoint[CHECKPOINT_PATH_SIZE];
-    Heard heard; /* what was heard last; clips 0: nothing */
+    Heard heard;      /* what was heard last; clips 0: nothing */
+    TrainState state; /* where it stands */
     PipelineReport pipeline;
 } TrainSummary;
 
