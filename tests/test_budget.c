@@ -65,11 +65,50 @@ static void a_time_that_is_over_unmeasured_ends_the_run(void **state)
     config_close(&cfg);
 }
 
+/* A time that gives few steps has a warm-up of a tenth of them, and one that was given stays. */
+static void the_warm_up_follows_the_time(void **state)
+{
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        Trainer t;
+        Config cfg;
+        char *args[] = {"--warmup-steps", "300"};
+        Err err = {0};
+        begin(&t, &cfg);
+        config_close(&cfg);
+        assert_int_equal(config_load(&cfg, NULL, given ? 2 : 0, args, &err), 0);
+        cfg.minutes = 10;
+        t.cfg = &cfg;
+        pass(&t, 10, 20);
+        pass(&t, 10, 20); /* 2 s a step: about 290 */
+        assert_true(!t.measuring && t.total > 200 && t.total < 320);
+        assert_int_equal(trainer_warmup(&t), given ? 300 : t.total / 10);
+        config_close(&cfg);
+    }
+}
+
+/* What comes between steps does not make a step longer. */
+static void a_validation_is_no_step(void **state)
+{
+    (void)state;
+    Trainer t;
+    Config cfg;
+    begin(&t, &cfg);
+    pass(&t, 10, 15);
+    t.aside += 10; /* of these 15 seconds */
+    pass(&t, 10, 15);
+    /* 0.5 s a step, and as long between steps: about 570 s hold 570. */
+    assert_in_range(t.total, 500, 700);
+    config_close(&cfg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_beginning_does_not_end_the_run),
         cmocka_unit_test(a_time_that_is_over_unmeasured_ends_the_run),
+        cmocka_unit_test(the_warm_up_follows_the_time),
+        cmocka_unit_test(a_validation_is_no_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

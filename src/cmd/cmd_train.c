@@ -80,7 +80,7 @@ static void catch_signals(void)
 /* What nobody gave and is not the default, one line for each reason. */
 static void print_taken(const Config *cfg, Log *log)
 {
-    enum { MOST = 5 };
+    enum { MOST = 12 };
     for (int i = 0; i < config_row_count(); i++) {
         ConfigRow row, other;
         Buf list = {0};

@@ -42,7 +42,8 @@ static void add_start(RunVoice *v, const json_t *o)
 /* Words of earlier weights stay until those of these are heard. */
 static void add_validation(RunVoice *v, const json_t *o)
 {
-    v->newest.step = json_get_count(o, "step", 0);
+    if (json_object_get(o, "movement")) /* of a voice; null where it does not speak */
+        v->newest.step = json_get_count(o, "step", 0);
     v->newest.ear = (EarFigures){.movement = share(o, "movement"),
                                  .detail = share(o, "detail"),
                                  .pitch_range = share(o, "pitch_range"),

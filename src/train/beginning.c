@@ -80,7 +80,8 @@ static void take_note(Trainer *t)
 {
     Choice *c = &t->state.choice;
     Judged note;
-    if (!best_note_read(&note, t->cfg->checkpoint_dir) || note.step > t->state.step)
+    /* Without a best the run has begun it anew since that note. */
+    if (!c->best.step || !best_note_read(&note, t->cfg->checkpoint_dir) || note.step > t->state.step)
         return;
     if (note.step != c->best.step)
         c->peak = ear_score(&note.ear);
