@@ -34,14 +34,14 @@ typedef struct Side {
 
 /* ---- what a job logs ---- */
 
-/* The parts of a line about steps (train/telling.h) that two jobs have room for. 0: it is another line; those
- * of
+/* The parts of a line about steps (train/telling.h) that two jobs have room for. 2: it was the last. 0: it is
+ * another line; those of
  * --verbose have bars. */
 static int read_steps(char *out, size_t cap, const char *line)
 {
     const char *end = strstr(line, "  "), *left = strstr(line, " left  ");
-    long long at;
-    if (!end || strchr(line, '|') || sscanf(line, "step %lld", &at) != 1)
+    long long at, total = -1;
+    if (!end || strchr(line, '|') || sscanf(line, "step %lld/%lld", &at, &total) < 1)
         return 0;
     snprintf(out, cap, "%.*s", (int)(end - line), line);
     const size_t n = strlen(line);
@@ -52,14 +52,14 @@ static int read_steps(char *out, size_t cap, const char *line)
         time--;
     if (left)
         snprintf(out + strlen(out), cap - strlen(out), ", %.*s left", (int)(left - time), time);
-    return 1;
+    return at == total ? 2 : 1;
 }
 
 /* One line for the steps of all, as seldom as one of them tells its own. */
-static void tell_steps(Side *s)
+static void tell_steps(Side *s, int last)
 {
     Buf all = {0};
-    if (clock_now() - s->told < TELL_EVERY)
+    if (!last && clock_now() - s->told < TELL_EVERY)
         return;
     s->told = clock_now();
     for (int i = 0; i < s->count; i++)
@@ -75,8 +75,9 @@ static void tell_line(Side *s, Process *p, const char *line)
 {
     static const char warning[] = "warning: ", error[] = "error: ";
     const char *name = p->job->name;
-    if (read_steps(p->steps, sizeof p->steps, line))
-        tell_steps(s);
+    const int steps = read_steps(p->steps, sizeof p->steps, line);
+    if (steps)
+        tell_steps(s, steps == 2);
     else if (strncmp(line, warning, strlen(warning)) == 0)
         log_warn(&s->log, "%s: %s", name, line + strlen(warning));
     else if (strncmp(line, error, strlen(error)) == 0)

@@ -201,7 +201,8 @@ int telling_step(Trainer *t, int64_t at)
     if (t->cfg->minutes <= 0 && !t->telling.forecast && t->total - at > 0 &&
         ((elapsed > FORECAST_AT && t->meter.sample_count > 2) || elapsed > FORECAST_LATE))
         telling_forecast(t, elapsed / (double)(at - t->first_step));
-    if (now - t->telling.last < pause_at(t, elapsed))
+    const int last = at >= t->total && !t->log->is_tty; /* the summary has a terminal to itself */
+    if (!last && now - t->telling.last < pause_at(t, elapsed))
         return 0;
     say_line(t, at);
     return 1;
