@@ -65,11 +65,95 @@ static void a_time_that_is_over_unmeasured_ends_the_run(void **state)
     config_close(&cfg);
 }
 
+/* A time that gives few steps has a warm-up of a tenth of them, and one that was given stays. */
+static void the_warm_up_follows_the_time(void **state)
+{
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        Trainer t;
+        Config cfg;
+        char *args[] = {"--warmup-steps", "300"};
+        Err err = {0};
+        begin(&t, &cfg);
+        config_close(&cfg);
+        assert_int_equal(config_load(&cfg, NULL, given ? 2 : 0, args, &err), 0);
+        cfg.minutes = 10;
+        t.cfg = &cfg;
+        pass(&t, 10, 20);
+        pass(&t, 10, 20); /* 2 s a step: about 290 */
+        assert_true(!t.measuring && t.total > 200 && t.total < 320);
+        assert_int_equal(trainer_warmup(&t), given ? 300 : t.total / 10);
+        config_close(&cfg);
+    }
+}
+
+/* What comes between steps does not make a step longer. */
+static void a_validation_is_no_step(void **state)
+{
+    (void)state;
+    Trainer t;
+    Config cfg;
+    begin(&t, &cfg);
+    pass(&t, 10, 15);
+    t.aside += 10; /* of these 15 seconds */
+    pass(&t, 10, 15);
+    /* 0.5 s a step, and as long between steps: about 570 s hold 570. */
+    assert_in_range(t.total, 500, 700);
+    config_close(&cfg);
+}
+
+/* The line about steps fits, whatever there is to tell; a warning comes once. */
+static void the_line_fits(void **state)
+{
+    (void)state;
+    Trainer t;
+    Config cfg;
+    char line[200];
+    begin(&t, &cfg);
+    t.measuring = 0;
+    t.made = 1;
+    t.usual_loss = 0.25;
+    t.skipped = 299;
+    t.heard.voice = (WordScore){.words = 100, .wrong = 27, .share = 0.27};
+    telling_line(&t, line, sizeof line, 1250000, 99);
+    assert_non_null(strstr(line, "step 1250000/100000  loss 0.2500  "));
+    assert_non_null(strstr(line, "10 min 00 s left  27 % of the words wrong  299 steps left out"));
+    assert_true(strlen(line) <= 99);
+    telling_line(&t, line, sizeof line, 1250000, 60);
+    assert_true(strlen(line) <= 60 && !strstr(line, "words"));
+    assert_int_equal(telling_once(&t, TELL_TOO_HIGH), LOG_WARN);
+    assert_int_equal(telling_once(&t, TELL_TOO_HIGH), LOG_DEBUG);
+    assert_int_equal(telling_once(&t, TELL_NOT_FINITE), LOG_WARN);
+    assert_int_equal(telling_news(&t, &t.telling.heard, 0), LOG_INFO);
+    assert_int_equal(telling_news(&t, &t.telling.heard, 0), LOG_DEBUG);
+    assert_int_equal(telling_news(&t, &t.telling.heard, 1), LOG_INFO);
+    config_close(&cfg);
+}
+
+/* A line is broken at words, a word that is wider than the terminal is left to it. */
+static void lines_are_broken_at_words(void **state)
+{
+    (void)state;
+    Buf b = {0};
+    log_wrap(&b, "one two three four five six seven", 14);
+    buf_add(&b, "", 1);
+    assert_string_equal(b.data, "one two three\n    four five\n    six seven");
+    buf_free(&b);
+    log_wrap(&b, "/a/path/that/is/long and more", 10);
+    buf_add(&b, "", 1);
+    assert_string_equal(b.data, "/a/path/that/is/long and more");
+    buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_beginning_does_not_end_the_run),
         cmocka_unit_test(a_time_that_is_over_unmeasured_ends_the_run),
+        cmocka_unit_test(the_warm_up_follows_the_time),
+        cmocka_unit_test(a_validation_is_no_step),
+        cmocka_unit_test(the_line_fits),
+        cmocka_unit_test(lines_are_broken_at_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

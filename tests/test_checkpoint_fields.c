@@ -98,7 +98,7 @@ static void every_byte_of_the_state_has_a_row(void **state)
         checkpoint_field_unpack(f, rows, bytes, &back);
         packed++;
     }
-    assert_int_equal(packed, 4);
+    assert_int_equal(packed, 5);
     assert_memory_equal(&back.state, &from.state, sizeof from.state);
 }
 
@@ -123,8 +123,9 @@ static void the_layout_is_that_of_before(void **state)
             .critic_step = 10,
             .pace = 1.02,
             .spread = 1.1,
+            .warmup = 14,
             .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
-    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};     /* the last six were added */
+    const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}; /* the last seven were added */
     const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25, 0.375}; /* all but the first were */
     for (int i = 0; i < checkpoint_field_count(); i += checkpoint_field_rows(i)) {
         const CheckpointField *f = checkpoint_field(i);
@@ -142,7 +143,7 @@ static void the_layout_is_that_of_before(void **state)
         } else if (strcmp(f->tensor, "voice.manner") == 0) {
             assert_int_equal(n, 2 * sizeof(double));
             assert_memory_equal(bytes, &c.state.pace, n);
-        } else {
+        } else if (strcmp(f->tensor, "vocoder.copies") != 0) {
             assert_string_equal(f->tensor, "train.guard");
             assert_int_equal(n, sizeof c.state.guard);
             assert_memory_equal(bytes, &c.state.guard, n);

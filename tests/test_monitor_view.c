@@ -100,7 +100,8 @@ static void test_frame(void **state)
     v.history[0][1].values[MONITOR_MEMORY] = 61e9f, v.history[0][1].values[MONITOR_POWER] = 412;
     text = frame(&v);
     assert_has(text, "GPU 0     97 %  ▄█  61.0 of 80.0 GB  412 W\n");
-    assert_null(strstr(text, "not measured"));
+    assert_null(strstr(text, "GPU      not measured"));
+    assert_has(text, "words    not measured");
     free(text);
     v.width = 30; /* no line is wider, counted in letters */
     text = frame(&v);

@@ -4,14 +4,50 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/progress.h"
 #include "base/utf8.h"
 
+#define NARROWEST 40 /* columns; a terminal that says less does not know */
+
 void log_init(Log *log, LogLevel level)
 {
     *log = (Log){.out = stderr, .level = level, .is_tty = isatty(STDERR_FILENO)};
+}
+
+int log_columns(const Log *log)
+{
+    struct winsize size;
+    FILE *out = log && log->out ? log->out : stderr;
+    if (!log || !log->is_tty || ioctl(fileno(out), TIOCGWINSZ, &size))
+        return 0;
+    return size.ws_col >= NARROWEST ? size.ws_col : 0;
+}
+
+void log_wrap(Buf *to, const char *line, int columns)
+{
+    size_t n = strlen(line), room = (size_t)columns;
+    for (int first = 1; columns > 0 && utf8_count(line, n) > room; first = 0) {
+        size_t cut = utf8_prefix(line, n, room + 1), end;
+        while (cut > 0 && line[cut] != ' ' && line[cut] != '\n')
+            cut--;
+        const char *newline = memchr(line, '\n', cut);
+        cut = newline ? (size_t)(newline - line) : cut;
+        end = cut;
+        while (end > 0 && line[end - 1] == ' ')
+            end--;
+        if (end == 0) /* a word, such as a path, as wide as that is left to the terminal */
+            break;
+        buf_add(to, line, end);
+        buf_str(to, newline ? "\n" : "\n    ");
+        line += cut + 1;
+        n -= cut + 1;
+        if (first)
+            room -= 4;
+    }
+    buf_add(to, line, n);
 }
 
 /* A whole line in one piece: on stderr every piece is a write of its own, and other processes may write there
@@ -37,11 +73,21 @@ static void put_line(const Log *log, LogLevel level, FILE *out, const char *befo
     va_end(again);
     memcpy(line, before, from);
     size_t end = from + utf8_tame(line + from, (size_t)n);
-    line[end] = out ? '\n' : 0;
-    if (out)
+    const int columns = out ? log_columns(log) : 0;
+    Buf wrapped = {0};
+    line[end] = 0;
+    if (columns && utf8_count(line, end) > (size_t)columns)
+        log_wrap(&wrapped, line, columns);
+    if (wrapped.size && !wrapped.failed) {
+        buf_str(&wrapped, "\n");
+        fwrite(wrapped.data, 1, wrapped.size, out);
+    } else if (out) {
+        line[end] = '\n';
         fwrite(line, 1, end + 1, out);
-    else
+    } else {
         log->sink(log->sink_arg, level, line);
+    }
+    buf_free(&wrapped);
     if (line != small)
         free(line);
 }

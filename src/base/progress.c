@@ -47,10 +47,34 @@ void progress_begin(Progress *p, Log *log, const char *what, const char *unit, u
     log_attach(log, p);
 }
 
+/* On a terminal the next line overwrites this one, unless it is the last. */
+static void put(Progress *p, const char *line, double now, int last)
+{
+    Log *log = p->log;
+    p->last_print = now;
+    if (log->sink) {
+        p->shown = 1;
+        log_info(log, "%s", line);
+        return;
+    }
+    FILE *out = log->out ? log->out : stderr;
+    flockfile(out);
+    if (log->is_tty)
+        fputs(LOG_ERASE_LINE, out);
+    if (log->ranks > 1)
+        fprintf(out, "[rank %d] ", log->rank);
+    fputs(line, out);
+    if (!log->is_tty || last)
+        fputc('\n', out);
+    fflush(out);
+    /* Atomic only because the thread sanitizer does not know the lock of a stream. */
+    __atomic_store_n(&p->shown, 1, __ATOMIC_RELAXED);
+    funlockfile(out);
+}
+
 /* "mel 120/2000 clips (6 %), 40 clips/s, 47 s left"; the last line ends with the total time instead. */
 static void print_line(Progress *p, double now, int last)
 {
-    Log *log = p->log;
     double elapsed = now - p->start, rate = elapsed > 0 ? (double)p->done / elapsed : 0;
     double percent = p->total ? 100.0 * (double)p->done / (double)p->total : 100.0;
     char time[64], tail[80] = "";
@@ -67,26 +91,7 @@ static void print_line(Progress *p, double now, int last)
     char line[320];
     snprintf(line, sizeof line, "%s %llu/%llu %s (%.0f %%), %s %s/s%s", p->what, (unsigned long long)p->done,
              (unsigned long long)p->total, p->unit, percent, speed, p->unit, tail);
-    p->last_print = now;
-    if (log->sink) {
-        p->shown = 1;
-        log_info(log, "%s", line);
-        return;
-    }
-    FILE *out = log->out ? log->out : stderr;
-    flockfile(out);
-    if (log->is_tty)
-        fputs(LOG_ERASE_LINE, out);
-    if (log->ranks > 1)
-        fprintf(out, "[rank %d] ", log->rank);
-    fputs(line, out);
-    /* On a terminal the next line overwrites this one. */
-    if (!log->is_tty || last)
-        fputc('\n', out);
-    fflush(out);
-    /* Atomic only because the thread sanitizer does not know the lock of a stream. */
-    __atomic_store_n(&p->shown, 1, __ATOMIC_RELAXED);
-    funlockfile(out);
+    put(p, line, now, last);
 }
 
 /* Nothing is printed at first, then at most one line per interval. */
@@ -113,6 +118,29 @@ void progress_set(Progress *p, uint64_t done)
     p->done = done > p->done ? done : p->done;
     print_at_times(p);
     pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_text(Progress *p, const char *line)
+{
+    pthread_mutex_lock(&p->mutex);
+    put(p, line, clock_now(), 0);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_drop(Progress *p)
+{
+    Log *log = p->log;
+    pthread_mutex_lock(&p->mutex);
+    FILE *out = log->out ? log->out : stderr;
+    flockfile(out);
+    if (p->shown && log->is_tty && !log->sink) {
+        fputs(LOG_ERASE_LINE, out);
+        fflush(out);
+    }
+    funlockfile(out);
+    log_attach(log, NULL);
+    pthread_mutex_unlock(&p->mutex);
+    pthread_mutex_destroy(&p->mutex);
 }
 
 void progress_end(Progress *p)

@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/plural.h"
 #include "base/progress.h"
+#include "cmd/after_training.h"
 #include "cmd/cmd.h"
 #include "cmd/format.h"
 #include "cmd/from_voice.h"
@@ -25,6 +28,7 @@
 #include "diag/voice_report.h"
 #include "diag/watch.h"
 #include "pipeline/data.h"
+#include "train/run_log.h"
 #include "train/settle.h"
 #include "train/trainer.h"
 #include "voice/vocoder_file.h"
@@ -32,8 +36,8 @@
 #define LITTLE_SPEED 0.3
 
 static const char *usage_text =
-    "myxtts train DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
-    "[--max-steps N]\n"
+    "myxtts train DIR [--minutes M] [--config F] [--model-size nano|tiny|small|normal|big]\n"
+    "             [--batch-size N] [--max-steps N]\n"
     "             [--network voice|vocoder|both] [--vocoder-size nano|small|large] [--data-gpu D --model-gpu "
     "D]\n"
     "             [--checkpoint-dir D] [--resume auto|PATH|none] [--init-from PATH|none] [--from-voice RUN] "
@@ -45,7 +49,12 @@ static const char *usage_text =
     "code 0;\na second Ctrl-C ends at once. --network vocoder trains what makes sound of mels; both trains a "
     "voice, then a vocoder in\nthe folder `vocoder` of --checkpoint-dir (with --minutes, each has so many); "
     "with "
-    "two GPUs, --model-gpu 0 --data-gpu 1,\nside by side, one on each.";
+    "two GPUs, --model-gpu 0 --data-gpu 1,\nside by side, one on each.\n"
+    "The same --checkpoint-dir, or --resume-from RUN, goes on with the data and the settings of the run; "
+    "nothing "
+    "else needs\nto be given. A run that is finished goes on for --minutes M more. Where it stands is told "
+    "every "
+    "few seconds; --verbose\ntells of every --log-step.";
 
 static volatile int stop_requested; /* set by the signal handler: nothing else can reach it there */
 
@@ -68,14 +77,40 @@ static void catch_signals(void)
     sigaction(SIGUSR1, &action, NULL); /* what mpirun hands on, and Slurm sends before a job's time is over */
 }
 
-/* Only what somebody chose; `myxtts config` shows the rest. */
+/* What nobody gave and is not the default, one line for each reason. */
+static void print_taken(const Config *cfg, Log *log)
+{
+    enum { MOST = 12 };
+    for (int i = 0; i < config_row_count(); i++) {
+        ConfigRow row, other;
+        Buf list = {0};
+        int n = 0, said = 0;
+        if (!config_is_taken(cfg, i) || config_row(cfg, i, &row))
+            continue;
+        for (int k = 0; k < config_row_count() && !said; k++) {
+            if (!config_is_taken(cfg, k) || config_row(cfg, k, &other) ||
+                strcmp(other.origin, row.origin) != 0)
+                continue;
+            said = k < i; /* with an earlier one */
+            if (n++ < MOST)
+                buf_printf(&list, "%s%s %s", n > 1 ? ", " : "", other.key, other.value);
+        }
+        if (n > MOST)
+            buf_printf(&list, " and %d more", n - MOST);
+        if (!said && !list.failed)
+            log_info(log, "  %s (%s)", (const char *)list.data, row.origin);
+        buf_free(&list);
+    }
+}
+
+/* All that is not the default; `myxtts config` shows the rest. */
 static void print_settings(const Config *cfg, Log *log)
 {
     for (int i = 0; i < config_row_count(); i++) {
         ConfigRow row;
         if (config_row(cfg, i, &row) == 0 && strcmp(row.origin, "default") != 0 &&
             !config_row_is_idle(cfg, i))
-            log_info(log, "  %-28s %s (%s)", row.key, row.value, row.origin);
+            log_debug(log, "  %-28s %s (%s)", row.key, row.value, row.origin);
     }
 }
 
@@ -122,7 +157,7 @@ typedef struct TrainRun {
 } TrainRun;
 
 /* A rate that never reached its height: such a run says little about the settings. */
-static int within_warmup(const Config *cfg, int64_t step) { return step > 0 && step < cfg->warmup_steps; }
+static int within_warmup(const TrainSummary *s) { return s->step > s->first_step && s->step < s->warmup; }
 
 /* The summary of the run, the verdict on its speed where there is one, the findings about its voice. */
 static json_t *summary_json(const TrainRun *r, const Config *cfg)
@@ -186,15 +221,20 @@ static json_t *summary_json(const TrainRun *r, const Config *cfg)
     if (s->heard.clips)
         heard_json(o, &s->heard);
     json_object_set_new(o, "checkpoint", json_from_text(s->last_checkpoint));
+    char text[CHECKPOINT_PATH_SIZE + 100];
+    after_sounds(s, cfg, text, sizeof text);
+    json_object_set_new(o, "sounds", *text ? json_from_text(text) : json_null());
+    after_next(s, cfg, text, sizeof text);
+    json_object_set_new(o, "next", *text ? json_from_text(text) : json_null());
     json_object_set_new(o, "limits", limits_json(&r->limits));
-    json_object_set_new(o, "within_warmup", json_boolean(within_warmup(cfg, s->step)));
+    json_object_set_new(o, "within_warmup", json_boolean(within_warmup(s)));
     return o;
 }
 
 /* The same for people. */
 static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *v, const VoiceWatch *w)
 {
-    char time[64];
+    char time[64], text[CHECKPOINT_PATH_SIZE + 100];
     progress_format_seconds(time, sizeof time, s->seconds);
     printf("%s at step %lld of %lld after %s",
            s->stopped ? "stopped"
@@ -206,6 +246,9 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
     if (isfinite(s->validation))
         printf(", validation %.4f", s->validation);
     printf("\n");
+    after_sounds(s, cfg, text, sizeof text);
+    if (*text)
+        printf("  %-12s %s\n", "sounds", text);
     if (s->best.step) {
         char why[300];
         judged_why(&s->best, cfg->network == NETWORK_VOICE, why, sizeof why);
@@ -249,14 +292,18 @@ static void print_text(const TrainSummary *s, const Config *cfg, const Verdict *
     if (v && v->best >= 0)
         printf("  %-12s %s would give %.2f times the throughput (forecast)\n", "", v->gains[v->best].change,
                v->gains[v->best].predicted);
-    if (within_warmup(cfg, s->step))
-        printf("  %-12s the run ended within its warm-up of %d steps: the learning rate has not reached %g\n",
-               "warm-up", cfg->warmup_steps, cfg->learning_rate);
+    if (within_warmup(s))
+        printf("  %-12s the run ended within its warm-up, which lasts until step %lld: the learning rate has "
+               "not reached %g\n",
+               "warm-up", (long long)s->warmup, cfg->learning_rate);
     if (s->skipped)
         printf("  %-12s %lld step%s left out by the guard\n", "guard", (long long)s->skipped,
                plural((uint64_t)s->skipped));
     for (int i = 0; i < w->count; i++)
         printf("  %-12s %s %s\n", i ? "" : "voice", w->findings[i].evidence, w->findings[i].advice);
+    after_next(s, cfg, text, sizeof text);
+    if (*text)
+        printf("  %-12s %s\n", "next", text);
 }
 
 /* Clips whose speaker has no other: the sampler finds no partner for them. */
@@ -314,13 +361,64 @@ static int warn_of_doubts(const Corpus *train, const Config *cfg, Log *log, Err 
     return rc;
 }
 
+/* --resume-from RUN: the run goes on in its own folder, unless another is named. */
+static int go_on_there(Config *cfg, Err *err)
+{
+    struct stat st;
+    if (config_is_given(cfg, "checkpoint_dir") || stat(cfg->resume, &st) || !S_ISDIR(st.st_mode))
+        return 0;
+    int rc = config_take(cfg, "checkpoint_dir", cfg->resume, "--resume-from", err);
+    return rc ? rc : config_take(cfg, "resume", "auto", "its own folder", err);
+}
+
+/* A line of the log before the trainer has it: those who look on should know that a run prepares. */
+static void note_phase(const Config *cfg, const char *event, const char *text)
+{
+    Err ignored = {0};
+    char path[CHECKPOINT_PATH_SIZE + 16];
+    RunLog *log = NULL;
+    snprintf(path, sizeof path, "%s/log.jsonl", cfg->checkpoint_dir);
+    if (!run_log_open(&log, path, &ignored))
+        run_log_write(log, json_pack("{s:s, s:s}", "event", event, "text", text), &ignored);
+    run_log_close(log);
+}
+
+/* Makes the folder, where there are data to prepare. 1: it is new. */
+static int note_preparing(const Config *cfg)
+{
+    Err ignored = {0};
+    const int made = !file_exists(cfg->checkpoint_dir);
+    if (!file_exists(cfg->data_path) || (made && file_make_dirs(cfg->checkpoint_dir, &ignored)))
+        return 0;
+    note_phase(cfg, "phase", "preparing");
+    return made;
+}
+
+/* Data that cannot be used leave no folder behind. */
+static void note_failed(const Config *cfg, int made)
+{
+    char path[CHECKPOINT_PATH_SIZE + 16];
+    if (!made) {
+        note_phase(cfg, "end", "error");
+        return;
+    }
+    snprintf(path, sizeof path, "%s/log.jsonl", cfg->checkpoint_dir);
+    unlink(path);
+    rmdir(cfg->checkpoint_dir);
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
     Settled settled;
-    int rc = settle_start(&settled, cfg, ranks, err);
+    int rc = go_on_there(cfg, err);
+    if (!rc)
+        rc = settle_start(&settled, cfg, ranks, err);
+    if (!rc && !cfg->data_path[0])
+        rc = err_set(err, ERR_USAGE, "train needs DIR, the folder with recordings and their texts");
+    const int notes = !rc && leads_ranks(ranks), made = notes && note_preparing(cfg);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)
@@ -333,6 +431,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         rc = corpus_open_split(&r->train, r->source, cfg, SPLIT_TRAIN, log, err);
     if (!rc)
         rc = corpus_open_split(&r->validation, r->source, cfg, SPLIT_VAL, log, err);
+    if (rc && notes)
+        note_failed(cfg, made);
     if (rc)
         return rc;
     if (!r->train.count)
@@ -340,7 +440,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     rc = settle_data(&settled, cfg, &r->train, r->devices.model, ranks, log, err);
     if (rc)
         return rc;
-    vary_little(cfg, settled.minutes, log);
+    if (!settled.resumed)
+        vary_little(cfg, settled.minutes, log);
     TrainerOptions o = {.cfg = cfg,
                         .data = r->devices.data,
                         .model = r->devices.model,
@@ -367,7 +468,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         return rc;
     if (config_is_default(cfg, "checkpoint_dir"))
         log_info(log, "the run is in the folder %s (--checkpoint-dir names another)", cfg->checkpoint_dir);
-    log_info(log, "settings that are not the default:");
+    print_taken(cfg, log);
+    log_debug(log, "settings that are not the default:");
     print_settings(cfg, log);
     const int voice = cfg->network == NETWORK_VOICE;
     log_info(log, "training on %u %s%s, validation on %u, %d speaker%s", r->train.count,
@@ -383,7 +485,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         log_warn(log,
                  "native_loading is off: the trainer reads, decodes and copies each batch itself, and the "
                  "model device waits for all of it; --native-loading true runs them during the step");
-    if (cfg->max_steps > 0 && within_warmup(cfg, cfg->max_steps))
+    if (cfg->max_steps > 0 && cfg->max_steps < cfg->warmup_steps && cfg->minutes <= 0 && !settled.resumed)
         log_warn(
             log,
             "the run will end at step %lld, within its warm-up of %d steps: the learning rate does not reach "
@@ -635,9 +737,7 @@ int cmd_train(int argc, char **argv, Log *log)
     json_t **wanted = line.json && leads_ranks(ranks) ? &report : NULL;
     /* Ctrl-C ends the `tee` behind us first: what nobody reads any more must not end a training. */
     signal(SIGPIPE, SIG_IGN);
-    if (!line.cfg.data_path[0])
-        rc = err_set(&err, ERR_USAGE, "train needs DIR, the folder with recordings and their texts");
-    else if (line.cfg.network == NETWORK_BOTH && !ranks && has_two_devices(&line.cfg))
+    if (line.cfg.network == NETWORK_BOTH && !ranks && has_two_devices(&line.cfg))
         rc = train_side_by_side(&line, wanted, &code, log, &err);
     else if (line.cfg.network == NETWORK_BOTH)
         rc = train_in_turn(&line, ranks, wanted, &code, &stuck, log, &err);

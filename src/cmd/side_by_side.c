@@ -11,44 +11,57 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
+#define TELL_EVERY 4.0 /* seconds */
+
 enum { LOGGED, PRINTED, PIPES }; /* of a job: what it logs, what it prints */
 
 typedef struct Process {
     SideJob *job;
-    pid_t pid;       /* 0: it does not run */
-    int fd[PIPES];   /* ends to read from; -1: closed */
-    Buf line;        /* of the log, as far as it has come */
-    char steps[160]; /* "step 50/1287, loss 0.3949, 3 min 20 s left"; "" before the first */
+    pid_t pid;      /* 0: it does not run */
+    int fd[PIPES];  /* ends to read from; -1: closed */
+    Buf line;       /* of the log, as far as it has come */
+    char steps[64]; /* "step 50/1287, 3 min 20 s left"; "" before the first */
 } Process;
 
 typedef struct Side {
     Process *processes; /* [count] */
     int count;
-    Log log; /* prints all that the jobs have let through */
+    Log log;     /* prints all that the jobs have let through */
+    double told; /* clock: when steps were told */
 } Side;
 
 /* ---- what a job logs ---- */
 
-/* The parts of a line about steps that two jobs have room for. 0: it is another line. */
+/* The parts of a line about steps (train/telling.h) that two jobs have room for. 2: it was the last. 0: it is
+ * another line; those of
+ * --verbose have bars. */
 static int read_steps(char *out, size_t cap, const char *line)
 {
-    long long at, total;
-    double loss;
-    if (sscanf(line, "step %lld/%lld loss %lf (", &at, &total, &loss) != 3)
+    const char *end = strstr(line, "  "), *left = strstr(line, " left  ");
+    long long at, total = -1;
+    if (!end || strchr(line, '|') || sscanf(line, "step %lld/%lld", &at, &total) < 1)
         return 0;
-    const char *time = strrchr(line, '|'), *left = time ? strstr(time, " left") : NULL;
+    snprintf(out, cap, "%.*s", (int)(end - line), line);
+    const size_t n = strlen(line);
+    if (!left && n > 5 && strcmp(line + n - 5, " left") == 0)
+        left = line + n - 5;
+    const char *time = left;
+    while (time && time > end + 2 && strncmp(time - 2, "  ", 2) != 0)
+        time--;
     if (left)
-        snprintf(out, cap, "step %lld/%lld, loss %.4f, %.*s left", at, total, loss, (int)(left - time - 2),
-                 time + 2);
-    else
-        snprintf(out, cap, "step %lld/%lld, loss %.4f", at, total, loss);
-    return 1;
+        snprintf(out + strlen(out), cap - strlen(out), ", %.*s left", (int)(left - time), time);
+    return at == total ? 2 : 1;
 }
 
-/* One line for the steps of all. */
-static void tell_steps(Side *s)
+/* One line for the steps of all, as seldom as one of them tells its own. */
+static void tell_steps(Side *s, int last)
 {
     Buf all = {0};
+    if (!last && clock_now() - s->told < TELL_EVERY)
+        return;
+    s->told = clock_now();
     for (int i = 0; i < s->count; i++)
         if (s->processes[i].steps[0])
             buf_printf(&all, "%s%s %s", all.size ? " | " : "", s->processes[i].job->name,
@@ -62,8 +75,9 @@ static void tell_line(Side *s, Process *p, const char *line)
 {
     static const char warning[] = "warning: ", error[] = "error: ";
     const char *name = p->job->name;
-    if (read_steps(p->steps, sizeof p->steps, line))
-        tell_steps(s);
+    const int steps = read_steps(p->steps, sizeof p->steps, line);
+    if (steps)
+        tell_steps(s, steps == 2);
     else if (strncmp(line, warning, strlen(warning)) == 0)
         log_warn(&s->log, "%s: %s", name, line + strlen(warning));
     else if (strncmp(line, error, strlen(error)) == 0)

@@ -485,8 +485,7 @@ static int take_from(Config *cfg, const Config *from, int row, const char *reaso
     ConfigRow was, is;
     Buf text = {0};
     const char *key = option_table[row].key;
-    if (config_is_given(cfg, key) || config_row(from, row, &was) || config_row(cfg, row, &is) ||
-        strcmp(was.value, is.value) == 0)
+    if (config_row(from, row, &was) || config_row(cfg, row, &is) || strcmp(was.value, is.value) == 0)
         return 0;
     config_value_text(&text, from, row);
     int rc = text.failed || !text.data ? err_set(err, ERR_NOMEM, "out of memory for the configuration")
@@ -512,14 +511,31 @@ int config_follow(Config *cfg, const Config *from, unsigned binds, const char *r
 {
     int rc = 0;
     for (int i = 0; i < option_count() && !rc; i++)
-        if (option_table[i].binds & binds)
+        if ((option_table[i].binds & binds) && !config_is_given(cfg, option_table[i].key))
             rc = take_from(cfg, from, i, reason, err);
     /* The choice that these values go with. */
     for (int i = 0; i < option_count() && !rc; i++) {
         const Preset *p = option_table[i].binds & binds ? option_follows(&option_table[i], 0) : NULL;
-        if (p && strcmp(p->by, "network") != 0)
+        if (p && strcmp(p->by, "network") != 0 && !config_is_given(cfg, p->by))
             rc = take_from(cfg, from, option_find(p->by, strlen(p->by)), reason, err);
     }
+    return rc;
+}
+
+static int is_in(const char *const *list, const char *key)
+{
+    while (*list && strcmp(*list, key) != 0)
+        list++;
+    return *list != NULL;
+}
+
+int config_follow_others(Config *cfg, const Config *from, unsigned binds, const char *const *except,
+                         const char *reason, Err *err)
+{
+    int rc = 0;
+    for (int i = 0; i < option_count() && !rc; i++)
+        if (!(option_table[i].binds & binds) && !is_given(cfg, i) && !is_in(except, option_table[i].key))
+            rc = take_from(cfg, from, i, reason, err);
     return rc;
 }
 

@@ -208,6 +208,10 @@ void config_value_text(Buf *out, const Config *cfg, int row); /* appends the val
 /* Settings with one of these bindings (bindings.h) that are not given become those of `from`, and so do the
  * choices they go with (model_size). */
 int config_follow(Config *cfg, const Config *from, unsigned binds, const char *reason, Err *err);
+/* All others that nobody gave become those of `from` too, except those with one of `binds`, and `except`, a
+ * list that ends with NULL. */
+int config_follow_others(Config *cfg, const Config *from, unsigned binds, const char *const *except,
+                         const char *reason, Err *err);
 /* 1: a setting with one of `binds` differs and cannot follow, because it is given or has one of `fixed`. */
 int config_cannot_follow(const Config *cfg, const Config *from, unsigned binds, unsigned fixed,
                          ConfigRow *theirs, ConfigRow *ours);

@@ -329,7 +329,8 @@ const Option option_table[] = {
     INT(T, epochs, "1000", 1, 1000000,
         "Passes over the training clips. Where minutes is set and this is not, the time alone counts."),
     FLOAT(T, minutes, "0", 0, 100000,
-         "Time to train in, in minutes: a step is measured and max_steps set from it. 0 is no limit."),
+         "Time to train in, in minutes: a step is measured and max_steps set from it. A run that is finished goes "
+         "on for so many more. 0 is no limit."),
     INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0 counts epochs only."),
     FLOAT(T, learning_rate, "0.001", 0, 1, "Highest learning rate, reached after warmup_steps.", ALIAS("lr")),
     FLOAT(T, min_learning_rate, "0.00001", 0, 1, "Learning rate at the end of the cosine."),
@@ -339,7 +340,7 @@ const Option option_table[] = {
     FLOAT(T, adam_eps, "1e-8", 1e-16, 0.01,
          "AdamW: added to the root of the squared gradient.", ALIAS("eps")),
     FLOAT(T, gradient_clip_norm, "1", 0, 1000000, "Norm that the whole gradient is clipped to; 0 is off."),
-    INT(T, warmup_steps, "400", 0, 1000000, "Steps of linear warm-up."),
+    INT(T, warmup_steps, "400", 0, 1000000, "Steps of linear warm-up. Where minutes is set and this is not, at most a tenth of the steps."),
     INT(T, gradient_accumulation_steps, "1", 1, 1024,
          "Batches whose gradients make one step; the effective batch grows by this "
          "factor.", ALIAS("grad_accum")),
@@ -392,14 +393,14 @@ const Option option_table[] = {
     INT(T, listen_clips, "8", 0, 1000,
          "Validation clips that are spoken at every validation and listened to, by a recogniser where "
          "there is one; 0: nobody listens, and 8 are compared with their recordings alone."),
-    INT(T, log_step, "50", 1, 100000000, "Steps from one log line to the next."),
+    INT(T, log_step, "50", 1, 100000000, "Steps from one line of log.jsonl, and of the event file, to the next. The terminal has one by the clock."),
     INT(T, keep_checkpoints, "3", 1, 10000,
          "Newest checkpoints that are kept; the best one is kept besides, and so is the newest that "
          "training is known to go on well from."),
     PATH(T, checkpoint_dir, "checkpoints", 1, "Folder of the checkpoints and logs."),
     PATH(T, resume, "auto", 1,
          "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "
-         "a checkpoint."),
+         "a checkpoint. The folder of a run goes on in there.", ALIAS("resume_from")),
     PATH(T, from_voice, "", 0,
          "Run, or checkpoint, of a voice: a vocoder is trained on the mels that it makes of the clips, "
          "instead of those of the recordings; \"\" is off."),

@@ -62,22 +62,24 @@ static double line_seconds(const RunRecord *r)
     return n >= 2 ? r->lines[n - 1].seconds - r->lines[n - 2].seconds : n ? r->lines[0].seconds : (double)NAN;
 }
 
-/* A run that has written nothing for three times its usual while is silent. */
+/* What is done between steps explains a silence (run_voice.h); without that a run is silent after three times
+ * its usual while. */
 ViewState monitor_view_state(const MonitorView *v)
 {
     const RunLine *l = last_line(v->run);
     if (v->run->ended || (l && v->run->total_steps > 0 && l->step >= v->run->total_steps))
         return VIEW_ENDED;
-    double usual = 3 * line_seconds(v->run);
-    if (v->age > (usual > 30 ? usual : 30))
+    if (run_voice_is_silent(&v->run->voice, v->age, line_seconds(v->run)))
         return VIEW_SILENT;
-    return l ? VIEW_RUNNING : VIEW_EMPTY;
+    return l || v->run->voice.phase[0] ? VIEW_RUNNING : VIEW_EMPTY;
 }
 
 /* Seconds to the last step at the pace of the newest line; NaN: the log does not say. */
 static double time_left(const RunRecord *r)
 {
     const RunLine *l = last_line(r);
+    if (isfinite(r->voice.seconds_left))
+        return r->voice.seconds_left;
     if (!l || r->total_steps <= 0)
         return (double)NAN;
     double ms = isfinite(l->step_ms) ? l->step_ms : newest_times(r).mean * (double)r->accumulation;
@@ -88,6 +90,7 @@ static double time_left(const RunRecord *r)
 static void state_words(char *out, size_t cap, const MonitorView *v)
 {
     char age[64] = "";
+    const char *phase = v->run->voice.phase;
     if (isfinite(v->age))
         progress_format_seconds(age, sizeof age, v->age);
     switch (monitor_view_state(v)) {
@@ -101,7 +104,8 @@ static void state_words(char *out, size_t cap, const MonitorView *v)
         snprintf(out, cap, "no step yet");
         break;
     case VIEW_RUNNING:
-        snprintf(out, cap, "running%s%s%s", age[0] ? ", last line " : "", age, age[0] ? " ago" : "");
+        snprintf(out, cap, "%s%s%s%s", phase[0] && strcmp(phase, "training") != 0 ? phase : "running",
+                 age[0] ? ", last line " : "", age, age[0] ? " ago" : "");
         break;
     }
 }
@@ -239,6 +243,26 @@ static int any_gpu(const MonitorView *v)
     return 0;
 }
 
+/* The voice comes first: how it sounds, and how many words are wrong, or that nobody has counted them. */
+static void voice_lines(Buf *out, Buf *line, const MonitorView *v)
+{
+    const RunVoice *voice = &v->run->voice;
+    char sounds[500];
+    run_voice_sentence(voice, sounds, sizeof sounds);
+    if (sounds[0])
+        buf_printf(line, "sounds   %s", sounds);
+    add_line(out, line, v);
+    if (!v->run->start || strcmp(voice->network, "vocoder") == 0)
+        return;
+    if (isfinite(voice->words_wrong))
+        buf_printf(line, "words    %.0f %% wrong", 100 * voice->words_wrong);
+    else
+        buf_str(line, "words    not measured");
+    if (voice->recordings.words)
+        buf_printf(line, ", %.0f %% in the recordings", 100 * voice->recordings.share);
+    add_line(out, line, v);
+}
+
 /* One screen; lines about what is not known are missing. */
 void monitor_view_frame(Buf *out, const MonitorView *v)
 {
@@ -250,8 +274,11 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
     state_words(state, sizeof state, v);
     buf_printf(&line, "%s  (%s)", r->path, state);
     add_line(out, &line, v);
+    voice_lines(out, &line, v);
     if (r->start) {
-        run_record_setting(r, "model_size", setting[0], sizeof setting[0]);
+        run_voice_network(&r->voice, setting[0], sizeof setting[0]);
+        if (!setting[0][0])
+            run_record_setting(r, "model_size", setting[0], sizeof setting[0]);
         run_record_setting(r, "batch_size", setting[1], sizeof setting[1]);
         run_record_setting(r, "model_gpu", setting[2], sizeof setting[2]);
         run_record_setting(r, "data_gpu", setting[3], sizeof setting[3]);
@@ -308,6 +335,10 @@ void monitor_view_frame(Buf *out, const MonitorView *v)
         buf_str(&line, "GPU      not measured: no NVML on this machine");
         add_line(out, &line, v);
     }
+    if (r->verdict[0]) {
+        buf_printf(&line, "machine  %s", r->verdict);
+        add_line(out, &line, v);
+    }
     if (r->skipped || r->resumed) {
         buf_printf(&line, "notes    %lld step%s left out, resumed %d time%s", (long long)r->skipped,
                    plural((uint64_t)r->skipped), r->resumed, plural((uint64_t)r->resumed));
@@ -335,6 +366,8 @@ void monitor_view_line(Buf *out, const MonitorView *v)
     buf_printf(out, "  loss %s", words);
     if (s.n)
         buf_printf(out, "  batch %.2f ms ±%.1f %%", s.mean, 100 * stats_std(&s) / s.mean);
+    if (isfinite(r->voice.words_wrong))
+        share(out, "words wrong", r->voice.words_wrong);
     share(out, "wait", l->wait_share);
     share(out, "busy", l->busy_share);
     share(out, "padding", l->padding_share);
@@ -376,6 +409,14 @@ json_t *monitor_view_json(const MonitorView *v)
                           states[monitor_view_state(v)], "step", (json_int_t)(l ? l->step : 0), "total_steps",
                           (json_int_t)r->total_steps, "seconds_left", json_from_double(time_left(r)), "age_s",
                           json_from_double(v->age), "gpus", gpus);
+    char network[40], sounds[500];
+    run_voice_network(&r->voice, network, sizeof network);
+    run_voice_sentence(&r->voice, sounds, sizeof sounds);
+    json_object_set_new(o, "phase", r->voice.phase[0] ? json_from_text(r->voice.phase) : json_null());
+    json_object_set_new(o, "network", network[0] ? json_from_text(network) : json_null());
+    json_object_set_new(o, "words_wrong_share", json_from_double(r->voice.words_wrong));
+    json_object_set_new(o, "voice", sounds[0] ? json_from_text(sounds) : json_null());
+    json_object_set_new(o, "hardware", r->verdict[0] ? json_from_text(r->verdict) : json_null());
     l = l ? l : &none;
     const struct {
         const char *name;

@@ -25,7 +25,7 @@ typedef struct MonitorView {
 } MonitorView;
 
 typedef enum { VIEW_EMPTY, VIEW_RUNNING, VIEW_SILENT, VIEW_ENDED } ViewState;
-/* VIEW_SILENT: no new line for three times the usual interval, and for at least 30 seconds. */
+/* VIEW_SILENT: no new line for longer than what the run does explains (run_voice.h). */
 ViewState monitor_view_state(const MonitorView *v);
 void monitor_view_frame(Buf *out, const MonitorView *v); /* appends at least one line, each with a newline */
 void monitor_view_line(Buf *out, const MonitorView *v);  /* appends one line with a newline */

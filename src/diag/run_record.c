@@ -97,8 +97,12 @@ static int add(void *arg, json_t *o)
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!event)
         return 0;
-    if (strcmp(event, "verdict") == 0) /* also of a run that has ended */
+    if (strcmp(event, "verdict") == 0) { /* also of a run that has ended */
+        const char *text = json_get_text(o, "text");
+        snprintf(r->verdict, sizeof r->verdict, "%s", text ? text : "");
         return 0;
+    }
+    run_voice_add(&r->voice, o);
     /* Only when it is the last line: a run that was resumed goes on. */
     r->ended = strcmp(event, "end") == 0;
     if (strcmp(event, "step") == 0)
@@ -155,6 +159,7 @@ int run_record_load(RunRecord *r, const char *where, Err *err)
 {
     struct stat st;
     *r = (RunRecord){.accumulation = 1};
+    run_voice_clear(&r->voice);
     r->path = stat(where, &st) == 0 && S_ISDIR(st.st_mode) ? file_join(where, "log.jsonl") : strdup(where);
     if (!r->path)
         return err_set(err, ERR_NOMEM, "no memory for the log of %s", where);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "diag/run_voice.h"
 
 typedef struct RunLine {
     int64_t step;
@@ -41,8 +42,10 @@ typedef struct RunRecord {
     RunPoint *validation;        /* [validation_count] */
     size_t validation_count, validation_cap;
     int64_t skipped, bad_lines;
-    int resumed;         /* how often */
-    int ended;           /* 1: the last line is "end" */
+    int resumed; /* how often */
+    int ended;   /* 1: the last line is "end" */
+    RunVoice voice;
+    char verdict[800];   /* about the hardware, at the end of a run; "": none */
     double base_seconds; /* seconds of training before the last resume */
 } RunRecord;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 
 #define OWN_TEXT 0.04 /* share of the alignment's loss; with less the text is not learned */
 #define DIVERGED 2.0  /* times the lowest loss of validation: such weights are not looked at */
@@ -15,6 +16,10 @@
 #define LEARNING 0.8     /* of the lowest loss until then: a best that is so far behind was still learning */
 #define WORSE_WORDS 0.05 /* share of the words; less is not clearly worse */
 #define CHANCE 2.0       /* standard errors */
+/* In words: as well as the recordings, most, few; shares that are wrong, the first two beside theirs. */
+#define AS_WELL 0.05
+#define MOST_WORDS 0.2
+#define FEW_WORDS 0.7
 
 void choice_begin(Choice *c) { *c = (Choice){.best.loss = INFINITY, .lowest_loss = INFINITY}; }
 
@@ -135,6 +140,50 @@ void judged_why(const Judged *j, int has_ear, char *out, size_t cap)
     else
         snprintf(out, cap, "step %lld: lowest validation loss (%.4f)%s", (long long)j->step, j->loss,
                  has_ear ? ", before the voice could be judged by ear" : "");
+}
+
+/* Shares of the words: no more wrong than in the recordings, most right, some right. */
+static void add_words(Buf *out, const Judged *j, const WordScore *recordings)
+{
+    const double wrong = j->words ? share_of(j) : 0, theirs = recordings->words ? recordings->share : 0;
+    if (!j->words) {
+        buf_str(out, "Its words were not measured: listen to them.");
+        return;
+    }
+    buf_printf(out, "%s understood (%.0f %% wrong",
+               wrong <= theirs + AS_WELL      ? "Its words are"
+               : wrong <= theirs + MOST_WORDS ? "Most of its words are"
+               : wrong < FEW_WORDS            ? "Some of its words are"
+                                              : "Its words are not yet",
+               100 * wrong);
+    if (recordings->words)
+        buf_printf(out, ", %.0f %% in the recordings", 100 * theirs);
+    buf_str(out, ").");
+}
+
+void judged_sounds(const Judged *j, const WordScore *recordings, char *out, size_t cap)
+{
+    const EarFigures *f = &j->ear;
+    Buf s = {0};
+    if (!has_spoken(j)) {
+        snprintf(out, cap, "It does not speak yet: train it longer.");
+        return;
+    }
+    add_words(&s, j, recordings);
+    buf_printf(&s, " It sounds %s",
+               f->movement < 0.6    ? "dull"
+               : f->movement < 0.85 ? "a little dull"
+               : f->movement < 1.15 ? "as lively as the recordings"
+                                    : "restless, with noise in it");
+    const int flat = f->pitch_range > 0 && f->pitch_range<0.75, wide = f->pitch_range> 1.3;
+    const int fast = f->length_ratio > 0 && f->length_ratio<0.9, slow = f->length_ratio> 1.1;
+    if (flat || wide)
+        buf_printf(&s, "%s its melody is %s", fast || slow ? "," : ", and", flat ? "flat" : "overdone");
+    if (fast || slow)
+        buf_printf(&s, ", and it speaks too %s", fast ? "fast" : "slowly");
+    buf_str(&s, ".");
+    snprintf(out, cap, "%s", s.failed ? "" : (const char *)s.data);
+    buf_free(&s);
 }
 
 void judged_json(json_t *o, const Judged *j, int has_ear)

@@ -56,6 +56,10 @@ WordsVerdict choice_hear(Choice *c, Judged *before, const Judged *heard, const W
 /* "step 8145: closest to the recordings (movement 0.91, detail 0.72, pitch range 0.95, length 0.99), 18 % of
  * the words wrong". has_ear: it is a voice, not a vocoder. "" when there is none. */
 void judged_why(const Judged *j, int has_ear, char *out, size_t cap);
+/* How it sounds, for the person who waits for it: "Most of its words are understood (27 % wrong, 20 % in the
+ * recordings). It sounds a little dull, and its melody is flat." recordings: of the same sentences; words 0:
+ * not known. */
+void judged_sounds(const Judged *j, const WordScore *recordings, char *out, size_t cap);
 /* Adds best_step, best_loss, best_score (null: by the loss) and best_why; best_step 0 and nulls: none. */
 void judged_json(json_t *o, const Judged *j, int has_ear);
 

@@ -33,8 +33,10 @@ const url = (name, what) => `/v1/runs/${encodeURI(name)}/${what}`;
 
 // ---- the list ----
 
+const wordsOf = (r) => (r.network === 'vocoder' ? '' : Number.isFinite(r.words_wrong_share) ? percent(r.words_wrong_share) : say('not_measured'));
+const leftOf = (r) => (Number.isFinite(r.seconds_left) ? say('minutes', { n: number(Math.ceil(r.seconds_left / 60)) }) : '');
 function stateOf(r) {
-  const word = { running: 'running', finished: 'finished', stopped: 'stopped_state', empty: 'empty' }[r.state] ?? r.state;
+  const word = { running: 'running', finished: 'finished', stopped: 'stopped_state', empty: 'empty', preparing: 'preparing', 'warm-up': 'warm_up', validating: 'validating', listening: 'listening' }[r.state] ?? r.state;
   return make('span', { class: `state ${r.state}` }, say(word));
 }
 
@@ -49,7 +51,7 @@ function showList() {
     return make('tr', { class: r.name === chosen ? 'chosen' : '' },
       make('td', { class: 'wide' }, name), make('td', {}, stateOf(r)),
       cell('step', stepOf(r)),
-      cell('loss', figure(r.loss ?? NaN)), cell('words_wrong', percent(r.words_wrong_share ?? NaN)), cell('busy', percent(r.busy_share ?? NaN)),
+      cell('loss', figure(r.loss ?? NaN)), cell('words_wrong', wordsOf(r)), cell('busy', percent(r.busy_share ?? NaN)),
       cell('step_time', ms(r.step_ms ?? NaN)), cell('updated', ago(r.updated)),
       make('td', { class: 'wide' }, make('span', { class: 'verdict', dir: 'auto', title: r.verdict ?? '' }, r.verdict ?? say('no_verdict'))));
   }));
@@ -94,9 +96,9 @@ function showRun() {
 function showFacts(r) {
   const start = logs.get(chosen)?.start;
   const facts = [['state', stateOf(r)], ['step', stepOf(r)],
-    ['loss', figure(r.loss ?? NaN)], ['validation_loss', figure(r.validation_loss ?? NaN)], ['words_wrong', percent(r.words_wrong_share ?? NaN)],
+    ['loss', figure(r.loss ?? NaN)], ['validation_loss', figure(r.validation_loss ?? NaN)], ['words_wrong', wordsOf(r)], ['time_left', leftOf(r)],
     ['busy', percent(r.busy_share ?? NaN, 1)]];
-  if (start) facts.push(['network', `${start.network ?? 'voice'} · ${start.model_size ?? ''}`], ['batch', number(start.batch_size)], ['parameters', number(start.parameters)], ['device', start.device]);
+  if (start) facts.push(['network', `${r.network ?? start.network ?? 'voice'} · ${r.model_size ?? start.model_size ?? ''}`], ['batch', number(start.batch_size)], ['parameters', number(start.parameters)], ['device', start.device]);
   const torn = logs.get(chosen)?.torn ?? 0;
   $('facts').replaceChildren(...facts.map(([k, v]) => make('div', {}, make('dt', {}, say(k)), make('dd', {}, v))),
     ...(torn ? [make('div', {}, make('dt', {}, say('torn', { n: number(torn) })))] : []));

@@ -1,6 +1,7 @@
 /* step_meter.c - see step_meter.h. */
 #include "pipeline/step_meter.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/check.h"
@@ -139,6 +140,16 @@ int step_meter_finish(StepMeter *m, Err *err)
 }
 
 /* Over the samples that are kept. */
+double step_meter_step_median(const StepMeter *m)
+{
+    enum { NEWEST = 101 };
+    double x[NEWEST];
+    const size_t n = (size_t)(m->sample_count < NEWEST ? m->sample_count : NEWEST);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (double)m->samples[(m->sample_count - 1 - (int64_t)i) % METER_KEEP].step;
+    return n ? stats_percentile(x, n, 0.5) : (double)NAN;
+}
+
 double step_meter_wait_quantile(const StepMeter *m, double q)
 {
     size_t n = (size_t)(m->sample_count < METER_KEEP ? m->sample_count : METER_KEEP);

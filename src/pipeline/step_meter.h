@@ -57,6 +57,8 @@ int step_meter_end(StepMeter *m, Stream *s, Err *err);
 /* Between two steps: what happens until the next one is not the pipeline's fault. */
 void step_meter_pause(StepMeter *m);
 int step_meter_finish(StepMeter *m, Err *err); /* waits for the steps that were not read yet */
+/* The median of the newest steps, in seconds; NaN: none was measured. */
+double step_meter_step_median(const StepMeter *m);
 /* The q-quantile of the waits of the newest samples, in seconds. */
 double step_meter_wait_quantile(const StepMeter *m, double q);
 

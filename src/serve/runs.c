@@ -159,7 +159,7 @@ static json_t *run_json(const Run *run)
 {
     const RunSum *s = &run->sum;
     struct timespec now;
-    char verdict[sizeof s->verdict];
+    char verdict[sizeof s->verdict + 500];
     clock_gettime(CLOCK_REALTIME, &now);
     double updated = (double)run->log.st_mtim.tv_sec + 1e-9 * (double)run->log.st_mtim.tv_nsec;
     double age = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - updated;
@@ -179,13 +179,14 @@ static json_t *run_json(const Run *run)
                    {"recordings_words_wrong_share", s->recordings_words_wrong},
                    {"busy_share", s->busy},
                    {"wait_share", s->waits ? s->wait_sum / (double)s->waits : (double)NAN},
-                   {"step_ms", s->step_ms}};
+                   {"step_ms", s->step_ms},
+                   {"seconds_left", s->end[0] ? (double)NAN : s->voice.seconds_left}};
     for (size_t i = 0; o && i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(o, numbers[i].key, json_from_double(numbers[i].value));
     const struct {
         const char *key, *value;
     } texts[] = {{"network", s->network},
-                 {"model_size", s->size},
+                 {"model_size", s->voice.size[0] ? s->voice.size : s->size},
                  {"device", s->device},
                  {"end", s->end},
                  {"verdict", verdict}};

@@ -75,6 +75,7 @@ void run_sum_clear(RunSum *s)
                   .step_ms = NAN,
                   .seconds = NAN,
                   .line_seconds = NAN};
+    run_voice_clear(&s->voice);
 }
 
 static void take_text(char *out, size_t cap, const json_t *o, const char *key)
@@ -113,6 +114,7 @@ int run_sum_add(void *sum, const char *line, size_t n, json_t *o)
         return 0;
     }
     s->end[0] = 0;
+    run_voice_add(&s->voice, o);
     if (strcmp(event, "start") == 0) {
         s->total_steps = json_get_count(o, "total_steps", s->total_steps);
         s->seconds = NAN;
@@ -135,22 +137,39 @@ int run_sum_add(void *sum, const char *line, size_t n, json_t *o)
     return 0;
 }
 
-/* As `myxtts monitor` has it: silent for three times the usual while, and half a minute, is stopped. */
+/* A log may say anything; the page knows these. */
+static int is_phase(const char *phase)
+{
+    static const char *const known[] = {"preparing", "warm-up", "validating", "listening"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(phase, known[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* As `myxtts monitor` has it. */
 const char *run_state(const RunSum *s, double age)
 {
     if (strcmp(s->end, "stopped") == 0 || strcmp(s->end, "error") == 0)
         return "stopped";
     if (s->end[0] || (s->lines && s->total_steps > 0 && s->step >= s->total_steps))
         return "finished";
-    double usual = 3 * s->line_seconds;
-    if (age > (usual > 30 ? usual : 30))
+    const char *phase = s->voice.phase;
+    if (run_voice_is_silent(&s->voice, age, s->line_seconds))
         return "stopped";
-    return s->lines ? "running" : "empty";
+    if (phase[0] && strcmp(phase, "training") != 0)
+        return is_phase(phase) ? phase : "running";
+    return s->lines || phase[0] ? "running" : "empty";
 }
 
 void run_verdict(char *out, size_t cap, const RunSum *s)
 {
-    out[0] = 0;
+    run_voice_sentence(&s->voice, out, cap);
+    const size_t used = strlen(out);
+    if (used && used + 1 < cap)
+        snprintf(out + used, cap - used, " ");
+    cap -= strlen(out);
+    out += strlen(out);
     if (s->verdict[0]) {
         snprintf(out, cap, "%s", s->verdict);
     } else if (s->waits) {

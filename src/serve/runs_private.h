@@ -6,12 +6,14 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include "diag/run_voice.h"
 #include "serve/runs.h"
 
 /* What the lines of a log that were read so far come to. */
 typedef struct RunSum {
     int64_t step, total_steps, lines, torn;
     double loss, validation_loss, words_wrong, recordings_words_wrong; /* newest; NaN: none */
+    RunVoice voice;
     double busy, step_ms, seconds, line_seconds;
     double wait_sum;
     int64_t waits;
@@ -60,9 +62,11 @@ int run_lines(int fd, LogLines *l, size_t most, int (*fn)(void *arg, const char 
 
 void run_sum_clear(RunSum *s);
 int run_sum_add(void *sum, const char *line, size_t n, json_t *o); /* for run_lines */
-/* "running", "finished", "stopped" or "empty"; age: seconds since the log was written. */
+/* "running", "finished", "stopped", "empty", or what is done between steps: "preparing", "warm-up",
+ * "validating", "listening"; age: seconds since the log was written. */
 const char *run_state(const RunSum *s, double age);
-/* The doctor's sentence in the log, or what the figures say; "" while there are none. */
+/* About the voice, then about the hardware: the doctor's sentence in the log, or what the figures say; ""
+ * while there are none. */
 void run_verdict(char *out, size_t cap, const RunSum *s);
 
 #endif

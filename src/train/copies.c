@@ -1,5 +1,6 @@
 /* copies.c - copy synthesis: the first clips of validation, their mels, and what the vocoder makes of these.
  * That is what a vocoder alone sounds like. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +9,14 @@
 #include "base/mem.h"
 #include "cache/features.h"
 #include "cache/half.h"
+#include "judge/spectra.h"
 #include "model/vocoder.h"
 #include "train/evaluate.h"
 #include "train/pictures.h"
 #include "train/run_parts.h"
 
 #define MOST_COPIES 4
+#define JUDGED_COPIES 3 /* that are compared with Griffin-Lim's */
 
 struct Copies {
     const Corpus *corpus; /* validation, or the training's where nothing is held out */
@@ -24,6 +27,7 @@ struct Copies {
     float *recording, *copy; /* [(most - 1) * hop_length] */
     float *mel, *copied;     /* [most, n_mels] of both */
     int recordings_written;
+    double griffin_lim; /* distance of its copies; 0: not measured yet */
 };
 
 int copies_open(Trainer *t, Err *err)
@@ -111,14 +115,16 @@ static int copy_clip(Trainer *t, uint32_t i, Err *err)
     store_entry(&c->corpus->audio, entry, &e);
     /* Whole frames: as many samples come out as went in. */
     if (!store_entry_whole(&c->corpus->audio, entry) || audio_view(&v, &e) || v.count < (uint32_t)hop) {
-        log_warn(t->log, "a clip of validation is damaged or too short to be copied");
+        log_line(t->log, telling_once(t, TELL_NO_COPY),
+                 "a clip of validation is damaged or too short to be copied");
         return 0;
     }
     const int64_t all = v.count / hop, frames = all + 1 < c->most ? all + 1 : c->most;
     const int64_t n = (frames - 1) * hop;
     audio_samples(c->recording, v.data, v.scale, n);
     if (!mel_of_clip(c, item, frames, n)) {
-        log_warn(t->log, "the voice's mel of a clip of validation is damaged: it is not copied");
+        log_line(t->log, telling_once(t, TELL_NO_COPY),
+                 "the voice's mel of a clip of validation is damaged: it is not copied");
         return 0;
     }
     int rc = vocoder_run(c->vocoder, c->copy, c->mel, (int)frames, err);
@@ -140,6 +146,53 @@ int copies_show(Trainer *t, Err *err)
     picture_of_copy(t->cfg->checkpoint_dir, t->events, t->state.step, &look,
                     &(PictureScale){.cfg = t->cfg, .title = title}, t->log);
     return 0;
+}
+
+/* Griffin-Lim's copy of the clip that was copied last. */
+static int griffin_lim_distance(Trainer *t, int64_t frames, double *out, Err *err)
+{
+    struct Copies *c = t->copies;
+    Sound *sound = NULL;
+    float *samples = NULL;
+    int64_t n = 0;
+    const int64_t most = (frames - 1) * t->cfg->hop_length;
+    int rc = sound_open(&sound, &(SoundOptions){.cfg = t->cfg}, err);
+    if (!rc)
+        rc = sound_make(sound, &samples, &n, c->mel, frames, 0, err);
+    if (!rc)
+        rc = spectra_distance(out, samples, c->recording, n < most ? n : most, err);
+    free(samples);
+    sound_close(sound);
+    return rc;
+}
+
+int copies_judge(Trainer *t, Err *err)
+{
+    struct Copies *c = t->copies;
+    const int first = !(c->griffin_lim > 0);
+    double ours = 0, theirs = 0;
+    int n = 0, clips = 0, rc = 0;
+    for (uint32_t i = 0; i < c->corpus->count; i++)
+        clips += c->corpus->items[i].part == 0;
+    for (int i = 0; i < clips && i < JUDGED_COPIES && !rc; i++) {
+        double a = NAN, b = 0;
+        const int frames = copy_clip(t, (uint32_t)i, err);
+        rc = frames < 0 ? frames : 0;
+        if (frames > 0)
+            rc = spectra_distance(&a, c->copy, c->recording, (int64_t)(frames - 1) * t->cfg->hop_length, err);
+        if (!rc && frames > 0 && first)
+            rc = griffin_lim_distance(t, frames, &b, err);
+        if (rc || !isfinite(a) || !isfinite(b))
+            continue;
+        ours += a;
+        theirs += b;
+        n++;
+    }
+    if (first && n)
+        c->griffin_lim = theirs / n;
+    t->state.copies[0] = n ? ours / n : 0;
+    t->state.copies[1] = n ? c->griffin_lim : 0;
+    return rc;
 }
 
 int copies_write(Trainer *t, Err *err)

@@ -183,7 +183,8 @@ static int speak_clips(Trainer *t, Validation *v, int last, Err *err)
     }
     /* Early in a training durations run away: nobody can listen to that. */
     if (rc == ERR_DATA) {
-        log_warn(t->log, "the clips cannot be spoken yet: %s", err->msg);
+        log_line(t->log, telling_once(t, TELL_CANNOT_SPEAK) == LOG_WARN ? LOG_INFO : LOG_DEBUG,
+                 "the clips cannot be spoken yet: %s", err->msg);
         err_clear(err);
         rc = 0;
     } else if (!rc) {
@@ -236,6 +237,8 @@ int evaluate_run(Trainer *t, Validation *v, int last, Err *err)
         if (look.predicted)
             show_look(t, &look);
         rc = voice ? speak_clips(t, v, last, err) : copies_show(t, err);
+        if (!rc && !voice)
+            rc = copies_judge(t, err);
     }
     engine_look_free(&look);
     return rc ? rc : !counts;
@@ -333,7 +336,8 @@ int samples_speak(Trainer *t, Err *err)
         /* Durations that run away early on, or clips that are all much shorter than the text: no reason to
          * end a training. */
         if (rc == ERR_DATA) {
-            log_warn(t->log, "a sample cannot be spoken yet: %s", err->msg);
+            log_line(t->log, telling_once(t, TELL_NO_SAMPLE) == LOG_WARN ? LOG_INFO : LOG_DEBUG,
+                     "a sample cannot be spoken yet: %s", err->msg);
             err_clear(err);
             rc = 0;
             continue;

@@ -9,18 +9,34 @@
 #include "train/run_parts.h"
 
 #define TIMES_KEPT 2000 /* in a line of log.jsonl */
+/* Steps that the guard leaves out: so many in a row, or one in so many, are many. */
+#define MANY_IN_A_ROW 3
+#define MANY_OF 100
 
 /* 1: the network that is trained learns from the loss term. */
 static int is_term(const Trainer *t, int k) { return loss_term_is_of((LossTerm)k, t->cfg->network); }
 
-/* A finished step goes into the sums of its interval; one that was skipped is said at once. */
+/* The odd gradient that is too high is what the guard is for; one of many, or one that is no number, is worth
+ * a warning. Each is said once, then the line about steps counts them. */
+static LogLevel left_out_level(Trainer *t, const StepResult *r)
+{
+    if (r->guard.skipped == 1)
+        return telling_once(t, TELL_NOT_FINITE);
+    if (r->guard.consecutive >= MANY_IN_A_ROW ||
+        (t->skipped > MANY_IN_A_ROW && MANY_OF * t->skipped > t->state.step - t->first_step))
+        return telling_once(t, TELL_TOO_HIGH);
+    return telling_once(t, TELL_HIGH) == LOG_WARN ? LOG_INFO : LOG_DEBUG;
+}
+
+/* A finished step goes into the sums of its interval; one that was skipped is told. */
 void report_step(Trainer *t, const StepResult *r)
 {
     Interval *i = &t->interval;
     if (r->guard.skipped) {
         i->skipped++;
         t->skipped++;
-        log_warn(t->log, "step %lld was left out: its gradient %s (norm %g, usual %g); %d in a row",
+        log_line(t->log, left_out_level(t, r),
+                 "step %lld was left out: its gradient %s (norm %g, usual %g); %d in a row",
                  (long long)r->step, r->guard.skipped == 1 ? "is not finite" : "is far too high",
                  (double)r->guard.norm, (double)r->guard.mean, r->guard.consecutive);
         char text[64];
@@ -104,7 +120,7 @@ static Line measure(const Trainer *t, int64_t at, const PipelineReport *p)
     return l;
 }
 
-/* For people. */
+/* All of it in words, for --verbose; people get telling.c's line. */
 static void say_line(Trainer *t, const Line *l)
 {
     char terms[160] = "", remains[64], speed[200] = "speed is measured after the first steps";
@@ -121,8 +137,8 @@ static void say_line(Trainer *t, const Line *l)
                  "%.1f %% | %s left",
                  l->clips_per_s, l->frames_per_s, l->seconds * 1e3, 100 * l->variation, 100 * l->wait,
                  100 * l->busy, 100 * l->padding, l->at >= t->total ? "nothing" : remains);
-    log_info(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)l->at, (long long)t->total,
-             t->loss, terms, l->lr, speed);
+    log_debug(t->log, "step %lld/%lld  loss %.4f (%s)  lr %.2e | %s", (long long)l->at, (long long)t->total,
+              t->loss, terms, l->lr, speed);
 }
 
 /* Milliseconds of the interval's batches, the newest TIMES_KEPT of them. */
@@ -151,6 +167,7 @@ static void write_line(Trainer *t, const Line *l)
     number(o, "gradient_norm", i->norm / l->steps);
     number(o, "lr", l->lr);
     number(o, "seconds", clock_now() - t->started);
+    number(o, "seconds_left", telling_seconds_left(t, l->at));
     number(o, "utterances_per_s", l->clips_per_s);
     number(o, "frames_per_s", l->frames_per_s);
     number(o, "step_ms", l->seconds * 1e3);
@@ -214,6 +231,7 @@ void report_line(Trainer *t, int64_t at, int last)
     /* An interval of skipped steps has no loss; that of the one before is shown again. */
     if (i->steps)
         t->loss = i->loss / l.steps;
+    t->telling.waited = isfinite(l.wait) ? l.wait : t->telling.waited;
     say_line(t, &l);
     write_line(t, &l);
     draw_line(t, &l);
@@ -259,6 +277,7 @@ static void say_validation(Trainer *t, const Validation *v)
 {
     const Choice *c = &t->state.choice;
     char ear[140] = "";
+    const double *copies = t->state.copies;
     const char *verdict = "";
     if (c->best.step == t->state.step)
         verdict = c->best.ear.movement > 0 ? ": the best so far" : ", the lowest so far";
@@ -266,8 +285,11 @@ static void say_validation(Trainer *t, const Validation *v)
         snprintf(ear, sizeof ear, "; ");
         ear_sentence(&v->ear, ear + 2, sizeof ear - 2);
     }
-    log_info(t->log, "validation at step %lld: loss %.4f%s%s", (long long)t->state.step, v->loss, ear,
-             verdict);
+    if (copies[1] > 0)
+        snprintf(ear, sizeof ear, "; copies %.3f from the recordings, Griffin-Lim's %.3f", copies[0],
+                 copies[1]);
+    log_line(t->log, telling_news(t, &t->telling.validated, t->state.step == t->total),
+             "validation at step %lld: loss %.4f%s%s", (long long)t->state.step, v->loss, ear, verdict);
 }
 
 void report_validation(Trainer *t, const Validation *v)
@@ -289,6 +311,10 @@ void report_validation(Trainer *t, const Validation *v)
         number(o, "own_text", v->own_text);
         ear_json(o, &v->ear);
         number(o, "score", v->ear.movement > 0 ? ear_score(&v->ear) : NAN);
+    }
+    if (t->state.copies[1] > 0) {
+        number(o, "copies", t->state.copies[0]);
+        number(o, "griffin_lim_copies", t->state.copies[1]);
     }
     judged_json(o, &t->state.choice.best, t->cfg->network == NETWORK_VOICE);
     const struct {
@@ -317,7 +343,8 @@ void report_heard(Trainer *t, const Heard *h)
 {
     char sentence[400];
     heard_sentence(h, sentence, sizeof sentence);
-    log_info(t->log, "heard at step %lld: %s", (long long)h->step, sentence);
+    log_line(t->log, telling_news(t, &t->telling.heard, h->step == t->total), "heard at step %lld: %s",
+             (long long)h->step, sentence);
     json_t *o =
         json_pack("{s:s, s:I, s:i}", "event", "heard", "step", (json_int_t)h->step, "clips", h->clips);
     heard_json(o, h);
@@ -332,6 +359,14 @@ void report_heard(Trainer *t, const Heard *h)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (isfinite(numbers[i].value))
             event_log_scalar(t->events, numbers[i].tag, h->step, numbers[i].value);
+    write_object(t, o);
+}
+
+void report_phase(Trainer *t, const char *phase)
+{
+    json_t *o =
+        json_pack("{s:s, s:I, s:s}", "event", "phase", "step", (json_int_t)t->state.step, "text", phase);
+    number(o, "seconds_left", telling_seconds_left(t, t->state.step));
     write_object(t, o);
 }
 

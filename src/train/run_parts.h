@@ -12,6 +12,7 @@
 #include "train/hearing.h"
 #include "train/manner.h"
 #include "train/run_log.h"
+#include "train/telling.h"
 #include "train/trainer.h"
 #include "voice/sound.h"
 
@@ -80,8 +81,9 @@ struct Trainer {
     int measuring;       /* --minutes: the last step is not known yet */
     double measure_from; /* clock */
     int64_t measure_step;
-    int64_t first_step; /* before this run */
-    int64_t saved;      /* step of the newest checkpoint of this run */
+    double aside, measure_aside; /* seconds between steps, for validations and checkpoints; at measure_from */
+    int64_t first_step;          /* before this run */
+    int64_t saved;               /* step of the newest checkpoint of this run */
     /* Running mean of the losses of steps that were made, the lowest that it was, and of the newest steps in
      * a row that were not made: sum and number. */
     double usual_loss, lowest_loss, left_out_loss;
@@ -94,6 +96,7 @@ struct Trainer {
     Judged heard_mark; /* whose words `heard` has; to be looked at when has_heard */
     int has_heard;
     Interval interval;
+    Telling telling;
     double loss, validation; /* newest */
     EarFigures ear;          /* of the newest validation */
     Stats phase[PHASE_COUNT];
@@ -112,6 +115,8 @@ struct Trainer {
 
 /* trainer.c: the learning rate of a step, by the schedule that it belongs to. */
 double trainer_rate(const Trainer *t, int64_t step);
+/* Its warm-up: warmup_steps, or a share of the steps that --minutes gives where these are few. */
+int64_t trainer_warmup(const Trainer *t);
 
 /* beginning.c: finds and checks what the run begins with, and sets state and statistics; then, when there is
  * memory for it, loads the weights. */
@@ -130,6 +135,8 @@ void report_step(Trainer *t, const StepResult *r);
 void report_line(Trainer *t, int64_t step, int last); /* of the steps up to this one */
 void report_validation(Trainer *t, const Validation *v);
 void report_best(Trainer *t); /* the choice has changed, or more is known of the best */
+/* What the run does from now on; with the time that is left. */
+void report_phase(Trainer *t, const char *phase);
 void report_event(Trainer *t, const char *event, int64_t step, const char *text);
 void report_flush(Trainer *t);
 void report_curve(Trainer *t); /* curve.c: loss.png */
@@ -167,6 +174,7 @@ void sample_write(const Trainer *t, const char *name, const float *samples,
 int copies_open(Trainer *t, Err *err);
 void copies_close(Trainer *t);
 int copies_show(Trainer *t, Err *err);  /* the mels of the first clip and of its copy, as a picture */
+int copies_judge(Trainer *t, Err *err); /* into the state: how far copies are from the recordings */
 int copies_write(Trainer *t, Err *err); /* all of them, into the event file and RUN/samples */
 
 #endif

@@ -3,12 +3,16 @@
 
 #include <math.h>
 
-/* Linear over warmup_steps, whatever comes after it. */
 double schedule_rate(const Config *cfg, int64_t step, int64_t total)
+{
+    return schedule_rate_after(cfg, cfg->warmup_steps, step, total);
+}
+
+/* Linear over the warm-up, whatever comes after it. */
+double schedule_rate_after(const Config *cfg, int64_t warm, int64_t step, int64_t total)
 {
     const double peak = cfg->learning_rate,
                  low = cfg->min_learning_rate < peak ? cfg->min_learning_rate : peak;
-    const int64_t warm = cfg->warmup_steps;
     if (step < warm)
         return peak * (double)step / (double)warm;
     /* Vaswani 2017: falls with the root of the step, from the peak at the end of the warm-up. */

@@ -6,7 +6,10 @@
 
 #include "config/config.h"
 
-/* step from 1; total: the last step of the run, where the cosine ends. Beyond it the rate stays. */
+/* step from 1; total: the last step of the run, where the cosine ends. Beyond it the rate stays. The warm-up
+ * is warmup_steps long. */
 double schedule_rate(const Config *cfg, int64_t step, int64_t total);
+/* The same with a warm-up of so many steps. */
+double schedule_rate_after(const Config *cfg, int64_t warm, int64_t step, int64_t total);
 
 #endif

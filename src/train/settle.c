@@ -23,16 +23,38 @@ static Binding bound_of(const Config *cfg)
 
 /* ---- following a checkpoint ---- */
 
-/* A run that began with weights goes on as such: what it learned with must not change on the way. */
+/* A run that goes on needs nothing but its folder: what it learned with must not change on the way. What the
+ * machine is like, and when to end, is said anew; where nobody does, the end is the one that it had. */
+static int keep_settings(Config *cfg, const Config *then, const char *reason, Err *err)
+{
+    enum { ENDS = 3 };
+    static const char *const except[] = {
+        "minutes",     "max_steps", "epochs",   "checkpoint_dir",  "resume", "init_from",
+        "from_voice",  "model_gpu", "data_gpu", "data_gpu_memory", "sim",    "model_gpu_memory",
+        "num_workers", NULL};
+    int has_end = 0;
+    for (int i = 0; i < ENDS; i++)
+        has_end |= config_is_given(cfg, except[i]);
+    return config_follow_others(cfg, then, bound_of(cfg), except + (has_end ? 0 : ENDS), reason, err);
+}
+
+/* A run that began with weights goes on as such. */
 int settings_follow(Config *cfg, const Checkpoint *v, int resumed, Err *err)
 {
     char reason[200];
+    snprintf(reason, sizeof reason, "as in %.180s", v->path);
+    if (resumed && v->cfg.network == NETWORK_VOCODER && !config_is_given(cfg, "network")) {
+        const int rc = config_take(cfg, "network", "vocoder", reason, err);
+        if (rc)
+            return rc;
+    }
     if (v->cfg.network != cfg->network) /* the check that follows says so */
         return 0;
-    snprintf(reason, sizeof reason, "as in %.180s", v->path);
     int rc = config_follow(cfg, &v->cfg, bound_of(cfg), reason, err);
     if (!rc && resumed && !config_is_given(cfg, "init_from") && config_begins_with(&v->cfg))
         rc = config_take(cfg, "init_from", v->cfg.init_from, reason, err);
+    if (!rc && resumed)
+        rc = keep_settings(cfg, &v->cfg, reason, err);
     return rc;
 }
 
@@ -96,6 +118,7 @@ int settle_start(Settled *s, Config *cfg, Ranks *ranks, Err *err)
     if (ranks_rank(ranks) == 0)
         rc = beginning_settle(&s->batch, &begins, cfg, ranks_count(ranks), err);
     s->fresh = begins == BEGINS_NEW;
+    s->resumed = begins == BEGINS_RESUMED;
     if (!rc)
         rc = ranks_broadcast(ranks, s, sizeof *s, 0, err);
     return rc ? rc : share(cfg, ranks, err);
@@ -256,9 +279,9 @@ int settle_data(Settled *s, Config *cfg, const Corpus *train, const Device *mode
     const int leads = ranks_rank(ranks) == 0, little = s->minutes < SETTLE_LITTLE_MINUTES;
     if (leads && little && s->fresh && !cfg->init_from[0])
         rc = begin_with_base(cfg, train, s->minutes, log, err);
-    if (!rc && leads && little && config_begins_with(cfg))
+    if (!rc && leads && little && config_begins_with(cfg) && !s->resumed)
         rc = adapt(cfg, model, err);
-    if (!rc && leads)
+    if (!rc && leads && !s->resumed)
         rc = guard_against_heart(cfg, s->minutes, err);
     if (!rc)
         rc = share(cfg, ranks, err);

@@ -1,7 +1,8 @@
 /* settle.h - settings that nobody gave, settled by what a run begins with and how much speech it has.
- * The sizes of the network follow the checkpoint that is resumed or begun with. Little speech begins with the
- * base that comes with the program (voice/base_file.h), and what begins with a trained voice learns in its
- * own way (adaptation). Each is said with its reason. Threads: one; all ranks call together. */
+ * The sizes of the network follow the checkpoint that is resumed or begun with; a run that is resumed keeps
+ * all others too, its data among them. Little speech begins with the base that comes with the program
+ * (voice/base_file.h), and what begins with a trained voice learns in its own way (adaptation). Each is said
+ * with its reason. Threads: one; all ranks call together. */
 #ifndef MYXTTS_SETTLE_H
 #define MYXTTS_SETTLE_H
 
@@ -18,6 +19,7 @@
 typedef struct Settled {
     int batch;      /* clips of a batch over all ranks, as trainer_check has it */
     int fresh;      /* 1: no checkpoint is resumed, and none is named to begin with */
+    int resumed;    /* 1: a run goes on, with the settings that it has */
     double minutes; /* of speech to learn from; settle_data knows */
 } Settled;
 

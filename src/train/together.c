@@ -170,8 +170,9 @@ int together_load(Trainer *t, Err *err)
 int together_decide(Trainer *t, Err *err)
 {
     struct {
-        int64_t total, val_step, save_step, sample_step, state_total, measuring;
-    } d = {t->total, t->val_step, t->save_step, t->sample_step, t->state.total, t->measuring};
+        int64_t total, val_step, save_step, sample_step, state_total, warmup, measuring;
+    } d = {t->total,       t->val_step,     t->save_step, t->sample_step,
+           t->state.total, t->state.warmup, t->measuring};
     int rc = ranks_broadcast(t->o.ranks, &d, sizeof d, 0, err);
     if (rc)
         return rc;
@@ -180,6 +181,7 @@ int together_decide(Trainer *t, Err *err)
     t->save_step = d.save_step;
     t->sample_step = d.sample_step;
     t->state.total = d.state_total;
+    t->state.warmup = d.warmup;
     t->measuring = (int)d.measuring;
     return 0;
 }

@@ -66,6 +66,10 @@ static int take_result(Trainer *t, const StepResult *r, Err *err)
     /* When the step has happened, not when it was enqueued: nobody waits for a line. */
     if (r->step % t->cfg->log_step == 0)
         report_line(t, r->step, 0);
+    /* What was heard is told as soon as it is known, before lines about later steps. */
+    Err unheard = {0};
+    if (telling_step(t, r->step) && hear_results(t, 0, &unheard))
+        log_warn(t->log, "what the voice says was not judged: %s", unheard.msg);
     if (r->guard.consecutive < t->cfg->guard_max_skips || t->gave_up)
         return 0;
     t->gave_up = 1;
@@ -240,6 +244,8 @@ static int validate(Trainer *t, int last, Err *err)
     Validation v;
     int better = 0;
     ranks_doing(t->o.ranks, RANK_VALIDATING, t->state.step);
+    t->telling.phase = 0;
+    report_phase(t, "validating");
     int rc = evaluate_run(t, &v, last, err);
     if (rc)
         return rc < 0 ? rc : 0;
@@ -276,9 +282,8 @@ static int afterwards(Trainer *t, int last, Err *err)
         t->o.validation && t->o.validation->count && (step % t->val_step == 0 || last) && !t->measuring;
     int saves = (step % t->save_step == 0 && !t->measuring) || last;
     int speaks = t->leads && t->samples && ((step % t->sample_step == 0 && !t->measuring) || last);
-    int rc = 0;
-    if (validates || saves || speaks || last)
-        rc = settle(t, err);
+    const double from = validates || saves || speaks || last ? clock_now() : 0;
+    int rc = from > 0 ? settle(t, err) : 0;
     if (last && t->leads)
         checkpoint_writer_end(t->writer);
     if (!rc && last && step % cfg->log_step)
@@ -291,6 +296,8 @@ static int afterwards(Trainer *t, int last, Err *err)
     }
     if (!rc && saves && t->saved != step)
         rc = save(t, 0, err);
+    if (from > 0)
+        t->aside += clock_now() - from;
     return rc;
 }
 
@@ -298,10 +305,12 @@ static int afterwards(Trainer *t, int last, Err *err)
 
 static int is_stopped(const Trainer *t) { return t->o.stop && *t->o.stop; }
 
+int64_t trainer_warmup(const Trainer *t) { return t->state.warmup ? t->state.warmup : t->cfg->warmup_steps; }
+
 double trainer_rate(const Trainer *t, int64_t step)
 {
     const int64_t from = t->state.schedule_from;
-    return schedule_rate(t->cfg, step - from, t->total - from);
+    return schedule_rate_after(t->cfg, trainer_warmup(t), step - from, t->total - from);
 }
 
 /* 1: no further step. A rank that is asked to stop tells the others with its next step; all stop together. */
@@ -402,6 +411,8 @@ static void give_up(Trainer *t, int rc, Err *err)
 static void report_the_end(Trainer *t, int rc)
 {
     Err err = {0};
+    if (!rc && t->hearing && !t->stopped)
+        report_phase(t, "listening");
     if (!rc && hear_results(t, !t->stopped, &err))
         log_warn(t->log, "what the voice says was not judged: %s", err.msg);
     take_written(t);
@@ -430,10 +441,12 @@ int trainer_run(Trainer *t, Err *err)
         return rc;
     t->started = clock_now();
     report_start(t);
+    telling_open(t);
     if (t->state.step >= t->total)
-        log_info(t->log, "step %lld of %lld: nothing is left to do; raise --max-steps or --epochs to go on",
+        log_info(t->log, "step %lld of %lld: nothing is left to do; --minutes 10 trains for ten minutes more",
                  (long long)t->state.step, (long long)t->total);
     rc = run_steps(t, err);
+    telling_close(t);
     if (t->gave_up)
         give_up(t, rc, err);
     else
@@ -489,12 +502,14 @@ void trainer_summary(Trainer *t, TrainSummary *s)
     s->first_step = t->first_step;
     s->step = t->state.step;
     s->total = t->total;
+    s->state = t->state;
     s->loss = t->loss;
     s->validation = t->validation;
     s->best = t->state.choice.best;
     s->ear = t->ear;
     s->seconds = t->seconds;
     s->heard = t->heard;
+    s->warmup = t->state.schedule_from + trainer_warmup(t);
     s->skipped = t->skipped;
     s->stopped = t->stopped;
     s->early = t->early;

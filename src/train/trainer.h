@@ -73,6 +73,7 @@ typedef struct TrainSummary {
     int ranks;                        /* that trained together */
     const char *transport;            /* between them */
     double exposed_share;             /* of a step: waiting for the sum over ranks; NaN: alone */
+    int64_t warmup;                   /* last step of the warm-up */
     int64_t skipped;                  /* steps the guard left out in this run */
     int stopped;                      /* by the user */
     int early;                        /* validation did not improve any more */
@@ -80,7 +81,8 @@ typedef struct TrainSummary {
     double gpu_utilisation;           /* NVML; NaN: not measured */
     int checkpoint_failed;            /* the last one was not written */
     char last_checkpoint[CHECKPOINT_PATH_SIZE];
-    Heard heard; /* what was heard last; clips 0: nothing */
+    Heard heard;      /* what was heard last; clips 0: nothing */
+    TrainState state; /* where it stands */
     PipelineReport pipeline;
 } TrainSummary;
 

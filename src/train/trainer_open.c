@@ -219,6 +219,7 @@ int trainer_close(Trainer *t)
         return 0;
     if (t->pipeline)
         pipeline_stop(t->pipeline);
+    telling_close(t);
     hearing_close(t->hearing);
     monitor_close(t->monitor);
     checkpoint_writer_close(t->writer);

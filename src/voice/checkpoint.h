@@ -26,9 +26,13 @@ typedef struct TrainState {
     PipelineState data;
     Choice choice;         /* the best so far */
     int64_t total;         /* last step, where --minutes has set it; 0: not yet, or not by --minutes */
-    int64_t schedule_from; /* step where the schedule began: 0, or where it went on with other mels */
+    int64_t schedule_from; /* step where the schedule began: 0, or where it went on with other mels, or for
+                              more minutes */
+    int64_t warmup;        /* steps of it, where --minutes has set them; 0: warmup_steps */
     int64_t batch;         /* clips of a batch over all ranks; 0 in older files: their batch_size */
     int64_t critic_step;   /* first step with critics; 0: they have not begun */
+    double copies[2];      /* distance of a vocoder's copies from the recordings (judge/spectra.h), and of
+                              Griffin-Lim's copies of the same clips; 0: not measured */
     double pace, spread;   /* corrections of durations and pitch (train/manner.h); 0: not measured */
     OpsGuard guard;
 } TrainState;

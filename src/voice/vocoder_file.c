@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "config/bindings.h"
 
+#define ABOUT_AS_GOOD 1.05 /* times Griffin-Lim's distance: a vocoder is preferred where both are as good */
+
 /* The folder beside a checkpoint. ERR_DATA: its path is too long. */
 static int folder_beside(char out[CHECKPOINT_PATH_SIZE], const char *file, Err *err)
 {
@@ -62,6 +64,29 @@ int vocoder_file_open(Checkpoint *v, const char *path, Log *log, Err *err)
     return not_a_vocoder(file, err);
 }
 
+int vocoder_file_is_worse(const TrainState *s)
+{
+    return s->copies[0] > 0 && s->copies[1] > 0 && s->copies[0] > ABOUT_AS_GOOD * s->copies[1];
+}
+
+/* The sound is the better one of the two, and nobody has to wonder which. 1: the vocoder's. */
+static int choose_by_ear(const Checkpoint *v, int asked, Log *log)
+{
+    const TrainState *s = &v->content.state;
+    const int worse = vocoder_file_is_worse(s);
+    if (worse && !asked)
+        log_info(log,
+                 "Griffin-Lim makes the sound: the copies of the vocoder %s (step %lld) are %.3f from the "
+                 "recordings, Griffin-Lim's %.3f; train it longer, or hear it all the same: --vocoder %s",
+                 v->path, (long long)s->step, s->copies[0], s->copies[1], v->path);
+    else if (worse)
+        log_info(log, "the copies of this vocoder are %.3f from the recordings, Griffin-Lim's %.3f",
+                 s->copies[0], s->copies[1]);
+    else if (!(s->copies[1] > 0))
+        log_debug(log, "the vocoder %s was not compared with Griffin-Lim", v->path);
+    return asked || !worse;
+}
+
 int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Log *log, Err *err)
 {
     memset(v, 0, sizeof *v);
@@ -73,7 +98,7 @@ int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Lo
     if (rc != 1)
         return rc;
     rc = vocoder_file_fits(v, &voice->cfg, voice->path, err);
-    if (!rc)
+    if (!rc && choose_by_ear(v, path != NULL, log))
         return 1;
     checkpoint_close(v);
     return rc;

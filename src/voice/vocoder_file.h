@@ -13,10 +13,14 @@
  * it. ERR_FORMAT: it holds a voice alone. A failed one is closed. */
 int vocoder_file_open(Checkpoint *v, const char *path, Log *log, Err *err);
 
-/* The vocoder of a voice: the one in its file, else the one in the folder `vocoder` beside it. path: another
- * that is asked for (VOCODER_NONE: none); NULL: none is. 1 and *v, which goes with the voice; 0: there is
- * none; or a negative code. */
+/* The vocoder of a voice: the one in its file, else the one in the folder `vocoder` beside it, unless its
+ * copies of held-out clips were farther from the recordings than Griffin-Lim's, which is said. path: another
+ * that is asked for, and taken whatever it sounds like (VOCODER_NONE: none); NULL: none is. 1 and *v, which
+ * goes with the voice; 0: there is none; or a negative code. */
 int vocoder_file_of(Checkpoint *v, const Checkpoint *voice, const char *path, Log *log, Err *err);
+
+/* 1: Griffin-Lim is better, by what was measured when the vocoder was validated. */
+int vocoder_file_is_worse(const TrainState *s);
 
 /* 0 when it makes sound of mels with these settings. ERR_CONFIG names what differs, with both values. whose:
  * whose settings they are, for the message. */

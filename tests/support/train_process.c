@@ -37,10 +37,10 @@ void make_voice_corpus(Corpus *c)
 void train_start(Run *r, const Corpus *c, const char *folder, int steps, int save, const char *const *more,
                  const char *const *env)
 {
-    const char *args[MAX_ARGS] = {
-        "train", "--config", path_of(c->root, "voice.yaml"), "--data-path", c->data, "--cache-dir", c->cache};
+    const char *args[MAX_ARGS] = {"train",       "--verbose", "--config",    path_of(c->root, "voice.yaml"),
+                                  "--data-path", c->data,     "--cache-dir", c->cache};
     static char numbers[2][16];
-    int n = 7;
+    int n = 8;
     snprintf(numbers[0], sizeof numbers[0], "%d", steps);
     snprintf(numbers[1], sizeof numbers[1], "%d", save);
     const char *const own[] = {"--checkpoint-dir", folder,     "--max-steps", numbers[0],

@@ -139,7 +139,7 @@ void job_prepare(Job *j, const char *folder, const char *more, JobOptions o)
     j->out = fopencookie(j, "w", (cookie_io_functions_t){.write = job_write});
     assert_non_null(j->out);
     setvbuf(j->out, NULL, _IOLBF, 4096);
-    j->log = (Log){.out = j->out, .level = LOG_INFO};
+    j->log = (Log){.out = j->out, .level = LOG_DEBUG};
     j->stop_at = o.stop_at;
     if (sim_parse(&j->sim, j->cfg.sim, &j->err))
         fail_msg("%s", j->err.msg);

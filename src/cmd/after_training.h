@@ -1,0 +1,14 @@
+/* after_training.h - what the person who waited for a training wants to know: how it sounds, and what to type
+ * next. Threads: any. */
+#ifndef MYXTTS_AFTER_TRAINING_H
+#define MYXTTS_AFTER_TRAINING_H
+
+#include "config/config.h"
+#include "train/trainer.h"
+
+/* One or two sentences, of what was measured; "" where nothing was. */
+void after_sounds(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
+/* A command; "" where there is no checkpoint to speak with. */
+void after_next(const TrainSummary *s, const Config *cfg, char *out, size_t cap);
+
+#endif
