@@ -128,6 +128,8 @@ $(OUT)/obj/src/cmd/cmd_version.o: src/cmd/cmd_version.c $(OUT)/revision
 
 # The pages in the browser are part of the program.
 $(OUT)/obj/src/serve/page_files.o: $(wildcard src/page/*)
+# So are the sentences to read aloud.
+$(OUT)/obj/src/serve/sentences.o: $(wildcard src/serve/sentences/*)
 
 .FORCE:
 

@@ -264,6 +264,9 @@ static void test_argument_values(void **state)
     } cases[] = {
         {{"--batch-size", "16"}, "batch_size", "16"},
         {{"--batch_size=16"}, "batch_size", "16"},
+        {{"--batch-size", "۳۲"}, "batch_size", "32"}, /* Persian digits */
+        {{"--batch-size", "٤٨"}, "batch_size", "48"}, /* Arabic ones */
+        {{"--learning-rate", "۰٫۰۰۱"}, "learning_rate", "0.001"},
         {{"--train-data", "/x y"}, "data_path", "\"/x y\""},
         {{"--enable-static-shapes"}, "pad_to_fixed_length", "true"},
         {{"--enable-static-shapes", "off"}, "pad_to_fixed_length", "false"},

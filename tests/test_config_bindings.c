@@ -122,6 +122,7 @@ static void checkpoints_are_bound_to_these(void **state)
         "decoder_dim 192",
         "decoder_layers 2",
         "decoder_heads 4",
+        "critic_dim 128",
         "speaker_embedding_dim 128",
         "use_voice_conditioning false",
         "use_gst false",

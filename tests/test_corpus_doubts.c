@@ -74,7 +74,10 @@ static void say(const Corpus *c, const char *name, const Recordings *r, const ch
             args[n++] = r->more[k];
         run_program_env(&p, args, NULL);
         const char *said = i ? (const char *)p.stdout_text.data : (const char *)p.stderr_text.data;
-        if (p.code)
+        /* Findings name clips; of a corpus that is small or repeats itself it is a remark. */
+        const int found =
+            i && sentence && (!strcmp(sentence, sentences[2]) || !strcmp(sentence, sentences[3]));
+        if (p.code != found)
             fail_msg("%s of %s: exit code %d: %s", args[0], name, p.code, (const char *)p.stderr_text.data);
         for (size_t k = 0; k < sizeof sentences / sizeof *sentences; k++) {
             const int expected = sentence && strcmp(sentence, sentences[k]) == 0;

@@ -67,15 +67,15 @@ static void test_split(void **state)
     int held_out = 0, moved = 0;
     for (int i = 0; i < 20000; i++) {
         char name[32];
-        Str id = {name, (uint32_t)snprintf(name, sizeof name, "LJ%03d-%04d", i / 100, i)};
-        Split s = dataset_split(id, 1, 0.05);
-        assert_int_equal(s, dataset_split(id, 1, 0.05));
+        Str text = {name, (uint32_t)snprintf(name, sizeof name, "Text %d of many.", i)};
+        Split s = dataset_split(text, 1, 0.05);
+        assert_int_equal(s, dataset_split(text, 1, 0.05));
         if (s == SPLIT_VAL)
-            assert_int_equal(dataset_split(id, 1, 0.2), SPLIT_VAL); /* a larger share only adds */
+            assert_int_equal(dataset_split(text, 1, 0.2), SPLIT_VAL); /* a larger share only adds */
         held_out += s == SPLIT_VAL;
-        moved += s != dataset_split(id, 2, 0.05);
-        assert_int_equal(dataset_split(id, 1, 0), SPLIT_TRAIN);
-        assert_int_equal(dataset_split(id, 1, 1), SPLIT_VAL);
+        moved += s != dataset_split(text, 2, 0.05);
+        assert_int_equal(dataset_split(text, 1, 0), SPLIT_TRAIN);
+        assert_int_equal(dataset_split(text, 1, 1), SPLIT_VAL);
     }
     assert_in_range(held_out, 900, 1100);
     assert_in_range(moved, 1500, 2300); /* 2 x 5 % x 95 % of 20,000 */
@@ -83,10 +83,45 @@ static void test_split(void **state)
     char pinned[65] = "";
     for (int i = 0; i < 64; i++) {
         char name[16];
-        Str id = {name, (uint32_t)snprintf(name, sizeof name, "clip%d", i)};
-        pinned[i] = dataset_split(id, 42, 0.3) == SPLIT_VAL ? 'v' : '.';
+        Str text = {name, (uint32_t)snprintf(name, sizeof name, "clip%d", i)};
+        pinned[i] = dataset_split(text, 42, 0.3) == SPLIT_VAL ? 'v' : '.';
     }
-    assert_string_equal(pinned, "...v.vvvvvv.v..v...v....vv............vvvv.v..v.v.vv..........v.");
+    assert_string_equal(pinned, "....v....v...v.vvv......v.vv.v.vvv....v..v..v...v.....v..v.v..v.");
+}
+
+static uint64_t text_hash(const char *text) { return dataset_text_hash((Str){text, (uint32_t)strlen(text)}); }
+
+/* Takes of one sentence are on one side, however it was written down. */
+static void test_split_by_text(void **state)
+{
+    Folder *f = *state;
+    static const char *const same[] = {"It's late, Mr. Ol\u00e9!", "its late mr ol\u00e9",
+                                       "  IT\u2019S  LATE -- MR OLE\u0301 ",
+                                       "\u201cIt's late, Mr Ol\u00e9\u201d"};
+    for (size_t i = 1; i < sizeof same / sizeof *same; i++)
+        assert_int_equal(text_hash(same[i]), text_hash(same[0]));
+    assert_int_not_equal(text_hash("It's later, Mr. Ol\u00e9!"), text_hash(same[0]));
+    assert_int_not_equal(text_hash("a nice cream"), text_hash("an ice cream"));
+    assert_int_not_equal(text_hash("?"), text_hash("!")); /* without a word the bytes decide */
+    char text[8192] = "";
+    for (int i = 0; i < 200; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "c%d|%s %d%s\n", i, i % 2 ? "line" : "Line",
+                 i / 4, i % 3 ? "." : "");
+    f->cfg.val_split = 0.3;
+    open_text(f, text);
+    int held = 0;
+    for (size_t i = 0; i < f->d.count; i++) {
+        assert_int_equal(f->d.utterances[i].split, f->d.utterances[i / 4 * 4].split);
+        held += f->d.utterances[i].split == SPLIT_VAL;
+    }
+    assert_in_range(held, 20, 100);
+    /* One sentence alone is learned, whatever share is drawn and whatever the seed is. */
+    f->cfg.val_split = 0.9;
+    for (f->cfg.seed = 0; f->cfg.seed < 5; f->cfg.seed++) {
+        open_text(f, "a|one text\nb|One text.\n");
+        assert_int_equal(f->d.utterances[0].split, SPLIT_TRAIN);
+        assert_int_equal(f->d.utterances[1].split, SPLIT_TRAIN);
+    }
 }
 
 /* ---- paths ---- */
@@ -311,9 +346,10 @@ static void test_fsdd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_reject_codes), T(test_rejected_tsv),  T(test_speaker_pattern), T(test_split),
-        T(test_audio_lookup), T(test_audio_folders), T(test_mistyped_paths),  T(test_clips),
-        T(test_ljspeech),     T(test_fsdd),
+        T(test_reject_codes),  T(test_rejected_tsv),   T(test_speaker_pattern),
+        T(test_split),         T(test_split_by_text),  T(test_audio_lookup),
+        T(test_audio_folders), T(test_mistyped_paths), T(test_clips),
+        T(test_ljspeech),      T(test_fsdd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,10 +76,10 @@ static void test_every_command_says_it(void **state)
         int code;
     } commands[] = {
         {"info before prepare", {"info", COMMON}, 1},
-        {"validate before prepare", {"validate", COMMON}, 0},
-        {"prepare", {"prepare", COMMON}, 0},
+        {"validate before prepare", {"validate", COMMON}, 1},
+        {"prepare", {"prepare", COMMON}, 1},
         {"info", {"info", COMMON}, 1},
-        {"validate", {"validate", COMMON}, 0},
+        {"validate", {"validate", COMMON}, 1},
         {"diagnose",
          {"diagnose", COMMON, "--sim", "step_ms=2", "--data-gpu", "sim0", "--model-gpu", "sim1",
           "--batch-size", "2", "--num-batches", "12", "--model-size", "nano"},

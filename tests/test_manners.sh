@@ -71,8 +71,11 @@ for c in prepare train; do
     ends_with "${c}_in_no_language" 3 "$bin" $c --data-path "$one" --cache-dir "$dir/c" --language xx
     log_has "${c}_names_the_language" "no voice 'xx'.*language 'xx'"
 done
-ends_with everything_is_held_out 3 "$bin" train --data-path "$one" "${nano[@]}" --val-split 0.9 --seed 3 --checkpoint-dir "$dir/held"
-log_has it_names_val_split 'left to train on: val_split 0.9'
+ends_with the_only_text_is_not_held_out 0 "$bin" train --data-path "$one" "${nano[@]}" --val-split 0.9 --seed 3 --max-steps 1 --checkpoint-dir "$dir/held"
+cp "$one/metadata.csv" "$one/eval.csv"
+echo 'nothing|There is no such clip.' >"$one/train.csv"
+ends_with everything_is_held_out 3 "$bin" train --data-path "$one" --metadata-train-file train.csv --metadata-eval-file eval.csv "${nano[@]}" --checkpoint-dir "$dir/held2"
+log_has it_names_val_split 'left to train on: val_split 0.05'
 ends_with a_speaker_without_a_name 3 "$bin" synth --model-gpu cpu --checkpoint "$dir/run" --text Hi --speaker bob --output "$dir/x.wav"
 log_has it_says_that_there_is_no_name 'no name: leave --speaker out'
 { # 91 s of silence

@@ -214,7 +214,7 @@ static void clipped_recordings_are_counted(void **state)
     }
     Run r;
     assert_int_equal(
-        run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache, "--stages", "audio"), 0);
+        run_program(&r, "prepare", "--data-path", c->data, "--cache-dir", c->cache, "--stages", "audio"), 1);
     assert_non_null(strstr(r.stdout_text.data, "3 of 6 clips are clipped: "));
     run_free(&r);
 }

@@ -19,6 +19,7 @@
 #include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
+#include "text/persian.h"
 #include "text/phonemes.h"
 #include "text/text.h"
 #include "text/tokens.h"
@@ -58,6 +59,8 @@ static void test_normalise(void **state)
            "abc");
     NORMAL("\u0645\u06CC\u200C\u062E\u0648\u0627\u0647\u0645",
            "\u0645\u06CC\u200C\u062E\u0648\u0627\u0647\u0645"); /* Persian spelling */
+    NORMAL("\u0645\u06CC\u200E\u062E\u0648\u0627\u0647\u0645",
+           "\u0645\u06CC\u200C\u062E\u0648\u0627\u0647\u0645"); /* as some keyboards type it */
     NORMAL("a\u200Cb", "ab");
     NORMAL("\u201Cquoted\u201D \u2014 dash", "\u201Cquoted\u201D \u2014 dash");
     NORMAL("\u00F1\u015F\u0439\u0651", "\u00F1\u015F\u0439\u0651"); /* accents stay */
@@ -456,11 +459,14 @@ static void test_settings_hash(void **state)
 static void hash_language(Hasher *h, const Language *l)
 {
     const NumberRules *n = &l->numbers;
-    const char *words[] = {n->percent[0], n->percent[1], n->percent[2], n->hour,    n->hour_below_two,
-                           n->one_hour,   n->to,         n->ordinals,   n->and_word};
-    const int numbers[] = {n->decimal,      n->group,         n->joined,       n->english,
-                           n->ordinal_days, n->masculine,     n->years,        n->masculine_before_noun,
-                           n->date,         n->spelled_years, n->percent_first};
+    const char *words[] = {n->percent[0],  n->percent[1], n->percent[2], n->hour,        n->hour_below_two,
+                           n->one_hour,    n->to,         n->ordinals,   n->and_word,    n->one_before_noun,
+                           n->cents_after, n->date_link,  n->first_day,  n->minute_link, n->minute,
+                           n->zero_minute, n->hour_sign,  n->clock_sign, n->ordinal_end};
+    const int numbers[] = {n->decimal,      n->group,           n->joined,        n->english,
+                           n->ordinal_days, n->masculine,       n->years,         n->masculine_before_noun,
+                           n->date,         n->spelled_years,   n->percent_first, n->year_first,
+                           n->dotted_times, n->stopped_ordinal, n->slash_decimal, n->own_years};
     hasher_str(h, l->code);
     for (const Abbreviation *a = l->abbreviations; a && a->written; a++) {
         hasher_str(h, a->written);
@@ -489,6 +495,42 @@ static void hash_language(Hasher *h, const Language *l)
     }
 }
 
+/* Vowel signs: \u064E a, \u0650 e, \u064F o. */
+static void expect_respelled(const char *text, const char *want)
+{
+    Buf out = {0};
+    persian_respell(&out, text, strlen(text));
+    buf_add(&out, "", 1);
+    assert_string_equal(out.data, want);
+    buf_free(&out);
+}
+
+static void persian_gets_its_vowels(void **state)
+{
+    (void)state;
+    expect_respelled("می‌شه", "می\u200Cش\u0650");                  /* mishe */
+    expect_respelled("نمی‌ره", "ن\u0650می\u200Cر\u0650");         /* nemire */
+    expect_respelled("می‌بینمت", "می\u200Cبیین\u064Eم\u0650ت"); /* mibinamet */
+    expect_respelled("کتابو", "کتاب\u200C\u064F");                       /* ketabo */
+    expect_respelled("آرزو", "آرزو");                                    /* not "arzo" */
+    expect_respelled("مادرش آمد", "مادر\u200C\u0650ش آمد");              /* madaresh */
+    expect_respelled("مادرش را دید", "مادر\u200C\u064Eش را دید");        /* in writing: madarash */
+    expect_respelled("کنار خیابون", "کنار\u0650 خیابون");                /* ezafe */
+    expect_respelled("کنار رفت", "کنار رفت");                            /* none before a verb */
+    expect_respelled("تو خونه", "طو خونه");                              /* tu: in */
+    expect_respelled("تو رفتی", "تو رفتی");                              /* to: you */
+    expect_respelled("من رو دید", "من ر\u064F دید");                     /* ro */
+    expect_respelled("بیست و سه", "بیست\u064F سه");                      /* bist-o se */
+    expect_respelled("رفت و گفت", "رفت و گفت");                          /* va between clauses */
+    expect_respelled("abc, 5", "abc, 5");
+    Buf phonemes = {0};
+    buf_add(&phonemes, "xq1ˈa ziˈɑd ˈɑiɑ", strlen("xq1ˈa ziˈɑd ˈɑiɑ"));
+    persian_mend(&phonemes, 1);
+    buf_add(&phonemes, "", 1);
+    assert_string_equal(phonemes.data, "xqˈa zijˈɑd ˈɑjɑ");
+    buf_free(&phonemes);
+}
+
 /* Caches hold texts that were written with these words: other words need another version. */
 static void words_belong_to_their_version(void **state)
 {
@@ -496,7 +538,7 @@ static void words_belong_to_their_version(void **state)
     const struct {
         int version;
         uint64_t words;
-    } pinned = {2, UINT64_C(0xc87db8a2f3c1df98)};
+    } pinned = {3, UINT64_C(0xae126823df987963)};
     Hasher h;
     assert_int_equal(hasher_open(&h), 0);
     for (int i = 0; language_row(i); i++)
@@ -574,6 +616,7 @@ int main(void)
         cmocka_unit_test(test_abbreviations),
         cmocka_unit_test(test_cleaners),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(persian_gets_its_vowels),
         cmocka_unit_test(test_language_codes),
         cmocka_unit_test(test_language_from_id),
         cmocka_unit_test(test_language_from_text),

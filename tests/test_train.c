@@ -45,10 +45,11 @@ static void resume_is_exact(void **state)
                 (const char *const[]){"step 7/20", NULL});
 }
 
-/* The first run ends by itself; the constant rate knows nothing of the end. */
+/* The first run ends by itself; the constant rate and critics from the beginning know nothing of the end. */
 static void ten_and_ten_are_twenty(void **state)
 {
-    const char *whole = new_folder(), *parts = new_folder(), *same = "--scheduler constant --val-split 0";
+    const char *whole = new_folder(), *parts = new_folder(),
+               *same = "--scheduler constant --val-split 0 --critic-from 0";
     char ten[200];
     snprintf(ten, sizeof ten, "%s --max-steps 10", same);
     train(whole, same, plain);

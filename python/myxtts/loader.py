@@ -230,7 +230,7 @@ class _Epoch(Iterator[Batch]):
 
 
 class Loader:
-    """Batches of a dataset: a folder with metadata.csv and wavs/.
+    """Batches of a dataset: a folder with recordings and their texts.
 
     Every key of the configuration is an argument: batch_size=32, num_workers=8, length_buckets=6, seed=1 (`myxtts config` lists them). A
     `for` loop goes over one epoch; the next one goes on with the next epoch, in another order, and loading does not pause in between.

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cache/accept.h"
 #include "cache/features.h"
@@ -30,12 +31,14 @@ static double seconds_of(uint64_t extra)
 int clip_reader_open(ClipReader *r, const Config *cfg, Err *err)
 {
     *r = (ClipReader){.cfg = cfg};
-    return audio_processor_open(&r->processor, cfg, err);
+    int rc = audio_processor_open(&r->processor, cfg, err);
+    return rc ? rc : audio_meter_open(&r->meter, err);
 }
 
 void clip_reader_close(ClipReader *r)
 {
     audio_processor_close(r->processor);
+    audio_meter_close(r->meter);
     audio_buffer_free(&r->audio);
     *r = (ClipReader){0};
 }
@@ -50,10 +53,18 @@ void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, 
     if (out->reason != REJECT_NONE)
         return;
     out->extra = extra_of(&r->audio);
+    if (audio_measure(&r->measure, r->meter, &r->audio)) {
+        clip_no_memory(out);
+        return;
+    }
     out->reason = audio_process(r->processor, samples, n, &r->audio, cfg->trim_silence,
                                 cfg->enable_loudness_normalization, out->detail, sizeof out->detail);
     if (out->reason != REJECT_NONE)
         *n = 0;
+    if (out->reason == REJECT_AUDIO_SILENT && r->measure.mix_db < AUDIO_CANCELLED_DB) {
+        const size_t used = strlen(out->detail);
+        snprintf(out->detail + used, sizeof out->detail - used, ": its channels cancel each other out");
+    }
 }
 
 void clip_no_memory(Produced *out)

@@ -4,6 +4,7 @@
 #ifndef MYXTTS_CLIP_H
 #define MYXTTS_CLIP_H
 
+#include "audio/measure.h"
 #include "audio/process.h"
 #include "base/hash.h"
 #include "cache/builder.h"
@@ -12,6 +13,8 @@ typedef struct ClipReader {
     const Config *cfg;
     AudioProcessor *processor;
     AudioBuffer audio;
+    AudioMeter *meter;
+    AudioMeasure measure; /* of the last clip, as its file has it */
 } ClipReader;
 
 int clip_reader_open(ClipReader *r, const Config *cfg, Err *err);

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "audio/measure.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "cache/store.h"
@@ -38,8 +39,11 @@ typedef struct MelView {
     const double *sum, *sum_squares; /* [bands] over the frames */
     const double *pitch_sums;        /* [2] sum and sum of squares of the pitch */
     double source_seconds;           /* length of the file before trimming */
+    const void *measure;             /* for mel_measure; NULL: made by an earlier version, or by a voice */
 } MelView;
 int mel_view(MelView *v, const StoreEntry *e);
+/* What was measured of the file. 1, or 0 if nothing was. */
+int mel_measure(AudioMeasure *out, const MelView *v);
 
 typedef struct AudioView {
     const int16_t *data; /* [count] at sample_rate; audio_samples makes floats of them */

@@ -2,6 +2,7 @@
 #ifndef MYXTTS_MEL_FEATURES_H
 #define MYXTTS_MEL_FEATURES_H
 
+#include "audio/measure.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -13,5 +14,7 @@ uint32_t mel_format(MelStorage storage, int bands); /* StoreRecord.format */
  * squares (double) of each band and of the pitch. 0 or ERR_NOMEM. */
 int mel_encode_payload(Buf *out, const float *mel, const float *pitch, int64_t frames, int bands,
                        MelStorage storage);
+/* Appends what was measured of the recording. 0 or ERR_NOMEM. */
+int mel_encode_measure(Buf *out, const AudioMeasure *m);
 
 #endif

@@ -100,7 +100,8 @@ static int encode(MelWorker *w, Produced *out, const float *samples, int64_t n)
         return ERR_NOMEM;
     out->items = (uint32_t)frames;
     out->format = mel_format(w->cfg->mel_storage, bands);
-    return mel_encode_payload(&out->payload, w->mel, w->pitch, frames, bands, w->cfg->mel_storage);
+    int rc = mel_encode_payload(&out->payload, w->mel, w->pitch, frames, bands, w->cfg->mel_storage);
+    return rc ? rc : mel_encode_measure(&out->payload, &w->clip.measure);
 }
 
 /* The first thing that goes wrong is the reason. */

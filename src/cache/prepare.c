@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,13 +173,21 @@ static int apply_limits(Preparation *s, const PrepareOptions *options, PrepareRe
     return rc;
 }
 
-/* Drafts of rejected.tsv, and tokens of ranks, that a kill left behind. */
+/* A draft of findings.tsv, which is written without the lock: its writer may be alive. */
+static int is_orphan(const char *name)
+{
+    static const char draft[] = "findings.tsv.tmp";
+    const long writer = strncmp(name, draft, sizeof draft - 1) ? 0 : atol(name + sizeof draft - 1);
+    return writer > 0 && kill((pid_t)writer, 0) && errno == ESRCH;
+}
+
+/* Drafts of rejected.tsv and findings.tsv, and tokens of ranks, that a kill left behind. */
 static void remove_drafts(const char *dir)
 {
     static const char draft[] = "rejected.tsv.tmp";
     DIR *d = opendir(dir);
     for (struct dirent *f; d && (f = readdir(d)) != NULL;)
-        if (strncmp(f->d_name, draft, sizeof draft - 1) == 0 ||
+        if (strncmp(f->d_name, draft, sizeof draft - 1) == 0 || is_orphan(f->d_name) ||
             strncmp(f->d_name, SHARE_TOKEN, sizeof SHARE_TOKEN - 1) == 0)
             unlinkat(dirfd(d), f->d_name, 0);
     if (d)
@@ -329,6 +338,7 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
     int rc = open_locked(&dataset, &lock, &share, options->ranks, report, cfg, log, err);
     if (rc)
         goto done;
+    log_info(log, "layout %s: %s", dataset.layout, dataset.found);
     if (share_leads(&share))
         remove_drafts(report->cache_dir);
     p.workers = share.cores && cfg->num_workers == CONFIG_AUTO ? share.cores : config_workers(cfg);

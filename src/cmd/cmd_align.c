@@ -216,7 +216,8 @@ static int check_options(const char *checkpoint, const char *clips, const CmdLin
     if (!checkpoint)
         return err_set(err, ERR_USAGE, "align needs --checkpoint R, what `myxtts train` wrote");
     if (!line->cfg.data_path[0])
-        return err_set(err, ERR_USAGE, "align needs --data-path DIR, the folder with metadata.csv and wavs/");
+        return err_set(err, ERR_USAGE,
+                       "align needs --data-path DIR, the folder with recordings and their texts");
     if (clips && (end == clips || *end || n < 1 || n > INT_MAX))
         return err_set(err, ERR_USAGE, "--clips is '%s', but must be a number from 1 on", clips);
     *most = (int)n;

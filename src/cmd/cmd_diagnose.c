@@ -298,7 +298,7 @@ int cmd_diagnose(int argc, char **argv, Log *log)
                      LEAST_BATCHES);
     else if (!thresholds && !line.cfg.data_path[0] && !d->run)
         rc = err_set(&err, ERR_USAGE,
-                     "diagnose needs --data-path DIR, the folder with metadata.csv and wavs/, or a RUN");
+                     "diagnose needs --data-path DIR, the folder with recordings and their texts, or a RUN");
     else if (apply && place.count > 1)
         rc = err_set(&err, ERR_USAGE, "--apply tries a change on one rank, and %d were started", place.count);
     else if (thresholds)

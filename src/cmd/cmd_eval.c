@@ -309,7 +309,8 @@ int cmd_eval(int argc, char **argv, Log *log)
     if (!checkpoint)
         rc = err_set(&err, ERR_USAGE, "eval needs --checkpoint D, what `myxtts train` wrote");
     else if (!line.cfg.data_path[0])
-        rc = err_set(&err, ERR_USAGE, "eval needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc = err_set(&err, ERR_USAGE,
+                     "eval needs --data-path DIR, the folder with recordings and their texts");
     else if (clips && (atoi(clips) < 0 || (atoi(clips) == 0 && strcmp(clips, "0") != 0)))
         rc = err_set(&err, ERR_USAGE, "--clips is '%s', but must be 0 or more", clips);
     if (!rc)

@@ -1,12 +1,14 @@
 /* cmd_info.c - myxtts info: what is in a dataset. Reads, never writes: the metadata and the header of every
- * audio file. */
+ * audio file; of the sound, what prepare has measured, else some recordings. */
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/ordered.h"
 #include "base/plural.h"
 #include "base/progress.h"
@@ -20,6 +22,7 @@
 #include "cmd/show_checkpoint.h"
 #include "dataset/audio_file.h"
 #include "dataset/dataset.h"
+#include "diag/corpus_report.h"
 #include "pipeline/data.h"
 #include "text/language.h"
 
@@ -67,8 +70,12 @@ typedef struct Info {
     double *seconds, *characters; /* [accepted] */
     double *header_seconds;       /* [dataset.count] within the limits or not; 0: unusable */
     size_t accepted, validation;
+    size_t texts, repeated_texts; /* different texts of the clips; those that several clips have */
+    Map text_map;                 /* text -> index of its first clip */
+    uint8_t *text_repeated;       /* [dataset.count] of that clip: 1: another one has its text */
     double total_seconds;
     LimitCosts limits;
+    CorpusCheck check;
     CacheList caches;
     Progress progress;
     struct Slot {
@@ -94,6 +101,24 @@ static void look(void *user, int thread, int slot, uint64_t item)
     } else
         s->reason = audio_probe(&s->audio, path, info->cfg->min_audio_length, info->cfg->max_audio_length,
                                 s->detail, sizeof s->detail);
+}
+
+/* Compared byte by byte. 0 or ERR_NOMEM. */
+static int count_text(Info *info, uint32_t item)
+{
+    const Utterance *all = info->dataset.utterances;
+    Str text = all[item].text;
+    uint64_t hash = hash64(text.p, text.n);
+    uint32_t i;
+    for (MapWalk w = map_walk(&info->text_map, hash); map_next(&w, &i);) {
+        if (all[i].text.n != text.n || memcmp(all[i].text.p, text.p, text.n) != 0)
+            continue;
+        info->repeated_texts += !info->text_repeated[i];
+        info->text_repeated[i] = 1;
+        return 0;
+    }
+    info->texts++;
+    return map_add(&info->text_map, hash, item);
 }
 
 /* In order: the line joins the figures or the rejections. */
@@ -123,6 +148,8 @@ static int count(void *user, int slot, uint64_t item, Err *err)
             rc = tally_add(&info->languages, s->language, strlen(s->language), seconds);
         if (!rc)
             rc = tally_add(&info->rates, rate, strlen(rate), seconds);
+        if (!rc)
+            rc = count_text(info, (uint32_t)item);
     }
     return rc ? err_set(err, ERR_NOMEM, "no memory for the report") : 0;
 }
@@ -157,7 +184,8 @@ static int gather(Info *info, Log *log, Err *err)
     info->seconds = mem_calloc(n, sizeof *info->seconds);
     info->characters = mem_calloc(n, sizeof *info->characters);
     info->header_seconds = mem_calloc(n, sizeof *info->header_seconds);
-    if (!info->slots || !info->seconds || !info->characters || !info->header_seconds)
+    info->text_repeated = mem_calloc(n, 1);
+    if (!info->text_repeated || !info->slots || !info->seconds || !info->characters || !info->header_seconds)
         return err_set(err, ERR_NOMEM, "no memory for %zu utterances", n);
     OrderedJob job = {.name = "info",
                       .items = n,
@@ -171,6 +199,8 @@ static int gather(Info *info, Log *log, Err *err)
     progress_end(&info->progress);
     if (!rc)
         rc = measure_limits(info, err);
+    if (!rc)
+        rc = corpus_check_open(&info->check, info->cfg, &info->dataset, info->header_seconds, err);
     if (!rc)
         rc = cache_list(&info->caches, info->cfg, err);
     dataset_sort_rejected(&info->dataset);
@@ -211,9 +241,10 @@ static int print_json(Info *info, Err *err)
     for (size_t i = 0; i < d->rejected_count; i++) {
         const Rejection *r = &d->rejected[i];
         const char *code = reject_code(r->reason);
-        const char *file = d->metadata_path[r->file];
+        uint32_t at;
+        const char *file = dataset_place(d, r->file, r->line, &at);
         failed |= json_array_append_new(rejected, json_pack("{s:o, s:I, s:o, s:s, s:o}", "file",
-                                                            json_from_text(file), "line", (json_int_t)r->line,
+                                                            json_from_text(file), "line", (json_int_t)at,
                                                             "id", json_from_bytes(r->id.p, r->id.n), "reason",
                                                             code, "detail", json_from_text(r->detail)));
         json_object_set_new(reasons, code,
@@ -228,8 +259,12 @@ static int print_json(Info *info, Err *err)
         "text_characters", lengths_json(info->characters, info->accepted), "reasons", reasons,
         "rejected_lines", rejected);
     if (o) {
+        json_object_set_new(o, "layout", json_string(d->layout));
+        json_object_set_new(o, "texts", json_integer((json_int_t)info->texts));
+        json_object_set_new(o, "repeated_texts", json_integer((json_int_t)info->repeated_texts));
         json_object_set_new(o, "limits", limits_json(&info->limits));
         json_object_set_new(o, "caches", cache_list_json(&info->caches));
+        failed |= corpus_check_json(o, &info->check);
     }
     if (failed) {
         json_decref(o);
@@ -271,6 +306,7 @@ static void print_text(Info *info)
     printf("%s: %zu clip%s, %.2f hours (%s), %zu line%s, %zu rejected\n", d->root, info->accepted,
            plural(info->accepted), info->total_seconds / 3600, length, d->lines, plural(d->lines),
            d->rejected_count);
+    printf("  %-10s %s: %s\n", "layout", d->layout, d->found);
     printf("  %-10s %zu train, %zu validation\n", "split", info->accepted - info->validation,
            info->validation);
     print_tallies("speakers", &info->speakers);
@@ -292,6 +328,10 @@ static void print_text(Info *info)
         printf("%s  %s\n", first ? "\nlimits\n" : "", sentence);
         first = 0;
     }
+    Buf found = {0};
+    corpus_check_print(&found, &info->check, "--json lists all clips");
+    fputs(found.failed || !found.size ? "" : found.data, stdout);
+    buf_free(&found);
     print_caches(&info->caches);
     if (!d->rejected_count)
         return;
@@ -307,14 +347,16 @@ static void print_text(Info *info)
     }
     for (size_t i = 0; i < d->rejected_count && i < MOST_LINES; i++) {
         const Rejection *r = &d->rejected[i];
-        printf("  %s:%u %.*s: %s%s%s\n", d->metadata_path[r->file], r->line, (int)r->id.n,
-               r->id.p ? r->id.p : "", reject_code(r->reason), r->detail[0] ? ", " : "", r->detail);
+        uint32_t at;
+        const char *file = dataset_place(d, r->file, r->line, &at);
+        printf("  %s:%u %.*s: %s%s%s\n", file, at, (int)r->id.n, r->id.p ? r->id.p : "",
+               reject_code(r->reason), r->detail[0] ? ", " : "", r->detail);
     }
     if (d->rejected_count > MOST_LINES)
         printf("  ... and %zu more (--json lists all)\n", d->rejected_count - MOST_LINES);
 }
 
-/* Exit code 1: some lines cannot be used, or are over a limit. */
+/* Exit code 1: some lines cannot be used, are over a limit, or have findings. */
 int cmd_info(int argc, char **argv, Log *log)
 {
     const char *checkpoint = NULL;
@@ -325,14 +367,15 @@ int cmd_info(int argc, char **argv, Log *log)
     Err err = {0};
     Info info = {0};
     int code = 0;
-    int rc =
-        cmd_line_parse(&line,
-                       "myxtts info --data-path DIR | --checkpoint D [--json]\n\n"
-                       "Clips, hours, speakers, languages, lengths and the lines that cannot be used; or the "
-                       "speakers of a\ntrained voice. Writes nothing to disk.",
-                       own, 1, argc, argv, &err);
+    int rc = cmd_line_parse(
+        &line,
+        "myxtts info DIR | --checkpoint D [--json]\n\n"
+        "Clips, hours, speakers, languages, lengths, the lines that cannot be used, and what is "
+        "wrong with the\nrecordings and texts; or the speakers of a trained voice. Writes "
+        "nothing to disk. Exit code 1: findings.",
+        own, 1, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
@@ -341,7 +384,7 @@ int cmd_info(int argc, char **argv, Log *log)
         goto done;
     }
     if (!line.cfg.data_path[0]) {
-        err_set(&err, ERR_USAGE, "info needs --data-path DIR, the folder with metadata.csv and wavs/");
+        err_set(&err, ERR_USAGE, "info needs DIR, the folder with recordings and their texts");
         rc = err_hint(&err, "or --checkpoint D, what `myxtts train` wrote");
         goto done;
     }
@@ -355,12 +398,13 @@ int cmd_info(int argc, char **argv, Log *log)
         rc = print_json(&info, &err);
     else
         print_text(&info);
-    code = info.dataset.rejected_count ? 1 : 0;
+    code = info.dataset.rejected_count || info.check.doubts.findings;
     for (int i = 0; i < LIMITS_COUNT; i++)
         code |= info.limits.limit[i].lost > 0;
 done:
     if (rc)
         code = cmd_fail(log, &err);
+    corpus_check_close(&info.check);
     dataset_close(&info.dataset);
     free(info.speakers.items);
     free(info.languages.items);
@@ -368,6 +412,8 @@ done:
     free(info.seconds);
     free(info.characters);
     free(info.header_seconds);
+    free(info.text_repeated);
+    map_free(&info.text_map);
     free(info.slots);
     cache_list_free(&info.caches);
     cmd_line_close(&line);

@@ -139,8 +139,7 @@ static void print_manual(const json_t *all)
         ".SH NAME\nmyxtts \\- train text\\-to\\-speech voices, keep the GPU busy, and speak\n"
         ".SH SYNOPSIS\n.B myxtts\n.I COMMAND\n[options]\n.PP\n.B myxtts help\n.I COMMAND\n",
         json_get_text(all, "version"));
-    puts(".SH DESCRIPTION\nmyxtts trains voices on a folder with \\fImetadata.csv\\fR and \\fIwavs/\\fR, "
-         "speaks with\n"
+    puts(".SH DESCRIPTION\nmyxtts trains voices on a folder of recordings and their texts, speaks with\n"
          "them, and finds out what holds a training up.\n.SS Commands");
     json_array_foreach(commands, i, o)
     {

@@ -13,14 +13,18 @@
 #include "cmd/join.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "diag/corpus_report.h"
 #include "pipeline/data.h"
 
 static const char *usage_text =
-    "myxtts prepare --data-path DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "
+    "myxtts prepare DIR [--cache-dir D] [--stages text|mel|audio|all] [--verify] [--prune] "
     "[--json]\n\n"
-    "Reads DIR/metadata.csv and the audio files it names, builds what is missing or changed in the caches "
+    "Reads the recordings and texts in DIR, whatever its layout (`myxtts info DIR` says which was found), "
     "and\n"
-    "lists every line that cannot be used, with the reason, in rejected.tsv beside them.\n"
+    "builds what is missing or changed in the caches. Lists every line that cannot be used, with the reason, "
+    "in\n"
+    "rejected.tsv beside them, and recordings and texts that somebody should look at in findings.tsv. Exit\n"
+    "code 1: there are some.\n"
     "mpirun -n 4 myxtts prepare ... shares the work out among four processes, on one host or several.";
 
 /* What one stage built and reused; `checked` only where every byte was looked at. */
@@ -35,7 +39,8 @@ static json_t *stage_json(const CacheReport *r, int verified)
 }
 
 /* Reasons with at least one line; unknown symbols with how often they came. */
-static int print_json(const PrepareReport *r, const PrepareOptions *options, Err *err)
+static int print_json(const PrepareReport *r, const PrepareOptions *options, const CorpusCheck *check,
+                      Err *err)
 {
     json_t *reasons = json_object(), *unknown = json_array();
     for (int i = 1; i < REJECT_COUNT; i++)
@@ -64,6 +69,7 @@ static int print_json(const PrepareReport *r, const PrepareOptions *options, Err
         json_object_set_new(o, "caches", cache_list_json(&r->caches));
         if (options->prune)
             json_object_set_new(o, "freed_bytes", json_integer((json_int_t)r->freed));
+        corpus_check_json(o, check);
     }
     return output_print(o, 6, err);
 }
@@ -94,7 +100,8 @@ static void print_others(const PrepareReport *r, const PrepareOptions *options)
 }
 
 /* The same figures for people, and what each limit costs. */
-static void print_text(const PrepareReport *r, const PrepareOptions *options, const Config *cfg)
+static void print_text(const PrepareReport *r, const PrepareOptions *options, const CorpusCheck *check,
+                       const Config *cfg)
 {
     printf("prepared %s in %.2f s, caches in %s\n", cfg->data_path, r->seconds, r->cache_dir);
     printf("  %-9s %llu: accepted %llu, rejected %llu\n", "lines", (unsigned long long)r->lines,
@@ -117,9 +124,6 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
         printf("  %-9s %s of speech, %llu mel frames, longest clip %u frames\n", "clips", length,
                (unsigned long long)r->frames, r->longest_mel);
     }
-    char clipped[200];
-    if (*prepare_clipped_sentence(r, clipped, sizeof clipped))
-        printf("  %-9s %s\n", "clipped", clipped);
     if (options->text && r->accepted)
         printf("  %-9s %llu, longest text %u\n", "tokens", (unsigned long long)r->tokens, r->longest_text);
     for (size_t i = 0; i < r->unknown_count; i++) {
@@ -134,6 +138,26 @@ static void print_text(const PrepareReport *r, const PrepareOptions *options, co
             printf("  %-9s %s\n", "limit", sentence);
     }
     print_others(r, options);
+    Buf found = {0};
+    corpus_check_print(&found, check, "all clips: findings.tsv beside the caches");
+    fputs(found.failed || !found.size ? "" : found.data, stdout);
+    buf_free(&found);
+}
+
+/* Looks at what was prepared and lists the clips that have a doubt beside rejected.tsv. Without recordings
+ * there is nothing to say. */
+static int check_corpus(CorpusCheck *check, const Dataset *dataset, const PrepareReport *r,
+                        const PrepareOptions *options, const Config *cfg, Err *err)
+{
+    if (!r->accepted || (!options->mel && !options->audio))
+        return 0;
+    char *path = file_join(r->cache_dir, "findings.tsv");
+    int rc = path ? corpus_check_open(check, cfg, dataset, NULL, err)
+                  : err_set(err, ERR_NOMEM, "no memory for a path");
+    if (!rc)
+        rc = corpus_check_write(check, path, err);
+    free(path);
+    return rc;
 }
 
 /* Stages, one or several with commas between them. `all` is what a voice is trained with; a vocoder needs
@@ -155,7 +179,7 @@ static int parse_stages(PrepareOptions *options, const char *stages, Err *err)
     }
 }
 
-/* Exit code 3: no usable line; 1: damage was found. */
+/* Exit code 3: no usable line; 1: lines that cannot be used, findings, or damage. */
 int cmd_prepare(int argc, char **argv, Log *log)
 {
     const char *stages = "all";
@@ -174,9 +198,10 @@ int cmd_prepare(int argc, char **argv, Log *log)
     Err err = {0};
     PrepareReport report = {0};
     Dataset dataset = {0};
+    CorpusCheck check = {0};
     int rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err), code = 0;
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
@@ -184,8 +209,7 @@ int cmd_prepare(int argc, char **argv, Log *log)
     if (rc)
         goto done;
     if (!line.cfg.data_path[0]) {
-        rc =
-            err_set(&err, ERR_USAGE, "prepare needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc = err_set(&err, ERR_USAGE, "prepare needs DIR, the folder with recordings and their texts");
         goto done;
     }
     rc = join_ranks(&ranks, line.verbose, log, &err);
@@ -197,10 +221,12 @@ int cmd_prepare(int argc, char **argv, Log *log)
         goto done;
     /* The setting makes prepare verify too; the report says so. */
     options.verify |= line.cfg.cache_verification == VERIFY_FULL;
-    if (leads_ranks(ranks) && line.json)
-        rc = print_json(&report, &options, &err);
-    else if (leads_ranks(ranks))
-        print_text(&report, &options, &line.cfg);
+    if (leads_ranks(ranks))
+        rc = check_corpus(&check, &dataset, &report, &options, &line.cfg, &err);
+    if (!rc && leads_ranks(ranks) && line.json)
+        rc = print_json(&report, &options, &check, &err);
+    else if (!rc && leads_ranks(ranks))
+        print_text(&report, &options, &check, &line.cfg);
     if (rc)
         goto done;
     /* Nothing usable is a failure; damage that was mended is a finding. */
@@ -211,6 +237,8 @@ int cmd_prepare(int argc, char **argv, Log *log)
                  "damaged records were found and rebuilt; unless somebody edited the files, check the disk");
         code = 1;
     }
+    if (report.rejected || check.doubts.findings)
+        code = 1;
 done:
     if (!rc)
         code = highest_code(ranks, code);
@@ -218,6 +246,7 @@ done:
     if (rc)
         code = fail_ranks(log, &err);
     prepare_report_free(&report);
+    corpus_check_close(&check);
     dataset_close(&dataset);
     cmd_line_close(&line);
     return code;

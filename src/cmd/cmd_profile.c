@@ -138,8 +138,8 @@ int cmd_profile(int argc, char **argv, Log *log)
     else if (strcmp(what, "data") && strcmp(what, "step") && strcmp(what, "dual"))
         rc = err_set(&err, ERR_USAGE, "there is no profile '%s'; there are: data, step, dual", what);
     else if (!line.cfg.data_path[0])
-        rc =
-            err_set(&err, ERR_USAGE, "profile needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc = err_set(&err, ERR_USAGE,
+                     "profile needs --data-path DIR, the folder with recordings and their texts");
     else if (!(rc = positive("num-batches", batches, 12, &n, &err)) &&
              !(rc = positive("num-steps", steps, 12, &n, &err)) &&
              !(rc = positive("repeats", repeats, 1, &again, &err)))

@@ -18,11 +18,15 @@
 
 static const char *usage_text =
     "myxtts serve --checkpoint RUN|voice.safetensors [MORE ...] [--runs FOLDER] [--listen 127.0.0.1:8000]\n"
-    "             [--token-file F] [--wyoming PORT]\n\n"
+    "             [--token-file F] [--wyoming PORT]\n"
+    "       myxtts serve --record DIR [--language de | --sentences FILE]\n\n"
     "Speaks for other programs, over HTTP: POST /v1/audio/speech as OpenAI's clients send it, and a page at "
     "/\n"
     "for the browser. Every checkpoint is a voice, called by the name of its folder or file. --runs shows\n"
-    "the trainings in a folder. It listens on this machine only; another address needs --token-file.\n"
+    "the trainings in a folder. --record has a page that shows sentences and records you reading them, as "
+    "DIR/ID.wav\n"
+    "and DIR/ID.txt, for `myxtts train`. It listens on this machine only; another address needs "
+    "--token-file.\n"
     "Ctrl-C and SIGTERM finish what is being spoken; a second Ctrl-C ends at once. docs/SERVER.md has the "
     "API.";
 
@@ -46,8 +50,8 @@ static void catch_signals(void)
 }
 
 typedef struct Serve {
-    const char *checkpoint, *runs, *listen, *token_file, *max_connections, *max_requests, *max_queue,
-        *max_text, *max_body, *max_upload, *request_timeout;
+    const char *checkpoint, *runs, *record, *sentences, *listen, *token_file, *max_connections, *max_requests,
+        *max_queue, *max_text, *max_body, *max_upload, *request_timeout;
     const char *vocoder, *iterations, *wyoming;
     int wyoming_open, force_language;
     Devices devices;
@@ -114,7 +118,8 @@ static int say_where(const Serve *s, int json, Log *log, Err *err)
     else if (json)
         printf("{\"address\": \"%s\", \"port\": %d}\n", a->shown, a->port);
     else
-        log_info(log, "listening: http://%s/%s%s", a->shown, home ? ", Wyoming at " : "", home ? home : "");
+        log_info(log, "listening: http://%s/%s%s%s", a->shown, s->record ? "record" : "",
+                 home ? ", Wyoming at " : "", home ? home : "");
     if (fflush(stdout) != 0)
         return err_set(err, ERR_IO, "cannot write to standard output");
     return 0;
@@ -179,12 +184,18 @@ static WyomingOptions wyoming_options(const Serve *s, const ServeOptions *o)
 static int serve(Serve *s, const CmdLine *line, Log *log, Err *err)
 {
     ServeOptions o = {.runs = s->runs,
+                      .record = s->record,
+                      .sentences = s->sentences,
+                      .language = line->cfg.language,
                       .listen = s->listen ? s->listen : "127.0.0.1:8000",
                       .token_file = s->token_file,
                       .log = log};
-    if (line->positional_count == 0 && !s->runs)
-        return err_set(err, ERR_USAGE,
-                       "serve needs --checkpoint D, what `myxtts train` wrote, or --runs FOLDER");
+    if (line->positional_count == 0 && !s->runs && !s->record)
+        return err_set(
+            err, ERR_USAGE,
+            "serve needs --checkpoint D, what `myxtts train` wrote, --runs FOLDER or --record DIR");
+    if (s->sentences && !s->record)
+        return err_set(err, ERR_USAGE, "--sentences is for recording: it needs --record DIR");
     if (s->wyoming && line->positional_count == 0)
         return err_set(err, ERR_USAGE, "--wyoming is for voices: it needs --checkpoint D");
     int rc = take_numbers(s, &o, err);
@@ -223,6 +234,9 @@ int cmd_serve(int argc, char **argv, Log *log)
         {"checkpoint", "D", &s.checkpoint, NULL,
          "a voice: a checkpoint, or a folder of them; may be given again"},
         {"runs", "FOLDER", &s.runs, NULL, "show the trainings in this folder"},
+        {"record", "DIR", &s.record, NULL, "a page that records sentences into this folder"},
+        {"sentences", "FILE", &s.sentences, NULL,
+         "what is read there, one sentence a line (the list of --language: en, de, fa)"},
         {"vocoder", "PATH", &s.vocoder, NULL, "what makes the sound, as for synth"},
         {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim, as for synth"},
         {"listen", "HOST:PORT", &s.listen, NULL, "where (127.0.0.1:8000); port 0: any that is free"},

@@ -1,10 +1,12 @@
 /* cmd_synth.c - myxtts synth: a text, or many lines of text, in a trained voice. */
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audio/audio_writer.h"
@@ -27,12 +29,14 @@
 #include "voice/voice.h"
 
 static const char *usage_text =
-    "myxtts synth --checkpoint D --text \"...\" | --text-file F --output out.wav [--speed 1.2] [--pitch +2]\n"
+    "myxtts synth \"TEXT\" | --text-file F [--checkpoint D] [--output out.wav] [--speed 1.2] [--pitch +2]\n"
     "             [--reference R.wav | --speaker S] [--language L] [--vocoder V] [--png mel.png]\n"
     "             [--alignment-png F.png]\n"
     "myxtts synth --checkpoint D --lines F --output-dir DIR [--json] ...\n\n"
     "Speaks the text with a voice that `myxtts train` made. D is a checkpoint or a folder of them (its best "
-    "one is used).\n"
+    "one is used);\nwithout it, what `myxtts train` wrote last without --checkpoint-dir. Without --output "
+    "the speech "
+    "is speech.wav.\n"
     "The voice is that of a recording (--reference), of a speaker of the training data (--speaker), or of "
     "the first\n"
     "speaker, in any language of the voice; `myxtts info --checkpoint D` lists both. The ending of the "
@@ -458,13 +462,58 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     return rc;
 }
 
+/* The folder here that holds the log of a run and was changed last; "": there is none. */
+static void newest_run(char out[256])
+{
+    DIR *here = opendir(".");
+    int64_t newest = 0;
+    out[0] = 0;
+    for (struct dirent *e = here ? readdir(here) : NULL; e; e = readdir(here)) {
+        struct stat st;
+        char path[300];
+        snprintf(path, sizeof path, "%s/log.jsonl", e->d_name);
+        if (e->d_name[0] == '.' || stat(path, &st))
+            continue;
+        int64_t changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        if (out[0] && changed <= newest)
+            continue;
+        newest = changed;
+        snprintf(out, 256, "%s", e->d_name);
+    }
+    if (here)
+        closedir(here);
+}
+
+/* What `synth "Hello."` leaves open: the voice is where train puts it. */
+static int fill_in(Synth *s, const CmdLine *line, Err *err)
+{
+    char run[256];
+    if (line->positional_count && s->text)
+        return err_set(err, ERR_USAGE, "the text is given twice: '%s' and --text '%s'", line->positional[0],
+                       s->text);
+    if (line->positional_count)
+        s->text = line->positional[0];
+    if (!s->output && !s->output_dir && !s->lines && (s->text || s->text_file))
+        s->output = "speech.wav";
+    if (s->checkpoint)
+        return 0;
+    s->checkpoint = line->cfg.checkpoint_dir;
+    if (file_exists(s->checkpoint)) {
+        log_info(s->log, "the voice in %s speaks; --checkpoint D names another", s->checkpoint);
+        return 0;
+    }
+    err_set(err, ERR_USAGE,
+            "synth needs --checkpoint D, what `myxtts train` wrote; there is no folder %s here",
+            s->checkpoint);
+    newest_run(run);
+    return run[0] ? err_hint(err, "the newest run here is %.200s: --checkpoint %.200s", run, run) : ERR_USAGE;
+}
+
 /* Which of the two ways of use is meant, and whether it is complete. */
 static int check_options(const Synth *s, Err *err)
 {
-    if (!s->checkpoint)
-        return err_set(err, ERR_USAGE, "synth needs --checkpoint D, what `myxtts train` wrote");
     if (!!s->text + !!s->text_file + !!s->lines != 1)
-        return err_set(err, ERR_USAGE, "synth needs one of --text \"...\", --text-file F and --lines F");
+        return err_set(err, ERR_USAGE, "synth needs one of \"TEXT\", --text-file F and --lines F");
     if (s->lines && (!s->output_dir || s->output))
         return err_set(err, ERR_USAGE,
                        "with --lines the speech goes to --output-dir DIR, one file for each line");
@@ -491,7 +540,7 @@ int cmd_synth(int argc, char **argv, Log *log)
     Synth s = {0};
     const CmdOption own[] = {
         {"checkpoint", "D", &s.checkpoint, NULL, "a checkpoint, or a folder of them"},
-        {"text", "TEXT", &s.text, NULL, "what to say"},
+        {"text", "TEXT", &s.text, NULL, "what to say, as an option"},
         {"text-file", "F", &s.text_file, NULL, "a file with what to say (UTF-8); -: standard input"},
         {"lines", "F", &s.lines, NULL,
          "a file of lines, each spoken into a file of its own; -: standard input"},
@@ -516,13 +565,16 @@ int cmd_synth(int argc, char **argv, Log *log)
     int findings = 0, code = 0,
         rc = cmd_line_parse(&line, usage_text, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_expect(&line, 0, 1, "one text, in quotes", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
     s.json = line.json;
     s.log = log;
-    if (!(rc = check_options(&s, &err)))
+    rc = fill_in(&s, &line, &err);
+    if (!rc)
+        rc = check_options(&s, &err);
+    if (!rc)
         rc = speak(&s, &line, &findings, log, &err);
     if (!rc && findings)
         code = 1;

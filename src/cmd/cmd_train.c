@@ -23,7 +23,7 @@
 #include "cmd/side_by_side.h"
 #include "config/bindings.h"
 #include "device/devices.h"
-#include "diag/corpus_doubts.h"
+#include "diag/corpus_report.h"
 #include "diag/sections.h"
 #include "diag/voice_report.h"
 #include "diag/watch.h"
@@ -36,7 +36,7 @@
 #define LITTLE_SPEED 0.3
 
 static const char *usage_text =
-    "myxtts train --data-path DIR [--minutes M] [--config F] [--model-size nano|tiny|small|normal|big]\n"
+    "myxtts train DIR [--minutes M] [--config F] [--model-size nano|tiny|small|normal|big]\n"
     "             [--batch-size N] [--max-steps N]\n"
     "             [--network voice|vocoder|both] [--vocoder-size nano|small|large] [--data-gpu D --model-gpu "
     "D]\n"
@@ -344,13 +344,21 @@ static void vary_little(Config *cfg, double minutes, Log *log)
              LITTLE_SPEED, minutes);
 }
 
-/* What the owner of the recordings should know before the first step. */
-static void warn_of_doubts(const Corpus *train, const Config *cfg, Log *log)
+/* What the owner of the recordings should know before the first step; remarks are for `info`. */
+static int warn_of_doubts(const Corpus *train, const Config *cfg, Log *log, Err *err)
 {
-    Doubt doubts[DOUBT_COUNT];
-    const int n = corpus_doubts(doubts, train, cfg);
-    for (int i = 0; i < n; i++)
-        log_warn(log, "%s: %s (%s)", doubts[i].what, doubts[i].why, doubts[i].fix);
+    CorpusCheck check;
+    int rc = corpus_check_open(&check, cfg, &train->dataset, NULL, err);
+    for (int i = 0; i < check.doubts.count && !rc; i++) {
+        const Doubt *d = &check.doubts.item[i];
+        char worst[400];
+        if (!corpus_check_warns(d) || d->kind == DOUBT_CLIPPED) /* prepare has told of those */
+            continue;
+        corpus_check_worst(&check, d, worst, sizeof worst);
+        log_warn(log, "%s%s%s: %s (%s)", d->what, *worst ? ", as " : "", worst, d->why, d->fix);
+    }
+    corpus_check_close(&check);
+    return rc;
 }
 
 /* --resume-from RUN: the run goes on in its own folder, unless another is named. */
@@ -409,7 +417,7 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
     if (!rc)
         rc = settle_start(&settled, cfg, ranks, err);
     if (!rc && !cfg->data_path[0])
-        rc = err_set(err, ERR_USAGE, "train needs --data-path DIR, the folder with metadata.csv and wavs/");
+        rc = err_set(err, ERR_USAGE, "train needs DIR, the folder with recordings and their texts");
     const int notes = !rc && leads_ranks(ranks), made = notes && note_preparing(cfg);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
@@ -458,6 +466,8 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
         print_plan(&r->plan, &o, log);
     if (rc)
         return rc;
+    if (config_is_default(cfg, "checkpoint_dir"))
+        log_info(log, "the run is in the folder %s (--checkpoint-dir names another)", cfg->checkpoint_dir);
     print_taken(cfg, log);
     log_debug(log, "settings that are not the default:");
     print_settings(cfg, log);
@@ -466,7 +476,9 @@ static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
              voice ? "clip" : "segment", plural(r->train.count), r->validation.count, r->train.speaker_count,
              plural((uint64_t)r->train.speaker_count));
     if (leads_ranks(ranks))
-        warn_of_doubts(&r->train, cfg, log);
+        rc = warn_of_doubts(&r->train, cfg, log, err);
+    if (rc)
+        return rc;
     if (voice && r->train.speaker_count > 1 && cfg->use_voice_conditioning)
         print_references(&r->train, settled.batch, log);
     if (!cfg->native_loading)
@@ -715,7 +727,7 @@ int cmd_train(int argc, char **argv, Log *log)
     json_t *report = NULL;
     int code = 0, stuck = 0, rc = cmd_line_parse(&line, usage_text, NULL, 0, argc, argv, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "no arguments besides options", &err);
+        rc = cmd_line_take_data(&line, &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);

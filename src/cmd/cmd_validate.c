@@ -23,7 +23,7 @@
 #include "diag/text_diff.h"
 
 static const char usage[] =
-    "myxtts validate [--config FILE] [--data-path DIR] [--fix] [--strict] [--json] [any setting]\n\n"
+    "myxtts validate [DIR] [--config FILE] [--fix] [--strict] [--json] [any setting]\n\n"
     "Checks a configuration against its schema, this machine and the dataset, and says of each finding what "
     "it is, why it matters, what\n"
     "was read or measured, and what to do. --fix changes the values in the file in place, keeps every "
@@ -407,10 +407,15 @@ int cmd_validate(int argc, char **argv, Log *log)
     int n = split_arguments(&v, argc, argv, rest, settings);
     rc = cmd_line_parse(&line, usage, own, sizeof own / sizeof *own, n, rest, &err);
     if (!rc && !line.help)
-        rc = cmd_line_expect(&line, 0, 0, "nothing", &err);
+        rc = cmd_line_expect(&line, 0, 1, "at most one folder, the dataset", &err);
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    if (line.positional_count) {
+        static char option[] = "--data-path";
+        v.argv[v.argc++] = option;
+        v.argv[v.argc++] = line.positional[0];
+    }
     v.quiet = *log;
     v.quiet.level = LOG_WARN;
     if (v.fix && !v.path)
@@ -423,7 +428,7 @@ int cmd_validate(int argc, char **argv, Log *log)
         rc = print_json(&v, &err);
     else if (!rc)
         print_text(&v);
-    if (!rc && (preflight_tally(&v.found, FINDING_ERROR) ||
+    if (!rc && (preflight_tally(&v.found, FINDING_ERROR) || v.found.data_findings ||
                 (v.strict && preflight_tally(&v.found, FINDING_WARNING))))
         code = 1;
 done:

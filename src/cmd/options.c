@@ -319,6 +319,25 @@ int cmd_line_expect(const CmdLine *line, int min, int max, const char *what, Err
     return ERR_USAGE;
 }
 
+/* The folder takes the place of an option: behind the others there is room for two words, its own and that of
+ * the command. */
+int cmd_line_take_data(CmdLine *line, Err *err)
+{
+    int rc = cmd_line_expect(line, 0, 1, "one folder, the dataset", err);
+    if (rc || !line->positional_count)
+        return rc;
+    static char option[] = "--data-path";
+    char *folder = line->positional[0];
+    for (int i = 0; i < line->setting_count; i++)
+        if (strncmp(line->settings[i], option, sizeof option - 1) == 0)
+            return err_set(err, ERR_USAGE, "the dataset is named twice: %s and %s", folder,
+                           line->settings[i]);
+    line->settings[line->setting_count++] = option;
+    line->settings[line->setting_count++] = folder;
+    config_close(&line->cfg);
+    return config_load(&line->cfg, line->config_path, line->setting_count, line->settings, err);
+}
+
 void cmd_line_set_log(const CmdLine *line, Log *log)
 {
     if (!log)

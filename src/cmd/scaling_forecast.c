@@ -134,7 +134,7 @@ static int run(Work *w, const ForecastWords *words, Log *log, Err *err)
         rc = read_number(&number, "num-steps", words->batches, LEAST_BATCHES, 1, err);
     if (!rc && !w->cfg.data_path[0])
         rc = err_set(err, ERR_USAGE,
-                     "scaling --forecast needs --data-path DIR, the folder with metadata.csv and wavs/");
+                     "scaling --forecast needs --data-path DIR, the folder with recordings and their texts");
     if (!rc)
         rc = data_open(&w->source, &w->cfg, &(DataOptions){.quiet = 1}, log, err);
     if (!rc)

@@ -116,8 +116,9 @@ static int64_t count_parameters(const Checkpoint *c, int of_inside, int *rounded
     for (int i = 0; i < c->file.count; i++) {
         const TensorView *t = &c->file.tensors[i];
         const int inside = is_voice && strncmp(t->name, CHECKPOINT_VOCODER, prefix) == 0;
-        if (inside != of_inside || is_beside_weights(t->name + (inside ? prefix : 0)))
-            continue;
+        if (inside != of_inside || is_beside_weights(t->name + (inside ? prefix : 0)) ||
+            strncmp(t->name, "critic.", 7) == 0)
+            continue; /* critics are a part of the training */
         int64_t numbers = 1;
         for (int d = 0; d < t->dims; d++)
             numbers *= t->shape[d];

@@ -60,10 +60,10 @@ typedef struct Config {
     const char *data_path;                      /* dataset root */
     const char *cache_dir;                      /* "" = <data_path>/myxtts-cache */
     const char *metadata_train_file;            /* relative to data_path; default metadata.csv */
-    const char *metadata_eval_file;             /* "" = split by hash of the id */
+    const char *metadata_eval_file;             /* "" = split by text */
     const char *wavs_train_dir, *wavs_eval_dir; /* relative to data_path; "" = wavs, then the root itself */
     const char *metadata_delimiter;             /* auto, |, tab, comma */
-    double val_split;                           /* share of ids held out if there is no metadata_eval_file */
+    double val_split; /* share of texts held out if there is no metadata_eval_file */
     int64_t seed;
     int enable_multispeaker;        /* off: one speaker, whatever the columns say */
     const char *speaker_id_pattern; /* POSIX extended regex on the id, group 1 is the speaker; "" = none */

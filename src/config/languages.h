@@ -28,8 +28,7 @@ enum {
     SAME_CASE = 4,     /* case must match; otherwise ASCII letters match in either case */
     AFTER_NAME = 8,    /* applies only after a name or an ordinal, and not before a name: "Rodeo Dr." */
     IN_ADDRESS = 16,   /* applies only after a house number and a name: "123 Main St" */
-    AFTER_DAY = 32,    /* applies only after a number of one or two digits: "5 Dec" */
-    NEEDS_BLANK = 64   /* applies only before a blank or the end */
+    NEEDS_BLANK = 32   /* applies only before a blank or the end */
 };
 typedef struct Abbreviation {
     const char *written; /* with its full stop, if it has one; matches at the beginning of a word only */
@@ -43,6 +42,7 @@ enum {
     UNIT_APART = 2,      /* a blank must stand before it, unless the number has decimals: "5 s", not "5s" */
     UNIT_STOPPED = 4,    /* may have a full stop: "6 ft." */
     UNIT_NEEDS_STOP = 8, /* after a blank only with its full stop: "6 in." */
+    UNIT_YEAR = 16,      /* only behind a year */
 };
 typedef struct UnitName {
     const char *sign, *one, *many;
@@ -52,6 +52,11 @@ typedef struct UnitName {
 typedef struct MoneyNames { /* "dollar", "dollars", "cent", "cents" */
     const char *iso, *one, *many, *small_one, *small_many;
 } MoneyNames;
+
+/* Words of a number that ICU spells in another way; "^": only at the beginning. */
+typedef struct Respelling {
+    const char *from, *to;
+} Respelling;
 
 /* Which numbers of four digits are read as years: none, all, or those before the sign for "year". */
 typedef enum { YEARS_AS_NUMBERS, YEARS_ALWAYS, YEARS_BEFORE_SIGN } YearHabit;
@@ -81,8 +86,30 @@ typedef struct NumberRules {
     const char *to;          /* between two years, or NULL */
     const char *ordinals;    /* suffixes of ordinals, separated by spaces; feminine ones after a '|' */
     const char *and_word;    /* for '&' */
-    const MoneyNames *money; /* ends with iso NULL; NULL: use ICU's names */
+    const MoneyNames *money; /* ends with iso NULL; NULL: use ICU's names. small_one NULL: not said */
     const UnitName *units;   /* ends with sign NULL; or NULL */
+
+    /* Of languages other than English; NULL or 0: no such habit. */
+    const char *one_before_noun; /* "ein" Euro */
+    const char *cents_after;    /* between a currency and its cents ("con"); "": nothing; NULL: as decimals */
+    const char *date_link;      /* before month and year: "de" */
+    const char *first_day;      /* the first of a month: "premier" */
+    const char *minute_link;    /* before minutes: "و" */
+    const char *minute;         /* behind minutes */
+    const char *zero_minute;    /* before minutes below ten: "cero" */
+    const char *hour_sign;      /* 14h30 */
+    const char *clock_sign;     /* behind 14:30, not said: "h" */
+    unsigned char year_first;   /* 1402/5/12 */
+    unsigned char dotted_times; /* 14.30; 2: only before the word for hour */
+    unsigned char stopped_ordinal; /* "3. gün" */
+    unsigned char slash_decimal;   /* "3/5 درصد" is a decimal */
+    const char *ordinal_end;       /* joined to a cardinal, where ICU has no ordinals */
+    const char *const *own_months; /* [12] of years below own_years */
+    int own_years;
+    const char *const *hours; /* [12] of the clock; with "the quarter" and "the half" */
+    const char *quarter_and_half[2];
+    const char *halves_of_day[4];  /* "ص" صباحا, "م" مساء */
+    const Respelling *respellings; /* ends with from NULL */
 } NumberRules;
 
 typedef struct Language {
@@ -108,6 +135,7 @@ typedef struct Language {
      * full stop. Or NULL. */
     const char *openers;
     const Abbreviation *abbreviations; /* the first that matches is used; ends with written NULL; or NULL */
+    const Abbreviation *endings;       /* of words: "Hauptstr."; ends with written NULL; or NULL */
     NumberRules numbers;
 } Language;
 

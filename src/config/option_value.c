@@ -43,11 +43,30 @@ void option_quote(char *out, size_t cap, const char *s)
 
 typedef enum { NUMBER_OK, NUMBER_NONE, NUMBER_LEADING_ZERO, NUMBER_NOT_FINITE } NumberKind;
 
+/* Copies the number with Persian and Arabic digits, and their decimal mark, in ASCII: a value may come from a
+ * text in these languages. What is too long is cut; it is no number then. */
+static void to_ascii_digits(char *out, size_t cap, const char *s)
+{
+    size_t used = 0;
+    while (*s && used + 1 < cap) {
+        unsigned char a = (unsigned char)s[0], b = (unsigned char)s[1];
+        char c = a == 0xDB && b >= 0xB0 && b <= 0xB9   ? (char)('0' + b - 0xB0)
+                 : a == 0xD9 && b >= 0xA0 && b <= 0xA9 ? (char)('0' + b - 0xA0)
+                 : a == 0xD9 && b == 0xAB              ? '.'
+                                                       : 0;
+        out[used++] = c ? c : *s;
+        s += c ? 2 : 1;
+    }
+    out[used] = 0;
+}
+
 /* Decimal numbers only: sign, digits (with _ between them, as YAML 1.1 has it), fraction, exponent; blanks
  * around. */
-static NumberKind parse_number(const char *s, double *out)
+static NumberKind parse_number(const char *written, double *out)
 {
-    char digits[64];
+    char digits[64], plain[128];
+    const char *s = plain;
+    to_ascii_digits(plain, sizeof plain, written);
     size_t used = 0;
     int mantissa = 0, dot = 0, exponent = 0;
 

@@ -170,8 +170,8 @@ const Option option_table[] = {
     INT(M, predictor_dim, "256", 8, 4096, "Width of the predictor of duration, pitch and energy.",
          VOICE_ONLY),
     INT(M, critic_dim, "256", 0, 2048,
-         "Width of the critics: networks that learn, beside the voice, to tell its mels from recordings, and by which "
-         "it learns to sound like them. They are no part of the finished voice. 0: none.", VOICE_ONLY),
+         "Width of the critics: networks that learn, beside the voice, to tell its mels from recordings, and "
+         "by which it learns to sound like them. They are no part of the finished voice. 0: none.", VOICE_ONLY),
     ENUM(M, decoder_strategy, "non_autoregressive", strategies,
          "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
          "duration."),
@@ -208,14 +208,14 @@ const Option option_table[] = {
     PATH(D, metadata_train_file, "metadata.csv", 1,
          "Metadata file, relative to data_path."),
     PATH(D, metadata_eval_file, "", 0,
-         "Metadata file of the validation clips; \"\" holds out val_split of the ids."),
+         "Metadata file of the validation clips; \"\" holds out val_split of the texts."),
     PATH(D, wavs_train_dir, "", 0,
          "Folder of the recordings, relative to data_path; \"\" is wavs, or data_path itself."),
     PATH(D, wavs_eval_dir, "", 0,
          "Folder of the validation recordings; \"\" is the same as for training."),
     CHOICE(D, metadata_delimiter, "auto", delimiters, "What stands between the columns of the metadata."),
     FLOAT(D, val_split, "0.05", 0, 0.9,
-         "Share of the ids held out for validation when there is no metadata_eval_file."),
+         "Share of the texts held out for validation, with all takes, if there is no metadata_eval_file."),
     INT64(D, seed, "1234", 0, 9007199254740991.0,
          "Seed of the split, the order of the clips, the initial weights and dropout.", ALSO("training")),
     BOOL(D, enable_multispeaker, "true",
@@ -376,8 +376,8 @@ const Option option_table[] = {
     FLOAT(T, adversarial_loss_weight, "0.2", 0, 1000,
          "Weight of what the voice learns from the critics' scores."),
     FLOAT(T, feature_loss_weight, "1", 0, 1000,
-         "Weight of what the voice learns from the critics' layers: they should see in its mels what they see in "
-         "the recordings."),
+         "Weight of what the voice learns from the critics' layers: they should see in its mels what they "
+         "see in the recordings."),
     FLOAT(T, spectral_loss_weight, "1", 0.001, 1000,
          "Weight of the vocoder's loss between the spectra of its sound and of the recording.", LOSS),
     FLOAT(T, max_loss_spike_threshold, "10", 1, 1000000,

@@ -278,6 +278,9 @@ static int ogg_damage(const uint8_t *p, size_t size, char *why, size_t cap)
     /* Other bytes may follow the end of a stream. */
     if (ended)
         return 0;
+    /* Browsers record Opus page by page, and mark none as the last one when the recording ends. */
+    if (at == size && pages > 2 && memcmp(p + PAGE_HEAD + 1, "OpusHead", 8) == 0)
+        return 0;
     if (at < size)
         snprintf(why, cap, "damaged: no page begins at byte %zu", at);
     else

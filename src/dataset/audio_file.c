@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "dataset/audio_damage.h"
+#include "dataset/audio_libav.h"
 
 #define CHUNK_FRAMES 8192
 #define FORMAT_MPEG 0x230000 /* SF_FORMAT_MPEG; libsndfile before 1.1 does not name it */
@@ -299,6 +301,47 @@ static RejectReason count_frames(int64_t *frames, SNDFILE *f, const SF_INFO *inf
     return REJECT_NONE;
 }
 
+/* A format of audio_libav.h as a WAV file in memory. */
+static RejectReason through_libav(Buf *wav, const void *bytes, size_t size, const char *path,
+                                  double max_seconds, char *detail, size_t cap)
+{
+    return audio_libav_wav(wav, bytes, size, path, max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS, detail,
+                           cap);
+}
+
+/* Its header does not tell the length, so the whole of it is decoded. */
+static RejectReason probe_libav(AudioInfo *out, const char *path, double max_seconds, char *detail,
+                                size_t cap)
+{
+    FileMap file;
+    Buf wav = {0};
+    Err err = {0};
+    if (file_load(&file, path, &err))
+        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s", err.msg);
+    RejectReason r = through_libav(&wav, file.data, file.size, path, max_seconds, detail, cap);
+    if (!r) {
+        const uint8_t *head = (const uint8_t *)wav.data;
+        *out =
+            (AudioInfo){get_u32(head + 40) / get_u16(head + 32), (int)get_u32(head + 24), get_u16(head + 22)};
+    }
+    buf_free(&wav);
+    file_unmap(&file);
+    return r;
+}
+
+/* Whether the length that is known is one of those allowed. */
+static RejectReason judge_length(double seconds, double slack, const char *path, double min_seconds,
+                                 double max_seconds, char *detail, size_t cap)
+{
+    if (min_seconds > 0 && seconds + slack < min_seconds)
+        return reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, the least is %g s", path, seconds,
+                      min_seconds);
+    if (max_seconds > 0 && seconds - slack > max_seconds)
+        return reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds,
+                      max_seconds);
+    return REJECT_NONE;
+}
+
 /* Only the header: prepare looks at every file this way before it decodes any. */
 RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, double max_seconds,
                          char *detail, size_t cap)
@@ -318,6 +361,14 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
     Bytes bytes = {.fd = open(path, O_RDONLY | O_CLOEXEC), .size = (sf_count_t)st.st_size};
     if (bytes.fd < 0)
         return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: %s", path, strerror(errno));
+    uint8_t head[AUDIO_LIBAV_HEAD];
+    if (audio_libav_format(head, bytes_at(&bytes, head, sizeof head, 0))) {
+        close(bytes.fd);
+        RejectReason why = probe_libav(out, path, max_seconds, detail, cap);
+        return why ? why
+                   : judge_length((double)out->frames / out->rate, 0, path, min_seconds, max_seconds, detail,
+                                  cap);
+    }
     SNDFILE *f;
     SF_INFO info;
     RejectReason r = open_bytes(&f, &info, &bytes, path, max_seconds, detail, cap);
@@ -333,12 +384,7 @@ RejectReason audio_probe(AudioInfo *out, const char *path, double min_seconds, d
         double seconds = (double)frames / info.samplerate;
         /* An estimated length may be off by a little; audio_decode counts for certain. */
         double slack = is_length_estimated(info.format, &bytes) && !bytes.length_unknown ? 1.0 : 0.0;
-        if (min_seconds > 0 && seconds + slack < min_seconds)
-            r = reject(REJECT_AUDIO_TOO_SHORT, detail, cap, "%s: %.3f s, the least is %g s", path, seconds,
-                       min_seconds);
-        else if (max_seconds > 0 && seconds - slack > max_seconds)
-            r = reject(REJECT_AUDIO_TOO_LONG, detail, cap, "%s: %.2f s, the limit is %g s", path, seconds,
-                       max_seconds);
+        r = judge_length(seconds, slack, path, min_seconds, max_seconds, detail, cap);
         sf_close(f);
     }
     close(bytes.fd);
@@ -361,16 +407,37 @@ static int grow(float **p, int64_t *cap, int64_t need)
     return rc;
 }
 
-/* The mean of all channels. */
-static void mix(float *out, const float *in, int64_t frames, int channels)
+/* The mean of all channels; squares [channels + 1] are added up, those of the mean last. */
+static void mix(float *out, double *squares, const float *in, int64_t frames, int channels)
 {
     const float share = 1.0f / (float)channels;
+    float sums[AUDIO_MAX_CHANNELS + 1] = {0}; /* of a piece; exact enough */
     for (int64_t i = 0; i < frames; i++) {
         float sum = 0.0f;
-        for (int c = 0; c < channels; c++)
-            sum += in[i * channels + c];
+        for (int c = 0; c < channels; c++) {
+            const float x = in[i * channels + c];
+            sum += x;
+            sums[c] += x * x;
+        }
         out[i] = sum * share;
+        sums[channels] += out[i] * out[i];
     }
+    for (int c = 0; c <= channels; c++)
+        squares[c] += (double)sums[c];
+}
+
+/* How loud the channels are beside each other. */
+static void judge_channels(AudioBuffer *out, const double *squares, int64_t n, int channels)
+{
+    double loudest = squares[0], softest = squares[0];
+    for (int c = 1; c < channels; c++) {
+        loudest = fmax(loudest, squares[c]);
+        softest = fmin(softest, squares[c]);
+    }
+    out->channels = channels;
+    out->loudest_channel = loudest / (double)n;
+    out->softest_channel = softest / (double)n;
+    out->mixed = squares[channels] / (double)n;
 }
 
 /* Index of the first sample that is NaN, infinite or absurd, or -1. */
@@ -411,6 +478,14 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     out->rate = 0;
     if (cap)
         detail[0] = 0;
+    if (audio_libav_format(bytes, size)) {
+        Buf wav = {0};
+        RejectReason why = through_libav(&wav, bytes, size, path, max_seconds, detail, cap);
+        if (!why)
+            why = audio_decode(out, wav.data, wav.size, path, max_seconds, detail, cap);
+        buf_free(&wav);
+        return why;
+    }
     Bytes source = {.data = bytes, .fd = -1, .size = (sf_count_t)size};
     source.front_size = mpeg_announcement(source.front, &source.skip, bytes, size);
     source.size += (sf_count_t)source.front_size - (sf_count_t)source.skip;
@@ -423,6 +498,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     const int64_t limit = (int64_t)((max_seconds > 0 ? max_seconds : AUDIO_MAX_SECONDS) * info.samplerate);
     const int is_flac = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
     int64_t n = 0;
+    double squares[AUDIO_MAX_CHANNELS + 1] = {0};
     /* In pieces, because the length may be a lie; the limit on it is watched while decoding. */
     while (!r) {
         if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
@@ -436,7 +512,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
         if (got <= 0)
             break;
         if (info.channels > 1)
-            mix(out->samples + n, out->scratch, got, info.channels);
+            mix(out->samples + n, squares, out->scratch, got, info.channels);
         int64_t bad = find_bad(out->samples + n, got);
         /* libsndfile tells with the piece it is in; silence stands for the frame. A short piece is the last
          * one, and what is wrong with it is said below. */
@@ -465,6 +541,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
                    error ? sf_error_number(error) : "");
     if (r)
         return r;
+    judge_channels(out, squares, n, info.channels);
     out->frames = n;
     out->rate = info.samplerate;
     return REJECT_NONE;

@@ -1,6 +1,6 @@
 /* audio_file.h - audio files -> samples. libsndfile reads WAV, FLAC, OGG, MP3 (and AIFF, AU, CAF, W64, RF64,
- * NIST), at rates up to 768 kHz and with up to 64 channels. Formats without a header are never guessed.
- * Threads: any, each with its own buffers. */
+ * NIST), libav what audio_libav.h lists, at rates up to 768 kHz and with up to 64 channels. Formats without a
+ * header are never guessed. Threads: any, each with its own buffers. */
 #ifndef MYXTTS_AUDIO_FILE_H
 #define MYXTTS_AUDIO_FILE_H
 
@@ -35,6 +35,8 @@ typedef struct AudioBuffer {
     float *scratch; /* interleaved input, private */
     int64_t scratch_cap;
     int rate; /* of the file */
+    int channels;
+    double loudest_channel, softest_channel, mixed; /* mean squares, of several channels and of their mean */
 } AudioBuffer;
 void audio_buffer_free(AudioBuffer *a);
 

@@ -1,17 +1,16 @@
-/* dataset.c - see dataset.h: opens the metadata of a dataset, gives each utterance its speaker and its side
+/* dataset.c - see dataset.h: opens a dataset, gives each utterance its speaker and its side
  * of the split. */
 #include "dataset/dataset.h"
 
-#include <errno.h>
+#include <ctype.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/rng.h"
 #include "base/utf8.h"
-#include "dataset/metadata.h"
+#include "dataset/audio_endings.h"
+#include "dataset/layouts.h"
 #include "dataset/whats_there.h"
 
 static const struct {
@@ -25,32 +24,7 @@ static const struct {
 const char *reject_code(RejectReason r) { return r < REJECT_COUNT ? reasons[r].code : "unknown"; }
 const char *reject_text(RejectReason r) { return r < REJECT_COUNT ? reasons[r].text : "unknown reason"; }
 
-/* Follows links. */
-static int is_folder(const char *path)
-{
-    struct stat st;
-    return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
 static const char *or_empty(const char *s) { return s ? s : ""; }
-
-/* "dir/name", or name itself when it is absolute, without slashes at the end, in the dataset's block; NULL on
- * no memory. */
-static char *path_in(Dataset *d, const char *dir, const char *name)
-{
-    size_t a = name[0] == '/' ? 0 : strlen(dir), b = strlen(name);
-    char *out = block_alloc(&d->block, a + b + 2, 1);
-    if (!out)
-        return NULL;
-    memcpy(out, dir, a);
-    if (a && out[a - 1] != '/')
-        out[a++] = '/';
-    memcpy(out + a, name, b);
-    /* Paths are compared and shown without a slash at the end. */
-    for (size_t n = a + b; n > 1 && out[n - 1] == '/'; n--)
-        out[n - 1] = 0;
-    return out;
-}
 
 /* ---- rejections ---- */
 
@@ -67,6 +41,13 @@ int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason rea
     return 0;
 }
 
+const char *dataset_place(const Dataset *d, int file, uint32_t line, uint32_t *line_of_file)
+{
+    int own = !file && line > 0 && line <= d->source_count;
+    *line_of_file = own ? 1 : line;
+    return own ? d->sources[line - 1] : or_empty(d->metadata_path[file]);
+}
+
 /* One value of a line of tab-separated values: what would break the line becomes a space. */
 static void add_value(Buf *out, const char *p, size_t n, char end)
 {
@@ -75,9 +56,13 @@ static void add_value(Buf *out, const char *p, size_t n, char end)
     buf_add(out, &end, 1);
     if (out->failed)
         return;
-    for (char *c = out->data + at; n--; c++)
+    int ascii = utf8_valid(p, n) < n; /* the name of a file may be any bytes */
+    for (char *c = out->data + at; n--; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7F)
             *c = ' ';
+        else if (ascii && (unsigned char)*c > 0x7F)
+            *c = '?';
+    }
 }
 
 static int compare_rejections(const void *a, const void *b)
@@ -103,11 +88,12 @@ int dataset_write_rejected(const Dataset *d, const char *path, Err *err)
     for (size_t i = 0; i < d->rejected_count; i++) {
         const Rejection *r = &d->rejected[i];
         /* Relative to the dataset, so that the list stays true when the folder moves. */
-        const char *file = or_empty(d->metadata_path[r->file]);
+        uint32_t at;
+        const char *file = dataset_place(d, r->file, r->line, &at);
         if (root && !strncmp(file, d->root, root) && file[root] == '/')
             file += root + 1;
         char line[16];
-        int n = snprintf(line, sizeof line, "%u", r->line);
+        int n = snprintf(line, sizeof line, "%u", at);
         add_value(&out, file, strlen(file), '\t');
         add_value(&out, line, (size_t)n, '\t');
         add_value(&out, r->id.p, r->id.n, '\t');
@@ -212,136 +198,22 @@ static int set_speakers(Dataset *d, const Config *cfg, Err *err)
     return 0;
 }
 
-Split dataset_split(Str id, int64_t seed, double val_share)
-{
-    uint64_t h = rng_mix(hash64(id.p, id.n), (uint64_t)seed);
-    return (double)(h >> 11) * 0x1p-53 < val_share ? SPLIT_VAL : SPLIT_TRAIN;
-}
-
-/* A metadata file of its own for validation decides; without one, the hash of the id. */
+/* A metadata file of its own for validation decides; without one, the texts. */
 static void set_splits(Dataset *d, const Config *cfg)
 {
-    for (size_t i = 0; i < d->count; i++) {
-        Utterance *u = &d->utterances[i];
-        u->split = d->metadata_path[1] ? (u->file ? SPLIT_VAL : SPLIT_TRAIN)
-                                       : dataset_split(u->id, cfg->seed, cfg->val_split);
-    }
+    if (!d->metadata_path[1])
+        dataset_split_all(d, cfg->seed, cfg->val_split);
+    for (size_t i = 0; d->metadata_path[1] && i < d->count; i++)
+        d->utterances[i].split = d->utterances[i].file ? SPLIT_VAL : SPLIT_TRAIN;
 }
 
 /* ---- opening ---- */
 
-static int read_delimiter(char *out, const char *s, Err *err)
-{
-    if (!s || !s[0] || !strcmp(s, "auto"))
-        *out = 0;
-    else if (!strcmp(s, "|"))
-        *out = '|';
-    else if (!strcmp(s, "tab") || !strcmp(s, "\t") || !strcmp(s, "\\t"))
-        *out = '\t';
-    else if (!strcmp(s, "comma") || !strcmp(s, ","))
-        *out = ',';
-    else
-        return err_set(err, ERR_CONFIG, "metadata_delimiter is '%s'; it can be auto, |, tab or comma", s);
-    return 0;
-}
-
-/* The rule is in dataset.h. */
-static char *find_audio_dir(Dataset *d, const Config *cfg, int file)
-{
-    const char *set = or_empty(file ? cfg->wavs_eval_dir : cfg->wavs_train_dir);
-    if (set[0])
-        return path_in(d, d->root, set);
-    const char *metadata = d->metadata_path[file], *slash = strrchr(metadata, '/');
-    char *beside = slash ? block_strndup(&d->block, metadata, (size_t)(slash - metadata))
-                         : block_strndup(&d->block, ".", 1);
-    char *wavs = beside ? path_in(d, beside, "wavs") : NULL;
-    if (!wavs)
-        return NULL;
-    if ((!file || strcmp(beside, d->root)) && is_folder(wavs))
-        return wavs;
-    if (file)
-        return d->audio_dir[0];
-    wavs = path_in(d, d->root, "wavs");
-    return !wavs || is_folder(wavs) ? wavs : path_in(d, d->root, "");
-}
-
-/* What an id may repeat of the audio folder's name: the setting as written, or `wavs`; unless a folder of
- * that name stands inside the audio folder, where the id then means that one. */
-static int find_prefixes(Dataset *d, MetadataOptions *opt, const Config *cfg, int file)
-{
-    const char *set = or_empty(file ? cfg->wavs_eval_dir : cfg->wavs_train_dir);
-    const char *names[2] = {set, "wavs"};
-    for (int i = 0; i < 2; i++) {
-        size_t n = strlen(names[i]);
-        while (n && names[i][n - 1] == '/')
-            n--;
-        if (!n)
-            continue;
-        char *prefix = block_alloc(&d->block, n + 2, 1);
-        if (!prefix)
-            return ERR_NOMEM;
-        memcpy(prefix, names[i], n);
-        char *inside = path_in(d, d->audio_dir[file], prefix);
-        if (!inside)
-            return ERR_NOMEM;
-        prefix[n] = '/';
-        opt->prefix[i] = is_folder(inside) ? NULL : prefix;
-    }
-    return 0;
-}
-
-#define MAX_METADATA ((size_t)4 << 30) /* bytes; slices count in 32 bits */
-
-/* Path, bytes, audio folder, lines of one of the two metadata files. */
-static int open_file(Dataset *d, Map *ids, const Config *cfg, int file, const char *name, Err *err)
-{
-    MetadataOptions opt = {0};
-    MetadataForm form;
-    struct stat st;
-    const char *option = file ? "--metadata-eval-file" : "--metadata-train-file";
-    int rc = read_delimiter(&opt.delimiter, cfg->metadata_delimiter, err);
-    if (rc)
-        return rc;
-    if (!(d->metadata_path[file] = path_in(d, d->root, name)))
-        return err_set(err, ERR_NOMEM, "no memory for the path of %s", name);
-    const char *path = d->metadata_path[file];
-    /* Not there: the message says what is there instead. */
-    if (stat(path, &st)) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            return err_set_errno(err, ERR_IO, "cannot open %s", path);
-        return whats_there_instead(d->root, name, option, err);
-    }
-    if (!S_ISREG(st.st_mode)) { /* said before opening, which would wait for a writer at the end of a pipe */
-        err_set(err, ERR_MISSING, "%s is %s, not a file", path,
-                S_ISDIR(st.st_mode) ? "a folder" : "a pipe or a device");
-        return err_hint(err, "name a text file with %s", option);
-    }
-    /* Read, not mapped: someone may save the file in an editor while we run, and a mapping of a file cut
-     * short is a crash. */
-    if ((rc = file_read(&d->metadata[file], path, MAX_METADATA, err)))
-        return rc;
-    const uint8_t *bytes = (const uint8_t *)d->metadata[file].data;
-    if (!(d->audio_dir[file] = find_audio_dir(d, cfg, file)) || find_prefixes(d, &opt, cfg, file))
-        return err_set(err, ERR_NOMEM, "no memory to open %s", path);
-    if ((rc = metadata_parse(d, ids, &form, bytes, d->metadata[file].size, file, &opt, err))) {
-        err_prefix(err, "%s", path);
-        return rc;
-    }
-    d->speaker_guessed |= form.speaker_guessed;
-    if (!file) {
-        d->has_header = form.has_header;
-        d->columns = form.columns;
-        d->delimiter = form.delimiter;
-    }
-    return 0;
-}
-
-/* The root, then one or two metadata files with a common set of ids, then speakers and split. */
+/* The root, then what its layout says, then speakers and split. */
 int dataset_open(Dataset *d, const Config *cfg, Err *err)
 {
     Map ids = {0};
     *d = (Dataset){0};
-    const char *train = or_empty(cfg->metadata_train_file), *eval = or_empty(cfg->metadata_eval_file);
     const char *root = or_empty(cfg->data_path);
     size_t n = strlen(root);
     while (n > 1 && root[n - 1] == '/')
@@ -351,13 +223,8 @@ int dataset_open(Dataset *d, const Config *cfg, Err *err)
         err_set(err, ERR_NOMEM, "no memory to open the dataset");
         goto fail;
     }
-    if (!is_folder(d->root)) {
-        rc = whats_there_no_root(d->root, err);
-        goto fail;
-    }
-    if ((rc = open_file(d, &ids, cfg, 0, train[0] ? train : "metadata.csv", err)))
-        goto fail;
-    if (eval[0] && (rc = open_file(d, &ids, cfg, 1, eval, err)))
+    rc = layout_is_folder(d->root) ? layouts_read(d, &ids, cfg, err) : whats_there_no_root(d->root, err);
+    if (rc)
         goto fail;
     if ((rc = set_speakers(d, cfg, err)))
         goto fail;
@@ -374,6 +241,7 @@ void dataset_close(Dataset *d)
 {
     free(d->utterances);
     free(d->rejected);
+    free(d->sources);
     for (int i = 0; i < 2; i++)
         buf_free(&d->metadata[i]);
     block_free(&d->block);
@@ -382,32 +250,19 @@ void dataset_close(Dataset *d)
 
 /* ---- audio files of ids ---- */
 
-static const char *const extensions[] = {".wav", ".flac", ".mp3", ".ogg", ".opus",
-                                         ".WAV", ".FLAC", ".MP3", ".OGG", ".OPUS"};
-#define EXTENSIONS (sizeof extensions / sizeof *extensions)
-
-/* 1 when the id ends in one of them, in any case. */
-static int names_extension(Str id)
-{
-    for (size_t i = 0; i < EXTENSIONS; i++) {
-        size_t n = strlen(extensions[i]);
-        if (id.n > n && !strncasecmp(id.p + id.n - n, extensions[i], n))
-            return 1;
-    }
-    return 0;
-}
-
-/* 1 when out = dir/id+extension is there; windows: backslashes of the id are read as slashes. */
-static int try_path(char *out, size_t cap, const char *dir, Str id, const char *extension, int windows)
+/* 1 when out = dir/id+extension is there (upper: the extension in capitals); backslashes are slashes where
+ * windows is 1. */
+static int try_path(char *out, size_t cap, const char *dir, Str id, const char *extension, int upper,
+                    int windows)
 {
     struct stat st;
-    int n = snprintf(out, cap, "%s/%.*s%s", dir, (int)id.n, id.p, extension);
+    int n = snprintf(out, cap, "%s%s%.*s%s", dir, dir[0] ? "/" : "", (int)id.n, id.p, extension);
     if (n < 0 || (size_t)n >= cap)
         return 0;
-    if (windows)
-        for (char *p = out + strlen(dir); *p; p++)
-            if (*p == '\\')
-                *p = '/';
+    for (char *p = out + strlen(dir); windows && *p; p++)
+        *p = *p == '\\' ? '/' : *p;
+    for (char *p = out + n - strlen(extension); upper && *p; p++)
+        *p = (char)toupper((unsigned char)*p);
     return !stat(out, &st) && S_ISREG(st.st_mode);
 }
 
@@ -416,28 +271,64 @@ static int try_path(char *out, size_t cap, const char *dir, Str id, const char *
 /* So much of an id as a message shows: whole characters. */
 static int shown_bytes(Str id) { return (int)utf8_cut(id.p, id.n, SHOWN_BYTES); }
 
+/* As written first, then with each extension; backslashes are tried as slashes last. */
+static int find_by_id(const char *dir, Str id, char *out, size_t cap)
+{
+    int given = audio_ending(id.p, id.n, NULL) > 0;
+    int ways = id.n && memchr(id.p, '\\', id.n) ? 2 : 1;
+    for (int windows = 0; windows < ways; windows++) {
+        if (given && try_path(out, cap, dir, id, "", 0, windows))
+            return 1;
+        for (int upper = 0; upper < 2; upper++)
+            for (int i = 0; audio_ending_at(i); i++)
+                if (try_path(out, cap, dir, id, audio_ending_at(i), upper, windows))
+                    return 1;
+        if (!given && try_path(out, cap, dir, id, "", 0, windows))
+            return 1;
+    }
+    return 0;
+}
+
+/* A path that a list names, perhaps on another machine or from another folder: as it is, then with one folder
+ * after the other left off at its front. */
+static int find_by_path(const char *dir, Str path, char *out, size_t cap)
+{
+    int ways = memchr(path.p, '\\', path.n) ? 2 : 1;
+    for (int windows = 0; windows < ways; windows++) {
+        if (path.p[0] != '/' && try_path(out, cap, dir, path, "", 0, windows))
+            return 1;
+        if (try_path(out, cap, "", path, "", 0, windows))
+            return 1;
+        for (uint32_t i = 0; i + 1 < path.n; i++)
+            if ((path.p[i] == '/' || path.p[i] == '\\') &&
+                try_path(out, cap, dir, (Str){path.p + i + 1, path.n - i - 1}, "", 0, windows))
+                return 1;
+    }
+    return 0;
+}
+
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err)
 {
+    static const char *const below[] = {"wav", "clips", "audio"}; /* where people keep them besides wavs */
     const char *dir = d->audio_dir[u->file];
-    /* As written first, then with each extension; backslashes are tried as slashes last. */
-    int given = names_extension(u->id);
-    int ways = u->id.n && memchr(u->id.p, '\\', u->id.n) ? 2 : 1;
-    for (int windows = 0; windows < ways; windows++) {
-        if (given && try_path(out, cap, dir, u->id, "", windows))
-            return 0;
-        for (size_t i = 0; i < EXTENSIONS; i++)
-            if (try_path(out, cap, dir, u->id, extensions[i], windows))
-                return 0;
-        if (!given && try_path(out, cap, dir, u->id, "", windows))
+    if (u->audio.n ? find_by_path(dir, u->audio, out, cap) : find_by_id(dir, u->id, out, cap))
+        return 0;
+    char folder[4096];
+    for (size_t i = 0; i < sizeof below / sizeof *below && !u->audio.n; i++) {
+        int n = snprintf(folder, sizeof folder, "%s/%s", dir, below[i]);
+        if (n < (int)sizeof folder && layout_is_folder(folder) && find_by_id(folder, u->id, out, cap))
             return 0;
     }
     if (cap)
         out[0] = 0;
-    if (!is_folder(dir)) {
+    if (!layout_is_folder(dir)) {
         err_set(err, ERR_MISSING, "the audio folder %s does not exist", dir);
         return err_hint(err, "name the folder with %s", u->file ? "--wavs-eval-dir" : "--wavs-train-dir");
     }
-    if (given)
+    if (u->audio.n)
+        return err_set(err, ERR_MISSING, "no file %.*s, neither in %s nor here", shown_bytes(u->audio),
+                       u->audio.p, dir);
+    if (audio_ending(u->id.p, u->id.n, NULL))
         return err_set(err, ERR_MISSING, "no file %s/%.*s", dir, shown_bytes(u->id), u->id.p);
     return err_set(err, ERR_MISSING, "no file %s/%.*s with .wav, .flac, .mp3, .ogg or .opus", dir,
                    shown_bytes(u->id), u->id.p);

@@ -1,8 +1,9 @@
-/* dataset.h - what is on disk: metadata lines -> utterances.
- * dataset_open reads the metadata (ids and texts are slices of it) and puts each line into `utterances` or
- * `rejected`; it does not touch audio. audio_probe (audio_file.h) is the pre-flight check of one audio file.
+/* dataset.h - what is on disk: a folder in one of the layouts of layouts.h -> utterances.
+ * dataset_open reads the texts and puts each line into `utterances` or `rejected`; it does not touch audio.
+ * audio_probe (audio_file.h) is the pre-flight check of one audio file.
  *
- * Columns may be separated by '|', tabs or commas. Accepted forms:
+ * metadata.csv, or what metadata_train_file names: columns may be separated by '|', tabs or commas. Accepted
+ * forms:
  *   - id|text
  *   - id|raw|normalised; an empty normalised text falls back to the raw one
  *   - id|raw|normalised|speaker
@@ -35,10 +36,13 @@ typedef enum { SPLIT_TRAIN, SPLIT_VAL } Split;
 typedef struct Utterance {
     /* Unique; a relative path without `..`. A leading "./" or name of the audio folder has been removed. */
     Str id;
-    Str text;      /* valid UTF-8 without NUL, not empty; from the normalised column if there is one */
-    Str speaker;   /* "" if the dataset has one speaker */
-    Str language;  /* from a language column, or "" */
-    uint32_t line; /* 1-based line of the metadata file */
+    Str text;     /* valid UTF-8 without NUL, not empty; from the normalised column if there is one */
+    Str speaker;  /* "" if the dataset has one speaker */
+    Str language; /* from a language column, or "" */
+    /* Path of the recording, absolute or in the audio folder, where its layout says it; "": looked for by id.
+     */
+    Str audio;
+    uint32_t line; /* 1-based line of the metadata file, or number of the source (see dataset_place) */
     uint8_t split; /* Split */
     uint8_t file;  /* 0: metadata_train_file, 1: metadata_eval_file */
 } Utterance;
@@ -64,7 +68,9 @@ typedef struct Utterance {
     X(REJECT_PHONEMES_FAILED, "phonemizer_failed", \
       "the phonemiser died or ran over its time limit on this text") \
     X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length characters") \
-    X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames")
+    X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames") \
+    X(REJECT_TEXT_MISSING, "text_missing", "there is no text for the recording") \
+    X(REJECT_MALFORMED, "malformed_line", "the line is not in the form that its layout asks for")
 
 typedef enum {
     REJECT_NONE,
@@ -89,20 +95,25 @@ typedef struct Dataset {
     size_t count, cap;
     Rejection *rejected; /* [rejected_count] in the order found */
     size_t rejected_count, rejected_cap;
-    size_t lines;            /* number of lines that are neither blank nor the header */
+    size_t lines; /* number of lines that are neither blank nor the header; of texts in files of their own */
     int has_header, columns; /* of the train file */
     char delimiter;          /* of the train file */
     int speaker_guessed;     /* 1: in one of the files the third of three columns was taken for the speaker */
     const char *root;        /* data_path */
-    const char *metadata_path[2]; /* [1] is NULL if the split is by hash */
+    const char *layout;      /* its name, for --json: "pairs" */
+    const char *found;       /* what was found, in a few words: "pairs: 1620 texts beside their recordings" */
+    const char *metadata_path[2]; /* [1] is NULL if the split is by text */
     Buf metadata[2];              /* contents of the files */
-    char *audio_dir[2];           /* folders in which ids are looked up, absolute or relative */
+    const char **sources; /* [source_count] where every text has a file of its own: their paths; else NULL */
+    size_t source_count, source_cap;
+    char *audio_dir[2]; /* folders in which ids are looked up, absolute or relative */
     Block block;
 } Dataset;
 
-/* d is overwritten and must not be open. Writes nothing to disk. A file without a usable line is not an
- * error. Errors: ERR_MISSING (the hint lists what is there), ERR_IO, ERR_FORMAT (UTF-16), ERR_CONFIG
- * (speaker_id_pattern, metadata_delimiter), ERR_NOMEM; the dataset is then closed.
+/* d is overwritten and must not be open. Writes nothing to disk. metadata.csv wins over every other layout;
+ * with metadata_eval_file, or another metadata_train_file, only those files count. A file without a usable
+ * line is not an error. Errors: ERR_MISSING (the hint lists what is there), ERR_IO, ERR_FORMAT (UTF-16),
+ * ERR_CONFIG (speaker_id_pattern, metadata_delimiter), ERR_NOMEM; the dataset is then closed.
  *
  * Audio folder of the train file: wavs_train_dir; if that is "", `wavs` next to the metadata file, else
  * `wavs` in data_path, else data_path itself. Of the eval file: wavs_eval_dir; if that is "", `wavs` next to
@@ -112,12 +123,21 @@ void dataset_close(Dataset *d);
 /* Adds a rejection found later (audio, phonemes). detail is copied, id is not. 0 or ERR_NOMEM. */
 int dataset_reject(Dataset *d, Str id, uint32_t line, int file, RejectReason reason, const char *detail);
 void dataset_sort_rejected(Dataset *d); /* by file, then line */
+/* The file that an utterance or a rejection comes from, and its line there; never NULL. */
+const char *dataset_place(const Dataset *d, int file, uint32_t line, uint32_t *line_of_file);
 /* Writes the path of the utterance's audio file to out. An id that ends with a known extension is tried
- * first; then the id with .wav .flac .mp3 .ogg .opus, the same in upper case, and the bare id. Links are
- * followed. 0, or ERR_MISSING with the places tried. Threads: any. */
+ * first; then the id with each of the endings of audio_endings.h, the same in upper case, and the bare id; at
+ * last in the folders wav, clips and audio of the audio folder. A path that the layout names is tried as it
+ * is, in the audio folder and here, then with folders left off at its front, as the dataset may have moved.
+ * Links are followed. 0, or ERR_MISSING with the places tried. Threads: any. */
 int dataset_audio_path(const Dataset *d, const Utterance *u, char *out, size_t cap, Err *err);
-/* Depends on the bytes of the id, the seed and the share only. */
-Split dataset_split(Str id, int64_t seed, double val_share);
+/* Of the words of a text: case, punctuation and white space do not count. The hash of all takes of one
+ * sentence is the same. */
+uint64_t dataset_text_hash(Str text);
+/* The side of a text. Depends on its words, the seed and the share only. */
+Split dataset_split(Str text, int64_t seed, double val_share);
+/* Sets the side of every utterance. If all were held out, those of one text are not. */
+void dataset_split_all(Dataset *d, int64_t seed, double val_share);
 /* Writes rejected.tsv atomically: a header, then file, line, id, reason code and detail of each rejection.
  * Tabs and newlines in values become spaces. */
 int dataset_write_rejected(const Dataset *d, const char *path, Err *err);

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "dataset/audio_endings.h"
+#include "dataset/lines.h"
 #include "dataset/records.h"
 
 #define SAMPLE_LINES 1000 /* that the delimiter and the number of columns are decided from */
@@ -29,17 +30,6 @@ static int looks_utf16(const uint8_t *b, size_t n)
 
 /* ---- the form of the file ---- */
 
-typedef enum {
-    ROLE_NONE,
-    ROLE_FILE,
-    ROLE_ID,
-    ROLE_TEXT,
-    ROLE_NORMALISED,
-    ROLE_SPEAKER,
-    ROLE_LANGUAGE,
-    ROLE_COUNT
-} Role;
-
 /* Names a header may use, in lower case with `_` for blanks and dashes; each with a blank on both sides. */
 static const char *const role_names[ROLE_COUNT] = {
     [ROLE_NONE] = "",
@@ -55,8 +45,7 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_LANGUAGE] = " language lang language_id language_code locale ",
 };
 
-/* What a column with this name holds. */
-static Role column_role(Str s)
+Role metadata_role(Str s)
 {
     char name[34] = " ";
     if (!s.n || s.n > sizeof name - 3)
@@ -83,7 +72,7 @@ static int read_header(MetadataForm *f, const Record *rec)
     int at[ROLE_COUNT];
     memset(at, -1, sizeof at);
     for (int i = 0; i < rec->columns; i++) {
-        Role role = column_role(rec->fields[i]);
+        Role role = metadata_role(rec->fields[i]);
         if (at[role] < 0)
             at[role] = i;
     }
@@ -200,64 +189,12 @@ static void find_form(MetadataForm *f, const uint8_t *bytes, size_t size, char f
         f->speaker = 3;
 }
 
-/* ---- ids ---- */
-
-/* The utterance that has the id already, or NULL. */
-static const Utterance *find_id(const Map *ids, const Dataset *d, Str id)
-{
-    uint32_t i;
-    for (MapWalk w = map_walk(ids, hash64(id.p, id.n)); map_next(&w, &i);)
-        if (str_equal(d->utterances[i].id, id))
-            return &d->utterances[i];
-    return NULL;
-}
-
-/* Leaves off what means "here": "./" and the name of the audio folder. */
-static Str strip_prefixes(Str id, const MetadataOptions *opt)
-{
-    while (id.n > 2 && id.p[0] == '.' && id.p[1] == '/')
-        id = (Str){id.p + 2, id.n - 2};
-    for (int i = 0; i < 2; i++) {
-        size_t n = opt->prefix[i] ? strlen(opt->prefix[i]) : 0;
-        if (n && id.n > n && !memcmp(id.p, opt->prefix[i], n))
-            return (Str){id.p + n, id.n - (uint32_t)n};
-    }
-    return id;
-}
-
-/* NULL when the id is a relative path that stays where it is looked up; else what is wrong with it. A
- * backslash counts as a separator, so that no system reads the id as more than this check did. */
-static const char *id_fault(Str id)
-{
-    for (uint32_t i = 0; i < id.n; i++) {
-        if (!id.p[i])
-            return "a NUL byte in the id";
-        if ((uint8_t)id.p[i] < 0x20 || id.p[i] == 0x7F)
-            return "a control character in the id";
-    }
-    char c = id.p[0];
-    if (c == '/' || c == '\\')
-        return "an absolute path";
-    if (id.n > 1 && id.p[1] == ':' && ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
-        return "a drive letter";
-    for (uint32_t i = 0, begin = 0; i <= id.n; i++) {
-        if (i < id.n && id.p[i] != '/' && id.p[i] != '\\')
-            continue;
-        if (i - begin == 2 && id.p[begin] == '.' && id.p[begin + 1] == '.')
-            return "`..` leads out of the folder";
-        begin = i + 1;
-    }
-    return NULL;
-}
-
 /* ---- lines ---- */
 
 typedef struct Parser {
-    Dataset *d;
-    Map *ids;
+    Lines lines;
     const MetadataForm *form;
     const MetadataOptions *opt;
-    int file;
 } Parser;
 
 /* The field's value: the slice itself, or a copy with each "" made one quote. p is NULL on no memory. */
@@ -268,7 +205,7 @@ static Str field_value(Parser *ps, const Record *rec, int column)
     Str s = rec->fields[column];
     if (!(rec->escaped >> column & 1))
         return s;
-    char *out = block_alloc(&ps->d->block, s.n, 1);
+    char *out = block_alloc(&ps->lines.d->block, s.n, 1);
     if (!out)
         return (Str){NULL, 0};
     uint32_t n = 0;
@@ -280,12 +217,9 @@ static Str field_value(Parser *ps, const Record *rec, int column)
     return (Str){out, n};
 }
 
-/* An id that is not UTF-8 is not shown: it would spoil rejected.tsv. */
 static int reject(Parser *ps, const Record *rec, Str id, RejectReason reason, const char *detail)
 {
-    if (utf8_valid(id.p, id.n) < id.n)
-        id = (Str){"", 0};
-    return dataset_reject(ps->d, id, rec->line, ps->file, reason, detail);
+    return lines_reject(&ps->lines, id, rec->line, reason, detail);
 }
 
 /* Says what is wrong with the line as a whole. */
@@ -304,49 +238,23 @@ static int reject_columns(Parser *ps, const Record *rec, Str id)
     return reject(ps, rec, id, REJECT_COLUMNS, detail);
 }
 
-/* The first one counts; the message says where it is. */
-static int reject_duplicate(Parser *ps, const Record *rec, Str id, const Utterance *first)
-{
-    char detail[320]; /* a file name has at most 255 bytes */
-    const char *path = ps->d->metadata_path[first->file], *slash = path ? strrchr(path, '/') : NULL;
-    if (first->file == ps->file)
-        snprintf(detail, sizeof detail, "first on line %u", first->line);
-    else
-        snprintf(detail, sizeof detail, "first on line %u of %.255s", first->line,
-                 slash  ? slash + 1
-                 : path ? path
-                        : "the other file");
-    return reject(ps, rec, id, REJECT_DUPLICATE_ID, detail);
-}
-
 /* The normalised text where there is one, else the raw text. */
-static int add_utterance(Parser *ps, const Record *rec, Str id)
+static int add_line(Parser *ps, const Record *rec, Str id)
 {
-    Dataset *d = ps->d;
     const MetadataForm *f = ps->form;
-    Str text = field_value(ps, rec, f->normalised);
-    if (!text.n)
-        text = field_value(ps, rec, f->text);
-    Str speaker = field_value(ps, rec, f->speaker), language = field_value(ps, rec, f->language);
-    if (!text.p || !speaker.p || !language.p)
+    Line line = {.id = id, .text = field_value(ps, rec, f->normalised), .line = rec->line};
+    if (!line.text.n)
+        line.text = field_value(ps, rec, f->text);
+    line.speaker = field_value(ps, rec, f->speaker);
+    line.language = field_value(ps, rec, f->language);
+    if (!line.text.p || !line.speaker.p || !line.language.p)
         return ERR_NOMEM;
-    if (!text.n)
-        return reject(ps, rec, id, REJECT_EMPTY_TEXT, "");
-    const Utterance *first = find_id(ps->ids, d, id);
-    if (first)
-        return reject_duplicate(ps, rec, id, first);
-    if (map_add(ps->ids, hash64(id.p, id.n), (uint32_t)d->count))
-        return ERR_NOMEM;
-    if (mem_grow(&d->utterances, &d->cap, d->count + 1, sizeof *d->utterances))
-        return ERR_NOMEM;
-    d->utterances[d->count++] = (Utterance){.id = id,
-                                            .text = text,
-                                            .speaker = speaker,
-                                            .language = language,
-                                            .line = rec->line,
-                                            .split = SPLIT_TRAIN,
-                                            .file = (uint8_t)ps->file};
-    return 0;
+    uint32_t ending = ps->opt->bare_ids ? (uint32_t)audio_ending(id.p, id.n, NULL) : 0;
+    if (ending) {
+        line.audio = id;
+        line.id.n -= ending;
+    }
+    return lines_add(&ps->lines, &line);
 }
 
 /* Judges a line; the first fault counts. ERR_NOMEM is the only failure. */
@@ -369,34 +277,24 @@ static int parse_record(Parser *ps, const Record *rec)
     }
     if (rec->kind == RECORD_QUOTE || rec->columns != ps->form->columns)
         return reject_columns(ps, rec, id);
-    if (!id.n)
-        return reject(ps, rec, id, REJECT_EMPTY_LINE_ID, "");
-    const char *fault = id_fault(id);
-    if (fault)
-        return reject(ps, rec, id, REJECT_UNSAFE_ID, fault);
     const char *nul = memchr(rec->all.p, 0, rec->all.n);
-    if (nul) {
+    if (nul && id.n && !line_id_fault(id)) {
         snprintf(detail, sizeof detail, "NUL byte at offset %zu of the line", (size_t)(nul - rec->all.p));
         return reject(ps, rec, id, REJECT_UTF8, detail);
     }
-    Str inside = strip_prefixes(id, ps->opt);
-    fault = id_fault(inside); /* "wavs//etc/x" is absolute once the folder is left off */
-    if (fault)
-        return reject(ps, rec, id, REJECT_UNSAFE_ID, fault);
-    return add_utterance(ps, rec, inside);
+    return add_line(ps, rec, id);
 }
 
 /* The form of the file is found first, from a sample; then every line is judged by it. */
 int metadata_parse(Dataset *d, Map *ids, MetadataForm *form, const uint8_t *bytes, size_t size, int file,
                    const MetadataOptions *opt, Err *err)
 {
-    ASSERT(file == 0 || file == 1);
     if (looks_utf16(bytes, size)) {
         err_set(err, ERR_FORMAT, "the metadata is UTF-16 text, not UTF-8");
         return err_hint(err, "convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW");
     }
     find_form(form, bytes, size, opt->delimiter);
-    Parser ps = {d, ids, form, opt, file};
+    Parser ps = {{d, ids, file, {opt->prefix[0], opt->prefix[1]}}, form, opt};
     Records r;
     Record rec;
     int skip = form->has_header;
@@ -406,7 +304,6 @@ int metadata_parse(Dataset *d, Map *ids, MetadataForm *form, const uint8_t *byte
             skip = 0;
             continue;
         }
-        d->lines++;
         if (parse_record(&ps, &rec))
             return err_set(err, ERR_NOMEM, "no memory for %zu metadata lines", d->lines);
     }

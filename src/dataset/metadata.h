@@ -15,6 +15,7 @@
 typedef struct MetadataOptions {
     char delimiter;        /* '|', '\t', ','; 0: decided from the bytes */
     const char *prefix[2]; /* folders to remove from the start of ids, with a slash ("wavs/"); NULL: none */
+    int bare_ids; /* 1: the ending of a sound file is no part of the id ("x.mp3": id x, audio x.mp3) */
 } MetadataOptions;
 
 typedef struct MetadataForm {
@@ -24,6 +25,19 @@ typedef struct MetadataForm {
     int speaker_guessed; /* see dataset.h */
     int id, text, normalised, speaker, language; /* indices of columns; -1: there is none */
 } MetadataForm;
+
+/* What a column holds, by its name in a header: "Audio File" is ROLE_FILE. */
+typedef enum {
+    ROLE_NONE,
+    ROLE_FILE,
+    ROLE_ID,
+    ROLE_TEXT,
+    ROLE_NORMALISED,
+    ROLE_SPEAKER,
+    ROLE_LANGUAGE,
+    ROLE_COUNT
+} Role;
+Role metadata_role(Str name);
 
 /* Adds the lines to d->utterances (speaker from its column, split SPLIT_TRAIN), d->rejected and d->lines. ids
  * maps the ids seen so far to indices of utterances; the files of a dataset share it. file is 0 or 1, as in

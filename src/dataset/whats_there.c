@@ -82,7 +82,7 @@ int whats_there_no_root(const char *root, Err *err)
     Listing l;
     if (!root[0]) {
         err_set(err, ERR_MISSING, "no dataset is named");
-        return err_hint(err, "use --data-path DIR, the folder that holds metadata.csv and wavs/");
+        return err_hint(err, "use --data-path DIR, the folder with recordings and their texts");
     }
     /* It is there, but no folder: probably the metadata file itself. */
     if (!stat(root, &st)) {

@@ -1,198 +1,238 @@
-/* corpus_doubts.c - see corpus_doubts.h. */
+/* corpus_doubts.c - see corpus_doubts.h: how much there is, and the texts. The sound is doubts_sound.c's. */
 #include "diag/corpus_doubts.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/plural.h"
-#include "base/stats.h"
-#include "cache/features.h"
-#include "dataset/audio_file.h"
+#include "diag/doubts_private.h"
+#include "diag/text_notes.h"
 
 #define FEW_CLIPS 20
 #define FEW_MINUTES 0.5
-#define FEW_TEXTS 10     /* different ones; a corpus of digits has as many */
-#define TAKES 4          /* clips for each text that make the few texts the whole corpus */
-#define LOUDER 1.386     /* of the log mel: 12 dB */
-#define MOST_LOUD 0.1    /* share of the clips: more of them are no outliers */
-#define MOST_HEADERS 200 /* recordings whose headers are read */
-#define MOST_NAMED 3
+#define BASE_MINUTES 5 /* of a voice that begins with a base */
+#define OWN_MINUTES 30 /* of one that learns a language by itself */
+#define FEW_TEXTS 10   /* different ones; a corpus of digits has as many */
+#define TAKES 4        /* clips for each text that make the few texts the whole corpus */
+
+static const char *const codes[] = {
+#define X(name, code, unit) code,
+    DOUBT_KINDS(X)
+#undef X
+};
+static const char *const units[] = {
+#define X(name, code, unit) unit,
+    DOUBT_KINDS(X)
+#undef X
+};
+const char *doubt_code(DoubtKind kind) { return codes[kind]; }
+const char *doubt_unit(DoubtKind kind) { return units[kind]; }
+
+/* ---- lists ---- */
+
+Doubt *doubt_begin(Judging *j, DoubtKind kind, int is_finding)
+{
+    Doubt *d = &j->d->item[j->d->count];
+    if (d->what[0]) { /* the one before is finished */
+        j->d->findings += d->is_finding;
+        d = &j->d->item[++j->d->count];
+    }
+    free(d->clip);
+    *d = (Doubt){.kind = kind, .is_finding = is_finding};
+    return d;
+}
+
+void doubt_add(Judging *j, Doubt *d, size_t clip, double value, double order)
+{
+    size_t cap = d->clips; /* grows by halves, so that a full list is a power of two */
+    if ((d->clips & (d->clips - 1)) == 0) {
+        DoubtClip *more = realloc(d->clip, (d->clips ? 2 * d->clips : 1) * sizeof *more);
+        if (!more) {
+            j->failed = 1;
+            return;
+        }
+        d->clip = more;
+    }
+    d->clip[cap] = (DoubtClip){j->f->clip[clip].utterance, value, order};
+    d->clips++;
+}
+
+static int compare_clips(const void *a, const void *b)
+{
+    const DoubtClip *x = a, *y = b;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return (x->utterance > y->utterance) - (x->utterance < y->utterance);
+}
 
 /* ---- how much ---- */
 
-static int find_few(Doubt *d, const Corpus *c, const Config *cfg)
+static void judge_amount(Judging *j)
 {
-    double frames = 0;
-    for (uint32_t i = 0; i < c->count; i++)
-        frames += c->lengths[i].frames;
-    const double minutes = frames * cfg->hop_length / cfg->sample_rate / 60;
-    const int segments = c->segment_frames > 0;
-    if ((segments || c->count >= FEW_CLIPS) && minutes >= FEW_MINUTES)
-        return 0;
-    snprintf(d->what, sizeof d->what, "%u %s%s to learn from, %.1f minutes of speech, are very few", c->count,
-             segments ? "segment" : "clip", plural(c->count), minutes);
-    snprintf(d->why, sizeof d->why,
-             "from so little a voice learns these sentences, and says others badly or not at all");
+    const CorpusFacts *f = j->f;
+    const int vocoder = f->cfg->network == NETWORK_VOCODER;
+    Doubt *d = doubt_begin(j, DOUBT_FEW, 0);
+    if ((!vocoder && f->count < FEW_CLIPS) || f->minutes < FEW_MINUTES) {
+        snprintf(d->what, sizeof d->what, "%zu clip%s to learn from, %.1f minutes of speech, are very few",
+                 f->count, plural(f->count), f->minutes);
+        snprintf(d->why, sizeof d->why,
+                 "from so little a voice learns these sentences, and says others badly or not at all");
+        snprintf(d->fix, sizeof d->fix,
+                 "five minutes, about 100 sentences, make a voice that begins with a base");
+        return;
+    }
+    if (f->minutes >= OWN_MINUTES || vocoder)
+        return;
+    d = doubt_begin(j, DOUBT_LITTLE, 0);
+    snprintf(d->what, sizeof d->what, "%.1f minutes of speech are %s", f->minutes,
+             f->minutes < BASE_MINUTES
+                 ? "little, even for a voice that begins with a base"
+                 : "enough for a voice that begins with a base, not for one of its own");
+    snprintf(d->why, sizeof d->why, "a language is learned from %d minutes or more, better from hours",
+             OWN_MINUTES);
     snprintf(d->fix, sizeof d->fix,
-             "five minutes, about 100 sentences, make a voice that begins with a base");
-    return 1;
+             f->minutes < BASE_MINUTES
+                 ? "record five minutes, about 100 sentences, or more"
+                 : "train as you are: it begins with a base; every further minute helps");
 }
 
-/* ---- which texts ---- */
+/* ---- texts ---- */
 
-static int compare_hashes(const void *a, const void *b) { return memcmp(a, b, sizeof(Hash128)); }
+typedef struct TextOf {
+    uint64_t hash;
+    uint32_t clip;
+} TextOf;
 
-/* Different texts of the corpus, as they are spoken. 0: not known. */
-static uint32_t count_texts(const Corpus *c)
+static int compare_texts(const void *a, const void *b)
 {
-    Hash128 *all = c->segment_frames ? NULL : mem_calloc(c->count ? c->count : 1, sizeof *all);
-    uint32_t n = 0, different = 0;
-    for (uint32_t i = 0; all && i < c->count; i++) {
-        StoreEntry e;
-        TextView v;
-        store_entry(&c->text, c->items[i].text_entry, &e);
-        if (!text_view(&v, &e))
-            all[n++] = hash_bytes(v.tokens, v.token_count * sizeof *v.tokens);
-    }
-    if (all)
-        qsort(all, n, sizeof *all, compare_hashes);
-    for (uint32_t i = 0; i < n; i++)
-        different += i == 0 || compare_hashes(&all[i - 1], &all[i]) != 0;
-    free(all);
-    return different;
+    const TextOf *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->clip > y->clip) - (x->clip < y->clip);
 }
 
-static int find_same_text(Doubt *d, const Corpus *c)
+/* Takes of one text stand side by side in t. */
+static void judge_repeated(Judging *j, const TextOf *t, size_t different)
 {
-    const uint32_t texts = count_texts(c);
-    if (!texts || texts >= FEW_TEXTS || c->count < TAKES * texts)
-        return 0;
-    snprintf(d->what, sizeof d->what, "%u clips have %u text%s between them", c->count, texts, plural(texts));
-    snprintf(d->why, sizeof d->why,
-             "a voice learns sounds from the words they occur in: it will say %s, and little else",
-             texts == 1 ? "this sentence" : "these sentences");
-    snprintf(d->fix, sizeof d->fix, "record many different sentences once, rather than one many times");
-    return 1;
-}
-
-/* ---- how loud ---- */
-
-/* Mean log mel of a clip's loudest band: others may be at the floor. 0: it cannot be read. */
-static int level_of(double *out, const Corpus *c, uint32_t item)
-{
-    StoreEntry e;
-    MelView v;
-    store_entry(&c->mel, c->items[item].mel_entry, &e);
-    if (mel_view(&v, &e) || !v.frames)
-        return 0;
-    double most = v.sum[0];
-    for (uint32_t b = 1; b < v.bands; b++)
-        most = v.sum[b] > most ? v.sum[b] : most;
-    *out = most / v.frames;
-    return 1;
-}
-
-/* Where every clip is brought to one loudness there is none. */
-static int find_loud(Doubt *d, const Corpus *c, const Config *cfg)
-{
-    double *levels = c->segment_frames || !c->count ? NULL : mem_calloc(2 * (size_t)c->count, sizeof *levels);
-    char names[120] = "";
-    size_t n = 0, used = 0, loud = 0;
-    double most = 0;
-    if (!levels)
-        return 0;
-    double *sorted = levels + c->count;
-    for (uint32_t i = 0; i < c->count; i++)
-        if (level_of(&levels[i], c, i))
-            sorted[n++] = levels[i];
-        else
-            levels[i] = -INFINITY;
-    const double usual = n ? stats_percentile(sorted, n, 0.5) : 0;
-    for (uint32_t i = 0; i < c->count && n; i++) {
-        if (levels[i] < usual + LOUDER)
-            continue;
-        const Str id = c->dataset.utterances[c->items[i].utterance].id;
-        most = levels[i] - usual > most ? levels[i] - usual : most;
-        if (loud++ < MOST_NAMED && used < sizeof names - 40)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used ? ", " : "",
-                                     (int)(id.n < 32 ? id.n : 32), id.p);
-    }
-    free(levels);
-    if (!loud || (double)loud > MOST_LOUD * (double)c->count)
-        return 0;
-    d->key = "enable_loudness_normalization";
-    snprintf(d->what, sizeof d->what, "%zu clip%s much louder than the others, by up to %.0f dB: %s%s", loud,
-             loud == 1 ? " is" : "s are", most * 20 / 2.302585, names, loud > MOST_NAMED ? ", ..." : "");
-    snprintf(d->why, sizeof d->why,
-             "they count more than all others in the statistics of the mels, and teach the voice to shout");
-    snprintf(d->fix, sizeof d->fix, "%s",
-             cfg->enable_loudness_normalization ? "listen to them: they are loud although they were levelled"
-                                                : "enable_loudness_normalization: true levels every clip");
-    return 1;
-}
-
-/* ---- how high ---- */
-
-static int find_narrow(Doubt *d, const Corpus *c, const Config *cfg)
-{
-    const size_t step = c->count / MOST_HEADERS + 1;
-    int looked = 0, narrow = 0, lowest = INT_MAX;
-    for (size_t i = 0; i < c->count; i += step) {
-        const Utterance *u = &c->dataset.utterances[c->items[i].utterance];
-        char path[PATH_MAX], detail[256];
-        AudioInfo info;
-        if (dataset_audio_path(&c->dataset, u, path, sizeof path, NULL) ||
-            audio_probe(&info, path, 0, cfg->max_audio_length, detail, sizeof detail) != REJECT_NONE)
-            continue;
-        looked++;
-        if (info.rate < 2 * cfg->mel_fmax) {
-            narrow++;
-            lowest = info.rate < lowest ? info.rate : lowest;
+    const CorpusFacts *f = j->f;
+    Doubt *d = doubt_begin(j, DOUBT_REPEATED, 0);
+    size_t texts = 0, both = 0;
+    for (size_t i = 0, n; i < f->count; i += n) {
+        int train = 0, held = 0;
+        for (n = 0; i + n < f->count && t[i + n].hash == t[i].hash; n++) {
+            const int split = f->dataset->utterances[f->clip[t[i + n].clip].utterance].split;
+            train += split == SPLIT_TRAIN;
+            held += split == SPLIT_VAL;
         }
+        if (n < 2)
+            continue;
+        texts++;
+        both += train && held;
+        doubt_add(j, d, t[i].clip, (double)n, -(double)n);
     }
-    if (!narrow)
-        return 0;
-    d->key = "sample_rate";
-    snprintf(d->what, sizeof d->what,
-             "%d of %d recordings that were looked at have %d Hz%s, and this voice hears up to %g Hz", narrow,
-             looked, lowest, narrow > 1 ? " or little more" : "", cfg->mel_fmax);
-    snprintf(d->why, sizeof d->why,
-             "they have no sound above %d Hz: the voice will be as dull as a telephone, and from a mixture "
-             "dull at times",
-             lowest / 2);
+    if (!texts)
+        return;
+    snprintf(d->what, sizeof d->what, "%zu sentence%s recorded more than once: %zu clips have %zu texts",
+             texts, texts == 1 ? " is" : "s are", f->count, different);
+    if (both) {
+        d->is_finding = 1;
+        d->key = "metadata_eval_file";
+        snprintf(d->why, sizeof d->why,
+                 "%zu of them %s in both metadata files: validation hears what was learned", both,
+                 both == 1 ? "is" : "are");
+        snprintf(d->fix, sizeof d->fix, "without metadata_eval_file all takes of a text are on one side");
+    } else {
+        snprintf(
+            d->why, sizeof d->why,
+            "no harm, as all takes of a text are on one side of the split; other sentences would teach more");
+        snprintf(d->fix, sizeof d->fix, "keep the best take of each, if some are spoiled");
+    }
+}
+
+static void judge_texts(Judging *j)
+{
+    const CorpusFacts *f = j->f;
+    TextOf *t = mem_calloc(f->count + 1, sizeof *t);
+    size_t different = 0;
+    if (!t) {
+        j->failed = 1;
+        return;
+    }
+    for (size_t i = 0; i < f->count; i++)
+        t[i] = (TextOf){dataset_text_hash(f->dataset->utterances[f->clip[i].utterance].text), (uint32_t)i};
+    qsort(t, f->count, sizeof *t, compare_texts);
+    for (size_t i = 0; i < f->count; i++)
+        different += i == 0 || t[i - 1].hash != t[i].hash;
+    if (f->cfg->network != NETWORK_VOCODER && different < FEW_TEXTS && f->count >= TAKES * different) {
+        Doubt *d = doubt_begin(j, DOUBT_SAME_TEXT, 0);
+        snprintf(d->what, sizeof d->what, "%zu clips have %zu text%s between them", f->count, different,
+                 plural(different));
+        snprintf(d->why, sizeof d->why,
+                 "a voice learns sounds from the words they occur in: it will say %s, and little else",
+                 different == 1 ? "this sentence" : "these sentences");
+        snprintf(d->fix, sizeof d->fix, "record many different sentences once, rather than one many times");
+    } else
+        judge_repeated(j, t, different);
+    free(t);
+}
+
+static void judge_notes(Judging *j)
+{
+    const CorpusFacts *f = j->f;
+    Doubt *d = doubt_begin(j, DOUBT_NOTES, 1);
+    char note[64], first[64] = "";
+    for (size_t i = 0; i < f->count; i++) {
+        if (!text_find_note(note, sizeof note, f->dataset->utterances[f->clip[i].utterance].text))
+            continue;
+        if (!d->clips)
+            snprintf(first, sizeof first, "%s", note);
+        doubt_add(j, d, i, NAN, (double)i);
+    }
+    if (!d->clips)
+        return;
+    snprintf(d->what, sizeof d->what, "%zu text%s notes, addresses or symbols that are hardly read out: %s%s",
+             d->clips, d->clips == 1 ? " has" : "s have", first, d->clips > 1 ? ", ..." : "");
+    snprintf(d->why, sizeof d->why, "the voice learns to say something else for them, or nothing");
     snprintf(d->fix, sizeof d->fix,
-             "record with 22050 Hz or more; or train for what there is: sample_rate: %d, mel_fmax: %d",
-             lowest, lowest / 2);
-    return 1;
+             "write what is said, word for word; take clips with laughter or noise out");
 }
 
-int corpus_doubts(Doubt out[DOUBT_COUNT], const Corpus *c, const Config *cfg)
+/* ---- all ---- */
+
+int corpus_doubts(Doubts *d, const CorpusFacts *f, Err *err)
 {
-    int n = 0;
-    for (int kind = 0; kind < DOUBT_COUNT && c->count; kind++) {
-        Doubt *d = &out[n];
-        *d = (Doubt){.kind = (DoubtKind)kind};
-        switch (d->kind) {
-        case DOUBT_FEW:
-            n += find_few(d, c, cfg);
-            break;
-        case DOUBT_SAME_TEXT:
-            n += find_same_text(d, c);
-            break;
-        case DOUBT_LOUD:
-            n += find_loud(d, c, cfg);
-            break;
-        case DOUBT_NARROW:
-            n += find_narrow(d, c, cfg);
-            break;
-        case DOUBT_COUNT:
-            break;
-        }
+    *d = (Doubts){.noise_db = NAN,
+                  .speech_db = NAN,
+                  .above_noise_db = NAN,
+                  .bandwidth_hz = NAN,
+                  .rate = NAN,
+                  .trimmed_share = NAN};
+    Judging j = {.d = d, .f = f, .values = mem_calloc(f->count + 1, sizeof *j.values)};
+    j.is_odd = mem_calloc(f->count + 1, 1);
+    j.failed = !j.values || !j.is_odd;
+    if (!j.failed && f->count) {
+        judge_amount(&j);
+        judge_texts(&j);
+        judge_notes(&j);
+        judge_sound(&j);
+        doubt_begin(&j, DOUBT_COUNT, 0); /* counts the last one */
     }
-    return n;
+    for (int i = 0; i < d->count; i++)
+        if (d->item[i].clips)
+            qsort(d->item[i].clip, d->item[i].clips, sizeof *d->item[i].clip, compare_clips);
+    free(j.values);
+    free(j.is_odd);
+    if (!j.failed)
+        return 0;
+    corpus_doubts_close(d);
+    return err_set(err, ERR_NOMEM, "no memory for the findings of %zu clips", f->count);
+}
+
+void corpus_doubts_close(Doubts *d)
+{
+    for (int i = 0; i <= DOUBT_COUNT; i++)
+        free(d->item[i].clip);
+    *d = (Doubts){0};
 }

@@ -56,6 +56,7 @@ typedef struct Preflight { /* zero-initialise */
     PreflightRow *rows;
     size_t row_count, row_cap;
     LimitCosts limits; /* of the dataset; all zero where there is none */
+    int data_findings; /* lines and clips that somebody should see to: `info` and `prepare` count the same */
     Block strings;     /* the strings above, unless they are constants */
     int failed;        /* 1: out of memory */
 } Preflight;

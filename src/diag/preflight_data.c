@@ -13,7 +13,7 @@
 #include "cache/features.h"
 #include "cache/prepare.h"
 #include "dataset/audio_file.h"
-#include "diag/corpus_doubts.h"
+#include "diag/corpus_report.h"
 #include "diag/preflight_private.h"
 #include "pipeline/policy.h"
 #include "pipeline/sampler.h"
@@ -260,6 +260,7 @@ static void check_counts(Survey *s)
         preflight_say(p, "%u to train, %u to validate", s->train.count, s->validation.count),
         s->train.count ? STATUS_INFO : STATUS_BAD,
         preflight_say(p, "%d speaker%s", s->train.speaker_count, plural((uint64_t)s->train.speaker_count)));
+    p->data_findings += (d->rejected_count + s->train.left_out + s->validation.left_out) > 0;
     if (d->rejected_count)
         preflight_finding(
             s,
@@ -303,15 +304,26 @@ static void check_counts(Survey *s)
 /* What training would not stumble over. */
 static void check_speech(Survey *s)
 {
-    Doubt doubts[DOUBT_COUNT];
-    const int n = corpus_doubts(doubts, &s->train, s->cfg);
-    for (int i = 0; i < n; i++)
-        preflight_finding(s, (Finding){.severity = FINDING_WARNING,
+    Preflight *p = s->p;
+    CorpusCheck check;
+    Err err;
+    if (corpus_check_open(&check, s->cfg, &s->train.dataset, NULL, &err)) {
+        p->failed = 1;
+        return;
+    }
+    for (int i = 0; i < check.doubts.count; i++) {
+        const Doubt *d = &check.doubts.item[i];
+        char worst[400];
+        corpus_check_worst(&check, d, worst, sizeof worst);
+        preflight_finding(s, (Finding){.severity = corpus_check_warns(d) ? FINDING_WARNING : FINDING_NOTE,
                                        .area = AREA_DATA,
-                                       .key = doubts[i].key,
-                                       .what = preflight_say(s->p, "%s", doubts[i].what),
-                                       .why = preflight_say(s->p, "%s", doubts[i].why),
-                                       .fix = preflight_say(s->p, "%s", doubts[i].fix)});
+                                       .key = d->key,
+                                       .what = preflight_say(p, "%s%s%s", d->what, *worst ? ": " : "", worst),
+                                       .why = preflight_say(p, "%s", d->why),
+                                       .fix = preflight_say(p, "%s", d->fix)});
+    }
+    p->data_findings += check.doubts.findings;
+    corpus_check_close(&check);
 }
 
 /* A limit that costs many clips was mostly meant to be another; --fix takes the one that keeps them. */
@@ -333,6 +345,7 @@ static void check_limits(Survey *s, const Dataset *d, const Corpus *c)
         if (!*limit_sentence(l, sentence, sizeof sentence))
             continue;
         int much = limit_costs_much(l);
+        p->data_findings++;
         preflight_finding(s, (Finding){.severity = much ? FINDING_WARNING : FINDING_NOTE,
                                        .area = AREA_DATA,
                                        .key = l->key,

@@ -36,7 +36,7 @@ static int read_settings(myxtts_loader *l, const myxtts_loader_options *o, Err *
             l->cfg.data_gpu = l->device_name;
     }
     if (!l->cfg.data_path[0])
-        return err_set(err, ERR_USAGE, "a loader needs a folder with metadata.csv and wavs/");
+        return err_set(err, ERR_USAGE, "a loader needs a folder with recordings and their texts");
     if (l->cfg.from_voice[0])
         return err_set(err, ERR_CONFIG,
                        "from_voice: mels that a voice has made are for `myxtts train` alone");

@@ -156,7 +156,7 @@ typedef struct myxtts_batch myxtts_batch;
 
 typedef struct myxtts_loader_options {
     size_t size;
-    const char *data;            /* a folder with metadata.csv and wavs/ */
+    const char *data;            /* a folder with recordings and their texts */
     const char *config;          /* a YAML file; NULL: none */
     const char *device;          /* where the batches go: "cpu", "cuda:0"; NULL: cpu */
     const char *split;           /* "train" or "validation"; NULL: train */

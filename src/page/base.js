@@ -1,4 +1,4 @@
-// base.js - what both pages share: language and colours, the token, questions to the server.
+// base.js - what all pages share: language and colours, the token, questions to the server.
 import { currentLanguage, say, setLanguage, translate } from '/page/words.js';
 
 export const $ = (id) => document.getElementById(id);
@@ -79,14 +79,15 @@ function askForToken(wrong) {
   return asking;
 }
 
-// The server's own sentence, where it gave one.
+// The server's own sentence, where it gave one, with its status and code.
 async function refusal(response) {
+  let e = null;
   try {
-    const e = (await response.json()).error;
-    return (e && e.message) || say('bad_answer', { status: response.status });
+    e = (await response.json()).error;
   } catch {
-    return say('bad_answer', { status: response.status });
+    // no JSON
   }
+  return Object.assign(new Refused((e && e.message) || say('bad_answer', { status: response.status })), { status: response.status, code: e && e.code });
 }
 
 // fetch with the token; asks for one when the server wants it. Throws Refused with a sentence.
@@ -102,9 +103,9 @@ export async function ask(path, options = {}) {
       throw new Refused(say('no_server'));
     }
     if (response.ok || response.status === 304) return response;
-    if (response.status !== 401) throw Object.assign(new Refused(await refusal(response)), { status: response.status });
+    if (response.status !== 401) throw await refusal(response);
     const now = sessionStorage.getItem('token');
     if (now !== token) continue; // another question has got one meanwhile
-    if (!(await askForToken(token !== null))) throw new Refused(await refusal(response));
+    if (!(await askForToken(token !== null))) throw await refusal(response);
   }
 }

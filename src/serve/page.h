@@ -1,5 +1,5 @@
-/* page.h - the pages in the browser, / and /runs, and the files they need: those of src/page, which are part
- * of the program. Nothing is loaded from elsewhere, and the pages' own policy forbids it. */
+/* page.h - the pages in the browser, /, /runs and /record, and the files they need: those of src/page, which
+ * are part of the program. Nothing is loaded from elsewhere, and the pages' own policy forbids it. */
 #ifndef MYXTTS_PAGE_H
 #define MYXTTS_PAGE_H
 
@@ -7,7 +7,7 @@
 
 #include "serve/http.h"
 
-/* HttpRoute.answer of /, /runs and everything below /page/. */
+/* HttpRoute.answer of /, /runs, /record and everything below /page/. */
 int page_answer(HttpRequest *r, void *arg, Err *err);
 
 typedef struct PageFile {

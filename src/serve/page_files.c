@@ -24,6 +24,10 @@ FILE_BYTES(strip, "strip.js");
 FILE_BYTES(runs_script, "runs.js");
 FILE_BYTES(run_log, "run_log.js");
 FILE_BYTES(chart, "chart.js");
+FILE_BYTES(record, "record.html");
+FILE_BYTES(record_script, "record.js");
+FILE_BYTES(microphone, "microphone.js");
+FILE_BYTES(microphone_worklet, "microphone_worklet.js");
 
 #define HTML "text/html; charset=utf-8"
 #define SCRIPT "text/javascript; charset=utf-8"
@@ -41,6 +45,10 @@ static const PageFile files[] = {
     {"/page/runs.js", SCRIPT, page_runs_script, page_runs_script_end},
     {"/page/run_log.js", SCRIPT, page_run_log, page_run_log_end},
     {"/page/chart.js", SCRIPT, page_chart, page_chart_end},
+    {"/record", HTML, page_record, page_record_end},
+    {"/page/record.js", SCRIPT, page_record_script, page_record_script_end},
+    {"/page/microphone.js", SCRIPT, page_microphone, page_microphone_end},
+    {"/page/microphone_worklet.js", SCRIPT, page_microphone_worklet, page_microphone_worklet_end},
 };
 
 const PageFile *page_file(const char *path)

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "serve/page.h"
+#include "serve/record_routes.h"
 #include "serve/runs_routes.h"
 #include "serve/speech.h"
 
@@ -54,6 +55,16 @@ static int answer_metrics(HttpRequest *r, void *arg, Err *err)
     return rc;
 }
 
+/* Who only records is brought there. */
+static int answer_home(HttpRequest *r, void *arg, Err *err)
+{
+    const Server *s = arg;
+    if (!s->recorder || s->studio || s->runs)
+        return page_answer(r, arg, err);
+    http_add_header(r, "Location", "/record");
+    return http_answer(r, 302, "text/plain", "", 0);
+}
+
 static const HttpRoute routes[] = {
     {"POST", "/v1/audio/speech", speech_answer, .takes_body = 1, .body_type = "application/json"},
     {"GET", "/v1/audio/speech", speech_answer, .no_head = 1},
@@ -64,8 +75,13 @@ static const HttpRoute routes[] = {
     {"GET", "/metrics", answer_metrics, .open = 0},
     {"GET", "/v1/runs", runs_answer_list, .open = 0},
     {"GET", "/v1/runs/*", runs_answer_one, .open = 0},
-    {"GET", "/", page_answer, .open = 1},
+    {"GET", "/v1/record", record_answer_list, .open = 0},
+    {"GET", "/v1/record/*", record_answer_take, .open = 0},
+    {"POST", "/v1/record/*", record_answer_save, .takes_body = 1, .body_type = "audio/wav"},
+    {"DELETE", "/v1/record/*", record_answer_remove, .open = 0},
+    {"GET", "/", answer_home, .open = 1},
     {"GET", "/runs", page_answer, .open = 1},
+    {"GET", "/record", page_answer, .open = 1},
     {"GET", "/page/*", page_answer, .open = 1},
 };
 
@@ -110,6 +126,8 @@ int server_open(Server *s, const ServeOptions *o, Err *err)
     }
     if (!rc && o->runs)
         rc = runs_open(&s->runs, o->runs, err);
+    if (!rc && o->record)
+        rc = recorder_open(&s->recorder, o->record, o->sentences, o->language, o->log, err);
     if (!rc)
         rc = http_listen(&s->fd, &s->address, o->listen, err);
     if (rc)
@@ -144,6 +162,7 @@ void server_close(Server *s)
         return;
     http_close(s->http);
     runs_close(s->runs);
+    recorder_close(s->recorder);
     if (s->fd >= 0)
         close(s->fd);
     catalogue_close(&s->catalogue);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "serve/catalogue.h"
 #include "serve/http.h"
+#include "serve/recorder.h"
 #include "serve/runs.h"
 
 #include "serve/metrics.h"
@@ -14,6 +15,9 @@
 
 typedef struct ServeOptions {
     const char *runs;       /* a folder of trainings; NULL: none is shown */
+    const char *record;     /* a folder that fills with recordings; NULL: none */
+    const char *sentences;  /* a file of what is read for them; NULL: the list of the language */
+    const char *language;   /* of the recordings */
     const char *listen;     /* HOST:PORT */
     const char *token_file; /* NULL: everybody on this machine may ask */
     int max_connections;    /* open at once; further ones wait */
@@ -28,11 +32,12 @@ typedef struct ServeOptions {
 
 typedef struct Server {
     ServeOptions o;
-    Studio *studio;      /* the voices; NULL: there are none, trainings are shown only */
+    Studio *studio;      /* the voices; NULL: there are none, trainings and recordings only */
     HttpAddress address; /* where it listens */
     int fd;              /* the socket, until the HTTP server has it; -1 then */
     Http *http;
-    Runs *runs; /* NULL: none are shown */
+    Runs *runs;         /* NULL: none are shown */
+    Recorder *recorder; /* NULL: nothing is recorded */
     Catalogue catalogue;
     Metrics metrics;
     char *token; /* NULL: none */

@@ -33,6 +33,13 @@ static char fold(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/* Also Arabic and Persian ones. */
+static int is_digit_at(const char *text, size_t n, size_t at)
+{
+    uint32_t cp = at < n ? unicode_next(text, n, &at) : 0;
+    return (cp >= '0' && cp <= '9') || (cp >= 0x660 && cp <= 0x669) || (cp >= 0x6F0 && cp <= 0x6F9);
+}
+
 /* A word of the list begins at `at` and a blank follows it. */
 static int is_opener(const char *openers, const char *text, size_t n, size_t at)
 {
@@ -92,18 +99,6 @@ static int follows_name(const char *openers, const char *text, size_t n, size_t 
            is_opener(openers, text, n, end + 1);
 }
 
-/* One or two digits, perhaps with the suffix of an ordinal, and a blank stand before `at`. */
-static int follows_day(const char *text, size_t at)
-{
-    size_t from = word_before(text, at), digits = 0;
-    while (from + digits < at && is_digit(text[from + digits]))
-        digits++;
-    size_t rest = from + digits;
-    while (rest < at && text[rest] >= 'a' && text[rest] <= 'z')
-        rest++;
-    return digits >= 1 && digits <= 2 && rest + 1 == at;
-}
-
 /* Bytes that the written form covers at `at`, or 0. Only ASCII letters are compared without case: the others
  * stand as written. */
 static size_t match(const Language *l, const Abbreviation *a, const char *text, size_t n, size_t at)
@@ -120,13 +115,14 @@ static size_t match(const Language *l, const Abbreviation *a, const char *text, 
     /* One blank and a capital: a name follows. */
     if (a->flags & NEEDS_CAPITAL && !(blank && is_capital_at(text, n, i + 1)))
         return 0;
-    if (a->flags & NEEDS_DIGIT && !(blank && is_digit(text[i + 1])) && !(i < n && is_digit(text[i])))
+    /* "No. 5", "No.5", "No. V510". */
+    size_t figure = i + (size_t)(blank && i + 2 < n && text[i + 1] >= 'A' && text[i + 1] <= 'Z');
+    if (a->flags & NEEDS_DIGIT && !(blank && is_digit_at(text, n, figure + 1)) && !is_digit_at(text, n, i))
         return 0;
     if (a->flags & NEEDS_BLANK && !blank && i < n)
         return 0;
     if ((a->flags & AFTER_NAME && !follows_name(l->openers, text, n, at, i)) ||
-        (a->flags & IN_ADDRESS && !follows_house_number(text, n, at)) ||
-        (a->flags & AFTER_DAY && !follows_day(text, at)))
+        (a->flags & IN_ADDRESS && !follows_house_number(text, n, at)))
         return 0;
     return i - at;
 }
@@ -155,10 +151,12 @@ int clean_abbreviations(Buf *out, const char *text, size_t n, const char *langua
             length = 1;
         }
         int starts = ((text[i] | 32) >= 'a' && (text[i] | 32) <= 'z') || (uint8_t)text[i] >= 0xC0;
-        if (starts && at_word_border(text, i))
-            for (const Abbreviation *a = l ? l->abbreviations : NULL; a && a->written && !spoken; a++)
-                if ((length = match(l, a, text, n, i)))
-                    spoken = a->spoken;
+        const Abbreviation *list = !starts || !l             ? NULL
+                                   : at_word_border(text, i) ? l->abbreviations
+                                                             : l->endings;
+        for (const Abbreviation *a = list; a && a->written && !spoken; a++)
+            if ((length = match(l, a, text, n, i)))
+                spoken = a->spoken;
         if (!spoken) {
             i++;
             continue;

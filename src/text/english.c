@@ -4,75 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "text/english_line.h"
 #include "text/unicode.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-enum { WORD = 24 }; /* longer ones are in no list */
-
-typedef struct Line {
-    const char *s;
-    size_t n, at, copied; /* copied: what is before it is in out */
-    Buf *out;
-} Line;
-
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-static int is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-static int is_alpha(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
-
-static void say(Line *l, const char *words) { buf_add(l->out, words, strlen(words)); }
-
-/* Copies what was passed over and drops the next `length` bytes; the caller says what they stand for. */
-static void take(Line *l, size_t length)
-{
-    buf_add(l->out, l->s + l->copied, l->at - l->copied);
-    l->at += length;
-    l->copied = l->at;
-}
-
-static int begins(const Line *l, size_t at, const char *word)
-{
-    size_t n = strlen(word);
-    return at <= l->n && l->n - at >= n && !memcmp(l->s + at, word, n);
-}
-
-/* The word of letters at `at`; its length, 0 if there is none or it is too long for any list. */
-static size_t word_at(const Line *l, size_t at, char word[WORD])
-{
-    size_t n = 0;
-    while (at + n < l->n && is_alpha(l->s[at + n]))
-        n++;
-    if (n >= WORD)
-        n = 0;
-    memcpy(word, l->s + at, n);
-    word[n] = 0;
-    return n;
-}
-
-/* The word of letters before the blank before `at`, which may have a full stop; where it begins, or `at`. */
-static size_t word_before(const Line *l, size_t at, char word[WORD])
-{
-    word[0] = 0;
-    if (!at || l->s[at - 1] != ' ')
-        return at;
-    size_t end = at - 1, from;
-    if (end && l->s[end - 1] == '.')
-        end--;
-    for (from = end; from && is_alpha(l->s[from - 1]); from--)
-        ;
-    if (end == from || end - from >= WORD || (from && (uint8_t)l->s[from - 1] >= 0x80))
-        return at;
-    memcpy(word, l->s + from, end - from);
-    word[end - from] = 0;
-    return from;
-}
-
-static int in_list(const char *word, const char *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(word, list[i]))
-            return 1;
-    return 0;
-}
 
 /* ---- web and mail addresses ---- */
 
@@ -230,17 +163,28 @@ static int is_given_name(const char *word)
     return in_list(word, names, COUNT(names));
 }
 
-/* Words before a numeral that counts. */
-static int is_part(const char *word)
+/* Words before a numeral that counts, also in the plural; lower: written with a small letter. */
+static int is_part(const char *word, int *lower)
 {
-    static const char *const parts[] = {
-        "Chapter", "Book",     "Part",    "Volume", "Act",      "Scene",  "Section",  "Article",  "Title",
-        "Type",    "Class",    "Phase",   "Stage",  "Appendix", "Figure", "Table",    "Level",    "Grade",
-        "War",     "Bowl",     "Episode", "Mark",   "Canto",    "Psalm",  "Schedule", "Division", "Apollo",
-        "Vatican", "Plate",    "Lesson",  "Unit",   "Round",    "Rocky",  "Gemini",   "Saturn",   "Factor",
-        "Quarto",  "Symphony", "chapter", "part",   "book",     "volume", "act",      "scene",    "section",
-        "article", "phase",    "stage",   "type",   "class",    "figure", "table",    "page"};
-    return in_list(word, parts, COUNT(parts));
+    static const char *const parts[] = {"chapter", "book",    "part",    "volume",   "act",       "scene",
+                                        "section", "article", "type",    "class",    "phase",     "stage",
+                                        "figure",  "table",   "page",    "appendix", "paragraph", "clause",
+                                        "verse",   "note",    "footnote"};
+    static const char *const titles[] = {"title",   "level",  "grade",  "war",      "bowl",     "episode",
+                                         "mark",    "canto",  "psalm",  "schedule", "division", "apollo",
+                                         "vatican", "plate",  "lesson", "unit",     "round",    "rocky",
+                                         "gemini",  "saturn", "factor", "quarto",   "symphony"};
+    char small[WORD];
+    size_t n = strlen(word);
+    *lower = !is_upper(word[0]);
+    for (size_t i = 0; i <= n; i++)
+        small[i] = is_upper(word[i]) ? (char)(word[i] | 32) : word[i];
+    if (in_list(small, parts, COUNT(parts)) || (!*lower && in_list(small, titles, COUNT(titles))))
+        return 1;
+    if (n < 2 || small[n - 1] != 's')
+        return 0;
+    small[n - 1] = 0;
+    return in_list(small, parts, COUNT(parts));
 }
 
 /* 1 if one of the capitalised words before `at`, initials among them, is somebody's given name; *titled: a
@@ -261,7 +205,7 @@ static int follows_person(const Line *l, size_t at, int *titled)
     return named;
 }
 
-static void say_number(Line *l, int value, int ordinal)
+void english_say_number(Line *l, int value, int ordinal)
 {
     char digits[16];
     size_t n = sizeof digits;
@@ -281,27 +225,76 @@ static void say_number(Line *l, int value, int ordinal)
     say(l, digits + n);
 }
 
+/* "of James ", "under Charles ". */
+static int follows_reign(const Line *l, size_t at)
+{
+    static const char *const words[] = {"of", "under", "by", "to", "from", "when", "and"};
+    char word[WORD];
+    word_before(l, word_before(l, at, word), word);
+    return in_list(word, words, COUNT(words));
+}
+
+/* The value of a numeral in capitals or in small letters, as prefaces have it; 0 for neither. */
+static int numeral_value(const char *word, int *lower)
+{
+    char upper[WORD];
+    size_t n = strlen(word);
+    *lower = !is_upper(word[0]);
+    if (!n || !strchr("IVXLCDMivxlc", word[0]))
+        return 0;
+    if (!*lower)
+        return roman_value(word);
+    for (size_t i = 0; i <= n; i++) {
+        if (is_upper(word[i]))
+            return 0;
+        upper[i] = word[i] ? (char)(word[i] & ~32) : 0;
+    }
+    int value = roman_value(upper);
+    return value < 100 ? value : 0; /* not "mix" */
+}
+
+/* The word that a numeral at `at` belongs to: the one before, or, in "chapters iv and v", the one before the
+ * other numeral. */
+static void word_of_numeral(const Line *l, size_t at, char word[WORD])
+{
+    char other[WORD];
+    int lower;
+    size_t from = word_before(l, at, word);
+    if (strcmp(word, "and") != 0 && strcmp(word, "to") != 0 && strcmp(word, "or") != 0)
+        return;
+    size_t numeral = word_before(l, from, other);
+    if (numeral < from && numeral_value(other, &lower))
+        word_before(l, numeral, word);
+}
+
 /* "I" and "X" are words and letters as well: they count only after a title or a part of a book. */
 static int try_roman(Line *l)
 {
     char word[WORD], before[WORD], next[WORD];
+    int lower, small_part, titled, ordinal = 0, counts = 0;
     size_t length = word_at(l, l->at, word);
-    int value = length ? roman_value(word) : 0;
+    int value = length ? numeral_value(word, &lower) : 0;
     if (!value || value > 3999 || (l->at + length < l->n && is_digit(l->s[l->at + length])))
         return 0;
-    int titled, ordinal = 0, counts = 0;
-    word_before(l, l->at, before);
+    word_of_numeral(l, l->at, before);
     size_t after = l->at + length;
-    if (is_part(before)) {
-        counts = length > 1 || (is_upper(before[0]) && strchr("IVX", word[0])); /* "this chapter I wrote" */
+    int ends = after == l->n || strchr(".,;:)", l->s[after]) || begins(l, after, " of ") ||
+               begins(l, after, " and ") || begins(l, after, " to ");
+    if (is_part(before, &small_part)) {
+        /* Not "this chapter I wrote". */
+        counts = length > 1 || (small_part ? lower && ends : strchr("IVXivx", word[0]) != NULL);
+    } else if (lower) {
+        return 0;
     } else if (begins(l, after, " ") && word_at(l, after + 1, next) && !strncasecmp(next, "centur", 6) &&
                length > 1) {
         take(l, length);
-        say_number(l, value, 1);
+        english_say_number(l, value, 1);
         return 1;
     } else if (follows_person(l, l->at, &titled) && value <= 40) {
-        ordinal =
-            length > 1 || (titled && word[0] != 'L') || (word[0] == 'V' && strcmp(before, "Malcolm") != 0);
+        ordinal = length > 1 || (titled && word[0] != 'L') ||
+                  (word[0] == 'V' && strcmp(before, "Malcolm") != 0) ||
+                  (word[0] == 'I' && (begins(l, after, ".,") || /* "the reign of James I., who" */
+                                      (begins(l, after, ".") && follows_reign(l, l->at))));
     } else {
         /* "Rocky II", "Pentium III": only these two are nothing else. */
         counts = is_upper(before[0]) && before[1] && (!strcmp(word, "II") || !strcmp(word, "III"));
@@ -314,53 +307,52 @@ static int try_roman(Line *l)
     take(l, length + stop);
     if (ordinal)
         say(l, "the ");
-    say_number(l, value, ordinal);
+    english_say_number(l, value, ordinal);
     return 1;
 }
 
-/* ---- states ---- */
+/* ---- capitals ---- */
 
-/* "CA 90210": the state by its name, the code digit by digit. */
-static int try_zip(Line *l)
+/* Nothing but capitals from here to the end of the line, and at least two words. */
+static int is_shouted(const Line *l)
 {
-    static const char *const states[][2] = {
-        {"AL", "Alabama"},        {"AK", "Alaska"},         {"AZ", "Arizona"},
-        {"AR", "Arkansas"},       {"CA", "California"},     {"CO", "Colorado"},
-        {"CT", "Connecticut"},    {"DE", "Delaware"},       {"DC", "DC"},
-        {"FL", "Florida"},        {"GA", "Georgia"},        {"HI", "Hawaii"},
-        {"ID", "Idaho"},          {"IL", "Illinois"},       {"IN", "Indiana"},
-        {"IA", "Iowa"},           {"KS", "Kansas"},         {"KY", "Kentucky"},
-        {"LA", "Louisiana"},      {"ME", "Maine"},          {"MD", "Maryland"},
-        {"MA", "Massachusetts"},  {"MI", "Michigan"},       {"MN", "Minnesota"},
-        {"MS", "Mississippi"},    {"MO", "Missouri"},       {"MT", "Montana"},
-        {"NE", "Nebraska"},       {"NV", "Nevada"},         {"NH", "New Hampshire"},
-        {"NJ", "New Jersey"},     {"NM", "New Mexico"},     {"NY", "New York"},
-        {"NC", "North Carolina"}, {"ND", "North Dakota"},   {"OH", "Ohio"},
-        {"OK", "Oklahoma"},       {"OR", "Oregon"},         {"PA", "Pennsylvania"},
-        {"RI", "Rhode Island"},   {"SC", "South Carolina"}, {"SD", "South Dakota"},
-        {"TN", "Tennessee"},      {"TX", "Texas"},          {"UT", "Utah"},
-        {"VT", "Vermont"},        {"VA", "Virginia"},       {"WA", "Washington"},
-        {"WV", "West Virginia"},  {"WI", "Wisconsin"},      {"WY", "Wyoming"}};
-    size_t at = l->at;
-    if (at + 8 > l->n || l->s[at + 2] != ' ')
-        return 0;
-    for (size_t i = 3; i < 8; i++)
-        if (!is_digit(l->s[at + i]))
+    int blanks = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->s[i] >= 'a' && l->s[i] <= 'z')
             return 0;
-    if (at + 8 < l->n && (is_digit(l->s[at + 8]) || is_alpha(l->s[at + 8])))
+        blanks += l->s[i] == ' ';
+    }
+    return blanks > 0;
+}
+
+/* Letters that espeak-ng takes for a word, and words in shouted lines that it takes for letters. */
+static int try_initials(Line *l)
+{
+    static const char *const initials[] = {"WHO", "VIP", "VIPs", "ISS", "UPS", "LOL", "FAQ", "FAQs"};
+    static const char *const words[] = {"IT", "US", "IS", "AM"};
+    char word[WORD];
+    size_t length = word_at(l, l->at, word);
+    if (length < 2 || length > 4)
         return 0;
-    for (size_t i = 0; i < COUNT(states); i++) {
-        if (memcmp(l->s + at, states[i][0], 2) != 0)
-            continue;
-        take(l, 8);
-        say(l, states[i][1]);
-        for (size_t d = 3; d < 8; d++) {
-            say(l, " ");
-            buf_add(l->out, l->s + at + d, 1);
-        }
+    int shouted = is_shouted(l);
+    if (shouted && in_list(word, words, COUNT(words))) {
+        take(l, length);
+        for (size_t i = 0; i < length; i++)
+            word[i] = (char)(word[i] | 32);
+        say(l, word);
         return 1;
     }
-    return 0;
+    if (shouted || !in_list(word, initials, COUNT(initials)))
+        return 0;
+    take(l, length);
+    for (size_t i = 0; i < length; i++) {
+        if (i && is_upper(word[i]))
+            say(l, " ");
+        else if (i)
+            say(l, "'");
+        buf_add(l->out, word + i, 1);
+    }
+    return 1;
 }
 
 /* ---- signs ---- */
@@ -448,7 +440,8 @@ int english_rewrite(Buf *out, const char *text, size_t n)
         char c = text[l.at];
         int done = 0;
         if (is_alpha(c) || is_digit(c)) {
-            done = try_address(&l) || (is_upper(c) && (try_roman(&l) || try_zip(&l)));
+            done = try_address(&l) || english_try_formula(&l) || try_roman(&l) ||
+                   (is_upper(c) && (english_try_zip(&l) || english_try_name(&l) || try_initials(&l)));
             /* Words are looked at once. */
             while (!done && l.at + 1 < n && (is_alpha(text[l.at + 1]) || is_digit(text[l.at + 1])))
                 l.at++;

@@ -11,10 +11,7 @@
 
 /* ---- the words around ---- */
 
-enum { WORD = 24 }; /* longer ones are in no list */
-
-/* The word of ASCII letters that ends just before `at`, one blank skipped; "" if there is none. */
-static void word_before(const Scan *sc, size_t at, char word[WORD])
+void english_word_before(const Scan *sc, size_t at, char word[WORD])
 {
     word[0] = 0;
     size_t end = at && sc->s[at - 1] == ' ' ? at - 1 : at, from = end;
@@ -26,7 +23,7 @@ static void word_before(const Scan *sc, size_t at, char word[WORD])
     word[end - from] = 0;
 }
 
-static int in_list(const char *word, const char *const *list, size_t n)
+int english_has_word(const char *word, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!strcasecmp(word, list[i]))
@@ -35,7 +32,6 @@ static int in_list(const char *word, const char *const *list, size_t n)
 }
 
 static int is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-static int is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 /* Bytes of an apostrophe or a prime at `at` (feet), of quotation marks or a double prime (inches). */
 static size_t feet_mark(const Scan *sc, size_t at)
@@ -47,8 +43,7 @@ static size_t inch_mark(const Scan *sc, size_t at)
     return scan_prefix(sc, at, "\"", 1) + scan_prefix(sc, at, "\u201D", 3) + scan_prefix(sc, at, "\u2033", 3);
 }
 
-/* Bytes of a hyphen or an en dash at `at`. */
-static size_t dash_at(const Scan *sc, size_t at)
+size_t english_dash_at(const Scan *sc, size_t at)
 {
     return scan_prefix(sc, at, "-", 1) + scan_prefix(sc, at, "\u2013", 3);
 }
@@ -191,6 +186,69 @@ static int try_date_groups(Scan *sc, size_t at)
     return 0;
 }
 
+/* One of the words stands before `at`, in the same sentence. */
+static int sentence_has(const Scan *sc, size_t at, const char *const *list, size_t count)
+{
+    enum { FAR = 200 };
+    char word[WORD];
+    size_t from = at > FAR ? at - FAR : 0;
+    for (size_t i = at; i > from; i--) {
+        if (strchr(".!?;", sc->s[i - 1]) && i < at && sc->s[i] == ' ')
+            break;
+        if (sc->s[i - 1] == ' ') {
+            english_word_before(sc, i, word);
+            if (english_has_word(word, list, count))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* "7/10" as a mark, "4.5/5". */
+static int try_score(Scan *sc, size_t at, const Figure *f)
+{
+    static const char *const marks[] = {"rate", "rated", "rating", "score", "scored", "scores", "give",
+                                        "gave", "gives", "got",    "gets",  "stars",  "marks",  "rates"};
+    size_t run = scan_prefix(sc, f->end, "/", 1) ? scan_digits(sc, f->end + 1) : 0, end = f->end + 1 + run;
+    if (!run || run > 3 || f->dotted || f->grouped || !scan_word_ends(sc, end) ||
+        scan_prefix(sc, end, "/", 1))
+        return 0;
+    int64_t of = scan_parse(sc->s + f->end + 1, run);
+    int usual = of == 5 || of == 10 || of == 20 || of == 100;
+    if (!usual || figure_value(f) > (double)of ||
+        (!f->fraction_digits && !sentence_has(sc, at, marks, COUNT(marks))))
+        return 0;
+    scan_say_value(sc, f, 0);
+    scan_say(sc, " out of ");
+    scan_say_integer(sc, NULL, of);
+    scan_after_number(sc, end);
+    return 1;
+}
+
+/* "2012/13", "24/7/365": the parts one after the other. */
+static int try_joined(Scan *sc, size_t at)
+{
+    Groups g;
+    read_groups(sc, &g, at, "/");
+    int a = g.count ? group(sc, &g, 0) : 0, b = g.count > 1 ? group(sc, &g, 1) : 0;
+    int season =
+        g.count == 2 && g.digits[0] == 4 && g.digits[1] == 2 && a >= 1800 && a < 2100 && (a + 1) % 100 == b;
+    int always = g.count == 3 && a == 24 && b == 7 && group(sc, &g, 2) == 365;
+    if (!season && !always)
+        return 0;
+    if (season)
+        scan_say_year(sc, a);
+    else
+        scan_say(sc, "twenty-four seven");
+    scan_say(sc, " ");
+    if (season)
+        say_two_digits(sc, b);
+    else
+        scan_say(sc, "three sixty-five");
+    scan_after_number(sc, g.end);
+    return 1;
+}
+
 /* Two numbers around a slash: a half, a day of the year, twenty-four seven. */
 static int try_slash(Scan *sc, size_t at)
 {
@@ -201,8 +259,8 @@ static int try_slash(Scan *sc, size_t at)
         return 0;
     int a = group(sc, &g, 0), b = group(sc, &g, 1);
     char word[WORD];
-    word_before(sc, at, word);
-    if (in_list(word, before_dates, COUNT(before_dates)) && a >= 1 && a <= 12 && b >= 1 && b <= 31) {
+    english_word_before(sc, at, word);
+    if (english_has_word(word, before_dates, COUNT(before_dates)) && a >= 1 && a <= 12 && b >= 1 && b <= 31) {
         static const char *const months[] = {"January",   "February", "March",    "April",
                                              "May",       "June",     "July",     "August",
                                              "September", "October",  "November", "December"};
@@ -211,6 +269,7 @@ static int try_slash(Scan *sc, size_t at)
         scan_say_integer(sc, sc->sp->ordinal, b);
     } else if (a >= 1 && b >= 2 && a < b && !(a == 9 && b == 11)) {
         say_fraction(sc, a, b, 0);
+        g.end = english_unit_after(sc, g.end, 1);
     } else {
         scan_say_integer(sc, NULL, a);
         scan_say(sc, a == b || (a == 24 && b == 7) || (a == 9 && b == 11) ? " " : " over ");
@@ -235,7 +294,7 @@ static int try_mixed(Scan *sc, const Figure *f)
     scan_say_integer(sc, NULL, f->whole);
     scan_say(sc, " and ");
     say_fraction(sc, a, b, 1);
-    scan_after_number(sc, g.end);
+    scan_after_number(sc, english_unit_after(sc, g.end, 0));
     return 1;
 }
 
@@ -269,6 +328,11 @@ static int try_phone(Scan *sc, size_t at, int abroad)
     /* 900-1200 is a range. */
     if (has_shape(&g, 2, local) && sc->s[at + 3] == '-')
         phone = group(sc, &g, 0) % 50 || group(sc, &g, 1) % 50;
+    /* 5551234567: no area begins with 0 or 1. */
+    if (g.count == 1 && g.digits[0] == 10 && sc->s[at] >= '2' && !abroad) {
+        g = (Groups){.at = {at, at + 3, at + 6}, .digits = {3, 3, 4}, .end = g.end, .count = 3};
+        phone = 1;
+    }
     if (!phone) {
         read_groups(sc, &g, at, " ");
         phone = has_shape(&g, 3, full) || has_shape(&g, 4, trunk);
@@ -298,9 +362,16 @@ static int try_area_code(Scan *sc)
 
 /* ---- houses, rooms, years of two digits ---- */
 
-/* Capitalised words follow, and among the first four is one that streets end with. */
+/* Capitalised words follow, and among the first four is one that streets end with, or the first is a
+ * direction: "1026 North Beckley". */
 static int names_street(const Scan *sc, size_t at)
 {
+    static const char *const directions[] = {" North ", " South ", " East ", " West "};
+    for (size_t i = 0; i < COUNT(directions); i++) {
+        size_t n = strlen(directions[i]);
+        if (scan_prefix(sc, at, directions[i], n) && at + n < sc->n && is_upper(sc->s[at + n]))
+            return 1;
+    }
     static const char *const streets[] = {"Street",    "Avenue",  "Road",   "Drive",   "Lane",
                                           "Boulevard", "Court",   "Square", "Place",   "Parkway",
                                           "Way",       "Terrace", "Circle", "Highway", "Broadway"};
@@ -331,20 +402,50 @@ static int try_place(Scan *sc, size_t at, const Figure *f)
     char word[WORD];
     if (f->grouped || f->fraction_digits || f->digits < 3 || sc->s[at] == '0')
         return 0;
-    word_before(sc, at - (at && sc->s[at - 1] == '-'), word);
-    if (in_list(word, calls, COUNT(calls)) && f->digits == 3 && scan_word_ends(sc, f->end)) {
+    english_word_before(sc, at - (at && sc->s[at - 1] == '-'), word);
+    if (english_has_word(word, calls, COUNT(calls)) && f->digits == 3 && scan_word_ends(sc, f->end)) {
         scan_say_digits(sc, f->text, 3);
         scan_after_number(sc, f->end);
         return 1;
     }
+    /* Box 2915, #12345, C2766, V510210. */
+    int box = !strcmp(word, "Box") || !strcmp(word, "box");
+    int order = at && sc->s[at - 1] == '#' && f->digits >= 5;
+    int serial = at && is_upper(sc->s[at - 1]) && f->digits >= 4 && f->whole % 100 &&
+                 (at == 1 || !scan_word_ends(sc, at - 1)) && (at < 2 || sc->s[at - 2] == ' ');
+    if ((box || order || serial) && f->digits <= MAX_DIGITS && scan_word_ends(sc, f->end)) {
+        scan_say_digits(sc, f->text, (size_t)f->digits);
+        scan_after_number(sc, f->end);
+        return 1;
+    }
+    /* "In 606, Nineveh fell." */
+    int in_pairs = f->digits == 3 && !strcmp(word, "In") && scan_prefix(sc, f->end, ", ", 2);
+    /* "484 BC", "Exhibit 133-B". */
+    in_pairs |= scan_prefix(sc, f->end, " BC", 3) &&
+                scan_word_ends(sc, f->end + 3 + scan_prefix(sc, f->end + 3, "E", 1));
+    in_pairs |= f->digits == 3 && scan_prefix(sc, f->end, "-", 1) && f->end + 1 < sc->n &&
+                is_upper(sc->s[f->end + 1]) && scan_word_ends(sc, f->end + 2);
     size_t letter = f->end + (f->end + 1 < sc->n && is_upper(sc->s[f->end]) && sc->s[f->end + 1] == ' ');
-    if (names_street(sc, letter) ||
-        (f->digits == 3 && is_upper(word[0]) && in_list(word, rooms, COUNT(rooms)))) {
+    if (in_pairs || names_street(sc, letter) ||
+        (f->digits == 3 && is_upper(word[0]) && english_has_word(word, rooms, COUNT(rooms)))) {
         say_in_pairs(sc, f);
         scan_after_number(sc, f->end);
         return 1;
     }
     return 0;
+}
+
+/* 1080p, 720p. */
+static int try_lines(Scan *sc, const Figure *f)
+{
+    if (f->digits < 3 || f->digits > 4 || f->grouped || !scan_prefix(sc, f->end, "p", 1) ||
+        !scan_word_ends(sc, f->end + 1))
+        return 0;
+    scan_say_integer(sc, NULL, f->whole / 100);
+    scan_say(sc, " ");
+    say_two_digits(sc, f->whole % 100);
+    scan_after_number(sc, f->end);
+    return 1;
 }
 
 /* "the 1890s", "'60s", "in her 40s", "747s"; and "'69". An apostrophe before the digits is not said. */
@@ -393,11 +494,10 @@ static int is_measure(const Scan *sc, size_t at, char mark)
     return mark == '"' ? open % 2 == 0 : open == 0;
 }
 
-/* A word follows that the measure belongs to ("a 12-inch record"): then it stays in the singular. */
-static int is_before_noun(const Scan *sc, size_t at, size_t end)
+int english_is_before_noun(const Scan *sc, size_t at, size_t end)
 {
     char word[WORD];
-    word_before(sc, at, word);
+    english_word_before(sc, at, word);
     return (!strcasecmp(word, "a") || !strcasecmp(word, "an")) && scan_prefix(sc, end, " ", 1) &&
            scan_letter_at(sc, end + 1);
 }
@@ -425,7 +525,7 @@ static int try_height(Scan *sc, size_t at, const Figure *f)
     if (!mark || !scan_word_ends(sc, f->end + mark))
         return 0;
     size_t end = f->end + mark;
-    int one = (f->whole == 1 && !f->fraction_digits) || is_before_noun(sc, at, end);
+    int one = (f->whole == 1 && !f->fraction_digits) || english_is_before_noun(sc, at, end);
     scan_say_value(sc, f, 0);
     scan_say(sc, feet ? one ? " foot" : " feet" : one ? " inch" : " inches");
     scan_after_number(sc, end);
@@ -465,206 +565,11 @@ static int try_ratio(Scan *sc, size_t at, const Figure *f)
     if (!scan_prefix(sc, f->end, ":", 1) || !scan_digits(sc, f->end + 1) || f->fraction_digits)
         return 0;
     char word[WORD];
-    word_before(sc, at, word);
+    english_word_before(sc, at, word);
     scan_say_integer(sc, NULL, f->whole);
-    scan_say(sc, in_list(word, books, COUNT(books)) ? " " : " to ");
+    scan_say(sc, english_has_word(word, books, COUNT(books)) ? " " : " to ");
     sc->at = f->end + 1;
     return 1;
-}
-
-/* ---- units ---- */
-
-/* The unit that begins at `at` and ends its word, or NULL. */
-static const UnitName *find_unit(const Scan *sc, size_t at, size_t *length)
-{
-    const UnitName *best = NULL;
-    *length = 0;
-    for (const UnitName *u = sc->rules->units; u && u->sign; u++) {
-        size_t n = strlen(u->sign);
-        if (n > *length && scan_prefix(sc, at, u->sign, n) && scan_word_ends(sc, at + n)) {
-            best = u;
-            *length = n;
-        }
-    }
-    return best;
-}
-
-/* "per hour", "per kilogram" after a slash; returns where the text goes on. */
-static size_t say_per(Scan *sc, size_t end)
-{
-    size_t length;
-    if (!scan_prefix(sc, end, "/", 1) || !scan_letter_at(sc, end + 1))
-        return end;
-    const UnitName *per = find_unit(sc, end + 1, &length);
-    scan_say(sc, " per ");
-    if (!per)
-        return end + 1;
-    scan_say(sc, per->one);
-    return end + 1 + length;
-}
-
-size_t english_half_of_day(const Scan *sc, size_t at, const char **word)
-{
-    at += scan_prefix(sc, at, " ", 1);
-    if (at + 2 > sc->n || !strchr("aApP", sc->s[at]))
-        return 0;
-    *word = (sc->s[at] | 32) == 'a' ? " AM" : " PM";
-    if (strchr("mM", sc->s[at + 1]) && scan_word_ends(sc, at + 2))
-        return at + 2;
-    if (!scan_prefix(sc, at + 1, ".m.", 3) && !scan_prefix(sc, at + 1, ".M.", 3))
-        return 0;
-    return at + 4 == sc->n ? at + 3 : at + 4; /* the last full stop also ends the sentence */
-}
-
-/* "3pm", "3 PM". */
-static int try_half_of_day(Scan *sc, const Figure *f)
-{
-    const char *word;
-    if (f->whole > 12 || f->fraction_digits)
-        return 0;
-    size_t end = english_half_of_day(sc, f->end, &word);
-    if (!end)
-        return 0;
-    scan_say_integer(sc, NULL, f->whole);
-    scan_say(sc, word);
-    scan_after_number(sc, end);
-    return 1;
-}
-
-/* 5M, 2.5bn, 50k: the letters that stand for a scale; money: those that do so after a currency sign only. */
-static const char *scale_at(const Scan *sc, size_t at, int money, size_t *length)
-{
-    static const struct {
-        const char *sign, *word;
-        int money;
-    } scales[] = {{"bn", "billion", 0},         {"mn", "million", 0},       {"mln", "million", 0},
-                  {"tn", "trillion", 0},        {"M", "million", 0},        {"k", "thousand", 0},
-                  {"m", "million", 1},          {"K", "thousand", 1},       {"b", "billion", 1},
-                  {"B", "billion", 1},          {"T", "trillion", 1},       {"MM", "million", 1},
-                  {" thousand", "thousand", 1}, {" million", "million", 1}, {" billion", "billion", 1},
-                  {" trillion", "trillion", 1}, {" bn", "billion", 1},      {" m", "million", 1}};
-    for (size_t i = 0; i < COUNT(scales); i++) {
-        *length = strlen(scales[i].sign);
-        if ((money || !scales[i].money) && scan_prefix(sc, at, scales[i].sign, *length) &&
-            scan_word_ends(sc, at + *length))
-            return scales[i].word;
-    }
-    return NULL;
-}
-
-int english_unit(Scan *sc, size_t at, const Figure *f, int negative)
-{
-    size_t length;
-    if (try_half_of_day(sc, f))
-        return 1;
-    const char *scale = scale_at(sc, f->end, 0, &length);
-    if (scale) {
-        scan_say_value(sc, f, negative);
-        scan_say(sc, " ");
-        scan_say(sc, scale);
-        scan_after_number(sc, f->end + length);
-        return 1;
-    }
-    size_t apart = scan_prefix(sc, f->end, " ", 1), hyphen = scan_prefix(sc, f->end, "-", 1);
-    const UnitName *unit = find_unit(sc, f->end + apart + hyphen, &length);
-    if (!unit || (unit->flags & UNIT_JOINED && apart) ||
-        (unit->flags & UNIT_APART && !apart && !f->fraction_digits))
-        return 0;
-    size_t end = f->end + apart + hyphen + length;
-    /* "6 ft. long": the full stop belongs to the unit unless it ends the sentence. */
-    size_t stop = unit->flags & UNIT_STOPPED && scan_prefix(sc, end, ".", 1);
-    if (unit->flags & UNIT_NEEDS_STOP && apart && !stop)
-        return 0;
-    if (stop && end + 2 < sc->n && sc->s[end + 1] == ' ' && is_lower(sc->s[end + 2]))
-        end++;
-    int one =
-        (f->whole == 1 && !f->fraction_digits) || hyphen || is_before_noun(sc, at - (size_t)negative, end);
-    scan_say_value(sc, f, negative);
-    scan_say(sc, " ");
-    scan_say(sc, one ? unit->one : unit->many);
-    scan_after_number(sc, say_per(sc, end));
-    return 1;
-}
-
-/* ---- money ---- */
-
-/* US$, C$: which dollars. The letters have been copied already and are taken back. */
-static const char *take_country(Scan *sc, const MoneyNames *m)
-{
-    static const struct {
-        const char *letters, *name;
-    } countries[] = {{"US", "US "},         {"CA", "Canadian "},  {"C", "Canadian "},
-                     {"AU", "Australian "}, {"A", "Australian "}, {"NZ", "New Zealand "},
-                     {"HK", "Hong Kong "},  {"S", "Singapore "}};
-    if (strcmp(m->iso, "USD") != 0)
-        return "";
-    for (size_t i = 0; i < COUNT(countries); i++) {
-        size_t n = strlen(countries[i].letters), size = sc->out->size;
-        if (scan_has_said(sc->out, countries[i].letters) &&
-            (size == n || !unicode_is_letter(unicode_before(sc->out->data, size - n)))) {
-            sc->out->size -= n;
-            return countries[i].name;
-        }
-    }
-    return "";
-}
-
-/* "five dollars and one cent", "one cent", "five point five dollars". */
-static void say_sum(Scan *sc, const Figure *f, const MoneyNames *m, const char *country, int one)
-{
-    if (f->fraction_digits != 2) {
-        scan_say_value(sc, f, 0);
-        scan_say(sc, " ");
-        scan_say(sc, country);
-        scan_say(sc, one || (f->whole == 1 && !f->fraction_digits) ? m->one : m->many);
-        return;
-    }
-    if (f->whole || !f->fraction) {
-        scan_say_integer(sc, NULL, f->whole);
-        scan_say(sc, " ");
-        scan_say(sc, country);
-        scan_say(sc, f->whole == 1 ? m->one : m->many);
-    }
-    if (f->fraction) {
-        if (f->whole)
-            scan_say(sc, " and ");
-        scan_say_integer(sc, NULL, f->fraction);
-        scan_say(sc, " ");
-        scan_say(sc, f->fraction == 1 ? m->small_one : m->small_many);
-    }
-}
-
-size_t english_money(Scan *sc, const Figure *f, const MoneyNames *m, size_t sign, size_t end)
-{
-    const char *country = take_country(sc, m);
-    scan_before_number(sc);
-    Figure g = *f;
-    size_t length, dash = dash_at(sc, end);
-    /* "$5-10": five to ten dollars. */
-    if (dash && scan_digits(sc, end + dash)) {
-        scan_figure(sc, &g, end + dash);
-        if (!g.dotted && figure_value(&g) > figure_value(f) && !dash_at(sc, g.end)) {
-            scan_say_value(sc, f, 0);
-            scan_say(sc, " to ");
-            end = g.end;
-        } else {
-            g = *f;
-        }
-    }
-    /* "$5 million" is five million dollars: the scale goes before the currency. */
-    const char *scale = scale_at(sc, end, 1, &length);
-    if (scale) {
-        end += length;
-        scan_say_value(sc, &g, 0);
-        scan_say(sc, " ");
-        scan_say(sc, scale);
-        scan_say(sc, " ");
-        scan_say(sc, country);
-        scan_say(sc, is_before_noun(sc, sign, end) ? m->one : m->many);
-    } else {
-        say_sum(sc, &g, m, country, is_before_noun(sc, sign, end));
-    }
-    return say_per(sc, end);
 }
 
 /* ---- what numbers.c calls ---- */
@@ -675,12 +580,30 @@ int english_figure(Scan *sc, size_t at, const Figure *f, int negative)
         return 1;
     if (f->dotted)
         return 0;
-    if (try_date_groups(sc, at) || try_slash(sc, at))
+    if (try_date_groups(sc, at) || try_joined(sc, at) || try_score(sc, at, f) || try_slash(sc, at))
         return 1;
     if (f->digits > MAX_DIGITS || negative)
         return 0;
     return try_mixed(sc, f) || try_plural(sc, at, f) || try_height(sc, at, f) || try_by(sc, f) ||
-           try_ratio(sc, at, f) || try_place(sc, at, f);
+           try_ratio(sc, at, f) || try_lines(sc, f) || try_place(sc, at, f);
+}
+
+/* ".38 Special", ".22-caliber rifle": no point is said. */
+static int is_calibre(const Scan *sc, size_t end)
+{
+    static const char *const guns[] = {"caliber", "calibre", "cal",      "special", "revolver",
+                                       "pistol",  "rifle",   "magnum",   "bullet",  "bullets",
+                                       "handgun", "gun",     "automatic"};
+    char word[WORD];
+    size_t n = 0;
+    if (end >= sc->n || !strchr(" -", sc->s[end]))
+        return 0;
+    while (end + 1 + n < sc->n && n + 1 < WORD && (sc->s[end + 1 + n] | 32) >= 'a' &&
+           (sc->s[end + 1 + n] | 32) <= 'z')
+        n++;
+    memcpy(word, sc->s + end + 1, n);
+    word[n] = 0;
+    return english_has_word(word, guns, COUNT(guns));
 }
 
 int english_sign(Scan *sc)
@@ -698,8 +621,12 @@ int english_sign(Scan *sc)
     if (sc->s[at] == '.') { /* .5 */
         if (!scan_digits(sc, at + 1) || (at && !strchr(" (", sc->s[at - 1])))
             return 0;
-        scan_say(sc, "point ");
-        scan_say_digits(sc, sc->s + at + 1, scan_digits(sc, at + 1));
+        if (is_calibre(sc, at + 1 + scan_digits(sc, at + 1))) {
+            scan_say_integer(sc, NULL, scan_parse(sc->s + at + 1, scan_digits(sc, at + 1)));
+        } else {
+            scan_say(sc, "point ");
+            scan_say_digits(sc, sc->s + at + 1, scan_digits(sc, at + 1));
+        }
         scan_after_number(sc, at + 1 + scan_digits(sc, at + 1));
         return 1;
     }
@@ -725,6 +652,14 @@ int english_dash(const Scan *sc, size_t next)
     scan_figure(sc, &g, next);
     if (!sc->said_plain || figure_value(&sc->said) < figure_value(&g))
         return !(sc->said_plain && sc->said.whole == 1 && g.whole == 800); /* 1-800-FLOWERS */
-    return (sc->said.digits <= 2 && g.digits <= 2) ||                      /* a score */
+    static const char *const results[] = {"beat",   "beats", "won",   "win",      "wins", "lost",
+                                          "lead",   "led",   "leads", "defeated", "over", "score",
+                                          "scored", "ended", "voted", "passed"};
+    if (figure_value(&sc->said) == 50 && figure_value(&g) == 50)
+        return 0; /* fifty fifty */
+    static const char *const odds[] = {"odds", "ratio", "shot"};
+    return (sc->said.digits <= 2 && g.digits <= 2) ||
+           (g.whole == 1 && sentence_has(sc, next, odds, COUNT(odds))) ||
+           (g.digits == 3 && sc->said.digits == 3 && sentence_has(sc, next, results, COUNT(results))) ||
            (figure_is_year(&sc->said) && g.digits == 2 && g.whole > sc->said.whole % 100);
 }

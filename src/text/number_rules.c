@@ -6,16 +6,18 @@
 static const struct {
     const char *sign, *iso;
 } signs[] = {
-    {"$", "USD"}, {"£", "GBP"},   {"€", "EUR"}, {"¥", "JPY"}, {"￥", "JPY"},
-    {"₹", "INR"}, {"₽", "RUB"}, {"₩", "KRW"}, {"₺", "TRY"}, {"﷼", "IRR"},
+    {"$", "USD"},   {"£", "GBP"}, {"€", "EUR"}, {"¥", "JPY"}, {"￥", "JPY"}, {"₹", "INR"},
+    {"₽", "RUB"}, {"₩", "KRW"}, {"₺", "TRY"}, {"﷼", "IRR"}, {"TL", "TRY"},
 };
 
-/* Signs only; codes such as USD are read as words. */
+/* Signs, and letters that are used like one; codes such as USD are read as words. */
 const char *number_rules_currency(const char *text, size_t n, size_t *length)
 {
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
         *length = strlen(signs[i].sign);
-        if (*length <= n && !memcmp(text, signs[i].sign, *length))
+        int letters = (signs[i].sign[0] | 32) >= 'a' && (signs[i].sign[0] | 32) <= 'z';
+        if (*length <= n && !memcmp(text, signs[i].sign, *length) &&
+            !(letters && *length < n && (text[*length] | 32) >= 'a' && (text[*length] | 32) <= 'z'))
             return signs[i].iso;
     }
     return NULL;

@@ -9,6 +9,7 @@
 #include <unicode/ucurr.h>
 
 #include "text/english_numbers.h"
+#include "text/number_forms.h"
 #include "text/number_rules.h"
 #include "text/scan.h"
 #include "text/unicode.h"
@@ -107,8 +108,12 @@ static size_t say_percent(Scan *sc, const Figure *f, size_t at, int negative)
 static size_t say_money(Scan *sc, const Figure *f, const char *iso, size_t sign, size_t end)
 {
     const MoneyNames *m = number_rules_money(sc->rules, iso);
-    if (m)
+    if (m && sc->rules->english)
         return english_money(sc, f, m, sign, end);
+    if (m) {
+        form_money(sc, f, m);
+        return end;
+    }
     char keyword[16];
     UChar wide[4];
     UErrorCode status = U_ZERO_ERROR;
@@ -146,6 +151,11 @@ static int try_time(Scan *sc, size_t at)
     const char *half_word = "";
     size_t half = english ? english_half_of_day(sc, end, &half_word) : 0;
     scan_before_number(sc);
+    size_t after = seconds < 0 ? form_clock(sc, hours, minutes, end) : 0;
+    if (after) {
+        scan_after_number(sc, after);
+        return 1;
+    }
     if (hours == 1 && sc->rules->one_hour)
         scan_say(sc, sc->rules->one_hour);
     else
@@ -171,6 +181,10 @@ static int try_time(Scan *sc, size_t at)
         if (english)
             scan_say(sc, seconds == 1 ? " second" : " seconds");
     }
+    const char *sign = sc->rules->clock_sign;
+    if (sign && next > end && scan_prefix(sc, next, sign, strlen(sign)) &&
+        scan_word_ends(sc, next + strlen(sign)))
+        end = next + strlen(sign);
     if (half) {
         scan_say(sc, half_word);
         end = half;
@@ -274,7 +288,7 @@ static void speak_figure(Scan *sc, size_t at, int negative)
     size_t length, end;
     scan_figure(sc, &f, at);
     scan_before_number(sc);
-    if (sc->rules->english && english_figure(sc, at, &f, negative))
+    if (sc->rules->english ? english_figure(sc, at, &f, negative) : !negative && form_figure(sc, at, &f))
         return;
     if (f.dotted) {
         say_dotted(sc, at);
@@ -286,7 +300,7 @@ static void speak_figure(Scan *sc, size_t at, int negative)
         return;
     }
     if (!f.fraction_digits && (length = ordinal_suffix(sc, f.end, &feminine))) {
-        scan_say_integer(sc, feminine ? sc->sp->ordinal_feminine : sc->sp->ordinal, f.whole);
+        form_ordinal(sc, f.whole, feminine);
         scan_after_number(sc, f.end + length);
         return;
     }
@@ -301,7 +315,9 @@ static void speak_figure(Scan *sc, size_t at, int negative)
         scan_after_number(sc, say_money(sc, &f, iso, at, end + length));
         return;
     }
-    if ((sc->rules->units && english_unit(sc, at, &f, negative)) || try_day(sc, &f))
+    if (sc->rules->english ? english_unit(sc, at, &f, negative) : form_unit(sc, &f, negative))
+        return;
+    if (try_day(sc, &f))
         return;
     const char *sign = sc->rules->date_signs[0];
     int as_year = sc->rules->years == YEARS_ALWAYS ||
@@ -388,7 +404,7 @@ static int try_sign(Scan *sc)
     if (sc->rules->english && english_sign(sc))
         return 1;
     Figure f;
-    if (sc->s[at] == '%' && sc->rules->percent_first && scan_digits(sc, at + 1)) {
+    if (sc->s[at] == '%' && !sc->rules->english && scan_digits(sc, at + 1)) {
         scan_figure(sc, &f, at + 1);
         scan_before_number(sc);
         say_percent(sc, &f, at, 0);
@@ -405,7 +421,7 @@ static int try_sign(Scan *sc)
     scan_figure(sc, &f, digits);
     if (f.dotted || f.digits > MAX_DIGITS)
         return 0;
-    if (!sc->rules->money)
+    if (!sc->rules->english)
         scan_before_number(sc); /* else the letters may say which dollars: "US$5" */
     scan_after_number(sc, say_money(sc, &f, iso, at, f.end));
     return 1;

@@ -27,14 +27,36 @@ void scan_say_wide(Buf *out, const UChar *words, int32_t n)
         }
 }
 
+/* What was said from byte `from` on, in the language's own spelling; that is never longer. */
+static void respell(Buf *out, size_t from, const Respelling *list)
+{
+    for (; list->from; list++) {
+        int first = list->from[0] == '^';
+        const char *old = list->from + first;
+        size_t n = strlen(old), m = strlen(list->to);
+        for (size_t at = from; at + n <= out->size; at++) {
+            if (!memcmp(out->data + at, old, n)) {
+                memcpy(out->data + at, list->to, m);
+                memmove(out->data + at + m, out->data + at + n, out->size - at - n);
+                out->size -= n - m;
+            }
+            if (first)
+                break;
+        }
+    }
+}
+
 /* f NULL: the plain cardinal. */
 void scan_say_integer(Scan *sc, UNumberFormat *f, int64_t value)
 {
     UChar words[512];
     UErrorCode status = U_ZERO_ERROR;
     int32_t n = unum_formatInt64(f ? f : sc->sp->cardinal, value, words, 512, NULL, &status);
+    size_t from = sc->out->size;
     if (U_SUCCESS(status))
         scan_say_wide(sc->out, words, n);
+    if (sc->rules->respellings)
+        respell(sc->out, from, sc->rules->respellings);
 }
 
 /* With its decimals, as ICU reads them. */
@@ -197,6 +219,15 @@ static void say_month(Scan *sc, int month)
         scan_say_wide(sc->out, name, n);
 }
 
+static void say_link(Scan *sc)
+{
+    scan_say(sc, " ");
+    if (sc->rules->date_link) {
+        scan_say(sc, sc->rules->date_link);
+        scan_say(sc, " ");
+    }
+}
+
 void scan_say_date(Scan *sc, int year, int month, int day)
 {
     const NumberRules *r = sc->rules;
@@ -224,10 +255,18 @@ void scan_say_date(Scan *sc, int year, int month, int day)
         scan_say_integer(sc, NULL, day);
         break;
     case DATE_DAY_MONTH_YEAR:
-        scan_say_integer(sc, r->ordinal_days ? sc->sp->ordinal_dative : NULL, day);
-        scan_say(sc, " ");
-        say_month(sc, month);
-        scan_say(sc, " ");
+        if (day == 1 && r->first_day)
+            scan_say(sc, r->first_day);
+        else
+            scan_say_integer(sc, r->ordinal_days ? sc->sp->ordinal_dative : NULL, day);
+        say_link(sc);
+        if (r->own_months && year < r->own_years)
+            scan_say(sc, r->own_months[month - 1]);
+        else
+            say_month(sc, month);
+        if (!year)
+            break;
+        say_link(sc);
         scan_say_integer(sc, r->years == YEARS_ALWAYS ? sc->sp->year : NULL, year);
         break;
     }

@@ -1,5 +1,5 @@
 /* scan.h - one pass over a line with numbers: reading figures and the words around them, and saying them in
- * the line's language. Private to numbers.c and english_numbers.c. Threads: one per Scan. */
+ * the line's language. Private to numbers.c, number_forms.c and english_numbers.c. Threads: one per Scan. */
 #ifndef MYXTTS_SCAN_H
 #define MYXTTS_SCAN_H
 
@@ -58,8 +58,8 @@ void scan_say_integer(Scan *sc, UNumberFormat *f, int64_t value); /* f NULL: the
 void scan_say_value(Scan *sc, const Figure *f, int negative);     /* with its decimals, as ICU reads them */
 void scan_say_digits(Scan *sc, const char *s, size_t n); /* digit by digit, whatever stands between them */
 void scan_say_year(Scan *sc, int64_t year);
-void scan_say_date(Scan *sc, int year, int month, int day);
-int scan_has_said(const Buf *out, const char *word); /* 1 if out ends with it */
+void scan_say_date(Scan *sc, int year, int month, int day); /* year 0: day and month only */
+int scan_has_said(const Buf *out, const char *word);        /* 1 if out ends with it */
 /* Letters before or after a number need a space: "MP3", "5km". The second also moves on to `end`. */
 void scan_before_number(Scan *sc);
 void scan_after_number(Scan *sc, size_t end);

@@ -12,6 +12,7 @@
 #include "config/languages.h"
 #include "text/clean.h"
 #include "text/language.h"
+#include "text/persian.h"
 #include "text/phonemes.h"
 #include "text/tokens.h"
 #include "text/unicode.h"
@@ -24,7 +25,7 @@ struct TextEngine {
     Phonemes *phonemes; /* NULL in character mode */
     Cleaner cleaner;
     UnicodeScratch scratch;
-    Buf normal;
+    Buf normal, respelled;
 };
 
 /* Character mode needs no espeak-ng. */
@@ -56,6 +57,7 @@ void text_engine_close(TextEngine *t)
     clean_close(&t->cleaner);
     unicode_scratch_free(&t->scratch);
     buf_free(&t->normal);
+    buf_free(&t->respelled);
     free(t);
 }
 
@@ -157,6 +159,21 @@ static RejectReason no_memory(TextResult *r)
     return REJECT_PHONEMES_FAILED;
 }
 
+/* Persian goes to espeak-ng with the vowels that its spelling leaves out. */
+static int speak(TextEngine *t, TextResult *r, const char *voice, size_t *spoken)
+{
+    if (strcmp(voice, "fa") != 0)
+        return phonemes_speak(t->phonemes, &r->phonemes, spoken, r->cleaned.data, r->cleaned.size);
+    buf_clear(&t->respelled);
+    persian_respell(&t->respelled, r->cleaned.data, r->cleaned.size);
+    if (t->respelled.failed)
+        return ERR_NOMEM;
+    size_t from = r->phonemes.size;
+    int rc = phonemes_speak(t->phonemes, &r->phonemes, spoken, t->respelled.data, t->respelled.size);
+    persian_mend(&r->phonemes, from);
+    return rc;
+}
+
 /* Phonemes (or the characters themselves), then tokens between BOS and EOS. */
 static RejectReason make_symbols(TextEngine *t, TextResult *r)
 {
@@ -175,7 +192,7 @@ static RejectReason make_symbols(TextEngine *t, TextResult *r)
                      cp, hint ? "; " : "", hint ? hint : "");
             return REJECT_NO_PHONEMES;
         }
-        if (phonemes_speak(t->phonemes, &r->phonemes, &spoken, r->cleaned.data, r->cleaned.size) < 0)
+        if (speak(t, r, voice, &spoken) < 0)
             return no_memory(r);
     }
     if (spoken == 0) {

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "config/languages.h"
 
-enum { ZERO_WIDTH_NON_JOINER = 0x200C };
+enum { ZERO_WIDTH_NON_JOINER = 0x200C, LEFT_TO_RIGHT_MARK = 0x200E };
 
 void unicode_scratch_free(UnicodeScratch *s)
 {
@@ -171,10 +171,17 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
                 cp = unicode_next(text, n, &i);
             int blank = unicode_is_space(cp);
             int drop = !blank && is_dropped(cp);
-            /* Between two Arabic letters it is part of the spelling. */
-            if (drop && cp == ZERO_WIDTH_NON_JOINER && i < n && is_arabic(unicode_before(text, start))) {
+            /* Between two Arabic letters it is part of the spelling; some keyboards type the other mark. */
+            if (drop && (cp == ZERO_WIDTH_NON_JOINER || cp == LEFT_TO_RIGHT_MARK) && i < n &&
+                is_arabic(unicode_before(text, start))) {
                 size_t next = i;
                 drop = !is_arabic(unicode_next(text, n, &next));
+                if (!drop && cp == LEFT_TO_RIGHT_MARK) {
+                    buf_add(out, text + run, start - run);
+                    unicode_append(out, ZERO_WIDTH_NON_JOINER);
+                    run = i;
+                    continue;
+                }
             }
             if (blank || drop) {
                 if (start > run)

@@ -32,7 +32,8 @@ int unicode_is_space(uint32_t cp);
 
 /* Appends the text to out, normalised: composed (NFC), each run of white space replaced by one space, none at
  * the ends. Control characters, zero-width characters, bidi controls and variation selectors are dropped,
- * except the zero-width non-joiner between Arabic letters, where it is part of the spelling (Persian).
+ * except the zero-width non-joiner between Arabic letters, where it is part of the spelling (Persian); a
+ * left-to-right mark there stands for it.
  * Returns 0 or ERR_NOMEM. */
 int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n);
 

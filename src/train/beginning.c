@@ -75,7 +75,8 @@ static void begin_best_anew(Trainer *t)
     choice_begin(&t->state.choice);
 }
 
-/* Words may have changed the choice after the last checkpoint was written. */
+/* Words may have changed the choice after the last checkpoint was written. Where that knows of no best, the
+ * note is of a time before the best began anew. */
 static void take_note(Trainer *t)
 {
     Choice *c = &t->state.choice;

@@ -71,8 +71,10 @@ static const CheckpointField fields[] = {
     I32_IN_BYTES("train.guard", state.guard.consecutive, "steps in a row that were skipped"),
     I32_IN_BYTES("train.guard", state.guard.total, "steps that were skipped, ever"),
     F64_IF_THERE("voice.manner", state.pace,
-         "how much longer the recordings of the validation are than the durations predicted for them; 0: not measured"),
-    F64_IF_THERE("voice.manner", state.spread, "the same of how far pitch strays from its mean in a sentence"),
+         "how much longer the recordings of the validation are than the durations predicted for them; "
+         "0: not measured"),
+    F64_IF_THERE("voice.manner", state.spread,
+         "the same of how far pitch strays from its mean in a sentence"),
     F64_IF_THERE("copies.distance", state.copies[0],
          "distance of a vocoder's copies of held-out clips from their recordings; 0: not measured"),
     F64_IF_THERE("copies.distance", state.copies[1], "the same of Griffin-Lim's copies of the same clips"),

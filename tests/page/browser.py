@@ -84,7 +84,8 @@ class Socket:
 class Browser:
     """One page. Keeps everything the console said, every failed load and the address of every request."""
 
-    def __init__(self, folder, languages="en-GB", size=(1100, 900), dark=False):
+    def __init__(self, folder, languages="en-GB", size=(1100, 900), dark=False, sound=None):
+        """sound: a WAV that the microphone hears, again and again; None: beeps."""
         self.folder = folder
         profile = os.path.join(folder, "profile")
         self.process = subprocess.Popen(
@@ -92,6 +93,7 @@ class Browser:
              "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--disable-default-apps", "--mute-audio", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
              "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream",
+             *([f"--use-file-for-fake-audio-capture={sound}"] if sound else []),
              f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=open(os.path.join(folder, "browser.log"), "ab"))
         self.socket = Socket(self.page_address(profile))

@@ -276,6 +276,21 @@ int run_program_env(Run *r, const char *const *args, const char *const *env)
     return r->code;
 }
 
+int prepare_code(const char *report)
+{
+    json_t *o = json_loads(report, 0, NULL);
+    int code = json_integer_value(json_object_get(o, "rejected")) > 0;
+    size_t i;
+    const json_t *f;
+    json_array_foreach(json_object_get(o, "findings"), i, f)
+    {
+        const char *severity = json_string_value(json_object_get(f, "severity"));
+        code |= severity && strcmp(severity, "finding") == 0;
+    }
+    json_decref(o);
+    return code;
+}
+
 json_t *prepare_with(const Corpus *c, const char *cache, int code, const char *const *more)
 {
     const char *args[MAX_ARGS] = {"prepare", "--data-path", c->data, "--cache-dir", cache, "--json"};
@@ -284,6 +299,8 @@ json_t *prepare_with(const Corpus *c, const char *cache, int code, const char *c
         args[n++] = more[i];
     Run r;
     run_program_env(&r, args, NULL);
+    if (code == 0)
+        code = prepare_code(r.stdout_text.data);
     if (r.code != code) {
         Buf reasons = {0};
         file_read(&reasons, path_of(cache, "rejected.tsv"), 4000, NULL);

@@ -104,7 +104,11 @@ int run_program_env(Run *r, const char *const *args, const char *const *env);
 
 #define run_program(r, ...) run_program_env(r, (const char *const[]){__VA_ARGS__, NULL}, NULL)
 
-/* `prepare --json` with more options; fails when the exit code is another or stdout is no JSON. */
+/* The exit code that a JSON report calls for: 1 where it has lines that cannot be used, or findings; else 0.
+ */
+int prepare_code(const char *report);
+/* `prepare --json` with more options; fails when the exit code is another or stdout is no JSON. code 0: all
+ * is well, or the report says what is not and the exit code is 1. */
 json_t *prepare_with(const Corpus *c, const char *cache, int code, const char *const *more);
 
 #define prepare(c, code, ...) prepare_with(c, (c)->cache, code, (const char *const[]){__VA_ARGS__, NULL})
