@@ -121,9 +121,10 @@ static void the_layout_is_that_of_before(void **state)
             .schedule_from = 8,
             .batch = 9,
             .critic_step = 10,
+            .warmup = 14,
+            .copies = {0.3, 0.2},
             .pace = 1.02,
             .spread = 1.1,
-            .warmup = 14,
             .guard = {1.5f, 2.5f, 3, 2, 5, 6}}};
     const int64_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}; /* the last seven were added */
     const double best[] = {0.5, 0.9, 0.7, 0.95, 0.99, 0.85, 0.8, 0.25, 0.375}; /* all but the first were */
@@ -143,7 +144,10 @@ static void the_layout_is_that_of_before(void **state)
         } else if (strcmp(f->tensor, "voice.manner") == 0) {
             assert_int_equal(n, 2 * sizeof(double));
             assert_memory_equal(bytes, &c.state.pace, n);
-        } else if (strcmp(f->tensor, "vocoder.copies") != 0) {
+        } else if (strcmp(f->tensor, "copies.distance") == 0) {
+            assert_int_equal(n, sizeof c.state.copies);
+            assert_memory_equal(bytes, c.state.copies, n);
+        } else {
             assert_string_equal(f->tensor, "train.guard");
             assert_int_equal(n, sizeof c.state.guard);
             assert_memory_equal(bytes, &c.state.guard, n);

@@ -393,7 +393,9 @@ const Option option_table[] = {
     INT(T, listen_clips, "8", 0, 1000,
          "Validation clips that are spoken at every validation and listened to, by a recogniser where "
          "there is one; 0: nobody listens, and 8 are compared with their recordings alone."),
-    INT(T, log_step, "50", 1, 100000000, "Steps from one line of log.jsonl, and of the event file, to the next. The terminal has one by the clock."),
+    INT(T, log_step, "50", 1, 100000000,
+         "Steps from one line of log.jsonl, and of the event file, to the next. The terminal has one by the "
+         "clock."),
     INT(T, keep_checkpoints, "3", 1, 10000,
          "Newest checkpoints that are kept; the best one is kept besides, and so is the newest that "
          "training is known to go on well from."),
