@@ -320,36 +320,32 @@ static int make_loose(Cuts *c, const Listening *l, const ListenedFile *f, int64_
     return 0;
 }
 
-/* Sound up to a pause, as many as fit; rather at a longer pause once it is long enough. */
+/* Sound up to a pause, as much as fits; rather to a longer pause once it is long enough. */
 static int cut_loose(Cuts *c, const Listening *l, const ListenedFile *f)
 {
     const int64_t first = 2 * f->first, last = 2 * (f->first + f->frames);
-    int64_t begin = first, end = -1; /* of the clip; end: where it may be cut */
-    int64_t gap = 0;
+    int64_t begin = first, end = first, gap = 0; /* of the clip so far, and the pause behind it */
+    int64_t p = listening_pause_at(l, first);
     int rc = 0;
-    for (int64_t p = listening_pause_at(l, first); !rc && begin < last; p++) {
+    for (int64_t at = first; at < last && !rc; p++) {
         const int there = p < l->pause_count && l->pauses[p].begin < last;
         const int64_t a = there ? l->pauses[p].begin : last, b = there ? l->pauses[p].end : last;
         if (there && b - a < CUT_PAUSE)
             continue;
-        if (a <= begin) { /* the recording begins with a pause */
-            begin = b;
-            continue;
-        }
-        if (end > begin && (a - begin > (int64_t)(CLIP_MOST * HZ) ||
-                            (end - begin >= LOOSE_LEAST && gap >= LOOSE_PAUSE) || gap > JOIN_PAUSE)) {
+        /* Sound from `at` to a, then a pause to b. */
+        if (end > begin && (a - begin > (int64_t)(CLIP_MOST * HZ) || gap > JOIN_PAUSE ||
+                            (end - begin >= LOOSE_LEAST && gap >= LOOSE_PAUSE))) {
             rc = make_loose(c, l, f, begin, end);
-            begin = end + gap;
+            begin = end = at;
         }
-        end = a;
+        if (a > at)
+            end = a;
+        else if (end == begin)
+            begin = end = b;
         gap = b - a;
-        if (!there) {
-            if (!rc)
-                rc = make_loose(c, l, f, begin, end);
-            break;
-        }
+        at = b;
     }
-    return rc;
+    return rc || end <= begin ? rc : make_loose(c, l, f, begin, end);
 }
 
 int cuts_make(Cuts *c, const Listening *l, const TextTrack *t, const Book *book, Err *err)

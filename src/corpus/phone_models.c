@@ -30,6 +30,7 @@ int phone_models_state(PhoneModels *m, const char name[8])
 int phone_models_open(PhoneModels *m, Err *err)
 {
     const size_t n = (size_t)m->states;
+    openblas_set_num_threads(1); /* for products this small, threads cost more than they do */
     m->mean = mem_calloc(n * W, sizeof *m->mean);
     m->spread = mem_calloc(n * W, sizeof *m->spread);
     m->table = mem_calloc(n * COLUMNS, sizeof *m->table);
