@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/file.h"
 #include "base/utf8.h"
 #include "config/languages.h"
 #include "text/language.h"
@@ -16,7 +15,6 @@ enum {
     LONG_SENTENCE = 160, /* characters: longer ones are divided at commas; about ten seconds */
     SHORT_PART = 50,     /* characters that a part of one has at least */
 };
-#define MOST_BYTES ((size_t)256 << 20)
 
 /* Ends of sentences, those after which no blank need follow, and what may stand between the end and the
  * blank. */
@@ -223,17 +221,6 @@ int book_parse(Book *b, const char *text, size_t n, const char *name, const char
         return err_hint(err, "without --text the recording is only cut in its silences");
     }
     return 0;
-}
-
-int book_open(Book *b, const char *path, const char *language, Err *err)
-{
-    Buf text = {0};
-    *b = (Book){0};
-    int rc = file_read(&text, path, MOST_BYTES, err);
-    if (!rc)
-        rc = book_parse(b, text.data ? text.data : "", text.size, path, language, err);
-    buf_free(&text);
-    return rc;
 }
 
 void book_close(Book *b)

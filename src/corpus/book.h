@@ -24,10 +24,8 @@ typedef struct Book {
 } Book;
 
 /* Blank lines divide paragraphs; where nearly every line ends like a sentence, line ends do. What has no
- * letter or digit is left out. language: a code ("de"), for abbreviations. ERR_MISSING, ERR_IO; ERR_FORMAT:
- * not UTF-8; ERR_DATA: there is no text in it; ERR_NOMEM. */
-int book_open(Book *b, const char *path, const char *language, Err *err);
-/* The same of text in memory; name is for messages. */
+ * letter or digit is left out. name: of the file, for messages; language: a code ("de"), for abbreviations.
+ * ERR_FORMAT: not UTF-8; ERR_DATA: there is no text in it; ERR_NOMEM. */
 int book_parse(Book *b, const char *text, size_t n, const char *name, const char *language, Err *err);
 void book_close(Book *b);
 

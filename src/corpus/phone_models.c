@@ -44,6 +44,21 @@ int phone_models_open(PhoneModels *m, Err *err)
     return err_set(err, ERR_NOMEM, "no memory for the sounds of a voice");
 }
 
+int phone_models_copy(PhoneModels *to, const PhoneModels *from, Err *err)
+{
+    const size_t n = (size_t)from->states;
+    *to = (PhoneModels){.phones = from->phones, .states = from->states};
+    memcpy(to->names, from->names, sizeof to->names);
+    int rc = phone_models_open(to, err);
+    if (rc)
+        return rc;
+    memcpy(to->mean, from->mean, n * W * sizeof *to->mean);
+    memcpy(to->spread, from->spread, n * W * sizeof *to->spread);
+    memcpy(to->table, from->table, n * COLUMNS * sizeof *to->table);
+    memcpy(to->log_share, from->log_share, n * sizeof *to->log_share);
+    return 0;
+}
+
 void phone_models_close(PhoneModels *m)
 {
     free(m->mean);

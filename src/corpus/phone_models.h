@@ -29,6 +29,8 @@ typedef struct PhoneModels {
 int phone_models_state(PhoneModels *m, const char name[8]);
 /* After the last sound was added: room for the models. ERR_NOMEM. */
 int phone_models_open(PhoneModels *m, Err *err);
+/* A copy of the models, without what was learned since the last update. ERR_NOMEM. */
+int phone_models_copy(PhoneModels *to, const PhoneModels *from, Err *err);
 void phone_models_close(PhoneModels *m);
 
 /* Counts a frame for a state. */

@@ -20,6 +20,8 @@ enum {
     WRONG_TEXTS = 400,
 };
 static const double keep_share = 0.8, own_weight = 20;
+static const float sure_spreads =
+    2.0f; /* that right texts score above wrong ones, where the book is the right one */
 
 /* --- from text to states --- */
 
@@ -129,33 +131,48 @@ static float score_quantile(const float *scores, int n, double share)
     return out;
 }
 
-/* One round: the units that fit best teach the models how the reader speaks. */
-static int learn_round(PhoneModels *m, FitScratch *s, float *score, const Listening *l, const Chain *c,
-                       const Found *found, int count, double weight, Err *err)
+/* Everything that the passes share. */
+typedef struct Tracker {
+    TextTrack *t;
+    const Listening *l;
+    const Chain *c;
+    PhoneModels *m;      /* the reader's, in the end */
+    PhoneModels half[2]; /* espeak-ng's at first; half i learns from the units of the other half */
+    Found *found;
+    int count;
+    float *score; /* [units] */
+    FitScratch fit;
+} Tracker;
+
+/* The units that fit best teach `pupil` how the reader speaks. half: 0 or 1, every other unit; -1: all. */
+static int learn(Tracker *k, PhoneModels *pupil, int half, Err *err)
 {
     int64_t all = 0;
-    for (int i = 0; i < count; i++)
-        all += found[i].end - found[i].begin;
-    const int step = 1 + (int)(all / LEARN_FRAMES);
     int n = 0, rc = 0;
     Fit fit;
-    for (int i = 0; i < count && !rc; i += step) {
-        rc = fit_unit(s, &fit, l, m, c, found[i].unit, &found[i], err);
-        score[n++] = fit.score;
+    for (int i = 0; i < k->count; i++)
+        all += k->found[i].end - k->found[i].begin;
+    const int step = 1 + (int)(all / LEARN_FRAMES);
+    for (int i = 0; i < k->count && !rc; i += step) {
+        rc = fit_unit(&k->fit, &fit, k->l, k->m, k->c, k->found[i].unit, &k->found[i], err);
+        k->score[n++] = fit.score;
     }
-    const float limit = score_quantile(score, n, 1 - keep_share);
-    for (int i = 0; i < count && !rc; i += step) {
-        rc = fit_unit(s, &fit, l, m, c, found[i].unit, &found[i], err);
+    const float limit = score_quantile(k->score, n, 1 - keep_share);
+    for (int i = 0; i < k->count && !rc; i += step) {
+        const Found *f = &k->found[i];
+        if (half >= 0 && (i / step) % 2 != half)
+            continue;
+        rc = fit_unit(&k->fit, &fit, k->l, k->m, k->c, f->unit, f, err);
         if (rc || fit.score < limit || fit.score <= -10.0f)
             continue;
-        for (int64_t t = found[i].begin; t < found[i].end; t++) {
+        for (int64_t t = f->begin; t < f->end; t++) {
             float feature[LISTEN_WIDTH];
-            listening_feature(l, t, feature);
-            phone_models_learn(m, s->path[t - found[i].begin], feature);
+            listening_feature(k->l, t, feature);
+            phone_models_learn(pupil, k->fit.path[t - f->begin], feature);
         }
     }
     if (!rc && n)
-        phone_models_update(m, weight);
+        phone_models_update(pupil, own_weight);
     return rc;
 }
 
@@ -184,9 +201,10 @@ static void take_wrong(TextTrack *t, const Wrong *w)
 }
 
 /* Before anything was found: texts laid over sound anywhere, at the usual pace, are wrong. */
-static int judge_anywhere(TextTrack *t, FitScratch *s, const Listening *l, const PhoneModels *m,
-                          const Chain *c, Err *err)
+static int judge_anywhere(Tracker *k, Err *err)
 {
+    const Chain *c = k->c;
+    const Listening *l = k->l;
     Wrong w = {0};
     int rc = 0;
     for (int i = 0; i < WRONG_TEXTS && !rc; i++) {
@@ -197,93 +215,133 @@ static int judge_anywhere(TextTrack *t, FitScratch *s, const Listening *l, const
         if (frames == 0 || begin + frames > l->frames)
             continue;
         Fit fit;
-        rc = fit_unit(s, &fit, l, m, c, unit, &(Found){unit, begin, begin + frames}, err);
+        rc = fit_unit(&k->fit, &fit, l, k->m, c, unit, &(Found){unit, begin, begin + frames}, err);
         add_wrong(&w, fit.score);
     }
-    take_wrong(t, &w);
+    take_wrong(k->t, &w);
     return rc;
 }
 
-/* Texts of about the same length in the places of those that were found. */
-static int judge_wrong(TextTrack *t, FitScratch *s, const Listening *l, const PhoneModels *m, const Chain *c,
-                       const Found *found, int count, Err *err)
+/* The models that have not learned from this unit. */
+static const PhoneModels *stranger_to(const Tracker *k, int i, int step)
 {
+    return i % step ? k->m : &k->half[(i / step) % 2];
+}
+
+/* Texts of about the same length in the places of those that were found. */
+static int judge_wrong(Tracker *k, int learned_step, Err *err)
+{
+    const Chain *c = k->c;
     Wrong w = {0};
     int rc = 0;
-    const int step = 1 + count / WRONG_TEXTS;
-    for (int i = 0; i < count && !rc; i += step) {
-        const int64_t length = c->first[found[i].unit + 1] - c->first[found[i].unit];
+    const int step = 1 + k->count / WRONG_TEXTS;
+    for (int i = 0; i < k->count && !rc; i += step) {
+        const Found *f = &k->found[i];
+        const int64_t length = c->first[f->unit + 1] - c->first[f->unit];
         int other = -1;
-        for (int k = 7; k < 200 && other < 0; k++) {
-            const int u = (found[i].unit + k) % c->units;
+        for (int n = 3; n < 200 && other < 0; n++) {
+            const int u = (f->unit + n) % c->units;
             const int64_t d = c->first[u + 1] - c->first[u] - length;
-            if (u != found[i].unit && d * 8 < length && -d * 8 < length)
+            if (u != f->unit && d * 6 < length && -d * 6 < length)
                 other = u;
         }
         if (other < 0)
             continue;
         Fit fit;
-        rc = fit_unit(s, &fit, l, m, c, other, &found[i], err);
+        rc = fit_unit(&k->fit, &fit, k->l, stranger_to(k, i, learned_step), c, other, f, err);
         add_wrong(&w, fit.score);
     }
-    take_wrong(t, &w);
+    take_wrong(k->t, &w);
     return rc;
 }
 
-static int judge_all(TextTrack *t, FitScratch *s, float *score, const Listening *l, const PhoneModels *m,
-                     const Chain *c, const Found *found, int count, Err *err)
+/* Each unit is judged by models that did not learn from it: others would find that everything fits. */
+static int judge_all(Tracker *k, Err *err)
 {
+    TextTrack *t = k->t;
+    int64_t all = 0;
+    for (int i = 0; i < k->count; i++)
+        all += k->found[i].end - k->found[i].begin;
+    const int step = 1 + (int)(all / LEARN_FRAMES);
     free(t->units);
     t->count = 0;
-    t->units = mem_calloc((size_t)count + 1, sizeof *t->units);
+    t->units = mem_calloc((size_t)k->count + 1, sizeof *t->units);
     if (!t->units)
         return err_set(err, ERR_NOMEM, "no memory for what was found");
-    int rc = judge_wrong(t, s, l, m, c, found, count, err);
-    for (int i = 0; i < count && !rc; i++) {
-        Fit fit;
-        rc = fit_unit(s, &fit, l, m, c, found[i].unit, &found[i], err);
-        TrackedUnit *u = &t->units[t->count++];
-        *u = (TrackedUnit){found[i].unit, 2 * fit.begin, 2 * fit.end, fit.score, fit.worst, 0};
-        score[i] = fit.score;
+    int rc = judge_wrong(k, step, err);
+    for (int i = 0; i < k->count && !rc; i++) {
+        const Found *f = &k->found[i];
+        Fit fit, where;
+        rc = fit_unit(&k->fit, &where, k->l, k->m, k->c, f->unit, f, err);
+        if (!rc)
+            rc = fit_unit(&k->fit, &fit, k->l, stranger_to(k, i, step), k->c, f->unit, f, err);
+        t->units[t->count++] =
+            (TrackedUnit){f->unit, 2 * where.begin, 2 * where.end, fit.score, fit.worst, 0};
+        k->score[i] = fit.score;
     }
-    track_borders_mend(t->units, t->count, l, c);
-    t->right = score_quantile(score, count, 0.5);
-    const float low = score_quantile(score, count, 0.16), spread = fmaxf(t->right - low, 0.02f);
+    track_borders_mend(t->units, t->count, k->l, k->c);
+    t->right = score_quantile(k->score, k->count, 0.5);
+    const float low = score_quantile(k->score, k->count, 0.16), spread = fmaxf(t->right - low, 0.02f);
     t->limit = (t->right * t->wrong_spread + t->wrong * spread) / (spread + t->wrong_spread);
+    t->believed = t->right - t->wrong > sure_spreads * t->wrong_spread;
     for (int i = 0; i < t->count; i++)
-        t->units[i].fits = t->units[i].score > t->limit;
+        t->units[i].fits = t->believed && t->units[i].score > t->limit;
     return rc;
 }
 
 /* --- all of it --- */
 
-/* From espeak-ng's sounds to the reader's: after each pass over the recording the models learn from it. */
+/* One pass over the recording, and what is learned from it. */
+static int make_pass(Tracker *k, int pass, float stray, Log *log, Err *err)
+{
+    Listening part = *k->l;
+    if (pass == 0 && part.frames > FIRST_FRAMES)
+        part.frames = FIRST_FRAMES;
+    free(k->found);
+    k->found = NULL;
+    int rc = follow(&k->found, &k->count, &part, k->m, k->c, stray, log, err);
+    log_debug(log, "pass %d: %d of %d units found, a score of %.2f is stray", pass + 1, k->count, k->c->units,
+              (double)stray);
+    for (int round = 0; round < ROUNDS && !rc && k->count && pass + 1 < PASSES; round++)
+        rc = learn(k, k->m, -1, err);
+    for (int i = 0; i < 2 && !rc && k->count; i++)
+        rc = learn(k, &k->half[i], 1 - i, err);
+    return rc ? rc : judge_all(k, err);
+}
+
+/* From espeak-ng's sounds to the reader's. */
 static int track(TextTrack *t, const Listening *l, PhoneModels *m, const Chain *c, Log *log, Err *err)
 {
-    Found *found = NULL;
-    int count = 0;
-    FitScratch s = {0};
-    float *score = mem_calloc((size_t)c->units + 1, sizeof *score);
-    int rc = score ? judge_anywhere(t, &s, l, m, c, err) : err_set(err, ERR_NOMEM, "no memory for scores");
-    float stray = t->wrong + 0.3f * t->wrong_spread;
+    PhoneModels *first = mem_calloc(1, sizeof *first); /* espeak-ng's */
+    Tracker *k = mem_calloc(1, sizeof *k);
+    float stray = 0;
+    int rc = k && first ? phone_models_copy(first, m, err) : err_set(err, ERR_NOMEM, "no memory for models");
+    if (!rc) {
+        *k = (Tracker){.t = t, .l = l, .c = c, .m = m};
+        k->score = mem_calloc((size_t)c->units + 1, sizeof *k->score);
+        rc = k->score ? judge_anywhere(k, err) : err_set(err, ERR_NOMEM, "no memory for scores");
+        stray = t->wrong + 0.3f * t->wrong_spread;
+    }
     for (int pass = 0; pass < PASSES && !rc; pass++) {
-        Listening part = *l;
-        if (pass == 0 && part.frames > FIRST_FRAMES)
-            part.frames = FIRST_FRAMES;
-        free(found);
-        found = NULL;
-        rc = follow(&found, &count, &part, m, c, stray, log, err);
-        log_debug(log, "pass %d: %d of %d units found, a score of %.2f is stray", pass + 1, count, c->units,
-                  (double)stray);
-        for (int round = 0; round < ROUNDS && !rc && count && pass + 1 < PASSES; round++)
-            rc = learn_round(m, &s, score, l, c, found, count, own_weight, err);
+        for (int i = 0; i < 2 && !rc; i++) {
+            phone_models_close(&k->half[i]);
+            rc = phone_models_copy(&k->half[i], first, err);
+        }
         if (!rc)
-            rc = judge_all(t, &s, score, l, m, c, found, count, err);
+            rc = make_pass(k, pass, stray, log, err);
         stray = 0.5f * (t->right + t->wrong);
     }
-    free(score);
-    free(found);
-    fit_scratch_free(&s);
+    if (k) {
+        phone_models_close(&k->half[0]);
+        phone_models_close(&k->half[1]);
+        fit_scratch_free(&k->fit);
+        free(k->score);
+        free(k->found);
+    }
+    free(k);
+    if (first)
+        phone_models_close(first);
+    free(first);
     return rc;
 }
 

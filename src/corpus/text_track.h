@@ -23,6 +23,7 @@ typedef struct TextTrack {
     uint8_t *silent;           /* [units of the book]: espeak-ng reads nothing there */
     float right, wrong;        /* mean score of the units, and of wrong texts in their places */
     float wrong_spread, limit; /* the units that score above limit fit */
+    int believed; /* right and wrong texts can be told apart; otherwise this is the text of something else */
 } TextTrack;
 
 /* voice: of espeak-ng. Errors of reader_run; ERR_NOMEM. Finding nothing is no error. Call without other

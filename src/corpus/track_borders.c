@@ -41,6 +41,12 @@ static void snap(TrackedUnit *u, const Listening *l)
     if (p + 1 < l->pause_count && u->end == all[p].begin && length_of(&all[p]) <= REAL_PAUSE &&
         all[p + 1].begin - all[p].end <= BURST && length_of(&all[p + 1]) >= REAL_PAUSE)
         u->end = all[p + 1].begin;
+    const ListenedFile *f = listening_file_of(l, u->begin / 2);
+    if (u->begin - 2 * f->first <= NEAR) /* a recording that begins with speech, or ends with it */
+        u->begin = l->quiet[2 * f->first] ? u->begin : 2 * f->first;
+    const int64_t last = 2 * (f->first + f->frames);
+    if (last - u->end <= NEAR && !l->quiet[last - 1])
+        u->end = last;
     if (u->end <= u->begin)
         u->end = u->begin + 1;
 }
