@@ -7,6 +7,7 @@
 #include "base/log.h"
 
 int cmd_prepare(int argc, char **argv, Log *log);
+int cmd_corpus(int argc, char **argv, Log *log);
 int cmd_info(int argc, char **argv, Log *log);
 int cmd_config(int argc, char **argv, Log *log);
 int cmd_inspect(int argc, char **argv, Log *log);

@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 
 static const Command commands[] = {
+    {"corpus", cmd_corpus, "long recordings and their text -> clips with texts, to train on"},
     {"prepare", cmd_prepare, "read a dataset, build its text and mel caches, say what is wrong with it"},
     {"info", cmd_info,
      "what is in a dataset (clips, hours, speakers, lengths, rejected lines), or in a voice"},

@@ -85,7 +85,7 @@ static void head(Buf *b, const json_t *r)
     int any = 0;
     buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-               "'unsafe-inline'; img-src data:\">\n"
+               "'unsafe-inline'; img-src data:; media-src data:\">\n"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
     if (filled(json_object_get(r, "title")))
         put(b, json_object_get(r, "title"));
@@ -420,6 +420,25 @@ static void section(Buf *b, const json_t *s)
 }
 
 /* Everything in memory first: the file appears when it is whole. */
+/* Recordings to listen to, each with its text. */
+static void sounds(Buf *b, const json_t *r)
+{
+    const json_t *all = json_object_get(r, "sounds");
+    if (!json_array_size(all))
+        return;
+    element(b, "h2", "", json_object_get(r, "sounds_title"));
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *s = json_array_get(all, i);
+        buf_str(b, "<section class=\"card\">\n");
+        element(b, "p", "", json_object_get(s, "title"));
+        buf_printf(b, "<audio controls preload=\"none\" src=\"data:%s;base64,", string(s, "type"));
+        buf_str(b, string(s, "base64"));
+        buf_str(b, "\"></audio>\n");
+        element(b, "p", " class=\"about\"", json_object_get(s, "note"));
+        buf_str(b, "</section>\n");
+    }
+}
+
 int html_write(const char *path, const json_t *report, Err *err)
 {
     Buf b = {0};
@@ -433,6 +452,7 @@ int html_write(const char *path, const json_t *report, Err *err)
     changes(&b, report);
     charts(&b, report);
     pictures(&b, report);
+    sounds(&b, report);
     if (json_array_size(sections))
         buf_str(&b, "<h2>What was measured</h2>\n");
     for (size_t i = 0; i < json_array_size(sections); i++)

@@ -15,6 +15,8 @@
  *     bottleneck, else bad.
  *   - A gain with a string in what_if is shown separately: it is not a setting, but a machine that is faster.
  *   - pictures: [{"title", "path", "note"}], PNG files that are embedded in the page; others are left out.
+ *   - sounds: [{"title", "note", "type", "base64"}], to listen to, under the heading sounds_title; type is a
+ *     media type ("audio/ogg").
  * The file is written atomically. ERR_IO, ERR_NOSPACE, ERR_NOMEM. */
 int html_write(const char *path, const json_t *report, Err *err);
 

@@ -45,8 +45,7 @@ static struct {
     uint64_t changes;     /* of voice */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Folder that holds espeak-ng-data beside the program, or NULL. */
-static const char *bundle_path(char *out, size_t cap)
+const char *phonemes_bundle(char *out, size_t cap)
 {
     if (getenv("ESPEAK_DATA_PATH"))
         return NULL; /* espeak-ng reads it itself when no path is given */
@@ -110,7 +109,7 @@ int phonemes_open(Phonemes **out, Err *err)
     Phonemes *p = mem_calloc(1, sizeof *p);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for the phonemiser");
-    const char *bundle = bundle_path(path, sizeof path);
+    const char *bundle = phonemes_bundle(path, sizeof path);
     pthread_mutex_lock(&library.lock);
     const int ready = has_voice_data(bundle, &data) && initialise(bundle) == 0,
               loaded = ready ? load_voices(p) : 0;
@@ -385,7 +384,7 @@ int phonemes_hash_version(Hasher *h, const char *dictionary)
     const char *where = NULL;
     hasher_u64(h, PHONEMES_VERSION);
     pthread_mutex_lock(&library.lock);
-    espeak_ng_InitializePath(bundle_path(path, sizeof path));
+    espeak_ng_InitializePath(phonemes_bundle(path, sizeof path));
     hasher_str(h, espeak_Info(&where));
     snprintf(dir, sizeof dir, "%s", where ? where : "");
     pthread_mutex_unlock(&library.lock);

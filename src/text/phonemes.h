@@ -17,6 +17,9 @@ typedef struct Phonemes Phonemes;
  * program (a bundle), then where the library was installed. ERR_MISSING if there is none. */
 int phonemes_open(Phonemes **p, Err *err);
 void phonemes_close(Phonemes *p);
+/* Writes the folder that holds espeak-ng-data beside the program; NULL: there is none, or ESPEAK_DATA_PATH
+ * says where it is. For those who start libespeak-ng themselves, in a process of their own. */
+const char *phonemes_bundle(char *out, size_t cap);
 
 /* `voice` is a language code as `espeak-ng --voices` prints it: "en-us", "fr-fr", "cmn". */
 int phonemes_has_voice(const Phonemes *p, const char *voice);
