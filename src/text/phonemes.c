@@ -6,7 +6,10 @@
  *     left), and flags of a change of language, "(en)", are removed.
  *   - The runs of punctuation are put back between the chunks, without one space before them.
  * phonemizer asks espeak-ng for '_' between phonemes and then removes every '_'; asking for none gives the
- * same text. phonemizer searches for a mark by its text and may find an earlier decimal point ("1.5."), so
+ * same text.
+ *   - A word with IPA of its own is given to espeak-ng as phonemes that no word has ("[[ttkttk]]"), so that
+ *     the words beside it sound as they do before and behind a word; in the result the IPA takes their place.
+ * phonemizer searches for a mark by its text and may find an earlier decimal point ("1.5."), so
  * that it returns two lines; here the position of the mark is known. */
 #include "text/phonemes.h"
 
@@ -35,7 +38,7 @@ struct Phonemes {
     int voice_count;
     const Voice *current;
     Block block;
-    Buf chunk, raw;
+    Buf chunk, raw, tidy;
 };
 
 /* The state of libespeak-ng, of which a process has one. */
@@ -43,6 +46,7 @@ static struct {
     pthread_mutex_t lock; /* held while the library is called */
     char voice[128];      /* identifier of the one that speaks; "": none so far */
     uint64_t changes;     /* of voice */
+    int takes_phonemes;   /* [[...]] in a text are phonemes */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Folder that holds espeak-ng-data beside the program, or NULL. */
@@ -138,6 +142,7 @@ void phonemes_close(Phonemes *p)
     block_free(&p->block);
     buf_free(&p->chunk);
     buf_free(&p->raw);
+    buf_free(&p->tidy);
     free(p);
 }
 
@@ -286,11 +291,9 @@ static void append_tidy(Buf *out, const char *s, size_t n)
     buf_add(out, s + run, i - run);
 }
 
-/* Step 2. espeak-ng speaks clause by clause and moves `rest`; one clause needs no copy. */
-static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
+/* Step 2, of p->chunk. espeak-ng speaks clause by clause and moves `rest`; one clause needs no copy. */
+static int speak_raw(Phonemes *p, Buf *out)
 {
-    buf_clear(&p->chunk);
-    buf_add(&p->chunk, text, n);
     buf_add(&p->chunk, "", 1);
     if (p->chunk.failed)
         return ERR_NOMEM;
@@ -318,8 +321,172 @@ static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
     return p->raw.failed || out->failed ? ERR_NOMEM : 0;
 }
 
+static int speak_chunk(Phonemes *p, Buf *out, const char *text, size_t n)
+{
+    buf_clear(&p->chunk);
+    buf_add(&p->chunk, text, n);
+    return speak_raw(p, out);
+}
+
+/* --- words with IPA of their own --- */
+
+static const char stand_in[] = "ttkttk"; /* phonemes of every voice, in an order that no word has */
+
+/* The library remembers what its last espeak_Synth said about [[...]]. Brackets of a text are punctuation
+ * here and never reach it. */
+static void take_phonemes(void)
+{
+    if (!library.takes_phonemes)
+        espeak_Synth("", 1, 0, POS_CHARACTER, 0, espeakCHARS_UTF8 | espeakPHONEMES, NULL, NULL);
+    library.takes_phonemes = 1;
+}
+
+/* Sounds before which a word such as "the" sounds as before a vowel. */
+static int begins_with_vowel(const char *ipa, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        uint32_t cp = unicode_next(ipa, n, &i);
+        if (cp < 0x80)
+            return cp && strchr("aeiouy", (int)cp) != NULL;
+        static const char vowels[] = "ɐɑɒæɔəɘɚɛɜɝɞɨɪɵɶøœɤɯʉʊʌʏᵻãõẽĩũ";
+        for (size_t k = 0; k + 1 < sizeof vowels;)
+            if (unicode_next(vowels, sizeof vowels - 1, &k) == cp)
+                return 1;
+        if (cp != 0x2C8 && cp != 0x2CC) /* stress marks stand before the sound */
+            return 0;
+    }
+    return 0;
+}
+
+static void add_place(const PhonemeMarks *m, size_t text, size_t text_size, size_t from, const Buf *out,
+                      uint32_t mark)
+{
+    const PhonemePlace place = {.text = (uint32_t)text,
+                                .text_size = (uint32_t)text_size,
+                                .phonemes = (uint32_t)from,
+                                .phonemes_size = (uint32_t)(out->size - from),
+                                .mark = mark};
+    if (m->places && text_size)
+        buf_add(m->places, &place, sizeof place);
+}
+
+/* The next private character with IPA, or n. */
+static size_t find_mark(const PhonemeMarks *m, const char *text, size_t n, size_t at, const char **ipa,
+                        size_t *size, uint32_t *cp, size_t *end)
+{
+    for (; at < n; at++) {
+        if ((uint8_t)text[at] < 0xF3)
+            continue;
+        *end = at;
+        *cp = unicode_next(text, n, end);
+        *ipa = *cp >= UNICODE_STAND_IN ? m->ipa(m->arg, *cp, size) : NULL;
+        if (*ipa)
+            return at;
+    }
+    return n;
+}
+
+/* What espeak-ng made of a stand-in at `at` of p->tidy begins here: with a vowel, or stress, before it. */
+static size_t stand_in_begin(const Phonemes *p, size_t at)
+{
+    for (int most = 3; most && at && p->tidy.data[at - 1] != ' '; most--) {
+        at--;
+        while (at && ((uint8_t)p->tidy.data[at] & 0xC0) == 0x80)
+            at--;
+    }
+    return at;
+}
+
+/* The pieces between the marks one by one, where the stand-ins were lost. */
+static int speak_apart(Phonemes *p, Buf *out, const char *text, size_t n, size_t base, const PhonemeMarks *m)
+{
+    for (size_t at = 0; at < n;) {
+        const char *ipa = "";
+        size_t size = 0, end = n, from = out->size;
+        uint32_t cp = 0;
+        size_t mark = find_mark(m, text, n, at, &ipa, &size, &cp, &end);
+        if (mark > at && speak_chunk(p, out, text + at, mark - at) < 0)
+            return ERR_NOMEM;
+        add_place(m, base + at, mark - at, from, out, 0);
+        if (mark == n)
+            break;
+        if (out->size && out->data[out->size - 1] != ' ')
+            buf_add(out, " ", 1);
+        from = out->size;
+        buf_add(out, ipa, size);
+        add_place(m, base + mark, end - mark, from, out, cp);
+        at = end;
+        if (at < n)
+            buf_add(out, " ", 1);
+    }
+    return out->failed ? ERR_NOMEM : 0;
+}
+
+/* p->tidy -> out, IPA in place of the stand-ins. */
+static void put_back(Phonemes *p, Buf *out, const char *text, size_t n, size_t base, const PhonemeMarks *m)
+{
+    const size_t width = sizeof stand_in - 1;
+    size_t at = 0, tidy = 0;
+    while (at < n) {
+        const char *ipa = "";
+        size_t size = 0, end = n, from = out->size;
+        uint32_t cp = 0;
+        const size_t mark = find_mark(m, text, n, at, &ipa, &size, &cp, &end);
+        const char *found = mark < n ? strstr(p->tidy.data + tidy, stand_in) : NULL;
+        const size_t stop = found ? stand_in_begin(p, (size_t)(found - p->tidy.data)) : p->tidy.size;
+        buf_add(out, p->tidy.data + tidy, stop - tidy);
+        add_place(m, base + at, mark - at, from, out, 0);
+        if (!found)
+            break;
+        from = out->size;
+        buf_add(out, ipa, size);
+        add_place(m, base + mark, end - mark, from, out, cp);
+        tidy = (size_t)(found - p->tidy.data) + width;
+        at = end;
+    }
+    buf_add(out, at < n ? "" : p->tidy.data + tidy, at < n ? 0 : p->tidy.size - tidy);
+}
+
+/* A chunk that may have marks; base: where it begins in the text. */
+static int speak_marked(Phonemes *p, Buf *out, const char *text, size_t n, size_t base, const PhonemeMarks *m)
+{
+    size_t at = 0, count = 0, found = 0;
+    buf_clear(&p->chunk);
+    for (size_t end; at < n; at = end) {
+        const char *ipa = "";
+        size_t size = 0;
+        uint32_t cp = 0;
+        end = n;
+        size_t mark = find_mark(m, text, n, at, &ipa, &size, &cp, &end);
+        buf_add(&p->chunk, text + at, mark - at);
+        if (mark == n)
+            break;
+        buf_str(&p->chunk, begins_with_vowel(ipa, size) ? " [[a" : " [[");
+        buf_str(&p->chunk, stand_in);
+        buf_str(&p->chunk, "]] ");
+        count++;
+    }
+    if (!count) {
+        size_t from = out->size;
+        int rc = speak_raw(p, out);
+        add_place(m, base, n, from, out, 0);
+        return rc;
+    }
+    take_phonemes();
+    buf_clear(&p->tidy);
+    if (speak_raw(p, &p->tidy) < 0)
+        return ERR_NOMEM;
+    for (const char *s = p->tidy.data; s && (s = strstr(s, stand_in)); s += sizeof stand_in - 1)
+        found++;
+    if (found != count)
+        return speak_apart(p, out, text, n, base, m);
+    put_back(p, out, text, n, base, m);
+    return out->failed ? ERR_NOMEM : 0;
+}
+
 /* Steps 1 and 4: chunks and the runs of punctuation between them. The lock is held. */
-static int speak_chunks(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
+static int speak_chunks(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n,
+                        const PhonemeMarks *marks)
 {
     size_t at = 0, total = 0;
     while (at < n) {
@@ -327,7 +494,8 @@ static int speak_chunks(Phonemes *p, Buf *out, size_t *spoken, const char *text,
         find_run(text, n, at, &start, &end);
         if (start > at) {
             size_t before = out->size;
-            if (speak_chunk(p, out, text + at, start - at) < 0)
+            if ((marks ? speak_marked(p, out, text + at, start - at, at, marks)
+                       : speak_chunk(p, out, text + at, start - at)) < 0)
                 return ERR_NOMEM;
             total += out->size - before;
             if (end > start && out->size > before && out->data[out->size - 1] == ' ')
@@ -342,11 +510,41 @@ static int speak_chunks(Phonemes *p, Buf *out, size_t *spoken, const char *text,
 }
 
 /* Another Phonemes may have spoken with another voice in between. */
-int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
+int phonemes_speak_marked(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n,
+                          const PhonemeMarks *marks)
 {
     pthread_mutex_lock(&library.lock);
-    int rc = use_voice(p->current) ? ERR_NOMEM : speak_chunks(p, out, spoken, text, n);
+    int rc = use_voice(p->current) ? ERR_NOMEM : speak_chunks(p, out, spoken, text, n, marks);
     pthread_mutex_unlock(&library.lock);
+    return rc;
+}
+
+int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n)
+{
+    return phonemes_speak_marked(p, out, spoken, text, n, NULL);
+}
+
+/* The library writes down what it does with a word: "Found:" is an entry, "Translate" its rules. */
+int phonemes_knows(Phonemes *p, const char *word, size_t n)
+{
+    enum { TRACE = 8 };
+    char *trace = NULL;
+    size_t size = 0;
+    Buf ipa = {0};
+    FILE *to = open_memstream(&trace, &size);
+    if (!to)
+        return ERR_NOMEM;
+    pthread_mutex_lock(&library.lock);
+    espeak_SetPhonemeTrace(TRACE, to);
+    int rc = use_voice(p->current) ? ERR_NOMEM : speak_chunks(p, &ipa, NULL, word, n, NULL);
+    espeak_SetPhonemeTrace(0, stdout);
+    pthread_mutex_unlock(&library.lock);
+    buf_free(&ipa);
+    if (fclose(to) || !trace)
+        rc = ERR_NOMEM;
+    if (!rc)
+        rc = !strstr(trace, "Translate '") || strstr(trace, "Found: '") ? 1 : 0;
+    free(trace);
     return rc;
 }
 

@@ -64,10 +64,17 @@ int unicode_is_letter(uint32_t cp)
 {
     if (cp < 0x80)
         return (cp | 32) >= 'a' && (cp | 32) <= 'z';
+    if (cp >= UNICODE_STAND_IN)
+        return 1;
     return u_isalpha((UChar32)cp) || (U_GET_GC_MASK((UChar32)cp) & (U_GC_MN_MASK | U_GC_MC_MASK)) != 0;
 }
 
-int unicode_is_upper(uint32_t cp) { return cp < 0x80 ? cp >= 'A' && cp <= 'Z' : u_isUUppercase((UChar32)cp); }
+int unicode_is_upper(uint32_t cp)
+{
+    if (cp < 0x80)
+        return cp >= 'A' && cp <= 'Z';
+    return cp >= UNICODE_STAND_IN_CAPITAL || u_isUUppercase((UChar32)cp);
+}
 
 int unicode_is_space(uint32_t cp)
 {
