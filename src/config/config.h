@@ -76,8 +76,6 @@ typedef struct Config {
     int use_phonemes;             /* off: the symbols are the characters of the cleaned text */
     const char *phoneme_language; /* espeak-ng voice for all lines; "" = by language */
     const char *lexicon;          /* a file of pronunciations (text/lexicon.h); "" = none */
-    const char *lexicon_text;     /* what is in it, behind what a voice has of its own; "" = nothing */
-    int lexicon_own;              /* lines of lexicon_text that came with the voice */
     int phoneme_timeout_ms;       /* per line */
     int add_blank;                /* a blank token after every symbol */
     int max_text_length;          /* characters; longer lines are left out */
@@ -145,6 +143,8 @@ typedef struct Config {
     StringList text2audio_texts;
 
     struct ConfigState *state; /* origins and string storage; private to src/config */
+    const char *lexicon_text;  /* what is in `lexicon`, behind what a voice has of its own; "" = nothing */
+    int lexicon_own;           /* lines of lexicon_text that came with the voice */
 } Config;
 
 /* Sets every key to its default, with the preset `tiny`. Reads no file. 0 or ERR_NOMEM. */

@@ -26,6 +26,7 @@ typedef struct Probe {
 struct Speakable {
     char voice[32]; /* that the probes are of */
     Probe probes[PROBES];
+    size_t without;          /* bytes of IPA that the voice makes of "1 1" */
     char code[LANGUAGE_MAX]; /* that the scripts are of */
     ScriptSet scripts;
     UTransliterator *latin; /* opened when it is first needed */
@@ -84,23 +85,31 @@ const char *speakable_hint(const char *voice)
     return NULL;
 }
 
-/* Whether the voice says anything when the character stands alone. */
+/* Bytes of IPA that the voice makes of a text; 0 without memory. */
+static size_t sound_of(Speakable *s, Phonemes *p, const char *text, size_t n)
+{
+    size_t spoken = 0;
+    buf_clear(&s->sound);
+    return phonemes_speak(p, &s->sound, &spoken, text, n) < 0 ? 0 : spoken;
+}
+
+/* Whether the voice says anything when the character stands between numbers: some are read only when they
+ * stand alone. */
 static int is_said(Speakable *s, Phonemes *p, uint32_t cp)
 {
+    char text[] = "1     1";
     if (strcmp(s->voice, phonemes_voice(p))) {
         memset(s->probes, 0, sizeof s->probes);
         snprintf(s->voice, sizeof s->voice, "%s", phonemes_voice(p));
+        s->without = sound_of(s, p, "1 1", 3);
     }
     Probe *known = &s->probes[cp * 2654435761u % PROBES];
     if (known->code_point == cp && known->answer)
         return known->answer == SAID;
-    char text[4];
-    size_t spoken = 0;
-    buf_clear(&s->sound);
-    if (phonemes_speak(p, &s->sound, &spoken, text, utf8_put(text, cp)) < 0)
-        return 1;
-    *known = (Probe){cp, spoken ? SAID : SILENT};
-    return spoken > 0;
+    utf8_put(text + 2, cp);
+    const int said = sound_of(s, p, text, sizeof text - 1) > s->without + 1; /* more than a blank */
+    *known = (Probe){cp, said ? SAID : SILENT};
+    return said;
 }
 
 /* --- other forms --- */

@@ -145,6 +145,13 @@ static RejectReason no_memory(TextResult *r)
 
 /* --- written -> said --- */
 
+/* Between what stays on both sides of something that goes. */
+static void add_blank(Buf *out)
+{
+    if (out->size && out->data[out->size - 1] != ' ')
+        buf_str(out, " ");
+}
+
 static void add_loss(TextBlock *b, size_t at, size_t size, const char *why)
 {
     TextLoss loss = {.source = (uint32_t)at, .source_size = (uint32_t)size};
@@ -245,7 +252,7 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
     case SAY_WORDS:
         if (t->phonemes && !t->words.failed && text_mark(b, out, &m, NULL, t->words.data, 0))
             return size;
-        buf_str(out, " "); /* characters are the symbols */
+        add_blank(out); /* characters are the symbols */
         buf_add(out, t->words.data, t->words.size);
         break;
     case SAY_NOTHING:
@@ -255,7 +262,7 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
             add_loss(b, at, size, t->words.data);
         break;
     }
-    buf_str(out, " ");
+    add_blank(out);
     return size;
 }
 
@@ -289,8 +296,11 @@ static void mark_written(TextEngine *t, TextBlock *b, const char *language)
             continue;
         }
         size_t end = i;
-        if (unicode_next(text, n, &end) < UNICODE_STAND_IN) /* those are for marks alone */
+        if (text[i] == ' ')
+            add_blank(&b->marked);
+        else if (unicode_next(text, n, &end) < UNICODE_STAND_IN) /* those are for marks alone */
             buf_add(&b->marked, text + i, end - i);
+        end = end > i ? end : i + 1;
         i = end;
     }
 }
@@ -309,8 +319,10 @@ static void mark_said(TextEngine *t, TextBlock *b, const char *language)
             continue;
         }
         size_t end = i;
-        unicode_next(text, n, &end);
-        buf_add(&b->said, text + i, end - i);
+        if (unicode_next(text, n, &end) == ' ')
+            add_blank(&b->said);
+        else
+            buf_add(&b->said, text + i, end - i);
         i = end;
     }
 }
@@ -455,6 +467,16 @@ static void add_cleaned(Buf *out, const TextBlock *b, const char *text, size_t n
         buf_add(at, &end, sizeof end);
 }
 
+static void trim(uint32_t *from, uint32_t *size, const char *text)
+{
+    while (*size && text[*from] == ' ') {
+        (*from)++;
+        (*size)--;
+    }
+    while (*size && text[*from + *size - 1] == ' ')
+        (*size)--;
+}
+
 /* Places of phonemes -> spans. */
 static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, const Buf *at, size_t from)
 {
@@ -463,21 +485,24 @@ static void add_spans(TextResult *r, const TextBlock *b, const Buf *places, cons
     for (size_t i = 0; i < places->size / sizeof *all; i++) {
         const PhonemePlace *p = &all[i];
         const TextMark *m = text_mark_of(b, p->mark);
-        uint32_t source, end;
-        text_source(b, from + p->text, p->text_size, &source, &end);
+        uint32_t source, end, text = p->text, size = p->text_size;
+        trim(&text, &size, b->said.data + from);
+        text_source(b, from + text, size, &source, &end);
         if (m && !m->is_found) {
             const uint32_t *where = (const uint32_t *)(const void *)b->places.data;
             source = where[m->source];
             end = where[m->source + m->source_size];
         }
-        const TextSpan span = {.source = source,
-                               .source_size = end - source,
-                               .said = said[p->text],
-                               .said_size = said[p->text + p->text_size] - said[p->text],
-                               .phonemes = p->phonemes,
-                               .phonemes_size = p->phonemes_size,
-                               .origin = m ? m->origin : SPAN_ESPEAK};
-        if (p->phonemes_size)
+        TextSpan span = {.source = source,
+                         .source_size = end - source,
+                         .said = said[p->text],
+                         .said_size = said[p->text + p->text_size] - said[p->text],
+                         .phonemes = p->phonemes,
+                         .phonemes_size = p->phonemes_size,
+                         .origin = m ? m->origin : SPAN_ESPEAK};
+        trim(&span.said, &span.said_size, r->cleaned.data);
+        trim(&span.phonemes, &span.phonemes_size, r->phonemes.data);
+        if (span.phonemes_size)
             buf_add(&r->spans, &span, sizeof span);
     }
 }

@@ -2,7 +2,6 @@
 #include "voice/voice_losses.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -20,8 +19,12 @@ int voice_losses_add(VoiceLosses *l, const VoiceLoss *more, size_t count)
         return 0;
     if (mem_grow(&l->all, &l->room, l->count + count, sizeof *l->all))
         return ERR_NOMEM;
-    memcpy(l->all + l->count, more, count * sizeof *more);
-    l->count += count;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = l->count++;
+        for (; at && l->all[at - 1].at > more[i].at; at--)
+            l->all[at] = l->all[at - 1];
+        l->all[at] = more[i];
+    }
     return 0;
 }
 
