@@ -78,6 +78,25 @@ else
     echo "skip the_server_knows_it SKIPPED: there is no curl, or no server"
 fi
 
+# ---- from Python ----
+python=$(python_with numpy)
+library=$PWD/${MYXTTS_OUT:-build}/libmyxtts.so
+if [ "${MYXTTS_OUT:-build}" = build ] && [ -n "$python" ] && [ -e "$library" ]; then
+    MYXTTS_LIBRARY=$library PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=python "$python" - "$dir" >"$dir/log" 2>&1 <<'PY'
+import sys
+import numpy as np
+import myxtts
+folder = sys.argv[1]
+with myxtts.Voice(folder + "/voice.safetensors", device="cpu", rounds=2) as own, \
+        myxtts.Voice(folder + "/voice.safetensors", device="cpu", rounds=2, lexicon=folder + "/other.tsv") as other:
+    assert np.array_equal(own.say("Printing now."), own.say("[[pɹɪntˈɪŋ]] now."))
+    assert np.array_equal(other.say("Printing now."), own.say("[[pɹˈuː]] now."))
+PY
+    verdict python_knows_it $?
+else
+    echo "skip python_knows_it SKIPPED: there is no Python with numpy, or no library for it"
+fi
+
 # ---- what will be said ----
 "$bin" phonemize --text "It cost 5 euros on [[ˈmʌn]]day." --explain >"$dir/log" 2>&1
 log_has numbers_are_written_out 'fˈaɪv jˈʊɹ'

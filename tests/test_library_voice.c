@@ -302,8 +302,9 @@ static void a_lexicon_is_a_setting(void **state)
 {
     const char *path = folder_file(&lab.folder, "names.tsv"), *const settings[] = {"lexicon", path, NULL};
     static const char *const lines[] = {"Old Siobhan.", "Old [[ʃɪˈvɔːn]]."};
+    char checkpoint[300];
     myxtts_voice_options o = usual_options();
-    myxtts_voice *v;
+    myxtts_voice *v, *plain;
     myxtts_error e;
     float *sounds[3];
     int64_t counts[3];
@@ -311,12 +312,17 @@ static void a_lexicon_is_a_setting(void **state)
     assert_non_null(f);
     fprintf(f, "siobhan\tʃɪˈvɔːn\n");
     assert_int_equal(fclose(f), 0);
+    snprintf(checkpoint, sizeof checkpoint, "%s", folder_file(&lab.folder, "phonemes.safetensors"));
+    write_phoneme_voice(checkpoint, CHECKPOINT);
+    o.checkpoint = checkpoint;
+    if (myxtts_voice_open(&plain, &o, &e))
+        fail_msg("%s", e.message);
     o.settings = settings;
     if (myxtts_voice_open(&v, &o, &e))
         fail_msg("%s", e.message);
     for (int i = 0; i < 3; i++)
-        if (myxtts_voice_say(i < 2 ? v : lab.voice, &sounds[i], &counts[i], lines[i % 2],
-                             strlen(lines[i % 2]), NULL, &e))
+        if (myxtts_voice_say(i < 2 ? v : plain, &sounds[i], &counts[i], lines[i % 2], strlen(lines[i % 2]),
+                             NULL, &e))
             fail_msg("%s", e.message);
     assert_int_equal(counts[0], counts[1]);
     assert_memory_equal(sounds[0], sounds[1], (size_t)counts[0] * sizeof(float));
@@ -325,6 +331,7 @@ static void a_lexicon_is_a_setting(void **state)
     for (int i = 0; i < 3; i++)
         myxtts_free(sounds[i]);
     myxtts_voice_close(v);
+    myxtts_voice_close(plain);
     f = fopen(path, "w");
     fprintf(f, "siobhan\t𝄞\n");
     assert_int_equal(fclose(f), 0);

@@ -69,7 +69,7 @@ static void entries_are_found(void **state)
     expect_phonemes(t, "Siobhan's cat", "ʃɪˈvɔːnz kˈæt");
     expect_phonemes(t, "New York’s cat", "njuː jˈɔːks kˈæt");
     expect_phonemes(t, "lead, lead on", "lˈɛd, lˈiːd ˈɔn");
-    expect_phonemes(t, "So it is so", "sˈʊ ɪt ɪz sˌoʊ");
+    expect_phonemes(t, "So it is so", "sˈʊ ɪɾ ɪz sˈoʊ");
     expect_phonemes(t, "No. 5", "nˈʌmbɚ fˈaɪv"); /* an abbreviation stays one */
     expect_phonemes(t, "3M and C++", "θɹˈiː ˈɛm ænd sˈiː");
     expect_phonemes(t, "at 7", "æt sˈɛbm"); /* what a number becomes is said so, too */
@@ -228,8 +228,8 @@ static void texts_are_cut_when_they_are_in_words(void **state)
           0);
     PARTS("One\ntwo. Three", &usual, "One|two.|Three", 0);
     PARTS("It is small, it is green, and nobody has it.", &little,
-          "It is small, it is green, |and nobody has it.", 0);
-    PARTS("---\n* * *\nGone.", &usual, "asterisk asterisk asterisk|Gone.", 0);
+          "It is small, |it is green, |and nobody has it.", 0);
+    PARTS("---\n* * *\nGone.", &usual, "* * *|Gone.", 0);
     PARTS("", &usual, "", 0);
     PARTS(" \n...\n", &usual, "", 0);
 }
@@ -240,7 +240,27 @@ static void characters_cost_themselves(void **state)
     PARTS("One \xFF\xFE two.", &usual, "One two.", 1);
     PARTS("One \xF3\xB0\x80\x80 two.", &usual, "One two.", 1); /* a character that marks are made of */
     PARTS("One ४२ 日本 𝐓𝐰𝐨.", &usual, "One forty-two ri ben Two.", 0);
+    PARTS("One [[h𝄞ɪl]] two.", &usual, "One [[h𝄞ɪl]] two.", 1);
+    PARTS("One ؁\U000f5c3a two.", &usual, "One ؁ two.", 1);
     PARTS("One ────── ★★★★★★ two.", &usual, "One black star two.", 0);
+}
+
+/* libespeak-ng 1.51 goes on in another language behind these. */
+static void one_text_does_not_change_the_next(void **state)
+{
+    static const char *const texts[] = {"S\u090A", "\u13A0", "\uA74D", "\u0E01 \u0905 \u0421"};
+    Config cfg;
+    for (int aim = 0; aim < 2; aim++) {
+        TextEngine *t = engine_with(&cfg, "", aim ? TEXT_TO_SPEAK : TEXT_TO_LEARN);
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            TextResult r = {0};
+            text_process(t, &r, (Str){texts[i], (uint32_t)strlen(texts[i])}, (Str){"", 0}, (Str){"", 0});
+            text_result_free(&r);
+            expect_phonemes(t, "bravo house", "bɹˈɑːvoʊ hˈaʊs");
+        }
+        text_engine_close(t);
+        config_close(&cfg);
+    }
 }
 
 /* Every word between is heard, and everything else is heard or named. */
@@ -281,6 +301,7 @@ int main(void)
         cmocka_unit_test(guesses_are_told_from_entries),
         cmocka_unit_test(texts_are_cut_when_they_are_in_words),
         cmocka_unit_test(characters_cost_themselves),
+        cmocka_unit_test(one_text_does_not_change_the_next),
         cmocka_unit_test(nothing_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

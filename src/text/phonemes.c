@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "text/scripts.h"
 #include "text/unicode.h"
 
 #define PHONEMES_VERSION 1
@@ -47,6 +48,8 @@ static struct {
     char voice[128];      /* identifier of the one that speaks; "": none so far */
     uint64_t changes;     /* of voice */
     int takes_phonemes;   /* [[...]] in a text are phonemes */
+    char numbers[200];    /* how the voice that speaks says some, when nothing is wrong */
+    int is_latin;         /* its language is written in Latin letters */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Folder that holds espeak-ng-data beside the program, or NULL. */
@@ -157,6 +160,13 @@ static const Voice *find_voice(const Phonemes *p, const char *language)
 
 int phonemes_has_voice(const Phonemes *p, const char *voice) { return find_voice(p, voice) != NULL; }
 
+static void say_numbers(char *out, size_t cap)
+{
+    const void *rest = "1 2 3 4 5 a";
+    const char *ipa = espeak_TextToPhonemes(&rest, espeakCHARS_UTF8, MODE_IPA);
+    snprintf(out, cap, "%s", ipa ? ipa : "");
+}
+
 /* The library speaks with this voice from now on. The lock is held. */
 static int use_voice(const Voice *v)
 {
@@ -167,7 +177,23 @@ static int use_voice(const Voice *v)
         return -1;
     snprintf(library.voice, sizeof library.voice, "%s", v->identifier);
     library.changes++;
+    say_numbers(library.numbers, sizeof library.numbers);
+    ScriptSet scripts = {0};
+    scripts_of_language(&scripts, v->language);
+    library.is_latin = scripts.count == 1 && scripts.scripts[0] == script_by_name("Latn");
     return 0;
+}
+
+/* Behind a word of another language libespeak-ng 1.51 sometimes goes on in a third one: "S\u090a" leaves
+ * en-us for en. It says the numbers otherwise then, and the voice is set anew. */
+static void heal(const Voice *v)
+{
+    char numbers[sizeof library.numbers];
+    say_numbers(numbers, sizeof numbers);
+    if (!strcmp(numbers, library.numbers))
+        return;
+    library.voice[0] = 0;
+    use_voice(v);
 }
 
 int phonemes_set_voice(Phonemes *p, const char *language, Err *err)
@@ -291,12 +317,40 @@ static void append_tidy(Buf *out, const char *s, size_t n)
     buf_add(out, s + run, i - run);
 }
 
+/* Letters that libespeak-ng 1.51 takes for those of a language it has no voice for: it says nothing of them,
+ * and speaks with that language's vowels from then on. Blanks stand for them. */
+static void take_out_poison(Buf *text)
+{
+    for (size_t i = 0; i < text->size; i++) {
+        const uint8_t lead = (uint8_t)text->data[i];
+        if (lead != 0xE1 && lead != 0xEA && lead != 0xED)
+            continue;
+        size_t end = i;
+        uint32_t cp = unicode_next(text->data, text->size, &end);
+        if ((cp >= 0x1100 && cp <= 0x11FF) || (cp >= 0x13A0 && cp <= 0x13FF) ||
+            (cp >= 0xA700 && cp <= 0xABFF) || (cp >= 0xD7B0 && cp <= 0xD7FF))
+            memset(text->data + i, ' ', end - i);
+    }
+}
+
+/* Letters that are not Latin. */
+static int has_other_script(const Buf *text)
+{
+    for (size_t i = 0; i < text->size; i++) {
+        const uint8_t lead = (uint8_t)text->data[i];
+        if (lead >= 0xCD && lead != 0xE2) /* signs */
+            return 1;
+    }
+    return 0;
+}
+
 /* Step 2, of p->chunk. espeak-ng speaks clause by clause and moves `rest`; one clause needs no copy. */
 static int speak_raw(Phonemes *p, Buf *out)
 {
     buf_add(&p->chunk, "", 1);
     if (p->chunk.failed)
         return ERR_NOMEM;
+    take_out_poison(&p->chunk);
     const void *rest = p->chunk.data;
     const char *first = NULL;
     buf_clear(&p->raw);
@@ -314,10 +368,13 @@ static int speak_raw(Phonemes *p, Buf *out)
         if (rest == before)
             break; /* no progress: it would never end */
     }
-    if (first)
-        append_tidy(out, first, strlen(first));
-    else
-        append_tidy(out, p->raw.data ? p->raw.data : "", p->raw.size);
+    const char *raw = first ? first : p->raw.data ? p->raw.data : "";
+    const size_t n = first ? strlen(first) : p->raw.size;
+    /* The language has changed, for a word or more, or may have. */
+    const int changed = !n || memchr(raw, '(', n) || (library.is_latin && has_other_script(&p->chunk));
+    append_tidy(out, raw, n);
+    if (changed)
+        heal(p->current);
     return p->raw.failed || out->failed ? ERR_NOMEM : 0;
 }
 

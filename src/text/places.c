@@ -8,15 +8,8 @@
 
 /* --- normal -> text --- */
 
-/* What normalisation may have dropped or made a blank of. */
-static int is_passed_over(uint32_t cp)
-{
-    if (unicode_is_space(cp))
-        return 1;
-    return (U_GET_GC_MASK((UChar32)cp) & (U_GC_CC_MASK | U_GC_CF_MASK)) != 0 || cp == 0x34F ||
-           (cp >= 0xFE00 && cp <= 0xFE0F) || (cp >= 0xFFF9 && cp <= 0xFFFC) ||
-           (cp >= 0xE0000 && cp <= 0xE0FFF);
-}
+/* What normalisation has dropped or made a blank of. */
+static int is_passed_over(uint32_t cp) { return unicode_is_space(cp) || unicode_is_dropped(cp); }
 
 /* Marks, and vowels and finals of Hangul: what is composed with the character before it. */
 static int is_composed(uint32_t cp)

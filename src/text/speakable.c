@@ -190,9 +190,9 @@ static int add_latin(Speakable *s, Buf *out, const char *word, size_t n)
         return 0;
     for (int32_t i = 0; i < units; i++) {
         char c = (char)wide[i];
-        if (wide[i] >= 0x80)
-            return 0;
-        if (u_isalnum(wide[i]) || (c == ' ' && out->size))
+        if (wide[i] >= 0x80 && u_isalpha(wide[i]) && u_charType(wide[i]) != U_MODIFIER_LETTER)
+            return 0; /* a script that ICU does not know */
+        if (wide[i] < 0x80 && (u_isalnum(wide[i]) || (c == ' ' && out->size)))
             buf_add(out, &c, 1);
     }
     return out->size > 0;

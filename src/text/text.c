@@ -250,10 +250,10 @@ static size_t mark_speakable(TextEngine *t, TextBlock *b, Buf *out, const char *
         buf_add(out, t->words.data, t->words.size);
         return size;
     case SAY_WORDS:
+        add_blank(out);
         if (t->phonemes && !t->words.failed && text_mark(b, out, &m, NULL, t->words.data, 0))
-            return size;
-        add_blank(out); /* characters are the symbols */
-        buf_add(out, t->words.data, t->words.size);
+            break;
+        buf_add(out, t->words.data, t->words.size); /* characters are the symbols */
         break;
     case SAY_NOTHING:
         break;

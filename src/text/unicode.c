@@ -86,7 +86,7 @@ int unicode_is_space(uint32_t cp)
 
 /* Control and zero-width characters, bidi controls, variation selectors and tags, byte order marks, and the
  * soft hyphen. */
-static int is_dropped(uint32_t cp)
+int unicode_is_dropped(uint32_t cp)
 {
     if (cp < 0xAD)
         return cp < 0x20 || (cp >= 0x7F && cp < 0xA0);
@@ -177,7 +177,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
             else
                 cp = unicode_next(text, n, &i);
             int blank = unicode_is_space(cp);
-            int drop = !blank && is_dropped(cp);
+            int drop = !blank && unicode_is_dropped(cp);
             /* Between two Arabic letters it is part of the spelling. */
             if (drop && cp == ZERO_WIDTH_NON_JOINER && i < n && is_arabic(unicode_before(text, start))) {
                 size_t next = i;

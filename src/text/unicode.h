@@ -36,6 +36,8 @@ int unicode_is_upper(uint32_t cp);
 /* White space as Python's str.isspace and \s define it, because phonemizer splits text there. */
 int unicode_is_space(uint32_t cp);
 
+int unicode_is_dropped(uint32_t cp); /* by unicode_normalise, where it is no non-joiner of Persian */
+
 /* Appends the text to out, normalised: composed (NFC), each run of white space replaced by one space, none at
  * the ends. Control characters, zero-width characters, bidi controls and variation selectors are dropped,
  * except the zero-width non-joiner between Arabic letters, where it is part of the spelling (Persian).
