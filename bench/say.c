@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tests/support/random_text.h"
 #include "base/clock.h"
 #include "base/plural.h"
 #include "config/config.h"
-#include "../tests/support/random_text.h"
 
 enum { SEED = 24, NUMBERS = 100, NAMES = 100, ENTRIES = 10000, ROUNDS = 2000 };
 

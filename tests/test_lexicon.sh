@@ -14,20 +14,20 @@ trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$dir"' EXIT
 cp tests/data/ljspeech/metadata.csv "$dir/metadata.csv"
 ln -s "$PWD/tests/data/ljspeech/wavs" "$dir/wavs"
 id=$(head -1 "$dir/metadata.csv" | cut -d'|' -f1)
-printf '# ours\nprinting\tpɹɪntˈɪŋ\n' >"$dir/ours.tsv"
-printf 'printing\tpɹˈuː\n' >"$dir/other.tsv"
+printf '# ours\nmodern\tmɒdˈɜːn\n' >"$dir/ours.tsv"
+printf 'modern\tpɹˈuː\n' >"$dir/other.tsv"
 train=("$bin" train --data-path "$dir" --cache-dir "$dir/cache" --model-size nano --model-gpu cpu --data-gpu cpu --batch-size 2 --max-steps 2
     --val-split 0 --listen-clips 0 --text2audio-interval-steps 0)
 
 # ---- in training ----
 ends_with training_with_a_lexicon 0 "${train[@]}" --checkpoint-dir "$dir/run" --lexicon "$dir/ours.tsv"
-phonemes() { "$bin" inspect "$dir/cache" --utterance "$id" --json 2>/dev/null | tr -d '\n' | grep -o '"phonemes": *"[^"]*"'; }
-phonemes >"$dir/log"
-log_has texts_are_learned_with_it 'pɹɪntˈɪŋ'
+phonemes() { "$bin" inspect "$1" --utterance "$id" --json 2>/dev/null | tr -d '\n' | grep -o '"phonemes": *"[^"]*"'; }
+phonemes "$dir/cache" >"$dir/log"
+log_has texts_are_learned_with_it 'mɒdˈɜːn'
 ends_with without_it_the_cache_is_another 0 "$bin" prepare --data-path "$dir" --cache-dir "$dir/cache"
-phonemes >"$dir/log"
-log_has nothing_stale_is_served 'pɹˈɪntɪŋ'
-printf 'printing pɹ\n' >"$dir/bad.tsv"
+phonemes "$dir"/cache/text-* >"$dir/log" # beside the other
+log_has nothing_stale_is_served 'mˈɑːdɚn'
+printf 'modern pɹ\n' >"$dir/bad.tsv"
 ends_with a_wrong_line_is_told 3 "$bin" phonemize --text Hi --lexicon "$dir/bad.tsv"
 log_has with_its_number 'bad\.tsv:1: there is no TAB'
 ends_with a_file_that_is_not_there 2 "$bin" phonemize --text Hi --lexicon "$dir/nothing.tsv"
@@ -42,11 +42,11 @@ same() { # name, checkpoint, text, other text, options: both are the same sound
     say "$2" "$3" a "${@:5}" && say "$2" "$4" b "${@:5}" && cmp -s "$dir/a.wav" "$dir/b.wav"
     verdict "$1" $?
 }
-same the_checkpoint_knows_it "$dir/run" "Printing now." "[[pɹɪntˈɪŋ]] now."
-same the_export_knows_it "$dir/voice.safetensors" "Printing now." "[[pɹɪntˈɪŋ]] now."
-same a_file_wins "$dir/run" "Printing now." "[[pɹˈuː]] now." --lexicon "$dir/other.tsv"
-same an_export_keeps_it "$dir/other.safetensors" "Printing now." "[[pɹˈuː]] now."
-say "$dir/run" "Printing now." a && say "$dir/other.safetensors" "Printing now." b && ! cmp -s "$dir/a.wav" "$dir/b.wav"
+same the_checkpoint_knows_it "$dir/run" "Modern now." "[[mɒdˈɜːn]] now."
+same the_export_knows_it "$dir/voice.safetensors" "Modern now." "[[mɒdˈɜːn]] now."
+same a_file_wins "$dir/run" "Modern now." "[[pɹˈuː]] now." --lexicon "$dir/other.tsv"
+same an_export_keeps_it "$dir/other.safetensors" "Modern now." "[[pɹˈuː]] now."
+say "$dir/run" "Modern now." a && say "$dir/other.safetensors" "Modern now." b && ! cmp -s "$dir/a.wav" "$dir/b.wav"
 verdict they_differ $?
 
 # ---- over HTTP ----
@@ -62,18 +62,18 @@ speech() { # text, file
         "$url/v1/audio/speech"
 }
 if command -v curl >/dev/null && [ -n "$url" ]; then
-    speech "Printing now." a.pcm
+    speech "Modern now." a.pcm
     speech "[[pɹˈuː]] now." b.pcm
     [ -s "$dir/a.pcm" ] && cmp -s "$dir/a.pcm" "$dir/b.pcm"
     verdict the_server_knows_it $?
     grep -qi '^X-Myxtts-Left-Out: 0' "$dir/headers"
     verdict nothing_is_left_out $?
-    speech 'Printing \ue000 now \ue001.' c.pcm
+    speech 'Modern \ue000 now \ue001.' c.pcm
     grep -qi '^X-Myxtts-Left-Out: 2' "$dir/headers"
     verdict the_answer_counts_what_is_left_out $?
-    curl -s -H 'Content-Type: application/json' -d '{"input": "Printing \ue000 now.", "response_format": "pcm", "stream_format": "sse"}' \
+    curl -s -H 'Content-Type: application/json' -d '{"input": "Modern \ue000 now.", "response_format": "pcm", "stream_format": "sse"}' \
         "$url/v1/audio/speech" | grep 'speech.audio.done' >"$dir/log"
-    log_has the_last_event_names_it '"left_out":1,"left_out_pieces":\[\{.*"at":9,"line":1,"column":10,"why":"U\+E000 is a private character"'
+    log_has the_last_event_names_it '"left_out":1,"left_out_pieces":\[\{.*"at":7,"line":1,"column":8,"why":"U\+E000 is a private character"'
 else
     echo "skip the_server_knows_it SKIPPED: there is no curl, or no server"
 fi
@@ -89,8 +89,8 @@ import myxtts
 folder = sys.argv[1]
 with myxtts.Voice(folder + "/voice.safetensors", device="cpu", rounds=2) as own, \
         myxtts.Voice(folder + "/voice.safetensors", device="cpu", rounds=2, lexicon=folder + "/other.tsv") as other:
-    assert np.array_equal(own.say("Printing now."), own.say("[[pɹɪntˈɪŋ]] now."))
-    assert np.array_equal(other.say("Printing now."), own.say("[[pɹˈuː]] now."))
+    assert np.array_equal(own.say("Modern now."), own.say("[[mɒdˈɜːn]] now."))
+    assert np.array_equal(other.say("Modern now."), own.say("[[pɹˈuː]] now."))
 PY
     verdict python_knows_it $?
 else

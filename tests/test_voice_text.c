@@ -258,6 +258,8 @@ static void one_text_does_not_change_the_next(void **state)
             text_result_free(&r);
             expect_phonemes(t, "bravo house", "bɹˈɑːvoʊ hˈaʊs");
         }
+        if (aim)
+            expect_phonemes(t, "bravo S\u090A bravo", "bɹˈɑːvoʊ ˈɛs hˈɪndiˈu bɹˈɑːvoʊ");
         text_engine_close(t);
         config_close(&cfg);
     }

@@ -256,8 +256,11 @@ static SayHow judge_foreign(Speakable *s, Buf *out, size_t *size, const char *te
         end = next;
     }
     *size = end - at;
-    if (letters == 1 && speakable_is_read(voice, first) && is_said(s, p, first))
-        return SAY_IT;
+    /* By itself: beside Latin letters libespeak-ng may lose its way, and the words around it. */
+    if (letters == 1 && speakable_is_read(voice, first) && is_said(s, p, first)) {
+        buf_add(out, text + at, end - at);
+        return SAY_WORDS;
+    }
     if (letters > 1 || !speakable_is_read(voice, first))
         if (add_latin(s, out, text + at, end - at))
             return SAY_WORDS;

@@ -636,8 +636,9 @@ Hash128 text_settings_hash(const Config *cfg)
     Hash128 symbols = tokens_hash();
     hasher_bytes(&h, &symbols, sizeof symbols);
     config_hash_bound(&h, cfg, BOUND_TEXT_CACHE);
-    if (cfg->use_phonemes && cfg->lexicon_text && *cfg->lexicon_text)
-        hasher_str(&h, cfg->lexicon_text);
+    const char *lexicon = cfg->use_phonemes ? cfg->lexicon_text : NULL; /* its lines, not the file's name */
+    if (lexicon && *lexicon)
+        hasher_str(&h, lexicon);
     int failed =
         cfg->use_phonemes && phonemes_hash_version(&h, l && l->dictionary ? l->dictionary : dictionary);
     Hash128 hash = hasher_close(&h);
