@@ -25,7 +25,7 @@ phonemes() { "$bin" inspect "$1" --utterance "$id" --json 2>/dev/null | tr -d '\
 phonemes "$dir/cache" >"$dir/log"
 log_has texts_are_learned_with_it 'mɒdˈɜːn'
 ends_with without_it_the_cache_is_another 0 "$bin" prepare --data-path "$dir" --cache-dir "$dir/cache"
-phonemes "$dir"/cache/text-* >"$dir/log" # beside the other
+phonemes "$dir"/cache/text-*/ >"$dir/log" # beside the other
 log_has nothing_stale_is_served 'mˈɑːdɚn'
 printf 'modern pɹ\n' >"$dir/bad.tsv"
 ends_with a_wrong_line_is_told 3 "$bin" phonemize --text Hi --lexicon "$dir/bad.tsv"

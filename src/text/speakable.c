@@ -337,6 +337,9 @@ SayHow speakable_judge(Speakable *s, Buf *out, size_t *size, const char *text, s
             return SAY_IT;
         return judge_sign(s, out, size, text, n, at, cp, p);
     }
+    /* A raised digit belongs to a word, or is read like any other. */
+    if (cleaned && kind & U_GC_NO_MASK && !unicode_is_letter(unicode_before(text, at)) && add_plain(out, cp))
+        return SAY_WORDS;
     if (kind & (U_GC_S_MASK | U_GC_NL_MASK | U_GC_NO_MASK))
         return judge_sign(s, out, size, text, n, at, cp, p);
     return SAY_IT; /* punctuation */
