@@ -265,6 +265,22 @@ static void one_text_does_not_change_the_next(void **state)
     }
 }
 
+/* Words of any length are spoken to their end, and overrun nothing. */
+static void long_words_are_whole(void **state)
+{
+    Config cfg;
+    TextEngine *t = engine_with(&cfg, "", TEXT_TO_LEARN);
+    char text[4000] = "";
+    TextResult r = {0};
+    for (int i = 0; i < 300; i++)
+        strcat(text, i % 3 ? "zu" : "mjwkau");
+    assert_int_equal(text_process(t, &r, (Str){text, (uint32_t)strlen(text)}, (Str){"", 0}, (Str){"", 0}), 0);
+    assert_true(r.tokens.size / sizeof(uint16_t) > 900);
+    text_result_free(&r);
+    text_engine_close(t);
+    config_close(&cfg);
+}
+
 /* Every word between is heard, and everything else is heard or named. */
 static void nothing_is_missing(void **state)
 {
@@ -304,6 +320,7 @@ int main(void)
         cmocka_unit_test(texts_are_cut_when_they_are_in_words),
         cmocka_unit_test(characters_cost_themselves),
         cmocka_unit_test(one_text_does_not_change_the_next),
+        cmocka_unit_test(long_words_are_whole),
         cmocka_unit_test(nothing_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -333,6 +333,39 @@ static void take_out_poison(Buf *text)
     }
 }
 
+/* libespeak-ng 1.51 forgets what is behind the 160th byte of a word, and overruns a buffer with 600 letters:
+ * long ones are cut between syllables. Scripts that are written without blanks are not cut: it does that. */
+static int cut_long_words(Phonemes *p)
+{
+    enum { LONG = 60, LONGEST = 90 }; /* bytes */
+    const Buf *text = &p->chunk;
+    size_t run = 0, from = 0;
+    buf_clear(&p->raw);
+    for (size_t i = 0; i < text->size; i++) {
+        const char c = text->data[i];
+        if (c == ' ' || (uint8_t)c >= 0xE0) {
+            run = 0;
+            continue;
+        }
+        run++;
+        if (run < LONG || ((uint8_t)c & 0xC0) == 0x80)
+            continue;
+        const int syllable = strchr("aeiouAEIOU", text->data[i - 1]) && !strchr("aeiouAEIOU", c);
+        if (!syllable && run < LONGEST)
+            continue;
+        buf_add(&p->raw, text->data + from, i - from);
+        buf_add(&p->raw, " ", 1);
+        from = i;
+        run = 1;
+    }
+    if (!from)
+        return 0;
+    buf_add(&p->raw, text->data + from, text->size - from);
+    buf_clear(&p->chunk);
+    buf_add(&p->chunk, p->raw.data, p->raw.size);
+    return p->raw.failed ? ERR_NOMEM : 0;
+}
+
 /* Letters that are not Latin. */
 static int has_other_script(const Buf *text)
 {
@@ -347,6 +380,8 @@ static int has_other_script(const Buf *text)
 /* Step 2, of p->chunk. espeak-ng speaks clause by clause and moves `rest`; one clause needs no copy. */
 static int speak_raw(Phonemes *p, Buf *out)
 {
+    if (cut_long_words(p))
+        return ERR_NOMEM;
     buf_add(&p->chunk, "", 1);
     if (p->chunk.failed)
         return ERR_NOMEM;
