@@ -297,6 +297,72 @@ static void a_speaker_speaks_another_language(void **state)
     myxtts_voice_close(v);
 }
 
+/* What the lexicon says sounds as the IPA itself does, to the bit. */
+static void a_lexicon_is_a_setting(void **state)
+{
+    const char *path = folder_file(&lab.folder, "names.tsv"), *const settings[] = {"lexicon", path, NULL};
+    static const char *const lines[] = {"Old Siobhan.", "Old [[ʃɪˈvɔːn]]."};
+    char checkpoint[300];
+    myxtts_voice_options o = usual_options();
+    myxtts_voice *v, *plain;
+    myxtts_error e;
+    float *sounds[3];
+    int64_t counts[3];
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "siobhan\tʃɪˈvɔːn\n");
+    assert_int_equal(fclose(f), 0);
+    snprintf(checkpoint, sizeof checkpoint, "%s", folder_file(&lab.folder, "phonemes.safetensors"));
+    write_phoneme_voice(checkpoint, CHECKPOINT);
+    o.checkpoint = checkpoint;
+    if (myxtts_voice_open(&plain, &o, &e))
+        fail_msg("%s", e.message);
+    o.settings = settings;
+    if (myxtts_voice_open(&v, &o, &e))
+        fail_msg("%s", e.message);
+    for (int i = 0; i < 3; i++)
+        if (myxtts_voice_say(i < 2 ? v : plain, &sounds[i], &counts[i], lines[i % 2], strlen(lines[i % 2]),
+                             NULL, &e))
+            fail_msg("%s", e.message);
+    assert_int_equal(counts[0], counts[1]);
+    assert_memory_equal(sounds[0], sounds[1], (size_t)counts[0] * sizeof(float));
+    assert_true(counts[0] != counts[2] ||
+                memcmp(sounds[0], sounds[2], (size_t)counts[0] * sizeof(float)) != 0);
+    for (int i = 0; i < 3; i++)
+        myxtts_free(sounds[i]);
+    myxtts_voice_close(v);
+    myxtts_voice_close(plain);
+    f = fopen(path, "w");
+    fprintf(f, "siobhan\t𝄞\n");
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(myxtts_voice_open(&v, &o, &e), MYXTTS_ERROR_DATA);
+    assert_non_null(strstr(e.message, "names.tsv:1: 𝄞 (U+1D11E) is no symbol"));
+}
+
+static void what_is_left_out_is_listed(void **state)
+{
+    static const char text[] = "Old \xEE\x80\x80 hill \xFF.";
+    myxtts_speech *s;
+    myxtts_loss l;
+    myxtts_error e;
+    const float *piece;
+    int64_t n;
+    if (myxtts_speech_begin(&s, lab.voice, text, sizeof text - 1, NULL, &e))
+        fail_msg("%s", e.message);
+    while (myxtts_speech_next(s, &piece, &n, &e) == 1)
+        ;
+    assert_int_equal(myxtts_speech_left_out_count(s), 2);
+    assert_int_equal(myxtts_speech_left_out(s, 1, &l), 0);
+    assert_true(l.at == 13 && l.bytes == 1);
+    assert_int_equal(myxtts_speech_left_out(s, 0, &l), 0);
+    assert_true(l.at == 4 && l.bytes == 3);
+    assert_string_equal(l.why, "U+E000 is a private character");
+    assert_int_equal(myxtts_speech_left_out(s, 2, &l), MYXTTS_ERROR_MISSING);
+    assert_int_equal(myxtts_speech_left_out(s, 0, NULL), MYXTTS_ERROR_USAGE);
+    myxtts_speech_end(s);
+    assert_int_equal(myxtts_speech_left_out_count(NULL), 0);
+}
+
 static void a_voice_says_who_it_is(void **state)
 {
     assert_int_equal(myxtts_voice_sample_rate(lab.voice), RATE);
@@ -511,6 +577,8 @@ int main(void)
         cmocka_unit_test(leaving_in_the_middle),
         cmocka_unit_test(a_speaker_speaks_another_language),
         cmocka_unit_test(a_voice_says_who_it_is),
+        cmocka_unit_test(a_lexicon_is_a_setting),
+        cmocka_unit_test(what_is_left_out_is_listed),
         cmocka_unit_test(wrong_options_are_told),
         cmocka_unit_test(wrong_orders_are_told),
         cmocka_unit_test(sound_goes_into_files),

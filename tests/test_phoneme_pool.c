@@ -112,7 +112,7 @@ static Outcome run_pool(Run *r, int workers, int timeout_ms)
     }
     assert_int_equal(hasher_open(&r->hash), 0);
     PhonemeCallbacks cb = {next_item, item_done, r};
-    o.rc = phoneme_pool_run(&cfg, workers, &cb, &o.report, &log, &o.err);
+    o.rc = phoneme_pool_run(&cfg, TEXT_TO_LEARN, workers, &cb, &o.report, &log, &o.err);
     o.hash = hasher_close(&r->hash);
     free(r->text);
     config_close(&cfg);

@@ -366,7 +366,7 @@ static void test_text_process(void **state)
     TextResult r = {0};
     assert_int_equal(config_defaults(&cfg, &err), 0);
     cfg.add_blank = 1;
-    assert_int_equal(text_engine_open(&t, &cfg, &err), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, &err), 0);
 
     assert_int_equal(process(t, &r, "Mr.  Poole has 5.", ""), REJECT_NONE);
     assert_string_equal(r.language, "en");
@@ -402,12 +402,12 @@ static void test_text_process(void **state)
     text_engine_close(t);
 
     cfg.phoneme_language = "en-gb";
-    assert_int_equal(text_engine_open(&t, &cfg, &err), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, &err), 0);
     assert_int_equal(process(t, &r, "colour", "fr"), REJECT_NONE);
     assert_string_equal(r.phonemes.data, "kˈʌlə");
     text_engine_close(t);
     cfg.phoneme_language = "no-such-voice";
-    assert_int_equal(text_engine_open(&t, &cfg, &err), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, &err), 0);
     assert_int_equal(process(t, &r, "colour", ""), REJECT_LANGUAGE);
     assert_non_null(strstr(r.detail, "no-such-voice"));
     text_engine_close(t);
@@ -415,7 +415,7 @@ static void test_text_process(void **state)
     cfg.phoneme_language = "";
     cfg.use_phonemes = 0;
     cfg.add_blank = 0;
-    assert_int_equal(text_engine_open(&t, &cfg, &err), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, &err), 0);
     assert_int_equal(process(t, &r, "Über 5", "de"), REJECT_NONE);
     assert_string_equal(r.phonemes.data, "über fünf");
     assert_int_equal(r.tokens.size / 2, 2 + 9);
@@ -572,7 +572,7 @@ static void *speller_run(void *arg)
     Speller *s = arg;
     Config cfg;
     TextEngine *t = NULL;
-    s->wrong = config_defaults(&cfg, NULL) || text_engine_open(&t, &cfg, NULL);
+    s->wrong = config_defaults(&cfg, NULL) || text_engine_open(&t, &cfg, TEXT_TO_LEARN, NULL);
     for (int i = 0; i < 200 && !s->wrong; i++) {
         Buf out = {0};
         spell(s, &out, t);
@@ -591,7 +591,7 @@ static void test_engines_side_by_side(void **state)
     Config cfg;
     TextEngine *t;
     assert_int_equal(config_defaults(&cfg, NULL), 0);
-    assert_int_equal(text_engine_open(&t, &cfg, NULL), 0);
+    assert_int_equal(text_engine_open(&t, &cfg, TEXT_TO_LEARN, NULL), 0);
     for (int i = 0; i < 2; i++) {
         spell(&spellers[i], &spellers[i].alone, t);
         assert_true(spellers[i].alone.size > 10);

@@ -105,6 +105,10 @@ seeds() { # name
         grep -v '^#' tests/data/english_said.tsv | cut -f1 | split -l 8 - "$dir/part-"
         for part in "$dir"/part-*; do (printf '\001' && cat "$part") >"$dir/seed-${part##*-}" && rm "$part"; done
         ;;
+    lexicon) # behind the zero byte: a text
+        printf 'siobhan\tʃɪˈvɔːn\n# names\nNew York\tnuː jɔːk\tlast\n\000Siobhan’s in New York.' >"$dir/seed-1"
+        printf 'AT&T\teɪ tiː\tfirst\nc++\tsiː\n\000AT&T, C++' >"$dir/seed-2"
+        ;;
     wyoming) # the first byte: how large the pieces are
         printf '\003{"type": "describe"}\n{"type": "ping", "data": {"text": "a"}, "data_length": 13}\n{"text": "b"}' >"$dir/seed-1"
         printf '\017{"type": "synthesize", "data_length": 43}\n{"text": "a", "voice": {"name": "b\\u00e4"}}' >"$dir/seed-2"

@@ -17,7 +17,7 @@ Lines of status go to the logger "myxtts" of the module logging.
 """
 from ._library import Error, library_version
 from .loader import Batch, Loader, Report
-from .voice import Speech, Voice
+from .voice import LeftOut, Speech, Voice
 
-__version__ = "1.1"
-__all__ = ["Batch", "Error", "Loader", "Report", "Speech", "Voice", "library_version"]
+__version__ = "1.2"
+__all__ = ["Batch", "Error", "LeftOut", "Loader", "Report", "Speech", "Voice", "library_version"]

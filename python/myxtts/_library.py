@@ -62,6 +62,10 @@ class CManner(Structure):
                 ("language", c_char_p), ("force_language", c_int)]
 
 
+class CLoss(Structure):
+    _fields_ = [("at", c_size_t), ("bytes", c_size_t), ("why", c_char * 120)]
+
+
 class CLoaderOptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("data", c_char_p), ("config", c_char_p), ("device", c_char_p), ("split", c_char_p), ("epochs", c_int64),
@@ -92,6 +96,8 @@ _PROTOTYPES: List[Tuple[str, Any, List[Any]]] = [
     ("myxtts_voice_language", c_char_p, [c_void_p, c_int]),
     ("myxtts_speech_begin", c_int, [POINTER(c_void_p), c_void_p, c_char_p, c_size_t, POINTER(CManner), POINTER(CError)]),
     ("myxtts_speech_poll", c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(c_int64), c_double, POINTER(CError)]),
+    ("myxtts_speech_left_out_count", c_int, [c_void_p]),
+    ("myxtts_speech_left_out", c_int, [c_void_p, c_int, POINTER(CLoss)]),
     ("myxtts_speech_end", None, [c_void_p]),
     ("myxtts_write_audio", c_int, [c_char_p, POINTER(c_float), c_int64, c_int, POINTER(CError)]),
     ("myxtts_loader_open", c_int, [POINTER(c_void_p), POINTER(CLoaderOptions), POINTER(CError)]),
@@ -159,7 +165,7 @@ def library() -> Any:
 
 
 def library_version() -> str:
-    """The version of libmyxtts.so, as "1.1"."""
+    """The version of libmyxtts.so, as "1.2"."""
     return str(library().myxtts_version().decode())
 
 

@@ -6,11 +6,11 @@ import os
 import threading
 import weakref
 from ctypes import POINTER, byref, c_float, c_int64, c_void_p
-from typing import Any, Iterator, List, Optional, Set, Union
+from typing import Any, Iterator, List, NamedTuple, Optional, Set, Union
 
 import numpy as np
 
-from ._library import CError, CManner, CVoiceOptions, Error, close_at_exit, encoded, finish, library, log_function, pairs
+from ._library import CError, CLoss, CManner, CVoiceOptions, Error, close_at_exit, encoded, finish, library, log_function, pairs
 
 _TICK = 0.1  # seconds: how long Ctrl-C may have to wait
 _NO_ROUNDS = -1
@@ -18,10 +18,19 @@ _NO_ROUNDS = -1
 Path = Union[str, "os.PathLike[str]"]
 
 
+class LeftOut(NamedTuple):
+    """A piece of a text that is left out because nothing can speak it: a private character, kanji in Japanese text."""
+
+    at: int  #: characters of the text before it
+    text: str
+    why: str
+
+
 class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
     """A text on its way to sound: float32 arrays, one after the other, as soon as they are made.
 
     At most a few seconds are made before they are asked for. close() ends it in the middle, as dropping it does.
+    left_out: what is not heard of the text, complete at its end and nearly always before the first piece.
     """
 
     def __init__(self, voice: "Voice", text: str, manner: CManner) -> None:
@@ -31,7 +40,8 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
         self._inside: Optional[int] = None  # the thread that is in __next__
         self._closing = self._ended = False
         self._error = CError()
-        spoken = text.encode("utf-8", "replace")
+        spoken = self._bytes = text.encode("utf-8", "replace")
+        self.left_out: List[LeftOut] = []
         with voice._lock:
             opened = voice._opened()
             voice._speeches.add(self)
@@ -55,6 +65,8 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
                 self._inside = threading.get_ident()
                 try:
                     rc = self._lib.myxtts_speech_poll(self._speaking, byref(samples), byref(count), _TICK, byref(self._error))
+                    if rc >= 0 and rc != 2:
+                        self._note()
                     if rc == 1:
                         return np.ctypeslib.as_array(samples, (count.value,)).copy()
                     self._ended = rc == 0
@@ -66,6 +78,16 @@ class Speech(Iterator["np.ndarray[Any, np.dtype[np.float32]]"]):
                     self._end()
                 if rc < 0:
                     raise self._error.exception()
+
+    def _note(self) -> None:
+        """Adds what was not known to be left out."""
+        for i in range(len(self.left_out), self._lib.myxtts_speech_left_out_count(self._speaking)):
+            loss = CLoss()
+            if self._lib.myxtts_speech_left_out(self._speaking, i, byref(loss)):
+                break
+            at, end = loss.at, loss.at + loss.bytes
+            self.left_out.append(LeftOut(len(self._bytes[:at].decode(errors="replace")), self._bytes[at:end].decode(errors="replace"),
+                                         loss.why.decode(errors="replace")))
 
     def _end(self) -> None:
         if self._process != os.getpid():
@@ -157,17 +179,20 @@ class Voice:
         return Speech(self, text, manner)
 
     def say(self, text: str, *, speaker: Optional[str] = None, reference: Optional[Path] = None, speed: float = 1.0,
-            pitch: float = 0.0, language: Optional[str] = None, force_language: bool = False) -> "np.ndarray[Any, np.dtype[np.float32]]":
+            pitch: float = 0.0, language: Optional[str] = None, force_language: bool = False,
+            left_out: Optional[List[LeftOut]] = None) -> "np.ndarray[Any, np.dtype[np.float32]]":
         """The sound of a text: a float32 array in [-1, 1], of sample_rate samples per second.
 
         speaker: one of self.speakers; None: the first. reference: a recording in whose voice to speak. speed: 1.2 is a fifth
         faster (0.25 .. 4). pitch: semitones up or down (-24 .. 24). language: one of self.languages, for any speaker; None: the usual
         one. A language, or letters, that the voice was never trained on are an Error with the code "language", unless force_language
-        is True.
+        is True. left_out: a list that gets the pieces of the text that cannot be spoken.
         """
         with self.stream(text, speaker=speaker, reference=reference, speed=speed, pitch=pitch, language=language,
                          force_language=force_language) as pieces:
             made = list(pieces)
+        if left_out is not None:
+            left_out.extend(pieces.left_out)
         return np.concatenate(made) if made else np.zeros(0, np.float32)
 
     def save(self, path: Path, audio: Any) -> None:

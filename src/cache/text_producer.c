@@ -62,7 +62,8 @@ static int run_pool(Builder *b, const Preparation *p, int workers, Err *err)
     Run run = {.builder = b};
     PhonemeCallbacks callbacks = {pool_next, pool_done, &run};
     PhonemePoolReport report = {0};
-    int rc = phoneme_pool_run(p->cfg, p->no_fork ? 0 : workers, &callbacks, &report, p->log, err);
+    int rc =
+        phoneme_pool_run(p->cfg, TEXT_TO_LEARN, p->no_fork ? 0 : workers, &callbacks, &report, p->log, err);
     buf_free(&run.result.payload);
     return rc;
 }

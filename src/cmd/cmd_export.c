@@ -29,6 +29,8 @@ static const char *usage_text =
 
 typedef struct ExportCommand {
     const char *checkpoint, *output, *precision, *vocoder, *clips, *licence, *note;
+    int argc; /* settings: of a lexicon */
+    char **argv;
     Checkpoint voice, inside;
     int has_vocoder;
 } ExportCommand;
@@ -57,7 +59,7 @@ static int check_options(const ExportCommand *c, int *bf16, Err *err)
 /* A vocoder may be exported alone; it has none beside it. */
 static int open_networks(ExportCommand *c, Log *log, Err *err)
 {
-    int rc = checkpoint_open(&c->voice, c->checkpoint, c->checkpoint, 0, NULL, log, err);
+    int rc = checkpoint_open(&c->voice, c->checkpoint, c->checkpoint, c->argc, c->argv, log, err);
     if (!rc && c->voice.cfg.network == NETWORK_VOICE) {
         rc = vocoder_file_of(&c->inside, &c->voice, c->vocoder, log, err);
         c->has_vocoder = rc == 1;
@@ -120,6 +122,8 @@ int cmd_export(int argc, char **argv, Log *log)
     if (rc || line.help)
         goto done;
     cmd_line_set_log(&line, log);
+    c.argc = line.setting_count;
+    c.argv = line.settings;
     double clips = 0;
     rc = check_options(&c, &bf16, &err);
     if (!rc)

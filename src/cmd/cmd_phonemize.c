@@ -6,18 +6,25 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/map.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "text/phoneme_pool.h"
+#include "text/unicode.h"
 
 #define MAX_LINE ((size_t)16 << 20) /* bytes */
 
 static const char usage[] =
-    "myxtts phonemize [--language en-us] [--text T | FILE | -] [options]\n\n"
-    "Prints the phonemes (IPA with stress and punctuation) of each line, in order, one line for each; an "
-    "empty line for an empty "
-    "one.\n"
-    "The text is spoken as it stands; --clean writes numbers and abbreviations out first, as prepare does.\n"
+    "myxtts phonemize [--language en-us] [--text T | FILE | -] [--lexicon L] [--explain | --unknown]\n\n"
+    "Prints the phonemes (IPA with stress and punctuation) of each line as it will be spoken, in order, one "
+    "line for each; an empty line for an empty one. Numbers and abbreviations are written out first; "
+    "--text-cleaners none leaves them to espeak-ng.\n"
+    "--explain also prints where they come from, for each part of a line: espeak, lexicon, inline ([[IPA]] "
+    "in "
+    "the text) or rule (names of signs, words of other scripts), what is said, and its phonemes.\n"
+    "--unknown lists the words that espeak-ng only guesses at, each once, as lines for a lexicon.\n"
     "Lines are worked on in batches; --num-workers 0 answers each line before it reads the next.";
 
 typedef struct Job {
@@ -25,8 +32,8 @@ typedef struct Job {
     const char *name; /* for messages */
     const char *text;
     Buf line;
-    int json, strict_language, flush;
-    uint64_t bad;    /* lines without phonemes that should have some */
+    int json, explain, strict_language, flush;
+    uint64_t bad;    /* lines without phonemes that should have some, or with less of them */
     int read_failed; /* the code, with the sentence in read_err */
     Err read_err;
     Log *log;
@@ -52,6 +59,31 @@ static int next_line(void *user, PhonemeItem *item)
     return 1;
 }
 
+static json_t *spans_json(const TextResult *r)
+{
+    const TextSpan *all = (const TextSpan *)(const void *)r->spans.data;
+    json_t *spans = json_array();
+    for (size_t i = 0; i < r->spans.size / sizeof *all; i++) {
+        const TextSpan *s = &all[i];
+        json_array_append_new(
+            spans, json_pack("{s:s, s:i, s:i, s:o, s:o}", "origin", span_origin_name((SpanOrigin)s->origin),
+                             "at", (int)s->source, "bytes", (int)s->source_size, "said",
+                             json_from_bytes(r->cleaned.data + s->said, s->said_size), "phonemes",
+                             json_from_bytes(r->phonemes.data + s->phonemes, s->phonemes_size)));
+    }
+    return spans;
+}
+
+static json_t *losses_json(const TextResult *r)
+{
+    const TextLoss *all = (const TextLoss *)(const void *)r->losses.data;
+    json_t *losses = json_array();
+    for (size_t i = 0; i < r->losses.size / sizeof *all; i++)
+        json_array_append_new(losses, json_pack("{s:i, s:i, s:s}", "at", (int)all[i].source, "bytes",
+                                                (int)all[i].source_size, "why", all[i].why));
+    return losses;
+}
+
 /* One object per line, as the lines come. */
 static int print_json(uint64_t index, RejectReason reason, const TextResult *r)
 {
@@ -66,9 +98,33 @@ static int print_json(uint64_t index, RejectReason reason, const TextResult *r)
                   "text", r->cleaned.data ? r->cleaned.data : "", r->cleaned.size, "phonemes",
                   r->phonemes.data ? r->phonemes.data : "", r->phonemes.size, "tokens", tokens, "rejected",
                   reason == REJECT_NONE ? json_null() : json_string(reject_code(reason)));
+    json_object_set_new(o, "spans", spans_json(r));
+    json_object_set_new(o, "left_out_pieces", losses_json(r));
     int rc = o ? json_dumpf(o, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER) : -1;
     json_decref(o);
     return rc < 0 || putchar('\n') == EOF ? -1 : 0;
+}
+
+/* Origin, words and phonemes of each part. */
+static int print_spans(const TextResult *r)
+{
+    const TextSpan *all = (const TextSpan *)(const void *)r->spans.data;
+    int rc = 0;
+    for (size_t i = 0; i < r->spans.size / sizeof *all && rc >= 0; i++) {
+        const TextSpan *s = &all[i];
+        rc = printf("  %s\t%.*s\t%.*s\n", span_origin_name((SpanOrigin)s->origin), (int)s->said_size,
+                    r->cleaned.data + s->said, (int)s->phonemes_size, r->phonemes.data + s->phonemes);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+/* What will not be heard of a line. */
+static void tell_losses(Job *job, uint64_t index, const TextResult *r)
+{
+    const TextLoss *all = (const TextLoss *)(const void *)r->losses.data;
+    for (size_t i = 0; i < r->losses.size / sizeof *all; i++)
+        log_warn(job->log, "%s:%llu: byte %u is left out: %s", job->name, (unsigned long long)index + 1,
+                 all[i].source + 1, all[i].why);
 }
 
 /* In order. A language without a voice ends it all when the user chose it; detected ones are findings. */
@@ -87,6 +143,8 @@ static int print_line(void *user, uint64_t index, RejectReason reason, const Tex
         log_warn(job->log, "%s:%llu: %s%s%s", job->name, (unsigned long long)index + 1, reject_text(reason),
                  *r->detail ? ": " : "", r->detail);
     }
+    tell_losses(job, index, r);
+    job->bad += !fault && r->losses.size;
     int rc = 0;
     if (job->json)
         rc = print_json(index, reason, r);
@@ -95,6 +153,8 @@ static int print_line(void *user, uint64_t index, RejectReason reason, const Tex
         rc = -1;
     if (!job->json && putchar('\n') == EOF)
         rc = -1;
+    if (!job->json && job->explain && !rc)
+        rc = print_spans(r);
     if (job->flush && fflush(stdout) != 0)
         rc = -1;
     return rc < 0 ? err_set_errno(err, ERR_IO, "writing the phonemes to stdout failed") : 0;
@@ -116,8 +176,111 @@ static int open_input(Job *job, const CmdLine *line, const char *text, Err *err)
     return file_open_lines(&job->in, job->name, err);
 }
 
+/* --- words that are guessed at --- */
+
+typedef struct Guesses {
+    TextEngine *engine;
+    Map map; /* of all words so far */
+    Buf words, ipa;
+    size_t *at; /* [count] where each word begins in words, with a NUL behind it */
+    size_t count, room, map_room;
+    Job *job;
+} Guesses;
+
+static int is_new(Guesses *g, const char *word, size_t n)
+{
+    uint32_t i;
+    for (MapWalk w = map_walk(&g->map, hash64(word, n)); map_next(&w, &i);)
+        if (strlen(g->words.data + g->at[i]) == n && !memcmp(g->words.data + g->at[i], word, n))
+            return 0;
+    return 1;
+}
+
+/* Keeps the word, and prints it where it is a guess. */
+static int judge_word(Guesses *g, const char *language, const char *word, size_t n, Err *err)
+{
+    if (!is_new(g, word, n))
+        return 0;
+    const size_t from = g->words.size;
+    if (mem_grow(&g->at, &g->room, g->count + 1, sizeof *g->at))
+        return err_set(err, ERR_NOMEM, "no memory for a list of words");
+    g->at[g->count] = from;
+    buf_add(&g->words, word, n);
+    buf_add(&g->words, "", 1);
+    if (g->count >= g->map_room) {
+        g->map_room = g->map_room ? 2 * g->map_room : 1024;
+        map_free(&g->map);
+        if (map_reserve(&g->map, g->map_room))
+            return err_set(err, ERR_NOMEM, "no memory for a list of words");
+        for (size_t i = 0; i < g->count; i++)
+            map_add(&g->map, hash64(g->words.data + g->at[i], strlen(g->words.data + g->at[i])), (uint32_t)i);
+    }
+    map_add(&g->map, hash64(word, n), (uint32_t)g->count++);
+    buf_clear(&g->ipa);
+    int rc = text_is_guess(g->engine, &g->ipa, language, (Str){word, (uint32_t)n});
+    if (rc <= 0)
+        return rc ? err_set(err, ERR_NOMEM, "no memory for a word") : 0;
+    const char *ipa = g->ipa.data ? g->ipa.data : "";
+    if (g->job->json) {
+        json_t *o = json_pack("{s:o, s:s}", "word", json_from_bytes(word, n), "phonemes", ipa);
+        rc = o ? json_dumpf(o, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER) : -1;
+        json_decref(o);
+        rc = rc < 0 || putchar('\n') == EOF ? -1 : 0;
+    } else {
+        rc = printf("%.*s\t%s\n", (int)n, word, ipa) < 0 ? -1 : 0;
+    }
+    return rc ? err_set_errno(err, ERR_IO, "writing the words to stdout failed") : 0;
+}
+
+/* Words of what espeak-ng has said: letters, with apostrophes inside. */
+static int judge_line(Guesses *g, const TextResult *r, Err *err)
+{
+    const TextSpan *all = (const TextSpan *)(const void *)r->spans.data;
+    int rc = 0;
+    for (size_t i = 0; i < r->spans.size / sizeof *all; i++) {
+        const char *p = r->cleaned.data + all[i].said;
+        const size_t n = all[i].origin == SPAN_ESPEAK ? all[i].said_size : 0;
+        for (size_t at = 0; at < n && !rc;) {
+            size_t end = at, next = at;
+            for (; next < n; end = next) {
+                size_t behind = next;
+                uint32_t cp = unicode_next(p, n, &next);
+                const int apostrophe = (cp == '\'' || cp == 0x2019) && end > at && next < n;
+                if (apostrophe)
+                    behind = next;
+                if (!unicode_is_letter(cp) && !(apostrophe && unicode_is_letter(unicode_next(p, n, &behind))))
+                    break;
+            }
+            if (end > at)
+                rc = judge_word(g, r->language, p + at, end - at, err);
+            at = next;
+        }
+    }
+    return rc;
+}
+
+/* In this process: the words are few, and each is looked up once. */
+static int list_unknown(Job *job, const Config *cfg, Err *err)
+{
+    Guesses g = {.job = job};
+    TextResult result = {0};
+    PhonemeItem item = {0};
+    int rc = text_engine_open(&g.engine, cfg, TEXT_TO_SPEAK, err);
+    while (!rc && next_line(job, &item)) {
+        RejectReason why = text_process(g.engine, &result, item.text, (Str){"", 0}, (Str){"", 0});
+        rc = why ? 0 : judge_line(&g, &result, err);
+    }
+    text_result_free(&result);
+    text_engine_close(g.engine);
+    map_free(&g.map);
+    buf_free(&g.words);
+    buf_free(&g.ipa);
+    free(g.at);
+    return rc;
+}
+
 /* One text needs no workers; the lines of a file are spread over them. */
-static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
+static int run(Job *job, CmdLine *line, const char *text, int unknown, Err *err)
 {
     Config *cfg = &line->cfg;
     int rc = open_input(job, line, text, err);
@@ -126,12 +289,11 @@ static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
     int workers = text ? 0 : config_workers(cfg);
     /* Whatever the configuration says, phonemes are what was asked for. */
     cfg->use_phonemes = 1;
-    if (!clean)
-        cfg->text_cleaners = CLEANER_NONE;
     job->strict_language = cfg->language_detection_method != LANGUAGE_AUTO || *cfg->phoneme_language;
     job->flush = workers == 0;
     PhonemeCallbacks callbacks = {next_line, print_line, job};
-    rc = phoneme_pool_run(cfg, workers, &callbacks, NULL, job->log, err);
+    rc = unknown ? list_unknown(job, cfg, err)
+                 : phoneme_pool_run(cfg, TEXT_TO_SPEAK, workers, &callbacks, NULL, job->log, err);
     if (rc == 0 && job->read_failed) {
         *err = job->read_err;
         rc = job->read_failed;
@@ -141,25 +303,26 @@ static int run(Job *job, CmdLine *line, const char *text, int clean, Err *err)
     return rc;
 }
 
-/* Exit code 1: some lines have no phonemes. */
+/* Exit code 1: some lines have no phonemes, or something in them is left out. */
 int cmd_phonemize(int argc, char **argv, Log *log)
 {
     const char *text = NULL;
-    int clean = 0;
+    int unknown = 0;
+    Job job = {.log = log};
     const CmdOption own[] = {
         {"text", "T", &text, NULL, "speak this text"},
-        {"clean", NULL, NULL, &clean, "write numbers and abbreviations out first (text_cleaners)"},
+        {"explain", NULL, NULL, &job.explain, "also print where the phonemes come from"},
+        {"unknown", NULL, NULL, &unknown, "list the words that espeak-ng only guesses at"},
     };
     CmdLine line;
     Err err = {0};
-    Job job = {.log = log};
-    int rc = cmd_line_parse(&line, usage, own, 2, argc, argv, &err);
+    int rc = cmd_line_parse(&line, usage, own, sizeof own / sizeof *own, argc, argv, &err);
     if (rc == 0 && !line.help)
         rc = cmd_line_expect(&line, 0, 1, "one file, or - for standard input", &err);
     if (rc == 0 && !line.help) {
         cmd_line_set_log(&line, log);
         job.json = line.json;
-        rc = run(&job, &line, text, clean, &err);
+        rc = run(&job, &line, text, unknown, &err);
     }
     if (job.in && job.in != stdin)
         fclose(job.in);

@@ -54,7 +54,8 @@ typedef struct Synth {
     Devices devices;
     Voice *voice;
     Spoken spoken;
-    Buf read; /* of --text-file or --lines */
+    Buf read;          /* of --text-file or --lines */
+    const char *given; /* the text of either */
     AudioWriter sound;
     VoicePart first; /* of a text, kept for the pictures */
     int json;
@@ -163,14 +164,15 @@ static int report(const Synth *s, Err *err)
     double length = (double)p->count / f->cfg.sample_rate,
            took = p->text_seconds + p->mel_seconds + p->audio_seconds;
     if (s->json) {
-        json_t *o =
-            json_pack("{s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
-                      json_from_text(s->output), "checkpoint", json_from_text(f->path), "vocoder",
-                      json_from_text(vocoder_name(s)), "step", (json_int_t)f->content.state.step, "seconds",
-                      length, "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts",
-                      p->parts, "left_out", p->left_out, "real_time_factor", took / length, "text_seconds",
-                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds,
-                      "first_sound_seconds", p->first_seconds, "load_seconds", s->open_seconds);
+        json_t *o = json_pack(
+            "{s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "output",
+            json_from_text(s->output), "checkpoint", json_from_text(f->path), "vocoder",
+            json_from_text(vocoder_name(s)), "step", (json_int_t)f->content.state.step, "seconds", length,
+            "frames", (json_int_t)p->frames, "symbols", (json_int_t)p->symbols, "parts", p->parts, "left_out",
+            (int)p->losses.count, "real_time_factor", took / length, "text_seconds", p->text_seconds,
+            "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds, "first_sound_seconds",
+            p->first_seconds, "load_seconds", s->open_seconds);
+        json_object_set_new(o, "left_out_pieces", voice_losses_json(&p->losses, s->given));
         add_choice(o, s);
         return output_print(o, 6, err);
     }
@@ -203,6 +205,7 @@ static int speak_text(Synth *s, Err *err)
 {
     const char *text = s->text_file ? s->read.data : s->text;
     size_t size = s->text_file ? s->read.size : strlen(text);
+    s->given = text;
     int rc = audio_writer_begin(&s->sound, voice_checkpoint(s->voice)->cfg.sample_rate, err);
     if (!rc)
         rc = voice_say(s->voice, &s->spoken, text, size, take_part, s, err);
@@ -243,21 +246,22 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
     Lines *l = user;
     LineResult *r = &l->slots[slot];
     Spoken *out = &r->spoken;
-    VoiceText rest = {l->line[item], l->size[item], l->s->language};
+    VoiceText rest = {.p = l->line[item], .n = l->size[item], .language = l->s->language};
     VoicePart part;
     memset(r, 0, sizeof *r);
     const LanguageWish wish = {NULL, l->s->force_language}; /* the language was looked at */
     int rc = voice_language_check(voice_checkpoint(l->s->voice), &wish, rest.p, rest.n, l->s->log, &r->err);
     for (rc = rc ? rc : 1; rc == 1;) {
         pthread_mutex_lock(&l->network);
-        rc = voice_next(l->s->voice, &rest, &part, &out->left_out, &r->err);
+        rc = voice_next(l->s->voice, &rest, &part, &out->losses, &r->err);
         pthread_mutex_unlock(&l->network);
         if (rc != 1)
             break;
         float *samples;
         int64_t n;
         double from = clock_now();
-        rc = voice_sound(l->s->voice, l->sound[thread], &samples, &n, &part, rest.n > 0, &r->err);
+        rc = voice_sound(l->s->voice, l->sound[thread], &samples, &n, &part, !voice_text_is_over(&rest),
+                         &r->err);
         float *grown = rc ? NULL : realloc(out->samples, (size_t)(out->count + n) * sizeof *grown);
         if (grown) {
             out->samples = grown;
@@ -271,6 +275,7 @@ static void speak_line(void *user, int thread, int slot, uint64_t item)
         free(grown ? samples : NULL);
         voice_part_free(&part);
     }
+    voice_text_close(&rest);
     if (!r->err.code && !out->parts)
         err_set(&r->err, ERR_DATA, "there is nothing to speak in the line");
 }
@@ -291,11 +296,12 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
         rc = wav_write(path, p->samples, p->count, rate, err);
     if (!rc && l->s->json) {
         double length = (double)p->count / rate;
-        json_t *o =
-            json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1, "output",
-                      r->err.code ? json_null() : json_from_text(path), "seconds", length, "symbols",
-                      (json_int_t)p->symbols, "parts", p->parts, "left_out", p->left_out, "text_seconds",
-                      p->text_seconds, "mel_seconds", p->mel_seconds, "audio_seconds", p->audio_seconds);
+        json_t *o = json_pack("{s:I, s:o, s:f, s:I, s:i, s:i, s:f, s:f, s:f}", "line", (json_int_t)item + 1,
+                              "output", r->err.code ? json_null() : json_from_text(path), "seconds", length,
+                              "symbols", (json_int_t)p->symbols, "parts", p->parts, "left_out",
+                              (int)p->losses.count, "text_seconds", p->text_seconds, "mel_seconds",
+                              p->mel_seconds, "audio_seconds", p->audio_seconds);
+        json_object_set_new(o, "left_out_pieces", voice_losses_json(&p->losses, l->line[item]));
         json_object_set_new(o, "error", r->err.code ? json_from_text(r->err.msg) : json_null());
         char *text = json_dumps(o, JSON_REAL_PRECISION(6));
         json_decref(o);
@@ -305,7 +311,7 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
         log_error(l->s->log, "%s:%llu: %s", lines_name(l->s), (unsigned long long)item + 1, r->err.msg);
     }
     l->failed += r->err.code != 0;
-    l->left_out += p->left_out;
+    l->left_out += (int)p->losses.count;
     l->seconds += (double)p->count / rate;
     spoken_free(&r->spoken);
     return rc;
@@ -458,7 +464,7 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     if (s->lines)
         return speak_lines(s, findings, err);
     rc = speak_text(s, err);
-    *findings = s->spoken.left_out;
+    *findings = s->spoken.losses.count > 0;
     return rc;
 }
 

@@ -14,6 +14,7 @@
 #include "config/rules.h"
 
 #define MAX_YAML_BYTES (1 << 20)
+#define MAX_LEXICON_BYTES (64 << 20)
 
 /* One key's value, and where it came from. */
 static int set_raw(Config *cfg, int row, const RawValue *raw, Origin origin, Err *err)
@@ -137,6 +138,47 @@ static int apply_arguments(Config *cfg, int argc, char **argv, Err *err)
 }
 
 /* Later ones win. The preset comes last, because it only sets keys that were not given. */
+/* The file is read with the settings: whoever has them has the pronunciations, on any machine. */
+static int load_lexicon(Config *cfg, Err *err)
+{
+    Buf text = {0};
+    cfg->lexicon_text = "";
+    if (!cfg->lexicon || !*cfg->lexicon)
+        return 0;
+    int rc = file_read(&text, cfg->lexicon, MAX_LEXICON_BYTES, err);
+    if (rc == ERR_MISSING)
+        rc = err_set(err, ERR_CONFIG, "there is no lexicon %s", cfg->lexicon);
+    if (!rc && text.size && memchr(text.data, 0, text.size))
+        rc = err_set(err, ERR_CONFIG, "%s is no lexicon: it holds NUL bytes", cfg->lexicon);
+    if (!rc) {
+        cfg->lexicon_text = block_strndup(&cfg->state->strings, text.data ? text.data : "", text.size);
+        rc = cfg->lexicon_text ? 0 : err_set(err, ERR_NOMEM, "no memory for the lexicon %s", cfg->lexicon);
+    }
+    buf_free(&text);
+    return rc;
+}
+
+int config_add_lexicon(Config *cfg, const char *text, size_t n, Err *err)
+{
+    Buf all = {0};
+    if (!n)
+        return 0;
+    buf_add(&all, text, n);
+    if (text[n - 1] != '\n')
+        buf_add(&all, "\n", 1);
+    int lines = 0;
+    for (size_t i = 0; i < all.size; i++)
+        lines += all.data[i] == '\n';
+    buf_str(&all, cfg->lexicon_text ? cfg->lexicon_text : "");
+    const char *kept = all.failed ? NULL : block_strndup(&cfg->state->strings, all.data, all.size);
+    buf_free(&all);
+    if (!kept)
+        return err_set(err, ERR_NOMEM, "no memory for the pronunciations of a voice");
+    cfg->lexicon_text = kept;
+    cfg->lexicon_own += lines;
+    return 0;
+}
+
 int config_read(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
 {
     int rc = open_defaults(cfg, err);
@@ -146,6 +188,8 @@ int config_read(Config *cfg, const char *name, const void *yaml, size_t size, in
         rc = apply_arguments(cfg, argc, argv, err);
     if (rc == 0)
         rc = apply_preset(cfg, err);
+    if (rc == 0)
+        rc = load_lexicon(cfg, err);
     if (rc)
         config_close(cfg);
     return rc;

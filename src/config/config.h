@@ -75,6 +75,7 @@ typedef struct Config {
     TextCleaner text_cleaners;
     int use_phonemes;             /* off: the symbols are the characters of the cleaned text */
     const char *phoneme_language; /* espeak-ng voice for all lines; "" = by language */
+    const char *lexicon;          /* a file of pronunciations (text/lexicon.h); "" = none */
     int phoneme_timeout_ms;       /* per line */
     int add_blank;                /* a blank token after every symbol */
     int max_text_length;          /* characters; longer lines are left out */
@@ -142,6 +143,8 @@ typedef struct Config {
     StringList text2audio_texts;
 
     struct ConfigState *state; /* origins and string storage; private to src/config */
+    const char *lexicon_text;  /* what is in `lexicon`, behind what a voice has of its own; "" = nothing */
+    int lexicon_own;           /* lines of lexicon_text that came with the voice */
 } Config;
 
 /* Sets every key to its default, with the preset `tiny`. Reads no file. 0 or ERR_NOMEM. */
@@ -167,6 +170,8 @@ int config_check_arguments(int argc, char **argv, Err *err);
 
 /* The number of workers for num_workers; `auto` is one per core. */
 int config_workers(const Config *cfg);
+/* The pronunciations of a voice [n], before those of the file that cfg->lexicon names. 0 or ERR_NOMEM. */
+int config_add_lexicon(Config *cfg, const char *text, size_t n, Err *err);
 
 /* 1 if `name` is a key or an alias of one. Leading dashes are ignored, other dashes count as underscores. */
 int config_is_key(const char *name);

@@ -241,6 +241,9 @@ const Option option_table[] = {
          TEXT_AND_VOICE),
     STRING(D, phoneme_language, "", 0, 31, "espeak-ng voice for every line; \"\" chooses by language.",
          TEXT_ONLY),
+    PATH(D, lexicon, "", 0,
+         "File of own pronunciations, one a line: word, TAB, IPA. A voice keeps those it was trained with; "
+         "those of the file win.", WITH(use_phonemes)),
     INT(D, phoneme_timeout_ms, "5000", 100, 600000,
          "Milliseconds that espeak-ng may take for one line before the line is given up."),
     BOOL(D, add_blank, "false", "Put a blank token after every symbol.", TEXT_AND_VOICE),

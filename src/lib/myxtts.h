@@ -31,9 +31,9 @@ extern "C" {
 #endif
 
 #define MYXTTS_VERSION_MAJOR 1
-#define MYXTTS_VERSION_MINOR 1
+#define MYXTTS_VERSION_MINOR 2
 
-/* "1.1", of the library that is loaded. */
+/* "1.2", of the library that is loaded. */
 MYXTTS_API const char *myxtts_version(void);
 
 /* ---- errors ---- */
@@ -136,6 +136,16 @@ MYXTTS_API int myxtts_speech_next(myxtts_speech *s, const float **samples, int64
 MYXTTS_API int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, double seconds,
                                   myxtts_error *e);
 MYXTTS_API void myxtts_speech_end(myxtts_speech *s); /* at any moment */
+
+/* A piece of the text that is left out because nothing can speak it: a private character, a byte that is no
+ * UTF-8. All of them are known when myxtts_speech_next has returned 0, nearly always before the first sound.
+ * They are also warned of. Since 1.2. */
+typedef struct myxtts_loss {
+    size_t at, bytes; /* of the text */
+    char why[120];
+} myxtts_loss;
+MYXTTS_API int myxtts_speech_left_out_count(const myxtts_speech *s);
+MYXTTS_API int myxtts_speech_left_out(const myxtts_speech *s, int i, myxtts_loss *l); /* 0, or -11: no such */
 
 /* All of it at once: *samples [*count], to be freed with myxtts_free. */
 MYXTTS_API int myxtts_voice_say(myxtts_voice *v, float **samples, int64_t *count, const char *text,

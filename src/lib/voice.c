@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -274,6 +275,29 @@ int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, 
         rc = talk_next(s->talk, &piece, 0, &err);
     while (rc == TALK_LATER && wait_until(s, &end));
     return hand_out(rc, &piece, samples, count, &err, e);
+}
+
+int myxtts_speech_left_out_count(const myxtts_speech *s)
+{
+    return s && !library_check_process(s->process, OURS, NULL) ? talk_left_out(s->talk, NULL) : 0;
+}
+
+int myxtts_speech_left_out(const myxtts_speech *s, int i, myxtts_loss *out)
+{
+    VoiceLosses losses = {0};
+    if (!s || !out)
+        return MYXTTS_ERROR_USAGE;
+    int rc = library_check_process(s->process, OURS, NULL);
+    if (!rc && talk_left_out(s->talk, &losses) < 0)
+        rc = MYXTTS_ERROR_MEMORY;
+    if (!rc && (i < 0 || (size_t)i >= losses.count))
+        rc = MYXTTS_ERROR_MISSING;
+    if (!rc) {
+        *out = (myxtts_loss){.at = losses.all[i].at, .bytes = losses.all[i].size};
+        snprintf(out->why, sizeof out->why, "%s", losses.all[i].why);
+    }
+    voice_losses_free(&losses);
+    return rc;
 }
 
 void myxtts_speech_end(myxtts_speech *s)

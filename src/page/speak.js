@@ -175,7 +175,7 @@ function take(event, state) {
     throw new Refused(event.error?.message ?? event.message ?? say('bad_answer', { status: '?' }));
   } else if (event.type === 'speech.audio.done') {
     state.done = true;
-    state.leftOut = event.left_out ?? 0;
+    state.leftOut = event.left_out_pieces ?? [];
   }
 }
 
@@ -189,6 +189,11 @@ function addPart(event, state) {
   $('said').append(make('li', {}, make('span', { dir: 'auto' }, event.said), make('span', { class: 'ipa', lang: 'und-fonipa' },
     part.sounds.map((s) => s.text || ' ').join('').trim())));
   showPitchRange();
+}
+
+// "…" (line 2, column 4: U+E000 is a private character), isolated: it may be of any script.
+function nameOf(piece) {
+  return `\u2068${piece.text}\u2069 (${piece.line}:${piece.column}, ${piece.why})`;
 }
 
 function showPitchRange() {
@@ -228,7 +233,7 @@ async function speak() {
     if (!state.done) throw new Refused(say('no_server'));
     spoken = request;
     const done = say('done', { s: number(player.seconds, 1), ms: number(state.first) });
-    tell($('status'), state.leftOut > 0 ? `${done} ${say('left_out')}` : done);
+    tell($('status'), state.leftOut.length > 0 ? `${done} ${say('left_out', { pieces: state.leftOut.map(nameOf).join(', ') })}` : done);
   } catch (e) {
     if (e.name === 'AbortError') tell($('status'), say('stopped', { s: number(player.seconds, 1) }));
     else {

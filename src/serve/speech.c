@@ -171,7 +171,12 @@ static int next_piece(SpeechJob *j, Buf *out, Err *err)
             return failed;
         if (j->q.events) {
             event_audio(out, sound->data, sound->size);
-            event_done(out, j->symbols, j->frames, talk_left_out(j->talk));
+            VoiceLosses losses = {0};
+            failed = talk_left_out(j->talk, &losses);
+            event_done(out, j->symbols, j->frames, &losses, talk_text(j->talk));
+            voice_losses_free(&losses);
+            if (failed < 0)
+                return err_set(err, ERR_NOMEM, "no memory for a list");
         }
         j->over = 1;
         return TALK_END;
@@ -250,9 +255,12 @@ int speech_answer(HttpRequest *r, void *arg, Err *err)
     if (rc < 0)
         return answer_failure(j, rc, err);
     metrics_first_sound(&s->metrics, clock_now() - j->came);
-    char rate[24];
+    char rate[24]; /* a number */
     snprintf(rate, sizeof rate, "%d", checkpoint_of(j)->cfg.sample_rate);
     http_add_header(r, "X-Sample-Rate", rate);
+    /* Known for the whole text before its first sound. */
+    snprintf(rate, sizeof rate, "%d", talk_left_out(j->talk, NULL));
+    http_add_header(r, "X-Myxtts-Left-Out", rate);
     HttpStream stream = {.more = stream_more, .arg = j, .paced = 1};
     return http_answer_stream(r, j->q.events ? "text/event-stream" : sound_format_type(j->q.format), &stream);
 }

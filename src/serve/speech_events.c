@@ -20,13 +20,18 @@ void event_audio(Buf *out, const void *bytes, size_t n)
     buf_str(out, "\"}\n\n");
 }
 
-void event_done(Buf *out, int64_t symbols, int64_t frames, int left_out)
+void event_done(Buf *out, int64_t symbols, int64_t frames, const VoiceLosses *losses, const char *text)
 {
+    json_t *all = voice_losses_json(losses, text);
+    char *pieces = all ? json_dumps(all, JSON_COMPACT) : NULL;
     buf_printf(
         out,
         "data: {\"type\":\"speech.audio.done\",\"usage\":{\"input_tokens\":%lld,\"output_tokens\":%lld,"
-        "\"total_tokens\":%lld},\"left_out\":%d}\n\n",
-        (long long)symbols, (long long)frames, (long long)(symbols + frames), left_out);
+        "\"total_tokens\":%lld},\"left_out\":%zu,\"left_out_pieces\":%s}\n\n",
+        (long long)symbols, (long long)frames, (long long)(symbols + frames), losses->count,
+        pieces ? pieces : "[]");
+    free(pieces);
+    json_decref(all);
 }
 
 void event_error(Buf *out, const char *error)

@@ -275,7 +275,7 @@ int wyoming_speech_more(WyomingSpeech *s, Buf *out, Err *err)
         if (rc == TALK_LATER)
             return 0;
         /* A line of a stream may have nothing to say: a picture, a row of dashes. */
-        const int silent = rc == ERR_DATA && s->streams && !s->heard && talk_left_out(s->talk[0]);
+        const int silent = rc == ERR_DATA && s->streams && !s->heard && talk_is_silent(s->talk[0]);
         if (rc == TALK_PIECE)
             rc = send_piece(s, out, &piece, err);
         else if (rc == TALK_END || silent)

@@ -77,7 +77,11 @@ enum { TALK_END = 0, TALK_PIECE = 1, TALK_LATER = 2 };
  * called once, by a thread of the studio, as soon as asking again is worth it (it must not call talk_
  * functions itself). */
 int talk_next(Talk *t, TalkPiece *piece, int wait, Err *err);
-int talk_left_out(const Talk *t); /* pieces of the text with nothing that can be spoken, so far */
+/* Pieces of the text that are left out: all that are known, which are nearly always all, before the first
+ * piece of sound is there. Appends them to losses (may be NULL) and returns how many, or ERR_NOMEM. */
+int talk_left_out(const Talk *t, VoiceLosses *losses);
+const char *talk_text(const Talk *t); /* as it was ordered */
+int talk_is_silent(const Talk *t);    /* 1: the error is that there was nothing to speak in it */
 void talk_close(Talk *t); /* also in the middle; NULL is fine. ready is not called any more afterwards */
 
 typedef struct StudioReport {

@@ -41,7 +41,8 @@ struct Talk {
     void *arg;
     /* Owned by the worker that is at it, while `reading`. */
     VoiceText rest;
-    float *vector; /* [speaker_embedding_dim]; NULL: not known yet */
+    int looked_through; /* what will be left out is known */
+    float *vector;      /* [speaker_embedding_dim]; NULL: not known yet */
     /* Owned by the worker that is at it, while `sounding`. */
     SoundRun run;
     int run_begun;
@@ -53,7 +54,8 @@ struct Talk {
     Ready *taken;              /* by the listener */
     int64_t made, taken_count; /* samples */
     double begun_at;
-    int parts, left_out;
+    int parts;
+    VoiceLosses losses;
     int armed, calling; /* ready is to be called; by so many it is being called */
     int closed, gone;   /* being closed; not among the studio's talks any more */
     Err err;            /* code 0: none */

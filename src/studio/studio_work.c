@@ -102,8 +102,9 @@ static int find_vector(Worker *w, Talk *t, Err *err)
     return rc;
 }
 
-/* The next part of a talk, not spoken yet: 1 and *out, 0 at the end, or an error. */
-static int read_part(Worker *w, Talk *t, TalkPart **out, int *left_out, Err *err)
+/* The next part of a talk, not spoken yet: 1 and *out, 0 at the end, or an error. The whole text is looked
+ * through for what will be left out before the first: who listens is told with the first sound. */
+static int read_part(Worker *w, Talk *t, TalkPart **out, VoiceLosses *lost, Err *err)
 {
     Room *room = &w->s->rooms[t->voice];
     *out = NULL;
@@ -115,9 +116,13 @@ static int read_part(Worker *w, Talk *t, TalkPart **out, int *left_out, Err *err
         return err_set(err, ERR_NOMEM, "no memory for a part of a text");
     p->uses = 1;
     pthread_mutex_lock(&room->text);
-    rc = voice_read(room->voice, &t->rest, &p->voice, left_out, err);
+    if (!t->looked_through)
+        rc = voice_losses(room->voice, lost, t->text, t->rest.n, t->language, err);
+    t->looked_through = 1;
+    if (!rc)
+        rc = voice_read(room->voice, &t->rest, &p->voice, lost, err);
     pthread_mutex_unlock(&room->text);
-    p->more = t->rest.n > 0;
+    p->more = !voice_text_is_over(&t->rest);
     if (rc == 1)
         *out = p;
     else
@@ -142,11 +147,27 @@ static void speak_together(Worker *w, int voice, int rows, Err *errs)
         }
 }
 
+/* Adds what is not known yet, and empties the list. */
+static void take_losses(Talk *t, VoiceLosses *lost)
+{
+    for (size_t i = 0; i < lost->count; i++) {
+        int known = 0;
+        for (size_t k = 0; k < t->losses.count; k++)
+            known |= t->losses.all[k].at == lost->all[i].at && t->losses.all[k].size == lost->all[i].size;
+        if (!known && voice_losses_add(&t->losses, &lost->all[i], 1)) {
+            Err err = {0};
+            err_set(&err, ERR_NOMEM, "no memory for a list");
+            talk_fail(t, &err);
+        }
+    }
+    voice_losses_free(lost);
+}
+
 /* What became of a talk that was being read; the lock is held. p: its part, NULL: there is none. */
-static void finish_reading(Talk *t, TalkPart *p, int left_out, const Err *err)
+static void finish_reading(Talk *t, TalkPart *p, VoiceLosses *lost, const Err *err)
 {
     t->reading = 0;
-    t->left_out += left_out;
+    take_losses(t, lost);
     if (err->code) {
         talk_part_drop(p);
         talk_fail(t, err);
@@ -181,13 +202,14 @@ static void make_mels(Worker *w, Talk *first)
     double from = clock_now();
     int spoken = 0;
     Err errs[STUDIO_MOST_ROWS];
-    int left_out[STUDIO_MOST_ROWS] = {0};
+    VoiceLosses left_out[STUDIO_MOST_ROWS] = {0};
     /* Those that are at their end, or fail, are done with at once; the others move together. */
     for (int i = 0; i < rows; i++) {
         Talk *t = w->talks[i];
         Err err = {0};
         TalkPart *p;
-        int lost = 0, rc = read_part(w, t, &p, &lost, &err);
+        VoiceLosses lost = {0};
+        int rc = read_part(w, t, &p, &lost, &err);
         if (rc == 1) {
             left_out[spoken] = lost;
             w->spoken[spoken] = p;
@@ -195,7 +217,7 @@ static void make_mels(Worker *w, Talk *first)
             continue;
         }
         pthread_mutex_lock(&s->lock);
-        finish_reading(t, NULL, lost, &err);
+        finish_reading(t, NULL, &lost, &err);
         pthread_mutex_unlock(&s->lock);
     }
     const double text_seconds = clock_now() - from;
@@ -207,7 +229,7 @@ static void make_mels(Worker *w, Talk *first)
     s->report.calls += spoken > 0;
     s->report.rows += spoken;
     for (int i = 0; i < spoken; i++)
-        finish_reading(w->talks[i], w->spoken[i], left_out[i], &errs[i]);
+        finish_reading(w->talks[i], w->spoken[i], &left_out[i], &errs[i]);
     pthread_cond_broadcast(&s->work);
 }
 

@@ -73,6 +73,8 @@ static void talk_free(Talk *t)
     talk_part_drop(t->coming);
     sound_run_end(&t->run);
     pthread_cond_destroy(&t->changed);
+    voice_text_close(&t->rest);
+    voice_losses_free(&t->losses);
     free(t->vector);
     free(t->text);
     free(t->speaker);
@@ -123,7 +125,7 @@ static int copy_order(Talk *t, const TalkOrder *o, Err *err)
     if (o->recording)
         memcpy(t->recording, o->recording, o->recording_size);
     t->recording_size = o->recording_size;
-    t->rest = (VoiceText){t->text, o->size, t->language};
+    t->rest = (VoiceText){.p = t->text, .n = o->size, .language = t->language};
     return 0;
 }
 
@@ -223,12 +225,23 @@ int talk_next(Talk *t, TalkPiece *piece, int wait, Err *err)
     return rc;
 }
 
-int talk_left_out(const Talk *t)
+int talk_left_out(const Talk *t, VoiceLosses *losses)
 {
     pthread_mutex_lock(&t->s->lock);
-    int left_out = t->left_out;
+    int left_out = (int)t->losses.count,
+        rc = losses ? voice_losses_add(losses, t->losses.all, t->losses.count) : 0;
     pthread_mutex_unlock(&t->s->lock);
-    return left_out;
+    return rc ? rc : left_out;
+}
+
+const char *talk_text(const Talk *t) { return t->text; }
+
+int talk_is_silent(const Talk *t)
+{
+    pthread_mutex_lock(&t->s->lock);
+    int silent = t->all_read && !t->parts;
+    pthread_mutex_unlock(&t->s->lock);
+    return silent;
 }
 
 void talk_close(Talk *t)

@@ -178,6 +178,17 @@ int clean_abbreviations(Buf *out, const char *text, size_t n, const char *langua
     return changed;
 }
 
+int clean_is_abbreviation(const char *text, size_t n, size_t at, const char *language)
+{
+    const Language *l = language_find(language);
+    if (!at_word_border(text, at))
+        return 0;
+    for (const Abbreviation *a = l ? l->abbreviations : NULL; a && a->written; a++)
+        if (strchr(a->written, '.') && match(l, a, text, n, at))
+            return 1;
+    return 0;
+}
+
 /* The ASCII mark that a sentence mark of another script stands for, or 0. */
 static char plain_mark(uint32_t cp)
 {

@@ -35,4 +35,7 @@ int clean_text(Cleaner *c, Buf *out, const char *text, size_t n, const char *lan
  * anything changed, else 0. */
 int clean_abbreviations(Buf *out, const char *text, size_t n, const char *language);
 
+/* 1: an abbreviation of the language is written at `at`. */
+int clean_is_abbreviation(const char *text, size_t n, size_t at, const char *language);
+
 #endif

@@ -54,6 +54,7 @@ typedef struct Worker {
 
 typedef struct Pool {
     const Config *cfg;
+    TextAim aim;
     const PhonemeCallbacks *cb;
     PhonemePoolReport *report;
     Log *log;
@@ -78,7 +79,7 @@ static int start_worker(Pool *p, Worker *w)
     w->answered = w->seen_started = w->seen_finished = 0;
     w->silent = 0;
     w->ready = w->worn = 0;
-    if (pool_worker_start(&w->pid, &w->fd, w->mark, p->cfg, p->err) < 0)
+    if (pool_worker_start(&w->pid, &w->fd, w->mark, p->cfg, p->aim, p->err) < 0)
         return ERR_WORKER;
     for (int i = 0; i < w->count; i++) /* what its predecessor left */
         buf_add(&w->out, slot_of(p, w->queue[i])->request.data, slot_of(p, w->queue[i])->request.size);
@@ -282,7 +283,9 @@ static int deliver(Pool *p)
         TextResult r = {0}; /* slices of the answer; nothing of it is freed */
         memcpy(r.language, a.language, sizeof r.language);
         memcpy(r.detail, a.detail, sizeof r.detail);
-        r.unknown = (Buf){.data = at, .size = a.unknown};
+        r.losses = (Buf){.data = at, .size = a.losses};
+        r.spans = (Buf){.data = at += a.losses, .size = a.spans};
+        r.unknown = (Buf){.data = at += a.spans, .size = a.unknown};
         r.tokens = (Buf){.data = at += a.unknown, .size = a.tokens};
         r.cleaned = (Buf){.data = at += a.tokens, .size = a.cleaned};
         r.phonemes = (Buf){.data = at += a.cleaned, .size = a.phonemes};
@@ -397,12 +400,12 @@ static int run_workers(Pool *p)
 }
 
 /* num_workers 0: the same path without processes, for debugging and single lines. */
-static int run_inline(const Config *cfg, const PhonemeCallbacks *cb, Err *err)
+static int run_inline(const Config *cfg, TextAim aim, const PhonemeCallbacks *cb, Err *err)
 {
     TextEngine *engine = NULL;
     TextResult result = {0};
     PhonemeItem item = {0};
-    int rc = text_engine_open(&engine, cfg, err);
+    int rc = text_engine_open(&engine, cfg, aim, err);
     for (uint64_t i = 0; rc == 0 && cb->next(cb->user, &item) == 1; i++) {
         RejectReason reason = text_process(engine, &result, item.text, item.language, item.id);
         rc = cb->done(cb->user, i, reason, &result, err);
@@ -414,17 +417,21 @@ static int run_inline(const Config *cfg, const PhonemeCallbacks *cb, Err *err)
 }
 
 /* An Err of our own where the caller has none: workers report through it. */
-int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report,
-                     Log *log, Err *err)
+int phoneme_pool_run(const Config *cfg, TextAim aim, int workers, const PhonemeCallbacks *cb,
+                     PhonemePoolReport *report, Log *log, Err *err)
 {
     PhonemePoolReport own = {0};
     Err own_err = {0};
-    Pool p = {
-        .cfg = cfg, .cb = cb, .report = report ? report : &own, .log = log, .err = err ? err : &own_err};
+    Pool p = {.cfg = cfg,
+              .aim = aim,
+              .cb = cb,
+              .report = report ? report : &own,
+              .log = log,
+              .err = err ? err : &own_err};
     if (workers > MAX_WORKERS)
         workers = MAX_WORKERS;
     memset(p.report, 0, sizeof *p.report);
     p.report->workers = workers;
     p.worker_count = workers;
-    return workers <= 0 ? run_inline(cfg, cb, p.err) : run_workers(&p);
+    return workers <= 0 ? run_inline(cfg, aim, cb, p.err) : run_workers(&p);
 }

@@ -39,7 +39,7 @@ typedef struct PhonemePoolReport {
 } PhonemePoolReport;
 
 /* Returns 0, the code of `done`, ERR_NOMEM, or ERR_WORKER if workers cannot be started at all. */
-int phoneme_pool_run(const Config *cfg, int workers, const PhonemeCallbacks *cb, PhonemePoolReport *report,
-                     Log *log, Err *err);
+int phoneme_pool_run(const Config *cfg, TextAim aim, int workers, const PhonemeCallbacks *cb,
+                     PhonemePoolReport *report, Log *log, Err *err);
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef MYXTTS_PHONEMES_H
 #define MYXTTS_PHONEMES_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -34,6 +36,25 @@ const char *phonemes_voice(const Phonemes *p); /* the current one; "" if none wa
  * from espeak-ng; 0 means that the result is only punctuation. Returns 0 or ERR_NOMEM. A voice must have been
  * set. */
 int phonemes_speak(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n);
+
+/* A part of the text and its phonemes, in bytes of both. */
+typedef struct PhonemePlace {
+    uint32_t text, text_size, phonemes, phonemes_size;
+    uint32_t mark; /* the private character whose IPA it is; 0: espeak-ng's */
+} PhonemePlace;
+/* The same of a text with private characters (UNICODE_STAND_IN) that have IPA of their own. espeak-ng speaks
+ * the words around them as if a word stood there. */
+typedef struct PhonemeMarks {
+    const char *(*ipa)(void *arg, uint32_t code_point, size_t *size); /* NULL: it has none */
+    void *arg;
+    Buf *places; /* PhonemePlace of all parts, appended; NULL: nobody wants them */
+} PhonemeMarks;
+int phonemes_speak_marked(Phonemes *p, Buf *out, size_t *spoken, const char *text, size_t n,
+                          const PhonemeMarks *marks);
+
+/* 1: the word, or what is left of it without its ending, is in espeak-ng's dictionary; 0: its sound is
+ * guessed from its letters. ERR_NOMEM. */
+int phonemes_knows(Phonemes *p, const char *word, size_t n);
 
 /* Hashes what the phonemes depend on besides the text: library version, voice data, version of this file. The
  * named dictionary ("en") is hashed with its bytes, the others with name and size. Needs no Phonemes. -1: a

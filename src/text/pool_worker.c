@@ -65,6 +65,8 @@ static void add_answer(Buf *out, RejectReason reason, const TextResult *r)
 {
     PoolAnswer a = {.kind = POOL_RESULT,
                     .reason = reason,
+                    .losses = (uint32_t)r->losses.size,
+                    .spans = (uint32_t)r->spans.size,
                     .unknown = (uint32_t)r->unknown.size,
                     .tokens = (uint32_t)r->tokens.size,
                     .cleaned = (uint32_t)r->cleaned.size,
@@ -72,6 +74,8 @@ static void add_answer(Buf *out, RejectReason reason, const TextResult *r)
     memcpy(a.language, r->language, sizeof a.language);
     memcpy(a.detail, r->detail, sizeof a.detail);
     buf_add(out, &a, sizeof a);
+    buf_add(out, r->losses.data, r->losses.size);
+    buf_add(out, r->spans.data, r->spans.size);
     buf_add(out, r->unknown.data, r->unknown.size);
     buf_add(out, r->tokens.data, r->tokens.size);
     buf_add(out, r->cleaned.data, r->cleaned.size);
@@ -126,14 +130,14 @@ static ssize_t answer_requests(TextEngine *engine, TextResult *result, int fd, P
 }
 
 /* The life of a worker: open the engine, answer until the parent goes or the process is worn out. */
-static void serve(int fd, PoolMark *mark, const Config *cfg)
+static void serve(int fd, PoolMark *mark, const Config *cfg, TextAim aim)
 {
     Err err = {0};
     TextEngine *engine = NULL;
     TextResult result = {0};
     Buf in = {0}, out = {0};
     char piece[READ_SIZE];
-    if (text_engine_open(&engine, cfg, &err) < 0) {
+    if (text_engine_open(&engine, cfg, aim, &err) < 0) {
         report_no_engine(fd, &err);
         return;
     }
@@ -159,7 +163,7 @@ static void serve(int fd, PoolMark *mark, const Config *cfg)
 }
 
 /* fork without exec: the worker shares the parsed configuration. */
-int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, Err *err)
+int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, TextAim aim, Err *err)
 {
     int ends[2];
     *pid = 0;
@@ -177,7 +181,7 @@ int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, Er
     }
     if (child == 0) {
         become_worker(parent, ends[1]);
-        serve(ends[1], mark, cfg);
+        serve(ends[1], mark, cfg, aim);
         _exit(0); /* the kernel takes the memory back; nothing of the parent's may be flushed twice */
     }
     close(ends[1]);

@@ -24,17 +24,17 @@ enum {
     POOL_WORN       /* the worker exits because it has leaked too much (text_engine_is_worn) */
 };
 
-/* Followed by the bytes of unknown, tokens, cleaned, phonemes and a NUL. In this order each is aligned if the
- * answer is. */
+/* Followed by the bytes of losses, spans, unknown, tokens, cleaned, phonemes and a NUL. In this order each is
+ * aligned if the answer is. */
 typedef struct PoolAnswer {
     uint32_t kind, reason;
-    uint32_t unknown, tokens, cleaned, phonemes; /* sizes in bytes */
+    uint32_t losses, spans, unknown, tokens, cleaned, phonemes; /* sizes in bytes */
     char language[16], detail[256];
 } PoolAnswer;
 
 static inline size_t pool_answer_size(const PoolAnswer *a)
 {
-    return sizeof *a + (size_t)a->unknown + a->tokens + a->cleaned + a->phonemes + 1;
+    return sizeof *a + (size_t)a->losses + a->spans + a->unknown + a->tokens + a->cleaned + a->phonemes + 1;
 }
 
 /* Memory shared between pool and worker that tells which item the worker is working on, even if its earlier
@@ -47,6 +47,6 @@ typedef struct PoolMark {
 
 /* Forks a worker. Returns 0 with its pid and our end of the socket, or an error. In the child it never
  * returns. */
-int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, Err *err);
+int pool_worker_start(pid_t *pid, int *fd, PoolMark *mark, const Config *cfg, TextAim aim, Err *err);
 
 #endif

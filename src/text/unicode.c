@@ -64,10 +64,17 @@ int unicode_is_letter(uint32_t cp)
 {
     if (cp < 0x80)
         return (cp | 32) >= 'a' && (cp | 32) <= 'z';
+    if (cp >= UNICODE_STAND_IN)
+        return 1;
     return u_isalpha((UChar32)cp) || (U_GET_GC_MASK((UChar32)cp) & (U_GC_MN_MASK | U_GC_MC_MASK)) != 0;
 }
 
-int unicode_is_upper(uint32_t cp) { return cp < 0x80 ? cp >= 'A' && cp <= 'Z' : u_isUUppercase((UChar32)cp); }
+int unicode_is_upper(uint32_t cp)
+{
+    if (cp < 0x80)
+        return cp >= 'A' && cp <= 'Z';
+    return cp >= UNICODE_STAND_IN_CAPITAL || u_isUUppercase((UChar32)cp);
+}
 
 int unicode_is_space(uint32_t cp)
 {
@@ -79,7 +86,7 @@ int unicode_is_space(uint32_t cp)
 
 /* Control and zero-width characters, bidi controls, variation selectors and tags, byte order marks, and the
  * soft hyphen. */
-static int is_dropped(uint32_t cp)
+int unicode_is_dropped(uint32_t cp)
 {
     if (cp < 0xAD)
         return cp < 0x20 || (cp >= 0x7F && cp < 0xA0);
@@ -170,7 +177,7 @@ int unicode_normalise(UnicodeScratch *s, Buf *out, const char *text, size_t n)
             else
                 cp = unicode_next(text, n, &i);
             int blank = unicode_is_space(cp);
-            int drop = !blank && is_dropped(cp);
+            int drop = !blank && unicode_is_dropped(cp);
             /* Between two Arabic letters it is part of the spelling; some keyboards type the other mark. */
             if (drop && (cp == ZERO_WIDTH_NON_JOINER || cp == LEFT_TO_RIGHT_MARK) && i < n &&
                 is_arabic(unicode_before(text, start))) {

@@ -25,10 +25,18 @@ uint32_t unicode_before(const char *text, size_t at);
 /* Appends the code point as UTF-8. Out of memory is remembered in out->failed. */
 void unicode_append(Buf *out, uint32_t code_point);
 
+/* Private characters that stand for a word while the text around it is cleaned (spans.h): letters, the upper
+ * ones capital. Their numbers are 0 .. UNICODE_STAND_INS - 1. */
+#define UNICODE_STAND_IN 0xF0000u
+#define UNICODE_STAND_IN_CAPITAL 0x100000u
+#define UNICODE_STAND_INS 0xFFFEu
+
 int unicode_is_letter(uint32_t cp); /* letters and combining marks */
 int unicode_is_upper(uint32_t cp);
 /* White space as Python's str.isspace and \s define it, because phonemizer splits text there. */
 int unicode_is_space(uint32_t cp);
+
+int unicode_is_dropped(uint32_t cp); /* by unicode_normalise, where it is no non-joiner of Persian */
 
 /* Appends the text to out, normalised: composed (NFC), each run of white space replaced by one space, none at
  * the ends. Control characters, zero-width characters, bidi controls and variation selectors are dropped,

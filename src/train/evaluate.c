@@ -258,7 +258,7 @@ int samples_open(Trainer *t, Err *err)
         return 0;
     TextEngine *engine;
     TextResult r = {0};
-    rc = text_engine_open(&engine, t->cfg, err);
+    rc = text_engine_open(&engine, t->cfg, TEXT_TO_SPEAK, err);
     if (rc)
         return rc;
     t->sample_tokens = mem_calloc((size_t)texts->count, sizeof *t->sample_tokens);

@@ -131,6 +131,9 @@ static char *write_config(const CheckpointSource *s)
             break;
         if (!json_object_get(all, row.section))
             failed |= json_object_set_new(all, row.section, json_object());
+        /* What is in that file goes along itself. */
+        if (strcmp(row.key, "lexicon") == 0)
+            row.string = "";
         failed |= json_object_set_new(json_object_get(all, row.section), row.key, setting(&row));
     }
     return dump(all, failed, EXACT);
@@ -230,6 +233,19 @@ static char *write_seen(const CheckpointSource *s)
             failed |= json_array_append_new(all, json_integer(i));
     free(seen);
     return dump(all, failed, JSON_COMPACT);
+}
+
+/* --- lexicon --- */
+
+/* The pronunciations that its texts were read with. */
+static char *write_lexicon(const CheckpointSource *s)
+{
+    return strdup(s->cfg->lexicon_text ? s->cfg->lexicon_text : "");
+}
+
+static int read_lexicon(Checkpoint *v, const char *text, Err *err)
+{
+    return text ? config_add_lexicon(&v->cfg, text, strlen(text), err) : 0;
 }
 
 /* --- base --- */
@@ -423,6 +439,8 @@ static const CheckpointEntry entries[] = {
     {"seen", write_seen, NULL,
      "ids of the symbols in the texts that it, or the voice that it began with, was trained on; the vectors "
      "of all others are those of near symbols, or random"},
+    {"lexicon", write_lexicon, read_lexicon,
+     "the lines of the lexicon that its texts were read with (`word<TAB>IPA`); empty where there was none"},
     {"base", write_base, NULL,
      "what the run began with (`--init-from`): `name`, `step`, and the `licence` and `note` of that file; "
      "empty where it began with nothing"},

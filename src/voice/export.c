@@ -79,6 +79,8 @@ static int add_entries(Export *e, int which, const Checkpoint *c, const char *pr
             if (!value)
                 return err_set(err, ERR_NOMEM, "no memory for the settings of %s", c->path);
         }
+        if (strcmp(key, "lexicon") == 0 && *c->cfg.lexicon_text) /* that of the command line too */
+            value = c->cfg.lexicon_text;
         if (value)
             add_entry(e, prefix, key, value);
     }

@@ -10,12 +10,16 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "text/text.h"
+#include "text/tokens.h"
+#include "text/unicode.h"
+#include "voice/symbols_seen.h"
 #include "voice/vocoder_file.h"
 #include "voice/voice_language.h"
 
 /* A few words: more would take longer than they save whoever has one sentence to say. */
 #define WARM_UP_SYMBOLS 40
 #define WARM_UP_FRAMES 160
+#define MOST_WARNINGS 10 /* about symbols of a lexicon */
 
 struct Voice {
     VoiceOptions o;
@@ -50,6 +54,34 @@ static int open_vocoder(Voice *v, Err *err)
     return 0;
 }
 
+/* A symbol that was in no text the voice learned from sounds like anything. */
+static int check_lexicon(const Voice *v, Err *err)
+{
+    const Lexicon *l = text_engine_lexicon(v->text);
+    const char *word, *ipa;
+    int line, told = 0;
+    if (!l)
+        return 0;
+    uint8_t *seen = mem_calloc((size_t)tokens_count(), 1);
+    if (!seen)
+        return err_set(err, ERR_NOMEM, "no memory for the symbols of a voice");
+    const int knows = symbols_seen(seen, &v->file);
+    for (int i = 0; knows && (ipa = lexicon_entry(l, i, &word, &line)); i++)
+        for (size_t at = 0, n = strlen(ipa); line > 0 && at < n && told < MOST_WARNINGS;) {
+            uint32_t cp = unicode_next(ipa, n, &at);
+            const int id = tokens_find(cp);
+            char name[8];
+            if (id < 0 || seen[id])
+                continue;
+            seen[id] = 1;
+            told++;
+            log_warn(v->o.log, "%s:%d: the voice has never learned %s (U+%04X), which is in '%s'",
+                     v->file.cfg.lexicon, line, tokens_name(id, name), cp, word);
+        }
+    free(seen);
+    return 0;
+}
+
 /* The text engine comes last: it starts espeak-ng, which a damaged checkpoint need not wait for. */
 int voice_open(Voice **out, const VoiceOptions *o, Err *err)
 {
@@ -72,7 +104,9 @@ int voice_open(Voice **out, const VoiceOptions *o, Err *err)
     if (!rc)
         rc = sound_warm_up(v->sound, WARM_UP_FRAMES, err);
     if (!rc)
-        rc = text_engine_open(&v->text, &v->file.cfg, err);
+        rc = text_engine_open(&v->text, &v->file.cfg, TEXT_TO_SPEAK, err);
+    if (!rc)
+        rc = check_lexicon(v, err);
     if (rc) {
         voice_close(v);
         return rc;
@@ -122,21 +156,28 @@ int voice_of_recording(Voice *v, const char *path, Err *err)
 
 /* --- speaking --- */
 
-int voice_read(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err)
+int voice_read(Voice *v, VoiceText *text, VoicePart *part, VoiceLosses *losses, Err *err)
 {
     char column[LANGUAGE_MAX];
+    const VoiceLimits limits = {voice_usual_symbols(&v->file), voice_most_symbols()};
     voice_language_column(column, &v->file, text->language);
-    return voice_text_next(text, part, v->text, column, voice_most_symbols(&v->file), left_out, v->o.log,
-                           err);
+    return voice_text_next(text, part, v->text, column, &limits, losses, v->o.log, err);
+}
+
+int voice_losses(Voice *v, VoiceLosses *losses, const char *text, size_t size, const char *language, Err *err)
+{
+    char column[LANGUAGE_MAX];
+    voice_language_column(column, &v->file, language);
+    return voice_text_losses(losses, text, size, v->text, column, err);
 }
 
 /* Not more than one part is computed, so that the first can be heard while the next is made. */
-int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err)
+int voice_next(Voice *v, VoiceText *text, VoicePart *part, VoiceLosses *losses, Err *err)
 {
     memset(part, 0, sizeof *part);
     int rc = v->has_vector ? 0 : voice_of_speaker(v, NULL, err);
     if (!rc)
-        rc = voice_read(v, text, part, left_out, err);
+        rc = voice_read(v, text, part, losses, err);
     if (rc != 1)
         return rc;
     VoiceManner manner = {.vector = v->vector, .speed = v->o.speed, .pitch = v->o.pitch};
@@ -239,21 +280,22 @@ static int say_part(Voice *v, Saying *s, int more, Err *err)
 /* Times are summed part by part. */
 int voice_say(Voice *v, Spoken *out, const char *text, size_t size, VoiceSink sink, void *arg, Err *err)
 {
-    VoiceText rest = {text, size, v->o.wish.language};
+    VoiceText rest = {.p = text, .n = size, .language = v->o.wish.language};
     Saying s = {.out = out, .sink = sink, .arg = arg, .begun = clock_now()};
     int rc = voice_language_check(&v->file, &v->o.wish, text, size, v->o.log, err);
     memset(out, 0, sizeof *out);
     while (!rc) {
         VoicePart part;
-        rc = voice_next(v, &rest, &part, &out->left_out, err);
+        rc = voice_next(v, &rest, &part, &out->losses, err);
         if (rc != 1)
             break;
         s.part = &part;
-        rc = say_part(v, &s, rest.n > 0, err);
+        rc = say_part(v, &s, !voice_text_is_over(&rest), err);
         voice_part_free(&part);
         if (rc)
             break;
     }
+    voice_text_close(&rest);
     if (!rc && !out->parts)
         rc = err_set(err, ERR_DATA, "there is nothing to speak in the text");
     if (rc)
@@ -265,5 +307,6 @@ void spoken_free(Spoken *s)
 {
     free(s->samples);
     free(s->said);
+    voice_losses_free(&s->losses);
     memset(s, 0, sizeof *s);
 }

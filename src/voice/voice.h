@@ -45,14 +45,16 @@ int voice_of_speaker(Voice *v, const char *name, Err *err);
 int voice_of_recording(Voice *v, const char *path, Err *err);
 
 /* Reads the next part without speaking it: 1 and *part, or 0 at the end. */
-int voice_read(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
+int voice_read(Voice *v, VoiceText *text, VoicePart *part, VoiceLosses *losses, Err *err);
+/* What will be left out of a text, before any of it is spoken. language: as LanguageWish has it. */
+int voice_losses(Voice *v, VoiceLosses *losses, const char *text, size_t size, const char *language,
+                 Err *err);
 /* What the voice itself speaks with: for a caller that does without voice_next and voice_say. */
 VoiceNetwork *voice_network(Voice *v);
 Sound *voice_stage(Voice *v);
 
-/* Speaks the next part: 1 and *part, or 0 at the end. Pieces with nothing in them that can be spoken are
- * warned of and counted in *left_out. */
-int voice_next(Voice *v, VoiceText *text, VoicePart *part, int *left_out, Err *err);
+/* Speaks the next part: 1 and *part, or 0 at the end. What is left out is warned of and added to losses. */
+int voice_next(Voice *v, VoiceText *text, VoicePart *part, VoiceLosses *losses, Err *err);
 /* A sound stage for this voice, for a thread of the caller's, with the weights of the voice's own;
  * sound_close frees it, before the voice is closed. threads: of a vocoder on the CPU; 0: all cores. */
 int voice_sound_open(const Voice *v, Sound **s, int threads, Err *err);
@@ -65,7 +67,8 @@ typedef struct Spoken {
     float *samples; /* [count] at the checkpoint's sample_rate; malloc'd, as all here */
     int64_t count, frames, symbols;
     char *said; /* of all parts, a blank between them */
-    int parts, left_out;
+    int parts;
+    VoiceLosses losses;                              /* what is not heard */
     double text_seconds, mel_seconds, audio_seconds; /* time it took */
     double first_seconds;                            /* until the first piece of sound was handed over */
 } Spoken;

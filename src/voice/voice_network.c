@@ -16,8 +16,7 @@
 #include "voice/speak.h"
 #include "voice/voice_language.h"
 
-/* Tokens spoken at once; fewer where max_text_length is less, or where none so long was learned from. */
-#define LONGEST_TEXT 400
+#define LONGEST_TEXT 400       /* tokens spoken at once: what memory is taken for */
 #define SHORT_TEXT 64          /* as much is always spoken at once */
 #define ROOM_FRAMES 1024       /* at first; it grows */
 #define LONGEST_REFERENCE 1024 /* frames of a recording that are listened to */
@@ -42,7 +41,9 @@ void voice_part_free(VoicePart *p)
     memset(p, 0, sizeof *p);
 }
 
-int voice_most_symbols(const Checkpoint *file)
+int voice_most_symbols(void) { return LONGEST_TEXT; }
+
+int voice_usual_symbols(const Checkpoint *file)
 {
     const Config *cfg = &file->cfg;
     int most = LONGEST_TEXT, asked = text_likely_tokens(cfg, cfg->max_text_length);
@@ -65,7 +66,7 @@ int voice_network_open(VoiceNetwork **out, const Checkpoint *file, const VoiceNe
     n->texts = mem_calloc((size_t)rows, sizeof *n->texts);
     n->speeches = mem_calloc((size_t)rows, sizeof *n->speeches);
     SynthesisLimits limits = {.rows = rows,
-                              .text = voice_most_symbols(file),
+                              .text = voice_most_symbols(),
                               .frames = ROOM_FRAMES,
                               .reference = LONGEST_REFERENCE,
                               .grow = 1};
@@ -257,7 +258,7 @@ int voice_network_speak(VoiceNetwork *n, VoicePart *const *parts, const VoiceMan
 
 int voice_network_warm_up(VoiceNetwork *n, int rows, int symbols, Err *err)
 {
-    const int most = voice_most_symbols(n->file), count = symbols < most ? symbols : most;
+    const int most = voice_most_symbols(), count = symbols < most ? symbols : most;
     if (!n->room.device->traits.library_kernels)
         return 0;
     int32_t *tokens = mem_calloc((size_t)count, sizeof *tokens);

@@ -42,8 +42,11 @@ void voice_network_close(VoiceNetwork *n); /* NULL is fine */
  * when memory is taken: words that nobody hears do both now. Nothing on a CPU. What an untrained network
  * cannot say is no error. rows: of the call; symbols: of each. */
 int voice_network_warm_up(VoiceNetwork *n, int rows, int symbols, Err *err);
-/* Symbols of a part that the network of a checkpoint speaks at once: no more than it has learned from. */
-int voice_most_symbols(const Checkpoint *file);
+/* Symbols of a part that there is memory for. */
+int voice_most_symbols(void);
+/* Symbols of the longest text that the network of a checkpoint has learned from, within limits: longer
+ * sentences sound worse than their pieces. */
+int voice_usual_symbols(const Checkpoint *file);
 
 /* Number of a speaker, or ERR_MISSING with those there are. Without a name the first of whom there is a clip,
  * else the first. */

@@ -105,6 +105,16 @@ kept = Told({CHECKPOINT!r}, device="cpu", rounds=4)
             with self.assertRaises(TypeError):
                 voice.say("Hello.", language=7)
 
+    def test_what_is_left_out(self):
+        left_out = []
+        self.voice.say("öld \ue000 hill.", left_out=left_out)
+        self.assertEqual(left_out, [(4, "\ue000", "U+E000 is a private character")])
+        with self.voice.stream("öld \ue000 hill.") as pieces:
+            next(pieces)
+            self.assertEqual(pieces.left_out, left_out)
+        with self.assertRaisesRegex(myxtts.Error, "there is no lexicon"):
+            open_voice(lexicon=self.path("nothing.tsv"))
+
     def test_reference(self):
         reference = self.path("reference.wav")
         t = np.arange(12000) / 8000

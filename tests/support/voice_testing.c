@@ -51,3 +51,36 @@ void write_languages(const char *to, const char *from, const char *entry, int ve
     free(numbers);
     safetensors_close(&f);
 }
+
+void write_phoneme_voice(const char *to, const char *from)
+{
+    static const char was[] = "\"use_phonemes\": false", is[] = "\"use_phonemes\": true ";
+    SafeTensors f;
+    Err err = {0};
+    int n = 0;
+    if (safetensors_open(&f, from, &err))
+        fail_msg("%s", err.msg);
+    MetaEntry *meta = calloc((size_t)f.n_meta, sizeof *meta);
+    char *config = NULL;
+    assert_non_null(meta);
+    for (int i = 0; i < f.n_meta; i++) {
+        const char *key = f.meta[i].key;
+        if (strcmp(key, "xxh128") == 0 || strcmp(key, "written_by") == 0)
+            continue;
+        meta[n] = f.meta[i];
+        if (strcmp(key, "config") == 0) {
+            config = strdup(f.meta[i].value);
+            assert_non_null(config);
+            char *at = strstr(config, was);
+            assert_non_null(at);
+            memcpy(at, is, sizeof is - 1);
+            meta[n].value = config;
+        }
+        n++;
+    }
+    if (safetensors_write(to, meta, n, f.tensors, f.count, &err))
+        fail_msg("%s", err.msg);
+    free(config);
+    free(meta);
+    safetensors_close(&f);
+}
