@@ -494,7 +494,7 @@ static int part_open(BothPart *p, Log *log, Err *err)
     const int workers = config_workers(given) / 2; /* both read at the same time */
     snprintf(p->texts[3], sizeof p->texts[3], "%d", workers > 0 ? workers : 1);
     char *values[] = {p->texts[0],
-                      p->which ? p->folder.data : NULL,
+                      p->which ? p->folder.data : (char *)(uintptr_t)given->checkpoint_dir,
                       p->which && lacks_vocoder(given, log) ? none : NULL,
                       (char *)(uintptr_t)device,
                       (char *)(uintptr_t)device,

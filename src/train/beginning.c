@@ -191,6 +191,8 @@ static int check_settings(Trainer *t, const Checkpoint *v, Err *err)
 static int check_resumed(Trainer *t, const Checkpoint *v, Err *err)
 {
     int rc = check_settings(t, v, err);
+    if (!rc)
+        rc = same_data_check(v, t->o.train, t->cfg, err);
     if (rc)
         return rc;
     /* A run that gave up is given as many tries again. */
