@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/plural.h"
 #include "base/progress.h"
+#include "base/signals.h"
 #include "cmd/cmd.h"
 #include "cmd/format.h"
 #include "cmd/from_voice.h"
@@ -60,12 +61,10 @@ static void on_signal(int signal_number)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);  /* a lost connection */
-    sigaction(SIGUSR1, &action, NULL); /* what mpirun hands on, and Slurm sends before a job's time is over */
+    signal_catch(SIGINT, on_signal);
+    signal_catch(SIGTERM, on_signal);
+    signal_catch(SIGHUP, on_signal);  /* a lost connection */
+    signal_catch(SIGUSR1, on_signal); /* what mpirun hands on, and Slurm sends before a job's time is over */
 }
 
 /* Only what somebody chose; `myxtts config` shows the rest. */
