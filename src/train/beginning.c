@@ -75,13 +75,31 @@ static void begin_best_anew(Trainer *t)
     choice_begin(&t->state.choice);
 }
 
-/* Words may have changed the choice after the last checkpoint was written. */
+/* 1: best.safetensors is of that step. A run that was killed may have left the note without the file. */
+static int is_best(const Trainer *t, int64_t step)
+{
+    Checkpoint best;
+    Err why = {0};
+    if (checkpoint_open(&best, "best", t->cfg->checkpoint_dir, 0, NULL, NULL, &why))
+        return 0;
+    const int same = best.content.state.step == step;
+    checkpoint_close(&best);
+    return same;
+}
+
+/* Words may have changed the choice after the last checkpoint was written. A run that goes back to an earlier
+ * step keeps the best that it has: only a better one takes its place. */
 static void take_note(Trainer *t)
 {
     Choice *c = &t->state.choice;
     Judged note;
-    if (!best_note_read(&note, t->cfg->checkpoint_dir) || note.step > t->state.step)
+    if (!best_note_read(&note, t->cfg->checkpoint_dir))
         return;
+    if (note.step > t->state.step && !is_best(t, note.step))
+        return;
+    if (note.step > t->state.step)
+        log_info(t->log, "going back to step %lld; the best stays step %lld until a better one comes",
+                 (long long)t->state.step, (long long)note.step);
     if (note.step != c->best.step)
         c->peak = ear_score(&note.ear);
     c->best = note;
