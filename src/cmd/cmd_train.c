@@ -31,6 +31,7 @@
 #include "voice/vocoder_file.h"
 
 #define LITTLE_SPEED 0.3
+#define LEAST_MEMORY ((uint64_t)2000 * 1000 * 1000) /* bytes of the address space */
 
 static const char *usage_text =
     "myxtts train --data-path DIR [--config F] [--model-size nano|tiny|small|normal|big] [--batch-size N] "
@@ -305,13 +306,26 @@ static void warn_of_doubts(const Corpus *train, const Config *cfg, Log *log)
         log_warn(log, "%s: %s (%s)", doubts[i].what, doubts[i].why, doubts[i].fix);
 }
 
+/* Where the address space is too small, libraries end the program, or wait for ever: better not begin. */
+static int check_limit(Err *err)
+{
+    const uint64_t left = mem_left_of_limit();
+    if (left >= LEAST_MEMORY)
+        return 0;
+    err_set(err, ERR_NOMEM, "ulimit -v leaves %llu MB, and the smallest training takes %llu",
+            (unsigned long long)(left / 1000000), (unsigned long long)(LEAST_MEMORY / 1000000));
+    return err_hint(err, "raise it: ulimit -v unlimited");
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
     Settled settled;
-    int rc = settle_start(&settled, cfg, ranks, err);
+    int rc = check_limit(err);
+    if (!rc)
+        rc = settle_start(&settled, cfg, ranks, err);
     if (!rc && follows)
         rc = from_voice_make(&mels, cfg, log, err);
     if (!rc)

@@ -64,7 +64,8 @@ typedef struct Utterance {
     X(REJECT_PHONEMES_FAILED, "phonemizer_failed", \
       "the phonemiser died or ran over its time limit on this text") \
     X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length characters") \
-    X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames")
+    X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames") \
+    X(REJECT_NO_MEMORY, "no_memory", "there was no memory for the clip")
 
 typedef enum {
     REJECT_NONE,
