@@ -356,7 +356,7 @@ static void wrong_use_gets_a_sentence(void **state)
     expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", file, "--precision", "int8"),
                    WORDS("int8", "bf16", "float32"), file);
     expect_failure(2, ARGS("export", "--checkpoint", lab.folder, "--output", step),
-                   WORDS("the checkpoint itself"), NULL);
+                   WORDS("a name that training gives its checkpoints"), NULL);
     expect_failure(3, ARGS("export", "--checkpoint", at("nothing"), "--output", file), WORDS("nothing"),
                    file);
     expect_failure(3, ARGS("export", "--checkpoint", lab.folder, "--output", at("no/where.safetensors")),

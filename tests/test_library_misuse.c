@@ -2,6 +2,7 @@
  * that stops them at any moment. */
 #include "support/pipeline_testing.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -167,6 +168,39 @@ static void test_many_are_opened_at_once(void **state)
     folder_remove(&cache);
 }
 
+/* --- the locale of the program --- */
+
+/* Makes one, because few systems have it; 0: it cannot be made here. */
+static int make_locale(const Folder *f, const char *name)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "localedef -i %.5s -f UTF-8 '%s' >'%s' 2>&1", name,
+             folder_file(f, name), folder_file(f, "log"));
+    return system(command) == 0 && !setenv("LOCPATH", f->path, 1) && setlocale(LC_ALL, name);
+}
+
+static void test_any_locale(void **state)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "tr_TR.UTF-8"};
+    Folder f = folder_make(), cache = folder_make();
+    for (int i = 0; i < 2; i++) {
+        if (!make_locale(&f, names[i])) {
+            print_message("SKIPPED: %s cannot be made here\n", names[i]);
+            continue;
+        }
+        char said[32];
+        /* Settings, texts ("IN" in capitals) and caches, all anew. */
+        myxtts_loader *l = open_with_cache(folder_file(&cache, names[i]));
+        myxtts_batch_release(next(l));
+        myxtts_loader_close(l);
+        snprintf(said, sizeof said, "%.1f", 0.5);
+        assert_string_equal(said, "0,5"); /* what the program had set stays */
+    }
+    setlocale(LC_ALL, "C");
+    folder_remove(&cache);
+    folder_remove(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_a_forked_child_keeps_off),
         cmocka_unit_test(test_stopped_while_it_resumes),
         cmocka_unit_test(test_many_are_opened_at_once),
+        cmocka_unit_test(test_any_locale),
     };
     return cmocka_run_group_tests(tests, setup_corpora, teardown_corpora);
 }

@@ -87,6 +87,17 @@ log_has it_says_that_there_is_no_name 'no name: leave --speaker out'
 ends_with a_reference_that_is_too_long 3 "$bin" synth --model-gpu cpu --checkpoint "$dir/run" --text Hi --reference "$dir/long.wav" --output "$dir/x.wav"
 log_has it_says_what_is_enough 'too long for a reference.*60 s'
 
+# ---- limits ----
+(ulimit -v 200000 && timeout 20 "$bin" --version) >"$dir/log" 2>&1
+[ $? = 3 ] && grep -q 'ulimit -v leaves' "$dir/log"
+verdict a_small_address_space_is_said $?
+(ulimit -v 600000 && timeout 20 "$bin" train --data-path "$one" "${nano[@]}" --max-steps 1 --checkpoint-dir "$dir/small") >"$dir/log" 2>&1
+[ $? = 3 ] && grep -q 'the smallest training takes' "$dir/log"
+verdict too_small_to_train_in_is_said $?
+(ulimit -f 16 && timeout 20 "$bin" mel "$clips/wavs/$(cut -d'|' -f1 "$one/metadata.csv").wav" --output "$dir/limited.npy") >"$dir/log" 2>&1
+[ $? = 3 ] && grep -q 'File too large' "$dir/log" && [ ! -e "$dir/limited.npy" ]
+verdict a_limit_of_files_is_as_a_full_disk $?
+
 # ---- the demo's commands can be typed as they are printed ----
 eval "$(sed -n '/^quoted()/,/^}/p' tools/demo.sh)"
 [ "$(eval "printf '%s,'$(quoted a "two words" "it's" '$x' '')")" = "a,two words,it's,\$x,," ]

@@ -89,6 +89,36 @@ static void assert_text(const json_t *o, const char *key, const char *expected)
 
 static int64_t count(const json_t *o, const char *key) { return json_integer_value(json_object_get(o, key)); }
 
+/* However many there are, and whatever else lies there. */
+static void test_no_run_is_hidden(void **state)
+{
+    (void)state;
+    Folder f = folder_make();
+    char name[64];
+    make_folder(&f, "wavs");
+    for (int i = 0; i < 21000; i++) {
+        snprintf(name, sizeof name, "wavs/%d.wav", i);
+        int fd = open(folder_file(&f, name), O_CREAT | O_WRONLY, 0666);
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    for (int i = 0; i < 260; i++) {
+        snprintf(name, sizeof name, "run%03d", i);
+        make_folder(&f, name);
+        snprintf(name, sizeof name, "run%03d/log.jsonl", i);
+        put(&f, name, START);
+    }
+    Runs *r = open_runs(f.path);
+    json_t *l = list(r);
+    assert_int_equal(json_array_size(json_object_get(l, "runs")), 260);
+    assert_non_null(run_of(l, "run000"));
+    assert_int_equal(count(l, "hidden"), 0);
+    assert_true(json_is_false(json_object_get(l, "incomplete")));
+    json_decref(l);
+    runs_close(r);
+    folder_remove(&f);
+}
+
 static void test_runs_are_found(void **state)
 {
     (void)state;
@@ -432,13 +462,10 @@ static void test_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs_are_found),
-        cmocka_unit_test(test_log_that_grows),
-        cmocka_unit_test(test_large_logs_come_in_parts),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_many_look_on),
-        cmocka_unit_test(test_tricks),
-        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_runs_are_found), cmocka_unit_test(test_no_run_is_hidden),
+        cmocka_unit_test(test_log_that_grows), cmocka_unit_test(test_large_logs_come_in_parts),
+        cmocka_unit_test(test_files),          cmocka_unit_test(test_many_look_on),
+        cmocka_unit_test(test_tricks),         cmocka_unit_test(test_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

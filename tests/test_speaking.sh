@@ -47,6 +47,35 @@ log_has it_is_the_picture_that_is_named 'nowhere/x\.png'
 [ ! -e "$dir/x.wav" ] && ! ls "$dir"/*.tmp* >/dev/null 2>&1
 verdict nothing_is_left_behind $?
 
+# ---- nothing is replaced that somebody else made, and nothing that is read ----
+mine=$dir/mine
+mkdir "$mine"
+cp "$dir/speech.wav" "$mine/a.wav"
+cp "$dir/speech.wav" "$mine/b.wav"
+cp tests/data/ljspeech/metadata.csv "$mine"
+cp "$run/best.safetensors" "$mine/a.safetensors" 2>/dev/null || cp "$run"/step-*.safetensors "$mine/a.safetensors"
+(cd "$mine" && sha256sum ./*) >"$dir/sums"
+gl=("$bin" vocode --vocoder griffin_lim --iterations 1 --model-gpu cpu)
+refused() { ends_with "$1" 2 "${@:2}"; } # name, command...
+refused vocode_into_its_own_folder "${gl[@]}" "$mine/a.wav" "$mine/b.wav" --output "$mine"
+log_has it_says_what_is_read 'would replace what is read, .*mine/[ab]\.wav'
+refused vocode_onto_a_table "${gl[@]}" "$mine/a.wav" --output "$mine/metadata.csv"
+refused mel_onto_its_clip "$bin" mel "$mine/a.wav" --output "$mine/a.wav"
+refused a_picture_onto_a_clip "$bin" mel "$mine/a.wav" --png "$mine/b.wav"
+log_has it_says_how '--overwrite replaces it'
+refused a_picture_onto_a_table "${synth[@]}" --text Hi --output "$dir/x.wav" --png "$mine/metadata.csv"
+refused speech_onto_its_reference "${synth[@]}" --text Hi --reference "$mine/a.wav" --output "$mine/a.wav"
+refused two_outputs_of_one_name "${synth[@]}" --text Hi --output "$dir/y.wav" --png "$dir/y.wav"
+refused a_page_onto_a_table "$bin" diagnose --data-path "$dir" --html "$mine/metadata.csv"
+refused a_report_onto_a_table "$bin" profile data --data-path "$dir" --output "$mine/metadata.csv"
+refused a_voice_onto_a_checkpoint "$bin" export --checkpoint "$run" --output "$mine/a.safetensors"
+refused a_voice_with_the_name_of_one "$bin" export --checkpoint "$run" --output "$run/step-00000009.safetensors"
+refused a_picture_onto_a_log "$bin" scaling "$run" --png "$run/log.jsonl"
+(cd "$mine" && sha256sum ./*) | cmp -s - "$dir/sums"
+verdict all_of_them_are_as_they_were $?
+ends_with overwrite_replaces_it 0 "$bin" mel "$mine/a.wav" --output "$mine/metadata.csv" --overwrite
+ends_with the_same_kind_is_replaced 0 "$bin" mel "$mine/a.wav" --output "$mine/metadata.csv"
+
 # ---- pipes ----
 echo "Hello there." | "${synth[@]}" --text-file - --output - 2>"$dir/log" | cat >"$dir/piped.wav"
 [ "${PIPESTATUS[1]}" = 0 ] && cmp -s <(tail -c +45 "$dir/piped.wav") <(tail -c +45 "$dir/speech.wav")

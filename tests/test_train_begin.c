@@ -1,6 +1,7 @@
 /* test_train_begin.c - what a training begins with: a resume with another network is refused by the name of
- * the setting, one with other data or another loss says so and begins the best anew; fine-tuning from given
- * weights; folders whose names are no UTF-8; loading without overlap is said. */
+ * the setting, with another dataset altogether; one with changed data or another loss says so and begins the
+ * best anew; fine-tuning from given weights; folders whose names are no UTF-8; loading without overlap is
+ * said. */
 #include "support/train_process.h"
 
 #include <math.h>
@@ -221,6 +222,46 @@ static void fine_tuning(void **state)
                LIST("init_from", "a run has one beginning"));
 }
 
+/* ---- another dataset ---- */
+
+/* Its texts, one for all clips; of the corpus of make_other_corpus. */
+static void say_everywhere(const Corpus *c, const char *text, const char *language)
+{
+    FILE *f = fopen(path_of(c->data, "metadata.csv"), "wb");
+    fprintf(f, "id|text|language\n");
+    for (int i = 0; i < 12; i++)
+        fprintf(f, "other%02d|%s|%s\n", i, text, language);
+    fclose(f);
+}
+
+/* Into the folder of a voice: it stays as it is, to the last file. */
+static void another_dataset_is_refused(void **state)
+{
+    Corpus *c = *state, other;
+    char folder[256];
+    Run r;
+    make_voice_corpus(c);
+    make_other_corpus(&other, c);
+    snprintf(folder, sizeof folder, "%s/run", c->root);
+    train_to_end(c, folder, 4, 2, NULL, 0);
+    say_everywhere(&other, "my cup", "en");
+    train_says(&other, folder, 8, LIST("--val-split", "0"), 2,
+               LIST("knows none of the texts and recordings of", "--init-from", "another --checkpoint-dir"));
+    train_says(&other, folder, 8, LIST("--val-split", "0", "--minutes", "1"), 2, LIST("knows none of"));
+    say_everywhere(&other, "old hill", "de");
+    train_says(&other, folder, 8, LIST("--val-split", "0"), 2,
+               LIST("holds a voice that speaks en", "are in de"));
+    assert_int_equal(check_folder(folder), 4);
+    /* One text of before is enough. */
+    say_everywhere(&other, "old hill", "en");
+    train_says(&other, folder, 8, LIST("--val-split", "0"), 0, LIST("the data are not those that"));
+    /* Where nobody names a folder, each dataset has its own. */
+    run_program(&r, "config", "--data-path", other.data, "--json");
+    if (!strstr((const char *)r.stdout_text.data, "checkpoints/other\""))
+        fail_msg("%s", (const char *)r.stdout_text.data);
+    run_free(&r);
+}
+
 /* It learns faster than from nothing. */
 static void fine_tuning_helps(void **state)
 {
@@ -283,6 +324,7 @@ int main(void)
         T(the_best_begins_anew),
         T(paths_of_any_bytes),
         T(fine_tuning),
+        T(another_dataset_is_refused),
         T(fine_tuning_helps),
         T(no_overlap_is_said),
         T(a_time_is_not_cut_short_by_epochs),

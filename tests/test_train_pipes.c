@@ -79,6 +79,31 @@ static void two_hang_ups(void **state)
     run_free(&r);
 }
 
+/* Under nohup, or started in the background by a shell: what its parent ignores, it ignores too. */
+static void ignored_signals_stay_ignored(void **state)
+{
+    Corpus *c = *state;
+    char folder[256];
+    Run r;
+    make_voice_corpus(c);
+    snprintf(folder, sizeof folder, "%s/nohup", c->root);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    train_start(&r, c, folder, 1000000, 1000000, endless, NULL);
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    wait_for(&r, "step 3/");
+    kill(r.pid, SIGHUP);
+    kill(r.pid, SIGINT);
+    kill(r.pid, SIGINT);
+    wait_for(&r, "step 60/"); /* 18 clips: many steps after the signals */
+    kill(r.pid, SIGTERM);
+    run_wait(&r, 120);
+    assert_int_equal(r.code, 0);
+    assert_true(check_folder(folder) >= 60);
+    run_free(&r);
+}
+
 /* A run through the shell: `words` are its redirections. */
 static void run_redirected(Run *r, const char *words, const char *const *args)
 {
@@ -153,8 +178,8 @@ static void output_that_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(interrupt_without_readers), T(trains_without_readers), T(two_hang_ups),
-        T(closed_descriptors),        T(output_that_fails),
+        T(interrupt_without_readers),    T(trains_without_readers), T(two_hang_ups),
+        T(ignored_signals_stay_ignored), T(closed_descriptors),     T(output_that_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,12 +137,69 @@ static void a_validation_without_clips_is_none(void **state)
     run_free(&r);
 }
 
+/* ---- the best, and the folder ---- */
+
+/* The step that best.safetensors is of. */
+static int64_t best_step(const char *folder)
+{
+    Err err = {0};
+    SafeTensors f;
+    if (safetensors_open(&f, path_of(folder, "best.safetensors"), &err))
+        fail_msg("%s", err.msg);
+    const int64_t step = strtoll(safetensors_meta(&f, "step"), NULL, 10);
+    safetensors_close(&f);
+    return step;
+}
+
+/* A run that goes back is not as good there as it was; the best is not replaced by the first that comes. */
+static void going_back_keeps_the_best(void **state)
+{
+    static const char *const options[] = {
+        "--val-step", "20", "--keep-checkpoints", "9", "--epochs", "100000", "--listen-clips", "0", NULL};
+    Corpus *c = *state;
+    char folder[256];
+    Run r;
+    make_voice_corpus(c);
+    snprintf(folder, sizeof folder, "%s/back", c->root);
+    train_to_end(c, folder, 120, 20, options, 0);
+    const int64_t best = best_step(folder);
+    assert_true(best > 42);
+    train_start(&r, c, folder, 42, 20,
+                (const char *const[]){"--val-step", "20", "--epochs", "100000", "--listen-clips", "0",
+                                      "--keep-checkpoints", "9", "--resume", step_file(folder, 20), NULL},
+                NULL);
+    run_wait(&r, 120);
+    expect(&r, 0, "going back to step 20; the best stays step");
+    run_free(&r);
+    assert_int_equal(best_step(folder), best);
+}
+
+/* Somebody tidies up while it trains. */
+static void a_folder_that_is_moved_is_made_again(void **state)
+{
+    Corpus *c = *state;
+    char folder[256], away[256];
+    Run r;
+    make_voice_corpus(c);
+    snprintf(folder, sizeof folder, "%s/moving", c->root);
+    snprintf(away, sizeof away, "%s/moved", c->root);
+    train_start(&r, c, folder, 300, 10, (const char *const[]){"--epochs", "100000", "--log-step", "1", NULL},
+                NULL);
+    wait_for(&r, "step 20/");
+    assert_int_equal(rename(folder, away), 0);
+    run_wait(&r, 120);
+    expect(&r, 0, "was moved to ");
+    assert_non_null(strstr((const char *)r.stderr_text.data, away));
+    assert_int_equal(check_folder(folder), 300);
+    run_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_diverged_run_goes_on_from_good_weights),
-        T(vanished_recordings_end_the_run),
-        T(a_validation_without_clips_is_none),
+        T(a_diverged_run_goes_on_from_good_weights), T(vanished_recordings_end_the_run),
+        T(a_validation_without_clips_is_none),       T(going_back_keeps_the_best),
+        T(a_folder_that_is_moved_is_made_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,20 @@ home "how much a slowed clip is stretched" '1 */ *\(1 *- *[a-z>.-]*augment_speed
 home "how many slots a pipeline has" 'AUTO_ROWS|64 */ *\([a-z>.-]*batch_size' 1
 home "settings that caches and checkpoints depend on" 'hasher_[a-z0-9]+\([^;]*cfg->|BINDS\(BOUND_' 1
 
+# --- the locale of others ---
+# printf("%f"), strtod and tolower follow the thread's locale. Threads of ours have the plain one (base/thread.c),
+# and so has a caller of the library while it is in it.
+guarded=$(awk '
+    /^(int|char \*) *myxtts_[a-z_]+\(/ { name = $0; at = FNR; fails = 0 }
+    name && /myxtts_error \*/ { fails = 1 }
+    name && /;$/ { name = "" }
+    name && /^\{/ { getline; if (fails && $0 !~ /PLAIN_LOCALE;/) print FILENAME ":" at ": " name; name = "" }' src/lib/*.c)
+verdict "$guarded" "functions of the library that can fail begin with PLAIN_LOCALE" "functions of the library that depend on the caller's locale"
+threads=$(sources src | grep -v '^src/base/thread.c$' | xargs grep -nE '\b(pthread_create|thrd_create|setlocale) *\(' || true)
+verdict "$threads" "threads are started by base/thread.c, and nobody sets a locale" "threads or locales besides base/thread.c"
+casing=$(sources src | xargs grep -nE '\b(u_strTo(Lower|Upper|Title)|unum_open|ubrk_open|ucol_open|ucasemap_open)\([^;]*(NULL, &status|"", &status)' | grep -v 'unum_open(.*code' || true)
+verdict "$casing" "ICU is told the language" "ICU would take the language of the environment"
+
 # --- the tour ---
 tree=$(awk '/^```/ { inside = !inside; next } inside && /^src\/[a-z]+\// { sub(/^src\//, ""); sub(/\/.*/, ""); print }' $tour)
 disk=$(find src -mindepth 1 -maxdepth 1 -type d -printf '%f\n')

@@ -97,8 +97,8 @@ int audio_writer_add(AudioWriter *w, const float *samples, int64_t n, Err *err)
     errno = 0;
     if (sf_write_short(w->encoder, (const short *)(const void *)w->bytes.data, n) == n)
         return 0;
-    return err_set(err, errno == ENOSPC ? ERR_NOSPACE : ERR_IO, "cannot write to %s: %s", name(w),
-                   errno ? strerror(errno) : sf_strerror(w->encoder));
+    return err_set(err, errno == ENOSPC || errno == EFBIG ? ERR_NOSPACE : ERR_IO, "cannot write to %s: %s",
+                   name(w), errno ? strerror(errno) : sf_strerror(w->encoder));
 }
 
 /* The sizes of a WAV are known now; a pipe keeps those it began with. */

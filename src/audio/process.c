@@ -122,7 +122,7 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
     int64_t count;
     if (audio_resample(p, &x, &count, in->samples, in->frames, in->rate, p->sample_rate, &err)) {
         snprintf(detail, cap, "%s", err.msg);
-        return REJECT_AUDIO_UNREADABLE;
+        return err.code == ERR_NOMEM ? REJECT_NO_MEMORY : REJECT_AUDIO_UNREADABLE;
     }
     /* Silence before and after the speech. */
     if (trim) {
@@ -140,7 +140,7 @@ RejectReason audio_process(AudioProcessor *p, const float **samples, int64_t *n,
         float gain = (float)audio_gain(x, count, p->sample_rate, p->target_lufs);
         if (isnan(gain) || mem_grow(&p->adjusted, &p->adjusted_cap, (size_t)count, sizeof(float))) {
             snprintf(detail, cap, "no memory for %lld samples", (long long)count);
-            return REJECT_AUDIO_UNREADABLE;
+            return REJECT_NO_MEMORY;
         }
         for (int64_t i = 0; i < count; i++) {
             float v = x[i] * gain;

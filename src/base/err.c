@@ -47,8 +47,8 @@ int err_set(Err *err, int code, const char *fmt, ...)
 int err_set_errno(Err *err, int code, const char *fmt, ...)
 {
     int e = errno;
-    /* Callers treat a full disk and a lack of memory differently from other failures. */
-    if (e == ENOSPC || e == EDQUOT)
+    /* Callers treat a full disk (EFBIG: ulimit -f) and a lack of memory differently from other failures. */
+    if (e == ENOSPC || e == EDQUOT || e == EFBIG)
         code = ERR_NOSPACE;
     else if (e == ENOMEM)
         code = ERR_NOMEM;

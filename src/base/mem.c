@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/check.h"
 
@@ -176,6 +178,20 @@ void buf_free(Buf *b)
     *b = (Buf){0};
 }
 
+uint64_t mem_left_of_limit(void)
+{
+    struct rlimit limit;
+    unsigned long long pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    FILE *f = fopen("/proc/self/statm", "re");
+    const int known = f && fscanf(f, "%llu", &pages) == 1;
+    if (f)
+        fclose(f);
+    const uint64_t used = known ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
+}
+
 uint64_t mem_available(void)
 {
     unsigned long long kb = 0;
@@ -185,5 +201,6 @@ uint64_t mem_available(void)
         sscanf(line, "MemAvailable: %llu kB", &kb);
     if (f)
         fclose(f);
-    return (uint64_t)kb << 10;
+    const uint64_t left = mem_left_of_limit();
+    return (uint64_t)kb << 10 < left ? (uint64_t)kb << 10 : left;
 }

@@ -20,6 +20,7 @@ int mem_grow(void *items, size_t *cap, size_t need, size_t size);
 
 /* Bytes that processes may still take without swapping, as the system estimates it; 0 if it does not say. */
 uint64_t mem_available(void);
+uint64_t mem_left_of_limit(void); /* bytes that ulimit -v leaves; UINT64_MAX: there is no limit */
 
 /* Block: many small objects that are freed together. Zero-initialise (Block b = {0}). Freeing a zeroed or
  * freed one is allowed. */

@@ -7,9 +7,28 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/plain_locale.h"
+
+typedef struct Start {
+    void *(*run)(void *);
+    void *arg;
+} Start;
+
+static void *run_plainly(void *arg)
+{
+    const Start start = *(Start *)arg;
+    free(arg);
+    plain_locale_enter();
+    return start.run(start.arg);
+}
+
 int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, Err *err)
 {
     *t = (Thread){0};
+    Start *start = malloc(sizeof *start);
+    if (!start)
+        return err_set(err, ERR_NOMEM, "no memory for the thread %s", name);
+    *start = (Start){run, arg};
     /* Only the main thread handles signals: all are blocked around the start, and the new thread inherits the
      * mask. Faults of the thread itself stay unblocked, so that they are reported. */
     sigset_t all, old;
@@ -18,9 +37,10 @@ int thread_start(Thread *t, const char *name, void *(*run)(void *), void *arg, E
     for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
         sigdelset(&all, own_faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int e = pthread_create(&t->handle, NULL, run, arg);
+    int e = pthread_create(&t->handle, NULL, run_plainly, start);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (e) {
+        free(start);
         errno = e;
         return err_set_errno(err, ERR_NOMEM, "cannot start the thread %s", name);
     }

@@ -238,6 +238,12 @@ int builder_place(Builder *b, Produced *r, Err *err)
     int rc = preparation_check(b->p, err);
     if (rc)
         return rc;
+    /* No fault of the recording. */
+    if (r->reason == REJECT_NO_MEMORY) {
+        err_set(err, ERR_NOMEM, "%.*s: %s", (int)u->id.n, u->id.p, r->detail);
+        return err_hint(err, "end other programs, or raise the limit (ulimit -v); fewer workers take less: "
+                             "--num-workers 1");
+    }
     /* A rejection that may be bad luck leaves no trace in the store. */
     if (r->reason != REJECT_NONE && !accept_is_lasting(r->reason)) {
         told_add(&b->told, i, (int)r->reason, r->detail, strlen(r->detail));

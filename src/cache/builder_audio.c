@@ -47,7 +47,9 @@ static void work(void *user, int thread, int slot, uint64_t item)
     else
         rc = read_audio(&w->bytes, path, &s->stamp, r->detail, sizeof r->detail);
     if (rc) {
-        r->reason = rc == ERR_MISSING ? REJECT_AUDIO_MISSING : REJECT_AUDIO_UNREADABLE;
+        r->reason = rc == ERR_MISSING ? REJECT_AUDIO_MISSING
+                    : rc == ERR_NOMEM ? REJECT_NO_MEMORY
+                                      : REJECT_AUDIO_UNREADABLE;
         return;
     }
     r->key = b->producer->key(b->settings, u, hash_bytes(w->bytes.data, w->bytes.size));

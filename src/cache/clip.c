@@ -69,7 +69,7 @@ void clip_read(ClipReader *r, const float **samples, int64_t *n, Produced *out, 
 
 void clip_no_memory(Produced *out)
 {
-    out->reason = REJECT_AUDIO_UNREADABLE;
+    out->reason = REJECT_NO_MEMORY;
     snprintf(out->detail, sizeof out->detail, "no memory for a clip of %.0f s", seconds_of(out->extra));
 }
 

@@ -321,7 +321,8 @@ static int write_results(Dataset *dataset, const PrepareOptions *options, Prepar
 }
 
 /* The lock is held until rejected.tsv is written: it belongs to the state of the caches. */
-int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
+static int prepare(const Config *cfg, const PrepareOptions *options, PrepareReport *report, int *workers,
+                   Log *log, Err *err)
 {
     double start = clock_now();
     *report = (PrepareReport){0};
@@ -341,7 +342,9 @@ int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport 
     log_info(log, "layout %s: %s", dataset.layout, dataset.found);
     if (share_leads(&share))
         remove_drafts(report->cache_dir);
-    p.workers = share.cores && cfg->num_workers == CONFIG_AUTO ? share.cores : config_workers(cfg);
+    if (*workers < 0)
+        *workers = share.cores && cfg->num_workers == CONFIG_AUTO ? share.cores : config_workers(cfg);
+    p.workers = *workers;
     p.dir = report->cache_dir;
     report->rejected_path = file_join(report->cache_dir, "rejected.tsv");
     rc = report->rejected_path ? preparation_open(&p, err) : err_set(err, ERR_NOMEM, "no memory for a path");
@@ -367,4 +370,20 @@ done:
         dataset_close(&dataset);
     report->seconds = clock_now() - start;
     return rc;
+}
+
+/* What was built stays: the next attempt goes on from there. */
+int prepare_run(const Config *cfg, const PrepareOptions *options, PrepareReport *report, Log *log, Err *err)
+{
+    int workers = -1;
+    for (;;) {
+        const int rc = prepare(cfg, options, report, &workers, log, err);
+        if (rc != ERR_NOMEM || workers <= 1 || options->ranks)
+            return rc;
+        log_warn(log, "%s; trying again with %d worker%s instead of %d", err->msg, workers / 2,
+                 workers / 2 == 1 ? "" : "s", workers);
+        workers /= 2;
+        err_clear(err);
+        prepare_report_free(report);
+    }
 }

@@ -85,9 +85,11 @@ static void print_compare(const Compare *c)
 int cmd_compare(int argc, char **argv, Log *log)
 {
     const char *png = NULL, *html = NULL, *loss = NULL, *skip = NULL;
+    int overwrite = 0;
     const CmdOption own[] = {
         {"png", "FILE", &png, NULL, "a picture of the step times"},
         {"html", "FILE", &html, NULL, "a page with everything"},
+        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
         {"loss", "L", &loss, NULL, "the loss to reach (the lowest that both runs reach)"},
         {"skip", "N", &skip, NULL, "batches to leave out at the beginning (a tenth, at most 100)"},
     };
@@ -173,9 +175,11 @@ static void print_scaling(const Scaling *s)
 int cmd_scaling(int argc, char **argv, Log *log)
 {
     const char *png = NULL, *skip = NULL;
+    int overwrite = 0;
     ForecastWords words = {0};
     const CmdOption own[] = {
         {"png", "FILE", &png, NULL, "a picture: clips/s over batch size"},
+        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
         {"skip", "N", &skip, NULL, "batches to leave out at the beginning (a tenth, at most 100)"},
         {"forecast", "LIST", &words.ranks, NULL, "numbers of GPUs to forecast"},
         {"link-gbps", "X", &words.link_gbps, NULL, "forecast: 1e9 bytes/s of a host's network (50)"},

@@ -251,12 +251,13 @@ static int report(Diagnosis *d, const char *command, const char *output, const c
 int cmd_diagnose(int argc, char **argv, Log *log)
 {
     const char *batches = NULL, *output = NULL, *html = NULL;
-    int apply = 0, thresholds = 0;
+    int apply = 0, thresholds = 0, overwrite = 0;
     const CmdOption own[] = {
         {"num-batches", "N", &batches, NULL,
          "batches to observe after the warm-up (as many as a few seconds allow)"},
         {"output", "FILE", &output, NULL, "also write the text of the report to FILE"},
         {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
+        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
         {"apply", NULL, NULL, &apply,
          "run again with the best change, and show what it gives (no file is changed)"},
         {"thresholds", NULL, NULL, &thresholds,

@@ -32,7 +32,7 @@ typedef struct ExportCommand {
     int argc; /* settings: of a lexicon */
     char **argv;
     Checkpoint voice, inside;
-    int has_vocoder;
+    int has_vocoder, overwrite;
 } ExportCommand;
 
 /* 1: both are the same file. */
@@ -112,6 +112,7 @@ int cmd_export(int argc, char **argv, Log *log)
         {"voice-clips", "N", &c.clips, NULL, "most clips of each speaker (all that the checkpoint has)"},
         {"licence", "TEXT", &c.licence, NULL, "what others may do with the voice"},
         {"note", "TEXT", &c.note, NULL, "what others should know: whose voice, which recordings"},
+        {"overwrite", NULL, NULL, &c.overwrite, PLACE_OVERWRITE},
     };
     CmdLine line;
     Err err = {0};

@@ -170,14 +170,16 @@ static void print_summary(const Clip *c, const char *path)
 int cmd_mel(int argc, char **argv, Log *log)
 {
     const char *output = NULL, *png = NULL;
+    int overwrite = 0;
     const CmdOption own[] = {
         {"output", "F.npy", &output, NULL, "write the mel as a NumPy file"},
         {"png", "F.png", &png, NULL, "draw the mel"},
+        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
     };
     CmdLine line;
     Err err = {0};
     Clip clip = {0};
-    int rc = cmd_line_parse(&line, usage, own, 2, argc, argv, &err);
+    int rc = cmd_line_parse(&line, usage, own, sizeof own / sizeof *own, argc, argv, &err);
     if (!rc && line.help) {
         cmd_line_close(&line);
         return 0;

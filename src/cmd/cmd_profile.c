@@ -109,7 +109,7 @@ int cmd_profile(int argc, char **argv, Log *log)
 {
     const char *batches = NULL, *steps = NULL, *output = NULL, *html = NULL, *sizes = "8,16,32",
                *workers = NULL, *repeats = NULL;
-    int benchmark = 0, layers = 0;
+    int benchmark = 0, layers = 0, overwrite = 0;
     const CmdOption own[] = {
         {"num-batches", "N", &batches, NULL, "data: batches to take (as many as a few seconds allow)"},
         {"num-steps", "N", &steps, NULL, "step, dual: steps to make"},
@@ -121,6 +121,7 @@ int cmd_profile(int argc, char **argv, Log *log)
         {"layers", NULL, NULL, &layers, "step: the time of each layer"},
         {"output", "FILE", &output, NULL, "also write the text to FILE"},
         {"html", "FILE", &html, NULL, "also write one page with pictures to FILE"},
+        {"overwrite", NULL, NULL, &overwrite, PLACE_OVERWRITE},
     };
     CmdLine line;
     Err err = {0};

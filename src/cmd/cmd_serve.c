@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
+#include "base/signals.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
@@ -41,12 +42,10 @@ static void on_signal(int signal_number)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-    sigaction(SIGPIPE, &ignore, NULL); /* a client that has left is no reason to end */
+    signal_catch(SIGINT, on_signal);
+    signal_catch(SIGTERM, on_signal);
+    signal_catch(SIGHUP, on_signal);
+    signal(SIGPIPE, SIG_IGN); /* a client that has left is no reason to end */
 }
 
 typedef struct Serve {

@@ -46,11 +46,12 @@ static const char *usage_text =
     "With --lines, line N of the file becomes DIR/NN.wav; the voice is loaded once.";
 
 #define GPU_WORKERS 4
+enum { MOST_PATH = 4096 };
 
 typedef struct Synth {
     const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png,
         *alignment_png, *iterations, *speed, *pitch, *vocoder, *language;
-    int force_language;
+    int force_language, overwrite;
     Devices devices;
     Voice *voice;
     Spoken spoken;
@@ -240,6 +241,12 @@ typedef struct Lines {
 
 static const char *lines_name(const Synth *s) { return is_dash(s->lines) ? "standard input" : s->lines; }
 
+static int line_path(char path[MOST_PATH], const Synth *s, uint64_t item, Err *err)
+{
+    const int n = snprintf(path, MOST_PATH, "%s/%02llu.wav", s->output_dir, (unsigned long long)item + 1);
+    return n < MOST_PATH ? 0 : err_set(err, ERR_USAGE, "the path of --output-dir is too long");
+}
+
 /* In a worker: part by part, the network under its lock, the sound beside the others. */
 static void speak_line(void *user, int thread, int slot, uint64_t item)
 {
@@ -287,11 +294,10 @@ static int finish_line(void *user, int slot, uint64_t item, Err *err)
     LineResult *r = &l->slots[slot];
     const Spoken *p = &r->spoken;
     const int rate = voice_checkpoint(l->s->voice)->cfg.sample_rate;
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/%02llu.wav", l->s->output_dir, (unsigned long long)item + 1),
-        rc = 0;
-    if (n >= (int)sizeof path)
-        return err_set(err, ERR_USAGE, "the path of --output-dir is too long");
+    char path[MOST_PATH];
+    int rc = line_path(path, l->s, item, err);
+    if (rc)
+        return rc;
     if (!r->err.code)
         rc = wav_write(path, p->samples, p->count, rate, err);
     if (!rc && l->s->json) {
@@ -345,6 +351,22 @@ static int cut_lines(Lines *l, Err *err)
     return 0;
 }
 
+/* Before the first is spoken. */
+static int check_line_places(const Lines *l, Err *err)
+{
+    const Synth *s = l->s;
+    const char *const inputs[] = {s->lines, s->reference, s->checkpoint, s->vocoder};
+    int rc = 0;
+    for (uint64_t i = 0; i < l->count && !rc; i++) {
+        char path[MOST_PATH];
+        rc = line_path(path, s, i, err);
+        if (!rc)
+            rc = place_check("output-dir", path, WRITES_SOUND, inputs, sizeof inputs / sizeof *inputs,
+                             s->overwrite, err);
+    }
+    return rc;
+}
+
 /* All cores make sound, each with a stage of its own. */
 static int speak_lines(Synth *s, int *findings, Err *err)
 {
@@ -354,6 +376,8 @@ static int speak_lines(Synth *s, int *findings, Err *err)
               workers = on_gpu && cores > GPU_WORKERS ? GPU_WORKERS : cores;
     Lines l = {.s = s};
     int rc = cut_lines(&l, err);
+    if (!rc)
+        rc = check_line_places(&l, err);
     if (rc)
         goto done;
     pthread_mutex_init(&l.network, NULL);
@@ -565,6 +589,7 @@ int cmd_synth(int argc, char **argv, Log *log)
         {"vocoder", "PATH", &s.vocoder, NULL,
          "what makes the sound: a vocoder, or griffin_lim (D/vocoder where it is there, else griffin_lim)"},
         {"iterations", "N", &s.iterations, NULL, "of Griffin-Lim: 60 alone, none behind a vocoder"},
+        {"overwrite", NULL, NULL, &s.overwrite, PLACE_OVERWRITE},
     };
     CmdLine line;
     Err err = {0};

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/plural.h"
 #include "base/progress.h"
+#include "base/signals.h"
 #include "cmd/after_training.h"
 #include "cmd/cmd.h"
 #include "cmd/format.h"
@@ -34,6 +35,7 @@
 #include "voice/vocoder_file.h"
 
 #define LITTLE_SPEED 0.3
+#define LEAST_MEMORY ((uint64_t)2000 * 1000 * 1000) /* bytes of the address space */
 
 static const char *usage_text =
     "myxtts train DIR [--minutes M] [--config F] [--model-size nano|tiny|small|normal|big]\n"
@@ -69,12 +71,10 @@ static void on_signal(int signal_number)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);  /* a lost connection */
-    sigaction(SIGUSR1, &action, NULL); /* what mpirun hands on, and Slurm sends before a job's time is over */
+    signal_catch(SIGINT, on_signal);
+    signal_catch(SIGTERM, on_signal);
+    signal_catch(SIGHUP, on_signal);  /* a lost connection */
+    signal_catch(SIGUSR1, on_signal); /* what mpirun hands on, and Slurm sends before a job's time is over */
 }
 
 /* What nobody gave and is not the default, one line for each reason. */
@@ -407,13 +407,26 @@ static void note_failed(const Config *cfg, int made)
     rmdir(cfg->checkpoint_dir);
 }
 
+/* Where the address space is too small, libraries end the program, or wait for ever: better not begin. */
+static int check_limit(Err *err)
+{
+    const uint64_t left = mem_left_of_limit();
+    if (left >= LEAST_MEMORY)
+        return 0;
+    err_set(err, ERR_NOMEM, "ulimit -v leaves %llu MB, and the smallest training takes %llu",
+            (unsigned long long)(left / 1000000), (unsigned long long)(LEAST_MEMORY / 1000000));
+    return err_hint(err, "raise it: ulimit -v unlimited");
+}
+
 /* Prepare, open, plan, say what will happen, train, judge. */
 static int run(TrainRun *r, Config *cfg, Ranks *ranks, Log *log, Err *err)
 {
     const int follows = cfg->from_voice[0] != 0;
     Hash128 mels = {0};
     Settled settled;
-    int rc = go_on_there(cfg, err);
+    int rc = check_limit(err);
+    if (!rc)
+        rc = go_on_there(cfg, err);
     if (!rc)
         rc = settle_start(&settled, cfg, ranks, err);
     if (!rc && !cfg->data_path[0])
@@ -608,7 +621,7 @@ static int part_open(BothPart *p, Log *log, Err *err)
     const int workers = config_workers(given) / 2; /* both read at the same time */
     snprintf(p->texts[3], sizeof p->texts[3], "%d", workers > 0 ? workers : 1);
     char *values[] = {p->texts[0],
-                      p->which ? p->folder.data : NULL,
+                      p->which ? p->folder.data : (char *)(uintptr_t)given->checkpoint_dir,
                       p->which && lacks_vocoder(given, log) ? none : NULL,
                       (char *)(uintptr_t)device,
                       (char *)(uintptr_t)device,

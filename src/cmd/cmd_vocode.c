@@ -47,6 +47,7 @@ typedef struct Vocode {
     MelScratch *scratch;
     AudioProcessor *processor;
     json_t *done, *failed;
+    int overwrite;
     int left_out; /* files that could not be read */
 } Vocode;
 
@@ -299,7 +300,7 @@ static int check_options(const Vocode *v, const CmdLine *line, Err *err)
     return check_names(line, err);
 }
 
-/* A place that cannot be written to is known before anything is computed. */
+/* A place that cannot or must not be written to is known before anything is computed. */
 static int check_place(const Vocode *v, const CmdLine *line, Err *err)
 {
     char path[MOST_PATH];
@@ -307,8 +308,12 @@ static int check_place(const Vocode *v, const CmdLine *line, Err *err)
     int rc = 0;
     if (line->positional_count > 1 || is_folder(v->output))
         rc = file_make_dirs(v->output, err);
-    if (!rc)
-        rc = output_path(path, v, line, 0, err);
+    for (int i = line->positional_count - 1; i >= 0 && !rc; i--) {
+        rc = output_path(path, v, line, i, err);
+        if (!rc)
+            rc = place_check("output", path, WRITES_SOUND, (const char *const *)line->positional,
+                             line->positional_count, v->overwrite, err);
+    }
     if (!rc)
         rc = audio_writer_open(&w, path, err);
     audio_writer_abort(&w);
@@ -345,6 +350,7 @@ int cmd_vocode(int argc, char **argv, Log *log)
         {"vocoder", "griffin_lim", &v.vocoder, NULL, "Griffin-Lim instead, to compare"},
         {"iterations", "N", &v.iterations, NULL,
          "of Griffin-Lim: 60 alone; behind a vocoder 32, 16 on a CPU; 0: none"},
+        {"overwrite", NULL, NULL, &v.overwrite, PLACE_OVERWRITE},
     };
     CmdLine line;
     Err err = {0};

@@ -251,6 +251,48 @@ static int print_help_json(const char *command, const char *usage, const Parse *
     return output_print(o, 6, err);
 }
 
+/* What an option's file is written with; WRITES_NOTHING: it is read, or is no file. */
+static PlaceKind writes(const CmdOption *o)
+{
+    static const struct {
+        const char *name, *arg; /* arg NULL: any */
+        PlaceKind kind;
+    } known[] = {{"png", NULL, WRITES_PNG},         {"alignment-png", NULL, WRITES_PNG},
+                 {"html", NULL, WRITES_HTML},       {"output", "F.npy", WRITES_NPY},
+                 {"output", "F.wav", WRITES_SOUND}, {"output", "F.safetensors", WRITES_VOICE},
+                 {"output", "FILE", WRITES_REPORT}};
+    for (size_t i = 0; o->arg && i < sizeof known / sizeof *known; i++)
+        if (strcmp(o->name, known[i].name) == 0 && (!known[i].arg || strcmp(o->arg, known[i].arg) == 0))
+            return known[i].kind;
+    return WRITES_NOTHING;
+}
+
+/* What the command reads: its arguments, and what its other options name. */
+static int check_places(const Parse *p, const CmdLine *line, Err *err)
+{
+    const CmdOption *over = find_in(p->own, p->own_count, "overwrite", 9);
+    const char **inputs = mem_calloc((size_t)(line->positional_count + p->own_count + 1), sizeof *inputs);
+    int count = 0, rc = inputs ? 0 : err_set(err, ERR_NOMEM, "out of memory for the command line");
+    for (int i = 0; i < line->positional_count && !rc; i++)
+        inputs[count++] = line->positional[i];
+    for (int i = 0; i < p->own_count && !rc; i++)
+        if (p->own[i].arg && !writes(&p->own[i]))
+            inputs[count++] = *p->own[i].value;
+    if (!rc)
+        inputs[count++] = line->config_path;
+    for (int i = 0; i < p->own_count && !rc; i++) {
+        const CmdOption *o = &p->own[i];
+        if (writes(o))
+            rc = place_check(o->name, *o->value, writes(o), inputs, count, over && *over->flag, err);
+        for (int k = 0; k < i && !rc && writes(o) && *o->value; k++)
+            if (writes(&p->own[k]) && *p->own[k].value && strcmp(*p->own[k].value, *o->value) == 0)
+                rc = err_set(err, ERR_USAGE, "--%s and --%s are both %s: give them names of their own",
+                             p->own[k].name, o->name, *o->value);
+    }
+    free(inputs);
+    return rc;
+}
+
 /* Options may stand anywhere; whatever is left is positional. The configuration is loaded last. */
 int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int own_count, int argc,
                    char **argv, Err *err)
@@ -296,6 +338,8 @@ int cmd_line_parse(CmdLine *line, const char *usage, const CmdOption *own, int o
                         : print_help_text(usage, &p, help_all, err);
     } else if (rc == 0) {
         rc = config_load(&line->cfg, line->config_path, p.config_count, p.config, err);
+        if (rc == 0)
+            rc = check_places(&p, line, err);
     }
 done:
     line->settings = p.config;

@@ -37,6 +37,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cmd/place.h"
 #include "config/config.h"
 
 typedef struct CmdOption {
@@ -48,7 +49,8 @@ typedef struct CmdOption {
     const char **value; /* receives the text of the value; must be set if arg is not NULL */
     int *flag;          /* becomes 1 if the option is given; may be NULL if value is set */
     const char *help;
-} CmdOption;
+} CmdOption; /* --png, --html and --output name files that are written: cmd_line_parse checks them (place.h)
+              */
 
 typedef struct CmdLine {
     Config cfg;              /* loaded and checked, unless help is set */

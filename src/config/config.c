@@ -15,6 +15,7 @@
 
 #define MAX_YAML_BYTES (1 << 20)
 #define MAX_LEXICON_BYTES (64 << 20)
+#define CONFIG_PATH_MAX 4096
 
 /* One key's value, and where it came from. */
 static int set_raw(Config *cfg, int row, const RawValue *raw, Origin origin, Err *err)
@@ -195,13 +196,32 @@ int config_read(Config *cfg, const char *name, const void *yaml, size_t size, in
     return rc;
 }
 
+/* A folder that already holds a run itself, as all did once, stays what it is. */
+int config_name_folder(Config *cfg, Err *err)
+{
+    char folder[CONFIG_PATH_MAX], at[CONFIG_PATH_MAX];
+    if (!cfg->data_path[0] || !config_is_default(cfg, "checkpoint_dir"))
+        return 0;
+    snprintf(at, sizeof at, "%s/log.jsonl", cfg->checkpoint_dir);
+    char *real = file_exists(at) ? NULL : realpath(cfg->data_path, NULL);
+    const char *name = real ? strrchr(real, '/') + 1 : "";
+    int rc = 0;
+    if (*name && snprintf(folder, sizeof folder, "%s/%s", cfg->checkpoint_dir, name) < (int)sizeof folder)
+        rc = config_take(cfg, "checkpoint_dir", folder, "named after data_path", err);
+    free(real);
+    return rc;
+}
+
 static int load(Config *cfg, const char *name, const void *yaml, size_t size, int argc, char **argv, Err *err)
 {
     int rc = config_read(cfg, name, yaml, size, argc, argv, err);
-    if (rc == 0 && rules_first_broken(cfg, err)) {
+    if (rc)
+        return rc;
+    rc = config_name_folder(cfg, err);
+    if (rc == 0 && rules_first_broken(cfg, err))
         rc = ERR_CONFIG;
+    if (rc)
         config_close(cfg);
-    }
     return rc;
 }
 

@@ -209,6 +209,9 @@ int config_is_given(const Config *cfg, const char *key);
  * ERR_CONFIG as for a value of the command line. */
 int config_take(Config *cfg, const char *key, const char *value, const char *reason, Err *err);
 int config_is_taken(const Config *cfg, int row);
+/* A checkpoint_dir that nobody named becomes the folder in it that has the name of data_path: two datasets do
+ * not share one. All that load settings do it; again where data_path was set later. */
+int config_name_folder(Config *cfg, Err *err);
 void config_value_text(Buf *out, const Config *cfg, int row); /* appends the value as config_take reads it */
 /* Settings with one of these bindings (bindings.h) that are not given become those of `from`, and so do the
  * choices they go with (model_size). */

@@ -402,7 +402,9 @@ const Option option_table[] = {
     INT(T, keep_checkpoints, "3", 1, 10000,
          "Newest checkpoints that are kept; the best one is kept besides, and so is the newest that "
          "training is known to go on well from."),
-    PATH(T, checkpoint_dir, "checkpoints", 1, "Folder of the checkpoints and logs."),
+    PATH(T, checkpoint_dir, "checkpoints", 1,
+         "Folder of the checkpoints and logs; where nobody names one, the folder in it that is called as "
+         "data_path is."),
     PATH(T, resume, "auto", 1,
          "auto: resume from the newest valid checkpoint if there is one; none: start over; or the path of "
          "a checkpoint. The folder of a run goes on in there.", ALIAS("resume_from")),

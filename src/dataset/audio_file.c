@@ -293,7 +293,7 @@ static RejectReason count_frames(int64_t *frames, SNDFILE *f, const SF_INFO *inf
     double limit = AUDIO_MAX_SECONDS * info->samplerate;
     float *piece = mem_calloc((size_t)CHUNK_FRAMES * (size_t)info->channels, sizeof *piece);
     if (!piece)
-        return reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: no memory to decode it", path);
+        return reject(REJECT_NO_MEMORY, detail, cap, "%s: no memory to decode it", path);
     sf_count_t got = 1;
     for (*frames = 0; got > 0 && (double)*frames <= limit; *frames += got)
         got = sf_readf_float(f, piece, CHUNK_FRAMES);
@@ -503,7 +503,7 @@ RejectReason audio_decode(AudioBuffer *out, const void *bytes, size_t size, cons
     while (!r) {
         if (grow(&out->samples, &out->cap, n + CHUNK_FRAMES) ||
             grow(&out->scratch, &out->scratch_cap, (int64_t)CHUNK_FRAMES * info.channels)) {
-            r = reject(REJECT_AUDIO_UNREADABLE, detail, cap, "%s: no memory for %.1f s of sound", path,
+            r = reject(REJECT_NO_MEMORY, detail, cap, "%s: no memory for %.1f s of sound", path,
                        (double)(n + CHUNK_FRAMES) / info.samplerate);
             break;
         }

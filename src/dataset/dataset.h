@@ -70,7 +70,8 @@ typedef struct Utterance {
     X(REJECT_TEXT_TOO_LONG, "text_too_long", "the text has more than max_text_length characters") \
     X(REJECT_MEL_TOO_LONG, "mel_too_long", "the clip has more than max_mel_frames frames") \
     X(REJECT_TEXT_MISSING, "text_missing", "there is no text for the recording") \
-    X(REJECT_MALFORMED, "malformed_line", "the line is not in the form that its layout asks for")
+    X(REJECT_MALFORMED, "malformed_line", "the line is not in the form that its layout asks for") \
+    X(REJECT_NO_MEMORY, "no_memory", "there was no memory for the clip")
 
 typedef enum {
     REJECT_NONE,

@@ -135,11 +135,13 @@ static int host_run(Stream *s, void (*fn)(void *arg), const void *arg, size_t ar
 
 static void *host_stream_native(Stream *s) { return NULL; }
 
-/* All memory of the machine; 0 when the system does not say. */
+/* All memory of the machine, or what ulimit -v leaves of it; 0 when the system does not say. */
 static uint64_t machine_memory(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    const uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+    const uint64_t left = mem_left_of_limit();
+    return all < left ? all : left;
 }
 
 /* All memory of the machine, whoever uses it. */

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/plain_locale.h"
 #include "diag/sections.h"
 #include "lib/loader_private.h"
 #include "pipeline/data.h"
@@ -132,6 +133,7 @@ static int open_loader(myxtts_loader *l, const myxtts_loader_options *o, Err *er
 
 int myxtts_loader_open(myxtts_loader **out, const myxtts_loader_options *options, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     Err err = {0};
     if (!out)
         return library_misuse(e, "a place for the loader");
@@ -267,6 +269,7 @@ static int check_state(const myxtts_loader *l, const myxtts_state *s, Err *err)
 
 int myxtts_loader_resume(myxtts_loader *l, const myxtts_state *s, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     Err err = {0};
     if (!l || !s)
         return library_misuse(e, l ? "a state" : "a loader");
@@ -324,6 +327,7 @@ static json_t *report_json(myxtts_loader *l, Err *err)
 
 char *myxtts_loader_report(myxtts_loader *l, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     Err err = {0};
     json_t *report = NULL;
     if (!l) {

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/plain_locale.h"
 #include "lib/loader_private.h"
 
 /* ---- opening and closing ---- */
@@ -235,6 +236,7 @@ static int is_end(myxtts_loader *l)
 
 int myxtts_loader_poll(myxtts_loader *l, myxtts_batch **b, void *stream, double seconds, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     Err err = {0};
     if (!l || !b)
         return library_misuse(e, l ? "a place for the batch" : "a loader");
@@ -254,6 +256,7 @@ int myxtts_loader_poll(myxtts_loader *l, myxtts_batch **b, void *stream, double 
 
 int myxtts_loader_next(myxtts_loader *l, myxtts_batch **b, void *stream, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     return myxtts_loader_poll(l, b, stream, -1, e);
 }
 

@@ -12,6 +12,7 @@
 #include "audio/audio_writer.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/plain_locale.h"
 #include "device/devices.h"
 #include "lib/library.h"
 #include "studio/studio.h"
@@ -80,6 +81,7 @@ static int open_voice(myxtts_voice *v, const myxtts_voice_options *o, Err *err)
 
 int myxtts_voice_open(myxtts_voice **out, const myxtts_voice_options *options, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     Err err = {0};
     myxtts_voice_options o = MYXTTS_VOICE_OPTIONS;
     if (!out)
@@ -191,6 +193,7 @@ static int begin(myxtts_speech *s, myxtts_voice *v, const char *text, size_t byt
 int myxtts_speech_begin(myxtts_speech **out, myxtts_voice *v, const char *text, size_t bytes,
                         const myxtts_manner *manner, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     Err err = {0};
     pthread_condattr_t monotonic;
     if (!out)
@@ -231,6 +234,7 @@ static int hand_out(int rc, const TalkPiece *piece, const float **samples, int64
 
 int myxtts_speech_next(myxtts_speech *s, const float **samples, int64_t *count, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     TalkPiece piece;
     Err err = {0};
     if (!s || !samples || !count)
@@ -257,6 +261,7 @@ static int wait_until(myxtts_speech *s, const struct timespec *end)
 int myxtts_speech_poll(myxtts_speech *s, const float **samples, int64_t *count, double seconds,
                        myxtts_error *e)
 {
+    PLAIN_LOCALE;
     const double longest = 1e9;
     TalkPiece piece;
     Err err = {0};
@@ -313,6 +318,7 @@ void myxtts_speech_end(myxtts_speech *s)
 int myxtts_voice_say(myxtts_voice *v, float **samples, int64_t *count, const char *text, size_t bytes,
                      const myxtts_manner *manner, myxtts_error *e)
 {
+    PLAIN_LOCALE;
     myxtts_speech *s;
     const float *piece;
     int64_t n;
@@ -344,6 +350,7 @@ int myxtts_voice_say(myxtts_voice *v, float **samples, int64_t *count, const cha
 int myxtts_write_audio(const char *path, const float *samples, int64_t count, int sample_rate,
                        myxtts_error *e)
 {
+    PLAIN_LOCALE;
     AudioWriter w = {0};
     Err err = {0};
     int rc = 0;

@@ -205,8 +205,13 @@ int runs_list(Runs *r, Buf *out, Err *err)
     json_t *list = rc ? NULL : json_array();
     for (size_t i = 0; list && i < r->count; i++)
         json_array_append_new(list, run_json(&r->runs[i]));
+    const json_int_t hidden = (json_int_t)r->hidden;
+    const int incomplete = r->incomplete;
     pthread_mutex_unlock(&r->lock);
-    return rc ? rc : put_json(out, json_pack("{s:o}", "runs", list), err);
+    if (rc)
+        return rc;
+    return put_json(
+        out, json_pack("{s:o, s:I, s:b}", "runs", list, "hidden", hidden, "incomplete", incomplete), err);
 }
 
 /* Lines as they are, with commas between them. */

@@ -41,6 +41,8 @@ struct Runs {
     pthread_mutex_t lock;
     Run *runs; /* [count], the one that changed last first */
     size_t count, cap;
+    size_t hidden;  /* runs that are older than those of a full list */
+    int incomplete; /* 1: not all folders were looked at */
     double scanned; /* clock_now of the last scan */
 };
 

@@ -12,8 +12,8 @@
 #include "base/utf8.h"
 #include "serve/runs_private.h"
 
-#define MOST_RUNS 200
-#define MOST_ENTRIES 20000 /* of all folders together */
+#define MOST_RUNS 2000
+#define MOST_ENTRIES 1000000 /* of all folders together */
 
 /* Part by part: with O_NOFOLLOW only the last part of a path is looked at. */
 int runs_open_below(int root, const char *path, int flags)
@@ -57,12 +57,42 @@ static Run *find(Runs *r, const char *path)
     return NULL;
 }
 
+/* When something in a run's folder changed last. */
+static double changed_last(int dir, const struct stat *log)
+{
+    struct stat st;
+    double last = seconds_of(&log->st_mtim);
+    if (fstat(dir, &st) == 0 && seconds_of(&st.st_mtim) > last)
+        last = seconds_of(&st.st_mtim);
+    if (fstatat(dir, "samples", &st, AT_SYMLINK_NOFOLLOW) == 0 && seconds_of(&st.st_mtim) > last)
+        last = seconds_of(&st.st_mtim);
+    return last;
+}
+
+/* Makes room in a list that is full: the run that changed longest ago goes, unless the one that comes is
+ * older still. 0: it is. */
+static int remove_oldest(Runs *r, double changed)
+{
+    size_t oldest = 0;
+    for (size_t i = 1; i < r->count; i++)
+        if (r->runs[i].changed < r->runs[oldest].changed)
+            oldest = i;
+    r->hidden++;
+    if (r->runs[oldest].changed >= changed)
+        return 0;
+    run_free(&r->runs[oldest]);
+    r->runs[oldest] = r->runs[--r->count];
+    return 1;
+}
+
 /* A folder that has a log: a new run, or one that is known. */
 static int add_run(Runs *r, int dir, const char *path, const struct stat *log, Err *err)
 {
-    struct stat st;
     Run *run = find(r, path);
-    if (!run && r->count < MOST_RUNS) {
+    const double changed = changed_last(dir, log);
+    if (!run) {
+        if (r->count >= MOST_RUNS && !remove_oldest(r, changed))
+            return 0;
         if (mem_grow(&r->runs, &r->cap, r->count + 1, sizeof *r->runs))
             return err_set(err, ERR_NOMEM, "no memory for a list of trainings");
         run = &r->runs[r->count];
@@ -74,8 +104,6 @@ static int add_run(Runs *r, int dir, const char *path, const struct stat *log, E
         }
         r->count++;
     }
-    if (!run)
-        return 0;
     /* Another file, or one that was cut: it is read from its beginning. */
     if (run->log.st_ino != log->st_ino || log->st_size < run->read) {
         run_sum_clear(&run->sum);
@@ -83,11 +111,7 @@ static int add_run(Runs *r, int dir, const char *path, const struct stat *log, E
     }
     run->log = *log;
     run->seen = 1;
-    run->changed = seconds_of(&log->st_mtim);
-    if (fstat(dir, &st) == 0 && seconds_of(&st.st_mtim) > run->changed)
-        run->changed = seconds_of(&st.st_mtim);
-    if (fstatat(dir, "samples", &st, AT_SYMLINK_NOFOLLOW) == 0 && seconds_of(&st.st_mtim) > run->changed)
-        run->changed = seconds_of(&st.st_mtim);
+    run->changed = changed;
     return 0;
 }
 
@@ -115,7 +139,11 @@ static int scan_folder(Runs *r, int dir, const char *path, int depth, int *entri
         return rc;
     }
     struct dirent *e;
-    while (!rc && (e = readdir(d)) && ++*entries <= MOST_ENTRIES) {
+    while (!rc && (e = readdir(d))) {
+        if (++*entries > MOST_ENTRIES) {
+            r->incomplete = 1;
+            break;
+        }
         if (!is_plain(e->d_name) || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN))
             continue;
         int below = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -145,6 +173,8 @@ int runs_scan(Runs *r, Err *err)
     int entries = 0, rc;
     for (size_t i = 0; i < r->count; i++)
         r->runs[i].seen = 0;
+    r->hidden = 0;
+    r->incomplete = 0;
     int dir = openat(r->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return err_set_errno(err, ERR_IO, "cannot read the folder of trainings, %s", r->folder);

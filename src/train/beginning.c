@@ -75,14 +75,32 @@ static void begin_best_anew(Trainer *t)
     choice_begin(&t->state.choice);
 }
 
-/* Words may have changed the choice after the last checkpoint was written. Where that knows of no best, the
- * note is of a time before the best began anew. */
+/* 1: best.safetensors is of that step. A run that was killed may have left the note without the file. */
+static int is_best(const Trainer *t, int64_t step)
+{
+    Checkpoint best;
+    Err why = {0};
+    if (checkpoint_open(&best, "best", t->cfg->checkpoint_dir, 0, NULL, NULL, &why))
+        return 0;
+    const int same = best.content.state.step == step;
+    checkpoint_close(&best);
+    return same;
+}
+
+/* Words may have changed the choice after the last checkpoint was written. A run that goes back to an earlier
+ * step keeps the best that it has: only a better one takes its place. Where the checkpoint knows of no best,
+ * a note of an earlier step is of a time before the best began anew. */
 static void take_note(Trainer *t)
 {
     Choice *c = &t->state.choice;
     Judged note;
-    if (!c->best.step || !best_note_read(&note, t->cfg->checkpoint_dir) || note.step > t->state.step)
+    if (!best_note_read(&note, t->cfg->checkpoint_dir) || (!c->best.step && note.step <= t->state.step))
         return;
+    if (note.step > t->state.step && !is_best(t, note.step))
+        return;
+    if (note.step > t->state.step)
+        log_info(t->log, "going back to step %lld; the best stays step %lld until a better one comes",
+                 (long long)t->state.step, (long long)note.step);
     if (note.step != c->best.step)
         c->peak = ear_score(&note.ear);
     c->best = note;
@@ -192,6 +210,8 @@ static int check_settings(Trainer *t, const Checkpoint *v, Err *err)
 static int check_resumed(Trainer *t, const Checkpoint *v, Err *err)
 {
     int rc = check_settings(t, v, err);
+    if (!rc)
+        rc = same_data_check(v, t->o.train, t->cfg, err);
     if (rc)
         return rc;
     /* A run that gave up is given as many tries again. */

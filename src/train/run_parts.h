@@ -126,6 +126,8 @@ int beginning_load(Trainer *t, Err *err);
 void trainer_take_languages(Trainer *t, const LanguageList *languages);
 /* beginning.c: as trainer_check; settings that nobody gave follow the checkpoint (settings_follow). */
 int beginning_settle(int *batch, Beginning *begins, Config *cfg, int ranks, Err *err);
+/* same_data.c: ERR_USAGE where a run that would be resumed has learned from another dataset. */
+int same_data_check(const Checkpoint *v, const Corpus *train, const Config *cfg, Err *err);
 /* settle.c: those of its network become v's. resumed: v is a checkpoint of the run itself. */
 int settings_follow(Config *cfg, const Checkpoint *v, int resumed, Err *err);
 

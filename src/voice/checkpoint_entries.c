@@ -11,6 +11,7 @@
 #include "text/tokens.h"
 #include "voice/base_file.h"
 #include "voice/checkpoint_fields.h"
+#include "voice/known_clips.h"
 #include "voice/symbols_seen.h"
 
 #define EXACT JSON_REAL_PRECISION(17) /* digits: a double reads back to the same bits */
@@ -412,6 +413,10 @@ static int read_data(Checkpoint *v, const char *text, Err *err)
     return 0;
 }
 
+/* --- known --- */
+
+static char *write_known(const CheckpointSource *s) { return known_clips_write(s->corpus); }
+
 /* --- step --- */
 
 /* An exported voice has no state of a run, whose own number of steps would come after this one. */
@@ -457,6 +462,9 @@ static const CheckpointEntry entries[] = {
     {"data", write_data, read_data,
      "which clips it learns from: `clips`, `speakers` and `hash` (of ids, texts, recordings, speakers), and "
      "`validation_clips` and `validation_hash` of those held out"},
+    {"known", write_known, NULL,
+     "`{\"texts\": ..., \"recordings\": ...}`: hashes of 32 bits in base64, the 2,048 smallest of each, by "
+     "which a resumed run tells another dataset; not in exported files"},
     {"step", NULL, read_step, "steps made"},
 };
 

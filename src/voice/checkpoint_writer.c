@@ -282,6 +282,42 @@ static void report_failure(CheckpointWriter *w, const Err *e, const char *good)
               (long long)w->job.step, e->msg, rest, e->hint[0] ? "\n  hint: " : "", e->hint);
 }
 
+/* The lock goes when the process does, however it ends. A file system without locks is used without. */
+static int lock_folder(CheckpointWriter *w, Err *err)
+{
+    int fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    w->lock_plus1 = fd + 1;
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return 0;
+    err_set(err, ERR_USAGE, "another run is writing its checkpoints to %s", w->dir);
+    return err_hint(err, "wait for it, stop it, or name another --checkpoint-dir");
+}
+
+/* A folder that was moved or removed is made again: what was learned since must not be lost for it. */
+static void find_folder(CheckpointWriter *w)
+{
+    char link[48], now[CHECKPOINT_PATH_SIZE];
+    Err err = {0};
+    if (access(w->dir, F_OK) == 0 || errno != ENOENT || file_make_dirs(w->dir, &err))
+        return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", w->lock_plus1 - 1);
+    const ssize_t n = w->lock_plus1 ? readlink(link, now, sizeof now - 1) : -1;
+    now[n > 0 ? n : 0] = 0;
+    const int moved = n > 0 && now[0] == '/' && access(now, F_OK) == 0;
+    if (moved)
+        log_warn(
+            w->log,
+            "the folder %s was moved to %s: checkpoints go to a new one of the old name, the log goes on "
+            "where it was",
+            w->dir, now);
+    else
+        log_warn(w->log, "the folder %s is gone: checkpoints go to a new one of that name", w->dir);
+    if (w->lock_plus1)
+        close(w->lock_plus1 - 1);
+    if (lock_folder(w, &err))
+        log_warn(w->log, "%s", err.msg);
+}
+
 /* The step's file. A full disk costs older ones first. */
 static int write_step(CheckpointWriter *w, const char *path, Err *err)
 {
@@ -308,6 +344,7 @@ static int run_job(CheckpointWriter *w, char good[CHECKPOINT_PATH_SIZE])
     char path[CHECKPOINT_PATH_SIZE], name[48];
     Err err = {0};
     step_name(name, job->step);
+    find_folder(w);
     /* One that was kept only because the newer ones were not known to be good may go now. */
     prune(w, job->step);
     int rc = folder_join(path, w->dir, name, &err);
@@ -390,17 +427,6 @@ static void remove_leftovers(CheckpointWriter *w)
     }
     if (d)
         closedir(d);
-}
-
-/* The lock goes when the process does, however it ends. A file system without locks is used without. */
-static int lock_folder(CheckpointWriter *w, Err *err)
-{
-    int fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    w->lock_plus1 = fd + 1;
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return 0;
-    err_set(err, ERR_USAGE, "another run is writing its checkpoints to %s", w->dir);
-    return err_hint(err, "wait for it, stop it, or name another --checkpoint-dir");
 }
 
 /* The lock comes before the tidying: leftovers of a run that is alive are not removed. */

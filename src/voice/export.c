@@ -73,6 +73,8 @@ static int add_entries(Export *e, int which, const Checkpoint *c, const char *pr
 {
     for (int i = 0; i < checkpoint_entry_count(); i++) {
         const char *key = checkpoint_entry(i)->key, *value = checkpoint_text(c, key);
+        if (strcmp(key, "known") == 0) /* its texts are nobody else's business either */
+            continue;
         if (value && strcmp(key, "config") == 0) {
             e->settings[which] = settings_without_places(value);
             value = e->settings[which];

@@ -1,0 +1,19 @@
+/* plain_locale.h - numbers and letters as C has them, whatever a program that uses the library has set: with
+ * a German locale strtod would end at the point of 0.5, with a Turkish one "I" would have no small letter.
+ * The locale is that of the calling thread alone; threads of thread.h have the plain one from their start.
+ * Threads: any. */
+#ifndef MYXTTS_PLAIN_LOCALE_H
+#define MYXTTS_PLAIN_LOCALE_H
+
+#include <locale.h>
+
+locale_t plain_locale_enter(void); /* returns the one before */
+void plain_locale_leave(const locale_t *before);
+
+/* First in every function of myxtts.h that can fail: until it returns, the thread's locale is the plain one.
+ */
+#define PLAIN_LOCALE \
+    const locale_t locale_before __attribute__((cleanup(plain_locale_leave))) = plain_locale_enter(); \
+    (void)locale_before
+
+#endif
