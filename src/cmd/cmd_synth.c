@@ -49,6 +49,7 @@ static const char *usage_text =
 enum { MOST_PATH = 4096 };
 
 typedef struct Synth {
+    char found[CHECKPOINT_PATH_SIZE]; /* the voice, where none was named */
     const char *checkpoint, *text, *text_file, *lines, *output, *output_dir, *reference, *speaker, *png,
         *alignment_png, *iterations, *speed, *pitch, *vocoder, *language;
     int force_language, overwrite;
@@ -492,23 +493,24 @@ static int speak(Synth *s, const CmdLine *line, int *findings, Log *log, Err *er
     return rc;
 }
 
-/* The folder here that holds the log of a run and was changed last; "": there is none. */
-static void newest_run(char out[256])
+/* The folder in `in` that holds the log of a run and was changed last; "": there is none. */
+static void newest_run(char out[CHECKPOINT_PATH_SIZE], const char *in)
 {
-    DIR *here = opendir(".");
+    DIR *here = opendir(in);
     int64_t newest = 0;
     out[0] = 0;
     for (struct dirent *e = here ? readdir(here) : NULL; e; e = readdir(here)) {
         struct stat st;
-        char path[300];
-        snprintf(path, sizeof path, "%s/log.jsonl", e->d_name);
+        char run[CHECKPOINT_PATH_SIZE], path[CHECKPOINT_PATH_SIZE + 16];
+        snprintf(run, sizeof run, "%s%s%s", strcmp(in, ".") ? in : "", strcmp(in, ".") ? "/" : "", e->d_name);
+        snprintf(path, sizeof path, "%s/log.jsonl", run);
         if (e->d_name[0] == '.' || stat(path, &st))
             continue;
         int64_t changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
         if (out[0] && changed <= newest)
             continue;
         newest = changed;
-        snprintf(out, 256, "%s", e->d_name);
+        memcpy(out, run, sizeof run);
     }
     if (here)
         closedir(here);
@@ -517,7 +519,7 @@ static void newest_run(char out[256])
 /* What `synth "Hello."` leaves open: the voice is where train puts it. */
 static int fill_in(Synth *s, const CmdLine *line, Err *err)
 {
-    char run[256];
+    char own[CHECKPOINT_PATH_SIZE + 16];
     if (line->positional_count && s->text)
         return err_set(err, ERR_USAGE, "the text is given twice: '%s' and --text '%s'", line->positional[0],
                        s->text);
@@ -528,6 +530,11 @@ static int fill_in(Synth *s, const CmdLine *line, Err *err)
     if (s->checkpoint)
         return 0;
     s->checkpoint = line->cfg.checkpoint_dir;
+    snprintf(own, sizeof own, "%s/log.jsonl", s->checkpoint);
+    if (!file_exists(own)) { /* each dataset has a folder in it */
+        newest_run(s->found, s->checkpoint);
+        s->checkpoint = s->found[0] ? s->found : s->checkpoint;
+    }
     if (file_exists(s->checkpoint)) {
         log_info(s->log, "the voice in %s speaks; --checkpoint D names another", s->checkpoint);
         return 0;
@@ -535,8 +542,10 @@ static int fill_in(Synth *s, const CmdLine *line, Err *err)
     err_set(err, ERR_USAGE,
             "synth needs --checkpoint D, what `myxtts train` wrote; there is no folder %s here",
             s->checkpoint);
-    newest_run(run);
-    return run[0] ? err_hint(err, "the newest run here is %.200s: --checkpoint %.200s", run, run) : ERR_USAGE;
+    newest_run(s->found, ".");
+    return s->found[0]
+               ? err_hint(err, "the newest run here is %.200s: --checkpoint %.200s", s->found, s->found)
+               : ERR_USAGE;
 }
 
 /* Which of the two ways of use is meant, and whether it is complete. */
