@@ -69,7 +69,7 @@ static void test_err_errno(void **state)
     static const struct {
         int number, code;
     } rows[] = {{ENOSPC, ERR_NOSPACE}, {EDQUOT, ERR_NOSPACE}, {ENOMEM, ERR_NOMEM},
-                {EIO, ERR_IO},         {EACCES, ERR_IO},      {EFBIG, ERR_IO}};
+                {EIO, ERR_IO},         {EACCES, ERR_IO},      {EFBIG, ERR_NOSPACE}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Err err = {0};
         char want[200];
