@@ -284,7 +284,7 @@ static int judge_all(Tracker *k, Err *err)
     const float low = score_quantile(k->score, k->count, 0.16), spread = fmaxf(t->right - low, 0.02f);
     t->limit = (t->right * t->wrong_spread + t->wrong * spread) / (spread + t->wrong_spread);
     /* Where all right texts score alike, one that was read a little differently must not be lost. */
-    t->limit = fminf(t->limit, fmaxf(0.5f * (t->right + t->wrong), t->wrong + 3 * t->wrong_spread));
+    t->limit = fminf(t->limit, fmaxf(0.5f * (t->right + t->wrong), t->wrong + 2.5f * t->wrong_spread));
     t->believed = t->right - t->wrong > sure_spreads * t->wrong_spread;
     for (int i = 0; i < t->count; i++)
         t->units[i].fits = t->believed && t->units[i].score > t->limit;
