@@ -20,6 +20,7 @@ enum {
     WRONG_TEXTS = 400,
 };
 static const double keep_share = 0.8, own_weight = 20;
+static const float wrong_enough = -5.0f; /* how much worse a wrong text is does not count */
 static const float sure_spreads =
     2.0f; /* that right texts score above wrong ones, where the book is the right one */
 
@@ -188,6 +189,7 @@ static void add_wrong(Wrong *w, float score)
 {
     if (score <= -10.0f)
         return;
+    score = fmaxf(score, wrong_enough);
     w->sum += (double)score;
     w->square += (double)score * (double)score;
     w->n++;
