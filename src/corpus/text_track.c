@@ -164,7 +164,7 @@ static int learn(Tracker *k, PhoneModels *pupil, int half, Err *err)
         if (half >= 0 && (i / step) % 2 != half)
             continue;
         rc = fit_unit(&k->fit, &fit, k->l, k->m, k->c, f->unit, f, err);
-        if (rc || fit.score < limit || fit.score <= -10.0f)
+        if (rc || fit.score < limit || fit.score <= FIT_NEVER)
             continue;
         for (int64_t t = f->begin; t < f->end; t++) {
             float feature[LISTEN_WIDTH];
@@ -187,7 +187,7 @@ typedef struct Wrong {
 
 static void add_wrong(Wrong *w, float score)
 {
-    if (score <= -10.0f)
+    if (score <= FIT_NEVER)
         return;
     score = fmaxf(score, wrong_enough);
     w->sum += (double)score;
