@@ -59,32 +59,31 @@ static void search(FitScratch *s, const uint16_t *state, int length, int frames,
     }
 }
 
-/* Mean gain of the sound, and of the worst stretch of it. */
-static void judge(const FitScratch *s, Fit *fit, int64_t begin, int frames, int states)
+/* Mean gain of the sound, and of the worst stretch of it. Sound that the path takes for a silence between
+ * words counts, too: a wrong text would hide there. */
+static void judge(const FitScratch *s, Fit *fit, const Listening *l, int64_t begin, int frames, int states)
 {
     double sum = 0, window = 0, worst = HUGE_VAL;
+    float held[WORST_FRAMES / 2] = {0};
     int n = 0, first = -1, last = -1;
     for (int t = 0; t < frames; t++) {
-        if (s->path[t] == STATE_SILENCE)
+        const int64_t level = 2 * (begin + t);
+        if (s->path[t] == STATE_SILENCE && (l->quiet[level] || l->quiet[level + 1]))
             continue;
-        first = first < 0 ? t : first;
-        last = t;
-        sum += (double)s->scores[(size_t)t * (size_t)states + s->path[t]];
+        const float gain = s->scores[(size_t)t * (size_t)states + s->path[t]];
+        float *oldest = &held[n % (WORST_FRAMES / 2)];
+        if (s->path[t] != STATE_SILENCE) {
+            first = first < 0 ? t : first;
+            last = t;
+        }
+        sum += (double)gain;
+        window += (double)gain - (double)*oldest;
+        *oldest = gain;
         n++;
+        if (n >= WORST_FRAMES / 2)
+            worst = fmin(worst, window / (WORST_FRAMES / 2));
     }
-    for (int t = 0, held = 0, tail = 0; t < frames; t++) {
-        if (s->path[t] == STATE_SILENCE)
-            continue;
-        window += (double)s->scores[(size_t)t * (size_t)states + s->path[t]];
-        for (held++; held > WORST_FRAMES / 2; tail++)
-            if (s->path[tail] != STATE_SILENCE) {
-                window -= (double)s->scores[(size_t)tail * (size_t)states + s->path[tail]];
-                held--;
-            }
-        if (held == WORST_FRAMES / 2 && window / held < worst)
-            worst = window / held;
-    }
-    fit->score = n ? (float)(sum / n) : -10.0f;
+    fit->score = n ? fmaxf((float)(sum / n), FIT_NEVER + 0.1f) : FIT_NEVER;
     fit->worst = isfinite(worst) ? (float)worst : fit->score;
     fit->begin = begin + (first < 0 ? 0 : first);
     fit->end = begin + (last < 0 ? frames : last + 1);
@@ -96,7 +95,7 @@ int fit_unit(FitScratch *s, Fit *fit, const Listening *l, const PhoneModels *m, 
     const int length = (int)(c->first[text + 1] - c->first[text]);
     const int64_t span = where->end - where->begin;
     const uint16_t *state = c->states + c->first[text];
-    *fit = (Fit){-10.0f, -10.0f, where->begin, where->end};
+    *fit = (Fit){FIT_NEVER, FIT_NEVER, where->begin, where->end};
     if (length == 0 || span > SPAN_MOST || span * 3 < length)
         return 0;
     const int frames = (int)span;
@@ -108,6 +107,6 @@ int fit_unit(FitScratch *s, Fit *fit, const Listening *l, const PhoneModels *m, 
     search(s, state, length, frames, m->states);
     if (s->best[length - 1] < 0.5f * never)
         return 0;
-    judge(s, fit, where->begin, frames, m->states);
+    judge(s, fit, l, where->begin, frames, m->states);
     return 0;
 }

@@ -16,6 +16,8 @@ typedef struct FitScratch {
 } FitScratch;
 void fit_scratch_free(FitScratch *s);
 
+#define FIT_NEVER (-10.0f) /* the score of what cannot fit; nothing else is as low */
+
 typedef struct Fit {
     float score;        /* mean gain of the frames with sound over all speech; about 1 where all is right */
     float worst;        /* the same of the worst second of it: a word that was read differently */
@@ -23,7 +25,7 @@ typedef struct Fit {
 } Fit;
 
 /* text: the unit whose states are laid over the frames of `where`. ERR_NOMEM. A text that cannot fit (more
- * states than frames) scores -10. */
+ * states than frames) scores FIT_NEVER. */
 int fit_unit(FitScratch *s, Fit *fit, const Listening *l, const PhoneModels *m, const Chain *c, int text,
              const Found *where, Err *err);
 

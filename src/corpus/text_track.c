@@ -20,6 +20,7 @@ enum {
     WRONG_TEXTS = 400,
 };
 static const double keep_share = 0.8, own_weight = 20;
+static const float wrong_enough = -5.0f; /* how much worse a wrong text is does not count */
 static const float sure_spreads =
     2.0f; /* that right texts score above wrong ones, where the book is the right one */
 
@@ -163,7 +164,7 @@ static int learn(Tracker *k, PhoneModels *pupil, int half, Err *err)
         if (half >= 0 && (i / step) % 2 != half)
             continue;
         rc = fit_unit(&k->fit, &fit, k->l, k->m, k->c, f->unit, f, err);
-        if (rc || fit.score < limit || fit.score <= -10.0f)
+        if (rc || fit.score < limit || fit.score <= FIT_NEVER)
             continue;
         for (int64_t t = f->begin; t < f->end; t++) {
             float feature[LISTEN_WIDTH];
@@ -186,8 +187,9 @@ typedef struct Wrong {
 
 static void add_wrong(Wrong *w, float score)
 {
-    if (score <= -10.0f)
+    if (score <= FIT_NEVER)
         return;
+    score = fmaxf(score, wrong_enough);
     w->sum += (double)score;
     w->square += (double)score * (double)score;
     w->n++;
@@ -284,7 +286,7 @@ static int judge_all(Tracker *k, Err *err)
     const float low = score_quantile(k->score, k->count, 0.16), spread = fmaxf(t->right - low, 0.02f);
     t->limit = (t->right * t->wrong_spread + t->wrong * spread) / (spread + t->wrong_spread);
     /* Where all right texts score alike, one that was read a little differently must not be lost. */
-    t->limit = fminf(t->limit, fmaxf(0.5f * (t->right + t->wrong), t->wrong + 3 * t->wrong_spread));
+    t->limit = fminf(t->limit, fmaxf(0.5f * (t->right + t->wrong), t->wrong + 2.5f * t->wrong_spread));
     t->believed = t->right - t->wrong > sure_spreads * t->wrong_spread;
     for (int i = 0; i < t->count; i++)
         t->units[i].fits = t->believed && t->units[i].score > t->limit;
