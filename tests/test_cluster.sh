@@ -70,7 +70,7 @@ ends_with forecast_of_many 0 "$bin" scaling --forecast 8,64,1024 "${corpus[@]}" 
 log_has it_has_a_thousand '^ +1024 +128 '
 log_has it_says_what_it_assumes '^assumed:'
 ends_with forecast_in_bf16 0 "$bin" scaling --forecast 8 "${corpus[@]}" --num-steps 12 --model-gpu sim0 --sim "$step" --rank-sum bf16 --quiet
-log_has it_sends_half '55\.6 MB of gradients'
+log_has it_sends_half '58\.8 MB of gradients'
 ends_with wrong_counts 2 "$bin" scaling --forecast 1,x "${corpus[@]}" --model-gpu sim0 --sim "$step"
 log_has wrong_counts_are_shown "'1,x'"
 ends_with check_needs_sim 2 "${scaling[@]}" --check --model-gpu cpu

@@ -567,7 +567,7 @@ static void test_write_fails_in_the_segment(void **state)
     set_file_limit(3000);
     int rc = build(&f, next, m, NULL, &r, &err);
     set_file_limit(RLIM_INFINITY);
-    assert_int_equal(rc, ERR_IO);
+    assert_int_equal(rc, ERR_NOSPACE);
     assert_non_null(strstr(err.msg, "mel-0002.part"));
     assert_state(&f, first, n, NULL);
     build_ok(&f, next, m, NULL, &r);
@@ -590,7 +590,7 @@ static void test_write_fails_in_the_index(void **state)
     set_file_limit(90000);
     int rc = build(&f, first, n, &o, &r, &err);
     set_file_limit(RLIM_INFINITY);
-    assert_int_equal(rc, ERR_IO);
+    assert_int_equal(rc, ERR_NOSPACE);
     assert_non_null(strstr(err.msg, "mel.index"));
     assert_null(strstr(folder_names(&f), "tmp"));
     assert_state(&f, first, n - 1, NULL);

@@ -117,17 +117,17 @@ static void the_batch_is_kept(void **state)
 {
     const char *folder = new_folder();
     Job j;
-    train(folder, VOICE "--batch-size 8 --global-batch-size 16 --max-steps 3", plain);
-    assert_int_equal(job_try(&j, folder, VOICE "--batch-size 8 --max-steps 5", plain), 0);
-    assert_non_null(strstr(job_log(&j), "the run's batch is 16 clips: 2 x 8\n"));
+    train(folder, VOICE "--batch-size 4 --global-batch-size 8 --max-steps 3", plain);
+    assert_int_equal(job_try(&j, folder, VOICE "--batch-size 4 --max-steps 5", plain), 0);
+    assert_non_null(strstr(job_log(&j), "the run's batch is 8 clips: 2 x 4\n"));
     job_close(&j);
-    assert_int_equal(job_try(&j, folder, VOICE "--batch-size 4 --max-steps 7", plain), 0);
-    const char *said = strstr(job_log(&j), "a batch was 16 clips and is 4 now");
+    assert_int_equal(job_try(&j, folder, VOICE "--batch-size 2 --max-steps 7", plain), 0);
+    const char *said = strstr(job_log(&j), "a batch was 8 clips and is 2 now");
     assert_non_null(said);
     printf("%.*s\n", (int)strcspn(said, "\n"), said);
     assert_null(strstr(job_log(&j), "the run's batch"));
     job_close(&j);
-    assert_int_equal(job_try(&j, folder, VOICE "--batch-size 4 --max-steps 9", plain), 0);
+    assert_int_equal(job_try(&j, folder, VOICE "--batch-size 2 --max-steps 9", plain), 0);
     assert_null(strstr(job_log(&j), "now"));
     job_close(&j);
 }

@@ -467,7 +467,6 @@ static void wrong_use_gets_a_sentence(void **state)
     expect_failure(
         2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--text-file", "b", "--output", out),
         WORDS("one of"));
-    expect_failure(2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a"), WORDS("--output"));
     expect_failure(
         2, ARGS("synth", "--checkpoint", lab.folder, "--text", "a", "--output", out, "--iterations", "many"),
         WORDS("many"));
@@ -485,7 +484,8 @@ static void wrong_use_gets_a_sentence(void **state)
                         lab.c->cache, "--clips", "some"),
                    WORDS("--clips", "some"));
     expect_failure(3, ARGS("eval", "--checkpoint", lab.folder, "--data-path", "/nowhere"), WORDS("/nowhere"));
-    expect_failure(2, ARGS("train", "--checkpoint-dir", lab.folder), WORDS("--data-path"));
+    expect_failure(2, ARGS("train", "--checkpoint-dir", path_of(lab.c->root, "new")),
+                   WORDS("train needs DIR"));
 }
 
 /* ---- eval ---- */

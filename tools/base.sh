@@ -128,7 +128,7 @@ stage_export() {
         note=${note:-"A base to begin voices with: flite's $voices, trained on $(wc -l <"$corpus/metadata.csv") sentences"}
     fi
     mkdir -p "$(dirname "$out")"
-    "$myxtts" export --checkpoint "$run" --output "$out" --voice-clips 1 --licence "$licence" --note "$note"
+    "$myxtts" export --checkpoint "$run" --vocoder "$run/vocoder" --output "$out" --voice-clips 1 --licence "$licence" --note "$note"
 }
 
 for s in $stages; do

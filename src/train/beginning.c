@@ -101,8 +101,11 @@ static void take_note(Trainer *t)
     if (note.step > t->state.step)
         log_info(t->log, "going back to step %lld; the best stays step %lld until a better one comes",
                  (long long)t->state.step, (long long)note.step);
-    if (note.step != c->best.step)
+    if (note.step != c->best.step) {
         c->peak = ear_score(&note.ear);
+        c->lowest_loss = fmin(c->lowest_loss, note.loss);
+        c->floor = c->lowest_loss;
+    }
     c->best = note;
 }
 

@@ -128,8 +128,6 @@ static int copy_clip(Trainer *t, uint32_t i, Err *err)
         return 0;
     }
     int rc = vocoder_run(c->vocoder, c->copy, c->mel, (int)frames, err);
-    if (!rc)
-        rc = vocoder_refine(c->vocoder, c->copy, c->mel, (int)frames, VOCODER_ROUNDS_CPU, err);
     return rc ? rc : (int)frames;
 }
 

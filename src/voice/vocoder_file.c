@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "config/bindings.h"
 
-#define ABOUT_AS_GOOD 1.05 /* times Griffin-Lim's distance: a vocoder is preferred where both are as good */
+#define ABOUT_AS_GOOD 1.6 /* times Griffin-Lim's distance: what still sounds better (judge/spectra.h) */
 
 /* The folder beside a checkpoint. ERR_DATA: its path is too long. */
 static int folder_beside(char out[CHECKPOINT_PATH_SIZE], const char *file, Err *err)
