@@ -58,7 +58,7 @@ def main():
     kept = kept_aside(names)
     names = [n for n in names if args.part == "all" or (n in kept) == (args.part == "kept")]
     lines = [read(os.path.join(text, n + ".ort")) for n in names]
-    command = [args.binary, "phonemize", "--clean", "--json", "--quiet", "--language", "fa", "--text-cleaners",
+    command = [args.binary, "phonemize", "--json", "--quiet", "--language", "fa", "--text-cleaners",
                "multilingual", "--num-workers", "0", "-"]
     out = subprocess.run(command, input="\n".join(lines) + "\n", text=True, stdout=subprocess.PIPE, check=True)
     wrong = total = 0

@@ -32,7 +32,7 @@ def main():
             lines.append((section, line.split("\t")))
     text = "".join(columns[0] + "\n" for _, columns in lines)
     cleaner = "english" if args.language == "en" else "multilingual"
-    command = [args.binary, "phonemize", "--clean", "--json", "--quiet", "--language", args.language,
+    command = [args.binary, "phonemize", "--json", "--quiet", "--language", args.language,
                "--text-cleaners", cleaner, "--num-workers", "0", "-"]
     out = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
     counts = {}

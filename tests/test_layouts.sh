@@ -70,10 +70,10 @@ log_has the_layout_is_named '"layout": "pairs",'
 : >pairs/take2.txt
 ends_with an_empty_text_is_a_finding 1 "$bin" info pairs
 log_has it_is_named_with_its_place 'pairs/take2\.txt:1 take2: empty_text'
-ends_with prepare_of_a_folder 0 "$bin" prepare pairs
+ends_with prepare_of_a_folder 1 "$bin" prepare pairs
 grep -q '^take2\.txt	1	take2	empty_text	$' pairs/myxtts-cache/rejected.tsv
 verdict the_list_has_the_place_too $?
-ends_with validate_of_a_folder 0 "$bin" validate pairs --config small.yaml
+ends_with validate_of_a_folder 1 "$bin" validate pairs --config small.yaml
 log_has it_looked_at_the_folder '5 lines|4 clips|clips +4'
 ends_with a_folder_named_twice 2 "$bin" info pairs --data-path one
 ends_with two_folders 2 "$bin" prepare pairs one

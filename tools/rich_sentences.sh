@@ -35,7 +35,7 @@ split() {
 # Words are counted by blanks. In languages with capital letters a sentence begins with one; a full stop within it is an abbreviation.
 split | sed -E 's/^ +//; s/ +$//' | grep -vE $'[][0-9()"*_/<>|:;]|--|[.?!].*[.?!]|[A-Z][A-Z]|^[a-z]|\xe2\x80[\x9c-\x9f]|\xc2[\xab\xbb]' | grep -E $'([.?!]|\xd8\x9f)$' |
     grep -vEf "$leave_out" | awk 'NF >= 4 && NF <= 14 && !seen[$0]++' >"$dir/sentences"
-"$bin" phonemize --language "$language" --clean --quiet "$dir/sentences" >"$dir/phonemes"
+"$bin" phonemize --language "$language" --quiet "$dir/sentences" >"$dir/phonemes"
 
 paste -d'\t' "$dir/phonemes" "$dir/sentences" | awk -F'\t' -v count="$count" -v rare="${RARE:-4}" '
 {

@@ -171,7 +171,8 @@ const Option option_table[] = {
          VOICE_ONLY),
     INT(M, critic_dim, "256", 0, 2048,
          "Width of the critics: networks that learn, beside the voice, to tell its mels from recordings, and "
-         "by which it learns to sound like them. They are no part of the finished voice. 0: none.", VOICE_ONLY),
+         "by which it learns to sound like them. They are no part of the finished voice. 0: none.",
+         VOICE_ONLY),
     ENUM(M, decoder_strategy, "non_autoregressive", strategies,
          "How frames are made: non_autoregressive computes all of them at once, each symbol with its own "
          "duration."),
@@ -332,8 +333,8 @@ const Option option_table[] = {
     INT(T, epochs, "1000", 1, 1000000,
         "Passes over the training clips. Where minutes is set and this is not, the time alone counts."),
     FLOAT(T, minutes, "0", 0, 100000,
-         "Time to train in, in minutes: a step is measured and max_steps set from it. A run that is finished goes "
-         "on for so many more. 0 is no limit."),
+         "Time to train in, in minutes: a step is measured and max_steps set from it. A run that is finished "
+         "goes on for so many more. 0 is no limit."),
     INT64(T, max_steps, "0", 0, 1000000000000.0, "Stop after this many steps; 0 counts epochs only."),
     FLOAT(T, learning_rate, "0.001", 0, 1, "Highest learning rate, reached after warmup_steps.", ALIAS("lr")),
     FLOAT(T, min_learning_rate, "0.00001", 0, 1, "Learning rate at the end of the cosine."),
@@ -343,7 +344,8 @@ const Option option_table[] = {
     FLOAT(T, adam_eps, "1e-8", 1e-16, 0.01,
          "AdamW: added to the root of the squared gradient.", ALIAS("eps")),
     FLOAT(T, gradient_clip_norm, "1", 0, 1000000, "Norm that the whole gradient is clipped to; 0 is off."),
-    INT(T, warmup_steps, "400", 0, 1000000, "Steps of linear warm-up. Where minutes is set and this is not, at most a tenth of the steps."),
+    INT(T, warmup_steps, "400", 0, 1000000,
+         "Steps of linear warm-up. Where minutes is set and this is not, at most a tenth of the steps."),
     INT(T, gradient_accumulation_steps, "1", 1, 1024,
          "Batches whose gradients make one step; the effective batch grows by this "
          "factor.", ALIAS("grad_accum")),

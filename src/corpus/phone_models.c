@@ -2,6 +2,7 @@
 #include "corpus/phone_models.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,7 @@ void phone_models_score(const PhoneModels *m, const Listening *l, int64_t first,
             const float d = row[s] + m->log_share[s] - most;
             sum += d > -16.0f ? expf(d) : 0.0f;
         }
-        const float all = most + logf(sum);
+        const float all = most + logf(fmaxf(sum, FLT_MIN)); /* at least 1: that of the likeliest */
         for (int s = 0; s < m->states; s++)
             row[s] -= all;
     }

@@ -104,11 +104,11 @@ static uint32_t add_source(Dataset *d, const char *path)
     return (uint32_t)d->source_count;
 }
 
-/* A text with its recording, either of which may be NULL. 0 or ERR_NOMEM. */
+/* A text with its recording, one of which may be NULL. 0 or ERR_NOMEM. */
 static int add_pair(LayoutPlace *p, Line line, const TreeFile *text, const TreeFile *audio, Buf *buf)
 {
     Lines lines = {.d = p->d, .ids = p->ids, .prefix = {"wavs/"}};
-    line.line = add_source(p->d, (text ? text : audio)->path);
+    line.line = add_source(p->d, text ? text->path : audio ? audio->path : "");
     if (!line.line)
         return ERR_NOMEM;
     if (!text)

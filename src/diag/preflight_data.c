@@ -315,7 +315,7 @@ static void check_speech(Survey *s)
         const Doubt *d = &check.doubts.item[i];
         char worst[400];
         corpus_check_worst(&check, d, worst, sizeof worst);
-        preflight_finding(s, (Finding){.severity = corpus_check_warns(d) ? FINDING_WARNING : FINDING_NOTE,
+        preflight_finding(s, (Finding){.severity = d->is_finding ? FINDING_WARNING : FINDING_NOTE,
                                        .area = AREA_DATA,
                                        .key = d->key,
                                        .what = preflight_say(p, "%s%s%s", d->what, *worst ? ": " : "", worst),

@@ -1,9 +1,9 @@
-/* spectra.h - how far a copy of a recording is from it, to the ear: spectral convergence (Arik 2018), the
- * norm of the difference of the two magnitude spectra over that of the recording's, as the mean of three
- * resolutions. Phase does not count, so that copies by Griffin-Lim and by a vocoder can be compared. It is no
- * judge of naturalness: on a person's hour a good vocoder has 1.3 times the distance of Griffin-Lim and sounds
- * better (NISQA-TTS 3.61, 3.26), one that never heard her has 2.1 times and sounds worse, one of ten steps
- * 3.8 times. Threads: any. */
+/* spectra.h - how far a copy of a recording is from it: spectral convergence (Arik 2018), the norm of the
+ * difference of the two magnitude spectra over that of the recording's, as the mean of three resolutions.
+ * Phase does not count, so that copies by Griffin-Lim and by a vocoder can be compared. It is no judge of
+ * naturalness: on a person's hour a good vocoder has 1.3 times the distance of Griffin-Lim and sounds better
+ * (NISQA-TTS 3.61, 3.26), one that never heard her 2.1 times, and sounds worse, one of ten steps 3.8 times.
+ * Threads: any. */
 #ifndef MYXTTS_SPECTRA_H
 #define MYXTTS_SPECTRA_H
 

@@ -98,7 +98,7 @@ void take_wav(const Take *t, Buf *out)
 
 static double sample_at(const Take *t, int64_t i) { return (int16_t)get_u16(t->samples + 2 * i); }
 
-static double decibel(double x) { return x > 0 ? fmax(FLOOR_DB, 20 * log10(x)) : FLOOR_DB; }
+static double decibel(double x) { return fmax(FLOOR_DB, 20 * log10(fmax(x, 1e-9))); }
 
 static void measure_peaks(Take *t, double *mean)
 {

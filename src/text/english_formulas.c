@@ -40,7 +40,7 @@ static char raised_at(const Line *l, size_t at, size_t *n)
 /* The exponent at `at`, behind "^" or in raised digits. Returns where it ends, 0 if there is none. */
 static size_t exponent_at(const Line *l, size_t at, int *value)
 {
-    char text[8];
+    char text[8] = "";
     size_t used = 0, n;
     if (begins(l, at, "^")) {
         size_t sign = begins(l, ++at, "-") ? 1 : begins(l, at, "\u2212") ? 3 : 0;
