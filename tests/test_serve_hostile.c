@@ -75,7 +75,14 @@ static const struct Kind {
 static void good_request(void)
 {
     Reply r;
-    post_json(&r, port(), "{\"input\":\"old hill\",\"response_format\":\"pcm\",\"voice\":\"boris\"}");
+    /* Those who listen no further may have all the room, for a while. */
+    for (int tries = 0;; tries++) {
+        post_json(&r, port(), "{\"input\":\"old hill\",\"response_format\":\"pcm\",\"voice\":\"boris\"}");
+        if (r.status != 429 || tries == 100)
+            break;
+        reply_free(&r);
+        clock_sleep(0.1);
+    }
     if (r.status != 200 || !r.whole)
         fail_msg("a good request after %s: %d %.300s", hostile.name, r.status,
                  r.body.data ? r.body.data : "");
