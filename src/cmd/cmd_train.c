@@ -398,11 +398,12 @@ static int note_preparing(const Config *cfg)
 static void note_failed(const Config *cfg, int made)
 {
     char path[CHECKPOINT_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/log.jsonl", cfg->checkpoint_dir);
     if (!made) {
-        note_phase(cfg, "end", "error");
+        if (file_exists(path))
+            note_phase(cfg, "end", "error");
         return;
     }
-    snprintf(path, sizeof path, "%s/log.jsonl", cfg->checkpoint_dir);
     unlink(path);
     rmdir(cfg->checkpoint_dir);
 }
