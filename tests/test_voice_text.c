@@ -78,6 +78,7 @@ static void entries_are_found(void **state)
     /* The words beside it sound as before a word with that sound. */
     expect_phonemes(t, "the siobhan the [[ˈæpəl]]", "ðə ʃɪˈvɔːn ðɪ ˈæpəl");
     text_engine_close(t);
+    config_close(&cfg);
     t = engine_with(&cfg, names, TEXT_TO_LEARN);
     expect_phonemes(t, "Siobhan [[ˈwɜːd]]", "ʃɪˈvɔːn ˈwɜːd");
     text_engine_close(t);
