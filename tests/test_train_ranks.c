@@ -460,6 +460,11 @@ static void test_stop(void **state)
     assert_non_null(said);
     assert_int_equal(atoll(said + 16), check_folder(folder));
     assert_int_equal(j.ranks[1].stdout_text.size, 0);
+    /* With --verbose others speak too, and every line of theirs says whose it is. */
+    for (const char *line = (const char *)j.ranks[2].stderr_text.data; line && *line;
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (strncmp(line, "[rank 2] ", 9) != 0)
+            fail_msg("rank 2 says without its name: %.200s", line);
     job_free(&j);
 }
 
