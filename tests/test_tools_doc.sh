@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The commands in the second column of the table "Commands" of docs/TOOLS.md run as they are printed. D, F, RUN, R and so on become files of
+# The commands in the second column of the table "Old names" of docs/TOOLS.md run as they are printed. D, F, RUN, R and so on become files of
 # a small lab; GPUs 0 and 1 become simulated ones; options that keep a run short are added where the command has none of its own.
 set -u
 bin=$(realpath "${MYXTTS_BIN:-build/myxtts}")
@@ -23,7 +23,7 @@ if ! "$bin" train --config f.yaml --data-path data --checkpoint-dir run --max-st
 fi
 
 # Only the second column is ours; a command may stand in it more than once.
-awk -F' \\| ' '/^## /{on = /^## Commands/} on && /^\| /{ print $2 }' "$here/docs/TOOLS.md" | grep -o '`myxtts [^`]*`' | tr -d '`' |
+awk -F' \\| ' '/^## /{on = /^## Old names/} on && /^\| /{ print $2 }' "$here/docs/TOOLS.md" | grep -o '`myxtts [^`]*`' | tr -d '`' |
     awk '!seen[$0]++' >commands
 [ "$(wc -l <commands)" -ge 20 ] || {
     echo "not ok tools_doc_finds_the_commands"
